@@ -1,0 +1,76 @@
+# For people: the usual steps by short names. The build itself is CMakeLists.txt and its presets.
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+export CTEST_PARALLEL_LEVEL ?= $(JOBS)
+
+# A first configuration uses Ninja where it is installed; later ones keep what they have.
+export CMAKE_GENERATOR ?= $(if $(shell command -v ninja 2>/dev/null),Ninja,Unix Makefiles)
+
+build = cmake --preset $(1) && cmake --build --preset $(1) --parallel $(JOBS)
+check = $(call build,$(1)) && ctest --preset $(1)
+
+.PHONY: all help setup setup-test demo test test-dev test-asan test-fuzz test-unity test-aarch64 \
+        bench install asan tsan lint clean
+
+all: setup ## build the library and the command (build/release)
+	@$(call build,release)
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:
+	@tools/setup build
+
+setup-test:
+	@tools/setup test
+
+demo: all ## a short tour with the model in examples/digits
+	@examples/digits/demo.sh build/release/hone
+
+# One after the other, so that each has all processors and failures are easy to read.
+test: setup-test ## every test: plain, sanitized, fuzzed, as one unit, on emulated Arm
+	@$(MAKE) --no-print-directory test-dev
+	@$(MAKE) --no-print-directory test-asan
+	@$(MAKE) --no-print-directory test-unity
+	@$(MAKE) --no-print-directory test-fuzz
+	@$(MAKE) --no-print-directory test-aarch64
+
+test-dev: ## all suites without instrumentation
+	@$(call check,dev)
+
+test-asan: ## the suites that also run under address and undefined-behaviour sanitizers
+	@$(call check,asan)
+
+test-unity: ## all files in one translation unit
+	@$(call check,unity)
+
+test-fuzz: ## every fuzzer for a minute
+	@if tools/setup has-fuzzer; then $(call check,fuzz); \
+	else echo "skipped: fuzzers (clang with libFuzzer is missing)"; fi
+
+test-aarch64: ## 64-bit Arm under an emulator
+	@if tools/setup has-aarch64; then $(call check,aarch64); \
+	else echo "skipped: 64-bit Arm (gcc-aarch64-linux-gnu or qemu-user is missing)"; fi
+
+asan: setup-test test-asan ## build and test under address and undefined-behaviour sanitizers
+
+tsan: setup-test ## build and test under the thread sanitizer
+	@$(call check,tsan)
+
+lint: ## layers, and no warnings from either compiler
+	@tools/check_layers
+	@$(call build,ci-werror)
+	@if command -v clang >/dev/null; then \
+	    cmake --preset ci-werror -B build/ci-werror-clang -DCMAKE_C_COMPILER=clang && \
+	    cmake --build build/ci-werror-clang --parallel $(JOBS); \
+	else echo "skipped: clang is missing"; fi
+
+bench: all ## speed and memory of loading, against the onnx package where it is installed
+	@bench/run build/release/hone
+
+install: all ## install under PREFIX (/usr/local); DESTDIR is respected
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean: ## remove everything that was built
+	rm -rf build

@@ -1,0 +1,32 @@
+# Install rules: libraries, header, command, CMake package, pkg-config file.
+
+include(CMakePackageConfigHelpers)
+
+install(TARGETS hone_static hone_shared EXPORT hone
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY include/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(HONE_BUILD_CLI)
+    install(TARGETS hone RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hone)
+install(EXPORT hone FILE hone-targets.cmake NAMESPACE hone:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/hone-config.cmake.in hone-config.cmake
+    INSTALL_DESTINATION ${package_dir}
+    NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(hone-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+    ${PROJECT_BINARY_DIR}/hone-config.cmake
+    ${PROJECT_BINARY_DIR}/hone-config-version.cmake
+    DESTINATION ${package_dir})
+
+# The .pc file finds the prefix from its own place, so the installed tree can be moved.
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(kind LIBDIR INCLUDEDIR)
+    file(RELATIVE_PATH HONE_PC_${kind}
+        ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_FULL_${kind}})
+endforeach()
+configure_file(cmake/hone.pc.in hone.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/hone.pc DESTINATION ${pkgconfig_dir})

@@ -1,0 +1,10 @@
+#!/bin/bash
+# The stripped shared library stays small. Argument: the scratch folder of install.sh.
+set -euo pipefail
+
+limit_bytes=700000
+library=$(find "$1/prefix" -name libhone.so)
+strip -o "$1/stripped.so" "$library"
+size_bytes=$(wc -c <"$1/stripped.so")
+echo "libhone.so: $size_bytes bytes stripped, limit $limit_bytes"
+[ "$size_bytes" -lt "$limit_bytes" ]
