@@ -1,0 +1,172 @@
+/* Files mapped read-only, and the fence around external data. */
+#ifndef _GNU_SOURCE
+#  define _GNU_SOURCE 1 /* O_PATH, realpath */
+#endif
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A folder on the way to a file needs to be searched only, not read. */
+#ifdef O_PATH
+#  define WALK_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
+#else
+#  define WALK_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#endif
+
+/* O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing for regular files. */
+#define READ_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+
+static const char *what_it_is(mode_t mode) {
+    return S_ISDIR(mode)    ? "a folder"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISSOCK(mode) ? "a socket"
+           : S_ISCHR(mode)  ? "a character device"
+           : S_ISBLK(mode)  ? "a block device"
+           : S_ISLNK(mode)  ? "a symbolic link"
+                            : "not a file";
+}
+
+static hone_status refuse_kind(const char *path, mode_t mode, hone_error *err) {
+    return hn_fail(err, HONE_E_IO, "cannot read '%s': it is %s; give the path of a file", path,
+                   what_it_is(mode));
+}
+
+/* Maps the open file; `path` is for messages. The descriptor stays the caller's. */
+static hone_status map_descriptor(int fd, const char *path, hn_filemap *out, hone_error *err) {
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return hn_fail_errno(err, "cannot read '%s'", path);
+    if (!S_ISREG(st.st_mode))
+        return refuse_kind(path, st.st_mode, err);
+    if (st.st_size == 0) {
+        *out = (hn_filemap){.bytes = {.at = "", .n = 0}};
+        return HONE_OK;
+    }
+    if ((uint64_t)st.st_size > SIZE_MAX)
+        return hn_fail(err, HONE_E_LIMIT, "cannot read '%s': too large for the address space", path);
+    void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED)
+        return hn_fail_errno(err, "cannot map '%s'", path);
+    uint64_t n = (uint64_t)st.st_size;
+    *out = (hn_filemap){.bytes = {.at = at, .n = n}, .mapped_bytes = n};
+    return HONE_OK;
+}
+
+hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err) {
+    *out = (hn_filemap){.mapped_bytes = 0};
+    int fd = open(path, READ_FLAGS);
+    if (fd < 0) {
+        int number = errno;
+        struct stat st;
+        if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode)) /* the one kind that cannot be opened at all */
+            return refuse_kind(path, st.st_mode, err);
+        errno = number;
+        return hn_fail_errno(err, "cannot open '%s'", path);
+    }
+    hone_status status = map_descriptor(fd, path, out, err);
+    close(fd);
+    return status;
+}
+
+void hn_filemap_close(hn_filemap *map) {
+    if (map->mapped_bytes)
+        munmap((void *)(uintptr_t)map->bytes.at, (size_t)map->mapped_bytes);
+    *map = (hn_filemap){.mapped_bytes = 0};
+}
+
+/* ---- external data ------------------------------------------------------------------------------------------------------ */
+
+static bool has_parent_component(const char *path) {
+    for (const char *at = path; *at;) {
+        size_t n = strcspn(at, "/");
+        if (n == 2 && at[0] == '.' && at[1] == '.')
+            return true;
+        at += n;
+        at += strspn(at, "/");
+    }
+    return false;
+}
+
+static hone_status check_location(const char *location, hone_error *err) {
+    const char *why = NULL;
+    if (location[0] == '\0')
+        why = "it is empty";
+    else if (location[0] == '/')
+        why = "it is an absolute path";
+    else if (has_parent_component(location))
+        why = "it contains '..'";
+    if (!why)
+        return HONE_OK;
+    return hn_fail(err, HONE_E_INVALID,
+                   "external data location '%s' is refused: %s; the file must lie in the model's folder",
+                   location, why);
+}
+
+/* The path of `location` below `folder` once all symbolic links are resolved, without links and without "..".
+ * *inside points into `real`, behind the folder's part. */
+static hone_status resolve_inside(const char *folder, const char *location, char real[PATH_MAX],
+                                  char **inside, hone_error *err) {
+    char joined[PATH_MAX], fence[PATH_MAX];
+    int n = snprintf(joined, sizeof(joined), "%s/%s", folder, location);
+    if (n < 0 || (size_t)n >= sizeof(joined))
+        return hn_fail(err, HONE_E_LIMIT, "external data location '%.200s...' is too long", location);
+    if (!realpath(folder, fence))
+        return hn_fail_errno(err, "cannot open the folder '%s'", folder);
+    if (!realpath(joined, real))
+        return hn_fail_errno(err, "cannot open external data '%s'", joined);
+    size_t n_fence = strcmp(fence, "/") == 0 ? 0 : strlen(fence);
+    bool is_inside = strncmp(real, fence, n_fence) == 0 && (real[n_fence] == '/' || !real[n_fence]);
+    if (!is_inside)
+        return hn_fail(err, HONE_E_INVALID,
+                       "external data location '%s' is refused: a symbolic link leads out of the "
+                       "model's folder, to '%s'; copy the file into the folder",
+                       location, real);
+    *inside = real + n_fence + strspn(real + n_fence, "/");
+    return HONE_OK;
+}
+
+/* Opens a path that has no links and no "..", one component after the other, following nothing. This is what makes the
+ * fence safe: whatever was exchanged since the path was resolved, the walk cannot leave the folder. */
+static int open_without_links(const char *folder, char *path) {
+    int at = open(folder, WALK_FLAGS);
+    for (char *slash = strchr(path, '/'); at >= 0 && slash; slash = strchr(path, '/')) {
+        *slash = '\0';
+        int next = openat(at, path, WALK_FLAGS | O_NOFOLLOW);
+        int number = errno;
+        close(at);
+        errno = number;
+        at = next;
+        path = slash + 1;
+    }
+    if (at < 0)
+        return -1;
+    int fd = openat(at, *path ? path : ".", READ_FLAGS | O_NOFOLLOW);
+    int number = errno;
+    close(at);
+    errno = number;
+    return fd;
+}
+
+hone_status hn_filemap_open_inside(const char *folder, const char *location, hn_filemap *out,
+                                   hone_error *err) {
+    *out = (hn_filemap){.mapped_bytes = 0};
+    if (folder[0] == '\0')
+        folder = ".";
+    HN_TRY(check_location(location, err));
+    char real[PATH_MAX];
+    char *inside = NULL;
+    HN_TRY(resolve_inside(folder, location, real, &inside, err));
+    int fd = open_without_links(folder, inside);
+    if (fd < 0)
+        return hn_fail_errno(err, "cannot open external data '%s' in '%s'", location, folder);
+    hone_status status = map_descriptor(fd, location, out, err);
+    close(fd);
+    return status;
+}

@@ -1,0 +1,179 @@
+/* JSON writer. */
+#include "base/base.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define JSON_MAX_DEPTH 63 /* one bit of has_item per level, the outermost included */
+
+void hn_json_init(hn_json *j, hn_strbuf *out, bool pretty) {
+    *j = (hn_json){.out = out, .pretty = pretty};
+}
+
+static void json_newline(hn_json *j) {
+    if (!j->pretty)
+        return;
+    hn_strbuf_put(j->out, "\n", 1);
+    for (int i = 0; i < j->depth; i++)
+        hn_strbuf_put(j->out, "  ", 2);
+}
+
+/* What stands between the previous item and the next: nothing, a comma, a new line. */
+static void json_separate(hn_json *j) {
+    if (j->after_key) {
+        j->after_key = false;
+        return;
+    }
+    uint64_t bit = UINT64_C(1) << j->depth;
+    if (j->has_item & bit)
+        hn_strbuf_put(j->out, ",", 1);
+    if (j->depth > 0 || (j->has_item & bit))
+        json_newline(j);
+    j->has_item |= bit;
+}
+
+static void json_open(hn_json *j, const char *bracket) {
+    json_separate(j);
+    if (j->depth >= JSON_MAX_DEPTH) {
+        j->out->failed = true;
+        return;
+    }
+    hn_strbuf_put(j->out, bracket, 1);
+    j->depth++;
+    j->has_item &= ~(UINT64_C(1) << j->depth);
+}
+
+static void json_close(hn_json *j, const char *bracket) {
+    if (j->depth == 0 || j->after_key) {
+        j->out->failed = true;
+        return;
+    }
+    bool is_empty = !(j->has_item & UINT64_C(1) << j->depth);
+    j->depth--;
+    if (!is_empty)
+        json_newline(j);
+    hn_strbuf_put(j->out, bracket, 1);
+}
+
+void hn_json_object(hn_json *j) {
+    json_open(j, "{");
+}
+
+void hn_json_object_end(hn_json *j) {
+    json_close(j, "}");
+}
+
+void hn_json_array(hn_json *j) {
+    json_open(j, "[");
+}
+
+void hn_json_array_end(hn_json *j) {
+    json_close(j, "]");
+}
+
+/* Length of the UTF-8 sequence at `at`; when it is not valid, *valid is false and the length is that of its longest
+ * correct beginning, at least 1. */
+static size_t utf8_sequence(const unsigned char *at, size_t n, bool *valid) {
+    unsigned char lead = at[0];
+    size_t want = lead < 0x80                   ? 1
+                  : lead >= 0xC2 && lead < 0xE0 ? 2
+                  : lead >= 0xE0 && lead < 0xF0 ? 3
+                  : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                : 0;
+    /* The second byte of some leads is limited: no overlong forms, no surrogates, nothing above U+10FFFF. */
+    unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    size_t have = 1;
+    while (have < want && have < n && at[have] >= low && at[have] <= high) {
+        have++;
+        low = 0x80;
+        high = 0xBF;
+    }
+    *valid = have == want;
+    return have;
+}
+
+static void json_escape(hn_strbuf *out, unsigned char c) {
+    switch (c) {
+    case '"': hn_strbuf_put(out, "\\\"", 2); break;
+    case '\\': hn_strbuf_put(out, "\\\\", 2); break;
+    case '\b': hn_strbuf_put(out, "\\b", 2); break;
+    case '\f': hn_strbuf_put(out, "\\f", 2); break;
+    case '\n': hn_strbuf_put(out, "\\n", 2); break;
+    case '\r': hn_strbuf_put(out, "\\r", 2); break;
+    case '\t': hn_strbuf_put(out, "\\t", 2); break;
+    default: hn_strbuf_printf(out, "\\u%04x", c); break;
+    }
+}
+
+static void json_quoted(hn_strbuf *out, const char *text, size_t n) {
+    const unsigned char *bytes = (const unsigned char *)text;
+    hn_strbuf_put(out, "\"", 1);
+    size_t plain = 0; /* start of the run that needs no change */
+    for (size_t i = 0; i < n;) {
+        bool valid;
+        size_t length = utf8_sequence(bytes + i, n - i, &valid);
+        bool escape = bytes[i] < 0x20 || bytes[i] == 0x7F || bytes[i] == '"' || bytes[i] == '\\';
+        if (escape || !valid) {
+            hn_strbuf_put(out, text + plain, i - plain);
+            if (escape)
+                json_escape(out, bytes[i]);
+            else
+                hn_strbuf_put(out, "\xEF\xBF\xBD", 3);
+            plain = i + length;
+        }
+        i += length;
+    }
+    if (plain < n)
+        hn_strbuf_put(out, text + plain, n - plain);
+    hn_strbuf_put(out, "\"", 1);
+}
+
+void hn_json_key(hn_json *j, const char *key) {
+    json_separate(j);
+    json_quoted(j->out, key, strlen(key));
+    hn_strbuf_puts(j->out, j->pretty ? ": " : ":");
+    j->after_key = true;
+}
+
+void hn_json_strn(hn_json *j, const char *text, size_t n) {
+    json_separate(j);
+    json_quoted(j->out, text, n);
+}
+
+void hn_json_str(hn_json *j, const char *text) {
+    if (text)
+        hn_json_strn(j, text, strlen(text));
+    else
+        hn_json_null(j);
+}
+
+void hn_json_i64(hn_json *j, int64_t v) {
+    json_separate(j);
+    hn_strbuf_printf(j->out, "%" PRId64, v);
+}
+
+void hn_json_u64(hn_json *j, uint64_t v) {
+    json_separate(j);
+    hn_strbuf_printf(j->out, "%" PRIu64, v);
+}
+
+void hn_json_f64(hn_json *j, double v) {
+    char text[32];
+    int n = hn_format_f64(text, v);
+    json_separate(j);
+    if (isfinite(v))
+        hn_strbuf_put(j->out, text, (size_t)n);
+    else
+        json_quoted(j->out, text, (size_t)n);
+}
+
+void hn_json_bool(hn_json *j, bool v) {
+    json_separate(j);
+    hn_strbuf_puts(j->out, v ? "true" : "false");
+}
+
+void hn_json_null(hn_json *j) {
+    json_separate(j);
+    hn_strbuf_puts(j->out, "null");
+}
