@@ -7,7 +7,7 @@ export CTEST_PARALLEL_LEVEL ?= $(JOBS)
 # A first configuration uses Ninja where it is installed; later ones keep what they have.
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja 2>/dev/null),Ninja,Unix Makefiles)
 
-build = cmake --preset $(1) && cmake --build --preset $(1) --parallel $(JOBS)
+build = cmake --preset $(1) --log-level=NOTICE && cmake --build --preset $(1) --parallel $(JOBS)
 check = $(call build,$(1)) && ctest --preset $(1)
 
 .PHONY: all help setup setup-test demo test test-dev test-asan test-fuzz test-unity test-aarch64 \

@@ -1,0 +1,27 @@
+#!/bin/bash
+# A short tour of hone with the digits model. Argument: the hone command.
+set -euo pipefail
+
+hone=$(realpath "${1:-build/release/hone}")
+cd "$(dirname "$0")"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+bold='' plain=''
+if [ -t 1 ]; then
+    bold=$'\e[1m' plain=$'\e[0m'
+fi
+
+# step TITLE ARGUMENT... : a heading, the command as one would type it, and what it says.
+step() {
+    printf '\n%s── %s%s\n' "$bold" "$1" "$plain"
+    shift
+    printf '$ hone %s\n\n' "${*//$scratch\//}"
+    "$hone" "$@"
+}
+
+step 'What is in this model?' info digits.onnx
+step 'And for a batch of 16, node by node?' info digits.onnx --nodes --dim batch=16
+step 'Is it right?' check digits.onnx
+step 'Store the shape of every value in the file' save digits.onnx --infer -o "$scratch/shaped.onnx"
+step 'The copy knows them now' info "$scratch/shaped.onnx" --text
