@@ -1,0 +1,331 @@
+/* Reads the rows of ops.def: which row is in force at an opset version, and what it says of parameters and attributes. */
+#include "ops/ops.h"
+
+#include "ops/infer_int.h"
+#include "ops/schema_int.h"
+
+/* Most operators have no count: a null pointer in the table needs no relocation. */
+#define hn_macs_none NULL
+
+static const hn_op op_rows[] = {
+#define HN_OP(dom, op, versions, inputs, outputs, types, attrs, infer, macs) \
+    {HN_DOMAIN_##dom, #op, versions, inputs, outputs, types, attrs, hn_infer_##infer, hn_macs_##macs},
+#include "ops/ops.def"
+#undef HN_OP
+};
+
+static const char *const domain_texts[] = {
+#define HN_DOMAIN_TEXT(id, text) text,
+    HN_DOMAIN_LIST(HN_DOMAIN_TEXT)
+#undef HN_DOMAIN_TEXT
+};
+
+/* ---- domains and rows ------------------------------------------------------------------------------------------------ */
+
+const char *hn_domain_text(hn_domain d) {
+    return (size_t)d < HN_COUNT(domain_texts) ? domain_texts[d] : "?";
+}
+
+hn_domain hn_domain_find(const char *text, size_t n) {
+    if (hn_span_is((hn_span){text, n}, "ai.onnx"))
+        return HN_DOMAIN_ONNX;
+    for (size_t i = 0; i < HN_COUNT(domain_texts); i++)
+        if (hn_span_is((hn_span){text, n}, domain_texts[i]))
+            return (hn_domain)i;
+    return HN_DOMAIN_COUNT;
+}
+
+uint32_t hn_op_count(void) {
+    return (uint32_t)HN_COUNT(op_rows);
+}
+
+const hn_op *hn_op_row(uint32_t i) {
+    return i < HN_COUNT(op_rows) ? &op_rows[i] : NULL;
+}
+
+static bool row_is(const hn_op *op, hn_domain d, const char *name) {
+    return op->domain == d && strcmp(op->name, name) == 0;
+}
+
+/* First row of an operator; NULL when the domain has no such name. */
+static const hn_op *first_row(hn_domain d, const char *name) {
+    size_t lo = 0, hi = HN_COUNT(op_rows);
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const hn_op *op = &op_rows[mid];
+        bool is_before = op->domain != d ? op->domain < d : strcmp(op->name, name) < 0;
+        if (is_before)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < HN_COUNT(op_rows) && row_is(&op_rows[lo], d, name) ? &op_rows[lo] : NULL;
+}
+
+const hn_op *hn_op_find(hn_domain d, const char *name, int64_t opset, int *since, bool *deprecated) {
+    const hn_op *end = op_rows + HN_COUNT(op_rows);
+    const hn_op *found = NULL;
+    for (const hn_op *op = first_row(d, name); op && op < end && row_is(op, d, name); op++) {
+        bool is_deprecated = false;
+        int version;
+        for (uint32_t i = 0; (version = hn_op_version(op, i, &is_deprecated)) != 0; i++) {
+            if (version > opset)
+                return found;
+            found = op;
+            *since = version;
+            *deprecated = is_deprecated;
+        }
+    }
+    return found;
+}
+
+int hn_op_introduced(hn_domain d, const char *name) {
+    const hn_op *op = first_row(d, name);
+    bool deprecated;
+    return op ? hn_op_version(op, 0, &deprecated) : 0;
+}
+
+/* ---- the small language of the rows ------------------------------------------------------------------------------------ */
+
+bool hn_span_is(hn_span s, const char *text) {
+    return strlen(text) == s.n && memcmp(text, s.at, s.n) == 0;
+}
+
+bool hn_span_cut(hn_span *rest, char separator, hn_span *token) {
+    if (rest->n == 0)
+        return false;
+    size_t n = 0;
+    for (int depth = 0; n < rest->n && (depth > 0 || rest->at[n] != separator); n++)
+        depth += (rest->at[n] == '(') - (rest->at[n] == ')');
+    *token = (hn_span){rest->at, n};
+    size_t skip = n < rest->n ? n + 1 : n;
+    *rest = (hn_span){rest->at + skip, rest->n - skip};
+    return true;
+}
+
+/* Digits at the start of a span, which it loses. Numbers of the table are small. */
+static int take_number(hn_span *s) {
+    int value = 0;
+    while (s->n > 0 && s->at[0] >= '0' && s->at[0] <= '9') {
+        value = value * 10 + (s->at[0] - '0');
+        *s = (hn_span){s->at + 1, s->n - 1};
+    }
+    return value;
+}
+
+int hn_span_take_since(hn_span *token) {
+    for (size_t i = token->n; i > 0; i--) {
+        if (token->at[i - 1] != '@')
+            continue;
+        hn_span digits = {token->at + i, token->n - i};
+        token->n = i - 1;
+        return take_number(&digits);
+    }
+    return 0;
+}
+
+/* Next token of a list that exists at a version. */
+static bool next_in_force(hn_span *rest, int version, hn_span *token) {
+    while (hn_span_cut(rest, ' ', token))
+        if (hn_span_take_since(token) <= version)
+            return true;
+    return false;
+}
+
+/* Splits "name:rest". */
+static hn_span take_name(hn_span *token) {
+    hn_span name, after = *token;
+    hn_span_cut(&after, ':', &name);
+    *token = after;
+    return name;
+}
+
+static bool has_mark(hn_span s, char mark) {
+    return memchr(s.at, mark, s.n) != NULL;
+}
+
+int hn_op_version(const hn_op *op, uint32_t i, bool *deprecated) {
+    hn_span rest = hn_span_z(op->versions), token;
+    for (uint32_t k = 0; hn_span_cut(&rest, ' ', &token); k++) {
+        if (k < i)
+            continue;
+        *deprecated = has_mark(token, 'd');
+        return take_number(&token);
+    }
+    return 0;
+}
+
+bool hn_op_is_extension(const hn_op *op) {
+    return strchr(op->versions, 'x') != NULL;
+}
+
+/* ---- parameters ------------------------------------------------------------------------------------------------------- */
+
+static hn_param parse_param(hn_span token) {
+    hn_span name = take_name(&token);
+    size_t type_len = 0;
+    while (type_len < token.n && !strchr("?*~", token.at[type_len]))
+        type_len++;
+    hn_param p = {.name = name.at, .name_len = (uint32_t)name.n, .type = token.at, .type_len = (uint32_t)type_len};
+    if (type_len < token.n) {
+        hn_span digits = {token.at + type_len + 1, token.n - type_len - 1};
+        char mark = token.at[type_len];
+        p.optional = mark == '?';
+        p.variadic = mark != '?';
+        p.heterogeneous = mark == '~';
+        p.min_arity = take_number(&digits);
+    }
+    return p;
+}
+
+bool hn_op_formal(const char *list, int version, uint32_t i, hn_param *out) {
+    hn_span rest = hn_span_z(list), token;
+    for (uint32_t k = 0; next_in_force(&rest, version, &token); k++) {
+        if (k < i)
+            continue;
+        *out = parse_param(token);
+        return true;
+    }
+    return false;
+}
+
+bool hn_op_param(const char *list, int version, uint32_t i, hn_param *out) {
+    hn_span rest = hn_span_z(list), token;
+    for (uint32_t k = 0; next_in_force(&rest, version, &token); k++) {
+        *out = parse_param(token);
+        if (k == i || out->variadic)
+            return true;
+    }
+    return false;
+}
+
+void hn_op_arity(const char *list, int version, uint32_t *min, uint32_t *max) {
+    hn_span rest = hn_span_z(list), token;
+    uint32_t n = 0;
+    *min = 0;
+    *max = 0;
+    while (next_in_force(&rest, version, &token)) {
+        hn_param p = parse_param(token);
+        if (p.variadic) {
+            *min = n + (uint32_t)p.min_arity;
+            *max = UINT32_MAX;
+            return;
+        }
+        n++;
+        if (!p.optional)
+            *min = n;
+    }
+    *max = n;
+}
+
+/* ---- attributes ------------------------------------------------------------------------------------------------------- */
+
+static hn_attr_kind attr_kind_from_word(hn_span word) {
+    static const char *const words[] = {
+        [HN_ATTR_FLOAT] = "f",         [HN_ATTR_INT] = "i",         [HN_ATTR_STRING] = "s",
+        [HN_ATTR_TENSOR] = "t",        [HN_ATTR_GRAPH] = "g",       [HN_ATTR_FLOATS] = "floats",
+        [HN_ATTR_INTS] = "ints",       [HN_ATTR_STRINGS] = "strings", [HN_ATTR_TENSORS] = "tensors",
+        [HN_ATTR_GRAPHS] = "graphs",   [HN_ATTR_SPARSE] = "sparse", [HN_ATTR_SPARSES] = "sparses",
+        [HN_ATTR_TYPE] = "type",       [HN_ATTR_TYPES] = "types",
+    };
+    for (size_t i = 1; i < HN_COUNT(words); i++)
+        if (hn_span_is(word, words[i]))
+            return (hn_attr_kind)i;
+    return HN_ATTR_UNDEFINED;
+}
+
+static hn_attr_spec parse_attr_spec(hn_span token) {
+    hn_span name = take_name(&token);
+    size_t kind_len = 0;
+    while (kind_len < token.n && !strchr("!=", token.at[kind_len]))
+        kind_len++;
+    hn_attr_spec spec = {.name = name.at,
+                         .name_len = (uint32_t)name.n,
+                         .kind = attr_kind_from_word((hn_span){token.at, kind_len})};
+    if (kind_len < token.n && token.at[kind_len] == '!')
+        spec.required = true;
+    if (kind_len < token.n && token.at[kind_len] == '=') {
+        spec.def = token.at + kind_len + 1;
+        spec.def_len = (uint32_t)(token.n - kind_len - 1);
+    }
+    return spec;
+}
+
+bool hn_op_attr(const hn_op *op, int version, uint32_t i, hn_attr_spec *out) {
+    hn_span rest = hn_span_z(op->attrs), token;
+    for (uint32_t k = 0; next_in_force(&rest, version, &token); k++) {
+        if (k < i)
+            continue;
+        *out = parse_attr_spec(token);
+        return true;
+    }
+    return false;
+}
+
+bool hn_op_attr_find(const hn_op *op, int version, const char *name, size_t n, hn_attr_spec *out) {
+    hn_span rest = hn_span_z(op->attrs), token;
+    while (next_in_force(&rest, version, &token)) {
+        if (token.n <= n || token.at[n] != ':' || memcmp(token.at, name, n) != 0)
+            continue;
+        *out = parse_attr_spec(token);
+        return true;
+    }
+    return false;
+}
+
+/* i-th item of a default that is a list (a scalar is a list of one). */
+static bool default_item(const hn_attr_spec *spec, uint32_t i, hn_span *item) {
+    hn_span rest = {spec->def, spec->def_len};
+    for (uint32_t k = 0; hn_span_cut(&rest, ',', item); k++)
+        if (k == i)
+            return true;
+    return false;
+}
+
+static bool take_minus(hn_span *s) {
+    if (s->n == 0 || s->at[0] != '-')
+        return false;
+    *s = (hn_span){s->at + 1, s->n - 1};
+    return true;
+}
+
+bool hn_attr_spec_i64(const hn_attr_spec *spec, uint32_t i, int64_t *out) {
+    hn_span item;
+    if (!default_item(spec, i, &item))
+        return false;
+    bool negative = take_minus(&item);
+    int64_t value = take_number(&item);
+    *out = negative ? -value : value;
+    return true;
+}
+
+/* By hand, because strtof follows the program's locale. Table numbers have at most nine digits, so double rounds them right. */
+bool hn_attr_spec_f32(const hn_attr_spec *spec, uint32_t i, float *out) {
+    hn_span item;
+    if (!default_item(spec, i, &item))
+        return false;
+    bool negative = take_minus(&item);
+    double value = 0;
+    int exponent = 0;
+    bool in_fraction = false;
+    for (; item.n > 0 && item.at[0] != 'e'; item = (hn_span){item.at + 1, item.n - 1}) {
+        if (item.at[0] == '.') {
+            in_fraction = true;
+            continue;
+        }
+        value = value * 10 + (item.at[0] - '0');
+        exponent -= in_fraction;
+    }
+    if (item.n > 0) {
+        item = (hn_span){item.at + 1, item.n - 1};
+        bool negative_exponent = take_minus(&item);
+        int written = take_number(&item);
+        exponent += negative_exponent ? -written : written;
+    }
+    double scale = 1;
+    for (int k = 0; k < (exponent < 0 ? -exponent : exponent); k++)
+        scale *= 10;
+    value = exponent < 0 ? value / scale : value * scale;
+    *out = (float)(negative ? -value : value);
+    return true;
+}

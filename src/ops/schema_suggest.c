@@ -1,0 +1,71 @@
+/* "Did you mean": names of operators near a misspelt one. */
+#include "ops/ops.h"
+
+#define LONGEST_NAME 48
+#define MOST_SUGGESTIONS 3
+
+typedef struct suggestion {
+    const hn_op *op;
+    int distance; /* edits, doubled; odd: in another domain, which comes after the same distance at home */
+} suggestion;
+
+static char fold_case(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Insertions, deletions and substitutions that turn a into b, whatever the case; `limit` + 1 when it takes more. */
+static int edit_distance(const char *a, size_t n_a, const char *b, size_t n_b, int limit) {
+    int row[LONGEST_NAME + 1];
+    if (n_a > LONGEST_NAME || n_b > LONGEST_NAME || n_a > n_b + (size_t)limit || n_b > n_a + (size_t)limit)
+        return limit + 1;
+    for (size_t j = 0; j <= n_b; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= n_a; i++) {
+        int diagonal = row[0];
+        int best = row[0] = (int)i;
+        for (size_t j = 1; j <= n_b; j++) {
+            int substituted = diagonal + (fold_case(a[i - 1]) != fold_case(b[j - 1]));
+            int shifted = 1 + HN_MIN(row[j], row[j - 1]);
+            diagonal = row[j];
+            row[j] = HN_MIN(substituted, shifted);
+            best = HN_MIN(best, row[j]);
+        }
+        if (best > limit)
+            return limit + 1;
+    }
+    return row[n_b];
+}
+
+/* Keeps the nearest few, nearest first; a row of an operator that is listed already adds nothing. */
+static void offer_suggestion(suggestion *list, int *n, suggestion s) {
+    if (*n > 0 && list[*n - 1].distance <= s.distance && *n == MOST_SUGGESTIONS)
+        return;
+    for (int i = 0; i < *n; i++)
+        if (list[i].op->domain == s.op->domain && strcmp(list[i].op->name, s.op->name) == 0)
+            return;
+    int at = *n < MOST_SUGGESTIONS ? (*n)++ : MOST_SUGGESTIONS - 1;
+    for (; at > 0 && list[at - 1].distance > s.distance; at--)
+        list[at] = list[at - 1];
+    list[at] = s;
+}
+
+void hn_op_suggest(hn_domain d, const char *name, hn_strbuf *out) {
+    suggestion list[MOST_SUGGESTIONS];
+    int n = 0;
+    size_t name_len = strlen(name);
+    int limit = name_len < 4 ? 1 : name_len < 8 ? 2 : 3;
+    for (uint32_t i = 0; i < hn_op_count(); i++) {
+        const hn_op *op = hn_op_row(i);
+        int distance = edit_distance(name, name_len, op->name, strlen(op->name), limit);
+        if (distance <= limit)
+            offer_suggestion(list, &n, (suggestion){op, 2 * distance + (op->domain != d)});
+    }
+    for (int i = 0; i < n; i++) {
+        const char *domain = hn_domain_text(list[i].op->domain);
+        bool is_home = list[i].op->domain == d;
+        hn_strbuf_puts(out, i > 0 ? ", " : "");
+        hn_strbuf_puts(out, is_home ? "" : *domain ? domain : "ai.onnx");
+        hn_strbuf_puts(out, is_home ? "" : ".");
+        hn_strbuf_puts(out, list[i].op->name);
+    }
+}
