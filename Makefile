@@ -1,5 +1,6 @@
 # For people: the usual steps by short names. The build itself is CMakeLists.txt and its presets.
 
+MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 export CTEST_PARALLEL_LEVEL ?= $(JOBS)
@@ -7,7 +8,8 @@ export CTEST_PARALLEL_LEVEL ?= $(JOBS)
 # A first configuration uses Ninja where it is installed; later ones keep what they have.
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja 2>/dev/null),Ninja,Unix Makefiles)
 
-build = cmake --preset $(1) --log-level=NOTICE && cmake --build --preset $(1) --parallel $(JOBS)
+# Configuring speaks up only (on stderr) about what is skipped or wrong.
+build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS)
 check = $(call build,$(1)) && ctest --preset $(1)
 
 .PHONY: all help setup setup-test demo test test-dev test-asan test-fuzz test-unity test-aarch64 \
@@ -30,11 +32,11 @@ demo: all ## a short tour with the model in examples/digits
 
 # One after the other, so that each has all processors and failures are easy to read.
 test: setup-test ## every test: plain, sanitized, fuzzed, as one unit, on emulated Arm
-	@$(MAKE) --no-print-directory test-dev
-	@$(MAKE) --no-print-directory test-asan
-	@$(MAKE) --no-print-directory test-unity
-	@$(MAKE) --no-print-directory test-fuzz
-	@$(MAKE) --no-print-directory test-aarch64
+	@$(MAKE) test-dev
+	@$(MAKE) test-asan
+	@$(MAKE) test-unity
+	@$(MAKE) test-fuzz
+	@$(MAKE) test-aarch64
 
 test-dev: ## all suites without instrumentation
 	@$(call check,dev)
@@ -62,12 +64,12 @@ lint: ## layers, and no warnings from either compiler
 	@tools/check_layers
 	@$(call build,ci-werror)
 	@if command -v clang >/dev/null; then \
-	    cmake --preset ci-werror -B build/ci-werror-clang -DCMAKE_C_COMPILER=clang && \
+	    cmake --preset ci-werror -B build/ci-werror-clang -DCMAKE_C_COMPILER=clang >/dev/null && \
 	    cmake --build build/ci-werror-clang --parallel $(JOBS); \
 	else echo "skipped: clang is missing"; fi
 
-bench: all ## speed and memory of loading, against the onnx package where it is installed
-	@bench/run build/release/hone
+bench: all setup-test ## speed of loading and saving, next to onnx.load and cp
+	@$(firstword $(wildcard build/venv/bin/python) python3) bench/bench_load.py build/release/hone
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is respected
 	@cmake --install build/release --prefix $(PREFIX)
