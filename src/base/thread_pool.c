@@ -1,0 +1,313 @@
+/* A parallel loop is a list of pieces that threads claim one by one. The caller works along, then closes the gate and
+ * waits only for the workers inside: one that is still asleep, or was not scheduled, delays nobody.
+ *
+ * All synchronization goes through one atomic word, the gate:
+ *
+ *   epoch (24 bits) | flags | workers asleep (16 bits) | workers inside (16 bits)
+ *
+ * The caller describes the job, then opens the gate under the next epoch. A worker that sees a new epoch adds itself to
+ * the count inside and may read the job only if the gate was open in that very moment. Since every transition is one
+ * atomic operation on one word, each side learns from the returned value whether somebody must be woken. */
+#define _GNU_SOURCE /* clock_gettime, pthread_sigmask */
+#include "base/base.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { MAX_POOL_THREADS = 1024, SPIN_NS = 50 * 1000, SPINS_PER_CLOCK_READ = 32, CACHE_LINE = 64 };
+
+#define GATE_ONE_INSIDE UINT64_C(1)
+#define GATE_INSIDE UINT64_C(0xFFFF)
+#define GATE_ONE_ASLEEP (UINT64_C(1) << 16)
+#define GATE_ASLEEP (UINT64_C(0xFFFF) << 16)
+#define GATE_OPEN (UINT64_C(1) << 32)
+#define GATE_CALLER_ASLEEP (UINT64_C(1) << 33)
+#define GATE_STOP (UINT64_C(1) << 34)
+#define GATE_ONE_EPOCH (UINT64_C(1) << 40)
+#define GATE_EPOCH (~(GATE_ONE_EPOCH - 1))
+
+/* Rows and columns cut into tiles; a piece is one tile, numbered row by row. */
+typedef struct pool_job {
+    int64_t rows, cols;
+    int64_t row_grain, col_grain;
+    int64_t n_col_tiles;
+    uint64_t n_pieces;
+    hn_tile_fn fn;
+    void *ctx;
+} pool_job;
+
+struct hn_pool {
+    _Atomic uint64_t gate;
+    char gate_pad[CACHE_LINE];
+    _Atomic uint64_t next_piece;
+    char next_piece_pad[CACHE_LINE];
+    pool_job job;     /* written while the gate is closed and nobody is inside */
+    atomic_flag busy; /* a loop is running: others run theirs alone */
+    const hone_allocator *alloc;
+    int64_t spin_ns;
+    int n_workers;
+    int n_slots; /* of `workers`, for giving the memory back */
+    pthread_mutex_t mutex;
+    pthread_cond_t job_opened;
+    pthread_cond_t workers_left;
+    pthread_t workers[];
+};
+
+/* ---- waiting ---- */
+
+typedef struct spinner {
+    int64_t budget_ns;
+    int64_t started_ns;
+    unsigned n_spins;
+} spinner;
+
+static int64_t monotonic_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline void relax_processor(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory"); /* `yield` is a no-op on most cores */
+#endif
+}
+
+/* A pause costs from 10 to 150 cycles, so the budget is kept in time. */
+static bool may_spin_on(spinner *s) {
+    if (s->budget_ns == 0) {
+        return false;
+    }
+    relax_processor();
+    if (++s->n_spins % SPINS_PER_CLOCK_READ != 0) {
+        return true;
+    }
+    int64_t now_ns = monotonic_ns();
+    if (s->started_ns == 0) {
+        s->started_ns = now_ns;
+    }
+    return now_ns - s->started_ns < s->budget_ns;
+}
+
+static inline uint64_t look_at_gate(const hn_pool *pool) {
+    return atomic_load_explicit(&pool->gate, memory_order_acquire);
+}
+
+/* ---- work ---- */
+
+static void run_piece(const pool_job *job, uint64_t piece) {
+    int64_t row = (int64_t)piece / job->n_col_tiles * job->row_grain;
+    int64_t col = (int64_t)piece % job->n_col_tiles * job->col_grain;
+    int64_t n_rows = HN_MIN(job->row_grain, job->rows - row);
+    int64_t n_cols = HN_MIN(job->col_grain, job->cols - col);
+    job->fn(job->ctx, row, row + n_rows, col, col + n_cols);
+}
+
+static void claim_pieces(hn_pool *pool) {
+    const pool_job *job = &pool->job;
+    for (;;) {
+        uint64_t piece = atomic_fetch_add_explicit(&pool->next_piece, 1, memory_order_relaxed);
+        if (piece >= job->n_pieces) {
+            return;
+        }
+        run_piece(job, piece);
+    }
+}
+
+/* ---- workers ---- */
+
+/* Returns the gate once its epoch is not `seen_epoch`, or the pool stops. */
+static uint64_t await_epoch(hn_pool *pool, uint64_t seen_epoch) {
+    const uint64_t watched = GATE_EPOCH | GATE_STOP;
+    spinner spin = {.budget_ns = pool->spin_ns};
+    uint64_t gate;
+    do {
+        gate = look_at_gate(pool);
+        if ((gate & watched) != seen_epoch) {
+            return gate;
+        }
+    } while (may_spin_on(&spin));
+
+    atomic_fetch_add_explicit(&pool->gate, GATE_ONE_ASLEEP, memory_order_relaxed);
+    pthread_mutex_lock(&pool->mutex);
+    while ((look_at_gate(pool) & watched) == seen_epoch) {
+        pthread_cond_wait(&pool->job_opened, &pool->mutex);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return atomic_fetch_sub_explicit(&pool->gate, GATE_ONE_ASLEEP, memory_order_acquire);
+}
+
+static void leave_gate(hn_pool *pool) {
+    uint64_t before = atomic_fetch_sub_explicit(&pool->gate, GATE_ONE_INSIDE, memory_order_release);
+    if ((before & GATE_INSIDE) == GATE_ONE_INSIDE && (before & GATE_CALLER_ASLEEP)) {
+        pthread_mutex_lock(&pool->mutex);
+        pthread_cond_signal(&pool->workers_left);
+        pthread_mutex_unlock(&pool->mutex);
+    }
+}
+
+static void *worker_main(void *arg) {
+    hn_pool *pool = arg;
+    uint64_t seen_epoch = 0;
+    for (;;) {
+        uint64_t gate = await_epoch(pool, seen_epoch);
+        if (gate & GATE_STOP) {
+            return NULL;
+        }
+        if (gate & GATE_OPEN) {
+            gate = atomic_fetch_add_explicit(&pool->gate, GATE_ONE_INSIDE, memory_order_acquire);
+            if (gate & GATE_OPEN) {
+                claim_pieces(pool);
+            }
+            leave_gate(pool);
+        }
+        seen_epoch = gate & GATE_EPOCH;
+    }
+}
+
+/* ---- the caller ---- */
+
+static void wake_sleepers(hn_pool *pool, uint64_t n_useful) {
+    pthread_mutex_lock(&pool->mutex);
+    for (uint64_t i = 0; i < n_useful; i++) {
+        pthread_cond_signal(&pool->job_opened);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void open_gate(hn_pool *pool) {
+    atomic_store_explicit(&pool->next_piece, 0, memory_order_relaxed);
+    uint64_t before = atomic_fetch_add_explicit(&pool->gate, GATE_ONE_EPOCH + GATE_OPEN,
+                                                memory_order_release);
+    uint64_t n_asleep = (before & GATE_ASLEEP) / GATE_ONE_ASLEEP;
+    uint64_t n_useful = HN_MIN(n_asleep, pool->job.n_pieces - 1);
+    if (n_useful > 0) {
+        wake_sleepers(pool, n_useful);
+    }
+}
+
+static void close_gate(hn_pool *pool) {
+    spinner spin = {.budget_ns = pool->spin_ns};
+    uint64_t gate = atomic_fetch_and_explicit(&pool->gate, ~GATE_OPEN, memory_order_acquire);
+    while (gate & GATE_INSIDE) {
+        if (!may_spin_on(&spin)) {
+            break;
+        }
+        gate = look_at_gate(pool);
+    }
+    if (!(gate & GATE_INSIDE)) {
+        return;
+    }
+    atomic_fetch_or_explicit(&pool->gate, GATE_CALLER_ASLEEP, memory_order_relaxed);
+    pthread_mutex_lock(&pool->mutex);
+    while (look_at_gate(pool) & GATE_INSIDE) {
+        pthread_cond_wait(&pool->workers_left, &pool->mutex);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    atomic_fetch_and_explicit(&pool->gate, ~GATE_CALLER_ASLEEP, memory_order_relaxed);
+}
+
+static void run_alone(const pool_job *job) {
+    for (uint64_t piece = 0; piece < job->n_pieces; piece++) {
+        run_piece(job, piece);
+    }
+}
+
+static int64_t tile_count(int64_t n, int64_t grain) { return n / grain + (n % grain != 0); }
+
+void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain,
+                    hn_tile_fn fn, void *ctx) {
+    if (rows <= 0 || cols <= 0) {
+        return;
+    }
+    row_grain = HN_MAX(row_grain, 1);
+    col_grain = HN_MAX(col_grain, 1);
+    pool_job job = {rows, cols, row_grain, col_grain, tile_count(cols, col_grain), 0, fn, ctx};
+    job.n_pieces = (uint64_t)tile_count(rows, row_grain) * (uint64_t)job.n_col_tiles;
+    bool can_share = pool && pool->n_workers > 0 && job.n_pieces > 1;
+    if (!can_share || atomic_flag_test_and_set_explicit(&pool->busy, memory_order_acquire)) {
+        run_alone(&job);
+        return;
+    }
+    pool->job = job;
+    open_gate(pool);
+    claim_pieces(pool);
+    close_gate(pool);
+    atomic_flag_clear_explicit(&pool->busy, memory_order_release);
+}
+
+typedef struct range_call {
+    hn_range_fn fn;
+    void *ctx;
+} range_call;
+
+static void call_range(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+    const range_call *call = ctx;
+    (void)col0, (void)col1;
+    call->fn(call->ctx, row0, row1);
+}
+
+void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx) {
+    range_call call = {fn, ctx};
+    hn_pool_for_2d(pool, n, 1, grain, 1, call_range, &call);
+}
+
+/* ---- life ---- */
+
+static size_t pool_bytes(int n_slots) { return sizeof(hn_pool) + (size_t)n_slots * sizeof(pthread_t); }
+
+/* Signals are the business of the program's own threads. */
+static void start_workers(hn_pool *pool) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (pool->n_workers < pool->n_slots &&
+           pthread_create(&pool->workers[pool->n_workers], NULL, worker_main, pool) == 0) {
+        pool->n_workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+hn_pool *hn_pool_new(int n_threads, const hone_allocator *a) {
+    int n_cpus = hn_cpu_count();
+    n_threads = n_threads > 0 ? HN_MIN(n_threads, MAX_POOL_THREADS) : HN_MIN(n_cpus, MAX_POOL_THREADS);
+    hn_pool *pool = hn_calloc(a, 1, pool_bytes(n_threads - 1));
+    if (!pool) {
+        return NULL;
+    }
+    pool->alloc = a;
+    pool->n_slots = n_threads - 1;
+    /* With more threads than processors, spinning takes the time of the one that is waited for. */
+    pool->spin_ns = n_threads <= n_cpus ? SPIN_NS : 0;
+    atomic_init(&pool->gate, 0);
+    atomic_init(&pool->next_piece, 0);
+    atomic_flag_clear(&pool->busy);
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->job_opened, NULL);
+    pthread_cond_init(&pool->workers_left, NULL);
+    start_workers(pool);
+    return pool;
+}
+
+void hn_pool_free(hn_pool *pool) {
+    if (!pool) {
+        return;
+    }
+    atomic_fetch_or_explicit(&pool->gate, GATE_STOP, memory_order_release);
+    pthread_mutex_lock(&pool->mutex);
+    pthread_cond_broadcast(&pool->job_opened);
+    pthread_mutex_unlock(&pool->mutex);
+    for (int i = 0; i < pool->n_workers; i++) {
+        pthread_join(pool->workers[i], NULL);
+    }
+    pthread_cond_destroy(&pool->workers_left);
+    pthread_cond_destroy(&pool->job_opened);
+    pthread_mutex_destroy(&pool->mutex);
+    hn_free(pool->alloc, pool, pool_bytes(pool->n_slots));
+}
+
+int hn_pool_threads(const hn_pool *pool) { return pool ? pool->n_workers + 1 : 1; }
