@@ -102,6 +102,9 @@ hone_status hn_outfile_open(const char *path, const hone_allocator *a, hn_outfil
     *out = NULL;
     struct stat st;
     bool exists = stat(path, &st) == 0;
+    /* A path that can never be one of a file is told now, not by the rename after all the work. */
+    if (!exists && (errno != ENOENT || path[0] == '\0'))
+        return hn_fail_errno(err, "cannot write '%s'", path);
     if (exists)
         HN_TRY(check_target(path, &st, err));
     char real[PATH_MAX];

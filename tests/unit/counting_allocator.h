@@ -1,0 +1,59 @@
+/* An allocator for tests: counts what is held, checks the sizes it is told, and fails the Nth request. */
+#ifndef TEST_COUNTING_ALLOCATOR_H
+#define TEST_COUNTING_ALLOCATOR_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+typedef struct counting_allocator {
+    hone_allocator hook; /* give &hook to the code under test */
+    size_t n_requests;
+    size_t fail_at; /* 1 = the first request; 0 = never. Later requests succeed. */
+    size_t n_blocks, n_bytes;
+    bool wrong_size; /* a block came back with another size than it left with */
+} counting_allocator;
+
+/* The true size stands before the block. */
+#define COUNTING_HEADER_BYTES 16
+
+static void *counting_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes)
+{
+    counting_allocator *c = ctx;
+    char *raw = ptr ? (char *)ptr - COUNTING_HEADER_BYTES : NULL;
+    size_t known = 0;
+    if (raw)
+        memcpy(&known, raw, sizeof(known));
+    if (known != old_bytes)
+        c->wrong_size = true;
+    if (new_bytes == 0) {
+        c->n_blocks -= raw ? 1 : 0;
+        c->n_bytes -= known;
+        free(raw);
+        return NULL;
+    }
+    if (++c->n_requests == c->fail_at)
+        return NULL;
+    raw = realloc(raw, new_bytes + COUNTING_HEADER_BYTES);
+    if (!raw)
+        return NULL;
+    memcpy(raw, &new_bytes, sizeof(new_bytes));
+    c->n_blocks += ptr ? 0 : 1;
+    c->n_bytes += new_bytes - known;
+    return raw + COUNTING_HEADER_BYTES;
+}
+
+static inline void counting_init(counting_allocator *c, size_t fail_at)
+{
+    *c = (counting_allocator){.fail_at = fail_at};
+    c->hook = (hone_allocator){.resize = counting_resize, .ctx = c};
+}
+
+static inline bool counting_is_clean(const counting_allocator *c)
+{
+    return c->n_blocks == 0 && c->n_bytes == 0 && !c->wrong_size;
+}
+
+#endif
