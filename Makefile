@@ -13,7 +13,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 check = $(call build,$(1)) && ctest --preset $(1)
 
 .PHONY: all help setup setup-test demo test test-dev test-asan test-fuzz test-unity test-aarch64 \
-        bench install asan tsan lint clean
+        bench install asan tsan lint format clean
 
 all: setup ## build the library and the command (build/release)
 	@$(call build,release)
@@ -67,6 +67,9 @@ lint: ## layers, and no warnings from either compiler
 	    cmake --preset ci-werror -B build/ci-werror-clang -DCMAKE_C_COMPILER=clang >/dev/null && \
 	    cmake --build build/ci-werror-clang --parallel $(JOBS); \
 	else echo "skipped: clang is missing"; fi
+
+format: ## lay out all C files as .clang-format says
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 bench: all setup-test ## speed of loading and saving, next to onnx.load and cp
 	@$(firstword $(wildcard build/venv/bin/python) python3) bench/bench_load.py build/release/hone
