@@ -41,8 +41,9 @@ check_linker_flag(C -Wl,--no-undefined HONE_HAS_NO_UNDEFINED)
 set(HONE_INSTRUMENT_COMPILE)
 set(HONE_INSTRUMENT_LINK)
 if(HONE_SANITIZE)
+    # -O1 keeps the stack traces readable and the build short.
     list(APPEND HONE_INSTRUMENT_COMPILE
-        -fsanitize=${HONE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+        -O1 -fsanitize=${HONE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     list(APPEND HONE_INSTRUMENT_LINK -fsanitize=${HONE_SANITIZE})
 endif()
 if(HONE_FUZZERS)
