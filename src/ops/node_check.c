@@ -1,0 +1,266 @@
+/* One node against its schema: first its form (operator, arity, attributes), then the types of its inputs. */
+#include "ops/infer_engine.h"
+
+#include <limits.h>
+
+/* ---- form ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct form {
+    const hn_graph *g;
+    const hn_function *function; /* whose body the node stands in; NULL in the main graph */
+    hn_id id;
+    const hn_node *node;
+    hn_problems *problems; /* NULL: only the verdict counts */
+    bool ok;
+} form;
+
+#define FORM_FAIL(f, code, ...)                                                                                \
+    do {                                                                                                       \
+        (f)->ok = false;                                                                                       \
+        if ((f)->problems)                                                                                     \
+            hn_problem_add((f)->problems, HN_SEVERITY_ERROR, code, (f)->g, (f)->id, HN_NONE, __VA_ARGS__);      \
+    } while (0)
+
+static const char *shown_domain(hn_str domain) { return hn_domain_is_onnx(domain) ? "ai.onnx" : hn_s(domain); }
+
+static void fail_unknown_op(form *f, hn_domain d, int64_t opset) {
+    const char *name = hn_s(f->node->op), *domain = shown_domain(f->node->domain);
+    int since = hn_op_introduced(d, name);
+    if (since > opset) {
+        FORM_FAIL(f, HONE_E_UNSUPPORTED,
+                  "%s came with version %d of operator set %s, but the model imports version %lld: raise the import to %d "
+                  "or more",
+                  name, since, domain, (long long)opset, since);
+        return;
+    }
+    hn_strbuf near_names;
+    hn_strbuf_init(&near_names, hn_arena_allocator(f->g->model->arena));
+    hn_op_suggest(d, name, &near_names);
+    FORM_FAIL(f, HONE_E_UNSUPPORTED, "operator set %s version %lld has no operator '%s'%s%s", domain, (long long)opset, name,
+              near_names.n ? "; near: " : "", near_names.n ? near_names.at : "");
+    hn_strbuf_free(&near_names);
+}
+
+/* NULL with ok == true: an operator of a set that hone does not know, which cannot be judged. */
+static const hn_op *find_schema(form *f, int *version) {
+    hn_str domain = f->node->domain;
+    int64_t opset = hn_opset_version(f->g->opsets, domain);
+    hn_domain d = hn_domain_find(hn_s(domain), domain ? domain->n : 0);
+    if (opset < 0) {
+        FORM_FAIL(f, HONE_E_INVALID, "the %s does not import operator set '%s', which %s needs: add it to opset_import",
+                  f->function ? "function" : "model", shown_domain(domain), hn_s(f->node->op));
+        return NULL;
+    }
+    if (d == HN_DOMAIN_COUNT) {
+        if (f->problems)
+            hn_problem_add(f->problems, HN_SEVERITY_WARNING, HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE,
+                           "hone knows no operator set '%s': the node is taken as it is", hn_s(domain));
+        return NULL;
+    }
+    bool deprecated = false;
+    const hn_op *op = hn_op_find(d, hn_s(f->node->op), opset, version, &deprecated);
+    if (!op)
+        fail_unknown_op(f, d, opset);
+    else if (deprecated && !hn_op_is_extension(op))
+        FORM_FAIL(f, HONE_E_UNSUPPORTED, "%s is deprecated since version %d of operator set %s, which the model imports", op->name,
+                  *version, shown_domain(domain));
+    return op;
+}
+
+/* Checks that the arguments given are as many as the schema wants, and that only optional ones are left out. */
+static void check_arity(form *f, const char *what, const char *list, int version, uint32_t n, const hn_id *args) {
+    uint32_t min, max;
+    hn_op_arity(list, version, &min, &max);
+    if (n < min || n > max) {
+        if (max == UINT32_MAX)
+            FORM_FAIL(f, HONE_E_INVALID, "has %u %ss, but needs at least %u", n, what, min);
+        else if (min == max)
+            FORM_FAIL(f, HONE_E_INVALID, "has %u %ss, but needs %u", n, what, min);
+        else
+            FORM_FAIL(f, HONE_E_INVALID, "has %u %ss, but needs %u to %u", n, what, min, max);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        hn_param p;
+        if (args[i] == HN_NONE && hn_op_param(list, version, i, &p) && !p.optional && !p.variadic)
+            FORM_FAIL(f, HONE_E_INVALID, "%s %u (%.*s) is left out, but is not optional", what, i, (int)p.name_len, p.name);
+    }
+}
+
+static const char *kind_name(hn_attr_kind k) {
+    static const char *const names[] = {"undefined", "float",  "int",     "string", "tensor", "graph",   "floats", "ints",
+                                        "strings",   "tensors", "graphs", "sparse tensor", "sparse tensors", "type",  "types"};
+    return (size_t)k < HN_COUNT(names) ? names[k] : "unknown";
+}
+
+static void check_attribute(form *f, const hn_op *op, int version, const hn_attr *a) {
+    hn_attr_spec spec;
+    if (!hn_op_attr_find(op, version, hn_s(a->name), a->name ? a->name->n : 0, &spec))
+        FORM_FAIL(f, HONE_E_INVALID, "%s-%d has no attribute '%s'", op->name, version, hn_s(a->name));
+    else if (a->kind != spec.kind)
+        FORM_FAIL(f, HONE_E_TYPE, "attribute '%s' is of kind %s, but must be %s", hn_s(a->name), kind_name(a->kind),
+                  kind_name(spec.kind));
+}
+
+static void check_attributes(form *f, const hn_op *op, int version) {
+    for (uint32_t i = 0; i < f->node->n_attrs; i++)
+        check_attribute(f, op, version, &f->node->attrs[i]);
+    hn_attr_spec spec;
+    for (uint32_t i = 0; hn_op_attr(op, version, i, &spec); i++) {
+        bool found = !spec.required;
+        for (uint32_t k = 0; k < f->node->n_attrs && !found; k++) {
+            hn_str name = f->node->attrs[k].name;
+            found = name && name->n == spec.name_len && memcmp(name->s, spec.name, spec.name_len) == 0;
+        }
+        if (!found)
+            FORM_FAIL(f, HONE_E_INVALID, "attribute '%.*s' is required", (int)spec.name_len, spec.name);
+    }
+}
+
+static void check_call(form *f, const hn_function *callee) {
+    const hn_block *body = hn_block_at(callee->graph, 0);
+    if (f->node->n_inputs > body->inputs.n)
+        FORM_FAIL(f, HONE_E_INVALID, "has %u inputs, but function '%s' takes %u", f->node->n_inputs, hn_s(callee->name),
+                  body->inputs.n);
+    if (f->node->n_outputs > body->outputs.n)
+        FORM_FAIL(f, HONE_E_INVALID, "has %u outputs, but function '%s' gives %u", f->node->n_outputs, hn_s(callee->name),
+                  body->outputs.n);
+}
+
+bool hn_node_form_ok(const hn_graph *g, const hn_function *function, hn_id node, hn_problems *p, const hn_op **op,
+                     int *version) {
+    form f = {.g = g, .function = function, .id = node, .node = hn_node_at(g, node), .problems = p, .ok = true};
+    hn_str overload = f.node->extra ? f.node->extra->overload : NULL;
+    const hn_function *callee = hn_model_function(g->model, f.node->domain, f.node->op, overload);
+    *op = NULL;
+    if (callee) {
+        check_call(&f, callee);
+        return f.ok;
+    }
+    *op = find_schema(&f, version);
+    if (!*op || !f.ok)
+        return f.ok;
+    check_arity(&f, "input", (*op)->inputs, *version, f.node->n_inputs, f.node->inputs);
+    check_arity(&f, "output", (*op)->outputs, *version, f.node->n_outputs, f.node->outputs);
+    check_attributes(&f, *op, *version);
+    return f.ok;
+}
+
+/* ---- types ---------------------------------------------------------------------------------------------------------------- */
+
+#define MAX_TYPE_VARS 16
+
+/* Type variables (T, T1, ...) and the type that the first input of that variable gave them. */
+typedef struct bindings {
+    struct {
+        const char *name;
+        uint32_t len;
+        const hn_type *type;
+        uint32_t input;
+    } var[MAX_TYPE_VARS];
+    uint32_t n;
+} bindings;
+
+static const hn_type *bound_type(const bindings *b, const hn_param *p, uint32_t *input) {
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->var[i].len == p->type_len && memcmp(b->var[i].name, p->type, p->type_len) == 0) {
+            *input = b->var[i].input;
+            return b->var[i].type;
+        }
+    return NULL;
+}
+
+/* Same type apart from shapes; unknown parts agree with anything. */
+static bool same_kind_of_type(const hn_type *a, const hn_type *b) {
+    while (a && b) {
+        if (a->kind != b->kind || (a->elem && b->elem && a->elem != b->elem))
+            return false;
+        a = a->inner;
+        b = b->inner;
+    }
+    return true;
+}
+
+/* A type without its element type cannot be judged yet. */
+static bool is_complete(const hn_type *t) {
+    while (t->inner)
+        t = t->inner;
+    return (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SPARSE) && t->elem != HN_UNDEFINED;
+}
+
+static void report_type(hn_infer *c, hn_problems *problems, uint32_t i, const hn_param *p) {
+    hn_strbuf allowed;
+    hn_strbuf_init(&allowed, hn_arena_allocator(hn_infer_arena(c)));
+    hn_op_type_text(c->op, c->version, p, &allowed);
+    hn_problem_add(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id, c->node->inputs[i],
+                   "input %u (%.*s) is %s, which %s-%d does not take; it takes %s", i, (int)p->name_len, p->name,
+                   hn_in_text(c, i), c->op->name, c->version, allowed.at ? allowed.at : "?");
+    hn_strbuf_free(&allowed);
+}
+
+static bool check_input_type(hn_infer *c, hn_problems *problems, bindings *b, uint32_t i) {
+    const hn_type *t = hn_in_type(c, i);
+    hn_param p;
+    if (!t || !is_complete(t) || !hn_op_param(c->op->inputs, c->version, i, &p))
+        return true;
+    if (!hn_op_type_allowed(c->op, c->version, &p, t)) {
+        if (problems)
+            report_type(c, problems, i, &p);
+        return false;
+    }
+    if (p.heterogeneous)
+        return true;
+    uint32_t first = 0;
+    const hn_type *bound = bound_type(b, &p, &first);
+    if (!bound) {
+        if (b->n < MAX_TYPE_VARS) {
+            b->var[b->n].name = p.type;
+            b->var[b->n].len = p.type_len;
+            b->var[b->n].type = t;
+            b->var[b->n++].input = i;
+        }
+        return true;
+    }
+    if (same_kind_of_type(bound, t))
+        return true;
+    if (problems)
+        hn_problem_add(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id, c->node->inputs[i],
+                       "input %u (%.*s) is %s, but input %u is %s, and both must have one type", i, (int)p.name_len, p.name,
+                       hn_in_text(c, i), first, hn_in_text(c, first));
+    return false;
+}
+
+/* The element type that a parameter implies by itself: exactly one is allowed. */
+static hn_dtype only_allowed(const hn_infer *c, const hn_param *p) {
+    hn_dtype found = HN_UNDEFINED;
+    for (int k = 1; k < HN_DTYPE_COUNT; k++) {
+        hn_type t = {.kind = HN_TYPE_TENSOR, .elem = (hn_dtype)k};
+        if (!hn_op_type_allowed(c->op, c->version, p, &t))
+            continue;
+        if (found != HN_UNDEFINED)
+            return HN_UNDEFINED;
+        found = t.elem;
+    }
+    return found;
+}
+
+static hone_status imply_output(hn_infer *c, const bindings *b, uint32_t i) {
+    hn_param p;
+    uint32_t input;
+    if (!hn_has_output(c, i) || !hn_op_param(c->op->outputs, c->version, i, &p) || p.heterogeneous)
+        return HONE_OK;
+    const hn_type *bound = bound_type(b, &p, &input);
+    if (bound)
+        return bound->kind == HN_TYPE_TENSOR ? hn_out_elem(c, i, bound->elem) : HONE_OK;
+    return hn_out_elem(c, i, only_allowed(c, &p));
+}
+
+bool hn_node_types_ok(hn_infer *c, hn_problems *problems) {
+    bindings b = {.n = 0};
+    bool ok = true;
+    for (uint32_t i = 0; i < c->node->n_inputs; i++)
+        ok &= check_input_type(c, problems, &b, i);
+    for (uint32_t i = 0; ok && i < c->node->n_outputs; i++)
+        ok = imply_output(c, &b, i) == HONE_OK;
+    return ok;
+}

@@ -1,0 +1,111 @@
+/* L2: what operators mean. The schema table (ops.def), the checker that reads it, type and shape inference, operation counts. */
+#ifndef HN_OPS_H
+#define HN_OPS_H
+
+#include "ir/ir.h"
+
+/* ---- schemas ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct hn_infer hn_infer; /* one node under inference: ops/infer_int.h */
+typedef hone_status (*hn_infer_fn)(hn_infer *c);
+/* Multiply-accumulates of one node; false when a needed dimension is not known. */
+typedef bool (*hn_macs_fn)(const hn_infer *c, uint64_t *macs);
+
+/* Operator sets, in the order of the table. */
+#define HN_DOMAIN_LIST(X)                                                                                    \
+    X(ONNX, "") X(ML, "ai.onnx.ml") X(PREVIEW, "ai.onnx.preview") X(TRAINING, "ai.onnx.preview.training")    \
+    X(MS, "com.microsoft") X(NCHWC, "com.microsoft.nchwc") X(NHWC, "com.ms.internal.nhwc")
+typedef enum hn_domain {
+#define HN_DOMAIN_ENUM(id, text) HN_DOMAIN_##id,
+    HN_DOMAIN_LIST(HN_DOMAIN_ENUM)
+#undef HN_DOMAIN_ENUM
+    HN_DOMAIN_COUNT
+} hn_domain;
+const char *hn_domain_text(hn_domain d);
+/* HN_DOMAIN_COUNT when hone knows nothing of that domain. "ai.onnx" is "". */
+hn_domain hn_domain_find(const char *text, size_t n);
+
+/* One row of ops.def: the strings are the schema, in the small language described at the top of that file. They are walked when
+ * needed; nothing is built or cached. */
+typedef struct hn_op {
+    hn_domain domain;
+    const char *name;
+    const char *versions; /* "6 13 14", "10d": since-versions that the row covers, d = deprecated */
+    const char *inputs, *outputs;
+    const char *types;
+    const char *attrs;
+    hn_infer_fn infer;
+    hn_macs_fn macs; /* NULL: none worth counting */
+} hn_op;
+uint32_t hn_op_count(void); /* rows */
+const hn_op *hn_op_row(uint32_t i);
+/* The row in force at an opset version, and the since-version within it. NULL when there is none. */
+const hn_op *hn_op_find(hn_domain d, const char *name, int64_t opset, int *since, bool *deprecated);
+/* First since-version of an operator in any row; 0 when the name is unknown in that domain. */
+int hn_op_introduced(hn_domain d, const char *name);
+/* Names close to a misspelt one, nearest first: "Relu, Elu"; empty when nothing is near. */
+void hn_op_suggest(hn_domain d, const char *name, hn_strbuf *out);
+/* Since-versions of a row one by one: i-th, 0 past the end. */
+int hn_op_version(const hn_op *op, uint32_t i, bool *deprecated);
+/* Not part of the standard, but onnxruntime knows it in this domain (SimplifiedLayerNormalization, Crop, ...). */
+bool hn_op_is_extension(const hn_op *op);
+
+typedef struct hn_param {
+    const char *name;   /* not NUL-terminated */
+    uint32_t name_len;
+    const char *type;   /* constraint name or concrete type, not NUL-terminated */
+    uint32_t type_len;
+    bool optional, variadic, heterogeneous;
+    int min_arity;      /* of a variadic parameter */
+} hn_param;
+/* Formal parameter that argument i belongs to at a version; false past the last. `list` is op->inputs or op->outputs. */
+bool hn_op_param(const char *list, int version, uint32_t i, hn_param *out);
+/* i-th formal parameter (a variadic one counts once). */
+bool hn_op_formal(const char *list, int version, uint32_t i, hn_param *out);
+/* Smallest and largest number of arguments; *max = UINT32_MAX when variadic. */
+void hn_op_arity(const char *list, int version, uint32_t *min, uint32_t *max);
+/* Does the constraint (or concrete type) named by a parameter allow this type? */
+bool hn_op_type_allowed(const hn_op *op, int version, const hn_param *p, const hn_type *t);
+/* "tensor(float), tensor(double)": everything a parameter allows. */
+void hn_op_type_text(const hn_op *op, int version, const hn_param *p, hn_strbuf *out);
+
+typedef struct hn_attr_spec {
+    const char *name; /* not NUL-terminated */
+    uint32_t name_len;
+    hn_attr_kind kind;
+    bool required;
+    const char *def;  /* text of the default, NULL when none; not NUL-terminated */
+    uint32_t def_len;
+} hn_attr_spec;
+bool hn_op_attr(const hn_op *op, int version, uint32_t i, hn_attr_spec *out); /* i-th; false past the end */
+bool hn_op_attr_find(const hn_op *op, int version, const char *name, size_t n, hn_attr_spec *out);
+/* i-th number of a default (a scalar has one); false past the last, or without a default. Whatever the locale. */
+bool hn_attr_spec_i64(const hn_attr_spec *spec, uint32_t i, int64_t *out);
+bool hn_attr_spec_f32(const hn_attr_spec *spec, uint32_t i, float *out);
+
+/* ---- inference ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct hn_infer_options {
+    hn_problems *problems; /* receives what contradicts the schema or the declared types; may be NULL */
+    bool keep_declared;    /* do not store results that the file does not declare: a check only */
+} hn_infer_options;
+
+/* Types of all values, in the main graph and its blocks, through model-local functions; declared types are merged with inferred
+ * ones. Small integer tensors are followed through shape computations. Partial knowledge is fine: a node that cannot be
+ * inferred leaves its outputs unknown and the rest goes on. Fails only for lack of memory or a limit. */
+hone_status hn_infer_model(hn_model *m, const hn_infer_options *o, hone_error *err);
+
+/* Replaces a symbol everywhere in the declared types (--dim batch=4), or fixes an input's whole shape (--shape x=1x3x224x224: the
+ * symbols at those places are replaced everywhere). Inferred, undeclared types are dropped, so infer again afterwards. */
+hone_status hn_fix_dim(hn_model *m, const char *symbol, int64_t value, hone_error *err);
+hone_status hn_fix_shape(hn_model *m, const char *input, uint32_t rank, const int64_t *dims, hone_error *err);
+
+/* Multiply-accumulates of a node in an inferred model. */
+bool hn_node_macs(const hn_graph *g, hn_id node, uint64_t *macs);
+
+/* ---- checking -------------------------------------------------------------------------------------------------------------- */
+
+/* Everything: structure (hn_model_verify), operators against their schemas, types and shapes. All problems are listed. */
+hone_status hn_check_model(hn_model *m, hn_problems *p, hone_error *err);
+
+#endif /* HN_OPS_H */
