@@ -27,6 +27,7 @@ set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 foreach(kind LIBDIR INCLUDEDIR)
     file(RELATIVE_PATH HONE_PC_${kind}
         ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_FULL_${kind}})
+    string(REGEX REPLACE "/$" "" HONE_PC_${kind} ${HONE_PC_${kind}})
 endforeach()
 configure_file(cmake/hone.pc.in hone.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/hone.pc DESTINATION ${pkgconfig_dir})
