@@ -1,4 +1,5 @@
-/* Reads the rows of ops.def: which row is in force at an opset version, and what it says of parameters and attributes. */
+/* Reads the rows of ops.def: which row is in force at an opset version, and what it says of
+ * parameters and attributes. */
 #include "ops/ops.h"
 
 #include "ops/infer_int.h"
@@ -6,13 +7,15 @@
 
 /* Most operators have no count: a null pointer in the table needs no relocation. */
 #define hn_macs_none NULL
+#define HN_OP(dom, op, versions, inputs, outputs, types, attrs, infer, macs) \
+  {HN_DOMAIN_##dom, #op, versions, inputs, outputs, types, attrs, hn_infer_##infer, hn_macs_##macs},
 
 static const hn_op op_rows[] = {
-#define HN_OP(dom, op, versions, inputs, outputs, types, attrs, infer, macs) \
-    {HN_DOMAIN_##dom, #op, versions, inputs, outputs, types, attrs, hn_infer_##infer, hn_macs_##macs},
 #include "ops/ops.def"
-#undef HN_OP
 };
+
+#undef HN_OP
+#undef hn_macs_none
 
 static const char *const domain_texts[] = {
 #define HN_DOMAIN_TEXT(id, text) text,
@@ -20,7 +23,7 @@ static const char *const domain_texts[] = {
 #undef HN_DOMAIN_TEXT
 };
 
-/* ---- domains and rows ------------------------------------------------------------------------------------------------ */
+/* ---- domains and rows ------------------------------------------------------------------------ */
 
 const char *hn_domain_text(hn_domain d) {
     return (size_t)d < HN_COUNT(domain_texts) ? domain_texts[d] : "?";
@@ -62,7 +65,8 @@ static const hn_op *first_row(hn_domain d, const char *name) {
     return lo < HN_COUNT(op_rows) && row_is(&op_rows[lo], d, name) ? &op_rows[lo] : NULL;
 }
 
-const hn_op *hn_op_find(hn_domain d, const char *name, int64_t opset, int *since, bool *deprecated) {
+const hn_op *hn_op_find(hn_domain d, const char *name, int64_t opset, int *since,
+                        bool *deprecated) {
     const hn_op *end = op_rows + HN_COUNT(op_rows);
     const hn_op *found = NULL;
     for (const hn_op *op = first_row(d, name); op && op < end && row_is(op, d, name); op++) {
@@ -85,7 +89,7 @@ int hn_op_introduced(hn_domain d, const char *name) {
     return op ? hn_op_version(op, 0, &deprecated) : 0;
 }
 
-/* ---- the small language of the rows ------------------------------------------------------------------------------------ */
+/* ---- the small language of the rows ---------------------------------------------------------- */
 
 bool hn_span_is(hn_span s, const char *text) {
     return strlen(text) == s.n && memcmp(text, s.at, s.n) == 0;
@@ -159,14 +163,17 @@ bool hn_op_is_extension(const hn_op *op) {
     return strchr(op->versions, 'x') != NULL;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static hn_param parse_param(hn_span token) {
     hn_span name = take_name(&token);
     size_t type_len = 0;
     while (type_len < token.n && !strchr("?*~", token.at[type_len]))
         type_len++;
-    hn_param p = {.name = name.at, .name_len = (uint32_t)name.n, .type = token.at, .type_len = (uint32_t)type_len};
+    hn_param p = {.name = name.at,
+                  .name_len = (uint32_t)name.n,
+                  .type = token.at,
+                  .type_len = (uint32_t)type_len};
     if (type_len < token.n) {
         hn_span digits = {token.at + type_len + 1, token.n - type_len - 1};
         char mark = token.at[type_len];
@@ -218,15 +225,15 @@ void hn_op_arity(const char *list, int version, uint32_t *min, uint32_t *max) {
     *max = n;
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static hn_attr_kind attr_kind_from_word(hn_span word) {
     static const char *const words[] = {
-        [HN_ATTR_FLOAT] = "f",         [HN_ATTR_INT] = "i",         [HN_ATTR_STRING] = "s",
-        [HN_ATTR_TENSOR] = "t",        [HN_ATTR_GRAPH] = "g",       [HN_ATTR_FLOATS] = "floats",
-        [HN_ATTR_INTS] = "ints",       [HN_ATTR_STRINGS] = "strings", [HN_ATTR_TENSORS] = "tensors",
-        [HN_ATTR_GRAPHS] = "graphs",   [HN_ATTR_SPARSE] = "sparse", [HN_ATTR_SPARSES] = "sparses",
-        [HN_ATTR_TYPE] = "type",       [HN_ATTR_TYPES] = "types",
+        [HN_ATTR_FLOAT] = "f",       [HN_ATTR_INT] = "i",           [HN_ATTR_STRING] = "s",
+        [HN_ATTR_TENSOR] = "t",      [HN_ATTR_GRAPH] = "g",         [HN_ATTR_FLOATS] = "floats",
+        [HN_ATTR_INTS] = "ints",     [HN_ATTR_STRINGS] = "strings", [HN_ATTR_TENSORS] = "tensors",
+        [HN_ATTR_GRAPHS] = "graphs", [HN_ATTR_SPARSE] = "sparse",   [HN_ATTR_SPARSES] = "sparses",
+        [HN_ATTR_TYPE] = "type",     [HN_ATTR_TYPES] = "types",
     };
     for (size_t i = 1; i < HN_COUNT(words); i++)
         if (hn_span_is(word, words[i]))
@@ -299,7 +306,8 @@ bool hn_attr_spec_i64(const hn_attr_spec *spec, uint32_t i, int64_t *out) {
     return true;
 }
 
-/* By hand, because strtof follows the program's locale. Table numbers have at most nine digits, so double rounds them right. */
+/* By hand, because strtof follows the program's locale. Table numbers have at most nine digits, so
+ * double rounds them right. */
 bool hn_attr_spec_f32(const hn_attr_spec *spec, uint32_t i, float *out) {
     hn_span item;
     if (!default_item(spec, i, &item))

@@ -12,9 +12,11 @@ typedef struct hn_span {
     size_t n;
 } hn_span;
 
-static inline hn_span hn_span_z(const char *text) { return (hn_span){text, strlen(text)}; }
+static inline hn_span hn_span_z(const char *text) {
+    return (hn_span){text, strlen(text)};
+}
 bool hn_span_is(hn_span s, const char *text);
-/* Cuts the next token off the front; separators within parentheses do not count. False at the end. */
+/* Cuts the next token off the front, false at the end. Parentheses protect separators. */
 bool hn_span_cut(hn_span *rest, char separator, hn_span *token);
 /* Takes a trailing "@V" off and returns V; 0 when there is none. */
 int hn_span_take_since(hn_span *token);

@@ -6,17 +6,20 @@
 
 typedef struct suggestion {
     const hn_op *op;
-    int distance; /* edits, doubled; odd: in another domain, which comes after the same distance at home */
+    int distance; /* edits, doubled; odd: in another domain, which comes after the same distance at
+                     home */
 } suggestion;
 
 static char fold_case(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Insertions, deletions and substitutions that turn a into b, whatever the case; `limit` + 1 when it takes more. */
+/* Insertions, deletions and substitutions that turn a into b, whatever the case; `limit` + 1 when
+ * it takes more. */
 static int edit_distance(const char *a, size_t n_a, const char *b, size_t n_b, int limit) {
     int row[LONGEST_NAME + 1];
-    if (n_a > LONGEST_NAME || n_b > LONGEST_NAME || n_a > n_b + (size_t)limit || n_b > n_a + (size_t)limit)
+    if (n_a > LONGEST_NAME || n_b > LONGEST_NAME || n_a > n_b + (size_t)limit ||
+        n_b > n_a + (size_t)limit)
         return limit + 1;
     for (size_t j = 0; j <= n_b; j++)
         row[j] = (int)j;
@@ -36,14 +39,17 @@ static int edit_distance(const char *a, size_t n_a, const char *b, size_t n_b, i
     return row[n_b];
 }
 
-/* Keeps the nearest few, nearest first; a row of an operator that is listed already adds nothing. */
+/* Keeps the nearest few, nearest first, and of operators with one name only the nearest. */
 static void offer_suggestion(suggestion *list, int *n, suggestion s) {
-    if (*n > 0 && list[*n - 1].distance <= s.distance && *n == MOST_SUGGESTIONS)
+    int at = 0;
+    while (at < *n && strcmp(list[at].op->name, s.op->name) != 0)
+        at++;
+    if (at == MOST_SUGGESTIONS)
+        at--;
+    if (at < *n && list[at].distance <= s.distance)
         return;
-    for (int i = 0; i < *n; i++)
-        if (list[i].op->domain == s.op->domain && strcmp(list[i].op->name, s.op->name) == 0)
-            return;
-    int at = *n < MOST_SUGGESTIONS ? (*n)++ : MOST_SUGGESTIONS - 1;
+    if (at == *n)
+        (*n)++;
     for (; at > 0 && list[at - 1].distance > s.distance; at--)
         list[at] = list[at - 1];
     list[at] = s;
@@ -53,7 +59,7 @@ void hn_op_suggest(hn_domain d, const char *name, hn_strbuf *out) {
     suggestion list[MOST_SUGGESTIONS];
     int n = 0;
     size_t name_len = strlen(name);
-    int limit = name_len < 4 ? 1 : name_len < 8 ? 2 : 3;
+    int limit = name_len < 6 ? 1 : name_len < 10 ? 2 : 3;
     for (uint32_t i = 0; i < hn_op_count(); i++) {
         const hn_op *op = hn_op_row(i);
         int distance = edit_distance(name, name_len, op->name, strlen(op->name), limit);

@@ -23,7 +23,7 @@ static hn_span members_of(hn_span term) {
     return (hn_span){"", 0};
 }
 
-/* "T" to the list that the types column gives for it; a type that is no variable stands for itself. */
+/* The list that the types column gives for a parameter's variable; any other type is its own. */
 static hn_span terms_of(const hn_op *op, const hn_param *p) {
     hn_span wanted = {p->type, p->type_len}, rest = hn_span_z(op->types), group;
     while (hn_span_cut(&rest, ';', &group)) {
@@ -88,10 +88,6 @@ bool hn_op_type_allowed(const hn_op *op, int version, const hn_param *p, const h
     return false;
 }
 
-static void put_span(hn_strbuf *out, hn_span s) {
-    hn_strbuf_put(out, s.at, s.n);
-}
-
 /* All members of one term in ONNX's spelling: "seq(tensor(float)), seq(tensor(double))". */
 static void put_term(hn_strbuf *out, hn_span term) {
     hn_span core = term, member;
@@ -99,26 +95,20 @@ static void put_term(hn_strbuf *out, hn_span term) {
         ;
     hn_span before = {term.at, (size_t)(core.at - term.at)};
     hn_span after = {core.at + core.n, term.n - before.n - core.n};
-    hn_span inside = core;
-    const char *wrapper = unwrap(&inside, "sparse") ? "sparse_tensor(" : unwrap(&inside, "map") ? "map(" : "tensor(";
-    hn_span rest = members_of(inside);
-    bool is_map = wrapper[0] == 'm';
-    for (bool first = true; is_map ? first : hn_span_cut(&rest, ',', &member); first = false) {
-        if (!first)
-            hn_strbuf_puts(out, ", ");
-        put_span(out, before);
-        hn_strbuf_puts(out, wrapper);
-        put_span(out, is_map ? inside : member);
-        hn_strbuf_puts(out, ")");
-        put_span(out, after);
+    const char *tensor = unwrap(&core, "sparse") ? "sparse_tensor(" : "tensor(";
+    hn_span rest = members_of(core);
+    for (const char *comma = ""; hn_span_cut(&rest, ',', &member); comma = ", ") {
+        bool is_map = memchr(member.at, '(', member.n) != NULL;
+        hn_strbuf_printf(out, "%s%.*s%s%.*s%s%.*s", comma, (int)before.n, before.at,
+                         is_map ? "" : tensor, (int)member.n, member.at, is_map ? "" : ")",
+                         (int)after.n, after.at);
     }
 }
 
 void hn_op_type_text(const hn_op *op, int version, const hn_param *p, hn_strbuf *out) {
     hn_span terms = terms_of(op, p), term;
-    for (bool first = true; next_term(&terms, version, &term); first = false) {
-        if (!first)
-            hn_strbuf_puts(out, ", ");
+    for (const char *comma = ""; next_term(&terms, version, &term); comma = ", ") {
+        hn_strbuf_puts(out, comma);
         put_term(out, term);
     }
 }
