@@ -248,6 +248,7 @@ void hn_pool_free(hn_pool *pool); /* NULL is fine */
 int hn_pool_threads(const hn_pool *pool);
 /* Calls fn over [0, n) in pieces of `grain` (the last may be short). pool may be NULL: runs here. Returns when all is done. */
 void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx);
+/* The same over tiles of rows x cols; the number of tiles must fit in 63 bits. */
 void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain, hn_tile_fn fn,
                     void *ctx);
 
@@ -264,9 +265,10 @@ float hn_f8_to_f32(uint8_t v, hn_f8_kind kind);
 uint8_t hn_f32_to_f8(float f, hn_f8_kind kind, bool saturate);
 typedef enum hn_round { HN_ROUND_UP, HN_ROUND_DOWN, HN_ROUND_NEAREST } hn_round;
 float hn_e8m0_to_f32(uint8_t v);
+/* Nearest: ties go up. Beyond 2^127, and below 2^-127 with zero and negatives: the end of the range when `saturate`, else NaN. */
 uint8_t hn_f32_to_e8m0(float f, hn_round round, bool saturate);
 float hn_f4_to_f32(uint8_t nibble);  /* e2m1 */
-uint8_t hn_f32_to_f4(float f);       /* saturates; returns a nibble */
+uint8_t hn_f32_to_f4(float f);       /* saturates, NaN becomes 6; returns a nibble */
 /* Packed sub-byte elements, first element in the low bits. `bits` is 2 or 4. */
 int hn_unpack_int(const uint8_t *data, uint64_t i, int bits, bool is_signed);
 void hn_pack_int(uint8_t *data, uint64_t i, int bits, int value); /* keeps the low bits of value */

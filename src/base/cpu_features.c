@@ -23,7 +23,7 @@
 #define TIER_AVX2 (TIER_AVX | FEATURE(F16C) | FEATURE(FMA) | FEATURE(AVX2))
 #define TIER_AVXVNNI (TIER_AVX2 | FEATURE(AVXVNNI))
 #define TIER_AVX512 \
-    (TIER_AVX2 | FEATURE(AVX512F) | FEATURE(AVX512BW) | FEATURE(AVX512VL) | FEATURE(AVX512DQ))
+  (TIER_AVX2 | FEATURE(AVX512F) | FEATURE(AVX512BW) | FEATURE(AVX512VL) | FEATURE(AVX512DQ))
 #define TIER_AVX512VNNI (TIER_AVX512 | TIER_AVXVNNI | FEATURE(AVX512VNNI))
 #define TIER_AVX512BF16 (TIER_AVX512VNNI | FEATURE(AVX512BF16))
 #define TIER_AVX512FP16 (TIER_AVX512BF16 | FEATURE(AVX512FP16))
@@ -81,14 +81,15 @@ enum { CPUID_EAX, CPUID_EBX, CPUID_ECX, CPUID_EDX };
 /* All zero when the processor does not know the leaf. */
 static cpuid_regs cpuid_read(unsigned leaf, unsigned subleaf) {
     cpuid_regs r = {{0}};
-    __get_cpuid_count(leaf, subleaf, &r.reg[CPUID_EAX], &r.reg[CPUID_EBX], &r.reg[CPUID_ECX], &r.reg[CPUID_EDX]);
+    __get_cpuid_count(leaf, subleaf, &r.reg[CPUID_EAX], &r.reg[CPUID_EBX], &r.reg[CPUID_ECX],
+                      &r.reg[CPUID_EDX]);
     return r;
 }
 
 /* Register sets that the operating system saves and restores (XCR0). */
-#define XCR0_AVX 0x6u        /* xmm and ymm */
-#define XCR0_AVX512 0xE6u    /* and opmask, zmm */
-#define XCR0_AMX 0x60000u    /* tile configuration and data */
+#  define XCR0_AVX 0x6u     /* xmm and ymm */
+#  define XCR0_AVX512 0xE6u /* and opmask, zmm */
+#  define XCR0_AMX 0x60000u /* tile configuration and data */
 
 static uint64_t saved_register_sets(void) {
     if (!(cpuid_read(1, 0).reg[CPUID_ECX] >> 27 & 1)) { /* OSXSAVE */
@@ -139,8 +140,8 @@ static uint64_t detect_features(void) {
     return mask;
 }
 
-/* Linux grants the 8 KB of tile data per thread only to a process that asks. Asking makes signal frames of the whole
- * process larger, so it happens only when the cap lets AMX be used. */
+/* Linux grants the 8 KB of tile data per thread only to a process that asks. Asking makes signal
+ * frames of the whole process larger, so it happens only when the cap lets AMX be used. */
 static bool amx_is_permitted(void) {
 #  if defined(__linux__) && defined(SYS_arch_prctl)
     enum { ARCH_REQ_XCOMP_PERM_CALL = 0x1023, TILE_DATA_COMPONENT = 18 };
@@ -159,7 +160,7 @@ static uint64_t detect_features(void) {
         uint8_t word; /* 0: AT_HWCAP, 1: AT_HWCAP2 */
         uint8_t bit;
     } hwcap_bits[] = {
-        {HN_CPU_NEON, 0, 1},  {HN_CPU_FP16ARITH, 0, 10}, {HN_CPU_DOTPROD, 0, 20},
+        {HN_CPU_NEON, 0, 1}, {HN_CPU_FP16ARITH, 0, 10}, {HN_CPU_DOTPROD, 0, 20},
         {HN_CPU_SVE, 0, 22}, {HN_CPU_I8MM, 1, 13},      {HN_CPU_BF16ARM, 1, 14},
     };
     const unsigned long words[] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
@@ -172,7 +173,9 @@ static uint64_t detect_features(void) {
     return mask;
 }
 
-static bool amx_is_permitted(void) { return false; }
+static bool amx_is_permitted(void) {
+    return false;
+}
 
 #else
 
@@ -184,7 +187,9 @@ static uint64_t detect_features(void) {
 #  endif
 }
 
-static bool amx_is_permitted(void) { return false; }
+static bool amx_is_permitted(void) {
+    return false;
+}
 
 #endif
 

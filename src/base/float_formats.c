@@ -1,5 +1,5 @@
-/* Small number formats. Integer arithmetic only, so the results do not depend on the rounding or denormal mode that the
- * caller has set in the floating-point unit. */
+/* Small number formats. Integer arithmetic only, so the results do not depend on the rounding or
+ * denormal mode that the caller has set in the floating-point unit. */
 #include "base/base.h"
 
 #define F32_MAN_BITS 23
@@ -10,8 +10,9 @@
 #define F32_QUIET 0x00400000u
 #define F32_HIDDEN_BIT 0x00800000u
 
-/* A format with a sign bit, described by its magnitudes (codes without the sign). Below `max_finite` magnitudes are in
- * numerical order, so rounding may carry from the mantissa into the exponent. */
+/* A format with a sign bit, described by its magnitudes (codes without the sign). Below
+ * `max_finite` magnitudes are in numerical order, so rounding may carry from the mantissa into the
+ * exponent. */
 typedef struct float_layout {
     uint8_t man_bits;
     uint8_t bias;
@@ -60,7 +61,8 @@ static inline uint32_t widen_finite(uint32_t magnitude, const float_layout *layo
     if (magnitude == 0) {
         return 0;
     }
-    /* A subnormal: move the leading bit to the hidden place, one exponent step for each position. */
+    /* A subnormal: move the leading bit to the hidden place, one exponent step for each position.
+     */
     uint32_t significand = magnitude << shift;
     uint32_t bits = rebias + F32_HIDDEN_BIT;
     while (!(significand & F32_HIDDEN_BIT)) {
@@ -70,7 +72,8 @@ static inline uint32_t widen_finite(uint32_t magnitude, const float_layout *layo
     return bits + (significand & ~F32_HIDDEN_BIT);
 }
 
-/* Magnitude nearest to a finite float32 magnitude, ties to even, as if the exponent had no upper end. */
+/* Magnitude nearest to a finite float32 magnitude, ties to even, as if the exponent had no upper
+ * end. */
 static inline uint32_t narrow_finite(uint32_t f32_magnitude, const float_layout *layout) {
     int shift = F32_MAN_BITS - layout->man_bits;
     int exponent = (int)(f32_magnitude >> F32_MAN_BITS) - F32_BIAS + layout->bias;
@@ -114,8 +117,8 @@ static inline float widen(uint32_t code, const float_layout *layout) {
     return f32_from_bits(sign | widen_finite(magnitude, layout));
 }
 
-/* NaNs of the 16-bit formats become quiet and keep their sign and upper payload, as processors do it, so that kernels
- * using the conversion instructions give the same bits. */
+/* NaNs of the 16-bit formats become quiet and keep their sign and upper payload, as processors do
+ * it, so that kernels using the conversion instructions give the same bits. */
 float hn_f16_to_f32(uint16_t h) {
     uint32_t magnitude = h & 0x7FFFu;
     if (magnitude > layout_f16.infinity) {
@@ -134,7 +137,9 @@ uint16_t hn_f32_to_f16(float f) {
     return (uint16_t)code;
 }
 
-float hn_bf16_to_f32(uint16_t h) { return f32_from_bits((uint32_t)h << 16); }
+float hn_bf16_to_f32(uint16_t h) {
+    return f32_from_bits((uint32_t)h << 16);
+}
 
 uint16_t hn_f32_to_bf16(float f) {
     uint32_t bits = f32_bits(f);
@@ -144,13 +149,17 @@ uint16_t hn_f32_to_bf16(float f) {
     return (uint16_t)shift_right_nearest_even(bits, 16);
 }
 
-float hn_f8_to_f32(uint8_t v, hn_f8_kind kind) { return widen(v, &layouts_f8[kind]); }
+float hn_f8_to_f32(uint8_t v, hn_f8_kind kind) {
+    return widen(v, &layouts_f8[kind]);
+}
 
 uint8_t hn_f32_to_f8(float f, hn_f8_kind kind, bool saturate) {
     return (uint8_t)narrow(f32_bits(f), &layouts_f8[kind], saturate);
 }
 
-float hn_f4_to_f32(uint8_t nibble) { return widen(nibble & 0xFu, &layout_f4); }
+float hn_f4_to_f32(uint8_t nibble) {
+    return widen(nibble & 0xFu, &layout_f4);
+}
 
 uint8_t hn_f32_to_f4(float f) {
     uint32_t bits = f32_bits(f);
@@ -160,7 +169,8 @@ uint8_t hn_f32_to_f4(float f) {
     return (uint8_t)narrow(bits, &layout_f4, true);
 }
 
-/* e8m0: a power of two from 2^-127 (code 0) to 2^127 (code 254), or NaN (255); the exponent field of a float32. */
+/* e8m0: a power of two from 2^-127 (code 0) to 2^127 (code 254), or NaN (255); the exponent field
+ * of a float32. */
 #define E8M0_MIN_F32 0x00400000u /* 2^-127, a float32 subnormal */
 #define E8M0_MAX_F32 0x7F000000u /* 2^127 */
 #define E8M0_MAX 254
@@ -184,7 +194,8 @@ uint8_t hn_f32_to_e8m0(float f, hn_round round, bool saturate) {
     if (bits > E8M0_MAX_F32) {
         return saturate ? E8M0_MAX : E8M0_NAN;
     }
-    /* Between 2^-127 and 2^-126 the gap starts at the subnormal's leading bit and is half as wide. */
+    /* Between 2^-127 and 2^-126 the gap starts at the subnormal's leading bit and is half as wide.
+     */
     uint32_t exponent = bits >> F32_MAN_BITS;
     uint32_t gap = exponent ? F32_HIDDEN_BIT : F32_HIDDEN_BIT / 2;
     uint32_t above = bits & (gap - 1);

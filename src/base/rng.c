@@ -14,7 +14,9 @@ void hn_rng_seed(hn_rng *r, uint64_t seed) {
     }
 }
 
-static inline uint64_t rotate_left64(uint64_t v, int bits) { return v << bits | v >> (64 - bits); }
+static inline uint64_t rotate_left64(uint64_t v, int bits) {
+    return v << bits | v >> (64 - bits);
+}
 
 uint64_t hn_rng_u64(hn_rng *r) {
     uint64_t *s = r->s;
@@ -39,13 +41,18 @@ uint64_t hn_rng_below(hn_rng *r, uint64_t n) {
     return v % n;
 }
 
-float hn_rng_f32(hn_rng *r) { return (float)(hn_rng_u64(r) >> 40) * 0x1p-24f; }
+float hn_rng_f32(hn_rng *r) {
+    return (float)(hn_rng_u64(r) >> 40) * 0x1p-24f;
+}
 
-double hn_rng_f64(hn_rng *r) { return (double)(hn_rng_u64(r) >> 11) * 0x1p-53; }
+double hn_rng_f64(hn_rng *r) {
+    return (double)(hn_rng_u64(r) >> 11) * 0x1p-53;
+}
 
-/* The normal deviate must have the same bits on every machine, which rules out log and cos of the C library (and fused
- * multiply-adds). Karney's method ("Sampling exactly from the normal distribution", 2016) only compares uniform
- * deviates: the length of a falling run of them is even with probability exp(-x), x being the starting height. */
+/* The normal deviate must have the same bits on every machine, which rules out log and cos of the C
+ * library (and fused multiply-adds). Karney's method ("Sampling exactly from the normal
+ * distribution", 2016) only compares uniform deviates: the length of a falling run of them is even
+ * with probability exp(-x), x being the starting height. */
 
 /* True with probability exp(-1/2). */
 static bool chance_exp_half(hn_rng *r) {
@@ -72,7 +79,8 @@ static bool chance_exp_wedge(hn_rng *r, int k, double x) {
     }
 }
 
-/* The integer part of |deviate|: k with probability proportional to exp(-k^2 / 2), or -1 to try again. */
+/* The integer part of |deviate|: k with probability proportional to exp(-k^2 / 2), or -1 to try
+ * again. */
 static int draw_normal_integer(hn_rng *r) {
     int k = 0;
     while (chance_exp_half(r)) {

@@ -1,13 +1,15 @@
-/* A parallel loop is a list of pieces that threads claim one by one. The caller works along, then closes the gate and
- * waits only for the workers inside: one that is still asleep, or was not scheduled, delays nobody.
+/* A parallel loop is a list of pieces that threads claim one by one. The caller works along, then
+ * closes the gate and waits only for the workers inside: one that is still asleep, or was not
+ * scheduled, delays nobody.
  *
  * All synchronization goes through one atomic word, the gate:
  *
  *   epoch (24 bits) | flags | workers asleep (16 bits) | workers inside (16 bits)
  *
- * The caller describes the job, then opens the gate under the next epoch. A worker that sees a new epoch adds itself to
- * the count inside and may read the job only if the gate was open in that very moment. Since every transition is one
- * atomic operation on one word, each side learns from the returned value whether somebody must be woken. */
+ * The caller describes the job, then opens the gate under the next epoch. A worker that sees a new
+ * epoch adds itself to the count inside and may read the job only if the gate was open in that very
+ * moment. Since every transition is one atomic operation on one word, each side learns from the
+ * returned value whether somebody must be woken. */
 #define _GNU_SOURCE /* clock_gettime, pthread_sigmask */
 #include "base/base.h"
 
@@ -97,6 +99,14 @@ static inline uint64_t look_at_gate(const hn_pool *pool) {
     return atomic_load_explicit(&pool->gate, memory_order_acquire);
 }
 
+/* Whoever looked at the gate before it changed is asleep after this, and will hear a signal;
+ * whoever looks later sees the change. The signal itself is sent without the mutex, so that the
+ * woken thread need not wait for it at once. */
+static void let_waiters_settle(hn_pool *pool) {
+    pthread_mutex_lock(&pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
 /* ---- work ---- */
 
 static void run_piece(const pool_job *job, uint64_t piece) {
@@ -144,9 +154,8 @@ static uint64_t await_epoch(hn_pool *pool, uint64_t seen_epoch) {
 static void leave_gate(hn_pool *pool) {
     uint64_t before = atomic_fetch_sub_explicit(&pool->gate, GATE_ONE_INSIDE, memory_order_release);
     if ((before & GATE_INSIDE) == GATE_ONE_INSIDE && (before & GATE_CALLER_ASLEEP)) {
-        pthread_mutex_lock(&pool->mutex);
+        let_waiters_settle(pool);
         pthread_cond_signal(&pool->workers_left);
-        pthread_mutex_unlock(&pool->mutex);
     }
 }
 
@@ -172,17 +181,16 @@ static void *worker_main(void *arg) {
 /* ---- the caller ---- */
 
 static void wake_sleepers(hn_pool *pool, uint64_t n_useful) {
-    pthread_mutex_lock(&pool->mutex);
+    let_waiters_settle(pool);
     for (uint64_t i = 0; i < n_useful; i++) {
         pthread_cond_signal(&pool->job_opened);
     }
-    pthread_mutex_unlock(&pool->mutex);
 }
 
 static void open_gate(hn_pool *pool) {
     atomic_store_explicit(&pool->next_piece, 0, memory_order_relaxed);
-    uint64_t before = atomic_fetch_add_explicit(&pool->gate, GATE_ONE_EPOCH + GATE_OPEN,
-                                                memory_order_release);
+    uint64_t before =
+        atomic_fetch_add_explicit(&pool->gate, GATE_ONE_EPOCH + GATE_OPEN, memory_order_release);
     uint64_t n_asleep = (before & GATE_ASLEEP) / GATE_ONE_ASLEEP;
     uint64_t n_useful = HN_MIN(n_asleep, pool->job.n_pieces - 1);
     if (n_useful > 0) {
@@ -217,7 +225,9 @@ static void run_alone(const pool_job *job) {
     }
 }
 
-static int64_t tile_count(int64_t n, int64_t grain) { return n / grain + (n % grain != 0); }
+static int64_t tile_count(int64_t n, int64_t grain) {
+    return n / grain + (n % grain != 0);
+}
 
 void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain,
                     hn_tile_fn fn, void *ctx) {
@@ -258,7 +268,9 @@ void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *
 
 /* ---- life ---- */
 
-static size_t pool_bytes(int n_slots) { return sizeof(hn_pool) + (size_t)n_slots * sizeof(pthread_t); }
+static size_t pool_bytes(int n_slots) {
+    return sizeof(hn_pool) + (size_t)n_slots * sizeof(pthread_t);
+}
 
 /* Signals are the business of the program's own threads. */
 static void start_workers(hn_pool *pool) {
@@ -274,7 +286,8 @@ static void start_workers(hn_pool *pool) {
 
 hn_pool *hn_pool_new(int n_threads, const hone_allocator *a) {
     int n_cpus = hn_cpu_count();
-    n_threads = n_threads > 0 ? HN_MIN(n_threads, MAX_POOL_THREADS) : HN_MIN(n_cpus, MAX_POOL_THREADS);
+    n_threads =
+        n_threads > 0 ? HN_MIN(n_threads, MAX_POOL_THREADS) : HN_MIN(n_cpus, MAX_POOL_THREADS);
     hn_pool *pool = hn_calloc(a, 1, pool_bytes(n_threads - 1));
     if (!pool) {
         return NULL;
@@ -298,9 +311,8 @@ void hn_pool_free(hn_pool *pool) {
         return;
     }
     atomic_fetch_or_explicit(&pool->gate, GATE_STOP, memory_order_release);
-    pthread_mutex_lock(&pool->mutex);
+    let_waiters_settle(pool);
     pthread_cond_broadcast(&pool->job_opened);
-    pthread_mutex_unlock(&pool->mutex);
     for (int i = 0; i < pool->n_workers; i++) {
         pthread_join(pool->workers[i], NULL);
     }
@@ -310,4 +322,6 @@ void hn_pool_free(hn_pool *pool) {
     hn_free(pool->alloc, pool, pool_bytes(pool->n_slots));
 }
 
-int hn_pool_threads(const hn_pool *pool) { return pool ? pool->n_workers + 1 : 1; }
+int hn_pool_threads(const hn_pool *pool) {
+    return pool ? pool->n_workers + 1 : 1;
+}

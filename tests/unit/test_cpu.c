@@ -25,7 +25,8 @@ static const char *const names[HN_CPU_COUNT] = {
 #undef NAME
 };
 
-/* Features are found once per process, so each cap needs a process of its own. Its exit status tells the verdict. */
+/* Features are found once per process, so each cap needs a process of its own. Its exit status
+ * tells the verdict. */
 static void in_child_with_cap(const char *cap, int (*body)(const char *cap)) {
     fflush(NULL);
     pid_t child = fork();
@@ -106,7 +107,8 @@ static void test_tiers_nest(void **state) {
     for (size_t i = 1; i < HN_COUNT(arm); i++) {
         assert_true((hn_cpu_tier_mask(arm[i - 1]) & ~hn_cpu_tier_mask(arm[i])) == 0);
     }
-    assert_true((hn_cpu_tier_mask("amx") | hn_cpu_tier_mask("sve")) == (UINT64_C(1) << HN_CPU_COUNT) - 1);
+    assert_true((hn_cpu_tier_mask("amx") | hn_cpu_tier_mask("sve")) ==
+                (UINT64_C(1) << HN_CPU_COUNT) - 1);
 }
 
 static void *ask_for_features(void *arg) {
@@ -144,7 +146,8 @@ static char root[64]; /* of a pretended system */
 static void write_file(const char *path, const char *text) {
     char full[512];
     snprintf(full, sizeof full, "%s%s", root, path);
-    for (char *slash = strchr(full + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(full + strlen(root) + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
         *slash = '/';
@@ -181,7 +184,8 @@ static void test_cgroup_v2(void **state) {
     write_file("/proc/self/cgroup", "0::/machine/service\n");
     write_file("/sys/fs/cgroup/machine/service/cpu.max", "max 100000\n");
     assert_int_equal(hn_cgroup_cpu_limit(root), INT_MAX);
-    write_file("/sys/fs/cgroup/machine/cpu.max", "350000 100000\n"); /* an outer group limits, too */
+    write_file("/sys/fs/cgroup/machine/cpu.max",
+               "350000 100000\n"); /* an outer group limits, too */
     assert_int_equal(hn_cgroup_cpu_limit(root), 4);
     write_file("/sys/fs/cgroup/machine/service/cpu.max", "50000 100000\n");
     assert_int_equal(hn_cgroup_cpu_limit(root), 1);
@@ -198,7 +202,8 @@ static void test_cgroup_v2_of_a_container(void **state) {
 
 static void test_cgroup_v1(void **state) {
     (void)state;
-    write_file("/proc/self/cgroup", "5:memory:/a\n4:cpu,cpuacct:/a/b\n3:cpuset:/\n1:name=systemd:/x\n");
+    write_file("/proc/self/cgroup",
+               "5:memory:/a\n4:cpu,cpuacct:/a/b\n3:cpuset:/\n1:name=systemd:/x\n");
     write_file("/sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_quota_us", "-1\n");
     write_file("/sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_period_us", "100000\n");
     assert_int_equal(hn_cgroup_cpu_limit(root), INT_MAX);

@@ -1,5 +1,6 @@
-/* The plain twin: decode every code of a format by its definition, in double; encode by searching that table for the
- * nearest value, ties to the even code. The special cases are those of the tables in the ONNX pages of Cast. */
+/* The plain twin: decode every code of a format by its definition, in double; encode by searching
+ * that table for the nearest value, ties to the even code. The special cases are those of the
+ * tables in the ONNX pages of Cast. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,15 +26,31 @@ typedef struct format {
     float (*decode)(uint32_t code);
 } format;
 
-static uint32_t encode_f16(float f, bool saturate) { return (void)saturate, hn_f32_to_f16(f); }
-static float decode_f16(uint32_t code) { return hn_f16_to_f32((uint16_t)code); }
-static uint32_t encode_bf16(float f, bool saturate) { return (void)saturate, hn_f32_to_bf16(f); }
-static float decode_bf16(uint32_t code) { return hn_bf16_to_f32((uint16_t)code); }
-static uint32_t encode_f4(float f, bool saturate) { return (void)saturate, hn_f32_to_f4(f); }
-static float decode_f4(uint32_t code) { return hn_f4_to_f32((uint8_t)code); }
-#define F8_CODEC(kind)                                                                                           \
-    static uint32_t encode_##kind(float f, bool saturate) { return hn_f32_to_f8(f, HN_F8_##kind, saturate); } \
-    static float decode_##kind(uint32_t code) { return hn_f8_to_f32((uint8_t)code, HN_F8_##kind); }
+static uint32_t encode_f16(float f, bool saturate) {
+    return (void)saturate, hn_f32_to_f16(f);
+}
+static float decode_f16(uint32_t code) {
+    return hn_f16_to_f32((uint16_t)code);
+}
+static uint32_t encode_bf16(float f, bool saturate) {
+    return (void)saturate, hn_f32_to_bf16(f);
+}
+static float decode_bf16(uint32_t code) {
+    return hn_bf16_to_f32((uint16_t)code);
+}
+static uint32_t encode_f4(float f, bool saturate) {
+    return (void)saturate, hn_f32_to_f4(f);
+}
+static float decode_f4(uint32_t code) {
+    return hn_f4_to_f32((uint8_t)code);
+}
+#define F8_CODEC(kind)                                    \
+  static uint32_t encode_##kind(float f, bool saturate) { \
+    return hn_f32_to_f8(f, HN_F8_##kind, saturate);       \
+  }                                                       \
+  static float decode_##kind(uint32_t code) {             \
+    return hn_f8_to_f32((uint8_t)code, HN_F8_##kind);     \
+  }
 F8_CODEC(E4M3FN)
 F8_CODEC(E4M3FNUZ)
 F8_CODEC(E5M2)
@@ -43,13 +60,16 @@ static const format formats[] = {
     {"f16", 5, 10, 15, 0x7BFF, 0x7C00, 0x7E00, true, true, false, false, encode_f16, decode_f16},
     {"bf16", 8, 7, 127, 0x7F7F, 0x7F80, 0x7FC0, true, true, false, false, encode_bf16, decode_bf16},
     {"e4m3fn", 4, 3, 7, 0x7E, 0x7F, 0x7F, true, false, false, false, encode_E4M3FN, decode_E4M3FN},
-    {"e4m3fnuz", 4, 3, 8, 0x7F, 0x80, 0x80, true, false, true, false, encode_E4M3FNUZ, decode_E4M3FNUZ},
+    {"e4m3fnuz", 4, 3, 8, 0x7F, 0x80, 0x80, true, false, true, false, encode_E4M3FNUZ,
+     decode_E4M3FNUZ},
     {"e5m2", 5, 2, 15, 0x7B, 0x7C, 0x7E, true, true, false, false, encode_E5M2, decode_E5M2},
-    {"e5m2fnuz", 5, 2, 16, 0x7F, 0x80, 0x80, true, false, true, false, encode_E5M2FNUZ, decode_E5M2FNUZ},
+    {"e5m2fnuz", 5, 2, 16, 0x7F, 0x80, 0x80, true, false, true, false, encode_E5M2FNUZ,
+     decode_E5M2FNUZ},
     {"f4", 2, 1, 1, 0x7, 0x7, 0x7, false, false, false, true, encode_f4, decode_f4},
 };
 
-static double magnitudes[MAX_MAGNITUDES + 1]; /* of the format under test, and the step beyond the largest */
+static double
+    magnitudes[MAX_MAGNITUDES + 1]; /* of the format under test, and the step beyond the largest */
 
 static float float_of(uint32_t bits) {
     float f;
@@ -63,7 +83,9 @@ static uint32_t bits_of(float f) {
     return bits;
 }
 
-static uint32_t sign_bit(const format *fmt) { return 1u << (fmt->exp_bits + fmt->man_bits); }
+static uint32_t sign_bit(const format *fmt) {
+    return 1u << (fmt->exp_bits + fmt->man_bits);
+}
 
 static double defined_magnitude(const format *fmt, uint32_t code) {
     int exponent = (int)(code >> fmt->man_bits);
@@ -119,8 +141,8 @@ static void check_encode(const format *fmt, uint32_t bits) {
             bool is_right = fmt->has_nan ? isnan(fmt->decode(got)) : got == fmt->nan;
             assert_true(is_right);
         } else if (got != expected_code(fmt, f, saturate)) {
-            fail_msg("%s of %a (saturate %d): got %#x, expected %#x", fmt->name, (double)f, saturate, got,
-                     expected_code(fmt, f, saturate));
+            fail_msg("%s of %a (saturate %d): got %#x, expected %#x", fmt->name, (double)f,
+                     saturate, got, expected_code(fmt, f, saturate));
         }
     }
 }
@@ -183,9 +205,9 @@ static void test_encode_boundaries(void **state) {
 
 static void test_encode_random_bits(void **state) {
     (void)state;
-    static const uint32_t specials[] = {0,          0x80000000, 1,          0x80000001, 0x7F800000, 0xFF800000,
-                                        0x7F800001, 0x7FC00000, 0xFFC00000, 0x7FFFFFFF, 0xFFFFFFFF, 0x7F7FFFFF,
-                                        0xFF7FFFFF, 0x00800000, 0x007FFFFF};
+    static const uint32_t specials[] = {0,          0x80000000, 1,          0x80000001, 0x7F800000,
+                                        0xFF800000, 0x7F800001, 0x7FC00000, 0xFFC00000, 0x7FFFFFFF,
+                                        0xFFFFFFFF, 0x7F7FFFFF, 0xFF7FFFFF, 0x00800000, 0x007FFFFF};
     hn_rng rng;
     hn_rng_seed(&rng, 1);
     for (size_t k = 0; k < HN_COUNT(formats); k++) {
@@ -316,10 +338,14 @@ static void test_packed_integers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode_every_code),  cmocka_unit_test(test_every_code_survives),
-        cmocka_unit_test(test_encode_boundaries),  cmocka_unit_test(test_encode_random_bits),
-        cmocka_unit_test(test_nan_bits),           cmocka_unit_test(test_f8_out_of_range),
-        cmocka_unit_test(test_e8m0),               cmocka_unit_test(test_packed_integers),
+        cmocka_unit_test(test_decode_every_code),
+        cmocka_unit_test(test_every_code_survives),
+        cmocka_unit_test(test_encode_boundaries),
+        cmocka_unit_test(test_encode_random_bits),
+        cmocka_unit_test(test_nan_bits),
+        cmocka_unit_test(test_f8_out_of_range),
+        cmocka_unit_test(test_e8m0),
+        cmocka_unit_test(test_packed_integers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

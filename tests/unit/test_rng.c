@@ -8,7 +8,8 @@
 
 #include "base/base.h"
 
-/* Values computed once from the published algorithms: a change of them changes every recorded experiment. */
+/* Values computed once from the published algorithms: a change of them changes every recorded
+ * experiment. */
 static void test_known_sequence(void **state) {
     (void)state;
     static const uint64_t expected[] = {
@@ -70,7 +71,8 @@ static void test_unit_interval(void **state) {
     assert_true(fabs(sum64 / DRAWS - 0.5) < 0.005);
 }
 
-/* The share of deviates in each half-unit interval against the error function; four sigma of counting noise. */
+/* The share of deviates in each half-unit interval against the error function; four sigma of
+ * counting noise. */
 static void test_normal_distribution(void **state) {
     (void)state;
     enum { DRAWS = 1000000, N_BINS = 20 };

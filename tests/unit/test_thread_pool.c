@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* setrlimit, nanosleep */
+#define _GNU_SOURCE /* nanosleep, pthread_setattr_default_np */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static void check_coverage(hn_pool *pool, int64_t n, int64_t grain) {
 
 static void test_ranges(void **state) {
     (void)state;
-    static const int64_t sizes[][2] = {{0, 1},  {1, 1},    {2, 1},    {7, 3},     {9, 3},
+    static const int64_t sizes[][2] = {{0, 1},   {1, 1},    {2, 1},     {7, 3},      {9, 3},
                                        {100, 7}, {5000, 1}, {5000, 64}, {5000, 6000}};
     for (size_t p = 0; p < HN_COUNT(pool_sizes); p++) {
         hn_pool *pool = hn_pool_new(pool_sizes[p], NULL);
@@ -120,7 +120,8 @@ static void test_many_short_loops(void **state) {
     (void)state;
     enum { LOOPS = 20000, N = 16 };
     for (size_t p = 0; p < HN_COUNT(pool_sizes); p++) {
-        int n_loops = pool_sizes[p] > hn_cpu_count() ? LOOPS / 20 : LOOPS; /* crowded pools switch threads */
+        int n_loops =
+            pool_sizes[p] > hn_cpu_count() ? LOOPS / 20 : LOOPS; /* crowded pools switch threads */
         int64_t out[N] = {0};
         hn_pool *pool = hn_pool_new(pool_sizes[p], NULL);
         for (int i = 0; i < n_loops; i++) {
@@ -290,6 +291,25 @@ static void test_memory_comes_from_the_allocator(void **state) {
     assert_null(hn_pool_new(3, &a));
 }
 
+#if defined(__GLIBC__)
+/* No system has room for a stack of 2^50 bytes, so no thread can be made. */
+static void test_system_refuses_threads(void **state) {
+    (void)state;
+    pthread_attr_t before, huge;
+    assert_int_equal(pthread_getattr_default_np(&before), 0);
+    assert_int_equal(pthread_attr_init(&huge), 0);
+    assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 50), 0);
+    assert_int_equal(pthread_setattr_default_np(&huge), 0);
+    hn_pool *pool = hn_pool_new(4, NULL);
+    assert_int_equal(pthread_setattr_default_np(&before), 0);
+    pthread_attr_destroy(&huge);
+    pthread_attr_destroy(&before);
+    assert_int_equal(hn_pool_threads(pool), 1);
+    check_coverage(pool, 100, 3);
+    hn_pool_free(pool);
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges),
@@ -302,6 +322,9 @@ int main(void) {
         cmocka_unit_test(test_several_callers),
         cmocka_unit_test(test_new_and_free_at_once),
         cmocka_unit_test(test_memory_comes_from_the_allocator),
+#if defined(__GLIBC__)
+        cmocka_unit_test(test_system_refuses_threads),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
