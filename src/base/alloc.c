@@ -3,12 +3,14 @@
 
 #include <stdlib.h>
 
-/* Zero bytes mean "free" to an allocator, so an empty block is asked for, and given back, as one byte. */
+/* Zero bytes mean "free" to an allocator, so an empty block is asked for, and given back, as one
+ * byte. */
 static size_t block_bytes(size_t bytes) {
     return bytes ? bytes : 1;
 }
 
-/* No object can be larger; a size beyond it comes from a damaged file, and some allocators abort on it. */
+/* No object can be larger; a size beyond it comes from a damaged file, and some allocators abort on
+ * it. */
 #define LARGEST_BLOCK_BYTES ((size_t)PTRDIFF_MAX)
 
 void *hn_alloc(const hone_allocator *a, size_t bytes) {

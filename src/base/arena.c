@@ -1,4 +1,4 @@
-/* Arena: blocks carved from chunks that are given back together; and the vectors that live in it. */
+/* Arena: blocks carved from chunks that are given back together; and the vectors in it. */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -11,8 +11,9 @@
 #  endif
 #endif
 
-/* Under AddressSanitizer all of a chunk is poisoned but the blocks that were handed out, to the byte, and a redzone
- * follows each block, so that running past a block is caught even when another one follows. */
+/* Under AddressSanitizer all of a chunk is poisoned but the blocks that were handed out, to the
+ * byte, and a redzone follows each block, so that running past a block is caught even when another
+ * one follows. */
 #ifdef ARENA_HAS_ASAN
 #  include <sanitizer/asan_interface.h>
 #  define REDZONE_BYTES 32
@@ -26,9 +27,11 @@
 
 #define BLOCK_ALIGN 16
 #define FIRST_CHUNK_BYTES ((size_t)4 << 10)
-#define LARGEST_GROWN_CHUNK_BYTES ((size_t)1 << 20) /* larger chunks exist, but only for one large block */
+/* Larger chunks exist, but only for one large block. */
+#define LARGEST_GROWN_CHUNK_BYTES ((size_t)1 << 20)
 
-/* What a chunk leaves unused at its end is less than the block that did not fit, so less than half of an arena is waste. */
+/* What a chunk leaves unused at its end is less than the block that did not fit, so less than half
+ * of an arena is waste. */
 typedef struct arena_chunk {
     struct arena_chunk *older;
     size_t bytes; /* of the whole chunk, this header included */
@@ -182,7 +185,8 @@ void hn_arena_restore(hn_arena *arena, hn_arena_mark mark) {
 }
 
 bool hn_vec_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_t elem_bytes) {
-    /* The caller saw that cap is too small; a need that is not larger is a 32-bit sum that wrapped around. */
+    /* The caller saw that cap is too small; a need that is not larger is a 32-bit sum that wrapped
+     * around. */
     if (need <= *cap)
         return false;
     uint32_t doubled = *cap > UINT32_MAX / 2 ? UINT32_MAX : *cap * 2;
@@ -193,7 +197,8 @@ bool hn_vec_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_
     void *block = hn_arena_alloc(arena, bytes);
     if (!block)
         return false;
-    /* *at is a `T *` seen through `void **`: its bytes may be copied, but it may not be read as a void pointer. */
+    /* *at is a `T *` seen through `void **`: its bytes may be copied, but it may not be read as a
+     * void pointer. */
     void *old;
     memcpy(&old, at, sizeof(old));
     if (*cap)

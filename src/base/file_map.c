@@ -1,7 +1,5 @@
 /* Files mapped read-only, and the fence around external data. */
-#ifndef _GNU_SOURCE
-#  define _GNU_SOURCE 1 /* O_PATH, realpath */
-#endif
+#define _GNU_SOURCE /* O_PATH, realpath */
 #include "base/base.h"
 
 #include <errno.h>
@@ -50,7 +48,8 @@ static hone_status map_descriptor(int fd, const char *path, hn_filemap *out, hon
         return HONE_OK;
     }
     if ((uint64_t)st.st_size > SIZE_MAX)
-        return hn_fail(err, HONE_E_LIMIT, "cannot read '%s': too large for the address space", path);
+        return hn_fail(err, HONE_E_LIMIT, "cannot read '%s': too large for the address space",
+                       path);
     void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (at == MAP_FAILED)
         return hn_fail_errno(err, "cannot map '%s'", path);
@@ -65,7 +64,8 @@ hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err) 
     if (fd < 0) {
         int number = errno;
         struct stat st;
-        if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode)) /* the one kind that cannot be opened at all */
+        /* The one kind that cannot be opened at all. */
+        if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode))
             return refuse_kind(path, st.st_mode, err);
         errno = number;
         return hn_fail_errno(err, "cannot open '%s'", path);
@@ -81,7 +81,7 @@ void hn_filemap_close(hn_filemap *map) {
     *map = (hn_filemap){.mapped_bytes = 0};
 }
 
-/* ---- external data ------------------------------------------------------------------------------------------------------ */
+/* ---- external data --------------------------------------------------------------------------- */
 
 static bool has_parent_component(const char *path) {
     for (const char *at = path; *at;) {
@@ -104,19 +104,21 @@ static hone_status check_location(const char *location, hone_error *err) {
         why = "it contains '..'";
     if (!why)
         return HONE_OK;
-    return hn_fail(err, HONE_E_INVALID,
-                   "external data location '%s' is refused: %s; the file must lie in the model's folder",
-                   location, why);
+    return hn_fail(
+        err, HONE_E_INVALID,
+        "external data location '%s' is refused: %s; the file must lie in the model's folder",
+        location, why);
 }
 
-/* The path of `location` below `folder` once all symbolic links are resolved, without links and without "..".
- * *inside points into `real`, behind the folder's part. */
+/* The path of `location` below `folder` once all symbolic links are resolved, without links and
+ * without "..". *inside points into `real`, behind the folder's part. */
 static hone_status resolve_inside(const char *folder, const char *location, char real[PATH_MAX],
                                   char **inside, hone_error *err) {
     char joined[PATH_MAX], fence[PATH_MAX];
     int n = snprintf(joined, sizeof(joined), "%s/%s", folder, location);
     if (n < 0 || (size_t)n >= sizeof(joined))
-        return hn_fail(err, HONE_E_LIMIT, "external data location '%.200s...' is too long", location);
+        return hn_fail(err, HONE_E_LIMIT, "external data location '%.200s...' is too long",
+                       location);
     if (!realpath(folder, fence))
         return hn_fail_errno(err, "cannot open the folder '%s'", folder);
     if (!realpath(joined, real))
@@ -132,8 +134,9 @@ static hone_status resolve_inside(const char *folder, const char *location, char
     return HONE_OK;
 }
 
-/* Opens a path that has no links and no "..", one component after the other, following nothing. This is what makes the
- * fence safe: whatever was exchanged since the path was resolved, the walk cannot leave the folder. */
+/* Opens a path that has no links and no "..", one component after the other, following nothing.
+ * This is what makes the fence safe: whatever was exchanged since the path was resolved, the walk
+ * cannot leave the folder. */
 static int open_without_links(const char *folder, char *path) {
     int at = open(folder, WALK_FLAGS);
     for (char *slash = strchr(path, '/'); at >= 0 && slash; slash = strchr(path, '/')) {

@@ -1,7 +1,7 @@
 /* Hashes, and the map from 64-bit keys to 32-bit ids. */
 #include "base/base.h"
 
-/* Odd constants with well-spread bits (hexadecimal digits of pi). */
+/* Constants with well-spread bits: hexadecimal digits of pi, made odd. */
 #define HASH_K0 UINT64_C(0x243F6A8885A308D3)
 #define HASH_K1 UINT64_C(0x13198A2E03707345)
 #define HASH_K2 UINT64_C(0xA4093822299F31D1)
@@ -32,7 +32,8 @@ static uint64_t load_tail(const unsigned char *at, size_t n) {
     return v;
 }
 
-/* The state enters both factors, so that no input can force a product to zero without knowing the seed. */
+/* The state enters both factors, so that no input can force a product to zero without knowing the
+ * seed. */
 static uint64_t mix_pair(uint64_t state, uint64_t a, uint64_t b) {
     return fold_product(a ^ state, b ^ HASH_K1 ^ (state >> 29 | state << 35));
 }
@@ -64,7 +65,7 @@ uint32_t hn_hash32(const void *data, size_t n) {
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* ---- map: linear probing; a free slot holds the id HN_MAP_NONE ------------------------------------------------------ */
+/* ---- map: linear probing; a free slot holds the id HN_MAP_NONE ------------------------------- */
 
 struct hn_map_slot {
     uint64_t key;
@@ -82,7 +83,7 @@ static uint32_t map_home(const hn_map *m, uint64_t key) {
     return (uint32_t)fold_product(key ^ HASH_K0, HASH_K2) & (m->cap - 1);
 }
 
-/* Where the key is, or the free slot where it would go. The map has slots, and one of them is free. */
+/* Where the key is, or the free slot where it would go. There is always a free one. */
 static uint32_t map_seek(const hn_map *m, uint64_t key) {
     uint32_t i = map_home(m, key);
     while (m->slots[i].id != HN_MAP_NONE && m->slots[i].key != key)
@@ -114,8 +115,9 @@ bool hn_map_put(hn_map *m, uint64_t key, uint32_t id) {
         hn_map_remove(m, key);
         return true;
     }
-    if (m->cap && m->slots[map_seek(m, key)].id != HN_MAP_NONE) {
-        m->slots[map_seek(m, key)].id = id;
+    struct hn_map_slot *slot = m->cap ? &m->slots[map_seek(m, key)] : NULL;
+    if (slot && slot->id != HN_MAP_NONE) {
+        slot->id = id;
         return true;
     }
     if (m->n >= m->cap - m->cap / 3 && !map_grow(m))
@@ -135,8 +137,8 @@ bool hn_map_remove(hn_map *m, uint64_t key) {
     uint32_t hole = map_seek(m, key);
     if (m->slots[hole].id == HN_MAP_NONE)
         return false;
-    /* Entries behind the hole move into it when their way from home passes it, so no search ends too early and no
-     * tombstones pile up. */
+    /* Entries behind the hole move into it when their way from home passes it, so no search ends
+     * too early and no tombstones pile up. */
     uint32_t mask = m->cap - 1;
     for (uint32_t i = (hole + 1) & mask; m->slots[i].id != HN_MAP_NONE; i = (i + 1) & mask) {
         uint32_t way = (i - map_home(m, m->slots[i].key)) & mask;

@@ -71,8 +71,8 @@ void hn_json_array_end(hn_json *j) {
     json_close(j, "]");
 }
 
-/* Length of the UTF-8 sequence at `at`; when it is not valid, *valid is false and the length is that of its longest
- * correct beginning, at least 1. */
+/* Length of the UTF-8 sequence at `at`; when it is not valid, *valid is false and the length is
+ * that of its longest correct beginning, at least 1. */
 static size_t utf8_sequence(const unsigned char *at, size_t n, bool *valid) {
     unsigned char lead = at[0];
     size_t want = lead < 0x80                   ? 1
@@ -80,7 +80,8 @@ static size_t utf8_sequence(const unsigned char *at, size_t n, bool *valid) {
                   : lead >= 0xE0 && lead < 0xF0 ? 3
                   : lead >= 0xF0 && lead < 0xF5 ? 4
                                                 : 0;
-    /* The second byte of some leads is limited: no overlong forms, no surrogates, nothing above U+10FFFF. */
+    /* The second byte of some leads is limited: no overlong forms, no surrogates, nothing above
+     * U+10FFFF. */
     unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     size_t have = 1;
@@ -94,16 +95,12 @@ static size_t utf8_sequence(const unsigned char *at, size_t n, bool *valid) {
 }
 
 static void json_escape(hn_strbuf *out, unsigned char c) {
-    switch (c) {
-    case '"': hn_strbuf_put(out, "\\\"", 2); break;
-    case '\\': hn_strbuf_put(out, "\\\\", 2); break;
-    case '\b': hn_strbuf_put(out, "\\b", 2); break;
-    case '\f': hn_strbuf_put(out, "\\f", 2); break;
-    case '\n': hn_strbuf_put(out, "\\n", 2); break;
-    case '\r': hn_strbuf_put(out, "\\r", 2); break;
-    case '\t': hn_strbuf_put(out, "\\t", 2); break;
-    default: hn_strbuf_printf(out, "\\u%04x", c); break;
-    }
+    static const char special[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char *found = c ? strchr(special, c) : NULL;
+    if (found)
+        hn_strbuf_printf(out, "\\%c", letters[found - special]);
+    else
+        hn_strbuf_printf(out, "\\u%04x", c);
 }
 
 static void json_quoted(hn_strbuf *out, const char *text, size_t n) {

@@ -7,27 +7,27 @@
 #include <stdlib.h>
 
 /* d[0].d[1]d[2]... x 10^exponent */
-typedef struct decimal {
+typedef struct short_decimal {
     char digits[24];
     int n_digits;
     int exponent;
-} decimal;
+} short_decimal;
 
-typedef struct float_format {
-    int safe_digits; /* every decimal of so many digits survives a round trip, when the number is normal */
+typedef struct text_precision {
+    int safe_digits; /* normal numbers: every decimal of so many digits survives a round trip */
     int max_digits;  /* so many always tell two numbers apart */
     double min_normal;
-} float_format;
+} text_precision;
 
-static const float_format f32_format = {FLT_DIG, FLT_DECIMAL_DIG, FLT_MIN};
-static const float_format f64_format = {DBL_DIG, DBL_DECIMAL_DIG, DBL_MIN};
+static const text_precision f32_precision = {FLT_DIG, FLT_DECIMAL_DIG, FLT_MIN};
+static const text_precision f64_precision = {DBL_DIG, DBL_DECIMAL_DIG, DBL_MIN};
 
-/* The nearest decimal of n_digits for a finite v >= 0. Only digits are taken from printf's text, for the character
- * between them depends on the locale. */
-static decimal nearest_decimal(double v, int n_digits) {
+/* The nearest decimal of n_digits for a finite v >= 0. Only digits are taken from printf's text,
+ * for the character between them depends on the locale. */
+static short_decimal nearest_decimal(double v, int n_digits) {
     char text[64];
     snprintf(text, sizeof(text), "%.*e", n_digits - 1, v);
-    decimal d = {.n_digits = 0};
+    short_decimal d = {.n_digits = 0};
     const char *at = text;
     for (; *at && *at != 'e'; at++)
         if (*at >= '0' && *at <= '9' && d.n_digits < n_digits)
@@ -39,31 +39,31 @@ static decimal nearest_decimal(double v, int n_digits) {
     return d;
 }
 
-static bool reads_back(const decimal *d, double v, bool is_f32) {
+static bool reads_back(const short_decimal *d, double v, bool is_f32) {
     char text[48];
     snprintf(text, sizeof(text), "%se%d", d->digits, d->exponent - d->n_digits + 1);
     return is_f32 ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v;
 }
 
-static decimal shortest_decimal(double v, bool is_f32) {
-    const float_format *format = is_f32 ? &f32_format : &f64_format;
-    /* A decimal shorter than safe_digits would show up as one with trailing zeros, which are cut; so the search may begin
-     * there. Subnormal numbers have fewer bits and no such promise. */
-    int n_digits = v < format->min_normal ? 1 : format->safe_digits;
-    decimal d = nearest_decimal(v, n_digits);
-    while (n_digits < format->max_digits && !reads_back(&d, v, is_f32))
+static short_decimal shortest_decimal(double v, bool is_f32) {
+    const text_precision *precision = is_f32 ? &f32_precision : &f64_precision;
+    /* A decimal shorter than safe_digits would show up as one with trailing zeros, which are cut;
+     * so the search may begin there. Subnormal numbers have fewer bits and no such promise. */
+    int n_digits = v < precision->min_normal ? 1 : precision->safe_digits;
+    short_decimal d = nearest_decimal(v, n_digits);
+    while (n_digits < precision->max_digits && !reads_back(&d, v, is_f32))
         d = nearest_decimal(v, ++n_digits);
     return d;
 }
 
-static int put_scientific(char *out, const decimal *d) {
+static int put_scientific(char *out, const short_decimal *d) {
     const char *point = d->n_digits > 1 ? "." : "";
     int exponent = abs(d->exponent);
     char sign = d->exponent < 0 ? '-' : '+';
     return snprintf(out, 31, "%c%s%se%c%02d", d->digits[0], point, d->digits + 1, sign, exponent);
 }
 
-static int put_fixed(char *out, const decimal *d) {
+static int put_fixed(char *out, const short_decimal *d) {
     int n = 0;
     int n_before = HN_MAX(d->exponent + 1, 1); /* digits before the point */
     int digit = HN_MIN(d->exponent, 0);        /* negative: a zero before the first digit */
@@ -85,8 +85,8 @@ static int format_float(char out[32], double v, bool is_f32) {
     v = fabs(v);
     if (isinf(v))
         return n_sign + snprintf(out + n_sign, 31, "inf");
-    decimal d = shortest_decimal(v, is_f32);
-    int n_digits_shown = (is_f32 ? f32_format : f64_format).max_digits - 1;
+    short_decimal d = shortest_decimal(v, is_f32);
+    int n_digits_shown = (is_f32 ? f32_precision : f64_precision).max_digits - 1;
     bool scientific = d.exponent < -4 || d.exponent >= n_digits_shown;
     return n_sign + (scientific ? put_scientific(out + n_sign, &d) : put_fixed(out + n_sign, &d));
 }
@@ -107,7 +107,8 @@ int hn_format_bytes(char out[32], uint64_t bytes) {
     static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
     if (bytes < 1000)
         return snprintf(out, 32, "%d B", (int)bytes);
-    /* The last unit whose figure, rounded to three digits, is below 1000; a figure is counted in hundredths. */
+    /* The last unit whose figure, rounded to three digits, is below 1000; a figure is counted in
+     * hundredths. */
     size_t unit = 0;
     uint64_t hundredth = 10;
     while (unit + 1 < HN_COUNT(units) && divide_to_nearest(bytes, hundredth * 100) >= 1000) {

@@ -21,7 +21,7 @@ void hn_error_clear(hone_error *err) {
     err->offset = -1;
 }
 
-/* A cut in the middle of a UTF-8 sequence would make the whole message invalid for strict readers. */
+/* A cut inside a UTF-8 sequence would make the whole message invalid for strict readers. */
 static void drop_partial_utf8(char *text) {
     size_t n = strlen(text);
     size_t lead = n;
@@ -74,13 +74,15 @@ hone_status hn_fail_errno(hone_error *err, const char *fmt, ...) {
     va_start(args, fmt);
     format_message(what, sizeof(what), fmt, args);
     va_end(args);
-    return hn_fail(err, number == ENOMEM ? HONE_E_NOMEM : HONE_E_IO, "%s: %s", what, strerror(number));
+    return hn_fail(err, number == ENOMEM ? HONE_E_NOMEM : HONE_E_IO, "%s: %s", what,
+                   strerror(number));
 }
 
 void hn_error_prefix(hone_error *err, const char *fmt, ...) {
     if (!err || err->code == HONE_OK)
         return;
-    /* The cause matters more than the place: however long the context, half of the room stays for the message. */
+    /* The cause matters more than the place: however long the context, half of the room stays for
+     * the message. */
     char context[sizeof(err->message) / 2];
     va_list args;
     va_start(args, fmt);

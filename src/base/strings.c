@@ -3,10 +3,11 @@
 
 #include <stdio.h>
 
-/* ---- intern table ----------------------------------------------------------------------------------------------------- */
+/* ---- intern table ---------------------------------------------------------------------------- */
 
-/* Names come from hostile files. Slots are found by a hash whose seed differs from run to run, so nobody can prepare names
- * that all fall into one place; hn_string.hash is the plain one and the same everywhere. */
+/* Names come from hostile files. Slots are found by a hash whose seed differs from run to run, so
+ * nobody can prepare names that all fall into one place; hn_string.hash is the plain one and the
+ * same everywhere. */
 typedef struct strtab_slot {
     struct hn_string *str; /* NULL = free */
     uint32_t probe_hash;
@@ -109,7 +110,7 @@ hn_str hn_intern_find(const hn_strtab *tab, const char *text, size_t n) {
     return strtab_seek(tab, text, n, probe_hash(tab, text, n))->str;
 }
 
-/* ---- text buffer -------------------------------------------------------------------------------------------------------- */
+/* ---- text buffer ----------------------------------------------------------------------------- */
 
 void hn_strbuf_init(hn_strbuf *b, const hone_allocator *a) {
     *b = (hn_strbuf){.alloc = a};

@@ -1,4 +1,5 @@
-/* An allocator for tests: counts what is held, checks the sizes it is told, and fails the Nth request. */
+/* An allocator for tests: counts what is held, checks the sizes it is told, and fails the Nth
+ * request. */
 #ifndef TEST_COUNTING_ALLOCATOR_H
 #define TEST_COUNTING_ALLOCATOR_H
 
@@ -19,8 +20,7 @@ typedef struct counting_allocator {
 /* The true size stands before the block. */
 #define COUNTING_HEADER_BYTES 16
 
-static void *counting_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes)
-{
+static void *counting_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes) {
     counting_allocator *c = ctx;
     char *raw = ptr ? (char *)ptr - COUNTING_HEADER_BYTES : NULL;
     size_t known = 0;
@@ -45,14 +45,12 @@ static void *counting_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_
     return raw + COUNTING_HEADER_BYTES;
 }
 
-static inline void counting_init(counting_allocator *c, size_t fail_at)
-{
+static inline void counting_init(counting_allocator *c, size_t fail_at) {
     *c = (counting_allocator){.fail_at = fail_at};
     c->hook = (hone_allocator){.resize = counting_resize, .ctx = c};
 }
 
-static inline bool counting_is_clean(const counting_allocator *c)
-{
+static inline bool counting_is_clean(const counting_allocator *c) {
     return c->n_blocks == 0 && c->n_bytes == 0 && !c->wrong_size;
 }
 

@@ -20,8 +20,7 @@
 #  include <sanitizer/asan_interface.h>
 #endif
 
-static void test_allocator_sizes(void **state)
-{
+static void test_allocator_sizes(void **state) {
     (void)state;
     counting_allocator c;
     counting_init(&c, 0);
@@ -45,8 +44,7 @@ static void test_allocator_sizes(void **state)
     assert_true(counting_is_clean(&c));
 }
 
-static void test_blocks_are_aligned_and_apart(void **state)
-{
+static void test_blocks_are_aligned_and_apart(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     unsigned char *blocks[300];
@@ -64,12 +62,11 @@ static void test_blocks_are_aligned_and_apart(void **state)
     hn_arena_free(NULL);
 }
 
-static void test_hostile_sizes(void **state)
-{
+static void test_hostile_sizes(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
-    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 15, SIZE_MAX - 16, SIZE_MAX - 48,
-        SIZE_MAX - 64, SIZE_MAX - 100};
+    static const size_t sizes[] = {SIZE_MAX,      SIZE_MAX - 1,  SIZE_MAX - 15, SIZE_MAX - 16,
+                                   SIZE_MAX - 48, SIZE_MAX - 64, SIZE_MAX - 100};
     for (size_t i = 0; i < HN_COUNT(sizes); i++)
         assert_null(hn_arena_alloc(arena, sizes[i]));
     assert_null(hn_arena_calloc(arena, SIZE_MAX / 4, 5));
@@ -78,8 +75,7 @@ static void test_hostile_sizes(void **state)
     hn_arena_free(arena);
 }
 
-static void test_limit(void **state)
-{
+static void test_limit(void **state) {
     (void)state;
     counting_allocator c;
     counting_init(&c, 0);
@@ -102,8 +98,7 @@ static void test_limit(void **state)
     assert_true(counting_is_clean(&c));
 }
 
-static void test_chunks_are_few(void **state)
-{
+static void test_chunks_are_few(void **state) {
     (void)state;
     counting_allocator c;
     counting_init(&c, 0);
@@ -115,8 +110,7 @@ static void test_chunks_are_few(void **state)
     assert_true(counting_is_clean(&c));
 }
 
-static void test_marks(void **state)
-{
+static void test_marks(void **state) {
     (void)state;
     counting_allocator c;
     counting_init(&c, 0);
@@ -139,8 +133,7 @@ static void test_marks(void **state)
     assert_true(counting_is_clean(&c));
 }
 
-static void test_copies_and_text(void **state)
-{
+static void test_copies_and_text(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     assert_non_null(hn_arena_copy(arena, NULL, 0));
@@ -152,8 +145,7 @@ static void test_copies_and_text(void **state)
 }
 
 #ifdef HAS_ASAN
-static void test_redzones(void **state)
-{
+static void test_redzones(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     char *a = hn_arena_alloc(arena, 13);
@@ -172,8 +164,7 @@ static void test_redzones(void **state)
 }
 #endif
 
-static void test_vec(void **state)
-{
+static void test_vec(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     HN_VEC(uint64_t) v = {0};
@@ -192,8 +183,7 @@ static void test_vec(void **state)
 }
 
 /* A sum beyond 32 bits, and a product beyond size_t. */
-static void test_vec_overflow(void **state)
-{
+static void test_vec_overflow(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     hn_arena_set_limit(arena, 1 << 20);
@@ -211,22 +201,20 @@ static void test_vec_overflow(void **state)
 }
 
 /* A piece of work that allocates in every way; false when memory ran out. */
-static bool work_in_arena(const hone_allocator *a)
-{
+static bool work_in_arena(const hone_allocator *a) {
     hn_arena *arena = hn_arena_new(a);
     if (!arena)
         return false;
     HN_VEC(int) v = {0};
-    bool ok = hn_arena_alloc(arena, 5000) && hn_arena_calloc(arena, 100, 100) && hn_arena_copy(arena, "abc", 4) &&
-              hn_arena_printf(arena, "%9000d", 1);
+    bool ok = hn_arena_alloc(arena, 5000) && hn_arena_calloc(arena, 100, 100) &&
+              hn_arena_copy(arena, "abc", 4) && hn_arena_printf(arena, "%9000d", 1);
     for (int i = 0; ok && i < 5000; i++)
         ok = HN_VEC_PUSH(arena, &v, i);
     hn_arena_free(arena);
     return ok;
 }
 
-static void test_nth_allocation_fails(void **state)
-{
+static void test_nth_allocation_fails(void **state) {
     (void)state;
     bool done = false;
     for (size_t n = 1; !done; n++) {
@@ -238,8 +226,7 @@ static void test_nth_allocation_fails(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_allocator_sizes),
         cmocka_unit_test(test_blocks_are_aligned_and_apart),

@@ -11,15 +11,13 @@
 #include "base/base.h"
 #include "counting_allocator.h"
 
-static int compare_u64(const void *a, const void *b)
-{
+static int compare_u64(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
 /* All prefixes of one text, each with every single bit flipped: no two hashes are equal. */
-static void test_hash_has_no_cheap_collisions(void **state)
-{
+static void test_hash_has_no_cheap_collisions(void **state) {
     (void)state;
     unsigned char text[200];
     for (size_t i = 0; i < sizeof(text); i++)
@@ -41,8 +39,7 @@ static void test_hash_has_no_cheap_collisions(void **state)
     free(hashes);
 }
 
-static void test_hash_of_zeros_and_seeds(void **state)
-{
+static void test_hash_of_zeros_and_seeds(void **state) {
     (void)state;
     static const unsigned char zeros[256];
     for (size_t n = 1; n < sizeof(zeros); n++) {
@@ -53,8 +50,7 @@ static void test_hash_of_zeros_and_seeds(void **state)
     assert_true(hn_hash64(zeros, 0, 0) != hn_hash64(zeros, 0, 1));
 }
 
-static void test_hash_ignores_alignment(void **state)
-{
+static void test_hash_ignores_alignment(void **state) {
     (void)state;
     unsigned char room[300];
     for (size_t shift = 0; shift < 9; shift++) {
@@ -69,8 +65,7 @@ static void test_hash_ignores_alignment(void **state)
     }
 }
 
-static void test_map_basics(void **state)
-{
+static void test_map_basics(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     hn_map m;
@@ -92,9 +87,9 @@ static void test_map_basics(void **state)
     hn_arena_free(arena);
 }
 
-/* Random puts and removes over few keys, so that clusters form, wrap around and break; against a plain array. */
-static void test_map_against_array(void **state)
-{
+/* Random puts and removes over few keys, so that clusters form, wrap around and break; against a
+ * plain array. */
+static void test_map_against_array(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     for (uint64_t round = 0; round < 20; round++) {
@@ -126,8 +121,7 @@ static void test_map_against_array(void **state)
     hn_arena_free(arena);
 }
 
-static void test_map_many(void **state)
-{
+static void test_map_many(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     hn_map m;
@@ -142,8 +136,7 @@ static void test_map_many(void **state)
     hn_arena_free(arena);
 }
 
-static bool fill_map(const hone_allocator *a, hn_map *m, hn_arena **arena)
-{
+static bool fill_map(const hone_allocator *a, hn_map *m, hn_arena **arena) {
     *arena = hn_arena_new(a);
     if (!*arena)
         return false;
@@ -154,8 +147,7 @@ static bool fill_map(const hone_allocator *a, hn_map *m, hn_arena **arena)
     return true;
 }
 
-static void test_nth_allocation_fails(void **state)
-{
+static void test_nth_allocation_fails(void **state) {
     (void)state;
     bool done = false;
     for (size_t n = 1; !done; n++) {
@@ -171,8 +163,7 @@ static void test_nth_allocation_fails(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hash_has_no_cheap_collisions),
         cmocka_unit_test(test_hash_of_zeros_and_seeds),

@@ -11,8 +11,7 @@
 #include "base/base.h"
 #include "counting_allocator.h"
 
-static void write_sample(hn_json *j)
-{
+static void write_sample(hn_json *j) {
     hn_json_object(j);
     hn_json_key(j, "name");
     hn_json_str(j, "conv\"1\"");
@@ -37,8 +36,7 @@ static void write_sample(hn_json *j)
     hn_json_object_end(j);
 }
 
-static void test_compact(void **state)
-{
+static void test_compact(void **state) {
     (void)state;
     hn_strbuf b;
     hn_json j;
@@ -46,13 +44,13 @@ static void test_compact(void **state)
     hn_json_init(&j, &b, false);
     write_sample(&j);
     assert_false(b.failed);
-    assert_string_equal(b.at, "{\"name\":\"conv\\\"1\\\"\",\"none\":{},\"list\":[-9223372036854775808,"
-                              "18446744073709551615,0.1,[],true,false,null,null,\"inf\",\"-inf\",\"nan\"]}");
+    assert_string_equal(
+        b.at, "{\"name\":\"conv\\\"1\\\"\",\"none\":{},\"list\":[-9223372036854775808,"
+              "18446744073709551615,0.1,[],true,false,null,null,\"inf\",\"-inf\",\"nan\"]}");
     hn_strbuf_free(&b);
 }
 
-static void test_pretty(void **state)
-{
+static void test_pretty(void **state) {
     (void)state;
     hn_strbuf b;
     hn_json j;
@@ -72,8 +70,7 @@ static void test_pretty(void **state)
     hn_strbuf_free(&b);
 }
 
-static void check_text(const char *text, size_t n, const char *expected)
-{
+static void check_text(const char *text, size_t n, const char *expected) {
     hn_strbuf b;
     hn_json j;
     hn_strbuf_init(&b, NULL);
@@ -86,18 +83,17 @@ static void check_text(const char *text, size_t n, const char *expected)
 #define CHECK_TEXT(text, expected) check_text(text, sizeof(text) - 1, expected)
 #define FFFD "\xEF\xBF\xBD"
 
-static void test_escapes(void **state)
-{
+static void test_escapes(void **state) {
     (void)state;
     check_text(NULL, 0, "\"\"");
     CHECK_TEXT("a\0b", "\"a\\u0000b\"");
     CHECK_TEXT("\b\f\n\r\t\\\"/", "\"\\b\\f\\n\\r\\t\\\\\\\"/\"");
     CHECK_TEXT("\x1b\x7f\x01", "\"\\u001b\\u007f\\u0001\"");
-    CHECK_TEXT("gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80", "\"gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80\"");
+    CHECK_TEXT("gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80",
+               "\"gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80\"");
 }
 
-static void test_invalid_utf8(void **state)
-{
+static void test_invalid_utf8(void **state) {
     (void)state;
     CHECK_TEXT("\x80", "\"" FFFD "\"");
     CHECK_TEXT("a\xFFz", "\"a" FFFD "z\"");
@@ -114,8 +110,7 @@ static void test_invalid_utf8(void **state)
     CHECK_TEXT("\xEF\xBF\xBD", "\"" FFFD "\"");
 }
 
-static void test_misuse_fails_softly(void **state)
-{
+static void test_misuse_fails_softly(void **state) {
     (void)state;
     hn_strbuf b;
     hn_json j;
@@ -134,8 +129,7 @@ static void test_misuse_fails_softly(void **state)
     hn_strbuf_free(&b);
 }
 
-static void test_deepest_nesting(void **state)
-{
+static void test_deepest_nesting(void **state) {
     (void)state;
     hn_strbuf b;
     hn_json j;
@@ -152,8 +146,7 @@ static void test_deepest_nesting(void **state)
     hn_strbuf_free(&b);
 }
 
-static void test_nth_allocation_fails(void **state)
-{
+static void test_nth_allocation_fails(void **state) {
     (void)state;
     bool done = false;
     for (size_t n = 1; !done; n++) {
@@ -174,8 +167,7 @@ static void test_nth_allocation_fails(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_pretty),

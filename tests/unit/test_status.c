@@ -11,8 +11,7 @@
 
 #include "base/base.h"
 
-static void test_status_text(void **state)
-{
+static void test_status_text(void **state) {
     (void)state;
     assert_string_equal(hone_status_text(HONE_OK), "ok");
     assert_string_equal(hone_status_text(HONE_E_INTERNAL), "internal error");
@@ -20,8 +19,7 @@ static void test_status_text(void **state)
     assert_string_equal(hone_status_text((hone_status)-1), "unknown status");
 }
 
-static void test_first_error_wins(void **state)
-{
+static void test_first_error_wins(void **state) {
     (void)state;
     hone_error err;
     hn_error_clear(&err);
@@ -35,8 +33,7 @@ static void test_first_error_wins(void **state)
     assert_string_equal(err.message, "");
 }
 
-static void test_no_record(void **state)
-{
+static void test_no_record(void **state) {
     (void)state;
     hn_error_clear(NULL);
     assert_int_equal(hn_fail(NULL, HONE_E_LIMIT, "x"), HONE_E_LIMIT);
@@ -46,8 +43,7 @@ static void test_no_record(void **state)
     assert_int_equal(hn_error_complete(NULL, HONE_E_NOMEM), HONE_E_NOMEM);
 }
 
-static void test_errno(void **state)
-{
+static void test_errno(void **state) {
     (void)state;
     hone_error err;
     hn_error_clear(&err);
@@ -59,8 +55,7 @@ static void test_errno(void **state)
     assert_int_equal(hn_fail_errno(&err, "cannot map"), HONE_E_NOMEM);
 }
 
-static void test_prefix(void **state)
-{
+static void test_prefix(void **state) {
     (void)state;
     hone_error err;
     hn_error_clear(&err);
@@ -72,9 +67,9 @@ static void test_prefix(void **state)
     assert_string_equal(err.message, "model.onnx: while inferring node 'conv1': bad shape");
 }
 
-/* Sizes around the end of the message: nothing is written past it, the cause is kept, the text stays terminated. */
-static void test_prefix_truncation(void **state)
-{
+/* Sizes around the end of the message: nothing is written past it, the cause is kept, the text
+ * stays terminated. */
+static void test_prefix_truncation(void **state) {
     (void)state;
     static char longest[3000];
     memset(longest, 'x', sizeof(longest) - 1);
@@ -100,14 +95,12 @@ static void test_prefix_truncation(void **state)
         }
 }
 
-static bool ends_in_whole_character(const char *text)
-{
+static bool ends_in_whole_character(const char *text) {
     size_t n = strlen(text);
     return n < 3 || memcmp(text + n - 3, "\xE2\x82\xAC", 3) == 0;
 }
 
-static void test_truncation_keeps_utf8_whole(void **state)
-{
+static void test_truncation_keeps_utf8_whole(void **state) {
     (void)state;
     char euros[1300] = "";
     for (int i = 0; i < 400; i++)
@@ -122,8 +115,7 @@ static void test_truncation_keeps_utf8_whole(void **state)
     }
 }
 
-static void test_control_characters_are_hidden(void **state)
-{
+static void test_control_characters_are_hidden(void **state) {
     (void)state;
     hone_error err;
     hn_error_clear(&err);
@@ -131,8 +123,7 @@ static void test_control_characters_are_hidden(void **state)
     assert_string_equal(err.message, "node '?[2Ja?b?'");
 }
 
-static void test_complete(void **state)
-{
+static void test_complete(void **state) {
     (void)state;
     hone_error err;
     hn_error_clear(&err);
@@ -144,8 +135,7 @@ static void test_complete(void **state)
     assert_string_equal(err.message, "out of memory");
 }
 
-static void test_unsigned(void **state)
-{
+static void test_unsigned(void **state) {
     (void)state;
     uint64_t u = 7;
     size_t z = 7;
@@ -163,16 +153,32 @@ static void test_unsigned(void **state)
 }
 
 /* Every pair of hostile values, against the exact result in wider arithmetic. */
-static void test_signed(void **state)
-{
+static void test_signed(void **state) {
     (void)state;
-    static const int64_t values[] = {INT64_MIN, INT64_MIN + 1, INT64_MIN / 2, INT64_MIN / 2 - 1, -3037000500,
-        -3037000499, -4294967296, -2, -1, 0, 1, 2, 3037000499, 3037000500, 4294967296, INT64_MAX / 2,
-        INT64_MAX / 2 + 1, INT64_MAX - 1, INT64_MAX};
+    static const int64_t values[] = {INT64_MIN,
+                                     INT64_MIN + 1,
+                                     INT64_MIN / 2,
+                                     INT64_MIN / 2 - 1,
+                                     -3037000500,
+                                     -3037000499,
+                                     -4294967296,
+                                     -2,
+                                     -1,
+                                     0,
+                                     1,
+                                     2,
+                                     3037000499,
+                                     3037000500,
+                                     4294967296,
+                                     INT64_MAX / 2,
+                                     INT64_MAX / 2 + 1,
+                                     INT64_MAX - 1,
+                                     INT64_MAX};
     __extension__ typedef __int128 wide;
     for (size_t i = 0; i < HN_COUNT(values); i++)
         for (size_t j = 0; j < HN_COUNT(values); j++) {
-            const wide exact[] = {(wide)values[i] + values[j], (wide)values[i] - values[j], (wide)values[i] * values[j]};
+            const wide exact[] = {(wide)values[i] + values[j], (wide)values[i] - values[j],
+                                  (wide)values[i] * values[j]};
             bool (*const ops[])(int64_t, int64_t, int64_t *) = {hn_add_i64, hn_sub_i64, hn_mul_i64};
             for (size_t k = 0; k < HN_COUNT(ops); k++) {
                 int64_t out = 42;
@@ -183,8 +189,7 @@ static void test_signed(void **state)
         }
 }
 
-static void test_floor(void **state)
-{
+static void test_floor(void **state) {
     (void)state;
     assert_int_equal(hn_floor_div(7, 3), 2);
     assert_int_equal(hn_floor_div(-7, 3), -3);
@@ -196,8 +201,7 @@ static void test_floor(void **state)
     assert_true(hn_floor_mod(INT64_MIN, INT64_MAX) == INT64_MAX - 1);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status_text),
         cmocka_unit_test(test_first_error_wins),

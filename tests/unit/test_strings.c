@@ -14,8 +14,7 @@
 #include "base/base.h"
 #include "counting_allocator.h"
 
-static void test_intern(void **state)
-{
+static void test_intern(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     hn_strtab *tab = hn_strtab_new(arena);
@@ -38,8 +37,7 @@ static void test_intern(void **state)
     hn_arena_free(arena);
 }
 
-static void test_intern_keeps_nuls(void **state)
-{
+static void test_intern_keeps_nuls(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     hn_strtab *tab = hn_strtab_new(arena);
@@ -51,8 +49,7 @@ static void test_intern_keeps_nuls(void **state)
     hn_arena_free(arena);
 }
 
-static void test_intern_many(void **state)
-{
+static void test_intern_many(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     hn_strtab *tab = hn_strtab_new(arena);
@@ -72,8 +69,7 @@ static void test_intern_many(void **state)
     hn_arena_free(arena);
 }
 
-static void test_intern_huge_length(void **state)
-{
+static void test_intern_huge_length(void **state) {
     (void)state;
     hn_arena *arena = hn_arena_new(NULL);
     hn_strtab *tab = hn_strtab_new(arena);
@@ -82,8 +78,7 @@ static void test_intern_huge_length(void **state)
     hn_arena_free(arena);
 }
 
-static void test_strbuf(void **state)
-{
+static void test_strbuf(void **state) {
     (void)state;
     counting_allocator c;
     counting_init(&c, 0);
@@ -108,8 +103,7 @@ static void test_strbuf(void **state)
     assert_true(counting_is_clean(&c));
 }
 
-static void test_strbuf_failure_sticks(void **state)
-{
+static void test_strbuf_failure_sticks(void **state) {
     (void)state;
     counting_allocator c;
     counting_init(&c, 2);
@@ -125,8 +119,7 @@ static void test_strbuf_failure_sticks(void **state)
     assert_true(counting_is_clean(&c));
 }
 
-static bool work_with_strings(const hone_allocator *a)
-{
+static bool work_with_strings(const hone_allocator *a) {
     hn_arena *arena = hn_arena_new(a);
     hn_strtab *tab = arena ? hn_strtab_new(arena) : NULL;
     bool ok = tab != NULL;
@@ -136,8 +129,7 @@ static bool work_with_strings(const hone_allocator *a)
     return ok;
 }
 
-static void test_nth_allocation_fails(void **state)
-{
+static void test_nth_allocation_fails(void **state) {
     (void)state;
     bool done = false;
     for (size_t n = 1; !done; n++) {
@@ -149,24 +141,21 @@ static void test_nth_allocation_fails(void **state)
     }
 }
 
-static void check_f64(double v, const char *expected)
-{
+static void check_f64(double v, const char *expected) {
     char text[32];
     int n = hn_format_f64(text, v);
     assert_string_equal(text, expected);
     assert_int_equal(n, strlen(expected));
 }
 
-static void check_f32(float v, const char *expected)
-{
+static void check_f32(float v, const char *expected) {
     char text[32];
     int n = hn_format_f32(text, v);
     assert_string_equal(text, expected);
     assert_int_equal(n, strlen(expected));
 }
 
-static void test_known_floats(void **state)
-{
+static void test_known_floats(void **state) {
     (void)state;
     check_f32(0.1f, "0.1");
     check_f32(1e-5f, "1e-05");
@@ -198,8 +187,7 @@ static void test_known_floats(void **state)
 }
 
 /* Random bit patterns: all exponents, subnormal numbers and both signs come up. */
-static void check_round_trips(void)
-{
+static void check_round_trips(void) {
     uint64_t seed = 1;
     char text[32], shorter[64];
     for (int i = 0; i < 40000; i++) {
@@ -230,16 +218,15 @@ static void check_round_trips(void)
     }
 }
 
-static void test_round_trips(void **state)
-{
+static void test_round_trips(void **state) {
     (void)state;
     check_round_trips();
 }
 
-static void test_comma_locale(void **state)
-{
+static void test_comma_locale(void **state) {
     (void)state;
-    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "ps_AF"};
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8",
+                                        "ps_AF"};
     bool found = false;
     for (size_t i = 0; !found && i < HN_COUNT(names); i++)
         found = setlocale(LC_NUMERIC, names[i]) != NULL;
@@ -251,8 +238,7 @@ static void test_comma_locale(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
-static void test_bytes(void **state)
-{
+static void test_bytes(void **state) {
     (void)state;
     static const struct {
         uint64_t bytes;
@@ -286,8 +272,7 @@ static void test_bytes(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_intern),
         cmocka_unit_test(test_intern_keeps_nuls),
