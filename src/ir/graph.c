@@ -1,15 +1,13 @@
 /* The tables of a graph: nodes, values, blocks, and the use lists between them. */
-#include "ir/ir.h"
+#include "ir/graph_int.h"
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-static hn_arena *graph_arena(const hn_graph *g)
-{
+static hn_arena *graph_arena(const hn_graph *g) {
     return g->model->arena;
 }
 
-hn_graph *hn_graph_new(hn_model *m, const hn_opsets *opsets)
-{
+hn_graph *hn_graph_new(hn_model *m, const hn_opsets *opsets) {
     hn_graph *g = HN_NEW(m->arena, hn_graph);
     if (!g)
         return NULL;
@@ -19,8 +17,7 @@ hn_graph *hn_graph_new(hn_model *m, const hn_opsets *opsets)
     return hn_graph_add_block(g, HN_NONE, HN_NONE) == HN_NONE ? NULL : g;
 }
 
-hn_id hn_graph_add_block(hn_graph *g, hn_id parent, hn_id owner)
-{
+hn_id hn_graph_add_block(hn_graph *g, hn_id parent, hn_id owner) {
     hn_block block = {.parent = parent, .owner = owner};
     if (parent != HN_NONE)
         block.depth = hn_block_at(g, parent)->depth + 1;
@@ -30,14 +27,12 @@ hn_id hn_graph_add_block(hn_graph *g, hn_id parent, hn_id owner)
 }
 
 /* The first value of a name keeps it: later ones are errors that the checker reports. */
-static bool index_name(hn_graph *g, hn_id block, hn_str name, hn_id value)
-{
+static bool index_name(hn_graph *g, hn_id block, hn_str name, hn_id value) {
     uint64_t key = hn_key(block, name->id);
     return hn_map_get(&g->by_name, key) != HN_MAP_NONE || hn_map_put(&g->by_name, key, value);
 }
 
-hn_id hn_graph_add_value(hn_graph *g, hn_id block, hn_str name)
-{
+hn_id hn_graph_add_value(hn_graph *g, hn_id block, hn_str name) {
     if (!name)
         name = hn_graph_fresh_name(g, "");
     if (!name || !HN_VEC_RESERVE(graph_arena(g), &g->values, 1))
@@ -49,24 +44,18 @@ hn_id hn_graph_add_value(hn_graph *g, hn_id block, hn_str name)
     return id;
 }
 
-hn_id hn_graph_add_node(hn_graph *g, hn_id block, hn_str domain, hn_str op, hn_str name,
-                        uint32_t n_inputs, uint32_t n_outputs, uint32_t n_attrs,
-                        const hn_attr *attrs)
-{
-    hn_arena *arena = graph_arena(g);
-    hn_block *b = hn_block_at(g, block);
+bool hn_node_init(hn_arena *arena, hn_node *out, hn_id block, hn_str domain, hn_str op, hn_str name,
+                  uint32_t n_inputs, uint32_t n_outputs, uint32_t n_attrs, const hn_attr *attrs) {
     size_t n_ids = 2 * (size_t)n_inputs + n_outputs;
-    hn_id *ids = HN_NEW_N(arena, hn_id, n_ids ? n_ids : 1);
+    hn_id *ids = HN_NEW_N(arena, hn_id, n_ids);
     hn_attr *own_attrs = n_attrs ? HN_NEW_N(arena, hn_attr, n_attrs) : NULL;
-    if (!ids || (n_attrs && !own_attrs) || !HN_VEC_RESERVE(arena, &b->nodes, 1) ||
-        !HN_VEC_RESERVE(arena, &g->nodes, 1))
-        return HN_NONE;
+    if (!ids || (n_attrs && !own_attrs))
+        return false;
     if (n_attrs)
         memcpy(own_attrs, attrs, n_attrs * sizeof(*attrs));
     for (size_t i = 0; i < n_ids; i++)
         ids[i] = HN_NONE;
-    hn_id id = g->nodes.n;
-    g->nodes.at[g->nodes.n++] = (hn_node){
+    *out = (hn_node){
         .op = op,
         .domain = domain,
         .name = name,
@@ -79,12 +68,24 @@ hn_id hn_graph_add_node(hn_graph *g, hn_id block, hn_str domain, hn_str op, hn_s
         .use_at = ids + n_inputs + n_outputs,
         .attrs = own_attrs,
     };
-    b->nodes.at[b->nodes.n++] = id;
-    return id;
+    return true;
 }
 
-bool hn_graph_add_input(hn_graph *g, hn_id block, hn_id value)
-{
+hn_id hn_graph_add_node(hn_graph *g, hn_id block, hn_str domain, hn_str op, hn_str name,
+                        uint32_t n_inputs, uint32_t n_outputs, uint32_t n_attrs,
+                        const hn_attr *attrs) {
+    hn_arena *arena = graph_arena(g);
+    hn_block *b = hn_block_at(g, block);
+    hn_node node;
+    if (!HN_VEC_RESERVE(arena, &b->nodes, 1) ||
+        !hn_node_init(arena, &node, block, domain, op, name, n_inputs, n_outputs, n_attrs, attrs) ||
+        !HN_VEC_PUSH(arena, &g->nodes, node))
+        return HN_NONE;
+    b->nodes.at[b->nodes.n++] = g->nodes.n - 1;
+    return g->nodes.n - 1;
+}
+
+bool hn_graph_add_input(hn_graph *g, hn_id block, hn_id value) {
     hn_block *b = hn_block_at(g, block);
     if (!HN_VEC_PUSH(graph_arena(g), &b->inputs, value))
         return false;
@@ -93,8 +94,7 @@ bool hn_graph_add_input(hn_graph *g, hn_id block, hn_id value)
     return true;
 }
 
-bool hn_graph_add_init(hn_graph *g, hn_id value, const hn_tensor *t)
-{
+bool hn_graph_add_init(hn_graph *g, hn_id value, const hn_tensor *t) {
     hn_value *v = hn_value_at(g, value);
     if (!v->init && !HN_VEC_PUSH(graph_arena(g), &hn_block_at(g, v->block)->inits, value))
         return false;
@@ -104,14 +104,12 @@ bool hn_graph_add_init(hn_graph *g, hn_id value, const hn_tensor *t)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-hn_id hn_graph_find_local(const hn_graph *g, hn_id block, hn_str name)
-{
+hn_id hn_graph_find_local(const hn_graph *g, hn_id block, hn_str name) {
     uint32_t id = name ? hn_map_get(&g->by_name, hn_key(block, name->id)) : HN_MAP_NONE;
     return id == HN_MAP_NONE ? HN_NONE : id;
 }
 
-hn_id hn_graph_find(const hn_graph *g, hn_id block, hn_str name)
-{
+hn_id hn_graph_find(const hn_graph *g, hn_id block, hn_str name) {
     for (hn_id b = block; b != HN_NONE; b = hn_block_at(g, b)->parent) {
         hn_id value = hn_graph_find_local(g, b, name);
         if (value != HN_NONE)
@@ -120,8 +118,7 @@ hn_id hn_graph_find(const hn_graph *g, hn_id block, hn_str name)
     return HN_NONE;
 }
 
-bool hn_graph_rename(hn_graph *g, hn_id value, hn_str name)
-{
+bool hn_graph_rename(hn_graph *g, hn_id value, hn_str name) {
     hn_value *v = hn_value_at(g, value);
     if (v->name == name)
         return true;
@@ -135,8 +132,7 @@ bool hn_graph_rename(hn_graph *g, hn_id value, hn_str name)
 
 /* A text that was never interned names nothing in the model, which is more than enough. The counter
  * keeps a stem that is asked for again and again from trying all earlier numbers. */
-hn_str hn_graph_fresh_name(hn_graph *g, const char *stem)
-{
+hn_str hn_graph_fresh_name(hn_graph *g, const char *stem) {
     hn_strtab *names = g->model->names;
     hn_arena *arena = graph_arena(g);
     const char *base = *stem ? stem : "v";
@@ -155,23 +151,20 @@ hn_str hn_graph_fresh_name(hn_graph *g, const char *stem)
 
 /* The last use takes the place of the one that leaves; if it is a node's input, that node learns
  * its new place. */
-static void drop_use_at(hn_graph *g, hn_value *v, uint32_t at)
-{
+static void drop_use_at(hn_graph *g, hn_value *v, uint32_t at) {
     hn_use moved = v->uses.at[--v->uses.n];
     v->uses.at[at] = moved;
     if (moved.node != HN_NONE)
         hn_node_at(g, moved.node)->use_at[moved.slot] = at;
 }
 
-static void drop_input_use(hn_graph *g, const hn_node *n, uint32_t slot)
-{
+static void drop_input_use(hn_graph *g, const hn_node *n, uint32_t slot) {
     if (n->inputs[slot] != HN_NONE)
         drop_use_at(g, hn_value_at(g, n->inputs[slot]), n->use_at[slot]);
 }
 
 /* Last first: outputs come late in a value's life. */
-static void drop_output_use(hn_graph *g, hn_id block, hn_id value)
-{
+static void drop_output_use(hn_graph *g, hn_id block, hn_id value) {
     hn_value *v = hn_value_at(g, value);
     for (uint32_t i = v->uses.n; i-- > 0;) {
         if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == block) {
@@ -181,8 +174,7 @@ static void drop_output_use(hn_graph *g, hn_id block, hn_id value)
     }
 }
 
-bool hn_graph_set_input(hn_graph *g, hn_id node, uint32_t slot, hn_id value)
-{
+bool hn_graph_set_input(hn_graph *g, hn_id node, uint32_t slot, hn_id value) {
     hn_node *n = hn_node_at(g, node);
     if (n->inputs[slot] == value)
         return true;
@@ -199,8 +191,7 @@ bool hn_graph_set_input(hn_graph *g, hn_id node, uint32_t slot, hn_id value)
     return true;
 }
 
-void hn_graph_set_output(hn_graph *g, hn_id node, uint32_t slot, hn_id value)
-{
+void hn_graph_set_output(hn_graph *g, hn_id node, uint32_t slot, hn_id value) {
     hn_node *n = hn_node_at(g, node);
     hn_id old = n->outputs[slot];
     if (old != HN_NONE && hn_value_at(g, old)->producer == node)
@@ -212,14 +203,12 @@ void hn_graph_set_output(hn_graph *g, hn_id node, uint32_t slot, hn_id value)
     }
 }
 
-static bool push_output_use(hn_graph *g, hn_id block, hn_id value)
-{
+static bool push_output_use(hn_graph *g, hn_id block, hn_id value) {
     hn_use use = {.node = HN_NONE, .slot = block};
     return HN_VEC_PUSH(graph_arena(g), &hn_value_at(g, value)->uses, use);
 }
 
-bool hn_graph_add_output(hn_graph *g, hn_id block, hn_id value)
-{
+bool hn_graph_add_output(hn_graph *g, hn_id block, hn_id value) {
     hn_block *b = hn_block_at(g, block);
     if (!HN_VEC_RESERVE(graph_arena(g), &b->outputs, 1) || !push_output_use(g, block, value))
         return false;
@@ -227,8 +216,7 @@ bool hn_graph_add_output(hn_graph *g, hn_id block, hn_id value)
     return true;
 }
 
-bool hn_graph_set_output_at(hn_graph *g, hn_id block, uint32_t index, hn_id value)
-{
+bool hn_graph_set_output_at(hn_graph *g, hn_id block, uint32_t index, hn_id value) {
     hn_id *output = &hn_block_at(g, block)->outputs.at[index];
     if (*output == value)
         return true;
@@ -239,16 +227,19 @@ bool hn_graph_set_output_at(hn_graph *g, hn_id block, uint32_t index, hn_id valu
     return true;
 }
 
-static void replace_in_outputs(hn_block *b, hn_id from, hn_id to)
-{
+void hn_graph_drop_last_output(hn_graph *g, hn_id block) {
+    hn_block *b = hn_block_at(g, block);
+    drop_output_use(g, block, b->outputs.at[--b->outputs.n]);
+}
+
+static void replace_in_outputs(hn_block *b, hn_id from, hn_id to) {
     for (uint32_t i = 0; i < b->outputs.n; i++) {
         if (b->outputs.at[i] == from)
             b->outputs.at[i] = to;
     }
 }
 
-bool hn_graph_replace_uses(hn_graph *g, hn_id from, hn_id to)
-{
+bool hn_graph_replace_uses(hn_graph *g, hn_id from, hn_id to) {
     hn_value *old = hn_value_at(g, from);
     hn_value *target = hn_value_at(g, to);
     if (from == to)
@@ -277,8 +268,7 @@ bool hn_graph_replace_uses(hn_graph *g, hn_id from, hn_id to)
 
 static void detach_node(hn_graph *g, hn_id node);
 
-static void empty_block(hn_graph *g, hn_id block)
-{
+static void empty_block(hn_graph *g, hn_id block) {
     hn_block *b = hn_block_at(g, block);
     for (uint32_t i = 0; i < b->nodes.n; i++)
         detach_node(g, b->nodes.at[i]);
@@ -290,8 +280,7 @@ static void empty_block(hn_graph *g, hn_id block)
 }
 
 /* Recursion is bounded by HN_MAX_BLOCK_DEPTH. The node stays in its block's list. */
-static void detach_node(hn_graph *g, hn_id node)
-{
+static void detach_node(hn_graph *g, hn_id node) {
     hn_node *n = hn_node_at(g, node);
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         drop_input_use(g, n, i);
@@ -310,8 +299,7 @@ static void detach_node(hn_graph *g, hn_id node)
     n->block = HN_NONE;
 }
 
-static void erase_id(hn_id *at, uint32_t *n, hn_id id)
-{
+static void erase_id(hn_id *at, uint32_t *n, hn_id id) {
     uint32_t i = 0;
     while (i < *n && at[i] != id)
         i++;
@@ -321,8 +309,7 @@ static void erase_id(hn_id *at, uint32_t *n, hn_id id)
     memmove(at + i, at + i + 1, (*n - i) * sizeof(*at));
 }
 
-void hn_graph_remove_node(hn_graph *g, hn_id node)
-{
+void hn_graph_remove_node(hn_graph *g, hn_id node) {
     hn_id block = hn_node_at(g, node)->block;
     if (block == HN_NONE)
         return;
@@ -331,8 +318,7 @@ void hn_graph_remove_node(hn_graph *g, hn_id node)
     erase_id(b->nodes.at, &b->nodes.n, node);
 }
 
-void hn_graph_remove_nodes(hn_graph *g, const bool *is_doomed)
-{
+void hn_graph_remove_nodes(hn_graph *g, const bool *is_doomed) {
     for (hn_id id = 0; id < g->nodes.n; id++) {
         if (is_doomed[id] && hn_node_at(g, id)->block != HN_NONE)
             detach_node(g, id);
@@ -348,8 +334,7 @@ void hn_graph_remove_nodes(hn_graph *g, const bool *is_doomed)
     }
 }
 
-void hn_graph_remove_value_listing(hn_graph *g, hn_id value)
-{
+void hn_graph_remove_value_listing(hn_graph *g, hn_id value) {
     hn_value *v = hn_value_at(g, value);
     hn_block *b = hn_block_at(g, v->block);
     if (v->init)
@@ -369,8 +354,7 @@ void hn_graph_remove_value_listing(hn_graph *g, hn_id value)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-const hn_attr *hn_node_attr(const hn_node *n, const char *name)
-{
+const hn_attr *hn_node_attr(const hn_node *n, const char *name) {
     for (uint32_t i = 0; i < n->n_attrs; i++) {
         if (hn_str_is(n->attrs[i].name, name))
             return &n->attrs[i];
@@ -378,8 +362,7 @@ const hn_attr *hn_node_attr(const hn_node *n, const char *name)
     return NULL;
 }
 
-bool hn_block_is_inside(const hn_graph *g, hn_id inner, hn_id outer)
-{
+bool hn_block_is_inside(const hn_graph *g, hn_id inner, hn_id outer) {
     hn_id b = inner;
     while (b != HN_NONE && b != outer)
         b = hn_block_at(g, b)->parent;

@@ -1,0 +1,22 @@
+/* Between the files that edit graphs. */
+#ifndef HN_GRAPH_INT_H
+#define HN_GRAPH_INT_H
+
+#include "ir/ir.h"
+
+/* Fills a node that stands in no list yet; inputs and outputs are HN_NONE, attrs are copied
+ * (shallow). False when out of memory. */
+bool hn_node_init(hn_arena *arena, hn_node *out, hn_id block, hn_str domain, hn_str op, hn_str name,
+                  uint32_t n_inputs, uint32_t n_outputs, uint32_t n_attrs, const hn_attr *attrs);
+
+void hn_graph_drop_last_output(hn_graph *g, hn_id block); /* there is one */
+
+/* A value that can be seen from the block and whose name was perhaps meant: small edit distance.
+ * NULL when nothing comes close (or the graph is so large that looking would take long). */
+hn_str hn_graph_similar_name(const hn_graph *g, hn_id block, hn_str name);
+
+/* Leaves only the functions that the main graph needs, and no import of a domain that only dropped
+ * functions had. False when out of memory, with nothing changed. */
+bool hn_model_drop_unused_functions(hn_model *m);
+
+#endif /* HN_GRAPH_INT_H */

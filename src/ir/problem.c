@@ -1,0 +1,58 @@
+/* The list of problems that checks fill, and how nodes are called in messages. */
+#include "ir/ir.h"
+
+#include <stdio.h>
+
+#define DEFAULT_PROBLEM_CAP 1000
+
+const char *hn_node_op_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes) {
+    const hn_node *n = hn_node_at(g, node);
+    if (hn_domain_is_onnx(n->domain))
+        snprintf(buf, buf_bytes, "%s", hn_s(n->op));
+    else
+        snprintf(buf, buf_bytes, "%s.%s", hn_s(n->domain), hn_s(n->op));
+    return buf;
+}
+
+const char *hn_node_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes) {
+    const hn_node *n = hn_node_at(g, node);
+    if (hn_str_empty(n->name))
+        snprintf(buf, buf_bytes, "#%u (%s)", node, hn_s(n->op));
+    else
+        snprintf(buf, buf_bytes, "%s", n->name->s);
+    return buf;
+}
+
+static const char *keep_text(hn_problems *p, const char *text) {
+    const char *copy = *text ? hn_arena_copy(p->arena, text, strlen(text) + 1) : "";
+    p->failed |= !copy;
+    return copy;
+}
+
+void hn_problem_add(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g,
+                    hn_id node, hn_id value, const char *fmt, ...) {
+    ++*(sev == HN_SEVERITY_ERROR ? &p->n_errors : &p->n_warnings);
+    if (p->list.n >= (p->cap ? p->cap : DEFAULT_PROBLEM_CAP))
+        return;
+    char message[sizeof((hone_error *)0)->message];
+    char label[sizeof((hone_error *)0)->node] = "", op[sizeof((hone_error *)0)->op] = "";
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    if (g && node != HN_NONE) {
+        hn_node_label(g, node, label, sizeof(label));
+        hn_node_op_label(g, node, op, sizeof(op));
+    }
+    hn_problem problem = {
+        .severity = sev,
+        .code = code,
+        .message = keep_text(p, message),
+        .node = keep_text(p, label),
+        .op = keep_text(p, op),
+        .value = g && value != HN_NONE ? hn_s(hn_value_at(g, value)->name) : "",
+    };
+    if (!problem.message || !problem.node || !problem.op ||
+        !HN_VEC_PUSH(p->arena, &p->list, problem))
+        p->failed = true;
+}
