@@ -82,6 +82,258 @@ typedef struct hone_allocator {
     void *ctx;
 } hone_allocator;
 
+/* Where text goes. Returns false to stop (a full disk, a closed pipe). */
+typedef bool (*hone_write_fn)(void *ctx, const char *text, size_t n_bytes);
+
+/* Called now and then during long work with 0 <= done <= total. Returns true to cancel: HONE_E_CANCELLED, nothing left behind. */
+typedef bool (*hone_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+
+/* ---- models ------------------------------------------------------------------------------------------------------ */
+
+typedef struct hone_model hone_model;
+
+typedef struct hone_load_options {
+    size_t size;                      /* sizeof(hone_load_options), set by init */
+    const hone_allocator *allocator;  /* NULL: malloc; must outlive the model */
+    bool borrow_buffer;               /* load_buffer: the bytes outlive the model, do not copy them */
+    bool skip_external_data;          /* tensors kept in other files stay without data: enough to inspect and check */
+    const char *external_data_folder; /* NULL: the model's own folder. Locations never leave it */
+    uint32_t max_depth;               /* of nested messages and subgraphs; default 64 */
+    uint64_t max_memory_bytes;        /* for the graph, not counting mapped files; 0: in proportion to the file */
+} hone_load_options;
+HONE_API void hone_load_options_init(hone_load_options *options);
+
+/* Maps the file and reads its structure; tensor data stay in the mapping. Binary ONNX, or ONNX text syntax (.onnxtxt). The file must
+ * not be changed in place while the model lives; replacing it by a rename is fine, and is what hone_model_save does. */
+HONE_API hone_status hone_model_load(const char *path, const hone_load_options *options, hone_model **model, hone_error *error);
+HONE_API hone_status hone_model_load_buffer(const void *data, size_t n_bytes, const hone_load_options *options,
+                                            hone_model **model, hone_error *error);
+HONE_API void hone_model_free(hone_model *model);
+
+/* How tensors leave the model file. */
+typedef enum hone_external_data {
+    HONE_EXTERNAL_KEEP,   /* as it is; a model past 2 GiB, which protobuf cannot hold, goes external by itself */
+    HONE_EXTERNAL_NEVER,  /* all in one file */
+    HONE_EXTERNAL_ALWAYS  /* every tensor of at least external_threshold_bytes in one data file beside the model */
+} hone_external_data;
+
+typedef struct hone_save_options {
+    size_t size;
+    hone_external_data external_data;
+    uint64_t external_threshold_bytes;    /* default 1024 */
+    uint64_t external_alignment;          /* default 4096 */
+    const char *external_file_name;       /* NULL: "<model file>.data" */
+    hone_progress_fn progress;            /* bytes written; may be NULL */
+    void *progress_ctx;
+} hone_save_options;
+HONE_API void hone_save_options_init(hone_save_options *options);
+/* The file appears whole or not at all. Equal models give equal bytes. */
+HONE_API hone_status hone_model_save(const hone_model *model, const char *path, const hone_save_options *options,
+                                     hone_error *error);
+/* Into memory of the model's allocator; give it back with hone_buffer_free. */
+HONE_API hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t *n_bytes, hone_error *error);
+HONE_API void hone_buffer_free(const hone_model *model, void *data, size_t n_bytes);
+
+/* ONNX textual syntax. Initializers of more than max_elements are cut short, which reads better but does not parse back. */
+HONE_API hone_status hone_model_print(const hone_model *model, uint64_t max_elements, hone_write_fn write, void *ctx,
+                                      hone_error *error);
+
+/* ---- inspection -------------------------------------------------------------------------------------------------- */
+
+typedef struct hone_model_info {
+    int64_t ir_version, model_version;
+    const char *producer_name, *producer_version, *domain, *doc; /* "" when absent */
+    uint64_t file_bytes;                                         /* of the model file or buffer */
+    uint64_t external_bytes;                                     /* of tensors in other files */
+    uint32_t n_opsets, n_metadata, n_functions;
+} hone_model_info;
+HONE_API void hone_model_get_info(const hone_model *model, hone_model_info *info);
+HONE_API void hone_model_get_opset(const hone_model *model, uint32_t i, const char **domain, int64_t *version); /* "" is ai.onnx */
+HONE_API void hone_model_get_metadata(const hone_model *model, uint32_t i, const char **key, const char **value);
+
+/* A graph with all its subgraphs: the main one, or a function's body. Nodes and values are numbered from 0 across subgraphs; subgraph 0
+ * is the graph itself. Nodes that were removed have no subgraph. Valid until the model is edited or freed. */
+typedef struct hone_graph hone_graph;
+#define HONE_NONE UINT32_MAX
+
+typedef struct hone_function_info {
+    const char *domain, *name, *overload, *doc;
+    uint32_t n_attributes;
+    uint32_t n_opsets;
+} hone_function_info;
+
+HONE_API const hone_graph *hone_model_graph(const hone_model *model);
+HONE_API const hone_graph *hone_model_function(const hone_model *model, uint32_t i, hone_function_info *info);
+
+typedef struct hone_subgraph_info {
+    const char *name, *doc;
+    uint32_t parent, owner; /* subgraph and node it hangs on; HONE_NONE for subgraph 0 */
+    uint32_t n_nodes, n_inputs, n_outputs, n_initializers;
+    const uint32_t *nodes; /* in execution order */
+    const uint32_t *inputs, *outputs, *initializers; /* values */
+} hone_subgraph_info;
+HONE_API uint32_t hone_graph_n_subgraphs(const hone_graph *graph);
+HONE_API void hone_graph_get_subgraph(const hone_graph *graph, uint32_t i, hone_subgraph_info *info);
+
+typedef enum hone_type_kind { /* the order is ONNX's */
+    HONE_TYPE_UNKNOWN, HONE_TYPE_TENSOR, HONE_TYPE_SPARSE_TENSOR, HONE_TYPE_SEQUENCE, HONE_TYPE_OPTIONAL, HONE_TYPE_MAP,
+    HONE_TYPE_OPAQUE
+} hone_type_kind;
+
+typedef struct hone_value_info {
+    const char *name, *doc;
+    hone_type_kind kind;
+    int32_t elem_type;  /* ONNX number of the element type, 0 when unknown or no tensor */
+    int32_t rank;       /* -1 when unknown or no tensor */
+    uint32_t producer;  /* node, HONE_NONE for inputs and initializers */
+    uint32_t n_uses;
+    uint32_t subgraph;
+    bool is_input, is_output, is_initializer; /* of its subgraph */
+    bool is_declared;                         /* the file states its type */
+} hone_value_info;
+HONE_API uint32_t hone_graph_n_values(const hone_graph *graph);
+HONE_API void hone_graph_get_value(const hone_graph *graph, uint32_t value, hone_value_info *info);
+HONE_API uint32_t hone_graph_find_value(const hone_graph *graph, const char *name); /* HONE_NONE when there is none */
+/* Size of one dimension, or -1 with its symbol or expression ("batch", "seq + 1", "" when unknown) as text. Like snprintf, the result is
+ * the length of the whole text. */
+HONE_API size_t hone_value_dim(const hone_graph *graph, uint32_t value, int32_t axis, int64_t *size, char *text, size_t text_size);
+/* "float[batch,3,224,224]"; the same for any type: "seq(float[?])". Like snprintf. */
+HONE_API size_t hone_value_type_text(const hone_graph *graph, uint32_t value, char *text, size_t text_size);
+
+typedef struct hone_node_info {
+    const char *name, *op, *domain, *doc;
+    uint32_t subgraph; /* HONE_NONE: removed */
+    uint32_t n_inputs, n_outputs, n_attributes;
+    const uint32_t *inputs, *outputs; /* values, HONE_NONE where left out */
+} hone_node_info;
+HONE_API uint32_t hone_graph_n_nodes(const hone_graph *graph);
+HONE_API void hone_graph_get_node(const hone_graph *graph, uint32_t node, hone_node_info *info);
+/* Multiply-accumulates and bytes of the outputs; false when a dimension they need is not known. */
+HONE_API bool hone_node_macs(const hone_graph *graph, uint32_t node, uint64_t *macs);
+HONE_API bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uint64_t *bytes);
+
+/* Numbers are ONNX's AttributeProto.AttributeType. */
+typedef enum hone_attribute_kind {
+    HONE_ATTRIBUTE_UNDEFINED, HONE_ATTRIBUTE_FLOAT, HONE_ATTRIBUTE_INT, HONE_ATTRIBUTE_STRING, HONE_ATTRIBUTE_TENSOR,
+    HONE_ATTRIBUTE_GRAPH, HONE_ATTRIBUTE_FLOATS, HONE_ATTRIBUTE_INTS, HONE_ATTRIBUTE_STRINGS, HONE_ATTRIBUTE_TENSORS,
+    HONE_ATTRIBUTE_GRAPHS, HONE_ATTRIBUTE_SPARSE_TENSOR, HONE_ATTRIBUTE_SPARSE_TENSORS, HONE_ATTRIBUTE_TYPE,
+    HONE_ATTRIBUTE_TYPES
+} hone_attribute_kind;
+typedef struct hone_attribute_info {
+    const char *name;
+    const char *reference; /* in a function: the caller's attribute that gives the value; "" otherwise */
+    hone_attribute_kind kind;
+    uint32_t n;            /* elements of a list kind, else 1 */
+    int64_t i;
+    float f;
+    const char *s;         /* STRING: s_bytes bytes, not NUL-terminated */
+    size_t s_bytes;
+    const int64_t *ints;
+    const float *floats;
+    const uint32_t *subgraphs; /* GRAPH, GRAPHS */
+} hone_attribute_info;
+HONE_API void hone_node_get_attribute(const hone_graph *graph, uint32_t node, uint32_t i, hone_attribute_info *info);
+HONE_API void hone_node_get_attribute_string(const hone_graph *graph, uint32_t node, uint32_t i, uint32_t k, const char **text,
+                                             size_t *n_bytes); /* k-th of STRINGS */
+
+/* Constant data: an initializer, or a tensor attribute. */
+typedef struct hone_tensor_info {
+    const char *name;
+    int32_t elem_type;
+    int32_t rank;
+    const int64_t *dims;
+    uint64_t n_elements;
+    const void *data;    /* little-endian, packed, maybe unaligned; NULL: strings, or external data that was not loaded */
+    uint64_t data_bytes;
+    const char *external_location; /* NULL when the model file holds it */
+    bool is_sparse;                /* dims are the dense ones, data are the values */
+} hone_tensor_info;
+HONE_API bool hone_value_get_tensor(const hone_graph *graph, uint32_t value, hone_tensor_info *info); /* false: no initializer */
+HONE_API bool hone_attribute_get_tensor(const hone_graph *graph, uint32_t node, uint32_t attribute, uint32_t k,
+                                        hone_tensor_info *info);
+
+HONE_API const char *hone_elem_type_name(int32_t elem_type); /* "float", "int64", ...; "?" when no such type */
+HONE_API int hone_elem_type_bits(int32_t elem_type);         /* 0 for strings */
+
+/* ---- checking and shapes ------------------------------------------------------------------------------------------ */
+
+typedef enum hone_severity { HONE_WARNING, HONE_ERROR } hone_severity;
+typedef struct hone_problem {
+    hone_severity severity;
+    hone_status code;
+    const char *message;          /* a sentence about the node or value named here */
+    const char *node, *op, *value; /* "" when it concerns the whole model */
+} hone_problem;
+typedef struct hone_problems hone_problems;
+/* Structure, operators against their schemas, types and shapes. HONE_OK means that the check was made; the list says what it found. */
+HONE_API hone_status hone_model_check(hone_model *model, hone_problems **problems, hone_error *error);
+HONE_API uint32_t hone_problems_count(const hone_problems *problems, hone_severity severity); /* all found, also past the cap */
+HONE_API uint32_t hone_problems_listed(const hone_problems *problems);
+HONE_API void hone_problems_get(const hone_problems *problems, uint32_t i, hone_problem *problem);
+HONE_API void hone_problems_free(hone_problems *problems);
+
+/* Types and shapes of all values. What contradicts is left as declared; hone_model_check tells. */
+HONE_API hone_status hone_model_infer(hone_model *model, hone_error *error);
+/* Gives a free dimension a size, everywhere. */
+HONE_API hone_status hone_model_fix_dim(hone_model *model, const char *name, int64_t size, hone_error *error);
+/* Gives an input a shape; the free dimensions it had take those sizes everywhere. */
+HONE_API hone_status hone_model_fix_shape(hone_model *model, const char *input, uint32_t rank, const int64_t *dims,
+                                          hone_error *error);
+
+/* ---- editing ------------------------------------------------------------------------------------------------------- */
+
+HONE_API hone_status hone_model_inline_functions(hone_model *model, hone_error *error);
+/* Keeps what computes `outputs` from `inputs` (names of any values). */
+HONE_API hone_status hone_model_extract(hone_model *model, uint32_t n_inputs, const char *const *inputs, uint32_t n_outputs,
+                                        const char *const *outputs, hone_error *error);
+/* Renames a value: an input, an output or any other; refuses a name that is taken. */
+HONE_API hone_status hone_model_rename(hone_model *model, const char *from, const char *to, hone_error *error);
+typedef enum hone_strip {
+    HONE_STRIP_DOCS = 1,          /* doc strings */
+    HONE_STRIP_NODE_NAMES = 2,
+    HONE_STRIP_VALUE_NAMES = 4,   /* short names for all values but inputs and outputs */
+    HONE_STRIP_METADATA = 8,      /* metadata_props of every element */
+    HONE_STRIP_VALUE_INFO = 16,   /* types of intermediate values */
+    HONE_STRIP_UNUSED = 32        /* nodes, initializers and functions that nobody reads */
+} hone_strip;
+HONE_API hone_status hone_model_strip(hone_model *model, unsigned what, hone_error *error); /* hone_strip flags */
+/* Writes inferred types into the model's value_info, so that the saved file carries them. */
+HONE_API hone_status hone_model_store_shapes(hone_model *model, hone_error *error);
+
+/* ---- operators ----------------------------------------------------------------------------------------------------- */
+
+/* One version of one operator's schema. */
+typedef struct hone_op_info {
+    const char *domain; /* "ai.onnx", "ai.onnx.ml", "com.microsoft", ... */
+    const char *name;
+    int since_version;
+    bool is_deprecated;
+    bool is_extension;  /* not in the standard, but other runtimes write it */
+    uint32_t min_inputs, max_inputs, min_outputs, max_outputs; /* UINT32_MAX: no limit */
+    uint32_t n_inputs, n_outputs; /* formal parameters */
+    uint32_t n_attributes;
+} hone_op_info;
+typedef struct hone_op_parameter {
+    char name[64];
+    char type[64]; /* type variable ("T") or type */
+    bool is_optional, is_variadic, is_heterogeneous;
+    int min_arity;
+} hone_op_parameter;
+typedef struct hone_op_attribute {
+    char name[64];
+    hone_attribute_kind kind;
+    bool is_required, has_default;
+    char default_text[64];
+} hone_op_attribute;
+HONE_API uint32_t hone_op_count(void);
+HONE_API bool hone_op_get(uint32_t op, hone_op_info *info);
+HONE_API bool hone_op_get_parameter(uint32_t op, bool is_output, uint32_t i, hone_op_parameter *parameter);
+/* "tensor(float), tensor(double)". Like snprintf. */
+HONE_API size_t hone_op_parameter_types(uint32_t op, bool is_output, uint32_t i, char *text, size_t text_size);
+HONE_API bool hone_op_get_attribute(uint32_t op, uint32_t i, hone_op_attribute *attribute);
+/* The schema in force at an opset version; HONE_NONE when there is none. domain "" or "ai.onnx" alike. */
+HONE_API uint32_t hone_op_find(const char *domain, const char *name, int64_t opset_version);
+
 #ifdef __cplusplus
 }
 #endif

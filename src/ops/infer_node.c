@@ -1,9 +1,6 @@
 /* What a rule sees of its node: inputs, attributes, outputs. */
 #include "ops/infer_engine.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 int hn_infer_version(const hn_infer *c) { return c->version; }
 hn_syms *hn_infer_syms(const hn_infer *c) { return c->scope->job->model->syms; }
 hn_arena *hn_infer_arena(const hn_infer *c) { return c->scope->job->work; }
@@ -185,32 +182,22 @@ static const hn_attr *attr_or_default(const hn_infer *c, const char *name, hn_at
     return NULL;
 }
 
-static void copy_default(const hn_attr_spec *spec, char *buf, size_t buf_bytes) {
-    snprintf(buf, buf_bytes, "%.*s", (int)spec->def_len, spec->def);
-}
-
 int64_t hn_attr_i(const hn_infer *c, const char *name, int64_t def) {
     hn_attr_spec spec;
-    char text[32];
     const hn_attr *a = attr_or_default(c, name, HN_ATTR_INT, &spec);
     if (a)
         return a->v.i;
-    if (!spec.def)
-        return def;
-    copy_default(&spec, text, sizeof text);
-    return strtoll(text, NULL, 10);
+    hn_attr_spec_i64(&spec, 0, &def);
+    return def;
 }
 
 float hn_attr_f(const hn_infer *c, const char *name, float def) {
     hn_attr_spec spec;
-    char text[32];
     const hn_attr *a = attr_or_default(c, name, HN_ATTR_FLOAT, &spec);
     if (a)
         return a->v.f;
-    if (!spec.def)
-        return def;
-    copy_default(&spec, text, sizeof text);
-    return strtof(text, NULL);
+    hn_attr_spec_f32(&spec, 0, &def);
+    return def;
 }
 
 hn_bytes hn_attr_s(const hn_infer *c, const char *name) {
@@ -234,18 +221,14 @@ bool hn_attr_ints(const hn_infer *c, const char *name, uint32_t *n, const int64_
         *out = a->v.ints;
         return true;
     }
-    char text[64];
     if (!spec.def)
         return false;
-    copy_default(&spec, text, sizeof text);
-    int64_t *list = HN_NEW_N(hn_infer_arena(c), int64_t, sizeof text);
+    int64_t *list = HN_NEW_N(hn_infer_arena(c), int64_t, (size_t)spec.def_len + 1);
     if (!list)
         return false;
     *n = 0;
-    for (char *p = text; *p;) {
-        list[(*n)++] = strtoll(p, &p, 10);
-        p += *p == ',';
-    }
+    while (hn_attr_spec_i64(&spec, *n, &list[*n]))
+        ++*n;
     *out = list;
     return true;
 }

@@ -1,0 +1,131 @@
+/* hone.h: loading, saving, printing. */
+#include "api/api_int.h"
+#include "onnx/onnx.h"
+
+#include <stdio.h>
+
+const char *hone_version(void) {
+#define VERSION_TEXT2(x) #x
+#define VERSION_TEXT(x) VERSION_TEXT2(x)
+    return VERSION_TEXT(HONE_VERSION_MAJOR) "." VERSION_TEXT(HONE_VERSION_MINOR) "." VERSION_TEXT(HONE_VERSION_PATCH);
+}
+
+size_t hn_api_give_text(hn_strbuf *b, char *text, size_t text_size) {
+    size_t n = b->failed ? 0 : b->n;
+    if (text && text_size)
+        snprintf(text, text_size, "%s", n ? b->at : "");
+    hn_strbuf_free(b);
+    return n;
+}
+
+/* Copies as much of the caller's struct as both sides know; the rest keeps its default. */
+static bool read_options(void *ours, const void *theirs, size_t ours_bytes) {
+    if (!theirs)
+        return true;
+    size_t theirs_bytes;
+    memcpy(&theirs_bytes, theirs, sizeof theirs_bytes);
+    if (theirs_bytes < sizeof(size_t))
+        return false;
+    memcpy(ours, theirs, HN_MIN(ours_bytes, theirs_bytes));
+    return true;
+}
+
+static hone_status fail_options(hone_error *error, const char *name) {
+    return hn_fail(error, HONE_E_ARGUMENT, "the options were not set up: call %s_init first", name);
+}
+
+void hone_load_options_init(hone_load_options *options) {
+    *options = (hone_load_options){.size = sizeof *options, .max_depth = 64};
+}
+
+void hone_save_options_init(hone_save_options *options) {
+    *options = (hone_save_options){.size = sizeof *options,
+                                   .external_data = HONE_EXTERNAL_KEEP,
+                                   .external_threshold_bytes = 1024,
+                                   .external_alignment = 4096};
+}
+
+static hone_status load_options(const hone_load_options *options, hn_load_options *out, bool *borrow, hone_error *error) {
+    hone_load_options o;
+    hone_load_options_init(&o);
+    if (!read_options(&o, options, sizeof o))
+        return fail_options(error, "hone_load_options");
+    *borrow = o.borrow_buffer;
+    *out = (hn_load_options){.alloc = o.allocator,
+                             .max_depth = o.max_depth,
+                             .max_arena_bytes = o.max_memory_bytes,
+                             .skip_external = o.skip_external_data,
+                             .external_folder = o.external_data_folder};
+    return HONE_OK;
+}
+
+hone_status hone_model_load(const char *path, const hone_load_options *options, hone_model **model, hone_error *error) {
+    hn_error_clear(error);
+    *model = NULL;
+    hn_load_options o;
+    bool borrow;
+    HN_TRY(load_options(options, &o, &borrow, error));
+    hn_model *m = NULL;
+    hone_status status = hn_load_file(path, &o, &m, error);
+    *model = (hone_model *)m;
+    return hn_error_complete(error, status);
+}
+
+hone_status hone_model_load_buffer(const void *data, size_t n_bytes, const hone_load_options *options, hone_model **model,
+                                   hone_error *error) {
+    hn_error_clear(error);
+    *model = NULL;
+    hn_load_options o;
+    bool borrow;
+    HN_TRY(load_options(options, &o, &borrow, error));
+    hn_model *m = NULL;
+    hone_status status = hn_load_buffer(data, n_bytes, borrow, &o, &m, error);
+    *model = (hone_model *)m;
+    return hn_error_complete(error, status);
+}
+
+void hone_model_free(hone_model *model) { hn_model_free(model_of(model)); }
+
+hone_status hone_model_save(const hone_model *model, const char *path, const hone_save_options *options, hone_error *error) {
+    hn_error_clear(error);
+    hone_save_options o;
+    hone_save_options_init(&o);
+    if (!read_options(&o, options, sizeof o))
+        return fail_options(error, "hone_save_options");
+    hn_save_options so = {.external = o.external_data == HONE_EXTERNAL_ALWAYS  ? HN_EXTERNAL_ALWAYS
+                                      : o.external_data == HONE_EXTERNAL_NEVER ? HN_EXTERNAL_NEVER
+                                                                               : HN_EXTERNAL_KEEP,
+                          .threshold_bytes = o.external_threshold_bytes,
+                          .alignment = o.external_alignment,
+                          .data_name = o.external_file_name,
+                          .progress = o.progress,
+                          .progress_ctx = o.progress_ctx};
+    return hn_error_complete(error, hn_save_file(model_of(model), path, &so, error));
+}
+
+hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t *n_bytes, hone_error *error) {
+    hn_error_clear(error);
+    const hn_model *m = model_of(model);
+    return hn_error_complete(error, hn_save_buffer(m, hn_arena_allocator(m->arena), data, n_bytes, error));
+}
+
+void hone_buffer_free(const hone_model *model, void *data, size_t n_bytes) {
+    hn_free(hn_arena_allocator(model_of(model)->arena), data, n_bytes);
+}
+
+hone_status hone_model_print(const hone_model *model, uint64_t max_elements, hone_write_fn write, void *ctx,
+                             hone_error *error) {
+    hn_error_clear(error);
+    const hn_model *m = model_of(model);
+    hn_strbuf text;
+    hn_strbuf_init(&text, hn_arena_allocator(m->arena));
+    hn_print_options o = {.max_elems = max_elements};
+    hn_model_print(m, &o, &text);
+    hone_status status = HONE_OK;
+    if (text.failed)
+        status = HONE_E_NOMEM;
+    else if (!write(ctx, text.at ? text.at : "", text.n))
+        status = hn_fail(error, HONE_E_IO, "the text of the model could not be written");
+    hn_strbuf_free(&text);
+    return hn_error_complete(error, status);
+}
