@@ -67,9 +67,9 @@ typedef struct hn_wire_out {
     hn_outfile *file;
     uint8_t *memory; /* HN_OUT_MEMORY: where n_bytes so far were put */
     uint64_t memory_bytes;
-    void (*wrote)(void *ctx,
-                  uint64_t n); /* told of every large piece written to the file; may set `status` */
-    void *wrote_ctx;
+    hone_status (*written)(void *ctx,
+                           uint64_t n); /* told of each piece that went to the file; may be NULL */
+    void *written_ctx;
 } hn_wire_out;
 
 /* Between the two a nested message is written. The return value of begin goes to end. */

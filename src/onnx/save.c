@@ -1,0 +1,200 @@
+/* ModelProto, and the doors: files, memory, sizes. */
+#include "onnx/save_int.h"
+
+#include <inttypes.h>
+
+#define DEFAULT_THRESHOLD_BYTES 1024u
+#define DEFAULT_ALIGNMENT 4096u
+#define PROTOBUF_MAX_BYTES ((uint64_t)INT32_MAX)
+
+static void save_model(hn_saver *s) {
+    const hn_model *m = s->model;
+    hn_wire_out *w = &s->out;
+    if (m->has_ir_version)
+        hn_out_varint(w, HN_F_MODEL_IR_VERSION, (uint64_t)m->ir_version);
+    hn_out_str(w, HN_F_MODEL_PRODUCER_NAME, m->producer_name);
+    hn_out_str(w, HN_F_MODEL_PRODUCER_VERSION, m->producer_version);
+    hn_out_str(w, HN_F_MODEL_DOMAIN, m->domain);
+    if (m->has_model_version)
+        hn_out_varint(w, HN_F_MODEL_MODEL_VERSION, (uint64_t)m->model_version);
+    if (m->extra)
+        hn_out_str(w, HN_F_MODEL_DOC_STRING, m->extra->doc);
+    if (m->graph)
+        hn_save_block(s, HN_F_MODEL_GRAPH, m->graph, 0);
+    hn_save_opsets(s, HN_F_MODEL_OPSET_IMPORT, &m->opsets);
+    if (m->extra)
+        hn_save_props(s, HN_F_MODEL_METADATA_PROPS, &m->extra->props);
+    for (uint32_t i = 0; i < m->functions.n; i++)
+        hn_save_function(s, HN_F_MODEL_FUNCTIONS, m->functions.at[i]);
+    hn_save_unknown(s, m->extra);
+}
+
+/* ---- one walk -------------------------------------------------------------------------------- */
+
+static hn_saver saver_new(const hn_model *m, hn_external_mode external, hn_arena *scratch,
+                          hone_error *err) {
+    hn_saver s = {.model = m, .external = external, .out.arena = scratch, .out.err = err};
+    hn_strbuf_init(&s.text, hn_arena_allocator(m->arena));
+    return s;
+}
+
+static hone_status walk(hn_saver *s, int mode) {
+    s->out.mode = mode;
+    s->out.n_bytes = 0;
+    s->out.next_size = 0;
+    s->data_bytes = 0;
+    if (mode == HN_OUT_MEASURE)
+        s->out.sizes.n = 0;
+    save_model(s);
+    return s->out.status;
+}
+
+uint64_t hn_save_size(const hn_model *m) {
+    hn_saver s = saver_new(m, HN_EXTERNAL_NEVER, NULL, NULL);
+    hone_status status = walk(&s, HN_OUT_MEASURE);
+    hn_strbuf_free(&s.text);
+    return status == HONE_OK ? s.out.n_bytes : 0;
+}
+
+static hone_status save_to_memory(hn_saver *s, const hone_allocator *a, void **data, size_t *n) {
+    HN_TRY(walk(s, HN_OUT_MEASURE));
+    uint64_t bytes = s->out.n_bytes;
+    s->out.memory = bytes <= SIZE_MAX ? hn_alloc(a, bytes ? (size_t)bytes : 1) : NULL;
+    HN_TRY_PTR(s->out.memory);
+    s->out.memory_bytes = bytes;
+    hone_status status = walk(s, HN_OUT_MEMORY);
+    if (status != HONE_OK) {
+        hn_free(a, s->out.memory, (size_t)bytes);
+        return status;
+    }
+    *data = s->out.memory;
+    *n = (size_t)bytes;
+    return HONE_OK;
+}
+
+hone_status hn_save_buffer(const hn_model *m, const hone_allocator *a, void **data, size_t *n,
+                           hone_error *err) {
+    *data = NULL;
+    *n = 0;
+    hn_arena *scratch = hn_arena_new(hn_arena_allocator(m->arena));
+    if (!scratch)
+        return hn_error_complete(err, HONE_E_NOMEM);
+    hn_saver s = saver_new(m, HN_EXTERNAL_NEVER, scratch, err);
+    hone_status status = save_to_memory(&s, a, data, n);
+    hn_strbuf_free(&s.text);
+    hn_arena_free(scratch);
+    return hn_error_complete(err, status);
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+/* Everything that belongs to writing one model to disk. */
+typedef struct file_save {
+    hn_saver saver;
+    const hn_save_options *options;
+    hn_arena *scratch;
+    const char *path, *data_path;
+    uint64_t done_bytes, total_bytes;
+    hone_error *err;
+} file_save;
+
+static hone_status count_written(void *ctx, uint64_t n) {
+    file_save *f = ctx;
+    f->done_bytes += n;
+    if (f->options->progress &&
+        f->options->progress(f->options->progress_ctx, f->done_bytes, f->total_bytes))
+        return hn_fail(f->err, HONE_E_CANCELLED, "saving '%s' was cancelled", f->path);
+    return HONE_OK;
+}
+
+/* Padding is a matter of the offset alone, so both walks agree on it. */
+uint64_t hn_save_data(hn_saver *s, const void *data, uint64_t n) {
+    uint64_t past = s->data_bytes % s->alignment;
+    uint64_t offset = s->data_bytes + (past ? s->alignment - past : 0);
+    s->data_bytes = offset + n;
+    if (s->data && s->out.mode == HN_OUT_FILE && s->out.status == HONE_OK) {
+        hn_wire_out data_out = s->out; /* the same sink, into the other file */
+        data_out.file = s->data;
+        data_out.status = hn_outfile_pad_to(s->data, s->alignment, s->out.err);
+        hn_out_raw(&data_out, data, n);
+        s->out.status = data_out.status;
+    }
+    return offset;
+}
+
+static hone_status name_data_file(file_save *f) {
+    const char *slash = strrchr(f->path, '/');
+    const char *base = slash ? slash + 1 : f->path;
+    const char *name = f->options->data_name;
+    if (!name)
+        name = hn_arena_printf(f->scratch, "%s.data", base);
+    HN_TRY_PTR(name);
+    if (!*name || strchr(name, '/') || strcmp(name, "..") == 0 || strcmp(name, base) == 0)
+        return hn_fail(
+            f->err, HONE_E_ARGUMENT,
+            "'%s' cannot be the name of the data file: it must be a file name of its own, "
+            "beside the model",
+            name);
+    f->saver.data_name = name;
+    f->data_path = hn_arena_printf(f->scratch, "%.*s%s", (int)(base - f->path), f->path, name);
+    HN_TRY_PTR(f->data_path);
+    return HONE_OK;
+}
+
+/* Decides what goes out, and how large everything gets. */
+static hone_status measure_file(file_save *f) {
+    hn_saver *s = &f->saver;
+    HN_TRY(walk(s, HN_OUT_MEASURE));
+    if (s->out.n_bytes > PROTOBUF_MAX_BYTES && s->external == HN_EXTERNAL_KEEP) {
+        s->external = HN_EXTERNAL_ALWAYS;
+        HN_TRY(walk(s, HN_OUT_MEASURE));
+    }
+    if (s->out.n_bytes > PROTOBUF_MAX_BYTES)
+        return hn_fail(f->err, HONE_E_LIMIT,
+                       "'%s' would have %" PRIu64 " bytes; ONNX files end at 2 GiB: save with "
+                       "external data",
+                       f->path, s->out.n_bytes);
+    f->total_bytes = s->out.n_bytes + s->data_bytes;
+    return HONE_OK;
+}
+
+static hone_status write_files(file_save *f) {
+    hn_saver *s = &f->saver;
+    HN_TRY(measure_file(f));
+    const hone_allocator *a = hn_arena_allocator(f->scratch);
+    if (s->data_bytes)
+        HN_TRY(hn_outfile_open(f->data_path, a, &s->data, f->err));
+    hone_status status = hn_outfile_open(f->path, a, &s->out.file, f->err);
+    if (status == HONE_OK)
+        status = walk(s, HN_OUT_FILE);
+    if (status == HONE_OK && s->data) {
+        status = hn_outfile_commit(s->data, f->err);
+        s->data = NULL;
+    }
+    if (status == HONE_OK)
+        return hn_outfile_commit(s->out.file, f->err);
+    hn_outfile_abort(s->data);
+    hn_outfile_abort(s->out.file);
+    return status;
+}
+
+hone_status hn_save_file(const hn_model *m, const char *path, const hn_save_options *o,
+                         hone_error *err) {
+    static const hn_save_options defaults = {.external = HN_EXTERNAL_KEEP};
+    file_save f = {.options = o ? o : &defaults, .path = path, .err = err};
+    f.scratch = hn_arena_new(hn_arena_allocator(m->arena));
+    if (!f.scratch)
+        return hn_error_complete(err, HONE_E_NOMEM);
+    f.saver = saver_new(m, f.options->external, f.scratch, err);
+    f.saver.threshold_bytes =
+        f.options->threshold_bytes ? f.options->threshold_bytes : DEFAULT_THRESHOLD_BYTES;
+    f.saver.alignment = f.options->alignment ? f.options->alignment : DEFAULT_ALIGNMENT;
+    f.saver.out.written = count_written;
+    f.saver.out.written_ctx = &f;
+    hone_status status = name_data_file(&f);
+    if (status == HONE_OK)
+        status = write_files(&f);
+    hn_strbuf_free(&f.saver.text);
+    hn_arena_free(f.scratch);
+    return hn_error_complete(err, status);
+}
