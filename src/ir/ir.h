@@ -50,12 +50,14 @@ hn_dim hn_dim_symbol(hn_syms *s, hn_str name);
 /* Reads what hn_dim_text prints. A text that is not exactly in that canonical form is a symbol with that name, so any
  * dim_param survives a round trip letter for letter. */
 hn_dim hn_dim_parse(hn_syms *s, hn_str text);
-/* Text of a symbolic dimension: the symbol's name or "2*h + 1", "floor((h - 1)/2)", "max(a, b)". Known: digits. Unknown: "?". */
+/* Text of a symbolic dimension: the symbol's name or "2*h + 1", "floor((h + 1)/2)", "max(a, b)". Known: digits. Unknown: "?".
+ * Names that are no identifiers are quoted inside expressions: 2*"b + a". */
 void hn_dim_text(const hn_syms *s, hn_dim d, hn_strbuf *out);
 hn_dim hn_dim_add(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_sub(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_mul(hn_syms *s, hn_dim a, hn_dim b);
-hn_dim hn_dim_floor_div(hn_syms *s, hn_dim a, hn_dim b); /* b known and > 0, or symbolic that divides exactly, else unknown atoms are made */
+/* Division by 0 is unknown; a divisor with symbols is taken to be nonzero, so batch*seq*768 over batch*seq is 768. */
+hn_dim hn_dim_floor_div(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_ceil_div(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_max(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_min(hn_syms *s, hn_dim a, hn_dim b);
@@ -76,7 +78,9 @@ static inline hn_sint hn_sint_const(int64_t v) { return (hn_sint){HN_SINT_CONST,
 hn_sint hn_sint_from_dim(hn_dim d);
 hn_dim hn_sint_to_dim(hn_sint s); /* negative numbers give HN_DIM_UNKNOWN */
 typedef enum hn_sint_op { HN_SINT_ADD, HN_SINT_SUB, HN_SINT_MUL, HN_SINT_DIV, HN_SINT_MOD, HN_SINT_MAX, HN_SINT_MIN } hn_sint_op;
-hn_sint hn_sint_apply(hn_syms *s, hn_sint_op op, hn_sint a, hn_sint b); /* DIV truncates and MOD follows floor, as ONNX integers do */
+/* DIV truncates and MOD follows floor, as ONNX integers do. A dividend whose sign depends on its symbols (h - 5) is taken as not
+ * negative by DIV. */
+hn_sint hn_sint_apply(hn_syms *s, hn_sint_op op, hn_sint a, hn_sint b);
 
 /* ---- types ------------------------------------------------------------------------------------------------------------ */
 
@@ -104,7 +108,8 @@ struct hn_type {
 /* dims are copied; rank -1 with dims NULL for unknown rank. NULL when out of memory. */
 const hn_type *hn_type_tensor(hn_arena *a, hn_dtype elem, int32_t rank, const hn_dim *dims);
 const hn_type *hn_type_wrap(hn_arena *a, hn_type_kind kind, hn_dtype key, const hn_type *inner);
-/* "float[batch,3,224,224]", "seq(tensor(int64))"; with `onnx` the ONNX type string without shape: "tensor(float)". */
+/* ONNX's textual syntax: "float[batch,3,224,224]", "float" for a scalar, "float[]" when the rank is unknown, "seq(int64[n])";
+ * the other function gives the ONNX type string without shape: "seq(tensor(int64))". */
 void hn_type_text(const hn_syms *s, const hn_type *t, hn_strbuf *out);
 void hn_type_onnx_text(const hn_type *t, hn_strbuf *out);
 bool hn_type_equal(const hn_type *a, const hn_type *b); /* kinds, elements and shapes; not denotations */
@@ -350,6 +355,7 @@ bool hn_domain_is_onnx(hn_str domain);
 /* Appends and makes it known by name; name, domain and overload are set already. The first of equal ones wins in lookups. */
 bool hn_model_add_function(hn_model *m, hn_function *f);
 const hn_function *hn_model_function(const hn_model *m, hn_str domain, hn_str name, hn_str overload);
+const hn_function *hn_node_function(const hn_graph *g, hn_id node); /* the model-local function a node calls; NULL when none */
 
 /* ---- problems: what a check finds ------------------------------------------------------------------------------------------ */
 
@@ -404,8 +410,8 @@ hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err);
 uint32_t hn_graph_remove_dead(hn_graph *g, bool remove_inits);
 /* Stable topological order within every block (outer values used by inner blocks count); HONE_E_INVALID names the cycle. */
 hone_status hn_graph_sort(hn_graph *g, hone_error *err);
-/* Replaces every call of a model-local function by its body, to any depth (capped, recursion refused), then drops the functions
- * that nobody calls. `only` NULL: all. */
+/* Replaces every call of a model-local function by its body, to any depth (capped, recursion refused), then drops the functions.
+ * Calls that cannot be inlined are found before anything changes; after HONE_E_NOMEM or HONE_E_LIMIT the model can only be freed. */
 hone_status hn_model_inline(hn_model *m, hone_error *err);
 /* Keeps what is needed to compute `outputs` from `inputs`: those become the graph's interface. Names that are missing, or outputs
  * that need a graph input which was not listed, are errors that say which. */

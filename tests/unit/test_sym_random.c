@@ -24,7 +24,7 @@ typedef struct world {
     hn_rng rng;
     hn_str symbol[N_SYMBOLS];
     int64_t assigned[N_ASSIGNMENTS][N_SYMBOLS];
-    size_t n_compared, n_unknown;
+    size_t n_compared, n_unknown, n_overflows;
 } world;
 
 static int64_t between(world *w, int64_t lo, int64_t hi) {
@@ -40,7 +40,7 @@ static void world_init(world *w, uint64_t seed) {
     for (int i = 0; i < N_SYMBOLS; i++) {
         w->symbol[i] = hn_intern_z(w->names, names[i]);
         for (int a = 0; a < N_ASSIGNMENTS; a++)
-            w->assigned[a][i] = between(w, 1, a % 2 ? 5 : 300);
+            w->assigned[a][i] = a % 2 ? between(w, 0, 5) : between(w, 1, 300);
     }
 }
 
@@ -103,7 +103,9 @@ static void compare_with_numbers(world *w, const tracked *t) {
             assert_true(t->symbolic.v == t->value[a]);
         } else {
             hn_dim got = substitute_all(w, t->symbolic.v, w->assigned[a]);
-            assert_true(got == (t->value[a] < 0 ? HN_DIM_UNKNOWN : t->value[a]));
+            assert_true(got == t->value[a] || got == HN_DIM_UNKNOWN);
+            /* Large powers may overflow here although another order of operations did not. */
+            w->n_overflows += got == HN_DIM_UNKNOWN && t->value[a] >= 0;
         }
         w->n_compared++;
     }
@@ -154,7 +156,7 @@ static void one_computation(world *w) {
 
 static void test_symbols_then_numbers(void **state) {
     (void)state;
-    size_t n_compared = 0, n_unknown = 0;
+    size_t n_compared = 0, n_unknown = 0, n_overflows = 0;
     for (uint64_t round = 0; round < N_ROUNDS; round++) {
         world w = {0};
         world_init(&w, round);
@@ -162,10 +164,12 @@ static void test_symbols_then_numbers(void **state) {
         assert_false(hn_syms_failed(w.syms));
         n_compared += w.n_compared;
         n_unknown += w.n_unknown;
+        n_overflows += w.n_overflows;
         hn_arena_free(w.arena);
     }
     print_message("%zu comparisons, %zu of %d results unknown\n", n_compared, n_unknown, N_ROUNDS * N_STEPS);
     assert_true(n_unknown < N_ROUNDS * N_STEPS / 10);
+    assert_true(n_overflows < n_compared / 10000);
 }
 
 int main(void) {
