@@ -33,20 +33,19 @@ static hone_status read_initializer(hn_text *t, hn_id block, const hn_type *type
     return HONE_OK;
 }
 
-static void declare_type(hn_value *v, const hn_type *type)
+/* A value may be described twice, as an output and in the list of types; the first description counts. */
+static void declare_value(hn_value *v, const hn_type *type)
 {
-    if (type && !v->is_declared) {
+    if (!v->type)
         v->type = type;
-        v->is_declared = true;
-    }
+    v->is_declared = true;
 }
 
-static hone_status add_formal_input(hn_text *t, hn_id block, const hn_type *type, hn_str name)
+static hone_status add_formal_input(hn_text *t, hn_id block, hn_str name, hn_id *value)
 {
-    hn_id value = hn_graph_add_value(t->graph, block, name);
-    if (value == HN_NONE || !hn_graph_add_input(t->graph, block, value))
+    *value = hn_graph_add_value(t->graph, block, name);
+    if (*value == HN_NONE || !hn_graph_add_input(t->graph, block, *value))
         return HONE_E_NOMEM;
-    declare_type(hn_value_at(t->graph, value), type);
     return HONE_OK;
 }
 
@@ -59,8 +58,10 @@ static hone_status read_graph_inputs(hn_text *t, hn_id block)
     do {
         const hn_type *type;
         hn_str name;
+        hn_id value;
         HN_TRY(read_value_info(t, &type, &name));
-        HN_TRY(add_formal_input(t, block, type, name));
+        HN_TRY(add_formal_input(t, block, name, &value));
+        declare_value(hn_value_at(t->graph, value), type);
         if (hn_text_accept(t, '='))
             HN_TRY(read_initializer(t, block, type, name));
     } while (hn_text_accept(t, ','));
@@ -73,7 +74,7 @@ static hone_status read_graph_outputs(hn_text *t, hn_id block)
     if (hn_text_accept(t, ')'))
         return HONE_OK;
     do {
-        hn_text_reader reader = {.kind = HN_READS_OUTPUT, .at = block};
+        hn_text_reader reader = {.kind = HN_READS_OUTPUT, .at = block, .is_declaration = true};
         HN_TRY(read_value_info(t, &reader.type, &reader.name));
         HN_TRY(note_reader(t, reader));
     } while (hn_text_accept(t, ','));
@@ -85,7 +86,8 @@ static hone_status read_value_list(hn_text *t, hn_id block, bool allow_initializ
     if (!hn_text_accept(t, '<') || hn_text_accept(t, '>'))
         return HONE_OK;
     do {
-        hn_text_reader reader = {.kind = HN_READS_VALUE_INFO, .at = block};
+        hn_text_reader reader = {
+            .kind = HN_READS_VALUE_INFO, .at = block, .is_declaration = true};
         HN_TRY(read_value_info(t, &reader.type, &reader.name));
         if (allow_initializers && hn_text_accept(t, '='))
             HN_TRY(read_initializer(t, block, reader.type, reader.name));
@@ -126,13 +128,15 @@ static hone_status read_formals(hn_text *t, bool is_output)
     if (hn_text_accept(t, ')'))
         return HONE_OK;
     do {
-        hn_text_reader info = {.kind = HN_READS_VALUE_INFO}, output = {.kind = HN_READS_OUTPUT};
+        hn_text_reader info = {.kind = HN_READS_VALUE_INFO, .is_declaration = true};
+        hn_text_reader output = {.kind = HN_READS_OUTPUT};
+        hn_id value;
         HN_TRY(read_value_info(t, &info.type, &info.name));
         output.name = info.name;
         if (is_output)
             HN_TRY(note_reader(t, output));
         else
-            HN_TRY(add_formal_input(t, 0, NULL, info.name));
+            HN_TRY(add_formal_input(t, 0, info.name, &value));
         if (info.type)
             HN_TRY(note_reader(t, info));
     } while (hn_text_accept(t, ','));
@@ -149,13 +153,6 @@ hone_status hn_text_function_rest(hn_text *t, hn_function *f)
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
-
-/* An undefined name becomes a value without a producer: the checker says so, and the text is kept. */
-static hn_id find_or_add(hn_graph *g, hn_id block, hn_str name)
-{
-    hn_id value = hn_graph_find(g, block, name);
-    return value != HN_NONE ? value : hn_graph_add_value(g, block, name);
-}
 
 static hone_status apply_value_note(hn_text *t, const hn_text_reader *r)
 {
@@ -176,16 +173,21 @@ static hone_status apply_value_note(hn_text *t, const hn_text_reader *r)
     return HONE_OK;
 }
 
+/* An undefined name becomes a value without a producer: the checker says so, and the text is kept. Types are said of values of
+ * the block itself; all others may be outer ones. */
 static hone_status resolve_reader(hn_text *t, const hn_text_reader *r)
 {
     hn_graph *g = t->graph;
     if (r->kind == HN_READS_NOTE)
         return apply_value_note(t, r);
     hn_id block = r->kind == HN_READS_INPUT ? hn_node_at(g, r->at)->block : r->at;
-    hn_id value = find_or_add(g, block, r->name);
+    bool is_local = r->kind == HN_READS_VALUE_INFO;
+    hn_id value =
+        is_local ? hn_graph_find_local(g, block, r->name) : hn_graph_find(g, block, r->name);
+    if (value == HN_NONE)
+        value = hn_graph_add_value(g, block, r->name);
     if (value == HN_NONE)
         return HONE_E_NOMEM;
-    declare_type(hn_value_at(g, value), r->type);
     bool done;
     if (r->kind == HN_READS_INPUT)
         done = hn_graph_set_input(g, r->at, r->slot, value);
@@ -193,13 +195,22 @@ static hone_status resolve_reader(hn_text *t, const hn_text_reader *r)
         done = hn_graph_add_output(g, block, value);
     else
         done = HN_VEC_PUSH(t->model->arena, &hn_block_at(g, block)->value_infos, value);
+    if (r->is_declaration)
+        declare_value(hn_value_at(g, value), r->type);
     return done ? HONE_OK : HONE_E_NOMEM;
 }
 
+/* Nodes first: a type that is said of a name makes a value of it, which must not hide an outer one. */
 hone_status hn_text_resolve(hn_text *t)
 {
-    for (uint32_t i = 0; i < t->readers.n; i++)
-        HN_TRY(resolve_reader(t, &t->readers.at[i]));
+    for (int pass = 0; pass < 3; pass++) {
+        for (uint32_t i = 0; i < t->readers.n; i++) {
+            const hn_text_reader *r = &t->readers.at[i];
+            int its_pass = r->kind == HN_READS_INPUT ? 0 : r->kind == HN_READS_NOTE ? 2 : 1;
+            if (its_pass == pass)
+                HN_TRY(resolve_reader(t, r));
+        }
+    }
     t->readers.n = 0;
     return HONE_OK;
 }

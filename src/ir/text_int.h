@@ -29,6 +29,7 @@ typedef struct hn_text_reader {
     hn_id at; /* node for inputs, else block */
     uint32_t slot;
     hn_str name;
+    bool is_declaration;   /* says something of the value's type, if only that it is not known */
     const hn_type *type;   /* declared there, or NULL */
     const hn_extra *extra; /* notes */
     hn_str denotation;

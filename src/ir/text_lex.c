@@ -140,12 +140,13 @@ int hn_text_peek(hn_text *t)
     }
 }
 
+/* Stays before the space when something else follows it, for a note may stand there. */
 bool hn_text_accept(hn_text *t, char c)
 {
-    if (hn_text_peek(t) != (unsigned char)c)
-        return false;
-    t->at++;
-    return true;
+    const char *before = t->at;
+    bool found = hn_text_peek(t) == (unsigned char)c;
+    t->at = found ? t->at + 1 : before;
+    return found;
 }
 
 hone_status hn_text_expect(hn_text *t, char c, const char *fmt, ...)

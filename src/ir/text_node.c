@@ -75,7 +75,8 @@ static hone_status connect_inputs(hn_text *t, hn_id node, const name_list *input
     for (uint32_t i = 0; i < inputs->n; i++) {
         if (hn_str_empty(inputs->at[i]))
             continue;
-        hn_text_reader reader = {HN_READS_INPUT, node, i, inputs->at[i], NULL, NULL, NULL, NULL, 0};
+        hn_text_reader reader = {
+            .kind = HN_READS_INPUT, .at = node, .slot = i, .name = inputs->at[i]};
         HN_TRY_PTR(HN_VEC_PUSH(t->scratch, &t->readers, reader));
     }
     return HONE_OK;

@@ -42,22 +42,27 @@ static hone_status read_dim_denotations(hn_text *t, note_fields *f)
     return hn_text_expect(t, ']', "after the denotations");
 }
 
+static bool accept_key(hn_text *t, const char *key)
+{
+    return hn_text_accept_word(t, key) && hn_text_accept(t, ':');
+}
+
 static hone_status read_note_field(hn_text *t, note_fields *f)
 {
     HN_TRY(note_extra(t, f));
-    if (hn_text_accept_word(t, "doc_string"))
+    if (accept_key(t, "doc_string"))
         return hn_text_string_name(t, "a text", &f->extra->doc);
-    if (hn_text_accept_word(t, "metadata_props"))
+    if (accept_key(t, "metadata_props"))
         return hn_text_props(t, &f->extra->props);
-    if (hn_text_accept_word(t, "name"))
+    if (accept_key(t, "name"))
         return hn_text_string_name(t, "a name", &f->name);
-    if (hn_text_accept_word(t, "tensor_name"))
+    if (accept_key(t, "tensor_name"))
         return hn_text_string_name(t, "a name", &f->tensor_name);
-    if (hn_text_accept_word(t, "denotation"))
+    if (accept_key(t, "denotation"))
         return hn_text_string_name(t, "a denotation", &f->denotation);
-    if (hn_text_accept_word(t, "dim_denotations"))
+    if (accept_key(t, "dim_denotations"))
         return read_dim_denotations(t, f);
-    return hn_text_expected(t, "a field of the note");
+    return hn_text_expected(t, "a field of the note and ':'");
 }
 
 static hone_status read_note_fields(hn_text *t, note_fields *f)

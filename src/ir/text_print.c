@@ -18,7 +18,8 @@
  *   optional or map may be missing.
  * - A NaN other than the usual two is written by its bits: 0x7f800001. The parser takes bits in that form for any number.
  * - As onnx has it, small floats are integers (their bits) and sub-byte elements are bytes, the first element in the low bits.
- *   The parser also takes small floats as numbers with a point, and sub-byte tensors with one number per element.
+ *   The parser also takes small floats as numbers with a point, and sub-byte tensors with one number per element. A tensor
+ *   whose data is missing has empty braces.
  *
  * Not in the text: wire fields that hone does not interpret, denotations inside of sequences and attributes, doc_string of the
  * attributes that a function declares, whether an empty string is there or absent. */

@@ -254,21 +254,29 @@ static void put_external(hn_text_out *o, const hn_external *e)
     hn_strbuf_puts(o->b, "]");
 }
 
+static bool has_no_data(const hn_tensor *t)
+{
+    return t->n_elems == 0 || (t->dtype == HN_STRING ? !t->strings : t->data_bytes == 0);
+}
+
 static bool has_all_data(const hn_tensor *t, uint64_t *data_bytes)
 {
     *data_bytes = 0;
-    if (t->n_elems == 0)
-        return true;
     if (t->dtype == HN_STRING)
-        return t->strings != NULL;
+        return true;
     return t->data && hn_dtype_bits(t->dtype) > 0 &&
            hn_dtype_bytes(t->dtype, t->n_elems, data_bytes) && t->data_bytes >= *data_bytes;
 }
 
+/* Empty braces also say that the model has none of the tensor's data. */
 static void put_data(hn_text_out *o, const hn_tensor *t)
 {
     uint64_t data_bytes;
-    if (!has_all_data(t, &data_bytes) || t->n_elems > o->max_elems) {
+    if (has_no_data(t)) {
+        hn_strbuf_puts(o->b, "{}");
+        return;
+    }
+    if (t->n_elems > o->max_elems || !has_all_data(t, &data_bytes)) {
         hn_strbuf_puts(o->b, "{...}");
         o->n_left_out += t->n_elems;
         return;

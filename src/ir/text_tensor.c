@@ -197,12 +197,18 @@ static hone_status read_sub_byte_numbers(hn_text *t, hn_tensor *tensor)
     return HONE_OK;
 }
 
+/* Empty braces of a tensor that has elements: its data is missing, as in a model whose weights were taken out. Strings have no
+ * such form. */
 static hone_status read_elements(hn_text *t, hn_tensor *tensor)
 {
     int n_bits = hn_dtype_bits(tensor->dtype);
     if (tensor->dtype == HN_STRING)
         return read_strings(t, tensor);
-    if (n_bits == 0 && tensor->n_elems > 0)
+    if (hn_text_accept(t, '}')) {
+        tensor->data_bytes = 0;
+        return HONE_OK;
+    }
+    if (n_bits == 0)
         return hn_text_fail(t, t->at, "a tensor of undefined type has no elements");
     return n_bits > 0 && n_bits < 8 ? read_sub_byte_numbers(t, tensor) : read_numbers(t, tensor);
 }
