@@ -33,8 +33,18 @@ hn_dtype hn_dtype_from_name(const char *name, size_t n) {
 
 bool hn_dtype_is_int(hn_dtype t) {
     switch (t) {
-    case HN_U8: case HN_I8: case HN_U16: case HN_I16: case HN_I32: case HN_I64:
-    case HN_U32: case HN_U64: case HN_U4: case HN_I4: case HN_U2: case HN_I2:
+    case HN_U8:
+    case HN_I8:
+    case HN_U16:
+    case HN_I16:
+    case HN_I32:
+    case HN_I64:
+    case HN_U32:
+    case HN_U64:
+    case HN_U4:
+    case HN_I4:
+    case HN_U2:
+    case HN_I2:
         return true;
     default:
         return false;
@@ -43,8 +53,16 @@ bool hn_dtype_is_int(hn_dtype t) {
 
 bool hn_dtype_is_float(hn_dtype t) {
     switch (t) {
-    case HN_F32: case HN_F16: case HN_F64: case HN_BF16: case HN_F8E4M3FN: case HN_F8E4M3FNUZ:
-    case HN_F8E5M2: case HN_F8E5M2FNUZ: case HN_F4E2M1: case HN_F8E8M0:
+    case HN_F32:
+    case HN_F16:
+    case HN_F64:
+    case HN_BF16:
+    case HN_F8E4M3FN:
+    case HN_F8E4M3FNUZ:
+    case HN_F8E5M2:
+    case HN_F8E5M2FNUZ:
+    case HN_F4E2M1:
+    case HN_F8E8M0:
         return true;
     default:
         return false;

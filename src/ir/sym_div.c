@@ -1,7 +1,9 @@
-/* Floor division of polynomials: whatever divides is taken out, so that equal quotients meet in one form. */
+/* Floor division of polynomials: whatever divides is taken out, so that equal quotients meet in one
+ * form. */
 #include "ir/sym_int.h"
 
-/* The value is always quot + sign * floor(num / den). Each step keeps it and brings the fraction closer to its canonical form. */
+/* The value is always quot + sign * floor(num / den). Each step keeps it and brings the fraction
+ * closer to its canonical form. */
 typedef struct division {
     hn_poly quot, num, den;
     int64_t sign;
@@ -9,9 +11,9 @@ typedef struct division {
 } division;
 
 /* Rounds of steps; what has not settled by then is still right, only not in its simplest form. */
-enum { MAX_ROUNDS = 16 };
+enum { MAX_DIVISION_ROUNDS = 16 };
 
-static uint64_t magnitude(int64_t v) {
+static uint64_t coef_magnitude(int64_t v) {
     return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
@@ -27,7 +29,7 @@ static uint64_t gcd_u64(uint64_t a, uint64_t b) {
 static uint64_t content_of(const hn_poly *p, bool with_constant, uint64_t gcd) {
     for (uint32_t i = 0; i < p->n; i++) {
         if (with_constant || p->terms[i].mono != HN_MONO_ONE)
-            gcd = gcd_u64(gcd, magnitude(p->terms[i].coef));
+            gcd = gcd_u64(gcd, coef_magnitude(p->terms[i].coef));
     }
     return gcd;
 }
@@ -50,7 +52,8 @@ static bool divide_by_mono(hn_syms *s, hn_poly *p, uint32_t mono) {
     return true;
 }
 
-/* Rounds the constant down; the others are multiples of g. Dropping a zero constant keeps the terms in order: it is last. */
+/* Rounds the constant down; the others are multiples of g. Dropping a zero constant keeps the terms
+ * in order: it is last. */
 static void divide_by_content(hn_poly *p, int64_t g) {
     for (uint32_t i = 0; i < p->n; i++)
         p->terms[i].coef = hn_floor_div(p->terms[i].coef, g);
@@ -65,8 +68,8 @@ static bool make_den_lead_positive(division *d) {
     return hn_poly_scale(&d->num, -1) && hn_poly_scale(&d->den, -1);
 }
 
-/* (12*a*b)/(4*a*c) = (3*b)/c. For a divisor known to be positive the constant of the dividend need not be a multiple:
- * floor((g*x + r)/(g*y)) = floor((x + floor(r/g))/y). */
+/* (12*a*b)/(4*a*c) = (3*b)/c. For a divisor known to be positive the constant of the dividend need
+ * not be a multiple: floor((g*x + r)/(g*y)) = floor((x + floor(r/g))/y). */
 static bool cancel_common_factors(hn_syms *s, division *d) {
     uint32_t mono = (uint32_t)d->den.terms[0].mono;
     if (!common_mono(s, &d->den, &mono) || !common_mono(s, &d->num, &mono))
@@ -97,14 +100,15 @@ static bool divide_exactly(hn_syms *s, const hn_poly *num, const hn_poly *den, h
             !hn_mono_divide(s, (uint32_t)rest.terms[0].mono, (uint32_t)den->terms[0].mono, &mono))
             return false;
         factor.terms[0] = (hn_term){rest.terms[0].coef / den->terms[0].coef, mono};
-        if (!hn_poly_multiply(s, &factor, den, &product) || !hn_poly_add_scaled(s, &rest, &product, -1) ||
-            !hn_poly_add_scaled(s, quot, &factor, 1))
+        if (!hn_poly_multiply(s, &factor, den, &product) ||
+            !hn_poly_add_scaled(s, &rest, &product, -1) || !hn_poly_add_scaled(s, quot, &factor, 1))
             return false;
     }
     return rest.n == 0;
 }
 
-/* With den = c * m * p (number, monomial, and a sum without common factors): when p divides the dividend, both lose it. */
+/* With den = c * m * p (number, monomial, and a sum without common factors): when p divides the
+ * dividend, both lose it. */
 static bool cancel_sum(hn_syms *s, division *d) {
     if (d->den.n < 2)
         return true;
@@ -123,8 +127,9 @@ static bool cancel_sum(hn_syms *s, division *d) {
     return true;
 }
 
-/* Splits one term of the dividend into q * den + rest. Multiples of the divisor's own monomial leave a rest that is not
- * negative; others keep their sign, because h - w is easier to read than h + w less w. */
+/* Splits one term of the dividend into q * den + rest. Multiples of the divisor's own monomial
+ * leave a rest that is not negative; others keep their sign, because h - w is easier to read than h
+ * + w less w. */
 static bool pull_term(hn_syms *s, division *d, hn_term term, hn_poly *rest) {
     hn_term den = d->den.terms[0];
     uint32_t mono;
@@ -137,7 +142,8 @@ static bool pull_term(hn_syms *s, division *d, hn_term term, hn_poly *rest) {
            hn_poly_add_term(s, rest, term.coef - q * den.coef, term.mono);
 }
 
-/* floor((4*h + 3)/2) = 2*h + 1 + floor(1/2); also by a symbol: floor((768*b*s + 1)/b) = 768*s + floor(1/b). */
+/* floor((4*h + 3)/2) = 2*h + 1 + floor(1/2); also by a symbol: floor((768*b*s + 1)/b) = 768*s +
+ * floor(1/b). */
 static bool pull_multiples(hn_syms *s, division *d) {
     if (d->den.n != 1)
         return true;
@@ -158,7 +164,8 @@ static void drop_proper_fraction(const hn_syms *s, division *d) {
         d->num.n = 0;
 }
 
-/* floor(-x/d) = -floor((x + d - 1)/d): the rounded-up quotient in one form, however it was spelled. */
+/* floor(-x/d) = -floor((x + d - 1)/d): the rounded-up quotient in one form, however it was spelled.
+ */
 static bool make_num_lead_positive(const hn_syms *s, division *d) {
     int64_t den;
     if (d->num.n == 0 || d->num.terms[0].coef > 0 || !hn_poly_is_const(&d->den, &den))
@@ -168,7 +175,8 @@ static bool make_num_lead_positive(const hn_syms *s, division *d) {
     return hn_poly_scale(&d->num, -1) && hn_poly_add_const(s, &d->num, den - 1);
 }
 
-/* The only term of the dividend that is a bare floor quotient; NULL when there is none or more than one. */
+/* The only term of the dividend that is a bare floor quotient; NULL when there is none or more than
+ * one. */
 static const hn_atom *nested_floor(const hn_syms *s, const hn_poly *num, uint32_t *i_term) {
     const hn_atom *found = NULL;
     for (uint32_t i = 0; i < num->n; i++) {
@@ -183,7 +191,8 @@ static const hn_atom *nested_floor(const hn_syms *s, const hn_poly *num, uint32_
     return found;
 }
 
-/* floor((floor(x/a) + r)/b) = floor((x + a*r)/(a*b)) for b > 0: chains of strided layers collapse. */
+/* floor((floor(x/a) + r)/b) = floor((x + a*r)/(a*b)) for b > 0: chains of strided layers collapse.
+ */
 static bool merge_nested_floor(hn_syms *s, division *d) {
     uint32_t i_term = 0;
     const hn_atom *inner = nested_floor(s, &d->num, &i_term);
@@ -192,8 +201,9 @@ static bool merge_nested_floor(hn_syms *s, division *d) {
     hn_poly x, a, num, den, rest = d->num;
     hn_poly_set_expr(s, &x, inner->args[0]);
     hn_poly_set_expr(s, &a, inner->args[1]);
-    if (!hn_poly_add_term(s, &rest, -1, d->num.terms[i_term].mono) || !hn_poly_multiply(s, &a, &rest, &num) ||
-        !hn_poly_add_scaled(s, &num, &x, 1) || !hn_poly_multiply(s, &a, &d->den, &den))
+    if (!hn_poly_add_term(s, &rest, -1, d->num.terms[i_term].mono) ||
+        !hn_poly_multiply(s, &a, &rest, &num) || !hn_poly_add_scaled(s, &num, &x, 1) ||
+        !hn_poly_multiply(s, &a, &d->den, &den))
         return !s->failed; /* too large to merge: stays nested */
     d->changed = true;
     d->num = num;
@@ -203,7 +213,7 @@ static bool merge_nested_floor(hn_syms *s, division *d) {
 
 static bool simplify_division(hn_syms *s, division *d) {
     d->changed = true;
-    for (int round = 0; d->changed && d->num.n > 0 && round < MAX_ROUNDS; round++) {
+    for (int round = 0; d->changed && d->num.n > 0 && round < MAX_DIVISION_ROUNDS; round++) {
         d->changed = false;
         if (!make_den_lead_positive(d) || !cancel_common_factors(s, d) || !cancel_sum(s, d) ||
             !pull_multiples(s, d))

@@ -89,15 +89,17 @@ static bool is_nonpositive(const hn_syms *s, const hn_poly *p) {
     return hn_poly_scale(&negated, -1) && hn_poly_is_nonneg(s, &negated);
 }
 
-/* Rounds toward zero: the floor of the magnitudes, with the sign put back. A dividend whose sign depends on its symbols is a
- * size that somebody subtracted a margin from; it is taken as not negative. */
+/* Rounds toward zero: the floor of the magnitudes, with the sign put back. A dividend whose sign
+ * depends on its symbols is a size that somebody subtracted a margin from; it is taken as not
+ * negative. */
 static bool truncating_div_polys(hn_syms *s, const hn_poly *a, const hn_poly *b, hn_poly *out) {
     hn_poly num = *a, den = *b;
     bool negative_num = !hn_poly_is_nonneg(s, a) && is_nonpositive(s, a);
     bool negative_den = !hn_poly_is_nonneg(s, b) && is_nonpositive(s, b);
     if ((negative_num && !hn_poly_scale(&num, -1)) || (negative_den && !hn_poly_scale(&den, -1)))
         return false;
-    return hn_poly_floor_div(s, &num, &den, out) && (negative_num == negative_den || hn_poly_scale(out, -1));
+    return hn_poly_floor_div(s, &num, &den, out) &&
+           (negative_num == negative_den || hn_poly_scale(out, -1));
 }
 
 /* What remains after floor division: the sign follows the divisor. */
@@ -116,9 +118,9 @@ static hn_sint apply_poly_op(hn_syms *s, poly_op op, hn_sint a, hn_sint b) {
 
 hn_sint hn_sint_apply(hn_syms *s, hn_sint_op op, hn_sint a, hn_sint b) {
     static const poly_op ops[] = {
-        [HN_SINT_ADD] = add_polys,    [HN_SINT_SUB] = subtract_polys,
+        [HN_SINT_ADD] = add_polys,        [HN_SINT_SUB] = subtract_polys,
         [HN_SINT_MUL] = hn_poly_multiply, [HN_SINT_DIV] = truncating_div_polys,
-        [HN_SINT_MOD] = mod_polys,    [HN_SINT_MAX] = max_polys,
+        [HN_SINT_MOD] = mod_polys,        [HN_SINT_MAX] = max_polys,
         [HN_SINT_MIN] = min_polys,
     };
     return apply_poly_op(s, ops[op], a, b);
@@ -161,7 +163,8 @@ hn_dim hn_dim_add_i(hn_syms *s, hn_dim a, int64_t b) {
 }
 
 hn_dim hn_dim_mul_i(hn_syms *s, hn_dim a, int64_t b) {
-    return hn_sint_to_dim(apply_poly_op(s, hn_poly_multiply, hn_sint_from_dim(a), hn_sint_const(b)));
+    return hn_sint_to_dim(
+        apply_poly_op(s, hn_poly_multiply, hn_sint_from_dim(a), hn_sint_const(b)));
 }
 
 /* ---- symbols ---- */
@@ -192,8 +195,8 @@ bool hn_dim_at_least(const hn_syms *s, hn_dim d, int64_t least) {
     if (hn_dim_is_known(d))
         return d >= least;
     int64_t shift;
-    return hn_poly_from_dim(s, d, &p) && hn_mul_i64(least, -1, &shift) && hn_poly_add_const(s, &p, shift) &&
-           hn_poly_is_nonneg(s, &p);
+    return hn_poly_from_dim(s, d, &p) && hn_mul_i64(least, -1, &shift) &&
+           hn_poly_add_const(s, &p, shift) && hn_poly_is_nonneg(s, &p);
 }
 
 /* ---- substitution ---- */
@@ -226,8 +229,8 @@ static bool subst_atom(hn_syms *s, const substitution *sub, const hn_atom *atom,
     return true;
 }
 
-/* Recursion ends with the depth limit of atoms. Pointers into the tables stay readable while those grow: the arena keeps the
- * old blocks and stored items never change. */
+/* Recursion ends with the depth limit of atoms. Pointers into the tables stay readable while those
+ * grow: the arena keeps the old blocks and stored items never change. */
 static bool subst_expr(hn_syms *s, const substitution *sub, uint32_t expr, hn_poly *out) {
     const hn_expr *e = &s->exprs.at[expr];
     out->n = 0;

@@ -1,11 +1,12 @@
 /* Inside of the symbolic dimensions; only the sym_*.c files include it.
  *
- * An expression is a sum of terms, a term an integer times a monomial, a monomial a product of atoms, an atom a symbol or a
- * floor quotient, maximum or minimum of expressions. Atoms, monomials and expressions are interned: equal content, equal id.
- * Their order depends on names and structure only, never on the order of creation, so the text is the same in every model.
+ * An expression is a sum of terms, a term an integer times a monomial, a monomial a product of
+ * atoms, an atom a symbol or a floor quotient, maximum or minimum of expressions. Atoms, monomials
+ * and expressions are interned: equal content, equal id. Their order depends on names and structure
+ * only, never on the order of creation, so the text is the same in every model.
  *
- * Every function that returns bool returns false for "unknown": a limit was reached, a number overflowed, or memory ran out
- * (which also sets `failed`). */
+ * Every function that returns bool returns false for "unknown": a limit was reached, a number
+ * overflowed, or memory ran out (which also sets `failed`). */
 #ifndef HN_SYM_INT_H
 #define HN_SYM_INT_H
 
@@ -68,7 +69,8 @@ struct hn_syms {
 
 /* ---- store ---- */
 
-bool hn_atom_intern(hn_syms *s, const hn_atom *atom, uint32_t *id); /* computes nodes and depth itself */
+bool hn_atom_intern(hn_syms *s, const hn_atom *atom,
+                    uint32_t *id); /* computes nodes and depth itself */
 bool hn_mono_intern(hn_syms *s, const uint32_t *sorted_atoms, uint32_t n, uint32_t *id);
 bool hn_expr_intern(hn_syms *s, const hn_poly *p, uint32_t *id);
 int hn_expr_compare(const hn_syms *s, uint32_t a, uint32_t b);
@@ -89,15 +91,18 @@ void hn_poly_set_expr(const hn_syms *s, hn_poly *p, uint32_t expr);
 bool hn_poly_is_const(const hn_poly *p, int64_t *value);
 bool hn_poly_add_term(const hn_syms *s, hn_poly *acc, int64_t coef, uint64_t mono);
 bool hn_poly_add_const(const hn_syms *s, hn_poly *acc, int64_t value);
-bool hn_poly_add_scaled(const hn_syms *s, hn_poly *acc, const hn_poly *p, int64_t scale); /* acc += scale * p */
+bool hn_poly_add_scaled(const hn_syms *s, hn_poly *acc, const hn_poly *p,
+                        int64_t scale); /* acc += scale * p */
 bool hn_poly_scale(hn_poly *p, int64_t factor);
 bool hn_poly_multiply(hn_syms *s, const hn_poly *a, const hn_poly *b, hn_poly *out);
 bool hn_poly_subtract(const hn_syms *s, const hn_poly *a, const hn_poly *b, hn_poly *out);
 
-/* Floor of the quotient. A divisor that holds symbols is taken to be nonzero, whatever they stand for. */
+/* Floor of the quotient. A divisor that holds symbols is taken to be nonzero, whatever they stand
+ * for. */
 bool hn_poly_floor_div(hn_syms *s, const hn_poly *num, const hn_poly *den, hn_poly *out);
 /* The greater (HN_ATOM_MAX) or smaller (HN_ATOM_MIN) of two. */
-bool hn_poly_extreme(hn_syms *s, hn_atom_kind kind, const hn_poly *a, const hn_poly *b, hn_poly *out);
+bool hn_poly_extreme(hn_syms *s, hn_atom_kind kind, const hn_poly *a, const hn_poly *b,
+                     hn_poly *out);
 
 /* ---- proofs, with every symbol >= 0 and every divisor nonzero ---- */
 

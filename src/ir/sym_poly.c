@@ -92,7 +92,8 @@ bool hn_poly_multiply(hn_syms *s, const hn_poly *a, const hn_poly *b, hn_poly *o
             int64_t coef;
             uint32_t mono;
             if (!hn_mul_i64(a->terms[i].coef, b->terms[k].coef, &coef) ||
-                !hn_mono_multiply(s, (uint32_t)a->terms[i].mono, (uint32_t)b->terms[k].mono, &mono) ||
+                !hn_mono_multiply(s, (uint32_t)a->terms[i].mono, (uint32_t)b->terms[k].mono,
+                                  &mono) ||
                 !hn_poly_add_term(s, out, coef, mono))
                 return false;
         }

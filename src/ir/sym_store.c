@@ -2,12 +2,13 @@
 
 /* ---- interning ---- */
 
-typedef bool (*same_content)(const hn_syms *s, uint32_t id, const void *content);
+typedef bool (*same_content_fn)(const hn_syms *s, uint32_t id, const void *content);
 
-/* Looks for content whose hash is *key. Content that merely shares the hash moves on to the next key; when nothing is found,
- * *key is the free one to store under. Nothing is ever removed, so the chain has no holes. */
-static uint32_t find_content(const hn_syms *s, const hn_map *ids, uint64_t *key, same_content same,
-                             const void *content) {
+/* Looks for content whose hash is *key. Content that merely shares the hash moves on to the next
+ * key; when nothing is found, *key is the free one to store under. Nothing is ever removed, so the
+ * chain has no holes. */
+static uint32_t find_interned(const hn_syms *s, const hn_map *ids, uint64_t *key,
+                              same_content_fn same, const void *content) {
     for (;; (*key)++) {
         uint32_t id = hn_map_get(ids, *key);
         if (id == HN_MAP_NONE || same(s, id, content))
@@ -15,7 +16,7 @@ static uint32_t find_content(const hn_syms *s, const hn_map *ids, uint64_t *key,
     }
 }
 
-static bool out_of_memory(hn_syms *s) {
+static bool syms_out_of_memory(hn_syms *s) {
     s->failed = true;
     return false;
 }
@@ -28,12 +29,14 @@ static bool same_atom(const hn_syms *s, uint32_t id, const void *content) {
 
 static bool same_mono(const hn_syms *s, uint32_t id, const void *content) {
     const hn_mono *a = &s->monos.at[id], *b = content;
-    return a->n == b->n && (a->n == 0 || memcmp(a->atoms, b->atoms, a->n * sizeof(a->atoms[0])) == 0);
+    return a->n == b->n &&
+           (a->n == 0 || memcmp(a->atoms, b->atoms, a->n * sizeof(a->atoms[0])) == 0);
 }
 
 static bool same_expr(const hn_syms *s, uint32_t id, const void *content) {
     const hn_expr *a = &s->exprs.at[id], *b = content;
-    return a->n == b->n && (a->n == 0 || memcmp(a->terms, b->terms, a->n * sizeof(a->terms[0])) == 0);
+    return a->n == b->n &&
+           (a->n == 0 || memcmp(a->terms, b->terms, a->n * sizeof(a->terms[0])) == 0);
 }
 
 static bool measure_atom(const hn_syms *s, hn_atom *atom) {
@@ -48,10 +51,11 @@ static bool measure_atom(const hn_syms *s, hn_atom *atom) {
 }
 
 bool hn_atom_intern(hn_syms *s, const hn_atom *atom, uint32_t *id) {
-    uint64_t key = hn_hash64(atom->args, atom->n_args * sizeof(atom->args[0]), (uint64_t)atom->kind);
+    uint64_t key =
+        hn_hash64(atom->args, atom->n_args * sizeof(atom->args[0]), (uint64_t)atom->kind);
     if (atom->name)
         key = hn_hash64(&atom->name->id, sizeof(atom->name->id), key);
-    *id = find_content(s, &s->atom_ids, &key, same_atom, atom);
+    *id = find_interned(s, &s->atom_ids, &key, same_atom, atom);
     if (*id != HN_MAP_NONE)
         return true;
     hn_atom stored = *atom;
@@ -59,7 +63,7 @@ bool hn_atom_intern(hn_syms *s, const hn_atom *atom, uint32_t *id) {
         return false;
     *id = s->atoms.n;
     if (!HN_VEC_RESERVE(s->arena, &s->atoms, 1) || !hn_map_put(&s->atom_ids, key, *id))
-        return out_of_memory(s);
+        return syms_out_of_memory(s);
     s->atoms.at[s->atoms.n++] = stored;
     return true;
 }
@@ -67,7 +71,7 @@ bool hn_atom_intern(hn_syms *s, const hn_atom *atom, uint32_t *id) {
 bool hn_mono_intern(hn_syms *s, const uint32_t *sorted_atoms, uint32_t n, uint32_t *id) {
     hn_mono stored = {.atoms = sorted_atoms, .n = n};
     uint64_t key = hn_hash64(sorted_atoms, n * sizeof(sorted_atoms[0]), n);
-    *id = find_content(s, &s->mono_ids, &key, same_mono, &stored);
+    *id = find_interned(s, &s->mono_ids, &key, same_mono, &stored);
     if (*id != HN_MAP_NONE)
         return true;
     for (uint32_t i = 0; i < n; i++) {
@@ -77,8 +81,9 @@ bool hn_mono_intern(hn_syms *s, const uint32_t *sorted_atoms, uint32_t n, uint32
     if (n > 0)
         stored.atoms = hn_arena_copy(s->arena, sorted_atoms, n * sizeof(sorted_atoms[0]));
     *id = s->monos.n;
-    if (!stored.atoms || !HN_VEC_RESERVE(s->arena, &s->monos, 1) || !hn_map_put(&s->mono_ids, key, *id))
-        return out_of_memory(s);
+    if (!stored.atoms || !HN_VEC_RESERVE(s->arena, &s->monos, 1) ||
+        !hn_map_put(&s->mono_ids, key, *id))
+        return syms_out_of_memory(s);
     s->monos.at[s->monos.n++] = stored;
     return true;
 }
@@ -86,7 +91,7 @@ bool hn_mono_intern(hn_syms *s, const uint32_t *sorted_atoms, uint32_t n, uint32
 bool hn_expr_intern(hn_syms *s, const hn_poly *p, uint32_t *id) {
     hn_expr stored = {.terms = p->terms, .n = p->n, .nodes = 1};
     uint64_t key = hn_hash64(p->terms, p->n * sizeof(p->terms[0]), p->n);
-    *id = find_content(s, &s->expr_ids, &key, same_expr, &stored);
+    *id = find_interned(s, &s->expr_ids, &key, same_expr, &stored);
     if (*id != HN_MAP_NONE)
         return true;
     for (uint32_t i = 0; i < p->n; i++) {
@@ -98,8 +103,9 @@ bool hn_expr_intern(hn_syms *s, const hn_poly *p, uint32_t *id) {
     if (p->n > 0)
         stored.terms = hn_arena_copy(s->arena, p->terms, p->n * sizeof(p->terms[0]));
     *id = s->exprs.n;
-    if (!stored.terms || !HN_VEC_RESERVE(s->arena, &s->exprs, 1) || !hn_map_put(&s->expr_ids, key, *id))
-        return out_of_memory(s);
+    if (!stored.terms || !HN_VEC_RESERVE(s->arena, &s->exprs, 1) ||
+        !hn_map_put(&s->expr_ids, key, *id))
+        return syms_out_of_memory(s);
     s->exprs.at[s->exprs.n++] = stored;
     return true;
 }
@@ -124,7 +130,8 @@ bool hn_syms_failed(const hn_syms *s) {
 
 /* ---- order ---- */
 
-/* Different ids mean different content, so the first difference decides and equal parts cost nothing. */
+/* Different ids mean different content, so the first difference decides and equal parts cost
+ * nothing. */
 
 static int compare_names(hn_str a, hn_str b) {
     int order = memcmp(a->s, b->s, HN_MIN(a->n, b->n));
@@ -146,7 +153,8 @@ static int compare_atoms(const hn_syms *s, uint32_t a, uint32_t b) {
     return (x->n_args > y->n_args) - (x->n_args < y->n_args);
 }
 
-/* Lexicographic with the longer product first: an order that multiplication keeps, as division of polynomials needs. */
+/* Lexicographic with the longer product first: an order that multiplication keeps, as division of
+ * polynomials needs. */
 int hn_mono_compare(const hn_syms *s, uint32_t a, uint32_t b) {
     if (a == b)
         return 0;

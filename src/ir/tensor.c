@@ -1,6 +1,6 @@
 #include "ir/ir.h"
 
-static bool count_elems(int32_t rank, const int64_t *dims, uint64_t *n_elems) {
+static bool count_tensor_elems(int32_t rank, const int64_t *dims, uint64_t *n_elems) {
     uint64_t n = 1;
     bool has_zero = false;
     for (int32_t i = 0; i < rank; i++) {
@@ -17,7 +17,8 @@ static bool count_elems(int32_t rank, const int64_t *dims, uint64_t *n_elems) {
 }
 
 /* Copies only what a caller owns; a borrowed block outlives the tensor by contract. */
-static bool keep_data(hn_arena *a, hn_tensor *t, const void *data, uint64_t bytes, bool borrow) {
+static bool keep_tensor_data(hn_arena *a, hn_tensor *t, const void *data, uint64_t bytes,
+                             bool borrow) {
     if (!data || bytes == 0)
         return true;
     if (bytes > SIZE_MAX)
@@ -27,10 +28,11 @@ static bool keep_data(hn_arena *a, hn_tensor *t, const void *data, uint64_t byte
     return t->data != NULL;
 }
 
-const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims, const void *data,
-                               bool borrow) {
+const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims,
+                               const void *data, bool borrow) {
     uint64_t n_elems, bytes;
-    if (rank < 0 || !count_elems(rank, dims, &n_elems) || !hn_dtype_bytes(t, n_elems, &bytes))
+    if (rank < 0 || !count_tensor_elems(rank, dims, &n_elems) ||
+        !hn_dtype_bytes(t, n_elems, &bytes))
         return NULL;
     hn_tensor *tensor = HN_NEW(a, hn_tensor);
     if (!tensor)
@@ -43,7 +45,7 @@ const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int6
         if (!tensor->dims)
             return NULL;
     }
-    return keep_data(a, tensor, data, bytes, borrow) ? tensor : NULL;
+    return keep_tensor_data(a, tensor, data, bytes, borrow) ? tensor : NULL;
 }
 
 /* The bits of element i, low bits first; false when the data does not reach that far. */
@@ -83,7 +85,12 @@ bool hn_tensor_get_i64(const hn_tensor *t, uint64_t i, int64_t *out) {
     case HN_BOOL:
         *out = bits != 0;
         return true;
-    case HN_I2: case HN_I4: case HN_I8: case HN_I16: case HN_I32: case HN_I64:
+    case HN_I2:
+    case HN_I4:
+    case HN_I8:
+    case HN_I16:
+    case HN_I32:
+    case HN_I64:
         *out = sign_extend(bits, hn_dtype_bits(t->dtype));
         return true;
     default:
@@ -94,14 +101,14 @@ bool hn_tensor_get_i64(const hn_tensor *t, uint64_t i, int64_t *out) {
     }
 }
 
-static double f32_from_bits(uint64_t bits) {
+static double element_f32(uint64_t bits) {
     uint32_t word = (uint32_t)bits;
     float value;
     memcpy(&value, &word, sizeof(value));
     return (double)value;
 }
 
-static double f64_from_bits(uint64_t bits) {
+static double element_f64(uint64_t bits) {
     double value;
     memcpy(&value, &bits, sizeof(value));
     return value;
@@ -117,17 +124,40 @@ bool hn_tensor_get_f64(const hn_tensor *t, uint64_t i, double *out) {
     if (!load_element_bits(t, i, &bits))
         return false;
     switch (t->dtype) {
-    case HN_U64: *out = (double)bits; return true;
-    case HN_F32: *out = f32_from_bits(bits); return true;
-    case HN_F64: *out = f64_from_bits(bits); return true;
-    case HN_F16: *out = (double)hn_f16_to_f32((uint16_t)bits); return true;
-    case HN_BF16: *out = (double)hn_bf16_to_f32((uint16_t)bits); return true;
-    case HN_F8E4M3FN: *out = (double)hn_f8_to_f32((uint8_t)bits, HN_F8_E4M3FN); return true;
-    case HN_F8E4M3FNUZ: *out = (double)hn_f8_to_f32((uint8_t)bits, HN_F8_E4M3FNUZ); return true;
-    case HN_F8E5M2: *out = (double)hn_f8_to_f32((uint8_t)bits, HN_F8_E5M2); return true;
-    case HN_F8E5M2FNUZ: *out = (double)hn_f8_to_f32((uint8_t)bits, HN_F8_E5M2FNUZ); return true;
-    case HN_F8E8M0: *out = (double)hn_e8m0_to_f32((uint8_t)bits); return true;
-    case HN_F4E2M1: *out = (double)hn_f4_to_f32((uint8_t)bits); return true;
-    default: return false;
+    case HN_U64:
+        *out = (double)bits;
+        return true;
+    case HN_F32:
+        *out = element_f32(bits);
+        return true;
+    case HN_F64:
+        *out = element_f64(bits);
+        return true;
+    case HN_F16:
+        *out = (double)hn_f16_to_f32((uint16_t)bits);
+        return true;
+    case HN_BF16:
+        *out = (double)hn_bf16_to_f32((uint16_t)bits);
+        return true;
+    case HN_F8E4M3FN:
+        *out = (double)hn_f8_to_f32((uint8_t)bits, HN_F8_E4M3FN);
+        return true;
+    case HN_F8E4M3FNUZ:
+        *out = (double)hn_f8_to_f32((uint8_t)bits, HN_F8_E4M3FNUZ);
+        return true;
+    case HN_F8E5M2:
+        *out = (double)hn_f8_to_f32((uint8_t)bits, HN_F8_E5M2);
+        return true;
+    case HN_F8E5M2FNUZ:
+        *out = (double)hn_f8_to_f32((uint8_t)bits, HN_F8_E5M2FNUZ);
+        return true;
+    case HN_F8E8M0:
+        *out = (double)hn_e8m0_to_f32((uint8_t)bits);
+        return true;
+    case HN_F4E2M1:
+        *out = (double)hn_f4_to_f32((uint8_t)bits);
+        return true;
+    default:
+        return false;
     }
 }

@@ -29,7 +29,7 @@ const hn_type *hn_type_wrap(hn_arena *a, hn_type_kind kind, hn_dtype key, const 
 }
 
 /* Opens a wrapping type; what it holds and ")" follow. False when the kind holds no other type. */
-static bool open_wrapper(const hn_type *t, bool onnx, hn_strbuf *out) {
+static bool open_type_wrapper(const hn_type *t, bool onnx, hn_strbuf *out) {
     switch (t->kind) {
     case HN_TYPE_SEQUENCE:
         hn_strbuf_puts(out, "seq(");
@@ -45,7 +45,7 @@ static bool open_wrapper(const hn_type *t, bool onnx, hn_strbuf *out) {
     }
 }
 
-static void put_shape(const hn_syms *s, const hn_shape *shape, hn_strbuf *out) {
+static void put_type_shape(const hn_syms *s, const hn_shape *shape, hn_strbuf *out) {
     if (shape->rank == 0)
         return;
     hn_strbuf_puts(out, "[");
@@ -58,7 +58,7 @@ static void put_shape(const hn_syms *s, const hn_shape *shape, hn_strbuf *out) {
 }
 
 /* "float[n,3]", or the ONNX type string "tensor(float)" when `onnx`. */
-static void put_leaf(const hn_syms *s, const hn_type *t, bool onnx, hn_strbuf *out) {
+static void put_type_leaf(const hn_syms *s, const hn_type *t, bool onnx, hn_strbuf *out) {
     if (!t) {
         hn_strbuf_puts(out, "?");
     } else if (t->kind == HN_TYPE_OPAQUE) {
@@ -70,7 +70,7 @@ static void put_leaf(const hn_syms *s, const hn_type *t, bool onnx, hn_strbuf *o
             hn_strbuf_puts(out, sparse ? "sparse_tensor(" : "tensor(");
         hn_strbuf_puts(out, hn_dtype_name(t->elem));
         if (!onnx)
-            put_shape(s, &t->shape, out);
+            put_type_shape(s, &t->shape, out);
         if (wrapped)
             hn_strbuf_puts(out, ")");
     } else {
@@ -79,21 +79,21 @@ static void put_leaf(const hn_syms *s, const hn_type *t, bool onnx, hn_strbuf *o
 }
 
 /* A loop, not a recursion: how deep types nest is up to the file. */
-static void put_type(const hn_syms *s, const hn_type *t, bool onnx, hn_strbuf *out) {
+static void put_type_layers(const hn_syms *s, const hn_type *t, bool onnx, hn_strbuf *out) {
     uint64_t n_open = 0;
-    for (; t && open_wrapper(t, onnx, out); t = t->inner)
+    for (; t && open_type_wrapper(t, onnx, out); t = t->inner)
         n_open++;
-    put_leaf(s, t, onnx, out);
+    put_type_leaf(s, t, onnx, out);
     for (; n_open > 0; n_open--)
         hn_strbuf_puts(out, ")");
 }
 
 void hn_type_text(const hn_syms *s, const hn_type *t, hn_strbuf *out) {
-    put_type(s, t, false, out);
+    put_type_layers(s, t, false, out);
 }
 
 void hn_type_onnx_text(const hn_type *t, hn_strbuf *out) {
-    put_type(NULL, t, true, out);
+    put_type_layers(NULL, t, true, out);
 }
 
 static bool shapes_equal(const hn_shape *a, const hn_shape *b) {
@@ -102,7 +102,7 @@ static bool shapes_equal(const hn_shape *a, const hn_shape *b) {
     return a->rank <= 0 || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(*a->dims)) == 0;
 }
 
-static bool layers_equal(const hn_type *a, const hn_type *b) {
+static bool type_layers_equal(const hn_type *a, const hn_type *b) {
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
@@ -120,7 +120,7 @@ static bool layers_equal(const hn_type *a, const hn_type *b) {
 
 bool hn_type_equal(const hn_type *a, const hn_type *b) {
     for (; a && b && a != b; a = a->inner, b = b->inner) {
-        if (!layers_equal(a, b))
+        if (!type_layers_equal(a, b))
             return false;
     }
     return a == b;

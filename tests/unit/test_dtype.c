@@ -44,7 +44,8 @@ static void test_families(void **state) {
     assert_int_equal(n_ints, 12);
     assert_int_equal(n_floats, 10);
     assert_true(hn_dtype_is_int(HN_U4) && hn_dtype_is_float(HN_F8E8M0));
-    assert_false(hn_dtype_is_int(HN_BOOL) || hn_dtype_is_float(HN_C64) || hn_dtype_is_int(HN_STRING));
+    assert_false(hn_dtype_is_int(HN_BOOL) || hn_dtype_is_float(HN_C64) ||
+                 hn_dtype_is_int(HN_STRING));
 }
 
 static void test_bytes(void **state) {
@@ -53,8 +54,16 @@ static void test_bytes(void **state) {
         hn_dtype t;
         uint64_t n_elems, bytes;
     } cases[] = {
-        {HN_F32, 3, 12}, {HN_C128, 2, 32}, {HN_BOOL, 5, 5}, {HN_U4, 0, 0},     {HN_U4, 3, 2},
-        {HN_F4E2M1, 4, 2}, {HN_I2, 4, 1},  {HN_I2, 5, 2},   {HN_STRING, 9, 0}, {HN_UNDEFINED, 9, 0},
+        {HN_F32, 3, 12},
+        {HN_C128, 2, 32},
+        {HN_BOOL, 5, 5},
+        {HN_U4, 0, 0},
+        {HN_U4, 3, 2},
+        {HN_F4E2M1, 4, 2},
+        {HN_I2, 4, 1},
+        {HN_I2, 5, 2},
+        {HN_STRING, 9, 0},
+        {HN_UNDEFINED, 9, 0},
         {HN_I4, UINT64_MAX, UINT64_C(1) << 63},
     };
     uint64_t bytes;

@@ -61,12 +61,14 @@ static void test_known_and_unknown(void **state) {
     assert_true(hn_dim_sub(s, 2, 3) == HN_DIM_UNKNOWN);
     assert_true(hn_dim_mul(s, INT64_MAX, 2) == HN_DIM_UNKNOWN);
     assert_true(hn_dim_floor_div(s, 7, 2) == 3 && hn_dim_ceil_div(s, 7, 2) == 4);
-    assert_true(hn_dim_floor_div(s, 7, 0) == HN_DIM_UNKNOWN && hn_dim_ceil_div(s, h, 0) == HN_DIM_UNKNOWN);
+    assert_true(hn_dim_floor_div(s, 7, 0) == HN_DIM_UNKNOWN &&
+                hn_dim_ceil_div(s, h, 0) == HN_DIM_UNKNOWN);
     assert_true(hn_dim_max(s, 7, 2) == 7 && hn_dim_min(s, 7, 2) == 2);
     assert_true(hn_dim_add(s, h, HN_DIM_UNKNOWN) == HN_DIM_UNKNOWN);
     assert_true(hn_dim_max(s, HN_DIM_UNKNOWN, h) == HN_DIM_UNKNOWN);
     assert_true(hn_dim_add(s, INT64_MIN, 1) == HN_DIM_UNKNOWN); /* no expression of this table */
-    assert_true(hn_dim_symbol(s, NULL) == HN_DIM_UNKNOWN && hn_dim_parse(s, NULL) == HN_DIM_UNKNOWN);
+    assert_true(hn_dim_symbol(s, NULL) == HN_DIM_UNKNOWN &&
+                hn_dim_parse(s, NULL) == HN_DIM_UNKNOWN);
     assert_string_equal(text_of(f, 224), "224");
     assert_string_equal(text_of(f, HN_DIM_UNKNOWN), "?");
     assert_string_equal(text_of(f, INT64_MIN), "?");
@@ -100,14 +102,16 @@ static void test_division_by_numbers(void **state) {
     hn_dim h = sym(f, "h"), w = sym(f, "w");
     hn_dim two_h = hn_dim_mul_i(s, h, 2);
     assert_true(hn_dim_floor_div(s, two_h, 2) == h);
-    assert_true(hn_dim_floor_div(s, hn_dim_add_i(s, hn_dim_mul_i(s, h, 4), 2), 2) == hn_dim_add_i(s, two_h, 1));
+    assert_true(hn_dim_floor_div(s, hn_dim_add_i(s, hn_dim_mul_i(s, h, 4), 2), 2) ==
+                hn_dim_add_i(s, two_h, 1));
     assert_true(hn_dim_floor_div(s, hn_dim_add_i(s, two_h, 1), 2) == h);
     assert_true(hn_dim_floor_div(s, h, 1) == h);
     expect_text(f, hn_dim_floor_div(s, h, 2), "floor(h/2)");
     expect_text(f, hn_dim_floor_div(s, hn_dim_mul(s, h, w), 2), "floor(h*w/2)");
     expect_text(f, hn_dim_floor_div(s, hn_dim_sub(s, h, w), 2), "floor((h - w)/2)");
     expect_text(f, hn_dim_floor_div(s, hn_dim_mul_i(s, h, 3), 2), "h + floor(h/2)");
-    expect_text(f, hn_dim_floor_div(s, hn_dim_add_i(s, hn_dim_mul_i(s, h, 6), 3), 4), "h + floor((h + 1)/2)");
+    expect_text(f, hn_dim_floor_div(s, hn_dim_add_i(s, hn_dim_mul_i(s, h, 6), 3), 4),
+                "h + floor((h + 1)/2)");
     /* Halves of halves, and the two spellings of a rounded-up quotient. */
     hn_dim quarter = hn_dim_floor_div(s, hn_dim_floor_div(s, h, 2), 2);
     assert_true(quarter == hn_dim_floor_div(s, h, 4));
@@ -149,9 +153,11 @@ static void test_division_by_symbols(void **state) {
     assert_true(hn_dim_floor_div(s, total, 768) == tokens);
     assert_true(hn_dim_floor_div(s, total, hn_dim_mul_i(s, batch, 64)) == hn_dim_mul_i(s, seq, 12));
     hn_dim seq1 = hn_dim_add_i(s, seq, 1), tokens1 = hn_dim_mul(s, batch, seq1);
-    assert_true(hn_dim_floor_div(s, hn_dim_mul_i(s, tokens1, 768), seq1) == hn_dim_mul_i(s, batch, 768));
+    assert_true(hn_dim_floor_div(s, hn_dim_mul_i(s, tokens1, 768), seq1) ==
+                hn_dim_mul_i(s, batch, 768));
     assert_true(hn_dim_floor_div(s, hn_dim_mul_i(s, tokens1, 768), tokens1) == 768);
-    assert_true(hn_dim_floor_div(s, tokens1, hn_dim_mul_i(s, seq1, 2)) == hn_dim_floor_div(s, batch, 2));
+    assert_true(hn_dim_floor_div(s, tokens1, hn_dim_mul_i(s, seq1, 2)) ==
+                hn_dim_floor_div(s, batch, 2));
     hn_dim half = hn_dim_floor_div(s, h, 2);
     assert_true(hn_dim_floor_div(s, hn_dim_mul(s, half, total), hn_dim_mul(s, half, seq)) ==
                 hn_dim_mul_i(s, batch, 768));
@@ -159,7 +165,8 @@ static void test_division_by_symbols(void **state) {
     expect_text(f, hn_dim_floor_div(s, 7, hn_dim_mul_i(s, h, 2)), "floor(3/h)");
     expect_text(f, hn_dim_floor_div(s, h, seq1), "floor(h/(seq + 1))");
     assert_true(hn_dim_floor_div(s, 1, hn_dim_add_i(s, h, 2)) == 0);
-    assert_true(hn_dim_subst(s, hn_dim_floor_div(s, h, seq), hn_intern_z(f->names, "seq"), 0) == HN_DIM_UNKNOWN);
+    assert_true(hn_dim_subst(s, hn_dim_floor_div(s, h, seq), hn_intern_z(f->names, "seq"), 0) ==
+                HN_DIM_UNKNOWN);
 }
 
 static void test_max_and_min(void **state) {
@@ -193,22 +200,32 @@ static void test_at_least(void **state) {
     assert_true(hn_dim_at_least(s, hn_dim_add_i(s, hn_dim_mul(s, h, w), 2), 2));
     assert_false(hn_dim_at_least(s, hn_dim_sub(s, h, w), 0));
     assert_true(hn_dim_at_least(s, hn_dim_sub(s, h, half), 0));
-    assert_true(hn_dim_at_least(s, hn_dim_add_i(s, hn_dim_sub(s, hn_dim_mul_i(s, half, 2), h), 1), 0));
+    assert_true(
+        hn_dim_at_least(s, hn_dim_add_i(s, hn_dim_sub(s, hn_dim_mul_i(s, half, 2), h), 1), 0));
     assert_false(hn_dim_at_least(s, hn_dim_sub(s, hn_dim_mul_i(s, half, 2), h), 0));
     assert_true(hn_dim_at_least(s, hn_dim_ceil_div(s, hn_dim_add_i(s, h, 1), 2), 1));
     assert_true(hn_dim_at_least(s, hn_dim_sub(s, h, hn_dim_min(s, h, 10)), 0));
     assert_true(hn_dim_at_least(s, hn_dim_sub(s, hn_dim_max(s, h, w), w), 0));
     assert_true(hn_dim_at_least(s, hn_dim_sub(s, hn_dim_add(s, h, w), hn_dim_max(s, h, w)), 0));
     assert_false(hn_dim_at_least(s, hn_dim_sub(s, h, hn_dim_max(s, h, w)), 0));
-    assert_false(hn_dim_at_least(s, h, INT64_MIN)); /* cannot be negated: not proved, and no overflow */
+    assert_false(
+        hn_dim_at_least(s, h, INT64_MIN)); /* cannot be negated: not proved, and no overflow */
 }
 
 static void test_parse_keeps_letters(void **state) {
     fixture *f = *state;
     static const char *const opaque[] = {
-        "b + a", "h+1", "1*h", "2 * h", "h + 0", "h - h", "3", "-5", "?", "(h)", "floor(h/1)", "floor(2*h/2)",
-        "floor(h/0)", "max(b, a)", "max(a)", "max(a, b", "h**1", "h**", "h*h", "h + ", " h", "h ", "--h", "h\n",
-        "batch-size", "input/dim", "99999999999999999999*h", "\"h\"", "\"x", "h**17", "floor(h)", "floor(h/2",
+        "b + a",      "h+1",        "1*h",
+        "2 * h",      "h + 0",      "h - h",
+        "3",          "-5",         "?",
+        "(h)",        "floor(h/1)", "floor(2*h/2)",
+        "floor(h/0)", "max(b, a)",  "max(a)",
+        "max(a, b",   "h**1",       "h**",
+        "h*h",        "h + ",       " h",
+        "h ",         "--h",        "h\n",
+        "batch-size", "input/dim",  "99999999999999999999*h",
+        "\"h\"",      "\"x",        "h**17",
+        "floor(h)",   "floor(h/2",
     };
     hn_str name;
     for (size_t i = 0; i < HN_COUNT(opaque); i++) {
@@ -277,12 +294,14 @@ static void test_shape_integers(void **state) {
         hn_sint_op op;
         int64_t a, b, result;
     } numbers[] = {
-        {HN_SINT_ADD, -2, 1, -1}, {HN_SINT_SUB, 2, 5, -3},  {HN_SINT_MUL, -2, 3, -6}, {HN_SINT_DIV, 7, 2, 3},
-        {HN_SINT_DIV, -7, 2, -3}, {HN_SINT_DIV, 7, -2, -3}, {HN_SINT_DIV, -7, -2, 3}, {HN_SINT_MOD, -7, 3, 2},
-        {HN_SINT_MOD, 7, -3, -2}, {HN_SINT_MOD, 7, 3, 1},   {HN_SINT_MAX, -1, -4, -1}, {HN_SINT_MIN, -1, -4, -4},
+        {HN_SINT_ADD, -2, 1, -1}, {HN_SINT_SUB, 2, 5, -3},   {HN_SINT_MUL, -2, 3, -6},
+        {HN_SINT_DIV, 7, 2, 3},   {HN_SINT_DIV, -7, 2, -3},  {HN_SINT_DIV, 7, -2, -3},
+        {HN_SINT_DIV, -7, -2, 3}, {HN_SINT_MOD, -7, 3, 2},   {HN_SINT_MOD, 7, -3, -2},
+        {HN_SINT_MOD, 7, 3, 1},   {HN_SINT_MAX, -1, -4, -1}, {HN_SINT_MIN, -1, -4, -4},
     };
     for (size_t i = 0; i < HN_COUNT(numbers); i++) {
-        hn_sint r = hn_sint_apply(s, numbers[i].op, hn_sint_const(numbers[i].a), hn_sint_const(numbers[i].b));
+        hn_sint r = hn_sint_apply(s, numbers[i].op, hn_sint_const(numbers[i].a),
+                                  hn_sint_const(numbers[i].b));
         assert_true(r.kind == HN_SINT_CONST && r.v == numbers[i].result);
     }
     hn_sint zero = hn_sint_const(0), lowest = hn_sint_const(INT64_MIN), minus1 = hn_sint_const(-1);
@@ -301,7 +320,8 @@ static void test_shape_integers(void **state) {
     expect_text(f, hn_sint_apply(s, HN_SINT_SUB, h, hn_sint_const(5)).v, "h - 5");
 }
 
-/* A shape computation of a few layers; every operation must survive the failure of any allocation. */
+/* A shape computation of a few layers; every operation must survive the failure of any allocation.
+ */
 static void compute_under_pressure(hn_arena *arena, size_t *n_unknown, bool *failed) {
     hn_strtab *names = hn_strtab_new(arena);
     hn_syms *s = names ? hn_syms_new(arena, names) : NULL;
@@ -322,8 +342,8 @@ static void compute_under_pressure(hn_arena *arena, size_t *n_unknown, bool *fai
     *failed = *failed || hn_syms_failed(s);
 }
 
-/* Returns false once no request is left to fail. The padding moves the point inside the computation at which the arena asks
- * for its next chunk. */
+/* Returns false once no request is left to fail. The padding moves the point inside the computation
+ * at which the arena asks for its next chunk. */
 static bool run_with_failure(size_t nth, size_t padding_bytes) {
     counting_allocator memory;
     counting_init(&memory, nth);
@@ -359,7 +379,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_max_and_min, setup, teardown),
         cmocka_unit_test_setup_teardown(test_at_least, setup, teardown),
         cmocka_unit_test_setup_teardown(test_parse_keeps_letters, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_odd_names_cannot_pass_for_expressions, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_odd_names_cannot_pass_for_expressions, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_limits_give_unknown, setup, teardown),
         cmocka_unit_test_setup_teardown(test_substitution, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shape_integers, setup, teardown),

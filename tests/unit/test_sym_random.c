@@ -1,4 +1,5 @@
-/* Random shape computations, done twice: with symbols that get their numbers afterwards, and with the numbers from the start. */
+/* Random shape computations, done twice: with symbols that get their numbers afterwards, and with
+ * the numbers from the start. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,8 @@
 
 enum { N_SYMBOLS = 4, N_ASSIGNMENTS = 6, N_STEPS = 14, N_ROUNDS = 4000 };
 
-/* One intermediate result: the symbolic form, and its value under each assignment where it has one. */
+/* One intermediate result: the symbolic form, and its value under each assignment where it has one.
+ */
 typedef struct tracked {
     hn_sint symbolic;
     int64_t value[N_ASSIGNMENTS];
@@ -49,7 +51,8 @@ static tracked random_leaf(world *w) {
     int64_t number = between(w, -4, 12);
     int which = (int)between(w, 0, 2 * N_SYMBOLS - 1);
     bool is_symbol = which < N_SYMBOLS;
-    t.symbolic = is_symbol ? hn_sint_from_dim(hn_dim_symbol(w->syms, w->symbol[which])) : hn_sint_const(number);
+    t.symbolic = is_symbol ? hn_sint_from_dim(hn_dim_symbol(w->syms, w->symbol[which]))
+                           : hn_sint_const(number);
     for (int a = 0; a < N_ASSIGNMENTS; a++) {
         t.value[a] = is_symbol ? w->assigned[a][which] : number;
         t.valid[a] = true;
@@ -57,15 +60,22 @@ static tracked random_leaf(world *w) {
     return t;
 }
 
-/* Plain arithmetic. False where the contract leaves the result open: division by zero, and a quotient of negative numbers
- * when the sign was not visible in the symbolic form. */
+/* Plain arithmetic. False where the contract leaves the result open: division by zero, and a
+ * quotient of negative numbers when the sign was not visible in the symbolic form. */
 static bool plain_apply(hn_sint_op op, int64_t a, int64_t b, bool both_const, int64_t *out) {
     switch (op) {
-    case HN_SINT_ADD: return hn_add_i64(a, b, out);
-    case HN_SINT_SUB: return hn_sub_i64(a, b, out);
-    case HN_SINT_MUL: return hn_mul_i64(a, b, out);
-    case HN_SINT_MAX: *out = HN_MAX(a, b); return true;
-    case HN_SINT_MIN: *out = HN_MIN(a, b); return true;
+    case HN_SINT_ADD:
+        return hn_add_i64(a, b, out);
+    case HN_SINT_SUB:
+        return hn_sub_i64(a, b, out);
+    case HN_SINT_MUL:
+        return hn_mul_i64(a, b, out);
+    case HN_SINT_MAX:
+        *out = HN_MAX(a, b);
+        return true;
+    case HN_SINT_MIN:
+        *out = HN_MIN(a, b);
+        return true;
     case HN_SINT_DIV:
         if (b == 0 || (!both_const && a % b != 0 && (a < 0 || b < 0)))
             return false;
@@ -85,7 +95,8 @@ static tracked random_step(world *w, const tracked *a, const tracked *b) {
     bool both_const = a->symbolic.kind == HN_SINT_CONST && b->symbolic.kind == HN_SINT_CONST;
     tracked t = {.symbolic = hn_sint_apply(w->syms, op, a->symbolic, b->symbolic)};
     for (int i = 0; i < N_ASSIGNMENTS; i++)
-        t.valid[i] = a->valid[i] && b->valid[i] && plain_apply(op, a->value[i], b->value[i], both_const, &t.value[i]);
+        t.valid[i] = a->valid[i] && b->valid[i] &&
+                     plain_apply(op, a->value[i], b->value[i], both_const, &t.value[i]);
     return t;
 }
 
@@ -142,7 +153,8 @@ static void one_computation(world *w) {
         if (i < 5)
             t[i] = random_leaf(w);
         else
-            t[i] = random_step(w, &t[between(w, HN_MAX(0, i - 6), i - 1)], &t[between(w, 0, i - 1)]);
+            t[i] =
+                random_step(w, &t[between(w, HN_MAX(0, i - 6), i - 1)], &t[between(w, 0, i - 1)]);
         w->n_unknown += t[i].symbolic.kind == HN_SINT_UNKNOWN;
         if (t[i].symbolic.kind == HN_SINT_UNKNOWN) {
             t[i] = random_leaf(w);
@@ -167,13 +179,40 @@ static void test_symbols_then_numbers(void **state) {
         n_overflows += w.n_overflows;
         hn_arena_free(w.arena);
     }
-    print_message("%zu comparisons, %zu of %d results unknown\n", n_compared, n_unknown, N_ROUNDS * N_STEPS);
+    print_message("%zu comparisons, %zu of %d results unknown\n", n_compared, n_unknown,
+                  N_ROUNDS * N_STEPS);
     assert_true(n_unknown < N_ROUNDS * N_STEPS / 10);
     assert_true(n_overflows < n_compared / 10000);
 }
 
+/* Whatever a file says where a dimension's name belongs comes out letter for letter. */
+static void test_any_text_survives(void **state) {
+    (void)state;
+    static const char *const pieces[] = {"h",   "w",      "1",    "2",    "0",  "*", "**",
+                                         " + ", " - ",    "-",    "(",    ")",  "/", "/2)",
+                                         ", ",  "floor(", "max(", "min(", "\"", " "};
+    world w = {0};
+    world_init(&w, 7);
+    hn_strbuf text, printed;
+    hn_strbuf_init(&text, NULL);
+    hn_strbuf_init(&printed, NULL);
+    for (int round = 0; round < 20000; round++) {
+        text.n = printed.n = 0;
+        for (int64_t n_pieces = between(&w, 1, 12); n_pieces > 0; n_pieces--)
+            hn_strbuf_puts(&text, pieces[hn_rng_below(&w.rng, HN_COUNT(pieces))]);
+        hn_dim d = hn_dim_parse(w.syms, hn_intern(w.names, text.at, text.n));
+        assert_true(hn_dim_is_symbolic(d));
+        hn_dim_text(w.syms, d, &printed);
+        assert_string_equal(printed.at, text.at);
+    }
+    hn_strbuf_free(&text);
+    hn_strbuf_free(&printed);
+    hn_arena_free(w.arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_text_survives),
         cmocka_unit_test(test_symbols_then_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

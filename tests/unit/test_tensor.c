@@ -40,7 +40,8 @@ static void test_sizes(void **state) {
 
 static void test_hostile_sizes(void **state) {
     hn_arena *a = *state;
-    const int64_t negative[] = {2, -1}, too_many[] = {INT64_MAX, INT64_MAX, 4}, too_long[] = {INT64_MAX, 2};
+    const int64_t negative[] = {2, -1}, too_many[] = {INT64_MAX, INT64_MAX, 4},
+                  too_long[] = {INT64_MAX, 2};
     const int64_t empty[] = {INT64_MAX, INT64_MAX, 0}, negative_empty[] = {-1, 0};
     const char data[8] = {0};
     assert_null(hn_tensor_new(a, HN_F32, 2, negative, data, true));
@@ -77,8 +78,14 @@ static void test_every_type(void **state) {
         {HN_U32, {0, 9, 9, 9, 9, 0xFE, 0xFF, 0xFF, 0xFF}, 4294967294.0, true},
         {HN_I32, {0, 9, 9, 9, 9, 0xFE, 0xFF, 0xFF, 0xFF}, -2, true},
         {HN_U64, {0, 9, 9, 9, 9, 9, 9, 9, 9, 1, 1}, 257, true},
-        {HN_U64, {0, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0x80}, 9223372036854775808.0, false},
-        {HN_I64, {0, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0x80}, -9223372036854775808.0, true},
+        {HN_U64,
+         {0, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0x80},
+         9223372036854775808.0,
+         false},
+        {HN_I64,
+         {0, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0x80},
+         -9223372036854775808.0,
+         true},
         {HN_BOOL, {0, 0, 7}, 1, true},
         {HN_U4, {0, 0xF2}, 15, true},
         {HN_I4, {0, 0xF2}, -1, true},
@@ -86,7 +93,8 @@ static void test_every_type(void **state) {
         {HN_I2, {0, 0x0C}, -1, true},
     };
     for (size_t i = 0; i < HN_COUNT(cases); i++) {
-        const hn_tensor *t = hn_tensor_new(a, cases[i].t, 1, &(int64_t){2}, cases[i].bytes + 1, true);
+        const hn_tensor *t =
+            hn_tensor_new(a, cases[i].t, 1, &(int64_t){2}, cases[i].bytes + 1, true);
         int64_t integer = -99;
         double real = NAN;
         assert_true(hn_tensor_get_f64(t, 1, &real) && real == cases[i].value);

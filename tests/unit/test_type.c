@@ -55,14 +55,16 @@ static void test_text(void **state) {
     expect_texts(f, unranked, "bfloat16[]", "tensor(bfloat16)");
     const hn_type *sequence = hn_type_wrap(a, HN_TYPE_SEQUENCE, HN_UNDEFINED, unranked);
     expect_texts(f, sequence, "seq(bfloat16[])", "seq(tensor(bfloat16))");
-    expect_texts(f, hn_type_wrap(a, HN_TYPE_OPTIONAL, HN_UNDEFINED, sequence), "optional(seq(bfloat16[]))",
-                 "optional(seq(tensor(bfloat16)))");
-    expect_texts(f, hn_type_wrap(a, HN_TYPE_MAP, HN_STRING, scalar), "map(string, int64)", "map(string,tensor(int64))");
+    expect_texts(f, hn_type_wrap(a, HN_TYPE_OPTIONAL, HN_UNDEFINED, sequence),
+                 "optional(seq(bfloat16[]))", "optional(seq(tensor(bfloat16)))");
+    expect_texts(f, hn_type_wrap(a, HN_TYPE_MAP, HN_STRING, scalar), "map(string, int64)",
+                 "map(string,tensor(int64))");
     expect_texts(f, hn_type_wrap(a, HN_TYPE_SEQUENCE, HN_UNDEFINED, NULL), "seq(?)", "seq(?)");
     hn_type sparse = *tensor;
     sparse.kind = HN_TYPE_SPARSE;
     expect_texts(f, &sparse, "sparse_tensor(float[batch,3,?,batch + 1])", "sparse_tensor(float)");
-    hn_type opaque = {.kind = HN_TYPE_OPAQUE, .opaque_domain = hn_intern_z(f->names, "ai.x"),
+    hn_type opaque = {.kind = HN_TYPE_OPAQUE,
+                      .opaque_domain = hn_intern_z(f->names, "ai.x"),
                       .opaque_name = hn_intern_z(f->names, "Thing")};
     expect_texts(f, &opaque, "opaque(ai.x,Thing)", "opaque(ai.x,Thing)");
     expect_texts(f, NULL, "?", "?");
@@ -91,14 +93,16 @@ static void test_equality(void **state) {
         for (size_t k = 0; k < HN_COUNT(types); k++)
             assert_int_equal(hn_type_equal(types[i], types[k]), i == k);
     }
-    const hn_type *twin = hn_type_wrap(a, HN_TYPE_SEQUENCE, HN_UNDEFINED, hn_type_tensor(a, HN_F32, 2, dims));
+    const hn_type *twin =
+        hn_type_wrap(a, HN_TYPE_SEQUENCE, HN_UNDEFINED, hn_type_tensor(a, HN_F32, 2, dims));
     assert_true(hn_type_equal(twin, types[7]));
 }
 
 /* Nesting is the file's choice; neither text nor comparison may use stack for it. */
 static void test_deep_nesting(void **state) {
     fixture *f = *state;
-    const hn_type *a = hn_type_tensor(f->arena, HN_F32, 0, NULL), *b = hn_type_tensor(f->arena, HN_F32, 0, NULL);
+    const hn_type *a = hn_type_tensor(f->arena, HN_F32, 0, NULL),
+                  *b = hn_type_tensor(f->arena, HN_F32, 0, NULL);
     for (int i = 0; i < 200000; i++) {
         a = hn_type_wrap(f->arena, HN_TYPE_SEQUENCE, HN_UNDEFINED, a);
         b = hn_type_wrap(f->arena, HN_TYPE_SEQUENCE, HN_UNDEFINED, b);
@@ -133,7 +137,8 @@ static void test_out_of_memory(void **state) {
     size_t n_failures = 0;
     for (int i = 0; i < 4000; i++) {
         memory.fail_at = memory.n_requests + 1;
-        t = i % 2 ? hn_type_tensor(arena, HN_F32, 100, dims) : hn_type_wrap(arena, HN_TYPE_MAP, HN_I64, NULL);
+        t = i % 2 ? hn_type_tensor(arena, HN_F32, 100, dims)
+                  : hn_type_wrap(arena, HN_TYPE_MAP, HN_I64, NULL);
         n_failures += !t;
         memory.fail_at = 0;
         if (!t)
