@@ -411,7 +411,7 @@ uint32_t hn_graph_remove_dead(hn_graph *g, bool remove_inits);
 /* Stable topological order within every block (outer values used by inner blocks count); HONE_E_INVALID names the cycle. */
 hone_status hn_graph_sort(hn_graph *g, hone_error *err);
 /* Replaces every call of a model-local function by its body, to any depth (capped, recursion refused), then drops the functions.
- * Calls that cannot be inlined are found before anything changes; after HONE_E_NOMEM or HONE_E_LIMIT the model can only be freed. */
+ * On failure the model may be half changed and can only be freed. */
 hone_status hn_model_inline(hn_model *m, hone_error *err);
 /* Keeps what is needed to compute `outputs` from `inputs`: those become the graph's interface. Names that are missing, or outputs
  * that need a graph input which was not listed, are errors that say which. */

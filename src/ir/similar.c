@@ -6,7 +6,7 @@
 
 /* Edit distance (insert, delete, change), or anything above `limit` once it is certain to exceed
  * it. */
-static uint32_t edit_distance(hn_str a, hn_str b, uint32_t limit) {
+static uint32_t name_distance(hn_str a, hn_str b, uint32_t limit) {
     uint32_t row[SIMILAR_MAX_NAME + 1];
     for (uint32_t j = 0; j <= b->n; j++)
         row[j] = j;
@@ -40,7 +40,7 @@ hn_str hn_graph_similar_name(const hn_graph *g, hn_id block, hn_str name) {
         if (v->name == name || n > SIMILAR_MAX_NAME || difference > limit || !is_defined_value(v) ||
             !hn_block_is_inside(g, block, v->block))
             continue;
-        uint32_t distance = edit_distance(name, v->name, limit);
+        uint32_t distance = name_distance(name, v->name, limit);
         if (distance <= limit) {
             best = v->name;
             limit = distance - 1; /* only a closer one is better */

@@ -1,0 +1,487 @@
+/* Model-local functions: calls become the nodes of the body.
+ *
+ * First the calls are followed to see that they end, and that the operator sets agree. Then every
+ * call is replaced one level at a time: the nodes of its body stand in its place, and those that
+ * are calls themselves have their turn next. */
+#include "ir/graph_int.h"
+
+#include <stdio.h>
+
+#define MAX_CALL_DEPTH 64
+#define MAX_INLINED_NODES 10000000u
+
+/* ---- before anything changes --------------------------------------------------------------------- */
+
+typedef struct call_check {
+    hn_model *m;
+    hn_map state; /* function pointer -> CALL_OPEN or CALL_DONE */
+    const hn_function *chain[MAX_CALL_DEPTH];
+    uint32_t depth;
+    hone_error *err;
+} call_check;
+
+enum { CALL_OPEN, CALL_DONE };
+
+static uint64_t function_pointer_key(const hn_function *f) {
+    return (uint64_t)(uintptr_t)f;
+}
+
+static hone_status refuse_recursion(const call_check *c, const hn_function *f) {
+    char text[600] = "";
+    size_t used = 0;
+    uint32_t i = 0;
+    while (c->chain[i] != f)
+        i++;
+    for (; i < c->depth && used < sizeof(text); i++) {
+        int n = snprintf(text + used, sizeof(text) - used, "%.80s -> ", hn_s(c->chain[i]->name));
+        used += (size_t)HN_MAX(n, 0);
+    }
+    return hn_fail(c->err, HONE_E_INVALID, "cannot inline: function '%s' calls itself (%s%s)",
+                   hn_s(f->name), text, hn_s(f->name));
+}
+
+/* A body may bring a domain along; where both have one, the nodes must mean the same. */
+static hone_status import_domain(call_check *c, const hn_function *f, hn_str domain) {
+    int64_t here = hn_opset_version(&c->m->opsets, domain);
+    int64_t there = hn_opset_version(&f->opsets, domain);
+    if (there < 0 || here == there)
+        return HONE_OK;
+    if (here >= 0)
+        return hn_fail(
+            c->err, HONE_E_UNSUPPORTED,
+            "cannot inline function '%s': it is written for version %lld of operator set "
+            "'%s' and the model imports version %lld; convert one of them first",
+            hn_s(f->name), (long long)there, hn_domain_is_onnx(domain) ? "ai.onnx" : hn_s(domain),
+            (long long)here);
+    hn_opset import = {.domain = domain, .version = there};
+    return HN_VEC_PUSH(c->m->arena, &c->m->opsets, import) ? HONE_OK : HONE_E_NOMEM;
+}
+
+static hone_status check_calls(call_check *c, const hn_graph *g, const hn_function *caller);
+
+/* Recursion is bounded by MAX_CALL_DEPTH. */
+static hone_status check_call(call_check *c, const hn_function *f) {
+    uint32_t state = hn_map_get(&c->state, function_pointer_key(f));
+    if (state == CALL_DONE)
+        return HONE_OK;
+    if (state == CALL_OPEN)
+        return refuse_recursion(c, f);
+    if (c->depth == MAX_CALL_DEPTH)
+        return hn_fail(c->err, HONE_E_LIMIT,
+                       "cannot inline: calls nest deeper than %d, down to function '%s'",
+                       MAX_CALL_DEPTH, hn_s(f->name));
+    c->chain[c->depth++] = f;
+    if (!hn_map_put(&c->state, function_pointer_key(f), CALL_OPEN))
+        return HONE_E_NOMEM;
+    HN_TRY(check_calls(c, f->graph, f));
+    c->depth--;
+    hn_map_put(&c->state, function_pointer_key(f), CALL_DONE);
+    return HONE_OK;
+}
+
+/* An output that is an input passed through needs that input. */
+static bool passes_absent_input(const hn_function *f, const hn_node *n, uint32_t output) {
+    const hn_block *body = hn_block_at(f->graph, 0);
+    const hn_value *v = hn_value_at(f->graph, body->outputs.at[output]);
+    return v->is_input && n->outputs[output] != HN_NONE &&
+           (v->slot >= n->n_inputs || n->inputs[v->slot] == HN_NONE);
+}
+
+static hone_status check_arguments(const call_check *c, const hn_graph *g, hn_id node,
+                                   const hn_function *f) {
+    const hn_node *n = hn_node_at(g, node);
+    const hn_block *body = hn_block_at(f->graph, 0);
+    char label[128];
+    hn_node_label(g, node, label, sizeof(label));
+    if (n->n_inputs > body->inputs.n || n->n_outputs > body->outputs.n)
+        return hn_fail(
+            c->err, HONE_E_INVALID,
+            "cannot inline: node '%s' calls function '%s' with %u inputs and %u outputs, "
+            "but it has %u and %u",
+            label, hn_s(f->name), n->n_inputs, n->n_outputs, body->inputs.n, body->outputs.n);
+    for (uint32_t i = 0; i < n->n_outputs; i++) {
+        const hn_value *v = hn_value_at(f->graph, body->outputs.at[i]);
+        if (v->producer == HN_NONE && !v->is_input)
+            return hn_fail(c->err, HONE_E_INVALID,
+                           "cannot inline: function '%s' never computes its output '%s'",
+                           hn_s(f->name), hn_s(v->name));
+        if (passes_absent_input(f, n, i))
+            return hn_fail(c->err, HONE_E_UNSUPPORTED,
+                           "cannot inline: node '%s' leaves out input %u of function '%s', which "
+                           "returns it as output %u",
+                           label, v->slot, hn_s(f->name), i);
+    }
+    return HONE_OK;
+}
+
+static hone_status check_calls(call_check *c, const hn_graph *g, const hn_function *caller) {
+    for (hn_id id = 0; id < g->nodes.n; id++) {
+        if (hn_node_at(g, id)->block == HN_NONE)
+            continue;
+        const hn_function *f = hn_node_function(g, id);
+        if (f) {
+            HN_TRY(check_arguments(c, g, id, f));
+            HN_TRY(check_call(c, f));
+        } else if (caller) {
+            HN_TRY(import_domain(c, caller, hn_node_at(g, id)->domain));
+        }
+    }
+    return HONE_OK;
+}
+
+/* ---- copying a body ------------------------------------------------------------------------------- */
+
+/* `from` is the function's graph, or the main graph itself when a subgraph that the call hands over
+ * as an attribute is copied. Its tables may then grow while it is read: rows are copied first. */
+typedef struct body_copy {
+    hn_graph *g; /* the main graph, where copies go */
+    const hn_graph *from;
+    const hn_function *f;
+    hn_id call;
+    hn_str prefix; /* of names, tells where nodes came from */
+    hn_map values; /* value of `from` -> value of g, or VALUE_ABSENT */
+    hn_arena *scratch;
+    hone_error *err;
+} body_copy;
+
+#define VALUE_ABSENT (HN_MAP_NONE - 1)
+
+static hone_status out_of_room(const hn_graph *g) {
+    return hn_arena_hit_limit(g->model->arena) ? HONE_E_LIMIT : HONE_E_NOMEM;
+}
+
+static const char *prefixed(const body_copy *c, hn_str name) {
+    return hn_arena_printf(c->scratch, "%s/%s", hn_s(c->prefix), hn_s(name));
+}
+
+/* Symbols of a body have their own meaning in each call, so they say nothing outside. */
+static const hn_type *type_outside(const body_copy *c, const hn_type *t) {
+    if (c->from == c->g || !t || t->kind != HN_TYPE_TENSOR || t->shape.rank <= 0)
+        return t;
+    hn_arena *arena = c->g->model->arena;
+    hn_type *copy = hn_arena_copy(arena, t, sizeof(*t));
+    hn_dim *dims = HN_NEW_N(arena, hn_dim, (size_t)t->shape.rank);
+    if (!copy || !dims)
+        return NULL; /* no type is a lesser loss than no model */
+    for (int32_t i = 0; i < t->shape.rank; i++)
+        dims[i] = hn_dim_is_symbolic(t->shape.dims[i]) ? HN_DIM_UNKNOWN : t->shape.dims[i];
+    copy->shape.dims = dims;
+    return copy;
+}
+
+/* The counterpart of a value that is defined here: made on first sight, in the given block of g. */
+static hone_status define_copy(body_copy *c, hn_id value, hn_id block, hn_id *out) {
+    uint32_t known = value == HN_NONE ? VALUE_ABSENT : hn_map_get(&c->values, value);
+    *out = known == VALUE_ABSENT ? HN_NONE : known;
+    if (known != HN_MAP_NONE)
+        return HONE_OK;
+    const hn_value old = *hn_value_at(c->from, value);
+    const char *text = prefixed(c, old.name);
+    hn_str name = text ? hn_graph_fresh_name(c->g, text) : NULL;
+    hn_id id = name ? hn_graph_add_value(c->g, block, name) : HN_NONE;
+    if (id == HN_NONE || !hn_map_put(&c->values, value, id))
+        return out_of_room(c->g);
+    hn_value *v = hn_value_at(c->g, id);
+    v->type = type_outside(c, old.type);
+    v->is_declared = old.is_declared && v->type;
+    if (v->is_declared &&
+        !HN_VEC_PUSH(c->g->model->arena, &hn_block_at(c->g, block)->value_infos, id))
+        return out_of_room(c->g);
+    *out = id;
+    return HONE_OK;
+}
+
+/* The counterpart of a value that is read here. */
+static hone_status read_copy(const body_copy *c, hn_id value, hn_id *out) {
+    uint32_t known = value == HN_NONE ? VALUE_ABSENT : hn_map_get(&c->values, value);
+    *out = known == VALUE_ABSENT ? HN_NONE : known;
+    if (known != HN_MAP_NONE)
+        return HONE_OK;
+    if (c->from != c->g)
+        return hn_fail(
+            c->err, HONE_E_INVALID,
+            "cannot inline function '%s': its body reads '%s' before anything defines it",
+            hn_s(c->f->name), hn_s(hn_value_at(c->from, value)->name));
+    *out = value; /* an outer value, the same for the copy */
+    return HONE_OK;
+}
+
+/* What a reference to an attribute of the call stands for: what the call says, else the default,
+ * else nothing. Blocks of the call's attributes live in g, those of defaults in the function's
+ * graph. */
+static const hn_attr *attr_of_call(const body_copy *c, hn_str ref, const hn_graph **home) {
+    *home = c->g;
+    const hn_attr *given = hn_node_attr(hn_node_at(c->g, c->call), hn_s(ref));
+    if (given)
+        return given;
+    *home = c->from;
+    for (uint32_t i = 0; i < c->f->attr_defaults.n; i++) {
+        if (c->f->attr_defaults.at[i].name == ref)
+            return &c->f->attr_defaults.at[i];
+    }
+    return NULL;
+}
+
+static hone_status copy_block(body_copy *c, hn_id block, hn_id parent, hn_id owner, hn_id *out);
+
+/* Gives a new node its own copies of the subgraphs that an attribute names in `home`. */
+static hone_status copy_attr_blocks(body_copy *c, const hn_graph *home, hn_id node,
+                                    uint32_t i_attr) {
+    uint32_t n_blocks;
+    const hn_attr attr = hn_node_at(c->g, node)->attrs[i_attr];
+    const hn_id *blocks = hn_attr_blocks(&attr, &n_blocks);
+    if (n_blocks == 0)
+        return HONE_OK;
+    hn_id *copies = HN_NEW_N(c->g->model->arena, hn_id, n_blocks);
+    if (!copies)
+        return out_of_room(c->g);
+    body_copy of_call = *c;
+    if (home != c->from) {
+        of_call.from = home;
+        hn_map_init(&of_call.values, c->scratch);
+    }
+    hn_id parent = hn_node_at(c->g, node)->block;
+    body_copy *copier = home == c->from ? c : &of_call;
+    for (uint32_t i = 0; i < n_blocks; i++)
+        HN_TRY(copy_block(copier, blocks[i], parent, node, &copies[i]));
+    hn_attr *own = &hn_node_at(c->g, node)->attrs[i_attr];
+    if (own->kind == HN_ATTR_GRAPH)
+        own->v.block = copies[0];
+    else
+        own->v.blocks = copies;
+    return HONE_OK;
+}
+
+typedef struct bound_attrs {
+    hn_attr *attrs;
+    const hn_graph **homes; /* where each attribute's blocks live */
+    uint32_t n;
+} bound_attrs;
+
+static bool bind_attrs(const body_copy *c, const hn_node *n, bound_attrs *out) {
+    out->attrs = HN_NEW_N(c->scratch, hn_attr, n->n_attrs);
+    out->homes = HN_NEW_N(c->scratch, const hn_graph *, n->n_attrs);
+    if (!out->attrs || !out->homes)
+        return false;
+    for (uint32_t i = 0; i < n->n_attrs; i++) {
+        const hn_graph *home = c->from;
+        const hn_attr *attr = &n->attrs[i];
+        if (attr->ref && c->from != c->g)
+            attr = attr_of_call(c, attr->ref, &home);
+        if (!attr)
+            continue;
+        out->attrs[out->n] = *attr;
+        out->attrs[out->n].name = n->attrs[i].name;
+        out->homes[out->n++] = home;
+    }
+    return true;
+}
+
+static hone_status copy_node(body_copy *c, hn_id node, hn_id block) {
+    const hn_node n = *hn_node_at(c->from, node);
+    bound_attrs bound = {0};
+    if (c->g->nodes.n >= MAX_INLINED_NODES)
+        return hn_fail(c->err, HONE_E_LIMIT, "cannot inline: the graph would pass %u nodes",
+                       MAX_INLINED_NODES);
+    const char *text = hn_str_empty(n.name) ? NULL : prefixed(c, n.name);
+    hn_str name = text ? hn_intern_z(c->g->model->names, text) : NULL;
+    hn_id id = bind_attrs(c, &n, &bound)
+                   ? hn_graph_add_node(c->g, block, n.domain, n.op, name, n.n_inputs, n.n_outputs,
+                                       bound.n, bound.attrs)
+                   : HN_NONE;
+    if (id == HN_NONE)
+        return out_of_room(c->g);
+    hn_node_at(c->g, id)->extra = n.extra;
+    for (uint32_t i = 0; i < n.n_inputs; i++) {
+        hn_id value;
+        HN_TRY(read_copy(c, n.inputs[i], &value));
+        if (!hn_graph_set_input(c->g, id, i, value))
+            return out_of_room(c->g);
+    }
+    for (uint32_t i = 0; i < bound.n; i++)
+        HN_TRY(copy_attr_blocks(c, bound.homes[i], id, i));
+    for (uint32_t i = 0; i < n.n_outputs; i++) {
+        hn_id value;
+        HN_TRY(define_copy(c, n.outputs[i], block, &value));
+        hn_graph_set_output(c->g, id, i, value);
+    }
+    return HONE_OK;
+}
+
+static hone_status copy_definitions(body_copy *c, const hn_block *from, hn_id block) {
+    hn_id id;
+    for (uint32_t i = 0; i < from->inputs.n; i++) {
+        HN_TRY(define_copy(c, from->inputs.at[i], block, &id));
+        if (!hn_graph_add_input(c->g, block, id))
+            return out_of_room(c->g);
+    }
+    for (uint32_t i = 0; i < from->inits.n; i++) {
+        HN_TRY(define_copy(c, from->inits.at[i], block, &id));
+        if (!hn_graph_add_init(c->g, id, hn_value_at(c->from, from->inits.at[i])->init))
+            return out_of_room(c->g);
+    }
+    for (uint32_t i = 0; i < from->sparse_inits.n; i++) {
+        HN_TRY(define_copy(c, from->sparse_inits.at[i], block, &id));
+        const hn_sparse *data = hn_value_at(c->from, from->sparse_inits.at[i])->sparse_init;
+        hn_value_at(c->g, id)->sparse_init = data;
+        if (!HN_VEC_PUSH(c->g->model->arena, &hn_block_at(c->g, block)->sparse_inits, id))
+            return out_of_room(c->g);
+    }
+    return HONE_OK;
+}
+
+/* Recursion (blocks of nodes of blocks) is bounded by HN_MAX_BLOCK_DEPTH. */
+static hone_status copy_block(body_copy *c, hn_id block, hn_id parent, hn_id owner, hn_id *out) {
+    const hn_block from = *hn_block_at(c->from, block);
+    if (hn_block_at(c->g, parent)->depth >= HN_MAX_BLOCK_DEPTH)
+        return hn_fail(c->err, HONE_E_LIMIT,
+                       "cannot inline function '%s': subgraphs would nest deeper than %d",
+                       hn_s(c->f->name), HN_MAX_BLOCK_DEPTH);
+    *out = hn_graph_add_block(c->g, parent, owner);
+    if (*out == HN_NONE)
+        return out_of_room(c->g);
+    hn_block_at(c->g, *out)->name = from.name;
+    hn_block_at(c->g, *out)->extra = from.extra;
+    HN_TRY(copy_definitions(c, &from, *out));
+    for (uint32_t i = 0; i < from.nodes.n; i++)
+        HN_TRY(copy_node(c, from.nodes.at[i], *out));
+    for (uint32_t i = 0; i < from.outputs.n; i++) {
+        hn_id value;
+        HN_TRY(read_copy(c, from.outputs.at[i], &value));
+        if (value == HN_NONE)
+            return hn_fail(c->err, HONE_E_UNSUPPORTED,
+                           "cannot inline function '%s': a subgraph returns an input that the call "
+                           "leaves out",
+                           hn_s(c->f->name));
+        if (!hn_graph_add_output(c->g, *out, value))
+            return out_of_room(c->g);
+    }
+    return HONE_OK;
+}
+
+/* ---- replacing calls ------------------------------------------------------------------------------ */
+
+static hone_status bind_inputs(body_copy *c, const hn_block *body) {
+    for (uint32_t i = 0; i < body->inputs.n; i++) {
+        const hn_node *call = hn_node_at(c->g, c->call);
+        hn_id given = i < call->n_inputs ? call->inputs[i] : HN_NONE;
+        if (!hn_map_put(&c->values, body->inputs.at[i], given == HN_NONE ? VALUE_ABSENT : given))
+            return HONE_E_NOMEM;
+    }
+    return HONE_OK;
+}
+
+/* The body's node computes the call's value directly; only an output that is another one's value,
+ * or an input, needs an Identity, which is added after the body. */
+static hone_status bind_outputs(body_copy *c, const hn_block *body, hn_id *by_identity) {
+    const hn_node *call = hn_node_at(c->g, c->call);
+    for (uint32_t i = 0; i < call->n_outputs; i++) {
+        hn_id value = body->outputs.at[i], given = call->outputs[i];
+        by_identity[i] = HN_NONE;
+        if (given == HN_NONE)
+            continue;
+        hn_graph_set_output(c->g, c->call, i, HN_NONE);
+        if (hn_map_get(&c->values, value) != HN_MAP_NONE)
+            by_identity[i] = given;
+        else if (!hn_map_put(&c->values, value, given))
+            return HONE_E_NOMEM;
+    }
+    return HONE_OK;
+}
+
+static hone_status add_identity(body_copy *c, hn_id block, hn_id from, hn_id to) {
+    hn_id input;
+    HN_TRY(read_copy(c, from, &input));
+    hn_str op = hn_intern_z(c->g->model->names, "Identity");
+    hn_id id = op ? hn_graph_add_node(c->g, block, NULL, op, NULL, 1, 1, 0, NULL) : HN_NONE;
+    if (id == HN_NONE || !hn_graph_set_input(c->g, id, 0, input))
+        return out_of_room(c->g);
+    hn_graph_set_output(c->g, id, 0, to);
+    return HONE_OK;
+}
+
+/* Appends the body's nodes to the call's block and takes the call away. */
+static hone_status expand_call(hn_graph *g, hn_id call, const hn_function *f, hn_arena *scratch,
+                               hone_error *err) {
+    const hn_block *body = hn_block_at(f->graph, 0);
+    const hn_node n = *hn_node_at(g, call);
+    body_copy c = {.g = g, .from = f->graph, .f = f, .call = call, .scratch = scratch, .err = err};
+    c.prefix = hn_str_empty(n.name) ? f->name : n.name;
+    hn_map_init(&c.values, scratch);
+    hn_id *by_identity = HN_NEW_N(scratch, hn_id, n.n_outputs);
+    HN_TRY_PTR(by_identity);
+    HN_TRY(bind_inputs(&c, body));
+    HN_TRY(bind_outputs(&c, body, by_identity));
+    for (uint32_t i = 0; i < body->nodes.n; i++)
+        HN_TRY(copy_node(&c, body->nodes.at[i], n.block));
+    for (uint32_t i = 0; i < n.n_outputs; i++) {
+        if (by_identity[i] != HN_NONE)
+            HN_TRY(add_identity(&c, n.block, body->outputs.at[i], by_identity[i]));
+    }
+    hn_graph_remove_node(g, call);
+    return HONE_OK;
+}
+
+typedef HN_VEC(hn_id) node_list;
+
+static bool push_reversed(hn_arena *scratch, node_list *stack, const hn_id *nodes, uint32_t n) {
+    if (!HN_VEC_RESERVE(scratch, stack, n))
+        return false;
+    while (n-- > 0)
+        stack->at[stack->n++] = nodes[n];
+    return true;
+}
+
+/* The block's list is empty while its nodes are on the stack, so that what an expansion appends is
+ * exactly what has its turn next. */
+static hone_status expand_block(hn_graph *g, hn_id block, hn_arena *scratch, hone_error *err) {
+    node_list pending = {0}, done = {0};
+    hn_arena *names = hn_arena_new(hn_arena_allocator(scratch));
+    hone_status status = names ? HONE_OK : HONE_E_NOMEM;
+    hn_block *b = hn_block_at(g, block);
+    if (!push_reversed(scratch, &pending, b->nodes.at, b->nodes.n))
+        status = HONE_E_NOMEM;
+    b->nodes.n = 0;
+    while (status == HONE_OK && pending.n > 0) {
+        hn_id node = pending.at[--pending.n];
+        const hn_function *f = hn_node_function(g, node);
+        if (!f) {
+            status = HN_VEC_PUSH(scratch, &done, node) ? HONE_OK : HONE_E_NOMEM;
+            continue;
+        }
+        hn_arena_mark mark = hn_arena_save(names);
+        status = expand_call(g, node, f, names, err);
+        hn_arena_restore(names, mark);
+        b = hn_block_at(g, block);
+        if (!push_reversed(scratch, &pending, b->nodes.at, b->nodes.n))
+            status = HONE_E_NOMEM;
+        b->nodes.n = 0;
+    }
+    hn_arena_free(names);
+    if (status == HONE_OK && !HN_VEC_RESERVE(g->model->arena, &b->nodes, done.n))
+        status = out_of_room(g);
+    if (status == HONE_OK && done.n > 0)
+        memcpy(b->nodes.at, done.at, done.n * sizeof(*done.at));
+    b->nodes.n = status == HONE_OK ? done.n : 0;
+    return status;
+}
+
+static hone_status inline_all(hn_model *m, hn_arena *scratch, hone_error *err) {
+    call_check c = {.m = m, .err = err};
+    hn_map_init(&c.state, scratch);
+    HN_TRY(check_calls(&c, m->graph, NULL));
+    /* Expansions add blocks at the end of the table: they have their turn, too. */
+    for (hn_id block = 0; block < m->graph->blocks.n; block++)
+        HN_TRY(expand_block(m->graph, block, scratch, err));
+    return hn_model_drop_unused_functions(m) ? HONE_OK : HONE_E_NOMEM;
+}
+
+hone_status hn_model_inline(hn_model *m, hone_error *err) {
+    if (m->functions.n == 0)
+        return HONE_OK;
+    hn_arena *scratch = hn_arena_new(hn_arena_allocator(m->arena));
+    HN_TRY_PTR(scratch);
+    hone_status status = inline_all(m, scratch, err);
+    hn_arena_free(scratch);
+    return status;
+}

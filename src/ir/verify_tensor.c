@@ -1,0 +1,133 @@
+/* Checks of constant data: sizes against shapes, sparse coordinates. */
+#include "ir/verify_int.h"
+
+#define DATA_ERROR(at, ...)                                                                    \
+  hn_problem_add((at)->p, HN_SEVERITY_ERROR, HONE_E_INVALID, (at)->g, (at)->node, (at)->value, \
+                 __VA_ARGS__)
+
+static bool has_good_dims(const hn_verify_place *at, int32_t rank, const int64_t *dims,
+                          int64_t least) {
+    for (int32_t i = 0; i < rank; i++) {
+        if (dims[i] < least) {
+            DATA_ERROR(at, "%s: dimension %d is %lld; it must be at least %lld", at->text, i,
+                       (long long)dims[i], (long long)least);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void verify_external(const hn_verify_place *at, const hn_tensor *t, uint64_t need) {
+    const hn_external *e = t->external;
+    if (hn_str_empty(e->location))
+        DATA_ERROR(at, "%s: its data is external, but no file is named (external_data 'location')",
+                   at->text);
+    else if (e->has_length && e->length != need)
+        DATA_ERROR(at, "%s: its shape and type need %llu bytes, but external_data says %llu",
+                   at->text, (unsigned long long)need, (unsigned long long)e->length);
+}
+
+void hn_verify_tensor(const hn_verify_place *at, const hn_tensor *t) {
+    uint64_t need;
+    if (t->dtype <= HN_UNDEFINED || t->dtype >= HN_DTYPE_COUNT) {
+        DATA_ERROR(at, "%s: element type %d is not defined by ONNX", at->text, (int)t->dtype);
+    } else if (!has_good_dims(at, t->rank, t->dims, 0)) {
+        return;
+    } else if (t->dtype == HN_STRING) {
+        if (t->n_elems > 0 && !t->strings)
+            DATA_ERROR(at, "%s: %llu strings are missing (strings belong into string_data)",
+                       at->text, (unsigned long long)t->n_elems);
+    } else if (!hn_dtype_bytes(t->dtype, t->n_elems, &need)) {
+        DATA_ERROR(at, "%s: its shape is larger than any memory", at->text);
+    } else if (t->external && !t->data) {
+        verify_external(at, t, need);
+    } else if (t->data_bytes != need || (need > 0 && !t->data)) {
+        DATA_ERROR(at, "%s: %llu elements of type %s need %llu bytes, but %llu are there", at->text,
+                   (unsigned long long)t->n_elems, hn_dtype_name(t->dtype),
+                   (unsigned long long)need, (unsigned long long)t->data_bytes);
+    }
+}
+
+/* Offset of coordinate number i in the dense tensor; false, with a report, when it lies outside. */
+static bool dense_offset(const hn_verify_place *at, const hn_sparse *s, uint64_t i,
+                         uint64_t *offset) {
+    bool is_linear = s->indices->rank == 1;
+    int32_t n_coords = is_linear ? 1 : s->rank;
+    *offset = 0;
+    for (int32_t j = 0; j < n_coords; j++) {
+        int64_t index = -1;
+        uint64_t size = 1;
+        for (int32_t k = j; k < (is_linear ? s->rank : j + 1); k++)
+            size *= (uint64_t)s->dims[k]; /* the product was checked before */
+        hn_tensor_get_i64(s->indices, i * (uint64_t)n_coords + (uint64_t)j, &index);
+        if (index < 0 || (uint64_t)index >= size) {
+            DATA_ERROR(at, "%s: sparse index %lld at position %llu is outside 0..%lld", at->text,
+                       (long long)index, (unsigned long long)i, (long long)size - 1);
+            return false;
+        }
+        *offset = *offset * size + (uint64_t)index;
+    }
+    return true;
+}
+
+/* Any order of coordinates that is strictly ascending is strictly ascending in offsets, too. */
+static void verify_indices(const hn_verify_place *at, const hn_sparse *s, uint64_t nnz) {
+    uint64_t previous = 0, offset;
+    for (uint64_t i = 0; i < nnz; i++, previous = offset) {
+        if (!dense_offset(at, s, i, &offset))
+            return;
+        if (i > 0 && offset <= previous) {
+            DATA_ERROR(at, "%s: sparse indices must ascend, each once; position %llu does not",
+                       at->text, (unsigned long long)i);
+            return;
+        }
+    }
+}
+
+static bool has_index_shape(const hn_sparse *s, int64_t nnz) {
+    const hn_tensor *t = s->indices;
+    return (t->rank == 1 && t->dims[0] == nnz) ||
+           (t->rank == 2 && t->dims[0] == nnz && t->dims[1] == s->rank);
+}
+
+static bool has_dense_size(const hn_sparse *s) {
+    uint64_t size = 1;
+    for (int32_t i = 0; i < s->rank; i++) {
+        if (!hn_mul_u64(size, (uint64_t)s->dims[i], &size) || size > INT64_MAX)
+            return false;
+    }
+    return true;
+}
+
+void hn_verify_sparse(const hn_verify_place *at, const hn_sparse *s) {
+    uint32_t n_before = at->p->n_errors;
+    if (!s->values) {
+        DATA_ERROR(at, "%s: a sparse tensor needs values", at->text);
+        return;
+    }
+    hn_verify_tensor(at, s->values);
+    if (s->indices)
+        hn_verify_tensor(at, s->indices);
+    if (s->values->rank != 1)
+        DATA_ERROR(at, "%s: values of a sparse tensor have rank 1, not %d", at->text,
+                   s->values->rank);
+    if (s->rank < 1)
+        DATA_ERROR(at, "%s: a sparse tensor has at least one dimension", at->text);
+    else if (has_good_dims(at, s->rank, s->dims, 1) && !has_dense_size(s))
+        DATA_ERROR(at, "%s: its shape is larger than any memory", at->text);
+    if (at->p->n_errors != n_before)
+        return;
+    int64_t nnz = s->values->dims[0];
+    if (!s->indices) {
+        if (nnz > 0)
+            DATA_ERROR(at, "%s: %lld values, but no indices", at->text, (long long)nnz);
+    } else if (s->indices->dtype != HN_I64) {
+        DATA_ERROR(at, "%s: indices of a sparse tensor are int64, not %s", at->text,
+                   hn_dtype_name(s->indices->dtype));
+    } else if (!has_index_shape(s, nnz)) {
+        DATA_ERROR(at, "%s: indices of a sparse tensor have the shape [%lld] or [%lld,%d]",
+                   at->text, (long long)nnz, (long long)nnz, s->rank);
+    } else if (s->indices->data) {
+        verify_indices(at, s, (uint64_t)nnz);
+    }
+}
