@@ -255,6 +255,44 @@ HONE_API bool hone_attribute_get_tensor(const hone_graph *graph, uint32_t node, 
 HONE_API const char *hone_elem_type_name(int32_t elem_type); /* "float", "int64", ...; "?" when no such type */
 HONE_API int hone_elem_type_bits(int32_t elem_type);         /* 0 for strings */
 
+/* The model in numbers. Operation counts need known shapes: infer first, fix free dimensions. */
+typedef struct hone_stats hone_stats;
+typedef struct hone_stats_totals {
+    uint32_t n_nodes;             /* of the main graph with its subgraphs; the bodies of functions are not counted */
+    uint32_t n_tensors;           /* initializers and constants */
+    uint64_t n_parameters;        /* their elements */
+    uint64_t parameter_bytes;
+    uint64_t macs;                /* multiply-accumulates of the nodes whose shapes are known */
+    uint64_t activation_bytes;    /* outputs of the nodes whose shapes are known */
+    uint32_t n_unknown_nodes;     /* nodes whose shapes are not known */
+    uint32_t n_types, n_ops;      /* entries below */
+} hone_stats_totals;
+typedef struct hone_stats_type { /* parameters of one element type; most bytes first */
+    int32_t elem_type;
+    uint32_t n_tensors;
+    uint64_t n_elements, bytes;
+} hone_stats_type;
+typedef struct hone_stats_op { /* nodes of one operator; most frequent first */
+    const char *domain, *op;
+    uint32_t count;
+    uint64_t macs, output_bytes;
+} hone_stats_op;
+HONE_API hone_status hone_model_get_stats(const hone_model *model, hone_stats **stats, hone_error *error);
+HONE_API void hone_stats_get_totals(const hone_stats *stats, hone_stats_totals *totals);
+HONE_API void hone_stats_get_type(const hone_stats *stats, uint32_t i, hone_stats_type *type);
+HONE_API void hone_stats_get_op(const hone_stats *stats, uint32_t i, hone_stats_op *op);
+HONE_API void hone_stats_free(hone_stats *stats);
+
+/* What to put into the JSON description beside the summary. */
+typedef enum hone_json_parts {
+    HONE_JSON_NODES = 1,   /* every node: operator, inputs, outputs, attributes, cost */
+    HONE_JSON_WEIGHTS = 2, /* every initializer */
+    HONE_JSON_VALUES = 4   /* every value with its type */
+} hone_json_parts;
+/* One JSON object: producer, opsets, interface, parameters by type, operator histogram, cost, metadata. `label` names the model in it. */
+HONE_API hone_status hone_model_write_json(const hone_model *model, const char *label, unsigned parts, hone_write_fn write,
+                                           void *ctx, hone_error *error);
+
 /* ---- checking and shapes ------------------------------------------------------------------------------------------ */
 
 typedef enum hone_severity { HONE_WARNING, HONE_ERROR } hone_severity;
@@ -271,6 +309,12 @@ HONE_API uint32_t hone_problems_count(const hone_problems *problems, hone_severi
 HONE_API uint32_t hone_problems_listed(const hone_problems *problems);
 HONE_API void hone_problems_get(const hone_problems *problems, uint32_t i, hone_problem *problem);
 HONE_API void hone_problems_free(hone_problems *problems);
+/* One JSON object: label, verdict, problems. */
+HONE_API hone_status hone_problems_write_json(const hone_problems *problems, const char *label, hone_write_fn write, void *ctx,
+                                              hone_error *error);
+
+/* The same object for a model that could not be read at all. */
+HONE_API hone_status hone_error_write_json(const hone_error *unreadable, const char *label, hone_write_fn write, void *ctx);
 
 /* Types and shapes of all values. What contradicts is left as declared; hone_model_check tells. */
 HONE_API hone_status hone_model_infer(hone_model *model, hone_error *error);
@@ -333,6 +377,8 @@ HONE_API size_t hone_op_parameter_types(uint32_t op, bool is_output, uint32_t i,
 HONE_API bool hone_op_get_attribute(uint32_t op, uint32_t i, hone_op_attribute *attribute);
 /* The schema in force at an opset version; HONE_NONE when there is none. domain "" or "ai.onnx" alike. */
 HONE_API uint32_t hone_op_find(const char *domain, const char *name, int64_t opset_version);
+/* The whole table as a JSON array. */
+HONE_API hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_error *error);
 
 #ifdef __cplusplus
 }

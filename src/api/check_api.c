@@ -7,6 +7,8 @@ struct hone_problems {
     hn_problems found;
 };
 
+const hn_problems *hn_api_problems(const hone_problems *problems) { return &problems->found; }
+
 hone_status hone_model_check(hone_model *model, hone_problems **problems, hone_error *error) {
     hn_error_clear(error);
     *problems = NULL;

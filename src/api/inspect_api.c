@@ -143,24 +143,6 @@ bool hone_node_macs(const hone_graph *graph, uint32_t node, uint64_t *macs) {
     return hn_node_macs(graph_of(graph), node, macs);
 }
 
-bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uint64_t *bytes) {
-    const hn_graph *g = graph_of(graph);
-    const hn_node *n = hn_node_at(g, node);
-    *bytes = 0;
-    for (uint32_t i = 0; i < n->n_outputs; i++) {
-        if (n->outputs[i] == HN_NONE)
-            continue;
-        const hn_type *t = hn_value_at(g, n->outputs[i])->type;
-        if (!t || t->kind != HN_TYPE_TENSOR || t->shape.rank < 0)
-            return false;
-        hn_dim elems = hn_shape_elems(g->model->syms, &t->shape);
-        uint64_t one;
-        if (!hn_dim_is_known(elems) || !hn_dtype_bytes(t->elem, (uint64_t)elems, &one) || !hn_add_u64(*bytes, one, bytes))
-            return false;
-    }
-    return true;
-}
-
 void hone_node_get_attribute(const hone_graph *graph, uint32_t node, uint32_t i, hone_attribute_info *info) {
     const hn_attr *a = &hn_node_at(graph_of(graph), node)->attrs[i];
     *info = (hone_attribute_info){

@@ -307,6 +307,7 @@ void hn_json_strn(hn_json *j, const char *text, size_t n);
 void hn_json_i64(hn_json *j, int64_t v);
 void hn_json_u64(hn_json *j, uint64_t v);
 void hn_json_f64(hn_json *j, double v);
+void hn_json_f32(hn_json *j, float v); /* the shortest text that is the same float, not its widened double */
 void hn_json_bool(hn_json *j, bool v);
 void hn_json_null(hn_json *j);
 

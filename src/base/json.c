@@ -155,14 +155,24 @@ void hn_json_u64(hn_json *j, uint64_t v) {
     hn_strbuf_printf(j->out, "%" PRIu64, v);
 }
 
-void hn_json_f64(hn_json *j, double v) {
-    char text[32];
-    int n = hn_format_f64(text, v);
+static void json_number(hn_json *j, bool is_finite, const char *text, int n) {
     json_separate(j);
-    if (isfinite(v))
+    if (is_finite)
         hn_strbuf_put(j->out, text, (size_t)n);
     else
         json_quoted(j->out, text, (size_t)n);
+}
+
+void hn_json_f64(hn_json *j, double v) {
+    char text[32];
+    int n = hn_format_f64(text, v);
+    json_number(j, isfinite(v), text, n);
+}
+
+void hn_json_f32(hn_json *j, float v) {
+    char text[32];
+    int n = hn_format_f32(text, v);
+    json_number(j, isfinite(v), text, n);
 }
 
 void hn_json_bool(hn_json *j, bool v) {

@@ -117,7 +117,7 @@ static void check_attributes(form *f, const hn_op *op, int version) {
     }
 }
 
-static void check_call(form *f, const hn_function *callee) {
+static void check_function_call(form *f, const hn_function *callee) {
     const hn_block *body = hn_block_at(callee->graph, 0);
     if (f->node->n_inputs > body->inputs.n)
         FORM_FAIL(f, HONE_E_INVALID, "has %u inputs, but function '%s' takes %u", f->node->n_inputs, hn_s(callee->name),
@@ -134,7 +134,7 @@ bool hn_node_form_ok(const hn_graph *g, const hn_function *function, hn_id node,
     const hn_function *callee = hn_model_function(g->model, f.node->domain, f.node->op, overload);
     *op = NULL;
     if (callee) {
-        check_call(&f, callee);
+        check_function_call(&f, callee);
         return f.ok;
     }
     *op = find_schema(&f, version);

@@ -1,0 +1,124 @@
+/* The hone command: one file per command, everything through hone.h. */
+#ifndef HONE_CLI_H
+#define HONE_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "hone/hone.h"
+
+/* ---- exit status ------------------------------------------------------------------------------------------------ */
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* "hone: sentence" on stderr, coloured on a terminal; returns EXIT_FAILED. */
+int cli_fail(const char *fmt, ...);
+/* The message of an error record; returns EXIT_FAILED. */
+int cli_fail_error(const hone_error *error);
+
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+typedef struct cli_list {
+    const char **at;
+    size_t n;
+} cli_list;
+
+typedef enum cli_kind {
+    CLI_FLAG,   /* bool */
+    CLI_TEXT,   /* const char *, NULL when absent */
+    CLI_CHOICE, /* like TEXT; the value is optional: --strip or --strip=docs. "" when given without one */
+    CLI_TEXTS,  /* cli_list: may be repeated */
+    CLI_SIZE    /* uint64_t; accepts k, M, G suffixes */
+} cli_kind;
+
+typedef struct cli_option {
+    const char *name; /* without the dashes */
+    char letter;      /* 0 when there is no short form */
+    cli_kind kind;
+    size_t offset;     /* into the command's options struct */
+    const char *value; /* placeholder in the help: "FILE" */
+    const char *help;
+} cli_option;
+
+typedef struct cli_command {
+    const char *name;
+    const char *arguments; /* "MODEL..." */
+    const char *summary;   /* one line */
+    const char *details;   /* paragraph, may be NULL */
+    const cli_option *options;
+    size_t n_options;
+    const char *const *examples; /* "command line|what it does", NULL-terminated */
+    int (*run)(const struct cli_command *self, int argc, char **argv);
+} cli_command;
+
+extern const cli_command cli_command_info, cli_command_check, cli_command_save, cli_command_ops;
+extern const cli_command *const cli_commands[]; /* NULL-terminated */
+
+/* Fills the options struct and the list of other arguments. Returns EXIT_OK, or the status to leave with: help was printed (-1), or a
+ * usage error was reported. */
+int cli_parse(const cli_command *c, int argc, char **argv, void *options, cli_list *arguments);
+void cli_list_free(cli_list *list);
+
+/* ---- help ----------------------------------------------------------------------------------------------------------- */
+
+void cli_help_overview(FILE *out);
+void cli_help_command(const cli_command *c, FILE *out);
+void cli_print_man(FILE *out);
+void cli_print_bash_completion(FILE *out);
+
+/* ---- terminal --------------------------------------------------------------------------------------------------------- */
+
+typedef enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_RED, CLI_YELLOW, CLI_GREEN, CLI_CYAN } cli_style;
+bool cli_is_terminal(FILE *f);
+int cli_width(void); /* columns to use: the terminal's, or a generous number when output is piped */
+/* Escape sequence when `f` is a terminal that wants colours (NO_COLOR, TERM=dumb), else "". */
+const char *cli_begin(FILE *f, cli_style style);
+const char *cli_end(FILE *f);
+bool cli_write_stdout(void *ctx, const char *text, size_t n_bytes); /* a hone_write_fn */
+void cli_heading(const char *text);
+
+/* "12,345,678", "1.23 M", "12.3 MB"; static buffers are not used: `out` has 32 bytes. */
+const char *cli_count(char out[32], uint64_t n);
+const char *cli_amount(char out[32], uint64_t n);
+const char *cli_bytes(char out[32], uint64_t n);
+
+/* ---- tables ------------------------------------------------------------------------------------------------------------ */
+
+/* Collects cells, then prints columns that fit the terminal: the widest flexible column gives way, with "…" in the middle. */
+typedef struct cli_table {
+    size_t n_columns;
+    const char *const *headings;
+    const char *align; /* one letter per column: l left, r right, L left and flexible */
+    char **cells;
+    size_t n_cells, cap;
+} cli_table;
+void cli_table_begin(cli_table *t, size_t n_columns, const char *const *headings, const char *align);
+void cli_table_add(cli_table *t, const char *fmt, ...); /* next cell, row by row */
+void cli_table_print(cli_table *t);                     /* and frees */
+
+/* ---- progress ------------------------------------------------------------------------------------------------------------ */
+
+/* A bar on stderr when that is a terminal and the work takes over a second. Ctrl-C asks the library to stop. */
+typedef struct cli_progress {
+    const char *what;
+    double start, last;
+    bool shown;
+} cli_progress;
+void cli_progress_begin(cli_progress *p, const char *what);
+bool cli_progress_step(void *progress, uint64_t done, uint64_t total); /* a hone_progress_fn */
+void cli_progress_end(cli_progress *p);
+
+/* ---- models ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct cli_model_options { /* options that several commands share */
+    cli_list dims;   /* --dim NAME=SIZE */
+    cli_list shapes; /* --shape INPUT=1x3x224x224 */
+} cli_model_options;
+/* Loads, applies --dim and --shape. Reports errors; NULL then. */
+hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_external_data);
+/* "float[batch,3]" in memory that the caller frees. */
+char *cli_type_text(const hone_graph *g, uint32_t value);
+
+#endif /* HONE_CLI_H */

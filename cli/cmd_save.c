@@ -1,0 +1,223 @@
+/* hone save: rewrite a model. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct save_options {
+    cli_model_options model;
+    const char *output, *external, *external_file, *strip, *extract;
+    uint64_t threshold, alignment;
+    cli_list renames;
+    bool inline_functions, infer;
+} save_options;
+
+static const cli_option save_option_table[] = {
+    {"output", 'o', CLI_TEXT, offsetof(save_options, output), "FILE", "where to write; .onnxtxt writes the textual syntax"},
+    {"external-data", 'x', CLI_CHOICE, offsetof(save_options, external), "always|never|keep",
+     "tensors in a data file beside the model (alone: always)"},
+    {"external-file", 0, CLI_TEXT, offsetof(save_options, external_file), "NAME", "name of the data file (default: FILE.data)"},
+    {"external-threshold", 0, CLI_SIZE, offsetof(save_options, threshold), "BYTES", "smallest tensor that goes out (default 1024)"},
+    {"external-alignment", 0, CLI_SIZE, offsetof(save_options, alignment), "BYTES", "alignment in the data file (default 4096)"},
+    {"inline-functions", 0, CLI_FLAG, offsetof(save_options, inline_functions), NULL, "replace calls of model-local functions by their bodies"},
+    {"infer", 'i', CLI_FLAG, offsetof(save_options, infer), NULL, "store the inferred type and shape of every value"},
+    {"dim", 'd', CLI_TEXTS, offsetof(save_options, model.dims), "NAME=SIZE", "fix a free dimension (repeatable)"},
+    {"shape", 's', CLI_TEXTS, offsetof(save_options, model.shapes), "INPUT=1x3x8x8", "fix the shape of an input (repeatable)"},
+    {"extract", 'e', CLI_TEXT, offsetof(save_options, extract), "IN,OUT",
+     "keep the part from value IN to value OUT; several: in1,in2:out1,out2"},
+    {"rename", 'r', CLI_TEXTS, offsetof(save_options, renames), "OLD=NEW", "rename an input, an output or any value (repeatable)"},
+    {"strip", 0, CLI_CHOICE, offsetof(save_options, strip), "docs,names,values,metadata,shapes,unused",
+     "leave out what running does not need (alone: docs, names, metadata)"},
+};
+
+/* ---- strip -------------------------------------------------------------------------------------------------------------- */
+
+static int parse_strip(const char *text, unsigned *what) {
+    static const struct {
+        const char *name;
+        unsigned flag;
+    } parts[] = {{"docs", HONE_STRIP_DOCS},         {"names", HONE_STRIP_NODE_NAMES},      {"values", HONE_STRIP_VALUE_NAMES},
+                 {"metadata", HONE_STRIP_METADATA}, {"shapes", HONE_STRIP_VALUE_INFO}, {"unused", HONE_STRIP_UNUSED}};
+    *what = *text ? 0 : HONE_STRIP_DOCS | HONE_STRIP_NODE_NAMES | HONE_STRIP_METADATA;
+    while (*text) {
+        size_t n = strcspn(text, ","), i = 0;
+        while (i < sizeof parts / sizeof *parts && (strlen(parts[i].name) != n || memcmp(parts[i].name, text, n) != 0))
+            i++;
+        if (i == sizeof parts / sizeof *parts)
+            return cli_fail("--strip knows docs, names, values, metadata, shapes and unused, not '%.*s'", (int)n, text);
+        *what |= parts[i].flag;
+        text += n + (text[n] == ',');
+    }
+    return EXIT_OK;
+}
+
+/* ---- extract -------------------------------------------------------------------------------------------------------------- */
+
+#define MAX_NAMES 256
+
+typedef struct name_list {
+    const char *at[MAX_NAMES];
+    uint32_t n;
+} name_list;
+
+/* Cuts `text` in place at commas; false when a name is not in the graph. */
+static bool split_names(const hone_graph *g, char *text, name_list *out) {
+    out->n = 0;
+    for (char *name = text; name;) {
+        char *comma = strchr(name, ',');
+        if (comma)
+            *comma = '\0';
+        if (out->n == MAX_NAMES || hone_graph_find_value(g, name) == HONE_NONE)
+            return false;
+        out->at[out->n++] = name;
+        name = comma ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+/* Splits at position k of a fresh copy. Names may hold ':' or ',' themselves, so a split counts only if all names exist. */
+static char *try_split(const hone_graph *g, const char *spec, size_t k, name_list *in, name_list *out) {
+    char *copy = malloc(strlen(spec) + 1);
+    if (!copy)
+        return NULL;
+    memcpy(copy, spec, strlen(spec) + 1);
+    copy[k] = '\0';
+    if (split_names(g, copy, in) && split_names(g, copy + k + 1, out))
+        return copy;
+    free(copy);
+    return NULL;
+}
+
+static int extract(hone_model *m, const char *spec) {
+    const hone_graph *g = hone_model_graph(m);
+    name_list in, out;
+    char *names = NULL;
+    for (const char *separator = ":,"; *separator && !names; separator++)
+        for (size_t k = 0; spec[k] && !names; k++)
+            if (spec[k] == *separator)
+                names = try_split(g, spec, k, &in, &out);
+    if (!names)
+        return cli_fail("--extract %s: write IN,OUT or in1,in2:out1,out2 with names of values; `hone info --values` lists them", spec);
+    hone_error error;
+    hone_status status = hone_model_extract(m, in.n, in.at, out.n, out.at, &error);
+    free(names);
+    return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
+}
+
+/* ---- edits ------------------------------------------------------------------------------------------------------------------- */
+
+static int rename_value(hone_model *m, const char *spec) {
+    hone_error error;
+    for (const char *equals = strchr(spec, '='); equals; equals = strchr(equals + 1, '=')) {
+        char *old_name = malloc((size_t)(equals - spec) + 1);
+        if (!old_name)
+            return cli_fail("out of memory");
+        memcpy(old_name, spec, (size_t)(equals - spec));
+        old_name[equals - spec] = '\0';
+        bool exists = hone_graph_find_value(hone_model_graph(m), old_name) != HONE_NONE;
+        hone_status status = exists ? hone_model_rename(m, old_name, equals + 1, &error) : HONE_OK;
+        free(old_name);
+        if (exists)
+            return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
+    }
+    return cli_fail("--rename %s: write OLD=NEW, where OLD is the name of a value; `hone info --values` lists them", spec);
+}
+
+static int edit(hone_model *m, const save_options *o) {
+    hone_error error;
+    unsigned what;
+    if (o->inline_functions && hone_model_inline_functions(m, &error) != HONE_OK)
+        return cli_fail_error(&error);
+    if (o->extract && extract(m, o->extract) != EXIT_OK)
+        return EXIT_FAILED;
+    for (size_t i = 0; i < o->renames.n; i++)
+        if (rename_value(m, o->renames.at[i]) != EXIT_OK)
+            return EXIT_FAILED;
+    if (o->strip) {
+        if (parse_strip(o->strip, &what) != EXIT_OK)
+            return EXIT_FAILED;
+        if (hone_model_strip(m, what, &error) != HONE_OK)
+            return cli_fail_error(&error);
+    }
+    if (o->infer && hone_model_store_shapes(m, &error) != HONE_OK)
+        return cli_fail_error(&error);
+    return EXIT_OK;
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------------------------------- */
+
+static int external_mode(const char *text, hone_external_data *mode) {
+    if (!text || strcmp(text, "keep") == 0)
+        *mode = HONE_EXTERNAL_KEEP;
+    else if (!*text || strcmp(text, "always") == 0)
+        *mode = HONE_EXTERNAL_ALWAYS;
+    else if (strcmp(text, "never") == 0)
+        *mode = HONE_EXTERNAL_NEVER;
+    else
+        return cli_fail("--external-data is always, never or keep, not '%s'", text);
+    return EXIT_OK;
+}
+
+static int write_model(const hone_model *m, const save_options *o) {
+    hone_save_options save;
+    hone_error error;
+    hone_save_options_init(&save);
+    if (external_mode(o->external, &save.external_data) != EXIT_OK)
+        return EXIT_USAGE;
+    if (o->threshold)
+        save.external_threshold_bytes = o->threshold;
+    if (o->alignment)
+        save.external_alignment = o->alignment;
+    save.external_file_name = o->external_file;
+    cli_progress progress;
+    cli_progress_begin(&progress, "saving");
+    save.progress = cli_progress_step;
+    save.progress_ctx = &progress;
+    hone_status status = hone_model_save(m, o->output, &save, &error);
+    cli_progress_end(&progress);
+    return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
+}
+
+static int run_save(const cli_command *self, int argc, char **argv) {
+    save_options o = {0};
+    cli_list files = {0};
+    int status = cli_parse(self, argc, argv, &o, &files);
+    if (status == EXIT_OK && (files.n != 1 || !o.output)) {
+        cli_fail("name one model and -o FILE; `hone save --help` tells more");
+        status = EXIT_USAGE;
+    }
+    if (status == EXIT_OK) {
+        hone_model *m = cli_load(files.at[0], &o.model, false);
+        status = m ? edit(m, &o) : EXIT_FAILED;
+        if (status == EXIT_OK)
+            status = write_model(m, &o);
+        hone_model_free(m);
+    }
+    cli_list_free(&o.model.dims);
+    cli_list_free(&o.model.shapes);
+    cli_list_free(&o.renames);
+    cli_list_free(&files);
+    return status < 0 ? EXIT_OK : status;
+}
+
+static const char *const save_examples[] = {
+    "hone save in.onnx -o out.onnx --infer|store inferred shapes, for viewers and other tools",
+    "hone save big.onnx -o big2.onnx --external-data|weights into big2.onnx.data",
+    "hone save in.onnx -o fixed.onnx --dim batch=1 --shape image=1x3x224x224|fix free dimensions",
+    "hone save in.onnx -o part.onnx --extract image,features|cut a part out",
+    "hone save in.onnx -o small.onnx --strip --inline-functions|plain nodes, no docs, no names",
+    "hone save in.onnx -o in.onnxtxt|the textual syntax",
+    NULL,
+};
+
+const cli_command cli_command_save = {
+    .name = "save",
+    .arguments = "MODEL -o FILE",
+    .summary = "rewrite a model: shapes, external data, parts, names",
+    .details = "The output is written under a temporary name and renamed, so FILE is the old one or the new one, never half of it;\n"
+               "it may be the model itself. Untouched tensors are copied byte for byte.",
+    .options = save_option_table,
+    .n_options = sizeof save_option_table / sizeof *save_option_table,
+    .examples = save_examples,
+    .run = run_save,
+};

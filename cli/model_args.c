@@ -1,0 +1,108 @@
+/* Loading a model, with the options that several commands share. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_RANK 64
+
+static bool parse_i64(const char **text, int64_t *out) {
+    char *end;
+    errno = 0;
+    long long v = strtoll(*text, &end, 10);
+    if (end == *text || errno)
+        return false;
+    *out = v;
+    *text = end;
+    return true;
+}
+
+/* "NAME=...": the name may hold '=' itself, so the last one counts. NULL when there is none. */
+static char *split_assignment(const char *text, const char **value) {
+    const char *equals = strrchr(text, '=');
+    if (!equals || equals == text)
+        return NULL;
+    size_t n = (size_t)(equals - text);
+    char *name = malloc(n + 1);
+    if (!name)
+        return NULL;
+    memcpy(name, text, n);
+    name[n] = '\0';
+    *value = equals + 1;
+    return name;
+}
+
+static int apply_dim(hone_model *m, const char *text) {
+    const char *value;
+    int64_t size;
+    hone_error error;
+    char *name = split_assignment(text, &value);
+    if (!name || !parse_i64(&value, &size) || *value) {
+        free(name);
+        return cli_fail("--dim %s: write NAME=SIZE, for example --dim batch=4", text);
+    }
+    hone_status status = hone_model_fix_dim(m, name, size, &error);
+    free(name);
+    return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
+}
+
+/* 1x3x224x224, or with commas. */
+static bool parse_dims(const char *text, uint32_t *rank, int64_t dims[MAX_RANK]) {
+    *rank = 0;
+    if (*text == '\0')
+        return true; /* a scalar */
+    for (;;) {
+        if (*rank == MAX_RANK || !parse_i64(&text, &dims[(*rank)++]))
+            return false;
+        if (*text == '\0')
+            return true;
+        if (*text != 'x' && *text != ',')
+            return false;
+        text++;
+    }
+}
+
+static int apply_shape(hone_model *m, const char *text) {
+    const char *value;
+    uint32_t rank;
+    int64_t dims[MAX_RANK];
+    hone_error error;
+    char *name = split_assignment(text, &value);
+    if (!name || !parse_dims(value, &rank, dims)) {
+        free(name);
+        return cli_fail("--shape %s: write INPUT=SIZES, for example --shape image=1x3x224x224", text);
+    }
+    hone_status status = hone_model_fix_shape(m, name, rank, dims, &error);
+    free(name);
+    return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
+}
+
+hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_external_data) {
+    hone_load_options load;
+    hone_load_options_init(&load);
+    load.skip_external_data = skip_external_data;
+    hone_model *m;
+    hone_error error;
+    if (hone_model_load(path, &load, &m, &error) != HONE_OK) {
+        cli_fail_error(&error);
+        return NULL;
+    }
+    int status = EXIT_OK;
+    for (size_t i = 0; i < o->shapes.n && status == EXIT_OK; i++)
+        status = apply_shape(m, o->shapes.at[i]);
+    for (size_t i = 0; i < o->dims.n && status == EXIT_OK; i++)
+        status = apply_dim(m, o->dims.at[i]);
+    if (status == EXIT_OK)
+        return m;
+    hone_model_free(m);
+    return NULL;
+}
+
+char *cli_type_text(const hone_graph *g, uint32_t value) {
+    size_t n = hone_value_type_text(g, value, NULL, 0);
+    char *text = malloc(n + 1);
+    if (text)
+        hone_value_type_text(g, value, text, n + 1);
+    return text;
+}

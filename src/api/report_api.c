@@ -1,0 +1,89 @@
+/* hone.h: numbers and JSON. */
+#include "api/api_int.h"
+#include "report/report.h"
+
+static const hn_stats *stats_of(const hone_stats *s) { return (const hn_stats *)(const void *)s; }
+
+hone_status hone_model_get_stats(const hone_model *model, hone_stats **stats, hone_error *error) {
+    hn_error_clear(error);
+    hn_stats *s;
+    hone_status status = hn_stats_make(model_of(model), &s);
+    *stats = (hone_stats *)(void *)s;
+    return hn_error_complete(error, status);
+}
+
+void hone_stats_get_totals(const hone_stats *stats, hone_stats_totals *totals) { *totals = stats_of(stats)->totals; }
+void hone_stats_get_type(const hone_stats *stats, uint32_t i, hone_stats_type *type) { *type = stats_of(stats)->types.at[i]; }
+void hone_stats_get_op(const hone_stats *stats, uint32_t i, hone_stats_op *op) { *op = stats_of(stats)->ops.at[i]; }
+void hone_stats_free(hone_stats *stats) { hn_stats_free((hn_stats *)(void *)stats); }
+
+bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uint64_t *bytes) {
+    return hn_node_output_bytes(graph_of(graph), node, bytes);
+}
+
+/* Ends the document, hands it over, frees it. */
+static hone_status give_json(hn_strbuf *text, hone_write_fn write, void *ctx, hone_error *error) {
+    hone_status status = HONE_OK;
+    hn_strbuf_puts(text, "\n");
+    if (text->failed)
+        status = HONE_E_NOMEM;
+    else if (!write(ctx, text->at, text->n))
+        status = hn_fail(error, HONE_E_IO, "the JSON text could not be written");
+    hn_strbuf_free(text);
+    return hn_error_complete(error, status);
+}
+
+hone_status hone_model_write_json(const hone_model *model, const char *label, unsigned parts, hone_write_fn write, void *ctx,
+                                  hone_error *error) {
+    hn_error_clear(error);
+    const hn_model *m = model_of(model);
+    hn_stats *stats;
+    hone_status status = hn_stats_make(m, &stats);
+    if (status != HONE_OK)
+        return hn_error_complete(error, status);
+    hn_strbuf text;
+    hn_json j;
+    hn_strbuf_init(&text, hn_arena_allocator(m->arena));
+    hn_json_init(&j, &text, true);
+    hn_model_json(m, stats, label, parts, &j);
+    hn_stats_free(stats);
+    return give_json(&text, write, ctx, error);
+}
+
+hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_error *error) {
+    hn_error_clear(error);
+    hn_strbuf text;
+    hn_json j;
+    hn_strbuf_init(&text, NULL);
+    hn_json_init(&j, &text, true);
+    hn_ops_json(&j);
+    return give_json(&text, write, ctx, error);
+}
+
+hone_status hone_problems_write_json(const hone_problems *problems, const char *label, hone_write_fn write, void *ctx,
+                                     hone_error *error) {
+    hn_error_clear(error);
+    const hn_problems *found = hn_api_problems(problems);
+    hn_strbuf text;
+    hn_json j;
+    hn_strbuf_init(&text, hn_arena_allocator(found->arena));
+    hn_json_init(&j, &text, true);
+    hn_problems_json(found, label, &j);
+    return give_json(&text, write, ctx, error);
+}
+
+hone_status hone_error_write_json(const hone_error *unreadable, const char *label, hone_write_fn write, void *ctx) {
+    hn_problem only = {.severity = HN_SEVERITY_ERROR,
+                       .code = unreadable->code,
+                       .message = unreadable->message,
+                       .node = unreadable->node,
+                       .op = unreadable->op,
+                       .value = unreadable->value};
+    hn_problems p = {.list = {.at = &only, .n = 1, .cap = 1}, .n_errors = 1};
+    hn_strbuf text;
+    hn_json j;
+    hn_strbuf_init(&text, NULL);
+    hn_json_init(&j, &text, true);
+    hn_problems_json(&p, label, &j);
+    return give_json(&text, write, ctx, NULL);
+}

@@ -1,0 +1,23 @@
+/* L5: what people and programs read about a model. One record of numbers, several writers. */
+#ifndef HN_REPORT_H
+#define HN_REPORT_H
+
+#include "ops/ops.h"
+
+/* Everything lives in the arena, which the stats own. */
+typedef struct hn_stats {
+    hn_arena *arena;
+    hone_stats_totals totals;
+    HN_VEC(hone_stats_type) types;
+    HN_VEC(hone_stats_op) ops;
+} hn_stats;
+hone_status hn_stats_make(const hn_model *m, hn_stats **out);
+void hn_stats_free(hn_stats *s); /* NULL is fine */
+/* Bytes that the outputs of a node take; false when a dimension is not known. */
+bool hn_node_output_bytes(const hn_graph *g, hn_id node, uint64_t *bytes);
+
+void hn_model_json(const hn_model *m, const hn_stats *s, const char *label, unsigned parts, hn_json *j);
+void hn_problems_json(const hn_problems *p, const char *label, hn_json *j);
+void hn_ops_json(hn_json *j);
+
+#endif /* HN_REPORT_H */
