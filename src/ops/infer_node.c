@@ -178,7 +178,7 @@ static const hn_attr *attr_or_default(const hn_infer *c, const char *name, hn_at
     if (a && a->kind == kind)
         return a;
     if (!hn_op_attr_find(c->op, c->version, name, strlen(name), spec) || spec->kind != kind)
-        spec->def = NULL;
+        *spec = (hn_attr_spec){0};
     return NULL;
 }
 
