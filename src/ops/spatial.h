@@ -21,16 +21,22 @@ typedef struct hn_window {
     int32_t n_axes; /* spatial ones */
     hn_auto_pad auto_pad;
     bool ceil_mode;
+    bool drops_last; /* with ceil_mode: a last window that would start in the end padding does not count. So say opset 22 and the
+                        other domains; versions 10 to 19 counted it */
     hn_window_axis axes[HN_MAX_RANK];
 } hn_window;
 
 /* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode for n_axes spatial axes; a missing kernel_shape leaves the
  * kernels unknown. Wrong lengths and values fail. auto_pad other than NOTSET wins over `pads`. */
 hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w);
+/* A list attribute that has `want` values, none below `least`; *out is NULL when it is absent. */
+hone_status hn_window_list(hn_infer *c, const char *name, uint32_t want, int64_t least, const int64_t **out);
 /* Kernel sizes that a weight tensor states: fills what is unknown, fails where kernel_shape says otherwise. */
 hone_status hn_window_merge_kernel(hn_infer *c, hn_window *w, const hn_dim *sizes);
-/* Positions of the window along one axis of `in` elements. */
+/* Positions of the window along one axis of `in` elements; SAME gives ceil(in / stride), for symbols too. */
 hone_status hn_window_out(hn_infer *c, const hn_window *w, int32_t axis, hn_dim in, hn_dim *out);
+/* The other way: how many elements `in` windows cover, plus `extra` (output_padding) at the end. */
+hone_status hn_window_cover(hn_infer *c, const hn_window *w, int32_t axis, hn_dim in, int64_t extra, hn_dim *out);
 
 /* Where channels and spatial axes stand in a tensor of rank n_axes + 2. */
 static inline int32_t hn_channel_axis(int32_t rank, bool channels_last) {
@@ -47,8 +53,13 @@ typedef struct hn_conv_form {
     bool channels_last, weight_channels_last;
 } hn_conv_form;
 hone_status hn_conv_shape(hn_infer *c, const hn_conv_form *form);
-/* The same for the transpose, weights [C, M/group, spatial...]; pads may be given, else they are the attribute. */
-hone_status hn_conv_transpose_shape(hn_infer *c, bool has_pads, uint32_t n_pads, const int64_t *pads);
+/* The same for the transpose: X 0, weights 1 of [C, M/group, spatial...]. `pads` replaces the attribute when it is an input of the
+ * node: all begins, then all ends. NULL: the attribute counts. */
+typedef struct hn_pads {
+    uint32_t n;
+    const int64_t *at; /* NULL: given at run time, so the sizes stay unknown */
+} hn_pads;
+hone_status hn_conv_transpose_shape(hn_infer *c, uint32_t bias, const hn_pads *pads);
 /* Pooling of input x; writes the same shape to every output of the node. */
 hone_status hn_pool_shape(hn_infer *c, uint32_t x, bool channels_last);
 /* Global pooling: every spatial axis becomes 1. */
