@@ -1,8 +1,7 @@
 /* Attributes of the textual syntax: name, optional kind, value or list of values. */
 #include "ir/text_int.h"
 
-static hn_attr_kind kind_of_element(hn_attr_kind kind)
-{
+static hn_attr_kind kind_of_element(hn_attr_kind kind) {
     switch (kind) {
     case HN_ATTR_FLOATS:
         return HN_ATTR_FLOAT;
@@ -23,9 +22,8 @@ static hn_attr_kind kind_of_element(hn_attr_kind kind)
     }
 }
 
-static hn_attr_kind kind_of_list(hn_attr_kind element)
-{
-    static const hn_attr_kind lists[] = {HN_ATTR_FLOATS,  HN_ATTR_INTS,    HN_ATTR_STRINGS,
+static hn_attr_kind kind_of_list(hn_attr_kind element) {
+    static const hn_attr_kind lists[] = {HN_ATTR_FLOATS,  HN_ATTR_INTS,   HN_ATTR_STRINGS,
                                          HN_ATTR_TENSORS, HN_ATTR_GRAPHS, HN_ATTR_SPARSES,
                                          HN_ATTR_TYPES};
     for (size_t i = 0; i < HN_COUNT(lists); i++) {
@@ -38,8 +36,7 @@ static hn_attr_kind kind_of_list(hn_attr_kind element)
 /* ---- one value ------------------------------------------------------------------------------- */
 
 /* `kind` is what was asked for; an integer may stand where a float belongs. */
-static hone_status read_attr_number(hn_text *t, hn_attr_kind kind, hn_attr *out)
-{
+static hone_status read_attr_number(hn_text *t, hn_attr_kind kind, hn_attr *out) {
     hn_literal l;
     HN_TRY(hn_text_literal(t, "the value of the attribute", &l));
     if (l.kind == HN_LITERAL_INT && kind != HN_ATTR_FLOAT) {
@@ -54,8 +51,7 @@ static hone_status read_attr_number(hn_text *t, hn_attr_kind kind, hn_attr *out)
 }
 
 /* What begins with a type is that type, unless data follows. */
-static hone_status read_attr_type_or_tensor(hn_text *t, hn_attr *out)
-{
+static hone_status read_attr_type_or_tensor(hn_text *t, hn_attr *out) {
     const hn_type *type;
     HN_TRY(hn_text_type(t, &type));
     if (!hn_text_next_is_tensor_data(t)) {
@@ -71,8 +67,7 @@ static hone_status read_attr_type_or_tensor(hn_text *t, hn_attr *out)
     return hn_text_tensor(t, type, &out->v.tensor);
 }
 
-static hone_status read_attr_graph(hn_text *t, hn_id block, hn_attr *out)
-{
+static hone_status read_attr_graph(hn_text *t, hn_id block, hn_attr *out) {
     hn_str name;
     HN_TRY(hn_text_descend(t));
     HN_TRY(hn_text_name(t, "the name of a graph", &name));
@@ -87,8 +82,7 @@ static hone_status read_attr_graph(hn_text *t, hn_id block, hn_attr *out)
     return HONE_OK;
 }
 
-static hone_status read_attr_value(hn_text *t, hn_id block, hn_attr_kind kind, hn_attr *out)
-{
+static hone_status read_attr_value(hn_text *t, hn_id block, hn_attr_kind kind, hn_attr *out) {
     hn_bytes word;
     if (hn_text_next_is_type(t))
         return read_attr_type_or_tensor(t, out);
@@ -102,15 +96,13 @@ static hone_status read_attr_value(hn_text *t, hn_id block, hn_attr_kind kind, h
 }
 
 static hone_status fail_kind(hn_text *t, const char *at, const hn_attr *attr, hn_attr_kind expected,
-                             hn_attr_kind found)
-{
+                             hn_attr_kind found) {
     return hn_text_fail(t, at, "attribute '%s' needs a value of kind %s, found one of kind %s",
                         attr->name->s, hn_text_attr_kind_name(expected),
                         hn_text_attr_kind_name(found));
 }
 
-static hone_status read_single(hn_text *t, hn_id block, hn_attr *attr)
-{
+static hone_status read_single(hn_text *t, hn_id block, hn_attr *attr) {
     hn_attr_kind expected = attr->kind;
     hn_text_peek(t);
     const char *at = t->at;
@@ -134,8 +126,7 @@ typedef struct attr_values {
     HN_VEC(hn_id) blocks;
 } attr_values;
 
-static bool push_value(hn_arena *a, attr_values *list, const hn_attr *v)
-{
+static bool push_value(hn_arena *a, attr_values *list, const hn_attr *v) {
     switch (v->kind) {
     case HN_ATTR_INT:
         return HN_VEC_PUSH(a, &list->ints, v->v.i);
@@ -155,8 +146,7 @@ static bool push_value(hn_arena *a, attr_values *list, const hn_attr *v)
 }
 
 /* [1, 2.5] without a kind is a list of floats. */
-static bool turn_ints_into_floats(hn_arena *a, attr_values *list)
-{
+static bool turn_ints_into_floats(hn_arena *a, attr_values *list) {
     for (uint32_t i = 0; i < list->ints.n; i++) {
         if (!HN_VEC_PUSH(a, &list->floats, (float)list->ints.at[i]))
             return false;
@@ -166,8 +156,7 @@ static bool turn_ints_into_floats(hn_arena *a, attr_values *list)
 }
 
 static hone_status read_list_element(hn_text *t, hn_id block, const hn_attr *attr,
-                                     bool is_kind_written, attr_values *list)
-{
+                                     bool is_kind_written, attr_values *list) {
     hn_attr value = {.name = attr->name};
     hn_text_peek(t);
     const char *at = t->at;
@@ -182,8 +171,7 @@ static hone_status read_list_element(hn_text *t, hn_id block, const hn_attr *att
     return HONE_OK;
 }
 
-static void take_values(hn_attr *attr, const attr_values *list)
-{
+static void take_values(hn_attr *attr, const attr_values *list) {
     attr->kind = kind_of_list(list->kind);
     switch (attr->kind) {
     case HN_ATTR_INTS:
@@ -217,8 +205,7 @@ static void take_values(hn_attr *attr, const attr_values *list)
     }
 }
 
-static hone_status read_list(hn_text *t, hn_id block, hn_attr *attr)
-{
+static hone_status read_list(hn_text *t, hn_id block, hn_attr *attr) {
     hn_attr_kind written = attr->kind;
     attr_values list = {.kind = kind_of_element(written)};
     const char *open = t->at - 1;
@@ -226,7 +213,8 @@ static hone_status read_list(hn_text *t, hn_id block, hn_attr *attr)
         return hn_text_fail(t, open, "attribute '%s' is one %s, not a list", attr->name->s,
                             hn_text_attr_kind_name(written));
     if (hn_text_peek(t) == ']' && written == HN_ATTR_UNDEFINED)
-        return hn_text_fail(t, open, "the empty list of attribute '%s' needs a kind, as in '%s: ints = []'",
+        return hn_text_fail(t, open,
+                            "the empty list of attribute '%s' needs a kind, as in '%s: ints = []'",
                             attr->name->s, attr->name->s);
     if (hn_text_peek(t) != ']') {
         do {
@@ -240,8 +228,7 @@ static hone_status read_list(hn_text *t, hn_id block, hn_attr *attr)
 
 /* ---- whole attributes ------------------------------------------------------------------------ */
 
-static hone_status read_kind(hn_text *t, hn_attr *attr)
-{
+static hone_status read_kind(hn_text *t, hn_attr *attr) {
     hn_bytes word;
     if (!hn_text_peek_word(t, &word) || !hn_text_attr_kind_from_name(word, &attr->kind))
         return hn_text_expected(t, "the kind of attribute '%s' (int, floats, tensor, ...)",
@@ -250,8 +237,7 @@ static hone_status read_kind(hn_text *t, hn_attr *attr)
     return HONE_OK;
 }
 
-hone_status hn_text_attr_rest(hn_text *t, hn_id block, hn_attr *attr)
-{
+hone_status hn_text_attr_rest(hn_text *t, hn_id block, hn_attr *attr) {
     if (hn_text_accept(t, ':')) {
         HN_TRY(read_kind(t, attr));
         /* "a: undefined" is all that can be said of an attribute without kind and value. */
@@ -266,8 +252,7 @@ hone_status hn_text_attr_rest(hn_text *t, hn_id block, hn_attr *attr)
     return read_single(t, block, attr);
 }
 
-hone_status hn_text_attr_list(hn_text *t, hn_id block, hn_text_attrs *out)
-{
+hone_status hn_text_attr_list(hn_text *t, hn_id block, hn_text_attrs *out) {
     if (!hn_text_accept(t, '<'))
         return HONE_OK;
     do {

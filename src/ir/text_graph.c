@@ -3,23 +3,21 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static hone_status read_value_info(hn_text *t, const hn_type **type, hn_str *name)
-{
+static hone_status read_typed_name(hn_text *t, const hn_type **type, hn_str *name) {
     *type = NULL;
     if (hn_text_next_is_type(t))
         HN_TRY(hn_text_type(t, type));
     return hn_text_name(t, "the name of a value", name);
 }
 
-static hone_status note_reader(hn_text *t, hn_text_reader reader)
-{
+static hone_status note_reader(hn_text *t, hn_text_reader reader) {
     HN_TRY_PTR(HN_VEC_PUSH(t->scratch, &t->readers, reader));
     return HONE_OK;
 }
 
-/* An initializer may give an input its default; a second one of the same name is kept, for the checker to report. */
-static hone_status read_initializer(hn_text *t, hn_id block, const hn_type *type, hn_str name)
-{
+/* An initializer may give an input its default; a second one of the same name is kept, for the
+ * checker to report. */
+static hone_status read_initializer(hn_text *t, hn_id block, const hn_type *type, hn_str name) {
     hn_graph *g = t->graph;
     if (!type)
         return hn_text_fail(t, t->at, "the initializer '%s' needs a type before its name", name->s);
@@ -33,16 +31,15 @@ static hone_status read_initializer(hn_text *t, hn_id block, const hn_type *type
     return HONE_OK;
 }
 
-/* A value may be described twice, as an output and in the list of types; the first description counts. */
-static void declare_value(hn_value *v, const hn_type *type)
-{
+/* A value may be described twice, as an output and in the list of types; the first description
+ * counts. */
+static void declare_value(hn_value *v, const hn_type *type) {
     if (!v->type)
         v->type = type;
     v->is_declared = true;
 }
 
-static hone_status add_formal_input(hn_text *t, hn_id block, hn_str name, hn_id *value)
-{
+static hone_status add_formal_input(hn_text *t, hn_id block, hn_str name, hn_id *value) {
     *value = hn_graph_add_value(t->graph, block, name);
     if (*value == HN_NONE || !hn_graph_add_input(t->graph, block, *value))
         return HONE_E_NOMEM;
@@ -51,15 +48,14 @@ static hone_status add_formal_input(hn_text *t, hn_id block, hn_str name, hn_id 
 
 /* ---- parts of a graph ------------------------------------------------------------------------ */
 
-static hone_status read_graph_inputs(hn_text *t, hn_id block)
-{
+static hone_status read_graph_inputs(hn_text *t, hn_id block) {
     if (!hn_text_accept(t, '(') || hn_text_accept(t, ')'))
         return HONE_OK;
     do {
         const hn_type *type;
         hn_str name;
         hn_id value;
-        HN_TRY(read_value_info(t, &type, &name));
+        HN_TRY(read_typed_name(t, &type, &name));
         HN_TRY(add_formal_input(t, block, name, &value));
         declare_value(hn_value_at(t->graph, value), type);
         if (hn_text_accept(t, '='))
@@ -68,27 +64,24 @@ static hone_status read_graph_inputs(hn_text *t, hn_id block)
     return hn_text_expect(t, ')', "after the inputs of the graph");
 }
 
-static hone_status read_graph_outputs(hn_text *t, hn_id block)
-{
+static hone_status read_graph_outputs(hn_text *t, hn_id block) {
     HN_TRY(hn_text_expect(t, '(', "before the outputs of the graph"));
     if (hn_text_accept(t, ')'))
         return HONE_OK;
     do {
         hn_text_reader reader = {.kind = HN_READS_OUTPUT, .at = block, .is_declaration = true};
-        HN_TRY(read_value_info(t, &reader.type, &reader.name));
+        HN_TRY(read_typed_name(t, &reader.type, &reader.name));
         HN_TRY(note_reader(t, reader));
     } while (hn_text_accept(t, ','));
     return hn_text_expect(t, ')', "after the outputs of the graph");
 }
 
-static hone_status read_value_list(hn_text *t, hn_id block, bool allow_initializers)
-{
+static hone_status read_value_list(hn_text *t, hn_id block, bool allow_initializers) {
     if (!hn_text_accept(t, '<') || hn_text_accept(t, '>'))
         return HONE_OK;
     do {
-        hn_text_reader reader = {
-            .kind = HN_READS_VALUE_INFO, .at = block, .is_declaration = true};
-        HN_TRY(read_value_info(t, &reader.type, &reader.name));
+        hn_text_reader reader = {.kind = HN_READS_VALUE_INFO, .at = block, .is_declaration = true};
+        HN_TRY(read_typed_name(t, &reader.type, &reader.name));
         if (allow_initializers && hn_text_accept(t, '='))
             HN_TRY(read_initializer(t, block, reader.type, reader.name));
         else
@@ -97,8 +90,7 @@ static hone_status read_value_list(hn_text *t, hn_id block, bool allow_initializ
     return hn_text_expect(t, '>', "after the initializers and value types");
 }
 
-static hone_status read_body(hn_text *t, hn_id block, hn_function *f)
-{
+static hone_status read_body(hn_text *t, hn_id block, hn_function *f) {
     HN_TRY(hn_text_expect(t, '{', "before the nodes"));
     HN_TRY(hn_text_body_notes(t, block, f));
     while (!hn_text_accept(t, '}')) {
@@ -109,8 +101,7 @@ static hone_status read_body(hn_text *t, hn_id block, hn_function *f)
     return HONE_OK;
 }
 
-hone_status hn_text_graph_rest(hn_text *t, hn_id block)
-{
+hone_status hn_text_graph_rest(hn_text *t, hn_id block) {
     HN_TRY(read_graph_inputs(t, block));
     HN_TRY(hn_text_expect_arrow(t, "the inputs of the graph"));
     HN_TRY(read_graph_outputs(t, block));
@@ -120,9 +111,9 @@ hone_status hn_text_graph_rest(hn_text *t, hn_id block)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* A type before a formal parameter is a value_info of the function: parameters themselves have none. */
-static hone_status read_formals(hn_text *t, bool is_output)
-{
+/* A type before a formal parameter is a value_info of the function: parameters themselves have
+ * none. */
+static hone_status read_formals(hn_text *t, bool is_output) {
     const char *what = is_output ? "outputs" : "inputs";
     HN_TRY(hn_text_expect(t, '(', "before the %s of the function", what));
     if (hn_text_accept(t, ')'))
@@ -131,7 +122,7 @@ static hone_status read_formals(hn_text *t, bool is_output)
         hn_text_reader info = {.kind = HN_READS_VALUE_INFO, .is_declaration = true};
         hn_text_reader output = {.kind = HN_READS_OUTPUT};
         hn_id value;
-        HN_TRY(read_value_info(t, &info.type, &info.name));
+        HN_TRY(read_typed_name(t, &info.type, &info.name));
         output.name = info.name;
         if (is_output)
             HN_TRY(note_reader(t, output));
@@ -143,8 +134,7 @@ static hone_status read_formals(hn_text *t, bool is_output)
     return hn_text_expect(t, ')', "after the %s of the function", what);
 }
 
-hone_status hn_text_function_rest(hn_text *t, hn_function *f)
-{
+hone_status hn_text_function_rest(hn_text *t, hn_function *f) {
     HN_TRY(read_formals(t, false));
     HN_TRY(hn_text_expect_arrow(t, "the inputs of the function"));
     HN_TRY(read_formals(t, true));
@@ -154,12 +144,11 @@ hone_status hn_text_function_rest(hn_text *t, hn_function *f)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static hone_status apply_value_note(hn_text *t, const hn_text_reader *r)
-{
+static hone_status apply_value_note(hn_text *t, const hn_text_reader *r) {
     hn_id id = hn_graph_find(t->graph, r->at, r->name);
     if (id == HN_NONE)
-        return hn_fail(t->err, HONE_E_FORMAT, "a note names the value '%s', which the text does not have",
-                       r->name->s);
+        return hn_fail(t->err, HONE_E_FORMAT,
+                       "a note names the value '%s', which the text does not have", r->name->s);
     hn_value *v = hn_value_at(t->graph, id);
     v->extra = r->extra;
     if (!v->type || (!r->denotation && !r->dim_denotations))
@@ -173,10 +162,9 @@ static hone_status apply_value_note(hn_text *t, const hn_text_reader *r)
     return HONE_OK;
 }
 
-/* An undefined name becomes a value without a producer: the checker says so, and the text is kept. Types are said of values of
- * the block itself; all others may be outer ones. */
-static hone_status resolve_reader(hn_text *t, const hn_text_reader *r)
-{
+/* An undefined name becomes a value without a producer: the checker says so, and the text is kept.
+ * Types are said of values of the block itself; all others may be outer ones. */
+static hone_status resolve_reader(hn_text *t, const hn_text_reader *r) {
     hn_graph *g = t->graph;
     if (r->kind == HN_READS_NOTE)
         return apply_value_note(t, r);
@@ -200,9 +188,9 @@ static hone_status resolve_reader(hn_text *t, const hn_text_reader *r)
     return done ? HONE_OK : HONE_E_NOMEM;
 }
 
-/* Nodes first: a type that is said of a name makes a value of it, which must not hide an outer one. */
-hone_status hn_text_resolve(hn_text *t)
-{
+/* Nodes first: a type that is said of a name makes a value of it, which must not hide an outer one.
+ */
+hone_status hn_text_resolve(hn_text *t) {
     for (int pass = 0; pass < 3; pass++) {
         for (uint32_t i = 0; i < t->readers.n; i++) {
             const hn_text_reader *r = &t->readers.at[i];

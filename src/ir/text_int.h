@@ -1,4 +1,5 @@
-/* Inside of the text printer and parser. The extensions to ONNX's syntax are described in text_print.c. */
+/* Inside of the text printer and parser. The extensions to ONNX's syntax are described in
+ * text_print.c. */
 #ifndef HN_TEXT_INT_H
 #define HN_TEXT_INT_H
 
@@ -8,7 +9,7 @@
 #define HN_TEXT_NOTE "#hone "
 #define HN_TEXT_MAX_DEPTH HN_MAX_BLOCK_DEPTH /* nesting of graphs and types together */
 
-/* ---- words of the syntax ---------------------------------------------------------------------- */
+/* ---- words of the syntax --------------------------------------------------------------------- */
 
 bool hn_text_is_identifier(const char *s, size_t n);
 /* The first word of a type: "float", "seq", ...: a value of that name must be quoted. */
@@ -20,10 +21,11 @@ bool hn_text_attr_kind_from_name(hn_bytes name, hn_attr_kind *out);
 /* Sub-byte types are written as whole bytes, complex ones as two numbers per element. */
 uint64_t hn_text_n_literals(hn_dtype t, uint64_t n_elems, uint64_t data_bytes);
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* Names may be used before the text defines them, and outer values may be defined after an inner graph that reads them. So
- * readers are noted, and looked up when the whole graph with its inner blocks has been read. */
+/* Names may be used before the text defines them, and outer values may be defined after an inner
+ * graph that reads them. So readers are noted, and looked up when the whole graph with its inner
+ * blocks has been read. */
 typedef struct hn_text_reader {
     enum { HN_READS_INPUT, HN_READS_OUTPUT, HN_READS_VALUE_INFO, HN_READS_NOTE } kind;
     hn_id at; /* node for inputs, else block */
@@ -63,12 +65,13 @@ bool hn_text_word(hn_text *t, hn_bytes *word);      /* the same, and takes it */
 bool hn_text_accept_word(hn_text *t, const char *word);
 /* A quoted string: a view into the text or the scratch arena. */
 hone_status hn_text_string(hn_text *t, const char *what, hn_bytes *out);
-hone_status hn_text_string_copy(hn_text *t, const char *what, hn_bytes *out); /* in the model's arena */
-hone_status hn_text_string_name(hn_text *t, const char *what, hn_str *out);   /* interned */
+/* The same, copied into the model's arena, or interned. */
+hone_status hn_text_string_copy(hn_text *t, const char *what, hn_bytes *out);
+hone_status hn_text_string_name(hn_text *t, const char *what, hn_str *out);
 hone_status hn_text_name(hn_text *t, const char *what, hn_str *out); /* identifier or string */
 hone_status hn_text_intern(hn_text *t, hn_bytes text, hn_str *out);
-/* Moves to the next note if nothing but space and other comments stands before it. Every note that was entered is left by
- * hn_text_note_end, which insists that all of the line was read. */
+/* Moves to the next note if nothing but space and other comments stands before it. Every note that
+ * was entered is left by hn_text_note_end, which insists that all of the line was read. */
 bool hn_text_note_begin(hn_text *t);
 hone_status hn_text_note_end(hn_text *t);
 hone_status hn_text_descend(hn_text *t); /* one level deeper; t->depth-- on the way back */
@@ -81,7 +84,8 @@ typedef struct hn_literal {
 } hn_literal;
 hone_status hn_text_literal(hn_text *t, const char *what, hn_literal *out);
 /* The two's complement of a number within [min, max]. */
-hone_status hn_text_integer(hn_text *t, const hn_literal *l, int64_t min, uint64_t max, uint64_t *out);
+hone_status hn_text_integer(hn_text *t, const hn_literal *l, int64_t min, uint64_t max,
+                            uint64_t *out);
 hone_status hn_text_i64(hn_text *t, const char *what, int64_t *out);
 hone_status hn_text_f32(hn_text *t, const hn_literal *l, float *out);
 hone_status hn_text_f64(hn_text *t, const hn_literal *l, double *out);
@@ -92,15 +96,18 @@ hone_status hn_text_type(hn_text *t, const hn_type **out);
 
 /* text_tensor.c */
 /* What follows type, name and '=' of a tensor: "{1, 2}" or external data ["location": "file"]. */
-hone_status hn_text_tensor_data(hn_text *t, const hn_type *type, hn_str name, const hn_tensor **out);
+hone_status hn_text_tensor_data(hn_text *t, const hn_type *type, hn_str name,
+                                const hn_tensor **out);
 /* What follows the type of a tensor that is a value: [name] ['='] data. */
 hone_status hn_text_tensor(hn_text *t, const hn_type *type, const hn_tensor **out);
 bool hn_text_next_is_tensor_data(hn_text *t); /* after a type */
-hone_status hn_text_sparse(hn_text *t, const hn_type *type, const hn_sparse **out); /* after the type */
+hone_status hn_text_sparse(hn_text *t, const hn_type *type,
+                           const hn_sparse **out); /* after the type */
 
 /* text_attr.c */
 typedef HN_VEC(hn_attr) hn_text_attrs;
-/* "<axis: int = 1, ...>" if it stands there; inner graphs become blocks below `block` without an owner yet. */
+/* "<axis: int = 1, ...>" if it stands there; inner graphs become blocks below `block` without an
+ * owner yet. */
 hone_status hn_text_attr_list(hn_text *t, hn_id block, hn_text_attrs *out);
 /* What follows the name of an attribute: [: kind] = value. */
 hone_status hn_text_attr_rest(hn_text *t, hn_id block, hn_attr *attr);
@@ -109,17 +116,18 @@ hone_status hn_text_attr_rest(hn_text *t, hn_id block, hn_attr *attr);
 /* Inputs to the closing brace of the nodes; the block exists and its name was read. */
 hone_status hn_text_graph_rest(hn_text *t, hn_id block);
 hone_status hn_text_function_rest(hn_text *t, hn_function *f);
-hone_status hn_text_resolve(hn_text *t); /* all names of t->graph, after its last character was read */
+hone_status hn_text_resolve(
+    hn_text *t); /* all names of t->graph, after its last character was read */
 
 /* text_node.c */
 hone_status hn_text_node(hn_text *t, hn_id block);
 
 /* text_notes.c */
-hone_status hn_text_props(hn_text *t, hn_props *out); /* ["key": "value", ...] */
+hone_status hn_text_props(hn_text *t, hn_props *out);                    /* ["key": "value", ...] */
 hone_status hn_text_body_notes(hn_text *t, hn_id block, hn_function *f); /* f NULL: of a graph */
 hone_status hn_text_node_notes(hn_text *t, hn_id node);
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct hn_text_out {
     hn_strbuf *b;
@@ -134,9 +142,11 @@ typedef struct hn_text_out {
 /* text_print_value.c */
 void hn_text_put_string(hn_text_out *o, const char *s, uint64_t n); /* quoted */
 void hn_text_put_str(hn_text_out *o, hn_str s);                     /* quoted */
-void hn_text_put_word(hn_text_out *o, hn_str s);   /* quoted unless an identifier */
-void hn_text_put_name(hn_text_out *o, hn_str s);   /* the same, and quoted when a type could stand there */
-void hn_text_put_dotted(hn_text_out *o, hn_str s); /* identifiers with points between, else quoted */
+void hn_text_put_word(hn_text_out *o, hn_str s); /* quoted unless an identifier */
+void hn_text_put_name(hn_text_out *o,
+                      hn_str s); /* the same, and quoted when a type could stand there */
+void hn_text_put_dotted(hn_text_out *o,
+                        hn_str s); /* identifiers with points between, else quoted */
 void hn_text_put_f32(hn_text_out *o, float v);
 void hn_text_put_type(hn_text_out *o, const hn_type *type);
 /* "float[2] name" and then " = {..}"; without a name "float[2] {..}". */

@@ -6,8 +6,7 @@
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 /* Columns count characters, not bytes, as editors do. */
-static void line_and_column(const hn_text *t, const char *at, size_t *line, size_t *column)
-{
+static void line_and_column(const hn_text *t, const char *at, size_t *line, size_t *column) {
     *line = 1;
     *column = 1;
     for (const char *c = t->start; c < at; c++) {
@@ -21,8 +20,7 @@ static void line_and_column(const hn_text *t, const char *at, size_t *line, size
 }
 
 static hone_status fail_at(hn_text *t, hone_status code, const char *at, const char *fmt,
-                           va_list args)
-{
+                           va_list args) {
     if (!t->err || t->err->code != HONE_OK)
         return code;
     size_t line, column;
@@ -33,8 +31,7 @@ static hone_status fail_at(hn_text *t, hone_status code, const char *at, const c
     return code;
 }
 
-hone_status hn_text_fail(hn_text *t, const char *at, const char *fmt, ...)
-{
+hone_status hn_text_fail(hn_text *t, const char *at, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     hone_status status = fail_at(t, HONE_E_FORMAT, at, fmt, args);
@@ -43,8 +40,7 @@ hone_status hn_text_fail(hn_text *t, const char *at, const char *fmt, ...)
 }
 
 static hone_status fail_depth(hn_text *t, const char *fmt, ...) HN_PRINTF(2, 3);
-static hone_status fail_depth(hn_text *t, const char *fmt, ...)
-{
+static hone_status fail_depth(hn_text *t, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     hone_status status = fail_at(t, HONE_E_LIMIT, t->at, fmt, args);
@@ -52,8 +48,7 @@ static hone_status fail_depth(hn_text *t, const char *fmt, ...)
     return status;
 }
 
-hone_status hn_text_descend(hn_text *t)
-{
+hone_status hn_text_descend(hn_text *t) {
     if (t->depth >= HN_TEXT_MAX_DEPTH)
         return fail_depth(t, "graphs and types are nested deeper than %d levels",
                           HN_TEXT_MAX_DEPTH);
@@ -61,27 +56,24 @@ hone_status hn_text_descend(hn_text *t)
     return HONE_OK;
 }
 
-static bool is_letter(int c)
-{
+static bool is_text_letter(int c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_word_char(int c)
-{
-    return is_letter(c) || (c >= '0' && c <= '9');
+static bool is_word_char(int c) {
+    return is_text_letter(c) || (c >= '0' && c <= '9');
 }
 
-static size_t word_length(const char *at, const char *end)
-{
+static size_t word_length(const char *at, const char *end) {
     size_t n = 0;
     while (at + n < end && is_word_char(at[n]))
         n++;
     return n;
 }
 
-/* What stands at the next place, for "found ...": a word or number, a sign, a byte that is neither. */
-static void describe_found(hn_text *t, char *out, size_t out_bytes)
-{
+/* What stands at the next place, for "found ...": a word or number, a sign, a byte that is neither.
+ */
+static void describe_found(hn_text *t, char *out, size_t out_bytes) {
     int c = hn_text_peek(t);
     if (c < 0) {
         snprintf(out, out_bytes, t->in_note ? "the end of the line" : "the end of the text");
@@ -98,8 +90,7 @@ static void describe_found(hn_text *t, char *out, size_t out_bytes)
         snprintf(out, out_bytes, "byte 0x%02X", (unsigned)c);
 }
 
-hone_status hn_text_expected(hn_text *t, const char *fmt, ...)
-{
+hone_status hn_text_expected(hn_text *t, const char *fmt, ...) {
     char what[192], found[64];
     va_list args;
     va_start(args, fmt);
@@ -111,25 +102,21 @@ hone_status hn_text_expected(hn_text *t, const char *fmt, ...)
 
 /* ---- characters and words -------------------------------------------------------------------- */
 
-static bool is_space(int c)
-{
+static bool is_text_space(int c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static void skip_spaces(hn_text *t)
-{
-    while (t->at < t->end && is_space(*t->at))
+static void skip_spaces(hn_text *t) {
+    while (t->at < t->end && is_text_space(*t->at))
         t->at++;
 }
 
-static void skip_line(hn_text *t)
-{
+static void skip_line(hn_text *t) {
     while (t->at < t->end && *t->at != '\n')
         t->at++;
 }
 
-int hn_text_peek(hn_text *t)
-{
+int hn_text_peek(hn_text *t) {
     for (;;) {
         skip_spaces(t);
         if (t->at == t->end)
@@ -141,16 +128,14 @@ int hn_text_peek(hn_text *t)
 }
 
 /* Stays before the space when something else follows it, for a note may stand there. */
-bool hn_text_accept(hn_text *t, char c)
-{
+bool hn_text_accept(hn_text *t, char c) {
     const char *before = t->at;
     bool found = hn_text_peek(t) == (unsigned char)c;
     t->at = found ? t->at + 1 : before;
     return found;
 }
 
-hone_status hn_text_expect(hn_text *t, char c, const char *fmt, ...)
-{
+hone_status hn_text_expect(hn_text *t, char c, const char *fmt, ...) {
     if (hn_text_accept(t, c))
         return HONE_OK;
     char where[160];
@@ -161,32 +146,28 @@ hone_status hn_text_expect(hn_text *t, char c, const char *fmt, ...)
     return hn_text_expected(t, "'%c' %s", c, where);
 }
 
-hone_status hn_text_expect_arrow(hn_text *t, const char *after)
-{
+hone_status hn_text_expect_arrow(hn_text *t, const char *after) {
     if (hn_text_peek(t) != '=' || t->end - t->at < 2 || t->at[1] != '>')
         return hn_text_expected(t, "'=>' after %s", after);
     t->at += 2;
     return HONE_OK;
 }
 
-bool hn_text_peek_word(hn_text *t, hn_bytes *word)
-{
-    if (!is_letter(hn_text_peek(t)))
+bool hn_text_peek_word(hn_text *t, hn_bytes *word) {
+    if (!is_text_letter(hn_text_peek(t)))
         return false;
     *word = (hn_bytes){t->at, word_length(t->at, t->end)};
     return true;
 }
 
-bool hn_text_word(hn_text *t, hn_bytes *word)
-{
+bool hn_text_word(hn_text *t, hn_bytes *word) {
     if (!hn_text_peek_word(t, word))
         return false;
     t->at += word->n;
     return true;
 }
 
-bool hn_text_accept_word(hn_text *t, const char *word)
-{
+bool hn_text_accept_word(hn_text *t, const char *word) {
     hn_bytes found;
     if (!hn_text_peek_word(t, &found) || found.n != strlen(word) ||
         memcmp(found.at, word, found.n) != 0)
@@ -197,10 +178,9 @@ bool hn_text_accept_word(hn_text *t, const char *word)
 
 /* ---- strings and names ----------------------------------------------------------------------- */
 
-/* A backslash stands for the character after it. Notes must stay on one line, so there, and only there, \n and \r are line
- * ends. */
-static char escaped_char(const hn_text *t, char c)
-{
+/* A backslash stands for the character after it. Notes must stay on one line, so there, and only
+ * there, \n and \r are line ends. */
+static char escaped_char(const hn_text *t, char c) {
     if (t->in_note && c == 'n')
         return '\n';
     if (t->in_note && c == 'r')
@@ -208,8 +188,7 @@ static char escaped_char(const hn_text *t, char c)
     return c;
 }
 
-static hone_status unescape(hn_text *t, hn_bytes raw, hn_bytes *out)
-{
+static hone_status unescape(hn_text *t, hn_bytes raw, hn_bytes *out) {
     const char *from = raw.at;
     char *to = hn_arena_alloc(t->scratch, raw.n);
     HN_TRY_PTR(to);
@@ -220,8 +199,7 @@ static hone_status unescape(hn_text *t, hn_bytes raw, hn_bytes *out)
     return HONE_OK;
 }
 
-hone_status hn_text_string(hn_text *t, const char *what, hn_bytes *out)
-{
+hone_status hn_text_string(hn_text *t, const char *what, hn_bytes *out) {
     if (hn_text_peek(t) != '"')
         return hn_text_expected(t, "%s in quotes", what);
     const char *open = t->at, *c = open + 1;
@@ -240,8 +218,7 @@ hone_status hn_text_string(hn_text *t, const char *what, hn_bytes *out)
     return has_escape ? unescape(t, *out, out) : HONE_OK;
 }
 
-hone_status hn_text_string_copy(hn_text *t, const char *what, hn_bytes *out)
-{
+hone_status hn_text_string_copy(hn_text *t, const char *what, hn_bytes *out) {
     hn_bytes view;
     HN_TRY(hn_text_string(t, what, &view));
     *out = (hn_bytes){NULL, 0};
@@ -253,22 +230,19 @@ hone_status hn_text_string_copy(hn_text *t, const char *what, hn_bytes *out)
     return HONE_OK;
 }
 
-hone_status hn_text_intern(hn_text *t, hn_bytes text, hn_str *out)
-{
+hone_status hn_text_intern(hn_text *t, hn_bytes text, hn_str *out) {
     *out = hn_intern(t->model->names, text.at, text.n);
     HN_TRY_PTR(*out);
     return HONE_OK;
 }
 
-hone_status hn_text_string_name(hn_text *t, const char *what, hn_str *out)
-{
+hone_status hn_text_string_name(hn_text *t, const char *what, hn_str *out) {
     hn_bytes text;
     HN_TRY(hn_text_string(t, what, &text));
     return hn_text_intern(t, text, out);
 }
 
-hone_status hn_text_name(hn_text *t, const char *what, hn_str *out)
-{
+hone_status hn_text_name(hn_text *t, const char *what, hn_str *out) {
     hn_bytes text;
     if (hn_text_peek(t) == '"')
         return hn_text_string_name(t, what, out);
@@ -279,8 +253,7 @@ hone_status hn_text_name(hn_text *t, const char *what, hn_str *out)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-bool hn_text_note_begin(hn_text *t)
-{
+bool hn_text_note_begin(hn_text *t) {
     const size_t n_prefix = sizeof(HN_TEXT_NOTE) - 1;
     for (;;) {
         skip_spaces(t);
@@ -299,8 +272,7 @@ bool hn_text_note_begin(hn_text *t)
     return true;
 }
 
-hone_status hn_text_note_end(hn_text *t)
-{
+hone_status hn_text_note_end(hn_text *t) {
     if (hn_text_peek(t) >= 0)
         return hn_text_expected(t, "the end of the line");
     t->end = t->text_end;

@@ -3,9 +3,9 @@
 
 typedef HN_VEC(hn_str) name_list;
 
-/* Names with commas between; nothing before a comma is an absent value, as is "". A comma at the end adds nothing. */
-static hone_status read_names(hn_text *t, name_list *out)
-{
+/* Names with commas between; nothing before a comma is an absent value, as is "". A comma at the
+ * end adds nothing. */
+static hone_status read_names(hn_text *t, name_list *out) {
     for (;;) {
         hn_str name = NULL;
         hn_bytes word;
@@ -21,8 +21,7 @@ static hone_status read_names(hn_text *t, name_list *out)
 }
 
 /* Everything before the last point is the domain. */
-static hone_status read_op(hn_text *t, hn_str *domain, hn_str *op)
-{
+static hone_status read_op(hn_text *t, hn_str *domain, hn_str *op) {
     hn_bytes word;
     *domain = NULL;
     if (hn_text_peek(t) != '"' && !hn_text_peek_word(t, &word))
@@ -37,8 +36,7 @@ static hone_status read_op(hn_text *t, hn_str *domain, hn_str *op)
     return HONE_OK;
 }
 
-static hone_status read_overload(hn_text *t, const hn_extra **out)
-{
+static hone_status read_overload(hn_text *t, const hn_extra **out) {
     *out = NULL;
     if (!hn_text_accept(t, ':'))
         return HONE_OK;
@@ -49,8 +47,7 @@ static hone_status read_overload(hn_text *t, const hn_extra **out)
 }
 
 static hone_status read_arguments(hn_text *t, hn_id block, const char *op, hn_text_attrs *attrs,
-                                  name_list *inputs)
-{
+                                  name_list *inputs) {
     HN_TRY(hn_text_attr_list(t, block, attrs));
     HN_TRY(hn_text_expect(t, '(', "before the inputs of node '%s'", op));
     HN_TRY(read_names(t, inputs));
@@ -58,8 +55,7 @@ static hone_status read_arguments(hn_text *t, hn_id block, const char *op, hn_te
     return attrs->n == 0 ? hn_text_attr_list(t, block, attrs) : HONE_OK;
 }
 
-static void own_blocks(hn_graph *g, hn_id node)
-{
+static void own_blocks(hn_graph *g, hn_id node) {
     const hn_node *n = hn_node_at(g, node);
     for (uint32_t i = 0; i < n->n_attrs; i++) {
         const hn_attr *a = &n->attrs[i];
@@ -70,8 +66,7 @@ static void own_blocks(hn_graph *g, hn_id node)
     }
 }
 
-static hone_status connect_inputs(hn_text *t, hn_id node, const name_list *inputs)
-{
+static hone_status connect_inputs(hn_text *t, hn_id node, const name_list *inputs) {
     for (uint32_t i = 0; i < inputs->n; i++) {
         if (hn_str_empty(inputs->at[i]))
             continue;
@@ -82,8 +77,7 @@ static hone_status connect_inputs(hn_text *t, hn_id node, const name_list *input
     return HONE_OK;
 }
 
-static hone_status define_outputs(hn_text *t, hn_id block, hn_id node, const name_list *outputs)
-{
+static hone_status define_outputs(hn_text *t, hn_id block, hn_id node, const name_list *outputs) {
     for (uint32_t i = 0; i < outputs->n; i++) {
         if (hn_str_empty(outputs->at[i]))
             continue;
@@ -95,8 +89,7 @@ static hone_status define_outputs(hn_text *t, hn_id block, hn_id node, const nam
     return HONE_OK;
 }
 
-hone_status hn_text_node(hn_text *t, hn_id block)
-{
+hone_status hn_text_node(hn_text *t, hn_id block) {
     hn_str name = NULL, domain, op;
     name_list outputs = {0}, inputs = {0};
     hn_text_attrs attrs = {0};

@@ -1,8 +1,7 @@
 /* Notes: comments of the textual syntax that carry what it has no place for (see text_print.c). */
 #include "ir/text_int.h"
 
-hone_status hn_text_props(hn_text *t, hn_props *out)
-{
+hone_status hn_text_props(hn_text *t, hn_props *out) {
     HN_TRY(hn_text_expect(t, '[', "before pairs of strings"));
     if (hn_text_accept(t, ']'))
         return HONE_OK;
@@ -16,23 +15,22 @@ hone_status hn_text_props(hn_text *t, hn_props *out)
     return hn_text_expect(t, ']', "after pairs of strings");
 }
 
-/* What the notes of one element may say; a field that does not apply to the element stays unused. */
+/* What the notes of one element may say; a field that does not apply to the element stays unused.
+ */
 typedef struct note_fields {
     hn_extra *extra; /* made when needed */
     hn_str name, tensor_name, denotation;
     HN_VEC(hn_str) dim_denotations;
 } note_fields;
 
-static hone_status note_extra(hn_text *t, note_fields *f)
-{
+static hone_status note_extra(hn_text *t, note_fields *f) {
     if (!f->extra)
         f->extra = HN_NEW(t->model->arena, hn_extra);
     HN_TRY_PTR(f->extra);
     return HONE_OK;
 }
 
-static hone_status read_dim_denotations(hn_text *t, note_fields *f)
-{
+static hone_status read_dim_denotations(hn_text *t, note_fields *f) {
     HN_TRY(hn_text_expect(t, '[', "before the denotations"));
     do {
         hn_str one;
@@ -42,13 +40,11 @@ static hone_status read_dim_denotations(hn_text *t, note_fields *f)
     return hn_text_expect(t, ']', "after the denotations");
 }
 
-static bool accept_key(hn_text *t, const char *key)
-{
+static bool accept_key(hn_text *t, const char *key) {
     return hn_text_accept_word(t, key) && hn_text_accept(t, ':');
 }
 
-static hone_status read_note_field(hn_text *t, note_fields *f)
-{
+static hone_status read_note_field(hn_text *t, note_fields *f) {
     HN_TRY(note_extra(t, f));
     if (accept_key(t, "doc_string"))
         return hn_text_string_name(t, "a text", &f->extra->doc);
@@ -65,8 +61,7 @@ static hone_status read_note_field(hn_text *t, note_fields *f)
     return hn_text_expected(t, "a field of the note and ':'");
 }
 
-static hone_status read_note_fields(hn_text *t, note_fields *f)
-{
+static hone_status read_note_fields(hn_text *t, note_fields *f) {
     do {
         HN_TRY(read_note_field(t, f));
     } while (hn_text_accept(t, ','));
@@ -75,8 +70,7 @@ static hone_status read_note_fields(hn_text *t, note_fields *f)
 
 /* ---- notes at the beginning of a body -------------------------------------------------------- */
 
-static hone_status read_value_note(hn_text *t, hn_id block)
-{
+static hone_status read_value_note(hn_text *t, hn_id block) {
     hn_text_reader r = {.kind = HN_READS_NOTE, .at = block};
     note_fields f = {0};
     HN_TRY(hn_text_name(t, "the name of a value", &r.name));
@@ -90,8 +84,7 @@ static hone_status read_value_note(hn_text *t, hn_id block)
     return HONE_OK;
 }
 
-static hone_status read_initializer_note(hn_text *t, hn_id block)
-{
+static hone_status read_initializer_note(hn_text *t, hn_id block) {
     hn_str name;
     note_fields f = {0};
     hn_text_peek(t);
@@ -109,8 +102,7 @@ static hone_status read_initializer_note(hn_text *t, hn_id block)
     return HONE_OK;
 }
 
-static hone_status read_sparse_initializer_note(hn_text *t, hn_id block)
-{
+static hone_status read_sparse_initializer_note(hn_text *t, hn_id block) {
     const hn_type *type;
     const hn_sparse *sparse;
     hn_text_peek(t);
@@ -132,8 +124,7 @@ static hone_status read_sparse_initializer_note(hn_text *t, hn_id block)
     return HONE_OK;
 }
 
-static hone_status read_quantization_note(hn_text *t, hn_id block)
-{
+static hone_status read_quantization_note(hn_text *t, hn_id block) {
     hn_quant_annotation q = {0};
     HN_TRY(hn_text_name(t, "the name of a value", &q.tensor));
     HN_TRY(hn_text_props(t, &q.params));
@@ -142,8 +133,7 @@ static hone_status read_quantization_note(hn_text *t, hn_id block)
     return HONE_OK;
 }
 
-static hone_status read_graph_note(hn_text *t, hn_id block)
-{
+static hone_status read_graph_note(hn_text *t, hn_id block) {
     note_fields f = {0};
     HN_TRY(read_note_fields(t, &f));
     hn_block *b = hn_block_at(t->graph, block);
@@ -155,8 +145,7 @@ static hone_status read_graph_note(hn_text *t, hn_id block)
 }
 
 /* The header of a function has room for its doc_string. */
-static hone_status read_function_note(hn_text *t, hn_function *function)
-{
+static hone_status read_function_note(hn_text *t, hn_function *function) {
     note_fields f = {0};
     HN_TRY(read_note_fields(t, &f));
     if (function->extra)
@@ -165,8 +154,7 @@ static hone_status read_function_note(hn_text *t, hn_function *function)
     return HONE_OK;
 }
 
-static hone_status read_body_note(hn_text *t, hn_id block, hn_function *function)
-{
+static hone_status read_body_note(hn_text *t, hn_id block, hn_function *function) {
     if (hn_text_accept_word(t, "value"))
         return read_value_note(t, block);
     if (hn_text_accept_word(t, "initializer"))
@@ -182,8 +170,7 @@ static hone_status read_body_note(hn_text *t, hn_id block, hn_function *function
     return hn_text_expected(t, "what the note is about");
 }
 
-hone_status hn_text_body_notes(hn_text *t, hn_id block, hn_function *f)
-{
+hone_status hn_text_body_notes(hn_text *t, hn_id block, hn_function *f) {
     while (hn_text_note_begin(t)) {
         HN_TRY(read_body_note(t, block, f));
         HN_TRY(hn_text_note_end(t));
@@ -193,8 +180,7 @@ hone_status hn_text_body_notes(hn_text *t, hn_id block, hn_function *f)
 
 /* ---- notes after a node ---------------------------------------------------------------------- */
 
-static hone_status name_attr_tensor(hn_text *t, hn_attr *a, hn_str name)
-{
+static hone_status name_attr_tensor(hn_text *t, hn_attr *a, hn_str name) {
     if (a->kind != HN_ATTR_TENSOR || a->ref)
         return hn_text_fail(t, t->at, "attribute '%s' is no tensor", a->name->s);
     hn_tensor *copy = hn_arena_copy(t->model->arena, a->v.tensor, sizeof(*copy));
@@ -204,8 +190,7 @@ static hone_status name_attr_tensor(hn_text *t, hn_attr *a, hn_str name)
     return HONE_OK;
 }
 
-static hone_status read_attr_note(hn_text *t, hn_node *n)
-{
+static hone_status read_attr_note(hn_text *t, hn_node *n) {
     hn_str name;
     note_fields f = {0};
     HN_TRY(hn_text_name(t, "the name of an attribute", &name));
@@ -221,8 +206,7 @@ static hone_status read_attr_note(hn_text *t, hn_node *n)
     return hn_text_fail(t, t->at, "the node has no attribute '%s'", name->s);
 }
 
-static hone_status read_node_note(hn_text *t, hn_node *n)
-{
+static hone_status read_node_note(hn_text *t, hn_node *n) {
     if (hn_text_accept_word(t, "attr"))
         return read_attr_note(t, n);
     if (!hn_text_accept_word(t, "node"))
@@ -235,8 +219,7 @@ static hone_status read_node_note(hn_text *t, hn_node *n)
     return HONE_OK;
 }
 
-hone_status hn_text_node_notes(hn_text *t, hn_id node)
-{
+hone_status hn_text_node_notes(hn_text *t, hn_id node) {
     while (hn_text_note_begin(t)) {
         HN_TRY(read_node_note(t, hn_node_at(t->graph, node)));
         HN_TRY(hn_text_note_end(t));

@@ -1,10 +1,9 @@
 /* Whole models of the textual syntax: header, graph, functions. */
 #include "ir/text_int.h"
 
-/* ---- headers: <key: value, ...> --------------------------------------------------------------- */
+/* ---- headers: <key: value, ...> -------------------------------------------------------------- */
 
-static hone_status read_opsets(hn_text *t, hn_opsets *out)
-{
+static hone_status read_opsets(hn_text *t, hn_opsets *out) {
     HN_TRY(hn_text_expect(t, '[', "after 'opset_import:'"));
     if (hn_text_accept(t, ']'))
         return HONE_OK;
@@ -20,19 +19,16 @@ static hone_status read_opsets(hn_text *t, hn_opsets *out)
 
 typedef hone_status header_field(hn_text *t, void *of, hn_bytes key);
 
-static bool is_key(hn_bytes key, const char *text)
-{
+static bool is_key(hn_bytes key, const char *text) {
     return key.n == strlen(text) && memcmp(key.at, text, key.n) == 0;
 }
 
-static hone_status fail_key(hn_text *t, hn_bytes key, const char *what)
-{
+static hone_status fail_key(hn_text *t, hn_bytes key, const char *what) {
     return hn_text_fail(t, key.at, "'%.*s' is no field of a %s", (int)HN_MIN(key.n, (uint64_t)40),
                         (const char *)key.at, what);
 }
 
-static hone_status read_header(hn_text *t, header_field *read_field, void *of)
-{
+static hone_status read_header(hn_text *t, header_field *read_field, void *of) {
     if (!hn_text_accept(t, '<'))
         return HONE_OK;
     do {
@@ -46,8 +42,7 @@ static hone_status read_header(hn_text *t, header_field *read_field, void *of)
     return hn_text_expect(t, '>', "after the fields");
 }
 
-static hone_status read_model_field(hn_text *t, void *of, hn_bytes key)
-{
+static hone_status read_model_field(hn_text *t, void *of, hn_bytes key) {
     hn_model *m = t->model;
     hn_extra *extra = of;
     if (is_key(key, "ir_version")) {
@@ -73,8 +68,7 @@ static hone_status read_model_field(hn_text *t, void *of, hn_bytes key)
     return fail_key(t, key, "model");
 }
 
-static hone_status read_function_field(hn_text *t, void *of, hn_bytes key)
-{
+static hone_status read_function_field(hn_text *t, void *of, hn_bytes key) {
     hn_function *f = of;
     if (is_key(key, "domain"))
         return hn_text_string_name(t, "the domain", &f->domain);
@@ -93,8 +87,7 @@ static hone_status read_function_field(hn_text *t, void *of, hn_bytes key)
 
 /* ---- graph and functions --------------------------------------------------------------------- */
 
-static hone_status read_main_graph(hn_text *t)
-{
+static hone_status read_main_graph(hn_text *t) {
     hn_model *m = t->model;
     m->graph = hn_graph_new(m, &m->opsets);
     HN_TRY_PTR(m->graph);
@@ -105,8 +98,7 @@ static hone_status read_main_graph(hn_text *t)
 }
 
 /* <required, with_default: int = 1> */
-static hone_status read_function_attrs(hn_text *t, hn_function *f)
-{
+static hone_status read_function_attrs(hn_text *t, hn_function *f) {
     if (!hn_text_accept(t, '<'))
         return HONE_OK;
     do {
@@ -123,8 +115,7 @@ static hone_status read_function_attrs(hn_text *t, hn_function *f)
     return hn_text_expect(t, '>', "after the attributes of function '%s'", f->name->s);
 }
 
-static hone_status read_function(hn_text *t)
-{
+static hone_status read_function(hn_text *t) {
     hn_function *f = HN_NEW(t->model->arena, hn_function);
     HN_TRY_PTR(f);
     HN_TRY(read_header(t, read_function_field, f));
@@ -138,8 +129,7 @@ static hone_status read_function(hn_text *t)
     return hn_model_add_function(t->model, f) ? HONE_OK : HONE_E_NOMEM;
 }
 
-static hone_status read_model(hn_text *t)
-{
+static hone_status read_model(hn_text *t) {
     hn_model *m = t->model;
     hn_extra *extra = HN_NEW(m->arena, hn_extra);
     HN_TRY_PTR(extra);
@@ -152,14 +142,12 @@ static hone_status read_model(hn_text *t)
     return hn_syms_failed(m->syms) ? HONE_E_NOMEM : HONE_OK;
 }
 
-static const char *skip_byte_order_mark(const char *text, size_t n)
-{
+static const char *skip_byte_order_mark(const char *text, size_t n) {
     return n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
 }
 
 hone_status hn_model_parse(const char *text, size_t n, const hone_allocator *a, hn_model **out,
-                           hone_error *err)
-{
+                           hone_error *err) {
     const char *begin = n ? text : "";
     hn_text t = {
         .start = begin, .at = skip_byte_order_mark(begin, n), .end = begin + n, .err = err};

@@ -1,56 +1,56 @@
 /* Models in ONNX's textual syntax, as onnx.parser reads it, with these additions:
  *
- * - What the syntax has no place for stands in notes: comments that begin with "#hone ", which other readers skip. They are
- *   read at two places. Before the first node of a graph or function:
+ * - What the syntax has no place for stands in notes: comments that begin with "#hone ", which
+ *   other readers skip. Before the first node of a graph or function:
  *       #hone graph name: "a/b", doc_string: "...", metadata_props: ["key": "value"]
  *       #hone function metadata_props: [...]
- *       #hone value x doc_string: "...", metadata_props: [...], denotation: "IMAGE", dim_denotations: ["DATA_BATCH", ""]
+ *       #hone value x doc_string: "...", metadata_props: [...]
+ *       #hone value x denotation: "IMAGE", dim_denotations: ["DATA_BATCH", ""]
  *       #hone initializer w doc_string: "...", metadata_props: [...]
  *       #hone sparse_initializer sparse_tensor(float[9]) {float[1] w = {5}, int64[1] {3}}
  *       #hone quantization x ["SCALE_TENSOR": "x_scale"]
  *   and after a node:
  *       #hone node doc_string: "...", metadata_props: [...]
  *       #hone attr value tensor_name: "a/b", doc_string: "..."
- *   A graph that is an attribute and whose name is no identifier is called "_", and a note has its name. In the strings of
- *   notes \n and \r are line ends.
- * - Domains, operators, overloads and attributes whose names are no identifiers stand in quotes. Sparse attributes are written
- *   sparse_tensor(float[9]) {values, indices}. An element type that is none is "undefined", and a type inside a sequence,
- *   optional or map may be missing.
- * - A NaN other than the usual two is written by its bits: 0x7f800001. The parser takes bits in that form for any number.
- * - As onnx has it, small floats are integers (their bits) and sub-byte elements are bytes, the first element in the low bits.
- *   The parser also takes small floats as numbers with a point, and sub-byte tensors with one number per element. A tensor
- *   whose data is missing has empty braces.
+ *   A graph that is an attribute and whose name is no identifier is called "_", and a note has its
+ *   name. In the strings of notes \n and \r are line ends.
+ * - Domains, operators, overloads and attributes whose names are no identifiers stand in quotes.
+ *   Sparse attributes are written sparse_tensor(float[9]) {values, indices}. An element type that
+ *   is none is "undefined", and a type inside a sequence, optional or map may be missing.
+ * - A NaN other than the usual two is written by its bits: 0x7f800001. The parser takes bits in
+ *   that form for any number.
+ * - As onnx has it, small floats are integers (their bits) and sub-byte elements are bytes, the
+ *   first element in the low bits. The parser also takes small floats as numbers with a point, and
+ *   sub-byte tensors with one number per element.
+ * - A tensor whose data is missing has empty braces.
  *
- * Not in the text: wire fields that hone does not interpret, denotations inside of sequences and attributes, doc_string of the
- * attributes that a function declares, whether an empty string is there or absent. */
+ * Not in the text: wire fields that hone does not interpret, denotations inside of sequences and
+ * attributes, doc_string of the attributes that a function declares, whether an empty string is
+ * there or absent. */
 #include "ir/text_int.h"
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-void hn_text_put_indent(hn_text_out *o)
-{
+void hn_text_put_indent(hn_text_out *o) {
     for (int i = 0; i < o->indent; i++)
         hn_strbuf_puts(o->b, "   ");
 }
 
-void hn_text_end_line(hn_text_out *o)
-{
+void hn_text_end_line(hn_text_out *o) {
     if (o->n_left_out > 0)
         hn_strbuf_printf(o->b, "  # %llu elements left out", (unsigned long long)o->n_left_out);
     o->n_left_out = 0;
     hn_strbuf_puts(o->b, "\n");
 }
 
-static void put_separator(hn_text_out *o, uint32_t i)
-{
+static void put_separator(hn_text_out *o, uint32_t i) {
     if (i > 0)
         hn_strbuf_puts(o->b, ", ");
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void put_value_names(hn_text_out *o, uint32_t n, const hn_id *values)
-{
+static void put_value_names(hn_text_out *o, uint32_t n, const hn_id *values) {
     for (uint32_t i = 0; i < n; i++) {
         put_separator(o, i);
         if (values[i] == HN_NONE)
@@ -60,8 +60,7 @@ static void put_value_names(hn_text_out *o, uint32_t n, const hn_id *values)
     }
 }
 
-static bool has_inner_graph(const hn_node *n)
-{
+static bool has_inner_graph(const hn_node *n) {
     for (uint32_t i = 0; i < n->n_attrs; i++) {
         if (n->attrs[i].kind == HN_ATTR_GRAPH || n->attrs[i].kind == HN_ATTR_GRAPHS)
             return true;
@@ -69,8 +68,7 @@ static bool has_inner_graph(const hn_node *n)
     return false;
 }
 
-static void put_attrs(hn_text_out *o, const hn_node *n)
-{
+static void put_attrs(hn_text_out *o, const hn_node *n) {
     if (n->n_attrs == 0)
         return;
     hn_strbuf_puts(o->b, " <");
@@ -81,8 +79,7 @@ static void put_attrs(hn_text_out *o, const hn_node *n)
     hn_strbuf_puts(o->b, ">");
 }
 
-static void put_op(hn_text_out *o, const hn_node *n)
-{
+static void put_op(hn_text_out *o, const hn_node *n) {
     if (!hn_str_empty(n->domain)) {
         hn_text_put_dotted(o, n->domain);
         hn_strbuf_puts(o->b, ".");
@@ -95,8 +92,7 @@ static void put_op(hn_text_out *o, const hn_node *n)
     }
 }
 
-static void put_node(hn_text_out *o, const hn_node *n)
-{
+static void put_node(hn_text_out *o, const hn_node *n) {
     hn_text_put_indent(o);
     if (!hn_str_empty(n->name)) {
         hn_strbuf_puts(o->b, "[");
@@ -120,8 +116,7 @@ static void put_node(hn_text_out *o, const hn_node *n)
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-static void put_value_info(hn_text_out *o, const hn_value *v, bool with_type)
-{
+static void put_value_info(hn_text_out *o, const hn_value *v, bool with_type) {
     if (with_type && v->type && v->type->kind != HN_TYPE_NONE) {
         hn_text_put_type(o, v->type);
         hn_strbuf_puts(o->b, " ");
@@ -129,8 +124,7 @@ static void put_value_info(hn_text_out *o, const hn_value *v, bool with_type)
     hn_text_put_name(o, v->name);
 }
 
-static void put_formals(hn_text_out *o, uint32_t n, const hn_id *values, bool with_types)
-{
+static void put_formals(hn_text_out *o, uint32_t n, const hn_id *values, bool with_types) {
     hn_strbuf_puts(o->b, "(");
     for (uint32_t i = 0; i < n; i++) {
         put_separator(o, i);
@@ -140,8 +134,7 @@ static void put_formals(hn_text_out *o, uint32_t n, const hn_id *values, bool wi
 }
 
 /* Initializers, then the types of values, one per line. */
-static void put_value_list(hn_text_out *o, const hn_block *b)
-{
+static void put_value_list(hn_text_out *o, const hn_block *b) {
     uint32_t n = b->inits.n + b->value_infos.n;
     if (n == 0)
         return;
@@ -165,8 +158,7 @@ static void put_value_list(hn_text_out *o, const hn_block *b)
     hn_strbuf_puts(o->b, ">");
 }
 
-static void put_interface_and_body(hn_text_out *o, hn_id block, const hn_function *f)
-{
+static void put_interface_and_body(hn_text_out *o, hn_id block, const hn_function *f) {
     const hn_block *b = hn_block_at(o->graph, block);
     put_formals(o, b->inputs.n, b->inputs.at, !f);
     hn_strbuf_puts(o->b, " => ");
@@ -182,14 +174,12 @@ static void put_interface_and_body(hn_text_out *o, hn_id block, const hn_functio
     hn_strbuf_puts(o->b, "}");
 }
 
-bool hn_text_is_plain_graph_name(hn_str name)
-{
+bool hn_text_is_plain_graph_name(hn_str name) {
     return name && hn_text_is_identifier(name->s, name->n) &&
            !hn_text_is_type_word(name->s, name->n) && !hn_text_is_float_word(name->s, name->n);
 }
 
-void hn_text_put_block(hn_text_out *o, hn_id block)
-{
+void hn_text_put_block(hn_text_out *o, hn_id block) {
     hn_str name = hn_block_at(o->graph, block)->name;
     if (block == 0)
         hn_text_put_name(o, name);
@@ -201,30 +191,26 @@ void hn_text_put_block(hn_text_out *o, hn_id block)
 
 /* ---- headers --------------------------------------------------------------------------------- */
 
-static void put_key(hn_text_out *o, uint32_t *n_fields, const char *key)
-{
+static void put_key(hn_text_out *o, uint32_t *n_fields, const char *key) {
     hn_strbuf_puts(o->b, *n_fields == 0 ? "<\n   " : ",\n   ");
     hn_strbuf_puts(o->b, key);
     hn_strbuf_puts(o->b, ": ");
     ++*n_fields;
 }
 
-static void put_string_field(hn_text_out *o, uint32_t *n_fields, const char *key, hn_str value)
-{
+static void put_string_field(hn_text_out *o, uint32_t *n_fields, const char *key, hn_str value) {
     if (!value)
         return;
     put_key(o, n_fields, key);
     hn_text_put_str(o, value);
 }
 
-static void put_i64_field(hn_text_out *o, uint32_t *n_fields, const char *key, int64_t value)
-{
+static void put_i64_field(hn_text_out *o, uint32_t *n_fields, const char *key, int64_t value) {
     put_key(o, n_fields, key);
     hn_strbuf_printf(o->b, "%lld", (long long)value);
 }
 
-static void put_opsets(hn_text_out *o, uint32_t *n_fields, const hn_opsets *opsets)
-{
+static void put_opsets(hn_text_out *o, uint32_t *n_fields, const hn_opsets *opsets) {
     if (opsets->n == 0)
         return;
     put_key(o, n_fields, "opset_import");
@@ -237,8 +223,7 @@ static void put_opsets(hn_text_out *o, uint32_t *n_fields, const hn_opsets *opse
     hn_strbuf_puts(o->b, "]");
 }
 
-static void put_model_header(hn_text_out *o, const hn_model *m)
-{
+static void put_model_header(hn_text_out *o, const hn_model *m) {
     uint32_t n = 0;
     if (m->has_ir_version)
         put_i64_field(o, &n, "ir_version", m->ir_version);
@@ -258,8 +243,7 @@ static void put_model_header(hn_text_out *o, const hn_model *m)
     hn_strbuf_puts(o->b, n > 0 ? "\n>\n" : "");
 }
 
-static void put_function_attrs(hn_text_out *o, const hn_function *f)
-{
+static void put_function_attrs(hn_text_out *o, const hn_function *f) {
     uint32_t n_names = f->attr_names.n, n = n_names + f->attr_defaults.n;
     if (n == 0)
         return;
@@ -274,8 +258,7 @@ static void put_function_attrs(hn_text_out *o, const hn_function *f)
     hn_strbuf_puts(o->b, "> ");
 }
 
-static void put_function(hn_text_out *o, const hn_function *f)
-{
+static void put_function(hn_text_out *o, const hn_function *f) {
     uint32_t n = 0;
     put_string_field(o, &n, "domain", f->domain);
     if (!hn_str_empty(f->overload))
@@ -291,10 +274,8 @@ static void put_function(hn_text_out *o, const hn_function *f)
     hn_text_end_line(o);
 }
 
-void hn_model_print(const hn_model *m, const hn_print_options *options, hn_strbuf *out)
-{
-    hn_text_out o = {
-        .b = out, .model = m, .graph = m->graph, .max_elems = options->max_elems};
+void hn_model_print(const hn_model *m, const hn_print_options *options, hn_strbuf *out) {
+    hn_text_out o = {.b = out, .model = m, .graph = m->graph, .max_elems = options->max_elems};
     put_model_header(&o, m);
     if (m->graph) {
         hn_text_put_block(&o, 0);

@@ -4,15 +4,13 @@
 #define SHORT_LIST 16 /* lists up to this length print in full whatever the limit */
 
 /* Only an identifier can be the name of a tensor that is an attribute; others stand in a note. */
-static void put_attr_tensor(hn_text_out *o, const hn_tensor *t)
-{
+static void put_attr_tensor(hn_text_out *o, const hn_tensor *t) {
     bool is_plain = t->name && hn_text_is_identifier(t->name->s, t->name->n);
     bool is_type = is_plain && hn_text_is_type_word(t->name->s, t->name->n);
     hn_text_put_tensor(o, t, is_plain && !is_type ? t->name : NULL);
 }
 
-static void put_element(hn_text_out *o, const hn_attr *a, uint32_t i)
-{
+static void put_element(hn_text_out *o, const hn_attr *a, uint32_t i) {
     switch (a->kind) {
     case HN_ATTR_FLOATS:
         hn_text_put_f32(o, a->v.floats[i]);
@@ -41,8 +39,7 @@ static void put_element(hn_text_out *o, const hn_attr *a, uint32_t i)
     }
 }
 
-static void put_list(hn_text_out *o, const hn_attr *a)
-{
+static void put_list(hn_text_out *o, const hn_attr *a) {
     hn_strbuf_puts(o->b, "[");
     if (a->n > SHORT_LIST && a->n > o->max_elems) {
         hn_strbuf_puts(o->b, "...");
@@ -56,8 +53,7 @@ static void put_list(hn_text_out *o, const hn_attr *a)
     hn_strbuf_puts(o->b, "]");
 }
 
-static void put_attr_value(hn_text_out *o, const hn_attr *a)
-{
+static void put_attr_value(hn_text_out *o, const hn_attr *a) {
     switch (a->kind) {
     case HN_ATTR_FLOAT:
         hn_text_put_f32(o, a->v.f);
@@ -86,8 +82,7 @@ static void put_attr_value(hn_text_out *o, const hn_attr *a)
     }
 }
 
-void hn_text_put_attr(hn_text_out *o, const hn_attr *a)
-{
+void hn_text_put_attr(hn_text_out *o, const hn_attr *a) {
     hn_text_put_word(o, a->name);
     bool has_kind = a->kind != HN_ATTR_UNDEFINED;
     if (has_kind || !a->ref)

@@ -1,8 +1,7 @@
 /* Notes: what the textual syntax has no place for (see text_print.c). */
 #include "ir/text_int.h"
 
-void hn_text_put_props(hn_text_out *o, const hn_props *props)
-{
+void hn_text_put_props(hn_text_out *o, const hn_props *props) {
     hn_strbuf_puts(o->b, "[");
     for (uint32_t i = 0; i < props->n; i++) {
         hn_strbuf_puts(o->b, i > 0 ? ", " : "");
@@ -15,8 +14,7 @@ void hn_text_put_props(hn_text_out *o, const hn_props *props)
 
 /* ---- one note: fields after its subject ------------------------------------------------------ */
 
-static void begin_note(hn_text_out *o, const char *subject, hn_str name)
-{
+static void begin_note(hn_text_out *o, const char *subject, hn_str name) {
     hn_text_put_indent(o);
     hn_strbuf_puts(o->b, HN_TEXT_NOTE);
     hn_strbuf_puts(o->b, subject);
@@ -28,14 +26,12 @@ static void begin_note(hn_text_out *o, const char *subject, hn_str name)
     }
 }
 
-static void end_note(hn_text_out *o)
-{
+static void end_note(hn_text_out *o) {
     o->in_note = false;
     hn_text_end_line(o);
 }
 
-static void put_note_field(hn_text_out *o, bool *first, const char *key, hn_str value)
-{
+static void put_note_field(hn_text_out *o, bool *first, const char *key, hn_str value) {
     if (hn_str_empty(value))
         return;
     hn_strbuf_printf(o->b, "%s%s: ", *first ? "" : ", ", key);
@@ -43,8 +39,7 @@ static void put_note_field(hn_text_out *o, bool *first, const char *key, hn_str 
     *first = false;
 }
 
-static void put_note_props(hn_text_out *o, bool *first, const hn_props *props)
-{
+static void put_note_props(hn_text_out *o, bool *first, const hn_props *props) {
     if (props->n == 0)
         return;
     hn_strbuf_printf(o->b, "%smetadata_props: ", *first ? "" : ", ");
@@ -52,21 +47,18 @@ static void put_note_props(hn_text_out *o, bool *first, const hn_props *props)
     *first = false;
 }
 
-static bool extra_says_something(const hn_extra *e)
-{
+static bool extra_says_something(const hn_extra *e) {
     return e && (!hn_str_empty(e->doc) || e->props.n > 0);
 }
 
-static void put_note_extra(hn_text_out *o, bool *first, const hn_extra *e)
-{
+static void put_note_extra(hn_text_out *o, bool *first, const hn_extra *e) {
     if (!e)
         return;
     put_note_field(o, first, "doc_string", e->doc);
     put_note_props(o, first, &e->props);
 }
 
-static void put_extra_note(hn_text_out *o, const char *subject, hn_str name, const hn_extra *e)
-{
+static void put_extra_note(hn_text_out *o, const char *subject, hn_str name, const hn_extra *e) {
     bool first = true;
     if (!extra_says_something(e))
         return;
@@ -77,8 +69,7 @@ static void put_extra_note(hn_text_out *o, const char *subject, hn_str name, con
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-static void put_graph_note(hn_text_out *o, hn_id block, const hn_block *b)
-{
+static void put_graph_note(hn_text_out *o, hn_id block, const hn_block *b) {
     bool has_name = block != 0 && !hn_text_is_plain_graph_name(b->name);
     bool first = !has_name;
     if (!has_name && !extra_says_something(b->extra))
@@ -92,8 +83,7 @@ static void put_graph_note(hn_text_out *o, hn_id block, const hn_block *b)
     end_note(o);
 }
 
-static void put_dim_denotations(hn_text_out *o, bool *first, const hn_type *type)
-{
+static void put_dim_denotations(hn_text_out *o, bool *first, const hn_type *type) {
     hn_strbuf_printf(o->b, "%sdim_denotations: [", *first ? "" : ", ");
     for (int32_t i = 0; i < type->shape.rank; i++) {
         hn_strbuf_puts(o->b, i > 0 ? ", " : "");
@@ -103,8 +93,7 @@ static void put_dim_denotations(hn_text_out *o, bool *first, const hn_type *type
     *first = false;
 }
 
-static void put_value_note(hn_text_out *o, const hn_value *v)
-{
+static void put_value_note(hn_text_out *o, const hn_value *v) {
     bool first = true;
     bool has_denotation = v->type && !hn_str_empty(v->type->denotation);
     bool has_dims = v->type && v->type->dim_denotations && v->type->shape.rank > 0;
@@ -119,9 +108,9 @@ static void put_value_note(hn_text_out *o, const hn_value *v)
     end_note(o);
 }
 
-/* Values that are declared in this block; one that is declared twice has its note at the first place. */
-static void put_value_notes(hn_text_out *o, hn_id block, const hn_block *b)
-{
+/* Values that are declared in this block; one that is declared twice has its note at the first
+ * place. */
+static void put_value_notes(hn_text_out *o, hn_id block, const hn_block *b) {
     for (uint32_t i = 0; i < b->inputs.n; i++)
         put_value_note(o, hn_value_at(o->graph, b->inputs.at[i]));
     for (uint32_t i = 0; i < b->outputs.n; i++) {
@@ -136,8 +125,7 @@ static void put_value_notes(hn_text_out *o, hn_id block, const hn_block *b)
     }
 }
 
-void hn_text_put_body_notes(hn_text_out *o, hn_id block, const hn_function *f)
-{
+void hn_text_put_body_notes(hn_text_out *o, hn_id block, const hn_function *f) {
     const hn_block *b = hn_block_at(o->graph, block);
     if (!f) {
         put_graph_note(o, block, b);
@@ -164,8 +152,7 @@ void hn_text_put_body_notes(hn_text_out *o, hn_id block, const hn_function *f)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void put_attr_note(hn_text_out *o, const hn_attr *a)
-{
+static void put_attr_note(hn_text_out *o, const hn_attr *a) {
     hn_str tensor_name = a->kind == HN_ATTR_TENSOR && !a->ref ? a->v.tensor->name : NULL;
     bool is_in_text = tensor_name && hn_text_is_identifier(tensor_name->s, tensor_name->n) &&
                       !hn_text_is_type_word(tensor_name->s, tensor_name->n);
@@ -180,8 +167,7 @@ static void put_attr_note(hn_text_out *o, const hn_attr *a)
     end_note(o);
 }
 
-void hn_text_put_node_notes(hn_text_out *o, const hn_node *node)
-{
+void hn_text_put_node_notes(hn_text_out *o, const hn_node *node) {
     put_extra_note(o, "node", NULL, node->extra);
     for (uint32_t i = 0; i < node->n_attrs; i++)
         put_attr_note(o, &node->attrs[i]);

@@ -5,8 +5,7 @@
 
 /* ---- strings and names ----------------------------------------------------------------------- */
 
-static const char *escape_of(const hn_text_out *o, char c)
-{
+static const char *escape_of(const hn_text_out *o, char c) {
     switch (c) {
     case '"':
         return "\\\"";
@@ -21,8 +20,7 @@ static const char *escape_of(const hn_text_out *o, char c)
     }
 }
 
-void hn_text_put_string(hn_text_out *o, const char *s, uint64_t n)
-{
+void hn_text_put_string(hn_text_out *o, const char *s, uint64_t n) {
     hn_strbuf_puts(o->b, "\"");
     size_t begin = 0;
     for (size_t i = 0; i < n; i++) {
@@ -37,29 +35,25 @@ void hn_text_put_string(hn_text_out *o, const char *s, uint64_t n)
     hn_strbuf_puts(o->b, "\"");
 }
 
-void hn_text_put_str(hn_text_out *o, hn_str s)
-{
+void hn_text_put_str(hn_text_out *o, hn_str s) {
     hn_text_put_string(o, hn_s(s), s ? s->n : 0);
 }
 
-void hn_text_put_word(hn_text_out *o, hn_str s)
-{
+void hn_text_put_word(hn_text_out *o, hn_str s) {
     if (s && hn_text_is_identifier(s->s, s->n))
         hn_strbuf_put(o->b, s->s, s->n);
     else
         hn_text_put_str(o, s);
 }
 
-void hn_text_put_name(hn_text_out *o, hn_str s)
-{
+void hn_text_put_name(hn_text_out *o, hn_str s) {
     if (s && hn_text_is_type_word(s->s, s->n))
         hn_text_put_str(o, s);
     else
         hn_text_put_word(o, s);
 }
 
-static bool is_dotted(hn_str s)
-{
+static bool is_dotted(hn_str s) {
     size_t begin = 0;
     for (size_t i = 0; i <= s->n; i++) {
         if (i < s->n && s->s[i] != '.')
@@ -71,8 +65,7 @@ static bool is_dotted(hn_str s)
     return true;
 }
 
-void hn_text_put_dotted(hn_text_out *o, hn_str s)
-{
+void hn_text_put_dotted(hn_text_out *o, hn_str s) {
     if (is_dotted(s))
         hn_strbuf_put(o->b, s->s, s->n);
     else
@@ -81,8 +74,7 @@ void hn_text_put_dotted(hn_text_out *o, hn_str s)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static void put_dim(hn_text_out *o, hn_dim dim)
-{
+static void put_dim(hn_text_out *o, hn_dim dim) {
     if (!hn_dim_is_symbolic(dim)) {
         hn_dim_text(o->model->syms, dim, o->b);
         return;
@@ -99,14 +91,12 @@ static void put_dim(hn_text_out *o, hn_dim dim)
     hn_strbuf_free(&text);
 }
 
-static void put_elem(hn_text_out *o, hn_dtype t)
-{
+static void put_elem(hn_text_out *o, hn_dtype t) {
     bool exists = t > HN_UNDEFINED && t < HN_DTYPE_COUNT;
     hn_strbuf_puts(o->b, exists ? hn_dtype_name(t) : "undefined");
 }
 
-static void put_tensor_type(hn_text_out *o, const hn_type *type)
-{
+static void put_tensor_type(hn_text_out *o, const hn_type *type) {
     put_elem(o, type->elem);
     if (type->shape.rank == 0)
         return;
@@ -118,8 +108,7 @@ static void put_tensor_type(hn_text_out *o, const hn_type *type)
     hn_strbuf_puts(o->b, "]");
 }
 
-static void put_opaque_type(hn_text_out *o, const hn_type *type)
-{
+static void put_opaque_type(hn_text_out *o, const hn_type *type) {
     hn_strbuf_puts(o->b, "opaque(");
     if (!hn_str_empty(type->opaque_domain)) {
         hn_text_put_dotted(o, type->opaque_domain);
@@ -132,8 +121,7 @@ static void put_opaque_type(hn_text_out *o, const hn_type *type)
 }
 
 /* The opening of a type that holds another; false for one that does not. */
-static bool put_type_opening(hn_text_out *o, const hn_type *type)
-{
+static bool put_type_opening(hn_text_out *o, const hn_type *type) {
     if (type->kind == HN_TYPE_MAP) {
         hn_strbuf_puts(o->b, "map(");
         put_elem(o, type->elem);
@@ -147,8 +135,7 @@ static bool put_type_opening(hn_text_out *o, const hn_type *type)
 }
 
 /* A loop, not a recursion: the file says how deep types nest. */
-void hn_text_put_type(hn_text_out *o, const hn_type *type)
-{
+void hn_text_put_type(hn_text_out *o, const hn_type *type) {
     uint64_t n_open = 0;
     for (; type && put_type_opening(o, type); type = type->inner)
         n_open++;
@@ -167,8 +154,7 @@ void hn_text_put_type(hn_text_out *o, const hn_type *type)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static void put_f32_bits(hn_text_out *o, uint32_t bits)
-{
+static void put_f32_bits(hn_text_out *o, uint32_t bits) {
     char text[32];
     float v;
     memcpy(&v, &bits, sizeof(v));
@@ -180,8 +166,7 @@ static void put_f32_bits(hn_text_out *o, uint32_t bits)
         hn_strbuf_printf(o->b, "0x%08x", (unsigned)bits);
 }
 
-static void put_f64_bits(hn_text_out *o, uint64_t bits)
-{
+static void put_f64_bits(hn_text_out *o, uint64_t bits) {
     char text[32];
     double v;
     memcpy(&v, &bits, sizeof(v));
@@ -193,23 +178,20 @@ static void put_f64_bits(hn_text_out *o, uint64_t bits)
         hn_strbuf_printf(o->b, "0x%016llx", (unsigned long long)bits);
 }
 
-void hn_text_put_f32(hn_text_out *o, float v)
-{
+void hn_text_put_f32(hn_text_out *o, float v) {
     uint32_t bits;
     memcpy(&bits, &v, sizeof(bits));
     put_f32_bits(o, bits);
 }
 
-static uint64_t load_little_endian(const uint8_t *from, size_t n_bytes)
-{
+static uint64_t load_little_endian(const uint8_t *from, size_t n_bytes) {
     uint64_t bits = 0;
     for (size_t i = 0; i < n_bytes; i++)
         bits |= (uint64_t)from[i] << (8 * i);
     return bits;
 }
 
-static void put_number(hn_text_out *o, hn_dtype t, uint64_t bits)
-{
+static void put_number(hn_text_out *o, hn_dtype t, uint64_t bits) {
     switch (t) {
     case HN_F32:
     case HN_C64:
@@ -239,8 +221,7 @@ static void put_number(hn_text_out *o, hn_dtype t, uint64_t bits)
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-static void put_external(hn_text_out *o, const hn_external *e)
-{
+static void put_external(hn_text_out *o, const hn_external *e) {
     hn_strbuf_puts(o->b, "[\"location\": ");
     hn_text_put_str(o, e->location);
     if (e->has_offset)
@@ -254,13 +235,11 @@ static void put_external(hn_text_out *o, const hn_external *e)
     hn_strbuf_puts(o->b, "]");
 }
 
-static bool has_no_data(const hn_tensor *t)
-{
+static bool has_no_data(const hn_tensor *t) {
     return t->n_elems == 0 || (t->dtype == HN_STRING ? !t->strings : t->data_bytes == 0);
 }
 
-static bool has_all_data(const hn_tensor *t, uint64_t *data_bytes)
-{
+static bool has_all_data(const hn_tensor *t, uint64_t *data_bytes) {
     *data_bytes = 0;
     if (t->dtype == HN_STRING)
         return true;
@@ -269,8 +248,7 @@ static bool has_all_data(const hn_tensor *t, uint64_t *data_bytes)
 }
 
 /* Empty braces also say that the model has none of the tensor's data. */
-static void put_data(hn_text_out *o, const hn_tensor *t)
-{
+static void put_data(hn_text_out *o, const hn_tensor *t) {
     uint64_t data_bytes;
     if (has_no_data(t)) {
         hn_strbuf_puts(o->b, "{}");
@@ -289,21 +267,18 @@ static void put_data(hn_text_out *o, const hn_tensor *t)
         if (t->dtype == HN_STRING)
             hn_text_put_string(o, t->strings[i].at, t->strings[i].n);
         else
-            put_number(o, t->dtype,
-                       load_little_endian((const uint8_t *)t->data + i * step, step));
+            put_number(o, t->dtype, load_little_endian((const uint8_t *)t->data + i * step, step));
     }
     hn_strbuf_puts(o->b, "}");
 }
 
-static void put_sizes(hn_text_out *o, int32_t rank, const int64_t *dims)
-{
+static void put_sizes(hn_text_out *o, int32_t rank, const int64_t *dims) {
     for (int32_t i = 0; i < rank; i++)
         hn_strbuf_printf(o->b, "%s%lld", i > 0 ? "," : "[", (long long)dims[i]);
     hn_strbuf_puts(o->b, rank > 0 ? "]" : "");
 }
 
-void hn_text_put_tensor(hn_text_out *o, const hn_tensor *t, hn_str name)
-{
+void hn_text_put_tensor(hn_text_out *o, const hn_tensor *t, hn_str name) {
     put_elem(o, t->dtype);
     put_sizes(o, t->rank, t->dims);
     hn_strbuf_puts(o->b, " ");
@@ -319,13 +294,11 @@ void hn_text_put_tensor(hn_text_out *o, const hn_tensor *t, hn_str name)
         put_data(o, t);
 }
 
-static hn_str name_or_null(hn_str name)
-{
+static hn_str name_or_null(hn_str name) {
     return hn_str_empty(name) ? NULL : name;
 }
 
-void hn_text_put_sparse(hn_text_out *o, const hn_sparse *s)
-{
+void hn_text_put_sparse(hn_text_out *o, const hn_sparse *s) {
     hn_strbuf_puts(o->b, "sparse_tensor(");
     put_elem(o, s->values->dtype);
     put_sizes(o, s->rank, s->dims);

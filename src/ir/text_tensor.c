@@ -3,20 +3,17 @@
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-static void store_little_endian(uint8_t *to, uint64_t bits, size_t n_bytes)
-{
+static void store_little_endian(uint8_t *to, uint64_t bits, size_t n_bytes) {
     for (size_t i = 0; i < n_bytes; i++)
         to[i] = (uint8_t)(bits >> (8 * i));
 }
 
-static bool is_signed_dtype(hn_dtype t)
-{
+static bool is_signed_dtype(hn_dtype t) {
     return t == HN_I64 || t == HN_I32 || t == HN_I16 || t == HN_I8 || t == HN_I4 || t == HN_I2;
 }
 
 /* Small floats, nearest to a number that was written with a point. */
-static uint64_t small_float_bits(hn_dtype t, float v)
-{
+static uint64_t small_float_bits(hn_dtype t, float v) {
     switch (t) {
     case HN_F16:
         return hn_f32_to_f16(v);
@@ -37,9 +34,9 @@ static uint64_t small_float_bits(hn_dtype t, float v)
     }
 }
 
-/* Integers and bool by value; a small float by its bit pattern, as ONNX has it, or by value when it has a point. */
-static hone_status read_narrow(hn_text *t, hn_dtype dtype, int n_bits, uint64_t *bits)
-{
+/* Integers and bool by value; a small float by its bit pattern, as ONNX has it, or by value when it
+ * has a point. */
+static hone_status read_narrow(hn_text *t, hn_dtype dtype, int n_bits, uint64_t *bits) {
     hn_literal l;
     HN_TRY(hn_text_literal(t, "an element of the tensor", &l));
     if (l.kind == HN_LITERAL_FLOAT && hn_dtype_is_float(dtype)) {
@@ -53,8 +50,7 @@ static hone_status read_narrow(hn_text *t, hn_dtype dtype, int n_bits, uint64_t 
     return hn_text_integer(t, &l, is_signed ? -(int64_t)max - 1 : 0, max, bits);
 }
 
-static hone_status read_number(hn_text *t, hn_dtype dtype, uint8_t *to, size_t n_bytes)
-{
+static hone_status read_number(hn_text *t, hn_dtype dtype, uint8_t *to, size_t n_bytes) {
     hn_literal l;
     uint64_t bits = 0;
     if (dtype == HN_F32 || dtype == HN_C64) {
@@ -76,19 +72,17 @@ static hone_status read_number(hn_text *t, hn_dtype dtype, uint8_t *to, size_t n
     return HONE_OK;
 }
 
-/* ---- lists of elements ------------------------------------------------------------------------ */
+/* ---- lists of elements ----------------------------------------------------------------------- */
 
 static hone_status fail_count(hn_text *t, const hn_tensor *tensor, uint64_t expected,
-                              const char *found)
-{
+                              const char *found) {
     return hn_text_fail(t, t->at, "expected %llu numbers or strings for the tensor '%s', found %s",
                         (unsigned long long)expected, hn_s(tensor->name), found);
 }
 
 /* Before another element: false at the closing brace, which is taken. */
 static hone_status next_element(hn_text *t, const hn_tensor *tensor, uint64_t i, uint64_t n,
-                                bool *more)
-{
+                                bool *more) {
     *more = !hn_text_accept(t, '}');
     if (!*more)
         return i < n ? fail_count(t, tensor, n, "fewer") : HONE_OK;
@@ -97,14 +91,13 @@ static hone_status next_element(hn_text *t, const hn_tensor *tensor, uint64_t i,
     return i == n ? fail_count(t, tensor, n, "more") : HONE_OK;
 }
 
-/* Every element takes a character at least, so the text bounds the memory that its dimensions ask for. */
-static hone_status check_room(hn_text *t, const hn_tensor *tensor, uint64_t n)
-{
+/* Every element takes a character at least, so the text bounds the memory that its dimensions ask
+ * for. */
+static hone_status check_room(hn_text *t, const hn_tensor *tensor, uint64_t n) {
     return n > (uint64_t)(t->end - t->at) ? fail_count(t, tensor, n, "fewer") : HONE_OK;
 }
 
-static hone_status read_numbers(hn_text *t, hn_tensor *tensor)
-{
+static hone_status read_numbers(hn_text *t, hn_tensor *tensor) {
     uint64_t n = hn_text_n_literals(tensor->dtype, tensor->n_elems, tensor->data_bytes);
     HN_TRY(check_room(t, tensor, n));
     uint8_t *data = hn_arena_alloc(t->model->arena, tensor->data_bytes ? tensor->data_bytes : 1);
@@ -120,8 +113,7 @@ static hone_status read_numbers(hn_text *t, hn_tensor *tensor)
     }
 }
 
-static hone_status read_strings(hn_text *t, hn_tensor *tensor)
-{
+static hone_status read_strings(hn_text *t, hn_tensor *tensor) {
     uint64_t n = tensor->n_elems;
     HN_TRY(check_room(t, tensor, n));
     hn_bytes *strings = HN_NEW_N(t->model->arena, hn_bytes, n ? n : 1);
@@ -137,8 +129,7 @@ static hone_status read_strings(hn_text *t, hn_tensor *tensor)
 }
 
 /* One element or byte of a sub-byte tensor; which of the two shows in the count alone. */
-static hone_status read_packed(hn_text *t, hn_dtype dtype, int16_t *out)
-{
+static hone_status read_packed(hn_text *t, hn_dtype dtype, int16_t *out) {
     hn_literal l;
     uint64_t bits;
     HN_TRY(hn_text_literal(t, "an element of the tensor", &l));
@@ -154,8 +145,7 @@ static hone_status read_packed(hn_text *t, hn_dtype dtype, int16_t *out)
 }
 
 static hone_status pack_elements(hn_text *t, hn_tensor *tensor, const int16_t *values,
-                                 uint8_t *data)
-{
+                                 uint8_t *data) {
     int n_bits = hn_dtype_bits(tensor->dtype);
     bool is_signed = is_signed_dtype(tensor->dtype);
     int max = (1 << (n_bits - is_signed)) - 1, min = is_signed ? -max - 1 : 0;
@@ -169,9 +159,9 @@ static hone_status pack_elements(hn_text *t, hn_tensor *tensor, const int16_t *v
     return HONE_OK;
 }
 
-/* As ONNX has it, every number is a byte that holds several elements. One number per element is what people write. */
-static hone_status read_sub_byte_numbers(hn_text *t, hn_tensor *tensor)
-{
+/* As ONNX has it, every number is a byte that holds several elements. One number per element is
+ * what people write. */
+static hone_status read_sub_byte_numbers(hn_text *t, hn_tensor *tensor) {
     uint64_t n_elems = tensor->n_elems, n_bytes = tensor->data_bytes, n = 0;
     HN_TRY(check_room(t, tensor, n_bytes));
     uint8_t *data = hn_arena_calloc(t->model->arena, n_bytes ? n_bytes : 1, 1);
@@ -182,8 +172,8 @@ static hone_status read_sub_byte_numbers(hn_text *t, hn_tensor *tensor)
     tensor->data = n_bytes ? data : NULL;
     for (; !hn_text_accept(t, '}'); n++) {
         if (n > 0)
-            HN_TRY(hn_text_expect(t, ',', "between the elements of tensor '%s'",
-                                  hn_s(tensor->name)));
+            HN_TRY(
+                hn_text_expect(t, ',', "between the elements of tensor '%s'", hn_s(tensor->name)));
         if (n == most)
             return fail_count(t, tensor, n_elems, "more");
         HN_TRY(read_packed(t, tensor->dtype, &values[n]));
@@ -197,10 +187,9 @@ static hone_status read_sub_byte_numbers(hn_text *t, hn_tensor *tensor)
     return HONE_OK;
 }
 
-/* Empty braces of a tensor that has elements: its data is missing, as in a model whose weights were taken out. Strings have no
- * such form. */
-static hone_status read_elements(hn_text *t, hn_tensor *tensor)
-{
+/* Empty braces of a tensor that has elements: its data is missing, as in a model whose weights were
+ * taken out. Strings have no such form. */
+static hone_status read_elements(hn_text *t, hn_tensor *tensor) {
     int n_bits = hn_dtype_bits(tensor->dtype);
     if (tensor->dtype == HN_STRING)
         return read_strings(t, tensor);
@@ -215,8 +204,7 @@ static hone_status read_elements(hn_text *t, hn_tensor *tensor)
 
 /* ---- external data --------------------------------------------------------------------------- */
 
-static hone_status size_of_prop(hn_text *t, const hn_prop *p, uint64_t *out, bool *has)
-{
+static hone_status size_of_prop(hn_text *t, const hn_prop *p, uint64_t *out, bool *has) {
     hn_literal l = {HN_LITERAL_INT, p->value->s, p->value->n};
     for (size_t i = 0; i < l.n; i++) {
         if (l.at[i] < '0' || l.at[i] > '9')
@@ -234,8 +222,7 @@ static hone_status size_of_prop(hn_text *t, const hn_prop *p, uint64_t *out, boo
     return HONE_OK;
 }
 
-static hone_status read_external(hn_text *t, hn_tensor *tensor)
-{
+static hone_status read_external(hn_text *t, hn_tensor *tensor) {
     hn_props props = {0};
     hn_external *e = HN_NEW(t->model->arena, hn_external);
     HN_TRY_PTR(e);
@@ -261,8 +248,7 @@ static hone_status read_external(hn_text *t, hn_tensor *tensor)
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-static hone_status new_tensor(hn_text *t, const hn_type *type, hn_str name, hn_tensor **out)
-{
+static hone_status tensor_of_type(hn_text *t, const hn_type *type, hn_str name, hn_tensor **out) {
     const char *shown = hn_s(name);
     if (type->kind != HN_TYPE_TENSOR || type->shape.rank < 0)
         return hn_text_fail(t, t->at, "the tensor '%s' needs a tensor type with a shape", shown);
@@ -290,10 +276,9 @@ static hone_status new_tensor(hn_text *t, const hn_type *type, hn_str name, hn_t
 }
 
 hone_status hn_text_tensor_data(hn_text *t, const hn_type *type, hn_str name,
-                                const hn_tensor **out)
-{
+                                const hn_tensor **out) {
     hn_tensor *tensor = NULL;
-    HN_TRY(new_tensor(t, type, name, &tensor));
+    HN_TRY(tensor_of_type(t, type, name, &tensor));
     *out = tensor;
     if (hn_text_peek(t) == '[')
         return read_external(t, tensor);
@@ -301,15 +286,13 @@ hone_status hn_text_tensor_data(hn_text *t, const hn_type *type, hn_str name,
     return read_elements(t, tensor);
 }
 
-bool hn_text_next_is_tensor_data(hn_text *t)
-{
+bool hn_text_next_is_tensor_data(hn_text *t) {
     hn_bytes word;
     int c = hn_text_peek(t);
     return c == '{' || c == '=' || c == '"' || hn_text_peek_word(t, &word);
 }
 
-hone_status hn_text_tensor(hn_text *t, const hn_type *type, const hn_tensor **out)
-{
+hone_status hn_text_tensor(hn_text *t, const hn_type *type, const hn_tensor **out) {
     hn_str name = NULL;
     int c = hn_text_peek(t);
     if (c != '{' && c != '=' && c != '[')
@@ -318,16 +301,14 @@ hone_status hn_text_tensor(hn_text *t, const hn_type *type, const hn_tensor **ou
     return hn_text_tensor_data(t, type, name, out);
 }
 
-static hone_status read_part(hn_text *t, const hn_tensor **out)
-{
+static hone_status read_part(hn_text *t, const hn_tensor **out) {
     const hn_type *type;
     HN_TRY(hn_text_type(t, &type));
     return hn_text_tensor(t, type, out);
 }
 
 /* {values, indices}, both tensors */
-hone_status hn_text_sparse(hn_text *t, const hn_type *type, const hn_sparse **out)
-{
+hone_status hn_text_sparse(hn_text *t, const hn_type *type, const hn_sparse **out) {
     hn_sparse *s = HN_NEW(t->model->arena, hn_sparse);
     HN_TRY_PTR(s);
     for (int32_t i = 0; i < type->shape.rank; i++) {

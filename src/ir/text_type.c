@@ -1,14 +1,12 @@
 /* Types of the textual syntax: "float[N, 3]", "seq(tensor)", "map(int64, float)", ... */
 #include "ir/text_int.h"
 
-bool hn_text_next_is_type(hn_text *t)
-{
+bool hn_text_next_is_type(hn_text *t) {
     hn_bytes word;
     return hn_text_peek_word(t, &word) && hn_text_is_type_word(word.at, word.n);
 }
 
-static hone_status read_dim(hn_text *t, hn_dim *out)
-{
+static hone_status read_dim(hn_text *t, hn_dim *out) {
     hn_str name;
     hn_bytes word;
     *out = HN_DIM_UNKNOWN;
@@ -26,8 +24,7 @@ static hone_status read_dim(hn_text *t, hn_dim *out)
 }
 
 /* No brackets: a scalar. Empty brackets: not even the rank is known. */
-static hone_status read_tensor_type(hn_text *t, hn_dtype elem, const hn_type **out)
-{
+static hone_status read_tensor_type(hn_text *t, hn_dtype elem, const hn_type **out) {
     HN_VEC(hn_dim) dims = {0};
     int32_t rank = 0;
     if (hn_text_accept(t, '[')) {
@@ -50,8 +47,7 @@ static hone_status read_tensor_type(hn_text *t, hn_dtype elem, const hn_type **o
     return HONE_OK;
 }
 
-static hone_status read_elem_type(hn_text *t, const char *where, hn_dtype *out)
-{
+static hone_status read_elem_type(hn_text *t, const char *where, hn_dtype *out) {
     hn_bytes word;
     if (hn_text_peek_word(t, &word)) {
         *out = hn_dtype_from_name(word.at, word.n);
@@ -63,8 +59,7 @@ static hone_status read_elem_type(hn_text *t, const char *where, hn_dtype *out)
     return hn_text_expected(t, "an element type %s", where);
 }
 
-static hone_status read_sparse_type(hn_text *t, const hn_type **out)
-{
+static hone_status read_sparse_type(hn_text *t, const hn_type **out) {
     hn_dtype elem;
     const hn_type *dense;
     HN_TRY(read_elem_type(t, "in sparse_tensor(...)", &elem));
@@ -77,8 +72,7 @@ static hone_status read_sparse_type(hn_text *t, const hn_type **out)
 }
 
 /* "seq()", without a type inside, is what is printed for one that is not known. */
-static hone_status read_inner(hn_text *t, hn_type_kind kind, hn_dtype key, const hn_type **out)
-{
+static hone_status read_inner(hn_text *t, hn_type_kind kind, hn_dtype key, const hn_type **out) {
     const hn_type *inner = NULL;
     if (hn_text_peek(t) != ')')
         HN_TRY(hn_text_type(t, &inner));
@@ -87,8 +81,7 @@ static hone_status read_inner(hn_text *t, hn_type_kind kind, hn_dtype key, const
     return HONE_OK;
 }
 
-static hone_status read_map_type(hn_text *t, const hn_type **out)
-{
+static hone_status read_map_type(hn_text *t, const hn_type **out) {
     hn_dtype key;
     HN_TRY(read_elem_type(t, "as the key of a map", &key));
     HN_TRY(hn_text_expect(t, ',', "after the key of a map"));
@@ -96,8 +89,7 @@ static hone_status read_map_type(hn_text *t, const hn_type **out)
 }
 
 /* "a.b.c", or a string */
-static hone_status read_dotted_name(hn_text *t, const char *what, hn_str *out)
-{
+static hone_status read_dotted_name(hn_text *t, const char *what, hn_str *out) {
     HN_TRY(hn_text_name(t, what, out));
     while (hn_text_accept(t, '.')) {
         hn_str part;
@@ -108,8 +100,7 @@ static hone_status read_dotted_name(hn_text *t, const char *what, hn_str *out)
     return HONE_OK;
 }
 
-static hone_status read_opaque_type(hn_text *t, const hn_type **out)
-{
+static hone_status read_opaque_type(hn_text *t, const hn_type **out) {
     hn_type *type = HN_NEW(t->model->arena, hn_type);
     HN_TRY_PTR(type);
     type->kind = HN_TYPE_OPAQUE;
@@ -124,8 +115,7 @@ static hone_status read_opaque_type(hn_text *t, const hn_type **out)
     return HONE_OK;
 }
 
-static hone_status read_type_in_parentheses(hn_text *t, const hn_type **out)
-{
+static hone_status read_type_in_parentheses(hn_text *t, const hn_type **out) {
     hn_bytes word = {0};
     if (hn_text_accept_word(t, "seq")) {
         HN_TRY(hn_text_expect(t, '(', "after 'seq'"));
@@ -151,8 +141,7 @@ static hone_status read_type_in_parentheses(hn_text *t, const hn_type **out)
     return hn_text_expect(t, ')', "after the type inside the parentheses");
 }
 
-hone_status hn_text_type(hn_text *t, const hn_type **out)
-{
+hone_status hn_text_type(hn_text *t, const hn_type **out) {
     HN_TRY(hn_text_descend(t));
     hn_bytes word;
     hn_dtype elem = HN_UNDEFINED;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The textual syntax against the onnx package, both ways, over folders of models.
 
-print: hone info --text MODEL is read by onnx.parser and compared with MODEL.
+print: hone info --text --full MODEL is read by onnx.parser and compared with MODEL.
 parse: onnx.printer's text of MODEL is read by hone, saved, and compared with what onnx.parser reads from that text.
 
 Not compared, because the syntax of onnx has no place for it (hone keeps it in comments of its own):
@@ -54,6 +54,8 @@ def inexpressible(model):
                 return "an attribute that is no identifier"
             if m.type == AttributeProto.SPARSE_TENSOR:
                 return "a sparse tensor as an attribute"
+            if not all(IDENTIFIER.match(t.name) for t in m.tensors if t.name):
+                return "a list of tensors whose names are no identifiers"
         if kind == "Tensor" and m.elem_type == TensorProto.UNDEFINED:
             return "a value without an element type"
         if kind in ("Sequence", "Optional") and not m.HasField("elem_type"):
@@ -144,7 +146,7 @@ class Checker:
         reason = inexpressible(model)
         if reason:
             return "excluded", reason
-        done = self.run("info", "--text", str(path))
+        done = self.run("info", "--text", "--full", str(path))
         if done.returncode != 0:
             return "failed", done.stderr.decode(errors="replace").strip()
         try:
