@@ -1,0 +1,101 @@
+/* Reshape: a target shape with 0 (copy), -1 (what is left over) and sizes that may be symbols. */
+#include "ops/follow.h"
+
+typedef struct reshape_plan {
+    const hn_shape *data; /* NULL: rank unknown */
+    uint32_t n;
+    const hn_sint *target;
+    bool allow_zero; /* 0 is a size, not "copy" */
+    int32_t open;    /* the one entry that the number of elements decides; -1 when there is none */
+} reshape_plan;
+
+static bool is_copied(const reshape_plan *p, uint32_t i) {
+    return !p->allow_zero && p->target[i].kind == HN_SINT_CONST && p->target[i].v == 0;
+}
+
+/* Finds the entry that is left over: -1, or a single entry of which nothing is known. */
+static hone_status find_open_entry(hn_infer *c, reshape_plan *p) {
+    uint32_t n_minus_one = 0, n_unknown = 0, n_zero = 0;
+    p->open = -1;
+    for (uint32_t i = 0; i < p->n; i++) {
+        hn_sint t = p->target[i];
+        if (t.kind == HN_SINT_CONST && t.v < -1)
+            return hn_infer_fail(c, HONE_E_SHAPE, "shape[%u] is %lld; sizes, 0 and one -1 are allowed", i, (long long)t.v);
+        bool is_minus_one = t.kind == HN_SINT_CONST && t.v == -1;
+        n_minus_one += is_minus_one;
+        n_unknown += t.kind == HN_SINT_UNKNOWN;
+        n_zero += t.kind == HN_SINT_CONST && t.v == 0;
+        if (is_minus_one || t.kind == HN_SINT_UNKNOWN)
+            p->open = (int32_t)i;
+    }
+    if (n_minus_one > 1)
+        return hn_infer_fail(c, HONE_E_SHAPE, "shape has %u entries -1; at most one can be left over", n_minus_one);
+    if (p->allow_zero && n_zero && n_minus_one)
+        return hn_infer_fail(c, HONE_E_SHAPE, "shape has both 0 and -1 while allowzero is set: what is left over is not defined");
+    if (n_minus_one + n_unknown > 1)
+        p->open = -1;
+    return HONE_OK;
+}
+
+/* Elements of the input over those of the output without its open entry. Dimensions that are merely copied stand on both sides
+ * and are left out, so they need not be known. */
+static void count_both_sides(hn_infer *c, const reshape_plan *p, const hn_dim *dims, hn_dim *data, hn_dim *rest) {
+    hn_syms *s = hn_infer_syms(c);
+    *data = *rest = 1;
+    for (int32_t i = 0; i < p->data->rank; i++)
+        if (i >= (int32_t)p->n || !is_copied(p, (uint32_t)i))
+            *data = hn_dim_mul(s, *data, p->data->dims[i]);
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!is_copied(p, i) && (int32_t)i != p->open)
+            *rest = hn_dim_mul(s, *rest, dims[i]);
+}
+
+static hone_status settle_element_count(hn_infer *c, const reshape_plan *p, hn_dim *dims) {
+    hn_dim data, rest;
+    count_both_sides(c, p, dims, &data, &rest);
+    bool is_minus_one = p->open >= 0 && p->target[p->open].kind == HN_SINT_CONST;
+    bool both_known = hn_dim_is_known(data) && hn_dim_is_known(rest);
+    bool fits = !both_known || (p->open < 0 ? data == rest : rest ? data % rest == 0 : data == 0 && !is_minus_one);
+    if (!fits)
+        return hn_infer_fail(c, HONE_E_SHAPE, "%s cannot take shape %s: the numbers of elements differ", hn_in_text(c, 0),
+                             hn_shape_str(c, (int32_t)p->n, dims));
+    if (p->open >= 0 && rest != 0)
+        dims[p->open] = hn_dim_floor_div(hn_infer_syms(c), data, rest);
+    return HONE_OK;
+}
+
+static hone_status reshaped_dims(hn_infer *c, reshape_plan *p, hn_dim *dims) {
+    HN_TRY(find_open_entry(c, p));
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (!is_copied(p, i)) {
+            dims[i] = hn_sint_to_dim(p->target[i]);
+            continue;
+        }
+        if (p->data && (int32_t)i >= p->data->rank)
+            return hn_infer_fail(c, HONE_E_SHAPE, "shape[%u] is 0, which copies a dimension that the input %s does not have", i,
+                                 hn_in_text(c, 0));
+        dims[i] = p->data ? p->data->dims[i] : HN_DIM_UNKNOWN;
+    }
+    return p->data ? settle_element_count(c, p, dims) : HONE_OK;
+}
+
+hone_status hn_infer_reshape(hn_infer *c) {
+    hn_int_list shape;
+    const hn_sint *elems;
+    uint32_t n_elems;
+    HN_TRY(hn_expect_rank(c, 1, 1, 1));
+    HN_TRY(hn_int_list_read(c, "shape", 1, &shape));
+    if (!shape.is_counted)
+        return HONE_OK;
+    if (shape.n > HN_MAX_RANK)
+        return hn_infer_fail(c, HONE_E_LIMIT, "shape has %u entries; hone allows rank %d", shape.n, HN_MAX_RANK);
+    reshape_plan p = {.data = hn_in_shape(c, 0), .n = shape.n, .target = shape.elems};
+    p.allow_zero = hn_attr_i(c, "allowzero", 0) != 0;
+    hn_dim *dims = hn_infer_dims(c, (int32_t)p.n);
+    HN_TRY_PTR(dims);
+    HN_TRY(reshaped_dims(c, &p, dims));
+    HN_TRY(hn_out_shape(c, 0, (int32_t)p.n, dims));
+    if (p.n > 1 || !hn_in_ints(c, 0, &n_elems, &elems, NULL) || (p.n == 0 && n_elems != 1))
+        return HONE_OK;
+    return hn_out_followed(c, 0, hn_in_elem(c, 0), n_elems, elems, p.n == 0);
+}
