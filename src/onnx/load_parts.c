@@ -57,12 +57,10 @@ hone_status hn_load_i64s(hn_loader *ld, hn_wire message, uint32_t tag, uint32_t 
     *out = NULL;
     *n = 0;
     HN_TRY(count_numbers(message, tag, packed_tag, &count));
-    if (count == 0)
-        return HONE_OK;
     if (count > UINT32_MAX)
         return hn_wire_fail(&message, message.at, "a list of %llu numbers is too long",
                             (unsigned long long)count);
-    int64_t *list = HN_NEW_N(ld->arena, int64_t, (size_t)count);
+    int64_t *list = HN_NEW_N(ld->arena, int64_t, count ? (size_t)count : 1);
     HN_TRY_PTR(list);
     hn_field f;
     hone_status status;

@@ -59,7 +59,9 @@ uint64_t hn_save_size(const hn_model *m) {
 static hone_status save_to_memory(hn_saver *s, const hone_allocator *a, void **data, size_t *n) {
     HN_TRY(walk(s, HN_OUT_MEASURE));
     uint64_t bytes = s->out.n_bytes;
-    s->out.memory = bytes <= SIZE_MAX ? hn_alloc(a, bytes ? (size_t)bytes : 1) : NULL;
+    if (bytes == 0)
+        return HONE_OK;
+    s->out.memory = bytes <= SIZE_MAX ? hn_alloc(a, (size_t)bytes) : NULL;
     HN_TRY_PTR(s->out.memory);
     s->out.memory_bytes = bytes;
     hone_status status = walk(s, HN_OUT_MEMORY);
