@@ -138,8 +138,9 @@ typedef struct body_copy {
     const hn_graph *from;
     const hn_function *f;
     hn_id call;
-    hn_str prefix; /* of names, tells where nodes came from */
-    hn_map values; /* value of `from` -> value of g, or VALUE_ABSENT */
+    hn_str prefix;            /* of names, tells where nodes came from */
+    hn_map values;            /* value of `from` -> value of g, or VALUE_ABSENT */
+    uint32_t n_caller_values; /* values of g from here on are copies */
     hn_arena *scratch;
     hone_error *err;
 } body_copy;
@@ -184,9 +185,6 @@ static hone_status define_copy(body_copy *c, hn_id value, hn_id block, hn_id *ou
     hn_value *v = hn_value_at(c->g, id);
     v->type = type_outside(c, old.type);
     v->is_declared = old.is_declared && v->type;
-    if (v->is_declared &&
-        !HN_VEC_PUSH(c->g->model->arena, &hn_block_at(c->g, block)->value_infos, id))
-        return out_of_room(c->g);
     *out = id;
     return HONE_OK;
 }
@@ -330,6 +328,19 @@ static hone_status copy_definitions(body_copy *c, const hn_block *from, hn_id bl
     return HONE_OK;
 }
 
+/* Declared types of values that have a copy; those bound to values of the caller keep the caller's.
+ */
+static hone_status copy_value_infos(const body_copy *c, const hn_block *from, hn_id block) {
+    for (uint32_t i = 0; i < from->value_infos.n; i++) {
+        uint32_t id = hn_map_get(&c->values, from->value_infos.at[i]);
+        if (id == HN_MAP_NONE || id == VALUE_ABSENT || id < c->n_caller_values)
+            continue;
+        if (!HN_VEC_PUSH(c->g->model->arena, &hn_block_at(c->g, block)->value_infos, id))
+            return out_of_room(c->g);
+    }
+    return HONE_OK;
+}
+
 /* Recursion (blocks of nodes of blocks) is bounded by HN_MAX_BLOCK_DEPTH. */
 static hone_status copy_block(body_copy *c, hn_id block, hn_id parent, hn_id owner, hn_id *out) {
     const hn_block from = *hn_block_at(c->from, block);
@@ -356,7 +367,7 @@ static hone_status copy_block(body_copy *c, hn_id block, hn_id parent, hn_id own
         if (!hn_graph_add_output(c->g, *out, value))
             return out_of_room(c->g);
     }
-    return HONE_OK;
+    return copy_value_infos(c, &from, *out);
 }
 
 /* ---- replacing calls ------------------------------------------------------------------------------ */
@@ -406,6 +417,7 @@ static hone_status expand_call(hn_graph *g, hn_id call, const hn_function *f, hn
     const hn_block *body = hn_block_at(f->graph, 0);
     const hn_node n = *hn_node_at(g, call);
     body_copy c = {.g = g, .from = f->graph, .f = f, .call = call, .scratch = scratch, .err = err};
+    c.n_caller_values = g->values.n;
     c.prefix = hn_str_empty(n.name) ? f->name : n.name;
     hn_map_init(&c.values, scratch);
     hn_id *by_identity = HN_NEW_N(scratch, hn_id, n.n_outputs);
@@ -419,7 +431,7 @@ static hone_status expand_call(hn_graph *g, hn_id call, const hn_function *f, hn
             HN_TRY(add_identity(&c, n.block, body->outputs.at[i], by_identity[i]));
     }
     hn_graph_remove_node(g, call);
-    return HONE_OK;
+    return copy_value_infos(&c, body, n.block);
 }
 
 typedef HN_VEC(hn_id) node_list;

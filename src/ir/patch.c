@@ -190,6 +190,15 @@ static bool patch_sees(const hn_patch *p, hn_id block, hn_id value) {
     return hn_block_is_inside(p->g, block, patch_value_block(p, value));
 }
 
+static bool is_graph_output(const hn_graph *g, hn_id value) {
+    const hn_value *v = hn_value_at(g, value);
+    for (uint32_t i = 0; i < v->uses.n; i++) {
+        if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == 0)
+            return true;
+    }
+    return false;
+}
+
 /* A value that replaces another may itself be replaced: readers go to the end of the chain. */
 static hone_status resolve_chains(hn_patch *p, hone_error *err) {
     for (uint32_t i = 0; i < p->replaces.n; i++) {
@@ -200,6 +209,8 @@ static hone_status resolve_chains(hn_patch *p, hone_error *err) {
                 return refuse(p, r->value, "is replaced in a circle", err);
             r->with = p->replaces.at[next].with;
         }
+        if (hn_value_at(p->g, r->value)->is_input && is_graph_output(p->g, r->value))
+            return refuse(p, r->value, "is input and output of the graph at once", err);
         if (!patch_sees(p, patch_value_block(p, r->value), r->with))
             return refuse(p, r->with, "is not visible where it should be read", err);
     }
@@ -284,15 +295,6 @@ static hone_status check_patch(hn_patch *p, const hn_graph *g, hone_error *err) 
 }
 
 /* ---- names of graph outputs ------------------------------------------------------------------- */
-
-static bool is_graph_output(const hn_graph *g, hn_id value) {
-    const hn_value *v = hn_value_at(g, value);
-    for (uint32_t i = 0; i < v->uses.n; i++) {
-        if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == 0)
-            return true;
-    }
-    return false;
-}
 
 /* Inputs and initializers are known by their names, and an output has a name to keep already. */
 static bool can_carry_name(const hn_patch *p, hn_id value) {
