@@ -3,9 +3,10 @@
 set -euo pipefail
 
 hone=$(realpath "${1:-build/release/hone}")
-cd "$(dirname "$0")"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+cp "$(dirname "$0")/digits.onnx" "$scratch"
+cd "$scratch"
 
 bold='' plain=''
 if [ -t 1 ]; then
@@ -16,12 +17,12 @@ fi
 step() {
     printf '\n%s── %s%s\n' "$bold" "$1" "$plain"
     shift
-    printf '$ hone %s\n\n' "${*//$scratch\//}"
+    printf '$ hone %s\n\n' "$*"
     "$hone" "$@"
 }
 
 step 'What is in this model?' info digits.onnx
 step 'And for a batch of 16, node by node?' info digits.onnx --nodes --dim batch=16
 step 'Is it right?' check digits.onnx
-step 'Store the shape of every value in the file' save digits.onnx --infer -o "$scratch/shaped.onnx"
-step 'And the copy?' check "$scratch/shaped.onnx"
+step 'Store the shape of every value in the file' save digits.onnx --infer -o shaped.onnx
+step 'And the copy?' check shaped.onnx
