@@ -1,8 +1,7 @@
 /* Lifetime of a model; which operator sets and functions it knows. */
 #include "ir/ir.h"
 
-hn_model *hn_model_new(const hone_allocator *a)
-{
+hn_model *hn_model_new(const hone_allocator *a) {
     hn_arena *arena = hn_arena_new(a);
     if (!arena)
         return NULL;
@@ -20,8 +19,7 @@ hn_model *hn_model_new(const hone_allocator *a)
     return m;
 }
 
-void hn_model_free(hn_model *m)
-{
+void hn_model_free(hn_model *m) {
     if (!m)
         return;
     for (uint32_t i = 0; i < m->maps.n; i++)
@@ -29,18 +27,15 @@ void hn_model_free(hn_model *m)
     hn_arena_free(m->arena); /* the model itself lives there */
 }
 
-bool hn_domain_is_onnx(hn_str domain)
-{
+bool hn_domain_is_onnx(hn_str domain) {
     return hn_str_empty(domain) || hn_str_is(domain, "ai.onnx");
 }
 
-static bool same_domain(hn_str a, hn_str b)
-{
+static bool same_domain(hn_str a, hn_str b) {
     return a == b || (hn_domain_is_onnx(a) && hn_domain_is_onnx(b));
 }
 
-int64_t hn_opset_version(const hn_opsets *o, hn_str domain)
-{
+int64_t hn_opset_version(const hn_opsets *o, hn_str domain) {
     for (uint32_t i = 0; i < o->n; i++) {
         if (same_domain(o->at[i].domain, domain))
             return o->at[i].version;
@@ -49,29 +44,25 @@ int64_t hn_opset_version(const hn_opsets *o, hn_str domain)
 }
 
 /* Absent and empty are the same here, as in protobuf's string fields. */
-static uint32_t function_key_part(hn_str s)
-{
+static uint32_t function_key_part(hn_str s) {
     return hn_str_empty(s) ? 0 : s->id + 1;
 }
 
 /* Three ids do not fit into one key: equal keys are compared in full, and a clash falls back to a
  * walk. */
-static uint64_t function_key(hn_str domain, hn_str name, hn_str overload)
-{
+static uint64_t function_key(hn_str domain, hn_str name, hn_str overload) {
     const uint64_t odd_multiplier = UINT64_C(0x9E3779B97F4A7C15);
     uint32_t domain_part = hn_domain_is_onnx(domain) ? 0 : function_key_part(domain);
     return hn_key(function_key_part(name), domain_part) * odd_multiplier +
            function_key_part(overload);
 }
 
-static bool is_function(const hn_function *f, hn_str domain, hn_str name, hn_str overload)
-{
+static bool is_function(const hn_function *f, hn_str domain, hn_str name, hn_str overload) {
     return f->name == name && same_domain(f->domain, domain) &&
            function_key_part(f->overload) == function_key_part(overload);
 }
 
-bool hn_model_add_function(hn_model *m, hn_function *f)
-{
+bool hn_model_add_function(hn_model *m, hn_function *f) {
     uint64_t key = function_key(f->domain, f->name, f->overload);
     if (!HN_VEC_RESERVE(m->arena, &m->functions, 1))
         return false;
@@ -82,8 +73,8 @@ bool hn_model_add_function(hn_model *m, hn_function *f)
     return true;
 }
 
-const hn_function *hn_model_function(const hn_model *m, hn_str domain, hn_str name, hn_str overload)
-{
+const hn_function *hn_model_function(const hn_model *m, hn_str domain, hn_str name,
+                                     hn_str overload) {
     uint32_t first = hn_map_get(&m->function_index, function_key(domain, name, overload));
     for (uint32_t i = first; i < m->functions.n; i++) {
         if (is_function(m->functions.at[i], domain, name, overload))

@@ -153,7 +153,8 @@ static hone_status sort_block(order_state *s, hn_id block, hone_error *err) {
         }
     }
     if (n_sorted == b->nodes.n) {
-        memcpy(b->nodes.at, sorted, n_sorted * sizeof(*sorted));
+        if (n_sorted > 0)
+            memcpy(b->nodes.at, sorted, n_sorted * sizeof(*sorted));
         return HONE_OK;
     }
     for (uint32_t i = 0;; i++) {

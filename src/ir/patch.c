@@ -3,51 +3,7 @@
  *
  * New nodes and values already have the ids they will get: they are the next ones of the graph's
  * tables. */
-#include "ir/graph_int.h"
-
-typedef struct patch_node {
-    hn_id before, block;
-    hn_str domain, op, name;
-    uint32_t n_inputs, n_outputs, n_attrs;
-    const hn_id *inputs;
-    const hn_attr *attrs;
-    hn_id first_output; /* the outputs follow each other */
-} patch_node;
-
-typedef struct patch_value {
-    hn_id block;
-    const char *stem;      /* of its name */
-    const hn_tensor *init; /* NULL: a node's output */
-    hn_id producer;
-    uint32_t slot;
-} patch_value;
-
-typedef struct patch_replace {
-    hn_id value, with;
-    hn_id carrier; /* takes over the name of a graph output; HN_NONE when value is none */
-} patch_replace;
-
-typedef struct patch_input {
-    hn_id node;
-    uint32_t slot;
-    hn_id value;
-} patch_input;
-
-struct hn_patch {
-    hn_arena *scratch;
-    const hn_graph *g;
-    uint32_t n_old_nodes, n_old_values, n_old_blocks;
-    HN_VEC(patch_node) nodes;
-    HN_VEC(patch_value) values;
-    HN_VEC(patch_replace) replaces;
-    HN_VEC(patch_input) inputs;
-    HN_VEC(hn_id) removes;
-    hn_map replaced;    /* value -> index of its replace */
-    hn_map doomed;      /* nodes that go */
-    hn_map overridden;  /* (node, slot) of `inputs` */
-    hn_map carriers;    /* values that take over an output's name */
-    hone_status failed; /* of filling; apply reports it */
-};
+#include "ir/patch_int.h"
 
 hn_patch *hn_patch_new(hn_arena *scratch, const hn_graph *g) {
     hn_patch *p = HN_NEW(scratch, hn_patch);
@@ -69,25 +25,6 @@ hn_patch *hn_patch_new(hn_arena *scratch, const hn_graph *g) {
 static void patch_fail(hn_patch *p, hone_status status) {
     if (p->failed == HONE_OK)
         p->failed = status;
-}
-
-static bool patch_knows_value(const hn_patch *p, hn_id value) {
-    return value < p->n_old_values + p->values.n;
-}
-
-static bool patch_knows_node(const hn_patch *p, hn_id node) {
-    return node < p->n_old_nodes ? hn_node_at(p->g, node)->block != HN_NONE
-                                 : node - p->n_old_nodes < p->nodes.n;
-}
-
-static hn_id patch_node_block(const hn_patch *p, hn_id node) {
-    return node < p->n_old_nodes ? hn_node_at(p->g, node)->block
-                                 : p->nodes.at[node - p->n_old_nodes].block;
-}
-
-static hn_id patch_value_block(const hn_patch *p, hn_id value) {
-    return value < p->n_old_values ? hn_value_at(p->g, value)->block
-                                   : p->values.at[value - p->n_old_values].block;
 }
 
 static hn_id push_patch_value(hn_patch *p, patch_value v) {
@@ -178,130 +115,14 @@ void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value) {
         patch_fail(p, HONE_E_NOMEM);
 }
 
-/* ---- checking -------------------------------------------------------------------------------- */
-
-static hone_status refuse(const hn_patch *p, hn_id value, const char *why, hone_error *err) {
-    const char *name = value < p->n_old_values ? hn_s(hn_value_at(p->g, value)->name)
-                                               : p->values.at[value - p->n_old_values].stem;
-    return hn_fail(err, HONE_E_ARGUMENT, "rewrite refused: value '%s' %s", name, why);
-}
-
-static bool patch_sees(const hn_patch *p, hn_id block, hn_id value) {
-    return hn_block_is_inside(p->g, block, patch_value_block(p, value));
-}
-
-static bool is_graph_output(const hn_graph *g, hn_id value) {
-    const hn_value *v = hn_value_at(g, value);
-    for (uint32_t i = 0; i < v->uses.n; i++) {
-        if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == 0)
-            return true;
-    }
-    return false;
-}
-
-/* A value that replaces another may itself be replaced: readers go to the end of the chain. */
-static hone_status resolve_chains(hn_patch *p, hone_error *err) {
-    for (uint32_t i = 0; i < p->replaces.n; i++) {
-        patch_replace *r = &p->replaces.at[i];
-        uint32_t next, n_steps = 0;
-        while ((next = hn_map_get(&p->replaced, r->with)) != HN_MAP_NONE) {
-            if (++n_steps > p->replaces.n)
-                return refuse(p, r->value, "is replaced in a circle", err);
-            r->with = p->replaces.at[next].with;
-        }
-        if (hn_value_at(p->g, r->value)->is_input && is_graph_output(p->g, r->value))
-            return refuse(p, r->value, "is input and output of the graph at once", err);
-        if (!patch_sees(p, patch_value_block(p, r->value), r->with))
-            return refuse(p, r->with, "is not visible where it should be read", err);
-    }
-    return HONE_OK;
-}
-
-static bool is_doomed(const hn_patch *p, hn_id node) {
-    while (node != HN_NONE && hn_map_get(&p->doomed, node) == HN_MAP_NONE) {
-        hn_id block = hn_node_at(p->g, node)->block;
-        node = block == HN_NONE ? HN_NONE : hn_block_at(p->g, block)->owner;
-    }
-    return node != HN_NONE;
-}
-
-static bool is_old_use_gone(const hn_patch *p, hn_use use) {
-    if (use.node == HN_NONE) {
-        hn_id owner = hn_block_at(p->g, use.slot)->owner;
-        return owner != HN_NONE && is_doomed(p, owner);
-    }
-    return is_doomed(p, use.node) ||
-           hn_map_get(&p->overridden, hn_key(use.node, use.slot)) != HN_MAP_NONE;
-}
-
-static hone_status check_unread(const hn_patch *p, hn_id value, hone_error *err) {
-    const hn_value *v = hn_value_at(p->g, value);
-    if (hn_map_get(&p->replaced, value) != HN_MAP_NONE)
-        return HONE_OK;
-    for (uint32_t i = 0; i < v->uses.n; i++) {
-        if (!is_old_use_gone(p, v->uses.at[i]))
-            return refuse(p, value, "loses its producer but is still read", err);
-    }
-    return HONE_OK;
-}
-
-/* What the patch reads must exist afterwards and be in scope. */
-static hone_status check_read(const hn_patch *p, hn_id reader_block, hn_id value, hone_error *err) {
-    if (value == HN_NONE)
-        return HONE_OK;
-    if (!patch_knows_value(p, value))
-        return hn_fail(err, HONE_E_ARGUMENT, "rewrite refused: value id %u does not exist", value);
-    if (!patch_sees(p, reader_block, value))
-        return refuse(p, value, "is not visible where it should be read", err);
-    if (value < p->n_old_values && is_doomed(p, hn_value_at(p->g, value)->producer))
-        return refuse(p, value, "is read by the rewrite that removes its producer", err);
-    return HONE_OK;
-}
-
-static hone_status check_patch(hn_patch *p, const hn_graph *g, hone_error *err) {
-    if (p->failed == HONE_E_NOMEM)
-        return HONE_E_NOMEM;
-    if (p->failed != HONE_OK)
-        return hn_fail(err, p->failed,
-                       "rewrite refused: it names nodes or values that do not exist");
-    if (g != p->g || g->nodes.n != p->n_old_nodes || g->values.n != p->n_old_values ||
-        g->blocks.n != p->n_old_blocks)
-        return hn_fail(err, HONE_E_ARGUMENT,
-                       "rewrite refused: the graph changed since it was made");
-    HN_TRY(resolve_chains(p, err));
-    for (uint32_t i = 0; i < p->nodes.n; i++) {
-        const patch_node *n = &p->nodes.at[i];
-        if (n->before < p->n_old_nodes && hn_block_at(g, n->block)->owner != HN_NONE &&
-            is_doomed(p, hn_block_at(g, n->block)->owner))
-            return hn_fail(err, HONE_E_ARGUMENT,
-                           "rewrite refused: it adds to a subgraph it removes");
-        for (uint32_t j = 0; j < n->n_inputs; j++)
-            HN_TRY(check_read(p, n->block, n->inputs[j], err));
-    }
-    for (uint32_t i = 0; i < p->inputs.n; i++)
-        HN_TRY(
-            check_read(p, patch_node_block(p, p->inputs.at[i].node), p->inputs.at[i].value, err));
-    for (uint32_t i = 0; i < p->replaces.n; i++)
-        HN_TRY(check_read(p, patch_value_block(p, p->replaces.at[i].value), p->replaces.at[i].with,
-                          err));
-    for (uint32_t i = 0; i < p->removes.n; i++) {
-        const hn_node *n = hn_node_at(g, p->removes.at[i]);
-        for (uint32_t j = 0; j < n->n_outputs; j++) {
-            if (n->outputs[j] != HN_NONE)
-                HN_TRY(check_unread(p, n->outputs[j], err));
-        }
-    }
-    return HONE_OK;
-}
-
 /* ---- names of graph outputs ------------------------------------------------------------------- */
 
 /* Inputs and initializers are known by their names, and an output has a name to keep already. */
 static bool can_carry_name(const hn_patch *p, hn_id value) {
     if (patch_value_block(p, value) != 0 || hn_map_get(&p->carriers, value) != HN_MAP_NONE)
         return false;
-    return value >= p->n_old_values ||
-           (hn_value_at(p->g, value)->producer != HN_NONE && !is_graph_output(p->g, value));
+    return value >= p->n_old_values || (hn_value_at(p->g, value)->producer != HN_NONE &&
+                                        !hn_patch_is_graph_output(p->g, value));
 }
 
 /* Whoever becomes a graph output takes its name over; where that is impossible, an Identity does.
@@ -309,7 +130,7 @@ static bool can_carry_name(const hn_patch *p, hn_id value) {
 static hone_status choose_carriers(hn_patch *p) {
     for (uint32_t i = 0; i < p->replaces.n; i++) {
         patch_replace *r = &p->replaces.at[i];
-        if (!is_graph_output(p->g, r->value))
+        if (!hn_patch_is_graph_output(p->g, r->value))
             continue;
         r->carrier = r->with;
         if (!can_carry_name(p, r->with)) {
@@ -495,7 +316,7 @@ static void commit(const hn_patch *p, hn_graph *g) {
 }
 
 hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err) {
-    HN_TRY(check_patch(p, g, err));
+    HN_TRY(hn_patch_check(p, g, err));
     HN_TRY(choose_carriers(p));
     if (!prepare(p, g))
         return HONE_E_NOMEM;

@@ -38,8 +38,9 @@ static bool has_definition(const hn_value *v) {
     return v->producer != HN_NONE || v->is_input || v->init || v->sparse_init;
 }
 
-static const char *block_name(const hn_graph *g, hn_id block) {
-    return hn_str_empty(hn_block_at(g, block)->name) ? "(no name)" : hn_block_at(g, block)->name->s;
+static const char *block_name(const verifier *v, hn_id block) {
+    hn_str name = v->f && block == 0 ? v->f->name : hn_block_at(v->g, block)->name;
+    return hn_str_empty(name) ? "(no name)" : name->s;
 }
 
 /* ---- definitions --------------------------------------------------------------------------------- */
@@ -71,18 +72,18 @@ static void define_value(verifier *v, hn_id node, hn_id value) {
         STRUCTURE_ERROR(v, node, value,
                         "value '%s' is defined twice in graph '%s': by %s and by %s; names must be "
                         "unique",
-                        hn_s(val->name), block_name(v->g, val->block),
+                        hn_s(val->name), block_name(v, val->block),
                         definer_text(v->g, first, there), definer_text(v->g, value, here));
     else if (outer != HN_NONE)
         STRUCTURE_ERROR(
             v, node, value,
             "%s in subgraph '%s' defines '%s', which hides the outer value of that name "
             "(%s); rename one of them",
-            node_text(v->g, node, here), block_name(v->g, val->block), hn_s(val->name),
+            node_text(v->g, node, here), block_name(v, val->block), hn_s(val->name),
             definer_text(v->g, outer, there));
     else if (hn_str_empty(val->name) && node == HN_NONE)
         STRUCTURE_ERROR(v, node, value, "%s of graph '%s' has no name",
-                        definer_text(v->g, value, here), block_name(v->g, val->block));
+                        definer_text(v->g, value, here), block_name(v, val->block));
 }
 
 /* ---- types of inputs and outputs ------------------------------------------------------------------- */
@@ -94,7 +95,7 @@ static const char *missing_in_type(const hn_type *t) {
     case HN_TYPE_TENSOR:
     case HN_TYPE_SPARSE:
         if (t->elem <= HN_UNDEFINED || t->elem >= HN_DTYPE_COUNT)
-            return "element type";
+            return "valid element type";
         return t->shape.rank < 0 ? "shape" : NULL;
     case HN_TYPE_SEQUENCE:
     case HN_TYPE_OPTIONAL:
@@ -197,16 +198,16 @@ static void verify_block_outputs(verifier *v, hn_id block) {
         const hn_value *val = hn_value_at(v->g, id);
         if (hn_str_empty(val->name))
             STRUCTURE_ERROR(v, b->owner, HN_NONE, "output %u of graph '%s' has no name", i,
-                            block_name(v->g, block));
+                            block_name(v, block));
         else if (!v->is_defined[id])
             STRUCTURE_ERROR(v, b->owner, id, "output '%s' of graph '%s' is computed by no node",
-                            hn_s(val->name), block_name(v->g, block));
+                            hn_s(val->name), block_name(v, block));
         else if (val->block != block)
             STRUCTURE_ERROR(
                 v, b->owner, id,
                 "output '%s' of subgraph '%s' is a value of an outer graph; pass it through "
                 "an Identity node inside",
-                hn_s(val->name), block_name(v->g, block));
+                hn_s(val->name), block_name(v, block));
     }
 }
 

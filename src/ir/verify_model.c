@@ -72,21 +72,22 @@ typedef struct name_set {
     hn_problems *p;
     const hn_function *f;
     const char *role;
+    hn_severity severity; /* of a name that comes again */
 } name_set;
 
 static void add_unique(name_set *set, hn_str name) {
     if (!name || hn_map_get(&set->names, name->id) == HN_MAP_NONE)
         set->p->failed |= name && !hn_map_put(&set->names, name->id, 1);
     else
-        MODEL_PROBLEM(set->p, HN_SEVERITY_ERROR, "function '%s' has %s '%s' more than once",
+        MODEL_PROBLEM(set->p, set->severity, "function '%s' has %s '%s' more than once",
                       hn_s(set->f->name), set->role, hn_s(name));
 }
 
 /* Duplicate inputs are duplicate definitions, which the body's check reports. */
 static void verify_signature(const hn_function *f, hn_problems *p, hn_arena *scratch) {
     const hn_block *b = hn_block_at(f->graph, 0);
-    name_set outputs = {.p = p, .f = f, .role = "output"};
-    name_set attrs = {.p = p, .f = f, .role = "attribute"};
+    name_set outputs = {.p = p, .f = f, .role = "output", .severity = HN_SEVERITY_ERROR};
+    name_set attrs = {.p = p, .f = f, .role = "attribute", .severity = HN_SEVERITY_ERROR};
     hn_map_init(&outputs.names, scratch);
     hn_map_init(&attrs.names, scratch);
     if (hn_str_empty(f->name))
@@ -96,6 +97,7 @@ static void verify_signature(const hn_function *f, hn_problems *p, hn_arena *scr
         add_unique(&outputs, hn_value_at(f->graph, b->outputs.at[i])->name);
     for (uint32_t i = 0; i < f->attr_names.n; i++)
         add_unique(&attrs, f->attr_names.at[i]);
+    attrs.severity = HN_SEVERITY_WARNING; /* readers agree on names, not on which default counts */
     for (uint32_t i = 0; i < f->attr_defaults.n; i++)
         add_unique(&attrs, f->attr_defaults.at[i].name);
 }

@@ -191,11 +191,11 @@ static void test_inline_limits_growth(void **state) {
 
 /* ---- extraction ------------------------------------------------------------------------------ */
 
-#define CHAIN                                                                                  \
-  TEXT_HEAD                                                                                    \
-      "g (float[2] x, float[2] u) => (float[2] y) <float[2] w = {1, 2}, float[2] k = {3, 4}> " \
-      "{ a = Add(x, w) b = Mul(a, u) d = Add(b, k) y = my.F(d) }\n"                            \
-      "<domain: \"my\", opset_import: [\"\" : 21]> F (a) => (b) { b = Relu(a) }"
+#define CHAIN                                                                              \
+  TEXT_HEAD                                                                                \
+  "g (float[2] x, float[2] u) => (float[2] y) <float[2] w = {1, 2}, float[2] k = {3, 4}> " \
+  "{ a = Add(x, w) b = Mul(a, u) d = Add(b, k) y = my.F(d) }\n"                            \
+  "<domain: \"my\", opset_import: [\"\" : 21]> F (a) => (b) { b = Relu(a) }"
 
 static hone_status extract_between(hn_model *m, const char *in, const char *out, hone_error *err) {
     hn_str input = hn_intern_z(m->names, in), output = hn_intern_z(m->names, out);

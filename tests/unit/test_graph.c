@@ -3,7 +3,7 @@
 
 #define DIAMOND \
   TEXT_HEAD     \
-      "g (float[2] x) => (float[2] y) { a = Relu(x) b = Add(a, a) c = Mul(a, b) y = Sub(c, a) }"
+  "g (float[2] x) => (float[2] y) { a = Relu(x) b = Add(a, a) c = Mul(a, b) y = Sub(c, a) }"
 
 static void test_uses_follow_inputs(void **state) {
     (void)state;

@@ -1,0 +1,75 @@
+/* What a patch holds; between filling, checking and applying. */
+#ifndef HN_PATCH_INT_H
+#define HN_PATCH_INT_H
+
+#include "ir/graph_int.h"
+
+typedef struct patch_node {
+    hn_id before, block;
+    hn_str domain, op, name;
+    uint32_t n_inputs, n_outputs, n_attrs;
+    const hn_id *inputs;
+    const hn_attr *attrs;
+    hn_id first_output; /* the outputs follow each other */
+} patch_node;
+
+typedef struct patch_value {
+    hn_id block;
+    const char *stem;      /* of its name */
+    const hn_tensor *init; /* NULL: a node's output */
+    hn_id producer;
+    uint32_t slot;
+} patch_value;
+
+typedef struct patch_replace {
+    hn_id value, with;
+    hn_id carrier; /* takes over the name of a graph output; HN_NONE when value is none */
+} patch_replace;
+
+typedef struct patch_input {
+    hn_id node;
+    uint32_t slot;
+    hn_id value;
+} patch_input;
+
+struct hn_patch {
+    hn_arena *scratch;
+    const hn_graph *g;
+    uint32_t n_old_nodes, n_old_values, n_old_blocks;
+    HN_VEC(patch_node) nodes;
+    HN_VEC(patch_value) values;
+    HN_VEC(patch_replace) replaces;
+    HN_VEC(patch_input) inputs;
+    HN_VEC(hn_id) removes;
+    hn_map replaced;    /* value -> index of its replace */
+    hn_map doomed;      /* nodes that go */
+    hn_map overridden;  /* (node, slot) of `inputs` */
+    hn_map carriers;    /* values that take over an output's name */
+    hone_status failed; /* of filling; apply reports it */
+};
+
+/* Values and nodes of the graph as it was, and those that the patch adds. */
+static inline bool patch_knows_value(const hn_patch *p, hn_id value) {
+    return value < p->n_old_values + p->values.n;
+}
+
+static inline bool patch_knows_node(const hn_patch *p, hn_id node) {
+    return node < p->n_old_nodes ? hn_node_at(p->g, node)->block != HN_NONE
+                                 : node - p->n_old_nodes < p->nodes.n;
+}
+
+static inline hn_id patch_node_block(const hn_patch *p, hn_id node) {
+    return node < p->n_old_nodes ? hn_node_at(p->g, node)->block
+                                 : p->nodes.at[node - p->n_old_nodes].block;
+}
+
+static inline hn_id patch_value_block(const hn_patch *p, hn_id value) {
+    return value < p->n_old_values ? hn_value_at(p->g, value)->block
+                                   : p->values.at[value - p->n_old_values].block;
+}
+
+/* Refuses what would leave the graph broken, and follows chains of replacements to their ends. */
+hone_status hn_patch_check(hn_patch *p, const hn_graph *g, hone_error *err);
+bool hn_patch_is_graph_output(const hn_graph *g, hn_id value);
+
+#endif /* HN_PATCH_INT_H */
