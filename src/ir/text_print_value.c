@@ -31,7 +31,8 @@ void hn_text_put_string(hn_text_out *o, const char *s, uint64_t n) {
             begin = i + 1;
         }
     }
-    hn_strbuf_put(o->b, s + begin, n - begin);
+    if (begin < n) /* an absent string is NULL, which nothing may be added to */
+        hn_strbuf_put(o->b, s + begin, n - begin);
     hn_strbuf_puts(o->b, "\"");
 }
 
