@@ -69,6 +69,8 @@ hone_status hn_text_string(hn_text *t, const char *what, hn_bytes *out);
 hone_status hn_text_string_copy(hn_text *t, const char *what, hn_bytes *out);
 hone_status hn_text_string_name(hn_text *t, const char *what, hn_str *out);
 hone_status hn_text_name(hn_text *t, const char *what, hn_str *out); /* identifier or string */
+/* "a.b.c": what stands before the last point (NULL when there is none) and what stands after it. */
+hone_status hn_text_dotted_name(hn_text *t, const char *what, hn_str *before, hn_str *last);
 hone_status hn_text_intern(hn_text *t, hn_bytes text, hn_str *out);
 /* Moves to the next note if nothing but space and other comments stands before it. Every note that
  * was entered is left by hn_text_note_end, which insists that all of the line was read. */

@@ -251,6 +251,31 @@ hone_status hn_text_name(hn_text *t, const char *what, hn_str *out) {
     return hn_text_intern(t, text, out);
 }
 
+typedef HN_VEC(char) text_chars;
+
+static bool append_part(hn_arena *a, text_chars *to, hn_str part) {
+    bool has_point = to->n > 0;
+    if (part->n >= UINT32_MAX - to->n || !HN_VEC_RESERVE(a, to, part->n + 1))
+        return false;
+    if (has_point)
+        to->at[to->n++] = '.';
+    memcpy(to->at + to->n, part->s, part->n);
+    to->n += part->n;
+    return true;
+}
+
+/* Joined once, at the end: a prefix for every point would take quadratic room. */
+hone_status hn_text_dotted_name(hn_text *t, const char *what, hn_str *before, hn_str *last) {
+    text_chars joined = {0};
+    *before = NULL;
+    HN_TRY(hn_text_name(t, what, last));
+    while (hn_text_accept(t, '.')) {
+        HN_TRY_PTR(append_part(t->scratch, &joined, *last));
+        HN_TRY(hn_text_name(t, what, last));
+    }
+    return joined.n > 0 ? hn_text_intern(t, (hn_bytes){joined.at, joined.n}, before) : HONE_OK;
+}
+
 /* ---- notes ----------------------------------------------------------------------------------- */
 
 bool hn_text_note_begin(hn_text *t) {

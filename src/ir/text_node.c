@@ -26,14 +26,7 @@ static hone_status read_op(hn_text *t, hn_str *domain, hn_str *op) {
     *domain = NULL;
     if (hn_text_peek(t) != '"' && !hn_text_peek_word(t, &word))
         return hn_text_intern(t, (hn_bytes){"", 0}, op);
-    HN_TRY(hn_text_name(t, "an operator", op));
-    while (hn_text_accept(t, '.')) {
-        hn_str before = *domain;
-        *domain = before ? hn_internf(t->model->names, "%s.%s", before->s, (*op)->s) : *op;
-        HN_TRY_PTR(*domain);
-        HN_TRY(hn_text_name(t, "an operator after '.'", op));
-    }
-    return HONE_OK;
+    return hn_text_dotted_name(t, "an operator", domain, op);
 }
 
 static hone_status read_overload(hn_text *t, const hn_extra **out) {

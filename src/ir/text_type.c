@@ -88,18 +88,6 @@ static hone_status read_map_type(hn_text *t, const hn_type **out) {
     return read_inner(t, HN_TYPE_MAP, key, out);
 }
 
-/* "a.b.c", or a string */
-static hone_status read_dotted_name(hn_text *t, const char *what, hn_str *out) {
-    HN_TRY(hn_text_name(t, what, out));
-    while (hn_text_accept(t, '.')) {
-        hn_str part;
-        HN_TRY(hn_text_name(t, what, &part));
-        *out = hn_internf(t->model->names, "%s.%s", (*out)->s, part->s);
-        HN_TRY_PTR(*out);
-    }
-    return HONE_OK;
-}
-
 static hone_status read_opaque_type(hn_text *t, const hn_type **out) {
     hn_type *type = HN_NEW(t->model->arena, hn_type);
     HN_TRY_PTR(type);
@@ -107,12 +95,14 @@ static hone_status read_opaque_type(hn_text *t, const hn_type **out) {
     *out = type;
     if (hn_text_peek(t) == ')')
         return HONE_OK;
-    HN_TRY(read_dotted_name(t, "the name of an opaque type", &type->opaque_name));
-    if (hn_text_accept(t, ',')) {
-        type->opaque_domain = type->opaque_name;
-        HN_TRY(hn_text_name(t, "the name of an opaque type", &type->opaque_name));
-    }
-    return HONE_OK;
+    hn_str before, last;
+    HN_TRY(hn_text_dotted_name(t, "the name of an opaque type", &before, &last));
+    type->opaque_name = before ? hn_internf(t->model->names, "%s.%s", before->s, last->s) : last;
+    HN_TRY_PTR(type->opaque_name);
+    if (!hn_text_accept(t, ','))
+        return HONE_OK;
+    type->opaque_domain = type->opaque_name;
+    return hn_text_name(t, "the name of an opaque type", &type->opaque_name);
 }
 
 static hone_status read_type_in_parentheses(hn_text *t, const hn_type **out) {
