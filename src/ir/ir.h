@@ -392,12 +392,14 @@ void hn_model_verify(const hn_model *m, hn_problems *p);
 
 /* ---- edits -------------------------------------------------------------------------------------------------------------------- */
 
-/* Rewrites are patches: filled against a const graph, applied in one go. New nodes and values get provisional ids that work
- * as arguments within the patch. */
+/* Rewrites are patches: filled against a const graph, applied in one go. New nodes and values get ids that work as arguments within
+ * the patch and are theirs once it is applied. Filling never fails visibly: apply reports it. Replacements concern readers that were
+ * there before, not what the patch itself adds or sets, so a new node may read the very value it replaces. Attributes are copied
+ * shallow: what they point to lives in the model's arena. */
 typedef struct hn_patch hn_patch;
 hn_patch *hn_patch_new(hn_arena *scratch, const hn_graph *g);
 hn_id hn_patch_node(hn_patch *p, hn_id before, hn_str domain, hn_str op, hn_str name, uint32_t n_inputs, const hn_id *inputs,
-                    uint32_t n_outputs, uint32_t n_attrs, const hn_attr *attrs); /* `before`: stands right before that node */
+                    uint32_t n_outputs, uint32_t n_attrs, const hn_attr *attrs); /* `before`: stands right before that node; HN_NONE: last in the main graph */
 hn_id hn_patch_output(hn_patch *p, hn_id patch_node, uint32_t slot); /* value id of a new node's output */
 hn_id hn_patch_const(hn_patch *p, hn_id block, const char *stem, const hn_tensor *t); /* a new initializer */
 void hn_patch_replace(hn_patch *p, hn_id value, hn_id with); /* readers of value read `with`; graph output names are kept */

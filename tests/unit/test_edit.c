@@ -153,6 +153,21 @@ static void test_inline_passes_values_through(void **state) {
         INLINED_HEAD "g (float[2] x) => (float[2] y, float[2] z) { y = Relu(x) z = Identity(x) }");
 }
 
+/* A subgraph that the call hands over is used twice: each reader has its own copy. */
+static void test_inline_subgraph_arguments(void **state) {
+    (void)state;
+    expect_edit(
+        hn_model_inline,
+        TEXT_HEAD "g (float[2] x, bool c) => (float[2] y) { z = Abs(x) "
+                  "y = my.F<body = t () => (float[2] r) { q = Neg(z) r = Exp(q) }>(c) }\n" MY_DOMAIN
+                  "F <body> (k) => (b) { b = If(k) <then_branch: graph = @body, "
+                  "else_branch: graph = @body> }",
+        INLINED_HEAD "g (float[2] x, bool c) => (float[2] y) { z = Abs(x) "
+                     "y = If(c) <then_branch = t () => (float[2] \"F/r\") { \"F/q\" = Neg(z) "
+                     "\"F/r\" = Exp(\"F/q\") }, else_branch = t () => (float[2] \"F/r_2\") "
+                     "{ \"F/q_1\" = Neg(z) \"F/r_2\" = Exp(\"F/q_1\") }> }");
+}
+
 static void test_inline_refuses(void **state) {
     (void)state;
     expect_refused(hn_model_inline,
@@ -272,6 +287,7 @@ int main(void) {
         cmocka_unit_test(test_inline),
         cmocka_unit_test(test_inline_defaults_and_subgraphs),
         cmocka_unit_test(test_inline_passes_values_through),
+        cmocka_unit_test(test_inline_subgraph_arguments),
         cmocka_unit_test(test_inline_refuses),
         cmocka_unit_test(test_inline_limits_growth),
         cmocka_unit_test(test_extract),
