@@ -6,7 +6,7 @@
 #define ARENA_BASE_BYTES ((uint64_t)64 << 20)
 #define ARENA_BYTES_PER_FILE_BYTE 32u
 
-/* ---- the message ------------------------------------------------------------------------------------------------------------ */
+/* ---- the message ----------------------------------------------------------------------------- */
 
 /* A version that is said to be zero is kept among the unknown fields: absent and zero are different
  * when saving. */
@@ -84,7 +84,7 @@ static hone_status load_model(hn_loader *ld, hn_bytes message) {
     return hn_load_extra(ld, &extra, &ld->model->extra);
 }
 
-/* ---- limits --------------------------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void limit_arena(hn_arena *arena, const hn_load_options *o, uint64_t file_bytes) {
     uint64_t limit = o->max_arena_bytes;
@@ -124,9 +124,9 @@ static hone_status load_into(hn_model *m, hn_bytes bytes, const hn_load_options 
     return explain_no_memory(m->arena, load_model(&ld, bytes), err);
 }
 
-/* ---- doors ------------------------------------------------------------------------------------------------------------------ */
+/* ---- doors ----------------------------------------------------------------------------------- */
 
-static hone_status new_model(const hn_load_options *o, hn_model **out) {
+static hone_status new_loaded_model(const hn_load_options *o, hn_model **out) {
     *out = hn_model_new(o->alloc);
     HN_TRY_PTR(*out);
     return HONE_OK;
@@ -143,7 +143,7 @@ hone_status hn_load_buffer(const void *data, size_t n, bool borrow, const hn_loa
     hone_status status = hn_file_kind_check(bytes, "the buffer", err);
     if (status != HONE_OK)
         return status;
-    status = hn_error_complete(err, new_model(o, &m));
+    status = hn_error_complete(err, new_loaded_model(o, &m));
     if (status == HONE_OK && !borrow) {
         bytes.at = hn_arena_copy(m->arena, data, n);
         status = bytes.at ? HONE_OK : hn_error_complete(err, HONE_E_NOMEM);
@@ -168,7 +168,7 @@ static const char *folder_of(hn_arena *arena, const char *path) {
 static hone_status load_mapped(const char *path, hn_filemap map, const hn_load_options *o,
                                hn_model **out, hone_error *err) {
     hn_model *m;
-    hone_status status = new_model(o, &m);
+    hone_status status = new_loaded_model(o, &m);
     if (status != HONE_OK || !HN_VEC_PUSH(m->arena, &m->maps, map)) {
         hn_filemap_close(&map);
         hn_model_free(m);
@@ -189,7 +189,7 @@ static hone_status load_mapped(const char *path, hn_filemap map, const hn_load_o
     return HONE_OK;
 }
 
-static bool ends_with(const char *path, const char *ending) {
+static bool path_ends_with(const char *path, const char *ending) {
     size_t n = strlen(path), k = strlen(ending);
     return n >= k && strcmp(path + n - k, ending) == 0;
 }
@@ -220,7 +220,7 @@ hone_status hn_load_file(const char *path, const hn_load_options *o, hn_model **
         o = &defaults;
     HN_TRY(hn_filemap_open(path, &map, err));
     hone_status status;
-    if (ends_with(path, ".onnxtxt") || ends_with(path, ".txt")) {
+    if (path_ends_with(path, ".onnxtxt") || path_ends_with(path, ".txt")) {
         status = load_text(path, map.bytes, o, out, err);
     } else if (hn_file_is_text(map.bytes) && load_text(path, map.bytes, o, out, NULL) == HONE_OK) {
         status = HONE_OK;

@@ -101,7 +101,7 @@ static hone_status keep_rest(hn_loader *ld, attr_scan *scan, const hn_attr *a) {
     return status;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static hone_status load_attr_tensor(hn_loader *ld, hn_bytes message, const hn_tensor **out) {
     hn_tensor *t = HN_NEW(ld->arena, hn_tensor);
@@ -230,14 +230,14 @@ static hone_status load_attr_list(hn_loader *ld, const attr_scan *scan, attr_sin
     return load_attr_values(ld, scan, to, false);
 }
 
-static bool is_list(hn_attr_kind kind) {
+static bool attr_is_list(hn_attr_kind kind) {
     return (kind >= HN_ATTR_FLOATS && kind <= HN_ATTR_GRAPHS) || kind == HN_ATTR_SPARSES ||
            kind == HN_ATTR_TYPES;
 }
 
 /* Kinds whose value is a message: it must be there, once. A number or a string that is left out has
  * its default. */
-static bool is_message(hn_attr_kind kind) {
+static bool attr_is_message(hn_attr_kind kind) {
     return kind == HN_ATTR_TENSOR || kind == HN_ATTR_GRAPH || kind == HN_ATTR_SPARSE ||
            kind == HN_ATTR_TYPE;
 }
@@ -255,10 +255,10 @@ hone_status hn_load_attr(hn_loader *ld, hn_graph *g, hn_id block, hn_id node, hn
     if (out->ref || out->kind == HN_ATTR_UNDEFINED)
         return HONE_OK;
     attr_sink sink = {.g = g, .block = block, .node = node, .kind = out->kind, .at = &out->v};
-    if (is_list(out->kind))
+    if (attr_is_list(out->kind))
         return load_attr_list(ld, &scan, sink, out);
     out->n = 1;
-    if (is_message(out->kind) && scan.n_values[out->kind] != 1)
+    if (attr_is_message(out->kind) && scan.n_values[out->kind] != 1)
         return hn_wire_fail(&scan.message, scan.message.at,
                             "attribute '%s' says it is a single message but holds %llu",
                             out->name->s, (unsigned long long)scan.n_values[out->kind]);

@@ -12,7 +12,7 @@ static hone_status load_function_output(hn_loader *ld, hn_graph *g, hn_bytes tex
     hn_str name;
     hn_id value;
     HN_TRY(hn_load_str(ld, text, &name));
-    HN_TRY(hn_load_lookup(ld, g, 0, name, &value));
+    HN_TRY(hn_load_lookup(g, 0, name, &value));
     return hn_graph_add_output(g, 0, value) ? HONE_OK : HONE_E_NOMEM;
 }
 

@@ -1,15 +1,14 @@
 /* GraphProto: inputs and initializers, then nodes, then what is said about values by name. */
 #include "onnx/load_int.h"
 
-hone_status hn_load_lookup(hn_loader *ld, hn_graph *g, hn_id block, hn_str name, hn_id *out) {
-    (void)ld;
+hone_status hn_load_lookup(hn_graph *g, hn_id block, hn_str name, hn_id *out) {
     *out = hn_graph_find(g, block, name);
     if (*out == HN_NONE)
         *out = hn_graph_add_value(g, block, name);
     return *out == HN_NONE ? HONE_E_NOMEM : HONE_OK;
 }
 
-/* ---- value infos ------------------------------------------------------------------------------------------------------------ */
+/* ---- value infos ----------------------------------------------------------------------------- */
 
 typedef struct value_info {
     hn_str name;
@@ -76,7 +75,7 @@ static hone_status load_graph_output(hn_loader *ld, hn_graph *g, hn_id block, hn
     value_info info;
     hn_id value;
     HN_TRY(read_value_info(ld, message, &info));
-    HN_TRY(hn_load_lookup(ld, g, block, info.name, &value));
+    HN_TRY(hn_load_lookup(g, block, info.name, &value));
     if (!hn_graph_add_output(g, block, value))
         return HONE_E_NOMEM;
     describe_value(g, value, &info);
@@ -95,7 +94,7 @@ hone_status hn_load_value_info(hn_loader *ld, hn_graph *g, hn_id block, hn_bytes
     return HONE_OK;
 }
 
-/* ---- initializers -------------------------------------------------------------------------------------------------------- */
+/* ---- initializers ---------------------------------------------------------------------------- */
 
 /* An initializer that is also an input is one value; a second initializer of the same name is
  * another. */
@@ -148,7 +147,7 @@ static hone_status load_annotation(hn_loader *ld, hn_block *b, hn_bytes message)
     return HN_VEC_PUSH(ld->arena, &b->quant, q) ? HONE_OK : HONE_E_NOMEM;
 }
 
-/* ---- the graph ------------------------------------------------------------------------------------------------------------ */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 /* Everything that does not look values up. */
 static hone_status load_graph_field(hn_loader *ld, hn_graph *g, hn_id block, const hn_field *f,

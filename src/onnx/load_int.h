@@ -71,7 +71,7 @@ hone_status hn_load_nodes(hn_loader *ld, hn_graph *g, hn_id block, hn_wire messa
 /* A ValueInfoProto of the block's value_info list. */
 hone_status hn_load_value_info(hn_loader *ld, hn_graph *g, hn_id block, hn_bytes message);
 /* The value that a name means inside a block; one that nobody defines is made there. */
-hone_status hn_load_lookup(hn_loader *ld, hn_graph *g, hn_id block, hn_str name, hn_id *out);
+hone_status hn_load_lookup(hn_graph *g, hn_id block, hn_str name, hn_id *out);
 hone_status hn_load_opset(hn_loader *ld, hn_bytes message, hn_opsets *opsets);
 hone_status hn_load_function(hn_loader *ld, hn_bytes message);
 

@@ -88,7 +88,7 @@ static hone_status resolve_input(hn_loader *ld, hn_graph *g, hn_id node, uint32_
     hn_str name;
     hn_id value;
     HN_TRY(hn_load_str(ld, text, &name));
-    HN_TRY(hn_load_lookup(ld, g, hn_node_at(g, node)->block, name, &value));
+    HN_TRY(hn_load_lookup(g, hn_node_at(g, node)->block, name, &value));
     return hn_graph_set_input(g, node, slot, value) ? HONE_OK : HONE_E_NOMEM;
 }
 

@@ -1,5 +1,4 @@
-/* Small pieces that several messages have: strings, number lists, properties, fields kept verbatim.
- */
+/* What several messages have: strings, number lists, properties, fields kept verbatim. */
 #include "onnx/load_int.h"
 
 hn_wire hn_load_open(const hn_loader *ld, hn_bytes message, const char *name) {
@@ -36,7 +35,7 @@ hone_status hn_load_str(hn_loader *ld, hn_bytes text, hn_str *out) {
     return HONE_OK;
 }
 
-/* ---- repeated numbers -------------------------------------------------------------------------------------------------- */
+/* ---- repeated numbers ------------------------------------------------------------------------ */
 
 static hone_status count_numbers(hn_wire w, uint32_t tag, uint32_t packed_tag, uint64_t *n) {
     hn_field f;
@@ -110,7 +109,7 @@ hone_status hn_load_dims(hn_loader *ld, hn_wire message, uint32_t tag, uint32_t 
     return HONE_OK;
 }
 
-/* ---- what is kept verbatim, and properties --------------------------------------------------------------------------------- */
+/* ---- what is kept verbatim, and properties --------------------------------------------------- */
 
 hone_status hn_load_keep(hn_loader *ld, hn_keep *k, hn_bytes field) {
     if (k->n == 0 || (k->cap == 0 && k->at + k->n == field.at)) {

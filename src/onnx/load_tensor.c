@@ -36,7 +36,7 @@ static const typed_field typed_fields[HN_DTYPE_COUNT] = {
 #undef INT64S
 #undef UINT64S
 
-/* ---- typed fields ---------------------------------------------------------------------------------------------------------- */
+/* ---- typed fields ---------------------------------------------------------------------------- */
 
 static uint64_t packed_entries(const typed_field *field, hn_bytes packed) {
     switch (field->tag & 7) {
@@ -137,7 +137,7 @@ static hone_status load_strings(hn_loader *ld, hn_wire message, hn_tensor *t) {
     return status;
 }
 
-/* ---- the whole message --------------------------------------------------------------------------------------------------- */
+/* ---- the whole message ----------------------------------------------------------------------- */
 
 typedef struct tensor_draft {
     hn_extra_draft extra;
@@ -250,8 +250,8 @@ hone_status hn_load_tensor_proto(hn_loader *ld, hn_bytes message, hn_tensor *t) 
     return HONE_OK;
 }
 
-static hone_status new_tensor(hn_loader *ld, const hn_wire *w, hn_bytes message,
-                              const hn_tensor **out) {
+static hone_status load_sparse_part(hn_loader *ld, const hn_wire *w, hn_bytes message,
+                                    const hn_tensor **out) {
     if (*out)
         return hn_wire_fail(w, message.at, "a field of %s occurs twice", w->message);
     hn_tensor *t = HN_NEW(ld->arena, hn_tensor);
@@ -269,9 +269,9 @@ hone_status hn_load_sparse(hn_loader *ld, hn_bytes message, const hn_sparse **ou
     HN_TRY_PTR(s);
     while (hn_wire_next(&w, &f, &status)) {
         if (f.tag == HN_F_SPARSE_VALUES)
-            HN_TRY(new_tensor(ld, &w, f.bytes, &s->values));
+            HN_TRY(load_sparse_part(ld, &w, f.bytes, &s->values));
         else if (f.tag == HN_F_SPARSE_INDICES)
-            HN_TRY(new_tensor(ld, &w, f.bytes, &s->indices));
+            HN_TRY(load_sparse_part(ld, &w, f.bytes, &s->indices));
         else if (f.tag != HN_F_SPARSE_DIMS && f.tag != HN_F_SPARSE_DIMS_PACKED)
             HN_TRY(hn_load_keep(ld, &unknown, f.whole));
     }

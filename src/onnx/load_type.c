@@ -8,11 +8,10 @@ typedef struct type_draft {
     bool is_odd;
 } type_draft;
 
-static hone_status load_elem(type_draft *d, uint64_t number) {
+static void load_elem(type_draft *d, uint64_t number) {
     d->type.elem = (hn_dtype)(uint32_t)number;
     if (number == 0 || number > INT32_MAX)
         d->is_odd = true;
-    return HONE_OK;
 }
 
 static hone_status load_dim(hn_loader *ld, type_draft *d, hn_bytes message, hn_dim *dim,
@@ -85,7 +84,7 @@ static hone_status load_tensor_type(hn_loader *ld, type_draft *d, hn_bytes messa
     hone_status status;
     while (hn_wire_next(&w, &f, &status)) {
         if (f.tag == HN_F_TENSOR_TYPE_ELEM_TYPE)
-            HN_TRY(load_elem(d, f.number));
+            load_elem(d, f.number);
         else if (f.tag == HN_F_TENSOR_TYPE_SHAPE)
             HN_TRY(load_shape(ld, d, f.bytes));
         else
@@ -106,7 +105,7 @@ static hone_status load_container_type(hn_loader *ld, type_draft *d, hn_bytes me
         if (f.tag == inner_tag)
             HN_TRY(hn_load_type(ld, f.bytes, &d->type.inner));
         else if (is_map && f.tag == HN_F_MAP_TYPE_KEY_TYPE)
-            HN_TRY(load_elem(d, f.number));
+            load_elem(d, f.number);
         else
             d->is_odd = true;
     }

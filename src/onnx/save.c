@@ -5,6 +5,7 @@
 
 #define DEFAULT_THRESHOLD_BYTES 1024u
 #define DEFAULT_ALIGNMENT 4096u
+#define REPORT_STEP_BYTES ((uint64_t)1 << 20)
 #define PROTOBUF_MAX_BYTES ((uint64_t)INT32_MAX)
 
 static void save_model(hn_saver *s) {
@@ -38,7 +39,7 @@ static hn_saver saver_new(const hn_model *m, hn_external_mode external, hn_arena
     return s;
 }
 
-static hone_status walk(hn_saver *s, int mode) {
+static hone_status save_walk(hn_saver *s, hn_out_mode mode) {
     s->out.mode = mode;
     s->out.n_bytes = 0;
     s->out.next_size = 0;
@@ -51,20 +52,20 @@ static hone_status walk(hn_saver *s, int mode) {
 
 uint64_t hn_save_size(const hn_model *m) {
     hn_saver s = saver_new(m, HN_EXTERNAL_NEVER, NULL, NULL);
-    hone_status status = walk(&s, HN_OUT_MEASURE);
+    hone_status status = save_walk(&s, HN_OUT_MEASURE);
     hn_strbuf_free(&s.text);
     return status == HONE_OK ? s.out.n_bytes : 0;
 }
 
 static hone_status save_to_memory(hn_saver *s, const hone_allocator *a, void **data, size_t *n) {
-    HN_TRY(walk(s, HN_OUT_MEASURE));
+    HN_TRY(save_walk(s, HN_OUT_MEASURE));
     uint64_t bytes = s->out.n_bytes;
     if (bytes == 0)
         return HONE_OK;
     s->out.memory = bytes <= SIZE_MAX ? hn_alloc(a, (size_t)bytes) : NULL;
     HN_TRY_PTR(s->out.memory);
     s->out.memory_bytes = bytes;
-    hone_status status = walk(s, HN_OUT_MEMORY);
+    hone_status status = save_walk(s, HN_OUT_MEMORY);
     if (status != HONE_OK) {
         hn_free(a, s->out.memory, (size_t)bytes);
         return status;
@@ -88,7 +89,7 @@ hone_status hn_save_buffer(const hn_model *m, const hone_allocator *a, void **da
     return hn_error_complete(err, status);
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Everything that belongs to writing one model to disk. */
 typedef struct file_save {
@@ -96,28 +97,38 @@ typedef struct file_save {
     const hn_save_options *options;
     hn_arena *scratch;
     const char *path, *data_path;
-    uint64_t done_bytes, total_bytes;
+    uint64_t done_bytes, total_bytes, next_report_bytes;
     hone_error *err;
 } file_save;
 
+/* Reports in steps that a terminal can show, and at the end. */
 static hone_status count_written(void *ctx, uint64_t n) {
     file_save *f = ctx;
     f->done_bytes += n;
-    if (f->options->progress &&
-        f->options->progress(f->options->progress_ctx, f->done_bytes, f->total_bytes))
+    bool is_due = f->done_bytes >= f->next_report_bytes || f->done_bytes == f->total_bytes;
+    if (!f->options->progress || !is_due)
+        return HONE_OK;
+    f->next_report_bytes = f->done_bytes + REPORT_STEP_BYTES;
+    if (f->options->progress(f->options->progress_ctx, f->done_bytes, f->total_bytes))
         return hn_fail(f->err, HONE_E_CANCELLED, "saving '%s' was cancelled", f->path);
     return HONE_OK;
+}
+
+static hone_status pad_data_file(hn_saver *s, uint64_t n) {
+    HN_TRY(hn_outfile_pad_to(s->data, s->alignment, s->out.err));
+    return n ? s->out.written(s->out.written_ctx, n) : HONE_OK;
 }
 
 /* Padding is a matter of the offset alone, so both walks agree on it. */
 uint64_t hn_save_data(hn_saver *s, const void *data, uint64_t n) {
     uint64_t past = s->data_bytes % s->alignment;
-    uint64_t offset = s->data_bytes + (past ? s->alignment - past : 0);
+    uint64_t padding = past ? s->alignment - past : 0;
+    uint64_t offset = s->data_bytes + padding;
     s->data_bytes = offset + n;
     if (s->data && s->out.mode == HN_OUT_FILE && s->out.status == HONE_OK) {
         hn_wire_out data_out = s->out; /* the same sink, into the other file */
         data_out.file = s->data;
-        data_out.status = hn_outfile_pad_to(s->data, s->alignment, s->out.err);
+        data_out.status = pad_data_file(s, padding);
         hn_out_raw(&data_out, data, n);
         s->out.status = data_out.status;
     }
@@ -146,10 +157,10 @@ static hone_status name_data_file(file_save *f) {
 /* Decides what goes out, and how large everything gets. */
 static hone_status measure_file(file_save *f) {
     hn_saver *s = &f->saver;
-    HN_TRY(walk(s, HN_OUT_MEASURE));
+    HN_TRY(save_walk(s, HN_OUT_MEASURE));
     if (s->out.n_bytes > PROTOBUF_MAX_BYTES && s->external == HN_EXTERNAL_KEEP) {
         s->external = HN_EXTERNAL_ALWAYS;
-        HN_TRY(walk(s, HN_OUT_MEASURE));
+        HN_TRY(save_walk(s, HN_OUT_MEASURE));
     }
     if (s->out.n_bytes > PROTOBUF_MAX_BYTES)
         return hn_fail(f->err, HONE_E_LIMIT,
@@ -168,7 +179,7 @@ static hone_status write_files(file_save *f) {
         HN_TRY(hn_outfile_open(f->data_path, a, &s->data, f->err));
     hone_status status = hn_outfile_open(f->path, a, &s->out.file, f->err);
     if (status == HONE_OK)
-        status = walk(s, HN_OUT_FILE);
+        status = save_walk(s, HN_OUT_FILE);
     if (status == HONE_OK && s->data) {
         status = hn_outfile_commit(s->data, f->err);
         s->data = NULL;

@@ -79,14 +79,14 @@ static void save_fields(hn_saver *s, const hn_tensor *t, hn_str name, bool is_ou
     hn_save_unknown(s, t->extra);
 }
 
-static bool same_text(hn_str a, hn_str b) {
+static bool same_name(hn_str a, hn_str b) {
     return a == b || (hn_str_empty(a) && hn_str_empty(b));
 }
 
 void hn_save_tensor(hn_saver *s, uint32_t tag, const hn_tensor *t, hn_str name) {
     bool is_out = goes_out(s, t, name != NULL);
     bool comes_in = t->external && t->data;
-    if (t->wire.n && !is_out && !comes_in && (!name || same_text(name, t->name))) {
+    if (t->wire.n && !is_out && !comes_in && (!name || same_name(name, t->name))) {
         hn_out_len(&s->out, tag, t->wire.at, t->wire.n);
         return;
     }

@@ -21,7 +21,7 @@ enum {
     HN_LOCATION_EXTERNAL = 1 /* value of data_location */
 };
 
-/* ---- reading ----------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads the fields of one message in order. `file` is where byte offsets in error messages are
  * counted from. */
@@ -51,13 +51,15 @@ hone_status hn_wire_fail(const hn_wire *w, const void *where, const char *fmt, .
 uint32_t hn_wire_load32(const void *at); /* little-endian, any alignment */
 uint64_t hn_wire_load64(const void *at);
 
-/* ---- writing ----------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
+
+typedef enum hn_out_mode { HN_OUT_MEASURE, HN_OUT_FILE, HN_OUT_MEMORY } hn_out_mode;
 
 /* A message is walked twice by the same code: first the sizes of all nested messages are measured
  * and remembered in order, then the bytes are written. The first failure sticks in `status`; later
  * calls do nothing. */
 typedef struct hn_wire_out {
-    enum { HN_OUT_MEASURE, HN_OUT_FILE, HN_OUT_MEMORY } mode;
+    hn_out_mode mode;
     hone_status status;
     hone_error *err;
     uint64_t n_bytes;       /* measured or written so far */
@@ -67,8 +69,8 @@ typedef struct hn_wire_out {
     hn_outfile *file;
     uint8_t *memory; /* HN_OUT_MEMORY: where n_bytes so far were put */
     uint64_t memory_bytes;
-    hone_status (*written)(void *ctx,
-                           uint64_t n); /* told of each piece that went to the file; may be NULL */
+    /* Told of each piece that went to the file; a failure ends the writing. May be NULL. */
+    hone_status (*written)(void *ctx, uint64_t n);
     void *written_ctx;
 } hn_wire_out;
 
@@ -82,11 +84,12 @@ hn_wire_scope hn_out_begin(hn_wire_out *w, uint32_t tag);
 void hn_out_end(hn_wire_out *w, hn_wire_scope scope);
 void hn_out_varint(hn_wire_out *w, uint32_t tag, uint64_t v);
 void hn_out_fixed32(hn_wire_out *w, uint32_t tag, uint32_t v);
-void hn_out_len(hn_wire_out *w, uint32_t tag, const void *data,
-                uint64_t n);                             /* tag, length, bytes */
-void hn_out_str(hn_wire_out *w, uint32_t tag, hn_str s); /* nothing when s is NULL */
-void hn_out_raw(hn_wire_out *w, const void *data,
-                uint64_t n); /* bytes that are wire format already */
+/* Tag, length, bytes. */
+void hn_out_len(hn_wire_out *w, uint32_t tag, const void *data, uint64_t n);
+/* The same for a string; nothing when it is absent. */
+void hn_out_str(hn_wire_out *w, uint32_t tag, hn_str s);
+/* Bytes that are in wire format already. */
+void hn_out_raw(hn_wire_out *w, const void *data, uint64_t n);
 int hn_out_varint_bytes(uint64_t v);
 
 #endif /* HN_WIRE_H */

@@ -14,7 +14,7 @@ int hn_out_varint_bytes(uint64_t v) {
     return n;
 }
 
-static hone_status write_file(hn_wire_out *w, const uint8_t *data, uint64_t n) {
+static hone_status out_to_file(hn_wire_out *w, const uint8_t *data, uint64_t n) {
     while (n > 0) {
         uint64_t piece = HN_MIN(n, PIECE_BYTES);
         HN_TRY(hn_outfile_write(w->file, data, piece, w->err));
@@ -30,7 +30,7 @@ void hn_out_raw(hn_wire_out *w, const void *data, uint64_t n) {
     if (w->status != HONE_OK || n == 0)
         return;
     if (w->mode == HN_OUT_FILE) {
-        w->status = write_file(w, data, n);
+        w->status = out_to_file(w, data, n);
     } else if (w->mode == HN_OUT_MEMORY) {
         if (n > w->memory_bytes - w->n_bytes)
             w->status = HONE_E_INTERNAL;

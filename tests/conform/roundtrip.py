@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Loads and saves models with hone, and asks the onnx package whether they are still the same.
 
-usage: roundtrip.py [--hone PATH] [--external] FOLDER...
+usage: roundtrip.py [--hone PATH] [--external] [PATH...]
 
-Every *.onnx below the folders is saved by `hone save`, as it is or (--external) with its weights in
+Every *.onnx in the folders and archives (.zip, .tar.*) is saved by `hone save`, as it is or (--external) with its weights in
 a data file, and both files are compared field by field. Exit status: 0 all equal, 1 some differ,
-77 nothing to compare.
+77 nothing to compare. Without paths the models in HONE_SHARED are taken.
 """
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,9 +19,19 @@ import onnx
 from onnx import numpy_helper
 
 
-def find_models(folders):
-    for folder in folders:
-        yield from sorted(pathlib.Path(folder).rglob("*.onnx"))
+def default_paths():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    shared = pathlib.Path(os.environ.get("HONE_SHARED", root.parent / "shared"))
+    names = ("models", "models/architectures.zip", "onnx-backend-tests.tar.xz")
+    return [shared / name for name in names if (shared / name).exists()]
+
+
+def find_models(paths, scratch):
+    for i, path in enumerate(map(pathlib.Path, paths)):
+        if path.is_file():
+            shutil.unpack_archive(path, scratch / str(i))
+            path = scratch / str(i)
+        yield from sorted(path.rglob("*.onnx"))
 
 
 def initializer_lists(graph):
@@ -77,16 +88,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hone", default=os.environ.get("HONE_BIN", "hone"))
     parser.add_argument("--external", action="store_true")
-    parser.add_argument("folders", nargs="*")
+    parser.add_argument("paths", nargs="*")
     options = parser.parse_args()
-    models = list(find_models(options.folders))
-    if not models:
-        print("skipped: no models below", " ".join(options.folders) or "(no folders)")
-        return 77
     n_failed = n_identical = 0
     with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        models = list(find_models(options.paths or default_paths(), scratch))
+        if not models:
+            print("skipped: no models in", " ".join(options.paths) or "HONE_SHARED")
+            return 77
         for path in models:
-            problem, identical = check(options.hone, path, pathlib.Path(folder), options.external)
+            problem, identical = check(options.hone, path, scratch, options.external)
             n_identical += identical
             if problem:
                 n_failed += 1
