@@ -103,7 +103,8 @@ struct hn_type {
     hn_str denotation;
     const hn_str *dim_denotations; /* `rank` entries, or NULL */
     hn_str opaque_domain, opaque_name;
-    hn_bytes unknown;       /* fields not interpreted, kept for saving */
+    hn_bytes unknown;       /* the whole TypeProto, when it says more than the fields above can; saved in their place, so a
+                               changed copy must clear it */
 };
 /* dims are copied; rank -1 with dims NULL for unknown rank. NULL when out of memory. */
 const hn_type *hn_type_tensor(hn_arena *a, hn_dtype elem, int32_t rank, const hn_dim *dims);
