@@ -33,7 +33,7 @@ static hone_status resolve_names(extraction *x, uint32_t n, const hn_str *names,
     return HONE_OK;
 }
 
-/* ---- what the outputs need --------------------------------------------------------------------- */
+/* ---- what the outputs need ------------------------------------------------------------------- */
 
 static hone_status reach_value(extraction *x, hn_id value, uint32_t output) {
     if (value == HN_NONE || hn_map_get(&x->is_reached, value) != HN_MAP_NONE)
@@ -103,7 +103,7 @@ static hone_status follow_outputs(extraction *x) {
     return HONE_OK;
 }
 
-/* ---- the new interface ------------------------------------------------------------------------- */
+/* ---- the new interface ----------------------------------------------------------------------- */
 
 /* The producer may live on for its other outputs: it gets another value in the old one's place. */
 static bool cut_from_producer(hn_graph *g, hn_id value) {

@@ -19,4 +19,7 @@ hn_str hn_graph_similar_name(const hn_graph *g, hn_id block, hn_str name);
  * functions had. False when out of memory, with nothing changed. */
 bool hn_model_drop_unused_functions(hn_model *m);
 
+/* That every call can be inlined; adds the imports that the bodies bring along. */
+hone_status hn_inline_check(hn_model *m, hn_arena *scratch, hone_error *err);
+
 #endif /* HN_GRAPH_INT_H */

@@ -5,131 +5,9 @@
  * are calls themselves have their turn next. */
 #include "ir/graph_int.h"
 
-#include <stdio.h>
-
-#define MAX_CALL_DEPTH 64
 #define MAX_INLINED_NODES 10000000u
 
-/* ---- before anything changes --------------------------------------------------------------------- */
-
-typedef struct call_check {
-    hn_model *m;
-    hn_map state; /* function pointer -> CALL_OPEN or CALL_DONE */
-    const hn_function *chain[MAX_CALL_DEPTH];
-    uint32_t depth;
-    hone_error *err;
-} call_check;
-
-enum { CALL_OPEN, CALL_DONE };
-
-static uint64_t function_pointer_key(const hn_function *f) {
-    return (uint64_t)(uintptr_t)f;
-}
-
-static hone_status refuse_recursion(const call_check *c, const hn_function *f) {
-    char text[600] = "";
-    size_t used = 0;
-    uint32_t i = 0;
-    while (c->chain[i] != f)
-        i++;
-    for (; i < c->depth && used < sizeof(text); i++) {
-        int n = snprintf(text + used, sizeof(text) - used, "%.80s -> ", hn_s(c->chain[i]->name));
-        used += (size_t)HN_MAX(n, 0);
-    }
-    return hn_fail(c->err, HONE_E_INVALID, "cannot inline: function '%s' calls itself (%s%s)",
-                   hn_s(f->name), text, hn_s(f->name));
-}
-
-/* A body may bring a domain along; where both have one, the nodes must mean the same. */
-static hone_status import_domain(call_check *c, const hn_function *f, hn_str domain) {
-    int64_t here = hn_opset_version(&c->m->opsets, domain);
-    int64_t there = hn_opset_version(&f->opsets, domain);
-    if (there < 0 || here == there)
-        return HONE_OK;
-    if (here >= 0)
-        return hn_fail(
-            c->err, HONE_E_UNSUPPORTED,
-            "cannot inline function '%s': it is written for version %lld of operator set "
-            "'%s' and the model imports version %lld; convert one of them first",
-            hn_s(f->name), (long long)there, hn_domain_is_onnx(domain) ? "ai.onnx" : hn_s(domain),
-            (long long)here);
-    hn_opset import = {.domain = domain, .version = there};
-    return HN_VEC_PUSH(c->m->arena, &c->m->opsets, import) ? HONE_OK : HONE_E_NOMEM;
-}
-
-static hone_status check_calls(call_check *c, const hn_graph *g, const hn_function *caller);
-
-/* Recursion is bounded by MAX_CALL_DEPTH. */
-static hone_status check_call(call_check *c, const hn_function *f) {
-    uint32_t state = hn_map_get(&c->state, function_pointer_key(f));
-    if (state == CALL_DONE)
-        return HONE_OK;
-    if (state == CALL_OPEN)
-        return refuse_recursion(c, f);
-    if (c->depth == MAX_CALL_DEPTH)
-        return hn_fail(c->err, HONE_E_LIMIT,
-                       "cannot inline: calls nest deeper than %d, down to function '%s'",
-                       MAX_CALL_DEPTH, hn_s(f->name));
-    c->chain[c->depth++] = f;
-    if (!hn_map_put(&c->state, function_pointer_key(f), CALL_OPEN))
-        return HONE_E_NOMEM;
-    HN_TRY(check_calls(c, f->graph, f));
-    c->depth--;
-    hn_map_put(&c->state, function_pointer_key(f), CALL_DONE);
-    return HONE_OK;
-}
-
-/* An output that is an input passed through needs that input. */
-static bool passes_absent_input(const hn_function *f, const hn_node *n, uint32_t output) {
-    const hn_block *body = hn_block_at(f->graph, 0);
-    const hn_value *v = hn_value_at(f->graph, body->outputs.at[output]);
-    return v->is_input && n->outputs[output] != HN_NONE &&
-           (v->slot >= n->n_inputs || n->inputs[v->slot] == HN_NONE);
-}
-
-static hone_status check_arguments(const call_check *c, const hn_graph *g, hn_id node,
-                                   const hn_function *f) {
-    const hn_node *n = hn_node_at(g, node);
-    const hn_block *body = hn_block_at(f->graph, 0);
-    char label[128];
-    hn_node_label(g, node, label, sizeof(label));
-    if (n->n_inputs > body->inputs.n || n->n_outputs > body->outputs.n)
-        return hn_fail(
-            c->err, HONE_E_INVALID,
-            "cannot inline: node '%s' calls function '%s' with %u inputs and %u outputs, "
-            "but it has %u and %u",
-            label, hn_s(f->name), n->n_inputs, n->n_outputs, body->inputs.n, body->outputs.n);
-    for (uint32_t i = 0; i < n->n_outputs; i++) {
-        const hn_value *v = hn_value_at(f->graph, body->outputs.at[i]);
-        if (v->producer == HN_NONE && !v->is_input)
-            return hn_fail(c->err, HONE_E_INVALID,
-                           "cannot inline: function '%s' never computes its output '%s'",
-                           hn_s(f->name), hn_s(v->name));
-        if (passes_absent_input(f, n, i))
-            return hn_fail(c->err, HONE_E_UNSUPPORTED,
-                           "cannot inline: node '%s' leaves out input %u of function '%s', which "
-                           "returns it as output %u",
-                           label, v->slot, hn_s(f->name), i);
-    }
-    return HONE_OK;
-}
-
-static hone_status check_calls(call_check *c, const hn_graph *g, const hn_function *caller) {
-    for (hn_id id = 0; id < g->nodes.n; id++) {
-        if (hn_node_at(g, id)->block == HN_NONE)
-            continue;
-        const hn_function *f = hn_node_function(g, id);
-        if (f) {
-            HN_TRY(check_arguments(c, g, id, f));
-            HN_TRY(check_call(c, f));
-        } else if (caller) {
-            HN_TRY(import_domain(c, caller, hn_node_at(g, id)->domain));
-        }
-    }
-    return HONE_OK;
-}
-
-/* ---- copying a body ------------------------------------------------------------------------------- */
+/* ---- copying a body -------------------------------------------------------------------------- */
 
 /* `from` is the function's graph, or the main graph itself when a subgraph that the call hands over
  * as an attribute is copied. Its tables may then grow while it is read: rows are copied first. */
@@ -370,7 +248,7 @@ static hone_status copy_block(body_copy *c, hn_id block, hn_id parent, hn_id own
     return copy_value_infos(c, &from, *out);
 }
 
-/* ---- replacing calls ------------------------------------------------------------------------------ */
+/* ---- replacing calls ------------------------------------------------------------------------- */
 
 static hone_status bind_inputs(body_copy *c, const hn_block *body) {
     for (uint32_t i = 0; i < body->inputs.n; i++) {
@@ -479,9 +357,7 @@ static hone_status expand_block(hn_graph *g, hn_id block, hn_arena *scratch, hon
 }
 
 static hone_status inline_all(hn_model *m, hn_arena *scratch, hone_error *err) {
-    call_check c = {.m = m, .err = err};
-    hn_map_init(&c.state, scratch);
-    HN_TRY(check_calls(&c, m->graph, NULL));
+    HN_TRY(hn_inline_check(m, scratch, err));
     /* Expansions add blocks at the end of the table: they have their turn, too. */
     for (hn_id block = 0; block < m->graph->blocks.n; block++)
         HN_TRY(expand_block(m->graph, block, scratch, err));

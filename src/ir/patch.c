@@ -115,7 +115,7 @@ void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value) {
         patch_fail(p, HONE_E_NOMEM);
 }
 
-/* ---- names of graph outputs ------------------------------------------------------------------- */
+/* ---- names of graph outputs ------------------------------------------------------------------ */
 
 /* Inputs and initializers are known by their names, and an output has a name to keep already. */
 static bool can_carry_name(const hn_patch *p, hn_id value) {
@@ -145,7 +145,7 @@ static hone_status choose_carriers(hn_patch *p) {
     return HONE_OK;
 }
 
-/* ---- preparing: everything that may fail ------------------------------------------------------- */
+/* ---- preparing: everything that may fail ----------------------------------------------------- */
 
 static bool prepare_value(hn_patch *p, hn_graph *g, uint32_t i) {
     const patch_value *pv = &p->values.at[i];
@@ -249,7 +249,7 @@ static bool prepare(hn_patch *p, hn_graph *g) {
     return false;
 }
 
-/* ---- committing: nothing here can fail, room is there ------------------------------------------ */
+/* ---- committing: nothing here can fail, room is there ---------------------------------------- */
 
 /* Both names are in the map already, so no entry is added. */
 static void swap_names(hn_graph *g, hn_id a, hn_id b) {

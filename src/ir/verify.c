@@ -43,7 +43,7 @@ static const char *block_name(const verifier *v, hn_id block) {
     return hn_str_empty(name) ? "(no name)" : name->s;
 }
 
-/* ---- definitions --------------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static const char *definer_text(const hn_graph *g, hn_id value, char *buf) {
     const hn_value *v = hn_value_at(g, value);
@@ -86,7 +86,7 @@ static void define_value(verifier *v, hn_id node, hn_id value) {
                         definer_text(v->g, value, here), block_name(v, val->block));
 }
 
-/* ---- types of inputs and outputs ------------------------------------------------------------------- */
+/* ---- types of inputs and outputs ------------------------------------------------------------- */
 
 static const char *missing_in_type(const hn_type *t) {
     if (!t || t->kind == HN_TYPE_NONE)
@@ -123,7 +123,7 @@ static void verify_interface(verifier *v) {
     }
 }
 
-/* ---- initializers ---------------------------------------------------------------------------------- */
+/* ---- initializers ---------------------------------------------------------------------------- */
 
 /* Before IR version 4 an initializer is the default value of an input. */
 static void verify_init_declared(verifier *v, hn_id value) {
@@ -170,7 +170,7 @@ static void verify_block_start(verifier *v, hn_id block) {
     }
 }
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void report_undefined(verifier *v, hn_id node, hn_id value, const char *reader) {
     const hn_value *val = hn_value_at(v->g, value);
@@ -211,7 +211,7 @@ static void verify_block_outputs(verifier *v, hn_id block) {
     }
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static bool function_declares(const hn_function *f, hn_str name) {
     for (uint32_t i = 0; i < f->attr_names.n; i++) {
@@ -320,7 +320,7 @@ static void verify_block(verifier *v, hn_id block) {
     verify_block_outputs(v, block);
 }
 
-/* ---- our own bookkeeping ----------------------------------------------------------------------------- */
+/* ---- our own bookkeeping --------------------------------------------------------------------- */
 
 static void verify_uses(verifier *v) {
     const hn_graph *g = v->g;

@@ -65,7 +65,7 @@ static void verify_metadata(const hn_model *m, hn_problems *p, hn_arena *scratch
     }
 }
 
-/* ---- functions ------------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 typedef struct name_set {
     hn_map names;
@@ -131,7 +131,7 @@ static void verify_duplicates(const hn_model *m, hn_problems *p) {
     }
 }
 
-/* ---- recursion ------------------------------------------------------------------------------------ */
+/* ---- recursion ------------------------------------------------------------------------------- */
 
 typedef struct call_edge {
     uint32_t caller, callee;
