@@ -26,6 +26,8 @@ import onnx.parser
 import onnx.printer
 from onnx import AttributeProto, TensorProto, numpy_helper
 
+import models
+
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 DROPPED_LISTS = {AttributeProto.TENSORS, AttributeProto.GRAPHS, AttributeProto.TYPE_PROTOS, AttributeProto.SPARSE_TENSORS}
 
@@ -188,9 +190,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hone", default=os.environ.get("HONE_BIN", "hone"))
     parser.add_argument("--show", type=int, default=20, help="how many failures to show")
-    parser.add_argument("folders", nargs="+", type=pathlib.Path)
+    parser.add_argument("folders", nargs="*", type=pathlib.Path, help="default: the ONNX backend tests")
     options = parser.parse_args()
-    paths = sorted(path for folder in options.folders for path in folder.rglob("*.onnx"))
+    if options.folders:
+        paths = sorted(path for folder in options.folders for path in folder.rglob("*.onnx"))
+    else:
+        paths = models.find(["backend"])
     if not paths:
         print("no models found")
         return 77
