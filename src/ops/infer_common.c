@@ -87,8 +87,11 @@ hone_status hn_expect_rank(hn_infer *c, uint32_t input, int32_t lo, int32_t hi) 
 
 /* ---- broadcast ------------------------------------------------------------------------------------------------------------ */
 
-/* Size of one result dimension. A number above 1 decides; equal symbols stay; two different symbols could be either. */
-static bool broadcast_dim(hn_dim a, hn_dim b, hn_dim *out) {
+static bool is_never_below(hn_syms *s, hn_dim a, hn_dim b) { return hn_dim_at_least(s, hn_dim_sub(s, a, b), 0); }
+
+/* Size of one result dimension. A number above 1 decides; equal symbols stay. Of two different expressions the one that is never
+ * the smaller decides ("seq" against "min(seq, 512)"): sizes that broadcast are equal or one of them is 1. */
+static bool broadcast_dim(hn_syms *s, hn_dim a, hn_dim b, hn_dim *out) {
     if (a == b || b == 1)
         *out = a;
     else if (a == 1)
@@ -99,8 +102,10 @@ static bool broadcast_dim(hn_dim a, hn_dim b, hn_dim *out) {
         *out = a;
     else if (hn_dim_is_known(b))
         *out = b;
+    else if (is_never_below(s, a, b))
+        *out = a;
     else
-        *out = HN_DIM_UNKNOWN;
+        *out = is_never_below(s, b, a) ? b : HN_DIM_UNKNOWN;
     return true;
 }
 
@@ -121,7 +126,7 @@ hone_status hn_broadcast(hn_infer *c, uint32_t n, const hn_shape *const *shapes,
     for (uint32_t k = 0; k < n; k++) {
         int32_t shift = *rank - shapes[k]->rank;
         for (int32_t i = 0; i < shapes[k]->rank; i++)
-            if (!broadcast_dim(out[shift + i], shapes[k]->dims[i], &out[shift + i]))
+            if (!broadcast_dim(hn_infer_syms(c), out[shift + i], shapes[k]->dims[i], &out[shift + i]))
                 return hn_infer_fail(c, HONE_E_SHAPE,
                                      "shapes do not broadcast: %s against %s differ at dimension %d (%lld and %lld), "
                                      "and neither is 1",

@@ -190,7 +190,8 @@ static hone_status check_split_sizes(hn_infer *c, const hn_int_list *split, hn_d
     return HONE_OK;
 }
 
-/* Equal parts. Before version 18 they had to be equal; since then the last one may be smaller. */
+/* Equal parts. Before version 18 they had to be equal; since then the last one may be smaller. Where nothing is left for it, it
+ * stays unknown: such nodes stand in branches that never run. */
 static hone_status equal_parts(hn_infer *c, hn_dim dim, hn_dim *part, hn_dim *last_part) {
     hn_syms *s = hn_infer_syms(c);
     uint32_t n = hn_n_outputs(c);
@@ -208,9 +209,6 @@ static hone_status equal_parts(hn_infer *c, hn_dim dim, hn_dim *part, hn_dim *la
                              (long long)hn_attr_i(c, "num_outputs", 0), n);
     *part = hn_dim_ceil_div(s, dim, n);
     *last_part = hn_dim_sub(s, dim, hn_dim_mul_i(s, *part, (int64_t)n - 1));
-    if (hn_dim_is_known(dim) && !hn_dim_is_known(*last_part))
-        return hn_infer_fail(c, HONE_E_SHAPE, "an axis of size %lld cannot be cut into %u parts of size %lld", (long long)dim, n,
-                             (long long)*part);
     return HONE_OK;
 }
 
