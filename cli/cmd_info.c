@@ -1,6 +1,7 @@
 /* hone info: what is in a model? */
 #include "cli.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,13 +26,22 @@ static void add_row(cli_table *t, const char *what, const char *value) {
     cli_table_add(t, "%s", value);
 }
 
+/* Adds to a text, as far as it has room. */
+static void append(char *text, size_t size, const char *fmt, ...) {
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text + used, size - used, fmt, args);
+    va_end(args);
+}
+
 static void format_opsets(const hone_model *m, const hone_model_info *info, char *out, size_t size) {
-    size_t used = (size_t)snprintf(out, size, "ONNX IR %lld", (long long)info->ir_version);
-    for (uint32_t i = 0; i < info->n_opsets && used < size; i++) {
+    snprintf(out, size, "ONNX IR %lld", (long long)info->ir_version);
+    for (uint32_t i = 0; i < info->n_opsets; i++) {
         const char *domain;
         int64_t version;
         hone_model_get_opset(m, i, &domain, &version);
-        used += (size_t)snprintf(out + used, size - used, ", %s %lld", *domain ? domain : "ai.onnx", (long long)version);
+        append(out, size, ", %s %lld", *domain ? domain : "ai.onnx", (long long)version);
     }
 }
 
@@ -53,16 +63,16 @@ static void print_summary(const hone_model *m, const char *path, const hone_stat
     add_row(&table, "format", line);
     snprintf(line, sizeof line, "%s: %s nodes", graph.name, cli_count(a, t->n_nodes));
     if (info.n_functions)
-        snprintf(line + strlen(line), sizeof line - strlen(line), ", %u functions", info.n_functions);
-    if (hone_graph_n_subgraphs(hone_model_graph(m)) > 1)
-        snprintf(line + strlen(line), sizeof line - strlen(line), ", %u subgraphs",
-                 hone_graph_n_subgraphs(hone_model_graph(m)) - 1);
+        append(line, sizeof line, ", %u function%s", info.n_functions, info.n_functions > 1 ? "s" : "");
+    uint32_t n_subgraphs = hone_graph_n_subgraphs(hone_model_graph(m)) - 1;
+    if (n_subgraphs)
+        append(line, sizeof line, ", %u subgraph%s", n_subgraphs, n_subgraphs > 1 ? "s" : "");
     add_row(&table, "graph", line);
     snprintf(line, sizeof line, "%s in %u tensors, %s", cli_count(a, t->n_parameters), t->n_tensors, cli_bytes(b, t->parameter_bytes));
     add_row(&table, "parameters", line);
     snprintf(line, sizeof line, "%s", cli_bytes(a, info.file_bytes));
     if (info.external_bytes)
-        snprintf(line + strlen(line), sizeof line - strlen(line), " and %s of external data", cli_bytes(b, info.external_bytes));
+        append(line, sizeof line, " and %s of external data", cli_bytes(b, info.external_bytes));
     add_row(&table, "file", line);
     if (t->n_unknown_nodes == 0) {
         snprintf(line, sizeof line, "%s multiply-accumulates, %s of activations", cli_amount(a, t->macs),
@@ -152,27 +162,34 @@ static void print_metadata(const hone_model *m) {
     cli_table_print(&table);
 }
 
-/* Names the free dimensions that keep work from being counted. */
-static void print_hint(const hone_model *m, const hone_stats_totals *t) {
-    const hone_graph *g = hone_model_graph(m);
+/* " --dim batch=1 --dim seq=1": what would fix every free dimension of the inputs. */
+static void list_free_dims(const hone_graph *g, char *out, size_t size) {
     hone_subgraph_info graph;
     hone_graph_get_subgraph(g, 0, &graph);
-    char dim[128] = "";
-    for (uint32_t i = 0; i < graph.n_inputs && !*dim; i++) {
+    out[0] = '\0';
+    for (uint32_t i = 0; i < graph.n_inputs; i++) {
         hone_value_info v;
         hone_graph_get_value(g, graph.inputs[i], &v);
-        for (int32_t axis = 0; axis < v.rank && !*dim; axis++) {
-            int64_t size;
-            hone_value_dim(g, graph.inputs[i], axis, &size, dim, sizeof dim);
-            if (size >= 0)
-                dim[0] = '\0';
+        for (int32_t axis = 0; axis < v.rank; axis++) {
+            int64_t known;
+            char name[64], option[96];
+            size_t n = hone_value_dim(g, graph.inputs[i], axis, &known, name, sizeof name);
+            snprintf(option, sizeof option, " --dim %s=1", name);
+            if (known < 0 && n && n < sizeof name && !strstr(out, option))
+                append(out, size, "%s", option);
         }
     }
+}
+
+/* Says what keeps work from being counted. */
+static void print_hint(const hone_model *m, const hone_stats_totals *t) {
+    char options[256];
     if (!t->n_unknown_nodes)
         return;
+    list_free_dims(hone_model_graph(m), options, sizeof options);
     printf("\n%s", cli_begin(stdout, CLI_DIM));
-    if (*dim)
-        printf("%u nodes have free dimensions: add --dim %s=1 to count operations", t->n_unknown_nodes, dim);
+    if (*options)
+        printf("%u nodes have free dimensions: add%s to count operations", t->n_unknown_nodes, options);
     else
         printf("the shapes of %u nodes depend on data: operations are not counted", t->n_unknown_nodes);
     printf("%s\n", cli_end(stdout));

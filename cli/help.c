@@ -42,7 +42,8 @@ void cli_help_command(const cli_command *c, FILE *out) {
     for (size_t i = 0; i < c->n_options; i++) {
         char head[96];
         option_text(&c->options[i], head, sizeof head);
-        fprintf(out, "  %-30s %s\n", head, c->options[i].help);
+        bool fits = strlen(head) <= 30;
+        fprintf(out, fits ? "  %-30s %s\n" : "  %s\n%33s%s\n", head, fits ? c->options[i].help : "", c->options[i].help);
     }
     fprintf(out, "  %-30s %s\n", "-h, --help", "print this help");
     if (c->examples && c->examples[0])

@@ -127,7 +127,8 @@ typedef struct hone_save_options {
     void *progress_ctx;
 } hone_save_options;
 HONE_API void hone_save_options_init(hone_save_options *options);
-/* The file appears whole or not at all. Equal models give equal bytes. */
+/* The file appears whole or not at all. Equal models give equal bytes. A name that ends in .onnxtxt gets the textual syntax, with every
+ * element of every tensor; the options do not matter then. */
 HONE_API hone_status hone_model_save(const hone_model *model, const char *path, const hone_save_options *options,
                                      hone_error *error);
 /* Into memory of the model's allocator; give it back with hone_buffer_free. */

@@ -86,12 +86,34 @@ hone_status hone_model_load_buffer(const void *data, size_t n_bytes, const hone_
 
 void hone_model_free(hone_model *model) { hn_model_free(model_of(model)); }
 
+static bool names_text_file(const char *path) {
+    static const char suffix[] = ".onnxtxt";
+    size_t n = strlen(path), n_suffix = sizeof suffix - 1;
+    return n >= n_suffix && strcmp(path + n - n_suffix, suffix) == 0;
+}
+
+static bool write_to_file(void *file, const char *text, size_t n_bytes) {
+    return hn_outfile_write(file, text, n_bytes, NULL) == HONE_OK;
+}
+
+static hone_status save_text(const hone_model *model, const char *path, hone_error *error) {
+    hn_outfile *file;
+    HN_TRY(hn_outfile_open(path, hn_arena_allocator(model_of(model)->arena), &file, error));
+    hone_status status = hone_model_print(model, UINT64_MAX, write_to_file, file, error);
+    if (status == HONE_OK)
+        return hn_outfile_commit(file, error);
+    hn_outfile_abort(file);
+    return status;
+}
+
 hone_status hone_model_save(const hone_model *model, const char *path, const hone_save_options *options, hone_error *error) {
     hn_error_clear(error);
     hone_save_options o;
     hone_save_options_init(&o);
     if (!read_options(&o, options, sizeof o))
         return fail_options(error, "hone_save_options");
+    if (names_text_file(path))
+        return hn_error_complete(error, save_text(model, path, error));
     hn_save_options so = {.external = o.external_data == HONE_EXTERNAL_ALWAYS  ? HN_EXTERNAL_ALWAYS
                                       : o.external_data == HONE_EXTERNAL_NEVER ? HN_EXTERNAL_NEVER
                                                                                : HN_EXTERNAL_KEEP,

@@ -96,14 +96,28 @@ static hone_status fail_no_input(const hn_model *m, const char *input, hone_erro
     return status;
 }
 
-static hone_status fail_shape(const hn_model *m, const char *input, const hn_type *t, hone_error *err) {
+static hone_status fail_shape(const hn_model *m, const char *input, const hn_type *t, uint32_t rank, const int64_t *dims,
+                              hone_error *err) {
     hn_strbuf text;
     hn_strbuf_init(&text, hn_arena_allocator(m->arena));
+    for (uint32_t i = 0; i < rank; i++)
+        hn_strbuf_printf(&text, "%s%lld", i ? "x" : "", (long long)dims[i]);
+    hn_strbuf_puts(&text, " does not fit its type ");
     hn_type_text(m->syms, t, &text);
-    hone_status status = hn_fail(err, HONE_E_SHAPE, "the shape given for input '%s' does not fit its type %s", input,
-                                 text.at ? text.at : "?");
+    hone_status status = hn_fail(err, HONE_E_SHAPE, "input '%s': the shape %s", input, text.failed ? "does not fit" : text.at);
     hn_strbuf_free(&text);
     return status;
+}
+
+static bool shape_fits(const hn_shape *declared, uint32_t rank, const int64_t *dims) {
+    if (declared->rank >= 0 && (uint32_t)declared->rank != rank)
+        return false;
+    for (uint32_t i = 0; i < rank; i++) {
+        bool is_fixed = declared->rank >= 0 && hn_dim_is_known(declared->dims[i]);
+        if (dims[i] < 0 || (is_fixed && declared->dims[i] != dims[i]))
+            return false;
+    }
+    return true;
 }
 
 /* The declared shape of that input becomes exactly the given one. */
@@ -125,14 +139,11 @@ hone_status hn_fix_shape(hn_model *m, const char *input, uint32_t rank, const in
     const hn_type *t = hn_value_at(m->graph, id)->type;
     if (!t || t->kind != HN_TYPE_TENSOR)
         return hn_fail(err, HONE_E_TYPE, "input '%s' is no tensor, so it has no shape to fix", input);
-    if (t->shape.rank >= 0 && (uint32_t)t->shape.rank != rank)
-        return fail_shape(m, input, t, err);
-    for (uint32_t i = 0; i < rank; i++) {
-        hn_dim declared = t->shape.rank >= 0 ? t->shape.dims[i] : HN_DIM_UNKNOWN;
-        if (dims[i] < 0 || (hn_dim_is_known(declared) && declared != dims[i]))
-            return fail_shape(m, input, t, err);
+    if (!shape_fits(&t->shape, rank, dims))
+        return fail_shape(m, input, t, rank, dims, err);
+    for (uint32_t i = 0; i < rank && t->shape.rank >= 0; i++) {
         fix f = {.m = m, .value = dims[i]};
-        if (hn_dim_is_symbol(m->syms, declared, &f.symbol))
+        if (hn_dim_is_symbol(m->syms, t->shape.dims[i], &f.symbol))
             HN_TRY(hn_error_complete(err, substitute_everywhere(&f)));
         t = hn_value_at(m->graph, id)->type;
     }

@@ -182,9 +182,10 @@ static hone_status infer_call(hn_infer *c, const hn_function *f) {
 
 /* ---- nodes --------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_block_output(const hn_value *v) {
+/* The interface of the model keeps the names that its author gave. */
+static bool is_model_output(const hn_value *v) {
     for (uint32_t i = 0; i < v->uses.n; i++)
-        if (v->uses.at[i].node == HN_NONE)
+        if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == 0)
             return true;
     return false;
 }
@@ -197,7 +198,7 @@ static void settle_outputs(hn_infer *c) {
             continue;
         const hn_value *v = hn_value_at(s->g, id);
         const hn_type *declared = v->is_declared ? v->type : NULL;
-        s->types[id] = hn_infer_reconcile(s, c->id, id, declared, c->out[i], is_block_output(v));
+        s->types[id] = hn_infer_reconcile(s, c->id, id, declared, c->out[i], is_model_output(v));
         s->ints[id] = c->out_ints[i];
         s->consts[id] = c->out_consts[i];
     }

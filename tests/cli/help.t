@@ -1,0 +1,101 @@
+$ cp $DATA/digits.onnx $MODELS/*.onnxtxt .
+
+$ hone --help
+hone - make ONNX models fast, small and still right
+~
+Usage: hone COMMAND [OPTIONS] ARGUMENTS
+~
+Commands:
+  info     tell what is in a model: interface, parameters, operators, cost
+  check    find everything that is wrong with a model
+  save     rewrite a model: shapes, external data, parts, names
+  ops      list the operators hone knows, or describe one
+~
+`hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
+
+$ hone --version
+hone *
+cpu: *
+
+$ hone help save
+hone save - rewrite a model: shapes, external data, parts, names
+~
+Usage: hone save [OPTIONS] MODEL -o FILE
+~
+The output is written under a temporary name and renamed, so FILE is the old one or the new one, never half of it;
+it may be the model itself. Untouched tensors are copied byte for byte.
+~
+Options:
+  -o, --output FILE              where to write; .onnxtxt writes the textual syntax
+  -x, --external-data[=always|never|keep]
+                                 tensors in a data file beside the model (alone: always)
+      --external-file NAME       name of the data file (default: FILE.data)
+      --external-threshold BYTES smallest tensor that goes out (default 1024)
+      --external-alignment BYTES alignment in the data file (default 4096)
+      --inline-functions         replace calls of model-local functions by their bodies
+  -i, --infer                    store the inferred type and shape of every value
+  -d, --dim NAME=SIZE            fix a free dimension (repeatable)
+  -s, --shape INPUT=1x3x8x8      fix the shape of an input (repeatable)
+  -e, --extract IN,OUT           keep the part from value IN to value OUT; several: in1,in2:out1,out2
+  -r, --rename OLD=NEW           rename an input, an output or any value (repeatable)
+      --strip[=docs,names,values,metadata,shapes,unused]
+                                 leave out what running does not need (alone: docs, names, metadata)
+  -h, --help                     print this help
+~
+Examples:
+  hone save in.onnx -o out.onnx --infer
+      store inferred shapes, for viewers and other tools
+  hone save big.onnx -o big2.onnx --external-data
+      weights into big2.onnx.data
+  hone save in.onnx -o fixed.onnx --dim batch=1 --shape image=1x3x224x224
+      fix free dimensions
+  hone save in.onnx -o part.onnx --extract image,features
+      cut a part out
+  hone save in.onnx -o small.onnx --strip --inline-functions
+      plain nodes, no docs, no names
+  hone save in.onnx -o in.onnxtxt
+      the textual syntax
+
+$ hone polish model.onnx
+hone: there is no command 'polish'; `hone --help` lists them
+[2]
+
+$ hone info
+hone: name a model; `hone info --help` tells more
+[2]
+
+$ hone info --nodez model.onnx
+hone: unknown option '--nodez'; `hone info --help` lists the options
+[2]
+
+$ hone
+hone - make ONNX models fast, small and still right
+~
+Usage: hone COMMAND [OPTIONS] ARGUMENTS
+~
+Commands:
+  info     tell what is in a model: interface, parameters, operators, cost
+  check    find everything that is wrong with a model
+  save     rewrite a model: shapes, external data, parts, names
+  ops      list the operators hone knows, or describe one
+~
+`hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
+[2]
+
+$ hone ops Relu | head -12
+Relu-1
+ inputs
+  X    tensor(float16), tensor(float), tensor(double)
+ outputs
+  Y    tensor(float16), tensor(float), tensor(double)
+ attributes
+  consumed_inputs  ints
+~
+Relu-6
+ inputs
+  X    tensor(float16), tensor(float), tensor(double)
+ outputs
+
+$ hone ops Relux
+hone: hone knows no operator 'Relux'; `hone ops` lists them
+[1]
