@@ -76,15 +76,24 @@ static hone_status scalar_unless_declared(hn_infer *c, uint32_t body_input, hn_d
     return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
+/* A variable may begin as an optional and go on as what that holds: then the content is what counts. */
+static const hn_type *begun_as(const hn_type *initial, const hn_type *given) {
+    bool is_unwrapped = initial && given && initial->kind == HN_TYPE_OPTIONAL && given->kind != HN_TYPE_OPTIONAL;
+    return is_unwrapped ? initial->inner : initial;
+}
+
 /* Makes the types of the variables wide enough for what the body gave; tells whether that changed any. */
 static hone_status widen_variables(hn_infer *c, loop_run *l, bool forget_shapes, bool *has_changed) {
     *has_changed = forget_shapes;
     for (uint32_t v = 0; v < l->n_vars; v++) {
         const hn_type **in = &l->in[LOOP_IN_FIRST_VAR + v], *wide;
+        const hn_type *given = l->out[LOOP_OUT_FIRST_VAR + v], *begun = begun_as(*in, given);
         if (forget_shapes)
             HN_TRY(hn_type_forget_shape(c, *in, &wide));
         else
-            HN_TRY(hn_types_join(c, "loop variable", v, *in, l->out[LOOP_OUT_FIRST_VAR + v], &wide));
+            HN_TRY(hn_types_join(c, "loop variable", v, begun, given, &wide));
+        if (begun != *in)
+            wide = *in;
         *has_changed |= wide != *in && !(wide && *in && hn_type_equal(wide, *in));
         *in = wide;
     }
@@ -132,7 +141,7 @@ static hone_status loop_variable_out(hn_infer *c, const loop_run *l, uint32_t v)
     else if (l->is_first_sure && given)
         type = given;
     else
-        HN_TRY(hn_types_join(c, "loop variable", v, initial, given, &type));
+        HN_TRY(hn_types_join(c, "loop variable", v, begun_as(initial, given), given, &type));
     return hn_out_type(c, v, type);
 }
 

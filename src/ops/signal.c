@@ -32,8 +32,6 @@ typedef struct dft_form {
 static hone_status read_dft_form(hn_infer *c, int32_t rank, dft_form *f) {
     *f = (dft_form){.inverse = hn_attr_i(c, "inverse", 0) != 0,
                     .onesided = hn_attr_i(c, "onesided", 0) != 0};
-    if (f->inverse && f->onesided && hn_infer_version(c) < 20)
-        return hn_infer_fail(c, HONE_E_SHAPE, "inverse and onesided cannot be used together");
     int64_t axis = -2;
     HN_TRY(hn_expect_rank(c, 2, 0, 0));
     f->has_axis = !hn_has_input(c, 2) || hn_in_i64(c, 2, &axis);
