@@ -191,3 +191,67 @@ bool hn_macs_conv_transpose(const hn_infer *c, uint64_t *macs) {
     return x && w && w->rank > 0 && hn_macs_times(macs, x->rank, x->dims) &&
            hn_macs_times(macs, w->rank - 1, w->dims + 1);
 }
+
+/* ---- causal, with state ------------------------------------------------------------------------ */
+
+/* Positions that are carried from call to call: all that a window reaches back. */
+static hone_status carried_length(hn_infer *c, hn_dim *length) {
+    int64_t dilation = hn_attr_i(c, "dilation", 1);
+    hn_dim taps = hn_in_dim(c, 1, -1);
+    if (dilation < 1 || taps == 0)
+        return hn_infer_fail(c, HONE_E_SHAPE, "dilation and kernel size must be positive");
+    hn_syms *s = hn_infer_syms(c);
+    *length = hn_dim_mul_i(s, hn_dim_add_i(s, taps, -1), dilation);
+    return HONE_OK;
+}
+
+static hone_status check_causal_form(hn_infer *c, int32_t *n_axes, bool *channels_last) {
+    int64_t ndim = hn_attr_i(c, "ndim", 1);
+    *channels_last = hn_attr_i(c, "channels_last", 0) != 0;
+    *n_axes = (int32_t)ndim;
+    if (ndim < 1 || ndim > 3 || (*channels_last && ndim != 1))
+        return hn_infer_fail(c, HONE_E_SHAPE, "ndim must be 1, 2 or 3, and 1 with channels_last");
+    if (hn_attr_is(c, "activation", "none") || hn_attr_is(c, "activation", "silu") ||
+        hn_attr_is(c, "activation", "swish"))
+        return HONE_OK;
+    return hn_infer_fail(c, HONE_E_SHAPE, "activation must be none, silu or swish");
+}
+
+/* Depthwise filters [C, 1, k...] over [N, C, ...]: the output keeps the input's shape, and the state is a piece of the input as
+ * long as the filter reaches back along the causal axis. A window of states stands in front of the batch. */
+hone_status hn_infer_causal_conv(hn_infer *c) {
+    int32_t n_axes;
+    bool channels_last;
+    hn_dim length = HN_DIM_UNKNOWN, channels = HN_DIM_UNKNOWN, one = 1;
+    HN_TRY(check_causal_form(c, &n_axes, &channels_last));
+    HN_TRY(hn_expect_rank(c, 0, n_axes + 2, channels_last ? HN_MAX_RANK : n_axes + 2));
+    HN_TRY(hn_expect_rank(c, 1, n_axes + 2, n_axes + 2));
+    HN_TRY(hn_merge_dim(c, "the number of channels per filter", hn_in_dim(c, 1, 1), one, &one));
+    HN_TRY(carried_length(c, &length));
+    if (!channels_last)
+        HN_TRY(hn_merge_dim(c, "the number of channels", hn_in_dim(c, 0, 1), hn_in_dim(c, 1, 0),
+                            &channels));
+    HN_TRY(merge_bias(c, 2, &channels));
+    const hn_shape *x = hn_in_shape(c, 0);
+    if (!x)
+        return HONE_OK;
+    HN_TRY(hn_out_shape(c, 0, x->rank, x->dims));
+    int64_t window = hn_attr_i(c, "state_window", 0);
+    int32_t front = window > 0 ? 1 : 0;
+    HN_TRY(hn_expect_rank(c, 3, x->rank + front, x->rank + front));
+    hn_dim *state = hn_infer_dims(c, x->rank + front);
+    HN_TRY_PTR(state);
+    state[0] = window;
+    for (int32_t i = 0; i < x->rank; i++)
+        state[front + i] = x->dims[i];
+    if (!channels_last)
+        state[front + 1] = channels;
+    state[front + (channels_last ? 1 : x->rank - 1)] = length;
+    for (int32_t i = 0; i < x->rank + front; i++)
+        HN_TRY(hn_merge_dim(c, "a dimension of the state", state[i], hn_in_dim(c, 3, i), &state[i]));
+    return hn_out_shape(c, 1, x->rank + front, state);
+}
+
+bool hn_macs_causal_conv(const hn_infer *c, uint64_t *macs) {
+    return hn_conv_macs(c, 1, macs);
+}

@@ -157,3 +157,15 @@ const hn_type *hn_type_join(hn_infer *c, const hn_type *a, const hn_type *b) {
         dims[i] = a->shape.dims[i] == b->shape.dims[i] ? a->shape.dims[i] : HN_DIM_UNKNOWN;
     return hn_type_tensor(hn_infer_arena(c), a->elem, a->shape.rank, dims);
 }
+
+hone_status hn_meet_dims(hn_infer *c, uint32_t input, int32_t rank, hn_dim *const *dims) {
+    HN_TRY(hn_expect_rank(c, input, rank, rank));
+    for (int32_t i = 0; i < rank; i++) {
+        hn_dim have = hn_in_dim(c, input, i);
+        if (hn_dim_is_known(have) && hn_dim_is_known(*dims[i]) && have != *dims[i])
+            return hn_infer_fail(c, HONE_E_SHAPE, "input %u is %s, but its dimension %d must be %lld", input,
+                                 hn_in_text(c, input), i, (long long)*dims[i]);
+        HN_TRY(hn_merge_dim(c, "a dimension", *dims[i], have, dims[i]));
+    }
+    return HONE_OK;
+}

@@ -88,6 +88,10 @@ hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn
 /* Most exact type that both a and b are instances of (If branches, loop-carried values); NULL when kinds or elements differ. */
 const hn_type *hn_type_join(hn_infer *c, const hn_type *a, const hn_type *b);
 
+/* The input has exactly these dimensions: each learns from it what is not known yet, and two numbers that differ fail. Inputs that
+ * are absent or of unknown rank teach nothing. */
+hone_status hn_meet_dims(hn_infer *c, uint32_t input, int32_t rank, hn_dim *const *dims);
+
 /* Every rule and every count that the table names. */
 #define HN_OP(domain, op, versions, inputs, outputs, types, attrs, infer, macs) \
     hone_status hn_infer_##infer(hn_infer *c);                                  \

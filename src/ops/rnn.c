@@ -20,25 +20,11 @@ static hone_status read_direction(hn_infer *c, hn_dim *dirs) {
                          (int)HN_MIN(s.n, 100), (const char *)s.at);
 }
 
-/* One input must have exactly these axes; each learns from it what is not known yet. */
-static hone_status meet_input(hn_infer *c, uint32_t input, int32_t rank, hn_dim *const *axes) {
-    HN_TRY(hn_expect_rank(c, input, rank, rank));
-    for (int32_t i = 0; i < rank; i++) {
-        hn_dim have = hn_in_dim(c, input, i);
-        if (hn_dim_is_known(have) && hn_dim_is_known(*axes[i]) && have != *axes[i])
-            return hn_infer_fail(c, HONE_E_SHAPE,
-                                 "input %u is %s, but axis %d must have %lld elements", input,
-                                 hn_in_text(c, input), i, (long long)*axes[i]);
-        HN_TRY(hn_merge_dim(c, "a dimension", *axes[i], have, axes[i]));
-    }
-    return HONE_OK;
-}
-
 /* States are [dirs, batch, hidden], or [batch, dirs, hidden] with layout 1. */
 static hone_status meet_state(hn_infer *c, uint32_t input, rnn_sizes *s) {
     hn_dim *const axes[] = {s->batch_first ? &s->batch : &s->dirs,
                             s->batch_first ? &s->dirs : &s->batch, &s->hidden};
-    return meet_input(c, input, 3, axes);
+    return hn_meet_dims(c, input, 3, axes);
 }
 
 static int rnn_gates(const hn_infer *c) {
@@ -54,21 +40,21 @@ static hone_status read_rnn_sizes(hn_infer *c, rnn_sizes *s) {
                      .hidden = hidden > 0 ? hidden : HN_DIM_UNKNOWN,
                      .batch_first = hn_attr_i(c, "layout", 0) != 0};
     HN_TRY(read_direction(c, &s->dirs));
-    HN_TRY(meet_input(c, 0, 3,
+    HN_TRY(hn_meet_dims(c, 0, 3,
                       (hn_dim *const[]){s->batch_first ? &s->batch : &s->seq,
                                         s->batch_first ? &s->seq : &s->batch, &s->input}));
     hn_syms *syms = hn_infer_syms(c);
     hn_dim wide = hn_dim_mul_i(syms, s->hidden, rnn_gates(c));
-    HN_TRY(meet_input(c, 2, 3, (hn_dim *const[]){&s->dirs, &wide, &s->hidden}));
+    HN_TRY(hn_meet_dims(c, 2, 3, (hn_dim *const[]){&s->dirs, &wide, &s->hidden}));
     HN_TRY(hn_merge_dim(c, "the width of all gates", wide,
                         hn_dim_mul_i(syms, s->hidden, rnn_gates(c)), &wide));
-    HN_TRY(meet_input(c, 1, 3, (hn_dim *const[]){&s->dirs, &wide, &s->input}));
+    HN_TRY(hn_meet_dims(c, 1, 3, (hn_dim *const[]){&s->dirs, &wide, &s->input}));
     hn_dim both = hn_dim_mul_i(syms, wide, 2), peepholes = hn_dim_mul_i(syms, s->hidden, 3);
-    HN_TRY(meet_input(c, 3, 2, (hn_dim *const[]){&s->dirs, &both}));
-    HN_TRY(meet_input(c, 4, 1, (hn_dim *const[]){&s->batch}));
+    HN_TRY(hn_meet_dims(c, 3, 2, (hn_dim *const[]){&s->dirs, &both}));
+    HN_TRY(hn_meet_dims(c, 4, 1, (hn_dim *const[]){&s->batch}));
     HN_TRY(meet_state(c, 5, s));
     HN_TRY(meet_state(c, 6, s));
-    return meet_input(c, 7, 2, (hn_dim *const[]){&s->dirs, &peepholes});
+    return hn_meet_dims(c, 7, 2, (hn_dim *const[]){&s->dirs, &peepholes});
 }
 
 hone_status hn_infer_rnn(hn_infer *c) {
