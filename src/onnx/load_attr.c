@@ -1,26 +1,6 @@
 /* AttributeProto. */
 #include "onnx/load_int.h"
 
-/* Which field holds the value of which kind. */
-static const struct value_field {
-    uint32_t tag, packed_tag;
-    hn_attr_kind kind;
-} value_fields[] = {
-    {HN_F_ATTR_F, 0, HN_ATTR_FLOAT},
-    {HN_F_ATTR_I, 0, HN_ATTR_INT},
-    {HN_F_ATTR_S, 0, HN_ATTR_STRING},
-    {HN_F_ATTR_T, 0, HN_ATTR_TENSOR},
-    {HN_F_ATTR_G, 0, HN_ATTR_GRAPH},
-    {HN_F_ATTR_FLOATS, HN_F_ATTR_FLOATS_PACKED, HN_ATTR_FLOATS},
-    {HN_F_ATTR_INTS, HN_F_ATTR_INTS_PACKED, HN_ATTR_INTS},
-    {HN_F_ATTR_STRINGS, 0, HN_ATTR_STRINGS},
-    {HN_F_ATTR_TENSORS, 0, HN_ATTR_TENSORS},
-    {HN_F_ATTR_GRAPHS, 0, HN_ATTR_GRAPHS},
-    {HN_F_ATTR_SPARSE_TENSOR, 0, HN_ATTR_SPARSE},
-    {HN_F_ATTR_SPARSE_TENSORS, 0, HN_ATTR_SPARSES},
-    {HN_F_ATTR_TP, 0, HN_ATTR_TYPE},
-    {HN_F_ATTR_TYPE_PROTOS, 0, HN_ATTR_TYPES},
-};
 enum { N_ATTR_KINDS = HN_ATTR_TYPES + 1 };
 
 /* What the first walk over an attribute finds. */
@@ -32,12 +12,42 @@ typedef struct attr_scan {
     hn_extra_draft extra;
 } attr_scan;
 
+/* Which kind's value a field holds. A switch: tree ensembles have millions of these fields. */
 static hn_attr_kind kind_of_field(uint32_t tag) {
-    for (size_t i = 0; i < HN_COUNT(value_fields); i++) {
-        if (tag == value_fields[i].tag || (tag == value_fields[i].packed_tag && tag))
-            return value_fields[i].kind;
+    switch (tag) {
+    case HN_F_ATTR_F:
+        return HN_ATTR_FLOAT;
+    case HN_F_ATTR_I:
+        return HN_ATTR_INT;
+    case HN_F_ATTR_S:
+        return HN_ATTR_STRING;
+    case HN_F_ATTR_T:
+        return HN_ATTR_TENSOR;
+    case HN_F_ATTR_G:
+        return HN_ATTR_GRAPH;
+    case HN_F_ATTR_FLOATS:
+    case HN_F_ATTR_FLOATS_PACKED:
+        return HN_ATTR_FLOATS;
+    case HN_F_ATTR_INTS:
+    case HN_F_ATTR_INTS_PACKED:
+        return HN_ATTR_INTS;
+    case HN_F_ATTR_STRINGS:
+        return HN_ATTR_STRINGS;
+    case HN_F_ATTR_TENSORS:
+        return HN_ATTR_TENSORS;
+    case HN_F_ATTR_GRAPHS:
+        return HN_ATTR_GRAPHS;
+    case HN_F_ATTR_SPARSE_TENSOR:
+        return HN_ATTR_SPARSE;
+    case HN_F_ATTR_SPARSE_TENSORS:
+        return HN_ATTR_SPARSES;
+    case HN_F_ATTR_TP:
+        return HN_ATTR_TYPE;
+    case HN_F_ATTR_TYPE_PROTOS:
+        return HN_ATTR_TYPES;
+    default:
+        return HN_ATTR_UNDEFINED;
     }
-    return HN_ATTR_UNDEFINED;
 }
 
 static uint64_t count_values(const hn_field *f) {
@@ -83,6 +93,14 @@ static hn_attr_kind decide_kind(const attr_scan *scan) {
             return (hn_attr_kind)kind;
     }
     return HN_ATTR_UNDEFINED;
+}
+
+static bool has_rest(const attr_scan *scan, const hn_attr *a) {
+    for (int kind = HN_ATTR_UNDEFINED; kind < N_ATTR_KINDS; kind++) {
+        if (scan->n_values[kind] && (hn_attr_kind)kind != a->kind)
+            return true;
+    }
+    return a->ref || a->kind == HN_ATTR_UNDEFINED;
 }
 
 /* Everything but the name, the value of this kind and what the scan took is kept as it is. */
@@ -250,7 +268,8 @@ hone_status hn_load_attr(hn_loader *ld, hn_graph *g, hn_id block, hn_id node, hn
     if (!out->name)
         HN_TRY(hn_load_str(ld, (hn_bytes){"", 0}, &out->name));
     out->kind = decide_kind(&scan);
-    HN_TRY(keep_rest(ld, &scan, out));
+    if (has_rest(&scan, out))
+        HN_TRY(keep_rest(ld, &scan, out));
     HN_TRY(hn_load_extra(ld, &scan.extra, &out->extra));
     if (out->ref || out->kind == HN_ATTR_UNDEFINED)
         return HONE_OK;

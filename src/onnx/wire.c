@@ -27,6 +27,11 @@ hone_status hn_wire_fail(const hn_wire *w, const void *where, const char *fmt, .
 
 bool hn_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *out) {
     const uint8_t *p = *at;
+    if (HN_LIKELY(p < end && *p < 0x80)) { /* tags, lengths and most numbers have one byte */
+        *out = *p;
+        *at = p + 1;
+        return true;
+    }
     uint64_t v = 0;
     for (int i = 0; i < MAX_VARINT_BYTES && p < end; i++) {
         uint8_t byte = *p++;
