@@ -13,9 +13,6 @@ static const cli_option check_option_table[] = {
 static void print_problem(const char *path, const hone_problem *p) {
     bool is_error = p->severity == HONE_ERROR;
     printf("%s: %s%s:%s ", path, cli_begin(stdout, is_error ? CLI_RED : CLI_YELLOW), is_error ? "error" : "warning", cli_end(stdout));
-    if (*p->node)
-        printf("node %s%s%s%s%s: ", cli_begin(stdout, CLI_BOLD), p->node, cli_end(stdout), p->node[0] == '#' ? "" : " is ",
-               p->node[0] == '#' ? "" : p->op);
     printf("%s\n", p->message);
 }
 

@@ -377,9 +377,14 @@ typedef struct hn_problems {
     uint32_t cap; /* most entries kept; 0 = 1000 */
     bool failed;  /* out of memory */
 } hn_problems;
-/* node and value may be HN_NONE; g may be NULL for problems of the model itself. */
+/* The message as it is. node and value may be HN_NONE; g may be NULL for problems of the model itself. */
 void hn_problem_add(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g, hn_id node, hn_id value,
                     const char *fmt, ...) HN_PRINTF(7, 8);
+/* The same with "node 'conv1' (Conv): " before it. */
+void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g, hn_id node, hn_id value,
+                     const char *fmt, ...) HN_PRINTF(7, 8);
+/* "node 'conv1' (Conv)", or "node #12 (Conv)" for one without a name, into buf. Returns buf. */
+const char *hn_node_text(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
 /* "conv1", or "#12 (Conv)" for a node without a name, into buf. Returns buf. */
 const char *hn_node_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
 /* "Conv", "com.microsoft.FusedConv". */

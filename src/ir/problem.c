@@ -29,17 +29,23 @@ static const char *keep_text(hn_problems *p, const char *text) {
     return copy;
 }
 
-void hn_problem_add(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g,
-                    hn_id node, hn_id value, const char *fmt, ...) {
+const char *hn_node_text(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes) {
+    char label[128], op[64];
+    hn_node_label(g, node, label, sizeof(label));
+    if (hn_str_empty(hn_node_at(g, node)->name))
+        snprintf(buf, buf_bytes, "node %s", label);
+    else
+        snprintf(buf, buf_bytes, "node '%s' (%s)", label,
+                 hn_node_op_label(g, node, op, sizeof(op)));
+    return buf;
+}
+
+static void add_problem(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g,
+                        hn_id node, hn_id value, const char *message) {
     ++*(sev == HN_SEVERITY_ERROR ? &p->n_errors : &p->n_warnings);
     if (p->list.n >= (p->cap ? p->cap : DEFAULT_PROBLEM_CAP))
         return;
-    char message[sizeof((hone_error *)0)->message];
     char label[sizeof((hone_error *)0)->node] = "", op[sizeof((hone_error *)0)->op] = "";
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(message, sizeof(message), fmt, args);
-    va_end(args);
     if (g && node != HN_NONE) {
         hn_node_label(g, node, label, sizeof(label));
         hn_node_op_label(g, node, op, sizeof(op));
@@ -52,7 +58,29 @@ void hn_problem_add(hn_problems *p, hn_severity sev, hone_status code, const hn_
         .op = keep_text(p, op),
         .value = g && value != HN_NONE ? hn_s(hn_value_at(g, value)->name) : "",
     };
-    if (!problem.message || !problem.node || !problem.op ||
-        !HN_VEC_PUSH(p->arena, &p->list, problem))
+    if (!problem.message || !problem.node || !problem.op || !HN_VEC_PUSH(p->arena, &p->list, problem))
         p->failed = true;
+}
+
+void hn_problem_add(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g, hn_id node,
+                    hn_id value, const char *fmt, ...) {
+    char message[sizeof((hone_error *)0)->message];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    add_problem(p, sev, code, g, node, value, message);
+}
+
+void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g, hn_id node,
+                     hn_id value, const char *fmt, ...) {
+    char message[sizeof((hone_error *)0)->message];
+    hn_node_text(g, node, message, sizeof(message) / 2);
+    size_t used = strlen(message);
+    used += (size_t)snprintf(message + used, sizeof(message) - used, ": ");
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message + used, sizeof(message) - used, fmt, args);
+    va_end(args);
+    add_problem(p, sev, code, g, node, value, message);
 }

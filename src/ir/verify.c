@@ -19,18 +19,6 @@ typedef struct verifier {
 
 #define NODE_TEXT_BYTES 200
 
-/* "node 'conv1' (Conv)", "node #12 (Conv)" */
-static const char *node_text(const hn_graph *g, hn_id node, char *buf) {
-    char label[128], op[64];
-    hn_node_label(g, node, label, sizeof(label));
-    if (hn_str_empty(hn_node_at(g, node)->name))
-        snprintf(buf, NODE_TEXT_BYTES, "node %s", label);
-    else
-        snprintf(buf, NODE_TEXT_BYTES, "node '%s' (%s)", label,
-                 hn_node_op_label(g, node, op, sizeof(op)));
-    return buf;
-}
-
 #define STRUCTURE_ERROR(v, node, value, ...) \
   hn_problem_add((v)->p, HN_SEVERITY_ERROR, HONE_E_INVALID, (v)->g, (node), (value), __VA_ARGS__)
 
@@ -48,7 +36,7 @@ static const char *block_name(const verifier *v, hn_id block) {
 static const char *definer_text(const hn_graph *g, hn_id value, char *buf) {
     const hn_value *v = hn_value_at(g, value);
     if (v->producer != HN_NONE)
-        return node_text(g, v->producer, buf);
+        return hn_node_text(g, v->producer, buf, NODE_TEXT_BYTES);
     snprintf(buf, NODE_TEXT_BYTES, "%s", v->is_input ? "an input" : "an initializer");
     return buf;
 }
@@ -79,7 +67,7 @@ static void define_value(verifier *v, hn_id node, hn_id value) {
             v, node, value,
             "%s in subgraph '%s' defines '%s', which hides the outer value of that name "
             "(%s); rename one of them",
-            node_text(v->g, node, here), block_name(v, val->block), hn_s(val->name),
+            hn_node_text(v->g, node, here, NODE_TEXT_BYTES), block_name(v, val->block), hn_s(val->name),
             definer_text(v->g, outer, there));
     else if (hn_str_empty(val->name) && node == HN_NONE)
         STRUCTURE_ERROR(v, node, value, "%s of graph '%s' has no name",
@@ -179,7 +167,7 @@ static void report_undefined(verifier *v, hn_id node, hn_id value, const char *r
         STRUCTURE_ERROR(
             v, node, value,
             "%s reads '%s' before %s computes it; nodes must stand in topological order", reader,
-            hn_s(val->name), node_text(v->g, val->producer, producer));
+            hn_s(val->name), hn_node_text(v->g, val->producer, producer, NODE_TEXT_BYTES));
         return;
     }
     hn_str like = v->n_suggestions++ < MAX_SUGGESTIONS
@@ -288,7 +276,7 @@ static void verify_block(verifier *v, hn_id block);
 static void verify_node(verifier *v, hn_id node) {
     const hn_node *n = hn_node_at(v->g, node);
     char who[NODE_TEXT_BYTES];
-    node_text(v->g, node, who);
+    hn_node_text(v->g, node, who, NODE_TEXT_BYTES);
     if (hn_str_empty(n->op))
         STRUCTURE_ERROR(v, node, HN_NONE, "%s does not say which operator it is (op_type)", who);
     if (n->n_inputs == 0 && n->n_outputs == 0)

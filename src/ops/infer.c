@@ -89,9 +89,12 @@ static void report_contradiction(const infer_scope *s, hn_id node, hn_id value, 
     hn_type_text(s->job->model->syms, declared, &a);
     hn_type_text(s->job->model->syms, inferred, &b);
     bool same_elem = declared->kind == inferred->kind && declared->elem == inferred->elem;
+    char who[200] = "its context";
+    if (node != HN_NONE)
+        hn_node_text(s->g, node, who, sizeof who);
     hn_problem_add(s->job->problems, HN_SEVERITY_ERROR, same_elem ? HONE_E_SHAPE : HONE_E_TYPE, s->g, node, value,
-                   "'%s' is declared as %s, but %s gives %s", hn_s(hn_value_at(s->g, value)->name), a.at ? a.at : "?",
-                   node == HN_NONE ? "its context" : "the node", b.at ? b.at : "?");
+                   "'%s' is declared as %s, but %s gives %s", hn_s(hn_value_at(s->g, value)->name), a.at ? a.at : "?", who,
+                   b.at ? b.at : "?");
     hn_strbuf_free(&a);
     hn_strbuf_free(&b);
 }
@@ -230,7 +233,7 @@ static hone_status infer_node(infer_scope *s, hn_id id) {
     if (status == HONE_E_NOMEM)
         return status;
     if (status != HONE_OK && s->job->problems)
-        hn_problem_add(s->job->problems, HN_SEVERITY_ERROR, status, s->g, id, HN_NONE, "%s", c.fail.message);
+        hn_node_problem(s->job->problems, HN_SEVERITY_ERROR, status, s->g, id, HN_NONE, "%s", c.fail.message);
     settle_outputs(&c);
     return HONE_OK;
 }

@@ -18,7 +18,7 @@ typedef struct form {
     do {                                                                                                       \
         (f)->ok = false;                                                                                       \
         if ((f)->problems)                                                                                     \
-            hn_problem_add((f)->problems, HN_SEVERITY_ERROR, code, (f)->g, (f)->id, HN_NONE, __VA_ARGS__);      \
+            hn_node_problem((f)->problems, HN_SEVERITY_ERROR, code, (f)->g, (f)->id, HN_NONE, __VA_ARGS__);      \
     } while (0)
 
 static const char *shown_domain(hn_str domain) { return hn_domain_is_onnx(domain) ? "ai.onnx" : hn_s(domain); }
@@ -53,7 +53,7 @@ static const hn_op *find_schema(form *f, int *version) {
     }
     if (d == HN_DOMAIN_COUNT) {
         if (f->problems)
-            hn_problem_add(f->problems, HN_SEVERITY_WARNING, HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE,
+            hn_node_problem(f->problems, HN_SEVERITY_WARNING, HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE,
                            "hone knows no operator set '%s': the node is taken as it is", hn_s(domain));
         return NULL;
     }
@@ -192,7 +192,7 @@ static void report_type(hn_infer *c, hn_problems *problems, uint32_t i, const hn
     hn_strbuf allowed;
     hn_strbuf_init(&allowed, hn_arena_allocator(hn_infer_arena(c)));
     hn_op_type_text(c->op, c->version, p, &allowed);
-    hn_problem_add(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id, c->node->inputs[i],
+    hn_node_problem(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id, c->node->inputs[i],
                    "input %u (%.*s) is %s, which %s-%d does not take; it takes %s", i, (int)p->name_len, p->name,
                    hn_in_text(c, i), c->op->name, c->version, allowed.at ? allowed.at : "?");
     hn_strbuf_free(&allowed);
@@ -224,7 +224,7 @@ static bool check_input_type(hn_infer *c, hn_problems *problems, bindings *b, ui
     if (same_kind_of_type(bound, t))
         return true;
     if (problems)
-        hn_problem_add(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id, c->node->inputs[i],
+        hn_node_problem(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id, c->node->inputs[i],
                        "input %u (%.*s) is %s, but input %u is %s, and both must have one type", i, (int)p.name_len, p.name,
                        hn_in_text(c, i), first, hn_in_text(c, first));
     return false;
