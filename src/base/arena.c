@@ -27,8 +27,11 @@
 
 #define BLOCK_ALIGN 16
 #define FIRST_CHUNK_BYTES ((size_t)4 << 10)
-/* Larger chunks exist, but only for one large block. */
-#define LARGEST_GROWN_CHUNK_BYTES ((size_t)1 << 20)
+/* Larger chunks exist, but only for one large block. The tests of failing allocations set this to 0:
+ * every block then comes from the allocator. */
+#ifndef LARGEST_GROWN_CHUNK_BYTES
+#  define LARGEST_GROWN_CHUNK_BYTES ((size_t)1 << 20)
+#endif
 
 /* What a chunk leaves unused at its end is less than the block that did not fit, so less than half
  * of an arena is waste. */
