@@ -12,15 +12,26 @@
 typedef struct counting_allocator {
     hone_allocator hook; /* give &hook to the code under test */
     size_t n_requests;
-    size_t fail_at; /* 1 = the first request; 0 = never. Later requests succeed. */
+    size_t fail_at; /* 1 = the first request; 0 = never. Later requests succeed */
+    bool keeps_failing; /* from fail_at on, as a full machine does */
     size_t n_blocks, n_bytes;
+    size_t peak_bytes;  /* most bytes held at once */
+    size_t limit_bytes; /* more than this at once is refused; 0 = no limit */
+    size_t n_refused;   /* requests that failed for one of these reasons */
     bool wrong_size; /* a block came back with another size than it left with */
 } counting_allocator;
 
 /* The true size stands before the block. */
 #define COUNTING_HEADER_BYTES 16
 
-static void *counting_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes) {
+static inline bool counting_refuses(counting_allocator *c, size_t old_bytes, size_t new_bytes) {
+    size_t n = ++c->n_requests, others = c->n_bytes - old_bytes;
+    if (c->fail_at && (n == c->fail_at || (c->keeps_failing && n > c->fail_at)))
+        return true;
+    return c->limit_bytes && (others > c->limit_bytes || new_bytes > c->limit_bytes - others);
+}
+
+static inline void *counting_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes) {
     counting_allocator *c = ctx;
     char *raw = ptr ? (char *)ptr - COUNTING_HEADER_BYTES : NULL;
     size_t known = 0;
@@ -34,14 +45,17 @@ static void *counting_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_
         free(raw);
         return NULL;
     }
-    if (++c->n_requests == c->fail_at)
+    if (counting_refuses(c, known, new_bytes)) {
+        c->n_refused++;
         return NULL;
+    }
     raw = realloc(raw, new_bytes + COUNTING_HEADER_BYTES);
     if (!raw)
         return NULL;
     memcpy(raw, &new_bytes, sizeof(new_bytes));
     c->n_blocks += ptr ? 0 : 1;
     c->n_bytes += new_bytes - known;
+    c->peak_bytes = c->n_bytes > c->peak_bytes ? c->n_bytes : c->peak_bytes;
     return raw + COUNTING_HEADER_BYTES;
 }
 

@@ -1,0 +1,188 @@
+/* Processor time needs more than C11. */
+#define _GNU_SOURCE
+#include "damage/exercise.h"
+#include "ir/ir.h"
+#include "unit/counting_allocator.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static double cpu_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The first complaint stays. */
+static void complain(exercise_report *r, const char *fmt, ...) HN_PRINTF(2, 3);
+static void complain(exercise_report *r, const char *fmt, ...) {
+    va_list args;
+    if (r->complaint[0])
+        return;
+    va_start(args, fmt);
+    vsnprintf(r->complaint, sizeof r->complaint, fmt, args);
+    va_end(args);
+}
+
+/* Success leaves the record empty, failure explains itself, and neither is a bug of ours. */
+static bool expect_honest(exercise_report *r, const char *step, hone_status status,
+                          const hone_error *error) {
+    if (status == HONE_E_INTERNAL)
+        complain(r, "%s: internal error: %.150s", step, error->message);
+    else if (error->code != status)
+        complain(r, "%s: returned '%s', recorded '%s'", step, hone_status_text(status),
+                 hone_status_text(error->code));
+    else if (status != HONE_OK && !error->message[0])
+        complain(r, "%s: '%s' without a message", step, hone_status_text(status));
+    return status == HONE_OK;
+}
+
+static bool discard(void *ctx, const char *text, size_t n_bytes) {
+    size_t *total = ctx;
+    (void)text;
+    *total += n_bytes;
+    return true;
+}
+
+static bool append(void *ctx, const char *text, size_t n_bytes) {
+    hn_strbuf *b = ctx;
+    hn_strbuf_put(b, text, n_bytes);
+    return !b->failed;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------- */
+
+static void check(hone_model *m, exercise_report *r) {
+    hone_error error;
+    hone_problems *problems;
+    size_t n_written = 0;
+    hone_status status = hone_model_check(m, &problems, &error);
+    if (!expect_honest(r, "check", status, &error))
+        return;
+    status = hone_problems_write_json(problems, "model", discard, &n_written, &error);
+    expect_honest(r, "problems as JSON", status, &error);
+    hone_problems_free(problems);
+}
+
+static void describe(hone_model *m, exercise_report *r) {
+    hone_error error;
+    size_t n_written = 0;
+    unsigned all = HONE_JSON_NODES | HONE_JSON_WEIGHTS | HONE_JSON_VALUES;
+    hone_status status = hone_model_write_json(m, "model", all, discard, &n_written, &error);
+    expect_honest(r, "model as JSON", status, &error);
+}
+
+/* What was printed is read again; names that the syntax cannot express may fail, but cleanly. */
+static void print(hone_model *m, const hone_allocator *a, exercise_report *r) {
+    hone_error error;
+    hn_strbuf text;
+    hn_strbuf_init(&text, a);
+    hone_status status = hone_model_print(m, UINT64_MAX, append, &text, &error);
+    if (expect_honest(r, "print", status, &error)) {
+        hn_model *again;
+        hn_error_clear(&error);
+        status = hn_model_parse(text.at, text.n, a, &again, &error);
+        expect_honest(r, "parse of what was printed", hn_error_complete(&error, status), &error);
+        if (status == HONE_OK)
+            hn_model_free(again);
+    }
+    hn_strbuf_free(&text);
+}
+
+/* A file that was accepted can be saved, and what was saved loads and saves as the same bytes. */
+static void save(const hone_model *m, const hone_load_options *o, exercise_report *r) {
+    hone_error error;
+    void *first, *second;
+    size_t n_first, n_second;
+    hone_model *again;
+    hone_status status = hone_model_save_buffer(m, &first, &n_first, &error);
+    if (!expect_honest(r, "save", status, &error))
+        return;
+    status = hone_model_load_buffer(first, n_first, o, &again, &error);
+    if (!expect_honest(r, "load of what was saved", status, &error)) {
+        complain(r, "what was saved does not load: %.200s", error.message);
+        hone_buffer_free(m, first, n_first);
+        return;
+    }
+    status = hone_model_save_buffer(again, &second, &n_second, &error);
+    if (expect_honest(r, "second save", status, &error)) {
+        if (n_first != n_second || memcmp(first, second, n_first) != 0)
+            complain(r, "saved %zu bytes, loaded and saved again %zu other bytes", n_first,
+                     n_second);
+        hone_buffer_free(again, second, n_second);
+    }
+    hone_model_free(again);
+    hone_buffer_free(m, first, n_first);
+}
+
+static void edit(hone_model *m, exercise_report *r) {
+    hone_error error;
+    unsigned all = HONE_STRIP_DOCS | HONE_STRIP_NODE_NAMES | HONE_STRIP_VALUE_NAMES |
+                   HONE_STRIP_METADATA | HONE_STRIP_VALUE_INFO | HONE_STRIP_UNUSED;
+    expect_honest(r, "store shapes", hone_model_store_shapes(m, &error), &error);
+    expect_honest(r, "fix dim", hone_model_fix_dim(m, "N", 2, &error), &error);
+    expect_honest(r, "strip", hone_model_strip(m, all, &error), &error);
+    expect_honest(r, "inline", hone_model_inline_functions(m, &error), &error);
+}
+
+/* ---- the whole way -------------------------------------------------------------------------------- */
+
+static void use_model(hone_model *m, const hone_load_options *o, exercise_report *r) {
+    hone_error error;
+    r->is_loaded = true;
+    check(m, r);
+    expect_honest(r, "infer", hone_model_infer(m, &error), &error);
+    describe(m, r);
+    print(m, o->allocator, r);
+    save(m, o, r);
+    edit(m, r);
+}
+
+static void begin(exercise_report *r, counting_allocator *memory, hone_load_options *o,
+                  size_t file_bytes) {
+    *r = (exercise_report){.cpu_seconds = -cpu_now()};
+    counting_init(memory, 0);
+    memory->limit_bytes = EXERCISE_BASE_BYTES + EXERCISE_BYTES_PER_FILE_BYTE * file_bytes;
+    hone_load_options_init(o);
+    o->allocator = &memory->hook;
+    o->skip_external_data = true;
+}
+
+static void end(exercise_report *r, const counting_allocator *memory) {
+    r->cpu_seconds += cpu_now();
+    r->peak_bytes = memory->peak_bytes;
+    if (memory->n_refused)
+        complain(r, "wanted more than %zu MB", memory->limit_bytes >> 20);
+    if (!counting_is_clean(memory))
+        complain(r, "%zu bytes in %zu blocks leaked, or a block came back with a wrong size",
+                 memory->n_bytes, memory->n_blocks);
+    if (r->cpu_seconds > EXERCISE_CPU_SECONDS)
+        complain(r, "took %.2f s", r->cpu_seconds);
+}
+
+void exercise_model(const void *data, size_t n_bytes, exercise_report *report) {
+    counting_allocator memory;
+    hone_load_options o;
+    hone_error error;
+    hone_model *m;
+    begin(report, &memory, &o, n_bytes);
+    hone_status status = hone_model_load_buffer(data, n_bytes, &o, &m, &error);
+    if (expect_honest(report, "load", status, &error))
+        use_model(m, &o, report);
+    hone_model_free(m);
+    end(report, &memory);
+}
+
+void exercise_text(const char *text, size_t n_bytes, exercise_report *report) {
+    counting_allocator memory;
+    hone_load_options o;
+    hone_error error;
+    hn_model *m = NULL;
+    begin(report, &memory, &o, n_bytes);
+    hn_error_clear(&error);
+    hone_status status = hn_model_parse(text, n_bytes, &memory.hook, &m, &error);
+    if (expect_honest(report, "parse", hn_error_complete(&error, status), &error))
+        use_model((hone_model *)m, &o, report);
+    hn_model_free(m);
+    end(report, &memory);
+}

@@ -1,0 +1,28 @@
+/* All that the library does with a model that nobody has checked: load, check, infer, describe, print, save, edit, load again.
+ * The damage test, the fuzzers and the files of tests/data/regress go through it. */
+#ifndef TEST_EXERCISE_H
+#define TEST_EXERCISE_H
+
+#include "hone/hone.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the library may take for a hostile file. */
+#define EXERCISE_BASE_BYTES ((size_t)64 << 20)
+#define EXERCISE_BYTES_PER_FILE_BYTE 64u
+#define EXERCISE_CPU_SECONDS 1.0
+
+typedef struct exercise_report {
+    bool is_loaded;     /* the file was accepted */
+    size_t peak_bytes;  /* most memory held at once */
+    double cpu_seconds; /* of this process, so that a busy machine does not count */
+    char complaint[256]; /* what the library did wrong; "" when it behaved */
+} exercise_report;
+
+/* Binary ONNX. */
+void exercise_model(const void *data, size_t n_bytes, exercise_report *report);
+/* ONNX text. */
+void exercise_text(const char *text, size_t n_bytes, exercise_report *report);
+
+#endif
