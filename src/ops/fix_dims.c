@@ -29,6 +29,7 @@ static const hn_type *substitute_type(fix *f, const hn_type *t) {
         changed.shape.dims = dims;
     }
     f->found |= differs;
+    changed.unknown = (hn_bytes){NULL, 0}; /* the serialized form, which no longer holds */
     return differs ? hn_arena_copy(f->m->arena, &changed, sizeof changed) : t;
 }
 
@@ -124,6 +125,7 @@ static bool shape_fits(const hn_shape *declared, uint32_t rank, const int64_t *d
 static hone_status set_shape(hn_model *m, hn_value *v, uint32_t rank, const int64_t *dims) {
     hn_type *t = v->type ? hn_arena_copy(m->arena, v->type, sizeof *v->type) : NULL;
     HN_TRY_PTR(t);
+    t->unknown = (hn_bytes){NULL, 0};
     t->shape.rank = (int32_t)rank;
     t->shape.dims = hn_arena_copy(m->arena, dims, rank * sizeof *dims);
     HN_TRY_PTR(t->shape.dims);

@@ -284,11 +284,12 @@ hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn
 
 /* ---- whole models ---------------------------------------------------------------------------------------------------------------- */
 
-/* A copy that lives as long as the model. Denotations and unknown bytes already do. */
+/* A copy that lives as long as the model; denotations already do. It no longer is what the file says, word for word. */
 static const hn_type *keep_type(hn_arena *a, const hn_type *t) {
     hn_type *copy = hn_arena_copy(a, t, sizeof *t);
     if (!copy)
         return NULL;
+    copy->unknown = (hn_bytes){NULL, 0};
     if (t->inner && !(copy->inner = keep_type(a, t->inner)))
         return NULL;
     if (t->shape.rank > 0) {
