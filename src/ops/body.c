@@ -1,12 +1,14 @@
-/* Body graphs of control flow: what their outputs are made of, and how types from several runs meet. */
+/* Body graphs of control flow: what their outputs are made of, and how types from several runs
+ * meet. */
 #include "ops/body.h"
 
 #include "ops/infer_engine.h"
 
-/* ---- blocks --------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
-hone_status hn_infer_body_quietly(hn_infer *c, const char *attr, uint32_t n_in, const hn_type *const *in,
-                                  uint32_t *n_out, const hn_type *const **out) {
+hone_status hn_infer_body_quietly(hn_infer *c, const char *attr, uint32_t n_in,
+                                  const hn_type *const *in, uint32_t *n_out,
+                                  const hn_type *const **out) {
     infer_job *job = c->scope->job;
     hn_problems *problems = job->problems;
     job->problems = NULL;
@@ -66,14 +68,15 @@ bool hn_body_out_is_input(const hn_infer *c, const char *attr, uint32_t output, 
             return true;
         hn_id producer = hn_value_at(g, id)->producer;
         const hn_node *n = producer == HN_NONE ? NULL : hn_node_at(g, producer);
-        if (!n || !hn_str_is(n->op, "Identity") || !hn_domain_is_onnx(n->domain) || n->n_inputs != 1)
+        if (!n || !hn_str_is(n->op, "Identity") || !hn_domain_is_onnx(n->domain) ||
+            n->n_inputs != 1)
             return false;
         id = n->inputs[0];
     }
     return false;
 }
 
-/* ---- types ---------------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 bool hn_types_agree(const hn_type *a, const hn_type *b) {
     for (; a && b; a = a->inner, b = b->inner)
@@ -88,12 +91,13 @@ static bool is_fully_typed(const hn_type *t) {
     return t && t->elem != HN_UNDEFINED;
 }
 
-hone_status hn_types_join(hn_infer *c, const char *what, uint32_t i, const hn_type *a, const hn_type *b,
-                          const hn_type **out) {
+hone_status hn_types_join(hn_infer *c, const char *what, uint32_t i, const hn_type *a,
+                          const hn_type *b, const hn_type **out) {
     *out = NULL;
     if (!hn_types_agree(a, b))
-        return hn_infer_fail(c, HONE_E_TYPE, "%s %u is %s in one place and %s in another; both must have one type", what,
-                             i, hn_type_str(c, a), hn_type_str(c, b));
+        return hn_infer_fail(c, HONE_E_TYPE,
+                             "%s %u is %s in one place and %s in another; both must have one type",
+                             what, i, hn_type_str(c, a), hn_type_str(c, b));
     if (!is_fully_typed(a) || !is_fully_typed(b))
         return hn_type_forget_shape(c, is_fully_typed(a) ? a : b, out);
     *out = hn_type_join(c, a, b);
@@ -121,7 +125,8 @@ const char *hn_type_str(const hn_infer *c, const hn_type *t) {
         hn_type_text(hn_infer_syms(c), t, &b);
     else
         hn_strbuf_puts(&b, "unknown");
-    const char *kept = b.failed ? NULL : hn_arena_copy(hn_infer_arena(c), b.at ? b.at : "", b.n + 1);
+    const char *kept =
+        b.failed ? NULL : hn_arena_copy(hn_infer_arena(c), b.at ? b.at : "", b.n + 1);
     hn_strbuf_free(&b);
     return kept ? kept : "?";
 }

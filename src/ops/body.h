@@ -5,8 +5,9 @@
 #include "ops/infer_int.h"
 
 /* hn_infer_body without reporting problems: for a second look at a body with less exact types. */
-hone_status hn_infer_body_quietly(hn_infer *c, const char *attr, uint32_t n_in, const hn_type *const *in,
-                                  uint32_t *n_out, const hn_type *const **out);
+hone_status hn_infer_body_quietly(hn_infer *c, const char *attr, uint32_t n_in,
+                                  const hn_type *const *in, uint32_t *n_out,
+                                  const hn_type *const **out);
 /* False when the attribute is no graph that can be seen from here. */
 bool hn_body_n_inputs(const hn_infer *c, const char *attr, uint32_t *n);
 /* The type that the file declares for an input of the body; NULL when none. */
@@ -18,10 +19,10 @@ bool hn_body_out_is_input(const hn_infer *c, const char *attr, uint32_t output, 
 
 /* Kinds and element types agree, as far as both are known. */
 bool hn_types_agree(const hn_type *a, const hn_type *b);
-/* hn_type_join that tells lack of memory from lack of knowledge: *out is NULL only when nothing is known of a or b. Types that
- * disagree fail; `what` and `i` name the value. */
-hone_status hn_types_join(hn_infer *c, const char *what, uint32_t i, const hn_type *a, const hn_type *b,
-                          const hn_type **out);
+/* hn_type_join that tells lack of memory from lack of knowledge: *out is NULL only when nothing is
+ * known of a or b. Types that disagree fail; `what` and `i` name the value. */
+hone_status hn_types_join(hn_infer *c, const char *what, uint32_t i, const hn_type *a,
+                          const hn_type *b, const hn_type **out);
 /* The same type with unknown shapes; NULL stays NULL. */
 hone_status hn_type_forget_shape(hn_infer *c, const hn_type *t, const hn_type **out);
 const char *hn_type_str(const hn_infer *c, const hn_type *t); /* for messages */

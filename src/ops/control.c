@@ -1,13 +1,14 @@
 /* Operators that run a body graph: If, Loop, SequenceMap. Scan has its own file. */
 #include "ops/body.h"
 
-/* ---- If ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- If -------------------------------------------------------------------------------------- */
 
 static hone_status infer_branch(hn_infer *c, const char *attr, const hn_type *const **out) {
     uint32_t n;
     HN_TRY(hn_infer_body(c, attr, 0, NULL, &n, out));
     if (*out && n != hn_n_outputs(c))
-        return hn_infer_fail(c, HONE_E_INVALID, "%s has %u outputs, but the node has %u", attr, n, hn_n_outputs(c));
+        return hn_infer_fail(c, HONE_E_INVALID, "%s has %u outputs, but the node has %u", attr, n,
+                             hn_n_outputs(c));
     return HONE_OK;
 }
 
@@ -18,7 +19,8 @@ hone_status hn_infer_if(hn_infer *c) {
     int64_t cond;
     bool is_decided = hn_in_i64(c, 0, &cond);
     for (uint32_t i = 0; i < hn_n_outputs(c); i++) {
-        const hn_type *yes = when_true ? when_true[i] : NULL, *no = when_false ? when_false[i] : NULL, *joined;
+        const hn_type *yes = when_true ? when_true[i] : NULL,
+                      *no = when_false ? when_false[i] : NULL, *joined;
         HN_TRY(hn_types_join(c, "output", i, yes, no, &joined));
         const hn_type *taken = is_decided ? (cond ? yes : no) : NULL;
         HN_TRY(hn_out_type(c, i, taken ? taken : joined));
@@ -26,19 +28,22 @@ hone_status hn_infer_if(hn_infer *c) {
     return HONE_OK;
 }
 
-/* ---- Loop --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Loop ------------------------------------------------------------------------------------ */
 
 #define LOOP_ROUNDS 4 /* looks at a body until all shapes are taken for unknown */
 
-enum { LOOP_IN_FIRST_VAR = 2, LOOP_OUT_FIRST_VAR = 1 }; /* body: iteration, condition, variables -> condition, variables, scans */
+enum {
+    LOOP_IN_FIRST_VAR = 2,
+    LOOP_OUT_FIRST_VAR = 1
+}; /* body: iteration, condition, variables -> condition, variables, scans */
 
 typedef struct loop_run {
     uint32_t n_vars, n_body_in, n_body_out;
-    const hn_type **in;         /* types of the body's inputs, wide enough for every iteration */
-    const hn_type *const *out;  /* of its outputs; NULL when the body cannot be seen */
-    hn_sint max_trips;          /* of input M; unknown when absent */
-    bool is_first_sure;         /* the first iteration is known to take place, */
-    bool is_first_refused;      /* or known not to */
+    const hn_type **in;        /* types of the body's inputs, wide enough for every iteration */
+    const hn_type *const *out; /* of its outputs; NULL when the body cannot be seen */
+    hn_sint max_trips;         /* of input M; unknown when absent */
+    bool is_first_sure;        /* the first iteration is known to take place, */
+    bool is_first_refused;     /* or known not to */
 } loop_run;
 
 static hone_status open_loop(hn_infer *c, loop_run *l) {
@@ -47,12 +52,14 @@ static hone_status open_loop(hn_infer *c, loop_run *l) {
     *l = (loop_run){.n_vars = n > LOOP_IN_FIRST_VAR ? n - LOOP_IN_FIRST_VAR : 0};
     l->n_body_in = LOOP_IN_FIRST_VAR + l->n_vars;
     if (l->n_vars > hn_n_outputs(c))
-        return hn_infer_fail(c, HONE_E_INVALID, "%u variables enter the loop, but the node has %u outputs", l->n_vars,
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             "%u variables enter the loop, but the node has %u outputs", l->n_vars,
                              hn_n_outputs(c));
     uint32_t n_declared;
     if (hn_body_n_inputs(c, "body", &n_declared) && n_declared < l->n_body_in)
         return hn_infer_fail(c, HONE_E_INVALID,
-                             "the body has %u inputs, but needs %u: the iteration number, the condition and %u variables",
+                             "the body has %u inputs, but needs %u: the iteration number, the "
+                             "condition and %u variables",
                              n_declared, l->n_body_in, l->n_vars);
     l->in = HN_NEW_N(hn_infer_arena(c), const hn_type *, l->n_body_in);
     HN_TRY_PTR(l->in);
@@ -63,27 +70,33 @@ static hone_status open_loop(hn_infer *c, loop_run *l) {
         l->max_trips = elems[0];
     bool has_no_trips = l->max_trips.kind == HN_SINT_CONST && l->max_trips.v <= 0;
     l->is_first_refused = has_no_trips || (is_cond_known && !cond);
-    l->is_first_sure = is_cond_known && cond &&
-                       (!is_bounded || hn_dim_at_least(hn_infer_syms(c), hn_sint_to_dim(l->max_trips), 1));
+    l->is_first_sure =
+        is_cond_known && cond &&
+        (!is_bounded || hn_dim_at_least(hn_infer_syms(c), hn_sint_to_dim(l->max_trips), 1));
     return HONE_OK;
 }
 
 /* The iteration number and the condition are scalars, but old files declare them as [1]. */
-static hone_status scalar_unless_declared(hn_infer *c, uint32_t body_input, hn_dtype elem, const hn_type **out) {
+static hone_status scalar_unless_declared(hn_infer *c, uint32_t body_input, hn_dtype elem,
+                                          const hn_type **out) {
     const hn_type *declared = hn_body_in_declared(c, "body", body_input);
     bool has_rank = declared && declared->kind == HN_TYPE_TENSOR && declared->shape.rank >= 0;
     *out = hn_type_tensor(hn_infer_arena(c), elem, has_rank ? -1 : 0, NULL);
     return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
-/* A variable may begin as an optional and go on as what that holds: then the content is what counts. */
+/* A variable may begin as an optional and go on as what that holds: then the content is what
+ * counts. */
 static const hn_type *begun_as(const hn_type *initial, const hn_type *given) {
-    bool is_unwrapped = initial && given && initial->kind == HN_TYPE_OPTIONAL && given->kind != HN_TYPE_OPTIONAL;
+    bool is_unwrapped =
+        initial && given && initial->kind == HN_TYPE_OPTIONAL && given->kind != HN_TYPE_OPTIONAL;
     return is_unwrapped ? initial->inner : initial;
 }
 
-/* Makes the types of the variables wide enough for what the body gave; tells whether that changed any. */
-static hone_status widen_variables(hn_infer *c, loop_run *l, bool forget_shapes, bool *has_changed) {
+/* Makes the types of the variables wide enough for what the body gave; tells whether that changed
+ * any. */
+static hone_status widen_variables(hn_infer *c, loop_run *l, bool forget_shapes,
+                                   bool *has_changed) {
     *has_changed = forget_shapes;
     for (uint32_t v = 0; v < l->n_vars; v++) {
         const hn_type **in = &l->in[LOOP_IN_FIRST_VAR + v], *wide;
@@ -108,8 +121,11 @@ static hone_status infer_loop_body(hn_infer *c, loop_run *l) {
         l->in[LOOP_IN_FIRST_VAR + v] = hn_in_type(c, LOOP_IN_FIRST_VAR + v);
     HN_TRY(hn_infer_body(c, "body", l->n_body_in, l->in, &l->n_body_out, &l->out));
     if (l->out && l->n_body_out != hn_n_outputs(c) + 1)
-        return hn_infer_fail(c, HONE_E_INVALID, "the body has %u outputs, but must have %u: the condition and one for each "
-                             "of the node's outputs", l->n_body_out, hn_n_outputs(c) + 1);
+        return hn_infer_fail(
+            c, HONE_E_INVALID,
+            "the body has %u outputs, but must have %u: the condition and one for each "
+            "of the node's outputs",
+            l->n_body_out, hn_n_outputs(c) + 1);
     bool has_changed = l->out != NULL;
     for (int round = 1; has_changed; round++) {
         bool is_last = round > LOOP_ROUNDS;
@@ -149,7 +165,8 @@ static hone_status loop_scan_out(hn_infer *c, uint32_t i, const hn_type *item, h
     if (!item)
         return HONE_OK;
     if (item->kind != HN_TYPE_TENSOR)
-        return hn_infer_fail(c, HONE_E_TYPE, "the body gives %s for output %u, but only tensors can be stacked",
+        return hn_infer_fail(c, HONE_E_TYPE,
+                             "the body gives %s for output %u, but only tensors can be stacked",
                              hn_type_str(c, item), i);
     int32_t rank = item->shape.rank;
     if (rank < 0)
@@ -174,13 +191,14 @@ hone_status hn_infer_loop(hn_infer *c) {
     return HONE_OK;
 }
 
-/* ---- SequenceMap ------------------------------------------------------------------------------------------------------------ */
+/* ---- SequenceMap ----------------------------------------------------------------------------- */
 
 /* The body sees one element of each sequence, and every tensor as a whole. */
 hone_status hn_infer_sequence_map(hn_infer *c) {
     uint32_t n_in = hn_n_inputs(c), n_declared, n_out;
     if (hn_body_n_inputs(c, "body", &n_declared) && n_declared < n_in)
-        return hn_infer_fail(c, HONE_E_INVALID, "the body has %u inputs, but the node has %u", n_declared, n_in);
+        return hn_infer_fail(c, HONE_E_INVALID, "the body has %u inputs, but the node has %u",
+                             n_declared, n_in);
     const hn_type **in = HN_NEW_N(hn_infer_arena(c), const hn_type *, (size_t)n_in + 1);
     HN_TRY_PTR(in);
     for (uint32_t i = 0; i < n_in; i++) {
@@ -190,12 +208,14 @@ hone_status hn_infer_sequence_map(hn_infer *c) {
     const hn_type *const *out;
     HN_TRY(hn_infer_body(c, "body", n_in, in, &n_out, &out));
     if (out && n_out != hn_n_outputs(c))
-        return hn_infer_fail(c, HONE_E_INVALID, "the body has %u outputs, but the node has %u", n_out, hn_n_outputs(c));
+        return hn_infer_fail(c, HONE_E_INVALID, "the body has %u outputs, but the node has %u",
+                             n_out, hn_n_outputs(c));
     for (uint32_t i = 0; out && i < n_out; i++) {
         if (!out[i])
             continue;
         if (out[i]->kind != HN_TYPE_TENSOR)
-            return hn_infer_fail(c, HONE_E_TYPE, "the body gives %s for output %u, but must give a tensor",
+            return hn_infer_fail(c, HONE_E_TYPE,
+                                 "the body gives %s for output %u, but must give a tensor",
                                  hn_type_str(c, out[i]), i);
         const hn_type *t = hn_type_wrap(hn_infer_arena(c), HN_TYPE_SEQUENCE, HN_UNDEFINED, out[i]);
         HN_TRY_PTR(t);

@@ -1,8 +1,9 @@
-/* Attention operators of com.microsoft with a batch axis: packed weights, separate Q K V, grouped heads. */
+/* Attention operators of com.microsoft with a batch axis: packed weights, separate Q K V, grouped
+ * heads. */
 #include "ops/ms_heads.h"
 #include "ops/spatial.h"
 
-/* ---- Attention and its variants: the projections are part of the operator -------------------------------------------------- */
+/* ---- Attention and its variants: the projections are part of the operator -------------------- */
 
 #define NO_INPUT 99u /* beyond every operator's inputs */
 
@@ -24,16 +25,20 @@ static const packed_form *find_packed_form(const hn_infer *c) {
     return &forms[HN_COUNT(forms) - 1];
 }
 
-/* Keys and values side by side, with the past before the new ones: [2, batch, heads, past + new, head]. */
+/* Keys and values side by side, with the past before the new ones: [2, batch, heads, past + new,
+ * head]. */
 static hone_status packed_present(hn_infer *c, uint32_t past, hn_dim head) {
-    hn_dim dims[5] = {2, hn_in_dim(c, 0, 0), hn_attr_i(c, "num_heads", 0), hn_in_dim(c, 0, 1), head};
+    hn_dim dims[5] = {2, hn_in_dim(c, 0, 0), hn_attr_i(c, "num_heads", 0), hn_in_dim(c, 0, 1),
+                      head};
     HN_TRY(hn_expect_rank(c, past, 5, 5));
     if (hn_has_input(c, past) && hn_attr_i(c, "past_present_share_buffer", 0))
-        return hn_out_shape(c, 1, hn_in_rank(c, past), hn_in_rank(c, past) < 0 ? NULL : hn_in_shape(c, past)->dims);
+        return hn_out_shape(c, 1, hn_in_rank(c, past),
+                            hn_in_rank(c, past) < 0 ? NULL : hn_in_shape(c, past)->dims);
     if (hn_has_input(c, past)) {
         dims[3] = hn_dim_add(hn_infer_syms(c), dims[3], hn_in_dim(c, past, 3));
         HN_TRY(hn_merge_dim(c, "the batch of past", dims[1], hn_in_dim(c, past, 1), &dims[1]));
-        HN_TRY(hn_merge_dim(c, "the number of heads in past", dims[2], hn_in_dim(c, past, 2), &dims[2]));
+        HN_TRY(hn_merge_dim(c, "the number of heads in past", dims[2], hn_in_dim(c, past, 2),
+                            &dims[2]));
         HN_TRY(hn_merge_dim(c, "the head size in past", dims[4], hn_in_dim(c, past, 4), &dims[4]));
     }
     return hn_out_shape(c, 1, 5, dims);
@@ -46,7 +51,8 @@ hone_status hn_infer_ms_attention(hn_infer *c) {
     HN_TRY(hn_ms_positive(c, "num_heads", &n_heads));
     HN_TRY(hn_expect_rank(c, 0, 3, 3));
     if (form->past == NO_INPUT)
-        HN_TRY(hn_merge_dim(c, "the width of V", hn_in_dim(c, form->weights, 1), hn_in_dim(c, form->bias, 0), &value_width));
+        HN_TRY(hn_merge_dim(c, "the width of V", hn_in_dim(c, form->weights, 1),
+                            hn_in_dim(c, form->bias, 0), &value_width));
     else
         HN_TRY(hn_ms_value_width(c, form->weights, form->bias, &value_width));
     HN_TRY(hn_ms_divide(c, "the width of V", value_width, n_heads, &head));
@@ -63,7 +69,8 @@ bool hn_macs_ms_attention(const hn_infer *c, uint64_t *n) {
     const hn_shape *out = hn_out_shape_known(c, 0);
     if (hn_has_input(c, form->past))
         past = hn_in_dim(c, form->past, 3);
-    if (!hn_dim_is_known(past) || !hn_dim_is_known(keys) || !hn_add_i64(keys, past, &keys) || !out || out->rank != 3)
+    if (!hn_dim_is_known(past) || !hn_dim_is_known(keys) || !hn_add_i64(keys, past, &keys) ||
+        !out || out->rank != 3)
         return false;
     hn_dim packed = hn_in_dim(c, form->weights, 1), value_width = out->dims[2];
     bool is_third = form->past == NO_INPUT; /* the weights seen are those of V alone */
@@ -77,7 +84,7 @@ bool hn_macs_ms_attention(const hn_infer *c, uint64_t *n) {
            hn_add_u64(projections, products, n);
 }
 
-/* ---- MultiHeadAttention: Q, K and V come projected --------------------------------------------------------------------------- */
+/* ---- MultiHeadAttention: Q, K and V come projected ------------------------------------------- */
 
 /* The inputs may be packed in several ways; this is what they say whichever it is. */
 typedef struct head_view {
@@ -90,7 +97,8 @@ static bool is_masked_decoder(const hn_infer *c) {
     return strcmp(hn_infer_op(c), "DecoderMaskedMultiHeadAttention") == 0;
 }
 
-/* Everything stands in the query: [batch, seq, heads, 3, head], or [batch, seq, 3 * hidden] for the masked decoder. */
+/* Everything stands in the query: [batch, seq, heads, 3, head], or [batch, seq, 3 * hidden] for the
+ * masked decoder. */
 static hone_status view_packed_qkv(hn_infer *c, int64_t n_heads, head_view *v) {
     v->n_keys = v->n_queries;
     if (hn_in_rank(c, 0) == 5) {
@@ -102,7 +110,8 @@ static hone_status view_packed_qkv(hn_infer *c, int64_t n_heads, head_view *v) {
     return hn_ms_divide(c, "the width of the query", v->width, n_heads, &v->head);
 }
 
-/* Keys and values: [batch, seq, width], or [batch, heads, seq, head]; or both in `key`, [batch, seq, heads, 2, head]. */
+/* Keys and values: [batch, seq, width], or [batch, heads, seq, head]; or both in `key`, [batch,
+ * seq, heads, 2, head]. */
 static hone_status view_separate(hn_infer *c, int64_t n_heads, head_view *v) {
     hn_syms *syms = hn_infer_syms(c);
     int32_t key_rank = hn_in_rank(c, 1), value_rank = hn_in_rank(c, 2);
@@ -123,21 +132,26 @@ static hone_status view_separate(hn_infer *c, int64_t n_heads, head_view *v) {
 static hone_status view_heads(hn_infer *c, int64_t n_heads, head_view *v) {
     int32_t rank = hn_in_rank(c, 0);
     if (rank >= 0 && rank != 3 && rank != 5)
-        return hn_infer_fail(c, HONE_E_SHAPE, "the query is %s, but its rank must be 3, or 5 when keys and values are packed in it",
-                             hn_in_text(c, 0));
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "the query is %s, but its rank must be 3, or 5 when keys and values are packed in it",
+            hn_in_text(c, 0));
     HN_TRY(hn_expect_rank(c, 1, 3, 5));
     HN_TRY(hn_expect_rank(c, 2, 3, 4));
-    *v = (head_view){hn_in_dim(c, 0, 0), hn_in_dim(c, 0, 1), HN_DIM_UNKNOWN, HN_DIM_UNKNOWN, HN_DIM_UNKNOWN};
+    *v = (head_view){hn_in_dim(c, 0, 0), hn_in_dim(c, 0, 1), HN_DIM_UNKNOWN, HN_DIM_UNKNOWN,
+                     HN_DIM_UNKNOWN};
     if (rank == 5 || (is_masked_decoder(c) && !hn_has_input(c, 1) && !hn_has_input(c, 2)))
         return view_packed_qkv(c, n_heads, v);
     return view_separate(c, n_heads, v);
 }
 
-/* Whether the caches are buffers of the full length, so that the present is as large as the past. */
+/* Whether the caches are buffers of the full length, so that the present is as large as the past.
+ */
 static bool shares_cache(const hn_infer *c, uint32_t past) {
     if (!hn_has_input(c, past))
         return false;
-    return is_masked_decoder(c) ? hn_attr_i(c, "past_present_share_buffer", 0) != 0 : hn_has_input(c, 8);
+    return is_masked_decoder(c) ? hn_attr_i(c, "past_present_share_buffer", 0) != 0
+                                : hn_has_input(c, 8);
 }
 
 hone_status hn_infer_ms_multi_head_attention(hn_infer *c) {
@@ -156,14 +170,16 @@ hone_status hn_infer_ms_multi_head_attention(hn_infer *c) {
     else if (hn_has_input(c, past))
         total = hn_dim_add(hn_infer_syms(c), v.n_keys, hn_in_dim(c, past, 2));
     HN_TRY(hn_ms_divide(c, "the width of V", v.width, n_heads, &value_head));
-    const hn_dim keys[4] = {v.batch, n_heads, total, v.head}, values[4] = {v.batch, n_heads, total, value_head};
-    const hn_dim scores[4] = {v.batch, n_heads, v.n_queries, shares_cache(c, past) ? HN_DIM_UNKNOWN : total};
+    const hn_dim keys[4] = {v.batch, n_heads, total, v.head},
+                 values[4] = {v.batch, n_heads, total, value_head};
+    const hn_dim scores[4] = {v.batch, n_heads, v.n_queries,
+                              shares_cache(c, past) ? HN_DIM_UNKNOWN : total};
     HN_TRY(hn_out_shape(c, 1, 4, keys));
     HN_TRY(hn_out_shape(c, 2, 4, values));
     return hn_out_shape(c, 3, 4, scores);
 }
 
-/* ---- GroupQueryAttention and SparseAttention: several query heads share the heads of keys and values ------------------------- */
+/* ---- GroupQueryAttention and SparseAttention: several query heads share the heads of keys and values  */
 
 typedef struct group_view {
     int64_t n_heads, n_kv_heads;
@@ -179,9 +195,11 @@ static hone_status view_groups(hn_infer *c, group_view *v) {
     bool is_packed = !hn_has_input(c, 1);
     int64_t n_packed = v->n_heads;
     if (v->n_heads % v->n_kv_heads != 0)
-        return hn_infer_fail(c, HONE_E_INVALID, "num_heads is %lld, which is no multiple of kv_num_heads, %lld",
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             "num_heads is %lld, which is no multiple of kv_num_heads, %lld",
                              (long long)v->n_heads, (long long)v->n_kv_heads);
-    if (is_packed && (!hn_add_i64(n_packed, v->n_kv_heads, &n_packed) || !hn_add_i64(n_packed, v->n_kv_heads, &n_packed)))
+    if (is_packed && (!hn_add_i64(n_packed, v->n_kv_heads, &n_packed) ||
+                      !hn_add_i64(n_packed, v->n_kv_heads, &n_packed)))
         return hn_infer_fail(c, HONE_E_LIMIT, "num_heads and kv_num_heads are too large");
     v->batch = hn_in_dim(c, 0, 0);
     v->n_queries = hn_in_dim(c, 0, 1);
@@ -189,7 +207,8 @@ static hone_status view_groups(hn_infer *c, group_view *v) {
     return hn_ms_divide(c, "the width of the query", hn_in_dim(c, 0, 2), n_packed, &v->head);
 }
 
-/* `total` is the number of keys after this step; caches never shrink. Quantized caches have other heads than the query. */
+/* `total` is the number of keys after this step; caches never shrink. Quantized caches have other
+ * heads than the query. */
 static hone_status group_present(hn_infer *c, const group_view *v, hn_dim total, bool keeps_size) {
     hn_dim dims[4] = {v->batch, v->n_kv_heads, total, v->head};
     bool has_past = hn_has_input(c, 3);
@@ -210,7 +229,8 @@ static hone_status group_present(hn_infer *c, const group_view *v, hn_dim total,
 }
 
 static hone_status grouped_out(hn_infer *c, const group_view *v) {
-    const hn_dim out[3] = {v->batch, v->n_queries, hn_dim_mul_i(hn_infer_syms(c), v->head, v->n_heads)};
+    const hn_dim out[3] = {v->batch, v->n_queries,
+                           hn_dim_mul_i(hn_infer_syms(c), v->head, v->n_heads)};
     return hn_out_shape(c, 0, 3, out);
 }
 
@@ -222,8 +242,10 @@ hone_status hn_infer_group_query_attention(hn_infer *c) {
     HN_TRY(group_present(c, &v, total, hn_attr_i(c, "sliding_window_cache", 0) == 1));
     bool wants_scores = hn_attr_i(c, "qk_output", 0) != 0;
     if (wants_scores != hn_has_output(c, 3))
-        return hn_infer_fail(c, HONE_E_INVALID, wants_scores ? "qk_output asks for scores, but there is no output 3"
-                                                             : "output 3 is there, but qk_output does not say what it is");
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             wants_scores
+                                 ? "qk_output asks for scores, but there is no output 3"
+                                 : "output 3 is there, but qk_output does not say what it is");
     const hn_dim scores[4] = {v.batch, v.n_heads, v.n_queries, total};
     return hn_out_shape(c, 3, 4, scores);
 }
@@ -235,7 +257,8 @@ hone_status hn_infer_sparse_attention(hn_infer *c) {
     return group_present(c, &v, HN_DIM_UNKNOWN, true);
 }
 
-/* Query heads times keys, for all operators whose Q, K and V come projected. The present cache, when there is one, tells how many keys. */
+/* Query heads times keys, for all operators whose Q, K and V come projected. The present cache,
+ * when there is one, tells how many keys. */
 bool hn_macs_multi_head_attention(const hn_infer *c, uint64_t *n) {
     const hn_shape *out = hn_out_shape_known(c, 0), *present = hn_out_shape_known(c, 1);
     int32_t key_rank = hn_in_rank(c, 1);
@@ -247,9 +270,10 @@ bool hn_macs_multi_head_attention(const hn_infer *c, uint64_t *n) {
     return hn_ms_attention_macs(out->dims[0], out->dims[1], keys, out->dims[2], out->dims[2], n);
 }
 
-/* ---- DecoderAttention ---------------------------------------------------------------------------------------------------------- */
+/* ---- DecoderAttention ------------------------------------------------------------------------ */
 
-/* The sequence axis comes first here: [seq, batch, hidden]. How long the caches get depends on flags known at run time. */
+/* The sequence axis comes first here: [seq, batch, hidden]. How long the caches get depends on
+ * flags known at run time. */
 hone_status hn_infer_decoder_attention(hn_infer *c) {
     int64_t n_heads;
     hn_dim head;

@@ -1,8 +1,9 @@
-/* Operators that onnxruntime makes for other memory layouts: channels in blocks (com.microsoft.nchwc), channels last. A blocked
- * tensor has the shape [N, C, spatial...] in the graph, with C rounded up to whole blocks. */
+/* Operators that onnxruntime makes for other memory layouts: channels in blocks
+ * (com.microsoft.nchwc), channels last. A blocked tensor has the shape [N, C, spatial...] in the
+ * graph, with C rounded up to whole blocks. */
 #include "ops/spatial.h"
 
-/* ---- blocked channels ------------------------------------------------------------------------------------------------------- */
+/* ---- blocked channels ------------------------------------------------------------------------ */
 
 /* Channels are padded to blocks, so those of data and weights need not agree. */
 hone_status hn_infer_nchwc_conv(hn_infer *c) {
@@ -24,9 +25,13 @@ hone_status hn_infer_nchwc_conv(hn_infer *c) {
     return hn_out_shape(c, 0, x->rank, dims);
 }
 
-hone_status hn_infer_nchwc_pool(hn_infer *c) { return hn_pool_shape(c, 0, false); }
+hone_status hn_infer_nchwc_pool(hn_infer *c) {
+    return hn_pool_shape(c, 0, false);
+}
 
-hone_status hn_infer_nchwc_global_pool(hn_infer *c) { return hn_global_pool_shape(c, 0, false); }
+hone_status hn_infer_nchwc_global_pool(hn_infer *c) {
+    return hn_global_pool_shape(c, 0, false);
+}
 
 hone_status hn_infer_nchwc_upsample(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
@@ -35,12 +40,15 @@ hone_status hn_infer_nchwc_upsample(hn_infer *c) {
     if (!x || !hn_attr_ints(c, "scales", &n, &scales))
         return HONE_OK;
     if (n != (uint32_t)x->rank)
-        return hn_infer_fail(c, HONE_E_SHAPE, "scales has %u entries, but input 0 is %s", n, hn_in_text(c, 0));
+        return hn_infer_fail(c, HONE_E_SHAPE, "scales has %u entries, but input 0 is %s", n,
+                             hn_in_text(c, 0));
     hn_dim *dims = hn_infer_dims(c, x->rank);
     HN_TRY_PTR(dims);
     for (int32_t i = 0; i < x->rank; i++) {
         if (scales[i] < 1)
-            return hn_infer_fail(c, HONE_E_INVALID, "scales has the entry %lld; it must be 1 or more", (long long)scales[i]);
+            return hn_infer_fail(c, HONE_E_INVALID,
+                                 "scales has the entry %lld; it must be 1 or more",
+                                 (long long)scales[i]);
         dims[i] = hn_dim_mul_i(hn_infer_syms(c), x->dims[i], scales[i]);
     }
     return hn_out_shape(c, 0, x->rank, dims);
@@ -61,7 +69,8 @@ static hone_status reordered(hn_infer *c, bool from_last, bool to_last, hn_dim c
     return hn_out_shape(c, 0, x->rank, dims);
 }
 
-/* Blocks have 8 or 16 channels, as the machine has it that runs the model: only a multiple of 16 stays what it is everywhere. */
+/* Blocks have 8 or 16 channels, as the machine has it that runs the model: only a multiple of 16
+ * stays what it is everywhere. */
 hone_status hn_infer_nchwc_reorder_input(hn_infer *c) {
     bool is_last = hn_attr_i(c, "channels_last", 0) != 0;
     int32_t rank = hn_in_rank(c, 0);
@@ -73,17 +82,22 @@ hone_status hn_infer_nchwc_reorder_input(hn_infer *c) {
 hone_status hn_infer_nchwc_reorder_output(hn_infer *c) {
     int64_t channels = hn_attr_i(c, "channels", 0);
     if (channels < 1)
-        return hn_infer_fail(c, HONE_E_INVALID, "channels is %lld; it must be 1 or more", (long long)channels);
+        return hn_infer_fail(c, HONE_E_INVALID, "channels is %lld; it must be 1 or more",
+                             (long long)channels);
     return reordered(c, false, hn_attr_i(c, "channels_last", 0) != 0, channels);
 }
 
-/* ---- channels last ------------------------------------------------------------------------------------------------------------ */
+/* ---- channels last --------------------------------------------------------------------------- */
 
 /* The weights keep the standard layout. */
 hone_status hn_infer_nhwc_conv(hn_infer *c) {
     return hn_conv_shape(c, &(hn_conv_form){.x = 0, .weight = 1, .bias = 2, .channels_last = true});
 }
 
-bool hn_macs_nhwc_conv(const hn_infer *c, uint64_t *macs) { return hn_conv_macs(c, 1, macs); }
+bool hn_macs_nhwc_conv(const hn_infer *c, uint64_t *macs) {
+    return hn_conv_macs(c, 1, macs);
+}
 
-hone_status hn_infer_nhwc_pool(hn_infer *c) { return hn_pool_shape(c, 0, true); }
+hone_status hn_infer_nhwc_pool(hn_infer *c) {
+    return hn_pool_shape(c, 0, true);
+}

@@ -1,23 +1,26 @@
-/* Scan: a body that runs over slices of tensors. Version 8 has a batch axis in front of everything; later ones choose axes. */
+/* Scan: a body that runs over slices of tensors. Version 8 has a batch axis in front of everything;
+ * later ones choose axes. */
 #include "ops/body.h"
 
 typedef struct scan_run {
-    bool has_batch;             /* version 8 */
-    uint32_t first;             /* input that is the first state variable */
-    uint32_t n_states, n_scans; /* state variables, scanned inputs */
+    bool has_batch;                    /* version 8 */
+    uint32_t first;                    /* input that is the first state variable */
+    uint32_t n_states, n_scans;        /* state variables, scanned inputs */
     const int64_t *in_axes, *out_axes; /* NULL: all 0 */
     hn_dim batch, length;
 } scan_run;
 
 /* A list attribute with one entry per scanned input or output; *out is NULL when absent. */
-static hone_status read_scan_list(hn_infer *c, const char *name, uint32_t expected, const int64_t **out) {
+static hone_status read_scan_list(hn_infer *c, const char *name, uint32_t expected,
+                                  const int64_t **out) {
     uint32_t n;
     if (!hn_attr_ints(c, name, &n, out)) {
         *out = NULL;
         return HONE_OK;
     }
     if (n != expected)
-        return hn_infer_fail(c, HONE_E_INVALID, "%s has %u entries, but there are %u such tensors", name, n, expected);
+        return hn_infer_fail(c, HONE_E_INVALID, "%s has %u entries, but there are %u such tensors",
+                             name, n, expected);
     return HONE_OK;
 }
 
@@ -26,8 +29,9 @@ static hone_status check_directions(hn_infer *c, const char *name, uint32_t expe
     HN_TRY(read_scan_list(c, name, expected, &directions));
     for (uint32_t i = 0; directions && i < expected; i++)
         if (directions[i] != 0 && directions[i] != 1)
-            return hn_infer_fail(c, HONE_E_INVALID, "%s has the entry %lld; it must be 0 (forward) or 1 (backward)", name,
-                                 (long long)directions[i]);
+            return hn_infer_fail(c, HONE_E_INVALID,
+                                 "%s has the entry %lld; it must be 0 (forward) or 1 (backward)",
+                                 name, (long long)directions[i]);
     return HONE_OK;
 }
 
@@ -38,15 +42,18 @@ static hone_status open_scan(hn_infer *c, scan_run *s) {
     uint32_t n_in = hn_n_inputs(c) - HN_MIN(s->first, hn_n_inputs(c)), n_body_in;
     int64_t n_scans = hn_attr_i(c, "num_scan_inputs", 0);
     if (n_scans < 0 || n_scans > n_in)
-        return hn_infer_fail(c, HONE_E_INVALID, "num_scan_inputs is %lld, but the node has %u inputs to scan or carry",
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             "num_scan_inputs is %lld, but the node has %u inputs to scan or carry",
                              (long long)n_scans, n_in);
     s->n_scans = (uint32_t)n_scans;
     s->n_states = n_in - s->n_scans;
     if (s->n_states > hn_n_outputs(c))
-        return hn_infer_fail(c, HONE_E_INVALID, "%u state variables enter, but the node has %u outputs", s->n_states,
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             "%u state variables enter, but the node has %u outputs", s->n_states,
                              hn_n_outputs(c));
     if (hn_body_n_inputs(c, "body", &n_body_in) && n_body_in < n_in)
-        return hn_infer_fail(c, HONE_E_INVALID, "the body has %u inputs, but needs %u", n_body_in, n_in);
+        return hn_infer_fail(c, HONE_E_INVALID, "the body has %u inputs, but needs %u", n_body_in,
+                             n_in);
     uint32_t n_scan_outs = hn_n_outputs(c) - s->n_states;
     if (s->has_batch)
         return check_directions(c, "directions", s->n_scans);
@@ -57,8 +64,8 @@ static hone_status open_scan(hn_infer *c, scan_run *s) {
 }
 
 /* Takes one axis out of a type and merges its size into *size. */
-static hone_status take_axis(hn_infer *c, const char *what, const hn_type *t, int64_t axis, hn_dim *size,
-                             const hn_type **out) {
+static hone_status take_axis(hn_infer *c, const char *what, const hn_type *t, int64_t axis,
+                             hn_dim *size, const hn_type **out) {
     int32_t at, rank = t->shape.rank;
     HN_TRY(hn_infer_axis(c, what, axis, rank, &at));
     HN_TRY(hn_merge_dim(c, what, *size, t->shape.dims[at], size));
@@ -70,8 +77,8 @@ static hone_status take_axis(hn_infer *c, const char *what, const hn_type *t, in
     return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
-static hone_status put_axis(hn_infer *c, const char *what, const hn_type *t, int64_t axis, hn_dim size,
-                            const hn_type **out) {
+static hone_status put_axis(hn_infer *c, const char *what, const hn_type *t, int64_t axis,
+                            hn_dim size, const hn_type **out) {
     int32_t at, rank = t->shape.rank + 1;
     HN_TRY(hn_infer_axis(c, what, axis, rank, &at));
     hn_dim *dims = hn_infer_dims(c, rank);
@@ -98,8 +105,8 @@ static hone_status scan_body_input(hn_infer *c, scan_run *s, uint32_t i, const h
 }
 
 /* A state variable keeps its shape: the claims of the initial value and of the body are merged. */
-static hone_status scan_state_out(hn_infer *c, const scan_run *s, uint32_t i, const hn_type *initial,
-                                  const hn_type *given) {
+static hone_status scan_state_out(hn_infer *c, const scan_run *s, uint32_t i,
+                                  const hn_type *initial, const hn_type *given) {
     if (!hn_types_agree(initial, given))
         return hn_infer_fail(c, HONE_E_TYPE, "state variable %u is %s, but the body gives %s", i,
                              hn_type_str(c, initial), hn_type_str(c, given));
@@ -110,11 +117,13 @@ static hone_status scan_state_out(hn_infer *c, const scan_run *s, uint32_t i, co
     HN_TRY_PTR(dims);
     bool has_other = initial && t != initial && initial->shape.rank >= 0;
     if (has_other && initial->shape.rank != t->shape.rank)
-        return hn_infer_fail(c, HONE_E_SHAPE, "state variable %u must keep its shape, but is %s and becomes %s", i,
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "state variable %u must keep its shape, but is %s and becomes %s", i,
                              hn_type_str(c, initial), hn_type_str(c, given));
     for (int32_t k = 0; k < t->shape.rank; k++)
-        HN_TRY(hn_merge_dim(c, "a dimension of a state variable", has_other ? initial->shape.dims[k] : HN_DIM_UNKNOWN,
-                            t->shape.dims[k], &dims[k]));
+        HN_TRY(hn_merge_dim(c, "a dimension of a state variable",
+                            has_other ? initial->shape.dims[k] : HN_DIM_UNKNOWN, t->shape.dims[k],
+                            &dims[k]));
     hn_dtype elem = t->elem ? t->elem : initial ? initial->elem : HN_UNDEFINED;
     const hn_type *merged = hn_type_tensor(hn_infer_arena(c), elem, t->shape.rank, dims);
     HN_TRY_PTR(merged);
@@ -127,7 +136,8 @@ static hone_status scan_stack_out(hn_infer *c, const scan_run *s, uint32_t i, co
     if (!item)
         return HONE_OK;
     if (item->kind != HN_TYPE_TENSOR)
-        return hn_infer_fail(c, HONE_E_TYPE, "the body gives %s for output %u, but only tensors can be stacked",
+        return hn_infer_fail(c, HONE_E_TYPE,
+                             "the body gives %s for output %u, but only tensors can be stacked",
                              hn_type_str(c, item), i);
     if (item->shape.rank < 0)
         return hn_out_type(c, i, item);
@@ -149,7 +159,8 @@ hone_status hn_infer_scan(hn_infer *c) {
     const hn_type *const *out;
     HN_TRY(hn_infer_body(c, "body", n_in, in, &n_out, &out));
     if (out && n_out != hn_n_outputs(c))
-        return hn_infer_fail(c, HONE_E_INVALID, "the body has %u outputs, but the node has %u", n_out, hn_n_outputs(c));
+        return hn_infer_fail(c, HONE_E_INVALID, "the body has %u outputs, but the node has %u",
+                             n_out, hn_n_outputs(c));
     for (uint32_t i = 0; i < s.n_states; i++)
         HN_TRY(scan_state_out(c, &s, i, in[i], out ? out[i] : NULL));
     for (uint32_t i = s.n_states; out && i < n_out; i++)

@@ -1,4 +1,5 @@
-/* Sequences and optionals. A sequence's element type is the join of the types of everything that went into it. */
+/* Sequences and optionals. A sequence's element type is the join of the types of everything that
+ * went into it. */
 #include "ops/body.h"
 
 static const hn_type *element_of(const hn_type *t, hn_type_kind kind) {
@@ -13,7 +14,7 @@ static hone_status out_wrapped(hn_infer *c, hn_type_kind kind, const hn_type *in
     return hn_out_type(c, 0, t);
 }
 
-/* ---- sequences ------------------------------------------------------------------------------------------------------------ */
+/* ---- sequences ------------------------------------------------------------------------------- */
 
 hone_status hn_infer_sequence_at(hn_infer *c) {
     return hn_out_type(c, 0, element_of(hn_in_type(c, 0), HN_TYPE_SEQUENCE));
@@ -29,31 +30,41 @@ hone_status hn_infer_sequence_construct(hn_infer *c) {
 hone_status hn_infer_sequence_empty(hn_infer *c) {
     int64_t dtype = hn_attr_i(c, "dtype", HN_F32);
     if (dtype < HN_F32 || dtype > HN_C128)
-        return hn_infer_fail(c, HONE_E_TYPE, "dtype is %lld, which is no element type of sequences; 1 is float, 7 is int64",
-                             (long long)dtype);
+        return hn_infer_fail(
+            c, HONE_E_TYPE,
+            "dtype is %lld, which is no element type of sequences; 1 is float, 7 is int64",
+            (long long)dtype);
     const hn_type *element = hn_type_tensor(hn_infer_arena(c), (hn_dtype)dtype, -1, NULL);
     HN_TRY_PTR(element);
     return out_wrapped(c, HN_TYPE_SEQUENCE, element);
 }
 
-hone_status hn_infer_sequence_erase(hn_infer *c) { return hn_out_same(c, 0, 0); }
+hone_status hn_infer_sequence_erase(hn_infer *c) {
+    return hn_out_same(c, 0, 0);
+}
 
 hone_status hn_infer_sequence_insert(hn_infer *c) {
-    const hn_type *element = element_of(hn_in_type(c, 0), HN_TYPE_SEQUENCE), *tensor = hn_in_type(c, 1), *joined;
+    const hn_type *element = element_of(hn_in_type(c, 0), HN_TYPE_SEQUENCE),
+                  *tensor = hn_in_type(c, 1), *joined;
     if (!hn_types_agree(element, tensor))
-        return hn_infer_fail(c, HONE_E_TYPE, "cannot insert %s into %s", hn_in_text(c, 1), hn_in_text(c, 0));
+        return hn_infer_fail(c, HONE_E_TYPE, "cannot insert %s into %s", hn_in_text(c, 1),
+                             hn_in_text(c, 0));
     HN_TRY(hn_types_join(c, "input", 1, element, tensor, &joined));
     return out_wrapped(c, HN_TYPE_SEQUENCE, joined);
 }
 
-hone_status hn_infer_sequence_length(hn_infer *c) { return hn_out_tensor(c, 0, HN_I64, 0, NULL); }
+hone_status hn_infer_sequence_length(hn_infer *c) {
+    return hn_out_tensor(c, 0, HN_I64, 0, NULL);
+}
 
-/* The elements' sizes along the axis add up to an unknown sum; a new axis counts the elements, also unknown. */
+/* The elements' sizes along the axis add up to an unknown sum; a new axis counts the elements, also
+ * unknown. */
 hone_status hn_infer_concat_from_sequence(hn_infer *c) {
     const hn_type *element = element_of(hn_in_type(c, 0), HN_TYPE_SEQUENCE);
     int64_t new_axis = hn_attr_i(c, "new_axis", 0);
     if (new_axis != 0 && new_axis != 1)
-        return hn_infer_fail(c, HONE_E_INVALID, "new_axis is %lld; it must be 0 or 1", (long long)new_axis);
+        return hn_infer_fail(c, HONE_E_INVALID, "new_axis is %lld; it must be 0 or 1",
+                             (long long)new_axis);
     if (!element)
         return HONE_OK;
     if (element->shape.rank < 0)
@@ -68,7 +79,7 @@ hone_status hn_infer_concat_from_sequence(hn_infer *c) {
     return hn_out_tensor(c, 0, element->elem, rank, dims);
 }
 
-/* ---- SplitToSequence ------------------------------------------------------------------------------------------------------- */
+/* ---- SplitToSequence ------------------------------------------------------------------------- */
 
 /* The size that all pieces share; unknown when they differ, as a last smaller piece does. */
 static hone_status piece_size(hn_infer *c, hn_dim whole, hn_dim *out) {
@@ -80,7 +91,8 @@ static hone_status piece_size(hn_infer *c, hn_dim whole, hn_dim *out) {
         return HONE_OK;
     for (uint32_t i = 0; i < n; i++)
         if (elems[i].kind == HN_SINT_CONST && elems[i].v < (is_scalar ? 1 : 0))
-            return hn_infer_fail(c, HONE_E_SHAPE, "split has the entry %lld; pieces cannot be that small",
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "split has the entry %lld; pieces cannot be that small",
                                  (long long)elems[i].v);
     if (n == 0)
         return HONE_OK;
@@ -92,7 +104,8 @@ static hone_status piece_size(hn_infer *c, hn_dim whole, hn_dim *out) {
     }
     if (!is_scalar) {
         *out = are_equal ? first : HN_DIM_UNKNOWN;
-        return hn_merge_dim(c, "the sum of split, which is the length of the axis,", sum, whole, &sum);
+        return hn_merge_dim(c, "the sum of split, which is the length of the axis,", sum, whole,
+                            &sum);
     }
     bool has_no_rest = first == 1 || first == whole ||
                        (hn_dim_is_known(first) && hn_dim_is_known(whole) && whole % first == 0);
@@ -111,12 +124,14 @@ hone_status hn_infer_split_to_sequence(hn_infer *c) {
     HN_TRY(hn_infer_axis(c, "axis", hn_attr_i(c, "axis", 0), rank, &axis));
     int64_t keepdims = hn_attr_i(c, "keepdims", 1);
     if (keepdims != 0 && keepdims != 1)
-        return hn_infer_fail(c, HONE_E_INVALID, "keepdims is %lld; it must be 0 or 1", (long long)keepdims);
+        return hn_infer_fail(c, HONE_E_INVALID, "keepdims is %lld; it must be 0 or 1",
+                             (long long)keepdims);
     hn_dim *dims = hn_infer_dims(c, rank);
     HN_TRY_PTR(dims);
     hn_dim size;
     HN_TRY(piece_size(c, x->dims[axis], &size));
-    bool drops_axis = !keepdims && !hn_has_input(c, 1); /* pieces of given sizes keep the axis in any case */
+    bool drops_axis =
+        !keepdims && !hn_has_input(c, 1); /* pieces of given sizes keep the axis in any case */
     int32_t n = 0;
     for (int32_t k = 0; k < rank; k++)
         if (k != axis)
@@ -128,14 +143,16 @@ hone_status hn_infer_split_to_sequence(hn_infer *c) {
     return out_wrapped(c, HN_TYPE_SEQUENCE, piece);
 }
 
-/* ---- optionals ------------------------------------------------------------------------------------------------------------ */
+/* ---- optionals ------------------------------------------------------------------------------- */
 
 hone_status hn_infer_optional(hn_infer *c) {
     if (hn_has_input(c, 0))
         return out_wrapped(c, HN_TYPE_OPTIONAL, hn_in_type(c, 0));
     const hn_attr *type = hn_attr_raw(c, "type");
     if (!type || type->kind != HN_ATTR_TYPE || !type->v.type)
-        return hn_infer_fail(c, HONE_E_TYPE, "has neither an input nor the attribute 'type', so its type is not known");
+        return hn_infer_fail(
+            c, HONE_E_TYPE,
+            "has neither an input nor the attribute 'type', so its type is not known");
     return out_wrapped(c, HN_TYPE_OPTIONAL, type->v.type);
 }
 
@@ -144,4 +161,6 @@ hone_status hn_infer_optional_get_element(hn_infer *c) {
     return hn_out_type(c, 0, t && t->kind == HN_TYPE_OPTIONAL ? t->inner : t);
 }
 
-hone_status hn_infer_optional_has_element(hn_infer *c) { return hn_out_tensor(c, 0, HN_BOOL, 0, NULL); }
+hone_status hn_infer_optional_has_element(hn_infer *c) {
+    return hn_out_tensor(c, 0, HN_BOOL, 0, NULL);
+}

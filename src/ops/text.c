@@ -22,7 +22,8 @@ hone_status hn_infer_string_normalizer(hn_infer *c) {
     if (!x)
         return HONE_OK;
     if (x->rank == 2 && hn_dim_is_known(x->dims[0]) && x->dims[0] != 1)
-        return hn_infer_fail(c, HONE_E_SHAPE, "input 0 is %s, but must have the shape [C] or [1,C]", hn_in_text(c, 0));
+        return hn_infer_fail(c, HONE_E_SHAPE, "input 0 is %s, but must have the shape [C] or [1,C]",
+                             hn_in_text(c, 0));
     const hn_attr *stop = hn_attr_raw(c, "stopwords");
     hn_dim n = x->dims[x->rank - 1];
     bool keeps_all = (!stop || stop->n == 0) && hn_dim_at_least(hn_infer_syms(c), n, 1);
@@ -61,18 +62,23 @@ hone_status hn_infer_tfidf_vectorizer(hn_infer *c) {
     uint32_t n;
     const int64_t *coordinates;
     int64_t last = -1, n_coordinates;
-    if (!hn_attr_is(c, "mode", "TF") && !hn_attr_is(c, "mode", "IDF") && !hn_attr_is(c, "mode", "TFIDF"))
+    if (!hn_attr_is(c, "mode", "TF") && !hn_attr_is(c, "mode", "IDF") &&
+        !hn_attr_is(c, "mode", "TFIDF"))
         return hn_infer_fail(c, HONE_E_INVALID, "mode must be TF, IDF or TFIDF");
     if (!hn_attr_ints(c, "ngram_indexes", &n, &coordinates) || n == 0)
-        return hn_infer_fail(c, HONE_E_INVALID, "ngram_indexes is empty: there is nothing to count");
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             "ngram_indexes is empty: there is nothing to count");
     for (uint32_t i = 0; i < n; i++) {
         if (coordinates[i] < 0)
-            return hn_infer_fail(c, HONE_E_INVALID, "ngram_indexes has the entry %lld; coordinates start at 0",
+            return hn_infer_fail(c, HONE_E_INVALID,
+                                 "ngram_indexes has the entry %lld; coordinates start at 0",
                                  (long long)coordinates[i]);
         last = HN_MAX(last, coordinates[i]);
     }
     if (!hn_add_i64(last, 1, &n_coordinates))
-        return hn_infer_fail(c, HONE_E_LIMIT, "ngram_indexes has the entry %lld, which is too large", (long long)last);
+        return hn_infer_fail(c, HONE_E_LIMIT,
+                             "ngram_indexes has the entry %lld, which is too large",
+                             (long long)last);
     HN_TRY(hn_expect_rank(c, 0, 1, 2));
     const hn_shape *x = hn_in_shape(c, 0);
     if (!x)
