@@ -39,7 +39,7 @@ static void list_ops(void) {
     cli_table_print(&table);
 }
 
-static void print_parameters(uint32_t op, bool is_output) {
+static void print_formals(uint32_t op, bool is_output) {
     static const char *const headings[] = {"", "", ""};
     cli_table table;
     hone_op_parameter p;
@@ -54,7 +54,7 @@ static void print_parameters(uint32_t op, bool is_output) {
     cli_table_print(&table);
 }
 
-static void print_attributes(uint32_t op) {
+static void print_attribute_specs(uint32_t op) {
     static const char *const kinds[] = {"?",       "float",  "int",           "string",         "tensor", "graph", "floats", "ints", "strings",
                                         "tensors", "graphs", "sparse tensor", "sparse tensors", "type",   "types"};
     static const char *const headings[] = {"", "", ""};
@@ -74,12 +74,12 @@ static void print_op(uint32_t index, const hone_op_info *op) {
            strcmp(op->domain, "ai.onnx") ? "." : "", op->name, cli_end(stdout), op->since_version, op->is_deprecated ? ", deprecated" : "",
            op->is_extension ? ", not in the standard" : "");
     printf(" inputs\n");
-    print_parameters(index, false);
+    print_formals(index, false);
     printf(" outputs\n");
-    print_parameters(index, true);
+    print_formals(index, true);
     if (op->n_attributes) {
         printf(" attributes\n");
-        print_attributes(index);
+        print_attribute_specs(index);
     }
 }
 
