@@ -5,13 +5,21 @@
 
 /* ---- Attention --------------------------------------------------------------------------------- */
 
+/* Inputs have rank 4, [batch, heads, length, size], or rank 3 with the heads packed side by side: [batch, length, width]. */
 enum { ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_PAST_KEY = 4, ATTENTION_PAST_VALUE = 5,
        ATTENTION_KV_LENGTHS = 6 };
 
 typedef struct attention_sizes {
-    bool is_packed; /* heads stand side by side in the last of three axes */
     hn_dim batch, q_heads, kv_heads, q_len, kv_len, past_len, head, v_head;
+    hn_dim out_width; /* packed: of all heads together */
 } attention_sizes;
+
+#define NO_ATTENTION_SIZES                                                                        \
+    {                                                                                             \
+        .batch = HN_DIM_UNKNOWN, .q_heads = HN_DIM_UNKNOWN, .kv_heads = HN_DIM_UNKNOWN,           \
+        .q_len = HN_DIM_UNKNOWN, .kv_len = HN_DIM_UNKNOWN, .past_len = HN_DIM_UNKNOWN,            \
+        .head = HN_DIM_UNKNOWN, .v_head = HN_DIM_UNKNOWN, .out_width = HN_DIM_UNKNOWN             \
+    }
 
 /* Width of one head in a packed axis; learns into *size. */
 static hone_status unpack_heads(hn_infer *c, uint32_t input, int64_t n_heads, hn_dim *size) {
@@ -29,16 +37,24 @@ static hone_status meet_packed(hn_infer *c, attention_sizes *s) {
         return hn_infer_fail(c, HONE_E_SHAPE,
                              "inputs of rank 3 need the attributes q_num_heads and kv_num_heads");
     s->q_heads = hn_attr_i(c, "q_num_heads", 0);
-    s->kv_heads = hn_attr_i(c, "kv_num_heads", 0);
-    if (s->q_heads < 1 || s->kv_heads < 1)
+    int64_t kv_heads = hn_attr_i(c, "kv_num_heads", 0);
+    if (s->q_heads < 1 || kv_heads < 1)
         return hn_infer_fail(c, HONE_E_SHAPE, "q_num_heads and kv_num_heads must be positive");
+    HN_TRY(hn_merge_dim(c, "the number of heads, by kv_num_heads and by the past,", kv_heads,
+                        s->kv_heads, &s->kv_heads));
     hn_dim any_q = HN_DIM_UNKNOWN, any_k = HN_DIM_UNKNOWN, any_v = HN_DIM_UNKNOWN;
     HN_TRY(hn_meet_dims(c, ATTENTION_Q, 3, (hn_dim *const[]){&s->batch, &s->q_len, &any_q}));
     HN_TRY(hn_meet_dims(c, ATTENTION_K, 3, (hn_dim *const[]){&s->batch, &s->kv_len, &any_k}));
     HN_TRY(hn_meet_dims(c, ATTENTION_V, 3, (hn_dim *const[]){&s->batch, &s->kv_len, &any_v}));
     HN_TRY(unpack_heads(c, ATTENTION_Q, s->q_heads, &s->head));
     HN_TRY(unpack_heads(c, ATTENTION_K, s->kv_heads, &s->head));
-    return unpack_heads(c, ATTENTION_V, s->kv_heads, &s->v_head);
+    HN_TRY(unpack_heads(c, ATTENTION_V, s->kv_heads, &s->v_head));
+    hn_syms *syms = hn_infer_syms(c);
+    bool is_even = s->q_heads % s->kv_heads == 0; /* then no quotient enters the result */
+    s->out_width = is_even && any_v != HN_DIM_UNKNOWN
+                       ? hn_dim_mul_i(syms, any_v, s->q_heads / s->kv_heads)
+                       : hn_dim_mul_i(syms, s->v_head, s->q_heads);
+    return HONE_OK;
 }
 
 static hone_status meet_unpacked(hn_infer *c, attention_sizes *s) {
@@ -71,17 +87,17 @@ static hone_status attention_rank(hn_infer *c, int32_t *rank) {
     return HONE_OK;
 }
 
+/* Caches first: their dimensions often have plain names where the others are quotients. */
 static hone_status read_attention(hn_infer *c, int32_t rank, attention_sizes *s) {
-    const hn_dim no = HN_DIM_UNKNOWN;
-    *s = (attention_sizes){rank == 3, no, no, no, no, no, no, no, no};
-    HN_TRY(s->is_packed ? meet_packed(c, s) : meet_unpacked(c, s));
-    HN_TRY(check_shared_heads(c, s));
+    *s = (attention_sizes)NO_ATTENTION_SIZES;
     HN_TRY(hn_meet_dims(c, ATTENTION_PAST_KEY, 4,
                         (hn_dim *const[]){&s->batch, &s->kv_heads, &s->past_len, &s->head}));
     HN_TRY(hn_meet_dims(c, ATTENTION_PAST_VALUE, 4,
                         (hn_dim *const[]){&s->batch, &s->kv_heads, &s->past_len, &s->v_head}));
     if (!hn_has_input(c, ATTENTION_PAST_KEY) && !hn_has_input(c, ATTENTION_PAST_VALUE))
         s->past_len = 0;
+    HN_TRY(rank == 3 ? meet_packed(c, s) : meet_unpacked(c, s));
+    HN_TRY(check_shared_heads(c, s));
     return hn_meet_dims(c, ATTENTION_KV_LENGTHS, 1, (hn_dim *const[]){&s->batch});
 }
 
@@ -111,11 +127,10 @@ hone_status hn_infer_attention(hn_infer *c) {
     if (rank < 0)
         return HONE_OK;
     HN_TRY(read_attention(c, rank, &s));
-    hn_syms *syms = hn_infer_syms(c);
-    hn_dim total = hn_dim_add(syms, s.past_len, s.kv_len);
-    const hn_dim packed[] = {s.batch, s.q_len, hn_dim_mul(syms, s.q_heads, s.v_head)};
+    hn_dim total = hn_dim_add(hn_infer_syms(c), s.past_len, s.kv_len);
+    const hn_dim packed[] = {s.batch, s.q_len, s.out_width};
     const hn_dim unpacked[] = {s.batch, s.q_heads, s.q_len, s.v_head};
-    HN_TRY(hn_out_shape(c, 0, rank, s.is_packed ? packed : unpacked));
+    HN_TRY(hn_out_shape(c, 0, rank, rank == 3 ? packed : unpacked));
     HN_TRY(hn_out_shape(c, 1, 4, (hn_dim[]){s.batch, s.kv_heads, total, s.head}));
     HN_TRY(hn_out_shape(c, 2, 4, (hn_dim[]){s.batch, s.kv_heads, total, s.v_head}));
     return hn_out_shape(c, 3, 4, (hn_dim[]){s.batch, s.q_heads, s.q_len, total});
@@ -163,8 +178,7 @@ static hone_status infer_flex_body(hn_infer *c, const char *attr, const hn_type 
 }
 
 hone_status hn_infer_flex_attention(hn_infer *c) {
-    const hn_dim no = HN_DIM_UNKNOWN;
-    attention_sizes s = {false, no, no, no, no, no, 0, no, no};
+    attention_sizes s = NO_ATTENTION_SIZES;
     hn_dtype precision;
     HN_TRY(meet_unpacked(c, &s));
     HN_TRY(check_shared_heads(c, &s));

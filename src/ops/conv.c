@@ -248,7 +248,7 @@ hone_status hn_infer_causal_conv(hn_infer *c) {
         state[front + 1] = channels;
     state[front + (channels_last ? 1 : x->rank - 1)] = length;
     for (int32_t i = 0; i < x->rank + front; i++)
-        HN_TRY(hn_merge_dim(c, "a dimension of the state", state[i], hn_in_dim(c, 3, i), &state[i]));
+        HN_TRY(hn_merge_dim(c, "a dimension of the state", hn_in_dim(c, 3, i), state[i], &state[i]));
     return hn_out_shape(c, 1, x->rank + front, state);
 }
 

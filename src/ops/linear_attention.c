@@ -90,17 +90,19 @@ hone_status hn_infer_linear_attention(hn_infer *c) {
     hn_syms *syms = hn_infer_syms(c);
     HN_TRY(read_linear_heads(c, &s));
     HN_TRY(check_linear_rule(c));
+    HN_TRY(meet_past_state(c, window, &s));
     HN_TRY(meet_heads(c, LINEAR_Q, s.q_heads, &s, &s.key));
     HN_TRY(meet_heads(c, LINEAR_K, s.kv_heads, &s, &s.key));
     HN_TRY(meet_heads(c, LINEAR_V, s.kv_heads, &s, &s.value));
-    HN_TRY(meet_past_state(c, window, &s));
     HN_TRY(check_gate(c, LINEAR_DECAY, &s, hn_dim_mul_i(syms, s.key, s.kv_heads)));
     HN_TRY(check_gate(c, LINEAR_BETA, &s, 1));
     HN_TRY(hn_out_elem(c, 1, hn_in_elem(c, hn_has_input(c, LINEAR_PAST) ? LINEAR_PAST : LINEAR_Q)));
     const hn_dim state[] = {window, s.batch, s.kv_heads, s.key, s.value};
     HN_TRY(window > 0 ? hn_out_shape(c, 1, 5, state) : hn_out_shape(c, 1, 4, state + 1));
-    return hn_out_shape(c, 0, 3,
-                        (hn_dim[]){s.batch, s.len, hn_dim_mul_i(syms, s.value, s.q_heads)});
+    hn_dim packed = hn_in_dim(c, LINEAR_V, 2); /* its multiple holds no quotient */
+    hn_dim width = packed != HN_DIM_UNKNOWN ? hn_dim_mul_i(syms, packed, s.q_heads / s.kv_heads)
+                                            : hn_dim_mul_i(syms, s.value, s.q_heads);
+    return hn_out_shape(c, 0, 3, (hn_dim[]){s.batch, s.len, width});
 }
 
 /* Per position: an outer product into the state of each head, a look-up before it for delta rules, and one product with the
