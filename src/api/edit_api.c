@@ -145,8 +145,8 @@ static hone_status shorten_names(hn_graph *g) {
 }
 
 static hone_status strip_model(hn_model *m, unsigned what) {
-    if (what & HONE_STRIP_UNUSED)
-        hn_graph_remove_dead(m->graph, true);
+    if ((what & HONE_STRIP_UNUSED) && hn_graph_remove_dead(m->graph, true) == HN_NONE)
+        return HONE_E_NOMEM;
     if (what & HONE_STRIP_VALUE_NAMES)
         HN_TRY(shorten_names(m->graph));
     HN_TRY(strip_extra(m, &m->extra, what));

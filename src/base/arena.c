@@ -46,7 +46,7 @@ struct hn_arena {
     arena_chunk *newest;
     size_t held_bytes;
     size_t limit_bytes; /* 0 = none */
-    bool hit_limit;
+    enum { FAILED_NEVER, FAILED_FOR_MEMORY, FAILED_FOR_LIMIT } last_failure;
 };
 
 hn_arena *hn_arena_new(const hone_allocator *a) {
@@ -79,7 +79,11 @@ void hn_arena_set_limit(hn_arena *arena, size_t bytes) {
 }
 
 bool hn_arena_hit_limit(const hn_arena *arena) {
-    return arena->hit_limit;
+    return arena->last_failure == FAILED_FOR_LIMIT;
+}
+
+bool hn_arena_has_failed(const hn_arena *arena) {
+    return arena->last_failure != FAILED_NEVER;
 }
 
 size_t hn_arena_bytes(const hn_arena *arena) {
@@ -97,21 +101,27 @@ static size_t allowance(const hn_arena *arena) {
     return arena->limit_bytes > arena->held_bytes ? arena->limit_bytes - arena->held_bytes : 0;
 }
 
+/* What whoever found no memory answers. */
+static void *fail_for_memory(hn_arena *arena) {
+    arena->last_failure = FAILED_FOR_MEMORY;
+    return NULL;
+}
+
 /* Adds a chunk with room for a block of `bytes`, which includes padding and redzone. */
-static bool add_chunk(hn_arena *arena, size_t bytes) {
+static arena_chunk *add_chunk(hn_arena *arena, size_t bytes) {
     size_t least;
     if (!hn_add_size(bytes, sizeof(arena_chunk) + BLOCK_ALIGN, &least))
-        return false;
+        return fail_for_memory(arena);
     size_t allowed = allowance(arena);
     if (least > allowed) {
-        arena->hit_limit = true;
-        return false;
+        arena->last_failure = FAILED_FOR_LIMIT;
+        return NULL;
     }
     size_t grown = HN_MIN(HN_MAX(arena->held_bytes, FIRST_CHUNK_BYTES), LARGEST_GROWN_CHUNK_BYTES);
     size_t chunk_bytes = HN_MAX(least, HN_MIN(grown, allowed));
     arena_chunk *chunk = hn_alloc(arena->alloc, chunk_bytes);
     if (!chunk)
-        return false;
+        return fail_for_memory(arena);
     uintptr_t first = (uintptr_t)chunk + sizeof(*chunk);
     chunk->older = arena->newest;
     chunk->bytes = chunk_bytes;
@@ -119,21 +129,19 @@ static bool add_chunk(hn_arena *arena, size_t bytes) {
     POISON((char *)chunk + chunk->used, chunk_bytes - chunk->used);
     arena->newest = chunk;
     arena->held_bytes += chunk_bytes;
-    return true;
+    return chunk;
 }
 
 void *hn_arena_alloc(hn_arena *arena, size_t bytes) {
-    arena->hit_limit = false;
     size_t padded;
     if (!hn_add_size(HN_MAX(bytes, 1), BLOCK_ALIGN - 1 + REDZONE_BYTES, &padded))
-        return NULL;
+        return fail_for_memory(arena);
     padded &= ~(size_t)(BLOCK_ALIGN - 1);
     arena_chunk *chunk = arena->newest;
-    if (!chunk || chunk->bytes - chunk->used < padded) {
-        if (!add_chunk(arena, padded))
-            return NULL;
-        chunk = arena->newest;
-    }
+    if (!chunk || chunk->bytes - chunk->used < padded)
+        chunk = add_chunk(arena, padded);
+    if (!chunk)
+        return NULL;
     char *block = (char *)chunk + chunk->used;
     chunk->used += padded;
     UNPOISON(block, bytes);
@@ -142,10 +150,8 @@ void *hn_arena_alloc(hn_arena *arena, size_t bytes) {
 
 void *hn_arena_calloc(hn_arena *arena, size_t n, size_t elem_bytes) {
     size_t bytes;
-    if (!hn_mul_size(n, elem_bytes, &bytes)) {
-        arena->hit_limit = false;
-        return NULL;
-    }
+    if (!hn_mul_size(n, elem_bytes, &bytes))
+        return fail_for_memory(arena);
     void *block = hn_arena_alloc(arena, bytes);
     if (block)
         memset(block, 0, bytes);

@@ -89,6 +89,8 @@ void hn_arena_free(hn_arena *arena); /* NULL is fine */
 void hn_arena_set_limit(hn_arena *arena, size_t bytes);
 /* True when the last failure was the limit, not the system: the caller says HONE_E_LIMIT instead of HONE_E_NOMEM. */
 bool hn_arena_hit_limit(const hn_arena *arena);
+/* True when any allocation has failed so far: whoever tolerates single failures looks once at the end. */
+bool hn_arena_has_failed(const hn_arena *arena);
 size_t hn_arena_bytes(const hn_arena *arena); /* held from the system */
 const hone_allocator *hn_arena_allocator(const hn_arena *arena);
 void *hn_arena_alloc(hn_arena *arena, size_t bytes);              /* 16-byte aligned, uninitialized; NULL on failure */

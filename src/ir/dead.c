@@ -90,11 +90,11 @@ static void sweep_value_infos(hn_graph *g, hn_block *b) {
 uint32_t hn_graph_remove_dead(hn_graph *g, bool remove_inits) {
     hn_arena *scratch = hn_arena_new(hn_arena_allocator(g->model->arena));
     if (!scratch)
-        return 0;
+        return HN_NONE;
     liveness l = {.g = g, .scratch = scratch};
     l.is_dead = hn_arena_alloc(scratch, g->nodes.n);
     l.is_block_done = HN_NEW_N(scratch, bool, g->blocks.n);
-    uint32_t n_removed = 0;
+    uint32_t n_removed = HN_NONE;
     if (l.is_dead && l.is_block_done) {
         memset(l.is_dead, true, g->nodes.n);
         need_block(&l, 0);
@@ -104,6 +104,8 @@ uint32_t hn_graph_remove_dead(hn_graph *g, bool remove_inits) {
             n_removed = sweep_nodes(g, l.is_dead);
     }
     hn_arena_free(scratch);
+    if (n_removed == HN_NONE)
+        return HN_NONE;
     for (hn_id id = 0; id < g->blocks.n; id++) {
         hn_block *b = hn_block_at(g, id);
         if (remove_inits) {

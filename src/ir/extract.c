@@ -180,8 +180,7 @@ static hone_status extract(extraction *x, const hn_str *inputs, const hn_str *ou
     HN_TRY(follow_outputs(x));
     if (!set_interface_outputs(x) || !set_interface_inputs(x))
         return HONE_E_NOMEM;
-    hn_graph_remove_dead(x->g, true);
-    if (!declare_inits(x->g))
+    if (hn_graph_remove_dead(x->g, true) == HN_NONE || !declare_inits(x->g))
         return HONE_E_NOMEM;
     if (x->g == x->g->model->graph && !hn_model_drop_unused_functions(x->g->model))
         return HONE_E_NOMEM;

@@ -31,6 +31,7 @@ static void json_shape(const hn_syms *syms, const hn_shape *shape, const hone_al
             hn_strbuf_init(&text, alloc);
             hn_dim_text(syms, d, &text);
             hn_json_strn(j, text.at ? text.at : "", text.n);
+            j->out->failed |= text.failed;
             hn_strbuf_free(&text);
         } else {
             hn_json_null(j);

@@ -78,6 +78,7 @@ static void json_parameters(hn_json *j, const char *key, const hn_op *op, const 
         hn_json_key(j, "min_arity");
         hn_json_i64(j, p.min_arity);
         hn_json_object_end(j);
+        j->out->failed |= types.failed;
         hn_strbuf_free(&types);
     }
     hn_json_array_end(j);
