@@ -7,9 +7,16 @@
 static inline hn_model *model_of(const hone_model *m) { return (hn_model *)(uintptr_t)m; }
 static inline const hn_graph *graph_of(const hone_graph *g) { return (const hn_graph *)(const void *)g; }
 
+/* HONE_E_ARGUMENT by name when a pointer that must be there is NULL. */
+hone_status hn_api_require(bool is_there, const char *argument, hone_error *error);
+#define HN_REQUIRE(argument, error) HN_TRY(hn_api_require((argument) != NULL, #argument, error))
+
 const hn_problems *hn_api_problems(const hone_problems *problems);
 
 /* Copies into a caller's buffer as snprintf does; frees the strbuf. */
 size_t hn_api_give_text(hn_strbuf *b, char *text, size_t text_size);
+
+/* Quantization annotations speak of tensors by name: they follow a renamed value. */
+void hn_api_rename_annotated(hn_graph *g, hn_str from, hn_str to);
 
 #endif /* HN_API_INT_H */

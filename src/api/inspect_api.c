@@ -4,6 +4,31 @@
 
 static const char *doc_of(const hn_extra *e) { return e ? hn_s(e->doc) : ""; }
 
+/* What an index names; past the end, something empty, so that the functions below need not ask. */
+
+static const hn_block *listed_block(const hone_graph *graph, uint32_t i) {
+    static const hn_block none = {.parent = HN_NONE, .owner = HN_NONE};
+    return i < graph_of(graph)->blocks.n ? hn_block_at(graph_of(graph), i) : &none;
+}
+
+static const hn_value *listed_value(const hone_graph *graph, uint32_t i) {
+    static const hn_value none = {.block = HN_NONE, .producer = HN_NONE};
+    return i < graph_of(graph)->values.n ? hn_value_at(graph_of(graph), i) : &none;
+}
+
+static const hn_node *listed_node(const hone_graph *graph, uint32_t i) {
+    static const hn_node none = {.block = HN_NONE};
+    return i < graph_of(graph)->nodes.n ? hn_node_at(graph_of(graph), i) : &none;
+}
+
+static const hn_attr *listed_attr(const hone_graph *graph, uint32_t node, uint32_t i) {
+    static const hn_attr none = {.kind = HN_ATTR_UNDEFINED};
+    const hn_node *n = listed_node(graph, node);
+    return i < n->n_attrs ? &n->attrs[i] : &none;
+}
+
+/* ---- model ----------------------------------------------------------------------------------------------------------- */
+
 void hone_model_get_info(const hone_model *model, hone_model_info *info) {
     const hn_model *m = model_of(model);
     *info = (hone_model_info){.ir_version = m->ir_version,
@@ -20,13 +45,17 @@ void hone_model_get_info(const hone_model *model, hone_model_info *info) {
 }
 
 void hone_model_get_opset(const hone_model *model, uint32_t i, const char **domain, int64_t *version) {
-    const hn_opset *o = &model_of(model)->opsets.at[i];
+    static const hn_opset none = {.version = 0};
+    const hn_model *m = model_of(model);
+    const hn_opset *o = i < m->opsets.n ? &m->opsets.at[i] : &none;
     *domain = hn_domain_is_onnx(o->domain) ? "" : hn_s(o->domain);
     *version = o->version;
 }
 
 void hone_model_get_metadata(const hone_model *model, uint32_t i, const char **key, const char **value) {
-    const hn_prop *p = &model_of(model)->extra->props.at[i];
+    static const hn_prop none = {NULL, NULL};
+    const hn_extra *e = model_of(model)->extra;
+    const hn_prop *p = e && i < e->props.n ? &e->props.at[i] : &none;
     *key = hn_s(p->key);
     *value = hn_s(p->value);
 }
@@ -34,7 +63,9 @@ void hone_model_get_metadata(const hone_model *model, uint32_t i, const char **k
 const hone_graph *hone_model_graph(const hone_model *model) { return (const hone_graph *)(const void *)model_of(model)->graph; }
 
 const hone_graph *hone_model_function(const hone_model *model, uint32_t i, hone_function_info *info) {
-    const hn_function *f = model_of(model)->functions.at[i];
+    static const hn_function none = {.graph = NULL};
+    const hn_model *m = model_of(model);
+    const hn_function *f = i < m->functions.n ? m->functions.at[i] : &none;
     if (info)
         *info = (hone_function_info){.domain = hn_s(f->domain),
                                      .name = hn_s(f->name),
@@ -45,12 +76,14 @@ const hone_graph *hone_model_function(const hone_model *model, uint32_t i, hone_
     return (const hone_graph *)(const void *)f->graph;
 }
 
+/* ---- graph ----------------------------------------------------------------------------------------------------------- */
+
 uint32_t hone_graph_n_subgraphs(const hone_graph *graph) { return graph_of(graph)->blocks.n; }
 uint32_t hone_graph_n_values(const hone_graph *graph) { return graph_of(graph)->values.n; }
 uint32_t hone_graph_n_nodes(const hone_graph *graph) { return graph_of(graph)->nodes.n; }
 
 void hone_graph_get_subgraph(const hone_graph *graph, uint32_t i, hone_subgraph_info *info) {
-    const hn_block *b = hn_block_at(graph_of(graph), i);
+    const hn_block *b = listed_block(graph, i);
     *info = (hone_subgraph_info){.name = hn_s(b->name),
                                  .doc = doc_of(b->extra),
                                  .parent = b->parent,
@@ -73,7 +106,7 @@ static bool is_output(const hn_value *v) {
 }
 
 void hone_graph_get_value(const hone_graph *graph, uint32_t value, hone_value_info *info) {
-    const hn_value *v = hn_value_at(graph_of(graph), value);
+    const hn_value *v = listed_value(graph, value);
     const hn_type *t = v->type;
     bool is_tensor = t && (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SPARSE);
     *info = (hone_value_info){.name = hn_s(v->name),
@@ -92,7 +125,7 @@ void hone_graph_get_value(const hone_graph *graph, uint32_t value, hone_value_in
 
 uint32_t hone_graph_find_value(const hone_graph *graph, const char *name) {
     const hn_graph *g = graph_of(graph);
-    hn_str s = hn_intern_find(g->model->names, name, strlen(name));
+    hn_str s = name ? hn_intern_find(g->model->names, name, strlen(name)) : NULL;
     for (hn_id b = 0; s && b < g->blocks.n; b++) {
         hn_id id = hn_graph_find_local(g, b, s);
         if (id != HN_NONE)
@@ -103,7 +136,7 @@ uint32_t hone_graph_find_value(const hone_graph *graph, const char *name) {
 
 size_t hone_value_dim(const hone_graph *graph, uint32_t value, int32_t axis, int64_t *size, char *text, size_t text_size) {
     const hn_graph *g = graph_of(graph);
-    const hn_type *t = hn_value_at(g, value)->type;
+    const hn_type *t = listed_value(graph, value)->type;
     hn_dim d = t && axis >= 0 && axis < t->shape.rank ? t->shape.dims[axis] : HN_DIM_UNKNOWN;
     *size = hn_dim_is_known(d) ? d : -1;
     hn_strbuf b;
@@ -115,7 +148,7 @@ size_t hone_value_dim(const hone_graph *graph, uint32_t value, int32_t axis, int
 
 size_t hone_value_type_text(const hone_graph *graph, uint32_t value, char *text, size_t text_size) {
     const hn_graph *g = graph_of(graph);
-    const hn_type *t = hn_value_at(g, value)->type;
+    const hn_type *t = listed_value(graph, value)->type;
     hn_strbuf b;
     hn_strbuf_init(&b, hn_arena_allocator(g->model->arena));
     if (t)
@@ -126,7 +159,7 @@ size_t hone_value_type_text(const hone_graph *graph, uint32_t value, char *text,
 }
 
 void hone_graph_get_node(const hone_graph *graph, uint32_t node, hone_node_info *info) {
-    const hn_node *n = hn_node_at(graph_of(graph), node);
+    const hn_node *n = listed_node(graph, node);
     *info = (hone_node_info){.name = hn_s(n->name),
                              .op = hn_s(n->op),
                              .domain = hn_domain_is_onnx(n->domain) ? "" : hn_s(n->domain),
@@ -140,11 +173,12 @@ void hone_graph_get_node(const hone_graph *graph, uint32_t node, hone_node_info 
 }
 
 bool hone_node_macs(const hone_graph *graph, uint32_t node, uint64_t *macs) {
-    return hn_node_macs(graph_of(graph), node, macs);
+    *macs = 0;
+    return node < graph_of(graph)->nodes.n && hn_node_macs(graph_of(graph), node, macs);
 }
 
 void hone_node_get_attribute(const hone_graph *graph, uint32_t node, uint32_t i, hone_attribute_info *info) {
-    const hn_attr *a = &hn_node_at(graph_of(graph), node)->attrs[i];
+    const hn_attr *a = listed_attr(graph, node, i);
     *info = (hone_attribute_info){
         .name = hn_s(a->name), .reference = hn_s(a->ref), .kind = (hone_attribute_kind)a->kind, .n = a->n};
     if (a->ref)
@@ -155,19 +189,21 @@ void hone_node_get_attribute(const hone_graph *graph, uint32_t node, uint32_t i,
     case HN_ATTR_STRING: info->s = a->v.s.at; info->s_bytes = (size_t)a->v.s.n; break;
     case HN_ATTR_INTS: info->ints = a->v.ints; break;
     case HN_ATTR_FLOATS: info->floats = a->v.floats; break;
-    case HN_ATTR_GRAPH: info->subgraphs = &a->v.block; break;
-    case HN_ATTR_GRAPHS: info->subgraphs = a->v.blocks; break;
+    case HN_ATTR_GRAPH:
+    case HN_ATTR_GRAPHS: info->subgraphs = hn_attr_blocks(a, &info->n); break;
     default: break;
     }
 }
 
 void hone_node_get_attribute_string(const hone_graph *graph, uint32_t node, uint32_t i, uint32_t k, const char **text,
                                     size_t *n_bytes) {
-    const hn_attr *a = &hn_node_at(graph_of(graph), node)->attrs[i];
+    const hn_attr *a = listed_attr(graph, node, i);
     bool there = a->kind == HN_ATTR_STRINGS && k < a->n;
     *text = there ? a->v.strings[k].at : NULL;
     *n_bytes = there ? (size_t)a->v.strings[k].n : 0;
 }
+
+/* ---- tensors --------------------------------------------------------------------------------------------------------- */
 
 static bool give_tensor(const hn_tensor *t, hone_tensor_info *info) {
     if (!t)
@@ -184,7 +220,7 @@ static bool give_tensor(const hn_tensor *t, hone_tensor_info *info) {
 }
 
 bool hone_value_get_tensor(const hone_graph *graph, uint32_t value, hone_tensor_info *info) {
-    const hn_value *v = hn_value_at(graph_of(graph), value);
+    const hn_value *v = listed_value(graph, value);
     if (!v->sparse_init)
         return give_tensor(v->init, info);
     if (!give_tensor(v->sparse_init->values, info))
@@ -197,7 +233,7 @@ bool hone_value_get_tensor(const hone_graph *graph, uint32_t value, hone_tensor_
 
 bool hone_attribute_get_tensor(const hone_graph *graph, uint32_t node, uint32_t attribute, uint32_t k,
                                hone_tensor_info *info) {
-    const hn_attr *a = &hn_node_at(graph_of(graph), node)->attrs[attribute];
+    const hn_attr *a = listed_attr(graph, node, attribute);
     if (a->ref)
         return false;
     if (a->kind == HN_ATTR_TENSOR && k == 0)

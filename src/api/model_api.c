@@ -10,6 +10,10 @@ const char *hone_version(void) {
     return VERSION_TEXT(HONE_VERSION_MAJOR) "." VERSION_TEXT(HONE_VERSION_MINOR) "." VERSION_TEXT(HONE_VERSION_PATCH);
 }
 
+hone_status hn_api_require(bool is_there, const char *argument, hone_error *error) {
+    return is_there ? HONE_OK : hn_fail(error, HONE_E_ARGUMENT, "the argument '%s' is NULL", argument);
+}
+
 size_t hn_api_give_text(hn_strbuf *b, char *text, size_t text_size) {
     size_t n = b->failed ? 0 : b->n;
     if (text && text_size)
@@ -61,7 +65,9 @@ static hone_status load_options(const hone_load_options *options, hn_load_option
 
 hone_status hone_model_load(const char *path, const hone_load_options *options, hone_model **model, hone_error *error) {
     hn_error_clear(error);
+    HN_REQUIRE(model, error);
     *model = NULL;
+    HN_REQUIRE(path, error);
     hn_load_options o;
     bool borrow;
     HN_TRY(load_options(options, &o, &borrow, error));
@@ -74,7 +80,10 @@ hone_status hone_model_load(const char *path, const hone_load_options *options, 
 hone_status hone_model_load_buffer(const void *data, size_t n_bytes, const hone_load_options *options, hone_model **model,
                                    hone_error *error) {
     hn_error_clear(error);
+    HN_REQUIRE(model, error);
     *model = NULL;
+    if (n_bytes > 0)
+        HN_REQUIRE(data, error);
     hn_load_options o;
     bool borrow;
     HN_TRY(load_options(options, &o, &borrow, error));
@@ -108,6 +117,8 @@ static hone_status save_text(const hone_model *model, const char *path, hone_err
 
 hone_status hone_model_save(const hone_model *model, const char *path, const hone_save_options *options, hone_error *error) {
     hn_error_clear(error);
+    HN_REQUIRE(model, error);
+    HN_REQUIRE(path, error);
     hone_save_options o;
     hone_save_options_init(&o);
     if (!read_options(&o, options, sizeof o))
@@ -127,6 +138,11 @@ hone_status hone_model_save(const hone_model *model, const char *path, const hon
 
 hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t *n_bytes, hone_error *error) {
     hn_error_clear(error);
+    HN_REQUIRE(model, error);
+    HN_REQUIRE(data, error);
+    HN_REQUIRE(n_bytes, error);
+    *data = NULL;
+    *n_bytes = 0;
     const hn_model *m = model_of(model);
     return hn_error_complete(error, hn_save_buffer(m, hn_arena_allocator(m->arena), data, n_bytes, error));
 }
@@ -138,6 +154,8 @@ void hone_buffer_free(const hone_model *model, void *data, size_t n_bytes) {
 hone_status hone_model_print(const hone_model *model, uint64_t max_elements, hone_write_fn write, void *ctx,
                              hone_error *error) {
     hn_error_clear(error);
+    HN_REQUIRE(model, error);
+    HN_REQUIRE(write, error);
     const hn_model *m = model_of(model);
     hn_strbuf text;
     hn_strbuf_init(&text, hn_arena_allocator(m->arena));

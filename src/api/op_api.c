@@ -106,10 +106,10 @@ bool hone_op_get_attribute(uint32_t op, uint32_t i, hone_op_attribute *attribute
 }
 
 uint32_t hone_op_find(const char *domain, const char *name, int64_t opset_version) {
-    hn_domain d = hn_domain_find(domain, strlen(domain));
+    hn_domain d = domain ? hn_domain_find(domain, strlen(domain)) : HN_DOMAIN_ONNX;
     int since;
     bool deprecated;
-    const hn_op *found = d == HN_DOMAIN_COUNT ? NULL : hn_op_find(d, name, opset_version, &since, &deprecated);
+    const hn_op *found = d == HN_DOMAIN_COUNT || !name ? NULL : hn_op_find(d, name, opset_version, &since, &deprecated);
     uint32_t index = 0;
     for (uint32_t row = 0; found && row < hn_op_count(); row++) {
         const hn_op *op = hn_op_row(row);

@@ -6,6 +6,9 @@ static const hn_stats *stats_of(const hone_stats *s) { return (const hn_stats *)
 
 hone_status hone_model_get_stats(const hone_model *model, hone_stats **stats, hone_error *error) {
     hn_error_clear(error);
+    HN_REQUIRE(stats, error);
+    *stats = NULL;
+    HN_REQUIRE(model, error);
     hn_stats *s;
     hone_status status = hn_stats_make(model_of(model), &s);
     *stats = (hone_stats *)(void *)s;
@@ -13,12 +16,22 @@ hone_status hone_model_get_stats(const hone_model *model, hone_stats **stats, ho
 }
 
 void hone_stats_get_totals(const hone_stats *stats, hone_stats_totals *totals) { *totals = stats_of(stats)->totals; }
-void hone_stats_get_type(const hone_stats *stats, uint32_t i, hone_stats_type *type) { *type = stats_of(stats)->types.at[i]; }
-void hone_stats_get_op(const hone_stats *stats, uint32_t i, hone_stats_op *op) { *op = stats_of(stats)->ops.at[i]; }
+
+void hone_stats_get_type(const hone_stats *stats, uint32_t i, hone_stats_type *type) {
+    const hn_stats *s = stats_of(stats);
+    *type = i < s->types.n ? s->types.at[i] : (hone_stats_type){.elem_type = HN_UNDEFINED};
+}
+
+void hone_stats_get_op(const hone_stats *stats, uint32_t i, hone_stats_op *op) {
+    const hn_stats *s = stats_of(stats);
+    *op = i < s->ops.n ? s->ops.at[i] : (hone_stats_op){.domain = "", .op = ""};
+}
+
 void hone_stats_free(hone_stats *stats) { hn_stats_free((hn_stats *)(void *)stats); }
 
 bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uint64_t *bytes) {
-    return hn_node_output_bytes(graph_of(graph), node, bytes);
+    *bytes = 0;
+    return node < graph_of(graph)->nodes.n && hn_node_output_bytes(graph_of(graph), node, bytes);
 }
 
 /* Ends the document, hands it over, frees it. */
@@ -36,6 +49,8 @@ static hone_status give_json(hn_strbuf *text, hone_write_fn write, void *ctx, ho
 hone_status hone_model_write_json(const hone_model *model, const char *label, unsigned parts, hone_write_fn write, void *ctx,
                                   hone_error *error) {
     hn_error_clear(error);
+    HN_REQUIRE(model, error);
+    HN_REQUIRE(write, error);
     const hn_model *m = model_of(model);
     hn_stats *stats;
     hone_status status = hn_stats_make(m, &stats);
@@ -52,6 +67,7 @@ hone_status hone_model_write_json(const hone_model *model, const char *label, un
 
 hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_error *error) {
     hn_error_clear(error);
+    HN_REQUIRE(write, error);
     hn_strbuf text;
     hn_json j;
     hn_strbuf_init(&text, NULL);
@@ -63,6 +79,8 @@ hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_error *erro
 hone_status hone_problems_write_json(const hone_problems *problems, const char *label, hone_write_fn write, void *ctx,
                                      hone_error *error) {
     hn_error_clear(error);
+    HN_REQUIRE(problems, error);
+    HN_REQUIRE(write, error);
     const hn_problems *found = hn_api_problems(problems);
     hn_strbuf text;
     hn_json j;
@@ -73,6 +91,8 @@ hone_status hone_problems_write_json(const hone_problems *problems, const char *
 }
 
 hone_status hone_error_write_json(const hone_error *unreadable, const char *label, hone_write_fn write, void *ctx) {
+    HN_REQUIRE(unreadable, NULL);
+    HN_REQUIRE(write, NULL);
     hn_problem only = {.severity = HN_SEVERITY_ERROR,
                        .code = unreadable->code,
                        .message = unreadable->message,

@@ -15,10 +15,6 @@ void hn_graph_drop_last_output(hn_graph *g, hn_id block); /* there is one */
  * NULL when nothing comes close (or the graph is so large that looking would take long). */
 hn_str hn_graph_similar_name(const hn_graph *g, hn_id block, hn_str name);
 
-/* Leaves only the functions that the main graph needs, and no import of a domain that only dropped
- * functions had. False when out of memory, with nothing changed. */
-bool hn_model_drop_unused_functions(hn_model *m);
-
 /* That every call can be inlined; adds the imports that the bodies bring along. */
 hone_status hn_inline_check(hn_model *m, hn_arena *scratch, hone_error *err);
 

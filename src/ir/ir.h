@@ -184,6 +184,8 @@ typedef enum hn_attr_kind { /* numbers are ONNX's (AttributeProto.AttributeType)
 typedef struct hn_attr {
     hn_str name;
     hn_attr_kind kind;
+    bool is_kind_implied; /* the file gives none (IR version 1): the field that is there says it */
+    bool has_other_value; /* the file also holds a value of another kind; kept in `extra` */
     hn_str ref;        /* inside functions: take the value of the caller's attribute of this name; NULL otherwise */
     uint32_t n;        /* length of a list kind, else 1 (0 when `ref` is set) */
     union {
@@ -414,8 +416,12 @@ void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value);
 /* All or nothing: on failure (bad ids, no memory) the graph is as before. */
 hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err);
 
-/* Nodes whose outputs nobody reads, then initializers nobody reads; returns how many were removed. Block outputs are read. */
+/* Nodes whose outputs nobody reads, then initializers nobody reads; returns how many were removed. Block outputs are read.
+ * HN_NONE: no memory, nothing was removed. */
 uint32_t hn_graph_remove_dead(hn_graph *g, bool remove_inits);
+/* Leaves only the functions that the main graph needs, and no import of a domain that only dropped functions had. False when out
+ * of memory, with nothing changed. */
+bool hn_model_drop_unused_functions(hn_model *m);
 /* Stable topological order within every block (outer values used by inner blocks count); HONE_E_INVALID names the cycle. */
 hone_status hn_graph_sort(hn_graph *g, hone_error *err);
 /* Replaces every call of a model-local function by its body, to any depth (capped, recursion refused), then drops the functions.

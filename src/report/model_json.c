@@ -243,6 +243,11 @@ static void json_weight(const hn_value *v, hn_json *j) {
     hn_json_object_end(j);
 }
 
+/* Edits leave the values of removed nodes behind; ids must not change. */
+static bool is_gone(const hn_value *v) {
+    return v->producer == HN_NONE && !v->is_input && !v->init && !v->sparse_init && v->uses.n == 0;
+}
+
 static void json_value(const hn_graph *g, hn_id id, hn_json *j) {
     const hn_value *v = hn_value_at(g, id);
     hn_json_object(j);
@@ -273,7 +278,8 @@ static void json_parts(const hn_graph *g, unsigned parts, hn_json *j) {
         hn_json_key(j, "values");
         hn_json_array(j);
         for (hn_id id = 0; id < g->values.n; id++)
-            json_value(g, id, j);
+            if (!is_gone(hn_value_at(g, id)))
+                json_value(g, id, j);
         hn_json_array_end(j);
     }
 }
