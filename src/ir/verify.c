@@ -223,9 +223,14 @@ static void verify_attr_head(verifier *v, hn_id node, const hn_attr *a, const ch
         STRUCTURE_ERROR(v, node, HN_NONE, "%s has attribute '%s' more than once", who, a->name->s);
     else if (!hn_map_put(&v->attr_names, key, 1))
         v->p->failed = true;
-    if (a->kind == HN_ATTR_UNDEFINED)
-        STRUCTURE_ERROR(v, node, HN_NONE, "%s: attribute '%s' does not say of which type it is",
-                        who, a->name->s);
+    if (a->kind == HN_ATTR_UNDEFINED || (a->is_kind_implied && v->g->model->ir_version > 1))
+        STRUCTURE_ERROR(v, node, HN_NONE,
+                        "%s: attribute '%s' does not say of which kind it is (type)", who,
+                        a->name->s);
+    else if (a->has_other_value)
+        STRUCTURE_ERROR(v, node, HN_NONE,
+                        "%s: attribute '%s' holds a value of another kind than its type says", who,
+                        a->name->s);
     if (a->ref && !v->f)
         STRUCTURE_ERROR(
             v, node, HN_NONE,

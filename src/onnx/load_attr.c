@@ -95,12 +95,12 @@ static hn_attr_kind decide_kind(const attr_scan *scan) {
     return HN_ATTR_UNDEFINED;
 }
 
-static bool has_rest(const attr_scan *scan, const hn_attr *a) {
+static bool has_other_value(const attr_scan *scan, const hn_attr *a) {
     for (int kind = HN_ATTR_UNDEFINED; kind < N_ATTR_KINDS; kind++) {
         if (scan->n_values[kind] && (hn_attr_kind)kind != a->kind)
             return true;
     }
-    return a->ref || a->kind == HN_ATTR_UNDEFINED;
+    return false;
 }
 
 /* Everything but the name, the value of this kind and what the scan took is kept as it is. */
@@ -268,7 +268,9 @@ hone_status hn_load_attr(hn_loader *ld, hn_graph *g, hn_id block, hn_id node, hn
     if (!out->name)
         HN_TRY(hn_load_str(ld, (hn_bytes){"", 0}, &out->name));
     out->kind = decide_kind(&scan);
-    if (has_rest(&scan, out))
+    out->is_kind_implied = !scan.has_type && out->kind != HN_ATTR_UNDEFINED;
+    out->has_other_value = has_other_value(&scan, out);
+    if (out->has_other_value || out->ref || out->kind == HN_ATTR_UNDEFINED)
         HN_TRY(keep_rest(ld, &scan, out));
     HN_TRY(hn_load_extra(ld, &scan.extra, &out->extra));
     if (out->ref || out->kind == HN_ATTR_UNDEFINED)

@@ -61,5 +61,7 @@ const hn_type *hn_infer_reconcile(const infer_scope *s, hn_id node, hn_id value,
 bool hn_node_form_ok(const hn_graph *g, const hn_function *f, hn_id node, hn_problems *p, const hn_op **op, int *version);
 /* Do the types of the inputs fit? Fills the outputs' element types from the type variables they bind. */
 bool hn_node_types_ok(hn_infer *c, hn_problems *p);
+/* Do the types that the rule gave the outputs fit? */
+bool hn_node_outputs_ok(const hn_infer *c, hn_problems *p);
 
 #endif /* HN_INFER_ENGINE_H */

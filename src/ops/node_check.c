@@ -2,6 +2,7 @@
 #include "ops/infer_engine.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 /* ---- form ---------------------------------------------------------------------------------------------------------------- */
 
@@ -23,6 +24,13 @@ typedef struct form {
 
 static const char *shown_domain(hn_str domain) { return hn_domain_is_onnx(domain) ? "ai.onnx" : hn_s(domain); }
 
+/* Texts that could not be completed leave the list of problems incomplete. */
+static void free_text(hn_problems *problems, hn_strbuf *text) {
+    if (problems)
+        problems->failed |= text->failed;
+    hn_strbuf_free(text);
+}
+
 static void fail_unknown_op(form *f, hn_domain d, int64_t opset) {
     const char *name = hn_s(f->node->op), *domain = shown_domain(f->node->domain);
     int since = hn_op_introduced(d, name);
@@ -38,7 +46,30 @@ static void fail_unknown_op(form *f, hn_domain d, int64_t opset) {
     hn_op_suggest(d, name, &near_names);
     FORM_FAIL(f, HONE_E_UNSUPPORTED, "operator set %s version %lld has no operator '%s'%s%s", domain, (long long)opset, name,
               near_names.n ? "; near: " : "", near_names.n ? near_names.at : "");
-    hn_strbuf_free(&near_names);
+    free_text(f->problems, &near_names);
+}
+
+/* First version of an operator set that has the operator as a standard one; 0 when none has. */
+static int standard_since(const hn_op *extension) {
+    int since = 0;
+    for (uint32_t i = 0; i < hn_op_count(); i++) {
+        const hn_op *row = hn_op_row(i);
+        bool deprecated;
+        if (row->domain == extension->domain && strcmp(row->name, extension->name) == 0 && !hn_op_is_extension(row))
+            since = since ? HN_MIN(since, hn_op_version(row, 0, &deprecated)) : hn_op_version(row, 0, &deprecated);
+    }
+    return since;
+}
+
+/* What only ONNX Runtime knows is no valid ONNX, but its rule can be applied. */
+static void report_extension(form *f, const hn_op *op, int64_t opset) {
+    char standard[64] = "";
+    if (standard_since(op))
+        snprintf(standard, sizeof standard, "; it is standard from version %d on", standard_since(op));
+    if (f->problems)
+        hn_node_problem(f->problems, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE,
+                        "version %lld of operator set %s has no %s: only ONNX Runtime takes it%s", (long long)opset,
+                        shown_domain(f->node->domain), op->name, standard);
 }
 
 /* NULL with ok == true: an operator of a set that hone does not know, which cannot be judged. */
@@ -61,29 +92,49 @@ static const hn_op *find_schema(form *f, int *version) {
     const hn_op *op = hn_op_find(d, hn_s(f->node->op), opset, version, &deprecated);
     if (!op)
         fail_unknown_op(f, d, opset);
-    else if (deprecated && !hn_op_is_extension(op))
+    else if (hn_op_is_extension(op))
+        report_extension(f, op, opset);
+    else if (deprecated)
         FORM_FAIL(f, HONE_E_UNSUPPORTED, "%s is deprecated since version %d of operator set %s, which the model imports", op->name,
                   *version, shown_domain(domain));
     return op;
 }
 
+/* "X, W, [B]": what an operator takes or gives; brackets mark what may be left out. */
+static void print_params(const char *list, int version, hn_strbuf *out) {
+    hn_param p;
+    for (uint32_t i = 0; hn_op_formal(list, version, i, &p); i++) {
+        bool may_miss = p.optional || (p.variadic && p.min_arity == 0);
+        hn_strbuf_printf(out, "%s%s%.*s%s%s", i ? ", " : "", may_miss ? "[" : "", (int)p.name_len, p.name,
+                         p.variadic ? "..." : "", may_miss ? "]" : "");
+    }
+}
+
+static void fail_arity(form *f, const hn_op *op, int version, bool is_input, uint32_t n) {
+    hn_strbuf params;
+    hn_strbuf_init(&params, hn_arena_allocator(f->g->model->arena));
+    print_params(is_input ? op->inputs : op->outputs, version, &params);
+    FORM_FAIL(f, HONE_E_INVALID, "has %u %s%s, but %s-%d %s %s", n, is_input ? "input" : "output", n == 1 ? "" : "s",
+              op->name, version, is_input ? "takes" : "gives", params.n ? params.at : "none");
+    free_text(f->problems, &params);
+}
+
 /* Checks that the arguments given are as many as the schema wants, and that only optional ones are left out. */
-static void check_arity(form *f, const char *what, const char *list, int version, uint32_t n, const hn_id *args) {
+static void check_arity(form *f, const hn_op *op, int version, bool is_input) {
+    const char *list = is_input ? op->inputs : op->outputs;
+    uint32_t n = is_input ? f->node->n_inputs : f->node->n_outputs;
+    const hn_id *args = is_input ? f->node->inputs : f->node->outputs;
     uint32_t min, max;
     hn_op_arity(list, version, &min, &max);
     if (n < min || n > max) {
-        if (max == UINT32_MAX)
-            FORM_FAIL(f, HONE_E_INVALID, "has %u %ss, but needs at least %u", n, what, min);
-        else if (min == max)
-            FORM_FAIL(f, HONE_E_INVALID, "has %u %ss, but needs %u", n, what, min);
-        else
-            FORM_FAIL(f, HONE_E_INVALID, "has %u %ss, but needs %u to %u", n, what, min, max);
+        fail_arity(f, op, version, is_input, n);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
         hn_param p;
-        if (args[i] == HN_NONE && hn_op_param(list, version, i, &p) && !p.optional && !p.variadic)
-            FORM_FAIL(f, HONE_E_INVALID, "%s %u (%.*s) is left out, but is not optional", what, i, (int)p.name_len, p.name);
+        if (args[i] == HN_NONE && hn_op_param(list, version, i, &p) && !p.optional && (!p.variadic || is_input))
+            FORM_FAIL(f, HONE_E_INVALID, "%s %u (%.*s) is left out, but is not optional", is_input ? "input" : "output", i,
+                      (int)p.name_len, p.name);
     }
 }
 
@@ -93,10 +144,21 @@ static const char *kind_name(hn_attr_kind k) {
     return (size_t)k < HN_COUNT(names) ? names[k] : "unknown";
 }
 
+static void fail_unknown_attribute(form *f, const hn_op *op, int version, const hn_attr *a) {
+    hn_strbuf known;
+    hn_strbuf_init(&known, hn_arena_allocator(f->g->model->arena));
+    hn_attr_spec spec;
+    for (uint32_t i = 0; hn_op_attr(op, version, i, &spec); i++)
+        hn_strbuf_printf(&known, "%s%.*s", i ? ", " : "; it has ", (int)spec.name_len, spec.name);
+    FORM_FAIL(f, HONE_E_INVALID, "%s-%d has no attribute '%s'%s", op->name, version, hn_s(a->name),
+              known.n ? known.at : "");
+    free_text(f->problems, &known);
+}
+
 static void check_attribute(form *f, const hn_op *op, int version, const hn_attr *a) {
     hn_attr_spec spec;
     if (!hn_op_attr_find(op, version, hn_s(a->name), a->name ? a->name->n : 0, &spec))
-        FORM_FAIL(f, HONE_E_INVALID, "%s-%d has no attribute '%s'", op->name, version, hn_s(a->name));
+        fail_unknown_attribute(f, op, version, a);
     else if (a->kind != spec.kind)
         FORM_FAIL(f, HONE_E_TYPE, "attribute '%s' is of kind %s, but must be %s", hn_s(a->name), kind_name(a->kind),
                   kind_name(spec.kind));
@@ -113,7 +175,8 @@ static void check_attributes(form *f, const hn_op *op, int version) {
             found = name && name->n == spec.name_len && memcmp(name->s, spec.name, spec.name_len) == 0;
         }
         if (!found)
-            FORM_FAIL(f, HONE_E_INVALID, "attribute '%.*s' is required", (int)spec.name_len, spec.name);
+            FORM_FAIL(f, HONE_E_INVALID, "attribute '%.*s' (%s) is missing, but %s-%d needs it", (int)spec.name_len,
+                      spec.name, kind_name(spec.kind), op->name, version);
     }
 }
 
@@ -140,8 +203,8 @@ bool hn_node_form_ok(const hn_graph *g, const hn_function *function, hn_id node,
     *op = find_schema(&f, version);
     if (!*op || !f.ok)
         return f.ok;
-    check_arity(&f, "input", (*op)->inputs, *version, f.node->n_inputs, f.node->inputs);
-    check_arity(&f, "output", (*op)->outputs, *version, f.node->n_outputs, f.node->outputs);
+    check_arity(&f, *op, *version, true);
+    check_arity(&f, *op, *version, false);
     check_attributes(&f, *op, *version);
     return f.ok;
 }
@@ -188,14 +251,19 @@ static bool is_complete(const hn_type *t) {
     return (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SPARSE) && t->elem != HN_UNDEFINED;
 }
 
-static void report_type(hn_infer *c, hn_problems *problems, uint32_t i, const hn_param *p) {
-    hn_strbuf allowed;
+static void report_type(const hn_infer *c, hn_problems *problems, bool is_input, uint32_t i, const hn_param *p) {
+    hn_strbuf type, allowed;
+    hn_strbuf_init(&type, hn_arena_allocator(hn_infer_arena(c)));
     hn_strbuf_init(&allowed, hn_arena_allocator(hn_infer_arena(c)));
+    hn_type_text(hn_infer_syms(c), is_input ? hn_in_type(c, i) : c->out[i], &type);
     hn_op_type_text(c->op, c->version, p, &allowed);
-    hn_node_problem(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id, c->node->inputs[i],
-                   "input %u (%.*s) is %s, which %s-%d does not take; it takes %s", i, (int)p->name_len, p->name,
-                   hn_in_text(c, i), c->op->name, c->version, allowed.at ? allowed.at : "?");
-    hn_strbuf_free(&allowed);
+    hn_node_problem(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id,
+                    is_input ? c->node->inputs[i] : c->node->outputs[i],
+                    "%s %u (%.*s) is %s, which %s-%d does not %s; it %s %s", is_input ? "input" : "output", i,
+                    (int)p->name_len, p->name, type.at ? type.at : "?", c->op->name, c->version,
+                    is_input ? "take" : "give", is_input ? "takes" : "gives", allowed.at ? allowed.at : "?");
+    free_text(problems, &type);
+    free_text(problems, &allowed);
 }
 
 static bool check_input_type(hn_infer *c, hn_problems *problems, bindings *b, uint32_t i) {
@@ -205,7 +273,7 @@ static bool check_input_type(hn_infer *c, hn_problems *problems, bindings *b, ui
         return true;
     if (!hn_op_type_allowed(c->op, c->version, &p, t)) {
         if (problems)
-            report_type(c, problems, i, &p);
+            report_type(c, problems, true, i, &p);
         return false;
     }
     if (p.heterogeneous)
@@ -262,5 +330,19 @@ bool hn_node_types_ok(hn_infer *c, hn_problems *problems) {
         ok &= check_input_type(c, problems, &b, i);
     for (uint32_t i = 0; ok && i < c->node->n_outputs; i++)
         ok = imply_output(c, &b, i) == HONE_OK;
+    return ok;
+}
+
+bool hn_node_outputs_ok(const hn_infer *c, hn_problems *problems) {
+    bool ok = true;
+    for (uint32_t i = 0; i < c->node->n_outputs; i++) {
+        hn_param p;
+        bool fits = !hn_has_output(c, i) || !c->out[i] || !is_complete(c->out[i]) ||
+                    !hn_op_param(c->op->outputs, c->version, i, &p) ||
+                    hn_op_type_allowed(c->op, c->version, &p, c->out[i]);
+        if (!fits && problems)
+            report_type(c, problems, false, i, &p);
+        ok &= fits;
+    }
     return ok;
 }

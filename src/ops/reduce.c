@@ -58,7 +58,7 @@ static hone_status follow_reduce(hn_infer *c, bool keepdims) {
 }
 
 hone_status hn_infer_reduce(hn_infer *c) {
-    bool keepdims = hn_attr_i(c, "keepdims", 1) != 0;
+    bool keepdims = hn_attr_i(c, "keepdims", 1) == 1;
     int32_t rank = hn_in_rank(c, 0);
     hn_int_list axes;
     HN_TRY(hn_int_list_read(c, "axes", 1, &axes));
@@ -89,5 +89,5 @@ hone_status hn_infer_argreduce(hn_infer *c) {
     if (rank > HN_MAX_RANK)
         return HONE_OK;
     hn_axis_set gone = {.is_known = true, .bits = (uint64_t)1 << axis, .n = 1};
-    return out_reduced(c, &gone, hn_attr_i(c, "keepdims", 1) != 0);
+    return out_reduced(c, &gone, hn_attr_i(c, "keepdims", 1) == 1);
 }
