@@ -122,8 +122,9 @@ static hone_status seed_value(infer_scope *s, hn_id id) {
         const int64_t *dims = v->init ? init->dims : v->sparse_init->dims;
         const hn_type *of_data = hn_type_tensor(s->job->work, init->dtype, rank, dims);
         HN_TRY_PTR(of_data);
+        const hn_type *exact = hn_infer_reconcile(s, HN_NONE, id, t, of_data, false);
         /* As the default of an input the data may be replaced by any shape that the declaration allows. */
-        t = v->is_input && t && t->shape.rank >= 0 ? t : hn_infer_reconcile(s, HN_NONE, id, t, of_data, false);
+        t = v->is_input && t && t->shape.rank >= 0 ? t : exact;
     }
     s->types[id] = t;
     s->consts[id] = hn_infer_initial_const(s->job->model, v);
@@ -217,7 +218,9 @@ static hone_status apply_rule(hn_infer *c) {
         return HONE_OK;
     if (!hn_node_types_ok(c, c->scope->job->problems))
         return HONE_OK;
-    return c->op->infer(c);
+    HN_TRY(c->op->infer(c));
+    hn_node_outputs_ok(c, c->scope->job->problems);
+    return HONE_OK;
 }
 
 static hone_status infer_node(infer_scope *s, hn_id id) {
