@@ -75,10 +75,13 @@ hone_status hn_infer_elementwise(hn_infer *c) {
 
 hone_status hn_infer_elementwise_bool(hn_infer *c) { return hn_out_shape_of(c, 0, 0); }
 
+/* Version 1 flattens the input to a matrix at the axis, which may then lie behind the last dimension. */
 hone_status hn_infer_softmax(hn_infer *c) {
     int32_t rank = hn_in_rank(c, 0), axis;
-    if (rank >= 0)
-        HN_TRY(hn_infer_axis(c, "axis", hn_attr_i(c, "axis", -1), rank, &axis));
+    int64_t given = hn_attr_i(c, "axis", -1);
+    bool is_behind = hn_infer_version(c) == 1 && given == rank;
+    if (rank >= 0 && !is_behind)
+        HN_TRY(hn_infer_axis(c, "axis", given, rank, &axis));
     return hn_out_shape_of(c, 0, 0);
 }
 

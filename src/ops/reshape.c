@@ -50,16 +50,29 @@ static void count_both_sides(hn_infer *c, const reshape_plan *p, const hn_dim *d
             *rest = hn_dim_mul(s, *rest, dims[i]);
 }
 
+static hone_status fail_element_count(hn_infer *c, const reshape_plan *p, const hn_dim *dims) {
+    return hn_infer_fail(c, HONE_E_SHAPE, "%s cannot take shape %s: the numbers of elements differ", hn_in_text(c, 0),
+                         hn_shape_str(c, (int32_t)p->n, dims));
+}
+
+/* An empty output says nothing about its open entry. */
+static hone_status settle_empty(hn_infer *c, const reshape_plan *p, const hn_dim *dims) {
+    hn_dim data = hn_shape_elems(hn_infer_syms(c), p->data);
+    if (p->open >= 0 && p->target[p->open].kind == HN_SINT_CONST)
+        return hn_infer_fail(c, HONE_E_SHAPE, "shape has -1 beside a size of 0: what is left over is not defined");
+    return hn_dim_is_known(data) && data != 0 ? fail_element_count(c, p, dims) : HONE_OK;
+}
+
 static hone_status settle_element_count(hn_infer *c, const reshape_plan *p, hn_dim *dims) {
     hn_dim data, rest;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (dims[i] == 0)
+            return settle_empty(c, p, dims);
     count_both_sides(c, p, dims, &data, &rest);
-    bool is_minus_one = p->open >= 0 && p->target[p->open].kind == HN_SINT_CONST;
     bool both_known = hn_dim_is_known(data) && hn_dim_is_known(rest);
-    bool fits = !both_known || (p->open < 0 ? data == rest : rest ? data % rest == 0 : data == 0 && !is_minus_one);
-    if (!fits)
-        return hn_infer_fail(c, HONE_E_SHAPE, "%s cannot take shape %s: the numbers of elements differ", hn_in_text(c, 0),
-                             hn_shape_str(c, (int32_t)p->n, dims));
-    if (p->open >= 0 && rest != 0)
+    if (both_known && (p->open < 0 ? data != rest : data % rest != 0))
+        return fail_element_count(c, p, dims);
+    if (p->open >= 0)
         dims[p->open] = hn_dim_floor_div(hn_infer_syms(c), data, rest);
     return HONE_OK;
 }

@@ -131,7 +131,7 @@ hone_status hn_infer_one_hot(hn_infer *c) {
         return hn_infer_fail(c, HONE_E_SHAPE, "values is %s, but must hold two: off and on", hn_in_text(c, 2));
     if (!indices)
         return HONE_OK;
-    HN_TRY(hn_expect_rank(c, 0, 0, HN_MAX_RANK - 1));
+    HN_TRY(hn_expect_rank(c, 0, 1, HN_MAX_RANK - 1));
     HN_TRY(hn_infer_axis(c, "axis", hn_attr_i(c, "axis", -1), indices->rank + 1, &axis));
     hn_dim *dims = hn_infer_dims(c, indices->rank + 1);
     HN_TRY_PTR(dims);

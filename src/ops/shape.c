@@ -39,6 +39,9 @@ hone_status hn_infer_size(hn_infer *c) {
 
 static hone_status check_permutation(hn_infer *c, uint32_t n, const int64_t *perm) {
     uint64_t seen = 0;
+    int32_t rank = hn_in_rank(c, 0);
+    if (rank >= 0 && n != (uint32_t)rank)
+        return hn_infer_fail(c, HONE_E_SHAPE, "perm has %u entries, but the input is %s: it needs %d", n, hn_in_text(c, 0), rank);
     if (n > HN_MAX_RANK)
         return hn_infer_fail(c, HONE_E_LIMIT, "perm has %u entries; hone allows rank %d", n, HN_MAX_RANK);
     for (uint32_t i = 0; i < n; i++) {
@@ -61,8 +64,6 @@ hone_status hn_infer_transpose(hn_infer *c) {
     if (!x && !has_perm)
         return HONE_OK;
     int32_t rank = x ? x->rank : (int32_t)n;
-    if (has_perm && rank != (int32_t)n)
-        return hn_infer_fail(c, HONE_E_SHAPE, "perm has %u entries, but the input is %s: it needs %d", n, hn_in_text(c, 0), rank);
     hn_dim *dims = hn_infer_dims(c, rank);
     HN_TRY_PTR(dims);
     for (int32_t i = 0; x && i < rank; i++)

@@ -12,25 +12,39 @@ static hn_sint slice_step(const slice_args *a, uint32_t i) {
     return a->steps.is_given ? a->steps.elems[i] : hn_sint_const(1);
 }
 
-/* Beyond what a size can be, exporters mean "to the end". */
-static bool is_past_any_size(hn_sint bound, hn_sint size) {
-    return size.kind == HN_SINT_DIM && bound.kind == HN_SINT_CONST && (bound.v >= INT32_MAX || bound.v <= -INT32_MAX);
+/* Beyond the size, or beyond what any size can be when it is a symbol, exporters mean "to the end". */
+static bool is_past_size(hn_sint bound, hn_sint size) {
+    int64_t most = size.kind == HN_SINT_CONST ? size.v : INT32_MAX;
+    return size.kind != HN_SINT_UNKNOWN && bound.kind == HN_SINT_CONST && (bound.v > most || bound.v < -most);
 }
 
-/* A symbol whose sign is open is taken as a position from the front: it is a size somewhere less a margin. */
-static bool counts_from_end(hn_syms *s, hn_sint v) {
-    return hn_sint_at_least(s, hn_sint_apply(s, HN_SINT_SUB, hn_sint_const(-1), v), 0);
+typedef enum bound_side { FROM_FRONT, FROM_END, SIDE_UNKNOWN } bound_side;
+
+/* A size with a name is taken to be at least 1. */
+static bool is_positive(hn_syms *s, hn_sint v) {
+    hn_str name;
+    return hn_sint_at_least(s, v, 1) || (v.kind == HN_SINT_DIM && hn_dim_is_symbol(s, v.v, &name));
+}
+
+/* Does a bound count from the front or, being negative, from the end? */
+static bound_side side_of(hn_syms *s, hn_sint v) {
+    if (hn_sint_at_least(s, v, 0) || is_positive(s, hn_sint_apply(s, HN_SINT_ADD, v, hn_sint_const(1))))
+        return FROM_FRONT;
+    return is_positive(s, hn_sint_apply(s, HN_SINT_SUB, hn_sint_const(0), v)) ? FROM_END : SIDE_UNKNOWN;
 }
 
 /* Where a bound falls in a dimension: counted from the front, within [lowest, highest]. */
 static hn_sint place_bound(hn_syms *s, hn_sint bound, hn_sint size, hn_sint lowest, hn_sint highest) {
-    if (bound.kind == HN_SINT_UNKNOWN || size.kind == HN_SINT_UNKNOWN)
-        return (hn_sint){HN_SINT_UNKNOWN, 0};
-    if (is_past_any_size(bound, size))
+    if (is_past_size(bound, size))
         return bound.v > 0 ? highest : lowest;
-    if (counts_from_end(s, bound))
+    switch (side_of(s, bound)) {
+    case FROM_FRONT:
+        return hn_sint_apply(s, HN_SINT_MIN, bound, highest);
+    case FROM_END:
         return hn_sint_apply(s, HN_SINT_MAX, hn_sint_apply(s, HN_SINT_ADD, size, bound), lowest);
-    return hn_sint_apply(s, HN_SINT_MIN, bound, highest);
+    default:
+        return (hn_sint){HN_SINT_UNKNOWN, 0};
+    }
 }
 
 static bool is_same_sint(hn_sint a, hn_sint b) { return a.kind == b.kind && a.v == b.v; }
@@ -39,11 +53,11 @@ static hn_sint sliced_forward(hn_syms *s, hn_sint size, hn_sint start, hn_sint e
     const hn_sint zero = hn_sint_const(0);
     hn_sint stop = place_bound(s, end, size, zero, size);
     *first = place_bound(s, start, size, zero, size);
-    if (start.kind == HN_SINT_UNKNOWN || is_past_any_size(start, size))
+    if (is_past_size(start, size))
         return hn_sint_count_steps(s, *first, stop, step);
-    if (!counts_from_end(s, start)) /* a start behind the stop gives no steps, clamped or not */
+    if (side_of(s, start) == FROM_FRONT) /* a start behind the stop gives no steps, clamped or not */
         return hn_sint_count_steps(s, start, stop, step);
-    if (!is_same_sint(stop, size))
+    if (side_of(s, start) != FROM_END || !is_same_sint(stop, size))
         return hn_sint_count_steps(s, *first, stop, step);
     hn_sint from_end = hn_sint_apply(s, HN_SINT_SUB, zero, start); /* x[-k:] has min(k, size) */
     return hn_sint_count_steps(s, zero, hn_sint_apply(s, HN_SINT_MIN, from_end, size), step);
@@ -190,25 +204,29 @@ static hone_status check_split_sizes(hn_infer *c, const hn_int_list *split, hn_d
     return HONE_OK;
 }
 
-/* Equal parts. Before version 18 they had to be equal; since then the last one may be smaller. Where nothing is left for it, it
- * stays unknown: such nodes stand in branches that never run. */
-static hone_status equal_parts(hn_infer *c, hn_dim dim, hn_dim *part, hn_dim *last_part) {
-    hn_syms *s = hn_infer_syms(c);
+/* Before version 18 the parts had to be equal. */
+static hone_status equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
     uint32_t n = hn_n_outputs(c);
-    if (hn_infer_version(c) < 18) {
-        if (hn_dim_is_known(dim) && dim % n != 0)
-            return hn_infer_fail(c, HONE_E_SHAPE, "the axis of %s has size %lld, which is not a multiple of %u outputs: give split",
-                                 hn_in_text(c, 0), (long long)dim, n);
-        *part = *last_part = hn_dim_floor_div(s, dim, n);
-        return HONE_OK;
-    }
+    if (hn_dim_is_known(dim) && dim % n != 0)
+        return hn_infer_fail(c, HONE_E_SHAPE, "the axis of %s has size %lld, which is not a multiple of %u outputs: give split",
+                             hn_in_text(c, 0), (long long)dim, n);
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = hn_dim_floor_div(hn_infer_syms(c), dim, n);
+    return HONE_OK;
+}
+
+/* Since version 18 the last of num_outputs parts may be smaller. Where nothing is left for it, it stays unknown: such nodes stand
+ * in branches that never run. */
+static hone_status nearly_equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
+    hn_syms *s = hn_infer_syms(c);
+    int64_t n = hn_attr_i(c, "num_outputs", 0);
     if (!hn_has_attr(c, "num_outputs"))
         return hn_infer_fail(c, HONE_E_INVALID, "either the input split or the attribute num_outputs is needed");
-    if (hn_attr_i(c, "num_outputs", 0) != (int64_t)n)
-        return hn_infer_fail(c, HONE_E_INVALID, "num_outputs is %lld, but there are %u outputs",
-                             (long long)hn_attr_i(c, "num_outputs", 0), n);
-    *part = hn_dim_ceil_div(s, dim, n);
-    *last_part = hn_dim_sub(s, dim, hn_dim_mul_i(s, *part, (int64_t)n - 1));
+    if (n < (int64_t)hn_n_outputs(c))
+        return hn_infer_fail(c, HONE_E_INVALID, "num_outputs is %lld, but there are %u outputs", (long long)n, hn_n_outputs(c));
+    hn_dim part = hn_dim_ceil_div(s, dim, n);
+    for (uint32_t i = 0; i < hn_n_outputs(c); i++)
+        parts[i] = i + 1 < n ? part : hn_dim_sub(s, dim, hn_dim_mul_i(s, part, n - 1));
     return HONE_OK;
 }
 
@@ -237,21 +255,22 @@ hone_status hn_infer_split(hn_infer *c) {
     uint32_t n = hn_n_outputs(c);
     hn_int_list split;
     int32_t axis;
-    hn_dim part = HN_DIM_UNKNOWN, last_part = HN_DIM_UNKNOWN;
     HN_TRY(hn_int_list_read(c, "split", 1, &split));
     if (split.is_given && hn_has_attr(c, "num_outputs"))
         return hn_infer_fail(c, HONE_E_INVALID, "the input split and the attribute num_outputs exclude each other");
     if (!x)
         return HONE_OK;
     HN_TRY(hn_infer_axis(c, "axis", hn_attr_i(c, "axis", 0), x->rank, &axis));
+    if (n > INT32_MAX)
+        return HONE_OK;
+    hn_dim *parts = hn_infer_dims(c, (int32_t)n);
+    HN_TRY_PTR(parts);
+    if (!split.is_given)
+        HN_TRY(hn_infer_version(c) < 18 ? equal_parts(c, x->dims[axis], parts) : nearly_equal_parts(c, x->dims[axis], parts));
     if (split.is_counted)
         HN_TRY(check_split_sizes(c, &split, x->dims[axis]));
-    else if (!split.is_given)
-        HN_TRY(equal_parts(c, x->dims[axis], &part, &last_part));
-    hn_dim *parts = HN_NEW_N(hn_infer_arena(c), hn_dim, (size_t)n + 1);
-    HN_TRY_PTR(parts);
-    for (uint32_t i = 0; i < n; i++)
-        parts[i] = split.is_counted ? hn_sint_to_dim(split.elems[i]) : i + 1 < n ? part : last_part;
+    for (uint32_t i = 0; split.is_counted && i < n; i++)
+        parts[i] = hn_sint_to_dim(split.elems[i]);
     return out_split(c, x, axis, parts);
 }
 
