@@ -95,6 +95,7 @@ static void report_contradiction(const infer_scope *s, hn_id node, hn_id value, 
     hn_problem_add(s->job->problems, HN_SEVERITY_ERROR, same_elem ? HONE_E_SHAPE : HONE_E_TYPE, s->g, node, value,
                    "'%s' is declared as %s, but %s gives %s", hn_s(hn_value_at(s->g, value)->name), a.at ? a.at : "?", who,
                    b.at ? b.at : "?");
+    s->job->problems->failed |= a.failed || b.failed;
     hn_strbuf_free(&a);
     hn_strbuf_free(&b);
 }
@@ -331,7 +332,8 @@ static hone_status run_job(infer_job *job, const hn_infer_options *o) {
     if (job->out_of_steps && job->problems)
         hn_problem_add(job->problems, HN_SEVERITY_WARNING, HONE_E_LIMIT, NULL, HN_NONE, HN_NONE,
                        "functions and subgraphs unfold to too many nodes: shapes are known for a part of the model only");
-    if (hn_syms_failed(job->model->syms))
+    /* Rules take a failed allocation for something unknown and go on; it is told here. */
+    if (hn_syms_failed(job->model->syms) || hn_arena_has_failed(job->work))
         return HONE_E_NOMEM;
     return store_types(&main_scope, o->keep_declared);
 }
