@@ -1,0 +1,83 @@
+/* Inference of models given as text, for tests of the rules. */
+#ifndef TEST_INFER_CASE_H
+#define TEST_INFER_CASE_H
+
+#include "model_text.h"
+#include "ops/ops.h"
+
+/* The whole text; `problems` receives what is wrong. */
+static inline hn_model *inferred_from(const char *text, hn_problems *problems) {
+    hn_model *m = model_from(text);
+    hone_error err = {0};
+    *problems = (hn_problems){.arena = hn_arena_new(NULL)};
+    assert_non_null(problems->arena);
+    if (hn_infer_model(m, &(hn_infer_options){.problems = problems}, &err) != HONE_OK)
+        fail_msg("%s", err.message);
+    return m;
+}
+
+/* Inference finds nothing wrong and gives the value this type: "float[2,?]", "float" for a scalar,
+ * "float[]" for an unknown rank, "none" when nothing is known. */
+static inline void expect_type(const char *text, const char *value, const char *expected) {
+    hn_problems p;
+    hn_model *m = inferred_from(text, &p);
+    if (p.list.n > 0)
+        fail_msg("%s\nin\n%s", p.list.at[0].message, text);
+    const hn_type *t = hn_value_at(m->graph, value_named(m->graph, value))->type;
+    hn_strbuf b;
+    hn_strbuf_init(&b, NULL);
+    if (t)
+        hn_type_text(m->syms, t, &b);
+    else
+        hn_strbuf_puts(&b, "none");
+    if (strcmp(b.at, expected) != 0)
+        fail_msg("'%s' is %s, not %s, in\n%s", value, b.at, expected, text);
+    hn_strbuf_free(&b);
+    hn_arena_free(p.arena);
+    hn_model_free(m);
+}
+
+/* Inference finds a problem whose message has this part. */
+static inline void expect_problem(const char *text, const char *part) {
+    hn_problems p;
+    hn_model *m = inferred_from(text, &p);
+    bool is_found = false;
+    for (uint32_t i = 0; i < p.list.n; i++)
+        is_found |= strstr(p.list.at[i].message, part) != NULL;
+    if (!is_found)
+        fail_msg("no problem speaks of '%s' (the first of %u: %s) in\n%s", part, p.list.n,
+                 p.list.n ? p.list.at[0].message : "none", text);
+    hn_arena_free(p.arena);
+    hn_model_free(m);
+}
+
+/* Many at once. */
+typedef struct typed_case {
+    const char *text, *type, *value;
+} typed_case;
+static inline void expect_types(const typed_case *cases, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        expect_type(cases[i].text, cases[i].value, cases[i].type);
+}
+
+typedef struct wrong_case {
+    const char *text, *part; /* of the message */
+} wrong_case;
+static inline void expect_problems(const wrong_case *cases, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        expect_problem(cases[i].text, cases[i].part);
+}
+
+/* Multiply-accumulates of the node that computes a value. */
+static inline void expect_macs(const char *text, const char *value, uint64_t expected) {
+    hn_problems p;
+    hn_model *m = inferred_from(text, &p);
+    uint64_t macs = 0;
+    assert_int_equal(p.list.n, 0);
+    assert_true(hn_node_macs(m->graph, producer_of(m->graph, value), &macs));
+    assert_int_equal(macs, expected);
+    hn_arena_free(p.arena);
+    hn_model_free(m);
+}
+
+#endif /* TEST_INFER_CASE_H */
