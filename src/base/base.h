@@ -120,6 +120,17 @@ bool hn_vec_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_
 /* Appends; true on success. */
 #define HN_VEC_PUSH(arena, vec, item) (HN_VEC_RESERVE(arena, vec, 1) && ((vec)->at[(vec)->n++] = (item), true))
 
+/* Blocks that come and go during a run, 64-byte aligned; given back they wait by size for the next request, so that work which repeats
+ * itself asks the system for nothing. One thread at a time. */
+typedef struct hn_heap hn_heap;
+hn_heap *hn_heap_new(const hone_allocator *a);
+void hn_heap_free(hn_heap *heap);                          /* NULL is fine; blocks still in use are the caller's loss */
+void *hn_heap_alloc(hn_heap *heap, size_t bytes);          /* NULL: no memory, or the limit */
+void hn_heap_give(hn_heap *heap, void *block, size_t bytes); /* the same size again; NULL is fine */
+void hn_heap_trim(hn_heap *heap);                          /* hands waiting blocks back to the system */
+void hn_heap_set_limit(hn_heap *heap, size_t bytes);       /* of blocks in use; 0 = none */
+size_t hn_heap_peak(const hn_heap *heap);                  /* most bytes in use so far */
+
 /* ---- bytes and strings --------------------------------------------------------------------------------------------- */
 
 /* A view; does not own. */

@@ -10,6 +10,8 @@ typedef struct hn_infer hn_infer; /* one node under inference: ops/infer_int.h *
 typedef hone_status (*hn_infer_fn)(hn_infer *c);
 /* Multiply-accumulates of one node; false when a needed dimension is not known. */
 typedef bool (*hn_macs_fn)(const hn_infer *c, uint64_t *macs);
+typedef struct hn_eval hn_eval; /* one node under evaluation: ops/eval_int.h */
+typedef hone_status (*hn_eval_fn)(hn_eval *c);
 
 /* Operator sets, in the order of the table. */
 #define HN_DOMAIN_LIST(X)                                                                                    \
@@ -36,6 +38,7 @@ typedef struct hn_op {
     const char *attrs;
     hn_infer_fn infer;
     hn_macs_fn macs; /* NULL: none worth counting */
+    hn_eval_fn eval; /* NULL: cannot be run */
 } hn_op;
 uint32_t hn_op_count(void); /* rows */
 const hn_op *hn_op_row(uint32_t i);

@@ -7,8 +7,10 @@
 
 /* Most operators have no count: a null pointer in the table needs no relocation. */
 #define hn_macs_none NULL
-#define HN_OP(dom, op, versions, inputs, outputs, types, attrs, infer, macs) \
-  {HN_DOMAIN_##dom, #op, versions, inputs, outputs, types, attrs, hn_infer_##infer, hn_macs_##macs},
+#define hn_eval_none NULL
+#define HN_OP(dom, op, versions, inputs, outputs, types, attrs, infer, macs, eval)      \
+  {HN_DOMAIN_##dom,  #op, versions, inputs, outputs, types, attrs, hn_infer_##infer, \
+   hn_macs_##macs, hn_eval_##eval},
 
 static const hn_op op_rows[] = {
 #include "ops/ops.def"
@@ -16,6 +18,7 @@ static const hn_op op_rows[] = {
 
 #undef HN_OP
 #undef hn_macs_none
+#undef hn_eval_none
 
 static const char *const domain_texts[] = {
 #define HN_DOMAIN_TEXT(id, text) text,

@@ -1,0 +1,38 @@
+/* What runs evaluations (plans, constant folding) gives them. Evaluations themselves see eval_int.h only. */
+#ifndef HN_EVAL_ENGINE_H
+#define HN_EVAL_ENGINE_H
+
+#include "ops/eval_int.h"
+#include "ops/infer_engine.h"
+
+/* The surroundings of a run; one per thread that runs. */
+typedef struct hn_eval_host {
+    hn_heap *heap;     /* objects */
+    hn_arena *scratch; /* emptied after every evaluation */
+    hn_pool *pool;     /* may be NULL */
+    hn_rng rng;
+    void *run;         /* the runner's own */
+    /* Runs a block of the graph; see hn_eval_body. */
+    hone_status (*run_body)(void *run, hn_id block, uint32_t n_in, hn_object *const *in, uint32_t n_out, hn_object **out,
+                            hone_error *err);
+    bool (*is_stopped)(void *run); /* cancelled or past the deadline; NULL: never */
+} hn_eval_host;
+
+struct hn_eval {
+    hn_infer node;      /* attributes, version */
+    hn_eval_host *host;
+    uint32_t n_args, n_rets;
+    hn_object *const *args; /* NULL where left out */
+    hn_object **rets;       /* prepared, or NULL */
+    const bool *wanted;     /* per output: does anybody read it? */
+    hone_error *err;
+};
+
+/* A tensor in memory that the caller owns: never freed, copied when somebody keeps it. */
+void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims, void *data);
+hn_object *hn_heap_tensor(hn_heap *heap, hn_dtype dtype, int32_t rank, const int64_t *dims);
+hn_object *hn_heap_object(hn_heap *heap, hn_object_kind kind, uint32_t n_items);
+hn_object *hn_heap_ref(hn_heap *heap, hn_object *o); /* NULL: no memory for the copy of a borrowed one */
+void hn_heap_unref(hn_heap *heap, hn_object *o);
+
+#endif /* HN_EVAL_ENGINE_H */
