@@ -3,6 +3,10 @@
 
 #include <stdio.h>
 
+/* Real models take less than half of the proportional part; functions that call functions can take anything. */
+#define WORK_BASE_BYTES ((size_t)48 << 20)
+#define WORK_BYTES_PER_FILE_BYTE 24u
+
 /* ---- settling declared against inferred types ---------------------------------------------------------------------------- */
 
 typedef struct settle {
@@ -344,7 +348,7 @@ hone_status hn_infer_model(hn_model *m, const hn_infer_options *o, hone_error *e
     job.work = hn_arena_new(hn_arena_allocator(m->arena));
     if (!job.work)
         return hn_error_complete(err, HONE_E_NOMEM);
-    hn_arena_set_limit(job.work, (size_t)(256u << 20) + (size_t)m->file_bytes * 4);
+    hn_arena_set_limit(job.work, WORK_BASE_BYTES + (size_t)m->file_bytes * WORK_BYTES_PER_FILE_BYTE);
     hone_status status = run_job(&job, o);
     if (status == HONE_E_NOMEM && hn_arena_hit_limit(job.work))
         status = hn_fail(err, HONE_E_LIMIT, "shape inference of this model needs too much memory; is the file damaged?");
