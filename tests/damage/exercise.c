@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <time.h>
 
+typedef struct exercise {
+    exercise_report *report;
+    counting_allocator memory; /* of everything that the library does for us */
+    hone_load_options load;
+} exercise;
+
 static double cpu_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -14,26 +20,28 @@ static double cpu_now(void) {
 }
 
 /* The first complaint stays. */
-static void complain(exercise_report *r, const char *fmt, ...) HN_PRINTF(2, 3);
-static void complain(exercise_report *r, const char *fmt, ...) {
+static void complain(exercise *x, const char *fmt, ...) HN_PRINTF(2, 3);
+static void complain(exercise *x, const char *fmt, ...) {
     va_list args;
-    if (r->complaint[0])
+    if (x->report->complaint[0])
         return;
     va_start(args, fmt);
-    vsnprintf(r->complaint, sizeof r->complaint, fmt, args);
+    vsnprintf(x->report->complaint, sizeof x->report->complaint, fmt, args);
     va_end(args);
 }
 
 /* Success leaves the record empty, failure explains itself, and neither is a bug of ours. */
-static bool expect_honest(exercise_report *r, const char *step, hone_status status,
+static bool expect_honest(exercise *x, const char *step, hone_status status,
                           const hone_error *error) {
     if (status == HONE_E_INTERNAL)
-        complain(r, "%s: internal error: %.150s", step, error->message);
+        complain(x, "%s: internal error: %.150s", step, error->message);
     else if (error->code != status)
-        complain(r, "%s: returned '%s', recorded '%s'", step, hone_status_text(status),
+        complain(x, "%s: returned '%s', recorded '%s'", step, hone_status_text(status),
                  hone_status_text(error->code));
     else if (status != HONE_OK && !error->message[0])
-        complain(r, "%s: '%s' without a message", step, hone_status_text(status));
+        complain(x, "%s: '%s' without a message", step, hone_status_text(status));
+    if (status == HONE_E_NOMEM && x->memory.n_refused == 0)
+        complain(x, "%s: 'out of memory', which it was not", step);
     return status == HONE_OK;
 }
 
@@ -52,37 +60,38 @@ static bool append(void *ctx, const char *text, size_t n_bytes) {
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
-static void check(hone_model *m, exercise_report *r) {
+static void check(hone_model *m, exercise *x) {
     hone_error error;
     hone_problems *problems;
     size_t n_written = 0;
     hone_status status = hone_model_check(m, &problems, &error);
-    if (!expect_honest(r, "check", status, &error))
+    if (!expect_honest(x, "check", status, &error))
         return;
     status = hone_problems_write_json(problems, "model", discard, &n_written, &error);
-    expect_honest(r, "problems as JSON", status, &error);
+    expect_honest(x, "problems as JSON", status, &error);
     hone_problems_free(problems);
 }
 
-static void describe(hone_model *m, exercise_report *r) {
+static void describe(hone_model *m, exercise *x) {
     hone_error error;
     size_t n_written = 0;
     unsigned all = HONE_JSON_NODES | HONE_JSON_WEIGHTS | HONE_JSON_VALUES;
     hone_status status = hone_model_write_json(m, "model", all, discard, &n_written, &error);
-    expect_honest(r, "model as JSON", status, &error);
+    expect_honest(x, "model as JSON", status, &error);
 }
 
 /* What was printed is read again; names that the syntax cannot express may fail, but cleanly. */
-static void print(hone_model *m, const hone_allocator *a, exercise_report *r) {
+static void print(hone_model *m, exercise *x) {
+    const hone_allocator *a = &x->memory.hook;
     hone_error error;
     hn_strbuf text;
     hn_strbuf_init(&text, a);
     hone_status status = hone_model_print(m, UINT64_MAX, append, &text, &error);
-    if (expect_honest(r, "print", status, &error)) {
+    if (expect_honest(x, "print", status, &error)) {
         hn_model *again;
         hn_error_clear(&error);
         status = hn_model_parse(text.at, text.n, a, &again, &error);
-        expect_honest(r, "parse of what was printed", hn_error_complete(&error, status), &error);
+        expect_honest(x, "parse of what was printed", hn_error_complete(&error, status), &error);
         if (status == HONE_OK)
             hn_model_free(again);
     }
@@ -90,24 +99,24 @@ static void print(hone_model *m, const hone_allocator *a, exercise_report *r) {
 }
 
 /* A file that was accepted can be saved, and what was saved loads and saves as the same bytes. */
-static void save(const hone_model *m, const hone_load_options *o, exercise_report *r) {
+static void save(const hone_model *m, exercise *x) {
     hone_error error;
     void *first, *second;
     size_t n_first, n_second;
     hone_model *again;
     hone_status status = hone_model_save_buffer(m, &first, &n_first, &error);
-    if (!expect_honest(r, "save", status, &error))
+    if (!expect_honest(x, "save", status, &error))
         return;
-    status = hone_model_load_buffer(first, n_first, o, &again, &error);
-    if (!expect_honest(r, "load of what was saved", status, &error)) {
-        complain(r, "what was saved does not load: %.200s", error.message);
+    status = hone_model_load_buffer(first, n_first, &x->load, &again, &error);
+    if (!expect_honest(x, "load of what was saved", status, &error)) {
+        complain(x, "what was saved does not load: %.200s", error.message);
         hone_buffer_free(m, first, n_first);
         return;
     }
     status = hone_model_save_buffer(again, &second, &n_second, &error);
-    if (expect_honest(r, "second save", status, &error)) {
+    if (expect_honest(x, "second save", status, &error)) {
         if (n_first != n_second || memcmp(first, second, n_first) != 0)
-            complain(r, "saved %zu bytes, loaded and saved again %zu other bytes", n_first,
+            complain(x, "saved %zu bytes, loaded and saved again %zu other bytes", n_first,
                      n_second);
         hone_buffer_free(again, second, n_second);
     }
@@ -115,74 +124,73 @@ static void save(const hone_model *m, const hone_load_options *o, exercise_repor
     hone_buffer_free(m, first, n_first);
 }
 
-static void edit(hone_model *m, exercise_report *r) {
+static void edit(hone_model *m, exercise *x) {
     hone_error error;
     unsigned all = HONE_STRIP_DOCS | HONE_STRIP_NODE_NAMES | HONE_STRIP_VALUE_NAMES |
                    HONE_STRIP_METADATA | HONE_STRIP_VALUE_INFO | HONE_STRIP_UNUSED;
-    expect_honest(r, "store shapes", hone_model_store_shapes(m, &error), &error);
-    expect_honest(r, "fix dim", hone_model_fix_dim(m, "N", 2, &error), &error);
-    expect_honest(r, "strip", hone_model_strip(m, all, &error), &error);
-    expect_honest(r, "inline", hone_model_inline_functions(m, &error), &error);
+    expect_honest(x, "store shapes", hone_model_store_shapes(m, &error), &error);
+    expect_honest(x, "fix dim", hone_model_fix_dim(m, "N", 2, &error), &error);
+    expect_honest(x, "strip", hone_model_strip(m, all, &error), &error);
+    expect_honest(x, "inline", hone_model_inline_functions(m, &error), &error);
 }
 
 /* ---- the whole way -------------------------------------------------------------------------------- */
 
-static void use_model(hone_model *m, const hone_load_options *o, exercise_report *r) {
+static void use_model(hone_model *m, exercise *x) {
     hone_error error;
-    r->is_loaded = true;
-    check(m, r);
-    expect_honest(r, "infer", hone_model_infer(m, &error), &error);
-    describe(m, r);
-    print(m, o->allocator, r);
-    save(m, o, r);
-    edit(m, r);
+    x->report->is_loaded = true;
+    check(m, x);
+    expect_honest(x, "infer", hone_model_infer(m, &error), &error);
+    describe(m, x);
+    print(m, x);
+    save(m, x);
+    edit(m, x);
 }
 
-static void begin(exercise_report *r, counting_allocator *memory, hone_load_options *o,
-                  size_t file_bytes) {
-    *r = (exercise_report){.cpu_seconds = -cpu_now()};
-    counting_init(memory, 0);
-    memory->limit_bytes = EXERCISE_BASE_BYTES + EXERCISE_BYTES_PER_FILE_BYTE * file_bytes;
-    hone_load_options_init(o);
-    o->allocator = &memory->hook;
-    o->skip_external_data = true;
+static void begin(exercise *x, exercise_report *report, size_t file_bytes) {
+    *report = (exercise_report){.cpu_seconds = -cpu_now()};
+    x->report = report;
+    counting_init(&x->memory, 0);
+    x->memory.limit_bytes = EXERCISE_BASE_BYTES + EXERCISE_BYTES_PER_FILE_BYTE * file_bytes;
+    hone_load_options_init(&x->load);
+    x->load.allocator = &x->memory.hook;
+    x->load.skip_external_data = true;
 }
 
-static void end(exercise_report *r, const counting_allocator *memory) {
-    r->cpu_seconds += cpu_now();
-    r->peak_bytes = memory->peak_bytes;
+static void end(exercise *x) {
+    const counting_allocator *memory = &x->memory;
+    x->report->cpu_seconds += cpu_now();
+    x->report->peak_bytes = memory->peak_bytes;
     if (memory->n_refused)
-        complain(r, "wanted more than %zu MB", memory->limit_bytes >> 20);
+        complain(x, "wanted more than %zu MB", memory->limit_bytes >> 20);
     if (!counting_is_clean(memory))
-        complain(r, "%zu bytes in %zu blocks leaked, or a block came back with a wrong size",
+        complain(x, "%zu bytes in %zu blocks leaked, or a block came back with a wrong size",
                  memory->n_bytes, memory->n_blocks);
-    if (r->cpu_seconds > EXERCISE_CPU_SECONDS)
-        complain(r, "took %.2f s", r->cpu_seconds);
+    if (x->report->cpu_seconds > EXERCISE_CPU_SECONDS)
+        complain(x, "took %.2f s", x->report->cpu_seconds);
 }
 
 void exercise_model(const void *data, size_t n_bytes, exercise_report *report) {
-    counting_allocator memory;
-    hone_load_options o;
+    exercise x;
     hone_error error;
     hone_model *m;
-    begin(report, &memory, &o, n_bytes);
-    hone_status status = hone_model_load_buffer(data, n_bytes, &o, &m, &error);
-    if (expect_honest(report, "load", status, &error))
-        use_model(m, &o, report);
+    begin(&x, report, n_bytes);
+    hone_status status = hone_model_load_buffer(data, n_bytes, &x.load, &m, &error);
+    if (expect_honest(&x, "load", status, &error))
+        use_model(m, &x);
     hone_model_free(m);
-    end(report, &memory);
+    end(&x);
 }
 
 void exercise_text(const char *text, size_t n_bytes, exercise_report *report) {
-    counting_allocator memory;
-    hone_load_options o;
+    exercise x;
     hone_error error;
     hn_model *m = NULL;
-    begin(report, &memory, &o, n_bytes);
+    begin(&x, report, n_bytes);
     hn_error_clear(&error);
-    hone_status status = hn_model_parse(text, n_bytes, &memory.hook, &m, &error);
-    if (expect_honest(report, "parse", hn_error_complete(&error, status), &error))
-        use_model((hone_model *)m, &o, report);
+    hone_status status = hn_model_parse(text, n_bytes, &x.memory.hook, &m, &error);
+    if (expect_honest(&x, "parse", hn_error_complete(&error, status), &error))
+        use_model((hone_model *)m, &x);
     hn_model_free(m);
-    end(report, &memory);
+    end(&x);
 }

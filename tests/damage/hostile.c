@@ -166,10 +166,28 @@ static void deep_calls(damage *d) {
     add_tower(d, 40, 1, false);
 }
 
+/* Every call of a function costs as much as the function has values. */
+static void wide_calls(damage *d) {
+    proto_message *f = add_function(d, "W");
+    proto_message *wide =
+        f ? proto_add_message(d->arena, f, HN_F_FUNCTION_NODE, PROTO_NODE) : NULL;
+    if (!wide)
+        return;
+    proto_add_text(d->arena, wide, HN_F_NODE_OP_TYPE, "Concat");
+    proto_add_text(d->arena, wide, HN_F_NODE_OUTPUT, "y");
+    for (uint32_t i = 1 + damage_below(d, 4000); i > 0; i--) {
+        char name[3] = {(char)('a' + i % 26), (char)('a' + i / 26 % 26), 0};
+        proto_add_text(d->arena, wide, HN_F_NODE_INPUT, name);
+    }
+    for (uint32_t i = 1 + damage_below(d, 2000); i > 0; i--)
+        call_from_main(d, "W");
+}
+
 const mutation hostile_mutations[] = {
     {"nested graphs", nest_graphs}, {"nested types", nest_types},
     {"nested groups", nest_groups}, {"cycle", make_cycle},
     {"long chain", long_chain},     {"function that calls itself", calls_itself},
     {"laughing functions", laughs}, {"deep calls", deep_calls},
+    {"wide calls", wide_calls},
 };
 const uint32_t n_hostile_mutations = HN_COUNT(hostile_mutations);

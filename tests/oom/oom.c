@@ -1,0 +1,304 @@
+/* Fails the first, the second, the third ... allocation of every operation on a model, until it succeeds.
+ *
+ * usage: oom FILE...
+ *
+ * Each failure must be told as such, with a message, leave nothing allocated and no file behind; once alone, and once with all
+ * later allocations failing too. The first file is also tried with its weights in a file of their own. */
+#define _GNU_SOURCE
+#include "unit/counting_allocator.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { MAX_NAMES = 8, MAX_COMPLAINTS = 20, PATH_BYTES = 512 };
+
+/* What the operations need to know, found out while nothing fails. */
+typedef struct subject {
+    const char *path;
+    hone_load_options load;
+    char folder[PATH_BYTES], out_path[PATH_BYTES]; /* saved files go there */
+    const char *inputs[MAX_NAMES], *outputs[MAX_NAMES];
+    uint32_t n_inputs, n_outputs;
+    char dim[64]; /* a free dimension; "" when there is none */
+} subject;
+
+static unsigned n_complaints;
+
+static void complain(const subject *s, const char *operation, size_t n, const char *what) {
+    if (++n_complaints <= MAX_COMPLAINTS)
+        printf("%s, %s, allocation %zu failing: %s\n", s->path, operation, n, what);
+}
+
+/* ---- operations ------------------------------------------------------------------------------------------------ */
+
+static bool discard(void *ctx, const char *text, size_t n_bytes) {
+    (void)ctx, (void)text, (void)n_bytes;
+    return true;
+}
+
+static hone_status do_load(hone_model *m, const subject *s, hone_error *error) {
+    hone_model *second;
+    (void)m;
+    hone_status status = hone_model_load(s->path, &s->load, &second, error);
+    hone_model_free(second);
+    return status;
+}
+
+static hone_status do_check(hone_model *m, const subject *s, hone_error *error) {
+    hone_problems *problems;
+    (void)s;
+    hone_status status = hone_model_check(m, &problems, error);
+    if (status == HONE_OK)
+        status = hone_problems_write_json(problems, "model", discard, NULL, error);
+    hone_problems_free(problems);
+    return status;
+}
+
+static hone_status do_infer(hone_model *m, const subject *s, hone_error *error) {
+    (void)s;
+    return hone_model_infer(m, error);
+}
+
+static hone_status do_store_shapes(hone_model *m, const subject *s, hone_error *error) {
+    (void)s;
+    return hone_model_store_shapes(m, error);
+}
+
+static hone_status do_describe(hone_model *m, const subject *s, hone_error *error) {
+    unsigned all = HONE_JSON_NODES | HONE_JSON_WEIGHTS | HONE_JSON_VALUES;
+    (void)s;
+    return hone_model_write_json(m, "model", all, discard, NULL, error);
+}
+
+static hone_status do_print(hone_model *m, const subject *s, hone_error *error) {
+    (void)s;
+    return hone_model_print(m, 16, discard, NULL, error);
+}
+
+static hone_status do_save_buffer(hone_model *m, const subject *s, hone_error *error) {
+    void *data;
+    size_t n;
+    (void)s;
+    hone_status status = hone_model_save_buffer(m, &data, &n, error);
+    if (status == HONE_OK)
+        hone_buffer_free(m, data, n);
+    return status;
+}
+
+static hone_status do_save_file(hone_model *m, const subject *s, hone_error *error) {
+    return hone_model_save(m, s->out_path, NULL, error);
+}
+
+static hone_status do_save_external(hone_model *m, const subject *s, hone_error *error) {
+    hone_save_options o;
+    hone_save_options_init(&o);
+    o.external_data = HONE_EXTERNAL_ALWAYS;
+    o.external_threshold_bytes = 16;
+    return hone_model_save(m, s->out_path, &o, error);
+}
+
+static hone_status do_extract(hone_model *m, const subject *s, hone_error *error) {
+    return hone_model_extract(m, s->n_inputs, s->inputs, s->n_outputs, s->outputs, error);
+}
+
+static hone_status do_inline(hone_model *m, const subject *s, hone_error *error) {
+    (void)s;
+    return hone_model_inline_functions(m, error);
+}
+
+static hone_status do_strip(hone_model *m, const subject *s, hone_error *error) {
+    (void)s;
+    return hone_model_strip(m,
+                            HONE_STRIP_DOCS | HONE_STRIP_NODE_NAMES | HONE_STRIP_VALUE_NAMES |
+                                HONE_STRIP_METADATA | HONE_STRIP_VALUE_INFO | HONE_STRIP_UNUSED,
+                            error);
+}
+
+static hone_status do_rename(hone_model *m, const subject *s, hone_error *error) {
+    return hone_model_rename(m, s->outputs[0], "another name", error);
+}
+
+static hone_status do_fix_dim(hone_model *m, const subject *s, hone_error *error) {
+    if (s->dim[0])
+        return hone_model_fix_dim(m, s->dim, 3, error);
+    *error = (hone_error){.code = HONE_OK};
+    return HONE_OK;
+}
+
+static const struct operation {
+    const char *name;
+    hone_status (*run)(hone_model *m, const subject *s, hone_error *error);
+    bool may_do_without; /* a cost that there is no memory to compute is told as unknown */
+} operations[] = {
+    {"load", do_load, false},
+    {"check", do_check, false},
+    {"infer", do_infer, false},
+    {"store shapes", do_store_shapes, false},
+    {"describe", do_describe, true},
+    {"print", do_print, false},
+    {"save to a buffer", do_save_buffer, false},
+    {"save to a file", do_save_file, false},
+    {"save with external data", do_save_external, false},
+    {"extract", do_extract, false},
+    {"inline", do_inline, false},
+    {"strip", do_strip, false},
+    {"rename", do_rename, false},
+    {"fix a dimension", do_fix_dim, false},
+};
+
+/* ---- folders ------------------------------------------------------------------------------------------------- */
+
+/* Removes what is there; true when there was anything. */
+static bool empty_folder(const char *folder) {
+    DIR *d = opendir(folder);
+    bool had_files = false;
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] == '.' && (!e->d_name[1] || strcmp(e->d_name, "..") == 0))
+            continue;
+        char path[2 * PATH_BYTES];
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        remove(path);
+        had_files = true;
+    }
+    if (d)
+        closedir(d);
+    return had_files;
+}
+
+static bool make_folder(char folder[PATH_BYTES]) {
+    const char *parent = getenv("TMPDIR");
+    snprintf(folder, PATH_BYTES, "%s/hone-oom-XXXXXX", parent ? parent : "/tmp");
+    return mkdtemp(folder) != NULL;
+}
+
+/* ---- failing --------------------------------------------------------------------------------------------------- */
+
+/* One try. True when the allocation that was to fail came to pass. */
+static bool try_failing_at(subject *s, const struct operation *op, size_t n, bool keeps_failing) {
+    counting_allocator memory;
+    hone_error error;
+    hone_model *m;
+    counting_init(&memory, 0);
+    s->load.allocator = &memory.hook;
+    if (hone_model_load(s->path, &s->load, &m, &error) != HONE_OK) {
+        complain(s, op->name, 0, error.message);
+        return false;
+    }
+    memory.n_requests = 0;
+    memory.fail_at = n;
+    memory.keeps_failing = keeps_failing;
+    hone_status status = op->run(m, s, &error);
+    bool has_failed = memory.n_refused > 0;
+    memory.fail_at = 0;
+    hone_model_free(m);
+    if (has_failed ? status != HONE_E_NOMEM && !(status == HONE_OK && op->may_do_without)
+                   : status != HONE_OK)
+        complain(s, op->name, n, status == HONE_OK ? "succeeded nevertheless" : error.message);
+    else if (error.code != status || (status != HONE_OK && !error.message[0]))
+        complain(s, op->name, n, "the error record is not filled");
+    if (!counting_is_clean(&memory))
+        complain(s, op->name, n, "memory leaked");
+    if (empty_folder(s->folder) && has_failed)
+        complain(s, op->name, n, "a file was left behind");
+    return has_failed;
+}
+
+static size_t try_operation(subject *s, const struct operation *op) {
+    size_t n = 1;
+    while (try_failing_at(s, op, n, false) && n_complaints < MAX_COMPLAINTS)
+        n++;
+    for (size_t k = 1; k < n; k++)
+        try_failing_at(s, op, k, true);
+    return n - 1;
+}
+
+/* ---- subjects ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t list_names(const hone_graph *g, uint32_t n, const uint32_t *values,
+                           const char **names) {
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n && k < MAX_NAMES; i++) {
+        hone_value_info info;
+        hone_graph_get_value(g, values[i], &info);
+        names[k++] = info.name;
+    }
+    return k;
+}
+
+static void find_free_dim(const hone_graph *g, uint32_t value, char *dim, size_t dim_bytes) {
+    hone_value_info info;
+    hone_graph_get_value(g, value, &info);
+    for (int32_t axis = 0; axis < info.rank && !dim[0]; axis++) {
+        int64_t size;
+        hone_value_dim(g, value, axis, &size, dim, dim_bytes);
+        if (size >= 0)
+            dim[0] = 0;
+    }
+}
+
+/* The names point into the model. */
+static void describe_subject(subject *s, const hone_model *m) {
+    const hone_graph *g = hone_model_graph(m);
+    hone_subgraph_info top;
+    hone_graph_get_subgraph(g, 0, &top);
+    s->n_inputs = list_names(g, top.n_inputs, top.inputs, s->inputs);
+    s->n_outputs = list_names(g, top.n_outputs, top.outputs, s->outputs);
+    for (uint32_t i = 0; i < top.n_inputs && !s->dim[0]; i++)
+        find_free_dim(g, top.inputs[i], s->dim, sizeof s->dim);
+}
+
+static void try_subject(const char *path, const char *folder, bool skips_external) {
+    subject s = {.path = path};
+    hone_error error;
+    hone_model *m;
+    size_t n = 0;
+    hone_load_options_init(&s.load);
+    s.load.skip_external_data = skips_external;
+    snprintf(s.folder, sizeof s.folder, "%s", folder);
+    snprintf(s.out_path, sizeof s.out_path, "%s/out.onnx", folder);
+    if (hone_model_load(path, &s.load, &m, &error) != HONE_OK) {
+        complain(&s, "load", 0, error.message);
+        return;
+    }
+    describe_subject(&s, m);
+    for (size_t i = 0; i < HN_COUNT(operations); i++)
+        n += try_operation(&s, &operations[i]);
+    hone_model_free(m);
+    printf("%s: %zu operations, %zu allocations failed\n", path, HN_COUNT(operations), n);
+}
+
+static void try_external(const char *path, const char *model_folder, const char *folder) {
+    hone_error error;
+    hone_model *m;
+    hone_save_options o;
+    char external_path[2 * PATH_BYTES];
+    snprintf(external_path, sizeof external_path, "%s/external.onnx", model_folder);
+    hone_save_options_init(&o);
+    o.external_data = HONE_EXTERNAL_ALWAYS;
+    hone_status status = hone_model_load(path, NULL, &m, &error);
+    if (status == HONE_OK)
+        status = hone_model_save(m, external_path, &o, &error);
+    hone_model_free(m);
+    if (status == HONE_OK)
+        try_subject(external_path, folder, false);
+    else
+        complain(&(subject){.path = path}, "save with external data", 0, error.message);
+    empty_folder(model_folder);
+}
+
+int main(int argc, char **argv) {
+    char folder[PATH_BYTES], model_folder[PATH_BYTES];
+    if (argc < 2 || !make_folder(folder) || !make_folder(model_folder)) {
+        fprintf(stderr, "usage: oom FILE...\n");
+        return 2;
+    }
+    for (int i = 1; i < argc; i++)
+        try_subject(argv[i], folder, true);
+    try_external(argv[1], model_folder, folder);
+    rmdir(folder);
+    rmdir(model_folder);
+    if (n_complaints)
+        printf("%u complaints\n", n_complaints);
+    return n_complaints ? 1 : 0;
+}
