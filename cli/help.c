@@ -1,6 +1,7 @@
 /* Help, man page and bash completion: all from the same tables. */
 #include "cli.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const char about[] = "make ONNX models fast, small and still right";
@@ -58,24 +59,52 @@ void cli_help_command(const cli_command *c, FILE *out) {
 
 /* ---- man page ------------------------------------------------------------------------------------------------------ */
 
-/* Text for troff: a dash is a minus, a backslash or a leading dot or quote is protected. */
+/* A character that troff would take for something else, or draw as a typographic one. */
+static const char *man_escape(char c) {
+    switch (c) {
+    case '\\': return "\\e";
+    case '-': return "\\-";
+    case '\'': return "\\(aq";
+    case '`': return "\\(ga";
+    case '^': return "\\(ha";
+    case '~': return "\\(ti";
+    case '"': return "\\(dq";
+    default: return NULL;
+    }
+}
+
 static void man_text(FILE *out, const char *text) {
-    if (*text == '.' || *text == '\'')
+    if (*text == '.')
         fputs("\\&", out);
     for (; *text; text++) {
-        if (*text == '\\')
-            fputs("\\e", out);
-        else if (*text == '-')
-            fputs("\\-", out);
+        const char *escape = man_escape(*text);
+        if (escape)
+            fputs(escape, out);
         else
             fputc(*text, out);
     }
 }
 
-static void man_command(const cli_command *c, FILE *out) {
-    fprintf(out, ".SS \"hone %s [OPTIONS] %s\"\n", c->name, c->arguments);
-    man_text(out, c->summary);
+/* Summaries are phrases; a man page has sentences. */
+static void man_sentence(FILE *out, const char *phrase) {
+    fputc(toupper((unsigned char)*phrase), out);
+    man_text(out, phrase + 1);
     fputs(".\n", out);
+}
+
+static void man_entry(FILE *out, const char *term, const char *text) {
+    fputs(".TP\n.B ", out);
+    man_text(out, term);
+    fputc('\n', out);
+    man_text(out, text);
+    fputc('\n', out);
+}
+
+static void man_command(const cli_command *c, FILE *out) {
+    fprintf(out, ".SS \"hone %s [OPTIONS] ", c->name);
+    man_text(out, c->arguments);
+    fputs("\"\n", out);
+    man_sentence(out, c->summary);
     if (c->details) {
         fputs(".PP\n", out);
         man_text(out, c->details);
@@ -84,11 +113,7 @@ static void man_command(const cli_command *c, FILE *out) {
     for (size_t i = 0; i < c->n_options; i++) {
         char head[96];
         option_text(&c->options[i], head, sizeof head);
-        fputs(".TP\n.B ", out);
-        man_text(out, head + strspn(head, " "));
-        fputc('\n', out);
-        man_text(out, c->options[i].help);
-        fputc('\n', out);
+        man_entry(out, head + strspn(head, " "), c->options[i].help);
     }
     for (size_t i = 0; c->examples && c->examples[i]; i++) {
         char line[256];
@@ -104,34 +129,64 @@ static void man_command(const cli_command *c, FILE *out) {
 
 void cli_print_man(FILE *out) {
     fprintf(out, ".TH HONE 1 \"\" \"hone %s\" \"User Commands\"\n.SH NAME\nhone \\- %s\n", hone_version(), about);
-    fputs(".SH SYNOPSIS\n.B hone\n.I COMMAND\n[OPTIONS] ARGUMENTS\n.SH COMMANDS\n", out);
+    fputs(".SH SYNOPSIS\n.B hone\n.I COMMAND\n[OPTIONS] ARGUMENTS\n.SH OPTIONS\n", out);
+    man_entry(out, "-h, --help", "Print the commands, or, after a command, its options and examples.");
+    man_entry(out, "-V, --version", "Print the version and the features of this CPU.");
+    fputs(".SH COMMANDS\n", out);
     for (size_t i = 0; cli_commands[i]; i++)
         man_command(cli_commands[i], out);
-    fputs(".SH \"EXIT STATUS\"\n0: all is well. 1: the command failed, or a check found errors. 2: the command line is wrong.\n"
-          ".SH ENVIRONMENT\n.TP\n.B HONE_CPU\nHighest instruction set to use: scalar, sse2, avx2, avx512, neon, ...\n"
-          ".TP\n.B NO_COLOR\nNo colours, whatever the terminal.\n",
-          out);
+    fputs(".SH \"EXIT STATUS\"\n", out);
+    man_entry(out, "0", "All is well.");
+    man_entry(out, "1", "The command failed, or a check found errors.");
+    man_entry(out, "2", "The command line is wrong.");
+    fputs(".SH ENVIRONMENT\n", out);
+    man_entry(out, "HONE_CPU", "Highest instruction set to use: scalar, sse2, avx2, avx512, neon, ...");
+    man_entry(out, "NO_COLOR", "No colours, whatever the terminal.");
 }
 
 /* ---- bash completion -------------------------------------------------------------------------------------------------- */
 
-void cli_print_bash_completion(FILE *out) {
-    fputs("# bash completion for hone; made by `hone help --bash-completion`\n_hone() {\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} words\n"
-          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words='",
-          out);
+static void complete_command_names(FILE *out) {
     for (size_t i = 0; cli_commands[i]; i++)
-        fprintf(out, "%s ", cli_commands[i]->name);
-    fputs("help --help --version'\n        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n        return\n    fi\n"
-          "    case ${COMP_WORDS[1]} in\n",
-          out);
-    for (size_t i = 0; cli_commands[i]; i++) {
-        fprintf(out, "    %s) words='--help", cli_commands[i]->name);
-        for (size_t k = 0; k < cli_commands[i]->n_options; k++)
-            fprintf(out, " --%s", cli_commands[i]->options[k].name);
+        fprintf(out, "%s%s", i ? " " : "", cli_commands[i]->name);
+}
+
+/* The words after "--option=": "always|never|keep" or "docs,names". */
+static void complete_choices(const cli_command *c, FILE *out) {
+    for (size_t i = 0; i < c->n_options; i++) {
+        if (c->options[i].kind != CLI_CHOICE)
+            continue;
+        fprintf(out, "    %s=--%s) words='", c->name, c->options[i].name);
+        for (const char *s = c->options[i].value; *s; s++)
+            fputc(*s == '|' || *s == ',' ? ' ' : *s, out);
         fputs("' ;;\n", out);
     }
-    fputs("    *) words= ;;\n    esac\n    case $cur in\n    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
-          "    *) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n    esac\n}\ncomplete -o filenames -F _hone hone\n",
+}
+
+static void complete_options(const cli_command *c, FILE *out) {
+    fprintf(out, "    %s.-*) words='--help", c->name);
+    for (size_t i = 0; i < c->n_options; i++)
+        fprintf(out, " --%s", c->options[i].name);
+    fputs("' ;;\n", out);
+}
+
+/* Where no word fits, bash completes file names. Bash splits words at '=', so "--strip=do" arrives as three. */
+void cli_print_bash_completion(FILE *out) {
+    fputs("# bash completion for hone; made by `hone help --bash-completion`\n_hone() {\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} before=$((COMP_CWORD - 1)) key words=\n"
+          "    key=${COMP_WORDS[1]}.$cur\n"
+          "    if [[ $cur == = ]]; then\n        key=${COMP_WORDS[1]}=${COMP_WORDS[before]} cur=\n"
+          "    elif [[ ${COMP_WORDS[before]} == = ]]; then\n        key=${COMP_WORDS[1]}=${COMP_WORDS[before - 1]}\n    fi\n"
+          "    [[ $COMP_CWORD -eq 1 ]] && key=first\n"
+          "    case $key in\n    first) words='",
           out);
+    complete_command_names(out);
+    fputs(" help --help --version' ;;\n    help.*) words='", out);
+    complete_command_names(out);
+    fputs("' ;;\n", out);
+    for (size_t i = 0; cli_commands[i]; i++)
+        complete_choices(cli_commands[i], out);
+    for (size_t i = 0; cli_commands[i]; i++)
+        complete_options(cli_commands[i], out);
+    fputs("    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o bashdefault -o default -F _hone hone\n", out);
 }

@@ -1,4 +1,4 @@
-# Install rules: libraries, header, command, CMake package, pkg-config file.
+# Install rules: libraries, header, command with its man page, CMake package, pkg-config file.
 
 include(CMakePackageConfigHelpers)
 
@@ -9,6 +9,9 @@ install(TARGETS hone_static hone_shared EXPORT hone
 install(DIRECTORY include/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(HONE_BUILD_CLI)
     install(TARGETS hone RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES share/man/man1/hone.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES share/bash-completion/completions/hone
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hone)
