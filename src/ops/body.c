@@ -125,8 +125,5 @@ const char *hn_type_str(const hn_infer *c, const hn_type *t) {
         hn_type_text(hn_infer_syms(c), t, &b);
     else
         hn_strbuf_puts(&b, "unknown");
-    const char *kept =
-        b.failed ? NULL : hn_arena_copy(hn_infer_arena(c), b.at ? b.at : "", b.n + 1);
-    hn_strbuf_free(&b);
-    return kept ? kept : "?";
+    return hn_infer_keep_text(c, &b);
 }

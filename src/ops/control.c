@@ -93,20 +93,27 @@ static const hn_type *begun_as(const hn_type *initial, const hn_type *given) {
     return is_unwrapped ? initial->inner : initial;
 }
 
-/* Makes the types of the variables wide enough for what the body gave; tells whether that changed
- * any. */
+/* The type of a variable at the body's door, wide enough for what the body gave. */
+static hone_status widen_variable(hn_infer *c, uint32_t v, const hn_type *in, const hn_type *given,
+                                  const hn_type **out) {
+    const hn_type *begun = begun_as(in, given);
+    HN_TRY(hn_types_join(c, "loop variable", v, begun, given, out));
+    if (begun == in || !*out)
+        return HONE_OK;
+    *out = hn_type_wrap(hn_infer_arena(c), HN_TYPE_OPTIONAL, HN_UNDEFINED, *out);
+    return *out ? HONE_OK : HONE_E_NOMEM;
+}
+
+/* Widens all variables; tells whether that changed any. */
 static hone_status widen_variables(hn_infer *c, loop_run *l, bool forget_shapes,
                                    bool *has_changed) {
     *has_changed = forget_shapes;
     for (uint32_t v = 0; v < l->n_vars; v++) {
         const hn_type **in = &l->in[LOOP_IN_FIRST_VAR + v], *wide;
-        const hn_type *given = l->out[LOOP_OUT_FIRST_VAR + v], *begun = begun_as(*in, given);
         if (forget_shapes)
             HN_TRY(hn_type_forget_shape(c, *in, &wide));
         else
-            HN_TRY(hn_types_join(c, "loop variable", v, begun, given, &wide));
-        if (begun != *in)
-            wide = *in;
+            HN_TRY(widen_variable(c, v, *in, l->out[LOOP_OUT_FIRST_VAR + v], &wide));
         *has_changed |= wide != *in && !(wide && *in && hn_type_equal(wide, *in));
         *in = wide;
     }

@@ -1,11 +1,10 @@
 /* Attention operators of com.microsoft with a batch axis: packed weights, separate Q K V, grouped
  * heads. */
+#include "ops/follow.h"
 #include "ops/ms_heads.h"
 #include "ops/spatial.h"
 
 /* ---- Attention and its variants: the projections are part of the operator -------------------- */
-
-#define NO_INPUT 99u /* beyond every operator's inputs */
 
 typedef struct packed_form {
     const char *op;
@@ -17,7 +16,7 @@ static const packed_form *find_packed_form(const hn_infer *c) {
         {"Attention", 1, 2, 4},
         {"DecoderMaskedSelfAttention", 1, 2, 4},
         {"QAttention", 1, 2, 8},
-        {"QOrderedAttention", 7, 13, NO_INPUT}, /* weights and bias of V alone */
+        {"QOrderedAttention", 7, 13, HN_NO_INPUT}, /* weights and bias of V alone */
     };
     for (size_t i = 0; i < HN_COUNT(forms) - 1; i++)
         if (strcmp(forms[i].op, hn_infer_op(c)) == 0)
@@ -50,7 +49,7 @@ hone_status hn_infer_ms_attention(hn_infer *c) {
     hn_dim value_width, head;
     HN_TRY(hn_ms_positive(c, "num_heads", &n_heads));
     HN_TRY(hn_expect_rank(c, 0, 3, 3));
-    if (form->past == NO_INPUT)
+    if (form->past == HN_NO_INPUT)
         HN_TRY(hn_merge_dim(c, "the width of V", hn_in_dim(c, form->weights, 1),
                             hn_in_dim(c, form->bias, 0), &value_width));
     else
@@ -73,7 +72,7 @@ bool hn_macs_ms_attention(const hn_infer *c, uint64_t *n) {
         !out || out->rank != 3)
         return false;
     hn_dim packed = hn_in_dim(c, form->weights, 1), value_width = out->dims[2];
-    bool is_third = form->past == NO_INPUT; /* the weights seen are those of V alone */
+    bool is_third = form->past == HN_NO_INPUT; /* the weights seen are those of V alone */
     if (!hn_dim_is_known(packed) || (is_third && !hn_mul_i64(packed, 3, &packed)))
         return false;
     uint64_t projections = 1, products;
@@ -184,6 +183,7 @@ hone_status hn_infer_ms_multi_head_attention(hn_infer *c) {
 typedef struct group_view {
     int64_t n_heads, n_kv_heads;
     hn_dim batch, n_queries, n_keys, head;
+    hn_dim width; /* of the output: all heads */
 } group_view;
 
 static hone_status view_groups(hn_infer *c, group_view *v) {
@@ -204,7 +204,11 @@ static hone_status view_groups(hn_infer *c, group_view *v) {
     v->batch = hn_in_dim(c, 0, 0);
     v->n_queries = hn_in_dim(c, 0, 1);
     v->n_keys = is_packed ? v->n_queries : hn_in_dim(c, 1, 1);
-    return hn_ms_divide(c, "the width of the query", hn_in_dim(c, 0, 2), n_packed, &v->head);
+    v->width = hn_in_dim(c, 0, 2);
+    HN_TRY(hn_ms_divide(c, "the width of the query", v->width, n_packed, &v->head));
+    if (is_packed)
+        v->width = hn_dim_mul_i(hn_infer_syms(c), v->head, v->n_heads);
+    return HONE_OK;
 }
 
 /* `total` is the number of keys after this step; caches never shrink. Quantized caches have other
@@ -229,8 +233,7 @@ static hone_status group_present(hn_infer *c, const group_view *v, hn_dim total,
 }
 
 static hone_status grouped_out(hn_infer *c, const group_view *v) {
-    const hn_dim out[3] = {v->batch, v->n_queries,
-                           hn_dim_mul_i(hn_infer_syms(c), v->head, v->n_heads)};
+    const hn_dim out[3] = {v->batch, v->n_queries, v->width};
     return hn_out_shape(c, 0, 3, out);
 }
 
