@@ -84,3 +84,14 @@ void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn
     va_end(args);
     add_problem(p, sev, code, g, node, value, message);
 }
+
+void hn_problems_in_function(hn_problems *p, uint32_t first, const hn_function *f) {
+    for (uint32_t i = first; i < p->list.n; i++) {
+        const char *text =
+            hn_arena_printf(p->arena, "in function '%s': %s", hn_s(f->name), p->list.at[i].message);
+        if (text)
+            p->list.at[i].message = text;
+        else
+            p->failed = true;
+    }
+}

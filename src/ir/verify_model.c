@@ -102,20 +102,12 @@ static void verify_signature(const hn_function *f, hn_problems *p, hn_arena *scr
         add_unique(&attrs, f->attr_defaults.at[i].name);
 }
 
-/* Messages about a body say whose it is. */
 static void verify_function(const hn_function *f, hn_problems *p, hn_arena *scratch) {
     uint32_t n_before = p->list.n;
     verify_signature(f, p, scratch);
     verify_imports(&f->opsets, p, scratch);
     hn_verify_body(f->graph, f, p);
-    for (uint32_t i = n_before; i < p->list.n; i++) {
-        const char *text =
-            hn_arena_printf(p->arena, "in function '%s': %s", hn_s(f->name), p->list.at[i].message);
-        if (text)
-            p->list.at[i].message = text;
-        else
-            p->failed = true;
-    }
+    hn_problems_in_function(p, n_before, f);
 }
 
 static void verify_duplicates(const hn_model *m, hn_problems *p) {
