@@ -13,8 +13,8 @@ hone_status hn_infer_fail(hn_infer *c, hone_status code, const char *fmt, ...) {
     return code;
 }
 
-/* Moves a finished text into the work arena; "?" when there is no memory, since it only serves a message. */
-static const char *keep_message_text(const hn_infer *c, hn_strbuf *b) {
+const char *hn_infer_keep_text(const hn_infer *c, hn_strbuf *b) {
+    c->scope->job->lost_text |= b->failed;
     const char *kept = b->failed ? NULL : hn_arena_copy(hn_infer_arena(c), b->at ? b->at : "", b->n + 1);
     hn_strbuf_free(b);
     return kept ? kept : "?";
@@ -27,7 +27,7 @@ const char *hn_in_text(const hn_infer *c, uint32_t i) {
     hn_strbuf b;
     hn_strbuf_init(&b, hn_arena_allocator(hn_infer_arena(c)));
     hn_type_text(hn_infer_syms(c), t, &b);
-    return keep_message_text(c, &b);
+    return hn_infer_keep_text(c, &b);
 }
 
 const char *hn_shape_str(const hn_infer *c, int32_t rank, const hn_dim *dims) {
@@ -40,7 +40,7 @@ const char *hn_shape_str(const hn_infer *c, int32_t rank, const hn_dim *dims) {
         hn_dim_text(hn_infer_syms(c), dims[i], &b);
     }
     hn_strbuf_puts(&b, "]");
-    return keep_message_text(c, &b);
+    return hn_infer_keep_text(c, &b);
 }
 
 /* ---- dimensions --------------------------------------------------------------------------------------------------------- */

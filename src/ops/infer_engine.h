@@ -19,6 +19,7 @@ typedef struct infer_job {
     hone_error *err;
     uint64_t steps_left;   /* nodes that may still be visited: nested functions and loops can multiply without end */
     bool out_of_steps;
+    bool lost_text;        /* there was no memory for the text of a message */
 } infer_job;
 
 /* One graph under inference: the main graph, or the body of a function for one call. Types stand beside the graph, not in it,

@@ -70,6 +70,8 @@ hone_status hn_infer_fail(hn_infer *c, hone_status code, const char *fmt, ...) H
 /* "float[batch,3,224,224]" of an input, "[?,3]" of a shape, for messages; memory is the engine's scratch. */
 const char *hn_in_text(const hn_infer *c, uint32_t i);
 const char *hn_shape_str(const hn_infer *c, int32_t rank, const hn_dim *dims);
+/* Moves a finished text for a message there; frees the strbuf. "?" when there is no memory, which the engine tells at its end. */
+const char *hn_infer_keep_text(const hn_infer *c, hn_strbuf *b);
 
 /* Common steps. */
 hn_dim *hn_infer_dims(hn_infer *c, int32_t n); /* n dims, all unknown, in scratch; NULL: no memory. n may be 0 */

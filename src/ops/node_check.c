@@ -26,12 +26,19 @@ static const char *shown_domain(hn_str domain) { return hn_domain_is_onnx(domain
 
 /* Texts that could not be completed leave the list of problems incomplete. */
 static void free_text(hn_problems *problems, hn_strbuf *text) {
-    if (problems)
-        problems->failed |= text->failed;
+    problems->failed |= text->failed;
     hn_strbuf_free(text);
 }
 
+/* True when nobody wants to know more than the verdict. */
+static bool fails_silently(form *f) {
+    f->ok = false;
+    return !f->problems;
+}
+
 static void fail_unknown_op(form *f, hn_domain d, int64_t opset) {
+    if (fails_silently(f))
+        return;
     const char *name = hn_s(f->node->op), *domain = shown_domain(f->node->domain);
     int since = hn_op_introduced(d, name);
     if (since > opset) {
@@ -111,6 +118,8 @@ static void print_params(const char *list, int version, hn_strbuf *out) {
 }
 
 static void fail_arity(form *f, const hn_op *op, int version, bool is_input, uint32_t n) {
+    if (fails_silently(f))
+        return;
     hn_strbuf params;
     hn_strbuf_init(&params, hn_arena_allocator(f->g->model->arena));
     print_params(is_input ? op->inputs : op->outputs, version, &params);
@@ -145,6 +154,8 @@ static const char *kind_name(hn_attr_kind k) {
 }
 
 static void fail_unknown_attribute(form *f, const hn_op *op, int version, const hn_attr *a) {
+    if (fails_silently(f))
+        return;
     hn_strbuf known;
     hn_strbuf_init(&known, hn_arena_allocator(f->g->model->arena));
     hn_attr_spec spec;
