@@ -12,8 +12,19 @@ static hone_status infer_branch(hn_infer *c, const char *attr, const hn_type *co
     return HONE_OK;
 }
 
+/* Conditions and counts are one number, whatever the rank. */
+static hone_status expect_single(hn_infer *c, uint32_t input, const char *what) {
+    const hn_shape *s = hn_in_shape(c, input);
+    hn_dim n = s ? hn_shape_elems(hn_infer_syms(c), s) : HN_DIM_UNKNOWN;
+    if (!hn_dim_is_known(n) || n == 1)
+        return HONE_OK;
+    return hn_infer_fail(c, HONE_E_SHAPE, "%s is %s, but must have one element", what,
+                         hn_in_text(c, input));
+}
+
 hone_status hn_infer_if(hn_infer *c) {
     const hn_type *const *when_true, *const *when_false;
+    HN_TRY(expect_single(c, 0, "the condition"));
     HN_TRY(infer_branch(c, "then_branch", &when_true));
     HN_TRY(infer_branch(c, "else_branch", &when_false));
     int64_t cond;
@@ -51,6 +62,8 @@ static hone_status open_loop(hn_infer *c, loop_run *l) {
     const hn_sint *elems;
     *l = (loop_run){.n_vars = n > LOOP_IN_FIRST_VAR ? n - LOOP_IN_FIRST_VAR : 0};
     l->n_body_in = LOOP_IN_FIRST_VAR + l->n_vars;
+    HN_TRY(expect_single(c, 0, "the number of iterations"));
+    HN_TRY(expect_single(c, 1, "the condition"));
     if (l->n_vars > hn_n_outputs(c))
         return hn_infer_fail(c, HONE_E_INVALID,
                              "%u variables enter the loop, but the node has %u outputs", l->n_vars,
@@ -83,6 +96,25 @@ static hone_status scalar_unless_declared(hn_infer *c, uint32_t body_input, hn_d
     bool has_rank = declared && declared->kind == HN_TYPE_TENSOR && declared->shape.rank >= 0;
     *out = hn_type_tensor(hn_infer_arena(c), elem, has_rank ? -1 : 0, NULL);
     return *out ? HONE_OK : HONE_E_NOMEM;
+}
+
+static bool shapes_contradict(const hn_type *a, const hn_type *b) {
+    if (!a || !b || a->shape.rank < 0 || b->shape.rank < 0)
+        return false;
+    bool differ = a->shape.rank != b->shape.rank;
+    for (int32_t i = 0; !differ && i < a->shape.rank; i++)
+        differ = hn_dim_is_known(a->shape.dims[i]) && hn_dim_is_known(b->shape.dims[i]) &&
+                 a->shape.dims[i] != b->shape.dims[i];
+    return differ;
+}
+
+/* Exporters leave shapes of some later turn in the body's declaration: the first value need not
+ * have them. */
+static hone_status entry_type(hn_infer *c, uint32_t input, const hn_type **out) {
+    *out = hn_in_type(c, input);
+    if (!shapes_contradict(*out, hn_body_in_declared(c, "body", input)))
+        return HONE_OK;
+    return hn_type_forget_shape(c, *out, out);
 }
 
 /* A variable may begin as an optional and go on as what that holds: then the content is what
@@ -125,7 +157,7 @@ static hone_status infer_loop_body(hn_infer *c, loop_run *l) {
     HN_TRY(scalar_unless_declared(c, 0, HN_I64, &l->in[0]));
     HN_TRY(scalar_unless_declared(c, 1, HN_BOOL, &l->in[1]));
     for (uint32_t v = 0; v < l->n_vars; v++)
-        l->in[LOOP_IN_FIRST_VAR + v] = hn_in_type(c, LOOP_IN_FIRST_VAR + v);
+        HN_TRY(entry_type(c, LOOP_IN_FIRST_VAR + v, &l->in[LOOP_IN_FIRST_VAR + v]));
     HN_TRY(hn_infer_body(c, "body", l->n_body_in, l->in, &l->n_body_out, &l->out));
     if (l->out && l->n_body_out != hn_n_outputs(c) + 1)
         return hn_infer_fail(

@@ -122,16 +122,12 @@ hone_status hn_infer_split_to_sequence(hn_infer *c) {
     }
     int32_t axis, rank = x->rank;
     HN_TRY(hn_infer_axis(c, "axis", hn_attr_i(c, "axis", 0), rank, &axis));
-    int64_t keepdims = hn_attr_i(c, "keepdims", 1);
-    if (keepdims != 0 && keepdims != 1)
-        return hn_infer_fail(c, HONE_E_INVALID, "keepdims is %lld; it must be 0 or 1",
-                             (long long)keepdims);
     hn_dim *dims = hn_infer_dims(c, rank);
     HN_TRY_PTR(dims);
     hn_dim size;
     HN_TRY(piece_size(c, x->dims[axis], &size));
-    bool drops_axis =
-        !keepdims && !hn_has_input(c, 1); /* pieces of given sizes keep the axis in any case */
+    /* Pieces of given sizes keep the axis in any case. */
+    bool drops_axis = !hn_attr_i(c, "keepdims", 1) && !hn_has_input(c, 1);
     int32_t n = 0;
     for (int32_t k = 0; k < rank; k++)
         if (k != axis)

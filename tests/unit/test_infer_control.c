@@ -105,6 +105,23 @@ static void test_loop_problems(void **state) {
                    "the body has 3 outputs, but must have 2");
 }
 
+/* A stale shape in the body's declaration is no contradiction; two iteration counts are. */
+static void test_loop_entry(void **state) {
+    (void)state;
+    expect_type(HEAD "g (int64 m, float[3,3] x) => (v) { v = Loop (m, , x) "
+                     "<body = b (int64 i, bool c, float[1] v0) => (c2, v2) "
+                     "{ c2 = Identity (c) v2 = Identity (x) }> }",
+                "v", "float[3,3]");
+    expect_type(HEAD "g (int64[1] m, float[3] x) => (v) { v = Loop (m, , x) "
+                     "<body = b (int64[1] i, bool[1] c, v0) => (c2, v2) "
+                     "{ c2 = Identity (c) v2 = Relu (v0) }> }",
+                "v", "float[3]");
+    expect_problem(HEAD "g (int64[2] m, float[3] x) => (v) { v = Loop (m, , x) "
+                        "<body = b (int64 i, bool c, v0) => (c2, v2) "
+                        "{ c2 = Identity (c) v2 = Relu (v0) }> }",
+                   "the number of iterations is int64[2], but must have one element");
+}
+
 static void test_scan(void **state) {
     (void)state;
     const char *sums = HEAD "g (float[4] a, float[n,4] x) => (s, y) { s, y = Scan "
@@ -158,9 +175,13 @@ static void test_sequence_map(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_if),           cmocka_unit_test(test_loop_variables),
-        cmocka_unit_test(test_loop_trips),   cmocka_unit_test(test_loop_problems),
-        cmocka_unit_test(test_scan),         cmocka_unit_test(test_scan_problems),
+        cmocka_unit_test(test_if),
+        cmocka_unit_test(test_loop_variables),
+        cmocka_unit_test(test_loop_trips),
+        cmocka_unit_test(test_loop_problems),
+        cmocka_unit_test(test_loop_entry),
+        cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_scan_problems),
         cmocka_unit_test(test_sequence_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
