@@ -302,12 +302,13 @@ float hn_rng_normal(hn_rng *r);
 
 /* Writes well-formed JSON into a strbuf: commas, indentation and escapes are its business. Bytes that are not UTF-8 become
  * U+FFFD. Non-finite numbers become the strings "inf", "-inf", "nan". Sticky failure lives in the strbuf. */
+#define HN_JSON_MAX_DEPTH 127 /* more than the deepest type or graph that is read; deeper ones fail */
 typedef struct hn_json {
     hn_strbuf *out;
     int depth;
     bool pretty;      /* newlines and two-space indentation */
     bool after_key;   /* a value must follow */
-    uint64_t has_item; /* bit per depth */
+    bool has_item[HN_JSON_MAX_DEPTH + 1]; /* by depth */
 } hn_json;
 void hn_json_init(hn_json *j, hn_strbuf *out, bool pretty);
 void hn_json_object(hn_json *j);

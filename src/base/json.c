@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define JSON_MAX_DEPTH 63 /* one bit of has_item per level, the outermost included */
-
 void hn_json_init(hn_json *j, hn_strbuf *out, bool pretty) {
     *j = (hn_json){.out = out, .pretty = pretty};
 }
@@ -24,23 +22,23 @@ static void json_separate(hn_json *j) {
         j->after_key = false;
         return;
     }
-    uint64_t bit = UINT64_C(1) << j->depth;
-    if (j->has_item & bit)
+    bool *has_item = &j->has_item[j->depth];
+    if (*has_item)
         hn_strbuf_put(j->out, ",", 1);
-    if (j->depth > 0 || (j->has_item & bit))
+    if (j->depth > 0 || *has_item)
         json_newline(j);
-    j->has_item |= bit;
+    *has_item = true;
 }
 
 static void json_open(hn_json *j, const char *bracket) {
     json_separate(j);
-    if (j->depth >= JSON_MAX_DEPTH) {
+    if (j->depth >= HN_JSON_MAX_DEPTH) {
         j->out->failed = true;
         return;
     }
     hn_strbuf_put(j->out, bracket, 1);
     j->depth++;
-    j->has_item &= ~(UINT64_C(1) << j->depth);
+    j->has_item[j->depth] = false;
 }
 
 static void json_close(hn_json *j, const char *bracket) {
@@ -48,7 +46,7 @@ static void json_close(hn_json *j, const char *bracket) {
         j->out->failed = true;
         return;
     }
-    bool is_empty = !(j->has_item & UINT64_C(1) << j->depth);
+    bool is_empty = !j->has_item[j->depth];
     j->depth--;
     if (!is_empty)
         json_newline(j);

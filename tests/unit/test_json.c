@@ -116,7 +116,7 @@ static void test_misuse_fails_softly(void **state) {
     hn_json j;
     hn_strbuf_init(&b, NULL);
     hn_json_init(&j, &b, true);
-    for (int i = 0; i < 63; i++)
+    for (int i = 0; i < HN_JSON_MAX_DEPTH; i++)
         hn_json_array(&j);
     assert_false(b.failed);
     for (int i = 0; i < 200; i++)
@@ -135,14 +135,14 @@ static void test_deepest_nesting(void **state) {
     hn_json j;
     hn_strbuf_init(&b, NULL);
     hn_json_init(&j, &b, false);
-    for (int i = 0; i < 63; i++)
+    for (int i = 0; i < HN_JSON_MAX_DEPTH; i++)
         hn_json_array(&j);
     hn_json_i64(&j, 1);
     hn_json_i64(&j, 2);
-    for (int i = 0; i < 63; i++)
+    for (int i = 0; i < HN_JSON_MAX_DEPTH; i++)
         hn_json_array_end(&j);
     assert_false(b.failed);
-    assert_int_equal(b.n, 63 + 3 + 63);
+    assert_int_equal(b.n, HN_JSON_MAX_DEPTH + 3 + HN_JSON_MAX_DEPTH);
     hn_strbuf_free(&b);
 }
 
