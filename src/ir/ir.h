@@ -151,6 +151,7 @@ typedef struct hn_tensor {
     uint64_t data_bytes;
     const hn_bytes *strings; /* n_elems of them when dtype is HN_STRING */
     const hn_external *external; /* where the file keeps it; NULL when inside */
+    bool has_mixed_data;     /* the file holds elements in more than one field */
     hn_bytes wire;           /* the serialized TensorProto it came from, for verbatim saving; n == 0 when made here */
     const hn_extra *extra;
 } hn_tensor;
@@ -353,6 +354,9 @@ struct hn_model {
 };
 hn_model *hn_model_new(const hone_allocator *a); /* empty, no graph */
 void hn_model_free(hn_model *m);                 /* NULL is fine; unmaps files */
+/* A copy of the graph and functions to edit; ids stay the same. Tensors and docs are shared, so `m` must outlive it. Metadata of the model
+ * itself is left behind. NULL: out of memory. */
+hn_model *hn_model_clone(const hn_model *m);
 int64_t hn_opset_version(const hn_opsets *o, hn_str domain); /* -1 when not imported; "" and "ai.onnx" are one domain */
 bool hn_domain_is_onnx(hn_str domain);
 /* Appends and makes it known by name; name, domain and overload are set already. The first of equal ones wins in lookups. */

@@ -33,6 +33,9 @@ void hn_verify_tensor(const hn_verify_place *at, const hn_tensor *t) {
         DATA_ERROR(at, "%s: element type %d is not defined by ONNX", at->text, (int)t->dtype);
     } else if (!has_good_dims(at, t->rank, t->dims, 0)) {
         return;
+    } else if (t->has_mixed_data) {
+        DATA_ERROR(at, "%s: its elements are in more than one field (raw_data, float_data, ...)",
+                   at->text);
     } else if (t->dtype == HN_STRING) {
         if (t->n_elems > 0 && !t->strings)
             DATA_ERROR(at, "%s: %llu strings are missing (strings belong into string_data)",

@@ -95,14 +95,14 @@ hone_status hn_load_dims(hn_loader *ld, hn_wire message, uint32_t tag, uint32_t 
         int64_t d = (*dims)[i];
         if (d < 0)
             return hn_wire_fail(&message, message.at,
-                                "dimension %u of a tensor is %lld; it must not be negative",
+                                "dimension %u is %lld; it must not be negative",
                                 (unsigned)i, (long long)d);
         is_empty = is_empty || d == 0;
     }
     for (uint32_t i = 0; i < n && !is_empty; i++) {
         if (!hn_mul_u64(*n_elems, (uint64_t)(*dims)[i], n_elems))
             return hn_wire_fail(&message, message.at,
-                                "the dimensions of a tensor multiply to more than 2^64 elements");
+                                "the dimensions multiply to more than 2^64 elements");
     }
     if (is_empty)
         *n_elems = 0;

@@ -144,7 +144,15 @@ typedef struct tensor_draft {
     hn_props external;
     hn_bytes raw;
     bool has_raw, is_external;
+    uint32_t data_fields; /* a bit for each field that holds elements */
 } tensor_draft;
+
+static void note_data_field(tensor_draft *d, const hn_field *f) {
+    bool is_empty_list = (f->tag & 7) == HN_WIRE_LEN && f->bytes.n == 0 &&
+                         f->tag != HN_F_TENSOR_STRING_DATA && f->tag != HN_F_TENSOR_RAW_DATA;
+    if (!is_empty_list)
+        d->data_fields |= 1u << (f->tag >> 3);
+}
 
 static hone_status load_tensor_field(hn_loader *ld, const hn_field *f, hn_tensor *t,
                                      tensor_draft *d) {
@@ -159,6 +167,7 @@ static hone_status load_tensor_field(hn_loader *ld, const hn_field *f, hn_tensor
     case HN_F_TENSOR_RAW_DATA:
         d->raw = f->bytes;
         d->has_raw = true;
+        note_data_field(d, f);
         return HONE_OK;
     case HN_F_TENSOR_EXTERNAL_DATA:
         return hn_load_prop(ld, f, &d->external, &d->extra.unknown);
@@ -169,6 +178,7 @@ static hone_status load_tensor_field(hn_loader *ld, const hn_field *f, hn_tensor
         return hn_load_prop(ld, f, &d->extra.props, &d->extra.unknown);
     case HN_F_TENSOR_DIMS:
     case HN_F_TENSOR_DIMS_PACKED:
+        return HONE_OK; /* read in one go */
     case HN_F_TENSOR_STRING_DATA:
     case HN_F_TENSOR_FLOAT_DATA:
     case HN_F_TENSOR_FLOAT_DATA_PACKED:
@@ -180,6 +190,7 @@ static hone_status load_tensor_field(hn_loader *ld, const hn_field *f, hn_tensor
     case HN_F_TENSOR_DOUBLE_DATA_PACKED:
     case HN_F_TENSOR_UINT64_DATA:
     case HN_F_TENSOR_UINT64_DATA_PACKED:
+        note_data_field(d, f);
         return HONE_OK; /* read once the type is known */
     default:
         return hn_load_keep(ld, &d->extra.unknown, f->whole);
@@ -235,8 +246,13 @@ hone_status hn_load_tensor_proto(hn_loader *ld, hn_bytes message, hn_tensor *t) 
     while (hn_wire_next(&w, &f, &status))
         HN_TRY(load_tensor_field(ld, &f, t, &d));
     HN_TRY(status);
-    HN_TRY(hn_load_dims(ld, start, HN_F_TENSOR_DIMS, HN_F_TENSOR_DIMS_PACKED, &t->dims, &t->rank,
-                        &t->n_elems));
+    status = hn_load_dims(ld, start, HN_F_TENSOR_DIMS, HN_F_TENSOR_DIMS_PACKED, &t->dims, &t->rank,
+                          &t->n_elems);
+    if (status != HONE_OK) {
+        hn_error_prefix(ld->err, "tensor '%s'", hn_s(t->name));
+        return status;
+    }
+    t->has_mixed_data = (d.data_fields & (d.data_fields - 1)) != 0;
     HN_TRY(hn_load_extra(ld, &d.extra, &t->extra));
     if (d.is_external && t->dtype != HN_STRING)
         return load_external_entries(ld, &start, &d.external, t);
@@ -276,12 +292,17 @@ hone_status hn_load_sparse(hn_loader *ld, hn_bytes message, const hn_sparse **ou
             HN_TRY(hn_load_keep(ld, &unknown, f.whole));
     }
     HN_TRY(status);
-    if (!s->values || !s->indices)
-        return hn_wire_fail(&start, start.at, "a sparse tensor has no %s",
-                            s->values ? "indices" : "values");
+    if (!s->values)
+        return hn_wire_fail(&start, start.at, "a sparse tensor has no values");
+    if (!s->indices)
+        return hn_wire_fail(&start, start.at, "sparse tensor '%s' has no indices",
+                            hn_s(s->values->name));
     uint64_t n_elems;
     s->unknown = hn_keep_bytes(&unknown);
     *out = s;
-    return hn_load_dims(ld, start, HN_F_SPARSE_DIMS, HN_F_SPARSE_DIMS_PACKED, &s->dims, &s->rank,
-                        &n_elems);
+    status = hn_load_dims(ld, start, HN_F_SPARSE_DIMS, HN_F_SPARSE_DIMS_PACKED, &s->dims, &s->rank,
+                          &n_elems);
+    if (status != HONE_OK)
+        hn_error_prefix(ld->err, "sparse tensor '%s'", hn_s(s->values->name));
+    return status;
 }

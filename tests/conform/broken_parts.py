@@ -65,7 +65,7 @@ case("loop variable changes its type", LOOP, each(
 case("loop variable is declared otherwise", LOOP,
      lambda m: set_type(body(m).input[2], TensorProto.DOUBLE, [2]), "v")
 case("loop without a body", LOOP, lambda m: m.graph.node[0].ClearField("attribute"), "loop", "body")
-case("loop body shape error", LOOP, lambda m: set_type(m.graph.input[2], TensorProto.FLOAT, [3]), "loop")
+case("loop body shape error", LOOP, lambda m: set_type(m.graph.input[2], TensorProto.FLOAT, [3]), "step")
 case("loop body reads a later node", LOOP, lambda m: body(m).node[1].input.__setitem__(0, "item"), "step")
 case("loop output declared with another type", LOOP,
      lambda m: set_type(m.graph.output[0], TensorProto.DOUBLE, [2]), "loop", "y")
