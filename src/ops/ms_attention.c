@@ -31,8 +31,7 @@ static hone_status packed_present(hn_infer *c, uint32_t past, hn_dim head) {
                       head};
     HN_TRY(hn_expect_rank(c, past, 5, 5));
     if (hn_has_input(c, past) && hn_attr_i(c, "past_present_share_buffer", 0))
-        return hn_out_shape(c, 1, hn_in_rank(c, past),
-                            hn_in_rank(c, past) < 0 ? NULL : hn_in_shape(c, past)->dims);
+        return hn_out_shape_of(c, 1, past);
     if (hn_has_input(c, past)) {
         dims[3] = hn_dim_add(hn_infer_syms(c), dims[3], hn_in_dim(c, past, 3));
         HN_TRY(hn_merge_dim(c, "the batch of past", dims[1], hn_in_dim(c, past, 1), &dims[1]));
@@ -55,9 +54,7 @@ hone_status hn_infer_ms_attention(hn_infer *c) {
     else
         HN_TRY(hn_ms_value_width(c, form->weights, form->bias, &value_width));
     HN_TRY(hn_ms_divide(c, "the width of V", value_width, n_heads, &head));
-    if (!hn_in_shape(c, 0))
-        return HONE_OK;
-    hn_dim dims[3] = {hn_in_dim(c, 0, 0), hn_in_dim(c, 0, 1), value_width};
+    const hn_dim dims[3] = {hn_in_dim(c, 0, 0), hn_in_dim(c, 0, 1), value_width};
     HN_TRY(hn_out_shape(c, 0, 3, dims));
     return packed_present(c, form->past, head);
 }

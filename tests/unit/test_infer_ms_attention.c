@@ -18,6 +18,9 @@
 #define GROUPS "float[b,s,32] q, float[b,s,16] k, float[b,s,16] v"
 
 static const typed_case typed[] = {
+    {HEAD "g (float[] x, float[] w, float[96] bias) => (y) { y = " MS
+          "Attention <num_heads = 4> (x, w, bias) }",
+     "float[?,?,32]", "y"},
     {ATTENTION, "float[b,s,32]", "y"},
     {ATTENTION, "float[2,b,4,p + s,8]", "z"},
     {HEAD "g (float[b,s,32] x, float[32,128] w, float[128] bias) => (y) { y = " MS "Attention "
