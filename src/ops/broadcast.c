@@ -1,7 +1,8 @@
-/* Operators that broadcast their inputs against each other, and the integers that pass through them. */
+/* Operators that broadcast their inputs against each other, and the integers that pass through
+ * them. */
 #include "ops/follow.h"
 
-/* ---- shapes ----------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static bool is_one_of(const char *name, const char *const *list, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -30,14 +31,18 @@ static hone_status infer_equal_shapes(hn_infer *c) {
             HN_TRY_PTR(dims);
         }
         if (s->rank != rank)
-            return hn_infer_fail(c, HONE_E_SHAPE, "input %u is %s, but all inputs must have rank %d", k, hn_in_text(c, k), rank);
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "input %u is %s, but all inputs must have rank %d", k,
+                                 hn_in_text(c, k), rank);
         for (int32_t i = 0; i < rank; i++)
-            HN_TRY(hn_merge_dim(c, "a dimension that all inputs share", dims[i], s->dims[i], &dims[i]));
+            HN_TRY(hn_merge_dim(c, "a dimension that all inputs share", dims[i], s->dims[i],
+                                &dims[i]));
     }
     return hn_out_shape(c, 0, rank, dims);
 }
 
-/* Before version 7: B is laid along a run of A's axes, from `axis` on or else at the end, and A decides the shape. */
+/* Before version 7: B is laid along a run of A's axes, from `axis` on or else at the end, and A
+ * decides the shape. */
 static hone_status infer_one_sided(hn_infer *c) {
     const hn_shape *a = hn_in_shape(c, 0), *b = hn_in_shape(c, 1);
     if (!a || !b)
@@ -49,8 +54,9 @@ static hone_status infer_one_sided(hn_infer *c) {
         fits = of_b == 1 || !hn_dim_is_known(of_a) || !hn_dim_is_known(of_b) || of_a == of_b;
     }
     if (!fits)
-        return hn_infer_fail(c, HONE_E_SHAPE, "B is %s and does not fit A, which is %s, from axis %lld on", hn_in_text(c, 1),
-                             hn_in_text(c, 0), (long long)shift);
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "B is %s and does not fit A, which is %s, from axis %lld on",
+                             hn_in_text(c, 1), hn_in_text(c, 0), (long long)shift);
     return hn_out_shape_of(c, 0, 0);
 }
 
@@ -66,7 +72,7 @@ static hone_status infer_broadcast_shape(hn_infer *c) {
     return hn_out_shape(c, 0, rank, dims);
 }
 
-/* ---- followed integers -------------------------------------------------------------------------------------------------- */
+/* ---- followed integers ----------------------------------------------------------------------- */
 
 typedef hn_sint (*combine_fn)(hn_syms *s, int how, hn_sint a, hn_sint b);
 
@@ -81,7 +87,9 @@ static bool read_operand(const hn_infer *c, uint32_t input, operand *o) {
     return hn_in_ints(c, input, &o->n, &o->elems, &o->is_scalar);
 }
 
-static hn_sint operand_at(const operand *o, uint32_t i) { return o->elems[o->n == 1 ? 0 : i]; }
+static hn_sint operand_at(const operand *o, uint32_t i) {
+    return o->elems[o->n == 1 ? 0 : i];
+}
 
 /* False when neither count is 1 and they differ, which a wrong declaration can bring about. */
 static bool broadcast_count(uint32_t a, uint32_t b, uint32_t *out) {
@@ -115,8 +123,9 @@ static const struct {
     const char *op;
     hn_sint_op how;
 } followed_arithmetic[] = {
-    {"Add", HN_SINT_ADD}, {"Sub", HN_SINT_SUB}, {"Mul", HN_SINT_MUL}, {"Div", HN_SINT_DIV}, {"Mod", HN_SINT_MOD},
-    {"Max", HN_SINT_MAX}, {"Min", HN_SINT_MIN}, {"And", HN_SINT_MIN}, {"Or", HN_SINT_MAX},
+    {"Add", HN_SINT_ADD}, {"Sub", HN_SINT_SUB}, {"Mul", HN_SINT_MUL},
+    {"Div", HN_SINT_DIV}, {"Mod", HN_SINT_MOD}, {"Max", HN_SINT_MAX},
+    {"Min", HN_SINT_MIN}, {"And", HN_SINT_MIN}, {"Or", HN_SINT_MAX},
 };
 
 static hone_status follow_arithmetic(hn_infer *c) {
@@ -124,11 +133,12 @@ static hone_status follow_arithmetic(hn_infer *c) {
         return HONE_OK;
     for (size_t i = 0; i < HN_COUNT(followed_arithmetic); i++)
         if (strcmp(hn_infer_op(c), followed_arithmetic[i].op) == 0)
-            return follow_pairs(c, hn_in_elem(c, 0), combine_arithmetic, (int)followed_arithmetic[i].how);
+            return follow_pairs(c, hn_in_elem(c, 0), combine_arithmetic,
+                                (int)followed_arithmetic[i].how);
     return HONE_OK;
 }
 
-/* ---- comparisons --------------------------------------------------------------------------------------------------------- */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 
 enum { IS_LESS = 1, IS_EQUAL = 2, IS_GREATER = 4 };
 
@@ -156,11 +166,14 @@ static const struct {
     const char *op;
     int wanted;
 } followed_compare[] = {
-    {"Equal", IS_EQUAL}, {"Greater", IS_GREATER},          {"GreaterOrEqual", IS_GREATER | IS_EQUAL},
-    {"Less", IS_LESS},   {"LessOrEqual", IS_LESS | IS_EQUAL},
+    {"Equal", IS_EQUAL},
+    {"Greater", IS_GREATER},
+    {"GreaterOrEqual", IS_GREATER | IS_EQUAL},
+    {"Less", IS_LESS},
+    {"LessOrEqual", IS_LESS | IS_EQUAL},
 };
 
-/* ---- rules --------------------------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static hone_status infer_operands(hn_infer *c) {
     if (!is_before_broadcast(c))
@@ -169,7 +182,8 @@ static hone_status infer_operands(hn_infer *c) {
 }
 
 hone_status hn_infer_broadcast(hn_infer *c) {
-    if (strcmp(hn_infer_op(c), "BitShift") == 0 && !hn_attr_is(c, "direction", "LEFT") && !hn_attr_is(c, "direction", "RIGHT"))
+    if (strcmp(hn_infer_op(c), "BitShift") == 0 && !hn_attr_is(c, "direction", "LEFT") &&
+        !hn_attr_is(c, "direction", "RIGHT"))
         return hn_infer_fail(c, HONE_E_INVALID, "direction must be LEFT or RIGHT");
     HN_TRY(infer_operands(c));
     return follow_arithmetic(c);
@@ -200,5 +214,6 @@ hone_status hn_infer_where(hn_infer *c) {
     HN_TRY_PTR(out);
     for (uint32_t i = 0; i < n; i++)
         out[i] = choose(operand_at(&cond, i), operand_at(&a, i), operand_at(&b, i));
-    return hn_out_followed(c, 0, hn_in_elem(c, 1), n, out, cond.is_scalar && a.is_scalar && b.is_scalar);
+    return hn_out_followed(c, 0, hn_in_elem(c, 1), n, out,
+                           cond.is_scalar && a.is_scalar && b.is_scalar);
 }

@@ -3,12 +3,14 @@
 
 #include <math.h>
 
-/* ---- Constant ------------------------------------------------------------------------------------------------------------- */
+/* ---- Constant -------------------------------------------------------------------------------- */
 
 /* A tensor of 4- or 8-byte elements whose data stay with the attribute. */
-static hone_status out_attr_data(hn_infer *c, hn_dtype elem, bool is_scalar, uint32_t n, const void *data) {
+static hone_status out_attr_data(hn_infer *c, hn_dtype elem, bool is_scalar, uint32_t n,
+                                 const void *data) {
     int64_t length = n;
-    const hn_tensor *t = hn_tensor_new(hn_infer_arena(c), elem, is_scalar ? 0 : 1, &length, data, true);
+    const hn_tensor *t =
+        hn_tensor_new(hn_infer_arena(c), elem, is_scalar ? 0 : 1, &length, data, true);
     HN_TRY_PTR(t);
     return hn_out_const(c, 0, t);
 }
@@ -21,7 +23,8 @@ static hone_status out_constant(hn_infer *c, const hn_attr *a) {
     case HN_ATTR_SPARSE: /* the output is dense */
         if (!a->v.sparse || !a->v.sparse->values)
             return HONE_OK;
-        return hn_out_tensor(c, 0, a->v.sparse->values->dtype, a->v.sparse->rank, a->v.sparse->dims);
+        return hn_out_tensor(c, 0, a->v.sparse->values->dtype, a->v.sparse->rank,
+                             a->v.sparse->dims);
     case HN_ATTR_INT:
         return out_attr_data(c, HN_I64, true, 1, &a->v.i);
     case HN_ATTR_INTS:
@@ -40,8 +43,9 @@ static hone_status out_constant(hn_infer *c, const hn_attr *a) {
 }
 
 hone_status hn_infer_constant(hn_infer *c) {
-    static const char *const names[] = {"value",       "sparse_value", "value_int",    "value_ints",
-                                        "value_float", "value_floats", "value_string", "value_strings"};
+    static const char *const names[] = {"value",        "sparse_value", "value_int",
+                                        "value_ints",   "value_float",  "value_floats",
+                                        "value_string", "value_strings"};
     const hn_attr *found = NULL;
     uint32_t n_found = 0;
     for (size_t i = 0; i < HN_COUNT(names); i++) {
@@ -50,16 +54,18 @@ hone_status hn_infer_constant(hn_infer *c) {
         found = a ? a : found;
     }
     if (n_found != 1)
-        return hn_infer_fail(c, HONE_E_INVALID, "has %u attributes with a value, but needs exactly one", n_found);
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             "has %u attributes with a value, but needs exactly one", n_found);
     return out_constant(c, found);
 }
 
-/* ---- ConstantOfShape -------------------------------------------------------------------------------------------------------- */
+/* ---- ConstantOfShape ------------------------------------------------------------------------- */
 
 /* A short vector of one integer. */
 static hone_status follow_filled(hn_infer *c, const hn_tensor *value, hn_dim length) {
     int64_t v;
-    if (!value || !hn_tensor_get_i64(value, 0, &v) || !hn_dim_is_known(length) || length > HN_MAX_FOLLOWED)
+    if (!value || !hn_tensor_get_i64(value, 0, &v) || !hn_dim_is_known(length) ||
+        length > HN_MAX_FOLLOWED)
         return HONE_OK;
     hn_sint *out = HN_NEW_N(hn_infer_arena(c), hn_sint, (size_t)length + 1);
     HN_TRY_PTR(out);
@@ -75,19 +81,22 @@ hone_status hn_infer_constant_of_shape(hn_infer *c) {
     const hn_sint *sizes;
     uint32_t n;
     if (value && value->n_elems != 1)
-        return hn_infer_fail(c, HONE_E_INVALID, "value has %llu elements, but must have one", (unsigned long long)value->n_elems);
+        return hn_infer_fail(c, HONE_E_INVALID, "value has %llu elements, but must have one",
+                             (unsigned long long)value->n_elems);
     HN_TRY(hn_expect_out_elem(c, "value", 0, elem));
     HN_TRY(hn_out_elem(c, 0, elem));
     HN_TRY(hn_expect_rank(c, 0, 1, 1));
     if (!hn_in_ints(c, 0, &n, &sizes, NULL))
         return HONE_OK;
     if (n > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "the shape has %u entries; hone allows rank %d", n, HN_MAX_RANK);
+        return hn_infer_fail(c, HONE_E_LIMIT, "the shape has %u entries; hone allows rank %d", n,
+                             HN_MAX_RANK);
     hn_dim *dims = hn_infer_dims(c, (int32_t)n);
     HN_TRY_PTR(dims);
     for (uint32_t i = 0; i < n; i++) {
         if (sizes[i].kind == HN_SINT_CONST && sizes[i].v < 0)
-            return hn_infer_fail(c, HONE_E_SHAPE, "entry %u of the shape is %lld, but cannot be negative", i,
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "entry %u of the shape is %lld, but cannot be negative", i,
                                  (long long)sizes[i].v);
         dims[i] = hn_sint_to_dim(sizes[i]);
     }
@@ -95,7 +104,7 @@ hone_status hn_infer_constant_of_shape(hn_infer *c) {
     return n == 1 ? follow_filled(c, value, dims[0]) : HONE_OK;
 }
 
-/* ---- Range ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Range ----------------------------------------------------------------------------------- */
 
 /* com.microsoft lets delta be absent, which is 1. */
 static bool range_number(const hn_infer *c, uint32_t i, double *out) {
@@ -156,7 +165,7 @@ hone_status hn_infer_range(hn_infer *c) {
     return follow_range(c, start, delta.v, count);
 }
 
-/* ---- EyeLike and GivenTensorFill ----------------------------------------------------------------------------------------------- */
+/* ---- EyeLike and GivenTensorFill ------------------------------------------------------------- */
 
 hone_status hn_infer_eye_like(hn_infer *c) {
     hn_dtype elem;
@@ -166,7 +175,8 @@ hone_status hn_infer_eye_like(hn_infer *c) {
     return hn_out_tensor(c, 0, elem, 2, dims);
 }
 
-/* Legacy: the shape is an attribute, or that of the input, in which case extra_shape stands behind it. */
+/* Legacy: the shape is an attribute, or that of the input, in which case extra_shape stands behind
+ * it. */
 hone_status hn_infer_given_tensor_fill(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
     const int64_t *extra = NULL;
@@ -179,7 +189,8 @@ hone_status hn_infer_given_tensor_fill(hn_infer *c) {
         hn_attr_ints(c, "extra_shape", &n_extra, &extra);
     uint32_t n_base = shape.is_given ? shape.n : (uint32_t)x->rank;
     if (n_base > HN_MAX_RANK || n_extra > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "the shape has %u entries; hone allows rank %d", HN_MAX(n_base, n_extra), HN_MAX_RANK);
+        return hn_infer_fail(c, HONE_E_LIMIT, "the shape has %u entries; hone allows rank %d",
+                             HN_MAX(n_base, n_extra), HN_MAX_RANK);
     hn_dim *dims = hn_infer_dims(c, (int32_t)(n_base + n_extra));
     HN_TRY_PTR(dims);
     for (uint32_t i = 0; i < n_base; i++)

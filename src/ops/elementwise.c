@@ -1,13 +1,17 @@
 /* Operators whose output is shaped like their first input. */
 #include "ops/follow.h"
 
-static hn_sint negated(hn_syms *s, hn_sint v) { return hn_sint_apply(s, HN_SINT_SUB, hn_sint_const(0), v); }
+static hn_sint negated(hn_syms *s, hn_sint v) {
+    return hn_sint_apply(s, HN_SINT_SUB, hn_sint_const(0), v);
+}
 
 static hn_sint magnitude_of(hn_syms *s, hn_sint v) {
     return hn_sint_apply(s, HN_SINT_MAX, v, negated(s, v));
 }
 
-static hn_sint inverted(hn_syms *s, hn_sint v) { return hn_sint_apply(s, HN_SINT_SUB, hn_sint_const(1), v); }
+static hn_sint inverted(hn_syms *s, hn_sint v) {
+    return hn_sint_apply(s, HN_SINT_SUB, hn_sint_const(1), v);
+}
 
 /* Operators of one operand that shape computations use. */
 static const struct {
@@ -73,9 +77,12 @@ hone_status hn_infer_elementwise(hn_infer *c) {
     return HONE_OK;
 }
 
-hone_status hn_infer_elementwise_bool(hn_infer *c) { return hn_out_shape_of(c, 0, 0); }
+hone_status hn_infer_elementwise_bool(hn_infer *c) {
+    return hn_out_shape_of(c, 0, 0);
+}
 
-/* Version 1 flattens the input to a matrix at the axis, which may then lie behind the last dimension. */
+/* Version 1 flattens the input to a matrix at the axis, which may then lie behind the last
+ * dimension. */
 hone_status hn_infer_softmax(hn_infer *c) {
     int32_t rank = hn_in_rank(c, 0), axis;
     int64_t given = hn_attr_i(c, "axis", -1);
@@ -85,14 +92,16 @@ hone_status hn_infer_softmax(hn_infer *c) {
     return hn_out_shape_of(c, 0, 0);
 }
 
-/* The slope must reach the shape of X by broadcasting. Before version 7 it was one number, or one per channel. */
+/* The slope must reach the shape of X by broadcasting. Before version 7 it was one number, or one
+ * per channel. */
 hone_status hn_infer_prelu(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0), *slope = hn_in_shape(c, 1);
     for (int32_t i = 1; x && slope && hn_infer_version(c) >= 7 && i <= slope->rank; i++) {
         hn_dim want = i <= x->rank ? x->dims[x->rank - i] : 0, have = slope->dims[slope->rank - i];
         bool fits = !hn_dim_is_known(have) || have == 1 || !hn_dim_is_known(want) || have == want;
         if (i > x->rank || !fits)
-            return hn_infer_fail(c, HONE_E_SHAPE, "slope is %s, which does not broadcast to the shape of X, %s",
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "slope is %s, which does not broadcast to the shape of X, %s",
                                  hn_in_text(c, 1), hn_in_text(c, 0));
     }
     return hn_out_shape_of(c, 0, 0);
@@ -118,9 +127,12 @@ hone_status hn_infer_reverse_sequence(hn_infer *c) {
     HN_TRY(hn_expect_rank(c, 0, 2, HN_MAX_RANK));
     HN_TRY(hn_expect_rank(c, 1, 1, 1));
     if (batch_axis < 0 || batch_axis > 1 || time_axis != 1 - batch_axis)
-        return hn_infer_fail(c, HONE_E_SHAPE, "batch_axis is %lld and time_axis is %lld, but one must be 0 and the other 1",
-                             (long long)batch_axis, (long long)time_axis);
-    HN_TRY(hn_merge_dim(c, "the batch size", hn_in_dim(c, 0, (int32_t)batch_axis), hn_in_dim(c, 1, 0), &batch));
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "batch_axis is %lld and time_axis is %lld, but one must be 0 and the other 1",
+            (long long)batch_axis, (long long)time_axis);
+    HN_TRY(hn_merge_dim(c, "the batch size", hn_in_dim(c, 0, (int32_t)batch_axis),
+                        hn_in_dim(c, 1, 0), &batch));
     return hn_out_shape_of(c, 0, 0);
 }
 
@@ -129,8 +141,8 @@ hone_status hn_infer_swiglu(hn_infer *c) {
     if (!a || !b)
         return hn_out_shape_of(c, 0, a ? 0 : 1);
     if (a->rank != b->rank)
-        return hn_infer_fail(c, HONE_E_SHAPE, "A is %s and B is %s, but both must have one shape", hn_in_text(c, 0),
-                             hn_in_text(c, 1));
+        return hn_infer_fail(c, HONE_E_SHAPE, "A is %s and B is %s, but both must have one shape",
+                             hn_in_text(c, 0), hn_in_text(c, 1));
     hn_dim *dims = hn_infer_dims(c, a->rank);
     HN_TRY_PTR(dims);
     for (int32_t i = 0; i < a->rank; i++)

@@ -1,7 +1,7 @@
 /* Operators that put tensors together or around: Concat, Pad, CenterCropPad. */
 #include "ops/follow.h"
 
-/* ---- Concat --------------------------------------------------------------------------------------------------------------- */
+/* ---- Concat ---------------------------------------------------------------------------------- */
 
 /* The rank that all inputs share; -1 when none is known. */
 static hone_status common_rank(hn_infer *c, int32_t *rank) {
@@ -12,23 +12,28 @@ static hone_status common_rank(hn_infer *c, int32_t *rank) {
         if (r < 0)
             continue;
         if (*rank >= 0 && r != *rank)
-            return hn_infer_fail(c, HONE_E_SHAPE, "input %u is %s and input %u is %s, but all inputs must have one rank", first,
-                                 hn_in_text(c, first), k, hn_in_text(c, k));
+            return hn_infer_fail(
+                c, HONE_E_SHAPE,
+                "input %u is %s and input %u is %s, but all inputs must have one rank", first,
+                hn_in_text(c, first), k, hn_in_text(c, k));
         first = *rank < 0 ? k : first;
         *rank = r;
     }
     return HONE_OK;
 }
 
-static hone_status merge_concat_input(hn_infer *c, uint32_t k, int32_t axis, int32_t rank, hn_dim *dims) {
+static hone_status merge_concat_input(hn_infer *c, uint32_t k, int32_t axis, int32_t rank,
+                                      hn_dim *dims) {
     const hn_shape *s = hn_in_shape(c, k);
     dims[axis] = hn_dim_add(hn_infer_syms(c), dims[axis], hn_in_dim(c, k, axis));
     for (int32_t i = 0; s && i < rank; i++) {
         if (i == axis)
             continue;
         if (hn_dim_is_known(dims[i]) && hn_dim_is_known(s->dims[i]) && dims[i] != s->dims[i])
-            return hn_infer_fail(c, HONE_E_SHAPE, "input %u is %s, but the inputs before it have size %lld at axis %d", k,
-                                 hn_in_text(c, k), (long long)dims[i], i);
+            return hn_infer_fail(
+                c, HONE_E_SHAPE,
+                "input %u is %s, but the inputs before it have size %lld at axis %d", k,
+                hn_in_text(c, k), (long long)dims[i], i);
         HN_TRY(hn_merge_dim(c, "a dimension that all inputs share", dims[i], s->dims[i], &dims[i]));
     }
     return HONE_OK;
@@ -65,7 +70,7 @@ hone_status hn_infer_concat(hn_infer *c) {
     return rank == 1 && is_short ? follow_concat(c, (uint32_t)dims[axis]) : HONE_OK;
 }
 
-/* ---- Pad -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Pad ------------------------------------------------------------------------------------- */
 
 static hone_status check_pad_mode(hn_infer *c) {
     static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
@@ -73,16 +78,19 @@ static hone_status check_pad_mode(hn_infer *c) {
     for (size_t i = 0; i < HN_COUNT(modes) - !has_wrap; i++)
         if (hn_attr_is(c, "mode", modes[i]))
             return HONE_OK;
-    return hn_infer_fail(c, HONE_E_INVALID, "mode must be constant, reflect%s edge%s", has_wrap ? "," : " or",
-                         has_wrap ? " or wrap" : "");
+    return hn_infer_fail(c, HONE_E_INVALID, "mode must be constant, reflect%s edge%s",
+                         has_wrap ? "," : " or", has_wrap ? " or wrap" : "");
 }
 
 /* The size of a dimension with what is put before and after it; negative pads cut. */
-static hone_status padded_dim(hn_infer *c, int32_t axis, hn_sint before, hn_sint after, hn_dim *dim) {
+static hone_status padded_dim(hn_infer *c, int32_t axis, hn_sint before, hn_sint after,
+                              hn_dim *dim) {
     hn_syms *s = hn_infer_syms(c);
-    hn_sint size = hn_sint_apply(s, HN_SINT_ADD, hn_sint_from_dim(*dim), hn_sint_apply(s, HN_SINT_ADD, before, after));
+    hn_sint size = hn_sint_apply(s, HN_SINT_ADD, hn_sint_from_dim(*dim),
+                                 hn_sint_apply(s, HN_SINT_ADD, before, after));
     if (size.kind == HN_SINT_CONST && size.v < 0)
-        return hn_infer_fail(c, HONE_E_SHAPE, "pads cut more from axis %d than %s has", axis, hn_in_text(c, 0));
+        return hn_infer_fail(c, HONE_E_SHAPE, "pads cut more from axis %d than %s has", axis,
+                             hn_in_text(c, 0));
     *dim = hn_sint_to_dim(size);
     return HONE_OK;
 }
@@ -93,7 +101,8 @@ static hone_status pad_axes(hn_infer *c, const hn_int_list *pads, const hn_int_l
     uint32_t n = axes->is_counted ? axes->n : axes->is_given ? pads->n / 2 : (uint32_t)x->rank;
     hn_axis_set touched;
     if (pads->n % 2 != 0 || pads->n / 2 != n)
-        return hn_infer_fail(c, HONE_E_SHAPE, "pads has %u entries, but %u axes need two each", pads->n, n);
+        return hn_infer_fail(c, HONE_E_SHAPE, "pads has %u entries, but %u axes need two each",
+                             pads->n, n);
     HN_TRY(hn_axis_set_read(c, "axes", axes, x->rank, &touched));
     hn_dim *dims = hn_infer_dims(c, x->rank);
     HN_TRY_PTR(dims);
@@ -125,7 +134,7 @@ hone_status hn_infer_pad(hn_infer *c) {
     return hn_out_shape(c, 0, rank, dims);
 }
 
-/* ---- CenterCropPad ------------------------------------------------------------------------------------------------------------ */
+/* ---- CenterCropPad --------------------------------------------------------------------------- */
 
 hone_status hn_infer_center_crop_pad(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
@@ -141,7 +150,8 @@ hone_status hn_infer_center_crop_pad(hn_infer *c) {
     uint32_t n = axes.is_given ? axes.n : (uint32_t)x->rank;
     bool is_counted = hn_in_ints(c, 1, &n_sizes, &sizes, NULL);
     if (is_counted && n_sizes != n)
-        return hn_infer_fail(c, HONE_E_SHAPE, "shape has %u entries, but %u axes are cropped or padded", n_sizes, n);
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "shape has %u entries, but %u axes are cropped or padded", n_sizes, n);
     hn_dim *dims = hn_infer_dims(c, x->rank);
     HN_TRY_PTR(dims);
     for (int32_t i = 0; i < x->rank; i++)

@@ -49,7 +49,8 @@ static hone_status follow_reduce(hn_infer *c, bool keepdims) {
     size_t row = 0;
     while (row < HN_COUNT(table) && strcmp(table[row].op, hn_infer_op(c)) != 0)
         row++;
-    if (row == HN_COUNT(table) || !hn_in_ints(c, 0, &n, &elems, &is_scalar) || (n == 0 && !table[row].has_start))
+    if (row == HN_COUNT(table) || !hn_in_ints(c, 0, &n, &elems, &is_scalar) ||
+        (n == 0 && !table[row].has_start))
         return HONE_OK;
     hn_sint result = table[row].has_start ? hn_sint_const(table[row].start) : elems[0];
     for (uint32_t i = table[row].has_start ? 0 : 1; i < n; i++)

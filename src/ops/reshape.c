@@ -20,7 +20,9 @@ static hone_status find_open_entry(hn_infer *c, reshape_plan *p) {
     for (uint32_t i = 0; i < p->n; i++) {
         hn_sint t = p->target[i];
         if (t.kind == HN_SINT_CONST && t.v < -1)
-            return hn_infer_fail(c, HONE_E_SHAPE, "shape[%u] is %lld; sizes, 0 and one -1 are allowed", i, (long long)t.v);
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "shape[%u] is %lld; sizes, 0 and one -1 are allowed", i,
+                                 (long long)t.v);
         bool is_minus_one = t.kind == HN_SINT_CONST && t.v == -1;
         n_minus_one += is_minus_one;
         n_unknown += t.kind == HN_SINT_UNKNOWN;
@@ -29,17 +31,21 @@ static hone_status find_open_entry(hn_infer *c, reshape_plan *p) {
             p->open = (int32_t)i;
     }
     if (n_minus_one > 1)
-        return hn_infer_fail(c, HONE_E_SHAPE, "shape has %u entries -1; at most one can be left over", n_minus_one);
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "shape has %u entries -1; at most one can be left over", n_minus_one);
     if (p->allow_zero && n_zero && n_minus_one)
-        return hn_infer_fail(c, HONE_E_SHAPE, "shape has both 0 and -1 while allowzero is set: what is left over is not defined");
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "shape has both 0 and -1 while allowzero is set: what is left over is not defined");
     if (n_minus_one + n_unknown > 1)
         p->open = -1;
     return HONE_OK;
 }
 
-/* Elements of the input over those of the output without its open entry. Dimensions that are merely copied stand on both sides
- * and are left out, so they need not be known. */
-static void count_both_sides(hn_infer *c, const reshape_plan *p, const hn_dim *dims, hn_dim *data, hn_dim *rest) {
+/* Elements of the input over those of the output without its open entry. Dimensions that are merely
+ * copied stand on both sides and are left out, so they need not be known. */
+static void count_both_sides(hn_infer *c, const reshape_plan *p, const hn_dim *dims, hn_dim *data,
+                             hn_dim *rest) {
     hn_syms *s = hn_infer_syms(c);
     *data = *rest = 1;
     for (int32_t i = 0; i < p->data->rank; i++)
@@ -51,15 +57,16 @@ static void count_both_sides(hn_infer *c, const reshape_plan *p, const hn_dim *d
 }
 
 static hone_status fail_element_count(hn_infer *c, const reshape_plan *p, const hn_dim *dims) {
-    return hn_infer_fail(c, HONE_E_SHAPE, "%s cannot take shape %s: the numbers of elements differ", hn_in_text(c, 0),
-                         hn_shape_str(c, (int32_t)p->n, dims));
+    return hn_infer_fail(c, HONE_E_SHAPE, "%s cannot take shape %s: the numbers of elements differ",
+                         hn_in_text(c, 0), hn_shape_str(c, (int32_t)p->n, dims));
 }
 
 /* An empty output says nothing about its open entry. */
 static hone_status settle_empty(hn_infer *c, const reshape_plan *p, const hn_dim *dims) {
     hn_dim data = hn_shape_elems(hn_infer_syms(c), p->data);
     if (p->open >= 0 && p->target[p->open].kind == HN_SINT_CONST)
-        return hn_infer_fail(c, HONE_E_SHAPE, "shape has -1 beside a size of 0: what is left over is not defined");
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "shape has -1 beside a size of 0: what is left over is not defined");
     return hn_dim_is_known(data) && data != 0 ? fail_element_count(c, p, dims) : HONE_OK;
 }
 
@@ -85,8 +92,10 @@ static hone_status reshaped_dims(hn_infer *c, reshape_plan *p, hn_dim *dims) {
             continue;
         }
         if (p->data && (int32_t)i >= p->data->rank)
-            return hn_infer_fail(c, HONE_E_SHAPE, "shape[%u] is 0, which copies a dimension that the input %s does not have", i,
-                                 hn_in_text(c, 0));
+            return hn_infer_fail(
+                c, HONE_E_SHAPE,
+                "shape[%u] is 0, which copies a dimension that the input %s does not have", i,
+                hn_in_text(c, 0));
         dims[i] = p->data ? p->data->dims[i] : HN_DIM_UNKNOWN;
     }
     return p->data ? settle_element_count(c, p, dims) : HONE_OK;
@@ -101,7 +110,8 @@ hone_status hn_infer_reshape(hn_infer *c) {
     if (!shape.is_counted)
         return HONE_OK;
     if (shape.n > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "shape has %u entries; hone allows rank %d", shape.n, HN_MAX_RANK);
+        return hn_infer_fail(c, HONE_E_LIMIT, "shape has %u entries; hone allows rank %d", shape.n,
+                             HN_MAX_RANK);
     reshape_plan p = {.data = hn_in_shape(c, 0), .n = shape.n, .target = shape.elems};
     p.allow_zero = hn_attr_i(c, "allowzero", 0) != 0;
     hn_dim *dims = hn_infer_dims(c, (int32_t)p.n);

@@ -11,7 +11,8 @@ hone_status hn_infer_top_k(hn_infer *c) {
         HN_TRY(hn_expect_rank(c, 1, 1, 1));
         if (hn_in_ints(c, 1, &n, &elems, NULL)) {
             if (n != 1)
-                return hn_infer_fail(c, HONE_E_SHAPE, "K is %s, but must hold one number", hn_in_text(c, 1));
+                return hn_infer_fail(c, HONE_E_SHAPE, "K is %s, but must hold one number",
+                                     hn_in_text(c, 1));
             k = elems[0];
         }
     } else {
@@ -23,8 +24,8 @@ hone_status hn_infer_top_k(hn_infer *c) {
         return HONE_OK;
     HN_TRY(hn_infer_axis(c, "axis", hn_attr_i(c, "axis", -1), x->rank, &axis));
     if (k.kind == HN_SINT_CONST && hn_dim_is_known(x->dims[axis]) && k.v > x->dims[axis])
-        return hn_infer_fail(c, HONE_E_SHAPE, "K is %lld, but axis %d of %s has fewer elements", (long long)k.v, axis,
-                             hn_in_text(c, 0));
+        return hn_infer_fail(c, HONE_E_SHAPE, "K is %lld, but axis %d of %s has fewer elements",
+                             (long long)k.v, axis, hn_in_text(c, 0));
     hn_dim *dims = hn_infer_dims(c, x->rank);
     HN_TRY_PTR(dims);
     for (int32_t i = 0; i < x->rank; i++)
@@ -113,10 +114,12 @@ static hone_status read_depth(hn_infer *c, hn_dim *depth) {
     HN_TRY(hn_expect_rank(c, 1, 0, 1));
     hn_dim length = hn_in_rank(c, 1) == 1 ? hn_in_dim(c, 1, 0) : 1;
     if (hn_dim_is_known(length) && length != 1)
-        return hn_infer_fail(c, HONE_E_SHAPE, "depth is %s, but must hold one number", hn_in_text(c, 1));
+        return hn_infer_fail(c, HONE_E_SHAPE, "depth is %s, but must hold one number",
+                             hn_in_text(c, 1));
     if (hn_in_ints(c, 1, &n, &elems, NULL) && n == 1)
         *depth = hn_sint_to_dim(elems[0]);
-    else if (t && t->n_elems == 1 && hn_tensor_get_f64(t, 0, &v) && v >= 0 && v < (double)(1LL << 53))
+    else if (t && t->n_elems == 1 && hn_tensor_get_f64(t, 0, &v) && v >= 0 &&
+             v < (double)(1LL << 53))
         *depth = (hn_dim)v;
     return HONE_OK;
 }
@@ -128,7 +131,8 @@ hone_status hn_infer_one_hot(hn_infer *c) {
     HN_TRY(read_depth(c, &depth));
     HN_TRY(hn_expect_rank(c, 2, 1, 1));
     if (hn_dim_is_known(n_values) && n_values != 2)
-        return hn_infer_fail(c, HONE_E_SHAPE, "values is %s, but must hold two: off and on", hn_in_text(c, 2));
+        return hn_infer_fail(c, HONE_E_SHAPE, "values is %s, but must hold two: off and on",
+                             hn_in_text(c, 2));
     if (!indices)
         return HONE_OK;
     HN_TRY(hn_expect_rank(c, 0, 1, HN_MAX_RANK - 1));

@@ -1,7 +1,7 @@
 /* Operators that read a shape or give their input another one. */
 #include "ops/follow.h"
 
-/* ---- Shape and Size ----------------------------------------------------------------------------------------------------- */
+/* ---- Shape and Size -------------------------------------------------------------------------- */
 
 /* A bound of Shape's range of axes: negative counts from the end, and what lies outside is cut. */
 static int32_t clamp_axis(int64_t axis, int32_t rank) {
@@ -35,18 +35,22 @@ hone_status hn_infer_size(hn_infer *c) {
     return hn_out_followed(c, 0, HN_I64, 1, &size, true);
 }
 
-/* ---- Transpose ---------------------------------------------------------------------------------------------------------- */
+/* ---- Transpose ------------------------------------------------------------------------------- */
 
 static hone_status check_permutation(hn_infer *c, uint32_t n, const int64_t *perm) {
     uint64_t seen = 0;
     int32_t rank = hn_in_rank(c, 0);
     if (rank >= 0 && n != (uint32_t)rank)
-        return hn_infer_fail(c, HONE_E_SHAPE, "perm has %u entries, but the input is %s: it needs %d", n, hn_in_text(c, 0), rank);
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "perm has %u entries, but the input is %s: it needs %d", n,
+                             hn_in_text(c, 0), rank);
     if (n > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "perm has %u entries; hone allows rank %d", n, HN_MAX_RANK);
+        return hn_infer_fail(c, HONE_E_LIMIT, "perm has %u entries; hone allows rank %d", n,
+                             HN_MAX_RANK);
     for (uint32_t i = 0; i < n; i++) {
         if (perm[i] < 0 || perm[i] >= (int64_t)n)
-            return hn_infer_fail(c, HONE_E_SHAPE, "perm[%u] is %lld, but must lie in [0, %u)", i, (long long)perm[i], n);
+            return hn_infer_fail(c, HONE_E_SHAPE, "perm[%u] is %lld, but must lie in [0, %u)", i,
+                                 (long long)perm[i], n);
         if ((seen >> perm[i]) & 1)
             return hn_infer_fail(c, HONE_E_SHAPE, "perm names axis %lld twice", (long long)perm[i]);
         seen |= (uint64_t)1 << perm[i];
@@ -72,7 +76,7 @@ hone_status hn_infer_transpose(hn_infer *c) {
     return hn_out_followed_same(c, 0, 0, hn_in_elem(c, 0));
 }
 
-/* ---- Squeeze and Unsqueeze ------------------------------------------------------------------------------------------------ */
+/* ---- Squeeze and Unsqueeze ------------------------------------------------------------------- */
 
 /* Without axes every dimension of size 1 goes; false when a size is not known. */
 static bool find_ones(const hn_shape *x, hn_axis_set *out) {
@@ -95,8 +99,9 @@ static hone_status out_squeezed(hn_infer *c, const hn_shape *x, const hn_axis_se
         if (!hn_axis_set_has(gone, i))
             dims[rank++] = x->dims[i];
         else if (hn_dim_is_known(x->dims[i]) && x->dims[i] != 1)
-            return hn_infer_fail(c, HONE_E_SHAPE, "axis %d of input %s has size %lld: only size 1 can be squeezed", i,
-                                 hn_in_text(c, 0), (long long)x->dims[i]);
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "axis %d of input %s has size %lld: only size 1 can be squeezed",
+                                 i, hn_in_text(c, 0), (long long)x->dims[i]);
     }
     return hn_out_shape(c, 0, rank, dims);
 }
@@ -104,7 +109,8 @@ static hone_status out_squeezed(hn_infer *c, const hn_shape *x, const hn_axis_se
 /* Rank alone, when it is known how many axes come or go but not which. */
 static hone_status out_rank_only(hn_infer *c, int64_t rank) {
     if (rank < 0 || rank > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_SHAPE, "%s with these axes has no valid rank (%lld)", hn_in_text(c, 0), (long long)rank);
+        return hn_infer_fail(c, HONE_E_SHAPE, "%s with these axes has no valid rank (%lld)",
+                             hn_in_text(c, 0), (long long)rank);
     hn_dim *dims = hn_infer_dims(c, (int32_t)rank);
     HN_TRY_PTR(dims);
     return hn_out_shape(c, 0, (int32_t)rank, dims);
@@ -158,12 +164,14 @@ hone_status hn_infer_unsqueeze(hn_infer *c) {
         return HONE_OK;
     int64_t rank = (int64_t)x->rank + axes.n;
     if (rank > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "the output would have rank %lld; hone allows %d", (long long)rank, HN_MAX_RANK);
+        return hn_infer_fail(c, HONE_E_LIMIT, "the output would have rank %lld; hone allows %d",
+                             (long long)rank, HN_MAX_RANK);
     HN_TRY(hn_axis_set_read(c, "axes", &axes, (int32_t)rank, &fresh));
     if (!fresh.is_known)
         return out_rank_only(c, rank);
     if (fresh.n != axes.n)
-        return hn_infer_fail(c, HONE_E_SHAPE, "axes names one axis twice; the output has rank %lld", (long long)rank);
+        return hn_infer_fail(c, HONE_E_SHAPE, "axes names one axis twice; the output has rank %lld",
+                             (long long)rank);
     return out_unsqueezed(c, x, &fresh);
 }
 
@@ -182,7 +190,7 @@ hone_status hn_infer_expand_dims(hn_infer *c) {
     return out_unsqueezed(c, x, &fresh);
 }
 
-/* ---- Expand and Tile -------------------------------------------------------------------------------------------------------- */
+/* ---- Expand and Tile ------------------------------------------------------------------------- */
 
 hone_status hn_infer_expand(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
@@ -201,7 +209,8 @@ hone_status hn_infer_expand(hn_infer *c) {
     HN_TRY(hn_broadcast(c, 2, both, &rank, &dims));
     HN_TRY(hn_out_shape(c, 0, rank, dims));
     bool is_filled = rank == 1 && hn_dim_is_known(dims[0]) && dims[0] <= HN_MAX_FOLLOWED;
-    if (!is_filled || !hn_in_ints(c, 0, &n_elems, &elems, NULL) || (n_elems != 1 && n_elems != (uint64_t)dims[0]))
+    if (!is_filled || !hn_in_ints(c, 0, &n_elems, &elems, NULL) ||
+        (n_elems != 1 && n_elems != (uint64_t)dims[0]))
         return HONE_OK;
     hn_sint *out = HN_NEW_N(hn_infer_arena(c), hn_sint, (size_t)dims[0] + 1);
     HN_TRY_PTR(out);
@@ -220,13 +229,16 @@ static hone_status infer_tile_axis(hn_infer *c) {
         return HONE_OK;
     hn_dim *dims = hn_infer_dims(c, x->rank);
     HN_TRY_PTR(dims);
-    if (!axis_data || !hn_tensor_get_f64(axis_data, 0, &given) || !(given >= -HN_MAX_RANK && given <= HN_MAX_RANK))
+    if (!axis_data || !hn_tensor_get_f64(axis_data, 0, &given) ||
+        !(given >= -HN_MAX_RANK && given <= HN_MAX_RANK))
         return hn_out_shape(c, 0, x->rank, dims);
     HN_TRY(hn_infer_axis(c, "axis", (int64_t)given, x->rank, &axis));
     for (int32_t i = 0; i < x->rank; i++)
         dims[i] = x->dims[i];
-    bool is_counted = tiles && hn_tensor_get_f64(tiles, 0, &times) && times >= 0 && times < (double)(1LL << 53);
-    dims[axis] = is_counted ? hn_dim_mul_i(hn_infer_syms(c), dims[axis], (int64_t)times) : HN_DIM_UNKNOWN;
+    bool is_counted =
+        tiles && hn_tensor_get_f64(tiles, 0, &times) && times >= 0 && times < (double)(1LL << 53);
+    dims[axis] =
+        is_counted ? hn_dim_mul_i(hn_infer_syms(c), dims[axis], (int64_t)times) : HN_DIM_UNKNOWN;
     return hn_out_shape(c, 0, x->rank, dims);
 }
 
@@ -234,8 +246,8 @@ static hone_status infer_tile_axis(hn_infer *c) {
 static hone_status follow_tile(hn_infer *c, hn_sint times) {
     const hn_sint *elems;
     uint32_t n;
-    if (!hn_in_ints(c, 0, &n, &elems, NULL) || times.kind != HN_SINT_CONST || times.v < 0 || times.v > HN_MAX_FOLLOWED ||
-        (uint64_t)times.v * n > HN_MAX_FOLLOWED)
+    if (!hn_in_ints(c, 0, &n, &elems, NULL) || times.kind != HN_SINT_CONST || times.v < 0 ||
+        times.v > HN_MAX_FOLLOWED || (uint64_t)times.v * n > HN_MAX_FOLLOWED)
         return HONE_OK;
     uint32_t total = (uint32_t)times.v * n;
     hn_sint *out = HN_NEW_N(hn_infer_arena(c), hn_sint, (size_t)total + 1);
@@ -256,22 +268,24 @@ hone_status hn_infer_tile(hn_infer *c) {
     if (!x && !is_counted)
         return HONE_OK;
     if (x && is_counted && n != (uint32_t)x->rank)
-        return hn_infer_fail(c, HONE_E_SHAPE, "repeats has %u entries, but the input is %s: it needs %d", n, hn_in_text(c, 0),
-                             x->rank);
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "repeats has %u entries, but the input is %s: it needs %d", n,
+                             hn_in_text(c, 0), x->rank);
     if (!x || !is_counted)
         return out_rank_only(c, x ? x->rank : (int64_t)n);
     hn_dim *dims = hn_infer_dims(c, x->rank);
     HN_TRY_PTR(dims);
     for (uint32_t i = 0; i < n; i++) {
         if (repeats[i].kind == HN_SINT_CONST && repeats[i].v < 0)
-            return hn_infer_fail(c, HONE_E_SHAPE, "repeats[%u] is %lld, but cannot be negative", i, (long long)repeats[i].v);
+            return hn_infer_fail(c, HONE_E_SHAPE, "repeats[%u] is %lld, but cannot be negative", i,
+                                 (long long)repeats[i].v);
         dims[i] = hn_dim_mul(hn_infer_syms(c), x->dims[i], hn_sint_to_dim(repeats[i]));
     }
     HN_TRY(hn_out_shape(c, 0, x->rank, dims));
     return n == 1 ? follow_tile(c, repeats[0]) : HONE_OK;
 }
 
-/* ---- Flatten, DepthToSpace, SpaceToDepth --------------------------------------------------------------------------------------- */
+/* ---- Flatten, DepthToSpace, SpaceToDepth ----------------------------------------------------- */
 
 hone_status hn_infer_flatten(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
@@ -281,8 +295,8 @@ hone_status hn_infer_flatten(hn_infer *c) {
         return hn_out_shape(c, 0, 2, dims);
     int32_t lowest = hn_infer_version(c) < 11 ? 0 : -x->rank;
     if (axis < lowest || axis > x->rank)
-        return hn_infer_fail(c, HONE_E_SHAPE, "axis is %lld, but must lie in [%d, %d] for input %s", (long long)axis, lowest,
-                             x->rank, hn_in_text(c, 0));
+        return hn_infer_fail(c, HONE_E_SHAPE, "axis is %lld, but must lie in [%d, %d] for input %s",
+                             (long long)axis, lowest, x->rank, hn_in_text(c, 0));
     int32_t cut = (int32_t)(axis < 0 ? axis + x->rank : axis);
     const hn_shape head = {cut, x->dims}, tail = {x->rank - cut, x->dims + cut};
     dims[0] = hn_shape_elems(hn_infer_syms(c), &head);
@@ -294,7 +308,8 @@ hone_status hn_infer_flatten(hn_infer *c) {
 static hone_status read_block_size(hn_infer *c, int64_t *size) {
     *size = hn_attr_i(c, "blocksize", 0);
     if (*size < 1 || *size > INT32_MAX)
-        return hn_infer_fail(c, HONE_E_INVALID, "blocksize is %lld, but must be 1 or more", (long long)*size);
+        return hn_infer_fail(c, HONE_E_INVALID, "blocksize is %lld, but must be 1 or more",
+                             (long long)*size);
     return hn_expect_rank(c, 0, 4, 4);
 }
 
@@ -302,8 +317,8 @@ static hone_status read_block_size(hn_infer *c, int64_t *size) {
 static hone_status divide_dim(hn_infer *c, int32_t axis, int64_t by, hn_dim *out) {
     hn_dim d = hn_in_dim(c, 0, axis);
     if (hn_dim_is_known(d) && d % by != 0)
-        return hn_infer_fail(c, HONE_E_SHAPE, "axis %d of input %s must be a multiple of %lld", axis, hn_in_text(c, 0),
-                             (long long)by);
+        return hn_infer_fail(c, HONE_E_SHAPE, "axis %d of input %s must be a multiple of %lld",
+                             axis, hn_in_text(c, 0), (long long)by);
     *out = hn_dim_floor_div(hn_infer_syms(c), d, by);
     return HONE_OK;
 }

@@ -1,10 +1,11 @@
 /* Operators that cut along axes: Slice, Split and the legacy Crop. */
 #include "ops/follow.h"
 
-/* ---- Slice ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Slice ----------------------------------------------------------------------------------- */
 
 typedef struct slice_args {
-    hn_int_list starts, ends, axes, steps; /* axes and steps may be absent: 0, 1, 2, ... and all 1 */
+    hn_int_list starts, ends, axes,
+        steps; /* axes and steps may be absent: 0, 1, 2, ... and all 1 */
     uint32_t n;
 } slice_args;
 
@@ -12,10 +13,12 @@ static hn_sint slice_step(const slice_args *a, uint32_t i) {
     return a->steps.is_given ? a->steps.elems[i] : hn_sint_const(1);
 }
 
-/* Beyond the size, or beyond what any size can be when it is a symbol, exporters mean "to the end". */
+/* Beyond the size, or beyond what any size can be when it is a symbol, exporters mean "to the end".
+ */
 static bool is_past_size(hn_sint bound, hn_sint size) {
     int64_t most = size.kind == HN_SINT_CONST ? size.v : INT32_MAX;
-    return size.kind != HN_SINT_UNKNOWN && bound.kind == HN_SINT_CONST && (bound.v > most || bound.v < -most);
+    return size.kind != HN_SINT_UNKNOWN && bound.kind == HN_SINT_CONST &&
+           (bound.v > most || bound.v < -most);
 }
 
 typedef enum bound_side { FROM_FRONT, FROM_END, SIDE_UNKNOWN } bound_side;
@@ -28,13 +31,16 @@ static bool is_positive(hn_syms *s, hn_sint v) {
 
 /* Does a bound count from the front or, being negative, from the end? */
 static bound_side side_of(hn_syms *s, hn_sint v) {
-    if (hn_sint_at_least(s, v, 0) || is_positive(s, hn_sint_apply(s, HN_SINT_ADD, v, hn_sint_const(1))))
+    if (hn_sint_at_least(s, v, 0) ||
+        is_positive(s, hn_sint_apply(s, HN_SINT_ADD, v, hn_sint_const(1))))
         return FROM_FRONT;
-    return is_positive(s, hn_sint_apply(s, HN_SINT_SUB, hn_sint_const(0), v)) ? FROM_END : SIDE_UNKNOWN;
+    return is_positive(s, hn_sint_apply(s, HN_SINT_SUB, hn_sint_const(0), v)) ? FROM_END
+                                                                              : SIDE_UNKNOWN;
 }
 
 /* Where a bound falls in a dimension: counted from the front, within [lowest, highest]. */
-static hn_sint place_bound(hn_syms *s, hn_sint bound, hn_sint size, hn_sint lowest, hn_sint highest) {
+static hn_sint place_bound(hn_syms *s, hn_sint bound, hn_sint size, hn_sint lowest,
+                           hn_sint highest) {
     if (is_past_size(bound, size))
         return bound.v > 0 ? highest : lowest;
     switch (side_of(s, bound)) {
@@ -47,15 +53,19 @@ static hn_sint place_bound(hn_syms *s, hn_sint bound, hn_sint size, hn_sint lowe
     }
 }
 
-static bool is_same_sint(hn_sint a, hn_sint b) { return a.kind == b.kind && a.v == b.v; }
+static bool is_same_sint(hn_sint a, hn_sint b) {
+    return a.kind == b.kind && a.v == b.v;
+}
 
-static hn_sint sliced_forward(hn_syms *s, hn_sint size, hn_sint start, hn_sint end, int64_t step, hn_sint *first) {
+static hn_sint sliced_forward(hn_syms *s, hn_sint size, hn_sint start, hn_sint end, int64_t step,
+                              hn_sint *first) {
     const hn_sint zero = hn_sint_const(0);
     hn_sint stop = place_bound(s, end, size, zero, size);
     *first = place_bound(s, start, size, zero, size);
     if (is_past_size(start, size))
         return hn_sint_count_steps(s, *first, stop, step);
-    if (side_of(s, start) == FROM_FRONT) /* a start behind the stop gives no steps, clamped or not */
+    if (side_of(s, start) ==
+        FROM_FRONT) /* a start behind the stop gives no steps, clamped or not */
         return hn_sint_count_steps(s, start, stop, step);
     if (side_of(s, start) != FROM_END || !is_same_sint(stop, size))
         return hn_sint_count_steps(s, *first, stop, step);
@@ -63,7 +73,8 @@ static hn_sint sliced_forward(hn_syms *s, hn_sint size, hn_sint start, hn_sint e
     return hn_sint_count_steps(s, zero, hn_sint_apply(s, HN_SINT_MIN, from_end, size), step);
 }
 
-static hn_sint sliced_backward(hn_syms *s, hn_sint size, hn_sint start, hn_sint end, int64_t step, hn_sint *first) {
+static hn_sint sliced_backward(hn_syms *s, hn_sint size, hn_sint start, hn_sint end, int64_t step,
+                               hn_sint *first) {
     const hn_sint before = hn_sint_const(-1);
     hn_sint last = hn_sint_apply(s, HN_SINT_ADD, size, before);
     *first = place_bound(s, start, size, hn_sint_const(0), last);
@@ -71,7 +82,8 @@ static hn_sint sliced_backward(hn_syms *s, hn_sint size, hn_sint start, hn_sint 
 }
 
 /* Size of a sliced dimension, and where the slice begins in it. */
-static hn_dim sliced_size(hn_syms *s, hn_dim dim, hn_sint start, hn_sint end, int64_t step, hn_sint *first) {
+static hn_dim sliced_size(hn_syms *s, hn_dim dim, hn_sint start, hn_sint end, int64_t step,
+                          hn_sint *first) {
     hn_sint size = hn_sint_from_dim(dim);
     return hn_sint_to_dim(step > 0 ? sliced_forward(s, size, start, end, step, first)
                                    : sliced_backward(s, size, start, end, step, first));
@@ -81,14 +93,16 @@ static hone_status check_slice_lists(hn_infer *c, slice_args *a) {
     const struct {
         const char *name;
         const hn_int_list *list;
-    } lists[] = {{"starts", &a->starts}, {"ends", &a->ends}, {"axes", &a->axes}, {"steps", &a->steps}};
+    } lists[] = {
+        {"starts", &a->starts}, {"ends", &a->ends}, {"axes", &a->axes}, {"steps", &a->steps}};
     const char *first = NULL;
     for (size_t i = 0; i < HN_COUNT(lists); i++) {
         if (!lists[i].list->is_counted)
             continue;
         if (first && lists[i].list->n != a->n)
-            return hn_infer_fail(c, HONE_E_SHAPE, "%s has %u entries but %s has %u; they must agree", first, a->n, lists[i].name,
-                                 lists[i].list->n);
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "%s has %u entries but %s has %u; they must agree", first, a->n,
+                                 lists[i].name, lists[i].list->n);
         first = lists[i].name;
         a->n = lists[i].list->n;
     }
@@ -125,7 +139,8 @@ static hone_status follow_slice(hn_infer *c, hn_dim size, hn_sint first, int64_t
     return hn_out_followed(c, 0, hn_in_elem(c, 0), (uint32_t)size, out, false);
 }
 
-static hone_status slice_axis(hn_infer *c, const slice_args *a, uint32_t i, int32_t axis, hn_dim *dims) {
+static hone_status slice_axis(hn_infer *c, const slice_args *a, uint32_t i, int32_t axis,
+                              hn_dim *dims) {
     const hn_shape *x = hn_in_shape(c, 0);
     hn_sint step = slice_step(a, i), first;
     if (step.kind != HN_SINT_CONST) {
@@ -134,14 +149,16 @@ static hone_status slice_axis(hn_infer *c, const slice_args *a, uint32_t i, int3
     }
     if (step.v == 0)
         return hn_infer_fail(c, HONE_E_SHAPE, "steps[%u] is 0; a slice must move", i);
-    dims[axis] = sliced_size(hn_infer_syms(c), x->dims[axis], a->starts.elems[i], a->ends.elems[i], step.v, &first);
+    dims[axis] = sliced_size(hn_infer_syms(c), x->dims[axis], a->starts.elems[i], a->ends.elems[i],
+                             step.v, &first);
     return x->rank == 1 ? follow_slice(c, dims[0], first, step.v) : HONE_OK;
 }
 
 static hone_status apply_slice(hn_infer *c, slice_args *a) {
     const hn_shape *x = hn_in_shape(c, 0);
     HN_TRY(check_slice_lists(c, a));
-    bool any_counted = a->starts.is_counted || a->ends.is_counted || a->axes.is_counted || a->steps.is_counted;
+    bool any_counted =
+        a->starts.is_counted || a->ends.is_counted || a->axes.is_counted || a->steps.is_counted;
     if (!x)
         return HONE_OK;
     hn_dim *dims = hn_infer_dims(c, x->rank);
@@ -155,7 +172,8 @@ static hone_status apply_slice(hn_infer *c, slice_args *a) {
     hn_axis_set touched;
     HN_TRY(hn_axis_set_read(c, "axes", &a->axes, x->rank, &touched));
     if (!a->axes.is_given && a->n > (uint32_t)x->rank)
-        return hn_infer_fail(c, HONE_E_SHAPE, "starts has %u entries, but the input is %s", a->n, hn_in_text(c, 0));
+        return hn_infer_fail(c, HONE_E_SHAPE, "starts has %u entries, but the input is %s", a->n,
+                             hn_in_text(c, 0));
     if (a->axes.is_given && !touched.is_known) /* any axis may be cut */
         return hn_out_shape(c, 0, x->rank, dims);
     for (int32_t k = 0; k < x->rank; k++)
@@ -181,26 +199,32 @@ hone_status hn_infer_slice(hn_infer *c) {
     return apply_slice(c, &a);
 }
 
-hone_status hn_infer_dynamic_slice(hn_infer *c) { return hn_infer_slice(c); }
+hone_status hn_infer_dynamic_slice(hn_infer *c) {
+    return hn_infer_slice(c);
+}
 
-/* ---- Split ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Split ----------------------------------------------------------------------------------- */
 
 /* Sizes written by the user: as many as there are outputs, and together the whole axis. */
 static hone_status check_split_sizes(hn_infer *c, const hn_int_list *split, hn_dim dim) {
     int64_t sum = 0;
     if (split->n != hn_n_outputs(c))
-        return hn_infer_fail(c, HONE_E_SHAPE, "split has %u entries, but there are %u outputs", split->n, hn_n_outputs(c));
+        return hn_infer_fail(c, HONE_E_SHAPE, "split has %u entries, but there are %u outputs",
+                             split->n, hn_n_outputs(c));
     for (uint32_t i = 0; i < split->n; i++) {
         if (split->elems[i].kind != HN_SINT_CONST)
             return HONE_OK;
         if (split->elems[i].v < 0)
-            return hn_infer_fail(c, HONE_E_SHAPE, "split[%u] is %lld, but cannot be negative", i, (long long)split->elems[i].v);
+            return hn_infer_fail(c, HONE_E_SHAPE, "split[%u] is %lld, but cannot be negative", i,
+                                 (long long)split->elems[i].v);
         if (!hn_add_i64(sum, split->elems[i].v, &sum))
             return hn_infer_fail(c, HONE_E_SHAPE, "the entries of split are too large");
     }
     if (hn_dim_is_known(dim) && dim != sum)
-        return hn_infer_fail(c, HONE_E_SHAPE, "the entries of split add up to %lld, but the axis of %s has size %lld",
-                             (long long)sum, hn_in_text(c, 0), (long long)dim);
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "the entries of split add up to %lld, but the axis of %s has size %lld", (long long)sum,
+            hn_in_text(c, 0), (long long)dim);
     return HONE_OK;
 }
 
@@ -208,22 +232,26 @@ static hone_status check_split_sizes(hn_infer *c, const hn_int_list *split, hn_d
 static hone_status equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
     uint32_t n = hn_n_outputs(c);
     if (hn_dim_is_known(dim) && dim % n != 0)
-        return hn_infer_fail(c, HONE_E_SHAPE, "the axis of %s has size %lld, which is not a multiple of %u outputs: give split",
-                             hn_in_text(c, 0), (long long)dim, n);
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "the axis of %s has size %lld, which is not a multiple of %u outputs: give split",
+            hn_in_text(c, 0), (long long)dim, n);
     for (uint32_t i = 0; i < n; i++)
         parts[i] = hn_dim_floor_div(hn_infer_syms(c), dim, n);
     return HONE_OK;
 }
 
-/* Since version 18 the last of num_outputs parts may be smaller. Where nothing is left for it, it stays unknown: such nodes stand
- * in branches that never run. */
+/* Since version 18 the last of num_outputs parts may be smaller. Where nothing is left for it, it
+ * stays unknown: such nodes stand in branches that never run. */
 static hone_status nearly_equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
     hn_syms *s = hn_infer_syms(c);
     int64_t n = hn_attr_i(c, "num_outputs", 0);
     if (!hn_has_attr(c, "num_outputs"))
-        return hn_infer_fail(c, HONE_E_INVALID, "either the input split or the attribute num_outputs is needed");
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             "either the input split or the attribute num_outputs is needed");
     if (n < (int64_t)hn_n_outputs(c))
-        return hn_infer_fail(c, HONE_E_INVALID, "num_outputs is %lld, but there are %u outputs", (long long)n, hn_n_outputs(c));
+        return hn_infer_fail(c, HONE_E_INVALID, "num_outputs is %lld, but there are %u outputs",
+                             (long long)n, hn_n_outputs(c));
     hn_dim part = hn_dim_ceil_div(s, dim, n);
     for (uint32_t i = 0; i < hn_n_outputs(c); i++)
         parts[i] = i + 1 < n ? part : hn_dim_sub(s, dim, hn_dim_mul_i(s, part, n - 1));
@@ -241,7 +269,8 @@ static hone_status out_split(hn_infer *c, const hn_shape *x, int32_t axis, const
     for (uint32_t i = 0; i < hn_n_outputs(c); i++) {
         dims[axis] = parts[i];
         HN_TRY(hn_out_shape(c, i, x->rank, dims));
-        is_followed = is_followed && hn_dim_is_known(parts[i]) && parts[i] <= (hn_dim)(n_elems - from);
+        is_followed =
+            is_followed && hn_dim_is_known(parts[i]) && parts[i] <= (hn_dim)(n_elems - from);
         if (!is_followed)
             continue;
         HN_TRY(hn_out_followed(c, i, hn_in_elem(c, 0), (uint32_t)parts[i], elems + from, false));
@@ -257,7 +286,8 @@ hone_status hn_infer_split(hn_infer *c) {
     int32_t axis;
     HN_TRY(hn_int_list_read(c, "split", 1, &split));
     if (split.is_given && hn_has_attr(c, "num_outputs"))
-        return hn_infer_fail(c, HONE_E_INVALID, "the input split and the attribute num_outputs exclude each other");
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             "the input split and the attribute num_outputs exclude each other");
     if (!x)
         return HONE_OK;
     HN_TRY(hn_infer_axis(c, "axis", hn_attr_i(c, "axis", 0), x->rank, &axis));
@@ -266,7 +296,8 @@ hone_status hn_infer_split(hn_infer *c) {
     hn_dim *parts = hn_infer_dims(c, (int32_t)n);
     HN_TRY_PTR(parts);
     if (!split.is_given)
-        HN_TRY(hn_infer_version(c) < 18 ? equal_parts(c, x->dims[axis], parts) : nearly_equal_parts(c, x->dims[axis], parts));
+        HN_TRY(hn_infer_version(c) < 18 ? equal_parts(c, x->dims[axis], parts)
+                                        : nearly_equal_parts(c, x->dims[axis], parts));
     if (split.is_counted)
         HN_TRY(check_split_sizes(c, &split, x->dims[axis]));
     for (uint32_t i = 0; split.is_counted && i < n; i++)
@@ -274,9 +305,10 @@ hone_status hn_infer_split(hn_infer *c) {
     return out_split(c, x, axis, parts);
 }
 
-/* ---- Crop --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Crop ------------------------------------------------------------------------------------ */
 
-/* border: left, top, right, bottom of the last two axes; scale: the height and width that remain from the top left on. */
+/* border: left, top, right, bottom of the last two axes; scale: the height and width that remain
+ * from the top left on. */
 hone_status hn_infer_crop(hn_infer *c) {
     const int64_t *border, *scale;
     uint32_t n_border, n_scale;
@@ -289,7 +321,9 @@ hone_status hn_infer_crop(hn_infer *c) {
         dims[3] = scale[1];
     } else if (hn_attr_ints(c, "border", &n_border, &border)) {
         if (n_border != 4)
-            return hn_infer_fail(c, HONE_E_INVALID, "border has %u entries, but needs 4: left, top, right, bottom", n_border);
+            return hn_infer_fail(c, HONE_E_INVALID,
+                                 "border has %u entries, but needs 4: left, top, right, bottom",
+                                 n_border);
         for (int32_t i = 0; i < 2; i++) {
             int64_t both;
             if (!hn_add_i64(border[1 - i], border[3 - i], &both) || both < 0)
