@@ -282,7 +282,11 @@ float hn_e8m0_to_f32(uint8_t v);
 uint8_t hn_f32_to_e8m0(float f, hn_round round, bool saturate);
 float hn_f4_to_f32(uint8_t nibble);  /* e2m1 */
 uint8_t hn_f32_to_f4(float f);       /* saturates, NaN becomes 6; returns a nibble */
-/* Packed sub-byte elements, first element in the low bits. `bits` is 2 or 4. */
+typedef enum hn_f6_kind { HN_F6_E2M3, HN_F6_E3M2 } hn_f6_kind;
+float hn_f6_to_f32(uint8_t code, hn_f6_kind kind);
+uint8_t hn_f32_to_f6(float f, hn_f6_kind kind); /* saturates, NaN becomes the largest; returns 6 bits */
+/* Packed sub-byte elements: a stream of bits, the first element in the lowest. `bits` is 2, 4 or 6; elements of 6 may lie in two
+ * bytes. */
 int hn_unpack_int(const uint8_t *data, uint64_t i, int bits, bool is_signed);
 void hn_pack_int(uint8_t *data, uint64_t i, int bits, int value); /* keeps the low bits of value */
 

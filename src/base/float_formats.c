@@ -25,6 +25,10 @@ typedef struct float_layout {
 
 static const float_layout layout_f16 = {10, 15, 15, true, 0x7BFF, 0x7C00, 0x7E00};
 static const float_layout layout_f4 = {1, 1, 3, true, 0x7, 0, 0};
+static const float_layout layouts_f6[] = {
+    [HN_F6_E2M3] = {3, 1, 5, true, 0x1F, 0, 0},
+    [HN_F6_E3M2] = {2, 3, 5, true, 0x1F, 0, 0},
+};
 static const float_layout layouts_f8[] = {
     [HN_F8_E4M3FN] = {3, 7, 7, true, 0x7E, 0, 0x7F},
     [HN_F8_E4M3FNUZ] = {3, 8, 7, false, 0x7F, 0, 0x80},
@@ -157,16 +161,29 @@ uint8_t hn_f32_to_f8(float f, hn_f8_kind kind, bool saturate) {
     return (uint8_t)narrow(f32_bits(f), &layouts_f8[kind], saturate);
 }
 
+/* Formats without Inf and NaN hold both as their largest number. */
+static inline uint8_t narrow_saturated(float f, const float_layout *layout) {
+    uint32_t bits = f32_bits(f);
+    if ((bits & ~F32_SIGN) > F32_INF) {
+        return (uint8_t)layout->max_finite;
+    }
+    return (uint8_t)narrow(bits, layout, true);
+}
+
+float hn_f6_to_f32(uint8_t code, hn_f6_kind kind) {
+    return widen(code & 0x3Fu, &layouts_f6[kind]);
+}
+
+uint8_t hn_f32_to_f6(float f, hn_f6_kind kind) {
+    return narrow_saturated(f, &layouts_f6[kind]);
+}
+
 float hn_f4_to_f32(uint8_t nibble) {
     return widen(nibble & 0xFu, &layout_f4);
 }
 
 uint8_t hn_f32_to_f4(float f) {
-    uint32_t bits = f32_bits(f);
-    if ((bits & ~F32_SIGN) > F32_INF) {
-        return (uint8_t)layout_f4.max_finite;
-    }
-    return (uint8_t)narrow(bits, &layout_f4, true);
+    return narrow_saturated(f, &layout_f4);
 }
 
 /* e8m0: a power of two from 2^-127 (code 0) to 2^127 (code 254), or NaN (255); the exponent field
@@ -203,19 +220,32 @@ uint8_t hn_f32_to_e8m0(float f, hn_round round, bool saturate) {
     return (uint8_t)(exponent + goes_up);
 }
 
+/* Where element i begins: a byte, and the bits of it that belong to others. */
 static inline unsigned packed_shift(uint64_t i, int bits) {
-    return (unsigned)(i % (8u / (unsigned)bits)) * (unsigned)bits;
+    return (unsigned)(i % 8 * (unsigned)bits % 8);
+}
+
+static inline uint64_t packed_byte(uint64_t i, int bits) {
+    return i / 8 * (unsigned)bits + i % 8 * (unsigned)bits / 8;
 }
 
 int hn_unpack_int(const uint8_t *data, uint64_t i, int bits, bool is_signed) {
+    const uint8_t *at = &data[packed_byte(i, bits)];
+    unsigned shift = packed_shift(i, bits);
     int n_codes = 1 << bits;
-    int code = (data[i / (8u / (unsigned)bits)] >> packed_shift(i, bits)) & (n_codes - 1);
-    return is_signed && code >= n_codes / 2 ? code - n_codes : code;
+    unsigned code = (unsigned)at[0] >> shift;
+    if (shift + (unsigned)bits > 8)
+        code |= (unsigned)at[1] << (8 - shift);
+    int value = (int)code & (n_codes - 1);
+    return is_signed && value >= n_codes / 2 ? value - n_codes : value;
 }
 
 void hn_pack_int(uint8_t *data, uint64_t i, int bits, int value) {
+    uint8_t *at = &data[packed_byte(i, bits)];
     unsigned shift = packed_shift(i, bits);
-    unsigned mask = (1u << bits) - 1;
-    uint8_t *byte = &data[i / (8u / (unsigned)bits)];
-    *byte = (uint8_t)((*byte & ~(mask << shift)) | (((unsigned)value & mask) << shift));
+    unsigned mask = ((1u << bits) - 1) << shift;
+    unsigned placed = ((unsigned)value << shift) & mask;
+    at[0] = (uint8_t)((at[0] & ~mask) | placed);
+    if (shift + (unsigned)bits > 8)
+        at[1] = (uint8_t)((at[1] & ~(mask >> 8)) | placed >> 8);
 }

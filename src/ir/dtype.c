@@ -63,6 +63,8 @@ bool hn_dtype_is_float(hn_dtype t) {
     case HN_F8E5M2FNUZ:
     case HN_F4E2M1:
     case HN_F8E8M0:
+    case HN_F6E2M3:
+    case HN_F6E3M2:
         return true;
     default:
         return false;
@@ -77,7 +79,7 @@ bool hn_dtype_bytes(hn_dtype t, uint64_t n_elems, uint64_t *bytes) {
         *bytes = 0;
         return true;
     }
-    uint64_t elems_per_byte = 8 / bits;
-    *bytes = n_elems / elems_per_byte + (n_elems % elems_per_byte != 0);
+    uint64_t n_left = n_elems % 8; /* eight elements fill `bits` bytes */
+    *bytes = n_elems / 8 * bits + (n_left * bits + 7) / 8;
     return true;
 }

@@ -154,6 +154,12 @@ bool hn_tensor_get_f64(const hn_tensor *t, uint64_t i, double *out) {
     case HN_F8E8M0:
         *out = (double)hn_e8m0_to_f32((uint8_t)bits);
         return true;
+    case HN_F6E2M3:
+        *out = (double)hn_f6_to_f32((uint8_t)bits, HN_F6_E2M3);
+        return true;
+    case HN_F6E3M2:
+        *out = (double)hn_f6_to_f32((uint8_t)bits, HN_F6_E3M2);
+        return true;
     case HN_F4E2M1:
         *out = (double)hn_f4_to_f32((uint8_t)bits);
         return true;

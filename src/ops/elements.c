@@ -16,6 +16,8 @@ static float decode_small(hn_dtype t, const uint8_t *data, uint64_t i) {
     case HN_F8E5M2: return hn_f8_to_f32(data[i], HN_F8_E5M2);
     case HN_F8E5M2FNUZ: return hn_f8_to_f32(data[i], HN_F8_E5M2FNUZ);
     case HN_F8E8M0: return hn_e8m0_to_f32(data[i]);
+    case HN_F6E2M3: return hn_f6_to_f32((uint8_t)hn_unpack_int(data, i, 6, false), HN_F6_E2M3);
+    case HN_F6E3M2: return hn_f6_to_f32((uint8_t)hn_unpack_int(data, i, 6, false), HN_F6_E3M2);
     case HN_F4E2M1: return hn_f4_to_f32((uint8_t)hn_unpack_int(data, i, 4, false));
     default: return 0;
     }
@@ -31,10 +33,30 @@ static void encode_small(hn_dtype t, uint8_t *data, uint64_t i, float v) {
     case HN_F8E5M2: data[i] = hn_f32_to_f8(v, HN_F8_E5M2, true); break;
     case HN_F8E5M2FNUZ: data[i] = hn_f32_to_f8(v, HN_F8_E5M2FNUZ, true); break;
     case HN_F8E8M0: data[i] = hn_f32_to_e8m0(v, HN_ROUND_UP, true); break;
+    case HN_F6E2M3: hn_pack_int(data, i, 6, hn_f32_to_f6(v, HN_F6_E2M3)); break;
+    case HN_F6E3M2: hn_pack_int(data, i, 6, hn_f32_to_f6(v, HN_F6_E3M2)); break;
     case HN_F4E2M1: hn_pack_int(data, i, 4, hn_f32_to_f4(v)); break;
     default: break;
     }
 }
+
+/* A double on its way to a smaller float passes through float32; there it is rounded to odd, so that the second rounding sees what the
+ * first one cut off. */
+static float float_to_odd(double v) {
+    float f = (float)v;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    bool is_exact = (double)f == v || v != v;
+    if (is_exact)
+        return f;
+    if (((double)f > v) == (v > 0)) /* rounded away from zero */
+        bits--;
+    bits |= 1;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+static float float_as_is(float v) { return v; }
+static float float_of_i64(int64_t v) { return (float)v; }
 
 static bool packed_int(hn_dtype t, int *bits, bool *is_signed) {
     *bits = hn_dtype_bits(t);
@@ -131,22 +153,28 @@ static uint64_t i64_to_u64(int64_t v) { return (uint64_t)v; }
                 hn_pack_int(a->data, begin + i, bits, (int)HN_TO_I64(in[i]));               \
         else                                                                                \
             for (uint64_t i = 0; i < n; i++)                                                \
-                encode_small(a->dtype, a->data, begin + i, (float)in[i]);                   \
+                encode_small(a->dtype, a->data, begin + i, HN_TO_F32(in[i]));                  \
     }
 
+#define HN_TO_F32 float_as_is
 #define HN_TO_I64 float_to_i64
 #define HN_TO_U64 float_to_u64
 void hn_store_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in) { STORE_BODY() }
+#undef HN_TO_F32
 #undef HN_TO_I64
 #undef HN_TO_U64
+#define HN_TO_F32 float_to_odd
 #define HN_TO_I64 double_to_i64
 #define HN_TO_U64 double_to_u64
 void hn_store_f64(hn_array *a, uint64_t begin, uint64_t n, const double *in) { STORE_BODY() }
+#undef HN_TO_F32
 #undef HN_TO_I64
 #undef HN_TO_U64
+#define HN_TO_F32 float_of_i64
 #define HN_TO_I64 i64_to_i64
 #define HN_TO_U64 i64_to_u64
 void hn_store_i64(hn_array *a, uint64_t begin, uint64_t n, const int64_t *in) { STORE_BODY() }
+#undef HN_TO_F32
 #undef HN_TO_I64
 #undef HN_TO_U64
 
