@@ -1,0 +1,51 @@
+/* Convolution in plain C, over any number of spatial axes. */
+#include "kernels/kernel.h"
+
+enum { CONV_UNROLL = 8 }; /* a constant number of steps at a time: compilers turn them into vectors */
+
+void hn_slide_inside(const hn_slide *s, int32_t axis, int64_t tap, int64_t *begin, int64_t *end) {
+    int64_t shift = s->pad[axis] - tap * s->dilation[axis]; /* output o reads o * stride - shift */
+    int64_t first = shift > 0 ? (shift + s->stride[axis] - 1) / s->stride[axis] : 0;
+    int64_t room = s->in[axis] + shift;
+    int64_t past = room > 0 ? (room + s->stride[axis] - 1) / s->stride[axis] : 0;
+    *end = HN_MIN(past, s->out[axis]);
+    *begin = HN_MIN(first, *end);
+}
+
+void hn_slide_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at) {
+    for (int32_t a = n - 1; a >= 0; a--) {
+        at[a] = flat % sizes[a];
+        flat /= sizes[a];
+    }
+}
+
+void hn_slide_step(int32_t n, const int64_t *sizes, int64_t *at) {
+    for (int32_t a = n - 1; a >= 0; a--) {
+        if (++at[a] < sizes[a])
+            return;
+        at[a] = 0;
+    }
+}
+
+#define PASTE_NAME(a, b) a##_##b
+#define T float
+#define NAME(x) PASTE_NAME(x, f32)
+#include "kernels/conv_tmpl.h"
+#undef T
+#undef NAME
+#define T double
+#define NAME(x) PASTE_NAME(x, f64)
+#include "kernels/conv_tmpl.h"
+#undef T
+#undef NAME
+#define T uint32_t
+#define NAME(x) PASTE_NAME(x, u32)
+#include "kernels/conv_tmpl.h"
+#undef T
+#undef NAME
+#define T uint64_t
+#define NAME(x) PASTE_NAME(x, u64)
+#include "kernels/conv_tmpl.h"
+#undef T
+#undef NAME
+#undef PASTE_NAME
