@@ -6,6 +6,9 @@
  *     caller owns, receives the whole story: code, message, node, operator, value, byte offset. The library never prints.
  *   - Handles are opaque. A model may be read from many threads at once; functions that take a non-const model need it alone.
  *   - Option structs are filled by their hone_*_options_init() first; `size` lets old programs meet new libraries.
+ *   - Pointers must not be NULL unless a comment allows it; where a hone_status is returned that is HONE_E_ARGUMENT. Freeing NULL is
+ *     fine, and so is a NULL error. A call that fails sets the handle it would have made to NULL.
+ *   - An index past the end gives an empty description: names "", counts 0, numbers HONE_NONE.
  *   - Strings are UTF-8 and NUL-terminated; those returned by a model live as long as the model and are not changed by edits.
  */
 #ifndef HONE_HONE_H
@@ -168,7 +171,7 @@ HONE_API const hone_graph *hone_model_function(const hone_model *model, uint32_t
 
 typedef struct hone_subgraph_info {
     const char *name, *doc;
-    uint32_t parent, owner; /* subgraph and node it hangs on; HONE_NONE for subgraph 0 */
+    uint32_t parent, owner; /* subgraph and node it hangs on; HONE_NONE for subgraph 0, and an owner that was removed */
     uint32_t n_nodes, n_inputs, n_outputs, n_initializers;
     const uint32_t *nodes; /* in execution order */
     const uint32_t *inputs, *outputs, *initializers; /* values */
@@ -181,6 +184,7 @@ typedef enum hone_type_kind { /* the order is ONNX's */
     HONE_TYPE_OPAQUE
 } hone_type_kind;
 
+/* The values of removed nodes keep their numbers: nothing makes them, nobody uses them. */
 typedef struct hone_value_info {
     const char *name, *doc;
     hone_type_kind kind;
@@ -237,7 +241,7 @@ HONE_API void hone_node_get_attribute(const hone_graph *graph, uint32_t node, ui
 HONE_API void hone_node_get_attribute_string(const hone_graph *graph, uint32_t node, uint32_t i, uint32_t k, const char **text,
                                              size_t *n_bytes); /* k-th of STRINGS */
 
-/* Constant data: an initializer, or a tensor attribute. */
+/* Constant data: an initializer, or an attribute that holds tensors, dense or sparse. */
 typedef struct hone_tensor_info {
     const char *name;
     int32_t elem_type;
@@ -327,6 +331,9 @@ HONE_API hone_status hone_model_fix_shape(hone_model *model, const char *input, 
 
 /* ---- editing ------------------------------------------------------------------------------------------------------- */
 
+/* An edit that is refused leaves the model as it was. One that runs out of memory may be half done: the model can only be freed. */
+
+/* Replaces every call of a model-local function by its body. */
 HONE_API hone_status hone_model_inline_functions(hone_model *model, hone_error *error);
 /* Keeps what computes `outputs` from `inputs` (names of any values). */
 HONE_API hone_status hone_model_extract(hone_model *model, uint32_t n_inputs, const char *const *inputs, uint32_t n_outputs,
@@ -341,7 +348,8 @@ typedef enum hone_strip {
     HONE_STRIP_VALUE_INFO = 16,   /* types of intermediate values */
     HONE_STRIP_UNUSED = 32        /* nodes, initializers and functions that nobody reads */
 } hone_strip;
-HONE_API hone_status hone_model_strip(hone_model *model, unsigned what, hone_error *error); /* hone_strip flags */
+/* hone_strip flags; from functions, too. */
+HONE_API hone_status hone_model_strip(hone_model *model, unsigned what, hone_error *error);
 /* Writes inferred types into the model's value_info, so that the saved file carries them. */
 HONE_API hone_status hone_model_store_shapes(hone_model *model, hone_error *error);
 

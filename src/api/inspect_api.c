@@ -219,26 +219,32 @@ static bool give_tensor(const hn_tensor *t, hone_tensor_info *info) {
     return true;
 }
 
-bool hone_value_get_tensor(const hone_graph *graph, uint32_t value, hone_tensor_info *info) {
-    const hn_value *v = listed_value(graph, value);
-    if (!v->sparse_init)
-        return give_tensor(v->init, info);
-    if (!give_tensor(v->sparse_init->values, info))
+static bool give_sparse(const hn_sparse *s, hone_tensor_info *info) {
+    if (!s || !give_tensor(s->values, info))
         return false;
     info->is_sparse = true;
-    info->rank = v->sparse_init->rank;
-    info->dims = v->sparse_init->dims;
+    info->rank = s->rank;
+    info->dims = s->dims;
     return true;
+}
+
+bool hone_value_get_tensor(const hone_graph *graph, uint32_t value, hone_tensor_info *info) {
+    const hn_value *v = listed_value(graph, value);
+    return v->sparse_init ? give_sparse(v->sparse_init, info) : give_tensor(v->init, info);
 }
 
 bool hone_attribute_get_tensor(const hone_graph *graph, uint32_t node, uint32_t attribute, uint32_t k,
                                hone_tensor_info *info) {
     const hn_attr *a = listed_attr(graph, node, attribute);
-    if (a->ref)
+    if (a->ref || k >= a->n)
         return false;
-    if (a->kind == HN_ATTR_TENSOR && k == 0)
-        return give_tensor(a->v.tensor, info);
-    return a->kind == HN_ATTR_TENSORS && k < a->n && give_tensor(a->v.tensors[k], info);
+    switch (a->kind) {
+    case HN_ATTR_TENSOR: return give_tensor(a->v.tensor, info);
+    case HN_ATTR_TENSORS: return give_tensor(a->v.tensors[k], info);
+    case HN_ATTR_SPARSE: return give_sparse(a->v.sparse, info);
+    case HN_ATTR_SPARSES: return give_sparse(a->v.sparses[k], info);
+    default: return false;
+    }
 }
 
 const char *hone_elem_type_name(int32_t elem_type) { return hn_dtype_name((hn_dtype)elem_type); }
