@@ -5,27 +5,40 @@
 
 /* ---- Attention --------------------------------------------------------------------------------- */
 
-/* Inputs have rank 4, [batch, heads, length, size], or rank 3 with the heads packed side by side: [batch, length, width]. */
-enum { ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_PAST_KEY = 4, ATTENTION_PAST_VALUE = 5,
-       ATTENTION_KV_LENGTHS = 6 };
+/* Inputs have rank 4, [batch, heads, length, size], or rank 3 with the heads packed side by side:
+ * [batch, length, width]. */
+enum {
+    ATTENTION_Q,
+    ATTENTION_K,
+    ATTENTION_V,
+    ATTENTION_PAST_KEY = 4,
+    ATTENTION_PAST_VALUE = 5,
+    ATTENTION_KV_LENGTHS = 6
+};
 
 typedef struct attention_sizes {
     hn_dim batch, q_heads, kv_heads, q_len, kv_len, past_len, head, v_head;
     hn_dim out_width; /* packed: of all heads together */
 } attention_sizes;
 
-#define NO_ATTENTION_SIZES                                                                        \
-    {                                                                                             \
-        .batch = HN_DIM_UNKNOWN, .q_heads = HN_DIM_UNKNOWN, .kv_heads = HN_DIM_UNKNOWN,           \
-        .q_len = HN_DIM_UNKNOWN, .kv_len = HN_DIM_UNKNOWN, .past_len = HN_DIM_UNKNOWN,            \
-        .head = HN_DIM_UNKNOWN, .v_head = HN_DIM_UNKNOWN, .out_width = HN_DIM_UNKNOWN             \
-    }
+static const attention_sizes no_attention_sizes = {
+    .batch = HN_DIM_UNKNOWN,
+    .q_heads = HN_DIM_UNKNOWN,
+    .kv_heads = HN_DIM_UNKNOWN,
+    .q_len = HN_DIM_UNKNOWN,
+    .kv_len = HN_DIM_UNKNOWN,
+    .past_len = HN_DIM_UNKNOWN,
+    .head = HN_DIM_UNKNOWN,
+    .v_head = HN_DIM_UNKNOWN,
+    .out_width = HN_DIM_UNKNOWN,
+};
 
 /* Width of one head in a packed axis; learns into *size. */
 static hone_status unpack_heads(hn_infer *c, uint32_t input, int64_t n_heads, hn_dim *size) {
     hn_dim packed = hn_in_dim(c, input, 2);
     if (hn_dim_is_known(packed) && packed % n_heads != 0)
-        return hn_infer_fail(c, HONE_E_SHAPE, "input %u is %s, whose last dimension does not hold "
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "input %u is %s, whose last dimension does not hold "
                              "%lld heads of equal size",
                              input, hn_in_text(c, input), (long long)n_heads);
     return hn_merge_dim(c, "the size of a head", *size,
@@ -70,8 +83,8 @@ static hone_status check_shared_heads(hn_infer *c, const attention_sizes *s) {
     if (!hn_dim_is_known(s->q_heads) || !hn_dim_is_known(s->kv_heads) ||
         s->q_heads == s->kv_heads || (s->kv_heads > 0 && s->q_heads % s->kv_heads == 0))
         return HONE_OK;
-    return hn_infer_fail(c, HONE_E_SHAPE, "%lld query heads cannot share %lld key and value heads "
-                         "evenly",
+    return hn_infer_fail(c, HONE_E_SHAPE,
+                         "%lld query heads cannot share %lld key and value heads evenly",
                          (long long)s->q_heads, (long long)s->kv_heads);
 }
 
@@ -89,7 +102,7 @@ static hone_status attention_rank(hn_infer *c, int32_t *rank) {
 
 /* Caches first: their dimensions often have plain names where the others are quotients. */
 static hone_status read_attention(hn_infer *c, int32_t rank, attention_sizes *s) {
-    *s = (attention_sizes)NO_ATTENTION_SIZES;
+    *s = no_attention_sizes;
     HN_TRY(hn_meet_dims(c, ATTENTION_PAST_KEY, 4,
                         (hn_dim *const[]){&s->batch, &s->kv_heads, &s->past_len, &s->head}));
     HN_TRY(hn_meet_dims(c, ATTENTION_PAST_VALUE, 4,
@@ -157,8 +170,8 @@ static hone_status flex_precision(hn_infer *c, hn_dtype *out) {
     *out = (hn_dtype)t;
     if (t == HN_F32 || t == HN_F16 || t == HN_BF16 || t == HN_F64)
         return HONE_OK;
-    return hn_infer_fail(c, HONE_E_TYPE, "softmax_precision is %lld, but must be a floating-point "
-                         "type",
+    return hn_infer_fail(c, HONE_E_TYPE,
+                         "softmax_precision is %lld, but must be a floating-point type",
                          (long long)t);
 }
 
@@ -178,7 +191,7 @@ static hone_status infer_flex_body(hn_infer *c, const char *attr, const hn_type 
 }
 
 hone_status hn_infer_flex_attention(hn_infer *c) {
-    attention_sizes s = NO_ATTENTION_SIZES;
+    attention_sizes s = no_attention_sizes;
     hn_dtype precision;
     HN_TRY(meet_unpacked(c, &s));
     HN_TRY(check_shared_heads(c, &s));
@@ -200,7 +213,8 @@ hone_status hn_infer_rotary_embedding(hn_infer *c) {
         return HONE_OK;
     HN_TRY(hn_expect_rank(c, 0, 3, 4));
     if (is_standard && x->rank == 3 && !hn_has_attr(c, "num_heads"))
-        return hn_infer_fail(c, HONE_E_SHAPE, "the input %s of rank 3 needs the attribute num_heads",
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "the input %s of rank 3 needs the attribute num_heads",
                              hn_in_text(c, 0));
     return hn_out_shape(c, 0, x->rank, x->dims);
 }

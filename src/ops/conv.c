@@ -217,8 +217,9 @@ static hone_status check_causal_form(hn_infer *c, int32_t *n_axes, bool *channel
     return hn_infer_fail(c, HONE_E_SHAPE, "activation must be none, silu or swish");
 }
 
-/* Depthwise filters [C, 1, k...] over [N, C, ...]: the output keeps the input's shape, and the state is a piece of the input as
- * long as the filter reaches back along the causal axis. A window of states stands in front of the batch. */
+/* Depthwise filters [C, 1, k...] over [N, C, ...]: the output keeps the input's shape, and the
+ * state is a piece of the input as long as the filter reaches back along the causal axis. A window
+ * of states stands in front of the batch. */
 hone_status hn_infer_causal_conv(hn_infer *c) {
     int32_t n_axes;
     bool channels_last;
@@ -248,7 +249,8 @@ hone_status hn_infer_causal_conv(hn_infer *c) {
         state[front + 1] = channels;
     state[front + (channels_last ? 1 : x->rank - 1)] = length;
     for (int32_t i = 0; i < x->rank + front; i++)
-        HN_TRY(hn_merge_dim(c, "a dimension of the state", hn_in_dim(c, 3, i), state[i], &state[i]));
+        HN_TRY(
+            hn_merge_dim(c, "a dimension of the state", hn_in_dim(c, 3, i), state[i], &state[i]));
     return hn_out_shape(c, 1, x->rank + front, state);
 }
 

@@ -1,16 +1,17 @@
-/* Einsum: the equation is read once per node, letter by letter, against the shapes of the inputs. */
+/* Einsum: the equation is read once per node, letter by letter, against the shapes of the inputs.
+ */
 #include "ops/spatial.h"
 
 #define EINSUM_LETTERS 52
 
 typedef struct einsum {
-    const char *at, *end;             /* what is left of the equation */
-    hn_dim size[EINSUM_LETTERS];      /* of a letter */
-    uint32_t n_uses[EINSUM_LETTERS];  /* on the left side */
-    bool has_ellipsis;                /* on the left side */
-    int32_t ellipsis_rank;            /* -1: not known yet */
-    hn_dim ellipsis[HN_MAX_RANK];     /* broadcast over all inputs */
-    uint32_t input;                   /* being read, for messages */
+    const char *at, *end;            /* what is left of the equation */
+    hn_dim size[EINSUM_LETTERS];     /* of a letter */
+    uint32_t n_uses[EINSUM_LETTERS]; /* on the left side */
+    bool has_ellipsis;               /* on the left side */
+    int32_t ellipsis_rank;           /* -1: not known yet */
+    hn_dim ellipsis[HN_MAX_RANK];    /* broadcast over all inputs */
+    uint32_t input;                  /* being read, for messages */
 } einsum;
 
 /* Uppercase before lowercase, as implicit outputs are ordered. */
@@ -20,7 +21,14 @@ static int letter_index(char ch) {
     return ch >= 'a' && ch <= 'z' ? ch - 'a' + 26 : -1;
 }
 
-typedef enum einsum_token { EINSUM_END, EINSUM_COMMA, EINSUM_ARROW, EINSUM_DOTS, EINSUM_BAD, EINSUM_LETTER } einsum_token;
+typedef enum einsum_token {
+    EINSUM_END,
+    EINSUM_COMMA,
+    EINSUM_ARROW,
+    EINSUM_DOTS,
+    EINSUM_BAD,
+    EINSUM_LETTER
+} einsum_token;
 
 static einsum_token next_token(einsum *e, int *letter) {
     while (e->at < e->end && *e->at == ' ')
@@ -108,8 +116,11 @@ static const char *read_term(einsum *e, const hn_shape *x, einsum_token *next) {
             if (x && !meet_sizes(x->dims[axis], &e->size[letter]))
                 return "has another size than an earlier axis with the same letter";
             axis++;
+        } else if (*next == EINSUM_BAD) {
+            return "is described by a character that is no letter";
         } else {
-            return x && axis != x->rank ? "has more axes than the equation has letters for it" : NULL;
+            return x && axis != x->rank ? "has more axes than the equation has letters for it"
+                                        : NULL;
         }
     }
 }
@@ -125,8 +136,6 @@ static const char *read_inputs(const hn_infer *c, einsum *e, einsum_token *last)
         const char *wrong = read_term(e, hn_in_shape(c, e->input), last);
         if (wrong)
             return wrong;
-        if (*last == EINSUM_BAD)
-            return "is described by a character that is no letter";
         bool is_last = e->input + 1 == hn_n_inputs(c);
         if (is_last && *last == EINSUM_COMMA)
             return "is the last one, but the equation describes more";
@@ -199,7 +208,8 @@ hone_status hn_infer_einsum(hn_infer *c) {
     return hn_out_shape(c, 0, y.rank, y.dims);
 }
 
-/* Every combination of indices, times the products of each: one multiplication fewer than there are inputs. */
+/* Every combination of indices, times the products of each: one multiplication fewer than there are
+ * inputs. */
 bool hn_macs_einsum(const hn_infer *c, uint64_t *macs) {
     einsum e;
     einsum_token last;

@@ -41,7 +41,8 @@ hone_status hn_infer_affine_grid(hn_infer *c) {
     int32_t n_axes = (int32_t)n - 2;
     hn_dim rows, cols, batch;
     HN_TRY(hn_merge_dim(c, "the number of rows of theta", n_axes, hn_in_dim(c, 0, 1), &rows));
-    HN_TRY(hn_merge_dim(c, "the number of columns of theta", n_axes + 1, hn_in_dim(c, 0, 2), &cols));
+    HN_TRY(
+        hn_merge_dim(c, "the number of columns of theta", n_axes + 1, hn_in_dim(c, 0, 2), &cols));
     HN_TRY(hn_merge_dim(c, "the batch size", hn_sint_to_dim(size[0]), hn_in_dim(c, 0, 0), &batch));
     hn_dim dims[5] = {batch};
     for (int32_t i = 1; i <= n_axes; i++)
@@ -58,18 +59,20 @@ static hone_status pool_regions(hn_infer *c, hn_dim height, hn_dim width) {
     HN_TRY(hn_expect_rank(c, 0, 4, 4));
     HN_TRY(hn_expect_rank(c, 1, 2, 2));
     HN_TRY(hn_expect_rank(c, 2, 1, 1));
-    HN_TRY(hn_merge_dim(c, "the length of a region (x1, y1, x2, y2)", hn_in_dim(c, 1, 1), 4, &four));
-    HN_TRY(hn_merge_dim(c, "the number of regions", hn_in_dim(c, 1, 0), hn_in_dim(c, 2, 0),
-                        &regions));
+    HN_TRY(
+        hn_merge_dim(c, "the length of a region (x1, y1, x2, y2)", hn_in_dim(c, 1, 1), 4, &four));
+    HN_TRY(
+        hn_merge_dim(c, "the number of regions", hn_in_dim(c, 1, 0), hn_in_dim(c, 2, 0), &regions));
     return hn_out_shape(c, 0, 4, (hn_dim[]){regions, hn_in_dim(c, 0, 1), height, width});
 }
 
 hone_status hn_infer_roi_align(hn_infer *c) {
     int64_t height = hn_attr_i(c, "output_height", 1), width = hn_attr_i(c, "output_width", 1);
     if (height < 1 || width < 1)
-        return hn_infer_fail(c, HONE_E_SHAPE,
-                             "output_height and output_width are %lld and %lld, but must be positive",
-                             (long long)height, (long long)width);
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "output_height and output_width are %lld and %lld, but must be positive",
+            (long long)height, (long long)width);
     return pool_regions(c, height, width);
 }
 
@@ -105,7 +108,8 @@ hone_status hn_infer_image_decoder(hn_infer *c) {
     return hn_out_shape(c, 0, 3, (hn_dim[]){HN_DIM_UNKNOWN, HN_DIM_UNKNOWN, is_gray ? 1 : 3});
 }
 
-/* The number of spatial axes, from every input and attribute that has one value per axis; -1 when none tells. */
+/* The number of spatial axes, from every input and attribute that has one value per axis; -1 when
+ * none tells. */
 static hone_status col2im_axes(hn_infer *c, hn_dim *n_axes) {
     static const struct {
         const char *name;
@@ -121,7 +125,8 @@ static hone_status col2im_axes(hn_infer *c, hn_dim *n_axes) {
         if (n % lists[i].per_axis != 0)
             return hn_infer_fail(c, HONE_E_SHAPE, "%s must have an even number of values",
                                  lists[i].name);
-        HN_TRY(hn_merge_dim(c, "the number of spatial axes", *n_axes, n / lists[i].per_axis, n_axes));
+        HN_TRY(
+            hn_merge_dim(c, "the number of spatial axes", *n_axes, n / lists[i].per_axis, n_axes));
     }
     return HONE_OK;
 }
@@ -147,9 +152,10 @@ static hone_status col2im_channels(hn_infer *c, hn_dim *channels) {
     hn_dim block, columns = hn_in_dim(c, 0, 1);
     HN_TRY(block_elems(c, &block));
     if (hn_dim_is_known(block) && hn_dim_is_known(columns) && columns % block != 0)
-        return hn_infer_fail(c, HONE_E_SHAPE,
-                             "the input %s has %lld rows, which blocks of %lld elements do not divide",
-                             hn_in_text(c, 0), (long long)columns, (long long)block);
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "the input %s has %lld rows, which blocks of %lld elements do not divide",
+            hn_in_text(c, 0), (long long)columns, (long long)block);
     *channels = hn_dim_floor_div(hn_infer_syms(c), columns, block);
     return HONE_OK;
 }

@@ -70,8 +70,9 @@ static hone_status check_gate(hn_infer *c, uint32_t input, linear_sizes *s, hn_d
     HN_TRY(hn_meet_dims(c, input, 3, (hn_dim *const[]){&s->batch, &s->len, &have}));
     if (!hn_dim_is_known(have) || !hn_dim_is_known(wide) || have == s->kv_heads || have == wide)
         return HONE_OK;
-    return hn_infer_fail(c, HONE_E_SHAPE, "input %u is %s, whose last dimension must be %lld or %lld",
-                         input, hn_in_text(c, input), (long long)s->kv_heads, (long long)wide);
+    return hn_infer_fail(c, HONE_E_SHAPE,
+                         "input %u is %s, whose last dimension must be %lld or %lld", input,
+                         hn_in_text(c, input), (long long)s->kv_heads, (long long)wide);
 }
 
 static hone_status meet_past_state(hn_infer *c, int64_t window, linear_sizes *s) {
@@ -105,8 +106,8 @@ hone_status hn_infer_linear_attention(hn_infer *c) {
     return hn_out_shape(c, 0, 3, (hn_dim[]){s.batch, s.len, width});
 }
 
-/* Per position: an outer product into the state of each head, a look-up before it for delta rules, and one product with the
- * state for each query head. */
+/* Per position: an outer product into the state of each head, a look-up before it for delta rules,
+ * and one product with the state for each query head. */
 bool hn_macs_linear_attention(const hn_infer *c, uint64_t *macs) {
     const struct linear_rule *rule = find_linear_rule(c);
     int64_t q_heads = hn_attr_i(c, "q_num_heads", 0), kv_heads = hn_attr_i(c, "kv_num_heads", 0);

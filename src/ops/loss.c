@@ -12,7 +12,8 @@ static hone_status check_reduction(hn_infer *c) {
                          (int)HN_MIN(s.n, 100), (const char *)s.at);
 }
 
-/* Scores [N, C, d1, ...] meet targets [N, d1, ...] and weights [C]; *rank is the targets', -1 when nothing is known. */
+/* Scores [N, C, d1, ...] meet targets [N, d1, ...] and weights [C]; *rank is the targets', -1 when
+ * nothing is known. */
 static hone_status target_shape(hn_infer *c, int32_t *rank, hn_dim **dims) {
     HN_TRY(hn_expect_rank(c, 0, 2, HN_MAX_RANK));
     HN_TRY(hn_expect_rank(c, 2, 1, 1));
@@ -66,18 +67,19 @@ hone_status hn_infer_gradient(hn_infer *c) {
 
 /* ---- optimizers -------------------------------------------------------------------------------- */
 
-/* Inputs: rate, step, then groups of n tensors: the parameters, their gradients, and one or two kinds of state. Outputs: the new
- * parameters and states, each like its old one. */
+/* Inputs: rate, step, then groups of n tensors: the parameters, their gradients, and one or two
+ * kinds of state. Outputs: the new parameters and states, each like its old one. */
 hone_status hn_infer_optimizer(hn_infer *c) {
     const uint32_t n_scalars = 2;
     uint32_t n_states = strcmp(hn_infer_op(c), "Adam") == 0 ? 2 : 1;
     uint32_t n = (hn_n_inputs(c) - n_scalars) / (2 + n_states);
     if (hn_n_inputs(c) < n_scalars || hn_n_inputs(c) - n_scalars != n * (2 + n_states) ||
         hn_n_outputs(c) != n * (1 + n_states))
-        return hn_infer_fail(c, HONE_E_SHAPE,
-                             "%u inputs and %u outputs; each parameter needs %u inputs (itself, its "
-                             "gradient, its state) after rate and step, and %u outputs",
-                             hn_n_inputs(c), hn_n_outputs(c), 2 + n_states, 1 + n_states);
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "%u inputs and %u outputs; each parameter needs %u inputs (itself, its "
+            "gradient, its state) after rate and step, and %u outputs",
+            hn_n_inputs(c), hn_n_outputs(c), 2 + n_states, 1 + n_states);
     for (uint32_t i = 0; i < hn_n_outputs(c); i++) {
         uint32_t skipped = i < n ? 0 : n; /* the gradients */
         HN_TRY(hn_out_same(c, i, n_scalars + i + skipped));

@@ -46,10 +46,9 @@ static hone_status check_scale(hn_infer *c) {
         return HONE_OK;
     HN_TRY(hn_infer_axis(c, "axis", axis_attr, x->rank, &axis));
     if (hn_dim_is_known(x->dims[axis]) && x->dims[axis] != scale->dims[0])
-        return hn_infer_fail(c, HONE_E_SHAPE,
-                             "%lld scales for axis %d of %s, which has %lld elements",
-                             (long long)scale->dims[0], axis, hn_in_text(c, 0),
-                             (long long)x->dims[axis]);
+        return hn_infer_fail(
+            c, HONE_E_SHAPE, "%lld scales for axis %d of %s, which has %lld elements",
+            (long long)scale->dims[0], axis, hn_in_text(c, 0), (long long)x->dims[axis]);
     return HONE_OK;
 }
 

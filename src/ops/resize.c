@@ -43,7 +43,8 @@ static bool is_size(double v) {
     return v < 4611686018427387904.0;
 }
 
-/* floor(d * scale). Over symbols the scale is taken as the fraction that it is: 0.5 gives floor(d/2). */
+/* floor(d * scale). Over symbols the scale is taken as the fraction that it is: 0.5 gives
+ * floor(d/2). */
 static hn_dim scaled_dim(hn_syms *s, hn_dim d, double scale) {
     const int64_t largest_fraction = 1 << 20;
     if (hn_dim_is_known(d)) {
@@ -103,7 +104,8 @@ static hone_status resize_by_attributes(hn_infer *c, const resize_axes *axes, hn
 
 /* ---- sizes ------------------------------------------------------------------------------------- */
 
-/* The one scale that keeps the aspect ratio: the smallest that a size asks for, or the largest. Needs all numbers. */
+/* The one scale that keeps the aspect ratio: the smallest that a size asks for, or the largest.
+ * Needs all numbers. */
 static bool common_scale(const hn_dim *dims, const resize_axes *axes, const hn_dim *sizes,
                          bool smallest, double *scale) {
     for (uint32_t i = 0; i < axes->n; i++) {

@@ -41,8 +41,8 @@ static hone_status read_rnn_sizes(hn_infer *c, rnn_sizes *s) {
                      .batch_first = hn_attr_i(c, "layout", 0) != 0};
     HN_TRY(read_direction(c, &s->dirs));
     HN_TRY(hn_meet_dims(c, 0, 3,
-                      (hn_dim *const[]){s->batch_first ? &s->batch : &s->seq,
-                                        s->batch_first ? &s->seq : &s->batch, &s->input}));
+                        (hn_dim *const[]){s->batch_first ? &s->batch : &s->seq,
+                                          s->batch_first ? &s->seq : &s->batch, &s->input}));
     hn_syms *syms = hn_infer_syms(c);
     hn_dim wide = hn_dim_mul_i(syms, s->hidden, rnn_gates(c));
     HN_TRY(hn_meet_dims(c, 2, 3, (hn_dim *const[]){&s->dirs, &wide, &s->hidden}));

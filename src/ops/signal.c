@@ -47,12 +47,13 @@ static hone_status read_dft_form(hn_infer *c, int32_t rank, dft_form *f) {
     return HONE_OK;
 }
 
-/* The last dimension says whether the input is real or complex; one-sided transforms need one of the two. */
+/* The last dimension says whether the input is real or complex; one-sided transforms need one of
+ * the two. */
 static hone_status check_dft_parts(hn_infer *c, const dft_form *f) {
     hn_dim parts = hn_in_dim(c, 0, -1);
     bool needs_real = f->onesided && !f->inverse, needs_complex = f->onesided && f->inverse;
-    bool fits = !hn_dim_is_known(parts) || (parts == 1 && !needs_complex) ||
-                (parts == 2 && !needs_real);
+    bool fits =
+        !hn_dim_is_known(parts) || (parts == 1 && !needs_complex) || (parts == 2 && !needs_real);
     if (fits)
         return HONE_OK;
     return hn_infer_fail(c, HONE_E_SHAPE, "the last dimension of %s must be %s", hn_in_text(c, 0),
@@ -116,8 +117,8 @@ hone_status hn_infer_stft(hn_infer *c) {
 
 static hone_status out_datatype(hn_infer *c) {
     int64_t t = hn_attr_i(c, "output_datatype", HN_F32);
-    bool is_numeric = t > 0 && t < HN_DTYPE_COUNT && (hn_dtype_is_int((hn_dtype)t) ||
-                                                      hn_dtype_is_float((hn_dtype)t));
+    bool is_numeric = t > 0 && t < HN_DTYPE_COUNT &&
+                      (hn_dtype_is_int((hn_dtype)t) || hn_dtype_is_float((hn_dtype)t));
     if (!is_numeric)
         return hn_infer_fail(c, HONE_E_TYPE, "output_datatype is %lld, which is no real type",
                              (long long)t);
@@ -146,7 +147,8 @@ static hone_status fft_dims(hn_infer *c, int32_t n_after, hn_dim **dims) {
     const hn_shape *x = hn_in_shape(c, 0);
     int64_t n_signal = hn_attr_i(c, "signal_ndim", 1);
     if (n_signal < 1 || n_signal > 3 || x->rank < n_signal + n_after)
-        return hn_infer_fail(c, HONE_E_SHAPE, "signal_ndim is %lld, which does not fit the input %s",
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "signal_ndim is %lld, which does not fit the input %s",
                              (long long)n_signal, hn_in_text(c, 0));
     *dims = hn_infer_dims(c, x->rank + 1);
     HN_TRY_PTR(*dims);

@@ -70,8 +70,8 @@ hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w) {
 hone_status hn_window_merge_kernel(hn_infer *c, hn_window *w, const hn_dim *sizes) {
     for (int32_t i = 0; i < w->n_axes; i++) {
         if (sizes[i] == 0)
-            return hn_infer_fail(c, HONE_E_SHAPE, "the filter has no elements along spatial axis %d",
-                                 i);
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "the filter has no elements along spatial axis %d", i);
         if (hn_dim_is_known(sizes[i]) && hn_dim_is_known(w->axes[i].kernel) &&
             sizes[i] != w->axes[i].kernel)
             return hn_infer_fail(c, HONE_E_SHAPE,
@@ -106,8 +106,9 @@ static bool count_positions(const hn_window *w, const hn_window_axis *a, int64_t
     return hn_add_i64(moves, 1, out);
 }
 
-/* The same over symbols, with the room for one more window added first so that no constant goes negative. A window can start
- * in the end padding only when that and the stride together exceed its extent; then what counts is where windows start. */
+/* The same over symbols, with the room for one more window added first so that no constant goes
+ * negative. A window can start in the end padding only when that and the stride together exceed its
+ * extent; then what counts is where windows start. */
 static hn_dim symbolic_positions(hn_syms *s, const hn_window *w, const hn_window_axis *a, hn_dim in,
                                  hn_dim extent) {
     hn_dim reach = hn_dim_add_i(s, in, a->pad_begin);
@@ -139,11 +140,12 @@ hone_status hn_window_out(hn_infer *c, const hn_window *w, int32_t axis, hn_dim 
     if (!count_positions(w, a, in, extent, &n))
         return hn_infer_fail(c, HONE_E_SHAPE, "pads along spatial axis %d are too large", axis);
     if (n < 0 && in > 0)
-        return hn_infer_fail(c, HONE_E_SHAPE,
-                             "the window spans %lld elements along spatial axis %d, but the input %s "
-                             "has only %lld there with its padding of %lld and %lld",
-                             (long long)extent, axis, hn_in_text(c, 0), (long long)in,
-                             (long long)a->pad_begin, (long long)a->pad_end);
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "the window spans %lld elements along spatial axis %d, but the input %s "
+            "has only %lld there with its padding of %lld and %lld",
+            (long long)extent, axis, hn_in_text(c, 0), (long long)in, (long long)a->pad_begin,
+            (long long)a->pad_end);
     *out = HN_MAX(n, 0);
     return HONE_OK;
 }
