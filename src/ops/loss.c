@@ -3,7 +3,7 @@
 
 /* ---- losses ------------------------------------------------------------------------------------ */
 
-static hone_status check_reduction(hn_infer *c) {
+static hone_status check_loss_reduction(hn_infer *c) {
     if (hn_attr_is(c, "reduction", "none") || hn_attr_is(c, "reduction", "sum") ||
         hn_attr_is(c, "reduction", "mean"))
         return HONE_OK;
@@ -36,7 +36,7 @@ static hone_status target_shape(hn_infer *c, int32_t *rank, hn_dim **dims) {
 hone_status hn_infer_nll_loss(hn_infer *c) {
     int32_t rank;
     hn_dim *dims = NULL;
-    HN_TRY(check_reduction(c));
+    HN_TRY(check_loss_reduction(c));
     HN_TRY(target_shape(c, &rank, &dims));
     if (!hn_attr_is(c, "reduction", "none"))
         return hn_out_shape(c, 0, 0, NULL);
