@@ -205,7 +205,7 @@ static void bad_targets_are_refused(void **state) {
     size_t n;
     expect_failure(hone_model_save(model, NULL, NULL, &error), HONE_E_ARGUMENT, "'path'");
     expect_failure(hone_model_save(NULL, "x", NULL, &error), HONE_E_ARGUMENT, "'model'");
-    expect_failure(hone_model_save(model, scratch_folder, NULL, &error), HONE_E_IO, "directory");
+    expect_failure(hone_model_save(model, scratch_folder, NULL, &error), HONE_E_IO, "folder");
     expect_failure(hone_model_save(model, scratch_path("no/x.onnx"), NULL, &error), HONE_E_IO, "no");
     expect_failure(hone_model_save_buffer(NULL, &data, &n, &error), HONE_E_ARGUMENT, "'model'");
     expect_failure(hone_model_save_buffer(model, NULL, &n, &error), HONE_E_ARGUMENT, "'data'");
