@@ -120,8 +120,6 @@ static hone_status check_attention_25(hn_infer *c, int32_t rank) {
     const char *wrong = NULL;
     if (hn_attr_i(c, "left_window_size", -1) < -1 || hn_attr_i(c, "right_window_size", -1) < -1)
         wrong = "left_window_size and right_window_size must be -1 or more";
-    else if (has_past != hn_has_input(c, ATTENTION_PAST_VALUE))
-        wrong = "past_key and past_value must be given together";
     else if (has_present != hn_has_output(c, 2))
         wrong = "present_key and present_value must be asked for together";
     else if (hn_has_input(c, ATTENTION_KV_LENGTHS) && (has_past || has_present))
@@ -133,6 +131,8 @@ static hone_status check_attention_25(hn_infer *c, int32_t rank) {
 
 hone_status hn_infer_attention(hn_infer *c) {
     int32_t rank;
+    if (hn_has_input(c, ATTENTION_PAST_KEY) != hn_has_input(c, ATTENTION_PAST_VALUE))
+        return hn_infer_fail(c, HONE_E_INVALID, "past_key and past_value must be given together");
     attention_sizes s;
     HN_TRY(attention_rank(c, &rank));
     if (hn_infer_version(c) >= 25)

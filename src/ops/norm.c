@@ -35,8 +35,12 @@ static hone_status out_like_data(hn_infer *c, uint32_t output) {
 
 /* From version 14 on the running statistics are outputs in training, and only then. */
 static hone_status check_batch_norm_outputs(hn_infer *c) {
-    if (hn_infer_version(c) < 14)
-        return HONE_OK;
+    if (hn_infer_version(c) < 14) {
+        bool fits = hn_n_outputs(c) == 1 || hn_n_outputs(c) == 5;
+        return fits ? HONE_OK
+                    : hn_infer_fail(c, HONE_E_INVALID, "has %u outputs, but must have 1, or 5 to train",
+                                    hn_n_outputs(c));
+    }
     bool is_training = hn_attr_i(c, "training_mode", 0) != 0;
     bool has_statistics = hn_has_output(c, 1) || hn_has_output(c, 2);
     if (is_training && hn_n_outputs(c) != 3)
