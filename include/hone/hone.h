@@ -389,6 +389,69 @@ HONE_API uint32_t hone_op_find(const char *domain, const char *name, int64_t ops
 /* The whole table as a JSON array. */
 HONE_API hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_error *error);
 
+/* ---- running -------------------------------------------------------------------------------------------------------- */
+
+/* A value at run time: a tensor, a sequence, a map, or an empty optional. */
+typedef struct hone_value hone_value;
+/* A tensor over the caller's memory, which outlives the value; aligned for its type, sub-byte types packed. */
+HONE_API hone_status hone_value_borrow(int32_t elem_type, int32_t rank, const int64_t *dims, void *data, size_t data_bytes,
+                                       hone_value **value, hone_error *error);
+/* A tensor of its own; data is copied, or left uninitialized when NULL. */
+HONE_API hone_status hone_value_create(int32_t elem_type, int32_t rank, const int64_t *dims, const void *data, hone_value **value,
+                                       hone_error *error);
+/* A string tensor; texts[i] has lengths[i] bytes (lengths NULL: NUL-terminated). */
+HONE_API hone_status hone_value_create_strings(int32_t rank, const int64_t *dims, const char *const *texts, const size_t *lengths,
+                                               hone_value **value, hone_error *error);
+HONE_API hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const *items, hone_value **value,
+                                                hone_error *error); /* items are copied */
+/* Reads what test data sets hold: a serialized TensorProto, SequenceProto or OptionalProto, as `kind` says. */
+HONE_API hone_status hone_value_parse(const void *bytes, size_t n_bytes, hone_type_kind kind, hone_value **value, hone_error *error);
+HONE_API void hone_value_free(hone_value *value);
+HONE_API hone_type_kind hone_value_kind(const hone_value *value); /* OPTIONAL: an empty one */
+/* False when it is no tensor. data may be written to. */
+HONE_API bool hone_value_tensor(const hone_value *value, hone_tensor_info *info);
+HONE_API bool hone_value_string(const hone_value *value, uint64_t i, const char **text, size_t *n_bytes);
+/* Items of a sequence; a map has two: its keys and its values. The result belongs to `value`. */
+HONE_API uint32_t hone_value_n_items(const hone_value *value);
+HONE_API const hone_value *hone_value_item(const hone_value *value, uint32_t i);
+
+typedef struct hone_session hone_session;
+typedef struct hone_session_options {
+    size_t size;
+    int n_threads;               /* 0: as many as there are processors for this process */
+    uint64_t memory_limit_bytes; /* of intermediate values; 0: none */
+    uint32_t max_plans;          /* input shapes whose plan is kept; default 16 */
+    const char *provider;        /* NULL or "cpu" */
+} hone_session_options;
+HONE_API void hone_session_options_init(hone_session_options *options);
+/* The model is read, not changed, and must outlive the session. Free dimensions stay free: each new set of input shapes gets a plan. */
+HONE_API hone_status hone_session_create(const hone_model *model, const hone_session_options *options, hone_session **session,
+                                         hone_error *error);
+HONE_API void hone_session_free(hone_session *session);
+
+typedef struct hone_run_options {
+    size_t size;
+    const volatile int *cancel;  /* set to nonzero from another thread to stop the run; may be NULL */
+    double timeout_seconds;      /* 0: none */
+    /* Called after every node with its outputs (valid during the call); may be NULL. */
+    void (*observe)(void *ctx, const hone_graph *graph, uint32_t node, double seconds, const hone_value *const *outputs,
+                    uint32_t n_outputs);
+    void *observe_ctx;
+} hone_run_options;
+HONE_API void hone_run_options_init(hone_run_options *options);
+/* Inputs and outputs by name; n_outputs 0 with names NULL: all outputs of the model, in its order. An entry of `outputs` that is not NULL is written to
+ * and must fit; the others are made and belong to the caller. Safe from many threads at once. */
+HONE_API hone_status hone_session_run(hone_session *session, const hone_run_options *options, uint32_t n_inputs,
+                                      const char *const *input_names, const hone_value *const *inputs, uint32_t n_outputs,
+                                      const char *const *output_names, hone_value **outputs, hone_error *error);
+HONE_API uint32_t hone_session_n_inputs(const hone_session *session);  /* without those that have a default */
+HONE_API uint32_t hone_session_n_outputs(const hone_session *session);
+HONE_API const char *hone_session_input_name(const hone_session *session, uint32_t i);
+HONE_API const char *hone_session_output_name(const hone_session *session, uint32_t i);
+/* Peak bytes of intermediate values for inputs of these shapes, before any run. */
+HONE_API hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_inputs, const char *const *input_names,
+                                             const hone_value *const *inputs, uint64_t *bytes, hone_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -19,4 +19,8 @@ size_t hn_api_give_text(hn_strbuf *b, char *text, size_t text_size);
 /* Quantization annotations speak of tensors by name: they follow a renamed value. */
 void hn_api_rename_annotated(hn_graph *g, hn_str from, hn_str to);
 
+/* Copies as much of the caller's option struct as both sides know; the rest keeps its default. False when it was not set up. */
+bool hn_api_read_options(void *ours, const void *theirs, size_t ours_bytes);
+hone_status hn_api_fail_options(hone_error *error, const char *name);
+
 #endif /* HN_API_INT_H */

@@ -23,7 +23,7 @@ size_t hn_api_give_text(hn_strbuf *b, char *text, size_t text_size) {
 }
 
 /* Copies as much of the caller's struct as both sides know; the rest keeps its default. */
-static bool read_options(void *ours, const void *theirs, size_t ours_bytes) {
+bool hn_api_read_options(void *ours, const void *theirs, size_t ours_bytes) {
     if (!theirs)
         return true;
     size_t theirs_bytes;
@@ -34,7 +34,7 @@ static bool read_options(void *ours, const void *theirs, size_t ours_bytes) {
     return true;
 }
 
-static hone_status fail_options(hone_error *error, const char *name) {
+hone_status hn_api_fail_options(hone_error *error, const char *name) {
     return hn_fail(error, HONE_E_ARGUMENT, "the options were not set up: call %s_init first", name);
 }
 
@@ -52,8 +52,8 @@ void hone_save_options_init(hone_save_options *options) {
 static hone_status load_options(const hone_load_options *options, hn_load_options *out, bool *borrow, hone_error *error) {
     hone_load_options o;
     hone_load_options_init(&o);
-    if (!read_options(&o, options, sizeof o))
-        return fail_options(error, "hone_load_options");
+    if (!hn_api_read_options(&o, options, sizeof o))
+        return hn_api_fail_options(error, "hone_load_options");
     *borrow = o.borrow_buffer;
     *out = (hn_load_options){.alloc = o.allocator,
                              .max_depth = o.max_depth,
@@ -121,8 +121,8 @@ hone_status hone_model_save(const hone_model *model, const char *path, const hon
     HN_REQUIRE(path, error);
     hone_save_options o;
     hone_save_options_init(&o);
-    if (!read_options(&o, options, sizeof o))
-        return fail_options(error, "hone_save_options");
+    if (!hn_api_read_options(&o, options, sizeof o))
+        return hn_api_fail_options(error, "hone_save_options");
     if (names_text_file(path))
         return hn_error_complete(error, save_text(model, path, error));
     hn_save_options so = {.external = o.external_data == HONE_EXTERNAL_ALWAYS  ? HN_EXTERNAL_ALWAYS

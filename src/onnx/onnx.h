@@ -22,6 +22,15 @@ hone_status hn_load_buffer(const void *data, size_t n, bool borrow, const hn_loa
 /* One serialized TensorProto (test data sets, .pb files), as a model-independent tensor in the arena. */
 hone_status hn_load_tensor(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_tensor *out, hone_error *err);
 
+/* What a test data set holds: TensorProto, SequenceProto or OptionalProto; tensors, and sequences and optionals of them. */
+typedef struct hn_parsed {
+    hn_type_kind kind; /* TENSOR, SEQUENCE, or OPTIONAL when it is empty; one with content is its content */
+    hn_tensor tensor;
+    struct hn_parsed *items; /* of a sequence */
+    uint32_t n_items;
+} hn_parsed;
+hone_status hn_load_value(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_type_kind kind, hn_parsed *out, hone_error *err);
+
 typedef enum hn_external_mode {
     HN_EXTERNAL_KEEP,   /* small and embedded tensors stay inside, external ones are written to a new file beside the model */
     HN_EXTERNAL_NEVER,  /* all inside; an error when the file would pass 2 GiB, which protobuf readers refuse */

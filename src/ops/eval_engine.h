@@ -32,7 +32,9 @@ struct hn_eval {
 void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims, void *data);
 hn_object *hn_heap_tensor(hn_heap *heap, hn_dtype dtype, int32_t rank, const int64_t *dims);
 hn_object *hn_heap_object(hn_heap *heap, hn_object_kind kind, uint32_t n_items);
+hn_object *hn_heap_copy(hn_heap *heap, const hn_object *o); /* deep; may come from another heap */
 hn_object *hn_heap_ref(hn_heap *heap, hn_object *o); /* NULL: no memory for the copy of a borrowed one */
 void hn_heap_unref(hn_heap *heap, hn_object *o);
+bool hn_heap_copy_string(hn_heap *heap, hn_bytes from, hn_bytes *to); /* one element of a string tensor */
 
 #endif /* HN_EVAL_ENGINE_H */

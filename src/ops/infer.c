@@ -118,9 +118,13 @@ const hn_type *hn_infer_reconcile(const infer_scope *s, hn_id node, hn_id value,
 
 /* ---- scopes ------------------------------------------------------------------------------------------------------------------ */
 
+static const hn_type *declared_type(const infer_scope *s, const hn_value *v) {
+    return v->is_declared && !s->job->ignore_declared ? v->type : NULL;
+}
+
 static hone_status seed_value(infer_scope *s, hn_id id) {
     const hn_value *v = hn_value_at(s->g, id);
-    const hn_type *t = v->is_declared ? v->type : NULL;
+    const hn_type *t = declared_type(s, v);
     const hn_tensor *init = v->init ? v->init : v->sparse_init ? v->sparse_init->values : NULL;
     if (init) {
         int32_t rank = v->init ? init->rank : v->sparse_init->rank;
@@ -179,7 +183,10 @@ static hone_status infer_call(hn_infer *c, const hn_function *f) {
         callee.ints[to] = caller->ints[from];
         callee.consts[to] = caller->consts[from];
     }
+    uint32_t n_problems = job->problems ? job->problems->list.n : 0;
     HN_TRY(hn_infer_block(&callee, 0));
+    if (job->problems)
+        hn_problems_in_function(job->problems, n_problems, f);
     for (uint32_t i = 0; i < c->node->n_outputs; i++) {
         hn_id from = body->outputs.at[i];
         c->out[i] = callee.types[from];
@@ -206,7 +213,7 @@ static void settle_outputs(hn_infer *c) {
         if (id == HN_NONE)
             continue;
         const hn_value *v = hn_value_at(s->g, id);
-        const hn_type *declared = v->is_declared ? v->type : NULL;
+        const hn_type *declared = declared_type(s, v);
         s->types[id] = hn_infer_reconcile(s, c->id, id, declared, c->out[i], is_model_output(v));
         s->ints[id] = c->out_ints[i];
         s->consts[id] = c->out_consts[i];
@@ -258,6 +265,14 @@ hone_status hn_infer_block(infer_scope *s, hn_id block) {
     return HONE_OK;
 }
 
+/* Inputs that have to be given: before IR version 4 initializers are listed as inputs, too. */
+static uint32_t count_parameters(const hn_graph *g, const hn_block *b) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->inputs.n; i++)
+        n += !hn_value_at(g, b->inputs.at[i])->init;
+    return n;
+}
+
 hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn_type *const *in, uint32_t *n_out,
                           const hn_type *const **out) {
     infer_scope *s = c->scope;
@@ -269,10 +284,13 @@ hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn
     if (s->depth + 1 > HN_INFER_MAX_DEPTH)
         return hn_infer_fail(c, HONE_E_LIMIT, "subgraphs are nested more than %d deep", HN_INFER_MAX_DEPTH);
     const hn_block *b = hn_block_at(s->g, a->v.block);
+    if (count_parameters(s->g, b) > n_in)
+        return hn_infer_fail(c, HONE_E_INVALID, "its subgraph '%s' (%s) has %u inputs, but gets %u", hn_s(b->name), attr,
+                             count_parameters(s->g, b), n_in);
     for (uint32_t i = 0; i < b->inputs.n; i++) {
         hn_id id = b->inputs.at[i];
         const hn_value *v = hn_value_at(s->g, id);
-        const hn_type *declared = v->is_declared ? v->type : NULL;
+        const hn_type *declared = declared_type(s, v);
         const hn_type *given = i < n_in ? in[i] : NULL;
         s->types[id] = hn_infer_reconcile(s, c->id, id, declared, given, false);
         s->ints[id] = NULL;
@@ -322,6 +340,20 @@ static hone_status store_types(const infer_scope *s, bool keep_declared) {
     return HONE_OK;
 }
 
+hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, uint32_t n_inputs, const hn_type *const *inputs,
+                            const hn_type ***types) {
+    infer_job job = {.model = g->model, .work = work, .ignore_declared = true};
+    job.steps_left = UINT64_MAX;
+    infer_scope scope;
+    HN_TRY(open_scope(&scope, &job, g));
+    const hn_block *b = hn_block_at(g, 0);
+    for (uint32_t i = 0; i < n_inputs && i < b->inputs.n; i++)
+        scope.types[b->inputs.at[i]] = inputs[i];
+    HN_TRY(hn_infer_block(&scope, 0));
+    *types = scope.types;
+    return hn_syms_failed(g->model->syms) || hn_arena_has_failed(work) ? HONE_E_NOMEM : HONE_OK;
+}
+
 static uint64_t count_nodes(const hn_model *m) {
     uint64_t n = m->graph->nodes.n;
     for (uint32_t i = 0; i < m->functions.n; i++)
@@ -337,7 +369,7 @@ static hone_status run_job(infer_job *job, const hn_infer_options *o) {
         hn_problem_add(job->problems, HN_SEVERITY_WARNING, HONE_E_LIMIT, NULL, HN_NONE, HN_NONE,
                        "functions and subgraphs unfold to too many nodes: shapes are known for a part of the model only");
     /* Rules take a failed allocation for something unknown and go on; it is told here. */
-    if (hn_syms_failed(job->model->syms) || hn_arena_has_failed(job->work))
+    if (hn_syms_failed(job->model->syms) || hn_arena_has_failed(job->work) || job->lost_text)
         return HONE_E_NOMEM;
     return store_types(&main_scope, o->keep_declared);
 }

@@ -20,6 +20,7 @@ typedef struct infer_job {
     uint64_t steps_left;   /* nodes that may still be visited: nested functions and loops can multiply without end */
     bool out_of_steps;
     bool lost_text;        /* there was no memory for the text of a message */
+    bool ignore_declared;  /* real inputs decide: what the file says of other values may hold for its own example only */
 } infer_job;
 
 /* One graph under inference: the main graph, or the body of a function for one call. Types stand beside the graph, not in it,
@@ -46,6 +47,8 @@ struct hn_infer {
     const infer_ints **out_ints;
     const hn_tensor **out_consts;
     hone_error fail;         /* what hn_infer_fail recorded */
+    const hn_type *const *arg_types;    /* at run time: what the inputs really are; NULL: as the scope says */
+    const hn_tensor *const *arg_consts; /* and their data */
 };
 
 #define HN_INFER_MAX_DEPTH 64 /* functions within functions, bodies within bodies */

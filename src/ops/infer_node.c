@@ -24,6 +24,8 @@ const hn_type *hn_in_type(const hn_infer *c, uint32_t i) {
     hn_id v = input_value(c, i);
     if (v == HN_NONE)
         return NULL;
+    if (c->arg_types)
+        return c->arg_types[i];
     return c->scope->types ? c->scope->types[v] : hn_value_at(c->scope->g, v)->type;
 }
 
@@ -61,6 +63,8 @@ const hn_tensor *hn_in_const(const hn_infer *c, uint32_t i) {
     hn_id v = input_value(c, i);
     if (v == HN_NONE)
         return NULL;
+    if (c->arg_consts)
+        return c->arg_consts[i];
     const infer_scope *s = c->scope;
     return s->consts ? s->consts[v] : hn_infer_initial_const(s->job->model, hn_value_at(s->g, v));
 }

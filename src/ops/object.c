@@ -62,7 +62,7 @@ static void free_strings(hn_heap *heap, hn_array *a) {
         hn_heap_give(heap, (void *)(uintptr_t)s[i].at, (size_t)s[i].n);
 }
 
-static bool copy_string(hn_heap *heap, hn_bytes from, hn_bytes *to) {
+bool hn_heap_copy_string(hn_heap *heap, hn_bytes from, hn_bytes *to) {
     void *text = from.n ? hn_heap_alloc(heap, (size_t)from.n) : NULL;
     if (from.n && !text)
         return false;
@@ -72,27 +72,40 @@ static bool copy_string(hn_heap *heap, hn_bytes from, hn_bytes *to) {
     return true;
 }
 
-hn_object *hn_heap_ref(hn_heap *heap, hn_object *o) {
-    if (o->n_refs != BORROWED) {
-        o->n_refs++;
-        return o;
-    }
-    hn_object *copy = hn_heap_tensor(heap, o->array.dtype, o->array.rank, o->array.dims);
+static hn_object *copy_tensor(hn_heap *heap, const hn_array *from) {
+    hn_object *copy = hn_heap_tensor(heap, from->dtype, from->rank, from->dims);
     if (!copy)
         return NULL;
-    if (o->array.dtype == HN_STRING) {
-        for (uint64_t i = 0; i < o->array.n_elems; i++)
-            if (!copy_string(heap, ((const hn_bytes *)o->array.data)[i], &((hn_bytes *)copy->array.data)[i])) {
-                hn_heap_unref(heap, copy);
-                return NULL;
-            }
-        return copy;
-    }
     uint64_t bytes = 0;
-    hn_dtype_bytes(o->array.dtype, o->array.n_elems, &bytes);
-    if (bytes)
-        memcpy(copy->array.data, o->array.data, (size_t)bytes);
+    if (from->dtype != HN_STRING && hn_dtype_bytes(from->dtype, from->n_elems, &bytes) && bytes)
+        memcpy(copy->array.data, from->data, (size_t)bytes);
+    for (uint64_t i = 0; from->dtype == HN_STRING && i < from->n_elems; i++)
+        if (!hn_heap_copy_string(heap, ((const hn_bytes *)from->data)[i], &((hn_bytes *)copy->array.data)[i])) {
+            hn_heap_unref(heap, copy);
+            return NULL;
+        }
     return copy;
+}
+
+hn_object *hn_heap_copy(hn_heap *heap, const hn_object *o) {
+    if (o->kind == HN_OBJECT_TENSOR)
+        return copy_tensor(heap, &o->array);
+    hn_object *copy = hn_heap_object(heap, o->kind, o->n_items);
+    for (uint32_t i = 0; copy && i < o->n_items; i++) {
+        copy->items[i] = hn_heap_copy(heap, o->items[i]);
+        if (!copy->items[i]) {
+            hn_heap_unref(heap, copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+hn_object *hn_heap_ref(hn_heap *heap, hn_object *o) {
+    if (o->n_refs == BORROWED)
+        return copy_tensor(heap, &o->array);
+    o->n_refs++;
+    return o;
 }
 
 /* Sequences hold no sequences, so this nests once. */
@@ -116,7 +129,7 @@ void hn_heap_unref(hn_heap *heap, hn_object *o) {
 hone_status hn_array_set_string(hn_eval *c, hn_array *a, uint64_t i, const void *text, uint64_t n) {
     hn_bytes *s = a->data;
     hn_bytes fresh;
-    if (!copy_string(c->host->heap, (hn_bytes){text, n}, &fresh))
+    if (!hn_heap_copy_string(c->host->heap, (hn_bytes){text, n}, &fresh))
         return HONE_E_NOMEM;
     hn_heap_give(c->host->heap, (void *)(uintptr_t)s[i].at, (size_t)s[i].n);
     s[i] = fresh;

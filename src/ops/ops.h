@@ -98,6 +98,11 @@ typedef struct hn_infer_options {
  * inferred leaves its outputs unknown and the rest goes on. Fails only for lack of memory or a limit. */
 hone_status hn_infer_model(hn_model *m, const hn_infer_options *o, hone_error *err);
 
+/* Types of all values of a graph when its inputs are these (NULL: unknown), whatever the file declares. Results live in `work`; the graph
+ * stays as it is, but its model's table of symbols may grow, so callers take turns. */
+hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, uint32_t n_inputs, const hn_type *const *inputs,
+                            const hn_type ***types);
+
 /* Replaces a symbol everywhere in the declared types (--dim batch=4), or fixes an input's whole shape (--shape x=1x3x224x224: the
  * symbols at those places are replaced everywhere). Inferred, undeclared types are dropped, so infer again afterwards. */
 hone_status hn_fix_dim(hn_model *m, const char *symbol, int64_t value, hone_error *err);

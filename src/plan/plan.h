@@ -1,0 +1,58 @@
+/* L3: from a graph to an order of work and a map of memory. A program is made once per model; a plan once per set of input shapes. */
+#ifndef HN_PLAN_H
+#define HN_PLAN_H
+
+#include "ops/eval_engine.h"
+
+/* One node, ready to run. */
+typedef struct hn_step {
+    hn_id node;
+    const hn_op *op;
+    int version;
+    bool has_body;       /* If, Loop, ...: the evaluation makes its outputs itself */
+    const bool *wanted;  /* per output: does anybody read it? */
+    uint32_t n_dead;     /* values of this block that nobody reads after this step */
+    const hn_id *dead;
+} hn_step;
+
+typedef struct hn_step_list {
+    uint32_t n_steps;
+    hn_step *steps;
+    uint32_t n_owned; /* values that live in this block, initializers aside */
+    const hn_id *owned;
+} hn_step_list;
+
+/* Shape-independent and immutable: shared by all sessions and threads. */
+typedef struct hn_program {
+    hn_model *model;       /* our own copy, functions inlined, checked */
+    hn_step_list *blocks;  /* by block */
+    hn_object *consts;     /* by value: initializers as borrowed tensors; kind NONE when there is none */
+} hn_program;
+
+/* Refuses a model that is not valid, or has an operator that cannot be run, by a message that names it. The original must outlive it. */
+hone_status hn_program_new(const hn_model *m, hn_program **out, hone_error *err);
+void hn_program_free(hn_program *p); /* NULL is fine */
+
+/* Where a value of the main graph lies. */
+typedef struct hn_place {
+    const hn_type *type; /* with known dims; NULL: known only at run time */
+    uint64_t offset;     /* into the block of memory; HN_NO_OFFSET when it does not lie there */
+} hn_place;
+#define HN_NO_OFFSET UINT64_MAX
+
+typedef struct hn_plan {
+    hn_arena *arena;
+    uint64_t serial;        /* given by its session: an address alone may come back with another plan */
+    const hn_program *program;
+    uint32_t n_inputs;
+    const hn_array *inputs; /* shapes it was made for, in the order of the graph's inputs */
+    hn_place *places;       /* by value */
+    uint64_t block_bytes;   /* of the main graph's intermediate values */
+} hn_plan;
+
+/* Infers with these input shapes and lays values out by their lifetimes. Inputs that are no tensors have kind NONE: nothing is planned for them. */
+hone_status hn_plan_new(const hn_program *p, uint32_t n_inputs, const hn_object *const *inputs, hn_plan **out, hone_error *err);
+void hn_plan_free(hn_plan *p);
+bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *inputs);
+
+#endif /* HN_PLAN_H */
