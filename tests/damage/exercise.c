@@ -124,6 +124,23 @@ static void save(const hone_model *m, exercise *x) {
     hone_buffer_free(m, first, n_first);
 }
 
+/* What computes the last value from the first: any two values will do. */
+static void extract(hone_model *m, exercise *x) {
+    const hone_graph *g = hone_model_graph(m);
+    uint32_t n = hone_graph_n_values(g);
+    if (n == 0)
+        return;
+    hone_value_info first, last;
+    hone_error error;
+    hone_graph_get_value(g, 0, &first);
+    hone_graph_get_value(g, n - 1, &last);
+    hone_status status = hone_model_rename(m, first.name, "renamed", &error);
+    bool is_renamed = expect_honest(x, "rename", status, &error);
+    const char *input = is_renamed ? "renamed" : first.name;
+    status = hone_model_extract(m, 1, &input, 1, &last.name, &error);
+    expect_honest(x, "extract", status, &error);
+}
+
 static void edit(hone_model *m, exercise *x) {
     hone_error error;
     unsigned all = HONE_STRIP_DOCS | HONE_STRIP_NODE_NAMES | HONE_STRIP_VALUE_NAMES |
@@ -131,7 +148,8 @@ static void edit(hone_model *m, exercise *x) {
     expect_honest(x, "store shapes", hone_model_store_shapes(m, &error), &error);
     expect_honest(x, "fix dim", hone_model_fix_dim(m, "N", 2, &error), &error);
     expect_honest(x, "strip", hone_model_strip(m, all, &error), &error);
-    expect_honest(x, "inline", hone_model_inline_functions(m, &error), &error);
+    if (expect_honest(x, "inline", hone_model_inline_functions(m, &error), &error))
+        extract(m, x);
 }
 
 /* ---- the whole way -------------------------------------------------------------------------------- */
