@@ -2,9 +2,10 @@
  *
  * usage: damage [--variants N] [--seed N] [--only N [--dump FILE]] FILE-OR-FOLDER...
  *
- * Each variant is made from one of the given models (*.onnx, *.onnxtxt) by a few changes that depend on the seed and its number
- * alone, and goes through load, check, infer, print, save and edits. No variant may crash, leak, take more than a second or more
- * memory than its size allows. --only repeats one variant, --dump writes it to a file. */
+ * Each variant is made from one of the given models (*.onnx, *.onnxtxt) by a few changes that
+ * depend on the seed and its number alone, and goes through load, check, infer, print, save and
+ * edits. No variant may crash, leak, take more than a second or more memory than its size allows.
+ * --only repeats one variant, --dump writes it to a file. */
 #define _GNU_SOURCE
 #include "damage/exercise.h"
 #include "damage/mutate.h"
@@ -124,9 +125,8 @@ static void change_fields(damage *d, variant *v) {
     uint32_t n = 1 + damage_below(d, MAX_CHANGES);
     for (uint32_t i = 0; i < n; i++) {
         bool is_hostile = damage_chance(d, 10);
-        const mutation *m = is_hostile
-                                ? &hostile_mutations[damage_below(d, n_hostile_mutations)]
-                                : &field_mutations[damage_below(d, n_field_mutations)];
+        const mutation *m = is_hostile ? &hostile_mutations[damage_below(d, n_hostile_mutations)]
+                                       : &field_mutations[damage_below(d, n_field_mutations)];
         m->apply(d);
         v->changes[i] = m->name;
     }
@@ -234,7 +234,8 @@ int main(int argc, char **argv) {
     uint64_t end = o.only == UINT64_MAX ? o.n_variants : o.only + 1;
     for (uint64_t i = begin; i < end && t.n_complaints < MAX_COMPLAINTS; i++)
         run_variant(&c, &o, i, &t);
-    printf("%llu damaged models from %u seeds: %llu loaded, %llu complaints; at most %.1f MB and %.2f s\n",
+    printf("%llu damaged models from %u seeds: %llu loaded, %llu complaints; at most %.1f MB and "
+           "%.2f s\n",
            (unsigned long long)t.n_run, c.models.n, (unsigned long long)t.n_loaded,
            (unsigned long long)t.n_complaints, (double)t.peak_bytes / 1e6, t.peak_seconds);
     hn_arena_free(c.arena);

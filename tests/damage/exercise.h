@@ -1,5 +1,6 @@
-/* All that the library does with a model that nobody has checked: load, check, infer, describe, print, save, edit, load again.
- * The damage test, the fuzzers and the files of tests/data/regress go through it. */
+/* All that the library does with a model that nobody has checked: load, check, infer, describe,
+ * print, save, edit, load again. The damage test, the fuzzers and the files of tests/data/regress
+ * go through it. */
 #ifndef TEST_EXERCISE_H
 #define TEST_EXERCISE_H
 
@@ -14,9 +15,9 @@
 #define EXERCISE_CPU_SECONDS 1.0
 
 typedef struct exercise_report {
-    bool is_loaded;     /* the file was accepted */
-    size_t peak_bytes;  /* most memory held at once */
-    double cpu_seconds; /* of this process, so that a busy machine does not count */
+    bool is_loaded;      /* the file was accepted */
+    size_t peak_bytes;   /* most memory held at once */
+    double cpu_seconds;  /* of this process, so that a busy machine does not count */
     char complaint[256]; /* what the library did wrong; "" when it behaved */
 } exercise_report;
 

@@ -1,4 +1,5 @@
-/* Structures that no exporter writes: deep nesting, cycles, functions that call themselves or explode. */
+/* Structures that no exporter writes: deep nesting, cycles, functions that call themselves or
+ * explode. */
 #include "damage/mutate.h"
 
 /* ---- nesting ---------------------------------------------------------------------------------------------- */
@@ -76,8 +77,8 @@ static void make_cycle(damage *d) {
     }
 }
 
-static void add_node(damage *d, proto_message *to, uint32_t tag, const char *domain,
-                     const char *op, const char *input, const char *output) {
+static void add_node(damage *d, proto_message *to, uint32_t tag, const char *domain, const char *op,
+                     const char *input, const char *output) {
     proto_message *node = proto_add_message(d->arena, to, tag, PROTO_NODE);
     if (!node)
         return;
@@ -115,8 +116,7 @@ static proto_message *add_function(damage *d, const char *name) {
     proto_add_text(d->arena, f, HN_F_FUNCTION_DOMAIN, "laugh");
     proto_add_text(d->arena, f, HN_F_FUNCTION_INPUT, "x");
     proto_add_text(d->arena, f, HN_F_FUNCTION_OUTPUT, "y");
-    proto_message *opset =
-        proto_add_message(d->arena, f, HN_F_FUNCTION_OPSET_IMPORT, PROTO_OPSET);
+    proto_message *opset = proto_add_message(d->arena, f, HN_F_FUNCTION_OPSET_IMPORT, PROTO_OPSET);
     if (opset) {
         proto_add_text(d->arena, opset, HN_F_OPSET_DOMAIN, "laugh");
         proto_add_number(d->arena, opset, HN_F_OPSET_VERSION, 1);
@@ -135,8 +135,8 @@ static void call_from_main(damage *d, const char *name) {
     add_node(d, graph, HN_F_GRAPH_NODE, "laugh", name, "laugh_in", "laugh_out");
 }
 
-/* f0 calls f1 k times, f1 calls f2 k times, ...: a small file, k^n nodes when inlined. With `is_loop`
- * the last calls the first. */
+/* f0 calls f1 k times, f1 calls f2 k times, ...: a small file, k^n nodes when inlined. With
+ * `is_loop` the last calls the first. */
 static void add_tower(damage *d, uint32_t n_floors, uint32_t n_calls, bool is_loop) {
     char name[2] = "A", next[2] = "A";
     for (uint32_t i = 0; i < n_floors; i++) {
@@ -169,8 +169,7 @@ static void deep_calls(damage *d) {
 /* Every call of a function costs as much as the function has values. */
 static void wide_calls(damage *d) {
     proto_message *f = add_function(d, "W");
-    proto_message *wide =
-        f ? proto_add_message(d->arena, f, HN_F_FUNCTION_NODE, PROTO_NODE) : NULL;
+    proto_message *wide = f ? proto_add_message(d->arena, f, HN_F_FUNCTION_NODE, PROTO_NODE) : NULL;
     if (!wide)
         return;
     proto_add_text(d->arena, wide, HN_F_NODE_OP_TYPE, "Concat");

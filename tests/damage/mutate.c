@@ -13,10 +13,17 @@ bool damage_chance(damage *d, uint32_t one_in) {
 }
 
 uint64_t damage_odd_number(damage *d) {
-    static const uint64_t odd[] = {
-        0,          1,          2,        7,         28,         63,         64,
-        127,        128,        255,      65535,     1u << 20,   INT32_MAX,  (uint64_t)INT32_MAX + 1,
-        UINT32_MAX, 1ull << 32, 1ull << 40, 1ull << 62, INT64_MAX, 1ull << 63, UINT64_MAX};
+    static const uint64_t odd[] = {0,          1,
+                                   2,          7,
+                                   28,         63,
+                                   64,         127,
+                                   128,        255,
+                                   65535,      1u << 20,
+                                   INT32_MAX,  (uint64_t)INT32_MAX + 1,
+                                   UINT32_MAX, 1ull << 32,
+                                   1ull << 40, 1ull << 62,
+                                   INT64_MAX,  1ull << 63,
+                                   UINT64_MAX};
     uint64_t v = odd[damage_below(d, HN_COUNT(odd))];
     switch (damage_below(d, 4)) {
     case 0:
@@ -82,8 +89,9 @@ static proto_field *find_field(proto_message *m, uint32_t tag) {
 
 static void remove_field(damage *d) {
     proto_message *m = damage_pick(d, d->model, PROTO_ANY);
-    if (m->fields.n)
-        m->fields.at[damage_below(d, m->fields.n)] = m->fields.at[--m->fields.n];
+    proto_field *f = damage_pick_field(d, m);
+    if (f)
+        *f = m->fields.at[--m->fields.n];
 }
 
 static void append_copies(damage *d, proto_message *m, uint32_t n_copies) {
@@ -208,10 +216,21 @@ static void other_operator(damage *d) {
 }
 
 static void odd_text(damage *d) {
-    static const hn_bytes odd[] = {{"", 0},         {"a\0b", 3},  {"\xff\xfe", 2}, {"\xed\xa0\x80", 3},
-                                   {"%s%n", 4},     {"../x", 4},  {"/", 1},        {"ai.onnx", 7},
-                                   {"x y\n", 4},    {"\"", 1},    {"9", 1},        {"N*N*N*N", 7},
-                                   {"N/0", 3},      {"((((N", 5}, {"N+-9223372036854775808", 22}};
+    static const hn_bytes odd[] = {{"", 0},
+                                   {"a\0b", 3},
+                                   {"\xff\xfe", 2},
+                                   {"\xed\xa0\x80", 3},
+                                   {"%s%n", 4},
+                                   {"../x", 4},
+                                   {"/", 1},
+                                   {"ai.onnx", 7},
+                                   {"x y\n", 4},
+                                   {"\"", 1},
+                                   {"9", 1},
+                                   {"N*N*N*N", 7},
+                                   {"N/0", 3},
+                                   {"((((N", 5},
+                                   {"N+-9223372036854775808", 22}};
     proto_field *f = any_text(d, d->model);
     if (f)
         f->bytes = odd[damage_below(d, HN_COUNT(odd))];
@@ -331,9 +350,8 @@ static void copy_run(damage *d, uint8_t *at, size_t *n) {
 }
 
 void damage_bytes(damage *d, hn_bytes *file) {
-    static void (*const kinds[])(damage *, uint8_t *, size_t *) = {flip_bits, cut_end,
-                                                                   overwrite_run, remove_run,
-                                                                   copy_run};
+    static void (*const kinds[])(damage *, uint8_t *, size_t *) = {
+        flip_bits, cut_end, overwrite_run, remove_run, copy_run};
     size_t n = (size_t)file->n;
     uint8_t *at = hn_arena_copy(d->arena, file->at, n);
     if (!at || n == 0)

@@ -8,7 +8,7 @@
 #define DAMAGED_MAX_BYTES ((size_t)256 << 10)
 
 typedef struct damage {
-    hn_arena *arena;      /* of this variant */
+    hn_arena *arena; /* of this variant */
     hn_rng *rng;
     proto_message *model; /* to be changed */
     proto_message *donor; /* another model, to take pieces from */

@@ -130,9 +130,10 @@ void proto_add_number(hn_arena *arena, proto_message *to, uint32_t tag, uint64_t
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
-/* Written from the end to the start, so that the length of a message is known when its turn comes. */
+/* Written from the end to the start, so that the length of a message is known when its turn comes.
+ */
 typedef struct back_buffer {
-    uint8_t *at;  /* `free` bytes, then what was written */
+    uint8_t *at; /* `free` bytes, then what was written */
     size_t free;
     bool is_full;
 } back_buffer;

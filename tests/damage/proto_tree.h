@@ -1,13 +1,31 @@
-/* An ONNX file as a tree of protobuf fields that can be changed at will and written back, right or wrong. */
+/* An ONNX file as a tree of protobuf fields that can be changed at will and written back, right or
+ * wrong. */
 #ifndef TEST_PROTO_TREE_H
 #define TEST_PROTO_TREE_H
 
 #include "onnx/wire.h"
 
 typedef enum proto_kind { /* message types, as fields.def names them */
-    PROTO_MODEL, PROTO_OPSET, PROTO_ENTRY, PROTO_GRAPH, PROTO_FUNCTION, PROTO_NODE, PROTO_ATTR, PROTO_VALUE, PROTO_ANNOTATION,
-    PROTO_TENSOR, PROTO_SPARSE, PROTO_TYPE, PROTO_TENSOR_TYPE, PROTO_SEQUENCE_TYPE, PROTO_MAP_TYPE, PROTO_OPAQUE_TYPE,
-    PROTO_SHAPE, PROTO_DIM, PROTO_KIND_COUNT, PROTO_ANY = PROTO_KIND_COUNT
+                          PROTO_MODEL,
+                          PROTO_OPSET,
+                          PROTO_ENTRY,
+                          PROTO_GRAPH,
+                          PROTO_FUNCTION,
+                          PROTO_NODE,
+                          PROTO_ATTR,
+                          PROTO_VALUE,
+                          PROTO_ANNOTATION,
+                          PROTO_TENSOR,
+                          PROTO_SPARSE,
+                          PROTO_TYPE,
+                          PROTO_TENSOR_TYPE,
+                          PROTO_SEQUENCE_TYPE,
+                          PROTO_MAP_TYPE,
+                          PROTO_OPAQUE_TYPE,
+                          PROTO_SHAPE,
+                          PROTO_DIM,
+                          PROTO_KIND_COUNT,
+                          PROTO_ANY = PROTO_KIND_COUNT
 } proto_kind;
 
 typedef struct proto_message proto_message;
@@ -25,7 +43,8 @@ struct proto_message {
     HN_VEC(proto_field) fields;
 };
 
-/* NULL when the bytes are no protobuf, are nested too deep, or memory ran out. Points into `bytes`. */
+/* NULL when the bytes are no protobuf, are nested too deep, or memory ran out. Points into `bytes`.
+ */
 proto_message *proto_decode(hn_arena *arena, hn_bytes bytes);
 proto_message *proto_new(hn_arena *arena, proto_kind kind);
 /* Field and bytes are shared, messages are copied. */

@@ -1,4 +1,5 @@
-/* What the fuzzers once found must stay found out: every file goes through all that the library does.
+/* What the fuzzers once found must stay found out: every file goes through all that the library
+ * does.
  *
  * usage: replay FILE...        (*.onnxtxt is text, everything else binary) */
 #include "base/base.h"

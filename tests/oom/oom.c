@@ -1,9 +1,11 @@
-/* Fails the first, the second, the third ... allocation of every operation on a model, until it succeeds.
+/* Fails the first, the second, the third ... allocation of every operation on a model, until it
+ * succeeds.
  *
  * usage: oom FILE...
  *
- * Each failure must be told as such, with a message, leave nothing allocated and no file behind; once alone, and once with all
- * later allocations failing too. The first file is also tried with its weights in a file of their own. */
+ * Each failure must be told as such, with a message, leave nothing allocated and no file behind;
+ * once alone, and once with all later allocations failing too. The first file is also tried with
+ * its weights in a file of their own. */
 #define _GNU_SOURCE
 #include "unit/counting_allocator.h"
 
