@@ -39,7 +39,7 @@ typedef struct corpus {
     HN_VEC(seed_model) models;
 } corpus;
 
-/* ---- seeds ------------------------------------------------------------------------------------------------ */
+/* ---- seeds ----------------------------------------------------------------------------------- */
 
 static _Noreturn void fail(const char *what, const char *of) {
     fprintf(stderr, "damage: %s '%s'\n", what, of);
@@ -89,7 +89,7 @@ static void add_path(corpus *c, const char *path) {
         free(entries);
 }
 
-/* ---- variants ---------------------------------------------------------------------------------------------- */
+/* ---- variants -------------------------------------------------------------------------------- */
 
 /* Where the watchdog finds the variant at work. */
 static volatile sig_atomic_t variant_at_work;
@@ -168,7 +168,7 @@ static void print_complaint(const options *o, uint64_t number, const variant *v,
     fflush(stdout);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 typedef struct totals {
     uint64_t n_run, n_loaded, n_complaints;

@@ -58,7 +58,7 @@ static bool append(void *ctx, const char *text, size_t n_bytes) {
     return !b->failed;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void check(hone_model *m, exercise *x) {
     hone_error error;
@@ -152,7 +152,7 @@ static void edit(hone_model *m, exercise *x) {
         extract(m, x);
 }
 
-/* ---- the whole way -------------------------------------------------------------------------------- */
+/* ---- the whole way --------------------------------------------------------------------------- */
 
 static void use_model(hone_model *m, exercise *x) {
     hone_error error;

@@ -2,7 +2,7 @@
  * explode. */
 #include "damage/mutate.h"
 
-/* ---- nesting ---------------------------------------------------------------------------------------------- */
+/* ---- nesting --------------------------------------------------------------------------------- */
 
 static uint32_t some_depth(damage *d) {
     return 1 + damage_below(d, damage_chance(d, 4) ? 3000 : 80);
@@ -55,7 +55,7 @@ static void nest_groups(damage *d) {
         proto_add(d->arena, m, field << 3 | HN_WIRE_GROUP_END);
 }
 
-/* ---- graphs that eat their own tail ------------------------------------------------------------------------- */
+/* ---- graphs that eat their own tail ---------------------------------------------------------- */
 
 static proto_field *some_name(damage *d, proto_message *node, uint32_t tag) {
     for (int tries = 0; node && tries < 8; tries++) {
@@ -106,7 +106,7 @@ static void long_chain(damage *d) {
     }
 }
 
-/* ---- functions ----------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static proto_message *add_function(damage *d, const char *name) {
     proto_message *f = proto_add_message(d->arena, d->model, HN_F_MODEL_FUNCTIONS, PROTO_FUNCTION);

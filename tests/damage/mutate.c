@@ -2,7 +2,7 @@
 
 #include "hone/hone.h"
 
-/* ---- choices ------------------------------------------------------------------------------------- */
+/* ---- choices --------------------------------------------------------------------------------- */
 
 uint32_t damage_below(damage *d, uint32_t n) {
     return n ? (uint32_t)hn_rng_below(d->rng, n) : 0;
@@ -85,7 +85,7 @@ static proto_field *find_field(proto_message *m, uint32_t tag) {
     return NULL;
 }
 
-/* ---- fields that come, go and change places ---------------------------------------------------------- */
+/* ---- fields that come, go and change places -------------------------------------------------- */
 
 static void remove_field(damage *d) {
     proto_message *m = damage_pick(d, d->model, PROTO_ANY);
@@ -167,7 +167,7 @@ static void misplace_message(damage *d) {
         f->message = proto_copy(d->arena, foreign);
 }
 
-/* ---- wrong contents --------------------------------------------------------------------------------- */
+/* ---- wrong contents -------------------------------------------------------------------------- */
 
 static void odd_number(damage *d) {
     proto_field *f = any_number(d, PROTO_ANY);
@@ -318,7 +318,7 @@ const mutation field_mutations[] = {
 };
 const uint32_t n_field_mutations = HN_COUNT(field_mutations);
 
-/* ---- bytes -------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static void flip_bits(damage *d, uint8_t *at, size_t *n) {
     for (uint32_t flips = 1 + damage_below(d, 8); flips > 0; flips--)

@@ -25,7 +25,7 @@ extern const uint32_t n_field_mutations, n_hostile_mutations;
 /* One kind of byte damage, in place or into the arena. */
 void damage_bytes(damage *d, hn_bytes *file);
 
-/* ---- shared ------------------------------------------------------------------------------------- */
+/* ---- shared ---------------------------------------------------------------------------------- */
 
 uint32_t damage_below(damage *d, uint32_t n); /* 0 for n == 0 */
 bool damage_chance(damage *d, uint32_t one_in);

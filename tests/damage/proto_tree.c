@@ -58,7 +58,7 @@ static proto_kind child_kind(proto_kind parent, uint32_t tag) {
     return PROTO_ANY;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static proto_message *decode(hn_arena *arena, hn_bytes bytes, proto_kind kind, int depth) {
     hn_wire w = {.at = bytes.at, .end = (const uint8_t *)bytes.at + bytes.n, .file = bytes.at};
@@ -82,7 +82,7 @@ proto_message *proto_decode(hn_arena *arena, hn_bytes bytes) {
     return decode(arena, bytes, PROTO_MODEL, 0);
 }
 
-/* ---- building ------------------------------------------------------------------------------------ */
+/* ---- building -------------------------------------------------------------------------------- */
 
 proto_message *proto_new(hn_arena *arena, proto_kind kind) {
     proto_message *m = HN_NEW(arena, proto_message);
@@ -128,7 +128,7 @@ void proto_add_number(hn_arena *arena, proto_message *to, uint32_t tag, uint64_t
         f->number = number;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Written from the end to the start, so that the length of a message is known when its turn comes.
  */

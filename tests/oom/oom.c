@@ -32,7 +32,7 @@ static void complain(const subject *s, const char *operation, size_t n, const ch
         printf("%s, %s, allocation %zu failing: %s\n", s->path, operation, n, what);
 }
 
-/* ---- operations ------------------------------------------------------------------------------------------------ */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static bool discard(void *ctx, const char *text, size_t n_bytes) {
     (void)ctx, (void)text, (void)n_bytes;
@@ -149,7 +149,7 @@ static const struct operation {
     {"fix a dimension", do_fix_dim, false},
 };
 
-/* ---- folders ------------------------------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 /* Removes what is there; true when there was anything. */
 static bool empty_folder(const char *folder) {
@@ -174,7 +174,7 @@ static bool make_folder(char folder[PATH_BYTES]) {
     return mkdtemp(folder) != NULL;
 }
 
-/* ---- failing --------------------------------------------------------------------------------------------------- */
+/* ---- failing --------------------------------------------------------------------------------- */
 
 /* One try. True when the allocation that was to fail came to pass. */
 static bool try_failing_at(subject *s, const struct operation *op, size_t n, bool keeps_failing) {
@@ -215,7 +215,7 @@ static size_t try_operation(subject *s, const struct operation *op) {
     return n - 1;
 }
 
-/* ---- subjects ---------------------------------------------------------------------------------------------------- */
+/* ---- subjects -------------------------------------------------------------------------------- */
 
 static uint32_t list_names(const hone_graph *g, uint32_t n, const uint32_t *values,
                            const char **names) {
