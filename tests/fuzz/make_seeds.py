@@ -23,8 +23,8 @@ def backend_models(archive):
     with tarfile.open(archive) as tar:
         for member in tar:
             if member.isfile() and member.name.endswith(".onnx") and member.size <= MAX_BYTES:
-                parts = pathlib.PurePosixPath(member.name).parts
-                yield "_".join(parts[-3:-1]) or parts[-1], tar.extractfile(member).read()
+                name = member.name.removesuffix(".onnx").removesuffix("/model")
+                yield name.replace("/", "_"), tar.extractfile(member).read()
 
 
 def convert(hone, source, target):
