@@ -98,6 +98,16 @@ static hone_status scalar_unless_declared(hn_infer *c, uint32_t body_input, hn_d
     return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
+/* The condition enters the first turn as it is. */
+static hone_status check_condition_rank(hn_infer *c) {
+    const hn_type *declared = hn_body_in_declared(c, "body", 1);
+    int32_t rank = hn_in_rank(c, 1);
+    if (rank < 0 || !declared || declared->shape.rank < 0 || declared->shape.rank == rank)
+        return HONE_OK;
+    return hn_infer_fail(c, HONE_E_SHAPE, "the condition is %s, but the body takes %s",
+                         hn_in_text(c, 1), hn_type_str(c, declared));
+}
+
 static bool shapes_contradict(const hn_type *a, const hn_type *b) {
     if (!a || !b || a->shape.rank < 0 || b->shape.rank < 0)
         return false;
@@ -154,6 +164,7 @@ static hone_status widen_variables(hn_infer *c, loop_run *l, bool forget_shapes,
 
 /* The first look has the most exact types and reports what is wrong; the others only widen. */
 static hone_status infer_loop_body(hn_infer *c, loop_run *l) {
+    HN_TRY(check_condition_rank(c));
     HN_TRY(scalar_unless_declared(c, 0, HN_I64, &l->in[0]));
     HN_TRY(scalar_unless_declared(c, 1, HN_BOOL, &l->in[1]));
     for (uint32_t v = 0; v < l->n_vars; v++)
