@@ -323,6 +323,8 @@ HONE_API hone_status hone_error_write_json(const hone_error *unreadable, const c
 
 /* Types and shapes of all values. What contradicts is left as declared; hone_model_check tells. */
 HONE_API hone_status hone_model_infer(hone_model *model, hone_error *error);
+/* These two forget the types that hone_model_infer found, also when they fail: infer again afterwards. */
+
 /* Gives a free dimension a size, everywhere. */
 HONE_API hone_status hone_model_fix_dim(hone_model *model, const char *name, int64_t size, hone_error *error);
 /* Gives an input a shape; the free dimensions it had take those sizes everywhere. */
@@ -411,6 +413,12 @@ HONE_API hone_type_kind hone_value_kind(const hone_value *value); /* OPTIONAL: a
 /* False when it is no tensor. data may be written to. */
 HONE_API bool hone_value_tensor(const hone_value *value, hone_tensor_info *info);
 HONE_API bool hone_value_string(const hone_value *value, uint64_t i, const char **text, size_t *n_bytes);
+/* Elements begin to begin + n of a tensor as plain numbers, whatever its type, and back. Complex numbers count as two elements. Storing
+ * rounds to nearest even; integers lose their fraction. False when there are not as many, or they are strings. */
+HONE_API bool hone_value_get_f64(const hone_value *value, uint64_t begin, uint64_t n, double *out);
+HONE_API bool hone_value_get_i64(const hone_value *value, uint64_t begin, uint64_t n, int64_t *out); /* uint64 wraps */
+HONE_API bool hone_value_set_f64(hone_value *value, uint64_t begin, uint64_t n, const double *in);
+HONE_API bool hone_value_set_i64(hone_value *value, uint64_t begin, uint64_t n, const int64_t *in);
 /* Items of a sequence; a map has two: its keys and its values. The result belongs to `value`. */
 HONE_API uint32_t hone_value_n_items(const hone_value *value);
 HONE_API const hone_value *hone_value_item(const hone_value *value, uint32_t i);
