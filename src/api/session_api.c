@@ -124,7 +124,7 @@ static hone_status check_input(const call *c, hn_id id, const hn_object *given) 
     return status;
 }
 
-static hone_status bind_inputs(call *c, uint32_t n, const char *const *names, const hone_value *const *values) {
+static hone_status bind_call_inputs(call *c, uint32_t n, const char *const *names, const hone_value *const *values) {
     const hn_block *b = c->main;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = find_name(c->g, b->inputs.n, b->inputs.at, names[i]);
@@ -146,7 +146,7 @@ static hone_status bind_inputs(call *c, uint32_t n, const char *const *names, co
 
 /* ---- outputs --------------------------------------------------------------------------------------------------------------------- */
 
-static hone_status bind_outputs(call *c, uint32_t n, const char *const *names, hone_value **values) {
+static hone_status bind_call_outputs(call *c, uint32_t n, const char *const *names, hone_value **values) {
     const hn_block *b = c->main;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = names ? find_name(c->g, b->outputs.n, b->outputs.at, names[i]) : i;
@@ -228,9 +228,9 @@ hone_status hone_session_run(hone_session *session, const hone_run_options *opti
     if (status == HONE_OK && !output_names)
         n_outputs = c.main->outputs.n;
     if (status == HONE_OK)
-        status = bind_inputs(&c, n_inputs, input_names, inputs);
+        status = bind_call_inputs(&c, n_inputs, input_names, inputs);
     if (status == HONE_OK)
-        status = bind_outputs(&c, n_outputs, output_names, outputs);
+        status = bind_call_outputs(&c, n_outputs, output_names, outputs);
     if (status == HONE_OK)
         status = hn_session_run(c.session, &control, c.inputs, c.wanted, c.heaps, c.outputs, error);
     if (c.values)
@@ -245,7 +245,7 @@ hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_inputs, co
     call c;
     hone_status status = open_call(&c, session, error);
     if (status == HONE_OK)
-        status = bind_inputs(&c, n_inputs, input_names, inputs);
+        status = bind_call_inputs(&c, n_inputs, input_names, inputs);
     if (status == HONE_OK)
         status = hn_session_plan_bytes(c.session, c.inputs, bytes, error);
     hn_arena_free(c.arena);

@@ -153,9 +153,10 @@ hone_status hn_infer_attention(hn_infer *c) {
 bool hn_macs_attention(const hn_infer *c, uint64_t *macs) {
     const hn_shape *q = hn_in_shape(c, ATTENTION_Q), *y = hn_out_shape_known(c, 0);
     hn_dim past = hn_has_input(c, ATTENTION_PAST_KEY) ? hn_in_dim(c, ATTENTION_PAST_KEY, 2) : 0;
-    hn_dim total = hn_dim_add(hn_infer_syms(c), past,
-                              hn_in_dim(c, ATTENTION_K, hn_in_rank(c, ATTENTION_K) == 3 ? 1 : 2));
+    hn_dim keys = hn_in_dim(c, ATTENTION_K, hn_in_rank(c, ATTENTION_K) == 3 ? 1 : 2), total;
     uint64_t scores = 1, sums = 1;
+    if (past < 0 || keys < 0 || !hn_add_i64(past, keys, &total))
+        return false;
     if (!q || !y || !hn_macs_times(&scores, q->rank, q->dims) ||
         !hn_macs_times(&sums, y->rank, y->dims) || !hn_add_u64(scores, sums, macs))
         return false;

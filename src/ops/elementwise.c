@@ -5,7 +5,7 @@ static hn_sint negated(hn_syms *s, hn_sint v) {
     return hn_sint_apply(s, HN_SINT_SUB, hn_sint_const(0), v);
 }
 
-static hn_sint magnitude_of(hn_syms *s, hn_sint v) {
+static hn_sint magnitude_of_sint(hn_syms *s, hn_sint v) {
     return hn_sint_apply(s, HN_SINT_MAX, v, negated(s, v));
 }
 
@@ -17,7 +17,7 @@ static hn_sint inverted(hn_syms *s, hn_sint v) {
 static const struct {
     const char *op;
     hn_sint (*apply)(hn_syms *s, hn_sint v);
-} followed_unary[] = {{"Abs", magnitude_of}, {"Neg", negated}, {"Not", inverted}};
+} followed_unary[] = {{"Abs", magnitude_of_sint}, {"Neg", negated}, {"Not", inverted}};
 
 static hone_status follow_unary(hn_infer *c, hn_sint (*apply)(hn_syms *, hn_sint)) {
     const hn_sint *elems;

@@ -117,6 +117,9 @@ static bool shape_fits(const hn_shape *declared, uint32_t rank, const int64_t *d
         bool is_fixed = declared->rank >= 0 && hn_dim_is_known(declared->dims[i]);
         if (dims[i] < 0 || (is_fixed && declared->dims[i] != dims[i]))
             return false;
+        for (uint32_t k = 0; k < i && declared->rank >= 0; k++) /* one symbol, one size */
+            if (hn_dim_is_symbolic(declared->dims[i]) && declared->dims[k] == declared->dims[i] && dims[k] != dims[i])
+                return false;
     }
     return true;
 }

@@ -109,12 +109,12 @@ static hn_id use_in_block(const hn_graph *g, const hn_value *v, const hn_use *u)
     return u->slot == v->block ? HN_NONE : reader_in_block(g, hn_block_at(g, u->slot)->owner, v->block);
 }
 
-typedef struct liveness {
+typedef struct lifetimes {
     uint32_t *position; /* by node: place in its block */
     uint32_t *last;     /* by value: position of the last reader; UINT32_MAX: lives to the end */
-} liveness;
+} lifetimes;
 
-static hone_status find_lifetimes(const hn_graph *g, hn_arena *a, liveness *l) {
+static hone_status find_lifetimes(const hn_graph *g, hn_arena *a, lifetimes *l) {
     l->position = HN_NEW_N(a, uint32_t, (size_t)g->nodes.n + 1);
     l->last = HN_NEW_N(a, uint32_t, (size_t)g->values.n + 1);
     if (!l->position || !l->last)
@@ -153,7 +153,7 @@ static hone_status make_step(hn_program *p, hn_id node, hn_step *step, hone_erro
 }
 
 /* Hands every value of a block to the step after which nobody reads it. */
-static hone_status assign_dead(hn_program *p, const liveness *l, hn_step_list *list) {
+static hone_status assign_dead(hn_program *p, const lifetimes *l, hn_step_list *list) {
     uint32_t n_assigned = 0;
     for (uint32_t i = 0; i < list->n_owned; i++)
         if (l->last[list->owned[i]] < list->n_steps)
@@ -175,7 +175,7 @@ static hone_status assign_dead(hn_program *p, const liveness *l, hn_step_list *l
     return HONE_OK;
 }
 
-static hone_status make_block(hn_program *p, const liveness *l, hn_id block, hone_error *err) {
+static hone_status make_block(hn_program *p, const lifetimes *l, hn_id block, hone_error *err) {
     const hn_graph *g = p->model->graph;
     const hn_block *b = hn_block_at(g, block);
     hn_step_list *list = &p->blocks[block];
@@ -200,7 +200,7 @@ static hone_status make_block(hn_program *p, const liveness *l, hn_id block, hon
 
 static hone_status make_blocks(hn_program *p, hone_error *err) {
     const hn_graph *g = p->model->graph;
-    liveness l;
+    lifetimes l;
     HN_TRY(find_lifetimes(g, p->model->arena, &l));
     p->blocks = HN_NEW_N(p->model->arena, hn_step_list, g->blocks.n);
     HN_TRY_PTR(p->blocks);
