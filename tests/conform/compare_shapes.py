@@ -30,6 +30,10 @@ except ImportError:
 
 # (model, value) patterns where ours is right and theirs is not, and why.
 EXCEPTIONS = {
+    ("*/test_loop13_seq/*", "seq_res"):
+        "the file declares a sequence of scalars, but the loop inserts vectors of growing length",
+    ("*/test_sequence_map_identity_1_sequence/*", "out0"):
+        "the output of the body is its input of size N, which the file also calls M",
 }
 
 BATCH = 100  # models per call of hone
