@@ -391,7 +391,8 @@ void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn
                      const char *fmt, ...) HN_PRINTF(7, 8);
 /* "node 'conv1' (Conv)", or "node #12 (Conv)" for one without a name, into buf. Returns buf. */
 const char *hn_node_text(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
-/* Lets the problems from number `first` on say that they are about the body of a function. */
+/* Lets the problems from number `first` on say that they are about the body of a function. What every call
+ * of it tells anew is listed once. */
 void hn_problems_in_function(hn_problems *p, uint32_t first, const struct hn_function *f);
 /* "conv1", or "#12 (Conv)" for a node without a name, into buf. Returns buf. */
 const char *hn_node_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);

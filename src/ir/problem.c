@@ -34,6 +34,8 @@ const char *hn_node_text(const hn_graph *g, hn_id node, char *buf, size_t buf_by
     hn_node_label(g, node, label, sizeof(label));
     if (hn_str_empty(hn_node_at(g, node)->name))
         snprintf(buf, buf_bytes, "node %s", label);
+    else if (hn_str_empty(hn_node_at(g, node)->op))
+        snprintf(buf, buf_bytes, "node '%s'", label);
     else
         snprintf(buf, buf_bytes, "node '%s' (%s)", label,
                  hn_node_op_label(g, node, op, sizeof(op)));
@@ -85,13 +87,26 @@ void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn
     add_problem(p, sev, code, g, node, value, message);
 }
 
+static bool is_listed(const hn_problems *p, const hn_problem *problem) {
+    for (uint32_t i = 0; i < p->list.n; i++) {
+        if (strcmp(p->list.at[i].message, problem->message) == 0)
+            return true;
+    }
+    return false;
+}
+
 void hn_problems_in_function(hn_problems *p, uint32_t first, const hn_function *f) {
-    for (uint32_t i = first; i < p->list.n; i++) {
-        const char *text =
-            hn_arena_printf(p->arena, "in function '%s': %s", hn_s(f->name), p->list.at[i].message);
-        if (text)
-            p->list.at[i].message = text;
-        else
+    uint32_t n = p->list.n;
+    p->list.n = HN_MIN(first, n);
+    for (uint32_t i = first; i < n; i++) {
+        hn_problem problem = p->list.at[i];
+        problem.message =
+            hn_arena_printf(p->arena, "in function '%s': %s", hn_s(f->name), problem.message);
+        if (!problem.message)
             p->failed = true;
+        else if (is_listed(p, &problem))
+            --*(problem.severity == HN_SEVERITY_ERROR ? &p->n_errors : &p->n_warnings);
+        else
+            p->list.at[p->list.n++] = problem;
     }
 }

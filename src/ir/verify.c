@@ -267,7 +267,7 @@ static void verify_domain(verifier *v, hn_id node, const char *who) {
     hn_str domain = hn_node_at(v->g, node)->domain;
     if (hn_map_get(&v->domains, domain_key(domain)) != HN_MAP_NONE)
         return;
-    STRUCTURE_ERROR(v, node, HN_NONE, "%s needs operator set '%s', which %s does not import", who,
+    STRUCTURE_ERROR(v, node, HN_NONE, "%s needs operator set '%s', which %s does not import; add it to opset_import", who,
                     hn_domain_is_onnx(domain) ? "ai.onnx" : domain->s,
                     v->f ? "the function" : "the model");
     if (!hn_map_put(&v->domains, domain_key(domain), 1))

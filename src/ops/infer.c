@@ -94,6 +94,8 @@ static void report_contradiction(const infer_scope *s, hn_id node, hn_id value, 
     hn_type_text(s->job->model->syms, inferred, &b);
     bool same_elem = declared->kind == inferred->kind && declared->elem == inferred->elem;
     char who[200] = "its context";
+    if (node == HN_NONE && hn_value_at(s->g, value)->init)
+        snprintf(who, sizeof who, "its initializer");
     if (node != HN_NONE)
         hn_node_text(s->g, node, who, sizeof who);
     hn_problem_add(s->job->problems, HN_SEVERITY_ERROR, same_elem ? HONE_E_SHAPE : HONE_E_TYPE, s->g, node, value,

@@ -53,6 +53,8 @@ hn_dim *hn_infer_dims(hn_infer *c, int32_t n) {
 }
 
 hone_status hn_infer_axis(hn_infer *c, const char *what, int64_t axis, int32_t rank, int32_t *out) {
+    if (rank == 0)
+        return hn_infer_fail(c, HONE_E_SHAPE, "%s is %lld, but a scalar has no axes", what, (long long)axis);
     if (axis < -(int64_t)rank || axis >= rank)
         return hn_infer_fail(c, HONE_E_SHAPE, "%s is %lld, but must lie in [%d, %d] for rank %d", what, (long long)axis,
                              -rank, rank - 1, rank);

@@ -79,14 +79,20 @@ static void report_extension(form *f, const hn_op *op, int64_t opset) {
                         shown_domain(f->node->domain), op->name, standard);
 }
 
+/* Before IR version 3 there were no imports: all nodes are of version 1. */
+static int64_t imported_version(const form *f) {
+    const hn_model *m = f->g->model;
+    bool is_implied = m->ir_version < 3 && m->opsets.n == 0 && hn_domain_is_onnx(f->node->domain);
+    return is_implied ? 1 : hn_opset_version(f->g->opsets, f->node->domain);
+}
+
 /* NULL with ok == true: an operator of a set that hone does not know, which cannot be judged. */
 static const hn_op *find_schema(form *f, int *version) {
     hn_str domain = f->node->domain;
-    int64_t opset = hn_opset_version(f->g->opsets, domain);
+    int64_t opset = imported_version(f);
     hn_domain d = hn_domain_find(hn_s(domain), domain ? domain->n : 0);
-    if (opset < 0) {
-        FORM_FAIL(f, HONE_E_INVALID, "the %s does not import operator set '%s', which %s needs: add it to opset_import",
-                  f->function ? "function" : "model", shown_domain(domain), hn_s(f->node->op));
+    if (opset < 0) { /* told once for each operator set by the check of the structure */
+        f->ok = false;
         return NULL;
     }
     if (d == HN_DOMAIN_COUNT) {
