@@ -1,0 +1,46 @@
+/* hone.h: the elements of a tensor as plain numbers. */
+#include "api/value_int.h"
+
+/* The elements as reals: a complex number is two of them. False when they are no numbers, or not that many. */
+static bool view_as_reals(const hone_value *value, uint64_t begin, uint64_t n, hn_array *view) {
+    if (value->object->kind != HN_OBJECT_TENSOR || value->object->array.dtype == HN_STRING)
+        return false;
+    *view = value->object->array;
+    if (view->dtype == HN_C64 || view->dtype == HN_C128) {
+        view->dtype = view->dtype == HN_C64 ? HN_F32 : HN_F64;
+        view->n_elems *= 2;
+    }
+    return begin <= view->n_elems && n <= view->n_elems - begin;
+}
+
+bool hone_value_get_f64(const hone_value *value, uint64_t begin, uint64_t n, double *out) {
+    hn_array view;
+    if (!view_as_reals(value, begin, n, &view))
+        return false;
+    hn_load_f64(&view, begin, n, out);
+    return true;
+}
+
+bool hone_value_get_i64(const hone_value *value, uint64_t begin, uint64_t n, int64_t *out) {
+    hn_array view;
+    if (!view_as_reals(value, begin, n, &view))
+        return false;
+    hn_load_i64(&view, begin, n, out);
+    return true;
+}
+
+bool hone_value_set_f64(hone_value *value, uint64_t begin, uint64_t n, const double *in) {
+    hn_array view;
+    if (!view_as_reals(value, begin, n, &view))
+        return false;
+    hn_store_f64(&view, begin, n, in);
+    return true;
+}
+
+bool hone_value_set_i64(hone_value *value, uint64_t begin, uint64_t n, const int64_t *in) {
+    hn_array view;
+    if (!view_as_reals(value, begin, n, &view))
+        return false;
+    hn_store_i64(&view, begin, n, in);
+    return true;
+}
