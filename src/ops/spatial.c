@@ -52,8 +52,12 @@ hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w) {
     HN_TRY(hn_window_list(c, "dilations", n, 1, &dilations));
     HN_TRY(hn_window_list(c, "pads", 2 * n, 0, &pads));
     HN_TRY(read_auto_pad(c, &w->auto_pad));
+    int64_t ceil_mode = hn_attr_i(c, "ceil_mode", 0);
+    if (ceil_mode != 0 && ceil_mode != 1)
+        return hn_infer_fail(c, HONE_E_INVALID, "ceil_mode is %lld, but must be 0 or 1",
+                             (long long)ceil_mode);
     w->n_axes = n_axes;
-    w->ceil_mode = hn_attr_i(c, "ceil_mode", 0) != 0;
+    w->ceil_mode = ceil_mode != 0;
     w->drops_last = hn_infer_version(c) < 10 || hn_infer_version(c) >= 22;
     bool explicit_pads = pads && w->auto_pad == HN_PAD_EXPLICIT;
     for (uint32_t i = 0; i < n; i++)
