@@ -1,0 +1,107 @@
+/* The body of pool_eval.c for one type: T, and NAME(x) that appends the type's name. */
+
+typedef struct NAME(pool_job) {
+    const pool_form *form;
+    const T *x;
+    T *y;
+    int64_t *indices; /* of maxima; may be NULL */
+} NAME(pool_job);
+
+/* One window element meets all outputs of a line. `line` is NULL in the padding; `first` is the flat index of line[0]. */
+static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, int64_t tap, T *y, int64_t *indices) {
+    const hn_slide *s = &f->slide;
+    int32_t last = s->n_axes - 1;
+    int64_t begin, end, stride = s->stride[last];
+    hn_slide_inside(s, last, tap, &begin, &end);
+    int64_t shift = tap * s->dilation[last] - s->pad[last];
+    switch (f->kind) {
+    case POOL_MAX:
+        for (int64_t o = begin; o < end; o++) {
+            T v = line[o * stride + shift];
+            if (v > y[o] || v != v || (indices && indices[o] < 0)) {
+                y[o] = v;
+                if (indices)
+                    indices[o] = first + o * stride + shift;
+            }
+        }
+        break;
+    case POOL_AVERAGE:
+        for (int64_t o = begin; o < end; o++)
+            y[o] += line[o * stride + shift];
+        break;
+    case POOL_LP:
+        for (int64_t o = begin; o < end; o++)
+            y[o] += (T)pow_of(fabs((double)line[o * stride + shift]), f->p);
+        break;
+    }
+}
+
+/* All window elements over one output line, whose outer coordinates are `at`. */
+static void NAME(pool_windows)(const pool_form *f, const T *plane, const int64_t *at, T *y, int64_t *indices) {
+    const hn_slide *s = &f->slide;
+    int32_t last = s->n_axes - 1;
+    int64_t taps[HN_MAX_SPATIAL] = {0};
+    for (int64_t k = 0; k < s->kernel_elems; k++, hn_slide_step(s->n_axes, s->kernel, taps)) {
+        int64_t line = 0;
+        bool inside = true;
+        for (int32_t a = 0; a < last && inside; a++) {
+            int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
+            inside = i >= 0 && i < s->in[a];
+            line = line * s->in[a] + i;
+        }
+        if (inside)
+            NAME(pool_line)(f, plane + line * s->in[last], line * s->in[last], taps[last], y, indices);
+    }
+}
+
+static void NAME(pool_finish)(const pool_form *f, const int64_t *at, T *y) {
+    int32_t last = f->slide.n_axes - 1;
+    double outer = 1;
+    for (int32_t a = 0; a < last && f->kind == POOL_AVERAGE; a++)
+        outer *= (double)pool_count(f, a, at[a]);
+    for (int64_t o = 0; o < f->slide.out[last]; o++) {
+        if (f->kind == POOL_AVERAGE)
+            y[o] = (T)((double)y[o] / (outer * (double)pool_count(f, last, o)));
+        else if (f->kind == POOL_LP)
+            y[o] = (T)pow_of((double)y[o], 1 / f->p);
+    }
+}
+
+static void NAME(pool_planes)(void *ctx, int64_t begin, int64_t end) {
+    const NAME(pool_job) *job = ctx;
+    const pool_form *f = job->form;
+    const hn_slide *s = &f->slide;
+    int32_t last = s->n_axes - 1;
+    int64_t width = s->out[last];
+    for (int64_t p = begin; p < end; p++) {
+        int64_t at[HN_MAX_SPATIAL] = {0};
+        for (int64_t line = 0; line * width < s->out_elems; line++, hn_slide_step(last, s->out, at)) {
+            T *y = job->y + p * s->out_elems + line * width;
+            int64_t *indices = job->indices ? job->indices + p * s->out_elems + line * width : NULL;
+            for (int64_t o = 0; o < width; o++) {
+                y[o] = f->kind == POOL_MAX ? (T)f->lowest : 0;
+                if (indices)
+                    indices[o] = -1;
+            }
+            NAME(pool_windows)(f, job->x + p * s->in_elems, at, y, indices);
+            NAME(pool_finish)(f, at, y);
+            for (int64_t o = 0; indices && o < width; o++)
+                indices[o] = pool_index(f, p, indices[o]);
+        }
+    }
+}
+
+static hone_status NAME(pool_eval)(hn_eval *c, const pool_form *f) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0), *indices = hn_ret(c, 1);
+    const T *wide_x = NAME(hn_wide)(c, x);
+    int64_t planes = x->dims[0] * x->dims[1];
+    T *wide = y ? NAME(hn_room)(c, y) : hn_eval_scratch_n(c, (uint64_t)(planes * f->slide.out_elems), sizeof(T));
+    HN_TRY_PTR(wide_x && wide);
+    NAME(pool_job) job = {f, wide_x, wide, indices ? indices->data : NULL};
+    if (f->slide.out_elems > 0)
+        hn_pool_for(hn_eval_pool(c), planes, 1, NAME(pool_planes), &job);
+    if (y)
+        NAME(hn_narrow)(y, wide);
+    return HONE_OK;
+}
