@@ -320,7 +320,7 @@ static const hn_type *keep_type(hn_arena *a, const hn_type *t) {
     copy->unknown = (hn_bytes){NULL, 0};
     if (t->inner && !(copy->inner = keep_type(a, t->inner)))
         return NULL;
-    if (t->shape.rank > 0) {
+    if (t->shape.rank >= 0) {
         copy->shape.dims = hn_arena_copy(a, t->shape.dims, (size_t)t->shape.rank * sizeof(hn_dim));
         if (!copy->shape.dims)
             return NULL;

@@ -298,7 +298,8 @@ hone_status hn_infer_flatten(hn_infer *c) {
         return hn_infer_fail(c, HONE_E_SHAPE, "axis is %lld, but must lie in [%d, %d] for input %s",
                              (long long)axis, lowest, x->rank, hn_in_text(c, 0));
     int32_t cut = (int32_t)(axis < 0 ? axis + x->rank : axis);
-    const hn_shape head = {cut, x->dims}, tail = {x->rank - cut, x->dims + cut};
+    /* A scalar has no dims at all, not even to point behind. */
+    const hn_shape head = {cut, x->dims}, tail = {x->rank - cut, cut ? x->dims + cut : x->dims};
     dims[0] = hn_shape_elems(hn_infer_syms(c), &head);
     dims[1] = hn_shape_elems(hn_infer_syms(c), &tail);
     return hn_out_shape(c, 0, 2, dims);
