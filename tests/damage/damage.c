@@ -14,8 +14,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_SEED_BYTES ((uint64_t)32 << 10)
@@ -91,26 +93,6 @@ static void add_path(corpus *c, const char *path) {
 
 /* ---- variants -------------------------------------------------------------------------------- */
 
-/* Where the watchdog finds the variant at work. */
-static volatile sig_atomic_t variant_at_work;
-
-static void on_watchdog(int signal_number) {
-    char text[] = "damage: variant 0000000000 hangs\n";
-    (void)signal_number;
-    unsigned v = (unsigned)variant_at_work;
-    for (size_t i = 25; v > 0; i--, v /= 10)
-        text[i] = (char)('0' + v % 10);
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        _exit(3);
-    _exit(1);
-}
-
-static void set_watchdog(void) {
-    struct itimerval timer = {.it_value.tv_sec = WATCHDOG_SECONDS};
-    signal(SIGPROF, on_watchdog);
-    setitimer(ITIMER_PROF, &timer, NULL);
-}
-
 typedef struct variant {
     const seed_model *seed;
     const char *changes[MAX_CHANGES]; /* names; NULL ends them early */
@@ -170,6 +152,18 @@ static void print_complaint(const options *o, uint64_t number, const variant *v,
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
+/* Shared by the two processes. */
+typedef struct progress {
+    volatile uint64_t variant;
+    volatile bool is_done;
+} progress;
+
+/* A process that uses up this much time is ended by the signal. */
+static void set_watchdog(void) {
+    struct itimerval timer = {.it_value.tv_sec = WATCHDOG_SECONDS};
+    setitimer(ITIMER_PROF, &timer, NULL);
+}
+
 typedef struct totals {
     uint64_t n_run, n_loaded, n_complaints;
     size_t peak_bytes;
@@ -187,8 +181,6 @@ static void run_variant(const corpus *c, const options *o, uint64_t number, tota
     make_variant(c, arena, &rng, &v);
     if (o->dump)
         dump_variant(&v, o->dump);
-    variant_at_work = (sig_atomic_t)number;
-    set_watchdog();
     exercise_model(v.file.at, (size_t)v.file.n, &report);
     t->n_run++;
     t->n_loaded += report.is_loaded;
@@ -219,25 +211,51 @@ static options read_options(int argc, char **argv, corpus *c) {
     return o;
 }
 
+static int run_variants(const corpus *c, const options *o, progress *p) {
+    totals t = {0};
+    uint64_t begin = o->only == UINT64_MAX ? 0 : o->only;
+    uint64_t end = o->only == UINT64_MAX ? o->n_variants : o->only + 1;
+    for (uint64_t i = begin; i < end && t.n_complaints < MAX_COMPLAINTS; i++) {
+        p->variant = i;
+        set_watchdog();
+        run_variant(c, o, i, &t);
+    }
+    printf("%llu damaged models from %u seeds: %llu loaded, %llu complaints; "
+           "at most %.1f MB and %.2f s\n",
+           (unsigned long long)t.n_run, c->models.n, (unsigned long long)t.n_loaded,
+           (unsigned long long)t.n_complaints, (double)t.peak_bytes / 1e6, t.peak_seconds);
+    p->is_done = true;
+    return t.n_complaints ? 1 : 0;
+}
+
+/* The work is done by a child, so that somebody is left to tell which variant ended it. */
+static int watch(const corpus *c, const options *o) {
+    progress *p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        fail("no memory for", "progress");
+    pid_t child = fork();
+    if (child == 0)
+        return run_variants(c, o, p);
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        fail("cannot start", "a process");
+    if (!p->is_done)
+        printf("variant %llu (seed %llu) %s\n", (unsigned long long)p->variant,
+               (unsigned long long)o->seed,
+               WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF ? "never ends" : "crashes");
+    return p->is_done && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 int main(int argc, char **argv) {
     corpus c = {.arena = hn_arena_new(NULL)};
-    totals t = {0};
     if (!c.arena)
         return 2;
     options o = read_options(argc, argv, &c);
-    if (c.models.n == 0) {
+    int status = EXIT_SKIPPED;
+    if (c.models.n == 0)
         fprintf(stderr, "damage: no models to damage\n");
-        hn_arena_free(c.arena);
-        return EXIT_SKIPPED;
-    }
-    uint64_t begin = o.only == UINT64_MAX ? 0 : o.only;
-    uint64_t end = o.only == UINT64_MAX ? o.n_variants : o.only + 1;
-    for (uint64_t i = begin; i < end && t.n_complaints < MAX_COMPLAINTS; i++)
-        run_variant(&c, &o, i, &t);
-    printf("%llu damaged models from %u seeds: %llu loaded, %llu complaints; at most %.1f MB and "
-           "%.2f s\n",
-           (unsigned long long)t.n_run, c.models.n, (unsigned long long)t.n_loaded,
-           (unsigned long long)t.n_complaints, (double)t.peak_bytes / 1e6, t.peak_seconds);
+    else
+        status = watch(&c, &o);
     hn_arena_free(c.arena);
-    return t.n_complaints ? 1 : 0;
+    return status;
 }
