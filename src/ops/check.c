@@ -18,7 +18,8 @@ static int newest_version(hn_domain d) {
         const hn_op *op = hn_op_row(i);
         bool deprecated;
         int version;
-        for (uint32_t k = 0; op->domain == d && (version = hn_op_version(op, k, &deprecated)) > 0; k++)
+        for (uint32_t k = 0; op->domain == d && (version = hn_op_version(op, k, &deprecated)) > 0;
+             k++)
             newest = HN_MAX(newest, version);
     }
     return newest;
@@ -30,18 +31,21 @@ static void check_known_version(const hn_model *m, hn_problems *p) {
     int newest = newest_version(HN_DOMAIN_ONNX);
     if (imported > newest)
         hn_problem_add(p, HN_SEVERITY_WARNING, HONE_E_UNSUPPORTED, NULL, HN_NONE, HN_NONE,
-                       "version %lld of operator set ai.onnx is newer than %d, the newest known, which it is checked "
+                       "version %lld of operator set ai.onnx is newer than %d, the newest known, "
+                       "which it is checked "
                        "against",
                        (long long)imported, newest);
 }
 
-/* A function is inlined into graphs of the model's versions, so its operators must mean the same there. */
+/* A function is inlined into graphs of the model's versions, so its operators must mean the same
+ * there. */
 static void check_same_version(const hn_function *f, hn_id id, hn_problems *p) {
     const hn_node *n = hn_node_at(f->graph, id);
     hn_domain d = hn_domain_find(hn_s(n->domain), n->domain ? n->domain->n : 0);
     int64_t here = hn_opset_version(&f->opsets, n->domain);
     int64_t there = hn_opset_version(&f->graph->model->opsets, n->domain);
-    if (d == HN_DOMAIN_COUNT || here < 0 || there < 0 || here == there || hn_node_function(f->graph, id))
+    if (d == HN_DOMAIN_COUNT || here < 0 || there < 0 || here == there ||
+        hn_node_function(f->graph, id))
         return;
     int since_here = 0, since_there = 0;
     bool deprecated;
@@ -49,7 +53,8 @@ static void check_same_version(const hn_function *f, hn_id id, hn_problems *p) {
     const hn_op *op_there = hn_op_find(d, hn_s(n->op), there, &since_there, &deprecated);
     if (op_here && (!op_there || since_here != since_there))
         hn_node_problem(p, HN_SEVERITY_ERROR, HONE_E_INVALID, f->graph, id, HN_NONE,
-                        "the function imports version %lld of the operator set and the model %lld, between which %s "
+                        "the function imports version %lld of the operator set and the model %lld, "
+                        "between which %s "
                         "changed: import one version in both",
                         (long long)here, (long long)there, op_here->name);
 }

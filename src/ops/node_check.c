@@ -1,4 +1,5 @@
-/* One node against its schema: first its form (operator, arity, attributes), then the types of its inputs. */
+/* One node against its schema: first its form (operator, arity, attributes), then the types of its
+ * inputs. */
 #include "ops/infer_engine.h"
 
 #include <limits.h>
@@ -15,14 +16,17 @@ typedef struct form {
     bool ok;
 } form;
 
-#define FORM_FAIL(f, code, ...)                                                                                \
-    do {                                                                                                       \
-        (f)->ok = false;                                                                                       \
-        if ((f)->problems)                                                                                     \
-            hn_node_problem((f)->problems, HN_SEVERITY_ERROR, code, (f)->g, (f)->id, HN_NONE, __VA_ARGS__);      \
-    } while (0)
+#define FORM_FAIL(f, code, ...)                                                         \
+  do {                                                                                  \
+    (f)->ok = false;                                                                    \
+    if ((f)->problems)                                                                  \
+      hn_node_problem((f)->problems, HN_SEVERITY_ERROR, code, (f)->g, (f)->id, HN_NONE, \
+                      __VA_ARGS__);                                                     \
+  } while (0)
 
-static const char *shown_domain(hn_str domain) { return hn_domain_is_onnx(domain) ? "ai.onnx" : hn_s(domain); }
+static const char *shown_domain(hn_str domain) {
+    return hn_domain_is_onnx(domain) ? "ai.onnx" : hn_s(domain);
+}
 
 /* Texts that could not be completed leave the list of problems incomplete. */
 static void free_text(hn_problems *problems, hn_strbuf *text) {
@@ -43,7 +47,8 @@ static void fail_unknown_op(form *f, hn_domain d, int64_t opset) {
     int since = hn_op_introduced(d, name);
     if (since > opset) {
         FORM_FAIL(f, HONE_E_UNSUPPORTED,
-                  "%s came with version %d of operator set %s, but the model imports version %lld: raise the import to %d "
+                  "%s came with version %d of operator set %s, but the model imports version %lld: "
+                  "raise the import to %d "
                   "or more",
                   name, since, domain, (long long)opset, since);
         return;
@@ -51,8 +56,9 @@ static void fail_unknown_op(form *f, hn_domain d, int64_t opset) {
     hn_strbuf near_names;
     hn_strbuf_init(&near_names, hn_arena_allocator(f->g->model->arena));
     hn_op_suggest(d, name, &near_names);
-    FORM_FAIL(f, HONE_E_UNSUPPORTED, "operator set %s version %lld has no operator '%s'%s%s", domain, (long long)opset, name,
-              near_names.n ? "; near: " : "", near_names.n ? near_names.at : "");
+    FORM_FAIL(f, HONE_E_UNSUPPORTED, "operator set %s version %lld has no operator '%s'%s%s",
+              domain, (long long)opset, name, near_names.n ? "; near: " : "",
+              near_names.n ? near_names.at : "");
     free_text(f->problems, &near_names);
 }
 
@@ -62,8 +68,10 @@ static int standard_since(const hn_op *extension) {
     for (uint32_t i = 0; i < hn_op_count(); i++) {
         const hn_op *row = hn_op_row(i);
         bool deprecated;
-        if (row->domain == extension->domain && strcmp(row->name, extension->name) == 0 && !hn_op_is_extension(row))
-            since = since ? HN_MIN(since, hn_op_version(row, 0, &deprecated)) : hn_op_version(row, 0, &deprecated);
+        if (row->domain == extension->domain && strcmp(row->name, extension->name) == 0 &&
+            !hn_op_is_extension(row))
+            since = since ? HN_MIN(since, hn_op_version(row, 0, &deprecated))
+                          : hn_op_version(row, 0, &deprecated);
     }
     return since;
 }
@@ -72,11 +80,12 @@ static int standard_since(const hn_op *extension) {
 static void report_extension(form *f, const hn_op *op, int64_t opset) {
     char standard[64] = "";
     if (standard_since(op))
-        snprintf(standard, sizeof standard, "; it is standard from version %d on", standard_since(op));
+        snprintf(standard, sizeof standard, "; it is standard from version %d on",
+                 standard_since(op));
     if (f->problems)
         hn_node_problem(f->problems, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE,
-                        "version %lld of operator set %s has no %s: only ONNX Runtime takes it%s", (long long)opset,
-                        shown_domain(f->node->domain), op->name, standard);
+                        "version %lld of operator set %s has no %s: only ONNX Runtime takes it%s",
+                        (long long)opset, shown_domain(f->node->domain), op->name, standard);
 }
 
 /* Before IR version 3 there were no imports: all nodes are of version 1. */
@@ -97,8 +106,9 @@ static const hn_op *find_schema(form *f, int *version) {
     }
     if (d == HN_DOMAIN_COUNT) {
         if (f->problems)
-            hn_node_problem(f->problems, HN_SEVERITY_WARNING, HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE,
-                           "hone knows no operator set '%s': the node is taken as it is", hn_s(domain));
+            hn_node_problem(f->problems, HN_SEVERITY_WARNING, HONE_E_UNSUPPORTED, f->g, f->id,
+                            HN_NONE, "hone knows no operator set '%s': the node is taken as it is",
+                            hn_s(domain));
         return NULL;
     }
     bool deprecated = false;
@@ -108,8 +118,9 @@ static const hn_op *find_schema(form *f, int *version) {
     else if (hn_op_is_extension(op))
         report_extension(f, op, opset);
     else if (deprecated)
-        FORM_FAIL(f, HONE_E_UNSUPPORTED, "%s is deprecated since version %d of operator set %s, which the model imports", op->name,
-                  *version, shown_domain(domain));
+        FORM_FAIL(f, HONE_E_UNSUPPORTED,
+                  "%s is deprecated since version %d of operator set %s, which the model imports",
+                  op->name, *version, shown_domain(domain));
     return op;
 }
 
@@ -118,8 +129,8 @@ static void print_params(const char *list, int version, hn_strbuf *out) {
     hn_param p;
     for (uint32_t i = 0; hn_op_formal(list, version, i, &p); i++) {
         bool may_miss = p.optional || (p.variadic && p.min_arity == 0);
-        hn_strbuf_printf(out, "%s%s%.*s%s%s", i ? ", " : "", may_miss ? "[" : "", (int)p.name_len, p.name,
-                         p.variadic ? "..." : "", may_miss ? "]" : "");
+        hn_strbuf_printf(out, "%s%s%.*s%s%s", i ? ", " : "", may_miss ? "[" : "", (int)p.name_len,
+                         p.name, p.variadic ? "..." : "", may_miss ? "]" : "");
     }
 }
 
@@ -129,12 +140,14 @@ static void fail_arity(form *f, const hn_op *op, int version, bool is_input, uin
     hn_strbuf params;
     hn_strbuf_init(&params, hn_arena_allocator(f->g->model->arena));
     print_params(is_input ? op->inputs : op->outputs, version, &params);
-    FORM_FAIL(f, HONE_E_INVALID, "has %u %s%s, but %s-%d %s %s", n, is_input ? "input" : "output", n == 1 ? "" : "s",
-              op->name, version, is_input ? "takes" : "gives", params.n ? params.at : "none");
+    FORM_FAIL(f, HONE_E_INVALID, "has %u %s%s, but %s-%d %s %s", n, is_input ? "input" : "output",
+              n == 1 ? "" : "s", op->name, version, is_input ? "takes" : "gives",
+              params.n ? params.at : "none");
     free_text(f->problems, &params);
 }
 
-/* Checks that the arguments given are as many as the schema wants, and that only optional ones are left out. */
+/* Checks that the arguments given are as many as the schema wants, and that only optional ones are
+ * left out. */
 static void check_arity(form *f, const hn_op *op, int version, bool is_input) {
     const char *list = is_input ? op->inputs : op->outputs;
     uint32_t n = is_input ? f->node->n_inputs : f->node->n_outputs;
@@ -147,15 +160,18 @@ static void check_arity(form *f, const hn_op *op, int version, bool is_input) {
     }
     for (uint32_t i = 0; i < n; i++) {
         hn_param p;
-        if (args[i] == HN_NONE && hn_op_param(list, version, i, &p) && !p.optional && (!p.variadic || is_input))
-            FORM_FAIL(f, HONE_E_INVALID, "%s %u (%.*s) is left out, but is not optional", is_input ? "input" : "output", i,
-                      (int)p.name_len, p.name);
+        if (args[i] == HN_NONE && hn_op_param(list, version, i, &p) && !p.optional &&
+            (!p.variadic || is_input))
+            FORM_FAIL(f, HONE_E_INVALID, "%s %u (%.*s) is left out, but is not optional",
+                      is_input ? "input" : "output", i, (int)p.name_len, p.name);
     }
 }
 
 static const char *kind_name(hn_attr_kind k) {
-    static const char *const names[] = {"undefined", "float",  "int",     "string", "tensor", "graph",   "floats", "ints",
-                                        "strings",   "tensors", "graphs", "sparse tensor", "sparse tensors", "type",  "types"};
+    static const char *const names[] = {"undefined",      "float",   "int",    "string",
+                                        "tensor",         "graph",   "floats", "ints",
+                                        "strings",        "tensors", "graphs", "sparse tensor",
+                                        "sparse tensors", "type",    "types"};
     return (size_t)k < HN_COUNT(names) ? names[k] : "unknown";
 }
 
@@ -177,8 +193,8 @@ static void check_attribute(form *f, const hn_op *op, int version, const hn_attr
     if (!hn_op_attr_find(op, version, hn_s(a->name), a->name ? a->name->n : 0, &spec))
         fail_unknown_attribute(f, op, version, a);
     else if (a->kind != spec.kind)
-        FORM_FAIL(f, HONE_E_TYPE, "attribute '%s' is of kind %s, but must be %s", hn_s(a->name), kind_name(a->kind),
-                  kind_name(spec.kind));
+        FORM_FAIL(f, HONE_E_TYPE, "attribute '%s' is of kind %s, but must be %s", hn_s(a->name),
+                  kind_name(a->kind), kind_name(spec.kind));
 }
 
 static void check_attributes(form *f, const hn_op *op, int version) {
@@ -189,27 +205,33 @@ static void check_attributes(form *f, const hn_op *op, int version) {
         bool found = !spec.required;
         for (uint32_t k = 0; k < f->node->n_attrs && !found; k++) {
             hn_str name = f->node->attrs[k].name;
-            found = name && name->n == spec.name_len && memcmp(name->s, spec.name, spec.name_len) == 0;
+            found =
+                name && name->n == spec.name_len && memcmp(name->s, spec.name, spec.name_len) == 0;
         }
         if (!found)
-            FORM_FAIL(f, HONE_E_INVALID, "attribute '%.*s' (%s) is missing, but %s-%d needs it", (int)spec.name_len,
-                      spec.name, kind_name(spec.kind), op->name, version);
+            FORM_FAIL(f, HONE_E_INVALID, "attribute '%.*s' (%s) is missing, but %s-%d needs it",
+                      (int)spec.name_len, spec.name, kind_name(spec.kind), op->name, version);
     }
 }
 
 static void check_function_call(form *f, const hn_function *callee) {
     const hn_block *body = hn_block_at(callee->graph, 0);
     if (f->node->n_inputs > body->inputs.n)
-        FORM_FAIL(f, HONE_E_INVALID, "has %u inputs, but function '%s' takes %u", f->node->n_inputs, hn_s(callee->name),
-                  body->inputs.n);
+        FORM_FAIL(f, HONE_E_INVALID, "has %u inputs, but function '%s' takes %u", f->node->n_inputs,
+                  hn_s(callee->name), body->inputs.n);
     if (f->node->n_outputs > body->outputs.n)
-        FORM_FAIL(f, HONE_E_INVALID, "has %u outputs, but function '%s' gives %u", f->node->n_outputs, hn_s(callee->name),
-                  body->outputs.n);
+        FORM_FAIL(f, HONE_E_INVALID, "has %u outputs, but function '%s' gives %u",
+                  f->node->n_outputs, hn_s(callee->name), body->outputs.n);
 }
 
-bool hn_node_form_ok(const hn_graph *g, const hn_function *function, hn_id node, hn_problems *p, const hn_op **op,
-                     int *version) {
-    form f = {.g = g, .function = function, .id = node, .node = hn_node_at(g, node), .problems = p, .ok = true};
+bool hn_node_form_ok(const hn_graph *g, const hn_function *function, hn_id node, hn_problems *p,
+                     const hn_op **op, int *version) {
+    form f = {.g = g,
+              .function = function,
+              .id = node,
+              .node = hn_node_at(g, node),
+              .problems = p,
+              .ok = true};
     hn_str overload = f.node->extra ? f.node->extra->overload : NULL;
     const hn_function *callee = hn_model_function(g->model, f.node->domain, f.node->op, overload);
     *op = NULL;
@@ -268,7 +290,8 @@ static bool is_complete(const hn_type *t) {
     return (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SPARSE) && t->elem != HN_UNDEFINED;
 }
 
-static void report_type(const hn_infer *c, hn_problems *problems, bool is_input, uint32_t i, const hn_param *p) {
+static void report_type(const hn_infer *c, hn_problems *problems, bool is_input, uint32_t i,
+                        const hn_param *p) {
     hn_strbuf type, allowed;
     hn_strbuf_init(&type, hn_arena_allocator(hn_infer_arena(c)));
     hn_strbuf_init(&allowed, hn_arena_allocator(hn_infer_arena(c)));
@@ -276,9 +299,10 @@ static void report_type(const hn_infer *c, hn_problems *problems, bool is_input,
     hn_op_type_text(c->op, c->version, p, &allowed);
     hn_node_problem(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id,
                     is_input ? c->node->inputs[i] : c->node->outputs[i],
-                    "%s %u (%.*s) is %s, which %s-%d does not %s; it %s %s", is_input ? "input" : "output", i,
-                    (int)p->name_len, p->name, type.at ? type.at : "?", c->op->name, c->version,
-                    is_input ? "take" : "give", is_input ? "takes" : "gives", allowed.at ? allowed.at : "?");
+                    "%s %u (%.*s) is %s, which %s-%d does not %s; it %s %s",
+                    is_input ? "input" : "output", i, (int)p->name_len, p->name,
+                    type.at ? type.at : "?", c->op->name, c->version, is_input ? "take" : "give",
+                    is_input ? "takes" : "gives", allowed.at ? allowed.at : "?");
     free_text(problems, &type);
     free_text(problems, &allowed);
 }
@@ -309,9 +333,10 @@ static bool check_input_type(hn_infer *c, hn_problems *problems, bindings *b, ui
     if (same_kind_of_type(bound, t))
         return true;
     if (problems)
-        hn_node_problem(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id, c->node->inputs[i],
-                       "input %u (%.*s) is %s, but input %u is %s, and both must have one type", i, (int)p.name_len, p.name,
-                       hn_in_text(c, i), first, hn_in_text(c, first));
+        hn_node_problem(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id,
+                        c->node->inputs[i],
+                        "input %u (%.*s) is %s, but input %u is %s, and both must have one type", i,
+                        (int)p.name_len, p.name, hn_in_text(c, i), first, hn_in_text(c, first));
     return false;
 }
 
