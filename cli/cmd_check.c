@@ -27,8 +27,9 @@ static void print_problems(const char *path, const hone_problems *problems, cons
     }
     uint32_t n_errors = hone_problems_count(problems, HONE_ERROR), n_warnings = hone_problems_count(problems, HONE_WARNING);
     if (n_errors)
-        printf("%s: %snot valid%s: %s errors, %s warnings%s\n", path, cli_begin(stdout, CLI_RED), cli_end(stdout),
-               cli_count(errors, n_errors), cli_count(warnings, n_warnings), n_errors + n_warnings > listed ? " (the first are shown)" : "");
+        printf("%s: %snot valid%s: %s error%s, %s warning%s%s\n", path, cli_begin(stdout, CLI_RED), cli_end(stdout),
+               cli_count(errors, n_errors), n_errors == 1 ? "" : "s", cli_count(warnings, n_warnings),
+               n_warnings == 1 ? "" : "s", n_errors + n_warnings > listed ? " (the first are shown)" : "");
     else if (!o->quiet)
         printf("%s: %svalid%s\n", path, cli_begin(stdout, CLI_GREEN), cli_end(stdout));
 }

@@ -10,7 +10,7 @@ All problems are listed, each with its node and what would be right.
 $ hone check broken.onnxtxt
 broken.onnxtxt: error: node 'late' (Neg) reads 'nowhere', which no node computes and no input or initializer defines
 broken.onnxtxt: error: node 'act' (Reluu): operator set ai.onnx version 17 has no operator 'Reluu'; near: Relu
-broken.onnxtxt: error: node 'soft' (Softmax): Softmax-13 has no attribute 'beta'
+broken.onnxtxt: error: node 'soft' (Softmax): Softmax-13 has no attribute 'beta'; it has axis
 broken.onnxtxt: error: node 'conv1' (Conv): the input float[N,3,8,8] has 3 channels, but the filter float[4,4,3,3] takes 4 in each of 1 groups
 broken.onnxtxt: not valid: 4 errors, 0 warnings
 [1]
