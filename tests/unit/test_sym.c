@@ -361,7 +361,7 @@ static bool run_with_failure(size_t nth, size_t padding_bytes) {
 
 static void test_every_allocation_may_fail(void **state) {
     (void)state;
-    for (size_t padding_bytes = 16; padding_bytes < 32768; padding_bytes += 112) {
+    for (size_t padding_bytes = 16; padding_bytes < 32768; padding_bytes += 1136) {
         size_t nth = 1;
         while (run_with_failure(nth, padding_bytes))
             nth++;
