@@ -89,7 +89,8 @@ void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn
 
 static bool is_listed(const hn_problems *p, const hn_problem *problem) {
     for (uint32_t i = 0; i < p->list.n; i++) {
-        if (strcmp(p->list.at[i].message, problem->message) == 0)
+        const hn_problem *other = &p->list.at[i];
+        if (strcmp(other->node, problem->node) == 0 && strcmp(other->message, problem->message) == 0)
             return true;
     }
     return false;
