@@ -26,21 +26,28 @@ typedef struct NAME(gemm_slice) {
     T a[GEMM_ROWS][GEMM_DEPTH]; /* rows of the left side, when its columns do not lie side by side */
 } NAME(gemm_slice);
 
+/* A block of the right side, read along the direction in which it lies side by side. */
+static void NAME(gemm_copy_block)(const NAME(hn_gemm_job) *g, NAME(gemm_slice) *s) {
+    const T *from = g->b + s->k0 * g->b_row + s->j0 * g->b_col;
+    if (g->b_col == 1) {
+        for (int64_t k = 0; k < s->nk; k++)
+            memcpy(s->b + k * GEMM_STRIDE, from + k * g->b_row, (size_t)s->nj * sizeof(T));
+        return;
+    }
+    for (int64_t j = 0; j < s->nj; j++)
+        for (int64_t k = 0; k < s->nk; k++)
+            s->b[k * GEMM_STRIDE + j] = from[j * g->b_col + k * g->b_row];
+}
+
 static void NAME(gemm_lay_out)(const NAME(hn_gemm_job) *g, NAME(gemm_slice) *s) {
     int64_t pad_to = (s->nj + GEMM_COLS - 1) / GEMM_COLS * GEMM_COLS;
     if (g->fill)
         g->fill(g->fill_ctx, s->k0, s->nk, s->j0, s->nj, s->b, GEMM_STRIDE);
-    for (int64_t k = 0; k < s->nk; k++) {
-        T *row = s->b + k * GEMM_STRIDE;
-        const T *from = g->fill ? NULL : g->b + (s->k0 + k) * g->b_row + s->j0 * g->b_col;
-        if (from && g->b_col == 1)
-            memcpy(row, from, (size_t)s->nj * sizeof(T));
-        else if (from)
-            for (int64_t j = 0; j < s->nj; j++)
-                row[j] = from[j * g->b_col];
+    else
+        NAME(gemm_copy_block)(g, s);
+    for (int64_t k = 0; k < s->nk; k++)
         for (int64_t j = s->nj; j < pad_to; j++)
-            row[j] = 0;
-    }
+            s->b[k * GEMM_STRIDE + j] = 0;
 }
 
 /* Pointers to `n` rows of the left side from row i on; missing ones repeat the last, and their sums are dropped. */
