@@ -174,3 +174,33 @@ static hone_status eval_recurrent(hn_eval *c, rnn_kind kind) {
 hone_status hn_eval_rnn(hn_eval *c) { return eval_recurrent(c, RNN_PLAIN); }
 hone_status hn_eval_gru(hn_eval *c) { return eval_recurrent(c, RNN_GRU); }
 hone_status hn_eval_lstm(hn_eval *c) { return eval_recurrent(c, RNN_LSTM); }
+
+/* ---- GRUUnit ----------------------------------------------------------------------------------- */
+
+/* One step of a GRU whose gates are given: hidden_prev [1, N, D], gates [1, N, 3 D] with the reset gate, which is used up already,
+ * first. A sequence that has ended keeps its state, or loses it with drop_states. */
+hone_status hn_eval_gru_unit(hn_eval *c) {
+    const hn_array *prev = hn_arg(c, 0), *gates = hn_arg(c, 1), *lengths = hn_arg(c, 2);
+    hn_array *y = hn_ret(c, 0);
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    uint64_t n = (uint64_t)(prev->rank > 0 ? prev->dims[prev->rank - 1] : 1), rows = prev->n_elems / n;
+    double t = hn_arg_f64_or(c, 3, 0), length = 0;
+    if (gates->n_elems != 3 * prev->n_elems || !lengths || lengths->n_elems < rows)
+        return hn_eval_fail(c, HONE_E_SHAPE, "gates must be three times as wide as the state, with a length for each sequence");
+    bool drops = hn_attr_i(hn_eval_node(c), "drop_states", 0) != 0;
+    for (uint64_t i = 0; i < prev->n_elems; i++) {
+        double state, update, fresh;
+        hn_load_f64(prev, i, 1, &state);
+        hn_load_f64(lengths, i / n, 1, &length);
+        hn_load_f64(gates, i / n * 3 * n + n + i % n, 1, &update);
+        hn_load_f64(gates, i / n * 3 * n + 2 * n + i % n, 1, &fresh);
+        update = 1 / (1 + exp(-update));
+        if (t < length)
+            state = state * update + tanh(fresh) * (1 - update);
+        else if (drops)
+            state = 0;
+        hn_store_f64(y, i, 1, &state);
+    }
+    return HONE_OK;
+}

@@ -1,0 +1,123 @@
+/* The body of attention_eval.c for one type: T, and NAME(x) that appends the type's name. */
+
+typedef struct NAME(attention_arrays) {
+    const T *q;
+    T *k, *v, *y;  /* k, v: past and new ones together, [batch, heads, total, size] */
+    T *scores;     /* [ATTENTION_ROWS, total] */
+} NAME(attention_arrays);
+
+/* One head of one batch element, and which of its rows are at work. */
+typedef struct NAME(attention_rows) {
+    const attention_form *f;
+    int64_t batch, head, first;
+    T *scores;
+    hn_array *qk; /* may be NULL */
+} NAME(attention_rows);
+
+static void NAME(attention_show)(const NAME(attention_rows) *r, int mode, int64_t row, const T *scores) {
+    const attention_form *f = r->f;
+    if (!r->qk || f->qk_mode != mode)
+        return;
+    int64_t at = ((r->batch * f->q_heads + r->head) * f->q_len + r->first + row) * f->total;
+    NAME(hn_store)(r->qk, (uint64_t)at, (uint64_t)f->total, scores);
+}
+
+/* Softmax of a row. A row whose keys are all masked becomes zeros. */
+static void NAME(attention_softmax)(int64_t n, bool is_masked, T *s) {
+    T top = (T)-HUGE_VAL, sum = 0;
+    for (int64_t j = 0; j < n; j++)
+        top = s[j] > top ? s[j] : top;
+    if (top == (T)-HUGE_VAL)
+        top = 0;
+    for (int64_t j = 0; j < n; j++) {
+        s[j] = is_masked ? 0 : (T)HN_EXP(s[j] - top);
+        sum += s[j];
+    }
+    for (int64_t j = 0; j < n && sum != 0; j++)
+        s[j] /= sum;
+}
+
+static void NAME(attention_weigh)(void *ctx, int64_t begin, int64_t end) {
+    const NAME(attention_rows) *r = ctx;
+    const attention_form *f = r->f;
+    for (int64_t row = begin; row < end; row++) {
+        T *s = r->scores + row * f->total;
+        bool is_masked = true;
+        for (int64_t j = 0; j < f->total; j++)
+            s[j] *= (T)f->scale;
+        NAME(attention_show)(r, 0, row, s);
+        for (int64_t j = 0; j < f->total && f->softcap > 0; j++)
+            s[j] = (T)(f->softcap * tanh((double)s[j] / f->softcap));
+        NAME(attention_show)(r, 1, row, s);
+        for (int64_t j = 0; j < f->total; j++) {
+            T bias = (T)attention_bias(f, r->batch, r->head, r->first + row, j);
+            s[j] += bias;
+            is_masked = is_masked && bias == (T)-HUGE_VAL;
+        }
+        NAME(attention_show)(r, 2, row, s);
+        NAME(attention_softmax)(f->total, is_masked, s);
+        NAME(attention_show)(r, 3, row, s);
+    }
+}
+
+static void NAME(attention_head)(hn_eval *c, const attention_form *f, const NAME(attention_arrays) *a, int64_t batch,
+                                 int64_t head) {
+    int64_t kv = batch * f->kv_heads + head / (f->q_heads / f->kv_heads);
+    const T *k = a->k + kv * f->total * f->head_size, *v = a->v + kv * f->total * f->v_size;
+    for (int64_t first = 0; first < f->q_len; first += ATTENTION_ROWS) {
+        int64_t n = HN_MIN(ATTENTION_ROWS, f->q_len - first);
+        NAME(attention_rows) rows = {f, batch, head, first, a->scores, hn_ret(c, 3)};
+        NAME(hn_gemm)(hn_eval_pool(c),
+                      &(NAME(hn_gemm_job)){.m = n, .n = f->total, .k = f->head_size,
+                                           .a = a->q + attention_at(f, f->head_size, batch, head, first),
+                                           .a_row = attention_row(f, f->head_size), .a_col = 1, .b = k, .b_row = 1,
+                                           .b_col = f->head_size, .c = a->scores, .c_row = f->total});
+        hn_pool_for(hn_eval_pool(c), n, 16, NAME(attention_weigh), &rows);
+        if (a->y)
+            NAME(hn_gemm)(hn_eval_pool(c),
+                          &(NAME(hn_gemm_job)){.m = n, .n = f->v_size, .k = f->total, .a = a->scores, .a_row = f->total,
+                                               .a_col = 1, .b = v, .b_row = f->v_size, .b_col = 1,
+                                               .c = a->y + attention_at(f, f->v_size, batch, head, first),
+                                               .c_row = attention_row(f, f->v_size)});
+    }
+}
+
+/* Past and new keys (or values) as [batch, heads, total, size]; new ones may stand packed, [batch, length, heads * size]. */
+static T *NAME(attention_join)(hn_eval *c, const attention_form *f, const hn_array *past, const hn_array *fresh, int64_t size) {
+    T *all = hn_eval_scratch_n(c, (uint64_t)(f->batch * f->kv_heads * f->total * size), sizeof(T));
+    uint64_t n_past = (uint64_t)((f->total - f->kv_len) * size), n = (uint64_t)size;
+    T *to = all;
+    for (int64_t i = 0; all && i < f->batch * f->kv_heads; i++) {
+        int64_t batch = i / f->kv_heads, head = i % f->kv_heads;
+        if (past)
+            NAME(hn_load)(past, (uint64_t)i * n_past, n_past, to);
+        to += n_past;
+        for (int64_t t = 0; t < f->kv_len; t++, to += size) {
+            int64_t row = f->is_packed ? (batch * f->kv_len + t) * f->kv_heads + head : i * f->kv_len + t;
+            NAME(hn_load)(fresh, (uint64_t)row * n, n, to);
+        }
+    }
+    return all;
+}
+
+static hone_status NAME(attention_run)(hn_eval *c, const attention_form *f) {
+    hn_array *y = hn_ret(c, 0), *present_k = hn_ret(c, 1), *present_v = hn_ret(c, 2);
+    NAME(attention_arrays) a = {.q = NAME(hn_wide)(c, hn_arg(c, 0)),
+                                .k = NAME(attention_join)(c, f, hn_arg(c, 4), hn_arg(c, 1), f->head_size),
+                                .v = NAME(attention_join)(c, f, hn_arg(c, 5), hn_arg(c, 2), f->v_size)};
+    a.scores = hn_eval_scratch_n(c, (uint64_t)(ATTENTION_ROWS * f->total), sizeof(T));
+    a.y = y ? NAME(hn_room)(c, y) : NULL;
+    HN_TRY_PTR(a.q && a.k && a.v && a.scores && (!y || a.y));
+    for (int64_t i = 0; i < f->batch * f->q_heads; i++) {
+        if (hn_eval_stopped(c))
+            return HONE_E_CANCELLED;
+        NAME(attention_head)(c, f, &a, i / f->q_heads, i % f->q_heads);
+    }
+    if (y)
+        NAME(hn_narrow)(y, a.y);
+    if (present_k)
+        NAME(hn_store)(present_k, 0, present_k->n_elems, a.k);
+    if (present_v)
+        NAME(hn_store)(present_v, 0, present_v->n_elems, a.v);
+    return HONE_OK;
+}
