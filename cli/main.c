@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-const cli_command *const cli_commands[] = {&cli_command_info, &cli_command_check, &cli_command_save, &cli_command_ops, NULL};
+const cli_command *const cli_commands[] = {&cli_command_info, &cli_command_check, &cli_command_save, &cli_command_run,
+                                           &cli_command_diff, &cli_command_ops,   NULL};
 
 static const cli_command *find_command(const char *name) {
     for (size_t i = 0; cli_commands[i]; i++)

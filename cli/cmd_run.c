@@ -1,0 +1,252 @@
+/* hone run: computes a model's outputs. */
+#define _POSIX_C_SOURCE 200809L
+#include "run_report.h"
+#include "test_sets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct run_options {
+    cli_model_options model;
+    cli_input_options input;
+    cli_list outputs; /* NAME=FILE */
+    const char *folder, *format, *labels, *manifest;
+    uint64_t repeat, threads, top, jobs, timeout, memory;
+    bool json, test;
+} run_options;
+
+static const cli_option run_option_table[] = {
+    CLI_INPUT_OPTIONS(run_options),
+    {"output", 'o', CLI_TEXTS, offsetof(run_options, outputs), "NAME=FILE",
+     "write an output as .npy, .pb or .json; FILE.npz alone takes all (repeatable)"},
+    {"outputs", 0, CLI_TEXT, offsetof(run_options, folder), "FOLDER", "write all outputs into a folder"},
+    {"format", 'f', CLI_TEXT, offsetof(run_options, format), "npy|npz|pb|json", "of the files in that folder (default npy)"},
+    {"top", 'k', CLI_SIZE, offsetof(run_options, top), "K", "show the K largest elements of each row (5 with --labels)"},
+    {"labels", 0, CLI_TEXT, offsetof(run_options, labels), "FILE", "names of the classes, one per line"},
+    {"repeat", 'n', CLI_SIZE, offsetof(run_options, repeat), "N", "run N times more and tell how long it took"},
+    {"threads", 't', CLI_SIZE, offsetof(run_options, threads), "N", "threads to use (default: all processors)"},
+    {"memory", 'm', CLI_SIZE, offsetof(run_options, memory), "BYTES", "limit for intermediate values"},
+    {"timeout", 0, CLI_SIZE, offsetof(run_options, timeout), "SECONDS", "give up after that time"},
+    {"dim", 'd', CLI_TEXTS, offsetof(run_options, model.dims), "NAME=SIZE", "fix a free dimension (repeatable)"},
+    {"shape", 's', CLI_TEXTS, offsetof(run_options, model.shapes), "INPUT=1x3x8x8", "fix the shape of an input (repeatable)"},
+    {"test", 0, CLI_FLAG, offsetof(run_options, test), NULL, "the arguments are folders of ONNX test data sets: run and compare"},
+    {"jobs", 'j', CLI_SIZE, offsetof(run_options, jobs), "N", "with --test: cases at a time (default: all processors)"},
+    {"manifest", 0, CLI_TEXT, offsetof(run_options, manifest), "FILE",
+     "with --test: cases that are known to fail, as lines NAME: reason"},
+    {"json", 0, CLI_FLAG, offsetof(run_options, json), NULL, "one JSON object instead of tables"},
+};
+
+/* ---- one model ------------------------------------------------------------------------------------------------------ */
+
+typedef struct run_state {
+    const run_options *o;
+    hone_model *model;
+    hone_session *session;
+    cli_feed feed;
+    run_results results;
+    double *seconds;
+    hone_error error;
+} run_state;
+
+static double run_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool open_run(run_state *s, const char *path) {
+    hone_session_options options;
+    hone_session_options_init(&options);
+    options.n_threads = (int)s->o->threads;
+    options.memory_limit_bytes = s->o->memory;
+    s->model = cli_load(path, &s->o->model, false);
+    if (!s->model || !cli_feed_make(s->model, &s->o->input, &s->feed))
+        return false;
+    if (hone_session_create(s->model, &options, &s->session, &s->error) != HONE_OK) {
+        cli_fail_error(&s->error);
+        return false;
+    }
+    run_results *r = &s->results;
+    *r = (run_results){.model = path, .inputs = &s->feed, .n_outputs = hone_session_n_outputs(s->session), .top = s->o->top,
+                       .planned_bytes = UINT64_MAX};
+    r->names = calloc((size_t)r->n_outputs + 1, sizeof *r->names);
+    r->values = calloc((size_t)r->n_outputs + 1, sizeof *r->values);
+    s->seconds = calloc((size_t)s->o->repeat + 1, sizeof *s->seconds);
+    r->seconds = s->seconds;
+    if (!r->names || !r->values || !s->seconds) {
+        cli_fail("out of memory");
+        return false;
+    }
+    for (uint32_t i = 0; i < r->n_outputs; i++)
+        r->names[i] = hone_session_output_name(s->session, i);
+    return true;
+}
+
+static void drop_outputs(run_results *r) {
+    for (uint32_t i = 0; r->values && i < r->n_outputs; i++) {
+        hone_value_free(r->values[i]);
+        r->values[i] = NULL;
+    }
+}
+
+static bool run_once(run_state *s, double *seconds) {
+    hone_run_options options;
+    hone_run_options_init(&options);
+    options.timeout_seconds = (double)s->o->timeout;
+    drop_outputs(&s->results);
+    double start = run_clock();
+    hone_status status = hone_session_run(s->session, &options, s->feed.n, s->feed.names, (const hone_value *const *)s->feed.values, 0,
+                                          NULL, s->results.values, &s->error);
+    *seconds = run_clock() - start;
+    return status == HONE_OK;
+}
+
+static bool run_all(run_state *s) {
+    uint64_t bytes;
+    if (!run_once(s, &s->results.first_seconds))
+        return false;
+    for (uint64_t i = 0; i < s->o->repeat; i++)
+        if (!run_once(s, &s->seconds[s->results.n_runs++]))
+            return false;
+    if (hone_session_peak_bytes(s->session, s->feed.n, s->feed.names, (const hone_value *const *)s->feed.values, &bytes, &s->error) ==
+        HONE_OK)
+        s->results.planned_bytes = bytes;
+    return true;
+}
+
+/* ---- outputs to files ------------------------------------------------------------------------------------------------- */
+
+static bool write_named(run_state *s, const char *text) {
+    run_results *r = &s->results;
+    char names[512];
+    if (!strchr(text, '=') && cli_has_suffix(text, ".npz"))
+        return cli_npz_write(text, r->n_outputs, r->names, r->values, &s->error);
+    if (!strchr(text, '=') && r->n_outputs == 1)
+        return cli_value_write(text, r->values[0], &s->error);
+    for (uint32_t i = 0; i < r->n_outputs; i++) {
+        size_t n = strlen(r->names[i]);
+        if (strncmp(text, r->names[i], n) == 0 && text[n] == '=')
+            return cli_value_write(text + n + 1, r->values[i], &s->error);
+    }
+    return cli_refuse(&s->error, "--output %s: write NAME=FILE with the name of an output; the model has %s", text,
+                      cli_list_names(hone_model_graph(s->model), true, names, sizeof names));
+}
+
+/* Names of outputs may hold slashes; files' names do not. */
+static bool write_into_folder(run_state *s, const char *folder, const char *format) {
+    static const char *const formats[] = {"npy", "npz", "pb", "json"};
+    const run_results *r = &s->results;
+    char path[4096];
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        is_known |= strcmp(format, formats[i]) == 0;
+    if (!is_known)
+        return cli_refuse(&s->error, "--format %s: write npy, npz, pb or json", format);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return cli_refuse(&s->error, "cannot make the folder '%s': %s", folder, strerror(errno));
+    if (strcmp(format, "npz") == 0) {
+        snprintf(path, sizeof path, "%s/outputs.npz", folder);
+        return cli_npz_write(path, r->n_outputs, r->names, r->values, &s->error);
+    }
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < r->n_outputs; i++) {
+        snprintf(path, sizeof path, "%s/%s.%s", folder, r->names[i], format);
+        for (char *c = path + strlen(folder) + 1; *c; c++)
+            *c = *c == '/' ? '_' : *c;
+        ok = cli_value_write(path, r->values[i], &s->error);
+    }
+    return ok;
+}
+
+static bool write_outputs(run_state *s) {
+    const run_options *o = s->o;
+    bool ok = true;
+    for (size_t i = 0; ok && i < o->outputs.n; i++)
+        ok = write_named(s, o->outputs.at[i]);
+    return ok && o->folder ? write_into_folder(s, o->folder, o->format ? o->format : "npy") : ok;
+}
+
+static bool read_labels(run_state *s) {
+    if (!s->o->labels)
+        return true;
+    if (!s->results.top)
+        s->results.top = 5;
+    return run_labels_read(s->o->labels, &s->results.labels, &s->error);
+}
+
+static int run_model(const char *path, const run_options *o) {
+    run_state s = {.o = o};
+    int status = EXIT_FAILED;
+    if (open_run(&s, path)) {
+        bool ok = read_labels(&s) && run_all(&s) && write_outputs(&s);
+        status = ok ? EXIT_OK : cli_fail_error(&s.error);
+        if (ok && o->json)
+            run_print_json(&s.results);
+        else if (ok)
+            run_print_tables(&s.results);
+    }
+    drop_outputs(&s.results);
+    run_labels_free(&s.results.labels);
+    free(s.results.values);
+    free(s.results.names);
+    free(s.seconds);
+    hone_session_free(s.session);
+    cli_feed_free(&s.feed);
+    hone_model_free(s.model);
+    return status;
+}
+
+/* ---- command ---------------------------------------------------------------------------------------------------------- */
+
+static int run_tests(const cli_list *folders, const run_options *o) {
+    long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t jobs = o->jobs ? o->jobs : n_processors > 0 ? (uint64_t)n_processors : 1;
+    test_options t = {.folders = folders, .manifest = o->manifest, .n_jobs = jobs < 1024 ? (int)jobs : 1024,
+                      .n_threads = o->threads ? (int)o->threads : 1, .timeout_seconds = o->timeout ? (unsigned)o->timeout : 300,
+                      .json = o->json};
+    return test_sets_run(&t);
+}
+
+static int run_run(const cli_command *self, int argc, char **argv) {
+    run_options o = {0};
+    cli_list arguments = {0};
+    int status = cli_parse(self, argc, argv, &o, &arguments);
+    bool is_usable = o.test ? arguments.n > 0 : arguments.n == 1;
+    if (status == EXIT_OK && !is_usable) {
+        cli_fail("name %s; `hone run --help` tells more", o.test ? "a folder of test cases" : "one model");
+        status = EXIT_USAGE;
+    }
+    if (status == EXIT_OK)
+        status = o.test ? run_tests(&arguments, &o) : run_model(arguments.at[0], &o);
+    cli_list_free(&o.model.dims);
+    cli_list_free(&o.model.shapes);
+    cli_list_free(&o.outputs);
+    cli_input_options_free(&o.input);
+    cli_list_free(&arguments);
+    return status < 0 ? EXIT_OK : status;
+}
+
+static const char *const run_examples[] = {
+    "hone run model.onnx --input image=cat.npy --output logits=logits.npy|inputs and outputs in files",
+    "hone run model.onnx -i cat.jpg --resize 256 --crop 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels "
+    "classes.txt|classify a photo",
+    "hone run model.onnx --random 1 --dim batch=8 --repeat 100|how long a batch takes",
+    "hone run --test onnx/backend/test/data/node|the test cases of ONNX",
+    NULL,
+};
+
+const cli_command cli_command_run = {
+    .name = "run",
+    .arguments = "MODEL",
+    .summary = "compute the outputs of a model",
+    .details = "Inputs come from files, or are made up by --random or --fill with a free dimension taken as 1. Of a model with one input the\n"
+               "name may be left out. JSON files hold nested arrays; raw files (.raw, .bin) the elements alone.",
+    .options = run_option_table,
+    .n_options = sizeof run_option_table / sizeof *run_option_table,
+    .examples = run_examples,
+    .run = run_run,
+};

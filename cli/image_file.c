@@ -1,0 +1,114 @@
+/* JPEG and PNG files, decoded to 8-bit RGB by the libraries that the build found. */
+#include "cli_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HONE_HAVE_JPEG
+#  include <jpeglib.h>
+#  include <setjmp.h>
+#endif
+#ifdef HONE_HAVE_PNG
+#  include <png.h>
+#endif
+
+#define MAX_IMAGE_SIDE 65536
+
+void cli_image_free(cli_image *image) {
+    free(image->rgb);
+    *image = (cli_image){0};
+}
+
+/* Room for the pixels; what is too large is refused before it is allocated. */
+static inline bool image_reserve(cli_image *image, uint64_t width, uint64_t height, const char *path, hone_error *error) {
+    if (width == 0 || height == 0 || width > MAX_IMAGE_SIDE || height > MAX_IMAGE_SIDE)
+        return cli_refuse(error, "'%s': an image of %llux%llu pixels cannot be read", path, (unsigned long long)width,
+                          (unsigned long long)height);
+    *image = (cli_image){.width = (int)width, .height = (int)height, .rgb = malloc((size_t)width * (size_t)height * 3)};
+    return image->rgb ? true : cli_refuse(error, "'%s': out of memory", path);
+}
+
+#ifdef HONE_HAVE_JPEG
+typedef struct jpeg_failure {
+    struct jpeg_error_mgr base;
+    jmp_buf escape;
+    char message[JMSG_LENGTH_MAX];
+} jpeg_failure;
+
+static void on_jpeg_error(j_common_ptr decoder) {
+    jpeg_failure *f = (jpeg_failure *)(void *)decoder->err;
+    f->base.format_message(decoder, f->message);
+    longjmp(f->escape, 1);
+}
+
+static void on_jpeg_message(j_common_ptr decoder) {
+    (void)decoder;
+}
+
+/* All that is alive across the jump is behind pointers. */
+static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *image, hone_error *error) {
+    struct jpeg_decompress_struct decoder;
+    jpeg_failure failure;
+    decoder.err = jpeg_std_error(&failure.base);
+    failure.base.error_exit = on_jpeg_error;
+    failure.base.output_message = on_jpeg_message;
+    if (setjmp(failure.escape)) {
+        jpeg_destroy_decompress(&decoder);
+        cli_image_free(image);
+        return cli_refuse(error, "'%s' is no good JPEG file: %s", path, failure.message);
+    }
+    jpeg_create_decompress(&decoder);
+    jpeg_mem_src(&decoder, file->at, (unsigned long)file->n);
+    jpeg_read_header(&decoder, TRUE);
+    decoder.out_color_space = JCS_RGB;
+    bool ok = image_reserve(image, decoder.image_width, decoder.image_height, path, error);
+    if (ok) {
+        jpeg_start_decompress(&decoder);
+        while (decoder.output_scanline < decoder.output_height) {
+            JSAMPROW row = image->rgb + (size_t)decoder.output_scanline * (size_t)image->width * 3;
+            jpeg_read_scanlines(&decoder, &row, 1);
+        }
+        jpeg_finish_decompress(&decoder);
+    }
+    jpeg_destroy_decompress(&decoder);
+    return ok;
+}
+#else
+static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *image, hone_error *error) {
+    (void)file;
+    (void)image;
+    return cli_refuse(error, "'%s' is a JPEG file, and this hone was built without libjpeg", path);
+}
+#endif
+
+#ifdef HONE_HAVE_PNG
+static bool decode_png(const cli_buffer *file, const char *path, cli_image *image, hone_error *error) {
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    bool ok = png_image_begin_read_from_memory(&png, file->at, file->n) != 0;
+    if (ok) {
+        png.format = PNG_FORMAT_RGB;
+        ok = image_reserve(image, png.width, png.height, path, error);
+        png_color black = {0, 0, 0}; /* stands behind what is transparent */
+        if (ok && !png_image_finish_read(&png, &black, image->rgb, 0, NULL)) {
+            cli_image_free(image);
+            ok = cli_refuse(error, "'%s' is no good PNG file: %s", path, png.message);
+        }
+    } else {
+        cli_refuse(error, "'%s' is no good PNG file: %s", path, png.message);
+    }
+    png_image_free(&png);
+    return ok;
+}
+#else
+static bool decode_png(const cli_buffer *file, const char *path, cli_image *image, hone_error *error) {
+    (void)file;
+    (void)image;
+    return cli_refuse(error, "'%s' is a PNG file, and this hone was built without libpng", path);
+}
+#endif
+
+bool cli_image_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error) {
+    *image = (cli_image){0};
+    bool is_png = file->n >= 4 && memcmp(file->at, "\x89PNG", 4) == 0;
+    return is_png ? decode_png(file, path, image, error) : decode_jpeg(file, path, image, error);
+}

@@ -1,0 +1,296 @@
+/* NumPy's .npy files: a header in Python syntax, then the elements. */
+#include "cli_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ELEM_FLOAT = 1, ELEM_UINT8 = 2, ELEM_INT8 = 3, ELEM_STRING = 8 }; /* ONNX's numbers */
+
+/* NumPy's letter and size for an ONNX element type. The types that are not here (bfloat16, float8, int4, ...) travel as wider ones. */
+static const struct {
+    char letter;
+    int bytes;
+    int32_t elem_type;
+} npy_types[] = {
+    {'f', 4, ELEM_FLOAT}, {'u', 1, ELEM_UINT8}, {'i', 1, ELEM_INT8}, {'u', 2, 4}, {'i', 2, 5}, {'i', 4, 6}, {'i', 8, 7},
+    {'b', 1, 9},          {'f', 2, 10},         {'f', 8, 11},        {'u', 4, 12}, {'u', 8, 13}, {'c', 8, 14}, {'c', 16, 15},
+};
+#define N_NPY_TYPES (sizeof npy_types / sizeof *npy_types)
+
+typedef struct npy_header {
+    char order, letter; /* '<', '>', '|'; 'f', 'i', ..., 'U' and 'S' for text, 'V' for a type that NumPy does not know */
+    size_t item_bytes;
+    bool is_fortran;
+    int32_t rank;
+    int64_t dims[CLI_MAX_RANK];
+    uint64_t n_elems;
+    const unsigned char *data;
+} npy_header;
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+static bool parse_npy_shape(const char *text, npy_header *h) {
+    for (h->rank = 0, h->n_elems = 1;;) {
+        text += strspn(text, " ,");
+        if (*text == ')')
+            return true;
+        char *end;
+        long long dim = strtoll(text, &end, 10);
+        if (end == text || dim < 0 || h->rank == CLI_MAX_RANK)
+            return false;
+        if (dim && h->n_elems > UINT64_MAX / (uint64_t)dim)
+            return false;
+        h->n_elems *= (uint64_t)dim;
+        h->dims[h->rank++] = dim;
+        text = *end == 'L' ? end + 1 : end; /* Python 2 wrote 3L */
+    }
+}
+
+/* "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }" */
+static bool parse_npy_dict(const char *dict, npy_header *h) {
+    const char *descr = strstr(dict, "'descr'"), *order = strstr(dict, "'fortran_order'"), *shape = strstr(dict, "'shape'");
+    if (!descr || !order || !shape)
+        return false;
+    descr = strchr(descr + 7, '\'');
+    shape = strchr(shape, '(');
+    order = strchr(order, ':');
+    if (!descr || !shape || !order || strlen(descr) < 4)
+        return false;
+    h->order = descr[1];
+    h->letter = descr[2];
+    unsigned long n = strtoul(descr + 3, NULL, 10);
+    h->item_bytes = h->letter == 'U' ? 4 * n : n;
+    h->is_fortran = strncmp(order + 1 + strspn(order + 1, " "), "True", 4) == 0;
+    return parse_npy_shape(shape + 1, h);
+}
+
+static bool parse_npy_header(const unsigned char *at, size_t n, const char *path, npy_header *h, hone_error *error) {
+    char dict[4096];
+    if (n < 12 || memcmp(at, "\x93NUMPY", 6) != 0)
+        return cli_refuse(error, "'%s' is no .npy file", path);
+    size_t prefix = at[6] == 1 ? 10 : 12;
+    size_t dict_bytes = (size_t)cli_number_at(at + 8, at[6] == 1 ? 2 : 4);
+    if (dict_bytes >= sizeof dict || dict_bytes > n - prefix)
+        return cli_refuse(error, "'%s': the .npy header is damaged", path);
+    memcpy(dict, at + prefix, dict_bytes);
+    dict[dict_bytes] = '\0';
+    if (!parse_npy_dict(dict, h))
+        return cli_refuse(error, "'%s': the .npy header is not understood: %.200s", path, dict);
+    h->data = at + prefix + dict_bytes;
+    size_t left = n - prefix - dict_bytes;
+    if (h->item_bytes && h->n_elems > left / h->item_bytes)
+        return cli_refuse(error, "'%s' is cut short: %llu elements of %zu bytes do not fit into %zu", path,
+                          (unsigned long long)h->n_elems, h->item_bytes, left);
+    return true;
+}
+
+/* The ONNX type of the file; 0 when there is none. */
+static int32_t npy_elem_type(const npy_header *h, const cli_expect *e) {
+    for (size_t i = 0; i < N_NPY_TYPES; i++)
+        if (npy_types[i].letter == h->letter && (size_t)npy_types[i].bytes == h->item_bytes)
+            return npy_types[i].elem_type;
+    if (h->letter == 'V' && e->elem_type && (size_t)hone_elem_type_bits(e->elem_type) == 8 * h->item_bytes)
+        return e->elem_type; /* how ml_dtypes are saved */
+    return 0;
+}
+
+/* Row-major place of each element of a column-major array. */
+static void next_fortran_place(const npy_header *h, int64_t *index, uint64_t *place) {
+    uint64_t stride = 1;
+    uint64_t strides[CLI_MAX_RANK];
+    for (int32_t axis = h->rank; axis-- > 0;) {
+        strides[axis] = stride;
+        stride *= (uint64_t)h->dims[axis];
+    }
+    for (int32_t axis = 0; axis < h->rank; axis++) {
+        *place += strides[axis];
+        if (++index[axis] < h->dims[axis])
+            return;
+        *place -= strides[axis] * (uint64_t)h->dims[axis];
+        index[axis] = 0;
+    }
+}
+
+static void copy_npy_elements(const npy_header *h, unsigned char *out) {
+    size_t part = h->letter == 'c' ? h->item_bytes / 2 : h->letter == 'U' ? 4 : h->item_bytes;
+    int64_t index[CLI_MAX_RANK] = {0};
+    uint64_t place = 0;
+    for (uint64_t i = 0; i < h->n_elems; i++) {
+        const unsigned char *from = h->data + i * h->item_bytes;
+        unsigned char *to = out + (h->is_fortran ? place : i) * h->item_bytes;
+        memcpy(to, from, h->item_bytes);
+        for (size_t p = 0; h->order == '>' && p < h->item_bytes; p += part)
+            for (size_t b = 0; b < part; b++)
+                to[p + b] = from[p + part - 1 - b];
+        if (h->is_fortran)
+            next_fortran_place(h, index, &place);
+    }
+}
+
+static void add_utf8(cli_buffer *out, uint32_t c) {
+    unsigned char text[4];
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = n; i-- > 1; c >>= 6)
+        text[i] = (unsigned char)(0x80 | (c & 0x3f));
+    text[0] = (unsigned char)(lead[n] | c);
+    cli_buffer_add(out, text, n);
+}
+
+/* Fixed-width text: UTF-32 or bytes, padded with zeros. */
+static hone_value *npy_strings(const npy_header *h, const unsigned char *data, hone_error *error) {
+    cli_buffer text = {0};
+    size_t n = (size_t)h->n_elems, *offsets = calloc(n + 1, sizeof *offsets);
+    const char **starts = calloc(n + 1, sizeof *starts);
+    for (size_t i = 0; offsets && i < n; i++) {
+        const unsigned char *item = data + i * h->item_bytes;
+        size_t unit = h->letter == 'U' ? 4 : 1;
+        for (size_t k = 0; k + unit <= h->item_bytes && cli_number_at(item + k, (int)unit); k += unit) {
+            if (unit == 4)
+                add_utf8(&text, (uint32_t)cli_number_at(item + k, 4));
+            else
+                cli_buffer_add(&text, item + k, 1);
+        }
+        cli_buffer_add(&text, "", 1);
+        offsets[i + 1] = text.n;
+    }
+    hone_value *v = NULL;
+    if (!offsets || !starts || text.failed) {
+        cli_refuse(error, "out of memory");
+    } else {
+        for (size_t i = 0; i < n; i++)
+            starts[i] = (const char *)text.at + offsets[i];
+        hone_value_create_strings(h->rank, h->dims, starts, NULL, &v, error);
+    }
+    free(starts);
+    free(offsets);
+    cli_buffer_free(&text);
+    return v;
+}
+
+/* Types that NumPy does not have are read from wider ones. */
+static hone_value *narrow_npy(hone_value *wide, const npy_header *h, const cli_expect *e, hone_error *error) {
+    enum { PIECE = 256 };
+    hone_value *v = NULL;
+    double numbers[PIECE];
+    if (wide && hone_value_create(e->elem_type, h->rank, h->dims, NULL, &v, error) == HONE_OK)
+        for (uint64_t i = 0; i < h->n_elems; i += PIECE) {
+            uint64_t n = h->n_elems - i < PIECE ? h->n_elems - i : PIECE;
+            hone_value_get_f64(wide, i, n, numbers);
+            hone_value_set_f64(v, i, n, numbers);
+        }
+    hone_value_free(wide);
+    return v;
+}
+
+static bool has_npy_type(int32_t elem_type) {
+    for (size_t i = 0; i < N_NPY_TYPES; i++)
+        if (npy_types[i].elem_type == elem_type)
+            return true;
+    return elem_type == ELEM_STRING || elem_type == 0;
+}
+
+hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, const cli_expect *e, hone_error *error) {
+    npy_header h;
+    if (!parse_npy_header(at, n, path, &h, error))
+        return NULL;
+    bool is_text = h.letter == 'U' || h.letter == 'S';
+    int32_t elem_type = is_text ? ELEM_STRING : npy_elem_type(&h, e);
+    if (!elem_type) {
+        cli_refuse(error, "'%s' holds elements of NumPy type '%c%c%zu', which ONNX does not have; '%s' is %s", path, h.order, h.letter,
+                   h.item_bytes, e->name, e->text);
+        return NULL;
+    }
+    unsigned char *data = malloc((size_t)h.n_elems * h.item_bytes + 1);
+    hone_value *v = NULL;
+    if (!data) {
+        cli_refuse(error, "'%s': out of memory", path);
+        return NULL;
+    }
+    copy_npy_elements(&h, data);
+    if (is_text)
+        v = npy_strings(&h, data, error);
+    else
+        hone_value_create(elem_type, h.rank, h.dims, data, &v, error);
+    free(data);
+    return !is_text && !has_npy_type(e->elem_type) && elem_type != e->elem_type ? narrow_npy(v, &h, e, error) : v;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+static void print_npy_header(const hone_tensor_info *t, char letter, size_t item_count, cli_buffer *out) {
+    cli_buffer dict = {0};
+    char order = letter == 'b' || (item_count == 1 && letter != 'U') ? '|' : '<';
+    cli_buffer_printf(&dict, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", order, letter, item_count);
+    for (int32_t i = 0; i < t->rank; i++)
+        cli_buffer_printf(&dict, i ? " %lld," : "%lld,", (long long)t->dims[i]);
+    cli_buffer_printf(&dict, "), }");
+    while ((10 + dict.n + 1) % 64)
+        cli_buffer_add(&dict, " ", 1);
+    cli_buffer_add(&dict, "\n", 1);
+    cli_buffer_add(out, "\x93NUMPY\x01\x00", 8);
+    cli_buffer_number(out, dict.n, 2);
+    cli_buffer_add(out, dict.at, dict.n);
+    out->failed |= dict.failed;
+    cli_buffer_free(&dict);
+}
+
+/* One character of UTF-8; what is none stands for itself. */
+static uint32_t next_char(const unsigned char **at, const unsigned char *end) {
+    unsigned char c = *(*at)++;
+    int n_more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : 0;
+    if (n_more == 0 || end - *at < n_more)
+        return c;
+    uint32_t v = c & (0x3fu >> n_more);
+    while (n_more-- > 0)
+        v = v << 6 | (*(*at)++ & 0x3f);
+    return v;
+}
+
+static void print_npy_strings(const hone_value *v, const hone_tensor_info *t, cli_buffer *out) {
+    size_t longest = 1;
+    const char *text;
+    size_t n;
+    for (uint64_t i = 0; i < t->n_elements && hone_value_string(v, i, &text, &n); i++)
+        longest = n > longest ? n : longest; /* in bytes: at least as many as characters */
+    print_npy_header(t, 'U', longest, out);
+    for (uint64_t i = 0; i < t->n_elements && hone_value_string(v, i, &text, &n); i++) {
+        const unsigned char *at = (const unsigned char *)text, *end = at + n;
+        for (size_t k = 0; k < longest; k++)
+            cli_buffer_number(out, at < end ? next_char(&at, end) : 0, 4);
+    }
+}
+
+static void print_npy_wide(const hone_value *v, const hone_tensor_info *t, cli_buffer *out) {
+    bool is_float = cli_is_float(t->elem_type);
+    bool is_unsigned = hone_elem_type_name(t->elem_type)[0] == 'u';
+    print_npy_header(t, is_float ? 'f' : is_unsigned ? 'u' : 'i', is_float ? 4 : 1, out);
+    for (uint64_t i = 0; i < t->n_elements; i++) {
+        double number;
+        hone_value_get_f64(v, i, 1, &number);
+        float narrow = (float)number;
+        uint32_t bits = (uint32_t)(int32_t)(is_float ? 0 : number);
+        if (is_float)
+            memcpy(&bits, &narrow, sizeof bits);
+        cli_buffer_number(out, bits, is_float ? 4 : 1);
+    }
+}
+
+bool cli_npy_print(const hone_value *v, cli_buffer *out, hone_error *error) {
+    hone_tensor_info t;
+    char text[128];
+    if (!hone_value_tensor(v, &t))
+        return cli_refuse(error, "a %s does not fit into a .npy file; write .pb or .json", cli_value_text(v, text, sizeof text));
+    if (t.elem_type == ELEM_STRING) {
+        print_npy_strings(v, &t, out);
+        return true;
+    }
+    for (size_t i = 0; i < N_NPY_TYPES; i++)
+        if (npy_types[i].elem_type == t.elem_type) {
+            print_npy_header(&t, npy_types[i].letter, (size_t)npy_types[i].bytes, out);
+            cli_buffer_add(out, t.data, (size_t)t.data_bytes);
+            return true;
+        }
+    print_npy_wide(v, &t, out);
+    return true;
+}

@@ -1,0 +1,46 @@
+/* ONNX test data sets: `hone run --test`. */
+#ifndef HONE_TEST_SETS_H
+#define HONE_TEST_SETS_H
+
+#include "cli_value.h"
+
+/* A model with inputs and what must come out of them. */
+typedef struct test_case {
+    char *name;   /* of its folder, or of the model without ".onnx" */
+    char *model;  /* path */
+    char *folder; /* holds test_data_set_*; NULL: the outputs stand beside the model as <model>_output_N.pb, and element i of an
+                     input with n elements is i / n */
+    cli_tolerance tolerance;
+    const char *excuse; /* why it is known to fail; NULL: it must pass */
+} test_case;
+
+typedef struct test_case_list {
+    test_case *at;
+    size_t n, cap;
+} test_case_list;
+/* Every case under the folder, sorted by path. */
+bool test_cases_find(const char *folder, test_case_list *list, hone_error *error);
+void test_cases_free(test_case_list *list);
+
+/* What one case gave; small enough to go through a pipe in one piece. */
+typedef struct test_result {
+    bool passed;
+    double seconds;
+    char message[768]; /* the first difference */
+} test_result;
+void test_case_run(const test_case *c, int n_threads, test_result *result);
+
+typedef struct test_options {
+    const cli_list *folders;
+    const char *manifest; /* cases that are known to fail, or have tolerances of their own; may be NULL */
+    int n_jobs, n_threads;
+    unsigned timeout_seconds; /* of one case; 0: none */
+    bool json;
+} test_options;
+int test_sets_run(const test_options *o);
+
+/* Lines "NAME: reason" excuse a case; "NAME rtol=1e-2 atol=1e-5: reason" give it a tolerance. '#' begins a remark. The text must live
+ * as long as the cases. */
+bool test_manifest_apply(char *text, const char *path, test_case_list *list, hone_error *error);
+
+#endif /* HONE_TEST_SETS_H */
