@@ -42,6 +42,11 @@ static hn_id body_output(const hn_infer *c, const char *attr, uint32_t output) {
     return b && output < b->outputs.n ? b->outputs.at[output] : HN_NONE;
 }
 
+const hn_type *hn_body_out_declared(const hn_infer *c, const char *attr, uint32_t output) {
+    hn_id id = body_output(c, attr, output);
+    return id == HN_NONE ? NULL : hn_value_at(c->scope->g, id)->type;
+}
+
 bool hn_body_out_is_const(const hn_infer *c, const char *attr, uint32_t output, bool *value) {
     hn_id id = body_output(c, attr, output);
     if (id == HN_NONE)

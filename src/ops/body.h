@@ -12,6 +12,8 @@ hone_status hn_infer_body_quietly(hn_infer *c, const char *attr, uint32_t n_in,
 bool hn_body_n_inputs(const hn_infer *c, const char *attr, uint32_t *n);
 /* The type that the file declares for an input of the body; NULL when none. */
 const hn_type *hn_body_in_declared(const hn_infer *c, const char *attr, uint32_t input);
+/* The same of an output. */
+const hn_type *hn_body_out_declared(const hn_infer *c, const char *attr, uint32_t output);
 /* After hn_infer_body: is this output the same truth value at every run of the body? */
 bool hn_body_out_is_const(const hn_infer *c, const char *attr, uint32_t output, bool *value);
 /* Is this output one of the body's inputs, unchanged? */

@@ -1,0 +1,76 @@
+/* Evaluation of operators that pick elements by index. */
+#include "ops/move.h"
+
+hone_status hn_eval_gather(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
+    hn_array *y = hn_ret(c, 0);
+    int32_t axis;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &axis));
+    hn_split3 s = hn_split_at(x->rank, x->dims, axis);
+    int64_t *at = hn_eval_scratch(c, indices->n_elems * sizeof *at + 1);
+    HN_TRY_PTR(at);
+    hn_load_i64(indices, 0, indices->n_elems, at);
+    for (uint64_t i = 0; i < indices->n_elems; i++)
+        HN_TRY(hn_index_of(c, at[i], s.mid, &at[i]));
+    int64_t from_dims[3] = {s.outer, s.mid, s.inner}, to_dims[3] = {s.outer, (int64_t)indices->n_elems, s.inner};
+    hn_array from = hn_array_as(x, 3, from_dims), to = hn_array_as(y, 3, to_dims);
+    return hn_move_picked(c, &to, &from, (const int64_t *const[]){NULL, at, NULL}, NULL);
+}
+
+/* Every output element has its own index along one axis. */
+hone_status hn_eval_gather_elements(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
+    hn_array *y = hn_ret(c, 0);
+    int64_t strides[HN_MAX_RANK], at[HN_TILE], index[HN_MAX_RANK] = {0};
+    int32_t axis;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &axis));
+    hn_strides(x->rank, x->dims, strides);
+    for (int32_t k = 0; k < x->rank; k++)
+        if (k != axis && y->dims[k] > x->dims[k])
+            return hn_eval_fail(c, HONE_E_SHAPE, "axis %d of indices has %lld elements, but data has %lld", k, (long long)y->dims[k],
+                                (long long)x->dims[k]);
+    for (uint64_t begin = 0; begin < y->n_elems; begin += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, y->n_elems - begin);
+        hn_load_i64(indices, begin, n, at);
+        for (uint64_t i = 0; i < n; i++) {
+            HN_TRY(hn_index_of(c, at[i], x->dims[axis], &at[i]));
+            at[i] *= strides[axis];
+            for (int32_t k = 0; k < x->rank; k++)
+                at[i] += k == axis ? 0 : index[k] * strides[k];
+            for (int32_t k = x->rank - 1; k >= 0 && ++index[k] == y->dims[k]; k--)
+                index[k] = 0;
+        }
+        HN_TRY(hn_move_listed(c, y, begin, x, 0, 1, n, at, NULL));
+    }
+    return HONE_OK;
+}
+
+/* The last axis of `indices` names the leading axes of `data`, behind the batch axes that both share. */
+hone_status hn_eval_gather_nd(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
+    hn_array *y = hn_ret(c, 0);
+    int32_t n_batch = (int32_t)hn_attr_i(hn_eval_node(c), "batch_dims", 0);
+    int32_t length = (int32_t)indices->dims[indices->rank - 1];
+    int64_t strides[HN_MAX_RANK], tuple[HN_MAX_RANK], start;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    hn_strides(x->rank, x->dims, strides);
+    uint64_t run = hn_count(x->rank - n_batch - length, x->dims + n_batch + length);
+    uint64_t n_tuples = hn_count(indices->rank - 1, indices->dims), n_batches = hn_count(n_batch, indices->dims);
+    int64_t batch_stride = (int64_t)hn_count(x->rank - n_batch, x->dims + n_batch);
+    uint64_t per_batch = n_batches ? n_tuples / n_batches : 0;
+    for (uint64_t i = 0; i < n_tuples; i++) {
+        hn_load_i64(indices, i * (uint64_t)length, (uint64_t)length, tuple);
+        start = (int64_t)(i / per_batch) * batch_stride;
+        for (int32_t k = 0; k < length; k++) {
+            HN_TRY(hn_index_of(c, tuple[k], x->dims[n_batch + k], &tuple[k]));
+            start += tuple[k] * strides[n_batch + k];
+        }
+        HN_TRY(hn_move_run(c, y, i * run, x, (uint64_t)start, run));
+    }
+    return HONE_OK;
+}

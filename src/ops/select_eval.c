@@ -1,0 +1,222 @@
+/* Evaluation of operators that select elements: TopK, NonZero, Compress, OneHot. */
+#include "ops/move.h"
+#include "ops/sort.h"
+
+/* ---- TopK ---------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct top_entry {
+    int64_t key; /* the larger the better */
+    int64_t index;
+} top_entry;
+
+/* Of equal keys the one that stands first is better. */
+static bool top_is_worse(top_entry a, top_entry b) {
+    return a.key != b.key ? a.key < b.key : a.index > b.index;
+}
+
+/* Restores the heap, whose worst entry stands at its top, below entry i. */
+static void top_sift_down(top_entry *heap, int64_t n, int64_t i) {
+    for (;;) {
+        int64_t worst = i;
+        for (int64_t child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
+            if (top_is_worse(heap[child], heap[worst]))
+                worst = child;
+        if (worst == i)
+            return;
+        top_entry moved = heap[i];
+        heap[i] = heap[worst];
+        heap[worst] = moved;
+        i = worst;
+    }
+}
+
+/* The k best of n keys, best first. */
+static void top_select(const int64_t *keys, int64_t n, int64_t k, top_entry *heap) {
+    for (int64_t i = 0; i < k; i++)
+        heap[i] = (top_entry){keys[i], i};
+    for (int64_t i = k / 2 - 1; i >= 0; i--)
+        top_sift_down(heap, k, i);
+    for (int64_t i = k; k > 0 && i < n; i++) {
+        top_entry next = {keys[i], i};
+        if (top_is_worse(heap[0], next)) {
+            heap[0] = next;
+            top_sift_down(heap, k, 0);
+        }
+    }
+    for (int64_t left = k - 1; left > 0; left--) {
+        top_entry worst = heap[0];
+        heap[0] = heap[left];
+        heap[left] = worst;
+        top_sift_down(heap, left, 0);
+    }
+}
+
+typedef struct top_run {
+    const hn_array *x;
+    hn_split3 s;
+    int64_t k;
+    bool smallest;
+    int64_t *keys, *column;
+    top_entry *heap;
+} top_run;
+
+static hone_status top_open(hn_eval *c, const hn_array *x, top_run *t) {
+    int32_t axis;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", -1), x->rank, &axis));
+    *t = (top_run){.x = x, .s = hn_split_at(x->rank, x->dims, axis), .k = hn_attr_i(hn_eval_node(c), "k", 0)};
+    t->smallest = hn_attr_i(hn_eval_node(c), "largest", 1) == 0;
+    if (hn_arg(c, 1) && hn_arg(c, 1)->n_elems > 0)
+        hn_load_i64(hn_arg(c, 1), 0, 1, &t->k);
+    if (t->k < 0 || t->k > t->s.mid)
+        return hn_eval_fail(c, HONE_E_SHAPE, "K is %lld, but the axis has %lld elements", (long long)t->k, (long long)t->s.mid);
+    uint64_t slab = (uint64_t)(t->s.mid * t->s.inner);
+    t->keys = hn_eval_scratch(c, slab * sizeof *t->keys);
+    t->column = hn_eval_scratch(c, (uint64_t)t->s.mid * sizeof *t->column);
+    t->heap = hn_eval_scratch(c, (uint64_t)t->k * sizeof *t->heap);
+    return t->keys && t->column && t->heap ? HONE_OK : HONE_E_NOMEM;
+}
+
+/* NaN counts as the largest number. */
+hone_status hn_eval_top_k(hn_eval *c) {
+    hn_array *values = hn_ret(c, 0), *indices = hn_ret(c, 1);
+    top_run t;
+    HN_TRY(top_open(c, hn_arg(c, 0), &t));
+    int64_t slab = t.s.mid * t.s.inner;
+    for (int64_t o = 0; o < t.s.outer; o++) {
+        if (hn_eval_stopped(c))
+            return HONE_E_CANCELLED;
+        hn_sort_keys(t.x, (uint64_t)(o * slab), (uint64_t)slab, t.keys);
+        for (int64_t i = 0; i < t.s.inner; i++) {
+            for (int64_t m = 0; m < t.s.mid; m++) {
+                int64_t key = t.keys[m * t.s.inner + i];
+                t.column[m] = t.smallest ? ~key : key;
+            }
+            top_select(t.column, t.s.mid, t.k, t.heap);
+            for (int64_t j = 0; j < t.k; j++) {
+                uint64_t at = (uint64_t)((o * t.k + j) * t.s.inner + i);
+                if (indices)
+                    hn_store_i64(indices, at, 1, &t.heap[j].index);
+                if (values)
+                    HN_TRY(hn_move_run(c, values, at, t.x, (uint64_t)(o * slab + t.heap[j].index * t.s.inner + i), 1));
+            }
+        }
+    }
+    return HONE_OK;
+}
+
+/* ---- NonZero, Compress --------------------------------------------------------------------------------------------------------- */
+
+/* Flags of n elements that are not zero, or no empty string. */
+static void select_flags(const hn_array *x, uint64_t begin, uint64_t n, bool *flags) {
+    double wide[HN_TILE];
+    if (x->dtype == HN_STRING) {
+        for (uint64_t i = 0; i < n; i++)
+            flags[i] = ((const hn_bytes *)x->data)[begin + i].n > 0;
+        return;
+    }
+    hn_load_f64(x, begin, n, wide);
+    for (uint64_t i = 0; i < n; i++)
+        flags[i] = wide[i] != 0;
+}
+
+/* Positions of the elements that are set, at most `n` of them looked at. */
+static hone_status select_positions(hn_eval *c, const hn_array *x, uint64_t n, uint64_t *n_found, int64_t **out) {
+    bool flags[HN_TILE];
+    int64_t *at = hn_eval_scratch(c, n * sizeof *at);
+    HN_TRY_PTR(at);
+    *n_found = 0;
+    for (uint64_t begin = 0; begin < n; begin += HN_TILE) {
+        uint64_t some = HN_MIN(HN_TILE, n - begin);
+        select_flags(x, begin, some, flags);
+        for (uint64_t i = 0; i < some; i++)
+            if (flags[i])
+                at[(*n_found)++] = (int64_t)(begin + i);
+    }
+    *out = at;
+    return HONE_OK;
+}
+
+/* Complex numbers as pairs of their parts: a number is zero when both are. */
+static hone_status non_zero_complex(hn_eval *c, const hn_array *x, hn_array *flags) {
+    hn_array parts = *x;
+    bool is_set[2];
+    parts.dtype = x->dtype == HN_C64 ? HN_F32 : HN_F64;
+    *flags = *x;
+    flags->dtype = HN_BOOL;
+    flags->data = hn_eval_scratch(c, x->n_elems);
+    HN_TRY_PTR(flags->data);
+    for (uint64_t i = 0; i < x->n_elems; i++) {
+        select_flags(&parts, 2 * i, 2, is_set);
+        ((uint8_t *)flags->data)[i] = is_set[0] || is_set[1];
+    }
+    return HONE_OK;
+}
+
+/* One row for each axis, one column for each element found. */
+hone_status hn_eval_non_zero(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y, flags;
+    int64_t *at, strides[HN_MAX_RANK];
+    uint64_t n;
+    if (x->dtype == HN_C64 || x->dtype == HN_C128) {
+        HN_TRY(non_zero_complex(c, x, &flags));
+        x = &flags;
+    }
+    HN_TRY(select_positions(c, x, x->n_elems, &n, &at));
+    HN_TRY(hn_ret_alloc(c, 0, HN_I64, 2, (int64_t[]){x->rank, (int64_t)n}, &y));
+    hn_strides(x->rank, x->dims, strides);
+    for (int32_t k = 0; y && k < x->rank; k++)
+        for (uint64_t i = 0; i < n; i++)
+            ((int64_t *)y->data)[(uint64_t)k * n + i] = at[i] / strides[k] % x->dims[k];
+    return HONE_OK;
+}
+
+/* Slices along an axis, or elements of the flattened input, whose condition is true. The condition may be shorter. */
+hone_status hn_eval_compress(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *condition = hn_arg(c, 1);
+    hn_array *y;
+    int64_t *at, dims[HN_MAX_RANK];
+    uint64_t n;
+    int32_t axis = 0;
+    bool has_axis = hn_has_attr(hn_eval_node(c), "axis");
+    hn_array flat = hn_array_as(x, 1, (int64_t[]){(int64_t)x->n_elems});
+    if (has_axis)
+        HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &axis));
+    const hn_array *from = has_axis ? x : &flat;
+    HN_TRY(select_positions(c, condition, HN_MIN(condition->n_elems, (uint64_t)from->dims[axis]), &n, &at));
+    memcpy(dims, from->dims, (size_t)from->rank * sizeof *dims);
+    dims[axis] = (int64_t)n;
+    const int64_t *picks[HN_MAX_RANK] = {NULL};
+    picks[axis] = at;
+    HN_TRY(hn_ret_alloc(c, 0, x->dtype, from->rank, dims, &y));
+    return y ? hn_move_picked(c, y, from, picks, NULL) : HONE_OK;
+}
+
+/* ---- OneHot -------------------------------------------------------------------------------------------------------------------- */
+
+/* An index outside [-depth, depth) leaves its vector without the "on" value. */
+hone_status hn_eval_one_hot(hn_eval *c) {
+    const hn_array *indices = hn_arg(c, 0), *depth_arg = hn_arg(c, 1), *values = hn_arg(c, 2);
+    hn_array *y;
+    int64_t depth, dims[HN_MAX_RANK];
+    int32_t axis, from = 0;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", -1), indices->rank + 1, &axis));
+    hn_load_i64(depth_arg, 0, 1, &depth);
+    if (depth < 0)
+        return hn_eval_fail(c, HONE_E_INVALID, "depth is %lld, but cannot be negative", (long long)depth);
+    for (int32_t k = 0; k <= indices->rank; k++)
+        dims[k] = k == axis ? depth : indices->dims[from++];
+    HN_TRY(hn_ret_alloc(c, 0, values->dtype, indices->rank + 1, dims, &y));
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_move_fill(c, y, 0, y->n_elems, values));
+    int64_t inner = (int64_t)hn_count(indices->rank - axis, indices->dims + axis);
+    for (uint64_t i = 0; i < indices->n_elems; i++) {
+        int64_t index, outer = (int64_t)i / inner;
+        hn_load_i64(indices, i, 1, &index);
+        index += index < 0 ? depth : 0;
+        if (index >= 0 && index < depth)
+            HN_TRY(hn_move_run(c, y, (uint64_t)((outer * depth + index) * inner + (int64_t)i % inner), values, 1, 1));
+    }
+    return HONE_OK;
+}

@@ -1,0 +1,51 @@
+/* Keys that are ordered like elements, and a stable sort with a context. */
+#include "ops/sort.h"
+
+/* Doubles are ordered like their bits once those of negative numbers are turned round. */
+static int64_t key_of_double(double v) {
+    int64_t bits;
+    if (v != v)
+        return INT64_MAX;
+    v += 0.0; /* -0 becomes 0 */
+    memcpy(&bits, &v, sizeof bits);
+    return bits < 0 ? (int64_t)(~(uint64_t)bits ^ ((uint64_t)1 << 63)) : bits;
+}
+
+void hn_sort_keys(const hn_array *a, uint64_t begin, uint64_t n, int64_t *keys) {
+    double wide[HN_TILE];
+    if (!hn_dtype_is_float(a->dtype)) {
+        hn_load_i64(a, begin, n, keys);
+        for (uint64_t i = 0; a->dtype == HN_U64 && i < n; i++)
+            keys[i] = (int64_t)((uint64_t)keys[i] ^ ((uint64_t)1 << 63));
+        return;
+    }
+    for (uint64_t done = 0; done < n; done += HN_TILE) {
+        uint64_t some = HN_MIN(HN_TILE, n - done);
+        hn_load_f64(a, begin + done, some, wide);
+        for (uint64_t i = 0; i < some; i++)
+            keys[done + i] = key_of_double(wide[i]);
+    }
+}
+
+/* Merges [begin, mid) and [mid, end) of `from` into `to`. */
+static void merge_items(const uint64_t *from, uint64_t begin, uint64_t mid, uint64_t end, uint64_t *to, hn_less_fn less,
+                        const void *ctx) {
+    uint64_t left = begin, right = mid;
+    for (uint64_t i = begin; i < end; i++) {
+        bool takes_right = left == mid || (right < end && less(ctx, from[right], from[left]));
+        to[i] = takes_right ? from[right++] : from[left++];
+    }
+}
+
+void hn_sort_items(uint64_t n, uint64_t *items, uint64_t *room, hn_less_fn less, const void *ctx) {
+    uint64_t *from = items, *to = room;
+    for (uint64_t width = 1; width < n; width *= 2) {
+        for (uint64_t begin = 0; begin < n; begin += 2 * width)
+            merge_items(from, begin, HN_MIN(begin + width, n), HN_MIN(begin + 2 * width, n), to, less, ctx);
+        uint64_t *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    if (from != items && n > 0)
+        memcpy(items, from, (size_t)n * sizeof *items);
+}
