@@ -374,6 +374,7 @@ typedef struct hn_problem {
     const char *node;    /* "" when none, as hn_node_label */
     const char *op;
     const char *value;
+    uint32_t message_hash; /* of problems in functions, which are compared; 0 otherwise */
 } hn_problem;
 /* Collects every problem up to a cap; past it only counts. */
 typedef struct hn_problems {

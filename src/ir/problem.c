@@ -90,7 +90,8 @@ void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn
 static bool is_listed(const hn_problems *p, const hn_problem *problem) {
     for (uint32_t i = 0; i < p->list.n; i++) {
         const hn_problem *other = &p->list.at[i];
-        if (strcmp(other->node, problem->node) == 0 && strcmp(other->message, problem->message) == 0)
+        if (other->message_hash == problem->message_hash &&
+            strcmp(other->node, problem->node) == 0 && strcmp(other->message, problem->message) == 0)
             return true;
     }
     return false;
@@ -103,9 +104,12 @@ void hn_problems_in_function(hn_problems *p, uint32_t first, const hn_function *
         hn_problem problem = p->list.at[i];
         problem.message =
             hn_arena_printf(p->arena, "in function '%s': %s", hn_s(f->name), problem.message);
-        if (!problem.message)
+        if (!problem.message) {
             p->failed = true;
-        else if (is_listed(p, &problem))
+            continue;
+        }
+        problem.message_hash = hn_hash32(problem.message, strlen(problem.message));
+        if (is_listed(p, &problem))
             --*(problem.severity == HN_SEVERITY_ERROR ? &p->n_errors : &p->n_warnings);
         else
             p->list.at[p->list.n++] = problem;
