@@ -47,14 +47,14 @@ bool hone_op_get(uint32_t op, hone_op_info *info) {
     if (!row)
         return false;
     *info = (hone_op_info){.domain = row->domain == HN_DOMAIN_ONNX ? "ai.onnx" : hn_domain_text(row->domain),
-                           .name = row->name,
+                           .name = hn_op_name(row),
                            .since_version = version,
                            .is_deprecated = deprecated,
                            .is_extension = hn_op_is_extension(row),
-                           .n_inputs = n_formals(row->inputs, version),
-                           .n_outputs = n_formals(row->outputs, version)};
-    hn_op_arity(row->inputs, version, &info->min_inputs, &info->max_inputs);
-    hn_op_arity(row->outputs, version, &info->min_outputs, &info->max_outputs);
+                           .n_inputs = n_formals(hn_op_text(row, HN_OP_INPUTS), version),
+                           .n_outputs = n_formals(hn_op_text(row, HN_OP_OUTPUTS), version)};
+    hn_op_arity(hn_op_text(row, HN_OP_INPUTS), version, &info->min_inputs, &info->max_inputs);
+    hn_op_arity(hn_op_text(row, HN_OP_OUTPUTS), version, &info->min_outputs, &info->max_outputs);
     hn_attr_spec spec;
     while (hn_op_attr(row, version, info->n_attributes, &spec))
         info->n_attributes++;
@@ -66,7 +66,7 @@ bool hone_op_get_parameter(uint32_t op, bool is_output, uint32_t i, hone_op_para
     bool deprecated;
     hn_param p;
     const hn_op *row = op_at(op, &version, &deprecated);
-    if (!row || !hn_op_formal(is_output ? row->outputs : row->inputs, version, i, &p))
+    if (!row || !hn_op_formal(is_output ? hn_op_text(row, HN_OP_OUTPUTS) : hn_op_text(row, HN_OP_INPUTS), version, i, &p))
         return false;
     *parameter = (hone_op_parameter){.is_optional = p.optional,
                                      .is_variadic = p.variadic,
@@ -84,7 +84,7 @@ size_t hone_op_parameter_types(uint32_t op, bool is_output, uint32_t i, char *te
     hn_strbuf b;
     hn_strbuf_init(&b, NULL);
     const hn_op *row = op_at(op, &version, &deprecated);
-    if (row && hn_op_formal(is_output ? row->outputs : row->inputs, version, i, &p))
+    if (row && hn_op_formal(is_output ? hn_op_text(row, HN_OP_OUTPUTS) : hn_op_text(row, HN_OP_INPUTS), version, i, &p))
         hn_op_type_text(row, version, &p, &b);
     return hn_api_give_text(&b, text, text_size);
 }

@@ -56,7 +56,7 @@ static void check_same_version(const hn_function *f, hn_id id, hn_problems *p) {
                         "the function imports version %lld of the operator set and the model %lld, "
                         "between which %s "
                         "changed: import one version in both",
-                        (long long)here, (long long)there, op_here->name);
+                        (long long)here, (long long)there, hn_op_name(op_here));
 }
 
 static void check_function(const hn_function *f, hn_problems *p) {

@@ -123,12 +123,12 @@ hone_status hn_out_shape_of(hn_infer *c, uint32_t i, uint32_t input) {
 hone_status hn_expect_out_elem(hn_infer *c, const char *what, uint32_t output, hn_dtype elem) {
     hn_param p;
     hn_type t = {.kind = HN_TYPE_TENSOR, .elem = elem, .shape.rank = -1};
-    if (!hn_op_param(c->op->outputs, c->version, output, &p) ||
+    if (!hn_op_param(hn_op_text(c->op, HN_OP_OUTPUTS), c->version, output, &p) ||
         hn_op_type_allowed(c->op, c->version, &p, &t))
         return HONE_OK;
     return hn_infer_fail(
         c, HONE_E_TYPE, "%s makes output %u (%.*s) a tensor of %s, which %s-%d cannot give", what,
-        output, (int)p.name_len, p.name, hn_dtype_name(elem), c->op->name, c->version);
+        output, (int)p.name_len, p.name, hn_dtype_name(elem), hn_op_name(c->op), c->version);
 }
 
 hone_status hn_attr_dtype(hn_infer *c, const char *name, uint32_t output, hn_dtype def,

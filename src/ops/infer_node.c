@@ -6,7 +6,7 @@ hn_syms *hn_infer_syms(const hn_infer *c) { return c->scope->job->model->syms; }
 hn_arena *hn_infer_arena(const hn_infer *c) { return c->scope->job->work; }
 uint32_t hn_n_inputs(const hn_infer *c) { return c->node->n_inputs; }
 uint32_t hn_n_outputs(const hn_infer *c) { return c->node->n_outputs; }
-const char *hn_infer_op(const hn_infer *c) { return c->op->name; }
+const char *hn_infer_op(const hn_infer *c) { return hn_op_name(c->op); }
 
 /* ---- inputs ---------------------------------------------------------------------------------------------------------- */
 

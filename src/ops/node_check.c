@@ -68,7 +68,7 @@ static int standard_since(const hn_op *extension) {
     for (uint32_t i = 0; i < hn_op_count(); i++) {
         const hn_op *row = hn_op_row(i);
         bool deprecated;
-        if (row->domain == extension->domain && strcmp(row->name, extension->name) == 0 &&
+        if (row->domain == extension->domain && strcmp(hn_op_name(row), hn_op_name(extension)) == 0 &&
             !hn_op_is_extension(row))
             since = since ? HN_MIN(since, hn_op_version(row, 0, &deprecated))
                           : hn_op_version(row, 0, &deprecated);
@@ -85,7 +85,7 @@ static void report_extension(form *f, const hn_op *op, int64_t opset) {
     if (f->problems)
         hn_node_problem(f->problems, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE,
                         "version %lld of operator set %s has no %s: only ONNX Runtime takes it%s",
-                        (long long)opset, shown_domain(f->node->domain), op->name, standard);
+                        (long long)opset, shown_domain(f->node->domain), hn_op_name(op), standard);
 }
 
 /* Before IR version 3 there were no imports: all nodes are of version 1. */
@@ -120,7 +120,7 @@ static const hn_op *find_schema(form *f, int *version) {
     else if (deprecated)
         FORM_FAIL(f, HONE_E_UNSUPPORTED,
                   "%s is deprecated since version %d of operator set %s, which the model imports",
-                  op->name, *version, shown_domain(domain));
+                  hn_op_name(op), *version, shown_domain(domain));
     return op;
 }
 
@@ -139,9 +139,9 @@ static void fail_arity(form *f, const hn_op *op, int version, bool is_input, uin
         return;
     hn_strbuf params;
     hn_strbuf_init(&params, hn_arena_allocator(f->g->model->arena));
-    print_params(is_input ? op->inputs : op->outputs, version, &params);
+    print_params(is_input ? hn_op_text(op, HN_OP_INPUTS) : hn_op_text(op, HN_OP_OUTPUTS), version, &params);
     FORM_FAIL(f, HONE_E_INVALID, "has %u %s%s, but %s-%d %s %s", n, is_input ? "input" : "output",
-              n == 1 ? "" : "s", op->name, version, is_input ? "takes" : "gives",
+              n == 1 ? "" : "s", hn_op_name(op), version, is_input ? "takes" : "gives",
               params.n ? params.at : "none");
     free_text(f->problems, &params);
 }
@@ -149,7 +149,7 @@ static void fail_arity(form *f, const hn_op *op, int version, bool is_input, uin
 /* Checks that the arguments given are as many as the schema wants, and that only optional ones are
  * left out. */
 static void check_arity(form *f, const hn_op *op, int version, bool is_input) {
-    const char *list = is_input ? op->inputs : op->outputs;
+    const char *list = is_input ? hn_op_text(op, HN_OP_INPUTS) : hn_op_text(op, HN_OP_OUTPUTS);
     uint32_t n = is_input ? f->node->n_inputs : f->node->n_outputs;
     const hn_id *args = is_input ? f->node->inputs : f->node->outputs;
     uint32_t min, max;
@@ -183,7 +183,7 @@ static void fail_unknown_attribute(form *f, const hn_op *op, int version, const 
     hn_attr_spec spec;
     for (uint32_t i = 0; hn_op_attr(op, version, i, &spec); i++)
         hn_strbuf_printf(&known, "%s%.*s", i ? ", " : "; it has ", (int)spec.name_len, spec.name);
-    FORM_FAIL(f, HONE_E_INVALID, "%s-%d has no attribute '%s'%s", op->name, version, hn_s(a->name),
+    FORM_FAIL(f, HONE_E_INVALID, "%s-%d has no attribute '%s'%s", hn_op_name(op), version, hn_s(a->name),
               known.n ? known.at : "");
     free_text(f->problems, &known);
 }
@@ -210,7 +210,7 @@ static void check_attributes(form *f, const hn_op *op, int version) {
         }
         if (!found)
             FORM_FAIL(f, HONE_E_INVALID, "attribute '%.*s' (%s) is missing, but %s-%d needs it",
-                      (int)spec.name_len, spec.name, kind_name(spec.kind), op->name, version);
+                      (int)spec.name_len, spec.name, kind_name(spec.kind), hn_op_name(op), version);
     }
 }
 
@@ -301,7 +301,7 @@ static void report_type(const hn_infer *c, hn_problems *problems, bool is_input,
                     is_input ? c->node->inputs[i] : c->node->outputs[i],
                     "%s %u (%.*s) is %s, which %s-%d does not %s; it %s %s",
                     is_input ? "input" : "output", i, (int)p->name_len, p->name,
-                    type.at ? type.at : "?", c->op->name, c->version, is_input ? "take" : "give",
+                    type.at ? type.at : "?", hn_op_name(c->op), c->version, is_input ? "take" : "give",
                     is_input ? "takes" : "gives", allowed.at ? allowed.at : "?");
     free_text(problems, &type);
     free_text(problems, &allowed);
@@ -310,7 +310,7 @@ static void report_type(const hn_infer *c, hn_problems *problems, bool is_input,
 static bool check_input_type(hn_infer *c, hn_problems *problems, bindings *b, uint32_t i) {
     const hn_type *t = hn_in_type(c, i);
     hn_param p;
-    if (!t || !is_complete(t) || !hn_op_param(c->op->inputs, c->version, i, &p))
+    if (!t || !is_complete(t) || !hn_op_param(hn_op_text(c->op, HN_OP_INPUTS), c->version, i, &p))
         return true;
     if (!hn_op_type_allowed(c->op, c->version, &p, t)) {
         if (problems)
@@ -357,7 +357,7 @@ static hn_dtype only_allowed(const hn_infer *c, const hn_param *p) {
 static hone_status imply_output(hn_infer *c, const bindings *b, uint32_t i) {
     hn_param p;
     uint32_t input;
-    if (!hn_has_output(c, i) || !hn_op_param(c->op->outputs, c->version, i, &p) || p.heterogeneous)
+    if (!hn_has_output(c, i) || !hn_op_param(hn_op_text(c->op, HN_OP_OUTPUTS), c->version, i, &p) || p.heterogeneous)
         return HONE_OK;
     const hn_type *bound = bound_type(b, &p, &input);
     if (bound)
@@ -380,7 +380,7 @@ bool hn_node_outputs_ok(const hn_infer *c, hn_problems *problems) {
     for (uint32_t i = 0; i < c->node->n_outputs; i++) {
         hn_param p;
         bool fits = !hn_has_output(c, i) || !c->out[i] || !is_complete(c->out[i]) ||
-                    !hn_op_param(c->op->outputs, c->version, i, &p) ||
+                    !hn_op_param(hn_op_text(c->op, HN_OP_OUTPUTS), c->version, i, &p) ||
                     hn_op_type_allowed(c->op, c->version, &p, c->out[i]);
         if (!fits && problems)
             report_type(c, problems, false, i, &p);

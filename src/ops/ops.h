@@ -27,19 +27,18 @@ const char *hn_domain_text(hn_domain d);
 /* HN_DOMAIN_COUNT when hone knows nothing of that domain. "ai.onnx" is "". */
 hn_domain hn_domain_find(const char *text, size_t n);
 
-/* One row of ops.def: the strings are the schema, in the small language described at the top of that file. They are walked when
- * needed; nothing is built or cached. */
+/* One row of ops.def: its text is the schema, in the small language described at the top of that file. It is walked when needed; nothing
+ * is built or cached. The columns stand in one string, so that a row has one pointer for them: in a shared library each costs 32 bytes. */
 typedef struct hn_op {
     hn_domain domain;
-    const char *name;
-    const char *versions; /* "6 13 14", "10d": since-versions that the row covers, d = deprecated */
-    const char *inputs, *outputs;
-    const char *types;
-    const char *attrs;
+    const char *text; /* columns, each ended by NUL: name, versions, inputs, outputs, types, attributes */
     hn_infer_fn infer;
     hn_macs_fn macs; /* NULL: none worth counting */
     hn_eval_fn eval; /* NULL: cannot be run */
 } hn_op;
+typedef enum hn_op_column { HN_OP_NAME, HN_OP_VERSIONS, HN_OP_INPUTS, HN_OP_OUTPUTS, HN_OP_TYPES, HN_OP_ATTRS } hn_op_column;
+const char *hn_op_text(const hn_op *op, hn_op_column column);
+static inline const char *hn_op_name(const hn_op *op) { return op->text; }
 uint32_t hn_op_count(void); /* rows */
 const hn_op *hn_op_row(uint32_t i);
 /* The row in force at an opset version, and the since-version within it. NULL when there is none. */
@@ -61,7 +60,7 @@ typedef struct hn_param {
     bool optional, variadic, heterogeneous;
     int min_arity;      /* of a variadic parameter */
 } hn_param;
-/* Formal parameter that argument i belongs to at a version; false past the last. `list` is op->inputs or op->outputs. */
+/* Formal parameter that argument i belongs to at a version; false past the last. `list` is the text of the inputs or outputs column. */
 bool hn_op_param(const char *list, int version, uint32_t i, hn_param *out);
 /* i-th formal parameter (a variadic one counts once). */
 bool hn_op_formal(const char *list, int version, uint32_t i, hn_param *out);

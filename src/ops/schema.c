@@ -8,9 +8,9 @@
 /* Most operators have no count: a null pointer in the table needs no relocation. */
 #define hn_macs_none NULL
 #define hn_eval_none NULL
-#define HN_OP(dom, op, versions, inputs, outputs, types, attrs, infer, macs, eval)      \
-  {HN_DOMAIN_##dom,  #op, versions, inputs, outputs, types, attrs, hn_infer_##infer, \
-   hn_macs_##macs, hn_eval_##eval},
+#define HN_OP(dom, op, versions, inputs, outputs, types, attrs, infer, macs, eval)               \
+    {HN_DOMAIN_##dom, #op "\0" versions "\0" inputs "\0" outputs "\0" types "\0" attrs,         \
+     hn_infer_##infer, hn_macs_##macs, hn_eval_##eval},
 
 static const hn_op op_rows[] = {
 #include "ops/ops.def"
@@ -25,6 +25,13 @@ static const char *const domain_texts[] = {
     HN_DOMAIN_LIST(HN_DOMAIN_TEXT)
 #undef HN_DOMAIN_TEXT
 };
+
+const char *hn_op_text(const hn_op *op, hn_op_column column) {
+    const char *text = op->text;
+    for (int i = 0; i < (int)column; i++)
+        text += strlen(text) + 1;
+    return text;
+}
 
 /* ---- domains and rows ------------------------------------------------------------------------ */
 
@@ -50,7 +57,7 @@ const hn_op *hn_op_row(uint32_t i) {
 }
 
 static bool row_is(const hn_op *op, hn_domain d, const char *name) {
-    return op->domain == d && strcmp(op->name, name) == 0;
+    return op->domain == d && strcmp(hn_op_name(op), name) == 0;
 }
 
 /* First row of an operator; NULL when the domain has no such name. */
@@ -59,7 +66,7 @@ static const hn_op *first_row(hn_domain d, const char *name) {
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         const hn_op *op = &op_rows[mid];
-        bool is_before = op->domain != d ? op->domain < d : strcmp(op->name, name) < 0;
+        bool is_before = op->domain != d ? op->domain < d : strcmp(hn_op_name(op), name) < 0;
         if (is_before)
             lo = mid + 1;
         else
@@ -152,7 +159,7 @@ static bool has_mark(hn_span s, char mark) {
 }
 
 int hn_op_version(const hn_op *op, uint32_t i, bool *deprecated) {
-    hn_span rest = hn_span_z(op->versions), token;
+    hn_span rest = hn_span_z(hn_op_text(op, HN_OP_VERSIONS)), token;
     for (uint32_t k = 0; hn_span_cut(&rest, ' ', &token); k++) {
         if (k < i)
             continue;
@@ -163,7 +170,7 @@ int hn_op_version(const hn_op *op, uint32_t i, bool *deprecated) {
 }
 
 bool hn_op_is_extension(const hn_op *op) {
-    return strchr(op->versions, 'x') != NULL;
+    return strchr(hn_op_text(op, HN_OP_VERSIONS), 'x') != NULL;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -262,7 +269,7 @@ static hn_attr_spec parse_attr_spec(hn_span token) {
 }
 
 bool hn_op_attr(const hn_op *op, int version, uint32_t i, hn_attr_spec *out) {
-    hn_span rest = hn_span_z(op->attrs), token;
+    hn_span rest = hn_span_z(hn_op_text(op, HN_OP_ATTRS)), token;
     for (uint32_t k = 0; next_in_force(&rest, version, &token); k++) {
         if (k < i)
             continue;
@@ -273,7 +280,7 @@ bool hn_op_attr(const hn_op *op, int version, uint32_t i, hn_attr_spec *out) {
 }
 
 bool hn_op_attr_find(const hn_op *op, int version, const char *name, size_t n, hn_attr_spec *out) {
-    hn_span rest = hn_span_z(op->attrs), token;
+    hn_span rest = hn_span_z(hn_op_text(op, HN_OP_ATTRS)), token;
     while (next_in_force(&rest, version, &token)) {
         if (token.n <= n || token.at[n] != ':' || memcmp(token.at, name, n) != 0)
             continue;

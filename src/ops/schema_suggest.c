@@ -42,7 +42,7 @@ static int edit_distance(const char *a, size_t n_a, const char *b, size_t n_b, i
 /* Keeps the nearest few, nearest first, and of operators with one name only the nearest. */
 static void offer_suggestion(suggestion *list, int *n, suggestion s) {
     int at = 0;
-    while (at < *n && strcmp(list[at].op->name, s.op->name) != 0)
+    while (at < *n && strcmp(hn_op_name(list[at].op), hn_op_name(s.op)) != 0)
         at++;
     if (at == MOST_SUGGESTIONS)
         at--;
@@ -62,7 +62,7 @@ void hn_op_suggest(hn_domain d, const char *name, hn_strbuf *out) {
     int limit = name_len < 6 ? 1 : name_len < 10 ? 2 : 3;
     for (uint32_t i = 0; i < hn_op_count(); i++) {
         const hn_op *op = hn_op_row(i);
-        int distance = edit_distance(name, name_len, op->name, strlen(op->name), limit);
+        int distance = edit_distance(name, name_len, hn_op_name(op), strlen(hn_op_name(op)), limit);
         if (distance <= limit)
             offer_suggestion(list, &n, (suggestion){op, 2 * distance + (op->domain != d)});
     }
@@ -72,6 +72,6 @@ void hn_op_suggest(hn_domain d, const char *name, hn_strbuf *out) {
         hn_strbuf_puts(out, i > 0 ? ", " : "");
         hn_strbuf_puts(out, is_home ? "" : *domain ? domain : "ai.onnx");
         hn_strbuf_puts(out, is_home ? "" : ".");
-        hn_strbuf_puts(out, list[i].op->name);
+        hn_strbuf_puts(out, hn_op_name(list[i].op));
     }
 }

@@ -25,7 +25,7 @@ static hn_span members_of(hn_span term) {
 
 /* The list that the types column gives for a parameter's variable; any other type is its own. */
 static hn_span terms_of(const hn_op *op, const hn_param *p) {
-    hn_span wanted = {p->type, p->type_len}, rest = hn_span_z(op->types), group;
+    hn_span wanted = {p->type, p->type_len}, rest = hn_span_z(hn_op_text(op, HN_OP_TYPES)), group;
     while (hn_span_cut(&rest, ';', &group)) {
         hn_span names, name, terms = group;
         hn_span_cut(&terms, '=', &names);

@@ -114,21 +114,21 @@ static void json_op(hn_json *j, const hn_op *op, int version, bool deprecated) {
     hn_json_key(j, "domain");
     hn_json_str(j, op->domain == HN_DOMAIN_ONNX ? "ai.onnx" : hn_domain_text(op->domain));
     hn_json_key(j, "name");
-    hn_json_str(j, op->name);
+    hn_json_str(j, hn_op_name(op));
     hn_json_key(j, "since_version");
     hn_json_i64(j, version);
     hn_json_key(j, "deprecated");
     hn_json_bool(j, deprecated);
     hn_json_key(j, "extension");
     hn_json_bool(j, hn_op_is_extension(op));
-    hn_op_arity(op->inputs, version, &min, &max);
+    hn_op_arity(hn_op_text(op, HN_OP_INPUTS), version, &min, &max);
     json_count(j, "min_inputs", min);
     json_count(j, "max_inputs", max);
-    hn_op_arity(op->outputs, version, &min, &max);
+    hn_op_arity(hn_op_text(op, HN_OP_OUTPUTS), version, &min, &max);
     json_count(j, "min_outputs", min);
     json_count(j, "max_outputs", max);
-    json_parameters(j, "inputs", op, op->inputs, version);
-    json_parameters(j, "outputs", op, op->outputs, version);
+    json_parameters(j, "inputs", op, hn_op_text(op, HN_OP_INPUTS), version);
+    json_parameters(j, "outputs", op, hn_op_text(op, HN_OP_OUTPUTS), version);
     json_attributes(j, op, version);
     hn_json_object_end(j);
 }

@@ -60,7 +60,7 @@ static void every_version_of_every_row_is_found(void **state) {
         for (uint32_t i = 0; (version = hn_op_version(op, i, &deprecated)) != 0; i++) {
             int since = 0;
             bool found_deprecated = !deprecated;
-            assert_ptr_equal(hn_op_find(op->domain, op->name, version, &since, &found_deprecated),
+            assert_ptr_equal(hn_op_find(op->domain, hn_op_name(op), version, &since, &found_deprecated),
                              op);
             assert_int_equal(since, version);
             assert_int_equal(found_deprecated, deprecated);
@@ -112,8 +112,8 @@ static void every_row_is_well_formed(void **state) {
         int version;
         bool deprecated;
         for (uint32_t i = 0; (version = hn_op_version(op, i, &deprecated)) != 0; i++) {
-            check_parameters(op, op->inputs, version);
-            check_parameters(op, op->outputs, version);
+            check_parameters(op, hn_op_text(op, HN_OP_INPUTS), version);
+            check_parameters(op, hn_op_text(op, HN_OP_OUTPUTS), version);
             hn_attr_spec spec, same;
             for (uint32_t k = 0; hn_op_attr(op, version, k, &spec); k++) {
                 assert_true(spec.name_len > 0 && spec.kind != HN_ATTR_UNDEFINED);
@@ -207,11 +207,11 @@ static void parameters_of_arguments(void **state) {
     assert_false(hn_op_param(conv->inputs, 22, 3, &p));
 
     const hn_op *loop = find_op(HN_DOMAIN_ONNX, "Loop", 22);
-    assert_true(hn_op_param(loop->inputs, 21, 1000, &p));
+    assert_true(hn_op_param(hn_op_text(loop, HN_OP_INPUTS), 21, 1000, &p));
     assert_text(p.name, p.name_len, "v_initial");
     assert_true(p.variadic && p.heterogeneous && !p.optional);
     assert_int_equal(p.min_arity, 0);
-    assert_false(hn_op_formal(loop->inputs, 21, 3, &p));
+    assert_false(hn_op_formal(hn_op_text(loop, HN_OP_INPUTS), 21, 3, &p));
 
     const hn_op *concat = find_op(HN_DOMAIN_ONNX, "Concat", 13);
     assert_true(hn_op_param(concat->inputs, 13, 7, &p));
@@ -254,7 +254,7 @@ static void arity_counts_optional_and_variadic(void **state) {
 static bool input_allows(hn_domain d, const char *name, int version, uint32_t i, const hn_type *t) {
     const hn_op *op = find_op(d, name, version);
     hn_param p;
-    assert_true(hn_op_param(op->inputs, version, i, &p));
+    assert_true(hn_op_param(hn_op_text(op, HN_OP_INPUTS), version, i, &p));
     return hn_op_type_allowed(op, version, &p, t);
 }
 
