@@ -161,11 +161,11 @@ uint8_t hn_f32_to_f8(float f, hn_f8_kind kind, bool saturate) {
     return (uint8_t)narrow(f32_bits(f), &layouts_f8[kind], saturate);
 }
 
-/* Formats without Inf and NaN hold both as their largest number. */
+/* Formats without Inf and NaN: the largest number stands for the one, negative zero for the other. */
 static inline uint8_t narrow_saturated(float f, const float_layout *layout) {
     uint32_t bits = f32_bits(f);
     if ((bits & ~F32_SIGN) > F32_INF) {
-        return (uint8_t)layout->max_finite;
+        return (uint8_t)(1u << layout->sign_shift);
     }
     return (uint8_t)narrow(bits, layout, true);
 }

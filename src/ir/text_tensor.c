@@ -29,6 +29,10 @@ static uint64_t small_float_bits(hn_dtype t, float v) {
         return hn_f32_to_f8(v, HN_F8_E5M2FNUZ, true);
     case HN_F8E8M0:
         return hn_f32_to_e8m0(v, HN_ROUND_NEAREST, true);
+    case HN_F6E2M3:
+        return hn_f32_to_f6(v, HN_F6_E2M3);
+    case HN_F6E3M2:
+        return hn_f32_to_f6(v, HN_F6_E3M2);
     default:
         return hn_f32_to_f4(v);
     }
@@ -133,7 +137,7 @@ static hone_status read_packed(hn_text *t, hn_dtype dtype, int16_t *out) {
     hn_literal l;
     uint64_t bits;
     HN_TRY(hn_text_literal(t, "an element of the tensor", &l));
-    if (l.kind == HN_LITERAL_FLOAT && dtype == HN_F4E2M1) {
+    if (l.kind == HN_LITERAL_FLOAT && hn_dtype_is_float(dtype)) {
         float v;
         HN_TRY(hn_text_f32(t, &l, &v));
         bits = small_float_bits(dtype, v);

@@ -28,7 +28,7 @@ static const typed_field typed_fields[HN_DTYPE_COUNT] = {
     [HN_F8E4M3FN] = INT32S(1),   [HN_F8E4M3FNUZ] = INT32S(1), [HN_F8E5M2] = INT32S(1),
     [HN_F8E5M2FNUZ] = INT32S(1), [HN_F8E8M0] = INT32S(1),     [HN_U4] = INT32S(1),
     [HN_I4] = INT32S(1),         [HN_F4E2M1] = INT32S(1),     [HN_U2] = INT32S(1),
-    [HN_I2] = INT32S(1),
+    [HN_I2] = INT32S(1),         [HN_F6E2M3] = INT32S(1),     [HN_F6E3M2] = INT32S(1),
 };
 #undef FLOATS
 #undef DOUBLES
@@ -85,6 +85,18 @@ static hone_status decode_entries(hn_wire w, const typed_field *field, uint8_t *
     return status;
 }
 
+/* Entries hold one 6-bit element each, while those of 4 and 2 bits hold a packed byte. An element is never written behind
+ * the entry it comes from. */
+static void pack_six_bits(hn_tensor *t, uint8_t *data) {
+    uint64_t n = t->data_bytes;
+    for (uint64_t i = 0; i < n; i++) {
+        int code = data[i];
+        data[i] = 0;
+        hn_pack_int(data, i, 6, code);
+    }
+    hn_dtype_bytes(t->dtype, n, &t->data_bytes);
+}
+
 static hone_status load_typed_data(hn_loader *ld, hn_wire message, hn_tensor *t) {
     if ((unsigned)t->dtype >= HN_DTYPE_COUNT || !typed_fields[t->dtype].entry_bytes)
         return HONE_OK;
@@ -112,7 +124,10 @@ static hone_status load_typed_data(hn_loader *ld, hn_wire message, hn_tensor *t)
         t->data_bytes <= SIZE_MAX ? hn_arena_alloc(ld->arena, (size_t)t->data_bytes) : NULL;
     HN_TRY_PTR(data);
     t->data = data;
-    return decode_entries(message, field, data);
+    HN_TRY(decode_entries(message, field, data));
+    if (hn_dtype_bits(t->dtype) == 6)
+        pack_six_bits(t, data);
+    return HONE_OK;
 }
 
 static hone_status load_strings(hn_loader *ld, hn_wire message, hn_tensor *t) {

@@ -1,4 +1,5 @@
-/* Operators that look along one axis: the data is [outer, n, inner] with that axis in the middle. */
+/* Operators that look along one axis: the data is [outer, n, inner] with that axis in the middle.
+ */
 #include "ops/eval_broadcast.h"
 
 #include <math.h>
@@ -13,9 +14,10 @@ static axis_view view_axis(const hn_array *x, int64_t axis) {
                        hn_count(x->rank - (int32_t)axis - 1, x->dims + axis + 1)};
 }
 
-/* Calls fn for up to HN_TILE lanes side by side: `at` is their first element on the axis, `lane` the
- * first lane counted over outer and inner. */
-typedef void (*lanes_fn)(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n_lanes);
+/* Calls fn for up to HN_TILE lanes side by side: `at` is their first element on the axis, `lane`
+ * the first lane counted over outer and inner. */
+typedef void (*lanes_fn)(void *ctx, const axis_view *v, uint64_t at, uint64_t lane,
+                         uint64_t n_lanes);
 
 static hone_status each_lanes(hn_eval *c, const axis_view *v, lanes_fn fn, void *ctx) {
     for (uint64_t o = 0; o < v->outer; o++) {
@@ -36,23 +38,23 @@ typedef struct arg_job {
 } arg_job;
 
 /* A NaN is larger and smaller than every number; the first one, or else the last, is found. */
-#define ARG_LANES(name, T, load)                                                               \
-    static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) {  \
-        const arg_job *j = ctx;                                                                \
-        T best[HN_TILE], tile[HN_TILE];                                                        \
-        for (uint64_t k = 0; k < v->n; k++) {                                                  \
-            load(j->x, at + k * v->inner, n, tile);                                            \
-            for (uint64_t i = 0; i < n; i++) {                                                 \
-                T x = tile[i], old = best[i];                                                  \
-                bool is_tie = k > 0 && (x == old || (x != x && old != old));                   \
-                bool is_better = k == 0 || (old == old && (x != x || (j->is_max ? x > old : x < old))); \
-                if (is_better || (is_tie && j->is_last)) {                                     \
-                    best[i] = x;                                                               \
-                    j->out[lane + i] = (int64_t)k;                                             \
-                }                                                                              \
-            }                                                                                  \
-        }                                                                                      \
-    }
+#define ARG_LANES(name, T, load)                                                                \
+  static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) {     \
+    const arg_job *j = ctx;                                                                     \
+    T best[HN_TILE], tile[HN_TILE];                                                             \
+    for (uint64_t k = 0; k < v->n; k++) {                                                       \
+      load(j->x, at + k * v->inner, n, tile);                                                   \
+      for (uint64_t i = 0; i < n; i++) {                                                        \
+        T x = tile[i], old = best[i];                                                           \
+        bool is_tie = k > 0 && (x == old || (x != x && old != old));                            \
+        bool is_better = k == 0 || (old == old && (x != x || (j->is_max ? x > old : x < old))); \
+        if (is_better || (is_tie && j->is_last)) {                                              \
+          best[i] = x;                                                                          \
+          j->out[lane + i] = (int64_t)k;                                                        \
+        }                                                                                       \
+      }                                                                                         \
+    }                                                                                           \
+  }
 
 /* uint64 in the order of int64. */
 static void load_ordered(const hn_array *x, uint64_t at, uint64_t n, int64_t *out) {
@@ -90,27 +92,27 @@ typedef struct cumulate_job {
     bool is_product, is_exclusive, is_reverse;
 } cumulate_job;
 
-#define CUMULATE_LANES(name, T, load, store, sum, product)                                    \
-    static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
-        const cumulate_job *j = ctx;                                                          \
-        T acc[HN_TILE], tile[HN_TILE];                                                        \
-        (void)lane;                                                                           \
-        for (uint64_t i = 0; i < n; i++)                                                      \
-            acc[i] = j->is_product;                                                           \
-        for (uint64_t step = 0; step < v->n; step++) {                                        \
-            uint64_t k = j->is_reverse ? v->n - 1 - step : step;                              \
-            load(j->x, at + k * v->inner, n, tile);                                           \
-            for (uint64_t i = 0; i < n; i++) {                                                \
-                T x = tile[i], old = acc[i];                                                  \
-                acc[i] = j->is_product ? (product) : (sum);                                   \
-                tile[i] = j->is_exclusive ? old : acc[i];                                     \
-            }                                                                                 \
-            store(j->y, at + k * v->inner, n, tile);                                          \
-        }                                                                                     \
-    }
+#define CUMULATE_LANES(name, T, load, store, sum, product)                                  \
+  static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
+    const cumulate_job *j = ctx;                                                            \
+    T acc[HN_TILE], tile[HN_TILE];                                                          \
+    (void)lane;                                                                             \
+    for (uint64_t i = 0; i < n; i++)                                                        \
+      acc[i] = j->is_product;                                                               \
+    for (uint64_t step = 0; step < v->n; step++) {                                          \
+      uint64_t k = j->is_reverse ? v->n - 1 - step : step;                                  \
+      load(j->x, at + k * v->inner, n, tile);                                               \
+      for (uint64_t i = 0; i < n; i++) {                                                    \
+        T x = tile[i], old = acc[i];                                                        \
+        acc[i] = j->is_product ? (product) : (sum);                                         \
+        tile[i] = j->is_exclusive ? old : acc[i];                                           \
+      }                                                                                     \
+      store(j->y, at + k * v->inner, n, tile);                                              \
+    }                                                                                       \
+  }
 CUMULATE_LANES(cumulate_reals, double, hn_load_f64, hn_store_f64, old + x, old *x)
-CUMULATE_LANES(cumulate_ints, int64_t, hn_load_i64, hn_store_i64, (int64_t)((uint64_t)old + (uint64_t)x),
-               (int64_t)((uint64_t)old * (uint64_t)x))
+CUMULATE_LANES(cumulate_ints, int64_t, hn_load_i64, hn_store_i64,
+               (int64_t)((uint64_t)old + (uint64_t)x), (int64_t)((uint64_t)old *(uint64_t)x))
 
 hone_status hn_eval_cumulative(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
@@ -124,8 +126,8 @@ hone_status hn_eval_cumulative(hn_eval *c) {
         return hn_eval_fail(c, HONE_E_SHAPE, "axis must be one number");
     hn_load_i64(axis_given, 0, 1, &axis);
     if (axis < -(int64_t)x->rank || axis >= x->rank)
-        return hn_eval_fail(c, HONE_E_SHAPE, "axis %lld does not exist in data of rank %d", (long long)axis,
-                            x->rank);
+        return hn_eval_fail(c, HONE_E_SHAPE, "axis %lld does not exist in data of rank %d",
+                            (long long)axis, x->rank);
     axis_view v = view_axis(x, axis);
     return each_lanes(c, &v, hn_dtype_is_int(x->dtype) ? cumulate_ints : cumulate_reals, &job);
 }
@@ -140,9 +142,15 @@ typedef struct lane_job {
     double (*apply)(double x, double of_lane);
 } lane_job;
 
-static double apply_softmax(double x, double log_sum) { return exp(x - log_sum); }
-static double apply_log_softmax(double x, double log_sum) { return x - log_sum; }
-static double apply_norm(double x, double norm) { return norm == 0 ? 0 : x / norm; }
+static double apply_softmax(double x, double log_sum) {
+    return exp(x - log_sum);
+}
+static double apply_log_softmax(double x, double log_sum) {
+    return x - log_sum;
+}
+static double apply_norm(double x, double norm) {
+    return norm == 0 ? 0 : x / norm;
+}
 
 static void lane_row(void *ctx, const hn_row *row) {
     const lane_job *j = ctx;
@@ -164,7 +172,8 @@ static hone_status apply_reduced(hn_eval *c, const axis_view *v, const char *red
     hn_array *y = hn_ret(c, 0);
     const int64_t dims[] = {(int64_t)v->outer, (int64_t)v->n, (int64_t)v->inner};
     const int64_t lane_dims[] = {dims[0], 1, dims[2]};
-    hn_array lanes = {.dtype = HN_F64, .rank = 3, .dims = lane_dims, .n_elems = v->outer * v->inner};
+    hn_array lanes = {
+        .dtype = HN_F64, .rank = 3, .dims = lane_dims, .n_elems = v->outer * v->inner};
     hn_array middle = *x;
     middle.rank = 3;
     middle.dims = dims;
@@ -183,7 +192,8 @@ static axis_view view_softmax(const hn_eval *c, const hn_array *x) {
     if (hn_infer_version(node) >= 13)
         return x->rank ? view_axis(x, axis) : (axis_view){1, 1, 1};
     axis += axis < 0 ? x->rank : 0;
-    return (axis_view){hn_count((int32_t)axis, x->dims), hn_count(x->rank - (int32_t)axis, x->dims + axis), 1};
+    return (axis_view){hn_count((int32_t)axis, x->dims),
+                       hn_count(x->rank - (int32_t)axis, x->dims + axis), 1};
 }
 
 typedef struct softmax_rows {
@@ -222,7 +232,8 @@ hone_status hn_eval_softmax(hn_eval *c) {
     if (is_log || v.inner != 1 || x->dtype != HN_F32)
         return apply_reduced(c, &v, "ReduceLogSumExp", is_log ? apply_log_softmax : apply_softmax);
     softmax_rows rows = {x->data, y->data, v.n};
-    hn_pool_for(hn_eval_pool(c), (int64_t)v.outer, (int64_t)HN_MAX(HN_GRAIN / v.n, 1), softmax_row_range, &rows);
+    hn_pool_for(hn_eval_pool(c), (int64_t)v.outer, (int64_t)HN_MAX(HN_GRAIN / v.n, 1),
+                softmax_row_range, &rows);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 

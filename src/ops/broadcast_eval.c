@@ -25,7 +25,9 @@ static hone_status eval_pair_named(hn_eval *c, const char *name) {
     return hn_pair_eval(c, op, a, &along, out);
 }
 
-hone_status hn_eval_pair(hn_eval *c) { return eval_pair_named(c, hn_infer_op(hn_eval_node(c))); }
+hone_status hn_eval_pair(hn_eval *c) {
+    return eval_pair_named(c, hn_infer_op(hn_eval_node(c)));
+}
 
 /* ---- division --------------------------------------------------------------------------------- */
 
@@ -207,7 +209,10 @@ hone_status hn_eval_pow(hn_eval *c) {
     pow_job job = {x, &y, z};
     bool are_ints = hn_dtype_is_int(x->dtype) && hn_dtype_is_int(y.dtype);
     bool are_floats = x->dtype == HN_F32 && y.dtype == HN_F32;
-    return hn_broadcast_rows(c, z, 2, in, are_ints ? pow_integers : are_floats ? pow_floats : pow_doubles,
+    return hn_broadcast_rows(c, z, 2, in,
+                             are_ints     ? pow_integers
+                             : are_floats ? pow_floats
+                                          : pow_doubles,
                              &job);
 }
 
@@ -219,16 +224,15 @@ typedef struct choice {
     void *z;
 } choice;
 
-#define CHOOSE_ROW(name, T)                                                                   \
-    static void name(void *ctx, const hn_row *row) {                                          \
-        const choice *j = ctx;                                                                \
-        const uint8_t *condition = j->condition + row->in[0];                                 \
-        const T *x = (const T *)j->x + row->in[1], *y = (const T *)j->y + row->in[2];         \
-        T *z = (T *)j->z + row->out;                                                          \
-        for (uint64_t i = 0; i < row->n; i++)                                                 \
-            z[i] = condition[row->step[0] ? i : 0] ? x[row->step[1] ? i : 0]                  \
-                                                   : y[row->step[2] ? i : 0];                 \
-    }
+#define CHOOSE_ROW(name, T)                                                                       \
+  static void name(void *ctx, const hn_row *row) {                                                \
+    const choice *j = ctx;                                                                        \
+    const uint8_t *condition = j->condition + row->in[0];                                         \
+    const T *x = (const T *)j->x + row->in[1], *y = (const T *)j->y + row->in[2];                 \
+    T *z = (T *)j->z + row->out;                                                                  \
+    for (uint64_t i = 0; i < row->n; i++)                                                         \
+      z[i] = condition[row->step[0] ? i : 0] ? x[row->step[1] ? i : 0] : y[row->step[2] ? i : 0]; \
+  }
 typedef struct sixteen_bytes {
     uint64_t low, high;
 } sixteen_bytes;
@@ -262,11 +266,20 @@ hone_status hn_eval_where(hn_eval *c) {
     choice job = {in[0]->data, in[1]->data, in[2]->data, out->data};
     hn_row_fn fn = choose_16;
     switch (hn_elem_bytes(out->dtype)) {
-    case 1: fn = choose_1; break;
-    case 2: fn = choose_2; break;
-    case 4: fn = choose_4; break;
-    case 8: fn = choose_8; break;
-    default: break;
+    case 1:
+        fn = choose_1;
+        break;
+    case 2:
+        fn = choose_2;
+        break;
+    case 4:
+        fn = choose_4;
+        break;
+    case 8:
+        fn = choose_8;
+        break;
+    default:
+        break;
     }
     return hn_broadcast_rows(c, out, 3, in, fn, &job);
 }

@@ -16,7 +16,9 @@ typedef struct cast_job {
     hn_round round;    /* float8e8m0 */
 } cast_job;
 
-static bool is_integer_like(hn_dtype t) { return hn_dtype_is_int(t) || t == HN_BOOL; }
+static bool is_integer_like(hn_dtype t) {
+    return hn_dtype_is_int(t) || t == HN_BOOL;
+}
 
 /* The formats that an attribute of Cast has a say in. */
 static bool encode_by_attributes(const cast_job *j, uint64_t at, uint64_t n, const float *in) {
@@ -78,7 +80,9 @@ static void cast_range(void *ctx, int64_t begin, int64_t end) {
 
 /* ---- texts to numbers ---------------------------------------------------------------------------- */
 
-static bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_cast_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
 static bool is_word(const char *text, uint64_t n, const char *word) {
     for (uint64_t i = 0; i < n; i++)
@@ -101,7 +105,7 @@ static bool split_decimal(const char *text, uint64_t n, decimal_text *d) {
     d->n_digits = 0;
     d->exponent = 0;
     d->is_integer = true;
-    for (; i < n && (is_decimal_digit(text[i]) || (text[i] == '.' && !after_point)); i++) {
+    for (; i < n && (is_cast_digit(text[i]) || (text[i] == '.' && !after_point)); i++) {
         if (text[i] == '.') {
             after_point = true;
             d->is_integer = false;
@@ -117,7 +121,7 @@ static bool split_decimal(const char *text, uint64_t n, decimal_text *d) {
     d->is_integer = false;
     is_exponent_negative = text[i] == '-';
     i += text[i] == '-' || text[i] == '+';
-    for (; i < n && is_decimal_digit(text[i]); i++)
+    for (; i < n && is_cast_digit(text[i]); i++)
         written = HN_MIN(written * 10 + (uint64_t)(text[i] - '0'), 1000000);
     d->exponent += is_exponent_negative ? -(int64_t)written : (int64_t)written;
     return i == n;
@@ -136,7 +140,8 @@ static hone_status store_text(hn_eval *c, const hn_bytes *given, hn_array *y, ui
     decimal_text d = {.is_negative = false};
     for (; n > 0 && (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r'); n--)
         text++;
-    while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t' || text[n - 1] == '\n' || text[n - 1] == '\r'))
+    while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t' || text[n - 1] == '\n' ||
+                     text[n - 1] == '\r'))
         n--;
     if (n > 0 && (*text == '-' || *text == '+')) {
         d.is_negative = *text++ == '-';

@@ -7,16 +7,16 @@
 /* ---- Clip ---------------------------------------------------------------------------------------------- */
 
 /* Bounds are elements of x's type. The upper one wins when they cross; NaN stays. */
-#define CLIP_LOOP(id, T)                                                                           \
-    static void clip_##T(const void *px, void *py, uint64_t n, const void *low, const void *high) { \
-        const T *x = px;                                                                           \
-        T *y = py;                                                                                 \
-        T lowest = *(const T *)low, highest = *(const T *)high;                                    \
-        for (uint64_t i = 0; i < n; i++) {                                                         \
-            T v = x[i] < lowest ? lowest : x[i];                                                   \
-            y[i] = v > highest ? highest : v;                                                      \
-        }                                                                                          \
-    }
+#define CLIP_LOOP(id, T)                                                                          \
+  static void clip_##T(const void *px, void *py, uint64_t n, const void *low, const void *high) { \
+    const T *x = px;                                                                              \
+    T *y = py;                                                                                    \
+    T lowest = *(const T *)low, highest = *(const T *)high;                                       \
+    for (uint64_t i = 0; i < n; i++) {                                                            \
+      T v = x[i] < lowest ? lowest : x[i];                                                        \
+      y[i] = v > highest ? highest : v;                                                           \
+    }                                                                                             \
+  }
 HN_C_INTS(CLIP_LOOP)
 HN_C_FLOATS(CLIP_LOOP)
 
@@ -25,24 +25,24 @@ typedef void (*clip_fn)(const void *x, void *y, uint64_t n, const void *low, con
 static const clip_fn clip_by_type[HN_DTYPE_COUNT] = {HN_C_INTS(CLIP_ROW) HN_C_FLOATS(CLIP_ROW)};
 
 /* One number of any type that Clip has. */
-typedef union clip_bound {
+typedef union clip_limit {
     uint64_t bits;
     float f32;
     double f64;
-} clip_bound;
+} clip_limit;
 
 typedef struct clip_job {
     const hn_array *x;
     hn_array *y;
-    clip_bound low, high;
+    clip_limit low, high;
 } clip_job;
 
 static void clip_range(void *ctx, int64_t begin, int64_t end) {
     const clip_job *j = ctx;
     size_t bytes = hn_elem_bytes(j->x->dtype);
     clip_by_type[j->x->dtype]((const uint8_t *)j->x->data + (size_t)begin * bytes,
-                              (uint8_t *)j->y->data + (size_t)begin * bytes, (uint64_t)(end - begin),
-                              &j->low, &j->high);
+                              (uint8_t *)j->y->data + (size_t)begin * bytes,
+                              (uint64_t)(end - begin), &j->low, &j->high);
 }
 
 static void clip_range_small(void *ctx, int64_t begin, int64_t end) {
@@ -57,7 +57,7 @@ static void clip_range_small(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* What bounds nothing: the ends of the type. */
-static void no_bounds(hn_dtype t, clip_bound *low, clip_bound *high) {
+static void no_bounds(hn_dtype t, clip_limit *low, clip_limit *high) {
     hn_array at_low = {.dtype = t, .n_elems = 1, .data = low}, at_high = at_low;
     at_high.data = high;
     if (!hn_dtype_is_int(t)) {
@@ -76,7 +76,7 @@ static void no_bounds(hn_dtype t, clip_bound *low, clip_bound *high) {
 
 /* An input since version 11, an attribute before. */
 static void read_bound(const hn_eval *c, hn_dtype t, uint32_t input, const char *attr, float def,
-                       clip_bound *bound) {
+                       clip_limit *bound) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *given = hn_arg(c, input);
     hn_array at = {.dtype = t, .n_elems = 1, .data = bound};
@@ -120,7 +120,8 @@ hone_status hn_eval_image_scaler(hn_eval *c) {
         return HONE_OK;
     bool has_bias = bias && bias->kind == HN_ATTR_FLOATS;
     if (x->rank < 2 || (has_bias && bias->n != (uint64_t)x->dims[1]))
-        return hn_eval_fail(c, HONE_E_SHAPE, "bias must have one entry for each channel of the input");
+        return hn_eval_fail(c, HONE_E_SHAPE,
+                            "bias must have one entry for each channel of the input");
     uint64_t n_channels = (uint64_t)x->dims[1], inner = hn_count(x->rank - 2, x->dims + 2);
     double tile[HN_TILE];
     for (uint64_t row = 0; row < (inner ? x->n_elems / inner : 0); row++) {

@@ -41,14 +41,15 @@ static hone_status fill_sparse(hn_eval *c, hn_array *out, const hn_sparse *s) {
     size_t size = hn_elem_bytes(out->dtype);
     uint64_t bytes = 0;
     hn_dtype_bytes(out->dtype, out->n_elems, &bytes);
-    if (!s->values || !s->indices || size == 0 || out->dtype == HN_STRING || s->values->dtype != out->dtype ||
-        s->values->data_bytes / size < s->values->n_elems)
+    if (!s->values || !s->indices || size == 0 || out->dtype == HN_STRING ||
+        s->values->dtype != out->dtype || s->values->data_bytes / size < s->values->n_elems)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "its sparse value cannot be made dense");
     memset(out->data, 0, (size_t)bytes);
     for (uint64_t k = 0; k < s->values->n_elems; k++) {
         uint64_t at;
         if (!sparse_place(s, k, &at))
-            return hn_eval_fail(c, HONE_E_INVALID, "index %llu of its sparse value lies outside of the shape",
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "index %llu of its sparse value lies outside of the shape",
                                 (unsigned long long)k);
         memcpy((uint8_t *)out->data + at * size, (const uint8_t *)s->values->data + k * size, size);
     }
@@ -57,11 +58,18 @@ static hone_status fill_sparse(hn_eval *c, hn_array *out, const hn_sparse *s) {
 
 static hone_status copy_attr(hn_eval *c, hn_array *out, const hn_attr *a) {
     switch (a->kind) {
-    case HN_ATTR_TENSOR: return copy_constant(c, out, a->v.tensor);
-    case HN_ATTR_SPARSE: return fill_sparse(c, out, a->v.sparse);
-    case HN_ATTR_INT: memcpy(out->data, &a->v.i, sizeof a->v.i); return HONE_OK;
-    case HN_ATTR_FLOAT: memcpy(out->data, &a->v.f, sizeof a->v.f); return HONE_OK;
-    case HN_ATTR_STRING: return hn_array_set_string(c, out, 0, a->v.s.at, a->v.s.n);
+    case HN_ATTR_TENSOR:
+        return copy_constant(c, out, a->v.tensor);
+    case HN_ATTR_SPARSE:
+        return fill_sparse(c, out, a->v.sparse);
+    case HN_ATTR_INT:
+        memcpy(out->data, &a->v.i, sizeof a->v.i);
+        return HONE_OK;
+    case HN_ATTR_FLOAT:
+        memcpy(out->data, &a->v.f, sizeof a->v.f);
+        return HONE_OK;
+    case HN_ATTR_STRING:
+        return hn_array_set_string(c, out, 0, a->v.s.at, a->v.s.n);
     case HN_ATTR_INTS:
         if (a->n)
             memcpy(out->data, a->v.ints, a->n * sizeof *a->v.ints);
@@ -74,13 +82,15 @@ static hone_status copy_attr(hn_eval *c, hn_array *out, const hn_attr *a) {
         for (uint32_t i = 0; i < a->n; i++)
             HN_TRY(hn_array_set_string(c, out, i, a->v.strings[i].at, a->v.strings[i].n));
         return HONE_OK;
-    default: return hn_eval_fail(c, HONE_E_INVALID, "has no value");
+    default:
+        return hn_eval_fail(c, HONE_E_INVALID, "has no value");
     }
 }
 
 hone_status hn_eval_constant(hn_eval *c) {
-    static const char *const names[] = {"value",       "sparse_value", "value_int",    "value_ints",
-                                        "value_float", "value_floats", "value_string", "value_strings"};
+    static const char *const names[] = {"value",        "sparse_value", "value_int",
+                                        "value_ints",   "value_float",  "value_floats",
+                                        "value_string", "value_strings"};
     hn_array *out = hn_ret(c, 0);
     const hn_attr *a = NULL;
     for (size_t i = 0; !a && i < HN_COUNT(names); i++)
@@ -97,7 +107,8 @@ static void fill_with(hn_array *out, const void *element, size_t bytes) {
     uint64_t total = out->n_elems * bytes, done = HN_MIN(bytes, total);
     if (done)
         memcpy(to, element, (size_t)done);
-    for (; done < total; done += HN_MIN(done, total - done)) /* what is there is copied behind itself */
+    for (; done < total;
+         done += HN_MIN(done, total - done)) /* what is there is copied behind itself */
         memcpy(to + done, to, (size_t)HN_MIN(done, total - done));
 }
 
@@ -119,7 +130,8 @@ hone_status hn_eval_constant_of_shape(hn_eval *c) {
         fill_with(out, &element, hn_elem_bytes(out->dtype));
         return HONE_OK;
     }
-    int bits = hn_dtype_bits(out->dtype), code = hn_unpack_int((const uint8_t *)&element, 0, bits, false);
+    int bits = hn_dtype_bits(out->dtype),
+        code = hn_unpack_int((const uint8_t *)&element, 0, bits, false);
     for (uint64_t i = 0; i < out->n_elems; i++)
         hn_pack_int(out->data, i, bits, code);
     return HONE_OK;
@@ -127,7 +139,8 @@ hone_status hn_eval_constant_of_shape(hn_eval *c) {
 
 /* ---- Range ------------------------------------------------------------------------------------------- */
 
-static hone_status range_count(hn_eval *c, const double *real, const int64_t *whole, bool is_int, int64_t *n) {
+static hone_status range_count(hn_eval *c, const double *real, const int64_t *whole, bool is_int,
+                               int64_t *n) {
     if (is_int ? whole[2] == 0 : real[2] == 0)
         return hn_eval_fail(c, HONE_E_INVALID, "delta is 0; a range must move");
     double count = is_int ? ceil(((double)whole[1] - (double)whole[0]) / (double)whole[2])

@@ -13,7 +13,8 @@ typedef struct broadcast_walk {
 } broadcast_walk;
 
 /* May axis `to` and the one behind it be counted as one? */
-static bool walk_can_merge(const broadcast_walk *w, int32_t to, int64_t dim, const int64_t *strides) {
+static bool walk_can_merge(const broadcast_walk *w, int32_t to, int64_t dim,
+                           const int64_t *strides) {
     for (uint32_t k = 0; k < w->n_operands; k++)
         if (w->strides[k][to] != strides[k] * dim)
             return false;
@@ -31,7 +32,8 @@ static void walk_add_axis(broadcast_walk *w, int64_t dim, const int64_t *strides
         w->strides[k][w->rank - 1] = strides[k];
 }
 
-static void walk_plan(broadcast_walk *w, const hn_array *out, uint32_t n, const hn_array *const *in) {
+static void walk_plan(broadcast_walk *w, const hn_array *out, uint32_t n,
+                      const hn_array *const *in) {
     int64_t strides[HN_MAX_OPERANDS][HN_MAX_RANK];
     w->rank = 0;
     w->n_operands = n;

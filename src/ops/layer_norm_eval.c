@@ -12,7 +12,7 @@ typedef struct layer_norm {
     uint64_t n;                       /* elements that are normalized together */
     bool is_centered;                 /* not for root mean squares */
     double epsilon;
-    const double *scale, *bias;       /* n of each, or NULL */
+    const double *scale, *bias; /* n of each, or NULL */
 } layer_norm;
 
 static void layer_norm_row(const layer_norm *l, uint64_t row) {
@@ -59,7 +59,8 @@ static void widen_row(void *ctx, const hn_row *row) {
         j->to[row->out + i] = v;
 }
 
-/* A scale or bias stretched over the axes that are normalized. *out stays NULL when it differs from row to row. */
+/* A scale or bias stretched over the axes that are normalized. *out stays NULL when it differs from
+ * row to row. */
 static hone_status stretch_parameter(hn_eval *c, const hn_array *a, const hn_array *x, int32_t axis,
                                      const double **out) {
     hn_array row = {.dtype = HN_F64, .rank = x->rank - axis, .dims = x->dims + axis};
@@ -95,7 +96,8 @@ hone_status hn_eval_layer_norm(hn_eval *c) {
     HN_TRY(stretch_parameter(c, scale, x, axis, &l.scale));
     if (bias && l.scale)
         HN_TRY(stretch_parameter(c, bias, x, axis, &l.bias));
-    hn_pool_for(hn_eval_pool(c), (int64_t)(x->n_elems / l.n), (int64_t)HN_MAX(HN_GRAIN / l.n, 1), layer_norm_rows, &l);
+    hn_pool_for(hn_eval_pool(c), (int64_t)(x->n_elems / l.n), (int64_t)HN_MAX(HN_GRAIN / l.n, 1),
+                layer_norm_rows, &l);
     if (l.y && !l.scale)
         HN_TRY(hn_pair_eval(c, hn_pair_find("Mul"), l.y, scale, l.y));
     if (l.y && bias && !l.bias)
@@ -139,7 +141,8 @@ static hone_status mean_variance_axes(hn_eval *c, int32_t rank, uint64_t *bits) 
     for (uint32_t i = 0; hn_attr_ints(node, "axes", &n, &axes) && i < n; i++) {
         int64_t axis = axes[i] + (axes[i] < 0 ? rank : 0);
         if (axis < 0 || axis >= rank)
-            return hn_eval_fail(c, HONE_E_SHAPE, "axis %lld does not exist in data of rank %d", (long long)axes[i], rank);
+            return hn_eval_fail(c, HONE_E_SHAPE, "axis %lld does not exist in data of rank %d",
+                                (long long)axes[i], rank);
         *bits |= (uint64_t)1 << axis;
     }
     return HONE_OK;
@@ -155,7 +158,8 @@ hone_status hn_eval_mean_variance_norm(hn_eval *c) {
     HN_TRY(mean_variance_axes(c, x->rank, &bits));
     for (int32_t i = 0; i < x->rank; i++)
         dims[i] = (bits >> i) & 1 ? 1 : x->dims[i];
-    hn_array mean = {.dtype = HN_F64, .rank = x->rank, .dims = dims, .n_elems = hn_count(x->rank, dims)};
+    hn_array mean = {
+        .dtype = HN_F64, .rank = x->rank, .dims = dims, .n_elems = hn_count(x->rank, dims)};
     hn_array deviation = mean;
     double n = (double)(x->n_elems / mean.n_elems);
     mean.data = hn_eval_scratch(c, mean.n_elems * sizeof(double));

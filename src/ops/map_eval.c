@@ -5,19 +5,20 @@
 
 /* ---- loops over floats ---------------------------------------------------------------------------- */
 
-/* Written so that nothing overflows on the way: the exponent is never positive where it could grow. */
+/* Written so that nothing overflows on the way: the exponent is never positive where it could grow.
+ */
 #define SIGMOID(v) (1 / (1 + F(exp)(-(v))))
 #define SOFTPLUS(v) ((v) > 0 ? (v) + F(log1p)(F(exp)(-(v))) : F(log1p)(F(exp)(v)))
 #define UNIT(v) ((v) > 0 ? (v) < 1 ? (v) : 1 : (v) <= 0 ? 0 : (v)) /* into [0, 1]; NaN stays */
 
-#define HN_MAP(op, name_a, def_a, name_b, def_b, expr)                              \
-    static void MAP_NAME(op)(const REAL *xs, REAL *ys, uint64_t n, REAL a, REAL b) { \
-        (void)a, (void)b;                                                           \
-        for (uint64_t i = 0; i < n; i++) {                                          \
-            REAL x = xs[i];                                                         \
-            ys[i] = (expr);                                                         \
-        }                                                                           \
-    }
+#define HN_MAP(op, name_a, def_a, name_b, def_b, expr)                             \
+  static void MAP_NAME(op)(const REAL *xs, REAL *ys, uint64_t n, REAL a, REAL b) { \
+    (void)a, (void)b;                                                              \
+    for (uint64_t i = 0; i < n; i++) {                                             \
+      REAL x = xs[i];                                                              \
+      ys[i] = (expr);                                                              \
+    }                                                                              \
+  }
 
 #define REAL float
 #define F(name) name##f
@@ -38,7 +39,7 @@
 
 static const hn_map_op map_ops[] = {
 #define HN_MAP(op, name_a, def_a, name_b, def_b, expr) \
-    {#op, name_a, name_b, def_a, def_b, map_##op##_f32, map_##op##_f64},
+  {#op, name_a, name_b, def_a, def_b, map_##op##_f32, map_##op##_f64},
 #include "ops/maps.def"
 #undef HN_MAP
 };
@@ -114,7 +115,9 @@ static hone_status eval_map_named(hn_eval *c, const char *name) {
     return hn_map_eval(c, op, (double)a, (double)b, hn_arg(c, 0), y);
 }
 
-hone_status hn_eval_map(hn_eval *c) { return eval_map_named(c, hn_infer_op(hn_eval_node(c))); }
+hone_status hn_eval_map(hn_eval *c) {
+    return eval_map_named(c, hn_infer_op(hn_eval_node(c)));
+}
 
 hone_status hn_eval_gelu(hn_eval *c) {
     bool is_tanh = hn_attr_is(hn_eval_node(c), "approximate", "tanh");
@@ -132,23 +135,24 @@ hone_status hn_eval_swiglu(hn_eval *c) {
 
 /* ---- integers ----------------------------------------------------------------------------------------- */
 
-/* Smallest numbers wrap: their magnitude does not exist. `x < 1 && x != 0` is "negative" for types of either sign. */
+/* Smallest numbers wrap: their magnitude does not exist. `x < 1 && x != 0` is "negative" for types
+ * of either sign. */
 #define IS_BELOW_ZERO (x < 1 && x != 0)
-#define INT_MAPS(X, T)                                           \
-    X(Abs, T, IS_BELOW_ZERO ? (uint64_t)0 - (uint64_t)x : (uint64_t)x) \
-    X(Neg, T, (uint64_t)0 - (uint64_t)x)                         \
-    X(Sign, T, IS_BELOW_ZERO ? -1 : x != 0)                      \
-    X(Relu, T, IS_BELOW_ZERO ? 0 : x)                            \
-    X(BitwiseNot, T, ~(uint64_t)x)
-#define INT_LOOP(op, T, expr)                                            \
-    static void map_##op##_##T(const void *px, void *py, uint64_t n) {   \
-        const T *xs = px;                                                \
-        T *ys = py;                                                      \
-        for (uint64_t i = 0; i < n; i++) {                               \
-            T x = xs[i];                                                 \
-            ys[i] = (T)(expr);                                           \
-        }                                                                \
-    }
+#define INT_MAPS(X, T)                                               \
+  X(Abs, T, IS_BELOW_ZERO ? (uint64_t)0 - (uint64_t)x : (uint64_t)x) \
+  X(Neg, T, (uint64_t)0 - (uint64_t)x)                               \
+  X(Sign, T, IS_BELOW_ZERO ? -1 : x != 0)                            \
+  X(Relu, T, IS_BELOW_ZERO ? 0 : x)                                  \
+  X(BitwiseNot, T, ~(uint64_t)x)
+#define INT_LOOP(op, T, expr)                                        \
+  static void map_##op##_##T(const void *px, void *py, uint64_t n) { \
+    const T *xs = px;                                                \
+    T *ys = py;                                                      \
+    for (uint64_t i = 0; i < n; i++) {                               \
+      T x = xs[i];                                                   \
+      ys[i] = (T)(expr);                                             \
+    }                                                                \
+  }
 #define INT_LOOPS(id, T) INT_MAPS(INT_LOOP, T)
 HN_C_INTS(INT_LOOPS)
 
@@ -168,12 +172,9 @@ static const struct {
 #define ROW_SIGN(id, T) [id] = map_Sign_##T,
 #define ROW_RELU(id, T) [id] = map_Relu_##T,
 #define ROW_BITNOT(id, T) [id] = map_BitwiseNot_##T,
-    {"Abs", {HN_C_INTS(ROW_ABS)}},
-    {"Neg", {HN_C_INTS(ROW_NEG)}},
-    {"Sign", {HN_C_INTS(ROW_SIGN)}},
-    {"Relu", {HN_C_INTS(ROW_RELU)}},
-    {"BitwiseNot", {HN_C_INTS(ROW_BITNOT)}},
-    {"Not", {[HN_BOOL] = map_not}},
+    {"Abs", {HN_C_INTS(ROW_ABS)}},           {"Neg", {HN_C_INTS(ROW_NEG)}},
+    {"Sign", {HN_C_INTS(ROW_SIGN)}},         {"Relu", {HN_C_INTS(ROW_RELU)}},
+    {"BitwiseNot", {HN_C_INTS(ROW_BITNOT)}}, {"Not", {[HN_BOOL] = map_not}},
 };
 
 /* Operators that take integers or bools, too, and mean them exactly. */

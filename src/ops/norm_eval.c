@@ -17,7 +17,8 @@ static moments run_moments(const hn_array *x, uint64_t begin, uint64_t n) {
 }
 
 /* y = x * scale + shift over a run. */
-static void scale_run(const hn_array *x, hn_array *y, uint64_t begin, uint64_t n, double scale, double shift) {
+static void scale_run(const hn_array *x, hn_array *y, uint64_t begin, uint64_t n, double scale,
+                      double shift) {
     double tile[HN_TILE];
     for (uint64_t at = 0; at < n; at += HN_TILE) {
         uint64_t n_tile = HN_MIN(n - at, HN_TILE);
@@ -37,7 +38,9 @@ static double *load_parameter(hn_eval *c, const hn_array *a) {
 }
 
 /* Rows that one thread takes at a time. */
-static int64_t row_grain(uint64_t row_elems) { return (int64_t)HN_MAX(HN_GRAIN / HN_MAX(row_elems, 1), 1); }
+static int64_t row_grain(uint64_t row_elems) {
+    return (int64_t)HN_MAX(HN_GRAIN / HN_MAX(row_elems, 1), 1);
+}
 
 /* ---- batch ------------------------------------------------------------------------------------------- */
 
@@ -65,13 +68,15 @@ static void measure_batch(const batch_norm *b, double *mean, double *variance) {
             sum += hn_sum_run(b->x, (i * b->n_channels + channel) * b->inner, b->inner, 0, 1);
         mean[channel] = sum / n;
         for (uint64_t i = 0; i < b->n_batch; i++)
-            squares += hn_sum_run(b->x, (i * b->n_channels + channel) * b->inner, b->inner, mean[channel], 2);
+            squares += hn_sum_run(b->x, (i * b->n_channels + channel) * b->inner, b->inner,
+                                  mean[channel], 2);
         variance[channel] = squares / n;
     }
 }
 
 /* Outputs 1 and 2: running statistics; 3 and 4, until version 9: those of the batch. */
-static void store_statistics(hn_eval *c, const batch_norm *b, const double *mean, const double *variance) {
+static void store_statistics(hn_eval *c, const batch_norm *b, const double *mean,
+                             const double *variance) {
     double momentum = (double)hn_attr_f(hn_eval_node(c), "momentum", 0.9f);
     const double *running[] = {b->mean, b->variance}, *of_batch[] = {mean, variance};
     for (uint32_t k = 0; k < 2; k++) {
@@ -112,13 +117,16 @@ static hone_status read_batch_norm(hn_eval *c, batch_norm *b) {
     b->x = x;
     b->y = hn_ret(c, 0);
     b->n_batch = x->rank ? (uint64_t)x->dims[0] : 1;
-    b->n_channels = x->rank < 2 ? 1 : is_spatial ? (uint64_t)x->dims[1] : hn_count(x->rank - 1, x->dims + 1);
+    b->n_channels = x->rank < 2  ? 1
+                    : is_spatial ? (uint64_t)x->dims[1]
+                                 : hn_count(x->rank - 1, x->dims + 1);
     b->inner = x->rank < 2 || !is_spatial ? 1 : hn_count(x->rank - 2, x->dims + 2);
     for (uint32_t i = 0; i < HN_COUNT(parameters); i++) {
         const hn_array *given = hn_arg(c, i + 1);
         if (given->n_elems != b->n_channels)
-            return hn_eval_fail(c, HONE_E_SHAPE, "input %u has %llu elements, but needs %llu", i + 1,
-                                (unsigned long long)given->n_elems, (unsigned long long)b->n_channels);
+            return hn_eval_fail(c, HONE_E_SHAPE, "input %u has %llu elements, but needs %llu",
+                                i + 1, (unsigned long long)given->n_elems,
+                                (unsigned long long)b->n_channels);
         *parameters[i] = load_parameter(c, given);
         HN_TRY_PTR(*parameters[i]);
     }
@@ -137,23 +145,24 @@ hone_status hn_eval_batch_norm(hn_eval *c) {
         b.scale[i] /= sqrt(b.variance[i] + epsilon);
         b.bias[i] -= b.mean[i] * b.scale[i];
     }
-    hn_pool_for(hn_eval_pool(c), (int64_t)(b.n_batch * b.n_channels), row_grain(b.inner), batch_norm_rows, &b);
+    hn_pool_for(hn_eval_pool(c), (int64_t)(b.n_batch * b.n_channels), row_grain(b.inner),
+                batch_norm_rows, &b);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
 /* ---- instance and group --------------------------------------------------------------------------------- */
 
-typedef struct group_norm {
+typedef struct channel_groups {
     const hn_array *x;
     hn_array *y;
     uint64_t n_groups, per_group, inner; /* channels per group, elements per channel */
     bool is_scaled_by_group;             /* GroupNormalization-18 */
     const double *scale, *bias;
     double epsilon;
-} group_norm;
+} channel_groups;
 
 static void group_norm_rows(void *ctx, int64_t begin, int64_t end) {
-    const group_norm *g = ctx;
+    const channel_groups *g = ctx;
     uint64_t n = g->per_group * g->inner;
     for (uint64_t row = (uint64_t)begin; row < (uint64_t)end; row++) {
         moments m = run_moments(g->x, row * n, n);
@@ -162,7 +171,8 @@ static void group_norm_rows(void *ctx, int64_t begin, int64_t end) {
         for (uint64_t i = 0; i < g->per_group; i++) {
             uint64_t at = g->is_scaled_by_group ? group : group * g->per_group + i;
             double scale = g->scale[at] * inverse;
-            scale_run(g->x, g->y, row * n + i * g->inner, g->inner, scale, g->bias[at] - m.mean * scale);
+            scale_run(g->x, g->y, row * n + i * g->inner, g->inner, scale,
+                      g->bias[at] - m.mean * scale);
         }
     }
 }
@@ -171,11 +181,12 @@ static void group_norm_rows(void *ctx, int64_t begin, int64_t end) {
 hone_status hn_eval_group_norm(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
-    group_norm g = {.x = x, .y = hn_ret(c, 0)};
+    channel_groups g = {.x = x, .y = hn_ret(c, 0)};
     if (!g.y || x->n_elems == 0)
         return HONE_OK;
     if (x->rank < 2)
-        return hn_eval_fail(c, HONE_E_SHAPE, "the input has rank %d, but needs batch and channels", x->rank);
+        return hn_eval_fail(c, HONE_E_SHAPE, "the input has rank %d, but needs batch and channels",
+                            x->rank);
     bool is_group = strcmp(hn_infer_op(node), "GroupNormalization") == 0;
     g.n_groups = (uint64_t)(is_group ? hn_attr_i(node, "num_groups", 1) : x->dims[1]);
     g.per_group = (uint64_t)x->dims[1] / g.n_groups;
@@ -200,7 +211,8 @@ typedef struct response_norm {
     double alpha, beta, bias;                  /* alpha is per channel of the window */
 } response_norm;
 
-static void response_norm_tile(const response_norm *r, uint64_t batch, uint64_t channel, uint64_t at, uint64_t n) {
+static void response_norm_tile(const response_norm *r, uint64_t batch, uint64_t channel,
+                               uint64_t at, uint64_t n) {
     double tile[HN_TILE], squares[HN_TILE] = {0};
     uint64_t first = channel > r->before ? channel - r->before : 0;
     uint64_t last = HN_MIN(r->n_channels - 1, channel + r->after);
@@ -220,7 +232,8 @@ static void response_norm_rows(void *ctx, int64_t begin, int64_t end) {
     const response_norm *r = ctx;
     for (uint64_t row = (uint64_t)begin; row < (uint64_t)end; row++)
         for (uint64_t at = 0; at < r->inner; at += HN_TILE)
-            response_norm_tile(r, row / r->n_channels, row % r->n_channels, at, HN_MIN(r->inner - at, HN_TILE));
+            response_norm_tile(r, row / r->n_channels, row % r->n_channels, at,
+                               HN_MIN(r->inner - at, HN_TILE));
 }
 
 hone_status hn_eval_lrn(hn_eval *c) {
@@ -231,7 +244,8 @@ hone_status hn_eval_lrn(hn_eval *c) {
     if (!r.y || x->n_elems == 0)
         return HONE_OK;
     if (x->rank < 2 || size < 1)
-        return hn_eval_fail(c, HONE_E_INVALID, "needs channels and a window of 1 or more, not rank %d and size %lld",
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "needs channels and a window of 1 or more, not rank %d and size %lld",
                             x->rank, (long long)size);
     r.n_channels = (uint64_t)x->dims[1];
     r.inner = hn_count(x->rank - 2, x->dims + 2);
@@ -240,6 +254,7 @@ hone_status hn_eval_lrn(hn_eval *c) {
     r.alpha = (double)hn_attr_f(node, "alpha", 1e-4f) / (double)size;
     r.beta = (double)hn_attr_f(node, "beta", 0.75f);
     r.bias = (double)hn_attr_f(node, "bias", 1);
-    hn_pool_for(hn_eval_pool(c), x->dims[0] * x->dims[1], row_grain(r.inner), response_norm_rows, &r);
+    hn_pool_for(hn_eval_pool(c), x->dims[0] * x->dims[1], row_grain(r.inner), response_norm_rows,
+                &r);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }

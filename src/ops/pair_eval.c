@@ -7,29 +7,28 @@
 
 /* One loop for each way in which the operands move, so that compilers can use vectors. */
 #define PAIR_LOOP(name, T, Z, expr)                                                                \
-    static void name(const void *px, int step_x, const void *py, int step_y, void *pz,             \
-                     uint64_t n) {                                                                 \
-        const T *xs = px, *ys = py;                                                                \
-        Z *z = pz;                                                                                 \
-        if (step_x && step_y) {                                                                    \
-            for (uint64_t i = 0; i < n; i++) {                                                     \
-                T x = xs[i], y = ys[i];                                                            \
-                z[i] = (Z)(expr);                                                                  \
-            }                                                                                      \
-        } else if (step_x) {                                                                       \
-            T y = ys[0];                                                                           \
-            for (uint64_t i = 0; i < n; i++) {                                                     \
-                T x = xs[i];                                                                       \
-                z[i] = (Z)(expr);                                                                  \
-            }                                                                                      \
-        } else {                                                                                   \
-            T x = xs[0];                                                                           \
-            for (uint64_t i = 0; i < n; i++) {                                                     \
-                T y = ys[step_y ? i : 0];                                                          \
-                z[i] = (Z)(expr);                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }
+  static void name(const void *px, int step_x, const void *py, int step_y, void *pz, uint64_t n) { \
+    const T *xs = px, *ys = py;                                                                    \
+    Z *z = pz;                                                                                     \
+    if (step_x && step_y) {                                                                        \
+      for (uint64_t i = 0; i < n; i++) {                                                           \
+        T x = xs[i], y = ys[i];                                                                    \
+        z[i] = (Z)(expr);                                                                          \
+      }                                                                                            \
+    } else if (step_x) {                                                                           \
+      T y = ys[0];                                                                                 \
+      for (uint64_t i = 0; i < n; i++) {                                                           \
+        T x = xs[i];                                                                               \
+        z[i] = (Z)(expr);                                                                          \
+      }                                                                                            \
+    } else {                                                                                       \
+      T x = xs[0];                                                                                 \
+      for (uint64_t i = 0; i < n; i++) {                                                           \
+        T y = ys[step_y ? i : 0];                                                                  \
+        z[i] = (Z)(expr);                                                                          \
+      }                                                                                            \
+    }                                                                                              \
+  }
 
 /* Signed arithmetic wraps like unsigned; 64 bits hold every narrower operand. */
 #define WRAP(op) ((uint64_t)x op(uint64_t) y)
@@ -43,15 +42,15 @@ HN_C_INTS(MUL_INT)
 
 /* The smallest number over -1 wraps, too. Zeros were looked for before. */
 #define DIV_INT(id, T) \
-    PAIR_LOOP(div_##T, T, T, y == (T)-1 && (T)-1 < 1 ? (uint64_t)0 - (uint64_t)x : (uint64_t)(x / y))
+  PAIR_LOOP(div_##T, T, T, y == (T)-1 && (T)-1 < 1 ? (uint64_t)0 - (uint64_t)x : (uint64_t)(x / y))
 HN_C_INTS(DIV_INT)
 
 /* The remainder with the sign of the divisor, and with that of the dividend. */
 #define REST(T) (T)(y == (T)-1 ? (T)-1 < 1 ? 0 : x % y : x % y)
-#define MOD_INT(id, T)                                                                        \
-    PAIR_LOOP(mod_##T, T, T,                                                                  \
-              REST(T) != 0 && (REST(T) < 1) != (y < 1) ? (uint64_t)REST(T) + (uint64_t)y      \
-                                                       : (uint64_t)REST(T))
+#define MOD_INT(id, T)                                                                 \
+  PAIR_LOOP(mod_##T, T, T,                                                             \
+            REST(T) != 0 && (REST(T) < 1) != (y < 1) ? (uint64_t)REST(T) + (uint64_t)y \
+                                                     : (uint64_t)REST(T))
 #define FMOD_INT(id, T) PAIR_LOOP(fmod_##T, T, T, REST(T))
 HN_C_INTS(MOD_INT)
 HN_C_INTS(FMOD_INT)
@@ -70,24 +69,25 @@ HN_C_INTS(BITXOR_INT)
 /* Amounts that are negative or too large move everything out: what stays is the sign. */
 #define CAN_SHIFT(T) ((uint64_t)y < 8 * sizeof(T))
 #define SHIFT_LEFT_INT(id, T) \
-    PAIR_LOOP(shift_left_##T, T, T, CAN_SHIFT(T) ? (uint64_t)x << (y & 63) : 0)
-#define SHIFT_RIGHT_INT(id, T)      \
-    PAIR_LOOP(shift_right_##T, T, T, \
-              CAN_SHIFT(T) ? (T)(x >> (y & 63)) : (T)(x < 1 && x != 0 ? -1 : 0))
+  PAIR_LOOP(shift_left_##T, T, T, CAN_SHIFT(T) ? (uint64_t)x << (y & 63) : 0)
+#define SHIFT_RIGHT_INT(id, T)     \
+  PAIR_LOOP(shift_right_##T, T, T, \
+            CAN_SHIFT(T) ? (T)(x >> (y & 63)) : (T)(x < 1 && x != 0 ? -1 : 0))
 HN_C_INTS(SHIFT_LEFT_INT)
 HN_C_INTS(SHIFT_RIGHT_INT)
 
 /* A NaN on either side is the result of Max and Min. */
-#define ARITHMETIC_FLOAT(id, T)                                 \
-    PAIR_LOOP(add_##T, T, T, x + y)                             \
-    PAIR_LOOP(sub_##T, T, T, x - y)                             \
-    PAIR_LOOP(mul_##T, T, T, x *y)                              \
-    PAIR_LOOP(div_##T, T, T, x / y)                             \
-    PAIR_LOOP(max_##T, T, T, x > y || x != x ? x : y)           \
-    PAIR_LOOP(min_##T, T, T, x < y || x != x ? x : y)
+#define ARITHMETIC_FLOAT(id, T)                     \
+  PAIR_LOOP(add_##T, T, T, x + y)                   \
+  PAIR_LOOP(sub_##T, T, T, x - y)                   \
+  PAIR_LOOP(mul_##T, T, T, x *y)                    \
+  PAIR_LOOP(div_##T, T, T, x / y)                   \
+  PAIR_LOOP(max_##T, T, T, x > y || x != x ? x : y) \
+  PAIR_LOOP(min_##T, T, T, x < y || x != x ? x : y)
 HN_C_FLOATS(ARITHMETIC_FLOAT)
 
-/* Floor modulus: a rest on the other side of zero than the divisor moves by one divisor, and a rest of zero has its sign. */
+/* Floor modulus: a rest on the other side of zero than the divisor moves by one divisor, and a rest
+ * of zero has its sign. */
 static double floor_mod(double x, double y) {
     double rest = fmod(x, y);
     if (rest == 0)
@@ -95,21 +95,21 @@ static double floor_mod(double x, double y) {
     return (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-#define MODULUS_FLOAT(id, T)                                          \
-    PAIR_LOOP(mod_##T, T, T, floor_mod((double)x, (double)y))         \
-    PAIR_LOOP(fmod_##T, T, T, fmod((double)x, (double)y))
+#define MODULUS_FLOAT(id, T)                                \
+  PAIR_LOOP(mod_##T, T, T, floor_mod((double)x, (double)y)) \
+  PAIR_LOOP(fmod_##T, T, T, fmod((double)x, (double)y))
 HN_C_FLOATS(MODULUS_FLOAT)
 
-#define COMPARE(id, T)                                 \
-    PAIR_LOOP(equal_##T, T, uint8_t, x == y)           \
-    PAIR_LOOP(less_##T, T, uint8_t, x < y)             \
-    PAIR_LOOP(less_equal_##T, T, uint8_t, x <= y)      \
-    PAIR_LOOP(greater_##T, T, uint8_t, x > y)          \
-    PAIR_LOOP(greater_equal_##T, T, uint8_t, x >= y)
+#define COMPARE(id, T)                          \
+  PAIR_LOOP(equal_##T, T, uint8_t, x == y)      \
+  PAIR_LOOP(less_##T, T, uint8_t, x < y)        \
+  PAIR_LOOP(less_equal_##T, T, uint8_t, x <= y) \
+  PAIR_LOOP(greater_##T, T, uint8_t, x > y)     \
+  PAIR_LOOP(greater_equal_##T, T, uint8_t, x >= y)
 HN_C_INTS(COMPARE)
 HN_C_FLOATS(COMPARE)
 
-PAIR_LOOP(and_bool, uint8_t, uint8_t, x && y)
+PAIR_LOOP(and_bool, uint8_t, uint8_t, x &&y)
 PAIR_LOOP(or_bool, uint8_t, uint8_t, x || y)
 PAIR_LOOP(xor_bool, uint8_t, uint8_t, !x != !y)
 PAIR_LOOP(equal_bool, uint8_t, uint8_t, !x == !y)
@@ -140,8 +140,10 @@ HN_C_INTS(SLOPE_INT)
 #define ROW_GREATER(id, T) [id] = greater_##T,
 #define ROW_GREATER_EQUAL(id, T) [id] = greater_equal_##T,
 #define ROW_SLOPE(id, T) [id] = slope_##T,
-#define NUMBERS(ROW) {HN_C_INTS(ROW) HN_C_FLOATS(ROW)}
-#define INTEGERS(ROW) {HN_C_INTS(ROW)}
+#define NUMBERS(ROW) \
+  { HN_C_INTS(ROW) HN_C_FLOATS(ROW) }
+#define INTEGERS(ROW) \
+  { HN_C_INTS(ROW) }
 
 /* Names with a point are modes of an operator that an attribute chooses. */
 static const hn_pair_op pair_ops[] = {
@@ -215,12 +217,13 @@ static void pair_row_small(void *ctx, const hn_row *row) {
 hone_status hn_pair_eval(hn_eval *c, const hn_pair_op *op, const hn_array *x, const hn_array *y,
                          hn_array *out) {
     const hn_array *in[] = {x, y};
-    pair_job job = {op->by_type[x->dtype], x, y, out, hn_elem_bytes(x->dtype),
+    pair_job job = {op->by_type[x->dtype],    x, y, out, hn_elem_bytes(x->dtype),
                     hn_elem_bytes(out->dtype)};
     if (job.fn)
         return hn_broadcast_rows(c, out, 2, in, pair_row, &job);
     job.fn = hn_dtype_is_float(x->dtype) ? op->by_type[HN_F32] : NULL;
     if (!job.fn)
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation for %s", hn_dtype_name(x->dtype));
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation for %s",
+                            hn_dtype_name(x->dtype));
     return hn_broadcast_rows(c, out, 2, in, pair_row_small, &job);
 }

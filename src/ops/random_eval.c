@@ -1,4 +1,5 @@
-/* Evaluation of operators that draw random numbers: from the attribute `seed` alone when it is there, else from the run's generator. */
+/* Evaluation of operators that draw random numbers: from the attribute `seed` alone when it is
+ * there, else from the run's generator. */
 #include "ops/eval_broadcast.h"
 
 #include <math.h>
@@ -40,7 +41,8 @@ static hone_status fill_random(hn_eval *c, bool is_normal, double at_zero, doubl
 
 hone_status hn_eval_random_normal(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
-    return fill_random(c, true, (double)hn_attr_f(node, "mean", 0), (double)hn_attr_f(node, "scale", 1));
+    return fill_random(c, true, (double)hn_attr_f(node, "mean", 0),
+                       (double)hn_attr_f(node, "scale", 1));
 }
 
 hone_status hn_eval_random_uniform(hn_eval *c) {
@@ -108,7 +110,8 @@ hone_status hn_eval_multinomial(hn_eval *c) {
 
 /* ---- Dropout -------------------------------------------------------------------------------------------- */
 
-/* Before version 7 an attribute said that this is no training; from 7 to 10 it never was; since 12 an input says that it is. */
+/* Before version 7 an attribute said that this is no training; from 7 to 10 it never was; since 12
+ * an input says that it is. */
 static bool is_training(const hn_eval *c) {
     const hn_array *given = hn_arg(c, 2);
     int version = hn_infer_version(hn_eval_node(c));

@@ -1,5 +1,5 @@
-/* Reductions. Axes that lie together and share their fate become one, so that either the innermost axis is reduced (long runs fold into
- * one number) or it is kept (runs fold lane by lane). */
+/* Reductions. Axes that lie together and share their fate become one, so that either the innermost
+ * axis is reduced (long runs fold into one number) or it is kept (runs fold lane by lane). */
 #include "ops/eval_broadcast.h"
 
 #include <math.h>
@@ -25,7 +25,8 @@ static const reduce_op reduce_ops[] = {
     {"ReduceL2", BEFORE_SQUARE, FOLD_SUM, AFTER_SQRT},
     {"ReduceSumSquare", BEFORE_SQUARE, FOLD_SUM, AFTER_NOTHING},
     {"ReduceLogSum", BEFORE_NOTHING, FOLD_SUM, AFTER_LOG},
-    {"ReduceLogSumExp", BEFORE_EXP, FOLD_SUM, AFTER_LOG}, /* around the largest, so that nothing overflows */
+    {"ReduceLogSumExp", BEFORE_EXP, FOLD_SUM,
+     AFTER_LOG}, /* around the largest, so that nothing overflows */
 };
 
 typedef struct reduction {
@@ -33,9 +34,9 @@ typedef struct reduction {
     const hn_array *x;
     hn_array *out;
     reduce_op how;
-    bool is_int;          /* folds int64, else double */
-    bool flips_sign_bit;  /* uint64 in the order of int64 */
-    int64_t first_int;    /* where folding starts */
+    bool is_int;         /* folds int64, else double */
+    bool flips_sign_bit; /* uint64 in the order of int64 */
+    int64_t first_int;   /* where folding starts */
     double first_real;
     int32_t n_kept, n_reduced; /* axes, outermost first; strides in elements */
     int64_t kept[HN_MAX_RANK], kept_strides[HN_MAX_RANK];
@@ -47,32 +48,40 @@ typedef struct reduction {
 
 /* ---- folding ------------------------------------------------------------------------------------------- */
 
-#define FOLD_ALL(expr)                     \
-    for (uint64_t i = 0; i < n; i++)       \
-        acc[i] = (expr);                   \
-    break
+#define FOLD_ALL(expr)             \
+  for (uint64_t i = 0; i < n; i++) \
+    acc[i] = (expr);               \
+  break
 
 static void fold_reals(fold_kind fold, double *acc, const double *x, uint64_t n) {
     switch (fold) {
-    case FOLD_SUM: FOLD_ALL(acc[i] + x[i]);
-    case FOLD_PROD: FOLD_ALL(acc[i] * x[i]);
-    case FOLD_MAX: FOLD_ALL(x[i] > acc[i] || x[i] != x[i] ? x[i] : acc[i]);
-    case FOLD_MIN: FOLD_ALL(x[i] < acc[i] || x[i] != x[i] ? x[i] : acc[i]);
+    case FOLD_SUM:
+        FOLD_ALL(acc[i] + x[i]);
+    case FOLD_PROD:
+        FOLD_ALL(acc[i] * x[i]);
+    case FOLD_MAX:
+        FOLD_ALL(x[i] > acc[i] || x[i] != x[i] ? x[i] : acc[i]);
+    case FOLD_MIN:
+        FOLD_ALL(x[i] < acc[i] || x[i] != x[i] ? x[i] : acc[i]);
     }
 }
 
 static void fold_ints(fold_kind fold, int64_t *acc, const int64_t *x, uint64_t n) {
     switch (fold) {
-    case FOLD_SUM: FOLD_ALL((int64_t)((uint64_t)acc[i] + (uint64_t)x[i]));
-    case FOLD_PROD: FOLD_ALL((int64_t)((uint64_t)acc[i] * (uint64_t)x[i]));
-    case FOLD_MAX: FOLD_ALL(x[i] > acc[i] ? x[i] : acc[i]);
-    case FOLD_MIN: FOLD_ALL(x[i] < acc[i] ? x[i] : acc[i]);
+    case FOLD_SUM:
+        FOLD_ALL((int64_t)((uint64_t)acc[i] + (uint64_t)x[i]));
+    case FOLD_PROD:
+        FOLD_ALL((int64_t)((uint64_t)acc[i] * (uint64_t)x[i]));
+    case FOLD_MAX:
+        FOLD_ALL(x[i] > acc[i] ? x[i] : acc[i]);
+    case FOLD_MIN:
+        FOLD_ALL(x[i] < acc[i] ? x[i] : acc[i]);
     }
 }
 
 /* Elements as they are folded; `around` is what the exponents are taken relative to. */
-static void load_reals(const reduction *r, uint64_t at, uint64_t n, const double *around, uint64_t around_step,
-                       double *x) {
+static void load_reals(const reduction *r, uint64_t at, uint64_t n, const double *around,
+                       uint64_t around_step, double *x) {
     hn_load_f64(r->x, at, n, x);
     if (r->how.before == BEFORE_ABS)
         for (uint64_t i = 0; i < n; i++)
@@ -98,7 +107,8 @@ static void load_ints(const reduction *r, uint64_t at, uint64_t n, int64_t *x) {
             x[i] ^= INT64_MIN;
 }
 
-static void store_reals(const reduction *r, uint64_t at, uint64_t n, const double *around, double *acc) {
+static void store_reals(const reduction *r, uint64_t at, uint64_t n, const double *around,
+                        double *acc) {
     for (uint64_t i = 0; i < n; i++) {
         if (r->how.after == AFTER_MEAN)
             acc[i] /= (double)r->n_folded;
@@ -136,12 +146,13 @@ static uint64_t folded_offset(const reduction *r, uint64_t at) {
     return offset_of(r->n_reduced, r->reduced, r->reduced_strides, at);
 }
 
-#define PARTIALS 8 /* sums of a run that grow side by side: vectors, and an order that no thread changes */
+#define PARTIALS \
+  8 /* sums of a run that grow side by side: vectors, and an order that no thread changes */
 
 /* Folds `n` loaded elements into the partial results. */
-#define FOLD_RUN(fold_fn, acc, x, n)                                         \
-    for (uint64_t k = 0; k < (n); k += PARTIALS)                             \
-        fold_fn(r->how.fold, acc, (x) + k, HN_MIN((n) - k, (uint64_t)PARTIALS))
+#define FOLD_RUN(fold_fn, acc, x, n)           \
+  for (uint64_t k = 0; k < (n); k += PARTIALS) \
+  fold_fn(r->how.fold, acc, (x) + k, HN_MIN((n)-k, (uint64_t)PARTIALS))
 
 static double fold_real_at(const reduction *r, uint64_t base, const double *around) {
     double acc[PARTIALS], tile[HN_TILE];
@@ -178,7 +189,9 @@ static int64_t fold_int_at(const reduction *r, uint64_t base) {
 }
 
 /* The largest number, or 0 where that is infinite: exponents are taken relative to it. */
-static double anchor(double largest) { return isfinite(largest) ? largest : 0; }
+static double anchor(double largest) {
+    return isfinite(largest) ? largest : 0;
+}
 
 /* One output at a time. */
 static void reduce_runs(const reduction *r, uint64_t begin, uint64_t end) {
@@ -192,13 +205,15 @@ static void reduce_runs(const reduction *r, uint64_t begin, uint64_t end) {
             store_ints(r, at, 1, &v);
             continue;
         }
-        double around = r->how.before == BEFORE_EXP ? anchor(fold_real_at(&largest, base, NULL)) : 0;
+        double around =
+            r->how.before == BEFORE_EXP ? anchor(fold_real_at(&largest, base, NULL)) : 0;
         double v = fold_real_at(r, base, &around);
         store_reals(r, at, 1, &around, &v);
     }
 }
 
-static void fold_real_lanes(const reduction *r, uint64_t base, uint64_t n, const double *around, double *acc) {
+static void fold_real_lanes(const reduction *r, uint64_t base, uint64_t n, const double *around,
+                            double *acc) {
     double tile[HN_TILE];
     for (uint64_t i = 0; i < n; i++)
         acc[i] = r->first_real;
@@ -289,7 +304,10 @@ static void plan_axes(reduction *r, uint64_t axes) {
 /* What an empty set reduces to. */
 static void plan_start(reduction *r, hn_dtype t) {
     bool is_max = r->how.fold == FOLD_MAX, is_min = r->how.fold == FOLD_MIN;
-    r->first_real = r->how.fold == FOLD_PROD ? 1 : is_max ? -(double)INFINITY : is_min ? (double)INFINITY : 0;
+    r->first_real = r->how.fold == FOLD_PROD ? 1
+                    : is_max                 ? -(double)INFINITY
+                    : is_min                 ? (double)INFINITY
+                                             : 0;
     r->first_int = r->how.fold == FOLD_PROD;
     if (!r->is_int || (!is_max && !is_min))
         return;
@@ -311,11 +329,13 @@ hone_status hn_reduce(hn_eval *c, const char *op, const hn_array *x, uint64_t ax
     if (out->n_elems == 0)
         return HONE_OK;
     bool is_exact = r.how.after == AFTER_NOTHING || r.how.after == AFTER_MEAN;
-    r.is_int = (hn_dtype_is_int(x->dtype) || x->dtype == HN_BOOL) && is_exact && out->dtype == x->dtype;
+    r.is_int =
+        (hn_dtype_is_int(x->dtype) || x->dtype == HN_BOOL) && is_exact && out->dtype == x->dtype;
     plan_axes(&r, axes);
     plan_start(&r, x->dtype);
     uint64_t grain = HN_GRAIN / HN_MAX(1, HN_MIN(r.n_folded, HN_GRAIN));
-    hn_pool_for(hn_eval_pool(c), (int64_t)out->n_elems, (int64_t)HN_MAX(grain, 1), reduce_range, &r);
+    hn_pool_for(hn_eval_pool(c), (int64_t)out->n_elems, (int64_t)HN_MAX(grain, 1), reduce_range,
+                &r);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 

@@ -42,7 +42,7 @@ static void test_families(void **state) {
         n_floats += is_float;
     }
     assert_int_equal(n_ints, 12);
-    assert_int_equal(n_floats, 10);
+    assert_int_equal(n_floats, 12);
     assert_true(hn_dtype_is_int(HN_U4) && hn_dtype_is_float(HN_F8E8M0));
     assert_false(hn_dtype_is_int(HN_BOOL) || hn_dtype_is_float(HN_C64) ||
                  hn_dtype_is_int(HN_STRING));
@@ -62,6 +62,9 @@ static void test_bytes(void **state) {
         {HN_F4E2M1, 4, 2},
         {HN_I2, 4, 1},
         {HN_I2, 5, 2},
+        {HN_F6E2M3, 1, 1},
+        {HN_F6E3M2, 4, 3},
+        {HN_F6E3M2, 5, 4},
         {HN_STRING, 9, 0},
         {HN_UNDEFINED, 9, 0},
         {HN_I4, UINT64_MAX, UINT64_C(1) << 63},

@@ -44,6 +44,15 @@ static uint32_t encode_f4(float f, bool saturate) {
 static float decode_f4(uint32_t code) {
     return hn_f4_to_f32((uint8_t)code);
 }
+#define F6_CODEC(kind)                                    \
+  static uint32_t encode_##kind(float f, bool saturate) { \
+    return (void)saturate, hn_f32_to_f6(f, HN_F6_##kind); \
+  }                                                       \
+  static float decode_##kind(uint32_t code) {             \
+    return hn_f6_to_f32((uint8_t)code, HN_F6_##kind);     \
+  }
+F6_CODEC(E2M3)
+F6_CODEC(E3M2)
 #define F8_CODEC(kind)                                    \
   static uint32_t encode_##kind(float f, bool saturate) { \
     return hn_f32_to_f8(f, HN_F8_##kind, saturate);       \
@@ -65,7 +74,9 @@ static const format formats[] = {
     {"e5m2", 5, 2, 15, 0x7B, 0x7C, 0x7E, true, true, false, false, encode_E5M2, decode_E5M2},
     {"e5m2fnuz", 5, 2, 16, 0x7F, 0x80, 0x80, true, false, true, false, encode_E5M2FNUZ,
      decode_E5M2FNUZ},
-    {"f4", 2, 1, 1, 0x7, 0x7, 0x7, false, false, false, true, encode_f4, decode_f4},
+    {"e2m3", 2, 3, 1, 0x1F, 0x1F, 0x20, false, false, false, true, encode_E2M3, decode_E2M3},
+    {"e3m2", 3, 2, 3, 0x1F, 0x1F, 0x20, false, false, false, true, encode_E3M2, decode_E3M2},
+    {"f4", 2, 1, 1, 0x7, 0x7, 0x8, false, false, false, true, encode_f4, decode_f4},
 };
 
 static double
@@ -233,7 +244,7 @@ static void test_nan_bits(void **state) {
     assert_int_equal(hn_f32_to_f8(nan_minus, HN_F8_E5M2, true), 0xFE);
     assert_int_equal(hn_f32_to_f8(nan_minus, HN_F8_E4M3FNUZ, false), 0x80);
     assert_int_equal(hn_f32_to_f8(nan_plus, HN_F8_E5M2FNUZ, false), 0x80);
-    assert_int_equal(hn_f32_to_f4(nan_minus), 0x7);
+    assert_int_equal(hn_f32_to_f4(nan_minus), 0x8);
 }
 
 /* The two tables of Cast, row by row where the formats differ. */
@@ -311,9 +322,9 @@ static void test_e8m0(void **state) {
 
 static void test_packed_integers(void **state) {
     (void)state;
-    for (int bits = 2; bits <= 4; bits += 2) {
+    for (int bits = 2; bits <= 6; bits += 2) {
         enum { N = 13 };
-        uint8_t data[8];
+        uint8_t data[12];
         memset(data, 0xAA, sizeof data);
         for (int i = 0; i < N; i++) {
             hn_pack_int(data, (uint64_t)i, bits, i * 7 - 40); /* out of range: low bits count */
@@ -334,6 +345,11 @@ static void test_packed_integers(void **state) {
     assert_int_equal(hn_unpack_int(first_is_low, 1, 4, true), 2);
     assert_int_equal(hn_unpack_int(first_is_low, 2, 4, true), 3);
     assert_int_equal(hn_unpack_int(first_is_low, 3, 4, true), -1);
+    const uint8_t across_bytes[] = {0x41, 0x30, 0x10}; /* 1, 1, 3, 4 in 6 bits each */
+    const int across_values[] = {1, 1, 3, 4};
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(hn_unpack_int(across_bytes, i, 6, false), across_values[i]);
+    }
 }
 
 int main(void) {

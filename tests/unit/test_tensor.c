@@ -71,6 +71,7 @@ static void test_every_type(void **state) {
         {HN_F8E5M2FNUZ, {0, 9, 0x42}, 1.5, false},
         {HN_F8E8M0, {0, 9, 0x80}, 2, false},
         {HN_F4E2M1, {0, 0xB9}, -1.5, false},
+        {HN_F6E2M3, {0, 0x00, 0x0B}, -1.5, false},
         {HN_U8, {0, 9, 0xFF}, 255, true},
         {HN_I8, {0, 9, 0xFF}, -1, true},
         {HN_U16, {0, 9, 9, 0xFE, 0xFF}, 65534, true},
