@@ -1,8 +1,9 @@
 /* The body of conv_ref.c for one type: T, and NAME(x) that appends the type's name.
  *
- * A convolution is the product of the filters with a matrix that has one row per channel and window element, and one column per
- * output position; that matrix is never stored, the product asks for the pieces it needs. One channel per filter makes such a
- * matrix too thin: that case runs over the windows directly. */
+ * A convolution is the product of the filters with a matrix that has one row per channel and window
+ * element, and one column per output position; that matrix is never stored, the product asks for
+ * the pieces it needs. One channel per filter makes such a matrix too thin: that case runs over the
+ * windows directly. */
 
 /* One image of one group. */
 typedef struct NAME(conv_columns) {
@@ -10,9 +11,10 @@ typedef struct NAME(conv_columns) {
     const T *x;
 } NAME(conv_columns);
 
-/* Part of one row of the matrix: n outputs along the innermost axis, starting at `first`. `line` is the input line, NULL when it
- * lies in the padding. */
-static void NAME(conv_line)(const hn_slide *s, const T *line, int64_t tap, int64_t first, int64_t n, T *out) {
+/* Part of one row of the matrix: n outputs along the innermost axis, starting at `first`. `line` is
+ * the input line, NULL when it lies in the padding. */
+static void NAME(conv_line)(const hn_slide *s, const T *line, int64_t tap, int64_t first, int64_t n,
+                            T *out) {
     int32_t last = s->n_axes - 1;
     int64_t begin, end, stride = s->stride[last];
     hn_slide_inside(s, last, tap, &begin, &end);
@@ -30,7 +32,8 @@ static void NAME(conv_line)(const hn_slide *s, const T *line, int64_t tap, int64
 }
 
 /* Input line that window element `taps` reads for the output line `at`; NULL in the padding. */
-static const T *NAME(conv_input_line)(const hn_slide *s, const T *plane, const int64_t *taps, const int64_t *at) {
+static const T *NAME(conv_input_line)(const hn_slide *s, const T *plane, const int64_t *taps,
+                                      const int64_t *at) {
     int64_t line = 0;
     for (int32_t a = 0; a + 1 < s->n_axes; a++) {
         int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
@@ -41,7 +44,8 @@ static const T *NAME(conv_input_line)(const hn_slide *s, const T *plane, const i
     return plane + line * s->in[s->n_axes - 1];
 }
 
-static void NAME(conv_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, T *out, int64_t out_stride) {
+static void NAME(conv_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, T *out,
+                            int64_t out_stride) {
     const NAME(conv_columns) *m = ctx;
     const hn_slide *s = m->slide;
     int32_t last = s->n_axes - 1;
@@ -52,7 +56,9 @@ static void NAME(conv_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0,
         hn_slide_split(s->n_axes, s->out, j0, at);
         for (int64_t j = 0; j < nj;) {
             int64_t n = HN_MIN(nj - j, s->out[last] - at[last]);
-            NAME(conv_line)(s, NAME(conv_input_line)(s, plane, taps, at), taps[last], at[last], n, out + k * out_stride + j);
+            NAME(conv_line)
+            (s, NAME(conv_input_line)(s, plane, taps, at), taps[last], at[last], n,
+             out + k * out_stride + j);
             j += n;
             at[last] = 0;
             hn_slide_step(last, s->out, at);
@@ -99,21 +105,22 @@ static void NAME(conv_planes)(void *ctx, int64_t begin, int64_t end) {
     int64_t per_group = job->filters / job->groups;
     for (int64_t p = begin; p < end; p++) {
         int64_t image = p / job->filters, filter = p % job->filters;
-        NAME(conv_plane)(job->slide, job->x + (image * job->channels + filter / per_group) * job->slide->in_elems,
-                         job->w + filter * job->slide->kernel_elems, job->bias ? job->bias[filter] : 0,
-                         job->y + p * job->slide->out_elems);
+        NAME(conv_plane)
+        (job->slide, job->x + (image * job->channels + filter / per_group) * job->slide->in_elems,
+         job->w + filter * job->slide->kernel_elems, job->bias ? job->bias[filter] : 0,
+         job->y + p * job->slide->out_elems);
     }
 }
 
 /* ---- the rest ---- */
 
-static void NAME(conv_start)(const NAME(hn_conv_job) *job, int64_t filter, int64_t n, T *y) {
+static void NAME(conv_start)(const NAME(hn_conv_job) * job, int64_t filter, int64_t n, T *y) {
     for (int64_t f = 0; f < n; f++)
         for (int64_t i = 0; i < job->slide->out_elems; i++)
             y[f * job->slide->out_elems + i] = job->bias ? job->bias[filter + f] : 0;
 }
 
-void NAME(hn_conv)(hn_pool *pool, const NAME(hn_conv_job) *job) {
+void NAME(hn_conv)(hn_pool *pool, const NAME(hn_conv_job) * job) {
     NAME(hn_conv_job) own = *job;
     const hn_slide *s = job->slide;
     int64_t channels = job->channels / job->groups, filters = job->filters / job->groups;
@@ -126,10 +133,18 @@ void NAME(hn_conv)(hn_pool *pool, const NAME(hn_conv_job) *job) {
     for (int64_t i = 0; i < job->batch * job->groups; i++) {
         int64_t group = i % job->groups;
         NAME(conv_columns) columns = {s, job->x + i * channels * s->in_elems};
-        NAME(hn_gemm_job) g = {
-            .m = filters, .n = s->out_elems, .k = channels * s->kernel_elems,
-            .a = job->w + group * filters * channels * s->kernel_elems, .a_row = channels * s->kernel_elems, .a_col = 1,
-            .fill = NAME(conv_fill), .fill_ctx = &columns, .c = job->y + i * filters * s->out_elems, .c_row = s->out_elems,
+        NAME(hn_gemm_job)
+        g = {
+            .m = filters,
+            .n = s->out_elems,
+            .k = channels * s->kernel_elems,
+            .a = job->w + group * filters * channels * s->kernel_elems,
+            .a_row = channels * s->kernel_elems,
+            .a_col = 1,
+            .fill = NAME(conv_fill),
+            .fill_ctx = &columns,
+            .c = job->y + i * filters * s->out_elems,
+            .c_row = s->out_elems,
             .add = true,
         };
         NAME(conv_start)(job, group * filters, filters, g.c);

@@ -1,11 +1,13 @@
 /* The body of gemm_ref.c for one type: T, and NAME(x) that appends the type's name.
  *
- * The output is cut into blocks of columns. For each, the right side is laid out in slices of DEPTH rows; every group of ROWS rows
- * of the left side meets a slice in strips of COLS columns, whose sums stay in registers. Each output element sums its products in
- * the same order whatever the cut. */
+ * The output is cut into blocks of columns. For each, the right side is laid out in slices of DEPTH
+ * rows; every group of ROWS rows of the left side meets a slice in strips of COLS columns, whose
+ * sums stay in registers. Each output element sums its products in the same order whatever the cut.
+ */
 
 /* Sums of one strip: acc[r][j] over nk products. b is laid out with GEMM_STRIDE. */
-static void NAME(gemm_strip)(int64_t nk, const T *const a[GEMM_ROWS], const T *b, T acc[GEMM_ROWS][GEMM_COLS]) {
+static void NAME(gemm_strip)(int64_t nk, const T *const a[GEMM_ROWS], const T *b,
+                             T acc[GEMM_ROWS][GEMM_COLS]) {
     T s[GEMM_ROWS][GEMM_COLS] = {{0}};
     const T *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3];
     for (int64_t k = 0; k < nk; k++) {
@@ -23,11 +25,12 @@ static void NAME(gemm_strip)(int64_t nk, const T *const a[GEMM_ROWS], const T *b
 typedef struct NAME(gemm_slice) {
     int64_t k0, nk, j0, nj; /* rows and columns of the right side */
     T b[GEMM_DEPTH * GEMM_STRIDE];
-    T a[GEMM_ROWS][GEMM_DEPTH]; /* rows of the left side, when its columns do not lie side by side */
+    T a[GEMM_ROWS]
+       [GEMM_DEPTH]; /* rows of the left side, when its columns do not lie side by side */
 } NAME(gemm_slice);
 
 /* A block of the right side, read along the direction in which it lies side by side. */
-static void NAME(gemm_copy_block)(const NAME(hn_gemm_job) *g, NAME(gemm_slice) *s) {
+static void NAME(gemm_copy_block)(const NAME(hn_gemm_job) * g, NAME(gemm_slice) * s) {
     const T *from = g->b + s->k0 * g->b_row + s->j0 * g->b_col;
     if (g->b_col == 1) {
         for (int64_t k = 0; k < s->nk; k++)
@@ -39,7 +42,7 @@ static void NAME(gemm_copy_block)(const NAME(hn_gemm_job) *g, NAME(gemm_slice) *
             s->b[k * GEMM_STRIDE + j] = from[j * g->b_col + k * g->b_row];
 }
 
-static void NAME(gemm_lay_out)(const NAME(hn_gemm_job) *g, NAME(gemm_slice) *s) {
+static void NAME(gemm_lay_out)(const NAME(hn_gemm_job) * g, NAME(gemm_slice) * s) {
     int64_t pad_to = (s->nj + GEMM_COLS - 1) / GEMM_COLS * GEMM_COLS;
     if (g->fill)
         g->fill(g->fill_ctx, s->k0, s->nk, s->j0, s->nj, s->b, GEMM_STRIDE);
@@ -50,8 +53,10 @@ static void NAME(gemm_lay_out)(const NAME(hn_gemm_job) *g, NAME(gemm_slice) *s) 
             s->b[k * GEMM_STRIDE + j] = 0;
 }
 
-/* Pointers to `n` rows of the left side from row i on; missing ones repeat the last, and their sums are dropped. */
-static void NAME(gemm_left)(const NAME(hn_gemm_job) *g, NAME(gemm_slice) *s, int64_t i, int64_t n, const T *a[GEMM_ROWS]) {
+/* Pointers to `n` rows of the left side from row i on; missing ones repeat the last, and their sums
+ * are dropped. */
+static void NAME(gemm_left)(const NAME(hn_gemm_job) * g, NAME(gemm_slice) * s, int64_t i, int64_t n,
+                            const T *a[GEMM_ROWS]) {
     for (int64_t r = 0; r < GEMM_ROWS; r++) {
         const T *from = g->a + (i + HN_MIN(r, n - 1)) * g->a_row + s->k0 * g->a_col;
         a[r] = from;
@@ -63,7 +68,8 @@ static void NAME(gemm_left)(const NAME(hn_gemm_job) *g, NAME(gemm_slice) *s, int
     }
 }
 
-static void NAME(gemm_rows)(const NAME(hn_gemm_job) *g, NAME(gemm_slice) *s, int64_t i, int64_t n) {
+static void NAME(gemm_rows)(const NAME(hn_gemm_job) * g, NAME(gemm_slice) * s, int64_t i,
+                            int64_t n) {
     const T *a[GEMM_ROWS];
     T acc[GEMM_ROWS][GEMM_COLS];
     bool add = g->add || s->k0 > 0;
@@ -79,7 +85,8 @@ static void NAME(gemm_rows)(const NAME(hn_gemm_job) *g, NAME(gemm_slice) *s, int
     }
 }
 
-static void NAME(gemm_clear)(const NAME(hn_gemm_job) *g, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+static void NAME(gemm_clear)(const NAME(hn_gemm_job) * g, int64_t row0, int64_t row1, int64_t col0,
+                             int64_t col1) {
     for (int64_t i = row0; i < row1; i++)
         memset(g->c + i * g->c_row + col0, 0, (size_t)(col1 - col0) * sizeof(T));
 }
@@ -107,15 +114,17 @@ static void NAME(gemm_axpy)(int64_t n, T x, const T *restrict b, T *restrict c) 
         c[j] += x * b[j];
 }
 
-/* Few rows: laying the right side out would cost more than using it. Columns side by side: row by row of b into c. */
+/* Few rows: laying the right side out would cost more than using it. Columns side by side: row by
+ * row of b into c. */
 static void NAME(gemv_rows)(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
     const NAME(hn_gemm_job) *g = ctx;
     if (!g->add)
         NAME(gemm_clear)(g, row0, row1, col0, col1);
     for (int64_t k = 0; k < g->k; k++)
         for (int64_t i = row0; i < row1; i++)
-            NAME(gemm_axpy)(col1 - col0, g->a[i * g->a_row + k * g->a_col], g->b + k * g->b_row + col0,
-                            g->c + i * g->c_row + col0);
+            NAME(gemm_axpy)
+            (col1 - col0, g->a[i * g->a_row + k * g->a_col], g->b + k * g->b_row + col0,
+             g->c + i * g->c_row + col0);
 }
 
 /* The same when rows of b lie side by side: sums along both. */
@@ -142,7 +151,7 @@ static void NAME(gemv_dots)(void *ctx, int64_t row0, int64_t row1, int64_t col0,
         }
 }
 
-void NAME(hn_gemm)(hn_pool *pool, const NAME(hn_gemm_job) *job) {
+void NAME(hn_gemm)(hn_pool *pool, const NAME(hn_gemm_job) * job) {
     NAME(hn_gemm_job) g = *job;
     bool few_rows = !g.fill && g.m < GEMM_ROWS;
     int64_t blocks = (g.n + GEMM_WIDTH - 1) / GEMM_WIDTH;

@@ -21,20 +21,25 @@ typedef struct attention_form {
 } attention_form;
 
 /* Where the row of a query, or of its result, begins; and the way to the next. */
-static int64_t attention_row(const attention_form *f, int64_t size) { return f->is_packed ? f->q_heads * size : size; }
-static int64_t attention_at(const attention_form *f, int64_t size, int64_t batch, int64_t head, int64_t i) {
+static int64_t attention_row(const attention_form *f, int64_t size) {
+    return f->is_packed ? f->q_heads * size : size;
+}
+static int64_t attention_at(const attention_form *f, int64_t size, int64_t batch, int64_t head,
+                            int64_t i) {
     return f->is_packed ? ((batch * f->q_len + i) * f->q_heads + head) * size
                         : ((batch * f->q_heads + head) * f->q_len + i) * size;
 }
 
 /* What the masks add to the score of query i and key j; -inf: not allowed. */
-static double attention_bias(const attention_form *f, int64_t batch, int64_t head, int64_t i, int64_t j) {
+static double attention_bias(const attention_form *f, int64_t batch, int64_t head, int64_t i,
+                             int64_t j) {
     int64_t length = f->total, at = i + f->past_len;
     if (f->lengths) {
         hn_load_i64(f->lengths, (uint64_t)batch, 1, &length);
         at = i + length - f->q_len;
     }
-    if ((f->is_causal && j > at) || j >= length || (f->left >= 0 && j < at - f->left) || (f->right >= 0 && j > at + f->right))
+    if ((f->is_causal && j > at) || j >= length || (f->left >= 0 && j < at - f->left) ||
+        (f->right >= 0 && j > at + f->right))
         return -HUGE_VAL;
     if (!f->mask)
         return 0;
@@ -68,7 +73,7 @@ static double attention_bias(const attention_form *f, int64_t batch, int64_t hea
 
 /* ---- Attention --------------------------------------------------------------------------------- */
 
-static hone_status read_attention_mask(hn_eval *c, attention_form *f) {
+static hone_status read_score_mask(hn_eval *c, attention_form *f) {
     const int64_t want[4] = {f->batch, f->q_heads, f->q_len, f->total};
     const hn_array *mask = hn_arg(c, 3);
     f->mask = mask;
@@ -86,8 +91,9 @@ static hone_status read_attention_mask(hn_eval *c, attention_form *f) {
     }
     if (fits)
         return HONE_OK;
-    return hn_eval_fail(c, HONE_E_SHAPE, "the mask does not broadcast to [%lld, %lld, %lld, %lld]", (long long)want[0],
-                        (long long)want[1], (long long)want[2], (long long)want[3]);
+    return hn_eval_fail(c, HONE_E_SHAPE, "the mask does not broadcast to [%lld, %lld, %lld, %lld]",
+                        (long long)want[0], (long long)want[1], (long long)want[2],
+                        (long long)want[3]);
 }
 
 static void read_attention_sizes(hn_eval *c, attention_form *f) {
@@ -101,7 +107,8 @@ static void read_attention_sizes(hn_eval *c, attention_form *f) {
     f->kv_len = k->dims[f->is_packed ? 1 : 2];
     f->head_size = f->is_packed ? q->dims[2] / f->q_heads : q->dims[3];
     f->v_size = f->is_packed ? v->dims[2] / f->kv_heads : v->dims[3];
-    f->scale = hn_has_attr(node, "scale") ? (double)hn_attr_f(node, "scale", 1) : 1 / sqrt((double)HN_MAX(f->head_size, 1));
+    f->scale = hn_has_attr(node, "scale") ? (double)hn_attr_f(node, "scale", 1)
+                                          : 1 / sqrt((double)HN_MAX(f->head_size, 1));
 }
 
 hone_status hn_eval_attention(hn_eval *c) {
@@ -121,8 +128,10 @@ hone_status hn_eval_attention(hn_eval *c) {
     if (past_k)
         f.lengths = NULL;
     if (f.kv_heads < 1 || f.q_heads % f.kv_heads != 0)
-        return f.q_heads == 0 ? HONE_OK : hn_eval_fail(c, HONE_E_SHAPE, "there are no key and value heads to attend");
-    HN_TRY(read_attention_mask(c, &f));
+        return f.q_heads == 0
+                   ? HONE_OK
+                   : hn_eval_fail(c, HONE_E_SHAPE, "there are no key and value heads to attend");
+    HN_TRY(read_score_mask(c, &f));
     return hn_arg(c, 0)->dtype == HN_F64 ? attention_run_f64(c, &f) : attention_run_f32(c, &f);
 }
 
@@ -139,7 +148,8 @@ static hone_status flex_modify(hn_eval *c, const char *attr, hn_object **scores)
                 memcmp(a->dims, b->dims, (size_t)b->rank * sizeof *b->dims) == 0;
     if (!fits) {
         hn_object_unref(c, out);
-        return hn_eval_fail(c, HONE_E_SHAPE, "%s must give a tensor of the type and shape that it gets", attr);
+        return hn_eval_fail(c, HONE_E_SHAPE,
+                            "%s must give a tensor of the type and shape that it gets", attr);
     }
     hn_object_unref(c, *scores);
     *scores = out;
@@ -149,15 +159,23 @@ static hone_status flex_modify(hn_eval *c, const char *attr, hn_object **scores)
 /* All scores of all heads, in the softmax's precision. */
 static hone_status flex_scores(hn_eval *c, const attention_form *f, hn_array *scores) {
     const double *q = hn_wide_f64(c, hn_arg(c, 0)), *k = hn_wide_f64(c, hn_arg(c, 1));
-    int64_t matrix = f->q_len * f->total, n_heads = f->batch * f->q_heads, shared = f->q_heads / f->kv_heads;
+    int64_t matrix = f->q_len * f->total, n_heads = f->batch * f->q_heads,
+            shared = f->q_heads / f->kv_heads;
     double *block = hn_eval_scratch_n(c, (uint64_t)matrix, sizeof *block);
     HN_TRY_PTR(q && k && block);
     for (int64_t i = 0; i < n_heads; i++) {
         int64_t kv = i / f->q_heads * f->kv_heads + i % f->q_heads / shared;
-        hn_gemm_f64(hn_eval_pool(c), &(hn_gemm_job_f64){.m = f->q_len, .n = f->total, .k = f->head_size,
-                                                        .a = q + i * f->q_len * f->head_size, .a_row = f->head_size,
-                                                        .a_col = 1, .b = k + kv * f->total * f->head_size, .b_row = 1,
-                                                        .b_col = f->head_size, .c = block, .c_row = f->total});
+        hn_gemm_f64(hn_eval_pool(c), &(hn_gemm_job_f64){.m = f->q_len,
+                                                        .n = f->total,
+                                                        .k = f->head_size,
+                                                        .a = q + i * f->q_len * f->head_size,
+                                                        .a_row = f->head_size,
+                                                        .a_col = 1,
+                                                        .b = k + kv * f->total * f->head_size,
+                                                        .b_row = 1,
+                                                        .b_col = f->head_size,
+                                                        .c = block,
+                                                        .c_row = f->total});
         for (int64_t j = 0; j < matrix; j++)
             block[j] *= f->scale;
         hn_store_f64(scores, (uint64_t)(i * matrix), (uint64_t)matrix, block);
@@ -176,7 +194,8 @@ static hone_status flex_softmax(hn_eval *c, const attention_form *f, hn_array *s
     return HONE_OK;
 }
 
-static hone_status flex_values(hn_eval *c, const attention_form *f, const hn_array *weights, hn_array *y) {
+static hone_status flex_values(hn_eval *c, const attention_form *f, const hn_array *weights,
+                               hn_array *y) {
     const double *v = hn_wide_f64(c, hn_arg(c, 2));
     int64_t matrix = f->q_len * f->total, shared = f->q_heads / f->kv_heads;
     double *block = hn_eval_scratch_n(c, (uint64_t)matrix, sizeof *block), *out = hn_room_f64(c, y);
@@ -184,16 +203,24 @@ static hone_status flex_values(hn_eval *c, const attention_form *f, const hn_arr
     for (int64_t i = 0; i < f->batch * f->q_heads; i++) {
         int64_t kv = i / f->q_heads * f->kv_heads + i % f->q_heads / shared;
         hn_load_f64(weights, (uint64_t)(i * matrix), (uint64_t)matrix, block);
-        hn_gemm_f64(hn_eval_pool(c), &(hn_gemm_job_f64){.m = f->q_len, .n = f->v_size, .k = f->total, .a = block,
-                                                        .a_row = f->total, .a_col = 1, .b = v + kv * f->total * f->v_size,
-                                                        .b_row = f->v_size, .b_col = 1,
-                                                        .c = out + i * f->q_len * f->v_size, .c_row = f->v_size});
+        hn_gemm_f64(hn_eval_pool(c), &(hn_gemm_job_f64){.m = f->q_len,
+                                                        .n = f->v_size,
+                                                        .k = f->total,
+                                                        .a = block,
+                                                        .a_row = f->total,
+                                                        .a_col = 1,
+                                                        .b = v + kv * f->total * f->v_size,
+                                                        .b_row = f->v_size,
+                                                        .b_col = 1,
+                                                        .c = out + i * f->q_len * f->v_size,
+                                                        .c_row = f->v_size});
     }
     hn_narrow_f64(y, out);
     return HONE_OK;
 }
 
-static hone_status flex_steps(hn_eval *c, const attention_form *f, hn_object **scores, hn_array *y) {
+static hone_status flex_steps(hn_eval *c, const attention_form *f, hn_object **scores,
+                              hn_array *y) {
     HN_TRY(flex_scores(c, f, &(*scores)->array));
     HN_TRY(flex_modify(c, "score_mod", scores));
     hn_object *weights = hn_object_tensor(c, (*scores)->array.dtype, 4, (*scores)->array.dims);
@@ -217,8 +244,10 @@ hone_status hn_eval_flex_attention(hn_eval *c) {
     read_attention_sizes(c, &f);
     f.total = f.kv_len;
     hn_dtype type = hn_arg(c, 0)->dtype;
-    hn_dtype precision = (hn_dtype)hn_attr_i(node, "softmax_precision", type == HN_F64 ? HN_F64 : HN_F32);
-    hn_object *scores = hn_object_tensor(c, precision, 4, (int64_t[]){f.batch, f.q_heads, f.q_len, f.total});
+    hn_dtype precision =
+        (hn_dtype)hn_attr_i(node, "softmax_precision", type == HN_F64 ? HN_F64 : HN_F32);
+    hn_object *scores =
+        hn_object_tensor(c, precision, 4, (int64_t[]){f.batch, f.q_heads, f.q_len, f.total});
     HN_TRY_PTR(scores);
     hone_status status = flex_steps(c, &f, &scores, y);
     hn_object_unref(c, scores);

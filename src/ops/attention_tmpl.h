@@ -2,8 +2,8 @@
 
 typedef struct NAME(attention_arrays) {
     const T *q;
-    T *k, *v, *y;  /* k, v: past and new ones together, [batch, heads, total, size] */
-    T *scores;     /* [ATTENTION_ROWS, total] */
+    T *k, *v, *y; /* k, v: past and new ones together, [batch, heads, total, size] */
+    T *scores;    /* [ATTENTION_ROWS, total] */
 } NAME(attention_arrays);
 
 /* One head of one batch element, and which of its rows are at work. */
@@ -14,7 +14,8 @@ typedef struct NAME(attention_rows) {
     hn_array *qk; /* may be NULL */
 } NAME(attention_rows);
 
-static void NAME(attention_show)(const NAME(attention_rows) *r, int mode, int64_t row, const T *scores) {
+static void NAME(attention_show)(const NAME(attention_rows) * r, int mode, int64_t row,
+                                 const T *scores) {
     const attention_form *f = r->f;
     if (!r->qk || f->qk_mode != mode)
         return;
@@ -60,30 +61,48 @@ static void NAME(attention_weigh)(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static void NAME(attention_head)(hn_eval *c, const attention_form *f, const NAME(attention_arrays) *a, int64_t batch,
-                                 int64_t head) {
+static void NAME(attention_head)(hn_eval *c, const attention_form *f,
+                                 const NAME(attention_arrays) * a, int64_t batch, int64_t head) {
     int64_t kv = batch * f->kv_heads + head / (f->q_heads / f->kv_heads);
     const T *k = a->k + kv * f->total * f->head_size, *v = a->v + kv * f->total * f->v_size;
     for (int64_t first = 0; first < f->q_len; first += ATTENTION_ROWS) {
         int64_t n = HN_MIN(ATTENTION_ROWS, f->q_len - first);
         NAME(attention_rows) rows = {f, batch, head, first, a->scores, hn_ret(c, 3)};
-        NAME(hn_gemm)(hn_eval_pool(c),
-                      &(NAME(hn_gemm_job)){.m = n, .n = f->total, .k = f->head_size,
-                                           .a = a->q + attention_at(f, f->head_size, batch, head, first),
-                                           .a_row = attention_row(f, f->head_size), .a_col = 1, .b = k, .b_row = 1,
-                                           .b_col = f->head_size, .c = a->scores, .c_row = f->total});
+        NAME(hn_gemm)
+        (hn_eval_pool(c),
+         &(NAME(hn_gemm_job)){.m = n,
+                              .n = f->total,
+                              .k = f->head_size,
+                              .a = a->q + attention_at(f, f->head_size, batch, head, first),
+                              .a_row = attention_row(f, f->head_size),
+                              .a_col = 1,
+                              .b = k,
+                              .b_row = 1,
+                              .b_col = f->head_size,
+                              .c = a->scores,
+                              .c_row = f->total});
         hn_pool_for(hn_eval_pool(c), n, 16, NAME(attention_weigh), &rows);
         if (a->y)
-            NAME(hn_gemm)(hn_eval_pool(c),
-                          &(NAME(hn_gemm_job)){.m = n, .n = f->v_size, .k = f->total, .a = a->scores, .a_row = f->total,
-                                               .a_col = 1, .b = v, .b_row = f->v_size, .b_col = 1,
-                                               .c = a->y + attention_at(f, f->v_size, batch, head, first),
-                                               .c_row = attention_row(f, f->v_size)});
+            NAME(hn_gemm)
+            (hn_eval_pool(c),
+             &(NAME(hn_gemm_job)){.m = n,
+                                  .n = f->v_size,
+                                  .k = f->total,
+                                  .a = a->scores,
+                                  .a_row = f->total,
+                                  .a_col = 1,
+                                  .b = v,
+                                  .b_row = f->v_size,
+                                  .b_col = 1,
+                                  .c = a->y + attention_at(f, f->v_size, batch, head, first),
+                                  .c_row = attention_row(f, f->v_size)});
     }
 }
 
-/* Past and new keys (or values) as [batch, heads, total, size]; new ones may stand packed, [batch, length, heads * size]. */
-static T *NAME(attention_join)(hn_eval *c, const attention_form *f, const hn_array *past, const hn_array *fresh, int64_t size) {
+/* Past and new keys (or values) as [batch, heads, total, size]; new ones may stand packed, [batch,
+ * length, heads * size]. */
+static T *NAME(attention_join)(hn_eval *c, const attention_form *f, const hn_array *past,
+                               const hn_array *fresh, int64_t size) {
     T *all = hn_eval_scratch_n(c, (uint64_t)(f->batch * f->kv_heads * f->total * size), sizeof(T));
     uint64_t n_past = (uint64_t)((f->total - f->kv_len) * size), n = (uint64_t)size;
     T *to = all;
@@ -93,7 +112,8 @@ static T *NAME(attention_join)(hn_eval *c, const attention_form *f, const hn_arr
             NAME(hn_load)(past, (uint64_t)i * n_past, n_past, to);
         to += n_past;
         for (int64_t t = 0; t < f->kv_len; t++, to += size) {
-            int64_t row = f->is_packed ? (batch * f->kv_len + t) * f->kv_heads + head : i * f->kv_len + t;
+            int64_t row =
+                f->is_packed ? (batch * f->kv_len + t) * f->kv_heads + head : i * f->kv_len + t;
             NAME(hn_load)(fresh, (uint64_t)row * n, n, to);
         }
     }
@@ -102,9 +122,10 @@ static T *NAME(attention_join)(hn_eval *c, const attention_form *f, const hn_arr
 
 static hone_status NAME(attention_run)(hn_eval *c, const attention_form *f) {
     hn_array *y = hn_ret(c, 0), *present_k = hn_ret(c, 1), *present_v = hn_ret(c, 2);
-    NAME(attention_arrays) a = {.q = NAME(hn_wide)(c, hn_arg(c, 0)),
-                                .k = NAME(attention_join)(c, f, hn_arg(c, 4), hn_arg(c, 1), f->head_size),
-                                .v = NAME(attention_join)(c, f, hn_arg(c, 5), hn_arg(c, 2), f->v_size)};
+    NAME(attention_arrays)
+    a = {.q = NAME(hn_wide)(c, hn_arg(c, 0)),
+         .k = NAME(attention_join)(c, f, hn_arg(c, 4), hn_arg(c, 1), f->head_size),
+         .v = NAME(attention_join)(c, f, hn_arg(c, 5), hn_arg(c, 2), f->v_size)};
     a.scores = hn_eval_scratch_n(c, (uint64_t)(ATTENTION_ROWS * f->total), sizeof(T));
     a.y = y ? NAME(hn_room)(c, y) : NULL;
     HN_TRY_PTR(a.q && a.k && a.v && a.scores && (!y || a.y));

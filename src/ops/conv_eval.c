@@ -4,16 +4,17 @@
 #include <math.h>
 
 /* Input 0 and a filter [M, C/group, spatial...]. */
-static void read_conv_slide(const hn_eval *c, const hn_array *x, const hn_array *w, const hn_array *y, hn_slide *s) {
+static void read_conv_slide(const hn_eval *c, const hn_array *x, const hn_array *w,
+                            const hn_array *y, hn_slide *s) {
     hn_slide_read(hn_eval_node(c), x->rank - 2, x->dims + 2, y->dims + 2, w->dims + 2, s);
 }
 
-#define CONV_JOB(name, c, s, input, filter, x_data, w_data, bias_data, y_data)                                  \
-    (hn_conv_job_##name) {                                                                                      \
-        .slide = (s), .batch = (input)->dims[0], .channels = (input)->dims[1], .filters = (filter)->dims[0],    \
-        .groups = hn_attr_i(hn_eval_node(c), "group", 1), .x = (x_data), .w = (w_data), .bias = (bias_data),    \
-        .y = (y_data)                                                                                           \
-    }
+#define CONV_JOB(name, c, s, input, filter, x_data, w_data, bias_data, y_data)                     \
+  (hn_conv_job_##name) {                                                                           \
+    .slide = (s), .batch = (input)->dims[0], .channels = (input)->dims[1],                         \
+    .filters = (filter)->dims[0], .groups = hn_attr_i(hn_eval_node(c), "group", 1), .x = (x_data), \
+    .w = (w_data), .bias = (bias_data), .y = (y_data)                                              \
+  }
 
 hone_status hn_eval_conv(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
@@ -23,10 +24,12 @@ hone_status hn_eval_conv(hn_eval *c) {
         return HONE_OK;
     read_conv_slide(c, x, w, y, &s);
     if (y->dtype == HN_F64) {
-        hn_conv_f64(hn_eval_pool(c), &CONV_JOB(f64, c, &s, x, w, x->data, w->data, bias ? bias->data : NULL, y->data));
+        hn_conv_f64(hn_eval_pool(c), &CONV_JOB(f64, c, &s, x, w, x->data, w->data,
+                                               bias ? bias->data : NULL, y->data));
         return HONE_OK;
     }
-    const float *wide_x = hn_wide_f32(c, x), *wide_w = hn_wide_f32(c, w), *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
+    const float *wide_x = hn_wide_f32(c, x), *wide_w = hn_wide_f32(c, w),
+                *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
     float *wide = hn_room_f32(c, y);
     HN_TRY_PTR(wide_x && wide_w && wide && (!bias || wide_bias));
     hn_conv_f32(hn_eval_pool(c), &CONV_JOB(f32, c, &s, x, w, wide_x, wide_w, wide_bias, wide));
@@ -37,25 +40,34 @@ hone_status hn_eval_conv(hn_eval *c) {
 /* ---- integers ---------------------------------------------------------------------------------- */
 
 typedef struct conv_ints {
-    const hn_array *input, *input_zero, *filter, *filter_zero, *bias; /* zero points and bias may be NULL */
+    const hn_array *input, *input_zero, *filter, *filter_zero,
+        *bias; /* zero points and bias may be NULL */
 } conv_ints;
 
-/* Sums of (x - x_zero) * (w - w_zero), plus the bias. Padding is the zero point, so it adds nothing. */
-static hone_status conv_int_sums(hn_eval *c, const conv_ints *in, const hn_array *y, int32_t *sums) {
+/* Sums of (x - x_zero) * (w - w_zero), plus the bias. Padding is the zero point, so it adds
+ * nothing. */
+static hone_status conv_int_sums(hn_eval *c, const conv_ints *in, const hn_array *y,
+                                 int32_t *sums) {
     hn_slide s;
     read_conv_slide(c, in->input, in->filter, y, &s);
     uint64_t filter_elems = in->filter->n_elems / (uint64_t)HN_MAX(in->filter->dims[0], 1);
-    hn_slices one = {1, 1, UINT64_MAX}, per_filter = {HN_MAX(filter_elems, 1), UINT64_MAX, UINT64_MAX};
-    const int32_t *x = hn_wide_i32(c, in->input, in->input_zero, &one), *w = hn_wide_i32(c, in->filter, in->filter_zero, &per_filter);
+    hn_slices one = {1, 1, UINT64_MAX},
+              per_filter = {HN_MAX(filter_elems, 1), UINT64_MAX, UINT64_MAX};
+    const int32_t *x = hn_wide_i32(c, in->input, in->input_zero, &one),
+                  *w = hn_wide_i32(c, in->filter, in->filter_zero, &per_filter);
     HN_TRY_PTR(x && w);
-    hn_conv_u32(hn_eval_pool(c), &CONV_JOB(u32, c, &s, in->input, in->filter, (const uint32_t *)x, (const uint32_t *)w,
-                                           in->bias ? in->bias->data : NULL, (uint32_t *)sums));
+    hn_conv_u32(hn_eval_pool(c),
+                &CONV_JOB(u32, c, &s, in->input, in->filter, (const uint32_t *)x,
+                          (const uint32_t *)w, in->bias ? in->bias->data : NULL, (uint32_t *)sums));
     return HONE_OK;
 }
 
 hone_status hn_eval_conv_integer(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    conv_ints in = {.input = hn_arg(c, 0), .input_zero = hn_arg(c, 2), .filter = hn_arg(c, 1), .filter_zero = hn_arg(c, 3)};
+    conv_ints in = {.input = hn_arg(c, 0),
+                    .input_zero = hn_arg(c, 2),
+                    .filter = hn_arg(c, 1),
+                    .filter_zero = hn_arg(c, 3)};
     return y ? conv_int_sums(c, &in, y, y->data) : HONE_OK;
 }
 
@@ -73,10 +85,12 @@ hone_status hn_eval_qlinear_conv(hn_eval *c) {
     const float *by_w = hn_wide_f32(c, w_scale);
     HN_TRY_PTR(sums && by_w);
     HN_TRY(conv_int_sums(c, &in, y, sums));
-    float by_x = (float)hn_arg_f64_or(c, 1, 1), by_y = (float)hn_arg_f64_or(c, 6, 1), zero = (float)hn_arg_f64_or(c, 7, 0);
+    float by_x = (float)hn_arg_f64_or(c, 1, 1), by_y = (float)hn_arg_f64_or(c, 6, 1),
+          zero = (float)hn_arg_f64_or(c, 7, 0);
     float lo, hi, tile[HN_TILE];
     hn_int_range(y->dtype, &lo, &hi);
-    uint64_t plane = y->n_elems / (uint64_t)HN_MAX(y->dims[0] * y->dims[1], 1), filters = (uint64_t)y->dims[1];
+    uint64_t plane = y->n_elems / (uint64_t)HN_MAX(y->dims[0] * y->dims[1], 1),
+             filters = (uint64_t)y->dims[1];
     for (uint64_t begin = 0; begin < y->n_elems; begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, y->n_elems - begin);
         for (uint64_t i = 0; i < n; i++) {
@@ -92,7 +106,8 @@ hone_status hn_eval_qlinear_conv(hn_eval *c) {
 /* ---- causal, with state ------------------------------------------------------------------------ */
 
 /* One channel: the past and the input in one line, which the taps run along. */
-static void causal_line(int64_t n, int64_t n_taps, const float *line, const float *taps, float bias, bool silu, float *y) {
+static void causal_line(int64_t n, int64_t n_taps, const float *line, const float *taps, float bias,
+                        bool silu, float *y) {
     for (int64_t i = 0; i < n; i++) {
         float sum = bias;
         for (int64_t k = 0; k < n_taps; k++)
@@ -104,8 +119,10 @@ static void causal_line(int64_t n, int64_t n_taps, const float *line, const floa
 hone_status hn_eval_causal_conv(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *past = hn_arg(c, 3);
     hn_array *y = hn_ret(c, 0), *present = hn_ret(c, 1);
-    uint64_t channels = (uint64_t)x->dims[1], n = (uint64_t)x->dims[2], n_taps = (uint64_t)w->dims[2], n_past = n_taps - 1;
-    float *line = hn_eval_scratch_n(c, n + n_past, sizeof *line), *out = hn_eval_scratch_n(c, n, sizeof *out);
+    uint64_t channels = (uint64_t)x->dims[1], n = (uint64_t)x->dims[2],
+             n_taps = (uint64_t)w->dims[2], n_past = n_taps - 1;
+    float *line = hn_eval_scratch_n(c, n + n_past, sizeof *line),
+          *out = hn_eval_scratch_n(c, n, sizeof *out);
     const float *taps = hn_wide_f32(c, w), *per_channel = bias ? hn_wide_f32(c, bias) : NULL;
     HN_TRY_PTR(line && out && taps && (!bias || per_channel));
     bool silu = !hn_attr_is(hn_eval_node(c), "activation", "none");
@@ -115,7 +132,8 @@ hone_status hn_eval_causal_conv(hn_eval *c) {
             hn_load_f32(past, i * n_past, n_past, line);
         hn_load_f32(x, i * n, n, line + n_past);
         uint64_t channel = i % channels;
-        causal_line((int64_t)n, (int64_t)n_taps, line, taps + channel * n_taps, bias ? per_channel[channel] : 0, silu, out);
+        causal_line((int64_t)n, (int64_t)n_taps, line, taps + channel * n_taps,
+                    bias ? per_channel[channel] : 0, silu, out);
         if (y)
             hn_store_f32(y, i * n, n, out);
         if (present)

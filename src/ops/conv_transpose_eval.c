@@ -16,8 +16,8 @@
 
 /* ---- ConvTranspose ----------------------------------------------------------------------------- */
 
-/* Seen from the windows: the output is the image they lie on, the input tells how many there are. A wanted output_shape and SAME take
- * away at both ends what is too much. */
+/* Seen from the windows: the output is the image they lie on, the input tells how many there are. A
+ * wanted output_shape and SAME take away at both ends what is too much. */
 static void read_transpose_slide(const hn_eval *c, const hn_array *y, hn_slide *s) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1);
@@ -27,7 +27,8 @@ static void read_transpose_slide(const hn_eval *c, const hn_array *y, hn_slide *
     bool has_shape = hn_attr_ints(node, "output_shape", &n_shape, &output_shape) && n_shape > 0;
     hn_slide_read(node, x->rank - 2, y->dims + 2, x->dims + 2, w->dims + 2, s);
     for (int32_t i = 0; i < s->n_axes && (has_shape || hn_slide_is_same(node)); i++) {
-        int64_t total = (s->out[i] - 1) * s->stride[i] + (s->kernel[i] - 1) * s->dilation[i] + 1 - s->in[i];
+        int64_t total =
+            (s->out[i] - 1) * s->stride[i] + (s->kernel[i] - 1) * s->dilation[i] + 1 - s->in[i];
         total = HN_MAX(total + (has_extra ? extra[i] : 0), 0);
         s->pad[i] = hn_attr_is(node, "auto_pad", "SAME_UPPER") ? total / 2 : total - total / 2;
     }
@@ -42,7 +43,8 @@ hone_status hn_eval_conv_transpose(hn_eval *c) {
     read_transpose_slide(c, y, &s);
     if (y->dtype == HN_F64)
         return transpose_all_f64(c, &s, x->data, w->data, bias ? bias->data : NULL, y->data);
-    const float *wide_x = hn_wide_f32(c, x), *wide_w = hn_wide_f32(c, w), *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
+    const float *wide_x = hn_wide_f32(c, x), *wide_w = hn_wide_f32(c, w),
+                *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
     float *wide = hn_room_f32(c, y);
     HN_TRY_PTR(wide_x && wide_w && wide && (!bias || wide_bias));
     HN_TRY(transpose_all_f32(c, &s, wide_x, wide_w, wide_bias, wide));
@@ -63,7 +65,8 @@ static hone_status read_col2im_slide(hn_eval *c, const hn_array *y, hn_slide *s)
     hn_slide_read(node, n_axes, y->dims + 2, y->dims + 2, block, s);
     s->out_elems = 1;
     for (int32_t i = 0; i < n_axes; i++) {
-        int64_t room = s->in[i] + (has_pads ? pads[i] + pads[n_axes + i] : 0) - (s->kernel[i] - 1) * s->dilation[i] - 1;
+        int64_t room = s->in[i] + (has_pads ? pads[i] + pads[n_axes + i] : 0) -
+                       (s->kernel[i] - 1) * s->dilation[i] - 1;
         positions[i] = room < 0 ? 0 : room / s->stride[i] + 1;
         s->out[i] = positions[i];
         s->out_elems *= positions[i];
@@ -71,7 +74,8 @@ static hone_status read_col2im_slide(hn_eval *c, const hn_array *y, hn_slide *s)
     const hn_array *x = hn_arg(c, 0);
     if (s->out_elems != x->dims[2] || s->kernel_elems * y->dims[1] != x->dims[1])
         return hn_eval_fail(c, HONE_E_SHAPE,
-                            "the input has %lld rows and %lld columns, but the image has %lld channels, the block %lld "
+                            "the input has %lld rows and %lld columns, but the image has %lld "
+                            "channels, the block %lld "
                             "elements and %lld positions",
                             (long long)x->dims[1], (long long)x->dims[2], (long long)y->dims[1],
                             (long long)s->kernel_elems, (long long)s->out_elems);
@@ -86,7 +90,8 @@ hone_status hn_eval_col2im(hn_eval *c) {
     if (!y)
         return HONE_OK;
     if (!hn_dtype_is_float(x->dtype) && !hn_dtype_is_int(x->dtype))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "elements of type %s cannot be added up", hn_dtype_name(x->dtype));
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "elements of type %s cannot be added up",
+                            hn_dtype_name(x->dtype));
     HN_TRY(read_col2im_slide(c, y, &s));
     if (hn_dtype_is_int(x->dtype) || x->dtype == HN_F64) {
         const double *columns = hn_wide_f64(c, x);

@@ -1,6 +1,7 @@
 /* The body of conv_transpose_eval.c for one type: T, and NAME(x) that appends the type's name. */
 
-/* Windows that are added into an image: row r of `columns` holds window element r of every position j0 .. j0+nj. */
+/* Windows that are added into an image: row r of `columns` holds window element r of every position
+ * j0 .. j0+nj. */
 typedef struct NAME(scatter_job) {
     const hn_slide *slide; /* in: the image; out: the positions */
     const T *columns;
@@ -38,27 +39,39 @@ static int64_t NAME(transpose_piece)(int64_t rows, int64_t positions) {
 }
 
 /* x[channels, positions] of one group, filters w[channels, rows] with rows = filters * kernel. */
-static hone_status NAME(transpose_group)(hn_eval *c, const hn_slide *s, int64_t channels, int64_t filters, const T *x,
-                                         const T *w, T *columns, T *y) {
+static hone_status NAME(transpose_group)(hn_eval *c, const hn_slide *s, int64_t channels,
+                                         int64_t filters, const T *x, const T *w, T *columns,
+                                         T *y) {
     int64_t rows = filters * s->kernel_elems, piece = NAME(transpose_piece)(rows, s->out_elems);
     for (int64_t j0 = 0; j0 < s->out_elems; j0 += piece) {
         int64_t nj = HN_MIN(piece, s->out_elems - j0);
         if (hn_eval_stopped(c))
             return HONE_E_CANCELLED;
-        NAME(hn_gemm)(hn_eval_pool(c),
-                      &(NAME(hn_gemm_job)){.m = rows, .n = nj, .k = channels, .a = w, .a_row = 1, .a_col = rows, .b = x + j0,
-                                           .b_row = s->out_elems, .b_col = 1, .c = columns, .c_row = nj});
+        NAME(hn_gemm)
+        (hn_eval_pool(c), &(NAME(hn_gemm_job)){.m = rows,
+                                               .n = nj,
+                                               .k = channels,
+                                               .a = w,
+                                               .a_row = 1,
+                                               .a_col = rows,
+                                               .b = x + j0,
+                                               .b_row = s->out_elems,
+                                               .b_col = 1,
+                                               .c = columns,
+                                               .c_row = nj});
         NAME(scatter_job) job = {s, columns, nj, j0, nj, y};
         hn_pool_for(hn_eval_pool(c), filters, 1, NAME(scatter_channels), &job);
     }
     return HONE_OK;
 }
 
-static hone_status NAME(transpose_all)(hn_eval *c, const hn_slide *s, const T *x, const T *w, const T *bias, T *y) {
+static hone_status NAME(transpose_all)(hn_eval *c, const hn_slide *s, const T *x, const T *w,
+                                       const T *bias, T *y) {
     const hn_array *shape = hn_arg(c, 0);
     int64_t groups = hn_attr_i(hn_eval_node(c), "group", 1), filters = hn_arg(c, 1)->dims[1];
     int64_t channels = shape->dims[1] / groups, rows = filters * s->kernel_elems;
-    T *columns = hn_eval_scratch_n(c, (uint64_t)(rows * NAME(transpose_piece)(rows, s->out_elems)), sizeof(T));
+    T *columns = hn_eval_scratch_n(c, (uint64_t)(rows * NAME(transpose_piece)(rows, s->out_elems)),
+                                   sizeof(T));
     HN_TRY_PTR(columns);
     for (int64_t i = 0; i < shape->dims[0] * groups; i++) {
         int64_t group = i % groups;
@@ -66,8 +79,8 @@ static hone_status NAME(transpose_all)(hn_eval *c, const hn_slide *s, const T *x
         for (int64_t f = 0; f < filters; f++)
             for (int64_t p = 0; p < s->in_elems; p++)
                 image[f * s->in_elems + p] = bias ? bias[group * filters + f] : 0;
-        HN_TRY(NAME(transpose_group)(c, s, channels, filters, x + i * channels * s->out_elems, w + group * channels * rows,
-                                     columns, image));
+        HN_TRY(NAME(transpose_group)(c, s, channels, filters, x + i * channels * s->out_elems,
+                                     w + group * channels * rows, columns, image));
     }
     return HONE_OK;
 }
@@ -77,8 +90,13 @@ static void NAME(col2im_all)(hn_eval *c, const hn_slide *s, const T *columns, T 
     int64_t images = image->dims[0], channels = image->dims[1];
     memset(y, 0, image->n_elems * sizeof(T));
     for (int64_t i = 0; i < images && channels > 0 && s->in_elems > 0; i++) {
-        NAME(scatter_job) job = {s, columns + i * x->dims[1] * x->dims[2], x->dims[2], 0, s->out_elems,
-                                 y + i * channels * s->in_elems};
+        NAME(scatter_job)
+        job = {s,
+               columns + i * x->dims[1] * x->dims[2],
+               x->dims[2],
+               0,
+               s->out_elems,
+               y + i * channels * s->in_elems};
         hn_pool_for(hn_eval_pool(c), channels, 1, NAME(scatter_channels), &job);
     }
 }

@@ -1,4 +1,5 @@
-/* Einsum, computed: operands are contracted two at a time, each time as a stack of matrix products. */
+/* Einsum, computed: operands are contracted two at a time, each time as a stack of matrix products.
+ */
 #include "ops/eval_wide.h"
 
 #include "kernels/kernel.h"
@@ -32,7 +33,8 @@ static int32_t einsum_label(char ch) {
     return ch >= 'A' && ch <= 'Z' ? ch - 'A' : ch - 'a' + 26;
 }
 
-/* Next label of the term, -1 at its end. Each axis of an ellipsis is a label of its own; *dots_left counts them down. */
+/* Next label of the term, -1 at its end. Each axis of an ellipsis is a label of its own; *dots_left
+ * counts them down. */
 static int32_t einsum_next(einsum_work *w, int32_t dots_rank, int32_t *dots_left) {
     if (*dots_left > 0)
         return EINSUM_ALPHABET + --*dots_left;
@@ -59,7 +61,8 @@ static void read_einsum_operand(einsum_work *w, const hn_array *x, einsum_operan
     int32_t dots_left = 0, dots_rank = x->rank - einsum_letters(w), label;
     hn_strides(x->rank, x->dims, strides);
     memset(o, 0, sizeof *o);
-    for (int32_t axis = 0; (label = einsum_next(w, dots_rank, &dots_left)) >= 0 && axis < x->rank; axis++) {
+    for (int32_t axis = 0; (label = einsum_next(w, dots_rank, &dots_left)) >= 0 && axis < x->rank;
+         axis++) {
         if (!o->has[label])
             w->n_uses[label]++;
         o->has[label] = true;
@@ -106,8 +109,8 @@ static void read_einsum_output(einsum_work *w, hn_bytes equation) {
 /* ---- contraction ------------------------------------------------------------------------------- */
 
 /* The labels of an operand that are in the second one or not, and are still needed or not. */
-static void einsum_select(const einsum_work *w, const einsum_operand *a, const einsum_operand *b, bool shared, bool needed,
-                          einsum_labels *out) {
+static void einsum_select(const einsum_work *w, const einsum_operand *a, const einsum_operand *b,
+                          bool shared, bool needed, einsum_labels *out) {
     out->n = 0;
     for (int32_t i = 0; i < EINSUM_LABELS; i++) {
         bool later = w->in_output[i] || w->n_uses[i] > 0;
@@ -130,7 +133,8 @@ static bool einsum_elems(const einsum_work *w, const einsum_labels *l, int64_t *
 }
 
 /* Moves to the next position; false after the last. *offset follows. */
-static bool einsum_step(const einsum_work *w, const einsum_labels *l, const int64_t *strides, int64_t *at, int64_t *offset) {
+static bool einsum_step(const einsum_work *w, const einsum_labels *l, const int64_t *strides,
+                        int64_t *at, int64_t *offset) {
     for (int32_t i = l->n - 1; i >= 0; i--) {
         int64_t stride = strides[l->at[i]];
         *offset += stride;
@@ -143,7 +147,8 @@ static bool einsum_step(const einsum_work *w, const einsum_labels *l, const int6
 }
 
 /* A new operand that has these labels, in this order, side by side. */
-static void einsum_dense(const einsum_work *w, const einsum_labels *l, const void *data, einsum_operand *o) {
+static void einsum_dense(const einsum_work *w, const einsum_labels *l, const void *data,
+                         einsum_operand *o) {
     int64_t step = 1;
     memset(o, 0, sizeof *o);
     o->data = data;
@@ -154,81 +159,93 @@ static void einsum_dense(const einsum_work *w, const einsum_labels *l, const voi
     }
 }
 
-#define EINSUM_TYPED(name, T)                                                                                              \
-    /* Brings an operand into the order of `keep`, and adds up along `sum`. */                                             \
-    static void einsum_gather_##name(const einsum_work *w, const einsum_operand *o, const einsum_labels *keep,             \
-                                     const einsum_labels *sum, int64_t n, T *out) {                                        \
-        int64_t at[EINSUM_LABELS] = {0}, inner_at[EINSUM_LABELS] = {0}, offset = 0, n_sum;                                 \
-        const T *data = o->data;                                                                                           \
-        bool has_terms = einsum_elems(w, sum, &n_sum) && n_sum > 0;                                                        \
-        for (int64_t i = 0; i < n; i++) {                                                                                  \
-            T total = 0;                                                                                                   \
-            int64_t inner = offset;                                                                                        \
-            if (has_terms)                                                                                                 \
-                do                                                                                                         \
-                    total += data[inner];                                                                                  \
-                while (einsum_step(w, sum, o->stride, inner_at, &inner));                                                  \
-            out[i] = total;                                                                                                \
-            einsum_step(w, keep, o->stride, at, &offset);                                                                  \
-        }                                                                                                                  \
-    }                                                                                                                      \
-    static T *einsum_ordered_##name(hn_eval *c, const einsum_work *w, const einsum_operand *o, const einsum_labels *keep,  \
-                                    const einsum_labels *sum) {                                                            \
-        int64_t n;                                                                                                         \
-        T *out = einsum_elems(w, keep, &n) ? hn_eval_scratch_n(c, (uint64_t)n, sizeof(T)) : NULL;                          \
-        if (out)                                                                                                           \
-            einsum_gather_##name(w, o, keep, sum, n, out);                                                                 \
-        return out;                                                                                                        \
-    }                                                                                                                      \
-    static hone_status einsum_pair_##name(hn_eval *c, const einsum_work *w, const einsum_operand *a,                       \
-                                          const einsum_operand *b, einsum_operand *out) {                                  \
-        einsum_labels stack, depth, rows, columns, sum_a, sum_b, all;                                                      \
-        int64_t n_stack, k, m, n, elems;                                                                                   \
-        einsum_select(w, a, b, true, true, &stack);                                                                        \
-        einsum_select(w, a, b, true, false, &depth);                                                                       \
-        einsum_select(w, a, b, false, true, &rows);                                                                        \
-        einsum_select(w, b, a, false, true, &columns);                                                                     \
-        einsum_select(w, a, b, false, false, &sum_a);                                                                      \
-        einsum_select(w, b, a, false, false, &sum_b);                                                                      \
-        einsum_labels left = stack, right = stack;                                                                         \
-        einsum_append(&left, &rows);                                                                                       \
-        all = left;                                                                                                        \
-        einsum_append(&all, &columns);                                                                                     \
-        einsum_append(&left, &depth);                                                                                      \
-        einsum_append(&right, &depth);                                                                                     \
-        einsum_append(&right, &columns);                                                                                   \
-        if (!einsum_elems(w, &stack, &n_stack) || !einsum_elems(w, &depth, &k) || !einsum_elems(w, &rows, &m) ||           \
-            !einsum_elems(w, &columns, &n) || !einsum_elems(w, &all, &elems))                                              \
-            return hn_eval_fail(c, HONE_E_LIMIT, "an intermediate result has too many elements");                          \
-        const T *x = einsum_ordered_##name(c, w, a, &left, &sum_a), *z = einsum_ordered_##name(c, w, b, &right, &sum_b);   \
-        T *y = hn_eval_scratch_n(c, (uint64_t)elems, sizeof(T));                                                           \
-        HN_TRY_PTR(x && z && y);                                                                                           \
-        for (int64_t i = 0; i < n_stack; i++)                                                                              \
-            hn_gemm_##name(hn_eval_pool(c), &(hn_gemm_job_##name){.m = m, .n = n, .k = k, .a = x + i * m * k, .a_row = k,  \
-                                                                  .a_col = 1, .b = z + i * k * n, .b_row = n, .b_col = 1,  \
-                                                                  .c = y + i * m * n, .c_row = n});                        \
-        einsum_dense(w, &all, y, out);                                                                                     \
-        return HONE_OK;                                                                                                    \
-    }                                                                                                                      \
-    static hone_status einsum_run_##name(hn_eval *c, einsum_work *w, einsum_operand *o, uint32_t n, T *y) {                \
-        einsum_labels sum;                                                                                                 \
-        const einsum_operand none = {.data = NULL};                                                                        \
-        for (uint32_t i = 1; i < n; i++) {                                                                                 \
-            for (int32_t l = 0; l < EINSUM_LABELS; l++)                                                                    \
-                w->n_uses[l] -= o[i].has[l] + (i == 1 && o[0].has[l]);                                                     \
-            einsum_operand next;                                                                                           \
-            HN_TRY(einsum_pair_##name(c, w, &o[0], &o[i], &next));                                                         \
-            o[0] = next;                                                                                                   \
-        }                                                                                                                  \
-        if (n == 1)                                                                                                        \
-            memset(w->n_uses, 0, sizeof w->n_uses);                                                                        \
-        einsum_select(w, &o[0], &none, false, false, &sum);                                                                \
-        int64_t elems;                                                                                                     \
-        if (!einsum_elems(w, &w->output, &elems))                                                                          \
-            return HONE_E_LIMIT;                                                                                           \
-        einsum_gather_##name(w, &o[0], &w->output, &sum, elems, y);                                                        \
-        return HONE_OK;                                                                                                    \
-    }
+#define EINSUM_TYPED(name, T)                                                                      \
+  /* Brings an operand into the order of `keep`, and adds up along `sum`. */                       \
+  static void einsum_gather_##name(const einsum_work *w, const einsum_operand *o,                  \
+                                   const einsum_labels *keep, const einsum_labels *sum, int64_t n, \
+                                   T *out) {                                                       \
+    int64_t at[EINSUM_LABELS] = {0}, inner_at[EINSUM_LABELS] = {0}, offset = 0, n_sum;             \
+    const T *data = o->data;                                                                       \
+    bool has_terms = einsum_elems(w, sum, &n_sum) && n_sum > 0;                                    \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+      T total = 0;                                                                                 \
+      int64_t inner = offset;                                                                      \
+      if (has_terms)                                                                               \
+        do                                                                                         \
+          total += data[inner];                                                                    \
+        while (einsum_step(w, sum, o->stride, inner_at, &inner));                                  \
+      out[i] = total;                                                                              \
+      einsum_step(w, keep, o->stride, at, &offset);                                                \
+    }                                                                                              \
+  }                                                                                                \
+  static T *einsum_ordered_##name(hn_eval *c, const einsum_work *w, const einsum_operand *o,       \
+                                  const einsum_labels *keep, const einsum_labels *sum) {           \
+    int64_t n;                                                                                     \
+    T *out = einsum_elems(w, keep, &n) ? hn_eval_scratch_n(c, (uint64_t)n, sizeof(T)) : NULL;      \
+    if (out)                                                                                       \
+      einsum_gather_##name(w, o, keep, sum, n, out);                                               \
+    return out;                                                                                    \
+  }                                                                                                \
+  static hone_status einsum_pair_##name(hn_eval *c, const einsum_work *w, const einsum_operand *a, \
+                                        const einsum_operand *b, einsum_operand *out) {            \
+    einsum_labels stack, depth, rows, columns, sum_a, sum_b, all;                                  \
+    int64_t n_stack, k, m, n, elems;                                                               \
+    einsum_select(w, a, b, true, true, &stack);                                                    \
+    einsum_select(w, a, b, true, false, &depth);                                                   \
+    einsum_select(w, a, b, false, true, &rows);                                                    \
+    einsum_select(w, b, a, false, true, &columns);                                                 \
+    einsum_select(w, a, b, false, false, &sum_a);                                                  \
+    einsum_select(w, b, a, false, false, &sum_b);                                                  \
+    einsum_labels left = stack, right = stack;                                                     \
+    einsum_append(&left, &rows);                                                                   \
+    all = left;                                                                                    \
+    einsum_append(&all, &columns);                                                                 \
+    einsum_append(&left, &depth);                                                                  \
+    einsum_append(&right, &depth);                                                                 \
+    einsum_append(&right, &columns);                                                               \
+    if (!einsum_elems(w, &stack, &n_stack) || !einsum_elems(w, &depth, &k) ||                      \
+        !einsum_elems(w, &rows, &m) || !einsum_elems(w, &columns, &n) ||                           \
+        !einsum_elems(w, &all, &elems))                                                            \
+      return hn_eval_fail(c, HONE_E_LIMIT, "an intermediate result has too many elements");        \
+    const T *x = einsum_ordered_##name(c, w, a, &left, &sum_a),                                    \
+            *z = einsum_ordered_##name(c, w, b, &right, &sum_b);                                   \
+    T *y = hn_eval_scratch_n(c, (uint64_t)elems, sizeof(T));                                       \
+    HN_TRY_PTR(x &&z &&y);                                                                         \
+    for (int64_t i = 0; i < n_stack; i++)                                                          \
+      hn_gemm_##name(hn_eval_pool(c), &(hn_gemm_job_##name){.m = m,                                \
+                                                            .n = n,                                \
+                                                            .k = k,                                \
+                                                            .a = x + i * m * k,                    \
+                                                            .a_row = k,                            \
+                                                            .a_col = 1,                            \
+                                                            .b = z + i * k * n,                    \
+                                                            .b_row = n,                            \
+                                                            .b_col = 1,                            \
+                                                            .c = y + i * m * n,                    \
+                                                            .c_row = n});                          \
+    einsum_dense(w, &all, y, out);                                                                 \
+    return HONE_OK;                                                                                \
+  }                                                                                                \
+  static hone_status einsum_run_##name(hn_eval *c, einsum_work *w, einsum_operand *o, uint32_t n,  \
+                                       T *y) {                                                     \
+    einsum_labels sum;                                                                             \
+    const einsum_operand none = {.data = NULL};                                                    \
+    for (uint32_t i = 1; i < n; i++) {                                                             \
+      for (int32_t l = 0; l < EINSUM_LABELS; l++)                                                  \
+        w->n_uses[l] -= o[i].has[l] + (i == 1 && o[0].has[l]);                                     \
+      einsum_operand next;                                                                         \
+      HN_TRY(einsum_pair_##name(c, w, &o[0], &o[i], &next));                                       \
+      o[0] = next;                                                                                 \
+    }                                                                                              \
+    if (n == 1)                                                                                    \
+      memset(w->n_uses, 0, sizeof w->n_uses);                                                      \
+    einsum_select(w, &o[0], &none, false, false, &sum);                                            \
+    int64_t elems;                                                                                 \
+    if (!einsum_elems(w, &w->output, &elems))                                                      \
+      return HONE_E_LIMIT;                                                                         \
+    einsum_gather_##name(w, &o[0], &w->output, &sum, elems, y);                                    \
+    return HONE_OK;                                                                                \
+  }
 EINSUM_TYPED(f32, float)
 EINSUM_TYPED(f64, double)
 EINSUM_TYPED(u64, uint64_t)
@@ -236,7 +253,8 @@ EINSUM_TYPED(u64, uint64_t)
 
 /* ---- the operator ------------------------------------------------------------------------------ */
 
-static hone_status einsum_f32(hn_eval *c, einsum_work *w, einsum_operand *o, uint32_t n, hn_array *y) {
+static hone_status einsum_f32(hn_eval *c, einsum_work *w, einsum_operand *o, uint32_t n,
+                              hn_array *y) {
     float *wide = hn_room_f32(c, y);
     HN_TRY_PTR(wide);
     HN_TRY(einsum_run_f32(c, w, o, n, wide));
@@ -245,7 +263,8 @@ static hone_status einsum_f32(hn_eval *c, einsum_work *w, einsum_operand *o, uin
 }
 
 /* Sums wrap, so the low bits of wide ones are the sums of narrow ones. */
-static hone_status einsum_int(hn_eval *c, einsum_work *w, einsum_operand *o, uint32_t n, hn_array *y) {
+static hone_status einsum_int(hn_eval *c, einsum_work *w, einsum_operand *o, uint32_t n,
+                              hn_array *y) {
     uint64_t *wide = hn_eval_scratch_n(c, y->n_elems, sizeof *wide);
     HN_TRY_PTR(wide);
     HN_TRY(einsum_run_u64(c, w, o, n, wide));
@@ -284,5 +303,6 @@ hone_status hn_eval_einsum(hn_eval *c) {
     read_einsum_output(&w, equation);
     if (y->dtype == HN_F64)
         return einsum_run_f64(c, &w, operands, n, y->data);
-    return hn_dtype_is_int(y->dtype) ? einsum_int(c, &w, operands, n, y) : einsum_f32(c, &w, operands, n, y);
+    return hn_dtype_is_int(y->dtype) ? einsum_int(c, &w, operands, n, y)
+                                     : einsum_f32(c, &w, operands, n, y);
 }

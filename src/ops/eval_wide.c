@@ -6,22 +6,22 @@ void *hn_eval_scratch_n(hn_eval *c, uint64_t n, size_t elem_bytes) {
     return hn_mul_u64(n, elem_bytes, &bytes) ? hn_eval_scratch(c, bytes) : NULL;
 }
 
-#define WIDE(name, T, id)                                                  \
-    const T *hn_wide_##name(hn_eval *c, const hn_array *a) {               \
-        if (a->dtype == id)                                                \
-            return a->data;                                                \
-        T *out = hn_eval_scratch_n(c, a->n_elems, sizeof(T));              \
-        if (out)                                                           \
-            hn_load_##name(a, 0, a->n_elems, out);                         \
-        return out;                                                        \
-    }                                                                      \
-    T *hn_room_##name(hn_eval *c, hn_array *y) {                           \
-        return y->dtype == id ? y->data : hn_eval_scratch_n(c, y->n_elems, sizeof(T)); \
-    }                                                                      \
-    void hn_narrow_##name(hn_array *y, const T *from) {                    \
-        if (y->dtype != id)                                                \
-            hn_store_##name(y, 0, y->n_elems, from);                       \
-    }
+#define WIDE(name, T, id)                                                          \
+  const T *hn_wide_##name(hn_eval *c, const hn_array *a) {                         \
+    if (a->dtype == id)                                                            \
+      return a->data;                                                              \
+    T *out = hn_eval_scratch_n(c, a->n_elems, sizeof(T));                          \
+    if (out)                                                                       \
+      hn_load_##name(a, 0, a->n_elems, out);                                       \
+    return out;                                                                    \
+  }                                                                                \
+  T *hn_room_##name(hn_eval *c, hn_array *y) {                                     \
+    return y->dtype == id ? y->data : hn_eval_scratch_n(c, y->n_elems, sizeof(T)); \
+  }                                                                                \
+  void hn_narrow_##name(hn_array *y, const T *from) {                              \
+    if (y->dtype != id)                                                            \
+      hn_store_##name(y, 0, y->n_elems, from);                                     \
+  }
 WIDE(f32, float, HN_F32)
 WIDE(f64, double, HN_F64)
 #undef WIDE

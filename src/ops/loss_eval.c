@@ -28,17 +28,20 @@ static hone_status read_loss_form(hn_eval *c, loss_form *f) {
 }
 
 /* The loss at one position and the weight that it has in a mean. */
-static hone_status loss_at(hn_eval *c, const loss_form *f, int64_t i, double *loss, double *weight) {
+static hone_status loss_at(hn_eval *c, const loss_form *f, int64_t i, double *loss,
+                           double *weight) {
     int64_t label;
     hn_load_i64(hn_arg(c, 1), (uint64_t)i, 1, &label);
     *loss = *weight = 0;
     if (f->has_ignored && label == f->ignored)
         return HONE_OK;
     if (label < 0 || label >= f->classes)
-        return hn_eval_fail(c, HONE_E_INVALID, "label %lld at position %lld, but there are %lld classes", (long long)label,
-                            (long long)i, (long long)f->classes);
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "label %lld at position %lld, but there are %lld classes",
+                            (long long)label, (long long)i, (long long)f->classes);
     *weight = f->weights ? f->weights[label] : 1;
-    *loss = -*weight * f->scores[(i / f->positions * f->classes + label) * f->positions + i % f->positions];
+    *loss = -*weight *
+            f->scores[(i / f->positions * f->classes + label) * f->positions + i % f->positions];
     return HONE_OK;
 }
 
@@ -130,16 +133,20 @@ static void store_if_wanted(hn_eval *c, uint32_t i, uint64_t at, double v) {
         hn_store_f64(hn_ret(c, i), at, 1, &v);
 }
 
-/* Inputs after rate and step: n parameters, n gradients, n of each state. Outputs: the same without the gradients. */
-static hone_status run_optimizer(hn_eval *c, const optimizer_form *f, uint32_t n_states, optimizer_step step) {
+/* Inputs after rate and step: n parameters, n gradients, n of each state. Outputs: the same without
+ * the gradients. */
+static hone_status run_optimizer(hn_eval *c, const optimizer_form *f, uint32_t n_states,
+                                 optimizer_step step) {
     uint32_t n = (hn_n_args(c) - 2) / (2 + n_states);
     for (uint32_t p = 0; p < n; p++) {
         const hn_array *params = hn_arg(c, 2 + p), *gradients = hn_arg(c, 2 + n + p);
         bool fits = params && gradients && gradients->n_elems == params->n_elems;
         for (uint32_t k = 0; k < n_states && fits; k++)
-            fits = hn_arg(c, 2 + (2 + k) * n + p) && hn_arg(c, 2 + (2 + k) * n + p)->n_elems == params->n_elems;
+            fits = hn_arg(c, 2 + (2 + k) * n + p) &&
+                   hn_arg(c, 2 + (2 + k) * n + p)->n_elems == params->n_elems;
         if (!fits)
-            return hn_eval_fail(c, HONE_E_SHAPE, "parameter %u, its gradient and its state differ in size", p);
+            return hn_eval_fail(c, HONE_E_SHAPE,
+                                "parameter %u, its gradient and its state differ in size", p);
         for (uint64_t i = 0; i < params->n_elems; i++) {
             double x, g, s[STATE_MOST] = {0};
             hn_load_f64(params, i, 1, &x);
@@ -177,7 +184,8 @@ hone_status hn_eval_adam(hn_eval *c) {
 
 hone_status hn_eval_adagrad(hn_eval *c) {
     optimizer_form f = read_optimizer(c);
-    f.rate /= 1 + (double)hn_arg_i64_or(c, 1, 0) * (double)hn_attr_f(hn_eval_node(c), "decay_factor", 0);
+    f.rate /=
+        1 + (double)hn_arg_i64_or(c, 1, 0) * (double)hn_attr_f(hn_eval_node(c), "decay_factor", 0);
     return run_optimizer(c, &f, 1, adagrad_step);
 }
 

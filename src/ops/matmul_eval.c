@@ -16,7 +16,8 @@ typedef struct matmul_stack {
 } matmul_stack;
 
 /* Strides of the leading axes of `a`, aligned to the end of the stack's; 0 where it is repeated. */
-static void matmul_stack_strides(const hn_array *a, const matmul_stack *s, int64_t matrix_elems, int64_t *strides) {
+static void matmul_stack_strides(const hn_array *a, const matmul_stack *s, int64_t matrix_elems,
+                                 int64_t *strides) {
     hn_array leading = *a;
     leading.rank = HN_MAX(a->rank - 2, 0);
     hn_broadcast_strides(&leading, s->n_axes, strides);
@@ -24,7 +25,8 @@ static void matmul_stack_strides(const hn_array *a, const matmul_stack *s, int64
         strides[i] *= matrix_elems;
 }
 
-static void read_matmul_stack(const hn_array *a, const hn_array *b, const hn_array *y, matmul_stack *s) {
+static void read_matmul_stack(const hn_array *a, const hn_array *b, const hn_array *y,
+                              matmul_stack *s) {
     s->k = a->dims[a->rank - 1];
     s->m = a->rank > 1 ? a->dims[a->rank - 2] : 1;
     s->n = b->rank > 1 ? b->dims[b->rank - 1] : 1;
@@ -54,35 +56,43 @@ static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int
 }
 
 /* Many products: one per task. Few: each over all threads. */
-#define MATMUL_STACK(name, T)                                                                                   \
-    typedef struct matmul_job_##name {                                                                          \
-        const matmul_stack *stack;                                                                              \
-        hn_pool *pool;                                                                                          \
-        const T *a, *b;                                                                                         \
-        T *y;                                                                                                   \
-    } matmul_job_##name;                                                                                        \
-    static void matmul_products_##name(void *ctx, int64_t begin, int64_t end) {                                 \
-        const matmul_job_##name *job = ctx;                                                                     \
-        const matmul_stack *s = job->stack;                                                                     \
-        for (int64_t i = begin; i < end; i++) {                                                                 \
-            int64_t a, b;                                                                                       \
-            matmul_begin(s, i, &a, &b);                                                                         \
-            hn_gemm_##name(job->pool, &(hn_gemm_job_##name){.m = s->m, .n = s->n, .k = s->k, .a = job->a + a,   \
-                                                            .a_row = s->k, .a_col = 1, .b = job->b + b,         \
-                                                            .b_row = s->n, .b_col = 1,                          \
-                                                            .c = job->y + i * s->m * s->n, .c_row = s->n});     \
-        }                                                                                                       \
-    }                                                                                                           \
-    static void matmul_run_##name(hn_pool *pool, const matmul_stack *s, const T *a, const T *b, T *y) {         \
-        bool many = s->n_products >= 8;                                                                         \
-        matmul_job_##name job = {s, many ? NULL : pool, a, b, y};                                               \
-        if (s->m == 0 || s->n == 0)                                                                             \
-            return;                                                                                             \
-        if (many)                                                                                               \
-            hn_pool_for(pool, s->n_products, 1, matmul_products_##name, &job);                                  \
-        else                                                                                                    \
-            matmul_products_##name(&job, 0, s->n_products);                                                     \
-    }
+#define MATMUL_STACK(name, T)                                                                 \
+  typedef struct matmul_job_##name {                                                          \
+    const matmul_stack *stack;                                                                \
+    hn_pool *pool;                                                                            \
+    const T *a, *b;                                                                           \
+    T *y;                                                                                     \
+  } matmul_job_##name;                                                                        \
+  static void matmul_products_##name(void *ctx, int64_t begin, int64_t end) {                 \
+    const matmul_job_##name *job = ctx;                                                       \
+    const matmul_stack *s = job->stack;                                                       \
+    for (int64_t i = begin; i < end; i++) {                                                   \
+      int64_t a, b;                                                                           \
+      matmul_begin(s, i, &a, &b);                                                             \
+      hn_gemm_##name(job->pool, &(hn_gemm_job_##name){.m = s->m,                              \
+                                                      .n = s->n,                              \
+                                                      .k = s->k,                              \
+                                                      .a = job->a + a,                        \
+                                                      .a_row = s->k,                          \
+                                                      .a_col = 1,                             \
+                                                      .b = job->b + b,                        \
+                                                      .b_row = s->n,                          \
+                                                      .b_col = 1,                             \
+                                                      .c = job->y + i * s->m * s->n,          \
+                                                      .c_row = s->n});                        \
+    }                                                                                         \
+  }                                                                                           \
+  static void matmul_run_##name(hn_pool *pool, const matmul_stack *s, const T *a, const T *b, \
+                                T *y) {                                                       \
+    bool many = s->n_products >= 8;                                                           \
+    matmul_job_##name job = {s, many ? NULL : pool, a, b, y};                                 \
+    if (s->m == 0 || s->n == 0)                                                               \
+      return;                                                                                 \
+    if (many)                                                                                 \
+      hn_pool_for(pool, s->n_products, 1, matmul_products_##name, &job);                      \
+    else                                                                                      \
+      matmul_products_##name(&job, 0, s->n_products);                                         \
+  }
 HN_KERNEL_TYPES(MATMUL_STACK)
 #undef MATMUL_STACK
 
@@ -92,11 +102,18 @@ static hone_status matmul_arrays(hn_eval *c, const hn_array *a, const hn_array *
     hn_pool *pool = hn_eval_pool(c);
     switch (a->dtype) {
     case HN_I32:
-    case HN_U32: matmul_run_u32(pool, &s, a->data, b->data, y->data); return HONE_OK;
+    case HN_U32:
+        matmul_run_u32(pool, &s, a->data, b->data, y->data);
+        return HONE_OK;
     case HN_I64:
-    case HN_U64: matmul_run_u64(pool, &s, a->data, b->data, y->data); return HONE_OK;
-    case HN_F64: matmul_run_f64(pool, &s, a->data, b->data, y->data); return HONE_OK;
-    default: break;
+    case HN_U64:
+        matmul_run_u64(pool, &s, a->data, b->data, y->data);
+        return HONE_OK;
+    case HN_F64:
+        matmul_run_f64(pool, &s, a->data, b->data, y->data);
+        return HONE_OK;
+    default:
+        break;
     }
     const float *wide_a = hn_wide_f32(c, a), *wide_b = hn_wide_f32(c, b);
     float *wide_y = hn_room_f32(c, y);
@@ -115,32 +132,41 @@ hone_status hn_eval_matmul(hn_eval *c) {
 
 /* Zero points and scales stand per row of the left operand, per column of the right one. */
 static hn_slices matmul_row_slices(int64_t row_elems) {
-    return (hn_slices){.step = (uint64_t)HN_MAX(row_elems, 1), .width = UINT64_MAX, .outer = UINT64_MAX};
+    return (hn_slices){
+        .step = (uint64_t)HN_MAX(row_elems, 1), .width = UINT64_MAX, .outer = UINT64_MAX};
 }
 
 static hn_slices matmul_column_slices(int64_t columns, int64_t matrix_elems) {
-    return (hn_slices){.step = 1, .width = (uint64_t)HN_MAX(columns, 1), .outer = (uint64_t)HN_MAX(matrix_elems, 1)};
+    return (hn_slices){.step = 1,
+                       .width = (uint64_t)HN_MAX(columns, 1),
+                       .outer = (uint64_t)HN_MAX(matrix_elems, 1)};
 }
 
 /* Sums of (a - a_zero) * (b - b_zero) as int32. */
-static hone_status matmul_int_sums(hn_eval *c, const hn_array *a, const hn_array *a_zero, const hn_array *b,
-                                   const hn_array *b_zero, const hn_array *y, int32_t *sums) {
+static hone_status matmul_int_sums(hn_eval *c, const hn_array *a, const hn_array *a_zero,
+                                   const hn_array *b, const hn_array *b_zero, const hn_array *y,
+                                   int32_t *sums) {
     matmul_stack s;
     read_matmul_stack(a, b, y, &s);
     hn_slices rows = matmul_row_slices(s.k), columns = matmul_column_slices(s.n, s.k * s.n);
-    const int32_t *wide_a = hn_wide_i32(c, a, a_zero, &rows), *wide_b = hn_wide_i32(c, b, b_zero, &columns);
+    const int32_t *wide_a = hn_wide_i32(c, a, a_zero, &rows),
+                  *wide_b = hn_wide_i32(c, b, b_zero, &columns);
     HN_TRY_PTR(wide_a && wide_b);
-    matmul_run_u32(hn_eval_pool(c), &s, (const uint32_t *)wide_a, (const uint32_t *)wide_b, (uint32_t *)sums);
+    matmul_run_u32(hn_eval_pool(c), &s, (const uint32_t *)wide_a, (const uint32_t *)wide_b,
+                   (uint32_t *)sums);
     return HONE_OK;
 }
 
 hone_status hn_eval_matmul_integer(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    return y ? matmul_int_sums(c, hn_arg(c, 0), hn_arg(c, 2), hn_arg(c, 1), hn_arg(c, 3), y, y->data) : HONE_OK;
+    return y ? matmul_int_sums(c, hn_arg(c, 0), hn_arg(c, 2), hn_arg(c, 1), hn_arg(c, 3), y,
+                               y->data)
+             : HONE_OK;
 }
 
 /* Float8: sums of floats. */
-static hone_status matmul_float8_sums(hn_eval *c, const hn_array *a, const hn_array *b, const hn_array *y, float *sums) {
+static hone_status matmul_float8_sums(hn_eval *c, const hn_array *a, const hn_array *b,
+                                      const hn_array *y, float *sums) {
     matmul_stack s;
     read_matmul_stack(a, b, y, &s);
     const float *wide_a = hn_wide_f32(c, a), *wide_b = hn_wide_f32(c, b);
@@ -163,14 +189,16 @@ static hone_status qlinear_sums(hn_eval *c, const hn_array *y, float *sums) {
 
 hone_status hn_eval_qlinear_matmul(hn_eval *c) {
     const hn_array *a = hn_arg(c, 0), *b = hn_arg(c, 3);
-    const hn_array *a_scale = hn_arg(c, 1), *b_scale = hn_arg(c, 4), *y_scale = hn_arg(c, 6), *y_zero = hn_arg(c, 7);
+    const hn_array *a_scale = hn_arg(c, 1), *b_scale = hn_arg(c, 4), *y_scale = hn_arg(c, 6),
+                   *y_zero = hn_arg(c, 7);
     hn_array *y = hn_ret(c, 0);
     if (!y)
         return HONE_OK;
     matmul_stack s;
     read_matmul_stack(a, b, y, &s);
     float *sums = hn_eval_scratch_n(c, y->n_elems, sizeof *sums);
-    const float *by_a = hn_wide_f32(c, a_scale), *by_b = hn_wide_f32(c, b_scale), *by_y = hn_wide_f32(c, y_scale);
+    const float *by_a = hn_wide_f32(c, a_scale), *by_b = hn_wide_f32(c, b_scale),
+                *by_y = hn_wide_f32(c, y_scale);
     const float *zero = hn_wide_f32(c, y_zero);
     HN_TRY_PTR(sums && by_a && by_b && by_y && zero);
     HN_TRY(qlinear_sums(c, y, sums));
@@ -178,7 +206,8 @@ hone_status hn_eval_qlinear_matmul(hn_eval *c) {
     float lo, hi;
     hn_int_range(y->dtype, &lo, &hi);
     for (uint64_t i = 0; i < y->n_elems; i++) {
-        float scale = by_a[hn_slice_of(&rows, i, a_scale->n_elems)] * by_b[hn_slice_of(&columns, i, b_scale->n_elems)] /
+        float scale = by_a[hn_slice_of(&rows, i, a_scale->n_elems)] *
+                      by_b[hn_slice_of(&columns, i, b_scale->n_elems)] /
                       by_y[hn_slice_of(&rows, i, y_scale->n_elems)];
         float z = zero[hn_slice_of(&rows, i, y_zero->n_elems)];
         float v = sums[i] * scale;
@@ -212,14 +241,21 @@ static gemm_form read_gemm_form(const hn_eval *c) {
     return f;
 }
 
-#define GEMM_PRODUCT(name, T)                                                                                   \
-    static void gemm_product_##name(hn_pool *pool, const gemm_form *f, const T *a, const T *b, T *y) {          \
-        hn_gemm_##name(pool, &(hn_gemm_job_##name){.m = f->m, .n = f->n, .k = f->k, .a = a,                     \
-                                                   .a_row = f->trans_a ? 1 : f->k,                              \
-                                                   .a_col = f->trans_a ? f->m : 1, .b = b,                      \
-                                                   .b_row = f->trans_b ? 1 : f->n,                              \
-                                                   .b_col = f->trans_b ? f->k : 1, .c = y, .c_row = f->n});     \
-    }
+#define GEMM_PRODUCT(name, T)                                                                \
+  static void gemm_product_##name(hn_pool *pool, const gemm_form *f, const T *a, const T *b, \
+                                  T *y) {                                                    \
+    hn_gemm_##name(pool, &(hn_gemm_job_##name){.m = f->m,                                    \
+                                               .n = f->n,                                    \
+                                               .k = f->k,                                    \
+                                               .a = a,                                       \
+                                               .a_row = f->trans_a ? 1 : f->k,               \
+                                               .a_col = f->trans_a ? f->m : 1,               \
+                                               .b = b,                                       \
+                                               .b_row = f->trans_b ? 1 : f->n,               \
+                                               .b_col = f->trans_b ? f->k : 1,               \
+                                               .c = y,                                       \
+                                               .c_row = f->n});                              \
+  }
 HN_KERNEL_TYPES(GEMM_PRODUCT)
 #undef GEMM_PRODUCT
 
@@ -228,17 +264,17 @@ static int64_t gemm_to_int(double v) {
 }
 
 /* y = alpha * y + beta * bias. Factors other than 1 round integers toward zero. */
-#define GEMM_FINISH(id, T, ROUND)                                                                  \
-    static void gemm_finish_##id(const gemm_form *f, const T *bias, T *y) {                       \
-        for (int64_t i = 0; i < f->m && (bias || f->alpha != 1); i++)                             \
-            for (int64_t j = 0; j < f->n; j++) {                                                  \
-                T v = y[i * f->n + j], b = 0;                                                     \
-                if (bias)                                                                         \
-                    b = bias[i * f->bias_strides[0] + j * f->bias_strides[1]];                    \
-                v = f->alpha == 1 ? v : (T)ROUND(f->alpha * (double)v);                                \
-                y[i * f->n + j] = (T)(v + (f->beta == 1 ? b : (T)ROUND(f->beta * (double)b)));         \
-            }                                                                                     \
-    }
+#define GEMM_FINISH(id, T, ROUND)                                                      \
+  static void gemm_finish_##id(const gemm_form *f, const T *bias, T *y) {              \
+    for (int64_t i = 0; i < f->m && (bias || f->alpha != 1); i++)                      \
+      for (int64_t j = 0; j < f->n; j++) {                                             \
+        T v = y[i * f->n + j], b = 0;                                                  \
+        if (bias)                                                                      \
+          b = bias[i * f->bias_strides[0] + j * f->bias_strides[1]];                   \
+        v = f->alpha == 1 ? v : (T)ROUND(f->alpha * (double)v);                        \
+        y[i * f->n + j] = (T)(v + (f->beta == 1 ? b : (T)ROUND(f->beta * (double)b))); \
+      }                                                                                \
+  }
 GEMM_FINISH(HN_F32, float, )
 GEMM_FINISH(HN_F64, double, )
 GEMM_FINISH(HN_I32, int32_t, gemm_to_int)
@@ -264,19 +300,21 @@ hone_status hn_eval_gemm(hn_eval *c) {
     if (!y)
         return HONE_OK;
     gemm_form f = read_gemm_form(c);
-    const void *a = hn_arg(c, 0)->data, *b = hn_arg(c, 1)->data, *bias = hn_arg(c, 2) ? hn_arg(c, 2)->data : NULL;
-#define GEMM_CASE(id, kernel)                                        \
-    case id:                                                         \
-        gemm_product_##kernel(hn_eval_pool(c), &f, a, b, y->data);   \
-        gemm_finish_##id(&f, bias, y->data);                         \
-        return HONE_OK;
+    const void *a = hn_arg(c, 0)->data, *b = hn_arg(c, 1)->data,
+               *bias = hn_arg(c, 2) ? hn_arg(c, 2)->data : NULL;
+#define GEMM_CASE(id, kernel)                                  \
+  case id:                                                     \
+    gemm_product_##kernel(hn_eval_pool(c), &f, a, b, y->data); \
+    gemm_finish_##id(&f, bias, y->data);                       \
+    return HONE_OK;
     switch (y->dtype) {
         GEMM_CASE(HN_F64, f64)
         GEMM_CASE(HN_I32, u32)
         GEMM_CASE(HN_U32, u32)
         GEMM_CASE(HN_I64, u64)
         GEMM_CASE(HN_U64, u64)
-    default: return gemm_eval_f32(c, &f, y);
+    default:
+        return gemm_eval_f32(c, &f, y);
     }
 #undef GEMM_CASE
 }

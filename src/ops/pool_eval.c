@@ -8,10 +8,10 @@ typedef enum pool_kind { POOL_MAX, POOL_AVERAGE, POOL_LP } pool_kind;
 typedef struct pool_form {
     pool_kind kind;
     hn_slide slide;
-    double p;                         /* POOL_LP */
-    double lowest;                    /* POOL_MAX: of a window without elements */
-    bool count_padding;               /* POOL_AVERAGE */
-    bool column_major;                /* of indices */
+    double p;           /* POOL_LP */
+    double lowest;      /* POOL_MAX: of a window without elements */
+    bool count_padding; /* POOL_AVERAGE */
+    bool column_major;  /* of indices */
     int64_t pad_end[HN_MAX_SPATIAL];
 } pool_form;
 
@@ -19,7 +19,8 @@ static double pow_of(double v, double p) {
     return p == 1 ? v : p == 2 ? v * v : p == 0.5 ? sqrt(v) : pow(v, p);
 }
 
-/* Elements of the window at output o that count along one axis: those inside the input, or inside the padded input. */
+/* Elements of the window at output o that count along one axis: those inside the input, or inside
+ * the padded input. */
 static int64_t pool_count(const pool_form *f, int32_t axis, int64_t o) {
     const hn_slide *s = &f->slide;
     int64_t first = o * s->stride[axis] - s->pad[axis], n = 0;
@@ -32,7 +33,8 @@ static int64_t pool_count(const pool_form *f, int32_t axis, int64_t o) {
     return n;
 }
 
-/* The index of a maximum in the whole input; `at` counts within the plane, -1: the window was empty. */
+/* The index of a maximum in the whole input; `at` counts within the plane, -1: the window was
+ * empty. */
 static int64_t pool_index(const pool_form *f, int64_t plane, int64_t at) {
     const hn_slide *s = &f->slide;
     at = HN_MAX(at, 0);
@@ -64,12 +66,16 @@ static void read_pool_form(const hn_eval *c, const int64_t *out, pool_form *f) {
     const hn_array *x = hn_arg(c, 0);
     uint32_t n;
     const int64_t *pads = NULL;
-    bool has_pads = hn_attr_ints(node, "pads", &n, &pads) && n > 0 && !hn_attr_is(node, "auto_pad", "VALID");
+    bool has_pads =
+        hn_attr_ints(node, "pads", &n, &pads) && n > 0 && !hn_attr_is(node, "auto_pad", "VALID");
     hn_slide *s = &f->slide;
     hn_slide_read(node, x->rank - 2, x->dims + 2, out, NULL, s);
     for (int32_t i = 0; i < s->n_axes; i++) {
-        int64_t same = (s->out[i] - 1) * s->stride[i] + (s->kernel[i] - 1) * s->dilation[i] + 1 - s->in[i] - s->pad[i];
-        f->pad_end[i] = hn_slide_is_same(node) ? HN_MAX(same, 0) : has_pads ? pads[s->n_axes + i] : 0;
+        int64_t same = (s->out[i] - 1) * s->stride[i] + (s->kernel[i] - 1) * s->dilation[i] + 1 -
+                       s->in[i] - s->pad[i];
+        f->pad_end[i] = hn_slide_is_same(node) ? HN_MAX(same, 0)
+                        : has_pads             ? pads[s->n_axes + i]
+                                               : 0;
     }
 }
 
@@ -82,12 +88,14 @@ static hone_status run_pool(hn_eval *c, pool_form *f) {
 }
 
 hone_status hn_eval_average_pool(hn_eval *c) {
-    pool_form f = {.kind = POOL_AVERAGE, .count_padding = hn_attr_i(hn_eval_node(c), "count_include_pad", 0) != 0};
+    pool_form f = {.kind = POOL_AVERAGE,
+                   .count_padding = hn_attr_i(hn_eval_node(c), "count_include_pad", 0) != 0};
     return run_pool(c, &f);
 }
 
 hone_status hn_eval_max_pool(hn_eval *c) {
-    pool_form f = {.kind = POOL_MAX, .column_major = hn_attr_i(hn_eval_node(c), "storage_order", 0) != 0};
+    pool_form f = {.kind = POOL_MAX,
+                   .column_major = hn_attr_i(hn_eval_node(c), "storage_order", 0) != 0};
     hn_dtype t = hn_arg(c, 0)->dtype;
     f.lowest = t == HN_U8 ? 0 : t == HN_I8 ? -128 : -HUGE_VAL;
     return run_pool(c, &f);
@@ -96,7 +104,8 @@ hone_status hn_eval_max_pool(hn_eval *c) {
 /* p is a float in version 1, an integer later. */
 static double read_pool_p(const hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
-    return hn_infer_version(node) < 2 ? (double)hn_attr_f(node, "p", 2) : (double)hn_attr_i(node, "p", 2);
+    return hn_infer_version(node) < 2 ? (double)hn_attr_f(node, "p", 2)
+                                      : (double)hn_attr_i(node, "p", 2);
 }
 
 hone_status hn_eval_lp_pool(hn_eval *c) {
@@ -145,13 +154,20 @@ static hone_status run_global_pool(hn_eval *c, pool_kind kind, double p) {
     return HONE_OK;
 }
 
-hone_status hn_eval_global_average_pool(hn_eval *c) { return run_global_pool(c, POOL_AVERAGE, 1); }
-hone_status hn_eval_global_max_pool(hn_eval *c) { return run_global_pool(c, POOL_MAX, 1); }
-hone_status hn_eval_global_lp_pool(hn_eval *c) { return run_global_pool(c, POOL_LP, read_pool_p(c)); }
+hone_status hn_eval_global_average_pool(hn_eval *c) {
+    return run_global_pool(c, POOL_AVERAGE, 1);
+}
+hone_status hn_eval_global_max_pool(hn_eval *c) {
+    return run_global_pool(c, POOL_MAX, 1);
+}
+hone_status hn_eval_global_lp_pool(hn_eval *c) {
+    return run_global_pool(c, POOL_LP, read_pool_p(c));
+}
 
 /* ---- unpooling --------------------------------------------------------------------------------- */
 
-/* Indices count within the output that the windows cover; a larger output_shape has that in its first corner. */
+/* Indices count within the output that the windows cover; a larger output_shape has that in its
+ * first corner. */
 hone_status hn_eval_max_unpool(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
@@ -163,8 +179,8 @@ hone_status hn_eval_max_unpool(hn_eval *c) {
     read_pool_form(c, y->dims + 2, &f);
     for (int32_t i = 0; i < rank; i++)
         covered[i] = i < 2 ? x->dims[i]
-                           : (x->dims[i] - 1) * f.slide.stride[i - 2] + f.slide.kernel[i - 2] - f.slide.pad[i - 2] -
-                                 f.pad_end[i - 2];
+                           : (x->dims[i] - 1) * f.slide.stride[i - 2] + f.slide.kernel[i - 2] -
+                                 f.slide.pad[i - 2] - f.pad_end[i - 2];
     hn_strides(rank, y->dims, strides);
     size_t bytes = hn_elem_bytes(y->dtype);
     memset(y->data, 0, y->n_elems * bytes);
@@ -179,9 +195,11 @@ hone_status hn_eval_max_unpool(hn_eval *c) {
             to += at[a] * strides[a];
         }
         if (!inside)
-            return hn_eval_fail(c, HONE_E_INVALID, "index %lld of element %llu lies outside the output", (long long)index,
-                                (unsigned long long)i);
-        memcpy((uint8_t *)y->data + (size_t)to * bytes, (const uint8_t *)x->data + i * bytes, bytes);
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "index %lld of element %llu lies outside the output",
+                                (long long)index, (unsigned long long)i);
+        memcpy((uint8_t *)y->data + (size_t)to * bytes, (const uint8_t *)x->data + i * bytes,
+               bytes);
     }
     return HONE_OK;
 }

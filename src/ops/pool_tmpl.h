@@ -7,8 +7,10 @@ typedef struct NAME(pool_job) {
     int64_t *indices; /* of maxima; may be NULL */
 } NAME(pool_job);
 
-/* One window element meets all outputs of a line. `line` is NULL in the padding; `first` is the flat index of line[0]. */
-static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, int64_t tap, T *y, int64_t *indices) {
+/* One window element meets all outputs of a line. `line` is NULL in the padding; `first` is the
+ * flat index of line[0]. */
+static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, int64_t tap, T *y,
+                            int64_t *indices) {
     const hn_slide *s = &f->slide;
     int32_t last = s->n_axes - 1;
     int64_t begin, end, stride = s->stride[last];
@@ -37,7 +39,8 @@ static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, in
 }
 
 /* All window elements over one output line, whose outer coordinates are `at`. */
-static void NAME(pool_windows)(const pool_form *f, const T *plane, const int64_t *at, T *y, int64_t *indices) {
+static void NAME(pool_windows)(const pool_form *f, const T *plane, const int64_t *at, T *y,
+                               int64_t *indices) {
     const hn_slide *s = &f->slide;
     int32_t last = s->n_axes - 1;
     int64_t taps[HN_MAX_SPATIAL] = {0};
@@ -50,7 +53,8 @@ static void NAME(pool_windows)(const pool_form *f, const T *plane, const int64_t
             line = line * s->in[a] + i;
         }
         if (inside)
-            NAME(pool_line)(f, plane + line * s->in[last], line * s->in[last], taps[last], y, indices);
+            NAME(pool_line)
+            (f, plane + line * s->in[last], line * s->in[last], taps[last], y, indices);
     }
 }
 
@@ -75,7 +79,8 @@ static void NAME(pool_planes)(void *ctx, int64_t begin, int64_t end) {
     int64_t width = s->out[last];
     for (int64_t p = begin; p < end; p++) {
         int64_t at[HN_MAX_SPATIAL] = {0};
-        for (int64_t line = 0; line * width < s->out_elems; line++, hn_slide_step(last, s->out, at)) {
+        for (int64_t line = 0; line * width < s->out_elems;
+             line++, hn_slide_step(last, s->out, at)) {
             T *y = job->y + p * s->out_elems + line * width;
             int64_t *indices = job->indices ? job->indices + p * s->out_elems + line * width : NULL;
             for (int64_t o = 0; o < width; o++) {
@@ -96,7 +101,8 @@ static hone_status NAME(pool_eval)(hn_eval *c, const pool_form *f) {
     hn_array *y = hn_ret(c, 0), *indices = hn_ret(c, 1);
     const T *wide_x = NAME(hn_wide)(c, x);
     int64_t planes = x->dims[0] * x->dims[1];
-    T *wide = y ? NAME(hn_room)(c, y) : hn_eval_scratch_n(c, (uint64_t)(planes * f->slide.out_elems), sizeof(T));
+    T *wide = y ? NAME(hn_room)(c, y)
+                : hn_eval_scratch_n(c, (uint64_t)(planes * f->slide.out_elems), sizeof(T));
     HN_TRY_PTR(wide_x && wide);
     NAME(pool_job) job = {f, wide_x, wide, indices ? indices->data : NULL};
     if (f->slide.out_elems > 0)

@@ -14,19 +14,23 @@ typedef struct quant_form {
 
 static hone_status read_quant_form(hn_eval *c, quant_form *q) {
     const hn_array *x = hn_arg(c, 0), *scale = hn_arg(c, 1), *zero = hn_arg(c, 2);
-    int64_t axis = hn_attr_i(hn_eval_node(c), "axis", 1), block = hn_attr_i(hn_eval_node(c), "block_size", 0);
+    int64_t axis = hn_attr_i(hn_eval_node(c), "axis", 1),
+            block = hn_attr_i(hn_eval_node(c), "block_size", 0);
     if (zero && zero->n_elems != scale->n_elems)
-        return hn_eval_fail(c, HONE_E_SHAPE, "%llu scales, but %llu zero points", (unsigned long long)scale->n_elems,
-                            (unsigned long long)zero->n_elems);
-    *q = (quant_form){.scale = hn_wide_f32(c, scale), .zero = zero ? hn_wide_f32(c, zero) : NULL, .inner = 1, .axis = 1};
+        return hn_eval_fail(c, HONE_E_SHAPE, "%llu scales, but %llu zero points",
+                            (unsigned long long)scale->n_elems, (unsigned long long)zero->n_elems);
+    *q = (quant_form){.scale = hn_wide_f32(c, scale),
+                      .zero = zero ? hn_wide_f32(c, zero) : NULL,
+                      .inner = 1,
+                      .axis = 1};
     HN_TRY_PTR(q->scale && (!zero || q->zero));
     q->is_single = scale->n_elems == 1 && scale->rank <= 1;
     if (q->is_single || x->n_elems == 0)
         return HONE_OK;
     axis += axis < 0 ? x->rank : 0;
     if (axis < 0 || axis >= x->rank || scale->n_elems == 0)
-        return hn_eval_fail(c, HONE_E_SHAPE, "%llu scales do not fit an input of rank %d", (unsigned long long)scale->n_elems,
-                            x->rank);
+        return hn_eval_fail(c, HONE_E_SHAPE, "%llu scales do not fit an input of rank %d",
+                            (unsigned long long)scale->n_elems, x->rank);
     q->axis = (uint64_t)x->dims[axis];
     q->inner = hn_count(x->rank - (int32_t)axis - 1, x->dims + axis + 1);
     if (scale->rank > 1) {
@@ -85,16 +89,27 @@ typedef struct quant_job {
 /* ---- QuantizeLinear ---------------------------------------------------------------------------- */
 
 static float quant_in_precision(hn_dtype t, float v) {
-    return t == HN_F16 ? hn_f16_to_f32(hn_f32_to_f16(v)) : t == HN_BF16 ? hn_bf16_to_f32(hn_f32_to_bf16(v)) : v;
+    return t == HN_F16    ? hn_f16_to_f32(hn_f32_to_f16(v))
+           : t == HN_BF16 ? hn_bf16_to_f32(hn_f32_to_bf16(v))
+                          : v;
 }
 
 static bool quant_f8_kind(hn_dtype t, hn_f8_kind *kind) {
     switch (t) {
-    case HN_F8E4M3FN: *kind = HN_F8_E4M3FN; return true;
-    case HN_F8E4M3FNUZ: *kind = HN_F8_E4M3FNUZ; return true;
-    case HN_F8E5M2: *kind = HN_F8_E5M2; return true;
-    case HN_F8E5M2FNUZ: *kind = HN_F8_E5M2FNUZ; return true;
-    default: return false;
+    case HN_F8E4M3FN:
+        *kind = HN_F8_E4M3FN;
+        return true;
+    case HN_F8E4M3FNUZ:
+        *kind = HN_F8_E4M3FNUZ;
+        return true;
+    case HN_F8E5M2:
+        *kind = HN_F8_E5M2;
+        return true;
+    case HN_F8E5M2FNUZ:
+        *kind = HN_F8_E5M2FNUZ;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -114,7 +129,8 @@ static void quantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
     bool is_int = hn_dtype_is_int(job->y->dtype);
     float lo, hi, x[HN_TILE], scale[HN_TILE], zero[HN_TILE];
     hn_int_range(job->y->dtype, &lo, &hi);
-    for (uint64_t begin = (uint64_t)tile0 * HN_TILE; begin < HN_MIN((uint64_t)tile1 * HN_TILE, job->x->n_elems); begin += HN_TILE) {
+    for (uint64_t begin = (uint64_t)tile0 * HN_TILE;
+         begin < HN_MIN((uint64_t)tile1 * HN_TILE, job->x->n_elems); begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, job->x->n_elems - begin);
         hn_load_f32(job->x, begin, n, x);
         quant_load(&job->form, begin, n, scale, zero);
@@ -130,25 +146,31 @@ static void quantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
 
 static hone_status run_quant(hn_eval *c, hn_range_fn fn) {
     const hn_infer *node = hn_eval_node(c);
-    quant_job job = {.x = hn_arg(c, 0), .y = hn_ret(c, 0), .saturate = hn_attr_i(node, "saturate", 1) != 0};
+    quant_job job = {
+        .x = hn_arg(c, 0), .y = hn_ret(c, 0), .saturate = hn_attr_i(node, "saturate", 1) != 0};
     if (!job.y)
         return HONE_OK;
     hn_dtype scale = hn_arg(c, 1)->dtype;
     int64_t precision = hn_attr_i(node, "precision", 0);
-    job.precision = precision > 0 ? (hn_dtype)precision : scale == HN_F16 || scale == HN_BF16 ? scale : HN_F32;
+    job.precision = precision > 0                         ? (hn_dtype)precision
+                    : scale == HN_F16 || scale == HN_BF16 ? scale
+                                                          : HN_F32;
     HN_TRY(read_quant_form(c, &job.form));
     hn_pool_for(hn_eval_pool(c), (int64_t)((job.x->n_elems + HN_TILE - 1) / HN_TILE), 64, fn, &job);
     return HONE_OK;
 }
 
-hone_status hn_eval_quantize_linear(hn_eval *c) { return run_quant(c, quantize_tiles); }
+hone_status hn_eval_quantize_linear(hn_eval *c) {
+    return run_quant(c, quantize_tiles);
+}
 
 /* ---- DequantizeLinear -------------------------------------------------------------------------- */
 
 static void dequantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
     const quant_job *job = ctx;
     float x[HN_TILE], scale[HN_TILE], zero[HN_TILE];
-    for (uint64_t begin = (uint64_t)tile0 * HN_TILE; begin < HN_MIN((uint64_t)tile1 * HN_TILE, job->x->n_elems); begin += HN_TILE) {
+    for (uint64_t begin = (uint64_t)tile0 * HN_TILE;
+         begin < HN_MIN((uint64_t)tile1 * HN_TILE, job->x->n_elems); begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, job->x->n_elems - begin);
         hn_load_f32(job->x, begin, n, x);
         quant_load(&job->form, begin, n, scale, zero);
@@ -158,7 +180,9 @@ static void dequantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
     }
 }
 
-hone_status hn_eval_dequantize_linear(hn_eval *c) { return run_quant(c, dequantize_tiles); }
+hone_status hn_eval_dequantize_linear(hn_eval *c) {
+    return run_quant(c, dequantize_tiles);
+}
 
 /* ---- DynamicQuantizeLinear --------------------------------------------------------------------- */
 
@@ -174,7 +198,8 @@ hone_status hn_eval_dynamic_quantize_linear(hn_eval *c) {
     float scale = lo == hi ? 1 : (hi - lo) / 255;
     float zero = hn_round_even(fminf(fmaxf(-lo / scale, 0), 255));
     for (uint64_t i = 0; y && i < x->n_elems; i++)
-        ((uint8_t *)y->data)[i] = (uint8_t)fminf(fmaxf(hn_round_even(from[i] / scale) + zero, 0), 255);
+        ((uint8_t *)y->data)[i] =
+            (uint8_t)fminf(fmaxf(hn_round_even(from[i] / scale) + zero, 0), 255);
     if (y_scale)
         hn_store_f32(y_scale, 0, 1, &scale);
     if (y_zero)

@@ -6,13 +6,15 @@
 /* ---- MaxRoiPool -------------------------------------------------------------------------------- */
 
 /* Rows or columns of one bin, cut to the image. */
-static void roi_bin(double start, double bin, int64_t i, int64_t size, int64_t *begin, int64_t *end) {
+static void roi_bin(double start, double bin, int64_t i, int64_t size, int64_t *begin,
+                    int64_t *end) {
     double limit = (double)size;
     *begin = (int64_t)fmin(fmax(floor((double)i * bin) + start, 0), limit);
     *end = (int64_t)fmin(fmax(ceil((double)(i + 1) * bin) + start, 0), limit);
 }
 
-static double roi_max(const double *plane, int64_t width, const int64_t rows[2], const int64_t cols[2]) {
+static double roi_max(const double *plane, int64_t width, const int64_t rows[2],
+                      const int64_t cols[2]) {
     bool is_empty = rows[0] >= rows[1] || cols[0] >= cols[1];
     double best = is_empty ? 0 : -HUGE_VAL;
     for (int64_t y = rows[0]; y < rows[1]; y++)
@@ -23,7 +25,8 @@ static double roi_max(const double *plane, int64_t width, const int64_t rows[2],
 
 static hone_status roi_batch(hn_eval *c, double index, int64_t batch, uint64_t roi, int64_t *out) {
     if (!(index >= 0 && index < (double)batch))
-        return hn_eval_fail(c, HONE_E_INVALID, "region %llu is of image %g, but there are %lld images",
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "region %llu is of image %g, but there are %lld images",
                             (unsigned long long)roi, index, (long long)batch);
     *out = (int64_t)index;
     return HONE_OK;
@@ -37,7 +40,8 @@ hone_status hn_eval_max_roi_pool(hn_eval *c) {
     const double *planes = hn_wide_f64(c, x), *boxes = hn_wide_f64(c, rois);
     double *out = hn_room_f64(c, y), scale = (double)hn_attr_f(hn_eval_node(c), "spatial_scale", 1);
     HN_TRY_PTR(planes && boxes && out);
-    int64_t channels = x->dims[1], height = x->dims[2], width = x->dims[3], ph = y->dims[2], pw = y->dims[3];
+    int64_t channels = x->dims[1], height = x->dims[2], width = x->dims[3], ph = y->dims[2],
+            pw = y->dims[3];
     double *to = out;
     for (uint64_t r = 0; r < (uint64_t)rois->dims[0]; r++) {
         const double *box = boxes + 5 * r;
@@ -49,7 +53,8 @@ hone_status hn_eval_max_roi_pool(hn_eval *c) {
         for (int64_t i = 0; i < channels * ph * pw; i++) {
             roi_bin(y1, bin_h, i / pw % ph, height, &rows[0], &rows[1]);
             roi_bin(x1, bin_w, i % pw, width, &cols[0], &cols[1]);
-            *to++ = roi_max(planes + (image * channels + i / (ph * pw)) * height * width, width, rows, cols);
+            *to++ = roi_max(planes + (image * channels + i / (ph * pw)) * height * width, width,
+                            rows, cols);
         }
     }
     hn_narrow_f64(y, out);
@@ -73,7 +78,8 @@ static void roi_neighbours(const roi_form *f, double y, double x, int64_t at[4],
         return;
     y = fmin(fmax(y, 0), (double)(f->height - 1));
     x = fmin(fmax(x, 0), (double)(f->width - 1));
-    int64_t y0 = (int64_t)y, x0 = (int64_t)x, y1 = HN_MIN(y0 + 1, f->height - 1), x1 = HN_MIN(x0 + 1, f->width - 1);
+    int64_t y0 = (int64_t)y, x0 = (int64_t)x, y1 = HN_MIN(y0 + 1, f->height - 1),
+            x1 = HN_MIN(x0 + 1, f->width - 1);
     double ly = y - (double)y0, lx = x - (double)x0;
     for (int i = 0; i < 4; i++) {
         at[i] = (i < 2 ? y0 : y1) * f->width + (i % 2 ? x1 : x0);
@@ -88,7 +94,8 @@ static double roi_sample_bin(const roi_form *f, const double *plane, int64_t row
     for (int64_t i = 0; i < f->grid_h * f->grid_w; i++) {
         double iy = (double)(i / f->grid_w) + 0.5, ix = (double)(i % f->grid_w) + 0.5;
         roi_neighbours(f, f->start_y + (double)row * f->bin_h + iy * f->bin_h / (double)f->grid_h,
-                       f->start_x + (double)col * f->bin_w + ix * f->bin_w / (double)f->grid_w, at, weight);
+                       f->start_x + (double)col * f->bin_w + ix * f->bin_w / (double)f->grid_w, at,
+                       weight);
         for (int k = 0; k < 4; k++) {
             double v = weight[k] * plane[at[k]];
             result = f->is_max ? fmax(result, v) : result + v;
@@ -101,16 +108,20 @@ static hone_status read_roi(hn_eval *c, const double *box, int64_t ph, int64_t p
     const hn_infer *node = hn_eval_node(c);
     const double most_samples = 1 << 14;
     double scale = (double)hn_attr_f(node, "spatial_scale", 1);
-    bool half_pixel = hn_infer_version(node) >= 16 && hn_attr_is(node, "coordinate_transformation_mode", "half_pixel");
-    double offset = half_pixel ? 0.5 : 0, h = (box[3] - box[1]) * scale, w = (box[2] - box[0]) * scale;
+    bool half_pixel = hn_infer_version(node) >= 16 &&
+                      hn_attr_is(node, "coordinate_transformation_mode", "half_pixel");
+    double offset = half_pixel ? 0.5 : 0, h = (box[3] - box[1]) * scale,
+           w = (box[2] - box[0]) * scale;
     int64_t ratio = hn_attr_i(node, "sampling_ratio", 0);
     f->start_x = box[0] * scale - offset;
     f->start_y = box[1] * scale - offset;
     f->bin_h = (half_pixel ? h : fmax(h, 1)) / (double)ph;
     f->bin_w = (half_pixel ? w : fmax(w, 1)) / (double)pw;
-    double grid_h = ratio > 0 ? (double)ratio : ceil(f->bin_h), grid_w = ratio > 0 ? (double)ratio : ceil(f->bin_w);
+    double grid_h = ratio > 0 ? (double)ratio : ceil(f->bin_h),
+           grid_w = ratio > 0 ? (double)ratio : ceil(f->bin_w);
     if (!(grid_h <= most_samples && grid_w <= most_samples))
-        return hn_eval_fail(c, HONE_E_LIMIT, "a region of %g x %g elements is too large to sample", h, w);
+        return hn_eval_fail(c, HONE_E_LIMIT, "a region of %g x %g elements is too large to sample",
+                            h, w);
     f->grid_h = (int64_t)fmax(grid_h, 0);
     f->grid_w = (int64_t)fmax(grid_w, 0);
     return HONE_OK;
@@ -121,11 +132,15 @@ hone_status hn_eval_roi_align(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    const double *planes = hn_wide_f64(c, x), *boxes = hn_wide_f64(c, rois), *images = hn_wide_f64(c, batch_indices);
+    const double *planes = hn_wide_f64(c, x), *boxes = hn_wide_f64(c, rois),
+                 *images = hn_wide_f64(c, batch_indices);
     double *out = hn_room_f64(c, y);
     HN_TRY_PTR(planes && boxes && images && out);
-    int64_t channels = x->dims[1], ph = y->dims[2], pw = y->dims[3], plane = x->dims[2] * x->dims[3];
-    roi_form f = {.height = x->dims[2], .width = x->dims[3], .is_max = hn_attr_is(hn_eval_node(c), "mode", "max")};
+    int64_t channels = x->dims[1], ph = y->dims[2], pw = y->dims[3],
+            plane = x->dims[2] * x->dims[3];
+    roi_form f = {.height = x->dims[2],
+                  .width = x->dims[3],
+                  .is_max = hn_attr_is(hn_eval_node(c), "mode", "max")};
     double *to = out;
     if (plane == 0)
         return hn_eval_fail(c, HONE_E_SHAPE, "the images have no elements to sample");
@@ -136,7 +151,8 @@ hone_status hn_eval_roi_align(hn_eval *c) {
         if (hn_eval_stopped(c))
             return HONE_E_CANCELLED;
         for (int64_t i = 0; i < channels * ph * pw; i++)
-            *to++ = roi_sample_bin(&f, planes + (image * channels + i / (ph * pw)) * plane, i / pw % ph, i % pw);
+            *to++ = roi_sample_bin(&f, planes + (image * channels + i / (ph * pw)) * plane,
+                                   i / pw % ph, i % pw);
     }
     hn_narrow_f64(y, out);
     return HONE_OK;
@@ -168,9 +184,11 @@ static void nms_sort(const float *scores, int64_t n, int64_t *order, int64_t *ot
     int64_t *from = order, *to = other;
     for (int64_t run = 1; run < n; run *= 2) {
         for (int64_t begin = 0; begin < n; begin += 2 * run) {
-            int64_t mid = HN_MIN(begin + run, n), end = HN_MIN(begin + 2 * run, n), a = begin, b = mid;
+            int64_t mid = HN_MIN(begin + run, n), end = HN_MIN(begin + 2 * run, n), a = begin,
+                    b = mid;
             for (int64_t i = begin; i < end; i++)
-                to[i] = a < mid && (b >= end || scores[from[a]] >= scores[from[b]]) ? from[a++] : from[b++];
+                to[i] = a < mid && (b >= end || scores[from[a]] >= scores[from[b]]) ? from[a++]
+                                                                                    : from[b++];
         }
         int64_t *t = from;
         from = to;
@@ -198,7 +216,8 @@ static int64_t nms_class(const nms_work *w, const float *boxes, const float *sco
         nms_box box = nms_corners(boxes + 4 * w->order[i], w->is_center);
         bool is_free = true;
         for (int64_t k = 0; k < kept && is_free; k++)
-            is_free = !nms_overlaps(box, nms_corners(boxes + 4 * w->other[k], w->is_center), w->iou);
+            is_free =
+                !nms_overlaps(box, nms_corners(boxes + 4 * w->other[k], w->is_center), w->iou);
         if (is_free)
             w->other[kept++] = w->order[i];
     }
@@ -208,13 +227,17 @@ static int64_t nms_class(const nms_work *w, const float *boxes, const float *sco
 hone_status hn_eval_non_max_suppression(hn_eval *c) {
     const hn_array *boxes = hn_arg(c, 0), *scores = hn_arg(c, 1);
     int64_t batch = scores->dims[0], classes = scores->dims[1], n = scores->dims[2];
-    nms_work w = {.n_boxes = n, .most = HN_MIN(hn_arg_i64_or(c, 2, 0), n), .iou = (float)hn_arg_f64_or(c, 3, 0)};
+    nms_work w = {.n_boxes = n,
+                  .most = HN_MIN(hn_arg_i64_or(c, 2, 0), n),
+                  .iou = (float)hn_arg_f64_or(c, 3, 0)};
     w.score = (float)hn_arg_f64_or(c, 4, 0);
     w.has_score = hn_arg(c, 4) != NULL;
     w.is_center = hn_attr_i(hn_eval_node(c), "center_point_box", 0) != 0;
     w.order = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.order);
     w.other = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.other);
-    int64_t *rows = hn_eval_scratch_n(c, (uint64_t)(batch * classes * HN_MAX(w.most, 0)), 3 * sizeof *rows), n_rows = 0;
+    int64_t *rows = hn_eval_scratch_n(c, (uint64_t)(batch * classes * HN_MAX(w.most, 0)),
+                                      3 * sizeof *rows),
+            n_rows = 0;
     HN_TRY_PTR(w.order && w.other && rows);
     for (int64_t i = 0; i < batch * classes && w.most > 0; i++) {
         const float *image = (const float *)boxes->data + i / classes * n * 4;

@@ -1,4 +1,5 @@
-/* Resize and Upsample, computed. Interpolation is separable: every axis has a table of the inputs that make up each output. */
+/* Resize and Upsample, computed. Interpolation is separable: every axis has a table of the inputs
+ * that make up each output. */
 #include "ops/eval_wide.h"
 
 #include <math.h>
@@ -12,7 +13,13 @@ typedef enum resize_place {
     PLACE_ASYMMETRIC,
     PLACE_CROP
 } resize_place;
-typedef enum resize_round { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, ROUND_FLOOR, ROUND_CEIL, ROUND_SIMPLE } resize_round;
+typedef enum resize_round {
+    ROUND_PREFER_FLOOR,
+    ROUND_PREFER_CEIL,
+    ROUND_FLOOR,
+    ROUND_CEIL,
+    ROUND_SIMPLE
+} resize_round;
 
 typedef struct resize_axis {
     int64_t in, out;
@@ -47,18 +54,24 @@ static int find_word(const hn_infer *node, const char *attr, const char *const *
 
 static hone_status read_resize_modes(hn_eval *c, resize_form *f) {
     static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear"};
-    static const char *const places[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-                                         "align_corners", "asymmetric",           "tf_crop_and_resize"};
-    static const char *const rounds[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    static const char *const places[] = {"half_pixel",         "half_pixel_symmetric",
+                                         "pytorch_half_pixel", "align_corners",
+                                         "asymmetric",         "tf_crop_and_resize"};
+    static const char *const rounds[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                         "ceil"};
     const hn_infer *node = hn_eval_node(c);
     bool is_old = hn_infer_version(node) < 11;
     int mode = find_word(node, "mode", modes, (int)HN_COUNT(modes));
-    int place = is_old ? PLACE_ASYMMETRIC : find_word(node, "coordinate_transformation_mode", places, (int)HN_COUNT(places));
-    int round = is_old ? ROUND_SIMPLE : find_word(node, "nearest_mode", rounds, (int)HN_COUNT(rounds));
+    int place =
+        is_old ? PLACE_ASYMMETRIC
+               : find_word(node, "coordinate_transformation_mode", places, (int)HN_COUNT(places));
+    int round =
+        is_old ? ROUND_SIMPLE : find_word(node, "nearest_mode", rounds, (int)HN_COUNT(rounds));
     if (place < 0 && hn_attr_is(node, "coordinate_transformation_mode", "tf_half_pixel_for_nn"))
         place = PLACE_HALF_PIXEL; /* version 11 alone; half a pixel is added below */
     if (mode < 0 || place < 0 || round < 0)
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "an unknown mode, coordinate_transformation_mode or nearest_mode");
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED,
+                            "an unknown mode, coordinate_transformation_mode or nearest_mode");
     f->mode = mode == 3 ? RESIZE_LINEAR : (resize_mode)mode;
     f->place = (resize_place)place;
     f->round = (resize_round)round;
@@ -120,12 +133,14 @@ static void scale_by_sizes(const hn_eval *c, uint32_t n, const int32_t *axes, re
 }
 
 static hone_status read_resize_axes_of(hn_eval *c, resize_form *f) {
-    const hn_array *x = hn_arg(c, 0), *y = hn_ret(c, 0), *roi = hn_infer_version(hn_eval_node(c)) >= 11 ? hn_arg(c, 1) : NULL;
+    const hn_array *x = hn_arg(c, 0), *y = hn_ret(c, 0),
+                   *roi = hn_infer_version(hn_eval_node(c)) >= 11 ? hn_arg(c, 1) : NULL;
     int32_t axes[HN_MAX_RANK];
     uint32_t n = resize_axis_list(hn_eval_node(c), x->rank, axes);
     for (int32_t a = 0; a < x->rank; a++) {
         int64_t size = x->dims[a];
-        f->axes[a] = (resize_axis){.in = size, .out = y ? y->dims[a] : size, .scale = 1, .roi_end = 1};
+        f->axes[a] =
+            (resize_axis){.in = size, .out = y ? y->dims[a] : size, .scale = 1, .roi_end = 1};
     }
     for (uint32_t i = 0; i < n; i++) {
         resize_axis *a = &f->axes[axes[i]];
@@ -141,8 +156,10 @@ static hone_status read_resize_axes_of(hn_eval *c, resize_form *f) {
         scale_by_sizes(c, n, axes, f);
     for (int32_t a = 0; a < x->rank; a++) {
         if (!(f->axes[a].scale > 0) && f->axes[a].out > 0)
-            return hn_eval_fail(c, HONE_E_SHAPE, "the scale of axis %d is %g, but must be positive", a, f->axes[a].scale);
-        f->axes[a].is_resized = f->axes[a].in != f->axes[a].out || f->axes[a].scale != 1 || f->place == PLACE_CROP;
+            return hn_eval_fail(c, HONE_E_SHAPE, "the scale of axis %d is %g, but must be positive",
+                                a, f->axes[a].scale);
+        f->axes[a].is_resized =
+            f->axes[a].in != f->axes[a].out || f->axes[a].scale != 1 || f->place == PLACE_CROP;
     }
     return HONE_OK;
 }
@@ -152,16 +169,20 @@ static hone_status read_resize_axes_of(hn_eval *c, resize_form *f) {
 static double resize_source(const resize_form *f, const resize_axis *a, int64_t o) {
     double x = (double)o, last = (double)(a->in - 1), width = a->scale * (double)a->in;
     switch (f->place) {
-    case PLACE_ALIGN_CORNERS: return width == 1 ? 0 : x * last / (width - 1);
-    case PLACE_ASYMMETRIC: return x / a->scale;
-    case PLACE_PYTORCH_HALF_PIXEL: return width == 1 ? -0.5 : (x + 0.5) / a->scale - 0.5;
+    case PLACE_ALIGN_CORNERS:
+        return width == 1 ? 0 : x * last / (width - 1);
+    case PLACE_ASYMMETRIC:
+        return x / a->scale;
+    case PLACE_PYTORCH_HALF_PIXEL:
+        return width == 1 ? -0.5 : (x + 0.5) / a->scale - 0.5;
     case PLACE_HALF_PIXEL_SYMMETRIC:
         return (double)a->in / 2 * (1 - (double)a->out / width) + (x + 0.5) / a->scale - 0.5;
     case PLACE_CROP: {
         double span = (a->roi_end - a->roi_begin) * last;
         return a->roi_begin * last + (width == 1 ? span / 2 : x * span / (width - 1));
     }
-    case PLACE_HALF_PIXEL: break;
+    case PLACE_HALF_PIXEL:
+        break;
     }
     return (x + 0.5) / a->scale - 0.5;
 }
@@ -172,11 +193,21 @@ static bool resize_is_outside(const resize_form *f, const resize_axis *a, double
 
 static int64_t resize_nearest(const resize_form *f, const resize_axis *a, double x) {
     switch (f->round) {
-    case ROUND_PREFER_FLOOR: x = ceil(x - 0.5); break;
-    case ROUND_PREFER_CEIL: x = floor(x + 0.5); break;
-    case ROUND_FLOOR: x = floor(x); break;
-    case ROUND_CEIL: x = ceil(x); break;
-    case ROUND_SIMPLE: x = a->scale < 1 ? ceil(x) : floor(x); break;
+    case ROUND_PREFER_FLOOR:
+        x = ceil(x - 0.5);
+        break;
+    case ROUND_PREFER_CEIL:
+        x = floor(x + 0.5);
+        break;
+    case ROUND_FLOOR:
+        x = floor(x);
+        break;
+    case ROUND_CEIL:
+        x = ceil(x);
+        break;
+    case ROUND_SIMPLE:
+        x = a->scale < 1 ? ceil(x) : floor(x);
+        break;
     }
     return (int64_t)fmin(fmax(x, 0), (double)(a->in - 1));
 }
@@ -191,13 +222,15 @@ static double cubic_weight(double a, double x) {
 }
 
 static double resize_weight(const resize_form *f, double distance) {
-    return f->mode == RESIZE_CUBIC ? cubic_weight(f->cubic_a, distance) : fmax(1 - fabs(distance), 0);
+    return f->mode == RESIZE_CUBIC ? cubic_weight(f->cubic_a, distance)
+                                   : fmax(1 - fabs(distance), 0);
 }
 
 /* Weights of the inputs around x; against aliasing a smaller scale widens the filter. */
-static void weigh_output(const resize_form *f, const resize_axis *a, double x, double squeeze, int64_t n, int64_t *at,
-                         double *weight) {
-    double base = ceil(x) - 1, sum = 0; /* the inputs on the left begin here; x itself is on the right */
+static void weigh_output(const resize_form *f, const resize_axis *a, double x, double squeeze,
+                         int64_t n, int64_t *at, double *weight) {
+    double base = ceil(x) - 1,
+           sum = 0; /* the inputs on the left begin here; x itself is on the right */
     for (int64_t i = 0; i < n; i++) {
         double p = base + (double)(i + 1 - n / 2);
         bool is_inside = p >= 0 && p < (double)a->in;
@@ -209,11 +242,14 @@ static void weigh_output(const resize_form *f, const resize_axis *a, double x, d
         weight[i] /= sum;
 }
 
-static hone_status weigh_taps(hn_eval *c, const resize_form *f, const resize_axis *a, resize_taps *t) {
-    double squeeze = f->antialias && a->scale < 1 ? a->scale : 1, reach = f->mode == RESIZE_CUBIC ? 2 : 1;
+static hone_status weigh_taps(hn_eval *c, const resize_form *f, const resize_axis *a,
+                              resize_taps *t) {
+    double squeeze = f->antialias && a->scale < 1 ? a->scale : 1,
+           reach = f->mode == RESIZE_CUBIC ? 2 : 1;
     double half = -floor(-reach / squeeze);
     if (!(half <= 4 * (double)a->in + 8))
-        return hn_eval_fail(c, HONE_E_LIMIT, "scale %g is too small for %lld elements", a->scale, (long long)a->in);
+        return hn_eval_fail(c, HONE_E_LIMIT, "scale %g is too small for %lld elements", a->scale,
+                            (long long)a->in);
     t->n = 2 * (int64_t)half;
     t->at = hn_eval_scratch_n(c, (uint64_t)(a->out * t->n), sizeof *t->at);
     t->weight = hn_eval_scratch_n(c, (uint64_t)(a->out * t->n), sizeof *t->weight);
@@ -244,24 +280,29 @@ static hone_status weigh_taps(hn_eval *c, const resize_form *f, const resize_axi
 /* ---- nearest ----------------------------------------------------------------------------------- */
 
 /* Inputs of every output along each axis, -1 outside; one list after the other. */
-static int64_t *nearest_tables(hn_eval *c, const resize_form *f, int32_t rank, const int64_t *tables[]) {
+static int64_t *nearest_tables(hn_eval *c, const resize_form *f, int32_t rank,
+                               const int64_t *tables[]) {
     uint64_t n = 0;
     for (int32_t a = 0; a < rank; a++)
         n += (uint64_t)f->axes[a].out;
     int64_t *all = hn_eval_scratch_n(c, n, sizeof *all), *to = all;
     for (int32_t a = 0; all && a < rank; a++) {
         const resize_axis *axis = &f->axes[a];
-        bool adds_half = hn_attr_is(hn_eval_node(c), "coordinate_transformation_mode", "tf_half_pixel_for_nn");
+        bool adds_half =
+            hn_attr_is(hn_eval_node(c), "coordinate_transformation_mode", "tf_half_pixel_for_nn");
         tables[a] = to;
         for (int64_t o = 0; o < axis->out; o++) {
             double x = resize_source(f, axis, o) + (adds_half ? 0.5 : 0);
-            *to++ = !axis->is_resized ? o : resize_is_outside(f, axis, x) ? -1 : resize_nearest(f, axis, x);
+            *to++ = !axis->is_resized               ? o
+                    : resize_is_outside(f, axis, x) ? -1
+                                                    : resize_nearest(f, axis, x);
         }
     }
     return all;
 }
 
-static hone_status copy_element(hn_eval *c, const hn_array *x, int64_t from, hn_array *y, uint64_t to) {
+static hone_status copy_element(hn_eval *c, const hn_array *x, int64_t from, hn_array *y,
+                                uint64_t to) {
     size_t bytes = hn_elem_bytes(x->dtype);
     if (x->dtype == HN_STRING) {
         hn_bytes text = from < 0 ? (hn_bytes){"", 0} : ((const hn_bytes *)x->data)[from];
@@ -297,7 +338,8 @@ static hone_status resize_by_nearest(hn_eval *c, const resize_form *f, hn_array 
 /* A weighted sum can leave the range of an integer. */
 static void store_clamped(hn_array *y, double *v) {
     int bits = hn_dtype_bits(y->dtype);
-    bool is_unsigned = y->dtype == HN_U8 || y->dtype == HN_U16 || y->dtype == HN_U32 || y->dtype == HN_U64;
+    bool is_unsigned =
+        y->dtype == HN_U8 || y->dtype == HN_U16 || y->dtype == HN_U32 || y->dtype == HN_U64;
     double hi = ldexp(1, is_unsigned ? bits : bits - 1), lo = is_unsigned ? 0 : -hi;
     for (uint64_t i = 0; i < y->n_elems; i++)
         v[i] = fmin(fmax(v[i], lo), bits == 64 ? nextafter(hi, 0) : hi - 1);
@@ -316,7 +358,8 @@ static hone_status resize_by_weights(hn_eval *c, const resize_form *f, hn_array 
         return HONE_OK;
     }
     if (!hn_dtype_is_float(x->dtype))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "elements of type %s cannot be interpolated", hn_dtype_name(x->dtype));
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "elements of type %s cannot be interpolated",
+                            hn_dtype_name(x->dtype));
     const float *wide_x = hn_wide_f32(c, x);
     float *wide = hn_room_f32(c, y);
     HN_TRY_PTR(wide_x && wide);

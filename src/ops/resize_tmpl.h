@@ -27,7 +27,8 @@ static void NAME(resize_lines)(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* Axis after axis, outermost first; the last one writes to y. */
-static hone_status NAME(resize_weighted)(hn_eval *c, const resize_form *f, const T *x, int32_t rank, T *y) {
+static hone_status NAME(resize_weighted)(hn_eval *c, const resize_form *f, const T *x, int32_t rank,
+                                         T *y) {
     int64_t outer = 1, inner = 1, left = 0;
     for (int32_t a = 0; a < rank; a++) {
         inner *= f->axes[a].in;
@@ -40,7 +41,9 @@ static hone_status NAME(resize_weighted)(hn_eval *c, const resize_form *f, const
         inner /= axis->in;
         if (axis->is_resized) {
             resize_taps taps;
-            T *to = --left == 0 ? y : hn_eval_scratch_n(c, (uint64_t)(outer * axis->out * inner), sizeof(T));
+            T *to = --left == 0
+                        ? y
+                        : hn_eval_scratch_n(c, (uint64_t)(outer * axis->out * inner), sizeof(T));
             HN_TRY_PTR(to);
             HN_TRY(weigh_taps(c, f, axis, &taps));
             NAME(resize_pass) pass = {&taps, axis->in, axis->out, inner, x, to, (T)f->outside};

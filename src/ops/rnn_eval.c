@@ -1,4 +1,5 @@
-/* Recurrent layers, computed: inputs meet their weights in one product, then the steps run one after the other. */
+/* Recurrent layers, computed: inputs meet their weights in one product, then the steps run one
+ * after the other. */
 #include "ops/eval_wide.h"
 
 #include <ctype.h>
@@ -47,17 +48,28 @@ typedef struct rnn_act {
 
 static double rnn_activate(const rnn_act *act, double v) {
     switch (act->kind) {
-    case RNN_AFFINE: return act->alpha * v + act->beta;
-    case RNN_RELU: return fmax(v, 0);
-    case RNN_LEAKY_RELU: return v >= 0 ? v : act->alpha * v;
-    case RNN_THRESHOLDED_RELU: return v > act->alpha ? v : 0;
-    case RNN_TANH: return tanh(v);
-    case RNN_SCALED_TANH: return act->alpha * tanh(act->beta * v);
-    case RNN_SIGMOID: return 1 / (1 + exp(-v));
-    case RNN_HARD_SIGMOID: return fmin(fmax(act->alpha * v + act->beta, 0), 1);
-    case RNN_ELU: return v >= 0 ? v : act->alpha * expm1(v);
-    case RNN_SOFTSIGN: return v / (1 + fabs(v));
-    case RNN_SOFTPLUS: return fmax(v, 0) + log1p(exp(-fabs(v)));
+    case RNN_AFFINE:
+        return act->alpha * v + act->beta;
+    case RNN_RELU:
+        return fmax(v, 0);
+    case RNN_LEAKY_RELU:
+        return v >= 0 ? v : act->alpha * v;
+    case RNN_THRESHOLDED_RELU:
+        return v > act->alpha ? v : 0;
+    case RNN_TANH:
+        return tanh(v);
+    case RNN_SCALED_TANH:
+        return act->alpha * tanh(act->beta * v);
+    case RNN_SIGMOID:
+        return 1 / (1 + exp(-v));
+    case RNN_HARD_SIGMOID:
+        return fmin(fmax(act->alpha * v + act->beta, 0), 1);
+    case RNN_ELU:
+        return v >= 0 ? v : act->alpha * expm1(v);
+    case RNN_SOFTSIGN:
+        return v / (1 + fabs(v));
+    case RNN_SOFTPLUS:
+        return fmax(v, 0) + log1p(exp(-fabs(v)));
     }
     return v;
 }
@@ -71,9 +83,9 @@ typedef struct rnn_form {
     rnn_kind kind;
     int64_t gates, dirs, seq, batch, input, hidden;
     bool batch_first, reverse, input_forget, linear_before_reset;
-    double clip;              /* 0: none */
-    rnn_act acts[2][3];       /* per direction */
-    const int32_t *lengths;   /* of the sequences; NULL: all are `seq` long */
+    double clip;            /* 0: none */
+    rnn_act acts[2][3];     /* per direction */
+    const int32_t *lengths; /* of the sequences; NULL: all are `seq` long */
 } rnn_form;
 
 /* Which element of sequence b comes at this step; -1 behind its end. */
@@ -112,7 +124,8 @@ static hone_status read_rnn_acts(hn_eval *c, rnn_form *f) {
                                                 [RNN_GRU] = {RNN_SIGMOID, RNN_TANH},
                                                 [RNN_LSTM] = {RNN_SIGMOID, RNN_TANH, RNN_TANH}};
     const hn_infer *node = hn_eval_node(c);
-    const hn_attr *names = hn_attr_raw(node, "activations"), *alphas = hn_attr_raw(node, "activation_alpha");
+    const hn_attr *names = hn_attr_raw(node, "activations"),
+                  *alphas = hn_attr_raw(node, "activation_alpha");
     const hn_attr *betas = hn_attr_raw(node, "activation_beta");
     uint32_t n = f->kind == RNN_LSTM ? 3 : f->kind == RNN_GRU ? 2 : 1, i_alpha = 0, i_beta = 0;
     for (uint32_t i = 0; i < n * (uint32_t)f->dirs; i++) {
@@ -145,7 +158,8 @@ static hone_status read_rnn_form(hn_eval *c, rnn_kind kind, rnn_form *f) {
     for (uint64_t i = 0; lengths && i < lengths->n_elems; i++) {
         int32_t n = ((const int32_t *)lengths->data)[i];
         if (n < 0 || n > f->seq)
-            return hn_eval_fail(c, HONE_E_INVALID, "sequence %llu is %d elements long, but the input has %lld",
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "sequence %llu is %d elements long, but the input has %lld",
                                 (unsigned long long)i, n, (long long)f->seq);
     }
     f->lengths = lengths ? lengths->data : NULL;
@@ -171,23 +185,33 @@ static hone_status eval_recurrent(hn_eval *c, rnn_kind kind) {
     return hn_arg(c, 0)->dtype == HN_F64 ? rnn_eval_f64(c, &f) : rnn_eval_f32(c, &f);
 }
 
-hone_status hn_eval_rnn(hn_eval *c) { return eval_recurrent(c, RNN_PLAIN); }
-hone_status hn_eval_gru(hn_eval *c) { return eval_recurrent(c, RNN_GRU); }
-hone_status hn_eval_lstm(hn_eval *c) { return eval_recurrent(c, RNN_LSTM); }
+hone_status hn_eval_rnn(hn_eval *c) {
+    return eval_recurrent(c, RNN_PLAIN);
+}
+hone_status hn_eval_gru(hn_eval *c) {
+    return eval_recurrent(c, RNN_GRU);
+}
+hone_status hn_eval_lstm(hn_eval *c) {
+    return eval_recurrent(c, RNN_LSTM);
+}
 
 /* ---- GRUUnit ----------------------------------------------------------------------------------- */
 
-/* One step of a GRU whose gates are given: hidden_prev [1, N, D], gates [1, N, 3 D] with the reset gate, which is used up already,
- * first. A sequence that has ended keeps its state, or loses it with drop_states. */
+/* One step of a GRU whose gates are given: hidden_prev [1, N, D], gates [1, N, 3 D] with the reset
+ * gate, which is used up already, first. A sequence that has ended keeps its state, or loses it
+ * with drop_states. */
 hone_status hn_eval_gru_unit(hn_eval *c) {
     const hn_array *prev = hn_arg(c, 0), *gates = hn_arg(c, 1), *lengths = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    uint64_t n = (uint64_t)(prev->rank > 0 ? prev->dims[prev->rank - 1] : 1), rows = prev->n_elems / n;
+    uint64_t n = (uint64_t)(prev->rank > 0 ? prev->dims[prev->rank - 1] : 1),
+             rows = prev->n_elems / n;
     double t = hn_arg_f64_or(c, 3, 0), length = 0;
     if (gates->n_elems != 3 * prev->n_elems || !lengths || lengths->n_elems < rows)
-        return hn_eval_fail(c, HONE_E_SHAPE, "gates must be three times as wide as the state, with a length for each sequence");
+        return hn_eval_fail(
+            c, HONE_E_SHAPE,
+            "gates must be three times as wide as the state, with a length for each sequence");
     bool drops = hn_attr_i(hn_eval_node(c), "drop_states", 0) != 0;
     for (uint64_t i = 0; i < prev->n_elems; i++) {
         double state, update, fresh;

@@ -2,7 +2,7 @@
 
 typedef struct NAME(rnn_arrays) {
     const T *x, *w, *r, *b, *h0, *c0, *p; /* arguments, widened; from b on NULL when left out */
-    T *y, *yh, *yc;                      /* NULL when nobody asked */
+    T *y, *yh, *yc;                       /* NULL when nobody asked */
 } NAME(rnn_arrays);
 
 /* One direction at work. */
@@ -10,11 +10,11 @@ typedef struct NAME(rnn_work) {
     const rnn_form *f;
     const rnn_act *acts;
     const T *w_bias, *r_bias, *peepholes; /* of this direction, or NULL */
-    T *x_part;  /* [rows of x, gates * hidden]: what the inputs give */
-    T *h_part;  /* [batch, gates * hidden]: what the state gives */
-    T *r_turned; /* [hidden, gates * hidden] */
-    T *h, *c;   /* [batch, hidden] */
-    T *reset;   /* [batch, hidden] */
+    T *x_part;                            /* [rows of x, gates * hidden]: what the inputs give */
+    T *h_part;                            /* [batch, gates * hidden]: what the state gives */
+    T *r_turned;                          /* [hidden, gates * hidden] */
+    T *h, *c;                             /* [batch, hidden] */
+    T *reset;                             /* [batch, hidden] */
 } NAME(rnn_work);
 
 static T NAME(rnn_clip)(const rnn_form *f, T v) {
@@ -26,14 +26,14 @@ static T NAME(rnn_apply)(const rnn_form *f, const rnn_act *act, T v) {
 }
 
 /* What gate g of hidden unit i adds up to, without its peephole. */
-static T NAME(rnn_gate)(const NAME(rnn_work) *s, const T *x, const T *h, int64_t g, int64_t i) {
+static T NAME(rnn_gate)(const NAME(rnn_work) * s, const T *x, const T *h, int64_t g, int64_t i) {
     int64_t at = g * s->f->hidden + i;
     T v = x[at] + h[at];
     return s->w_bias ? v + s->w_bias[at] + s->r_bias[at] : v;
 }
 
 /* One step of one sequence: x and h are its parts, state and cell are updated. */
-static void NAME(lstm_step)(const NAME(rnn_work) *s, const T *x, const T *h, T *state, T *cell) {
+static void NAME(lstm_step)(const NAME(rnn_work) * s, const T *x, const T *h, T *state, T *cell) {
     enum { INPUT, OUTPUT, FORGET, CELL };
     int64_t n = s->f->hidden;
     const T *p = s->peepholes;
@@ -45,17 +45,20 @@ static void NAME(lstm_step)(const NAME(rnn_work) *s, const T *x, const T *h, T *
         T fresh = NAME(rnn_apply)(s->f, &s->acts[1], NAME(rnn_gate)(s, x, h, CELL, i));
         cell[i] = forget * cell[i] + in * fresh;
         T out = NAME(rnn_gate)(s, x, h, OUTPUT, i) + (p ? p[OUTPUT * n + i] * cell[i] : 0);
-        state[i] = NAME(rnn_apply)(s->f, &s->acts[0], out) * (T)rnn_activate(&s->acts[2], (double)cell[i]);
+        state[i] =
+            NAME(rnn_apply)(s->f, &s->acts[0], out) * (T)rnn_activate(&s->acts[2], (double)cell[i]);
     }
 }
 
 /* The state seen through the reset gate, whose product with the recurrent weights comes next. */
-static void NAME(gru_reset)(const NAME(rnn_work) *s, const T *x, const T *h, const T *state, T *reset) {
+static void NAME(gru_reset)(const NAME(rnn_work) * s, const T *x, const T *h, const T *state,
+                            T *reset) {
     for (int64_t i = 0; i < s->f->hidden; i++)
-        reset[i] = state[i] * NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, GRU_RESET, i));
+        reset[i] =
+            state[i] * NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, GRU_RESET, i));
 }
 
-static void NAME(gru_step)(const NAME(rnn_work) *s, const T *x, const T *h, T *state) {
+static void NAME(gru_step)(const NAME(rnn_work) * s, const T *x, const T *h, T *state) {
     int64_t n = s->f->hidden, hidden = GRU_HIDDEN * n;
     for (int64_t i = 0; i < n; i++) {
         T update = NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, GRU_UPDATE, i));
@@ -70,20 +73,30 @@ static void NAME(gru_step)(const NAME(rnn_work) *s, const T *x, const T *h, T *s
     }
 }
 
-static void NAME(plain_step)(const NAME(rnn_work) *s, const T *x, const T *h, T *state) {
+static void NAME(plain_step)(const NAME(rnn_work) * s, const T *x, const T *h, T *state) {
     for (int64_t i = 0; i < s->f->hidden; i++)
         state[i] = NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, 0, i));
 }
 
 /* Gates [from, to) of the recurrent product, from `state` of all sequences. */
-static void NAME(rnn_recur)(hn_pool *pool, const NAME(rnn_work) *s, const T *state, int64_t from, int64_t to) {
+static void NAME(rnn_recur)(hn_pool *pool, const NAME(rnn_work) * s, const T *state, int64_t from,
+                            int64_t to) {
     int64_t n = s->f->hidden, width = s->f->gates * n;
-    NAME(hn_gemm)(pool, &(NAME(hn_gemm_job)){.m = s->f->batch, .n = (to - from) * n, .k = n, .a = state, .a_row = n, .a_col = 1,
-                                             .b = s->r_turned + from * n, .b_row = width, .b_col = 1,
-                                             .c = s->h_part + from * n, .c_row = width});
+    NAME(hn_gemm)
+    (pool, &(NAME(hn_gemm_job)){.m = s->f->batch,
+                                .n = (to - from) * n,
+                                .k = n,
+                                .a = state,
+                                .a_row = n,
+                                .a_col = 1,
+                                .b = s->r_turned + from * n,
+                                .b_row = width,
+                                .b_col = 1,
+                                .c = s->h_part + from * n,
+                                .c_row = width});
 }
 
-static void NAME(rnn_one_step)(hn_pool *pool, NAME(rnn_work) *s, int64_t step, bool reverse) {
+static void NAME(rnn_one_step)(hn_pool *pool, NAME(rnn_work) * s, int64_t step, bool reverse) {
     const rnn_form *f = s->f;
     int64_t width = f->gates * f->hidden;
     bool late_reset = f->kind == RNN_GRU && !f->linear_before_reset;
@@ -92,7 +105,9 @@ static void NAME(rnn_one_step)(hn_pool *pool, NAME(rnn_work) *s, int64_t step, b
         for (int64_t b = 0; b < f->batch; b++) {
             int64_t row = rnn_row(f, b, rnn_time(f, b, step, reverse));
             if (row >= 0)
-                NAME(gru_reset)(s, s->x_part + row * width, s->h_part + b * width, s->h + b * f->hidden, s->reset + b * f->hidden);
+                NAME(gru_reset)
+                (s, s->x_part + row * width, s->h_part + b * width, s->h + b * f->hidden,
+                 s->reset + b * f->hidden);
         }
         NAME(rnn_recur)(pool, s, s->reset, GRU_HIDDEN, GRU_HIDDEN + 1);
     }
@@ -114,33 +129,47 @@ static void NAME(rnn_one_step)(hn_pool *pool, NAME(rnn_work) *s, int64_t step, b
 /* States of direction d: [dirs, batch, hidden], or [batch, dirs, hidden]. */
 static void NAME(rnn_copy_state)(const rnn_form *f, int64_t d, const T *from, T *to, bool is_load) {
     for (int64_t b = 0; b < f->batch && from && to; b++) {
-        int64_t outside = (f->batch_first ? b * f->dirs + d : d * f->batch + b) * f->hidden, inside = b * f->hidden;
-        memcpy(to + (is_load ? inside : outside), from + (is_load ? outside : inside), (size_t)f->hidden * sizeof(T));
+        int64_t outside = (f->batch_first ? b * f->dirs + d : d * f->batch + b) * f->hidden,
+                inside = b * f->hidden;
+        memcpy(to + (is_load ? inside : outside), from + (is_load ? outside : inside),
+               (size_t)f->hidden * sizeof(T));
     }
 }
 
-static void NAME(rnn_put_step)(const NAME(rnn_work) *s, const NAME(rnn_arrays) *a, int64_t d, int64_t step, bool reverse) {
+static void NAME(rnn_put_step)(const NAME(rnn_work) * s, const NAME(rnn_arrays) * a, int64_t d,
+                               int64_t step, bool reverse) {
     const rnn_form *f = s->f;
     for (int64_t b = 0; b < f->batch && a->y; b++) {
         int64_t t = rnn_time(f, b, step, reverse);
         if (t < 0)
             continue;
-        int64_t at = f->batch_first ? (b * f->seq + t) * f->dirs + d : (t * f->dirs + d) * f->batch + b;
+        int64_t at =
+            f->batch_first ? (b * f->seq + t) * f->dirs + d : (t * f->dirs + d) * f->batch + b;
         memcpy(a->y + at * f->hidden, s->h + b * f->hidden, (size_t)f->hidden * sizeof(T));
     }
 }
 
 /* Products with the inputs, all at once, and the recurrent weights the other way round. */
-static void NAME(rnn_prepare)(hn_pool *pool, NAME(rnn_work) *s, const NAME(rnn_arrays) *a, int64_t d) {
+static void NAME(rnn_prepare)(hn_pool *pool, NAME(rnn_work) * s, const NAME(rnn_arrays) * a,
+                              int64_t d) {
     const rnn_form *f = s->f;
     int64_t n = f->hidden, width = f->gates * n;
     const T *r = a->r + d * width * n;
     s->w_bias = a->b ? a->b + d * 2 * width : NULL;
     s->r_bias = a->b ? s->w_bias + width : NULL;
     s->peepholes = a->p ? a->p + d * 3 * n : NULL;
-    NAME(hn_gemm)(pool, &(NAME(hn_gemm_job)){.m = f->seq * f->batch, .n = width, .k = f->input, .a = a->x, .a_row = f->input,
-                                             .a_col = 1, .b = a->w + d * width * f->input, .b_row = 1, .b_col = f->input,
-                                             .c = s->x_part, .c_row = width});
+    NAME(hn_gemm)
+    (pool, &(NAME(hn_gemm_job)){.m = f->seq * f->batch,
+                                .n = width,
+                                .k = f->input,
+                                .a = a->x,
+                                .a_row = f->input,
+                                .a_col = 1,
+                                .b = a->w + d * width * f->input,
+                                .b_row = 1,
+                                .b_col = f->input,
+                                .c = s->x_part,
+                                .c_row = width});
     for (int64_t i = 0; i < width; i++)
         for (int64_t k = 0; k < n; k++)
             s->r_turned[k * width + i] = r[i * n + k];
@@ -150,7 +179,7 @@ static void NAME(rnn_prepare)(hn_pool *pool, NAME(rnn_work) *s, const NAME(rnn_a
     NAME(rnn_copy_state)(f, d, a->c0, s->c, true);
 }
 
-static hone_status NAME(rnn_run)(hn_eval *c, const rnn_form *f, const NAME(rnn_arrays) *a) {
+static hone_status NAME(rnn_run)(hn_eval *c, const rnn_form *f, const NAME(rnn_arrays) * a) {
     uint64_t width = (uint64_t)(f->gates * f->hidden), state = (uint64_t)(f->batch * f->hidden);
     NAME(rnn_work) s = {.f = f};
     s.x_part = hn_eval_scratch_n(c, (uint64_t)(f->seq * f->batch) * width, sizeof(T));
@@ -190,9 +219,12 @@ static hone_status NAME(rnn_eval)(hn_eval *c, const rnn_form *f) {
         if (hn_ret(c, i)) {
             out[i] = NAME(hn_room)(c, hn_ret(c, i));
             HN_TRY_PTR(out[i]);
-            memset(out[i], 0, hn_ret(c, i)->n_elems * sizeof(T)); /* what lies behind the end of a short sequence */
+            memset(out[i], 0,
+                   hn_ret(c, i)->n_elems *
+                       sizeof(T)); /* what lies behind the end of a short sequence */
         }
-    NAME(rnn_arrays) a = {in[X], in[W], in[R], in[B], in[H0], in[C0], in[P], out[0], out[1], out[2]};
+    NAME(rnn_arrays)
+    a = {in[X], in[W], in[R], in[B], in[H0], in[C0], in[P], out[0], out[1], out[2]};
     HN_TRY(NAME(rnn_run)(c, f, &a));
     for (uint32_t i = 0; i < 3; i++)
         if (out[i])

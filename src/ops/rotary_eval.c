@@ -30,8 +30,10 @@ static hone_status read_rotary_form(hn_eval *c, rotary_form *f) {
                 (f->positions ? f->positions->n_elems == (uint64_t)(f->batch * f->len)
                               : f->n_positions == f->batch * f->len);
     if (!fits)
-        return hn_eval_fail(c, HONE_E_SHAPE, "caches, positions and the input's %lld heads of %lld elements do not fit together",
-                            (long long)f->heads, (long long)f->size);
+        return hn_eval_fail(
+            c, HONE_E_SHAPE,
+            "caches, positions and the input's %lld heads of %lld elements do not fit together",
+            (long long)f->heads, (long long)f->size);
     f->cos = hn_wide_f32(c, cos_cache);
     f->sin = hn_wide_f32(c, sin_cache);
     HN_TRY_PTR(f->cos && f->sin);
@@ -39,15 +41,16 @@ static hone_status read_rotary_form(hn_eval *c, rotary_form *f) {
 }
 
 /* Row of the caches for position t of batch element b. */
-static hone_status rotary_position(hn_eval *c, const rotary_form *f, int64_t b, int64_t t, int64_t *out) {
+static hone_status rotary_position(hn_eval *c, const rotary_form *f, int64_t b, int64_t t,
+                                   int64_t *out) {
     *out = b * f->len + t;
     if (!f->positions)
         return HONE_OK;
     hn_load_i64(f->positions, (uint64_t)*out, 1, out);
     if (*out >= 0 && *out < f->n_positions)
         return HONE_OK;
-    return hn_eval_fail(c, HONE_E_INVALID, "position %lld is outside the caches, which have %lld", (long long)*out,
-                        (long long)f->n_positions);
+    return hn_eval_fail(c, HONE_E_INVALID, "position %lld is outside the caches, which have %lld",
+                        (long long)*out, (long long)f->n_positions);
 }
 
 static void rotate_head(const rotary_form *f, int64_t position, float *x) {
@@ -98,11 +101,13 @@ static void linear_decay(const linear_form *f, int64_t row, int64_t head, float 
     }
 }
 
-static void linear_step(const linear_form *f, int64_t row, int64_t head, float *state, float *v, float *y) {
+static void linear_step(const linear_form *f, int64_t row, int64_t head, float *state, float *v,
+                        float *y) {
     const float *k = f->k + (row * f->kv_heads + head) * f->d_k;
     linear_decay(f, row, head, state);
     memcpy(v, f->v + (row * f->kv_heads + head) * f->d_v, (size_t)f->d_v * sizeof *v);
-    for (int64_t i = 0; i < f->d_k && f->beta; i++) /* delta rules write how far the state is from the value */
+    for (int64_t i = 0; i < f->d_k && f->beta;
+         i++) /* delta rules write how far the state is from the value */
         for (int64_t j = 0; j < f->d_v; j++)
             v[j] -= state[i * f->d_v + j] * k[i];
     float rate = f->beta ? f->beta[row * f->beta_width + head % f->beta_width] : 1;
@@ -122,7 +127,8 @@ static void linear_step(const linear_form *f, int64_t row, int64_t head, float *
 
 static hone_status read_linear_form(hn_eval *c, linear_form *f) {
     const hn_infer *node = hn_eval_node(c);
-    const hn_array *q = hn_arg(c, 0), *v = hn_arg(c, 2), *decay = hn_arg(c, 4), *beta = hn_arg(c, 5);
+    const hn_array *q = hn_arg(c, 0), *v = hn_arg(c, 2), *decay = hn_arg(c, 4),
+                   *beta = hn_arg(c, 5);
     *f = (linear_form){.batch = q->dims[0], .len = q->dims[1]};
     f->q_heads = hn_attr_i(node, "q_num_heads", 1);
     f->kv_heads = hn_attr_i(node, "kv_num_heads", 1);
@@ -147,8 +153,10 @@ hone_status hn_eval_linear_attention(hn_eval *c) {
     hn_array *y = hn_ret(c, 0), *present = hn_ret(c, 1);
     linear_form f;
     HN_TRY(read_linear_form(c, &f));
-    uint64_t matrix = (uint64_t)(f.d_k * f.d_v), n_out = (uint64_t)(f.batch * f.len * f.q_heads * f.d_v);
-    float *state = hn_eval_scratch_n(c, matrix, sizeof *state), *v = hn_eval_scratch_n(c, (uint64_t)f.d_v, sizeof *v);
+    uint64_t matrix = (uint64_t)(f.d_k * f.d_v),
+             n_out = (uint64_t)(f.batch * f.len * f.q_heads * f.d_v);
+    float *state = hn_eval_scratch_n(c, matrix, sizeof *state),
+          *v = hn_eval_scratch_n(c, (uint64_t)f.d_v, sizeof *v);
     float *out = y ? hn_room_f32(c, y) : hn_eval_scratch_n(c, n_out, sizeof *out);
     HN_TRY_PTR(state && v && out);
     for (int64_t i = 0; i < f.batch * f.kv_heads; i++) {

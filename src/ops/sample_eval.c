@@ -35,7 +35,9 @@ static double sample_reflect(double x, double lo, double hi) {
     return starts_low ? lo + rest : hi - rest;
 }
 
-static double sample_border_lo(const sample_form *f) { return f->align_corners ? 0 : -0.5; }
+static double sample_border_lo(const sample_form *f) {
+    return f->align_corners ? 0 : -0.5;
+}
 static double sample_border_hi(const sample_form *f, int32_t axis) {
     return (double)f->dims[axis] - (f->align_corners ? 1 : 0.5);
 }
@@ -43,7 +45,8 @@ static double sample_border_hi(const sample_form *f, int32_t axis) {
 /* From [-1, 1] to elements, then into the image as the padding says. */
 static double sample_place(const sample_form *f, int32_t axis, double v) {
     double size = (double)f->dims[axis], lo = sample_border_lo(f), hi = sample_border_hi(f, axis);
-    double x = (double)(float)(f->align_corners ? (v + 1) / 2 * (size - 1) : ((v + 1) * size - 1) / 2);
+    double x =
+        (double)(float)(f->align_corners ? (v + 1) / 2 * (size - 1) : ((v + 1) * size - 1) / 2);
     if (f->taps == 1)
         x = rint(x);
     if (x >= lo && x <= hi)
@@ -52,7 +55,8 @@ static double sample_place(const sample_form *f, int32_t axis, double v) {
         return sample_reflect(x, lo, hi);
     if (f->padding == SAMPLE_BORDER)
         return fmin(fmax(x, 0), size - 1);
-    return fmin(fmax(x, -8), size + 8); /* as far outside as any filter reaches; also what is no number */
+    return fmin(fmax(x, -8),
+                size + 8); /* as far outside as any filter reaches; also what is no number */
 }
 
 static int64_t sample_index(const sample_form *f, int32_t axis, double p) {
@@ -80,17 +84,20 @@ static double sample_weight(int64_t taps, double distance) {
 static void sample_add_axis(const sample_form *f, int32_t axis, double x, sample_point *p) {
     double first = f->taps == 1 ? x : floor(x) - (f->taps == 4 ? 1 : 0);
     int64_t n = p->n;
-    for (int64_t i = n - 1; i >= 0; i--) /* backwards: an entry makes room at and behind its own place */
+    for (int64_t i = n - 1; i >= 0;
+         i--) /* backwards: an entry makes room at and behind its own place */
         for (int64_t t = f->taps - 1; t >= 0; t--) {
             int64_t index = sample_index(f, axis, first + (double)t), outer = p->at[i];
             double outer_weight = p->weight[i];
             p->at[i * f->taps + t] = index < 0 || outer < 0 ? -1 : outer * f->dims[axis] + index;
-            p->weight[i * f->taps + t] = outer_weight * sample_weight(f->taps, x - (first + (double)t));
+            p->weight[i * f->taps + t] =
+                outer_weight * sample_weight(f->taps, x - (first + (double)t));
         }
     p->n = n * f->taps;
 }
 
-static void sample_find(const sample_form *f, const hn_array *grid, uint64_t position, sample_point *p) {
+static void sample_find(const sample_form *f, const hn_array *grid, uint64_t position,
+                        sample_point *p) {
     double v[HN_MAX_RANK];
     hn_load_f64(grid, position * (uint64_t)f->n_axes, (uint64_t)f->n_axes, v);
     p->n = 1;
@@ -104,8 +111,13 @@ static void sample_find(const sample_form *f, const hn_array *grid, uint64_t pos
 
 static hone_status read_sample_form(hn_eval *c, const hn_array *x, sample_form *f) {
     const hn_infer *node = hn_eval_node(c);
-    bool nearest = hn_attr_is(node, "mode", "nearest"), cubic = hn_attr_is(node, "mode", "cubic") || hn_attr_is(node, "mode", "bicubic");
-    *f = (sample_form){.n_axes = x->rank - 2, .taps = nearest ? 1 : cubic ? 4 : 2, .dims = x->dims + 2};
+    bool nearest = hn_attr_is(node, "mode", "nearest"),
+         cubic = hn_attr_is(node, "mode", "cubic") || hn_attr_is(node, "mode", "bicubic");
+    *f = (sample_form){.n_axes = x->rank - 2,
+                       .taps = nearest ? 1
+                               : cubic ? 4
+                                       : 2,
+                       .dims = x->dims + 2};
     f->align_corners = hn_attr_i(node, "align_corners", 0) != 0;
     f->padding = hn_attr_is(node, "padding_mode", "border")       ? SAMPLE_BORDER
                  : hn_attr_is(node, "padding_mode", "reflection") ? SAMPLE_REFLECTION
@@ -114,12 +126,14 @@ static hone_status read_sample_form(hn_eval *c, const hn_array *x, sample_form *
     for (int32_t a = 0; a < f->n_axes; a++) {
         all *= f->taps;
         if (all > SAMPLE_MOST_TAPS)
-            return hn_eval_fail(c, HONE_E_LIMIT, "%d spatial axes are too many for this mode", f->n_axes);
+            return hn_eval_fail(c, HONE_E_LIMIT, "%d spatial axes are too many for this mode",
+                                f->n_axes);
     }
     return HONE_OK;
 }
 
-static hone_status sample_copy(hn_eval *c, const hn_array *x, int64_t from, hn_array *y, uint64_t to) {
+static hone_status sample_copy(hn_eval *c, const hn_array *x, int64_t from, hn_array *y,
+                               uint64_t to) {
     size_t bytes = hn_elem_bytes(x->dtype);
     if (x->dtype == HN_STRING) {
         hn_bytes text = from < 0 ? (hn_bytes){"", 0} : ((const hn_bytes *)x->data)[from];
@@ -128,7 +142,8 @@ static hone_status sample_copy(hn_eval *c, const hn_array *x, int64_t from, hn_a
     if (from < 0)
         memset((uint8_t *)y->data + to * bytes, 0, bytes);
     else
-        memcpy((uint8_t *)y->data + to * bytes, (const uint8_t *)x->data + (size_t)from * bytes, bytes);
+        memcpy((uint8_t *)y->data + to * bytes, (const uint8_t *)x->data + (size_t)from * bytes,
+               bytes);
     return HONE_OK;
 }
 
@@ -149,11 +164,13 @@ hone_status hn_eval_grid_sample(hn_eval *c) {
     HN_TRY(read_sample_form(c, x, &f));
     bool copies = f.taps == 1;
     if (!copies && !hn_dtype_is_float(x->dtype) && !hn_dtype_is_int(x->dtype))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "elements of type %s cannot be interpolated", hn_dtype_name(x->dtype));
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "elements of type %s cannot be interpolated",
+                            hn_dtype_name(x->dtype));
     const double *planes = copies ? NULL : hn_wide_f64(c, x);
     sample_point *p = hn_eval_scratch(c, sizeof *p);
     HN_TRY_PTR(p && (copies || planes));
-    int64_t channels = x->dims[1], in = (int64_t)hn_count(f.n_axes, f.dims), out = (int64_t)hn_count(f.n_axes, y->dims + 2);
+    int64_t channels = x->dims[1], in = (int64_t)hn_count(f.n_axes, f.dims),
+            out = (int64_t)hn_count(f.n_axes, y->dims + 2);
     if (in == 0)
         return hn_eval_fail(c, HONE_E_SHAPE, "the images have no elements to sample");
     for (int64_t i = 0; i < y->dims[0] * out; i++) {
@@ -176,7 +193,8 @@ hone_status hn_eval_grid_sample(hn_eval *c) {
 
 /* ---- AffineGrid -------------------------------------------------------------------------------- */
 
-/* Element i of n, seen from -1 to 1: between the corners, or between the middles of the outermost elements. */
+/* Element i of n, seen from -1 to 1: between the corners, or between the middles of the outermost
+ * elements. */
 static double affine_coordinate(int64_t i, int64_t n, bool align_corners) {
     if (align_corners)
         return n == 1 ? -1 : -1 + 2 * (double)i / (double)(n - 1);
@@ -188,7 +206,8 @@ hone_status hn_eval_affine_grid(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    int64_t n_axes = y->dims[y->rank - 1], per_image = (int64_t)hn_count(y->rank - 1, y->dims + 1) / n_axes;
+    int64_t n_axes = y->dims[y->rank - 1],
+            per_image = (int64_t)hn_count(y->rank - 1, y->dims + 1) / n_axes;
     bool align_corners = hn_attr_i(hn_eval_node(c), "align_corners", 0) != 0;
     double matrix[12], point[4], out[3];
     for (int64_t i = 0; i < y->dims[0] * per_image; i++) {

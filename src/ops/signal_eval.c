@@ -10,9 +10,10 @@
 /* A line is n complex numbers, real and imaginary part side by side. */
 typedef struct fourier {
     int64_t n;
-    int64_t padded;       /* a power of two: n itself, or enough for the convolution that stands for the transform */
-    double *roots;        /* [padded]: exp(-2 pi i k / padded) for the first half */
-    double *chirp;        /* [n] complex: exp(-pi i k^2 / n); NULL when n is a power of two */
+    int64_t padded; /* a power of two: n itself, or enough for the convolution that stands for the
+                       transform */
+    double *roots;  /* [padded]: exp(-2 pi i k / padded) for the first half */
+    double *chirp;  /* [n] complex: exp(-pi i k^2 / n); NULL when n is a power of two */
     double *filter, *work; /* [padded] complex */
 } fourier;
 
@@ -48,7 +49,8 @@ static void fft_power_of_two(int64_t n, const double *roots, double *x) {
             }
 }
 
-/* Any other length: k * j = (k^2 + j^2 - (k - j)^2) / 2 makes the transform a convolution with a chirp. */
+/* Any other length: k * j = (k^2 + j^2 - (k - j)^2) / 2 makes the transform a convolution with a
+ * chirp. */
 static void prepare_chirp(fourier *f) {
     for (int64_t k = 0; k < f->n; k++) {
         double angle = -SIGNAL_PI * (double)(k * k % (2 * f->n)) / (double)f->n;
@@ -66,7 +68,8 @@ static void prepare_chirp(fourier *f) {
 
 static hone_status prepare_fourier(hn_eval *c, int64_t n, fourier *f) {
     if (n > (int64_t)1 << 30)
-        return hn_eval_fail(c, HONE_E_LIMIT, "a transform of %lld elements is too long", (long long)n);
+        return hn_eval_fail(c, HONE_E_LIMIT, "a transform of %lld elements is too long",
+                            (long long)n);
     *f = (fourier){.n = n, .padded = 1};
     bool is_power = (n & (n - 1)) == 0;
     while (f->padded < (is_power ? n : 2 * n - 1))
@@ -125,18 +128,21 @@ static void fourier_inverse(const fourier *f, double *x) {
 /* ---- DFT --------------------------------------------------------------------------------------- */
 
 typedef struct dft_lines {
-    int64_t in, out, inner; /* lengths along the axis; elements between neighbours, in numbers of `parts` */
+    int64_t in, out,
+        inner; /* lengths along the axis; elements between neighbours, in numbers of `parts` */
     int64_t in_parts, out_parts;
     bool inverse, onesided;
 } dft_lines;
 
 static int64_t dft_axis(const hn_eval *c, int32_t rank) {
     const hn_infer *node = hn_eval_node(c);
-    int64_t axis = hn_infer_version(node) < 20 ? hn_attr_i(node, "axis", 1) : hn_arg_i64_or(c, 2, -2);
+    int64_t axis =
+        hn_infer_version(node) < 20 ? hn_attr_i(node, "axis", 1) : hn_arg_i64_or(c, 2, -2);
     return axis < 0 ? axis + rank : axis;
 }
 
-/* The numbers that the transform sees: cut or filled with zeros; half a spectrum gets its mirror image. */
+/* The numbers that the transform sees: cut or filled with zeros; half a spectrum gets its mirror
+ * image. */
 static void load_dft_line(const dft_lines *d, const double *x, int64_t n, double *line) {
     int64_t half = d->onesided && d->inverse ? n / 2 + 1 : n;
     memset(line, 0, (size_t)n * 2 * sizeof *line);
@@ -156,17 +162,22 @@ hone_status hn_eval_dft(hn_eval *c) {
     if (!y || y->n_elems == 0)
         return HONE_OK;
     int64_t axis = dft_axis(c, x->rank);
-    dft_lines d = {.in = x->dims[axis], .out = y->dims[axis], .in_parts = x->dims[x->rank - 1],
-                   .out_parts = y->dims[y->rank - 1], .inverse = hn_attr_i(hn_eval_node(c), "inverse", 0) != 0,
+    dft_lines d = {.in = x->dims[axis],
+                   .out = y->dims[axis],
+                   .in_parts = x->dims[x->rank - 1],
+                   .out_parts = y->dims[y->rank - 1],
+                   .inverse = hn_attr_i(hn_eval_node(c), "inverse", 0) != 0,
                    .onesided = hn_attr_i(hn_eval_node(c), "onesided", 0) != 0};
     d.inner = (int64_t)hn_count(x->rank - (int32_t)axis - 2, x->dims + axis + 1);
     int64_t outer = (int64_t)hn_count((int32_t)axis, x->dims);
     int64_t length = hn_arg_i64_or(c, 1, d.inverse && d.onesided ? d.out : d.in);
     if (length < 1)
-        return hn_eval_fail(c, HONE_E_SHAPE, "dft_length is %lld, but must be positive", (long long)length);
+        return hn_eval_fail(c, HONE_E_SHAPE, "dft_length is %lld, but must be positive",
+                            (long long)length);
     HN_TRY(prepare_fourier(c, length, &f));
     const double *from = hn_wide_f64(c, x);
-    double *to = hn_room_f64(c, y), *line = hn_eval_scratch_n(c, (uint64_t)length, 2 * sizeof *line);
+    double *to = hn_room_f64(c, y),
+           *line = hn_eval_scratch_n(c, (uint64_t)length, 2 * sizeof *line);
     HN_TRY_PTR(from && to && line);
     for (int64_t i = 0; i < outer * d.inner; i++) {
         int64_t o = i / d.inner, in = i % d.inner;
@@ -193,11 +204,14 @@ hone_status hn_eval_stft(hn_eval *c) {
     fourier f;
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    int64_t step = hn_arg_i64_or(c, 1, 1), length = hn_arg_i64_or(c, 3, window ? (int64_t)window->n_elems : 0);
-    int64_t frames = y->dims[1], bins = y->dims[2], parts = x->rank == 3 ? x->dims[2] : 1, n = x->dims[1];
+    int64_t step = hn_arg_i64_or(c, 1, 1),
+            length = hn_arg_i64_or(c, 3, window ? (int64_t)window->n_elems : 0);
+    int64_t frames = y->dims[1], bins = y->dims[2], parts = x->rank == 3 ? x->dims[2] : 1,
+            n = x->dims[1];
     if (length < 1 || step < 1 || bins > length || (window && (int64_t)window->n_elems != length) ||
         frames > (n - length) / step + 1)
-        return hn_eval_fail(c, HONE_E_SHAPE, "frames of %lld elements every %lld do not fit a signal of %lld",
+        return hn_eval_fail(c, HONE_E_SHAPE,
+                            "frames of %lld elements every %lld do not fit a signal of %lld",
                             (long long)length, (long long)step, (long long)n);
     HN_TRY(prepare_fourier(c, length, &f));
     const double *from = hn_wide_f64(c, x), *weights = window ? hn_wide_f64(c, window) : NULL;
@@ -225,7 +239,8 @@ static hone_status run_window(hn_eval *c, double a, double b, double d) {
     hn_array *y = hn_ret(c, 0);
     if (!y)
         return HONE_OK;
-    int64_t n = (int64_t)y->n_elems, turn = hn_attr_i(hn_eval_node(c), "periodic", 1) != 0 ? n : HN_MAX(n - 1, 1);
+    int64_t n = (int64_t)y->n_elems,
+            turn = hn_attr_i(hn_eval_node(c), "periodic", 1) != 0 ? n : HN_MAX(n - 1, 1);
     for (int64_t i = 0; i < n; i++) {
         double t = 2 * SIGNAL_PI * (double)i / (double)turn;
         double v = a - b * cos(t) + d * cos(2 * t);
@@ -234,17 +249,28 @@ static hone_status run_window(hn_eval *c, double a, double b, double d) {
     return HONE_OK;
 }
 
-hone_status hn_eval_hann_window(hn_eval *c) { return run_window(c, 0.5, 0.5, 0); }
-hone_status hn_eval_hamming_window(hn_eval *c) { return run_window(c, 25.0 / 46, 21.0 / 46, 0); }
-hone_status hn_eval_blackman_window(hn_eval *c) { return run_window(c, 0.42, 0.5, 0.08); }
+hone_status hn_eval_hann_window(hn_eval *c) {
+    return run_window(c, 0.5, 0.5, 0);
+}
+hone_status hn_eval_hamming_window(hn_eval *c) {
+    return run_window(c, 25.0 / 46, 21.0 / 46, 0);
+}
+hone_status hn_eval_blackman_window(hn_eval *c) {
+    return run_window(c, 0.42, 0.5, 0.08);
+}
 
 /* ---- MelWeightMatrix --------------------------------------------------------------------------- */
 
-static double hertz_to_mel(double hertz) { return 2595 * log1p(hertz / 700) / log(10); }
-static double mel_to_hertz(double mel) { return 700 * expm1(mel / 2595 * log(10)); }
+static double hertz_to_mel(double hertz) {
+    return 2595 * log1p(hertz / 700) / log(10);
+}
+static double mel_to_hertz(double mel) {
+    return 700 * expm1(mel / 2595 * log(10));
+}
 
 /* One triangle: up from bin `low` to `center`, down to `high`. */
-static void mel_triangle(double *m, int64_t rows, int64_t cols, int64_t col, const int64_t bins[3]) {
+static void mel_triangle(double *m, int64_t rows, int64_t cols, int64_t col,
+                         const int64_t bins[3]) {
     int64_t low = bins[0], center = bins[1], high = bins[2];
     if (center == low && center < rows)
         m[center * cols + col] = 1;
@@ -258,8 +284,10 @@ hone_status hn_eval_mel_weight_matrix(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    int64_t rows = y->dims[0], cols = y->dims[1], length = hn_arg_i64_or(c, 1, 1), rate = hn_arg_i64_or(c, 2, 1);
-    double low = hertz_to_mel(hn_arg_f64_or(c, 3, 0)), step = (hertz_to_mel(hn_arg_f64_or(c, 4, 0)) - low) / (double)(cols + 2);
+    int64_t rows = y->dims[0], cols = y->dims[1], length = hn_arg_i64_or(c, 1, 1),
+            rate = hn_arg_i64_or(c, 2, 1);
+    double low = hertz_to_mel(hn_arg_f64_or(c, 3, 0)),
+           step = (hertz_to_mel(hn_arg_f64_or(c, 4, 0)) - low) / (double)(cols + 2);
     double *m = hn_eval_scratch_n(c, y->n_elems, sizeof *m);
     HN_TRY_PTR(m);
     memset(m, 0, y->n_elems * sizeof *m);
@@ -269,8 +297,10 @@ hone_status hn_eval_mel_weight_matrix(hn_eval *c) {
             double hertz = mel_to_hertz(low + (double)(col + k) * step);
             double bin = floor((double)(length + 1) * hertz / (double)rate);
             if (!(bin >= 0 && bin <= 2 * (double)length + 2))
-                return hn_eval_fail(c, HONE_E_INVALID, "%g Hz lies outside the spectrum of a signal sampled at %lld Hz", hertz,
-                                    (long long)rate);
+                return hn_eval_fail(
+                    c, HONE_E_INVALID,
+                    "%g Hz lies outside the spectrum of a signal sampled at %lld Hz", hertz,
+                    (long long)rate);
             bins[k] = (int64_t)bin;
         }
         mel_triangle(m, rows, cols, col, bins);

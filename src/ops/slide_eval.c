@@ -16,9 +16,10 @@ static const int64_t *slide_list(const hn_infer *node, const char *name) {
     return hn_attr_ints(node, name, &n, &list) && n > 0 ? list : NULL;
 }
 
-void hn_slide_read(const hn_infer *node, int32_t n_axes, const int64_t *in, const int64_t *out, const int64_t *kernel,
-                   hn_slide *s) {
-    const int64_t *strides = slide_list(node, "strides"), *dilations = slide_list(node, "dilations");
+void hn_slide_read(const hn_infer *node, int32_t n_axes, const int64_t *in, const int64_t *out,
+                   const int64_t *kernel, hn_slide *s) {
+    const int64_t *strides = slide_list(node, "strides"),
+                  *dilations = slide_list(node, "dilations");
     const int64_t *pads = slide_list(node, "pads");
     bool same = hn_slide_is_same(node), valid = hn_attr_is(node, "auto_pad", "VALID");
     if (!kernel)
@@ -33,7 +34,8 @@ void hn_slide_read(const hn_infer *node, int32_t n_axes, const int64_t *in, cons
         s->dilation[i] = dilations ? dilations[i] : 1;
         s->pad[i] = pads && !valid ? pads[i] : 0;
         if (same)
-            s->pad[i] = hn_slide_same_pad(node, (out[i] - 1) * s->stride[i] + (kernel[i] - 1) * s->dilation[i] + 1 - in[i]);
+            s->pad[i] = hn_slide_same_pad(node, (out[i] - 1) * s->stride[i] +
+                                                    (kernel[i] - 1) * s->dilation[i] + 1 - in[i]);
         s->in_elems *= in[i];
         s->out_elems *= out[i];
         s->kernel_elems *= kernel[i];
