@@ -14,7 +14,9 @@ void hone_run_options_init(hone_run_options *options) { *options = (hone_run_opt
 hone_status hone_session_create(const hone_model *model, const hone_session_options *options, hone_session **session,
                                 hone_error *error) {
     hn_error_clear(error);
+    HN_REQUIRE(session, error);
     *session = NULL;
+    HN_REQUIRE(model, error);
     hone_session_options o;
     hone_session_options_init(&o);
     if (!hn_api_read_options(&o, options, sizeof o))
@@ -86,21 +88,18 @@ static hone_status fail_name(const hn_graph *g, const char *what, uint32_t n, co
 
 /* ---- inputs --------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct call {
+/* One call of the API: a state of the session, and what it was asked for. */
+typedef struct api_call {
     hn_session *session;
     const hn_graph *g;
     const hn_block *main;
-    hn_arena *arena; /* of this call */
-    const hn_object **inputs;
-    bool *wanted;
-    hn_heap **heaps;
-    hn_object **outputs;
-    hone_value **values; /* by graph output: the handle that gets it */
+    hn_state *state;
+    hn_call *io;
     hone_error *error;
-} call;
+} api_call;
 
 /* Does the tensor fit what the model declares? Free dimensions take any size. */
-static hone_status check_input(const call *c, hn_id id, const hn_object *given) {
+static hone_status check_input(const api_call *c, hn_id id, const hn_object *given) {
     const hn_value *v = hn_value_at(c->g, id);
     const hn_type *t = v->type;
     if (!t || t->kind != HN_TYPE_TENSOR || given->kind != HN_OBJECT_TENSOR)
@@ -124,56 +123,90 @@ static hone_status check_input(const call *c, hn_id id, const hn_object *given) 
     return status;
 }
 
-static hone_status bind_call_inputs(call *c, uint32_t n, const char *const *names, const hone_value *const *values) {
+static bool has_default(const hn_value *v) { return v->init || v->sparse_init; }
+
+static hone_status bind_input(api_call *c, const char *name, const hone_value *value) {
     const hn_block *b = c->main;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = find_name(c->g, b->inputs.n, b->inputs.at, names[i]);
-        if (at == UINT32_MAX)
-            return fail_name(c->g, "input", b->inputs.n, b->inputs.at, names[i], c->error);
-        if (!values[i])
-            return hn_fail(c->error, HONE_E_ARGUMENT, "input '%s' is NULL", names[i]);
-        c->inputs[at] = values[i]->object;
-        HN_TRY(check_input(c, b->inputs.at[at], c->inputs[at]));
-    }
+    uint32_t at = find_name(c->g, b->inputs.n, b->inputs.at, name);
+    if (at == UINT32_MAX)
+        return fail_name(c->g, "input", b->inputs.n, b->inputs.at, name, c->error);
+    if (!value || !value->object)
+        return hn_fail(c->error, HONE_E_ARGUMENT, "input '%s' is NULL", name);
+    if (c->io->inputs[at])
+        return hn_fail(c->error, HONE_E_ARGUMENT, "input '%s' is given twice", name);
+    if (has_default(hn_value_at(c->g, b->inputs.at[at])) && c->g->model->ir_version < 4)
+        return hn_fail(c->error, HONE_E_ARGUMENT, "input '%s' is a constant of this model: only from IR version 4 on can the data of "
+                       "an initializer be replaced", name);
+    c->io->inputs[at] = value->object;
+    return check_input(c, b->inputs.at[at], value->object);
+}
+
+static hone_status bind_inputs(api_call *c, uint32_t n, const char *const *names, const hone_value *const *values) {
+    const hn_block *b = c->main;
+    if (n && (!names || !values))
+        return hn_fail(c->error, HONE_E_ARGUMENT, "%u inputs are announced, but not given", n);
+    for (uint32_t i = 0; i < n; i++)
+        HN_TRY(names[i] ? bind_input(c, names[i], values[i]) : hn_fail(c->error, HONE_E_ARGUMENT, "the name of input %u is NULL", i));
     for (uint32_t i = 0; i < b->inputs.n; i++) {
         const hn_value *v = hn_value_at(c->g, b->inputs.at[i]);
         bool is_optional = v->type && v->type->kind == HN_TYPE_OPTIONAL;
-        if (!c->inputs[i] && !v->init && !v->sparse_init && !is_optional)
-            return hn_fail(c->error, HONE_E_ARGUMENT, "input '%s' is missing", hn_s(v->name));
+        if (c->io->inputs[i] || has_default(v) || is_optional)
+            continue;
+        hn_strbuf text;
+        hn_strbuf_init(&text, NULL);
+        hn_type_text(c->g->model->syms, v->type, &text);
+        hn_fail(c->error, HONE_E_ARGUMENT, "input '%s' is missing: %s", hn_s(v->name), text.at && !text.failed ? text.at : "a value");
+        hn_strbuf_free(&text);
+        return HONE_E_ARGUMENT;
     }
     return HONE_OK;
 }
 
 /* ---- outputs --------------------------------------------------------------------------------------------------------------------- */
 
-static hone_status bind_call_outputs(call *c, uint32_t n, const char *const *names, hone_value **values) {
+/* Which output of the graph the i-th one asked for is; UINT32_MAX: none. */
+static uint32_t output_place(const api_call *c, const char *const *names, uint32_t i) {
+    if (!names)
+        return i;
+    return names[i] ? find_name(c->g, c->main->outputs.n, c->main->outputs.at, names[i]) : UINT32_MAX;
+}
+
+/* Outputs that are not bound get a new handle right away: its heap receives the value. */
+static hone_status bind_output(api_call *c, const char *const *names, uint32_t i, hone_value **value) {
     const hn_block *b = c->main;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = names ? find_name(c->g, b->outputs.n, b->outputs.at, names[i]) : i;
-        if (at == UINT32_MAX)
-            return fail_name(c->g, "output", b->outputs.n, b->outputs.at, names[i], c->error);
-        hone_value *v = values[i] ? values[i] : hn_value_handle(hn_arena_allocator(c->g->model->arena));
-        HN_TRY_PTR(v);
-        c->wanted[at] = true;
-        c->values[at] = v;
-        c->heaps[at] = v->heap;
-        c->outputs[at] = values[i] ? v->object : NULL;
-    }
+    uint32_t at = output_place(c, names, i);
+    if (at == UINT32_MAX)
+        return fail_name(c->g, "output", b->outputs.n, b->outputs.at, names[i] ? names[i] : "", c->error);
+    if (c->io->wanted[at])
+        return hn_fail(c->error, HONE_E_ARGUMENT, "output '%s' is asked for twice", hn_s(hn_value_at(c->g, b->outputs.at[at])->name));
+    bool is_bound = *value != NULL;
+    if (!is_bound)
+        *value = hn_value_handle(hn_arena_allocator(c->g->model->arena));
+    HN_TRY_PTR(*value);
+    c->io->wanted[at] = true;
+    c->io->is_bound[at] = is_bound;
+    c->io->heaps[at] = (*value)->heap;
+    c->io->outputs[at] = (*value)->object;
     return HONE_OK;
 }
 
-static void give_outputs(call *c, hone_status status, uint32_t n, const char *const *names, hone_value **values) {
-    const hn_block *b = c->main;
+static hone_status bind_outputs(api_call *c, uint32_t n, const char *const *names, hone_value **values) {
+    for (uint32_t i = 0; i < n; i++)
+        HN_TRY(bind_output(c, names, i, &values[i]));
+    return HONE_OK;
+}
+
+/* Hands the values over, or takes the new handles back. */
+static void finish_outputs(api_call *c, hone_status status, uint32_t n, const char *const *names, hone_value **values) {
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = names ? find_name(c->g, b->outputs.n, b->outputs.at, names[i]) : i;
-        if (at == UINT32_MAX || !c->values[at] || values[i])
+        uint32_t at = output_place(c, names, i);
+        if (at == UINT32_MAX || !c->io->wanted[at] || c->io->is_bound[at] || !values[i] || values[i]->heap != c->io->heaps[at])
             continue;
-        c->values[at]->object = c->outputs[at];
+        values[i]->object = c->io->outputs[at];
         if (status == HONE_OK)
-            values[i] = c->values[at];
-        else
-            hone_value_free(c->values[at]);
-        c->values[at] = NULL; /* asked for twice: the second entry stays NULL */
+            continue;
+        hone_value_free(values[i]);
+        values[i] = NULL;
     }
 }
 
@@ -187,7 +220,7 @@ static void tell_observer(void *ctx, const hn_graph *g, hn_id node, double secon
     const hone_run_options *o = ((observer *)ctx)->options;
     enum { MOST = 64 };
     hone_value handles[MOST];
-    const hone_value *shown[MOST];
+    const hone_value *shown[MOST] = {0};
     uint32_t n = HN_MIN(n_outputs, (uint32_t)MOST);
     for (uint32_t i = 0; i < n; i++) {
         handles[i] = (hone_value){.object = outputs[i]};
@@ -198,18 +231,28 @@ static void tell_observer(void *ctx, const hn_graph *g, hn_id node, double secon
         hn_value_free_items(&handles[i]);
 }
 
-static hone_status open_call(call *c, hone_session *session, hone_error *error) {
-    *c = (call){.session = session_of(session), .g = session_graph(session), .error = error};
+static hone_status open_call_of(api_call *c, hone_session *session, hone_error *error) {
+    HN_REQUIRE(session, error);
+    *c = (api_call){.session = session_of(session), .g = session_graph(session), .error = error};
     c->main = hn_block_at(c->g, 0);
-    c->arena = hn_arena_new(hn_arena_allocator(c->g->model->arena));
-    HN_TRY_PTR(c->arena);
-    size_t n_out = (size_t)c->main->outputs.n + 1;
-    c->inputs = HN_NEW_N(c->arena, const hn_object *, (size_t)c->main->inputs.n + 1);
-    c->wanted = HN_NEW_N(c->arena, bool, n_out);
-    c->heaps = HN_NEW_N(c->arena, hn_heap *, n_out);
-    c->outputs = HN_NEW_N(c->arena, hn_object *, n_out);
-    c->values = HN_NEW_N(c->arena, hone_value *, n_out);
-    return c->inputs && c->wanted && c->heaps && c->outputs && c->values ? HONE_OK : HONE_E_NOMEM;
+    c->state = hn_session_open(c->session);
+    HN_TRY_PTR(c->state);
+    c->io = hn_state_call(c->state);
+    return HONE_OK;
+}
+
+static hone_status run_call(api_call *c, const hone_run_options *o, uint32_t n_inputs, const char *const *input_names,
+                            const hone_value *const *inputs, uint32_t n_outputs, const char *const *output_names,
+                            hone_value **outputs) {
+    observer watch = {.options = o};
+    hn_run_control control = {.cancel = o->cancel, .deadline = o->timeout_seconds > 0 ? hn_now() + o->timeout_seconds : 0,
+                              .after_step = o->observe ? tell_observer : NULL, .ctx = &watch};
+    HN_TRY(bind_inputs(c, n_inputs, input_names, inputs));
+    hone_status status = bind_outputs(c, n_outputs, output_names, outputs);
+    if (status == HONE_OK)
+        status = hn_session_run(c->session, c->state, &control, c->error);
+    finish_outputs(c, status, n_outputs, output_names, outputs);
+    return status;
 }
 
 hone_status hone_session_run(hone_session *session, const hone_run_options *options, uint32_t n_inputs,
@@ -220,34 +263,30 @@ hone_status hone_session_run(hone_session *session, const hone_run_options *opti
     hone_run_options_init(&o);
     if (!hn_api_read_options(&o, options, sizeof o))
         return hn_api_fail_options(error, "hone_run_options");
-    call c;
-    observer watch = {.options = &o};
-    hn_run_control control = {.cancel = o.cancel, .deadline = o.timeout_seconds > 0 ? hn_now() + o.timeout_seconds : 0,
-                              .after_step = o.observe ? tell_observer : NULL, .ctx = &watch};
-    hone_status status = open_call(&c, session, error);
-    if (status == HONE_OK && !output_names)
-        n_outputs = c.main->outputs.n;
+    HN_REQUIRE(outputs, error);
+    api_call c = {0};
+    hone_status status = open_call_of(&c, session, error);
     if (status == HONE_OK)
-        status = bind_call_inputs(&c, n_inputs, input_names, inputs);
-    if (status == HONE_OK)
-        status = bind_call_outputs(&c, n_outputs, output_names, outputs);
-    if (status == HONE_OK)
-        status = hn_session_run(c.session, &control, c.inputs, c.wanted, c.heaps, c.outputs, error);
-    if (c.values)
-        give_outputs(&c, status, n_outputs, output_names, outputs);
-    hn_arena_free(c.arena);
+        status = run_call(&c, &o, n_inputs, input_names, inputs, output_names ? n_outputs : c.main->outputs.n, output_names, outputs);
+    hn_session_close(c.session, c.state);
     return hn_error_complete(error, status);
+}
+
+static hone_status read_block_bytes(const hn_plan *plan, void *ctx, hone_error *err) {
+    (void)err;
+    *(uint64_t *)ctx = plan->block_bytes;
+    return HONE_OK;
 }
 
 hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_inputs, const char *const *input_names,
                                     const hone_value *const *inputs, uint64_t *bytes, hone_error *error) {
     hn_error_clear(error);
-    call c;
-    hone_status status = open_call(&c, session, error);
+    api_call c = {0};
+    hone_status status = open_call_of(&c, session, error);
     if (status == HONE_OK)
-        status = bind_call_inputs(&c, n_inputs, input_names, inputs);
+        status = bind_inputs(&c, n_inputs, input_names, inputs);
     if (status == HONE_OK)
-        status = hn_session_plan_bytes(c.session, c.inputs, bytes, error);
-    hn_arena_free(c.arena);
+        status = hn_session_with_plan(c.session, c.state, read_block_bytes, bytes, error);
+    hn_session_close(c.session, c.state);
     return hn_error_complete(error, status);
 }

@@ -58,6 +58,9 @@ hone_status hone_value_borrow(int32_t elem_type, int32_t rank, const int64_t *di
     HN_TRY(check_shape(elem_type, rank, dims, &bytes, error));
     if (elem_type == HN_STRING || data_bytes < bytes)
         return hn_fail(error, HONE_E_ARGUMENT, "the tensor needs %llu bytes, but %zu are given", (unsigned long long)bytes, data_bytes);
+    size_t align = hn_elem_bytes((hn_dtype)elem_type);
+    if ((bytes && !data) || (align && (uintptr_t)data % HN_MIN(align, 8)))
+        return hn_fail(error, HONE_E_ARGUMENT, "the memory of the tensor is %s", data ? "not aligned for its type" : "NULL");
     hone_value *v = hn_value_handle(NULL);
     if (v) {
         v->dims_bytes = (size_t)rank * sizeof *dims + 1;
@@ -121,6 +124,9 @@ hone_status hone_value_create_strings(int32_t rank, const int64_t *dims, const c
 
 hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const *items, hone_value **value, hone_error *error) {
     hn_error_clear(error);
+    *value = NULL;
+    for (uint32_t i = 0; i < n_items; i++)
+        HN_TRY(hn_api_require(items && items[i], "items", error));
     hone_value *v = hn_value_handle(NULL);
     if (v)
         v->object = hn_heap_object(v->heap, HN_OBJECT_SEQUENCE, n_items);
@@ -137,18 +143,21 @@ hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const
 
 /* ---- serialized --------------------------------------------------------------------------------------------------------------- */
 
-static hn_object *object_of_tensor(hn_heap *heap, const hn_tensor *t) {
+static hone_status object_of_tensor(hn_heap *heap, const hn_tensor *t, hn_object **out) {
     hn_object borrowed;
+    uint64_t bytes = 0;
+    if (t->dtype == HN_STRING ? t->n_elems && !t->strings : !hn_dtype_bytes(t->dtype, t->n_elems, &bytes) || bytes > t->data_bytes)
+        return HONE_E_FORMAT;
     hn_object_init_borrowed(&borrowed, t->dtype, t->rank, t->dims,
                             (void *)(uintptr_t)(t->dtype == HN_STRING ? (const void *)t->strings : t->data));
-    return hn_heap_copy(heap, &borrowed);
+    *out = hn_heap_copy(heap, &borrowed);
+    return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
 static hone_status object_of_parsed(hn_heap *heap, const hn_parsed *p, hn_object **out) {
     switch (p->kind) {
     case HN_TYPE_TENSOR:
-        *out = object_of_tensor(heap, &p->tensor);
-        break;
+        return object_of_tensor(heap, &p->tensor, out);
     case HN_TYPE_SEQUENCE:
         *out = hn_heap_object(heap, HN_OBJECT_SEQUENCE, p->n_items);
         for (uint32_t i = 0; *out && i < p->n_items; i++)
@@ -201,8 +210,9 @@ bool hone_value_string(const hone_value *value, uint64_t i, const char **text, s
     const hn_array *a = &value->object->array;
     if (value->object->kind != HN_OBJECT_TENSOR || a->dtype != HN_STRING || i >= a->n_elems)
         return false;
-    *text = ((const hn_bytes *)a->data)[i].at;
-    *n_bytes = (size_t)((const hn_bytes *)a->data)[i].n;
+    const hn_bytes *s = &((const hn_bytes *)a->data)[i];
+    *text = s->n ? s->at : "";
+    *n_bytes = (size_t)s->n;
     return true;
 }
 

@@ -148,6 +148,11 @@ void *hn_arena_alloc(hn_arena *arena, size_t bytes) {
     return block;
 }
 
+bool hn_arena_reserve(hn_arena *arena, size_t bytes) {
+    arena_chunk *chunk = arena->newest;
+    return (chunk && chunk->bytes - chunk->used >= bytes) || add_chunk(arena, bytes);
+}
+
 void *hn_arena_calloc(hn_arena *arena, size_t n, size_t elem_bytes) {
     size_t bytes;
     if (!hn_mul_size(n, elem_bytes, &bytes))

@@ -22,6 +22,15 @@
 #  define HN_UNLIKELY(x) (x)
 #endif
 
+/* A flag that another thread sets while we look. */
+static inline bool hn_flag_is_set(const volatile int *flag) {
+#if defined(__GNUC__)
+    return __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
+#else
+    return *flag != 0;
+#endif
+}
+
 #define HN_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define HN_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define HN_MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -97,6 +106,8 @@ void *hn_arena_alloc(hn_arena *arena, size_t bytes);              /* 16-byte ali
 void *hn_arena_calloc(hn_arena *arena, size_t n, size_t elem_bytes); /* zeroed, product checked */
 void *hn_arena_copy(hn_arena *arena, const void *data, size_t bytes);
 char *hn_arena_printf(hn_arena *arena, const char *fmt, ...) HN_PRINTF(2, 3);
+/* Room for `bytes` more without asking the system, in one piece. False: no memory. */
+bool hn_arena_reserve(hn_arena *arena, size_t bytes);
 /* Everything allocated after a mark can be given back at once (scratch work inside a long-lived arena). */
 hn_arena_mark hn_arena_save(hn_arena *arena);
 void hn_arena_restore(hn_arena *arena, hn_arena_mark mark);
@@ -129,7 +140,10 @@ void *hn_heap_alloc(hn_heap *heap, size_t bytes);          /* NULL: no memory, o
 void hn_heap_give(hn_heap *heap, void *block, size_t bytes); /* the same size again; NULL is fine */
 void hn_heap_trim(hn_heap *heap);                          /* hands waiting blocks back to the system */
 void hn_heap_set_limit(hn_heap *heap, size_t bytes);       /* of blocks in use; 0 = none */
-size_t hn_heap_peak(const hn_heap *heap);                  /* most bytes in use so far */
+bool hn_heap_hit_limit(const hn_heap *heap);               /* since the limit was set */
+/* One large block, 64-byte aligned, of exactly this size. NULL: no memory. */
+void *hn_block_alloc(const hone_allocator *a, size_t bytes);
+void hn_block_free(const hone_allocator *a, void *block, size_t bytes); /* NULL is fine */
 
 /* ---- bytes and strings --------------------------------------------------------------------------------------------- */
 
@@ -281,10 +295,10 @@ float hn_e8m0_to_f32(uint8_t v);
 /* Nearest: ties go up. Beyond 2^127, and below 2^-127 with zero and negatives: the end of the range when `saturate`, else NaN. */
 uint8_t hn_f32_to_e8m0(float f, hn_round round, bool saturate);
 float hn_f4_to_f32(uint8_t nibble);  /* e2m1 */
-uint8_t hn_f32_to_f4(float f);       /* saturates, NaN becomes 6; returns a nibble */
+uint8_t hn_f32_to_f4(float f);       /* saturates, NaN becomes -0; returns a nibble */
 typedef enum hn_f6_kind { HN_F6_E2M3, HN_F6_E3M2 } hn_f6_kind;
 float hn_f6_to_f32(uint8_t code, hn_f6_kind kind);
-uint8_t hn_f32_to_f6(float f, hn_f6_kind kind); /* saturates, NaN becomes the largest; returns 6 bits */
+uint8_t hn_f32_to_f6(float f, hn_f6_kind kind); /* saturates, NaN becomes -0; returns 6 bits */
 /* Packed sub-byte elements: a stream of bits, the first element in the lowest. `bits` is 2, 4 or 6; elements of 6 may lie in two
  * bytes. */
 int hn_unpack_int(const uint8_t *data, uint64_t i, int bits, bool is_signed);

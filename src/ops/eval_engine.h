@@ -28,6 +28,14 @@ struct hn_eval {
     hone_error *err;
 };
 
+/* Where an evaluation's first output may lie. */
+typedef enum hn_eval_memory_kind {
+    HN_EVAL_OWN_BYTES,  /* apart from all arguments */
+    HN_EVAL_SAME_BYTES, /* it is the first argument's bytes under another shape: nothing has to be done when they are shared */
+    HN_EVAL_IN_PLACE    /* over an argument of the same type and shape */
+} hn_eval_memory_kind;
+hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn);
+
 /* A tensor in memory that the caller owns: never freed, copied when somebody keeps it. */
 void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims, void *data);
 hn_object *hn_heap_tensor(hn_heap *heap, hn_dtype dtype, int32_t rank, const int64_t *dims);
@@ -36,5 +44,8 @@ hn_object *hn_heap_copy(hn_heap *heap, const hn_object *o); /* deep; may come fr
 hn_object *hn_heap_ref(hn_heap *heap, hn_object *o); /* NULL: no memory for the copy of a borrowed one */
 void hn_heap_unref(hn_heap *heap, hn_object *o);
 bool hn_heap_copy_string(hn_heap *heap, hn_bytes from, hn_bytes *to); /* one element of a string tensor */
+/* Elements of one tensor into another of the same type and size; heap: of `to`, for strings. False: no memory. */
+bool hn_heap_copy_elems(hn_heap *heap, hn_array *to, const hn_array *from);
+bool hn_array_has_type(const hn_array *a, const hn_type *t); /* exactly this element type and shape */
 
 #endif /* HN_EVAL_ENGINE_H */

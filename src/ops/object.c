@@ -51,6 +51,11 @@ hn_object *hn_heap_object(hn_heap *heap, hn_object_kind kind, uint32_t n_items) 
     return o;
 }
 
+bool hn_array_has_type(const hn_array *a, const hn_type *t) {
+    return a->dtype == t->elem && a->rank == t->shape.rank &&
+           (a->rank == 0 || memcmp(a->dims, t->shape.dims, (size_t)a->rank * sizeof *a->dims) == 0);
+}
+
 void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims, void *data) {
     *o = (hn_object){.kind = HN_OBJECT_TENSOR, .n_refs = BORROWED};
     o->array = (hn_array){.dtype = dtype, .rank = rank, .n_elems = hn_count(rank, dims), .dims = dims, .data = data};
@@ -72,19 +77,26 @@ bool hn_heap_copy_string(hn_heap *heap, hn_bytes from, hn_bytes *to) {
     return true;
 }
 
-static hn_object *copy_tensor(hn_heap *heap, const hn_array *from) {
-    hn_object *copy = hn_heap_tensor(heap, from->dtype, from->rank, from->dims);
-    if (!copy)
-        return NULL;
+bool hn_heap_copy_elems(hn_heap *heap, hn_array *to, const hn_array *from) {
     uint64_t bytes = 0;
     if (from->dtype != HN_STRING && hn_dtype_bytes(from->dtype, from->n_elems, &bytes) && bytes)
-        memcpy(copy->array.data, from->data, (size_t)bytes);
-    for (uint64_t i = 0; from->dtype == HN_STRING && i < from->n_elems; i++)
-        if (!hn_heap_copy_string(heap, ((const hn_bytes *)from->data)[i], &((hn_bytes *)copy->array.data)[i])) {
-            hn_heap_unref(heap, copy);
-            return NULL;
-        }
-    return copy;
+        memcpy(to->data, from->data, (size_t)bytes);
+    for (uint64_t i = 0; from->dtype == HN_STRING && i < from->n_elems; i++) {
+        hn_bytes *old = &((hn_bytes *)to->data)[i], fresh;
+        if (!hn_heap_copy_string(heap, ((const hn_bytes *)from->data)[i], &fresh))
+            return false;
+        hn_heap_give(heap, (void *)(uintptr_t)old->at, (size_t)old->n);
+        *old = fresh;
+    }
+    return true;
+}
+
+static hn_object *copy_tensor(hn_heap *heap, const hn_array *from) {
+    hn_object *copy = hn_heap_tensor(heap, from->dtype, from->rank, from->dims);
+    if (!copy || hn_heap_copy_elems(heap, &copy->array, from))
+        return copy;
+    hn_heap_unref(heap, copy);
+    return NULL;
 }
 
 hn_object *hn_heap_copy(hn_heap *heap, const hn_object *o) {
@@ -108,7 +120,7 @@ hn_object *hn_heap_ref(hn_heap *heap, hn_object *o) {
     return o;
 }
 
-/* Sequences hold no sequences, so this nests once. */
+/* As deep as the types nest. */
 void hn_heap_unref(hn_heap *heap, hn_object *o) {
     if (!o || o->n_refs == BORROWED || --o->n_refs)
         return;

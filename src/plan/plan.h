@@ -40,6 +40,20 @@ typedef struct hn_place {
 } hn_place;
 #define HN_NO_OFFSET UINT64_MAX
 
+typedef enum hn_step_mode {
+    HN_STEP_DYNAMIC, /* shapes of its outputs are found when it runs */
+    HN_STEP_PLANNED, /* all shapes are those of the plan */
+    HN_STEP_VIEW     /* planned, and the output is the first argument's memory under another shape: nothing to do */
+} hn_step_mode;
+
+/* Bytes of the block and the steps of the main graph, both inclusive, during which they are taken: by one value, or by several that
+ * share them (views, results written over an argument). */
+typedef struct hn_live_range {
+    hn_id value; /* the first that lies there */
+    uint32_t first, last;
+    uint64_t bytes, offset;
+} hn_live_range;
+
 typedef struct hn_plan {
     hn_arena *arena;
     uint64_t serial;        /* given by its session: an address alone may come back with another plan */
@@ -47,12 +61,21 @@ typedef struct hn_plan {
     uint32_t n_inputs;
     const hn_array *inputs; /* shapes it was made for, in the order of the graph's inputs */
     hn_place *places;       /* by value */
+    uint8_t *modes;         /* by step of the main graph: hn_step_mode */
+    uint32_t n_ranges;
+    hn_live_range *ranges;
     uint64_t block_bytes;   /* of the main graph's intermediate values */
 } hn_plan;
 
-/* Infers with these input shapes and lays values out by their lifetimes. Inputs that are no tensors have kind NONE: nothing is planned for them. */
+/* Infers with these input shapes and lays values out by their lifetimes. Inputs that are no tensors have kind NONE: nothing is planned
+ * for them. Safe from several threads at once. */
 hone_status hn_plan_new(const hn_program *p, uint32_t n_inputs, const hn_object *const *inputs, hn_plan **out, hone_error *err);
 void hn_plan_free(hn_plan *p);
 bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *inputs);
+
+/* memory.c: fills modes, ranges, offsets and block_bytes of a plan whose types are known. */
+hone_status hn_plan_lay_out(hn_plan *p);
+/* consts.c: initializers, aligned and dense. */
+hone_status hn_program_make_consts(hn_program *p, hone_error *err);
 
 #endif /* HN_PLAN_H */

@@ -12,14 +12,25 @@ typedef struct hn_run_control {
     void *ctx;
 } hn_run_control;
 
+/* What goes in and out of one run of the main graph, by the place of its inputs and outputs. Belongs to a state; cleared by hn_state_clear_call. */
+typedef struct hn_call {
+    uint32_t n_inputs, n_outputs;
+    const hn_object **inputs; /* NULL: take the initializer of that name */
+    bool *wanted;             /* outputs that somebody asked for */
+    bool *is_bound;           /* outputs[i] is a tensor of the right type and shape to write to */
+    hn_heap **heaps;          /* what is in outputs[i], or will be made for it, lives there */
+    hn_object **outputs;
+} hn_call;
+
 typedef struct hn_state hn_state;
-hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit);
+hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit); /* NULL: no memory */
 void hn_state_free(hn_state *s);
-/* One run of the main graph. inputs: in the order of its inputs, NULL to take the initializer of that name. outputs: one per graph output; an entry
- * that is not NULL is a tensor of the right type and shape to write to; others are made in `out_heaps[i]`. Entries of `wanted` may be false. */
-hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control, const hn_object *const *inputs,
-                         const bool *wanted, hn_heap *const *out_heaps, hn_object **outputs, hone_error *err);
-uint64_t hn_state_peak_bytes(const hn_state *s);
+hn_call *hn_state_call(hn_state *s);
+void hn_state_clear_call(hn_state *s);
+/* Runs the call. On failure, outputs that were not bound are NULL. */
+hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control, hone_error *err);
+/* Is its memory laid out for this plan already? */
+bool hn_state_is_ready(const hn_state *s, const hn_plan *plan);
 double hn_now(void); /* seconds, monotonic */
 
 #endif /* HN_RUN_H */

@@ -1,3 +1,4 @@
+/* Sessions keep plans by shape and states by the number of runs that went on at once. */
 #include "run/session.h"
 
 #include <pthread.h>
@@ -62,11 +63,11 @@ void hn_session_free(hn_session *s) {
 
 const hn_program *hn_session_program(const hn_session *s) { return s->program; }
 
-static uint32_t n_graph_inputs(const hn_session *s) { return hn_block_at(s->program->model->graph, 0)->inputs.n; }
+/* ---- plans ----------------------------------------------------------------------------------------------------------------------- */
 
-static kept_plan *find_plan(hn_session *s, const hn_object *const *inputs) {
+static kept_plan *find_plan(hn_session *s, const hn_call *c) {
     for (uint32_t i = 0; i < s->n_plans; i++)
-        if (hn_plan_fits(s->plans[i].plan, n_graph_inputs(s), inputs))
+        if (hn_plan_fits(s->plans[i].plan, c->n_inputs, c->inputs))
             return &s->plans[i];
     return NULL;
 }
@@ -84,74 +85,102 @@ static kept_plan *free_slot(hn_session *s) {
     return oldest;
 }
 
-typedef struct borrowed_run {
-    hn_state *state;
+typedef struct borrowed_plan {
     hn_plan *plan;
-    bool is_kept; /* the plan is in the list */
-} borrowed_run;
+    bool is_kept; /* in the list */
+} borrowed_plan;
 
-/* Under the lock: planning uses the program's table of symbols. */
-static hone_status borrow_plan(hn_session *s, const hn_object *const *inputs, borrowed_run *r, hone_error *err) {
-    kept_plan *kept = find_plan(s, inputs);
-    if (!kept) {
-        HN_TRY(hn_plan_new(s->program, n_graph_inputs(s), inputs, &r->plan, err));
-        r->plan->serial = ++s->clock;
-        kept = free_slot(s);
-        if (kept)
-            *kept = (kept_plan){.plan = r->plan};
-    }
-    r->is_kept = kept != NULL;
-    if (kept) {
-        r->plan = kept->plan;
-        kept->n_users++;
-        kept->last_used = ++s->clock;
-    }
+static void use_kept(hn_session *s, kept_plan *kept, borrowed_plan *b) {
+    *b = (borrowed_plan){kept->plan, true};
+    kept->n_users++;
+    kept->last_used = ++s->clock;
+}
+
+static bool borrow_kept(hn_session *s, const hn_call *c, borrowed_plan *b) {
+    pthread_mutex_lock(&s->lock);
+    kept_plan *kept = find_plan(s, c);
+    if (kept)
+        use_kept(s, kept, b);
+    pthread_mutex_unlock(&s->lock);
+    return kept != NULL;
+}
+
+/* Another thread may have planned the same shapes meanwhile: one plan is enough. */
+static void keep_plan(hn_session *s, const hn_call *c, hn_plan *fresh, borrowed_plan *b) {
+    pthread_mutex_lock(&s->lock);
+    kept_plan *kept = find_plan(s, c);
+    bool is_spare = kept != NULL;
+    fresh->serial = ++s->clock;
+    if (!kept && (kept = free_slot(s)) != NULL)
+        *kept = (kept_plan){.plan = fresh};
+    *b = (borrowed_plan){.plan = fresh};
+    if (kept)
+        use_kept(s, kept, b);
+    pthread_mutex_unlock(&s->lock);
+    if (is_spare)
+        hn_plan_free(fresh);
+}
+
+static hone_status borrow_plan(hn_session *s, const hn_call *c, borrowed_plan *b, hone_error *err) {
+    hn_plan *fresh;
+    if (borrow_kept(s, c, b))
+        return HONE_OK;
+    HN_TRY(hn_plan_new(s->program, c->n_inputs, c->inputs, &fresh, err));
+    keep_plan(s, c, fresh, b);
     return HONE_OK;
 }
 
-static hone_status borrow(hn_session *s, const hn_object *const *inputs, borrowed_run *r, hone_error *err) {
+static void give_plan_back(hn_session *s, const borrowed_plan *b) {
     pthread_mutex_lock(&s->lock);
-    hone_status status = borrow_plan(s, inputs, r, err);
-    if (status == HONE_OK && s->n_idle)
-        r->state = s->idle[--s->n_idle];
-    pthread_mutex_unlock(&s->lock);
-    if (status == HONE_OK && !r->state) {
-        r->state = hn_state_new(s->program, s->pool, s->options.memory_limit);
-        status = r->state ? HONE_OK : HONE_E_NOMEM;
-    }
-    return status;
-}
-
-static void give_back(hn_session *s, borrowed_run *r) {
-    pthread_mutex_lock(&s->lock);
-    for (uint32_t i = 0; r->is_kept && i < s->n_plans; i++)
-        if (s->plans[i].plan == r->plan)
+    for (uint32_t i = 0; b->is_kept && i < s->n_plans; i++)
+        if (s->plans[i].plan == b->plan)
             s->plans[i].n_users--;
-    if (r->state && s->n_idle < MAX_IDLE_STATES) {
-        s->idle[s->n_idle++] = r->state;
-        r->state = NULL;
-    }
     pthread_mutex_unlock(&s->lock);
-    hn_state_free(r->state);
-    if (!r->is_kept)
-        hn_plan_free(r->plan);
+    if (!b->is_kept)
+        hn_plan_free(b->plan);
 }
 
-hone_status hn_session_run(hn_session *s, const hn_run_control *control, const hn_object *const *inputs, const bool *wanted,
-                           hn_heap *const *out_heaps, hn_object **outputs, hone_error *err) {
-    borrowed_run r = {0};
-    hone_status status = borrow(s, inputs, &r, err);
-    if (status == HONE_OK)
-        status = hn_state_run(r.state, r.plan, control, inputs, wanted, out_heaps, outputs, err);
-    give_back(s, &r);
+hone_status hn_session_with_plan(hn_session *s, hn_state *state, hn_plan_fn look, void *ctx, hone_error *err) {
+    borrowed_plan b;
+    HN_TRY(borrow_plan(s, hn_state_call(state), &b, err));
+    hone_status status = look(b.plan, ctx, err);
+    give_plan_back(s, &b);
     return status;
 }
 
-hone_status hn_session_plan_bytes(hn_session *s, const hn_object *const *inputs, uint64_t *bytes, hone_error *err) {
-    borrowed_run r = {0};
-    hone_status status = borrow(s, inputs, &r, err);
-    if (status == HONE_OK)
-        *bytes = r.plan->block_bytes;
-    give_back(s, &r);
-    return status;
+/* ---- states ---------------------------------------------------------------------------------------------------------------------- */
+
+hn_state *hn_session_open(hn_session *s) {
+    pthread_mutex_lock(&s->lock);
+    hn_state *state = s->n_idle ? s->idle[--s->n_idle] : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return state ? state : hn_state_new(s->program, s->pool, s->options.memory_limit);
+}
+
+void hn_session_close(hn_session *s, hn_state *state) {
+    if (!state)
+        return;
+    hn_state_clear_call(state);
+    pthread_mutex_lock(&s->lock);
+    bool has_room = s->n_idle < MAX_IDLE_STATES;
+    if (has_room)
+        s->idle[s->n_idle++] = state;
+    pthread_mutex_unlock(&s->lock);
+    if (!has_room)
+        hn_state_free(state);
+}
+
+typedef struct planned_run {
+    hn_state *state;
+    const hn_run_control *control;
+} planned_run;
+
+static hone_status run_planned(const hn_plan *plan, void *ctx, hone_error *err) {
+    const planned_run *r = ctx;
+    return hn_state_run(r->state, plan, r->control, err);
+}
+
+hone_status hn_session_run(hn_session *s, hn_state *state, const hn_run_control *control, hone_error *err) {
+    planned_run r = {state, control};
+    return hn_session_with_plan(s, state, run_planned, &r, err);
 }

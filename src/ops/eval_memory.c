@@ -1,0 +1,16 @@
+/* What planners may do with the memory of an evaluation's result. */
+#include "ops/eval_engine.h"
+
+hone_status hn_eval_reshape(hn_eval *c);
+
+hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
+    static const hn_eval_fn same_bytes[] = {hn_eval_identity, hn_eval_reshape};
+    static const hn_eval_fn in_place[] = {hn_eval_clip, hn_eval_map, hn_eval_map_any, hn_eval_pair};
+    for (size_t i = 0; i < HN_COUNT(same_bytes); i++)
+        if (fn == same_bytes[i])
+            return HN_EVAL_SAME_BYTES;
+    for (size_t i = 0; i < HN_COUNT(in_place); i++)
+        if (fn == in_place[i])
+            return HN_EVAL_IN_PLACE;
+    return HN_EVAL_OWN_BYTES;
+}

@@ -1,0 +1,94 @@
+/* A plan: the types of all values for one set of input shapes, and where they lie. */
+#include "plan/plan.h"
+
+static bool is_exact_tensor(const hn_type *t) {
+    if (!t || t->kind != HN_TYPE_TENSOR || t->elem == HN_UNDEFINED || t->shape.rank < 0)
+        return false;
+    for (int32_t i = 0; i < t->shape.rank; i++)
+        if (!hn_dim_is_known(t->shape.dims[i]))
+            return false;
+    return true;
+}
+
+static const hn_array *array_of(const hn_object *o) { return o && o->kind == HN_OBJECT_TENSOR ? &o->array : NULL; }
+
+static hone_status keep_input(hn_plan *p, const hn_array *given, hn_array *kept) {
+    *kept = *given;
+    kept->data = NULL;
+    kept->dims = hn_arena_copy(p->arena, given->dims, (size_t)given->rank * sizeof *given->dims);
+    return kept->dims ? HONE_OK : HONE_E_NOMEM;
+}
+
+/* What is given decides; what is left out is its default. */
+static hone_status keep_inputs(hn_plan *p, uint32_t n, const hn_object *const *inputs, const hn_type **types) {
+    const hn_block *b = hn_block_at(p->program->model->graph, 0);
+    hn_array *kept = HN_NEW_N(p->arena, hn_array, (size_t)n + 1);
+    HN_TRY_PTR(kept);
+    for (uint32_t i = 0; i < n; i++) {
+        const hn_array *given = array_of(inputs[i]);
+        const hn_array *a = inputs[i] ? given : array_of(&p->program->consts[b->inputs.at[i]]);
+        if (given)
+            HN_TRY(keep_input(p, given, &kept[i]));
+        if (!a)
+            continue;
+        types[i] = hn_type_tensor(p->arena, a->dtype, a->rank, a->dims);
+        HN_TRY_PTR(types[i]);
+    }
+    p->inputs = kept;
+    p->n_inputs = n;
+    return HONE_OK;
+}
+
+static hone_status build_plan(hn_plan *p, uint32_t n, const hn_object *const *inputs) {
+    const hn_graph *g = p->program->model->graph;
+    const hn_type **in_types = HN_NEW_N(p->arena, const hn_type *, (size_t)n + 1);
+    const hn_type **types;
+    HN_TRY_PTR(in_types);
+    HN_TRY(keep_inputs(p, n, inputs, in_types));
+    HN_TRY(hn_infer_shapes(g, p->arena, n, in_types, &types));
+    p->places = HN_NEW_N(p->arena, hn_place, (size_t)g->values.n + 1);
+    HN_TRY_PTR(p->places);
+    for (hn_id id = 0; id < g->values.n; id++)
+        p->places[id] = (hn_place){.type = is_exact_tensor(types[id]) ? types[id] : NULL, .offset = HN_NO_OFFSET};
+    return hn_plan_lay_out(p);
+}
+
+hone_status hn_plan_new(const hn_program *program, uint32_t n_inputs, const hn_object *const *inputs, hn_plan **out,
+                        hone_error *err) {
+    *out = NULL;
+    hn_arena *arena = hn_arena_new(hn_arena_allocator(program->model->arena));
+    hn_plan *p = arena ? HN_NEW(arena, hn_plan) : NULL;
+    hone_status status = HONE_E_NOMEM;
+    if (p) {
+        p->arena = arena;
+        p->program = program;
+        status = build_plan(p, n_inputs, inputs);
+    }
+    if (status == HONE_OK)
+        *out = p;
+    else
+        hn_arena_free(arena);
+    return hn_error_complete(err, status);
+}
+
+void hn_plan_free(hn_plan *p) {
+    if (p)
+        hn_arena_free(p->arena);
+}
+
+static bool is_same_form(const hn_array *a, const hn_array *b) {
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0);
+}
+
+bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *inputs) {
+    static const hn_array no_tensor = {0};
+    if (n_inputs != p->n_inputs)
+        return false;
+    for (uint32_t i = 0; i < n_inputs; i++) {
+        const hn_array *given = array_of(inputs[i]);
+        if (!is_same_form(given ? given : &no_tensor, &p->inputs[i]))
+            return false;
+    }
+    return true;
+}

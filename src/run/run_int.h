@@ -1,0 +1,37 @@
+/* Inside run/: what a state holds. */
+#ifndef HN_RUN_INT_H
+#define HN_RUN_INT_H
+
+#include "run/run.h"
+
+struct hn_state {
+    const hn_program *program;
+    const hn_plan *plan;
+    const hn_run_control *control;
+    hn_eval_host host;
+    hn_call call;
+    uint64_t limit_bytes;
+    void *block; /* planned values */
+    uint64_t block_bytes;
+    uint32_t n_small_runs; /* in a row, that needed less than half of the block */
+    size_t scratch_need;   /* most that a step has taken so far */
+    hn_object **values;    /* by value: what it is now; NULL before and after its life */
+    hn_object *planned;    /* by value: tensors in the block, or lent by the caller */
+    uint64_t planned_for;  /* serial of the plan whose places `planned` shows; 0: none */
+};
+
+static inline const hn_graph *hn_state_graph(const hn_state *s) { return s->program->model->graph; }
+
+/* step.c */
+hone_status hn_run_block(hn_state *s, hn_id block, hone_error *err);
+hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *const *in, uint32_t n_out, hn_object **out,
+                        hone_error *err);
+bool hn_run_is_stopped(void *run);
+void hn_run_drop_values(hn_state *s, hn_id block); /* all that a block owns */
+
+/* exchange.c: between the caller's values and ours. */
+hone_status hn_run_take_inputs(hn_state *s);
+hone_status hn_run_lend_outputs(hn_state *s, hone_error *err);
+hone_status hn_run_give_outputs(hn_state *s, hone_error *err);
+
+#endif /* HN_RUN_INT_H */

@@ -1,0 +1,194 @@
+/* States: the memory of one run. It is kept for the next one, so that a run which repeats itself asks the system for nothing. */
+#define _POSIX_C_SOURCE 200809L
+#include "run/run_int.h"
+
+#include <time.h>
+
+#define PATIENCE 32 /* runs that leave half of the block unused before it is made smaller */
+
+double hn_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static const hone_allocator *allocator_of(const hn_state *s) { return hn_arena_allocator(s->program->model->arena); }
+static size_t n_slots(const hn_state *s) { return (size_t)hn_state_graph(s)->values.n + 1; }
+
+/* ---- calls ----------------------------------------------------------------------------------------------------------------------- */
+
+static bool open_call(hn_state *s) {
+    const hone_allocator *a = allocator_of(s);
+    const hn_block *b = hn_block_at(hn_state_graph(s), 0);
+    hn_call *c = &s->call;
+    c->n_inputs = b->inputs.n;
+    c->n_outputs = b->outputs.n;
+    c->inputs = hn_calloc(a, (size_t)c->n_inputs + 1, sizeof *c->inputs);
+    c->wanted = hn_calloc(a, (size_t)c->n_outputs + 1, sizeof *c->wanted);
+    c->is_bound = hn_calloc(a, (size_t)c->n_outputs + 1, sizeof *c->is_bound);
+    c->heaps = hn_calloc(a, (size_t)c->n_outputs + 1, sizeof *c->heaps);
+    c->outputs = hn_calloc(a, (size_t)c->n_outputs + 1, sizeof *c->outputs);
+    return c->inputs && c->wanted && c->is_bound && c->heaps && c->outputs;
+}
+
+static void close_call(hn_state *s) {
+    const hone_allocator *a = allocator_of(s);
+    const hn_call *c = &s->call;
+    hn_free(a, c->inputs, ((size_t)c->n_inputs + 1) * sizeof *c->inputs);
+    hn_free(a, c->wanted, ((size_t)c->n_outputs + 1) * sizeof *c->wanted);
+    hn_free(a, c->is_bound, ((size_t)c->n_outputs + 1) * sizeof *c->is_bound);
+    hn_free(a, c->heaps, ((size_t)c->n_outputs + 1) * sizeof *c->heaps);
+    hn_free(a, c->outputs, ((size_t)c->n_outputs + 1) * sizeof *c->outputs);
+}
+
+hn_call *hn_state_call(hn_state *s) { return &s->call; }
+
+void hn_state_clear_call(hn_state *s) {
+    const hn_call *c = &s->call;
+    memset(c->inputs, 0, c->n_inputs * sizeof *c->inputs);
+    memset(c->wanted, 0, c->n_outputs * sizeof *c->wanted);
+    memset(c->is_bound, 0, c->n_outputs * sizeof *c->is_bound);
+    memset(c->heaps, 0, c->n_outputs * sizeof *c->heaps);
+    memset(c->outputs, 0, c->n_outputs * sizeof *c->outputs);
+}
+
+/* ---- states ---------------------------------------------------------------------------------------------------------------------- */
+
+hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit) {
+    const hone_allocator *alloc = hn_arena_allocator(p->model->arena);
+    hn_state *s = hn_calloc(alloc, 1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->program = p;
+    s->limit_bytes = memory_limit;
+    s->values = hn_calloc(alloc, n_slots(s), sizeof *s->values);
+    s->planned = hn_calloc(alloc, n_slots(s), sizeof *s->planned);
+    s->host = (hn_eval_host){.heap = hn_heap_new(alloc), .scratch = hn_arena_new(alloc), .pool = pool, .run = s,
+                             .run_body = hn_run_subgraph, .is_stopped = hn_run_is_stopped};
+    bool has_call = open_call(s);
+    if (!s->values || !s->planned || !s->host.heap || !s->host.scratch || !has_call) {
+        hn_state_free(s);
+        return NULL;
+    }
+    for (hn_id id = 0; id < hn_state_graph(s)->values.n; id++)
+        if (p->consts[id].kind != HN_OBJECT_NONE)
+            s->values[id] = &p->consts[id];
+    return s;
+}
+
+void hn_state_free(hn_state *s) {
+    if (!s)
+        return;
+    const hone_allocator *alloc = allocator_of(s);
+    hn_block_free(alloc, s->block, (size_t)s->block_bytes);
+    hn_heap_free(s->host.heap);
+    hn_arena_free(s->host.scratch);
+    hn_free(alloc, s->values, n_slots(s) * sizeof *s->values);
+    hn_free(alloc, s->planned, n_slots(s) * sizeof *s->planned);
+    close_call(s);
+    hn_free(alloc, s, sizeof *s);
+}
+
+/* ---- memory of a plan ------------------------------------------------------------------------------------------------------------ */
+
+/* Steps take scratch in one piece that stays. */
+static hone_status reserve_scratch(hn_state *s) {
+    if (hn_arena_bytes(s->host.scratch) >= s->scratch_need)
+        return HONE_OK;
+    hn_arena *larger = hn_arena_new(allocator_of(s));
+    if (!larger || !hn_arena_reserve(larger, s->scratch_need)) {
+        hn_arena_free(larger);
+        return HONE_E_NOMEM;
+    }
+    hn_arena_free(s->host.scratch);
+    s->host.scratch = larger;
+    s->scratch_need = hn_arena_bytes(larger);
+    return HONE_OK;
+}
+
+static void give_memory_back(hn_state *s) {
+    hn_block_free(allocator_of(s), s->block, (size_t)s->block_bytes);
+    s->block = NULL;
+    s->block_bytes = 0;
+    s->planned_for = 0;
+    s->n_small_runs = 0;
+}
+
+/* One large input must not hold its memory for ever: after many smaller ones everything is measured again. */
+static void forget_large_runs(hn_state *s, uint64_t need_bytes) {
+    s->n_small_runs = need_bytes < s->block_bytes / 2 ? s->n_small_runs + 1 : 0;
+    if (s->n_small_runs < PATIENCE)
+        return;
+    give_memory_back(s);
+    hn_heap_trim(s->host.heap);
+    hn_arena_restore(s->host.scratch, (hn_arena_mark){0});
+    s->scratch_need = 0;
+}
+
+static hone_status fit_block(hn_state *s, uint64_t bytes) {
+    forget_large_runs(s, bytes);
+    if (bytes <= s->block_bytes)
+        return HONE_OK;
+    give_memory_back(s);
+    s->block = bytes <= SIZE_MAX ? hn_block_alloc(allocator_of(s), (size_t)bytes) : NULL;
+    HN_TRY_PTR(s->block);
+    s->block_bytes = bytes;
+    return HONE_OK;
+}
+
+bool hn_state_is_ready(const hn_state *s, const hn_plan *plan) { return s->planned_for == plan->serial; }
+
+/* The block of the plan, and headers for the values that lie in it. */
+static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) {
+    if (s->limit_bytes && plan->block_bytes > s->limit_bytes)
+        return hn_fail(err, HONE_E_LIMIT, "the run needs %llu bytes for intermediate values at its peak, but the limit is %llu",
+                       (unsigned long long)plan->block_bytes, (unsigned long long)s->limit_bytes);
+    HN_TRY(fit_block(s, plan->block_bytes));
+    HN_TRY(reserve_scratch(s));
+    s->plan = plan;
+    if (s->limit_bytes) /* what is left for values of unknown shape; 0 would be no limit */
+        hn_heap_set_limit(s->host.heap, (size_t)HN_MAX(s->limit_bytes - plan->block_bytes, 1));
+    if (hn_state_is_ready(s, plan))
+        return HONE_OK;
+    for (hn_id id = 0; id < hn_state_graph(s)->values.n; id++) {
+        const hn_place *at = &plan->places[id];
+        if (at->offset != HN_NO_OFFSET)
+            hn_object_init_borrowed(&s->planned[id], at->type->elem, at->type->shape.rank, at->type->shape.dims,
+                                    (uint8_t *)s->block + at->offset);
+    }
+    s->planned_for = plan->serial;
+    return HONE_OK;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------------------------------ */
+
+static hone_status run_all(hn_state *s, hone_error *err) {
+    HN_TRY(hn_run_take_inputs(s));
+    HN_TRY(hn_run_lend_outputs(s, err));
+    HN_TRY(hn_run_block(s, 0, err));
+    return hn_run_give_outputs(s, err);
+}
+
+static void drop_outputs(hn_call *c) {
+    for (uint32_t i = 0; i < c->n_outputs; i++)
+        if (c->wanted[i] && !c->is_bound[i]) {
+            hn_heap_unref(c->heaps[i], c->outputs[i]);
+            c->outputs[i] = NULL;
+        }
+}
+
+hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control, hone_error *err) {
+    s->control = control;
+    hn_rng_seed(&s->host.rng, 0);
+    hone_status status = take_plan(s, plan, err);
+    if (status == HONE_OK)
+        status = run_all(s, err);
+    hn_run_drop_values(s, 0);
+    if (status == HONE_E_NOMEM && hn_heap_hit_limit(s->host.heap))
+        status = hn_fail(err, HONE_E_LIMIT, "the run needs more than the limit of %llu bytes for intermediate values; %llu of them are "
+                         "planned, the others have shapes that depend on data", (unsigned long long)s->limit_bytes,
+                         (unsigned long long)plan->block_bytes);
+    if (status != HONE_OK)
+        drop_outputs(&s->call);
+    return status;
+}

@@ -1,0 +1,275 @@
+/* The loop over steps, and what happens in one. */
+#include "run/run_int.h"
+
+#define SHOWN_ELEMS 4096 /* arguments up to this size are shown to inference with their data */
+#define FEW 16           /* arguments and results that need no memory of the heap */
+
+bool hn_run_is_stopped(void *run) {
+    const hn_run_control *c = ((hn_state *)run)->control;
+    return c && ((c->cancel && hn_flag_is_set(c->cancel)) || (c->deadline > 0 && hn_now() > c->deadline));
+}
+
+static hone_status fail_stopped(const hn_state *s, hone_error *err) {
+    bool is_cancelled = s->control && s->control->cancel && hn_flag_is_set(s->control->cancel);
+    return hn_fail(err, HONE_E_CANCELLED, is_cancelled ? "the run was cancelled" : "the run was stopped: its deadline has passed");
+}
+
+typedef struct step_frame {
+    hn_state *state;
+    const hn_step *step;
+    const hn_node *node;
+    hn_step_mode mode;
+    hn_object **args, **rets;
+    infer_job job;
+    infer_scope scope;
+    hn_eval eval;
+} step_frame;
+
+/* ---- outputs whose shape the plan does not know --------------------------------------------------------------------------------- */
+
+/* Types and small data of the arguments as inference wants to see them. */
+static hone_status describe_args(step_frame *f) {
+    hn_arena *a = f->state->host.scratch;
+    uint32_t n = f->node->n_inputs;
+    const hn_type **types = HN_NEW_N(a, const hn_type *, (size_t)n + 1);
+    const hn_tensor **consts = HN_NEW_N(a, const hn_tensor *, (size_t)n + 1);
+    if (!types || !consts)
+        return HONE_E_NOMEM;
+    for (uint32_t i = 0; i < n; i++) {
+        const hn_array *x = hn_arg(&f->eval, i);
+        if (!x)
+            continue;
+        types[i] = hn_type_tensor(a, x->dtype, x->rank, x->dims);
+        HN_TRY_PTR(types[i]);
+        if (x->n_elems > SHOWN_ELEMS || x->dtype == HN_STRING)
+            continue;
+        consts[i] = hn_tensor_new(a, x->dtype, x->rank, x->dims, x->data, true);
+        HN_TRY_PTR(consts[i]);
+    }
+    f->eval.node.arg_types = types;
+    f->eval.node.arg_consts = consts;
+    return HONE_OK;
+}
+
+static bool all_dims_known(const hn_type *t) {
+    if (!t || t->kind != HN_TYPE_TENSOR || t->elem == HN_UNDEFINED || t->shape.rank < 0)
+        return false;
+    for (int32_t i = 0; i < t->shape.rank; i++)
+        if (t->shape.dims[i] < 0)
+            return false;
+    return true;
+}
+
+static hone_status make_output(step_frame *f, uint32_t i, const hn_type *t) {
+    hn_state *s = f->state;
+    hn_id id = f->node->outputs[i];
+    if (f->node->block == 0 && s->plan->places[id].offset != HN_NO_OFFSET)
+        f->rets[i] = &s->planned[id];
+    else if (!f->rets[i])
+        f->rets[i] = hn_heap_tensor(s->host.heap, t->elem, t->shape.rank, t->shape.dims);
+    HN_TRY_PTR(f->rets[i]);
+    if (!hn_array_has_type(&f->rets[i]->array, t))
+        return hn_fail(f->eval.err, HONE_E_INTERNAL, "output %u has another shape than was planned", i);
+    return HONE_OK;
+}
+
+/* Shapes from what the arguments really are. */
+static hone_status infer_outputs(step_frame *f) {
+    hn_infer *c = &f->eval.node;
+    size_t n = (size_t)f->node->n_outputs + 1;
+    HN_TRY(describe_args(f));
+    c->out = HN_NEW_N(f->state->host.scratch, const hn_type *, n);
+    c->out_ints = HN_NEW_N(f->state->host.scratch, const infer_ints *, n);
+    c->out_consts = HN_NEW_N(f->state->host.scratch, const hn_tensor *, n);
+    if (!c->out || !c->out_ints || !c->out_consts)
+        return HONE_E_NOMEM;
+    if (hn_node_types_ok(c, NULL)) {
+        hone_status status = c->op->infer(c);
+        if (status != HONE_OK)
+            return hn_fail(f->eval.err, status, "%s", c->fail.message);
+    }
+    for (uint32_t i = 0; i < f->node->n_outputs; i++)
+        if (f->step->wanted[i] && all_dims_known(c->out[i]))
+            HN_TRY(make_output(f, i, c->out[i]));
+    return HONE_OK;
+}
+
+/* Sequences, optionals and bodies make their outputs themselves. */
+static bool can_infer(const step_frame *f) {
+    for (uint32_t i = 0; i < f->node->n_inputs; i++)
+        if (f->args[i] && f->args[i]->kind != HN_OBJECT_TENSOR)
+            return false;
+    return !f->step->has_body;
+}
+
+/* ---- one step ------------------------------------------------------------------------------------------------------------------ */
+
+static hone_status prepare_outputs(step_frame *f) {
+    if (f->mode == HN_STEP_DYNAMIC)
+        return can_infer(f) ? infer_outputs(f) : HONE_OK;
+    for (uint32_t i = 0; i < f->node->n_outputs; i++)
+        if (f->step->wanted[i])
+            HN_TRY(make_output(f, i, f->state->plan->places[f->node->outputs[i]].type));
+    return HONE_OK;
+}
+
+/* Later steps rely on the plan: what it knows a value to be is what the value must be, where it must be. */
+static hone_status settle_output(step_frame *f, uint32_t i) {
+    hn_state *s = f->state;
+    hn_object *o = f->rets[i];
+    if (!o)
+        return hn_fail(f->eval.err, HONE_E_INTERNAL, "output %u was not computed", i);
+    const hn_place *place = f->node->block == 0 ? &s->plan->places[f->node->outputs[i]] : NULL;
+    if (!place || !place->type)
+        return HONE_OK;
+    if (o->kind != HN_OBJECT_TENSOR || !hn_array_has_type(&o->array, place->type))
+        return hn_fail(f->eval.err, HONE_E_INTERNAL, "output %u has another shape than was planned", i);
+    hn_object *planned = &s->planned[f->node->outputs[i]];
+    if (place->offset == HN_NO_OFFSET || o == planned)
+        return HONE_OK;
+    f->rets[i] = planned;
+    bool ok = hn_heap_copy_elems(s->host.heap, &planned->array, &o->array);
+    hn_heap_unref(s->host.heap, o);
+    return ok ? HONE_OK : HONE_E_NOMEM;
+}
+
+static hone_status evaluate(step_frame *f) {
+    HN_TRY(prepare_outputs(f));
+    HN_TRY(f->step->op->eval(&f->eval));
+    for (uint32_t i = 0; i < f->node->n_outputs; i++)
+        if (f->step->wanted[i])
+            HN_TRY(settle_output(f, i));
+    return HONE_OK;
+}
+
+static void show_view(step_frame *f) {
+    hn_id id = f->node->outputs[0];
+    hn_object *view = &f->state->planned[id];
+    const hn_type *t = f->state->plan->places[id].type;
+    hn_object_init_borrowed(view, t->elem, t->shape.rank, t->shape.dims, f->args[0]->array.data);
+    f->rets[0] = view;
+}
+
+static void gather_args(step_frame *f) {
+    hn_state *s = f->state;
+    for (uint32_t i = 0; i < f->node->n_inputs; i++)
+        f->args[i] = f->node->inputs[i] == HN_NONE ? NULL : s->values[f->node->inputs[i]];
+    for (uint32_t i = 0; i < f->node->n_outputs; i++) /* graph outputs may stand ready */
+        f->rets[i] = f->step->wanted[i] && f->node->block == 0 ? s->values[f->node->outputs[i]] : NULL;
+}
+
+static hone_status compute_step(step_frame *f, hone_error *err) {
+    hn_state *s = f->state;
+    gather_args(f);
+    if (f->mode == HN_STEP_VIEW) {
+        show_view(f);
+        return HONE_OK;
+    }
+    f->job = (infer_job){.model = s->program->model, .work = s->host.scratch, .ignore_declared = true};
+    f->scope = (infer_scope){.job = &f->job, .g = hn_state_graph(s)};
+    f->eval = (hn_eval){.node = {.scope = &f->scope, .id = f->step->node, .node = f->node, .op = f->step->op, .version = f->step->version},
+                        .host = &s->host, .n_args = f->node->n_inputs, .n_rets = f->node->n_outputs, .args = f->args,
+                        .rets = f->rets, .wanted = f->step->wanted, .err = err};
+    return evaluate(f);
+}
+
+static void observe(const step_frame *f, double start) {
+    const hn_run_control *c = f->state->control;
+    c->after_step(c->ctx, hn_state_graph(f->state), f->step->node, hn_now() - start, f->rets, f->node->n_outputs);
+}
+
+static hone_status run_step(hn_state *s, const hn_step *step, hn_step_mode mode, hone_error *err) {
+    step_frame f = {.state = s, .step = step, .node = hn_node_at(hn_state_graph(s), step->node), .mode = mode};
+    hn_object *args[FEW], *rets[FEW];
+    bool is_observed = s->control && s->control->after_step;
+    double start = is_observed ? hn_now() : 0;
+    hn_arena *scratch = s->host.scratch;
+    hn_arena_mark mark = hn_arena_save(scratch);
+    f.args = f.node->n_inputs <= FEW ? args : hn_arena_alloc(scratch, f.node->n_inputs * sizeof *args);
+    f.rets = f.node->n_outputs <= FEW ? rets : hn_arena_alloc(scratch, f.node->n_outputs * sizeof *rets);
+    hone_status status = f.args && f.rets ? compute_step(&f, err) : HONE_E_NOMEM;
+    for (uint32_t i = 0; f.args && f.rets && i < f.node->n_outputs; i++)
+        if (step->wanted[i])
+            s->values[f.node->outputs[i]] = f.rets[i];
+    if (status == HONE_OK && is_observed)
+        observe(&f, start);
+    s->scratch_need = HN_MAX(s->scratch_need, hn_arena_bytes(scratch));
+    hn_arena_restore(scratch, mark);
+    return status;
+}
+
+/* ---- blocks of steps ------------------------------------------------------------------------------------------------------------- */
+
+static void drop_value(hn_state *s, hn_id id) {
+    hn_object *is_const = &s->program->consts[id];
+    hn_heap_unref(s->host.heap, s->values[id]);
+    s->values[id] = is_const->kind == HN_OBJECT_NONE ? NULL : is_const;
+}
+
+void hn_run_drop_values(hn_state *s, hn_id block) {
+    const hn_step_list *list = &s->program->blocks[block];
+    for (uint32_t i = 0; i < list->n_owned; i++)
+        drop_value(s, list->owned[i]);
+}
+
+static hone_status tell_step(const hn_state *s, const hn_step *step, hone_status status, hone_error *err) {
+    char who[200];
+    if (status == HONE_E_CANCELLED)
+        return fail_stopped(s, err);
+    if (status != HONE_OK)
+        hn_error_prefix(err, "%s", hn_node_text(hn_state_graph(s), step->node, who, sizeof who));
+    return status;
+}
+
+hone_status hn_run_block(hn_state *s, hn_id block, hone_error *err) {
+    const hn_step_list *list = &s->program->blocks[block];
+    for (uint32_t i = 0; i < list->n_steps; i++) {
+        const hn_step *step = &list->steps[i];
+        hn_step_mode mode = block == 0 ? (hn_step_mode)s->plan->modes[i] : HN_STEP_DYNAMIC;
+        hone_status status = hn_run_is_stopped(s) ? HONE_E_CANCELLED : run_step(s, step, mode, err);
+        HN_TRY(tell_step(s, step, status, err));
+        for (uint32_t k = 0; k < step->n_dead; k++)
+            drop_value(s, step->dead[k]);
+    }
+    return HONE_OK;
+}
+
+static hone_status give_body_inputs(hn_state *s, const hn_block *b, uint32_t n_in, hn_object *const *in) {
+    for (uint32_t i = 0; i < b->inputs.n && i < n_in; i++) {
+        if (!in[i])
+            continue;
+        s->values[b->inputs.at[i]] = hn_heap_ref(s->host.heap, in[i]);
+        HN_TRY_PTR(s->values[b->inputs.at[i]]);
+    }
+    return HONE_OK;
+}
+
+static hone_status take_body_outputs(hn_state *s, const hn_block *b, uint32_t n_out, hn_object **out, hone_error *err) {
+    for (uint32_t i = 0; i < n_out && i < b->outputs.n; i++) {
+        hn_object *o = s->values[b->outputs.at[i]];
+        if (!o)
+            return hn_fail(err, HONE_E_INTERNAL, "the subgraph did not compute its output %u", i);
+        out[i] = hn_heap_ref(s->host.heap, o);
+        HN_TRY_PTR(out[i]);
+    }
+    return HONE_OK;
+}
+
+hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *const *in, uint32_t n_out, hn_object **out,
+                        hone_error *err) {
+    hn_state *s = run;
+    const hn_block *b = hn_block_at(hn_state_graph(s), block);
+    for (uint32_t i = 0; i < n_out; i++)
+        out[i] = NULL;
+    hone_status status = give_body_inputs(s, b, n_in, in);
+    if (status == HONE_OK)
+        status = hn_run_block(s, block, err);
+    if (status == HONE_OK)
+        status = take_body_outputs(s, b, n_out, out, err);
+    hn_run_drop_values(s, block);
+    for (uint32_t i = 0; i < n_out && status != HONE_OK; i++) {
+        hn_heap_unref(s->host.heap, out[i]);
+        out[i] = NULL;
+    }
+    return status;
+}
