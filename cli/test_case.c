@@ -102,6 +102,7 @@ static cli_tolerance tolerance_for(const test_case *c, const hone_value *expecte
 
 static bool compare_outputs(case_run *r, const char *prefix) {
     char path[MAX_PATH_TEXT + 32];
+    uint32_t n_compared = 0;
     bool ok = true;
     for (uint32_t i = 0; ok && i < r->graph.n_outputs; i++) {
         hone_value *expected;
@@ -119,8 +120,9 @@ static bool compare_outputs(case_run *r, const char *prefix) {
             ok = cli_refuse(&r->error, "output '%s': %s; %llu of %llu elements differ", info.name, comparison.problem,
                             (unsigned long long)comparison.n_different, (unsigned long long)comparison.n);
         hone_value_free(expected);
+        n_compared++;
     }
-    return ok;
+    return ok && n_compared == 0 ? cli_refuse(&r->error, "%soutput_0.pb is missing", prefix) : ok;
 }
 
 static bool run_feed(case_run *r) {

@@ -78,16 +78,42 @@ def generate_backend(folder):
         target = folder / "node" / case.name
         target.mkdir(parents=True)
         (target / "model.onnx").write_bytes(case.model.SerializeToString())
-    for path in models_in(pathlib.Path(test.__file__).parent / "data"):
-        target = folder / path.relative_to(pathlib.Path(test.__file__).parent / "data")
+        for number, (inputs, outputs) in enumerate(case.data_sets):
+            write_data_set(target / f"test_data_set_{number}", case.model.graph, inputs, outputs)
+    source = pathlib.Path(test.__file__).parent / "data"
+    for path in models_in(source) + sorted(source.rglob("*.pb")):
+        target = folder / path.relative_to(source)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
 
 
-def backend():
+def write_data_set(folder, graph, inputs, outputs):
+    """input_N.pb and output_N.pb, each the message that the declared type asks for."""
+    folder.mkdir()
+    for kind, infos, values in (("input", graph.input, inputs), ("output", graph.output, outputs)):
+        for number, (info, value) in enumerate(zip(infos, values)):
+            message = proto_of(info.type, value)
+            (folder / f"{kind}_{number}.pb").write_bytes(message.SerializeToString())
+
+
+def proto_of(declared, value):
+    if isinstance(value, onnx.TensorProto):
+        return value
+    if declared.HasField("optional_type"):
+        return onnx.numpy_helper.from_optional(value)
+    if declared.HasField("sequence_type"):
+        return onnx.numpy_helper.from_list(value)
+    return onnx.numpy_helper.from_array(numpy.asarray(value))
+
+
+def backend_folder():
     if BACKEND_ARCHIVE.exists():
-        return models_in(prepared("backend", unpack_backend))
-    return models_in(prepared("backend-generated", generate_backend))
+        return prepared("backend", unpack_backend)
+    return prepared("backend-cases", generate_backend)
+
+
+def backend():
+    return models_in(backend_folder())
 
 
 # ---- architectures: a structure and a recipe for its weights ---------------------------------------
