@@ -3,7 +3,8 @@
 include(CheckCCompilerFlag)
 include(CheckLinkerFlag)
 
-set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+# A release is small first; kernels, where the time goes, are compiled for speed (CMakeLists.txt).
+set(CMAKE_C_FLAGS_RELEASE "-Os -DNDEBUG")
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
 
 # Sets OUT to those of the given compiler flags that this compiler knows.
@@ -33,6 +34,9 @@ if(HONE_WERROR)
     list(APPEND HONE_WARNING_FLAGS -Werror)
 endif()
 
+# Nothing unwinds through C frames in a release; the tables would be a tenth of the library.
+hone_known_flags(HONE_NO_UNWIND_FLAGS -fno-asynchronous-unwind-tables)
+
 # One section per function and object lets the linker leave out what a program never reaches.
 hone_known_flags(HONE_SECTION_FLAGS -ffunction-sections -fdata-sections)
 check_linker_flag(C -Wl,--gc-sections HONE_HAS_GC_SECTIONS)
@@ -61,7 +65,8 @@ function(hone_compile target)
         C_EXTENSIONS OFF
         C_VISIBILITY_PRESET hidden)
     target_compile_options(${target} PRIVATE
-        ${HONE_WARNING_FLAGS} ${HONE_SECTION_FLAGS} ${HONE_INSTRUMENT_COMPILE})
+        ${HONE_WARNING_FLAGS} ${HONE_SECTION_FLAGS} ${HONE_INSTRUMENT_COMPILE}
+        $<$<CONFIG:Release>:${HONE_NO_UNWIND_FLAGS}>)
     if(CMAKE_UNITY_BUILD)
         # In one translation unit the first include fixes the feature level for all files. Defined
         # as empty, it equals the `#define _GNU_SOURCE` of the files that ask for it themselves.
