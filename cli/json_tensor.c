@@ -102,7 +102,8 @@ static bool read_json_number(json_reader *r, json_item *item) {
     if (n == 0 || *end)
         return json_stop(r, "a number, a text, true, false or an array belongs here");
     item->is_integer = !strpbrk(text, ".eE");
-    item->integer = item->is_integer ? strtoll(text, NULL, 10) : 0;
+    if (item->is_integer) /* uint64 wraps */
+        item->integer = text[0] == '-' ? strtoll(text, NULL, 10) : (int64_t)strtoull(text, NULL, 10);
     r->at += n;
     return true;
 }
