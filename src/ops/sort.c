@@ -27,6 +27,12 @@ void hn_sort_keys(const hn_array *a, uint64_t begin, uint64_t n, int64_t *keys) 
     }
 }
 
+int hn_compare_text(hn_bytes a, hn_bytes b) {
+    uint64_t n = HN_MIN(a.n, b.n);
+    int sign = n ? memcmp(a.at, b.at, (size_t)n) : 0;
+    return sign ? sign : (a.n > b.n) - (a.n < b.n);
+}
+
 /* Merges [begin, mid) and [mid, end) of `from` into `to`. */
 static void merge_items(const uint64_t *from, uint64_t begin, uint64_t mid, uint64_t end, uint64_t *to, hn_less_fn less,
                         const void *ctx) {

@@ -8,6 +8,9 @@
  * equals 0. */
 void hn_sort_keys(const hn_array *a, uint64_t begin, uint64_t n, int64_t *keys);
 
+/* Below, equal to or above 0: byte by byte, a shorter text first. */
+int hn_compare_text(hn_bytes a, hn_bytes b);
+
 /* Sorts numbers of items so that less(ctx, items[i], items[i - 1]) holds nowhere; equal items keep their order. `room` has n entries,
  * too. */
 typedef bool (*hn_less_fn)(const void *ctx, uint64_t a, uint64_t b);

@@ -22,9 +22,7 @@ static int compare_tokens(const int64_t *numbers_a, const hn_bytes *strings_a, u
                           const hn_bytes *strings_b, uint64_t b) {
     if (numbers_a)
         return (numbers_a[a] > numbers_b[b]) - (numbers_a[a] < numbers_b[b]);
-    hn_bytes p = strings_a[a], q = strings_b[b];
-    int sign = HN_MIN(p.n, q.n) ? memcmp(p.at, q.at, (size_t)HN_MIN(p.n, q.n)) : 0;
-    return sign ? sign : (p.n > q.n) - (p.n < q.n);
+    return hn_compare_text(strings_a[a], strings_b[b]);
 }
 
 static bool gram_less(const void *ctx, uint64_t a, uint64_t b) {

@@ -15,11 +15,6 @@ typedef struct unique_run {
     uint64_t n_groups;
 } unique_run;
 
-static int compare_strings(hn_bytes a, hn_bytes b) {
-    int sign = HN_MIN(a.n, b.n) ? memcmp(a.at, b.at, (size_t)HN_MIN(a.n, b.n)) : 0;
-    return sign ? sign : (a.n > b.n) - (a.n < b.n);
-}
-
 /* Element j of slice i. */
 static uint64_t unique_at(const unique_run *u, uint64_t i, uint64_t j) {
     uint64_t inner = (uint64_t)u->s.inner;
@@ -31,7 +26,7 @@ static int unique_compare(const unique_run *u, uint64_t a, uint64_t b) {
     int sign = 0;
     for (uint64_t j = 0; j < u->width && sign == 0; j++) {
         if (!u->keys) {
-            sign = compare_strings(text[unique_at(u, a, j)], text[unique_at(u, b, j)]);
+            sign = hn_compare_text(text[unique_at(u, a, j)], text[unique_at(u, b, j)]);
         } else {
             int64_t p = u->keys[a * u->width + j], q = u->keys[b * u->width + j];
             sign = (p > q) - (p < q);
