@@ -221,7 +221,8 @@ static void print_diff_table(const diff_report *r) {
         cli_table_add(&table, "%s", c->equal ? "" : "differs");
     }
     cli_table_print(&table);
-    printf("\n%zu values compared, %zu differ by more than %g of the largest element\n", r->n, r->n_apart, r->limit);
+    printf("\n%zu value%s compared, %zu differ%s by more than %g of the largest element\n", r->n, r->n == 1 ? "" : "s", r->n_apart,
+           r->n_apart == 1 ? "s" : "", r->limit);
     if (r->first)
         printf("first: '%s': %s\n", r->first->name, r->first->c.problem);
 }

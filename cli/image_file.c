@@ -6,6 +6,8 @@
 
 #ifdef HONE_HAVE_JPEG
 #  include <jpeglib.h>
+
+#  include <jerror.h>
 #  include <setjmp.h>
 #endif
 #ifdef HONE_HAVE_PNG
@@ -41,8 +43,10 @@ static void on_jpeg_error(j_common_ptr decoder) {
     longjmp(f->escape, 1);
 }
 
-static void on_jpeg_message(j_common_ptr decoder) {
-    (void)decoder;
+/* Stray bytes are harmless; a file that ends early would be filled up with gray. */
+static void on_jpeg_warning(j_common_ptr decoder, int level) {
+    if (level < 0 && decoder->err->msg_code == JWRN_JPEG_EOF)
+        on_jpeg_error(decoder);
 }
 
 /* All that is alive across the jump is behind pointers. */
@@ -51,7 +55,7 @@ static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *ima
     jpeg_failure failure;
     decoder.err = jpeg_std_error(&failure.base);
     failure.base.error_exit = on_jpeg_error;
-    failure.base.output_message = on_jpeg_message;
+    failure.base.emit_message = on_jpeg_warning;
     if (setjmp(failure.escape)) {
         jpeg_destroy_decompress(&decoder);
         cli_image_free(image);

@@ -225,7 +225,7 @@ static bool json_special(const json_reader *r, const json_item *item, double *nu
     return is_nan || is_inf;
 }
 
-static hone_value *json_numbers(const json_reader *r, size_t n, int32_t elem_type, hone_error *error) {
+static hone_value *json_numbers(const json_reader *r, const char *path, size_t n, int32_t elem_type, hone_error *error) {
     const json_item *items = (const json_item *)(const void *)r->items.at;
     hone_value *v;
     if (hone_value_create(elem_type, r->rank, r->dims, NULL, &v, error) != HONE_OK)
@@ -233,7 +233,7 @@ static hone_value *json_numbers(const json_reader *r, size_t n, int32_t elem_typ
     for (size_t i = 0; i < n; i++) {
         double number = items[i].number;
         if (items[i].is_text && !json_special(r, &items[i], &number)) {
-            cli_refuse(error, "element %zu is the text \"%s\" instead of a number", i, (const char *)r->texts.at + items[i].text);
+            cli_refuse(error, "'%s': element %zu is the text \"%s\" instead of a number", path, i, (const char *)r->texts.at + items[i].text);
             hone_value_free(v);
             return NULL;
         }
@@ -272,7 +272,7 @@ hone_value *cli_json_parse(const cli_buffer *file, const char *path, const cli_e
     else if (elem_type == ELEM_STRING_JSON)
         v = json_strings(&r, n, error);
     else
-        v = json_numbers(&r, n, elem_type, error);
+        v = json_numbers(&r, path, n, elem_type, error);
     cli_buffer_free(&r.items);
     cli_buffer_free(&r.texts);
     cli_buffer_free(&shape.items);
@@ -302,7 +302,7 @@ void cli_json_number(cli_buffer *out, double v, bool is_single) {
         cli_buffer_printf(out, "\"%s\"", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return;
     }
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 6; digits <= 17; digits++) { /* fewer would bring exponents into small integers */
         snprintf(text, sizeof text, "%.*g", digits, v);
         double again = strtod(text, NULL);
         if (is_single ? (float)again == (float)v : again == v)

@@ -100,6 +100,14 @@ static cli_tolerance tolerance_for(const test_case *c, const hone_value *expecte
     return t;
 }
 
+static bool refuse_output(case_run *r, const char *name, const cli_comparison *c) {
+    char count[64] = "";
+    if (c->n_different)
+        snprintf(count, sizeof count, "; %llu of %llu elements differ", (unsigned long long)c->n_different,
+                 (unsigned long long)c->n);
+    return cli_refuse(&r->error, "output '%s': %s%s", name, c->problem, count);
+}
+
 static bool compare_outputs(case_run *r, const char *prefix) {
     char path[MAX_PATH_TEXT + 32];
     uint32_t n_compared = 0;
@@ -116,9 +124,7 @@ static bool compare_outputs(case_run *r, const char *prefix) {
         hone_graph_get_value(r->g, r->graph.outputs[i], &info);
         cli_tolerance t = tolerance_for(r->c, expected);
         cli_compare(expected, r->outputs[i], &t, &comparison);
-        if (!comparison.equal)
-            ok = cli_refuse(&r->error, "output '%s': %s; %llu of %llu elements differ", info.name, comparison.problem,
-                            (unsigned long long)comparison.n_different, (unsigned long long)comparison.n);
+        ok = comparison.equal ? true : refuse_output(r, info.name, &comparison);
         hone_value_free(expected);
         n_compared++;
     }

@@ -118,7 +118,7 @@ static void print_test_lines(const test_run *r, const size_t counts[N_VERDICTS])
             printf("%sPASS%s %s: the manifest says that it fails: %s\n", cli_begin(stdout, CLI_YELLOW), cli_end(stdout),
                    r->cases.at[i].name, r->cases.at[i].excuse);
     }
-    printf("%zu cases: %zu passed, %zu failed", r->cases.n, counts[CASE_PASSED] + counts[CASE_STALE], counts[CASE_FAILED]);
+    printf("%zu case%s: %zu passed, %zu failed", r->cases.n, r->cases.n == 1 ? "" : "s", counts[CASE_PASSED] + counts[CASE_STALE], counts[CASE_FAILED]);
     if (counts[CASE_EXCUSED])
         printf(", %zu known to fail", counts[CASE_EXCUSED]);
     if (counts[CASE_STALE])
