@@ -1,0 +1,155 @@
+/* Corners of elementwise operators, casts and reductions that no published test case reaches. */
+#include "run_model.h"
+
+#define HEAD(opset) "<ir_version: 13, opset_import: [\"\" : " opset "]>\n"
+
+/* Runs a model without inputs; its output is z. */
+static hone_status run_text(const char *text, hone_value **z, hone_error *error) {
+    runner r = runner_of(text);
+    *z = NULL;
+    hone_status status = run_one(&r, NULL, NULL, "z", z, error);
+    runner_free(&r);
+    return status;
+}
+
+static void expect_ints(const char *text, uint64_t n, const int64_t *wanted) {
+    hone_value *z;
+    int64_t got[16];
+    expect_ok(run_text(text, &z, &error));
+    assert_true(hone_value_get_i64(z, 0, n, got));
+    for (uint64_t i = 0; i < n; i++)
+        if (got[i] != wanted[i])
+            fail_msg("%s: element %u is %lld, not %lld", text, (unsigned)i, (long long)got[i],
+                     (long long)wanted[i]);
+    hone_value_free(z);
+}
+#define EXPECT_INTS(text, ...) \
+  expect_ints(text, sizeof((int64_t[]){__VA_ARGS__}) / 8, (const int64_t[]){__VA_ARGS__})
+
+static void expect_refused(const char *text, const char *why) {
+    hone_value *z;
+    hone_error error;
+    assert_int_not_equal(run_text(text, &z, &error), HONE_OK);
+    assert_null(z);
+    if (!strstr(error.message, why))
+        fail_msg("'%s' does not say '%s'", error.message, why);
+}
+
+static void test_integers_wrap(void **state) {
+    (void)state;
+    EXPECT_INTS(HEAD("21") "g () => (int32[3] z) <int32[3] a = {-2147483648, 7, -7}, int32[3] b = "
+                           "{-1, 2, 2}>"
+                           "{ z = Div(a, b) }",
+                INT32_MIN, 3, -3);
+    EXPECT_INTS(HEAD("21") "g () => (int64[4] z) <int64[4] a = {-9223372036854775808, 7, -7, -7},"
+                           "int64[4] b = {-1, -3, 3, -3}> { z = Mod(a, b) }",
+                0, -2, 2, -1);
+    EXPECT_INTS(HEAD("21") "g () => (int64[4] z) <int64[4] a = {-9223372036854775808, 7, -7, -7},"
+                           "int64[4] b = {-1, -3, 3, -3}> { z = Mod <fmod = 1> (a, b) }",
+                0, 1, -1, -1);
+    EXPECT_INTS(HEAD("21") "g () => (int8[2] z) <int8[2] a = {-128, 5}> { z = Abs(a) }", -128, 5);
+    EXPECT_INTS(
+        HEAD("21") "g () => (int32[3] z) <int32[3] a = {3, -1, 2}, int32[3] b = {4, -3, -1}>"
+                   "{ z = Pow(a, b) }",
+        81, -1, 0);
+}
+
+static void test_shifts_beyond_the_width(void **state) {
+    (void)state;
+    EXPECT_INTS(
+        HEAD("28") "g () => (int8[4] z) <int8[4] a = {-64, 64, -64, 3}, int8[4] b = {2, 9, -1, 1}>"
+                   "{ z = BitShift <direction = \"RIGHT\"> (a, b) }",
+        -16, 0, -1, 1);
+    EXPECT_INTS(HEAD("28") "g () => (uint8[3] z) <uint8[3] a = {255, 1, 1}, uint8[3] b = {4, 8, 7}>"
+                           "{ z = BitShift <direction = \"LEFT\"> (a, b) }",
+                240, 0, 128);
+}
+
+static void test_division_by_zero(void **state) {
+    (void)state;
+    expect_refused(HEAD("21") "g () => (int32[2] z) <int32[2] a = {1, 2}, int32[2] b = {1, 0}> { z "
+                              "= Div(a, b) }",
+                   "divides by zero");
+    expect_refused(
+        HEAD("21") "g () => (uint8[2] z) <uint8[2] a = {1, 2}, uint8 b = {0}> { z = Mod(a, b) }",
+        "divides by zero");
+    expect_refused(HEAD("21") "g () => (float[n] z) <float a = {1.0}, float b = {2.0}>"
+                              "{ d = Sub(b, b) z = Range(a, b, d) }",
+                   "delta");
+}
+
+static void test_texts_as_numbers(void **state) {
+    (void)state;
+    EXPECT_INTS(HEAD("21") "g () => (int64[4] z) <string[4] a = {\"-9223372036854775808\", \" 42 "
+                           "\", \"1e3\", \"+7\"}>"
+                           "{ z = Cast <to = 7> (a) }",
+                INT64_MIN, 42, 1000, 7);
+    expect_refused(
+        HEAD(
+            "21") "g () => (float[1] z) <string[1] a = {\"1.5 apples\"}> { z = Cast <to = 1> (a) }",
+        "1.5 apples");
+    expect_refused(
+        HEAD("21") "g () => (float[1] z) <string[1] a = {\"\"}> { z = Cast <to = 1> (a) }",
+        "no number");
+    expect_refused(
+        HEAD("21") "g () => (float[1] z) <string[1] a = {\".\"}> { z = Cast <to = 1> (a) }",
+        "no number");
+    expect_refused(
+        HEAD("21") "g () => (float[1] z) <string[1] a = {\"1e\"}> { z = Cast <to = 1> (a) }",
+        "no number");
+}
+
+/* There and back again through packed types. */
+static void test_packed_casts(void **state) {
+    (void)state;
+    EXPECT_INTS(HEAD("28") "g () => (int32[5] z) <int32[5] a = {-2, -1, 0, 1, 5}>"
+                           "{ p = Cast <to = 26> (a) z = Cast <to = 6> (p) }",
+                -2, -1, 0, 1, 1);
+    EXPECT_INTS(HEAD("28") "g () => (int32[5] z) <int32[5] a = {-8, -1, 0, 7, 100}>"
+                           "{ p = Cast <to = 28> (a) z = Cast <to = 6> (p) }",
+                -8, -1, 0, 7, 28);
+}
+
+static void test_empty_sets(void **state) {
+    (void)state;
+    EXPECT_INTS(HEAD("21") "g () => (int32[2] z) <int64[2] s = {2, 0}>"
+                           "{ e = ConstantOfShape <value = int32[1] {0}> (s) k = Constant "
+                           "<value_ints = [1]> ()"
+                           "z = ReduceMax <keepdims = 0> (e, k) }",
+                INT32_MIN, INT32_MIN);
+    EXPECT_INTS(HEAD("21") "g () => (int64[2] z) <int64[2] s = {2, 0}>"
+                           "{ e = ConstantOfShape <value = int64[1] {0}> (s) k = Constant "
+                           "<value_ints = [1]> ()"
+                           "z = ReduceProd <keepdims = 0> (e, k) }",
+                1, 1);
+    expect_refused(HEAD("21") "g () => (int64[2] z) <int64[2] s = {2, 0}>"
+                              "{ e = ConstantOfShape (s) z = ArgMax <axis = 1, keepdims = 0> (e) }",
+                   "empty");
+}
+
+/* Numbers beyond what doubles and int64 hold exactly. */
+static void test_wide_integers(void **state) {
+    (void)state;
+    EXPECT_INTS(HEAD("21") "g () => (uint64[1] z) <uint64[3] a = {1, 18446744073709551615, "
+                           "9223372036854775808}>"
+                           "{ z = ReduceMax(a) }",
+                -1);
+    EXPECT_INTS(HEAD("21") "g () => (int64[1] z) <uint64[3] a = {18446744073709551615, 2, "
+                           "9223372036854775808}>"
+                           "{ z = ArgMin(a) }",
+                1);
+    EXPECT_INTS(
+        HEAD("21") "g () => (int64[1] z) <int64[3] a = {9007199254740993, 9007199254740992, 1}>"
+                   "{ z = ArgMax(a) }",
+        0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_integers_wrap),    cmocka_unit_test(test_shifts_beyond_the_width),
+        cmocka_unit_test(test_division_by_zero), cmocka_unit_test(test_texts_as_numbers),
+        cmocka_unit_test(test_packed_casts),     cmocka_unit_test(test_empty_sets),
+        cmocka_unit_test(test_wide_integers),
+    };
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
+}
