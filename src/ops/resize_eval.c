@@ -166,25 +166,29 @@ static hone_status read_resize_axes_of(hn_eval *c, resize_form *f) {
 
 /* ---- where an output lies in the input --------------------------------------------------------- */
 
+/* In floats, as others do it: a sample that falls between two elements must fall to the same side.
+ */
 static double resize_source(const resize_form *f, const resize_axis *a, int64_t o) {
-    double x = (double)o, last = (double)(a->in - 1), width = a->scale * (double)a->in;
+    float x = (float)o, size = (float)a->in, last = (float)(a->in - 1), scale = (float)a->scale;
+    float width = scale * size, half_pixel = (x + 0.5f) / scale - 0.5f;
     switch (f->place) {
     case PLACE_ALIGN_CORNERS:
-        return width == 1 ? 0 : x * last / (width - 1);
+        return (double)(width == 1 ? 0 : x * last / (width - 1));
     case PLACE_ASYMMETRIC:
-        return x / a->scale;
+        return (double)(x / scale);
     case PLACE_PYTORCH_HALF_PIXEL:
-        return width == 1 ? -0.5 : (x + 0.5) / a->scale - 0.5;
+        return (double)(a->out == 1 ? 0 : half_pixel);
     case PLACE_HALF_PIXEL_SYMMETRIC:
-        return (double)a->in / 2 * (1 - (double)a->out / width) + (x + 0.5) / a->scale - 0.5;
+        return (double)(size / 2 * (1 - (float)a->out / width) + (x + 0.5f) / scale - 0.5f);
     case PLACE_CROP: {
-        double span = (a->roi_end - a->roi_begin) * last;
-        return a->roi_begin * last + (width == 1 ? span / 2 : x * span / (width - 1));
+        float begin = (float)a->roi_begin * last,
+              span = ((float)a->roi_end - (float)a->roi_begin) * last;
+        return (double)(begin + (width == 1 ? span / 2 : x * span / (width - 1)));
     }
     case PLACE_HALF_PIXEL:
         break;
     }
-    return (x + 0.5) / a->scale - 0.5;
+    return (double)half_pixel;
 }
 
 static bool resize_is_outside(const resize_form *f, const resize_axis *a, double x) {

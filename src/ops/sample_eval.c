@@ -6,6 +6,7 @@
 typedef enum sample_padding { SAMPLE_ZEROS, SAMPLE_BORDER, SAMPLE_REFLECTION } sample_padding;
 
 enum { SAMPLE_MOST_TAPS = 4096 }; /* inputs of one sample, over all axes */
+#define SAMPLE_FAR 1e9            /* farther outside than any image is large */
 
 typedef struct sample_form {
     int32_t n_axes;
@@ -53,6 +54,9 @@ static double sample_place(const sample_form *f, int32_t axis, double v) {
         return x;
     if (f->padding == SAMPLE_REFLECTION)
         return sample_reflect(x, lo, hi);
+    if (f->padding == SAMPLE_BORDER &&
+        f->taps == 4) /* each input of a wide filter is cut for itself */
+        return fmin(fmax(x, -SAMPLE_FAR), SAMPLE_FAR);
     if (f->padding == SAMPLE_BORDER)
         return fmin(fmax(x, 0), size - 1);
     return fmin(fmax(x, -8),
