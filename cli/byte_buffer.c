@@ -96,7 +96,8 @@ bool cli_file_read(const char *path, cli_buffer *out, hone_error *error) {
     }
     bool ok = !ferror(f) && !out->failed;
     if (!ok)
-        cli_refuse(error, "cannot read '%s': %s", path, out->failed ? "out of memory" : strerror(errno));
+        cli_refuse(error, "cannot read '%s': %s", path,
+                   out->failed ? "out of memory" : strerror(errno));
     fclose(f);
     if (!ok)
         cli_buffer_free(out);

@@ -6,7 +6,7 @@
 
 #define CLI_MAX_RANK 64
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 /* Grows as needed. A failed allocation sticks and shows when the buffer is saved. */
 typedef struct cli_buffer {
@@ -27,7 +27,7 @@ bool cli_has_suffix(const char *path, const char *suffix); /* letters of either 
 /* Fills the message; always false, so that `return cli_refuse(...)` reads well. */
 bool cli_refuse(hone_error *error, const char *fmt, ...);
 
-/* ---- what a model declares ---------------------------------------------------------------------------------------- */
+/* ---- what a model declares ------------------------------------------------------------------- */
 
 typedef struct cli_expect {
     const char *name;
@@ -45,7 +45,7 @@ bool cli_is_float(int32_t elem_type);
 /* Element number i as the index of a tensor: "[0,2,5]". */
 const char *cli_index_text(const hone_tensor_info *t, uint64_t i, char *text, size_t size);
 
-/* ---- images ----------------------------------------------------------------------------------------------------- */
+/* ---- images ---------------------------------------------------------------------------------- */
 
 typedef struct cli_image_options { /* texts of the command line; NULL: not given */
     const char *resize, *crop, *mean, *std, *layout, *scale;
@@ -55,39 +55,48 @@ typedef struct cli_image { /* 8-bit RGB, rows from top to bottom */
     int width, height;
     unsigned char *rgb;
 } cli_image;
-bool cli_image_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
+bool cli_image_decode(const cli_buffer *file, const char *path, cli_image *image,
+                      hone_error *error);
 void cli_image_free(cli_image *image);
 /* Resizes, crops, scales and normalizes into the tensor that `e` wants. NULL with the error. */
-hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, const cli_expect *e, hone_error *error);
+hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, const cli_expect *e,
+                               hone_error *error);
 
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* The formats are told apart by content, .pb and raw files by their names. */
-hone_value *cli_value_read(const char *path, const cli_expect *e, const cli_image_options *o, hone_error *error);
+hone_value *cli_value_read(const char *path, const cli_expect *e, const cli_image_options *o,
+                           hone_error *error);
 /* .npy, .pb or .json by the name of the file. */
 bool cli_value_write(const char *path, const hone_value *v, hone_error *error);
 
-hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, const cli_expect *e, hone_error *error);
+hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, const cli_expect *e,
+                          hone_error *error);
 bool cli_npy_print(const hone_value *v, cli_buffer *out, hone_error *error);
 
 /* Archives of .npy files. `each` gets every member without its ".npy"; false stops. */
-typedef bool (*cli_npz_fn)(void *ctx, const char *name, const unsigned char *at, size_t n, hone_error *error);
+typedef bool (*cli_npz_fn)(void *ctx, const char *name, const unsigned char *at, size_t n,
+                           hone_error *error);
 bool cli_npz_read(const char *path, cli_npz_fn each, void *ctx, hone_error *error);
-bool cli_npz_write(const char *path, uint32_t n, const char *const *names, hone_value *const *values, hone_error *error);
+bool cli_npz_write(const char *path, uint32_t n, const char *const *names,
+                   hone_value *const *values, hone_error *error);
 
-hone_value *cli_pb_parse(const cli_buffer *file, const char *path, hone_type_kind kind, hone_error *error);
+hone_value *cli_pb_parse(const cli_buffer *file, const char *path, hone_type_kind kind,
+                         hone_error *error);
 bool cli_pb_print(const hone_value *v, cli_buffer *out, hone_error *error);
 
-hone_value *cli_json_parse(const cli_buffer *file, const char *path, const cli_expect *e, hone_error *error);
+hone_value *cli_json_parse(const cli_buffer *file, const char *path, const cli_expect *e,
+                           hone_error *error);
 void cli_json_print(const hone_value *v, cli_buffer *out);
 
-/* ---- JSON text -------------------------------------------------------------------------------------------------------- */
+/* ---- JSON text ------------------------------------------------------------------------------- */
 
 void cli_json_string(cli_buffer *out, const char *text, size_t n);
-/* The shortest text that reads back as the same double, or the same float; "nan", "inf", "-inf" as strings. */
+/* The shortest text that reads back as the same double, or the same float; "nan", "inf", "-inf" as
+ * strings. */
 void cli_json_number(cli_buffer *out, double v, bool is_single);
 
-/* ---- inputs of a run -------------------------------------------------------------------------------------------------- */
+/* ---- inputs of a run ------------------------------------------------------------------------- */
 
 typedef struct cli_input_options {
     cli_list files;     /* NAME=FILE */
@@ -96,20 +105,29 @@ typedef struct cli_input_options {
     cli_image_options image;
 } cli_input_options;
 /* The rows of an option table whose struct has the member `input`. */
-#define CLI_INPUT_OPTIONS(type)                                                                                           \
-    {"input", 'i', CLI_TEXTS, offsetof(type, input.files), "NAME=FILE",                                                    \
-     "an input from .npy, .npz, .pb, .json, .jpg, .png or a raw file (repeatable)"},                                       \
-        {"random", 0, CLI_TEXT, offsetof(type, input.random), "SEED", "random numbers for the other inputs"},              \
-        {"fill", 0, CLI_TEXT, offsetof(type, input.fill), "zeros|ones", "the same number for the other inputs"},           \
-        {"resize", 0, CLI_TEXT, offsetof(type, input.image.resize), "SIZE",                                                \
-         "images: HEIGHTxWIDTH, or the length of the shorter side"},                                                       \
-        {"crop", 0, CLI_TEXT, offsetof(type, input.image.crop), "SIZE", "images: the middle HEIGHTxWIDTH after resizing"}, \
-        {"scale", 0, CLI_TEXT, offsetof(type, input.image.scale), "NUMBER",                                                \
-         "images: factor of the pixels (default 1/255, for integers 1)"},                                                  \
-        {"mean", 0, CLI_TEXT, offsetof(type, input.image.mean), "R,G,B", "images: taken off after scaling"},               \
-        {"std", 0, CLI_TEXT, offsetof(type, input.image.std), "R,G,B", "images: divisor after that"},                      \
-        {"layout", 0, CLI_TEXT, offsetof(type, input.image.layout), "nchw|nhwc",                                           \
-         "images: order of the dimensions (default: as the input's shape says)"}
+#define CLI_INPUT_ROW(type, name, letter, kind, member, value, help)                               \
+    {name, letter, kind, offsetof(type, input.member), value, help}
+/* clang-format off */
+#define CLI_INPUT_OPTIONS(type)                                                                    \
+    CLI_INPUT_ROW(type, "input", 'i', CLI_TEXTS, files, "NAME=FILE",                               \
+                  "an input from .npy, .npz, .pb, .json, .jpg, .png or a raw file (repeatable)"),  \
+    CLI_INPUT_ROW(type, "random", 0, CLI_TEXT, random, "SEED",                                     \
+                  "random numbers for the other inputs"),                                          \
+    CLI_INPUT_ROW(type, "fill", 0, CLI_TEXT, fill, "zeros|ones",                                   \
+                  "the same number for the other inputs"),                                         \
+    CLI_INPUT_ROW(type, "resize", 0, CLI_TEXT, image.resize, "SIZE",                               \
+                  "images: HEIGHTxWIDTH, or the length of the shorter side"),                      \
+    CLI_INPUT_ROW(type, "crop", 0, CLI_TEXT, image.crop, "SIZE",                                   \
+                  "images: the middle HEIGHTxWIDTH after resizing"),                               \
+    CLI_INPUT_ROW(type, "scale", 0, CLI_TEXT, image.scale, "NUMBER",                               \
+                  "images: factor of the pixels (default 1/255, for integers 1)"),                 \
+    CLI_INPUT_ROW(type, "mean", 0, CLI_TEXT, image.mean, "R,G,B",                                  \
+                  "images: taken off after scaling"),                                              \
+    CLI_INPUT_ROW(type, "std", 0, CLI_TEXT, image.std, "R,G,B",                                    \
+                  "images: divisor after that"),                                                   \
+    CLI_INPUT_ROW(type, "layout", 0, CLI_TEXT, image.layout, "nchw|nhwc",                          \
+                  "images: order of the dimensions (default: as the input's shape says)")
+/* clang-format on */
 void cli_input_options_free(cli_input_options *o);
 
 typedef struct cli_feed {
@@ -122,12 +140,13 @@ bool cli_feed_make(const hone_model *m, const cli_input_options *o, cli_feed *fe
 void cli_feed_free(cli_feed *feed);
 /* "1e-3", "1/255"; false when it is no number. */
 bool cli_parse_number(const char *text, double *out);
-/* Up to `max` numbers with commas between them; their count, 0 when something else is in between. */
+/* Up to `max` numbers with commas between them; their count, 0 when something else is in between.
+ */
 int cli_parse_numbers(const char *text, int max, double *out);
 /* Names of the graph's inputs without a default, or its outputs, as "a, b, c". */
 const char *cli_list_names(const hone_graph *g, bool outputs, char *text, size_t size);
 
-/* ---- summaries ---------------------------------------------------------------------------------------------------------- */
+/* ---- summaries ------------------------------------------------------------------------------- */
 
 typedef struct cli_summary {
     double min, max, mean; /* of the numbers that are finite; NaN when there are none */
@@ -135,27 +154,30 @@ typedef struct cli_summary {
 } cli_summary;
 bool cli_summarize(const hone_value *v, cli_summary *s); /* false: no numbers */
 
-/* The largest elements of a row, largest first. Returns how many there are: k, or fewer. NaN comes last. */
+/* The largest elements of a row, largest first. Returns how many there are: k, or fewer. NaN comes
+ * last. */
 typedef struct cli_rank {
     uint64_t index; /* in the row */
     double value;
 } cli_rank;
 uint64_t cli_top(const hone_value *v, uint64_t begin, uint64_t n, uint64_t k, cli_rank *out);
 
-/* ---- comparing ------------------------------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
-/* A number is close to its reference r when |v - r| <= absolute + relative * |r| + of_largest * largest magnitude in the tensor. */
+/* A number is close to its reference r when |v - r| <= absolute + relative * |r| + of_largest *
+ * largest magnitude in the tensor. */
 typedef struct cli_tolerance {
     double absolute, relative, of_largest;
 } cli_tolerance;
 typedef struct cli_comparison {
-    bool equal;             /* same kind, type, shape, and all elements close */
-    char problem[512];      /* "" when equal: the first difference */
-    bool has_numbers;       /* the measures below are there */
+    bool equal;        /* same kind, type, shape, and all elements close */
+    char problem[512]; /* "" when equal: the first difference */
+    bool has_numbers;  /* the measures below are there */
     uint64_t n, n_different;
     double max_abs, max_rel, cosine;
-    double sqnr_db;         /* infinite when there is no difference */
+    double sqnr_db; /* infinite when there is no difference */
 } cli_comparison;
-void cli_compare(const hone_value *reference, const hone_value *v, const cli_tolerance *t, cli_comparison *c);
+void cli_compare(const hone_value *reference, const hone_value *v, const cli_tolerance *t,
+                 cli_comparison *c);
 
 #endif /* HONE_CLI_VALUE_H */

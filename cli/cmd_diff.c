@@ -13,17 +13,21 @@ typedef struct diff_options {
 } diff_options;
 
 static const cli_option diff_option_table[] = {
-    {"all", 'a', CLI_FLAG, offsetof(diff_options, all), NULL, "every value that both models compute under the same name"},
+    {"all", 'a', CLI_FLAG, offsetof(diff_options, all), NULL,
+     "every value that both models compute under the same name"},
     {"limit", 'l', CLI_TEXT, offsetof(diff_options, limit), "NUMBER",
      "largest difference, relative to the largest element (default 1e-4)"},
     CLI_INPUT_OPTIONS(diff_options),
-    {"threads", 't', CLI_SIZE, offsetof(diff_options, threads), "N", "threads to use (default: all processors)"},
-    {"dim", 'd', CLI_TEXTS, offsetof(diff_options, model.dims), "NAME=SIZE", "fix a free dimension of both (repeatable)"},
-    {"shape", 's', CLI_TEXTS, offsetof(diff_options, model.shapes), "INPUT=1x3x8x8", "fix the shape of an input of both (repeatable)"},
+    {"threads", 't', CLI_SIZE, offsetof(diff_options, threads), "N",
+     "threads to use (default: all processors)"},
+    {"dim", 'd', CLI_TEXTS, offsetof(diff_options, model.dims), "NAME=SIZE",
+     "fix a free dimension of both (repeatable)"},
+    {"shape", 's', CLI_TEXTS, offsetof(diff_options, model.shapes), "INPUT=1x3x8x8",
+     "fix the shape of an input of both (repeatable)"},
     {"json", 0, CLI_FLAG, offsetof(diff_options, json), NULL, "one JSON object instead of a table"},
 };
 
-/* ---- values by name ---------------------------------------------------------------------------------------------------- */
+/* ---- values by name -------------------------------------------------------------------------- */
 
 typedef struct kept_value {
     char *name;
@@ -84,22 +88,23 @@ static hone_value *copy_tensor(const hone_value *v) {
 }
 
 /* Keeps what nodes of the main graph compute; those inside of loops would come many times. */
-static void watch_node(void *ctx, const hone_graph *graph, uint32_t node, double seconds, const hone_value *const *outputs,
-                       uint32_t n_outputs) {
+static void watch_node(void *ctx, const hone_graph *graph, uint32_t node, double seconds,
+                       const hone_value *const *outputs, uint32_t n_outputs) {
     hone_node_info info;
     (void)seconds;
     hone_graph_get_node(graph, node, &info);
     for (uint32_t i = 0; info.subgraph == 0 && i < n_outputs && i < info.n_outputs; i++) {
         hone_value_info value;
         hone_tensor_info t;
-        if (info.outputs[i] == HONE_NONE || !outputs[i] || !hone_value_tensor(outputs[i], &t) || !hone_elem_type_bits(t.elem_type))
+        if (info.outputs[i] == HONE_NONE || !outputs[i] || !hone_value_tensor(outputs[i], &t) ||
+            !hone_elem_type_bits(t.elem_type))
             continue;
         hone_graph_get_value(graph, info.outputs[i], &value);
         keep(ctx, value.name, copy_tensor(outputs[i]));
     }
 }
 
-/* ---- the two sides ----------------------------------------------------------------------------------------------------- */
+/* ---- the two sides --------------------------------------------------------------------------- */
 
 /* Everything the model computes, or its outputs alone. Reports errors. */
 static bool run_side(hone_model *m, const diff_options *o, const cli_feed *feed, kept_values *out) {
@@ -122,8 +127,9 @@ static bool run_side(hone_model *m, const diff_options *o, const cli_feed *feed,
     hone_value **values = calloc((size_t)n + 1, sizeof *values);
     if (!values)
         cli_refuse(&error, "out of memory");
-    bool ok = values && hone_session_run(session, &run_options, feed->n, feed->names, (const hone_value *const *)feed->values, 0, NULL,
-                                         values, &error) == HONE_OK;
+    bool ok = values && hone_session_run(session, &run_options, feed->n, feed->names,
+                                         (const hone_value *const *)feed->values, 0, NULL, values,
+                                         &error) == HONE_OK;
     for (uint32_t i = 0; ok && i < n; i++) {
         const char *name = hone_session_output_name(session, i);
         if (find_kept(out, name))
@@ -138,7 +144,8 @@ static bool run_side(hone_model *m, const diff_options *o, const cli_feed *feed,
     return ok && !out->failed;
 }
 
-static bool keep_npz_member(void *ctx, const char *name, const unsigned char *at, size_t n, hone_error *error) {
+static bool keep_npz_member(void *ctx, const char *name, const unsigned char *at, size_t n,
+                            hone_error *error) {
     cli_expect any = {.name = name, .rank = -1, .kind = HONE_TYPE_TENSOR, .text = "any tensor"};
     hone_value *v = cli_npy_parse(at, n, name, &any, error);
     if (v)
@@ -146,7 +153,8 @@ static bool keep_npz_member(void *ctx, const char *name, const unsigned char *at
     return v != NULL;
 }
 
-/* Saved outputs: an archive with all of them, a folder as `hone run --outputs` makes it, or one file for a model with one output. */
+/* Saved outputs: an archive with all of them, a folder as `hone run --outputs` makes it, or one
+ * file for a model with one output. */
 static bool read_side(const char *path, const hone_model *m, kept_values *out) {
     const cli_image_options no_image = {0};
     hone_subgraph_info graph;
@@ -163,14 +171,16 @@ static bool read_side(const char *path, const hone_model *m, kept_values *out) {
         if (v)
             keep(out, e.name, v);
     } else {
-        ok = cli_refuse(&error, "'%s': the model has %u outputs; save them with `hone run --output FILE.npz`", path, graph.n_outputs);
+        ok = cli_refuse(
+            &error, "'%s': the model has %u outputs; save them with `hone run --output FILE.npz`",
+            path, graph.n_outputs);
     }
     if (!ok)
         cli_fail_error(&error);
     return ok;
 }
 
-/* ---- report -------------------------------------------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 typedef struct diff_row {
     const char *name;
@@ -204,11 +214,12 @@ static bool make_diff_report(diff_report *r, const kept_values *a, const kept_va
 }
 
 static void print_diff_table(const diff_report *r) {
-    static const char *const headings[] = {"value", "type", "max abs", "max rel", "cosine", "SQNR dB", ""};
+    static const char *const headings[] = {"value",  "type",    "max abs", "max rel",
+                                           "cosine", "SQNR dB", ""};
     cli_table table;
     char text[256];
-    printf("%s%s%s against %s%s%s\n", cli_begin(stdout, CLI_BOLD), r->b, cli_end(stdout), cli_begin(stdout, CLI_BOLD), r->a,
-           cli_end(stdout));
+    printf("%s%s%s against %s%s%s\n", cli_begin(stdout, CLI_BOLD), r->b, cli_end(stdout),
+           cli_begin(stdout, CLI_BOLD), r->a, cli_end(stdout));
     cli_table_begin(&table, 7, headings, "LLrrrrl");
     for (size_t i = 0; i < r->n; i++) {
         const cli_comparison *c = &r->rows[i].c;
@@ -221,8 +232,8 @@ static void print_diff_table(const diff_report *r) {
         cli_table_add(&table, "%s", c->equal ? "" : "differs");
     }
     cli_table_print(&table);
-    printf("\n%zu value%s compared, %zu differ%s by more than %g of the largest element\n", r->n, r->n == 1 ? "" : "s", r->n_apart,
-           r->n_apart == 1 ? "s" : "", r->limit);
+    printf("\n%zu value%s compared, %zu differ%s by more than %g of the largest element\n", r->n,
+           r->n == 1 ? "" : "s", r->n_apart, r->n_apart == 1 ? "s" : "", r->limit);
     if (r->first)
         printf("first: '%s': %s\n", r->first->name, r->first->c.problem);
 }
@@ -244,7 +255,8 @@ static void print_diff_json(const diff_report *r) {
     add_json_text(&out, "a", r->a);
     cli_buffer_printf(&out, ",\n  ");
     add_json_text(&out, "b", r->b);
-    cli_buffer_printf(&out, ",\n  \"limit\": %g,\n  \"compared\": %zu,\n  \"different\": %zu,\n  ", r->limit, r->n, r->n_apart);
+    cli_buffer_printf(&out, ",\n  \"limit\": %g,\n  \"compared\": %zu,\n  \"different\": %zu,\n  ",
+                      r->limit, r->n, r->n_apart);
     add_json_text(&out, "first", r->first ? r->first->name : "");
     cli_buffer_printf(&out, ",\n  \"values\": [");
     for (size_t i = 0; i < r->n; i++) {
@@ -253,7 +265,8 @@ static void print_diff_json(const diff_report *r) {
         add_json_text(&out, "name", r->rows[i].name);
         cli_buffer_printf(&out, ", ");
         add_json_text(&out, "type", cli_value_text(r->rows[i].reference, text, sizeof text));
-        cli_buffer_printf(&out, ", \"equal\": %s, \"different\": %llu", c->equal ? "true" : "false", (unsigned long long)c->n_different);
+        cli_buffer_printf(&out, ", \"equal\": %s, \"different\": %llu", c->equal ? "true" : "false",
+                          (unsigned long long)c->n_different);
         if (c->has_numbers) {
             add_json_measure(&out, "max_abs", c->max_abs);
             add_json_measure(&out, "max_rel", c->max_rel);
@@ -271,8 +284,8 @@ static void print_diff_json(const diff_report *r) {
     cli_buffer_free(&out);
 }
 
-static int report_diff(const char *a, const char *b, const diff_options *o, double limit, const kept_values *from_a,
-                       const kept_values *from_b) {
+static int report_diff(const char *a, const char *b, const diff_options *o, double limit,
+                       const kept_values *from_a, const kept_values *from_b) {
     diff_report r = {.a = a, .b = b, .limit = limit};
     if (!make_diff_report(&r, from_a, from_b))
         return cli_fail("out of memory");
@@ -287,14 +300,16 @@ static int report_diff(const char *a, const char *b, const diff_options *o, doub
     return status;
 }
 
-/* ---- command --------------------------------------------------------------------------------------------------------------- */
+/* ---- command --------------------------------------------------------------------------------- */
 
 static bool is_saved_output(const char *path) {
-    return cli_has_suffix(path, ".npz") || cli_has_suffix(path, ".npy") || cli_has_suffix(path, ".pb") || cli_has_suffix(path, ".json");
+    return cli_has_suffix(path, ".npz") || cli_has_suffix(path, ".npy") ||
+           cli_has_suffix(path, ".pb") || cli_has_suffix(path, ".json");
 }
 
 /* The other side, on the same inputs. */
-static bool open_other_side(const char *path, const diff_options *o, const hone_model *m, const cli_feed *feed, kept_values *out) {
+static bool open_other_side(const char *path, const diff_options *o, const hone_model *m,
+                            const cli_feed *feed, kept_values *out) {
     if (is_saved_output(path))
         return read_side(path, m, out);
     hone_model *other = cli_load(path, &o->model, false);
@@ -313,7 +328,8 @@ static int diff_models(const char *a, const char *b, diff_options *o) {
     if (!o->input.random && !o->input.fill)
         o->input.random = "0";
     hone_model *m = cli_load(a, &o->model, false);
-    if (m && cli_feed_make(m, &o->input, &feed) && run_side(m, o, &feed, &from_a) && open_other_side(b, o, m, &feed, &from_b))
+    if (m && cli_feed_make(m, &o->input, &feed) && run_side(m, o, &feed, &from_a) &&
+        open_other_side(b, o, m, &feed, &from_b))
         status = report_diff(a, b, o, limit, &from_a, &from_b);
     kept_free(&from_a);
     kept_free(&from_b);
@@ -341,7 +357,8 @@ static int run_diff(const cli_command *self, int argc, char **argv) {
 
 static const char *const diff_examples[] = {
     "hone diff model.onnx optimized.onnx|the outputs on random inputs",
-    "hone diff --all --limit 1e-3 model.onnx quantized.onnx -i image=cat.npy|where they begin to differ",
+    "hone diff --all --limit 1e-3 model.onnx quantized.onnx -i image=cat.npy|where they begin to "
+    "differ",
     "hone diff model.onnx outputs.npz -i image=cat.npy|against saved outputs",
     NULL,
 };
@@ -350,7 +367,8 @@ const cli_command cli_command_diff = {
     .name = "diff",
     .arguments = "MODEL MODEL|OUTPUTS",
     .summary = "compare what two models compute, or a model with saved outputs",
-    .details = "The first model is the reference. Both get the same inputs: those given, and random numbers (seed 0) for the others.\n"
+    .details = "The first model is the reference. Both get the same inputs: those given, and "
+               "random numbers (seed 0) for the others.\n"
                "Exit status 1 when a value differs by more than the limit.",
     .options = diff_option_table,
     .n_options = sizeof diff_option_table / sizeof *diff_option_table,

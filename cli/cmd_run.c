@@ -23,24 +23,35 @@ static const cli_option run_option_table[] = {
     CLI_INPUT_OPTIONS(run_options),
     {"output", 'o', CLI_TEXTS, offsetof(run_options, outputs), "NAME=FILE",
      "write an output as .npy, .pb or .json; FILE.npz alone takes all (repeatable)"},
-    {"outputs", 0, CLI_TEXT, offsetof(run_options, folder), "FOLDER", "write all outputs into a folder"},
-    {"format", 'f', CLI_TEXT, offsetof(run_options, format), "npy|npz|pb|json", "of the files in that folder (default npy)"},
-    {"top", 'k', CLI_SIZE, offsetof(run_options, top), "K", "show the K largest elements of each row (5 with --labels)"},
-    {"labels", 0, CLI_TEXT, offsetof(run_options, labels), "FILE", "names of the classes, one per line"},
-    {"repeat", 'n', CLI_SIZE, offsetof(run_options, repeat), "N", "run N times more and tell how long it took"},
-    {"threads", 't', CLI_SIZE, offsetof(run_options, threads), "N", "threads to use (default: all processors)"},
-    {"memory", 'm', CLI_SIZE, offsetof(run_options, memory), "BYTES", "limit for intermediate values"},
+    {"outputs", 0, CLI_TEXT, offsetof(run_options, folder), "FOLDER",
+     "write all outputs into a folder"},
+    {"format", 'f', CLI_TEXT, offsetof(run_options, format), "npy|npz|pb|json",
+     "of the files in that folder (default npy)"},
+    {"top", 'k', CLI_SIZE, offsetof(run_options, top), "K",
+     "show the K largest elements of each row (5 with --labels)"},
+    {"labels", 0, CLI_TEXT, offsetof(run_options, labels), "FILE",
+     "names of the classes, one per line"},
+    {"repeat", 'n', CLI_SIZE, offsetof(run_options, repeat), "N",
+     "run N times more and tell how long it took"},
+    {"threads", 't', CLI_SIZE, offsetof(run_options, threads), "N",
+     "threads to use (default: all processors)"},
+    {"memory", 'm', CLI_SIZE, offsetof(run_options, memory), "BYTES",
+     "limit for intermediate values"},
     {"timeout", 0, CLI_SIZE, offsetof(run_options, timeout), "SECONDS", "give up after that time"},
-    {"dim", 'd', CLI_TEXTS, offsetof(run_options, model.dims), "NAME=SIZE", "fix a free dimension (repeatable)"},
-    {"shape", 's', CLI_TEXTS, offsetof(run_options, model.shapes), "INPUT=1x3x8x8", "fix the shape of an input (repeatable)"},
-    {"test", 0, CLI_FLAG, offsetof(run_options, test), NULL, "the arguments are folders of ONNX test data sets: run and compare"},
-    {"jobs", 'j', CLI_SIZE, offsetof(run_options, jobs), "N", "with --test: cases at a time (default: all processors)"},
+    {"dim", 'd', CLI_TEXTS, offsetof(run_options, model.dims), "NAME=SIZE",
+     "fix a free dimension (repeatable)"},
+    {"shape", 's', CLI_TEXTS, offsetof(run_options, model.shapes), "INPUT=1x3x8x8",
+     "fix the shape of an input (repeatable)"},
+    {"test", 0, CLI_FLAG, offsetof(run_options, test), NULL,
+     "the arguments are folders of ONNX test data sets: run and compare"},
+    {"jobs", 'j', CLI_SIZE, offsetof(run_options, jobs), "N",
+     "with --test: cases at a time (default: all processors)"},
     {"manifest", 0, CLI_TEXT, offsetof(run_options, manifest), "FILE",
      "with --test: cases that are known to fail, as lines NAME: reason"},
     {"json", 0, CLI_FLAG, offsetof(run_options, json), NULL, "one JSON object instead of tables"},
 };
 
-/* ---- one model ------------------------------------------------------------------------------------------------------ */
+/* ---- one model ------------------------------------------------------------------------------- */
 
 typedef struct run_state {
     const run_options *o;
@@ -71,7 +82,10 @@ static bool open_run(run_state *s, const char *path) {
         return false;
     }
     run_results *r = &s->results;
-    *r = (run_results){.model = path, .inputs = &s->feed, .n_outputs = hone_session_n_outputs(s->session), .top = s->o->top,
+    *r = (run_results){.model = path,
+                       .inputs = &s->feed,
+                       .n_outputs = hone_session_n_outputs(s->session),
+                       .top = s->o->top,
                        .planned_bytes = UINT64_MAX};
     r->names = calloc((size_t)r->n_outputs + 1, sizeof *r->names);
     r->values = calloc((size_t)r->n_outputs + 1, sizeof *r->values);
@@ -99,8 +113,9 @@ static bool run_once(run_state *s, double *seconds) {
     options.timeout_seconds = (double)s->o->timeout;
     drop_outputs(&s->results);
     double start = run_clock();
-    hone_status status = hone_session_run(s->session, &options, s->feed.n, s->feed.names, (const hone_value *const *)s->feed.values, 0,
-                                          NULL, s->results.values, &s->error);
+    hone_status status = hone_session_run(s->session, &options, s->feed.n, s->feed.names,
+                                          (const hone_value *const *)s->feed.values, 0, NULL,
+                                          s->results.values, &s->error);
     *seconds = run_clock() - start;
     return status == HONE_OK;
 }
@@ -112,13 +127,14 @@ static bool run_all(run_state *s) {
     for (uint64_t i = 0; i < s->o->repeat; i++)
         if (!run_once(s, &s->seconds[s->results.n_runs++]))
             return false;
-    if (hone_session_peak_bytes(s->session, s->feed.n, s->feed.names, (const hone_value *const *)s->feed.values, &bytes, &s->error) ==
-        HONE_OK)
+    if (hone_session_peak_bytes(s->session, s->feed.n, s->feed.names,
+                                (const hone_value *const *)s->feed.values, &bytes,
+                                &s->error) == HONE_OK)
         s->results.planned_bytes = bytes;
     return true;
 }
 
-/* ---- outputs to files ------------------------------------------------------------------------------------------------- */
+/* ---- outputs to files ------------------------------------------------------------------------ */
 
 static bool write_named(run_state *s, const char *text) {
     run_results *r = &s->results;
@@ -132,8 +148,9 @@ static bool write_named(run_state *s, const char *text) {
         if (strncmp(text, r->names[i], n) == 0 && text[n] == '=')
             return cli_value_write(text + n + 1, r->values[i], &s->error);
     }
-    return cli_refuse(&s->error, "--output %s: write NAME=FILE with the name of an output; the model has %s", text,
-                      cli_list_names(hone_model_graph(s->model), true, names, sizeof names));
+    return cli_refuse(&s->error,
+                      "--output %s: write NAME=FILE with the name of an output; the model has %s",
+                      text, cli_list_names(hone_model_graph(s->model), true, names, sizeof names));
 }
 
 /* Names of outputs may hold slashes; files' names do not. */
@@ -200,13 +217,16 @@ static int run_model(const char *path, const run_options *o) {
     return status;
 }
 
-/* ---- command ---------------------------------------------------------------------------------------------------------- */
+/* ---- command --------------------------------------------------------------------------------- */
 
 static int run_tests(const cli_list *folders, const run_options *o) {
     long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t jobs = o->jobs ? o->jobs : n_processors > 0 ? (uint64_t)n_processors : 1;
-    test_options t = {.folders = folders, .manifest = o->manifest, .n_jobs = jobs < 1024 ? (int)jobs : 1024,
-                      .n_threads = o->threads ? (int)o->threads : 1, .timeout_seconds = o->timeout ? (unsigned)o->timeout : 300,
+    test_options t = {.folders = folders,
+                      .manifest = o->manifest,
+                      .n_jobs = jobs < 1024 ? (int)jobs : 1024,
+                      .n_threads = o->threads ? (int)o->threads : 1,
+                      .timeout_seconds = o->timeout ? (unsigned)o->timeout : 300,
                       .json = o->json};
     return test_sets_run(&t);
 }
@@ -217,7 +237,8 @@ static int run_run(const cli_command *self, int argc, char **argv) {
     int status = cli_parse(self, argc, argv, &o, &arguments);
     bool is_usable = o.test ? arguments.n > 0 : arguments.n == 1;
     if (status == EXIT_OK && !is_usable) {
-        cli_fail("name %s; `hone run --help` tells more", o.test ? "a folder of test cases" : "one model");
+        cli_fail("name %s; `hone run --help` tells more",
+                 o.test ? "a folder of test cases" : "one model");
         status = EXIT_USAGE;
     }
     if (status == EXIT_OK)
@@ -231,8 +252,10 @@ static int run_run(const cli_command *self, int argc, char **argv) {
 }
 
 static const char *const run_examples[] = {
-    "hone run model.onnx --input image=cat.npy --output logits=logits.npy|inputs and outputs in files",
-    "hone run model.onnx -i cat.jpg --resize 256 --crop 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels "
+    "hone run model.onnx --input image=cat.npy --output logits=logits.npy|inputs and outputs in "
+    "files",
+    "hone run model.onnx -i cat.jpg --resize 256 --crop 224 --mean 0.485,0.456,0.406 --std "
+    "0.229,0.224,0.225 --labels "
     "classes.txt|classify a photo",
     "hone run model.onnx --random 1 --dim batch=8 --repeat 100|how long a batch takes",
     "hone run --test onnx/backend/test/data/node|the test cases of ONNX",
@@ -243,8 +266,10 @@ const cli_command cli_command_run = {
     .name = "run",
     .arguments = "MODEL",
     .summary = "compute the outputs of a model",
-    .details = "Inputs come from files, or are made up by --random or --fill with a free dimension taken as 1. Of a model with one input the\n"
-               "name may be left out. JSON files hold nested arrays; raw files (.raw, .bin) the elements alone.",
+    .details = "Inputs come from files, or are made up by --random or --fill with a free dimension "
+               "taken as 1. Of a model with one input the\n"
+               "name may be left out. JSON files hold nested arrays; raw files (.raw, .bin) the "
+               "elements alone.",
     .options = run_option_table,
     .n_options = sizeof run_option_table / sizeof *run_option_table,
     .examples = run_examples,

@@ -38,7 +38,7 @@ int cli_parse_numbers(const char *text, int max, double *out) {
     return 0;
 }
 
-/* ---- made up ----------------------------------------------------------------------------------------------------- */
+/* ---- made up --------------------------------------------------------------------------------- */
 
 /* splitmix64: any seed is as good as any other. */
 static uint64_t next_random(uint64_t *state) {
@@ -48,7 +48,8 @@ static uint64_t next_random(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-/* Reals between -1 and 1; bytes of any value; 0 or 1 for wider integers, which are mostly indices or masks. */
+/* Reals between -1 and 1; bytes of any value; 0 or 1 for wider integers, which are mostly indices
+ * or masks. */
 static double random_number(uint64_t *state, int32_t elem_type) {
     uint64_t bits = next_random(state);
     const char *name = hone_elem_type_name(elem_type);
@@ -78,8 +79,9 @@ static hone_value *make_value(const cli_expect *e, const made_up *how, hone_erro
     int64_t dims[CLI_MAX_RANK];
     hone_value *v;
     if (e->kind != HONE_TYPE_TENSOR || !hone_elem_type_bits(e->elem_type) || e->rank < 0) {
-        cli_refuse(error, "input '%s' is %s: no values can be made up for it, give --input %s=FILE%s", e->name, e->text, e->name,
-                   e->rank < 0 ? " or --shape" : "");
+        cli_refuse(error,
+                   "input '%s' is %s: no values can be made up for it, give --input %s=FILE%s",
+                   e->name, e->text, e->name, e->rank < 0 ? " or --shape" : "");
         return NULL;
     }
     uint64_t n = strncmp(hone_elem_type_name(e->elem_type), "complex", 7) == 0 ? 2 : 1;
@@ -98,21 +100,29 @@ static hone_value *make_value(const cli_expect *e, const made_up *how, hone_erro
 }
 
 /* False when nothing says how; the error is filled when it says so badly. */
-static bool read_made_up(const cli_input_options *o, const cli_expect *e, const char *inputs, made_up *how, hone_error *error) {
+static bool read_made_up(const cli_input_options *o, const cli_expect *e, const char *inputs,
+                         made_up *how, hone_error *error) {
     char *end;
     *how = (made_up){.is_random = o->random != NULL};
     if (o->random) {
         how->seed = strtoull(o->random, &end, 10);
-        return *o->random && !*end ? true : cli_refuse(error, "--random %s: write a seed, for example --random 1", o->random);
+        return *o->random && !*end
+                   ? true
+                   : cli_refuse(error, "--random %s: write a seed, for example --random 1",
+                                o->random);
     }
     if (!o->fill)
-        return cli_refuse(error, "input '%s', %s, is missing: give --input %s=FILE, --random SEED or --fill zeros (the inputs are %s)",
+        return cli_refuse(error,
+                          "input '%s', %s, is missing: give --input %s=FILE, --random SEED or "
+                          "--fill zeros (the inputs are %s)",
                           e->name, e->text, e->name, inputs);
     how->number = strcmp(o->fill, "ones") == 0;
-    return how->number > 0 || strcmp(o->fill, "zeros") == 0 ? true : cli_refuse(error, "--fill %s: write zeros or ones", o->fill);
+    return how->number > 0 || strcmp(o->fill, "zeros") == 0
+               ? true
+               : cli_refuse(error, "--fill %s: write zeros or ones", o->fill);
 }
 
-/* ---- from files --------------------------------------------------------------------------------------------------- */
+/* ---- from files ------------------------------------------------------------------------------ */
 
 /* "NAME=FILE" for this input: the file; NULL when it is about another one. Names may hold '='. */
 static const char *file_for(const char *text, const char *name) {
@@ -152,7 +162,8 @@ static bool feed_input(feed_maker *m, uint32_t value, bool has_default) {
         v = cli_value_read(path, &e, &m->o->image, &m->error);
     } else if (has_default || e.kind == HONE_TYPE_OPTIONAL) {
         return true;
-    } else if (read_made_up(m->o, &e, cli_list_names(m->g, false, inputs, sizeof inputs), &how, &m->error)) {
+    } else if (read_made_up(m->o, &e, cli_list_names(m->g, false, inputs, sizeof inputs), &how,
+                            &m->error)) {
         v = make_value(&e, &how, &m->error);
     }
     if (!v)
@@ -174,8 +185,10 @@ static bool check_given_names(feed_maker *m, const hone_subgraph_info *graph) {
         }
         char names[512];
         if (!is_known)
-            return cli_refuse(&m->error, "--input %s: write NAME=FILE with the name of an input; the model has %s", text,
-                              cli_list_names(m->g, false, names, sizeof names));
+            return cli_refuse(
+                &m->error,
+                "--input %s: write NAME=FILE with the name of an input; the model has %s", text,
+                cli_list_names(m->g, false, names, sizeof names));
     }
     return true;
 }

@@ -22,11 +22,14 @@ void cli_image_free(cli_image *image) {
 }
 
 /* Room for the pixels; what is too large is refused before it is allocated. */
-static inline bool image_reserve(cli_image *image, uint64_t width, uint64_t height, const char *path, hone_error *error) {
+static inline bool image_reserve(cli_image *image, uint64_t width, uint64_t height,
+                                 const char *path, hone_error *error) {
     if (width == 0 || height == 0 || width > MAX_IMAGE_SIDE || height > MAX_IMAGE_SIDE)
-        return cli_refuse(error, "'%s': an image of %llux%llu pixels cannot be read", path, (unsigned long long)width,
-                          (unsigned long long)height);
-    *image = (cli_image){.width = (int)width, .height = (int)height, .rgb = malloc((size_t)width * (size_t)height * 3)};
+        return cli_refuse(error, "'%s': an image of %llux%llu pixels cannot be read", path,
+                          (unsigned long long)width, (unsigned long long)height);
+    *image = (cli_image){.width = (int)width,
+                         .height = (int)height,
+                         .rgb = malloc((size_t)width * (size_t)height * 3)};
     return image->rgb ? true : cli_refuse(error, "'%s': out of memory", path);
 }
 
@@ -50,7 +53,8 @@ static void on_jpeg_warning(j_common_ptr decoder, int level) {
 }
 
 /* All that is alive across the jump is behind pointers. */
-static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *image, hone_error *error) {
+static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *image,
+                        hone_error *error) {
     struct jpeg_decompress_struct decoder;
     jpeg_failure failure;
     decoder.err = jpeg_std_error(&failure.base);
@@ -78,7 +82,8 @@ static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *ima
     return ok;
 }
 #else
-static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *image, hone_error *error) {
+static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *image,
+                        hone_error *error) {
     (void)file;
     (void)image;
     return cli_refuse(error, "'%s' is a JPEG file, and this hone was built without libjpeg", path);
@@ -86,7 +91,8 @@ static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *ima
 #endif
 
 #ifdef HONE_HAVE_PNG
-static bool decode_png(const cli_buffer *file, const char *path, cli_image *image, hone_error *error) {
+static bool decode_png(const cli_buffer *file, const char *path, cli_image *image,
+                       hone_error *error) {
     png_image png = {.version = PNG_IMAGE_VERSION};
     bool ok = png_image_begin_read_from_memory(&png, file->at, file->n) != 0;
     if (ok) {
@@ -104,14 +110,16 @@ static bool decode_png(const cli_buffer *file, const char *path, cli_image *imag
     return ok;
 }
 #else
-static bool decode_png(const cli_buffer *file, const char *path, cli_image *image, hone_error *error) {
+static bool decode_png(const cli_buffer *file, const char *path, cli_image *image,
+                       hone_error *error) {
     (void)file;
     (void)image;
     return cli_refuse(error, "'%s' is a PNG file, and this hone was built without libpng", path);
 }
 #endif
 
-bool cli_image_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error) {
+bool cli_image_decode(const cli_buffer *file, const char *path, cli_image *image,
+                      hone_error *error) {
     *image = (cli_image){0};
     bool is_png = file->n >= 4 && memcmp(file->at, "\x89PNG", 4) == 0;
     return is_png ? decode_png(file, path, image, error) : decode_jpeg(file, path, image, error);

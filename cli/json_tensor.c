@@ -1,4 +1,5 @@
-/* Tensors in JSON: nested arrays, or {"shape": [2, 3], "data": [...]} with the elements in a row. */
+/* Tensors in JSON: nested arrays, or {"shape": [2, 3], "data": [...]} with the elements in a row.
+ */
 #include "cli_value.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 
 enum { ELEM_STRING_JSON = 8 };
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct json_item { /* one element, whatever it is */
     double number;
@@ -93,7 +94,8 @@ static bool is_word(json_reader *r, const char *word) {
 static bool read_json_number(json_reader *r, json_item *item) {
     char text[64];
     size_t n = 0;
-    while (r->at + n < r->end && n + 1 < sizeof text && strchr("+-0123456789.eE", r->at[n]) && r->at[n])
+    while (r->at + n < r->end && n + 1 < sizeof text && strchr("+-0123456789.eE", r->at[n]) &&
+           r->at[n])
         n++;
     memcpy(text, r->at, n);
     text[n] = '\0';
@@ -103,7 +105,8 @@ static bool read_json_number(json_reader *r, json_item *item) {
         return json_stop(r, "a number, a text, true, false or an array belongs here");
     item->is_integer = !strpbrk(text, ".eE");
     if (item->is_integer) /* uint64 wraps */
-        item->integer = text[0] == '-' ? strtoll(text, NULL, 10) : (int64_t)strtoull(text, NULL, 10);
+        item->integer =
+            text[0] == '-' ? strtoll(text, NULL, 10) : (int64_t)strtoull(text, NULL, 10);
     r->at += n;
     return true;
 }
@@ -200,7 +203,9 @@ static bool apply_json_shape(json_reader *r, const json_reader *shape) {
         n *= (uint64_t)sizes[i].integer;
     }
     r->rank = (int32_t)rank;
-    return n == r->items.n / sizeof *sizes ? true : json_stop(r, "\"shape\" and \"data\" have different numbers of elements");
+    return n == r->items.n / sizeof *sizes
+               ? true
+               : json_stop(r, "\"shape\" and \"data\" have different numbers of elements");
 }
 
 static hone_value *json_strings(const json_reader *r, size_t n, hone_error *error) {
@@ -225,7 +230,8 @@ static bool json_special(const json_reader *r, const json_item *item, double *nu
     return is_nan || is_inf;
 }
 
-static hone_value *json_numbers(const json_reader *r, const char *path, size_t n, int32_t elem_type, hone_error *error) {
+static hone_value *json_numbers(const json_reader *r, const char *path, size_t n, int32_t elem_type,
+                                hone_error *error) {
     const json_item *items = (const json_item *)(const void *)r->items.at;
     hone_value *v;
     if (hone_value_create(elem_type, r->rank, r->dims, NULL, &v, error) != HONE_OK)
@@ -233,7 +239,8 @@ static hone_value *json_numbers(const json_reader *r, const char *path, size_t n
     for (size_t i = 0; i < n; i++) {
         double number = items[i].number;
         if (items[i].is_text && !json_special(r, &items[i], &number)) {
-            cli_refuse(error, "'%s': element %zu is the text \"%s\" instead of a number", path, i, (const char *)r->texts.at + items[i].text);
+            cli_refuse(error, "'%s': element %zu is the text \"%s\" instead of a number", path, i,
+                       (const char *)r->texts.at + items[i].text);
             hone_value_free(v);
             return NULL;
         }
@@ -255,7 +262,8 @@ static int32_t guess_elem_type(const json_reader *r, size_t n) {
     return n && items[0].is_text ? ELEM_STRING_JSON : all_integers ? INT64_TYPE : FLOAT_TYPE;
 }
 
-hone_value *cli_json_parse(const cli_buffer *file, const char *path, const cli_expect *e, hone_error *error) {
+hone_value *cli_json_parse(const cli_buffer *file, const char *path, const cli_expect *e,
+                           hone_error *error) {
     const char *text = (const char *)file->at;
     json_reader r = {.at = text, .end = text + file->n}, shape = {.end = text + file->n};
     hone_value *v = NULL;
@@ -268,7 +276,8 @@ hone_value *cli_json_parse(const cli_buffer *file, const char *path, const cli_e
     size_t n = r.items.n / sizeof(json_item);
     int32_t elem_type = e->elem_type ? e->elem_type : guess_elem_type(&r, n);
     if (!ok || r.items.failed || r.texts.failed)
-        cli_refuse(error, "'%s', byte %zu: %s", path, (size_t)(r.at - text), r.problem ? r.problem : "out of memory");
+        cli_refuse(error, "'%s', byte %zu: %s", path, (size_t)(r.at - text),
+                   r.problem ? r.problem : "out of memory");
     else if (elem_type == ELEM_STRING_JSON)
         v = json_strings(&r, n, error);
     else
@@ -280,7 +289,7 @@ hone_value *cli_json_parse(const cli_buffer *file, const char *path, const cli_e
     return v;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 void cli_json_string(cli_buffer *out, const char *text, size_t n) {
     cli_buffer_add(out, "\"", 1);
@@ -302,7 +311,8 @@ void cli_json_number(cli_buffer *out, double v, bool is_single) {
         cli_buffer_printf(out, "\"%s\"", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return;
     }
-    for (int digits = 6; digits <= 17; digits++) { /* fewer would bring exponents into small integers */
+    for (int digits = 6; digits <= 17;
+         digits++) { /* fewer would bring exponents into small integers */
         snprintf(text, sizeof text, "%.*g", digits, v);
         double again = strtod(text, NULL);
         if (is_single ? (float)again == (float)v : again == v)
@@ -315,7 +325,8 @@ static bool is_complex_type(int32_t elem_type) {
     return strncmp(hone_elem_type_name(elem_type), "complex", 7) == 0;
 }
 
-static void print_json_integer(const hone_value *v, int32_t elem_type, uint64_t i, cli_buffer *out) {
+static void print_json_integer(const hone_value *v, int32_t elem_type, uint64_t i,
+                               cli_buffer *out) {
     const char *name = hone_elem_type_name(elem_type);
     int64_t integer;
     hone_value_get_i64(v, i, 1, &integer);
@@ -327,7 +338,8 @@ static void print_json_integer(const hone_value *v, int32_t elem_type, uint64_t 
         cli_buffer_printf(out, "%lld", (long long)integer);
 }
 
-static void print_json_element(const hone_value *v, int32_t elem_type, uint64_t i, cli_buffer *out) {
+static void print_json_element(const hone_value *v, int32_t elem_type, uint64_t i,
+                               cli_buffer *out) {
     double number;
     const char *text;
     size_t n;

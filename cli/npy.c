@@ -6,19 +6,22 @@
 
 enum { ELEM_FLOAT = 1, ELEM_UINT8 = 2, ELEM_INT8 = 3, ELEM_STRING = 8 }; /* ONNX's numbers */
 
-/* NumPy's letter and size for an ONNX element type. The types that are not here (bfloat16, float8, int4, ...) travel as wider ones. */
+/* NumPy's letter and size for an ONNX element type. The types that are not here (bfloat16, float8,
+ * int4, ...) travel as wider ones. */
 static const struct {
     char letter;
     int bytes;
     int32_t elem_type;
 } npy_types[] = {
-    {'f', 4, ELEM_FLOAT}, {'u', 1, ELEM_UINT8}, {'i', 1, ELEM_INT8}, {'u', 2, 4}, {'i', 2, 5}, {'i', 4, 6}, {'i', 8, 7},
-    {'b', 1, 9},          {'f', 2, 10},         {'f', 8, 11},        {'u', 4, 12}, {'u', 8, 13}, {'c', 8, 14}, {'c', 16, 15},
+    {'f', 4, ELEM_FLOAT}, {'u', 1, ELEM_UINT8}, {'i', 1, ELEM_INT8}, {'u', 2, 4},   {'i', 2, 5},
+    {'i', 4, 6},          {'i', 8, 7},          {'b', 1, 9},         {'f', 2, 10},  {'f', 8, 11},
+    {'u', 4, 12},         {'u', 8, 13},         {'c', 8, 14},        {'c', 16, 15},
 };
 #define N_NPY_TYPES (sizeof npy_types / sizeof *npy_types)
 
 typedef struct npy_header {
-    char order, letter; /* '<', '>', '|'; 'f', 'i', ..., 'U' and 'S' for text, 'V' for a type that NumPy does not know */
+    char order, letter; /* '<', '>', '|'; 'f', 'i', ..., 'U' and 'S' for text, 'V' for a type that
+                           NumPy does not know */
     size_t item_bytes;
     bool is_fortran;
     int32_t rank;
@@ -27,7 +30,7 @@ typedef struct npy_header {
     const unsigned char *data;
 } npy_header;
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool parse_npy_shape(const char *text, npy_header *h) {
     for (h->rank = 0, h->n_elems = 1;;) {
@@ -48,7 +51,8 @@ static bool parse_npy_shape(const char *text, npy_header *h) {
 
 /* "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }" */
 static bool parse_npy_dict(const char *dict, npy_header *h) {
-    const char *descr = strstr(dict, "'descr'"), *order = strstr(dict, "'fortran_order'"), *shape = strstr(dict, "'shape'");
+    const char *descr = strstr(dict, "'descr'"), *order = strstr(dict, "'fortran_order'"),
+               *shape = strstr(dict, "'shape'");
     if (!descr || !order || !shape)
         return false;
     descr = strchr(descr + 7, '\'');
@@ -64,7 +68,8 @@ static bool parse_npy_dict(const char *dict, npy_header *h) {
     return parse_npy_shape(shape + 1, h);
 }
 
-static bool parse_npy_header(const unsigned char *at, size_t n, const char *path, npy_header *h, hone_error *error) {
+static bool parse_npy_header(const unsigned char *at, size_t n, const char *path, npy_header *h,
+                             hone_error *error) {
     char dict[4096];
     if (n < 12 || memcmp(at, "\x93NUMPY", 6) != 0)
         return cli_refuse(error, "'%s' is no .npy file", path);
@@ -79,7 +84,8 @@ static bool parse_npy_header(const unsigned char *at, size_t n, const char *path
     h->data = at + prefix + dict_bytes;
     size_t left = n - prefix - dict_bytes;
     if (h->item_bytes && h->n_elems > left / h->item_bytes)
-        return cli_refuse(error, "'%s' is cut short: %llu elements of %zu bytes do not fit into %zu", path,
+        return cli_refuse(error,
+                          "'%s' is cut short: %llu elements of %zu bytes do not fit into %zu", path,
                           (unsigned long long)h->n_elems, h->item_bytes, left);
     return true;
 }
@@ -89,7 +95,8 @@ static int32_t npy_elem_type(const npy_header *h, const cli_expect *e) {
     for (size_t i = 0; i < N_NPY_TYPES; i++)
         if (npy_types[i].letter == h->letter && (size_t)npy_types[i].bytes == h->item_bytes)
             return npy_types[i].elem_type;
-    if (h->letter == 'V' && e->elem_type && (size_t)hone_elem_type_bits(e->elem_type) == 8 * h->item_bytes)
+    if (h->letter == 'V' && e->elem_type &&
+        (size_t)hone_elem_type_bits(e->elem_type) == 8 * h->item_bytes)
         return e->elem_type; /* how ml_dtypes are saved */
     return 0;
 }
@@ -145,7 +152,8 @@ static hone_value *npy_strings(const npy_header *h, const unsigned char *data, h
     for (size_t i = 0; offsets && i < n; i++) {
         const unsigned char *item = data + i * h->item_bytes;
         size_t unit = h->letter == 'U' ? 4 : 1;
-        for (size_t k = 0; k + unit <= h->item_bytes && cli_number_at(item + k, (int)unit); k += unit) {
+        for (size_t k = 0; k + unit <= h->item_bytes && cli_number_at(item + k, (int)unit);
+             k += unit) {
             if (unit == 4)
                 add_utf8(&text, (uint32_t)cli_number_at(item + k, 4));
             else
@@ -169,7 +177,8 @@ static hone_value *npy_strings(const npy_header *h, const unsigned char *data, h
 }
 
 /* Types that NumPy does not have are read from wider ones. */
-static hone_value *narrow_npy(hone_value *wide, const npy_header *h, const cli_expect *e, hone_error *error) {
+static hone_value *narrow_npy(hone_value *wide, const npy_header *h, const cli_expect *e,
+                              hone_error *error) {
     enum { PIECE = 256 };
     hone_value *v = NULL;
     double numbers[PIECE];
@@ -190,15 +199,18 @@ static bool has_npy_type(int32_t elem_type) {
     return elem_type == ELEM_STRING || elem_type == 0;
 }
 
-hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, const cli_expect *e, hone_error *error) {
+hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, const cli_expect *e,
+                          hone_error *error) {
     npy_header h;
     if (!parse_npy_header(at, n, path, &h, error))
         return NULL;
     bool is_text = h.letter == 'U' || h.letter == 'S';
     int32_t elem_type = is_text ? ELEM_STRING : npy_elem_type(&h, e);
     if (!elem_type) {
-        cli_refuse(error, "'%s' holds elements of NumPy type '%c%c%zu', which ONNX does not have; '%s' is %s", path, h.order, h.letter,
-                   h.item_bytes, e->name, e->text);
+        cli_refuse(
+            error,
+            "'%s' holds elements of NumPy type '%c%c%zu', which ONNX does not have; '%s' is %s",
+            path, h.order, h.letter, h.item_bytes, e->name, e->text);
         return NULL;
     }
     unsigned char *data = malloc((size_t)h.n_elems * h.item_bytes + 1);
@@ -213,15 +225,19 @@ hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, c
     else
         hone_value_create(elem_type, h.rank, h.dims, data, &v, error);
     free(data);
-    return !is_text && !has_npy_type(e->elem_type) && elem_type != e->elem_type ? narrow_npy(v, &h, e, error) : v;
+    return !is_text && !has_npy_type(e->elem_type) && elem_type != e->elem_type
+               ? narrow_npy(v, &h, e, error)
+               : v;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-static void print_npy_header(const hone_tensor_info *t, char letter, size_t item_count, cli_buffer *out) {
+static void print_npy_header(const hone_tensor_info *t, char letter, size_t item_count,
+                             cli_buffer *out) {
     cli_buffer dict = {0};
     char order = letter == 'b' || (item_count == 1 && letter != 'U') ? '|' : '<';
-    cli_buffer_printf(&dict, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", order, letter, item_count);
+    cli_buffer_printf(&dict, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", order,
+                      letter, item_count);
     for (int32_t i = 0; i < t->rank; i++)
         cli_buffer_printf(&dict, i ? " %lld," : "%lld,", (long long)t->dims[i]);
     cli_buffer_printf(&dict, "), }");
@@ -280,7 +296,8 @@ bool cli_npy_print(const hone_value *v, cli_buffer *out, hone_error *error) {
     hone_tensor_info t;
     char text[128];
     if (!hone_value_tensor(v, &t))
-        return cli_refuse(error, "a %s does not fit into a .npy file; write .pb or .json", cli_value_text(v, text, sizeof text));
+        return cli_refuse(error, "a %s does not fit into a .npy file; write .pb or .json",
+                          cli_value_text(v, text, sizeof text));
     if (t.elem_type == ELEM_STRING) {
         print_npy_strings(v, &t, out);
         return true;

@@ -11,7 +11,7 @@
 enum { LOCAL_HEAD = 30, CENTRAL_HEAD = 46, END_HEAD = 22 };
 static const uint32_t local_magic = 0x04034b50, central_magic = 0x02014b50, end_magic = 0x06054b50;
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct zip_member {
     char name[512]; /* without ".npy" */
@@ -34,7 +34,8 @@ static bool read_zip_entry(const cli_buffer *zip, size_t *offset, zip_member *m)
     const unsigned char *e = zip->at + *offset;
     size_t name_bytes = (size_t)cli_number_at(e + 28, 2), local = (size_t)cli_number_at(e + 42, 4);
     size_t after = name_bytes + (size_t)cli_number_at(e + 30, 2) + (size_t)cli_number_at(e + 32, 2);
-    if (cli_number_at(e, 4) != central_magic || after > zip->n - *offset - CENTRAL_HEAD || name_bytes >= sizeof m->name)
+    if (cli_number_at(e, 4) != central_magic || after > zip->n - *offset - CENTRAL_HEAD ||
+        name_bytes >= sizeof m->name)
         return false;
     memcpy(m->name, e + CENTRAL_HEAD, name_bytes);
     m->name[name_bytes] = '\0';
@@ -44,9 +45,11 @@ static bool read_zip_entry(const cli_buffer *zip, size_t *offset, zip_member *m)
     m->packed = (size_t)cli_number_at(e + 20, 4);
     m->unpacked = (size_t)cli_number_at(e + 24, 4);
     *offset += CENTRAL_HEAD + after;
-    if (local > zip->n || zip->n - local < LOCAL_HEAD || cli_number_at(zip->at + local, 4) != local_magic)
+    if (local > zip->n || zip->n - local < LOCAL_HEAD ||
+        cli_number_at(zip->at + local, 4) != local_magic)
         return false;
-    size_t skip = LOCAL_HEAD + (size_t)cli_number_at(zip->at + local + 26, 2) + (size_t)cli_number_at(zip->at + local + 28, 2);
+    size_t skip = LOCAL_HEAD + (size_t)cli_number_at(zip->at + local + 26, 2) +
+                  (size_t)cli_number_at(zip->at + local + 28, 2);
     if (skip > zip->n - local || m->packed > zip->n - local - skip)
         return false;
     m->data = zip->at + local + skip;
@@ -55,7 +58,10 @@ static bool read_zip_entry(const cli_buffer *zip, size_t *offset, zip_member *m)
 
 #ifdef HONE_HAVE_ZLIB
 static bool inflate_member(const zip_member *m, unsigned char *out) {
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)m->data, .avail_in = (uInt)m->packed, .next_out = out, .avail_out = (uInt)m->unpacked};
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)m->data,
+                  .avail_in = (uInt)m->packed,
+                  .next_out = out,
+                  .avail_out = (uInt)m->unpacked};
     if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
         return false;
     bool ok = inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == m->unpacked;
@@ -64,21 +70,26 @@ static bool inflate_member(const zip_member *m, unsigned char *out) {
 }
 #endif
 
-static bool read_zip_member(const zip_member *m, const char *path, cli_npz_fn each, void *ctx, hone_error *error) {
+static bool read_zip_member(const zip_member *m, const char *path, cli_npz_fn each, void *ctx,
+                            hone_error *error) {
     if (m->method == 0)
         return each(ctx, m->name, m->data, m->packed, error);
     if (m->method != 8)
-        return cli_refuse(error, "'%s': '%s' is packed by method %u, which is not supported", path, m->name, m->method);
+        return cli_refuse(error, "'%s': '%s' is packed by method %u, which is not supported", path,
+                          m->name, m->method);
 #ifdef HONE_HAVE_ZLIB
     if (m->unpacked / 1032 > m->packed) /* no deflated data grow more */
         return cli_refuse(error, "'%s': '%s' is damaged", path, m->name);
     unsigned char *data = malloc(m->unpacked + 1);
-    bool ok = data && inflate_member(m, data) ? each(ctx, m->name, data, m->unpacked, error)
-                                              : cli_refuse(error, "'%s': '%s' is damaged", path, m->name);
+    bool ok = data && inflate_member(m, data)
+                  ? each(ctx, m->name, data, m->unpacked, error)
+                  : cli_refuse(error, "'%s': '%s' is damaged", path, m->name);
     free(data);
     return ok;
 #else
-    return cli_refuse(error, "'%s' is compressed, and this hone was built without zlib; save it with numpy.savez", path);
+    return cli_refuse(
+        error, "'%s' is compressed, and this hone was built without zlib; save it with numpy.savez",
+        path);
 #endif
 }
 
@@ -88,19 +99,21 @@ bool cli_npz_read(const char *path, cli_npz_fn each, void *ctx, hone_error *erro
         return false;
     const unsigned char *end = find_zip_end(&zip);
     bool ok = end != NULL;
-    size_t offset = end ? (size_t)cli_number_at(end + 16, 4) : 0, n = end ? (size_t)cli_number_at(end + 10, 2) : 0;
+    size_t offset = end ? (size_t)cli_number_at(end + 16, 4) : 0,
+           n = end ? (size_t)cli_number_at(end + 10, 2) : 0;
     if (!ok)
         cli_refuse(error, "'%s' is no .npz file", path);
     for (size_t i = 0; ok && i < n; i++) {
         zip_member m;
-        ok = read_zip_entry(&zip, &offset, &m) ? read_zip_member(&m, path, each, ctx, error)
-                                               : cli_refuse(error, "'%s': the .npz directory is damaged", path);
+        ok = read_zip_entry(&zip, &offset, &m)
+                 ? read_zip_member(&m, path, each, ctx, error)
+                 : cli_refuse(error, "'%s': the .npz directory is damaged", path);
     }
     cli_buffer_free(&zip);
     return ok;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static uint32_t zip_crc(const unsigned char *at, size_t n) {
     uint32_t crc = UINT32_MAX;
@@ -115,8 +128,9 @@ static uint32_t zip_crc(const unsigned char *at, size_t n) {
 /* The fields that the local and the central header share, from "version needed" on. */
 static void print_zip_fields(cli_buffer *out, const char *name, uint32_t crc, size_t n_bytes) {
     cli_buffer_number(out, 20, 2);
-    cli_buffer_number(out, 0, 4);          /* flags, stored as it is */
-    cli_buffer_number(out, 0x00210000, 4); /* the first of January 1980: equal values give equal files */
+    cli_buffer_number(out, 0, 4); /* flags, stored as it is */
+    cli_buffer_number(out, 0x00210000,
+                      4); /* the first of January 1980: equal values give equal files */
     cli_buffer_number(out, crc, 4);
     cli_buffer_number(out, n_bytes, 4);
     cli_buffer_number(out, n_bytes, 4);
@@ -124,7 +138,8 @@ static void print_zip_fields(cli_buffer *out, const char *name, uint32_t crc, si
     cli_buffer_number(out, 0, 2);
 }
 
-static bool print_zip_member(cli_buffer *zip, cli_buffer *directory, const char *name, const hone_value *v, hone_error *error) {
+static bool print_zip_member(cli_buffer *zip, cli_buffer *directory, const char *name,
+                             const hone_value *v, hone_error *error) {
     cli_buffer npy = {0};
     bool ok = cli_npy_print(v, &npy, error);
     if (ok && npy.n + zip->n > UINT32_MAX)
@@ -149,7 +164,8 @@ static bool print_zip_member(cli_buffer *zip, cli_buffer *directory, const char 
     return ok;
 }
 
-bool cli_npz_write(const char *path, uint32_t n, const char *const *names, hone_value *const *values, hone_error *error) {
+bool cli_npz_write(const char *path, uint32_t n, const char *const *names,
+                   hone_value *const *values, hone_error *error) {
     cli_buffer zip = {0}, directory = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++)

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
-hone_value *cli_pb_parse(const cli_buffer *file, const char *path, hone_type_kind kind, hone_error *error) {
+hone_value *cli_pb_parse(const cli_buffer *file, const char *path, hone_type_kind kind,
+                         hone_error *error) {
     hone_value *v = NULL;
     hone_error inner;
-    if (hone_value_parse(file->at, file->n, kind == HONE_TYPE_UNKNOWN ? HONE_TYPE_TENSOR : kind, &v, &inner) != HONE_OK)
+    if (hone_value_parse(file->at, file->n, kind == HONE_TYPE_UNKNOWN ? HONE_TYPE_TENSOR : kind, &v,
+                         &inner) != HONE_OK)
         cli_refuse(error, "'%s': %s", path, inner.message);
     return v;
 }

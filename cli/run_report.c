@@ -41,7 +41,7 @@ static uint64_t row_length(const hone_tensor_info *t) {
     return t->rank > 0 ? (uint64_t)t->dims[t->rank - 1] : 1;
 }
 
-/* ---- for people --------------------------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static void print_inputs(const run_results *r) {
     static const char *const headings[] = {"", ""};
@@ -77,7 +77,8 @@ static void print_outputs(const run_results *r) {
     cli_table_print(&table);
 }
 
-static void print_top(const run_results *r, const char *name, const hone_value *v, cli_rank *ranks) {
+static void print_top(const run_results *r, const char *name, const hone_value *v,
+                      cli_rank *ranks) {
     static const char *const headings[] = {"row", "class", "value", "label"};
     hone_tensor_info t;
     if (!hone_value_tensor(v, &t) || !hone_elem_type_bits(t.elem_type) || !t.n_elements)
@@ -128,7 +129,8 @@ static void print_times(const run_results *r) {
     char bytes[32];
     printf("\n%sfirst run %.3f ms", cli_begin(stdout, CLI_DIM), 1e3 * r->first_seconds);
     if (r->n_runs)
-        printf(", then %zu: min %.3f ms, median %.3f ms, p95 %.3f ms", r->n_runs, 1e3 * t.min, 1e3 * t.median, 1e3 * t.p95);
+        printf(", then %zu: min %.3f ms, median %.3f ms, p95 %.3f ms", r->n_runs, 1e3 * t.min,
+               1e3 * t.median, 1e3 * t.p95);
     if (r->planned_bytes != UINT64_MAX)
         printf("; %s for intermediate values", cli_bytes(bytes, r->planned_bytes));
     printf("%s\n", cli_end(stdout));
@@ -144,7 +146,7 @@ void run_print_tables(const run_results *r) {
     print_times(r);
 }
 
-/* ---- for programs ------------------------------------------------------------------------------------------------- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static void add_named_value(cli_buffer *out, const char *name, const hone_value *v) {
     char text[256];
@@ -171,7 +173,8 @@ static void add_top(cli_buffer *out, const run_results *r, const hone_value *v, 
         cli_buffer_printf(out, row ? ", [" : "[");
         for (uint64_t i = 0; i < n; i++) {
             const char *label = label_of(r, ranks[i].index);
-            cli_buffer_printf(out, "%s{\"class\": %llu", i ? ", " : "", (unsigned long long)ranks[i].index);
+            cli_buffer_printf(out, "%s{\"class\": %llu", i ? ", " : "",
+                              (unsigned long long)ranks[i].index);
             add_number(out, "value", ranks[i].value);
             if (*label) {
                 cli_buffer_printf(out, ", \"label\": ");
@@ -191,7 +194,8 @@ static void add_output(cli_buffer *out, const run_results *r, uint32_t i, cli_ra
         add_number(out, "min", s.min);
         add_number(out, "max", s.max);
         add_number(out, "mean", s.mean);
-        cli_buffer_printf(out, ", \"nan\": %llu, \"inf\": %llu", (unsigned long long)s.n_nan, (unsigned long long)s.n_inf);
+        cli_buffer_printf(out, ", \"nan\": %llu, \"inf\": %llu", (unsigned long long)s.n_nan,
+                          (unsigned long long)s.n_inf);
     }
     add_top(out, r, r->values[i], ranks);
     cli_buffer_printf(out, "}");
@@ -214,10 +218,13 @@ void run_print_json(const run_results *r) {
         cli_buffer_printf(&out, i ? ",\n    " : "\n    ");
         add_output(&out, r, i, ranks);
     }
-    cli_buffer_printf(&out, "\n  ],\n  \"seconds\": {\"first\": %.9g, \"runs\": %zu, \"min\": %.9g, \"median\": %.9g, \"p95\": %.9g}",
+    cli_buffer_printf(&out,
+                      "\n  ],\n  \"seconds\": {\"first\": %.9g, \"runs\": %zu, \"min\": %.9g, "
+                      "\"median\": %.9g, \"p95\": %.9g}",
                       r->first_seconds, r->n_runs, t.min, t.median, t.p95);
     if (r->planned_bytes != UINT64_MAX)
-        cli_buffer_printf(&out, ",\n  \"planned_bytes\": %llu", (unsigned long long)r->planned_bytes);
+        cli_buffer_printf(&out, ",\n  \"planned_bytes\": %llu",
+                          (unsigned long long)r->planned_bytes);
     cli_buffer_printf(&out, "\n}\n");
     fwrite(out.at, 1, out.n, stdout);
     free(ranks);

@@ -17,7 +17,8 @@ typedef struct run_results {
     uint32_t n_outputs;
     const char **names;
     hone_value **values;
-    const double *seconds; /* of each run, in order; the first is not among them when there are others */
+    const double
+        *seconds; /* of each run, in order; the first is not among them when there are others */
     size_t n_runs;
     double first_seconds;
     uint64_t planned_bytes; /* of intermediate values; UINT64_MAX: not known */

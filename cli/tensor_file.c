@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The elements alone: type and shape are the model's. One free dimension follows from the size of the file. */
-static hone_value *parse_raw(const cli_buffer *file, const char *path, const cli_expect *e, hone_error *error) {
+/* The elements alone: type and shape are the model's. One free dimension follows from the size of
+ * the file. */
+static hone_value *parse_raw(const cli_buffer *file, const char *path, const cli_expect *e,
+                             hone_error *error) {
     uint64_t known = 1, bits = (uint64_t)hone_elem_type_bits(e->elem_type);
     int32_t free_axis = -1, n_free = e->rank < 0 || !bits ? 2 : 0;
     for (int32_t i = 0; i < e->rank; i++) {
@@ -17,7 +19,8 @@ static hone_value *parse_raw(const cli_buffer *file, const char *path, const cli
         }
     }
     if (n_free > 1) {
-        cli_refuse(error, "'%s' is raw, so '%s', which is %s, needs a known shape: add --shape", path, e->name, e->text);
+        cli_refuse(error, "'%s' is raw, so '%s', which is %s, needs a known shape: add --shape",
+                   path, e->name, e->text);
         return NULL;
     }
     int64_t dims[CLI_MAX_RANK];
@@ -28,14 +31,15 @@ static hone_value *parse_raw(const cli_buffer *file, const char *path, const cli
     uint64_t wanted = known * (free_axis >= 0 ? (uint64_t)dims[free_axis] : 1);
     hone_value *v = NULL;
     if ((wanted * bits + 7) / 8 != file->n)
-        cli_refuse(error, "'%s' has %zu bytes, which is not the size of %s", path, file->n, e->text);
+        cli_refuse(error, "'%s' has %zu bytes, which is not the size of %s", path, file->n,
+                   e->text);
     else
         hone_value_create(e->elem_type, e->rank, dims, file->at, &v, error);
     return v;
 }
 
-static hone_value *parse_image(const cli_buffer *file, const char *path, const cli_expect *e, const cli_image_options *o,
-                               hone_error *error) {
+static hone_value *parse_image(const cli_buffer *file, const char *path, const cli_expect *e,
+                               const cli_image_options *o, hone_error *error) {
     cli_image image;
     if (!cli_image_decode(file, path, &image, error))
         return NULL;
@@ -44,7 +48,7 @@ static hone_value *parse_image(const cli_buffer *file, const char *path, const c
     return v;
 }
 
-/* ---- a member of an archive ------------------------------------------------------------------------------------------ */
+/* ---- a member of an archive ------------------------------------------------------------------ */
 
 typedef struct npz_search {
     const char *path;
@@ -53,7 +57,8 @@ typedef struct npz_search {
     int n_members;
 } npz_search;
 
-static bool look_at_member(void *ctx, const char *name, const unsigned char *at, size_t n, hone_error *error) {
+static bool look_at_member(void *ctx, const char *name, const unsigned char *at, size_t n,
+                           hone_error *error) {
     npz_search *s = ctx;
     bool is_it = strcmp(name, s->wanted->name) == 0;
     if (!is_it && s->n_members++ > 0)
@@ -79,15 +84,15 @@ static hone_value *read_npz_member(const char *path, const cli_expect *e, hone_e
     return v;
 }
 
-/* ---- all formats ------------------------------------------------------------------------------------------------------- */
+/* ---- all formats ----------------------------------------------------------------------------- */
 
 static bool begins_with(const cli_buffer *file, const char *magic) {
     size_t n = strlen(magic);
     return file->n >= n && memcmp(file->at, magic, n) == 0;
 }
 
-static hone_value *parse_by_content(const cli_buffer *file, const char *path, const cli_expect *e, const cli_image_options *o,
-                                    hone_error *error) {
+static hone_value *parse_by_content(const cli_buffer *file, const char *path, const cli_expect *e,
+                                    const cli_image_options *o, hone_error *error) {
     if (begins_with(file, "\x93NUMPY"))
         return cli_npy_parse(file->at, file->n, path, e, error);
     if (cli_has_suffix(path, ".pb"))
@@ -100,11 +105,15 @@ static hone_value *parse_by_content(const cli_buffer *file, const char *path, co
         return read_npz_member(path, e, error);
     if (begins_with(file, "\x89PNG") || begins_with(file, "\xff\xd8\xff"))
         return parse_image(file, path, e, o, error);
-    cli_refuse(error, "'%s' is no .npy, .npz, .pb, .json, .jpg or .png file; elements alone are read from .raw and .bin files", path);
+    cli_refuse(error,
+               "'%s' is no .npy, .npz, .pb, .json, .jpg or .png file; elements alone are read from "
+               ".raw and .bin files",
+               path);
     return NULL;
 }
 
-hone_value *cli_value_read(const char *path, const cli_expect *e, const cli_image_options *o, hone_error *error) {
+hone_value *cli_value_read(const char *path, const cli_expect *e, const cli_image_options *o,
+                           hone_error *error) {
     cli_buffer file;
     if (!cli_file_read(path, &file, error))
         return NULL;
@@ -124,7 +133,8 @@ bool cli_value_write(const char *path, const hone_value *v, hone_error *error) {
         cli_json_print(v, &out);
         cli_buffer_printf(&out, "\n");
     } else {
-        ok = cli_refuse(error, "'%s': the name of an output file ends in .npy, .npz, .pb or .json", path);
+        ok = cli_refuse(error, "'%s': the name of an output file ends in .npy, .npz, .pb or .json",
+                        path);
     }
     ok = ok && cli_file_write(path, &out, error);
     cli_buffer_free(&out);

@@ -46,7 +46,8 @@ static bool make_ramp(case_run *r, uint32_t value, hone_value **out) {
         e.dims[i] = e.dims[i] < 0 ? 1 : e.dims[i];
         n *= (uint64_t)e.dims[i];
     }
-    if (e.rank < 0 || hone_value_create(e.elem_type, e.rank, e.dims, NULL, out, &r->error) != HONE_OK)
+    if (e.rank < 0 ||
+        hone_value_create(e.elem_type, e.rank, e.dims, NULL, out, &r->error) != HONE_OK)
         return e.rank < 0 ? cli_refuse(&r->error, "input '%s' has no shape", e.name) : false;
     for (uint64_t i = 0; i < n; i++) {
         double number = (double)i / (double)n;
@@ -95,7 +96,8 @@ static bool make_inputs(case_run *r) {
 static cli_tolerance tolerance_for(const test_case *c, const hone_value *expected) {
     cli_tolerance t = c->tolerance;
     hone_tensor_info info;
-    if (hone_value_tensor(expected, &info) && strcmp(hone_elem_type_name(info.elem_type), "bfloat16") == 0)
+    if (hone_value_tensor(expected, &info) &&
+        strcmp(hone_elem_type_name(info.elem_type), "bfloat16") == 0)
         t.relative = fmax(t.relative, 0x1p-6);
     return t;
 }
@@ -103,8 +105,8 @@ static cli_tolerance tolerance_for(const test_case *c, const hone_value *expecte
 static bool refuse_output(case_run *r, const char *name, const cli_comparison *c) {
     char count[64] = "";
     if (c->n_different)
-        snprintf(count, sizeof count, "; %llu of %llu elements differ", (unsigned long long)c->n_different,
-                 (unsigned long long)c->n);
+        snprintf(count, sizeof count, "; %llu of %llu elements differ",
+                 (unsigned long long)c->n_different, (unsigned long long)c->n);
     return cli_refuse(&r->error, "output '%s': %s%s", name, c->problem, count);
 }
 
@@ -132,7 +134,8 @@ static bool compare_outputs(case_run *r, const char *prefix) {
 }
 
 static bool run_feed(case_run *r) {
-    return hone_session_run(r->session, NULL, r->feed.n, r->feed.names, (const hone_value *const *)r->feed.values, 0, NULL, r->outputs,
+    return hone_session_run(r->session, NULL, r->feed.n, r->feed.names,
+                            (const hone_value *const *)r->feed.values, 0, NULL, r->outputs,
                             &r->error) == HONE_OK;
 }
 
@@ -147,8 +150,11 @@ static bool run_set(case_run *r, const char *set) {
     r->feed = (cli_feed){.names = calloc((size_t)r->graph.n_inputs + 1, sizeof *r->feed.names),
                          .values = calloc((size_t)r->graph.n_inputs + 1, sizeof *r->feed.values)};
     r->outputs = calloc((size_t)r->graph.n_outputs + 1, sizeof *r->outputs);
-    bool ok = r->feed.names && r->feed.values && r->outputs ? true : cli_refuse(&r->error, "out of memory");
-    ok = ok && (set ? read_inputs(r, set) : make_inputs(r)) && run_feed(r) && compare_outputs(r, prefix);
+    bool ok = r->feed.names && r->feed.values && r->outputs
+                  ? true
+                  : cli_refuse(&r->error, "out of memory");
+    ok = ok && (set ? read_inputs(r, set) : make_inputs(r)) && run_feed(r) &&
+         compare_outputs(r, prefix);
     for (uint32_t i = 0; r->outputs && i < r->graph.n_outputs; i++)
         hone_value_free(r->outputs[i]);
     free(r->outputs);
@@ -191,7 +197,8 @@ void test_case_run(const test_case *c, int n_threads, test_result *result) {
     }
     *result = (test_result){.passed = ok, .seconds = wall_clock() - start};
     if (!ok)
-        snprintf(result->message, sizeof result->message, "%.*s", (int)sizeof result->message - 1, r.error.message);
+        snprintf(result->message, sizeof result->message, "%.*s", (int)sizeof result->message - 1,
+                 r.error.message);
     hone_session_free(r.session);
     hone_model_free(m);
 }

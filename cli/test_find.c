@@ -57,7 +57,10 @@ static bool push_case(test_case_list *list, char *model, char *folder, hone_erro
         free(folder);
         return out_of_memory(error);
     }
-    list->at[list->n++] = (test_case){.name = name, .model = model, .folder = folder, .tolerance = {.absolute = 1e-7, .relative = 1e-3}};
+    list->at[list->n++] = (test_case){.name = name,
+                                      .model = model,
+                                      .folder = folder,
+                                      .tolerance = {.absolute = 1e-7, .relative = 1e-3}};
     return true;
 }
 
@@ -116,7 +119,8 @@ static bool scan_folder(const char *path, int depth, test_case_list *list, hone_
     folder_scan s = {.path = path, .list = list, .depth = depth, .error = error};
     DIR *folder = depth < MAX_FOLDER_DEPTH ? opendir(path) : NULL;
     if (!folder)
-        return cli_refuse(error, "cannot read the folder '%s': %s", path, depth < MAX_FOLDER_DEPTH ? strerror(errno) : "too deep");
+        return cli_refuse(error, "cannot read the folder '%s': %s", path,
+                          depth < MAX_FOLDER_DEPTH ? strerror(errno) : "too deep");
     bool ok = true;
     for (struct dirent *entry; ok && (entry = readdir(folder)) != NULL;)
         ok = entry->d_name[0] == '.' || scan_entry(&s, entry->d_name);
@@ -154,12 +158,14 @@ void test_cases_free(test_case_list *list) {
     *list = (test_case_list){0};
 }
 
-/* ---- manifest ------------------------------------------------------------------------------------------------------ */
+/* ---- manifest -------------------------------------------------------------------------------- */
 
 /* "rtol=1e-2 atol=1e-5"; true when there is nothing, too. */
 static bool read_tolerances(char *words, cli_tolerance *t, bool *has_any) {
     for (char *word = strtok(words, " \t"); word; word = strtok(NULL, " \t")) {
-        double *target = strncmp(word, "rtol=", 5) == 0 ? &t->relative : strncmp(word, "atol=", 5) == 0 ? &t->absolute : NULL;
+        double *target = strncmp(word, "rtol=", 5) == 0   ? &t->relative
+                         : strncmp(word, "atol=", 5) == 0 ? &t->absolute
+                                                          : NULL;
         if (!target || !cli_parse_number(word + 5, target))
             return false;
         *has_any = true;
@@ -198,7 +204,8 @@ bool test_manifest_apply(char *text, const char *path, test_case_list *list, hon
         bool is_last = text[n] == '\0';
         text[n] = '\0';
         if (!apply_line(text, list))
-            return cli_refuse(error, "%s:%d: write 'NAME: reason' or 'NAME rtol=1e-2: reason'", path, number);
+            return cli_refuse(error, "%s:%d: write 'NAME: reason' or 'NAME rtol=1e-2: reason'",
+                              path, number);
         text += is_last ? n : n + 1;
     }
     return true;

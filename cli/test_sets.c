@@ -1,4 +1,5 @@
-/* Runs many ONNX test cases, each in a process of its own: one that crashes or hangs is a failure like any other. */
+/* Runs many ONNX test cases, each in a process of its own: one that crashes or hangs is a failure
+ * like any other. */
 #define _POSIX_C_SOURCE 200809L
 #include "test_sets.h"
 
@@ -24,7 +25,7 @@ typedef struct test_run {
     int n_running;
 } test_run;
 
-/* ---- processes ------------------------------------------------------------------------------------------------------ */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void run_child(const test_run *r, const test_case *c, int out) {
     test_result result;
@@ -64,11 +65,14 @@ static void collect_job(test_run *r, test_job *job, int status) {
         return;
     *result = (test_result){.passed = false};
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(result->message, sizeof result->message, "not done after %u seconds", r->o->timeout_seconds);
+        snprintf(result->message, sizeof result->message, "not done after %u seconds",
+                 r->o->timeout_seconds);
     else if (WIFSIGNALED(status))
-        snprintf(result->message, sizeof result->message, "ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(result->message, sizeof result->message, "ended by signal %d (%s)",
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        snprintf(result->message, sizeof result->message, "ended with status %d and no result", WEXITSTATUS(status));
+        snprintf(result->message, sizeof result->message, "ended with status %d and no result",
+                 WEXITSTATUS(status));
 }
 
 static void wait_for_one(test_run *r) {
@@ -99,7 +103,7 @@ static bool run_all_cases(test_run *r, hone_error *error) {
     return ok;
 }
 
-/* ---- report ----------------------------------------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 typedef enum verdict { CASE_PASSED, CASE_FAILED, CASE_EXCUSED, CASE_STALE, N_VERDICTS } verdict;
 
@@ -113,12 +117,15 @@ static void print_test_lines(const test_run *r, const size_t counts[N_VERDICTS])
     for (size_t i = 0; i < r->cases.n; i++) {
         verdict v = verdict_of(r, i);
         if (v == CASE_FAILED)
-            printf("%sFAIL%s %s: %s\n", cli_begin(stdout, CLI_RED), cli_end(stdout), r->cases.at[i].name, r->results[i].message);
+            printf("%sFAIL%s %s: %s\n", cli_begin(stdout, CLI_RED), cli_end(stdout),
+                   r->cases.at[i].name, r->results[i].message);
         else if (v == CASE_STALE)
-            printf("%sPASS%s %s: the manifest says that it fails: %s\n", cli_begin(stdout, CLI_YELLOW), cli_end(stdout),
-                   r->cases.at[i].name, r->cases.at[i].excuse);
+            printf("%sPASS%s %s: the manifest says that it fails: %s\n",
+                   cli_begin(stdout, CLI_YELLOW), cli_end(stdout), r->cases.at[i].name,
+                   r->cases.at[i].excuse);
     }
-    printf("%zu case%s: %zu passed, %zu failed", r->cases.n, r->cases.n == 1 ? "" : "s", counts[CASE_PASSED] + counts[CASE_STALE], counts[CASE_FAILED]);
+    printf("%zu case%s: %zu passed, %zu failed", r->cases.n, r->cases.n == 1 ? "" : "s",
+           counts[CASE_PASSED] + counts[CASE_STALE], counts[CASE_FAILED]);
     if (counts[CASE_EXCUSED])
         printf(", %zu known to fail", counts[CASE_EXCUSED]);
     if (counts[CASE_STALE])
@@ -136,7 +143,8 @@ static void print_test_json(const test_run *r) {
         cli_json_string(&out, c->name, strlen(c->name));
         cli_buffer_printf(&out, ", \"model\": ");
         cli_json_string(&out, c->model, strlen(c->model));
-        cli_buffer_printf(&out, ", \"verdict\": \"%s\", \"seconds\": %.6g", names[verdict_of(r, i)], r->results[i].seconds);
+        cli_buffer_printf(&out, ", \"verdict\": \"%s\", \"seconds\": %.6g", names[verdict_of(r, i)],
+                          r->results[i].seconds);
         if (!r->results[i].passed) {
             cli_buffer_printf(&out, ", \"message\": ");
             cli_json_string(&out, r->results[i].message, strlen(r->results[i].message));
@@ -163,7 +171,7 @@ static int report_cases(const test_run *r) {
     return counts[CASE_FAILED] || counts[CASE_STALE] ? EXIT_FAILED : EXIT_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static bool prepare_cases(test_run *r, hone_error *error) {
     for (size_t i = 0; i < r->o->folders->n; i++)
@@ -188,7 +196,8 @@ static bool prepare_cases(test_run *r, hone_error *error) {
 int test_sets_run(const test_options *o) {
     test_run r = {.o = o};
     hone_error error;
-    int status = prepare_cases(&r, &error) && run_all_cases(&r, &error) ? report_cases(&r) : cli_fail_error(&error);
+    int status = prepare_cases(&r, &error) && run_all_cases(&r, &error) ? report_cases(&r)
+                                                                        : cli_fail_error(&error);
     free(r.jobs);
     free(r.results);
     test_cases_free(&r.cases);

@@ -8,8 +8,8 @@
 typedef struct test_case {
     char *name;   /* of its folder, or of the model without ".onnx" */
     char *model;  /* path */
-    char *folder; /* holds test_data_set_*; NULL: the outputs stand beside the model as <model>_output_N.pb, and element i of an
-                     input with n elements is i / n */
+    char *folder; /* holds test_data_set_*; NULL: the outputs stand beside the model as
+                     <model>_output_N.pb, and element i of an input with n elements is i / n */
     cli_tolerance tolerance;
     const char *excuse; /* why it is known to fail; NULL: it must pass */
 } test_case;
@@ -32,15 +32,16 @@ void test_case_run(const test_case *c, int n_threads, test_result *result);
 
 typedef struct test_options {
     const cli_list *folders;
-    const char *manifest; /* cases that are known to fail, or have tolerances of their own; may be NULL */
+    const char
+        *manifest; /* cases that are known to fail, or have tolerances of their own; may be NULL */
     int n_jobs, n_threads;
     unsigned timeout_seconds; /* of one case; 0: none */
     bool json;
 } test_options;
 int test_sets_run(const test_options *o);
 
-/* Lines "NAME: reason" excuse a case; "NAME rtol=1e-2 atol=1e-5: reason" give it a tolerance. '#' begins a remark. The text must live
- * as long as the cases. */
+/* Lines "NAME: reason" excuse a case; "NAME rtol=1e-2 atol=1e-5: reason" give it a tolerance. '#'
+ * begins a remark. The text must live as long as the cases. */
 bool test_manifest_apply(char *text, const char *path, test_case_list *list, hone_error *error);
 
 #endif /* HONE_TEST_SETS_H */

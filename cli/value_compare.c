@@ -39,7 +39,8 @@ static double distance_of(double r, double v) {
 
 static void note_element(measure *m, const hone_tensor_info *t, uint64_t i, double r, double v) {
     char text[sizeof m->c->problem], index[256];
-    snprintf(text, sizeof text, "%.9g instead of %.9g at %s", v, r, cli_index_text(t, i, index, sizeof index));
+    snprintf(text, sizeof text, "%.9g instead of %.9g at %s", v, r,
+             cli_index_text(t, i, index, sizeof index));
     note_problem(m->c, "%s%s", text, "");
     m->c->n_different++;
 }
@@ -57,9 +58,12 @@ static void measure_element(measure *m, double r, double v, double distance) {
     m->error_square += (v - r) * (v - r);
 }
 
-static void compare_numbers(measure *m, const hone_value *reference, const hone_value *v, const hone_tensor_info *t) {
+static void compare_numbers(measure *m, const hone_value *reference, const hone_value *v,
+                            const hone_tensor_info *t) {
     double from_reference[COMPARE_PIECE], from_value[COMPARE_PIECE];
-    uint64_t n_elements = strncmp(hone_elem_type_name(t->elem_type), "complex", 7) == 0 ? 2 * t->n_elements : t->n_elements;
+    uint64_t n_elements = strncmp(hone_elem_type_name(t->elem_type), "complex", 7) == 0
+                              ? 2 * t->n_elements
+                              : t->n_elements;
     double base = m->tolerance->absolute;
     if (m->tolerance->of_largest > 0)
         base += m->tolerance->of_largest * largest_magnitude(reference, n_elements);
@@ -70,7 +74,8 @@ static void compare_numbers(measure *m, const hone_value *reference, const hone_
         for (uint64_t i = 0; i < n; i++) {
             double distance = distance_of(from_reference[i], from_value[i]);
             measure_element(m, from_reference[i], from_value[i], distance);
-            if (distance > 0 && !(distance <= base + m->tolerance->relative * fabs(from_reference[i])))
+            if (distance > 0 &&
+                !(distance <= base + m->tolerance->relative * fabs(from_reference[i])))
                 note_element(m, t, begin + i, from_reference[i], from_value[i]);
         }
     }
@@ -78,14 +83,17 @@ static void compare_numbers(measure *m, const hone_value *reference, const hone_
     m->c->has_numbers = true;
 }
 
-static void compare_texts(measure *m, const hone_value *reference, const hone_value *v, const hone_tensor_info *t) {
+static void compare_texts(measure *m, const hone_value *reference, const hone_value *v,
+                          const hone_tensor_info *t) {
     const char *a, *b;
     size_t n_a, n_b;
-    for (uint64_t i = 0; hone_value_string(reference, i, &a, &n_a) && hone_value_string(v, i, &b, &n_b); i++) {
+    for (uint64_t i = 0;
+         hone_value_string(reference, i, &a, &n_a) && hone_value_string(v, i, &b, &n_b); i++) {
         if (n_a == n_b && (n_a == 0 || memcmp(a, b, n_a) == 0))
             continue;
         char text[sizeof m->c->problem], index[256];
-        snprintf(text, sizeof text, "\"%.*s\" instead of \"%.*s\" at %s", (int)(n_b < 64 ? n_b : 64), b, (int)(n_a < 64 ? n_a : 64), a,
+        snprintf(text, sizeof text, "\"%.*s\" instead of \"%.*s\" at %s",
+                 (int)(n_b < 64 ? n_b : 64), b, (int)(n_a < 64 ? n_a : 64), a,
                  cli_index_text(t, i, index, sizeof index));
         note_problem(m->c, "%s%s", text, "");
         m->c->n_different++;
@@ -105,9 +113,11 @@ static void compare_value(measure *m, const hone_value *reference, const hone_va
     hone_tensor_info r, t;
     bool is_tensor = hone_value_tensor(reference, &r);
     bool fits = hone_value_kind(reference) == hone_value_kind(v);
-    fits = fits && (is_tensor ? hone_value_tensor(v, &t) && same_shape(&r, &t) : hone_value_n_items(reference) == hone_value_n_items(v));
+    fits = fits && (is_tensor ? hone_value_tensor(v, &t) && same_shape(&r, &t)
+                              : hone_value_n_items(reference) == hone_value_n_items(v));
     if (!fits) {
-        note_problem(m->c, "%s instead of %s", cli_value_text(v, b, sizeof b), cli_value_text(reference, a, sizeof a));
+        note_problem(m->c, "%s instead of %s", cli_value_text(v, b, sizeof b),
+                     cli_value_text(reference, a, sizeof a));
         return;
     }
     if (is_tensor && hone_elem_type_bits(r.elem_type))
@@ -118,12 +128,14 @@ static void compare_value(measure *m, const hone_value *reference, const hone_va
         compare_value(m, hone_value_item(reference, i), hone_value_item(v, i));
 }
 
-void cli_compare(const hone_value *reference, const hone_value *v, const cli_tolerance *t, cli_comparison *c) {
+void cli_compare(const hone_value *reference, const hone_value *v, const cli_tolerance *t,
+                 cli_comparison *c) {
     measure m = {.tolerance = t, .c = c};
     *c = (cli_comparison){.equal = true};
     compare_value(&m, reference, v);
     double product = sqrt(m.reference_square) * sqrt(m.value_square);
     bool both_zero = m.reference_square == 0 && m.value_square == 0;
     c->cosine = both_zero ? 1 : product > 0 ? fmin(m.dot / product, 1) : 0;
-    c->sqnr_db = m.error_square > 0 ? 10 * log10(m.reference_square / m.error_square) : (double)INFINITY;
+    c->sqnr_db =
+        m.error_square > 0 ? 10 * log10(m.reference_square / m.error_square) : (double)INFINITY;
 }

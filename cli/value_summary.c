@@ -19,7 +19,9 @@ bool cli_summarize(const hone_value *v, cli_summary *s) {
             s->n_inf += isinf(numbers[i]) != 0;
             if (!isfinite(numbers[i]))
                 continue;
-            s->min = numbers[i] >= s->min ? s->min : numbers[i]; /* false for NaN: the first number goes in */
+            s->min = numbers[i] >= s->min
+                         ? s->min
+                         : numbers[i]; /* false for NaN: the first number goes in */
             s->max = numbers[i] <= s->max ? s->max : numbers[i];
             sum += numbers[i];
             n_finite++;
@@ -37,7 +39,8 @@ uint64_t cli_top(const hone_value *v, uint64_t begin, uint64_t n, uint64_t k, cl
         if (!hone_value_get_f64(v, begin + i, 1, &number))
             return n_out;
         uint64_t at = n_out;
-        while (at > 0 && (number > out[at - 1].value || (isnan(out[at - 1].value) && !isnan(number))))
+        while (at > 0 &&
+               (number > out[at - 1].value || (isnan(out[at - 1].value) && !isnan(number))))
             at--;
         if (at == k)
             continue;

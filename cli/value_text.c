@@ -7,7 +7,8 @@
 void cli_expect_init(const hone_graph *g, uint32_t value, cli_expect *e) {
     hone_value_info info;
     hone_graph_get_value(g, value, &info);
-    *e = (cli_expect){.name = info.name, .kind = info.kind, .elem_type = info.elem_type, .rank = info.rank};
+    *e = (cli_expect){
+        .name = info.name, .kind = info.kind, .elem_type = info.elem_type, .rank = info.rank};
     if (info.rank > CLI_MAX_RANK)
         e->rank = -1;
     for (int32_t i = 0; i < e->rank; i++) {
@@ -20,16 +21,21 @@ void cli_expect_init(const hone_graph *g, uint32_t value, cli_expect *e) {
 
 static const char *kind_name(hone_type_kind kind) {
     switch (kind) {
-    case HONE_TYPE_SEQUENCE: return "sequence";
-    case HONE_TYPE_OPTIONAL: return "empty optional";
-    case HONE_TYPE_MAP: return "map";
-    default: return "value";
+    case HONE_TYPE_SEQUENCE:
+        return "sequence";
+    case HONE_TYPE_OPTIONAL:
+        return "empty optional";
+    case HONE_TYPE_MAP:
+        return "map";
+    default:
+        return "value";
     }
 }
 
 static size_t append_dims(char *text, size_t size, size_t used, int32_t rank, const int64_t *dims) {
     for (int32_t i = 0; i < rank && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? "," : "", (long long)dims[i]);
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%lld", i ? "," : "", (long long)dims[i]);
     if (used < size)
         used += (size_t)snprintf(text + used, size - used, "]");
     return used;
@@ -62,7 +68,8 @@ const char *cli_index_text(const hone_tensor_info *t, uint64_t i, char *text, si
 /* By name: "float", "double" and everything that begins with "float" or "bfloat". */
 bool cli_is_float(int32_t elem_type) {
     const char *name = hone_elem_type_name(elem_type);
-    return strncmp(name, "float", 5) == 0 || strcmp(name, "double") == 0 || strcmp(name, "bfloat16") == 0;
+    return strncmp(name, "float", 5) == 0 || strcmp(name, "double") == 0 ||
+           strcmp(name, "bfloat16") == 0;
 }
 
 const char *cli_list_names(const hone_graph *g, bool outputs, char *text, size_t size) {

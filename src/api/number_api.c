@@ -1,7 +1,8 @@
 /* hone.h: the elements of a tensor as plain numbers. */
 #include "api/value_int.h"
 
-/* The elements as reals: a complex number is two of them. False when they are no numbers, or not that many. */
+/* The elements as reals: a complex number is two of them. False when they are no numbers, or not
+ * that many. */
 static bool view_as_reals(const hone_value *value, uint64_t begin, uint64_t n, hn_array *view) {
     if (value->object->kind != HN_OBJECT_TENSOR || value->object->array.dtype == HN_STRING)
         return false;
