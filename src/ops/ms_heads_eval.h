@@ -1,0 +1,88 @@
+/* Inside ops/: attention over heads at run time, as the attention operators of com.microsoft need it. All numbers are floats here. */
+#ifndef HN_MS_HEADS_EVAL_H
+#define HN_MS_HEADS_EVAL_H
+
+#include "ops/ms_eval.h"
+
+/* Vectors of heads: element e of row r of head h of batch b is at[b * batch + h * head + r * row + e]. */
+typedef struct hn_head_rows {
+    float *at;
+    int64_t batch, head, row;
+} hn_head_rows;
+/* Rows that stand one after the other in [batch, rows, heads * size], or in [batch, heads, rows, size]. */
+hn_head_rows hn_rows_packed(const float *at, int64_t n_rows, int64_t width, int64_t size);
+hn_head_rows hn_rows_by_head(const float *at, int64_t n_heads, int64_t n_rows, int64_t size);
+static inline float *hn_row_at(const hn_head_rows *r, int64_t b, int64_t h, int64_t i) {
+    return r->at + b * r->batch + h * r->head + i * r->row;
+}
+
+/* The keys that a query sees: [begin, end). */
+typedef struct hn_span {
+    int64_t begin, end;
+} hn_span;
+/* Changes the scores of query i of one head (adds biases and masks), and tells which keys count. */
+typedef hn_span (*hn_see_fn)(const void *ctx, int64_t b, int64_t h, int64_t i, int64_t n_keys, float *scores);
+
+typedef enum hn_scores_kind {
+    HN_SCORES_MASKED, /* what goes into the softmax */
+    HN_SCORES_PROBS   /* what comes out of it */
+} hn_scores_kind;
+
+typedef struct hn_heads {
+    int64_t batch, n_heads, n_kv_heads; /* heads share keys in groups of n_heads / n_kv_heads */
+    int64_t n_queries, key_size, value_size;
+    int64_t n_keys;          /* of every batch, */
+    const int64_t *keys_of;  /* unless this has one for each */
+    hn_head_rows q, k, v, out;
+    float scale, softcap;    /* softcap 0: none */
+    const float *sinks;      /* one more score per head that takes its share of the softmax; NULL: none */
+    bool smooth;             /* a sink of 0 for all */
+    hn_see_fn see;
+    const void *see_ctx;
+    hn_array *scores;        /* [batch, heads, queries, keys]: wanted, too; may be NULL */
+    hn_scores_kind scores_kind;
+} hn_heads;
+hone_status hn_heads_attend(hn_eval *c, const hn_heads *a);
+
+/* attribute scale, or 1 / sqrt(size) */
+float hn_heads_scale(const hn_eval *c, int64_t size);
+
+/* What is added to scores: an argument [batch or 1, heads or 1, queries, keys or more]. */
+typedef struct hn_score_bias {
+    const float *at; /* NULL: none */
+    int64_t batch, head, row;
+} hn_score_bias;
+hone_status hn_read_score_bias(hn_eval *c, uint32_t arg, const hn_heads *a, hn_score_bias *out);
+void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t i, int64_t n, float *scores);
+
+/* Keys or values of all steps so far, [batch, heads, room, size]: rows of the past, then the fresh ones. They stand in the present
+ * when that is wanted, else in scratch. */
+typedef struct hn_cache {
+    int64_t batch, n_heads, room, size;
+    const hn_array *past;  /* [..., past_room, size] from element past_begin on; NULL: none */
+    uint64_t past_begin;
+    int64_t past_room;
+    const int64_t *n_past; /* rows of each batch that count */
+    hn_head_rows fresh;
+    int64_t n_fresh;
+    hn_array *present; /* NULL: not wanted */
+    uint64_t present_begin;
+} hn_cache;
+hone_status hn_cache_join(hn_eval *c, const hn_cache *cache, float **out);
+
+/* ---- rotary positions -------------------------------------------------------------------------- */
+
+/* Tables [positions, half], as wide as half of what is turned. */
+typedef struct hn_rotary {
+    const float *cosines, *sines;
+    int64_t n_positions, half;
+    bool interleaved; /* pairs are neighbours; else one of each pair stands in either half */
+} hn_rotary;
+/* Reads the tables from two arguments and checks that they fit heads of `size`; the attribute named says how pairs stand. */
+hone_status hn_read_rotary(hn_eval *c, uint32_t cosines, uint32_t sines, int64_t size, const char *interleaved, hn_rotary *out);
+/* Turns the first 2 * half elements of v in place, by rows of the tables. */
+void hn_rotate(const hn_rotary *r, const float *cosines, const float *sines, float *v);
+/* The same by a position, which must be in range. */
+hone_status hn_rotate_to(hn_eval *c, const hn_rotary *r, int64_t position, float *v);
+
+#endif /* HN_MS_HEADS_EVAL_H */
