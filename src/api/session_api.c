@@ -98,26 +98,54 @@ typedef struct api_call {
     hone_error *error;
 } api_call;
 
-/* Does the tensor fit what the model declares? Free dimensions take any size. */
-static hone_status check_input(const api_call *c, hn_id id, const hn_object *given) {
-    const hn_value *v = hn_value_at(c->g, id);
-    const hn_type *t = v->type;
-    if (!t || t->kind != HN_TYPE_TENSOR || given->kind != HN_OBJECT_TENSOR)
-        return HONE_OK;
-    const hn_array *a = &given->array;
+static bool kind_fits(hn_type_kind kind, const hn_object *given) {
+    switch (given->kind) {
+    case HN_OBJECT_TENSOR:
+        return kind == HN_TYPE_TENSOR || kind == HN_TYPE_OPTIONAL;
+    case HN_OBJECT_SEQUENCE:
+        return kind == HN_TYPE_SEQUENCE || kind == HN_TYPE_OPTIONAL;
+    case HN_OBJECT_MAP:
+        return kind == HN_TYPE_MAP;
+    default:
+        return kind == HN_TYPE_OPTIONAL;
+    }
+}
+
+/* Free dimensions take any size. */
+static bool tensor_fits(const hn_type *t, const hn_array *a) {
     bool fits = a->dtype == t->elem && (t->shape.rank < 0 || t->shape.rank == a->rank);
     for (int32_t i = 0; fits && i < t->shape.rank; i++)
         fits = !hn_dim_is_known(t->shape.dims[i]) || t->shape.dims[i] == a->dims[i];
-    if (fits)
+    return fits;
+}
+
+static void put_given(hn_strbuf *text, const hn_object *given) {
+    static const char *const kinds[] = {"an empty optional", "", "a sequence", "a map"};
+    const hn_array *a = &given->array;
+    if (given->kind != HN_OBJECT_TENSOR) {
+        hn_strbuf_puts(text, kinds[given->kind]);
+        return;
+    }
+    hn_strbuf_printf(text, "%s[", hn_dtype_name(a->dtype));
+    for (int32_t i = 0; i < a->rank; i++)
+        hn_strbuf_printf(text, "%s%lld", i ? "," : "", (long long)a->dims[i]);
+    hn_strbuf_puts(text, "]");
+}
+
+/* Does the value fit what the model declares? */
+static hone_status check_input(const api_call *c, hn_id id, const hn_object *given) {
+    const hn_value *v = hn_value_at(c->g, id);
+    const hn_type *t = v->type;
+    bool is_tensor = given->kind == HN_OBJECT_TENSOR && t && t->kind == HN_TYPE_TENSOR;
+    if (!t || (kind_fits(t->kind, given) && (!is_tensor || tensor_fits(t, &given->array))))
         return HONE_OK;
     hn_strbuf text;
     hn_strbuf_init(&text, NULL);
-    hn_strbuf_printf(&text, "input '%s' is %s[", hn_s(v->name), hn_dtype_name(a->dtype));
-    for (int32_t i = 0; i < a->rank; i++)
-        hn_strbuf_printf(&text, "%s%lld", i ? "," : "", (long long)a->dims[i]);
-    hn_strbuf_puts(&text, "], but the model takes ");
+    hn_strbuf_printf(&text, "input '%s' is ", hn_s(v->name));
+    put_given(&text, given);
+    hn_strbuf_puts(&text, ", but the model takes ");
     hn_type_text(c->g->model->syms, t, &text);
-    hone_status code = a->dtype == t->elem ? HONE_E_SHAPE : HONE_E_TYPE;
+    hone_status code = is_tensor && given->array.dtype == t->elem ? HONE_E_SHAPE : HONE_E_TYPE;
     hone_status status = hn_fail(c->error, code, "%s", text.failed ? "an input does not fit the model" : text.at);
     hn_strbuf_free(&text);
     return status;

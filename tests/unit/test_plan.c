@@ -1,0 +1,172 @@
+/* Plans: who shares memory with whom, and who must not. */
+#include "model_text.h"
+#include "plan/plan.h"
+
+typedef struct planned {
+    hn_model *model;
+    hn_program *program;
+    hn_plan *plan;
+} planned;
+
+/* All inputs are float tensors of these dims. */
+static planned plan_of(const char *text, int32_t rank, const int64_t *dims) {
+    planned p = {.model = model_from(text)};
+    hone_error err = {0};
+    hn_object inputs[4];
+    const hn_object *given[4];
+    if (hn_program_new(p.model, &p.program, &err) != HONE_OK)
+        fail_msg("%s", err.message);
+    uint32_t n = hn_block_at(p.program->model->graph, 0)->inputs.n;
+    for (uint32_t i = 0; i < n; i++) {
+        hn_object_init_borrowed(&inputs[i], HN_F32, rank, dims, NULL);
+        given[i] = &inputs[i];
+    }
+    if (hn_plan_new(p.program, n, given, &p.plan, &err) != HONE_OK)
+        fail_msg("%s", err.message);
+    assert_true(hn_plan_fits(p.plan, n, given));
+    return p;
+}
+
+static void free_planned(planned *p) {
+    hn_plan_free(p->plan);
+    hn_program_free(p->program);
+    hn_model_free(p->model);
+}
+
+static uint64_t offset_of(const planned *p, const char *name) {
+    return p->plan->places[value_named(p->program->model->graph, name)].offset;
+}
+
+static hn_step_mode mode_of(const planned *p, const char *output) {
+    hn_id producer = producer_of(p->program->model->graph, output);
+    const hn_step_list *list = &p->program->blocks[0];
+    for (uint32_t i = 0; i < list->n_steps; i++)
+        if (list->steps[i].node == producer)
+            return (hn_step_mode)p->plan->modes[i];
+    fail();
+    return HN_STEP_DYNAMIC;
+}
+
+/* No two ranges at the same time at the same place. */
+static void expect_disjoint(const hn_plan *plan) {
+    for (uint32_t i = 0; i < plan->n_ranges; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            const hn_live_range *a = &plan->ranges[i], *b = &plan->ranges[k];
+            bool at_once = a->first <= b->last && b->first <= a->last;
+            bool overlap = a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+            assert_false(at_once && overlap);
+            assert_true(a->offset + a->bytes <= plan->block_bytes);
+            assert_int_equal(a->offset % 64, 0);
+        }
+}
+
+#define D16 1, (const int64_t[]) { 16 }
+
+static void views_share_the_memory_of_their_source(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n] x) => (float[n] y, float[n] z) <int64[2] s = {4, -1}, int64[1] f = {-1}> {\n"
+                                  "  a = Neg (x) b = Reshape (a, s) c = Unsqueeze (b, f) d = Softmax (c)\n"
+                                  "  e = Reshape (x, s) h = Identity (e) i = Softmax (h) j = Flatten (i) y = Reshape (d, f) z = Reshape (j, f) }",
+                        D16);
+    assert_int_equal(offset_of(&p, "a"), offset_of(&p, "b"));
+    assert_int_equal(offset_of(&p, "a"), offset_of(&p, "c"));
+    assert_int_not_equal(offset_of(&p, "a"), offset_of(&p, "d")); /* a lives in c until d is made */
+    assert_int_equal(mode_of(&p, "b"), HN_STEP_VIEW);
+    assert_int_equal(mode_of(&p, "c"), HN_STEP_VIEW);
+    assert_int_equal(mode_of(&p, "h"), HN_STEP_VIEW); /* of an input: not in the block */
+    assert_int_equal(offset_of(&p, "h"), HN_NO_OFFSET);
+    assert_int_equal(mode_of(&p, "y"), HN_STEP_PLANNED); /* outputs have memory of their own */
+    assert_int_equal(offset_of(&p, "y"), HN_NO_OFFSET);
+    expect_disjoint(p.plan);
+    free_planned(&p);
+}
+
+static void results_lie_over_dying_arguments(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n] x, float[n] q) => (float[n] y) {\n"
+                                  "  a = Add (x, q) b = Relu (a) c = Mul (b, x) d = Sub (c, b) e = Exp (d) y = Softmax (e) }",
+                        D16);
+    assert_int_equal(offset_of(&p, "a"), offset_of(&p, "b"));
+    assert_int_not_equal(offset_of(&p, "b"), offset_of(&p, "c")); /* b is read once more */
+    assert_int_equal(offset_of(&p, "d"), offset_of(&p, "c"));
+    assert_int_equal(offset_of(&p, "e"), offset_of(&p, "d"));
+    assert_int_equal(p.plan->block_bytes, 128);
+    expect_disjoint(p.plan);
+    free_planned(&p);
+}
+
+/* A view keeps its source from being written over. */
+static void views_keep_their_source_alive(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n] x) => (float[n] y) <int64[1] f = {-1}> {\n"
+                                  "  a = Neg (x) v = Reshape (a, f) b = Relu (a) y = Add (v, b) }",
+                        D16);
+    assert_int_equal(offset_of(&p, "v"), offset_of(&p, "a"));
+    assert_int_not_equal(offset_of(&p, "b"), offset_of(&p, "a"));
+    free_planned(&p);
+}
+
+static void other_forms_are_not_written_over(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n] x) => (bool[n,n] y) <int64[2] s = {-1, 1}> {\n"
+                                  "  a = Neg (x) c = Reshape (a, s) d = Add (c, x) e = Abs (x) b = Greater (d, e) y = Not (b) }",
+                        D16);
+    assert_int_not_equal(offset_of(&p, "d"), offset_of(&p, "c"));
+    assert_int_not_equal(offset_of(&p, "b"), offset_of(&p, "d"));
+    expect_disjoint(p.plan);
+    free_planned(&p);
+}
+
+static void captured_values_live_as_long_as_the_body(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n] x) => (float[n] y) {\n"
+                                  "  a = Neg (x) t = ReduceSum <keepdims: int = 0> (x) flag = Cast <to: int = 9> (t) b = Abs (x)\n"
+                                  "  c = If (flag) <then_branch = t () => (float[n] u) { u = Neg (a) }, else_branch = e () => "
+                                  "(float[n] v) { v = Neg (x) }>\n"
+                                  "  d = Add (b, c) y = Softmax (d) }",
+                        D16);
+    assert_int_not_equal(offset_of(&p, "a"), offset_of(&p, "b"));
+    assert_int_equal(offset_of(&p, "c"), HN_NO_OFFSET); /* bodies hand over what they made */
+    assert_int_equal(mode_of(&p, "c"), HN_STEP_DYNAMIC);
+    assert_int_equal(mode_of(&p, "d"), HN_STEP_PLANNED);
+    expect_disjoint(p.plan);
+    free_planned(&p);
+}
+
+static void shapes_by_data_are_not_planned(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n] x) => (int64[1,m] y) { i = NonZero (x) s = Shape (i) y = Neg (i) z = Neg (s) }", D16);
+    assert_int_equal(mode_of(&p, "i"), HN_STEP_DYNAMIC);
+    assert_int_equal(offset_of(&p, "i"), HN_NO_OFFSET);
+    assert_int_equal(mode_of(&p, "y"), HN_STEP_DYNAMIC);
+    free_planned(&p);
+}
+
+static void plans_fit_their_shapes_only(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,m] y) { y = Neg (x) }", 2, (const int64_t[]){2, 3});
+    hn_object o;
+    const hn_object *given = &o, *nothing = NULL;
+    hn_object_init_borrowed(&o, HN_F32, 2, (const int64_t[]){3, 2}, NULL);
+    assert_false(hn_plan_fits(p.plan, 1, &given));
+    hn_object_init_borrowed(&o, HN_F64, 2, (const int64_t[]){2, 3}, NULL);
+    assert_false(hn_plan_fits(p.plan, 1, &given));
+    hn_object_init_borrowed(&o, HN_F32, 1, (const int64_t[]){2}, NULL);
+    assert_false(hn_plan_fits(p.plan, 1, &given));
+    assert_false(hn_plan_fits(p.plan, 1, &nothing));
+    assert_false(hn_plan_fits(p.plan, 0, NULL));
+    free_planned(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(views_share_the_memory_of_their_source),
+        cmocka_unit_test(results_lie_over_dying_arguments),
+        cmocka_unit_test(views_keep_their_source_alive),
+        cmocka_unit_test(other_forms_are_not_written_over),
+        cmocka_unit_test(captured_values_live_as_long_as_the_body),
+        cmocka_unit_test(shapes_by_data_are_not_planned),
+        cmocka_unit_test(plans_fit_their_shapes_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* Memory of sessions: what a run takes, what it keeps, and what happens when there is none. */
+#include "run_model.h"
+
+#include "counting_allocator.h"
+
+/* Fixed shapes, views, results in place, a softmax in scratch; and shapes that only the data decides. */
+#define PLANNED                                                                                                                  \
+    RUN_HEAD "g (float[n,8] x) => (float[m] y) <float[8,8] w = {0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, " \
+             "18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, "  \
+             "46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63}, int64[1] flat = {-1}> {\n"                \
+             "  a = MatMul (x, w) b = Relu (a) c = Softmax (b) d = Add (c, x) e = Reshape (d, flat) y = Neg (e) }"
+#define BY_DATA                                                                                                                  \
+    RUN_HEAD "g (float[n] x) => (int64[1,m] y) { a = Neg (x) i = NonZero (a) j = Neg (i) k = Add (j, i) y = Sub (k, j) }"
+#define LOOPING                                                                                                                  \
+    RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y, float[m,n] seen) {\n"                                                  \
+             "  y, seen = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool keep, float[n] next, float[n] s) { \n" \
+             "    keep = Identity (go) next = Add (c, x) s = Neg (next) }>\n}"
+
+typedef struct counted {
+    counting_allocator memory;
+    runner runner;
+} counted;
+
+static void open_counted(counted *c, const char *text, uint64_t limit_bytes) {
+    hone_load_options load;
+    hone_session_options options;
+    counting_init(&c->memory, 0);
+    hone_load_options_init(&load);
+    load.allocator = &c->memory.hook;
+    hone_session_options_init(&options);
+    options.n_threads = 1;
+    options.memory_limit_bytes = limit_bytes;
+    c->runner = runner_with(text, &load, &options);
+}
+
+static void close_counted(counted *c) {
+    runner_free(&c->runner);
+    assert_true(counting_is_clean(&c->memory));
+}
+
+/* ---- runs that repeat themselves -------------------------------------------------------------------------------------------------- */
+
+static void expect_no_requests(const char *text, uint32_t n_in, const char *const *names, const hone_value *const *in,
+                               uint32_t n_out, hone_value **bound) {
+    counted c;
+    open_counted(&c, text, 0);
+    for (int i = 0; i < 6; i++) {
+        size_t before = c.memory.n_requests;
+        expect_ok(hone_session_run(c.runner.session, NULL, n_in, names, in, 0, NULL, bound, &error));
+        if (i >= 2)
+            assert_int_equal(c.memory.n_requests, before);
+    }
+    for (uint32_t i = 0; i < n_out; i++)
+        hone_value_free(bound[i]);
+    close_counted(&c);
+}
+
+static void repeated_runs_ask_for_no_memory(void **state) {
+    (void)state;
+    int64_t trips = 5;
+    const char *names[] = {"x", "trips"};
+    hone_value *wide = counting_floats(DIMS(9, 8)), *x = counting_floats(DIMS(200)), *t = tensor_of(ELEM_INT64, &trips, SCALAR);
+    const hone_value *of_planned[] = {wide}, *of_loop[] = {x, t};
+    hone_value *planned[] = {counting_floats(DIMS(72))};
+    expect_no_requests(PLANNED, 1, names, of_planned, 1, planned);
+    hone_value *by_data[] = {tensor_of(ELEM_INT64, NULL, DIMS(1, 199))};
+    expect_no_requests(BY_DATA, 1, names, of_loop, 1, by_data);
+    hone_value *looped[] = {counting_floats(DIMS(200)), counting_floats(DIMS(5, 200))};
+    expect_no_requests(LOOPING, 2, names, of_loop, 2, looped);
+    hone_value_free(wide);
+    hone_value_free(x);
+    hone_value_free(t);
+}
+
+/* ---- many shapes ------------------------------------------------------------------------------------------------------------------ */
+
+static void run_rows(counted *c, int64_t rows) {
+    hone_value *x = counting_floats(DIMS(rows, 8)), *y = result_of(&c->runner, "x", x, "y");
+    expect_dims(y, DIMS(8 * rows));
+    hone_value_free(x);
+    hone_value_free(y);
+}
+
+static void many_shapes_do_not_grow_memory(void **state) {
+    (void)state;
+    counted c;
+    uint32_t seed = 1;
+    size_t most_of_first = 0;
+    open_counted(&c, PLANNED, 0);
+    run_rows(&c, 400);
+    for (int i = 0; i < 500; i++) {
+        seed = seed * 1664525 + 1013904223;
+        run_rows(&c, 1 + (int64_t)(seed >> 16) % 400);
+        if (i < 50)
+            most_of_first = c.memory.n_bytes > most_of_first ? c.memory.n_bytes : most_of_first;
+        else
+            assert_in_range(c.memory.n_bytes, 0, most_of_first + most_of_first / 50);
+    }
+    close_counted(&c);
+}
+
+static void many_sizes_that_data_decides_do_not_grow_memory(void **state) {
+    (void)state;
+    counted c;
+    uint32_t seed = 1;
+    size_t most_of_first = 0;
+    open_counted(&c, BY_DATA, 0);
+    for (int i = 0; i < 500; i++) {
+        seed = seed * 1664525 + 1013904223;
+        hone_value *x = counting_floats(DIMS(i ? 1 + (int64_t)(seed >> 16) % 4000 : 4000)), *y = result_of(&c.runner, "x", x, "y");
+        hone_value_free(x);
+        hone_value_free(y);
+        if (i < 50)
+            most_of_first = c.memory.n_bytes > most_of_first ? c.memory.n_bytes : most_of_first;
+        else
+            assert_in_range(c.memory.n_bytes, 0, most_of_first + most_of_first / 50);
+    }
+    close_counted(&c);
+}
+
+static void one_large_run_is_forgotten(void **state) {
+    (void)state;
+    counted c;
+    open_counted(&c, PLANNED, 0);
+    run_rows(&c, 2);
+    size_t small = c.memory.n_bytes;
+    run_rows(&c, 20000);
+    assert_true(c.memory.n_bytes > small + 20000 * 8 * sizeof(float));
+    for (int i = 0; i < 100; i++)
+        run_rows(&c, 2);
+    assert_in_range(c.memory.n_bytes, 0, small + 64 * 1024); /* its plan is still in the list */
+    close_counted(&c);
+}
+
+/* ---- limits ----------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t peak_of(const runner *r, const hone_value *x) {
+    const char *in = "x";
+    uint64_t bytes = 0;
+    expect_ok(hone_session_peak_bytes(r->session, 1, &in, &x, &bytes, &error));
+    return bytes;
+}
+
+static void limits_name_the_peak(void **state) {
+    (void)state;
+    counted c;
+    hone_value *x = counting_floats(DIMS(100, 8)), *less = counting_floats(DIMS(50, 8)), *y = NULL;
+    char phrase[64];
+    open_counted(&c, PLANNED, 6400);
+    uint64_t peak = peak_of(&c.runner, x);
+    assert_int_equal(peak, 6400); /* two values of 3200 bytes at a time, whatever their number */
+    y = result_of(&c.runner, "x", x, "y");
+    hone_value_free(y);
+    y = NULL;
+    close_counted(&c);
+    open_counted(&c, PLANNED, 6399);
+    snprintf(phrase, sizeof phrase, "needs %llu bytes", (unsigned long long)peak);
+    expect_failure(run_one(&c.runner, "x", x, "y", &y, &error), HONE_E_LIMIT, phrase);
+    assert_null(y);
+    y = result_of(&c.runner, "x", less, "y");
+    hone_value_free(y);
+    close_counted(&c);
+    hone_value_free(x);
+    hone_value_free(less);
+}
+
+static void limits_hold_for_sizes_that_data_decides(void **state) {
+    (void)state;
+    counted c;
+    hone_value *x = counting_floats(DIMS(1000)), *less = counting_floats(DIMS(10)), *y = NULL;
+    open_counted(&c, BY_DATA, 8000);
+    expect_failure(run_one(&c.runner, "x", x, "y", &y, &error), HONE_E_LIMIT, "limit of 8000 bytes");
+    assert_null(y);
+    y = result_of(&c.runner, "x", less, "y");
+    hone_value_free(y);
+    close_counted(&c);
+    hone_value_free(x);
+    hone_value_free(less);
+}
+
+/* ---- no memory -------------------------------------------------------------------------------------------------------------------- */
+
+/* The session is made, run twice with different shapes, and freed; the Nth request fails. False when there were fewer. */
+static bool survives_failing(const char *text, size_t n, bool keeps_failing) {
+    counting_allocator memory;
+    hone_load_options load;
+    hone_session_options options;
+    hone_error err;
+    hone_model *model;
+    hone_session *session = NULL;
+    int64_t trips = 3;
+    const char *names[] = {"x", "trips"};
+    bool has_loop = strstr(text, "trips") != NULL, is_matrix = strstr(text, "[n,8]") != NULL;
+    hone_value *t = tensor_of(ELEM_INT64, &trips, SCALAR), *xs[2], *out[2] = {0};
+    counting_init(&memory, 0);
+    hone_load_options_init(&load);
+    load.allocator = &memory.hook;
+    expect_ok(load_text(text, &load, &model, &error));
+    hone_session_options_init(&options);
+    options.n_threads = 1;
+    memory.n_requests = 0;
+    memory.fail_at = n;
+    memory.keeps_failing = keeps_failing;
+    hone_status status = hone_session_create(model, &options, &session, &err);
+    for (int i = 0; i < 2; i++) {
+        xs[i] = is_matrix ? counting_floats(DIMS(2 + 7 * i, 8)) : counting_floats(DIMS(20 + 70 * i));
+        const hone_value *in[] = {xs[i], t};
+        if (status == HONE_OK)
+            status = hone_session_run(session, NULL, has_loop ? 2 : 1, names, in, 0, NULL, out, &err);
+        for (int k = 0; k < 2; k++) {
+            assert_true(status == HONE_OK || !out[k]);
+            hone_value_free(out[k]);
+            out[k] = NULL;
+        }
+    }
+    bool has_failed = memory.n_refused > 0;
+    if (status != HONE_OK) {
+        assert_true(has_failed);
+        assert_int_equal(status, HONE_E_NOMEM);
+        assert_int_equal(err.code, HONE_E_NOMEM);
+    }
+    hone_session_free(session);
+    hone_model_free(model);
+    hone_value_free(xs[0]);
+    hone_value_free(xs[1]);
+    hone_value_free(t);
+    assert_true(counting_is_clean(&memory));
+    return has_failed;
+}
+
+static void missing_memory_is_told(void **state) {
+    (void)state;
+    static const char *const texts[] = {PLANNED, BY_DATA, LOOPING};
+    for (size_t i = 0; i < 3; i++) {
+        size_t n = 1;
+        while (survives_failing(texts[i], n, false))
+            n++;
+        assert_true(n > 20);
+        for (size_t k = 1; k < n; k++)
+            survives_failing(texts[i], k, true);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repeated_runs_ask_for_no_memory),
+        cmocka_unit_test(many_shapes_do_not_grow_memory),
+        cmocka_unit_test(many_sizes_that_data_decides_do_not_grow_memory),
+        cmocka_unit_test(one_large_run_is_forgotten),
+        cmocka_unit_test(limits_name_the_peak),
+        cmocka_unit_test(limits_hold_for_sizes_that_data_decides),
+        cmocka_unit_test(missing_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
+}
