@@ -153,8 +153,7 @@ static bool keep_npz_member(void *ctx, const char *name, const unsigned char *at
     return v != NULL;
 }
 
-/* Saved outputs: an archive with all of them, a folder as `hone run --outputs` makes it, or one
- * file for a model with one output. */
+/* Saved outputs: an archive with all of them, or one file for a model with one output. */
 static bool read_side(const char *path, const hone_model *m, kept_values *out) {
     const cli_image_options no_image = {0};
     hone_subgraph_info graph;

@@ -264,7 +264,7 @@ static const char *const run_examples[] = {
 
 const cli_command cli_command_run = {
     .name = "run",
-    .arguments = "MODEL",
+    .arguments = "MODEL | --test FOLDER...",
     .summary = "compute the outputs of a model",
     .details = "Inputs come from files, or are made up by --random or --fill with a free dimension "
                "taken as 1. Of a model with one input the\n"

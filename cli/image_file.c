@@ -14,7 +14,7 @@
 #  include <png.h>
 #endif
 
-#define MAX_IMAGE_SIDE 65536
+#define MAX_IMAGE_PIXELS (UINT64_C(1) << 28)
 
 void cli_image_free(cli_image *image) {
     free(image->rgb);
@@ -24,7 +24,7 @@ void cli_image_free(cli_image *image) {
 /* Room for the pixels; what is too large is refused before it is allocated. */
 static inline bool image_reserve(cli_image *image, uint64_t width, uint64_t height,
                                  const char *path, hone_error *error) {
-    if (width == 0 || height == 0 || width > MAX_IMAGE_SIDE || height > MAX_IMAGE_SIDE)
+    if (width == 0 || height == 0 || width > MAX_IMAGE_PIXELS / height)
         return cli_refuse(error, "'%s': an image of %llux%llu pixels cannot be read", path,
                           (unsigned long long)width, (unsigned long long)height);
     *image = (cli_image){.width = (int)width,

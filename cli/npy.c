@@ -83,7 +83,7 @@ static bool parse_npy_header(const unsigned char *at, size_t n, const char *path
         return cli_refuse(error, "'%s': the .npy header is not understood: %.200s", path, dict);
     h->data = at + prefix + dict_bytes;
     size_t left = n - prefix - dict_bytes;
-    if (h->item_bytes && h->n_elems > left / h->item_bytes)
+    if (h->item_bytes == 0 ? h->n_elems > 0 : h->n_elems > left / h->item_bytes)
         return cli_refuse(error,
                           "'%s' is cut short: %llu elements of %zu bytes do not fit into %zu", path,
                           (unsigned long long)h->n_elems, h->item_bytes, left);

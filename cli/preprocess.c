@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_RESIZED_SIDE 65536
+
 /* ---- resizing -------------------------------------------------------------------------------- */
 
 /* One pass of a resize: the pixels of each line that a new pixel is mixed from. Lines lie
@@ -79,7 +81,8 @@ static bool parse_image_size(const char *text, int *height, int *width) {
         w = strtol(end + 1, &end, 10);
     *height = (int)h;
     *width = (int)w;
-    return end != text && *end == '\0' && h > 0 && h < 65536 && w >= 0 && w < 65536;
+    return end != text && *end == '\0' && h > 0 && h < MAX_RESIZED_SIDE && w >= 0 &&
+           w < MAX_RESIZED_SIDE;
 }
 
 static bool apply_resize(cli_image *image, const char *text, hone_error *error) {
@@ -89,8 +92,12 @@ static bool apply_resize(cli_image *image, const char *text, hone_error *error) 
             error, "--resize %s: write HEIGHTxWIDTH or the length of the shorter side", text);
     if (width == 0) { /* keeps the proportions */
         int side = height, shorter = image->width < image->height ? image->width : image->height;
-        width = (int)((int64_t)image->width * side / shorter);
-        height = (int)((int64_t)image->height * side / shorter);
+        int64_t w = (int64_t)image->width * side / shorter;
+        int64_t h = (int64_t)image->height * side / shorter;
+        if (w >= MAX_RESIZED_SIDE || h >= MAX_RESIZED_SIDE)
+            return cli_refuse(error, "--resize %s makes the image too long", text);
+        width = (int)w;
+        height = (int)h;
     }
     return resize_image(image, width, height) ? true : cli_refuse(error, "out of memory");
 }

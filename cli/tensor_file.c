@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Stays so far from overflow that a product with the bits of an element is exact. */
+static uint64_t capped_product(uint64_t a, uint64_t b) {
+    const uint64_t cap = UINT64_MAX >> 8;
+    return b && a > cap / b ? cap : a * b;
+}
+
 /* The elements alone: type and shape are the model's. One free dimension follows from the size of
  * the file. */
 static hone_value *parse_raw(const cli_buffer *file, const char *path, const cli_expect *e,
@@ -15,7 +21,7 @@ static hone_value *parse_raw(const cli_buffer *file, const char *path, const cli
             free_axis = i;
             n_free++;
         } else {
-            known *= (uint64_t)e->dims[i];
+            known = capped_product(known, (uint64_t)e->dims[i]);
         }
     }
     if (n_free > 1) {
@@ -28,7 +34,7 @@ static hone_value *parse_raw(const cli_buffer *file, const char *path, const cli
     uint64_t n_elems = (uint64_t)file->n * 8 / bits;
     if (free_axis >= 0)
         dims[free_axis] = known ? (int64_t)(n_elems / known) : 0;
-    uint64_t wanted = known * (free_axis >= 0 ? (uint64_t)dims[free_axis] : 1);
+    uint64_t wanted = capped_product(known, free_axis >= 0 ? (uint64_t)dims[free_axis] : 1);
     hone_value *v = NULL;
     if ((wanted * bits + 7) / 8 != file->n)
         cli_refuse(error, "'%s' has %zu bytes, which is not the size of %s", path, file->n,

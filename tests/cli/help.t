@@ -9,6 +9,8 @@ Commands:
   info     tell what is in a model: interface, parameters, operators, cost
   check    find everything that is wrong with a model
   save     rewrite a model: shapes, external data, parts, names
+  run      compute the outputs of a model
+  diff     compare what two models compute, or a model with saved outputs
   ops      list the operators hone knows, or describe one
 ~
 `hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
@@ -77,6 +79,8 @@ Commands:
   info     tell what is in a model: interface, parameters, operators, cost
   check    find everything that is wrong with a model
   save     rewrite a model: shapes, external data, parts, names
+  run      compute the outputs of a model
+  diff     compare what two models compute, or a model with saved outputs
   ops      list the operators hone knows, or describe one
 ~
 `hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
