@@ -40,8 +40,10 @@ hone_status hn_stacked_dims(hn_eval *c, const char *attr, uint32_t body_output, 
             out->dims[k] = length;
         else if (item)
             out->dims[k] = item->dims[from++];
-        else /* nothing is stacked: sizes that are not known are 0 */
-            out->dims[k] = HN_MAX(declared->shape.dims[from++], 0);
+        else { /* nothing is stacked: sizes that are not known are 0 */
+            int64_t size = declared->shape.dims[from++];
+            out->dims[k] = HN_MAX(size, 0);
+        }
     }
     return HONE_OK;
 }

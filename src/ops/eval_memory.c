@@ -1,8 +1,6 @@
 /* What planners may do with the memory of an evaluation's result. */
 #include "ops/eval_engine.h"
 
-hone_status hn_eval_reshape(hn_eval *c);
-
 hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
     static const hn_eval_fn same_bytes[] = {hn_eval_identity, hn_eval_reshape};
     static const hn_eval_fn in_place[] = {hn_eval_clip, hn_eval_map, hn_eval_map_any, hn_eval_pair};
