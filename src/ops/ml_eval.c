@@ -40,7 +40,10 @@ static float ml_erf_inverse(float x) {
     return sign * sqrtf(-a + sqrtf(a * a - log_part / 0.147f));
 }
 
+/* Runtimes agree that a single score is no distribution: all but PROBIT leave it alone, and models count on that. */
 void hn_ml_transform(hn_ml_post post, uint64_t n, float *scores) {
+    if (n == 1 && post != HN_POST_PROBIT)
+        return;
     if (post == HN_POST_SOFTMAX || post == HN_POST_SOFTMAX_ZERO) {
         ml_softmax(n, scores, post == HN_POST_SOFTMAX_ZERO);
         return;
@@ -58,8 +61,10 @@ void hn_ml_two_scores(hn_ml_post post, bool is_probability, float score, float o
         hn_ml_transform(post, 1, &score);
     out[1] = score;
     out[0] = is_probability ? 1.0f - score : -score;
-    if (post == HN_POST_LOGISTIC && !is_probability)
-        hn_ml_transform(post, 2, out);
+    if (post == HN_POST_LOGISTIC) {
+        out[0] = hn_ml_logistic(-score);
+        out[1] = hn_ml_logistic(score);
+    }
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------------------------------------ */

@@ -178,7 +178,7 @@ hone_status hn_eval_svm_regressor(hn_eval *c) {
             svm_run_kernels(&m, s);
             score = dot(m.n_vectors, m.kernels, m.coefficients);
         } else {
-            score = svm_kernel_of(&m, m.in.width, m.in.rows + s * m.in.width, m.coefficients);
+            score = dot(m.in.width, m.in.rows + s * m.in.width, m.coefficients);
         }
         score += m.rho[0];
         if (is_one_class)
@@ -305,7 +305,7 @@ static hone_status svm_score(hn_eval *c, const svm_model *m, uint64_t sample, fl
     uint64_t n = m->n_classes;
     if (!m->vectors) {
         for (uint64_t k = 0; k < n; k++)
-            scores[k] = svm_kernel_of(m, m->in.width, m->in.rows + sample * m->in.width, m->coefficients + k * m->in.width) + m->rho[0];
+            scores[k] = dot(m->in.width, m->in.rows + sample * m->in.width, m->coefficients + k * m->in.width) + m->rho[0];
         *n_scores = n;
         *best = best_of(n, scores);
         return HONE_OK;

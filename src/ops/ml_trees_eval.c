@@ -111,7 +111,8 @@ hone_status hn_eval_tree_regressor(hn_eval *c) {
 
 /* ---- classification ------------------------------------------------------------------------------------------------------------------------- */
 
-/* Two classes of which all leaves vote for one: its score decides, and the other's is derived from it. */
+/* Two classes of which all leaves vote for one: its score decides. That of the first class is taken for the second's when there is no
+ * base value for each, and the other's is derived from it. */
 typedef struct binary_rule {
     bool is_binary;
     uint64_t voted;         /* the class that all leaves vote for */
@@ -128,21 +129,26 @@ static binary_rule find_binary_rule(const hn_forest *f) {
     return r;
 }
 
-static uint64_t score_binary(const forest_job *j, const binary_rule *r, hn_ml_post post, float *row) {
-    double base = j->n_base == 2 ? j->base[1] : j->n_base == 1 ? j->base[0] : 0;
-    float score = (float)(j->scores[r->voted] + base);
-    hn_ml_two_scores(post, r->is_probability, score, row);
-    return score > (r->is_probability ? 0.5f : 0.0f);
-}
-
+/* One base value for two classes belongs to the first. */
 static uint64_t score_classes(const forest_job *j, hn_ml_post post, float *row) {
     uint64_t n = j->forest.n_targets, best = 0;
     for (uint64_t k = 0; k < n; k++) {
-        row[k] = (float)(j->scores[k] + (j->n_base == n ? j->base[k] : 0));
+        bool has_base = j->n_base == n || (j->n_base == 1 && k == 0 && n == 2);
+        row[k] = (float)(j->scores[k] + (has_base ? j->base[k] : 0));
         best = row[k] > row[best] ? k : best;
     }
     hn_ml_transform(post, n, row);
     return best;
+}
+
+static uint64_t score_binary(const forest_job *j, const binary_rule *r, hn_ml_post post, float *row) {
+    double base = j->n_base > r->voted ? j->base[r->voted] : 0;
+    float score = (float)(j->scores[r->voted] + base);
+    if (r->voted == 0 && j->n_base < 2)
+        hn_ml_two_scores(post, r->is_probability, score, row);
+    else
+        score_classes(j, post, row);
+    return score > (r->is_probability ? 0.5f : 0.0f);
 }
 
 hone_status hn_eval_tree_classifier(hn_eval *c) {
