@@ -104,10 +104,12 @@ static void verify_interface(verifier *v) {
         bool is_input = i < b->inputs.n;
         hn_id id = is_input ? b->inputs.at[i] : b->outputs.at[i - b->inputs.n];
         const char *missing = missing_in_type(hn_value_at(v->g, id)->type);
+        bool is_runnable = missing && strcmp(missing, "shape") == 0; /* invalid, but no harm in a run */
         if (missing)
-            STRUCTURE_ERROR(
-                v, HN_NONE, id, "graph %s '%s' has no %s; the main graph must declare it",
-                is_input ? "input" : "output", hn_s(hn_value_at(v->g, id)->name), missing);
+            hn_problem_add(v->p, HN_SEVERITY_ERROR, is_runnable ? HONE_E_SHAPE : HONE_E_INVALID, v->g,
+                           HN_NONE, id, "graph %s '%s' has no %s; the main graph must declare it",
+                           is_input ? "input" : "output", hn_s(hn_value_at(v->g, id)->name),
+                           missing);
     }
 }
 

@@ -3,6 +3,12 @@
 
 /* ---- checking ------------------------------------------------------------------------------------------------------------ */
 
+/* Some rules of the standard do not matter to a run: shapes that the file declares wrongly or not at all, since the real ones are inferred
+ * from the inputs, and operators that are deprecated but known. */
+static bool keeps_from_running(const hn_problem *p) {
+    return p->severity == HN_SEVERITY_ERROR && p->code != HONE_E_SHAPE && p->code != HONE_E_UNSUPPORTED;
+}
+
 static hone_status refuse_invalid(hn_model *m, hone_error *err) {
     hn_arena *arena = hn_arena_new(hn_arena_allocator(m->arena));
     if (!arena)
@@ -10,7 +16,7 @@ static hone_status refuse_invalid(hn_model *m, hone_error *err) {
     hn_problems problems = {.arena = arena, .cap = 64};
     hone_status status = hn_check_model(m, &problems, err);
     for (uint32_t i = 0; status == HONE_OK && i < problems.list.n; i++)
-        if (problems.list.at[i].severity == HN_SEVERITY_ERROR)
+        if (keeps_from_running(&problems.list.at[i]))
             status = hn_fail(err, problems.list.at[i].code, "the model cannot be run: %s", problems.list.at[i].message);
     hn_arena_free(arena);
     return status;
@@ -93,9 +99,13 @@ static hone_status find_lifetimes(const hn_graph *g, hn_arena *a, lifetimes *l) 
 static hone_status make_step(hn_program *p, hn_id node, hn_step *step, hone_error *err) {
     hn_graph *g = p->model->graph;
     const hn_node *n = hn_node_at(g, node);
-    step->node = node;
+    hn_domain d = hn_domain_find(hn_s(n->domain), n->domain ? n->domain->n : 0);
+    bool is_deprecated;
     char who[200];
-    if (!hn_node_form_ok(g, NULL, node, NULL, &step->op, &step->version) || !step->op || !step->op->eval)
+    step->node = node;
+    if (d != HN_DOMAIN_COUNT)
+        step->op = hn_op_find(d, hn_s(n->op), hn_opset_version(g->opsets, n->domain), &step->version, &is_deprecated);
+    if (!step->op || !step->op->eval)
         return hn_fail(err, HONE_E_UNSUPPORTED, "%s: hone cannot run this operator%s%s", hn_node_text(g, node, who, sizeof who),
                        hn_domain_is_onnx(n->domain) ? "" : " of domain ", hn_domain_is_onnx(n->domain) ? "" : hn_s(n->domain));
     bool *wanted = HN_NEW_N(p->model->arena, bool, (size_t)n->n_outputs + 1);
