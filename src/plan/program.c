@@ -13,7 +13,7 @@ static hone_status refuse_invalid(hn_model *m, hone_error *err) {
     hn_arena *arena = hn_arena_new(hn_arena_allocator(m->arena));
     if (!arena)
         return HONE_E_NOMEM;
-    hn_problems problems = {.arena = arena, .cap = 64};
+    hn_problems problems = {.arena = arena, .cap = 100000}; /* harmless ones must not crowd out the others */
     hone_status status = hn_check_model(m, &problems, err);
     for (uint32_t i = 0; status == HONE_OK && i < problems.list.n; i++)
         if (keeps_from_running(&problems.list.at[i]))
