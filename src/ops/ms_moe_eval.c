@@ -29,7 +29,7 @@ typedef struct moe_form {
 
 /* ---- layers ------------------------------------------------------------------------------------ */
 
-/* Scales are one per row, or one per block of columns. */
+/* Scales are one per row, or one per block of columns. Zero points stand as the scales do, packed along the last axis. */
 static hone_status read_packed_layer(hn_eval *c, const expert_args *args, const moe_form *m, expert_layer *l) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *w = hn_arg(c, args->weights), *zero = hn_arg(c, args->zeros);
@@ -38,14 +38,16 @@ static hone_status read_packed_layer(hn_eval *c, const expert_args *args, const 
     if ((bits != 2 && bits != 4 && bits != 8) || !hn_arg(c, args->scales) || !hn_attr_is(node, "quant_type", "int"))
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "only integers of 2, 4 or 8 bits with scales are supported as weights");
     l->in = w->dims[2] * (8 / bits);
-    block = block > 0 ? block : l->in;
+    bool by_row = block <= 0;
+    block = by_row ? l->in : block;
     int64_t n_blocks = (l->in + block - 1) / block, n_rows = m->n_experts * l->out;
     if (block % (8 / bits) != 0 || (n_blocks > 1 && l->in % block != 0))
         return hn_eval_fail(c, HONE_E_SHAPE, "blocks of %lld do not fit rows of %lld", (long long)block, (long long)l->in);
     HN_TRY(hn_want_elems(c, args->scales, (uint64_t)(n_rows * n_blocks)));
-    HN_TRY(hn_want_elems(c, args->zeros, (uint64_t)(n_rows * hn_bits_to_bytes(n_blocks, (int)bits))));
+    int64_t zero_rows = by_row ? m->n_experts : n_rows, zero_columns = by_row ? l->out : n_blocks;
+    HN_TRY(hn_want_elems(c, args->zeros, (uint64_t)(zero_rows * hn_bits_to_bytes(zero_columns, (int)bits))));
     if (zero)
-        HN_TRY_PTR(zeros = hn_nbits_zeros(c, zero->data, n_rows, n_blocks, (int)bits));
+        HN_TRY_PTR(zeros = hn_nbits_zeros(c, zero->data, zero_rows, zero_columns, (int)bits));
     l->packed = (hn_nbits){.data = w->data, .bits = (int)bits, .n_rows = l->out, .depth = l->in, .block = block,
                            .n_blocks = n_blocks, .block_bytes = HN_MIN(block, l->in) * bits / 8, .zeros = zeros};
     HN_TRY_PTR(hn_arg_f32s(c, args->scales, &l->packed.scales));
@@ -100,25 +102,35 @@ static void run_layer(hn_eval *c, const expert_layer *l, int64_t expert, int64_t
 
 /* ---- routing ----------------------------------------------------------------------------------- */
 
-/* Weights of the experts for one token: a softmax, kept for the best and 0 for the others. Of equal ones the later wins. */
-static void route_token(const moe_form *m, bool normalize, float *weights) {
+/* Which experts a token goes to, and how much each counts. Routers differ in what the chosen ones' weights are taken from. */
+typedef struct router {
+    bool normalize;     /* weights of the chosen ones add up to 1 */
+    const float *given; /* [tokens, experts]: weights; NULL: the softmax that experts are chosen by */
+} router;
+
+/* `weights` holds a number for each expert, and then its weight: 0 unless it is one of the best. Of equal ones the later wins. */
+static void route_token(const moe_form *m, const router *r, int64_t token, float *weights) {
+    const float *given = r->given ? r->given + token * m->n_experts : NULL;
     float most = -INFINITY, sum = 0, kept = 0;
     for (int64_t e = 0; e < m->n_experts; e++)
         most = fmaxf(most, weights[e]);
     for (int64_t e = 0; e < m->n_experts; e++)
         sum += weights[e] = expf(weights[e] - most);
-    for (int64_t i = 0; i < m->n_chosen; i++) { /* each round finds the next best, marked by its sign */
+    for (int64_t i = 0; i < m->n_chosen; i++) { /* each round finds the next best, and marks it by its sign */
         int64_t best = -1;
         for (int64_t e = 0; e < m->n_experts; e++)
             if (!signbit(weights[e]) && (best < 0 || weights[e] >= weights[best]))
                 best = e;
         if (best < 0)
             break;
-        kept += weights[best];
+        kept += given ? given[best] : weights[best];
         weights[best] = -weights[best];
     }
-    for (int64_t e = 0; e < m->n_experts; e++)
-        weights[e] = signbit(weights[e]) ? -weights[e] / (normalize ? kept : sum) : 0;
+    float whole = r->normalize ? kept : given ? 1 : sum;
+    for (int64_t e = 0; e < m->n_experts; e++) {
+        float weight = given ? given[e] : -weights[e];
+        weights[e] = signbit(weights[e]) && whole != 0 ? weight / whole : 0;
+    }
 }
 
 /* ---- the whole --------------------------------------------------------------------------------- */
@@ -206,14 +218,12 @@ static hone_status read_moe(hn_eval *c, const expert_args args[3], moe_form *m) 
     return HONE_OK;
 }
 
-static hone_status run_moe(hn_eval *c, const expert_args args[3], uint32_t router_weights) {
+static hone_status run_moe(hn_eval *c, const expert_args args[3], const router *by) {
     hn_array *y = hn_ret(c, 0);
-    const hn_array *router = hn_arg(c, 1);
+    const hn_array *scores = hn_arg(c, 1);
     moe_form m = {.n_tokens = 0};
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    if (hn_arg(c, router_weights))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "router_weights are not supported");
     HN_TRY(read_moe(c, args, &m));
     uint64_t n = (uint64_t)m.n_tokens;
     const float *x = hn_wide_f32(c, hn_arg(c, 0));
@@ -222,14 +232,13 @@ static hone_status run_moe(hn_eval *c, const expert_args args[3], uint32_t route
                      .gate = hn_eval_scratch_n(c, n * (uint64_t)m.down.in, sizeof(float)),
                      .out = hn_eval_scratch_n(c, n * (uint64_t)m.width, sizeof(float)),
                      .sums = hn_eval_scratch_n(c, n * (uint64_t)m.width, sizeof(float)),
-                     .weights = hn_eval_scratch_n(c, router->n_elems, sizeof(float)),
+                     .weights = hn_eval_scratch_n(c, scores->n_elems, sizeof(float)),
                      .rows = hn_eval_scratch_n(c, n, sizeof(int64_t))};
     HN_TRY_PTR(x && r.tokens && r.up && r.gate && r.out && r.sums && r.weights && r.rows);
     memset(r.sums, 0, y->n_elems * sizeof(float));
-    hn_load_f32(router, 0, router->n_elems, r.weights);
-    bool normalize = hn_attr_i(hn_eval_node(c), "normalize_routing_weights", 0) != 0;
+    hn_load_f32(scores, 0, scores->n_elems, r.weights);
     for (int64_t t = 0; t < m.n_tokens; t++)
-        route_token(&m, normalize, r.weights + t * m.n_experts);
+        route_token(&m, by, t, r.weights + t * m.n_experts);
     for (int64_t e = 0; e < m.n_experts; e++) {
         if (hn_eval_stopped(c))
             return HONE_E_CANCELLED;
@@ -245,12 +254,18 @@ hone_status hn_eval_moe(hn_eval *c) {
     static const expert_args args[3] = {{2, NO_EXPERT_ARG, 3, NO_EXPERT_ARG, ""},
                                         {4, NO_EXPERT_ARG, 5, NO_EXPERT_ARG, ""},
                                         {6, NO_EXPERT_ARG, 7, NO_EXPERT_ARG, ""}};
-    return run_moe(c, args, NO_EXPERT_ARG);
+    router by = {.normalize = hn_attr_i(hn_eval_node(c), "normalize_routing_weights", 0) != 0};
+    return run_moe(c, args, &by);
 }
 
 hone_status hn_eval_qmoe(hn_eval *c) {
     static const expert_args args[3] = {{2, 3, 4, 11, "fc1_expert_weight_bits"},
                                         {5, 6, 7, 12, "fc2_expert_weight_bits"},
                                         {8, 9, 10, 13, "fc3_expert_weight_bits"}};
-    return run_moe(c, args, 14);
+    router by = {.normalize = true};
+    HN_TRY(hn_want_elems(c, 14, hn_arg(c, 1)->n_elems));
+    HN_TRY_PTR(hn_arg_f32s(c, 14, &by.given));
+    if (by.given) /* a softmax over the chosen ones is what it is otherwise, whatever the attribute says */
+        by.normalize = hn_attr_i(hn_eval_node(c), "normalize_routing_weights", 0) != 0;
+    return run_moe(c, args, &by);
 }

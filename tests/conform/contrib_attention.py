@@ -35,6 +35,14 @@ def packed_cases():
     return out
 
 
+def attention(q, k, v):
+    """[batch, rows, heads, size] each, for what the oracle lacks."""
+    scores = numpy.einsum("bqhe,bkhe->bhqk", q, k) / q.shape[3] ** 0.5
+    probs = numpy.exp(scores - scores.max(-1, keepdims=True))
+    probs /= probs.sum(-1, keepdims=True)
+    return numpy.einsum("bhqk,bkhe->bqhe", probs, v).reshape(q.shape[0], q.shape[1], -1)
+
+
 def multi_head_cases():
     m, out = Maker("mha"), []
     for kind in (None, "lengths", "keys", "pairs"):
@@ -45,8 +53,10 @@ def multi_head_cases():
     out.append(Case("MultiHeadAttention heads", "MultiHeadAttention", [m.real(2, 3, 8), m.real(2, 2, 5, 4), m.real(2, 2, 5, 4)], {"num_heads": 2}))
     out.append(Case("MultiHeadAttention past", "MultiHeadAttention", [m.real(2, 3, 8), m.real(2, 3, 8), m.real(2, 3, 8), m.real(24), None, m.real(1, 2, 3, 5), m.real(2, 2, 2, 4), m.real(2, 2, 2, 4)],
                     {"num_heads": 2}, outputs=(True, True, True)))
-    out.append(Case("MultiHeadAttention packed", "MultiHeadAttention", [m.real(2, 4, 2, 3, 8)], {"num_heads": 2}))
-    out.append(Case("MultiHeadAttention packed kv", "MultiHeadAttention", [m.real(2, 3, 16), m.real(2, 4, 2, 2, 8)], {"num_heads": 2}))
+    qkv, kv, q = m.real(2, 4, 2, 3, 8), m.real(2, 4, 2, 2, 8), m.real(2, 3, 2, 8)
+    out.append(Case("MultiHeadAttention packed", "MultiHeadAttention", [qkv], {"num_heads": 2}, expected=[attention(*numpy.moveaxis(qkv, 3, 0))]))
+    out.append(Case("MultiHeadAttention packed kv", "MultiHeadAttention", [q.reshape(2, 3, 16), kv], {"num_heads": 2},
+                    expected=[attention(q, *numpy.moveaxis(kv, 3, 0))]))
     keep = numpy.array([[1, 1, 1, 1, 0, 1], [1, 0, 1, 1, 1, 1]], I32)
     for beams in (False, True):
         out.append(Case(f"DecoderMaskedMultiHeadAttention {beams}", "DecoderMaskedMultiHeadAttention",
@@ -75,7 +85,7 @@ def rotary_cases():
     return out
 
 
-def grouped(m, batch, n, past, total, dtype=F32, packed=False, heads=(4, 2), size=8):
+def grouped(m, batch, n, past, total, dtype=F32, packed=False, heads=(4, 2), size=16):
     width = size * (heads[0] + 2 * heads[1]) if packed else size * heads[0]
     query = m.real(batch, n, width, dtype=dtype)
     kv = [None, None] if packed else [m.real(batch, n, size * heads[1], dtype=dtype) for _ in range(2)]
@@ -89,12 +99,12 @@ def group_cases():
     for dtype in (F32, F16):
         for packed in (False, True):
             for rotary in (0, 1):
-                cos, sin = rotary_tables(m, 16, 4, dtype)
-                for name, n, past, total in (("prompt", 5, 0, (5, 5)), ("token", 1, 6, (7, 7)), ("chunk", 3, 6, (9, 9)), ("ragged", 1, 6, (7, 4))):
-                    inputs = grouped(m, 2, n, past, total, dtype, packed) + ([cos, sin] if rotary else [])
+                cos, sin = rotary_tables(m, 16, 8, dtype)
+                for name, n, past, total in (("prompt", 5, 0, (5, 5)), ("token", 1, 6, (7, 7)), ("chunk", 3, 6, (9,)), ("ragged", 1, 6, (7, 4))):
+                    inputs = grouped(m, len(total), n, past, total, dtype, packed) + ([cos, sin] if rotary else [])
                     out.append(Case(f"GroupQueryAttention {dtype} {packed} {rotary} {name}", "GroupQueryAttention", inputs, base | {"do_rotary": rotary, "rotary_interleaved": rotary * int(packed)},
-                                    outputs=(True, True, True) if name != "ragged" else (True,) * 3, tolerance=5e-5))
-    inputs = grouped(m, 2, 5, 6, (11, 11))
+                                    outputs=(True, True, True), tolerance=5e-5, n_compared=1 if name == "ragged" else 3))
+    inputs = grouped(m, 1, 5, 6, (11,))
     out.append(Case("GroupQueryAttention window", "GroupQueryAttention", inputs, base | {"local_window_size": 3}, outputs=(True, True, True)))
     out.append(Case("GroupQueryAttention softcap", "GroupQueryAttention", inputs, base | {"softcap": 1.5, "scale": 0.7}, outputs=(True, True, True)))
     out.append(Case("GroupQueryAttention smooth", "GroupQueryAttention", inputs, base | {"smooth_softmax": 1}, outputs=(True, True, True)))
@@ -103,8 +113,8 @@ def group_cases():
     out.append(Case("GroupQueryAttention both ways", "GroupQueryAttention", inputs, base | {"causal": 0}, outputs=(True, True, True)))
     for kind in (1, 2):
         out.append(Case(f"GroupQueryAttention scores {kind}", "GroupQueryAttention", inputs, base | {"qk_output": kind}, outputs=(True,) * 4))
-    cos, sin = rotary_tables(m, 16, 4)
-    out.append(Case("GroupQueryAttention positions", "GroupQueryAttention", inputs + [cos, sin, m.ints(2, 5, high=16, dtype=I64)], base | {"do_rotary": 1}, outputs=(True, True, True)))
+    cos, sin = rotary_tables(m, 16, 8)
+    out.append(Case("GroupQueryAttention positions", "GroupQueryAttention", inputs + [cos, sin, m.ints(1, 5, high=16, dtype=I64)], base | {"do_rotary": 1}, outputs=(True, True, True)))
     return out
 
 
@@ -115,7 +125,8 @@ def sparse_cases():
     for name, n, total in (("prompt", 16, 16), ("token", 1, 30)):
         inputs = [m.real(1, n, 32), m.real(1, n, 16), m.real(1, n, 16), m.real(1, 2, 64, 8), m.real(1, 2, 64, 8), rows, columns,
                   scalar([total], I32), numpy.array([total], I32)]
-        out.append(Case(f"SparseAttention {name}", "SparseAttention", inputs, {"num_heads": 4, "kv_num_heads": 2, "sparse_block_size": 16}, outputs=(True, True, True)))
+        out.append(Case(f"SparseAttention {name}", "SparseAttention", inputs, {"num_heads": 4, "kv_num_heads": 2, "sparse_block_size": 16}, outputs=(True, True, True),
+                        shared={1: 3, 2: 4}))
     return out
 
 
