@@ -7,18 +7,19 @@
 
 typedef struct info_options {
     cli_model_options model;
-    bool nodes, weights, values, text, json, full;
+    bool nodes, weights, values, plan, text, json, full;
 } info_options;
 
 static const cli_option info_option_table[] = {
     {"nodes", 'n', CLI_FLAG, offsetof(info_options, nodes), NULL, "every node with its output type and cost"},
     {"weights", 'w', CLI_FLAG, offsetof(info_options, weights), NULL, "every initializer"},
     {"values", 0, CLI_FLAG, offsetof(info_options, values), NULL, "every value with its inferred type"},
+    {"plan", 'p', CLI_FLAG, offsetof(info_options, plan), NULL, "memory of a run: weights, intermediate values, what is alive at the peak"},
     {"text", 't', CLI_FLAG, offsetof(info_options, text), NULL, "the model in the ONNX textual syntax"},
     {"full", 0, CLI_FLAG, offsetof(info_options, full), NULL, "with --text: all elements of all tensors, so that it parses back"},
     {"dim", 'd', CLI_TEXTS, offsetof(info_options, model.dims), "NAME=SIZE", "fix a free dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(info_options, model.shapes), "INPUT=1x3x8x8", "fix the shape of an input (repeatable)"},
-    {"json", 0, CLI_FLAG, offsetof(info_options, json), NULL, "one JSON object per model; --nodes, --weights, --values add to it"},
+    {"json", 0, CLI_FLAG, offsetof(info_options, json), NULL, "one JSON object per model; --nodes, --weights, --values, --plan add to it"},
 };
 
 static void add_row(cli_table *t, const char *what, const char *value) {
@@ -262,6 +263,58 @@ static void print_values(const hone_graph *g) {
     cli_table_print(&table);
 }
 
+static void print_plan_totals(const hone_plan_info *info) {
+    static const char *const headings[] = {"", ""};
+    cli_table table;
+    char text[32];
+    const struct {
+        const char *what;
+        uint64_t bytes;
+    } rows[] = {{"weights", info->weight_bytes},
+                {"inputs", info->input_bytes},
+                {"outputs", info->output_bytes},
+                {"intermediate values at the peak", info->block_bytes}};
+    cli_heading("Memory of a run");
+    cli_table_begin(&table, 2, headings, "LL");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        add_row(&table, rows[i].what, cli_bytes(text, rows[i].bytes));
+    snprintf(text, sizeof text, "%u of %u", info->n_views, info->n_nodes);
+    add_row(&table, "nodes that copy nothing", text);
+    if (info->n_dynamic_nodes) {
+        snprintf(text, sizeof text, "%u", info->n_dynamic_nodes);
+        add_row(&table, "nodes with shapes that data decides", text);
+    }
+    cli_table_print(&table);
+}
+
+static int print_plan(const hone_model *m) {
+    static const char *const headings[] = {"value", "bytes"};
+    enum { MOST_SHOWN = 12 };
+    hone_plan *plan;
+    hone_plan_info info;
+    hone_error error;
+    cli_table table;
+    char text[32];
+    if (hone_model_get_plan(m, &plan, &error) != HONE_OK)
+        return cli_fail_error(&error);
+    hone_plan_get_info(plan, &info);
+    print_plan_totals(&info);
+    if (info.n_values) {
+        printf("\nalive at the peak, at %s\n", info.peak_node);
+        cli_table_begin(&table, 2, headings, "Lr");
+        for (uint32_t i = 0; i < info.n_values && i < MOST_SHOWN; i++) {
+            hone_plan_value v;
+            hone_plan_get_value(plan, i, &v);
+            add_row(&table, v.name, cli_bytes(text, v.bytes));
+        }
+        cli_table_print(&table);
+        if (info.n_values > MOST_SHOWN)
+            printf("and %u smaller ones\n", info.n_values - MOST_SHOWN);
+    }
+    hone_plan_free(plan);
+    return EXIT_OK;
+}
+
 static int print_tables(const hone_model *m, const char *path, const info_options *o) {
     hone_stats *stats;
     hone_error error;
@@ -284,9 +337,10 @@ static int print_tables(const hone_model *m, const char *path, const info_option
         print_weights(g);
     if (o->values)
         print_values(g);
+    int status = o->plan ? print_plan(m) : EXIT_OK;
     print_hint(m, &totals);
     hone_stats_free(stats);
-    return EXIT_OK;
+    return status;
 }
 
 static int print_model(hone_model *m, const char *path, const info_options *o) {
@@ -299,7 +353,8 @@ static int print_model(hone_model *m, const char *path, const info_options *o) {
         return cli_fail_error(&error);
     if (!o->json)
         return print_tables(m, path, o);
-    unsigned parts = (o->nodes ? HONE_JSON_NODES : 0u) | (o->weights ? HONE_JSON_WEIGHTS : 0u) | (o->values ? HONE_JSON_VALUES : 0u);
+    unsigned parts = (o->nodes ? HONE_JSON_NODES : 0u) | (o->weights ? HONE_JSON_WEIGHTS : 0u) | (o->values ? HONE_JSON_VALUES : 0u) |
+                     (o->plan ? HONE_JSON_PLAN : 0u);
     hone_status status = hone_model_write_json(m, path, parts, cli_write_stdout, NULL, &error);
     return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
 }
@@ -330,6 +385,7 @@ static int run_info(const cli_command *self, int argc, char **argv) {
 static const char *const info_examples[] = {
     "hone info model.onnx|producer, opsets, inputs and outputs, parameters, operators",
     "hone info --dim batch=1 --nodes model.onnx|cost of every node at batch 1",
+    "hone info --dim batch=1 --plan model.onnx|memory that a run takes",
     "hone info --text model.onnx|read the graph",
     "hone info --json --values model.onnx|everything about every value, for a program",
     NULL,

@@ -288,11 +288,33 @@ HONE_API void hone_stats_get_type(const hone_stats *stats, uint32_t i, hone_stat
 HONE_API void hone_stats_get_op(const hone_stats *stats, uint32_t i, hone_stats_op *op);
 HONE_API void hone_stats_free(hone_stats *stats);
 
+/* Memory that a run with inputs of the declared shapes takes, known before it. Free dimensions must be fixed. */
+typedef struct hone_plan hone_plan;
+typedef struct hone_plan_info {
+    uint64_t weight_bytes;    /* initializers */
+    uint64_t input_bytes, output_bytes;
+    uint64_t block_bytes;     /* intermediate values at the peak; without those whose shape depends on data */
+    uint32_t n_nodes;         /* of the main graph, functions inlined */
+    uint32_t n_views;         /* nodes that only look at memory of others under another shape */
+    uint32_t n_dynamic_nodes; /* nodes whose shapes depend on data */
+    const char *peak_node;    /* where most bytes are in use */
+    uint32_t n_values;        /* alive there */
+} hone_plan_info;
+typedef struct hone_plan_value { /* largest first; views, and results written over an argument, count as the value they share memory with */
+    const char *name;
+    uint64_t bytes, offset;
+} hone_plan_value;
+HONE_API hone_status hone_model_get_plan(const hone_model *model, hone_plan **plan, hone_error *error);
+HONE_API void hone_plan_get_info(const hone_plan *plan, hone_plan_info *info);
+HONE_API void hone_plan_get_value(const hone_plan *plan, uint32_t i, hone_plan_value *value);
+HONE_API void hone_plan_free(hone_plan *plan);
+
 /* What to put into the JSON description beside the summary. */
 typedef enum hone_json_parts {
     HONE_JSON_NODES = 1,   /* every node: operator, inputs, outputs, attributes, cost */
     HONE_JSON_WEIGHTS = 2, /* every initializer */
-    HONE_JSON_VALUES = 4   /* every value with its type */
+    HONE_JSON_VALUES = 4,  /* every value with its type */
+    HONE_JSON_PLAN = 8     /* memory of a run; see hone_model_get_plan */
 } hone_json_parts;
 /* One JSON object: producer, opsets, interface, parameters by type, operator histogram, cost, metadata. `label` names the model in it. */
 HONE_API hone_status hone_model_write_json(const hone_model *model, const char *label, unsigned parts, hone_write_fn write,

@@ -29,6 +29,28 @@ void hone_stats_get_op(const hone_stats *stats, uint32_t i, hone_stats_op *op) {
 
 void hone_stats_free(hone_stats *stats) { hn_stats_free((hn_stats *)(void *)stats); }
 
+static const hn_plan_report *plan_report_of(const hone_plan *p) { return (const hn_plan_report *)(const void *)p; }
+
+hone_status hone_model_get_plan(const hone_model *model, hone_plan **plan, hone_error *error) {
+    hn_error_clear(error);
+    HN_REQUIRE(plan, error);
+    *plan = NULL;
+    HN_REQUIRE(model, error);
+    hn_plan_report *r;
+    hone_status status = hn_plan_report_make(model_of(model), &r, error);
+    *plan = (hone_plan *)(void *)r;
+    return hn_error_complete(error, status);
+}
+
+void hone_plan_get_info(const hone_plan *plan, hone_plan_info *info) { *info = plan_report_of(plan)->info; }
+
+void hone_plan_get_value(const hone_plan *plan, uint32_t i, hone_plan_value *value) {
+    const hn_plan_report *r = plan_report_of(plan);
+    *value = i < r->info.n_values ? r->values[i] : (hone_plan_value){.name = ""};
+}
+
+void hone_plan_free(hone_plan *plan) { hn_plan_report_free((hn_plan_report *)(void *)plan); }
+
 bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uint64_t *bytes) {
     *bytes = 0;
     return node < graph_of(graph)->nodes.n && hn_node_output_bytes(graph_of(graph), node, bytes);
@@ -53,15 +75,21 @@ hone_status hone_model_write_json(const hone_model *model, const char *label, un
     HN_REQUIRE(write, error);
     const hn_model *m = model_of(model);
     hn_stats *stats;
+    hn_plan_report *plan = NULL;
     hone_status status = hn_stats_make(m, &stats);
-    if (status != HONE_OK)
+    if (status == HONE_OK && (parts & HONE_JSON_PLAN))
+        status = hn_plan_report_make(m, &plan, error);
+    if (status != HONE_OK) {
+        hn_stats_free(stats);
         return hn_error_complete(error, status);
+    }
     hn_strbuf text;
     hn_json j;
     hn_strbuf_init(&text, hn_arena_allocator(m->arena));
     hn_json_init(&j, &text, true);
-    hn_model_json(m, stats, label, parts, &j);
+    hn_model_json(m, stats, plan, label, parts, &j);
     hn_stats_free(stats);
+    hn_plan_report_free(plan);
     return give_json(&text, write, ctx, error);
 }
 

@@ -284,7 +284,7 @@ static void json_parts(const hn_graph *g, unsigned parts, hn_json *j) {
     }
 }
 
-void hn_model_json(const hn_model *m, const hn_stats *s, const char *label, unsigned parts, hn_json *j) {
+void hn_model_json(const hn_model *m, const hn_stats *s, const hn_plan_report *plan, const char *label, unsigned parts, hn_json *j) {
     const hn_block *b = hn_block_at(m->graph, 0);
     hn_json_object(j);
     hn_json_key(j, "model");
@@ -295,6 +295,8 @@ void hn_model_json(const hn_model *m, const hn_stats *s, const char *label, unsi
     json_values(m->graph, "inputs", b->inputs.n, b->inputs.at, j);
     json_values(m->graph, "outputs", b->outputs.n, b->outputs.at, j);
     json_stats(s, j);
+    if (plan)
+        hn_plan_report_json(plan, j);
     json_parts(m->graph, parts, j);
     hn_json_object_end(j);
 }

@@ -16,7 +16,18 @@ void hn_stats_free(hn_stats *s); /* NULL is fine */
 /* Bytes that the outputs of a node take; false when a dimension is not known. */
 bool hn_node_output_bytes(const hn_graph *g, hn_id node, uint64_t *bytes);
 
-void hn_model_json(const hn_model *m, const hn_stats *s, const char *label, unsigned parts, hn_json *j);
+/* Everything lives in the arena, which the report owns. */
+typedef struct hn_plan_report {
+    hn_arena *arena;
+    hone_plan_info info;
+    hone_plan_value *values;
+} hn_plan_report;
+hone_status hn_plan_report_make(const hn_model *m, hn_plan_report **out, hone_error *err);
+void hn_plan_report_free(hn_plan_report *r); /* NULL is fine */
+void hn_plan_report_json(const hn_plan_report *r, hn_json *j);
+
+/* plan: NULL for none. */
+void hn_model_json(const hn_model *m, const hn_stats *s, const hn_plan_report *plan, const char *label, unsigned parts, hn_json *j);
 void hn_problems_json(const hn_problems *p, const char *label, hn_json *j);
 void hn_ops_json(hn_json *j);
 
