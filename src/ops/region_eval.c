@@ -48,7 +48,7 @@ hone_status hn_eval_max_roi_pool(hn_eval *c) {
         double x1 = round(box[1] * scale), y1 = round(box[2] * scale);
         double bin_w = fmax(round(box[3] * scale) - x1 + 1, 1) / (double)pw;
         double bin_h = fmax(round(box[4] * scale) - y1 + 1, 1) / (double)ph;
-        int64_t image, rows[2], cols[2];
+        int64_t image = 0, rows[2], cols[2];
         HN_TRY(roi_batch(c, box[0], x->dims[0], r, &image));
         for (int64_t i = 0; i < channels * ph * pw; i++) {
             roi_bin(y1, bin_h, i / pw % ph, height, &rows[0], &rows[1]);
@@ -106,7 +106,7 @@ static double roi_sample_bin(const roi_form *f, const double *plane, int64_t row
 
 static hone_status read_roi(hn_eval *c, const double *box, int64_t ph, int64_t pw, roi_form *f) {
     const hn_infer *node = hn_eval_node(c);
-    const double most_samples = 1 << 14;
+    const double most_samples = 1 << 12;
     double scale = (double)hn_attr_f(node, "spatial_scale", 1);
     bool half_pixel = hn_infer_version(node) >= 16 &&
                       hn_attr_is(node, "coordinate_transformation_mode", "half_pixel");
@@ -145,7 +145,7 @@ hone_status hn_eval_roi_align(hn_eval *c) {
     if (plane == 0)
         return hn_eval_fail(c, HONE_E_SHAPE, "the images have no elements to sample");
     for (uint64_t r = 0; r < (uint64_t)rois->dims[0]; r++) {
-        int64_t image;
+        int64_t image = 0;
         HN_TRY(roi_batch(c, images[r], x->dims[0], r, &image));
         HN_TRY(read_roi(c, boxes + 4 * r, ph, pw, &f));
         if (hn_eval_stopped(c))
@@ -161,21 +161,33 @@ hone_status hn_eval_roi_align(hn_eval *c) {
 /* ---- NonMaxSuppression ------------------------------------------------------------------------- */
 
 typedef struct nms_box {
-    float y1, x1, y2, x2;
+    float y1, x1, y2, x2, area;
 } nms_box;
 
-static nms_box nms_corners(const float *b, bool is_center) {
-    if (is_center) /* x, y, width, height */
-        return (nms_box){b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2};
-    return (nms_box){fminf(b[0], b[2]), fminf(b[1], b[3]), fmaxf(b[0], b[2]), fmaxf(b[1], b[3])};
+/* Comparisons that compile to one instruction, which fminf and fmaxf do not. */
+static inline float nms_lower(float a, float b) {
+    return a < b ? a : b;
 }
 
-static bool nms_overlaps(nms_box a, nms_box b, float threshold) {
-    float h = fminf(a.y2, b.y2) - fmaxf(a.y1, b.y1), w = fminf(a.x2, b.x2) - fmaxf(a.x1, b.x1);
-    float area_a = (a.y2 - a.y1) * (a.x2 - a.x1), area_b = (b.y2 - b.y1) * (b.x2 - b.x1);
-    if (h <= 0 || w <= 0 || area_a <= 0 || area_b <= 0)
+static inline float nms_upper(float a, float b) {
+    return a > b ? a : b;
+}
+
+static nms_box nms_corners(const float *b, bool is_center) {
+    nms_box box = {nms_lower(b[0], b[2]), nms_lower(b[1], b[3]), nms_upper(b[0], b[2]),
+                   nms_upper(b[1], b[3]), 0};
+    if (is_center) /* x, y, width, height */
+        box = (nms_box){b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2, 0};
+    box.area = (box.y2 - box.y1) * (box.x2 - box.x1);
+    return box;
+}
+
+static inline bool nms_overlaps(const nms_box *a, const nms_box *b, float threshold) {
+    float h = nms_lower(a->y2, b->y2) - nms_upper(a->y1, b->y1);
+    float w = nms_lower(a->x2, b->x2) - nms_upper(a->x1, b->x1);
+    if (h <= 0 || w <= 0 || a->area <= 0 || b->area <= 0)
         return false;
-    float both = area_a + area_b - h * w;
+    float both = a->area + b->area - h * w;
     return both > 0 && h * w / both > threshold;
 }
 
@@ -203,6 +215,7 @@ typedef struct nms_work {
     float iou, score;
     bool has_score, is_center;
     int64_t *order, *other;
+    nms_box *kept; /* the boxes of those in `other` */
 } nms_work;
 
 /* Keeps the best of one class in w->other; returns how many. */
@@ -214,12 +227,13 @@ static int64_t nms_class(const nms_work *w, const float *boxes, const float *sco
     nms_sort(scores, n, w->order, w->other);
     for (int64_t i = 0; i < n && kept < w->most; i++) {
         nms_box box = nms_corners(boxes + 4 * w->order[i], w->is_center);
-        bool is_free = true;
-        for (int64_t k = 0; k < kept && is_free; k++)
-            is_free =
-                !nms_overlaps(box, nms_corners(boxes + 4 * w->other[k], w->is_center), w->iou);
-        if (is_free)
+        int64_t k = 0;
+        while (k < kept && !nms_overlaps(&box, &w->kept[k], w->iou))
+            k++;
+        if (k == kept) {
+            w->kept[kept] = box;
             w->other[kept++] = w->order[i];
+        }
     }
     return kept;
 }
@@ -235,10 +249,11 @@ hone_status hn_eval_non_max_suppression(hn_eval *c) {
     w.is_center = hn_attr_i(hn_eval_node(c), "center_point_box", 0) != 0;
     w.order = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.order);
     w.other = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.other);
+    w.kept = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.kept);
     int64_t *rows = hn_eval_scratch_n(c, (uint64_t)(batch * classes * HN_MAX(w.most, 0)),
                                       3 * sizeof *rows),
             n_rows = 0;
-    HN_TRY_PTR(w.order && w.other && rows);
+    HN_TRY_PTR(w.order && w.other && w.kept && rows);
     for (int64_t i = 0; i < batch * classes && w.most > 0; i++) {
         const float *image = (const float *)boxes->data + i / classes * n * 4;
         int64_t kept = nms_class(&w, image, (const float *)scores->data + i * n);
