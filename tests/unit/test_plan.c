@@ -65,8 +65,8 @@ static void expect_disjoint(const hn_plan *plan) {
 static void views_share_the_memory_of_their_source(void **state) {
     (void)state;
     planned p = plan_of(TEXT_HEAD "g (float[n] x) => (float[n] y, float[n] z) <int64[2] s = {4, -1}, int64[1] f = {-1}> {\n"
-                                  "  a = Neg (x) b = Reshape (a, s) c = Unsqueeze (b, f) d = Softmax (c)\n"
-                                  "  e = Reshape (x, s) h = Identity (e) i = Softmax (h) j = Flatten (i) y = Reshape (d, f) z = Reshape (j, f) }",
+                                  "  a = Neg (x) b = Reshape (a, s) c = Unsqueeze (b, f) d = LpNormalization (c)\n"
+                                  "  e = Reshape (x, s) h = Identity (e) i = LpNormalization (h) j = Flatten (i) y = Reshape (d, f) z = Reshape (j, f) }",
                         D16);
     assert_int_equal(offset_of(&p, "a"), offset_of(&p, "b"));
     assert_int_equal(offset_of(&p, "a"), offset_of(&p, "c"));
@@ -84,7 +84,7 @@ static void views_share_the_memory_of_their_source(void **state) {
 static void results_lie_over_dying_arguments(void **state) {
     (void)state;
     planned p = plan_of(TEXT_HEAD "g (float[n] x, float[n] q) => (float[n] y) {\n"
-                                  "  a = Add (x, q) b = Relu (a) c = Mul (b, x) d = Sub (c, b) e = Exp (d) y = Softmax (e) }",
+                                  "  a = Add (x, q) b = Relu (a) c = Mul (b, x) d = Sub (c, b) e = Exp (d) y = LpNormalization (e) }",
                         D16);
     assert_int_equal(offset_of(&p, "a"), offset_of(&p, "b"));
     assert_int_not_equal(offset_of(&p, "b"), offset_of(&p, "c")); /* b is read once more */
@@ -123,7 +123,7 @@ static void captured_values_live_as_long_as_the_body(void **state) {
                                   "  a = Neg (x) t = ReduceSum <keepdims: int = 0> (x) flag = Cast <to: int = 9> (t) b = Abs (x)\n"
                                   "  c = If (flag) <then_branch = t () => (float[n] u) { u = Neg (a) }, else_branch = e () => "
                                   "(float[n] v) { v = Neg (x) }>\n"
-                                  "  d = Add (b, c) y = Softmax (d) }",
+                                  "  d = Add (b, c) y = LpNormalization (d) }",
                         D16);
     assert_int_not_equal(offset_of(&p, "a"), offset_of(&p, "b"));
     assert_int_equal(offset_of(&p, "c"), HN_NO_OFFSET); /* bodies hand over what they made */
