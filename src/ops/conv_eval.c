@@ -84,6 +84,9 @@ hone_status hn_eval_qlinear_conv(hn_eval *c) {
     int32_t *sums = hn_eval_scratch_n(c, y->n_elems, sizeof *sums);
     const float *by_w = hn_wide_f32(c, w_scale);
     HN_TRY_PTR(sums && by_w);
+    if (w_scale->n_elems != 1 && w_scale->n_elems != (uint64_t)y->dims[1])
+        return hn_eval_fail(c, HONE_E_SHAPE, "%llu scales for %lld filters",
+                            (unsigned long long)w_scale->n_elems, (long long)y->dims[1]);
     HN_TRY(conv_int_sums(c, &in, y, sums));
     float by_x = (float)hn_arg_f64_or(c, 1, 1), by_y = (float)hn_arg_f64_or(c, 6, 1),
           zero = (float)hn_arg_f64_or(c, 7, 0);

@@ -201,6 +201,9 @@ hone_status hn_eval_qlinear_matmul(hn_eval *c) {
                 *by_y = hn_wide_f32(c, y_scale);
     const float *zero = hn_wide_f32(c, y_zero);
     HN_TRY_PTR(sums && by_a && by_b && by_y && zero);
+    if (a_scale->n_elems == 0 || b_scale->n_elems == 0 || y_scale->n_elems == 0 ||
+        y_zero->n_elems == 0)
+        return hn_eval_fail(c, HONE_E_SHAPE, "scales and zero points must not be empty");
     HN_TRY(qlinear_sums(c, y, sums));
     hn_slices rows = matmul_row_slices(s.n), columns = matmul_column_slices(s.n, s.m * s.n);
     float lo, hi;

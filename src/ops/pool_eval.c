@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#define POOL_MOST_TAPS 1e8
+
 typedef enum pool_kind { POOL_MAX, POOL_AVERAGE, POOL_LP } pool_kind;
 
 typedef struct pool_form {
@@ -84,6 +86,12 @@ static hone_status run_pool(hn_eval *c, pool_form *f) {
     if (!y)
         return HONE_OK;
     read_pool_form(c, y->dims + 2, f);
+    double taps =
+        1; /* no memory stands behind a window: what counts is the time to go through it */
+    for (int32_t i = 0; i < f->slide.n_axes; i++)
+        taps *= (double)f->slide.kernel[i];
+    if (taps > POOL_MOST_TAPS)
+        return hn_eval_fail(c, HONE_E_LIMIT, "a window of %g elements is too large", taps);
     return hn_arg(c, 0)->dtype == HN_F64 ? pool_eval_f64(c, f) : pool_eval_f32(c, f);
 }
 
@@ -185,6 +193,12 @@ hone_status hn_eval_max_unpool(hn_eval *c) {
     size_t bytes = hn_elem_bytes(y->dtype);
     memset(y->data, 0, y->n_elems * bytes);
     int64_t n_covered = (int64_t)hn_count(rank, covered);
+    for (int32_t a = 0; a < rank; a++)
+        if (covered[a] < 0)
+            n_covered = 0;
+    if (indices->n_elems != x->n_elems)
+        return hn_eval_fail(c, HONE_E_SHAPE, "%llu elements, but %llu indices",
+                            (unsigned long long)x->n_elems, (unsigned long long)indices->n_elems);
     for (uint64_t i = 0; i < x->n_elems; i++) {
         int64_t index = ((const int64_t *)indices->data)[i], to = 0;
         bool inside = index >= 0 && index < n_covered;

@@ -155,7 +155,7 @@ static hone_status read_resize_axes_of(hn_eval *c, resize_form *f) {
     if (n > 0 && f->axes[axes[0]].scale == 0 && hn_arg(c, 3))
         scale_by_sizes(c, n, axes, f);
     for (int32_t a = 0; a < x->rank; a++) {
-        if (!(f->axes[a].scale > 0) && f->axes[a].out > 0)
+        if (!(f->axes[a].scale > 0) && f->axes[a].out != 0)
             return hn_eval_fail(c, HONE_E_SHAPE, "the scale of axis %d is %g, but must be positive",
                                 a, f->axes[a].scale);
         f->axes[a].is_resized =
