@@ -203,3 +203,20 @@ hone: input 'image': the shape 1x3x8x8 does not fit its type float[batch,1,8,8]
 $ hone info --shape picture=1x3x8x8 digits.onnx
 hone: the model has no input 'picture'; it has image
 [1]
+
+Memory of a run is known before it.
+
+$ hone info --dim batch=16 --plan digits.onnx | sed '1,/^Memory/d'
+  weights                          154 kB
+  inputs                           4.10 kB
+  outputs                          640 B
+  intermediate values at the peak  393 kB
+  nodes that copy nothing          1 of 17
+~
+alive at the peak, at node 'block.conv2' (Conv)
+  value             bytes
+  stem.conv.out    131 kB
+  block.conv1.out  131 kB
+  block.conv2.out  131 kB
+$ hone info --plan digits.onnx 2>&1 | grep memory
+hone: memory can be planned for exact shapes only: fix the free dimensions of input 'image'
