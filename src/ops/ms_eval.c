@@ -16,7 +16,8 @@ static hn_object borrowed(const hn_array *a) {
 }
 
 /* Runs `inner`, a copy of the node's evaluation, on other arguments. */
-static hone_status run_inner(hn_eval *inner, hn_eval_fn fn, uint32_t n_args, const hn_array *const *args) {
+static hone_status run_inner(hn_eval *inner, hn_eval_fn fn, uint32_t n_args,
+                             const hn_array *const *args) {
     hn_object objects[HN_MAX_INNER_ARGS], *inner_args[HN_MAX_INNER_ARGS];
     for (uint32_t i = 0; i < n_args; i++) {
         inner_args[i] = args[i] ? &objects[i] : NULL;
@@ -28,7 +29,8 @@ static hone_status run_inner(hn_eval *inner, hn_eval_fn fn, uint32_t n_args, con
     return fn(inner);
 }
 
-hone_status hn_eval_as(hn_eval *c, hn_eval_fn fn, uint32_t n_args, const hn_array *const *args, hn_array *ret) {
+hone_status hn_eval_as(hn_eval *c, hn_eval_fn fn, uint32_t n_args, const hn_array *const *args,
+                       hn_array *ret) {
     hn_object result = borrowed(ret), *rets = &result;
     const bool wanted = true;
     hn_eval inner = *c;
@@ -43,7 +45,8 @@ hone_status hn_eval_with(hn_eval *c, hn_eval_fn fn, uint32_t n_args, const hn_ar
     return run_inner(&inner, fn, n_args, args);
 }
 
-hone_status hn_scratch_array(hn_eval *c, hn_dtype dtype, int32_t rank, const int64_t *dims, hn_array *out) {
+hone_status hn_scratch_array(hn_eval *c, hn_dtype dtype, int32_t rank, const int64_t *dims,
+                             hn_array *out) {
     *out = (hn_array){.dtype = dtype, .rank = rank, .n_elems = hn_count(rank, dims), .dims = dims};
     out->data = hn_eval_scratch_n(c, out->n_elems, hn_elem_bytes(dtype));
     HN_TRY_PTR(out->data);
@@ -60,7 +63,8 @@ hone_status hn_want_elems(hn_eval *c, uint32_t arg, uint64_t n) {
     const hn_array *a = hn_arg(c, arg);
     if (!a || a->n_elems == n)
         return HONE_OK;
-    return hn_eval_fail(c, HONE_E_SHAPE, "input %u has %llu elements, but needs %llu to fit the others", arg,
+    return hn_eval_fail(c, HONE_E_SHAPE,
+                        "input %u has %llu elements, but needs %llu to fit the others", arg,
                         (unsigned long long)a->n_elems, (unsigned long long)n);
 }
 
@@ -69,17 +73,21 @@ hone_status hn_want_dims(hn_eval *c, uint32_t arg, int32_t rank, const int64_t *
     if (!a)
         return HONE_OK;
     if (a->rank != rank)
-        return hn_eval_fail(c, HONE_E_SHAPE, "input %u has rank %d, but needs %d", arg, a->rank, rank);
+        return hn_eval_fail(c, HONE_E_SHAPE, "input %u has rank %d, but needs %d", arg, a->rank,
+                            rank);
     for (int32_t i = 0; i < rank; i++)
         if (a->dims[i] != dims[i])
-            return hn_eval_fail(c, HONE_E_SHAPE, "dimension %d of input %u is %lld, but must be %lld to fit the others", i,
-                                arg, (long long)a->dims[i], (long long)dims[i]);
+            return hn_eval_fail(
+                c, HONE_E_SHAPE,
+                "dimension %d of input %u is %lld, but must be %lld to fit the others", i, arg,
+                (long long)a->dims[i], (long long)dims[i]);
     return HONE_OK;
 }
 
 /* ---- channels ---------------------------------------------------------------------------------- */
 
-hone_status hn_channels_first_like(hn_eval *c, const hn_array *y, hn_dtype dtype, int64_t *dims, hn_array *out) {
+hone_status hn_channels_first_like(hn_eval *c, const hn_array *y, hn_dtype dtype, int64_t *dims,
+                                   hn_array *out) {
     dims[0] = y->dims[0];
     dims[1] = y->dims[y->rank - 1];
     for (int32_t i = 2; i < y->rank; i++)
@@ -174,7 +182,8 @@ hone_status hn_fused_activation(hn_eval *c, hn_array *y) {
 
 /* ---- normalization ----------------------------------------------------------------------------- */
 
-void hn_normalize_row(const hn_row_norm *norm, uint64_t n, const float *x, float *y, float *mean, float *inverse) {
+void hn_normalize_row(const hn_row_norm *norm, uint64_t n, const float *x, float *y, float *mean,
+                      float *inverse) {
     double sum = 0, squares = 0;
     for (uint64_t i = 0; i < n && !norm->simplified; i++)
         sum += (double)x[i];

@@ -1,23 +1,28 @@
-/* Inside ops/: what the evaluations of com.microsoft share. Many of its operators are those of ai.onnx with something before or
- * behind them; they run the evaluation of the plain operator on other arrays. */
+/* Inside ops/: what the evaluations of com.microsoft share. Many of its operators are those of
+ * ai.onnx with something before or behind them; they run the evaluation of the plain operator on
+ * other arrays. */
 #ifndef HN_MS_EVAL_H
 #define HN_MS_EVAL_H
 
 #include "ops/eval_wide.h"
 
-/* Runs the evaluation of another operator, of one output, with the attributes of this node. Entries of `args` may be NULL: left out. */
+/* Runs the evaluation of another operator, of one output, with the attributes of this node. Entries
+ * of `args` may be NULL: left out. */
 #define HN_MAX_INNER_ARGS 9
 typedef hone_status (*hn_eval_fn)(hn_eval *c);
-hone_status hn_eval_as(hn_eval *c, hn_eval_fn fn, uint32_t n_args, const hn_array *const *args, hn_array *ret);
+hone_status hn_eval_as(hn_eval *c, hn_eval_fn fn, uint32_t n_args, const hn_array *const *args,
+                       hn_array *ret);
 /* The same with the outputs of this node. */
 hone_status hn_eval_with(hn_eval *c, hn_eval_fn fn, uint32_t n_args, const hn_array *const *args);
 
 /* An array in scratch, data uninitialized; `dims` must outlive it. */
-hone_status hn_scratch_array(hn_eval *c, hn_dtype dtype, int32_t rank, const int64_t *dims, hn_array *out);
+hone_status hn_scratch_array(hn_eval *c, hn_dtype dtype, int32_t rank, const int64_t *dims,
+                             hn_array *out);
 /* The argument as floats, NULL when it is left out. False: out of memory. */
 bool hn_arg_f32s(hn_eval *c, uint32_t arg, const float **out);
 
-/* Fails unless the argument is left out or has n elements; inference does not look at every argument. */
+/* Fails unless the argument is left out or has n elements; inference does not look at every
+ * argument. */
 hone_status hn_want_elems(hn_eval *c, uint32_t arg, uint64_t n);
 /* Fails unless the argument has these dimensions (or is left out). */
 hone_status hn_want_dims(hn_eval *c, uint32_t arg, int32_t rank, const int64_t *dims);
@@ -34,23 +39,28 @@ void hn_quantize_f32(float *real, hn_affine by, hn_array *q, uint64_t begin, uin
 /* A whole argument as real numbers, of the same shape, in scratch. */
 hone_status hn_dequantize_array(hn_eval *c, const hn_array *q, hn_affine by, hn_array *out);
 
-/* [N, spatial..., C] as [N, C, spatial...] in scratch; dims holds HN_MAX_RANK entries and must outlive `out`. */
+/* [N, spatial..., C] as [N, C, spatial...] in scratch; dims holds HN_MAX_RANK entries and must
+ * outlive `out`. */
 hone_status hn_channels_first(hn_eval *c, const hn_array *x, int64_t *dims, hn_array *out);
 /* The way back, into y. */
 hone_status hn_channels_last(hn_eval *c, const hn_array *x, hn_array *y);
 /* An array for results with channels first that will go to y, of another type. */
-hone_status hn_channels_first_like(hn_eval *c, const hn_array *y, hn_dtype dtype, int64_t *dims, hn_array *out);
+hone_status hn_channels_first_like(hn_eval *c, const hn_array *y, hn_dtype dtype, int64_t *dims,
+                                   hn_array *out);
 
-/* The activation that attribute `activation` names, over y in place; none when it is absent. Its parameters are the list
- * activation_params, or activation_alpha, activation_beta and activation_gamma. */
+/* The activation that attribute `activation` names, over y in place; none when it is absent. Its
+ * parameters are the list activation_params, or activation_alpha, activation_beta and
+ * activation_gamma. */
 hone_status hn_fused_activation(hn_eval *c, hn_array *y);
 
-/* y[i] = (x[i] - mean) * gamma / sqrt(variance + epsilon) + beta over one row; simplified: no mean. Returns mean and 1 / deviation. */
+/* y[i] = (x[i] - mean) * gamma / sqrt(variance + epsilon) + beta over one row; simplified: no mean.
+ * Returns mean and 1 / deviation. */
 typedef struct hn_row_norm {
     const float *gamma, *beta; /* may be NULL */
     float epsilon;
     bool simplified;
 } hn_row_norm;
-void hn_normalize_row(const hn_row_norm *norm, uint64_t n, const float *x, float *y, float *mean, float *inverse);
+void hn_normalize_row(const hn_row_norm *norm, uint64_t n, const float *x, float *y, float *mean,
+                      float *inverse);
 
 #endif /* HN_MS_EVAL_H */

@@ -33,8 +33,10 @@ hone_status hn_eval_fused_gemm(hn_eval *c) {
     return hn_fused_activation(c, y);
 }
 
-/* One side of a product laid out for numpy's matmul. With `batch_first` the rows stand before the stack: [rows, stack..., columns]. */
-static hone_status lay_out_side(hn_eval *c, const hn_array *a, bool is_transposed, bool batch_first, int64_t *dims, hn_array *out) {
+/* One side of a product laid out for numpy's matmul. With `batch_first` the rows stand before the
+ * stack: [rows, stack..., columns]. */
+static hone_status lay_out_side(hn_eval *c, const hn_array *a, bool is_transposed, bool batch_first,
+                                int64_t *dims, hn_array *out) {
     int32_t rank = a->rank;
     int64_t strides[HN_MAX_RANK], plain[HN_MAX_RANK], moved[HN_MAX_RANK];
     *out = *a;
@@ -61,8 +63,10 @@ hone_status hn_eval_fused_matmul(hn_eval *c) {
     double alpha = (double)hn_attr_f(node, "alpha", 1);
     if (!y)
         return HONE_OK;
-    HN_TRY(lay_out_side(c, hn_arg(c, 0), hn_attr_i(node, "transA", 0) != 0, hn_attr_i(node, "transBatchA", 0) != 0, a_dims, &a));
-    HN_TRY(lay_out_side(c, hn_arg(c, 1), hn_attr_i(node, "transB", 0) != 0, hn_attr_i(node, "transBatchB", 0) != 0, b_dims, &b));
+    HN_TRY(lay_out_side(c, hn_arg(c, 0), hn_attr_i(node, "transA", 0) != 0,
+                        hn_attr_i(node, "transBatchA", 0) != 0, a_dims, &a));
+    HN_TRY(lay_out_side(c, hn_arg(c, 1), hn_attr_i(node, "transB", 0) != 0,
+                        hn_attr_i(node, "transBatchB", 0) != 0, b_dims, &b));
     HN_TRY(hn_eval_as(c, hn_eval_matmul, 2, (const hn_array *const[]){&a, &b}, y));
     if (alpha != 1)
         HN_TRY(map_in_place(c, "Scale", alpha, y));

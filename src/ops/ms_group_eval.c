@@ -30,7 +30,8 @@ static hone_status read_groups(hn_eval *c, group_parts *g) {
     a->n_queries = query->dims[1];
     a->n_heads = hn_attr_i(node, "num_heads", 1);
     a->n_kv_heads = hn_attr_i(node, "kv_num_heads", 1);
-    int64_t width = query->dims[2], all = a->n_heads + (key ? 0 : 2 * a->n_kv_heads), size = width / all;
+    int64_t width = query->dims[2], all = a->n_heads + (key ? 0 : 2 * a->n_kv_heads),
+            size = width / all;
     a->key_size = a->value_size = size;
     g->n_fresh = key ? key->dims[1] : a->n_queries;
     float *q = copy_rows(c, query);
@@ -38,7 +39,8 @@ static hone_status read_groups(hn_eval *c, group_parts *g) {
     a->q = hn_rows_packed(q, a->n_queries, width, size);
     if (!key) {
         g->keys.fresh = hn_rows_packed(q + a->n_heads * size, a->n_queries, width, size);
-        g->values.fresh = hn_rows_packed(q + (a->n_heads + a->n_kv_heads) * size, a->n_queries, width, size);
+        g->values.fresh =
+            hn_rows_packed(q + (a->n_heads + a->n_kv_heads) * size, a->n_queries, width, size);
         return HONE_OK;
     }
     const int64_t dims[3] = {a->batch, g->n_fresh, a->n_kv_heads * size};
@@ -53,8 +55,10 @@ static hone_status read_groups(hn_eval *c, group_parts *g) {
     return HONE_OK;
 }
 
-/* Rows before and after this step, by batch; `less` is 1 when the argument holds the last index instead of the length. */
-static hone_status read_lengths(hn_eval *c, group_parts *g, uint32_t arg, int64_t less, int64_t total) {
+/* Rows before and after this step, by batch; `less` is 1 when the argument holds the last index
+ * instead of the length. */
+static hone_status read_lengths(hn_eval *c, group_parts *g, uint32_t arg, int64_t less,
+                                int64_t total) {
     const hn_heads *a = &g->heads;
     HN_TRY(hn_want_elems(c, arg, (uint64_t)a->batch));
     g->n_past = hn_eval_scratch_n(c, (uint64_t)a->batch, sizeof *g->n_past);
@@ -66,16 +70,19 @@ static hone_status read_lengths(hn_eval *c, group_parts *g, uint32_t arg, int64_
         g->n_keys[b] += less;
         g->n_past[b] = g->is_prompt ? 0 : g->n_keys[b] - a->n_queries;
         if (g->n_keys[b] < 1 || g->n_past[b] < 0)
-            return hn_eval_fail(c, HONE_E_INVALID, "input %u gives batch %lld %lld keys, too few for %lld queries", arg,
-                                (long long)b, (long long)g->n_keys[b], (long long)a->n_queries);
+            return hn_eval_fail(
+                c, HONE_E_INVALID, "input %u gives batch %lld %lld keys, too few for %lld queries",
+                arg, (long long)b, (long long)g->n_keys[b], (long long)a->n_queries);
     }
     return HONE_OK;
 }
 
 /* Root-mean-square normalization of every head, when there is a weight for it. */
-static hone_status norm_heads(hn_eval *c, uint32_t arg, const group_parts *g, const hn_head_rows *rows, int64_t n_heads, int64_t n_rows) {
+static hone_status norm_heads(hn_eval *c, uint32_t arg, const group_parts *g,
+                              const hn_head_rows *rows, int64_t n_heads, int64_t n_rows) {
     const hn_heads *a = &g->heads;
-    hn_row_norm norm = {.epsilon = hn_attr_f(hn_eval_node(c), "qk_norm_epsilon", 1e-6f), .simplified = true};
+    hn_row_norm norm = {.epsilon = hn_attr_f(hn_eval_node(c), "qk_norm_epsilon", 1e-6f),
+                        .simplified = true};
     float mean, inverse;
     HN_TRY(hn_want_elems(c, arg, (uint64_t)a->key_size));
     HN_TRY_PTR(hn_arg_f32s(c, arg, &norm.gamma));
@@ -87,9 +94,11 @@ static hone_status norm_heads(hn_eval *c, uint32_t arg, const group_parts *g, co
     return HONE_OK;
 }
 
-/* Turns the heads of queries or keys to where they stand; `positions` may be NULL: they follow the past. */
-static hone_status turn_heads(hn_eval *c, const group_parts *g, const hn_rotary *r, const hn_array *positions,
-                              const hn_head_rows *rows, int64_t n_heads, int64_t n_rows) {
+/* Turns the heads of queries or keys to where they stand; `positions` may be NULL: they follow the
+ * past. */
+static hone_status turn_heads(hn_eval *c, const group_parts *g, const hn_rotary *r,
+                              const hn_array *positions, const hn_head_rows *rows, int64_t n_heads,
+                              int64_t n_rows) {
     for (int64_t i = 0; i < g->heads.batch * n_rows; i++) {
         int64_t b = i / n_rows, position = g->n_past[b] + i % n_rows;
         if (positions)
@@ -100,7 +109,8 @@ static hone_status turn_heads(hn_eval *c, const group_parts *g, const hn_rotary 
     return HONE_OK;
 }
 
-static hone_status turn_groups(hn_eval *c, group_parts *g, uint32_t cosines, const hn_array *positions) {
+static hone_status turn_groups(hn_eval *c, group_parts *g, uint32_t cosines,
+                               const hn_array *positions) {
     hn_heads *a = &g->heads;
     hn_rotary r;
     if (!hn_attr_i(hn_eval_node(c), "do_rotary", 0))
@@ -112,7 +122,8 @@ static hone_status turn_groups(hn_eval *c, group_parts *g, uint32_t cosines, con
 
 /* ---- caches ------------------------------------------------------------------------------------ */
 
-static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t past, uint32_t present, int64_t room, hn_cache *cache,
+static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t past,
+                                   uint32_t present, int64_t room, hn_cache *cache,
                                    hn_head_rows *out) {
     const hn_heads *a = &g->heads;
     float *at;
@@ -124,13 +135,16 @@ static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t pa
     cache->n_past = g->n_past;
     cache->n_fresh = g->n_fresh;
     if (cache->past) {
-        HN_TRY(hn_want_dims(c, past, 4, (const int64_t[]){a->batch, a->n_kv_heads, cache->past->dims[2], a->key_size}));
+        HN_TRY(hn_want_dims(
+            c, past, 4,
+            (const int64_t[]){a->batch, a->n_kv_heads, cache->past->dims[2], a->key_size}));
         cache->past_room = cache->past->dims[2];
     }
     cache->room = cache->present ? cache->present->dims[2] : HN_MAX(cache->past_room, room);
     for (int64_t b = 0; b < a->batch; b++)
         if (g->n_keys[b] > cache->room)
-            return hn_eval_fail(c, HONE_E_INVALID, "batch %lld has %lld keys, but the cache holds %lld", (long long)b,
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "batch %lld has %lld keys, but the cache holds %lld", (long long)b,
                                 (long long)g->n_keys[b], (long long)cache->room);
     HN_TRY(hn_cache_join(c, cache, &at));
     *out = hn_rows_by_head(at, a->n_kv_heads, cache->room, a->key_size);
@@ -145,7 +159,11 @@ static hone_status attend_groups(hn_eval *c, group_parts *g, int64_t total) {
     a->keys_of = g->n_keys;
     a->scale = hn_heads_scale(c, a->key_size);
     int64_t width = a->n_heads * a->value_size;
-    float *out = y ? hn_room_f32(c, y) : hn_eval_scratch_n(c, (uint64_t)(a->batch * a->n_queries * width), sizeof *out);
+    uint64_t n = (uint64_t)(a->batch * a->n_queries * width);
+    if (hn_wants_ret(c, 0) && (!y || y->n_elems != n))
+        return hn_eval_fail(c, HONE_E_SHAPE, "the query does not hold %lld heads",
+                            (long long)a->n_heads);
+    float *out = y ? hn_room_f32(c, y) : hn_eval_scratch_n(c, n, sizeof *out);
     HN_TRY_PTR(out);
     a->out = hn_rows_packed(out, a->n_queries, width, a->value_size);
     HN_TRY(hn_heads_attend(c, a));
@@ -163,9 +181,10 @@ typedef struct group_sight {
     int64_t window; /* keys that a query sees at most; -1: all */
 } group_sight;
 
-static hn_span see_group(const void *ctx, int64_t b, int64_t h, int64_t i, int64_t n, float *scores) {
+static hn_key_span see_group(const void *ctx, int64_t b, int64_t h, int64_t i, int64_t n,
+                             float *scores) {
     const group_sight *s = ctx;
-    hn_span seen = {0, s->causal ? HN_MIN(s->parts->n_past[b] + i + 1, n) : n};
+    hn_key_span seen = {0, s->causal ? HN_MIN(s->parts->n_past[b] + i + 1, n) : n};
     if (s->window >= 0)
         seen.begin = HN_MAX(seen.end - s->window, 0);
     hn_add_score_bias(&s->bias, b, h, i, n, scores);
@@ -224,7 +243,8 @@ hone_status hn_eval_group_query_attention(hn_eval *c) {
 
 /* ---- SparseAttention --------------------------------------------------------------------------- */
 
-/* Rows of blocks in compressed form: row r of a layout has columns columns[rows[r]] .. columns[rows[r + 1]]. */
+/* Rows of blocks in compressed form: row r of a layout has columns columns[rows[r]] ..
+ * columns[rows[r + 1]]. */
 typedef struct block_layout {
     const group_parts *parts;
     const int32_t *rows, *columns;
@@ -235,28 +255,36 @@ typedef struct block_layout {
 static hone_status read_blocks(hn_eval *c, const group_parts *g, block_layout *l) {
     const hn_array *rows = hn_arg(c, 5), *columns = hn_arg(c, 6);
     l->block = hn_attr_i(hn_eval_node(c), "sparse_block_size", 0);
-    if (l->block < 1 || rows->rank != 2 || columns->rank != 2 || rows->dims[0] < 1 || rows->dims[0] != columns->dims[0] ||
-        rows->dims[1] < 2)
-        return hn_eval_fail(c, HONE_E_SHAPE, "block rows [layouts, rows + 1] and block columns [layouts, blocks] do not fit");
-    *l = (block_layout){g, rows->data, columns->data, rows->dims[0], rows->dims[1] - 1, columns->dims[1], l->block};
+    if (l->block < 1 || rows->rank != 2 || columns->rank != 2 || rows->dims[0] < 1 ||
+        rows->dims[0] != columns->dims[0] || rows->dims[1] < 2)
+        return hn_eval_fail(
+            c, HONE_E_SHAPE,
+            "block rows [layouts, rows + 1] and block columns [layouts, blocks] do not fit");
+    *l = (block_layout){
+        g, rows->data, columns->data, rows->dims[0], rows->dims[1] - 1, columns->dims[1], l->block};
     for (int64_t i = 0; i < l->n_layouts * (l->n_rows + 1); i++) {
         int32_t first = i % (l->n_rows + 1) == 0 ? 0 : l->rows[i - 1];
         if (l->rows[i] < first || l->rows[i] > l->n_columns)
-            return hn_eval_fail(c, HONE_E_INVALID, "block row %lld begins at %d, outside the %lld blocks or before the last row",
-                                (long long)i, l->rows[i], (long long)l->n_columns);
+            return hn_eval_fail(
+                c, HONE_E_INVALID,
+                "block row %lld begins at %d, outside the %lld blocks or before the last row",
+                (long long)i, l->rows[i], (long long)l->n_columns);
     }
     for (int64_t b = 0; b < g->heads.batch; b++)
         if (g->n_keys[b] > l->n_rows * l->block)
-            return hn_eval_fail(c, HONE_E_INVALID, "%lld keys need more than the %lld block rows", (long long)g->n_keys[b],
-                                (long long)l->n_rows);
+            return hn_eval_fail(c, HONE_E_INVALID, "%lld keys need more than the %lld block rows",
+                                (long long)g->n_keys[b], (long long)l->n_rows);
     return HONE_OK;
 }
 
-static hn_span see_blocks(const void *ctx, int64_t b, int64_t h, int64_t i, int64_t n, float *scores) {
+static hn_key_span see_blocks(const void *ctx, int64_t b, int64_t h, int64_t i, int64_t n,
+                              float *scores) {
     const block_layout *l = ctx;
-    int64_t position = HN_MIN(l->parts->n_past[b] + i, l->n_rows * l->block - 1), layout = h % l->n_layouts;
-    const int32_t *rows = l->rows + layout * (l->n_rows + 1) + position / l->block, *columns = l->columns + layout * l->n_columns;
-    hn_span seen = {0, HN_MIN(position + 1, n)};
+    int64_t position = HN_MIN(l->parts->n_past[b] + i, l->n_rows * l->block - 1),
+            layout = h % l->n_layouts;
+    const int32_t *rows = l->rows + layout * (l->n_rows + 1) + position / l->block,
+                  *columns = l->columns + layout * l->n_columns;
+    hn_key_span seen = {0, HN_MIN(position + 1, n)};
     for (int64_t k = 0; k < seen.end; k += l->block) {
         bool is_there = false;
         for (int32_t at = rows[0]; at < rows[1] && !is_there; at++)

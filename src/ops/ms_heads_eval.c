@@ -1,4 +1,5 @@
-/* Attention over heads. Blocks of queries meet all keys of a head at once: products run on all threads, and scratch is one block. */
+/* Attention over heads. Blocks of queries meet all keys of a head at once: products run on all
+ * threads, and scratch is one block. */
 #include "ops/ms_heads_eval.h"
 
 #include <math.h>
@@ -28,10 +29,13 @@ hone_status hn_read_score_bias(hn_eval *c, uint32_t arg, const hn_heads *a, hn_s
     if (!bias)
         return HONE_OK;
     if (bias->rank != 4 || (bias->dims[0] != 1 && bias->dims[0] != a->batch) ||
-        (bias->dims[1] != 1 && bias->dims[1] != a->n_heads) || bias->dims[2] != a->n_queries || bias->dims[3] < a->n_keys)
-        return hn_eval_fail(c, HONE_E_SHAPE,
-                            "input %u must be [%lld or 1, %lld or 1, %lld, %lld]: batch, heads, queries, keys", arg,
-                            (long long)a->batch, (long long)a->n_heads, (long long)a->n_queries, (long long)a->n_keys);
+        (bias->dims[1] != 1 && bias->dims[1] != a->n_heads) || bias->dims[2] != a->n_queries ||
+        bias->dims[3] < a->n_keys)
+        return hn_eval_fail(
+            c, HONE_E_SHAPE,
+            "input %u must be [%lld or 1, %lld or 1, %lld, %lld]: batch, heads, queries, keys", arg,
+            (long long)a->batch, (long long)a->n_heads, (long long)a->n_queries,
+            (long long)a->n_keys);
     out->at = hn_wide_f32(c, bias);
     HN_TRY_PTR(out->at);
     out->row = bias->dims[3];
@@ -40,7 +44,8 @@ hone_status hn_read_score_bias(hn_eval *c, uint32_t arg, const hn_heads *a, hn_s
     return HONE_OK;
 }
 
-void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t i, int64_t n, float *scores) {
+void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t i, int64_t n,
+                       float *scores) {
     if (!bias->at)
         return;
     const float *row = bias->at + b * bias->batch + h * bias->head + i * bias->row;
@@ -57,7 +62,8 @@ static void join_head(const hn_cache *cache, int64_t b, int64_t h, float *to) {
     if (n_past > 0)
         hn_load_f32(cache->past, cache->past_begin + (uint64_t)(i * cache->past_room * cache->size),
                     (uint64_t)(n_past * cache->size), to);
-    memset(to + n_past * cache->size, 0, (size_t)((cache->room - n_past) * cache->size) * sizeof *to);
+    memset(to + n_past * cache->size, 0,
+           (size_t)((cache->room - n_past) * cache->size) * sizeof *to);
     for (int64_t r = 0; r < cache->n_fresh; r++)
         memcpy(to + (cache->n_past[b] + r) * cache->size, hn_row_at(&cache->fresh, b, h, r),
                (size_t)cache->size * sizeof *to);
@@ -69,9 +75,10 @@ hone_status hn_cache_join(hn_eval *c, const hn_cache *cache, float **out) {
     for (int64_t b = 0; b < cache->batch; b++)
         if (cache->n_past[b] < 0 || cache->n_past[b] > (cache->past ? cache->past_room : 0) ||
             cache->n_past[b] > cache->room - cache->n_fresh)
-            return hn_eval_fail(c, HONE_E_INVALID, "%lld past and %lld new keys do not fit caches of %lld and %lld",
-                                (long long)cache->n_past[b], (long long)cache->n_fresh,
-                                (long long)(cache->past ? cache->past_room : 0), (long long)cache->room);
+            return hn_eval_fail(
+                c, HONE_E_INVALID, "%lld past and %lld new keys do not fit caches of %lld and %lld",
+                (long long)cache->n_past[b], (long long)cache->n_fresh,
+                (long long)(cache->past ? cache->past_room : 0), (long long)cache->room);
     *out = in_place ? (float *)cache->present->data + cache->present_begin
                     : hn_eval_scratch_n(c, (uint64_t)(n_heads * per_head), sizeof(float));
     HN_TRY_PTR(*out);
@@ -111,7 +118,8 @@ static void keep_scores(const head_block *block, int64_t i, hn_scores_kind kind,
     const hn_heads *a = block->a;
     if (!a->scores || a->scores_kind != kind)
         return;
-    int64_t width = a->scores->dims[3], at = ((block->b * a->n_heads + block->h) * a->n_queries + i) * width;
+    int64_t width = a->scores->dims[3],
+            at = ((block->b * a->n_heads + block->h) * a->n_queries + i) * width;
     hn_store_f32(a->scores, (uint64_t)at, (uint64_t)HN_MIN(width, block->n_keys), row);
 }
 
@@ -125,7 +133,7 @@ static void head_block_rows(void *ctx, int64_t begin, int64_t end) {
             row[k] *= a->scale;
         for (int64_t k = 0; a->softcap > 0 && k < n; k++)
             row[k] = a->softcap * tanhf(row[k] / a->softcap);
-        hn_span seen = a->see(a->see_ctx, block->b, block->h, i, n, row);
+        hn_key_span seen = a->see(a->see_ctx, block->b, block->h, i, n, row);
         seen.begin = HN_MIN(HN_MAX(seen.begin, 0), n);
         seen.end = HN_MAX(HN_MIN(seen.end, n), seen.begin);
         memset(row, 0, (size_t)seen.begin * sizeof *row);
@@ -181,7 +189,8 @@ hone_status hn_heads_attend(hn_eval *c, const hn_heads *a) {
         if (hn_eval_stopped(c))
             return HONE_E_CANCELLED;
         for (; block.first < a->n_queries; block.first += QUERIES_AT_ONCE)
-            attend_block(hn_eval_pool(c), &block, HN_MIN(QUERIES_AT_ONCE, a->n_queries - block.first));
+            attend_block(hn_eval_pool(c), &block,
+                         HN_MIN(QUERIES_AT_ONCE, a->n_queries - block.first));
     }
     return HONE_OK;
 }

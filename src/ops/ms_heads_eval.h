@@ -1,15 +1,18 @@
-/* Inside ops/: attention over heads at run time, as the attention operators of com.microsoft need it. All numbers are floats here. */
+/* Inside ops/: attention over heads at run time, as the attention operators of com.microsoft need
+ * it. All numbers are floats here. */
 #ifndef HN_MS_HEADS_EVAL_H
 #define HN_MS_HEADS_EVAL_H
 
 #include "ops/ms_eval.h"
 
-/* Vectors of heads: element e of row r of head h of batch b is at[b * batch + h * head + r * row + e]. */
+/* Vectors of heads: element e of row r of head h of batch b is at[b * batch + h * head + r * row +
+ * e]. */
 typedef struct hn_head_rows {
     float *at;
     int64_t batch, head, row;
 } hn_head_rows;
-/* Rows that stand one after the other in [batch, rows, heads * size], or in [batch, heads, rows, size]. */
+/* Rows that stand one after the other in [batch, rows, heads * size], or in [batch, heads, rows,
+ * size]. */
 hn_head_rows hn_rows_packed(const float *at, int64_t n_rows, int64_t width, int64_t size);
 hn_head_rows hn_rows_by_head(const float *at, int64_t n_heads, int64_t n_rows, int64_t size);
 static inline float *hn_row_at(const hn_head_rows *r, int64_t b, int64_t h, int64_t i) {
@@ -17,11 +20,12 @@ static inline float *hn_row_at(const hn_head_rows *r, int64_t b, int64_t h, int6
 }
 
 /* The keys that a query sees: [begin, end). */
-typedef struct hn_span {
+typedef struct hn_key_span {
     int64_t begin, end;
-} hn_span;
+} hn_key_span;
 /* Changes the scores of query i of one head (adds biases and masks), and tells which keys count. */
-typedef hn_span (*hn_see_fn)(const void *ctx, int64_t b, int64_t h, int64_t i, int64_t n_keys, float *scores);
+typedef hn_key_span (*hn_see_fn)(const void *ctx, int64_t b, int64_t h, int64_t i, int64_t n_keys,
+                                 float *scores);
 
 typedef enum hn_scores_kind {
     HN_SCORES_MASKED, /* what goes into the softmax */
@@ -31,15 +35,16 @@ typedef enum hn_scores_kind {
 typedef struct hn_heads {
     int64_t batch, n_heads, n_kv_heads; /* heads share keys in groups of n_heads / n_kv_heads */
     int64_t n_queries, key_size, value_size;
-    int64_t n_keys;          /* of every batch, */
-    const int64_t *keys_of;  /* unless this has one for each */
+    int64_t n_keys;         /* of every batch, */
+    const int64_t *keys_of; /* unless this has one for each */
     hn_head_rows q, k, v, out;
-    float scale, softcap;    /* softcap 0: none */
-    const float *sinks;      /* one more score per head that takes its share of the softmax; NULL: none */
-    bool smooth;             /* a sink of 0 for all */
+    float scale, softcap; /* softcap 0: none */
+    const float
+        *sinks;  /* one more score per head that takes its share of the softmax; NULL: none */
+    bool smooth; /* a sink of 0 for all */
     hn_see_fn see;
     const void *see_ctx;
-    hn_array *scores;        /* [batch, heads, queries, keys]: wanted, too; may be NULL */
+    hn_array *scores; /* [batch, heads, queries, keys]: wanted, too; may be NULL */
     hn_scores_kind scores_kind;
 } hn_heads;
 hone_status hn_heads_attend(hn_eval *c, const hn_heads *a);
@@ -53,13 +58,14 @@ typedef struct hn_score_bias {
     int64_t batch, head, row;
 } hn_score_bias;
 hone_status hn_read_score_bias(hn_eval *c, uint32_t arg, const hn_heads *a, hn_score_bias *out);
-void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t i, int64_t n, float *scores);
+void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t i, int64_t n,
+                       float *scores);
 
-/* Keys or values of all steps so far, [batch, heads, room, size]: rows of the past, then the fresh ones. They stand in the present
- * when that is wanted, else in scratch. */
+/* Keys or values of all steps so far, [batch, heads, room, size]: rows of the past, then the fresh
+ * ones. They stand in the present when that is wanted, else in scratch. */
 typedef struct hn_cache {
     int64_t batch, n_heads, room, size;
-    const hn_array *past;  /* [..., past_room, size] from element past_begin on; NULL: none */
+    const hn_array *past; /* [..., past_room, size] from element past_begin on; NULL: none */
     uint64_t past_begin;
     int64_t past_room;
     const int64_t *n_past; /* rows of each batch that count */
@@ -70,6 +76,22 @@ typedef struct hn_cache {
 } hn_cache;
 hone_status hn_cache_join(hn_eval *c, const hn_cache *cache, float **out);
 
+/* ---- heads that do not share keys --------------------------------------------------------------- */
+
+/* Fresh queries, keys and values, and where the past and the present are. */
+typedef struct hn_attention_parts {
+    hn_heads heads;
+    int64_t n_fresh, n_past;
+    hn_cache keys, values; /* batch, heads, sizes and counts are filled in by hn_attention_run */
+    uint32_t mask, bias;   /* arguments */
+} hn_attention_parts;
+/* Puts the past and the fresh keys and values together; heads.n_keys tells how many there are then.
+ */
+hone_status hn_attention_join(hn_eval *c, hn_attention_parts *p);
+/* Output 0 of the node: attention under its mask, its bias and, with the attribute unidirectional,
+ * the order of time. */
+hone_status hn_attention_run(hn_eval *c, hn_attention_parts *p);
+
 /* ---- rotary positions -------------------------------------------------------------------------- */
 
 /* Tables [positions, half], as wide as half of what is turned. */
@@ -78,8 +100,10 @@ typedef struct hn_rotary {
     int64_t n_positions, half;
     bool interleaved; /* pairs are neighbours; else one of each pair stands in either half */
 } hn_rotary;
-/* Reads the tables from two arguments and checks that they fit heads of `size`; the attribute named says how pairs stand. */
-hone_status hn_read_rotary(hn_eval *c, uint32_t cosines, uint32_t sines, int64_t size, const char *interleaved, hn_rotary *out);
+/* Reads the tables from two arguments and checks that they fit heads of `size`; the attribute named
+ * says how pairs stand. */
+hone_status hn_read_rotary(hn_eval *c, uint32_t cosines, uint32_t sines, int64_t size,
+                           const char *interleaved, hn_rotary *out);
 /* Turns the first 2 * half elements of v in place, by rows of the tables. */
 void hn_rotate(const hn_rotary *r, const float *cosines, const float *sines, float *v);
 /* The same by a position, which must be in range. */

@@ -20,7 +20,8 @@ hone_status hn_eval_nhwc_conv(hn_eval *c) {
     HN_TRY(hn_want_dims(c, 3, y->rank, y->dims));
     HN_TRY(hn_channels_first(c, hn_arg(c, 0), x_dims, &x));
     HN_TRY(hn_channels_first_like(c, y, y->dtype, y_dims, &plain));
-    HN_TRY(hn_eval_as(c, hn_eval_conv, 3, (const hn_array *const[]){&x, hn_arg(c, 1), hn_arg(c, 2)}, &plain));
+    HN_TRY(hn_eval_as(c, hn_eval_conv, 3, (const hn_array *const[]){&x, hn_arg(c, 1), hn_arg(c, 2)},
+                      &plain));
     if (more)
         HN_TRY(hn_channels_first(c, more, sum_dims, &sum));
     HN_TRY(add_plain(c, &plain, more ? &sum : NULL));
@@ -54,7 +55,8 @@ hone_status hn_eval_ms_qlinear_conv(hn_eval *c) {
 
 /* ---- blocks of channels ------------------------------------------------------------------------ */
 
-/* onnxruntime lays such models out for the machine that it writes them on; they run on machines of the same kind alone. */
+/* onnxruntime lays such models out for the machine that it writes them on; they run on machines of
+ * the same kind alone. */
 static int64_t block_channels(void) {
 #if defined(__aarch64__)
     return 16;
@@ -73,17 +75,21 @@ static int64_t blocked_at(int64_t block, int64_t places, int64_t k, int64_t p) {
     return (k / block * places + p) * block + k % block;
 }
 
-/* Blocks [N, C / block, spatial..., block] as [N, channels, spatial...], which may have fewer channels. */
-static void unblock(const float *from, int64_t from_channels, int64_t n, int64_t channels, int64_t places, float *to) {
+/* Blocks [N, C / block, spatial..., block] as [N, channels, spatial...], which may have fewer
+ * channels. */
+static void unblock(const float *from, int64_t from_channels, int64_t n, int64_t channels,
+                    int64_t places, float *to) {
     int64_t block = block_channels();
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < channels; k++)
             for (int64_t p = 0; p < places; p++)
-                to[(i * channels + k) * places + p] = from[i * from_channels * places + blocked_at(block, places, k, p)];
+                to[(i * channels + k) * places + p] =
+                    from[i * from_channels * places + blocked_at(block, places, k, p)];
 }
 
 /* The way back; channels beyond those there are become 0. */
-static void block_up(const float *from, int64_t n, int64_t channels, int64_t places, int64_t to_channels, float *to) {
+static void block_up(const float *from, int64_t n, int64_t channels, int64_t places,
+                     int64_t to_channels, float *to) {
     int64_t block = block_channels();
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < to_channels; k++)
@@ -98,8 +104,10 @@ static int64_t n_places(const hn_array *x) {
 
 static hone_status need_whole_blocks(hn_eval *c, const hn_array *x) {
     if (x->rank < 3 || x->dims[1] % block_channels() != 0)
-        return hn_eval_fail(c, HONE_E_SHAPE, "channels must come in blocks of %lld on this machine; optimize the model on it",
-                            (long long)block_channels());
+        return hn_eval_fail(
+            c, HONE_E_SHAPE,
+            "channels must come in blocks of %lld on this machine; optimize the model on it",
+            (long long)block_channels());
     return HONE_OK;
 }
 
@@ -111,10 +119,12 @@ static hone_status unblocked_array(hn_eval *c, const hn_array *x, hn_array *out)
     return HONE_OK;
 }
 
-/* Filters [O, I, spatial...]: blocks of O stand innermost, and around them blocks of I when the input has such. */
+/* Filters [O, I, spatial...]: blocks of O stand innermost, and around them blocks of I when the
+ * input has such. */
 static hone_status unblocked_filter(hn_eval *c, const hn_array *w, bool is_deep, hn_array *out) {
     HN_TRY(hn_scratch_array(c, HN_F32, w->rank, w->dims, out));
-    int64_t block = block_channels(), n = w->dims[0], depth = w->dims[1], places = n_places(w), inner = is_deep ? block : 1;
+    int64_t block = block_channels(), n = w->dims[0], depth = w->dims[1], places = n_places(w),
+            inner = is_deep ? block : 1;
     float *to = out->data;
     for (int64_t o = 0; o < n; o++)
         for (int64_t i = 0; i < depth; i++)
@@ -132,9 +142,12 @@ hone_status hn_eval_nchwc_conv(hn_eval *c) {
     if (!y)
         return HONE_OK;
     bool is_deep = w->dims[1] >= block, is_plain = !is_deep && groups == 1;
-    if (w->dims[0] % block != 0 || (is_deep && w->dims[1] % block != 0) || x->dims[1] != w->dims[1] * groups)
-        return hn_eval_fail(c, HONE_E_SHAPE, "filters do not fit blocks of %lld channels; optimize the model on this machine",
-                            (long long)block);
+    if (w->dims[0] % block != 0 || (is_deep && w->dims[1] % block != 0) ||
+        x->dims[1] != w->dims[1] * groups)
+        return hn_eval_fail(
+            c, HONE_E_SHAPE,
+            "filters do not fit blocks of %lld channels; optimize the model on this machine",
+            (long long)block);
     HN_TRY(hn_want_elems(c, 2, (uint64_t)w->dims[0]));
     HN_TRY(hn_want_dims(c, 3, y->rank, y->dims));
     plain_x = *x;
@@ -142,7 +155,8 @@ hone_status hn_eval_nchwc_conv(hn_eval *c) {
         HN_TRY(unblocked_array(c, x, &plain_x));
     HN_TRY(unblocked_filter(c, w, is_deep, &plain_w));
     HN_TRY(hn_scratch_array(c, HN_F32, y->rank, y->dims, &plain_y));
-    HN_TRY(hn_eval_as(c, hn_eval_conv, 3, (const hn_array *const[]){&plain_x, &plain_w, hn_arg(c, 2)}, &plain_y));
+    HN_TRY(hn_eval_as(c, hn_eval_conv, 3,
+                      (const hn_array *const[]){&plain_x, &plain_w, hn_arg(c, 2)}, &plain_y));
     if (more)
         HN_TRY(unblocked_array(c, more, &sum));
     HN_TRY(add_plain(c, &plain_y, more ? &sum : NULL));
@@ -202,7 +216,8 @@ hone_status hn_eval_nchwc_reorder_output(hn_eval *c) {
         return HONE_OK;
     HN_TRY(need_whole_blocks(c, x));
     if (channels > x->dims[1])
-        return hn_eval_fail(c, HONE_E_SHAPE, "channels is %lld, but the input has %lld", (long long)channels, (long long)x->dims[1]);
+        return hn_eval_fail(c, HONE_E_SHAPE, "channels is %lld, but the input has %lld",
+                            (long long)channels, (long long)x->dims[1]);
     bool is_last = hn_attr_i(hn_eval_node(c), "channels_last", 0) != 0;
     plain = *y;
     if (is_last)
@@ -228,7 +243,8 @@ typedef struct upsample_tap {
     float share; /* of the far one */
 } upsample_tap;
 
-static upsample_tap find_tap(const hn_infer *node, bool is_linear, int64_t o, int64_t in, int64_t n) {
+static upsample_tap find_tap(const hn_infer *node, bool is_linear, int64_t o, int64_t in,
+                             int64_t n) {
     if (!is_linear)
         return (upsample_tap){o * in / n, o * in / n, 0};
     float place = upsample_place(node, o, in, n);

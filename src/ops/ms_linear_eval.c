@@ -1,4 +1,5 @@
-/* What stands around linear attention in com.microsoft, computed: gates, gated norms, causal convolutions. */
+/* What stands around linear attention in com.microsoft, computed: gates, gated norms, causal
+ * convolutions. */
 #include "ops/ms_eval.h"
 
 #include <math.h>
@@ -11,7 +12,8 @@ static float softplus(float x) {
     return fmaxf(x, 0) + log1pf(expf(-fabsf(x)));
 }
 
-/* decay = scale * softplus(a + bias) and beta = sigmoid(b): scale and bias stand per head, the last axis. */
+/* decay = scale * softplus(a + bias) and beta = sigmoid(b): scale and bias stand per head, the last
+ * axis. */
 hone_status hn_eval_linear_attention_gate(hn_eval *c) {
     const hn_array *a = hn_arg(c, 0), *b = hn_arg(c, 3);
     hn_array *decay = hn_ret(c, 0), *beta = hn_ret(c, 1);
@@ -42,13 +44,15 @@ hone_status hn_eval_linear_attention_gate(hn_eval *c) {
 hone_status hn_eval_gated_rms_norm(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *scale = hn_arg(c, 1), *gate = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
-    hn_row_norm norm = {.epsilon = hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f), .simplified = true};
+    hn_row_norm norm = {.epsilon = hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f),
+                        .simplified = true};
     float mean, inverse;
     if (!y || y->n_elems == 0)
         return HONE_OK;
     uint64_t width = scale->n_elems;
     if (width == 0 || x->rank < 1 || (uint64_t)x->dims[x->rank - 1] % width != 0)
-        return hn_eval_fail(c, HONE_E_SHAPE, "the last axis of input 0 must be a multiple of the %llu scales",
+        return hn_eval_fail(c, HONE_E_SHAPE,
+                            "the last axis of input 0 must be a multiple of the %llu scales",
                             (unsigned long long)width);
     HN_TRY(hn_want_dims(c, 2, x->rank, x->dims));
     float *v = hn_eval_scratch_n(c, width, sizeof *v), *g = hn_eval_scratch_n(c, width, sizeof *g);
@@ -68,9 +72,11 @@ hone_status hn_eval_gated_rms_norm(hn_eval *c) {
 hone_status hn_eval_ms_causal_conv(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1);
-    if (hn_attr_i(node, "channels_last", 0) || hn_attr_i(node, "dilation", 1) != 1 || hn_attr_i(node, "ndim", 1) != 1 ||
-        hn_attr_i(node, "state_window", 0))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "only one axis, channels first, without dilation and window is supported");
+    if (hn_attr_i(node, "channels_last", 0) || hn_attr_i(node, "dilation", 1) != 1 ||
+        hn_attr_i(node, "ndim", 1) != 1 || hn_attr_i(node, "state_window", 0))
+        return hn_eval_fail(
+            c, HONE_E_UNSUPPORTED,
+            "only one axis, channels first, without dilation and window is supported");
     if (x->rank != 3 || w->rank != 3 || w->dims[2] < 1)
         return hn_eval_fail(c, HONE_E_SHAPE, "input and weight must have rank 3");
     HN_TRY(hn_want_dims(c, 1, 3, (const int64_t[]){x->dims[1], 1, w->dims[2]}));

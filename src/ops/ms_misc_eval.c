@@ -8,8 +8,8 @@
 
 /* ---- matrices ---------------------------------------------------------------------------------- */
 
-/* Elimination with the largest pivot turns `m` into the identity and the identity, in `out`, into the inverse. What has none becomes
- * infinities or what is no number. */
+/* Elimination with the largest pivot turns `m` into the identity and the identity, in `out`, into
+ * the inverse. What has none becomes infinities or what is no number. */
 static void invert(int64_t n, double *m, double *out) {
     for (int64_t i = 0; i < n * n; i++)
         out[i] = i / n == i % n;
@@ -93,7 +93,8 @@ hone_status hn_eval_gated_add(hn_eval *c) {
 
 hone_status hn_eval_is_all_finite(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    bool inf_only = hn_attr_i(hn_eval_node(c), "isinf_only", 0) != 0, nan_only = hn_attr_i(hn_eval_node(c), "isnan_only", 0) != 0;
+    bool inf_only = hn_attr_i(hn_eval_node(c), "isinf_only", 0) != 0,
+         nan_only = hn_attr_i(hn_eval_node(c), "isnan_only", 0) != 0;
     int64_t is_fine = 1;
     double tile[HN_TILE];
     if (!y)
@@ -158,7 +159,8 @@ static float crop_sample(const crop_form *f, const float *plane, float y, float 
         return f->outside;
     if (f->is_nearest)
         return plane[(int64_t)roundf(y) * f->width + (int64_t)roundf(x)];
-    int64_t top = (int64_t)floorf(y), bottom = (int64_t)ceilf(y), left = (int64_t)floorf(x), right = (int64_t)ceilf(x);
+    int64_t top = (int64_t)floorf(y), bottom = (int64_t)ceilf(y), left = (int64_t)floorf(x),
+            right = (int64_t)ceilf(x);
     float down = y - (float)top, across = x - (float)left;
     float above = plane[top * f->width + left], below = plane[bottom * f->width + left];
     above += (plane[top * f->width + right] - above) * across;
@@ -184,12 +186,18 @@ hone_status hn_eval_crop_and_resize(hn_eval *c) {
     HN_TRY(hn_want_elems(c, 3, 2));
     hn_load_i64(size, 0, 2, crop);
     if (crop[0] < 1 || crop[1] < 1)
-        return hn_eval_fail(c, HONE_E_INVALID, "crop_size is %lld and %lld; both must be 1 or more", (long long)crop[0],
-                            (long long)crop[1]);
-    HN_TRY(hn_ret_alloc(c, 0, x->dtype, 4, (const int64_t[]){n_regions, x->dims[1], crop[0], crop[1]}, &y));
+        return hn_eval_fail(c, HONE_E_INVALID, "crop_size is %lld and %lld; both must be 1 or more",
+                            (long long)crop[0], (long long)crop[1]);
+    HN_TRY(hn_ret_alloc(c, 0, x->dtype, 4,
+                        (const int64_t[]){n_regions, x->dims[1], crop[0], crop[1]}, &y));
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    const crop_form f = {x->dims[2], x->dims[3], crop[0], crop[1], x->dims[1], hn_attr_is(hn_eval_node(c), "mode", "nearest"),
+    const crop_form f = {x->dims[2],
+                         x->dims[3],
+                         crop[0],
+                         crop[1],
+                         x->dims[1],
+                         hn_attr_is(hn_eval_node(c), "mode", "nearest"),
                          hn_attr_f(hn_eval_node(c), "extrapolation_value", 0)};
     HN_TRY_PTR(hn_arg_f32s(c, 0, &data) && hn_arg_f32s(c, 1, &rois));
     float *out = hn_room_f32(c, y);
@@ -197,8 +205,8 @@ hone_status hn_eval_crop_and_resize(hn_eval *c) {
     for (int64_t i = 0; i < n_regions; i++) {
         hn_load_i64(hn_arg(c, 2), (uint64_t)i, 1, &image);
         if (image < 0 || image >= x->dims[0])
-            return hn_eval_fail(c, HONE_E_INVALID, "region %lld names image %lld of %lld", (long long)i, (long long)image,
-                                (long long)x->dims[0]);
+            return hn_eval_fail(c, HONE_E_INVALID, "region %lld names image %lld of %lld",
+                                (long long)i, (long long)image, (long long)x->dims[0]);
         crop_region(&f, data + image * f.channels * f.height * f.width, rois + i * 4,
                     out + i * f.channels * f.crop_height * f.crop_width);
     }

@@ -1,4 +1,5 @@
-/* Mixtures of experts, computed: every token goes through the layers of the experts that its router prefers. */
+/* Mixtures of experts, computed: every token goes through the layers of the experts that its router
+ * prefers. */
 #include "ops/ms_nbits_eval.h"
 
 #include <math.h>
@@ -29,38 +30,53 @@ typedef struct moe_form {
 
 /* ---- layers ------------------------------------------------------------------------------------ */
 
-/* Scales are one per row, or one per block of columns. Zero points stand as the scales do, packed along the last axis. */
-static hone_status read_packed_layer(hn_eval *c, const expert_args *args, const moe_form *m, expert_layer *l) {
+/* Scales are one per row, or one per block of columns. Zero points stand as the scales do, packed
+ * along the last axis. */
+static hone_status read_packed_layer(hn_eval *c, const expert_args *args, const moe_form *m,
+                                     expert_layer *l) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *w = hn_arg(c, args->weights), *zero = hn_arg(c, args->zeros);
-    int64_t bits = hn_attr_i(node, args->bits, hn_attr_i(node, "expert_weight_bits", 4)), block = hn_attr_i(node, "block_size", 0);
+    int64_t bits = hn_attr_i(node, args->bits, hn_attr_i(node, "expert_weight_bits", 4)),
+            block = hn_attr_i(node, "block_size", 0);
     const float *zeros = NULL;
-    if ((bits != 2 && bits != 4 && bits != 8) || !hn_arg(c, args->scales) || !hn_attr_is(node, "quant_type", "int"))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "only integers of 2, 4 or 8 bits with scales are supported as weights");
+    if ((bits != 2 && bits != 4 && bits != 8) || !hn_arg(c, args->scales) ||
+        !hn_attr_is(node, "quant_type", "int"))
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED,
+                            "only integers of 2, 4 or 8 bits with scales are supported as weights");
     l->in = w->dims[2] * (8 / bits);
     bool by_row = block <= 0;
     block = by_row ? l->in : block;
     int64_t n_blocks = (l->in + block - 1) / block, n_rows = m->n_experts * l->out;
     if (block % (8 / bits) != 0 || (n_blocks > 1 && l->in % block != 0))
-        return hn_eval_fail(c, HONE_E_SHAPE, "blocks of %lld do not fit rows of %lld", (long long)block, (long long)l->in);
+        return hn_eval_fail(c, HONE_E_SHAPE, "blocks of %lld do not fit rows of %lld",
+                            (long long)block, (long long)l->in);
     HN_TRY(hn_want_elems(c, args->scales, (uint64_t)(n_rows * n_blocks)));
     int64_t zero_rows = by_row ? m->n_experts : n_rows, zero_columns = by_row ? l->out : n_blocks;
-    HN_TRY(hn_want_elems(c, args->zeros, (uint64_t)(zero_rows * hn_bits_to_bytes(zero_columns, (int)bits))));
+    HN_TRY(hn_want_elems(c, args->zeros,
+                         (uint64_t)(zero_rows * hn_bits_to_bytes(zero_columns, (int)bits))));
     if (zero)
         HN_TRY_PTR(zeros = hn_nbits_zeros(c, zero->data, zero_rows, zero_columns, (int)bits));
-    l->packed = (hn_nbits){.data = w->data, .bits = (int)bits, .n_rows = l->out, .depth = l->in, .block = block,
-                           .n_blocks = n_blocks, .block_bytes = HN_MIN(block, l->in) * bits / 8, .zeros = zeros};
+    l->packed = (hn_nbits){.data = w->data,
+                           .bits = (int)bits,
+                           .n_rows = l->out,
+                           .depth = l->in,
+                           .block = block,
+                           .n_blocks = n_blocks,
+                           .block_bytes = HN_MIN(block, l->in) * bits / 8,
+                           .zeros = zeros};
     HN_TRY_PTR(hn_arg_f32s(c, args->scales, &l->packed.scales));
     return HONE_OK;
 }
 
-static hone_status read_layer(hn_eval *c, const expert_args *args, const moe_form *m, int64_t in, expert_layer *l) {
+static hone_status read_layer(hn_eval *c, const expert_args *args, const moe_form *m, int64_t in,
+                              expert_layer *l) {
     const hn_array *w = hn_arg(c, args->weights);
     *l = (expert_layer){.is_there = w != NULL};
     if (!w)
         return HONE_OK;
     if (w->rank != 3 || w->dims[0] != m->n_experts)
-        return hn_eval_fail(c, HONE_E_SHAPE, "input %u must be [%lld experts, out, in]", args->weights, (long long)m->n_experts);
+        return hn_eval_fail(c, HONE_E_SHAPE, "input %u must be [%lld experts, out, in]",
+                            args->weights, (long long)m->n_experts);
     l->out = w->dims[1];
     l->in = w->dims[2];
     l->is_packed = w->dtype == HN_U8;
@@ -69,46 +85,51 @@ static hone_status read_layer(hn_eval *c, const expert_args *args, const moe_for
     else
         HN_TRY_PTR(hn_arg_f32s(c, args->weights, &l->plain));
     if (l->in != in)
-        return hn_eval_fail(c, HONE_E_SHAPE, "input %u has rows of %lld, but needs %lld", args->weights, (long long)l->in,
-                            (long long)in);
+        return hn_eval_fail(c, HONE_E_SHAPE, "input %u has rows of %lld, but needs %lld",
+                            args->weights, (long long)l->in, (long long)in);
     HN_TRY(hn_want_elems(c, args->bias, (uint64_t)(m->n_experts * l->out)));
     HN_TRY_PTR(hn_arg_f32s(c, args->bias, &l->bias));
     return HONE_OK;
 }
 
 /* y[n, out] = x[n, in] * weights of one expert, transposed, + bias. */
-static void run_layer(hn_eval *c, const expert_layer *l, int64_t expert, int64_t n, const float *x, float *y) {
+static void run_layer(hn_eval *c, const expert_layer *l, int64_t expert, int64_t n, const float *x,
+                      float *y) {
     hn_nbits w = l->packed;
     w.data += l->is_packed ? expert * l->out * w.n_blocks * w.block_bytes : 0;
     w.scales += l->is_packed ? expert * l->out * w.n_blocks : 0;
     w.zeros += w.zeros ? expert * l->out * w.n_blocks : 0;
     for (int64_t i = 0; l->bias && i < n; i++)
         memcpy(y + i * l->out, l->bias + expert * l->out, (size_t)l->out * sizeof *y);
-    hn_gemm_f32(hn_eval_pool(c), &(hn_gemm_job_f32){.m = n,
-                                                    .n = l->out,
-                                                    .k = l->in,
-                                                    .a = x,
-                                                    .a_row = l->in,
-                                                    .a_col = 1,
-                                                    .b = l->is_packed ? NULL : l->plain + expert * l->out * l->in,
-                                                    .b_row = 1,
-                                                    .b_col = l->in,
-                                                    .fill = l->is_packed ? hn_nbits_fill : NULL,
-                                                    .fill_ctx = &w,
-                                                    .c = y,
-                                                    .c_row = l->out,
-                                                    .add = l->bias != NULL});
+    hn_gemm_f32(hn_eval_pool(c),
+                &(hn_gemm_job_f32){.m = n,
+                                   .n = l->out,
+                                   .k = l->in,
+                                   .a = x,
+                                   .a_row = l->in,
+                                   .a_col = 1,
+                                   .b = l->is_packed ? NULL : l->plain + expert * l->out * l->in,
+                                   .b_row = 1,
+                                   .b_col = l->in,
+                                   .fill = l->is_packed ? hn_nbits_fill : NULL,
+                                   .fill_ctx = &w,
+                                   .c = y,
+                                   .c_row = l->out,
+                                   .add = l->bias != NULL});
 }
 
 /* ---- routing ----------------------------------------------------------------------------------- */
 
-/* Which experts a token goes to, and how much each counts. Routers differ in what the chosen ones' weights are taken from. */
+/* Which experts a token goes to, and how much each counts. Routers differ in what the chosen ones'
+ * weights are taken from. */
 typedef struct router {
-    bool normalize;     /* weights of the chosen ones add up to 1 */
-    const float *given; /* [tokens, experts]: weights; NULL: the softmax that experts are chosen by */
+    bool normalize; /* weights of the chosen ones add up to 1 */
+    const float
+        *given; /* [tokens, experts]: weights; NULL: the softmax that experts are chosen by */
 } router;
 
-/* `weights` holds a number for each expert, and then its weight: 0 unless it is one of the best. Of equal ones the later wins. */
+/* `weights` holds a number for each expert, and then its weight: 0 unless it is one of the best. Of
+ * equal ones the later wins. */
 static void route_token(const moe_form *m, const router *r, int64_t token, float *weights) {
     const float *given = r->given ? r->given + token * m->n_experts : NULL;
     float most = -INFINITY, sum = 0, kept = 0;
@@ -116,7 +137,8 @@ static void route_token(const moe_form *m, const router *r, int64_t token, float
         most = fmaxf(most, weights[e]);
     for (int64_t e = 0; e < m->n_experts; e++)
         sum += weights[e] = expf(weights[e] - most);
-    for (int64_t i = 0; i < m->n_chosen; i++) { /* each round finds the next best, and marks it by its sign */
+    for (int64_t i = 0; i < m->n_chosen;
+         i++) { /* each round finds the next best, and marks it by its sign */
         int64_t best = -1;
         for (int64_t e = 0; e < m->n_experts; e++)
             if (!signbit(weights[e]) && (best < 0 || weights[e] >= weights[best]))
@@ -142,7 +164,8 @@ static float clamped(float v, float lo, float hi) {
 /* The gate and the linear half stand in turn, or one after the other. */
 static void swiglu_row(const moe_form *m, int64_t n, const float *x, float *y) {
     for (int64_t i = 0; i < n; i++) {
-        float gate = x[m->is_interleaved ? 2 * i : i], linear = x[m->is_interleaved ? 2 * i + 1 : n + i];
+        float gate = x[m->is_interleaved ? 2 * i : i],
+              linear = x[m->is_interleaved ? 2 * i + 1 : n + i];
         gate = HN_MIN(gate, m->limit);
         linear = clamped(linear, -m->limit, m->limit);
         y[i] = gate / (1 + expf(-m->alpha * gate)) * (linear + m->beta);
@@ -155,7 +178,8 @@ typedef struct expert_room {
 } expert_room;
 
 /* The tokens that chose an expert run through its layers; their results are added to the sums. */
-static void run_expert(hn_eval *c, const moe_form *m, int64_t expert, const float *x, const expert_room *r) {
+static void run_expert(hn_eval *c, const moe_form *m, int64_t expert, const float *x,
+                       const expert_room *r) {
     int64_t n = 0, width = m->width, hidden = m->down.in;
     for (int64_t t = 0; t < m->n_tokens; t++)
         if (r->weights[t * m->n_experts + expert] > 0) {
@@ -177,13 +201,18 @@ static void run_expert(hn_eval *c, const moe_form *m, int64_t expert, const floa
     run_layer(c, &m->down, expert, n, r->gate, r->out);
     for (int64_t i = 0; i < n; i++)
         for (int64_t e = 0; e < width; e++)
-            r->sums[r->rows[i] * width + e] += r->weights[r->rows[i] * m->n_experts + expert] * r->out[i * width + e];
+            r->sums[r->rows[i] * width + e] +=
+                r->weights[r->rows[i] * m->n_experts + expert] * r->out[i * width + e];
 }
 
 static hone_status read_activation(hn_eval *c, moe_form *m) {
     static const struct {
         const char *name, *map;
-    } known[] = {{"relu", "Relu"}, {"gelu", "Gelu_tanh"}, {"silu", "Swish"}, {"identity", NULL}, {"swiglu", NULL}};
+    } known[] = {{"relu", "Relu"},
+                 {"gelu", "Gelu_tanh"},
+                 {"silu", "Swish"},
+                 {"identity", NULL},
+                 {"swiglu", NULL}};
     const hn_infer *node = hn_eval_node(c);
     m->alpha = hn_attr_f(node, "activation_alpha", 1);
     m->beta = hn_attr_f(node, "activation_beta", 0);
@@ -197,16 +226,18 @@ static hone_status read_activation(hn_eval *c, moe_form *m) {
             m->activation = known[i].map ? hn_map_find(known[i].map) : NULL;
             return HONE_OK;
         }
-    return hn_eval_fail(c, HONE_E_UNSUPPORTED, "activation_type must be relu, gelu, silu, swiglu or identity");
+    return hn_eval_fail(c, HONE_E_UNSUPPORTED,
+                        "activation_type must be relu, gelu, silu, swiglu or identity");
 }
 
 static hone_status read_moe(hn_eval *c, const expert_args args[3], moe_form *m) {
-    const hn_array *x = hn_arg(c, 0), *router = hn_arg(c, 1);
+    const hn_array *x = hn_arg(c, 0), *scores = hn_arg(c, 1);
     m->width = x->dims[x->rank - 1];
     m->n_tokens = m->width > 0 ? (int64_t)x->n_elems / m->width : 0;
-    if (router->rank != 2 || router->dims[0] != m->n_tokens)
-        return hn_eval_fail(c, HONE_E_SHAPE, "router_probs must be [%lld tokens, experts]", (long long)m->n_tokens);
-    m->n_experts = router->dims[1];
+    if (scores->rank != 2 || scores->dims[0] != m->n_tokens)
+        return hn_eval_fail(c, HONE_E_SHAPE, "router_probs must be [%lld tokens, experts]",
+                            (long long)m->n_tokens);
+    m->n_experts = scores->dims[1];
     m->n_chosen = hn_attr_i(hn_eval_node(c), "k", 1);
     HN_TRY(read_activation(c, m));
     HN_TRY(read_layer(c, &args[0], m, m->width, &m->up));
@@ -265,7 +296,8 @@ hone_status hn_eval_qmoe(hn_eval *c) {
     router by = {.normalize = true};
     HN_TRY(hn_want_elems(c, 14, hn_arg(c, 1)->n_elems));
     HN_TRY_PTR(hn_arg_f32s(c, 14, &by.given));
-    if (by.given) /* a softmax over the chosen ones is what it is otherwise, whatever the attribute says */
+    if (by.given) /* a softmax over the chosen ones is what it is otherwise, whatever the attribute
+                     says */
         by.normalize = hn_attr_i(hn_eval_node(c), "normalize_routing_weights", 0) != 0;
     return run_moe(c, args, &by);
 }

@@ -4,22 +4,26 @@
 
 #include "ops/ms_eval.h"
 
-/* A matrix [n_rows, depth]: each row is blocks, each block a run of bytes with numbers packed from the lowest bit on. */
+/* A matrix [n_rows, depth]: each row is blocks, each block a run of bytes with numbers packed from
+ * the lowest bit on. */
 typedef struct hn_nbits {
     const uint8_t *data;
     int bits; /* 2 .. 8 */
     int64_t n_rows, depth;
-    int64_t block;            /* numbers in a block, */
-    int64_t n_blocks;         /* in a row, */
-    int64_t block_bytes;      /* of a block */
-    const float *scales;      /* [n_rows, n_blocks] */
-    const float *zeros;       /* the same; NULL: half of the range */
-    const int32_t *groups;    /* of each column: which block's scale it has; NULL: its own block's */
+    int64_t block;         /* numbers in a block, */
+    int64_t n_blocks;      /* in a row, */
+    int64_t block_bytes;   /* of a block */
+    const float *scales;   /* [n_rows, n_blocks] */
+    const float *zeros;    /* the same; NULL: half of the range */
+    const int32_t *groups; /* of each column: which block's scale it has; NULL: its own block's */
 } hn_nbits;
-/* Fills columns of the transposed matrix for a product with floats; see hn_gemm_f32. ctx: the weights. */
-void hn_nbits_fill(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, float *out, int64_t out_stride);
+/* Fills columns of the transposed matrix for a product with floats; see hn_gemm_f32. ctx: the
+ * weights. */
+void hn_nbits_fill(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, float *out,
+                   int64_t out_stride);
 /* Zero points packed in rows of bytes, as floats [n_rows, n_blocks]; NULL: out of memory. */
-float *hn_nbits_zeros(hn_eval *c, const uint8_t *packed, int64_t n_rows, int64_t n_blocks, int bits);
+float *hn_nbits_zeros(hn_eval *c, const uint8_t *packed, int64_t n_rows, int64_t n_blocks,
+                      int bits);
 static inline int64_t hn_bits_to_bytes(int64_t n, int bits) {
     return n / 8 * bits + (n % 8 * bits + 7) / 8;
 }

@@ -1,4 +1,5 @@
-/* Normalizations of com.microsoft, computed: with skip connections, of embeddings, of groups of channels. */
+/* Normalizations of com.microsoft, computed: with skip connections, of embeddings, of groups of
+ * channels. */
 #include "ops/ms_eval.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ static float silu(float x) {
 
 typedef struct skip_norm {
     const hn_array *x, *skip;
-    const float *bias; /* may be NULL */
+    const float *bias;                  /* may be NULL */
     hn_array *y, *mean, *inverse, *sum; /* each may be NULL */
     hn_row_norm norm;
     uint64_t width;
@@ -37,9 +38,11 @@ static void skip_norm_row(const skip_norm *s, uint64_t row, float *v, float *ski
 
 /* The skip input may lack the batch: it is repeated then. */
 static hone_status check_skip_norm(hn_eval *c, const skip_norm *s, uint32_t n_vectors) {
-    if (s->skip->n_elems == 0 || s->skip->n_elems % s->width != 0 || s->x->n_elems % s->skip->n_elems != 0)
-        return hn_eval_fail(c, HONE_E_SHAPE, "skip has %llu elements, which do not fit the input's %llu",
-                            (unsigned long long)s->skip->n_elems, (unsigned long long)s->x->n_elems);
+    if (s->skip->n_elems == 0 || s->skip->n_elems % s->width != 0 ||
+        s->x->n_elems % s->skip->n_elems != 0)
+        return hn_eval_fail(
+            c, HONE_E_SHAPE, "skip has %llu elements, which do not fit the input's %llu",
+            (unsigned long long)s->skip->n_elems, (unsigned long long)s->x->n_elems);
     for (uint32_t i = 2; i < 2 + n_vectors; i++)
         HN_TRY(hn_want_elems(c, i, s->width));
     return HONE_OK;
@@ -51,9 +54,12 @@ static hone_status run_skip_norm(hn_eval *c, bool simplified) {
     if (x->n_elems == 0)
         return HONE_OK;
     HN_TRY(check_skip_norm(c, &s, simplified ? 2 : 3));
-    s.norm = (hn_row_norm){.epsilon = hn_attr_f(hn_eval_node(c), "epsilon", 1e-12f), .simplified = simplified};
-    float *v = hn_eval_scratch_n(c, s.width, sizeof *v), *skip = hn_eval_scratch_n(c, s.width, sizeof *skip);
-    HN_TRY_PTR(v && skip && hn_arg_f32s(c, 2, &s.norm.gamma) && hn_arg_f32s(c, simplified ? 3 : 4, &s.bias) &&
+    s.norm = (hn_row_norm){.epsilon = hn_attr_f(hn_eval_node(c), "epsilon", 1e-12f),
+                           .simplified = simplified};
+    float *v = hn_eval_scratch_n(c, s.width, sizeof *v),
+          *skip = hn_eval_scratch_n(c, s.width, sizeof *skip);
+    HN_TRY_PTR(v && skip && hn_arg_f32s(c, 2, &s.norm.gamma) &&
+               hn_arg_f32s(c, simplified ? 3 : 4, &s.bias) &&
                (simplified || hn_arg_f32s(c, 3, &s.norm.beta)));
     s.y = hn_ret(c, 0);
     s.mean = hn_ret(c, 1);
@@ -88,14 +94,16 @@ typedef struct embed_form {
 } embed_form;
 
 /* Adds row `id` of a table. */
-static hone_status add_embedding(hn_eval *c, const embedding_table *t, int64_t id, uint64_t width, float *part, float *sum) {
+static hone_status add_embedding(hn_eval *c, const embedding_table *t, int64_t id, uint64_t width,
+                                 float *part, float *sum) {
     const hn_array *table = hn_arg(c, t->arg);
     if (!table)
         return HONE_OK;
     if (id < 0 || id >= table->dims[0])
-        return hn_eval_fail(c, HONE_E_INVALID, "index %lld lies outside the %lld rows of input %u", (long long)id,
-                            (long long)table->dims[0], t->arg);
-    hn_dequantize_f32(table, hn_affine_args(c, t->scale, t->zero), (uint64_t)id * width, width, part);
+        return hn_eval_fail(c, HONE_E_INVALID, "index %lld lies outside the %lld rows of input %u",
+                            (long long)id, (long long)table->dims[0], t->arg);
+    hn_dequantize_f32(table, hn_affine_args(c, t->scale, t->zero), (uint64_t)id * width, width,
+                      part);
     for (uint64_t i = 0; i < width; i++)
         sum[i] += part[i];
     return HONE_OK;
@@ -135,15 +143,20 @@ static hone_status check_embed_args(hn_eval *c, const embed_form *f, uint64_t wi
     return hn_want_elems(c, f->beta.arg, width);
 }
 
-static hone_status embed_rows(hn_eval *c, const embed_form *f, const hn_row_norm *norm, uint64_t width) {
-    const hn_array *ids = hn_arg(c, 0), *segments = hn_arg(c, 1), *positions = hn_arg(c, f->position_ids);
+static hone_status embed_rows(hn_eval *c, const embed_form *f, const hn_row_norm *norm,
+                              uint64_t width) {
+    const hn_array *ids = hn_arg(c, 0), *segments = hn_arg(c, 1),
+                   *positions = hn_arg(c, f->position_ids);
     hn_array *y = hn_ret(c, 0), *sums = f->sum_ret == NO_ARG ? NULL : hn_ret(c, f->sum_ret);
-    float *sum = hn_eval_scratch_n(c, width, sizeof *sum), *part = hn_eval_scratch_n(c, width, sizeof *part), mean, inverse;
+    float *sum = hn_eval_scratch_n(c, width, sizeof *sum),
+          *part = hn_eval_scratch_n(c, width, sizeof *part), mean, inverse;
     HN_TRY_PTR(sum && part);
     for (uint64_t i = 0; i < ids->n_elems; i++) {
         memset(sum, 0, width * sizeof *sum);
         HN_TRY(add_embedding(c, &f->word, id_at(ids, i, 0), width, part, sum));
-        HN_TRY(add_embedding(c, &f->position, id_at(positions, i, (int64_t)(i % (uint64_t)ids->dims[1])), width, part, sum));
+        HN_TRY(add_embedding(c, &f->position,
+                             id_at(positions, i, (int64_t)(i % (uint64_t)ids->dims[1])), width,
+                             part, sum));
         if (segments)
             HN_TRY(add_embedding(c, &f->segment, id_at(segments, i, 0), width, part, sum));
         if (sums)
@@ -167,13 +180,21 @@ static hone_status run_embed_norm(hn_eval *c, const embed_form *f) {
 }
 
 hone_status hn_eval_embed_layer_norm(hn_eval *c) {
-    static const embed_form form = {{2, NO_ARG, NO_ARG}, {3, NO_ARG, NO_ARG}, {4, NO_ARG, NO_ARG}, {5, NO_ARG, NO_ARG},
-                                    {6, NO_ARG, NO_ARG}, 7, 8, 1, 2};
+    static const embed_form form = {{2, NO_ARG, NO_ARG},
+                                    {3, NO_ARG, NO_ARG},
+                                    {4, NO_ARG, NO_ARG},
+                                    {5, NO_ARG, NO_ARG},
+                                    {6, NO_ARG, NO_ARG},
+                                    7,
+                                    8,
+                                    1,
+                                    2};
     return run_embed_norm(c, &form);
 }
 
 hone_status hn_eval_qembed_layer_norm(hn_eval *c) {
-    static const embed_form form = {{2, 8, 13}, {3, 9, 14}, {4, 10, 15}, {5, 11, 16}, {6, 12, 17}, 7, NO_ARG, 1, NO_ARG};
+    static const embed_form form = {{2, 8, 13}, {3, 9, 14}, {4, 10, 15}, {5, 11, 16}, {6, 12, 17},
+                                    7,          NO_ARG,     1,           NO_ARG};
     return run_embed_norm(c, &form);
 }
 
@@ -221,8 +242,8 @@ static hone_status read_group_norm(hn_eval *c, group_norm *g) {
     g->silu = hn_attr_i(node, "activation", 0) == 1;
     g->epsilon = hn_attr_f(node, "epsilon", 1e-5f);
     if (g->groups < 1 || g->channels < 1 || g->channels % g->groups != 0)
-        return hn_eval_fail(c, HONE_E_SHAPE, "%lld channels cannot be split into %lld groups", (long long)g->channels,
-                            (long long)g->groups);
+        return hn_eval_fail(c, HONE_E_SHAPE, "%lld channels cannot be split into %lld groups",
+                            (long long)g->channels, (long long)g->groups);
     g->places = x->dims[0] > 0 ? (int64_t)x->n_elems / x->dims[0] / g->channels : 0;
     HN_TRY(hn_want_elems(c, 1, (uint64_t)g->channels));
     HN_TRY(hn_want_elems(c, 2, (uint64_t)g->channels));
@@ -242,7 +263,8 @@ static hone_status add_skip(hn_eval *c, const group_norm *g, int64_t image, floa
     for (int64_t k = 0; k < g->channels; k++)
         for (int64_t p = 0; p < g->places; p++) {
             int64_t at = group_norm_at(g, p, k);
-            v[at] += per_channel ? skips[image * g->channels + k] : skips[image * g->channels * g->places + at];
+            v[at] += per_channel ? skips[image * g->channels + k]
+                                 : skips[image * g->channels * g->places + at];
             v[at] += bias ? bias[k] : 0;
         }
     return HONE_OK;

@@ -1,4 +1,5 @@
-/* Quantized operators of com.microsoft that are no products, computed: real numbers come in, real numbers go out. */
+/* Quantized operators of com.microsoft that are no products, computed: real numbers come in, real
+ * numbers go out. */
 #include "ops/ms_eval.h"
 
 #include <math.h>
@@ -162,7 +163,7 @@ hone_status hn_eval_qlinear_concat(hn_eval *c) {
     for (uint32_t arg = 2; arg + 2 < hn_n_args(c); arg += 3) {
         const hn_array *x = hn_arg(c, arg);
         uint64_t run = (uint64_t)(x->dims[axis] * all.inner);
-        for (uint64_t i = 0; i < x->n_elems; ) {
+        for (uint64_t i = 0; i < x->n_elems;) {
             uint64_t n = HN_MIN(HN_TILE, run - i % run);
             hn_dequantize_f32(x, hn_affine_args(c, arg + 1, arg + 2), i, n, tile);
             hn_quantize_f32(tile, by, y, i / run * row + before + i % run, n);

@@ -8,7 +8,8 @@
 /* ---- sums that become floats ------------------------------------------------------------------- */
 
 /* y = sums * by_a * by_b + bias: by_b and bias stand for all, or for each column. */
-static hone_status scale_sums(hn_eval *c, const int32_t *sums, float by_a, uint32_t by_b, uint32_t bias, hn_array *y) {
+static hone_status scale_sums(hn_eval *c, const int32_t *sums, float by_a, uint32_t by_b,
+                              uint32_t bias, hn_array *y) {
     const hn_array *scale = hn_arg(c, by_b);
     uint64_t columns = (uint64_t)HN_MAX(y->rank > 0 ? y->dims[y->rank - 1] : 1, 1);
     const float *scales, *biases;
@@ -21,7 +22,8 @@ static hone_status scale_sums(hn_eval *c, const int32_t *sums, float by_a, uint3
         uint64_t n = HN_MIN(HN_TILE, y->n_elems - begin);
         for (uint64_t i = 0; i < n; i++) {
             uint64_t k = (begin + i) % columns;
-            tile[i] = (float)sums[begin + i] * (by_a * scales[scale->n_elems == 1 ? 0 : k]) + (biases ? biases[k] : 0);
+            tile[i] = (float)sums[begin + i] * (by_a * scales[scale->n_elems == 1 ? 0 : k]) +
+                      (biases ? biases[k] : 0);
         }
         hn_store_f32(y, begin, n, tile);
     }
@@ -83,10 +85,12 @@ static hone_status qgemm_sums(hn_eval *c, const qgemm_form *f, int32_t *sums) {
     const hn_array *a_zero = hn_arg(c, 2), *b_zero = hn_arg(c, 5), *bias = hn_arg(c, 6);
     const hn_slices one = {1, 1, UINT64_MAX};
     uint64_t n = (uint64_t)HN_MAX(f->n, 1), k = (uint64_t)HN_MAX(f->k, 1);
-    const hn_slices per_column = f->trans_b ? (hn_slices){k, UINT64_MAX, UINT64_MAX} : (hn_slices){1, n, UINT64_MAX};
+    const hn_slices per_column =
+        f->trans_b ? (hn_slices){k, UINT64_MAX, UINT64_MAX} : (hn_slices){1, n, UINT64_MAX};
     int64_t strides[2] = {0, 0};
     HN_TRY(hn_want_elems(c, 2, 1));
-    const int32_t *a = hn_wide_i32(c, hn_arg(c, 0), a_zero, &one), *b = hn_wide_i32(c, hn_arg(c, 3), b_zero, &per_column);
+    const int32_t *a = hn_wide_i32(c, hn_arg(c, 0), a_zero, &one),
+                  *b = hn_wide_i32(c, hn_arg(c, 3), b_zero, &per_column);
     HN_TRY_PTR(a && b);
     hn_gemm_u32(hn_eval_pool(c), &(hn_gemm_job_u32){.m = f->m,
                                                     .n = f->n,
@@ -103,7 +107,9 @@ static hone_status qgemm_sums(hn_eval *c, const qgemm_form *f, int32_t *sums) {
         return HONE_OK;
     hn_broadcast_strides(bias, 2, strides);
     for (int64_t i = 0; i < f->m * f->n; i++)
-        sums[i] = (int32_t)((uint32_t)sums[i] + ((const uint32_t *)bias->data)[i / f->n * strides[0] + i % f->n * strides[1]]);
+        sums[i] = (int32_t)((uint32_t)sums[i] +
+                            ((const uint32_t *)
+                                 bias->data)[i / f->n * strides[0] + i % f->n * strides[1]]);
     return HONE_OK;
 }
 
@@ -135,10 +141,12 @@ hone_status hn_eval_qgemm(hn_eval *c) {
 
 /* ---- DynamicQuantizeLSTM ----------------------------------------------------------------------- */
 
-/* Weights [directions, in, gates] as floats [directions, gates, in]; scales and zero points stand per direction, or per direction and
- * gate. */
-static hone_status widen_gates(hn_eval *c, uint32_t arg, uint32_t scale_arg, int64_t dims[3], hn_array *out) {
-    const hn_array *w = hn_arg(c, arg), *scale = hn_arg(c, scale_arg), *zero = hn_arg(c, scale_arg + 1);
+/* Weights [directions, in, gates] as floats [directions, gates, in]; scales and zero points stand
+ * per direction, or per direction and gate. */
+static hone_status widen_gates(hn_eval *c, uint32_t arg, uint32_t scale_arg, int64_t dims[3],
+                               hn_array *out) {
+    const hn_array *w = hn_arg(c, arg), *scale = hn_arg(c, scale_arg),
+                   *zero = hn_arg(c, scale_arg + 1);
     uint64_t dirs = (uint64_t)w->dims[0], in = (uint64_t)w->dims[1], gates = (uint64_t)w->dims[2];
     const float *scales, *zeros;
     float v;
@@ -167,6 +175,7 @@ hone_status hn_eval_dynamic_quantize_lstm(hn_eval *c) {
     int64_t w_dims[3], r_dims[3];
     HN_TRY(widen_gates(c, 1, 8, w_dims, &w));
     HN_TRY(widen_gates(c, 2, 10, r_dims, &r));
-    const hn_array *const args[8] = {hn_arg(c, 0), &w, &r, hn_arg(c, 3), hn_arg(c, 4), hn_arg(c, 5), hn_arg(c, 6), hn_arg(c, 7)};
+    const hn_array *const args[8] = {hn_arg(c, 0), &w,           &r,           hn_arg(c, 3),
+                                     hn_arg(c, 4), hn_arg(c, 5), hn_arg(c, 6), hn_arg(c, 7)};
     return hn_eval_with(c, hn_eval_lstm, 8, args);
 }

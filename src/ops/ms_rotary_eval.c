@@ -1,18 +1,22 @@
 /* Rotary positions of com.microsoft, computed. */
 #include "ops/ms_heads_eval.h"
 
-hone_status hn_read_rotary(hn_eval *c, uint32_t cosines, uint32_t sines, int64_t size, const char *interleaved, hn_rotary *out) {
+hone_status hn_read_rotary(hn_eval *c, uint32_t cosines, uint32_t sines, int64_t size,
+                           const char *interleaved, hn_rotary *out) {
     const hn_array *table = hn_arg(c, cosines);
     if (!table || !hn_arg(c, sines) || table->rank != 2)
-        return hn_eval_fail(c, HONE_E_SHAPE, "rotary positions need inputs %u and %u, [positions, half of what is turned]",
-                            cosines, sines);
+        return hn_eval_fail(
+            c, HONE_E_SHAPE,
+            "rotary positions need inputs %u and %u, [positions, half of what is turned]", cosines,
+            sines);
     HN_TRY(hn_want_dims(c, sines, 2, table->dims));
     *out = (hn_rotary){.n_positions = table->dims[0],
                        .half = table->dims[1],
                        .interleaved = hn_attr_i(hn_eval_node(c), interleaved, 0) != 0};
     if (out->half > size / 2)
-        return hn_eval_fail(c, HONE_E_SHAPE, "the tables turn %lld pairs, but a head has %lld elements", (long long)out->half,
-                            (long long)size);
+        return hn_eval_fail(c, HONE_E_SHAPE,
+                            "the tables turn %lld pairs, but a head has %lld elements",
+                            (long long)out->half, (long long)size);
     HN_TRY_PTR(hn_arg_f32s(c, cosines, &out->cosines) && hn_arg_f32s(c, sines, &out->sines));
     return HONE_OK;
 }
@@ -28,8 +32,9 @@ void hn_rotate(const hn_rotary *r, const float *cosines, const float *sines, flo
 
 hone_status hn_rotate_to(hn_eval *c, const hn_rotary *r, int64_t position, float *v) {
     if (position < 0 || position >= r->n_positions)
-        return hn_eval_fail(c, HONE_E_INVALID, "position %lld lies outside the tables, which have %lld", (long long)position,
-                            (long long)r->n_positions);
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "position %lld lies outside the tables, which have %lld",
+                            (long long)position, (long long)r->n_positions);
     hn_rotate(r, r->cosines + position * r->half, r->sines + position * r->half, v);
     return HONE_OK;
 }
@@ -57,7 +62,8 @@ static hone_status view_rotary(hn_eval *c, float *at, rotary_view *v) {
     if (n_heads < 1 && table->rank == 2 && table->dims[1] > 0)
         n_heads = width / (2 * table->dims[1]);
     if (n_heads < 1 || width % n_heads != 0)
-        return hn_eval_fail(c, HONE_E_SHAPE, "rows of %lld elements cannot be split into %lld heads; set num_heads",
+        return hn_eval_fail(c, HONE_E_SHAPE,
+                            "rows of %lld elements cannot be split into %lld heads; set num_heads",
                             (long long)width, (long long)n_heads);
     v->n_heads = n_heads;
     v->size = width / n_heads;
@@ -88,7 +94,8 @@ hone_status hn_eval_ms_rotary_embedding(hn_eval *c) {
             return hn_rotate_to(c, &r, position, at);
         position += is_offset ? row % v.n_rows : 0;
         for (int64_t h = 0; h < v.n_heads; h++)
-            HN_TRY(hn_rotate_to(c, &r, position, hn_row_at(&v.rows, row / v.n_rows, h, row % v.n_rows)));
+            HN_TRY(hn_rotate_to(c, &r, position,
+                                hn_row_at(&v.rows, row / v.n_rows, h, row % v.n_rows)));
     }
     hn_narrow_f32(y, at);
     return HONE_OK;
@@ -96,12 +103,14 @@ hone_status hn_eval_ms_rotary_embedding(hn_eval *c) {
 
 /* ---- MRotaryEmbedding -------------------------------------------------------------------------- */
 
-/* Which of time, height and width (0, 1, 2) turns each pair: three sections side by side, or height and width at every third. */
+/* Which of time, height and width (0, 1, 2) turns each pair: three sections side by side, or height
+ * and width at every third. */
 static hone_status assign_pairs(hn_eval *c, int64_t half, uint8_t *stream) {
     uint32_t n;
     const int64_t *sections;
     if (!hn_attr_ints(hn_eval_node(c), "mrope_section", &n, &sections) || n != 3)
-        return hn_eval_fail(c, HONE_E_INVALID, "mrope_section must be three lengths: time, height, width");
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "mrope_section must be three lengths: time, height, width");
     memset(stream, 0, (size_t)half);
     int64_t at = 0;
     bool is_mixed = hn_attr_i(hn_eval_node(c), "mrope_layout", 0) != 0;
@@ -121,14 +130,16 @@ typedef struct mixed_row {
 } mixed_row;
 
 /* The row of the tables that one token is turned by, put together from three positions. */
-static hone_status mix_positions(hn_eval *c, const hn_rotary *r, uint64_t row, uint64_t n_rows, const mixed_row *out) {
+static hone_status mix_positions(hn_eval *c, const hn_rotary *r, uint64_t row, uint64_t n_rows,
+                                 const mixed_row *out) {
     const hn_array *positions = hn_arg(c, 1);
     int64_t at[3];
     for (uint64_t s = 0; s < 3; s++) {
         hn_load_i64(positions, s * n_rows + row, 1, &at[s]);
         if (at[s] < 0 || at[s] >= r->n_positions)
-            return hn_eval_fail(c, HONE_E_INVALID, "position %lld lies outside the tables, which have %lld", (long long)at[s],
-                                (long long)r->n_positions);
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "position %lld lies outside the tables, which have %lld",
+                                (long long)at[s], (long long)r->n_positions);
     }
     for (int64_t i = 0; i < r->half; i++) {
         int64_t from = at[out->stream[i]] * r->half + i;
@@ -152,7 +163,8 @@ hone_status hn_eval_mrotary_embedding(hn_eval *c) {
     HN_TRY(hn_read_rotary(c, 2, 3, v.size, "interleaved", &r));
     HN_TRY(hn_want_dims(c, 1, 3, (const int64_t[]){3, v.batch, v.n_rows}));
     uint64_t half = (uint64_t)r.half;
-    float *cosines = hn_eval_scratch_n(c, half, sizeof(float)), *sines = hn_eval_scratch_n(c, half, sizeof(float));
+    float *cosines = hn_eval_scratch_n(c, half, sizeof(float)),
+          *sines = hn_eval_scratch_n(c, half, sizeof(float));
     uint8_t *stream = hn_eval_scratch(c, half);
     HN_TRY_PTR(cosines && sines && stream);
     HN_TRY(assign_pairs(c, r.half, stream));

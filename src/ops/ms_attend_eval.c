@@ -1,0 +1,112 @@
+/* What the attention operators of com.microsoft whose heads do not share keys have in common. */
+#include "ops/ms_heads_eval.h"
+
+#include <float.h>
+
+/* ---- masks ------------------------------------------------------------------------------------- */
+
+/* What keeps queries from keys: a padding mask, the order of time, biases. */
+typedef struct attention_mask {
+    const int32_t *at; /* NULL: none */
+    int32_t rank;      /* 1: lengths (and starts), 2: [batch, keys], 3: [batch, queries, keys] */
+    bool has_starts;
+    int64_t batch, n_queries, n_past;
+    float filter;
+    bool causal;
+    hn_score_bias bias;
+} attention_mask;
+
+static hone_status read_attention_mask(hn_eval *c, uint32_t arg, uint32_t bias, const hn_heads *a,
+                                       attention_mask *m) {
+    const hn_array *mask = hn_arg(c, arg);
+    uint64_t batch = (uint64_t)a->batch, keys = (uint64_t)a->n_keys;
+    m->batch = a->batch;
+    m->n_queries = a->n_queries;
+    m->filter = hn_attr_f(hn_eval_node(c), "mask_filter_value", -10000.0f);
+    m->causal = hn_attr_i(hn_eval_node(c), "unidirectional", 0) != 0;
+    HN_TRY(hn_read_score_bias(c, bias, a, &m->bias));
+    bool is_dummy = mask && mask->rank == 2 && mask->dims[1] == 1 && a->n_keys != 1;
+    if (!mask || is_dummy)
+        return HONE_OK;
+    if (mask->rank < 1 || mask->rank > 3)
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED,
+                            "a mask of rank %d is not supported; make it [batch, queries, keys]",
+                            mask->rank);
+    m->at = mask->data;
+    m->rank = mask->rank;
+    m->has_starts = mask->n_elems == 2 * batch;
+    if (mask->rank > 1)
+        return hn_want_elems(
+            c, arg, mask->rank == 2 ? batch * keys : batch * (uint64_t)a->n_queries * keys);
+    if (mask->n_elems < batch)
+        return hn_want_elems(c, arg, batch);
+    return HONE_OK;
+}
+
+static hn_key_span see_through_mask(const void *ctx, int64_t b, int64_t h, int64_t i, int64_t n,
+                                    float *scores) {
+    const attention_mask *m = ctx;
+    hn_add_score_bias(&m->bias, b, h, i, n, scores);
+    if (m->at && m->rank == 1) {
+        int64_t begin = m->has_starts ? m->at[m->batch + b] : 0, end = m->at[b];
+        for (int64_t k = 0; k < n; k++)
+            scores[k] += k < begin || k >= end ? m->filter : 0;
+    } else if (m->at) {
+        const int32_t *row = m->at + (m->rank == 2 ? b : b * m->n_queries + i) * n;
+        for (int64_t k = 0; k < n; k++)
+            scores[k] += row[k] > 0 ? 0 : m->filter;
+    }
+    for (int64_t k = m->n_past + i + 1; m->causal && k < n; k++)
+        scores[k] = -FLT_MAX;
+    return (hn_key_span){0, n};
+}
+
+/* ---- the rest of every operator ---------------------------------------------------------------- */
+
+static hone_status join_side(hn_eval *c, const hn_attention_parts *p, hn_cache *cache,
+                             const int64_t *n_past, int64_t size, hn_head_rows *out) {
+    const hn_heads *a = &p->heads;
+    float *at;
+    cache->batch = a->batch;
+    cache->n_heads = a->n_kv_heads;
+    cache->size = size;
+    cache->n_fresh = p->n_fresh;
+    cache->n_past = n_past;
+    *out = cache->fresh;
+    if (!cache->past && !cache->present)
+        return HONE_OK;
+    HN_TRY(hn_cache_join(c, cache, &at));
+    *out = hn_rows_by_head(at, a->n_kv_heads, cache->room, size);
+    return HONE_OK;
+}
+
+hone_status hn_attention_join(hn_eval *c, hn_attention_parts *p) {
+    hn_heads *a = &p->heads;
+    int64_t *n_past = hn_eval_scratch_n(c, (uint64_t)a->batch, sizeof *n_past);
+    HN_TRY_PTR(n_past);
+    for (int64_t b = 0; b < a->batch; b++)
+        n_past[b] = p->n_past;
+    a->n_keys = p->n_past + p->n_fresh;
+    HN_TRY(join_side(c, p, &p->keys, n_past, a->key_size, &a->k));
+    return join_side(c, p, &p->values, n_past, a->value_size, &a->v);
+}
+
+hone_status hn_attention_run(hn_eval *c, hn_attention_parts *p) {
+    hn_heads *a = &p->heads;
+    hn_array *y = hn_ret(c, 0);
+    attention_mask mask = {.n_past = p->n_past};
+    HN_TRY(read_attention_mask(c, p->mask, p->bias, a, &mask));
+    a->see = see_through_mask;
+    a->see_ctx = &mask;
+    a->scale = hn_heads_scale(c, a->key_size);
+    uint64_t n = (uint64_t)(a->batch * a->n_queries * a->n_heads * a->value_size);
+    if (hn_wants_ret(c, 0) && (!y || y->n_elems != n))
+        return hn_eval_fail(c, HONE_E_SHAPE, "queries, keys and values do not fit each other");
+    float *out = y ? hn_room_f32(c, y) : hn_eval_scratch_n(c, n, sizeof *out);
+    HN_TRY_PTR(out);
+    a->out = hn_rows_packed(out, a->n_queries, a->n_heads * a->value_size, a->value_size);
+    HN_TRY(hn_heads_attend(c, a));
+    if (y)
+        hn_narrow_f32(y, out);
+    return HONE_OK;
+}
