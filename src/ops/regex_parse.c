@@ -114,11 +114,11 @@ bool hn_code_set_has(const hn_code_set *set, uint32_t code) {
 typedef struct named_set {
     const char *name, *pairs;
 } named_set;
-static const named_set escape_sets[] = {{"d", "09"}, {"s", "\t\n\f\r  "}, {"w", "09AZaz__"}};
+static const named_set escape_sets[] = {{"d", "09"}, {"s", "\t\n\f\r  "}, {"w", "09AZ__az"}};
 static const named_set posix_sets[] = {
     {"alnum", "09AZaz"}, {"alpha", "AZaz"}, {"ascii", "\001\177"}, {"blank", "\t\t  "}, {"cntrl", "\001\037\177\177"},
     {"digit", "09"}, {"graph", "!~"}, {"lower", "az"}, {"print", " ~"}, {"punct", "!/:@[`{~"}, {"space", "\t\r  "},
-    {"upper", "AZ"}, {"word", "09AZaz__"}, {"xdigit", "09AFaf"},
+    {"upper", "AZ"}, {"word", "09AZ__az"}, {"xdigit", "09AFaf"},
 };
 
 /* Adds a named set, or everything else. The pairs are in ascending order. */

@@ -5,7 +5,7 @@
 
 typedef struct slice_lists {
     uint32_t n;
-    const int64_t *starts, *axes, *steps; /* axes and steps may be NULL: 0, 1, 2, ... and all 1 */
+    const int64_t *starts, *ends, *axes, *steps; /* axes and steps may be NULL: 0, 1, 2, ... and all 1 */
 } slice_lists;
 
 static hone_status slice_read_list(hn_eval *c, const char *name, uint32_t arg, uint32_t n, const int64_t **out) {
@@ -23,48 +23,61 @@ static hone_status slice_read(hn_eval *c, slice_lists *s) {
     if (!hn_list_arg(c, "starts", 1, &s->n, &s->starts))
         return hn_eval_fail(c, HONE_E_INVALID, "starts is not given");
     HN_TRY_PTR(s->starts);
+    HN_TRY(slice_read_list(c, "ends", 2, s->n, &s->ends));
+    if (!s->ends)
+        return hn_eval_fail(c, HONE_E_INVALID, "ends is not given");
     HN_TRY(slice_read_list(c, "axes", 3, s->n, &s->axes));
     return slice_read_list(c, "steps", 4, s->n, &s->steps);
 }
 
-/* Where a slice begins in an axis of `size` elements. */
-static int64_t slice_first(int64_t start, int64_t step, int64_t size) {
-    if (start < 0)
-        start = start < -size ? 0 : start + size;
-    return HN_MIN(start, step > 0 ? size : size - 1);
+/* What a slice takes of one axis: n elements from `first` on. */
+typedef struct slice_range {
+    int64_t first, step, n;
+} slice_range;
+
+/* A bound that may count from the end, within [low, high]. */
+static int64_t slice_bound(int64_t bound, int64_t size, int64_t low, int64_t high) {
+    if (bound < 0)
+        bound = bound < -size ? low : bound + size;
+    return HN_MAX(low, HN_MIN(bound, high));
 }
 
-/* Are first, first + step, ... (n of them) positions in an axis of `size` elements? */
-static bool slice_fits(int64_t first, int64_t step, int64_t n, int64_t size) {
-    int64_t span, last;
-    return n == 0 || (hn_mul_i64(n - 1, step, &span) && hn_add_i64(first, span, &last) && first >= 0 && first < size && last >= 0 &&
-                      last < size);
+/* step is not 0. A step that is never taken may be any number: it becomes 1. */
+static slice_range slice_of_axis(int64_t start, int64_t end, int64_t step, int64_t size) {
+    bool is_forward = step > 0;
+    int64_t first = slice_bound(start, size, 0, is_forward ? size : size - 1);
+    int64_t stop = is_forward ? slice_bound(end, size, 0, size) : slice_bound(end, size, -1, size - 1);
+    int64_t distance = stop - first, n = 0;
+    if (is_forward ? distance > 0 : distance < 0)
+        n = (distance + (is_forward ? -1 : 1)) / step + 1;
+    return (slice_range){first, n > 1 ? step : 1, n};
 }
 
 hone_status hn_eval_slice(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0);
-    int64_t from[HN_MAX_RANK], to[HN_MAX_RANK], first = 0;
+    hn_array *y;
+    int64_t from[HN_MAX_RANK], to[HN_MAX_RANK], dims[HN_MAX_RANK], first = 0;
     uint64_t seen = 0;
     slice_lists s;
     HN_TRY(slice_read(c, &s));
-    if (!y || y->n_elems == 0)
-        return HONE_OK;
     hn_strides(x->rank, x->dims, from);
-    hn_strides(y->rank, y->dims, to);
+    for (int32_t k = 0; k < x->rank; k++)
+        dims[k] = x->dims[k];
     for (uint32_t i = 0; i < s.n; i++) {
         int32_t axis;
+        int64_t step = s.steps ? s.steps[i] : 1;
         HN_TRY(hn_axis_of(c, s.axes ? s.axes[i] : (int64_t)i, x->rank, &axis));
-        if ((seen >> axis) & 1)
-            return hn_eval_fail(c, HONE_E_INVALID, "axes names axis %d twice", axis);
+        if (step == 0 || ((seen >> axis) & 1))
+            return hn_eval_fail(c, HONE_E_INVALID, "axis %d has a step of 0, or is named twice", axis);
         seen |= (uint64_t)1 << axis;
-        int64_t step = s.steps ? s.steps[i] : 1, begin = slice_first(s.starts[i], step, x->dims[axis]);
-        if (!slice_fits(begin, step, y->dims[axis], x->dims[axis]))
-            return hn_eval_fail(c, HONE_E_SHAPE, "axis %d: the slice leaves the input", axis);
-        first += begin * from[axis];
-        from[axis] *= y->dims[axis] > 1 ? step : 1; /* a step that is never taken may be any number */
+        slice_range r = slice_of_axis(s.starts[i], s.ends[i], step, x->dims[axis]);
+        dims[axis] = r.n;
+        first += r.first * from[axis];
+        from[axis] *= r.step;
     }
-    return hn_move_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){first, from});
+    HN_TRY(hn_ret_alloc(c, 0, x->dtype, x->rank, dims, &y));
+    hn_strides(x->rank, dims, to);
+    return y ? hn_move_grid(c, y->rank, dims, y, &(hn_grid){0, to}, x, &(hn_grid){first, from}) : HONE_OK;
 }
 
 hone_status hn_eval_dynamic_slice(hn_eval *c) {
@@ -121,7 +134,7 @@ hone_status hn_eval_crop(hn_eval *c) {
     bool has_border = hn_attr_ints(hn_eval_node(c), "border", &n, &border);
     if (!has_border || n != 4)
         return hn_eval_fail(c, HONE_E_INVALID, "border must have 4 entries: left, top, right, bottom");
-    if (!slice_fits(border[1], 1, y->dims[2], x->dims[2]) || !slice_fits(border[0], 1, y->dims[3], x->dims[3]))
+    if (border[0] < 0 || border[1] < 0 || border[1] > x->dims[2] - y->dims[2] || border[0] > x->dims[3] - y->dims[3])
         return hn_eval_fail(c, HONE_E_SHAPE, "border leaves the image");
     hn_strides(4, x->dims, from);
     hn_strides(4, y->dims, to);
