@@ -91,9 +91,9 @@ void hn_state_free(hn_state *s) {
 
 /* ---- memory of a plan ------------------------------------------------------------------------------------------------------------ */
 
-/* Steps take scratch in one piece that stays. */
+/* Steps take scratch in one piece that stays. An arena remembers a failure for ever: the next run gets a new one. */
 static hone_status reserve_scratch(hn_state *s) {
-    if (hn_arena_bytes(s->host.scratch) >= s->scratch_need)
+    if (hn_arena_bytes(s->host.scratch) >= s->scratch_need && !hn_arena_has_failed(s->host.scratch))
         return HONE_OK;
     hn_arena *larger = hn_arena_new(allocator_of(s));
     if (!larger || !hn_arena_reserve(larger, s->scratch_need)) {

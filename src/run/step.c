@@ -86,8 +86,10 @@ static hone_status infer_outputs(step_frame *f) {
     if (hn_node_types_ok(c, NULL)) {
         hone_status status = c->op->infer(c);
         if (status != HONE_OK)
-            return hn_fail(f->eval.err, status, "%s", c->fail.message);
+            return status == HONE_E_NOMEM ? status : hn_fail(f->eval.err, status, "%s", c->fail.message);
     }
+    if (hn_arena_has_failed(f->state->host.scratch)) /* rules take a failed allocation for something unknown */
+        return HONE_E_NOMEM;
     for (uint32_t i = 0; i < f->node->n_outputs; i++)
         if (f->step->wanted[i] && all_dims_known(c->out[i]))
             HN_TRY(make_output(f, i, c->out[i]));

@@ -23,6 +23,8 @@ typedef struct subject {
     const char *inputs[MAX_NAMES], *outputs[MAX_NAMES];
     uint32_t n_inputs, n_outputs;
     char dim[64]; /* a free dimension; "" when there is none */
+    hone_value *values[MAX_NAMES]; /* zeros for the inputs */
+    bool can_run;
 } subject;
 
 static unsigned n_complaints;
@@ -128,10 +130,49 @@ static hone_status do_fix_dim(hone_model *m, const subject *s, hone_error *error
     return HONE_OK;
 }
 
+static hone_status do_plan(hone_model *m, const subject *s, hone_error *error) {
+    hone_plan *plan = NULL;
+    hone_session_options o;
+    hone_session *session;
+    hone_session_options_init(&o);
+    o.n_threads = 1;
+    *error = (hone_error){.code = HONE_OK};
+    if (!s->can_run)
+        return HONE_OK;
+    hone_status status = hone_session_create(m, &o, &session, error);
+    hone_session_free(session);
+    if (status == HONE_OK && !s->dim[0])
+        status = hone_model_get_plan(m, &plan, error);
+    hone_plan_free(plan);
+    return status;
+}
+
+static hone_status do_run(hone_model *m, const subject *s, hone_error *error) {
+    hone_value *outputs[MAX_NAMES] = {0};
+    hone_session_options o;
+    hone_session *session;
+    hone_session_options_init(&o);
+    o.n_threads = 1;
+    *error = (hone_error){.code = HONE_OK};
+    if (!s->can_run)
+        return HONE_OK;
+    hone_status status = hone_session_create(m, &o, &session, error);
+    for (int i = 0; i < 2 && status == HONE_OK; i++) {
+        status = hone_session_run(session, NULL, s->n_inputs, s->inputs, (const hone_value *const *)s->values, s->n_outputs,
+                                  s->outputs, outputs, error);
+        for (uint32_t k = 0; k < s->n_outputs; k++) {
+            hone_value_free(outputs[k]);
+            outputs[k] = NULL;
+        }
+    }
+    hone_session_free(session);
+    return status;
+}
+
 static const struct operation {
     const char *name;
     hone_status (*run)(hone_model *m, const subject *s, hone_error *error);
-    bool may_do_without; /* a cost that there is no memory to compute is told as unknown */
+    bool may_do_without; /* a cost that there is no memory to compute is told as unknown; a run may use less */
 } operations[] = {
     {"load", do_load, false},
     {"check", do_check, false},
@@ -147,6 +188,8 @@ static const struct operation {
     {"strip", do_strip, false},
     {"rename", do_rename, false},
     {"fix a dimension", do_fix_dim, false},
+    {"plan", do_plan, false},
+    {"run", do_run, true}, /* memory that waits for a later step goes first */
 };
 
 /* ---- folders --------------------------------------------------------------------------------- */
@@ -239,8 +282,37 @@ static void find_free_dim(const hone_graph *g, uint32_t value, char *dim, size_t
     }
 }
 
+static hone_value *zeros_for(const hone_graph *g, uint32_t value) {
+    int64_t dims[8];
+    hone_value_info info;
+    hone_value *v = NULL;
+    hone_tensor_info tensor;
+    hone_graph_get_value(g, value, &info);
+    if (info.kind != HONE_TYPE_TENSOR || info.rank < 0 || info.rank > 8)
+        return NULL;
+    for (int32_t axis = 0; axis < info.rank; axis++) {
+        char text[64];
+        hone_value_dim(g, value, axis, &dims[axis], text, sizeof text);
+        dims[axis] = dims[axis] < 0 ? 1 : dims[axis];
+    }
+    if (hone_value_create(info.elem_type, info.rank, dims, NULL, &v, NULL) == HONE_OK && hone_value_tensor(v, &tensor))
+        memset((void *)(uintptr_t)tensor.data, 0, (size_t)tensor.data_bytes);
+    return v;
+}
+
+/* Can the model be run, with zeros, while nothing fails? */
+static void try_running(subject *s, hone_model *m, const hone_subgraph_info *top) {
+    hone_error error;
+    s->can_run = top->n_inputs == s->n_inputs && top->n_outputs == s->n_outputs;
+    for (uint32_t i = 0; i < s->n_inputs; i++) {
+        s->values[i] = zeros_for(hone_model_graph(m), top->inputs[i]);
+        s->can_run &= s->values[i] != NULL;
+    }
+    s->can_run = s->can_run && do_run(m, s, &error) == HONE_OK;
+}
+
 /* The names point into the model. */
-static void describe_subject(subject *s, const hone_model *m) {
+static void describe_subject(subject *s, hone_model *m) {
     const hone_graph *g = hone_model_graph(m);
     hone_subgraph_info top;
     hone_graph_get_subgraph(g, 0, &top);
@@ -248,6 +320,7 @@ static void describe_subject(subject *s, const hone_model *m) {
     s->n_outputs = list_names(g, top.n_outputs, top.outputs, s->outputs);
     for (uint32_t i = 0; i < top.n_inputs && !s->dim[0]; i++)
         find_free_dim(g, top.inputs[i], s->dim, sizeof s->dim);
+    try_running(s, m, &top);
 }
 
 static void try_subject(const char *path, const char *folder, bool skips_external) {
@@ -267,7 +340,9 @@ static void try_subject(const char *path, const char *folder, bool skips_externa
     for (size_t i = 0; i < HN_COUNT(operations); i++)
         n += try_operation(&s, &operations[i]);
     hone_model_free(m);
-    printf("%s: %zu operations, %zu allocations failed\n", path, HN_COUNT(operations), n);
+    for (uint32_t i = 0; i < s.n_inputs; i++)
+        hone_value_free(s.values[i]);
+    printf("%s: %zu operations%s, %zu allocations failed\n", path, HN_COUNT(operations), s.can_run ? "" : " (not run)", n);
 }
 
 static void try_external(const char *path, const char *model_folder, const char *folder) {
