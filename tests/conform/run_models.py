@@ -145,9 +145,9 @@ def shapes_text(feed):
 
 # ---- outputs -------------------------------------------------------------------------------------------
 
-def hone_outputs(path, feed, folder):
+def hone_outputs(path, feed, folder, options=()):
     """Name to array."""
-    command = [HONE, "run", str(path), "--output", str(folder / "out.npz")]
+    command = [HONE, "run", str(path), *options, "--output", str(folder / "out.npz")]
     for number, (name, value) in enumerate(feed.items()):
         file = folder / f"{number}.npy"
         numpy.save(file, value)
@@ -239,8 +239,8 @@ def compare(path, folder):
         found = {n: difference(ours[n], theirs[n]) for n in theirs}
         wrong = [f"'{n}': {d}" for n, d in found.items() if isinstance(d, str) or d > tolerance]
         worst = "WRONG" if wrong else f"{max(found.values()):.1e}"
-        print(f"{path.stem:32} {shapes_text(feed):36} {worst:>8} {seconds[1]:7.2f} s {seconds[0]:7.2f} s", *wrong,
-              sep="\n    ", flush=True)
+        line = f"{path.stem:32} {shapes_text(feed):36} {worst:>8} {seconds[1]:7.2f} s {seconds[0]:7.2f} s"
+        print(line, *wrong, sep="\n    ", flush=True)
         n_wrong += len(wrong)
     return n_wrong
 

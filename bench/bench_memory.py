@@ -1,0 +1,133 @@
+"""Peak resident memory of hone and of onnxruntime, in processes of the same shape: load the model,
+run it 20 times on the same input, end.
+
+usage: python bench/bench_memory.py HONE [--runs N] [--threads N] [--json FILE] [NAME...]
+
+Without names: every architecture (see tests/conform/models.py), at batch 1. onnxruntime keeps its
+default options, all optimizations among them. It is called from Python, whose own memory before the
+package is imported is taken off its peak; of hone the whole process counts. Reads /proc, so Linux
+only.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "conform"))
+
+GROUPS = ("architectures",)
+SIZES = {"batch": 1, "seq": 128, "time": 100, "h": 128, "w": 128}
+FIXED_SIZES = {"torch_encoder": {"seq": 64}}  # the file reshapes to the length it was exported with
+POLL_SECONDS = 0.002
+
+# A child process: MODEL RUNS THREADS INPUTS.npz; prints what onnxruntime adds to the interpreter.
+ORT_CHILD = """
+import re, sys
+import numpy
+def peak_kb(field):
+    return int(re.search(field + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1))
+inputs = dict(numpy.load(sys.argv[4]))
+before = peak_kb("VmRSS")
+import onnxruntime
+options = onnxruntime.SessionOptions()
+options.log_severity_level = 3
+options.intra_op_num_threads = int(sys.argv[3])
+session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+for _ in range(int(sys.argv[2])):
+    session.run(None, inputs)
+print(peak_kb("VmHWM") - before)
+"""
+
+
+def random_inputs(path):
+    """Name to array, with the sizes above in place of free dimensions."""
+    import numpy
+    import onnx
+
+    sizes = SIZES | FIXED_SIZES.get(path.stem, {})
+    generator = numpy.random.default_rng(0)
+    inputs = {}
+    for value in onnx.load(path).graph.input:
+        tensor = value.type.tensor_type
+        shape = [sizes[d.dim_param] if d.dim_param else d.dim_value for d in tensor.shape.dim]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        is_float = numpy.issubdtype(dtype, numpy.floating)
+        numbers = generator.standard_normal(shape) if is_float else numpy.ones(shape)
+        inputs[value.name] = numbers.astype(dtype)
+    return inputs
+
+
+def peak_of_process(command):
+    """VmHWM in bytes. It only grows, so the last reading before the end is the peak but for the
+    memory of the last moments."""
+    peak_kb = 0
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+            peak_kb = int(found.group(1)) if found else peak_kb
+            time.sleep(POLL_SECONDS)
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))} ended with {process.returncode}")
+    return peak_kb * 1024
+
+
+def measure(hone, path, options, folder):
+    import numpy
+
+    inputs = random_inputs(path)
+    numpy.savez(folder / "inputs.npz", **inputs)
+    command = [hone, "run", path, "--repeat", str(options.runs - 1), "--threads", str(options.threads)]
+    for number, (name, value) in enumerate(inputs.items()):
+        numpy.save(folder / f"{number}.npy", value)
+        command += ["--input", f"{name}={folder / f'{number}.npy'}"]
+    theirs = subprocess.run([sys.executable, "-c", ORT_CHILD, path, str(options.runs), str(options.threads),
+                             folder / "inputs.npz"], check=True, capture_output=True, text=True)
+    return {
+        "model": path.stem,
+        "file_bytes": path.stat().st_size,
+        "input": " ".join("x".join(map(str, value.shape)) for value in inputs.values()),
+        "hone_bytes": peak_of_process(command),
+        "onnxruntime_bytes": int(theirs.stdout) * 1024,
+    }
+
+
+def print_table(rows):
+    print("| model | input | file MB | hone MB | onnxruntime MB | ratio |")
+    print("|---|---|---:|---:|---:|---:|")
+    for row in rows:
+        ours, theirs = row["hone_bytes"] / 1e6, row["onnxruntime_bytes"] / 1e6
+        print(f"| {row['model']} | {row['input']} | {row['file_bytes'] / 1e6:.1f} | {ours:.1f} | {theirs:.1f} "
+              f"| {ours / theirs:.2f} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares peak resident memory with onnxruntime.")
+    parser.add_argument("hone", type=Path)
+    parser.add_argument("names", nargs="*", help="parts of file names of architectures")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
+    options = parser.parse_args()
+
+    import models
+
+    rows = []
+    for path in models.find(GROUPS):
+        if not options.names or any(name in path.name for name in options.names):
+            with tempfile.TemporaryDirectory() as folder:
+                rows.append(measure(options.hone.resolve(), path, options, Path(folder)))
+            print(f"{path.stem}: {rows[-1]['hone_bytes'] / rows[-1]['onnxruntime_bytes']:.2f}", file=sys.stderr)
+    print_table(rows)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
