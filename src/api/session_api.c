@@ -153,7 +153,7 @@ static hone_status check_input(const api_call *c, hn_id id, const hn_object *giv
 
 static bool has_default(const hn_value *v) { return v->init || v->sparse_init; }
 
-static hone_status bind_input(api_call *c, const char *name, const hone_value *value) {
+static hone_status bind_call_input(api_call *c, const char *name, const hone_value *value) {
     const hn_block *b = c->main;
     uint32_t at = find_name(c->g, b->inputs.n, b->inputs.at, name);
     if (at == UINT32_MAX)
@@ -169,12 +169,12 @@ static hone_status bind_input(api_call *c, const char *name, const hone_value *v
     return check_input(c, b->inputs.at[at], value->object);
 }
 
-static hone_status bind_inputs(api_call *c, uint32_t n, const char *const *names, const hone_value *const *values) {
+static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *names, const hone_value *const *values) {
     const hn_block *b = c->main;
     if (n && (!names || !values))
         return hn_fail(c->error, HONE_E_ARGUMENT, "%u inputs are announced, but not given", n);
     for (uint32_t i = 0; i < n; i++)
-        HN_TRY(names[i] ? bind_input(c, names[i], values[i]) : hn_fail(c->error, HONE_E_ARGUMENT, "the name of input %u is NULL", i));
+        HN_TRY(names[i] ? bind_call_input(c, names[i], values[i]) : hn_fail(c->error, HONE_E_ARGUMENT, "the name of input %u is NULL", i));
     for (uint32_t i = 0; i < b->inputs.n; i++) {
         const hn_value *v = hn_value_at(c->g, b->inputs.at[i]);
         bool is_optional = v->type && v->type->kind == HN_TYPE_OPTIONAL;
@@ -200,7 +200,7 @@ static uint32_t output_place(const api_call *c, const char *const *names, uint32
 }
 
 /* Outputs that are not bound get a new handle right away: its heap receives the value. */
-static hone_status bind_output(api_call *c, const char *const *names, uint32_t i, hone_value **value) {
+static hone_status bind_call_output(api_call *c, const char *const *names, uint32_t i, hone_value **value) {
     const hn_block *b = c->main;
     uint32_t at = output_place(c, names, i);
     if (at == UINT32_MAX)
@@ -218,9 +218,9 @@ static hone_status bind_output(api_call *c, const char *const *names, uint32_t i
     return HONE_OK;
 }
 
-static hone_status bind_outputs(api_call *c, uint32_t n, const char *const *names, hone_value **values) {
+static hone_status bind_call_outputs(api_call *c, uint32_t n, const char *const *names, hone_value **values) {
     for (uint32_t i = 0; i < n; i++)
-        HN_TRY(bind_output(c, names, i, &values[i]));
+        HN_TRY(bind_call_output(c, names, i, &values[i]));
     return HONE_OK;
 }
 
@@ -275,8 +275,8 @@ static hone_status run_call(api_call *c, const hone_run_options *o, uint32_t n_i
     observer watch = {.options = o};
     hn_run_control control = {.cancel = o->cancel, .deadline = o->timeout_seconds > 0 ? hn_now() + o->timeout_seconds : 0,
                               .after_step = o->observe ? tell_observer : NULL, .ctx = &watch};
-    HN_TRY(bind_inputs(c, n_inputs, input_names, inputs));
-    hone_status status = bind_outputs(c, n_outputs, output_names, outputs);
+    HN_TRY(bind_call_inputs(c, n_inputs, input_names, inputs));
+    hone_status status = bind_call_outputs(c, n_outputs, output_names, outputs);
     if (status == HONE_OK)
         status = hn_session_run(c->session, c->state, &control, c->error);
     finish_outputs(c, status, n_outputs, output_names, outputs);
@@ -312,7 +312,7 @@ hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_inputs, co
     api_call c = {0};
     hone_status status = open_call_of(&c, session, error);
     if (status == HONE_OK)
-        status = bind_inputs(&c, n_inputs, input_names, inputs);
+        status = bind_call_inputs(&c, n_inputs, input_names, inputs);
     if (status == HONE_OK)
         status = hn_session_with_plan(c.session, c.state, read_block_bytes, bytes, error);
     hn_session_close(c.session, c.state);

@@ -10,7 +10,7 @@ static bool is_exact_tensor(const hn_type *t) {
     return true;
 }
 
-static const hn_array *array_of(const hn_object *o) { return o && o->kind == HN_OBJECT_TENSOR ? &o->array : NULL; }
+static const hn_array *array_of_object(const hn_object *o) { return o && o->kind == HN_OBJECT_TENSOR ? &o->array : NULL; }
 
 static hone_status keep_input(hn_plan *p, const hn_array *given, hn_array *kept) {
     *kept = *given;
@@ -25,8 +25,8 @@ static hone_status keep_inputs(hn_plan *p, uint32_t n, const hn_object *const *i
     hn_array *kept = HN_NEW_N(p->arena, hn_array, (size_t)n + 1);
     HN_TRY_PTR(kept);
     for (uint32_t i = 0; i < n; i++) {
-        const hn_array *given = array_of(inputs[i]);
-        const hn_array *a = inputs[i] ? given : array_of(&p->program->consts[b->inputs.at[i]]);
+        const hn_array *given = array_of_object(inputs[i]);
+        const hn_array *a = inputs[i] ? given : array_of_object(&p->program->consts[b->inputs.at[i]]);
         if (given)
             HN_TRY(keep_input(p, given, &kept[i]));
         if (!a)
@@ -86,7 +86,7 @@ bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *i
     if (n_inputs != p->n_inputs)
         return false;
     for (uint32_t i = 0; i < n_inputs; i++) {
-        const hn_array *given = array_of(inputs[i]);
+        const hn_array *given = array_of_object(inputs[i]);
         if (!is_same_form(given ? given : &no_tensor, &p->inputs[i]))
             return false;
     }
