@@ -377,7 +377,7 @@ static const hn_regex_node *parse_atom(regex_parser *p) {
 
 /* ---- repetitions ------------------------------------------------------------------------------------------------------------------- */
 
-static bool take_number(regex_parser *p, int *out) {
+static bool take_count(regex_parser *p, int *out) {
     uint64_t start = p->at;
     *out = 0;
     for (; !at_end(p); p->at++) {
@@ -392,9 +392,9 @@ static bool take_number(regex_parser *p, int *out) {
 /* {n}, {n,} or {n,m}; anything else in braces is plain text. */
 static bool take_braces(regex_parser *p, int *min, int *max) {
     uint64_t start = p->at;
-    bool is_count = take(p, "{") && take_number(p, min);
+    bool is_count = take(p, "{") && take_count(p, min);
     *max = *min;
-    if (is_count && take(p, ",") && !take_number(p, max))
+    if (is_count && take(p, ",") && !take_count(p, max))
         *max = -1;
     is_count = is_count && take(p, "}");
     if (!is_count)

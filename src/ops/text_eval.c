@@ -119,7 +119,7 @@ static bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static uint64_t skip_spaces(hn_bytes text, uint64_t at) {
+static uint64_t behind_spaces(hn_bytes text, uint64_t at) {
     while (at < text.n && is_space(((const char *)text.at)[at]))
         at++;
     return at;
@@ -138,7 +138,7 @@ static uint64_t find_delimiter(const text_splitter *s, hn_bytes text, uint64_t a
 /* Counts the pieces of a text, and keeps them when `out` is there. */
 static uint64_t split_text(const text_splitter *s, hn_bytes text, hn_bytes *out) {
     bool by_space = s->delimiter.n == 0;
-    uint64_t n = 0, at = by_space ? skip_spaces(text, 0) : 0;
+    uint64_t n = 0, at = by_space ? behind_spaces(text, 0) : 0;
     if (by_space && at == text.n)
         return 0;
     for (;;) {
@@ -149,7 +149,7 @@ static uint64_t split_text(const text_splitter *s, hn_bytes text, hn_bytes *out)
         n++;
         if (end == text.n)
             return n;
-        at = by_space ? skip_spaces(text, end) : end + s->delimiter.n;
+        at = by_space ? behind_spaces(text, end) : end + s->delimiter.n;
         if (by_space && at == text.n)
             return n;
     }
