@@ -58,6 +58,18 @@ typedef struct cli_image { /* 8-bit RGB, rows from top to bottom */
 bool cli_image_decode(const cli_buffer *file, const char *path, cli_image *image,
                       hone_error *error);
 void cli_image_free(cli_image *image);
+/* Is it one of the formats that cli_image_decode knows? */
+bool cli_is_image(const cli_buffer *file);
+/* The same for sessions: a hone_decode_image_fn that needs no context. */
+hone_status cli_decode_image(void *ctx, const void *encoded, size_t n_bytes,
+                             hone_image_alloc_fn alloc, void *image, hone_error *error);
+
+/* For decoders: room for the pixels; what is too large is refused before it is allocated. */
+bool cli_image_reserve(cli_image *image, uint64_t width, uint64_t height, const char *path,
+                       hone_error *error);
+/* Formats that need no library; `image` is empty before, and stays so with the error. */
+bool cli_bmp_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
+bool cli_pnm_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
 /* Resizes, crops, scales and normalizes into the tensor that `e` wants. NULL with the error. */
 hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, const cli_expect *e,
                                hone_error *error);
@@ -110,7 +122,8 @@ typedef struct cli_input_options {
 /* clang-format off */
 #define CLI_INPUT_OPTIONS(type)                                                                    \
     CLI_INPUT_ROW(type, "input", 'i', CLI_TEXTS, files, "NAME=FILE",                               \
-                  "an input from .npy, .npz, .pb, .json, .jpg, .png or a raw file (repeatable)"),  \
+                  "an input from .npy, .npz, .pb, .json, an image (.jpg, .png, .bmp, .pnm) "       \
+                  "or a raw file (repeatable)"),                                                   \
     CLI_INPUT_ROW(type, "random", 0, CLI_TEXT, random, "SEED",                                     \
                   "random numbers for the other inputs"),                                          \
     CLI_INPUT_ROW(type, "fill", 0, CLI_TEXT, fill, "zeros|ones",                                   \

@@ -115,6 +115,7 @@ static bool run_side(hone_model *m, const diff_options *o, const cli_feed *feed,
     hone_session_options_init(&session_options);
     hone_run_options_init(&run_options);
     session_options.n_threads = (int)o->threads;
+    session_options.decode_image = cli_decode_image;
     if (o->all) {
         run_options.observe = watch_node;
         run_options.observe_ctx = out;

@@ -74,6 +74,7 @@ static bool open_run(run_state *s, const char *path) {
     hone_session_options_init(&options);
     options.n_threads = (int)s->o->threads;
     options.memory_limit_bytes = s->o->memory;
+    options.decode_image = cli_decode_image;
     s->model = cli_load(path, &s->o->model, false);
     if (!s->model || !cli_feed_make(s->model, &s->o->input, &s->feed))
         return false;

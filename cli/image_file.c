@@ -1,4 +1,4 @@
-/* JPEG and PNG files, decoded to 8-bit RGB by the libraries that the build found. */
+/* Images, decoded to 8-bit RGB: JPEG and PNG by the libraries that the build found. */
 #include "cli_value.h"
 
 #include <stdlib.h>
@@ -21,9 +21,8 @@ void cli_image_free(cli_image *image) {
     *image = (cli_image){0};
 }
 
-/* Room for the pixels; what is too large is refused before it is allocated. */
-static inline bool image_reserve(cli_image *image, uint64_t width, uint64_t height,
-                                 const char *path, hone_error *error) {
+bool cli_image_reserve(cli_image *image, uint64_t width, uint64_t height, const char *path,
+                       hone_error *error) {
     if (width == 0 || height == 0 || width > MAX_IMAGE_PIXELS / height)
         return cli_refuse(error, "'%s': an image of %llux%llu pixels cannot be read", path,
                           (unsigned long long)width, (unsigned long long)height);
@@ -69,7 +68,7 @@ static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *ima
     jpeg_mem_src(&decoder, file->at, (unsigned long)file->n);
     jpeg_read_header(&decoder, TRUE);
     decoder.out_color_space = JCS_RGB;
-    bool ok = image_reserve(image, decoder.image_width, decoder.image_height, path, error);
+    bool ok = cli_image_reserve(image, decoder.image_width, decoder.image_height, path, error);
     if (ok) {
         jpeg_start_decompress(&decoder);
         while (decoder.output_scanline < decoder.output_height) {
@@ -97,7 +96,7 @@ static bool decode_png(const cli_buffer *file, const char *path, cli_image *imag
     bool ok = png_image_begin_read_from_memory(&png, file->at, file->n) != 0;
     if (ok) {
         png.format = PNG_FORMAT_RGB;
-        ok = image_reserve(image, png.width, png.height, path, error);
+        ok = cli_image_reserve(image, png.width, png.height, path, error);
         png_color black = {0, 0, 0}; /* stands behind what is transparent */
         if (ok && !png_image_finish_read(&png, &black, image->rgb, 0, NULL)) {
             cli_image_free(image);
@@ -118,9 +117,50 @@ static bool decode_png(const cli_buffer *file, const char *path, cli_image *imag
 }
 #endif
 
+/* ---- by format ------------------------------------------------------------------------------- */
+
+typedef bool (*image_decoder_fn)(const cli_buffer *file, const char *path, cli_image *image,
+                                 hone_error *error);
+
+static image_decoder_fn find_image_decoder(const cli_buffer *file) {
+    static const struct {
+        const char *magic;
+        image_decoder_fn decode;
+    } formats[] = {
+        {"\x89PNG", decode_png}, {"\xff\xd8\xff", decode_jpeg}, {"BM", cli_bmp_decode},
+        {"P2", cli_pnm_decode},  {"P3", cli_pnm_decode},        {"P5", cli_pnm_decode},
+        {"P6", cli_pnm_decode},
+    };
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        size_t n = strlen(formats[i].magic);
+        if (file->n >= n && memcmp(file->at, formats[i].magic, n) == 0)
+            return formats[i].decode;
+    }
+    return NULL;
+}
+
+bool cli_is_image(const cli_buffer *file) {
+    return find_image_decoder(file) != NULL;
+}
+
 bool cli_image_decode(const cli_buffer *file, const char *path, cli_image *image,
                       hone_error *error) {
     *image = (cli_image){0};
-    bool is_png = file->n >= 4 && memcmp(file->at, "\x89PNG", 4) == 0;
-    return is_png ? decode_png(file, path, image, error) : decode_jpeg(file, path, image, error);
+    image_decoder_fn decode = find_image_decoder(file);
+    return decode ? decode(file, path, image, error)
+                  : cli_refuse(error, "'%s' is no JPEG, PNG, BMP or PNM image", path);
+}
+
+hone_status cli_decode_image(void *ctx, const void *encoded, size_t n_bytes,
+                             hone_image_alloc_fn alloc, void *image, hone_error *error) {
+    const cli_buffer file = {.at = (unsigned char *)(uintptr_t)encoded, .n = n_bytes};
+    cli_image decoded;
+    (void)ctx;
+    if (!cli_image_decode(&file, "encoded_stream", &decoded, error))
+        return HONE_E_INVALID;
+    unsigned char *pixels = alloc(image, (uint64_t)decoded.height, (uint64_t)decoded.width);
+    if (pixels)
+        memcpy(pixels, decoded.rgb, (size_t)decoded.height * (size_t)decoded.width * 3);
+    cli_image_free(&decoded);
+    return pixels ? HONE_OK : HONE_E_NOMEM;
 }

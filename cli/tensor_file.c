@@ -109,11 +109,11 @@ static hone_value *parse_by_content(const cli_buffer *file, const char *path, co
         return parse_raw(file, path, e, error);
     if (begins_with(file, "PK\x03\x04"))
         return read_npz_member(path, e, error);
-    if (begins_with(file, "\x89PNG") || begins_with(file, "\xff\xd8\xff"))
+    if (cli_is_image(file))
         return parse_image(file, path, e, o, error);
     cli_refuse(error,
-               "'%s' is no .npy, .npz, .pb, .json, .jpg or .png file; elements alone are read from "
-               ".raw and .bin files",
+               "'%s' is no .npy, .npz, .pb, .json, .jpg, .png, .bmp or .pnm file; elements alone "
+               "are read from .raw and .bin files",
                path);
     return NULL;
 }

@@ -188,6 +188,7 @@ void test_case_run(const test_case *c, int n_threads, test_result *result) {
     double start = wall_clock();
     hone_session_options_init(&options);
     options.n_threads = n_threads;
+    options.decode_image = cli_decode_image;
     bool ok = hone_model_load(c->model, NULL, &m, &r.error) == HONE_OK &&
               hone_session_create(m, &options, &r.session, &r.error) == HONE_OK;
     if (ok) {

@@ -445,6 +445,14 @@ HONE_API bool hone_value_set_i64(hone_value *value, uint64_t begin, uint64_t n, 
 HONE_API uint32_t hone_value_n_items(const hone_value *value);
 HONE_API const hone_value *hone_value_item(const hone_value *value, uint32_t i);
 
+/* Decodes images that reach the operator ImageDecoder as the bytes of a file: the library knows no image format. Asks `alloc`, once, for
+ * the room of the pixels and fills it: height * width * 3 bytes, red, green and blue, rows from top to bottom without gaps. `alloc`
+ * returns NULL when there is no memory for as many, or there are none. Any other status than HONE_OK fails the run with the error's
+ * message. Called from all threads that run the session, at the same time. */
+typedef unsigned char *(*hone_image_alloc_fn)(void *image, uint64_t height, uint64_t width);
+typedef hone_status (*hone_decode_image_fn)(void *ctx, const void *encoded, size_t n_bytes, hone_image_alloc_fn alloc, void *image,
+                                            hone_error *error);
+
 typedef struct hone_session hone_session;
 typedef struct hone_session_options {
     size_t size;
@@ -452,6 +460,8 @@ typedef struct hone_session_options {
     uint64_t memory_limit_bytes; /* of intermediate values; 0: none */
     uint32_t max_plans;          /* input shapes whose plan is kept; default 16 */
     const char *provider;        /* NULL or "cpu" */
+    hone_decode_image_fn decode_image; /* NULL: models with the operator ImageDecoder fail when they reach it */
+    void *decode_image_ctx;
 } hone_session_options;
 HONE_API void hone_session_options_init(hone_session_options *options);
 /* The model is read, not changed, and must outlive the session. Free dimensions stay free: each new set of input shapes gets a plan. */

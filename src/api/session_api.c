@@ -23,7 +23,8 @@ hone_status hone_session_create(const hone_model *model, const hone_session_opti
         return hn_api_fail_options(error, "hone_session_options");
     if (o.provider && strcmp(o.provider, "cpu") != 0)
         return hn_fail(error, HONE_E_UNSUPPORTED, "there is no provider '%s'; this build has: cpu", o.provider);
-    hn_session_options so = {.n_threads = o.n_threads, .memory_limit = o.memory_limit_bytes, .max_plans = o.max_plans};
+    hn_session_options so = {.n_threads = o.n_threads, .memory_limit = o.memory_limit_bytes, .max_plans = o.max_plans,
+                             .image_hook = {o.decode_image, o.decode_image_ctx}};
     hn_session *s = NULL;
     hone_status status = hn_session_new(model_of(model), &so, &s, error);
     *session = (hone_session *)(void *)s;

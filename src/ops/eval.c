@@ -55,6 +55,7 @@ void *hn_eval_scratch(hn_eval *c, uint64_t bytes) {
 
 hn_pool *hn_eval_pool(const hn_eval *c) { return c->host->pool; }
 hn_rng *hn_eval_rng(hn_eval *c) { return &c->host->rng; }
+hn_image_hook hn_eval_image_hook(const hn_eval *c) { return c->host->image_hook; }
 
 bool hn_eval_stopped(const hn_eval *c) { return c->host->is_stopped && c->host->is_stopped(c->host->run); }
 

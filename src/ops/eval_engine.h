@@ -11,6 +11,7 @@ typedef struct hn_eval_host {
     hn_arena *scratch; /* emptied after every evaluation */
     hn_pool *pool;     /* may be NULL */
     hn_rng rng;
+    hn_image_hook image_hook;
     void *run;         /* the runner's own */
     /* Runs a block of the graph; see hn_eval_body. */
     hone_status (*run_body)(void *run, hn_id block, uint32_t n_in, hn_object *const *in, uint32_t n_out, hn_object **out,

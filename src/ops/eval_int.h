@@ -46,6 +46,12 @@ hone_status hn_array_set_string(hn_eval *c, hn_array *a, uint64_t i, const void 
 void *hn_eval_scratch(hn_eval *c, uint64_t bytes);
 hn_pool *hn_eval_pool(const hn_eval *c); /* may be NULL */
 hn_rng *hn_eval_rng(hn_eval *c);         /* of the run: reproducible, in node order */
+/* The program's image decoder, see hone.h. */
+typedef struct hn_image_hook {
+    hone_decode_image_fn decode; /* NULL: there is none */
+    void *ctx;
+} hn_image_hook;
+hn_image_hook hn_eval_image_hook(const hn_eval *c);
 hone_status hn_eval_fail(hn_eval *c, hone_status code, const char *fmt, ...) HN_PRINTF(3, 4);
 /* Looked at by long loops: cancelled or past the deadline? */
 bool hn_eval_stopped(const hn_eval *c);

@@ -23,7 +23,7 @@ typedef struct hn_call {
 } hn_call;
 
 typedef struct hn_state hn_state;
-hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit); /* NULL: no memory */
+hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit, hn_image_hook image_hook); /* NULL: no memory */
 void hn_state_free(hn_state *s);
 hn_call *hn_state_call(hn_state *s);
 void hn_state_clear_call(hn_state *s);

@@ -154,7 +154,7 @@ hn_state *hn_session_open(hn_session *s) {
     pthread_mutex_lock(&s->lock);
     hn_state *state = s->n_idle ? s->idle[--s->n_idle] : NULL;
     pthread_mutex_unlock(&s->lock);
-    return state ? state : hn_state_new(s->program, s->pool, s->options.memory_limit);
+    return state ? state : hn_state_new(s->program, s->pool, s->options.memory_limit, s->options.image_hook);
 }
 
 void hn_session_close(hn_session *s, hn_state *state) {

@@ -9,6 +9,7 @@ typedef struct hn_session_options {
     int n_threads;         /* 0: as many as there are processors */
     uint64_t memory_limit; /* of intermediate values; 0: none */
     uint32_t max_plans;    /* kept; 0: 16 */
+    hn_image_hook image_hook;
 } hn_session_options;
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out, hone_error *err);
 void hn_session_free(hn_session *s);

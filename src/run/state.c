@@ -54,7 +54,7 @@ void hn_state_clear_call(hn_state *s) {
 
 /* ---- states ---------------------------------------------------------------------------------------------------------------------- */
 
-hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit) {
+hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit, hn_image_hook image_hook) {
     const hone_allocator *alloc = hn_arena_allocator(p->model->arena);
     hn_state *s = hn_calloc(alloc, 1, sizeof *s);
     if (!s)
@@ -64,7 +64,7 @@ hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit
     s->values = hn_calloc(alloc, n_slots(s), sizeof *s->values);
     s->planned = hn_calloc(alloc, n_slots(s), sizeof *s->planned);
     s->host = (hn_eval_host){.heap = hn_heap_new(alloc), .scratch = hn_arena_new(alloc), .pool = pool, .run = s,
-                             .run_body = hn_run_subgraph, .is_stopped = hn_run_is_stopped};
+                             .run_body = hn_run_subgraph, .is_stopped = hn_run_is_stopped, .image_hook = image_hook};
     bool has_call = open_call(s);
     if (!s->values || !s->planned || !s->host.heap || !s->host.scratch || !has_call) {
         hn_state_free(s);
