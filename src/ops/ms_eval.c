@@ -84,6 +84,15 @@ hone_status hn_want_dims(hn_eval *c, uint32_t arg, int32_t rank, const int64_t *
     return HONE_OK;
 }
 
+hone_status hn_want_broadcast(hn_eval *c, uint32_t arg, const hn_array *y) {
+    const hn_array *a = hn_arg(c, arg);
+    bool fits = !a || a->rank <= y->rank;
+    for (int32_t i = 1; a && fits && i <= a->rank; i++)
+        fits = a->dims[a->rank - i] == 1 || a->dims[a->rank - i] == y->dims[y->rank - i];
+    return fits ? HONE_OK
+                : hn_eval_fail(c, HONE_E_SHAPE, "input %u does not broadcast to the output", arg);
+}
+
 /* ---- channels ---------------------------------------------------------------------------------- */
 
 hone_status hn_channels_first_like(hn_eval *c, const hn_array *y, hn_dtype dtype, int64_t *dims,

@@ -26,6 +26,8 @@ bool hn_arg_f32s(hn_eval *c, uint32_t arg, const float **out);
 hone_status hn_want_elems(hn_eval *c, uint32_t arg, uint64_t n);
 /* Fails unless the argument has these dimensions (or is left out). */
 hone_status hn_want_dims(hn_eval *c, uint32_t arg, int32_t rank, const int64_t *dims);
+/* Fails unless the argument is left out or broadcasts to the shape of y. */
+hone_status hn_want_broadcast(hn_eval *c, uint32_t arg, const hn_array *y);
 
 /* Numbers of one scale and zero point: real = (q - zero) * scale. */
 typedef struct hn_affine {

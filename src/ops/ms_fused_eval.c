@@ -101,7 +101,8 @@ static hone_status map_with_bias(hn_eval *c, const char *op, double a) {
         return HONE_OK;
     if (!bias)
         return hn_map_eval(c, hn_map_find(op), a, 0, x, y);
-    HN_TRY(hn_want_dims(c, 0, y->rank, y->dims));
+    HN_TRY(hn_want_broadcast(c, 0, y));
+    HN_TRY(hn_want_broadcast(c, 1, y));
     HN_TRY(hn_pair_eval(c, hn_pair_find("Add"), x, bias, y));
     return map_in_place(c, op, a, y);
 }
@@ -120,9 +121,12 @@ hone_status hn_eval_quick_gelu(hn_eval *c) {
 
 hone_status hn_eval_bias_softmax(hn_eval *c) {
     hn_array *y = hn_ret(c, 0), sum;
+    int32_t axis;
     if (!y)
         return HONE_OK;
-    HN_TRY(hn_want_dims(c, 0, y->rank, y->dims));
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 1), y->rank, &axis));
+    HN_TRY(hn_want_broadcast(c, 0, y));
+    HN_TRY(hn_want_broadcast(c, 1, y));
     HN_TRY(hn_scratch_array(c, y->dtype, y->rank, y->dims, &sum));
     HN_TRY(hn_pair_eval(c, hn_pair_find("Add"), hn_arg(c, 0), hn_arg(c, 1), &sum));
     return hn_eval_as(c, hn_eval_softmax, 1, (const hn_array *const[]){&sum}, y);
@@ -132,6 +136,8 @@ hone_status hn_eval_bias_add(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y)
         return HONE_OK;
+    for (uint32_t i = 0; i < 3; i++)
+        HN_TRY(hn_want_broadcast(c, i, y));
     HN_TRY(hn_pair_eval(c, hn_pair_find("Add"), hn_arg(c, 0), hn_arg(c, 1), y));
     return add_in_place(c, y, hn_arg(c, 2));
 }

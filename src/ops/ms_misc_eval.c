@@ -86,7 +86,8 @@ hone_status hn_eval_gated_add(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y)
         return HONE_OK;
-    HN_TRY(hn_want_dims(c, 0, y->rank, y->dims));
+    for (uint32_t i = 0; i < 3; i++)
+        HN_TRY(hn_want_broadcast(c, i, y));
     HN_TRY(hn_pair_eval(c, hn_pair_find("Mul"), hn_arg(c, 1), hn_arg(c, 2), y));
     return hn_pair_eval(c, hn_pair_find("Add"), hn_arg(c, 0), y, y);
 }
