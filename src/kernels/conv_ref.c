@@ -29,25 +29,6 @@ void hn_slide_step(int32_t n, const int64_t *sizes, int64_t *at) {
     }
 }
 
-#define PASTE_NAME(a, b) a##_##b
-#define T float
-#define NAME(x) PASTE_NAME(x, f32)
-#include "kernels/conv_tmpl.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) PASTE_NAME(x, f64)
-#include "kernels/conv_tmpl.h"
-#undef T
-#undef NAME
-#define T uint32_t
-#define NAME(x) PASTE_NAME(x, u32)
-#include "kernels/conv_tmpl.h"
-#undef T
-#undef NAME
-#define T uint64_t
-#define NAME(x) PASTE_NAME(x, u64)
-#include "kernels/conv_tmpl.h"
-#undef T
-#undef NAME
-#undef PASTE_NAME
+#define HN_TEMPLATE "kernels/conv_tmpl.h"
+#define HN_TEMPLATE_INTS
+#include "base/each_type_tmpl.h"

@@ -13,25 +13,6 @@ enum {
     GEMV_WIDTH = 1024    /* columns of a task when there are few rows */
 };
 
-#define PASTE_NAME(a, b) a##_##b
-#define T float
-#define NAME(x) PASTE_NAME(x, f32)
-#include "kernels/gemm_tmpl.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) PASTE_NAME(x, f64)
-#include "kernels/gemm_tmpl.h"
-#undef T
-#undef NAME
-#define T uint32_t
-#define NAME(x) PASTE_NAME(x, u32)
-#include "kernels/gemm_tmpl.h"
-#undef T
-#undef NAME
-#define T uint64_t
-#define NAME(x) PASTE_NAME(x, u64)
-#include "kernels/gemm_tmpl.h"
-#undef T
-#undef NAME
-#undef PASTE_NAME
+#define HN_TEMPLATE "kernels/gemm_tmpl.h"
+#define HN_TEMPLATE_INTS
+#include "base/each_type_tmpl.h"

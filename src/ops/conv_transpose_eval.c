@@ -1,18 +1,8 @@
 /* Windows added into images: transposed convolution and Col2Im. */
 #include "ops/slide_eval.h"
 
-#define PASTE_NAME(a, b) a##_##b
-#define T float
-#define NAME(x) PASTE_NAME(x, f32)
-#include "ops/conv_transpose_tmpl.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) PASTE_NAME(x, f64)
-#include "ops/conv_transpose_tmpl.h"
-#undef T
-#undef NAME
-#undef PASTE_NAME
+#define HN_TEMPLATE "ops/conv_transpose_tmpl.h"
+#include "base/each_type_tmpl.h"
 
 /* ---- ConvTranspose ----------------------------------------------------------------------------- */
 

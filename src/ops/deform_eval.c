@@ -3,18 +3,8 @@
 
 #include <math.h>
 
-#define PASTE_NAME(a, b) a##_##b
-#define T float
-#define NAME(x) PASTE_NAME(x, f32)
-#include "ops/deform_tmpl.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) PASTE_NAME(x, f64)
-#include "ops/deform_tmpl.h"
-#undef T
-#undef NAME
-#undef PASTE_NAME
+#define HN_TEMPLATE "ops/deform_tmpl.h"
+#include "base/each_type_tmpl.h"
 
 hone_status hn_eval_deform_conv(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *offset = hn_arg(c, 2),

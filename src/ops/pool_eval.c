@@ -50,18 +50,8 @@ static int64_t pool_index(const pool_form *f, int64_t plane, int64_t at) {
     return plane * s->in_elems + at;
 }
 
-#define PASTE_NAME(a, b) a##_##b
-#define T float
-#define NAME(x) PASTE_NAME(x, f32)
-#include "ops/pool_tmpl.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) PASTE_NAME(x, f64)
-#include "ops/pool_tmpl.h"
-#undef T
-#undef NAME
-#undef PASTE_NAME
+#define HN_TEMPLATE "ops/pool_tmpl.h"
+#include "base/each_type_tmpl.h"
 
 static void read_pool_form(const hn_eval *c, const int64_t *out, pool_form *f) {
     const hn_infer *node = hn_eval_node(c);

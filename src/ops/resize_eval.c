@@ -268,18 +268,8 @@ static hone_status weigh_taps(hn_eval *c, const resize_form *f, const resize_axi
     return HONE_OK;
 }
 
-#define PASTE_NAME(a, b) a##_##b
-#define T float
-#define NAME(x) PASTE_NAME(x, f32)
-#include "ops/resize_tmpl.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) PASTE_NAME(x, f64)
-#include "ops/resize_tmpl.h"
-#undef T
-#undef NAME
-#undef PASTE_NAME
+#define HN_TEMPLATE "ops/resize_tmpl.h"
+#include "base/each_type_tmpl.h"
 
 /* ---- nearest ----------------------------------------------------------------------------------- */
 

@@ -166,18 +166,8 @@ static hone_status read_rnn_form(hn_eval *c, rnn_kind kind, rnn_form *f) {
     return read_rnn_acts(c, f);
 }
 
-#define PASTE_NAME(a, b) a##_##b
-#define T float
-#define NAME(x) PASTE_NAME(x, f32)
-#include "ops/rnn_tmpl.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) PASTE_NAME(x, f64)
-#include "ops/rnn_tmpl.h"
-#undef T
-#undef NAME
-#undef PASTE_NAME
+#define HN_TEMPLATE "ops/rnn_tmpl.h"
+#include "base/each_type_tmpl.h"
 
 static hone_status eval_recurrent(hn_eval *c, rnn_kind kind) {
     rnn_form f;
