@@ -223,6 +223,9 @@ typedef struct hn_filemap {
 hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err);
 /* Opens `location`, relative to `folder`, without ever leaving it: no absolute path, no "..", no symbolic link that leads out. */
 hone_status hn_filemap_open_inside(const char *folder, const char *location, hn_filemap *out, hone_error *err);
+/* Nobody will read these bytes soon: memory that holds nothing else of the map goes back to the system and is filled from the file
+ * when it is touched again. Bytes outside the map are left alone. */
+void hn_filemap_forget(const hn_filemap *map, const void *at, uint64_t n_bytes);
 void hn_filemap_close(hn_filemap *map);
 
 /* A file that appears whole or not at all: written under a temporary name beside `path`, renamed by commit. */

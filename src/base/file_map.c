@@ -75,6 +75,18 @@ hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err) 
     return status;
 }
 
+void hn_filemap_forget(const hn_filemap *map, const void *at, uint64_t n_bytes) {
+    uintptr_t begin = (uintptr_t)at, start = (uintptr_t)map->bytes.at;
+    long page = sysconf(_SC_PAGESIZE);
+    if (page <= 0 || begin < start || begin - start > map->mapped_bytes ||
+        n_bytes > map->mapped_bytes - (begin - start))
+        return;
+    uintptr_t mask = (uintptr_t)page - 1, end = (begin + (uintptr_t)n_bytes) & ~mask;
+    begin = (begin + mask) & ~mask;
+    if (begin < end)
+        madvise((void *)begin, end - begin, MADV_DONTNEED); /* only advice: no harm when it fails */
+}
+
 void hn_filemap_close(hn_filemap *map) {
     if (map->mapped_bytes)
         munmap((void *)(uintptr_t)map->bytes.at, (size_t)map->mapped_bytes);

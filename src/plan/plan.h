@@ -1,4 +1,5 @@
-/* L3: from a graph to an order of work and a map of memory. A program is made once per model; a plan once per set of input shapes. */
+/* L3: from a graph to an order of work and a map of memory. A program is made once per model; a
+ * plan once per set of input shapes. */
 #ifndef HN_PLAN_H
 #define HN_PLAN_H
 
@@ -9,9 +10,9 @@ typedef struct hn_step {
     hn_id node;
     const hn_op *op;
     int version;
-    bool has_body;       /* If, Loop, ...: the evaluation makes its outputs itself */
-    const bool *wanted;  /* per output: does anybody read it? */
-    uint32_t n_dead;     /* values of this block that nobody reads after this step */
+    bool has_body;      /* If, Loop, ...: the evaluation makes its outputs itself */
+    const bool *wanted; /* per output: does anybody read it? */
+    uint32_t n_dead;    /* values of this block that nobody reads after this step */
     const hn_id *dead;
 } hn_step;
 
@@ -24,12 +25,14 @@ typedef struct hn_step_list {
 
 /* Shape-independent and immutable: shared by all sessions and threads. */
 typedef struct hn_program {
-    hn_model *model;       /* our own copy, functions inlined, checked */
-    hn_step_list *blocks;  /* by block */
-    hn_object *consts;     /* by value: initializers as borrowed tensors; kind NONE when there is none */
+    hn_model *model;      /* our own copy, functions inlined, checked */
+    hn_step_list *blocks; /* by block */
+    hn_object
+        *consts; /* by value: initializers as borrowed tensors; kind NONE when there is none */
 } hn_program;
 
-/* Refuses a model that is not valid, or has an operator that cannot be run, by a message that names it. The original must outlive it. */
+/* Refuses a model that is not valid, or has an operator that cannot be run, by a message that names
+ * it. The original must outlive it. */
 hone_status hn_program_new(const hn_model *m, hn_program **out, hone_error *err);
 void hn_program_free(hn_program *p); /* NULL is fine */
 
@@ -43,11 +46,12 @@ typedef struct hn_place {
 typedef enum hn_step_mode {
     HN_STEP_DYNAMIC, /* shapes of its outputs are found when it runs */
     HN_STEP_PLANNED, /* all shapes are those of the plan */
-    HN_STEP_VIEW     /* planned, and the output is the first argument's memory under another shape: nothing to do */
+    HN_STEP_VIEW     /* planned, and the output is the first argument's memory under another shape:
+                        nothing to do */
 } hn_step_mode;
 
-/* Bytes of the block and the steps of the main graph, both inclusive, during which they are taken: by one value, or by several that
- * share them (views, results written over an argument). */
+/* Bytes of the block and the steps of the main graph, both inclusive, during which they are taken:
+ * by one value, or by several that share them (views, results written over an argument). */
 typedef struct hn_live_range {
     hn_id value; /* the first that lies there */
     uint32_t first, last;
@@ -56,7 +60,7 @@ typedef struct hn_live_range {
 
 typedef struct hn_plan {
     hn_arena *arena;
-    uint64_t serial;        /* given by its session: an address alone may come back with another plan */
+    uint64_t serial; /* given by its session: an address alone may come back with another plan */
     const hn_program *program;
     uint32_t n_inputs;
     const hn_array *inputs; /* shapes it was made for, in the order of the graph's inputs */
@@ -64,18 +68,19 @@ typedef struct hn_plan {
     uint8_t *modes;         /* by step of the main graph: hn_step_mode */
     uint32_t n_ranges;
     hn_live_range *ranges;
-    uint64_t block_bytes;   /* of the main graph's intermediate values */
+    uint64_t block_bytes; /* of the main graph's intermediate values */
 } hn_plan;
 
-/* Infers with these input shapes and lays values out by their lifetimes. Inputs that are no tensors have kind NONE: nothing is planned
- * for them. Safe from several threads at once. */
-hone_status hn_plan_new(const hn_program *p, uint32_t n_inputs, const hn_object *const *inputs, hn_plan **out, hone_error *err);
+/* Infers with these input shapes and lays values out by their lifetimes. Inputs that are no tensors
+ * have kind NONE: nothing is planned for them. Safe from several threads at once. */
+hone_status hn_plan_new(const hn_program *p, uint32_t n_inputs, const hn_object *const *inputs,
+                        hn_plan **out, hone_error *err);
 void hn_plan_free(hn_plan *p);
 bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *inputs);
 
 /* memory.c: fills modes, ranges, offsets and block_bytes of a plan whose types are known. */
 hone_status hn_plan_lay_out(hn_plan *p);
-/* consts.c: initializers, aligned and dense. */
-hone_status hn_program_make_consts(hn_program *p, hone_error *err);
+/* consts.c: initializers, aligned and dense. `source` is the model whose files hold them. */
+hone_status hn_program_make_consts(hn_program *p, const hn_model *source, hone_error *err);
 
 #endif /* HN_PLAN_H */

@@ -1,23 +1,28 @@
-/* The order of work: steps per block, who reads what last, constants where evaluations can reach them. */
+/* The order of work: steps per block, who reads what last, constants where evaluations can reach
+ * them. */
 #include "plan/plan.h"
 
 /* ---- checking ------------------------------------------------------------------------------------------------------------ */
 
-/* Some rules of the standard do not matter to a run: shapes that the file declares wrongly or not at all, since the real ones are inferred
- * from the inputs, and operators that are deprecated but known. */
+/* Some rules of the standard do not matter to a run: shapes that the file declares wrongly or not
+ * at all, since the real ones are inferred from the inputs, and operators that are deprecated but
+ * known. */
 static bool keeps_from_running(const hn_problem *p) {
-    return p->severity == HN_SEVERITY_ERROR && p->code != HONE_E_SHAPE && p->code != HONE_E_UNSUPPORTED;
+    return p->severity == HN_SEVERITY_ERROR && p->code != HONE_E_SHAPE &&
+           p->code != HONE_E_UNSUPPORTED;
 }
 
 static hone_status refuse_invalid(hn_model *m, hone_error *err) {
     hn_arena *arena = hn_arena_new(hn_arena_allocator(m->arena));
     if (!arena)
         return HONE_E_NOMEM;
-    hn_problems problems = {.arena = arena, .cap = 100000}; /* harmless ones must not crowd out the others */
+    hn_problems problems = {.arena = arena,
+                            .cap = 100000}; /* harmless ones must not crowd out the others */
     hone_status status = hn_check_model(m, &problems, err);
     for (uint32_t i = 0; status == HONE_OK && i < problems.list.n; i++)
         if (keeps_from_running(&problems.list.at[i]))
-            status = hn_fail(err, problems.list.at[i].code, "the model cannot be run: %s", problems.list.at[i].message);
+            status = hn_fail(err, problems.list.at[i].code, "the model cannot be run: %s",
+                             problems.list.at[i].message);
     hn_arena_free(arena);
     return status;
 }
@@ -38,8 +43,8 @@ static const hn_type *without_symbols(hn_arena *a, const hn_type *t) {
     return t->inner && !copy->inner ? NULL : copy;
 }
 
-/* At run time every size is a number. Without symbols in the types that attributes hold, inference never touches the model's table of
- * symbols, so that any number of threads may plan and run. */
+/* At run time every size is a number. Without symbols in the types that attributes hold, inference
+ * never touches the model's table of symbols, so that any number of threads may plan and run. */
 static hone_status forget_symbols(hn_model *m) {
     const hn_graph *g = m->graph;
     for (hn_id id = 0; id < g->nodes.n; id++) {
@@ -68,7 +73,8 @@ static hn_id reader_in_block(const hn_graph *g, hn_id node, hn_id block) {
 static hn_id use_in_block(const hn_graph *g, const hn_value *v, const hn_use *u) {
     if (u->node != HN_NONE)
         return reader_in_block(g, u->node, v->block);
-    return u->slot == v->block ? HN_NONE : reader_in_block(g, hn_block_at(g, u->slot)->owner, v->block);
+    return u->slot == v->block ? HN_NONE
+                               : reader_in_block(g, hn_block_at(g, u->slot)->owner, v->block);
 }
 
 typedef struct lifetimes {
@@ -104,10 +110,13 @@ static hone_status make_step(hn_program *p, hn_id node, hn_step *step, hone_erro
     char who[200];
     step->node = node;
     if (d != HN_DOMAIN_COUNT)
-        step->op = hn_op_find(d, hn_s(n->op), hn_opset_version(g->opsets, n->domain), &step->version, &is_deprecated);
+        step->op = hn_op_find(d, hn_s(n->op), hn_opset_version(g->opsets, n->domain),
+                              &step->version, &is_deprecated);
     if (!step->op || !step->op->eval)
-        return hn_fail(err, HONE_E_UNSUPPORTED, "%s: hone cannot run this operator%s%s", hn_node_text(g, node, who, sizeof who),
-                       hn_domain_is_onnx(n->domain) ? "" : " of domain ", hn_domain_is_onnx(n->domain) ? "" : hn_s(n->domain));
+        return hn_fail(err, HONE_E_UNSUPPORTED, "%s: hone cannot run this operator%s%s",
+                       hn_node_text(g, node, who, sizeof who),
+                       hn_domain_is_onnx(n->domain) ? "" : " of domain ",
+                       hn_domain_is_onnx(n->domain) ? "" : hn_s(n->domain));
     bool *wanted = HN_NEW_N(p->model->arena, bool, (size_t)n->n_outputs + 1);
     HN_TRY_PTR(wanted);
     for (uint32_t i = 0; i < n->n_outputs; i++)
@@ -190,7 +199,7 @@ hone_status hn_program_new(const hn_model *m, hn_program **out, hone_error *err)
     if (status == HONE_OK)
         status = forget_symbols(copy);
     if (status == HONE_OK)
-        status = hn_program_make_consts(p, err);
+        status = hn_program_make_consts(p, m, err);
     if (status == HONE_OK)
         status = make_blocks(p, err);
     if (status != HONE_OK)
