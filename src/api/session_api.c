@@ -2,17 +2,23 @@
 #include "api/value_int.h"
 #include "run/session.h"
 
-static hn_session *session_of(const hone_session *s) { return (hn_session *)(uintptr_t)s; }
-static const hn_graph *session_graph(const hone_session *s) { return hn_session_program(session_of(s))->model->graph; }
+static hn_session *session_of(const hone_session *s) {
+    return (hn_session *)(uintptr_t)s;
+}
+static const hn_graph *session_graph(const hone_session *s) {
+    return hn_session_program(session_of(s))->model->graph;
+}
 
 void hone_session_options_init(hone_session_options *options) {
     *options = (hone_session_options){.size = sizeof *options, .max_plans = 16};
 }
 
-void hone_run_options_init(hone_run_options *options) { *options = (hone_run_options){.size = sizeof *options}; }
+void hone_run_options_init(hone_run_options *options) {
+    *options = (hone_run_options){.size = sizeof *options};
+}
 
-hone_status hone_session_create(const hone_model *model, const hone_session_options *options, hone_session **session,
-                                hone_error *error) {
+hone_status hone_session_create(const hone_model *model, const hone_session_options *options,
+                                hone_session **session, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(session, error);
     *session = NULL;
@@ -22,8 +28,11 @@ hone_status hone_session_create(const hone_model *model, const hone_session_opti
     if (!hn_api_read_options(&o, options, sizeof o))
         return hn_api_fail_options(error, "hone_session_options");
     if (o.provider && strcmp(o.provider, "cpu") != 0)
-        return hn_fail(error, HONE_E_UNSUPPORTED, "there is no provider '%s'; this build has: cpu", o.provider);
-    hn_session_options so = {.n_threads = o.n_threads, .memory_limit = o.memory_limit_bytes, .max_plans = o.max_plans,
+        return hn_fail(error, HONE_E_UNSUPPORTED, "there is no provider '%s'; this build has: cpu",
+                       o.provider);
+    hn_session_options so = {.n_threads = o.n_threads,
+                             .memory_limit = o.memory_limit_bytes,
+                             .max_plans = o.max_plans,
                              .image_hook = {o.decode_image, o.decode_image_ctx}};
     hn_session *s = NULL;
     hone_status status = hn_session_new(model_of(model), &so, &s, error);
@@ -31,7 +40,9 @@ hone_status hone_session_create(const hone_model *model, const hone_session_opti
     return hn_error_complete(error, status);
 }
 
-void hone_session_free(hone_session *session) { hn_session_free(session_of(session)); }
+void hone_session_free(hone_session *session) {
+    hn_session_free(session_of(session));
+}
 
 /* ---- names --------------------------------------------------------------------------------------------------------------------- */
 
@@ -59,7 +70,9 @@ const char *hone_session_input_name(const hone_session *session, uint32_t i) {
     return v ? hn_s(v->name) : "";
 }
 
-uint32_t hone_session_n_outputs(const hone_session *session) { return hn_block_at(session_graph(session), 0)->outputs.n; }
+uint32_t hone_session_n_outputs(const hone_session *session) {
+    return hn_block_at(session_graph(session), 0)->outputs.n;
+}
 
 const char *hone_session_output_name(const hone_session *session, uint32_t i) {
     const hn_graph *g = session_graph(session);
@@ -75,14 +88,14 @@ static uint32_t find_name(const hn_graph *g, uint32_t n, const hn_id *values, co
     return UINT32_MAX;
 }
 
-static hone_status fail_name(const hn_graph *g, const char *what, uint32_t n, const hn_id *values, const char *name,
-                             hone_error *error) {
+static hone_status fail_name(const hn_graph *g, const char *what, uint32_t n, const hn_id *values,
+                             const char *name, hone_error *error) {
     hn_strbuf list;
     hn_strbuf_init(&list, NULL);
     for (uint32_t i = 0; i < n; i++)
         hn_strbuf_printf(&list, "%s%s", i ? ", " : "", hn_s(hn_value_at(g, values[i])->name));
-    hone_status status = hn_fail(error, HONE_E_NOT_FOUND, "the model has no %s '%s'; it has %s", what, name,
-                                 list.n ? list.at : "none");
+    hone_status status = hn_fail(error, HONE_E_NOT_FOUND, "the model has no %s '%s'; it has %s",
+                                 what, name, list.n ? list.at : "none");
     hn_strbuf_free(&list);
     return status;
 }
@@ -147,12 +160,15 @@ static hone_status check_input(const api_call *c, hn_id id, const hn_object *giv
     hn_strbuf_puts(&text, ", but the model takes ");
     hn_type_text(c->g->model->syms, t, &text);
     hone_status code = is_tensor && given->array.dtype == t->elem ? HONE_E_SHAPE : HONE_E_TYPE;
-    hone_status status = hn_fail(c->error, code, "%s", text.failed ? "an input does not fit the model" : text.at);
+    hone_status status =
+        hn_fail(c->error, code, "%s", text.failed ? "an input does not fit the model" : text.at);
     hn_strbuf_free(&text);
     return status;
 }
 
-static bool has_default(const hn_value *v) { return v->init || v->sparse_init; }
+static bool has_default(const hn_value *v) {
+    return v->init || v->sparse_init;
+}
 
 static hone_status bind_call_input(api_call *c, const char *name, const hone_value *value) {
     const hn_block *b = c->main;
@@ -164,18 +180,23 @@ static hone_status bind_call_input(api_call *c, const char *name, const hone_val
     if (c->io->inputs[at])
         return hn_fail(c->error, HONE_E_ARGUMENT, "input '%s' is given twice", name);
     if (has_default(hn_value_at(c->g, b->inputs.at[at])) && c->g->model->ir_version < 4)
-        return hn_fail(c->error, HONE_E_ARGUMENT, "input '%s' is a constant of this model: only from IR version 4 on can the data of "
-                       "an initializer be replaced", name);
+        return hn_fail(
+            c->error, HONE_E_ARGUMENT,
+            "input '%s' is a constant of this model: only from IR version 4 on can the data of "
+            "an initializer be replaced",
+            name);
     c->io->inputs[at] = value->object;
     return check_input(c, b->inputs.at[at], value->object);
 }
 
-static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *names, const hone_value *const *values) {
+static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *names,
+                                    const hone_value *const *values) {
     const hn_block *b = c->main;
     if (n && (!names || !values))
         return hn_fail(c->error, HONE_E_ARGUMENT, "%u inputs are announced, but not given", n);
     for (uint32_t i = 0; i < n; i++)
-        HN_TRY(names[i] ? bind_call_input(c, names[i], values[i]) : hn_fail(c->error, HONE_E_ARGUMENT, "the name of input %u is NULL", i));
+        HN_TRY(names[i] ? bind_call_input(c, names[i], values[i])
+                        : hn_fail(c->error, HONE_E_ARGUMENT, "the name of input %u is NULL", i));
     for (uint32_t i = 0; i < b->inputs.n; i++) {
         const hn_value *v = hn_value_at(c->g, b->inputs.at[i]);
         bool is_optional = v->type && v->type->kind == HN_TYPE_OPTIONAL;
@@ -184,7 +205,8 @@ static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *
         hn_strbuf text;
         hn_strbuf_init(&text, NULL);
         hn_type_text(c->g->model->syms, v->type, &text);
-        hn_fail(c->error, HONE_E_ARGUMENT, "input '%s' is missing: %s", hn_s(v->name), text.at && !text.failed ? text.at : "a value");
+        hn_fail(c->error, HONE_E_ARGUMENT, "input '%s' is missing: %s", hn_s(v->name),
+                text.at && !text.failed ? text.at : "a value");
         hn_strbuf_free(&text);
         return HONE_E_ARGUMENT;
     }
@@ -197,17 +219,21 @@ static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *
 static uint32_t output_place(const api_call *c, const char *const *names, uint32_t i) {
     if (!names)
         return i;
-    return names[i] ? find_name(c->g, c->main->outputs.n, c->main->outputs.at, names[i]) : UINT32_MAX;
+    return names[i] ? find_name(c->g, c->main->outputs.n, c->main->outputs.at, names[i])
+                    : UINT32_MAX;
 }
 
 /* Outputs that are not bound get a new handle right away: its heap receives the value. */
-static hone_status bind_call_output(api_call *c, const char *const *names, uint32_t i, hone_value **value) {
+static hone_status bind_call_output(api_call *c, const char *const *names, uint32_t i,
+                                    hone_value **value) {
     const hn_block *b = c->main;
     uint32_t at = output_place(c, names, i);
     if (at == UINT32_MAX)
-        return fail_name(c->g, "output", b->outputs.n, b->outputs.at, names[i] ? names[i] : "", c->error);
+        return fail_name(c->g, "output", b->outputs.n, b->outputs.at, names[i] ? names[i] : "",
+                         c->error);
     if (c->io->wanted[at])
-        return hn_fail(c->error, HONE_E_ARGUMENT, "output '%s' is asked for twice", hn_s(hn_value_at(c->g, b->outputs.at[at])->name));
+        return hn_fail(c->error, HONE_E_ARGUMENT, "output '%s' is asked for twice",
+                       hn_s(hn_value_at(c->g, b->outputs.at[at])->name));
     bool is_bound = *value != NULL;
     if (!is_bound)
         *value = hn_value_handle(hn_arena_allocator(c->g->model->arena));
@@ -219,17 +245,20 @@ static hone_status bind_call_output(api_call *c, const char *const *names, uint3
     return HONE_OK;
 }
 
-static hone_status bind_call_outputs(api_call *c, uint32_t n, const char *const *names, hone_value **values) {
+static hone_status bind_call_outputs(api_call *c, uint32_t n, const char *const *names,
+                                     hone_value **values) {
     for (uint32_t i = 0; i < n; i++)
         HN_TRY(bind_call_output(c, names, i, &values[i]));
     return HONE_OK;
 }
 
 /* Hands the values over, or takes the new handles back. */
-static void finish_outputs(api_call *c, hone_status status, uint32_t n, const char *const *names, hone_value **values) {
+static void finish_outputs(api_call *c, hone_status status, uint32_t n, const char *const *names,
+                           hone_value **values) {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = output_place(c, names, i);
-        if (at == UINT32_MAX || !c->io->wanted[at] || c->io->is_bound[at] || !values[i] || values[i]->heap != c->io->heaps[at])
+        if (at == UINT32_MAX || !c->io->wanted[at] || c->io->is_bound[at] || !values[i] ||
+            values[i]->heap != c->io->heaps[at])
             continue;
         values[i]->object = c->io->outputs[at];
         if (status == HONE_OK)
@@ -245,7 +274,8 @@ typedef struct observer {
     const hone_run_options *options;
 } observer;
 
-static void tell_observer(void *ctx, const hn_graph *g, hn_id node, double seconds, hn_object *const *outputs, uint32_t n_outputs) {
+static void tell_observer(void *ctx, const hn_graph *g, hn_id node, double seconds,
+                          hn_object *const *outputs, uint32_t n_outputs) {
     const hone_run_options *o = ((observer *)ctx)->options;
     enum { MOST = 64 };
     hone_value handles[MOST];
@@ -270,12 +300,16 @@ static hone_status open_call_of(api_call *c, hone_session *session, hone_error *
     return HONE_OK;
 }
 
-static hone_status run_call(api_call *c, const hone_run_options *o, uint32_t n_inputs, const char *const *input_names,
-                            const hone_value *const *inputs, uint32_t n_outputs, const char *const *output_names,
+static hone_status run_call(api_call *c, const hone_run_options *o, uint32_t n_inputs,
+                            const char *const *input_names, const hone_value *const *inputs,
+                            uint32_t n_outputs, const char *const *output_names,
                             hone_value **outputs) {
     observer watch = {.options = o};
-    hn_run_control control = {.cancel = o->cancel, .deadline = o->timeout_seconds > 0 ? hn_now() + o->timeout_seconds : 0,
-                              .after_step = o->observe ? tell_observer : NULL, .ctx = &watch};
+    hn_run_control control = {.cancel = o->cancel,
+                              .deadline =
+                                  o->timeout_seconds > 0 ? hn_now() + o->timeout_seconds : 0,
+                              .after_step = o->observe ? tell_observer : NULL,
+                              .ctx = &watch};
     HN_TRY(bind_call_inputs(c, n_inputs, input_names, inputs));
     hone_status status = bind_call_outputs(c, n_outputs, output_names, outputs);
     if (status == HONE_OK)
@@ -284,9 +318,11 @@ static hone_status run_call(api_call *c, const hone_run_options *o, uint32_t n_i
     return status;
 }
 
-hone_status hone_session_run(hone_session *session, const hone_run_options *options, uint32_t n_inputs,
-                             const char *const *input_names, const hone_value *const *inputs, uint32_t n_outputs,
-                             const char *const *output_names, hone_value **outputs, hone_error *error) {
+hone_status hone_session_run(hone_session *session, const hone_run_options *options,
+                             uint32_t n_inputs, const char *const *input_names,
+                             const hone_value *const *inputs, uint32_t n_outputs,
+                             const char *const *output_names, hone_value **outputs,
+                             hone_error *error) {
     hn_error_clear(error);
     hone_run_options o;
     hone_run_options_init(&o);
@@ -296,7 +332,8 @@ hone_status hone_session_run(hone_session *session, const hone_run_options *opti
     api_call c = {0};
     hone_status status = open_call_of(&c, session, error);
     if (status == HONE_OK)
-        status = run_call(&c, &o, n_inputs, input_names, inputs, output_names ? n_outputs : c.main->outputs.n, output_names, outputs);
+        status = run_call(&c, &o, n_inputs, input_names, inputs,
+                          output_names ? n_outputs : c.main->outputs.n, output_names, outputs);
     hn_session_close(c.session, c.state);
     return hn_error_complete(error, status);
 }
@@ -307,8 +344,9 @@ static hone_status read_block_bytes(const hn_plan *plan, void *ctx, hone_error *
     return HONE_OK;
 }
 
-hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_inputs, const char *const *input_names,
-                                    const hone_value *const *inputs, uint64_t *bytes, hone_error *error) {
+hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_inputs,
+                                    const char *const *input_names, const hone_value *const *inputs,
+                                    uint64_t *bytes, hone_error *error) {
     hn_error_clear(error);
     api_call c = {0};
     hone_status status = open_call_of(&c, session, error);

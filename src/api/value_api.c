@@ -35,7 +35,8 @@ void hone_value_free(hone_value *value) {
     hn_free(value->alloc, value, sizeof *value);
 }
 
-static hone_status check_shape(int32_t elem_type, int32_t rank, const int64_t *dims, uint64_t *bytes, hone_error *error) {
+static hone_status check_shape(int32_t elem_type, int32_t rank, const int64_t *dims,
+                               uint64_t *bytes, hone_error *error) {
     uint64_t n = 1;
     if (elem_type <= 0 || elem_type >= HN_DTYPE_COUNT)
         return hn_fail(error, HONE_E_ARGUMENT, "%d is no element type", elem_type);
@@ -43,24 +44,27 @@ static hone_status check_shape(int32_t elem_type, int32_t rank, const int64_t *d
         return hn_fail(error, HONE_E_ARGUMENT, "a tensor cannot have rank %d", rank);
     for (int32_t i = 0; i < rank; i++)
         if (dims[i] < 0 || !hn_mul_u64(n, (uint64_t)dims[i], &n))
-            return hn_fail(error, HONE_E_ARGUMENT, "dimension %d of a tensor cannot be %lld", i, (long long)dims[i]);
+            return hn_fail(error, HONE_E_ARGUMENT, "dimension %d of a tensor cannot be %lld", i,
+                           (long long)dims[i]);
     *bytes = 0;
     if (elem_type != HN_STRING && !hn_dtype_bytes((hn_dtype)elem_type, n, bytes))
         return hn_fail(error, HONE_E_ARGUMENT, "the tensor is too large");
     return HONE_OK;
 }
 
-hone_status hone_value_borrow(int32_t elem_type, int32_t rank, const int64_t *dims, void *data, size_t data_bytes,
-                              hone_value **value, hone_error *error) {
+hone_status hone_value_borrow(int32_t elem_type, int32_t rank, const int64_t *dims, void *data,
+                              size_t data_bytes, hone_value **value, hone_error *error) {
     hn_error_clear(error);
     *value = NULL;
     uint64_t bytes;
     HN_TRY(check_shape(elem_type, rank, dims, &bytes, error));
     if (elem_type == HN_STRING || data_bytes < bytes)
-        return hn_fail(error, HONE_E_ARGUMENT, "the tensor needs %llu bytes, but %zu are given", (unsigned long long)bytes, data_bytes);
+        return hn_fail(error, HONE_E_ARGUMENT, "the tensor needs %llu bytes, but %zu are given",
+                       (unsigned long long)bytes, data_bytes);
     size_t align = hn_elem_bytes((hn_dtype)elem_type);
     if ((bytes && !data) || (align && (uintptr_t)data % HN_MIN(align, 8)))
-        return hn_fail(error, HONE_E_ARGUMENT, "the memory of the tensor is %s", data ? "not aligned for its type" : "NULL");
+        return hn_fail(error, HONE_E_ARGUMENT, "the memory of the tensor is %s",
+                       data ? "not aligned for its type" : "NULL");
     hone_value *v = hn_value_handle(NULL);
     if (v) {
         v->dims_bytes = (size_t)rank * sizeof *dims + 1;
@@ -78,8 +82,8 @@ hone_status hone_value_borrow(int32_t elem_type, int32_t rank, const int64_t *di
     return HONE_OK;
 }
 
-static hone_status create_tensor(int32_t elem_type, int32_t rank, const int64_t *dims, hone_value **value, uint64_t *bytes,
-                                 hone_error *error) {
+static hone_status create_tensor(int32_t elem_type, int32_t rank, const int64_t *dims,
+                                 hone_value **value, uint64_t *bytes, hone_error *error) {
     *value = NULL;
     HN_TRY(check_shape(elem_type, rank, dims, bytes, error));
     hone_value *v = hn_value_handle(NULL);
@@ -93,20 +97,22 @@ static hone_status create_tensor(int32_t elem_type, int32_t rank, const int64_t 
     return HONE_OK;
 }
 
-hone_status hone_value_create(int32_t elem_type, int32_t rank, const int64_t *dims, const void *data, hone_value **value,
-                              hone_error *error) {
+hone_status hone_value_create(int32_t elem_type, int32_t rank, const int64_t *dims,
+                              const void *data, hone_value **value, hone_error *error) {
     hn_error_clear(error);
     uint64_t bytes;
     if (elem_type == HN_STRING)
-        return hn_fail(error, HONE_E_ARGUMENT, "string tensors are made by hone_value_create_strings");
+        return hn_fail(error, HONE_E_ARGUMENT,
+                       "string tensors are made by hone_value_create_strings");
     HN_TRY(create_tensor(elem_type, rank, dims, value, &bytes, error));
     if (data && bytes)
         memcpy((*value)->object->array.data, data, (size_t)bytes);
     return HONE_OK;
 }
 
-hone_status hone_value_create_strings(int32_t rank, const int64_t *dims, const char *const *texts, const size_t *lengths,
-                                      hone_value **value, hone_error *error) {
+hone_status hone_value_create_strings(int32_t rank, const int64_t *dims, const char *const *texts,
+                                      const size_t *lengths, hone_value **value,
+                                      hone_error *error) {
     hn_error_clear(error);
     uint64_t bytes;
     HN_TRY(create_tensor(HN_STRING, rank, dims, value, &bytes, error));
@@ -122,7 +128,8 @@ hone_status hone_value_create_strings(int32_t rank, const int64_t *dims, const c
     return HONE_OK;
 }
 
-hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const *items, hone_value **value, hone_error *error) {
+hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const *items,
+                                       hone_value **value, hone_error *error) {
     hn_error_clear(error);
     *value = NULL;
     for (uint32_t i = 0; i < n_items; i++)
@@ -146,10 +153,13 @@ hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const
 static hone_status object_of_tensor(hn_heap *heap, const hn_tensor *t, hn_object **out) {
     hn_object borrowed;
     uint64_t bytes = 0;
-    if (t->dtype == HN_STRING ? t->n_elems && !t->strings : !hn_dtype_bytes(t->dtype, t->n_elems, &bytes) || bytes > t->data_bytes)
+    if (t->dtype == HN_STRING
+            ? t->n_elems && !t->strings
+            : !hn_dtype_bytes(t->dtype, t->n_elems, &bytes) || bytes > t->data_bytes)
         return HONE_E_FORMAT;
-    hn_object_init_borrowed(&borrowed, t->dtype, t->rank, t->dims,
-                            (void *)(uintptr_t)(t->dtype == HN_STRING ? (const void *)t->strings : t->data));
+    hn_object_init_borrowed(
+        &borrowed, t->dtype, t->rank, t->dims,
+        (void *)(uintptr_t)(t->dtype == HN_STRING ? (const void *)t->strings : t->data));
     *out = hn_heap_copy(heap, &borrowed);
     return *out ? HONE_OK : HONE_E_NOMEM;
 }
@@ -169,13 +179,15 @@ static hone_status object_of_parsed(hn_heap *heap, const hn_parsed *p, hn_object
     return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
-hone_status hone_value_parse(const void *bytes, size_t n_bytes, hone_type_kind kind, hone_value **value, hone_error *error) {
+hone_status hone_value_parse(const void *bytes, size_t n_bytes, hone_type_kind kind,
+                             hone_value **value, hone_error *error) {
     hn_error_clear(error);
     *value = NULL;
     hn_arena *arena = hn_arena_new(NULL);
     hn_strtab *names = arena ? hn_strtab_new(arena) : NULL;
     hn_parsed parsed;
-    hone_status status = names ? hn_load_value(arena, names, (hn_bytes){bytes, n_bytes}, (hn_type_kind)kind, &parsed, error)
+    hone_status status = names ? hn_load_value(arena, names, (hn_bytes){bytes, n_bytes},
+                                               (hn_type_kind)kind, &parsed, error)
                                : HONE_E_NOMEM;
     hone_value *v = status == HONE_OK ? hn_value_handle(NULL) : NULL;
     if (status == HONE_OK)
@@ -191,7 +203,8 @@ hone_status hone_value_parse(const void *bytes, size_t n_bytes, hone_type_kind k
 /* ---- looking --------------------------------------------------------------------------------------------------------------------- */
 
 hone_type_kind hone_value_kind(const hone_value *value) {
-    static const hone_type_kind kinds[] = {HONE_TYPE_OPTIONAL, HONE_TYPE_TENSOR, HONE_TYPE_SEQUENCE, HONE_TYPE_MAP};
+    static const hone_type_kind kinds[] = {HONE_TYPE_OPTIONAL, HONE_TYPE_TENSOR, HONE_TYPE_SEQUENCE,
+                                           HONE_TYPE_MAP};
     return kinds[value->object->kind];
 }
 
@@ -201,8 +214,13 @@ bool hone_value_tensor(const hone_value *value, hone_tensor_info *info) {
         return false;
     uint64_t bytes = 0;
     hn_dtype_bytes(a->dtype, a->n_elems, &bytes);
-    *info = (hone_tensor_info){.name = "", .elem_type = (int32_t)a->dtype, .rank = a->rank, .dims = a->dims, .n_elements = a->n_elems,
-                               .data = a->dtype == HN_STRING ? NULL : a->data, .data_bytes = bytes};
+    *info = (hone_tensor_info){.name = "",
+                               .elem_type = (int32_t)a->dtype,
+                               .rank = a->rank,
+                               .dims = a->dims,
+                               .n_elements = a->n_elems,
+                               .data = a->dtype == HN_STRING ? NULL : a->data,
+                               .data_bytes = bytes};
     return true;
 }
 
@@ -216,7 +234,9 @@ bool hone_value_string(const hone_value *value, uint64_t i, const char **text, s
     return true;
 }
 
-uint32_t hone_value_n_items(const hone_value *value) { return value->object->n_items; }
+uint32_t hone_value_n_items(const hone_value *value) {
+    return value->object->n_items;
+}
 
 /* Handles of items are made on first sight and live with their parent. */
 const hone_value *hone_value_item(const hone_value *value, uint32_t i) {

@@ -1,5 +1,5 @@
-/* Blocks that come and go during a run: given back, they wait in lists by size for the next one, so that a run which repeats itself asks
- * the system for nothing. Used by one thread at a time. */
+/* Blocks that come and go during a run: given back, they wait in lists by size for the next one, so
+ * that a run which repeats itself asks the system for nothing. Used by one thread at a time. */
 #include "base/base.h"
 
 #define ALIGNMENT 64u
@@ -42,7 +42,8 @@ void hn_block_free(const hone_allocator *a, void *block, size_t bytes) {
 
 /* ---- heaps --------------------------------------------------------------------------------------------------------------------- */
 
-/* Sizes of the classes are 64 x 2^k x {4, 5, 6, 7} / 4, rounded up to whole lines: at most a quarter is waste. 0: there is none. */
+/* Sizes of the classes are 64 x 2^k x {4, 5, 6, 7} / 4, rounded up to whole lines: at most a
+ * quarter is waste. 0: there is none. */
 static size_t class_bytes(int c) {
     int k = c / 4 + 4; /* log2 of a quarter of the base */
     if (c >= N_CLASSES || k + 3 >= (int)(8 * sizeof(size_t)))
@@ -86,9 +87,12 @@ void hn_heap_set_limit(hn_heap *h, size_t bytes) {
     h->hit_limit = false;
 }
 
-bool hn_heap_hit_limit(const hn_heap *h) { return h->hit_limit; }
+bool hn_heap_hit_limit(const hn_heap *h) {
+    return h->hit_limit;
+}
 
-/* Blocks of other sizes may be waiting: they go first when they are as much as was ever in use, or when the system has no more. */
+/* Blocks of other sizes may be waiting: they go first when they are as much as was ever in use, or
+ * when the system has no more. */
 static void *system_block(hn_heap *h, size_t bytes) {
     if (h->held_bytes - h->used_bytes > h->peak_bytes)
         hn_heap_trim(h);

@@ -1,4 +1,5 @@
-/* What runs evaluations (plans, constant folding) gives them. Evaluations themselves see eval_int.h only. */
+/* What runs evaluations (plans, constant folding) gives them. Evaluations themselves see eval_int.h
+ * only. */
 #ifndef HN_EVAL_ENGINE_H
 #define HN_EVAL_ENGINE_H
 
@@ -12,15 +13,15 @@ typedef struct hn_eval_host {
     hn_pool *pool;     /* may be NULL */
     hn_rng rng;
     hn_image_hook image_hook;
-    void *run;         /* the runner's own */
+    void *run; /* the runner's own */
     /* Runs a block of the graph; see hn_eval_body. */
-    hone_status (*run_body)(void *run, hn_id block, uint32_t n_in, hn_object *const *in, uint32_t n_out, hn_object **out,
-                            hone_error *err);
+    hone_status (*run_body)(void *run, hn_id block, uint32_t n_in, hn_object *const *in,
+                            uint32_t n_out, hn_object **out, hone_error *err);
     bool (*is_stopped)(void *run); /* cancelled or past the deadline; NULL: never */
 } hn_eval_host;
 
 struct hn_eval {
-    hn_infer node;      /* attributes, version */
+    hn_infer node; /* attributes, version */
     hn_eval_host *host;
     uint32_t n_args, n_rets;
     hn_object *const *args; /* NULL where left out */
@@ -32,21 +33,27 @@ struct hn_eval {
 /* Where an evaluation's first output may lie. */
 typedef enum hn_eval_memory_kind {
     HN_EVAL_OWN_BYTES,  /* apart from all arguments */
-    HN_EVAL_SAME_BYTES, /* it is the first argument's bytes under another shape: nothing has to be done when they are shared */
+    HN_EVAL_SAME_BYTES, /* it is the first argument's bytes under another shape: nothing has to be
+                           done when they are shared */
     HN_EVAL_IN_PLACE    /* over an argument of the same type and shape */
 } hn_eval_memory_kind;
 hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn);
 
 /* A tensor in memory that the caller owns: never freed, copied when somebody keeps it. */
-void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims, void *data);
+void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims,
+                             void *data);
 hn_object *hn_heap_tensor(hn_heap *heap, hn_dtype dtype, int32_t rank, const int64_t *dims);
 hn_object *hn_heap_object(hn_heap *heap, hn_object_kind kind, uint32_t n_items);
 hn_object *hn_heap_copy(hn_heap *heap, const hn_object *o); /* deep; may come from another heap */
-hn_object *hn_heap_ref(hn_heap *heap, hn_object *o); /* NULL: no memory for the copy of a borrowed one */
+hn_object *hn_heap_ref(hn_heap *heap,
+                       hn_object *o); /* NULL: no memory for the copy of a borrowed one */
 void hn_heap_unref(hn_heap *heap, hn_object *o);
-bool hn_heap_copy_string(hn_heap *heap, hn_bytes from, hn_bytes *to); /* one element of a string tensor */
-/* Elements of one tensor into another of the same type and size; heap: of `to`, for strings. False: no memory. */
+bool hn_heap_copy_string(hn_heap *heap, hn_bytes from,
+                         hn_bytes *to); /* one element of a string tensor */
+/* Elements of one tensor into another of the same type and size; heap: of `to`, for strings. False:
+ * no memory. */
 bool hn_heap_copy_elems(hn_heap *heap, hn_array *to, const hn_array *from);
-bool hn_array_has_type(const hn_array *a, const hn_type *t); /* exactly this element type and shape */
+bool hn_array_has_type(const hn_array *a,
+                       const hn_type *t); /* exactly this element type and shape */
 
 #endif /* HN_EVAL_ENGINE_H */

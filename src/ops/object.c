@@ -1,4 +1,5 @@
-/* Values at run time: tensors, sequences, maps. Reference counted; memory comes from the heap of the run. */
+/* Values at run time: tensors, sequences, maps. Reference counted; memory comes from the heap of
+ * the run. */
 #include "ops/eval_engine.h"
 
 #define BORROWED UINT32_MAX /* n_refs of a tensor in planned memory or in the caller's buffers */
@@ -8,13 +9,15 @@ typedef struct tensor_layout {
     size_t dims_at, data_at, bytes;
 } tensor_layout;
 
-static bool lay_out(hn_dtype dtype, int32_t rank, const int64_t *dims, uint64_t *n_elems, tensor_layout *out) {
+static bool lay_out(hn_dtype dtype, int32_t rank, const int64_t *dims, uint64_t *n_elems,
+                    tensor_layout *out) {
     *n_elems = 1;
     for (int32_t i = 0; i < rank; i++)
         if (dims[i] < 0 || !hn_mul_u64(*n_elems, (uint64_t)dims[i], n_elems))
             return false;
     uint64_t data_bytes;
-    if (dtype == HN_STRING ? !hn_mul_u64(*n_elems, sizeof(hn_bytes), &data_bytes) : !hn_dtype_bytes(dtype, *n_elems, &data_bytes))
+    if (dtype == HN_STRING ? !hn_mul_u64(*n_elems, sizeof(hn_bytes), &data_bytes)
+                           : !hn_dtype_bytes(dtype, *n_elems, &data_bytes))
         return false;
     out->dims_at = (sizeof(hn_object) + 15) / 16 * 16;
     out->data_at = (out->dims_at + (size_t)rank * sizeof(int64_t) + 63) / 64 * 64;
@@ -34,8 +37,13 @@ hn_object *hn_heap_tensor(hn_heap *heap, hn_dtype dtype, int32_t rank, const int
     if (rank > 0)
         memcpy(own_dims, dims, (size_t)rank * sizeof *dims);
     *o = (hn_object){.kind = HN_OBJECT_TENSOR, .n_refs = 1};
-    o->array = (hn_array){.dtype = dtype, .rank = rank, .n_elems = n_elems, .dims = own_dims, .data = block + at.data_at};
-    if (dtype == HN_STRING || hn_dtype_bits(dtype) < 8) /* strings start empty; packing keeps neighbours */
+    o->array = (hn_array){.dtype = dtype,
+                          .rank = rank,
+                          .n_elems = n_elems,
+                          .dims = own_dims,
+                          .data = block + at.data_at};
+    if (dtype == HN_STRING ||
+        hn_dtype_bits(dtype) < 8) /* strings start empty; packing keeps neighbours */
         memset(o->array.data, 0, at.bytes - at.data_at);
     return o;
 }
@@ -46,7 +54,10 @@ hn_object *hn_heap_object(hn_heap *heap, hn_object_kind kind, uint32_t n_items) 
     if (!block)
         return NULL;
     hn_object *o = (hn_object *)(void *)block;
-    *o = (hn_object){.kind = kind, .n_refs = 1, .n_items = n_items, .items = (hn_object **)(void *)(block + header)};
+    *o = (hn_object){.kind = kind,
+                     .n_refs = 1,
+                     .n_items = n_items,
+                     .items = (hn_object **)(void *)(block + header)};
     memset(o->items, 0, n_items * sizeof *o->items);
     return o;
 }
@@ -56,9 +67,11 @@ bool hn_array_has_type(const hn_array *a, const hn_type *t) {
            (a->rank == 0 || memcmp(a->dims, t->shape.dims, (size_t)a->rank * sizeof *a->dims) == 0);
 }
 
-void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims, void *data) {
+void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims,
+                             void *data) {
     *o = (hn_object){.kind = HN_OBJECT_TENSOR, .n_refs = BORROWED};
-    o->array = (hn_array){.dtype = dtype, .rank = rank, .n_elems = hn_count(rank, dims), .dims = dims, .data = data};
+    o->array = (hn_array){
+        .dtype = dtype, .rank = rank, .n_elems = hn_count(rank, dims), .dims = dims, .data = data};
 }
 
 static void free_strings(hn_heap *heap, hn_array *a) {
@@ -158,11 +171,17 @@ hn_object *hn_object_sequence(hn_eval *c, uint32_t n_items) {
     return hn_heap_object(c->host->heap, HN_OBJECT_SEQUENCE, n_items);
 }
 
-hn_object *hn_object_map(hn_eval *c) { return hn_heap_object(c->host->heap, HN_OBJECT_MAP, 2); }
-hn_object *hn_object_none(hn_eval *c) { return hn_heap_object(c->host->heap, HN_OBJECT_NONE, 0); }
+hn_object *hn_object_map(hn_eval *c) {
+    return hn_heap_object(c->host->heap, HN_OBJECT_MAP, 2);
+}
+hn_object *hn_object_none(hn_eval *c) {
+    return hn_heap_object(c->host->heap, HN_OBJECT_NONE, 0);
+}
 
 hn_object *hn_object_ref(hn_eval *c, const hn_object *o) {
     return hn_heap_ref(c->host->heap, (hn_object *)(uintptr_t)o);
 }
 
-void hn_object_unref(hn_eval *c, hn_object *o) { hn_heap_unref(c->host->heap, o); }
+void hn_object_unref(hn_eval *c, hn_object *o) {
+    hn_heap_unref(c->host->heap, o);
+}

@@ -141,6 +141,11 @@ static int64_t dft_axis(const hn_eval *c, int32_t rank) {
     return axis < 0 ? axis + rank : axis;
 }
 
+/* Real numbers, or pairs of a real and an imaginary part. */
+static bool has_parts(const hn_array *a) {
+    return a->rank > 0 && (a->dims[a->rank - 1] == 1 || a->dims[a->rank - 1] == 2);
+}
+
 /* The numbers that the transform sees: cut or filled with zeros; half a spectrum gets its mirror
  * image. */
 static void load_dft_line(const dft_lines *d, const double *x, int64_t n, double *line) {
@@ -162,6 +167,12 @@ hone_status hn_eval_dft(hn_eval *c) {
     if (!y || y->n_elems == 0)
         return HONE_OK;
     int64_t axis = dft_axis(c, x->rank);
+    if (axis < 0 || axis >= x->rank - 1 || y->rank != x->rank || !has_parts(x) || !has_parts(y))
+        return hn_eval_fail(
+            c, HONE_E_SHAPE,
+            "numbers lie along the last axis, one or two at a time; axis %lld of %d "
+            "cannot be transformed",
+            (long long)axis, x->rank);
     dft_lines d = {.in = x->dims[axis],
                    .out = y->dims[axis],
                    .in_parts = x->dims[x->rank - 1],
@@ -208,8 +219,8 @@ hone_status hn_eval_stft(hn_eval *c) {
             length = hn_arg_i64_or(c, 3, window ? (int64_t)window->n_elems : 0);
     int64_t frames = y->dims[1], bins = y->dims[2], parts = x->rank == 3 ? x->dims[2] : 1,
             n = x->dims[1];
-    if (length < 1 || step < 1 || bins > length || (window && (int64_t)window->n_elems != length) ||
-        frames > (n - length) / step + 1)
+    if (length < 1 || step < 1 || bins > length || parts < 1 || parts > 2 ||
+        (window && (int64_t)window->n_elems != length) || frames > (n - length) / step + 1)
         return hn_eval_fail(c, HONE_E_SHAPE,
                             "frames of %lld elements every %lld do not fit a signal of %lld",
                             (long long)length, (long long)step, (long long)n);

@@ -1,4 +1,5 @@
-/* The map of memory: values that live at different times share the same bytes, and so do a value and its views. */
+/* The map of memory: values that live at different times share the same bytes, and so do a value
+ * and its views. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -11,7 +12,8 @@ typedef struct layout {
     const hn_step_list *list;
     uint32_t *last_use; /* by value: step after which nobody reads it; n_steps: lives to the end */
     uint32_t *range_of; /* by value: its range + 1; 0 when it is not in the block */
-    bool *is_steady;    /* by value: its memory stays where it is as long as the plan says so, so that views may look at it */
+    bool *is_steady; /* by value: its memory stays where it is as long as the plan says so, so that
+                        views may look at it */
 } layout;
 
 static bool is_graph_output(const hn_value *v) {
@@ -21,7 +23,9 @@ static bool is_graph_output(const hn_value *v) {
     return false;
 }
 
-static const hn_type *type_of(const layout *l, hn_id id) { return id == HN_NONE ? NULL : l->plan->places[id].type; }
+static const hn_type *type_of(const layout *l, hn_id id) {
+    return id == HN_NONE ? NULL : l->plan->places[id].type;
+}
 
 static bool byte_size(const hn_type *t, uint64_t *bytes) {
     uint64_t n = 1;
@@ -48,10 +52,12 @@ static bool has_exact_types(const layout *l, const hn_step *step, const hn_node 
 
 /* Graph outputs have memory of their own; all else may look at what is already there. */
 static bool can_be_view(const layout *l, const hn_step *step, const hn_node *node) {
-    if (hn_eval_memory(step->op->eval) != HN_EVAL_SAME_BYTES || node->n_inputs == 0 || node->n_outputs == 0)
+    if (hn_eval_memory(step->op->eval) != HN_EVAL_SAME_BYTES || node->n_inputs == 0 ||
+        node->n_outputs == 0)
         return false;
     hn_id in = node->inputs[0], out = node->outputs[0];
-    return in != HN_NONE && out != HN_NONE && l->is_steady[in] && !is_graph_output(hn_value_at(l->g, out));
+    return in != HN_NONE && out != HN_NONE && l->is_steady[in] &&
+           !is_graph_output(hn_value_at(l->g, out));
 }
 
 static hn_step_mode mode_of_step(const layout *l, const hn_step *step, const hn_node *node) {
@@ -75,7 +81,8 @@ static void share_range(layout *l, hn_id id, hn_id with) {
         r->last = HN_MAX(r->last, l->last_use[id]);
 }
 
-/* An argument of the same form that nobody needs after this step: the result may be written over it. */
+/* An argument of the same form that nobody needs after this step: the result may be written over
+ * it. */
 static hn_id dying_argument(const layout *l, uint32_t s, const hn_node *node, hn_id out) {
     if (hn_eval_memory(l->list->steps[s].op->eval) != HN_EVAL_IN_PLACE)
         return HN_NONE;
@@ -87,7 +94,8 @@ static hn_id dying_argument(const layout *l, uint32_t s, const hn_node *node, hn
     return HN_NONE;
 }
 
-/* Outputs of the graph go to memory of the caller; strings own memory of their own; bodies hand over what they made. */
+/* Outputs of the graph go to memory of the caller; strings own memory of their own; bodies hand
+ * over what they made. */
 static void place_output(layout *l, uint32_t s, const hn_node *node, uint32_t i) {
     hn_plan *p = l->plan;
     hn_id id = node->outputs[i];
@@ -106,7 +114,8 @@ static void place_output(layout *l, uint32_t s, const hn_node *node, uint32_t i)
         share_range(l, id, dying);
         return;
     }
-    p->ranges[p->n_ranges++] = (hn_live_range){.value = id, .first = s, .last = l->last_use[id], .bytes = bytes};
+    p->ranges[p->n_ranges++] =
+        (hn_live_range){.value = id, .first = s, .last = l->last_use[id], .bytes = bytes};
     l->range_of[id] = p->n_ranges;
     l->is_steady[id] = true;
 }
@@ -138,7 +147,8 @@ static int lower_first(const void *a, const void *b) {
 }
 
 /* Lowest gap between the ranges alive at the same time that are placed already. */
-static uint64_t lowest_gap(hn_live_range *const *placed, uint32_t n_placed, const hn_live_range *r, hn_live_range **alive) {
+static uint64_t lowest_gap(hn_live_range *const *placed, uint32_t n_placed, const hn_live_range *r,
+                           hn_live_range **alive) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < n_placed; i++)
         if (placed[i]->first <= r->last && r->first <= placed[i]->last)
@@ -192,7 +202,8 @@ hone_status hn_plan_lay_out(hn_plan *p) {
     l.is_steady = HN_NEW_N(p->arena, bool, n_values);
     if (!p->modes || !p->ranges || !l.last_use || !l.range_of || !l.is_steady)
         return HONE_E_NOMEM;
-    for (hn_id id = 0; id < g->values.n; id++) /* initializers, and inputs of the graph: the caller's */
+    for (hn_id id = 0; id < g->values.n;
+         id++) /* initializers, and inputs of the graph: the caller's */
         l.is_steady[id] = hn_value_at(g, id)->block == 0 && hn_value_at(g, id)->producer == HN_NONE;
     find_last_uses(&l);
     find_ranges(&l);

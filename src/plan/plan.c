@@ -10,7 +10,9 @@ static bool is_exact_tensor(const hn_type *t) {
     return true;
 }
 
-static const hn_array *array_of_object(const hn_object *o) { return o && o->kind == HN_OBJECT_TENSOR ? &o->array : NULL; }
+static const hn_array *array_of_object(const hn_object *o) {
+    return o && o->kind == HN_OBJECT_TENSOR ? &o->array : NULL;
+}
 
 static hone_status keep_input(hn_plan *p, const hn_array *given, hn_array *kept) {
     *kept = *given;
@@ -20,13 +22,15 @@ static hone_status keep_input(hn_plan *p, const hn_array *given, hn_array *kept)
 }
 
 /* What is given decides; what is left out is its default. */
-static hone_status keep_inputs(hn_plan *p, uint32_t n, const hn_object *const *inputs, const hn_type **types) {
+static hone_status keep_inputs(hn_plan *p, uint32_t n, const hn_object *const *inputs,
+                               const hn_type **types) {
     const hn_block *b = hn_block_at(p->program->model->graph, 0);
     hn_array *kept = HN_NEW_N(p->arena, hn_array, (size_t)n + 1);
     HN_TRY_PTR(kept);
     for (uint32_t i = 0; i < n; i++) {
         const hn_array *given = array_of_object(inputs[i]);
-        const hn_array *a = inputs[i] ? given : array_of_object(&p->program->consts[b->inputs.at[i]]);
+        const hn_array *a =
+            inputs[i] ? given : array_of_object(&p->program->consts[b->inputs.at[i]]);
         if (given)
             HN_TRY(keep_input(p, given, &kept[i]));
         if (!a)
@@ -49,12 +53,13 @@ static hone_status build_plan(hn_plan *p, uint32_t n, const hn_object *const *in
     p->places = HN_NEW_N(p->arena, hn_place, (size_t)g->values.n + 1);
     HN_TRY_PTR(p->places);
     for (hn_id id = 0; id < g->values.n; id++)
-        p->places[id] = (hn_place){.type = is_exact_tensor(types[id]) ? types[id] : NULL, .offset = HN_NO_OFFSET};
+        p->places[id] = (hn_place){.type = is_exact_tensor(types[id]) ? types[id] : NULL,
+                                   .offset = HN_NO_OFFSET};
     return hn_plan_lay_out(p);
 }
 
-hone_status hn_plan_new(const hn_program *program, uint32_t n_inputs, const hn_object *const *inputs, hn_plan **out,
-                        hone_error *err) {
+hone_status hn_plan_new(const hn_program *program, uint32_t n_inputs,
+                        const hn_object *const *inputs, hn_plan **out, hone_error *err) {
     *out = NULL;
     hn_arena *arena = hn_arena_new(hn_arena_allocator(program->model->arena));
     hn_plan *p = arena ? HN_NEW(arena, hn_plan) : NULL;

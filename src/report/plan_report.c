@@ -1,11 +1,13 @@
 /* What a run will need in memory, told before it happens. */
-#include "report/report.h"
 #include "plan/plan.h"
+#include "report/report.h"
 
 #include <stdlib.h>
 
-/* Inputs of the declared shapes, without data. An input with a default takes that; one that is no tensor is not planned for. */
-static hone_status declared_inputs(const hn_program *p, hn_arena *a, const hn_object ***out, uint64_t *bytes, hone_error *err) {
+/* Inputs of the declared shapes, without data. An input with a default takes that; one that is no
+ * tensor is not planned for. */
+static hone_status declared_inputs(const hn_program *p, hn_arena *a, const hn_object ***out,
+                                   uint64_t *bytes, hone_error *err) {
     const hn_model *m = p->model;
     const hn_block *b = hn_block_at(m->graph, 0);
     hn_object *objects = HN_NEW_N(a, hn_object, (size_t)b->inputs.n + 1);
@@ -20,10 +22,14 @@ static hone_status declared_inputs(const hn_program *p, hn_arena *a, const hn_ob
         const hn_shape *shape = &v->type->shape;
         for (int32_t k = 0; k < shape->rank; k++)
             if (!hn_dim_is_known(shape->dims[k]) || !hn_mul_u64(n, (uint64_t)shape->dims[k], &n))
-                return hn_fail(err, HONE_E_SHAPE, "memory can be planned for exact shapes only: fix the free dimensions of input '%s'",
+                return hn_fail(err, HONE_E_SHAPE,
+                               "memory can be planned for exact shapes only: fix the free "
+                               "dimensions of input '%s'",
                                hn_s(v->name));
         if (shape->rank < 0)
-            return hn_fail(err, HONE_E_SHAPE, "memory can be planned for exact shapes only: input '%s' has none", hn_s(v->name));
+            return hn_fail(err, HONE_E_SHAPE,
+                           "memory can be planned for exact shapes only: input '%s' has none",
+                           hn_s(v->name));
         hn_object_init_borrowed(&objects[i], v->type->elem, shape->rank, shape->dims, NULL);
         (*out)[i] = &objects[i];
         *bytes += hn_dtype_bytes(v->type->elem, n, &size) ? size : 0;
@@ -33,7 +39,9 @@ static hone_status declared_inputs(const hn_program *p, hn_arena *a, const hn_ob
 
 static uint64_t bytes_of_place(const hn_place *place) {
     uint64_t bytes = 0;
-    if (!place->type || !hn_dtype_bytes(place->type->elem, hn_count(place->type->shape.rank, place->type->shape.dims), &bytes))
+    if (!place->type ||
+        !hn_dtype_bytes(place->type->elem,
+                        hn_count(place->type->shape.rank, place->type->shape.dims), &bytes))
         return 0;
     return bytes;
 }
@@ -76,7 +84,9 @@ static hone_status list_values(hn_plan_report *r, const hn_plan *plan, uint32_t 
         if (range->first > step || step > range->last)
             continue;
         const char *name = hn_s(hn_value_at(g, range->value)->name);
-        hone_plan_value v = {.name = hn_arena_copy(r->arena, name, strlen(name) + 1), .bytes = range->bytes, .offset = range->offset};
+        hone_plan_value v = {.name = hn_arena_copy(r->arena, name, strlen(name) + 1),
+                             .bytes = range->bytes,
+                             .offset = range->offset};
         HN_TRY_PTR(v.name);
         r->values[r->info.n_values++] = v;
     }
@@ -151,8 +161,12 @@ void hn_plan_report_json(const hn_plan_report *r, hn_json *j) {
         const char *key;
         uint64_t number;
     } fields[] = {
-        {"weight_bytes", r->info.weight_bytes},   {"input_bytes", r->info.input_bytes}, {"output_bytes", r->info.output_bytes},
-        {"block_bytes", r->info.block_bytes},     {"n_nodes", r->info.n_nodes},         {"n_views", r->info.n_views},
+        {"weight_bytes", r->info.weight_bytes},
+        {"input_bytes", r->info.input_bytes},
+        {"output_bytes", r->info.output_bytes},
+        {"block_bytes", r->info.block_bytes},
+        {"n_nodes", r->info.n_nodes},
+        {"n_views", r->info.n_views},
         {"n_dynamic_nodes", r->info.n_dynamic_nodes},
     };
     hn_json_key(j, "plan");

@@ -1,13 +1,15 @@
 /* What goes in and out of a run: read and written in the caller's memory where that is possible. */
 #include "run/run_int.h"
 
-/* Shows memory of somebody else as the value: it is read or written there, and never freed by us. */
+/* Shows memory of somebody else as the value: it is read or written there, and never freed by us.
+ */
 static void lend(hn_state *s, hn_id id, const hn_array *a) {
     hn_object_init_borrowed(&s->planned[id], a->dtype, a->rank, a->dims, a->data);
     s->values[id] = &s->planned[id];
 }
 
-/* Tensors are read where they lie; sequences and maps are copied, so that nobody else's reference counts are touched. */
+/* Tensors are read where they lie; sequences and maps are copied, so that nobody else's reference
+ * counts are touched. */
 hone_status hn_run_take_inputs(hn_state *s) {
     const hn_block *b = hn_block_at(hn_state_graph(s), 0);
     for (uint32_t i = 0; i < b->inputs.n; i++) {
@@ -24,18 +26,22 @@ hone_status hn_run_take_inputs(hn_state *s) {
     return HONE_OK;
 }
 
-static hone_status fail_buffer(const hn_state *s, hn_id id, const hn_array *given, const hn_array *computed, hone_error *err) {
+static hone_status fail_buffer(const hn_state *s, hn_id id, const hn_array *given,
+                               const hn_array *computed, hone_error *err) {
     hn_strbuf text;
     hn_strbuf_init(&text, NULL);
     const hn_array *both[] = {given, computed};
     for (int k = 0; k < 2; k++) {
-        hn_strbuf_printf(&text, "%s%s[", k ? ", but the model computes " : "", hn_dtype_name(both[k]->dtype));
+        hn_strbuf_printf(&text, "%s%s[", k ? ", but the model computes " : "",
+                         hn_dtype_name(both[k]->dtype));
         for (int32_t i = 0; i < both[k]->rank; i++)
             hn_strbuf_printf(&text, "%s%lld", i ? "," : "", (long long)both[k]->dims[i]);
         hn_strbuf_puts(&text, "]");
     }
-    hone_status status = hn_fail(err, given->dtype == computed->dtype ? HONE_E_SHAPE : HONE_E_TYPE, "the buffer for output '%s' is %s",
-                                 hn_s(hn_value_at(hn_state_graph(s), id)->name), text.failed ? "of another form" : text.at);
+    hone_status status =
+        hn_fail(err, given->dtype == computed->dtype ? HONE_E_SHAPE : HONE_E_TYPE,
+                "the buffer for output '%s' is %s", hn_s(hn_value_at(hn_state_graph(s), id)->name),
+                text.failed ? "of another form" : text.at);
     hn_strbuf_free(&text);
     return status;
 }
@@ -64,12 +70,15 @@ hone_status hn_run_lend_outputs(hn_state *s, hone_error *err) {
     return HONE_OK;
 }
 
-static hone_status fill_buffer(hn_state *s, hn_id id, hn_heap *heap, hn_object *buffer, const hn_object *o, hone_error *err) {
+static hone_status fill_buffer(hn_state *s, hn_id id, hn_heap *heap, hn_object *buffer,
+                               const hn_object *o, hone_error *err) {
     const hn_array *a = &o->array, *to = &buffer->array;
     if (o->kind != HN_OBJECT_TENSOR)
-        return hn_fail(err, HONE_E_TYPE, "output '%s' is no tensor: it cannot be written to a buffer",
+        return hn_fail(err, HONE_E_TYPE,
+                       "output '%s' is no tensor: it cannot be written to a buffer",
                        hn_s(hn_value_at(hn_state_graph(s), id)->name));
-    if (a->dtype != to->dtype || a->rank != to->rank || (a->rank && memcmp(a->dims, to->dims, (size_t)a->rank * sizeof *a->dims)))
+    if (a->dtype != to->dtype || a->rank != to->rank ||
+        (a->rank && memcmp(a->dims, to->dims, (size_t)a->rank * sizeof *a->dims)))
         return fail_buffer(s, id, to, a, err);
     return hn_heap_copy_elems(heap, &buffer->array, a) ? HONE_OK : HONE_E_NOMEM;
 }
@@ -79,7 +88,8 @@ static hone_status give_output(hn_state *s, uint32_t i, hone_error *err) {
     hn_id id = hn_block_at(hn_state_graph(s), 0)->outputs.at[i];
     hn_object *o = s->values[id], **to = &s->call.outputs[i];
     if (!o)
-        return hn_fail(err, HONE_E_INTERNAL, "output '%s' was not computed", hn_s(hn_value_at(hn_state_graph(s), id)->name));
+        return hn_fail(err, HONE_E_INTERNAL, "output '%s' was not computed",
+                       hn_s(hn_value_at(hn_state_graph(s), id)->name));
     if (*to && o == &s->planned[id] && o->array.data == (*to)->array.data)
         return HONE_OK;
     if (*to)

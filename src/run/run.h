@@ -1,4 +1,5 @@
-/* L4: running a program. A state holds the memory of one run at a time; sessions keep several, one per concurrent run. */
+/* L4: running a program. A state holds the memory of one run at a time; sessions keep several, one
+ * per concurrent run. */
 #ifndef HN_RUN_H
 #define HN_RUN_H
 
@@ -6,13 +7,15 @@
 
 /* What a caller may watch and stop. */
 typedef struct hn_run_control {
-    const volatile int *cancel;  /* nonzero stops the run; may be NULL */
-    double deadline;             /* hn_now() after which the run stops; 0: none */
-    void (*after_step)(void *ctx, const hn_graph *g, hn_id node, double seconds, hn_object *const *outputs, uint32_t n_outputs);
+    const volatile int *cancel; /* nonzero stops the run; may be NULL */
+    double deadline;            /* hn_now() after which the run stops; 0: none */
+    void (*after_step)(void *ctx, const hn_graph *g, hn_id node, double seconds,
+                       hn_object *const *outputs, uint32_t n_outputs);
     void *ctx;
 } hn_run_control;
 
-/* What goes in and out of one run of the main graph, by the place of its inputs and outputs. Belongs to a state; cleared by hn_state_clear_call. */
+/* What goes in and out of one run of the main graph, by the place of its inputs and outputs.
+ * Belongs to a state; cleared by hn_state_clear_call. */
 typedef struct hn_call {
     uint32_t n_inputs, n_outputs;
     const hn_object **inputs; /* NULL: take the initializer of that name */
@@ -23,12 +26,14 @@ typedef struct hn_call {
 } hn_call;
 
 typedef struct hn_state hn_state;
-hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit, hn_image_hook image_hook); /* NULL: no memory */
+hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit,
+                       hn_image_hook image_hook); /* NULL: no memory */
 void hn_state_free(hn_state *s);
 hn_call *hn_state_call(hn_state *s);
 void hn_state_clear_call(hn_state *s);
 /* Runs the call. On failure, outputs that were not bound are NULL. */
-hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control, hone_error *err);
+hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control,
+                         hone_error *err);
 /* Is its memory laid out for this plan already? */
 bool hn_state_is_ready(const hn_state *s, const hn_plan *plan);
 double hn_now(void); /* seconds, monotonic */

@@ -20,12 +20,14 @@ struct hn_state {
     uint64_t planned_for;  /* serial of the plan whose places `planned` shows; 0: none */
 };
 
-static inline const hn_graph *hn_state_graph(const hn_state *s) { return s->program->model->graph; }
+static inline const hn_graph *hn_state_graph(const hn_state *s) {
+    return s->program->model->graph;
+}
 
 /* step.c */
 hone_status hn_run_block(hn_state *s, hn_id block, hone_error *err);
-hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *const *in, uint32_t n_out, hn_object **out,
-                        hone_error *err);
+hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *const *in,
+                            uint32_t n_out, hn_object **out, hone_error *err);
 bool hn_run_is_stopped(void *run);
 void hn_run_drop_values(hn_state *s, hn_id block); /* all that a block owns */
 

@@ -24,7 +24,8 @@ struct hn_session {
 
 #define MAX_IDLE_STATES 64
 
-hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out, hone_error *err) {
+hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,
+                           hone_error *err) {
     const hone_allocator *alloc = hn_arena_allocator(m->arena);
     *out = NULL;
     hn_session *s = hn_calloc(alloc, 1, sizeof *s);
@@ -38,7 +39,8 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     s->plans = hn_calloc(alloc, s->options.max_plans, sizeof *s->plans);
     s->idle = hn_calloc(alloc, MAX_IDLE_STATES, sizeof *s->idle);
     s->pool = hn_pool_new(o->n_threads, alloc);
-    hone_status status = s->plans && s->idle && s->pool ? hn_program_new(m, &s->program, err) : HONE_E_NOMEM;
+    hone_status status =
+        s->plans && s->idle && s->pool ? hn_program_new(m, &s->program, err) : HONE_E_NOMEM;
     if (status != HONE_OK)
         hn_session_free(s);
     else
@@ -61,7 +63,9 @@ void hn_session_free(hn_session *s) {
     hn_free(s->alloc, s, sizeof *s);
 }
 
-const hn_program *hn_session_program(const hn_session *s) { return s->program; }
+const hn_program *hn_session_program(const hn_session *s) {
+    return s->program;
+}
 
 /* ---- plans ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -72,7 +76,8 @@ static kept_plan *find_plan(hn_session *s, const hn_call *c) {
     return NULL;
 }
 
-/* Room for one more: a free slot, or that of the plan unused for the longest time. NULL when all are in use right now. */
+/* Room for one more: a free slot, or that of the plan unused for the longest time. NULL when all
+ * are in use right now. */
 static kept_plan *free_slot(hn_session *s) {
     if (s->n_plans < s->options.max_plans)
         return &s->plans[s->n_plans++];
@@ -140,7 +145,8 @@ static void give_plan_back(hn_session *s, const borrowed_plan *b) {
         hn_plan_free(b->plan);
 }
 
-hone_status hn_session_with_plan(hn_session *s, hn_state *state, hn_plan_fn look, void *ctx, hone_error *err) {
+hone_status hn_session_with_plan(hn_session *s, hn_state *state, hn_plan_fn look, void *ctx,
+                                 hone_error *err) {
     borrowed_plan b;
     HN_TRY(borrow_plan(s, hn_state_call(state), &b, err));
     hone_status status = look(b.plan, ctx, err);
@@ -154,7 +160,9 @@ hn_state *hn_session_open(hn_session *s) {
     pthread_mutex_lock(&s->lock);
     hn_state *state = s->n_idle ? s->idle[--s->n_idle] : NULL;
     pthread_mutex_unlock(&s->lock);
-    return state ? state : hn_state_new(s->program, s->pool, s->options.memory_limit, s->options.image_hook);
+    return state
+               ? state
+               : hn_state_new(s->program, s->pool, s->options.memory_limit, s->options.image_hook);
 }
 
 void hn_session_close(hn_session *s, hn_state *state) {
@@ -180,7 +188,8 @@ static hone_status run_planned(const hn_plan *plan, void *ctx, hone_error *err) 
     return hn_state_run(r->state, plan, r->control, err);
 }
 
-hone_status hn_session_run(hn_session *s, hn_state *state, const hn_run_control *control, hone_error *err) {
+hone_status hn_session_run(hn_session *s, hn_state *state, const hn_run_control *control,
+                           hone_error *err) {
     planned_run r = {state, control};
     return hn_session_with_plan(s, state, run_planned, &r, err);
 }

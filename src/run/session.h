@@ -11,16 +11,20 @@ typedef struct hn_session_options {
     uint32_t max_plans;    /* kept; 0: 16 */
     hn_image_hook image_hook;
 } hn_session_options;
-hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out, hone_error *err);
+hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,
+                           hone_error *err);
 void hn_session_free(hn_session *s);
 const hn_program *hn_session_program(const hn_session *s);
 
-/* A run is: open a state, fill its call, run, look at the results, close. Any number may be open at once, in any threads. */
+/* A run is: open a state, fill its call, run, look at the results, close. Any number may be open at
+ * once, in any threads. */
 hn_state *hn_session_open(hn_session *s); /* NULL: no memory */
 void hn_session_close(hn_session *s, hn_state *state);
-hone_status hn_session_run(hn_session *s, hn_state *state, const hn_run_control *control, hone_error *err);
+hone_status hn_session_run(hn_session *s, hn_state *state, const hn_run_control *control,
+                           hone_error *err);
 /* Shows the plan of a run with these inputs to `look`, during which it stays. */
 typedef hone_status (*hn_plan_fn)(const hn_plan *plan, void *ctx, hone_error *err);
-hone_status hn_session_with_plan(hn_session *s, hn_state *state, hn_plan_fn look, void *ctx, hone_error *err);
+hone_status hn_session_with_plan(hn_session *s, hn_state *state, hn_plan_fn look, void *ctx,
+                                 hone_error *err);
 
 #endif /* HN_SESSION_H */

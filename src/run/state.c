@@ -1,4 +1,5 @@
-/* States: the memory of one run. It is kept for the next one, so that a run which repeats itself asks the system for nothing. */
+/* States: the memory of one run. It is kept for the next one, so that a run which repeats itself
+ * asks the system for nothing. */
 #define _POSIX_C_SOURCE 200809L
 #include "run/run_int.h"
 
@@ -12,8 +13,12 @@ double hn_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static const hone_allocator *allocator_of(const hn_state *s) { return hn_arena_allocator(s->program->model->arena); }
-static size_t n_slots(const hn_state *s) { return (size_t)hn_state_graph(s)->values.n + 1; }
+static const hone_allocator *allocator_of(const hn_state *s) {
+    return hn_arena_allocator(s->program->model->arena);
+}
+static size_t n_slots(const hn_state *s) {
+    return (size_t)hn_state_graph(s)->values.n + 1;
+}
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -41,7 +46,9 @@ static void close_call(hn_state *s) {
     hn_free(a, c->outputs, ((size_t)c->n_outputs + 1) * sizeof *c->outputs);
 }
 
-hn_call *hn_state_call(hn_state *s) { return &s->call; }
+hn_call *hn_state_call(hn_state *s) {
+    return &s->call;
+}
 
 void hn_state_clear_call(hn_state *s) {
     const hn_call *c = &s->call;
@@ -54,7 +61,8 @@ void hn_state_clear_call(hn_state *s) {
 
 /* ---- states ---------------------------------------------------------------------------------------------------------------------- */
 
-hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit, hn_image_hook image_hook) {
+hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit,
+                       hn_image_hook image_hook) {
     const hone_allocator *alloc = hn_arena_allocator(p->model->arena);
     hn_state *s = hn_calloc(alloc, 1, sizeof *s);
     if (!s)
@@ -63,8 +71,13 @@ hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit
     s->limit_bytes = memory_limit;
     s->values = hn_calloc(alloc, n_slots(s), sizeof *s->values);
     s->planned = hn_calloc(alloc, n_slots(s), sizeof *s->planned);
-    s->host = (hn_eval_host){.heap = hn_heap_new(alloc), .scratch = hn_arena_new(alloc), .pool = pool, .run = s,
-                             .run_body = hn_run_subgraph, .is_stopped = hn_run_is_stopped, .image_hook = image_hook};
+    s->host = (hn_eval_host){.heap = hn_heap_new(alloc),
+                             .scratch = hn_arena_new(alloc),
+                             .pool = pool,
+                             .run = s,
+                             .run_body = hn_run_subgraph,
+                             .is_stopped = hn_run_is_stopped,
+                             .image_hook = image_hook};
     bool has_call = open_call(s);
     if (!s->values || !s->planned || !s->host.heap || !s->host.scratch || !has_call) {
         hn_state_free(s);
@@ -91,7 +104,8 @@ void hn_state_free(hn_state *s) {
 
 /* ---- memory of a plan ------------------------------------------------------------------------------------------------------------ */
 
-/* Steps take scratch in one piece that stays. An arena remembers a failure for ever: the next run gets a new one. */
+/* Steps take scratch in one piece that stays. An arena remembers a failure for ever: the next run
+ * gets a new one. */
 static hone_status reserve_scratch(hn_state *s) {
     if (hn_arena_bytes(s->host.scratch) >= s->scratch_need && !hn_arena_has_failed(s->host.scratch))
         return HONE_OK;
@@ -114,7 +128,8 @@ static void give_memory_back(hn_state *s) {
     s->n_small_runs = 0;
 }
 
-/* One large input must not hold its memory for ever: after many smaller ones everything is measured again. */
+/* One large input must not hold its memory for ever: after many smaller ones everything is measured
+ * again. */
 static void forget_large_runs(hn_state *s, uint64_t need_bytes) {
     s->n_small_runs = need_bytes < s->block_bytes / 2 ? s->n_small_runs + 1 : 0;
     if (s->n_small_runs < PATIENCE)
@@ -136,13 +151,17 @@ static hone_status fit_block(hn_state *s, uint64_t bytes) {
     return HONE_OK;
 }
 
-bool hn_state_is_ready(const hn_state *s, const hn_plan *plan) { return s->planned_for == plan->serial; }
+bool hn_state_is_ready(const hn_state *s, const hn_plan *plan) {
+    return s->planned_for == plan->serial;
+}
 
 /* The block of the plan, and headers for the values that lie in it. */
 static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) {
     if (s->limit_bytes && plan->block_bytes > s->limit_bytes)
-        return hn_fail(err, HONE_E_LIMIT, "the run needs %llu bytes for intermediate values at its peak, but the limit is %llu",
-                       (unsigned long long)plan->block_bytes, (unsigned long long)s->limit_bytes);
+        return hn_fail(
+            err, HONE_E_LIMIT,
+            "the run needs %llu bytes for intermediate values at its peak, but the limit is %llu",
+            (unsigned long long)plan->block_bytes, (unsigned long long)s->limit_bytes);
     HN_TRY(fit_block(s, plan->block_bytes));
     HN_TRY(reserve_scratch(s));
     s->plan = plan;
@@ -153,8 +172,8 @@ static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) 
     for (hn_id id = 0; id < hn_state_graph(s)->values.n; id++) {
         const hn_place *at = &plan->places[id];
         if (at->offset != HN_NO_OFFSET)
-            hn_object_init_borrowed(&s->planned[id], at->type->elem, at->type->shape.rank, at->type->shape.dims,
-                                    (uint8_t *)s->block + at->offset);
+            hn_object_init_borrowed(&s->planned[id], at->type->elem, at->type->shape.rank,
+                                    at->type->shape.dims, (uint8_t *)s->block + at->offset);
     }
     s->planned_for = plan->serial;
     return HONE_OK;
@@ -177,7 +196,8 @@ static void drop_outputs(hn_call *c) {
         }
 }
 
-hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control, hone_error *err) {
+hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control,
+                         hone_error *err) {
     s->control = control;
     hn_rng_seed(&s->host.rng, 0);
     hone_status status = take_plan(s, plan, err);
@@ -185,9 +205,11 @@ hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control 
         status = run_all(s, err);
     hn_run_drop_values(s, 0);
     if (status == HONE_E_NOMEM && hn_heap_hit_limit(s->host.heap))
-        status = hn_fail(err, HONE_E_LIMIT, "the run needs more than the limit of %llu bytes for intermediate values; %llu of them are "
-                         "planned, the others have shapes that depend on data", (unsigned long long)s->limit_bytes,
-                         (unsigned long long)plan->block_bytes);
+        status = hn_fail(err, HONE_E_LIMIT,
+                         "the run needs more than the limit of %llu bytes for intermediate values; "
+                         "%llu of them are "
+                         "planned, the others have shapes that depend on data",
+                         (unsigned long long)s->limit_bytes, (unsigned long long)plan->block_bytes);
     if (status != HONE_OK)
         drop_outputs(&s->call);
     return status;

@@ -6,12 +6,15 @@
 
 bool hn_run_is_stopped(void *run) {
     const hn_run_control *c = ((hn_state *)run)->control;
-    return c && ((c->cancel && hn_flag_is_set(c->cancel)) || (c->deadline > 0 && hn_now() > c->deadline));
+    return c && ((c->cancel && hn_flag_is_set(c->cancel)) ||
+                 (c->deadline > 0 && hn_now() > c->deadline));
 }
 
 static hone_status fail_stopped(const hn_state *s, hone_error *err) {
     bool is_cancelled = s->control && s->control->cancel && hn_flag_is_set(s->control->cancel);
-    return hn_fail(err, HONE_E_CANCELLED, is_cancelled ? "the run was cancelled" : "the run was stopped: its deadline has passed");
+    return hn_fail(err, HONE_E_CANCELLED,
+                   is_cancelled ? "the run was cancelled"
+                                : "the run was stopped: its deadline has passed");
 }
 
 typedef struct step_frame {
@@ -69,7 +72,8 @@ static hone_status make_output(step_frame *f, uint32_t i, const hn_type *t) {
         f->rets[i] = hn_heap_tensor(s->host.heap, t->elem, t->shape.rank, t->shape.dims);
     HN_TRY_PTR(f->rets[i]);
     if (!hn_array_has_type(&f->rets[i]->array, t))
-        return hn_fail(f->eval.err, HONE_E_INTERNAL, "output %u has another shape than was planned", i);
+        return hn_fail(f->eval.err, HONE_E_INTERNAL, "output %u has another shape than was planned",
+                       i);
     return HONE_OK;
 }
 
@@ -86,9 +90,11 @@ static hone_status infer_outputs(step_frame *f) {
     if (hn_node_types_ok(c, NULL)) {
         hone_status status = c->op->infer(c);
         if (status != HONE_OK)
-            return status == HONE_E_NOMEM ? status : hn_fail(f->eval.err, status, "%s", c->fail.message);
+            return status == HONE_E_NOMEM ? status
+                                          : hn_fail(f->eval.err, status, "%s", c->fail.message);
     }
-    if (hn_arena_has_failed(f->state->host.scratch)) /* rules take a failed allocation for something unknown */
+    if (hn_arena_has_failed(
+            f->state->host.scratch)) /* rules take a failed allocation for something unknown */
         return HONE_E_NOMEM;
     for (uint32_t i = 0; i < f->node->n_outputs; i++)
         if (f->step->wanted[i] && all_dims_known(c->out[i]))
@@ -115,17 +121,20 @@ static hone_status prepare_outputs(step_frame *f) {
     return HONE_OK;
 }
 
-/* Later steps rely on the plan: what it knows a value to be is what the value must be, where it must be. */
+/* Later steps rely on the plan: what it knows a value to be is what the value must be, where it
+ * must be. */
 static hone_status settle_output(step_frame *f, uint32_t i) {
     hn_state *s = f->state;
     hn_object *o = f->rets[i];
     if (!o)
-        return hn_fail(f->eval.err, HONE_E_INTERNAL, "output %u was not computed", i);
+        return hn_fail(f->eval.err, HONE_E_SHAPE,
+                       "the shape of output %u does not follow from these inputs", i);
     const hn_place *place = f->node->block == 0 ? &s->plan->places[f->node->outputs[i]] : NULL;
     if (!place || !place->type)
         return HONE_OK;
     if (o->kind != HN_OBJECT_TENSOR || !hn_array_has_type(&o->array, place->type))
-        return hn_fail(f->eval.err, HONE_E_INTERNAL, "output %u has another shape than was planned", i);
+        return hn_fail(f->eval.err, HONE_E_INTERNAL, "output %u has another shape than was planned",
+                       i);
     hn_object *planned = &s->planned[f->node->outputs[i]];
     if (place->offset == HN_NO_OFFSET || o == planned)
         return HONE_OK;
@@ -157,7 +166,8 @@ static void gather_args(step_frame *f) {
     for (uint32_t i = 0; i < f->node->n_inputs; i++)
         f->args[i] = f->node->inputs[i] == HN_NONE ? NULL : s->values[f->node->inputs[i]];
     for (uint32_t i = 0; i < f->node->n_outputs; i++) /* graph outputs may stand ready */
-        f->rets[i] = f->step->wanted[i] && f->node->block == 0 ? s->values[f->node->outputs[i]] : NULL;
+        f->rets[i] =
+            f->step->wanted[i] && f->node->block == 0 ? s->values[f->node->outputs[i]] : NULL;
 }
 
 static hone_status compute_step(step_frame *f, hone_error *err) {
@@ -167,28 +177,42 @@ static hone_status compute_step(step_frame *f, hone_error *err) {
         show_view(f);
         return HONE_OK;
     }
-    f->job = (infer_job){.model = s->program->model, .work = s->host.scratch, .ignore_declared = true};
+    f->job =
+        (infer_job){.model = s->program->model, .work = s->host.scratch, .ignore_declared = true};
     f->scope = (infer_scope){.job = &f->job, .g = hn_state_graph(s)};
-    f->eval = (hn_eval){.node = {.scope = &f->scope, .id = f->step->node, .node = f->node, .op = f->step->op, .version = f->step->version},
-                        .host = &s->host, .n_args = f->node->n_inputs, .n_rets = f->node->n_outputs, .args = f->args,
-                        .rets = f->rets, .wanted = f->step->wanted, .err = err};
+    f->eval = (hn_eval){.node = {.scope = &f->scope,
+                                 .id = f->step->node,
+                                 .node = f->node,
+                                 .op = f->step->op,
+                                 .version = f->step->version},
+                        .host = &s->host,
+                        .n_args = f->node->n_inputs,
+                        .n_rets = f->node->n_outputs,
+                        .args = f->args,
+                        .rets = f->rets,
+                        .wanted = f->step->wanted,
+                        .err = err};
     return evaluate(f);
 }
 
 static void observe(const step_frame *f, double start) {
     const hn_run_control *c = f->state->control;
-    c->after_step(c->ctx, hn_state_graph(f->state), f->step->node, hn_now() - start, f->rets, f->node->n_outputs);
+    c->after_step(c->ctx, hn_state_graph(f->state), f->step->node, hn_now() - start, f->rets,
+                  f->node->n_outputs);
 }
 
 static hone_status run_step(hn_state *s, const hn_step *step, hn_step_mode mode, hone_error *err) {
-    step_frame f = {.state = s, .step = step, .node = hn_node_at(hn_state_graph(s), step->node), .mode = mode};
+    step_frame f = {
+        .state = s, .step = step, .node = hn_node_at(hn_state_graph(s), step->node), .mode = mode};
     hn_object *args[FEW], *rets[FEW];
     bool is_observed = s->control && s->control->after_step;
     double start = is_observed ? hn_now() : 0;
     hn_arena *scratch = s->host.scratch;
     hn_arena_mark mark = hn_arena_save(scratch);
-    f.args = f.node->n_inputs <= FEW ? args : hn_arena_alloc(scratch, f.node->n_inputs * sizeof *args);
-    f.rets = f.node->n_outputs <= FEW ? rets : hn_arena_alloc(scratch, f.node->n_outputs * sizeof *rets);
+    f.args =
+        f.node->n_inputs <= FEW ? args : hn_arena_alloc(scratch, f.node->n_inputs * sizeof *args);
+    f.rets =
+        f.node->n_outputs <= FEW ? rets : hn_arena_alloc(scratch, f.node->n_outputs * sizeof *rets);
     hone_status status = f.args && f.rets ? compute_step(&f, err) : HONE_E_NOMEM;
     for (uint32_t i = 0; f.args && f.rets && i < f.node->n_outputs; i++)
         if (step->wanted[i])
@@ -214,7 +238,8 @@ void hn_run_drop_values(hn_state *s, hn_id block) {
         drop_value(s, list->owned[i]);
 }
 
-static hone_status tell_step(const hn_state *s, const hn_step *step, hone_status status, hone_error *err) {
+static hone_status tell_step(const hn_state *s, const hn_step *step, hone_status status,
+                             hone_error *err) {
     char who[200];
     if (status == HONE_E_CANCELLED)
         return fail_stopped(s, err);
@@ -236,7 +261,8 @@ hone_status hn_run_block(hn_state *s, hn_id block, hone_error *err) {
     return HONE_OK;
 }
 
-static hone_status give_body_inputs(hn_state *s, const hn_block *b, uint32_t n_in, hn_object *const *in) {
+static hone_status give_body_inputs(hn_state *s, const hn_block *b, uint32_t n_in,
+                                    hn_object *const *in) {
     for (uint32_t i = 0; i < b->inputs.n && i < n_in; i++) {
         if (!in[i])
             continue;
@@ -246,7 +272,8 @@ static hone_status give_body_inputs(hn_state *s, const hn_block *b, uint32_t n_i
     return HONE_OK;
 }
 
-static hone_status take_body_outputs(hn_state *s, const hn_block *b, uint32_t n_out, hn_object **out, hone_error *err) {
+static hone_status take_body_outputs(hn_state *s, const hn_block *b, uint32_t n_out,
+                                     hn_object **out, hone_error *err) {
     for (uint32_t i = 0; i < n_out && i < b->outputs.n; i++) {
         hn_object *o = s->values[b->outputs.at[i]];
         if (!o)
@@ -257,8 +284,8 @@ static hone_status take_body_outputs(hn_state *s, const hn_block *b, uint32_t n_
     return HONE_OK;
 }
 
-hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *const *in, uint32_t n_out, hn_object **out,
-                        hone_error *err) {
+hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *const *in,
+                            uint32_t n_out, hn_object **out, hone_error *err) {
     hn_state *s = run;
     const hn_block *b = hn_block_at(hn_state_graph(s), block);
     for (uint32_t i = 0; i < n_out; i++)

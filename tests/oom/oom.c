@@ -22,7 +22,7 @@ typedef struct subject {
     char folder[PATH_BYTES], out_path[PATH_BYTES]; /* saved files go there */
     const char *inputs[MAX_NAMES], *outputs[MAX_NAMES];
     uint32_t n_inputs, n_outputs;
-    char dim[64]; /* a free dimension; "" when there is none */
+    char dim[64];                  /* a free dimension; "" when there is none */
     hone_value *values[MAX_NAMES]; /* zeros for the inputs */
     bool can_run;
 } subject;
@@ -158,8 +158,9 @@ static hone_status do_run(hone_model *m, const subject *s, hone_error *error) {
         return HONE_OK;
     hone_status status = hone_session_create(m, &o, &session, error);
     for (int i = 0; i < 2 && status == HONE_OK; i++) {
-        status = hone_session_run(session, NULL, s->n_inputs, s->inputs, (const hone_value *const *)s->values, s->n_outputs,
-                                  s->outputs, outputs, error);
+        status = hone_session_run(session, NULL, s->n_inputs, s->inputs,
+                                  (const hone_value *const *)s->values, s->n_outputs, s->outputs,
+                                  outputs, error);
         for (uint32_t k = 0; k < s->n_outputs; k++) {
             hone_value_free(outputs[k]);
             outputs[k] = NULL;
@@ -172,7 +173,8 @@ static hone_status do_run(hone_model *m, const subject *s, hone_error *error) {
 static const struct operation {
     const char *name;
     hone_status (*run)(hone_model *m, const subject *s, hone_error *error);
-    bool may_do_without; /* a cost that there is no memory to compute is told as unknown; a run may use less */
+    bool may_do_without; /* a cost that there is no memory to compute is told as unknown; a run may
+                            use less */
 } operations[] = {
     {"load", do_load, false},
     {"check", do_check, false},
@@ -295,7 +297,8 @@ static hone_value *zeros_for(const hone_graph *g, uint32_t value) {
         hone_value_dim(g, value, axis, &dims[axis], text, sizeof text);
         dims[axis] = dims[axis] < 0 ? 1 : dims[axis];
     }
-    if (hone_value_create(info.elem_type, info.rank, dims, NULL, &v, NULL) == HONE_OK && hone_value_tensor(v, &tensor))
+    if (hone_value_create(info.elem_type, info.rank, dims, NULL, &v, NULL) == HONE_OK &&
+        hone_value_tensor(v, &tensor))
         memset((void *)(uintptr_t)tensor.data, 0, (size_t)tensor.data_bytes);
     return v;
 }
@@ -342,7 +345,8 @@ static void try_subject(const char *path, const char *folder, bool skips_externa
     hone_model_free(m);
     for (uint32_t i = 0; i < s.n_inputs; i++)
         hone_value_free(s.values[i]);
-    printf("%s: %zu operations%s, %zu allocations failed\n", path, HN_COUNT(operations), s.can_run ? "" : " (not run)", n);
+    printf("%s: %zu operations%s, %zu allocations failed\n", path, HN_COUNT(operations),
+           s.can_run ? "" : " (not run)", n);
 }
 
 static void try_external(const char *path, const char *model_folder, const char *folder) {

@@ -13,7 +13,8 @@ typedef struct runner {
     hone_session *session;
 } runner;
 
-static inline runner runner_with(const char *text, const hone_load_options *load, const hone_session_options *options) {
+static inline runner runner_with(const char *text, const hone_load_options *load,
+                                 const hone_session_options *options) {
     runner r;
     expect_ok(load_text(text, load, &r.model, &error));
     expect_ok(hone_session_create(r.model, options, &r.session, &error));
@@ -32,11 +33,14 @@ static inline void runner_free(runner *r) {
     hone_model_free(r->model);
 }
 
-#define DIMS(...) \
-    (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
+#define DIMS(...)                                                                    \
+  (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { \
+    __VA_ARGS__                                                                      \
+  }
 #define SCALAR 0, NULL
 
-static inline hone_value *tensor_of(int32_t elem, const void *data, int32_t rank, const int64_t *dims) {
+static inline hone_value *tensor_of(int32_t elem, const void *data, int32_t rank,
+                                    const int64_t *dims) {
     hone_value *v;
     expect_ok(hone_value_create(elem, rank, dims, data, &v, &error));
     return v;
@@ -53,12 +57,13 @@ static inline hone_value *counting_floats(int32_t rank, const int64_t *dims) {
 }
 
 /* One input, one output. */
-static inline hone_status run_one(const runner *r, const char *in, const hone_value *x, const char *out, hone_value **y,
-                                  hone_error *error) {
+static inline hone_status run_one(const runner *r, const char *in, const hone_value *x,
+                                  const char *out, hone_value **y, hone_error *error) {
     return hone_session_run(r->session, NULL, in ? 1 : 0, &in, &x, 1, &out, y, error);
 }
 
-static inline hone_value *result_of(const runner *r, const char *in, const hone_value *x, const char *out) {
+static inline hone_value *result_of(const runner *r, const char *in, const hone_value *x,
+                                    const char *out) {
     hone_value *y = NULL;
     expect_ok(run_one(r, in, x, out, &y, &error));
     return y;
@@ -73,7 +78,7 @@ static inline void expect_floats(const hone_value *v, uint64_t n, const float *w
         assert_float_equal(((const float *)info.data)[i], wanted[i], 1e-6);
 }
 #define EXPECT_FLOATS(v, ...) \
-    expect_floats(v, sizeof((float[]){__VA_ARGS__}) / sizeof(float), (const float[]){__VA_ARGS__})
+  expect_floats(v, sizeof((float[]){__VA_ARGS__}) / sizeof(float), (const float[]){__VA_ARGS__})
 
 static inline void expect_dims(const hone_value *v, int32_t rank, const int64_t *dims) {
     hone_tensor_info info;

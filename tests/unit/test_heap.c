@@ -13,7 +13,8 @@ static void blocks_are_aligned_and_come_back(void **state) {
     counting_allocator memory;
     counting_init(&memory, 0);
     hn_heap *h = hn_heap_new(&memory.hook);
-    static const size_t sizes[] = {0, 1, 63, 64, 65, 80, 100, 128, 129, 1000, 4096, 5000, 100000, 3 << 20};
+    static const size_t sizes[] = {0,   1,   63,   64,   65,   80,     100,
+                                   128, 129, 1000, 4096, 5000, 100000, 3 << 20};
     void *blocks[HN_COUNT(sizes)];
     for (int round = 0; round < 3; round++) {
         size_t before = memory.n_requests;

@@ -60,14 +60,20 @@ static void expect_disjoint(const hn_plan *plan) {
         }
 }
 
-#define D16 1, (const int64_t[]) { 16 }
+#define D16              \
+  1, (const int64_t[]) { \
+    16                   \
+  }
 
 static void views_share_the_memory_of_their_source(void **state) {
     (void)state;
-    planned p = plan_of(TEXT_HEAD "g (float[n] x) => (float[n] y, float[n] z) <int64[2] s = {4, -1}, int64[1] f = {-1}> {\n"
-                                  "  a = Neg (x) b = Reshape (a, s) c = Unsqueeze (b, f) d = LpNormalization (c)\n"
-                                  "  e = Reshape (x, s) h = Identity (e) i = LpNormalization (h) j = Flatten (i) y = Reshape (d, f) z = Reshape (j, f) }",
-                        D16);
+    planned p = plan_of(
+        TEXT_HEAD
+        "g (float[n] x) => (float[n] y, float[n] z) <int64[2] s = {4, -1}, int64[1] f = {-1}> {\n"
+        "  a = Neg (x) b = Reshape (a, s) c = Unsqueeze (b, f) d = LpNormalization (c)\n"
+        "  e = Reshape (x, s) h = Identity (e) i = LpNormalization (h) j = Flatten (i) y = Reshape "
+        "(d, f) z = Reshape (j, f) }",
+        D16);
     assert_int_equal(offset_of(&p, "a"), offset_of(&p, "b"));
     assert_int_equal(offset_of(&p, "a"), offset_of(&p, "c"));
     assert_int_not_equal(offset_of(&p, "a"), offset_of(&p, "d")); /* a lives in c until d is made */
@@ -84,7 +90,8 @@ static void views_share_the_memory_of_their_source(void **state) {
 static void results_lie_over_dying_arguments(void **state) {
     (void)state;
     planned p = plan_of(TEXT_HEAD "g (float[n] x, float[n] q) => (float[n] y) {\n"
-                                  "  a = Add (x, q) b = Relu (a) c = Mul (b, x) d = Sub (c, b) e = Exp (d) y = LpNormalization (e) }",
+                                  "  a = Add (x, q) b = Relu (a) c = Mul (b, x) d = Sub (c, b) e = "
+                                  "Exp (d) y = LpNormalization (e) }",
                         D16);
     assert_int_equal(offset_of(&p, "a"), offset_of(&p, "b"));
     assert_int_not_equal(offset_of(&p, "b"), offset_of(&p, "c")); /* b is read once more */
@@ -109,7 +116,8 @@ static void views_keep_their_source_alive(void **state) {
 static void other_forms_are_not_written_over(void **state) {
     (void)state;
     planned p = plan_of(TEXT_HEAD "g (float[n] x) => (bool[n,n] y) <int64[2] s = {-1, 1}> {\n"
-                                  "  a = Neg (x) c = Reshape (a, s) d = Add (c, x) e = Abs (x) b = Greater (d, e) y = Not (b) }",
+                                  "  a = Neg (x) c = Reshape (a, s) d = Add (c, x) e = Abs (x) b = "
+                                  "Greater (d, e) y = Not (b) }",
                         D16);
     assert_int_not_equal(offset_of(&p, "d"), offset_of(&p, "c"));
     assert_int_not_equal(offset_of(&p, "b"), offset_of(&p, "d"));
@@ -120,8 +128,10 @@ static void other_forms_are_not_written_over(void **state) {
 static void captured_values_live_as_long_as_the_body(void **state) {
     (void)state;
     planned p = plan_of(TEXT_HEAD "g (float[n] x) => (float[n] y) {\n"
-                                  "  a = Neg (x) t = ReduceSum <keepdims: int = 0> (x) flag = Cast <to: int = 9> (t) b = Abs (x)\n"
-                                  "  c = If (flag) <then_branch = t () => (float[n] u) { u = Neg (a) }, else_branch = e () => "
+                                  "  a = Neg (x) t = ReduceSum <keepdims: int = 0> (x) flag = Cast "
+                                  "<to: int = 9> (t) b = Abs (x)\n"
+                                  "  c = If (flag) <then_branch = t () => (float[n] u) { u = Neg "
+                                  "(a) }, else_branch = e () => "
                                   "(float[n] v) { v = Neg (x) }>\n"
                                   "  d = Add (b, c) y = LpNormalization (d) }",
                         D16);
@@ -135,7 +145,9 @@ static void captured_values_live_as_long_as_the_body(void **state) {
 
 static void shapes_by_data_are_not_planned(void **state) {
     (void)state;
-    planned p = plan_of(TEXT_HEAD "g (float[n] x) => (int64[1,m] y) { i = NonZero (x) s = Shape (i) y = Neg (i) z = Neg (s) }", D16);
+    planned p = plan_of(TEXT_HEAD "g (float[n] x) => (int64[1,m] y) { i = NonZero (x) s = Shape "
+                                  "(i) y = Neg (i) z = Neg (s) }",
+                        D16);
     assert_int_equal(mode_of(&p, "i"), HN_STEP_DYNAMIC);
     assert_int_equal(offset_of(&p, "i"), HN_NO_OFFSET);
     assert_int_equal(mode_of(&p, "y"), HN_STEP_DYNAMIC);
@@ -144,7 +156,8 @@ static void shapes_by_data_are_not_planned(void **state) {
 
 static void plans_fit_their_shapes_only(void **state) {
     (void)state;
-    planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,m] y) { y = Neg (x) }", 2, (const int64_t[]){2, 3});
+    planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,m] y) { y = Neg (x) }", 2,
+                        (const int64_t[]){2, 3});
     hn_object o;
     const hn_object *given = &o, *nothing = NULL;
     hn_object_init_borrowed(&o, HN_F32, 2, (const int64_t[]){3, 2}, NULL);

@@ -1,4 +1,5 @@
-/* Sessions over everything that is no plain tensor: strings, sequences, optionals, subgraphs, functions, observers. */
+/* Sessions over everything that is no plain tensor: strings, sequences, optionals, subgraphs,
+ * functions, observers. */
 #include "run_model.h"
 
 static void expect_text(const hone_value *v, uint64_t i, const char *wanted) {
@@ -17,8 +18,10 @@ static hone_value *strings_of(const char *const *texts, int64_t n) {
 
 static void strings_flow(void **state) {
     (void)state;
-    runner r = runner_of(RUN_HEAD "g (string[n] x) => (string[1,n] y, string[m] twice) <int64[1] front = {0}> "
-                                  "{ a = Identity (x) y = Unsqueeze (a, front) twice = Concat <axis: int = 0> (a, x) }");
+    runner r = runner_of(
+        RUN_HEAD
+        "g (string[n] x) => (string[1,n] y, string[m] twice) <int64[1] front = {0}> "
+        "{ a = Identity (x) y = Unsqueeze (a, front) twice = Concat <axis: int = 0> (a, x) }");
     const char *texts[] = {"", "a longer text that needs memory", "c"}, *in = "x";
     const char *olds[] = {"old", "old", "old"};
     hone_value *x = strings_of(texts, 3), *out[2] = {0};
@@ -28,7 +31,8 @@ static void strings_flow(void **state) {
     expect_text(out[0], 0, "");
     expect_text(out[1], 4, texts[1]);
     hone_value_free(out[0]);
-    expect_ok(hone_value_create_strings(DIMS(1, 3), olds, NULL, &out[0], &error)); /* bound: its texts are replaced */
+    expect_ok(hone_value_create_strings(DIMS(1, 3), olds, NULL, &out[0],
+                                        &error)); /* bound: its texts are replaced */
     expect_ok(hone_session_run(r.session, NULL, 1, &in, &xs, 0, NULL, out, &error));
     expect_text(out[0], 1, texts[1]);
     expect_text(out[0], 2, "c");
@@ -41,8 +45,10 @@ static void strings_flow(void **state) {
 
 static void sequences_flow(void **state) {
     (void)state;
-    runner r = runner_of(RUN_HEAD "g (seq(float[n]) s, float[k] x) => (seq(float[n]) longer, float[m] second, int64 n_items, seq(float[n]) s) "
-                                  "<int64 one = {1}> { longer = SequenceInsert (s, x) second = SequenceAt (longer, one) n_items = "
+    runner r = runner_of(RUN_HEAD "g (seq(float[n]) s, float[k] x) => (seq(float[n]) longer, "
+                                  "float[m] second, int64 n_items, seq(float[n]) s) "
+                                  "<int64 one = {1}> { longer = SequenceInsert (s, x) second = "
+                                  "SequenceAt (longer, one) n_items = "
                                   "SequenceLength (longer) }");
     hone_value *a = counting_floats(DIMS(2)), *x = counting_floats(DIMS(3)), *s, *out[4];
     const hone_value *items[] = {a};
@@ -63,7 +69,8 @@ static void sequences_flow(void **state) {
     }
     hone_value *wrong[4] = {counting_floats(DIMS(3)), NULL, NULL, NULL};
     const hone_value *in[] = {s, x};
-    expect_failure(hone_session_run(r.session, NULL, 2, names, in, 0, NULL, wrong, &error), HONE_E_TYPE, "'longer' is no tensor");
+    expect_failure(hone_session_run(r.session, NULL, 2, names, in, 0, NULL, wrong, &error),
+                   HONE_E_TYPE, "'longer' is no tensor");
     hone_value_free(wrong[0]);
     hone_value_free(a);
     hone_value_free(x);
@@ -73,14 +80,17 @@ static void sequences_flow(void **state) {
 
 static void a_tensor_is_no_sequence(void **state) {
     (void)state;
-    runner r = runner_of(RUN_HEAD "g (seq(float[n]) s) => (int64 n_items) { n_items = SequenceLength (s) }");
+    runner r = runner_of(RUN_HEAD
+                         "g (seq(float[n]) s) => (int64 n_items) { n_items = SequenceLength (s) }");
     hone_value *x = counting_floats(DIMS(2)), *s, *y = NULL;
     const hone_value *items[] = {x};
-    expect_failure(run_one(&r, "s", x, "n_items", &y, &error), HONE_E_TYPE, "input 's' is float[2], but the model takes seq(float[n])");
+    expect_failure(run_one(&r, "s", x, "n_items", &y, &error), HONE_E_TYPE,
+                   "input 's' is float[2], but the model takes seq(float[n])");
     expect_ok(hone_value_create_sequence(1, items, &s, &error));
     runner_free(&r);
     r = runner_of(RUN_HEAD "g (float[n] x) => (float[n] y) { y = Neg (x) }");
-    expect_failure(run_one(&r, "x", s, "y", &y, &error), HONE_E_TYPE, "input 'x' is a sequence, but the model takes float[n]");
+    expect_failure(run_one(&r, "x", s, "y", &y, &error), HONE_E_TYPE,
+                   "input 'x' is a sequence, but the model takes float[n]");
     hone_value_free(x);
     hone_value_free(s);
     runner_free(&r);
@@ -88,7 +98,8 @@ static void a_tensor_is_no_sequence(void **state) {
 
 static void optionals_may_be_left_out(void **state) {
     (void)state;
-    runner r = runner_of(RUN_HEAD "g (optional(float[n]) o) => (bool has) { has = OptionalHasElement (o) }");
+    runner r = runner_of(RUN_HEAD
+                         "g (optional(float[n]) o) => (bool has) { has = OptionalHasElement (o) }");
     hone_value *x = counting_floats(DIMS(2)), *y = NULL;
     const char *out = "has";
     int64_t has;
@@ -104,7 +115,8 @@ static void optionals_may_be_left_out(void **state) {
     runner_free(&r);
 }
 
-/* x + 1 2 3 or x * 2.5, then `trips` times max(0, x): captured values, carried values, a function with an attribute. */
+/* x + 1 2 3 or x * 2.5, then `trips` times max(0, x): captured values, carried values, a function
+ * with an attribute. */
 static void branches_and_loops_see_outer_values(void **state) {
     (void)state;
     runner r = runner_of(BRANCHES);
@@ -112,8 +124,10 @@ static void branches_and_loops_see_outer_values(void **state) {
     const char *names[] = {"x", "flag", "trips"};
     for (int64_t k = 0; k < 6; k++) {
         bool flag = k % 2 == 0;
-        int64_t trips = k / 2 + (flag ? 0 : 1), wanted = flag ? trips : 0; /* `go` is the same flag: no trip at all without it */
-        hone_value *x = tensor_of(ELEM_FLOAT, data, DIMS(1, 3)), *f = tensor_of(ELEM_BOOL, &flag, SCALAR);
+        int64_t trips = k / 2 + (flag ? 0 : 1),
+                wanted = flag ? trips : 0; /* `go` is the same flag: no trip at all without it */
+        hone_value *x = tensor_of(ELEM_FLOAT, data, DIMS(1, 3)),
+                   *f = tensor_of(ELEM_BOOL, &flag, SCALAR);
         hone_value *t = tensor_of(ELEM_INT64, &trips, SCALAR), *out[2] = {0};
         const hone_value *in[] = {x, f, t};
         expect_ok(hone_session_run(r.session, NULL, 3, names, in, 0, NULL, out, &error));
@@ -136,17 +150,19 @@ static void branches_and_loops_see_outer_values(void **state) {
 /* A branch hands out an outer value that others still read. */
 static void branches_may_pass_outer_values_on(void **state) {
     (void)state;
-    runner r = runner_of(RUN_HEAD
-                         "g (float[n] x, bool flag) => (float[n] y, float[n] z) {\n"
-                         "  a = Neg (x)\n"
-                         "  b = If (flag) <then_branch = t () => (float[n] d) { d = Identity (a) }, else_branch = e () => (float[n] c) { c = Neg (a) }>\n"
-                         "  y = Neg (b)\n"
-                         "  z = Add (a, b)\n"
-                         "}");
+    runner r =
+        runner_of(RUN_HEAD "g (float[n] x, bool flag) => (float[n] y, float[n] z) {\n"
+                           "  a = Neg (x)\n"
+                           "  b = If (flag) <then_branch = t () => (float[n] d) { d = Identity (a) "
+                           "}, else_branch = e () => (float[n] c) { c = Neg (a) }>\n"
+                           "  y = Neg (b)\n"
+                           "  z = Add (a, b)\n"
+                           "}");
     const char *names[] = {"x", "flag"};
     for (int k = 0; k < 4; k++) {
         bool flag = k % 2;
-        hone_value *x = counting_floats(DIMS(2)), *f = tensor_of(ELEM_BOOL, &flag, SCALAR), *out[2] = {0};
+        hone_value *x = counting_floats(DIMS(2)), *f = tensor_of(ELEM_BOOL, &flag, SCALAR),
+                   *out[2] = {0};
         const hone_value *in[] = {x, f};
         expect_ok(hone_session_run(r.session, NULL, 2, names, in, 0, NULL, out, &error));
         EXPECT_FLOATS(out[0], 0, flag ? 1 : -1);
@@ -163,21 +179,24 @@ typedef struct sightings {
     double seconds;
 } sightings;
 
-static void see(void *ctx, const hone_graph *graph, uint32_t node, double seconds, const hone_value *const *outputs,
-                uint32_t n_outputs) {
+static void see(void *ctx, const hone_graph *graph, uint32_t node, double seconds,
+                const hone_value *const *outputs, uint32_t n_outputs) {
     sightings *s = ctx;
     hone_node_info info;
     hone_graph_get_node(graph, node, &info);
     s->n_nodes += info.op[0] != '\0';
     for (uint32_t i = 0; i < n_outputs; i++)
-        s->n_outputs += outputs[i] && (hone_value_n_items(outputs[i]) == 0 || hone_value_item(outputs[i], 0));
+        s->n_outputs +=
+            outputs[i] && (hone_value_n_items(outputs[i]) == 0 || hone_value_item(outputs[i], 0));
     s->seconds += seconds;
 }
 
 static void observers_see_every_node(void **state) {
     (void)state;
-    runner r = runner_of(RUN_HEAD "g (float[n] x) => (float[k,n] y, int64 n_items) <int64[1] front = {0}> {\n"
-                                  "  a = Neg (x) s = SequenceConstruct (x, a) n_items = SequenceLength (s) y = Unsqueeze (a, front) }");
+    runner r = runner_of(
+        RUN_HEAD "g (float[n] x) => (float[k,n] y, int64 n_items) <int64[1] front = {0}> {\n"
+                 "  a = Neg (x) s = SequenceConstruct (x, a) n_items = SequenceLength (s) y = "
+                 "Unsqueeze (a, front) }");
     sightings seen = {0};
     hone_run_options options;
     hone_run_options_init(&options);

@@ -3,18 +3,25 @@
 
 #include "counting_allocator.h"
 
-/* Fixed shapes, views, results in place, a softmax in scratch; and shapes that only the data decides. */
-#define PLANNED                                                                                                                  \
-    RUN_HEAD "g (float[n,8] x) => (float[m] y) <float[8,8] w = {0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, " \
-             "18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, "  \
-             "46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63}, int64[1] flat = {-1}> {\n"                \
-             "  a = MatMul (x, w) b = Relu (a) c = Softmax (b) d = Add (c, x) e = Reshape (d, flat) y = Neg (e) }"
-#define BY_DATA                                                                                                                  \
-    RUN_HEAD "g (float[n] x) => (int64[1,m] y) { a = Neg (x) i = NonZero (a) j = Neg (i) k = Add (j, i) y = Sub (k, j) }"
-#define LOOPING                                                                                                                  \
-    RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y, float[m,n] seen) {\n"                                                  \
-             "  y, seen = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool keep, float[n] next, float[n] s) { \n" \
-             "    keep = Identity (go) next = Add (c, x) s = Neg (next) }>\n}"
+/* Fixed shapes, views, results in place, a softmax in scratch; and shapes that only the data
+ * decides. */
+#define PLANNED                                                                                   \
+  RUN_HEAD "g (float[n,8] x) => (float[m] y) <float[8,8] w = {0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
+           "10, 11, 12, 13, 14, 15, 16, 17, "                                                     \
+           "18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, " \
+           "39, 40, 41, 42, 43, 44, 45, "                                                         \
+           "46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63}, int64[1] "   \
+           "flat = {-1}> {\n"                                                                     \
+           "  a = MatMul (x, w) b = Relu (a) c = Softmax (b) d = Add (c, x) e = Reshape (d, "     \
+           "flat) y = Neg (e) }"
+#define BY_DATA                                                                                  \
+  RUN_HEAD "g (float[n] x) => (int64[1,m] y) { a = Neg (x) i = NonZero (a) j = Neg (i) k = Add " \
+           "(j, i) y = Sub (k, j) }"
+#define LOOPING                                                                               \
+  RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y, float[m,n] seen) {\n"                 \
+           "  y, seen = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool " \
+           "keep, float[n] next, float[n] s) { \n"                                            \
+           "    keep = Identity (go) next = Add (c, x) s = Neg (next) }>\n}"
 
 typedef struct counted {
     counting_allocator memory;
@@ -40,13 +47,14 @@ static void close_counted(counted *c) {
 
 /* ---- runs that repeat themselves -------------------------------------------------------------------------------------------------- */
 
-static void expect_no_requests(const char *text, uint32_t n_in, const char *const *names, const hone_value *const *in,
-                               uint32_t n_out, hone_value **bound) {
+static void expect_no_requests(const char *text, uint32_t n_in, const char *const *names,
+                               const hone_value *const *in, uint32_t n_out, hone_value **bound) {
     counted c;
     open_counted(&c, text, 0);
     for (int i = 0; i < 6; i++) {
         size_t before = c.memory.n_requests;
-        expect_ok(hone_session_run(c.runner.session, NULL, n_in, names, in, 0, NULL, bound, &error));
+        expect_ok(
+            hone_session_run(c.runner.session, NULL, n_in, names, in, 0, NULL, bound, &error));
         if (i >= 2)
             assert_int_equal(c.memory.n_requests, before);
     }
@@ -59,7 +67,8 @@ static void repeated_runs_ask_for_no_memory(void **state) {
     (void)state;
     int64_t trips = 5;
     const char *names[] = {"x", "trips"};
-    hone_value *wide = counting_floats(DIMS(9, 8)), *x = counting_floats(DIMS(200)), *t = tensor_of(ELEM_INT64, &trips, SCALAR);
+    hone_value *wide = counting_floats(DIMS(9, 8)), *x = counting_floats(DIMS(200)),
+               *t = tensor_of(ELEM_INT64, &trips, SCALAR);
     const hone_value *of_planned[] = {wide}, *of_loop[] = {x, t};
     hone_value *planned[] = {counting_floats(DIMS(72))};
     expect_no_requests(PLANNED, 1, names, of_planned, 1, planned);
@@ -107,7 +116,8 @@ static void many_sizes_that_data_decides_do_not_grow_memory(void **state) {
     open_counted(&c, BY_DATA, 0);
     for (int i = 0; i < 500; i++) {
         seed = seed * 1664525 + 1013904223;
-        hone_value *x = counting_floats(DIMS(i ? 1 + (int64_t)(seed >> 16) % 4000 : 4000)), *y = result_of(&c.runner, "x", x, "y");
+        hone_value *x = counting_floats(DIMS(i ? 1 + (int64_t)(seed >> 16) % 4000 : 4000)),
+                   *y = result_of(&c.runner, "x", x, "y");
         hone_value_free(x);
         hone_value_free(y);
         if (i < 50)
@@ -169,7 +179,8 @@ static void limits_hold_for_sizes_that_data_decides(void **state) {
     counted c;
     hone_value *x = counting_floats(DIMS(1000)), *less = counting_floats(DIMS(10)), *y = NULL;
     open_counted(&c, BY_DATA, 8000);
-    expect_failure(run_one(&c.runner, "x", x, "y", &y, &error), HONE_E_LIMIT, "limit of 8000 bytes");
+    expect_failure(run_one(&c.runner, "x", x, "y", &y, &error), HONE_E_LIMIT,
+                   "limit of 8000 bytes");
     assert_null(y);
     y = result_of(&c.runner, "x", less, "y");
     hone_value_free(y);
@@ -180,7 +191,8 @@ static void limits_hold_for_sizes_that_data_decides(void **state) {
 
 /* ---- no memory -------------------------------------------------------------------------------------------------------------------- */
 
-/* The session is made, run twice with different shapes, and freed; the Nth request fails. False when there were fewer. */
+/* The session is made, run twice with different shapes, and freed; the Nth request fails. False
+ * when there were fewer. */
 static bool survives_failing(const char *text, size_t n, bool keeps_failing) {
     counting_allocator memory;
     hone_load_options load;
@@ -203,10 +215,12 @@ static bool survives_failing(const char *text, size_t n, bool keeps_failing) {
     memory.keeps_failing = keeps_failing;
     hone_status status = hone_session_create(model, &options, &session, &err);
     for (int i = 0; i < 2; i++) {
-        xs[i] = is_matrix ? counting_floats(DIMS(2 + 7 * i, 8)) : counting_floats(DIMS(20 + 70 * i));
+        xs[i] =
+            is_matrix ? counting_floats(DIMS(2 + 7 * i, 8)) : counting_floats(DIMS(20 + 70 * i));
         const hone_value *in[] = {xs[i], t};
         if (status == HONE_OK)
-            status = hone_session_run(session, NULL, has_loop ? 2 : 1, names, in, 0, NULL, out, &err);
+            status =
+                hone_session_run(session, NULL, has_loop ? 2 : 1, names, in, 0, NULL, out, &err);
         for (int k = 0; k < 2; k++) {
             assert_true(status == HONE_OK || !out[k]);
             hone_value_free(out[k]);

@@ -1,4 +1,5 @@
-/* Sessions and threads: many runs at once, runs that are stopped, results that do not depend on the number of threads. */
+/* Sessions and threads: many runs at once, runs that are stopped, results that do not depend on the
+ * number of threads. */
 #include "run_model.h"
 
 #include <pthread.h>
@@ -6,12 +7,16 @@
 
 /* ---- many runs at once ------------------------------------------------------------------------------------------------------------- */
 
-#define MIXED                                                                                                                    \
-    RUN_HEAD "g (float[n] x) => (float[n] y, int64[1,m] i, float[n] z) <int64[2] pair = {1, -1}, int64[1] flat = {-1}> {\n"       \
-             "  a = Neg (x) b = Reshape (a, pair) c = Abs (b) y = Reshape (c, flat) i = NonZero (x)\n"                           \
-             "  n_found = Size (i) none = Constant <value_int: int = 0> () any = Greater (n_found, none)\n"                       \
-             "  z = If (any) <then_branch = t () => (float[n] p) { p = Add (y, x) }, else_branch = e () => (float[n] q) { q = "   \
-             "Neg (y) }> }"
+#define MIXED                                                                                      \
+  RUN_HEAD                                                                                         \
+      "g (float[n] x) => (float[n] y, int64[1,m] i, float[n] z) <int64[2] pair = {1, -1}, "        \
+      "int64[1] flat = {-1}> {\n"                                                                  \
+      "  a = Neg (x) b = Reshape (a, pair) c = Abs (b) y = Reshape (c, flat) i = NonZero (x)\n"    \
+      "  n_found = Size (i) none = Constant <value_int: int = 0> () any = Greater (n_found, "      \
+      "none)\n"                                                                                    \
+      "  z = If (any) <then_branch = t () => (float[n] p) { p = Add (y, x) }, else_branch = e () " \
+      "=> (float[n] q) { q = "                                                                     \
+      "Neg (y) }> }"
 
 typedef struct worker {
     const runner *runner;
@@ -31,12 +36,14 @@ static void *run_many_shapes(void *arg) {
         for (int64_t k = 0; k < n; k++)
             data[k] = (float)(k + w->number);
         if (hone_value_borrow(ELEM_FLOAT, 1, &n, data, sizeof data, &x, &error) != HONE_OK ||
-            hone_session_run(w->runner->session, NULL, 1, &in, (const hone_value *const *)&x, 0, NULL, out, &error) != HONE_OK) {
+            hone_session_run(w->runner->session, NULL, 1, &in, (const hone_value *const *)&x, 0,
+                             NULL, out, &error) != HONE_OK) {
             w->n_wrong++;
             continue;
         }
         double last;
-        if (!hone_value_get_f64(out[2], (uint64_t)n - 1, 1, &last) || last != 2.0 * (double)data[n - 1])
+        if (!hone_value_get_f64(out[2], (uint64_t)n - 1, 1, &last) ||
+            last != 2.0 * (double)data[n - 1])
             w->n_wrong++;
         for (int k = 0; k < 3; k++)
             hone_value_free(out[k]);
@@ -66,12 +73,14 @@ static void one_session_serves_many_threads(void **state) {
 
 /* ---- runs that are stopped ----------------------------------------------------------------------------------------------------------- */
 
-#define ENDLESS                                                                                                                  \
-    RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y) {\n"                                                                   \
-             "  y = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool keep, float[n] next) { \n"               \
-             "    keep = Identity (go) next = Add (c, x) }>\n}"
+#define ENDLESS                                                                               \
+  RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y) {\n"                                  \
+           "  y = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool keep, " \
+           "float[n] next) { \n"                                                              \
+           "    keep = Identity (go) next = Add (c, x) }>\n}"
 
-static hone_status run_trips(const runner *r, int64_t trips, const hone_run_options *options, hone_value **y, hone_error *error) {
+static hone_status run_trips(const runner *r, int64_t trips, const hone_run_options *options,
+                             hone_value **y, hone_error *error) {
     const char *names[] = {"x", "trips"}, *out = "y";
     hone_value *x = counting_floats(DIMS(3)), *t = tensor_of(ELEM_INT64, &trips, SCALAR);
     const hone_value *in[] = {x, t};
@@ -105,10 +114,12 @@ static void runs_can_be_cancelled(void **state) {
     hone_value *y = NULL;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, raise_flag, (void *)(uintptr_t)&flag), 0);
-    expect_failure(run_trips(&r, INT64_MAX, &options, &y, &error), HONE_E_CANCELLED, "the run was cancelled");
+    expect_failure(run_trips(&r, INT64_MAX, &options, &y, &error), HONE_E_CANCELLED,
+                   "the run was cancelled");
     pthread_join(thread, NULL);
     assert_null(y);
-    expect_failure(run_trips(&r, 1, &options, &y, &error), HONE_E_CANCELLED, "the run was cancelled"); /* the flag still stands */
+    expect_failure(run_trips(&r, 1, &options, &y, &error), HONE_E_CANCELLED,
+                   "the run was cancelled"); /* the flag still stands */
     expect_still_works(&r);
     runner_free(&r);
 }
@@ -135,10 +146,12 @@ static void fill(float *data, size_t n, uint32_t seed) {
     }
 }
 
-#define HEAVY                                                                                                                    \
-    RUN_HEAD "g (float[1,8,40,40] x, float[16,8,3,3] k, float[1600,70] w) => (float[1,16,70] y, float mean) <int64[3] rows = {1, 16, -1}> {\n" \
-             "  a = Conv <pads: ints = [1, 1, 1, 1]> (x, k) b = Sigmoid (a) c = Reshape (b, rows) d = MatMul (c, w)\n"           \
-             "  y = Softmax (d) e = Mul (d, d) mean = ReduceMean <keepdims: int = 0> (e) }"
+#define HEAVY                                                                                     \
+  RUN_HEAD "g (float[1,8,40,40] x, float[16,8,3,3] k, float[1600,70] w) => (float[1,16,70] y, "   \
+           "float mean) <int64[3] rows = {1, 16, -1}> {\n"                                        \
+           "  a = Conv <pads: ints = [1, 1, 1, 1]> (x, k) b = Sigmoid (a) c = Reshape (b, rows) " \
+           "d = MatMul (c, w)\n"                                                                  \
+           "  y = Softmax (d) e = Mul (d, d) mean = ReduceMean <keepdims: int = 0> (e) }"
 
 static float heavy_x[8 * 40 * 40], heavy_k[16 * 8 * 9], heavy_w[1600 * 70];
 
@@ -148,10 +161,12 @@ static void run_heavy(int n_threads, float *y, float *mean) {
     options.n_threads = n_threads;
     runner r = runner_with(HEAVY, NULL, &options);
     const char *names[] = {"x", "k", "w"};
-    hone_value *x = tensor_of(ELEM_FLOAT, heavy_x, DIMS(1, 8, 40, 40)), *k = tensor_of(ELEM_FLOAT, heavy_k, DIMS(16, 8, 3, 3));
+    hone_value *x = tensor_of(ELEM_FLOAT, heavy_x, DIMS(1, 8, 40, 40)),
+               *k = tensor_of(ELEM_FLOAT, heavy_k, DIMS(16, 8, 3, 3));
     hone_value *w = tensor_of(ELEM_FLOAT, heavy_w, DIMS(1600, 70)), *out[2];
     const hone_value *in[] = {x, k, w};
-    expect_ok(hone_value_borrow(ELEM_FLOAT, DIMS(1, 16, 70), y, 16 * 70 * sizeof *y, &out[0], &error));
+    expect_ok(
+        hone_value_borrow(ELEM_FLOAT, DIMS(1, 16, 70), y, 16 * 70 * sizeof *y, &out[0], &error));
     expect_ok(hone_value_borrow(ELEM_FLOAT, SCALAR, mean, sizeof *mean, &out[1], &error));
     for (int i = 0; i < 3; i++)
         expect_ok(hone_session_run(r.session, NULL, 3, names, in, 0, NULL, out, &error));

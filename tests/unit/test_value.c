@@ -23,17 +23,27 @@ static void wrong_shapes_are_refused(void **state) {
     (void)state;
     hone_value *v;
     float data[4];
-    expect_failure(hone_value_create(ELEM_FLOAT, DIMS(2, -1), NULL, &v, &error), HONE_E_ARGUMENT, "cannot be -1");
+    expect_failure(hone_value_create(ELEM_FLOAT, DIMS(2, -1), NULL, &v, &error), HONE_E_ARGUMENT,
+                   "cannot be -1");
     assert_null(v);
-    expect_failure(hone_value_create(ELEM_FLOAT, DIMS(INT64_MAX, INT64_MAX), NULL, &v, &error), HONE_E_ARGUMENT, "dimension 1");
-    expect_failure(hone_value_create(ELEM_FLOAT, DIMS(INT64_MAX), NULL, &v, &error), HONE_E_ARGUMENT, "too large");
-    expect_failure(hone_value_create(ELEM_FLOAT, DIMS(INT64_MAX / 8), NULL, &v, &error), HONE_E_NOMEM, "");
-    expect_failure(hone_value_create(99, DIMS(1), NULL, &v, &error), HONE_E_ARGUMENT, "99 is no element type");
-    expect_failure(hone_value_create(ELEM_STRING, DIMS(1), NULL, &v, &error), HONE_E_ARGUMENT, "strings");
-    expect_failure(hone_value_create(ELEM_FLOAT, 65, NULL, NULL, &v, &error), HONE_E_ARGUMENT, "rank 65");
-    expect_failure(hone_value_borrow(ELEM_FLOAT, DIMS(5), data, sizeof data, &v, &error), HONE_E_ARGUMENT, "needs 20 bytes");
-    expect_failure(hone_value_borrow(ELEM_FLOAT, DIMS(2), (char *)data + 1, 8, &v, &error), HONE_E_ARGUMENT, "not aligned");
-    expect_failure(hone_value_borrow(ELEM_FLOAT, DIMS(2), NULL, 8, &v, &error), HONE_E_ARGUMENT, "NULL");
+    expect_failure(hone_value_create(ELEM_FLOAT, DIMS(INT64_MAX, INT64_MAX), NULL, &v, &error),
+                   HONE_E_ARGUMENT, "dimension 1");
+    expect_failure(hone_value_create(ELEM_FLOAT, DIMS(INT64_MAX), NULL, &v, &error),
+                   HONE_E_ARGUMENT, "too large");
+    expect_failure(hone_value_create(ELEM_FLOAT, DIMS(INT64_MAX / 8), NULL, &v, &error),
+                   HONE_E_NOMEM, "");
+    expect_failure(hone_value_create(99, DIMS(1), NULL, &v, &error), HONE_E_ARGUMENT,
+                   "99 is no element type");
+    expect_failure(hone_value_create(ELEM_STRING, DIMS(1), NULL, &v, &error), HONE_E_ARGUMENT,
+                   "strings");
+    expect_failure(hone_value_create(ELEM_FLOAT, 65, NULL, NULL, &v, &error), HONE_E_ARGUMENT,
+                   "rank 65");
+    expect_failure(hone_value_borrow(ELEM_FLOAT, DIMS(5), data, sizeof data, &v, &error),
+                   HONE_E_ARGUMENT, "needs 20 bytes");
+    expect_failure(hone_value_borrow(ELEM_FLOAT, DIMS(2), (char *)data + 1, 8, &v, &error),
+                   HONE_E_ARGUMENT, "not aligned");
+    expect_failure(hone_value_borrow(ELEM_FLOAT, DIMS(2), NULL, 8, &v, &error), HONE_E_ARGUMENT,
+                   "NULL");
     assert_null(v);
 }
 
@@ -63,7 +73,8 @@ static void sequences_copy_their_items(void **state) {
     hone_value_free(empty);
 }
 
-/* A TensorProto: dims [n], float, raw data of `bytes` bytes, within a SequenceProto when asked for. */
+/* A TensorProto: dims [n], float, raw data of `bytes` bytes, within a SequenceProto when asked for.
+ */
 static size_t put_tensor(uint8_t *out, uint8_t n, uint8_t bytes, bool in_sequence) {
     uint8_t tensor[] = {0x08, n, 0x10, 1, 0x4A, bytes};
     uint8_t outer[] = {0x08, 1, 0x1A, (uint8_t)(sizeof tensor + bytes)};
@@ -90,10 +101,12 @@ static void serialized_values_are_checked(void **state) {
     assert_int_equal(hone_value_n_items(v), 1);
     hone_value_free(v);
     n = put_tensor(bytes, 100, 8, true);
-    assert_int_not_equal(hone_value_parse(bytes, n, HONE_TYPE_SEQUENCE, &v, &(hone_error){0}), HONE_OK);
+    assert_int_not_equal(hone_value_parse(bytes, n, HONE_TYPE_SEQUENCE, &v, &(hone_error){0}),
+                         HONE_OK);
     assert_null(v);
     n = put_tensor(bytes, 100, 8, false);
-    assert_int_not_equal(hone_value_parse(bytes, n, HONE_TYPE_TENSOR, &v, &(hone_error){0}), HONE_OK);
+    assert_int_not_equal(hone_value_parse(bytes, n, HONE_TYPE_TENSOR, &v, &(hone_error){0}),
+                         HONE_OK);
     assert_null(v);
 }
 
