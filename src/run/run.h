@@ -34,8 +34,6 @@ void hn_state_clear_call(hn_state *s);
 /* Runs the call. On failure, outputs that were not bound are NULL. */
 hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control,
                          hone_error *err);
-/* Is its memory laid out for this plan already? */
-bool hn_state_is_ready(const hn_state *s, const hn_plan *plan);
 double hn_now(void); /* seconds, monotonic */
 
 #endif /* HN_RUN_H */

@@ -151,10 +151,6 @@ static hone_status fit_block(hn_state *s, uint64_t bytes) {
     return HONE_OK;
 }
 
-bool hn_state_is_ready(const hn_state *s, const hn_plan *plan) {
-    return s->planned_for == plan->serial;
-}
-
 /* The block of the plan, and headers for the values that lie in it. */
 static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) {
     if (s->limit_bytes && plan->block_bytes > s->limit_bytes)
@@ -167,7 +163,7 @@ static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) 
     s->plan = plan;
     if (s->limit_bytes) /* what is left for values of unknown shape; 0 would be no limit */
         hn_heap_set_limit(s->host.heap, (size_t)HN_MAX(s->limit_bytes - plan->block_bytes, 1));
-    if (hn_state_is_ready(s, plan))
+    if (s->planned_for == plan->serial)
         return HONE_OK;
     for (hn_id id = 0; id < hn_state_graph(s)->values.n; id++) {
         const hn_place *at = &plan->places[id];
