@@ -123,8 +123,8 @@ static void verify_init_declared(verifier *v, hn_id value) {
     if (val->is_input || v->f || !m->has_ir_version || m->ir_version >= 4 ||
         (parent != HN_NONE && hn_graph_find(v->g, parent, val->name) != HN_NONE))
         return;
-    STRUCTURE_ERROR(
-        v, HN_NONE, value,
+    hn_problem_add( /* not valid, but no harm in a run */
+        v->p, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, v->g, HN_NONE, value,
         "initializer '%s' is not listed among the inputs, which IR version %lld demands; "
         "list it, or raise the IR version to 4",
         hn_s(val->name), (long long)m->ir_version);

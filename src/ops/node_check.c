@@ -117,10 +117,10 @@ static const hn_op *find_schema(form *f, int *version) {
         fail_unknown_op(f, d, opset);
     else if (hn_op_is_extension(op))
         report_extension(f, op, opset);
-    else if (deprecated)
-        FORM_FAIL(f, HONE_E_UNSUPPORTED,
-                  "%s is deprecated since version %d of operator set %s, which the model imports",
-                  hn_op_name(op), *version, shown_domain(domain));
+    else if (deprecated && f->problems) /* not valid, but its rules can be applied */
+        hn_node_problem(f->problems, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE,
+                        "%s is deprecated since version %d of operator set %s, which the model imports",
+                        hn_op_name(op), *version, shown_domain(domain));
     return op;
 }
 
