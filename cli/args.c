@@ -40,10 +40,23 @@ static bool parse_size(const char *text, uint64_t *out) {
     if (end == text || errno || text[0] == '-')
         return false;
     switch (*end) {
-    case 'k': case 'K': factor = UINT64_C(1) << 10; end++; break;
-    case 'm': case 'M': factor = UINT64_C(1) << 20; end++; break;
-    case 'g': case 'G': factor = UINT64_C(1) << 30; end++; break;
-    default: break;
+    case 'k':
+    case 'K':
+        factor = UINT64_C(1) << 10;
+        end++;
+        break;
+    case 'm':
+    case 'M':
+        factor = UINT64_C(1) << 20;
+        end++;
+        break;
+    case 'g':
+    case 'G':
+        factor = UINT64_C(1) << 30;
+        end++;
+        break;
+    default:
+        break;
     }
     if (*end == 'B')
         end++;
@@ -120,7 +133,8 @@ static int parse_one(parser *p, bool *only_arguments) {
 }
 
 int cli_parse(const cli_command *c, int argc, char **argv, void *options, cli_list *arguments) {
-    parser p = {.command = c, .argv = argv, .argc = argc, .options = options, .arguments = arguments};
+    parser p = {
+        .command = c, .argv = argv, .argc = argc, .options = options, .arguments = arguments};
     bool only_arguments = false;
     int status = EXIT_OK;
     for (p.i = 1; p.i < argc && status == EXIT_OK; p.i++)

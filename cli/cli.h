@@ -9,7 +9,7 @@
 
 #include "hone/hone.h"
 
-/* ---- exit status ------------------------------------------------------------------------------------------------ */
+/* ---- exit status ----------------------------------------------------------------------------- */
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -18,7 +18,7 @@ int cli_fail(const char *fmt, ...);
 /* The message of an error record; returns EXIT_FAILED. */
 int cli_fail_error(const hone_error *error);
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* ---- options --------------------------------------------------------------------------------- */
 
 typedef struct cli_list {
     const char **at;
@@ -28,7 +28,8 @@ typedef struct cli_list {
 typedef enum cli_kind {
     CLI_FLAG,   /* bool */
     CLI_TEXT,   /* const char *, NULL when absent */
-    CLI_CHOICE, /* like TEXT; the value is optional: --strip or --strip=docs. "" when given without one */
+    CLI_CHOICE, /* like TEXT; the value is optional: --strip or --strip=docs. "" when given without
+                   one */
     CLI_TEXTS,  /* cli_list: may be repeated */
     CLI_SIZE    /* uint64_t; accepts k, M, G suffixes */
 } cli_kind;
@@ -53,25 +54,33 @@ typedef struct cli_command {
     int (*run)(const struct cli_command *self, int argc, char **argv);
 } cli_command;
 
-extern const cli_command cli_command_info, cli_command_check, cli_command_save, cli_command_run, cli_command_diff,
-    cli_command_ops;
+extern const cli_command cli_command_info, cli_command_check, cli_command_save, cli_command_run,
+    cli_command_diff, cli_command_ops;
 extern const cli_command *const cli_commands[]; /* NULL-terminated */
 
-/* Fills the options struct and the list of other arguments. Returns EXIT_OK, or the status to leave with: help was printed (-1), or a
- * usage error was reported. */
+/* Fills the options struct and the list of other arguments. Returns EXIT_OK, or the status to leave
+ * with: help was printed (-1), or a usage error was reported. */
 int cli_parse(const cli_command *c, int argc, char **argv, void *options, cli_list *arguments);
 void cli_list_free(cli_list *list);
 
-/* ---- help ----------------------------------------------------------------------------------------------------------- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 void cli_help_overview(FILE *out);
 void cli_help_command(const cli_command *c, FILE *out);
 void cli_print_man(FILE *out);
 void cli_print_bash_completion(FILE *out);
 
-/* ---- terminal --------------------------------------------------------------------------------------------------------- */
+/* ---- terminal -------------------------------------------------------------------------------- */
 
-typedef enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_RED, CLI_YELLOW, CLI_GREEN, CLI_CYAN } cli_style;
+typedef enum cli_style {
+    CLI_PLAIN,
+    CLI_BOLD,
+    CLI_DIM,
+    CLI_RED,
+    CLI_YELLOW,
+    CLI_GREEN,
+    CLI_CYAN
+} cli_style;
 bool cli_is_terminal(FILE *f);
 int cli_width(void); /* columns to use: the terminal's, or a generous number when output is piped */
 /* Escape sequence when `f` is a terminal that wants colours (NO_COLOR, TERM=dumb), else "". */
@@ -85,9 +94,10 @@ const char *cli_count(char out[32], uint64_t n);
 const char *cli_amount(char out[32], uint64_t n);
 const char *cli_bytes(char out[32], uint64_t n);
 
-/* ---- tables ------------------------------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Collects cells, then prints columns that fit the terminal: the widest flexible column gives way, with "…" in the middle. */
+/* Collects cells, then prints columns that fit the terminal: the widest flexible column gives way,
+ * with "…" in the middle. */
 typedef struct cli_table {
     size_t n_columns;
     const char *const *headings;
@@ -95,13 +105,15 @@ typedef struct cli_table {
     char **cells;
     size_t n_cells, cap;
 } cli_table;
-void cli_table_begin(cli_table *t, size_t n_columns, const char *const *headings, const char *align);
+void cli_table_begin(cli_table *t, size_t n_columns, const char *const *headings,
+                     const char *align);
 void cli_table_add(cli_table *t, const char *fmt, ...); /* next cell, row by row */
 void cli_table_print(cli_table *t);                     /* and frees */
 
-/* ---- progress ------------------------------------------------------------------------------------------------------------ */
+/* ---- progress -------------------------------------------------------------------------------- */
 
-/* A bar on stderr when that is a terminal and the work takes over a second. Ctrl-C asks the library to stop. */
+/* A bar on stderr when that is a terminal and the work takes over a second. Ctrl-C asks the library
+ * to stop. */
 typedef struct cli_progress {
     const char *what;
     double start, last;
@@ -111,11 +123,11 @@ void cli_progress_begin(cli_progress *p, const char *what);
 bool cli_progress_step(void *progress, uint64_t done, uint64_t total); /* a hone_progress_fn */
 void cli_progress_end(cli_progress *p);
 
-/* ---- models ---------------------------------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 typedef struct cli_model_options { /* options that several commands share */
-    cli_list dims;   /* --dim NAME=SIZE */
-    cli_list shapes; /* --shape INPUT=1x3x224x224 */
+    cli_list dims;                 /* --dim NAME=SIZE */
+    cli_list shapes;               /* --shape INPUT=1x3x224x224 */
 } cli_model_options;
 /* Loads, applies --dim and --shape. Reports errors; NULL then. */
 hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_external_data);

@@ -6,17 +6,21 @@ typedef struct check_options {
 } check_options;
 
 static const cli_option check_option_table[] = {
-    {"json", 0, CLI_FLAG, offsetof(check_options, json), NULL, "an array with one object per model"},
-    {"quiet", 'q', CLI_FLAG, offsetof(check_options, quiet), NULL, "errors only: no warnings, no line for valid models"},
+    {"json", 0, CLI_FLAG, offsetof(check_options, json), NULL,
+     "an array with one object per model"},
+    {"quiet", 'q', CLI_FLAG, offsetof(check_options, quiet), NULL,
+     "errors only: no warnings, no line for valid models"},
 };
 
 static void print_problem(const char *path, const hone_problem *p) {
     bool is_error = p->severity == HONE_ERROR;
-    printf("%s: %s%s:%s ", path, cli_begin(stdout, is_error ? CLI_RED : CLI_YELLOW), is_error ? "error" : "warning", cli_end(stdout));
+    printf("%s: %s%s:%s ", path, cli_begin(stdout, is_error ? CLI_RED : CLI_YELLOW),
+           is_error ? "error" : "warning", cli_end(stdout));
     printf("%s\n", p->message);
 }
 
-static void print_problems(const char *path, const hone_problems *problems, const check_options *o) {
+static void print_problems(const char *path, const hone_problems *problems,
+                           const check_options *o) {
     char errors[32], warnings[32];
     uint32_t listed = hone_problems_listed(problems);
     for (uint32_t i = 0; i < listed; i++) {
@@ -25,11 +29,13 @@ static void print_problems(const char *path, const hone_problems *problems, cons
         if (p.severity == HONE_ERROR || !o->quiet)
             print_problem(path, &p);
     }
-    uint32_t n_errors = hone_problems_count(problems, HONE_ERROR), n_warnings = hone_problems_count(problems, HONE_WARNING);
+    uint32_t n_errors = hone_problems_count(problems, HONE_ERROR),
+             n_warnings = hone_problems_count(problems, HONE_WARNING);
     if (n_errors)
-        printf("%s: %snot valid%s: %s error%s, %s warning%s%s\n", path, cli_begin(stdout, CLI_RED), cli_end(stdout),
-               cli_count(errors, n_errors), n_errors == 1 ? "" : "s", cli_count(warnings, n_warnings),
-               n_warnings == 1 ? "" : "s", n_errors + n_warnings > listed ? " (the first are shown)" : "");
+        printf("%s: %snot valid%s: %s error%s, %s warning%s%s\n", path, cli_begin(stdout, CLI_RED),
+               cli_end(stdout), cli_count(errors, n_errors), n_errors == 1 ? "" : "s",
+               cli_count(warnings, n_warnings), n_warnings == 1 ? "" : "s",
+               n_errors + n_warnings > listed ? " (the first are shown)" : "");
     else if (!o->quiet)
         printf("%s: %svalid%s\n", path, cli_begin(stdout, CLI_GREEN), cli_end(stdout));
 }
@@ -42,7 +48,8 @@ static int check_file(const char *path, const check_options *o) {
         if (o->json)
             hone_error_write_json(&error, path, cli_write_stdout, NULL);
         else
-            printf("%s: %serror:%s %s\n", path, cli_begin(stdout, CLI_RED), cli_end(stdout), error.message);
+            printf("%s: %serror:%s %s\n", path, cli_begin(stdout, CLI_RED), cli_end(stdout),
+                   error.message);
         return EXIT_FAILED;
     }
     hone_status status = hone_model_check(m, &problems, &error);
@@ -96,7 +103,8 @@ const cli_command cli_command_check = {
     .name = "check",
     .arguments = "MODEL...",
     .summary = "find everything that is wrong with a model",
-    .details = "Checks the structure of the file, every node against its operator's schema, and types and shapes through the whole\n"
+    .details = "Checks the structure of the file, every node against its operator's schema, and "
+               "types and shapes through the whole\n"
                "graph, subgraphs and functions. All problems are listed, not only the first.",
     .options = check_option_table,
     .n_options = sizeof check_option_table / sizeof *check_option_table,

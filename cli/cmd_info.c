@@ -11,15 +11,23 @@ typedef struct info_options {
 } info_options;
 
 static const cli_option info_option_table[] = {
-    {"nodes", 'n', CLI_FLAG, offsetof(info_options, nodes), NULL, "every node with its output type and cost"},
+    {"nodes", 'n', CLI_FLAG, offsetof(info_options, nodes), NULL,
+     "every node with its output type and cost"},
     {"weights", 'w', CLI_FLAG, offsetof(info_options, weights), NULL, "every initializer"},
-    {"values", 0, CLI_FLAG, offsetof(info_options, values), NULL, "every value with its inferred type"},
-    {"plan", 'p', CLI_FLAG, offsetof(info_options, plan), NULL, "memory of a run: weights, intermediate values, what is alive at the peak"},
-    {"text", 't', CLI_FLAG, offsetof(info_options, text), NULL, "the model in the ONNX textual syntax"},
-    {"full", 0, CLI_FLAG, offsetof(info_options, full), NULL, "with --text: all elements of all tensors, so that it parses back"},
-    {"dim", 'd', CLI_TEXTS, offsetof(info_options, model.dims), "NAME=SIZE", "fix a free dimension (repeatable)"},
-    {"shape", 's', CLI_TEXTS, offsetof(info_options, model.shapes), "INPUT=1x3x8x8", "fix the shape of an input (repeatable)"},
-    {"json", 0, CLI_FLAG, offsetof(info_options, json), NULL, "one JSON object per model; --nodes, --weights, --values, --plan add to it"},
+    {"values", 0, CLI_FLAG, offsetof(info_options, values), NULL,
+     "every value with its inferred type"},
+    {"plan", 'p', CLI_FLAG, offsetof(info_options, plan), NULL,
+     "memory of a run: weights, intermediate values, what is alive at the peak"},
+    {"text", 't', CLI_FLAG, offsetof(info_options, text), NULL,
+     "the model in the ONNX textual syntax"},
+    {"full", 0, CLI_FLAG, offsetof(info_options, full), NULL,
+     "with --text: all elements of all tensors, so that it parses back"},
+    {"dim", 'd', CLI_TEXTS, offsetof(info_options, model.dims), "NAME=SIZE",
+     "fix a free dimension (repeatable)"},
+    {"shape", 's', CLI_TEXTS, offsetof(info_options, model.shapes), "INPUT=1x3x8x8",
+     "fix the shape of an input (repeatable)"},
+    {"json", 0, CLI_FLAG, offsetof(info_options, json), NULL,
+     "one JSON object per model; --nodes, --weights, --values, --plan add to it"},
 };
 
 static void add_row(cli_table *t, const char *what, const char *value) {
@@ -36,7 +44,8 @@ static void append(char *text, size_t size, const char *fmt, ...) {
     va_end(args);
 }
 
-static void format_opsets(const hone_model *m, const hone_model_info *info, char *out, size_t size) {
+static void format_opsets(const hone_model *m, const hone_model_info *info, char *out,
+                          size_t size) {
     snprintf(out, size, "ONNX IR %lld", (long long)info->ir_version);
     for (uint32_t i = 0; i < info->n_opsets; i++) {
         const char *domain;
@@ -64,20 +73,22 @@ static void print_summary(const hone_model *m, const char *path, const hone_stat
     add_row(&table, "format", line);
     snprintf(line, sizeof line, "%s: %s nodes", graph.name, cli_count(a, t->n_nodes));
     if (info.n_functions)
-        append(line, sizeof line, ", %u function%s", info.n_functions, info.n_functions > 1 ? "s" : "");
+        append(line, sizeof line, ", %u function%s", info.n_functions,
+               info.n_functions > 1 ? "s" : "");
     uint32_t n_subgraphs = hone_graph_n_subgraphs(hone_model_graph(m)) - 1;
     if (n_subgraphs)
         append(line, sizeof line, ", %u subgraph%s", n_subgraphs, n_subgraphs > 1 ? "s" : "");
     add_row(&table, "graph", line);
-    snprintf(line, sizeof line, "%s in %u tensors, %s", cli_count(a, t->n_parameters), t->n_tensors, cli_bytes(b, t->parameter_bytes));
+    snprintf(line, sizeof line, "%s in %u tensors, %s", cli_count(a, t->n_parameters), t->n_tensors,
+             cli_bytes(b, t->parameter_bytes));
     add_row(&table, "parameters", line);
     snprintf(line, sizeof line, "%s", cli_bytes(a, info.file_bytes));
     if (info.external_bytes)
         append(line, sizeof line, " and %s of external data", cli_bytes(b, info.external_bytes));
     add_row(&table, "file", line);
     if (t->n_unknown_nodes == 0) {
-        snprintf(line, sizeof line, "%s multiply-accumulates, %s of activations", cli_amount(a, t->macs),
-                 cli_bytes(b, t->activation_bytes));
+        snprintf(line, sizeof line, "%s multiply-accumulates, %s of activations",
+                 cli_amount(a, t->macs), cli_bytes(b, t->activation_bytes));
         add_row(&table, "work", line);
     }
     if (*info.doc) {
@@ -87,7 +98,8 @@ static void print_summary(const hone_model *m, const char *path, const hone_stat
     cli_table_print(&table);
 }
 
-static void print_interface(const hone_graph *g, const char *title, uint32_t n, const uint32_t *values) {
+static void print_interface(const hone_graph *g, const char *title, uint32_t n,
+                            const uint32_t *values) {
     static const char *const headings[] = {"", ""};
     cli_table table;
     cli_heading(title);
@@ -190,14 +202,17 @@ static void print_hint(const hone_model *m, const hone_stats_totals *t) {
     list_free_dims(hone_model_graph(m), options, sizeof options);
     printf("\n%s", cli_begin(stdout, CLI_DIM));
     if (*options)
-        printf("%u nodes have free dimensions: add%s to count operations", t->n_unknown_nodes, options);
+        printf("%u nodes have free dimensions: add%s to count operations", t->n_unknown_nodes,
+               options);
     else
-        printf("the shapes of %u nodes depend on data: operations are not counted", t->n_unknown_nodes);
+        printf("the shapes of %u nodes depend on data: operations are not counted",
+               t->n_unknown_nodes);
     printf("%s\n", cli_end(stdout));
 }
 
 static void print_nodes(const hone_graph *g) {
-    static const char *const headings[] = {"#", "name", "operator", "output", "MACs", "activations"};
+    static const char *const headings[] = {"#",      "name", "operator",
+                                           "output", "MACs", "activations"};
     cli_table table;
     char text[32];
     cli_heading("Nodes");
@@ -215,8 +230,13 @@ static void print_nodes(const hone_graph *g) {
             cli_table_add(&table, "%s", n.name);
             cli_table_add(&table, "%s%s%s", n.domain, *n.domain ? "." : "", n.op);
             cli_table_add(&table, "%s", type ? type : "");
-            cli_table_add(&table, "%s", hone_node_macs(g, graph.nodes[i], &macs) ? (macs ? cli_amount(text, macs) : "") : "?");
-            cli_table_add(&table, "%s", hone_node_output_bytes(g, graph.nodes[i], &bytes) ? cli_bytes(text, bytes) : "?");
+            cli_table_add(&table, "%s",
+                          hone_node_macs(g, graph.nodes[i], &macs)
+                              ? (macs ? cli_amount(text, macs) : "")
+                              : "?");
+            cli_table_add(&table, "%s",
+                          hone_node_output_bytes(g, graph.nodes[i], &bytes) ? cli_bytes(text, bytes)
+                                                                            : "?");
             free(type);
         }
     }
@@ -239,8 +259,13 @@ static void print_weights(const hone_graph *g) {
         cli_table_add(&table, "%s", info.name);
         cli_table_add(&table, "%s", type ? type : "?");
         cli_table_add(&table, "%s", cli_count(text, t.n_elements));
-        cli_table_add(&table, "%s", cli_bytes(text, (t.n_elements * (uint64_t)hone_elem_type_bits(t.elem_type) + 7) / 8));
-        cli_table_add(&table, "%s", t.external_location ? t.external_location : t.is_sparse ? "model (sparse)" : "model");
+        cli_table_add(
+            &table, "%s",
+            cli_bytes(text, (t.n_elements * (uint64_t)hone_elem_type_bits(t.elem_type) + 7) / 8));
+        cli_table_add(&table, "%s",
+                      t.external_location ? t.external_location
+                      : t.is_sparse       ? "model (sparse)"
+                                          : "model");
         free(type);
     }
     cli_table_print(&table);
@@ -347,14 +372,16 @@ static int print_model(hone_model *m, const char *path, const info_options *o) {
     hone_error error;
     if (o->text) {
         uint64_t max_elements = o->full ? UINT64_MAX : 64;
-        return hone_model_print(m, max_elements, cli_write_stdout, NULL, &error) == HONE_OK ? EXIT_OK : cli_fail_error(&error);
+        return hone_model_print(m, max_elements, cli_write_stdout, NULL, &error) == HONE_OK
+                   ? EXIT_OK
+                   : cli_fail_error(&error);
     }
     if (hone_model_infer(m, &error) != HONE_OK)
         return cli_fail_error(&error);
     if (!o->json)
         return print_tables(m, path, o);
-    unsigned parts = (o->nodes ? HONE_JSON_NODES : 0u) | (o->weights ? HONE_JSON_WEIGHTS : 0u) | (o->values ? HONE_JSON_VALUES : 0u) |
-                     (o->plan ? HONE_JSON_PLAN : 0u);
+    unsigned parts = (o->nodes ? HONE_JSON_NODES : 0u) | (o->weights ? HONE_JSON_WEIGHTS : 0u) |
+                     (o->values ? HONE_JSON_VALUES : 0u) | (o->plan ? HONE_JSON_PLAN : 0u);
     hone_status status = hone_model_write_json(m, path, parts, cli_write_stdout, NULL, &error);
     return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
 }
@@ -395,7 +422,8 @@ const cli_command cli_command_info = {
     .name = "info",
     .arguments = "MODEL...",
     .summary = "tell what is in a model: interface, parameters, operators, cost",
-    .details = "Types and shapes are inferred through the whole graph; free dimensions stay symbolic until --dim or --shape fix them.",
+    .details = "Types and shapes are inferred through the whole graph; free dimensions stay "
+               "symbolic until --dim or --shape fix them.",
     .options = info_option_table,
     .n_options = sizeof info_option_table / sizeof *info_option_table,
     .examples = info_examples,

@@ -9,7 +9,8 @@ typedef struct ops_options {
 } ops_options;
 
 static const cli_option ops_option_table[] = {
-    {"json", 0, CLI_FLAG, offsetof(ops_options, json), NULL, "all schemas of all versions as one JSON array"},
+    {"json", 0, CLI_FLAG, offsetof(ops_options, json), NULL,
+     "all schemas of all versions as one JSON array"},
 };
 
 static bool same_op(const hone_op_info *a, const hone_op_info *b) {
@@ -27,12 +28,13 @@ static void list_ops(void) {
             if (last.name)
                 cli_table_add(&table, "%s", versions);
             bool is_standard = strcmp(op.domain, "ai.onnx") == 0;
-            cli_table_add(&table, "%s%s%s", is_standard ? "" : op.domain, is_standard ? "" : ".", op.name);
+            cli_table_add(&table, "%s%s%s", is_standard ? "" : op.domain, is_standard ? "" : ".",
+                          op.name);
             versions[0] = '\0';
         }
         size_t used = strlen(versions);
-        snprintf(versions + used, sizeof versions - used, "%s%d%s", used ? " " : "", op.since_version,
-                 op.is_deprecated ? " (deprecated)" : "");
+        snprintf(versions + used, sizeof versions - used, "%s%d%s", used ? " " : "",
+                 op.since_version, op.is_deprecated ? " (deprecated)" : "");
         last = op;
     }
     cli_table_add(&table, "%s", versions);
@@ -55,8 +57,10 @@ static void print_formals(uint32_t op, bool is_output) {
 }
 
 static void print_attribute_specs(uint32_t op) {
-    static const char *const kinds[] = {"?",       "float",  "int",           "string",         "tensor", "graph", "floats", "ints", "strings",
-                                        "tensors", "graphs", "sparse tensor", "sparse tensors", "type",   "types"};
+    static const char *const kinds[] = {
+        "?",    "float",   "int",     "string", "tensor",        "graph",          "floats",
+        "ints", "strings", "tensors", "graphs", "sparse tensor", "sparse tensors", "type",
+        "types"};
     static const char *const headings[] = {"", "", ""};
     cli_table table;
     hone_op_attribute a;
@@ -64,14 +68,20 @@ static void print_attribute_specs(uint32_t op) {
     for (uint32_t i = 0; hone_op_get_attribute(op, i, &a); i++) {
         cli_table_add(&table, "%s", a.name);
         cli_table_add(&table, "%s", kinds[a.kind]);
-        cli_table_add(&table, "%s%s", a.is_required ? "required" : a.has_default ? "default " : "", a.has_default ? a.default_text : "");
+        cli_table_add(&table, "%s%s",
+                      a.is_required   ? "required"
+                      : a.has_default ? "default "
+                                      : "",
+                      a.has_default ? a.default_text : "");
     }
     cli_table_print(&table);
 }
 
 static void print_op(uint32_t index, const hone_op_info *op) {
-    printf("%s%s%s%s%s-%d%s%s\n", cli_begin(stdout, CLI_BOLD), strcmp(op->domain, "ai.onnx") ? op->domain : "",
-           strcmp(op->domain, "ai.onnx") ? "." : "", op->name, cli_end(stdout), op->since_version, op->is_deprecated ? ", deprecated" : "",
+    printf("%s%s%s%s%s-%d%s%s\n", cli_begin(stdout, CLI_BOLD),
+           strcmp(op->domain, "ai.onnx") ? op->domain : "",
+           strcmp(op->domain, "ai.onnx") ? "." : "", op->name, cli_end(stdout), op->since_version,
+           op->is_deprecated ? ", deprecated" : "",
            op->is_extension ? ", not in the standard" : "");
     printf(" inputs\n");
     print_formals(index, false);
@@ -89,7 +99,8 @@ static int describe(const char *name) {
     bool found = false;
     for (uint32_t i = 0; hone_op_get(i, &op); i++) {
         size_t domain = strlen(op.domain);
-        bool qualified = strncmp(name, op.domain, domain) == 0 && name[domain] == '.' && strcmp(name + domain + 1, op.name) == 0;
+        bool qualified = strncmp(name, op.domain, domain) == 0 && name[domain] == '.' &&
+                         strcmp(name + domain + 1, op.name) == 0;
         if (!qualified && strcmp(name, op.name) != 0)
             continue;
         if (found)
@@ -106,7 +117,9 @@ static int run_ops(const cli_command *self, int argc, char **argv) {
     hone_error error;
     int status = cli_parse(self, argc, argv, &o, &names);
     if (status == EXIT_OK && o.json)
-        status = hone_ops_write_json(cli_write_stdout, NULL, &error) == HONE_OK ? EXIT_OK : cli_fail_error(&error);
+        status = hone_ops_write_json(cli_write_stdout, NULL, &error) == HONE_OK
+                     ? EXIT_OK
+                     : cli_fail_error(&error);
     else if (status == EXIT_OK && names.n == 0)
         list_ops();
     else

@@ -13,45 +13,59 @@ typedef struct save_options {
 } save_options;
 
 static const cli_option save_option_table[] = {
-    {"output", 'o', CLI_TEXT, offsetof(save_options, output), "FILE", "where to write; .onnxtxt writes the textual syntax"},
+    {"output", 'o', CLI_TEXT, offsetof(save_options, output), "FILE",
+     "where to write; .onnxtxt writes the textual syntax"},
     {"external-data", 'x', CLI_CHOICE, offsetof(save_options, external), "always|never|keep",
      "tensors in a data file beside the model (alone: always)"},
-    {"external-file", 0, CLI_TEXT, offsetof(save_options, external_file), "NAME", "name of the data file (default: FILE.data)"},
-    {"external-threshold", 0, CLI_SIZE, offsetof(save_options, threshold), "BYTES", "smallest tensor that goes out (default 1024)"},
-    {"external-alignment", 0, CLI_SIZE, offsetof(save_options, alignment), "BYTES", "alignment in the data file (default 4096)"},
-    {"inline-functions", 0, CLI_FLAG, offsetof(save_options, inline_functions), NULL, "replace calls of model-local functions by their bodies"},
-    {"infer", 'i', CLI_FLAG, offsetof(save_options, infer), NULL, "store the inferred type and shape of every value"},
-    {"dim", 'd', CLI_TEXTS, offsetof(save_options, model.dims), "NAME=SIZE", "fix a free dimension (repeatable)"},
-    {"shape", 's', CLI_TEXTS, offsetof(save_options, model.shapes), "INPUT=1x3x8x8", "fix the shape of an input (repeatable)"},
+    {"external-file", 0, CLI_TEXT, offsetof(save_options, external_file), "NAME",
+     "name of the data file (default: FILE.data)"},
+    {"external-threshold", 0, CLI_SIZE, offsetof(save_options, threshold), "BYTES",
+     "smallest tensor that goes out (default 1024)"},
+    {"external-alignment", 0, CLI_SIZE, offsetof(save_options, alignment), "BYTES",
+     "alignment in the data file (default 4096)"},
+    {"inline-functions", 0, CLI_FLAG, offsetof(save_options, inline_functions), NULL,
+     "replace calls of model-local functions by their bodies"},
+    {"infer", 'i', CLI_FLAG, offsetof(save_options, infer), NULL,
+     "store the inferred type and shape of every value"},
+    {"dim", 'd', CLI_TEXTS, offsetof(save_options, model.dims), "NAME=SIZE",
+     "fix a free dimension (repeatable)"},
+    {"shape", 's', CLI_TEXTS, offsetof(save_options, model.shapes), "INPUT=1x3x8x8",
+     "fix the shape of an input (repeatable)"},
     {"extract", 'e', CLI_TEXT, offsetof(save_options, extract), "IN,OUT",
      "keep the part from value IN to value OUT; several: in1,in2:out1,out2"},
-    {"rename", 'r', CLI_TEXTS, offsetof(save_options, renames), "OLD=NEW", "rename an input, an output or any value (repeatable)"},
-    {"strip", 0, CLI_CHOICE, offsetof(save_options, strip), "docs,names,values,metadata,shapes,unused",
+    {"rename", 'r', CLI_TEXTS, offsetof(save_options, renames), "OLD=NEW",
+     "rename an input, an output or any value (repeatable)"},
+    {"strip", 0, CLI_CHOICE, offsetof(save_options, strip),
+     "docs,names,values,metadata,shapes,unused",
      "leave out what running does not need (alone: docs, names, metadata)"},
 };
 
-/* ---- strip -------------------------------------------------------------------------------------------------------------- */
+/* ---- strip ----------------------------------------------------------------------------------- */
 
 static int parse_strip(const char *text, unsigned *what) {
     static const struct {
         const char *name;
         unsigned flag;
-    } parts[] = {{"docs", HONE_STRIP_DOCS},         {"names", HONE_STRIP_NODE_NAMES},      {"values", HONE_STRIP_VALUE_NAMES},
-                 {"metadata", HONE_STRIP_METADATA}, {"shapes", HONE_STRIP_VALUE_INFO}, {"unused", HONE_STRIP_UNUSED}};
+    } parts[] = {{"docs", HONE_STRIP_DOCS},          {"names", HONE_STRIP_NODE_NAMES},
+                 {"values", HONE_STRIP_VALUE_NAMES}, {"metadata", HONE_STRIP_METADATA},
+                 {"shapes", HONE_STRIP_VALUE_INFO},  {"unused", HONE_STRIP_UNUSED}};
     *what = *text ? 0 : HONE_STRIP_DOCS | HONE_STRIP_NODE_NAMES | HONE_STRIP_METADATA;
     while (*text) {
         size_t n = strcspn(text, ","), i = 0;
-        while (i < sizeof parts / sizeof *parts && (strlen(parts[i].name) != n || memcmp(parts[i].name, text, n) != 0))
+        while (i < sizeof parts / sizeof *parts &&
+               (strlen(parts[i].name) != n || memcmp(parts[i].name, text, n) != 0))
             i++;
         if (i == sizeof parts / sizeof *parts)
-            return cli_fail("--strip knows docs, names, values, metadata, shapes and unused, not '%.*s'", (int)n, text);
+            return cli_fail(
+                "--strip knows docs, names, values, metadata, shapes and unused, not '%.*s'",
+                (int)n, text);
         *what |= parts[i].flag;
         text += n + (text[n] == ',');
     }
     return EXIT_OK;
 }
 
-/* ---- extract -------------------------------------------------------------------------------------------------------------- */
+/* ---- extract --------------------------------------------------------------------------------- */
 
 #define MAX_NAMES 256
 
@@ -75,8 +89,10 @@ static bool split_names(const hone_graph *g, char *text, name_list *out) {
     return true;
 }
 
-/* Splits at position k of a fresh copy. Names may hold ':' or ',' themselves, so a split counts only if all names exist. */
-static char *try_split(const hone_graph *g, const char *spec, size_t k, name_list *in, name_list *out) {
+/* Splits at position k of a fresh copy. Names may hold ':' or ',' themselves, so a split counts
+ * only if all names exist. */
+static char *try_split(const hone_graph *g, const char *spec, size_t k, name_list *in,
+                       name_list *out) {
     char *copy = malloc(strlen(spec) + 1);
     if (!copy)
         return NULL;
@@ -97,14 +113,16 @@ static int extract(hone_model *m, const char *spec) {
             if (spec[k] == *separator)
                 names = try_split(g, spec, k, &in, &out);
     if (!names)
-        return cli_fail("--extract %s: write IN,OUT or in1,in2:out1,out2 with names of values; `hone info --values` lists them", spec);
+        return cli_fail("--extract %s: write IN,OUT or in1,in2:out1,out2 with names of values; "
+                        "`hone info --values` lists them",
+                        spec);
     hone_error error;
     hone_status status = hone_model_extract(m, in.n, in.at, out.n, out.at, &error);
     free(names);
     return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
 }
 
-/* ---- edits ------------------------------------------------------------------------------------------------------------------- */
+/* ---- edits ----------------------------------------------------------------------------------- */
 
 static int rename_value(hone_model *m, const char *spec) {
     hone_error error;
@@ -120,7 +138,9 @@ static int rename_value(hone_model *m, const char *spec) {
         if (exists)
             return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
     }
-    return cli_fail("--rename %s: write OLD=NEW, where OLD is the name of a value; `hone info --values` lists them", spec);
+    return cli_fail("--rename %s: write OLD=NEW, where OLD is the name of a value; `hone info "
+                    "--values` lists them",
+                    spec);
 }
 
 static int edit(hone_model *m, const save_options *o) {
@@ -144,7 +164,7 @@ static int edit(hone_model *m, const save_options *o) {
     return EXIT_OK;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int external_mode(const char *text, hone_external_data *mode) {
     if (!text || strcmp(text, "keep") == 0)
@@ -214,7 +234,8 @@ const cli_command cli_command_save = {
     .name = "save",
     .arguments = "MODEL -o FILE",
     .summary = "rewrite a model: shapes, external data, parts, names",
-    .details = "The output is written under a temporary name and renamed, so FILE is the old one or the new one, never half of it;\n"
+    .details = "The output is written under a temporary name and renamed, so FILE is the old one "
+               "or the new one, never half of it;\n"
                "it may be the model itself. Untouched tensors are copied byte for byte.",
     .options = save_option_table,
     .n_options = sizeof save_option_table / sizeof *save_option_table,

@@ -19,11 +19,13 @@ static void option_text(const cli_option *o, char *out, size_t size) {
 }
 
 void cli_help_overview(FILE *out) {
-    fprintf(out, "%shone%s - %s\n\nUsage: hone COMMAND [OPTIONS] ARGUMENTS\n\nCommands:\n", cli_begin(out, CLI_BOLD), cli_end(out),
-            about);
+    fprintf(out, "%shone%s - %s\n\nUsage: hone COMMAND [OPTIONS] ARGUMENTS\n\nCommands:\n",
+            cli_begin(out, CLI_BOLD), cli_end(out), about);
     for (size_t i = 0; cli_commands[i]; i++)
-        fprintf(out, "  %s%-8s%s %s\n", cli_begin(out, CLI_CYAN), cli_commands[i]->name, cli_end(out), cli_commands[i]->summary);
-    fprintf(out, "\n`hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.\n");
+        fprintf(out, "  %s%-8s%s %s\n", cli_begin(out, CLI_CYAN), cli_commands[i]->name,
+                cli_end(out), cli_commands[i]->summary);
+    fprintf(out, "\n`hone COMMAND --help` tells more. `hone --version` prints the version and this "
+                 "CPU's features.\n");
 }
 
 /* Splits "line|explanation". */
@@ -36,7 +38,8 @@ static void split_example(const char *example, char *line, size_t size, const ch
 
 void cli_help_command(const cli_command *c, FILE *out) {
     const char *bold = cli_begin(out, CLI_BOLD), *plain = cli_end(out);
-    fprintf(out, "%shone %s%s - %s\n\nUsage: hone %s [OPTIONS] %s\n", bold, c->name, plain, c->summary, c->name, c->arguments);
+    fprintf(out, "%shone %s%s - %s\n\nUsage: hone %s [OPTIONS] %s\n", bold, c->name, plain,
+            c->summary, c->name, c->arguments);
     if (c->details)
         fprintf(out, "\n%s\n", c->details);
     fprintf(out, "\nOptions:\n");
@@ -44,7 +47,8 @@ void cli_help_command(const cli_command *c, FILE *out) {
         char head[96];
         option_text(&c->options[i], head, sizeof head);
         bool fits = strlen(head) <= 30;
-        fprintf(out, fits ? "  %-30s %s\n" : "  %s\n%33s%s\n", head, fits ? c->options[i].help : "", c->options[i].help);
+        fprintf(out, fits ? "  %-30s %s\n" : "  %s\n%33s%s\n", head, fits ? c->options[i].help : "",
+                c->options[i].help);
     }
     fprintf(out, "  %-30s %s\n", "-h, --help", "print this help");
     if (c->examples && c->examples[0])
@@ -57,19 +61,27 @@ void cli_help_command(const cli_command *c, FILE *out) {
     }
 }
 
-/* ---- man page ------------------------------------------------------------------------------------------------------ */
+/* ---- man page -------------------------------------------------------------------------------- */
 
 /* A character that troff would take for something else, or draw as a typographic one. */
 static const char *man_escape(char c) {
     switch (c) {
-    case '\\': return "\\e";
-    case '-': return "\\-";
-    case '\'': return "\\(aq";
-    case '`': return "\\(ga";
-    case '^': return "\\(ha";
-    case '~': return "\\(ti";
-    case '"': return "\\(dq";
-    default: return NULL;
+    case '\\':
+        return "\\e";
+    case '-':
+        return "\\-";
+    case '\'':
+        return "\\(aq";
+    case '`':
+        return "\\(ga";
+    case '^':
+        return "\\(ha";
+    case '~':
+        return "\\(ti";
+    case '"':
+        return "\\(dq";
+    default:
+        return NULL;
     }
 }
 
@@ -128,9 +140,11 @@ static void man_command(const cli_command *c, FILE *out) {
 }
 
 void cli_print_man(FILE *out) {
-    fprintf(out, ".TH HONE 1 \"\" \"hone %s\" \"User Commands\"\n.SH NAME\nhone \\- %s\n", hone_version(), about);
+    fprintf(out, ".TH HONE 1 \"\" \"hone %s\" \"User Commands\"\n.SH NAME\nhone \\- %s\n",
+            hone_version(), about);
     fputs(".SH SYNOPSIS\n.B hone\n.I COMMAND\n[OPTIONS] ARGUMENTS\n.SH OPTIONS\n", out);
-    man_entry(out, "-h, --help", "Print the commands, or, after a command, its options and examples.");
+    man_entry(out, "-h, --help",
+              "Print the commands, or, after a command, its options and examples.");
     man_entry(out, "-V, --version", "Print the version and the features of this CPU.");
     fputs(".SH COMMANDS\n", out);
     for (size_t i = 0; cli_commands[i]; i++)
@@ -140,11 +154,12 @@ void cli_print_man(FILE *out) {
     man_entry(out, "1", "The command failed, or a check found errors.");
     man_entry(out, "2", "The command line is wrong.");
     fputs(".SH ENVIRONMENT\n", out);
-    man_entry(out, "HONE_CPU", "Highest instruction set to use: scalar, sse2, avx2, avx512, neon, ...");
+    man_entry(out, "HONE_CPU",
+              "Highest instruction set to use: scalar, sse2, avx2, avx512, neon, ...");
     man_entry(out, "NO_COLOR", "No colours, whatever the terminal.");
 }
 
-/* ---- bash completion -------------------------------------------------------------------------------------------------- */
+/* ---- bash completion ------------------------------------------------------------------------- */
 
 static void complete_command_names(FILE *out) {
     for (size_t i = 0; cli_commands[i]; i++)
@@ -170,13 +185,15 @@ static void complete_options(const cli_command *c, FILE *out) {
     fputs("' ;;\n", out);
 }
 
-/* Where no word fits, bash completes file names. Bash splits words at '=', so "--strip=do" arrives as three. */
+/* Where no word fits, bash completes file names. Bash splits words at '=', so "--strip=do" arrives
+ * as three. */
 void cli_print_bash_completion(FILE *out) {
     fputs("# bash completion for hone; made by `hone help --bash-completion`\n_hone() {\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} before=$((COMP_CWORD - 1)) key words=\n"
           "    key=${COMP_WORDS[1]}.$cur\n"
           "    if [[ $cur == = ]]; then\n        key=${COMP_WORDS[1]}=${COMP_WORDS[before]} cur=\n"
-          "    elif [[ ${COMP_WORDS[before]} == = ]]; then\n        key=${COMP_WORDS[1]}=${COMP_WORDS[before - 1]}\n    fi\n"
+          "    elif [[ ${COMP_WORDS[before]} == = ]]; then\n        "
+          "key=${COMP_WORDS[1]}=${COMP_WORDS[before - 1]}\n    fi\n"
           "    [[ $COMP_CWORD -eq 1 ]] && key=first\n"
           "    case $key in\n    first) words='",
           out);
@@ -188,5 +205,7 @@ void cli_print_bash_completion(FILE *out) {
         complete_choices(cli_commands[i], out);
     for (size_t i = 0; cli_commands[i]; i++)
         complete_options(cli_commands[i], out);
-    fputs("    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o bashdefault -o default -F _hone hone\n", out);
+    fputs("    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o "
+          "bashdefault -o default -F _hone hone\n",
+          out);
 }

@@ -2,8 +2,13 @@
 
 #include <string.h>
 
-const cli_command *const cli_commands[] = {&cli_command_info, &cli_command_check, &cli_command_save, &cli_command_run,
-                                           &cli_command_diff, &cli_command_ops,   NULL};
+const cli_command *const cli_commands[] = {&cli_command_info,
+                                           &cli_command_check,
+                                           &cli_command_save,
+                                           &cli_command_run,
+                                           &cli_command_diff,
+                                           &cli_command_ops,
+                                           NULL};
 
 static const cli_command *find_command(const char *name) {
     for (size_t i = 0; cli_commands[i]; i++)
@@ -22,7 +27,8 @@ static int help(int argc, char **argv) {
         cli_help_overview(stdout);
         return EXIT_OK;
     }
-    if (strcmp(argv[1], "--man") == 0) { /* how the man page and the completion in the source tree are made */
+    if (strcmp(argv[1], "--man") ==
+        0) { /* how the man page and the completion in the source tree are made */
         cli_print_man(stdout);
         return EXIT_OK;
     }
@@ -47,7 +53,8 @@ int main(int argc, char **argv) {
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         printf("hone %s\ncpu: %s\n", hone_version(), hone_cpu_features());
         status = EXIT_OK;
-    } else if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    } else if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+               strcmp(name, "help") == 0) {
         status = help(argc - 1, argv + 1);
     } else {
         const cli_command *c = find_command(name);

@@ -71,7 +71,8 @@ static int apply_shape(hone_model *m, const char *text) {
     char *name = split_assignment(text, &value);
     if (!name || !parse_dims(value, &rank, dims)) {
         free(name);
-        return cli_fail("--shape %s: write INPUT=SIZES, for example --shape image=1x3x224x224", text);
+        return cli_fail("--shape %s: write INPUT=SIZES, for example --shape image=1x3x224x224",
+                        text);
     }
     hone_status status = hone_model_fix_shape(m, name, rank, dims, &error);
     free(name);

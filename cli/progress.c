@@ -20,7 +20,9 @@ static double now(void) {
 
 void cli_progress_begin(cli_progress *p, const char *what) {
     *p = (cli_progress){.what = what, .start = now()};
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}; /* a second Ctrl-C ends it the hard way */
+    struct sigaction action = {.sa_handler = on_interrupt,
+                               .sa_flags =
+                                   (int)SA_RESETHAND}; /* a second Ctrl-C ends it the hard way */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }
@@ -33,8 +35,9 @@ static void draw(cli_progress *p, double t, uint64_t done, uint64_t total) {
         bar[i] = i < (int)(share * WIDTH) ? '#' : '.';
     bar[WIDTH] = '\0';
     double left = share > 0 ? elapsed / share - elapsed : 0;
-    fprintf(stderr, "\r%s [%s] %3.0f %%  %s of %s  %s/s  %.0f s left \033[K", p->what, bar, share * 100, cli_bytes(amount, done),
-            cli_bytes(all, total), cli_bytes(rate, (uint64_t)((double)done / elapsed)), left);
+    fprintf(stderr, "\r%s [%s] %3.0f %%  %s of %s  %s/s  %.0f s left \033[K", p->what, bar,
+            share * 100, cli_bytes(amount, done), cli_bytes(all, total),
+            cli_bytes(rate, (uint64_t)((double)done / elapsed)), left);
     fflush(stderr);
 }
 

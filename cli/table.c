@@ -8,7 +8,8 @@
 #define MAX_COLUMNS 16
 #define MIN_FLEXIBLE 12 /* a flexible column never gets narrower */
 
-void cli_table_begin(cli_table *t, size_t n_columns, const char *const *headings, const char *align) {
+void cli_table_begin(cli_table *t, size_t n_columns, const char *const *headings,
+                     const char *align) {
     *t = (cli_table){.n_columns = n_columns, .headings = headings, .align = align};
 }
 
@@ -78,7 +79,8 @@ static void fit_columns(const cli_table *t, int *width) {
     for (int excess = total - cli_width(); excess > 0;) {
         size_t widest = t->n_columns;
         for (size_t c = 0; c < t->n_columns; c++)
-            if (t->align[c] == 'L' && width[c] > MIN_FLEXIBLE && (widest == t->n_columns || width[c] > width[widest]))
+            if (t->align[c] == 'L' && width[c] > MIN_FLEXIBLE &&
+                (widest == t->n_columns || width[c] > width[widest]))
                 widest = c;
         if (widest == t->n_columns)
             return;

@@ -9,7 +9,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-bool cli_is_terminal(FILE *f) { return isatty(fileno(f)) == 1; }
+bool cli_is_terminal(FILE *f) {
+    return isatty(fileno(f)) == 1;
+}
 
 int cli_width(void) {
     const char *columns = getenv("COLUMNS");
@@ -28,11 +30,14 @@ static bool wants_colour(FILE *f) {
 }
 
 const char *cli_begin(FILE *f, cli_style style) {
-    static const char *const codes[] = {"", "\033[1m", "\033[2m", "\033[1;31m", "\033[33m", "\033[32m", "\033[36m"};
+    static const char *const codes[] = {"",         "\033[1m",  "\033[2m", "\033[1;31m",
+                                        "\033[33m", "\033[32m", "\033[36m"};
     return wants_colour(f) ? codes[style] : "";
 }
 
-const char *cli_end(FILE *f) { return wants_colour(f) ? "\033[0m" : ""; }
+const char *cli_end(FILE *f) {
+    return wants_colour(f) ? "\033[0m" : "";
+}
 
 int cli_fail(const char *fmt, ...) {
     fflush(stdout);
@@ -45,14 +50,18 @@ int cli_fail(const char *fmt, ...) {
     return EXIT_FAILED;
 }
 
-int cli_fail_error(const hone_error *error) { return cli_fail("%s", error->message); }
+int cli_fail_error(const hone_error *error) {
+    return cli_fail("%s", error->message);
+}
 
 bool cli_write_stdout(void *ctx, const char *text, size_t n_bytes) {
     (void)ctx;
     return fwrite(text, 1, n_bytes, stdout) == n_bytes;
 }
 
-void cli_heading(const char *text) { printf("\n%s%s%s\n", cli_begin(stdout, CLI_BOLD), text, cli_end(stdout)); }
+void cli_heading(const char *text) {
+    printf("\n%s%s%s\n", cli_begin(stdout, CLI_BOLD), text, cli_end(stdout));
+}
 
 const char *cli_count(char out[32], uint64_t n) {
     char digits[24];

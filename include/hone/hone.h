@@ -2,14 +2,19 @@
  * hone: load, inspect, check, edit and save ONNX models.
  *
  * Conventions
- *   - Every function that can fail returns hone_status; HONE_OK is 0. The optional last argument, a hone_error that the
- *     caller owns, receives the whole story: code, message, node, operator, value, byte offset. The library never prints.
- *   - Handles are opaque. A model may be read from many threads at once; functions that take a non-const model need it alone.
- *   - Option structs are filled by their hone_*_options_init() first; `size` lets old programs meet new libraries.
- *   - Pointers must not be NULL unless a comment allows it; where a hone_status is returned that is HONE_E_ARGUMENT. Freeing NULL is
- *     fine, and so is a NULL error. A call that fails sets the handle it would have made to NULL.
+ *   - Every function that can fail returns hone_status; HONE_OK is 0. The optional last argument, a
+ * hone_error that the caller owns, receives the whole story: code, message, node, operator, value,
+ * byte offset. The library never prints.
+ *   - Handles are opaque. A model may be read from many threads at once; functions that take a
+ * non-const model need it alone.
+ *   - Option structs are filled by their hone_*_options_init() first; `size` lets old programs meet
+ * new libraries.
+ *   - Pointers must not be NULL unless a comment allows it; where a hone_status is returned that is
+ * HONE_E_ARGUMENT. Freeing NULL is fine, and so is a NULL error. A call that fails sets the handle
+ * it would have made to NULL.
  *   - An index past the end gives an empty description: names "", counts 0, numbers HONE_NONE.
- *   - Strings are UTF-8 and NUL-terminated; those returned by a model live as long as the model and are not changed by edits.
+ *   - Strings are UTF-8 and NUL-terminated; those returned by a model live as long as the model and
+ * are not changed by edits.
  */
 #ifndef HONE_HONE_H
 #define HONE_HONE_H
@@ -38,22 +43,17 @@
 extern "C" {
 #endif
 
-/* ---- status and errors ------------------------------------------------------------------------------------------- */
+/* ---- status and errors ----------------------------------------------------------------------- */
 
-#define HONE_STATUS_LIST(X)                                                                                            \
-    X(HONE_OK, "ok")                                                                                                   \
-    X(HONE_E_NOMEM, "out of memory")                                                                                   \
-    X(HONE_E_ARGUMENT, "bad argument")                                                                                 \
-    X(HONE_E_IO, "input/output error")                                                                                 \
-    X(HONE_E_FORMAT, "malformed file")                                                                                 \
-    X(HONE_E_LIMIT, "limit exceeded")                                                                                  \
-    X(HONE_E_UNSUPPORTED, "not supported")                                                                             \
-    X(HONE_E_INVALID, "invalid model")                                                                                 \
-    X(HONE_E_TYPE, "type mismatch")                                                                                    \
-    X(HONE_E_SHAPE, "shape mismatch")                                                                                  \
-    X(HONE_E_NOT_FOUND, "not found")                                                                                   \
-    X(HONE_E_CANCELLED, "cancelled")                                                                                   \
-    X(HONE_E_INTERNAL, "internal error")
+/* clang-format off */
+#define HONE_STATUS_LIST(X)                                                                       \
+    X(HONE_OK, "ok") X(HONE_E_NOMEM, "out of memory") X(HONE_E_ARGUMENT, "bad argument")          \
+    X(HONE_E_IO, "input/output error") X(HONE_E_FORMAT, "malformed file")                         \
+    X(HONE_E_LIMIT, "limit exceeded") X(HONE_E_UNSUPPORTED, "not supported")                      \
+    X(HONE_E_INVALID, "invalid model") X(HONE_E_TYPE, "type mismatch")                            \
+    X(HONE_E_SHAPE, "shape mismatch") X(HONE_E_NOT_FOUND, "not found")                            \
+    X(HONE_E_CANCELLED, "cancelled") X(HONE_E_INTERNAL, "internal error")
+/* clang-format on */
 
 typedef enum hone_status {
 #define HONE_STATUS_ENUM(code, text) code,
@@ -61,25 +61,29 @@ typedef enum hone_status {
 #undef HONE_STATUS_ENUM
 } hone_status;
 
-/* What went wrong. The first error wins; outer frames only put their context before it. Fields that do not apply are empty. */
+/* What went wrong. The first error wins; outer frames only put their context before it. Fields that
+ * do not apply are empty. */
 typedef struct hone_error {
     hone_status code;
-    char message[1024]; /* a whole sentence for people: names the node, the shapes, and what to do */
-    char node[128];     /* name of the node, or "#12 (Conv)" when it has none */
-    char op[64];        /* operator, e.g. "Conv" or "com.microsoft.FusedConv" */
-    char value[128];    /* name of the value (tensor) */
-    int64_t offset;     /* byte offset in the model file, -1 when unknown */
+    char
+        message[1024]; /* a whole sentence for people: names the node, the shapes, and what to do */
+    char node[128];    /* name of the node, or "#12 (Conv)" when it has none */
+    char op[64];       /* operator, e.g. "Conv" or "com.microsoft.FusedConv" */
+    char value[128];   /* name of the value (tensor) */
+    int64_t offset;    /* byte offset in the model file, -1 when unknown */
 } hone_error;
 
 HONE_API const char *hone_status_text(hone_status status);
 
-/* ---- library ----------------------------------------------------------------------------------------------------- */
+/* ---- library --------------------------------------------------------------------------------- */
 
-HONE_API const char *hone_version(void);      /* "0.1.0" */
-HONE_API const char *hone_cpu_features(void); /* "sse2 avx2 fma avx512f ...", after the cap of the HONE_CPU variable */
+HONE_API const char *hone_version(void); /* "0.1.0" */
+HONE_API const char *hone_cpu_features(
+    void); /* "sse2 avx2 fma avx512f ...", after the cap of the HONE_CPU variable */
 
-/* Memory comes from here. resize(ctx, NULL, 0, n) allocates, (ctx, p, old, 0) frees, else reallocates; NULL on failure.
- * Must be safe to call from several threads. NULL instead of an allocator means malloc and free. */
+/* Memory comes from here. resize(ctx, NULL, 0, n) allocates, (ctx, p, old, 0) frees, else
+ * reallocates; NULL on failure. Must be safe to call from several threads. NULL instead of an
+ * allocator means malloc and free. */
 typedef struct hone_allocator {
     void *(*resize)(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes);
     void *ctx;
@@ -88,61 +92,71 @@ typedef struct hone_allocator {
 /* Where text goes. Returns false to stop (a full disk, a closed pipe). */
 typedef bool (*hone_write_fn)(void *ctx, const char *text, size_t n_bytes);
 
-/* Called now and then during long work with 0 <= done <= total. Returns true to cancel: HONE_E_CANCELLED, nothing left behind. */
+/* Called now and then during long work with 0 <= done <= total. Returns true to cancel:
+ * HONE_E_CANCELLED, nothing left behind. */
 typedef bool (*hone_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 
-/* ---- models ------------------------------------------------------------------------------------------------------ */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 typedef struct hone_model hone_model;
 
 typedef struct hone_load_options {
-    size_t size;                      /* sizeof(hone_load_options), set by init */
-    const hone_allocator *allocator;  /* NULL: malloc; must outlive the model */
-    bool borrow_buffer;               /* load_buffer: the bytes outlive the model, do not copy them */
-    bool skip_external_data;          /* tensors kept in other files stay without data: enough to inspect and check */
+    size_t size;                     /* sizeof(hone_load_options), set by init */
+    const hone_allocator *allocator; /* NULL: malloc; must outlive the model */
+    bool borrow_buffer;      /* load_buffer: the bytes outlive the model, do not copy them */
+    bool skip_external_data; /* tensors kept in other files stay without data: enough to inspect and
+                                check */
     const char *external_data_folder; /* NULL: the model's own folder. Locations never leave it */
     uint32_t max_depth;               /* of nested messages and subgraphs; default 64 */
-    uint64_t max_memory_bytes;        /* for the graph, not counting mapped files; 0: in proportion to the file */
+    uint64_t max_memory_bytes; /* for the graph, not counting mapped files; 0: in proportion to the
+                                  file */
 } hone_load_options;
 HONE_API void hone_load_options_init(hone_load_options *options);
 
-/* Maps the file and reads its structure; tensor data stay in the mapping. Binary ONNX, or ONNX text syntax (.onnxtxt). The file must
- * not be changed in place while the model lives; replacing it by a rename is fine, and is what hone_model_save does. */
-HONE_API hone_status hone_model_load(const char *path, const hone_load_options *options, hone_model **model, hone_error *error);
-HONE_API hone_status hone_model_load_buffer(const void *data, size_t n_bytes, const hone_load_options *options,
-                                            hone_model **model, hone_error *error);
+/* Maps the file and reads its structure; tensor data stay in the mapping. Binary ONNX, or ONNX text
+ * syntax (.onnxtxt). The file must not be changed in place while the model lives; replacing it by a
+ * rename is fine, and is what hone_model_save does. */
+HONE_API hone_status hone_model_load(const char *path, const hone_load_options *options,
+                                     hone_model **model, hone_error *error);
+HONE_API hone_status hone_model_load_buffer(const void *data, size_t n_bytes,
+                                            const hone_load_options *options, hone_model **model,
+                                            hone_error *error);
 HONE_API void hone_model_free(hone_model *model);
 
 /* How tensors leave the model file. */
 typedef enum hone_external_data {
-    HONE_EXTERNAL_KEEP,   /* as it is; a model past 2 GiB, which protobuf cannot hold, goes external by itself */
-    HONE_EXTERNAL_NEVER,  /* all in one file */
-    HONE_EXTERNAL_ALWAYS  /* every tensor of at least external_threshold_bytes in one data file beside the model */
+    HONE_EXTERNAL_KEEP,  /* as it is; a model past 2 GiB, which protobuf cannot hold, goes external
+                            by itself */
+    HONE_EXTERNAL_NEVER, /* all in one file */
+    HONE_EXTERNAL_ALWAYS /* every tensor of at least external_threshold_bytes in one data file
+                            beside the model */
 } hone_external_data;
 
 typedef struct hone_save_options {
     size_t size;
     hone_external_data external_data;
-    uint64_t external_threshold_bytes;    /* default 1024 */
-    uint64_t external_alignment;          /* default 4096 */
-    const char *external_file_name;       /* NULL: "<model file>.data" */
-    hone_progress_fn progress;            /* bytes written; may be NULL */
+    uint64_t external_threshold_bytes; /* default 1024 */
+    uint64_t external_alignment;       /* default 4096 */
+    const char *external_file_name;    /* NULL: "<model file>.data" */
+    hone_progress_fn progress;         /* bytes written; may be NULL */
     void *progress_ctx;
 } hone_save_options;
 HONE_API void hone_save_options_init(hone_save_options *options);
-/* The file appears whole or not at all. Equal models give equal bytes. A name that ends in .onnxtxt gets the textual syntax, with every
- * element of every tensor; the options do not matter then. */
-HONE_API hone_status hone_model_save(const hone_model *model, const char *path, const hone_save_options *options,
-                                     hone_error *error);
+/* The file appears whole or not at all. Equal models give equal bytes. A name that ends in .onnxtxt
+ * gets the textual syntax, with every element of every tensor; the options do not matter then. */
+HONE_API hone_status hone_model_save(const hone_model *model, const char *path,
+                                     const hone_save_options *options, hone_error *error);
 /* Into memory of the model's allocator; give it back with hone_buffer_free. */
-HONE_API hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t *n_bytes, hone_error *error);
+HONE_API hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t *n_bytes,
+                                            hone_error *error);
 HONE_API void hone_buffer_free(const hone_model *model, void *data, size_t n_bytes);
 
-/* ONNX textual syntax. Initializers of more than max_elements are cut short, which reads better but does not parse back. */
-HONE_API hone_status hone_model_print(const hone_model *model, uint64_t max_elements, hone_write_fn write, void *ctx,
-                                      hone_error *error);
+/* ONNX textual syntax. Initializers of more than max_elements are cut short, which reads better but
+ * does not parse back. */
+HONE_API hone_status hone_model_print(const hone_model *model, uint64_t max_elements,
+                                      hone_write_fn write, void *ctx, hone_error *error);
 
-/* ---- inspection -------------------------------------------------------------------------------------------------- */
+/* ---- inspection ------------------------------------------------------------------------------ */
 
 typedef struct hone_model_info {
     int64_t ir_version, model_version;
@@ -152,11 +166,14 @@ typedef struct hone_model_info {
     uint32_t n_opsets, n_metadata, n_functions;
 } hone_model_info;
 HONE_API void hone_model_get_info(const hone_model *model, hone_model_info *info);
-HONE_API void hone_model_get_opset(const hone_model *model, uint32_t i, const char **domain, int64_t *version); /* "" is ai.onnx */
-HONE_API void hone_model_get_metadata(const hone_model *model, uint32_t i, const char **key, const char **value);
+HONE_API void hone_model_get_opset(const hone_model *model, uint32_t i, const char **domain,
+                                   int64_t *version); /* "" is ai.onnx */
+HONE_API void hone_model_get_metadata(const hone_model *model, uint32_t i, const char **key,
+                                      const char **value);
 
-/* A graph with all its subgraphs: the main one, or a function's body. Nodes and values are numbered from 0 across subgraphs; subgraph 0
- * is the graph itself. Nodes that were removed have no subgraph. Valid until the model is edited or freed. */
+/* A graph with all its subgraphs: the main one, or a function's body. Nodes and values are numbered
+ * from 0 across subgraphs; subgraph 0 is the graph itself. Nodes that were removed have no
+ * subgraph. Valid until the model is edited or freed. */
 typedef struct hone_graph hone_graph;
 #define HONE_NONE UINT32_MAX
 
@@ -167,30 +184,38 @@ typedef struct hone_function_info {
 } hone_function_info;
 
 HONE_API const hone_graph *hone_model_graph(const hone_model *model);
-HONE_API const hone_graph *hone_model_function(const hone_model *model, uint32_t i, hone_function_info *info);
+HONE_API const hone_graph *hone_model_function(const hone_model *model, uint32_t i,
+                                               hone_function_info *info);
 
 typedef struct hone_subgraph_info {
     const char *name, *doc;
-    uint32_t parent, owner; /* subgraph and node it hangs on; HONE_NONE for subgraph 0, and an owner that was removed */
+    uint32_t parent, owner; /* subgraph and node it hangs on; HONE_NONE for subgraph 0, and an owner
+                               that was removed */
     uint32_t n_nodes, n_inputs, n_outputs, n_initializers;
-    const uint32_t *nodes; /* in execution order */
+    const uint32_t *nodes;                           /* in execution order */
     const uint32_t *inputs, *outputs, *initializers; /* values */
 } hone_subgraph_info;
 HONE_API uint32_t hone_graph_n_subgraphs(const hone_graph *graph);
-HONE_API void hone_graph_get_subgraph(const hone_graph *graph, uint32_t i, hone_subgraph_info *info);
+HONE_API void hone_graph_get_subgraph(const hone_graph *graph, uint32_t i,
+                                      hone_subgraph_info *info);
 
 typedef enum hone_type_kind { /* the order is ONNX's */
-    HONE_TYPE_UNKNOWN, HONE_TYPE_TENSOR, HONE_TYPE_SPARSE_TENSOR, HONE_TYPE_SEQUENCE, HONE_TYPE_OPTIONAL, HONE_TYPE_MAP,
-    HONE_TYPE_OPAQUE
+                              HONE_TYPE_UNKNOWN,
+                              HONE_TYPE_TENSOR,
+                              HONE_TYPE_SPARSE_TENSOR,
+                              HONE_TYPE_SEQUENCE,
+                              HONE_TYPE_OPTIONAL,
+                              HONE_TYPE_MAP,
+                              HONE_TYPE_OPAQUE
 } hone_type_kind;
 
 /* The values of removed nodes keep their numbers: nothing makes them, nobody uses them. */
 typedef struct hone_value_info {
     const char *name, *doc;
     hone_type_kind kind;
-    int32_t elem_type;  /* ONNX number of the element type, 0 when unknown or no tensor */
-    int32_t rank;       /* -1 when unknown or no tensor */
-    uint32_t producer;  /* node, HONE_NONE for inputs and initializers */
+    int32_t elem_type; /* ONNX number of the element type, 0 when unknown or no tensor */
+    int32_t rank;      /* -1 when unknown or no tensor */
+    uint32_t producer; /* node, HONE_NONE for inputs and initializers */
     uint32_t n_uses;
     uint32_t subgraph;
     bool is_input, is_output, is_initializer; /* of its subgraph */
@@ -198,12 +223,15 @@ typedef struct hone_value_info {
 } hone_value_info;
 HONE_API uint32_t hone_graph_n_values(const hone_graph *graph);
 HONE_API void hone_graph_get_value(const hone_graph *graph, uint32_t value, hone_value_info *info);
-HONE_API uint32_t hone_graph_find_value(const hone_graph *graph, const char *name); /* HONE_NONE when there is none */
-/* Size of one dimension, or -1 with its symbol or expression ("batch", "seq + 1", "" when unknown) as text. Like snprintf, the result is
- * the length of the whole text. */
-HONE_API size_t hone_value_dim(const hone_graph *graph, uint32_t value, int32_t axis, int64_t *size, char *text, size_t text_size);
+HONE_API uint32_t hone_graph_find_value(const hone_graph *graph,
+                                        const char *name); /* HONE_NONE when there is none */
+/* Size of one dimension, or -1 with its symbol or expression ("batch", "seq + 1", "" when unknown)
+ * as text. Like snprintf, the result is the length of the whole text. */
+HONE_API size_t hone_value_dim(const hone_graph *graph, uint32_t value, int32_t axis, int64_t *size,
+                               char *text, size_t text_size);
 /* "float[batch,3,224,224]"; the same for any type: "seq(float[?])". Like snprintf. */
-HONE_API size_t hone_value_type_text(const hone_graph *graph, uint32_t value, char *text, size_t text_size);
+HONE_API size_t hone_value_type_text(const hone_graph *graph, uint32_t value, char *text,
+                                     size_t text_size);
 
 typedef struct hone_node_info {
     const char *name, *op, *domain, *doc;
@@ -219,26 +247,40 @@ HONE_API bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uin
 
 /* Numbers are ONNX's AttributeProto.AttributeType. */
 typedef enum hone_attribute_kind {
-    HONE_ATTRIBUTE_UNDEFINED, HONE_ATTRIBUTE_FLOAT, HONE_ATTRIBUTE_INT, HONE_ATTRIBUTE_STRING, HONE_ATTRIBUTE_TENSOR,
-    HONE_ATTRIBUTE_GRAPH, HONE_ATTRIBUTE_FLOATS, HONE_ATTRIBUTE_INTS, HONE_ATTRIBUTE_STRINGS, HONE_ATTRIBUTE_TENSORS,
-    HONE_ATTRIBUTE_GRAPHS, HONE_ATTRIBUTE_SPARSE_TENSOR, HONE_ATTRIBUTE_SPARSE_TENSORS, HONE_ATTRIBUTE_TYPE,
+    HONE_ATTRIBUTE_UNDEFINED,
+    HONE_ATTRIBUTE_FLOAT,
+    HONE_ATTRIBUTE_INT,
+    HONE_ATTRIBUTE_STRING,
+    HONE_ATTRIBUTE_TENSOR,
+    HONE_ATTRIBUTE_GRAPH,
+    HONE_ATTRIBUTE_FLOATS,
+    HONE_ATTRIBUTE_INTS,
+    HONE_ATTRIBUTE_STRINGS,
+    HONE_ATTRIBUTE_TENSORS,
+    HONE_ATTRIBUTE_GRAPHS,
+    HONE_ATTRIBUTE_SPARSE_TENSOR,
+    HONE_ATTRIBUTE_SPARSE_TENSORS,
+    HONE_ATTRIBUTE_TYPE,
     HONE_ATTRIBUTE_TYPES
 } hone_attribute_kind;
 typedef struct hone_attribute_info {
     const char *name;
-    const char *reference; /* in a function: the caller's attribute that gives the value; "" otherwise */
+    const char
+        *reference; /* in a function: the caller's attribute that gives the value; "" otherwise */
     hone_attribute_kind kind;
-    uint32_t n;            /* elements of a list kind, else 1 */
+    uint32_t n; /* elements of a list kind, else 1 */
     int64_t i;
     float f;
-    const char *s;         /* STRING: s_bytes bytes, not NUL-terminated */
+    const char *s; /* STRING: s_bytes bytes, not NUL-terminated */
     size_t s_bytes;
     const int64_t *ints;
     const float *floats;
     const uint32_t *subgraphs; /* GRAPH, GRAPHS */
 } hone_attribute_info;
-HONE_API void hone_node_get_attribute(const hone_graph *graph, uint32_t node, uint32_t i, hone_attribute_info *info);
-HONE_API void hone_node_get_attribute_string(const hone_graph *graph, uint32_t node, uint32_t i, uint32_t k, const char **text,
+HONE_API void hone_node_get_attribute(const hone_graph *graph, uint32_t node, uint32_t i,
+                                      hone_attribute_info *info);
+HONE_API void hone_node_get_attribute_string(const hone_graph *graph, uint32_t node, uint32_t i,
+                                             uint32_t k, const char **text,
                                              size_t *n_bytes); /* k-th of STRINGS */
 
 /* Constant data: an initializer, or an attribute that holds tensors, dense or sparse. */
@@ -248,29 +290,33 @@ typedef struct hone_tensor_info {
     int32_t rank;
     const int64_t *dims;
     uint64_t n_elements;
-    const void *data;    /* little-endian, packed, maybe unaligned; NULL: strings, or external data that was not loaded */
+    const void *data; /* little-endian, packed, maybe unaligned; NULL: strings, or external data
+                         that was not loaded */
     uint64_t data_bytes;
     const char *external_location; /* NULL when the model file holds it */
     bool is_sparse;                /* dims are the dense ones, data are the values */
 } hone_tensor_info;
-HONE_API bool hone_value_get_tensor(const hone_graph *graph, uint32_t value, hone_tensor_info *info); /* false: no initializer */
-HONE_API bool hone_attribute_get_tensor(const hone_graph *graph, uint32_t node, uint32_t attribute, uint32_t k,
-                                        hone_tensor_info *info);
+HONE_API bool hone_value_get_tensor(const hone_graph *graph, uint32_t value,
+                                    hone_tensor_info *info); /* false: no initializer */
+HONE_API bool hone_attribute_get_tensor(const hone_graph *graph, uint32_t node, uint32_t attribute,
+                                        uint32_t k, hone_tensor_info *info);
 
-HONE_API const char *hone_elem_type_name(int32_t elem_type); /* "float", "int64", ...; "?" when no such type */
-HONE_API int hone_elem_type_bits(int32_t elem_type);         /* 0 for strings */
+HONE_API const char *hone_elem_type_name(
+    int32_t elem_type); /* "float", "int64", ...; "?" when no such type */
+HONE_API int hone_elem_type_bits(int32_t elem_type); /* 0 for strings */
 
 /* The model in numbers. Operation counts need known shapes: infer first, fix free dimensions. */
 typedef struct hone_stats hone_stats;
 typedef struct hone_stats_totals {
-    uint32_t n_nodes;             /* of the main graph with its subgraphs; the bodies of functions are not counted */
-    uint32_t n_tensors;           /* initializers and constants */
-    uint64_t n_parameters;        /* their elements */
+    uint32_t
+        n_nodes; /* of the main graph with its subgraphs; the bodies of functions are not counted */
+    uint32_t n_tensors;    /* initializers and constants */
+    uint64_t n_parameters; /* their elements */
     uint64_t parameter_bytes;
-    uint64_t macs;                /* multiply-accumulates of the nodes whose shapes are known */
-    uint64_t activation_bytes;    /* outputs of the nodes whose shapes are known */
-    uint32_t n_unknown_nodes;     /* nodes whose shapes are not known */
-    uint32_t n_types, n_ops;      /* entries below */
+    uint64_t macs;             /* multiply-accumulates of the nodes whose shapes are known */
+    uint64_t activation_bytes; /* outputs of the nodes whose shapes are known */
+    uint32_t n_unknown_nodes;  /* nodes whose shapes are not known */
+    uint32_t n_types, n_ops;   /* entries below */
 } hone_stats_totals;
 typedef struct hone_stats_type { /* parameters of one element type; most bytes first */
     int32_t elem_type;
@@ -282,29 +328,34 @@ typedef struct hone_stats_op { /* nodes of one operator; most frequent first */
     uint32_t count;
     uint64_t macs, output_bytes;
 } hone_stats_op;
-HONE_API hone_status hone_model_get_stats(const hone_model *model, hone_stats **stats, hone_error *error);
+HONE_API hone_status hone_model_get_stats(const hone_model *model, hone_stats **stats,
+                                          hone_error *error);
 HONE_API void hone_stats_get_totals(const hone_stats *stats, hone_stats_totals *totals);
 HONE_API void hone_stats_get_type(const hone_stats *stats, uint32_t i, hone_stats_type *type);
 HONE_API void hone_stats_get_op(const hone_stats *stats, uint32_t i, hone_stats_op *op);
 HONE_API void hone_stats_free(hone_stats *stats);
 
-/* Memory that a run with inputs of the declared shapes takes, known before it. Free dimensions must be fixed. */
+/* Memory that a run with inputs of the declared shapes takes, known before it. Free dimensions must
+ * be fixed. */
 typedef struct hone_plan hone_plan;
 typedef struct hone_plan_info {
-    uint64_t weight_bytes;    /* initializers */
+    uint64_t weight_bytes; /* initializers */
     uint64_t input_bytes, output_bytes;
-    uint64_t block_bytes;     /* intermediate values at the peak; without those whose shape depends on data */
-    uint32_t n_nodes;         /* of the main graph, functions inlined */
-    uint32_t n_views;         /* nodes that only look at memory of others under another shape */
+    uint64_t block_bytes; /* intermediate values at the peak; without those whose shape depends on
+                             data */
+    uint32_t n_nodes;     /* of the main graph, functions inlined */
+    uint32_t n_views;     /* nodes that only look at memory of others under another shape */
     uint32_t n_dynamic_nodes; /* nodes whose shapes depend on data */
     const char *peak_node;    /* where most bytes are in use */
     uint32_t n_values;        /* alive there */
 } hone_plan_info;
-typedef struct hone_plan_value { /* largest first; views, and results written over an argument, count as the value they share memory with */
+typedef struct hone_plan_value { /* largest first; views, and results written over an argument,
+                                    count as the value they share memory with */
     const char *name;
     uint64_t bytes, offset;
 } hone_plan_value;
-HONE_API hone_status hone_model_get_plan(const hone_model *model, hone_plan **plan, hone_error *error);
+HONE_API hone_status hone_model_get_plan(const hone_model *model, hone_plan **plan,
+                                         hone_error *error);
 HONE_API void hone_plan_get_info(const hone_plan *plan, hone_plan_info *info);
 HONE_API void hone_plan_get_value(const hone_plan *plan, uint32_t i, hone_plan_value *value);
 HONE_API void hone_plan_free(hone_plan *plan);
@@ -316,68 +367,79 @@ typedef enum hone_json_parts {
     HONE_JSON_VALUES = 4,  /* every value with its type */
     HONE_JSON_PLAN = 8     /* memory of a run; see hone_model_get_plan */
 } hone_json_parts;
-/* One JSON object: producer, opsets, interface, parameters by type, operator histogram, cost, metadata. `label` names the model in it. */
-HONE_API hone_status hone_model_write_json(const hone_model *model, const char *label, unsigned parts, hone_write_fn write,
-                                           void *ctx, hone_error *error);
+/* One JSON object: producer, opsets, interface, parameters by type, operator histogram, cost,
+ * metadata. `label` names the model in it. */
+HONE_API hone_status hone_model_write_json(const hone_model *model, const char *label,
+                                           unsigned parts, hone_write_fn write, void *ctx,
+                                           hone_error *error);
 
-/* ---- checking and shapes ------------------------------------------------------------------------------------------ */
+/* ---- checking and shapes --------------------------------------------------------------------- */
 
 typedef enum hone_severity { HONE_WARNING, HONE_ERROR } hone_severity;
 typedef struct hone_problem {
     hone_severity severity;
     hone_status code;
-    const char *message;          /* a sentence about the node or value named here */
+    const char *message;           /* a sentence about the node or value named here */
     const char *node, *op, *value; /* "" when it concerns the whole model */
 } hone_problem;
 typedef struct hone_problems hone_problems;
-/* Structure, operators against their schemas, types and shapes. HONE_OK means that the check was made; the list says what it found. */
-HONE_API hone_status hone_model_check(hone_model *model, hone_problems **problems, hone_error *error);
-HONE_API uint32_t hone_problems_count(const hone_problems *problems, hone_severity severity); /* all found, also past the cap */
+/* Structure, operators against their schemas, types and shapes. HONE_OK means that the check was
+ * made; the list says what it found. */
+HONE_API hone_status hone_model_check(hone_model *model, hone_problems **problems,
+                                      hone_error *error);
+HONE_API uint32_t hone_problems_count(const hone_problems *problems,
+                                      hone_severity severity); /* all found, also past the cap */
 HONE_API uint32_t hone_problems_listed(const hone_problems *problems);
 HONE_API void hone_problems_get(const hone_problems *problems, uint32_t i, hone_problem *problem);
 HONE_API void hone_problems_free(hone_problems *problems);
 /* One JSON object: label, verdict, problems. */
-HONE_API hone_status hone_problems_write_json(const hone_problems *problems, const char *label, hone_write_fn write, void *ctx,
-                                              hone_error *error);
+HONE_API hone_status hone_problems_write_json(const hone_problems *problems, const char *label,
+                                              hone_write_fn write, void *ctx, hone_error *error);
 
 /* The same object for a model that could not be read at all. */
-HONE_API hone_status hone_error_write_json(const hone_error *unreadable, const char *label, hone_write_fn write, void *ctx);
+HONE_API hone_status hone_error_write_json(const hone_error *unreadable, const char *label,
+                                           hone_write_fn write, void *ctx);
 
 /* Types and shapes of all values. What contradicts is left as declared; hone_model_check tells. */
 HONE_API hone_status hone_model_infer(hone_model *model, hone_error *error);
-/* These two forget the types that hone_model_infer found, also when they fail: infer again afterwards. */
+/* These two forget the types that hone_model_infer found, also when they fail: infer again
+ * afterwards. */
 
 /* Gives a free dimension a size, everywhere. */
-HONE_API hone_status hone_model_fix_dim(hone_model *model, const char *name, int64_t size, hone_error *error);
+HONE_API hone_status hone_model_fix_dim(hone_model *model, const char *name, int64_t size,
+                                        hone_error *error);
 /* Gives an input a shape; the free dimensions it had take those sizes everywhere. */
-HONE_API hone_status hone_model_fix_shape(hone_model *model, const char *input, uint32_t rank, const int64_t *dims,
-                                          hone_error *error);
+HONE_API hone_status hone_model_fix_shape(hone_model *model, const char *input, uint32_t rank,
+                                          const int64_t *dims, hone_error *error);
 
-/* ---- editing ------------------------------------------------------------------------------------------------------- */
+/* ---- editing --------------------------------------------------------------------------------- */
 
-/* An edit that is refused leaves the model as it was. One that runs out of memory may be half done: the model can only be freed. */
+/* An edit that is refused leaves the model as it was. One that runs out of memory may be half done:
+ * the model can only be freed. */
 
 /* Replaces every call of a model-local function by its body. */
 HONE_API hone_status hone_model_inline_functions(hone_model *model, hone_error *error);
 /* Keeps what computes `outputs` from `inputs` (names of any values). */
-HONE_API hone_status hone_model_extract(hone_model *model, uint32_t n_inputs, const char *const *inputs, uint32_t n_outputs,
+HONE_API hone_status hone_model_extract(hone_model *model, uint32_t n_inputs,
+                                        const char *const *inputs, uint32_t n_outputs,
                                         const char *const *outputs, hone_error *error);
 /* Renames a value: an input, an output or any other; refuses a name that is taken. */
-HONE_API hone_status hone_model_rename(hone_model *model, const char *from, const char *to, hone_error *error);
+HONE_API hone_status hone_model_rename(hone_model *model, const char *from, const char *to,
+                                       hone_error *error);
 typedef enum hone_strip {
-    HONE_STRIP_DOCS = 1,          /* doc strings */
+    HONE_STRIP_DOCS = 1, /* doc strings */
     HONE_STRIP_NODE_NAMES = 2,
-    HONE_STRIP_VALUE_NAMES = 4,   /* short names for all values but inputs and outputs */
-    HONE_STRIP_METADATA = 8,      /* metadata_props of every element */
-    HONE_STRIP_VALUE_INFO = 16,   /* types of intermediate values */
-    HONE_STRIP_UNUSED = 32        /* nodes, initializers and functions that nobody reads */
+    HONE_STRIP_VALUE_NAMES = 4, /* short names for all values but inputs and outputs */
+    HONE_STRIP_METADATA = 8,    /* metadata_props of every element */
+    HONE_STRIP_VALUE_INFO = 16, /* types of intermediate values */
+    HONE_STRIP_UNUSED = 32      /* nodes, initializers and functions that nobody reads */
 } hone_strip;
 /* hone_strip flags; from functions, too. */
 HONE_API hone_status hone_model_strip(hone_model *model, unsigned what, hone_error *error);
 /* Writes inferred types into the model's value_info, so that the saved file carries them. */
 HONE_API hone_status hone_model_store_shapes(hone_model *model, hone_error *error);
 
-/* ---- operators ----------------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* One version of one operator's schema. */
 typedef struct hone_op_info {
@@ -385,9 +447,9 @@ typedef struct hone_op_info {
     const char *name;
     int since_version;
     bool is_deprecated;
-    bool is_extension;  /* not in the standard, but other runtimes write it */
+    bool is_extension; /* not in the standard, but other runtimes write it */
     uint32_t min_inputs, max_inputs, min_outputs, max_outputs; /* UINT32_MAX: no limit */
-    uint32_t n_inputs, n_outputs; /* formal parameters */
+    uint32_t n_inputs, n_outputs;                              /* formal parameters */
     uint32_t n_attributes;
 } hone_op_info;
 typedef struct hone_op_parameter {
@@ -404,53 +466,67 @@ typedef struct hone_op_attribute {
 } hone_op_attribute;
 HONE_API uint32_t hone_op_count(void);
 HONE_API bool hone_op_get(uint32_t op, hone_op_info *info);
-HONE_API bool hone_op_get_parameter(uint32_t op, bool is_output, uint32_t i, hone_op_parameter *parameter);
+HONE_API bool hone_op_get_parameter(uint32_t op, bool is_output, uint32_t i,
+                                    hone_op_parameter *parameter);
 /* "tensor(float), tensor(double)". Like snprintf. */
-HONE_API size_t hone_op_parameter_types(uint32_t op, bool is_output, uint32_t i, char *text, size_t text_size);
+HONE_API size_t hone_op_parameter_types(uint32_t op, bool is_output, uint32_t i, char *text,
+                                        size_t text_size);
 HONE_API bool hone_op_get_attribute(uint32_t op, uint32_t i, hone_op_attribute *attribute);
-/* The schema in force at an opset version; HONE_NONE when there is none. domain "" or "ai.onnx" alike. */
+/* The schema in force at an opset version; HONE_NONE when there is none. domain "" or "ai.onnx"
+ * alike. */
 HONE_API uint32_t hone_op_find(const char *domain, const char *name, int64_t opset_version);
 /* The whole table as a JSON array. */
 HONE_API hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_error *error);
 
-/* ---- running -------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* A value at run time: a tensor, a sequence, a map, or an empty optional. */
 typedef struct hone_value hone_value;
-/* A tensor over the caller's memory, which outlives the value; aligned for its type, sub-byte types packed. */
-HONE_API hone_status hone_value_borrow(int32_t elem_type, int32_t rank, const int64_t *dims, void *data, size_t data_bytes,
-                                       hone_value **value, hone_error *error);
-/* A tensor of its own; data is copied, or left uninitialized when NULL. */
-HONE_API hone_status hone_value_create(int32_t elem_type, int32_t rank, const int64_t *dims, const void *data, hone_value **value,
+/* A tensor over the caller's memory, which outlives the value; aligned for its type, sub-byte types
+ * packed. */
+HONE_API hone_status hone_value_borrow(int32_t elem_type, int32_t rank, const int64_t *dims,
+                                       void *data, size_t data_bytes, hone_value **value,
                                        hone_error *error);
+/* A tensor of its own; data is copied, or left uninitialized when NULL. */
+HONE_API hone_status hone_value_create(int32_t elem_type, int32_t rank, const int64_t *dims,
+                                       const void *data, hone_value **value, hone_error *error);
 /* A string tensor; texts[i] has lengths[i] bytes (lengths NULL: NUL-terminated). */
-HONE_API hone_status hone_value_create_strings(int32_t rank, const int64_t *dims, const char *const *texts, const size_t *lengths,
+HONE_API hone_status hone_value_create_strings(int32_t rank, const int64_t *dims,
+                                               const char *const *texts, const size_t *lengths,
                                                hone_value **value, hone_error *error);
-HONE_API hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const *items, hone_value **value,
+HONE_API hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const *items,
+                                                hone_value **value,
                                                 hone_error *error); /* items are copied */
-/* Reads what test data sets hold: a serialized TensorProto, SequenceProto or OptionalProto, as `kind` says. */
-HONE_API hone_status hone_value_parse(const void *bytes, size_t n_bytes, hone_type_kind kind, hone_value **value, hone_error *error);
+/* Reads what test data sets hold: a serialized TensorProto, SequenceProto or OptionalProto, as
+ * `kind` says. */
+HONE_API hone_status hone_value_parse(const void *bytes, size_t n_bytes, hone_type_kind kind,
+                                      hone_value **value, hone_error *error);
 HONE_API void hone_value_free(hone_value *value);
 HONE_API hone_type_kind hone_value_kind(const hone_value *value); /* OPTIONAL: an empty one */
 /* False when it is no tensor. data may be written to. */
 HONE_API bool hone_value_tensor(const hone_value *value, hone_tensor_info *info);
-HONE_API bool hone_value_string(const hone_value *value, uint64_t i, const char **text, size_t *n_bytes);
-/* Elements begin to begin + n of a tensor as plain numbers, whatever its type, and back. Complex numbers count as two elements. Storing
- * rounds to nearest even; integers lose their fraction. False when there are not as many, or they are strings. */
+HONE_API bool hone_value_string(const hone_value *value, uint64_t i, const char **text,
+                                size_t *n_bytes);
+/* Elements begin to begin + n of a tensor as plain numbers, whatever its type, and back. Complex
+ * numbers count as two elements. Storing rounds to nearest even; integers lose their fraction.
+ * False when there are not as many, or they are strings. */
 HONE_API bool hone_value_get_f64(const hone_value *value, uint64_t begin, uint64_t n, double *out);
-HONE_API bool hone_value_get_i64(const hone_value *value, uint64_t begin, uint64_t n, int64_t *out); /* uint64 wraps */
+HONE_API bool hone_value_get_i64(const hone_value *value, uint64_t begin, uint64_t n,
+                                 int64_t *out); /* uint64 wraps */
 HONE_API bool hone_value_set_f64(hone_value *value, uint64_t begin, uint64_t n, const double *in);
 HONE_API bool hone_value_set_i64(hone_value *value, uint64_t begin, uint64_t n, const int64_t *in);
 /* Items of a sequence; a map has two: its keys and its values. The result belongs to `value`. */
 HONE_API uint32_t hone_value_n_items(const hone_value *value);
 HONE_API const hone_value *hone_value_item(const hone_value *value, uint32_t i);
 
-/* Decodes images that reach the operator ImageDecoder as the bytes of a file: the library knows no image format. Asks `alloc`, once, for
- * the room of the pixels and fills it: height * width * 3 bytes, red, green and blue, rows from top to bottom without gaps. `alloc`
- * returns NULL when there is no memory for as many, or there are none. Any other status than HONE_OK fails the run with the error's
- * message. Called from all threads that run the session, at the same time. */
+/* Decodes images that reach the operator ImageDecoder as the bytes of a file: the library knows no
+ * image format. Asks `alloc`, once, for the room of the pixels and fills it: height * width * 3
+ * bytes, red, green and blue, rows from top to bottom without gaps. `alloc` returns NULL when there
+ * is no memory for as many, or there are none. Any other status than HONE_OK fails the run with the
+ * error's message. Called from all threads that run the session, at the same time. */
 typedef unsigned char *(*hone_image_alloc_fn)(void *image, uint64_t height, uint64_t width);
-typedef hone_status (*hone_decode_image_fn)(void *ctx, const void *encoded, size_t n_bytes, hone_image_alloc_fn alloc, void *image,
+typedef hone_status (*hone_decode_image_fn)(void *ctx, const void *encoded, size_t n_bytes,
+                                            hone_image_alloc_fn alloc, void *image,
                                             hone_error *error);
 
 typedef struct hone_session hone_session;
@@ -460,37 +536,47 @@ typedef struct hone_session_options {
     uint64_t memory_limit_bytes; /* of intermediate values; 0: none */
     uint32_t max_plans;          /* input shapes whose plan is kept; default 16 */
     const char *provider;        /* NULL or "cpu" */
-    hone_decode_image_fn decode_image; /* NULL: models with the operator ImageDecoder fail when they reach it */
+    hone_decode_image_fn
+        decode_image; /* NULL: models with the operator ImageDecoder fail when they reach it */
     void *decode_image_ctx;
 } hone_session_options;
 HONE_API void hone_session_options_init(hone_session_options *options);
-/* The model is read, not changed, and must outlive the session. Free dimensions stay free: each new set of input shapes gets a plan. */
-HONE_API hone_status hone_session_create(const hone_model *model, const hone_session_options *options, hone_session **session,
-                                         hone_error *error);
+/* The model is read, not changed, and must outlive the session. Free dimensions stay free: each new
+ * set of input shapes gets a plan. */
+HONE_API hone_status hone_session_create(const hone_model *model,
+                                         const hone_session_options *options,
+                                         hone_session **session, hone_error *error);
 HONE_API void hone_session_free(hone_session *session);
 
 typedef struct hone_run_options {
     size_t size;
-    const volatile int *cancel;  /* set to nonzero from another thread to stop the run; may be NULL */
-    double timeout_seconds;      /* 0: none */
+    const volatile int
+        *cancel;            /* set to nonzero from another thread to stop the run; may be NULL */
+    double timeout_seconds; /* 0: none */
     /* Called after every node with its outputs (valid during the call); may be NULL. */
-    void (*observe)(void *ctx, const hone_graph *graph, uint32_t node, double seconds, const hone_value *const *outputs,
-                    uint32_t n_outputs);
+    void (*observe)(void *ctx, const hone_graph *graph, uint32_t node, double seconds,
+                    const hone_value *const *outputs, uint32_t n_outputs);
     void *observe_ctx;
 } hone_run_options;
 HONE_API void hone_run_options_init(hone_run_options *options);
-/* Inputs and outputs by name; n_outputs 0 with names NULL: all outputs of the model, in its order. An entry of `outputs` that is not NULL is written to
- * and must fit; the others are made and belong to the caller. Safe from many threads at once. */
-HONE_API hone_status hone_session_run(hone_session *session, const hone_run_options *options, uint32_t n_inputs,
-                                      const char *const *input_names, const hone_value *const *inputs, uint32_t n_outputs,
-                                      const char *const *output_names, hone_value **outputs, hone_error *error);
-HONE_API uint32_t hone_session_n_inputs(const hone_session *session);  /* without those that have a default */
+/* Inputs and outputs by name; n_outputs 0 with names NULL: all outputs of the model, in its order.
+ * An entry of `outputs` that is not NULL is written to and must fit; the others are made and belong
+ * to the caller. Safe from many threads at once. */
+HONE_API hone_status hone_session_run(hone_session *session, const hone_run_options *options,
+                                      uint32_t n_inputs, const char *const *input_names,
+                                      const hone_value *const *inputs, uint32_t n_outputs,
+                                      const char *const *output_names, hone_value **outputs,
+                                      hone_error *error);
+HONE_API uint32_t
+hone_session_n_inputs(const hone_session *session); /* without those that have a default */
 HONE_API uint32_t hone_session_n_outputs(const hone_session *session);
 HONE_API const char *hone_session_input_name(const hone_session *session, uint32_t i);
 HONE_API const char *hone_session_output_name(const hone_session *session, uint32_t i);
 /* Peak bytes of intermediate values for inputs of these shapes, before any run. */
-HONE_API hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_inputs, const char *const *input_names,
-                                             const hone_value *const *inputs, uint64_t *bytes, hone_error *error);
+HONE_API hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_inputs,
+                                             const char *const *input_names,
+                                             const hone_value *const *inputs, uint64_t *bytes,
+                                             hone_error *error);
 
 #ifdef __cplusplus
 }

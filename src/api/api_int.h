@@ -4,8 +4,12 @@
 
 #include "ir/ir.h"
 
-static inline hn_model *model_of(const hone_model *m) { return (hn_model *)(uintptr_t)m; }
-static inline const hn_graph *graph_of(const hone_graph *g) { return (const hn_graph *)(const void *)g; }
+static inline hn_model *model_of(const hone_model *m) {
+    return (hn_model *)(uintptr_t)m;
+}
+static inline const hn_graph *graph_of(const hone_graph *g) {
+    return (const hn_graph *)(const void *)g;
+}
 
 /* HONE_E_ARGUMENT by name when a pointer that must be there is NULL. */
 hone_status hn_api_require(bool is_there, const char *argument, hone_error *error);
@@ -19,7 +23,8 @@ size_t hn_api_give_text(hn_strbuf *b, char *text, size_t text_size);
 /* Quantization annotations speak of tensors by name: they follow a renamed value. */
 void hn_api_rename_annotated(hn_graph *g, hn_str from, hn_str to);
 
-/* Copies as much of the caller's option struct as both sides know; the rest keeps its default. False when it was not set up. */
+/* Copies as much of the caller's option struct as both sides know; the rest keeps its default.
+ * False when it was not set up. */
 bool hn_api_read_options(void *ours, const void *theirs, size_t ours_bytes);
 hone_status hn_api_fail_options(hone_error *error, const char *name);
 

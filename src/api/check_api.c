@@ -7,7 +7,9 @@ struct hone_problems {
     hn_problems found;
 };
 
-const hn_problems *hn_api_problems(const hone_problems *problems) { return &problems->found; }
+const hn_problems *hn_api_problems(const hone_problems *problems) {
+    return &problems->found;
+}
 
 hone_status hone_model_check(hone_model *model, hone_problems **problems, hone_error *error) {
     hn_error_clear(error);
@@ -34,17 +36,20 @@ uint32_t hone_problems_count(const hone_problems *problems, hone_severity severi
     return severity == HONE_ERROR ? problems->found.n_errors : problems->found.n_warnings;
 }
 
-uint32_t hone_problems_listed(const hone_problems *problems) { return problems->found.list.n; }
+uint32_t hone_problems_listed(const hone_problems *problems) {
+    return problems->found.list.n;
+}
 
 void hone_problems_get(const hone_problems *problems, uint32_t i, hone_problem *problem) {
     static const hn_problem none = {.message = "", .node = "", .op = "", .value = ""};
     const hn_problem *p = i < problems->found.list.n ? &problems->found.list.at[i] : &none;
-    *problem = (hone_problem){.severity = p->severity == HN_SEVERITY_ERROR ? HONE_ERROR : HONE_WARNING,
-                              .code = p->code,
-                              .message = p->message,
-                              .node = p->node,
-                              .op = p->op,
-                              .value = p->value};
+    *problem =
+        (hone_problem){.severity = p->severity == HN_SEVERITY_ERROR ? HONE_ERROR : HONE_WARNING,
+                       .code = p->code,
+                       .message = p->message,
+                       .node = p->node,
+                       .op = p->op,
+                       .value = p->value};
 }
 
 void hone_problems_free(hone_problems *problems) {
@@ -55,18 +60,20 @@ void hone_problems_free(hone_problems *problems) {
 hone_status hone_model_infer(hone_model *model, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
-    return hn_error_complete(error, hn_infer_model(model_of(model), &(hn_infer_options){.problems = NULL}, error));
+    return hn_error_complete(
+        error, hn_infer_model(model_of(model), &(hn_infer_options){.problems = NULL}, error));
 }
 
-hone_status hone_model_fix_dim(hone_model *model, const char *name, int64_t size, hone_error *error) {
+hone_status hone_model_fix_dim(hone_model *model, const char *name, int64_t size,
+                               hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     HN_REQUIRE(name, error);
     return hn_error_complete(error, hn_fix_dim(model_of(model), name, size, error));
 }
 
-hone_status hone_model_fix_shape(hone_model *model, const char *input, uint32_t rank, const int64_t *dims,
-                                 hone_error *error) {
+hone_status hone_model_fix_shape(hone_model *model, const char *input, uint32_t rank,
+                                 const int64_t *dims, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     HN_REQUIRE(input, error);

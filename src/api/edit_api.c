@@ -8,7 +8,8 @@ hone_status hone_model_inline_functions(hone_model *model, hone_error *error) {
     return hn_error_complete(error, hn_model_inline(model_of(model), error));
 }
 
-static hone_status intern_names(hn_model *m, uint32_t n, const char *const *names, hn_str **out, hone_error *error) {
+static hone_status intern_names(hn_model *m, uint32_t n, const char *const *names, hn_str **out,
+                                hone_error *error) {
     *out = HN_NEW_N(m->arena, hn_str, (size_t)n + 1);
     HN_TRY_PTR(*out);
     for (uint32_t i = 0; i < n; i++) {
@@ -19,8 +20,8 @@ static hone_status intern_names(hn_model *m, uint32_t n, const char *const *name
     return HONE_OK;
 }
 
-hone_status hone_model_extract(hone_model *model, uint32_t n_inputs, const char *const *inputs, uint32_t n_outputs,
-                               const char *const *outputs, hone_error *error) {
+hone_status hone_model_extract(hone_model *model, uint32_t n_inputs, const char *const *inputs,
+                               uint32_t n_outputs, const char *const *outputs, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     hn_model *m = model_of(model);
@@ -35,7 +36,7 @@ hone_status hone_model_extract(hone_model *model, uint32_t n_inputs, const char 
     return hn_error_complete(error, status);
 }
 
-/* ---- renaming ------------------------------------------------------------------------------------------------------ */
+/* ---- renaming -------------------------------------------------------------------------------- */
 
 void hn_api_rename_annotated(hn_graph *g, hn_str from, hn_str to) {
     for (hn_id b = 0; b < g->blocks.n; b++) {
@@ -51,7 +52,8 @@ void hn_api_rename_annotated(hn_graph *g, hn_str from, hn_str to) {
     }
 }
 
-hone_status hone_model_rename(hone_model *model, const char *from, const char *to, hone_error *error) {
+hone_status hone_model_rename(hone_model *model, const char *from, const char *to,
+                              hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     HN_REQUIRE(from, error);
@@ -60,13 +62,15 @@ hone_status hone_model_rename(hone_model *model, const char *from, const char *t
     const hone_graph *main_graph = hone_model_graph(model);
     uint32_t id = hone_graph_find_value(main_graph, from);
     if (id == HONE_NONE)
-        return hn_fail(error, HONE_E_NOT_FOUND, "cannot rename '%s': the model has no value of that name", from);
+        return hn_fail(error, HONE_E_NOT_FOUND,
+                       "cannot rename '%s': the model has no value of that name", from);
     if (!*to)
         return hn_fail(error, HONE_E_ARGUMENT, "cannot rename '%s' to an empty name", from);
     if (strcmp(from, to) == 0)
         return HONE_OK;
     if (hone_graph_find_value(main_graph, to) != HONE_NONE)
-        return hn_fail(error, HONE_E_ARGUMENT, "cannot rename '%s' to '%s': that name is taken", from, to);
+        return hn_fail(error, HONE_E_ARGUMENT, "cannot rename '%s' to '%s': that name is taken",
+                       from, to);
     hn_str old_name = hn_value_at(m->graph, id)->name, new_name = hn_intern_z(m->names, to);
     if (!new_name || !hn_graph_rename(m->graph, id, new_name))
         return hn_error_complete(error, HONE_E_NOMEM);
@@ -74,15 +78,17 @@ hone_status hone_model_rename(hone_model *model, const char *from, const char *t
     return HONE_OK;
 }
 
-/* ---- stored shapes ---------------------------------------------------------------------------------------------------- */
+/* ---- stored shapes --------------------------------------------------------------------------- */
 
 static bool is_worth_storing(const hn_value *v) {
-    if (v->is_declared || v->is_input || v->init || v->sparse_init || v->producer == HN_NONE || !v->type)
+    if (v->is_declared || v->is_input || v->init || v->sparse_init || v->producer == HN_NONE ||
+        !v->type)
         return false;
     return v->type->kind != HN_TYPE_TENSOR || v->type->elem != HN_UNDEFINED;
 }
 
-/* Outputs of a subgraph carry their type themselves; other values go to the list of their subgraph. */
+/* Outputs of a subgraph carry their type themselves; other values go to the list of their subgraph.
+ */
 static hone_status store_type(hn_graph *g, hn_id id) {
     hone_value_info info;
     hone_graph_get_value((const hone_graph *)(const void *)g, id, &info);

@@ -2,7 +2,9 @@
 #include "api/api_int.h"
 #include "ops/ops.h"
 
-static const char *doc_of(const hn_extra *e) { return e ? hn_s(e->doc) : ""; }
+static const char *doc_of(const hn_extra *e) {
+    return e ? hn_s(e->doc) : "";
+}
 
 /* What an index names; past the end, something empty, so that the functions below need not ask. */
 
@@ -27,7 +29,7 @@ static const hn_attr *listed_attr(const hone_graph *graph, uint32_t node, uint32
     return i < n->n_attrs ? &n->attrs[i] : &none;
 }
 
-/* ---- model ----------------------------------------------------------------------------------------------------------- */
+/* ---- model ----------------------------------------------------------------------------------- */
 
 void hone_model_get_info(const hone_model *model, hone_model_info *info) {
     const hn_model *m = model_of(model);
@@ -44,7 +46,8 @@ void hone_model_get_info(const hone_model *model, hone_model_info *info) {
                               .n_functions = m->functions.n};
 }
 
-void hone_model_get_opset(const hone_model *model, uint32_t i, const char **domain, int64_t *version) {
+void hone_model_get_opset(const hone_model *model, uint32_t i, const char **domain,
+                          int64_t *version) {
     static const hn_opset none = {.version = 0};
     const hn_model *m = model_of(model);
     const hn_opset *o = i < m->opsets.n ? &m->opsets.at[i] : &none;
@@ -52,7 +55,8 @@ void hone_model_get_opset(const hone_model *model, uint32_t i, const char **doma
     *version = o->version;
 }
 
-void hone_model_get_metadata(const hone_model *model, uint32_t i, const char **key, const char **value) {
+void hone_model_get_metadata(const hone_model *model, uint32_t i, const char **key,
+                             const char **value) {
     static const hn_prop none = {NULL, NULL};
     const hn_extra *e = model_of(model)->extra;
     const hn_prop *p = e && i < e->props.n ? &e->props.at[i] : &none;
@@ -60,9 +64,12 @@ void hone_model_get_metadata(const hone_model *model, uint32_t i, const char **k
     *value = hn_s(p->value);
 }
 
-const hone_graph *hone_model_graph(const hone_model *model) { return (const hone_graph *)(const void *)model_of(model)->graph; }
+const hone_graph *hone_model_graph(const hone_model *model) {
+    return (const hone_graph *)(const void *)model_of(model)->graph;
+}
 
-const hone_graph *hone_model_function(const hone_model *model, uint32_t i, hone_function_info *info) {
+const hone_graph *hone_model_function(const hone_model *model, uint32_t i,
+                                      hone_function_info *info) {
     static const hn_function none = {.graph = NULL};
     const hn_model *m = model_of(model);
     const hn_function *f = i < m->functions.n ? m->functions.at[i] : &none;
@@ -76,11 +83,17 @@ const hone_graph *hone_model_function(const hone_model *model, uint32_t i, hone_
     return (const hone_graph *)(const void *)f->graph;
 }
 
-/* ---- graph ----------------------------------------------------------------------------------------------------------- */
+/* ---- graph ----------------------------------------------------------------------------------- */
 
-uint32_t hone_graph_n_subgraphs(const hone_graph *graph) { return graph_of(graph)->blocks.n; }
-uint32_t hone_graph_n_values(const hone_graph *graph) { return graph_of(graph)->values.n; }
-uint32_t hone_graph_n_nodes(const hone_graph *graph) { return graph_of(graph)->nodes.n; }
+uint32_t hone_graph_n_subgraphs(const hone_graph *graph) {
+    return graph_of(graph)->blocks.n;
+}
+uint32_t hone_graph_n_values(const hone_graph *graph) {
+    return graph_of(graph)->values.n;
+}
+uint32_t hone_graph_n_nodes(const hone_graph *graph) {
+    return graph_of(graph)->nodes.n;
+}
 
 void hone_graph_get_subgraph(const hone_graph *graph, uint32_t i, hone_subgraph_info *info) {
     const hn_block *b = listed_block(graph, i);
@@ -134,7 +147,8 @@ uint32_t hone_graph_find_value(const hone_graph *graph, const char *name) {
     return HONE_NONE;
 }
 
-size_t hone_value_dim(const hone_graph *graph, uint32_t value, int32_t axis, int64_t *size, char *text, size_t text_size) {
+size_t hone_value_dim(const hone_graph *graph, uint32_t value, int32_t axis, int64_t *size,
+                      char *text, size_t text_size) {
     const hn_graph *g = graph_of(graph);
     const hn_type *t = listed_value(graph, value)->type;
     hn_dim d = t && axis >= 0 && axis < t->shape.rank ? t->shape.dims[axis] : HN_DIM_UNKNOWN;
@@ -177,45 +191,63 @@ bool hone_node_macs(const hone_graph *graph, uint32_t node, uint64_t *macs) {
     return node < graph_of(graph)->nodes.n && hn_node_macs(graph_of(graph), node, macs);
 }
 
-void hone_node_get_attribute(const hone_graph *graph, uint32_t node, uint32_t i, hone_attribute_info *info) {
+void hone_node_get_attribute(const hone_graph *graph, uint32_t node, uint32_t i,
+                             hone_attribute_info *info) {
     const hn_attr *a = listed_attr(graph, node, i);
-    *info = (hone_attribute_info){
-        .name = hn_s(a->name), .reference = hn_s(a->ref), .kind = (hone_attribute_kind)a->kind, .n = a->n};
+    *info = (hone_attribute_info){.name = hn_s(a->name),
+                                  .reference = hn_s(a->ref),
+                                  .kind = (hone_attribute_kind)a->kind,
+                                  .n = a->n};
     if (a->ref)
         return;
     switch (a->kind) {
-    case HN_ATTR_INT: info->i = a->v.i; break;
-    case HN_ATTR_FLOAT: info->f = a->v.f; break;
-    case HN_ATTR_STRING: info->s = a->v.s.at; info->s_bytes = (size_t)a->v.s.n; break;
-    case HN_ATTR_INTS: info->ints = a->v.ints; break;
-    case HN_ATTR_FLOATS: info->floats = a->v.floats; break;
+    case HN_ATTR_INT:
+        info->i = a->v.i;
+        break;
+    case HN_ATTR_FLOAT:
+        info->f = a->v.f;
+        break;
+    case HN_ATTR_STRING:
+        info->s = a->v.s.at;
+        info->s_bytes = (size_t)a->v.s.n;
+        break;
+    case HN_ATTR_INTS:
+        info->ints = a->v.ints;
+        break;
+    case HN_ATTR_FLOATS:
+        info->floats = a->v.floats;
+        break;
     case HN_ATTR_GRAPH:
-    case HN_ATTR_GRAPHS: info->subgraphs = hn_attr_blocks(a, &info->n); break;
-    default: break;
+    case HN_ATTR_GRAPHS:
+        info->subgraphs = hn_attr_blocks(a, &info->n);
+        break;
+    default:
+        break;
     }
 }
 
-void hone_node_get_attribute_string(const hone_graph *graph, uint32_t node, uint32_t i, uint32_t k, const char **text,
-                                    size_t *n_bytes) {
+void hone_node_get_attribute_string(const hone_graph *graph, uint32_t node, uint32_t i, uint32_t k,
+                                    const char **text, size_t *n_bytes) {
     const hn_attr *a = listed_attr(graph, node, i);
     bool there = a->kind == HN_ATTR_STRINGS && k < a->n;
     *text = there ? a->v.strings[k].at : NULL;
     *n_bytes = there ? (size_t)a->v.strings[k].n : 0;
 }
 
-/* ---- tensors --------------------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static bool give_tensor(const hn_tensor *t, hone_tensor_info *info) {
     if (!t)
         return false;
-    *info = (hone_tensor_info){.name = hn_s(t->name),
-                               .elem_type = (int32_t)t->dtype,
-                               .rank = t->rank,
-                               .dims = t->dims,
-                               .n_elements = t->n_elems,
-                               .data = t->data,
-                               .data_bytes = t->data_bytes,
-                               .external_location = t->external ? hn_s(t->external->location) : NULL};
+    *info =
+        (hone_tensor_info){.name = hn_s(t->name),
+                           .elem_type = (int32_t)t->dtype,
+                           .rank = t->rank,
+                           .dims = t->dims,
+                           .n_elements = t->n_elems,
+                           .data = t->data,
+                           .data_bytes = t->data_bytes,
+                           .external_location = t->external ? hn_s(t->external->location) : NULL};
     return true;
 }
 
@@ -233,19 +265,28 @@ bool hone_value_get_tensor(const hone_graph *graph, uint32_t value, hone_tensor_
     return v->sparse_init ? give_sparse(v->sparse_init, info) : give_tensor(v->init, info);
 }
 
-bool hone_attribute_get_tensor(const hone_graph *graph, uint32_t node, uint32_t attribute, uint32_t k,
-                               hone_tensor_info *info) {
+bool hone_attribute_get_tensor(const hone_graph *graph, uint32_t node, uint32_t attribute,
+                               uint32_t k, hone_tensor_info *info) {
     const hn_attr *a = listed_attr(graph, node, attribute);
     if (a->ref || k >= a->n)
         return false;
     switch (a->kind) {
-    case HN_ATTR_TENSOR: return give_tensor(a->v.tensor, info);
-    case HN_ATTR_TENSORS: return give_tensor(a->v.tensors[k], info);
-    case HN_ATTR_SPARSE: return give_sparse(a->v.sparse, info);
-    case HN_ATTR_SPARSES: return give_sparse(a->v.sparses[k], info);
-    default: return false;
+    case HN_ATTR_TENSOR:
+        return give_tensor(a->v.tensor, info);
+    case HN_ATTR_TENSORS:
+        return give_tensor(a->v.tensors[k], info);
+    case HN_ATTR_SPARSE:
+        return give_sparse(a->v.sparse, info);
+    case HN_ATTR_SPARSES:
+        return give_sparse(a->v.sparses[k], info);
+    default:
+        return false;
     }
 }
 
-const char *hone_elem_type_name(int32_t elem_type) { return hn_dtype_name((hn_dtype)elem_type); }
-int hone_elem_type_bits(int32_t elem_type) { return hn_dtype_bits((hn_dtype)elem_type); }
+const char *hone_elem_type_name(int32_t elem_type) {
+    return hn_dtype_name((hn_dtype)elem_type);
+}
+int hone_elem_type_bits(int32_t elem_type) {
+    return hn_dtype_bits((hn_dtype)elem_type);
+}

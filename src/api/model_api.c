@@ -7,11 +7,13 @@
 const char *hone_version(void) {
 #define VERSION_TEXT2(x) #x
 #define VERSION_TEXT(x) VERSION_TEXT2(x)
-    return VERSION_TEXT(HONE_VERSION_MAJOR) "." VERSION_TEXT(HONE_VERSION_MINOR) "." VERSION_TEXT(HONE_VERSION_PATCH);
+    return VERSION_TEXT(HONE_VERSION_MAJOR) "." VERSION_TEXT(HONE_VERSION_MINOR) "." VERSION_TEXT(
+        HONE_VERSION_PATCH);
 }
 
 hone_status hn_api_require(bool is_there, const char *argument, hone_error *error) {
-    return is_there ? HONE_OK : hn_fail(error, HONE_E_ARGUMENT, "the argument '%s' is NULL", argument);
+    return is_there ? HONE_OK
+                    : hn_fail(error, HONE_E_ARGUMENT, "the argument '%s' is NULL", argument);
 }
 
 size_t hn_api_give_text(hn_strbuf *b, char *text, size_t text_size) {
@@ -49,7 +51,8 @@ void hone_save_options_init(hone_save_options *options) {
                                    .external_alignment = 4096};
 }
 
-static hone_status load_options(const hone_load_options *options, hn_load_options *out, bool *borrow, hone_error *error) {
+static hone_status load_options(const hone_load_options *options, hn_load_options *out,
+                                bool *borrow, hone_error *error) {
     hone_load_options o;
     hone_load_options_init(&o);
     if (!hn_api_read_options(&o, options, sizeof o))
@@ -63,7 +66,8 @@ static hone_status load_options(const hone_load_options *options, hn_load_option
     return HONE_OK;
 }
 
-hone_status hone_model_load(const char *path, const hone_load_options *options, hone_model **model, hone_error *error) {
+hone_status hone_model_load(const char *path, const hone_load_options *options, hone_model **model,
+                            hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     *model = NULL;
@@ -77,7 +81,8 @@ hone_status hone_model_load(const char *path, const hone_load_options *options, 
     return hn_error_complete(error, status);
 }
 
-hone_status hone_model_load_buffer(const void *data, size_t n_bytes, const hone_load_options *options, hone_model **model,
+hone_status hone_model_load_buffer(const void *data, size_t n_bytes,
+                                   const hone_load_options *options, hone_model **model,
                                    hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
@@ -93,7 +98,9 @@ hone_status hone_model_load_buffer(const void *data, size_t n_bytes, const hone_
     return hn_error_complete(error, status);
 }
 
-void hone_model_free(hone_model *model) { hn_model_free(model_of(model)); }
+void hone_model_free(hone_model *model) {
+    hn_model_free(model_of(model));
+}
 
 static bool names_text_file(const char *path) {
     static const char suffix[] = ".onnxtxt";
@@ -115,7 +122,8 @@ static hone_status save_text(const hone_model *model, const char *path, hone_err
     return status;
 }
 
-hone_status hone_model_save(const hone_model *model, const char *path, const hone_save_options *options, hone_error *error) {
+hone_status hone_model_save(const hone_model *model, const char *path,
+                            const hone_save_options *options, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     HN_REQUIRE(path, error);
@@ -136,7 +144,8 @@ hone_status hone_model_save(const hone_model *model, const char *path, const hon
     return hn_error_complete(error, hn_save_file(model_of(model), path, &so, error));
 }
 
-hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t *n_bytes, hone_error *error) {
+hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t *n_bytes,
+                                   hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     HN_REQUIRE(data, error);
@@ -144,15 +153,16 @@ hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t 
     *data = NULL;
     *n_bytes = 0;
     const hn_model *m = model_of(model);
-    return hn_error_complete(error, hn_save_buffer(m, hn_arena_allocator(m->arena), data, n_bytes, error));
+    return hn_error_complete(error,
+                             hn_save_buffer(m, hn_arena_allocator(m->arena), data, n_bytes, error));
 }
 
 void hone_buffer_free(const hone_model *model, void *data, size_t n_bytes) {
     hn_free(hn_arena_allocator(model_of(model)->arena), data, n_bytes);
 }
 
-hone_status hone_model_print(const hone_model *model, uint64_t max_elements, hone_write_fn write, void *ctx,
-                             hone_error *error) {
+hone_status hone_model_print(const hone_model *model, uint64_t max_elements, hone_write_fn write,
+                             void *ctx, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     HN_REQUIRE(write, error);

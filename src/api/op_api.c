@@ -46,7 +46,8 @@ bool hone_op_get(uint32_t op, hone_op_info *info) {
     const hn_op *row = op_at(op, &version, &deprecated);
     if (!row)
         return false;
-    *info = (hone_op_info){.domain = row->domain == HN_DOMAIN_ONNX ? "ai.onnx" : hn_domain_text(row->domain),
+    *info = (hone_op_info){.domain = row->domain == HN_DOMAIN_ONNX ? "ai.onnx"
+                                                                   : hn_domain_text(row->domain),
                            .name = hn_op_name(row),
                            .since_version = version,
                            .is_deprecated = deprecated,
@@ -66,7 +67,9 @@ bool hone_op_get_parameter(uint32_t op, bool is_output, uint32_t i, hone_op_para
     bool deprecated;
     hn_param p;
     const hn_op *row = op_at(op, &version, &deprecated);
-    if (!row || !hn_op_formal(is_output ? hn_op_text(row, HN_OP_OUTPUTS) : hn_op_text(row, HN_OP_INPUTS), version, i, &p))
+    if (!row ||
+        !hn_op_formal(is_output ? hn_op_text(row, HN_OP_OUTPUTS) : hn_op_text(row, HN_OP_INPUTS),
+                      version, i, &p))
         return false;
     *parameter = (hone_op_parameter){.is_optional = p.optional,
                                      .is_variadic = p.variadic,
@@ -77,14 +80,17 @@ bool hone_op_get_parameter(uint32_t op, bool is_output, uint32_t i, hone_op_para
     return true;
 }
 
-size_t hone_op_parameter_types(uint32_t op, bool is_output, uint32_t i, char *text, size_t text_size) {
+size_t hone_op_parameter_types(uint32_t op, bool is_output, uint32_t i, char *text,
+                               size_t text_size) {
     int version;
     bool deprecated;
     hn_param p;
     hn_strbuf b;
     hn_strbuf_init(&b, NULL);
     const hn_op *row = op_at(op, &version, &deprecated);
-    if (row && hn_op_formal(is_output ? hn_op_text(row, HN_OP_OUTPUTS) : hn_op_text(row, HN_OP_INPUTS), version, i, &p))
+    if (row &&
+        hn_op_formal(is_output ? hn_op_text(row, HN_OP_OUTPUTS) : hn_op_text(row, HN_OP_INPUTS),
+                     version, i, &p))
         hn_op_type_text(row, version, &p, &b);
     return hn_api_give_text(&b, text, text_size);
 }
@@ -101,7 +107,8 @@ bool hone_op_get_attribute(uint32_t op, uint32_t i, hone_op_attribute *attribute
                                      .has_default = spec.def != NULL};
     snprintf(attribute->name, sizeof attribute->name, "%.*s", (int)spec.name_len, spec.name);
     if (spec.def)
-        snprintf(attribute->default_text, sizeof attribute->default_text, "%.*s", (int)spec.def_len, spec.def);
+        snprintf(attribute->default_text, sizeof attribute->default_text, "%.*s", (int)spec.def_len,
+                 spec.def);
     return true;
 }
 
@@ -109,7 +116,9 @@ uint32_t hone_op_find(const char *domain, const char *name, int64_t opset_versio
     hn_domain d = domain ? hn_domain_find(domain, strlen(domain)) : HN_DOMAIN_ONNX;
     int since;
     bool deprecated;
-    const hn_op *found = d == HN_DOMAIN_COUNT || !name ? NULL : hn_op_find(d, name, opset_version, &since, &deprecated);
+    const hn_op *found = d == HN_DOMAIN_COUNT || !name
+                             ? NULL
+                             : hn_op_find(d, name, opset_version, &since, &deprecated);
     uint32_t index = 0;
     for (uint32_t row = 0; found && row < hn_op_count(); row++) {
         const hn_op *op = hn_op_row(row);

@@ -2,7 +2,9 @@
 #include "api/api_int.h"
 #include "report/report.h"
 
-static const hn_stats *stats_of(const hone_stats *s) { return (const hn_stats *)(const void *)s; }
+static const hn_stats *stats_of(const hone_stats *s) {
+    return (const hn_stats *)(const void *)s;
+}
 
 hone_status hone_model_get_stats(const hone_model *model, hone_stats **stats, hone_error *error) {
     hn_error_clear(error);
@@ -15,7 +17,9 @@ hone_status hone_model_get_stats(const hone_model *model, hone_stats **stats, ho
     return hn_error_complete(error, status);
 }
 
-void hone_stats_get_totals(const hone_stats *stats, hone_stats_totals *totals) { *totals = stats_of(stats)->totals; }
+void hone_stats_get_totals(const hone_stats *stats, hone_stats_totals *totals) {
+    *totals = stats_of(stats)->totals;
+}
 
 void hone_stats_get_type(const hone_stats *stats, uint32_t i, hone_stats_type *type) {
     const hn_stats *s = stats_of(stats);
@@ -27,9 +31,13 @@ void hone_stats_get_op(const hone_stats *stats, uint32_t i, hone_stats_op *op) {
     *op = i < s->ops.n ? s->ops.at[i] : (hone_stats_op){.domain = "", .op = ""};
 }
 
-void hone_stats_free(hone_stats *stats) { hn_stats_free((hn_stats *)(void *)stats); }
+void hone_stats_free(hone_stats *stats) {
+    hn_stats_free((hn_stats *)(void *)stats);
+}
 
-static const hn_plan_report *plan_report_of(const hone_plan *p) { return (const hn_plan_report *)(const void *)p; }
+static const hn_plan_report *plan_report_of(const hone_plan *p) {
+    return (const hn_plan_report *)(const void *)p;
+}
 
 hone_status hone_model_get_plan(const hone_model *model, hone_plan **plan, hone_error *error) {
     hn_error_clear(error);
@@ -42,14 +50,18 @@ hone_status hone_model_get_plan(const hone_model *model, hone_plan **plan, hone_
     return hn_error_complete(error, status);
 }
 
-void hone_plan_get_info(const hone_plan *plan, hone_plan_info *info) { *info = plan_report_of(plan)->info; }
+void hone_plan_get_info(const hone_plan *plan, hone_plan_info *info) {
+    *info = plan_report_of(plan)->info;
+}
 
 void hone_plan_get_value(const hone_plan *plan, uint32_t i, hone_plan_value *value) {
     const hn_plan_report *r = plan_report_of(plan);
     *value = i < r->info.n_values ? r->values[i] : (hone_plan_value){.name = ""};
 }
 
-void hone_plan_free(hone_plan *plan) { hn_plan_report_free((hn_plan_report *)(void *)plan); }
+void hone_plan_free(hone_plan *plan) {
+    hn_plan_report_free((hn_plan_report *)(void *)plan);
+}
 
 bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uint64_t *bytes) {
     *bytes = 0;
@@ -68,8 +80,8 @@ static hone_status give_json(hn_strbuf *text, hone_write_fn write, void *ctx, ho
     return hn_error_complete(error, status);
 }
 
-hone_status hone_model_write_json(const hone_model *model, const char *label, unsigned parts, hone_write_fn write, void *ctx,
-                                  hone_error *error) {
+hone_status hone_model_write_json(const hone_model *model, const char *label, unsigned parts,
+                                  hone_write_fn write, void *ctx, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     HN_REQUIRE(write, error);
@@ -104,8 +116,8 @@ hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_error *erro
     return give_json(&text, write, ctx, error);
 }
 
-hone_status hone_problems_write_json(const hone_problems *problems, const char *label, hone_write_fn write, void *ctx,
-                                     hone_error *error) {
+hone_status hone_problems_write_json(const hone_problems *problems, const char *label,
+                                     hone_write_fn write, void *ctx, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(problems, error);
     HN_REQUIRE(write, error);
@@ -118,7 +130,8 @@ hone_status hone_problems_write_json(const hone_problems *problems, const char *
     return give_json(&text, write, ctx, error);
 }
 
-hone_status hone_error_write_json(const hone_error *unreadable, const char *label, hone_write_fn write, void *ctx) {
+hone_status hone_error_write_json(const hone_error *unreadable, const char *label,
+                                  hone_write_fn write, void *ctx) {
     HN_REQUIRE(unreadable, NULL);
     HN_REQUIRE(write, NULL);
     hn_problem only = {.severity = HN_SEVERITY_ERROR,

@@ -2,7 +2,8 @@
 #include "api/api_int.h"
 
 static bool has_something_to_strip(const hn_extra *e, unsigned what) {
-    return e && (((what & HONE_STRIP_DOCS) && e->doc) || ((what & HONE_STRIP_METADATA) && e->props.n > 0));
+    return e && (((what & HONE_STRIP_DOCS) && e->doc) ||
+                 ((what & HONE_STRIP_METADATA) && e->props.n > 0));
 }
 
 /* Replaces the rare parts by a copy without docs or metadata: they may be shared. */
@@ -19,7 +20,7 @@ static hone_status strip_extra(hn_model *m, const hn_extra **extra, unsigned wha
     return HONE_OK;
 }
 
-/* ---- tensors and attributes -------------------------------------------------------------------- */
+/* ---- tensors and attributes ------------------------------------------------------------------ */
 
 static hone_status strip_tensor(hn_model *m, const hn_tensor **tensor, unsigned what) {
     if (!*tensor || !has_something_to_strip((*tensor)->extra, what))

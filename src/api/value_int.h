@@ -7,15 +7,16 @@
 
 struct hone_value {
     const hone_allocator *alloc;
-    hn_heap *heap;       /* holds the object; NULL for an item of another value */
+    hn_heap *heap; /* holds the object; NULL for an item of another value */
     hn_object *object;
-    hn_object borrowed;  /* the object itself when the memory is the caller's */
-    int64_t *dims;       /* of a borrowed one */
+    hn_object borrowed; /* the object itself when the memory is the caller's */
+    int64_t *dims;      /* of a borrowed one */
     size_t dims_bytes;
-    hone_value **items;  /* handles given out */
+    hone_value **items; /* handles given out */
     uint32_t n_items;
 };
-hone_value *hn_value_handle(const hone_allocator *alloc); /* with a heap and no object; NULL: no memory */
+hone_value *hn_value_handle(
+    const hone_allocator *alloc); /* with a heap and no object; NULL: no memory */
 
 void hn_value_free_items(hone_value *v);
 

@@ -27,8 +27,8 @@
 
 #define BLOCK_ALIGN 16
 #define FIRST_CHUNK_BYTES ((size_t)4 << 10)
-/* Larger chunks exist, but only for one large block. The tests of failing allocations set this to 1:
- * every block then comes from the allocator. */
+/* Larger chunks exist, but only for one large block. The tests of failing allocations set this to
+ * 1: every block then comes from the allocator. */
 #ifndef LARGEST_GROWN_CHUNK_BYTES
 #  define LARGEST_GROWN_CHUNK_BYTES ((size_t)1 << 20)
 #endif

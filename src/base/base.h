@@ -10,7 +10,7 @@
 
 #include "hone/hone.h"
 
-/* ---- compiler (the only place that knows about compiler extensions) ------------------------------------------------ */
+/* ---- compiler (the only place that knows about compiler extensions) -------------------------- */
 
 #if defined(__GNUC__)
 #  define HN_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -35,35 +35,37 @@ static inline bool hn_flag_is_set(const volatile int *flag) {
 #define HN_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define HN_MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* ---- status and error record --------------------------------------------------------------------------------------- */
+/* ---- status and error record ----------------------------------------------------------------- */
 
 /* Evaluate; on failure hand the status to the caller. */
-#define HN_TRY(expr)                              \
-    do {                                          \
-        hone_status hn_try_status = (expr);       \
-        if (HN_UNLIKELY(hn_try_status != HONE_OK)) \
-            return hn_try_status;                 \
-    } while (0)
+#define HN_TRY(expr)                           \
+  do {                                         \
+    hone_status hn_try_status = (expr);        \
+    if (HN_UNLIKELY(hn_try_status != HONE_OK)) \
+      return hn_try_status;                    \
+  } while (0)
 
 /* Allocation check: `p = alloc(...); HN_TRY_PTR(p);` */
-#define HN_TRY_PTR(ptr)              \
-    do {                             \
-        if (HN_UNLIKELY(!(ptr)))     \
-            return HONE_E_NOMEM;     \
-    } while (0)
+#define HN_TRY_PTR(ptr)      \
+  do {                       \
+    if (HN_UNLIKELY(!(ptr))) \
+      return HONE_E_NOMEM;   \
+  } while (0)
 
 void hn_error_clear(hone_error *err);
-/* Records the first error and returns `code`; `err` may be NULL. Later calls on a record that is set change nothing. */
+/* Records the first error and returns `code`; `err` may be NULL. Later calls on a record that is
+ * set change nothing. */
 hone_status hn_fail(hone_error *err, hone_status code, const char *fmt, ...) HN_PRINTF(3, 4);
 hone_status hn_failv(hone_error *err, hone_status code, const char *fmt, va_list args);
 /* The same with errno's text appended: "cannot open 'x': No such file or directory". */
 hone_status hn_fail_errno(hone_error *err, const char *fmt, ...) HN_PRINTF(2, 3);
 /* Puts "context: " before the message of a record that is set. */
 void hn_error_prefix(hone_error *err, const char *fmt, ...) HN_PRINTF(2, 3);
-/* A status that reached the API without a message (HONE_E_NOMEM from deep inside) gets its plain text. Returns status. */
+/* A status that reached the API without a message (HONE_E_NOMEM from deep inside) gets its plain
+ * text. Returns status. */
 hone_status hn_error_complete(hone_error *err, hone_status status);
 
-/* ---- checked arithmetic: false on overflow, *out untouched ---------------------------------------------------------- */
+/* ---- checked arithmetic: false on overflow, *out untouched ----------------------------------- */
 
 bool hn_add_u64(uint64_t a, uint64_t b, uint64_t *out);
 bool hn_mul_u64(uint64_t a, uint64_t b, uint64_t *out);
@@ -76,7 +78,7 @@ bool hn_mul_size(size_t a, size_t b, size_t *out);
 int64_t hn_floor_div(int64_t a, int64_t b);
 int64_t hn_floor_mod(int64_t a, int64_t b);
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* `NULL` stands for malloc and free everywhere an allocator is asked for. */
 void *hn_alloc(const hone_allocator *a, size_t bytes);
@@ -84,7 +86,8 @@ void *hn_calloc(const hone_allocator *a, size_t n, size_t elem_bytes); /* checke
 void *hn_realloc(const hone_allocator *a, void *ptr, size_t old_bytes, size_t new_bytes);
 void hn_free(const hone_allocator *a, void *ptr, size_t bytes);
 
-/* Memory that dies together. Chunks grow geometrically; a redzone follows each block under AddressSanitizer. */
+/* Memory that dies together. Chunks grow geometrically; a redzone follows each block under
+ * AddressSanitizer. */
 typedef struct hn_arena hn_arena;
 
 typedef struct hn_arena_mark {
@@ -94,58 +97,66 @@ typedef struct hn_arena_mark {
 
 hn_arena *hn_arena_new(const hone_allocator *a);
 void hn_arena_free(hn_arena *arena); /* NULL is fine */
-/* Total bytes after which allocation fails; 0 = no limit. Keeps a hostile file from eating the machine. */
+/* Total bytes after which allocation fails; 0 = no limit. Keeps a hostile file from eating the
+ * machine. */
 void hn_arena_set_limit(hn_arena *arena, size_t bytes);
-/* True when the last failure was the limit, not the system: the caller says HONE_E_LIMIT instead of HONE_E_NOMEM. */
+/* True when the last failure was the limit, not the system: the caller says HONE_E_LIMIT instead of
+ * HONE_E_NOMEM. */
 bool hn_arena_hit_limit(const hn_arena *arena);
-/* True when any allocation has failed so far: whoever tolerates single failures looks once at the end. */
+/* True when any allocation has failed so far: whoever tolerates single failures looks once at the
+ * end. */
 bool hn_arena_has_failed(const hn_arena *arena);
 size_t hn_arena_bytes(const hn_arena *arena); /* held from the system */
 const hone_allocator *hn_arena_allocator(const hn_arena *arena);
-void *hn_arena_alloc(hn_arena *arena, size_t bytes);              /* 16-byte aligned, uninitialized; NULL on failure */
+void *hn_arena_alloc(hn_arena *arena,
+                     size_t bytes); /* 16-byte aligned, uninitialized; NULL on failure */
 void *hn_arena_calloc(hn_arena *arena, size_t n, size_t elem_bytes); /* zeroed, product checked */
 void *hn_arena_copy(hn_arena *arena, const void *data, size_t bytes);
 char *hn_arena_printf(hn_arena *arena, const char *fmt, ...) HN_PRINTF(2, 3);
 /* Room for `bytes` more without asking the system, in one piece. False: no memory. */
 bool hn_arena_reserve(hn_arena *arena, size_t bytes);
-/* Everything allocated after a mark can be given back at once (scratch work inside a long-lived arena). */
+/* Everything allocated after a mark can be given back at once (scratch work inside a long-lived
+ * arena). */
 hn_arena_mark hn_arena_save(hn_arena *arena);
 void hn_arena_restore(hn_arena *arena, hn_arena_mark mark);
 
 #define HN_NEW(arena, T) ((T *)hn_arena_calloc((arena), 1, sizeof(T)))
 #define HN_NEW_N(arena, T, n) ((T *)hn_arena_calloc((arena), (n), sizeof(T)))
 
-/* Typed growable array in an arena: `HN_VEC(hn_id) uses;`, zero-initialized. Growth is geometric; the old block stays
- * in the arena, so at most half is waste. Sizes are 32-bit: counts beyond 4 G fail like an allocation. */
-#define HN_VEC(T)     \
-    struct {          \
-        T *at;        \
-        uint32_t n;   \
-        uint32_t cap; \
-    }
+/* Typed growable array in an arena: `HN_VEC(hn_id) uses;`, zero-initialized. Growth is geometric;
+ * the old block stays in the arena, so at most half is waste. Sizes are 32-bit: counts beyond 4 G
+ * fail like an allocation. */
+#define HN_VEC(T) \
+  struct {        \
+    T *at;        \
+    uint32_t n;   \
+    uint32_t cap; \
+  }
 bool hn_vec_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_t elem_bytes);
 /* Makes room for n_more; true on success. */
-#define HN_VEC_RESERVE(arena, vec, n_more)                                                      \
-    ((vec)->cap - (vec)->n >= (uint32_t)(n_more) ||                                             \
-     hn_vec_grow((arena), (void **)&(vec)->at, &(vec)->cap, (vec)->n + (uint32_t)(n_more), sizeof(*(vec)->at)))
+#define HN_VEC_RESERVE(arena, vec, n_more)                                               \
+  ((vec)->cap - (vec)->n >= (uint32_t)(n_more) ||                                        \
+   hn_vec_grow((arena), (void **)&(vec)->at, &(vec)->cap, (vec)->n + (uint32_t)(n_more), \
+               sizeof(*(vec)->at)))
 /* Appends; true on success. */
-#define HN_VEC_PUSH(arena, vec, item) (HN_VEC_RESERVE(arena, vec, 1) && ((vec)->at[(vec)->n++] = (item), true))
+#define HN_VEC_PUSH(arena, vec, item) \
+  (HN_VEC_RESERVE(arena, vec, 1) && ((vec)->at[(vec)->n++] = (item), true))
 
-/* Blocks that come and go during a run, 64-byte aligned; given back they wait by size for the next request, so that work which repeats
- * itself asks the system for nothing. One thread at a time. */
+/* Blocks that come and go during a run, 64-byte aligned; given back they wait by size for the next
+ * request, so that work which repeats itself asks the system for nothing. One thread at a time. */
 typedef struct hn_heap hn_heap;
 hn_heap *hn_heap_new(const hone_allocator *a);
-void hn_heap_free(hn_heap *heap);                          /* NULL is fine; blocks still in use are the caller's loss */
-void *hn_heap_alloc(hn_heap *heap, size_t bytes);          /* NULL: no memory, or the limit */
+void hn_heap_free(hn_heap *heap); /* NULL is fine; blocks still in use are the caller's loss */
+void *hn_heap_alloc(hn_heap *heap, size_t bytes);            /* NULL: no memory, or the limit */
 void hn_heap_give(hn_heap *heap, void *block, size_t bytes); /* the same size again; NULL is fine */
-void hn_heap_trim(hn_heap *heap);                          /* hands waiting blocks back to the system */
-void hn_heap_set_limit(hn_heap *heap, size_t bytes);       /* of blocks in use; 0 = none */
-bool hn_heap_hit_limit(const hn_heap *heap);               /* since the limit was set */
+void hn_heap_trim(hn_heap *heap);                    /* hands waiting blocks back to the system */
+void hn_heap_set_limit(hn_heap *heap, size_t bytes); /* of blocks in use; 0 = none */
+bool hn_heap_hit_limit(const hn_heap *heap);         /* since the limit was set */
 /* One large block, 64-byte aligned, of exactly this size. NULL: no memory. */
 void *hn_block_alloc(const hone_allocator *a, size_t bytes);
 void hn_block_free(const hone_allocator *a, void *block, size_t bytes); /* NULL is fine */
 
-/* ---- bytes and strings --------------------------------------------------------------------------------------------- */
+/* ---- bytes and strings ----------------------------------------------------------------------- */
 
 /* A view; does not own. */
 typedef struct hn_bytes {
@@ -153,29 +164,36 @@ typedef struct hn_bytes {
     uint64_t n;
 } hn_bytes;
 
-/* An interned string: equal text, equal pointer (within one table). Text is NUL-terminated but may hold NULs; `n` is its
- * length in bytes. A NULL hn_str means "absent", which is not the same as present and empty. */
+/* An interned string: equal text, equal pointer (within one table). Text is NUL-terminated but may
+ * hold NULs; `n` is its length in bytes. A NULL hn_str means "absent", which is not the same as
+ * present and empty. */
 typedef const struct hn_string {
     uint32_t n;
     uint32_t hash;
     uint32_t id; /* 0, 1, 2, ... in order of first interning: a key for maps and tables */
     char s[];
-} *hn_str;
+} * hn_str;
 
 typedef struct hn_strtab hn_strtab;
 hn_strtab *hn_strtab_new(hn_arena *arena);
 hn_str hn_intern(hn_strtab *tab, const char *text, size_t n); /* NULL when out of memory */
 hn_str hn_intern_z(hn_strtab *tab, const char *text);
 hn_str hn_internf(hn_strtab *tab, const char *fmt, ...) HN_PRINTF(2, 3);
-hn_str hn_intern_find(const hn_strtab *tab, const char *text, size_t n); /* NULL when never interned */
+hn_str hn_intern_find(const hn_strtab *tab, const char *text,
+                      size_t n); /* NULL when never interned */
 /* The text of a string that may be absent: "" then. */
-static inline const char *hn_s(hn_str s) { return s ? s->s : ""; }
+static inline const char *hn_s(hn_str s) {
+    return s ? s->s : "";
+}
 static inline bool hn_str_is(hn_str s, const char *text) {
     return s && s->n == strlen(text) && memcmp(s->s, text, s->n) == 0;
 }
-static inline bool hn_str_empty(hn_str s) { return !s || s->n == 0; }
+static inline bool hn_str_empty(hn_str s) {
+    return !s || s->n == 0;
+}
 
-/* Growable text buffer with a sticky failure flag: append freely, look at `failed` once at the end. */
+/* Growable text buffer with a sticky failure flag: append freely, look at `failed` once at the end.
+ */
 typedef struct hn_strbuf {
     const hone_allocator *alloc;
     char *at; /* NUL-terminated once anything was appended */
@@ -188,18 +206,21 @@ void hn_strbuf_put(hn_strbuf *b, const char *text, size_t n);
 void hn_strbuf_puts(hn_strbuf *b, const char *text);
 void hn_strbuf_printf(hn_strbuf *b, const char *fmt, ...) HN_PRINTF(2, 3);
 
-/* Shortest text that reads back as the same number ("0.1", "1e-05", "inf", "nan"); returns its length. */
+/* Shortest text that reads back as the same number ("0.1", "1e-05", "inf", "nan"); returns its
+ * length. */
 int hn_format_f32(char out[32], float v);
 int hn_format_f64(char out[32], double v);
 /* "1.5 MB", "12 B": three significant digits, powers of 1000. */
 int hn_format_bytes(char out[32], uint64_t bytes);
 
-/* ---- hash ---------------------------------------------------------------------------------------------------------- */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 uint32_t hn_hash32(const void *data, size_t n);
-uint64_t hn_hash64(const void *data, size_t n, uint64_t seed); /* for content keys of tensors; not cryptographic */
+uint64_t hn_hash64(const void *data, size_t n,
+                   uint64_t seed); /* for content keys of tensors; not cryptographic */
 
-/* Map from a 64-bit key to a 32-bit id, open addressing, in an arena. Keys are made by the caller: a pointer, a pair. */
+/* Map from a 64-bit key to a 32-bit id, open addressing, in an arena. Keys are made by the caller:
+ * a pointer, a pair. */
 typedef struct hn_map {
     hn_arena *arena;
     struct hn_map_slot *slots;
@@ -210,9 +231,11 @@ void hn_map_init(hn_map *m, hn_arena *arena);
 bool hn_map_put(hn_map *m, uint64_t key, uint32_t id); /* overwrites; false when out of memory */
 uint32_t hn_map_get(const hn_map *m, uint64_t key);    /* HN_MAP_NONE when absent */
 bool hn_map_remove(hn_map *m, uint64_t key);           /* true when it was there */
-static inline uint64_t hn_key(uint32_t scope, uint32_t id) { return ((uint64_t)scope << 32) | id; }
+static inline uint64_t hn_key(uint32_t scope, uint32_t id) {
+    return ((uint64_t)scope << 32) | id;
+}
 
-/* ---- files --------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* A file mapped read-only. An empty file maps to n == 0. */
 typedef struct hn_filemap {
@@ -221,68 +244,85 @@ typedef struct hn_filemap {
 } hn_filemap;
 /* Refuses directories and special files by a sentence that says what the path is. */
 hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err);
-/* Opens `location`, relative to `folder`, without ever leaving it: no absolute path, no "..", no symbolic link that leads out. */
-hone_status hn_filemap_open_inside(const char *folder, const char *location, hn_filemap *out, hone_error *err);
-/* Nobody will read these bytes soon: memory that holds nothing else of the map goes back to the system and is filled from the file
- * when it is touched again. Bytes outside the map are left alone. */
+/* Opens `location`, relative to `folder`, without ever leaving it: no absolute path, no "..", no
+ * symbolic link that leads out. */
+hone_status hn_filemap_open_inside(const char *folder, const char *location, hn_filemap *out,
+                                   hone_error *err);
+/* Nobody will read these bytes soon: memory that holds nothing else of the map goes back to the
+ * system and is filled from the file when it is touched again. Bytes outside the map are left
+ * alone. */
 void hn_filemap_forget(const hn_filemap *map, const void *at, uint64_t n_bytes);
 void hn_filemap_close(hn_filemap *map);
 
-/* A file that appears whole or not at all: written under a temporary name beside `path`, renamed by commit. */
+/* A file that appears whole or not at all: written under a temporary name beside `path`, renamed by
+ * commit. */
 typedef struct hn_outfile hn_outfile;
-hone_status hn_outfile_open(const char *path, const hone_allocator *a, hn_outfile **out, hone_error *err);
+hone_status hn_outfile_open(const char *path, const hone_allocator *a, hn_outfile **out,
+                            hone_error *err);
 hone_status hn_outfile_write(hn_outfile *f, const void *data, uint64_t n, hone_error *err);
-hone_status hn_outfile_pad_to(hn_outfile *f, uint64_t alignment, hone_error *err); /* zeros up to a multiple */
+hone_status hn_outfile_pad_to(hn_outfile *f, uint64_t alignment,
+                              hone_error *err); /* zeros up to a multiple */
 uint64_t hn_outfile_offset(const hn_outfile *f);
-hone_status hn_outfile_commit(hn_outfile *f, hone_error *err); /* closes in every case; on failure the target is untouched */
-void hn_outfile_abort(hn_outfile *f);                         /* closes and removes; NULL is fine */
+hone_status hn_outfile_commit(
+    hn_outfile *f, hone_error *err);  /* closes in every case; on failure the target is untouched */
+void hn_outfile_abort(hn_outfile *f); /* closes and removes; NULL is fine */
 
-/* ---- processors ---------------------------------------------------------------------------------------------------- */
+/* ---- processors ------------------------------------------------------------------------------ */
 
-/* Features usable now: present in the CPU, enabled by the operating system, and admitted by the cap of the environment
- * variable HONE_CPU. The cap names a tier: scalar; sse2, sse4.1, avx, avx2, avxvnni, avx512, avx512vnni, avx512bf16,
- * avx512fp16, amx; neon, fp16, dotprod, i8mm, bf16, sve. A tier of another architecture leaves nothing but plain C; a name
- * that is not in the list caps nothing. hone_cpu_features() tells the effective set. */
-#define HN_CPU_LIST(X)                                                                                       \
-    X(SSE2, "sse2") X(SSE41, "sse4.1") X(AVX, "avx") X(F16C, "f16c") X(FMA, "fma") X(AVX2, "avx2")           \
-    X(AVX512F, "avx512f") X(AVX512BW, "avx512bw") X(AVX512VL, "avx512vl") X(AVX512DQ, "avx512dq")            \
-    X(AVX512VNNI, "avx512_vnni") X(AVX512BF16, "avx512_bf16") X(AVX512FP16, "avx512_fp16")                   \
-    X(AVXVNNI, "avx_vnni") X(AMX_TILE, "amx_tile") X(AMX_INT8, "amx_int8") X(AMX_BF16, "amx_bf16")           \
-    X(NEON, "neon") X(DOTPROD, "dotprod") X(I8MM, "i8mm") X(FP16ARITH, "fp16") X(BF16ARM, "bf16") X(SVE, "sve")
+/* Features usable now: present in the CPU, enabled by the operating system, and admitted by the cap
+ * of the environment variable HONE_CPU. The cap names a tier: scalar; sse2, sse4.1, avx, avx2,
+ * avxvnni, avx512, avx512vnni, avx512bf16, avx512fp16, amx; neon, fp16, dotprod, i8mm, bf16, sve. A
+ * tier of another architecture leaves nothing but plain C; a name that is not in the list caps
+ * nothing. hone_cpu_features() tells the effective set. */
+/* clang-format off */
+#define HN_CPU_LIST(X)                                                                            \
+    X(SSE2, "sse2") X(SSE41, "sse4.1") X(AVX, "avx") X(F16C, "f16c") X(FMA, "fma")                \
+    X(AVX2, "avx2") X(AVX512F, "avx512f") X(AVX512BW, "avx512bw") X(AVX512VL, "avx512vl")         \
+    X(AVX512DQ, "avx512dq") X(AVX512VNNI, "avx512_vnni") X(AVX512BF16, "avx512_bf16")             \
+    X(AVX512FP16, "avx512_fp16") X(AVXVNNI, "avx_vnni") X(AMX_TILE, "amx_tile")                   \
+    X(AMX_INT8, "amx_int8") X(AMX_BF16, "amx_bf16") X(NEON, "neon") X(DOTPROD, "dotprod")         \
+    X(I8MM, "i8mm") X(FP16ARITH, "fp16") X(BF16ARM, "bf16") X(SVE, "sve")
+/* clang-format on */
 typedef enum hn_cpu_feature {
 #define HN_CPU_ENUM(id, text) HN_CPU_##id,
     HN_CPU_LIST(HN_CPU_ENUM)
 #undef HN_CPU_ENUM
-    HN_CPU_COUNT
+        HN_CPU_COUNT
 } hn_cpu_feature;
 uint64_t hn_cpu_mask(void); /* bit i = feature i; detected once, thread-safe */
-static inline bool hn_cpu_has(hn_cpu_feature f) { return (hn_cpu_mask() >> f) & 1; }
-const char *hn_cpu_tier_name(int i);             /* the names above, 0, 1, 2, ...; NULL past the last */
-uint64_t hn_cpu_tier_mask(const char *tier_name); /* what a cap admits; everything for NULL and for unknown names */
+static inline bool hn_cpu_has(hn_cpu_feature f) {
+    return (hn_cpu_mask() >> f) & 1;
+}
+const char *hn_cpu_tier_name(int i); /* the names above, 0, 1, 2, ...; NULL past the last */
+uint64_t hn_cpu_tier_mask(
+    const char *tier_name); /* what a cap admits; everything for NULL and for unknown names */
 /* Processors this process may use: affinity mask and cgroup quota (rounded up), at least 1. */
 int hn_cpu_count(void);
-/* The cgroup part alone, of the system whose / is at `root` ("" is the real one; tests have others); INT_MAX = no quota. */
+/* The cgroup part alone, of the system whose / is at `root` ("" is the real one; tests have
+ * others); INT_MAX = no quota. */
 int hn_cgroup_cpu_limit(const char *root);
 
-/* ---- threads ------------------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
-/* A fixed set of workers. Work is cut by the sizes alone, never by the thread count, so results do not depend on it.
- * Idle workers spin for a short bounded time, then sleep. One parallel loop at a time per pool; a loop inside a loop,
- * or from a second caller, runs on the calling thread. */
+/* A fixed set of workers. Work is cut by the sizes alone, never by the thread count, so results do
+ * not depend on it. Idle workers spin for a short bounded time, then sleep. One parallel loop at a
+ * time per pool; a loop inside a loop, or from a second caller, runs on the calling thread. */
 typedef struct hn_pool hn_pool;
 typedef void (*hn_range_fn)(void *ctx, int64_t begin, int64_t end);
 typedef void (*hn_tile_fn)(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1);
-/* n_threads counts the caller; 0 = hn_cpu_count(). A system that refuses threads yields a smaller pool, not an error. */
+/* n_threads counts the caller; 0 = hn_cpu_count(). A system that refuses threads yields a smaller
+ * pool, not an error. */
 hn_pool *hn_pool_new(int n_threads, const hone_allocator *a);
 void hn_pool_free(hn_pool *pool); /* NULL is fine */
 int hn_pool_threads(const hn_pool *pool);
-/* Calls fn over [0, n) in pieces of `grain` (the last may be short). pool may be NULL: runs here. Returns when all is done. */
+/* Calls fn over [0, n) in pieces of `grain` (the last may be short). pool may be NULL: runs here.
+ * Returns when all is done. */
 void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx);
 /* The same over tiles of rows x cols; the number of tiles must fit in 63 bits. */
-void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain, hn_tile_fn fn,
-                    void *ctx);
+void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain,
+                    hn_tile_fn fn, void *ctx);
 
-/* ---- small number formats, exact to the ONNX rules (round to nearest even) ------------------------------------------ */
+/* ---- small number formats, exact to the ONNX rules (round to nearest even) ------------------- */
 
 float hn_f16_to_f32(uint16_t h);
 uint16_t hn_f32_to_f16(float f);
@@ -291,23 +331,25 @@ uint16_t hn_f32_to_bf16(float f); /* NaN stays NaN */
 
 typedef enum hn_f8_kind { HN_F8_E4M3FN, HN_F8_E4M3FNUZ, HN_F8_E5M2, HN_F8_E5M2FNUZ } hn_f8_kind;
 float hn_f8_to_f32(uint8_t v, hn_f8_kind kind);
-/* Out-of-range values: the largest finite number when `saturate`, else the format's Inf or NaN, as Cast-19 says. */
+/* Out-of-range values: the largest finite number when `saturate`, else the format's Inf or NaN, as
+ * Cast-19 says. */
 uint8_t hn_f32_to_f8(float f, hn_f8_kind kind, bool saturate);
 typedef enum hn_round { HN_ROUND_UP, HN_ROUND_DOWN, HN_ROUND_NEAREST } hn_round;
 float hn_e8m0_to_f32(uint8_t v);
-/* Nearest: ties go up. Beyond 2^127, and below 2^-127 with zero and negatives: the end of the range when `saturate`, else NaN. */
+/* Nearest: ties go up. Beyond 2^127, and below 2^-127 with zero and negatives: the end of the range
+ * when `saturate`, else NaN. */
 uint8_t hn_f32_to_e8m0(float f, hn_round round, bool saturate);
-float hn_f4_to_f32(uint8_t nibble);  /* e2m1 */
-uint8_t hn_f32_to_f4(float f);       /* saturates, NaN becomes -0; returns a nibble */
+float hn_f4_to_f32(uint8_t nibble); /* e2m1 */
+uint8_t hn_f32_to_f4(float f);      /* saturates, NaN becomes -0; returns a nibble */
 typedef enum hn_f6_kind { HN_F6_E2M3, HN_F6_E3M2 } hn_f6_kind;
 float hn_f6_to_f32(uint8_t code, hn_f6_kind kind);
 uint8_t hn_f32_to_f6(float f, hn_f6_kind kind); /* saturates, NaN becomes -0; returns 6 bits */
-/* Packed sub-byte elements: a stream of bits, the first element in the lowest. `bits` is 2, 4 or 6; elements of 6 may lie in two
- * bytes. */
+/* Packed sub-byte elements: a stream of bits, the first element in the lowest. `bits` is 2, 4 or 6;
+ * elements of 6 may lie in two bytes. */
 int hn_unpack_int(const uint8_t *data, uint64_t i, int bits, bool is_signed);
 void hn_pack_int(uint8_t *data, uint64_t i, int bits, int value); /* keeps the low bits of value */
 
-/* ---- random numbers (reproducible everywhere) ------------------------------------------------------------------------ */
+/* ---- random numbers (reproducible everywhere) ------------------------------------------------ */
 
 typedef struct hn_rng {
     uint64_t s[4];
@@ -319,16 +361,18 @@ float hn_rng_f32(hn_rng *r);                  /* [0, 1) */
 double hn_rng_f64(hn_rng *r);
 float hn_rng_normal(hn_rng *r);
 
-/* ---- JSON writer ---------------------------------------------------------------------------------------------------- */
+/* ---- JSON writer ----------------------------------------------------------------------------- */
 
-/* Writes well-formed JSON into a strbuf: commas, indentation and escapes are its business. Bytes that are not UTF-8 become
- * U+FFFD. Non-finite numbers become the strings "inf", "-inf", "nan". Sticky failure lives in the strbuf. */
-#define HN_JSON_MAX_DEPTH 127 /* more than the deepest type or graph that is read; deeper ones fail */
+/* Writes well-formed JSON into a strbuf: commas, indentation and escapes are its business. Bytes
+ * that are not UTF-8 become U+FFFD. Non-finite numbers become the strings "inf", "-inf", "nan".
+ * Sticky failure lives in the strbuf. */
+#define HN_JSON_MAX_DEPTH \
+  127 /* more than the deepest type or graph that is read; deeper ones fail */
 typedef struct hn_json {
     hn_strbuf *out;
     int depth;
-    bool pretty;      /* newlines and two-space indentation */
-    bool after_key;   /* a value must follow */
+    bool pretty;                          /* newlines and two-space indentation */
+    bool after_key;                       /* a value must follow */
     bool has_item[HN_JSON_MAX_DEPTH + 1]; /* by depth */
 } hn_json;
 void hn_json_init(hn_json *j, hn_strbuf *out, bool pretty);
@@ -342,7 +386,8 @@ void hn_json_strn(hn_json *j, const char *text, size_t n);
 void hn_json_i64(hn_json *j, int64_t v);
 void hn_json_u64(hn_json *j, uint64_t v);
 void hn_json_f64(hn_json *j, double v);
-void hn_json_f32(hn_json *j, float v); /* the shortest text that is the same float, not its widened double */
+void hn_json_f32(hn_json *j,
+                 float v); /* the shortest text that is the same float, not its widened double */
 void hn_json_bool(hn_json *j, bool v);
 void hn_json_null(hn_json *j);
 

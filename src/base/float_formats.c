@@ -161,7 +161,8 @@ uint8_t hn_f32_to_f8(float f, hn_f8_kind kind, bool saturate) {
     return (uint8_t)narrow(f32_bits(f), &layouts_f8[kind], saturate);
 }
 
-/* Formats without Inf and NaN: the largest number stands for the one, negative zero for the other. */
+/* Formats without Inf and NaN: the largest number stands for the one, negative zero for the other.
+ */
 static inline uint8_t narrow_saturated(float f, const float_layout *layout) {
     uint32_t bits = f32_bits(f);
     if ((bits & ~F32_SIGN) > F32_INF) {

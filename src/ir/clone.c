@@ -1,5 +1,5 @@
-/* A copy of a model that can be edited while the original is read by others. Structure is copied, tensor data is shared: the original
- * must outlive the copy. Ids stay the same. */
+/* A copy of a model that can be edited while the original is read by others. Structure is copied,
+ * tensor data is shared: the original must outlive the copy. Ids stay the same. */
 #include "ir/ir.h"
 
 typedef struct cloner {
@@ -21,11 +21,11 @@ static void *clone_array(cloner *c, const void *at, size_t n, size_t elem_bytes)
 }
 
 /* A vector with exactly the room it needs. */
-#define CLONE_VEC(c, dst, src)                                                            \
-    do {                                                                                  \
-        (dst)->at = clone_array((c), (src)->at, (src)->n, sizeof *(src)->at);             \
-        (dst)->n = (dst)->cap = (dst)->at ? (src)->n : 0;                                 \
-    } while (0)
+#define CLONE_VEC(c, dst, src)                                            \
+  do {                                                                    \
+    (dst)->at = clone_array((c), (src)->at, (src)->n, sizeof *(src)->at); \
+    (dst)->n = (dst)->cap = (dst)->at ? (src)->n : 0;                     \
+  } while (0)
 
 /* Expressions travel as text: each model has its own table of them. */
 static hn_dim clone_dim(cloner *c, hn_dim d) {
@@ -46,7 +46,9 @@ static const hn_type *clone_type(cloner *c, const hn_type *t) {
     if (!copy)
         return NULL;
     copy->inner = clone_type(c, t->inner);
-    hn_dim *dims = t->shape.rank > 0 ? clone_array(c, t->shape.dims, (size_t)t->shape.rank, sizeof *dims) : NULL;
+    hn_dim *dims = t->shape.rank > 0
+                       ? clone_array(c, t->shape.dims, (size_t)t->shape.rank, sizeof *dims)
+                       : NULL;
     for (int32_t i = 0; dims && i < t->shape.rank; i++)
         dims[i] = clone_dim(c, dims[i]);
     copy->shape.dims = dims;

@@ -1,62 +1,75 @@
-/* L1: what a model means. Types with symbolic shapes, tensors, graphs with def-use lists, patches, verification, text. */
+/* L1: what a model means. Types with symbolic shapes, tensors, graphs with def-use lists, patches,
+ * verification, text. */
 #ifndef HN_IR_H
 #define HN_IR_H
 
 #include "base/base.h"
 
-/* ---- element types: numbers and names are ONNX's (TensorProto.DataType) --------------------------------------------- */
+/* ---- element types: numbers and names are ONNX's (TensorProto.DataType) ---------------------- */
 
 /* X(id, ONNX number, name in type strings, bits per element) */
-#define HN_DTYPE_LIST(X)                                                                                         \
-    X(UNDEFINED, 0, "undefined", 0) X(F32, 1, "float", 32) X(U8, 2, "uint8", 8) X(I8, 3, "int8", 8)              \
-    X(U16, 4, "uint16", 16) X(I16, 5, "int16", 16) X(I32, 6, "int32", 32) X(I64, 7, "int64", 64)                 \
-    X(STRING, 8, "string", 0) X(BOOL, 9, "bool", 8) X(F16, 10, "float16", 16) X(F64, 11, "double", 64)           \
-    X(U32, 12, "uint32", 32) X(U64, 13, "uint64", 64) X(C64, 14, "complex64", 64) X(C128, 15, "complex128", 128) \
-    X(BF16, 16, "bfloat16", 16) X(F8E4M3FN, 17, "float8e4m3fn", 8) X(F8E4M3FNUZ, 18, "float8e4m3fnuz", 8)        \
-    X(F8E5M2, 19, "float8e5m2", 8) X(F8E5M2FNUZ, 20, "float8e5m2fnuz", 8) X(U4, 21, "uint4", 4)                  \
-    X(I4, 22, "int4", 4) X(F4E2M1, 23, "float4e2m1", 4) X(F8E8M0, 24, "float8e8m0", 8) X(U2, 25, "uint2", 2)     \
+/* clang-format off */
+#define HN_DTYPE_LIST(X)                                                                          \
+    X(UNDEFINED, 0, "undefined", 0) X(F32, 1, "float", 32) X(U8, 2, "uint8", 8)                   \
+    X(I8, 3, "int8", 8) X(U16, 4, "uint16", 16) X(I16, 5, "int16", 16) X(I32, 6, "int32", 32)     \
+    X(I64, 7, "int64", 64) X(STRING, 8, "string", 0) X(BOOL, 9, "bool", 8)                        \
+    X(F16, 10, "float16", 16) X(F64, 11, "double", 64) X(U32, 12, "uint32", 32)                   \
+    X(U64, 13, "uint64", 64) X(C64, 14, "complex64", 64) X(C128, 15, "complex128", 128)           \
+    X(BF16, 16, "bfloat16", 16) X(F8E4M3FN, 17, "float8e4m3fn", 8)                                \
+    X(F8E4M3FNUZ, 18, "float8e4m3fnuz", 8) X(F8E5M2, 19, "float8e5m2", 8)                         \
+    X(F8E5M2FNUZ, 20, "float8e5m2fnuz", 8) X(U4, 21, "uint4", 4) X(I4, 22, "int4", 4)             \
+    X(F4E2M1, 23, "float4e2m1", 4) X(F8E8M0, 24, "float8e8m0", 8) X(U2, 25, "uint2", 2)           \
     X(I2, 26, "int2", 2) X(F6E2M3, 27, "float6e2m3", 6) X(F6E3M2, 28, "float6e3m2", 6)
+/* clang-format on */
 typedef enum hn_dtype {
 #define HN_DTYPE_ENUM(id, number, name, bits) HN_##id = number,
     HN_DTYPE_LIST(HN_DTYPE_ENUM)
 #undef HN_DTYPE_ENUM
-    HN_DTYPE_COUNT
+        HN_DTYPE_COUNT
 } hn_dtype;
 const char *hn_dtype_name(hn_dtype t); /* "float"; "?" for a number that is no type */
 int hn_dtype_bits(hn_dtype t);         /* 0 for string and undefined */
 hn_dtype hn_dtype_from_name(const char *name, size_t n); /* HN_UNDEFINED when unknown */
-bool hn_dtype_is_int(hn_dtype t);      /* any integer, not bool */
-bool hn_dtype_is_float(hn_dtype t);    /* any real floating type, also the small ones */
+bool hn_dtype_is_int(hn_dtype t);                        /* any integer, not bool */
+bool hn_dtype_is_float(hn_dtype t); /* any real floating type, also the small ones */
 /* Bytes that n_elems take packed (sub-byte types round up); false on overflow. Strings: 0. */
 bool hn_dtype_bytes(hn_dtype t, uint64_t n_elems, uint64_t *bytes);
 
-/* ---- dimensions ------------------------------------------------------------------------------------------------------ */
+/* ---- dimensions ------------------------------------------------------------------------------ */
 
-/* One number says it all: >= 0 is the size; HN_DIM_UNKNOWN is nothing known; anything below is an expression over symbols
- * ("batch", "seq + 1", "2*h"), kept in canonical form in the model's hn_syms, so equal numbers mean equal sizes. */
+/* One number says it all: >= 0 is the size; HN_DIM_UNKNOWN is nothing known; anything below is an
+ * expression over symbols ("batch", "seq + 1", "2*h"), kept in canonical form in the model's
+ * hn_syms, so equal numbers mean equal sizes. */
 typedef int64_t hn_dim;
 #define HN_DIM_UNKNOWN ((hn_dim)-1)
-static inline bool hn_dim_is_known(hn_dim d) { return d >= 0; }
-static inline bool hn_dim_is_symbolic(hn_dim d) { return d < HN_DIM_UNKNOWN; }
+static inline bool hn_dim_is_known(hn_dim d) {
+    return d >= 0;
+}
+static inline bool hn_dim_is_symbolic(hn_dim d) {
+    return d < HN_DIM_UNKNOWN;
+}
 
-/* Expressions are polynomials with integer coefficients over atoms: symbols, floor quotients, max, min. Every operation is
- * total: unknown in, unknown out; what grows too large becomes unknown. Inside expressions negative constants exist, but an
- * operation whose result is a negative constant yields unknown unless it is the value form below.
- * Running out of memory also yields unknown and sets the sticky flag that the caller of an inference looks at once. */
+/* Expressions are polynomials with integer coefficients over atoms: symbols, floor quotients, max,
+ * min. Every operation is total: unknown in, unknown out; what grows too large becomes unknown.
+ * Inside expressions negative constants exist, but an operation whose result is a negative constant
+ * yields unknown unless it is the value form below. Running out of memory also yields unknown and
+ * sets the sticky flag that the caller of an inference looks at once. */
 typedef struct hn_syms hn_syms;
 hn_syms *hn_syms_new(hn_arena *arena, hn_strtab *names);
 bool hn_syms_failed(const hn_syms *s);
 hn_dim hn_dim_symbol(hn_syms *s, hn_str name);
-/* Reads what hn_dim_text prints. A text that is not exactly in that canonical form is a symbol with that name, so any
- * dim_param survives a round trip letter for letter. */
+/* Reads what hn_dim_text prints. A text that is not exactly in that canonical form is a symbol with
+ * that name, so any dim_param survives a round trip letter for letter. */
 hn_dim hn_dim_parse(hn_syms *s, hn_str text);
-/* Text of a symbolic dimension: the symbol's name or "2*h + 1", "floor((h + 1)/2)", "max(a, b)". Known: digits. Unknown: "?".
- * Names that are no identifiers are quoted inside expressions: 2*"b + a". */
+/* Text of a symbolic dimension: the symbol's name or "2*h + 1", "floor((h + 1)/2)", "max(a, b)".
+ * Known: digits. Unknown: "?". Names that are no identifiers are quoted inside expressions: 2*"b +
+ * a". */
 void hn_dim_text(const hn_syms *s, hn_dim d, hn_strbuf *out);
 hn_dim hn_dim_add(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_sub(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_mul(hn_syms *s, hn_dim a, hn_dim b);
-/* Division by 0 is unknown; a divisor with symbols is taken to be nonzero, so batch*seq*768 over batch*seq is 768. */
+/* Division by 0 is unknown; a divisor with symbols is taken to be nonzero, so batch*seq*768 over
+ * batch*seq is 768. */
 hn_dim hn_dim_floor_div(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_ceil_div(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_max(hn_syms *s, hn_dim a, hn_dim b);
@@ -65,24 +78,36 @@ hn_dim hn_dim_add_i(hn_syms *s, hn_dim a, int64_t b); /* b may be negative */
 hn_dim hn_dim_mul_i(hn_syms *s, hn_dim a, int64_t b); /* b >= 0 */
 /* The same expression with one symbol replaced (by a number or another expression). */
 hn_dim hn_dim_subst(hn_syms *s, hn_dim d, hn_str symbol, hn_dim with);
-bool hn_dim_is_symbol(const hn_syms *s, hn_dim d, hn_str *name); /* a bare symbol, not an expression */
-bool hn_dim_at_least(const hn_syms *s, hn_dim d, int64_t least); /* provable when every symbol is >= 0 */
+bool hn_dim_is_symbol(const hn_syms *s, hn_dim d,
+                      hn_str *name); /* a bare symbol, not an expression */
+bool hn_dim_at_least(const hn_syms *s, hn_dim d,
+                     int64_t least); /* provable when every symbol is >= 0 */
 
-/* Integers that flow through shape computations (Shape -> Gather -> Concat -> Reshape): a dimension, or a known number that
- * may be negative (Reshape's -1, Slice's ends), or unknown. */
+/* Integers that flow through shape computations (Shape -> Gather -> Concat -> Reshape): a
+ * dimension, or a known number that may be negative (Reshape's -1, Slice's ends), or unknown. */
 typedef struct hn_sint {
     enum { HN_SINT_UNKNOWN, HN_SINT_CONST, HN_SINT_DIM } kind;
     int64_t v; /* CONST: the number; DIM: an hn_dim that is symbolic */
 } hn_sint;
-static inline hn_sint hn_sint_const(int64_t v) { return (hn_sint){HN_SINT_CONST, v}; }
+static inline hn_sint hn_sint_const(int64_t v) {
+    return (hn_sint){HN_SINT_CONST, v};
+}
 hn_sint hn_sint_from_dim(hn_dim d);
 hn_dim hn_sint_to_dim(hn_sint s); /* negative numbers give HN_DIM_UNKNOWN */
-typedef enum hn_sint_op { HN_SINT_ADD, HN_SINT_SUB, HN_SINT_MUL, HN_SINT_DIV, HN_SINT_MOD, HN_SINT_MAX, HN_SINT_MIN } hn_sint_op;
-/* DIV truncates and MOD follows floor, as ONNX integers do. A dividend whose sign depends on its symbols (h - 5) is taken as not
- * negative by DIV. */
+typedef enum hn_sint_op {
+    HN_SINT_ADD,
+    HN_SINT_SUB,
+    HN_SINT_MUL,
+    HN_SINT_DIV,
+    HN_SINT_MOD,
+    HN_SINT_MAX,
+    HN_SINT_MIN
+} hn_sint_op;
+/* DIV truncates and MOD follows floor, as ONNX integers do. A dividend whose sign depends on its
+ * symbols (h - 5) is taken as not negative by DIV. */
 hn_sint hn_sint_apply(hn_syms *s, hn_sint_op op, hn_sint a, hn_sint b);
 
-/* ---- types ------------------------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 typedef struct hn_shape {
     int32_t rank; /* -1: not even the rank is known */
@@ -90,34 +115,42 @@ typedef struct hn_shape {
 } hn_shape;
 
 typedef enum hn_type_kind {
-    HN_TYPE_NONE, HN_TYPE_TENSOR, HN_TYPE_SPARSE, HN_TYPE_SEQUENCE, HN_TYPE_OPTIONAL, HN_TYPE_MAP, HN_TYPE_OPAQUE
+    HN_TYPE_NONE,
+    HN_TYPE_TENSOR,
+    HN_TYPE_SPARSE,
+    HN_TYPE_SEQUENCE,
+    HN_TYPE_OPTIONAL,
+    HN_TYPE_MAP,
+    HN_TYPE_OPAQUE
 } hn_type_kind;
 
 /* Immutable once made; lives in the model's arena. */
 typedef struct hn_type hn_type;
 struct hn_type {
     hn_type_kind kind;
-    hn_dtype elem;          /* tensors; maps: the key */
-    hn_shape shape;         /* tensors */
-    const hn_type *inner;   /* sequence and optional: element; map: value; NULL when not known */
+    hn_dtype elem;        /* tensors; maps: the key */
+    hn_shape shape;       /* tensors */
+    const hn_type *inner; /* sequence and optional: element; map: value; NULL when not known */
     hn_str denotation;
     const hn_str *dim_denotations; /* `rank` entries, or NULL */
     hn_str opaque_domain, opaque_name;
-    hn_bytes unknown;       /* the whole TypeProto, when it says more than the fields above can; saved in their place, so a
-                               changed copy must clear it */
+    hn_bytes unknown; /* the whole TypeProto, when it says more than the fields above can; saved in
+                         their place, so a changed copy must clear it */
 };
 /* dims are copied; rank -1 with dims NULL for unknown rank. NULL when out of memory. */
 const hn_type *hn_type_tensor(hn_arena *a, hn_dtype elem, int32_t rank, const hn_dim *dims);
 const hn_type *hn_type_wrap(hn_arena *a, hn_type_kind kind, hn_dtype key, const hn_type *inner);
-/* ONNX's textual syntax: "float[batch,3,224,224]", "float" for a scalar, "float[]" when the rank is unknown, "seq(int64[n])";
- * the other function gives the ONNX type string without shape: "seq(tensor(int64))". */
+/* ONNX's textual syntax: "float[batch,3,224,224]", "float" for a scalar, "float[]" when the rank is
+ * unknown, "seq(int64[n])"; the other function gives the ONNX type string without shape:
+ * "seq(tensor(int64))". */
 void hn_type_text(const hn_syms *s, const hn_type *t, hn_strbuf *out);
 void hn_type_onnx_text(const hn_type *t, hn_strbuf *out);
-bool hn_type_equal(const hn_type *a, const hn_type *b); /* kinds, elements and shapes; not denotations */
+bool hn_type_equal(const hn_type *a,
+                   const hn_type *b); /* kinds, elements and shapes; not denotations */
 /* Product of the dimensions: known number, symbolic, or unknown. */
 hn_dim hn_shape_elems(hn_syms *s, const hn_shape *shape);
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------------ */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 typedef struct hn_prop {
     hn_str key, value;
@@ -127,9 +160,10 @@ typedef HN_VEC(hn_prop) hn_props;
 /* Rare parts of any element; NULL pointer when there are none. */
 typedef struct hn_extra {
     hn_str doc;
-    hn_str overload;  /* nodes: which overload of a model-local function */
-    hn_props props;   /* metadata_props */
-    hn_bytes unknown; /* concatenated wire fields that hone does not interpret; written back verbatim */
+    hn_str overload; /* nodes: which overload of a model-local function */
+    hn_props props;  /* metadata_props */
+    hn_bytes
+        unknown; /* concatenated wire fields that hone does not interpret; written back verbatim */
 } hn_extra;
 
 typedef struct hn_external {
@@ -139,24 +173,26 @@ typedef struct hn_external {
     hn_str checksum;
 } hn_external;
 
-/* Data is little-endian, sub-byte types packed, a view into the mapped file whenever it can be: it may be unaligned, so read
- * elements through hn_tensor_get_* or memcpy. Immutable and shared. */
+/* Data is little-endian, sub-byte types packed, a view into the mapped file whenever it can be: it
+ * may be unaligned, so read elements through hn_tensor_get_* or memcpy. Immutable and shared. */
 typedef struct hn_tensor {
     hn_str name; /* as stored; initializers are known by their value's name */
     hn_dtype dtype;
     int32_t rank;
-    const int64_t *dims;     /* >= 0 */
+    const int64_t *dims; /* >= 0 */
     uint64_t n_elems;
-    const void *data;        /* NULL: strings, or external data that was not loaded */
+    const void *data; /* NULL: strings, or external data that was not loaded */
     uint64_t data_bytes;
-    const hn_bytes *strings; /* n_elems of them when dtype is HN_STRING */
+    const hn_bytes *strings;     /* n_elems of them when dtype is HN_STRING */
     const hn_external *external; /* where the file keeps it; NULL when inside */
-    bool has_mixed_data;     /* the file holds elements in more than one field */
-    hn_bytes wire;           /* the serialized TensorProto it came from, for verbatim saving; n == 0 when made here */
+    bool has_mixed_data;         /* the file holds elements in more than one field */
+    hn_bytes wire; /* the serialized TensorProto it came from, for verbatim saving; n == 0 when made
+                      here */
     const hn_extra *extra;
 } hn_tensor;
 /* A tensor in the arena; data is copied unless `borrow`. */
-const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims, const void *data, bool borrow);
+const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims,
+                               const void *data, bool borrow);
 /* Element i of any integer or bool type as int64; false for other types, or out of range. */
 bool hn_tensor_get_i64(const hn_tensor *t, uint64_t i, int64_t *out);
 bool hn_tensor_get_f64(const hn_tensor *t, uint64_t i, double *out); /* any numeric type */
@@ -169,17 +205,30 @@ typedef struct hn_sparse {
     hn_bytes unknown;
 } hn_sparse;
 
-/* ---- graph -------------------------------------------------------------------------------------------------------------- */
+/* ---- graph ----------------------------------------------------------------------------------- */
 
-/* One graph holds a whole top-level graph (or function body) with all nested subgraphs: nodes and values share one id space, and
- * a subgraph is a block. So an inner node that reads an outer value simply names it, and the outer value's uses list it. */
+/* One graph holds a whole top-level graph (or function body) with all nested subgraphs: nodes and
+ * values share one id space, and a subgraph is a block. So an inner node that reads an outer value
+ * simply names it, and the outer value's uses list it. */
 typedef uint32_t hn_id;
 #define HN_NONE UINT32_MAX /* no value: an absent optional input or output */
 
 typedef enum hn_attr_kind { /* numbers are ONNX's (AttributeProto.AttributeType) */
-    HN_ATTR_UNDEFINED = 0, HN_ATTR_FLOAT = 1, HN_ATTR_INT = 2, HN_ATTR_STRING = 3, HN_ATTR_TENSOR = 4, HN_ATTR_GRAPH = 5,
-    HN_ATTR_FLOATS = 6, HN_ATTR_INTS = 7, HN_ATTR_STRINGS = 8, HN_ATTR_TENSORS = 9, HN_ATTR_GRAPHS = 10,
-    HN_ATTR_SPARSE = 11, HN_ATTR_SPARSES = 12, HN_ATTR_TYPE = 13, HN_ATTR_TYPES = 14
+                            HN_ATTR_UNDEFINED = 0,
+                            HN_ATTR_FLOAT = 1,
+                            HN_ATTR_INT = 2,
+                            HN_ATTR_STRING = 3,
+                            HN_ATTR_TENSOR = 4,
+                            HN_ATTR_GRAPH = 5,
+                            HN_ATTR_FLOATS = 6,
+                            HN_ATTR_INTS = 7,
+                            HN_ATTR_STRINGS = 8,
+                            HN_ATTR_TENSORS = 9,
+                            HN_ATTR_GRAPHS = 10,
+                            HN_ATTR_SPARSE = 11,
+                            HN_ATTR_SPARSES = 12,
+                            HN_ATTR_TYPE = 13,
+                            HN_ATTR_TYPES = 14
 } hn_attr_kind;
 
 typedef struct hn_attr {
@@ -187,8 +236,9 @@ typedef struct hn_attr {
     hn_attr_kind kind;
     bool is_kind_implied; /* the file gives none (IR version 1): the field that is there says it */
     bool has_other_value; /* the file also holds a value of another kind; kept in `extra` */
-    hn_str ref;        /* inside functions: take the value of the caller's attribute of this name; NULL otherwise */
-    uint32_t n;        /* length of a list kind, else 1 (0 when `ref` is set) */
+    hn_str ref; /* inside functions: take the value of the caller's attribute of this name; NULL
+                   otherwise */
+    uint32_t n; /* length of a list kind, else 1 (0 when `ref` is set) */
     union {
         int64_t i;
         float f;
@@ -196,14 +246,14 @@ typedef struct hn_attr {
         const hn_tensor *tensor;
         const hn_sparse *sparse;
         const hn_type *type;
-        hn_id block;                 /* HN_ATTR_GRAPH */
+        hn_id block; /* HN_ATTR_GRAPH */
         const int64_t *ints;
         const float *floats;
         const hn_bytes *strings;
         const hn_tensor *const *tensors;
         const hn_sparse *const *sparses;
         const hn_type *const *types;
-        const hn_id *blocks;         /* HN_ATTR_GRAPHS */
+        const hn_id *blocks; /* HN_ATTR_GRAPHS */
     } v;
     const hn_extra *extra;
 } hn_attr;
@@ -221,14 +271,15 @@ typedef struct hn_node {
     hn_str name;   /* NULL when absent */
     hn_id block;   /* where it stands; HN_NONE once removed */
     uint32_t n_inputs, n_outputs, n_attrs;
-    hn_id *inputs;  /* value ids or HN_NONE; change through hn_graph_set_input only */
+    hn_id *inputs; /* value ids or HN_NONE; change through hn_graph_set_input only */
     hn_id *outputs;
     uint32_t *use_at; /* where each input stands in its value's `uses`, so that it leaves in O(1) */
     hn_attr *attrs;
     const hn_extra *extra;
 } hn_node;
 
-/* A reader of a value: input `slot` of `node`; or, when node is HN_NONE, an output of block number `slot`. */
+/* A reader of a value: input `slot` of `node`; or, when node is HN_NONE, an output of block number
+ * `slot`. */
 typedef struct hn_use {
     hn_id node;
     uint32_t slot;
@@ -239,11 +290,11 @@ typedef struct hn_value {
     const hn_type *type;   /* declared or inferred; NULL when unknown */
     const hn_tensor *init; /* constant data when this is an initializer */
     const hn_sparse *sparse_init;
-    hn_id block;           /* scope that owns it */
-    hn_id producer;        /* node, or HN_NONE for inputs, initializers and undefined names */
-    uint32_t slot;         /* which output of the producer, or which input of the block */
-    bool is_input;         /* a formal input of its block */
-    bool is_declared;      /* its type stands in the file (input, output or value_info) */
+    hn_id block;      /* scope that owns it */
+    hn_id producer;   /* node, or HN_NONE for inputs, initializers and undefined names */
+    uint32_t slot;    /* which output of the producer, or which input of the block */
+    bool is_input;    /* a formal input of its block */
+    bool is_declared; /* its type stands in the file (input, output or value_info) */
     HN_VEC(hn_use) uses;
     const hn_extra *extra; /* of its ValueInfoProto */
 } hn_value;
@@ -254,19 +305,22 @@ typedef struct hn_quant_annotation {
     hn_bytes unknown;
 } hn_quant_annotation;
 
-/* Deeper nesting of subgraphs is refused by hn_graph_add_block, so walks over nested blocks may recurse. */
+/* Deeper nesting of subgraphs is refused by hn_graph_add_block, so walks over nested blocks may
+ * recurse. */
 #define HN_MAX_BLOCK_DEPTH 64
 
-/* The main graph is block 0; If/Loop/Scan bodies are blocks whose owner is that node. Lists keep the file's order. */
+/* The main graph is block 0; If/Loop/Scan bodies are blocks whose owner is that node. Lists keep
+ * the file's order. */
 typedef struct hn_block {
     hn_str name;
-    hn_id parent; /* block, HN_NONE for block 0 */
-    hn_id owner;  /* node, HN_NONE for block 0 and once the owner was removed (all lists are empty then) */
+    hn_id parent;   /* block, HN_NONE for block 0 */
+    hn_id owner;    /* node, HN_NONE for block 0 and once the owner was removed (all lists are empty
+                       then) */
     uint32_t depth; /* 0 for block 0; a parent's id is always smaller than its child's */
-    HN_VEC(hn_id) nodes;       /* in execution order */
-    HN_VEC(hn_id) inputs;      /* values */
-    HN_VEC(hn_id) outputs;     /* values; a use entry marks each */
-    HN_VEC(hn_id) inits;       /* values with init */
+    HN_VEC(hn_id) nodes;   /* in execution order */
+    HN_VEC(hn_id) inputs;  /* values */
+    HN_VEC(hn_id) outputs; /* values; a use entry marks each */
+    HN_VEC(hn_id) inits;   /* values with init */
     HN_VEC(hn_id) sparse_inits;
     HN_VEC(hn_id) value_infos; /* values listed in value_info */
     HN_VEC(hn_quant_annotation) quant;
@@ -283,54 +337,67 @@ typedef HN_VEC(hn_opset) hn_opsets;
 typedef struct hn_model hn_model;
 
 typedef struct hn_graph {
-    hn_model *model;          /* arena, names, symbols, functions */
-    const hn_opsets *opsets;  /* the model's, or the function's own */
+    hn_model *model;         /* arena, names, symbols, functions */
+    const hn_opsets *opsets; /* the model's, or the function's own */
     HN_VEC(hn_node) nodes;
     HN_VEC(hn_value) values;
     HN_VEC(hn_block) blocks;
-    hn_map by_name;           /* hn_key(block, name id) -> value: the first of that name in the block */
-    uint32_t n_fresh;         /* numbers given out by hn_graph_fresh_name */
+    hn_map by_name;   /* hn_key(block, name id) -> value: the first of that name in the block */
+    uint32_t n_fresh; /* numbers given out by hn_graph_fresh_name */
 } hn_graph;
 
 /* Pointers into the tables are valid until the next hn_graph_add_*: hold ids across edits. */
-static inline hn_node *hn_node_at(const hn_graph *g, hn_id id) { return &g->nodes.at[id]; }
-static inline hn_value *hn_value_at(const hn_graph *g, hn_id id) { return &g->values.at[id]; }
-static inline hn_block *hn_block_at(const hn_graph *g, hn_id id) { return &g->blocks.at[id]; }
+static inline hn_node *hn_node_at(const hn_graph *g, hn_id id) {
+    return &g->nodes.at[id];
+}
+static inline hn_value *hn_value_at(const hn_graph *g, hn_id id) {
+    return &g->values.at[id];
+}
+static inline hn_block *hn_block_at(const hn_graph *g, hn_id id) {
+    return &g->blocks.at[id];
+}
 
 /* Adding returns HN_NONE when out of memory. */
 hn_graph *hn_graph_new(hn_model *m, const hn_opsets *opsets); /* with an empty block 0 */
-hn_id hn_graph_add_block(hn_graph *g, hn_id parent, hn_id owner); /* HN_NONE also when nested too deep: look first */
+hn_id hn_graph_add_block(hn_graph *g, hn_id parent,
+                         hn_id owner); /* HN_NONE also when nested too deep: look first */
 hn_id hn_graph_add_value(hn_graph *g, hn_id block, hn_str name); /* name NULL: a fresh unique one */
 hn_id hn_graph_find_local(const hn_graph *g, hn_id block, hn_str name);
 hn_id hn_graph_find(const hn_graph *g, hn_id block, hn_str name); /* this block, then outward */
 /* Appends to the block. Inputs and outputs start as HN_NONE. attrs are copied (shallow). */
-hn_id hn_graph_add_node(hn_graph *g, hn_id block, hn_str domain, hn_str op, hn_str name, uint32_t n_inputs,
-                        uint32_t n_outputs, uint32_t n_attrs, const hn_attr *attrs);
-bool hn_graph_set_input(hn_graph *g, hn_id node, uint32_t slot, hn_id value); /* keeps uses right; false: no memory */
+hn_id hn_graph_add_node(hn_graph *g, hn_id block, hn_str domain, hn_str op, hn_str name,
+                        uint32_t n_inputs, uint32_t n_outputs, uint32_t n_attrs,
+                        const hn_attr *attrs);
+bool hn_graph_set_input(hn_graph *g, hn_id node, uint32_t slot,
+                        hn_id value); /* keeps uses right; false: no memory */
 void hn_graph_set_output(hn_graph *g, hn_id node, uint32_t slot, hn_id value);
 bool hn_graph_add_input(hn_graph *g, hn_id block, hn_id value);
 bool hn_graph_add_output(hn_graph *g, hn_id block, hn_id value);
 bool hn_graph_set_output_at(hn_graph *g, hn_id block, uint32_t index, hn_id value);
-bool hn_graph_add_init(hn_graph *g, hn_id value, const hn_tensor *t); /* makes the value an initializer of its block */
+bool hn_graph_add_init(hn_graph *g, hn_id value,
+                       const hn_tensor *t); /* makes the value an initializer of its block */
 bool hn_graph_rename(hn_graph *g, hn_id value, hn_str name);
 /* All readers of `from` read `to` instead, block outputs too. */
 bool hn_graph_replace_uses(hn_graph *g, hn_id from, hn_id to);
-/* Takes the node out of its block (its inner blocks go with it); its outputs lose their producer. */
+/* Takes the node out of its block (its inner blocks go with it); its outputs lose their producer.
+ */
 void hn_graph_remove_node(hn_graph *g, hn_id node);
-void hn_graph_remove_nodes(hn_graph *g, const bool *is_doomed); /* all marked ones, one entry per node, in linear time */
-void hn_graph_remove_value_listing(hn_graph *g, hn_id value); /* out of inits, sparse_inits, value_infos, inputs of its block */
-const hn_attr *hn_node_attr(const hn_node *n, const char *name); /* NULL when absent */
+void hn_graph_remove_nodes(
+    hn_graph *g, const bool *is_doomed); /* all marked ones, one entry per node, in linear time */
+void hn_graph_remove_value_listing(
+    hn_graph *g, hn_id value); /* out of inits, sparse_inits, value_infos, inputs of its block */
+const hn_attr *hn_node_attr(const hn_node *n, const char *name);      /* NULL when absent */
 bool hn_block_is_inside(const hn_graph *g, hn_id inner, hn_id outer); /* true when equal, too */
 hn_str hn_graph_fresh_name(hn_graph *g, const char *stem); /* unique in the whole graph */
 
-/* ---- whole models ------------------------------------------------------------------------------------------------------- */
+/* ---- whole models ---------------------------------------------------------------------------- */
 
 typedef struct hn_function {
     hn_str name, domain, overload;
-    HN_VEC(hn_str) attr_names;   /* required attributes */
+    HN_VEC(hn_str) attr_names; /* required attributes */
     HN_VEC(hn_attr) attr_defaults;
     hn_opsets opsets;
-    hn_graph *graph;             /* block 0: inputs and outputs carry the formal parameters */
+    hn_graph *graph; /* block 0: inputs and outputs carry the formal parameters */
     const hn_extra *extra;
 } hn_function;
 
@@ -345,26 +412,30 @@ struct hn_model {
     hn_opsets opsets;
     HN_VEC(hn_function *) functions; /* grows by hn_model_add_function */
     hn_map function_index;
-    hn_graph *graph;              /* NULL only in a file without a graph, which the loader refuses */
-    const hn_extra *extra;        /* doc, metadata_props, fields not interpreted */
-    HN_VEC(hn_filemap) maps;      /* closed with the model: the file itself and external data */
-    const char *path;             /* as given; NULL for a buffer */
-    uint64_t file_bytes;          /* of the model file or buffer */
-    uint64_t external_bytes;      /* of tensors kept in other files */
+    hn_graph *graph;         /* NULL only in a file without a graph, which the loader refuses */
+    const hn_extra *extra;   /* doc, metadata_props, fields not interpreted */
+    HN_VEC(hn_filemap) maps; /* closed with the model: the file itself and external data */
+    const char *path;        /* as given; NULL for a buffer */
+    uint64_t file_bytes;     /* of the model file or buffer */
+    uint64_t external_bytes; /* of tensors kept in other files */
 };
 hn_model *hn_model_new(const hone_allocator *a); /* empty, no graph */
 void hn_model_free(hn_model *m);                 /* NULL is fine; unmaps files */
-/* A copy of the graph and functions to edit; ids stay the same. Tensors and docs are shared, so `m` must outlive it. Metadata of the model
- * itself is left behind. NULL: out of memory. */
+/* A copy of the graph and functions to edit; ids stay the same. Tensors and docs are shared, so `m`
+ * must outlive it. Metadata of the model itself is left behind. NULL: out of memory. */
 hn_model *hn_model_clone(const hn_model *m);
-int64_t hn_opset_version(const hn_opsets *o, hn_str domain); /* -1 when not imported; "" and "ai.onnx" are one domain */
+int64_t hn_opset_version(const hn_opsets *o,
+                         hn_str domain); /* -1 when not imported; "" and "ai.onnx" are one domain */
 bool hn_domain_is_onnx(hn_str domain);
-/* Appends and makes it known by name; name, domain and overload are set already. The first of equal ones wins in lookups. */
+/* Appends and makes it known by name; name, domain and overload are set already. The first of equal
+ * ones wins in lookups. */
 bool hn_model_add_function(hn_model *m, hn_function *f);
-const hn_function *hn_model_function(const hn_model *m, hn_str domain, hn_str name, hn_str overload);
-const hn_function *hn_node_function(const hn_graph *g, hn_id node); /* the model-local function a node calls; NULL when none */
+const hn_function *hn_model_function(const hn_model *m, hn_str domain, hn_str name,
+                                     hn_str overload);
+const hn_function *hn_node_function(
+    const hn_graph *g, hn_id node); /* the model-local function a node calls; NULL when none */
 
-/* ---- problems: what a check finds ------------------------------------------------------------------------------------------ */
+/* ---- problems: what a check finds ------------------------------------------------------------ */
 
 typedef enum hn_severity { HN_SEVERITY_WARNING, HN_SEVERITY_ERROR } hn_severity;
 typedef struct hn_problem {
@@ -384,70 +455,84 @@ typedef struct hn_problems {
     uint32_t cap; /* most entries kept; 0 = 1000 */
     bool failed;  /* out of memory */
 } hn_problems;
-/* The message as it is. node and value may be HN_NONE; g may be NULL for problems of the model itself. */
-void hn_problem_add(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g, hn_id node, hn_id value,
-                    const char *fmt, ...) HN_PRINTF(7, 8);
+/* The message as it is. node and value may be HN_NONE; g may be NULL for problems of the model
+ * itself. */
+void hn_problem_add(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g,
+                    hn_id node, hn_id value, const char *fmt, ...) HN_PRINTF(7, 8);
 /* The same with "node 'conv1' (Conv): " before it. */
-void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g, hn_id node, hn_id value,
-                     const char *fmt, ...) HN_PRINTF(7, 8);
+void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g,
+                     hn_id node, hn_id value, const char *fmt, ...) HN_PRINTF(7, 8);
 /* "node 'conv1' (Conv)", or "node #12 (Conv)" for one without a name, into buf. Returns buf. */
 const char *hn_node_text(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
-/* Lets the problems from number `first` on say that they are about the body of a function. What every call
- * of it tells anew is listed once. */
+/* Lets the problems from number `first` on say that they are about the body of a function. What
+ * every call of it tells anew is listed once. */
 void hn_problems_in_function(hn_problems *p, uint32_t first, const struct hn_function *f);
 /* "conv1", or "#12 (Conv)" for a node without a name, into buf. Returns buf. */
 const char *hn_node_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
 /* "Conv", "com.microsoft.FusedConv". */
 const char *hn_node_op_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
 
-/* Structure alone, no operator knowledge: names defined once and before use (SSA), topological order, outputs defined, lists and
- * uses consistent, initializers agree with declared inputs, types well formed, IR-version rules. */
+/* Structure alone, no operator knowledge: names defined once and before use (SSA), topological
+ * order, outputs defined, lists and uses consistent, initializers agree with declared inputs, types
+ * well formed, IR-version rules. */
 void hn_graph_verify(const hn_graph *g, hn_problems *p);
-/* The same for the main graph and every function, and the rules of the model itself: versions, opset imports, functions. */
+/* The same for the main graph and every function, and the rules of the model itself: versions,
+ * opset imports, functions. */
 void hn_model_verify(const hn_model *m, hn_problems *p);
 
-/* ---- edits -------------------------------------------------------------------------------------------------------------------- */
+/* ---- edits ----------------------------------------------------------------------------------- */
 
-/* Rewrites are patches: filled against a const graph, applied in one go. New nodes and values get ids that work as arguments within
- * the patch and are theirs once it is applied. Filling never fails visibly: apply reports it. Replacements concern readers that were
- * there before, not what the patch itself adds or sets, so a new node may read the very value it replaces. Attributes are copied
- * shallow: what they point to lives in the model's arena. */
+/* Rewrites are patches: filled against a const graph, applied in one go. New nodes and values get
+ * ids that work as arguments within the patch and are theirs once it is applied. Filling never
+ * fails visibly: apply reports it. Replacements concern readers that were there before, not what
+ * the patch itself adds or sets, so a new node may read the very value it replaces. Attributes are
+ * copied shallow: what they point to lives in the model's arena. */
 typedef struct hn_patch hn_patch;
 hn_patch *hn_patch_new(hn_arena *scratch, const hn_graph *g);
-hn_id hn_patch_node(hn_patch *p, hn_id before, hn_str domain, hn_str op, hn_str name, uint32_t n_inputs, const hn_id *inputs,
-                    uint32_t n_outputs, uint32_t n_attrs, const hn_attr *attrs); /* `before`: stands right before that node; HN_NONE: last in the main graph */
-hn_id hn_patch_output(hn_patch *p, hn_id patch_node, uint32_t slot); /* value id of a new node's output */
-hn_id hn_patch_const(hn_patch *p, hn_id block, const char *stem, const hn_tensor *t); /* a new initializer */
-void hn_patch_replace(hn_patch *p, hn_id value, hn_id with); /* readers of value read `with`; graph output names are kept */
+hn_id hn_patch_node(hn_patch *p, hn_id before, hn_str domain, hn_str op, hn_str name,
+                    uint32_t n_inputs, const hn_id *inputs, uint32_t n_outputs, uint32_t n_attrs,
+                    const hn_attr *attrs); /* `before`: stands right before that node; HN_NONE: last
+                                              in the main graph */
+hn_id hn_patch_output(hn_patch *p, hn_id patch_node,
+                      uint32_t slot); /* value id of a new node's output */
+hn_id hn_patch_const(hn_patch *p, hn_id block, const char *stem,
+                     const hn_tensor *t); /* a new initializer */
+void hn_patch_replace(hn_patch *p, hn_id value,
+                      hn_id with); /* readers of value read `with`; graph output names are kept */
 void hn_patch_remove(hn_patch *p, hn_id node);
 void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value);
 /* All or nothing: on failure (bad ids, no memory) the graph is as before. */
 hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err);
 
-/* Nodes whose outputs nobody reads, then initializers nobody reads; returns how many were removed. Block outputs are read.
- * HN_NONE: no memory, nothing was removed. */
+/* Nodes whose outputs nobody reads, then initializers nobody reads; returns how many were removed.
+ * Block outputs are read. HN_NONE: no memory, nothing was removed. */
 uint32_t hn_graph_remove_dead(hn_graph *g, bool remove_inits);
-/* Leaves only the functions that the main graph needs, and no import of a domain that only dropped functions had. False when out
- * of memory, with nothing changed. */
+/* Leaves only the functions that the main graph needs, and no import of a domain that only dropped
+ * functions had. False when out of memory, with nothing changed. */
 bool hn_model_drop_unused_functions(hn_model *m);
-/* Stable topological order within every block (outer values used by inner blocks count); HONE_E_INVALID names the cycle. */
+/* Stable topological order within every block (outer values used by inner blocks count);
+ * HONE_E_INVALID names the cycle. */
 hone_status hn_graph_sort(hn_graph *g, hone_error *err);
-/* Replaces every call of a model-local function by its body, to any depth (capped, recursion refused), then drops the functions.
- * On failure the model may be half changed and can only be freed. */
+/* Replaces every call of a model-local function by its body, to any depth (capped, recursion
+ * refused), then drops the functions. On failure the model may be half changed and can only be
+ * freed. */
 hone_status hn_model_inline(hn_model *m, hone_error *err);
-/* Keeps what is needed to compute `outputs` from `inputs`: those become the graph's interface. Names that are missing, or outputs
- * that need a graph input which was not listed, are errors that say which. */
-hone_status hn_graph_extract(hn_graph *g, uint32_t n_inputs, const hn_str *inputs, uint32_t n_outputs, const hn_str *outputs,
-                             hone_error *err);
+/* Keeps what is needed to compute `outputs` from `inputs`: those become the graph's interface.
+ * Names that are missing, or outputs that need a graph input which was not listed, are errors that
+ * say which. */
+hone_status hn_graph_extract(hn_graph *g, uint32_t n_inputs, const hn_str *inputs,
+                             uint32_t n_outputs, const hn_str *outputs, hone_error *err);
 
-/* ---- ONNX textual syntax ------------------------------------------------------------------------------------------------------ */
+/* ---- ONNX textual syntax --------------------------------------------------------------------- */
 
 typedef struct hn_print_options {
-    uint64_t max_elems; /* larger initializers print their shape and "..." only; UINT64_MAX: everything, parses back */
+    uint64_t max_elems; /* larger initializers print their shape and "..." only; UINT64_MAX:
+                           everything, parses back */
 } hn_print_options;
 void hn_model_print(const hn_model *m, const hn_print_options *o, hn_strbuf *out);
-/* The text of one model ("<ir_version: 8, opset_import: [...]> name (float[N] x) => (float[N] y) { y = Relu(x) }" and functions).
- * Errors carry line and column. Depth-limited. */
-hone_status hn_model_parse(const char *text, size_t n, const hone_allocator *a, hn_model **out, hone_error *err);
+/* The text of one model ("<ir_version: 8, opset_import: [...]> name (float[N] x) => (float[N] y) {
+ * y = Relu(x) }" and functions). Errors carry line and column. Depth-limited. */
+hone_status hn_model_parse(const char *text, size_t n, const hone_allocator *a, hn_model **out,
+                           hone_error *err);
 
 #endif /* HN_IR_H */

@@ -60,12 +60,13 @@ static void add_problem(hn_problems *p, hn_severity sev, hone_status code, const
         .op = keep_text(p, op),
         .value = g && value != HN_NONE ? hn_s(hn_value_at(g, value)->name) : "",
     };
-    if (!problem.message || !problem.node || !problem.op || !HN_VEC_PUSH(p->arena, &p->list, problem))
+    if (!problem.message || !problem.node || !problem.op ||
+        !HN_VEC_PUSH(p->arena, &p->list, problem))
         p->failed = true;
 }
 
-void hn_problem_add(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g, hn_id node,
-                    hn_id value, const char *fmt, ...) {
+void hn_problem_add(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g,
+                    hn_id node, hn_id value, const char *fmt, ...) {
     char message[sizeof((hone_error *)0)->message];
     va_list args;
     va_start(args, fmt);
@@ -74,8 +75,8 @@ void hn_problem_add(hn_problems *p, hn_severity sev, hone_status code, const hn_
     add_problem(p, sev, code, g, node, value, message);
 }
 
-void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g, hn_id node,
-                     hn_id value, const char *fmt, ...) {
+void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g,
+                     hn_id node, hn_id value, const char *fmt, ...) {
     char message[sizeof((hone_error *)0)->message];
     hn_node_text(g, node, message, sizeof(message) / 2);
     size_t used = strlen(message);
@@ -91,7 +92,8 @@ static bool is_listed(const hn_problems *p, const hn_problem *problem) {
     for (uint32_t i = 0; i < p->list.n; i++) {
         const hn_problem *other = &p->list.at[i];
         if (other->message_hash == problem->message_hash &&
-            strcmp(other->node, problem->node) == 0 && strcmp(other->message, problem->message) == 0)
+            strcmp(other->node, problem->node) == 0 &&
+            strcmp(other->message, problem->message) == 0)
             return true;
     }
     return false;

@@ -67,8 +67,8 @@ static void define_value(verifier *v, hn_id node, hn_id value) {
             v, node, value,
             "%s in subgraph '%s' defines '%s', which hides the outer value of that name "
             "(%s); rename one of them",
-            hn_node_text(v->g, node, here, NODE_TEXT_BYTES), block_name(v, val->block), hn_s(val->name),
-            definer_text(v->g, outer, there));
+            hn_node_text(v->g, node, here, NODE_TEXT_BYTES), block_name(v, val->block),
+            hn_s(val->name), definer_text(v->g, outer, there));
     else if (hn_str_empty(val->name) && node == HN_NONE)
         STRUCTURE_ERROR(v, node, value, "%s of graph '%s' has no name",
                         definer_text(v->g, value, here), block_name(v, val->block));
@@ -104,12 +104,13 @@ static void verify_interface(verifier *v) {
         bool is_input = i < b->inputs.n;
         hn_id id = is_input ? b->inputs.at[i] : b->outputs.at[i - b->inputs.n];
         const char *missing = missing_in_type(hn_value_at(v->g, id)->type);
-        bool is_runnable = missing && strcmp(missing, "shape") == 0; /* invalid, but no harm in a run */
+        bool is_runnable =
+            missing && strcmp(missing, "shape") == 0; /* invalid, but no harm in a run */
         if (missing)
-            hn_problem_add(v->p, HN_SEVERITY_ERROR, is_runnable ? HONE_E_SHAPE : HONE_E_INVALID, v->g,
-                           HN_NONE, id, "graph %s '%s' has no %s; the main graph must declare it",
-                           is_input ? "input" : "output", hn_s(hn_value_at(v->g, id)->name),
-                           missing);
+            hn_problem_add(
+                v->p, HN_SEVERITY_ERROR, is_runnable ? HONE_E_SHAPE : HONE_E_INVALID, v->g, HN_NONE,
+                id, "graph %s '%s' has no %s; the main graph must declare it",
+                is_input ? "input" : "output", hn_s(hn_value_at(v->g, id)->name), missing);
     }
 }
 
@@ -123,11 +124,12 @@ static void verify_init_declared(verifier *v, hn_id value) {
     if (val->is_input || v->f || !m->has_ir_version || m->ir_version >= 4 ||
         (parent != HN_NONE && hn_graph_find(v->g, parent, val->name) != HN_NONE))
         return;
-    hn_problem_add( /* not valid, but no harm in a run */
-        v->p, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, v->g, HN_NONE, value,
-        "initializer '%s' is not listed among the inputs, which IR version %lld demands; "
-        "list it, or raise the IR version to 4",
-        hn_s(val->name), (long long)m->ir_version);
+    hn_problem_add(/* not valid, but no harm in a run */
+                   v->p, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, v->g, HN_NONE, value,
+                   "initializer '%s' is not listed among the inputs, which IR version %lld "
+                   "demands; "
+                   "list it, or raise the IR version to 4",
+                   hn_s(val->name), (long long)m->ir_version);
 }
 
 static hn_verify_place init_place(const verifier *v, hn_id value) {
@@ -269,8 +271,9 @@ static void verify_domain(verifier *v, hn_id node, const char *who) {
     hn_str domain = hn_node_at(v->g, node)->domain;
     if (hn_map_get(&v->domains, domain_key(domain)) != HN_MAP_NONE)
         return;
-    STRUCTURE_ERROR(v, node, HN_NONE, "%s needs operator set '%s', which %s does not import; add it to opset_import", who,
-                    hn_domain_is_onnx(domain) ? "ai.onnx" : domain->s,
+    STRUCTURE_ERROR(v, node, HN_NONE,
+                    "%s needs operator set '%s', which %s does not import; add it to opset_import",
+                    who, hn_domain_is_onnx(domain) ? "ai.onnx" : domain->s,
                     v->f ? "the function" : "the model");
     if (!hn_map_put(&v->domains, domain_key(domain), 1))
         v->p->failed = true;

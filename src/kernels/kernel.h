@@ -1,7 +1,9 @@
-/* L1: arithmetic over pointers, sizes and strides. Knows no graph and no operator. Results never depend on the number of threads.
+/* L1: arithmetic over pointers, sizes and strides. Knows no graph and no operator. Results never
+ * depend on the number of threads.
  *
- * Every function exists once per type: f32, f64, and u32, u64 for integers of either sign (arithmetic wraps, as two's
- * complement does). Pointers to int32_t may be passed as pointers to uint32_t, which C allows to alias. */
+ * Every function exists once per type: f32, f64, and u32, u64 for integers of either sign
+ * (arithmetic wraps, as two's complement does). Pointers to int32_t may be passed as pointers to
+ * uint32_t, which C allows to alias. */
 #ifndef HN_KERNEL_H
 #define HN_KERNEL_H
 
@@ -9,57 +11,62 @@
 
 #define HN_KERNEL_TYPES(X) X(f32, float) X(f64, double) X(u32, uint32_t) X(u64, uint64_t)
 
-/* ---- matrix product ------------------------------------------------------------------------------------------------------ */
+/* ---- matrix product -------------------------------------------------------------------------- */
 
-/* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. The right side may be a matrix that is never stored:
- * `fill` then writes rows k0 .. k0+nk and columns j0 .. j0+nj of it, at out[k * out_stride + j]. */
-#define HN_GEMM_JOB(name, T)                                                                                    \
-    typedef void (*hn_fill_##name)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, T *out,     \
-                                   int64_t out_stride);                                                        \
-    typedef struct hn_gemm_job_##name {                                                                         \
-        int64_t m, n, k;                                                                                        \
-        const T *a;                                                                                             \
-        int64_t a_row, a_col;                                                                                   \
-        const T *b; /* with its strides; not looked at when there is `fill` */                                  \
-        int64_t b_row, b_col;                                                                                   \
-        hn_fill_##name fill;                                                                                    \
-        const void *fill_ctx;                                                                                   \
-        T *c;                                                                                                   \
-        int64_t c_row; /* columns of c lie side by side */                                                      \
-        bool add;                                                                                               \
-    } hn_gemm_job_##name;                                                                                       \
-    void hn_gemm_##name(hn_pool *pool, const hn_gemm_job_##name *job);
+/* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. The right side may be a
+ * matrix that is never stored: `fill` then writes rows k0 .. k0+nk and columns j0 .. j0+nj of it,
+ * at out[k * out_stride + j]. */
+#define HN_GEMM_JOB(name, T)                                                                      \
+  typedef void (*hn_fill_##name)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, \
+                                 T *out, int64_t out_stride);                                     \
+  typedef struct hn_gemm_job_##name {                                                             \
+    int64_t m, n, k;                                                                              \
+    const T *a;                                                                                   \
+    int64_t a_row, a_col;                                                                         \
+    const T *b; /* with its strides; not looked at when there is `fill` */                        \
+    int64_t b_row, b_col;                                                                         \
+    hn_fill_##name fill;                                                                          \
+    const void *fill_ctx;                                                                         \
+    T *c;                                                                                         \
+    int64_t c_row; /* columns of c lie side by side */                                            \
+    bool add;                                                                                     \
+  } hn_gemm_job_##name;                                                                           \
+  void hn_gemm_##name(hn_pool *pool, const hn_gemm_job_##name *job);
 HN_KERNEL_TYPES(HN_GEMM_JOB)
 #undef HN_GEMM_JOB
 
-/* ---- convolution --------------------------------------------------------------------------------------------------------- */
+/* ---- convolution ----------------------------------------------------------------------------- */
 
 #define HN_MAX_SPATIAL 62
 
-/* A window that slides over spatial axes; outermost axis first. Output o reads input o * stride - pad + tap * dilation. */
+/* A window that slides over spatial axes; outermost axis first. Output o reads input o * stride -
+ * pad + tap * dilation. */
 typedef struct hn_slide {
     int32_t n_axes;
     int64_t in[HN_MAX_SPATIAL], out[HN_MAX_SPATIAL], kernel[HN_MAX_SPATIAL];
-    int64_t stride[HN_MAX_SPATIAL], dilation[HN_MAX_SPATIAL], pad[HN_MAX_SPATIAL]; /* pad: in front */
-    int64_t in_elems, out_elems, kernel_elems;                                     /* products */
+    int64_t stride[HN_MAX_SPATIAL], dilation[HN_MAX_SPATIAL],
+        pad[HN_MAX_SPATIAL];                   /* pad: in front */
+    int64_t in_elems, out_elems, kernel_elems; /* products */
 } hn_slide;
 
-/* The output indices [*begin, *end) along an axis whose window element `tap` lies inside the input. */
+/* The output indices [*begin, *end) along an axis whose window element `tap` lies inside the input.
+ */
 void hn_slide_inside(const hn_slide *s, int32_t axis, int64_t tap, int64_t *begin, int64_t *end);
 /* Splits a flat position into indices of `n` sizes. */
 void hn_slide_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at);
 /* Next position in row-major order. */
 void hn_slide_step(int32_t n, const int64_t *sizes, int64_t *at);
 
-/* y[batch, filters, out] = conv of x[batch, channels, in] with w[filters, channels/groups, kernel]; `bias` may be NULL. */
-#define HN_CONV_JOB(name, T)                                       \
-    typedef struct hn_conv_job_##name {                            \
-        const hn_slide *slide;                                     \
-        int64_t batch, channels, filters, groups;                  \
-        const T *x, *w, *bias;                                     \
-        T *y;                                                      \
-    } hn_conv_job_##name;                                          \
-    void hn_conv_##name(hn_pool *pool, const hn_conv_job_##name *job);
+/* y[batch, filters, out] = conv of x[batch, channels, in] with w[filters, channels/groups, kernel];
+ * `bias` may be NULL. */
+#define HN_CONV_JOB(name, T)                  \
+  typedef struct hn_conv_job_##name {         \
+    const hn_slide *slide;                    \
+    int64_t batch, channels, filters, groups; \
+    const T *x, *w, *bias;                    \
+    T *y;                                     \
+  } hn_conv_job_##name;                       \
+  void hn_conv_##name(hn_pool *pool, const hn_conv_job_##name *job);
 HN_KERNEL_TYPES(HN_CONV_JOB)
 #undef HN_CONV_JOB
 

@@ -95,8 +95,8 @@ hone_status hn_load_dims(hn_loader *ld, hn_wire message, uint32_t tag, uint32_t 
         int64_t d = (*dims)[i];
         if (d < 0)
             return hn_wire_fail(&message, message.at,
-                                "dimension %u is %lld; it must not be negative",
-                                (unsigned)i, (long long)d);
+                                "dimension %u is %lld; it must not be negative", (unsigned)i,
+                                (long long)d);
         is_empty = is_empty || d == 0;
     }
     for (uint32_t i = 0; i < n && !is_empty; i++) {

@@ -85,8 +85,8 @@ static hone_status decode_entries(hn_wire w, const typed_field *field, uint8_t *
     return status;
 }
 
-/* Entries hold one 6-bit element each, while those of 4 and 2 bits hold a packed byte. An element is never written behind
- * the entry it comes from. */
+/* Entries hold one 6-bit element each, while those of 4 and 2 bits hold a packed byte. An element
+ * is never written behind the entry it comes from. */
 static void pack_six_bits(hn_tensor *t, uint8_t *data) {
     uint64_t n = t->data_bytes;
     for (uint64_t i = 0; i < n; i++) {

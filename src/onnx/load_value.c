@@ -2,11 +2,19 @@
 #include "onnx/load_int.h"
 
 /* Field numbers of both messages that carry content, and the kind of value in it. */
-enum { SEQUENCE_TENSORS = 3, SEQUENCE_SEQUENCES = 5, OPTIONAL_TENSOR = 3, OPTIONAL_SEQUENCE = 5, OPTIONAL_OPTIONAL = 7 };
+enum {
+    SEQUENCE_TENSORS = 3,
+    SEQUENCE_SEQUENCES = 5,
+    OPTIONAL_TENSOR = 3,
+    OPTIONAL_SEQUENCE = 5,
+    OPTIONAL_OPTIONAL = 7
+};
 
 static hone_status load_parsed(hn_loader *ld, hn_bytes bytes, hn_type_kind kind, hn_parsed *out);
 
-static uint32_t field_number(const hn_field *f) { return f->tag >> 3; }
+static uint32_t field_number(const hn_field *f) {
+    return f->tag >> 3;
+}
 
 static hone_status load_sequence(hn_loader *ld, hn_bytes bytes, hn_parsed *out) {
     hn_wire w = hn_load_open(ld, bytes, "SequenceProto");
@@ -67,13 +75,20 @@ static hone_status load_parsed(hn_loader *ld, hn_bytes bytes, hn_type_kind kind,
     return status;
 }
 
-hone_status hn_load_value(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_type_kind kind, hn_parsed *out, hone_error *err) {
-    hn_loader ld = {.arena = a, .names = names, .file = bytes.at, .max_depth = 64, .skip_external = true, .err = err};
+hone_status hn_load_value(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_type_kind kind,
+                          hn_parsed *out, hone_error *err) {
+    hn_loader ld = {.arena = a,
+                    .names = names,
+                    .file = bytes.at,
+                    .max_depth = 64,
+                    .skip_external = true,
+                    .err = err};
     *out = (hn_parsed){0};
     HN_TRY(load_parsed(&ld, bytes, kind, out));
     uint64_t need = 0;
     const hn_tensor *t = &out->tensor;
     bool is_short = out->kind == HN_TYPE_TENSOR && t->dtype != HN_STRING &&
                     (!hn_dtype_bytes(t->dtype, t->n_elems, &need) || need > t->data_bytes);
-    return is_short ? hn_fail(err, HONE_E_FORMAT, "the tensor holds less data than its shape needs") : HONE_OK;
+    return is_short ? hn_fail(err, HONE_E_FORMAT, "the tensor holds less data than its shape needs")
+                    : HONE_OK;
 }

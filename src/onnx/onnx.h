@@ -1,58 +1,75 @@
-/* L2: ONNX files. Bytes to graphs and back, with our own bounds-checked protobuf reader and writer. */
+/* L2: ONNX files. Bytes to graphs and back, with our own bounds-checked protobuf reader and writer.
+ */
 #ifndef HN_ONNX_H
 #define HN_ONNX_H
 
 #include "ir/ir.h"
 
 typedef struct hn_load_options {
-    const hone_allocator *alloc;  /* NULL: malloc */
-    uint32_t max_depth;           /* nesting of messages and subgraphs; 0 = 64 */
-    uint64_t max_arena_bytes;     /* memory for the graph itself; 0 = 64 MB + 32 x file size */
-    bool skip_external;           /* leave external tensors without data (inspection of a model whose data is elsewhere) */
-    const char *external_folder;  /* where external data lies; NULL: the model file's folder (buffers: refused) */
+    const hone_allocator *alloc; /* NULL: malloc */
+    uint32_t max_depth;          /* nesting of messages and subgraphs; 0 = 64 */
+    uint64_t max_arena_bytes;    /* memory for the graph itself; 0 = 64 MB + 32 x file size */
+    bool skip_external; /* leave external tensors without data (inspection of a model whose data is
+                           elsewhere) */
+    const char *external_folder; /* where external data lies; NULL: the model file's folder
+                                    (buffers: refused) */
 } hn_load_options;
 
-/* Reads a model file: binary ONNX, or the textual syntax when the name ends in .onnxtxt or .txt, or the bytes are text that parses.
- * A file of another kind (TensorFlow SavedModel, TFLite, PyTorch zip or pickle, safetensors, GGUF, HDF5, OpenVINO IR, ORT flatbuffer,
- * JSON, plain text, git LFS pointer, gzip, ...) is refused by a sentence that names the kind and says what to do. The file stays
- * mapped: tensor data are views into it. */
-hone_status hn_load_file(const char *path, const hn_load_options *o, hn_model **out, hone_error *err);
+/* Reads a model file: binary ONNX, or the textual syntax when the name ends in .onnxtxt or .txt, or
+ * the bytes are text that parses. A file of another kind (TensorFlow SavedModel, TFLite, PyTorch
+ * zip or pickle, safetensors, GGUF, HDF5, OpenVINO IR, ORT flatbuffer, JSON, plain text, git LFS
+ * pointer, gzip, ...) is refused by a sentence that names the kind and says what to do. The file
+ * stays mapped: tensor data are views into it. */
+hone_status hn_load_file(const char *path, const hn_load_options *o, hn_model **out,
+                         hone_error *err);
 /* Reads from memory. `borrow`: the bytes outlive the model and are not copied. */
-hone_status hn_load_buffer(const void *data, size_t n, bool borrow, const hn_load_options *o, hn_model **out, hone_error *err);
-/* One serialized TensorProto (test data sets, .pb files), as a model-independent tensor in the arena. */
-hone_status hn_load_tensor(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_tensor *out, hone_error *err);
+hone_status hn_load_buffer(const void *data, size_t n, bool borrow, const hn_load_options *o,
+                           hn_model **out, hone_error *err);
+/* One serialized TensorProto (test data sets, .pb files), as a model-independent tensor in the
+ * arena. */
+hone_status hn_load_tensor(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_tensor *out,
+                           hone_error *err);
 
-/* What a test data set holds: TensorProto, SequenceProto or OptionalProto; tensors, and sequences and optionals of them. */
+/* What a test data set holds: TensorProto, SequenceProto or OptionalProto; tensors, and sequences
+ * and optionals of them. */
 typedef struct hn_parsed {
-    hn_type_kind kind; /* TENSOR, SEQUENCE, or OPTIONAL when it is empty; one with content is its content */
+    hn_type_kind
+        kind; /* TENSOR, SEQUENCE, or OPTIONAL when it is empty; one with content is its content */
     hn_tensor tensor;
     struct hn_parsed *items; /* of a sequence */
     uint32_t n_items;
 } hn_parsed;
-hone_status hn_load_value(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_type_kind kind, hn_parsed *out, hone_error *err);
+hone_status hn_load_value(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_type_kind kind,
+                          hn_parsed *out, hone_error *err);
 
 typedef enum hn_external_mode {
-    HN_EXTERNAL_KEEP,   /* small and embedded tensors stay inside, external ones are written to a new file beside the model */
-    HN_EXTERNAL_NEVER,  /* all inside; an error when the file would pass 2 GiB, which protobuf readers refuse */
-    HN_EXTERNAL_ALWAYS  /* every tensor of at least threshold_bytes goes to the data file */
+    HN_EXTERNAL_KEEP,  /* small and embedded tensors stay inside, external ones are written to a new
+                          file beside the model */
+    HN_EXTERNAL_NEVER, /* all inside; an error when the file would pass 2 GiB, which protobuf
+                          readers refuse */
+    HN_EXTERNAL_ALWAYS /* every tensor of at least threshold_bytes goes to the data file */
 } hn_external_mode;
 
 typedef struct hn_save_options {
     hn_external_mode external;
-    uint64_t threshold_bytes;    /* ALWAYS: smallest tensor that goes out; 0 = 1024 */
-    uint64_t alignment;          /* of tensors in the data file; 0 = 4096 */
-    const char *data_name;       /* file name of the data, beside the model; NULL: "<model file>.data" */
-    /* Called as bytes are written (may be NULL); returning true cancels with HONE_E_CANCELLED and leaves no file. */
+    uint64_t threshold_bytes; /* ALWAYS: smallest tensor that goes out; 0 = 1024 */
+    uint64_t alignment;       /* of tensors in the data file; 0 = 4096 */
+    const char *data_name; /* file name of the data, beside the model; NULL: "<model file>.data" */
+    /* Called as bytes are written (may be NULL); returning true cancels with HONE_E_CANCELLED and
+     * leaves no file. */
     bool (*progress)(void *ctx, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_ctx;
 } hn_save_options;
 
-/* Deterministic: equal models give equal bytes. Untouched tensors are copied verbatim. Written under temporary names, renamed last
- * (data file first), so a reader never sees half a model. Saving over the very file the model is mapped from is safe. A model that
- * passes 2 GiB goes external by itself in KEEP mode. */
-hone_status hn_save_file(const hn_model *m, const char *path, const hn_save_options *o, hone_error *err);
+/* Deterministic: equal models give equal bytes. Untouched tensors are copied verbatim. Written
+ * under temporary names, renamed last (data file first), so a reader never sees half a model.
+ * Saving over the very file the model is mapped from is safe. A model that passes 2 GiB goes
+ * external by itself in KEEP mode. */
+hone_status hn_save_file(const hn_model *m, const char *path, const hn_save_options *o,
+                         hone_error *err);
 /* Into memory from the allocator; free with hn_free(a, *data, *n). Everything inside. */
-hone_status hn_save_buffer(const hn_model *m, const hone_allocator *a, void **data, size_t *n, hone_error *err);
+hone_status hn_save_buffer(const hn_model *m, const hone_allocator *a, void **data, size_t *n,
+                           hone_error *err);
 /* Exact size of the serialized model with everything inside. */
 uint64_t hn_save_size(const hn_model *m);
 

@@ -1,4 +1,5 @@
-/* Elements of any type as wide numbers, and back: one float loop serves float16, bfloat16, float8 and the rest. */
+/* Elements of any type as wide numbers, and back: one float loop serves float16, bfloat16, float8
+ * and the rest. */
 #include "ops/eval_int.h"
 
 size_t hn_elem_bytes(hn_dtype t) {
@@ -9,39 +10,75 @@ size_t hn_elem_bytes(hn_dtype t) {
 static float decode_small(hn_dtype t, const uint8_t *data, uint64_t i) {
     uint16_t h;
     switch (t) {
-    case HN_F16: memcpy(&h, data + 2 * i, 2); return hn_f16_to_f32(h);
-    case HN_BF16: memcpy(&h, data + 2 * i, 2); return hn_bf16_to_f32(h);
-    case HN_F8E4M3FN: return hn_f8_to_f32(data[i], HN_F8_E4M3FN);
-    case HN_F8E4M3FNUZ: return hn_f8_to_f32(data[i], HN_F8_E4M3FNUZ);
-    case HN_F8E5M2: return hn_f8_to_f32(data[i], HN_F8_E5M2);
-    case HN_F8E5M2FNUZ: return hn_f8_to_f32(data[i], HN_F8_E5M2FNUZ);
-    case HN_F8E8M0: return hn_e8m0_to_f32(data[i]);
-    case HN_F6E2M3: return hn_f6_to_f32((uint8_t)hn_unpack_int(data, i, 6, false), HN_F6_E2M3);
-    case HN_F6E3M2: return hn_f6_to_f32((uint8_t)hn_unpack_int(data, i, 6, false), HN_F6_E3M2);
-    case HN_F4E2M1: return hn_f4_to_f32((uint8_t)hn_unpack_int(data, i, 4, false));
-    default: return 0;
+    case HN_F16:
+        memcpy(&h, data + 2 * i, 2);
+        return hn_f16_to_f32(h);
+    case HN_BF16:
+        memcpy(&h, data + 2 * i, 2);
+        return hn_bf16_to_f32(h);
+    case HN_F8E4M3FN:
+        return hn_f8_to_f32(data[i], HN_F8_E4M3FN);
+    case HN_F8E4M3FNUZ:
+        return hn_f8_to_f32(data[i], HN_F8_E4M3FNUZ);
+    case HN_F8E5M2:
+        return hn_f8_to_f32(data[i], HN_F8_E5M2);
+    case HN_F8E5M2FNUZ:
+        return hn_f8_to_f32(data[i], HN_F8_E5M2FNUZ);
+    case HN_F8E8M0:
+        return hn_e8m0_to_f32(data[i]);
+    case HN_F6E2M3:
+        return hn_f6_to_f32((uint8_t)hn_unpack_int(data, i, 6, false), HN_F6_E2M3);
+    case HN_F6E3M2:
+        return hn_f6_to_f32((uint8_t)hn_unpack_int(data, i, 6, false), HN_F6_E3M2);
+    case HN_F4E2M1:
+        return hn_f4_to_f32((uint8_t)hn_unpack_int(data, i, 4, false));
+    default:
+        return 0;
     }
 }
 
 static void encode_small(hn_dtype t, uint8_t *data, uint64_t i, float v) {
     uint16_t h;
     switch (t) {
-    case HN_F16: h = hn_f32_to_f16(v); memcpy(data + 2 * i, &h, 2); break;
-    case HN_BF16: h = hn_f32_to_bf16(v); memcpy(data + 2 * i, &h, 2); break;
-    case HN_F8E4M3FN: data[i] = hn_f32_to_f8(v, HN_F8_E4M3FN, true); break;
-    case HN_F8E4M3FNUZ: data[i] = hn_f32_to_f8(v, HN_F8_E4M3FNUZ, true); break;
-    case HN_F8E5M2: data[i] = hn_f32_to_f8(v, HN_F8_E5M2, true); break;
-    case HN_F8E5M2FNUZ: data[i] = hn_f32_to_f8(v, HN_F8_E5M2FNUZ, true); break;
-    case HN_F8E8M0: data[i] = hn_f32_to_e8m0(v, HN_ROUND_UP, true); break;
-    case HN_F6E2M3: hn_pack_int(data, i, 6, hn_f32_to_f6(v, HN_F6_E2M3)); break;
-    case HN_F6E3M2: hn_pack_int(data, i, 6, hn_f32_to_f6(v, HN_F6_E3M2)); break;
-    case HN_F4E2M1: hn_pack_int(data, i, 4, hn_f32_to_f4(v)); break;
-    default: break;
+    case HN_F16:
+        h = hn_f32_to_f16(v);
+        memcpy(data + 2 * i, &h, 2);
+        break;
+    case HN_BF16:
+        h = hn_f32_to_bf16(v);
+        memcpy(data + 2 * i, &h, 2);
+        break;
+    case HN_F8E4M3FN:
+        data[i] = hn_f32_to_f8(v, HN_F8_E4M3FN, true);
+        break;
+    case HN_F8E4M3FNUZ:
+        data[i] = hn_f32_to_f8(v, HN_F8_E4M3FNUZ, true);
+        break;
+    case HN_F8E5M2:
+        data[i] = hn_f32_to_f8(v, HN_F8_E5M2, true);
+        break;
+    case HN_F8E5M2FNUZ:
+        data[i] = hn_f32_to_f8(v, HN_F8_E5M2FNUZ, true);
+        break;
+    case HN_F8E8M0:
+        data[i] = hn_f32_to_e8m0(v, HN_ROUND_UP, true);
+        break;
+    case HN_F6E2M3:
+        hn_pack_int(data, i, 6, hn_f32_to_f6(v, HN_F6_E2M3));
+        break;
+    case HN_F6E3M2:
+        hn_pack_int(data, i, 6, hn_f32_to_f6(v, HN_F6_E3M2));
+        break;
+    case HN_F4E2M1:
+        hn_pack_int(data, i, 4, hn_f32_to_f4(v));
+        break;
+    default:
+        break;
     }
 }
 
-/* A double on its way to a smaller float passes through float32; there it is rounded to odd, so that the second rounding sees what the
- * first one cut off. */
+/* A double on its way to a smaller float passes through float32; there it is rounded to odd, so
+ * that the second rounding sees what the first one cut off. */
 static float float_to_odd(double v) {
     float f = (float)v;
     uint32_t bits;
@@ -55,8 +92,12 @@ static float float_to_odd(double v) {
     memcpy(&f, &bits, sizeof f);
     return f;
 }
-static float float_as_is(float v) { return v; }
-static float float_of_i64(int64_t v) { return (float)v; }
+static float float_as_is(float v) {
+    return v;
+}
+static float float_of_i64(int64_t v) {
+    return (float)v;
+}
 
 static bool packed_int(hn_dtype t, int *bits, bool *is_signed) {
     *bits = hn_dtype_bits(t);
@@ -65,120 +106,142 @@ static bool packed_int(hn_dtype t, int *bits, bool *is_signed) {
 }
 
 /* The loaders and the stores differ in the wide type alone. */
-#define LOAD_CASE(id, T)                                       \
-    case id: {                                                 \
-        const T *p = (const T *)a->data + begin;               \
-        for (uint64_t i = 0; i < n; i++)                       \
-            out[i] = (HN_WIDE)p[i];                            \
-        break;                                                 \
-    }
-#define LOAD_BODY()                                                                                    \
-    int bits;                                                                                          \
-    bool is_signed;                                                                                    \
-    switch (a->dtype) {                                                                                \
-        HN_C_INTS(LOAD_CASE)                                                                           \
-        HN_C_FLOATS(LOAD_CASE)                                                                         \
-        LOAD_CASE(HN_BOOL, uint8_t)                                                                    \
-    default:                                                                                           \
-        if (packed_int(a->dtype, &bits, &is_signed))                                                   \
-            for (uint64_t i = 0; i < n; i++)                                                           \
-                out[i] = (HN_WIDE)hn_unpack_int(a->data, begin + i, bits, is_signed);                  \
-        else                                                                                           \
-            for (uint64_t i = 0; i < n; i++)                                                           \
-                out[i] = (HN_WIDE)decode_small(a->dtype, a->data, begin + i);                          \
-    }
+#define LOAD_CASE(id, T)                     \
+  case id: {                                 \
+    const T *p = (const T *)a->data + begin; \
+    for (uint64_t i = 0; i < n; i++)         \
+      out[i] = (HN_WIDE)p[i];                \
+    break;                                   \
+  }
+#define LOAD_BODY()                                                           \
+  int bits;                                                                   \
+  bool is_signed;                                                             \
+  switch (a->dtype) {                                                         \
+    HN_C_INTS(LOAD_CASE)                                                      \
+    HN_C_FLOATS(LOAD_CASE)                                                    \
+    LOAD_CASE(HN_BOOL, uint8_t)                                               \
+  default:                                                                    \
+    if (packed_int(a->dtype, &bits, &is_signed))                              \
+      for (uint64_t i = 0; i < n; i++)                                        \
+        out[i] = (HN_WIDE)hn_unpack_int(a->data, begin + i, bits, is_signed); \
+    else                                                                      \
+      for (uint64_t i = 0; i < n; i++)                                        \
+        out[i] = (HN_WIDE)decode_small(a->dtype, a->data, begin + i);         \
+  }
 
 #define HN_WIDE float
-void hn_load_f32(const hn_array *a, uint64_t begin, uint64_t n, float *out) { LOAD_BODY() }
+void hn_load_f32(const hn_array *a, uint64_t begin, uint64_t n, float *out) {
+    LOAD_BODY()
+}
 #undef HN_WIDE
 #define HN_WIDE double
-void hn_load_f64(const hn_array *a, uint64_t begin, uint64_t n, double *out) { LOAD_BODY() }
+void hn_load_f64(const hn_array *a, uint64_t begin, uint64_t n, double *out) {
+    LOAD_BODY()
+}
 #undef HN_WIDE
 #define HN_WIDE int64_t
-void hn_load_i64(const hn_array *a, uint64_t begin, uint64_t n, int64_t *out) { LOAD_BODY() }
+void hn_load_i64(const hn_array *a, uint64_t begin, uint64_t n, int64_t *out) {
+    LOAD_BODY()
+}
 #undef HN_WIDE
 
-/* A float that an integer type cannot hold is undefined behaviour in C: such values wrap through the widest integer, and what even that
- * cannot hold becomes its smallest number, as the processors of today do. */
+/* A float that an integer type cannot hold is undefined behaviour in C: such values wrap through
+ * the widest integer, and what even that cannot hold becomes its smallest number, as the processors
+ * of today do. */
 static int64_t double_to_i64(double v) {
     return v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : INT64_MIN;
 }
-static int64_t float_to_i64(float v) { return double_to_i64((double)v); }
-static int64_t i64_to_i64(int64_t v) { return v; }
+static int64_t float_to_i64(float v) {
+    return double_to_i64((double)v);
+}
+static int64_t i64_to_i64(int64_t v) {
+    return v;
+}
 
 static uint64_t double_to_u64(double v) {
-    return v >= 9223372036854775808.0 && v < 18446744073709551616.0 ? (uint64_t)v : (uint64_t)double_to_i64(v);
+    return v >= 9223372036854775808.0 && v < 18446744073709551616.0 ? (uint64_t)v
+                                                                    : (uint64_t)double_to_i64(v);
 }
-static uint64_t float_to_u64(float v) { return double_to_u64((double)v); }
-static uint64_t i64_to_u64(int64_t v) { return (uint64_t)v; }
+static uint64_t float_to_u64(float v) {
+    return double_to_u64((double)v);
+}
+static uint64_t i64_to_u64(int64_t v) {
+    return (uint64_t)v;
+}
 
-#define STORE_INT(id, T)                                       \
-    case id: {                                                 \
-        T *p = (T *)a->data + begin;                           \
-        for (uint64_t i = 0; i < n; i++)                       \
-            p[i] = (T)HN_TO_I64(in[i]);                        \
-        break;                                                 \
-    }
-#define STORE_FLOAT(id, T)                                     \
-    case id: {                                                 \
-        T *p = (T *)a->data + begin;                           \
-        for (uint64_t i = 0; i < n; i++)                       \
-            p[i] = (T)in[i];                                   \
-        break;                                                 \
-    }
-#define STORE_BODY()                                                                        \
-    int bits;                                                                               \
-    bool is_signed;                                                                         \
-    switch (a->dtype) {                                                                     \
-        STORE_INT(HN_I8, int8_t)                                                            \
-        STORE_INT(HN_I16, int16_t)                                                          \
-        STORE_INT(HN_I32, int32_t)                                                          \
-        STORE_INT(HN_I64, int64_t)                                                          \
-        STORE_INT(HN_U8, uint8_t)                                                           \
-        STORE_INT(HN_U16, uint16_t)                                                         \
-        STORE_INT(HN_U32, uint32_t)                                                         \
-        STORE_FLOAT(HN_F32, float)                                                          \
-        STORE_FLOAT(HN_F64, double)                                                         \
-    case HN_U64:                                                                            \
-        for (uint64_t i = 0; i < n; i++)                                                    \
-            ((uint64_t *)a->data)[begin + i] = HN_TO_U64(in[i]);                            \
-        break;                                                                              \
-    case HN_BOOL:                                                                           \
-        for (uint64_t i = 0; i < n; i++)                                                    \
-            ((uint8_t *)a->data)[begin + i] = in[i] != 0;                                   \
-        break;                                                                              \
-    default:                                                                                \
-        if (packed_int(a->dtype, &bits, &is_signed))                                        \
-            for (uint64_t i = 0; i < n; i++)                                                \
-                hn_pack_int(a->data, begin + i, bits, (int)HN_TO_I64(in[i]));               \
-        else                                                                                \
-            for (uint64_t i = 0; i < n; i++)                                                \
-                encode_small(a->dtype, a->data, begin + i, HN_TO_F32(in[i]));                  \
-    }
+#define STORE_INT(id, T)             \
+  case id: {                         \
+    T *p = (T *)a->data + begin;     \
+    for (uint64_t i = 0; i < n; i++) \
+      p[i] = (T)HN_TO_I64(in[i]);    \
+    break;                           \
+  }
+#define STORE_FLOAT(id, T)           \
+  case id: {                         \
+    T *p = (T *)a->data + begin;     \
+    for (uint64_t i = 0; i < n; i++) \
+      p[i] = (T)in[i];               \
+    break;                           \
+  }
+#define STORE_BODY()                                                  \
+  int bits;                                                           \
+  bool is_signed;                                                     \
+  switch (a->dtype) {                                                 \
+    STORE_INT(HN_I8, int8_t)                                          \
+    STORE_INT(HN_I16, int16_t)                                        \
+    STORE_INT(HN_I32, int32_t)                                        \
+    STORE_INT(HN_I64, int64_t)                                        \
+    STORE_INT(HN_U8, uint8_t)                                         \
+    STORE_INT(HN_U16, uint16_t)                                       \
+    STORE_INT(HN_U32, uint32_t)                                       \
+    STORE_FLOAT(HN_F32, float)                                        \
+    STORE_FLOAT(HN_F64, double)                                       \
+  case HN_U64:                                                        \
+    for (uint64_t i = 0; i < n; i++)                                  \
+      ((uint64_t *)a->data)[begin + i] = HN_TO_U64(in[i]);            \
+    break;                                                            \
+  case HN_BOOL:                                                       \
+    for (uint64_t i = 0; i < n; i++)                                  \
+      ((uint8_t *)a->data)[begin + i] = in[i] != 0;                   \
+    break;                                                            \
+  default:                                                            \
+    if (packed_int(a->dtype, &bits, &is_signed))                      \
+      for (uint64_t i = 0; i < n; i++)                                \
+        hn_pack_int(a->data, begin + i, bits, (int)HN_TO_I64(in[i])); \
+    else                                                              \
+      for (uint64_t i = 0; i < n; i++)                                \
+        encode_small(a->dtype, a->data, begin + i, HN_TO_F32(in[i])); \
+  }
 
 #define HN_TO_F32 float_as_is
 #define HN_TO_I64 float_to_i64
 #define HN_TO_U64 float_to_u64
-void hn_store_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in) { STORE_BODY() }
+void hn_store_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in) {
+    STORE_BODY()
+}
 #undef HN_TO_F32
 #undef HN_TO_I64
 #undef HN_TO_U64
 #define HN_TO_F32 float_to_odd
 #define HN_TO_I64 double_to_i64
 #define HN_TO_U64 double_to_u64
-void hn_store_f64(hn_array *a, uint64_t begin, uint64_t n, const double *in) { STORE_BODY() }
+void hn_store_f64(hn_array *a, uint64_t begin, uint64_t n, const double *in) {
+    STORE_BODY()
+}
 #undef HN_TO_F32
 #undef HN_TO_I64
 #undef HN_TO_U64
 #define HN_TO_F32 float_of_i64
 #define HN_TO_I64 i64_to_i64
 #define HN_TO_U64 i64_to_u64
-void hn_store_i64(hn_array *a, uint64_t begin, uint64_t n, const int64_t *in) { STORE_BODY() }
+void hn_store_i64(hn_array *a, uint64_t begin, uint64_t n, const int64_t *in) {
+    STORE_BODY()
+}
 #undef HN_TO_F32
 #undef HN_TO_I64
 #undef HN_TO_U64
 
-/* ---- shapes --------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 uint64_t hn_count(int32_t rank, const int64_t *dims) {
     uint64_t n = 1;

@@ -1,18 +1,28 @@
 /* What an evaluation sees of its node. */
 #include "ops/eval_engine.h"
 
-const hn_infer *hn_eval_node(const hn_eval *c) { return &c->node; }
-uint32_t hn_n_args(const hn_eval *c) { return c->n_args; }
-uint32_t hn_n_rets(const hn_eval *c) { return c->n_rets; }
+const hn_infer *hn_eval_node(const hn_eval *c) {
+    return &c->node;
+}
+uint32_t hn_n_args(const hn_eval *c) {
+    return c->n_args;
+}
+uint32_t hn_n_rets(const hn_eval *c) {
+    return c->n_rets;
+}
 
-const hn_object *hn_arg_object(const hn_eval *c, uint32_t i) { return i < c->n_args ? c->args[i] : NULL; }
+const hn_object *hn_arg_object(const hn_eval *c, uint32_t i) {
+    return i < c->n_args ? c->args[i] : NULL;
+}
 
 const hn_array *hn_arg(const hn_eval *c, uint32_t i) {
     const hn_object *o = hn_arg_object(c, i);
     return o && o->kind == HN_OBJECT_TENSOR ? &o->array : NULL;
 }
 
-bool hn_wants_ret(const hn_eval *c, uint32_t i) { return i < c->n_rets && c->wanted[i]; }
+bool hn_wants_ret(const hn_eval *c, uint32_t i) {
+    return i < c->n_rets && c->wanted[i];
+}
 
 hn_array *hn_ret(const hn_eval *c, uint32_t i) {
     hn_object *o = i < c->n_rets ? c->rets[i] : NULL;
@@ -20,10 +30,12 @@ hn_array *hn_ret(const hn_eval *c, uint32_t i) {
 }
 
 static bool has_shape(const hn_array *a, hn_dtype dtype, int32_t rank, const int64_t *dims) {
-    return a->dtype == dtype && a->rank == rank && (rank == 0 || memcmp(a->dims, dims, (size_t)rank * sizeof *dims) == 0);
+    return a->dtype == dtype && a->rank == rank &&
+           (rank == 0 || memcmp(a->dims, dims, (size_t)rank * sizeof *dims) == 0);
 }
 
-hone_status hn_ret_alloc(hn_eval *c, uint32_t i, hn_dtype dtype, int32_t rank, const int64_t *dims, hn_array **out) {
+hone_status hn_ret_alloc(hn_eval *c, uint32_t i, hn_dtype dtype, int32_t rank, const int64_t *dims,
+                         hn_array **out) {
     *out = hn_ret(c, i);
     if (!hn_wants_ret(c, i) || (*out && has_shape(*out, dtype, rank, dims)))
         return HONE_OK;
@@ -53,11 +65,19 @@ void *hn_eval_scratch(hn_eval *c, uint64_t bytes) {
     return p ? p + (64 - (uintptr_t)p % 64) % 64 : NULL;
 }
 
-hn_pool *hn_eval_pool(const hn_eval *c) { return c->host->pool; }
-hn_rng *hn_eval_rng(hn_eval *c) { return &c->host->rng; }
-hn_image_hook hn_eval_image_hook(const hn_eval *c) { return c->host->image_hook; }
+hn_pool *hn_eval_pool(const hn_eval *c) {
+    return c->host->pool;
+}
+hn_rng *hn_eval_rng(hn_eval *c) {
+    return &c->host->rng;
+}
+hn_image_hook hn_eval_image_hook(const hn_eval *c) {
+    return c->host->image_hook;
+}
 
-bool hn_eval_stopped(const hn_eval *c) { return c->host->is_stopped && c->host->is_stopped(c->host->run); }
+bool hn_eval_stopped(const hn_eval *c) {
+    return c->host->is_stopped && c->host->is_stopped(c->host->run);
+}
 
 hone_status hn_eval_fail(hn_eval *c, hone_status code, const char *fmt, ...) {
     va_list args;
@@ -67,7 +87,8 @@ hone_status hn_eval_fail(hn_eval *c, hone_status code, const char *fmt, ...) {
     return code;
 }
 
-hone_status hn_eval_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in, uint32_t n_out, hn_object **out) {
+hone_status hn_eval_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in,
+                         uint32_t n_out, hn_object **out) {
     const hn_attr *a = hn_node_attr(c->node.node, attr);
     if (!a || a->kind != HN_ATTR_GRAPH)
         return hn_eval_fail(c, HONE_E_INVALID, "attribute '%s' holds no graph", attr);

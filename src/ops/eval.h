@@ -1,4 +1,5 @@
-/* L2: running one operator on real data. Used by constant folding, by plans as the last resort, and by tests. */
+/* L2: running one operator on real data. Used by constant folding, by plans as the last resort, and
+ * by tests. */
 #ifndef HN_EVAL_H
 #define HN_EVAL_H
 

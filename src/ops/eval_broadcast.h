@@ -4,7 +4,7 @@
 
 #include "ops/eval_int.h"
 
-/* ---- walking through a broadcast --------------------------------------------------------------- */
+/* ---- walking through a broadcast ------------------------------------------------------------- */
 
 #define HN_MAX_OPERANDS 4
 
@@ -19,29 +19,31 @@ typedef void (*hn_row_fn)(void *ctx, const hn_row *row);
 /* Calls fn for runs that cover every element of `out` once, on all threads when there is enough to
  * do. Runs that are long are cut at multiples of 8 elements, so packed outputs are safe. Each
  * operand must broadcast to the shape of `out`. */
-hone_status hn_broadcast_rows(hn_eval *c, const hn_array *out, uint32_t n, const hn_array *const *in,
-                              hn_row_fn fn, void *ctx);
+hone_status hn_broadcast_rows(hn_eval *c, const hn_array *out, uint32_t n,
+                              const hn_array *const *in, hn_row_fn fn, void *ctx);
 
 /* `a` with ones behind its dims, so that it lies along out's axes from `axis` on; dims holds
  * HN_MAX_RANK entries and must outlive the result. */
 hn_array hn_array_along(const hn_array *a, int64_t axis, int32_t rank, int64_t *dims);
 
-/* ---- pairs ----------------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* z[i] = x[i * step_x] op y[i * step_y]; z may be x or y where their step is 1. */
-typedef void (*hn_pair_fn)(const void *x, int step_x, const void *y, int step_y, void *z, uint64_t n);
+typedef void (*hn_pair_fn)(const void *x, int step_x, const void *y, int step_y, void *z,
+                           uint64_t n);
 /* Loops by element type. Small floats go through the loop of HN_F32. */
 typedef struct hn_pair_op {
     const char *op;
     hn_pair_fn by_type[HN_DTYPE_COUNT];
 } hn_pair_op;
-/* Add, Sub, Mul, Div, Max, Min, And, Equal, Less ...: by the operator's name; NULL when it is none. */
+/* Add, Sub, Mul, Div, Max, Min, And, Equal, Less ...: by the operator's name; NULL when it is none.
+ */
 const hn_pair_op *hn_pair_find(const char *op);
 /* out = x op y, broadcast; x and y have one type, out the same or bool. */
 hone_status hn_pair_eval(hn_eval *c, const hn_pair_op *op, const hn_array *x, const hn_array *y,
                          hn_array *out);
 
-/* ---- maps ------------------------------------------------------------------------------------------- */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 /* y[i] = f(x[i]) with the parameters of the operator's attributes; y may be x. */
 typedef void (*hn_map_f32)(const float *x, float *y, uint64_t n, float a, float b);
@@ -59,15 +61,16 @@ const hn_map_op *hn_map_find(const char *op);
 hone_status hn_map_eval(hn_eval *c, const hn_map_op *op, double a, double b, const hn_array *x,
                         hn_array *y);
 
-/* ---- reductions --------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Reduces the axes of a bit set by ReduceSum, ReduceMean, ReduceMax ...; `out` has an element for each place along the other axes, and may
- * be of another type. Floats are folded as doubles, integers as 64-bit integers. */
+/* Reduces the axes of a bit set by ReduceSum, ReduceMean, ReduceMax ...; `out` has an element for
+ * each place along the other axes, and may be of another type. Floats are folded as doubles,
+ * integers as 64-bit integers. */
 hone_status hn_reduce(hn_eval *c, const char *op, const hn_array *x, uint64_t axes, hn_array *out);
 /* Sum of (x - from)^power over the elements begin .. begin+n; power is 1 or 2. */
 double hn_sum_run(const hn_array *x, uint64_t begin, uint64_t n, double from, int power);
 
-/* ---- copies -------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* All elements of `from`, of the same type and count; strings are copied. */
 hone_status hn_array_copy(hn_eval *c, hn_array *to, const hn_array *from);

@@ -1,4 +1,5 @@
-/* Inside ops/: how an evaluation sees its node. The plain, readable meaning of an operator: any shape, every allowed type.
+/* Inside ops/: how an evaluation sees its node. The plain, readable meaning of an operator: any
+ * shape, every allowed type.
  *
  *   hone_status hn_eval_relu(hn_eval *c) {
  *       const hn_array *x = hn_arg(c, 0);
@@ -7,16 +8,18 @@
  *       return HONE_OK;
  *   }
  *
- * Inference has run before with the real shapes and values, so arguments fit together, and every output whose shape it knows stands
- * ready. Only outputs whose shape depends on data (NonZero, Loop, strings) are made by the evaluation, with hn_ret_alloc.
- * Data is contiguous and aligned for its type; an output never overlaps an input unless the table marks the operator as in place. */
+ * Inference has run before with the real shapes and values, so arguments fit together, and every
+ * output whose shape it knows stands ready. Only outputs whose shape depends on data (NonZero,
+ * Loop, strings) are made by the evaluation, with hn_ret_alloc. Data is contiguous and aligned for
+ * its type; an output never overlaps an input unless the table marks the operator as in place. */
 #ifndef HN_EVAL_INT_H
 #define HN_EVAL_INT_H
 
 #include "ops/eval.h"
 #include "ops/infer_int.h"
 
-/* The node: attributes and version are read as in inference, hn_attr_i(hn_eval_node(c), "axis", 0). */
+/* The node: attributes and version are read as in inference, hn_attr_i(hn_eval_node(c), "axis", 0).
+ */
 const hn_infer *hn_eval_node(const hn_eval *c);
 uint32_t hn_n_args(const hn_eval *c);
 uint32_t hn_n_rets(const hn_eval *c);
@@ -28,17 +31,21 @@ const hn_object *hn_arg_object(const hn_eval *c, uint32_t i); /* any kind; NULL 
 hn_array *hn_ret(const hn_eval *c, uint32_t i);
 bool hn_wants_ret(const hn_eval *c, uint32_t i);
 /* Makes output i with this shape; *out is NULL when nobody asked for it. */
-hone_status hn_ret_alloc(hn_eval *c, uint32_t i, hn_dtype dtype, int32_t rank, const int64_t *dims, hn_array **out);
-/* Output i is this object (a sequence, an optional, a map, or an argument passed on). Takes over one reference. */
+hone_status hn_ret_alloc(hn_eval *c, uint32_t i, hn_dtype dtype, int32_t rank, const int64_t *dims,
+                         hn_array **out);
+/* Output i is this object (a sequence, an optional, a map, or an argument passed on). Takes over
+ * one reference. */
 hone_status hn_ret_object(hn_eval *c, uint32_t i, hn_object *o);
 
 /* Objects made during the run; reference counted. NULL: out of memory. */
-hn_object *hn_object_tensor(hn_eval *c, hn_dtype dtype, int32_t rank, const int64_t *dims); /* data uninitialized */
-hn_object *hn_object_sequence(hn_eval *c, uint32_t n_items);  /* items NULL: fill with references */
-hn_object *hn_object_map(hn_eval *c);                         /* items[0]: keys, items[1]: values */
-hn_object *hn_object_none(hn_eval *c);                        /* an empty optional */
-hn_object *hn_object_ref(hn_eval *c, const hn_object *o);     /* one more reference; what lies in planned memory is copied */
-void hn_object_unref(hn_eval *c, hn_object *o);               /* NULL is fine */
+hn_object *hn_object_tensor(hn_eval *c, hn_dtype dtype, int32_t rank,
+                            const int64_t *dims);            /* data uninitialized */
+hn_object *hn_object_sequence(hn_eval *c, uint32_t n_items); /* items NULL: fill with references */
+hn_object *hn_object_map(hn_eval *c);                        /* items[0]: keys, items[1]: values */
+hn_object *hn_object_none(hn_eval *c);                       /* an empty optional */
+hn_object *hn_object_ref(
+    hn_eval *c, const hn_object *o); /* one more reference; what lies in planned memory is copied */
+void hn_object_unref(hn_eval *c, hn_object *o); /* NULL is fine */
 /* Text for string tensors, kept as long as the object: copies n bytes. */
 hone_status hn_array_set_string(hn_eval *c, hn_array *a, uint64_t i, const void *text, uint64_t n);
 
@@ -56,17 +63,20 @@ hone_status hn_eval_fail(hn_eval *c, hone_status code, const char *fmt, ...) HN_
 /* Looked at by long loops: cancelled or past the deadline? */
 bool hn_eval_stopped(const hn_eval *c);
 
-/* Runs a subgraph attribute. Gives n_in objects to its inputs (borrowed) and returns its outputs (references that the caller drops). */
-hone_status hn_eval_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in, uint32_t n_out, hn_object **out);
+/* Runs a subgraph attribute. Gives n_in objects to its inputs (borrowed) and returns its outputs
+ * (references that the caller drops). */
+hone_status hn_eval_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in,
+                         uint32_t n_out, hn_object **out);
 
-/* ---- elements --------------------------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
-/* Elements begin .. begin+n of an array, widened: the way to serve float16, bfloat16, float8, ... with one float loop over tiles.
- * Integers and bool convert, too. */
+/* Elements begin .. begin+n of an array, widened: the way to serve float16, bfloat16, float8, ...
+ * with one float loop over tiles. Integers and bool convert, too. */
 void hn_load_f32(const hn_array *a, uint64_t begin, uint64_t n, float *out);
 void hn_load_f64(const hn_array *a, uint64_t begin, uint64_t n, double *out);
 void hn_load_i64(const hn_array *a, uint64_t begin, uint64_t n, int64_t *out); /* uint64 wraps */
-/* The way back: rounds to nearest even; integers truncate toward zero and wrap, float8 saturates. */
+/* The way back: rounds to nearest even; integers truncate toward zero and wrap, float8 saturates.
+ */
 void hn_store_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in);
 void hn_store_f64(hn_array *a, uint64_t begin, uint64_t n, const double *in);
 void hn_store_i64(hn_array *a, uint64_t begin, uint64_t n, const int64_t *in);
@@ -75,9 +85,11 @@ void hn_store_i64(hn_array *a, uint64_t begin, uint64_t n, const int64_t *in);
 size_t hn_elem_bytes(hn_dtype t);
 
 /* X(dtype, C type) for the types that C has. */
-#define HN_C_INTS(X) \
-    X(HN_I8, int8_t) X(HN_I16, int16_t) X(HN_I32, int32_t) X(HN_I64, int64_t) X(HN_U8, uint8_t) X(HN_U16, uint16_t) \
-    X(HN_U32, uint32_t) X(HN_U64, uint64_t)
+/* clang-format off */
+#define HN_C_INTS(X)                                                                              \
+    X(HN_I8, int8_t) X(HN_I16, int16_t) X(HN_I32, int32_t) X(HN_I64, int64_t)                     \
+    X(HN_U8, uint8_t) X(HN_U16, uint16_t) X(HN_U32, uint32_t) X(HN_U64, uint64_t)
+/* clang-format on */
 #define HN_C_FLOATS(X) X(HN_F32, float) X(HN_F64, double)
 
 /* Row-major strides in elements. */

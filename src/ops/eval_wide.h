@@ -1,5 +1,6 @@
-/* Inside ops/: arrays as plain C numbers, for evaluations that compute with whole arrays instead of tiles. An array that has the type
- * already is used where it lies; any other is converted once, in scratch. */
+/* Inside ops/: arrays as plain C numbers, for evaluations that compute with whole arrays instead of
+ * tiles. An array that has the type already is used where it lies; any other is converted once, in
+ * scratch. */
 #ifndef HN_EVAL_WIDE_H
 #define HN_EVAL_WIDE_H
 
@@ -9,7 +10,8 @@
 const float *hn_wide_f32(hn_eval *c, const hn_array *a);
 const double *hn_wide_f64(hn_eval *c, const hn_array *a);
 
-/* Which of several scales or zero points an element has: number i / outer * width + i / step % width, counted round. */
+/* Which of several scales or zero points an element has: number i / outer * width + i / step %
+ * width, counted round. */
 typedef struct hn_slices {
     uint64_t step, width, outer; /* none is 0 */
 } hn_slices;
@@ -19,8 +21,8 @@ static inline uint64_t hn_slice_of(const hn_slices *s, uint64_t i, uint64_t n) {
 /* Integers less their zero points. `zero` may be NULL: all are 0. */
 int32_t *hn_wide_i32(hn_eval *c, const hn_array *a, const hn_array *zero, const hn_slices *s);
 
-/* Room for the elements of an output: its own memory when that has the type. hn_narrow_* then stores them; it does nothing when they
- * are there already. NULL: out of memory. */
+/* Room for the elements of an output: its own memory when that has the type. hn_narrow_* then
+ * stores them; it does nothing when they are there already. NULL: out of memory. */
 float *hn_room_f32(hn_eval *c, hn_array *y);
 double *hn_room_f64(hn_eval *c, hn_array *y);
 void hn_narrow_f32(hn_array *y, const float *from);

@@ -8,7 +8,8 @@ typedef struct fix {
     bool found;
 } fix;
 
-/* The type with the symbol replaced; the same pointer when nothing changes; NULL when out of memory. */
+/* The type with the symbol replaced; the same pointer when nothing changes; NULL when out of
+ * memory. */
 static const hn_type *substitute_type(fix *f, const hn_type *t) {
     hn_type changed = *t;
     bool differs = false;
@@ -19,7 +20,8 @@ static const hn_type *substitute_type(fix *f, const hn_type *t) {
         differs = changed.inner != t->inner;
     }
     if (t->shape.rank > 0) {
-        hn_dim *dims = hn_arena_copy(f->m->arena, t->shape.dims, (size_t)t->shape.rank * sizeof *dims);
+        hn_dim *dims =
+            hn_arena_copy(f->m->arena, t->shape.dims, (size_t)t->shape.rank * sizeof *dims);
         if (!dims)
             return NULL;
         for (int32_t i = 0; i < t->shape.rank; i++) {
@@ -65,7 +67,9 @@ static void list_symbols(const hn_model *m, hn_strbuf *out) {
 
 hone_status hn_fix_dim(hn_model *m, const char *symbol, int64_t value, hone_error *err) {
     if (value < 0)
-        return hn_fail(err, HONE_E_ARGUMENT, "dimension '%s' cannot be %lld: give a size of 0 or more", symbol, (long long)value);
+        return hn_fail(err, HONE_E_ARGUMENT,
+                       "dimension '%s' cannot be %lld: give a size of 0 or more", symbol,
+                       (long long)value);
     fix f = {.m = m, .value = value};
     f.symbol = hn_intern_find(m->names, symbol, strlen(symbol));
     if (f.symbol)
@@ -75,8 +79,9 @@ hone_status hn_fix_dim(hn_model *m, const char *symbol, int64_t value, hone_erro
     hn_strbuf names;
     hn_strbuf_init(&names, hn_arena_allocator(m->arena));
     list_symbols(m, &names);
-    hone_status status = hn_fail(err, HONE_E_NOT_FOUND, "the model has no free dimension '%s'; it has %s", symbol,
-                                 names.n ? names.at : "none");
+    hone_status status =
+        hn_fail(err, HONE_E_NOT_FOUND, "the model has no free dimension '%s'; it has %s", symbol,
+                names.n ? names.at : "none");
     hn_strbuf_free(&names);
     return status;
 }
@@ -84,28 +89,30 @@ hone_status hn_fix_dim(hn_model *m, const char *symbol, int64_t value, hone_erro
 static void list_inputs(const hn_model *m, hn_strbuf *out) {
     const hn_block *b = hn_block_at(m->graph, 0);
     for (uint32_t i = 0; i < b->inputs.n; i++)
-        hn_strbuf_printf(out, "%s%s", i ? ", " : "", hn_s(hn_value_at(m->graph, b->inputs.at[i])->name));
+        hn_strbuf_printf(out, "%s%s", i ? ", " : "",
+                         hn_s(hn_value_at(m->graph, b->inputs.at[i])->name));
 }
 
 static hone_status fail_no_input(const hn_model *m, const char *input, hone_error *err) {
     hn_strbuf names;
     hn_strbuf_init(&names, hn_arena_allocator(m->arena));
     list_inputs(m, &names);
-    hone_status status = hn_fail(err, HONE_E_NOT_FOUND, "the model has no input '%s'; it has %s", input,
-                                 names.n ? names.at : "none");
+    hone_status status = hn_fail(err, HONE_E_NOT_FOUND, "the model has no input '%s'; it has %s",
+                                 input, names.n ? names.at : "none");
     hn_strbuf_free(&names);
     return status;
 }
 
-static hone_status fail_shape(const hn_model *m, const char *input, const hn_type *t, uint32_t rank, const int64_t *dims,
-                              hone_error *err) {
+static hone_status fail_shape(const hn_model *m, const char *input, const hn_type *t, uint32_t rank,
+                              const int64_t *dims, hone_error *err) {
     hn_strbuf text;
     hn_strbuf_init(&text, hn_arena_allocator(m->arena));
     for (uint32_t i = 0; i < rank; i++)
         hn_strbuf_printf(&text, "%s%lld", i ? "x" : "", (long long)dims[i]);
     hn_strbuf_puts(&text, " does not fit its type ");
     hn_type_text(m->syms, t, &text);
-    hone_status status = hn_fail(err, HONE_E_SHAPE, "input '%s': the shape %s", input, text.failed ? "does not fit" : text.at);
+    hone_status status = hn_fail(err, HONE_E_SHAPE, "input '%s': the shape %s", input,
+                                 text.failed ? "does not fit" : text.at);
     hn_strbuf_free(&text);
     return status;
 }
@@ -118,7 +125,8 @@ static bool shape_fits(const hn_shape *declared, uint32_t rank, const int64_t *d
         if (dims[i] < 0 || (is_fixed && declared->dims[i] != dims[i]))
             return false;
         for (uint32_t k = 0; k < i && declared->rank >= 0; k++) /* one symbol, one size */
-            if (hn_dim_is_symbolic(declared->dims[i]) && declared->dims[k] == declared->dims[i] && dims[k] != dims[i])
+            if (hn_dim_is_symbolic(declared->dims[i]) && declared->dims[k] == declared->dims[i] &&
+                dims[k] != dims[i])
                 return false;
     }
     return true;
@@ -136,14 +144,16 @@ static hone_status set_shape(hn_model *m, hn_value *v, uint32_t rank, const int6
     return HONE_OK;
 }
 
-hone_status hn_fix_shape(hn_model *m, const char *input, uint32_t rank, const int64_t *dims, hone_error *err) {
+hone_status hn_fix_shape(hn_model *m, const char *input, uint32_t rank, const int64_t *dims,
+                         hone_error *err) {
     hn_str name = hn_intern_find(m->names, input, strlen(input));
     hn_id id = name ? hn_graph_find_local(m->graph, 0, name) : HN_NONE;
     if (id == HN_NONE || !hn_value_at(m->graph, id)->is_input)
         return fail_no_input(m, input, err);
     const hn_type *t = hn_value_at(m->graph, id)->type;
     if (!t || t->kind != HN_TYPE_TENSOR)
-        return hn_fail(err, HONE_E_TYPE, "input '%s' is no tensor, so it has no shape to fix", input);
+        return hn_fail(err, HONE_E_TYPE, "input '%s' is no tensor, so it has no shape to fix",
+                       input);
     if (!shape_fits(&t->shape, rank, dims))
         return fail_shape(m, input, t, rank, dims, err);
     for (uint32_t i = 0; i < rank && t->shape.rank >= 0; i++) {

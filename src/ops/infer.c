@@ -1,13 +1,15 @@
-/* The inference engine: visits nodes in order, asks the rule of each, settles the result against what the file declares. */
+/* The inference engine: visits nodes in order, asks the rule of each, settles the result against
+ * what the file declares. */
 #include "ops/infer_engine.h"
 
 #include <stdio.h>
 
-/* Real models take less than half of the proportional part; functions that call functions can take anything. */
+/* Real models take less than half of the proportional part; functions that call functions can take
+ * anything. */
 #define WORK_BASE_BYTES ((size_t)48 << 20)
 #define WORK_BYTES_PER_FILE_BYTE 24u
 
-/* ---- settling declared against inferred types ---------------------------------------------------------------------------- */
+/* ---- settling declared against inferred types ------------------------------------------------ */
 
 typedef struct settle {
     const infer_scope *scope;
@@ -85,8 +87,8 @@ static const hn_type *settle_types(settle *st, const hn_type *declared, const hn
     return t;
 }
 
-static void report_contradiction(const infer_scope *s, hn_id node, hn_id value, const hn_type *declared,
-                                 const hn_type *inferred) {
+static void report_contradiction(const infer_scope *s, hn_id node, hn_id value,
+                                 const hn_type *declared, const hn_type *inferred) {
     hn_strbuf a, b;
     hn_strbuf_init(&a, hn_arena_allocator(s->job->work));
     hn_strbuf_init(&b, hn_arena_allocator(s->job->work));
@@ -98,16 +100,17 @@ static void report_contradiction(const infer_scope *s, hn_id node, hn_id value, 
         snprintf(who, sizeof who, "its initializer");
     if (node != HN_NONE)
         hn_node_text(s->g, node, who, sizeof who);
-    hn_problem_add(s->job->problems, HN_SEVERITY_ERROR, same_elem ? HONE_E_SHAPE : HONE_E_TYPE, s->g, node, value,
-                   "'%s' is declared as %s, but %s gives %s", hn_s(hn_value_at(s->g, value)->name), a.at ? a.at : "?", who,
-                   b.at ? b.at : "?");
+    hn_problem_add(s->job->problems, HN_SEVERITY_ERROR, same_elem ? HONE_E_SHAPE : HONE_E_TYPE,
+                   s->g, node, value, "'%s' is declared as %s, but %s gives %s",
+                   hn_s(hn_value_at(s->g, value)->name), a.at ? a.at : "?", who, b.at ? b.at : "?");
     s->job->problems->failed |= a.failed || b.failed;
     hn_strbuf_free(&a);
     hn_strbuf_free(&b);
 }
 
-const hn_type *hn_infer_reconcile(const infer_scope *s, hn_id node, hn_id value, const hn_type *declared,
-                                  const hn_type *inferred, bool keep_declared_symbols) {
+const hn_type *hn_infer_reconcile(const infer_scope *s, hn_id node, hn_id value,
+                                  const hn_type *declared, const hn_type *inferred,
+                                  bool keep_declared_symbols) {
     settle st = {.scope = s, .keep_declared_symbols = keep_declared_symbols};
     const hn_type *t = settle_types(&st, declared, inferred);
     if (st.conflict) {
@@ -118,7 +121,7 @@ const hn_type *hn_infer_reconcile(const infer_scope *s, hn_id node, hn_id value,
     return t;
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 static const hn_type *declared_type(const infer_scope *s, const hn_value *v) {
     return v->is_declared && !s->job->ignore_declared ? v->type : NULL;
@@ -134,7 +137,8 @@ static hone_status seed_value(infer_scope *s, hn_id id) {
         const hn_type *of_data = hn_type_tensor(s->job->work, init->dtype, rank, dims);
         HN_TRY_PTR(of_data);
         const hn_type *exact = hn_infer_reconcile(s, HN_NONE, id, t, of_data, false);
-        /* As the default of an input the data may be replaced by any shape that the declaration allows. */
+        /* As the default of an input the data may be replaced by any shape that the declaration
+         * allows. */
         t = v->is_input && t && t->shape.rank >= 0 ? t : exact;
     }
     s->types[id] = t;
@@ -155,14 +159,15 @@ static hone_status open_scope(infer_scope *s, infer_job *job, const hn_graph *g)
     return HONE_OK;
 }
 
-/* ---- calls of model-local functions ---------------------------------------------------------------------------------------- */
+/* ---- calls of model-local functions ---------------------------------------------------------- */
 
 static hone_status infer_call(hn_infer *c, const hn_function *f) {
     infer_scope *caller = c->scope;
     infer_job *job = caller->job;
     const hn_block *body = hn_block_at(f->graph, 0);
     if (caller->depth + 1 > HN_INFER_MAX_DEPTH)
-        return hn_infer_fail(c, HONE_E_LIMIT, "functions call each other more than %d deep", HN_INFER_MAX_DEPTH);
+        return hn_infer_fail(c, HONE_E_LIMIT, "functions call each other more than %d deep",
+                             HN_INFER_MAX_DEPTH);
     if (c->node->n_inputs > body->inputs.n || c->node->n_outputs > body->outputs.n)
         return HONE_OK; /* the form check reports it */
     uint64_t cost = f->graph->values.n / 4 + 1;
@@ -181,7 +186,8 @@ static hone_status infer_call(hn_infer *c, const hn_function *f) {
         hn_id from = c->node->inputs[i], to = body->inputs.at[i];
         if (from == HN_NONE)
             continue;
-        callee.types[to] = hn_infer_reconcile(&callee, HN_NONE, to, callee.types[to], caller->types[from], false);
+        callee.types[to] =
+            hn_infer_reconcile(&callee, HN_NONE, to, callee.types[to], caller->types[from], false);
         callee.ints[to] = caller->ints[from];
         callee.consts[to] = caller->consts[from];
     }
@@ -198,7 +204,7 @@ static hone_status infer_call(hn_infer *c, const hn_function *f) {
     return HONE_OK;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* The interface of the model keeps the names that its author gave. */
 static bool is_model_output(const hn_value *v) {
@@ -228,7 +234,8 @@ static hone_status apply_rule(hn_infer *c) {
     const hn_function *f = hn_model_function(m, c->node->domain, c->node->op, overload);
     if (f)
         return infer_call(c, f);
-    if (!hn_node_form_ok(c->scope->g, c->scope->function, c->id, NULL, &c->op, &c->version) || !c->op)
+    if (!hn_node_form_ok(c->scope->g, c->scope->function, c->id, NULL, &c->op, &c->version) ||
+        !c->op)
         return HONE_OK;
     if (!hn_node_types_ok(c, c->scope->job->problems))
         return HONE_OK;
@@ -250,7 +257,8 @@ static hone_status infer_node(infer_scope *s, hn_id id) {
     if (status == HONE_E_NOMEM)
         return status;
     if (status != HONE_OK && s->job->problems)
-        hn_node_problem(s->job->problems, HN_SEVERITY_ERROR, status, s->g, id, HN_NONE, "%s", c.fail.message);
+        hn_node_problem(s->job->problems, HN_SEVERITY_ERROR, status, s->g, id, HN_NONE, "%s",
+                        c.fail.message);
     settle_outputs(&c);
     return HONE_OK;
 }
@@ -275,20 +283,23 @@ static uint32_t count_parameters(const hn_graph *g, const hn_block *b) {
     return n;
 }
 
-hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn_type *const *in, uint32_t *n_out,
-                          const hn_type *const **out) {
+hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn_type *const *in,
+                          uint32_t *n_out, const hn_type *const **out) {
     infer_scope *s = c->scope;
     *n_out = 0;
     *out = NULL;
     const hn_attr *a = hn_node_attr(c->node, attr);
-    if (!a || a->ref || a->kind != HN_ATTR_GRAPH) /* a body handed to a function belongs to another graph: left unknown */
+    if (!a || a->ref ||
+        a->kind !=
+            HN_ATTR_GRAPH) /* a body handed to a function belongs to another graph: left unknown */
         return HONE_OK;
     if (s->depth + 1 > HN_INFER_MAX_DEPTH)
-        return hn_infer_fail(c, HONE_E_LIMIT, "subgraphs are nested more than %d deep", HN_INFER_MAX_DEPTH);
+        return hn_infer_fail(c, HONE_E_LIMIT, "subgraphs are nested more than %d deep",
+                             HN_INFER_MAX_DEPTH);
     const hn_block *b = hn_block_at(s->g, a->v.block);
     if (count_parameters(s->g, b) > n_in)
-        return hn_infer_fail(c, HONE_E_INVALID, "its subgraph '%s' (%s) has %u inputs, but gets %u", hn_s(b->name), attr,
-                             count_parameters(s->g, b), n_in);
+        return hn_infer_fail(c, HONE_E_INVALID, "its subgraph '%s' (%s) has %u inputs, but gets %u",
+                             hn_s(b->name), attr, count_parameters(s->g, b), n_in);
     for (uint32_t i = 0; i < b->inputs.n; i++) {
         hn_id id = b->inputs.at[i];
         const hn_value *v = hn_value_at(s->g, id);
@@ -310,9 +321,10 @@ hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn
     return HONE_OK;
 }
 
-/* ---- whole models ---------------------------------------------------------------------------------------------------------------- */
+/* ---- whole models ---------------------------------------------------------------------------- */
 
-/* A copy that lives as long as the model; denotations already do. It no longer is what the file says, word for word. */
+/* A copy that lives as long as the model; denotations already do. It no longer is what the file
+ * says, word for word. */
 static const hn_type *keep_type(hn_arena *a, const hn_type *t) {
     hn_type *copy = hn_arena_copy(a, t, sizeof *t);
     if (!copy)
@@ -333,7 +345,8 @@ static hone_status store_types(const infer_scope *s, bool keep_declared) {
     for (hn_id id = 0; id < g->values.n; id++) {
         hn_value *v = hn_value_at(g, id);
         const hn_type *t = s->types[id];
-        if (!t || t == v->type || (keep_declared && !v->is_declared) || (v->type && hn_type_equal(t, v->type)))
+        if (!t || t == v->type || (keep_declared && !v->is_declared) ||
+            (v->type && hn_type_equal(t, v->type)))
             continue;
         const hn_type *kept = keep_type(s->job->model->arena, t);
         HN_TRY_PTR(kept);
@@ -342,8 +355,8 @@ static hone_status store_types(const infer_scope *s, bool keep_declared) {
     return HONE_OK;
 }
 
-hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, uint32_t n_inputs, const hn_type *const *inputs,
-                            const hn_type ***types) {
+hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, uint32_t n_inputs,
+                            const hn_type *const *inputs, const hn_type ***types) {
     infer_job job = {.model = g->model, .work = work, .ignore_declared = true};
     job.steps_left = UINT64_MAX;
     infer_scope scope;
@@ -369,7 +382,8 @@ static hone_status run_job(infer_job *job, const hn_infer_options *o) {
     HN_TRY(hn_infer_block(&main_scope, 0));
     if (job->out_of_steps && job->problems)
         hn_problem_add(job->problems, HN_SEVERITY_WARNING, HONE_E_LIMIT, NULL, HN_NONE, HN_NONE,
-                       "functions and subgraphs unfold to too many nodes: shapes are known for a part of the model only");
+                       "functions and subgraphs unfold to too many nodes: shapes are known for a "
+                       "part of the model only");
     /* Rules take a failed allocation for something unknown and go on; it is told here. */
     if (hn_syms_failed(job->model->syms) || hn_arena_has_failed(job->work) || job->lost_text)
         return HONE_E_NOMEM;
@@ -382,10 +396,13 @@ hone_status hn_infer_model(hn_model *m, const hn_infer_options *o, hone_error *e
     job.work = hn_arena_new(hn_arena_allocator(m->arena));
     if (!job.work)
         return hn_error_complete(err, HONE_E_NOMEM);
-    hn_arena_set_limit(job.work, WORK_BASE_BYTES + (size_t)m->file_bytes * WORK_BYTES_PER_FILE_BYTE);
+    hn_arena_set_limit(job.work,
+                       WORK_BASE_BYTES + (size_t)m->file_bytes * WORK_BYTES_PER_FILE_BYTE);
     hone_status status = run_job(&job, o);
     if (status == HONE_E_NOMEM && hn_arena_hit_limit(job.work))
-        status = hn_fail(err, HONE_E_LIMIT, "shape inference of this model needs too much memory; is the file damaged?");
+        status =
+            hn_fail(err, HONE_E_LIMIT,
+                    "shape inference of this model needs too much memory; is the file damaged?");
     hn_arena_free(job.work);
     return hn_error_complete(err, status);
 }
@@ -397,7 +414,8 @@ bool hn_node_macs(const hn_graph *g, hn_id node, uint64_t *macs) {
     if (!hn_node_form_ok(g, NULL, node, NULL, &c.op, &c.version) || !c.op || !c.op->macs)
         return true;
     infer_job job = {.model = g->model};
-    infer_scope scope = {.job = &job, .g = g}; /* no side tables: the values themselves carry their types */
+    infer_scope scope = {.job = &job,
+                         .g = g}; /* no side tables: the values themselves carry their types */
     job.work = hn_arena_new(hn_arena_allocator(g->model->arena));
     if (!job.work)
         return false;

@@ -1,20 +1,34 @@
 /* What a rule sees of its node: inputs, attributes, outputs. */
 #include "ops/infer_engine.h"
 
-int hn_infer_version(const hn_infer *c) { return c->version; }
-hn_syms *hn_infer_syms(const hn_infer *c) { return c->scope->job->model->syms; }
-hn_arena *hn_infer_arena(const hn_infer *c) { return c->scope->job->work; }
-uint32_t hn_n_inputs(const hn_infer *c) { return c->node->n_inputs; }
-uint32_t hn_n_outputs(const hn_infer *c) { return c->node->n_outputs; }
-const char *hn_infer_op(const hn_infer *c) { return hn_op_name(c->op); }
+int hn_infer_version(const hn_infer *c) {
+    return c->version;
+}
+hn_syms *hn_infer_syms(const hn_infer *c) {
+    return c->scope->job->model->syms;
+}
+hn_arena *hn_infer_arena(const hn_infer *c) {
+    return c->scope->job->work;
+}
+uint32_t hn_n_inputs(const hn_infer *c) {
+    return c->node->n_inputs;
+}
+uint32_t hn_n_outputs(const hn_infer *c) {
+    return c->node->n_outputs;
+}
+const char *hn_infer_op(const hn_infer *c) {
+    return hn_op_name(c->op);
+}
 
-/* ---- inputs ---------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static hn_id input_value(const hn_infer *c, uint32_t i) {
     return i < c->node->n_inputs ? c->node->inputs[i] : HN_NONE;
 }
 
-bool hn_has_input(const hn_infer *c, uint32_t i) { return input_value(c, i) != HN_NONE; }
+bool hn_has_input(const hn_infer *c, uint32_t i) {
+    return input_value(c, i) != HN_NONE;
+}
 
 bool hn_has_output(const hn_infer *c, uint32_t i) {
     return i < c->node->n_outputs && c->node->outputs[i] != HN_NONE;
@@ -36,7 +50,8 @@ hn_dtype hn_in_elem(const hn_infer *c, uint32_t i) {
 
 const hn_shape *hn_in_shape(const hn_infer *c, uint32_t i) {
     const hn_type *t = hn_in_type(c, i);
-    bool has_shape = t && (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SPARSE) && t->shape.rank >= 0;
+    bool has_shape =
+        t && (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SPARSE) && t->shape.rank >= 0;
     return has_shape ? &t->shape : NULL;
 }
 
@@ -54,7 +69,8 @@ hn_dim hn_in_dim(const hn_infer *c, uint32_t i, int32_t axis) {
     return axis >= 0 && axis < s->rank ? s->dims[axis] : HN_DIM_UNKNOWN;
 }
 
-/* An initializer that callers may override at run time is no constant; before IR 4 every initializer had to be an input. */
+/* An initializer that callers may override at run time is no constant; before IR 4 every
+ * initializer had to be an input. */
 const hn_tensor *hn_infer_initial_const(const hn_model *m, const hn_value *v) {
     return !v->is_input || m->ir_version < 4 ? v->init : NULL;
 }
@@ -69,7 +85,8 @@ const hn_tensor *hn_in_const(const hn_infer *c, uint32_t i) {
     return s->consts ? s->consts[v] : hn_infer_initial_const(s->job->model, hn_value_at(s->g, v));
 }
 
-static bool ints_from_tensor(const hn_infer *c, const hn_tensor *t, uint32_t *n, const hn_sint **elems) {
+static bool ints_from_tensor(const hn_infer *c, const hn_tensor *t, uint32_t *n,
+                             const hn_sint **elems) {
     hn_sint *out = HN_NEW_N(hn_infer_arena(c), hn_sint, t->n_elems ? (size_t)t->n_elems : 1);
     if (!out)
         return false;
@@ -85,21 +102,24 @@ static bool ints_from_tensor(const hn_infer *c, const hn_tensor *t, uint32_t *n,
 }
 
 /* Nothing is known but how many there are. */
-static bool ints_from_shape(const hn_infer *c, uint32_t i, uint32_t *n, const hn_sint **elems, bool *is_scalar) {
+static bool ints_from_shape(const hn_infer *c, uint32_t i, uint32_t *n, const hn_sint **elems,
+                            bool *is_scalar) {
     const hn_shape *s = hn_in_shape(c, i);
     if (!s || s->rank > 1 || (s->rank == 1 && !hn_dim_is_known(s->dims[0])))
         return false;
     int64_t count = s->rank == 1 ? s->dims[0] : 1;
     if (count > HN_MAX_FOLLOWED)
         return false;
-    hn_sint *out = HN_NEW_N(hn_infer_arena(c), hn_sint, count ? (size_t)count : 1); /* zero is HN_SINT_UNKNOWN */
+    hn_sint *out = HN_NEW_N(hn_infer_arena(c), hn_sint,
+                            count ? (size_t)count : 1); /* zero is HN_SINT_UNKNOWN */
     *n = (uint32_t)count;
     *elems = out;
     *is_scalar = s->rank == 0;
     return out != NULL;
 }
 
-bool hn_in_ints(const hn_infer *c, uint32_t i, uint32_t *n, const hn_sint **elems, bool *is_scalar) {
+bool hn_in_ints(const hn_infer *c, uint32_t i, uint32_t *n, const hn_sint **elems,
+                bool *is_scalar) {
     hn_id v = input_value(c, i);
     bool scalar_unused;
     if (!is_scalar)
@@ -151,7 +171,7 @@ bool hn_in_i64(const hn_infer *c, uint32_t i, int64_t *out) {
     return true;
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 const hn_attr *hn_infer_resolve(const infer_scope *s, const hn_attr *a) {
     while (a && a->ref) {
@@ -174,10 +194,13 @@ const hn_attr *hn_attr_raw(const hn_infer *c, const char *name) {
     return hn_infer_resolve(c->scope, hn_node_attr(c->node, name));
 }
 
-bool hn_has_attr(const hn_infer *c, const char *name) { return hn_attr_raw(c, name) != NULL; }
+bool hn_has_attr(const hn_infer *c, const char *name) {
+    return hn_attr_raw(c, name) != NULL;
+}
 
 /* The written attribute of that kind, or else the text of the schema's default. */
-static const hn_attr *attr_or_default(const hn_infer *c, const char *name, hn_attr_kind kind, hn_attr_spec *spec) {
+static const hn_attr *attr_or_default(const hn_infer *c, const char *name, hn_attr_kind kind,
+                                      hn_attr_spec *spec) {
     const hn_attr *a = hn_attr_raw(c, name);
     if (a && a->kind == kind)
         return a;
@@ -237,7 +260,7 @@ bool hn_attr_ints(const hn_infer *c, const char *name, uint32_t *n, const int64_
     return true;
 }
 
-/* ---- outputs ---------------------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 hone_status hn_out_type(hn_infer *c, uint32_t i, const hn_type *t) {
     if (t && hn_has_output(c, i))
@@ -245,11 +268,13 @@ hone_status hn_out_type(hn_infer *c, uint32_t i, const hn_type *t) {
     return HONE_OK;
 }
 
-hone_status hn_out_tensor(hn_infer *c, uint32_t i, hn_dtype elem, int32_t rank, const hn_dim *dims) {
+hone_status hn_out_tensor(hn_infer *c, uint32_t i, hn_dtype elem, int32_t rank,
+                          const hn_dim *dims) {
     if (!hn_has_output(c, i))
         return HONE_OK;
     if (rank > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "output %u would have rank %d; hone allows %d", i, rank, HN_MAX_RANK);
+        return hn_infer_fail(c, HONE_E_LIMIT, "output %u would have rank %d; hone allows %d", i,
+                             rank, HN_MAX_RANK);
     const hn_type *t = hn_type_tensor(hn_infer_arena(c), elem, rank, dims);
     HN_TRY_PTR(t);
     return hn_out_type(c, i, t);

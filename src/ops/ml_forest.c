@@ -3,9 +3,10 @@
 
 #include <stdio.h>
 
-/* ---- attributes ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
-static hone_status tensor_doubles(hn_eval *c, const hn_tensor *t, const char *name, uint64_t *n, const double **out) {
+static hone_status tensor_doubles(hn_eval *c, const hn_tensor *t, const char *name, uint64_t *n,
+                                  const double **out) {
     double *list = hn_eval_scratch(c, (t->n_elems + 1) * sizeof *list);
     HN_TRY_PTR(list);
     for (uint64_t i = 0; i < t->n_elems; i++)
@@ -16,8 +17,10 @@ static hone_status tensor_doubles(hn_eval *c, const hn_tensor *t, const char *na
     return HONE_OK;
 }
 
-hone_status hn_ml_doubles(hn_eval *c, const char *name, const char *twin, uint64_t *n, const double **out) {
-    const hn_attr *a = hn_attr_raw(hn_eval_node(c), name), *t = twin ? hn_attr_raw(hn_eval_node(c), twin) : NULL;
+hone_status hn_ml_doubles(hn_eval *c, const char *name, const char *twin, uint64_t *n,
+                          const double **out) {
+    const hn_attr *a = hn_attr_raw(hn_eval_node(c), name),
+                  *t = twin ? hn_attr_raw(hn_eval_node(c), twin) : NULL;
     *n = 0;
     *out = NULL;
     if (a && a->kind == HN_ATTR_TENSOR)
@@ -36,14 +39,15 @@ hone_status hn_ml_doubles(hn_eval *c, const char *name, const char *twin, uint64
 }
 
 /* A list of integers that must have n entries; absent ones are NULL unless they are needed. */
-static hone_status forest_ints(hn_eval *c, const char *name, uint64_t n, bool is_needed, const int64_t **out) {
+static hone_status forest_ints(hn_eval *c, const char *name, uint64_t n, bool is_needed,
+                               const int64_t **out) {
     uint64_t n_list;
     *out = hn_ml_ints(hn_eval_node(c), name, &n_list);
     if (!*out && !is_needed)
         return HONE_OK;
     if (n_list != n || !*out)
-        return hn_eval_fail(c, HONE_E_INVALID, "%s has %llu entries, but must have %llu", name, (unsigned long long)n_list,
-                            (unsigned long long)n);
+        return hn_eval_fail(c, HONE_E_INVALID, "%s has %llu entries, but must have %llu", name,
+                            (unsigned long long)n_list, (unsigned long long)n);
     return HONE_OK;
 }
 
@@ -55,19 +59,21 @@ static hone_status forest_room(hn_eval *c, hn_forest *f) {
 }
 
 static hone_status fail_tree(hn_eval *c, const char *what, uint64_t i) {
-    return hn_eval_fail(c, HONE_E_INVALID, "%s of entry %llu points nowhere", what, (unsigned long long)i);
+    return hn_eval_fail(c, HONE_E_INVALID, "%s of entry %llu points nowhere", what,
+                        (unsigned long long)i);
 }
 
-static hone_status forest_add_vote(hn_eval *c, hn_forest *f, uint32_t i, uint32_t node, int64_t target, double weight) {
+static hone_status forest_add_vote(hn_eval *c, hn_forest *f, uint32_t i, uint32_t node,
+                                   int64_t target, double weight) {
     if (target < 0 || (uint64_t)target >= f->n_targets)
-        return hn_eval_fail(c, HONE_E_INVALID, "a leaf votes for %lld, but there are %llu targets", (long long)target,
-                            (unsigned long long)f->n_targets);
+        return hn_eval_fail(c, HONE_E_INVALID, "a leaf votes for %lld, but there are %llu targets",
+                            (long long)target, (unsigned long long)f->n_targets);
     f->votes[i] = (hn_tree_vote){(uint64_t)target, weight, f->nodes[node].first_vote};
     f->nodes[node].first_vote = i;
     return HONE_OK;
 }
 
-/* ---- TreeEnsemble ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- TreeEnsemble ---------------------------------------------------------------------------- */
 
 typedef struct forest_lists {
     uint64_t n_nodes, n_leaves, n_members;
@@ -83,7 +89,8 @@ static hone_status forest_lists_read(hn_eval *c, forest_lists *l) {
     HN_TRY(hn_ml_doubles(c, "leaf_weights", NULL, &l->n_leaves, &l->weights));
     l->targets = hn_ml_ints(hn_eval_node(c), "leaf_targetids", &n_targets);
     if (n_modes != l->n_nodes || n_targets != l->n_leaves || l->n_nodes + l->n_leaves >= UINT32_MAX)
-        return hn_eval_fail(c, HONE_E_INVALID, "the lists of nodes or leaves differ in their lengths");
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "the lists of nodes or leaves differ in their lengths");
     HN_TRY(forest_ints(c, "nodes_featureids", l->n_nodes, true, &l->features));
     HN_TRY(forest_ints(c, "nodes_truenodeids", l->n_nodes, true, &l->yes));
     HN_TRY(forest_ints(c, "nodes_falsenodeids", l->n_nodes, true, &l->no));
@@ -116,10 +123,16 @@ static hone_status forest_fill_nodes(hn_eval *c, const forest_lists *l, hn_fores
     for (uint64_t i = 0; i < l->n_nodes; i++) {
         hn_tree_node *node = &f->nodes[i];
         if (!(l->modes[i] >= HN_TREE_LEQ && l->modes[i] <= HN_TREE_MEMBER) || l->features[i] < 0)
-            return hn_eval_fail(c, HONE_E_INVALID, "node %llu has a mode or a feature that does not exist", (unsigned long long)i);
-        *node = (hn_tree_node){.mode = (hn_tree_mode)l->modes[i], .feature = (uint64_t)l->features[i], .split = l->splits[i],
-                               .nan_is_true = l->nan_is_true && l->nan_is_true[i], .first_vote = HN_NO_VOTE};
-        if (!forest_child(l, l->yes[i], l->yes_is_leaf[i], &node->yes) || !forest_child(l, l->no[i], l->no_is_leaf[i], &node->no))
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "node %llu has a mode or a feature that does not exist",
+                                (unsigned long long)i);
+        *node = (hn_tree_node){.mode = (hn_tree_mode)l->modes[i],
+                               .feature = (uint64_t)l->features[i],
+                               .split = l->splits[i],
+                               .nan_is_true = l->nan_is_true && l->nan_is_true[i],
+                               .first_vote = HN_NO_VOTE};
+        if (!forest_child(l, l->yes[i], l->yes_is_leaf[i], &node->yes) ||
+            !forest_child(l, l->no[i], l->no_is_leaf[i], &node->no))
             return fail_tree(c, "a branch", i);
         if (node->mode == HN_TREE_MEMBER)
             forest_take_members(l, &at_member, node);
@@ -137,7 +150,9 @@ hone_status hn_forest_read(hn_eval *c, hn_forest *f) {
     uint64_t n_roots;
     const int64_t *roots = hn_ml_ints(hn_eval_node(c), "tree_roots", &n_roots);
     HN_TRY(forest_lists_read(c, &l));
-    *f = (hn_forest){.n_nodes = (uint32_t)(l.n_nodes + l.n_leaves), .n_votes = (uint32_t)l.n_leaves, .n_roots = (uint32_t)n_roots};
+    *f = (hn_forest){.n_nodes = (uint32_t)(l.n_nodes + l.n_leaves),
+                     .n_votes = (uint32_t)l.n_leaves,
+                     .n_roots = (uint32_t)n_roots};
     f->n_targets = (uint64_t)HN_MAX(hn_attr_i(hn_eval_node(c), "n_targets", 1), 0);
     f->members = l.members;
     HN_TRY(forest_room(c, f));
@@ -150,12 +165,14 @@ hone_status hn_forest_read(hn_eval *c, hn_forest *f) {
     return HONE_OK;
 }
 
-/* ---- TreeEnsembleRegressor, TreeEnsembleClassifier ----------------------------------------------------------------------------------------- */
+/* ---- TreeEnsembleRegressor, TreeEnsembleClassifier ------------------------------------------- */
 
 static bool read_tree_mode(hn_bytes name, hn_tree_mode *mode) {
-    static const char *const names[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", NULL, "LEAF"};
+    static const char *const names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
+                                        "BRANCH_EQ",  "BRANCH_NEQ", NULL,         "LEAF"};
     for (size_t i = 0; i < HN_COUNT(names); i++)
-        if (names[i] && name.n == strlen(names[i]) && memcmp(name.at, names[i], (size_t)name.n) == 0) {
+        if (names[i] && name.n == strlen(names[i]) &&
+            memcmp(name.at, names[i], (size_t)name.n) == 0) {
             *mode = (hn_tree_mode)i;
             return true;
         }
@@ -177,8 +194,9 @@ static hone_status old_lists_read(hn_eval *c, old_lists *l) {
     l->modes = l->n_nodes ? modes->v.strings : NULL;
     HN_TRY(hn_ml_doubles(c, "nodes_values", "nodes_values_as_tensor", &n_values, &l->values));
     if (n_values != l->n_nodes)
-        return hn_eval_fail(c, HONE_E_INVALID, "nodes_values has %llu entries, but nodes_modes has %llu", (unsigned long long)n_values,
-                            (unsigned long long)l->n_nodes);
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "nodes_values has %llu entries, but nodes_modes has %llu",
+                            (unsigned long long)n_values, (unsigned long long)l->n_nodes);
     HN_TRY(forest_ints(c, "nodes_treeids", l->n_nodes, l->n_nodes > 0, &l->trees));
     HN_TRY(forest_ints(c, "nodes_nodeids", l->n_nodes, l->n_nodes > 0, &l->ids));
     HN_TRY(forest_ints(c, "nodes_featureids", l->n_nodes, l->n_nodes > 0, &l->features));
@@ -202,12 +220,15 @@ static hone_status old_index(hn_eval *c, old_lists *l, hn_forest *f) {
     f->n_roots = 0;
     for (uint32_t i = 0; i < f->n_nodes; i++) {
         if (l->trees[i] < 0 || l->trees[i] >= UINT32_MAX || l->ids[i] < 0 || l->ids[i] > UINT32_MAX)
-            return hn_eval_fail(c, HONE_E_INVALID, "node %u has a number that is negative or too large", i);
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "node %u has a number that is negative or too large", i);
         uint64_t key = hn_key((uint32_t)l->trees[i], (uint32_t)l->ids[i]);
         bool is_root = hn_map_get(&roots, (uint64_t)l->trees[i]) == HN_MAP_NONE;
         if (hn_map_get(&l->where, key) != HN_MAP_NONE)
-            return hn_eval_fail(c, HONE_E_INVALID, "tree %lld has node %lld twice", (long long)l->trees[i], (long long)l->ids[i]);
-        if (!hn_map_put(&l->where, key, i) || (is_root && !hn_map_put(&roots, (uint64_t)l->trees[i], i)))
+            return hn_eval_fail(c, HONE_E_INVALID, "tree %lld has node %lld twice",
+                                (long long)l->trees[i], (long long)l->ids[i]);
+        if (!hn_map_put(&l->where, key, i) ||
+            (is_root && !hn_map_put(&roots, (uint64_t)l->trees[i], i)))
             return HONE_E_NOMEM;
         if (is_root)
             f->roots[f->n_roots++] = i;
@@ -218,7 +239,9 @@ static hone_status old_index(hn_eval *c, old_lists *l, hn_forest *f) {
 static hone_status old_fill_nodes(hn_eval *c, const old_lists *l, hn_forest *f) {
     for (uint32_t i = 0; i < f->n_nodes; i++) {
         hn_tree_node *node = &f->nodes[i];
-        *node = (hn_tree_node){.split = l->values[i], .nan_is_true = l->nan_is_true && l->nan_is_true[i], .first_vote = HN_NO_VOTE};
+        *node = (hn_tree_node){.split = l->values[i],
+                               .nan_is_true = l->nan_is_true && l->nan_is_true[i],
+                               .first_vote = HN_NO_VOTE};
         if (!read_tree_mode(l->modes[i], &node->mode))
             return hn_eval_fail(c, HONE_E_INVALID, "nodes_modes[%u] is no known mode", i);
         if (node->mode == HN_TREE_LEAF)
@@ -233,7 +256,8 @@ static hone_status old_fill_nodes(hn_eval *c, const old_lists *l, hn_forest *f) 
 }
 
 /* Votes are named after what they are for: target_ids, class_ids, ... */
-static hone_status old_fill_votes(hn_eval *c, const old_lists *l, const char *voter, const double *weights, hn_forest *f) {
+static hone_status old_fill_votes(hn_eval *c, const old_lists *l, const char *voter,
+                                  const double *weights, hn_forest *f) {
     char name[32];
     const int64_t *trees, *nodes, *ids;
     snprintf(name, sizeof name, "%s_treeids", voter);
@@ -262,14 +286,17 @@ hone_status hn_forest_read_old(hn_eval *c, const char *voter, uint64_t n_targets
     HN_TRY(hn_ml_doubles(c, name, twin, &n_votes, &weights));
     if (l.n_nodes >= UINT32_MAX || n_votes >= UINT32_MAX)
         return hn_eval_fail(c, HONE_E_LIMIT, "there are too many nodes");
-    *f = (hn_forest){.n_nodes = (uint32_t)l.n_nodes, .n_votes = (uint32_t)n_votes, .n_roots = (uint32_t)l.n_nodes, .n_targets = n_targets};
+    *f = (hn_forest){.n_nodes = (uint32_t)l.n_nodes,
+                     .n_votes = (uint32_t)n_votes,
+                     .n_roots = (uint32_t)l.n_nodes,
+                     .n_targets = n_targets};
     HN_TRY(forest_room(c, f));
     HN_TRY(old_index(c, &l, f));
     HN_TRY(old_fill_nodes(c, &l, f));
     return old_fill_votes(c, &l, voter, weights, f);
 }
 
-/* ---- walking ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 static bool tree_is_member(const hn_forest *f, const hn_tree_node *node, double v) {
     for (uint64_t i = 0; i < node->n_members; i++)
@@ -282,17 +309,25 @@ static bool tree_decides(const hn_forest *f, const hn_tree_node *node, double v)
     if (v != v && node->nan_is_true)
         return true;
     switch (node->mode) {
-    case HN_TREE_LEQ: return v <= node->split;
-    case HN_TREE_LT: return v < node->split;
-    case HN_TREE_GTE: return v >= node->split;
-    case HN_TREE_GT: return v > node->split;
-    case HN_TREE_EQ: return v == node->split;
-    case HN_TREE_NEQ: return v != node->split;
-    default: return tree_is_member(f, node, v);
+    case HN_TREE_LEQ:
+        return v <= node->split;
+    case HN_TREE_LT:
+        return v < node->split;
+    case HN_TREE_GTE:
+        return v >= node->split;
+    case HN_TREE_GT:
+        return v > node->split;
+    case HN_TREE_EQ:
+        return v == node->split;
+    case HN_TREE_NEQ:
+        return v != node->split;
+    default:
+        return tree_is_member(f, node, v);
     }
 }
 
-const hn_tree_node *hn_forest_leaf(const hn_forest *f, uint32_t root, uint64_t width, const double *sample) {
+const hn_tree_node *hn_forest_leaf(const hn_forest *f, uint32_t root, uint64_t width,
+                                   const double *sample) {
     const hn_tree_node *node = &f->nodes[root];
     for (uint32_t steps = 0; node->mode != HN_TREE_LEAF; steps++) {
         if (steps > f->n_nodes || node->feature >= width)

@@ -21,8 +21,8 @@ typedef struct hn_tree_node {
     bool nan_is_true;
     uint64_t feature;
     double split;
-    uint32_t yes, no;            /* nodes */
-    uint32_t first_vote;         /* leaves; HN_NO_VOTE: none */
+    uint32_t yes, no;    /* nodes */
+    uint32_t first_vote; /* leaves; HN_NO_VOTE: none */
     uint64_t first_member, n_members;
 } hn_tree_node;
 
@@ -45,12 +45,16 @@ typedef struct hn_forest {
 
 /* From the attributes of TreeEnsemble. */
 hone_status hn_forest_read(hn_eval *c, hn_forest *f);
-/* From those of TreeEnsembleRegressor ("target") and TreeEnsembleClassifier ("class"); n_targets is given. */
+/* From those of TreeEnsembleRegressor ("target") and TreeEnsembleClassifier ("class"); n_targets is
+ * given. */
 hone_status hn_forest_read_old(hn_eval *c, const char *voter, uint64_t n_targets, hn_forest *f);
 /* The leaf that a sample reaches in a tree; NULL when the tree has a circle. */
-const hn_tree_node *hn_forest_leaf(const hn_forest *f, uint32_t root, uint64_t width, const double *sample);
+const hn_tree_node *hn_forest_leaf(const hn_forest *f, uint32_t root, uint64_t width,
+                                   const double *sample);
 
-/* A list attribute, or its twin in a tensor (NULL: it has none), as doubles in scratch. *n is 0 when both are absent. */
-hone_status hn_ml_doubles(hn_eval *c, const char *name, const char *twin, uint64_t *n, const double **out);
+/* A list attribute, or its twin in a tensor (NULL: it has none), as doubles in scratch. *n is 0
+ * when both are absent. */
+hone_status hn_ml_doubles(hn_eval *c, const char *name, const char *twin, uint64_t *n,
+                          const double **out);
 
 #endif /* HN_ML_FOREST_H */

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* ---- form ---------------------------------------------------------------------------------------------------------------- */
+/* ---- form ------------------------------------------------------------------------------------ */
 
 typedef struct form {
     const hn_graph *g;
@@ -68,8 +68,8 @@ static int standard_since(const hn_op *extension) {
     for (uint32_t i = 0; i < hn_op_count(); i++) {
         const hn_op *row = hn_op_row(i);
         bool deprecated;
-        if (row->domain == extension->domain && strcmp(hn_op_name(row), hn_op_name(extension)) == 0 &&
-            !hn_op_is_extension(row))
+        if (row->domain == extension->domain &&
+            strcmp(hn_op_name(row), hn_op_name(extension)) == 0 && !hn_op_is_extension(row))
             since = since ? HN_MIN(since, hn_op_version(row, 0, &deprecated))
                           : hn_op_version(row, 0, &deprecated);
     }
@@ -118,9 +118,10 @@ static const hn_op *find_schema(form *f, int *version) {
     else if (hn_op_is_extension(op))
         report_extension(f, op, opset);
     else if (deprecated && f->problems) /* not valid, but its rules can be applied */
-        hn_node_problem(f->problems, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE,
-                        "%s is deprecated since version %d of operator set %s, which the model imports",
-                        hn_op_name(op), *version, shown_domain(domain));
+        hn_node_problem(
+            f->problems, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE,
+            "%s is deprecated since version %d of operator set %s, which the model imports",
+            hn_op_name(op), *version, shown_domain(domain));
     return op;
 }
 
@@ -139,7 +140,8 @@ static void fail_arity(form *f, const hn_op *op, int version, bool is_input, uin
         return;
     hn_strbuf params;
     hn_strbuf_init(&params, hn_arena_allocator(f->g->model->arena));
-    print_params(is_input ? hn_op_text(op, HN_OP_INPUTS) : hn_op_text(op, HN_OP_OUTPUTS), version, &params);
+    print_params(is_input ? hn_op_text(op, HN_OP_INPUTS) : hn_op_text(op, HN_OP_OUTPUTS), version,
+                 &params);
     FORM_FAIL(f, HONE_E_INVALID, "has %u %s%s, but %s-%d %s %s", n, is_input ? "input" : "output",
               n == 1 ? "" : "s", hn_op_name(op), version, is_input ? "takes" : "gives",
               params.n ? params.at : "none");
@@ -183,8 +185,8 @@ static void fail_unknown_attribute(form *f, const hn_op *op, int version, const 
     hn_attr_spec spec;
     for (uint32_t i = 0; hn_op_attr(op, version, i, &spec); i++)
         hn_strbuf_printf(&known, "%s%.*s", i ? ", " : "; it has ", (int)spec.name_len, spec.name);
-    FORM_FAIL(f, HONE_E_INVALID, "%s-%d has no attribute '%s'%s", hn_op_name(op), version, hn_s(a->name),
-              known.n ? known.at : "");
+    FORM_FAIL(f, HONE_E_INVALID, "%s-%d has no attribute '%s'%s", hn_op_name(op), version,
+              hn_s(a->name), known.n ? known.at : "");
     free_text(f->problems, &known);
 }
 
@@ -248,7 +250,7 @@ bool hn_node_form_ok(const hn_graph *g, const hn_function *function, hn_id node,
     return f.ok;
 }
 
-/* ---- types ---------------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 #define MAX_TYPE_VARS 16
 
@@ -297,12 +299,12 @@ static void report_type(const hn_infer *c, hn_problems *problems, bool is_input,
     hn_strbuf_init(&allowed, hn_arena_allocator(hn_infer_arena(c)));
     hn_type_text(hn_infer_syms(c), is_input ? hn_in_type(c, i) : c->out[i], &type);
     hn_op_type_text(c->op, c->version, p, &allowed);
-    hn_node_problem(problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id,
-                    is_input ? c->node->inputs[i] : c->node->outputs[i],
-                    "%s %u (%.*s) is %s, which %s-%d does not %s; it %s %s",
-                    is_input ? "input" : "output", i, (int)p->name_len, p->name,
-                    type.at ? type.at : "?", hn_op_name(c->op), c->version, is_input ? "take" : "give",
-                    is_input ? "takes" : "gives", allowed.at ? allowed.at : "?");
+    hn_node_problem(
+        problems, HN_SEVERITY_ERROR, HONE_E_TYPE, c->scope->g, c->id,
+        is_input ? c->node->inputs[i] : c->node->outputs[i],
+        "%s %u (%.*s) is %s, which %s-%d does not %s; it %s %s", is_input ? "input" : "output", i,
+        (int)p->name_len, p->name, type.at ? type.at : "?", hn_op_name(c->op), c->version,
+        is_input ? "take" : "give", is_input ? "takes" : "gives", allowed.at ? allowed.at : "?");
     free_text(problems, &type);
     free_text(problems, &allowed);
 }
@@ -357,7 +359,8 @@ static hn_dtype only_allowed(const hn_infer *c, const hn_param *p) {
 static hone_status imply_output(hn_infer *c, const bindings *b, uint32_t i) {
     hn_param p;
     uint32_t input;
-    if (!hn_has_output(c, i) || !hn_op_param(hn_op_text(c->op, HN_OP_OUTPUTS), c->version, i, &p) || p.heterogeneous)
+    if (!hn_has_output(c, i) || !hn_op_param(hn_op_text(c->op, HN_OP_OUTPUTS), c->version, i, &p) ||
+        p.heterogeneous)
         return HONE_OK;
     const hn_type *bound = bound_type(b, &p, &input);
     if (bound)

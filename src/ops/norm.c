@@ -31,14 +31,15 @@ static hone_status out_like_data(hn_infer *c, uint32_t output) {
     return x ? hn_out_shape(c, output, x->rank, x->dims) : HONE_OK;
 }
 
-/* ---- batch ------------------------------------------------------------------------------------- */
+/* ---- batch ----------------------------------------------------------------------------------- */
 
 /* From version 14 on the running statistics are outputs in training, and only then. */
 static hone_status check_batch_norm_outputs(hn_infer *c) {
     if (hn_infer_version(c) < 14) {
         bool fits = hn_n_outputs(c) == 1 || hn_n_outputs(c) == 5;
         return fits ? HONE_OK
-                    : hn_infer_fail(c, HONE_E_INVALID, "has %u outputs, but must have 1, or 5 to train",
+                    : hn_infer_fail(c, HONE_E_INVALID,
+                                    "has %u outputs, but must have 1, or 5 to train",
                                     hn_n_outputs(c));
     }
     bool is_training = hn_attr_i(c, "training_mode", 0) != 0;
@@ -66,7 +67,7 @@ hone_status hn_infer_batch_norm(hn_infer *c) {
     return HONE_OK;
 }
 
-/* ---- layer ------------------------------------------------------------------------------------- */
+/* ---- layer ----------------------------------------------------------------------------------- */
 
 static hone_status stash_type(hn_infer *c, hn_dtype *out) {
     int64_t t = hn_attr_i(c, "stash_type", HN_F32);
@@ -99,7 +100,7 @@ hone_status hn_infer_layer_norm(hn_infer *c) {
     return out_like_data(c, 0);
 }
 
-/* ---- the others -------------------------------------------------------------------------------- */
+/* ---- the others ------------------------------------------------------------------------------ */
 
 static hone_status check_group_norm(hn_infer *c) {
     int64_t groups = hn_attr_i(c, "num_groups", 1);

@@ -1,10 +1,11 @@
-/* L2: what operators mean. The schema table (ops.def), the checker that reads it, type and shape inference, operation counts. */
+/* L2: what operators mean. The schema table (ops.def), the checker that reads it, type and shape
+ * inference, operation counts. */
 #ifndef HN_OPS_H
 #define HN_OPS_H
 
 #include "ir/ir.h"
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------------ */
+/* ---- schemas --------------------------------------------------------------------------------- */
 
 typedef struct hn_infer hn_infer; /* one node under inference: ops/infer_int.h */
 typedef hone_status (*hn_infer_fn)(hn_infer *c);
@@ -14,34 +15,49 @@ typedef struct hn_eval hn_eval; /* one node under evaluation: ops/eval_int.h */
 typedef hone_status (*hn_eval_fn)(hn_eval *c);
 
 /* Operator sets, in the order of the table. */
-#define HN_DOMAIN_LIST(X)                                                                                    \
-    X(ONNX, "") X(ML, "ai.onnx.ml") X(PREVIEW, "ai.onnx.preview") X(TRAINING, "ai.onnx.preview.training")    \
-    X(MS, "com.microsoft") X(NCHWC, "com.microsoft.nchwc") X(NHWC, "com.ms.internal.nhwc")
+/* clang-format off */
+#define HN_DOMAIN_LIST(X)                                                                         \
+    X(ONNX, "") X(ML, "ai.onnx.ml") X(PREVIEW, "ai.onnx.preview")                                 \
+    X(TRAINING, "ai.onnx.preview.training") X(MS, "com.microsoft")                                \
+    X(NCHWC, "com.microsoft.nchwc") X(NHWC, "com.ms.internal.nhwc")
+/* clang-format on */
 typedef enum hn_domain {
 #define HN_DOMAIN_ENUM(id, text) HN_DOMAIN_##id,
     HN_DOMAIN_LIST(HN_DOMAIN_ENUM)
 #undef HN_DOMAIN_ENUM
-    HN_DOMAIN_COUNT
+        HN_DOMAIN_COUNT
 } hn_domain;
 const char *hn_domain_text(hn_domain d);
 /* HN_DOMAIN_COUNT when hone knows nothing of that domain. "ai.onnx" is "". */
 hn_domain hn_domain_find(const char *text, size_t n);
 
-/* One row of ops.def: its text is the schema, in the small language described at the top of that file. It is walked when needed; nothing
- * is built or cached. The columns stand in one string, so that a row has one pointer for them: in a shared library each costs 32 bytes. */
+/* One row of ops.def: its text is the schema, in the small language described at the top of that
+ * file. It is walked when needed; nothing is built or cached. The columns stand in one string, so
+ * that a row has one pointer for them: in a shared library each costs 32 bytes. */
 typedef struct hn_op {
     hn_domain domain;
-    const char *text; /* columns, each ended by NUL: name, versions, inputs, outputs, types, attributes */
+    const char
+        *text; /* columns, each ended by NUL: name, versions, inputs, outputs, types, attributes */
     hn_infer_fn infer;
     hn_macs_fn macs; /* NULL: none worth counting */
     hn_eval_fn eval; /* NULL: cannot be run */
 } hn_op;
-typedef enum hn_op_column { HN_OP_NAME, HN_OP_VERSIONS, HN_OP_INPUTS, HN_OP_OUTPUTS, HN_OP_TYPES, HN_OP_ATTRS } hn_op_column;
+typedef enum hn_op_column {
+    HN_OP_NAME,
+    HN_OP_VERSIONS,
+    HN_OP_INPUTS,
+    HN_OP_OUTPUTS,
+    HN_OP_TYPES,
+    HN_OP_ATTRS
+} hn_op_column;
 const char *hn_op_text(const hn_op *op, hn_op_column column);
-static inline const char *hn_op_name(const hn_op *op) { return op->text; }
+static inline const char *hn_op_name(const hn_op *op) {
+    return op->text;
+}
 uint32_t hn_op_count(void); /* rows */
 const hn_op *hn_op_row(uint32_t i);
-/* The row in force at an opset version, and the since-version within it. NULL when there is none. */
+/* The row in force at an opset version, and the since-version within it. NULL when there is none.
+ */
 const hn_op *hn_op_find(hn_domain d, const char *name, int64_t opset, int *since, bool *deprecated);
 /* First since-version of an operator in any row; 0 when the name is unknown in that domain. */
 int hn_op_introduced(hn_domain d, const char *name);
@@ -49,18 +65,20 @@ int hn_op_introduced(hn_domain d, const char *name);
 void hn_op_suggest(hn_domain d, const char *name, hn_strbuf *out);
 /* Since-versions of a row one by one: i-th, 0 past the end. */
 int hn_op_version(const hn_op *op, uint32_t i, bool *deprecated);
-/* Not part of the standard, but onnxruntime knows it in this domain (SimplifiedLayerNormalization, Crop, ...). */
+/* Not part of the standard, but onnxruntime knows it in this domain (SimplifiedLayerNormalization,
+ * Crop, ...). */
 bool hn_op_is_extension(const hn_op *op);
 
 typedef struct hn_param {
-    const char *name;   /* not NUL-terminated */
+    const char *name; /* not NUL-terminated */
     uint32_t name_len;
-    const char *type;   /* constraint name or concrete type, not NUL-terminated */
+    const char *type; /* constraint name or concrete type, not NUL-terminated */
     uint32_t type_len;
     bool optional, variadic, heterogeneous;
-    int min_arity;      /* of a variadic parameter */
+    int min_arity; /* of a variadic parameter */
 } hn_param;
-/* Formal parameter that argument i belongs to at a version; false past the last. `list` is the text of the inputs or outputs column. */
+/* Formal parameter that argument i belongs to at a version; false past the last. `list` is the text
+ * of the inputs or outputs column. */
 bool hn_op_param(const char *list, int version, uint32_t i, hn_param *out);
 /* i-th formal parameter (a variadic one counts once). */
 bool hn_op_formal(const char *list, int version, uint32_t i, hn_param *out);
@@ -76,43 +94,51 @@ typedef struct hn_attr_spec {
     uint32_t name_len;
     hn_attr_kind kind;
     bool required;
-    const char *def;  /* text of the default, NULL when none; not NUL-terminated */
+    const char *def; /* text of the default, NULL when none; not NUL-terminated */
     uint32_t def_len;
 } hn_attr_spec;
-bool hn_op_attr(const hn_op *op, int version, uint32_t i, hn_attr_spec *out); /* i-th; false past the end */
+bool hn_op_attr(const hn_op *op, int version, uint32_t i,
+                hn_attr_spec *out); /* i-th; false past the end */
 bool hn_op_attr_find(const hn_op *op, int version, const char *name, size_t n, hn_attr_spec *out);
-/* i-th number of a default (a scalar has one); false past the last, or without a default. Whatever the locale. */
+/* i-th number of a default (a scalar has one); false past the last, or without a default. Whatever
+ * the locale. */
 bool hn_attr_spec_i64(const hn_attr_spec *spec, uint32_t i, int64_t *out);
 bool hn_attr_spec_f32(const hn_attr_spec *spec, uint32_t i, float *out);
 
-/* ---- inference ------------------------------------------------------------------------------------------------------------ */
+/* ---- inference ------------------------------------------------------------------------------- */
 
 typedef struct hn_infer_options {
-    hn_problems *problems; /* receives what contradicts the schema or the declared types; may be NULL */
-    bool keep_declared;    /* do not store results that the file does not declare: a check only */
+    hn_problems
+        *problems; /* receives what contradicts the schema or the declared types; may be NULL */
+    bool keep_declared; /* do not store results that the file does not declare: a check only */
 } hn_infer_options;
 
-/* Types of all values, in the main graph and its blocks, through model-local functions; declared types are merged with inferred
- * ones. Small integer tensors are followed through shape computations. Partial knowledge is fine: a node that cannot be
- * inferred leaves its outputs unknown and the rest goes on. Fails only for lack of memory or a limit. */
+/* Types of all values, in the main graph and its blocks, through model-local functions; declared
+ * types are merged with inferred ones. Small integer tensors are followed through shape
+ * computations. Partial knowledge is fine: a node that cannot be inferred leaves its outputs
+ * unknown and the rest goes on. Fails only for lack of memory or a limit. */
 hone_status hn_infer_model(hn_model *m, const hn_infer_options *o, hone_error *err);
 
-/* Types of all values of a graph when its inputs are these (NULL: unknown), whatever the file declares. Results live in `work`; the graph
- * stays as it is, but its model's table of symbols may grow, so callers take turns. */
-hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, uint32_t n_inputs, const hn_type *const *inputs,
-                            const hn_type ***types);
+/* Types of all values of a graph when its inputs are these (NULL: unknown), whatever the file
+ * declares. Results live in `work`; the graph stays as it is, but its model's table of symbols may
+ * grow, so callers take turns. */
+hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, uint32_t n_inputs,
+                            const hn_type *const *inputs, const hn_type ***types);
 
-/* Replaces a symbol everywhere in the declared types (--dim batch=4), or fixes an input's whole shape (--shape x=1x3x224x224: the
- * symbols at those places are replaced everywhere). Inferred, undeclared types are dropped, so infer again afterwards. */
+/* Replaces a symbol everywhere in the declared types (--dim batch=4), or fixes an input's whole
+ * shape (--shape x=1x3x224x224: the symbols at those places are replaced everywhere). Inferred,
+ * undeclared types are dropped, so infer again afterwards. */
 hone_status hn_fix_dim(hn_model *m, const char *symbol, int64_t value, hone_error *err);
-hone_status hn_fix_shape(hn_model *m, const char *input, uint32_t rank, const int64_t *dims, hone_error *err);
+hone_status hn_fix_shape(hn_model *m, const char *input, uint32_t rank, const int64_t *dims,
+                         hone_error *err);
 
 /* Multiply-accumulates of a node in an inferred model. */
 bool hn_node_macs(const hn_graph *g, hn_id node, uint64_t *macs);
 
-/* ---- checking -------------------------------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
-/* Everything: structure (hn_model_verify), operators against their schemas, types and shapes. All problems are listed. */
+/* Everything: structure (hn_model_verify), operators against their schemas, types and shapes. All
+ * problems are listed. */
 hone_status hn_check_model(hn_model *m, hn_problems *p, hone_error *err);
 
 #endif /* HN_OPS_H */

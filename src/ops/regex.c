@@ -1,4 +1,5 @@
-/* A machine with many threads and no memory: all ways through the pattern advance together, one character at a time. */
+/* A machine with many threads and no memory: all ways through the pattern advance together, one
+ * character at a time. */
 #include "ops/regex_int.h"
 
 typedef enum regex_op { OP_CODE, OP_PLACE, OP_FORK, OP_MATCH } regex_op;
@@ -23,7 +24,7 @@ struct hn_regex {
     uint32_t *stack; /* of steps that are still to be followed */
 };
 
-/* ---- compiling --------------------------------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 typedef struct regex_compiler {
     hn_arena *arena;
@@ -31,7 +32,8 @@ typedef struct regex_compiler {
     hone_status status;
 } regex_compiler;
 
-/* The steps are made from the end to the beginning: each knows what follows. Returns the new step. */
+/* The steps are made from the end to the beginning: each knows what follows. Returns the new step.
+ */
 static uint32_t emit(regex_compiler *k, regex_step step) {
     if (k->status != HONE_OK)
         return 0;
@@ -55,7 +57,8 @@ static uint32_t emit_repeat(regex_compiler *k, const hn_regex_node *n, uint32_t 
         at = loop;
     }
     for (int i = n->min; i < n->max && k->status == HONE_OK; i++)
-        at = emit(k, (regex_step){.op = OP_FORK, .next = emit_node(k, n->left, at, depth), .other = next});
+        at = emit(k, (regex_step){
+                         .op = OP_FORK, .next = emit_node(k, n->left, at, depth), .other = next});
     for (int i = 0; i < n->min && k->status == HONE_OK; i++)
         at = emit_node(k, n->left, at, depth);
     return at;
@@ -78,7 +81,9 @@ static uint32_t emit_node(regex_compiler *k, const hn_regex_node *n, uint32_t ne
             uint32_t end = next;
             other = emit_node(k, n->right, end, depth + 1);
             for (n = n->left; n->kind == HN_RE_EITHER && k->status == HONE_OK; n = n->left)
-                other = emit(k, (regex_step){.op = OP_FORK, .next = emit_node(k, n->right, end, depth + 1), .other = other});
+                other = emit(k, (regex_step){.op = OP_FORK,
+                                             .next = emit_node(k, n->right, end, depth + 1),
+                                             .other = other});
             continue;
         }
         if (n->kind == HN_RE_SET)
@@ -89,7 +94,9 @@ static uint32_t emit_node(regex_compiler *k, const hn_regex_node *n, uint32_t ne
             at = emit_node(k, n, next, depth + 1);
         else if (n->kind == HN_RE_REPEAT)
             at = emit_repeat(k, n, next, depth + 1);
-        return other == UINT32_MAX ? at : emit(k, (regex_step){.op = OP_FORK, .next = at, .other = other});
+        return other == UINT32_MAX
+                   ? at
+                   : emit(k, (regex_step){.op = OP_FORK, .next = at, .other = other});
     }
 }
 
@@ -110,13 +117,14 @@ hone_status hn_regex_compile(hn_arena *arena, hn_bytes pattern, hn_regex **out, 
         *why = "it is too large";
     HN_TRY(k.status);
     re->stack = HN_NEW_N(arena, uint32_t, 2 * (size_t)re->steps.n + 2);
-    if (!re->stack || !new_step_set(arena, re->steps.n, &re->now) || !new_step_set(arena, re->steps.n, &re->later))
+    if (!re->stack || !new_step_set(arena, re->steps.n, &re->now) ||
+        !new_step_set(arena, re->steps.n, &re->later))
         return HONE_E_NOMEM;
     *out = re;
     return HONE_OK;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 #define NO_CODE UINT32_MAX /* before the text, and behind it */
 
@@ -127,12 +135,18 @@ static bool is_word_code(uint32_t c) {
 static bool is_at_place(hn_regex_place place, uint32_t before, uint32_t after) {
     bool is_edge = is_word_code(before) != is_word_code(after);
     switch (place) {
-    case HN_AT_TEXT_START: return before == NO_CODE;
-    case HN_AT_TEXT_END: return after == NO_CODE;
-    case HN_AT_LINE_START: return before == NO_CODE || before == '\n';
-    case HN_AT_LINE_END: return after == NO_CODE || after == '\n';
-    case HN_AT_WORD_EDGE: return is_edge;
-    default: return !is_edge;
+    case HN_AT_TEXT_START:
+        return before == NO_CODE;
+    case HN_AT_TEXT_END:
+        return after == NO_CODE;
+    case HN_AT_LINE_START:
+        return before == NO_CODE || before == '\n';
+    case HN_AT_LINE_END:
+        return after == NO_CODE || after == '\n';
+    case HN_AT_WORD_EDGE:
+        return is_edge;
+    default:
+        return !is_edge;
     }
 }
 
@@ -140,8 +154,8 @@ static bool has_step(const step_set *s, uint32_t step) {
     return s->where[step] < s->n && s->at[s->where[step]] == step;
 }
 
-/* Adds a step and all that it leads to without taking a character, between `before` and `after`. Each step is followed once, so the
- * stack holds at most two per step. */
+/* Adds a step and all that it leads to without taking a character, between `before` and `after`.
+ * Each step is followed once, so the stack holds at most two per step. */
 static void add_steps(hn_regex *re, step_set *s, uint32_t step, uint32_t before, uint32_t after) {
     uint32_t n = 0;
     re->stack[n++] = step;

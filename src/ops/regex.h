@@ -1,4 +1,5 @@
-/* Inside ops/: regular expressions in the syntax of RE2, matched against whole texts in time linear in their length. */
+/* Inside ops/: regular expressions in the syntax of RE2, matched against whole texts in time linear
+ * in their length. */
 #ifndef HN_REGEX_H
 #define HN_REGEX_H
 
@@ -6,7 +7,8 @@
 
 typedef struct hn_regex hn_regex;
 
-/* Compiles a pattern (UTF-8) into the arena. HONE_E_INVALID: *why says what is wrong with it; HONE_E_LIMIT: it is too large. */
+/* Compiles a pattern (UTF-8) into the arena. HONE_E_INVALID: *why says what is wrong with it;
+ * HONE_E_LIMIT: it is too large. */
 hone_status hn_regex_compile(hn_arena *arena, hn_bytes pattern, hn_regex **out, const char **why);
 /* Does the whole text match? */
 bool hn_regex_matches(hn_regex *re, hn_bytes text);

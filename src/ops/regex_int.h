@@ -1,11 +1,12 @@
-/* Between the two halves of regex: the parser makes a tree, the machine is made from the tree and runs. */
+/* Between the two halves of regex: the parser makes a tree, the machine is made from the tree and
+ * runs. */
 #ifndef HN_REGEX_INT_H
 #define HN_REGEX_INT_H
 
 #include "ops/regex.h"
 
-#define HN_REGEX_MAX_DEPTH 200     /* groups within groups */
-#define HN_REGEX_MAX_REPEAT 1000   /* as RE2 */
+#define HN_REGEX_MAX_DEPTH 200      /* groups within groups */
+#define HN_REGEX_MAX_REPEAT 1000    /* as RE2 */
 #define HN_REGEX_MAX_PROGRAM 200000 /* instructions */
 #define HN_REGEX_LAST_CODE 0x10FFFF
 
@@ -45,10 +46,12 @@ typedef struct hn_regex_node {
     int min, max;
 } hn_regex_node;
 
-hone_status hn_regex_parse(hn_arena *arena, hn_bytes pattern, const hn_regex_node **out, const char **why);
+hone_status hn_regex_parse(hn_arena *arena, hn_bytes pattern, const hn_regex_node **out,
+                           const char **why);
 /* Does the set hold this code point? */
 bool hn_code_set_has(const hn_code_set *set, uint32_t code);
-/* The next code point of UTF-8; bytes that are none stand for themselves behind the last code. Moves *at. */
+/* The next code point of UTF-8; bytes that are none stand for themselves behind the last code.
+ * Moves *at. */
 uint32_t hn_utf8_next(hn_bytes text, uint64_t *at);
 
 #endif /* HN_REGEX_INT_H */

@@ -1,4 +1,5 @@
-/* The syntax of RE2: classes, groups, repetitions, flags. What RE2 refuses (back references, look around) is refused here, too. */
+/* The syntax of RE2: classes, groups, repetitions, flags. What RE2 refuses (back references, look
+ * around) is refused here, too. */
 #include "ops/regex_int.h"
 
 typedef struct regex_parser {
@@ -13,19 +14,23 @@ typedef struct regex_parser {
 
 static const hn_regex_node *parse_alternatives(regex_parser *p);
 
-/* ---- text ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 uint32_t hn_utf8_next(hn_bytes text, uint64_t *at) {
     const uint8_t *s = (const uint8_t *)text.at + *at;
     uint64_t left = text.n - *at;
     uint32_t lead = s[0], n_more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC2 ? 1 : 0;
-    uint32_t code = n_more == 3 ? lead & 7 : n_more == 2 ? lead & 15 : n_more == 1 ? lead & 31 : lead;
+    uint32_t code = n_more == 3   ? lead & 7
+                    : n_more == 2 ? lead & 15
+                    : n_more == 1 ? lead & 31
+                                  : lead;
     bool is_valid = (lead < 0x80 || (n_more > 0 && lead < 0xF5)) && left > n_more;
     for (uint32_t i = 1; is_valid && i <= n_more; i++) {
         is_valid = (s[i] & 0xC0) == 0x80;
         code = code << 6 | (s[i] & 63u);
     }
-    is_valid = is_valid && !(n_more == 2 && code < 0x800) && !(n_more == 3 && (code < 0x10000 || code > HN_REGEX_LAST_CODE));
+    is_valid = is_valid && !(n_more == 2 && code < 0x800) &&
+               !(n_more == 3 && (code < 0x10000 || code > HN_REGEX_LAST_CODE));
     *at += is_valid ? n_more + 1 : 1;
     return is_valid ? code : HN_REGEX_LAST_CODE + 1 + lead;
 }
@@ -61,7 +66,7 @@ static uint32_t take_code(regex_parser *p) {
     return code;
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const hn_regex_node *new_node(regex_parser *p, hn_regex_node node) {
     hn_regex_node *n = p->status == HONE_OK ? HN_NEW(p->arena, hn_regex_node) : NULL;
@@ -97,7 +102,8 @@ static void add_folded(regex_parser *p, hn_code_set *set, uint32_t lo, uint32_t 
     for (size_t i = 0; p->ignores_case && i < HN_COUNT(cases); i++) {
         uint32_t from = HN_MAX(lo, cases[i].first), to = HN_MIN(hi, cases[i].last);
         if (from <= to)
-            add_range(p, set, (uint32_t)((int)from + cases[i].other), (uint32_t)((int)to + cases[i].other));
+            add_range(p, set, (uint32_t)((int)from + cases[i].other),
+                      (uint32_t)((int)to + cases[i].other));
     }
 }
 
@@ -108,7 +114,7 @@ bool hn_code_set_has(const hn_code_set *set, uint32_t code) {
     return is_in != set->is_negated;
 }
 
-/* ---- classes --------------------------------------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 /* Named sets as pairs of characters; the classes are those of ASCII. */
 typedef struct named_set {
@@ -116,9 +122,20 @@ typedef struct named_set {
 } named_set;
 static const named_set escape_sets[] = {{"d", "09"}, {"s", "\t\n\f\r  "}, {"w", "09AZ__az"}};
 static const named_set posix_sets[] = {
-    {"alnum", "09AZaz"}, {"alpha", "AZaz"}, {"ascii", "\001\177"}, {"blank", "\t\t  "}, {"cntrl", "\001\037\177\177"},
-    {"digit", "09"}, {"graph", "!~"}, {"lower", "az"}, {"print", " ~"}, {"punct", "!/:@[`{~"}, {"space", "\t\r  "},
-    {"upper", "AZ"}, {"word", "09AZ__az"}, {"xdigit", "09AFaf"},
+    {"alnum", "09AZaz"},
+    {"alpha", "AZaz"},
+    {"ascii", "\001\177"},
+    {"blank", "\t\t  "},
+    {"cntrl", "\001\037\177\177"},
+    {"digit", "09"},
+    {"graph", "!~"},
+    {"lower", "az"},
+    {"print", " ~"},
+    {"punct", "!/:@[`{~"},
+    {"space", "\t\r  "},
+    {"upper", "AZ"},
+    {"word", "09AZ__az"},
+    {"xdigit", "09AFaf"},
 };
 
 /* Adds a named set, or everything else. The pairs are in ascending order. */
@@ -153,7 +170,10 @@ static bool take_escape_set(regex_parser *p, hn_code_set *set) {
 }
 
 static int hex_digit(uint32_t c) {
-    return c >= '0' && c <= '9' ? (int)c - '0' : c >= 'a' && c <= 'f' ? (int)c - 'a' + 10 : c >= 'A' && c <= 'F' ? (int)c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? (int)c - '0'
+           : c >= 'a' && c <= 'f' ? (int)c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? (int)c - 'A' + 10
+                                  : -1;
 }
 
 /* \x41 and \x{10FFFF}, seen from behind the x. */
@@ -168,7 +188,8 @@ static uint32_t take_hex(regex_parser *p) {
         p->at++;
         n++;
     }
-    if (n == 0 || (!has_braces && n != 2) || (has_braces && !take(p, "}")) || code > HN_REGEX_LAST_CODE)
+    if (n == 0 || (!has_braces && n != 2) || (has_braces && !take(p, "}")) ||
+        code > HN_REGEX_LAST_CODE)
         parse_fail(p, HONE_E_INVALID, "\\x needs two hexadecimal digits, or some in braces");
     return code;
 }
@@ -186,7 +207,8 @@ static uint32_t take_escape(regex_parser *p) {
     const char *letter = code < 128 && code ? strchr(letters, (int)code) : NULL;
     if (letter)
         return (uint8_t)meanings[letter - letters];
-    bool is_word = (code >= '0' && code <= '9') || (code >= 'A' && code <= 'Z') || (code >= 'a' && code <= 'z');
+    bool is_word = (code >= '0' && code <= '9') || (code >= 'A' && code <= 'Z') ||
+                   (code >= 'a' && code <= 'z');
     if (is_word)
         parse_fail(p, HONE_E_INVALID, "it has an escape that is not supported");
     return code;
@@ -250,7 +272,7 @@ static const hn_regex_node *parse_class(regex_parser *p) {
     return NULL;
 }
 
-/* ---- atoms ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- atoms ----------------------------------------------------------------------------------- */
 
 static const hn_regex_node *code_node(regex_parser *p, uint32_t code) {
     hn_code_set *set = new_set(p);
@@ -273,7 +295,8 @@ static const hn_regex_node *place_node(regex_parser *p, hn_regex_place place) {
     return new_node(p, (hn_regex_node){.kind = HN_RE_ASSERT, .place = place});
 }
 
-static const hn_regex_node *join_nodes(regex_parser *p, hn_regex_kind kind, const hn_regex_node *a, const hn_regex_node *b) {
+static const hn_regex_node *join_nodes(regex_parser *p, hn_regex_kind kind, const hn_regex_node *a,
+                                       const hn_regex_node *b) {
     if (!a || !b)
         return a ? a : b;
     return new_node(p, (hn_regex_node){.kind = kind, .left = a, .right = b});
@@ -292,7 +315,10 @@ static const hn_regex_node *parse_escape(regex_parser *p) {
     static const struct {
         const char *letter;
         hn_regex_place place;
-    } places[] = {{"A", HN_AT_TEXT_START}, {"z", HN_AT_TEXT_END}, {"b", HN_AT_WORD_EDGE}, {"B", HN_NOT_AT_WORD_EDGE}};
+    } places[] = {{"A", HN_AT_TEXT_START},
+                  {"z", HN_AT_TEXT_END},
+                  {"b", HN_AT_WORD_EDGE},
+                  {"B", HN_NOT_AT_WORD_EDGE}};
     for (size_t i = 0; i < HN_COUNT(places); i++)
         if (take(p, places[i].letter))
             return place_node(p, places[i].place);
@@ -343,7 +369,9 @@ static const hn_regex_node *parse_group(regex_parser *p) {
     if (take(p, "?P<") || take(p, "?<"))
         skip_group_name(p);
     else if (take(p, "?") && !parse_flags(p))
-        return new_node(p, (hn_regex_node){.kind = HN_RE_EMPTY}); /* the flags hold until the group around ends */
+        return new_node(
+            p,
+            (hn_regex_node){.kind = HN_RE_EMPTY}); /* the flags hold until the group around ends */
     if (++p->depth > HN_REGEX_MAX_DEPTH)
         return parse_fail(p, HONE_E_LIMIT, "its groups are nested too deeply");
     const hn_regex_node *inner = parse_alternatives(p);
@@ -375,7 +403,7 @@ static const hn_regex_node *parse_atom(regex_parser *p) {
     return code_node(p, take_code(p));
 }
 
-/* ---- repetitions ------------------------------------------------------------------------------------------------------------------- */
+/* ---- repetitions ----------------------------------------------------------------------------- */
 
 static bool take_count(regex_parser *p, int *out) {
     uint64_t start = p->at;
@@ -423,15 +451,18 @@ static const hn_regex_node *parse_repeated(regex_parser *p) {
     int min, max, n_nested = 0;
     while (atom && p->status == HONE_OK && take_repetition(p, &min, &max)) {
         take(p, "?"); /* reluctant: the same texts match */
-        if (min > HN_REGEX_MAX_REPEAT || max > HN_REGEX_MAX_REPEAT || (max >= 0 && max < min) || ++n_nested > HN_REGEX_MAX_DEPTH)
-            return parse_fail(p, HONE_E_INVALID, "a repetition has bounds that are too large or in the wrong order");
-        atom = new_node(p, (hn_regex_node){.kind = HN_RE_REPEAT, .left = atom, .min = min, .max = max});
+        if (min > HN_REGEX_MAX_REPEAT || max > HN_REGEX_MAX_REPEAT || (max >= 0 && max < min) ||
+            ++n_nested > HN_REGEX_MAX_DEPTH)
+            return parse_fail(p, HONE_E_INVALID,
+                              "a repetition has bounds that are too large or in the wrong order");
+        atom = new_node(
+            p, (hn_regex_node){.kind = HN_RE_REPEAT, .left = atom, .min = min, .max = max});
     }
     return atom;
 }
 
-/* Alternatives up to the end or a closing parenthesis. The tree leans to the left, so it is as deep as the pattern is long: it is
- * walked without recursion on that side. */
+/* Alternatives up to the end or a closing parenthesis. The tree leans to the left, so it is as deep
+ * as the pattern is long: it is walked without recursion on that side. */
 static const hn_regex_node *parse_alternatives(regex_parser *p) {
     const hn_regex_node *either = NULL, *sequence = NULL;
     for (;;) {
@@ -451,7 +482,8 @@ static const hn_regex_node *parse_alternatives(regex_parser *p) {
     }
 }
 
-hone_status hn_regex_parse(hn_arena *arena, hn_bytes pattern, const hn_regex_node **out, const char **why) {
+hone_status hn_regex_parse(hn_arena *arena, hn_bytes pattern, const hn_regex_node **out,
+                           const char **why) {
     regex_parser p = {.arena = arena, .pattern = pattern};
     *out = parse_alternatives(&p);
     if (p.status == HONE_OK && !at_end(&p))

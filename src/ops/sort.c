@@ -34,8 +34,8 @@ int hn_compare_text(hn_bytes a, hn_bytes b) {
 }
 
 /* Merges [begin, mid) and [mid, end) of `from` into `to`. */
-static void merge_items(const uint64_t *from, uint64_t begin, uint64_t mid, uint64_t end, uint64_t *to, hn_less_fn less,
-                        const void *ctx) {
+static void merge_items(const uint64_t *from, uint64_t begin, uint64_t mid, uint64_t end,
+                        uint64_t *to, hn_less_fn less, const void *ctx) {
     uint64_t left = begin, right = mid;
     for (uint64_t i = begin; i < end; i++) {
         bool takes_right = left == mid || (right < end && less(ctx, from[right], from[left]));
@@ -47,7 +47,8 @@ void hn_sort_items(uint64_t n, uint64_t *items, uint64_t *room, hn_less_fn less,
     uint64_t *from = items, *to = room;
     for (uint64_t width = 1; width < n; width *= 2) {
         for (uint64_t begin = 0; begin < n; begin += 2 * width)
-            merge_items(from, begin, HN_MIN(begin + width, n), HN_MIN(begin + 2 * width, n), to, less, ctx);
+            merge_items(from, begin, HN_MIN(begin + width, n), HN_MIN(begin + 2 * width, n), to,
+                        less, ctx);
         uint64_t *swapped = from;
         from = to;
         to = swapped;

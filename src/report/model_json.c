@@ -14,8 +14,10 @@ static void json_field(hn_json *j, const char *key, uint64_t v) {
     hn_json_u64(j, v);
 }
 
-/* Numbers for known sizes, strings for symbols and expressions, null for unknown; null for an unknown rank. */
-static void json_shape(const hn_syms *syms, const hn_shape *shape, const hone_allocator *alloc, hn_json *j) {
+/* Numbers for known sizes, strings for symbols and expressions, null for unknown; null for an
+ * unknown rank. */
+static void json_shape(const hn_syms *syms, const hn_shape *shape, const hone_allocator *alloc,
+                       hn_json *j) {
     hn_json_key(j, "shape");
     if (shape->rank < 0) {
         hn_json_null(j);
@@ -41,7 +43,8 @@ static void json_shape(const hn_syms *syms, const hn_shape *shape, const hone_al
 }
 
 static void json_type(const hn_model *m, const hn_type *t, hn_json *j) {
-    static const char *const kinds[] = {"unknown", "tensor", "sparse_tensor", "sequence", "optional", "map", "opaque"};
+    static const char *const kinds[] = {"unknown",  "tensor", "sparse_tensor", "sequence",
+                                        "optional", "map",    "opaque"};
     hn_json_key(j, "type");
     hn_json_str(j, kinds[t ? t->kind : HN_TYPE_NONE]);
     if (!t)
@@ -60,7 +63,8 @@ static void json_type(const hn_model *m, const hn_type *t, hn_json *j) {
     }
 }
 
-static void json_values(const hn_graph *g, const char *key, uint32_t n, const hn_id *ids, hn_json *j) {
+static void json_values(const hn_graph *g, const char *key, uint32_t n, const hn_id *ids,
+                        hn_json *j) {
     hn_json_key(j, key);
     hn_json_array(j);
     for (uint32_t i = 0; i < n; i++) {
@@ -73,7 +77,7 @@ static void json_values(const hn_graph *g, const char *key, uint32_t n, const hn
     hn_json_array_end(j);
 }
 
-/* ---- summary ------------------------------------------------------------------------------------------------------------ */
+/* ---- summary --------------------------------------------------------------------------------- */
 
 static void json_header(const hn_model *m, hn_json *j) {
     hn_json_key(j, "ir_version");
@@ -139,7 +143,7 @@ static void json_stats(const hn_stats *s, hn_json *j) {
     hn_json_array_end(j);
 }
 
-/* ---- parts ---------------------------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static void json_attribute(const hn_attr *a, hn_json *j) {
     if (a->ref) {
@@ -148,13 +152,20 @@ static void json_attribute(const hn_attr *a, hn_json *j) {
         hn_json_object_end(j);
         return;
     }
-    bool is_list = a->kind == HN_ATTR_INTS || a->kind == HN_ATTR_FLOATS || a->kind == HN_ATTR_STRINGS;
+    bool is_list =
+        a->kind == HN_ATTR_INTS || a->kind == HN_ATTR_FLOATS || a->kind == HN_ATTR_STRINGS;
     if (is_list)
         hn_json_array(j);
     switch (a->kind) {
-    case HN_ATTR_INT: hn_json_i64(j, a->v.i); break;
-    case HN_ATTR_FLOAT: hn_json_f32(j, a->v.f); break;
-    case HN_ATTR_STRING: hn_json_strn(j, a->v.s.at ? a->v.s.at : "", (size_t)a->v.s.n); break;
+    case HN_ATTR_INT:
+        hn_json_i64(j, a->v.i);
+        break;
+    case HN_ATTR_FLOAT:
+        hn_json_f32(j, a->v.f);
+        break;
+    case HN_ATTR_STRING:
+        hn_json_strn(j, a->v.s.at ? a->v.s.at : "", (size_t)a->v.s.n);
+        break;
     case HN_ATTR_INTS:
         for (uint32_t i = 0; i < a->n; i++)
             hn_json_i64(j, a->v.ints[i]);
@@ -165,7 +176,8 @@ static void json_attribute(const hn_attr *a, hn_json *j) {
         break;
     case HN_ATTR_STRINGS:
         for (uint32_t i = 0; i < a->n; i++)
-            hn_json_strn(j, a->v.strings[i].at ? a->v.strings[i].at : "", (size_t)a->v.strings[i].n);
+            hn_json_strn(j, a->v.strings[i].at ? a->v.strings[i].at : "",
+                         (size_t)a->v.strings[i].n);
         break;
     default: /* tensors, graphs, types: their kind is enough here */
         hn_json_object(j);
@@ -176,7 +188,8 @@ static void json_attribute(const hn_attr *a, hn_json *j) {
         hn_json_array_end(j);
 }
 
-static void json_arguments(const hn_graph *g, const char *key, uint32_t n, const hn_id *ids, hn_json *j) {
+static void json_arguments(const hn_graph *g, const char *key, uint32_t n, const hn_id *ids,
+                           hn_json *j) {
     hn_json_key(j, key);
     hn_json_array(j);
     for (uint32_t i = 0; i < n; i++) {
@@ -237,7 +250,8 @@ static void json_weight(const hn_value *v, hn_json *j) {
     hn_json_bool(j, v->sparse_init != NULL);
     hn_json_key(j, "external");
     if (t->external)
-        hn_json_strn(j, hn_s(t->external->location), t->external->location ? t->external->location->n : 0);
+        hn_json_strn(j, hn_s(t->external->location),
+                     t->external->location ? t->external->location->n : 0);
     else
         hn_json_null(j);
     hn_json_object_end(j);
@@ -284,7 +298,8 @@ static void json_parts(const hn_graph *g, unsigned parts, hn_json *j) {
     }
 }
 
-void hn_model_json(const hn_model *m, const hn_stats *s, const hn_plan_report *plan, const char *label, unsigned parts, hn_json *j) {
+void hn_model_json(const hn_model *m, const hn_stats *s, const hn_plan_report *plan,
+                   const char *label, unsigned parts, hn_json *j) {
     const hn_block *b = hn_block_at(m->graph, 0);
     hn_json_object(j);
     hn_json_key(j, "model");

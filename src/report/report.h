@@ -27,7 +27,8 @@ void hn_plan_report_free(hn_plan_report *r); /* NULL is fine */
 void hn_plan_report_json(const hn_plan_report *r, hn_json *j);
 
 /* plan: NULL for none. */
-void hn_model_json(const hn_model *m, const hn_stats *s, const hn_plan_report *plan, const char *label, unsigned parts, hn_json *j);
+void hn_model_json(const hn_model *m, const hn_stats *s, const hn_plan_report *plan,
+                   const char *label, unsigned parts, hn_json *j);
 void hn_problems_json(const hn_problems *p, const char *label, hn_json *j);
 void hn_ops_json(hn_json *j);
 

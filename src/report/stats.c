@@ -14,7 +14,8 @@ bool hn_node_output_bytes(const hn_graph *g, hn_id node, uint64_t *bytes) {
             return false;
         uint64_t elems = 1, one;
         for (int32_t k = 0; k < t->shape.rank; k++)
-            if (!hn_dim_is_known(t->shape.dims[k]) || !hn_mul_u64(elems, (uint64_t)t->shape.dims[k], &elems))
+            if (!hn_dim_is_known(t->shape.dims[k]) ||
+                !hn_mul_u64(elems, (uint64_t)t->shape.dims[k], &elems))
                 return false;
         if (!hn_dtype_bytes(t->elem, elems, &one) || !hn_add_u64(*bytes, one, bytes))
             return false;
@@ -71,7 +72,8 @@ static bool count_node(hn_stats *s, hn_map *by_op, const hn_graph *g, hn_id id) 
     s->totals.n_nodes++;
     uint64_t macs, bytes;
     bool knows_macs = hn_node_macs(g, id, &macs), knows_bytes = hn_node_output_bytes(g, id, &bytes);
-    macs = knows_macs ? macs : 0; /* what was counted before an unknown dimension came up is no number */
+    macs = knows_macs ? macs
+                      : 0; /* what was counted before an unknown dimension came up is no number */
     bytes = knows_bytes ? bytes : 0;
     s->totals.n_unknown_nodes += !knows_macs || !knows_bytes;
     entry->macs += macs;
@@ -85,7 +87,8 @@ static bool count_node(hn_stats *s, hn_map *by_op, const hn_graph *g, hn_id id) 
 
 static int by_bytes(const void *a, const void *b) {
     const hone_stats_type *x = a, *y = b;
-    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : x->elem_type - y->elem_type;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+                                : x->elem_type - y->elem_type;
 }
 
 static int by_count(const void *a, const void *b) {

@@ -34,7 +34,7 @@ void hn_problems_json(const hn_problems *p, const char *label, hn_json *j) {
     hn_json_object_end(j);
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static void json_count(hn_json *j, const char *key, uint32_t n) {
     hn_json_key(j, key);
@@ -56,7 +56,8 @@ static void json_type_list(hn_json *j, const char *text) {
     hn_json_array_end(j);
 }
 
-static void json_parameters(hn_json *j, const char *key, const hn_op *op, const char *list, int version) {
+static void json_parameters(hn_json *j, const char *key, const hn_op *op, const char *list,
+                            int version) {
     hn_json_key(j, key);
     hn_json_array(j);
     hn_param p;
@@ -85,8 +86,10 @@ static void json_parameters(hn_json *j, const char *key, const hn_op *op, const 
 }
 
 static void json_attributes(hn_json *j, const hn_op *op, int version) {
-    static const char *const kinds[] = {"undefined", "float",   "int",    "string",        "tensor",         "graph",      "floats",     "ints",
-                                        "strings",   "tensors", "graphs", "sparse_tensor", "sparse_tensors", "type_proto", "type_protos"};
+    static const char *const kinds[] = {
+        "undefined",      "float",      "int",        "string",  "tensor", "graph",
+        "floats",         "ints",       "strings",    "tensors", "graphs", "sparse_tensor",
+        "sparse_tensors", "type_proto", "type_protos"};
     hn_json_key(j, "attributes");
     hn_json_array(j);
     hn_attr_spec a;

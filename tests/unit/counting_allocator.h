@@ -12,13 +12,13 @@
 typedef struct counting_allocator {
     hone_allocator hook; /* give &hook to the code under test */
     size_t n_requests;
-    size_t fail_at; /* 1 = the first request; 0 = never. Later requests succeed */
+    size_t fail_at;     /* 1 = the first request; 0 = never. Later requests succeed */
     bool keeps_failing; /* from fail_at on, as a full machine does */
     size_t n_blocks, n_bytes;
     size_t peak_bytes;  /* most bytes held at once */
     size_t limit_bytes; /* more than this at once is refused; 0 = no limit */
     size_t n_refused;   /* requests that failed for one of these reasons */
-    bool wrong_size; /* a block came back with another size than it left with */
+    bool wrong_size;    /* a block came back with another size than it left with */
 } counting_allocator;
 
 /* The true size stands before the block. */

@@ -4,7 +4,9 @@
 
 #include "run_model.h"
 
-#define HEAD(opset) "<ir_version: 13, opset_import: [\"\" : " opset ", \"ai.onnx.ml\" : 3, \"com.microsoft\" : 1]>\n"
+#define HEAD(opset)                                                                            \
+  "<ir_version: 13, opset_import: [\"\" : " opset ", \"ai.onnx.ml\" : 3, \"com.microsoft\" : " \
+  "1]>\n"
 
 static inline hone_status run_text(const char *text, hone_value **z, hone_error *why) {
     runner r = runner_of(text);
@@ -24,10 +26,12 @@ static inline void expect_ints(const char *text, uint64_t n, const int64_t *want
     assert_true(hone_value_get_i64(z, 0, n, got));
     for (uint64_t i = 0; i < n; i++)
         if (got[i] != wanted[i])
-            fail_msg("%s: element %u is %lld, not %lld", text, (unsigned)i, (long long)got[i], (long long)wanted[i]);
+            fail_msg("%s: element %u is %lld, not %lld", text, (unsigned)i, (long long)got[i],
+                     (long long)wanted[i]);
     hone_value_free(z);
 }
-#define EXPECT_INTS(text, ...) expect_ints(text, sizeof((int64_t[]){__VA_ARGS__}) / 8, (const int64_t[]){__VA_ARGS__})
+#define EXPECT_INTS(text, ...) \
+  expect_ints(text, sizeof((int64_t[]){__VA_ARGS__}) / 8, (const int64_t[]){__VA_ARGS__})
 #define EXPECT_EMPTY(text) expect_ints(text, 0, NULL)
 
 static inline void expect_refused(const char *text, const char *why) {

@@ -85,7 +85,8 @@ static void null_arguments_are_errors(void **state) {
     hone_stats *stats;
     expect_failure(hone_model_load(NULL, NULL, &model, &error), HONE_E_ARGUMENT, "'path' is NULL");
     expect_failure(hone_model_load(DIGITS, NULL, NULL, &error), HONE_E_ARGUMENT, "'model'");
-    expect_failure(hone_model_load_buffer(NULL, 5, NULL, &model, &error), HONE_E_ARGUMENT, "'data'");
+    expect_failure(hone_model_load_buffer(NULL, 5, NULL, &model, &error), HONE_E_ARGUMENT,
+                   "'data'");
     expect_failure(hone_model_check(NULL, &problems, &error), HONE_E_ARGUMENT, "'model'");
     expect_failure(hone_model_get_stats(NULL, &stats, &error), HONE_E_ARGUMENT, "'model'");
     expect_failure(hone_model_infer(NULL, &error), HONE_E_ARGUMENT, "'model'");
@@ -250,7 +251,8 @@ static void attributes_of_every_kind(void **state) {
         hone_node_get_attribute(graph, 0, i, &a[i]);
     assert_true(a[F].kind == HONE_ATTRIBUTE_FLOAT && a[F].f == -0.5f && a[F].n == 1);
     assert_true(a[I].kind == HONE_ATTRIBUTE_INT && a[I].i == -7);
-    assert_true(a[S].kind == HONE_ATTRIBUTE_STRING && a[S].s_bytes == 2 && !memcmp(a[S].s, "ab", 2));
+    assert_true(a[S].kind == HONE_ATTRIBUTE_STRING && a[S].s_bytes == 2 &&
+                !memcmp(a[S].s, "ab", 2));
     assert_true(a[FS].kind == HONE_ATTRIBUTE_FLOATS && a[FS].n == 2 && a[FS].floats[1] == 0.5f);
     assert_true(a[IS].kind == HONE_ATTRIBUTE_INTS && a[IS].n == 3 && a[IS].ints[2] == 5);
     assert_true(a[SS].kind == HONE_ATTRIBUTE_STRINGS && a[SS].n == 2);
@@ -385,7 +387,8 @@ static void a_check_lists_all_problems(void **state) {
     hone_problem p;
     expect_ok(hone_model_check(model, &problems, &error));
     assert_int_equal(hone_problems_count(problems, HONE_ERROR), 3);
-    assert_int_equal(hone_problems_listed(problems), 3 + hone_problems_count(problems, HONE_WARNING));
+    assert_int_equal(hone_problems_listed(problems),
+                     3 + hone_problems_count(problems, HONE_WARNING));
     bool found = false;
     for (uint32_t i = 0; i < hone_problems_listed(problems); i++) {
         hone_problems_get(problems, i, &p);
@@ -473,11 +476,13 @@ static void two_threads_read_one_model(void **state) {
     (void)state;
     expect_same_for_two_threads(model_at(DIGITS));
     expect_same_for_two_threads(model_from(BRANCHES));
-    expect_same_for_two_threads( /* sizes that are sums of symbols */
-        model_from("<ir_version: 10, opset_import: [\"\" : 24]>\n"
-                   "g (float[b,h,s,16] q, float[b,h,t,16] k, float[b,h,p,16] past)"
-                   " => (float[b,h,s,16] y, float[b,h,u,16] kk, float[b,h,u,16] vv) {\n"
-                   "y, kk, vv = Attention (q, k, k, \"\", past, past)}"));
+    expect_same_for_two_threads(/* sizes that are sums of symbols */
+                                model_from(
+                                    "<ir_version: 10, opset_import: [\"\" : 24]>\n"
+                                    "g (float[b,h,s,16] q, float[b,h,t,16] k, float[b,h,p,16] past)"
+                                    " => (float[b,h,s,16] y, float[b,h,u,16] kk, float[b,h,u,16] "
+                                    "vv) {\n"
+                                    "y, kk, vv = Attention (q, k, k, \"\", past, past)}"));
 }
 
 int main(void) {

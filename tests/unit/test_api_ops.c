@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-/* ---- a reader that only says whether a text is one JSON value --------------------------------- */
+/* ---- a reader that only says whether a text is one JSON value -------------------------------- */
 
 static const char *skip_space(const char *s) {
     while (*s == ' ' || *s == '\n' || *s == '\t' || *s == '\r')
@@ -88,8 +88,8 @@ static void expect_json(const char *text) {
 static void the_reader_knows_json(void **state) {
     (void)state;
     expect_json(" {\"a\": [1, -2.5e3, true, null, \"\\u00e4\\n\", {}], \"b\": []}\n");
-    static const char *const bad[] = {"{", "[1,]", "{\"a\" 1}", "{a: 1}", "nan", "01",
-                                      "\"a", "[1] x", "\"\\a\"", "\"\\u12g4\""};
+    static const char *const bad[] = {"{",  "[1,]", "{\"a\" 1}", "{a: 1}",  "nan",
+                                      "01", "\"a",  "[1] x",     "\"\\a\"", "\"\\u12g4\""};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         const char *end = read_json(bad[i], 0);
         assert_true(!end || *skip_space(end));
@@ -104,13 +104,15 @@ static void models_are_json(void **state) {
     (void)state;
     hone_model *models[] = {
         model_at(DIGITS), model_from(BRANCHES),
-        model_from("<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1]>\n"
-                   "\"odd \\\" name\" (seq(float[a]) s, map(int64, float) m) => (float y) {\n"
-                   "y = my.A <f: float = nan, g: floats = [inf], t: string = \"\\n\\\"\"> (s, m)}")};
+        model_from(
+            "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1]>\n"
+            "\"odd \\\" name\" (seq(float[a]) s, map(int64, float) m) => (float y) {\n"
+            "y = my.A <f: float = nan, g: floats = [inf], t: string = \"\\n\\\"\"> (s, m)}")};
     for (size_t i = 0; i < 3; i++) {
         text_sink text = {NULL, 0};
         hone_model_infer(models[i], NULL);
-        expect_ok(hone_model_write_json(models[i], "a \"label\"", ALL_PARTS, collect_text, &text, &error));
+        expect_ok(hone_model_write_json(models[i], "a \"label\"", ALL_PARTS, collect_text, &text,
+                                        &error));
         expect_json(text.at);
         assert_non_null(strstr(text.at, "a \\\"label\\\""));
         free(text.at);
@@ -264,7 +266,8 @@ static void every_schema_can_be_read(void **state) {
         assert_true(op.since_version > 0 && op.min_inputs <= op.max_inputs);
         assert_int_equal(hone_op_find(op.domain, op.name, op.since_version), i);
         assert_int_equal(hone_op_get_parameter(i, false, op.n_inputs, &parameter), false);
-        assert_true(op.n_attributes == 0 || hone_op_get_attribute(i, op.n_attributes - 1, &attribute));
+        assert_true(op.n_attributes == 0 ||
+                    hone_op_get_attribute(i, op.n_attributes - 1, &attribute));
         assert_false(hone_op_get_attribute(i, op.n_attributes, &attribute));
     }
     assert_false(hone_op_get(n, &op));

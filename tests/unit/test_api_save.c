@@ -95,8 +95,8 @@ static void data_may_be_left_where_they_are(void **state) {
     hone_load_options_init(&load);
     load.skip_external_data = true;
     expect_ok(hone_model_load(scratch_path("far.onnx"), &load, &bare, &error));
-    assert_true(hone_value_get_tensor(hone_model_graph(bare),
-                                      value_named(bare, "head.conv.weight"), &tensor));
+    assert_true(hone_value_get_tensor(hone_model_graph(bare), value_named(bare, "head.conv.weight"),
+                                      &tensor));
     assert_null(tensor.data);
     assert_int_equal(count_problems(bare), 0);
     hone_model_free(bare);
@@ -106,13 +106,15 @@ static void data_may_be_left_where_they_are(void **state) {
 static void data_files_stay_beside_the_model(void **state) {
     (void)state;
     hone_model *model = model_at(DIGITS);
-    static const char *const names[] = {"../weights.bin", "/tmp/weights.bin", "sub/weights.bin", ""};
+    static const char *const names[] = {"../weights.bin", "/tmp/weights.bin", "sub/weights.bin",
+                                        ""};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         hone_save_options options;
         hone_save_options_init(&options);
         options.external_data = HONE_EXTERNAL_ALWAYS;
         options.external_file_name = names[i];
-        assert_int_not_equal(hone_model_save(model, scratch_path("leak.onnx"), &options, NULL), HONE_OK);
+        assert_int_not_equal(hone_model_save(model, scratch_path("leak.onnx"), &options, NULL),
+                             HONE_OK);
         assert_false(scratch_has("leak.onnx"));
         assert_false(scratch_has("../weights.bin"));
     }
@@ -206,7 +208,8 @@ static void bad_targets_are_refused(void **state) {
     expect_failure(hone_model_save(model, NULL, NULL, &error), HONE_E_ARGUMENT, "'path'");
     expect_failure(hone_model_save(NULL, "x", NULL, &error), HONE_E_ARGUMENT, "'model'");
     expect_failure(hone_model_save(model, scratch_folder, NULL, &error), HONE_E_IO, "folder");
-    expect_failure(hone_model_save(model, scratch_path("no/x.onnx"), NULL, &error), HONE_E_IO, "no");
+    expect_failure(hone_model_save(model, scratch_path("no/x.onnx"), NULL, &error), HONE_E_IO,
+                   "no");
     expect_failure(hone_model_save_buffer(NULL, &data, &n, &error), HONE_E_ARGUMENT, "'model'");
     expect_failure(hone_model_save_buffer(model, NULL, &n, &error), HONE_E_ARGUMENT, "'data'");
     hone_model_free(model);

@@ -54,20 +54,13 @@ static void test_bytes(void **state) {
         hn_dtype t;
         uint64_t n_elems, bytes;
     } cases[] = {
-        {HN_F32, 3, 12},
-        {HN_C128, 2, 32},
-        {HN_BOOL, 5, 5},
-        {HN_U4, 0, 0},
-        {HN_U4, 3, 2},
-        {HN_F4E2M1, 4, 2},
-        {HN_I2, 4, 1},
-        {HN_I2, 5, 2},
-        {HN_F6E2M3, 1, 1},
-        {HN_F6E3M2, 4, 3},
-        {HN_F6E3M2, 5, 4},
-        {HN_STRING, 9, 0},
-        {HN_UNDEFINED, 9, 0},
-        {HN_I4, UINT64_MAX, UINT64_C(1) << 63},
+        {HN_F32, 3, 12},      {HN_C128, 2, 32},
+        {HN_BOOL, 5, 5},      {HN_U4, 0, 0},
+        {HN_U4, 3, 2},        {HN_F4E2M1, 4, 2},
+        {HN_I2, 4, 1},        {HN_I2, 5, 2},
+        {HN_F6E2M3, 1, 1},    {HN_F6E3M2, 4, 3},
+        {HN_F6E3M2, 5, 4},    {HN_STRING, 9, 0},
+        {HN_UNDEFINED, 9, 0}, {HN_I4, UINT64_MAX, UINT64_C(1) << 63},
     };
     uint64_t bytes;
     for (size_t i = 0; i < HN_COUNT(cases); i++) {

@@ -1,61 +1,88 @@
-/* Corners of operators that move elements which no published test case reaches: packed types, empty tensors, hostile indices. */
+/* Corners of operators that move elements which no published test case reaches: packed types, empty
+ * tensors, hostile indices. */
 #include "eval_text.h"
 
 static void test_packed_elements_move(void **state) {
     (void)state;
-    EXPECT_INTS(HEAD("21") "g () => (int4[3,2] z) <int4[2,3] a = {1, -2, 3, -4, 5, -6}> { z = Transpose (a) }", 1, -4, -2, 5, 3, -6);
-    EXPECT_INTS(HEAD("21") "g () => (uint4[5] z) <uint4[3] a = {1, 2, 15}, int64[2] p = {1, 1}> { z = Pad (a, p) }", 0, 1, 2, 15, 0);
-    EXPECT_INTS(HEAD("25") "g () => (int2[2,2] z) <int2[4] a = {1, -2, 0, -1}, int64[2] s = {2, 2}> { z = Reshape (a, s) }", 1, -2, 0, -1);
+    EXPECT_INTS(HEAD("21") "g () => (int4[3,2] z) <int4[2,3] a = {1, -2, 3, -4, 5, -6}> { z = "
+                           "Transpose (a) }",
+                1, -4, -2, 5, 3, -6);
+    EXPECT_INTS(HEAD("21") "g () => (uint4[5] z) <uint4[3] a = {1, 2, 15}, int64[2] p = {1, 1}> { "
+                           "z = Pad (a, p) }",
+                0, 1, 2, 15, 0);
+    EXPECT_INTS(HEAD("25") "g () => (int2[2,2] z) <int2[4] a = {1, -2, 0, -1}, int64[2] s = {2, "
+                           "2}> { z = Reshape (a, s) }",
+                1, -2, 0, -1);
 }
 
 static void test_empty_tensors(void **state) {
     (void)state;
-    EXPECT_EMPTY(HEAD("21") "g () => (int64[0,3] z) <int64[0,3] a = {}> { z = ScatterElements (a, a, a) }");
+    EXPECT_EMPTY(
+        HEAD("21") "g () => (int64[0,3] z) <int64[0,3] a = {}> { z = ScatterElements (a, a, a) }");
     EXPECT_EMPTY(HEAD("21") "g () => (int64[0] z) <int64[0] a = {}> { z = Unique (a) }");
     EXPECT_EMPTY(HEAD("21") "g () => (int64[1,0] z) <int64[3] a = {0, 0, 0}> { z = NonZero (a) }");
-    EXPECT_INTS(HEAD("21") "g () => (int64[2] z) <int64[0] a = {}, int64[2] p = {1, 1}> { z = Pad (a, p) }", 0, 0);
-    expect_refused(HEAD("21") "g () => (int64[2] z) <int64[0] a = {}, int64[2] p = {1, 1}> { z = Pad <mode = \"edge\"> (a, p) }", "empty");
+    EXPECT_INTS(
+        HEAD("21") "g () => (int64[2] z) <int64[0] a = {}, int64[2] p = {1, 1}> { z = Pad (a, p) }",
+        0, 0);
+    expect_refused(HEAD("21") "g () => (int64[2] z) <int64[0] a = {}, int64[2] p = {1, 1}> { z = "
+                              "Pad <mode = \"edge\"> (a, p) }",
+                   "empty");
 }
 
 static void test_indices_out_of_range(void **state) {
     (void)state;
-    expect_refused(HEAD("21") "g () => (int64[1] z) <int64[3] a = {1, 2, 3}, int64[1] i = {3}> { z = Gather (a, i) }", "index 3");
-    expect_refused(HEAD("21") "g () => (int64[1] z) <int64[3] a = {1, 2, 3}, int64[1] i = {-9223372036854775808}>"
+    expect_refused(HEAD("21") "g () => (int64[1] z) <int64[3] a = {1, 2, 3}, int64[1] i = {3}> { z "
+                              "= Gather (a, i) }",
+                   "index 3");
+    expect_refused(HEAD("21") "g () => (int64[1] z) <int64[3] a = {1, 2, 3}, int64[1] i = "
+                              "{-9223372036854775808}>"
                               "{ z = GatherElements (a, i) }",
                    "out of range");
-    expect_refused(HEAD("21") "g () => (int64[1] z) <int64[3] a = {1, 2, 3}, int64[1,1] i = {-4}> { z = GatherND (a, i) }", "index -4");
-    expect_refused(HEAD("21") "g () => (int64[3] z) <int64[3] a = {1, 2, 3}, int64[1,1] i = {5}, int64[1] u = {1}>"
+    expect_refused(HEAD("21") "g () => (int64[1] z) <int64[3] a = {1, 2, 3}, int64[1,1] i = {-4}> "
+                              "{ z = GatherND (a, i) }",
+                   "index -4");
+    expect_refused(HEAD("21") "g () => (int64[3] z) <int64[3] a = {1, 2, 3}, int64[1,1] i = {5}, "
+                              "int64[1] u = {1}>"
                               "{ z = ScatterND (a, i, u) }",
                    "index 5");
     expect_refused(HEAD("21") "g () => (int64[1,2] z) <int64[1,2] a = {1, 2}, int64[1] n = {3}>"
                               "{ z = ReverseSequence <time_axis = 1, batch_axis = 0> (a, n) }",
                    "sequence_lens[0] is 3");
-    expect_refused(HEAD("24") "g () => (int64[1,2,1] z) <int64[1,2,1] a = {1, 2}, int64[1,1,1] u = {3}, int64[1] w = {2}>"
+    expect_refused(HEAD("24") "g () => (int64[1,2,1] z) <int64[1,2,1] a = {1, 2}, int64[1,1,1] u = "
+                              "{3}, int64[1] w = {2}>"
                               "{ z = TensorScatter (a, u, w) }",
                    "do not fit");
 }
 
 static void test_bounds_that_overflow(void **state) {
     (void)state;
-    EXPECT_INTS(HEAD("21") "g () => (int64[1] z) <int64[3] a = {1, 2, 3}, int64[1] s = {9223372036854775807}, "
-                           "int64[1] e = {-9223372036854775808}, int64[1] x = {0}, int64[1] p = {-9223372036854775807}>"
+    EXPECT_INTS(HEAD("21") "g () => (int64[1] z) <int64[3] a = {1, 2, 3}, int64[1] s = "
+                           "{9223372036854775807}, "
+                           "int64[1] e = {-9223372036854775808}, int64[1] x = {0}, int64[1] p = "
+                           "{-9223372036854775807}>"
                            "{ z = Slice (a, s, e, x, p) }",
                 3);
-    expect_refused(HEAD("21") "g () => (int64[n] z) <int64[3] a = {1, 2, 3}, int64[2] p = {-9223372036854775808, 9223372036854775807}>"
+    expect_refused(HEAD("21") "g () => (int64[n] z) <int64[3] a = {1, 2, 3}, int64[2] p = "
+                              "{-9223372036854775808, 9223372036854775807}>"
                               "{ z = Pad (a, p) }",
                    "pads cut more");
-    EXPECT_INTS(HEAD("21") "g () => (int64[2,2] z) <int64[2,2] a = {1, 2, 3, 4}, int64 k = {9223372036854775807}> { z = Trilu (a, k) }",
+    EXPECT_INTS(HEAD("21") "g () => (int64[2,2] z) <int64[2,2] a = {1, 2, 3, 4}, int64 k = "
+                           "{9223372036854775807}> { z = Trilu (a, k) }",
                 0, 0, 0, 0);
 }
 
 /* Ties go to the first; NaN is the largest number. */
 static void test_order_of_the_best(void **state) {
     (void)state;
-    EXPECT_INTS(HEAD("21") "g () => (int64[3] z) <float[5] a = {1, nan, 2, 2, -inf}, int64[1] k = {3}> { v, z = TopK (a, k) }", 1, 2, 3);
-    EXPECT_INTS(HEAD("21") "g () => (int64[2] z) <float[4] a = {0, nan, -0, 1}, int64[1] k = {2}> { v, z = TopK <largest = 0> (a, k) }", 0,
-                2);
-    EXPECT_INTS(HEAD("21") "g () => (int64[2] z) <uint64[3] a = {1, 18446744073709551615, 2}, int64[1] k = {2}> { v, z = TopK (a, k) }", 1,
-                2);
+    EXPECT_INTS(HEAD("21") "g () => (int64[3] z) <float[5] a = {1, nan, 2, 2, -inf}, int64[1] k = "
+                           "{3}> { v, z = TopK (a, k) }",
+                1, 2, 3);
+    EXPECT_INTS(HEAD("21") "g () => (int64[2] z) <float[4] a = {0, nan, -0, 1}, int64[1] k = {2}> "
+                           "{ v, z = TopK <largest = 0> (a, k) }",
+                0, 2);
+    EXPECT_INTS(HEAD("21") "g () => (int64[2] z) <uint64[3] a = {1, 18446744073709551615, 2}, "
+                           "int64[1] k = {2}> { v, z = TopK (a, k) }",
+                1, 2);
 }
 
 int main(void) {

@@ -12,8 +12,8 @@ typedef struct fake_decoder {
     bool had_room;
 } fake_decoder;
 
-static hone_status fake_decode(void *ctx, const void *encoded, size_t n_bytes, hone_image_alloc_fn alloc, void *image,
-                               hone_error *err) {
+static hone_status fake_decode(void *ctx, const void *encoded, size_t n_bytes,
+                               hone_image_alloc_fn alloc, void *image, hone_error *err) {
     fake_decoder *d = ctx;
     d->seen_bytes = n_bytes;
     assert_int_equal(((const unsigned char *)encoded)[0], 7);
@@ -29,7 +29,8 @@ static hone_status fake_decode(void *ctx, const void *encoded, size_t n_bytes, h
 }
 
 /* Runs the model with this decoder, or without any, on three bytes. */
-static hone_status decode_bytes(fake_decoder *d, const char *format, hone_value **y, hone_error *err) {
+static hone_status decode_bytes(fake_decoder *d, const char *format, hone_value **y,
+                                hone_error *err) {
     char text[256];
     hone_session_options options;
     hone_session_options_init(&options);
@@ -39,7 +40,9 @@ static hone_status decode_bytes(fake_decoder *d, const char *format, hone_value 
         options.decode_image_ctx = d;
     }
     snprintf(text, sizeof text,
-             RUN_HEAD "g (uint8[n] x) => (uint8[h,w,c] y) { y = ImageDecoder <pixel_format = \"%s\"> (x) }", format);
+             RUN_HEAD
+             "g (uint8[n] x) => (uint8[h,w,c] y) { y = ImageDecoder <pixel_format = \"%s\"> (x) }",
+             format);
     runner r = runner_with(text, NULL, &options);
     hone_value *x = tensor_of(ELEM_UINT8, "\x07\x08\x09", DIMS(3));
     *y = NULL;
@@ -71,22 +74,26 @@ static void pixels_come_in_the_wanted_format(void **state) {
 static void without_decoder_the_node_fails(void **state) {
     (void)state;
     hone_value *y;
-    expect_failure(decode_bytes(NULL, "RGB", &y, &error), HONE_E_UNSUPPORTED, "the program gives no image decoder");
+    expect_failure(decode_bytes(NULL, "RGB", &y, &error), HONE_E_UNSUPPORTED,
+                   "the program gives no image decoder");
     assert_null(y);
 }
 
 static void refusals_of_the_decoder_are_told(void **state) {
     (void)state;
-    fake_decoder broken = {.status = HONE_E_INVALID, .message = "no pixels, just noise"}, silent = {.status = HONE_E_NOMEM};
+    fake_decoder broken = {.status = HONE_E_INVALID, .message = "no pixels, just noise"},
+                 silent = {.status = HONE_E_NOMEM};
     hone_value *y;
-    expect_failure(decode_bytes(&broken, "RGB", &y, &error), HONE_E_INVALID, "no pixels, just noise");
+    expect_failure(decode_bytes(&broken, "RGB", &y, &error), HONE_E_INVALID,
+                   "no pixels, just noise");
     expect_failure(decode_bytes(&silent, "RGB", &y, &error), HONE_E_NOMEM, "memory");
     assert_null(y);
 }
 
 static void impossible_sizes_get_no_room(void **state) {
     (void)state;
-    static const uint64_t sizes[][2] = {{0, 2}, {2, 0}, {UINT64_MAX, 2}, {UINT64_MAX, UINT64_MAX}, {INT64_MAX, 1}};
+    static const uint64_t sizes[][2] = {
+        {0, 2}, {2, 0}, {UINT64_MAX, 2}, {UINT64_MAX, UINT64_MAX}, {INT64_MAX, 1}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         fake_decoder d = {.height = sizes[i][0], .width = sizes[i][1]};
         hone_value *y;

@@ -27,12 +27,30 @@ static void test_meaning(void **state) {
     static const struct {
         const char *pattern, *yes, *no;
     } cases[] = {
-        {"a|b*", "bbb", "ab"}, {"(ab)+c?", "ababc", "abb"}, {"[^a-c]+", "xyz", "xbz"}, {"\\d{2,4}", "123", "12345"},
-        {"(?i)heLLo", "HELlo", "helo"}, {"(?i:a)b", "Ab", "AB"}, {"[[:alpha:]]+", "abZ", "a1"}, {"[]a]+", "]a", "b"},
-        {"[a\\-z]+", "a-z", "b"}, {".", "\xC3\xA9", "\n"}, {"(?s).", "\n", "ab"}, {"\\bfoo\\b", "foo", "foox"},
-        {"^a$", "a", "aa"}, {"\\Qa.b\\E", "a.b", "axb"}, {"\\x{e9}|\\x41", "\xC3\xA9", "B"}, {"(a*)*b", "aab", "aa"},
-        {"((a|b)c|d)e", "bce", "be"}, {"(|a)c", "c", "a"}, {"(?P<n>x)y", "xy", "x"}, {"a{0}b", "b", "ab"}, {"a{,2}", "a{,2}", "aa"},
-        {"[\\w.]+@(x|y)\\.com", "a.b@x.com", "a@z.com"}, {"\\W\\S\\D", "-aa", "a-a"}, {"x*?", "xx", "y"},
+        {"a|b*", "bbb", "ab"},
+        {"(ab)+c?", "ababc", "abb"},
+        {"[^a-c]+", "xyz", "xbz"},
+        {"\\d{2,4}", "123", "12345"},
+        {"(?i)heLLo", "HELlo", "helo"},
+        {"(?i:a)b", "Ab", "AB"},
+        {"[[:alpha:]]+", "abZ", "a1"},
+        {"[]a]+", "]a", "b"},
+        {"[a\\-z]+", "a-z", "b"},
+        {".", "\xC3\xA9", "\n"},
+        {"(?s).", "\n", "ab"},
+        {"\\bfoo\\b", "foo", "foox"},
+        {"^a$", "a", "aa"},
+        {"\\Qa.b\\E", "a.b", "axb"},
+        {"\\x{e9}|\\x41", "\xC3\xA9", "B"},
+        {"(a*)*b", "aab", "aa"},
+        {"((a|b)c|d)e", "bce", "be"},
+        {"(|a)c", "c", "a"},
+        {"(?P<n>x)y", "xy", "x"},
+        {"a{0}b", "b", "ab"},
+        {"a{,2}", "a{,2}", "aa"},
+        {"[\\w.]+@(x|y)\\.com", "a.b@x.com", "a@z.com"},
+        {"\\W\\S\\D", "-aa", "a-a"},
+        {"x*?", "xx", "y"},
     };
     (void)state;
     for (size_t i = 0; i < HN_COUNT(cases); i++) {
@@ -42,7 +60,8 @@ static void test_meaning(void **state) {
 }
 
 static void test_refused_patterns(void **state) {
-    static const char *const patterns[] = {"(", ")", "[a", "*a", "a{2,1}", "a{1001}", "\\1", "(?=a)", "a\\", "[z-a]", "\\x{110000}", "\xFF"};
+    static const char *const patterns[] = {"(",   ")",     "[a",  "*a",    "a{2,1}",      "a{1001}",
+                                           "\\1", "(?=a)", "a\\", "[z-a]", "\\x{110000}", "\xFF"};
     (void)state;
     for (size_t i = 0; i < HN_COUNT(patterns); i++) {
         hn_arena *arena = hn_arena_new(NULL);
@@ -69,7 +88,8 @@ static void test_hostile_patterns(void **state) {
     deep[sizeof deep - 1] = 0;
     expect_match(deep, "a", true);
     hn_arena *arena = hn_arena_new(NULL);
-    assert_int_equal(hn_regex_compile(arena, bytes_of("((a{1000}){1000}){1000}"), &re, &why), HONE_E_LIMIT);
+    assert_int_equal(hn_regex_compile(arena, bytes_of("((a{1000}){1000}){1000}"), &re, &why),
+                     HONE_E_LIMIT);
     memset(deep, '(', sizeof deep - 1);
     assert_int_equal(hn_regex_compile(arena, bytes_of(deep), &re, &why), HONE_E_LIMIT);
     hn_arena_free(arena);

@@ -60,8 +60,8 @@ static void every_version_of_every_row_is_found(void **state) {
         for (uint32_t i = 0; (version = hn_op_version(op, i, &deprecated)) != 0; i++) {
             int since = 0;
             bool found_deprecated = !deprecated;
-            assert_ptr_equal(hn_op_find(op->domain, hn_op_name(op), version, &since, &found_deprecated),
-                             op);
+            assert_ptr_equal(
+                hn_op_find(op->domain, hn_op_name(op), version, &since, &found_deprecated), op);
             assert_int_equal(since, version);
             assert_int_equal(found_deprecated, deprecated);
             assert_true(version > previous);
@@ -232,7 +232,8 @@ static void a_later_version_adds_a_parameter(void **state) {
 
 static void check_arity(const char *name, int version, uint32_t min, uint32_t max) {
     uint32_t lo, hi;
-    hn_op_arity(hn_op_text(find_op(HN_DOMAIN_ONNX, name, version), HN_OP_INPUTS), version, &lo, &hi);
+    hn_op_arity(hn_op_text(find_op(HN_DOMAIN_ONNX, name, version), HN_OP_INPUTS), version, &lo,
+                &hi);
     assert_int_equal(lo, min);
     assert_int_equal(hi, max);
 }
@@ -328,7 +329,8 @@ static void accepted_types_are_listed(void **state) {
     check_type_text(HN_DOMAIN_ML, "ZipMap", 1, hn_op_text(zip_map, HN_OP_OUTPUTS),
                     "seq(map(int64,float)), seq(map(string,float))");
     const hn_op *length = find_op(HN_DOMAIN_ONNX, "SequenceLength", 11);
-    check_type_text(HN_DOMAIN_ONNX, "SequenceLength", 11, hn_op_text(length, HN_OP_OUTPUTS), "tensor(int64)");
+    check_type_text(HN_DOMAIN_ONNX, "SequenceLength", 11, hn_op_text(length, HN_OP_OUTPUTS),
+                    "tensor(int64)");
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */

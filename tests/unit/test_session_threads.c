@@ -5,18 +5,18 @@
 #include <pthread.h>
 #include <time.h>
 
-/* ---- many runs at once ------------------------------------------------------------------------------------------------------------- */
+/* ---- many runs at once ----------------------------------------------------------------------- */
 
-#define MIXED                                                                                      \
-  RUN_HEAD                                                                                         \
-      "g (float[n] x) => (float[n] y, int64[1,m] i, float[n] z) <int64[2] pair = {1, -1}, "        \
-      "int64[1] flat = {-1}> {\n"                                                                  \
-      "  a = Neg (x) b = Reshape (a, pair) c = Abs (b) y = Reshape (c, flat) i = NonZero (x)\n"    \
-      "  n_found = Size (i) none = Constant <value_int: int = 0> () any = Greater (n_found, "      \
-      "none)\n"                                                                                    \
-      "  z = If (any) <then_branch = t () => (float[n] p) { p = Add (y, x) }, else_branch = e () " \
-      "=> (float[n] q) { q = "                                                                     \
-      "Neg (y) }> }"
+#define MIXED                                                                                  \
+  RUN_HEAD                                                                                     \
+  "g (float[n] x) => (float[n] y, int64[1,m] i, float[n] z) <int64[2] pair = {1, -1}, "        \
+  "int64[1] flat = {-1}> {\n"                                                                  \
+  "  a = Neg (x) b = Reshape (a, pair) c = Abs (b) y = Reshape (c, flat) i = NonZero (x)\n"    \
+  "  n_found = Size (i) none = Constant <value_int: int = 0> () any = Greater (n_found, "      \
+  "none)\n"                                                                                    \
+  "  z = If (any) <then_branch = t () => (float[n] p) { p = Add (y, x) }, else_branch = e () " \
+  "=> (float[n] q) { q = "                                                                     \
+  "Neg (y) }> }"
 
 typedef struct worker {
     const runner *runner;
@@ -71,7 +71,7 @@ static void one_session_serves_many_threads(void **state) {
     runner_free(&r);
 }
 
-/* ---- runs that are stopped ----------------------------------------------------------------------------------------------------------- */
+/* ---- runs that are stopped ------------------------------------------------------------------- */
 
 #define ENDLESS                                                                               \
   RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y) {\n"                                  \
@@ -137,7 +137,7 @@ static void runs_have_a_deadline(void **state) {
     runner_free(&r);
 }
 
-/* ---- any number of threads ----------------------------------------------------------------------------------------------------------- */
+/* ---- any number of threads ------------------------------------------------------------------- */
 
 static void fill(float *data, size_t n, uint32_t seed) {
     for (size_t i = 0; i < n; i++) {

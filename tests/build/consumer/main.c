@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int main(void)
-{
+int main(void) {
     char expected[32];
     snprintf(expected, sizeof expected, "%d.%d.%d", HONE_VERSION_MAJOR, HONE_VERSION_MINOR,
              HONE_VERSION_PATCH);
