@@ -65,12 +65,11 @@ typedef enum hone_status {
  * do not apply are empty. */
 typedef struct hone_error {
     hone_status code;
-    char
-        message[1024]; /* a whole sentence for people: names the node, the shapes, and what to do */
-    char node[128];    /* name of the node, or "#12 (Conv)" when it has none */
-    char op[64];       /* operator, e.g. "Conv" or "com.microsoft.FusedConv" */
-    char value[128];   /* name of the value (tensor) */
-    int64_t offset;    /* byte offset in the model file, -1 when unknown */
+    char message[1024]; /* a sentence for people: names node and shapes, and says what to do */
+    char node[128];     /* name of the node, or "#12 (Conv)" when it has none */
+    char op[64];        /* operator, e.g. "Conv" or "com.microsoft.FusedConv" */
+    char value[128];    /* name of the value (tensor) */
+    int64_t offset;     /* byte offset in the model file, -1 when unknown */
 } hone_error;
 
 HONE_API const char *hone_status_text(hone_status status);
