@@ -97,7 +97,7 @@ def check(model, task, every):
     allowed = 0.0005 if len(images) == n_stated else SAMPLE_ERRORS * math.sqrt(stated * (1 - stated) / len(images))
     n_other = n_classified_otherwise(ours, theirs)
     print(f"{name}: {len(images)} images, {found:.2%} (onnxruntime {oracle:.2%}, stated {stated:.2%} of {n_stated}), "
-          f"{n_other} classified otherwise, {seconds:.1f} s")
+          f"{n_other} classified otherwise, {seconds:.1f} s", flush=True)
     return abs(found - stated) <= allowed and n_other == 0
 
 
