@@ -36,8 +36,7 @@ hn_domain hn_domain_find(const char *text, size_t n);
  * that a row has one pointer for them: in a shared library each costs 32 bytes. */
 typedef struct hn_op {
     hn_domain domain;
-    const char
-        *text; /* columns, each ended by NUL: name, versions, inputs, outputs, types, attributes */
+    const char *text; /* columns, each ended by NUL, in the order of hn_op_column */
     hn_infer_fn infer;
     hn_macs_fn macs; /* NULL: none worth counting */
     hn_eval_fn eval; /* NULL: cannot be run */
