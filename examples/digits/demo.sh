@@ -5,7 +5,7 @@ set -euo pipefail
 hone=$(realpath "${1:-build/release/hone}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cp "$(dirname "$0")/digits.onnx" "$scratch"
+cp "$(dirname "$0")"/{digits.onnx,images.npy} "$scratch"
 cd "$scratch"
 
 bold='' plain=''
@@ -26,3 +26,5 @@ step 'And for a batch of 16, node by node?' info digits.onnx --nodes --dim batch
 step 'Is it right?' check digits.onnx
 step 'Store the shape of every value in the file' save digits.onnx --infer -o shaped.onnx
 step 'And the copy?' check shaped.onnx
+step 'Run it on the 360 images that training never saw' run digits.onnx --input image=images.npy --repeat 20
+step 'Does the copy compute the same?' diff digits.onnx shaped.onnx --random 1 --all
