@@ -30,6 +30,10 @@ struct hn_eval {
     hone_error *err;
 };
 
+/* The kinds and element types of the arguments against the schema: for steps whose types were not
+ * known before. */
+hone_status hn_eval_check_args(hn_eval *c);
+
 /* Where an evaluation's first output may lie. */
 typedef enum hn_eval_memory_kind {
     HN_EVAL_OWN_BYTES,  /* apart from all arguments */

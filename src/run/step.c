@@ -113,8 +113,10 @@ static bool can_infer(const step_frame *f) {
 /* ---- one step ------------------------------------------------------------------------------------------------------------------ */
 
 static hone_status prepare_outputs(step_frame *f) {
-    if (f->mode == HN_STEP_DYNAMIC)
+    if (f->mode == HN_STEP_DYNAMIC) {
+        HN_TRY(hn_eval_check_args(&f->eval));
         return can_infer(f) ? infer_outputs(f) : HONE_OK;
+    }
     for (uint32_t i = 0; i < f->node->n_outputs; i++)
         if (f->step->wanted[i])
             HN_TRY(make_output(f, i, f->state->plan->places[f->node->outputs[i]].type));
