@@ -532,7 +532,7 @@ typedef struct hone_session hone_session;
 typedef struct hone_session_options {
     size_t size;
     int n_threads;               /* 0: as many as there are processors for this process */
-    uint64_t memory_limit_bytes; /* of intermediate values; 0: none */
+    uint64_t memory_limit_bytes; /* of intermediate values, and of each output that a run makes; 0: none */
     uint32_t max_plans;          /* input shapes whose plan is kept; default 16 */
     const char *provider;        /* NULL or "cpu" */
     hone_decode_image_fn

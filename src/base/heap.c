@@ -108,12 +108,11 @@ static void *system_block(hn_heap *h, size_t bytes) {
 void *hn_heap_alloc(hn_heap *h, size_t bytes) {
     int c = class_of(bytes);
     size_t rounded = class_bytes(c);
-    if (!rounded)
+    size_t left = h->limit_bytes - HN_MIN(h->limit_bytes, h->used_bytes);
+    bool is_beyond = h->limit_bytes && (!rounded || rounded > left);
+    h->hit_limit |= is_beyond;
+    if (!rounded || is_beyond)
         return NULL;
-    if (h->limit_bytes && rounded > h->limit_bytes - HN_MIN(h->limit_bytes, h->used_bytes)) {
-        h->hit_limit = true;
-        return NULL;
-    }
     void *block = h->lists[c];
     if (block)
         h->lists[c] = h->lists[c]->next;

@@ -27,9 +27,8 @@ static bool lay_out(hn_dtype dtype, int32_t rank, const int64_t *dims, uint64_t 
 hn_object *hn_heap_tensor(hn_heap *heap, hn_dtype dtype, int32_t rank, const int64_t *dims) {
     uint64_t n_elems;
     tensor_layout at;
-    if (!lay_out(dtype, rank, dims, &n_elems, &at))
-        return NULL;
-    uint8_t *block = hn_heap_alloc(heap, at.bytes);
+    bool has_size = lay_out(dtype, rank, dims, &n_elems, &at);
+    uint8_t *block = hn_heap_alloc(heap, has_size ? at.bytes : SIZE_MAX); /* which no heap has */
     if (!block)
         return NULL;
     hn_object *o = (hn_object *)(void *)block;

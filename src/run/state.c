@@ -192,20 +192,37 @@ static void drop_outputs(hn_call *c) {
         }
 }
 
+/* An output that the run makes may by itself be as large as all that lies between. */
+static void limit_outputs(const hn_call *c, uint64_t bytes) {
+    for (uint32_t i = 0; i < c->n_outputs; i++)
+        if (c->wanted[i] && !c->is_bound[i])
+            hn_heap_set_limit(c->heaps[i], (size_t)bytes);
+}
+
+static bool hit_limit(const hn_state *s) {
+    const hn_call *c = &s->call;
+    bool hit = hn_heap_hit_limit(s->host.heap);
+    for (uint32_t i = 0; i < c->n_outputs; i++)
+        hit |= c->wanted[i] && !c->is_bound[i] && hn_heap_hit_limit(c->heaps[i]);
+    return hit;
+}
+
 hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control,
                          hone_error *err) {
     s->control = control;
     hn_rng_seed(&s->host.rng, 0);
+    limit_outputs(&s->call, s->limit_bytes);
     hone_status status = take_plan(s, plan, err);
     if (status == HONE_OK)
         status = run_all(s, err);
     hn_run_drop_values(s, 0);
-    if (status == HONE_E_NOMEM && hn_heap_hit_limit(s->host.heap))
+    if (status == HONE_E_NOMEM && hit_limit(s))
         status = hn_fail(err, HONE_E_LIMIT,
-                         "the run needs more than the limit of %llu bytes for intermediate values; "
-                         "%llu of them are "
-                         "planned, the others have shapes that depend on data",
+                         "the run needs more than the limit of %llu bytes for intermediate values "
+                         "or for one output; %llu of them are planned, the others have shapes that "
+                         "depend on data",
                          (unsigned long long)s->limit_bytes, (unsigned long long)plan->block_bytes);
+    limit_outputs(&s->call, 0);
     if (status != HONE_OK)
         drop_outputs(&s->call);
     return status;
