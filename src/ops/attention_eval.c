@@ -36,6 +36,7 @@ static double attention_bias(const attention_form *f, int64_t batch, int64_t hea
     int64_t length = f->total, at = i + f->past_len;
     if (f->lengths) {
         hn_load_i64(f->lengths, (uint64_t)batch, 1, &length);
+        length = HN_MAX(HN_MIN(length, f->total), 0); /* beyond its ends it means the same */
         at = i + length - f->q_len;
     }
     if ((f->is_causal && j > at) || j >= length || (f->left >= 0 && j < at - f->left) ||
@@ -123,8 +124,8 @@ hone_status hn_eval_attention(hn_eval *c) {
     f.softcap = (double)hn_attr_f(node, "softcap", 0);
     f.qk_mode = (int)hn_attr_i(node, "qk_matmul_output_mode", 0);
     f.is_causal = hn_attr_i(node, "is_causal", 0) != 0;
-    f.left = hn_attr_i(node, "left_window_size", -1);
-    f.right = hn_attr_i(node, "right_window_size", -1);
+    f.left = HN_MIN(hn_attr_i(node, "left_window_size", -1), INT32_MAX);
+    f.right = HN_MIN(hn_attr_i(node, "right_window_size", -1), INT32_MAX);
     if (past_k)
         f.lengths = NULL;
     if (f.kv_heads < 1 || f.q_heads % f.kv_heads != 0)
