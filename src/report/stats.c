@@ -88,7 +88,7 @@ static bool count_node(hn_stats *s, hn_map *by_op, const hn_graph *g, hn_id id) 
 static int by_bytes(const void *a, const void *b) {
     const hone_stats_type *x = a, *y = b;
     return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
-                                : x->elem_type - y->elem_type;
+                                : (x->elem_type > y->elem_type) - (x->elem_type < y->elem_type);
 }
 
 static int by_count(const void *a, const void *b) {
