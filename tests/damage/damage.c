@@ -3,8 +3,8 @@
  * usage: damage [--variants N] [--seed N] [--only N [--dump FILE]] FILE-OR-FOLDER...
  *
  * Each variant is made from one of the given models (*.onnx, *.onnxtxt) by a few changes that
- * depend on the seed and its number alone, and goes through load, check, infer, print, save and
- * edits. No variant may crash, leak, take more than a second or more memory than its size allows.
+ * depend on the seed and its number alone, and goes through load, check, infer, print, save, runs
+ * and edits. No variant may crash, leak, take more than a second or more memory than its size allows.
  * --only repeats one variant, --dump writes it to a file. */
 #define _GNU_SOURCE
 #include "damage/exercise.h"
@@ -114,22 +114,37 @@ static void change_fields(damage *d, variant *v) {
     }
 }
 
-/* A third is damaged byte by byte, a third field by field, a third in both ways. */
+/* What still loads and gets as far as a run. */
+static void change_numbers(damage *d, variant *v) {
+    uint32_t n = damage_below(d, MAX_CHANGES);
+    for (uint32_t i = 0; i < n; i++) {
+        const mutation *m = &number_mutations[damage_below(d, n_number_mutations)];
+        m->apply(d);
+        v->changes[i] = m->name;
+    }
+}
+
+static void change_tree(const corpus *c, damage *d, void (*change)(damage *, variant *),
+                        variant *v) {
+    d->model = proto_decode(d->arena, v->seed->bytes);
+    d->donor = proto_decode(d->arena, some_seed(c, d)->bytes);
+    if (!d->model || !d->donor)
+        return;
+    change(d, v);
+    hn_bytes changed;
+    if (proto_encode(d->arena, d->model, DAMAGED_MAX_BYTES, &changed))
+        v->file = changed;
+}
+
+/* A quarter is damaged byte by byte, a quarter field by field, a quarter in both ways, and a quarter
+ * only in numbers. */
 static void make_variant(const corpus *c, hn_arena *arena, hn_rng *rng, variant *v) {
     damage d = {.arena = arena, .rng = rng};
     *v = (variant){.seed = some_seed(c, &d)};
     v->file = v->seed->bytes;
-    uint32_t way = damage_below(&d, 3);
-    if (way > 0) {
-        d.model = proto_decode(arena, v->seed->bytes);
-        d.donor = proto_decode(arena, some_seed(c, &d)->bytes);
-        if (d.model && d.donor) {
-            change_fields(&d, v);
-            hn_bytes changed;
-            if (proto_encode(arena, d.model, DAMAGED_MAX_BYTES, &changed))
-                v->file = changed;
-        }
-    }
+    uint32_t way = damage_below(&d, 4);
+    if (way > 0)
+        change_tree(c, &d, way == 3 ? change_numbers : change_fields, v);
     if (way < 2)
         damage_bytes(&d, &v->file);
 }
@@ -165,9 +180,9 @@ static void set_watchdog(void) {
 }
 
 typedef struct totals {
-    uint64_t n_run, n_loaded, n_complaints;
+    uint64_t n_variants, n_loaded, n_sessions, n_runs_completed, n_complaints;
     size_t peak_bytes;
-    double peak_seconds;
+    double peak_seconds, peak_run_seconds;
 } totals;
 
 static void run_variant(const corpus *c, const options *o, uint64_t number, totals *t) {
@@ -182,10 +197,13 @@ static void run_variant(const corpus *c, const options *o, uint64_t number, tota
     if (o->dump)
         dump_variant(&v, o->dump);
     exercise_model(v.file.at, (size_t)v.file.n, &report);
-    t->n_run++;
+    t->n_variants++;
     t->n_loaded += report.is_loaded;
+    t->n_sessions += report.n_sessions;
+    t->n_runs_completed += report.n_runs_completed;
     t->peak_bytes = HN_MAX(t->peak_bytes, report.peak_bytes);
     t->peak_seconds = HN_MAX(t->peak_seconds, report.cpu_seconds);
+    t->peak_run_seconds = HN_MAX(t->peak_run_seconds, report.run_seconds);
     if (report.complaint[0]) {
         t->n_complaints++;
         print_complaint(o, number, &v, &report);
@@ -220,10 +238,13 @@ static int run_variants(const corpus *c, const options *o, progress *p) {
         set_watchdog();
         run_variant(c, o, i, &t);
     }
-    printf("%llu damaged models from %u seeds: %llu loaded, %llu complaints; "
-           "at most %.1f MB and %.2f s\n",
-           (unsigned long long)t.n_run, c->models.n, (unsigned long long)t.n_loaded,
-           (unsigned long long)t.n_complaints, (double)t.peak_bytes / 1e6, t.peak_seconds);
+    printf("%llu damaged models from %u seeds: %llu loaded, %llu made a session, "
+           "%llu runs completed, %llu complaints; at most %.1f MB, %.2f s and %.2f s for "
+           "runs\n",
+           (unsigned long long)t.n_variants, c->models.n, (unsigned long long)t.n_loaded,
+           (unsigned long long)t.n_sessions, (unsigned long long)t.n_runs_completed,
+           (unsigned long long)t.n_complaints, (double)t.peak_bytes / 1e6, t.peak_seconds,
+           t.peak_run_seconds);
     p->is_done = true;
     return t.n_complaints ? 1 : 0;
 }

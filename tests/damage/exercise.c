@@ -1,6 +1,7 @@
 /* Processor time needs more than C11. */
 #define _GNU_SOURCE
 #include "damage/exercise.h"
+#include "damage/trial_run.h"
 #include "ir/ir.h"
 #include "unit/counting_allocator.h"
 
@@ -11,6 +12,7 @@ typedef struct exercise {
     exercise_report *report;
     counting_allocator memory; /* of everything that the library does for us */
     hone_load_options load;
+    double run_seconds; /* of processor time; the rest has a limit of its own */
 } exercise;
 
 static double cpu_now(void) {
@@ -152,6 +154,25 @@ static void edit(hone_model *m, exercise *x) {
         extract(m, x);
 }
 
+/* Twice in one session, so that the second run finds the plan and the memory of the first. */
+static void run(hone_model *m, exercise *x) {
+    hone_error error;
+    hone_session_options o;
+    hone_session *session;
+    x->run_seconds = -cpu_now();
+    hone_session_options_init(&o);
+    o.n_threads = 1;
+    o.memory_limit_bytes = TRIAL_MEMORY_BYTES;
+    hone_status status = hone_session_create(m, &o, &session, &error);
+    x->report->n_sessions += expect_honest(x, "session", status, &error);
+    for (uint64_t seed = 1; session && seed <= 2; seed++) {
+        status = trial_run(session, m, seed, &error);
+        x->report->n_runs_completed += expect_honest(x, "run", status, &error);
+    }
+    hone_session_free(session);
+    x->run_seconds += cpu_now();
+}
+
 /* ---- the whole way --------------------------------------------------------------------------- */
 
 static void use_model(hone_model *m, exercise *x) {
@@ -162,12 +183,13 @@ static void use_model(hone_model *m, exercise *x) {
     describe(m, x);
     print(m, x);
     save(m, x);
+    run(m, x);
     edit(m, x);
 }
 
 static void begin(exercise *x, exercise_report *report, size_t file_bytes) {
     *report = (exercise_report){.cpu_seconds = -cpu_now()};
-    x->report = report;
+    *x = (exercise){.report = report};
     counting_init(&x->memory, 0);
     x->memory.limit_bytes = EXERCISE_BASE_BYTES + EXERCISE_BYTES_PER_FILE_BYTE * file_bytes;
     hone_load_options_init(&x->load);
@@ -177,7 +199,8 @@ static void begin(exercise *x, exercise_report *report, size_t file_bytes) {
 
 static void end(exercise *x) {
     const counting_allocator *memory = &x->memory;
-    x->report->cpu_seconds += cpu_now();
+    x->report->cpu_seconds += cpu_now() - x->run_seconds;
+    x->report->run_seconds = x->run_seconds;
     x->report->peak_bytes = memory->peak_bytes;
     if (memory->n_refused)
         complain(x, "wanted more than %zu MB", memory->limit_bytes >> 20);
@@ -186,6 +209,8 @@ static void end(exercise *x) {
                  memory->n_bytes, memory->n_blocks);
     if (x->report->cpu_seconds > EXERCISE_CPU_SECONDS)
         complain(x, "took %.2f s", x->report->cpu_seconds);
+    if (x->run_seconds > EXERCISE_RUN_SECONDS)
+        complain(x, "a session and its runs took %.2f s", x->run_seconds);
 }
 
 void exercise_model(const void *data, size_t n_bytes, exercise_report *report) {

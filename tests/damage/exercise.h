@@ -1,5 +1,5 @@
 /* All that the library does with a model that nobody has checked: load, check, infer, describe,
- * print, save, edit, load again. The damage test, the fuzzers and the files of tests/data/regress
+ * print, save, run, edit, load again. The damage test, the fuzzers and the files of tests/data/regress
  * go through it. */
 #ifndef TEST_EXERCISE_H
 #define TEST_EXERCISE_H
@@ -8,16 +8,20 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What the library may take for a hostile file. */
 #define EXERCISE_BASE_BYTES ((size_t)64 << 20)
 #define EXERCISE_BYTES_PER_FILE_BYTE 64u
 #define EXERCISE_CPU_SECONDS 1.0
+#define EXERCISE_RUN_SECONDS 2.0 /* a session and two runs */
 
 typedef struct exercise_report {
     bool is_loaded;      /* the file was accepted */
+    uint32_t n_sessions, n_runs_completed;
     size_t peak_bytes;   /* most memory held at once */
-    double cpu_seconds;  /* of this process, so that a busy machine does not count */
+    double cpu_seconds;  /* of this process, so that a busy machine does not count; without runs */
+    double run_seconds;
     char complaint[256]; /* what the library did wrong; "" when it behaved */
 } exercise_report;
 

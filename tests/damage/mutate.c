@@ -187,6 +187,27 @@ static void odd_attribute(damage *d) {
         f->number = damage_odd_number(d);
 }
 
+/* Near what is right: what passes the first checks reaches the second ones. */
+static void near_number(damage *d) {
+    static const proto_kind kinds[] = {PROTO_ATTR, PROTO_DIM, PROTO_TENSOR};
+    proto_field *f = any_number(d, kinds[damage_below(d, HN_COUNT(kinds))]);
+    if (f)
+        f->number = (uint64_t)damage_below(d, 10) - 3;
+}
+
+/* Initializers and constants are indices, axes, shapes and sizes for the operators that run. */
+static void odd_elements(damage *d) {
+    proto_field *f = find_field(damage_pick(d, d->model, PROTO_TENSOR), HN_F_TENSOR_RAW_DATA);
+    uint8_t *at = f ? hn_arena_copy(d->arena, f->bytes.at, (size_t)f->bytes.n) : NULL;
+    if (!at || f->bytes.n < 4)
+        return;
+    uint64_t number = damage_chance(d, 2) ? damage_odd_number(d) : (uint64_t)damage_below(d, 9) - 3;
+    size_t width = f->bytes.n % 8 == 0 ? 8 : 4;
+    size_t place = damage_below(d, (uint32_t)(f->bytes.n / width)) * width;
+    memcpy(at + place, &number, width);
+    f->bytes.at = at;
+}
+
 static void wrong_attribute_kind(damage *d) {
     proto_field *f = find_field(damage_pick(d, d->model, PROTO_ATTR), HN_F_ATTR_TYPE);
     if (f)
@@ -303,6 +324,8 @@ const mutation field_mutations[] = {
     {"odd number", odd_number},
     {"odd dimension", odd_dim},
     {"odd attribute", odd_attribute},
+    {"number near by", near_number},
+    {"odd elements", odd_elements},
     {"wrong kind of attribute", wrong_attribute_kind},
     {"wrong element type", wrong_element_type},
     {"other opset", other_opset},
@@ -317,6 +340,17 @@ const mutation field_mutations[] = {
     {"blank everything", blank_everything},
 };
 const uint32_t n_field_mutations = HN_COUNT(field_mutations);
+
+const mutation number_mutations[] = {
+    {"number near by", near_number},
+    {"odd elements", odd_elements},
+    {"odd attribute", odd_attribute},
+    {"odd dimension", odd_dim},
+    {"wrong element type", wrong_element_type},
+    {"other opset", other_opset},
+    {"remove field", remove_field},
+};
+const uint32_t n_number_mutations = HN_COUNT(number_mutations);
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 

@@ -19,9 +19,10 @@ typedef struct mutation {
     void (*apply)(damage *d); /* what does not apply to this model does nothing */
 } mutation;
 
-/* Table of changes to fields: mutate.c; of structures that no exporter writes: hostile.c. */
-extern const mutation field_mutations[], hostile_mutations[];
-extern const uint32_t n_field_mutations, n_hostile_mutations;
+/* Tables of changes to fields, and of those that leave the structure as it is: mutate.c; of
+ * structures that no exporter writes: hostile.c. */
+extern const mutation field_mutations[], number_mutations[], hostile_mutations[];
+extern const uint32_t n_field_mutations, n_number_mutations, n_hostile_mutations;
 /* One kind of byte damage, in place or into the arena. */
 void damage_bytes(damage *d, hn_bytes *file);
 
