@@ -25,7 +25,11 @@ from run_models import onnxruntime
 LIGHT = 16 << 20  # bytes of a file
 LEVELS = {"extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
           "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL}
-TOLERANCE = {"extended": 1e-3, "all": 1e-3, "dynamic": 1e-1}  # of the largest number of the output
+# Of the largest number of the output. One activation that is rounded the other way changes everything behind it, so dynamically
+# quantized models tell gross faults only; single operators are held to one step in run_contrib.py.
+TOLERANCE = {"extended": 1e-3, "all": 1e-3, "dynamic": 1e-1}
+# TopK over the nearly equal scores of random weights picks other boxes; run_models.py compares this model in parts.
+UNSTABLE = ("ssdlite320_mobilenet_v3",)
 
 
 def optimized(path, level, to):
@@ -79,7 +83,7 @@ def complaints(path, kind, folder):
 
 def main():
     paths = [p for p in models.find(run_models.GROUPS)
-             if any(a in p.name for a in sys.argv[1:]) or (not sys.argv[1:] and p.stat().st_size < LIGHT)]
+             if any(a in p.name for a in sys.argv[1:]) or (not sys.argv[1:] and p.stat().st_size < LIGHT and p.stem not in UNSTABLE)]
     if not paths:
         print(f"skipped: {models.missing() or 'no such model'}")
         sys.exit(77)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Outputs are the same bytes with 1, 2, 3 and 8 threads, and run after run.
 
-    same_bytes.py [NAME...]     parts of file names; all models when none is given
+    same_bytes.py [NAME...]     parts of file names; all light models when none is given, all with ""
 
 The models and inputs are those of run_models.py, of each model the last. The command is found in
 HONE_BIN. Exits with 77 when the models are missing.
@@ -14,6 +14,7 @@ import models
 import run_models
 
 THREADS = (1, 2, 3, 8)
+LIGHT = 16 << 20  # bytes of a file
 N_AGAIN = 2  # runs after the first of each process; the outputs are those of the last
 
 
@@ -32,7 +33,8 @@ def check(path):
 
 
 def main():
-    paths = [p for p in models.find(run_models.GROUPS) if not sys.argv[1:] or any(a in p.name for a in sys.argv[1:])]
+    paths = [p for p in models.find(run_models.GROUPS)
+             if any(a in p.name for a in sys.argv[1:]) or (not sys.argv[1:] and p.stat().st_size < LIGHT)]
     if not paths:
         print(f"skipped: {models.missing() or 'no such model'}")
         sys.exit(77)
