@@ -56,7 +56,7 @@ static bool can_be_view(const layout *l, const hn_step *step, const hn_node *nod
         node->n_outputs == 0)
         return false;
     hn_id in = node->inputs[0], out = node->outputs[0];
-    return in != HN_NONE && out != HN_NONE && l->is_steady[in] &&
+    return in != HN_NONE && step->wanted[0] && l->is_steady[in] &&
            !is_graph_output(hn_value_at(l->g, out));
 }
 

@@ -140,10 +140,12 @@ static void forget_large_runs(hn_state *s, uint64_t need_bytes) {
     s->scratch_need = 0;
 }
 
+/* Values without elements need an address, too: NULL would say that there is no memory. */
 static hone_status fit_block(hn_state *s, uint64_t bytes) {
     forget_large_runs(s, bytes);
-    if (bytes <= s->block_bytes)
+    if (s->block && bytes <= s->block_bytes)
         return HONE_OK;
+    bytes = HN_MAX(bytes, 1);
     give_memory_back(s);
     s->block = bytes <= SIZE_MAX ? hn_block_alloc(allocator_of(s), (size_t)bytes) : NULL;
     HN_TRY_PTR(s->block);
