@@ -4,6 +4,7 @@
 #include <math.h>
 
 #define POOL_MOST_TAPS 1e8
+#define POOL_LINES_UNWATCHED 64 /* between looks at the deadline */
 
 typedef enum pool_kind { POOL_MAX, POOL_AVERAGE, POOL_LP } pool_kind;
 

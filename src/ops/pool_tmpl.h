@@ -1,6 +1,7 @@
 /* The body of pool_eval.c for one type: T, and NAME(x) that appends the type's name. */
 
 typedef struct NAME(pool_job) {
+    const hn_eval *c;
     const pool_form *form;
     const T *x;
     T *y;
@@ -81,6 +82,8 @@ static void NAME(pool_planes)(void *ctx, int64_t begin, int64_t end) {
         int64_t at[HN_MAX_SPATIAL] = {0};
         for (int64_t line = 0; line * width < s->out_elems;
              line++, hn_slide_step(last, s->out, at)) {
+            if (line % POOL_LINES_UNWATCHED == 0 && hn_eval_stopped(job->c))
+                return;
             T *y = job->y + p * s->out_elems + line * width;
             int64_t *indices = job->indices ? job->indices + p * s->out_elems + line * width : NULL;
             for (int64_t o = 0; o < width; o++) {
@@ -104,9 +107,11 @@ static hone_status NAME(pool_eval)(hn_eval *c, const pool_form *f) {
     T *wide = y ? NAME(hn_room)(c, y)
                 : hn_eval_scratch_n(c, (uint64_t)(planes * f->slide.out_elems), sizeof(T));
     HN_TRY_PTR(wide_x && wide);
-    NAME(pool_job) job = {f, wide_x, wide, indices ? indices->data : NULL};
+    NAME(pool_job) job = {c, f, wide_x, wide, indices ? indices->data : NULL};
     if (f->slide.out_elems > 0)
         hn_pool_for(hn_eval_pool(c), planes, 1, NAME(pool_planes), &job);
+    if (hn_eval_stopped(c))
+        return HONE_E_CANCELLED;
     if (y)
         NAME(hn_narrow)(y, wide);
     return HONE_OK;

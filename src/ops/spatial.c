@@ -14,6 +14,11 @@ hone_status hn_window_list(hn_infer *c, const char *name, uint32_t want, int64_t
                              "attribute %s has %u values, but the input %s needs %u", name, n,
                              hn_in_text(c, 0), want);
     for (uint32_t i = 0; i < n; i++)
+        if ((*out)[i] > INT32_MAX) /* so that sums of their products hold */
+            return hn_infer_fail(c, HONE_E_LIMIT,
+                                 "attribute %s holds %lld, but hone allows %lld at most", name,
+                                 (long long)(*out)[i], (long long)INT32_MAX);
+    for (uint32_t i = 0; i < n; i++)
         if ((*out)[i] < least)
             return hn_infer_fail(c, HONE_E_SHAPE,
                                  "attribute %s holds %lld, but its values must be at least %lld",

@@ -32,7 +32,8 @@ typedef struct hn_window {
  * missing kernel_shape leaves the kernels unknown. Wrong lengths and values fail. auto_pad other
  * than NOTSET wins over `pads`. */
 hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w);
-/* A list attribute that has `want` values, none below `least`; *out is NULL when it is absent. */
+/* A list attribute that has `want` values, none below `least` or above INT32_MAX; *out is NULL when
+ * it is absent. */
 hone_status hn_window_list(hn_infer *c, const char *name, uint32_t want, int64_t least,
                            const int64_t **out);
 /* Kernel sizes that a weight tensor states: fills what is unknown, fails where kernel_shape says
