@@ -241,8 +241,8 @@ static hone_status equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
     return HONE_OK;
 }
 
-/* Since version 18 the last of num_outputs parts may be smaller. Where nothing is left for it, it
- * stays unknown: such nodes stand in branches that never run. */
+/* Since version 18 the last of num_outputs parts may be smaller. Where too little is left for a part,
+ * it stays unknown: such nodes stand in branches that never run. */
 static hone_status nearly_equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
     hn_syms *s = hn_infer_syms(c);
     int64_t n = hn_attr_i(c, "num_outputs", 0);
@@ -253,8 +253,12 @@ static hone_status nearly_equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
         return hn_infer_fail(c, HONE_E_INVALID, "num_outputs is %lld, but there are %u outputs",
                              (long long)n, hn_n_outputs(c));
     hn_dim part = hn_dim_ceil_div(s, dim, n);
-    for (uint32_t i = 0; i < hn_n_outputs(c); i++)
-        parts[i] = i + 1 < n ? part : hn_dim_sub(s, dim, hn_dim_mul_i(s, part, n - 1));
+    for (uint32_t i = 0; i < hn_n_outputs(c); i++) {
+        bool is_short = hn_dim_is_known(dim) && part > 0 && i >= dim / part;
+        parts[i] = i + 1 == n  ? hn_dim_sub(s, dim, hn_dim_mul_i(s, part, n - 1))
+                   : is_short  ? HN_DIM_UNKNOWN
+                               : part;
+    }
     return HONE_OK;
 }
 
