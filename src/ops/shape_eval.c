@@ -3,8 +3,12 @@
 
 /* Reshape, Flatten, Squeeze, Unsqueeze, ExpandDims: the elements stay in order. */
 hone_status hn_eval_reshape(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
-    return y ? hn_move_all(c, y, hn_arg(c, 0)) : HONE_OK;
+    if (y && y->n_elems != x->n_elems)
+        return hn_eval_fail(c, HONE_E_SHAPE, "the input has %llu elements, but the new shape has %llu",
+                            (unsigned long long)x->n_elems, (unsigned long long)y->n_elems);
+    return y ? hn_move_all(c, y, x) : HONE_OK;
 }
 
 /* y = x, seen with these dims, with axis k of the result taken from axis perm[k]. */

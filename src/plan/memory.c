@@ -50,14 +50,21 @@ static bool has_exact_types(const layout *l, const hn_step *step, const hn_node 
     return !step->has_body;
 }
 
+static bool same_elems(const hn_type *a, const hn_type *b) {
+    uint64_t bytes; /* only says whether the counts below can be trusted */
+    return byte_size(a, &bytes) && byte_size(b, &bytes) &&
+           hn_count(a->shape.rank, a->shape.dims) == hn_count(b->shape.rank, b->shape.dims);
+}
+
 /* Graph outputs have memory of their own; all else may look at what is already there. */
 static bool can_be_view(const layout *l, const hn_step *step, const hn_node *node) {
     if (hn_eval_memory(step->op->eval) != HN_EVAL_SAME_BYTES || node->n_inputs == 0 ||
         node->n_outputs == 0)
         return false;
     hn_id in = node->inputs[0], out = node->outputs[0];
-    return in != HN_NONE && step->wanted[0] && l->is_steady[in] &&
-           !is_graph_output(hn_value_at(l->g, out));
+    if (in == HN_NONE || !step->wanted[0] || !same_elems(type_of(l, in), type_of(l, out)))
+        return false; /* the evaluation says what is wrong */
+    return l->is_steady[in] && !is_graph_output(hn_value_at(l->g, out));
 }
 
 static hn_step_mode mode_of_step(const layout *l, const hn_step *step, const hn_node *node) {
