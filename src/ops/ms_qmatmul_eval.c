@@ -169,10 +169,26 @@ static hone_status widen_gates(hn_eval *c, uint32_t arg, uint32_t scale_arg, int
     return HONE_OK;
 }
 
+/* Inference looks at the weights only. */
+static hone_status want_lstm_sizes(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *r = hn_arg(c, 2);
+    bool is_bidirectional = hn_attr_is(hn_eval_node(c), "direction", "bidirectional");
+    int64_t dirs = is_bidirectional ? 2 : 1, hidden = r->dims[1];
+    uint64_t units = (uint64_t)(dirs * hidden), batch = (uint64_t)x->dims[1];
+    HN_TRY(hn_want_dims(c, 1, 3, (int64_t[]){dirs, x->dims[2], w->dims[2]}));
+    HN_TRY(hn_want_dims(c, 2, 3, (int64_t[]){dirs, hidden, 4 * hidden}));
+    HN_TRY(hn_want_elems(c, 3, 8 * units));
+    HN_TRY(hn_want_elems(c, 4, batch));
+    HN_TRY(hn_want_elems(c, 5, batch * units));
+    HN_TRY(hn_want_elems(c, 6, batch * units));
+    return hn_want_elems(c, 7, 3 * units);
+}
+
 /* The weights alone lose precision here; inputs and states stay floats. */
 hone_status hn_eval_dynamic_quantize_lstm(hn_eval *c) {
     hn_array w, r;
     int64_t w_dims[3], r_dims[3];
+    HN_TRY(want_lstm_sizes(c));
     HN_TRY(widen_gates(c, 1, 8, w_dims, &w));
     HN_TRY(widen_gates(c, 2, 10, r_dims, &r));
     const hn_array *const args[8] = {hn_arg(c, 0), &w,           &r,           hn_arg(c, 3),
