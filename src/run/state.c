@@ -194,8 +194,11 @@ static void drop_outputs(hn_call *c) {
         }
 }
 
-/* An output that the run makes may by itself be as large as all that lies between. */
+/* An output that the run makes may by itself be as large as all that lies between; its heap takes a
+ * header and rounds up. */
 static void limit_outputs(const hn_call *c, uint64_t bytes) {
+    if (bytes && bytes < SIZE_MAX / 2)
+        bytes += bytes / 4 + 4096;
     for (uint32_t i = 0; i < c->n_outputs; i++)
         if (c->wanted[i] && !c->is_bound[i])
             hn_heap_set_limit(c->heaps[i], (size_t)bytes);
