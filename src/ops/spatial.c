@@ -16,7 +16,7 @@ hone_status hn_window_list(hn_infer *c, const char *name, uint32_t want, int64_t
     for (uint32_t i = 0; i < n; i++)
         if ((*out)[i] > INT32_MAX) /* so that sums of their products hold */
             return hn_infer_fail(c, HONE_E_LIMIT,
-                                 "attribute %s holds %lld, but hone allows %lld at most", name,
+                                 "attribute %s holds %lld, which is too large: hone allows %lld", name,
                                  (long long)(*out)[i], (long long)INT32_MAX);
     for (uint32_t i = 0; i < n; i++)
         if ((*out)[i] < least)
