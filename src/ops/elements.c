@@ -105,46 +105,6 @@ static bool packed_int(hn_dtype t, int *bits, bool *is_signed) {
     return t == HN_I4 || t == HN_U4 || t == HN_I2 || t == HN_U2;
 }
 
-/* The loaders and the stores differ in the wide type alone. */
-#define LOAD_CASE(id, T)                     \
-  case id: {                                 \
-    const T *p = (const T *)a->data + begin; \
-    for (uint64_t i = 0; i < n; i++)         \
-      out[i] = (HN_WIDE)p[i];                \
-    break;                                   \
-  }
-#define LOAD_BODY()                                                           \
-  int bits;                                                                   \
-  bool is_signed;                                                             \
-  switch (a->dtype) {                                                         \
-    HN_C_INTS(LOAD_CASE)                                                      \
-    HN_C_FLOATS(LOAD_CASE)                                                    \
-    LOAD_CASE(HN_BOOL, uint8_t)                                               \
-  default:                                                                    \
-    if (packed_int(a->dtype, &bits, &is_signed))                              \
-      for (uint64_t i = 0; i < n; i++)                                        \
-        out[i] = (HN_WIDE)hn_unpack_int(a->data, begin + i, bits, is_signed); \
-    else                                                                      \
-      for (uint64_t i = 0; i < n; i++)                                        \
-        out[i] = (HN_WIDE)decode_small(a->dtype, a->data, begin + i);         \
-  }
-
-#define HN_WIDE float
-void hn_load_f32(const hn_array *a, uint64_t begin, uint64_t n, float *out) {
-    LOAD_BODY()
-}
-#undef HN_WIDE
-#define HN_WIDE double
-void hn_load_f64(const hn_array *a, uint64_t begin, uint64_t n, double *out) {
-    LOAD_BODY()
-}
-#undef HN_WIDE
-#define HN_WIDE int64_t
-void hn_load_i64(const hn_array *a, uint64_t begin, uint64_t n, int64_t *out) {
-    LOAD_BODY()
-}
-#undef HN_WIDE
-
 /* A float that an integer type cannot hold is undefined behaviour in C: such values wrap through
  * the widest integer, and what even that cannot hold becomes its smallest number, as the processors
  * of today do. */
@@ -157,6 +117,59 @@ static int64_t float_to_i64(float v) {
 static int64_t i64_to_i64(int64_t v) {
     return v;
 }
+
+/* The loaders and the stores differ in the wide type alone. */
+#define LOAD_CASE(id, T)                     \
+  case id: {                                 \
+    const T *p = (const T *)a->data + begin; \
+    for (uint64_t i = 0; i < n; i++)         \
+      out[i] = (HN_WIDE)p[i];                \
+    break;                                   \
+  }
+#define LOAD_FLOAT_CASE(id, T)               \
+  case id: {                                 \
+    const T *p = (const T *)a->data + begin; \
+    for (uint64_t i = 0; i < n; i++)         \
+      out[i] = HN_OF_FLOAT(p[i]);            \
+    break;                                   \
+  }
+#define LOAD_BODY()                                                           \
+  int bits;                                                                   \
+  bool is_signed;                                                             \
+  switch (a->dtype) {                                                         \
+    HN_C_INTS(LOAD_CASE)                                                      \
+    HN_C_FLOATS(LOAD_FLOAT_CASE)                                              \
+    LOAD_CASE(HN_BOOL, uint8_t)                                               \
+  default:                                                                    \
+    if (packed_int(a->dtype, &bits, &is_signed))                              \
+      for (uint64_t i = 0; i < n; i++)                                        \
+        out[i] = (HN_WIDE)hn_unpack_int(a->data, begin + i, bits, is_signed); \
+    else                                                                      \
+      for (uint64_t i = 0; i < n; i++)                                        \
+        out[i] = HN_OF_FLOAT(decode_small(a->dtype, a->data, begin + i));     \
+  }
+
+#define HN_WIDE float
+#define HN_OF_FLOAT (float)
+void hn_load_f32(const hn_array *a, uint64_t begin, uint64_t n, float *out) {
+    LOAD_BODY()
+}
+#undef HN_WIDE
+#undef HN_OF_FLOAT
+#define HN_WIDE double
+#define HN_OF_FLOAT (double)
+void hn_load_f64(const hn_array *a, uint64_t begin, uint64_t n, double *out) {
+    LOAD_BODY()
+}
+#undef HN_WIDE
+#undef HN_OF_FLOAT
+#define HN_WIDE int64_t
+#define HN_OF_FLOAT double_to_i64
+void hn_load_i64(const hn_array *a, uint64_t begin, uint64_t n, int64_t *out) {
+    LOAD_BODY()
+}
+#undef HN_WIDE
+#undef HN_OF_FLOAT
 
 static uint64_t double_to_u64(double v) {
     return v >= 9223372036854775808.0 && v < 18446744073709551616.0 ? (uint64_t)v

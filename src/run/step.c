@@ -135,8 +135,8 @@ static hone_status settle_output(step_frame *f, uint32_t i) {
     if (!place || !place->type)
         return HONE_OK;
     if (o->kind != HN_OBJECT_TENSOR || !hn_array_has_type(&o->array, place->type))
-        return hn_fail(f->eval.err, HONE_E_INTERNAL, "output %u has another shape than was planned",
-                       i);
+        return hn_fail(f->eval.err, HONE_E_SHAPE,
+                       "output %u has another shape than the model's own shapes promise", i);
     hn_object *planned = &s->planned[f->node->outputs[i]];
     if (place->offset == HN_NO_OFFSET || o == planned)
         return HONE_OK;
