@@ -2,7 +2,7 @@
 # The stripped shared library stays small. Argument: the scratch folder of install.sh.
 set -euo pipefail
 
-# Reading, checking, inference and saving take 600 kB of it, the plain evaluations of all operators the rest.
+# Room for the plain evaluations of all operators beside reading, checking, inference and saving.
 limit_bytes=1000000
 library=$(find "$1/prefix" -name libhone.so)
 strip -o "$1/stripped.so" "$library"
