@@ -21,15 +21,6 @@ hone_status hn_int_list_read(hn_infer *c, const char *attr, uint32_t input, hn_i
     return HONE_OK;
 }
 
-bool hn_int_list_is_const(const hn_int_list *l) {
-    if (!l->is_counted)
-        return false;
-    for (uint32_t i = 0; i < l->n; i++)
-        if (l->elems[i].kind != HN_SINT_CONST)
-            return false;
-    return true;
-}
-
 hone_status hn_axis_set_read(hn_infer *c, const char *what, const hn_int_list *l, int32_t rank,
                              hn_axis_set *out) {
     *out = (hn_axis_set){.is_known = l->is_counted};

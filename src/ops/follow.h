@@ -16,7 +16,6 @@ typedef struct hn_int_list {
     const hn_sint *elems; /* single elements may be unknown */
 } hn_int_list;
 hone_status hn_int_list_read(hn_infer *c, const char *attr, uint32_t input, hn_int_list *out);
-bool hn_int_list_is_const(const hn_int_list *l); /* counted, and every element is a number */
 
 /* Axes of a tensor as bits: HN_MAX_RANK is 64. */
 typedef struct hn_axis_set {
