@@ -31,6 +31,14 @@ static inline bool hn_flag_is_set(const volatile int *flag) {
 #endif
 }
 
+static inline void hn_flag_set(volatile int *flag) {
+#if defined(__GNUC__)
+    __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+#else
+    *flag = 1;
+#endif
+}
+
 #define HN_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define HN_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define HN_MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -156,6 +164,16 @@ bool hn_heap_hit_limit(const hn_heap *heap);         /* since the limit was set 
 void *hn_block_alloc(const hone_allocator *a, size_t bytes);
 void hn_block_free(const hone_allocator *a, void *block, size_t bytes); /* NULL is fine */
 
+/* Something with several owners: first member of what they share. The last one to drop it destroys
+ * it. Safe from many threads. */
+typedef struct hn_shared {
+    void (*destroy)(struct hn_shared *self);
+    _Atomic uint32_t n_owners;
+} hn_shared;
+void hn_shared_init(hn_shared *s, void (*destroy)(hn_shared *self)); /* one owner */
+hn_shared *hn_shared_keep(hn_shared *s); /* one more; returns s. NULL is fine */
+void hn_shared_drop(hn_shared *s);       /* NULL is fine */
+
 /* ---- bytes and strings ----------------------------------------------------------------------- */
 
 /* A view; does not own. */
@@ -267,6 +285,11 @@ hone_status hn_outfile_commit(
     hn_outfile *f, hone_error *err);  /* closes in every case; on failure the target is untouched */
 void hn_outfile_abort(hn_outfile *f); /* closes and removes; NULL is fine */
 
+/* A shared library, loaded while the program runs; a path without a slash names a file here. */
+hone_status hn_library_open(const char *path, void **library, hone_error *err);
+void *hn_library_symbol(void *library, const char *name); /* NULL when it has none */
+void hn_library_close(void *library);                     /* NULL is fine */
+
 /* ---- processors ------------------------------------------------------------------------------ */
 
 /* Features usable now: present in the CPU, enabled by the operating system, and admitted by the cap
@@ -296,6 +319,12 @@ static inline bool hn_cpu_has(hn_cpu_feature f) {
 const char *hn_cpu_tier_name(int i); /* the names above, 0, 1, 2, ...; NULL past the last */
 uint64_t hn_cpu_tier_mask(
     const char *tier_name); /* what a cap admits; everything for NULL and for unknown names */
+/* Whether this thread takes numbers smaller than the smallest normal one for zero, in operands and
+ * in results; they cost some processors a hundred times more than others. Returns how it was before,
+ * to be restored. On processors that we do not know nothing changes. */
+typedef uint64_t hn_denormals;
+hn_denormals hn_flush_denormals(bool flush);
+void hn_restore_denormals(hn_denormals before);
 /* Processors this process may use: affinity mask and cgroup quota (rounded up), at least 1. */
 int hn_cpu_count(void);
 /* The cgroup part alone, of the system whose / is at `root` ("" is the real one; tests have
@@ -315,6 +344,17 @@ typedef void (*hn_tile_fn)(void *ctx, int64_t row0, int64_t row1, int64_t col0, 
 hn_pool *hn_pool_new(int n_threads, const hone_allocator *a);
 void hn_pool_free(hn_pool *pool); /* NULL is fine */
 int hn_pool_threads(const hn_pool *pool);
+/* How the loops of one run behave. */
+typedef struct hn_pool_run {
+    bool flush_denormals;          /* in the workers; the caller sees to its own thread */
+    bool (*is_stopped)(void *ctx); /* asked from all threads; NULL: never */
+    void *ctx;
+} hn_pool_run;
+/* A second handle on the workers of `pool`, which outlives it. NULL: no memory. */
+hn_pool *hn_pool_share(const hn_pool *pool, const hn_pool_run *run);
+/* Asked now and then by loops that may take long. What a loop has not written when it ends early is
+ * undefined, so only those ask whose results are numbers, never places to read or write at. */
+bool hn_pool_is_stopped(const hn_pool *pool);
 /* Calls fn over [0, n) in pieces of `grain` (the last may be short). pool may be NULL: runs here.
  * Returns when all is done. */
 void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx);

@@ -38,9 +38,11 @@ typedef struct pool_job {
     uint64_t n_pieces;
     hn_tile_fn fn;
     void *ctx;
+    bool flush_denormals;
 } pool_job;
 
-struct hn_pool {
+/* The threads, which several handles may use. */
+typedef struct pool_crew {
     _Atomic uint64_t gate;
     char gate_pad[CACHE_LINE];
     _Atomic uint64_t next_piece;
@@ -55,6 +57,12 @@ struct hn_pool {
     pthread_cond_t job_opened;
     pthread_cond_t workers_left;
     pthread_t workers[];
+} pool_crew;
+
+struct hn_pool {
+    pool_crew *crew;
+    bool is_owner; /* ends the threads, too */
+    hn_pool_run run;
 };
 
 /* ---- waiting ---- */
@@ -95,16 +103,16 @@ static bool may_spin_on(spinner *s) {
     return now_ns - s->started_ns < s->budget_ns;
 }
 
-static inline uint64_t look_at_gate(const hn_pool *pool) {
-    return atomic_load_explicit(&pool->gate, memory_order_acquire);
+static inline uint64_t look_at_gate(const pool_crew *crew) {
+    return atomic_load_explicit(&crew->gate, memory_order_acquire);
 }
 
 /* Whoever looked at the gate before it changed is asleep after this, and will hear a signal;
  * whoever looks later sees the change. The signal itself is sent without the mutex, so that the
  * woken thread need not wait for it at once. */
-static void let_waiters_settle(hn_pool *pool) {
-    pthread_mutex_lock(&pool->mutex);
-    pthread_mutex_unlock(&pool->mutex);
+static void let_waiters_settle(pool_crew *crew) {
+    pthread_mutex_lock(&crew->mutex);
+    pthread_mutex_unlock(&crew->mutex);
 }
 
 /* ---- work ---- */
@@ -117,10 +125,10 @@ static void run_piece(const pool_job *job, uint64_t piece) {
     job->fn(job->ctx, row, row + n_rows, col, col + n_cols);
 }
 
-static void claim_pieces(hn_pool *pool) {
-    const pool_job *job = &pool->job;
+static void claim_pieces(pool_crew *crew) {
+    const pool_job *job = &crew->job;
     for (;;) {
-        uint64_t piece = atomic_fetch_add_explicit(&pool->next_piece, 1, memory_order_relaxed);
+        uint64_t piece = atomic_fetch_add_explicit(&crew->next_piece, 1, memory_order_relaxed);
         if (piece >= job->n_pieces) {
             return;
         }
@@ -131,48 +139,54 @@ static void claim_pieces(hn_pool *pool) {
 /* ---- workers ---- */
 
 /* Returns the gate once its epoch is not `seen_epoch`, or the pool stops. */
-static uint64_t await_epoch(hn_pool *pool, uint64_t seen_epoch) {
+static uint64_t await_epoch(pool_crew *crew, uint64_t seen_epoch) {
     const uint64_t watched = GATE_EPOCH | GATE_STOP;
-    spinner spin = {.budget_ns = pool->spin_ns};
+    spinner spin = {.budget_ns = crew->spin_ns};
     uint64_t gate;
     do {
-        gate = look_at_gate(pool);
+        gate = look_at_gate(crew);
         if ((gate & watched) != seen_epoch) {
             return gate;
         }
     } while (may_spin_on(&spin));
 
-    atomic_fetch_add_explicit(&pool->gate, GATE_ONE_ASLEEP, memory_order_relaxed);
-    pthread_mutex_lock(&pool->mutex);
-    while ((look_at_gate(pool) & watched) == seen_epoch) {
-        pthread_cond_wait(&pool->job_opened, &pool->mutex);
+    atomic_fetch_add_explicit(&crew->gate, GATE_ONE_ASLEEP, memory_order_relaxed);
+    pthread_mutex_lock(&crew->mutex);
+    while ((look_at_gate(crew) & watched) == seen_epoch) {
+        pthread_cond_wait(&crew->job_opened, &crew->mutex);
     }
-    pthread_mutex_unlock(&pool->mutex);
-    return atomic_fetch_sub_explicit(&pool->gate, GATE_ONE_ASLEEP, memory_order_acquire);
+    pthread_mutex_unlock(&crew->mutex);
+    return atomic_fetch_sub_explicit(&crew->gate, GATE_ONE_ASLEEP, memory_order_acquire);
 }
 
-static void leave_gate(hn_pool *pool) {
-    uint64_t before = atomic_fetch_sub_explicit(&pool->gate, GATE_ONE_INSIDE, memory_order_release);
+static void leave_gate(pool_crew *crew) {
+    uint64_t before = atomic_fetch_sub_explicit(&crew->gate, GATE_ONE_INSIDE, memory_order_release);
     if ((before & GATE_INSIDE) == GATE_ONE_INSIDE && (before & GATE_CALLER_ASLEEP)) {
-        let_waiters_settle(pool);
-        pthread_cond_signal(&pool->workers_left);
+        let_waiters_settle(crew);
+        pthread_cond_signal(&crew->workers_left);
     }
 }
 
 static void *worker_main(void *arg) {
-    hn_pool *pool = arg;
+    pool_crew *crew = arg;
     uint64_t seen_epoch = 0;
+    bool is_flushing = false;
+    hn_flush_denormals(false);
     for (;;) {
-        uint64_t gate = await_epoch(pool, seen_epoch);
+        uint64_t gate = await_epoch(crew, seen_epoch);
         if (gate & GATE_STOP) {
             return NULL;
         }
         if (gate & GATE_OPEN) {
-            gate = atomic_fetch_add_explicit(&pool->gate, GATE_ONE_INSIDE, memory_order_acquire);
+            gate = atomic_fetch_add_explicit(&crew->gate, GATE_ONE_INSIDE, memory_order_acquire);
             if (gate & GATE_OPEN) {
-                claim_pieces(pool);
+                if (crew->job.flush_denormals != is_flushing) {
+                    is_flushing = !is_flushing;
+                    hn_flush_denormals(is_flushing);
+                }
+                claim_pieces(crew);
             }
-            leave_gate(pool);
+            leave_gate(crew);
         }
         seen_epoch = gate & GATE_EPOCH;
     }
@@ -180,43 +194,43 @@ static void *worker_main(void *arg) {
 
 /* ---- the caller ---- */
 
-static void wake_sleepers(hn_pool *pool, uint64_t n_useful) {
-    let_waiters_settle(pool);
+static void wake_sleepers(pool_crew *crew, uint64_t n_useful) {
+    let_waiters_settle(crew);
     for (uint64_t i = 0; i < n_useful; i++) {
-        pthread_cond_signal(&pool->job_opened);
+        pthread_cond_signal(&crew->job_opened);
     }
 }
 
-static void open_gate(hn_pool *pool) {
-    atomic_store_explicit(&pool->next_piece, 0, memory_order_relaxed);
+static void open_gate(pool_crew *crew) {
+    atomic_store_explicit(&crew->next_piece, 0, memory_order_relaxed);
     uint64_t before =
-        atomic_fetch_add_explicit(&pool->gate, GATE_ONE_EPOCH + GATE_OPEN, memory_order_release);
+        atomic_fetch_add_explicit(&crew->gate, GATE_ONE_EPOCH + GATE_OPEN, memory_order_release);
     uint64_t n_asleep = (before & GATE_ASLEEP) / GATE_ONE_ASLEEP;
-    uint64_t n_useful = HN_MIN(n_asleep, pool->job.n_pieces - 1);
+    uint64_t n_useful = HN_MIN(n_asleep, crew->job.n_pieces - 1);
     if (n_useful > 0) {
-        wake_sleepers(pool, n_useful);
+        wake_sleepers(crew, n_useful);
     }
 }
 
-static void close_gate(hn_pool *pool) {
-    spinner spin = {.budget_ns = pool->spin_ns};
-    uint64_t gate = atomic_fetch_and_explicit(&pool->gate, ~GATE_OPEN, memory_order_acquire);
+static void close_gate(pool_crew *crew) {
+    spinner spin = {.budget_ns = crew->spin_ns};
+    uint64_t gate = atomic_fetch_and_explicit(&crew->gate, ~GATE_OPEN, memory_order_acquire);
     while (gate & GATE_INSIDE) {
         if (!may_spin_on(&spin)) {
             break;
         }
-        gate = look_at_gate(pool);
+        gate = look_at_gate(crew);
     }
     if (!(gate & GATE_INSIDE)) {
         return;
     }
-    atomic_fetch_or_explicit(&pool->gate, GATE_CALLER_ASLEEP, memory_order_relaxed);
-    pthread_mutex_lock(&pool->mutex);
-    while (look_at_gate(pool) & GATE_INSIDE) {
-        pthread_cond_wait(&pool->workers_left, &pool->mutex);
+    atomic_fetch_or_explicit(&crew->gate, GATE_CALLER_ASLEEP, memory_order_relaxed);
+    pthread_mutex_lock(&crew->mutex);
+    while (look_at_gate(crew) & GATE_INSIDE) {
+        pthread_cond_wait(&crew->workers_left, &crew->mutex);
     }
-    pthread_mutex_unlock(&pool->mutex);
-    atomic_fetch_and_explicit(&pool->gate, ~GATE_CALLER_ASLEEP, memory_order_relaxed);
+    pthread_mutex_unlock(&crew->mutex);
+    atomic_fetch_and_explicit(&crew->gate, ~GATE_CALLER_ASLEEP, memory_order_relaxed);
 }
 
 static void run_alone(const pool_job *job) {
@@ -236,18 +250,26 @@ void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain
     }
     row_grain = HN_MAX(row_grain, 1);
     col_grain = HN_MAX(col_grain, 1);
-    pool_job job = {rows, cols, row_grain, col_grain, tile_count(cols, col_grain), 0, fn, ctx};
+    pool_job job = {.rows = rows,
+                    .cols = cols,
+                    .row_grain = row_grain,
+                    .col_grain = col_grain,
+                    .n_col_tiles = tile_count(cols, col_grain),
+                    .fn = fn,
+                    .ctx = ctx,
+                    .flush_denormals = pool && pool->run.flush_denormals};
     job.n_pieces = (uint64_t)tile_count(rows, row_grain) * (uint64_t)job.n_col_tiles;
-    bool can_share = pool && pool->n_workers > 0 && job.n_pieces > 1;
-    if (!can_share || atomic_flag_test_and_set_explicit(&pool->busy, memory_order_acquire)) {
+    pool_crew *crew = pool ? pool->crew : NULL;
+    bool can_share = crew && crew->n_workers > 0 && job.n_pieces > 1;
+    if (!can_share || atomic_flag_test_and_set_explicit(&crew->busy, memory_order_acquire)) {
         run_alone(&job);
         return;
     }
-    pool->job = job;
-    open_gate(pool);
-    claim_pieces(pool);
-    close_gate(pool);
-    atomic_flag_clear_explicit(&pool->busy, memory_order_release);
+    crew->job = job;
+    open_gate(crew);
+    claim_pieces(crew);
+    close_gate(crew);
+    atomic_flag_clear_explicit(&crew->busy, memory_order_release);
 }
 
 typedef struct range_call {
@@ -266,62 +288,95 @@ void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *
     hn_pool_for_2d(pool, n, 1, grain, 1, call_range, &call);
 }
 
+bool hn_pool_is_stopped(const hn_pool *pool) {
+    return pool && pool->run.is_stopped && pool->run.is_stopped(pool->run.ctx);
+}
+
 /* ---- life ---- */
 
-static size_t pool_bytes(int n_slots) {
-    return sizeof(hn_pool) + (size_t)n_slots * sizeof(pthread_t);
+static size_t crew_bytes(int n_slots) {
+    return sizeof(pool_crew) + (size_t)n_slots * sizeof(pthread_t);
 }
 
 /* Signals are the business of the program's own threads. */
-static void start_workers(hn_pool *pool) {
+static void start_workers(pool_crew *crew) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (pool->n_workers < pool->n_slots &&
-           pthread_create(&pool->workers[pool->n_workers], NULL, worker_main, pool) == 0) {
-        pool->n_workers++;
+    while (crew->n_workers < crew->n_slots &&
+           pthread_create(&crew->workers[crew->n_workers], NULL, worker_main, crew) == 0) {
+        crew->n_workers++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-hn_pool *hn_pool_new(int n_threads, const hone_allocator *a) {
+static pool_crew *hire_crew(int n_threads, const hone_allocator *a) {
     int n_cpus = hn_cpu_count();
     n_threads =
         n_threads > 0 ? HN_MIN(n_threads, MAX_POOL_THREADS) : HN_MIN(n_cpus, MAX_POOL_THREADS);
-    hn_pool *pool = hn_calloc(a, 1, pool_bytes(n_threads - 1));
-    if (!pool) {
+    pool_crew *crew = hn_calloc(a, 1, crew_bytes(n_threads - 1));
+    if (!crew) {
         return NULL;
     }
-    pool->alloc = a;
-    pool->n_slots = n_threads - 1;
+    crew->alloc = a;
+    crew->n_slots = n_threads - 1;
     /* With more threads than processors, spinning takes the time of the one that is waited for. */
-    pool->spin_ns = n_threads <= n_cpus ? SPIN_NS : 0;
-    atomic_init(&pool->gate, 0);
-    atomic_init(&pool->next_piece, 0);
-    atomic_flag_clear(&pool->busy);
-    pthread_mutex_init(&pool->mutex, NULL);
-    pthread_cond_init(&pool->job_opened, NULL);
-    pthread_cond_init(&pool->workers_left, NULL);
-    start_workers(pool);
+    crew->spin_ns = n_threads <= n_cpus ? SPIN_NS : 0;
+    atomic_init(&crew->gate, 0);
+    atomic_init(&crew->next_piece, 0);
+    atomic_flag_clear(&crew->busy);
+    pthread_mutex_init(&crew->mutex, NULL);
+    pthread_cond_init(&crew->job_opened, NULL);
+    pthread_cond_init(&crew->workers_left, NULL);
+    start_workers(crew);
+    return crew;
+}
+
+static void dismiss_crew(pool_crew *crew) {
+    atomic_fetch_or_explicit(&crew->gate, GATE_STOP, memory_order_release);
+    let_waiters_settle(crew);
+    pthread_cond_broadcast(&crew->job_opened);
+    for (int i = 0; i < crew->n_workers; i++) {
+        pthread_join(crew->workers[i], NULL);
+    }
+    pthread_cond_destroy(&crew->workers_left);
+    pthread_cond_destroy(&crew->job_opened);
+    pthread_mutex_destroy(&crew->mutex);
+    hn_free(crew->alloc, crew, crew_bytes(crew->n_slots));
+}
+
+static hn_pool *handle_on(pool_crew *crew, bool is_owner, const hn_pool_run *run) {
+    hn_pool *pool = hn_alloc(crew->alloc, sizeof *pool);
+    if (pool) {
+        *pool = (hn_pool){.crew = crew, .is_owner = is_owner, .run = *run};
+    }
     return pool;
+}
+
+hn_pool *hn_pool_new(int n_threads, const hone_allocator *a) {
+    pool_crew *crew = hire_crew(n_threads, a);
+    hn_pool *pool = crew ? handle_on(crew, true, &(hn_pool_run){0}) : NULL;
+    if (crew && !pool) {
+        dismiss_crew(crew);
+    }
+    return pool;
+}
+
+hn_pool *hn_pool_share(const hn_pool *pool, const hn_pool_run *run) {
+    return handle_on(pool->crew, false, run);
 }
 
 void hn_pool_free(hn_pool *pool) {
     if (!pool) {
         return;
     }
-    atomic_fetch_or_explicit(&pool->gate, GATE_STOP, memory_order_release);
-    let_waiters_settle(pool);
-    pthread_cond_broadcast(&pool->job_opened);
-    for (int i = 0; i < pool->n_workers; i++) {
-        pthread_join(pool->workers[i], NULL);
+    const hone_allocator *a = pool->crew->alloc;
+    if (pool->is_owner) {
+        dismiss_crew(pool->crew);
     }
-    pthread_cond_destroy(&pool->workers_left);
-    pthread_cond_destroy(&pool->job_opened);
-    pthread_mutex_destroy(&pool->mutex);
-    hn_free(pool->alloc, pool, pool_bytes(pool->n_slots));
+    hn_free(a, pool, sizeof *pool);
 }
 
 int hn_pool_threads(const hn_pool *pool) {
-    return pool ? pool->n_workers + 1 : 1;
+    return pool ? pool->crew->n_workers + 1 : 1;
 }
