@@ -193,6 +193,8 @@ typedef struct hn_tensor {
 /* A tensor in the arena; data is copied unless `borrow`. */
 const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims,
                                const void *data, bool borrow);
+/* The same, zeroed and to be filled through *data before anybody sees it. NULL: no memory. */
+hn_tensor *hn_tensor_blank(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims, void **data);
 /* Element i of any integer or bool type as int64; false for other types, or out of range. */
 bool hn_tensor_get_i64(const hn_tensor *t, uint64_t i, int64_t *out);
 bool hn_tensor_get_f64(const hn_tensor *t, uint64_t i, double *out); /* any numeric type */
@@ -270,6 +272,8 @@ typedef struct hn_node {
     hn_str domain; /* NULL when absent: ai.onnx */
     hn_str name;   /* NULL when absent */
     hn_id block;   /* where it stands; HN_NONE once removed */
+    int64_t opset_version; /* of its domain, where that is not the graph's: inlined from a function
+                              written for another one, which no file can say; 0: the graph's */
     uint32_t n_inputs, n_outputs, n_attrs;
     hn_id *inputs; /* value ids or HN_NONE; change through hn_graph_set_input only */
     hn_id *outputs;
@@ -418,6 +422,7 @@ struct hn_model {
     const char *path;        /* as given; NULL for a buffer */
     uint64_t file_bytes;     /* of the model file or buffer */
     uint64_t external_bytes; /* of tensors kept in other files */
+    hn_shared *custom_ops;   /* operators beside the built-in ones (ops/ops.h); may be NULL */
 };
 hn_model *hn_model_new(const hone_allocator *a); /* empty, no graph */
 void hn_model_free(hn_model *m);                 /* NULL is fine; unmaps files */
@@ -427,6 +432,8 @@ hn_model *hn_model_clone(const hn_model *m);
 int64_t hn_opset_version(const hn_opsets *o,
                          hn_str domain); /* -1 when not imported; "" and "ai.onnx" are one domain */
 bool hn_domain_is_onnx(hn_str domain);
+/* The version of its operator set that a node is written for; -1 when that is not imported. */
+int64_t hn_node_opset(const hn_graph *g, const hn_node *n);
 /* Appends and makes it known by name; name, domain and overload are set already. The first of equal
  * ones wins in lookups. */
 bool hn_model_add_function(hn_model *m, hn_function *f);
@@ -501,6 +508,8 @@ void hn_patch_replace(hn_patch *p, hn_id value,
                       hn_id with); /* readers of value read `with`; graph output names are kept */
 void hn_patch_remove(hn_patch *p, hn_id node);
 void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value);
+/* What was to be filled in could not be made: apply will fail with this. */
+void hn_patch_fail(hn_patch *p, hone_status status);
 /* All or nothing: on failure (bad ids, no memory) the graph is as before. */
 hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err);
 
@@ -513,10 +522,14 @@ bool hn_model_drop_unused_functions(hn_model *m);
 /* Stable topological order within every block (outer values used by inner blocks count);
  * HONE_E_INVALID names the cycle. */
 hone_status hn_graph_sort(hn_graph *g, hone_error *err);
+/* Is an operator the same in two versions of its operator set? */
+typedef bool (*hn_same_op_fn)(const hn_model *m, hn_str domain, hn_str op, int64_t a, int64_t b);
 /* Replaces every call of a model-local function by its body, to any depth (capped, recursion
- * refused), then drops the functions. On failure the model may be half changed and can only be
- * freed. */
-hone_status hn_model_inline(hn_model *m, hone_error *err);
+ * refused), then drops the functions. Of a function written for other versions than the model's,
+ * nodes that `same_op` finds different are refused, before anything was changed. Without `same_op`
+ * they are told apart by their opset_version: right for a run, but not to be saved. On any later
+ * failure the model may be half changed and can only be freed. */
+hone_status hn_model_inline(hn_model *m, hn_same_op_fn same_op, hone_error *err);
 /* Keeps what is needed to compute `outputs` from `inputs`: those become the graph's interface.
  * Names that are missing, or outputs that need a graph input which was not listed, are errors that
  * say which. */

@@ -22,14 +22,14 @@ hn_patch *hn_patch_new(hn_arena *scratch, const hn_graph *g) {
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-static void patch_fail(hn_patch *p, hone_status status) {
+void hn_patch_fail(hn_patch *p, hone_status status) {
     if (p->failed == HONE_OK)
         p->failed = status;
 }
 
 static hn_id push_patch_value(hn_patch *p, patch_value v) {
     if (!HN_VEC_PUSH(p->scratch, &p->values, v)) {
-        patch_fail(p, HONE_E_NOMEM);
+        hn_patch_fail(p, HONE_E_NOMEM);
         return HN_NONE;
     }
     return p->n_old_values + p->values.n - 1;
@@ -39,7 +39,7 @@ hn_id hn_patch_node(hn_patch *p, hn_id before, hn_str domain, hn_str op, hn_str 
                     uint32_t n_inputs, const hn_id *inputs, uint32_t n_outputs, uint32_t n_attrs,
                     const hn_attr *attrs) {
     if (!op || (before != HN_NONE && !patch_knows_node(p, before))) {
-        patch_fail(p, HONE_E_ARGUMENT);
+        hn_patch_fail(p, HONE_E_ARGUMENT);
         return HN_NONE;
     }
     patch_node n = {
@@ -62,14 +62,14 @@ hn_id hn_patch_node(hn_patch *p, hn_id before, hn_str domain, hn_str op, hn_str 
                          (patch_value){.block = n.block, .stem = stem, .producer = id, .slot = i});
     }
     if (!n.inputs || !n.attrs || !HN_VEC_PUSH(p->scratch, &p->nodes, n))
-        patch_fail(p, HONE_E_NOMEM);
+        hn_patch_fail(p, HONE_E_NOMEM);
     return p->failed == HONE_OK ? id : HN_NONE;
 }
 
 hn_id hn_patch_output(hn_patch *p, hn_id node, uint32_t slot) {
     if (node < p->n_old_nodes || !patch_knows_node(p, node) ||
         slot >= p->nodes.at[node - p->n_old_nodes].n_outputs) {
-        patch_fail(p, HONE_E_ARGUMENT);
+        hn_patch_fail(p, HONE_E_ARGUMENT);
         return HN_NONE;
     }
     return p->nodes.at[node - p->n_old_nodes].first_output + slot;
@@ -78,9 +78,9 @@ hn_id hn_patch_output(hn_patch *p, hn_id node, uint32_t slot) {
 hn_id hn_patch_const(hn_patch *p, hn_id block, const char *stem, const hn_tensor *t) {
     const char *own_stem = hn_arena_copy(p->scratch, stem, strlen(stem) + 1);
     if (!own_stem)
-        patch_fail(p, HONE_E_NOMEM);
+        hn_patch_fail(p, HONE_E_NOMEM);
     if (!t || block >= p->n_old_blocks)
-        patch_fail(p, HONE_E_ARGUMENT);
+        hn_patch_fail(p, HONE_E_ARGUMENT);
     if (p->failed != HONE_OK)
         return HN_NONE;
     return push_patch_value(
@@ -91,17 +91,17 @@ void hn_patch_replace(hn_patch *p, hn_id value, hn_id with) {
     patch_replace r = {.value = value, .with = with, .carrier = HN_NONE};
     if (value >= p->n_old_values || !patch_knows_value(p, with) ||
         hn_map_get(&p->replaced, value) != HN_MAP_NONE)
-        patch_fail(p, HONE_E_ARGUMENT);
+        hn_patch_fail(p, HONE_E_ARGUMENT);
     else if (!hn_map_put(&p->replaced, value, p->replaces.n) ||
              !HN_VEC_PUSH(p->scratch, &p->replaces, r))
-        patch_fail(p, HONE_E_NOMEM);
+        hn_patch_fail(p, HONE_E_NOMEM);
 }
 
 void hn_patch_remove(hn_patch *p, hn_id node) {
     if (node >= p->n_old_nodes || !patch_knows_node(p, node))
-        patch_fail(p, HONE_E_ARGUMENT);
+        hn_patch_fail(p, HONE_E_ARGUMENT);
     else if (!hn_map_put(&p->doomed, node, 1) || !HN_VEC_PUSH(p->scratch, &p->removes, node))
-        patch_fail(p, HONE_E_NOMEM);
+        hn_patch_fail(p, HONE_E_NOMEM);
 }
 
 void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value) {
@@ -109,10 +109,10 @@ void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value) {
     if (node >= p->n_old_nodes || !patch_knows_node(p, node) ||
         slot >= hn_node_at(p->g, node)->n_inputs ||
         (value != HN_NONE && !patch_knows_value(p, value)))
-        patch_fail(p, HONE_E_ARGUMENT);
+        hn_patch_fail(p, HONE_E_ARGUMENT);
     else if (!hn_map_put(&p->overridden, hn_key(node, slot), 1) ||
              !HN_VEC_PUSH(p->scratch, &p->inputs, in))
-        patch_fail(p, HONE_E_NOMEM);
+        hn_patch_fail(p, HONE_E_NOMEM);
 }
 
 /* ---- names of graph outputs ------------------------------------------------------------------ */

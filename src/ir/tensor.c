@@ -28,11 +28,10 @@ static bool keep_tensor_data(hn_arena *a, hn_tensor *t, const void *data, uint64
     return t->data != NULL;
 }
 
-const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims,
-                               const void *data, bool borrow) {
-    uint64_t n_elems, bytes;
-    if (rank < 0 || !count_tensor_elems(rank, dims, &n_elems) ||
-        !hn_dtype_bytes(t, n_elems, &bytes))
+static hn_tensor *new_tensor(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims,
+                             uint64_t *bytes) {
+    uint64_t n_elems;
+    if (rank < 0 || !count_tensor_elems(rank, dims, &n_elems) || !hn_dtype_bytes(t, n_elems, bytes))
         return NULL;
     hn_tensor *tensor = HN_NEW(a, hn_tensor);
     if (!tensor)
@@ -45,7 +44,26 @@ const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int6
         if (!tensor->dims)
             return NULL;
     }
-    return keep_tensor_data(a, tensor, data, bytes, borrow) ? tensor : NULL;
+    return tensor;
+}
+
+const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims,
+                               const void *data, bool borrow) {
+    uint64_t bytes;
+    hn_tensor *tensor = new_tensor(a, t, rank, dims, &bytes);
+    return tensor && keep_tensor_data(a, tensor, data, bytes, borrow) ? tensor : NULL;
+}
+
+hn_tensor *hn_tensor_blank(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims,
+                           void **data) {
+    uint64_t bytes;
+    hn_tensor *tensor = new_tensor(a, t, rank, dims, &bytes);
+    *data = tensor && bytes <= SIZE_MAX - 1 ? hn_arena_calloc(a, (size_t)bytes + 1, 1) : NULL;
+    if (!*data)
+        return NULL;
+    tensor->data = *data;
+    tensor->data_bytes = bytes;
+    return tensor;
 }
 
 /* The bits of element i, low bits first; false when the data does not reach that far. */

@@ -127,7 +127,7 @@ static const hn_type *declared_type(const infer_scope *s, const hn_value *v) {
     return v->is_declared && !s->job->ignore_declared ? v->type : NULL;
 }
 
-static hone_status seed_value(infer_scope *s, hn_id id) {
+hone_status hn_infer_seed(infer_scope *s, hn_id id) {
     const hn_value *v = hn_value_at(s->g, id);
     const hn_type *t = declared_type(s, v);
     const hn_tensor *init = v->init ? v->init : v->sparse_init ? v->sparse_init->values : NULL;
@@ -146,7 +146,7 @@ static hone_status seed_value(infer_scope *s, hn_id id) {
     return HONE_OK;
 }
 
-static hone_status open_scope(infer_scope *s, infer_job *job, const hn_graph *g) {
+hone_status hn_infer_open_scope(infer_scope *s, infer_job *job, const hn_graph *g) {
     *s = (infer_scope){.job = job, .g = g};
     size_t n = (size_t)g->values.n + 1;
     s->types = HN_NEW_N(job->work, const hn_type *, n);
@@ -155,7 +155,7 @@ static hone_status open_scope(infer_scope *s, infer_job *job, const hn_graph *g)
     if (!s->types || !s->ints || !s->consts)
         return HONE_E_NOMEM;
     for (hn_id id = 0; id < g->values.n; id++)
-        HN_TRY(seed_value(s, id));
+        HN_TRY(hn_infer_seed(s, id));
     return HONE_OK;
 }
 
@@ -177,7 +177,7 @@ static hone_status infer_call(hn_infer *c, const hn_function *f) {
     job->steps_left -= cost;
 
     infer_scope callee;
-    HN_TRY(open_scope(&callee, job, f->graph));
+    HN_TRY(hn_infer_open_scope(&callee, job, f->graph));
     callee.caller = caller;
     callee.call = c->node;
     callee.function = f;
@@ -244,7 +244,7 @@ static hone_status apply_rule(hn_infer *c) {
     return HONE_OK;
 }
 
-static hone_status infer_node(infer_scope *s, hn_id id) {
+hone_status hn_infer_visit(infer_scope *s, hn_id id) {
     const hn_node *node = hn_node_at(s->g, id);
     hn_infer c = {.scope = s, .id = id, .node = node};
     size_t n = (size_t)node->n_outputs + 1;
@@ -270,7 +270,7 @@ hone_status hn_infer_block(infer_scope *s, hn_id block) {
         if (s->job->out_of_steps)
             break;
         s->job->steps_left--;
-        HN_TRY(infer_node(s, b->nodes.at[i]));
+        HN_TRY(hn_infer_visit(s, b->nodes.at[i]));
     }
     return HONE_OK;
 }
@@ -325,12 +325,12 @@ hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn
 
 /* A copy that lives as long as the model; denotations already do. It no longer is what the file
  * says, word for word. */
-static const hn_type *keep_type(hn_arena *a, const hn_type *t) {
+const hn_type *hn_infer_keep_type(hn_arena *a, const hn_type *t) {
     hn_type *copy = hn_arena_copy(a, t, sizeof *t);
     if (!copy)
         return NULL;
     copy->unknown = (hn_bytes){NULL, 0};
-    if (t->inner && !(copy->inner = keep_type(a, t->inner)))
+    if (t->inner && !(copy->inner = hn_infer_keep_type(a, t->inner)))
         return NULL;
     if (t->shape.rank >= 0) {
         copy->shape.dims = hn_arena_copy(a, t->shape.dims, (size_t)t->shape.rank * sizeof(hn_dim));
@@ -340,7 +340,7 @@ static const hn_type *keep_type(hn_arena *a, const hn_type *t) {
     return copy;
 }
 
-static hone_status store_types(const infer_scope *s, bool keep_declared) {
+hone_status hn_infer_store(const infer_scope *s, bool keep_declared) {
     const hn_graph *g = s->g;
     for (hn_id id = 0; id < g->values.n; id++) {
         hn_value *v = hn_value_at(g, id);
@@ -348,7 +348,7 @@ static hone_status store_types(const infer_scope *s, bool keep_declared) {
         if (!t || t == v->type || (keep_declared && !v->is_declared) ||
             (v->type && hn_type_equal(t, v->type)))
             continue;
-        const hn_type *kept = keep_type(s->job->model->arena, t);
+        const hn_type *kept = hn_infer_keep_type(s->job->model->arena, t);
         HN_TRY_PTR(kept);
         v->type = kept;
     }
@@ -360,7 +360,7 @@ hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, uint32_t n_inputs
     infer_job job = {.model = g->model, .work = work, .ignore_declared = true};
     job.steps_left = UINT64_MAX;
     infer_scope scope;
-    HN_TRY(open_scope(&scope, &job, g));
+    HN_TRY(hn_infer_open_scope(&scope, &job, g));
     const hn_block *b = hn_block_at(g, 0);
     for (uint32_t i = 0; i < n_inputs && i < b->inputs.n; i++)
         scope.types[b->inputs.at[i]] = inputs[i];
@@ -378,7 +378,7 @@ static uint64_t count_nodes(const hn_model *m) {
 
 static hone_status run_job(infer_job *job, const hn_infer_options *o) {
     infer_scope main_scope;
-    HN_TRY(open_scope(&main_scope, job, job->model->graph));
+    HN_TRY(hn_infer_open_scope(&main_scope, job, job->model->graph));
     HN_TRY(hn_infer_block(&main_scope, 0));
     if (job->out_of_steps && job->problems)
         hn_problem_add(job->problems, HN_SEVERITY_WARNING, HONE_E_LIMIT, NULL, HN_NONE, HN_NONE,
@@ -387,7 +387,7 @@ static hone_status run_job(infer_job *job, const hn_infer_options *o) {
     /* Rules take a failed allocation for something unknown and go on; it is told here. */
     if (hn_syms_failed(job->model->syms) || hn_arena_has_failed(job->work) || job->lost_text)
         return HONE_E_NOMEM;
-    return store_types(&main_scope, o->keep_declared);
+    return hn_infer_store(&main_scope, o->keep_declared);
 }
 
 hone_status hn_infer_model(hn_model *m, const hn_infer_options *o, hone_error *err) {

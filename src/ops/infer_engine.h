@@ -62,7 +62,15 @@ struct hn_infer {
 const hn_tensor *hn_infer_initial_const(const hn_model *m,
                                         const hn_value *v); /* NULL when not constant */
 const hn_attr *hn_infer_resolve(const infer_scope *s, const hn_attr *a);
+/* Tables for every value of the graph, filled with what inputs and initializers are. */
+hone_status hn_infer_open_scope(infer_scope *s, infer_job *job, const hn_graph *g);
+hone_status hn_infer_seed(infer_scope *s, hn_id value); /* one value anew */
 hone_status hn_infer_block(infer_scope *s, hn_id block);
+hone_status hn_infer_visit(infer_scope *s, hn_id node);
+/* Copies what the scope knows into the graph's values. keep_declared: of declared values only. */
+hone_status hn_infer_store(const infer_scope *s, bool keep_declared);
+/* A copy of a type in another arena. NULL: no memory. */
+const hn_type *hn_infer_keep_type(hn_arena *a, const hn_type *t);
 /* The more exact of a declared and an inferred type; reports a contradiction as a problem. */
 const hn_type *hn_infer_reconcile(const infer_scope *s, hn_id node, hn_id value,
                                   const hn_type *declared, const hn_type *inferred,

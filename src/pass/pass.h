@@ -1,0 +1,128 @@
+/* L3: rewriting graphs. A pass is a row of passes.def; it proposes patches, the driver applies,
+ * verifies and logs them. Everything a pass leaves in the graph is ONNX that can be saved. */
+#ifndef HN_PASS_H
+#define HN_PASS_H
+
+#include "ops/ops.h"
+
+typedef enum hn_level { /* numbers are onnxruntime's */
+                        HN_LEVEL_NONE = 0,
+                        HN_LEVEL_BASIC = 1,
+                        HN_LEVEL_EXTENDED = 2,
+                        HN_LEVEL_ALL = 99
+} hn_level;
+
+/* What a pass may do to numbers. */
+typedef enum hn_numerics {
+    HN_NUMERICS_EXACT,        /* the same bits */
+    HN_NUMERICS_REASSOCIATES, /* the same real numbers, rounded elsewhere */
+    HN_NUMERICS_APPROXIMATES  /* other real numbers; only when asked for */
+} hn_numerics;
+
+/* Who reads the result. */
+typedef enum hn_target {
+    HN_TARGET_ONNX,        /* any runtime: standard operators of the model's opset only */
+    HN_TARGET_ONNXRUNTIME, /* also com.microsoft operators that onnxruntime runs on CPUs */
+    HN_TARGET_SESSION      /* our own run: whatever hone evaluates */
+} hn_target;
+
+/* Passes of a group run to a fixpoint together with those of the groups before it. */
+typedef enum hn_pass_group {
+    HN_GROUP_CLEAN, /* makes graphs smaller and brings them to one spelling */
+    HN_GROUP_FUSE,  /* recognizes large operators in small ones */
+    HN_GROUP_FINISH /* forms that hide structure from the other groups: biases, activations, Gemm */
+} hn_pass_group;
+
+typedef struct hn_pass hn_pass; /* one pass under way: pass_int.h */
+typedef hone_status (*hn_pass_fn)(hn_pass *p);
+
+typedef struct hn_pass_row {
+    const char *name; /* "fold-constants" */
+    hn_pass_group group;
+    hn_level level;
+    hn_numerics numerics;
+    hn_pass_fn fn;
+    const char *summary; /* one line for people */
+} hn_pass_row;
+uint32_t hn_pass_count(void);
+const hn_pass_row *hn_pass_at(uint32_t i); /* in the order of the table, which is that of a run */
+const hn_pass_row *hn_pass_find(const char *name); /* NULL when there is none */
+
+/* ---- what happened --------------------------------------------------------------------------- */
+
+typedef struct hn_rewrite {
+    const hn_pass_row *pass;
+    const char *rule;   /* "conv-bn" */
+    const char *node;   /* label of the node it began at */
+    const char *detail; /* what was done, may be "" */
+    uint32_t n_nodes_removed, n_nodes_added;
+} hn_rewrite;
+
+/* A rule that fitted all but one condition. */
+typedef struct hn_near_miss {
+    const hn_pass_row *pass;
+    const char *rule;
+    const char *node;
+    const char *reason; /* a sentence */
+} hn_near_miss;
+
+typedef struct hn_pass_stat {
+    const hn_pass_row *pass;
+    uint32_t n_runs, n_rewrites;
+    int64_t nodes_saved;
+    int64_t weight_bytes_saved; /* of initializers */
+    int64_t macs_saved;         /* as far as shapes are known */
+    double seconds;
+} hn_pass_stat;
+
+/* Owns its memory: outlives the model. */
+typedef struct hn_opt_log {
+    hn_arena *arena;
+    HN_VEC(hn_rewrite) rewrites;
+    HN_VEC(hn_near_miss) misses;
+    HN_VEC(hn_pass_stat) stats; /* one per pass that ran, in order of its first run */
+    int64_t opset_before, opset_after; /* of ai.onnx */
+    bool is_stopped;                   /* by stop_after */
+} hn_opt_log;
+hn_opt_log *hn_opt_log_new(const hone_allocator *a);
+void hn_opt_log_free(hn_opt_log *log); /* NULL is fine */
+
+/* ---- optimizing ------------------------------------------------------------------------------ */
+
+struct hn_rule_row; /* pass_int.h */
+
+typedef struct hn_optimize_options {
+    hn_level level;
+    hn_target target;
+    int64_t opset;     /* to bring the model to first; 0: as it is */
+    int64_t max_opset; /* a fusion that needs a newer operator may raise the opset up to here; 0:
+                          never */
+    uint32_t n_only;   /* run just these passes, whatever their level; 0: as the level says */
+    const char *const *only;
+    uint32_t n_disabled; /* "pass" or "pass.rule" */
+    const char *const *disabled;
+    uint32_t stop_after;     /* rewrites; UINT32_MAX: no limit */
+    uint64_t max_fold_bytes; /* a folded constant that is larger than this and than what it was made
+                                from stays a computation */
+    bool allow_approximate;
+    uint32_t n_custom; /* rules of the caller: run as the pass "custom" */
+    const struct hn_rule_row *custom;
+    /* After each run of a pass that changed something, with the graph as it is; may be NULL. Another
+     * status than HONE_OK ends the optimization with it. */
+    hone_status (*after_pass)(void *ctx, hn_model *m, const hn_pass_row *pass,
+                              const hn_opt_log *log, hone_error *err);
+    void *ctx;
+} hn_optimize_options;
+void hn_optimize_options_init(hn_optimize_options *o);
+
+/* Rewrites the model in place; inputs and outputs keep names, types and order. On failure it can
+ * only be freed: callers hand in a clone when they want to keep the original. */
+hone_status hn_optimize(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
+                        hone_error *err);
+
+/* Brings a model to another version of ai.onnx: up, and down where every node can still say what it
+ * means. Fails with a message that names the first node that cannot; the model is then as before.
+ * Functions are inlined first by the caller. */
+hone_status hn_convert_opset(hn_model *m, int64_t version, hone_error *err);
+
+#endif /* HN_PASS_H */
