@@ -34,18 +34,33 @@ struct hn_eval {
  * known before. */
 hone_status hn_eval_check_args(hn_eval *c);
 
+/* Types of the outputs from what the arguments really are, into c->node.out. */
+hone_status hn_eval_infer(hn_eval *c);
+/* After that: is output i wanted, a tensor, and of known size? Then it is made before the
+ * evaluation. */
+bool hn_eval_knows_ret(const hn_eval *c, uint32_t i);
+/* Runs one node that has no body, on as many arguments as it has inputs. Wanted outputs become
+ * objects of the host's heap; on failure there are none. */
+hone_status hn_eval_once(hn_eval_host *host, const hn_graph *g, hn_id node,
+                         hn_object *const *args, const bool *wanted, hn_object **rets,
+                         hone_error *err);
+
 /* Where an evaluation's first output may lie. */
 typedef enum hn_eval_memory_kind {
     HN_EVAL_OWN_BYTES,  /* apart from all arguments */
     HN_EVAL_SAME_BYTES, /* it is the first argument's bytes under another shape: nothing has to be
                            done when they are shared */
-    HN_EVAL_IN_PLACE    /* over an argument of the same type and shape */
+    HN_EVAL_IN_PLACE,   /* over an argument of the same type and shape */
+    HN_EVAL_SIDE_BY_SIDE /* apart, but an argument may lie where it goes along `axis` already */
 } hn_eval_memory_kind;
 hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn);
 
 /* A tensor in memory that the caller owns: never freed, copied when somebody keeps it. */
 void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims,
                              void *data);
+/* A constant as evaluations want it: data are borrowed where they are complete and aligned, which a
+ * view into a file may not be; else copied into the arena. */
+hone_status hn_object_init_tensor(hn_object *o, hn_arena *a, const hn_tensor *t, hone_error *err);
 hn_object *hn_heap_tensor(hn_heap *heap, hn_dtype dtype, int32_t rank, const int64_t *dims);
 hn_object *hn_heap_object(hn_heap *heap, hn_object_kind kind, uint32_t n_items);
 hn_object *hn_heap_copy(hn_heap *heap, const hn_object *o); /* deep; may come from another heap */

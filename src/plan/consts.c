@@ -1,32 +1,12 @@
 /* Initializers where evaluations can reach them: aligned, complete, dense. */
 #include "plan/plan.h"
 
-static size_t type_alignment(hn_dtype t) {
-    size_t bytes = hn_elem_bytes(t);
-    return t == HN_STRING || bytes > 8 ? 8 : bytes ? bytes : 1;
-}
-
-/* Evaluations want aligned data of full length; a view into a file may be neither. What is copied
- * leaves the memory of its map, or a model would be resident twice. */
+/* What had to be copied leaves the memory of its map, or a model would be resident twice. */
 static hone_status const_tensor(hn_arena *a, const hn_model *source, const hn_tensor *t,
                                 hn_object *out, hone_error *err) {
-    uint64_t bytes;
-    if (t->dtype == HN_STRING) {
-        hn_object_init_borrowed(out, t->dtype, t->rank, t->dims, (void *)(uintptr_t)t->strings);
-        return HONE_OK;
-    }
-    if (!hn_dtype_bytes(t->dtype, t->n_elems, &bytes) || bytes > t->data_bytes ||
-        (bytes && !t->data))
-        return hn_fail(err, HONE_E_INVALID,
-                       "initializer '%s' has no data, or less than its shape needs", hn_s(t->name));
-    const void *data = t->data;
-    if ((uintptr_t)data % type_alignment(t->dtype) || !data) {
-        data = hn_arena_copy(a, data ? data : "", bytes ? (size_t)bytes : 1);
-        HN_TRY_PTR(data);
-        for (uint32_t i = 0; i < source->maps.n; i++)
-            hn_filemap_forget(&source->maps.at[i], t->data, bytes);
-    }
-    hn_object_init_borrowed(out, t->dtype, t->rank, t->dims, (void *)(uintptr_t)data);
+    HN_TRY(hn_object_init_tensor(out, a, t, err));
+    for (uint32_t i = 0; i < source->maps.n && t->data && out->array.data != t->data; i++)
+        hn_filemap_forget(&source->maps.at[i], t->data, t->data_bytes);
     return HONE_OK;
 }
 
