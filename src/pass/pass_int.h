@@ -40,13 +40,14 @@ typedef hone_status (*hn_rule_fn)(hn_rule *r);
 /* A pattern is a term in this small language:
  *   Mul(x, Sigmoid(x))        an operator of ai.onnx and its inputs; a name is any value, the same
  *                             one each time; commutative operators match in both orders
- *   ms.Gelu(x)                com.microsoft
+ *   ms.Gelu(x)                com.microsoft; my.domain.Gelu(x): that domain
  *   Relu|Clip(x, ...)         one of several operators; ... is any number of further inputs
  *   Softmax[axis=-1](x)       attributes (defaults included): ints, floats, strings, lists 0,2,1,3
  *   Mul(x, #c)                #c is any constant; 0.5 is a constant all of whose elements are 0.5
  *                             (1e-4 relative)
  *   Add(x, _)                 _ is anything
- *   Cast?(x)                  may be missing: then x itself stands here
+ *   Cast?(x)                  may be missing: then its first input, x, stands here itself
+ *   Conv(x, w, b?)            an input that may be absent; so may _
  *   Add(a, b):sum             names the value that the term computes
  *   Conv                      without parentheses: any node of this operator
  * The value that a term stands for is output 0 of its node. Trailing inputs that a term leaves out
