@@ -107,6 +107,11 @@ static void *fail_for_memory(hn_arena *arena) {
     return NULL;
 }
 
+static size_t first_block_at(const arena_chunk *chunk) {
+    uintptr_t first = (uintptr_t)chunk + sizeof(*chunk);
+    return sizeof(*chunk) + (BLOCK_ALIGN - first % BLOCK_ALIGN) % BLOCK_ALIGN;
+}
+
 /* Adds a chunk with room for a block of `bytes`, which includes padding and redzone. */
 static arena_chunk *add_chunk(hn_arena *arena, size_t bytes) {
     size_t least;
@@ -122,10 +127,9 @@ static arena_chunk *add_chunk(hn_arena *arena, size_t bytes) {
     arena_chunk *chunk = hn_alloc(arena->alloc, chunk_bytes);
     if (!chunk)
         return fail_for_memory(arena);
-    uintptr_t first = (uintptr_t)chunk + sizeof(*chunk);
     chunk->older = arena->newest;
     chunk->bytes = chunk_bytes;
-    chunk->used = sizeof(*chunk) + (BLOCK_ALIGN - first % BLOCK_ALIGN) % BLOCK_ALIGN;
+    chunk->used = first_block_at(chunk);
     POISON((char *)chunk + chunk->used, chunk_bytes - chunk->used);
     arena->newest = chunk;
     arena->held_bytes += chunk_bytes;
@@ -196,6 +200,14 @@ void hn_arena_restore(hn_arena *arena, hn_arena_mark mark) {
         return;
     POISON((char *)chunk + mark.used, chunk->used - mark.used);
     chunk->used = mark.used;
+}
+
+void hn_arena_clear(hn_arena *arena) {
+    while (arena->newest && arena->newest->older)
+        drop_newest_chunk(arena);
+    arena_chunk *first = arena->newest;
+    if (first)
+        hn_arena_restore(arena, (hn_arena_mark){.chunk = first, .used = first_block_at(first)});
 }
 
 bool hn_vec_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_t elem_bytes) {

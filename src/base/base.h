@@ -127,6 +127,7 @@ bool hn_arena_reserve(hn_arena *arena, size_t bytes);
  * arena). */
 hn_arena_mark hn_arena_save(hn_arena *arena);
 void hn_arena_restore(hn_arena *arena, hn_arena_mark mark);
+void hn_arena_clear(hn_arena *arena); /* everything goes but the first, small piece of memory */
 
 #define HN_NEW(arena, T) ((T *)hn_arena_calloc((arena), 1, sizeof(T)))
 #define HN_NEW_N(arena, T, n) ((T *)hn_arena_calloc((arena), (n), sizeof(T)))
@@ -330,6 +331,8 @@ int hn_cpu_count(void);
 /* The cgroup part alone, of the system whose / is at `root` ("" is the real one; tests have
  * others); INT_MAX = no quota. */
 int hn_cgroup_cpu_limit(const char *root);
+
+uint64_t hn_now_ns(void); /* monotonic clock */
 
 /* ---- threads --------------------------------------------------------------------------------- */
 

@@ -105,6 +105,7 @@ typedef struct hn_optimize_options {
     uint64_t max_fold_bytes; /* a folded constant that is larger than this and than what it was made
                                 from stays a computation */
     bool allow_approximate;
+    bool measure; /* weights and multiply-accumulates that each pass saves */
     uint32_t n_custom; /* rules of the caller: run as the pass "custom" */
     const struct hn_rule_row *custom;
     /* After each run of a pass that changed something, with the graph as it is; may be NULL. Another

@@ -7,14 +7,14 @@
 
 /* ---- what may be written --------------------------------------------------------------------- */
 
-int64_t hn_opset_of(const hn_rule *r) {
+int64_t hn_rule_opset(const hn_rule *r) {
     return hn_opset_version(r->g->opsets, NULL);
 }
 
 static bool is_standard_at(const char *op, int64_t opset) {
     int since;
     bool deprecated;
-    const hn_op *row = hn_op_find(HN_DOMAIN_ONNX, op, opset, &since, &deprecated);
+    const hn_op *row = hn_op_find(NULL, HN_DOMAIN_ONNX, op, opset, &since, &deprecated);
     return row && !deprecated && !hn_op_is_extension(row);
 }
 
@@ -22,7 +22,7 @@ bool hn_can_write(hn_rule *r, const char *op) {
     const hn_optimize_options *o = r->pass->options;
     if (strncmp(op, "ms.", 3) == 0)
         return o->target != HN_TARGET_ONNX;
-    int64_t opset = hn_opset_of(r), needed = opset;
+    int64_t opset = hn_rule_opset(r), needed = opset;
     while (needed <= LATEST_OPSET && !is_standard_at(op, needed))
         needed++;
     if (needed == opset)
@@ -133,7 +133,7 @@ hn_id hn_make_with_list(hn_rule *r, const char *op, hn_id x, const char *list, u
     int since;
     bool deprecated;
     hn_attr_spec spec;
-    const hn_op *row = hn_op_find(HN_DOMAIN_ONNX, op, hn_opset_of(r), &since, &deprecated);
+    const hn_op *row = hn_op_find(NULL, HN_DOMAIN_ONNX, op, hn_rule_opset(r), &since, &deprecated);
     if (row && hn_op_attr_find(row, since, list, strlen(list), &spec))
         return hn_make1(r, op, HN_VALUES(x), HN_ATTRS(hn_new_ints(r, list, n, v)));
     return hn_make1(r, op, HN_VALUES(x, hn_new_const_i64s(r, list, n, v)), HN_NO_ATTRS);

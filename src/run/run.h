@@ -5,12 +5,19 @@
 
 #include "plan/plan.h"
 
+/* A step that has just run; its values are valid while it is shown. */
+typedef struct hn_step_sight {
+    const hn_graph *g;
+    const hn_step *step;
+    uint64_t start_ns, end_ns;
+    hn_object *const *inputs, *const *outputs; /* as many as the node has; NULL where left out */
+} hn_step_sight;
+
 /* What a caller may watch and stop. */
 typedef struct hn_run_control {
     const volatile int *cancel; /* nonzero stops the run; may be NULL */
-    double deadline;            /* hn_now() after which the run stops; 0: none */
-    void (*after_step)(void *ctx, const hn_graph *g, hn_id node, double seconds,
-                       hn_object *const *outputs, uint32_t n_outputs);
+    uint64_t deadline_ns;       /* hn_now_ns() after which the run stops; 0: none */
+    void (*after_step)(void *ctx, const hn_step_sight *sight); /* may be NULL */
     void *ctx;
 } hn_run_control;
 
@@ -25,15 +32,20 @@ typedef struct hn_call {
     hn_object **outputs;
 } hn_call;
 
+typedef struct hn_state_options {
+    hn_pool *pool;         /* whose workers help; outlives the state */
+    uint64_t memory_limit; /* 0: none */
+    bool keep_denormals;
+    hn_image_hook image_hook;
+} hn_state_options;
+
 typedef struct hn_state hn_state;
-hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit,
-                       hn_image_hook image_hook); /* NULL: no memory */
+hn_state *hn_state_new(const hn_program *p, const hn_state_options *o); /* NULL: no memory */
 void hn_state_free(hn_state *s);
 hn_call *hn_state_call(hn_state *s);
 void hn_state_clear_call(hn_state *s);
 /* Runs the call. On failure, outputs that were not bound are NULL. */
 hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control,
                          hone_error *err);
-double hn_now(void); /* seconds, monotonic */
 
 #endif /* HN_RUN_H */

@@ -1,23 +1,17 @@
 /* States: the memory of one run. It is kept for the next one, so that a run which repeats itself
  * asks the system for nothing. */
-#define _POSIX_C_SOURCE 200809L
 #include "run/run_int.h"
 
-#include <time.h>
-
 #define PATIENCE 32 /* runs that leave half of the block unused before it is made smaller */
-
-double hn_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static const hone_allocator *allocator_of(const hn_state *s) {
     return hn_arena_allocator(s->program->model->arena);
 }
 static size_t n_slots(const hn_state *s) {
     return (size_t)hn_state_graph(s)->values.n + 1;
+}
+static size_t n_step_slots(const hn_state *s) {
+    return (size_t)s->program->blocks[0].n_steps + 1;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------------------- */
@@ -30,10 +24,11 @@ static bool open_call(hn_state *s) {
     c->n_outputs = b->outputs.n;
     c->inputs = hn_calloc(a, (size_t)c->n_inputs + 1, sizeof *c->inputs);
     c->wanted = hn_calloc(a, (size_t)c->n_outputs + 1, sizeof *c->wanted);
+    s->needed_for = hn_calloc(a, (size_t)c->n_outputs + 1, sizeof *s->needed_for);
     c->is_bound = hn_calloc(a, (size_t)c->n_outputs + 1, sizeof *c->is_bound);
     c->heaps = hn_calloc(a, (size_t)c->n_outputs + 1, sizeof *c->heaps);
     c->outputs = hn_calloc(a, (size_t)c->n_outputs + 1, sizeof *c->outputs);
-    return c->inputs && c->wanted && c->is_bound && c->heaps && c->outputs;
+    return c->inputs && c->wanted && s->needed_for && c->is_bound && c->heaps && c->outputs;
 }
 
 static void close_call(hn_state *s) {
@@ -41,6 +36,7 @@ static void close_call(hn_state *s) {
     const hn_call *c = &s->call;
     hn_free(a, c->inputs, ((size_t)c->n_inputs + 1) * sizeof *c->inputs);
     hn_free(a, c->wanted, ((size_t)c->n_outputs + 1) * sizeof *c->wanted);
+    hn_free(a, s->needed_for, ((size_t)c->n_outputs + 1) * sizeof *s->needed_for);
     hn_free(a, c->is_bound, ((size_t)c->n_outputs + 1) * sizeof *c->is_bound);
     hn_free(a, c->heaps, ((size_t)c->n_outputs + 1) * sizeof *c->heaps);
     hn_free(a, c->outputs, ((size_t)c->n_outputs + 1) * sizeof *c->outputs);
@@ -59,27 +55,45 @@ void hn_state_clear_call(hn_state *s) {
     memset(c->outputs, 0, c->n_outputs * sizeof *c->outputs);
 }
 
+/* Which steps the call needs; asked for the same outputs again, they are known. */
+static void find_needed(hn_state *s) {
+    size_t bytes = s->call.n_outputs * sizeof *s->call.wanted;
+    if (s->has_needed && memcmp(s->needed_for, s->call.wanted, bytes) == 0)
+        return;
+    memcpy(s->needed_for, s->call.wanted, bytes);
+    hn_program_mark_needed(s->program, s->call.wanted, s->needed_steps);
+    s->has_needed = true;
+}
+
 /* ---- states ---------------------------------------------------------------------------------------------------------------------- */
 
-hn_state *hn_state_new(const hn_program *p, hn_pool *pool, uint64_t memory_limit,
-                       hn_image_hook image_hook) {
+static hn_pool *share_pool(hn_state *s, const hn_pool *pool) {
+    hn_pool_run run = {
+        .flush_denormals = !s->keeps_denormals, .is_stopped = hn_run_is_stopped, .ctx = s};
+    return hn_pool_share(pool, &run);
+}
+
+hn_state *hn_state_new(const hn_program *p, const hn_state_options *o) {
     const hone_allocator *alloc = hn_arena_allocator(p->model->arena);
     hn_state *s = hn_calloc(alloc, 1, sizeof *s);
     if (!s)
         return NULL;
     s->program = p;
-    s->limit_bytes = memory_limit;
+    s->limit_bytes = o->memory_limit;
+    s->keeps_denormals = o->keep_denormals;
     s->values = hn_calloc(alloc, n_slots(s), sizeof *s->values);
     s->planned = hn_calloc(alloc, n_slots(s), sizeof *s->planned);
+    s->needed_steps = hn_calloc(alloc, n_step_slots(s), sizeof *s->needed_steps);
     s->host = (hn_eval_host){.heap = hn_heap_new(alloc),
                              .scratch = hn_arena_new(alloc),
-                             .pool = pool,
+                             .pool = share_pool(s, o->pool),
                              .run = s,
                              .run_body = hn_run_subgraph,
                              .is_stopped = hn_run_is_stopped,
-                             .image_hook = image_hook};
+                             .image_hook = o->image_hook};
     bool has_call = open_call(s);
-    if (!s->values || !s->planned || !s->host.heap || !s->host.scratch || !has_call) {
+    if (!s->values || !s->planned || !s->needed_steps || !s->host.heap || !s->host.scratch ||
+        !s->host.pool || !has_call) {
         hn_state_free(s);
         return NULL;
     }
@@ -96,8 +110,10 @@ void hn_state_free(hn_state *s) {
     hn_block_free(alloc, s->block, (size_t)s->block_bytes);
     hn_heap_free(s->host.heap);
     hn_arena_free(s->host.scratch);
+    hn_pool_free(s->host.pool);
     hn_free(alloc, s->values, n_slots(s) * sizeof *s->values);
     hn_free(alloc, s->planned, n_slots(s) * sizeof *s->planned);
+    hn_free(alloc, s->needed_steps, n_step_slots(s) * sizeof *s->needed_steps);
     close_call(s);
     hn_free(alloc, s, sizeof *s);
 }
@@ -214,8 +230,10 @@ static bool hit_limit(const hn_state *s) {
 
 hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control,
                          hone_error *err) {
+    hn_denormals before = hn_flush_denormals(!s->keeps_denormals);
     s->control = control;
-    hn_rng_seed(&s->host.rng, 0);
+    s->was_stopped = 0;
+    find_needed(s);
     limit_outputs(&s->call, s->limit_bytes);
     hone_status status = take_plan(s, plan, err);
     if (status == HONE_OK)
@@ -230,5 +248,6 @@ hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control 
     limit_outputs(&s->call, 0);
     if (status != HONE_OK)
         drop_outputs(&s->call);
+    hn_restore_denormals(before);
     return status;
 }

@@ -1,0 +1,10 @@
+#define _POSIX_C_SOURCE 200809L
+#include "base/base.h"
+
+#include <time.h>
+
+uint64_t hn_now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
