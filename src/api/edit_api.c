@@ -5,7 +5,7 @@
 hone_status hone_model_inline_functions(hone_model *model, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
-    return hn_error_complete(error, hn_model_inline(model_of(model), error));
+    return hn_error_complete(error, hn_model_inline(model_of(model), hn_same_op, error));
 }
 
 static hone_status intern_names(hn_model *m, uint32_t n, const char *const *names, hn_str **out,

@@ -1,6 +1,7 @@
 /* hone.h: loading, saving, printing. */
 #include "api/api_int.h"
 #include "onnx/onnx.h"
+#include "ops/ops.h"
 
 #include <stdio.h>
 
@@ -51,19 +52,23 @@ void hone_save_options_init(hone_save_options *options) {
                                    .external_alignment = 4096};
 }
 
-static hone_status load_options(const hone_load_options *options, hn_load_options *out,
-                                bool *borrow, hone_error *error) {
-    hone_load_options o;
-    hone_load_options_init(&o);
-    if (!hn_api_read_options(&o, options, sizeof o))
+static hone_status read_load_options(const hone_load_options *options, hone_load_options *o,
+                                     hn_load_options *out, hone_error *error) {
+    hone_load_options_init(o);
+    if (!hn_api_read_options(o, options, sizeof *o))
         return hn_api_fail_options(error, "hone_load_options");
-    *borrow = o.borrow_buffer;
-    *out = (hn_load_options){.alloc = o.allocator,
-                             .max_depth = o.max_depth,
-                             .max_arena_bytes = o.max_memory_bytes,
-                             .skip_external = o.skip_external_data,
-                             .external_folder = o.external_data_folder};
+    *out = (hn_load_options){.alloc = o->allocator,
+                             .max_depth = o->max_depth,
+                             .max_arena_bytes = o->max_memory_bytes,
+                             .skip_external = o->skip_external_data,
+                             .external_folder = o->external_data_folder};
     return HONE_OK;
+}
+
+static hone_model *give_loaded(hn_model *m, const hone_load_options *o) {
+    if (m && o->ops)
+        hn_registry_attach((hn_op_registry *)(void *)o->ops, m);
+    return (hone_model *)m;
 }
 
 hone_status hone_model_load(const char *path, const hone_load_options *options, hone_model **model,
@@ -72,12 +77,12 @@ hone_status hone_model_load(const char *path, const hone_load_options *options, 
     HN_REQUIRE(model, error);
     *model = NULL;
     HN_REQUIRE(path, error);
-    hn_load_options o;
-    bool borrow;
-    HN_TRY(load_options(options, &o, &borrow, error));
+    hone_load_options o;
+    hn_load_options load;
+    HN_TRY(read_load_options(options, &o, &load, error));
     hn_model *m = NULL;
-    hone_status status = hn_load_file(path, &o, &m, error);
-    *model = (hone_model *)m;
+    hone_status status = hn_load_file(path, &load, &m, error);
+    *model = give_loaded(m, &o);
     return hn_error_complete(error, status);
 }
 
@@ -89,12 +94,12 @@ hone_status hone_model_load_buffer(const void *data, size_t n_bytes,
     *model = NULL;
     if (n_bytes > 0)
         HN_REQUIRE(data, error);
-    hn_load_options o;
-    bool borrow;
-    HN_TRY(load_options(options, &o, &borrow, error));
+    hone_load_options o;
+    hn_load_options load;
+    HN_TRY(read_load_options(options, &o, &load, error));
     hn_model *m = NULL;
-    hone_status status = hn_load_buffer(data, n_bytes, borrow, &o, &m, error);
-    *model = (hone_model *)m;
+    hone_status status = hn_load_buffer(data, n_bytes, o.borrow_buffer, &load, &m, error);
+    *model = give_loaded(m, &o);
     return hn_error_complete(error, status);
 }
 

@@ -13,8 +13,8 @@ static uint32_t n_versions(const hn_op *op) {
 }
 
 static const hn_op *op_at(uint32_t index, int *version, bool *deprecated) {
-    for (uint32_t row = 0; row < hn_op_count(); row++) {
-        const hn_op *op = hn_op_row(row);
+    for (uint32_t row = 0; row < hn_op_count(NULL); row++) {
+        const hn_op *op = hn_op_row(NULL, row);
         uint32_t n = n_versions(op);
         if (index < n) {
             *version = hn_op_version(op, index, deprecated);
@@ -27,8 +27,8 @@ static const hn_op *op_at(uint32_t index, int *version, bool *deprecated) {
 
 uint32_t hone_op_count(void) {
     uint32_t n = 0;
-    for (uint32_t row = 0; row < hn_op_count(); row++)
-        n += n_versions(hn_op_row(row));
+    for (uint32_t row = 0; row < hn_op_count(NULL); row++)
+        n += n_versions(hn_op_row(NULL, row));
     return n;
 }
 
@@ -47,7 +47,7 @@ bool hone_op_get(uint32_t op, hone_op_info *info) {
     if (!row)
         return false;
     *info = (hone_op_info){.domain = row->domain == HN_DOMAIN_ONNX ? "ai.onnx"
-                                                                   : hn_domain_text(row->domain),
+                                                                   : hn_domain_text(NULL, row->domain),
                            .name = hn_op_name(row),
                            .since_version = version,
                            .is_deprecated = deprecated,
@@ -113,15 +113,15 @@ bool hone_op_get_attribute(uint32_t op, uint32_t i, hone_op_attribute *attribute
 }
 
 uint32_t hone_op_find(const char *domain, const char *name, int64_t opset_version) {
-    hn_domain d = domain ? hn_domain_find(domain, strlen(domain)) : HN_DOMAIN_ONNX;
+    hn_domain d = domain ? hn_domain_find(NULL, domain, strlen(domain)) : HN_DOMAIN_ONNX;
     int since;
     bool deprecated;
     const hn_op *found = d == HN_DOMAIN_COUNT || !name
                              ? NULL
-                             : hn_op_find(d, name, opset_version, &since, &deprecated);
+                             : hn_op_find(NULL, d, name, opset_version, &since, &deprecated);
     uint32_t index = 0;
-    for (uint32_t row = 0; found && row < hn_op_count(); row++) {
-        const hn_op *op = hn_op_row(row);
+    for (uint32_t row = 0; found && row < hn_op_count(NULL); row++) {
+        const hn_op *op = hn_op_row(NULL, row);
         for (uint32_t k = 0; k < n_versions(op); k++, index++)
             if (op == found && hn_op_version(op, k, &deprecated) == since)
                 return index;

@@ -163,6 +163,7 @@ hn_model *hn_model_clone(const hn_model *m) {
     c.to->ir_version = m->ir_version;
     c.to->has_ir_version = m->has_ir_version;
     c.to->file_bytes = m->file_bytes;
+    c.to->custom_ops = hn_shared_keep(m->custom_ops);
     clone_opsets(&c, &c.to->opsets, &m->opsets);
     for (uint32_t i = 0; i < m->functions.n && !c.failed; i++)
         clone_function(&c, m->functions.at[i]);

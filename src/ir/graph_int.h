@@ -16,6 +16,6 @@ void hn_graph_drop_last_output(hn_graph *g, hn_id block); /* there is one */
 hn_str hn_graph_similar_name(const hn_graph *g, hn_id block, hn_str name);
 
 /* That every call can be inlined; adds the imports that the bodies bring along. */
-hone_status hn_inline_check(hn_model *m, hn_arena *scratch, hone_error *err);
+hone_status hn_inline_check(hn_model *m, hn_same_op_fn same_op, hn_arena *scratch, hone_error *err);
 
 #endif /* HN_GRAPH_INT_H */

@@ -1,7 +1,7 @@
 /* Model-local functions: calls become the nodes of the body.
  *
- * First the calls are followed to see that they end, and that the operator sets agree. Then every
- * call is replaced one level at a time: the nodes of its body stand in its place, and those that
+ * First the calls are followed to see that they end, and that the operator sets agree where they
+ * have to. Then every call is replaced one level at a time: the nodes of its body stand in its place, and those that
  * are calls themselves have their turn next. */
 #include "ir/graph_int.h"
 
@@ -153,6 +153,14 @@ static bool bind_attrs(const body_copy *c, const hn_node *n, bound_attrs *out) {
     return true;
 }
 
+/* What a node of the body must say of its version to mean the same outside. */
+static int64_t version_outside(const body_copy *c, const hn_node *n) {
+    if (c->from == c->g)
+        return n->opset_version;
+    int64_t there = hn_opset_version(&c->f->opsets, n->domain);
+    return there < 0 || there == hn_opset_version(c->g->opsets, n->domain) ? 0 : there;
+}
+
 static hone_status copy_node(body_copy *c, hn_id node, hn_id block) {
     const hn_node n = *hn_node_at(c->from, node);
     bound_attrs bound = {0};
@@ -168,6 +176,7 @@ static hone_status copy_node(body_copy *c, hn_id node, hn_id block) {
     if (id == HN_NONE)
         return out_of_room(c->g);
     hn_node_at(c->g, id)->extra = n.extra;
+    hn_node_at(c->g, id)->opset_version = version_outside(c, &n);
     for (uint32_t i = 0; i < n.n_inputs; i++) {
         hn_id value;
         HN_TRY(read_copy(c, n.inputs[i], &value));
@@ -356,20 +365,23 @@ static hone_status expand_block(hn_graph *g, hn_id block, hn_arena *scratch, hon
     return status;
 }
 
-static hone_status inline_all(hn_model *m, hn_arena *scratch, hone_error *err) {
-    HN_TRY(hn_inline_check(m, scratch, err));
+static hone_status inline_all(hn_model *m, hn_same_op_fn same_op, hn_arena *scratch,
+                              hone_error *err) {
+    HN_TRY(hn_inline_check(m, same_op, scratch, err));
     /* Expansions add blocks at the end of the table: they have their turn, too. */
     for (hn_id block = 0; block < m->graph->blocks.n; block++)
         HN_TRY(expand_block(m->graph, block, scratch, err));
+    for (hn_id id = 0; same_op && id < m->graph->nodes.n; id++)
+        hn_node_at(m->graph, id)->opset_version = 0; /* the graph's means the same */
     return hn_model_drop_unused_functions(m) ? HONE_OK : HONE_E_NOMEM;
 }
 
-hone_status hn_model_inline(hn_model *m, hone_error *err) {
+hone_status hn_model_inline(hn_model *m, hn_same_op_fn same_op, hone_error *err) {
     if (m->functions.n == 0)
         return HONE_OK;
     hn_arena *scratch = hn_arena_new(hn_arena_allocator(m->arena));
     HN_TRY_PTR(scratch);
-    hone_status status = inline_all(m, scratch, err);
+    hone_status status = inline_all(m, same_op, scratch, err);
     hn_arena_free(scratch);
     return status;
 }

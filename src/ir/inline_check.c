@@ -1,4 +1,5 @@
-/* Before functions are inlined: calls must end, fit their functions, and agree on operator sets. */
+/* Before functions are inlined: calls must end, fit their functions, and, where the result is to be
+ * saved, agree on operators. */
 #include "ir/graph_int.h"
 
 #include <stdio.h>
@@ -7,6 +8,7 @@
 
 typedef struct call_check {
     hn_model *m;
+    hn_same_op_fn same_op; /* NULL: any version will do */
     hn_map state; /* function pointer -> CALL_OPEN or CALL_DONE */
     const hn_function *chain[MAX_CALL_DEPTH];
     uint32_t depth;
@@ -33,21 +35,25 @@ static hone_status refuse_recursion(const call_check *c, const hn_function *f) {
                    hn_s(f->name), text, hn_s(f->name));
 }
 
-/* A body may bring a domain along; where both have one, the nodes must mean the same. */
-static hone_status import_domain(call_check *c, const hn_function *f, hn_str domain) {
-    int64_t here = hn_opset_version(&c->m->opsets, domain);
-    int64_t there = hn_opset_version(&f->opsets, domain);
+/* A body may bring a domain along; where both have one, its nodes must mean the same in both. */
+static hone_status check_version(call_check *c, const hn_function *f, const hn_node *n) {
+    int64_t here = hn_opset_version(&c->m->opsets, n->domain);
+    int64_t there = hn_opset_version(&f->opsets, n->domain);
     if (there < 0 || here == there)
         return HONE_OK;
-    if (here >= 0)
-        return hn_fail(
-            c->err, HONE_E_UNSUPPORTED,
-            "cannot inline function '%s': it is written for version %lld of operator set "
-            "'%s' and the model imports version %lld; convert one of them first",
-            hn_s(f->name), (long long)there, hn_domain_is_onnx(domain) ? "ai.onnx" : hn_s(domain),
-            (long long)here);
-    hn_opset import = {.domain = domain, .version = there};
-    return HN_VEC_PUSH(c->m->arena, &c->m->opsets, import) ? HONE_OK : HONE_E_NOMEM;
+    if (here < 0) {
+        hn_opset import = {.domain = n->domain, .version = there};
+        return HN_VEC_PUSH(c->m->arena, &c->m->opsets, import) ? HONE_OK : HONE_E_NOMEM;
+    }
+    if (!c->same_op || c->same_op(c->m, n->domain, n->op, there, here))
+        return HONE_OK;
+    return hn_fail(c->err, HONE_E_UNSUPPORTED,
+                   "cannot inline function '%s': it is written for version %lld of operator set "
+                   "'%s' and the model imports version %lld, between which %s changed; convert one "
+                   "of them first",
+                   hn_s(f->name), (long long)there,
+                   hn_domain_is_onnx(n->domain) ? "ai.onnx" : hn_s(n->domain), (long long)here,
+                   hn_s(n->op));
 }
 
 static hone_status check_calls(call_check *c, const hn_graph *g, const hn_function *caller);
@@ -116,14 +122,19 @@ static hone_status check_calls(call_check *c, const hn_graph *g, const hn_functi
             HN_TRY(check_arguments(c, g, id, f));
             HN_TRY(check_call(c, f));
         } else if (caller) {
-            HN_TRY(import_domain(c, caller, hn_node_at(g, id)->domain));
+            HN_TRY(check_version(c, caller, hn_node_at(g, id)));
         }
     }
     return HONE_OK;
 }
 
-hone_status hn_inline_check(hn_model *m, hn_arena *scratch, hone_error *err) {
-    call_check c = {.m = m, .err = err};
+hone_status hn_inline_check(hn_model *m, hn_same_op_fn same_op, hn_arena *scratch,
+                            hone_error *err) {
+    call_check c = {.m = m, .same_op = same_op, .err = err};
+    uint32_t n_imports = m->opsets.n;
     hn_map_init(&c.state, scratch);
-    return check_calls(&c, m->graph, NULL);
+    hone_status status = check_calls(&c, m->graph, NULL);
+    if (status != HONE_OK)
+        m->opsets.n = n_imports;
+    return status;
 }

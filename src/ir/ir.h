@@ -78,6 +78,7 @@ hn_dim hn_dim_add_i(hn_syms *s, hn_dim a, int64_t b); /* b may be negative */
 hn_dim hn_dim_mul_i(hn_syms *s, hn_dim a, int64_t b); /* b >= 0 */
 /* The same expression with one symbol replaced (by a number or another expression). */
 hn_dim hn_dim_subst(hn_syms *s, hn_dim d, hn_str symbol, hn_dim with);
+bool hn_dim_is_valid(const hn_syms *s, hn_dim d); /* no number that stands for nothing */
 bool hn_dim_is_symbol(const hn_syms *s, hn_dim d,
                       hn_str *name); /* a bare symbol, not an expression */
 bool hn_dim_at_least(const hn_syms *s, hn_dim d,
@@ -506,6 +507,8 @@ hn_id hn_patch_const(hn_patch *p, hn_id block, const char *stem,
                      const hn_tensor *t); /* a new initializer */
 void hn_patch_replace(hn_patch *p, hn_id value,
                       hn_id with); /* readers of value read `with`; graph output names are kept */
+/* Would an Identity stand in for `with`, because a block cannot hand it out in place of `value`? */
+bool hn_replace_needs_identity(const hn_graph *g, hn_id value, hn_id with);
 void hn_patch_remove(hn_patch *p, hn_id node);
 void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value);
 /* What was to be filled in could not be made: apply will fail with this. */

@@ -24,6 +24,7 @@ void hn_model_free(hn_model *m) {
         return;
     for (uint32_t i = 0; i < m->maps.n; i++)
         hn_filemap_close(&m->maps.at[i]);
+    hn_shared_drop(m->custom_ops);
     hn_arena_free(m->arena); /* the model itself lives there */
 }
 
@@ -41,6 +42,15 @@ int64_t hn_opset_version(const hn_opsets *o, hn_str domain) {
             return o->at[i].version;
     }
     return -1;
+}
+
+/* Before IR version 3 there were no imports: all nodes are of version 1. */
+int64_t hn_node_opset(const hn_graph *g, const hn_node *n) {
+    const hn_model *m = g->model;
+    if (n->opset_version)
+        return n->opset_version;
+    bool is_implied = m->ir_version < 3 && m->opsets.n == 0 && hn_domain_is_onnx(n->domain);
+    return is_implied ? 1 : hn_opset_version(g->opsets, n->domain);
 }
 
 /* Absent and empty are the same here, as in protobuf's string fields. */

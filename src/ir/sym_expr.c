@@ -15,6 +15,11 @@ bool hn_expr_of_dim(const hn_syms *s, hn_dim d, uint32_t *expr) {
     return *expr < s->exprs.n;
 }
 
+bool hn_dim_is_valid(const hn_syms *s, hn_dim d) {
+    uint32_t expr;
+    return d >= HN_DIM_UNKNOWN || hn_expr_of_dim(s, d, &expr);
+}
+
 bool hn_poly_from_dim(const hn_syms *s, hn_dim d, hn_poly *p) {
     uint32_t expr;
     if (hn_dim_is_known(d)) {

@@ -14,8 +14,8 @@ static void check_forms(const hn_graph *g, const hn_function *f, hn_problems *p)
 
 static int newest_version(hn_domain d) {
     int newest = 0;
-    for (uint32_t i = 0; i < hn_op_count(); i++) {
-        const hn_op *op = hn_op_row(i);
+    for (uint32_t i = 0; i < hn_op_count(NULL); i++) {
+        const hn_op *op = hn_op_row(NULL, i);
         bool deprecated;
         int version;
         for (uint32_t k = 0; op->domain == d && (version = hn_op_version(op, k, &deprecated)) > 0;
@@ -37,26 +37,23 @@ static void check_known_version(const hn_model *m, hn_problems *p) {
                        (long long)imported, newest);
 }
 
-/* A function is inlined into graphs of the model's versions, so its operators must mean the same
- * there. */
+/* The standard wants the operators of a function to mean the same in the model's versions. Nothing
+ * else depends on it: nodes are inferred and run by the version they are written for. */
 static void check_same_version(const hn_function *f, hn_id id, hn_problems *p) {
     const hn_node *n = hn_node_at(f->graph, id);
-    hn_domain d = hn_domain_find(hn_s(n->domain), n->domain ? n->domain->n : 0);
+    const hn_model *m = f->graph->model;
     int64_t here = hn_opset_version(&f->opsets, n->domain);
-    int64_t there = hn_opset_version(&f->graph->model->opsets, n->domain);
-    if (d == HN_DOMAIN_COUNT || here < 0 || there < 0 || here == there ||
-        hn_node_function(f->graph, id))
-        return;
-    int since_here = 0, since_there = 0;
+    int64_t there = hn_opset_version(&m->opsets, n->domain);
+    int since;
     bool deprecated;
-    const hn_op *op_here = hn_op_find(d, hn_s(n->op), here, &since_here, &deprecated);
-    const hn_op *op_there = hn_op_find(d, hn_s(n->op), there, &since_there, &deprecated);
-    if (op_here && (!op_there || since_here != since_there))
-        hn_node_problem(p, HN_SEVERITY_ERROR, HONE_E_INVALID, f->graph, id, HN_NONE,
-                        "the function imports version %lld of the operator set and the model %lld, "
-                        "between which %s "
-                        "changed: import one version in both",
-                        (long long)here, (long long)there, hn_op_name(op_here));
+    if (here < 0 || there < 0 || here == there || hn_node_function(f->graph, id) ||
+        !hn_node_op(f->graph, n, &since, &deprecated) ||
+        hn_same_op(m, n->domain, n->op, here, there))
+        return;
+    hn_node_problem(p, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, f->graph, id, HN_NONE,
+                    "the function imports version %lld of the operator set and the model %lld, "
+                    "between which %s changed: import one version in both",
+                    (long long)here, (long long)there, hn_s(n->op));
 }
 
 static void check_function(const hn_function *f, hn_problems *p) {

@@ -27,8 +27,16 @@ struct hn_eval {
     hn_object *const *args; /* NULL where left out */
     hn_object **rets;       /* prepared, or NULL */
     const bool *wanted;     /* per output: does anybody read it? */
+    bool is_prepared;       /* state is what hn_eval_prepare made */
+    void *state;
     hone_error *err;
 };
+
+/* Work that need not be done in every run. Sees attributes, and those arguments that are constant;
+ * there are no results, and no host. Only registered operators have such work: *state is NULL for
+ * others. */
+hone_status hn_eval_prepare(hn_eval *c, void **state);
+void hn_eval_release(const hn_op *op, void *state); /* NULL is fine for both */
 
 /* The kinds and element types of the arguments against the schema: for steps whose types were not
  * known before. */

@@ -40,33 +40,25 @@ static bool fails_silently(form *f) {
     return !f->problems;
 }
 
-static void fail_unknown_op(form *f, hn_domain d, int64_t opset) {
-    if (fails_silently(f))
+/* An operator of a set that hone knows must be there; of other sets anything may be. */
+static void tell_unknown_op(form *f, bool is_error) {
+    f->ok &= !is_error;
+    if (!f->problems)
         return;
-    const char *name = hn_s(f->node->op), *domain = shown_domain(f->node->domain);
-    int since = hn_op_introduced(d, name);
-    if (since > opset) {
-        FORM_FAIL(f, HONE_E_UNSUPPORTED,
-                  "%s came with version %d of operator set %s, but the model imports version %lld: "
-                  "raise the import to %d "
-                  "or more",
-                  name, since, domain, (long long)opset, since);
-        return;
-    }
-    hn_strbuf near_names;
-    hn_strbuf_init(&near_names, hn_arena_allocator(f->g->model->arena));
-    hn_op_suggest(d, name, &near_names);
-    FORM_FAIL(f, HONE_E_UNSUPPORTED, "operator set %s version %lld has no operator '%s'%s%s",
-              domain, (long long)opset, name, near_names.n ? "; near: " : "",
-              near_names.n ? near_names.at : "");
-    free_text(f->problems, &near_names);
+    hn_strbuf why;
+    hn_strbuf_init(&why, hn_arena_allocator(f->g->model->arena));
+    hn_op_tell_unknown(f->g, f->node, &why);
+    hn_node_problem(f->problems, is_error ? HN_SEVERITY_ERROR : HN_SEVERITY_WARNING,
+                    HONE_E_UNSUPPORTED, f->g, f->id, HN_NONE, "%s%s", why.at ? why.at : "?",
+                    is_error ? "" : ": the node is taken as it is");
+    free_text(f->problems, &why);
 }
 
 /* First version of an operator set that has the operator as a standard one; 0 when none has. */
 static int standard_since(const hn_op *extension) {
     int since = 0;
-    for (uint32_t i = 0; i < hn_op_count(); i++) {
-        const hn_op *row = hn_op_row(i);
+    for (uint32_t i = 0; i < hn_op_count(NULL); i++) {
+        const hn_op *row = hn_op_row(NULL, i);
         bool deprecated;
         if (row->domain == extension->domain &&
             strcmp(hn_op_name(row), hn_op_name(extension)) == 0 && !hn_op_is_extension(row))
@@ -88,33 +80,19 @@ static void report_extension(form *f, const hn_op *op, int64_t opset) {
                         (long long)opset, shown_domain(f->node->domain), hn_op_name(op), standard);
 }
 
-/* Before IR version 3 there were no imports: all nodes are of version 1. */
-static int64_t imported_version(const form *f) {
-    const hn_model *m = f->g->model;
-    bool is_implied = m->ir_version < 3 && m->opsets.n == 0 && hn_domain_is_onnx(f->node->domain);
-    return is_implied ? 1 : hn_opset_version(f->g->opsets, f->node->domain);
-}
-
-/* NULL with ok == true: an operator of a set that hone does not know, which cannot be judged. */
+/* NULL with ok == true: an operator of a set that nobody knows, which cannot be judged. */
 static const hn_op *find_schema(form *f, int *version) {
     hn_str domain = f->node->domain;
-    int64_t opset = imported_version(f);
-    hn_domain d = hn_domain_find(hn_s(domain), domain ? domain->n : 0);
+    int64_t opset = hn_node_opset(f->g, f->node);
     if (opset < 0) { /* told once for each operator set by the check of the structure */
         f->ok = false;
         return NULL;
     }
-    if (d == HN_DOMAIN_COUNT) {
-        if (f->problems)
-            hn_node_problem(f->problems, HN_SEVERITY_WARNING, HONE_E_UNSUPPORTED, f->g, f->id,
-                            HN_NONE, "hone knows no operator set '%s': the node is taken as it is",
-                            hn_s(domain));
-        return NULL;
-    }
     bool deprecated = false;
-    const hn_op *op = hn_op_find(d, hn_s(f->node->op), opset, version, &deprecated);
+    const hn_op *op = hn_node_op(f->g, f->node, version, &deprecated);
     if (!op)
-        fail_unknown_op(f, d, opset);
+        tell_unknown_op(f, hn_domain_find(hn_model_ops(f->g->model), hn_s(domain),
+                                          domain ? domain->n : 0) != HN_DOMAIN_COUNT);
     else if (hn_op_is_extension(op))
         report_extension(f, op, opset);
     else if (deprecated && f->problems) /* not valid, but its rules can be applied */

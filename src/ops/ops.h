@@ -25,11 +25,28 @@ typedef enum hn_domain {
 #define HN_DOMAIN_ENUM(id, text) HN_DOMAIN_##id,
     HN_DOMAIN_LIST(HN_DOMAIN_ENUM)
 #undef HN_DOMAIN_ENUM
-        HN_DOMAIN_COUNT
+        HN_DOMAIN_COUNT, /* none of them */
+    HN_DOMAIN_CUSTOM     /* the first that only a registry knows; its others follow */
 } hn_domain;
-const char *hn_domain_text(hn_domain d);
-/* HN_DOMAIN_COUNT when hone knows nothing of that domain. "ai.onnx" is "". */
-hn_domain hn_domain_find(const char *text, size_t n);
+
+/* Operators beside those of the table, registered by programs and shared libraries: rows of the
+ * same form. Models share it (hn_model.custom_ops). Wherever one is asked for, NULL stands for the
+ * table alone. */
+typedef struct hn_op_registry hn_op_registry;
+hn_op_registry *hn_registry_new(const hone_allocator *alloc); /* with one owner; NULL: no memory */
+void hn_registry_drop(hn_op_registry *r);                     /* one owner less */
+hone_status hn_registry_add(hn_op_registry *r, const hone_op_def *def, hone_error *err);
+hone_status hn_registry_load(hn_op_registry *r, const char *path, hone_error *err);
+/* The model becomes an owner, too; from now on nothing can be added. */
+void hn_registry_attach(hn_op_registry *r, hn_model *m);
+extern const hone_op_api hn_op_api; /* what registered operators may call */
+static inline const hn_op_registry *hn_model_ops(const hn_model *m) {
+    return (const hn_op_registry *)(const void *)m->custom_ops;
+}
+
+const char *hn_domain_text(const hn_op_registry *r, hn_domain d);
+/* HN_DOMAIN_COUNT when nobody knows anything of that domain. "ai.onnx" is "". */
+hn_domain hn_domain_find(const hn_op_registry *r, const char *text, size_t n);
 
 /* One row of ops.def: its text is the schema, in the small language described at the top of that
  * file. It is walked when needed; nothing is built or cached. The columns stand in one string, so
@@ -53,15 +70,23 @@ const char *hn_op_text(const hn_op *op, hn_op_column column);
 static inline const char *hn_op_name(const hn_op *op) {
     return op->text;
 }
-uint32_t hn_op_count(void); /* rows */
-const hn_op *hn_op_row(uint32_t i);
+uint32_t hn_op_count(const hn_op_registry *r); /* rows: those of the table, then the registry's */
+const hn_op *hn_op_row(const hn_op_registry *r, uint32_t i);
 /* The row in force at an opset version, and the since-version within it. NULL when there is none.
  */
-const hn_op *hn_op_find(hn_domain d, const char *name, int64_t opset, int *since, bool *deprecated);
+const hn_op *hn_op_find(const hn_op_registry *r, hn_domain d, const char *name, int64_t opset,
+                        int *since, bool *deprecated);
+/* The same for a node of a graph. */
+const hn_op *hn_node_op(const hn_graph *g, const hn_node *n, int *since, bool *deprecated);
 /* First since-version of an operator in any row; 0 when the name is unknown in that domain. */
-int hn_op_introduced(hn_domain d, const char *name);
+int hn_op_introduced(const hn_op_registry *r, hn_domain d, const char *name);
 /* Names close to a misspelt one, nearest first: "Relu, Elu"; empty when nothing is near. */
-void hn_op_suggest(hn_domain d, const char *name, hn_strbuf *out);
+void hn_op_suggest(const hn_op_registry *r, hn_domain d, const char *name, hn_strbuf *out);
+/* Why hn_node_op finds nothing for a node, in a sentence that names operator, domain and the nearest
+ * known ones. */
+void hn_op_tell_unknown(const hn_graph *g, const hn_node *n, hn_strbuf *out);
+/* An hn_same_op_fn: one since-version is in force at both. */
+bool hn_same_op(const hn_model *m, hn_str domain, hn_str op, int64_t a, int64_t b);
 /* Since-versions of a row one by one: i-th, 0 past the end. */
 int hn_op_version(const hn_op *op, uint32_t i, bool *deprecated);
 /* Not part of the standard, but onnxruntime knows it in this domain (SimplifiedLayerNormalization,

@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 
 #include "ops/infer_int.h"
+#include "ops/registry.h"
 #include "ops/schema_int.h"
 
 /* Most operators have no count: a null pointer in the table needs no relocation. */
@@ -35,51 +36,78 @@ const char *hn_op_text(const hn_op *op, hn_op_column column) {
 
 /* ---- domains and rows ------------------------------------------------------------------------ */
 
-const char *hn_domain_text(hn_domain d) {
-    return (size_t)d < HN_COUNT(domain_texts) ? domain_texts[d] : "?";
+const char *hn_domain_text(const hn_op_registry *r, hn_domain d) {
+    if ((size_t)d < HN_COUNT(domain_texts))
+        return domain_texts[d];
+    const char *text = r && d >= HN_DOMAIN_CUSTOM ? hn_registry_domain(r, d - HN_DOMAIN_CUSTOM) : NULL;
+    return text ? text : "?";
 }
 
-hn_domain hn_domain_find(const char *text, size_t n) {
-    if (hn_span_is((hn_span){text, n}, "ai.onnx"))
+hn_domain hn_domain_find(const hn_op_registry *r, const char *text, size_t n) {
+    hn_span wanted = {text, n};
+    const char *other;
+    if (hn_span_is(wanted, "ai.onnx"))
         return HN_DOMAIN_ONNX;
     for (size_t i = 0; i < HN_COUNT(domain_texts); i++)
-        if (hn_span_is((hn_span){text, n}, domain_texts[i]))
+        if (hn_span_is(wanted, domain_texts[i]))
             return (hn_domain)i;
+    for (uint32_t i = 0; r && (other = hn_registry_domain(r, i)) != NULL; i++)
+        if (hn_span_is(wanted, other))
+            return (hn_domain)(HN_DOMAIN_CUSTOM + i);
     return HN_DOMAIN_COUNT;
 }
 
-uint32_t hn_op_count(void) {
-    return (uint32_t)HN_COUNT(op_rows);
+#define N_TABLE_ROWS ((uint32_t)HN_COUNT(op_rows))
+
+uint32_t hn_op_count(const hn_op_registry *r) {
+    return N_TABLE_ROWS + (r ? hn_registry_count(r) : 0);
 }
 
-const hn_op *hn_op_row(uint32_t i) {
-    return i < HN_COUNT(op_rows) ? &op_rows[i] : NULL;
+const hn_op *hn_op_row(const hn_op_registry *r, uint32_t i) {
+    if (i < N_TABLE_ROWS)
+        return &op_rows[i];
+    return i < hn_op_count(r) ? hn_registry_row(r, i - N_TABLE_ROWS) : NULL;
 }
 
-static bool row_is(const hn_op *op, hn_domain d, const char *name) {
-    return op->domain == d && strcmp(hn_op_name(op), name) == 0;
+int hn_op_compare(const hn_op *op, hn_domain d, const char *name) {
+    return op->domain != d ? (op->domain < d ? -1 : 1) : strcmp(hn_op_name(op), name);
 }
 
-/* First row of an operator; NULL when the domain has no such name. */
-static const hn_op *first_row(hn_domain d, const char *name) {
-    size_t lo = 0, hi = HN_COUNT(op_rows);
+/* First row of [lo, hi), which is sorted, that does not stand before that operator. */
+static uint32_t first_row(const hn_op_registry *r, uint32_t lo, uint32_t hi, hn_domain d,
+                          const char *name) {
     while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const hn_op *op = &op_rows[mid];
-        bool is_before = op->domain != d ? op->domain < d : strcmp(hn_op_name(op), name) < 0;
-        if (is_before)
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (hn_op_compare(hn_op_row(r, mid), d, name) < 0)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo < HN_COUNT(op_rows) && row_is(&op_rows[lo], d, name) ? &op_rows[lo] : NULL;
+    return lo;
 }
 
-const hn_op *hn_op_find(hn_domain d, const char *name, int64_t opset, int *since,
-                        bool *deprecated) {
-    const hn_op *end = op_rows + HN_COUNT(op_rows);
+/* The rows of one operator: all in the table, or all in the registry. */
+typedef struct op_range {
+    uint32_t begin, end;
+} op_range;
+
+static op_range rows_of(const hn_op_registry *r, hn_domain d, const char *name) {
+    op_range found = {0, 0};
+    const uint32_t limits[] = {0, N_TABLE_ROWS, hn_op_count(r)};
+    for (int i = 0; i < 2 && found.begin == found.end; i++) {
+        found.begin = found.end = first_row(r, limits[i], limits[i + 1], d, name);
+        while (found.end < limits[i + 1] && hn_op_compare(hn_op_row(r, found.end), d, name) == 0)
+            found.end++;
+    }
+    return found;
+}
+
+const hn_op *hn_op_find(const hn_op_registry *r, hn_domain d, const char *name, int64_t opset,
+                        int *since, bool *deprecated) {
     const hn_op *found = NULL;
-    for (const hn_op *op = first_row(d, name); op && op < end && row_is(op, d, name); op++) {
+    op_range rows = rows_of(r, d, name);
+    for (uint32_t row = rows.begin; row < rows.end; row++) {
+        const hn_op *op = hn_op_row(r, row);
         bool is_deprecated = false;
         int version;
         for (uint32_t i = 0; (version = hn_op_version(op, i, &is_deprecated)) != 0; i++) {
@@ -93,10 +121,25 @@ const hn_op *hn_op_find(hn_domain d, const char *name, int64_t opset, int *since
     return found;
 }
 
-int hn_op_introduced(hn_domain d, const char *name) {
-    const hn_op *op = first_row(d, name);
+const hn_op *hn_node_op(const hn_graph *g, const hn_node *n, int *since, bool *deprecated) {
+    const hn_op_registry *r = hn_model_ops(g->model);
+    hn_domain d = hn_domain_find(r, hn_s(n->domain), n->domain ? n->domain->n : 0);
+    return hn_op_find(r, d, hn_s(n->op), hn_node_opset(g, n), since, deprecated);
+}
+
+bool hn_same_op(const hn_model *m, hn_str domain, hn_str op, int64_t a, int64_t b) {
+    const hn_op_registry *r = hn_model_ops(m);
+    hn_domain d = hn_domain_find(r, hn_s(domain), domain ? domain->n : 0);
+    int since_a, since_b;
     bool deprecated;
-    return op ? hn_op_version(op, 0, &deprecated) : 0;
+    return hn_op_find(r, d, hn_s(op), a, &since_a, &deprecated) &&
+           hn_op_find(r, d, hn_s(op), b, &since_b, &deprecated) && since_a == since_b;
+}
+
+int hn_op_introduced(const hn_op_registry *r, hn_domain d, const char *name) {
+    op_range rows = rows_of(r, d, name);
+    bool deprecated;
+    return rows.begin < rows.end ? hn_op_version(hn_op_row(r, rows.begin), 0, &deprecated) : 0;
 }
 
 /* ---- the small language of the rows ---------------------------------------------------------- */

@@ -20,5 +20,6 @@ bool hn_span_is(hn_span s, const char *text);
 bool hn_span_cut(hn_span *rest, char separator, hn_span *token);
 /* Takes a trailing "@V" off and returns V; 0 when there is none. */
 int hn_span_take_since(hn_span *token);
+bool hn_typeset_exists(hn_span name); /* of typesets.def, without the dollar */
 
 #endif /* HN_SCHEMA_INT_H */

@@ -55,23 +55,52 @@ static void offer_suggestion(suggestion *list, int *n, suggestion s) {
     list[at] = s;
 }
 
-void hn_op_suggest(hn_domain d, const char *name, hn_strbuf *out) {
+static const char *domain_name(const hn_op_registry *r, hn_domain d) {
+    return d == HN_DOMAIN_ONNX ? "ai.onnx" : hn_domain_text(r, d);
+}
+
+void hn_op_suggest(const hn_op_registry *r, hn_domain d, const char *name, hn_strbuf *out) {
     suggestion list[MOST_SUGGESTIONS];
     int n = 0;
     size_t name_len = strlen(name);
     int limit = name_len < 6 ? 1 : name_len < 10 ? 2 : 3;
-    for (uint32_t i = 0; i < hn_op_count(); i++) {
-        const hn_op *op = hn_op_row(i);
+    for (uint32_t i = 0; i < hn_op_count(r); i++) {
+        const hn_op *op = hn_op_row(r, i);
         int distance = edit_distance(name, name_len, hn_op_name(op), strlen(hn_op_name(op)), limit);
         if (distance <= limit)
             offer_suggestion(list, &n, (suggestion){op, 2 * distance + (op->domain != d)});
     }
     for (int i = 0; i < n; i++) {
-        const char *domain = hn_domain_text(list[i].op->domain);
         bool is_home = list[i].op->domain == d;
-        hn_strbuf_puts(out, i > 0 ? ", " : "");
-        hn_strbuf_puts(out, is_home ? "" : *domain ? domain : "ai.onnx");
-        hn_strbuf_puts(out, is_home ? "" : ".");
-        hn_strbuf_puts(out, hn_op_name(list[i].op));
+        hn_strbuf_printf(out, "%s%s%s%s", i > 0 ? ", " : "",
+                         is_home ? "" : domain_name(r, list[i].op->domain), is_home ? "" : ".",
+                         hn_op_name(list[i].op));
     }
+}
+
+void hn_op_tell_unknown(const hn_graph *g, const hn_node *n, hn_strbuf *out) {
+    const hn_op_registry *r = hn_model_ops(g->model);
+    const char *name = hn_s(n->op);
+    hn_domain d = hn_domain_find(r, hn_s(n->domain), n->domain ? n->domain->n : 0);
+    int64_t opset = hn_node_opset(g, n);
+    int since = hn_op_introduced(r, d, name);
+    if (since > opset) {
+        hn_strbuf_printf(out,
+                         "%s came with version %d of operator set %s, but the model imports "
+                         "version %lld: raise the import to %d or more",
+                         name, since, domain_name(r, d), (long long)opset, since);
+        return;
+    }
+    if (d == HN_DOMAIN_COUNT)
+        hn_strbuf_printf(out, "hone knows no operator set '%s' with an operator '%s'",
+                         hn_s(n->domain), name);
+    else
+        hn_strbuf_printf(out, "operator set %s version %lld has no operator '%s'",
+                         domain_name(r, d), (long long)opset, name);
+    size_t before = out->n;
+    hn_strbuf_puts(out, "; near: ");
+    size_t after = out->n;
+    hn_op_suggest(r, d, name, out);
+    if (out->n == after && !out->failed)
+        out->at[out->n = before] = '\0';
 }

@@ -12,15 +12,23 @@ static const struct {
 #undef HN_TYPESET
 };
 
+static const char *typeset_members(hn_span name) {
+    for (size_t i = 0; i < HN_COUNT(typesets); i++)
+        if (hn_span_is(name, typesets[i].name))
+            return typesets[i].members;
+    return NULL;
+}
+
+bool hn_typeset_exists(hn_span name) {
+    return typeset_members(name) != NULL;
+}
+
 /* Members of "$name", separated by commas; any other term is its own only member. */
 static hn_span members_of(hn_span term) {
     if (term.n == 0 || term.at[0] != '$')
         return term;
-    hn_span name = {term.at + 1, term.n - 1};
-    for (size_t i = 0; i < HN_COUNT(typesets); i++)
-        if (hn_span_is(name, typesets[i].name))
-            return hn_span_z(typesets[i].members);
-    return (hn_span){"", 0};
+    const char *members = typeset_members((hn_span){term.at + 1, term.n - 1});
+    return hn_span_z(members ? members : "");
 }
 
 /* The list that the types column gives for a parameter's variable; any other type is its own. */

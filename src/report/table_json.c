@@ -115,7 +115,7 @@ static void json_op(hn_json *j, const hn_op *op, int version, bool deprecated) {
     uint32_t min, max;
     hn_json_object(j);
     hn_json_key(j, "domain");
-    hn_json_str(j, op->domain == HN_DOMAIN_ONNX ? "ai.onnx" : hn_domain_text(op->domain));
+    hn_json_str(j, op->domain == HN_DOMAIN_ONNX ? "ai.onnx" : hn_domain_text(NULL, op->domain));
     hn_json_key(j, "name");
     hn_json_str(j, hn_op_name(op));
     hn_json_key(j, "since_version");
@@ -138,8 +138,8 @@ static void json_op(hn_json *j, const hn_op *op, int version, bool deprecated) {
 
 void hn_ops_json(hn_json *j) {
     hn_json_array(j);
-    for (uint32_t row = 0; row < hn_op_count(); row++) {
-        const hn_op *op = hn_op_row(row);
+    for (uint32_t row = 0; row < hn_op_count(NULL); row++) {
+        const hn_op *op = hn_op_row(NULL, row);
         bool deprecated;
         int version;
         for (uint32_t k = 0; (version = hn_op_version(op, k, &deprecated)) != 0; k++)

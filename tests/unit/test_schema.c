@@ -15,7 +15,7 @@
 static const hn_op *find_op(hn_domain d, const char *name, int64_t opset) {
     int since = 0;
     bool deprecated = false;
-    return hn_op_find(d, name, opset, &since, &deprecated);
+    return hn_op_find(NULL, d, name, opset, &since, &deprecated);
 }
 
 static int first_version(const hn_op *op) {
@@ -40,28 +40,28 @@ static void assert_text(const char *at, size_t n, const char *expected) {
 
 static void rows_are_sorted_and_do_not_overlap(void **state) {
     (void)state;
-    for (uint32_t i = 1; i < hn_op_count(); i++) {
-        const hn_op *a = hn_op_row(i - 1), *b = hn_op_row(i);
+    for (uint32_t i = 1; i < hn_op_count(NULL); i++) {
+        const hn_op *a = hn_op_row(NULL, i - 1), *b = hn_op_row(NULL, i);
         assert_true(a->domain <= b->domain);
         if (a->domain != b->domain)
             continue;
         int order = strcmp(hn_op_name(a), hn_op_name(b));
         assert_true(order < 0 || (order == 0 && last_version(a) < first_version(b)));
     }
-    assert_null(hn_op_row(hn_op_count()));
+    assert_null(hn_op_row(NULL, hn_op_count(NULL)));
 }
 
 static void every_version_of_every_row_is_found(void **state) {
     (void)state;
-    for (uint32_t r = 0; r < hn_op_count(); r++) {
-        const hn_op *op = hn_op_row(r);
+    for (uint32_t r = 0; r < hn_op_count(NULL); r++) {
+        const hn_op *op = hn_op_row(NULL, r);
         int version, previous = 0;
         bool deprecated;
         for (uint32_t i = 0; (version = hn_op_version(op, i, &deprecated)) != 0; i++) {
             int since = 0;
             bool found_deprecated = !deprecated;
             assert_ptr_equal(
-                hn_op_find(op->domain, hn_op_name(op), version, &since, &found_deprecated), op);
+                hn_op_find(NULL, op->domain, hn_op_name(op), version, &since, &found_deprecated), op);
             assert_int_equal(since, version);
             assert_int_equal(found_deprecated, deprecated);
             assert_true(version > previous);
@@ -106,8 +106,8 @@ static void check_default(const hn_attr_spec *spec) {
 
 static void every_row_is_well_formed(void **state) {
     (void)state;
-    for (uint32_t r = 0; r < hn_op_count(); r++) {
-        const hn_op *op = hn_op_row(r);
+    for (uint32_t r = 0; r < hn_op_count(NULL); r++) {
+        const hn_op *op = hn_op_row(NULL, r);
         assert_non_null(op->infer);
         int version;
         bool deprecated;
@@ -130,29 +130,29 @@ static void every_row_is_well_formed(void **state) {
 
 static void domains_are_found_by_text(void **state) {
     (void)state;
-    assert_int_equal(hn_domain_find("", 0), HN_DOMAIN_ONNX);
-    assert_int_equal(hn_domain_find("ai.onnx", 7), HN_DOMAIN_ONNX);
-    assert_int_equal(hn_domain_find("ai.onnx.ml", 10), HN_DOMAIN_ML);
-    assert_int_equal(hn_domain_find("com.microsoft", 13), HN_DOMAIN_MS);
-    assert_int_equal(hn_domain_find("com.microsoft.nchwc", 19), HN_DOMAIN_NCHWC);
-    assert_int_equal(hn_domain_find("com.microsof", 12), HN_DOMAIN_COUNT);
-    assert_int_equal(hn_domain_find("com.microsoft\0x", 15), HN_DOMAIN_COUNT);
-    assert_string_equal(hn_domain_text(HN_DOMAIN_ONNX), "");
-    assert_string_equal(hn_domain_text(HN_DOMAIN_TRAINING), "ai.onnx.preview.training");
-    assert_string_equal(hn_domain_text(HN_DOMAIN_COUNT), "?");
+    assert_int_equal(hn_domain_find(NULL, "", 0), HN_DOMAIN_ONNX);
+    assert_int_equal(hn_domain_find(NULL, "ai.onnx", 7), HN_DOMAIN_ONNX);
+    assert_int_equal(hn_domain_find(NULL, "ai.onnx.ml", 10), HN_DOMAIN_ML);
+    assert_int_equal(hn_domain_find(NULL, "com.microsoft", 13), HN_DOMAIN_MS);
+    assert_int_equal(hn_domain_find(NULL, "com.microsoft.nchwc", 19), HN_DOMAIN_NCHWC);
+    assert_int_equal(hn_domain_find(NULL, "com.microsof", 12), HN_DOMAIN_COUNT);
+    assert_int_equal(hn_domain_find(NULL, "com.microsoft\0x", 15), HN_DOMAIN_COUNT);
+    assert_string_equal(hn_domain_text(NULL, HN_DOMAIN_ONNX), "");
+    assert_string_equal(hn_domain_text(NULL, HN_DOMAIN_TRAINING), "ai.onnx.preview.training");
+    assert_string_equal(hn_domain_text(NULL, HN_DOMAIN_COUNT), "?");
 }
 
 static void lookup_takes_the_version_in_force(void **state) {
     (void)state;
     int since = 0;
     bool deprecated = true;
-    const hn_op *add6 = hn_op_find(HN_DOMAIN_ONNX, "Add", 6, &since, &deprecated);
+    const hn_op *add6 = hn_op_find(NULL, HN_DOMAIN_ONNX, "Add", 6, &since, &deprecated);
     assert_int_equal(since, 6);
-    const hn_op *add12 = hn_op_find(HN_DOMAIN_ONNX, "Add", 12, &since, &deprecated);
+    const hn_op *add12 = hn_op_find(NULL, HN_DOMAIN_ONNX, "Add", 12, &since, &deprecated);
     assert_int_equal(since, 7);
     assert_false(deprecated);
     assert_ptr_not_equal(add6, add12);
-    assert_ptr_equal(hn_op_find(HN_DOMAIN_ONNX, "Add", INT64_MAX, &since, &deprecated), add12);
+    assert_ptr_equal(hn_op_find(NULL, HN_DOMAIN_ONNX, "Add", INT64_MAX, &since, &deprecated), add12);
     assert_int_equal(since, 14);
     assert_ptr_not_equal(find_op(HN_DOMAIN_MS, "Attention", 1),
                          find_op(HN_DOMAIN_ONNX, "Attention", 23));
@@ -161,10 +161,10 @@ static void lookup_takes_the_version_in_force(void **state) {
 static void lookup_says_when_there_is_none(void **state) {
     (void)state;
     assert_null(find_op(HN_DOMAIN_ONNX, "Gelu", 19));
-    assert_int_equal(hn_op_introduced(HN_DOMAIN_ONNX, "Gelu"), 20);
+    assert_int_equal(hn_op_introduced(NULL, HN_DOMAIN_ONNX, "Gelu"), 20);
     assert_null(find_op(HN_DOMAIN_ONNX, "FusedConv", 22));
-    assert_int_equal(hn_op_introduced(HN_DOMAIN_ONNX, "FusedConv"), 0);
-    assert_int_equal(hn_op_introduced(HN_DOMAIN_MS, "FusedConv"), 1);
+    assert_int_equal(hn_op_introduced(NULL, HN_DOMAIN_ONNX, "FusedConv"), 0);
+    assert_int_equal(hn_op_introduced(NULL, HN_DOMAIN_MS, "FusedConv"), 1);
     assert_null(find_op(HN_DOMAIN_COUNT, "Conv", 22));
     assert_null(find_op(HN_DOMAIN_ONNX, "", 22));
     assert_null(find_op(HN_DOMAIN_ONNX, "Conv", 0));
@@ -175,14 +175,14 @@ static void deprecation_may_begin_and_end(void **state) {
     (void)state;
     int since = 0;
     bool deprecated = false;
-    assert_non_null(hn_op_find(HN_DOMAIN_ONNX, "Upsample", 9, &since, &deprecated));
+    assert_non_null(hn_op_find(NULL, HN_DOMAIN_ONNX, "Upsample", 9, &since, &deprecated));
     assert_false(deprecated);
-    assert_non_null(hn_op_find(HN_DOMAIN_ONNX, "Upsample", 22, &since, &deprecated));
+    assert_non_null(hn_op_find(NULL, HN_DOMAIN_ONNX, "Upsample", 22, &since, &deprecated));
     assert_true(deprecated);
     assert_int_equal(since, 10);
-    assert_non_null(hn_op_find(HN_DOMAIN_ONNX, "GroupNormalization", 20, &since, &deprecated));
+    assert_non_null(hn_op_find(NULL, HN_DOMAIN_ONNX, "GroupNormalization", 20, &since, &deprecated));
     assert_true(deprecated);
-    assert_non_null(hn_op_find(HN_DOMAIN_ONNX, "GroupNormalization", 21, &since, &deprecated));
+    assert_non_null(hn_op_find(NULL, HN_DOMAIN_ONNX, "GroupNormalization", 21, &since, &deprecated));
     assert_false(deprecated);
 }
 
@@ -380,7 +380,7 @@ static void defaults_are_read_as_numbers(void **state) {
 static void check_suggestion(hn_domain d, const char *name, const char *expected) {
     hn_strbuf text;
     hn_strbuf_init(&text, NULL);
-    hn_op_suggest(d, name, &text);
+    hn_op_suggest(NULL, d, name, &text);
     assert_string_equal(text.at ? text.at : "", expected);
     hn_strbuf_free(&text);
 }

@@ -1,0 +1,32 @@
+/* Shared libraries that are loaded while the program runs. */
+#include "base/base.h"
+
+#include <dlfcn.h>
+
+/* A bare name would be looked for in the system's folders only. */
+static void *open_here(const char *path) {
+    char here[4096];
+    size_t n = strlen(path);
+    if (strchr(path, '/') || n + 3 > sizeof here)
+        return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    memcpy(here, "./", 2);
+    memcpy(here + 2, path, n + 1);
+    return dlopen(here, RTLD_NOW | RTLD_LOCAL);
+}
+
+hone_status hn_library_open(const char *path, void **library, hone_error *err) {
+    *library = open_here(path);
+    if (*library)
+        return HONE_OK;
+    const char *why = dlerror();
+    return hn_fail(err, HONE_E_IO, "cannot load the library '%s': %s", path, why ? why : "unknown");
+}
+
+void *hn_library_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}
+
+void hn_library_close(void *library) {
+    if (library)
+        dlclose(library);
+}
