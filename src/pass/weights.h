@@ -1,0 +1,41 @@
+/* Inside pass/: numbers of constant weights, whatever real type they are stored in, and what scales
+ * and shifts them channel by channel. */
+#ifndef HN_WEIGHTS_H
+#define HN_WEIGHTS_H
+
+#include "pass/pass_int.h"
+
+/* y = scale[c] * x + shift[c] for each of n channels. */
+typedef struct hn_channel_map {
+    uint64_t n;
+    double *scale; /* NULL: all 1 */
+    double *shift; /* NULL: all 0 */
+} hn_channel_map;
+
+/* How output channels lie in a weight: element (outer, mid, inner) belongs to channel
+ * outer / outer_per_group * n_mid + mid. */
+typedef struct hn_weight_layout {
+    uint64_t n_outer, n_mid, n_inner;
+    uint64_t outer_per_group;
+} hn_weight_layout;
+
+/* A constant whose numbers a rule may change: of a real type, and either read once or so small that
+ * a second copy does no harm. NULL when it is not; too many readers are logged as a near miss. */
+const hn_tensor *hn_own_weight(hn_rule *r, hn_id value);
+/* Elements as doubles in the scratch arena. NULL: no memory. */
+double *hn_const_f64s(hn_rule *r, const hn_tensor *t);
+/* The constant in an elementwise operator with x of this rank, when it differs along `axis` at most:
+ * n numbers, one per channel, in *out. False when it does not fit or would enlarge the result. */
+bool hn_channel_const(hn_rule *r, hn_id node, hn_id constant, int32_t rank, int32_t axis, uint64_t n,
+                      double **out);
+/* New constants; HN_NONE when a number leaves the range of the type, or memory ran out. */
+hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_weight_layout *layout,
+                       const double *scale);
+hn_id hn_new_const_f64s(hn_rule *r, const char *stem, hn_dtype elem, int32_t rank,
+                        const int64_t *dims, const double *numbers);
+
+/* The node behind input `value` of the root: one of these operators in the same block, whose output
+ * only the root reads, once. Else HN_NONE. */
+hn_id hn_lone_maker(const hn_rule *r, hn_id value, const char *ops);
+
+#endif /* HN_WEIGHTS_H */
