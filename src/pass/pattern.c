@@ -281,7 +281,7 @@ static void tell_shared(const pattern_search *s, hn_strbuf *why) {
 }
 
 static void tell_term(const pattern_search *s, hn_strbuf *why) {
-    char label[128];
+    char label[128], found[32], wanted[32];
     const term_misfit *m = &s->best;
     const hn_word *text = &m->term->text;
     int shown = (int)HN_MIN(text->n, 60);
@@ -299,10 +299,11 @@ static void tell_term(const pattern_search *s, hn_strbuf *why) {
                          m->attr->name.at, (int)m->attr->text.n, m->attr->text.at);
     else if (m->term->kind == HN_TERM_CONST)
         hn_strbuf_printf(why, "'%s' is not constant", value_name(s, m->value));
-    else if (m->term->kind == HN_TERM_NUMBER && hn_const_f64(s->r, m->value, &number))
-        hn_strbuf_printf(why, "'%s' is %g, not %g", value_name(s, m->value), number,
-                         m->term->number);
-    else if (m->wanted != HN_NONE)
+    else if (m->term->kind == HN_TERM_NUMBER && hn_const_f64(s->r, m->value, &number)) {
+        hn_format_f64(found, number);
+        hn_format_f64(wanted, m->term->number);
+        hn_strbuf_printf(why, "'%s' is %s, not %s", value_name(s, m->value), found, wanted);
+    } else if (m->wanted != HN_NONE)
         hn_strbuf_printf(why, "'%s' stands where '%s' was expected", value_name(s, m->value),
                          value_name(s, m->wanted));
     else if (maker != HN_NONE)

@@ -250,8 +250,8 @@ static hone_status take_op_term(pattern_reader *p, hn_term *t) {
 }
 
 static bool starts_op(const char *at) {
-    if (is_upper_char(*at))
-        return true;
+    if (is_upper_char(*at) || is_digit_char(*at))
+        return is_upper_char(*at);
     while (is_word_char(*at))
         at++;
     return *at == '.' && is_word_char(at[1]);
