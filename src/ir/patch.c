@@ -115,31 +115,47 @@ void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value) {
         hn_patch_fail(p, HONE_E_NOMEM);
 }
 
-/* ---- names of graph outputs ------------------------------------------------------------------ */
+/* ---- outputs of blocks ----------------------------------------------------------------------- */
 
-/* Inputs and initializers are known by their names, and an output has a name to keep already. */
-static bool can_carry_name(const hn_patch *p, hn_id value) {
-    if (patch_value_block(p, value) != 0 || hn_map_get(&p->carriers, value) != HN_MAP_NONE)
-        return false;
-    return value >= p->n_old_values || (hn_value_at(p->g, value)->producer != HN_NONE &&
-                                        !hn_patch_is_graph_output(p->g, value));
+/* Inputs and initializers are known by their names, an output has a name to keep already, and a
+ * subgraph hands out only what it computes itself. */
+static bool can_be_output(const hn_graph *g, hn_id block, hn_id value) {
+    const hn_value *v = hn_value_at(g, value);
+    return v->block == block && v->producer != HN_NONE && !hn_patch_is_output(g, value);
 }
 
-/* Whoever becomes a graph output takes its name over; where that is impossible, an Identity does.
- */
+bool hn_replace_needs_identity(const hn_graph *g, hn_id value, hn_id with) {
+    return hn_patch_is_output(g, value) && !can_be_output(g, hn_value_at(g, value)->block, with);
+}
+
+static bool can_carry(const hn_patch *p, hn_id block, hn_id value) {
+    if (hn_map_get(&p->carriers, value) != HN_MAP_NONE)
+        return false;
+    return value < p->n_old_values ? can_be_output(p->g, block, value)
+                                   : patch_value_block(p, value) == block;
+}
+
+static hn_id add_identity(hn_patch *p, hn_id block, hn_id value) {
+    hn_str identity = hn_intern_z(p->g->model->names, "Identity");
+    hn_id node = identity ? hn_patch_node(p, HN_NONE, NULL, identity, NULL, 1, &value, 1, 0, NULL)
+                          : HN_NONE;
+    if (node == HN_NONE)
+        return HN_NONE;
+    p->nodes.at[p->nodes.n - 1].block = block;
+    p->values.at[p->values.n - 1].block = block;
+    return hn_patch_output(p, node, 0);
+}
+
+/* Whoever becomes an output of a block takes the place over, in the main graph with its name; where
+ * that is impossible, an Identity does. */
 static hone_status choose_carriers(hn_patch *p) {
     for (uint32_t i = 0; i < p->replaces.n; i++) {
         patch_replace *r = &p->replaces.at[i];
-        if (!hn_patch_is_graph_output(p->g, r->value))
+        hn_id block = hn_value_at(p->g, r->value)->block;
+        if (!hn_patch_is_output(p->g, r->value))
             continue;
-        r->carrier = r->with;
-        if (!can_carry_name(p, r->with)) {
-            hn_str identity = hn_intern_z(p->g->model->names, "Identity");
-            HN_TRY_PTR(identity);
-            hn_id node = hn_patch_node(p, HN_NONE, NULL, identity, NULL, 1, &r->with, 1, 0, NULL);
-            r->carrier = node == HN_NONE ? HN_NONE : hn_patch_output(p, node, 0);
-        }
-        if (p->failed != HONE_OK || !hn_map_put(&p->carriers, r->carrier, 1))
+        r->carrier = can_carry(p, block, r->with) ? r->with : add_identity(p, block, r->with);
+        if (r->carrier == HN_NONE || !hn_map_put(&p->carriers, r->carrier, 1))
             return HONE_E_NOMEM;
     }
     return HONE_OK;
@@ -266,13 +282,14 @@ static void commit_replace(const hn_patch *p, hn_graph *g, const patch_replace *
     if (r->with >= p->n_old_values && !with->type)
         with->type = from->type;
     if (r->carrier != HN_NONE) {
-        hn_block *b = hn_block_at(g, 0);
+        hn_block *b = hn_block_at(g, from->block);
         hn_value *carrier = hn_value_at(g, r->carrier);
         for (uint32_t i = 0; i < b->outputs.n; i++) {
             if (b->outputs.at[i] == r->value)
-                hn_graph_set_output_at(g, 0, i, r->carrier);
+                hn_graph_set_output_at(g, from->block, i, r->carrier);
         }
-        swap_names(g, r->value, r->carrier);
+        if (from->block == 0)
+            swap_names(g, r->value, r->carrier);
         carrier->type = from->type ? from->type : carrier->type;
         carrier->is_declared = from->is_declared;
         carrier->extra = from->extra;

@@ -11,10 +11,10 @@ static bool patch_sees(const hn_patch *p, hn_id block, hn_id value) {
     return hn_block_is_inside(p->g, block, patch_value_block(p, value));
 }
 
-bool hn_patch_is_graph_output(const hn_graph *g, hn_id value) {
+bool hn_patch_is_output(const hn_graph *g, hn_id value) {
     const hn_value *v = hn_value_at(g, value);
     for (uint32_t i = 0; i < v->uses.n; i++) {
-        if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == 0)
+        if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == v->block)
             return true;
     }
     return false;
@@ -30,7 +30,7 @@ static hone_status resolve_chains(hn_patch *p, hone_error *err) {
                 return refuse(p, r->value, "is replaced in a circle", err);
             r->with = p->replaces.at[next].with;
         }
-        if (hn_value_at(p->g, r->value)->is_input && hn_patch_is_graph_output(p->g, r->value))
+        if (hn_value_at(p->g, r->value)->is_input && hn_patch_is_output(p->g, r->value))
             return refuse(p, r->value, "is input and output of the graph at once", err);
         if (!patch_sees(p, patch_value_block(p, r->value), r->with))
             return refuse(p, r->with, "is not visible where it should be read", err);

@@ -23,7 +23,7 @@ typedef struct patch_value {
 
 typedef struct patch_replace {
     hn_id value, with;
-    hn_id carrier; /* takes over the name of a graph output; HN_NONE when value is none */
+    hn_id carrier; /* takes over as the output of its block; HN_NONE when value is none */
 } patch_replace;
 
 typedef struct patch_input {
@@ -44,7 +44,7 @@ struct hn_patch {
     hn_map replaced;    /* value -> index of its replace */
     hn_map doomed;      /* nodes that go */
     hn_map overridden;  /* (node, slot) of `inputs` */
-    hn_map carriers;    /* values that take over an output's name */
+    hn_map carriers;    /* values that take over as outputs */
     hone_status failed; /* of filling; apply reports it */
 };
 
@@ -70,6 +70,6 @@ static inline hn_id patch_value_block(const hn_patch *p, hn_id value) {
 
 /* Refuses what would leave the graph broken, and follows chains of replacements to their ends. */
 hone_status hn_patch_check(hn_patch *p, const hn_graph *g, hone_error *err);
-bool hn_patch_is_graph_output(const hn_graph *g, hn_id value);
+bool hn_patch_is_output(const hn_graph *g, hn_id value); /* of its own block */
 
 #endif /* HN_PATCH_INT_H */

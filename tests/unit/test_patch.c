@@ -200,6 +200,26 @@ static hone_status grow(hn_model *m, hn_arena *scratch) {
     return hn_patch_apply(p, g, NULL);
 }
 
+/* A subgraph hands out what it computes itself: an outer value needs an Identity there. */
+static void test_subgraph_outputs(void **state) {
+    (void)state;
+    fixture f = start(NESTED);
+    hn_id q = hn_graph_find(f.g, 1, hn_intern_z(f.m->names, "q"));
+    hn_id r = hn_graph_find(f.g, 1, hn_intern_z(f.m->names, "r"));
+    hn_id a = value_named(f.g, "a");
+    assert_true(hn_replace_needs_identity(f.g, r, a));
+    assert_false(hn_replace_needs_identity(f.g, r, q));
+    assert_false(hn_replace_needs_identity(f.g, q, a));
+    hn_patch_replace(f.p, r, a);
+    hn_patch_remove(f.p, hn_value_at(f.g, r)->producer);
+    hn_patch_remove(f.p, hn_value_at(f.g, q)->producer);
+    expect_applied(&f, TEXT_HEAD
+                   "g (float[2] x, bool c) => (float[2] y) { a = Abs(x) "
+                   "y = If(c) <then_branch = t () => (float[2] Identity_1) { "
+                   "Identity_1 = Identity(a) }, "
+                   "else_branch = e () => (float[2] s) { s = Neg(a) }> }");
+}
+
 static void test_every_allocation_may_fail(void **state) {
     (void)state;
     counting_allocator c;
@@ -240,6 +260,7 @@ int main(void) {
         cmocka_unit_test(test_chain_and_set_input),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_subgraph_outputs),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
