@@ -108,39 +108,123 @@ hone_status hn_eval_qlinear_conv(hn_eval *c) {
 
 /* ---- causal, with state ------------------------------------------------------------------------ */
 
+/* Depthwise along one axis. The state is the end of what the taps ran along; there may be several:
+ * after each of the last positions. */
+typedef struct causal_form {
+    uint64_t batch, channels, n, n_taps, dilation, n_past;
+    uint64_t n_states;
+    bool channels_last;
+} causal_form;
+
 /* One channel: the past and the input in one line, which the taps run along. */
-static void causal_line(int64_t n, int64_t n_taps, const float *line, const float *taps, float bias,
+static void causal_line(const causal_form *f, const float *line, const float *taps, float bias,
                         bool silu, float *y) {
-    for (int64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < f->n; i++) {
         float sum = bias;
-        for (int64_t k = 0; k < n_taps; k++)
-            sum += taps[k] * line[i + k];
+        for (uint64_t k = 0; k < f->n_taps; k++)
+            sum += taps[k] * line[i + k * f->dilation];
         y[i] = silu ? sum / (1 + expf(-sum)) : sum;
     }
+}
+
+/* Element 0 of a channel in [batch, channels, length] or [batch, length, channels], and the step to
+ * the next. */
+static uint64_t channel_begin(const causal_form *f, uint64_t i, uint64_t length, uint64_t *step) {
+    *step = f->channels_last ? f->channels : 1;
+    return f->channels_last ? i / f->channels * length * f->channels + i % f->channels : i * length;
+}
+
+static void load_channel(const causal_form *f, const hn_array *x, uint64_t state, uint64_t i,
+                         uint64_t length, float *out) {
+    uint64_t step, at = channel_begin(f, i, length, &step);
+    at += state * f->batch * f->channels * length;
+    if (step == 1)
+        hn_load_f32(x, at, length, out);
+    for (uint64_t k = 0; step != 1 && k < length; k++)
+        hn_load_f32(x, at + k * step, 1, out + k);
+}
+
+static void store_channel(const causal_form *f, hn_array *y, uint64_t state, uint64_t i,
+                          uint64_t length, const float *in) {
+    uint64_t step, at = channel_begin(f, i, length, &step);
+    at += state * f->batch * f->channels * length;
+    if (step == 1)
+        hn_store_f32(y, at, length, in);
+    for (uint64_t k = 0; step != 1 && k < length; k++)
+        hn_store_f32(y, at + k * step, 1, in + k);
+}
+
+/* States of positions before the first are 0. */
+static void store_states(const causal_form *f, hn_array *present, uint64_t i, const float *line,
+                         const float *zeros) {
+    for (uint64_t s = 0; s < f->n_states; s++) {
+        uint64_t behind = f->n_states - 1 - s; /* positions after this state */
+        bool is_there = behind < f->n || behind == 0;
+        store_channel(f, present, s, i, f->n_past, is_there ? line + f->n - behind : zeros);
+    }
+}
+
+static hone_status read_causal_form(hn_eval *c, causal_form *f) {
+    const hn_infer *node = hn_eval_node(c);
+    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1);
+    int64_t dilation = hn_attr_i(node, "dilation", 1), states = hn_attr_i(node, "state_window", 0),
+            span;
+    bool last = hn_attr_i(node, "channels_last", 0) != 0;
+    if (x->rank != 3 || w->rank != 3 || hn_attr_i(node, "ndim", 1) != 1)
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "only an input of one axis can be convolved");
+    if (dilation < 1 || states < 0 || w->dims[2] < 1 ||
+        !hn_mul_i64(w->dims[2] - 1, dilation, &span))
+        return hn_eval_fail(c, HONE_E_INVALID, "dilation, state_window or the taps have no sense");
+    *f = (causal_form){.batch = (uint64_t)x->dims[0],
+                       .channels = (uint64_t)x->dims[last ? 2 : 1],
+                       .n = (uint64_t)x->dims[last ? 1 : 2],
+                       .n_taps = (uint64_t)w->dims[2],
+                       .dilation = (uint64_t)dilation,
+                       .n_past = (uint64_t)span,
+                       .n_states = (uint64_t)HN_MAX(states, 1),
+                       .channels_last = last};
+    return HONE_OK;
+}
+
+static hone_status check_causal_sizes(hn_eval *c, const causal_form *f) {
+    const hn_array *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *past = hn_arg(c, 3),
+                   *present = hn_ret(c, 1);
+    uint64_t n;
+    bool is_small =
+        hn_mul_u64(f->batch * f->channels, f->n_past, &n) && hn_mul_u64(n, f->n_states, &n);
+    if (is_small && w->n_elems == f->channels * f->n_taps &&
+        (!bias || bias->n_elems == f->channels) && (!past || past->n_elems == n) &&
+        (!present || present->n_elems == n))
+        return HONE_OK;
+    return hn_eval_fail(c, HONE_E_SHAPE, "weight, bias or state do not fit %llu channels",
+                        (unsigned long long)f->channels);
 }
 
 hone_status hn_eval_causal_conv(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *past = hn_arg(c, 3);
     hn_array *y = hn_ret(c, 0), *present = hn_ret(c, 1);
-    uint64_t channels = (uint64_t)x->dims[1], n = (uint64_t)x->dims[2],
-             n_taps = (uint64_t)w->dims[2], n_past = n_taps - 1;
-    float *line = hn_eval_scratch_n(c, n + n_past, sizeof *line),
-          *out = hn_eval_scratch_n(c, n, sizeof *out);
+    causal_form f = {.batch = 0};
+    HN_TRY(read_causal_form(c, &f));
+    HN_TRY(check_causal_sizes(c, &f));
+    float *line = hn_eval_scratch_n(c, f.n + f.n_past, sizeof *line),
+          *zeros = hn_eval_scratch_n(c, f.n_past, sizeof *zeros),
+          *out = hn_eval_scratch_n(c, f.n, sizeof *out);
     const float *taps = hn_wide_f32(c, w), *per_channel = bias ? hn_wide_f32(c, bias) : NULL;
-    HN_TRY_PTR(line && out && taps && (!bias || per_channel));
+    HN_TRY_PTR(line && zeros && out && taps && (!bias || per_channel));
+    memset(zeros, 0, f.n_past * sizeof *zeros);
     bool silu = !hn_attr_is(hn_eval_node(c), "activation", "none");
-    for (uint64_t i = 0; i < (uint64_t)x->dims[0] * channels; i++) {
-        memset(line, 0, n_past * sizeof *line);
+    for (uint64_t i = 0; i < f.batch * f.channels; i++) {
+        uint64_t channel = i % f.channels;
+        memset(line, 0, f.n_past * sizeof *line);
         if (past)
-            hn_load_f32(past, i * n_past, n_past, line);
-        hn_load_f32(x, i * n, n, line + n_past);
-        uint64_t channel = i % channels;
-        causal_line((int64_t)n, (int64_t)n_taps, line, taps + channel * n_taps,
-                    bias ? per_channel[channel] : 0, silu, out);
+            load_channel(&f, past, f.n_states - 1, i, f.n_past, line);
+        load_channel(&f, x, 0, i, f.n, line + f.n_past);
+        causal_line(&f, line, taps + channel * f.n_taps, bias ? per_channel[channel] : 0, silu,
+                    out);
         if (y)
-            hn_store_f32(y, i * n, n, out);
+            store_channel(&f, y, 0, i, f.n, out);
         if (present)
-            hn_store_f32(present, i * n_past, n_past, line + n);
+            store_states(&f, present, i, line, zeros);
     }
     return HONE_OK;
 }

@@ -7,39 +7,56 @@
 
 /* What keeps queries from keys: a padding mask, the order of time, biases. */
 typedef struct attention_mask {
-    const int32_t *at; /* NULL: none */
-    int32_t rank;      /* 1: lengths (and starts), 2: [batch, keys], 3: [batch, queries, keys] */
-    bool has_starts;
-    int64_t batch, n_queries, n_past;
+    const int32_t
+        *spans; /* [batch] ends and, when starts follow them, [batch] starts; NULL: none */
+    const int32_t *starts; /* NULL: all start with the first key */
+    const int32_t *rows;   /* 0 hides a key; NULL: none */
+    int64_t batch, row;    /* steps of rows from one sequence and one query to the next */
+    int64_t n_past;
     float filter;
     bool causal;
     hn_score_bias bias;
 } attention_mask;
 
+/* [batch, keys], [batch, queries, keys], or [batch, 1, positions, positions] of which queries stand
+ * behind the past. */
+static hone_status read_mask_rows(hn_eval *c, uint32_t arg, const hn_heads *a, attention_mask *m) {
+    const hn_array *mask = hn_arg(c, arg);
+    int64_t width = mask->rank == 4 ? mask->dims[3] : a->n_keys, n_rows = mask->rank == 2 ? 1
+                                                                          : mask->rank == 3
+                                                                              ? a->n_queries
+                                                                              : mask->dims[2];
+    m->rows = mask->data;
+    m->batch = n_rows * width;
+    m->row = mask->rank == 2 ? 0 : width;
+    HN_TRY(hn_want_elems(c, arg, (uint64_t)(a->batch * m->batch)));
+    if (mask->rank != 4)
+        return HONE_OK;
+    if (width < a->n_keys || n_rows - a->n_queries < m->n_past)
+        return hn_eval_fail(c, HONE_E_SHAPE, "a mask of %lld positions does not hold %lld keys",
+                            (long long)HN_MIN(width, n_rows), (long long)a->n_keys);
+    m->rows += m->n_past * width;
+    return HONE_OK;
+}
+
 static hone_status read_attention_mask(hn_eval *c, uint32_t arg, uint32_t bias, const hn_heads *a,
                                        attention_mask *m) {
     const hn_array *mask = hn_arg(c, arg);
-    uint64_t batch = (uint64_t)a->batch, keys = (uint64_t)a->n_keys;
-    m->batch = a->batch;
-    m->n_queries = a->n_queries;
+    uint64_t batch = (uint64_t)a->batch;
     m->filter = hn_attr_f(hn_eval_node(c), "mask_filter_value", -10000.0f);
     m->causal = hn_attr_i(hn_eval_node(c), "unidirectional", 0) != 0;
     HN_TRY(hn_read_score_bias(c, bias, a, &m->bias));
     bool is_dummy = mask && mask->rank == 2 && mask->dims[1] == 1 && a->n_keys != 1;
     if (!mask || is_dummy)
         return HONE_OK;
-    if (mask->rank < 1 || mask->rank > 3)
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED,
-                            "a mask of rank %d is not supported; make it [batch, queries, keys]",
-                            mask->rank);
-    m->at = mask->data;
-    m->rank = mask->rank;
-    m->has_starts = mask->n_elems == 2 * batch;
+    if (mask->rank < 1 || mask->rank > 4)
+        return hn_eval_fail(c, HONE_E_SHAPE, "a mask has 1 to 4 axes, but this one %d", mask->rank);
     if (mask->rank > 1)
-        return hn_want_elems(
-            c, arg, mask->rank == 2 ? batch * keys : batch * (uint64_t)a->n_queries * keys);
+        return read_mask_rows(c, arg, a, m);
     if (mask->n_elems < batch)
         return hn_want_elems(c, arg, batch);
+    m->spans = mask->data;
+    m->starts = mask->n_elems == 2 * batch ? m->spans + batch : NULL;
     return HONE_OK;
 }
 
@@ -47,12 +64,12 @@ static hn_key_span see_through_mask(const void *ctx, int64_t b, int64_t h, int64
                                     float *scores) {
     const attention_mask *m = ctx;
     hn_add_score_bias(&m->bias, b, h, i, n, scores);
-    if (m->at && m->rank == 1) {
-        int64_t begin = m->has_starts ? m->at[m->batch + b] : 0, end = m->at[b];
+    if (m->spans) {
+        int64_t begin = m->starts ? m->starts[b] : 0, end = m->spans[b];
         for (int64_t k = 0; k < n; k++)
             scores[k] += k < begin || k >= end ? m->filter : 0;
-    } else if (m->at) {
-        const int32_t *row = m->at + (m->rank == 2 ? b : b * m->n_queries + i) * n;
+    } else if (m->rows) {
+        const int32_t *row = m->rows + b * m->batch + i * m->row;
         for (int64_t k = 0; k < n; k++)
             scores[k] += row[k] > 0 ? 0 : m->filter;
     }

@@ -1,6 +1,8 @@
 /* Attention operators of com.microsoft that project their input themselves, computed. */
 #include "ops/ms_heads_eval.h"
 
+#include <math.h>
+
 #include "kernels/kernel.h"
 
 typedef struct packed_args {
@@ -64,13 +66,43 @@ static hone_status find_packed_past(hn_eval *c, const packed_args *args, hn_atte
                          (const int64_t[]){2, a->batch, a->n_heads, past->dims[3], a->key_size}));
         p->keys.past = p->values.past = past;
         p->keys.past_room = p->values.past_room = p->n_past = past->dims[3];
-        p->values.past_begin = past->n_elems / 2;
+        p->values.past_begin = a->batch * a->n_heads * past->dims[3];
         if (hn_attr_i(hn_eval_node(c), "past_present_share_buffer", 0))
             p->n_past = hn_arg_i64_or(c, args->past_length, 0);
     }
     p->keys.present = p->values.present = present;
     p->keys.room = p->values.room = present ? present->dims[3] : p->n_past + p->n_fresh;
-    p->values.present_begin = present ? present->n_elems / 2 : 0;
+    p->values.present_begin = present ? a->batch * a->n_heads * present->dims[3] : 0;
+    return HONE_OK;
+}
+
+/* Queries and keys turned to where they stand, by angles that the operator knows itself. */
+static hone_status turn_packed(hn_eval *c, const hn_attention_parts *p) {
+    const hn_infer *node = hn_eval_node(c);
+    const hn_heads *a = &p->heads;
+    int64_t width = hn_attr_i(node, "rotary_embedding_dim", 0);
+    if (!hn_attr_i(node, "do_rotary", 0))
+        return HONE_OK;
+    width = width == 0 ? a->key_size : width;
+    if (width < 0 || width > a->key_size || width % 2 != 0)
+        return hn_eval_fail(c, HONE_E_INVALID, "%lld of %lld elements of a head cannot be turned",
+                            (long long)width, (long long)a->key_size);
+    hn_rotary r = {.half = width / 2};
+    float *cosines = hn_eval_scratch_n(c, (uint64_t)r.half, sizeof *cosines),
+          *sines = hn_eval_scratch_n(c, (uint64_t)r.half, sizeof *sines);
+    HN_TRY_PTR(cosines && sines);
+    for (int64_t i = 0; i < p->n_fresh; i++) {
+        for (int64_t e = 0; e < r.half; e++) {
+            double angle = (double)(p->n_past + i) / pow(10000, (double)(2 * e) / (double)width);
+            cosines[e] = (float)cos(angle);
+            sines[e] = (float)sin(angle);
+        }
+        for (int64_t k = 0; k < a->batch * a->n_heads; k++) {
+            int64_t b = k / a->n_heads, h = k % a->n_heads;
+            hn_rotate(&r, cosines, sines, hn_row_at(&a->q, b, h, i));
+            hn_rotate(&r, cosines, sines, hn_row_at(&p->keys.fresh, b, h, i));
+        }
+    }
     return HONE_OK;
 }
 
@@ -80,8 +112,6 @@ static hone_status run_packed_attention(hn_eval *c, const packed_args *args, con
     int64_t n_heads = hn_attr_i(hn_eval_node(c), "num_heads", 1), n_rows = input->dims[1],
             width = hn_arg(c, 1)->dims[1], widths[3];
     float *qkv;
-    if (hn_attr_i(hn_eval_node(c), "do_rotary", 0))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "do_rotary is not supported");
     HN_TRY(read_widths(c, n_heads, widths));
     HN_TRY(project_rows(c, input, x, w, width, &qkv));
     hn_attention_parts p = {.heads = {.batch = input->dims[0],
@@ -97,6 +127,7 @@ static hone_status run_packed_attention(hn_eval *c, const packed_args *args, con
     p.keys.fresh = hn_rows_packed(qkv + widths[0], n_rows, width, p.heads.key_size);
     p.values.fresh = hn_rows_packed(qkv + 2 * widths[0], n_rows, width, p.heads.value_size);
     HN_TRY(find_packed_past(c, args, &p));
+    HN_TRY(turn_packed(c, &p));
     HN_TRY(hn_attention_join(c, &p));
     return hn_attention_run(c, &p);
 }
@@ -131,7 +162,7 @@ static hone_status dequantize_columns(hn_eval *c, uint32_t arg, uint32_t scale_a
 
 hone_status hn_eval_qattention(hn_eval *c) {
     static const packed_args args = {
-        .mask = 5, .past = 8, .bias = UINT32_MAX, .past_length = UINT32_MAX};
+        .mask = 5, .past = 8, .bias = HN_NO_ARG, .past_length = HN_NO_ARG};
     hn_array x;
     float *w;
     HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 3, 6), &x));

@@ -59,6 +59,14 @@ bool hn_arg_f32s(hn_eval *c, uint32_t arg, const float **out) {
     return !a || *out;
 }
 
+float *hn_arg_copy_f32(hn_eval *c, uint32_t arg) {
+    const hn_array *x = hn_arg(c, arg);
+    float *at = hn_eval_scratch_n(c, x->n_elems, sizeof *at);
+    if (at)
+        hn_load_f32(x, 0, x->n_elems, at);
+    return at;
+}
+
 hone_status hn_want_elems(hn_eval *c, uint32_t arg, uint64_t n) {
     const hn_array *a = hn_arg(c, arg);
     if (!a || a->n_elems == n)

@@ -6,6 +6,9 @@
 
 #include "ops/eval_wide.h"
 
+/* Where an operator of a family lacks an argument. */
+#define HN_NO_ARG UINT32_MAX
+
 /* Runs the evaluation of another operator, of one output, with the attributes of this node. Entries
  * of `args` may be NULL: left out. */
 #define HN_MAX_INNER_ARGS 9
@@ -20,6 +23,8 @@ hone_status hn_scratch_array(hn_eval *c, hn_dtype dtype, int32_t rank, const int
                              hn_array *out);
 /* The argument as floats, NULL when it is left out. False: out of memory. */
 bool hn_arg_f32s(hn_eval *c, uint32_t arg, const float **out);
+/* A copy of the argument as floats that may be changed; NULL: out of memory. */
+float *hn_arg_copy_f32(hn_eval *c, uint32_t arg);
 
 /* Fails unless the argument is left out or has n elements; inference does not look at every
  * argument. */

@@ -3,24 +3,26 @@
 
 #include <float.h>
 
+/* A cache that holds the last positions only: rows are added until it is full; then so many of the
+ * first are dropped that a window, less the row that comes, is left. */
+typedef struct window_cache {
+    int64_t room; /* 0: all positions are held */
+    int64_t window;
+    int64_t *n_left; /* of each batch: rows after this step */
+} window_cache;
+
 /* What both operators read; then each adds how its queries see keys. */
 typedef struct group_parts {
     hn_heads heads;
     hn_cache keys, values;
-    int64_t *n_past, *n_keys; /* of each batch */
+    int64_t *n_past, *n_keys; /* of each batch: rows of the cache before and after this step */
+    int64_t *n_before;        /* of each batch: positions before this step */
+    window_cache window;
     int64_t n_fresh;
     bool is_prompt; /* the first step: nothing is past */
 } group_parts;
 
 /* ---- queries, keys and values ------------------------------------------------------------------ */
-
-/* A copy that may be turned: [batch, rows, width]. */
-static float *copy_rows(hn_eval *c, const hn_array *x) {
-    float *at = hn_eval_scratch_n(c, x->n_elems, sizeof *at);
-    if (at)
-        hn_load_f32(x, 0, x->n_elems, at);
-    return at;
-}
 
 static hone_status read_groups(hn_eval *c, group_parts *g) {
     const hn_array *query = hn_arg(c, 0), *key = hn_arg(c, 1), *value = hn_arg(c, 2);
@@ -34,7 +36,7 @@ static hone_status read_groups(hn_eval *c, group_parts *g) {
             size = width / all;
     a->key_size = a->value_size = size;
     g->n_fresh = key ? key->dims[1] : a->n_queries;
-    float *q = copy_rows(c, query);
+    float *q = hn_arg_copy_f32(c, 0);
     HN_TRY_PTR(q);
     a->q = hn_rows_packed(q, a->n_queries, width, size);
     if (!key) {
@@ -48,7 +50,7 @@ static hone_status read_groups(hn_eval *c, group_parts *g) {
         return hn_eval_fail(c, HONE_E_SHAPE, "key and value must come together");
     HN_TRY(hn_want_dims(c, 1, 3, dims));
     HN_TRY(hn_want_dims(c, 2, 3, dims));
-    float *k = copy_rows(c, key), *v = copy_rows(c, value);
+    float *k = hn_arg_copy_f32(c, 1), *v = hn_arg_copy_f32(c, 2);
     HN_TRY_PTR(k && v);
     g->keys.fresh = hn_rows_packed(k, g->n_fresh, dims[2], size);
     g->values.fresh = hn_rows_packed(v, g->n_fresh, dims[2], size);
@@ -64,6 +66,7 @@ static hone_status read_lengths(hn_eval *c, group_parts *g, uint32_t arg, int64_
     g->n_past = hn_eval_scratch_n(c, (uint64_t)a->batch, sizeof *g->n_past);
     g->n_keys = hn_eval_scratch_n(c, (uint64_t)a->batch, sizeof *g->n_keys);
     HN_TRY_PTR(g->n_past && g->n_keys);
+    g->n_before = g->n_past;
     g->is_prompt = total == a->n_queries;
     hn_load_i64(hn_arg(c, arg), 0, (uint64_t)a->batch, g->n_keys);
     for (int64_t b = 0; b < a->batch; b++) {
@@ -77,56 +80,40 @@ static hone_status read_lengths(hn_eval *c, group_parts *g, uint32_t arg, int64_
     return HONE_OK;
 }
 
-/* Root-mean-square normalization of every head, when there is a weight for it. */
-static hone_status norm_heads(hn_eval *c, uint32_t arg, const group_parts *g,
-                              const hn_head_rows *rows, int64_t n_heads, int64_t n_rows) {
-    const hn_heads *a = &g->heads;
-    hn_row_norm norm = {.epsilon = hn_attr_f(hn_eval_node(c), "qk_norm_epsilon", 1e-6f),
-                        .simplified = true};
-    float mean, inverse;
-    HN_TRY(hn_want_elems(c, arg, (uint64_t)a->key_size));
-    HN_TRY_PTR(hn_arg_f32s(c, arg, &norm.gamma));
-    for (int64_t i = 0; norm.gamma && i < a->batch * n_rows; i++)
-        for (int64_t h = 0; h < n_heads; h++) {
-            float *row = hn_row_at(rows, i / n_rows, h, i % n_rows);
-            hn_normalize_row(&norm, (uint64_t)a->key_size, row, row, &mean, &inverse);
-        }
+/* Where rows stand: as the argument says, or behind those before. */
+static hone_status read_positions(hn_eval *c, const group_parts *g, uint32_t arg, int64_t n_rows,
+                                  int64_t **out) {
+    const hn_array *given = hn_arg(c, arg);
+    uint64_t n = (uint64_t)(g->heads.batch * n_rows);
+    *out = hn_eval_scratch_n(c, n, sizeof **out);
+    HN_TRY(hn_want_elems(c, arg, n));
+    HN_TRY_PTR(*out);
+    if (given)
+        hn_load_i64(given, 0, n, *out);
+    for (int64_t i = 0; !given && i < (int64_t)n; i++)
+        (*out)[i] = g->n_before[i / n_rows] + i % n_rows;
     return HONE_OK;
 }
 
-/* Turns the heads of queries or keys to where they stand; `positions` may be NULL: they follow the
- * past. */
-static hone_status turn_heads(hn_eval *c, const group_parts *g, const hn_rotary *r,
-                              const hn_array *positions, const hn_head_rows *rows, int64_t n_heads,
-                              int64_t n_rows) {
-    for (int64_t i = 0; i < g->heads.batch * n_rows; i++) {
-        int64_t b = i / n_rows, position = g->n_past[b] + i % n_rows;
-        if (positions)
-            hn_load_i64(positions, (uint64_t)i, 1, &position);
-        for (int64_t h = 0; h < n_heads; h++)
-            HN_TRY(hn_rotate_to(c, r, position, hn_row_at(rows, b, h, i % n_rows)));
-    }
-    return HONE_OK;
-}
-
-static hone_status turn_groups(hn_eval *c, group_parts *g, uint32_t cosines,
-                               const hn_array *positions) {
+static hone_status turn_groups(hn_eval *c, group_parts *g, uint32_t cosines, uint32_t positions) {
     hn_heads *a = &g->heads;
+    int64_t *at;
     hn_rotary r;
     if (!hn_attr_i(hn_eval_node(c), "do_rotary", 0))
         return HONE_OK;
     HN_TRY(hn_read_rotary(c, cosines, cosines + 1, a->key_size, "rotary_interleaved", &r));
-    HN_TRY(turn_heads(c, g, &r, positions, &a->q, a->n_heads, a->n_queries));
-    return turn_heads(c, g, &r, positions, &g->keys.fresh, a->n_kv_heads, g->n_fresh);
+    HN_TRY(read_positions(c, g, positions, a->n_queries, &at));
+    HN_TRY(hn_rotate_heads(c, &r, at, &a->q, a->batch, a->n_heads, a->n_queries));
+    HN_TRY(read_positions(c, g, positions, g->n_fresh, &at));
+    return hn_rotate_heads(c, &r, at, &g->keys.fresh, a->batch, a->n_kv_heads, g->n_fresh);
 }
 
 /* ---- caches ------------------------------------------------------------------------------------ */
 
-static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t past,
-                                   uint32_t present, int64_t room, hn_cache *cache,
-                                   hn_head_rows *out) {
+/* The cache of one side but for its room. */
+static hone_status find_group_cache(hn_eval *c, const group_parts *g, uint32_t past,
+                                    uint32_t present, hn_cache *cache) {
     const hn_heads *a = &g->heads;
-    float *at;
     cache->batch = a->batch;
     cache->n_heads = a->n_kv_heads;
     cache->size = a->key_size;
@@ -134,13 +121,18 @@ static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t pa
     cache->present = hn_ret(c, present);
     cache->n_past = g->n_past;
     cache->n_fresh = g->n_fresh;
-    if (cache->past) {
-        HN_TRY(hn_want_dims(
-            c, past, 4,
-            (const int64_t[]){a->batch, a->n_kv_heads, cache->past->dims[2], a->key_size}));
-        cache->past_room = cache->past->dims[2];
-    }
-    cache->room = cache->present ? cache->present->dims[2] : HN_MAX(cache->past_room, room);
+    if (!cache->past)
+        return HONE_OK;
+    cache->past_room = cache->past->dims[2];
+    int64_t width = cache->codes.scales ? cache->past->dims[3] : a->key_size;
+    return hn_want_dims(c, past, 4,
+                        (const int64_t[]){a->batch, a->n_kv_heads, cache->past_room, width});
+}
+
+static hone_status join_group_cache(hn_eval *c, const group_parts *g, hn_cache *cache,
+                                    hn_head_rows *out) {
+    const hn_heads *a = &g->heads;
+    float *at;
     for (int64_t b = 0; b < a->batch; b++)
         if (g->n_keys[b] > cache->room)
             return hn_eval_fail(c, HONE_E_INVALID,
@@ -151,11 +143,17 @@ static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t pa
     return HONE_OK;
 }
 
-static hone_status attend_groups(hn_eval *c, group_parts *g, int64_t total) {
+static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t past,
+                                   uint32_t present, int64_t room, hn_cache *cache,
+                                   hn_head_rows *out) {
+    HN_TRY(find_group_cache(c, g, past, present, cache));
+    cache->room = cache->present ? cache->present->dims[2] : HN_MAX(cache->past_room, room);
+    return join_group_cache(c, g, cache, out);
+}
+
+static hone_status attend_groups(hn_eval *c, group_parts *g) {
     hn_heads *a = &g->heads;
     hn_array *y = hn_ret(c, 0);
-    HN_TRY(join_group_side(c, g, 3, 1, total, &g->keys, &a->k));
-    HN_TRY(join_group_side(c, g, 4, 2, total, &g->values, &a->v));
     a->keys_of = g->n_keys;
     a->scale = hn_heads_scale(c, a->key_size);
     int64_t width = a->n_heads * a->value_size;
@@ -169,6 +167,72 @@ static hone_status attend_groups(hn_eval *c, group_parts *g, int64_t total) {
     HN_TRY(hn_heads_attend(c, a));
     if (y)
         hn_narrow_f32(y, out);
+    return HONE_OK;
+}
+
+/* ---- caches of a window ------------------------------------------------------------------------ */
+
+/* Rows that are there after so many positions. */
+static int64_t rows_in_window(const window_cache *w, int64_t n_positions) {
+    int64_t drop = w->room - w->window + 1, over = n_positions - w->room;
+    return over <= 0 ? n_positions : n_positions - (over + drop - 1) / drop * drop;
+}
+
+static hone_status plan_window(hn_eval *c, group_parts *g) {
+    const hn_array *past = hn_arg(c, 3);
+    const hn_heads *a = &g->heads;
+    window_cache *w = &g->window;
+    if (!hn_attr_i(hn_eval_node(c), "sliding_window_cache", 0))
+        return HONE_OK;
+    w->window = hn_attr_i(hn_eval_node(c), "local_window_size", -1);
+    w->room = past ? past->dims[2] : 0;
+    if (w->window < 1 || w->room < w->window || hn_arg(c, 10) || hn_wants_ret(c, 3))
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "sliding_window_cache needs a past with room for local_window_size, "
+                            "and neither attention_bias nor output 3");
+    g->n_before = hn_eval_scratch_n(c, (uint64_t)a->batch, sizeof *g->n_before);
+    w->n_left = hn_eval_scratch_n(c, (uint64_t)a->batch, sizeof *w->n_left);
+    HN_TRY_PTR(g->n_before && w->n_left);
+    for (int64_t b = 0; b < a->batch; b++) {
+        if (g->n_keys[b] < g->n_fresh)
+            return hn_eval_fail(c, HONE_E_INVALID, "batch %lld has less keys than are new",
+                                (long long)b);
+        g->n_before[b] = g->n_past[b];
+        g->n_past[b] = rows_in_window(w, g->n_before[b]);
+        w->n_left[b] = rows_in_window(w, g->n_before[b] + g->n_fresh);
+        g->n_keys[b] = g->n_past[b] + g->n_fresh;
+    }
+    return HONE_OK;
+}
+
+/* The last rows of each head stay. */
+static void keep_window(const group_parts *g, const hn_array *from, hn_array *to) {
+    size_t row = (size_t)from->dims[3] * hn_elem_bytes(from->dtype);
+    memset(to->data, 0, (size_t)to->n_elems * hn_elem_bytes(to->dtype));
+    for (int64_t i = 0; i < from->dims[0] * from->dims[1]; i++) {
+        int64_t b = i / from->dims[1], n = g->window.n_left[b], first = g->n_keys[b] - n;
+        memcpy((char *)to->data + (size_t)(i * to->dims[2]) * row,
+               (const char *)from->data + (size_t)(i * from->dims[2] + first) * row,
+               (size_t)n * row);
+    }
+}
+
+/* All rows stand in a cache of their own for this step. */
+static hone_status join_window_side(hn_eval *c, const group_parts *g, uint32_t past,
+                                    uint32_t present, hn_cache *cache, hn_head_rows *out) {
+    HN_TRY(find_group_cache(c, g, past, present, cache));
+    if (!cache->past || cache->past_room != g->window.room)
+        return hn_eval_fail(c, HONE_E_SHAPE, "the pasts must have room for the same positions");
+    hn_array all, *kept = cache->present;
+    int64_t dims[4] = {g->heads.batch, g->heads.n_kv_heads, 0, cache->past->dims[3]};
+    for (int64_t b = 0; b < g->heads.batch; b++)
+        dims[2] = HN_MAX(dims[2], g->n_keys[b]);
+    HN_TRY(hn_scratch_array(c, cache->past->dtype, 4, dims, &all));
+    cache->present = &all;
+    cache->room = dims[2];
+    HN_TRY(join_group_cache(c, g, cache, out));
+    if (kept)
+        keep_window(g, &all, kept);
     return HONE_OK;
 }
 
@@ -191,15 +255,35 @@ static hn_key_span see_group(const void *ctx, int64_t b, int64_t h, int64_t i, i
     return seen;
 }
 
-static hone_status check_group_options(hn_eval *c) {
+/* Bytes hold one code, or two with 8 for 0. */
+static hone_status read_group_codes(hn_eval *c, const group_parts *g, uint32_t past,
+                                    const char *kind, uint32_t scales, hn_kv_codes *out) {
     const hn_infer *node = hn_eval_node(c);
-    const hn_array *past = hn_arg(c, 3);
-    if (hn_attr_i(node, "sliding_window_cache", 0))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "sliding_window_cache is not supported");
-    if (!hn_attr_is(node, "k_quant_type", "NONE") || !hn_attr_is(node, "v_quant_type", "NONE") ||
-        (past && !hn_dtype_is_float(past->dtype)))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "quantized caches are not supported");
+    const hn_array *cache = hn_arg(c, past);
+    if (!cache && hn_attr_is(node, kind, "NONE"))
+        return HONE_OK;
+    if (!cache)
+        return hn_eval_fail(c, HONE_E_INVALID, "a quantized cache needs input %u", past);
+    bool is_half = cache->dtype == HN_U8 && hn_attr_i(node, "kv_cache_bit_width", 8) == 4;
+    hn_dtype type = is_half ? HN_U4 : cache->dtype == HN_U8 ? HN_I8 : cache->dtype;
+    HN_TRY(hn_read_kv_codes(c, cache, kind, type, scales, g->heads.n_kv_heads, g->heads.key_size,
+                            out));
+    out->zero = is_half ? 8 : 0;
+    if (out->scales && !hn_ret(c, past - 2)) /* where fresh rows become codes */
+        return hn_eval_fail(c, HONE_E_INVALID, "a quantized cache needs output %u", past - 2);
     return HONE_OK;
+}
+
+static hone_status join_groups(hn_eval *c, group_parts *g, int64_t total) {
+    hn_heads *a = &g->heads;
+    HN_TRY(read_group_codes(c, g, 3, "k_quant_type", 12, &g->keys.codes));
+    HN_TRY(read_group_codes(c, g, 4, "v_quant_type", 13, &g->values.codes));
+    if (g->window.room > 0) {
+        HN_TRY(join_window_side(c, g, 3, 1, &g->keys, &a->k));
+        return join_window_side(c, g, 4, 2, &g->values, &a->v);
+    }
+    HN_TRY(join_group_side(c, g, 3, 1, total, &g->keys, &a->k));
+    return join_group_side(c, g, 4, 2, total, &g->values, &a->v);
 }
 
 static hone_status read_group_scores(hn_eval *c, group_parts *g) {
@@ -217,18 +301,16 @@ static hone_status read_group_scores(hn_eval *c, group_parts *g) {
 
 hone_status hn_eval_group_query_attention(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
-    const hn_array *positions = hn_arg(c, 9);
     int64_t total = hn_arg_i64_or(c, 6, 0);
     group_parts g = {.n_fresh = 0};
     hn_heads *a = &g.heads;
-    HN_TRY(check_group_options(c));
     HN_TRY(read_groups(c, &g));
     HN_TRY(read_lengths(c, &g, 5, 1, total));
-    HN_TRY(norm_heads(c, 14, &g, &a->q, a->n_heads, a->n_queries));
-    HN_TRY(norm_heads(c, 15, &g, &g.keys.fresh, a->n_kv_heads, g.n_fresh));
-    if (positions)
-        HN_TRY(hn_want_elems(c, 9, (uint64_t)(a->batch * a->n_queries)));
-    HN_TRY(turn_groups(c, &g, 7, positions));
+    HN_TRY(plan_window(c, &g));
+    HN_TRY(hn_normalize_heads(c, 14, &a->q, a->batch, a->n_heads, a->n_queries, a->key_size));
+    HN_TRY(
+        hn_normalize_heads(c, 15, &g.keys.fresh, a->batch, a->n_kv_heads, g.n_fresh, a->key_size));
+    HN_TRY(turn_groups(c, &g, 7, 9));
     group_sight sight = {.parts = &g,
                          .causal = hn_attr_i(node, "causal", 1) != 0,
                          .window = hn_attr_i(node, "local_window_size", -1)};
@@ -238,7 +320,8 @@ hone_status hn_eval_group_query_attention(hn_eval *c) {
     HN_TRY(read_group_scores(c, &g));
     a->see = see_group;
     a->see_ctx = &sight;
-    return attend_groups(c, &g, total);
+    HN_TRY(join_groups(c, &g, total));
+    return attend_groups(c, &g);
 }
 
 /* ---- SparseAttention --------------------------------------------------------------------------- */
@@ -301,9 +384,11 @@ hone_status hn_eval_sparse_attention(hn_eval *c) {
     int64_t total = hn_arg_i64_or(c, 7, 0);
     HN_TRY(read_groups(c, &g));
     HN_TRY(read_lengths(c, &g, 8, 0, total));
-    HN_TRY(turn_groups(c, &g, 9, NULL));
+    HN_TRY(turn_groups(c, &g, 9, HN_NO_ARG));
     HN_TRY(read_blocks(c, &g, &layout));
     g.heads.see = see_blocks;
     g.heads.see_ctx = &layout;
-    return attend_groups(c, &g, total);
+    HN_TRY(join_group_side(c, &g, 3, 1, total, &g.keys, &g.heads.k));
+    HN_TRY(join_group_side(c, &g, 4, 2, total, &g.values, &g.heads.v));
+    return attend_groups(c, &g);
 }

@@ -53,39 +53,20 @@ void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t 
         scores[k] += row[k];
 }
 
-/* ---- caches ------------------------------------------------------------------------------------ */
+/* ---- normalization ----------------------------------------------------------------------------- */
 
-/* The rows of one head, in the memory of the present or of scratch. */
-static void join_head(const hn_cache *cache, int64_t b, int64_t h, float *to) {
-    int64_t i = b * cache->n_heads + h, n_past = cache->past ? cache->past_room : 0;
-    n_past = HN_MIN(n_past, cache->room);
-    if (n_past > 0)
-        hn_load_f32(cache->past, cache->past_begin + (uint64_t)(i * cache->past_room * cache->size),
-                    (uint64_t)(n_past * cache->size), to);
-    memset(to + n_past * cache->size, 0,
-           (size_t)((cache->room - n_past) * cache->size) * sizeof *to);
-    for (int64_t r = 0; r < cache->n_fresh; r++)
-        memcpy(to + (cache->n_past[b] + r) * cache->size, hn_row_at(&cache->fresh, b, h, r),
-               (size_t)cache->size * sizeof *to);
-}
-
-hone_status hn_cache_join(hn_eval *c, const hn_cache *cache, float **out) {
-    int64_t per_head = cache->room * cache->size, n_heads = cache->batch * cache->n_heads;
-    bool in_place = cache->present && cache->present->dtype == HN_F32;
-    for (int64_t b = 0; b < cache->batch; b++)
-        if (cache->n_past[b] < 0 || cache->n_past[b] > (cache->past ? cache->past_room : 0) ||
-            cache->n_past[b] > cache->room - cache->n_fresh)
-            return hn_eval_fail(
-                c, HONE_E_INVALID, "%lld past and %lld new keys do not fit caches of %lld and %lld",
-                (long long)cache->n_past[b], (long long)cache->n_fresh,
-                (long long)(cache->past ? cache->past_room : 0), (long long)cache->room);
-    *out = in_place ? (float *)cache->present->data + cache->present_begin
-                    : hn_eval_scratch_n(c, (uint64_t)(n_heads * per_head), sizeof(float));
-    HN_TRY_PTR(*out);
-    for (int64_t i = 0; i < n_heads; i++)
-        join_head(cache, i / cache->n_heads, i % cache->n_heads, *out + i * per_head);
-    if (cache->present && !in_place)
-        hn_store_f32(cache->present, cache->present_begin, (uint64_t)(n_heads * per_head), *out);
+hone_status hn_normalize_heads(hn_eval *c, uint32_t arg, const hn_head_rows *rows, int64_t batch,
+                               int64_t n_heads, int64_t n_rows, int64_t size) {
+    hn_row_norm norm = {.epsilon = hn_attr_f(hn_eval_node(c), "qk_norm_epsilon", 1e-6f),
+                        .simplified = true};
+    float mean, inverse;
+    HN_TRY(hn_want_elems(c, arg, (uint64_t)size));
+    HN_TRY_PTR(hn_arg_f32s(c, arg, &norm.gamma));
+    for (int64_t i = 0; norm.gamma && i < batch * n_rows; i++)
+        for (int64_t h = 0; h < n_heads; h++) {
+            float *row = hn_row_at(rows, i / n_rows, h, i % n_rows);
+            hn_normalize_row(&norm, (uint64_t)size, row, row, &mean, &inverse);
+        }
     return HONE_OK;
 }
 

@@ -61,18 +61,38 @@ hone_status hn_read_score_bias(hn_eval *c, uint32_t arg, const hn_heads *a, hn_s
 void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t i, int64_t n,
                        float *scores);
 
+/* How the rows of a cache hold numbers: as they are, or as codes that a scale multiplies. */
+typedef struct hn_kv_codes {
+    const float *scales; /* NULL: numbers as they are */
+    bool per_channel;    /* [heads, size] of them, else one */
+    hn_dtype type;       /* of a code; bytes may hold two */
+    float zero;          /* the code of 0 */
+    int64_t size;        /* numbers of a row */
+    int64_t row;         /* codes from one row to the next */
+} hn_kv_codes;
+/* What an operator says of a cache [..., bytes of a row]: `kind` is the attribute that names how
+ * scales stand (NONE: there are none), `type` that of the codes, and `scales` the argument. */
+hone_status hn_read_kv_codes(hn_eval *c, const hn_array *cache, const char *kind, hn_dtype type,
+                             uint32_t scales, int64_t n_heads, int64_t size, hn_kv_codes *out);
+/* Rows of one head, the first of them row `row` of the whole cache. Storing leaves in `rows` what
+ * loading will give. */
+void hn_kv_load(const hn_kv_codes *codes, const hn_array *cache, int64_t row, int64_t head,
+                int64_t n_rows, float *rows);
+void hn_kv_store(const hn_kv_codes *codes, hn_array *cache, int64_t row, int64_t head,
+                 int64_t n_rows, float *rows);
+
 /* Keys or values of all steps so far, [batch, heads, room, size]: rows of the past, then the fresh
  * ones. They stand in the present when that is wanted, else in scratch. */
 typedef struct hn_cache {
     int64_t batch, n_heads, room, size;
-    const hn_array *past; /* [..., past_room, size] from element past_begin on; NULL: none */
-    uint64_t past_begin;
-    int64_t past_room;
+    hn_kv_codes codes;    /* of the past and the present; size 0: numbers as they are */
+    const hn_array *past; /* [..., past_room, size] from row past_begin on; NULL: none */
+    int64_t past_begin, past_room;
     const int64_t *n_past; /* rows of each batch that count */
     hn_head_rows fresh;
     int64_t n_fresh;
     hn_array *present; /* NULL: not wanted */
-    uint64_t present_begin;
+    int64_t present_begin;
 } hn_cache;
 hone_status hn_cache_join(hn_eval *c, const hn_cache *cache, float **out);
 
@@ -108,5 +128,14 @@ hone_status hn_read_rotary(hn_eval *c, uint32_t cosines, uint32_t sines, int64_t
 void hn_rotate(const hn_rotary *r, const float *cosines, const float *sines, float *v);
 /* The same by a position, which must be in range. */
 hone_status hn_rotate_to(hn_eval *c, const hn_rotary *r, int64_t position, float *v);
+/* Every head of rows that stand at positions[batch, rows]. */
+hone_status hn_rotate_heads(hn_eval *c, const hn_rotary *r, const int64_t *positions,
+                            const hn_head_rows *rows, int64_t batch, int64_t n_heads,
+                            int64_t n_rows);
+
+/* Root-mean-square normalization of every head of `size`, where the argument has a weight for it.
+ */
+hone_status hn_normalize_heads(hn_eval *c, uint32_t arg, const hn_head_rows *rows, int64_t batch,
+                               int64_t n_heads, int64_t n_rows, int64_t size);
 
 #endif /* HN_MS_HEADS_EVAL_H */

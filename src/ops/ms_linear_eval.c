@@ -68,19 +68,3 @@ hone_status hn_eval_gated_rms_norm(hn_eval *c) {
     }
     return HONE_OK;
 }
-
-hone_status hn_eval_ms_causal_conv(hn_eval *c) {
-    const hn_infer *node = hn_eval_node(c);
-    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1);
-    if (hn_attr_i(node, "channels_last", 0) || hn_attr_i(node, "dilation", 1) != 1 ||
-        hn_attr_i(node, "ndim", 1) != 1 || hn_attr_i(node, "state_window", 0))
-        return hn_eval_fail(
-            c, HONE_E_UNSUPPORTED,
-            "only one axis, channels first, without dilation and window is supported");
-    if (x->rank != 3 || w->rank != 3 || w->dims[2] < 1)
-        return hn_eval_fail(c, HONE_E_SHAPE, "input and weight must have rank 3");
-    HN_TRY(hn_want_dims(c, 1, 3, (const int64_t[]){x->dims[1], 1, w->dims[2]}));
-    HN_TRY(hn_want_elems(c, 2, (uint64_t)x->dims[1]));
-    HN_TRY(hn_want_dims(c, 3, 3, (const int64_t[]){x->dims[0], x->dims[1], w->dims[2] - 1}));
-    return hn_eval_causal_conv(c);
-}

@@ -23,7 +23,7 @@ typedef struct expert_args {
 typedef struct moe_form {
     int64_t n_tokens, width, n_experts, n_chosen;
     expert_layer up, down, gate; /* fc1, fc2, fc3 */
-    bool is_swiglu, is_interleaved;
+    bool is_swiglu, is_interleaved, is_sparse;
     float alpha, beta, limit;
     const hn_map_op *activation; /* NULL: identity, or SwiGLU */
 } moe_form;
@@ -155,6 +155,35 @@ static void route_token(const moe_form *m, const router *r, int64_t token, float
     }
 }
 
+/* The expert with the largest number but for one; -1: there is none. */
+static int64_t best_but(const moe_form *m, const float *scores, int64_t but) {
+    int64_t best = -1;
+    for (int64_t e = 0; e < m->n_experts; e++)
+        if (e != but && (best < 0 || scores[e] > scores[best]))
+            best = e;
+    return best;
+}
+
+/* Two experts, each with its share of a softmax over those that come close to it. */
+static void route_sparsely(const moe_form *m, float *weights) {
+    const float closeness = 0.02f;
+    int64_t chosen[2] = {-1, -1};
+    float shares[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        int64_t but = i == 0 ? -1 : chosen[0], best = best_but(m, weights, but);
+        float sum = 0, most = best < 0 ? 0 : weights[best];
+        for (int64_t e = 0; e < m->n_experts; e++)
+            if (e != but && !(most - weights[e] > closeness * fmaxf(fabsf(weights[e]), most)))
+                sum += expf(weights[e] - most);
+        chosen[i] = best;
+        shares[i] = sum > 0 ? 1 / sum : 0;
+    }
+    memset(weights, 0, (size_t)m->n_experts * sizeof *weights);
+    for (int i = 0; i < 2; i++)
+        if (chosen[i] >= 0)
+            weights[chosen[i]] = shares[i];
+}
+
 /* ---- the whole --------------------------------------------------------------------------------- */
 
 static float clamped(float v, float lo, float hi) {
@@ -219,8 +248,10 @@ static hone_status read_activation(hn_eval *c, moe_form *m) {
     m->limit = hn_attr_f(node, "swiglu_limit", INFINITY);
     m->is_swiglu = hn_attr_is(node, "activation_type", "swiglu");
     m->is_interleaved = hn_attr_i(node, "swiglu_fusion", 0) != 2;
-    if (hn_attr_i(node, "use_sparse_mixer", 0))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "use_sparse_mixer is not supported");
+    m->is_sparse = hn_attr_i(node, "use_sparse_mixer", 0) != 0;
+    if (m->is_sparse && m->n_chosen != 2)
+        return hn_eval_fail(c, HONE_E_INVALID, "use_sparse_mixer needs k = 2, but k is %lld",
+                            (long long)m->n_chosen);
     for (size_t i = 0; i < HN_COUNT(known); i++)
         if (hn_attr_is(node, "activation_type", known[i].name)) {
             m->activation = known[i].map ? hn_map_find(known[i].map) : NULL;
@@ -269,7 +300,10 @@ static hone_status run_moe(hn_eval *c, const expert_args args[3], const router *
     memset(r.sums, 0, y->n_elems * sizeof(float));
     hn_load_f32(scores, 0, scores->n_elems, r.weights);
     for (int64_t t = 0; t < m.n_tokens; t++)
-        route_token(&m, by, t, r.weights + t * m.n_experts);
+        if (m.is_sparse)
+            route_sparsely(&m, r.weights + t * m.n_experts);
+        else
+            route_token(&m, by, t, r.weights + t * m.n_experts);
     for (int64_t e = 0; e < m.n_experts; e++) {
         if (hn_eval_stopped(c))
             return HONE_E_CANCELLED;
@@ -279,12 +313,10 @@ static hone_status run_moe(hn_eval *c, const expert_args args[3], const router *
     return HONE_OK;
 }
 
-#define NO_EXPERT_ARG UINT32_MAX
-
 hone_status hn_eval_moe(hn_eval *c) {
-    static const expert_args args[3] = {{2, NO_EXPERT_ARG, 3, NO_EXPERT_ARG, ""},
-                                        {4, NO_EXPERT_ARG, 5, NO_EXPERT_ARG, ""},
-                                        {6, NO_EXPERT_ARG, 7, NO_EXPERT_ARG, ""}};
+    static const expert_args args[3] = {{2, HN_NO_ARG, 3, HN_NO_ARG, ""},
+                                        {4, HN_NO_ARG, 5, HN_NO_ARG, ""},
+                                        {6, HN_NO_ARG, 7, HN_NO_ARG, ""}};
     router by = {.normalize = hn_attr_i(hn_eval_node(c), "normalize_routing_weights", 0) != 0};
     return run_moe(c, args, &by);
 }

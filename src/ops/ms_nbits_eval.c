@@ -176,7 +176,53 @@ hone_status hn_eval_matmul_bnb4(hn_eval *c) {
     w.row = is_transposed ? 1 : k;
     w.column = is_transposed ? k : 1;
     return multiply_filled(c, is_transposed ? k : n, is_transposed ? n : k, bnb4_fill, &w,
-                           UINT32_MAX);
+                           HN_NO_ARG);
+}
+
+/* ---- MatMulFpQ4 -------------------------------------------------------------------------------- */
+
+/* Columns one after the other, each in blocks of 32 numbers: a scale, a byte with the zero point
+ * where there is one, and 16 bytes that hold number i in their low bits and number i + 16 in the
+ * high ones. */
+enum { Q4_BLOCK = 32, Q4_CODE_BYTES = Q4_BLOCK / 2 };
+
+typedef struct q4_weights {
+    const uint8_t *data;
+    bool has_zeros;
+    int64_t n_blocks, block_bytes;
+} q4_weights;
+
+static void q4_fill(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, float *out,
+                    int64_t out_stride) {
+    const q4_weights *w = ctx;
+    for (int64_t j = 0; j < nj; j++)
+        for (int64_t k = 0; k < nk; k++) {
+            int64_t at = k0 + k, i = at % Q4_BLOCK;
+            const uint8_t *block =
+                w->data + ((j0 + j) * w->n_blocks + at / Q4_BLOCK) * w->block_bytes;
+            const uint8_t *codes = block + w->block_bytes - Q4_CODE_BYTES;
+            int code = codes[i % Q4_CODE_BYTES] >> (i < Q4_CODE_BYTES ? 0 : 4) & 15;
+            float scale;
+            memcpy(&scale, block, sizeof scale);
+            out[k * out_stride + j] =
+                (float)(code - (w->has_zeros ? block[sizeof scale] : 8)) * scale;
+        }
+}
+
+hone_status hn_eval_matmul_fp_q4(hn_eval *c) {
+    int64_t shape[2] = {0, 0};
+    uint64_t n_bytes;
+    HN_TRY(hn_want_elems(c, 2, 2));
+    hn_load_i64(hn_arg(c, 2), 0, 2, shape);
+    q4_weights w = {.data = hn_arg(c, 1)->data,
+                    .has_zeros = hn_attr_i(hn_eval_node(c), "blk_quant_type", 1) != 0};
+    w.n_blocks = shape[0] / Q4_BLOCK + (shape[0] % Q4_BLOCK != 0);
+    w.block_bytes = (int64_t)sizeof(float) + w.has_zeros + Q4_CODE_BYTES;
+    if (shape[0] < 0 || shape[1] < 0 ||
+        !hn_mul_u64((uint64_t)shape[1], (uint64_t)(w.n_blocks * w.block_bytes), &n_bytes))
+        return hn_eval_fail(c, HONE_E_INVALID, "B_shape is negative or too large");
+    HN_TRY(hn_want_elems(c, 1, n_bytes));
+    return multiply_filled(c, shape[0], shape[1], q4_fill, &w, HN_NO_ARG);
 }
 
 /* ---- GatherBlockQuantized ---------------------------------------------------------------------- */

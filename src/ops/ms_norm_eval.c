@@ -85,8 +85,6 @@ typedef struct embedding_table {
     uint32_t arg, scale, zero;
 } embedding_table;
 
-#define NO_ARG UINT32_MAX
-
 typedef struct embed_form {
     embedding_table word, position, segment, gamma, beta;
     uint32_t mask, position_ids;
@@ -147,7 +145,7 @@ static hone_status embed_rows(hn_eval *c, const embed_form *f, const hn_row_norm
                               uint64_t width) {
     const hn_array *ids = hn_arg(c, 0), *segments = hn_arg(c, 1),
                    *positions = hn_arg(c, f->position_ids);
-    hn_array *y = hn_ret(c, 0), *sums = f->sum_ret == NO_ARG ? NULL : hn_ret(c, f->sum_ret);
+    hn_array *y = hn_ret(c, 0), *sums = f->sum_ret == HN_NO_ARG ? NULL : hn_ret(c, f->sum_ret);
     float *sum = hn_eval_scratch_n(c, width, sizeof *sum),
           *part = hn_eval_scratch_n(c, width, sizeof *part), mean, inverse;
     HN_TRY_PTR(sum && part);
@@ -180,11 +178,11 @@ static hone_status run_embed_norm(hn_eval *c, const embed_form *f) {
 }
 
 hone_status hn_eval_embed_layer_norm(hn_eval *c) {
-    static const embed_form form = {{2, NO_ARG, NO_ARG},
-                                    {3, NO_ARG, NO_ARG},
-                                    {4, NO_ARG, NO_ARG},
-                                    {5, NO_ARG, NO_ARG},
-                                    {6, NO_ARG, NO_ARG},
+    static const embed_form form = {{2, HN_NO_ARG, HN_NO_ARG},
+                                    {3, HN_NO_ARG, HN_NO_ARG},
+                                    {4, HN_NO_ARG, HN_NO_ARG},
+                                    {5, HN_NO_ARG, HN_NO_ARG},
+                                    {6, HN_NO_ARG, HN_NO_ARG},
                                     7,
                                     8,
                                     1,
@@ -194,7 +192,7 @@ hone_status hn_eval_embed_layer_norm(hn_eval *c) {
 
 hone_status hn_eval_qembed_layer_norm(hn_eval *c) {
     static const embed_form form = {{2, 8, 13}, {3, 9, 14}, {4, 10, 15}, {5, 11, 16}, {6, 12, 17},
-                                    7,          NO_ARG,     1,           NO_ARG};
+                                    7,          HN_NO_ARG,  1,           HN_NO_ARG};
     return run_embed_norm(c, &form);
 }
 

@@ -131,7 +131,7 @@ hone_status hn_eval_qgemm(hn_eval *c) {
     HN_TRY_PTR(sums);
     HN_TRY(qgemm_sums(c, &f, sums));
     HN_TRY(hn_scratch_array(c, HN_F32, 2, y->dims, &real));
-    HN_TRY(scale_sums(c, sums, f.alpha * (float)hn_arg_f64_or(c, 1, 1), 4, UINT32_MAX, &real));
+    HN_TRY(scale_sums(c, sums, f.alpha * (float)hn_arg_f64_or(c, 1, 1), 4, HN_NO_ARG, &real));
     if (y->dtype == HN_F32)
         hn_store_f32(y, 0, y->n_elems, real.data);
     else

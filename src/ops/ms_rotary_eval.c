@@ -39,6 +39,15 @@ hone_status hn_rotate_to(hn_eval *c, const hn_rotary *r, int64_t position, float
     return HONE_OK;
 }
 
+hone_status hn_rotate_heads(hn_eval *c, const hn_rotary *r, const int64_t *positions,
+                            const hn_head_rows *rows, int64_t batch, int64_t n_heads,
+                            int64_t n_rows) {
+    for (int64_t i = 0; i < batch * n_rows; i++)
+        for (int64_t h = 0; h < n_heads; h++)
+            HN_TRY(hn_rotate_to(c, r, positions[i], hn_row_at(rows, i / n_rows, h, i % n_rows)));
+    return HONE_OK;
+}
+
 /* ---- RotaryEmbedding --------------------------------------------------------------------------- */
 
 /* How the input stands: [batch, rows, heads * size] or [batch, heads, rows, size]. */

@@ -118,6 +118,32 @@ def group_cases():
     return out
 
 
+def coded_cases():
+    """Caches of bytes, or of two numbers in a byte."""
+    m, out = Maker("codes"), []
+    for bits, dtype, low in ((8, I8, -128), (4, U8, 0)):
+        for kind, n_scales in (("PER_TENSOR", (1,)), ("PER_CHANNEL", (1, 2, 1, 32))):
+            for name, n, past, total in (("token", 1, 6, (7, 7)), ("chunk", 3, 6, (9,))):
+                inputs = grouped(m, len(total), n, past, total, size=32) + [None] * 5
+                inputs[3:5] = [m.ints(len(total), 2, past, 32 * bits // 8, low=low, high=low + 256, dtype=dtype) for _ in range(2)]
+                inputs += [numpy.abs(m.real(*n_scales, scale=0.5 / bits)) + 0.01 for _ in range(2)]
+                out.append(Case(f"GroupQueryAttention {bits} bits {kind} {name}", "GroupQueryAttention", inputs,
+                                {"num_heads": 4, "kv_num_heads": 2, "k_quant_type": kind, "v_quant_type": kind, "kv_cache_bit_width": bits},
+                                outputs=(True, True, True), output_types=(F32, dtype, dtype)))
+    return out
+
+
+def window_cases():
+    m, out = Maker("window cache"), []
+    cos, sin = rotary_tables(m, 32, 8)
+    for name, n, room, total in (("filling", 2, 8, 6), ("full", 1, 8, 9), ("dropped", 3, 8, 14), ("long", 10, 8, 25), ("tight", 1, 5, 12)):
+        inputs = grouped(m, 1, n, room, (total,)) + [cos, sin]
+        out.append(Case(f"GroupQueryAttention window cache {name}", "GroupQueryAttention", inputs,
+                        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "local_window_size": 5, "sliding_window_cache": 1}, outputs=(True, True, True),
+                        shared={1: 3, 2: 4}, n_compared=3 if name == "tight" else 1))
+    return out
+
+
 def sparse_cases():
     m, out = Maker("sparse"), []
     rows = numpy.array([[0, 1, 2, 4, 6], [0, 1, 3, 5, 8]], I32)
@@ -141,4 +167,4 @@ def linear_cases():
 
 
 def all_cases():
-    return packed_cases() + multi_head_cases() + rotary_cases() + group_cases() + sparse_cases() + linear_cases()
+    return packed_cases() + multi_head_cases() + rotary_cases() + group_cases() + coded_cases() + window_cases() + sparse_cases() + linear_cases()

@@ -3,8 +3,8 @@
 
     run_contrib.py [NAME...]     parts of the names of cases; all when none is given
 
-Every case is a model of one node with random inputs, made by the functions in contrib_cases.py and
-contrib_attention.py. Floats agree within a tolerance relative to the largest number of the output;
+Every case is a model of one node with random inputs, made by the functions in contrib_*.py; where the
+oracle has no kernel, numpy stands in. Floats agree within a tolerance relative to the largest number of the output;
 quantized results may differ by one step, where a sum was nearly a tie.
 
 The command is found in HONE_BIN. Exits with 77 when onnxruntime is missing.
@@ -21,6 +21,7 @@ from onnx import helper
 
 import contrib_attention
 import contrib_cases
+import contrib_numpy
 
 try:
     import onnxruntime
@@ -126,7 +127,7 @@ def complaint(case):
 
 
 def main():
-    cases = [c for c in contrib_cases.all_cases() + contrib_attention.all_cases()
+    cases = [c for makers in (contrib_cases, contrib_attention, contrib_numpy) for c in makers.all_cases()
              if not sys.argv[1:] or any(a in c.name for a in sys.argv[1:])]
     n_wrong = 0
     for case in cases:

@@ -1,0 +1,187 @@
+"""Cases of com.microsoft operators that the oracle has no kernel for: what numpy makes of their definition."""
+import numpy
+
+from contrib_cases import F16, F32, I32, I64, I8, U8, Case, Maker
+
+
+def softmax(scores):
+    probs = numpy.exp(scores - scores.max(-1, keepdims=True))
+    return probs / probs.sum(-1, keepdims=True)
+
+
+def rotate(x, cos, sin):
+    """The first pairs of the last axis; one of each pair stands in either half of what is turned."""
+    half = cos.shape[-1]
+    a, b, rest = x[..., :half], x[..., half:2 * half], x[..., 2 * half:]
+    return numpy.concatenate([a * cos - b * sin, a * sin + b * cos, rest], -1)
+
+
+# ---- Attention with what only GPUs do ----------------------------------------------------------
+
+def packed_attention(x, w, bias, heads, mask=None, rotary=None):
+    batch, n, _ = x.shape
+    q, k, v = ((x @ w + bias).astype("f8").reshape(batch, n, 3, heads, -1).transpose(2, 0, 3, 1, 4))
+    if rotary:
+        angles = numpy.arange(n)[:, None] / 10000 ** (numpy.arange(0, rotary, 2) / rotary)
+        q, k = (rotate(side, numpy.cos(angles), numpy.sin(angles)) for side in (q, k))
+    scores = q @ k.swapaxes(2, 3) / q.shape[3] ** 0.5
+    if mask is not None:
+        scores = scores + numpy.where(mask[:, :, :n, :n] > 0, 0, -10000)
+    return (softmax(scores) @ v).swapaxes(1, 2).reshape(batch, n, -1).astype(F32)
+
+
+def attention_cases():
+    m, out = Maker("gpu attention"), []
+    x, w, bias = m.real(2, 4, 8), m.real(8, 24), m.real(24)
+    mask = m.ints(2, 1, 6, 6, high=2, dtype=I32)
+    mask[..., 0] = 1
+    out.append(Case("Attention 4-D mask", "Attention", [x, w, bias, mask], {"num_heads": 2}, expected=[packed_attention(x, w, bias, 2, mask)]))
+    for width in (0, 2):
+        out.append(Case(f"Attention rotary {width}", "Attention", [x, w, bias], {"num_heads": 2, "do_rotary": 1, "rotary_embedding_dim": width},
+                        expected=[packed_attention(x, w, bias, 2, rotary=width or 4)]))
+    return out
+
+
+# ---- PagedAttention ----------------------------------------------------------------------------
+
+class Pages:
+    """Two sequences, one with a past, over a cache of blocks."""
+    heads, kv_heads, size, block = 4, 2, 8, 4
+    starts, past, table = [0, 3, 5], [6, 0], [[4, 1, 2], [0, 3, 5]]
+
+    def __init__(self, m, kv_heads=2):
+        self.kv_heads = kv_heads
+        tokens = self.starts[-1]
+        self.q = m.real(tokens, self.heads, self.size, dtype=F16)
+        self.k, self.v = (m.real(tokens, kv_heads, self.size, dtype=F16) for _ in range(2))
+        self.caches = [m.real(6, self.block, kv_heads, self.size, dtype=F16) for _ in range(2)]
+
+    def inputs(self, packed=False):
+        flat = [a.reshape(len(a), -1) for a in (self.q, self.k, self.v)]
+        qkv = [numpy.concatenate(flat, 1), None, None] if packed else flat
+        return qkv + self.caches + [numpy.array(a, I32) for a in (self.starts, self.past, self.table)]
+
+    def positions(self):
+        return numpy.concatenate([past + numpy.arange(b - a) for past, a, b in zip(self.past, self.starts, self.starts[1:])])
+
+    def slot(self, sequence, position):
+        return self.table[sequence][position // self.block] * self.block + position % self.block
+
+    def slots(self):
+        return [self.slot(s, self.past[s] + i) for s in range(2) for i in range(self.starts[s + 1] - self.starts[s])]
+
+    def attend(self, q, caches, value_size=None, window=None):
+        """Over caches that have the new rows already."""
+        out = []
+        rows = [cache.reshape(-1, self.kv_heads, self.size).astype("f8") for cache in caches]
+        for s, t in ((s, t) for s in range(2) for t in range(self.starts[s], self.starts[s + 1])):
+            n = self.past[s] + t - self.starts[s] + 1
+            seen = [self.slot(s, i) for i in range(max(0, n - window) if window else 0, n)]
+            k, v = (numpy.repeat(side[seen], self.heads // self.kv_heads, 1) for side in rows)
+            probs = softmax(numpy.einsum("he,khe->hk", q[t].astype("f8"), k) / self.size ** 0.5)
+            out.append(numpy.einsum("hk,khe->he", probs, v[..., :value_size]).reshape(-1))
+        return numpy.array(out).astype(F16)
+
+
+def written(cache, slots, rows):
+    copy = cache.copy()
+    flat = copy.reshape(-1, *cache.shape[2:])
+    for slot, row in zip(slots, rows):
+        if slot >= 0:
+            flat[slot] = row
+    return copy
+
+
+def paged_cases():
+    m, out = Maker("pages"), []
+    p = Pages(m)
+    base, all_outputs = {"num_heads": 4, "kv_num_heads": 2}, (True, True, True)
+    caches = [written(c, p.slots(), rows) for c, rows in zip(p.caches, (p.k, p.v))]
+    for packed in (False, True):
+        out.append(Case(f"PagedAttention {packed}", "PagedAttention", p.inputs(packed), base, outputs=all_outputs, expected=[p.attend(p.q, caches), *caches]))
+    out.append(Case("PagedAttention window", "PagedAttention", p.inputs(), base | {"local_window_size": 3}, expected=[p.attend(p.q, caches, window=3)]))
+    cos, sin = (f(numpy.arange(16)[:, None] * numpy.array([1, 0.3, 0.1])).astype(F16) for f in (numpy.cos, numpy.sin))
+    turn = [rotate(x.astype("f8"), cos[p.positions()][:, None], sin[p.positions()][:, None]).astype(F16) for x in (p.q, p.k)]
+    turned = [written(p.caches[0], p.slots(), turn[1]), caches[1]]
+    out.append(Case("PagedAttention rotary", "PagedAttention", p.inputs() + [cos, sin], base | {"do_rotary": 1}, outputs=all_outputs,
+                    expected=[p.attend(turn[0], turned), *turned]))
+    slots = numpy.array(p.slots(), I32)
+    slots[1] = -1
+    skipped = [written(c, slots, rows) for c, rows in zip(p.caches, (p.k, p.v))]
+    out.append(Case("PagedAttention slots", "PagedAttention", p.inputs() + [None, None, slots], base, outputs=all_outputs, expected=[p.attend(p.q, skipped), *skipped]))
+    return out + latent_cases(m) + coded_page_cases(m)
+
+
+def latent_cases(m):
+    p = Pages(m, kv_heads=1)
+    inputs = p.inputs()
+    inputs[2] = inputs[4] = None
+    cache = written(p.caches[0], p.slots(), p.k)
+    return [Case("PagedAttention latent", "PagedAttention", inputs,
+                 {"num_heads": 4, "kv_num_heads": 1, "kv_cache_layout": "LATENT", "v_head_size": 6, "scale": p.size ** -0.5},
+                 outputs=(True, True), expected=[p.attend(p.q, [cache, cache], value_size=6), cache])]
+
+
+def coded_page_cases(m):
+    p, out = Pages(m), []
+    for kind, shape in (("PER_TENSOR", (1,)), ("PER_CHANNEL", (2, 1, 8))):
+        scales = [(numpy.abs(m.real(*shape)) / 50 + 0.02).astype(F32) for _ in range(2)]
+        codes = [m.bytes_of(I8, *p.caches[0].shape) for _ in range(2)]
+        by = [s.reshape(-1) if kind == "PER_TENSOR" else s.reshape(2, 8) for s in scales]
+        fresh = [numpy.clip(numpy.round(rows.astype(F32) / scale), -128, 127).astype(I8) for rows, scale in zip((p.k, p.v), by)]
+        codes_out = [written(c, p.slots(), rows) for c, rows in zip(codes, fresh)]
+        inputs = p.inputs() + [None] * 6 + scales
+        inputs[3:5] = codes
+        out.append(Case(f"PagedAttention {kind}", "PagedAttention", inputs,
+                        {"num_heads": 4, "kv_num_heads": 2, "k_quant_type": kind, "v_quant_type": kind}, outputs=(True, True, True), output_types=(F16, I8, I8),
+                        expected=[p.attend(p.q, [c * scale for c, scale in zip(codes_out, by)]), *codes_out]))
+    return out
+
+
+# ---- products ----------------------------------------------------------------------------------
+
+def blob_cases():
+    """Weights of 4 bits in a blob: columns in blocks of 32, each with its scale and zero point."""
+    m, out = Maker("blob"), []
+    for kind in (0, 1):
+        k, n = 70, 5
+        blocks = -(-k // 32)
+        scales, zeros = numpy.abs(m.real(n, blocks)), m.ints(n, blocks, high=16) if kind else numpy.full((n, blocks), 8, U8)
+        codes = m.ints(n, blocks, 32, high=16)
+        weights = ((codes.astype(F32) - zeros[..., None]) * scales[..., None]).reshape(n, -1)[:, :k].T
+        parts = [scales.astype(F32)[..., None].view(U8)] + ([zeros[..., None]] if kind else []) + [codes[..., :16] | codes[..., 16:] << 4]
+        blob = numpy.concatenate(parts, -1).reshape(-1)
+        x = m.real(2, 3, k)
+        out.append(Case(f"MatMulFpQ4 {kind}", "MatMulFpQ4", [x, blob, numpy.array([k, n], I64)], {"blk_quant_type": kind}, constants=(1, 2), expected=[x @ weights]))
+    return out
+
+
+def sparse_mixer_cases():
+    """Two experts for each token, each with its share among those that come close to it."""
+    m = Maker("sparse mixer")
+    x, scores = m.real(6, 4), m.real(6, 8)
+    scores[0, 3:5] = scores[0].max() * numpy.array([1.001, 1.002], F32) + 0.5
+    up, down = m.real(8, 5, 4), m.real(8, 4, 5)
+    out = numpy.zeros_like(x)
+    for t, row in enumerate(scores):
+        first = int(row.argmax())
+        for best in (first, int(numpy.where(numpy.arange(8) == first, -numpy.inf, row).argmax())):
+            close = ~(row[best] - row > 0.02 * numpy.maximum(numpy.abs(row), row[best]))
+            close[first] &= best == first
+            share = 1 / numpy.exp(row[close] - row[best]).sum()
+            out[t] += share * (down[best] @ numpy.maximum(up[best] @ x[t], 0))
+    return [Case("MoE sparse mixer", "MoE", [x, scores, up, None, down], {"k": 2, "use_sparse_mixer": 1}, expected=[out])]
+
+
+def state_cases():
+    """A causal convolution that keeps its states after the last positions."""
+    m = Maker("states")
+    x, taps, past = m.real(2, 5, 2), m.real(5, 1, 4), m.real(3, 2, 5, 3)
+    line = numpy.concatenate([past[-1], x], 2)
+    out = numpy.stack([(line[..., i:i + 4] * taps[:, 0]).sum(-1) for i in range(2)], -1)
+    states = numpy.stack([numpy.zeros_like(past[0]), line[..., 1:4], line[..., 2:5]])
+    return [Case("CausalConvWithState states", "CausalConvWithState", [x, taps, None, past], {"state_window": 3}, outputs=(True, True), expected=[out, states])]
+
+
+def all_cases():
+    return attention_cases() + paged_cases() + blob_cases() + sparse_mixer_cases() + state_cases()
