@@ -154,6 +154,7 @@ hn_attr hn_new_i(hn_rule *r, const char *name, int64_t v);
 hn_attr hn_new_f(hn_rule *r, const char *name, float v);
 hn_attr hn_new_s(hn_rule *r, const char *name, const char *v);
 hn_attr hn_new_ints(hn_rule *r, const char *name, uint32_t n, const int64_t *v);
+hn_attr hn_new_floats(hn_rule *r, const char *name, uint32_t n, const float *v);
 /* op: "Add", "ms.BiasGelu". hn_make(r, "Gemm", HN_VALUES(a, b, c), 1, HN_ATTRS(hn_new_i(r, "transB",
  * 1))). Returns the node. Trailing HN_NONE inputs are dropped. */
 hn_id hn_make(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint32_t n_out,

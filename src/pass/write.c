@@ -76,6 +76,13 @@ hn_attr hn_new_ints(hn_rule *r, const char *name, uint32_t n, const int64_t *v) 
     return a;
 }
 
+hn_attr hn_new_floats(hn_rule *r, const char *name, uint32_t n, const float *v) {
+    hn_attr a = new_attr(r, name, HN_ATTR_FLOATS);
+    a.n = n;
+    a.v.floats = kept(r, v, n * sizeof *v);
+    return a;
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 void hn_rule_before(hn_rule *r, hn_id node) {
@@ -119,6 +126,8 @@ hn_id hn_make_like(hn_rule *r, hn_id node, uint32_t n_in, const hn_id *in, uint3
         hn_patch_fail(r->patch, HONE_E_NOMEM);
         return HN_NONE;
     }
+    while (n_in > 0 && in[n_in - 1] == HN_NONE)
+        n_in--;
     uint32_t n_list = 0;
     for (uint32_t i = 0; i < n->n_attrs; i++)
         n_list = merge_attr(list, n_list, &n->attrs[i]);
