@@ -90,6 +90,7 @@ static hone_status verify_graph(opt_job *job) {
         return HONE_E_NOMEM;
     if (problems.n_errors == 0)
         return HONE_OK;
+    job->pass.log->failed = (hn_near_miss){.pass = job->pass.row, .rule = "", .node = ""};
     return hn_fail(job->pass.err, HONE_E_INTERNAL, "pass %s left an invalid graph: %s",
                    job->pass.row->name, problems.list.at[0].message);
 }

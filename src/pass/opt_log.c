@@ -81,6 +81,16 @@ void hn_log_forget_misses(hn_opt_log *log, const hn_pass_row *pass) {
     log->misses.n = n;
 }
 
+void hn_log_failure(const hn_rule *r) {
+    hn_opt_log *log = r->pass->log;
+    log->failed = (hn_near_miss){.pass = r->pass->row,
+                                 .rule = kept_text(log, r->row->name),
+                                 .node = kept_label(r),
+                                 .reason = ""};
+    if (!log->failed.rule || !log->failed.node)
+        log->failed.pass = NULL;
+}
+
 void hn_detail(hn_rule *r, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);

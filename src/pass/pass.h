@@ -83,6 +83,8 @@ typedef struct hn_opt_log {
     HN_VEC(hn_pass_stat) stats; /* one per pass that ran, in order of its first run */
     int64_t opset_before, opset_after; /* of ai.onnx */
     bool is_stopped;                   /* by stop_after */
+    hn_near_miss failed;               /* what made the optimization fail; pass NULL: nothing; rule "": all of the
+                                          pass */
 } hn_opt_log;
 hn_opt_log *hn_opt_log_new(const hone_allocator *a);
 void hn_opt_log_free(hn_opt_log *log); /* NULL is fine */

@@ -93,6 +93,7 @@ static hone_status settle_rewrite(hn_rule *r, hone_status status) {
         status = apply_rewrite(r);
     if (status != HONE_OK && status != HONE_E_NOMEM) {
         char who[200];
+        hn_log_failure(r);
         hn_error_prefix(r->pass->err, "%s.%s at %s", r->pass->row->name, r->row->name,
                         hn_node_text(r->g, r->root, who, sizeof who));
     }

@@ -1,0 +1,166 @@
+/* Inputs for a model, made up or given, and a run on them. */
+#include "prove/prove.h"
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static hone_status new_samples(const hn_model *m, hn_samples **out) {
+    const hone_allocator *a = hn_arena_allocator(m->arena);
+    const hn_block *b = hn_block_at(m->graph, 0);
+    *out = NULL;
+    hn_samples *s = hn_calloc(a, 1, sizeof *s);
+    HN_TRY_PTR(s);
+    s->alloc = a;
+    s->n_inputs = b->inputs.n;
+    s->n_outputs = b->outputs.n;
+    s->heap = hn_heap_new(a);
+    s->inputs = hn_calloc(a, (size_t)s->n_inputs + 1, sizeof *s->inputs);
+    s->outputs = hn_calloc(a, (size_t)s->n_outputs + 1, sizeof *s->outputs);
+    if (!s->heap || !s->inputs || !s->outputs) {
+        hn_samples_free(s);
+        return HONE_E_NOMEM;
+    }
+    *out = s;
+    return HONE_OK;
+}
+
+static void drop_objects(hn_heap *heap, uint32_t n, hn_object **list) {
+    for (uint32_t i = 0; list && i < n; i++) {
+        if (list[i])
+            hn_heap_unref(heap, list[i]);
+        list[i] = NULL;
+    }
+}
+
+void hn_samples_free(hn_samples *s) {
+    if (!s)
+        return;
+    const hone_allocator *a = s->alloc;
+    drop_objects(s->heap, s->n_inputs, s->inputs);
+    drop_objects(s->heap, s->n_outputs, s->outputs);
+    hn_free(a, s->inputs, ((size_t)s->n_inputs + 1) * sizeof *s->inputs);
+    hn_free(a, s->outputs, ((size_t)s->n_outputs + 1) * sizeof *s->outputs);
+    hn_heap_free(s->heap);
+    hn_free(a, s, sizeof *s);
+}
+
+/* ---- made-up inputs -------------------------------------------------------------------------- */
+
+/* Numbers for symbols, given in the order in which they are met. */
+typedef struct sizes {
+    hn_model *model;
+    hn_map by_symbol; /* string id -> number */
+    uint32_t n;
+} sizes;
+
+static const int64_t free_sizes[] = {2, 3, 4, 6};
+
+static hn_dim size_of(sizes *z, hn_dim d) {
+    hn_str name;
+    if (hn_dim_is_known(d))
+        return d;
+    if (!hn_dim_is_symbol(z->model->syms, d, &name))
+        return 2; /* nothing known, or an expression: any size may do */
+    uint32_t known = hn_map_get(&z->by_symbol, name->id);
+    if (known == HN_MAP_NONE) {
+        known = (uint32_t)free_sizes[z->n++ % HN_COUNT(free_sizes)];
+        hn_map_put(&z->by_symbol, name->id, known);
+    }
+    return known;
+}
+
+static void fill_random(hn_rng *rng, hn_array *a) {
+    bool is_real = hn_dtype_is_float(a->dtype);
+    for (uint64_t i = 0; i < a->n_elems; i++) {
+        double v = is_real ? (double)hn_rng_normal(rng) : (double)hn_rng_below(rng, 2);
+        hn_store_f64(a, i, 1, &v);
+    }
+}
+
+static bool can_make(const hn_type *t) {
+    if (!t || t->kind != HN_TYPE_TENSOR || t->shape.rank < 0 || t->shape.rank > HN_MAX_RANK)
+        return false;
+    return hn_dtype_is_float(t->elem) || hn_dtype_is_int(t->elem) || t->elem == HN_BOOL;
+}
+
+static hone_status make_input(hn_samples *s, sizes *z, hn_rng *rng, uint32_t i, hone_error *err) {
+    const hn_value *v = hn_value_at(z->model->graph, hn_block_at(z->model->graph, 0)->inputs.at[i]);
+    const hn_type *t = v->type;
+    int64_t dims[HN_MAX_RANK];
+    if (v->init)
+        return HONE_OK;
+    if (!can_make(t))
+        return hn_fail(err, HONE_E_UNSUPPORTED,
+                       "no values can be made up for input '%s': give some", hn_s(v->name));
+    for (int32_t k = 0; k < t->shape.rank; k++)
+        dims[k] = size_of(z, t->shape.dims[k]);
+    s->inputs[i] = hn_heap_tensor(s->heap, t->elem, t->shape.rank, dims);
+    HN_TRY_PTR(s->inputs[i]);
+    fill_random(rng, &s->inputs[i]->array);
+    return HONE_OK;
+}
+
+hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, hone_error *err) {
+    HN_TRY(new_samples(m, out));
+    hn_rng rng;
+    hn_rng_seed(&rng, seed);
+    hn_arena *scratch = hn_arena_new((*out)->alloc);
+    hone_status status = scratch ? HONE_OK : HONE_E_NOMEM;
+    sizes z = {.model = (hn_model *)(uintptr_t)m};
+    if (scratch)
+        hn_map_init(&z.by_symbol, scratch);
+    for (uint32_t i = 0; i < (*out)->n_inputs && status == HONE_OK; i++)
+        status = make_input(*out, &z, &rng, i, err);
+    hn_arena_free(scratch);
+    if (status != HONE_OK) {
+        hn_samples_free(*out);
+        *out = NULL;
+    }
+    return hn_error_complete(err, status);
+}
+
+hone_status hn_samples_take(const hn_model *m, const hn_object *const *inputs, hn_samples **out,
+                            hone_error *err) {
+    hone_status status = new_samples(m, out);
+    for (uint32_t i = 0; status == HONE_OK && i < (*out)->n_inputs; i++) {
+        if (!inputs[i])
+            continue;
+        (*out)->inputs[i] = hn_heap_copy((*out)->heap, inputs[i]);
+        status = (*out)->inputs[i] ? HONE_OK : HONE_E_NOMEM;
+    }
+    if (status != HONE_OK) {
+        hn_samples_free(*out);
+        *out = NULL;
+    }
+    return hn_error_complete(err, status);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static hone_status run_session(hn_samples *s, hn_session *session, hone_error *err) {
+    hn_state *state = hn_session_open(session);
+    HN_TRY_PTR(state);
+    hn_call *call = hn_state_call(state);
+    for (uint32_t i = 0; i < call->n_inputs && i < s->n_inputs; i++)
+        call->inputs[i] = s->inputs[i];
+    for (uint32_t i = 0; i < call->n_outputs; i++) {
+        call->wanted[i] = true;
+        call->heaps[i] = s->heap;
+    }
+    hone_status status = hn_session_run(session, state, NULL, err);
+    for (uint32_t i = 0; status == HONE_OK && i < call->n_outputs && i < s->n_outputs; i++) {
+        s->outputs[i] = call->outputs[i];
+        call->outputs[i] = NULL;
+    }
+    hn_session_close(session, state);
+    return status;
+}
+
+hone_status hn_samples_run(hn_samples *s, const hn_model *m, hone_error *err) {
+    hn_session *session;
+    hn_session_options options = {0};
+    drop_objects(s->heap, s->n_outputs, s->outputs);
+    HN_TRY(hn_session_new(m, &options, &session, err));
+    hone_status status = run_session(s, session, err);
+    hn_session_free(session);
+    return hn_error_complete(err, status);
+}
