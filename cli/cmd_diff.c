@@ -24,6 +24,7 @@ static const cli_option diff_option_table[] = {
      "fix a free dimension of both (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(diff_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input of both (repeatable)"},
+    CLI_CUSTOM_OPS(diff_options),
     {"json", 0, CLI_FLAG, offsetof(diff_options, json), NULL, "one JSON object instead of a table"},
 };
 
@@ -88,18 +89,17 @@ static hone_value *copy_tensor(const hone_value *v) {
 }
 
 /* Keeps what nodes of the main graph compute; those inside of loops would come many times. */
-static void watch_node(void *ctx, const hone_graph *graph, uint32_t node, double seconds,
-                       const hone_value *const *outputs, uint32_t n_outputs) {
+static void watch_node(void *ctx, const hone_step *step) {
     hone_node_info info;
-    (void)seconds;
-    hone_graph_get_node(graph, node, &info);
-    for (uint32_t i = 0; info.subgraph == 0 && i < n_outputs && i < info.n_outputs; i++) {
+    const hone_value *const *outputs = step->outputs;
+    hone_graph_get_node(step->graph, step->node, &info);
+    for (uint32_t i = 0; info.subgraph == 0 && i < step->n_outputs; i++) {
         hone_value_info value;
         hone_tensor_info t;
         if (info.outputs[i] == HONE_NONE || !outputs[i] || !hone_value_tensor(outputs[i], &t) ||
             !hone_elem_type_bits(t.elem_type))
             continue;
-        hone_graph_get_value(graph, info.outputs[i], &value);
+        hone_graph_get_value(step->graph, info.outputs[i], &value);
         keep(ctx, value.name, copy_tensor(outputs[i]));
     }
 }
@@ -348,8 +348,7 @@ static int run_diff(const cli_command *self, int argc, char **argv) {
     }
     if (status == EXIT_OK)
         status = diff_models(files.at[0], files.at[1], &o);
-    cli_list_free(&o.model.dims);
-    cli_list_free(&o.model.shapes);
+    cli_model_options_free(&o.model);
     cli_input_options_free(&o.input);
     cli_list_free(&files);
     return status < 0 ? EXIT_OK : status;

@@ -17,6 +17,24 @@ void hone_run_options_init(hone_run_options *options) {
     *options = (hone_run_options){.size = sizeof *options};
 }
 
+/* Providers must exist even where the model has no node to ask them for. */
+static hone_status check_session_options(const hone_session_options *o, hone_error *error) {
+    const hn_provider *provider;
+    if ((o->n_providers && !o->providers) || (o->n_dims && !o->dims))
+        return hn_fail(error, HONE_E_ARGUMENT, "%s are announced, but not given",
+                       o->n_dims && !o->dims ? "dimensions" : "providers");
+    for (uint32_t i = 0; i < o->n_providers; i++)
+        HN_TRY(o->providers[i]
+                   ? hn_provider_find(o->providers[i], &provider, error)
+                   : hn_fail(error, HONE_E_ARGUMENT, "the name of provider %u is NULL", i));
+    return HONE_OK;
+}
+
+const char *hone_provider_name(uint32_t i) {
+    const hn_provider *provider = hn_provider_at(i);
+    return provider ? provider->name : "";
+}
+
 hone_status hone_session_create(const hone_model *model, const hone_session_options *options,
                                 hone_session **session, hone_error *error) {
     hn_error_clear(error);
@@ -27,13 +45,16 @@ hone_status hone_session_create(const hone_model *model, const hone_session_opti
     hone_session_options_init(&o);
     if (!hn_api_read_options(&o, options, sizeof o))
         return hn_api_fail_options(error, "hone_session_options");
-    if (o.provider && strcmp(o.provider, "cpu") != 0)
-        return hn_fail(error, HONE_E_UNSUPPORTED, "there is no provider '%s'; this build has: cpu",
-                       o.provider);
+    HN_TRY(check_session_options(&o, error));
     hn_session_options so = {.n_threads = o.n_threads,
                              .memory_limit = o.memory_limit_bytes,
                              .max_plans = o.max_plans,
-                             .image_hook = {o.decode_image, o.decode_image_ctx}};
+                             .keep_denormals = o.keep_denormals,
+                             .image_hook = {o.decode_image, o.decode_image_ctx},
+                             .program = {.n_dims = o.n_dims,
+                                         .dims = o.dims,
+                                         .n_providers = o.n_providers,
+                                         .providers = o.providers}};
     hn_session *s = NULL;
     hone_status status = hn_session_new(model_of(model), &so, &s, error);
     *session = (hone_session *)(void *)s;
@@ -270,24 +291,53 @@ static void finish_outputs(api_call *c, hone_status status, uint32_t n, const ch
 
 /* ---- runs --------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct observer {
-    const hone_run_options *options;
-} observer;
+enum { MOST_SHOWN = 64 }; /* inputs, and outputs, that an observer gets to see */
 
-static void tell_observer(void *ctx, const hn_graph *g, hn_id node, double seconds,
-                          hn_object *const *outputs, uint32_t n_outputs) {
-    const hone_run_options *o = ((observer *)ctx)->options;
-    enum { MOST = 64 };
-    hone_value handles[MOST];
-    const hone_value *shown[MOST] = {0};
-    uint32_t n = HN_MIN(n_outputs, (uint32_t)MOST);
-    for (uint32_t i = 0; i < n; i++) {
-        handles[i] = (hone_value){.object = outputs[i]};
-        shown[i] = outputs[i] ? &handles[i] : NULL;
+/* Handles on values that belong to the run. */
+typedef struct shown_values {
+    hone_value handles[MOST_SHOWN];
+    const hone_value *at[MOST_SHOWN];
+    uint32_t n;
+} shown_values;
+
+static void show_values(shown_values *v, hn_object *const *objects, uint32_t n) {
+    v->n = HN_MIN(n, (uint32_t)MOST_SHOWN);
+    for (uint32_t i = 0; i < v->n; i++) {
+        v->handles[i] = (hone_value){.object = objects[i]};
+        v->at[i] = objects[i] ? &v->handles[i] : NULL;
     }
-    o->observe(o->observe_ctx, (const hone_graph *)(const void *)g, node, seconds, shown, n);
-    for (uint32_t i = 0; i < n; i++) /* items that the observer looked at */
-        hn_value_free_items(&handles[i]);
+}
+
+static void hide_values(shown_values *v) { /* items that the observer looked at */
+    for (uint32_t i = 0; i < v->n; i++)
+        hn_value_free_items(&v->handles[i]);
+}
+
+static void tell_observer(void *ctx, const hn_step_sight *sight) {
+    const hone_run_options *o = ctx;
+    const hn_node *n = hn_node_at(sight->g, sight->step->node);
+    shown_values in, out;
+    show_values(&in, sight->inputs, n->n_inputs);
+    show_values(&out, sight->outputs, n->n_outputs);
+    o->observe(o->observe_ctx, &(hone_step){.graph = (const hone_graph *)(const void *)sight->g,
+                                            .node = sight->step->node,
+                                            .name = hn_s(n->name),
+                                            .domain = hn_s(n->domain),
+                                            .op = hn_s(n->op),
+                                            .provider = sight->step->provider->name,
+                                            .start_ns = sight->start_ns,
+                                            .end_ns = sight->end_ns,
+                                            .inputs = in.at,
+                                            .outputs = out.at,
+                                            .n_inputs = in.n,
+                                            .n_outputs = out.n});
+    hide_values(&in);
+    hide_values(&out);
+}
+
+/* 0: none, also for one that lies beyond what the clock can say. */
+static uint64_t deadline_after(double seconds) {
+    return seconds > 0 && seconds < 1e9 ? hn_now_ns() + (uint64_t)(seconds * 1e9) : 0;
 }
 
 static hone_status open_call_of(api_call *c, hone_session *session, hone_error *error) {
@@ -304,12 +354,10 @@ static hone_status run_call(api_call *c, const hone_run_options *o, uint32_t n_i
                             const char *const *input_names, const hone_value *const *inputs,
                             uint32_t n_outputs, const char *const *output_names,
                             hone_value **outputs) {
-    observer watch = {.options = o};
     hn_run_control control = {.cancel = o->cancel,
-                              .deadline =
-                                  o->timeout_seconds > 0 ? hn_now() + o->timeout_seconds : 0,
+                              .deadline_ns = deadline_after(o->timeout_seconds),
                               .after_step = o->observe ? tell_observer : NULL,
-                              .ctx = &watch};
+                              .ctx = (void *)(uintptr_t)o};
     HN_TRY(bind_call_inputs(c, n_inputs, input_names, inputs));
     hone_status status = bind_call_outputs(c, n_outputs, output_names, outputs);
     if (status == HONE_OK)

@@ -2,8 +2,9 @@
 #include "kernels/kernel.h"
 
 enum {
-    CONV_UNROLL = 8
-}; /* a constant number of steps at a time: compilers turn them into vectors */
+    CONV_UNROLL = 8, /* a constant number of steps at a time: compilers turn them into vectors */
+    CONV_UNWATCHED = 1 << 16 /* products between looks at the deadline */
+};
 
 void hn_slide_inside(const hn_slide *s, int32_t axis, int64_t tap, int64_t *begin, int64_t *end) {
     int64_t shift = s->pad[axis] - tap * s->dilation[axis]; /* output o reads o * stride - shift */

@@ -85,28 +85,40 @@ static void NAME(conv_add_line)(const hn_slide *s, const T *line, int64_t tap, T
         y[begin] += w * *from;
 }
 
-static void NAME(conv_plane)(const hn_slide *s, const T *x, const T *w, T bias, T *y) {
+static void NAME(conv_plane)(const hn_pool *pool, const hn_slide *s, const T *x, const T *w, T bias,
+                             T *y) {
     int32_t last = s->n_axes - 1;
-    int64_t at[HN_MAX_SPATIAL] = {0}, width = s->out[last];
+    int64_t at[HN_MAX_SPATIAL] = {0}, width = s->out[last], unwatched = 0;
     for (int64_t i = 0; i < s->out_elems; i++)
         y[i] = bias;
     for (int64_t line = 0; line * width < s->out_elems; line++, hn_slide_step(last, s->out, at)) {
         int64_t taps[HN_MAX_SPATIAL] = {0};
         for (int64_t k = 0; k < s->kernel_elems; k++, hn_slide_step(s->n_axes, s->kernel, taps)) {
             const T *from = NAME(conv_input_line)(s, x, taps, at);
+            unwatched += width;
+            if (unwatched >= CONV_UNWATCHED && hn_pool_is_stopped(pool))
+                return;
+            unwatched %= CONV_UNWATCHED;
             if (from)
                 NAME(conv_add_line)(s, from, taps[last], w[k], y + line * width);
         }
     }
 }
 
+/* A convolution under way. */
+typedef struct NAME(conv_run) {
+    NAME(hn_conv_job) job;
+    const hn_pool *pool; /* says when to give up */
+} NAME(conv_run);
+
 static void NAME(conv_planes)(void *ctx, int64_t begin, int64_t end) {
-    const NAME(hn_conv_job) *job = ctx;
+    const NAME(conv_run) *run = ctx;
+    const NAME(hn_conv_job) *job = &run->job;
     int64_t per_group = job->filters / job->groups;
     for (int64_t p = begin; p < end; p++) {
         int64_t image = p / job->filters, filter = p % job->filters;
         NAME(conv_plane)
-        (job->slide, job->x + (image * job->channels + filter / per_group) * job->slide->in_elems,
+        (run->pool, job->slide, job->x + (image * job->channels + filter / per_group) * job->slide->in_elems,
          job->w + filter * job->slide->kernel_elems, job->bias ? job->bias[filter] : 0,
          job->y + p * job->slide->out_elems);
     }
@@ -121,16 +133,16 @@ static void NAME(conv_start)(const NAME(hn_conv_job) * job, int64_t filter, int6
 }
 
 void NAME(hn_conv)(hn_pool *pool, const NAME(hn_conv_job) * job) {
-    NAME(hn_conv_job) own = *job;
     const hn_slide *s = job->slide;
     int64_t channels = job->channels / job->groups, filters = job->filters / job->groups;
     if (s->out_elems == 0 || job->batch == 0 || job->filters == 0)
         return;
     if (channels == 1) {
-        hn_pool_for(pool, job->batch * job->filters, 1, NAME(conv_planes), &own);
+        NAME(conv_run) run = {*job, pool};
+        hn_pool_for(pool, job->batch * job->filters, 1, NAME(conv_planes), &run);
         return;
     }
-    for (int64_t i = 0; i < job->batch * job->groups; i++) {
+    for (int64_t i = 0; i < job->batch * job->groups && !hn_pool_is_stopped(pool); i++) {
         int64_t group = i % job->groups;
         NAME(conv_columns) columns = {s, job->x + i * channels * s->in_elems};
         NAME(hn_gemm_job)

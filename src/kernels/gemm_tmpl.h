@@ -91,16 +91,26 @@ static void NAME(gemm_clear)(const NAME(hn_gemm_job) * g, int64_t row0, int64_t 
         memset(g->c + i * g->c_row + col0, 0, (size_t)(col1 - col0) * sizeof(T));
 }
 
+/* A product under way. */
+typedef struct NAME(gemm_run) {
+    NAME(hn_gemm_job) job;
+    const hn_pool *pool; /* says when to give up */
+} NAME(gemm_run);
+
 static void NAME(gemm_tile)(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    const NAME(hn_gemm_job) *g = ctx;
+    const NAME(gemm_run) *run = ctx;
+    const NAME(hn_gemm_job) *g = &run->job;
     NAME(gemm_slice) s;
     s.j0 = col0;
     s.nj = col1 - col0;
     for (s.k0 = 0; s.k0 < g->k; s.k0 += GEMM_DEPTH) {
         s.nk = HN_MIN(GEMM_DEPTH, g->k - s.k0);
         NAME(gemm_lay_out)(g, &s);
-        for (int64_t i = row0; i < row1; i += GEMM_ROWS)
+        for (int64_t i = row0; i < row1; i += GEMM_ROWS) {
+            if (i % GEMM_HEIGHT == 0 && hn_pool_is_stopped(run->pool))
+                return;
             NAME(gemm_rows)(g, &s, i, HN_MIN(GEMM_ROWS, row1 - i));
+        }
     }
 }
 
@@ -117,14 +127,18 @@ static void NAME(gemm_axpy)(int64_t n, T x, const T *restrict b, T *restrict c) 
 /* Few rows: laying the right side out would cost more than using it. Columns side by side: row by
  * row of b into c. */
 static void NAME(gemv_rows)(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    const NAME(hn_gemm_job) *g = ctx;
+    const NAME(gemm_run) *run = ctx;
+    const NAME(hn_gemm_job) *g = &run->job;
     if (!g->add)
         NAME(gemm_clear)(g, row0, row1, col0, col1);
-    for (int64_t k = 0; k < g->k; k++)
+    for (int64_t k = 0; k < g->k; k++) {
+        if (k % GEMM_DEPTH == 0 && hn_pool_is_stopped(run->pool))
+            return;
         for (int64_t i = row0; i < row1; i++)
             NAME(gemm_axpy)
             (col1 - col0, g->a[i * g->a_row + k * g->a_col], g->b + k * g->b_row + col0,
              g->c + i * g->c_row + col0);
+    }
 }
 
 /* The same when rows of b lie side by side: sums along both. */
@@ -142,8 +156,9 @@ static T NAME(gemm_dot)(int64_t n, const T *a, int64_t a_step, const T *b) {
 }
 
 static void NAME(gemv_dots)(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    const NAME(hn_gemm_job) *g = ctx;
-    for (int64_t j = col0; j < col1; j++)
+    const NAME(gemm_run) *run = ctx;
+    const NAME(hn_gemm_job) *g = &run->job;
+    for (int64_t j = col0; j < col1 && !hn_pool_is_stopped(run->pool); j++)
         for (int64_t i = row0; i < row1; i++) {
             T *c = g->c + i * g->c_row + j;
             T sum = NAME(gemm_dot)(g->k, g->a + i * g->a_row, g->a_col, g->b + j * g->b_col);
@@ -152,18 +167,19 @@ static void NAME(gemv_dots)(void *ctx, int64_t row0, int64_t row1, int64_t col0,
 }
 
 void NAME(hn_gemm)(hn_pool *pool, const NAME(hn_gemm_job) * job) {
-    NAME(hn_gemm_job) g = *job;
-    bool few_rows = !g.fill && g.m < GEMM_ROWS;
-    int64_t blocks = (g.n + GEMM_WIDTH - 1) / GEMM_WIDTH;
-    int64_t row_grain = blocks >= 16 ? g.m : HN_MIN(g.m, GEMM_HEIGHT);
-    if (g.m <= 0 || g.n <= 0)
+    NAME(gemm_run) run = {*job, pool};
+    const NAME(hn_gemm_job) *g = &run.job;
+    bool few_rows = !g->fill && g->m < GEMM_ROWS;
+    int64_t blocks = (g->n + GEMM_WIDTH - 1) / GEMM_WIDTH;
+    int64_t row_grain = blocks >= 16 ? g->m : HN_MIN(g->m, GEMM_HEIGHT);
+    if (g->m <= 0 || g->n <= 0)
         return;
-    if (g.k <= 0 && !g.add)
-        NAME(gemm_clear)(&g, 0, g.m, 0, g.n);
-    else if (few_rows && g.b_col == 1)
-        hn_pool_for_2d(pool, g.m, g.n, g.m, GEMV_WIDTH, NAME(gemv_rows), &g);
-    else if (few_rows && g.b_row == 1)
-        hn_pool_for_2d(pool, g.m, g.n, g.m, GEMM_WIDTH, NAME(gemv_dots), &g);
+    if (g->k <= 0 && !g->add)
+        NAME(gemm_clear)(g, 0, g->m, 0, g->n);
+    else if (few_rows && g->b_col == 1)
+        hn_pool_for_2d(pool, g->m, g->n, g->m, GEMV_WIDTH, NAME(gemv_rows), &run);
+    else if (few_rows && g->b_row == 1)
+        hn_pool_for_2d(pool, g->m, g->n, g->m, GEMM_WIDTH, NAME(gemv_dots), &run);
     else
-        hn_pool_for_2d(pool, g.m, g.n, row_grain, GEMM_WIDTH, NAME(gemm_tile), &g);
+        hn_pool_for_2d(pool, g->m, g->n, row_grain, GEMM_WIDTH, NAME(gemm_tile), &run);
 }

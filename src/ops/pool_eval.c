@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define POOL_MOST_TAPS 1e8
-#define POOL_LINES_UNWATCHED 64 /* between looks at the deadline */
+#define POOL_UNWATCHED (1 << 16) /* window elements between looks at the deadline */
 
 typedef enum pool_kind { POOL_MAX, POOL_AVERAGE, POOL_LP } pool_kind;
 
@@ -26,14 +26,12 @@ static double pow_of(double v, double p) {
  * the padded input. */
 static int64_t pool_count(const pool_form *f, int32_t axis, int64_t o) {
     const hn_slide *s = &f->slide;
-    int64_t first = o * s->stride[axis] - s->pad[axis], n = 0;
+    int64_t first = o * s->stride[axis] - s->pad[axis], step = s->dilation[axis];
     int64_t least = f->count_padding ? -s->pad[axis] : 0;
     int64_t past = s->in[axis] + (f->count_padding ? f->pad_end[axis] : 0);
-    for (int64_t k = 0; k < s->kernel[axis]; k++) {
-        int64_t i = first + k * s->dilation[axis];
-        n += i >= least && i < past;
-    }
-    return n;
+    int64_t begin = least > first ? (least - first + step - 1) / step : 0;
+    int64_t end = past > first ? (past - first + step - 1) / step : 0;
+    return HN_MAX(HN_MIN(end, s->kernel[axis]) - begin, 0);
 }
 
 /* The index of a maximum in the whole input; `at` counts within the plane, -1: the window was

@@ -39,15 +39,21 @@ static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, in
     }
 }
 
-/* All window elements over one output line, whose outer coordinates are `at`. */
-static void NAME(pool_windows)(const pool_form *f, const T *plane, const int64_t *at, T *y,
-                               int64_t *indices) {
+/* All window elements over one output line, whose outer coordinates are `at`. False when the run
+ * was stopped. */
+static bool NAME(pool_windows)(const NAME(pool_job) * job, const T *plane, const int64_t *at, T *y,
+                               int64_t *indices, int64_t *unwatched) {
+    const pool_form *f = job->form;
     const hn_slide *s = &f->slide;
     int32_t last = s->n_axes - 1;
     int64_t taps[HN_MAX_SPATIAL] = {0};
     for (int64_t k = 0; k < s->kernel_elems; k++, hn_slide_step(s->n_axes, s->kernel, taps)) {
         int64_t line = 0;
         bool inside = true;
+        *unwatched += s->out[last];
+        if (*unwatched >= POOL_UNWATCHED && hn_eval_stopped(job->c))
+            return false;
+        *unwatched %= POOL_UNWATCHED;
         for (int32_t a = 0; a < last && inside; a++) {
             int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
             inside = i >= 0 && i < s->in[a];
@@ -57,6 +63,7 @@ static void NAME(pool_windows)(const pool_form *f, const T *plane, const int64_t
             NAME(pool_line)
             (f, plane + line * s->in[last], line * s->in[last], taps[last], y, indices);
     }
+    return true;
 }
 
 static void NAME(pool_finish)(const pool_form *f, const int64_t *at, T *y) {
@@ -77,13 +84,11 @@ static void NAME(pool_planes)(void *ctx, int64_t begin, int64_t end) {
     const pool_form *f = job->form;
     const hn_slide *s = &f->slide;
     int32_t last = s->n_axes - 1;
-    int64_t width = s->out[last];
+    int64_t width = s->out[last], unwatched = 0;
     for (int64_t p = begin; p < end; p++) {
         int64_t at[HN_MAX_SPATIAL] = {0};
         for (int64_t line = 0; line * width < s->out_elems;
              line++, hn_slide_step(last, s->out, at)) {
-            if (line % POOL_LINES_UNWATCHED == 0 && hn_eval_stopped(job->c))
-                return;
             T *y = job->y + p * s->out_elems + line * width;
             int64_t *indices = job->indices ? job->indices + p * s->out_elems + line * width : NULL;
             for (int64_t o = 0; o < width; o++) {
@@ -91,7 +96,8 @@ static void NAME(pool_planes)(void *ctx, int64_t begin, int64_t end) {
                 if (indices)
                     indices[o] = -1;
             }
-            NAME(pool_windows)(f, job->x + p * s->in_elems, at, y, indices);
+            if (!NAME(pool_windows)(job, job->x + p * s->in_elems, at, y, indices, &unwatched))
+                return;
             NAME(pool_finish)(f, at, y);
             for (int64_t o = 0; indices && o < width; o++)
                 indices[o] = pool_index(f, p, indices[o]);

@@ -1,10 +1,6 @@
 /* The map of memory: values that live at different times share the same bytes, and so do a value
- * and its views. */
-#include "plan/plan.h"
-
-#include <stdlib.h>
-
-#define ALIGNMENT 64u
+ * and its views, a result and an argument that dies with it, and a concatenation and its pieces. */
+#include "plan/plan_int.h"
 
 typedef struct layout {
     hn_plan *plan;
@@ -14,6 +10,9 @@ typedef struct layout {
     uint32_t *range_of; /* by value: its range + 1; 0 when it is not in the block */
     bool *is_steady; /* by value: its memory stays where it is as long as the plan says so, so that
                         views may look at it */
+    bool joins;      /* pieces of a concatenation lie in its result */
+    uint32_t n_joined;
+    hn_placing placing;
 } layout;
 
 static bool is_graph_output(const hn_value *v) {
@@ -32,10 +31,7 @@ static bool byte_size(const hn_type *t, uint64_t *bytes) {
     for (int32_t i = 0; i < t->shape.rank; i++)
         if (!hn_mul_u64(n, (uint64_t)t->shape.dims[i], &n))
             return false;
-    if (!hn_dtype_bytes(t->elem, n, bytes) || *bytes > UINT64_MAX / 4)
-        return false;
-    *bytes = (*bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    return true;
+    return hn_dtype_bytes(t->elem, n, bytes) && *bytes <= UINT64_MAX / 4;
 }
 
 /* ---- how steps run ----------------------------------------------------------------------------------------------------------- */
@@ -58,7 +54,7 @@ static bool same_elems(const hn_type *a, const hn_type *b) {
 
 /* Graph outputs have memory of their own; all else may look at what is already there. */
 static bool can_be_view(const layout *l, const hn_step *step, const hn_node *node) {
-    if (hn_eval_memory(step->op->eval) != HN_EVAL_SAME_BYTES || node->n_inputs == 0 ||
+    if (hn_eval_memory(step->run) != HN_EVAL_SAME_BYTES || node->n_inputs == 0 ||
         node->n_outputs == 0)
         return false;
     hn_id in = node->inputs[0], out = node->outputs[0];
@@ -75,31 +71,87 @@ static hn_step_mode mode_of_step(const layout *l, const hn_step *step, const hn_
 
 /* ---- ranges -------------------------------------------------------------------------------------------------------------------- */
 
-static hn_live_range *range_of_value(const layout *l, hn_id id) {
-    return id != HN_NONE && l->range_of[id] ? &l->plan->ranges[l->range_of[id] - 1] : NULL;
+static hn_part_range *range_of_value(const layout *l, hn_id id) {
+    return id != HN_NONE && l->range_of[id] ? &l->placing.ranges[l->range_of[id] - 1] : NULL;
 }
 
 /* The value lies where another one does. */
 static void share_range(layout *l, hn_id id, hn_id with) {
-    hn_live_range *r = range_of_value(l, with);
+    hn_part_range *r = range_of_value(l, with);
     l->range_of[id] = l->range_of[with];
     l->is_steady[id] = true;
-    if (r)
-        r->last = HN_MAX(r->last, l->last_use[id]);
+    if (r) {
+        hn_live_range *whole = &hn_whole_range(&l->placing, r)->live;
+        whole->last = HN_MAX(whole->last, l->last_use[id]);
+    }
+}
+
+/* Does the node read bytes of this range under the name of one of its pieces? */
+static bool reads_piece_of(const layout *l, const hn_node *node, const hn_part_range *whole) {
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        hn_part_range *r = range_of_value(l, node->inputs[i]);
+        if (r && r != whole && hn_whole_range(&l->placing, r) == whole)
+            return true;
+    }
+    return false;
 }
 
 /* An argument of the same form that nobody needs after this step: the result may be written over
  * it. */
 static hn_id dying_argument(const layout *l, uint32_t s, const hn_node *node, hn_id out) {
-    if (hn_eval_memory(l->list->steps[s].op->eval) != HN_EVAL_IN_PLACE)
+    if (hn_eval_memory(l->list->steps[s].run) != HN_EVAL_IN_PLACE)
         return HN_NONE;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const hn_live_range *r = range_of_value(l, node->inputs[i]);
-        if (r && r->last == s && hn_type_equal(type_of(l, node->inputs[i]), type_of(l, out)))
+        const hn_part_range *r = range_of_value(l, node->inputs[i]);
+        if (r && !r->within && r->live.last == s && !reads_piece_of(l, node, r) &&
+            hn_type_equal(type_of(l, node->inputs[i]), type_of(l, out)))
             return node->inputs[i];
     }
     return HN_NONE;
 }
+
+/* ---- concatenations ------------------------------------------------------------------------------ */
+
+/* With nothing but sizes of 1 before the axis, the arguments are the result, cut into pieces. */
+static bool is_cut_into_arguments(const layout *l, const hn_node *node, const hn_type *out) {
+    const hn_attr *axis = hn_node_attr(node, "axis");
+    int32_t rank = out->shape.rank;
+    if (!axis || axis->kind != HN_ATTR_INT || axis->v.i < -rank || axis->v.i >= rank ||
+        hn_dtype_bits(out->elem) % 8 != 0)
+        return false;
+    for (int64_t i = 0; i < (axis->v.i < 0 ? axis->v.i + rank : axis->v.i); i++)
+        if (out->shape.dims[i] != 1)
+            return false;
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i] == HN_NONE)
+            return false;
+    return l->joins;
+}
+
+/* Arguments that have a range of their own become a part of the result's: whoever makes them writes
+ * them right there, and the concatenation has nothing to do. All values of a range take as many
+ * bytes, so it does not matter which of them is the argument. */
+static void join_arguments(layout *l, uint32_t s, const hn_node *node, hn_part_range *whole) {
+    uint64_t at = 0, bytes;
+    if (l->plan->modes[s] != HN_STEP_PLANNED ||
+        hn_eval_memory(l->list->steps[s].run) != HN_EVAL_SIDE_BY_SIDE ||
+        !is_cut_into_arguments(l, node, type_of(l, node->outputs[0])))
+        return;
+    for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
+        hn_part_range *r = range_of_value(l, node->inputs[i]);
+        if (!byte_size(type_of(l, node->inputs[i]), &bytes))
+            return;
+        if (!r || r->within)
+            continue;
+        r->within = (uint32_t)(whole - l->placing.ranges) + 1;
+        r->shift = at;
+        whole->live.first = HN_MIN(whole->live.first, r->live.first);
+        whole->live.last = HN_MAX(whole->live.last, r->live.last);
+        l->n_joined++;
+    }
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------- */
 
 /* Outputs of the graph go to memory of the caller; strings own memory of their own; bodies hand
  * over what they made. */
@@ -121,10 +173,12 @@ static void place_output(layout *l, uint32_t s, const hn_node *node, uint32_t i)
         share_range(l, id, dying);
         return;
     }
-    p->ranges[p->n_ranges++] =
-        (hn_live_range){.value = id, .first = s, .last = l->last_use[id], .bytes = bytes};
-    l->range_of[id] = p->n_ranges;
+    hn_part_range *r = &l->placing.ranges[l->placing.n_ranges++];
+    *r = (hn_part_range){
+        .live = {.value = id, .first = s, .last = l->last_use[id], .bytes = hn_whole_lines(bytes)}};
+    l->range_of[id] = l->placing.n_ranges;
     l->is_steady[id] = true;
+    join_arguments(l, s, node, r);
 }
 
 static void find_ranges(layout *l) {
@@ -139,55 +193,6 @@ static void find_ranges(layout *l) {
     }
 }
 
-/* ---- placing ------------------------------------------------------------------------------------------------------------------- */
-
-static int larger_first(const void *a, const void *b) {
-    const hn_live_range *const *x = a, *const *y = b;
-    if ((*x)->bytes != (*y)->bytes)
-        return (*x)->bytes < (*y)->bytes ? 1 : -1;
-    return (*x)->first < (*y)->first ? -1 : (*x)->first > (*y)->first;
-}
-
-static int lower_first(const void *a, const void *b) {
-    const hn_live_range *const *x = a, *const *y = b;
-    return ((*x)->offset > (*y)->offset) - ((*x)->offset < (*y)->offset);
-}
-
-/* Lowest gap between the ranges alive at the same time that are placed already. */
-static uint64_t lowest_gap(hn_live_range *const *placed, uint32_t n_placed, const hn_live_range *r,
-                           hn_live_range **alive) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < n_placed; i++)
-        if (placed[i]->first <= r->last && r->first <= placed[i]->last)
-            alive[n++] = placed[i];
-    if (n)
-        qsort(alive, n, sizeof *alive, lower_first);
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < n && at + r->bytes > alive[i]->offset; i++)
-        at = HN_MAX(at, alive[i]->offset + alive[i]->bytes);
-    return at;
-}
-
-/* Large ones first: the small ones fill the gaps. */
-static hone_status place_ranges(hn_plan *p) {
-    hn_live_range **order = HN_NEW_N(p->arena, hn_live_range *, (size_t)p->n_ranges + 1);
-    hn_live_range **alive = HN_NEW_N(p->arena, hn_live_range *, (size_t)p->n_ranges + 1);
-    if (!order || !alive)
-        return HONE_E_NOMEM;
-    for (uint32_t i = 0; i < p->n_ranges; i++)
-        order[i] = &p->ranges[i];
-    if (p->n_ranges)
-        qsort(order, p->n_ranges, sizeof *order, larger_first);
-    for (uint32_t i = 0; i < p->n_ranges; i++) {
-        order[i]->offset = lowest_gap(order, i, order[i], alive);
-        uint64_t end = order[i]->offset + order[i]->bytes;
-        if (end > UINT64_MAX / 4)
-            return HONE_E_NOMEM;
-        p->block_bytes = HN_MAX(p->block_bytes, end);
-    }
-    return HONE_OK;
-}
-
 /* ---- the whole ------------------------------------------------------------------------------------------------------------------ */
 
 static void find_last_uses(layout *l) {
@@ -198,25 +203,57 @@ static void find_last_uses(layout *l) {
             l->last_use[l->list->steps[s].dead[k]] = s;
 }
 
-hone_status hn_plan_lay_out(hn_plan *p) {
-    const hn_graph *g = p->program->model->graph;
-    layout l = {.plan = p, .g = g, .list = &p->program->blocks[0]};
-    size_t n_values = (size_t)g->values.n + 1;
-    p->modes = HN_NEW_N(p->arena, uint8_t, (size_t)l.list->n_steps + 1);
-    p->ranges = HN_NEW_N(p->arena, hn_live_range, (size_t)l.list->n_owned + 1);
-    l.last_use = HN_NEW_N(p->arena, uint32_t, n_values);
-    l.range_of = HN_NEW_N(p->arena, uint32_t, n_values);
-    l.is_steady = HN_NEW_N(p->arena, bool, n_values);
-    if (!p->modes || !p->ranges || !l.last_use || !l.range_of || !l.is_steady)
+static hone_status open_layout(layout *l) {
+    hn_plan *p = l->plan;
+    size_t n_values = (size_t)l->g->values.n + 1;
+    l->placing.ranges = HN_NEW_N(p->arena, hn_part_range, (size_t)l->list->n_owned + 1);
+    l->last_use = HN_NEW_N(p->arena, uint32_t, n_values);
+    l->range_of = HN_NEW_N(p->arena, uint32_t, n_values);
+    l->is_steady = HN_NEW_N(p->arena, bool, n_values);
+    if (!l->placing.ranges || !l->last_use || !l->range_of || !l->is_steady)
         return HONE_E_NOMEM;
-    for (hn_id id = 0; id < g->values.n;
-         id++) /* initializers, and inputs of the graph: the caller's */
-        l.is_steady[id] = hn_value_at(g, id)->block == 0 && hn_value_at(g, id)->producer == HN_NONE;
-    find_last_uses(&l);
-    find_ranges(&l);
-    HN_TRY(place_ranges(p));
-    for (hn_id id = 0; id < g->values.n; id++)
-        if (range_of_value(&l, id))
-            p->places[id].offset = range_of_value(&l, id)->offset;
+    for (hn_id id = 0; id < l->g->values.n; id++) { /* initializers, and inputs: the caller's */
+        const hn_value *v = hn_value_at(l->g, id);
+        l->is_steady[id] = v->block == 0 && v->producer == HN_NONE;
+    }
     return HONE_OK;
+}
+
+static hone_status lay_out(layout *l) {
+    HN_TRY(open_layout(l));
+    find_last_uses(l);
+    find_ranges(l);
+    return hn_place_ranges(l->plan->arena, &l->placing);
+}
+
+static hone_status keep_layout(layout *l) {
+    hn_plan *p = l->plan;
+    p->block_bytes = l->placing.block_bytes;
+    p->ranges = HN_NEW_N(p->arena, hn_live_range, (size_t)l->placing.n_ranges + 1);
+    HN_TRY_PTR(p->ranges);
+    for (uint32_t i = 0; i < l->placing.n_ranges; i++)
+        if (!l->placing.ranges[i].within)
+            p->ranges[p->n_ranges++] = l->placing.ranges[i].live;
+    for (hn_id id = 0; id < l->g->values.n; id++)
+        if (range_of_value(l, id))
+            p->places[id].offset = range_of_value(l, id)->live.offset;
+    return HONE_OK;
+}
+
+/* A joined result is taken up as soon as its first piece is made: where that costs more memory than
+ * it saves, pieces are copied. */
+hone_status hn_plan_lay_out(hn_plan *p) {
+    const hn_program *program = p->program;
+    layout joined = {
+        .plan = p, .g = program->model->graph, .list = &program->blocks[0], .joins = true};
+    layout apart = joined;
+    apart.joins = false;
+    p->modes = HN_NEW_N(p->arena, uint8_t, (size_t)joined.list->n_steps + 1);
+    HN_TRY_PTR(p->modes);
+    HN_TRY(lay_out(&joined));
+    if (!joined.n_joined)
+        return keep_layout(&joined);
+    HN_TRY(lay_out(&apart));
+    bool pays = joined.placing.block_bytes <= apart.placing.block_bytes;
+    return keep_layout(pays ? &joined : &apart);
 }

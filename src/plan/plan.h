@@ -5,11 +5,16 @@
 
 #include "ops/eval_engine.h"
 
+typedef struct hn_provider hn_provider;
+
 /* One node, ready to run. */
 typedef struct hn_step {
     hn_id node;
     const hn_op *op;
     int version;
+    const hn_provider *provider; /* who claimed the node */
+    hn_eval_fn run;              /* what the provider made of it */
+    void *state;        /* what the operator keeps for this node; see hn_eval_prepare */
     bool has_body;      /* If, Loop, ...: the evaluation makes its outputs itself */
     const bool *wanted; /* per output: does anybody read it? */
     uint32_t n_dead;    /* values of this block that nobody reads after this step */
@@ -23,18 +28,46 @@ typedef struct hn_step_list {
     const hn_id *owned;
 } hn_step_list;
 
-/* Shape-independent and immutable: shared by all sessions and threads. */
+/* ---- providers ------------------------------------------------------------------------------- */
+
+/* Somebody who runs nodes. Of the providers that a session names, in its order, the first that
+ * claims a node lowers it to a step. */
+struct hn_provider {
+    const char *name;
+    bool (*claims)(const hn_graph *g, const hn_step *step); /* node, op and version are known */
+    hone_status (*lower)(const hn_graph *g, hn_step *step, hone_error *err); /* sets run */
+};
+const hn_provider *hn_provider_at(uint32_t i); /* all there are, 0, 1, ...; NULL past the last */
+/* HONE_E_UNSUPPORTED with a list of what is there. */
+hone_status hn_provider_find(const char *name, const hn_provider **out, hone_error *err);
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+/* Shape-independent and immutable: shared by all threads of a session. */
 typedef struct hn_program {
     hn_model *model;      /* our own copy, functions inlined, checked */
     hn_step_list *blocks; /* by block */
+    uint32_t *position;   /* by node: its step, within its block */
     hn_object
         *consts; /* by value: initializers as borrowed tensors; kind NONE when there is none */
 } hn_program;
 
+typedef struct hn_program_options {
+    uint32_t n_dims; /* free dimensions to be given a size */
+    const hone_dim_size *dims;
+    uint32_t n_providers; /* names, the preferred one first; 0: cpu */
+    const char *const *providers;
+} hn_program_options;
+
 /* Refuses a model that is not valid, or has an operator that cannot be run, by a message that names
- * it. The original must outlive it. */
-hone_status hn_program_new(const hn_model *m, hn_program **out, hone_error *err);
+ * it. The original must outlive it. options: NULL for none. */
+hone_status hn_program_new(const hn_model *m, const hn_program_options *options, hn_program **out,
+                           hone_error *err);
 void hn_program_free(hn_program *p); /* NULL is fine */
+/* Which steps of the main graph must run when these of its outputs are asked for. */
+void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, bool *needed_steps);
+
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* Where a value of the main graph lies. */
 typedef struct hn_place {
@@ -80,6 +113,9 @@ bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *i
 
 /* memory.c: fills modes, ranges, offsets and block_bytes of a plan whose types are known. */
 hone_status hn_plan_lay_out(hn_plan *p);
+/* prepare.c: makes the states of steps that have some, and ends them. */
+hone_status hn_program_prepare(hn_program *p, hone_error *err);
+void hn_program_release(hn_program *p);
 /* consts.c: initializers, aligned and dense. `source` is the model whose files hold them. */
 hone_status hn_program_make_consts(hn_program *p, const hn_model *source, hone_error *err);
 

@@ -12,7 +12,15 @@ static bool keeps_from_running(const hn_problem *p) {
            p->code != HONE_E_UNSUPPORTED;
 }
 
-static hone_status refuse_invalid(hn_model *m, hone_error *err) {
+static bool is_shape_error(const hn_problem *p) {
+    return p->severity == HN_SEVERITY_ERROR && p->code == HONE_E_SHAPE;
+}
+
+typedef bool (*problem_test)(const hn_problem *p);
+
+/* Fails with the first problem that `is_fatal` picks, told as "<what>: <problem>". */
+static hone_status refuse_problems(hn_model *m, problem_test is_fatal, const char *what,
+                                   hone_error *err) {
     hn_arena *arena = hn_arena_new(hn_arena_allocator(m->arena));
     if (!arena)
         return HONE_E_NOMEM;
@@ -20,11 +28,50 @@ static hone_status refuse_invalid(hn_model *m, hone_error *err) {
                             .cap = 100000}; /* harmless ones must not crowd out the others */
     hone_status status = hn_check_model(m, &problems, err);
     for (uint32_t i = 0; status == HONE_OK && i < problems.list.n; i++)
-        if (keeps_from_running(&problems.list.at[i]))
-            status = hn_fail(err, problems.list.at[i].code, "the model cannot be run: %s",
+        if (is_fatal(&problems.list.at[i]))
+            status = hn_fail(err, problems.list.at[i].code, "%s: %s", what,
                              problems.list.at[i].message);
     hn_arena_free(arena);
     return status;
+}
+
+static hone_status refuse_invalid(hn_model *m, hone_error *err) {
+    return refuse_problems(m, keeps_from_running, "the model cannot be run", err);
+}
+
+/* ---- free dimensions that the caller gives a size --------------------------------------------- */
+
+static hone_status fix_one_dim(hn_model *m, const hn_program_options *o, uint32_t i,
+                               hone_error *err) {
+    const hone_dim_size *d = &o->dims[i];
+    if (!d->name)
+        return hn_fail(err, HONE_E_ARGUMENT, "the name of dimension %u is NULL", i);
+    for (uint32_t k = 0; k < i; k++) {
+        if (strcmp(o->dims[k].name, d->name) != 0)
+            continue;
+        return o->dims[k].size == d->size
+                   ? HONE_OK
+                   : hn_fail(err, HONE_E_ARGUMENT, "dimension '%s' is given two sizes: %lld and %lld",
+                             d->name, (long long)o->dims[k].size, (long long)d->size);
+    }
+    return hn_fix_dim(m, d->name, d->size, err);
+}
+
+/* Shapes that contradict each other after sizes were given are the fault of those sizes, if they
+ * did not do so before. */
+static hone_status fix_dims(hn_model *m, const hn_program_options *o, hone_error *err) {
+    if (!o || !o->n_dims)
+        return HONE_OK;
+    hone_error ignored;
+    hn_error_clear(&ignored);
+    hone_status before = refuse_problems(m, is_shape_error, "", &ignored);
+    if (before == HONE_E_NOMEM)
+        return before;
+    for (uint32_t i = 0; i < o->n_dims; i++)
+        HN_TRY(fix_one_dim(m, o, i, err));
+    return before != HONE_OK ? HONE_OK
+                             : refuse_problems(m, is_shape_error,
+                                               "the model cannot take these dimensions", err);
 }
 
 /* ---- symbols ---------------------------------------------------------------------------------------------------------------- */
@@ -77,46 +124,73 @@ static hn_id use_in_block(const hn_graph *g, const hn_value *v, const hn_use *u)
                                : reader_in_block(g, hn_block_at(g, u->slot)->owner, v->block);
 }
 
-typedef struct lifetimes {
-    uint32_t *position; /* by node: place in its block */
-    uint32_t *last;     /* by value: position of the last reader; UINT32_MAX: lives to the end */
-} lifetimes;
-
-static hone_status find_lifetimes(const hn_graph *g, hn_arena *a, lifetimes *l) {
-    l->position = HN_NEW_N(a, uint32_t, (size_t)g->nodes.n + 1);
-    l->last = HN_NEW_N(a, uint32_t, (size_t)g->values.n + 1);
-    if (!l->position || !l->last)
-        return HONE_E_NOMEM;
-    for (hn_id b = 0; b < g->blocks.n; b++)
-        for (uint32_t i = 0; i < hn_block_at(g, b)->nodes.n; i++)
-            l->position[hn_block_at(g, b)->nodes.at[i]] = i;
-    for (hn_id id = 0; id < g->values.n; id++) {
+/* By value: position of the last reader; UINT32_MAX: it lives to the end. */
+static uint32_t *find_last_readers(const hn_program *p) {
+    const hn_graph *g = p->model->graph;
+    uint32_t *last = HN_NEW_N(p->model->arena, uint32_t, (size_t)g->values.n + 1);
+    for (hn_id id = 0; last && id < g->values.n; id++) {
         const hn_value *v = hn_value_at(g, id);
-        l->last[id] = v->producer != HN_NONE ? l->position[v->producer] : 0;
+        last[id] = v->producer != HN_NONE ? p->position[v->producer] : 0;
         for (uint32_t i = 0; i < v->uses.n; i++) {
             hn_id reader = use_in_block(g, v, &v->uses.at[i]);
-            uint32_t at = reader == HN_NONE ? UINT32_MAX : l->position[reader];
-            l->last[id] = HN_MAX(l->last[id], at);
+            uint32_t at = reader == HN_NONE ? UINT32_MAX : p->position[reader];
+            last[id] = HN_MAX(last[id], at);
         }
     }
+    return last;
+}
+
+static hone_status find_positions(hn_program *p) {
+    const hn_graph *g = p->model->graph;
+    p->position = HN_NEW_N(p->model->arena, uint32_t, (size_t)g->nodes.n + 1);
+    HN_TRY_PTR(p->position);
+    for (hn_id b = 0; b < g->blocks.n; b++)
+        for (uint32_t i = 0; i < hn_block_at(g, b)->nodes.n; i++)
+            p->position[hn_block_at(g, b)->nodes.at[i]] = i;
     return HONE_OK;
 }
 
-static hone_status make_step(hn_program *p, hn_id node, hn_step *step, hone_error *err) {
+static hone_status fail_unknown_op(const hn_graph *g, const hn_step *step, hone_error *err) {
+    char who[200];
+    hn_strbuf why;
+    hn_strbuf_init(&why, hn_arena_allocator(g->model->arena));
+    if (!step->op)
+        hn_op_tell_unknown(g, hn_node_at(g, step->node), &why);
+    hone_status status = why.failed ? HONE_E_NOMEM
+                                    : hn_fail(err, HONE_E_UNSUPPORTED, "%s: %s",
+                                              hn_node_text(g, step->node, who, sizeof who),
+                                              why.n ? why.at : "hone cannot run this operator");
+    hn_strbuf_free(&why);
+    return status;
+}
+
+/* The first of the providers that claims the node runs it. */
+static hone_status place_step(const hn_graph *g, const hn_program_options *o, hn_step *step,
+                              hone_error *err) {
+    static const char *const by_default[] = {"cpu"};
+    bool is_asked = o && o->n_providers;
+    const char *const *names = is_asked ? o->providers : by_default;
+    for (uint32_t i = 0; i < (is_asked ? o->n_providers : 1); i++) {
+        const hn_provider *provider;
+        HN_TRY(hn_provider_find(names[i], &provider, err));
+        if (!provider->claims(g, step))
+            continue;
+        step->provider = provider;
+        return provider->lower(g, step, err);
+    }
+    return fail_unknown_op(g, step, err);
+}
+
+static hone_status make_step(hn_program *p, const hn_program_options *o, hn_id node, hn_step *step,
+                             hone_error *err) {
     hn_graph *g = p->model->graph;
     const hn_node *n = hn_node_at(g, node);
-    hn_domain d = hn_domain_find(hn_s(n->domain), n->domain ? n->domain->n : 0);
     bool is_deprecated;
-    char who[200];
     step->node = node;
-    if (d != HN_DOMAIN_COUNT)
-        step->op = hn_op_find(d, hn_s(n->op), hn_opset_version(g->opsets, n->domain),
-                              &step->version, &is_deprecated);
-    if (!step->op || !step->op->eval)
-        return hn_fail(err, HONE_E_UNSUPPORTED, "%s: hone cannot run this operator%s%s",
-                       hn_node_text(g, node, who, sizeof who),
-                       hn_domain_is_onnx(n->domain) ? "" : " of domain ",
-                       hn_domain_is_onnx(n->domain) ? "" : hn_s(n->domain));
+    step->op = hn_node_op(g, n, &step->version, &is_deprecated);
+    if (!step->op)
+        return fail_unknown_op(g, step, err);
+    HN_TRY(place_step(g, o, step, err));
     bool *wanted = HN_NEW_N(p->model->arena, bool, (size_t)n->n_outputs + 1);
     HN_TRY_PTR(wanted);
     for (uint32_t i = 0; i < n->n_outputs; i++)
@@ -128,11 +202,11 @@ static hone_status make_step(hn_program *p, hn_id node, hn_step *step, hone_erro
 }
 
 /* Hands every value of a block to the step after which nobody reads it. */
-static hone_status assign_dead(hn_program *p, const lifetimes *l, hn_step_list *list) {
+static hone_status assign_dead(hn_program *p, const uint32_t *last, hn_step_list *list) {
     uint32_t n_assigned = 0;
     for (uint32_t i = 0; i < list->n_owned; i++)
-        if (l->last[list->owned[i]] < list->n_steps)
-            list->steps[l->last[list->owned[i]]].n_dead++;
+        if (last[list->owned[i]] < list->n_steps)
+            list->steps[last[list->owned[i]]].n_dead++;
     hn_id *dead = HN_NEW_N(p->model->arena, hn_id, (size_t)list->n_owned + 1);
     HN_TRY_PTR(dead);
     for (uint32_t i = 0; i < list->n_steps; i++) {
@@ -141,7 +215,7 @@ static hone_status assign_dead(hn_program *p, const lifetimes *l, hn_step_list *
         list->steps[i].n_dead = 0;
     }
     for (uint32_t i = 0; i < list->n_owned; i++) {
-        uint32_t at = l->last[list->owned[i]];
+        uint32_t at = last[list->owned[i]];
         if (at < list->n_steps) {
             hn_step *s = &list->steps[at];
             ((hn_id *)(uintptr_t)s->dead)[s->n_dead++] = list->owned[i];
@@ -150,7 +224,8 @@ static hone_status assign_dead(hn_program *p, const lifetimes *l, hn_step_list *
     return HONE_OK;
 }
 
-static hone_status make_block(hn_program *p, const lifetimes *l, hn_id block, hone_error *err) {
+static hone_status make_block(hn_program *p, const hn_program_options *o, const uint32_t *last,
+                              hn_id block, hone_error *err) {
     const hn_graph *g = p->model->graph;
     const hn_block *b = hn_block_at(g, block);
     hn_step_list *list = &p->blocks[block];
@@ -160,7 +235,7 @@ static hone_status make_block(hn_program *p, const lifetimes *l, hn_id block, ho
     if (!list->steps || !owned)
         return HONE_E_NOMEM;
     for (uint32_t i = 0; i < b->nodes.n; i++)
-        HN_TRY(make_step(p, b->nodes.at[i], &list->steps[i], err));
+        HN_TRY(make_step(p, o, b->nodes.at[i], &list->steps[i], err));
     for (uint32_t i = 0; i < b->inputs.n; i++)
         owned[list->n_owned++] = b->inputs.at[i];
     for (uint32_t i = 0; i < b->nodes.n; i++) {
@@ -170,21 +245,67 @@ static hone_status make_block(hn_program *p, const lifetimes *l, hn_id block, ho
                 owned[list->n_owned++] = n->outputs[k];
     }
     list->owned = owned;
-    return assign_dead(p, l, list);
+    return assign_dead(p, last, list);
 }
 
-static hone_status make_blocks(hn_program *p, hone_error *err) {
+static hone_status make_blocks(hn_program *p, const hn_program_options *o, hone_error *err) {
     const hn_graph *g = p->model->graph;
-    lifetimes l;
-    HN_TRY(find_lifetimes(g, p->model->arena, &l));
+    HN_TRY(find_positions(p));
+    const uint32_t *last = find_last_readers(p);
     p->blocks = HN_NEW_N(p->model->arena, hn_step_list, g->blocks.n);
-    HN_TRY_PTR(p->blocks);
+    if (!last || !p->blocks)
+        return HONE_E_NOMEM;
     for (hn_id b = 0; b < g->blocks.n; b++)
-        HN_TRY(make_block(p, &l, b, err));
+        HN_TRY(make_block(p, o, last, b, err));
     return HONE_OK;
 }
 
-hone_status hn_program_new(const hn_model *m, hn_program **out, hone_error *err) {
+/* ---- what a subset of the outputs needs ------------------------------------------------------- */
+
+static bool has_needed_reader(const hn_program *p, const hn_value *v, const bool *wanted_outputs,
+                              const bool *needed_steps) {
+    const hn_graph *g = p->model->graph;
+    const hn_block *main = hn_block_at(g, 0);
+    for (uint32_t i = 0; i < v->uses.n; i++) {
+        hn_id reader = use_in_block(g, v, &v->uses.at[i]);
+        if (reader != HN_NONE && needed_steps[p->position[reader]])
+            return true;
+    }
+    for (uint32_t i = 0; i < main->outputs.n; i++)
+        if (wanted_outputs[i] && hn_value_at(g, main->outputs.at[i]) == v)
+            return true;
+    return false;
+}
+
+void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, bool *needed_steps) {
+    const hn_graph *g = p->model->graph;
+    const hn_step_list *list = &p->blocks[0];
+    memset(needed_steps, 0, list->n_steps * sizeof *needed_steps);
+    for (uint32_t s = list->n_steps; s-- > 0;) {
+        const hn_node *n = hn_node_at(g, list->steps[s].node);
+        for (uint32_t i = 0; i < n->n_outputs && !needed_steps[s]; i++)
+            needed_steps[s] =
+                n->outputs[i] != HN_NONE && has_needed_reader(p, hn_value_at(g, n->outputs[i]),
+                                                              wanted_outputs, needed_steps);
+    }
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+static hone_status make_program(hn_program *p, const hn_model *source, const hn_program_options *o,
+                                hone_error *err) {
+    hn_model *m = p->model;
+    HN_TRY(refuse_invalid(m, err));
+    HN_TRY(fix_dims(m, o, err));
+    HN_TRY(hn_model_inline(m, NULL, err));
+    HN_TRY(forget_symbols(m));
+    HN_TRY(hn_program_make_consts(p, source, err));
+    HN_TRY(make_blocks(p, o, err));
+    return hn_program_prepare(p, err);
+}
+
+hone_status hn_program_new(const hn_model *m, const hn_program_options *options, hn_program **out,
+                           hone_error *err) {
     *out = NULL;
     hn_model *copy = hn_model_clone(m);
     hn_program *p = copy ? HN_NEW(copy->arena, hn_program) : NULL;
@@ -193,23 +314,17 @@ hone_status hn_program_new(const hn_model *m, hn_program **out, hone_error *err)
         return HONE_E_NOMEM;
     }
     p->model = copy;
-    hone_status status = refuse_invalid(copy, err);
+    hone_status status = make_program(p, m, options, err);
     if (status == HONE_OK)
-        status = hn_model_inline(copy, err);
-    if (status == HONE_OK)
-        status = forget_symbols(copy);
-    if (status == HONE_OK)
-        status = hn_program_make_consts(p, m, err);
-    if (status == HONE_OK)
-        status = make_blocks(p, err);
-    if (status != HONE_OK)
-        hn_model_free(copy);
-    else
         *out = p;
+    else
+        hn_program_free(p);
     return status;
 }
 
 void hn_program_free(hn_program *p) {
-    if (p)
-        hn_model_free(p->model);
+    if (!p)
+        return;
+    hn_program_release(p);
+    hn_model_free(p->model);
 }

@@ -10,6 +10,11 @@ struct hn_state {
     const hn_run_control *control;
     hn_eval_host host;
     hn_call call;
+    volatile int was_stopped; /* some loop of this run has ended early */
+    bool keeps_denormals;
+    bool *needed_steps; /* of the main graph, for the outputs in needed_for */
+    bool *needed_for;
+    bool has_needed;
     uint64_t limit_bytes;
     void *block; /* planned values */
     uint64_t block_bytes;

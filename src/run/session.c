@@ -39,8 +39,9 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     s->plans = hn_calloc(alloc, s->options.max_plans, sizeof *s->plans);
     s->idle = hn_calloc(alloc, MAX_IDLE_STATES, sizeof *s->idle);
     s->pool = hn_pool_new(o->n_threads, alloc);
-    hone_status status =
-        s->plans && s->idle && s->pool ? hn_program_new(m, &s->program, err) : HONE_E_NOMEM;
+    hone_status status = s->plans && s->idle && s->pool
+                             ? hn_program_new(m, &o->program, &s->program, err)
+                             : HONE_E_NOMEM;
     if (status != HONE_OK)
         hn_session_free(s);
     else
@@ -160,9 +161,11 @@ hn_state *hn_session_open(hn_session *s) {
     pthread_mutex_lock(&s->lock);
     hn_state *state = s->n_idle ? s->idle[--s->n_idle] : NULL;
     pthread_mutex_unlock(&s->lock);
-    return state
-               ? state
-               : hn_state_new(s->program, s->pool, s->options.memory_limit, s->options.image_hook);
+    hn_state_options o = {.pool = s->pool,
+                          .memory_limit = s->options.memory_limit,
+                          .keep_denormals = s->options.keep_denormals,
+                          .image_hook = s->options.image_hook};
+    return state ? state : hn_state_new(s->program, &o);
 }
 
 void hn_session_close(hn_session *s, hn_state *state) {

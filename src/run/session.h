@@ -9,7 +9,9 @@ typedef struct hn_session_options {
     int n_threads;         /* 0: as many as there are processors */
     uint64_t memory_limit; /* of intermediate values; 0: none */
     uint32_t max_plans;    /* kept; 0: 16 */
+    bool keep_denormals;
     hn_image_hook image_hook;
+    hn_program_options program; /* looked at while the session is made */
 } hn_session_options;
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,
                            hone_error *err);

@@ -1,13 +1,19 @@
 /* The loop over steps, and what happens in one. */
 #include "run/run_int.h"
 
-#define SHOWN_ELEMS 4096 /* arguments up to this size are shown to inference with their data */
-#define FEW 16           /* arguments and results that need no memory of the heap */
+#define FEW 16 /* arguments and results that need no memory of the heap */
 
+/* Once stopped, always stopped: a loop that has seen it leaves its results undone. */
 bool hn_run_is_stopped(void *run) {
-    const hn_run_control *c = ((hn_state *)run)->control;
-    return c && ((c->cancel && hn_flag_is_set(c->cancel)) ||
-                 (c->deadline > 0 && hn_now() > c->deadline));
+    hn_state *s = run;
+    const hn_run_control *c = s->control;
+    if (hn_flag_is_set(&s->was_stopped))
+        return true;
+    bool stops = c && ((c->cancel && hn_flag_is_set(c->cancel)) ||
+                       (c->deadline_ns && hn_now_ns() > c->deadline_ns));
+    if (stops)
+        hn_flag_set(&s->was_stopped);
+    return stops;
 }
 
 static hone_status fail_stopped(const hn_state *s, hone_error *err) {
@@ -30,39 +36,6 @@ typedef struct step_frame {
 
 /* ---- outputs whose shape the plan does not know --------------------------------------------------------------------------------- */
 
-/* Types and small data of the arguments as inference wants to see them. */
-static hone_status describe_args(step_frame *f) {
-    hn_arena *a = f->state->host.scratch;
-    uint32_t n = f->node->n_inputs;
-    const hn_type **types = HN_NEW_N(a, const hn_type *, (size_t)n + 1);
-    const hn_tensor **consts = HN_NEW_N(a, const hn_tensor *, (size_t)n + 1);
-    if (!types || !consts)
-        return HONE_E_NOMEM;
-    for (uint32_t i = 0; i < n; i++) {
-        const hn_array *x = hn_arg(&f->eval, i);
-        if (!x)
-            continue;
-        types[i] = hn_type_tensor(a, x->dtype, x->rank, x->dims);
-        HN_TRY_PTR(types[i]);
-        if (x->n_elems > SHOWN_ELEMS || x->dtype == HN_STRING)
-            continue;
-        consts[i] = hn_tensor_new(a, x->dtype, x->rank, x->dims, x->data, true);
-        HN_TRY_PTR(consts[i]);
-    }
-    f->eval.node.arg_types = types;
-    f->eval.node.arg_consts = consts;
-    return HONE_OK;
-}
-
-static bool all_dims_known(const hn_type *t) {
-    if (!t || t->kind != HN_TYPE_TENSOR || t->elem == HN_UNDEFINED || t->shape.rank < 0)
-        return false;
-    for (int32_t i = 0; i < t->shape.rank; i++)
-        if (t->shape.dims[i] < 0)
-            return false;
-    return true;
-}
-
 static hone_status make_output(step_frame *f, uint32_t i, const hn_type *t) {
     hn_state *s = f->state;
     hn_id id = f->node->outputs[i];
@@ -77,28 +50,11 @@ static hone_status make_output(step_frame *f, uint32_t i, const hn_type *t) {
     return HONE_OK;
 }
 
-/* Shapes from what the arguments really are. */
 static hone_status infer_outputs(step_frame *f) {
-    hn_infer *c = &f->eval.node;
-    size_t n = (size_t)f->node->n_outputs + 1;
-    HN_TRY(describe_args(f));
-    c->out = HN_NEW_N(f->state->host.scratch, const hn_type *, n);
-    c->out_ints = HN_NEW_N(f->state->host.scratch, const infer_ints *, n);
-    c->out_consts = HN_NEW_N(f->state->host.scratch, const hn_tensor *, n);
-    if (!c->out || !c->out_ints || !c->out_consts)
-        return HONE_E_NOMEM;
-    if (hn_node_types_ok(c, NULL)) {
-        hone_status status = c->op->infer(c);
-        if (status != HONE_OK)
-            return status == HONE_E_NOMEM ? status
-                                          : hn_fail(f->eval.err, status, "%s", c->fail.message);
-    }
-    if (hn_arena_has_failed(
-            f->state->host.scratch)) /* rules take a failed allocation for something unknown */
-        return HONE_E_NOMEM;
+    HN_TRY(hn_eval_infer(&f->eval));
     for (uint32_t i = 0; i < f->node->n_outputs; i++)
-        if (f->step->wanted[i] && all_dims_known(c->out[i]))
-            HN_TRY(make_output(f, i, c->out[i]));
+        if (hn_eval_knows_ret(&f->eval, i))
+            HN_TRY(make_output(f, i, f->eval.node.out[i]));
     return HONE_OK;
 }
 
@@ -148,7 +104,7 @@ static hone_status settle_output(step_frame *f, uint32_t i) {
 
 static hone_status evaluate(step_frame *f) {
     HN_TRY(prepare_outputs(f));
-    HN_TRY(f->step->op->eval(&f->eval));
+    HN_TRY(f->step->run(&f->eval));
     for (uint32_t i = 0; i < f->node->n_outputs; i++)
         if (f->step->wanted[i])
             HN_TRY(settle_output(f, i));
@@ -193,14 +149,20 @@ static hone_status compute_step(step_frame *f, hone_error *err) {
                         .args = f->args,
                         .rets = f->rets,
                         .wanted = f->step->wanted,
+                        .is_prepared = true,
+                        .state = f->step->state,
                         .err = err};
     return evaluate(f);
 }
 
-static void observe(const step_frame *f, double start) {
+static void observe(const step_frame *f, uint64_t start_ns) {
     const hn_run_control *c = f->state->control;
-    c->after_step(c->ctx, hn_state_graph(f->state), f->step->node, hn_now() - start, f->rets,
-                  f->node->n_outputs);
+    c->after_step(c->ctx, &(hn_step_sight){.g = hn_state_graph(f->state),
+                                           .step = f->step,
+                                           .start_ns = start_ns,
+                                           .end_ns = hn_now_ns(),
+                                           .inputs = f->args,
+                                           .outputs = f->rets});
 }
 
 static hone_status run_step(hn_state *s, const hn_step *step, hn_step_mode mode, hone_error *err) {
@@ -208,7 +170,7 @@ static hone_status run_step(hn_state *s, const hn_step *step, hn_step_mode mode,
         .state = s, .step = step, .node = hn_node_at(hn_state_graph(s), step->node), .mode = mode};
     hn_object *args[FEW], *rets[FEW];
     bool is_observed = s->control && s->control->after_step;
-    double start = is_observed ? hn_now() : 0;
+    uint64_t start_ns = is_observed ? hn_now_ns() : 0;
     hn_arena *scratch = s->host.scratch;
     hn_arena_mark mark = hn_arena_save(scratch);
     f.args =
@@ -220,7 +182,7 @@ static hone_status run_step(hn_state *s, const hn_step *step, hn_step_mode mode,
         if (step->wanted[i])
             s->values[f.node->outputs[i]] = f.rets[i];
     if (status == HONE_OK && is_observed)
-        observe(&f, start);
+        observe(&f, start_ns);
     s->scratch_need = HN_MAX(s->scratch_need, hn_arena_bytes(scratch));
     hn_arena_restore(scratch, mark);
     return status;
@@ -250,12 +212,26 @@ static hone_status tell_step(const hn_state *s, const hn_step *step, hone_status
     return status;
 }
 
+/* Steps of the main graph draw random numbers of their own each, whichever others run. A loop that
+ * was stopped within the step makes its results worthless. */
+static hone_status run_listed_step(hn_state *s, hn_id block, uint32_t i, hone_error *err) {
+    const hn_step *step = &s->program->blocks[block].steps[i];
+    hn_step_mode mode = block == 0 ? (hn_step_mode)s->plan->modes[i] : HN_STEP_DYNAMIC;
+    if (block == 0)
+        hn_rng_seed(&s->host.rng, step->node);
+    if (hn_run_is_stopped(s))
+        return HONE_E_CANCELLED;
+    hone_status status = run_step(s, step, mode, err);
+    return status == HONE_OK && hn_flag_is_set(&s->was_stopped) ? HONE_E_CANCELLED : status;
+}
+
 hone_status hn_run_block(hn_state *s, hn_id block, hone_error *err) {
     const hn_step_list *list = &s->program->blocks[block];
     for (uint32_t i = 0; i < list->n_steps; i++) {
         const hn_step *step = &list->steps[i];
-        hn_step_mode mode = block == 0 ? (hn_step_mode)s->plan->modes[i] : HN_STEP_DYNAMIC;
-        hone_status status = hn_run_is_stopped(s) ? HONE_E_CANCELLED : run_step(s, step, mode, err);
+        if (block == 0 && !s->needed_steps[i])
+            continue;
+        hone_status status = run_listed_step(s, block, i, err);
         HN_TRY(tell_step(s, step, status, err));
         for (uint32_t k = 0; k < step->n_dead; k++)
             drop_value(s, step->dead[k]);

@@ -14,7 +14,7 @@ static planned plan_of(const char *text, int32_t rank, const int64_t *dims) {
     hone_error err = {0};
     hn_object inputs[4];
     const hn_object *given[4];
-    if (hn_program_new(p.model, &p.program, &err) != HONE_OK)
+    if (hn_program_new(p.model, NULL, &p.program, &err) != HONE_OK)
         fail_msg("%s", err.message);
     uint32_t n = hn_block_at(p.program->model->graph, 0)->inputs.n;
     for (uint32_t i = 0; i < n; i++) {

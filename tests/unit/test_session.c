@@ -67,7 +67,9 @@ static void providers_and_operators_must_exist(void **state) {
     hone_session *session;
     hone_session_options options;
     hone_session_options_init(&options);
-    options.provider = "cuda";
+    const char *const asked[] = {"cpu", "cuda"};
+    options.n_providers = 2;
+    options.providers = asked;
     expect_failure(hone_session_create(model, &options, &session, &error), HONE_E_UNSUPPORTED,
                    "'cuda'; this build has: cpu");
     assert_null(session);
