@@ -1,0 +1,93 @@
+/* Reshape, Squeeze, Unsqueeze and Flatten in a row, and Transposes that move nothing between them,
+ * are one step: elements keep their order. */
+#include "pass/moves.h"
+
+/* Axes of size 1 that `longer` has and `shorter` has not, when that is all the difference. */
+static bool find_extra_ones(const hn_shape *shorter, const hn_shape *longer, uint32_t *n,
+                            int64_t *axes) {
+    int32_t k = 0;
+    *n = 0;
+    for (int32_t i = 0; i < longer->rank; i++) {
+        bool is_same = k < shorter->rank && shorter->dims[k] == longer->dims[i] &&
+                       longer->dims[i] != HN_DIM_UNKNOWN;
+        if (is_same)
+            k++;
+        else if (longer->dims[i] == 1)
+            axes[(*n)++] = i;
+        else
+            return false;
+    }
+    return k == shorter->rank && *n > 0;
+}
+
+/* x in the shape of another value, in the plainest spelling; HN_NONE when none says it. */
+static hn_id make_shaped_like(hn_rule *r, hn_id x, hn_id like) {
+    const hn_shape *from = hn_shape_of(r, x), *to = hn_shape_of(r, like);
+    int64_t axes[HN_MAX_RANK];
+    uint32_t n;
+    if (!to)
+        return HN_NONE;
+    if (hn_same_shape(r, x, like))
+        return x;
+    if (from && from->rank > to->rank && find_extra_ones(to, from, &n, axes))
+        return hn_make_with_list(r, "Squeeze", x, "axes", n, axes);
+    if (from && from->rank < to->rank && find_extra_ones(from, to, &n, axes))
+        return hn_make_with_list(r, "Unsqueeze", x, "axes", n, axes);
+    return hn_make_reshape(r, x, (uint32_t)to->rank, to->dims);
+}
+
+/* Does the last step of the row look at nothing but the number of elements? */
+static bool is_absolute(const hn_rule *r) {
+    const int64_t *target;
+    uint32_t n;
+    if (!hn_is_op(r, r->root, "Reshape") || !hn_node_list(r, r->root, "shape", 1, &n, &target))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (target[i] == 0)
+            return false;
+    return true;
+}
+
+static hone_status merge_two(hn_rule *r) {
+    hn_id x = hn_cap(r, "x");
+    hn_id whole = make_shaped_like(r, x, hn_out(r, r->root, 0));
+    if (whole != HN_NONE)
+        hn_rule_replace(r, whole);
+    else if (is_absolute(r))
+        hn_rule_set_input(r, r->root, 0, x);
+    else
+        return hn_miss(r, "the shape cannot be said in one step with at most one size left over");
+    return HONE_OK;
+}
+
+/* A Transpose beside a reshape that only moves axes of size 1 is a reshape itself. */
+static hone_status untangle_ones(hn_rule *r) {
+    hn_id transpose = hn_is_op(r, r->root, "Transpose") ? r->root : hn_cap_node(r, "moved");
+    hn_id x = hn_in(r, transpose, 0);
+    hn_perm perm;
+    if (!hn_perm_read(r, transpose, &perm) || !hn_perm_is_free(&perm, hn_shape_of(r, x)))
+        return HONE_OK;
+    hn_id moved = make_shaped_like(r, x, hn_out(r, transpose, 0));
+    if (moved != HN_NONE)
+        hn_rule_replace_value(r, hn_out(r, transpose, 0), moved);
+    return HONE_OK;
+}
+
+#define RESHAPES "Reshape|Squeeze|Unsqueeze|Flatten"
+
+hone_status hn_pass_merge_reshapes(hn_pass *p) {
+    static const hn_rule_row rules[] = {
+        {.name = "two-reshapes",
+         .pattern = RESHAPES "(" RESHAPES "(x, ...), ...)",
+         .fn = merge_two,
+         .allow_shared = true},
+        {.name = "ones-then-reshape",
+         .pattern = RESHAPES "(Transpose(x):moved, ...)",
+         .fn = untangle_ones},
+        {.name = "reshape-then-ones",
+         .pattern = "Transpose(" RESHAPES "(x, ...))",
+         .fn = untangle_ones,
+         .allow_shared = true},
+    };
+    return hn_pass_rules(p, rules, HN_COUNT(rules));
+}
