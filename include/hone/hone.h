@@ -452,6 +452,118 @@ HONE_API hone_status hone_model_strip(hone_model *model, unsigned what, hone_err
 /* Writes inferred types into the model's value_info, so that the saved file carries them. */
 HONE_API hone_status hone_model_store_shapes(hone_model *model, hone_error *error);
 
+/* ---- optimizing ------------------------------------------------------------------------------ */
+
+typedef struct hone_value hone_value; /* a value at run time; see "running" */
+
+/* Numbers and meaning are those of onnxruntime's graph optimization levels. */
+typedef enum hone_level {
+    HONE_LEVEL_NONE = 0,
+    HONE_LEVEL_BASIC = 1,    /* the same operators, fewer of them */
+    HONE_LEVEL_EXTENDED = 2, /* fused operators */
+    HONE_LEVEL_ALL = 99      /* and what depends on the machine, in sessions; a saved file is as after
+                                EXTENDED */
+} hone_level;
+
+/* Who is to run the optimized file. */
+typedef enum hone_target {
+    HONE_TARGET_ONNX,       /* anybody: operators of the standard */
+    HONE_TARGET_ONNXRUNTIME /* onnxruntime on a CPU: operators of com.microsoft as well */
+} hone_target;
+
+/* What a pass may do to numbers. */
+typedef enum hone_numerics {
+    HONE_NUMERICS_EXACT,        /* nothing */
+    HONE_NUMERICS_REASSOCIATES, /* the same real numbers, rounded elsewhere */
+    HONE_NUMERICS_APPROXIMATES  /* others; such passes run only when asked for */
+} hone_numerics;
+
+typedef struct hone_pass_info {
+    const char *name, *summary;
+    hone_level level;
+    hone_numerics numerics;
+} hone_pass_info;
+HONE_API uint32_t hone_pass_count(void);
+HONE_API bool hone_pass_get(uint32_t pass, hone_pass_info *info); /* in the order of a run */
+
+typedef struct hone_optimize_options {
+    size_t size;
+    hone_level level;   /* default EXTENDED */
+    hone_target target; /* default ONNX */
+    int64_t opset; /* of ai.onnx that the result shall have; 0: as it is, but for the target
+                      onnxruntime it may rise when a fusion needs it */
+    uint32_t n_passes; /* run these alone, whatever the level; 0: those of the level */
+    const char *const *passes;
+    uint32_t n_disabled; /* "pass", or "pass.rule" */
+    const char *const *disabled;
+    uint32_t stop_after;     /* rewrites; default UINT32_MAX */
+    uint64_t max_fold_bytes; /* constants larger than this and than what they are computed from stay
+                                computations; default 16 MiB */
+    bool allow_approximate;
+    bool measure; /* weights and multiply-accumulates saved by each pass; takes a little longer */
+    /* Run the graph before and after every pass, and leave out what changes results. Inputs by name;
+     * what is not given is made up from the seed. */
+    bool verify;
+    uint64_t verify_seed;
+    uint32_t n_verify_inputs;
+    const char *const *verify_input_names;
+    const hone_value *const *verify_inputs;
+    /* Called after each run of a pass that changed the model, with the model as it is; may be NULL.
+     * Returns true to stop: HONE_E_CANCELLED. */
+    bool (*after_pass)(void *ctx, const hone_model *model, const char *pass, uint32_t n_rewrites);
+    void *after_pass_ctx;
+} hone_optimize_options;
+HONE_API void hone_optimize_options_init(hone_optimize_options *options);
+
+/* What was done, and why the rest was not. */
+typedef struct hone_optimization hone_optimization;
+/* The result shares weights with the model, which is not changed and must outlive it. Inputs and
+ * outputs keep their names, types and order. `report` may be NULL. */
+HONE_API hone_status hone_model_optimize(const hone_model *model,
+                                         const hone_optimize_options *options,
+                                         hone_model **optimized, hone_optimization **report,
+                                         hone_error *error);
+HONE_API void hone_optimization_free(hone_optimization *report);
+
+typedef struct hone_optimization_info {
+    uint32_t n_passes, n_rewrites, n_near_misses, n_guilty; /* entries below */
+    int64_t opset_before, opset_after;
+    bool is_stopped;        /* by stop_after */
+    bool is_verified;       /* the next two are numbers of a comparison */
+    uint32_t n_runs;        /* of the model, for the verification */
+    double max_difference;  /* between outputs of the model and of the result */
+    double max_relative;    /* the same over the largest element of that output */
+    const char *difference_at; /* name of that output */
+} hone_optimization_info;
+typedef struct hone_pass_stats { /* of one pass, over all its runs */
+    const char *pass;
+    uint32_t n_runs, n_rewrites;
+    int64_t nodes_saved, weight_bytes_saved, macs_saved;
+    double seconds;
+} hone_pass_stats;
+typedef struct hone_rewrite {
+    const char *pass, *rule, *node, *detail;
+    uint32_t n_nodes_removed, n_nodes_added;
+} hone_rewrite;
+typedef struct hone_near_miss { /* a rule that fitted but for one condition */
+    const char *pass, *rule, *node, *reason;
+} hone_near_miss;
+HONE_API void hone_optimization_get_info(const hone_optimization *report,
+                                         hone_optimization_info *info);
+HONE_API void hone_optimization_get_pass(const hone_optimization *report, uint32_t i,
+                                         hone_pass_stats *stats);
+HONE_API void hone_optimization_get_rewrite(const hone_optimization *report, uint32_t i,
+                                            hone_rewrite *rewrite);
+HONE_API void hone_optimization_get_near_miss(const hone_optimization *report, uint32_t i,
+                                              hone_near_miss *miss);
+/* A rule that was switched off because it failed or changed results. */
+HONE_API void hone_optimization_get_guilty(const hone_optimization *report, uint32_t i,
+                                           hone_near_miss *guilty);
+/* One JSON object with all of the above. */
+HONE_API hone_status hone_optimization_write_json(const hone_optimization *report,
+                                                  const char *label, hone_write_fn write, void *ctx,
+                                                  hone_error *error);
+
 /* ---- operators ------------------------------------------------------------------------------- */
 
 /* One version of one operator's schema. */
@@ -493,8 +605,8 @@ HONE_API hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_er
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* A value at run time: a tensor, a sequence, a map, or an empty optional. */
-typedef struct hone_value hone_value;
+/* A hone_value is a tensor, a sequence, a map, or an empty optional. */
+
 /* A tensor over the caller's memory, which outlives the value; aligned for its type, sub-byte types
  * packed. */
 HONE_API hone_status hone_value_borrow(int32_t elem_type, int32_t rank, const int64_t *dims,
@@ -749,7 +861,6 @@ struct hone_op_api {
 HONE_EXPORT hone_status hone_register_ops(const hone_op_api *hone, hone_op_registry *registry,
                                           hone_error *error);
 
-HONE_API const hone_op_api *hone_op_get_api(void);
 /* NULL instead of an allocator means malloc and free; it must outlive the registry. */
 HONE_API hone_status hone_op_registry_create(const hone_allocator *allocator,
                                              hone_op_registry **registry, hone_error *error);

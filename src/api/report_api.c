@@ -69,7 +69,7 @@ bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uint64_t *by
 }
 
 /* Ends the document, hands it over, frees it. */
-static hone_status give_json(hn_strbuf *text, hone_write_fn write, void *ctx, hone_error *error) {
+hone_status hn_api_give_json(hn_strbuf *text, hone_write_fn write, void *ctx, hone_error *error) {
     hone_status status = HONE_OK;
     hn_strbuf_puts(text, "\n");
     if (text->failed)
@@ -102,7 +102,7 @@ hone_status hone_model_write_json(const hone_model *model, const char *label, un
     hn_model_json(m, stats, plan, label, parts, &j);
     hn_stats_free(stats);
     hn_plan_report_free(plan);
-    return give_json(&text, write, ctx, error);
+    return hn_api_give_json(&text, write, ctx, error);
 }
 
 hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_error *error) {
@@ -113,7 +113,7 @@ hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_error *erro
     hn_strbuf_init(&text, NULL);
     hn_json_init(&j, &text, true);
     hn_ops_json(&j);
-    return give_json(&text, write, ctx, error);
+    return hn_api_give_json(&text, write, ctx, error);
 }
 
 hone_status hone_problems_write_json(const hone_problems *problems, const char *label,
@@ -127,7 +127,7 @@ hone_status hone_problems_write_json(const hone_problems *problems, const char *
     hn_strbuf_init(&text, hn_arena_allocator(found->arena));
     hn_json_init(&j, &text, true);
     hn_problems_json(found, label, &j);
-    return give_json(&text, write, ctx, error);
+    return hn_api_give_json(&text, write, ctx, error);
 }
 
 hone_status hone_error_write_json(const hone_error *unreadable, const char *label,
@@ -146,5 +146,5 @@ hone_status hone_error_write_json(const hone_error *unreadable, const char *labe
     hn_strbuf_init(&text, NULL);
     hn_json_init(&j, &text, true);
     hn_problems_json(&p, label, &j);
-    return give_json(&text, write, ctx, NULL);
+    return hn_api_give_json(&text, write, ctx, NULL);
 }

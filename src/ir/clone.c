@@ -162,6 +162,14 @@ hn_model *hn_model_clone(const hn_model *m) {
         return NULL;
     c.to->ir_version = m->ir_version;
     c.to->has_ir_version = m->has_ir_version;
+    c.to->model_version = m->model_version;
+    c.to->has_model_version = m->has_model_version;
+    c.to->producer_name = clone_str(&c, m->producer_name);
+    c.to->producer_version = clone_str(&c, m->producer_version);
+    c.to->domain = clone_str(&c, m->domain);
+    c.to->extra = m->extra;
+    c.to->path = m->path;
+    c.to->external_bytes = m->external_bytes;
     c.to->file_bytes = m->file_bytes;
     c.to->custom_ops = hn_shared_keep(m->custom_ops);
     clone_opsets(&c, &c.to->opsets, &m->opsets);

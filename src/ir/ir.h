@@ -200,6 +200,11 @@ hn_tensor *hn_tensor_blank(hn_arena *a, hn_dtype t, int32_t rank, const int64_t 
 bool hn_tensor_get_i64(const hn_tensor *t, uint64_t i, int64_t *out);
 bool hn_tensor_get_f64(const hn_tensor *t, uint64_t i, double *out); /* any numeric type */
 
+/* Same type, shape and bits; not names. False also when data are missing. */
+bool hn_tensor_equal(const hn_tensor *a, const hn_tensor *b);
+/* Equal for equal tensors; reads a few bytes of large ones only. */
+uint64_t hn_tensor_fingerprint(const hn_tensor *t);
+
 typedef struct hn_sparse {
     const hn_tensor *values; /* its name is the initializer's */
     const hn_tensor *indices;
@@ -427,8 +432,8 @@ struct hn_model {
 };
 hn_model *hn_model_new(const hone_allocator *a); /* empty, no graph */
 void hn_model_free(hn_model *m);                 /* NULL is fine; unmaps files */
-/* A copy of the graph and functions to edit; ids stay the same. Tensors and docs are shared, so `m`
- * must outlive it. Metadata of the model itself is left behind. NULL: out of memory. */
+/* A copy to edit; ids stay the same. Tensors, docs and metadata are shared, so `m` must outlive it.
+ * NULL: out of memory. */
 hn_model *hn_model_clone(const hn_model *m);
 int64_t hn_opset_version(const hn_opsets *o,
                          hn_str domain); /* -1 when not imported; "" and "ai.onnx" are one domain */
@@ -519,6 +524,10 @@ hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err);
 /* Nodes whose outputs nobody reads, then initializers nobody reads; returns how many were removed.
  * Block outputs are read. HN_NONE: no memory, nothing was removed. */
 uint32_t hn_graph_remove_dead(hn_graph *g, bool remove_inits);
+/* Moves what a subgraph without inputs holds out, right before the node that owns it; names that are
+ * taken change. Its outputs stay outputs of the block, which goes with the node. False: no memory,
+ * the graph is half changed. */
+bool hn_graph_splice(hn_graph *g, hn_id node, hn_id block);
 /* Leaves only the functions that the main graph needs, and no import of a domain that only dropped
  * functions had. False when out of memory, with nothing changed. */
 bool hn_model_drop_unused_functions(hn_model *m);

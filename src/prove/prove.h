@@ -21,9 +21,8 @@ typedef struct hn_samples {
  * from a normal distribution, integers are 0 or 1, so that they can index and mask. Inputs that are
  * no tensors are refused. */
 hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, hone_error *err);
-/* Copies of the caller's objects, in the order of the graph's inputs. */
-hone_status hn_samples_take(const hn_model *m, const hn_object *const *inputs, hn_samples **out,
-                            hone_error *err);
+/* No inputs yet: the caller puts objects of the samples' heap into `inputs`. */
+hone_status hn_samples_empty(const hn_model *m, hn_samples **out, hone_error *err);
 void hn_samples_free(hn_samples *s); /* NULL is fine */
 /* Runs the model as it is on the inputs; the outputs replace those of the last run. */
 hone_status hn_samples_run(hn_samples *s, const hn_model *m, hone_error *err);

@@ -118,20 +118,8 @@ hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, 
     return hn_error_complete(err, status);
 }
 
-hone_status hn_samples_take(const hn_model *m, const hn_object *const *inputs, hn_samples **out,
-                            hone_error *err) {
-    hone_status status = new_samples(m, out);
-    for (uint32_t i = 0; status == HONE_OK && i < (*out)->n_inputs; i++) {
-        if (!inputs[i])
-            continue;
-        (*out)->inputs[i] = hn_heap_copy((*out)->heap, inputs[i]);
-        status = (*out)->inputs[i] ? HONE_OK : HONE_E_NOMEM;
-    }
-    if (status != HONE_OK) {
-        hn_samples_free(*out);
-        *out = NULL;
-    }
-    return hn_error_complete(err, status);
+hone_status hn_samples_empty(const hn_model *m, hn_samples **out, hone_error *err) {
+    return hn_error_complete(err, new_samples(m, out));
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #define HN_REPORT_H
 
 #include "ops/ops.h"
+#include "prove/prove.h"
 
 /* Everything lives in the arena, which the stats own. */
 typedef struct hn_stats {
@@ -30,6 +31,8 @@ void hn_plan_report_json(const hn_plan_report *r, hn_json *j);
 void hn_model_json(const hn_model *m, const hn_stats *s, const hn_plan_report *plan,
                    const char *label, unsigned parts, hn_json *j);
 void hn_problems_json(const hn_problems *p, const char *label, hn_json *j);
+void hn_optimization_json(const hn_opt_log *log, const hn_proof *proof, bool is_verified,
+                          const char *label, hn_json *j);
 void hn_ops_json(hn_json *j);
 
 #endif /* HN_REPORT_H */
