@@ -1,6 +1,8 @@
 /* Whole arrays as plain C numbers. */
 #include "ops/eval_wide.h"
 
+#include <math.h>
+
 void *hn_eval_scratch_n(hn_eval *c, uint64_t n, size_t elem_bytes) {
     uint64_t bytes;
     return hn_mul_u64(n, elem_bytes, &bytes) ? hn_eval_scratch(c, bytes) : NULL;
@@ -49,6 +51,25 @@ void hn_int_range(hn_dtype t, float *lo, float *hi) {
     bool is_signed = t == HN_I16 || t == HN_I8 || t == HN_I4 || t == HN_I2;
     *hi = (float)((1 << (is_signed ? bits - 1 : bits)) - 1);
     *lo = is_signed ? -*hi - 1 : 0;
+}
+
+hn_affine hn_byte_affine(uint64_t n, const float *v) {
+    float lo = 0, hi = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        lo = fminf(lo, v[i]);
+        hi = fmaxf(hi, v[i]);
+    }
+    float scale = (hi - lo) / 255;
+    scale = scale > 0 ? scale : 1;
+    return (hn_affine){scale, fminf(fmaxf(hn_round_even(-lo / scale), 0), 255)};
+}
+
+void hn_round_to_bytes(uint64_t n, float *v) {
+    hn_affine by = hn_byte_affine(n, v);
+    for (uint64_t i = 0; i < n; i++) {
+        float q = fminf(fmaxf(hn_round_even(v[i] / by.scale) + by.zero, 0), 255);
+        v[i] = (q - by.zero) * by.scale;
+    }
 }
 
 double hn_arg_f64_or(const hn_eval *c, uint32_t i, double def) {

@@ -33,6 +33,14 @@ static inline float hn_round_even(float v) {
     const float shift = 12582912.0f; /* 1.5 * 2^23: sums with it have no bits left for a fraction */
     return v > -4194304.0f && v < 4194304.0f ? (v + shift) - shift : v;
 }
+/* Numbers of one scale and zero point: real = (q - zero) * scale. */
+typedef struct hn_affine {
+    float scale, zero;
+} hn_affine;
+/* The range of the numbers, with 0 in it, over the 256 steps of a byte. */
+hn_affine hn_byte_affine(uint64_t n, const float *v);
+/* The numbers become what such bytes hold of them. */
+void hn_round_to_bytes(uint64_t n, float *v);
 /* Smallest and largest number of an integer type of up to 16 bits. */
 void hn_int_range(hn_dtype t, float *lo, float *hi);
 

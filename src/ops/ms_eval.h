@@ -34,10 +34,6 @@ hone_status hn_want_dims(hn_eval *c, uint32_t arg, int32_t rank, const int64_t *
 /* Fails unless the argument is left out or broadcasts to the shape of y. */
 hone_status hn_want_broadcast(hn_eval *c, uint32_t arg, const hn_array *y);
 
-/* Numbers of one scale and zero point: real = (q - zero) * scale. */
-typedef struct hn_affine {
-    float scale, zero;
-} hn_affine;
 /* Scale in one argument, zero point in another, which may be left out. */
 hn_affine hn_affine_args(const hn_eval *c, uint32_t scale, uint32_t zero);
 void hn_dequantize_f32(const hn_array *q, hn_affine by, uint64_t begin, uint64_t n, float *out);
@@ -54,6 +50,9 @@ hone_status hn_channels_last(hn_eval *c, const hn_array *x, hn_array *y);
 /* An array for results with channels first that will go to y, of another type. */
 hone_status hn_channels_first_like(hn_eval *c, const hn_array *y, hn_dtype dtype, int64_t *dims,
                                    hn_array *out);
+
+/* An LSTM whose states are rounded to bytes where they meet their weights. */
+hone_status hn_eval_coarse_lstm(hn_eval *c);
 
 /* The activation that attribute `activation` names, over y in place; none when it is absent. Its
  * parameters are the list activation_params, or activation_alpha, activation_beta and

@@ -41,25 +41,12 @@ hone_status hn_eval_matmul_integer_to_float(hn_eval *c) {
     return scale_sums(c, sums.data, (float)hn_arg_f64_or(c, 2, 1), 3, 6, y);
 }
 
-/* The range of the numbers, with zero in it, over 256 steps. */
-static hn_affine byte_affine(const hn_array *x) {
-    const float *v = x->data;
-    float lo = 0, hi = 0;
-    for (uint64_t i = 0; i < x->n_elems; i++) {
-        lo = fminf(lo, v[i]);
-        hi = fmaxf(hi, v[i]);
-    }
-    float scale = (hi - lo) / 255;
-    scale = scale > 0 ? scale : 1;
-    return (hn_affine){scale, fminf(fmaxf(hn_round_even(-lo / scale), 0), 255)};
-}
-
 hone_status hn_eval_dynamic_quantize_matmul(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0), sums, bytes;
     if (!y)
         return HONE_OK;
-    hn_affine by = byte_affine(x);
+    hn_affine by = hn_byte_affine(x->n_elems, x->data);
     uint8_t zero_byte = (uint8_t)by.zero;
     const hn_array zero = {.dtype = HN_U8, .n_elems = 1, .data = &zero_byte};
     float *copy = hn_eval_scratch_n(c, x->n_elems, sizeof *copy);
@@ -184,14 +171,28 @@ static hone_status want_lstm_sizes(hn_eval *c) {
     return hn_want_elems(c, 7, 3 * units);
 }
 
-/* The weights alone lose precision here; inputs and states stay floats. */
+/* All of the input that counts is rounded to bytes at once. */
+static hone_status round_lstm_input(hn_eval *c, hn_array *out) {
+    const hn_array *x = hn_arg(c, 0), *lengths = hn_arg(c, 4);
+    int64_t longest = lengths ? 0 : x->dims[0];
+    for (uint64_t i = 0; lengths && i < lengths->n_elems; i++)
+        longest = HN_MAX(longest, ((const int32_t *)lengths->data)[i]);
+    longest = HN_MIN(longest, x->dims[0]);
+    *out = *x;
+    out->data = hn_arg_copy_f32(c, 0);
+    HN_TRY_PTR(out->data);
+    hn_round_to_bytes((uint64_t)(longest * x->dims[1] * x->dims[2]), out->data);
+    return HONE_OK;
+}
+
 hone_status hn_eval_dynamic_quantize_lstm(hn_eval *c) {
-    hn_array w, r;
+    hn_array x, w, r;
     int64_t w_dims[3], r_dims[3];
     HN_TRY(want_lstm_sizes(c));
+    HN_TRY(round_lstm_input(c, &x));
     HN_TRY(widen_gates(c, 1, 8, w_dims, &w));
     HN_TRY(widen_gates(c, 2, 10, r_dims, &r));
-    const hn_array *const args[8] = {hn_arg(c, 0), &w,           &r,           hn_arg(c, 3),
+    const hn_array *const args[8] = {&x,           &w,           &r,           hn_arg(c, 3),
                                      hn_arg(c, 4), hn_arg(c, 5), hn_arg(c, 6), hn_arg(c, 7)};
-    return hn_eval_with(c, hn_eval_lstm, 8, args);
+    return hn_eval_with(c, hn_eval_coarse_lstm, 8, args);
 }

@@ -190,19 +190,13 @@ hone_status hn_eval_dynamic_quantize_linear(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0), *y_scale = hn_ret(c, 1), *y_zero = hn_ret(c, 2);
     const float *from = x->data;
-    float lo = 0, hi = 0;
-    for (uint64_t i = 0; i < x->n_elems; i++) {
-        lo = fminf(lo, from[i]);
-        hi = fmaxf(hi, from[i]);
-    }
-    float scale = lo == hi ? 1 : (hi - lo) / 255;
-    float zero = hn_round_even(fminf(fmaxf(-lo / scale, 0), 255));
+    hn_affine by = hn_byte_affine(x->n_elems, from);
     for (uint64_t i = 0; y && i < x->n_elems; i++)
         ((uint8_t *)y->data)[i] =
-            (uint8_t)fminf(fmaxf(hn_round_even(from[i] / scale) + zero, 0), 255);
+            (uint8_t)fminf(fmaxf(hn_round_even(from[i] / by.scale) + by.zero, 0), 255);
     if (y_scale)
-        hn_store_f32(y_scale, 0, 1, &scale);
+        hn_store_f32(y_scale, 0, 1, &by.scale);
     if (y_zero)
-        hn_store_f32(y_zero, 0, 1, &zero);
+        hn_store_f32(y_zero, 0, 1, &by.zero);
     return HONE_OK;
 }

@@ -1,6 +1,6 @@
 /* Recurrent layers, computed: inputs meet their weights in one product, then the steps run one
  * after the other. */
-#include "ops/eval_wide.h"
+#include "ops/ms_eval.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -83,6 +83,7 @@ typedef struct rnn_form {
     rnn_kind kind;
     int64_t gates, dirs, seq, batch, input, hidden;
     bool batch_first, reverse, input_forget, linear_before_reset;
+    bool is_coarse;         /* states are rounded to bytes where they meet their weights */
     double clip;            /* 0: none */
     rnn_act acts[2][3];     /* per direction */
     const int32_t *lengths; /* of the sequences; NULL: all are `seq` long */
@@ -169,20 +170,24 @@ static hone_status read_rnn_form(hn_eval *c, rnn_kind kind, rnn_form *f) {
 #define HN_TEMPLATE "ops/rnn_tmpl.h"
 #include "base/each_type_tmpl.h"
 
-static hone_status eval_recurrent(hn_eval *c, rnn_kind kind) {
+static hone_status eval_recurrent(hn_eval *c, rnn_kind kind, bool is_coarse) {
     rnn_form f;
     HN_TRY(read_rnn_form(c, kind, &f));
+    f.is_coarse = is_coarse;
     return hn_arg(c, 0)->dtype == HN_F64 ? rnn_eval_f64(c, &f) : rnn_eval_f32(c, &f);
 }
 
 hone_status hn_eval_rnn(hn_eval *c) {
-    return eval_recurrent(c, RNN_PLAIN);
+    return eval_recurrent(c, RNN_PLAIN, false);
 }
 hone_status hn_eval_gru(hn_eval *c) {
-    return eval_recurrent(c, RNN_GRU);
+    return eval_recurrent(c, RNN_GRU, false);
 }
 hone_status hn_eval_lstm(hn_eval *c) {
-    return eval_recurrent(c, RNN_LSTM);
+    return eval_recurrent(c, RNN_LSTM, false);
+}
+hone_status hn_eval_coarse_lstm(hn_eval *c) {
+    return eval_recurrent(c, RNN_LSTM, true);
 }
 
 /* ---- GRUUnit ----------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ typedef struct NAME(rnn_work) {
     T *r_turned;                          /* [hidden, gates * hidden] */
     T *h, *c;                             /* [batch, hidden] */
     T *reset;                             /* [batch, hidden] */
+    float *rounded;                       /* [batch, hidden], when states are rounded */
 } NAME(rnn_work);
 
 static T NAME(rnn_clip)(const rnn_form *f, T v) {
@@ -78,6 +79,17 @@ static void NAME(plain_step)(const NAME(rnn_work) * s, const T *x, const T *h, T
         state[i] = NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, 0, i));
 }
 
+/* The states as bytes hold them. */
+static const T *NAME(rnn_round)(const NAME(rnn_work) * s) {
+    int64_t n = s->f->batch * s->f->hidden;
+    for (int64_t i = 0; i < n; i++)
+        s->rounded[i] = (float)s->h[i];
+    hn_round_to_bytes((uint64_t)n, s->rounded);
+    for (int64_t i = 0; i < n; i++)
+        s->reset[i] = (T)s->rounded[i];
+    return s->reset;
+}
+
 /* Gates [from, to) of the recurrent product, from `state` of all sequences. */
 static void NAME(rnn_recur)(hn_pool *pool, const NAME(rnn_work) * s, const T *state, int64_t from,
                             int64_t to) {
@@ -100,7 +112,8 @@ static void NAME(rnn_one_step)(hn_pool *pool, NAME(rnn_work) * s, int64_t step, 
     const rnn_form *f = s->f;
     int64_t width = f->gates * f->hidden;
     bool late_reset = f->kind == RNN_GRU && !f->linear_before_reset;
-    NAME(rnn_recur)(pool, s, s->h, 0, late_reset ? GRU_HIDDEN : f->gates);
+    NAME(rnn_recur)
+    (pool, s, f->is_coarse ? NAME(rnn_round)(s) : s->h, 0, late_reset ? GRU_HIDDEN : f->gates);
     if (late_reset) {
         for (int64_t b = 0; b < f->batch; b++) {
             int64_t row = rnn_row(f, b, rnn_time(f, b, step, reverse));
@@ -188,7 +201,8 @@ static hone_status NAME(rnn_run)(hn_eval *c, const rnn_form *f, const NAME(rnn_a
     s.h = hn_eval_scratch_n(c, state, sizeof(T));
     s.c = hn_eval_scratch_n(c, state, sizeof(T));
     s.reset = hn_eval_scratch_n(c, state, sizeof(T));
-    HN_TRY_PTR(s.x_part && s.h_part && s.r_turned && s.h && s.c && s.reset);
+    s.rounded = hn_eval_scratch_n(c, f->is_coarse ? state : 0, sizeof *s.rounded);
+    HN_TRY_PTR(s.x_part && s.h_part && s.r_turned && s.h && s.c && s.reset && s.rounded);
     memset(s.reset, 0, state * sizeof(T));
     for (int64_t d = 0; d < f->dirs; d++) {
         bool reverse = f->reverse || d == 1;

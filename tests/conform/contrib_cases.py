@@ -250,7 +250,9 @@ def moe_cases():
                 if activation == "silu":
                     zeros = [m.ints(4, n, -(-(32 // block) * bits // 8)) if block else m.ints(4, n * bits // 8) for n in (wide, 32)]
                     inputs += [None, None, None, *zeros, None, numpy.abs(m.real(5, 4))]
-                out.append(Case(f"QMoE {bits} {block} {activation}", "QMoE", inputs, attributes, constants=(2, 3, 4, 5, 6, 7) + ((11, 12) if activation == "silu" else ()), tolerance=2e-2))
+                rounds = bits == 8 and block  # the oracle rounds the activations, too
+                out.append(Case(f"QMoE {bits} {block} {activation}", "QMoE", inputs, attributes, constants=(2, 3, 4, 5, 6, 7) + ((11, 12) if activation == "silu" else ()),
+                                tolerance=2e-2 if rounds else 2e-5))
     return out
 
 
@@ -327,7 +329,7 @@ def qmatmul_cases():
         inputs = [m.real(5, 2, 6), m.bytes_of(I8, n, 6, 32), m.bytes_of(I8, n, 8, 32), m.real(n, 64), None, None, None, None,
                   numpy.full(n, 0.004, F32), numpy.zeros(n, I8), numpy.full(n, 0.004, F32), numpy.zeros(n, I8)]
         out.append(Case(f"DynamicQuantizeLSTM {direction}", "DynamicQuantizeLSTM", inputs, {"direction": direction, "hidden_size": 8},
-                        outputs=(True, True, True), constants=(1, 2, 8, 9, 10, 11), tolerance=3e-2))
+                        outputs=(True, True, True), constants=(1, 2, 8, 9, 10, 11)))
     for t in ("u2", "i2"):
         out.append(Case(f"QuantizeLinear {t}", "QuantizeLinear", [m.real(3, 4), numpy.abs(m.real(4)), m.bytes_of(t, 4)], {"axis": 1}, output_types=(t,)))
         out.append(Case(f"DequantizeLinear {t}", "DequantizeLinear", [m.bytes_of(t, 3, 4), numpy.abs(m.real(4)), m.bytes_of(t, 4)], {"axis": 1}, output_types=(F32,)))

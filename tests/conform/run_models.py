@@ -90,8 +90,10 @@ LIMITS = {"input_ids": 8000, "attention_mask": 2, "bytes": 256}
 CONSTANTS = {"sr": 16000}  # the sample rate, which chooses a branch
 
 
-def load_oracle(path):
+def load_oracle(path, n_threads=0):
+    """As many threads as there are processors when the number is 0."""
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = n_threads
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
