@@ -55,7 +55,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_command_info, cli_command_check, cli_command_save, cli_command_run,
-    cli_command_diff, cli_command_ops;
+    cli_command_diff, cli_command_ops, cli_command_optimize, cli_command_passes;
 extern const cli_command *const cli_commands[]; /* NULL-terminated */
 
 /* Fills the options struct and the list of other arguments. Returns EXIT_OK, or the status to leave
@@ -128,9 +128,39 @@ void cli_progress_end(cli_progress *p);
 typedef struct cli_model_options { /* options that several commands share */
     cli_list dims;                 /* --dim NAME=SIZE */
     cli_list shapes;               /* --shape INPUT=1x3x224x224 */
+    cli_list custom_ops;           /* --custom-ops LIBRARY */
 } cli_model_options;
+#define CLI_CUSTOM_OPS(options)                                                               \
+  {                                                                                           \
+    "custom-ops", 0, CLI_TEXTS, offsetof(options, model.custom_ops), "LIBRARY",               \
+        "operators of a shared library, see docs/custom-ops.md (repeatable)"                  \
+  }
+void cli_model_options_free(cli_model_options *o);
+/* Loads with the operators of these libraries. */
+hone_status cli_load_model(const char *path, const cli_list *custom_ops, bool skip_external_data,
+                           hone_model **model, hone_error *error);
 /* Loads, applies --dim and --shape. Reports errors; NULL then. */
 hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_external_data);
+typedef struct cli_save_options { /* where and how a model is written */
+    const char *output, *external, *external_file;
+    uint64_t threshold, alignment;
+} cli_save_options;
+/* clang-format off */
+#define CLI_SAVE_OPTIONS(options)                                                                  \
+    {"output", 'o', CLI_TEXT, offsetof(options, save.output), "FILE",                              \
+     "where to write; .onnxtxt writes the textual syntax"},                                        \
+    {"external-data", 'x', CLI_CHOICE, offsetof(options, save.external), "always|never|keep",      \
+     "tensors in a data file beside the model (alone: always)"},                                   \
+    {"external-file", 0, CLI_TEXT, offsetof(options, save.external_file), "NAME",                  \
+     "name of the data file (default: FILE.data)"},                                                \
+    {"external-threshold", 0, CLI_SIZE, offsetof(options, save.threshold), "BYTES",                \
+     "smallest tensor that goes out (default 1024)"},                                              \
+    {"external-alignment", 0, CLI_SIZE, offsetof(options, save.alignment), "BYTES",                \
+     "alignment in the data file (default 4096)"}
+/* clang-format on */
+/* Writes with a progress bar; reports errors. Returns the exit status. */
+int cli_save_model(const hone_model *m, const cli_save_options *o);
+
 /* "float[batch,3]" in memory that the caller frees. */
 char *cli_type_text(const hone_graph *g, uint32_t value);
 

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 typedef struct check_options {
+    cli_model_options model; /* its custom_ops */
     bool json, quiet;
 } check_options;
 
@@ -10,6 +11,7 @@ static const cli_option check_option_table[] = {
      "an array with one object per model"},
     {"quiet", 'q', CLI_FLAG, offsetof(check_options, quiet), NULL,
      "errors only: no warnings, no line for valid models"},
+    CLI_CUSTOM_OPS(check_options),
 };
 
 static void print_problem(const char *path, const hone_problem *p) {
@@ -44,7 +46,7 @@ static int check_file(const char *path, const check_options *o) {
     hone_error error;
     hone_model *m;
     hone_problems *problems;
-    if (hone_model_load(path, NULL, &m, &error) != HONE_OK) {
+    if (cli_load_model(path, &o->model.custom_ops, false, &m, &error) != HONE_OK) {
         if (o->json)
             hone_error_write_json(&error, path, cli_write_stdout, NULL);
         else
@@ -88,6 +90,7 @@ static int run_check(const cli_command *self, int argc, char **argv) {
         if (o.json)
             printf("]\n");
     }
+    cli_model_options_free(&o.model);
     cli_list_free(&files);
     return status < 0 ? EXIT_OK : status;
 }

@@ -26,6 +26,7 @@ static const cli_option info_option_table[] = {
      "fix a free dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(info_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
+    CLI_CUSTOM_OPS(info_options),
     {"json", 0, CLI_FLAG, offsetof(info_options, json), NULL,
      "one JSON object per model; --nodes, --weights, --values, --plan add to it"},
 };
@@ -403,8 +404,7 @@ static int run_info(const cli_command *self, int argc, char **argv) {
             status = EXIT_FAILED;
         hone_model_free(m);
     }
-    cli_list_free(&o.model.dims);
-    cli_list_free(&o.model.shapes);
+    cli_model_options_free(&o.model);
     cli_list_free(&files);
     return status < 0 ? EXIT_OK : status;
 }

@@ -42,6 +42,7 @@ static const cli_option run_option_table[] = {
      "fix a free dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(run_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
+    CLI_CUSTOM_OPS(run_options),
     {"test", 0, CLI_FLAG, offsetof(run_options, test), NULL,
      "the arguments are folders of ONNX test data sets: run and compare"},
     {"jobs", 'j', CLI_SIZE, offsetof(run_options, jobs), "N",
@@ -224,6 +225,7 @@ static int run_tests(const cli_list *folders, const run_options *o) {
     long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t jobs = o->jobs ? o->jobs : n_processors > 0 ? (uint64_t)n_processors : 1;
     test_options t = {.folders = folders,
+                      .custom_ops = &o->model.custom_ops,
                       .manifest = o->manifest,
                       .n_jobs = jobs < 1024 ? (int)jobs : 1024,
                       .n_threads = o->threads ? (int)o->threads : 1,
@@ -244,8 +246,7 @@ static int run_run(const cli_command *self, int argc, char **argv) {
     }
     if (status == EXIT_OK)
         status = o.test ? run_tests(&arguments, &o) : run_model(arguments.at[0], &o);
-    cli_list_free(&o.model.dims);
-    cli_list_free(&o.model.shapes);
+    cli_model_options_free(&o.model);
     cli_list_free(&o.outputs);
     cli_input_options_free(&o.input);
     cli_list_free(&arguments);

@@ -79,13 +79,33 @@ static int apply_shape(hone_model *m, const char *text) {
     return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
 }
 
-hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_external_data) {
+void cli_model_options_free(cli_model_options *o) {
+    cli_list_free(&o->dims);
+    cli_list_free(&o->shapes);
+    cli_list_free(&o->custom_ops);
+}
+
+hone_status cli_load_model(const char *path, const cli_list *custom_ops, bool skip_external_data,
+                           hone_model **model, hone_error *error) {
     hone_load_options load;
     hone_load_options_init(&load);
     load.skip_external_data = skip_external_data;
+    hone_status status = HONE_OK;
+    *model = NULL;
+    if (custom_ops->n)
+        status = hone_op_registry_create(NULL, &load.ops, error);
+    for (size_t i = 0; i < custom_ops->n && status == HONE_OK; i++)
+        status = hone_op_registry_load(load.ops, custom_ops->at[i], error);
+    if (status == HONE_OK)
+        status = hone_model_load(path, &load, model, error);
+    hone_op_registry_free(load.ops);
+    return status;
+}
+
+hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_external_data) {
     hone_model *m;
     hone_error error;
-    if (hone_model_load(path, &load, &m, &error) != HONE_OK) {
+    if (cli_load_model(path, &o->custom_ops, skip_external_data, &m, &error) != HONE_OK) {
         cli_fail_error(&error);
         return NULL;
     }

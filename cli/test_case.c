@@ -181,15 +181,15 @@ static double wall_clock(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void test_case_run(const test_case *c, int n_threads, test_result *result) {
+void test_case_run(const test_case *c, const test_options *o, test_result *result) {
     case_run r = {.c = c};
     hone_model *m = NULL;
     hone_session_options options;
     double start = wall_clock();
     hone_session_options_init(&options);
-    options.n_threads = n_threads;
+    options.n_threads = o->n_threads;
     options.decode_image = cli_decode_image;
-    bool ok = hone_model_load(c->model, NULL, &m, &r.error) == HONE_OK &&
+    bool ok = cli_load_model(c->model, o->custom_ops, false, &m, &r.error) == HONE_OK &&
               hone_session_create(m, &options, &r.session, &r.error) == HONE_OK;
     if (ok) {
         r.g = hone_model_graph(m);

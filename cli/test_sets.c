@@ -30,7 +30,7 @@ typedef struct test_run {
 static void run_child(const test_run *r, const test_case *c, int out) {
     test_result result;
     alarm(r->o->timeout_seconds);
-    test_case_run(c, r->o->n_threads, &result);
+    test_case_run(c, r->o, &result);
     ssize_t n = write(out, &result, sizeof result);
     _exit(n == (ssize_t)sizeof result ? 0 : 1);
 }

@@ -28,10 +28,10 @@ typedef struct test_result {
     double seconds;
     char message[768]; /* the first difference */
 } test_result;
-void test_case_run(const test_case *c, int n_threads, test_result *result);
 
 typedef struct test_options {
     const cli_list *folders;
+    const cli_list *custom_ops; /* libraries */
     const char
         *manifest; /* cases that are known to fail, or have tolerances of their own; may be NULL */
     int n_jobs, n_threads;
@@ -39,6 +39,7 @@ typedef struct test_options {
     bool json;
 } test_options;
 int test_sets_run(const test_options *o);
+void test_case_run(const test_case *c, const test_options *o, test_result *result);
 
 /* Lines "NAME: reason" excuse a case; "NAME rtol=1e-2 atol=1e-5: reason" give it a tolerance. '#'
  * begins a remark. The text must live as long as the cases. */

@@ -1,5 +1,6 @@
 /* Registered operators: the table that their functions call, and what all of them may ask. */
 #include "ops/custom.h"
+#include "ops/schema_int.h"
 
 /* ---- failing --------------------------------------------------------------------------------- */
 
@@ -129,16 +130,35 @@ static bool give_string(hn_bytes s, const char **text, size_t *n_bytes) {
     return true;
 }
 
+/* k-th word of a default. */
+static bool default_string(const hn_attr_spec *spec, uint32_t k, hn_bytes *out) {
+    hn_span rest = {spec->def, spec->def ? spec->def_len : 0}, item;
+    if (spec->kind == HN_ATTR_STRING) {
+        *out = (hn_bytes){spec->def, spec->def_len};
+        return spec->def && k == 0;
+    }
+    while (hn_span_cut(&rest, ',', &item))
+        if (k-- == 0) {
+            *out = (hn_bytes){item.at, item.n};
+            return true;
+        }
+    return false;
+}
+
 static bool custom_attr_string(const hone_op_node *node, const char *name, uint32_t k,
                                const char **text, size_t *n_bytes) {
-    hn_attr_spec spec;
-    const hn_attr *list = written_attr(node, name, HN_ATTR_STRINGS, &spec);
-    if (list)
-        return k < list->n && give_string(list->v.strings[k], text, n_bytes);
-    const hn_attr *one = written_attr(node, name, HN_ATTR_STRING, &spec);
-    if (k > 0 || (!one && !spec.def))
+    hn_attr_spec one_spec, list_spec;
+    hn_bytes s;
+    const hn_attr *one = written_attr(node, name, HN_ATTR_STRING, &one_spec);
+    const hn_attr *list = written_attr(node, name, HN_ATTR_STRINGS, &list_spec);
+    if (one || list) {
+        if (k >= (one ? 1 : list->n))
+            return false;
+        s = one ? one->v.s : list->v.strings[k];
+    } else if (!default_string(&one_spec, k, &s) && !default_string(&list_spec, k, &s)) {
         return false;
-    return give_string(one ? one->v.s : (hn_bytes){spec.def, spec.def_len}, text, n_bytes);
+    }
+    return give_string(s, text, n_bytes);
 }
 
 /* Data that a file does not hold in full is none. */

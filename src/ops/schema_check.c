@@ -172,7 +172,7 @@ static hone_status check_params(const column_check *c, const char *text, const c
         hn_span token = whole, name, type;
         if (is_variadic)
             return refuse(c, whole, "stands after a parameter that takes all the rest");
-        if (!take_mark(&token) || !split(token, ':', &name, &type) || !is_word(name, ""))
+        if (!take_mark(&token) || !split(token, ':', &name, &type) || !is_word(name, "."))
             return refuse(c, whole, "must look like name:type");
         size_t n = 0;
         while (n < type.n && !strchr("?*~", type.at[n]))
@@ -203,7 +203,7 @@ static bool is_default(hn_span kind, hn_span text) {
         return is_default_list(text, is_integer);
     if (hn_span_is(kind, "floats"))
         return is_default_list(text, is_float);
-    return hn_span_is(kind, "s");
+    return hn_span_is(kind, "s") || hn_span_is(kind, "strings");
 }
 
 static bool is_attr_kind(hn_span kind) {
