@@ -49,6 +49,7 @@ typedef hone_status (*hn_rule_fn)(hn_rule *r);
  *   Cast?(x)                  may be missing: then its first input, x, stands here itself
  *   Conv(x, w, b?)            an input that may be absent; so may _
  *   Add(a, b):sum             names the value that the term computes
+ *   {Mul(x, x) | Pow(x, 2)}   one of these terms, whichever fits first
  *   Conv                      without parentheses: any node of this operator
  * The value that a term stands for is output 0 of its node. Trailing inputs that a term leaves out
  * must be absent. All nodes but the root must be read by the match alone, unless the row says
@@ -122,6 +123,10 @@ bool hn_const_is(const hn_rule *r, hn_id value, double number);  /* the same, 1e
 bool hn_const_i64s(const hn_rule *r, hn_id value, uint32_t *n, const int64_t **out);
 /* Elements of a small integer tensor, constant or followed from shapes; symbols included. */
 bool hn_ints(const hn_rule *r, hn_id value, uint32_t *n, const hn_sint **elems);
+
+/* Does the node compute the same each time that it gets the same? No random numbers, no operator
+ * that hone does not know itself; bodies included. */
+bool hn_is_repeatable(const hn_graph *g, hn_id node);
 
 /* Attributes, schema defaults included. */
 int64_t hn_node_i(const hn_rule *r, hn_id node, const char *name, int64_t def);

@@ -79,15 +79,20 @@ static bool word_is_str(hn_word w, hn_str s) {
     return s && s->n == w.n && memcmp(s->s, w.at, w.n) == 0;
 }
 
-static bool term_has_op(const hn_term *t, const hn_node *n) {
+/* The one of the term's operators that this node is. */
+static const hn_term_op *find_op(const hn_term *t, const hn_node *n) {
     for (uint32_t i = 0; i < t->ops.n; i++) {
         const hn_term_op *op = &t->ops.at[i];
         bool is_domain =
             op->domain.n == 0 ? hn_domain_is_onnx(n->domain) : word_is_str(op->domain, n->domain);
         if (word_is_str(op->name, n->op) && is_domain)
-            return true;
+            return op;
     }
-    return false;
+    return NULL;
+}
+
+static bool is_order_free(const hn_term *t, const hn_node *n) {
+    return t->args.n == 2 && !t->is_open && find_op(t, n)->is_commutative;
 }
 
 static bool attr_word(hn_word w, char *out, size_t out_bytes) {
@@ -156,7 +161,7 @@ static bool solve_node(pattern_search *s, const term_goal *g, hn_id node) {
         return !t->is_optional &&
                excuse_misfit(s, g, (term_misfit){t, bad, g->value, node, HN_NONE});
     s->nodes[s->n_nodes++] = node;
-    bool found = solve_args(s, g, n, false) || (t->is_commutative && solve_args(s, g, n, true));
+    bool found = solve_args(s, g, n, false) || (is_order_free(t, n) && solve_args(s, g, n, true));
     if (found)
         return true;
     s->n_nodes--;
@@ -170,7 +175,7 @@ static hn_id maker_for(const pattern_search *s, const hn_term *t, hn_id value) {
         return HN_NONE;
     const hn_value *v = hn_value_at(s->r->g, value);
     bool fits =
-        v->producer != HN_NONE && v->slot == 0 && term_has_op(t, hn_node_at(s->r->g, v->producer));
+        v->producer != HN_NONE && v->slot == 0 && find_op(t, hn_node_at(s->r->g, v->producer));
     return fits ? v->producer : HN_NONE;
 }
 
@@ -250,6 +255,15 @@ static bool plain_term_fits(const pattern_search *s, const term_goal *g) {
     }
 }
 
+static bool solve_either(pattern_search *s, const term_goal *g) {
+    for (uint32_t i = 0; i < g->term->args.n; i++) {
+        term_goal one = {g->term->args.at[i], g->value, g->next};
+        if (solve_goals(s, &one))
+            return true;
+    }
+    return false;
+}
+
 static bool solve_goals(pattern_search *s, const term_goal *g) {
     if (!g)
         return finish_search(s);
@@ -257,6 +271,8 @@ static bool solve_goals(pattern_search *s, const term_goal *g) {
         return false;
     if (g->term->kind == HN_TERM_OP)
         return solve_op(s, g);
+    if (g->term->kind == HN_TERM_EITHER)
+        return solve_either(s, g);
     if (!plain_term_fits(s, g))
         return excuse_misfit(s, g, (term_misfit){g->term, NULL, g->value, HN_NONE, HN_NONE});
     return solve_named(s, g);
@@ -340,7 +356,7 @@ static void look_for_near_miss(pattern_search *s, hn_strbuf *why) {
 }
 
 bool hn_pattern_fits_root(const hn_pattern *p, const hn_node *n) {
-    return term_has_op(p->root, n);
+    return find_op(p->root, n) != NULL;
 }
 
 bool hn_pattern_match(const hn_pattern *p, const hn_rule *r, hn_match *out, hn_strbuf *why) {

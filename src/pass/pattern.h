@@ -20,6 +20,7 @@ typedef struct hn_word { /* a part of the pattern's text */
 typedef struct hn_term_op {
     hn_word domain; /* empty: ai.onnx; never "ms" */
     hn_word name;
+    bool is_commutative; /* with two inputs */
 } hn_term_op;
 
 typedef struct hn_term_attr {
@@ -34,17 +35,17 @@ typedef enum hn_term_kind {
     HN_TERM_NAME,   /* x */
     HN_TERM_CONST,  /* #c */
     HN_TERM_NUMBER, /* 0.5 */
-    HN_TERM_OP      /* Add(x, y) */
+    HN_TERM_OP,     /* Add(x, y) */
+    HN_TERM_EITHER  /* {Mul(x, x) | Pow(x, 2)}: the first of its arguments that fits */
 } hn_term_kind;
 
 typedef struct hn_term hn_term;
 struct hn_term {
     hn_term_kind kind;
     bool is_optional;
-    bool has_args;       /* written with parentheses */
-    bool is_open;        /* "..." at the end of the arguments */
-    bool is_commutative; /* two arguments, either order */
-    uint32_t name;       /* of what it stands for, in the pattern's names; HN_NONE: none */
+    bool has_args; /* written with parentheses */
+    bool is_open;  /* "..." at the end of the arguments */
+    uint32_t name; /* of what it stands for, in the pattern's names; HN_NONE: none */
     double number;
     HN_VEC(hn_term_op) ops;
     HN_VEC(hn_term_attr) attrs;
@@ -56,7 +57,7 @@ typedef struct hn_pattern {
     const hn_term *root; /* an operator that is not optional */
     uint32_t n_names;
     hn_word names[HN_PATTERN_MAX_NAMES];
-    uint32_t n_nodes; /* operators that must be there */
+    uint32_t n_nodes; /* operators that must be there, of alternatives the first's */
 } hn_pattern;
 
 /* In the arena, text included. Errors tell the position, counted from 1. */

@@ -35,12 +35,13 @@ static void skip_blanks(pattern_reader *p) {
         p->at++;
 }
 
+/* Blanks go with the character, or stay. */
 static bool accept_char(pattern_reader *p, char c) {
+    const char *before = p->at;
     skip_blanks(p);
-    if (*p->at != c)
-        return false;
-    p->at++;
-    return true;
+    bool is_there = *p->at == c;
+    p->at = is_there ? p->at + 1 : before;
+    return is_there;
 }
 
 static hn_word word_between(const char *begin, const char *end) {
@@ -121,6 +122,16 @@ static hone_status take_name(pattern_reader *p, uint32_t *out) {
     return HONE_OK;
 }
 
+static bool is_commutative_op(const hn_term_op *op) {
+    static const char *const names[] = {"Add",       "Mul", "Max",       "Min", "Sum",
+                                        "Mean",      "And", "Equal",     "Or",  "BitwiseAnd",
+                                        "BitwiseOr", "Xor", "BitwiseXor"};
+    for (size_t i = 0; i < HN_COUNT(names) && op->domain.n == 0; i++)
+        if (word_is(op->name, names[i]))
+            return true;
+    return false;
+}
+
 /* "Add", "ms.Gelu", "my.domain.Op". */
 static hone_status take_op(pattern_reader *p, hn_term *t) {
     skip_blanks(p);
@@ -133,9 +144,10 @@ static hone_status take_op(pattern_reader *p, hn_term *t) {
     }
     if (name.n == 0 || !is_upper_char(name.at[0]))
         return pattern_error(p, begin, "expected an operator, which begins with a capital letter");
-    hn_term_op op = {dot ? word_between(begin, dot) : word_between(begin, begin), name};
+    hn_term_op op = {dot ? word_between(begin, dot) : word_between(begin, begin), name, false};
     if (word_is(op.domain, "ms"))
         op.domain = (hn_word){"com.microsoft", sizeof("com.microsoft") - 1};
+    op.is_commutative = is_commutative_op(&op);
     HN_TRY_PTR(HN_VEC_PUSH(p->arena, &t->ops, op));
     return HONE_OK;
 }
@@ -218,17 +230,6 @@ static hone_status take_args(pattern_reader *p, hn_term *t) {
     return accept_char(p, ')') ? HONE_OK : pattern_error(p, p->at, "expected ',' or ')'");
 }
 
-/* With two inputs they are the same in either order. */
-static bool is_commutative_op(const hn_term_op *op) {
-    static const char *const names[] = {"Add",       "Mul", "Max",       "Min", "Sum",
-                                        "Mean",      "And", "Equal",     "Or",  "BitwiseAnd",
-                                        "BitwiseOr", "Xor", "BitwiseXor"};
-    for (size_t i = 0; i < HN_COUNT(names) && op->domain.n == 0; i++)
-        if (word_is(op->name, names[i]))
-            return true;
-    return false;
-}
-
 static hone_status take_op_term(pattern_reader *p, hn_term *t) {
     const char *begin = p->at;
     t->kind = HN_TERM_OP;
@@ -242,11 +243,22 @@ static hone_status take_op_term(pattern_reader *p, hn_term *t) {
         return pattern_error(p, begin,
                              "an operator that may be missing needs an input to stand "
                              "in its place");
-    t->is_commutative = t->args.n == 2 && !t->is_open;
-    for (uint32_t i = 0; i < t->ops.n; i++)
-        t->is_commutative = t->is_commutative && is_commutative_op(&t->ops.at[i]);
     p->pattern->n_nodes += !t->is_optional;
     return accept_char(p, ':') ? take_name(p, &t->name) : HONE_OK;
+}
+
+static hone_status take_alternatives(pattern_reader *p, hn_term *t) {
+    uint32_t n_nodes = p->pattern->n_nodes;
+    t->kind = HN_TERM_EITHER;
+    p->at++;
+    do {
+        const hn_term *arg;
+        HN_TRY(take_term(p, &arg));
+        HN_TRY_PTR(HN_VEC_PUSH(p->arena, &t->args, arg));
+        n_nodes = t->args.n == 1 ? p->pattern->n_nodes : n_nodes;
+    } while (accept_char(p, '|'));
+    p->pattern->n_nodes = n_nodes;
+    return accept_char(p, '}') ? HONE_OK : pattern_error(p, p->at, "expected '|' or '}'");
 }
 
 static bool starts_op(const char *at) {
@@ -284,7 +296,9 @@ static hone_status take_term(pattern_reader *p, const hn_term **out) {
     p->depth++;
     p->n_terms++;
     const char *begin = p->at;
-    HN_TRY(starts_op(begin) ? take_op_term(p, t) : take_plain_term(p, t));
+    HN_TRY(*begin == '{'      ? take_alternatives(p, t)
+           : starts_op(begin) ? take_op_term(p, t)
+                              : take_plain_term(p, t));
     t->text = word_between(begin, p->at);
     p->depth--;
     *out = t;

@@ -132,6 +132,19 @@ static void test_optional_terms(void **state) {
     close_place(&p);
 }
 
+static void test_alternatives(void **state) {
+    (void)state;
+    place p;
+    open_place(&p, GELU, "y");
+    expect_match(&p, "Mul|Div({Mul(v, {Relu(_) | Add(Erf({Mul(v, #c) | Div(v, #c)}), 1)})}, #h)");
+    expect_cap(&p, "v", "x");
+    expect_cap(&p, "c", "root");
+    expect_no_match(&p, "Mul(Mul(v, {Relu(_) | Add(Erf({Mul(v, #c)}), 1)}), #h)");
+    expect_near_miss(&p, "Mul(Mul(v, Add({Tanh(_) | Sin(_)}, 1)), 0.5)",
+                     "'e' comes from node 'e' (Erf) where Tanh(_) was expected");
+    close_place(&p);
+}
+
 static void test_attributes(void **state) {
     (void)state;
     place p;
@@ -266,6 +279,8 @@ static void test_refused_texts(void **state) {
     expect_refused("Add(x) y", "position 8: expected the end");
     expect_refused("Add(x, Cast?)", "needs an input to stand");
     expect_refused("Add|(x)", "position 5: expected an operator");
+    expect_refused("Add({x | 1, y)", "position 11: expected '|' or '}'");
+    expect_refused("{Add(x) | Mul(x)}", "begins with an operator");
     expect_refused("Add[=1](x)", "position 5: expected the name of an attribute");
     expect_refused("Add[a 1](x)", "position 7: expected '='");
     expect_refused("Add[a=](x)", "position 7: expected a number or a word");
@@ -303,6 +318,7 @@ int main(void) {
         cmocka_unit_test(test_nested_terms_and_captures),
         cmocka_unit_test(test_goes_back),
         cmocka_unit_test(test_optional_terms),
+        cmocka_unit_test(test_alternatives),
         cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_other_readers),
         cmocka_unit_test(test_other_blocks),

@@ -1,0 +1,119 @@
+/* Reads arithmetic as polynomials in two values. */
+#include "pass/poly.h"
+
+#include <math.h>
+
+#define MAX_POLY_VISITS 64 /* a node counts as often as it is reached */
+#define POLY_TOLERANCE 1e-3
+
+typedef struct poly_reader {
+    const hn_rule *r;
+    hn_id x, t;
+    uint32_t n_visits;
+} poly_reader;
+
+bool hn_scalar_beside(const hn_rule *r, hn_id constant, hn_id x, double *out) {
+    const hn_tensor *c = hn_const(r, constant);
+    return c && c->n_elems == 1 && (c->rank == 0 || c->rank <= hn_rank_of(r, x)) &&
+           hn_const_f64(r, constant, out);
+}
+
+bool hn_poly_is(const hn_poly *p, const hn_poly *want) {
+    for (int j = 0; j < 2; j++)
+        for (int i = 0; i <= HN_POLY_X; i++)
+            if (!(fabs(p->c[j][i] - want->c[j][i]) <= POLY_TOLERANCE * fabs(want->c[j][i])))
+                return false;
+    return true;
+}
+
+static bool poly_is_number(const hn_poly *p) {
+    hn_poly number = {{{p->c[0][0]}}};
+    return memcmp(p, &number, sizeof(number)) == 0;
+}
+
+static hn_poly poly_plus(const hn_poly *a, const hn_poly *b, double b_factor) {
+    hn_poly sum;
+    for (int j = 0; j < 2; j++)
+        for (int i = 0; i <= HN_POLY_X; i++)
+            sum.c[j][i] = a->c[j][i] + b_factor * b->c[j][i];
+    return sum;
+}
+
+/* Adds factor * x^i t^j * a; false when a power grows too high. */
+static bool poly_add_shifted(hn_poly *sum, const hn_poly *a, double factor, int j, int i) {
+    for (int ja = 0; ja < 2; ja++)
+        for (int ia = 0; ia <= HN_POLY_X; ia++) {
+            double term = factor * a->c[ja][ia];
+            if (term == 0)
+                continue;
+            if (ja + j > 1 || ia + i > HN_POLY_X)
+                return false;
+            sum->c[ja + j][ia + i] += term;
+        }
+    return true;
+}
+
+static bool poly_times(const hn_poly *a, const hn_poly *b, hn_poly *out) {
+    hn_poly product = {{{0}}};
+    for (int j = 0; j < 2; j++)
+        for (int i = 0; i <= HN_POLY_X; i++)
+            if (!poly_add_shifted(&product, a, b->c[j][i], j, i))
+                return false;
+    *out = product;
+    return true;
+}
+
+static bool poly_power(const hn_poly *a, const hn_poly *exponent, hn_poly *out) {
+    double n = exponent->c[0][0];
+    if (!poly_is_number(exponent) || (n != 1 && n != 2 && n != 3))
+        return false;
+    *out = *a;
+    for (int i = 1; i < (int)n; i++)
+        if (!poly_times(out, a, out))
+            return false;
+    return true;
+}
+
+static bool read_poly(poly_reader *p, hn_id value, hn_poly *out);
+
+static bool read_poly_node(poly_reader *p, hn_id node, hn_poly *out) {
+    const hn_rule *r = p->r;
+    hn_poly a, b;
+    if (!read_poly(p, hn_in(r, node, 0), &a))
+        return false;
+    if (hn_is_op(r, node, "Neg")) {
+        *out = poly_plus(&(hn_poly){{{0}}}, &a, -1);
+        return true;
+    }
+    if (!read_poly(p, hn_in(r, node, 1), &b))
+        return false;
+    if (hn_is_op(r, node, "Mul"))
+        return poly_times(&a, &b, out);
+    if (hn_is_op(r, node, "Pow"))
+        return poly_power(&a, &b, out);
+    if (hn_is_op(r, node, "Div")) {
+        hn_poly inverse = {{{1 / b.c[0][0]}}};
+        return poly_is_number(&b) && isfinite(inverse.c[0][0]) && poly_times(&a, &inverse, out);
+    }
+    *out = poly_plus(&a, &b, hn_is_op(r, node, "Sub") ? -1 : 1);
+    return true;
+}
+
+static bool read_poly(poly_reader *p, hn_id value, hn_poly *out) {
+    *out = (hn_poly){{{0}}};
+    if (value == HN_NONE || ++p->n_visits > MAX_POLY_VISITS)
+        return false;
+    if (value == p->x || value == p->t) {
+        out->c[value == p->t][value == p->x] = 1;
+        return true;
+    }
+    if (hn_const(p->r, value))
+        return hn_scalar_beside(p->r, value, p->x, &out->c[0][0]);
+    hn_id node = hn_maker(p->r, value, "Add|Sub|Mul|Div|Neg|Pow");
+    return node != HN_NONE && read_poly_node(p, node, out);
+}
+
+bool hn_poly_read(const hn_rule *r, hn_id value, hn_id x, hn_id t, hn_poly *out) {
+    poly_reader p = {r, x, t, 0};
+    return read_poly(&p, value, out);
+}
