@@ -6,23 +6,14 @@
 
 typedef struct save_options {
     cli_model_options model;
-    const char *output, *external, *external_file, *strip, *extract;
-    uint64_t threshold, alignment;
+    cli_save_options save;
+    const char *strip, *extract;
     cli_list renames;
     bool inline_functions, infer;
 } save_options;
 
 static const cli_option save_option_table[] = {
-    {"output", 'o', CLI_TEXT, offsetof(save_options, output), "FILE",
-     "where to write; .onnxtxt writes the textual syntax"},
-    {"external-data", 'x', CLI_CHOICE, offsetof(save_options, external), "always|never|keep",
-     "tensors in a data file beside the model (alone: always)"},
-    {"external-file", 0, CLI_TEXT, offsetof(save_options, external_file), "NAME",
-     "name of the data file (default: FILE.data)"},
-    {"external-threshold", 0, CLI_SIZE, offsetof(save_options, threshold), "BYTES",
-     "smallest tensor that goes out (default 1024)"},
-    {"external-alignment", 0, CLI_SIZE, offsetof(save_options, alignment), "BYTES",
-     "alignment in the data file (default 4096)"},
+    CLI_SAVE_OPTIONS(save_options),
     {"inline-functions", 0, CLI_FLAG, offsetof(save_options, inline_functions), NULL,
      "replace calls of model-local functions by their bodies"},
     {"infer", 'i', CLI_FLAG, offsetof(save_options, infer), NULL,
@@ -31,6 +22,7 @@ static const cli_option save_option_table[] = {
      "fix a free dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(save_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
+    CLI_CUSTOM_OPS(save_options),
     {"extract", 'e', CLI_TEXT, offsetof(save_options, extract), "IN,OUT",
      "keep the part from value IN to value OUT; several: in1,in2:out1,out2"},
     {"rename", 'r', CLI_TEXTS, offsetof(save_options, renames), "OLD=NEW",
@@ -164,45 +156,13 @@ static int edit(hone_model *m, const save_options *o) {
     return EXIT_OK;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
-static int external_mode(const char *text, hone_external_data *mode) {
-    if (!text || strcmp(text, "keep") == 0)
-        *mode = HONE_EXTERNAL_KEEP;
-    else if (!*text || strcmp(text, "always") == 0)
-        *mode = HONE_EXTERNAL_ALWAYS;
-    else if (strcmp(text, "never") == 0)
-        *mode = HONE_EXTERNAL_NEVER;
-    else
-        return cli_fail("--external-data is always, never or keep, not '%s'", text);
-    return EXIT_OK;
-}
-
-static int write_model(const hone_model *m, const save_options *o) {
-    hone_save_options save;
-    hone_error error;
-    hone_save_options_init(&save);
-    if (external_mode(o->external, &save.external_data) != EXIT_OK)
-        return EXIT_USAGE;
-    if (o->threshold)
-        save.external_threshold_bytes = o->threshold;
-    if (o->alignment)
-        save.external_alignment = o->alignment;
-    save.external_file_name = o->external_file;
-    cli_progress progress;
-    cli_progress_begin(&progress, "saving");
-    save.progress = cli_progress_step;
-    save.progress_ctx = &progress;
-    hone_status status = hone_model_save(m, o->output, &save, &error);
-    cli_progress_end(&progress);
-    return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
-}
+/* ---- the command ------------------------------------------------------------------------------ */
 
 static int run_save(const cli_command *self, int argc, char **argv) {
     save_options o = {0};
     cli_list files = {0};
     int status = cli_parse(self, argc, argv, &o, &files);
-    if (status == EXIT_OK && (files.n != 1 || !o.output)) {
+    if (status == EXIT_OK && (files.n != 1 || !o.save.output)) {
         cli_fail("name one model and -o FILE; `hone save --help` tells more");
         status = EXIT_USAGE;
     }
@@ -210,11 +170,10 @@ static int run_save(const cli_command *self, int argc, char **argv) {
         hone_model *m = cli_load(files.at[0], &o.model, false);
         status = m ? edit(m, &o) : EXIT_FAILED;
         if (status == EXIT_OK)
-            status = write_model(m, &o);
+            status = cli_save_model(m, &o.save);
         hone_model_free(m);
     }
-    cli_list_free(&o.model.dims);
-    cli_list_free(&o.model.shapes);
+    cli_model_options_free(&o.model);
     cli_list_free(&o.renames);
     cli_list_free(&files);
     return status < 0 ? EXIT_OK : status;

@@ -5,9 +5,11 @@
 const cli_command *const cli_commands[] = {&cli_command_info,
                                            &cli_command_check,
                                            &cli_command_save,
+                                           &cli_command_optimize,
                                            &cli_command_run,
                                            &cli_command_diff,
                                            &cli_command_ops,
+                                           &cli_command_passes,
                                            NULL};
 
 static const cli_command *find_command(const char *name) {

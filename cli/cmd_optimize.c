@@ -1,0 +1,258 @@
+/* hone optimize: a smaller and faster graph that computes the same. */
+#include "cli_value.h"
+#include "optimize_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct optimize_options {
+    cli_model_options model;
+    cli_input_options input;
+    cli_save_options save;
+    const char *level, *target, *opset, *passes, *print_after, *stop_after;
+    cli_list disabled;
+    uint64_t max_fold;
+    bool approximate, verify, explain, json, print_changed;
+} optimize_options;
+
+static const cli_option optimize_option_table[] = {
+    CLI_SAVE_OPTIONS(optimize_options),
+    {"level", 'l', CLI_TEXT, offsetof(optimize_options, level), "LEVEL",
+     "none, basic, extended (default) or all; 0, 1, 2 and 99 are the same"},
+    {"target", 0, CLI_TEXT, offsetof(optimize_options, target), "onnx|onnxruntime",
+     "operators of the standard only (default), or also those that onnxruntime adds"},
+    {"opset", 0, CLI_TEXT, offsetof(optimize_options, opset), "N",
+     "bring the model to this opset first, up or down"},
+    {"passes", 'p', CLI_TEXT, offsetof(optimize_options, passes), "A,B",
+     "run these passes alone; `hone passes` lists them"},
+    {"disable", 0, CLI_TEXTS, offsetof(optimize_options, disabled), "PASS[.RULE]",
+     "leave out a pass, or one rule of it (repeatable)"},
+    {"stop-after", 0, CLI_TEXT, offsetof(optimize_options, stop_after), "N",
+     "make N rewrites and no more"},
+    {"max-fold", 0, CLI_SIZE, offsetof(optimize_options, max_fold), "BYTES",
+     "largest constant that may grow by folding (default 16M)"},
+    {"approximate", 0, CLI_FLAG, offsetof(optimize_options, approximate), NULL,
+     "allow passes that change numbers a little"},
+    {"verify", 0, CLI_FLAG, offsetof(optimize_options, verify), NULL,
+     "run the graph before and after every pass, and leave out what changes results"},
+    {"explain", 'e', CLI_FLAG, offsetof(optimize_options, explain), NULL,
+     "tell what every pass did, and what it nearly did"},
+    {"print-after", 0, CLI_TEXT, offsetof(optimize_options, print_after), "PASS",
+     "print the graph whenever this pass changed it"},
+    {"print-changed", 0, CLI_FLAG, offsetof(optimize_options, print_changed), NULL,
+     "print the graph after every pass that changed it"},
+    {"json", 0, CLI_FLAG, offsetof(optimize_options, json), NULL,
+     "the report as one JSON object"},
+    {"dim", 'd', CLI_TEXTS, offsetof(optimize_options, model.dims), "NAME=SIZE",
+     "fix a free dimension (repeatable)"},
+    {"shape", 's', CLI_TEXTS, offsetof(optimize_options, model.shapes), "INPUT=1x3x8x8",
+     "fix the shape of an input (repeatable)"},
+    CLI_CUSTOM_OPS(optimize_options),
+    CLI_INPUT_OPTIONS(optimize_options),
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int parse_level(const char *text, hone_level *level) {
+    static const struct {
+        const char *name;
+        hone_level level;
+    } names[] = {{"none", HONE_LEVEL_NONE},         {"0", HONE_LEVEL_NONE},
+                 {"basic", HONE_LEVEL_BASIC},       {"1", HONE_LEVEL_BASIC},
+                 {"extended", HONE_LEVEL_EXTENDED}, {"2", HONE_LEVEL_EXTENDED},
+                 {"all", HONE_LEVEL_ALL},           {"99", HONE_LEVEL_ALL}};
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, text) == 0) {
+            *level = names[i].level;
+            return EXIT_OK;
+        }
+    return text ? cli_fail("--level is none, basic, extended or all, not '%s'", text) : EXIT_OK;
+}
+
+static int parse_target(const char *text, hone_target *target) {
+    if (!text || strcmp(text, "onnx") == 0)
+        *target = HONE_TARGET_ONNX;
+    else if (strcmp(text, "onnxruntime") == 0 || strcmp(text, "ort") == 0)
+        *target = HONE_TARGET_ONNXRUNTIME;
+    else
+        return cli_fail("--target is onnx or onnxruntime, not '%s'", text);
+    return EXIT_OK;
+}
+
+static int parse_count(const char *option, const char *text, uint32_t *out) {
+    char *end;
+    if (!text)
+        return EXIT_OK;
+    errno = 0;
+    unsigned long n = strtoul(text, &end, 10);
+    if (end == text || *end || *text == '-' || errno || n > UINT32_MAX)
+        return cli_fail("%s %s: write a number", option, text);
+    *out = (uint32_t)n;
+    return EXIT_OK;
+}
+
+#define MAX_PASSES 128
+
+/* Cuts a copy of `text` at commas. The copy is to be freed. */
+static char *split_passes(const char *text, const char **names, uint32_t *n) {
+    char *copy = malloc(strlen(text) + 1);
+    if (!copy)
+        return NULL;
+    strcpy(copy, text);
+    for (char *name = copy; name && *n < MAX_PASSES;) {
+        char *comma = strchr(name, ',');
+        if (comma)
+            *comma = '\0';
+        names[(*n)++] = name;
+        name = comma ? comma + 1 : NULL;
+    }
+    return copy;
+}
+
+/* ---- printing on the way --------------------------------------------------------------------- */
+
+static bool print_graph(void *ctx, const hone_model *m, const char *pass, uint32_t n_rewrites) {
+    const optimize_options *o = ctx;
+    hone_error error;
+    if (o->print_changed || (o->print_after && strcmp(o->print_after, pass) == 0)) {
+        printf("// after %s: %u rewrite%s\n", pass, n_rewrites, n_rewrites == 1 ? "" : "s");
+        hone_model_print(m, 16, cli_write_stdout, NULL, &error);
+    }
+    return false;
+}
+
+/* ---- the work -------------------------------------------------------------------------------- */
+
+static uint64_t bytes_of_file(const char *path) {
+    struct stat s;
+    return path && stat(path, &s) == 0 ? (uint64_t)s.st_size : 0;
+}
+
+static int report(hone_model *before, hone_model *after, const hone_optimization *done,
+                  const char *path, const optimize_options *o) {
+    hone_error error;
+    if (o->json)
+        return hone_optimization_write_json(done, path, cli_write_stdout, NULL, &error) == HONE_OK
+                   ? EXIT_OK
+                   : cli_fail_error(&error);
+    model_size x = {0}, y = {0};
+    bool ok = model_size_take(before, bytes_of_file(path), &x) &&
+              model_size_take(after, bytes_of_file(o->save.output), &y);
+    if (ok) {
+        print_changes(&x, &y, done);
+        if (o->explain)
+            print_explanation(done);
+        print_verdict(done);
+    }
+    model_size_free(&x);
+    model_size_free(&y);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}
+
+static int optimize_model(hone_model *m, const char *path, const hone_optimize_options *options,
+                          const optimize_options *o) {
+    hone_model *optimized;
+    hone_optimization *done;
+    hone_error error;
+    int status = EXIT_OK;
+    if (hone_model_optimize(m, options, &optimized, &done, &error) != HONE_OK)
+        return cli_fail_error(&error);
+    if (o->save.output)
+        status = cli_save_model(optimized, &o->save);
+    if (status == EXIT_OK)
+        status = report(m, optimized, done, path, o);
+    hone_optimization_free(done);
+    hone_model_free(optimized);
+    return status;
+}
+
+static int with_inputs(hone_model *m, const char *path, hone_optimize_options *options,
+                       optimize_options *o) {
+    cli_feed feed = {0};
+    bool has_inputs = o->input.files.n || o->input.random || o->input.fill;
+    if (has_inputs) {
+        if (!cli_feed_make(m, &o->input, &feed))
+            return EXIT_FAILED;
+        options->n_verify_inputs = feed.n;
+        options->verify_input_names = feed.names;
+        options->verify_inputs = (const hone_value *const *)feed.values;
+    }
+    options->verify = o->verify || has_inputs;
+    int status = optimize_model(m, path, options, o);
+    cli_feed_free(&feed);
+    return status;
+}
+
+static int optimize_file(const char *path, optimize_options *o) {
+    const char *names[MAX_PASSES];
+    char *copy = NULL;
+    uint32_t opset = 0;
+    hone_optimize_options options;
+    hone_optimize_options_init(&options);
+    if (parse_level(o->level, &options.level) != EXIT_OK ||
+        parse_target(o->target, &options.target) != EXIT_OK ||
+        parse_count("--opset", o->opset, &opset) != EXIT_OK ||
+        parse_count("--stop-after", o->stop_after, &options.stop_after) != EXIT_OK)
+        return EXIT_USAGE;
+    options.opset = opset;
+    options.passes = names;
+    if (o->passes && !(copy = split_passes(o->passes, names, &options.n_passes)))
+        return cli_fail("out of memory");
+    options.disabled = o->disabled.at;
+    options.n_disabled = (uint32_t)o->disabled.n;
+    if (o->max_fold)
+        options.max_fold_bytes = o->max_fold;
+    options.allow_approximate = o->approximate;
+    options.measure = o->explain || o->json;
+    options.after_pass = print_graph;
+    options.after_pass_ctx = o;
+    hone_model *m = cli_load(path, &o->model, false);
+    int status = m ? with_inputs(m, path, &options, o) : EXIT_FAILED;
+    hone_model_free(m);
+    free(copy);
+    return status;
+}
+
+static int run_optimize(const cli_command *self, int argc, char **argv) {
+    optimize_options o = {0};
+    cli_list files = {0};
+    int status = cli_parse(self, argc, argv, &o, &files);
+    if (status == EXIT_OK && files.n != 1) {
+        cli_fail("name one model; `hone optimize --help` tells more");
+        status = EXIT_USAGE;
+    }
+    if (status == EXIT_OK)
+        status = optimize_file(files.at[0], &o);
+    cli_model_options_free(&o.model);
+    cli_input_options_free(&o.input);
+    cli_list_free(&o.disabled);
+    cli_list_free(&files);
+    return status < 0 ? EXIT_OK : status;
+}
+
+static const char *const optimize_examples[] = {
+    "hone optimize in.onnx -o out.onnx|standard ONNX, fewer nodes",
+    "hone optimize in.onnx -o out.onnx --target onnxruntime|with the fused operators of onnxruntime",
+    "hone optimize in.onnx -o out.onnx --opset 23|attention as one operator of the standard",
+    "hone optimize in.onnx --explain|what would be done, and what not, and why",
+    "hone optimize in.onnx -o out.onnx --verify --input image=cat.jpg --resize 256 --crop "
+    "224x224|proven on a real input",
+    "hone optimize in.onnx -o out.onnx --level none --opset 17|another opset, nothing else",
+    NULL,
+};
+
+const cli_command cli_command_optimize = {
+    .name = "optimize",
+    .arguments = "MODEL [-o FILE]",
+    .summary = "make a graph smaller and faster, and tell what was done",
+    .details = "Inputs and outputs keep their names, types and order. Without -o nothing is "
+               "written. With --verify (or any input given) the\n"
+               "graph is run before and after every pass; a rule that changes results is named and "
+               "left out.",
+    .options = optimize_option_table,
+    .n_options = sizeof optimize_option_table / sizeof *optimize_option_table,
+    .examples = optimize_examples,
+    .run = run_optimize,
+};
