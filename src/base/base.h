@@ -175,6 +175,24 @@ void hn_shared_init(hn_shared *s, void (*destroy)(hn_shared *self)); /* one owne
 hn_shared *hn_shared_keep(hn_shared *s); /* one more; returns s. NULL is fine */
 void hn_shared_drop(hn_shared *s);       /* NULL is fine */
 
+/* A block of bytes that is made once and then only read, by everybody in this process who asks for
+ * the same: known by what it is made from, not by who made it. 64-byte aligned. Lives as long as it
+ * has owners; shared only among those with the same allocator. */
+typedef struct hn_blob hn_blob;
+typedef struct hn_blob_key {
+    uint32_t kind;    /* what was done to the source; numbers are the callers' agreement */
+    uint64_t n_bytes; /* of the blob */
+    uint64_t hash[2]; /* of the source */
+} hn_blob_key;
+void hn_blob_key_init(hn_blob_key *key, uint32_t kind, uint64_t n_bytes);
+void hn_blob_key_mix(hn_blob_key *key, const void *bytes, uint64_t n); /* a part of the source */
+typedef hone_status (*hn_blob_fill_fn)(void *ctx, void *out);
+/* The blob of that key; made with `fill` when there is none. The caller becomes an owner. */
+hone_status hn_blob_get(const hone_allocator *a, const hn_blob_key *key, hn_blob_fill_fn fill,
+                        void *ctx, hn_blob **out);
+void *hn_blob_data(const hn_blob *b);
+void hn_blob_drop(hn_blob *b); /* NULL is fine */
+
 /* ---- bytes and strings ----------------------------------------------------------------------- */
 
 /* A view; does not own. */

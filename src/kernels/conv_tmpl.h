@@ -118,7 +118,8 @@ static void NAME(conv_planes)(void *ctx, int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; p++) {
         int64_t image = p / job->filters, filter = p % job->filters;
         NAME(conv_plane)
-        (run->pool, job->slide, job->x + (image * job->channels + filter / per_group) * job->slide->in_elems,
+        (run->pool, job->slide,
+         job->x + (image * job->channels + filter / per_group) * job->slide->in_elems,
          job->w + filter * job->slide->kernel_elems, job->bias ? job->bias[filter] : 0,
          job->y + p * job->slide->out_elems);
     }

@@ -136,8 +136,8 @@ static void NAME(gemv_rows)(void *ctx, int64_t row0, int64_t row1, int64_t col0,
             return;
         for (int64_t i = row0; i < row1; i++)
             NAME(gemm_axpy)
-            (col1 - col0, g->a[i * g->a_row + k * g->a_col], g->b + k * g->b_row + col0,
-             g->c + i * g->c_row + col0);
+        (col1 - col0, g->a[i * g->a_row + k * g->a_col], g->b + k * g->b_row + col0,
+         g->c + i * g->c_row + col0);
     }
 }
 

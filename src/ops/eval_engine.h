@@ -69,6 +69,7 @@ void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const i
 /* A constant as evaluations want it: data are borrowed where they are complete and aligned, which a
  * view into a file may not be; else copied into the arena. */
 hone_status hn_object_init_tensor(hn_object *o, hn_arena *a, const hn_tensor *t, hone_error *err);
+size_t hn_dtype_alignment(hn_dtype t); /* that evaluations rely on, in bytes */
 hn_object *hn_heap_tensor(hn_heap *heap, hn_dtype dtype, int32_t rank, const int64_t *dims);
 hn_object *hn_heap_object(hn_heap *heap, hn_object_kind kind, uint32_t n_items);
 hn_object *hn_heap_copy(hn_heap *heap, const hn_object *o); /* deep; may come from another heap */

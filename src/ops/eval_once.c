@@ -6,7 +6,7 @@
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static size_t type_alignment(hn_dtype t) {
+size_t hn_dtype_alignment(hn_dtype t) {
     size_t bytes = hn_elem_bytes(t);
     return t == HN_STRING || bytes > 8 ? 8 : bytes ? bytes : 1;
 }
@@ -22,7 +22,7 @@ hone_status hn_object_init_tensor(hn_object *o, hn_arena *a, const hn_tensor *t,
         return hn_fail(err, HONE_E_INVALID,
                        "initializer '%s' has no data, or less than its shape needs", hn_s(t->name));
     const void *data = t->data;
-    if ((uintptr_t)data % type_alignment(t->dtype) || !data) {
+    if ((uintptr_t)data % hn_dtype_alignment(t->dtype) || !data) {
         data = hn_arena_copy(a, data ? data : "", bytes ? (size_t)bytes : 1);
         HN_TRY_PTR(data);
     }

@@ -61,7 +61,7 @@ static bool NAME(pool_windows)(const NAME(pool_job) * job, const T *plane, const
         }
         if (inside)
             NAME(pool_line)
-            (f, plane + line * s->in[last], line * s->in[last], taps[last], y, indices);
+        (f, plane + line * s->in[last], line * s->in[last], taps[last], y, indices);
     }
     return true;
 }

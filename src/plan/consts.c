@@ -1,14 +1,52 @@
 /* Initializers where evaluations can reach them: aligned, complete, dense. */
 #include "plan/plan.h"
 
+#define LEAST_SHARED_BYTES 4096 /* smaller copies are not worth looking up */
+
+/* Constants that are not read where they lie in a file: kinds of blobs. */
+enum { BLOB_COPY, BLOB_DENSE };
+
+static hone_status own_blob(hn_program *p, const hn_blob_key *key, hn_blob_fill_fn fill, void *ctx,
+                            void **data) {
+    hn_blob *b;
+    if (!HN_VEC_RESERVE(p->model->arena, &p->blobs, 1))
+        return HONE_E_NOMEM;
+    HN_TRY(hn_blob_get(hn_arena_allocator(p->model->arena), key, fill, ctx, &b));
+    p->blobs.at[p->blobs.n++] = b;
+    *data = hn_blob_data(b);
+    return HONE_OK;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static hone_status copy_tensor_bytes(void *ctx, void *out) {
+    const hn_bytes *from = ctx;
+    memcpy(out, from->at, (size_t)from->n);
+    return HONE_OK;
+}
+
 /* What had to be copied leaves the memory of its map, or a model would be resident twice. */
-static hone_status const_tensor(hn_arena *a, const hn_model *source, const hn_tensor *t,
+static hone_status const_tensor(hn_program *p, const hn_model *source, const hn_tensor *t,
                                 hn_object *out, hone_error *err) {
-    HN_TRY(hn_object_init_tensor(out, a, t, err));
+    hn_tensor aligned = *t;
+    hn_bytes from = {.at = t->data};
+    bool is_whole = hn_dtype_bytes(t->dtype, t->n_elems, &from.n) && from.n <= t->data_bytes;
+    if (is_whole && t->data && from.n >= LEAST_SHARED_BYTES &&
+        (uintptr_t)t->data % hn_dtype_alignment(t->dtype) != 0) {
+        hn_blob_key key;
+        void *data;
+        hn_blob_key_init(&key, BLOB_COPY, from.n);
+        hn_blob_key_mix(&key, from.at, from.n);
+        HN_TRY(own_blob(p, &key, copy_tensor_bytes, &from, &data));
+        aligned.data = data;
+    }
+    HN_TRY(hn_object_init_tensor(out, p->model->arena, &aligned, err));
     for (uint32_t i = 0; i < source->maps.n && t->data && out->array.data != t->data; i++)
         hn_filemap_forget(&source->maps.at[i], t->data, t->data_bytes);
     return HONE_OK;
 }
+
+/* ---- sparse tensors -------------------------------------------------------------------------- */
 
 /* Position of entry k in the dense tensor: indices are linear, or one coordinate per dimension. */
 static bool sparse_position(const hn_sparse *s, uint64_t k, uint64_t *at) {
@@ -29,25 +67,49 @@ static bool sparse_position(const hn_sparse *s, uint64_t k, uint64_t *at) {
     return true;
 }
 
-static hone_status const_sparse(hn_arena *a, const hn_sparse *s, hn_object *out, hone_error *err) {
-    uint64_t n = 1, bytes;
-    size_t elem = hn_elem_bytes(s->values->dtype);
+typedef struct dense_job {
+    const hn_sparse *s;
+    uint64_t n_elems;
+    size_t elem_bytes;
+    hone_error *err;
+} dense_job;
+
+static hone_status fill_dense(void *ctx, void *out) {
+    const dense_job *job = ctx;
+    const hn_tensor *values = job->s->values;
+    size_t elem = job->elem_bytes;
+    memset(out, 0, (size_t)job->n_elems * elem);
+    for (uint64_t k = 0; k < values->n_elems; k++) {
+        uint64_t at;
+        if (!sparse_position(job->s, k, &at) || at >= job->n_elems ||
+            (k + 1) * elem > values->data_bytes)
+            return hn_fail(job->err, HONE_E_INVALID,
+                           "sparse initializer '%s' has an index out of range", hn_s(values->name));
+        memcpy((uint8_t *)out + at * elem, (const uint8_t *)values->data + k * elem, elem);
+    }
+    return HONE_OK;
+}
+
+static hone_status const_sparse(hn_program *p, const hn_sparse *s, hn_object *out,
+                                hone_error *err) {
+    dense_job job = {
+        .s = s, .n_elems = 1, .elem_bytes = hn_elem_bytes(s->values->dtype), .err = err};
+    uint64_t bytes;
+    hn_blob_key key;
+    void *dense;
     for (int32_t i = 0; i < s->rank; i++)
-        if (s->dims[i] < 0 || !hn_mul_u64(n, (uint64_t)s->dims[i], &n))
+        if (s->dims[i] < 0 || !hn_mul_u64(job.n_elems, (uint64_t)s->dims[i], &job.n_elems))
             return hn_fail(err, HONE_E_LIMIT, "sparse initializer '%s' is too large",
                            hn_s(s->values->name));
-    if (!elem || s->values->dtype == HN_STRING || !hn_mul_u64(n, elem, &bytes) || bytes > SIZE_MAX)
+    if (!job.elem_bytes || s->values->dtype == HN_STRING ||
+        !hn_mul_u64(job.n_elems, job.elem_bytes, &bytes) || bytes > SIZE_MAX)
         return hn_fail(err, HONE_E_UNSUPPORTED, "sparse initializer '%s' cannot be expanded",
                        hn_s(s->values->name));
-    uint8_t *dense = hn_arena_calloc(a, (size_t)bytes + 1, 1);
-    HN_TRY_PTR(dense);
-    for (uint64_t k = 0; k < s->values->n_elems; k++) {
-        uint64_t at;
-        if (!sparse_position(s, k, &at) || at >= n || (k + 1) * elem > s->values->data_bytes)
-            return hn_fail(err, HONE_E_INVALID, "sparse initializer '%s' has an index out of range",
-                           hn_s(s->values->name));
-        memcpy(dense + at * elem, (const uint8_t *)s->values->data + k * elem, elem);
-    }
+    hn_blob_key_init(&key, BLOB_DENSE, bytes);
+    hn_blob_key_mix(&key, s->dims, (uint64_t)s->rank * sizeof *s->dims);
+    hn_blob_key_mix(&key, s->values->data, s->values->data_bytes);
+    hn_blob_key_mix(&key, s->indices->data, s->indices->data_bytes);
+    HN_TRY(own_blob(p, &key, fill_dense, &job, &dense));
     hn_object_init_borrowed(out, s->values->dtype, s->rank, s->dims, dense);
     return HONE_OK;
 }
@@ -59,9 +121,14 @@ hone_status hn_program_make_consts(hn_program *p, const hn_model *source, hone_e
     for (hn_id id = 0; id < g->values.n; id++) {
         const hn_value *v = hn_value_at(g, id);
         if (v->init)
-            HN_TRY(const_tensor(p->model->arena, source, v->init, &p->consts[id], err));
+            HN_TRY(const_tensor(p, source, v->init, &p->consts[id], err));
         else if (v->sparse_init)
-            HN_TRY(const_sparse(p->model->arena, v->sparse_init, &p->consts[id], err));
+            HN_TRY(const_sparse(p, v->sparse_init, &p->consts[id], err));
     }
     return HONE_OK;
+}
+
+void hn_program_drop_consts(hn_program *p) {
+    for (uint32_t i = 0; i < p->blobs.n; i++)
+        hn_blob_drop(p->blobs.at[i]);
 }

@@ -14,10 +14,10 @@ typedef struct hn_step {
     int version;
     const hn_provider *provider; /* who claimed the node */
     hn_eval_fn run;              /* what the provider made of it */
-    void *state;        /* what the operator keeps for this node; see hn_eval_prepare */
-    bool has_body;      /* If, Loop, ...: the evaluation makes its outputs itself */
-    const bool *wanted; /* per output: does anybody read it? */
-    uint32_t n_dead;    /* values of this block that nobody reads after this step */
+    void *state;                 /* what the operator keeps for this node; see hn_eval_prepare */
+    bool has_body;               /* If, Loop, ...: the evaluation makes its outputs itself */
+    const bool *wanted;          /* per output: does anybody read it? */
+    uint32_t n_dead;             /* values of this block that nobody reads after this step */
     const hn_id *dead;
 } hn_step;
 
@@ -50,6 +50,7 @@ typedef struct hn_program {
     uint32_t *position;   /* by node: its step, within its block */
     hn_object
         *consts; /* by value: initializers as borrowed tensors; kind NONE when there is none */
+    HN_VEC(hn_blob *) blobs; /* constants that could not be read where they lie */
 } hn_program;
 
 typedef struct hn_program_options {
@@ -118,5 +119,6 @@ hone_status hn_program_prepare(hn_program *p, hone_error *err);
 void hn_program_release(hn_program *p);
 /* consts.c: initializers, aligned and dense. `source` is the model whose files hold them. */
 hone_status hn_program_make_consts(hn_program *p, const hn_model *source, hone_error *err);
+void hn_program_drop_consts(hn_program *p);
 
 #endif /* HN_PLAN_H */

@@ -29,8 +29,8 @@ static hone_status refuse_problems(hn_model *m, problem_test is_fatal, const cha
     hone_status status = hn_check_model(m, &problems, err);
     for (uint32_t i = 0; status == HONE_OK && i < problems.list.n; i++)
         if (is_fatal(&problems.list.at[i]))
-            status = hn_fail(err, problems.list.at[i].code, "%s: %s", what,
-                             problems.list.at[i].message);
+            status =
+                hn_fail(err, problems.list.at[i].code, "%s: %s", what, problems.list.at[i].message);
     hn_arena_free(arena);
     return status;
 }
@@ -51,8 +51,9 @@ static hone_status fix_one_dim(hn_model *m, const hn_program_options *o, uint32_
             continue;
         return o->dims[k].size == d->size
                    ? HONE_OK
-                   : hn_fail(err, HONE_E_ARGUMENT, "dimension '%s' is given two sizes: %lld and %lld",
-                             d->name, (long long)o->dims[k].size, (long long)d->size);
+                   : hn_fail(err, HONE_E_ARGUMENT,
+                             "dimension '%s' is given two sizes: %lld and %lld", d->name,
+                             (long long)o->dims[k].size, (long long)d->size);
     }
     return hn_fix_dim(m, d->name, d->size, err);
 }
@@ -69,9 +70,9 @@ static hone_status fix_dims(hn_model *m, const hn_program_options *o, hone_error
         return before;
     for (uint32_t i = 0; i < o->n_dims; i++)
         HN_TRY(fix_one_dim(m, o, i, err));
-    return before != HONE_OK ? HONE_OK
-                             : refuse_problems(m, is_shape_error,
-                                               "the model cannot take these dimensions", err);
+    return before != HONE_OK
+               ? HONE_OK
+               : refuse_problems(m, is_shape_error, "the model cannot take these dimensions", err);
 }
 
 /* ---- symbols ---------------------------------------------------------------------------------------------------------------- */
@@ -285,8 +286,8 @@ void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, boo
         const hn_node *n = hn_node_at(g, list->steps[s].node);
         for (uint32_t i = 0; i < n->n_outputs && !needed_steps[s]; i++)
             needed_steps[s] =
-                n->outputs[i] != HN_NONE && has_needed_reader(p, hn_value_at(g, n->outputs[i]),
-                                                              wanted_outputs, needed_steps);
+                n->outputs[i] != HN_NONE &&
+                has_needed_reader(p, hn_value_at(g, n->outputs[i]), wanted_outputs, needed_steps);
     }
 }
 
@@ -326,5 +327,6 @@ void hn_program_free(hn_program *p) {
     if (!p)
         return;
     hn_program_release(p);
+    hn_program_drop_consts(p);
     hn_model_free(p->model);
 }

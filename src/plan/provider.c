@@ -32,8 +32,9 @@ hone_status hn_provider_find(const char *name, const hn_provider **out, hone_err
     hn_strbuf_init(&names, NULL);
     for (uint32_t i = 0; hn_provider_at(i); i++)
         hn_strbuf_printf(&names, "%s%s", i ? ", " : "", hn_provider_at(i)->name);
-    hone_status status = hn_fail(err, HONE_E_UNSUPPORTED, "there is no provider '%s'; this build has: %s",
-                                 name, names.failed ? "others" : names.at);
+    hone_status status =
+        hn_fail(err, HONE_E_UNSUPPORTED, "there is no provider '%s'; this build has: %s", name,
+                names.failed ? "others" : names.at);
     hn_strbuf_free(&names);
     return status;
 }

@@ -125,6 +125,72 @@ static void other_forms_are_not_written_over(void **state) {
     free_planned(&p);
 }
 
+#define D1X16            \
+  2, (const int64_t[]) { \
+    1, 16                \
+  }
+
+/* Pieces lie in the result, also in the result of a result, as long as nothing stands between. */
+static void pieces_are_made_where_they_are_joined(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD
+                        "g (float[n,m] x) => (float[n,k] y) {\n"
+                        "  a = Neg (x) b = Abs (x) r = Relu (b) c = Concat <axis: int = 1> (x, a, "
+                        "r, a) d = Exp (x) h = Concat <axis: int = -1> (d, c) y = "
+                        "LpNormalization (h) }",
+                        D1X16);
+    uint64_t line = 64, c = offset_of(&p, "c");
+    assert_int_equal(offset_of(&p, "h") + line, c);
+    assert_int_equal(offset_of(&p, "a"), c + line); /* once: its second place is a copy */
+    assert_int_equal(offset_of(&p, "r"), c + 2 * line);
+    assert_int_equal(offset_of(&p, "b"), c + 2 * line);
+    assert_int_equal(offset_of(&p, "d"), offset_of(&p, "h"));
+    assert_int_equal(p.plan->block_bytes, 5 * line);
+    expect_disjoint(p.plan);
+    free_planned(&p);
+}
+
+static void pieces_that_are_not_whole_lines_are_copied(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Neg (x) c = Concat "
+                                  "<axis: int = 1> (a, x) y = LpNormalization (c) }",
+                        2, (const int64_t[]){2, 16});
+    assert_int_not_equal(offset_of(&p, "a"), offset_of(&p, "c"));
+    free_planned(&p);
+}
+
+/* A result over a piece, or over the whole while a piece is read, would destroy what is joined.
+ * (The large pieces see to it that joining pays.) */
+static void joined_values_are_not_written_over(void **state) {
+    (void)state;
+    planned p =
+        plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y, float[n,m] z, float[n,o] l) {\n"
+                          "  u = Concat <axis: int = 0> (x, x, x, x, x, x, x, x) v = Exp (u) "
+                          "w = Concat <axis: int = 0> (u, v) l = LpNormalization (w)\n"
+                          "  a = Neg (x) c = Concat <axis: int = 0> (a, x) s = Relu (a) d = "
+                          "Add (c, a) z = LpNormalization (s) y = LpNormalization (d) }",
+                D1X16);
+    assert_int_equal(offset_of(&p, "a"), offset_of(&p, "c"));
+    assert_int_not_equal(offset_of(&p, "s"), offset_of(&p, "a"));
+    assert_int_not_equal(offset_of(&p, "d"), offset_of(&p, "c"));
+    expect_disjoint(p.plan);
+    free_planned(&p);
+}
+
+/* A piece that is made long before the rest would hold room for all of it. */
+static void joining_must_not_cost_memory(void **state) {
+    (void)state;
+    planned p = plan_of(
+        TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) {\n"
+                  "  a = Neg (x) w = Concat <axis: int = 0> (x, x, x, x, x, x) v = LpNormalization "
+                  "(w) t = ReduceSum (v) b = Add (t, x) c = Concat <axis: int = 0> (a, b, x, x, x, "
+                  "x, x, x) y = LpNormalization (c) }",
+        D1X16);
+    assert_int_not_equal(offset_of(&p, "a"), offset_of(&p, "c"));
+    expect_disjoint(p.plan);
+    free_planned(&p);
+}
+
 static void captured_values_live_as_long_as_the_body(void **state) {
     (void)state;
     planned p = plan_of(TEXT_HEAD "g (float[n] x) => (float[n] y) {\n"
@@ -177,6 +243,10 @@ int main(void) {
         cmocka_unit_test(results_lie_over_dying_arguments),
         cmocka_unit_test(views_keep_their_source_alive),
         cmocka_unit_test(other_forms_are_not_written_over),
+        cmocka_unit_test(pieces_are_made_where_they_are_joined),
+        cmocka_unit_test(pieces_that_are_not_whole_lines_are_copied),
+        cmocka_unit_test(joined_values_are_not_written_over),
+        cmocka_unit_test(joining_must_not_cost_memory),
         cmocka_unit_test(captured_values_live_as_long_as_the_body),
         cmocka_unit_test(shapes_by_data_are_not_planned),
         cmocka_unit_test(plans_fit_their_shapes_only),

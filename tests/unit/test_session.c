@@ -191,6 +191,30 @@ static void outputs_may_be_inputs_or_initializers(void **state) {
     runner_free(&r);
 }
 
+/* Pieces are computed in the joined result, and read there by others. */
+static void joined_values_are_right(void **state) {
+    (void)state;
+    runner r = runner_of(
+        RUN_HEAD
+        "g (float[1,n] x) => (float[1,m] y, float[1,n] z) {\n"
+        "  a = Neg (x) b = Exp (x) l = Log (b) c = Concat <axis: int = 1> (a, l, x, a) q = "
+        "Add (a, l) d = Concat <axis: int = 0> (c, c) s = ReduceSum <keepdims: int = 0> "
+        "(d) e = Add (c, s) h = Concat <axis: int = 1> (q, e) y = Neg (h) z = Sub (q, a) }");
+    hone_value *x = counting_floats(DIMS(1, 2)), *out[2] = {0};
+    const hone_value *xs = x;
+    const char *in = "x";
+    for (int i = 0; i < 2; i++) {
+        expect_ok(hone_session_run(r.session, NULL, 1, &in, &xs, 0, NULL, out, &error));
+        EXPECT_FLOATS(out[0], 0, 0, 0, 1, 0, -1, 0, -1, 0, 1);
+        EXPECT_FLOATS(out[1], 0, 1);
+        hone_value_free(out[0]);
+        hone_value_free(out[1]);
+        out[0] = out[1] = NULL;
+    }
+    hone_value_free(x);
+    runner_free(&r);
+}
+
 /* ---- inputs ----------------------------------------------------------------------------------------------------------------------- */
 
 static void initializers_are_defaults(void **state) {
@@ -250,6 +274,7 @@ int main(void) {
         cmocka_unit_test(outputs_can_be_chosen),
         cmocka_unit_test(results_go_to_the_callers_buffers),
         cmocka_unit_test(outputs_may_be_inputs_or_initializers),
+        cmocka_unit_test(joined_values_are_right),
         cmocka_unit_test(initializers_are_defaults),
         cmocka_unit_test(tensors_may_be_empty),
     };

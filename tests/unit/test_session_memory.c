@@ -189,6 +189,83 @@ static void limits_hold_for_sizes_that_data_decides(void **state) {
     hone_value_free(less);
 }
 
+/* ---- constants ------------------------------------------------------------------------------------ */
+
+enum { N_WEIGHTS = 100 * 1000 };
+
+static hone_model *heavy_model(void) {
+    char *text = malloc(N_WEIGHTS * 8 + 400);
+    char *at =
+        text + sprintf(text, RUN_HEAD "g (float[n] x) => (float[m] y) <float[%d] w = {", N_WEIGHTS);
+    for (int i = 0; i < N_WEIGHTS; i++)
+        at += sprintf(at, "%s%d", i ? "," : "", i);
+    sprintf(at, "}> { y = Add (x, w) }");
+    hone_model *m = model_from(text);
+    free(text);
+    return m;
+}
+
+/* The serialized model `shift` bytes into `room`: its weights lie aligned for one of four. */
+static hone_model *shifted_model(const void *data, size_t n, size_t shift, char *room,
+                                 const hone_allocator *allocator) {
+    hone_load_options options;
+    hone_model *m;
+    hone_load_options_init(&options);
+    options.allocator = allocator;
+    options.borrow_buffer = true;
+    memcpy(room + shift, data, n);
+    expect_ok(hone_model_load_buffer(room + shift, n, &options, &m, &error));
+    return m;
+}
+
+static hone_session *open_session(const hone_model *m) {
+    hone_session_options options;
+    hone_session *s;
+    hone_session_options_init(&options);
+    options.n_threads = 1;
+    expect_ok(hone_session_create(m, &options, &s, &error));
+    return s;
+}
+
+/* Weights that must be copied are copied once: not by the second session of a model, nor by that of
+ * another copy of the model. */
+static void sessions_share_their_constants(void **state) {
+    (void)state;
+    enum { MODELS = 4, EACH = 10, WEIGHT_BYTES = N_WEIGHTS * 4 };
+    counting_allocator memory;
+    hone_model *original = heavy_model(), *models[MODELS];
+    hone_session *sessions[MODELS][EACH];
+    void *data;
+    size_t n;
+    counting_init(&memory, 0);
+    expect_ok(hone_model_save_buffer(original, &data, &n, &error));
+    char *rooms = malloc(MODELS * (n + 64));
+    for (size_t i = 0; i < MODELS; i++)
+        models[i] = shifted_model(data, n, i, rooms + i * ((n + 64) / 16 * 16), &memory.hook);
+    size_t before = memory.n_bytes;
+    for (size_t i = 0; i < MODELS; i++)
+        for (size_t k = 0; k < EACH; k++)
+            sessions[i][k] = open_session(models[i]);
+    assert_in_range(memory.n_bytes - before, WEIGHT_BYTES, WEIGHT_BYTES + MODELS * EACH * 20000);
+    for (size_t i = 0; i < MODELS; i++)
+        for (size_t k = 1; k < EACH; k++)
+            hone_session_free(sessions[i][k]);
+    for (size_t i = 0; i < MODELS; i++) {
+        runner r = {models[i], sessions[i][0]};
+        hone_value *x = counting_floats(DIMS(1)), *y = result_of(&r, "x", x, "y");
+        hone_tensor_info info;
+        hone_value_tensor(y, &info);
+        assert_float_equal(((const float *)info.data)[N_WEIGHTS - 1], N_WEIGHTS - 1, 0);
+        hone_value_free(x);
+        hone_value_free(y);
+        runner_free(&r);
+    }
+    assert_true(counting_is_clean(&memory));
+    hone_buffer_free(original, data, n);
+    hone_model_free(original);
+    free(rooms);
+}
+
 /* ---- no memory -------------------------------------------------------------------------------------------------------------------- */
 
 /* The session is made, run twice with different shapes, and freed; the Nth request fails. False
@@ -263,6 +340,7 @@ int main(void) {
         cmocka_unit_test(one_large_run_is_forgotten),
         cmocka_unit_test(limits_name_the_peak),
         cmocka_unit_test(limits_hold_for_sizes_that_data_decides),
+        cmocka_unit_test(sessions_share_their_constants),
         cmocka_unit_test(missing_memory_is_told),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);

@@ -1,0 +1,151 @@
+/* Blobs: every one that exists stands in a table of the process, where those who want the same
+ * bytes find it. */
+#include "base/base.h"
+
+#include <pthread.h>
+
+#define N_BUCKETS 1024
+#define MIX_BYTES 16384 /* both hashes read a piece while it is in the first cache */
+
+struct hn_blob {
+    hn_blob *next; /* in its bucket */
+    hn_blob_key key;
+    hone_allocator alloc; /* by value: who made it may be gone */
+    bool has_alloc;
+    uint64_t n_owners;
+    void *data;
+};
+
+static pthread_mutex_t blob_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static hn_blob *blob_buckets[N_BUCKETS];
+static uint64_t blob_secret;
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* A number that whoever wrote a model cannot know, so that no two tensors can be made to have one
+ * key. */
+static uint64_t secret_seed(void) {
+    pthread_mutex_lock(&blob_lock);
+    if (!blob_secret) {
+        uint64_t parts[] = {hn_now_ns(), (uint64_t)(uintptr_t)parts,
+                            (uint64_t)(uintptr_t)&hn_alloc};
+        blob_secret = hn_hash64(parts, sizeof parts, 0) | 1;
+    }
+    uint64_t seed = blob_secret;
+    pthread_mutex_unlock(&blob_lock);
+    return seed;
+}
+
+void hn_blob_key_init(hn_blob_key *key, uint32_t kind, uint64_t n_bytes) {
+    uint64_t seed = secret_seed();
+    *key = (hn_blob_key){.kind = kind, .n_bytes = n_bytes, .hash = {seed, ~seed}};
+}
+
+void hn_blob_key_mix(hn_blob_key *key, const void *bytes, uint64_t n) {
+    for (uint64_t at = 0; at < n; at += MIX_BYTES) {
+        size_t part = (size_t)HN_MIN(n - at, MIX_BYTES);
+        for (size_t i = 0; i < HN_COUNT(key->hash); i++)
+            key->hash[i] = hn_hash64((const uint8_t *)bytes + at, part, key->hash[i]);
+    }
+}
+
+static bool same_key(const hn_blob_key *a, const hn_blob_key *b) {
+    return a->kind == b->kind && a->n_bytes == b->n_bytes && a->hash[0] == b->hash[0] &&
+           a->hash[1] == b->hash[1];
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const hone_allocator *blob_allocator(const hn_blob *b) {
+    return b->has_alloc ? &b->alloc : NULL;
+}
+
+static bool has_allocator(const hn_blob *b, const hone_allocator *a) {
+    return a ? b->has_alloc && b->alloc.resize == a->resize && b->alloc.ctx == a->ctx
+             : !b->has_alloc;
+}
+
+static hn_blob **bucket_of(const hn_blob_key *key) {
+    return &blob_buckets[key->hash[0] % N_BUCKETS];
+}
+
+/* One more owner of a blob that is there; the lock is held. */
+static hn_blob *own_known(const hone_allocator *a, const hn_blob_key *key) {
+    hn_blob *b = *bucket_of(key);
+    while (b && !(same_key(&b->key, key) && has_allocator(b, a)))
+        b = b->next;
+    if (b)
+        b->n_owners++;
+    return b;
+}
+
+static void free_blob(hn_blob *b) {
+    hone_allocator by_value = b->alloc;
+    const hone_allocator *a = b->has_alloc ? &by_value : NULL;
+    hn_block_free(a, b->data, (size_t)b->key.n_bytes);
+    hn_free(a, b, sizeof *b);
+}
+
+static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_key *key) {
+    hn_blob *b = hn_calloc(a, 1, sizeof *b);
+    if (!b)
+        return NULL;
+    b->key = *key;
+    b->has_alloc = a != NULL;
+    b->n_owners = 1;
+    if (a)
+        b->alloc = *a;
+    b->data =
+        key->n_bytes <= SIZE_MAX ? hn_block_alloc(blob_allocator(b), (size_t)key->n_bytes) : NULL;
+    if (!b->data) {
+        hn_free(a, b, sizeof *b);
+        return NULL;
+    }
+    return b;
+}
+
+/* Blobs are filled without the lock; of two that were made at the same time one stays. */
+hone_status hn_blob_get(const hone_allocator *a, const hn_blob_key *key, hn_blob_fill_fn fill,
+                        void *ctx, hn_blob **out) {
+    pthread_mutex_lock(&blob_lock);
+    *out = own_known(a, key);
+    pthread_mutex_unlock(&blob_lock);
+    if (*out)
+        return HONE_OK;
+    hn_blob *fresh = blank_blob(a, key);
+    HN_TRY_PTR(fresh);
+    hone_status status = fill(ctx, fresh->data);
+    if (status != HONE_OK) {
+        free_blob(fresh);
+        return status;
+    }
+    pthread_mutex_lock(&blob_lock);
+    *out = own_known(a, key);
+    if (!*out) {
+        fresh->next = *bucket_of(key);
+        *bucket_of(key) = *out = fresh;
+    }
+    pthread_mutex_unlock(&blob_lock);
+    if (*out != fresh)
+        free_blob(fresh);
+    return HONE_OK;
+}
+
+void *hn_blob_data(const hn_blob *b) {
+    return b->data;
+}
+
+void hn_blob_drop(hn_blob *b) {
+    if (!b)
+        return;
+    pthread_mutex_lock(&blob_lock);
+    bool is_last = --b->n_owners == 0;
+    hn_blob **at = bucket_of(&b->key);
+    while (is_last && *at != b)
+        at = &(*at)->next;
+    if (is_last)
+        *at = b->next;
+    pthread_mutex_unlock(&blob_lock);
+    if (is_last)
+        free_blob(b);
+}
