@@ -282,7 +282,7 @@ static void test_refused_texts(void **state) {
     expect_refused("Add({x | 1, y)", "position 11: expected '|' or '}'");
     expect_refused("{Add(x) | Mul(x)}", "begins with an operator");
     expect_refused("Add[=1](x)", "position 5: expected the name of an attribute");
-    expect_refused("Add[a 1](x)", "position 7: expected '='");
+    expect_refused("Add[a 1](x)", "position 6: expected '='");
     expect_refused("Add[a=](x)", "position 7: expected a number or a word");
     expect_refused("Add[a=1(x)", "expected ',' or ']'");
     expect_refused("Add(x, 1e)", "no digits");
