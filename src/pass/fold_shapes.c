@@ -1,5 +1,6 @@
 /* Shape computations whose result inference knows: numbers become constants, and targets of
- * Reshape, Expand and Slice that name the sizes of their own input say so without computing them. */
+ * Reshape, Expand and Slice that name the sizes of their own input say so without computing them.
+ */
 #include "pass/moves.h"
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -28,8 +29,8 @@ static bool is_foldable(const hn_pass *p, hn_id value, uint32_t *n, const hn_sin
     if (v->uses.n == 0 || !t || t->kind != HN_TYPE_TENSOR || t->shape.rank < 0 ||
         t->shape.rank > 1 || (t->elem != HN_I64 && t->elem != HN_I32 && t->elem != HN_BOOL))
         return false;
-    return !hn_facts_const(p->facts, value) && hn_facts_ints(p->facts, value, n, elems, &is_scalar) &&
-           are_numbers(*n, *elems);
+    return !hn_facts_const(p->facts, value) &&
+           hn_facts_ints(p->facts, value, n, elems, &is_scalar) && are_numbers(*n, *elems);
 }
 
 static hone_status fold_output(hn_pass *p, hn_id node, hn_id value) {
@@ -75,7 +76,8 @@ static hone_status fold_reshape(hn_rule *r) {
                             : hn_sint_to_dim(elems[i]);
     }
     if (!hn_reshape_target(from, n, want, target))
-        return hn_miss(r, "its shape has two sizes that are neither numbers nor those of the input");
+        return hn_miss(r,
+                       "its shape has two sizes that are neither numbers nor those of the input");
     hn_rule_replace(r, hn_make_reshape_to(r, x, n, target));
     return HONE_OK;
 }

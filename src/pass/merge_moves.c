@@ -49,8 +49,8 @@ static hone_status merge_concats(hn_rule *r) {
                 return HONE_E_NOMEM;
     }
     if (is_merged)
-        hn_rule_replace(r, hn_make1(r, "Concat", parts.n, parts.at,
-                                    HN_ATTRS(hn_new_i(r, "axis", axis))));
+        hn_rule_replace(
+            r, hn_make1(r, "Concat", parts.n, parts.at, HN_ATTRS(hn_new_i(r, "axis", axis))));
     return HONE_OK;
 }
 
@@ -222,15 +222,16 @@ static hone_status merge_pads(hn_rule *r) {
         pads[i] += then[i];
     uint32_t n = 2 * (uint32_t)rank;
     if (hn_rule_opset(r) >= 11)
-        hn_rule_replace(r, hn_make1(r, "Pad",
-                                    HN_VALUES(x, hn_new_const_i64s(r, "pads", n, pads),
-                                              hn_in(r, r->root, 2)),
-                                    HN_ATTRS(hn_new_s(r, "mode", "constant"))));
+        hn_rule_replace(
+            r, hn_make1(r, "Pad",
+                        HN_VALUES(x, hn_new_const_i64s(r, "pads", n, pads), hn_in(r, r->root, 2)),
+                        HN_ATTRS(hn_new_s(r, "mode", "constant"))));
     else
         hn_rule_replace(
-            r, hn_make1(r, "Pad", HN_VALUES(x),
-                        HN_ATTRS(hn_new_ints(r, hn_rule_opset(r) < 2 ? "paddings" : "pads", n, pads),
-                                 hn_new_f(r, "value", (float)value))));
+            r,
+            hn_make1(r, "Pad", HN_VALUES(x),
+                     HN_ATTRS(hn_new_ints(r, hn_rule_opset(r) < 2 ? "paddings" : "pads", n, pads),
+                              hn_new_f(r, "value", (float)value))));
     return HONE_OK;
 }
 
@@ -242,9 +243,7 @@ hone_status hn_pass_merge_moves(hn_pass *p) {
          .allow_shared = true},
         {.name = "split-concat", .pattern = "Concat", .fn = rejoin_split},
         {.name = "two-concats", .pattern = "Concat", .fn = merge_concats},
-        {.name = "two-slices",
-         .pattern = "Slice(Slice(x, ...):inner, ...)",
-         .fn = merge_slices},
+        {.name = "two-slices", .pattern = "Slice(Slice(x, ...):inner, ...)", .fn = merge_slices},
         {.name = "two-pads", .pattern = "Pad(Pad(x, ...):inner, ...)", .fn = merge_pads},
     };
     return hn_pass_rules(p, rules, HN_COUNT(rules));

@@ -1,6 +1,6 @@
 /* Sizes that are not known yet, computed once. Inference says which integer values hold the same
- * sizes ([batch, 1, seq]); one of them is enough, and the way from the shape of the first tensor that
- * has these sizes is often shorter than the one that was written. */
+ * sizes ([batch, 1, seq]); one of them is enough, and the way from the shape of the first tensor
+ * that has these sizes is often shorter than the one that was written. */
 #include "pass/pass_int.h"
 
 #define MAX_WAYS 4   /* tensors remembered for one size */
@@ -344,8 +344,7 @@ static hone_status walk_inner(size_walk *w, hn_id node) {
     bool is_same_world = hn_str_is(n->op, "If") && hn_domain_is_onnx(n->domain);
     for (uint32_t i = 0; i < hn_node_at(w->pass->g, node)->n_attrs; i++) {
         uint32_t n_blocks;
-        const hn_id *blocks =
-            hn_attr_blocks(&hn_node_at(w->pass->g, node)->attrs[i], &n_blocks);
+        const hn_id *blocks = hn_attr_blocks(&hn_node_at(w->pass->g, node)->attrs[i], &n_blocks);
         for (uint32_t k = 0; k < n_blocks; k++) {
             w->world = is_same_world ? world : blocks[k];
             HN_TRY(walk_block(w, blocks[k]));
