@@ -461,8 +461,8 @@ typedef enum hone_level {
     HONE_LEVEL_NONE = 0,
     HONE_LEVEL_BASIC = 1,    /* the same operators, fewer of them */
     HONE_LEVEL_EXTENDED = 2, /* fused operators */
-    HONE_LEVEL_ALL = 99      /* and what depends on the machine, in sessions; a saved file is as after
-                                EXTENDED */
+    HONE_LEVEL_ALL = 99 /* and what depends on the machine, in sessions; a saved file is as after
+                           EXTENDED */
 } hone_level;
 
 /* Who is to run the optimized file. */
@@ -490,9 +490,9 @@ typedef struct hone_optimize_options {
     size_t size;
     hone_level level;   /* default EXTENDED */
     hone_target target; /* default ONNX */
-    int64_t opset; /* of ai.onnx that the result shall have; 0: as it is, but for the target
-                      onnxruntime it may rise when a fusion needs it */
-    uint32_t n_passes; /* run these alone, whatever the level; 0: those of the level */
+    int64_t opset;      /* of ai.onnx that the result shall have; 0: as it is, but for the target
+                           onnxruntime it may rise when a fusion needs it */
+    uint32_t n_passes;  /* run these alone, whatever the level; 0: those of the level */
     const char *const *passes;
     uint32_t n_disabled; /* "pass", or "pass.rule" */
     const char *const *disabled;
@@ -501,8 +501,8 @@ typedef struct hone_optimize_options {
                                 computations; default 16 MiB */
     bool allow_approximate;
     bool measure; /* weights and multiply-accumulates saved by each pass; takes a little longer */
-    /* Run the graph before and after every pass, and leave out what changes results. Inputs by name;
-     * what is not given is made up from the seed. */
+    /* Run the graph before and after every pass, and leave out what changes results. Inputs by
+     * name; what is not given is made up from the seed. */
     bool verify;
     uint64_t verify_seed;
     uint32_t n_verify_inputs;
@@ -528,11 +528,11 @@ HONE_API void hone_optimization_free(hone_optimization *report);
 typedef struct hone_optimization_info {
     uint32_t n_passes, n_rewrites, n_near_misses, n_guilty; /* entries below */
     int64_t opset_before, opset_after;
-    bool is_stopped;        /* by stop_after */
-    bool is_verified;       /* the next two are numbers of a comparison */
-    uint32_t n_runs;        /* of the model, for the verification */
-    double max_difference;  /* between outputs of the model and of the result */
-    double max_relative;    /* the same over the largest element of that output */
+    bool is_stopped;           /* by stop_after */
+    bool is_verified;          /* the next two are numbers of a comparison */
+    uint32_t n_runs;           /* of the model, for the verification */
+    double max_difference;     /* between outputs of the model and of the result */
+    double max_relative;       /* the same over the largest element of that output */
     const char *difference_at; /* name of that output */
 } hone_optimization_info;
 typedef struct hone_pass_stats { /* of one pass, over all its runs */
@@ -674,9 +674,9 @@ typedef struct hone_session_options {
     /* Free dimensions of the model that have one size in all runs of this session. */
     uint32_t n_dims;
     const hone_dim_size *dims;
-    bool keep_denormals; /* compute with numbers below the smallest normal one, which is slow on most
-                            processors. Default: they count as zero while a run goes on, in all its
-                            threads; the caller's own mode is restored */
+    bool keep_denormals; /* compute with numbers below the smallest normal one, which is slow on
+                            most processors. Default: they count as zero while a run goes on, in all
+                            its threads; the caller's own mode is restored */
     hone_decode_image_fn
         decode_image; /* NULL: models with the operator ImageDecoder fail when they reach it */
     void *decode_image_ctx;
@@ -741,9 +741,9 @@ HONE_API hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_i
 
 /* Operators beside the built-in ones: the checker, inference, planning and runs treat them alike. A
  * program registers them itself, or a shared library brings them along, which defines
- * hone_register_ops (below). Such a library includes this header and links against nothing: all that
- * it calls stands in the table `hone`, whatever program it is loaded into. docs/custom-ops.md shows
- * one. */
+ * hone_register_ops (below). Such a library includes this header and links against nothing: all
+ * that it calls stands in the table `hone`, whatever program it is loaded into. docs/custom-ops.md
+ * shows one. */
 typedef struct hone_op_registry hone_op_registry;
 typedef struct hone_op_node hone_op_node; /* the node for which an operator's function is called */
 typedef struct hone_op_api hone_op_api;
@@ -751,8 +751,8 @@ typedef struct hone_op_api hone_op_api;
 #define HONE_OP_ABI 1u /* changes when operators must be compiled anew */
 
 /* One operator; inputs, outputs and attributes in the notation of docs/custom-ops.md. Everything is
- * copied but `context`. Functions return HONE_OK or what hone->fail returned, and may be called from
- * many threads at once. */
+ * copied but `context`. Functions return HONE_OK or what hone->fail returned, and may be called
+ * from many threads at once. */
 typedef struct hone_op_def {
     uint32_t abi;           /* HONE_OP_ABI */
     const char *domain;     /* "my.company" */
@@ -845,8 +845,8 @@ struct hone_op_api {
     hone_status (*output_string)(hone_op_node *node, uint32_t i, uint64_t k, const char *text,
                                  size_t n_bytes);
     void *(*scratch)(hone_op_node *node, size_t n_bytes); /* 64-byte aligned; NULL: no memory */
-    /* Calls work(ctx, begin, end) for pieces of 0 .. n, each of `grain` but the last, in all threads
-     * of the session. */
+    /* Calls work(ctx, begin, end) for pieces of 0 .. n, each of `grain` but the last, in all
+     * threads of the session. */
     void (*parallel_for)(const hone_op_node *node, int64_t n, int64_t grain,
                          void (*work)(void *ctx, int64_t begin, int64_t end), void *ctx);
     bool (*is_stopped)(const hone_op_node *node); /* long loops ask: the run is cancelled */
@@ -864,12 +864,12 @@ HONE_EXPORT hone_status hone_register_ops(const hone_op_api *hone, hone_op_regis
 /* NULL instead of an allocator means malloc and free; it must outlive the registry. */
 HONE_API hone_status hone_op_registry_create(const hone_allocator *allocator,
                                              hone_op_registry **registry, hone_error *error);
-/* The operators of a shared library; all or none. A path without a slash names a file in the current
- * folder. */
+/* The operators of a shared library; all or none. A path without a slash names a file in the
+ * current folder. */
 HONE_API hone_status hone_op_registry_load(hone_op_registry *registry, const char *path,
                                            hone_error *error);
-/* One operator of the program itself. Refused: a name that is taken, a notation that cannot be read,
- * and anything at all once a model was loaded with the registry. */
+/* One operator of the program itself. Refused: a name that is taken, a notation that cannot be
+ * read, and anything at all once a model was loaded with the registry. */
 HONE_API hone_status hone_op_registry_add(hone_op_registry *registry, const hone_op_def *op,
                                           hone_error *error);
 /* Models that were loaded with the registry keep what they need of it. */

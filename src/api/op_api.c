@@ -46,14 +46,14 @@ bool hone_op_get(uint32_t op, hone_op_info *info) {
     const hn_op *row = op_at(op, &version, &deprecated);
     if (!row)
         return false;
-    *info = (hone_op_info){.domain = row->domain == HN_DOMAIN_ONNX ? "ai.onnx"
-                                                                   : hn_domain_text(NULL, row->domain),
-                           .name = hn_op_name(row),
-                           .since_version = version,
-                           .is_deprecated = deprecated,
-                           .is_extension = hn_op_is_extension(row),
-                           .n_inputs = n_formals(hn_op_text(row, HN_OP_INPUTS), version),
-                           .n_outputs = n_formals(hn_op_text(row, HN_OP_OUTPUTS), version)};
+    *info = (hone_op_info){
+        .domain = row->domain == HN_DOMAIN_ONNX ? "ai.onnx" : hn_domain_text(NULL, row->domain),
+        .name = hn_op_name(row),
+        .since_version = version,
+        .is_deprecated = deprecated,
+        .is_extension = hn_op_is_extension(row),
+        .n_inputs = n_formals(hn_op_text(row, HN_OP_INPUTS), version),
+        .n_outputs = n_formals(hn_op_text(row, HN_OP_OUTPUTS), version)};
     hn_op_arity(hn_op_text(row, HN_OP_INPUTS), version, &info->min_inputs, &info->max_inputs);
     hn_op_arity(hn_op_text(row, HN_OP_OUTPUTS), version, &info->min_outputs, &info->max_outputs);
     hn_attr_spec spec;

@@ -6,10 +6,6 @@ static hn_op_registry *registry_of(hone_op_registry *registry) {
     return (hn_op_registry *)(void *)registry;
 }
 
-const hone_op_api *hone_op_get_api(void) {
-    return &hn_op_api;
-}
-
 hone_status hone_op_registry_create(const hone_allocator *allocator, hone_op_registry **registry,
                                     hone_error *error) {
     hn_error_clear(error);
@@ -18,8 +14,7 @@ hone_status hone_op_registry_create(const hone_allocator *allocator, hone_op_reg
     return hn_error_complete(error, *registry ? HONE_OK : HONE_E_NOMEM);
 }
 
-hone_status hone_op_registry_load(hone_op_registry *registry, const char *path,
-                                  hone_error *error) {
+hone_status hone_op_registry_load(hone_op_registry *registry, const char *path, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(registry, error);
     HN_REQUIRE(path, error);

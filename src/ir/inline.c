@@ -1,8 +1,8 @@
 /* Model-local functions: calls become the nodes of the body.
  *
  * First the calls are followed to see that they end, and that the operator sets agree where they
- * have to. Then every call is replaced one level at a time: the nodes of its body stand in its place, and those that
- * are calls themselves have their turn next. */
+ * have to. Then every call is replaced one level at a time: the nodes of its body stand in its
+ * place, and those that are calls themselves have their turn next. */
 #include "ir/graph_int.h"
 
 #define MAX_INLINED_NODES 10000000u

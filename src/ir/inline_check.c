@@ -9,7 +9,7 @@
 typedef struct call_check {
     hn_model *m;
     hn_same_op_fn same_op; /* NULL: any version will do */
-    hn_map state; /* function pointer -> CALL_OPEN or CALL_DONE */
+    hn_map state;          /* function pointer -> CALL_OPEN or CALL_DONE */
     const hn_function *chain[MAX_CALL_DEPTH];
     uint32_t depth;
     hone_error *err;

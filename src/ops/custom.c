@@ -39,8 +39,7 @@ static hone_status custom_fail(hone_op_node *node, hone_status code, const char 
 
 static hone_status custom_register(hone_op_registry *registry, const hone_op_def *op,
                                    hone_error *error) {
-    return hn_error_complete(error,
-                             hn_registry_add((hn_op_registry *)(void *)registry, op, error));
+    return hn_error_complete(error, hn_registry_add((hn_op_registry *)(void *)registry, op, error));
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */
@@ -113,8 +112,8 @@ static bool custom_attr_floats(const hone_op_node *node, const char *name, uint3
         *values = a->v.floats;
         return true;
     }
-    float *list = spec.def ? HN_NEW_N(hn_infer_arena(node->infer), float, (size_t)spec.def_len + 1)
-                           : NULL;
+    float *list =
+        spec.def ? HN_NEW_N(hn_infer_arena(node->infer), float, (size_t)spec.def_len + 1) : NULL;
     if (!list)
         return false;
     *n = 0;
@@ -164,10 +163,9 @@ static bool custom_attr_string(const hone_op_node *node, const char *name, uint3
 /* Data that a file does not hold in full is none. */
 static bool describe_tensor(const hn_tensor *t, hone_tensor_info *info) {
     uint64_t bytes = 0;
-    bool is_whole = t->dtype == HN_STRING
-                        ? !t->n_elems || t->strings
-                        : hn_dtype_bytes(t->dtype, t->n_elems, &bytes) && bytes <= t->data_bytes &&
-                              (!bytes || t->data);
+    bool is_whole = t->dtype == HN_STRING ? !t->n_elems || t->strings
+                                          : hn_dtype_bytes(t->dtype, t->n_elems, &bytes) &&
+                                                bytes <= t->data_bytes && (!bytes || t->data);
     if (!is_whole)
         return false;
     *info = (hone_tensor_info){.name = hn_s(t->name),
@@ -208,8 +206,8 @@ static bool custom_input(const hone_op_node *node, uint32_t i, hone_tensor_info 
     return true;
 }
 
-static bool custom_input_string(const hone_op_node *node, uint32_t i, uint64_t k,
-                                const char **text, size_t *n_bytes) {
+static bool custom_input_string(const hone_op_node *node, uint32_t i, uint64_t k, const char **text,
+                                size_t *n_bytes) {
     const hn_tensor *t = node->eval ? NULL : hn_in_const(node->infer, i);
     const hn_array *a = node->eval ? hn_arg(node->eval, i) : NULL;
     if (t && t->dtype == HN_STRING && t->strings && k < t->n_elems)

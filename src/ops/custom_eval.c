@@ -34,8 +34,10 @@ hone_status hn_custom_output_string(hone_op_node *node, uint32_t i, uint64_t k, 
     if (node->is_computing && !hn_wants_ret(node->eval, i))
         return HONE_OK;
     if (!a || a->dtype != HN_STRING || k >= a->n_elems)
-        return hn_custom_refuse(node, "the operator sets element %llu of output %u, which there is "
-                                "not", (unsigned long long)k, i);
+        return hn_custom_refuse(node,
+                                "the operator sets element %llu of output %u, which there is "
+                                "not",
+                                (unsigned long long)k, i);
     hone_status status = hn_array_set_string(node->eval, a, k, text, n_bytes);
     node->refused = node->refused ? node->refused : status;
     return status;

@@ -82,8 +82,8 @@ const hn_op *hn_node_op(const hn_graph *g, const hn_node *n, int *since, bool *d
 int hn_op_introduced(const hn_op_registry *r, hn_domain d, const char *name);
 /* Names close to a misspelt one, nearest first: "Relu, Elu"; empty when nothing is near. */
 void hn_op_suggest(const hn_op_registry *r, hn_domain d, const char *name, hn_strbuf *out);
-/* Why hn_node_op finds nothing for a node, in a sentence that names operator, domain and the nearest
- * known ones. */
+/* Why hn_node_op finds nothing for a node, in a sentence that names operator, domain and the
+ * nearest known ones. */
 void hn_op_tell_unknown(const hn_graph *g, const hn_node *n, hn_strbuf *out);
 /* An hn_same_op_fn: one since-version is in force at both. */
 bool hn_same_op(const hn_model *m, hn_str domain, hn_str op, int64_t a, int64_t b);

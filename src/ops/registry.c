@@ -123,8 +123,8 @@ static bool insert_row(hn_op_registry *r, const hn_custom_op *op) {
     if (!HN_VEC_RESERVE(r->arena, &r->rows, 1))
         return false;
     uint32_t at = r->rows.n++;
-    for (; at > 0 && hn_op_compare(&r->rows.at[at - 1]->row, op->row.domain,
-                                   hn_op_name(&op->row)) > 0;
+    for (; at > 0 &&
+           hn_op_compare(&r->rows.at[at - 1]->row, op->row.domain, hn_op_name(&op->row)) > 0;
          at--)
         r->rows.at[at] = r->rows.at[at - 1];
     r->rows.at[at] = op;

@@ -11,7 +11,7 @@ typedef struct hn_custom_op {
 } hn_custom_op;
 
 uint32_t hn_registry_count(const hn_op_registry *r);
-const hn_op *hn_registry_row(const hn_op_registry *r, uint32_t i); /* sorted as the table is */
+const hn_op *hn_registry_row(const hn_op_registry *r, uint32_t i);   /* sorted as the table is */
 const char *hn_registry_domain(const hn_op_registry *r, uint32_t i); /* NULL past the last */
 /* Order of rows: by domain, then by name. */
 int hn_op_compare(const hn_op *op, hn_domain d, const char *name);

@@ -39,7 +39,8 @@ const char *hn_op_text(const hn_op *op, hn_op_column column) {
 const char *hn_domain_text(const hn_op_registry *r, hn_domain d) {
     if ((size_t)d < HN_COUNT(domain_texts))
         return domain_texts[d];
-    const char *text = r && d >= HN_DOMAIN_CUSTOM ? hn_registry_domain(r, d - HN_DOMAIN_CUSTOM) : NULL;
+    const char *text =
+        r && d >= HN_DOMAIN_CUSTOM ? hn_registry_domain(r, d - HN_DOMAIN_CUSTOM) : NULL;
     return text ? text : "?";
 }
 

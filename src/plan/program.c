@@ -157,6 +157,8 @@ static hone_status fail_unknown_op(const hn_graph *g, const hn_step *step, hone_
     hn_strbuf_init(&why, hn_arena_allocator(g->model->arena));
     if (!step->op)
         hn_op_tell_unknown(g, hn_node_at(g, step->node), &why);
+    if (!step->op && !hn_domain_is_onnx(hn_node_at(g, step->node)->domain))
+        hn_strbuf_puts(&why, "; libraries of operators are loaded with --custom-ops");
     hone_status status = why.failed ? HONE_E_NOMEM
                                     : hn_fail(err, HONE_E_UNSUPPORTED, "%s: %s",
                                               hn_node_text(g, step->node, who, sizeof who),

@@ -40,8 +40,9 @@ static void operators_run_everywhere(void **state) {
         HEAD "g (float[n] x) => (float[n] y) { c = Constant <value = bool {1}> () y = If (c) "
              "<then_branch = a () => (float[n] p) { p = t.Negate (x) },"
              " else_branch = b () => (float[n] q) { q = Identity (x) }> }",
-        HEAD "g (float[n] x) => (float[n] y) { y = t.F (x) }\n"
-             "<domain: \"t\", opset_import: [\"\" : 21, \"t\" : 2]> F (a) => (b) { b = t.Negate (a) }",
+        HEAD
+        "g (float[n] x) => (float[n] y) { y = t.F (x) }\n"
+        "<domain: \"t\", opset_import: [\"\" : 21, \"t\" : 2]> F (a) => (b) { b = t.Negate (a) }",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         op.infer = NULL;
@@ -76,7 +77,8 @@ static hone_status read_everything(const hone_op_api *hone, hone_op_node *node, 
     assert_true(hone->attr_floats(node, "floats", &n, &floats) && n == 2 && floats[1] == 0.5f);
     assert_true(hone->attr_string(node, "s", 0, &text, &n_bytes) && n_bytes == 4);
     assert_memory_equal(text, "near", 4);
-    assert_true(hone->attr_string(node, "list", 1, &text, &n_bytes) && n_bytes == 1 && *text == 'b');
+    assert_true(hone->attr_string(node, "list", 1, &text, &n_bytes) && n_bytes == 1 &&
+                *text == 'b');
     assert_true(hone->attr_string(node, "names", 1, &text, &n_bytes) && n_bytes == 3);
     assert_memory_equal(text, "two", 3);
     assert_true(hone->attr_tensor(node, "t", &tensor) && tensor.n_elements == 2);
@@ -91,8 +93,9 @@ static void attributes_have_defaults(void **state) {
     (void)state;
     hone_op_def op = plain_op("Probe");
     op.inputs = "X:T A:T? B:T?";
-    op.attributes = "i:i! j:i=-3 f:f=-1.5e-2 ints:ints more:ints=1,2,-1 floats:floats=1,.5 s:s=near "
-                    "list:strings names:strings=one,two t:t none:i";
+    op.attributes =
+        "i:i! j:i=-3 f:f=-1.5e-2 ints:ints more:ints=1,2,-1 floats:floats=1,.5 s:s=near "
+        "list:strings names:strings=one,two t:t none:i";
     op.compute = read_everything;
     op.context = (void *)(uintptr_t)HEAD;
     expect_negated(HEAD "g (float[n] x) => (float[n] y) { y = t.Probe <i = 7, ints = [4, 5], "
@@ -262,7 +265,7 @@ static void failed_computations_name_the_node(void **state) {
             HEAD "g (float[n] x) => (float[m] y) { [n] a = t.Wild (x) y = Relu (a) }", &op);
         hone_value *x = counting_floats(DIMS(3)), *y = NULL;
         for (compute_fault = 0; compute_fault < 8; compute_fault++) {
-            bool is_ready = has_infer && compute_fault == 0;   /* its memory is, if not its data */
+            bool is_ready = has_infer && compute_fault == 0; /* its memory is, if not its data */
             bool is_free = !has_infer && compute_fault == 4; /* any shape will do */
             if (!is_ready && !is_free)
                 expect_failure(run_one(&r, "x", x, "y", &y, &error), wanted[compute_fault].status,

@@ -17,17 +17,19 @@ static void names_must_be_free(void **state) {
     expect_failure(hone_op_registry_add(r, &relu, &error), HONE_E_ARGUMENT, "built in");
     relu.domain = "";
     expect_failure(hone_op_registry_add(r, &relu, &error), HONE_E_ARGUMENT, "built in");
-    expect_failure(hone_op_registry_add(r, &bare, &error), HONE_E_ARGUMENT, "compute must be there");
+    expect_failure(hone_op_registry_add(r, &bare, &error), HONE_E_ARGUMENT,
+                   "compute must be there");
     bare.abi = 99;
     expect_failure(hone_op_registry_add(r, &bare, &error), HONE_E_UNSUPPORTED, "version 99");
     hone_load_options load;
     hone_load_options_init(&load);
     load.ops = r;
     hone_model *m;
-    expect_ok(load_text(HEAD "g (float[n] x) => (float[n] y) { y = t.Twice (x) }", &load, &m,
-                        &error));
+    expect_ok(
+        load_text(HEAD "g (float[n] x) => (float[n] y) { y = t.Twice (x) }", &load, &m, &error));
     op.versions = "3";
-    expect_failure(hone_op_registry_add(r, &op, &error), HONE_E_ARGUMENT, "register operators first");
+    expect_failure(hone_op_registry_add(r, &op, &error), HONE_E_ARGUMENT,
+                   "register operators first");
     hone_op_registry_free(r);
     hone_op_registry_free(NULL);
     hone_model_free(m);
@@ -47,15 +49,17 @@ static void unknown_operators_have_neighbours(void **state) {
                    "near: Frobnicate");
     hone_model_free(m);
     m = model_from(HEAD "g (float[n] x) => (float[n] y) { [n] y = t.Gelu (x) }");
-    expect_problem(m, HONE_WARNING, "hone knows no operator set 't' with an operator 'Gelu'; near: "
-                                    "ai.onnx.Gelu");
+    expect_problem(m, HONE_WARNING,
+                   "hone knows no operator set 't' with an operator 'Gelu'; near: "
+                   "ai.onnx.Gelu");
     expect_failure(hone_session_create(m, NULL, &session, &error), HONE_E_UNSUPPORTED,
                    "'t' with an operator 'Gelu'; near: ai.onnx.Gelu");
     hone_model_free(m);
     op.versions = "3";
     m = model_with(HEAD "g (float[n] x) => (float[n] y) { [n] y = t.Frobnicate (x) }", &op);
-    expect_problem(m, HONE_ERROR, "came with version 3 of operator set t, but the model imports "
-                                  "version 2");
+    expect_problem(m, HONE_ERROR,
+                   "came with version 3 of operator set t, but the model imports "
+                   "version 2");
     hone_model_free(m);
 }
 
@@ -136,8 +140,8 @@ static hone_status use_registry(const hone_allocator *alloc, hone_error *error) 
     if (status == HONE_OK)
         status = hone_op_registry_add(load.ops, &op, error);
     if (status == HONE_OK)
-        status = load_text(HEAD "g (float[n] x) => (float[n] y) { y = t.Negate (x) }", &load, &m,
-                           error);
+        status =
+            load_text(HEAD "g (float[n] x) => (float[n] y) { y = t.Negate (x) }", &load, &m, error);
     if (status == HONE_OK)
         status = hone_session_create(m, NULL, &session, error);
     hone_session_free(session);
@@ -162,8 +166,10 @@ static void memory_may_run_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_must_be_free),      cmocka_unit_test(unknown_operators_have_neighbours),
-        cmocka_unit_test(bad_notation_is_refused), cmocka_unit_test(the_table_passes),
+        cmocka_unit_test(names_must_be_free),
+        cmocka_unit_test(unknown_operators_have_neighbours),
+        cmocka_unit_test(bad_notation_is_refused),
+        cmocka_unit_test(the_table_passes),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("registry", tests, enter_scratch, leave_scratch);

@@ -61,7 +61,8 @@ static void every_version_of_every_row_is_found(void **state) {
             int since = 0;
             bool found_deprecated = !deprecated;
             assert_ptr_equal(
-                hn_op_find(NULL, op->domain, hn_op_name(op), version, &since, &found_deprecated), op);
+                hn_op_find(NULL, op->domain, hn_op_name(op), version, &since, &found_deprecated),
+                op);
             assert_int_equal(since, version);
             assert_int_equal(found_deprecated, deprecated);
             assert_true(version > previous);
@@ -152,7 +153,8 @@ static void lookup_takes_the_version_in_force(void **state) {
     assert_int_equal(since, 7);
     assert_false(deprecated);
     assert_ptr_not_equal(add6, add12);
-    assert_ptr_equal(hn_op_find(NULL, HN_DOMAIN_ONNX, "Add", INT64_MAX, &since, &deprecated), add12);
+    assert_ptr_equal(hn_op_find(NULL, HN_DOMAIN_ONNX, "Add", INT64_MAX, &since, &deprecated),
+                     add12);
     assert_int_equal(since, 14);
     assert_ptr_not_equal(find_op(HN_DOMAIN_MS, "Attention", 1),
                          find_op(HN_DOMAIN_ONNX, "Attention", 23));
@@ -180,9 +182,11 @@ static void deprecation_may_begin_and_end(void **state) {
     assert_non_null(hn_op_find(NULL, HN_DOMAIN_ONNX, "Upsample", 22, &since, &deprecated));
     assert_true(deprecated);
     assert_int_equal(since, 10);
-    assert_non_null(hn_op_find(NULL, HN_DOMAIN_ONNX, "GroupNormalization", 20, &since, &deprecated));
+    assert_non_null(
+        hn_op_find(NULL, HN_DOMAIN_ONNX, "GroupNormalization", 20, &since, &deprecated));
     assert_true(deprecated);
-    assert_non_null(hn_op_find(NULL, HN_DOMAIN_ONNX, "GroupNormalization", 21, &since, &deprecated));
+    assert_non_null(
+        hn_op_find(NULL, HN_DOMAIN_ONNX, "GroupNormalization", 21, &since, &deprecated));
     assert_false(deprecated);
 }
 
