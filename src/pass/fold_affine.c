@@ -1,6 +1,6 @@
 /* BatchNormalization and constant Mul, Div, Add, Sub after a convolution or a product with constant
- * weights: y = scale * (W x + b) + shift, channel by channel, is a convolution or product with other
- * weights. */
+ * weights: y = scale * (W x + b) + shift, channel by channel, is a convolution or product with
+ * other weights. */
 #include "pass/weights.h"
 
 #include <math.h>
@@ -189,7 +189,8 @@ static hone_status fold_into(hn_rule *r, const linear_node *l, const hn_channel_
         if (!numbers)
             return hn_miss(r, "the bias is not one constant number per channel");
         for (uint64_t i = 0; i < l->n_channels; i++)
-            numbers[i] = (by->scale ? by->scale[i] : 1) * numbers[i] + (by->shift ? by->shift[i] : 0);
+            numbers[i] =
+                (by->scale ? by->scale[i] : 1) * numbers[i] + (by->shift ? by->shift[i] : 0);
         bias = hn_new_const_f64s(r, stem, elem, 1, dims, numbers);
         if (bias == HN_NONE)
             return hn_miss(r, "the new bias leaves the range of %s", hn_dtype_name(elem));

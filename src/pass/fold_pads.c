@@ -1,6 +1,6 @@
-/* A Pad before a convolution or a pooling becomes part of its own padding, where both mean the same:
- * convolutions pad with zeros; AveragePool with zeros when it counts them; MaxPool with what never
- * wins. */
+/* A Pad before a convolution or a pooling becomes part of its own padding, where both mean the
+ * same: convolutions pad with zeros; AveragePool with zeros when it counts them; MaxPool with what
+ * never wins. */
 #include "pass/pass_int.h"
 
 #include <math.h>

@@ -107,8 +107,8 @@ static hone_status gemm_activation(hn_rule *r) {
 hone_status hn_pass_fused_activations(hn_pass *p) {
     static const hn_rule_row rules[] = {
         {"conv-sum-activation",
-         "Relu|Sigmoid|Tanh|LeakyRelu|HardSigmoid|Clip(Add(Conv:conv, z), ...)", conv_sum_activation,
-         false, NULL},
+         "Relu|Sigmoid|Tanh|LeakyRelu|HardSigmoid|Clip(Add(Conv:conv, z), ...)",
+         conv_sum_activation, false, NULL},
         {"conv-activation", "Relu|Sigmoid|Tanh|LeakyRelu|HardSigmoid|Clip(Conv:conv, ...)",
          conv_activation, false, NULL},
         {"gemm-activation",

@@ -109,11 +109,10 @@ static void absorb_input_factors(const hn_rule *r, product_form *f, hn_dtype ele
 }
 
 static hone_status write_product(hn_rule *r, const product_form *f) {
-    hn_rule_replace(
-        r, hn_make1(r, "ms.FusedMatMul", 2, f->in,
-                    HN_ATTRS(hn_new_f(r, "alpha", (float)f->alpha),
-                             hn_new_i(r, "transA", f->is_transposed[0]),
-                             hn_new_i(r, "transB", f->is_transposed[1]))));
+    hn_rule_replace(r, hn_make1(r, "ms.FusedMatMul", 2, f->in,
+                                HN_ATTRS(hn_new_f(r, "alpha", (float)f->alpha),
+                                         hn_new_i(r, "transA", f->is_transposed[0]),
+                                         hn_new_i(r, "transB", f->is_transposed[1]))));
     return HONE_OK;
 }
 

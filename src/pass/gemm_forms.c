@@ -81,9 +81,10 @@ static hone_status matmul_transpose(hn_rule *r) {
     hn_id at = untransposed(r, a), bt = untransposed(r, b);
     if (at == HN_NONE && bt == HN_NONE)
         return HONE_OK;
-    hn_rule_replace(r, hn_make1(r, "Gemm", HN_VALUES(at == HN_NONE ? a : at, bt == HN_NONE ? b : bt),
-                                HN_ATTRS(hn_new_i(r, "transA", at != HN_NONE),
-                                         hn_new_i(r, "transB", bt != HN_NONE))));
+    hn_rule_replace(r,
+                    hn_make1(r, "Gemm", HN_VALUES(at == HN_NONE ? a : at, bt == HN_NONE ? b : bt),
+                             HN_ATTRS(hn_new_i(r, "transA", at != HN_NONE),
+                                      hn_new_i(r, "transB", bt != HN_NONE))));
     return HONE_OK;
 }
 
@@ -98,9 +99,10 @@ static hone_status gemm_scale(hn_rule *r) {
     if (hn_elem_of(r, y) != HN_F32 && hn_elem_of(r, y) != HN_F16)
         return HONE_OK; /* an attribute holds no double */
     hn_id in[3] = {hn_in(r, gemm, 0), hn_in(r, gemm, 1), hn_in(r, gemm, 2)};
-    hn_id made = hn_make_like(
-        r, gemm, 3, in, HN_ATTRS(hn_new_f(r, "alpha", factor * hn_node_f(r, gemm, "alpha", 1)),
-                                 hn_new_f(r, "beta", factor * hn_node_f(r, gemm, "beta", 1))));
+    hn_id made =
+        hn_make_like(r, gemm, 3, in,
+                     HN_ATTRS(hn_new_f(r, "alpha", factor * hn_node_f(r, gemm, "alpha", 1)),
+                              hn_new_f(r, "beta", factor * hn_node_f(r, gemm, "beta", 1))));
     hn_rule_replace(r, hn_out(r, made, 0));
     return HONE_OK;
 }

@@ -48,8 +48,7 @@ static bool is_undone(const hn_rule *r, hn_id dq, hn_id q) {
     int bits = hn_dtype_bits(elem);
     return hn_dtype_is_int(elem) && bits <= 16 && elem == hn_elem_of(r, hn_out(r, q, 0)) &&
            same_parameter(r, hn_in(r, dq, 1), hn_in(r, q, 1)) &&
-           same_parameter(r, hn_in(r, dq, 2), hn_in(r, q, 2)) &&
-           is_plain_scale(r, hn_in(r, q, 1));
+           same_parameter(r, hn_in(r, dq, 2), hn_in(r, q, 2)) && is_plain_scale(r, hn_in(r, q, 1));
 }
 
 /* The same axis and blocks, which matters when there are several scales. */
@@ -69,11 +68,11 @@ static hone_status cancel_pair(hn_rule *r) {
     return HONE_OK;
 }
 
-/* Operators that only choose, repeat or reorder elements of their first input, for any type. So does
- * MaxPool for bytes: quantization keeps their order. */
-#define MOVING_OPS                                                                                \
-    "Reshape|Transpose|Flatten|Squeeze|Unsqueeze|Slice|Gather|GatherElements|Expand|Tile|"        \
-    "DepthToSpace|SpaceToDepth|Identity"
+/* Operators that only choose, repeat or reorder elements of their first input, for any type. So
+ * does MaxPool for bytes: quantization keeps their order. */
+#define MOVING_OPS                                                                       \
+  "Reshape|Transpose|Flatten|Squeeze|Unsqueeze|Slice|Gather|GatherElements|Expand|Tile|" \
+  "DepthToSpace|SpaceToDepth|Identity"
 
 static bool is_moving(const hn_rule *r, hn_id node) {
     bool is_pool = hn_is_op(r, node, "MaxPool") && hn_node_version(r, node) >= 12 &&
@@ -107,8 +106,7 @@ static hone_status move_quantized(hn_rule *r) {
                        hn_dtype_name(hn_elem_of(r, x)));
     while (n > 0) {
         const hn_node *node = hn_at(r, chain[--n]);
-        hn_id *in = hn_arena_copy(r->pass->rule_scratch, node->inputs,
-                                  node->n_inputs * sizeof *in);
+        hn_id *in = hn_arena_copy(r->pass->rule_scratch, node->inputs, node->n_inputs * sizeof *in);
         HN_TRY_PTR(in);
         in[0] = x;
         x = hn_out(r, hn_make_like(r, chain[n], node->n_inputs, in, HN_NO_ATTRS), 0);

@@ -3,7 +3,8 @@
 
 #define MAX_PARTS 64
 
-/* A node that takes elements begin .. end along an axis of its first input, and all of the others. */
+/* A node that takes elements begin .. end along an axis of its first input, and all of the others.
+ */
 typedef struct part {
     hn_id node;
     int64_t begin, end;

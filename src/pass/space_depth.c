@@ -13,13 +13,12 @@ static bool is_block_type(const hn_rule *r, hn_id value) {
 
 /* ---- Reshape, Transpose, Reshape ------------------------------------------------------------- */
 
-/* An operator as a Transpose of six axes: which of them make up the axes before and after. Two
- * numbers for an axis that is one number, three where the two block axes belong to it as well. */
+/* An operator as a Transpose of six axes, two of which are the block. */
 typedef struct block_form {
     const char *op, *mode; /* mode NULL: the operator has none */
     int64_t perm[6];
-    int32_t block[2];     /* axes of the middle shape that are the block */
-    int32_t rest[3];      /* axes of the middle shape that are channels, height, width */
+    int32_t block[2]; /* which they are before the Transpose */
+    int32_t rest[3];  /* where channels, height and width are then */
     bool is_to_space;
 } block_form;
 
@@ -152,8 +151,8 @@ static hn_id read_grid(const hn_rule *r, int64_t *block, int64_t *order) {
         order[i] = g.begin[0] * *block + g.begin[1];
         seen |= (uint64_t)1 << order[i];
     }
-    bool is_all = concat->n_inputs == 64 ? seen == UINT64_MAX
-                                         : seen == ((uint64_t)1 << concat->n_inputs) - 1;
+    bool is_all =
+        concat->n_inputs == 64 ? seen == UINT64_MAX : seen == ((uint64_t)1 << concat->n_inputs) - 1;
     return is_all ? x : HN_NONE;
 }
 
@@ -162,7 +161,8 @@ static hone_status write_grid(hn_rule *r, hn_id x, int64_t block, const int64_t 
     uint32_t n_blocks = (uint32_t)(block * block);
     int64_t n_channels = hn_dim_of(r, x, 1);
     bool is_sorted = true;
-    hn_id deep = hn_make1(r, "SpaceToDepth", HN_VALUES(x), HN_ATTRS(hn_new_i(r, "blocksize", block)));
+    hn_id deep =
+        hn_make1(r, "SpaceToDepth", HN_VALUES(x), HN_ATTRS(hn_new_i(r, "blocksize", block)));
     for (uint32_t i = 0; i < n_blocks; i++)
         is_sorted = is_sorted && order[i] == (int64_t)i;
     if (!is_sorted) {
@@ -170,8 +170,7 @@ static hone_status write_grid(hn_rule *r, hn_id x, int64_t block, const int64_t 
         HN_TRY_PTR(indices);
         for (int64_t i = 0; i < (int64_t)n_blocks * n_channels; i++)
             indices[i] = order[i / n_channels] * n_channels + i % n_channels;
-        hn_id list =
-            hn_new_const_i64s(r, "channels", n_blocks * (uint32_t)n_channels, indices);
+        hn_id list = hn_new_const_i64s(r, "channels", n_blocks * (uint32_t)n_channels, indices);
         deep = hn_make1(r, "Gather", HN_VALUES(deep, list), HN_ATTRS(hn_new_i(r, "axis", 1)));
     }
     hn_detail(r, "blocks of %lld", (long long)block);

@@ -80,8 +80,8 @@ static int64_t broadcast_offset(const hn_rule *r, hn_id node, const hn_tensor *t
     return hn_node_i(r, node, "axis", plain);
 }
 
-bool hn_channel_const(hn_rule *r, hn_id node, hn_id constant, int32_t rank, int32_t axis, uint64_t n,
-                      double **out) {
+bool hn_channel_const(hn_rule *r, hn_id node, hn_id constant, int32_t rank, int32_t axis,
+                      uint64_t n, double **out) {
     const hn_tensor *t = hn_const(r, constant);
     if (!t || !is_weight_type(t->dtype) || !t->data)
         return false;
@@ -91,7 +91,8 @@ bool hn_channel_const(hn_rule *r, hn_id node, hn_id constant, int32_t rank, int3
     for (int32_t i = 0; i < t->rank; i++)
         if (t->dims[i] != 1 && offset + i != axis)
             return false;
-    double *given = hn_const_f64s(r, t), *all = HN_NEW_N(r->pass->rule_scratch, double, HN_MAX(n, 1));
+    double *given = hn_const_f64s(r, t),
+           *all = HN_NEW_N(r->pass->rule_scratch, double, HN_MAX(n, 1));
     if (!given || !all)
         return false;
     for (uint64_t i = 0; i < n; i++)

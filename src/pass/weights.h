@@ -24,10 +24,11 @@ typedef struct hn_weight_layout {
 const hn_tensor *hn_own_weight(hn_rule *r, hn_id value);
 /* Elements as doubles in the scratch arena. NULL: no memory. */
 double *hn_const_f64s(hn_rule *r, const hn_tensor *t);
-/* The constant in an elementwise operator with x of this rank, when it differs along `axis` at most:
- * n numbers, one per channel, in *out. False when it does not fit or would enlarge the result. */
-bool hn_channel_const(hn_rule *r, hn_id node, hn_id constant, int32_t rank, int32_t axis, uint64_t n,
-                      double **out);
+/* The constant in an elementwise operator with x of this rank, when it differs along `axis` at
+ * most: n numbers, one per channel, in *out. False when it does not fit or would enlarge the
+ * result. */
+bool hn_channel_const(hn_rule *r, hn_id node, hn_id constant, int32_t rank, int32_t axis,
+                      uint64_t n, double **out);
 /* New constants; HN_NONE when a number leaves the range of the type, or memory ran out. */
 hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_weight_layout *layout,
                        const double *scale);
