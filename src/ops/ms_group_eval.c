@@ -143,12 +143,22 @@ static hone_status join_group_cache(hn_eval *c, const group_parts *g, hn_cache *
     return HONE_OK;
 }
 
+/* Fresh rows become codes in the present, whether somebody wants that or not. */
 static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t past,
                                    uint32_t present, int64_t room, hn_cache *cache,
                                    hn_head_rows *out) {
+    hn_array codes;
     HN_TRY(find_group_cache(c, g, past, present, cache));
     cache->room = cache->present ? cache->present->dims[2] : HN_MAX(cache->past_room, room);
-    return join_group_cache(c, g, cache, out);
+    int64_t dims[4] = {cache->batch, cache->n_heads, cache->room, 0};
+    if (cache->codes.scales && !cache->present) {
+        dims[3] = cache->past->dims[3];
+        HN_TRY(hn_scratch_array(c, cache->past->dtype, 4, dims, &codes));
+        cache->present = &codes;
+    }
+    HN_TRY(join_group_cache(c, g, cache, out));
+    cache->present = NULL;
+    return HONE_OK;
 }
 
 static hone_status attend_groups(hn_eval *c, group_parts *g) {
@@ -269,8 +279,6 @@ static hone_status read_group_codes(hn_eval *c, const group_parts *g, uint32_t p
     HN_TRY(hn_read_kv_codes(c, cache, kind, type, scales, g->heads.n_kv_heads, g->heads.key_size,
                             out));
     out->zero = is_half ? 8 : 0;
-    if (out->scales && !hn_ret(c, past - 2)) /* where fresh rows become codes */
-        return hn_eval_fail(c, HONE_E_INVALID, "a quantized cache needs output %u", past - 2);
     return HONE_OK;
 }
 

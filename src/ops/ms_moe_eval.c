@@ -96,9 +96,12 @@ static hone_status read_layer(hn_eval *c, const expert_args *args, const moe_for
 static void run_layer(hn_eval *c, const expert_layer *l, int64_t expert, int64_t n, const float *x,
                       float *y) {
     hn_nbits w = l->packed;
-    w.data += l->is_packed ? expert * l->out * w.n_blocks * w.block_bytes : 0;
-    w.scales += l->is_packed ? expert * l->out * w.n_blocks : 0;
-    w.zeros += w.zeros ? expert * l->out * w.n_blocks : 0;
+    int64_t n_blocks = expert * l->out * w.n_blocks;
+    if (l->is_packed) {
+        w.data += n_blocks * w.block_bytes;
+        w.scales += n_blocks;
+        w.zeros = w.zeros ? w.zeros + n_blocks : NULL;
+    }
     for (int64_t i = 0; l->bias && i < n; i++)
         memcpy(y + i * l->out, l->bias + expert * l->out, (size_t)l->out * sizeof *y);
     hn_gemm_f32(hn_eval_pool(c),
