@@ -1,0 +1,172 @@
+/* Attention: all masks as one sum with axes batch, heads, queries, keys. */
+#include "pass/attention_site.h"
+#include "pass/moves.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- alignment ------------------------------------------------------------------------------- */
+
+/* Axes either repeat as a whole or not at all. */
+static bool is_cleanly_repeated(const hn_view *v) {
+    for (uint32_t axis = 0; axis < 4; axis++) {
+        hn_dim all = hn_view_axis_size(v, axis, true), own = hn_view_axis_size(v, axis, false);
+        if (own != all && own != 1)
+            return false;
+    }
+    return true;
+}
+
+static bool is_whole(const hn_view *v, uint32_t axis) {
+    return hn_view_axis_size(v, axis, false) == hn_view_axis_size(v, axis, true);
+}
+
+/* The source from which a mask of rank 4 takes the fewest nodes; the nearest of equal ones, since
+ * layers share masks. */
+static bool plan_mask(hn_view *v, hn_view_plan *plan, bool *is_whole_q, bool *is_whole_k) {
+    uint32_t best = UINT32_MAX;
+    do {
+        hn_view_plan here;
+        bool q = is_whole(v, 2), k = is_whole(v, 3);
+        if (!is_cleanly_repeated(v) || !hn_view_plan_write(v, "0,1,2,3", &here) ||
+            here.factor != 1)
+            continue;
+        uint32_t cost = here.n_nodes + (here.pick_of > 1) + (q && k ? 0 : 1);
+        if (cost < best) {
+            best = cost;
+            *plan = here;
+            *is_whole_q = q;
+            *is_whole_k = k;
+        }
+    } while (hn_view_up(v));
+    return best != UINT32_MAX;
+}
+
+/* Rank 4 by axes of size 1 in front, for masks whose sizes tell too little. */
+static hn_id with_leading_axes(hn_rule *r, hn_id value) {
+    const int64_t axes[] = {0, 1, 2, 3};
+    int32_t rank = hn_rank_of(r, value);
+    if (rank < 0 || rank > 4)
+        return HN_NONE;
+    return rank == 4 ? value
+                     : hn_make_with_list(r, "Unsqueeze", value, "axes", (uint32_t)(4 - rank), axes);
+}
+
+/* Do the scores that a mask meets have axes batch, heads, queries, keys themselves? */
+static bool meets_four_axes(const hn_attn *a, const hn_attn_mask *m) {
+    const hn_dim dims[] = {a->batch, a->n_heads, a->n_queries, a->n_keys};
+    const hn_shape *s = hn_shape_of(a->r, m->scores);
+    return s && s->rank == 4 && memcmp(s->dims, dims, sizeof dims) == 0;
+}
+
+static hn_id aligned(hn_attn *a, hn_view_writer *w, const hn_attn_mask *m) {
+    const hn_dim dims[] = {a->batch, a->n_heads, a->n_queries, a->n_keys};
+    const hn_shape *met = hn_shape_of(a->r, m->scores);
+    hn_view v;
+    hn_view_plan plan;
+    bool is_whole_q, is_whole_k;
+    if (met && met->rank <= HN_VIEW_RANK && hn_view_begin(&v, a->r, m->value) &&
+        hn_view_broadcast(&v, met) && hn_view_regroup(&v, 4, dims) &&
+        plan_mask(&v, &plan, &is_whole_q, &is_whole_k)) {
+        a->has_all_queries |= is_whole_q;
+        a->has_all_keys |= is_whole_k;
+        a->has_heads |= plan.dims[1] != 1;
+        if (is_whole_k && plan.source == m->value)
+            a->shared_length = m->value;
+        return hn_view_write(w, &plan);
+    }
+    if (meets_four_axes(a, m)) {
+        a->has_heads |= hn_rank_of(a->r, m->value) > 2 && hn_dim_of(a->r, m->value, -3) != 1;
+        return with_leading_axes(a->r, m->value);
+    }
+    hn_miss(a->r, "a mask does not fit batch x heads x queries x keys");
+    return HN_NONE;
+}
+
+/* ---- the sum --------------------------------------------------------------------------------- */
+
+static double lowest_of(hn_dtype t) {
+    return t == HN_F16 ? -65504.0 : t == HN_F64 ? -DBL_MAX : t == HN_BF16 ? -0x1.fep127 : -FLT_MAX;
+}
+
+/* A mask as numbers to be added. */
+static hn_id as_numbers(hn_attn *a, const hn_attn_mask *m, hn_id x, hn_dtype elem) {
+    hn_rule *r = a->r;
+    if (m->kind == HN_MASK_KEPT || m->kind == HN_MASK_DROPPED) {
+        hn_id zero = hn_new_const_f(r, "open", elem, 0);
+        hn_id fill = hn_new_const_f(r, "hidden", elem, isinf(m->fill) ? -INFINITY : lowest_of(elem));
+        return m->kind == HN_MASK_KEPT
+                   ? hn_make1(r, "Where", HN_VALUES(x, zero, fill), HN_NO_ATTRS)
+                   : hn_make1(r, "Where", HN_VALUES(x, fill, zero), HN_NO_ATTRS);
+    }
+    if (hn_elem_of(r, m->value) != elem)
+        x = hn_make1(r, "Cast", HN_VALUES(x), HN_ATTRS(hn_new_i(r, "to", elem)));
+    double factor = m->kind == HN_MASK_SUBTRACTED ? -m->factor : m->factor;
+    if (factor == 1)
+        return x;
+    return hn_make1(r, "Mul", HN_VALUES(x, hn_new_const_f(r, "factor", elem, factor)),
+                    HN_NO_ATTRS);
+}
+
+hn_id hn_attn_write_mask(hn_attn *a, hn_view_writer *w) {
+    hn_dtype elem = hn_elem_of(a->r, a->q.value);
+    hn_id sum = HN_NONE;
+    a->shared_length = HN_NONE;
+    for (uint32_t i = a->n_masks; i-- > 0;) {
+        hn_id x = aligned(a, w, &a->masks[i]);
+        if (x == HN_NONE)
+            return HN_NONE;
+        x = as_numbers(a, &a->masks[i], x, elem);
+        sum = sum == HN_NONE ? x : hn_make1(a->r, "Add", HN_VALUES(sum, x), HN_NO_ATTRS);
+    }
+    return sum;
+}
+
+/* ---- all queries and keys -------------------------------------------------------------------- */
+
+/* A size as an integer tensor of rank 1: element `axis` of the shape of x. */
+static hn_id size_of_axis(hn_rule *r, hn_id x, uint32_t axis) {
+    int64_t at = axis;
+    if (hn_rule_opset(r) >= 15)
+        return hn_make1(r, "Shape", HN_VALUES(x),
+                        HN_ATTRS(hn_new_i(r, "start", at), hn_new_i(r, "end", at + 1)));
+    hn_id shape = hn_make1(r, "Shape", HN_VALUES(x), HN_NO_ATTRS);
+    return hn_make1(r, "Gather", HN_VALUES(shape, hn_new_const_i64s(r, "axis", 1, &at)),
+                    HN_ATTRS(hn_new_i(r, "axis", 0)));
+}
+
+static hn_id key_count(hn_attn *a, hn_id k, uint32_t k_axis) {
+    hn_id n = size_of_axis(a->r, k, k_axis);
+    if (a->past_k == HN_NONE || a->n_new_keys == a->n_keys)
+        return n;
+    return hn_make1(a->r, "Add", HN_VALUES(size_of_axis(a->r, a->past_k, 2), n), HN_NO_ATTRS);
+}
+
+hn_id hn_attn_expand_mask(hn_attn *a, hn_id mask, hn_id q, uint32_t q_axis, hn_id k,
+                          uint32_t k_axis) {
+    hn_rule *r = a->r;
+    const int64_t one = 1, ones[] = {1, 1};
+    hn_id queries, keys;
+    if (a->has_all_queries && a->has_all_keys)
+        return mask;
+    bool is_shared = a->n_queries == a->n_keys && a->shared_length != HN_NONE;
+    if (a->has_all_queries)
+        queries = hn_new_const_i64s(r, "one", 1, &one);
+    else if (hn_dim_is_known(a->n_queries))
+        queries = hn_new_const_i64s(r, "queries", 1, &a->n_queries);
+    else if (is_shared) /* the same for all layers that share the mask */
+        queries = size_of_axis(r, a->shared_length,
+                               (uint32_t)hn_rank_of(r, a->shared_length) - 1);
+    else
+        queries = size_of_axis(r, q, q_axis);
+    if (a->has_all_keys)
+        keys = hn_new_const_i64s(r, "one", 1, &one);
+    else if (hn_dim_is_known(a->n_keys))
+        keys = hn_new_const_i64s(r, "keys", 1, &a->n_keys);
+    else
+        keys = key_count(a, k, k_axis);
+    hn_id shape = hn_make1(r, "Concat",
+                           HN_VALUES(hn_new_const_i64s(r, "ones", 2, ones), queries, keys),
+                           HN_ATTRS(hn_new_i(r, "axis", 0)));
+    return hn_make1(r, "Expand", HN_VALUES(mask, shape), HN_NO_ATTRS);
+}
