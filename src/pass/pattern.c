@@ -7,7 +7,7 @@
 
 /* Choices multiply: what takes longer than this is no pattern that anybody means. */
 #define MAX_SEARCH_STEPS 4096
-#define MIN_NEAR_MISS_NODES 3
+#define MIN_NEAR_MISS_NODES 3 /* and all but one node of six */
 
 typedef struct term_goal {
     const hn_term *term;
@@ -341,8 +341,9 @@ static bool search_from_root(pattern_search *s) {
 }
 
 static void look_for_near_miss(pattern_search *s, hn_strbuf *why) {
-    uint32_t least = HN_MAX((s->pattern->n_nodes * 2 + 2) / 3, MIN_NEAR_MISS_NODES);
-    if (s->pattern->n_nodes < least)
+    uint32_t n = s->pattern->n_nodes, n_missing = HN_MAX(n / 6, 1);
+    uint32_t least = HN_MAX(n - HN_MIN(n, n_missing), MIN_NEAR_MISS_NODES);
+    if (n < least)
         return;
     s->is_lenient = true;
     s->best_nodes = least - 1;
