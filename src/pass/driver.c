@@ -194,6 +194,23 @@ static hone_status run_groups(opt_job *job) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Rules name new nodes after the one they began at; runtimes want every name once. Nodes from
+ * n_before on are ours. */
+static hone_status settle_node_names(hn_pass *p, uint32_t n_before) {
+    hn_map taken;
+    hn_map_init(&taken, p->scratch);
+    for (hn_id id = 0; id < p->g->nodes.n; id++) {
+        hn_node *n = hn_node_at(p->g, id);
+        if (n->block == HN_NONE || hn_str_empty(n->name))
+            continue;
+        if (id >= n_before && hn_map_get(&taken, n->name->id) != HN_MAP_NONE)
+            n->name = hn_graph_fresh_name(p->g, n->name->s);
+        if (!n->name || !hn_map_put(&taken, n->name->id, id))
+            return HONE_E_NOMEM;
+    }
+    return HONE_OK;
+}
+
 static hone_status optimize(opt_job *job) {
     hn_pass *p = &job->pass;
     const hn_optimize_options *o = p->options;
@@ -203,13 +220,14 @@ static hone_status optimize(opt_job *job) {
         HN_TRY(hn_model_inline(p->model, o->target == HN_TARGET_SESSION ? NULL : hn_same_op,
                                p->err));
     p->g = p->model->graph;
+    uint32_t n_before = p->g->nodes.n;
     p->log->opset_before = hn_opset_version(&p->model->opsets, NULL);
     if (o->opset > 0 && o->opset != p->log->opset_before)
         HN_TRY(hn_convert_opset(p->model, o->opset, p->err));
     if (o->level > HN_LEVEL_NONE || o->n_only > 0)
         HN_TRY(run_groups(job));
     p->log->opset_after = hn_opset_version(&p->model->opsets, NULL);
-    return HONE_OK;
+    return settle_node_names(p, n_before);
 }
 
 hone_status hn_optimize(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
