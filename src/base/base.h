@@ -158,7 +158,11 @@ hn_heap *hn_heap_new(const hone_allocator *a);
 void hn_heap_free(hn_heap *heap); /* NULL is fine; blocks still in use are the caller's loss */
 void *hn_heap_alloc(hn_heap *heap, size_t bytes);            /* NULL: no memory, or the limit */
 void hn_heap_give(hn_heap *heap, void *block, size_t bytes); /* the same size again; NULL is fine */
-void hn_heap_trim(hn_heap *heap);                    /* hands waiting blocks back to the system */
+void hn_heap_trim(hn_heap *heap); /* hands what nobody uses back to the system */
+/* What large blocks took at once, at most, since this was asked the last time; and what is held for
+ * them. */
+size_t hn_heap_recent_bytes(hn_heap *heap);
+size_t hn_heap_line_bytes(const hn_heap *heap);
 void hn_heap_set_limit(hn_heap *heap, size_t bytes); /* of blocks in use; 0 = none */
 bool hn_heap_hit_limit(const hn_heap *heap);         /* since the limit was set */
 /* One large block, 64-byte aligned, of exactly this size. NULL: no memory. */

@@ -1,18 +1,38 @@
-/* Blocks that come and go during a run: given back, they wait in lists by size for the next one, so
- * that a run which repeats itself asks the system for nothing. Used by one thread at a time. */
+/* Blocks that come and go during a run, kept so that a run which repeats itself asks the system for
+ * nothing. Used by one thread at a time.
+ *
+ * Small blocks, given back, wait in lists by size for the next one. Large ones of many sizes would
+ * pile up there. They stand on a line instead, a single piece of memory, each at the lowest place
+ * that is free. What goes beyond the end of the line comes from the system, but its place is
+ * counted as if it stood there: the next time that nobody stands on the line it is made as long as
+ * it should have been, and the same requests find their places on it. */
 #include "base/base.h"
 
 #define ALIGNMENT 64u
 #define N_CLASSES 128 /* four to a power of two, from 64 bytes on */
+#define LEAST_LARGE_BYTES ((size_t)64 << 10)
 
 typedef struct free_block {
     struct free_block *next;
 } free_block;
 
+/* Stands in the line just before its bytes. */
+typedef struct large_block {
+    struct large_block *before, *after; /* along the line */
+    size_t at, bytes;                   /* its place on the line, and all that it takes there */
+    bool is_outside;                    /* beyond the end: from the system */
+} large_block;
+_Static_assert(sizeof(large_block) <= ALIGNMENT, "the header takes one cache line");
+
 struct hn_heap {
     const hone_allocator *alloc;
     free_block *lists[N_CLASSES];
-    size_t held_bytes; /* from the system, in use or waiting */
+    size_t waiting_bytes; /* in the lists */
+    large_block *first;   /* on the line */
+    uint8_t *line;
+    size_t line_bytes;
+    size_t need_bytes;   /* what the line should have had */
+    size_t recent_bytes; /* the same, since somebody looked */
     size_t used_bytes, peak_bytes, limit_bytes;
     bool hit_limit;
 };
@@ -65,14 +85,28 @@ hn_heap *hn_heap_new(const hone_allocator *a) {
     return h;
 }
 
-void hn_heap_trim(hn_heap *h) {
+static void drop_waiting(hn_heap *h) {
     for (int c = 0; c < N_CLASSES; c++)
         while (h->lists[c]) {
             free_block *b = h->lists[c];
             h->lists[c] = b->next;
-            h->held_bytes -= class_bytes(c);
             hn_block_free(h->alloc, b, class_bytes(c));
         }
+    h->waiting_bytes = 0;
+}
+
+static void drop_line(hn_heap *h) {
+    hn_block_free(h->alloc, h->line, h->line_bytes);
+    h->line = NULL;
+    h->line_bytes = 0;
+}
+
+void hn_heap_trim(hn_heap *h) {
+    drop_waiting(h);
+    if (h->first)
+        return;
+    drop_line(h);
+    h->need_bytes = 0;
 }
 
 void hn_heap_free(hn_heap *h) {
@@ -91,35 +125,109 @@ bool hn_heap_hit_limit(const hn_heap *h) {
     return h->hit_limit;
 }
 
+size_t hn_heap_recent_bytes(hn_heap *h) {
+    size_t bytes = h->recent_bytes;
+    h->recent_bytes = 0;
+    return bytes;
+}
+
+size_t hn_heap_line_bytes(const hn_heap *h) {
+    return h->line_bytes;
+}
+
 /* Blocks of other sizes may be waiting: they go first when they are as much as was ever in use, or
  * when the system has no more. */
 static void *system_block(hn_heap *h, size_t bytes) {
-    if (h->held_bytes - h->used_bytes > h->peak_bytes)
-        hn_heap_trim(h);
+    if (h->waiting_bytes > h->peak_bytes)
+        drop_waiting(h);
     void *block = hn_block_alloc(h->alloc, bytes);
-    if (!block && h->held_bytes > h->used_bytes) {
-        hn_heap_trim(h);
+    if (!block && h->waiting_bytes) {
+        drop_waiting(h);
         block = hn_block_alloc(h->alloc, bytes);
     }
-    h->held_bytes += block ? bytes : 0;
     return block;
 }
 
-void *hn_heap_alloc(hn_heap *h, size_t bytes) {
-    int c = class_of(bytes);
-    size_t rounded = class_bytes(c);
-    size_t left = h->limit_bytes - HN_MIN(h->limit_bytes, h->used_bytes);
-    bool is_beyond = h->limit_bytes && (!rounded || rounded > left);
-    h->hit_limit |= is_beyond;
-    if (!rounded || is_beyond)
+/* ---- small ones -------------------------------------------------------------------------------- */
+
+static void *alloc_small(hn_heap *h, int c) {
+    free_block *waiting = h->lists[c];
+    if (!waiting)
+        return system_block(h, class_bytes(c));
+    h->lists[c] = waiting->next;
+    h->waiting_bytes -= class_bytes(c);
+    return waiting;
+}
+
+static void give_small(hn_heap *h, free_block *b, int c) {
+    b->next = h->lists[c];
+    h->lists[c] = b;
+    h->waiting_bytes += class_bytes(c);
+}
+
+/* ---- large ones -------------------------------------------------------------------------------- */
+
+/* What a block takes with its header; 0: no line is that long. */
+static size_t large_bytes(size_t bytes) {
+    return bytes <= SIZE_MAX / 4 ? (bytes + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : 0;
+}
+
+/* Without memory for a longer line there is none: blocks come from the system. */
+static void fit_line(hn_heap *h) {
+    if (h->need_bytes <= h->line_bytes)
+        return;
+    drop_line(h);
+    h->line = system_block(h, h->need_bytes);
+    h->line_bytes = h->line ? h->need_bytes : 0;
+}
+
+static void *alloc_large(hn_heap *h, size_t bytes) {
+    large_block *before = NULL, *after = h->first;
+    size_t at = 0;
+    if (!h->first)
+        fit_line(h);
+    for (; after && after->at - at < bytes; before = after, after = after->after)
+        at = after->at + after->bytes;
+    bool is_outside = bytes > h->line_bytes || at > h->line_bytes - bytes;
+    large_block *b = is_outside ? system_block(h, bytes) : (void *)(h->line + at);
+    if (!b)
         return NULL;
-    void *block = h->lists[c];
-    if (block)
-        h->lists[c] = h->lists[c]->next;
-    else
-        block = system_block(h, rounded);
+    *b = (large_block){
+        .before = before, .after = after, .at = at, .bytes = bytes, .is_outside = is_outside};
+    *(before ? &before->after : &h->first) = b;
+    if (after)
+        after->before = b;
+    h->need_bytes = HN_MAX(h->need_bytes, at + bytes);
+    h->recent_bytes = HN_MAX(h->recent_bytes, at + bytes);
+    return (uint8_t *)b + ALIGNMENT;
+}
+
+static void give_large(hn_heap *h, void *block) {
+    large_block *b = (void *)((uint8_t *)block - ALIGNMENT);
+    *(b->before ? &b->before->after : &h->first) = b->after;
+    if (b->after)
+        b->after->before = b->before;
+    if (b->is_outside)
+        hn_block_free(h->alloc, b, b->bytes);
+}
+
+/* ---- both -------------------------------------------------------------------------------------- */
+
+static size_t taken_bytes(size_t bytes) {
+    return bytes < LEAST_LARGE_BYTES ? class_bytes(class_of(bytes)) : large_bytes(bytes);
+}
+
+void *hn_heap_alloc(hn_heap *h, size_t bytes) {
+    size_t taken = taken_bytes(bytes);
+    size_t left = h->limit_bytes - HN_MIN(h->limit_bytes, h->used_bytes);
+    bool is_beyond = h->limit_bytes && (!taken || taken > left);
+    h->hit_limit |= is_beyond;
+    if (!taken || is_beyond || taken > SIZE_MAX / 2 - h->used_bytes)
+        return NULL;
+    void *block =
+        bytes < LEAST_LARGE_BYTES ? alloc_small(h, class_of(bytes)) : alloc_large(h, taken);
     if (block) {
-        h->used_bytes += rounded;
+        h->used_bytes += taken;
         h->peak_bytes = HN_MAX(h->peak_bytes, h->used_bytes);
     }
     return block;
@@ -128,9 +236,9 @@ void *hn_heap_alloc(hn_heap *h, size_t bytes) {
 void hn_heap_give(hn_heap *h, void *block, size_t bytes) {
     if (!block)
         return;
-    int c = class_of(bytes);
-    free_block *b = block;
-    b->next = h->lists[c];
-    h->lists[c] = b;
-    h->used_bytes -= class_bytes(c);
+    h->used_bytes -= taken_bytes(bytes);
+    if (bytes < LEAST_LARGE_BYTES)
+        give_small(h, block, class_of(bytes));
+    else
+        give_large(h, block);
 }

@@ -54,8 +54,7 @@ static bool same_elems(const hn_type *a, const hn_type *b) {
 
 /* Graph outputs have memory of their own; all else may look at what is already there. */
 static bool can_be_view(const layout *l, const hn_step *step, const hn_node *node) {
-    if (hn_eval_memory(step->run) != HN_EVAL_SAME_BYTES || node->n_inputs == 0 ||
-        node->n_outputs == 0)
+    if (step->memory != HN_EVAL_SAME_BYTES || node->n_inputs == 0 || node->n_outputs == 0)
         return false;
     hn_id in = node->inputs[0], out = node->outputs[0];
     if (in == HN_NONE || !step->wanted[0] || !same_elems(type_of(l, in), type_of(l, out)))
@@ -99,7 +98,7 @@ static bool reads_piece_of(const layout *l, const hn_node *node, const hn_part_r
 /* An argument of the same form that nobody needs after this step: the result may be written over
  * it. */
 static hn_id dying_argument(const layout *l, uint32_t s, const hn_node *node, hn_id out) {
-    if (hn_eval_memory(l->list->steps[s].run) != HN_EVAL_IN_PLACE)
+    if (l->list->steps[s].memory != HN_EVAL_IN_PLACE)
         return HN_NONE;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const hn_part_range *r = range_of_value(l, node->inputs[i]);
@@ -133,8 +132,7 @@ static bool is_cut_into_arguments(const layout *l, const hn_node *node, const hn
  * bytes, so it does not matter which of them is the argument. */
 static void join_arguments(layout *l, uint32_t s, const hn_node *node, hn_part_range *whole) {
     uint64_t at = 0, bytes;
-    if (l->plan->modes[s] != HN_STEP_PLANNED ||
-        hn_eval_memory(l->list->steps[s].run) != HN_EVAL_SIDE_BY_SIDE ||
+    if (l->plan->modes[s] != HN_STEP_PLANNED || l->list->steps[s].memory != HN_EVAL_SIDE_BY_SIDE ||
         !is_cut_into_arguments(l, node, type_of(l, node->outputs[0])))
         return;
     for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
@@ -168,7 +166,8 @@ static void place_output(layout *l, uint32_t s, const hn_node *node, uint32_t i)
     const hn_type *t = type_of(l, id);
     if (!t || t->elem == HN_STRING || l->list->steps[s].has_body || !byte_size(t, &bytes))
         return;
-    hn_id dying = p->modes[s] == HN_STEP_PLANNED ? dying_argument(l, s, node, id) : HN_NONE;
+    bool may_share = i == 0 && p->modes[s] == HN_STEP_PLANNED;
+    hn_id dying = may_share ? dying_argument(l, s, node, id) : HN_NONE;
     if (dying != HN_NONE) {
         share_range(l, id, dying);
         return;

@@ -14,6 +14,7 @@ typedef struct hn_step {
     int version;
     const hn_provider *provider; /* who claimed the node */
     hn_eval_fn run;              /* what the provider made of it */
+    hn_eval_memory_kind memory;  /* where its first output may lie */
     void *state;                 /* what the operator keeps for this node; see hn_eval_prepare */
     bool has_body;               /* If, Loop, ...: the evaluation makes its outputs itself */
     const bool *wanted;          /* per output: does anybody read it? */
@@ -35,7 +36,7 @@ typedef struct hn_step_list {
 struct hn_provider {
     const char *name;
     bool (*claims)(const hn_graph *g, const hn_step *step); /* node, op and version are known */
-    hone_status (*lower)(const hn_graph *g, hn_step *step, hone_error *err); /* sets run */
+    hone_status (*lower)(const hn_graph *g, hn_step *step, hone_error *err); /* sets run, memory */
 };
 const hn_provider *hn_provider_at(uint32_t i); /* all there are, 0, 1, ...; NULL past the last */
 /* HONE_E_UNSUPPORTED with a list of what is there. */

@@ -11,6 +11,7 @@ static bool cpu_claims(const hn_graph *g, const hn_step *step) {
 static hone_status cpu_lower(const hn_graph *g, hn_step *step, hone_error *err) {
     (void)g, (void)err;
     step->run = step->op->eval;
+    step->memory = hn_eval_memory(step->run);
     return HONE_OK;
 }
 

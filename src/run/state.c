@@ -146,8 +146,10 @@ static void give_memory_back(hn_state *s) {
 
 /* One large input must not hold its memory for ever: after many smaller ones everything is measured
  * again. */
-static void forget_large_runs(hn_state *s, uint64_t need_bytes) {
-    s->n_small_runs = need_bytes < s->block_bytes / 2 ? s->n_small_runs + 1 : 0;
+static void forget_large_runs(hn_state *s, uint64_t block_bytes) {
+    uint64_t need = block_bytes + hn_heap_recent_bytes(s->host.heap);
+    uint64_t held = s->block_bytes + hn_heap_line_bytes(s->host.heap);
+    s->n_small_runs = need < held / 2 ? s->n_small_runs + 1 : 0;
     if (s->n_small_runs < PATIENCE)
         return;
     give_memory_back(s);

@@ -36,12 +36,35 @@ typedef struct step_frame {
 
 /* ---- outputs whose shape the plan does not know --------------------------------------------------------------------------------- */
 
+static bool is_argument(const hn_node *n, hn_id value) {
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        if (n->inputs[i] == value)
+            return true;
+    return false;
+}
+
+/* An argument of this type that ends with the step, and that nobody else holds: the result may be
+ * written over it. */
+static hn_object *dying_object(const step_frame *f, const hn_type *t) {
+    if (f->step->memory != HN_EVAL_IN_PLACE || t->elem == HN_STRING)
+        return NULL;
+    for (uint32_t i = 0; i < f->step->n_dead; i++) {
+        hn_object *o = f->state->values[f->step->dead[i]];
+        if (o && o->n_refs == 1 && o->kind == HN_OBJECT_TENSOR && hn_array_has_type(&o->array, t) &&
+            is_argument(f->node, f->step->dead[i]))
+            return hn_heap_ref(f->state->host.heap, o);
+    }
+    return NULL;
+}
+
 static hone_status make_output(step_frame *f, uint32_t i, const hn_type *t) {
     hn_state *s = f->state;
     hn_id id = f->node->outputs[i];
     if (f->node->block == 0 && s->plan->places[id].offset != HN_NO_OFFSET)
         f->rets[i] = &s->planned[id];
-    else if (!f->rets[i])
+    else if (!f->rets[i] && i == 0)
+        f->rets[i] = dying_object(f, t);
+    if (!f->rets[i])
         f->rets[i] = hn_heap_tensor(s->host.heap, t->elem, t->shape.rank, t->shape.dims);
     HN_TRY_PTR(f->rets[i]);
     if (!hn_array_has_type(&f->rets[i]->array, t))
