@@ -50,21 +50,19 @@ static void collect_candidates(const hn_rule *r, hn_id value, int depth, x_candi
 
 /* ---- following the result -------------------------------------------------------------------- */
 
-/* Another multiple of the same polynomial is fine when `is_scaled`. */
-static bool outer_fits(const hn_poly *outer, const hn_poly *want, bool is_scaled) {
-    double factor = is_scaled ? outer->c[1][1] + outer->c[1][0] : 1;
-    hn_poly scaled;
+static bool is_multiple(const hn_poly *p, const hn_poly *of, double factor) {
+    hn_poly multiple;
     for (int j = 0; j < 2; j++)
         for (int i = 0; i <= HN_POLY_X; i++)
-            scaled.c[j][i] = want->c[j][i] * factor;
-    return factor > 0 && hn_poly_is(outer, &scaled);
+            multiple.c[j][i] = of->c[j][i] * factor;
+    return hn_poly_is(p, &multiple);
 }
 
-/* A curve at the root of a polynomial that `inner_fits` accepts, and the outer one around it. */
+/* A curve at the root of a polynomial that `inner_fits` accepts, and factor * outer around it. */
 typedef struct formula_form {
     bool (*inner_fits)(const hn_poly *inner);
     const hn_poly *outer;
-    bool is_outer_scaled;
+    double factor;
     const char *miss; /* what to tell when only the inner one fits; NULL: nothing */
 } formula_form;
 
@@ -86,7 +84,7 @@ static bool follow_formula(const hn_rule *r, formula *f, const formula_form *for
         hn_id value = hn_out(r, f->last, 0);
         if (value == HN_NONE || !hn_poly_read(r, value, f->x, t, &f->outer))
             return false;
-        if (outer_fits(&f->outer, form->outer, form->is_outer_scaled))
+        if (is_multiple(&f->outer, form->outer, form->factor))
             return true;
         *at = value;
         f->last = hn_only_reader(r, value);
@@ -100,8 +98,8 @@ static bool find_formula(hn_rule *r, const formula_form *form, formula *f) {
     hn_id u = hn_in(r, r->root, 0), stopped_at = HN_NONE;
     x_candidates c = {0};
     collect_candidates(r, u, MAX_FORMULA_DEPTH, &c);
-    for (uint32_t i = 0; i < c.n; i++) {
-        f->x = c.at[i];
+    while (c.n > 0) { /* the deepest first: the most arithmetic goes away with it */
+        f->x = c.at[--c.n];
         if (!hn_poly_read(r, u, f->x, HN_NONE, &f->inner) || !form->inner_fits(&f->inner))
             continue;
         if (follow_formula(r, f, form, &stopped_at))
@@ -162,7 +160,7 @@ static bool is_x_itself(const hn_poly *p) {
 }
 
 static hone_status gelu_erf(hn_rule *r) {
-    static const formula_form form = {is_erf_inner, &half_x_plus_half_xt, false,
+    static const formula_form form = {is_erf_inner, &half_x_plus_half_xt, 1,
                                       "Erf(x / sqrt(2)) is there"};
     formula f;
     if (!find_formula(r, &form, &f) || !is_fusable_type(r, f.x))
@@ -184,14 +182,14 @@ static hone_status write_tanh_gelu(hn_rule *r, const formula_form *form) {
 }
 
 static hone_status gelu_tanh(hn_rule *r) {
-    static const formula_form form = {is_tanh_inner, &half_x_plus_half_xt, false,
+    static const formula_form form = {is_tanh_inner, &half_x_plus_half_xt, 1,
                                       "Tanh of Gelu's polynomial is there"};
     return write_tanh_gelu(r, &form);
 }
 
 /* (1 + tanh(u)) / 2 = sigmoid(2u) */
 static hone_status gelu_sigmoid(hn_rule *r) {
-    static const formula_form form = {is_sigmoid_inner, &x_times_t, false, NULL};
+    static const formula_form form = {is_sigmoid_inner, &x_times_t, 1, NULL};
     return write_tanh_gelu(r, &form);
 }
 
@@ -204,7 +202,7 @@ static bool is_multiple_of_x(const hn_poly *p) {
 
 /* onnxruntime computes Swish as a function of two or three nodes, QuickGelu as one. */
 static hone_status swish(hn_rule *r) {
-    static const formula_form form = {is_multiple_of_x, &x_times_t, false, NULL};
+    static const formula_form form = {is_multiple_of_x, &x_times_t, 1, NULL};
     formula f;
     if (!find_formula(r, &form, &f) || !is_fusable_type(r, f.x))
         return HONE_OK;
@@ -242,38 +240,42 @@ static bool is_hard_swish_line(double alpha, double beta) {
     return is_near(alpha, 1.0 / 6) && is_near(beta, 0.5);
 }
 
-/* k * Clip(a*x + b, 0, 1/k) */
-static hone_status hard_sigmoid(hn_rule *r) {
-    static const hn_poly t_alone = {{{0}, {1}}};
-    static const formula_form form = {is_rising_line, &t_alone, true, NULL};
-    formula f;
+/* Clip(a*x + b, 0, 1/k) inside k * outer: then k*a and k*b are the line of a HardSigmoid. */
+static bool find_hard_line(hn_rule *r, const hn_poly *outer, formula *f, double *alpha,
+                           double *beta) {
     double low, high;
-    if (!clip_limits(r, r->root, &low, &high) || low != 0 || !find_formula(r, &form, &f) ||
-        !is_near(f.outer.c[1][0] * high, 1) || !is_fusable_type(r, f.x))
-        return HONE_OK;
-    double factor = f.outer.c[1][0];
-    return write_formula(r, &f, "HardSigmoid",
-                         HN_ATTRS(hn_new_f(r, "alpha", (float)(f.inner.c[0][1] * factor)),
-                                  hn_new_f(r, "beta", (float)(f.inner.c[0][0] * factor))));
+    if (!clip_limits(r, r->root, &low, &high) || low != 0 || !(high > 0) || isinf(high))
+        return false;
+    const formula_form form = {is_rising_line, outer, 1 / high, NULL};
+    if (!find_formula(r, &form, f) || !is_fusable_type(r, f->x))
+        return false;
+    *alpha = f->inner.c[0][1] / high;
+    *beta = f->inner.c[0][0] / high;
+    return true;
 }
 
-/* k*x * Clip(a*x + b, 0, 1/k) */
-static hone_status hard_swish(hn_rule *r) {
-    static const formula_form form = {is_rising_line, &x_times_t, true, NULL};
+static hone_status hard_sigmoid(hn_rule *r) {
+    static const hn_poly t_alone = {{{0}, {1}}};
     formula f;
-    double low, high;
-    if (!clip_limits(r, r->root, &low, &high) || low != 0 || !find_formula(r, &form, &f))
+    double alpha, beta;
+    if (!find_hard_line(r, &t_alone, &f, &alpha, &beta))
         return HONE_OK;
-    double factor = f.outer.c[1][1];
-    if (!is_near(factor * high, 1) ||
-        !is_hard_swish_line(f.inner.c[0][1] * factor, f.inner.c[0][0] * factor) ||
-        !is_fusable_type(r, f.x) || !hn_can_write(r, "HardSwish"))
+    return write_formula(
+        r, &f, "HardSigmoid",
+        HN_ATTRS(hn_new_f(r, "alpha", (float)alpha), hn_new_f(r, "beta", (float)beta)));
+}
+
+static hone_status hard_swish(hn_rule *r) {
+    formula f;
+    double alpha, beta;
+    if (!find_hard_line(r, &x_times_t, &f, &alpha, &beta) || !is_hard_swish_line(alpha, beta) ||
+        !hn_can_write(r, "HardSwish"))
         return HONE_OK;
     return write_formula(r, &f, "HardSwish", HN_NO_ATTRS);
 }
 
 static hone_status hard_swish_short(hn_rule *r) {
-    static const formula_form form = {is_x_itself, &x_times_t, false, NULL};
+    static const formula_form form = {is_x_itself, &x_times_t, 1, NULL};
     formula f;
     if (!is_hard_swish_line(hn_node_f(r, r->root, "alpha", 0), hn_node_f(r, r->root, "beta", 0)) ||
         !find_formula(r, &form, &f) || !is_fusable_type(r, f.x) || !hn_can_write(r, "HardSwish"))
