@@ -39,11 +39,10 @@ static bool move_values(hn_graph *g, hn_id from, hn_id to) {
 
 /* Everything that a block lists besides its interface. Quantization annotations know values by
  * name, so those of renamed values are lost. */
-#define APPEND_LIST(g, to, from, list)                                          \
-  (HN_VEC_RESERVE((g)->model->arena, &(to)->list, (from)->list.n) &&            \
-   ((from)->list.n == 0 ||                                                      \
-    memcpy((to)->list.at + (to)->list.n, (from)->list.at,                       \
-           (from)->list.n * sizeof *(from)->list.at)) &&                        \
+#define APPEND_LIST(g, to, from, list)                                           \
+  (HN_VEC_RESERVE((g)->model->arena, &(to)->list, (from)->list.n) &&             \
+   ((from)->list.n == 0 || memcpy((to)->list.at + (to)->list.n, (from)->list.at, \
+                                  (from)->list.n * sizeof *(from)->list.at)) &&  \
    ((to)->list.n += (from)->list.n, (from)->list.n = 0, true))
 
 static bool move_nodes(hn_graph *g, hn_block *from, hn_block *to, hn_id owner) {

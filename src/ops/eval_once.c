@@ -103,9 +103,8 @@ static hone_status run_alone(hn_eval *c) {
     return HONE_OK;
 }
 
-hone_status hn_eval_once(hn_eval_host *host, const hn_graph *g, hn_id node,
-                         hn_object *const *args, const bool *wanted, hn_object **rets,
-                         hone_error *err) {
+hone_status hn_eval_once(hn_eval_host *host, const hn_graph *g, hn_id node, hn_object *const *args,
+                         const bool *wanted, hn_object **rets, hone_error *err) {
     const hn_node *n = hn_node_at(g, node);
     infer_job job = {.model = g->model, .work = host->scratch, .ignore_declared = true};
     infer_scope scope = {.job = &job, .g = g};

@@ -82,7 +82,7 @@ static uint64_t hash_attr(const hn_attr *a) {
 
 /* With attributes (of old versions) the sides are not alike. */
 static bool is_symmetric(const hn_node *n) {
-    static const char *const ops[] = {"Add", "Mul",       "And",        "Or",        "Xor",
+    static const char *const ops[] = {"Add",   "Mul",        "And",       "Or",        "Xor",
                                       "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"};
     for (size_t i = 0; i < HN_COUNT(ops) && n->n_inputs == 2 && n->n_attrs == 0; i++)
         if (hn_str_is(n->op, ops[i]) && hn_domain_is_onnx(n->domain))
@@ -155,8 +155,7 @@ static hn_id find_equal(const seen_nodes *s, hn_id node, uint64_t hash) {
 
 static hone_status remember(seen_nodes *s, hn_id node, uint64_t hash) {
     seen_node entry = {.hash = hash, .node = node, .older = hn_map_get(&s->newest, hash)};
-    if (!hn_map_put(&s->newest, hash, s->list.n) ||
-        !HN_VEC_PUSH(s->pass->scratch, &s->list, entry))
+    if (!hn_map_put(&s->newest, hash, s->list.n) || !HN_VEC_PUSH(s->pass->scratch, &s->list, entry))
         return HONE_E_NOMEM;
     return HONE_OK;
 }

@@ -159,8 +159,8 @@ static const hn_tensor *kept_strings(hn_arena *a, const hn_array *x) {
     hn_tensor *t = hn_tensor_blank(a, HN_STRING, x->rank, x->dims, &unused);
     hn_bytes *strings = HN_NEW_N(a, hn_bytes, x->n_elems ? (size_t)x->n_elems : 1);
     for (uint64_t i = 0; t && strings && i < x->n_elems; i++) {
-        strings[i] = (hn_bytes){hn_arena_copy(a, from[i].n ? from[i].at : "", (size_t)from[i].n),
-                                from[i].n};
+        strings[i] =
+            (hn_bytes){hn_arena_copy(a, from[i].n ? from[i].at : "", (size_t)from[i].n), from[i].n};
         if (!strings[i].at)
             return NULL;
     }
@@ -271,7 +271,8 @@ static hone_status fold_or_leave(folder *f, hn_id node) {
         return HONE_OK;
     bool is_constant = hn_str_is(n->op, "Constant") && hn_domain_is_onnx(n->domain);
     const hn_attr *value = is_constant ? hn_node_attr(n, "value") : NULL;
-    if (is_constant && (hn_node_attr(n, "sparse_value") || is_output_of_subgraph(p->g, n->outputs[0])))
+    if (is_constant &&
+        (hn_node_attr(n, "sparse_value") || is_output_of_subgraph(p->g, n->outputs[0])))
         return HONE_OK;
     if (value && value->kind == HN_ATTR_TENSOR && !value->ref && value->v.tensor)
         return hn_pass_may(p, "constant-node") ? move_constant(p, node, value->v.tensor) : HONE_OK;

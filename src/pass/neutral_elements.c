@@ -1,5 +1,5 @@
-/* Arithmetic with a constant that changes nothing: x*1, x + 0, x and true. Of floating-point numbers
- * x + 0 changes one thing, the sign of a negative zero; we let that sign live. */
+/* Arithmetic with a constant that changes nothing: x*1, x + 0, x and true. Of floating-point
+ * numbers x + 0 changes one thing, the sign of a negative zero; we let that sign live. */
 #include "pass/pass_int.h"
 
 #include <math.h>
@@ -11,10 +11,18 @@ typedef struct neutral_element {
 } neutral_element;
 
 static const neutral_element neutral_elements[] = {
-    {"Mul", 1, true},        {"Div", 1, false},      {"Pow", 1, false},
-    {"Add", 0, true},        {"Sub", 0, false},      {"And", 1, true},
-    {"Or", 0, true},         {"Xor", 0, true},       {"BitwiseOr", 0, true},
-    {"BitwiseXor", 0, true}, {"BitShift", 0, false}, {"Max", -(double)INFINITY, true},
+    {"Mul", 1, true},
+    {"Div", 1, false},
+    {"Pow", 1, false},
+    {"Add", 0, true},
+    {"Sub", 0, false},
+    {"And", 1, true},
+    {"Or", 0, true},
+    {"Xor", 0, true},
+    {"BitwiseOr", 0, true},
+    {"BitwiseXor", 0, true},
+    {"BitShift", 0, false},
+    {"Max", -(double)INFINITY, true},
     {"Min", (double)INFINITY, true},
 };
 
@@ -66,7 +74,8 @@ static hone_status where_constant(hn_rule *r) {
 /* An attribute before version 11, an input since: absent, or beyond all numbers. */
 static bool is_unbounded(const hn_rule *r, const char *attr, uint32_t input, double end) {
     if (hn_node_version(r, r->root) < 11)
-        return hn_node_attr(hn_at(r, r->root), attr) && hn_node_f(r, r->root, attr, 0) == (float)end;
+        return hn_node_attr(hn_at(r, r->root), attr) &&
+               hn_node_f(r, r->root, attr, 0) == (float)end;
     hn_id bound = hn_in(r, r->root, input);
     return bound == HN_NONE || is_filled_with(r, bound, end);
 }

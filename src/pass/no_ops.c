@@ -34,12 +34,12 @@ static bool is_list_of(const hn_rule *r, const char *name, int64_t number) {
 /* ---- whatever the shapes are ----------------------------------------------------------------- */
 
 static hone_status identity(hn_rule *r) {
-    bool is_needed =
-        hn_replace_needs_identity(r->g, hn_out(r, r->root, 0), hn_in(r, r->root, 0));
+    bool is_needed = hn_replace_needs_identity(r->g, hn_out(r, r->root, 0), hn_in(r, r->root, 0));
     return is_needed ? HONE_OK : hand_on(r);
 }
 
-/* Before version 7 an attribute says that this is no training; since 12 an input says that it is. */
+/* Before version 7 an attribute says that this is no training; since 12 an input says that it is.
+ */
 static hone_status dropout(hn_rule *r) {
     int version = hn_node_version(r, r->root);
     hn_id training = version >= 12 ? hn_in(r, r->root, 2) : HN_NONE;
@@ -92,7 +92,7 @@ static hone_status einsum_identity(hn_rule *r) {
         sides[side][n[side]++] = text[i];
     }
     return side == 1 && n[0] == n[1] && memcmp(sides[0], sides[1], n[0]) == 0 ? hand_on(r)
-                                                                             : HONE_OK;
+                                                                              : HONE_OK;
 }
 
 /* ---- because of what they are told ----------------------------------------------------------- */
@@ -201,9 +201,12 @@ static const hn_rule_row no_op_rules[] = {
     {.name = "slice", .pattern = "Slice", .fn = slice},
     {.name = "pool", .pattern = "MaxPool|AveragePool", .fn = pool},
     {.name = "resize", .pattern = "Resize|Upsample", .fn = resize},
-    {.name = "same-shape", .pattern = "Reshape|Flatten|Squeeze|Unsqueeze|Expand|Tile", .fn = same_shape},
+    {.name = "same-shape",
+     .pattern = "Reshape|Flatten|Squeeze|Unsqueeze|Expand|Tile",
+     .fn = same_shape},
     {.name = "reduce-one",
-     .pattern = "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd|GlobalAveragePool|GlobalMaxPool",
+     .pattern =
+         "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd|GlobalAveragePool|GlobalMaxPool",
      .fn = same_shape},
 };
 

@@ -3,8 +3,8 @@
 
 static bool draws_numbers(hn_str op) {
     static const char *const random_ops[] = {
-        "RandomNormal",   "RandomNormalLike", "RandomUniform", "RandomUniformLike",
-        "Multinomial",    "Bernoulli",        "Dropout",       "BiasDropout",
+        "RandomNormal",   "RandomNormalLike",   "RandomUniform", "RandomUniformLike",
+        "Multinomial",    "Bernoulli",          "Dropout",       "BiasDropout",
         "BitmaskDropout", "BitmaskBiasDropout", "Sampling"};
     for (size_t i = 0; i < HN_COUNT(random_ops); i++)
         if (hn_str_is(op, random_ops[i]))
