@@ -8,6 +8,7 @@
 typedef struct infer_ints {
     uint32_t n;
     bool is_scalar;
+    uint32_t n_cols; /* of a matrix, whose rows follow each other; 0: it is none */
     const hn_sint *elems;
 } infer_ints;
 

@@ -45,6 +45,14 @@ const hn_tensor *hn_in_const(
  * chains). False when even the count is unknown. *n is the number of elements; *is_scalar (may be
  * NULL) tells rank 0. Float inputs are not followed. */
 bool hn_in_ints(const hn_infer *c, uint32_t i, uint32_t *n, const hn_sint **elems, bool *is_scalar);
+/* The same for a matrix: exporters reorder pairs of paddings by Reshape, Slice and Transpose. Only
+ * the elements of matrices that one of those has made, or that are constant. */
+typedef struct hn_int_matrix {
+    uint32_t n_rows, n_cols;
+    const hn_sint *elems; /* row by row */
+} hn_int_matrix;
+bool hn_in_int_matrix(const hn_infer *c, uint32_t i, hn_int_matrix *out);
+hone_status hn_out_int_matrix(hn_infer *c, uint32_t i, const hn_int_matrix *m); /* copied */
 /* All elements known numbers? Then copies them into the arena. */
 bool hn_in_i64s(const hn_infer *c, uint32_t i, uint32_t *n, const int64_t **out);
 /* The single number of a scalar or one-element input. */

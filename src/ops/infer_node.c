@@ -127,6 +127,8 @@ bool hn_in_ints(const hn_infer *c, uint32_t i, uint32_t *n, const hn_sint **elem
     if (v == HN_NONE)
         return false;
     const infer_ints *known = c->scope->ints ? c->scope->ints[v] : NULL;
+    if (known && known->n_cols)
+        return false;
     if (known) {
         *n = known->n;
         *elems = known->elems;
@@ -142,6 +144,23 @@ bool hn_in_ints(const hn_infer *c, uint32_t i, uint32_t *n, const hn_sint **elem
         return ints_from_tensor(c, t, n, elems);
     }
     return !t && ints_from_shape(c, i, n, elems, is_scalar);
+}
+
+bool hn_in_int_matrix(const hn_infer *c, uint32_t i, hn_int_matrix *out) {
+    hn_id v = input_value(c, i);
+    const infer_ints *known = v != HN_NONE && c->scope->ints ? c->scope->ints[v] : NULL;
+    if (known && known->n_cols) {
+        *out = (hn_int_matrix){known->n / known->n_cols, known->n_cols, known->elems};
+        return true;
+    }
+    const hn_tensor *t = hn_in_const(c, i);
+    uint32_t n;
+    if (!t || t->rank != 2 || t->n_elems == 0 || t->n_elems > HN_MAX_FOLLOWED ||
+        !ints_from_tensor(c, t, &n, &out->elems))
+        return false;
+    out->n_rows = (uint32_t)t->dims[0];
+    out->n_cols = (uint32_t)t->dims[1];
+    return true;
 }
 
 bool hn_in_i64s(const hn_infer *c, uint32_t i, uint32_t *n, const int64_t **out) {
@@ -298,17 +317,24 @@ hone_status hn_out_same(hn_infer *c, uint32_t i, uint32_t input) {
     return hn_out_type(c, i, t);
 }
 
-hone_status hn_out_ints(hn_infer *c, uint32_t i, uint32_t n, const hn_sint *elems, bool is_scalar) {
-    if (!hn_has_output(c, i) || n > HN_MAX_FOLLOWED)
+static hone_status out_ints(hn_infer *c, uint32_t i, const infer_ints *ints) {
+    if (!hn_has_output(c, i) || ints->n > HN_MAX_FOLLOWED)
         return HONE_OK;
-    infer_ints *known = HN_NEW(hn_infer_arena(c), infer_ints);
+    infer_ints *known = hn_arena_copy(hn_infer_arena(c), ints, sizeof *ints);
     HN_TRY_PTR(known);
-    known->n = n;
-    known->is_scalar = is_scalar;
-    known->elems = hn_arena_copy(hn_infer_arena(c), elems, n * sizeof *elems);
+    known->elems = hn_arena_copy(hn_infer_arena(c), ints->elems, ints->n * sizeof *ints->elems);
     HN_TRY_PTR(known->elems);
     c->out_ints[i] = known;
     return HONE_OK;
+}
+
+hone_status hn_out_ints(hn_infer *c, uint32_t i, uint32_t n, const hn_sint *elems, bool is_scalar) {
+    return out_ints(c, i, &(infer_ints){.n = n, .is_scalar = is_scalar, .elems = elems});
+}
+
+hone_status hn_out_int_matrix(hn_infer *c, uint32_t i, const hn_int_matrix *m) {
+    infer_ints ints = {.n = m->n_rows * m->n_cols, .n_cols = m->n_cols, .elems = m->elems};
+    return ints.n ? out_ints(c, i, &ints) : HONE_OK;
 }
 
 const hn_shape *hn_out_shape_known(const hn_infer *c, uint32_t i) {

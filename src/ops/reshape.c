@@ -101,10 +101,28 @@ static hone_status reshaped_dims(hn_infer *c, reshape_plan *p, hn_dim *dims) {
     return p->data ? settle_element_count(c, p, dims) : HONE_OK;
 }
 
+/* The elements stay as they are, in a scalar, a vector or a matrix. */
+static hone_status follow_reshape(hn_infer *c, uint32_t rank, const hn_dim *dims) {
+    hn_int_matrix m;
+    uint32_t n;
+    if (hn_in_int_matrix(c, 0, &m))
+        n = m.n_rows * m.n_cols;
+    else if (!hn_in_ints(c, 0, &n, &m.elems, NULL))
+        return HONE_OK;
+    if (rank < 2)
+        return rank == 1 || n == 1 ? hn_out_followed(c, 0, hn_in_elem(c, 0), n, m.elems, rank == 0)
+                                   : HONE_OK;
+    int64_t product;
+    if (rank > 2 || !hn_dim_is_known(dims[0]) || !hn_dim_is_known(dims[1]) ||
+        !hn_mul_i64(dims[0], dims[1], &product) || product != n)
+        return HONE_OK;
+    m.n_rows = (uint32_t)dims[0];
+    m.n_cols = (uint32_t)dims[1];
+    return hn_out_int_matrix(c, 0, &m);
+}
+
 hone_status hn_infer_reshape(hn_infer *c) {
     hn_int_list shape;
-    const hn_sint *elems;
-    uint32_t n_elems;
     HN_TRY(hn_expect_rank(c, 1, 1, 1));
     HN_TRY(hn_int_list_read(c, "shape", 1, &shape));
     if (!shape.is_counted)
@@ -118,7 +136,5 @@ hone_status hn_infer_reshape(hn_infer *c) {
     HN_TRY_PTR(dims);
     HN_TRY(reshaped_dims(c, &p, dims));
     HN_TRY(hn_out_shape(c, 0, (int32_t)p.n, dims));
-    if (p.n > 1 || !hn_in_ints(c, 0, &n_elems, &elems, NULL) || (p.n == 0 && n_elems != 1))
-        return HONE_OK;
-    return hn_out_followed(c, 0, hn_in_elem(c, 0), n_elems, elems, p.n == 0);
+    return follow_reshape(c, p.n, dims);
 }

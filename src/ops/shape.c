@@ -58,6 +58,19 @@ static hone_status check_permutation(hn_infer *c, uint32_t n, const int64_t *per
     return HONE_OK;
 }
 
+/* Rows and columns of a small matrix change places. */
+static hone_status follow_transpose(hn_infer *c) {
+    hn_int_matrix m;
+    if (!hn_in_int_matrix(c, 0, &m))
+        return HONE_OK;
+    hn_sint *out = HN_NEW_N(hn_infer_arena(c), hn_sint, (size_t)m.n_rows * m.n_cols);
+    HN_TRY_PTR(out);
+    for (uint32_t row = 0; row < m.n_rows; row++)
+        for (uint32_t col = 0; col < m.n_cols; col++)
+            out[col * m.n_rows + row] = m.elems[row * m.n_cols + col];
+    return hn_out_int_matrix(c, 0, &(hn_int_matrix){m.n_cols, m.n_rows, out});
+}
+
 hone_status hn_infer_transpose(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
     const int64_t *perm = NULL;
@@ -73,6 +86,8 @@ hone_status hn_infer_transpose(hn_infer *c) {
     for (int32_t i = 0; x && i < rank; i++)
         dims[i] = x->dims[has_perm ? perm[i] : rank - 1 - i];
     HN_TRY(hn_out_shape(c, 0, rank, dims));
+    if (rank == 2 && (!has_perm || perm[0] == 1))
+        return follow_transpose(c);
     return hn_out_followed_same(c, 0, 0, hn_in_elem(c, 0));
 }
 

@@ -119,23 +119,38 @@ static hone_status fill_uncounted(hn_infer *c, const slice_args *a, hn_int_list 
     return HONE_OK;
 }
 
-/* A vector of a shape computation, cut to `size` elements. */
-static hone_status follow_slice(hn_infer *c, hn_dim size, hn_sint first, int64_t step) {
-    const hn_sint *elems;
-    uint32_t n;
-    if (!hn_in_ints(c, 0, &n, &elems, NULL) || !hn_dim_is_known(size) || size > (hn_dim)n ||
-        (size > 0 && first.kind != HN_SINT_CONST))
-        return HONE_OK;
-    hn_sint *out = HN_NEW_N(hn_infer_arena(c), hn_sint, (size_t)size + 1);
-    HN_TRY_PTR(out);
+/* Of n places, those that a slice of `size` picks; NULL when they are not known. */
+static const uint32_t *picked_places(hn_infer *c, uint32_t n, hn_dim size, hn_sint first,
+                                     int64_t step) {
+    if (!hn_dim_is_known(size) || size > (hn_dim)n || (size > 0 && first.kind != HN_SINT_CONST))
+        return NULL;
+    uint32_t *places = HN_NEW_N(hn_infer_arena(c), uint32_t, (size_t)size + 1);
     int64_t at = first.v;
-    for (hn_dim i = 0; i < size; i++) {
+    for (hn_dim i = 0; places && i < size; i++) {
         if (at < 0 || at >= (int64_t)n)
-            return HONE_OK;
-        out[i] = elems[at];
+            return NULL;
+        places[i] = (uint32_t)at;
         if (!hn_add_i64(at, step, &at))
             at = -1;
     }
+    return places;
+}
+
+/* A vector of a shape computation, or the rows of a small matrix, cut to `size` of them. */
+static hone_status follow_slice(hn_infer *c, hn_dim size, hn_sint first, int64_t step) {
+    hn_int_matrix m = {.n_cols = 1};
+    bool is_matrix = hn_in_int_matrix(c, 0, &m);
+    if (!is_matrix && !hn_in_ints(c, 0, &m.n_rows, &m.elems, NULL))
+        return HONE_OK;
+    const uint32_t *rows = picked_places(c, m.n_rows, size, first, step);
+    if (!rows)
+        return HONE_OK;
+    hn_sint *out = HN_NEW_N(hn_infer_arena(c), hn_sint, (size_t)size * m.n_cols + 1);
+    HN_TRY_PTR(out);
+    for (hn_dim i = 0; i < size; i++)
+        memcpy(out + i * m.n_cols, m.elems + (size_t)rows[i] * m.n_cols, m.n_cols * sizeof *out);
+    if (is_matrix)
+        return hn_out_int_matrix(c, 0, &(hn_int_matrix){(uint32_t)size, m.n_cols, out});
     return hn_out_followed(c, 0, hn_in_elem(c, 0), (uint32_t)size, out, false);
 }
 
@@ -151,7 +166,8 @@ static hone_status slice_axis(hn_infer *c, const slice_args *a, uint32_t i, int3
         return hn_infer_fail(c, HONE_E_SHAPE, "steps[%u] is 0; a slice must move", i);
     dims[axis] = sliced_size(hn_infer_syms(c), x->dims[axis], a->starts.elems[i], a->ends.elems[i],
                              step.v, &first);
-    return x->rank == 1 ? follow_slice(c, dims[0], first, step.v) : HONE_OK;
+    bool is_by_rows = x->rank == 1 || (x->rank == 2 && axis == 0 && a->n == 1);
+    return is_by_rows ? follow_slice(c, dims[0], first, step.v) : HONE_OK;
 }
 
 static hone_status apply_slice(hn_infer *c, slice_args *a) {
@@ -241,8 +257,8 @@ static hone_status equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
     return HONE_OK;
 }
 
-/* Since version 18 the last of num_outputs parts may be smaller. Where too little is left for a part,
- * it stays unknown: such nodes stand in branches that never run. */
+/* Since version 18 the last of num_outputs parts may be smaller. Where too little is left for a
+ * part, it stays unknown: such nodes stand in branches that never run. */
 static hone_status nearly_equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
     hn_syms *s = hn_infer_syms(c);
     int64_t n = hn_attr_i(c, "num_outputs", 0);
@@ -255,9 +271,9 @@ static hone_status nearly_equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
     hn_dim part = hn_dim_ceil_div(s, dim, n);
     for (uint32_t i = 0; i < hn_n_outputs(c); i++) {
         bool is_short = hn_dim_is_known(dim) && part > 0 && i >= dim / part;
-        parts[i] = i + 1 == n  ? hn_dim_sub(s, dim, hn_dim_mul_i(s, part, n - 1))
-                   : is_short  ? HN_DIM_UNKNOWN
-                               : part;
+        parts[i] = i + 1 == n ? hn_dim_sub(s, dim, hn_dim_mul_i(s, part, n - 1))
+                   : is_short ? HN_DIM_UNKNOWN
+                              : part;
     }
     return HONE_OK;
 }

@@ -47,6 +47,22 @@ static const struct {
     {CASE("a = Range (i0, i2, i1) v = Gather (s, a)"), "float[b,t]"},
     {CASE("a = Gather (s, i1) r = Range (i0, a, i1) v = Shape (r)"), "float[t]"},
     {CASE("a = Gather (s, i1) r = Range (i0, a, i2) v = Shape (r)"), "float[floor((t + 1)/2)]"},
+/* A matrix with rows b t, 768 2. */
+#define MATRIX \
+  "c = Concat <axis = 0> (s, k2) p = Constant <value_ints = [-1, 2]> () m = Reshape (c, p) "
+    {CASE(MATRIX "v = Reshape (m, m1)"), "float[b,t,768,2]"},
+    {CASE(MATRIX "f = Slice (m, m1, last, k0) v = Reshape (f, m1)"), "float[768,2]"},
+    {CASE(MATRIX "r = Transpose (m) v = Reshape (r, m1)"), "float[b,768,t,2]"},
+    {CASE(MATRIX "r = Transpose <perm = [0, 1]> (m) v = Reshape (r, m1)"), "float[?,?,?,?]"},
+    /* How exporters turn the paddings of torch around, last axis first. */
+    {OPSET21
+     "g (float[1,1,h,w] x, float[a] l, float[b] t) => (y) <int64[2] pairs = {-1, 2}, "
+     "int64[1] m1 = {-1}, int64[1] first = {-9223372036854775807}, int64[1] k0 = {0}, "
+     "int64[5] others = {0, 0, 0, 0, 0}> { "
+     "la = Shape (l) ta = Shape (t) p = Concat <axis = 0> (la, k0, ta, others) "
+     "m = Reshape (p, pairs) r = Slice (m, m1, first, k0, m1) q = Transpose <perm = [1, 0]> "
+     "(r) v = Reshape (q, m1) y = Pad (x, v) }",
+     "float[1,1,b + h,a + w]"},
     {CASE("c = Cast <to = 2> (s) v = Cast <to = 7> (c)"),
      "float[?,?,?]"}, /* 768 and symbols may wrap in uint8 */
     {RESHAPED("c = Gather (s, i0) d = Unsqueeze (c, k0) e = Gather (s, i1) f = Unsqueeze (e, k0) v "
