@@ -160,15 +160,33 @@ static void print_rewrites(const hone_optimization *report, const hone_optimizat
     free(is_told);
 }
 
+/* The same rule for the same reason at many nodes is one line. */
 static void print_near_misses(const hone_optimization *report, const hone_optimization_info *info) {
-    if (!info->n_near_misses)
+    bool *is_told = calloc(info->n_near_misses + 1u, sizeof *is_told);
+    if (!is_told || !info->n_near_misses) {
+        free(is_told);
         return;
+    }
     cli_heading("Near misses");
     for (uint32_t i = 0; i < info->n_near_misses; i++) {
-        hone_near_miss m;
-        hone_optimization_get_near_miss(report, i, &m);
-        printf("%s.%s at %s: %s\n", m.pass, m.rule, m.node, m.reason);
+        hone_near_miss first, other;
+        uint32_t n = 0;
+        if (is_told[i])
+            continue;
+        hone_optimization_get_near_miss(report, i, &first);
+        for (uint32_t k = i; k < info->n_near_misses; k++) {
+            hone_optimization_get_near_miss(report, k, &other);
+            if (strcmp(first.rule, other.rule) == 0 && strcmp(first.reason, other.reason) == 0) {
+                is_told[k] = true;
+                n++;
+            }
+        }
+        printf("  %s.%s at %s", first.pass, first.rule, first.node);
+        if (n > 1)
+            printf(" and %u more", n - 1);
+        printf(": %s\n", first.reason);
     }
+    free(is_told);
 }
 
 void print_explanation(const hone_optimization *report) {
