@@ -5,7 +5,6 @@
  * place, and those that are calls themselves have their turn next. */
 #include "ir/graph_int.h"
 
-#define MAX_INLINED_NODES 10000000u
 
 /* ---- copying a body -------------------------------------------------------------------------- */
 
@@ -164,9 +163,6 @@ static int64_t version_outside(const body_copy *c, const hn_node *n) {
 static hone_status copy_node(body_copy *c, hn_id node, hn_id block) {
     const hn_node n = *hn_node_at(c->from, node);
     bound_attrs bound = {0};
-    if (c->g->nodes.n >= MAX_INLINED_NODES)
-        return hn_fail(c->err, HONE_E_LIMIT, "cannot inline: the graph would pass %u nodes",
-                       MAX_INLINED_NODES);
     const char *text = hn_str_empty(n.name) ? NULL : prefixed(c, n.name);
     hn_str name = text ? hn_intern_z(c->g->model->names, text) : NULL;
     hn_id id = bind_attrs(c, &n, &bound)

@@ -5,17 +5,18 @@
 #include <stdio.h>
 
 #define MAX_CALL_DEPTH 64
+#define MAX_INLINED_NODES 1000000u
+#define CALL_OPEN (HN_MAP_NONE - 1)
 
 typedef struct call_check {
     hn_model *m;
     hn_same_op_fn same_op; /* NULL: any version will do */
-    hn_map state;          /* function pointer -> CALL_OPEN or CALL_DONE */
+    hn_map unfolded; /* function pointer -> nodes that a call adds, at most MAX_INLINED_NODES; or
+                        CALL_OPEN while they are counted */
     const hn_function *chain[MAX_CALL_DEPTH];
     uint32_t depth;
     hone_error *err;
 } call_check;
-
-enum { CALL_OPEN, CALL_DONE };
 
 static uint64_t function_pointer_key(const hn_function *f) {
     return (uint64_t)(uintptr_t)f;
@@ -56,25 +57,26 @@ static hone_status check_version(call_check *c, const hn_function *f, const hn_n
                    hn_s(n->op));
 }
 
-static hone_status check_calls(call_check *c, const hn_graph *g, const hn_function *caller);
+static hone_status check_calls(call_check *c, const hn_graph *g, const hn_function *caller,
+                               uint32_t *n_nodes);
 
 /* Recursion is bounded by MAX_CALL_DEPTH. */
-static hone_status check_call(call_check *c, const hn_function *f) {
-    uint32_t state = hn_map_get(&c->state, function_pointer_key(f));
-    if (state == CALL_DONE)
-        return HONE_OK;
-    if (state == CALL_OPEN)
+static hone_status check_call(call_check *c, const hn_function *f, uint32_t *n_nodes) {
+    *n_nodes = hn_map_get(&c->unfolded, function_pointer_key(f));
+    if (*n_nodes == CALL_OPEN)
         return refuse_recursion(c, f);
+    if (*n_nodes != HN_MAP_NONE)
+        return HONE_OK;
     if (c->depth == MAX_CALL_DEPTH)
         return hn_fail(c->err, HONE_E_LIMIT,
                        "cannot inline: calls nest deeper than %d, down to function '%s'",
                        MAX_CALL_DEPTH, hn_s(f->name));
     c->chain[c->depth++] = f;
-    if (!hn_map_put(&c->state, function_pointer_key(f), CALL_OPEN))
+    if (!hn_map_put(&c->unfolded, function_pointer_key(f), CALL_OPEN))
         return HONE_E_NOMEM;
-    HN_TRY(check_calls(c, f->graph, f));
+    HN_TRY(check_calls(c, f->graph, f, n_nodes));
     c->depth--;
-    hn_map_put(&c->state, function_pointer_key(f), CALL_DONE);
+    hn_map_put(&c->unfolded, function_pointer_key(f), *n_nodes);
     return HONE_OK;
 }
 
@@ -113,17 +115,34 @@ static hone_status check_arguments(const call_check *c, const hn_graph *g, hn_id
     return HONE_OK;
 }
 
-static hone_status check_calls(call_check *c, const hn_graph *g, const hn_function *caller) {
+/* Functions that call others twice, and those again, would fill any memory: nodes are counted before
+ * the first is made. */
+static hone_status count_inlined(const call_check *c, const hn_function *f, uint32_t *n_nodes,
+                                 uint32_t n_more) {
+    *n_nodes += n_more;
+    if (!f || *n_nodes <= MAX_INLINED_NODES)
+        return HONE_OK;
+    return hn_fail(c->err, HONE_E_LIMIT,
+                   "cannot inline: with the body of function '%s' the graph would pass %u nodes",
+                   hn_s(f->name), MAX_INLINED_NODES);
+}
+
+/* *n_nodes: of the graph when all is inlined. */
+static hone_status check_calls(call_check *c, const hn_graph *g, const hn_function *caller,
+                               uint32_t *n_nodes) {
+    *n_nodes = 0;
     for (hn_id id = 0; id < g->nodes.n; id++) {
+        uint32_t n_more = 1;
         if (hn_node_at(g, id)->block == HN_NONE)
             continue;
         const hn_function *f = hn_node_function(g, id);
         if (f) {
             HN_TRY(check_arguments(c, g, id, f));
-            HN_TRY(check_call(c, f));
+            HN_TRY(check_call(c, f, &n_more));
         } else if (caller) {
             HN_TRY(check_version(c, caller, hn_node_at(g, id)));
         }
+        HN_TRY(count_inlined(c, f, n_nodes, n_more));
     }
     return HONE_OK;
 }
@@ -131,9 +150,9 @@ static hone_status check_calls(call_check *c, const hn_graph *g, const hn_functi
 hone_status hn_inline_check(hn_model *m, hn_same_op_fn same_op, hn_arena *scratch,
                             hone_error *err) {
     call_check c = {.m = m, .same_op = same_op, .err = err};
-    uint32_t n_imports = m->opsets.n;
-    hn_map_init(&c.state, scratch);
-    hone_status status = check_calls(&c, m->graph, NULL);
+    uint32_t n_imports = m->opsets.n, n_nodes;
+    hn_map_init(&c.unfolded, scratch);
+    hone_status status = check_calls(&c, m->graph, NULL, &n_nodes);
     if (status != HONE_OK)
         m->opsets.n = n_imports;
     return status;
