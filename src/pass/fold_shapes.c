@@ -21,15 +21,17 @@ static bool are_numbers(uint32_t n, const hn_sint *elems) {
     return true;
 }
 
+/* What sizes are kept in and compared with. */
+static bool is_size_type(const hn_type *t) {
+    return t && t->kind == HN_TYPE_TENSOR && t->shape.rank >= 0 && t->shape.rank <= 1 &&
+           (t->elem == HN_I64 || t->elem == HN_I32 || t->elem == HN_BOOL);
+}
+
 /* An integer value that is not constant by itself, but all of whose elements are known. */
 static bool is_foldable(const hn_pass *p, hn_id value, uint32_t *n, const hn_sint **elems) {
     const hn_value *v = hn_value_at(p->g, value);
-    const hn_type *t = v->type;
     bool is_scalar;
-    if (v->uses.n == 0 || !t || t->kind != HN_TYPE_TENSOR || t->shape.rank < 0 ||
-        t->shape.rank > 1 || (t->elem != HN_I64 && t->elem != HN_I32 && t->elem != HN_BOOL))
-        return false;
-    return !hn_facts_const(p->facts, value) &&
+    return v->uses.n > 0 && is_size_type(v->type) && !hn_facts_const(p->facts, value) &&
            hn_facts_ints(p->facts, value, n, elems, &is_scalar) && are_numbers(*n, *elems);
 }
 
@@ -58,11 +60,10 @@ static bool computed_ints(const hn_rule *r, uint32_t input, uint32_t *n, const h
            *n <= HN_MAX_RANK;
 }
 
-/* Entries of the shape as dimensions: what copies or is left over is what inference found for the
- * output. */
+/* An entry of the shape that is a size says so itself; what is copied, left over or unknown is what
+ * inference found for the output. */
 static hone_status fold_reshape(hn_rule *r) {
-    hn_id x = hn_in(r, r->root, 0);
-    const hn_shape *from = hn_shape_of(r, x);
+    hn_id x = hn_in(r, r->root, 0), y = hn_out(r, r->root, 0);
     const hn_sint *elems;
     hn_dim want[HN_MAX_RANK];
     int64_t target[HN_MAX_RANK];
@@ -72,10 +73,11 @@ static hone_status fold_reshape(hn_rule *r) {
         return HONE_OK;
     for (uint32_t i = 0; i < n; i++) {
         bool is_copied = elems[i].kind == HN_SINT_CONST && elems[i].v == 0 && !allow_zero;
-        want[i] = is_copied ? (from && (int32_t)i < from->rank ? from->dims[i] : HN_DIM_UNKNOWN)
-                            : hn_sint_to_dim(elems[i]);
+        want[i] = is_copied ? HN_DIM_UNKNOWN : hn_sint_to_dim(elems[i]);
+        if (want[i] == HN_DIM_UNKNOWN && hn_rank_of(r, y) == (int32_t)n)
+            want[i] = hn_dim_of(r, y, (int32_t)i);
     }
-    if (!hn_reshape_target(from, n, want, target))
+    if (!hn_reshape_target(hn_shape_of(r, x), n, want, target))
         return hn_miss(r,
                        "its shape has two sizes that are neither numbers nor those of the input");
     hn_rule_replace(r, hn_make_reshape_to(r, x, n, target));
@@ -157,20 +159,35 @@ static const hn_rule_row target_rules[] = {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+static bool is_fully_known(const hn_pass *p, hn_id value) {
+    const hn_type *t = hn_value_at(p->g, value)->type;
+    const hn_sint *elems;
+    uint32_t n;
+    bool is_scalar;
+    if (!t || t->kind != HN_TYPE_TENSOR || t->shape.rank < 0)
+        return false;
+    for (int32_t i = 0; i < t->shape.rank; i++)
+        if (t->shape.dims[i] == HN_DIM_UNKNOWN)
+            return false;
+    if (!is_size_type(t))
+        return true;
+    if (!hn_facts_ints(p->facts, value, &n, &elems, &is_scalar))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (elems[i].kind == HN_SINT_UNKNOWN)
+            return false;
+    return true;
+}
+
 /* What became constant since may tell more of what it flows into. */
 static hone_status learn_again(hn_pass *p, hn_id node) {
     const hn_node *n = hn_node_at(p->g, node);
-    for (uint32_t i = 0; i < n->n_outputs; i++) {
-        const hn_type *t = n->outputs[i] == HN_NONE ? NULL : hn_value_at(p->g, n->outputs[i])->type;
-        bool is_known = t && t->kind == HN_TYPE_TENSOR && t->shape.rank >= 0;
-        for (int32_t k = 0; is_known && k < t->shape.rank; k++)
-            is_known = t->shape.dims[k] != HN_DIM_UNKNOWN;
-        if (!is_known) {
-            hone_error unused = {0}; /* contradictions of the file are not ours to tell here */
-            return hn_facts_visit(p->facts, node, &unused) == HONE_E_NOMEM ? HONE_E_NOMEM : HONE_OK;
-        }
-    }
-    return HONE_OK;
+    bool is_known = true;
+    for (uint32_t i = 0; i < n->n_outputs && is_known; i++)
+        is_known = n->outputs[i] == HN_NONE || is_fully_known(p, n->outputs[i]);
+    hone_error unused = {0}; /* contradictions of the file are not ours to tell here */
+    hone_status status = is_known ? HONE_OK : hn_facts_visit(p->facts, node, &unused);
+    return status == HONE_E_NOMEM ? status : HONE_OK;
 }
 
 static hone_status fold_block(hn_pass *p, hn_id block) {
