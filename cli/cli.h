@@ -123,6 +123,11 @@ void cli_progress_begin(cli_progress *p, const char *what);
 bool cli_progress_step(void *progress, uint64_t done, uint64_t total); /* a hone_progress_fn */
 void cli_progress_end(cli_progress *p);
 
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+/* What a run takes, and with `each_node` who runs every node. Reports errors. */
+int cli_print_plan(const hone_model *m, bool each_node);
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 typedef struct cli_model_options { /* options that several commands share */

@@ -17,7 +17,8 @@ static const cli_option info_option_table[] = {
     {"values", 0, CLI_FLAG, offsetof(info_options, values), NULL,
      "every value with its inferred type"},
     {"plan", 'p', CLI_FLAG, offsetof(info_options, plan), NULL,
-     "memory of a run: weights, intermediate values, what is alive at the peak"},
+     "memory of a run: weights, intermediate values, what is alive at the peak; with --nodes also "
+     "who runs each node"},
     {"text", 't', CLI_FLAG, offsetof(info_options, text), NULL,
      "the model in the ONNX textual syntax"},
     {"full", 0, CLI_FLAG, offsetof(info_options, full), NULL,
@@ -289,58 +290,6 @@ static void print_values(const hone_graph *g) {
     cli_table_print(&table);
 }
 
-static void print_plan_totals(const hone_plan_info *info) {
-    static const char *const headings[] = {"", ""};
-    cli_table table;
-    char text[32];
-    const struct {
-        const char *what;
-        uint64_t bytes;
-    } rows[] = {{"weights", info->weight_bytes},
-                {"inputs", info->input_bytes},
-                {"outputs", info->output_bytes},
-                {"intermediate values at the peak", info->block_bytes}};
-    cli_heading("Memory of a run");
-    cli_table_begin(&table, 2, headings, "LL");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        add_row(&table, rows[i].what, cli_bytes(text, rows[i].bytes));
-    snprintf(text, sizeof text, "%u of %u", info->n_views, info->n_nodes);
-    add_row(&table, "nodes that copy nothing", text);
-    if (info->n_dynamic_nodes) {
-        snprintf(text, sizeof text, "%u", info->n_dynamic_nodes);
-        add_row(&table, "nodes with shapes that data decides", text);
-    }
-    cli_table_print(&table);
-}
-
-static int print_plan(const hone_model *m) {
-    static const char *const headings[] = {"value", "bytes"};
-    enum { MOST_SHOWN = 12 };
-    hone_plan *plan;
-    hone_plan_info info;
-    hone_error error;
-    cli_table table;
-    char text[32];
-    if (hone_model_get_plan(m, &plan, &error) != HONE_OK)
-        return cli_fail_error(&error);
-    hone_plan_get_info(plan, &info);
-    print_plan_totals(&info);
-    if (info.n_values) {
-        printf("\nalive at the peak, at %s\n", info.peak_node);
-        cli_table_begin(&table, 2, headings, "Lr");
-        for (uint32_t i = 0; i < info.n_values && i < MOST_SHOWN; i++) {
-            hone_plan_value v;
-            hone_plan_get_value(plan, i, &v);
-            add_row(&table, v.name, cli_bytes(text, v.bytes));
-        }
-        cli_table_print(&table);
-        if (info.n_values > MOST_SHOWN)
-            printf("and %u smaller ones\n", info.n_values - MOST_SHOWN);
-    }
-    hone_plan_free(plan);
-    return EXIT_OK;
-}
-
 static int print_tables(const hone_model *m, const char *path, const info_options *o) {
     hone_stats *stats;
     hone_error error;
@@ -363,7 +312,7 @@ static int print_tables(const hone_model *m, const char *path, const info_option
         print_weights(g);
     if (o->values)
         print_values(g);
-    int status = o->plan ? print_plan(m) : EXIT_OK;
+    int status = o->plan ? cli_print_plan(m, o->nodes) : EXIT_OK;
     print_hint(m, &totals);
     hone_stats_free(stats);
     return status;

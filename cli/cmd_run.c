@@ -16,7 +16,8 @@ typedef struct run_options {
     cli_list outputs; /* NAME=FILE */
     const char *folder, *format, *labels, *manifest;
     uint64_t repeat, threads, top, jobs, timeout, memory;
-    bool json, test;
+    cli_list providers;
+    bool json, test, profile, keep_denormals;
 } run_options;
 
 static const cli_option run_option_table[] = {
@@ -38,6 +39,12 @@ static const cli_option run_option_table[] = {
     {"memory", 'm', CLI_SIZE, offsetof(run_options, memory), "BYTES",
      "limit for intermediate values"},
     {"timeout", 0, CLI_SIZE, offsetof(run_options, timeout), "SECONDS", "give up after that time"},
+    {"provider", 0, CLI_TEXTS, offsetof(run_options, providers), "NAME",
+     "who runs the nodes, the preferred one first (default cpu; repeatable)"},
+    {"keep-denormals", 0, CLI_FLAG, offsetof(run_options, keep_denormals), NULL,
+     "compute with numbers so small that they count as zero otherwise"},
+    {"profile", 0, CLI_FLAG, offsetof(run_options, profile), NULL,
+     "tell where the time goes, by operator"},
     {"dim", 'd', CLI_TEXTS, offsetof(run_options, model.dims), "NAME=SIZE",
      "fix a free dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(run_options, model.shapes), "INPUT=1x3x8x8",
@@ -75,6 +82,9 @@ static bool open_run(run_state *s, const char *path) {
     hone_session_options_init(&options);
     options.n_threads = (int)s->o->threads;
     options.memory_limit_bytes = s->o->memory;
+    options.n_providers = (uint32_t)s->o->providers.n;
+    options.providers = (const char *const *)s->o->providers.at;
+    options.keep_denormals = s->o->keep_denormals;
     options.decode_image = cli_decode_image;
     s->model = cli_load(path, &s->o->model, false);
     if (!s->model || !cli_feed_make(s->model, &s->o->input, &s->feed))
@@ -109,10 +119,12 @@ static void drop_outputs(run_results *r) {
     }
 }
 
-static bool run_once(run_state *s, double *seconds) {
+static bool run_once(run_state *s, bool is_watched, double *seconds) {
     hone_run_options options;
     hone_run_options_init(&options);
     options.timeout_seconds = (double)s->o->timeout;
+    options.observe = is_watched ? run_profile_see : NULL;
+    options.observe_ctx = &s->results.profile;
     drop_outputs(&s->results);
     double start = run_clock();
     hone_status status = hone_session_run(s->session, &options, s->feed.n, s->feed.names,
@@ -124,11 +136,12 @@ static bool run_once(run_state *s, double *seconds) {
 
 static bool run_all(run_state *s) {
     uint64_t bytes;
-    if (!run_once(s, &s->results.first_seconds))
+    if (!run_once(s, s->o->profile && !s->o->repeat, &s->results.first_seconds))
         return false;
     for (uint64_t i = 0; i < s->o->repeat; i++)
-        if (!run_once(s, &s->seconds[s->results.n_runs++]))
+        if (!run_once(s, s->o->profile, &s->seconds[s->results.n_runs++]))
             return false;
+    run_profile_sort(&s->results.profile);
     if (hone_session_peak_bytes(s->session, s->feed.n, s->feed.names,
                                 (const hone_value *const *)s->feed.values, &bytes,
                                 &s->error) == HONE_OK)
@@ -210,6 +223,7 @@ static int run_model(const char *path, const run_options *o) {
     }
     drop_outputs(&s.results);
     run_labels_free(&s.results.labels);
+    run_profile_free(&s.results.profile);
     free(s.results.values);
     free(s.results.names);
     free(s.seconds);
@@ -248,6 +262,7 @@ static int run_run(const cli_command *self, int argc, char **argv) {
         status = o.test ? run_tests(&arguments, &o) : run_model(arguments.at[0], &o);
     cli_model_options_free(&o.model);
     cli_list_free(&o.outputs);
+    cli_list_free(&o.providers);
     cli_input_options_free(&o.input);
     cli_list_free(&arguments);
     return status < 0 ? EXIT_OK : status;
@@ -260,6 +275,7 @@ static const char *const run_examples[] = {
     "0.229,0.224,0.225 --labels "
     "classes.txt|classify a photo",
     "hone run model.onnx --random 1 --dim batch=8 --repeat 100|how long a batch takes",
+    "hone run model.onnx --random 1 --repeat 20 --profile|where the time goes",
     "hone run --test onnx/backend/test/data/node|the test cases of ONNX",
     NULL,
 };

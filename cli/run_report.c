@@ -136,6 +136,10 @@ static void print_times(const run_results *r) {
     printf("%s\n", cli_end(stdout));
 }
 
+static size_t n_profiled(const run_results *r) {
+    return r->n_runs ? r->n_runs : 1;
+}
+
 void run_print_tables(const run_results *r) {
     print_inputs(r);
     print_outputs(r);
@@ -143,6 +147,8 @@ void run_print_tables(const run_results *r) {
     for (uint32_t i = 0; ranks && i < r->n_outputs; i++)
         print_top(r, r->names[i], r->values[i], ranks);
     free(ranks);
+    if (r->profile.n)
+        run_profile_print(&r->profile, n_profiled(r));
     print_times(r);
 }
 
@@ -225,6 +231,8 @@ void run_print_json(const run_results *r) {
     if (r->planned_bytes != UINT64_MAX)
         cli_buffer_printf(&out, ",\n  \"planned_bytes\": %llu",
                           (unsigned long long)r->planned_bytes);
+    if (r->profile.n)
+        run_profile_json(&r->profile, n_profiled(r), &out);
     cli_buffer_printf(&out, "\n}\n");
     fwrite(out.at, 1, out.n, stdout);
     free(ranks);

@@ -11,6 +11,22 @@ typedef struct run_labels { /* names of classes, one per line of a file */
 bool run_labels_read(const char *path, run_labels *labels, hone_error *error);
 void run_labels_free(run_labels *labels);
 
+/* Time by operator, over all runs that were watched. */
+typedef struct run_profile_entry {
+    char op[96];
+    uint64_t n_nodes, ns;
+} run_profile_entry;
+typedef struct run_profile {
+    run_profile_entry *at;
+    size_t n, cap;
+    uint64_t ns; /* of all nodes */
+} run_profile;
+void run_profile_see(void *profile, const hone_step *step); /* an observer */
+void run_profile_sort(run_profile *p);                      /* the slowest first */
+void run_profile_print(const run_profile *p, size_t n_runs);
+void run_profile_json(const run_profile *p, size_t n_runs, cli_buffer *out);
+void run_profile_free(run_profile *p);
+
 typedef struct run_results {
     const char *model;
     const cli_feed *inputs;
@@ -24,6 +40,7 @@ typedef struct run_results {
     uint64_t planned_bytes; /* of intermediate values; UINT64_MAX: not known */
     uint64_t top;           /* largest elements to show; 0: none */
     run_labels labels;
+    run_profile profile; /* of the runs in `seconds`, or of the first when there are none */
 } run_results;
 void run_print_tables(const run_results *r);
 void run_print_json(const run_results *r);

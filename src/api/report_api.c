@@ -59,6 +59,12 @@ void hone_plan_get_value(const hone_plan *plan, uint32_t i, hone_plan_value *val
     *value = i < r->info.n_values ? r->values[i] : (hone_plan_value){.name = ""};
 }
 
+void hone_plan_get_step(const hone_plan *plan, uint32_t i, hone_plan_step *step) {
+    static const hone_plan_step none = {.node = "", .op = "", .provider = ""};
+    const hn_plan_report *r = plan_report_of(plan);
+    *step = i < r->info.n_nodes ? r->steps[i] : none;
+}
+
 void hone_plan_free(hone_plan *plan) {
     hn_plan_report_free((hn_plan_report *)(void *)plan);
 }

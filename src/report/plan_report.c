@@ -75,6 +75,11 @@ static int larger_value_first(const void *a, const void *b) {
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+static hone_status keep_text(hn_arena *a, const char *text, const char **kept) {
+    *kept = hn_arena_copy(a, text, strlen(text) + 1);
+    return *kept ? HONE_OK : HONE_E_NOMEM;
+}
+
 static hone_status list_values(hn_plan_report *r, const hn_plan *plan, uint32_t step) {
     const hn_graph *g = plan->program->model->graph;
     r->values = HN_NEW_N(r->arena, hone_plan_value, (size_t)plan->n_ranges + 1);
@@ -83,15 +88,40 @@ static hone_status list_values(hn_plan_report *r, const hn_plan *plan, uint32_t 
         const hn_live_range *range = &plan->ranges[i];
         if (range->first > step || step > range->last)
             continue;
-        const char *name = hn_s(hn_value_at(g, range->value)->name);
-        hone_plan_value v = {.name = hn_arena_copy(r->arena, name, strlen(name) + 1),
-                             .bytes = range->bytes,
-                             .offset = range->offset};
-        HN_TRY_PTR(v.name);
-        r->values[r->info.n_values++] = v;
+        hone_plan_value *v = &r->values[r->info.n_values++];
+        *v = (hone_plan_value){.bytes = range->bytes, .offset = range->offset};
+        HN_TRY(keep_text(r->arena, hn_s(hn_value_at(g, range->value)->name), &v->name));
     }
     if (r->info.n_values)
         qsort(r->values, r->info.n_values, sizeof *r->values, larger_value_first);
+    return HONE_OK;
+}
+
+static hone_status describe_step(hn_plan_report *r, const hn_plan *plan, uint32_t i) {
+    static const hone_step_kind kinds[] = {[HN_STEP_DYNAMIC] = HONE_STEP_DYNAMIC,
+                                           [HN_STEP_PLANNED] = HONE_STEP_PLANNED,
+                                           [HN_STEP_VIEW] = HONE_STEP_VIEW};
+    const hn_step *step = &plan->program->blocks[0].steps[i];
+    const hn_graph *g = plan->program->model->graph;
+    const hn_node *n = hn_node_at(g, step->node);
+    hone_plan_step *told = &r->steps[i];
+    char text[200];
+    told->provider = step->provider->name;
+    told->kind = kinds[plan->modes[i]];
+    hn_node_label(g, step->node, text, sizeof text);
+    HN_TRY(keep_text(r->arena, text, &told->node));
+    bool is_onnx = hn_domain_is_onnx(n->domain);
+    told->op = hn_arena_printf(r->arena, "%s%s%s", is_onnx ? "" : hn_s(n->domain),
+                               is_onnx ? "" : ".", hn_s(n->op));
+    return told->op ? HONE_OK : HONE_E_NOMEM;
+}
+
+static hone_status list_steps(hn_plan_report *r, const hn_plan *plan) {
+    uint32_t n = plan->program->blocks[0].n_steps;
+    r->steps = HN_NEW_N(r->arena, hone_plan_step, (size_t)n + 1);
+    HN_TRY_PTR(r->steps);
+    for (uint32_t i = 0; i < n; i++)
+        HN_TRY(describe_step(r, plan, i));
     return HONE_OK;
 }
 
@@ -118,8 +148,8 @@ static hone_status describe_plan(hn_plan_report *r, const hn_plan *plan) {
     uint32_t step = step_of_peak(plan);
     if (plan->n_ranges)
         hn_node_text(g, list->steps[step].node, who, sizeof who);
-    info->peak_node = hn_arena_copy(r->arena, who, strlen(who) + 1);
-    HN_TRY_PTR(info->peak_node);
+    HN_TRY(keep_text(r->arena, who, &info->peak_node));
+    HN_TRY(list_steps(r, plan));
     return list_values(r, plan, step);
 }
 
@@ -156,6 +186,28 @@ void hn_plan_report_free(hn_plan_report *r) {
         hn_arena_free(r->arena);
 }
 
+static void write_text_field(hn_json *j, const char *key, const char *text) {
+    hn_json_key(j, key);
+    hn_json_str(j, text);
+}
+
+static void write_steps(const hn_plan_report *r, hn_json *j) {
+    static const char *const kinds[] = {[HONE_STEP_PLANNED] = "planned",
+                                        [HONE_STEP_VIEW] = "view",
+                                        [HONE_STEP_DYNAMIC] = "dynamic"};
+    hn_json_key(j, "placement");
+    hn_json_array(j);
+    for (uint32_t i = 0; i < r->info.n_nodes; i++) {
+        hn_json_object(j);
+        write_text_field(j, "node", r->steps[i].node);
+        write_text_field(j, "op", r->steps[i].op);
+        write_text_field(j, "provider", r->steps[i].provider);
+        write_text_field(j, "memory", kinds[r->steps[i].kind]);
+        hn_json_object_end(j);
+    }
+    hn_json_array_end(j);
+}
+
 void hn_plan_report_json(const hn_plan_report *r, hn_json *j) {
     const struct {
         const char *key;
@@ -175,14 +227,12 @@ void hn_plan_report_json(const hn_plan_report *r, hn_json *j) {
         hn_json_key(j, fields[i].key);
         hn_json_u64(j, fields[i].number);
     }
-    hn_json_key(j, "peak_node");
-    hn_json_str(j, r->info.peak_node);
+    write_text_field(j, "peak_node", r->info.peak_node);
     hn_json_key(j, "alive_at_peak");
     hn_json_array(j);
     for (uint32_t i = 0; i < r->info.n_values; i++) {
         hn_json_object(j);
-        hn_json_key(j, "name");
-        hn_json_str(j, r->values[i].name);
+        write_text_field(j, "name", r->values[i].name);
         hn_json_key(j, "bytes");
         hn_json_u64(j, r->values[i].bytes);
         hn_json_key(j, "offset");
@@ -190,5 +240,6 @@ void hn_plan_report_json(const hn_plan_report *r, hn_json *j) {
         hn_json_object_end(j);
     }
     hn_json_array_end(j);
+    write_steps(r, j);
     hn_json_object_end(j);
 }

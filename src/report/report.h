@@ -22,6 +22,7 @@ typedef struct hn_plan_report {
     hn_arena *arena;
     hone_plan_info info;
     hone_plan_value *values;
+    hone_plan_step *steps;
 } hn_plan_report;
 hone_status hn_plan_report_make(const hn_model *m, hn_plan_report **out, hone_error *err);
 void hn_plan_report_free(hn_plan_report *r); /* NULL is fine */
