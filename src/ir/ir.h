@@ -508,6 +508,8 @@ hn_id hn_patch_node(hn_patch *p, hn_id before, hn_str domain, hn_str op, hn_str 
                                               in the main graph */
 hn_id hn_patch_output(hn_patch *p, hn_id patch_node,
                       uint32_t slot); /* value id of a new node's output */
+void hn_patch_drop_output(hn_patch *p, hn_id patch_node,
+                          uint32_t slot); /* an optional output that the new node does without */
 hn_id hn_patch_const(hn_patch *p, hn_id block, const char *stem,
                      const hn_tensor *t); /* a new initializer */
 void hn_patch_replace(hn_patch *p, hn_id value,
@@ -528,6 +530,9 @@ uint32_t hn_graph_remove_dead(hn_graph *g, bool remove_inits);
  * taken change. Its outputs stay outputs of the block, which goes with the node. False: no memory,
  * the graph is half changed. */
 bool hn_graph_splice(hn_graph *g, hn_id node, hn_id block);
+/* At least this IR version, with the meaning of the model kept: from 4 on inputs that are initializers
+ * can be replaced by the caller, before they are constants that had to be listed. */
+void hn_model_raise_ir(hn_model *m, int64_t version);
 /* Leaves only the functions that the main graph needs, and no import of a domain that only dropped
  * functions had. False when out of memory, with nothing changed. */
 bool hn_model_drop_unused_functions(hn_model *m);

@@ -68,7 +68,7 @@ static hone_status make_room(hn_facts *f, uint32_t n_values) {
     return HONE_OK;
 }
 
-static hone_status learn_new_values(hn_facts *f) {
+hone_status hn_facts_learn(hn_facts *f) {
     const hn_graph *g = f->scope.g;
     HN_TRY(make_room(f, g->values.n));
     for (; f->n_values < g->values.n; f->n_values++) {
@@ -98,7 +98,7 @@ static hone_status visit(hn_facts *f, hn_id node, hn_problems *problems) {
     const hn_op *op;
     int version;
     const hn_node *n = hn_node_at(f->scope.g, node);
-    HN_TRY(learn_new_values(f));
+    HN_TRY(hn_facts_learn(f));
     hn_node_form_ok(f->scope.g, NULL, node, problems, &op, &version);
     HN_TRY(hn_infer_visit(&f->scope, node));
     for (uint32_t i = 0; i < n->n_outputs; i++)

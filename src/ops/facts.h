@@ -9,6 +9,8 @@ typedef struct hn_facts hn_facts;
 /* Infers the whole model. */
 hone_status hn_facts_new(hn_model *m, hn_facts **out, hone_error *err);
 void hn_facts_free(hn_facts *f); /* NULL is fine */
+/* Takes note of values that were added; initializers among them are constants. */
+hone_status hn_facts_learn(hn_facts *f);
 /* Infers a node anew, as after an edit; its inputs are known already. Fails when it does not fit its
  * schema, or contradicts what its outputs were known to be. */
 hone_status hn_facts_visit(hn_facts *f, hn_id node, hone_error *err);

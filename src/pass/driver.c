@@ -1,7 +1,8 @@
 /* Running passes: groups to their fixpoints, the opset raised where a fusion needs it. */
 #include "pass/opt_log.h"
 
-#define MAX_ROUNDS 24 /* over all passes of a group */
+#define MAX_ROUNDS 24          /* over all passes of a group */
+#define FREE_INITIALIZERS_IR 4 /* since then initializers need not be listed as inputs */
 
 void hn_optimize_options_init(hn_optimize_options *o) {
     *o = (hn_optimize_options){.level = HN_LEVEL_EXTENDED,
@@ -15,6 +16,7 @@ typedef struct opt_job {
     uint64_t serial;
     uint64_t *clean_at; /* by pass: the serial at which it last found nothing to do */
     int64_t wanted_opset;
+    uint32_t n_errors_before; /* that the graph came with */
     bool is_raised; /* once is enough: the wish only grows when there was something to raise */
 } opt_job;
 
@@ -83,16 +85,25 @@ static void add_saving(hn_pass_stat *stat, const graph_cost *before, const graph
 
 /* ---- one pass -------------------------------------------------------------------------------- */
 
-static hone_status verify_graph(opt_job *job) {
+static hone_status count_errors(opt_job *job, uint32_t *n, const char **last) {
     hn_problems problems = {.arena = job->pass.scratch};
     hn_graph_verify(job->pass.g, &problems);
-    if (problems.failed)
-        return HONE_E_NOMEM;
-    if (problems.n_errors == 0)
+    *n = problems.n_errors;
+    if (last)
+        *last = problems.list.n > 0 ? problems.list.at[problems.list.n - 1].message : "";
+    return problems.failed ? HONE_E_NOMEM : HONE_OK;
+}
+
+/* A model may come with errors that runtimes overlook; passes add none. */
+static hone_status verify_graph(opt_job *job) {
+    uint32_t n_errors;
+    const char *message;
+    HN_TRY(count_errors(job, &n_errors, &message));
+    if (n_errors <= job->n_errors_before)
         return HONE_OK;
     job->pass.log->failed = (hn_near_miss){.pass = job->pass.row, .rule = "", .node = ""};
     return hn_fail(job->pass.err, HONE_E_INTERNAL, "pass %s left an invalid graph: %s",
-                   job->pass.row->name, problems.list.at[0].message);
+                   job->pass.row->name, message);
 }
 
 static hone_status after_change(opt_job *job) {
@@ -182,6 +193,8 @@ static hone_status raise_opset(opt_job *job, bool *is_raised) {
 }
 
 static hone_status run_groups(opt_job *job) {
+    hn_model_raise_ir(job->pass.model, FREE_INITIALIZERS_IR);
+    HN_TRY(count_errors(job, &job->n_errors_before, NULL));
     HN_TRY(refresh_facts(job));
     for (int group = HN_GROUP_CLEAN; group <= HN_GROUP_FINISH; group++) {
         bool is_raised;

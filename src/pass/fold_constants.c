@@ -27,13 +27,6 @@ static bool is_past_deadline(void *run) {
     return hn_now_ns() > ((folder *)run)->deadline_ns;
 }
 
-/* Initializers made a moment ago are not among the facts yet. */
-static const hn_tensor *constant_of(const hn_pass *p, hn_id value) {
-    const hn_value *v = hn_value_at(p->g, value);
-    const hn_tensor *t = hn_infer_initial_const(p->model, v);
-    return t || v->producer == HN_NONE ? t : hn_facts_const(p->facts, value);
-}
-
 /* ---- which nodes ----------------------------------------------------------------------------- */
 
 /* Quantization is kept visible: runtimes look for it. An Identity is there for its name. */
@@ -57,7 +50,7 @@ static bool has_body(const hn_node *n) {
 
 static bool has_constant_inputs(const hn_pass *p, const hn_node *n) {
     for (uint32_t i = 0; i < n->n_inputs; i++)
-        if (n->inputs[i] != HN_NONE && !constant_of(p, n->inputs[i]))
+        if (n->inputs[i] != HN_NONE && !hn_facts_const(p->facts, n->inputs[i]))
             return false;
     return true;
 }
@@ -107,7 +100,7 @@ static uint64_t bytes_freed(const hn_pass *p, hn_id node) {
         if (n->inputs[i] == HN_NONE || is_repeated ||
             !is_read_by_one(hn_value_at(p->g, n->inputs[i]), node))
             continue;
-        if (!hn_add_u64(sum, constant_of(p, n->inputs[i])->data_bytes, &sum))
+        if (!hn_add_u64(sum, hn_facts_const(p->facts, n->inputs[i])->data_bytes, &sum))
             return UINT64_MAX;
     }
     return sum;
@@ -147,7 +140,7 @@ static hone_status prepare_fold(folder *f, hn_id node, fold_job *job) {
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         if (n->inputs[i] == HN_NONE)
             continue;
-        HN_TRY(hn_object_init_tensor(&objects[i], a, constant_of(p, n->inputs[i]), NULL));
+        HN_TRY(hn_object_init_tensor(&objects[i], a, hn_facts_const(p->facts, n->inputs[i]), NULL));
         job->args[i] = &objects[i];
     }
     return HONE_OK;

@@ -23,7 +23,7 @@ static void set_import(hn_model *m, int64_t version) {
     for (uint32_t i = 0; i < m->opsets.n; i++)
         if (hn_domain_is_onnx(m->opsets.at[i].domain))
             m->opsets.at[i].version = version;
-    m->ir_version = HN_MAX(m->ir_version, ir_version_for(version));
+    hn_model_raise_ir(m, ir_version_for(version));
 }
 
 /* ---- for adapters ---------------------------------------------------------------------------- */

@@ -37,6 +37,7 @@ static hone_status import_domain(hn_model *m, hn_str domain) {
 }
 
 static hone_status learn_new_nodes(hn_pass *p, hn_id first) {
+    HN_TRY(hn_facts_learn(p->facts));
     for (hn_id id = first; id < p->g->nodes.n; id++) {
         hn_str domain = hn_node_at(p->g, id)->domain;
         if (!hn_domain_is_onnx(domain))
