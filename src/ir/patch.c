@@ -75,6 +75,12 @@ hn_id hn_patch_output(hn_patch *p, hn_id node, uint32_t slot) {
     return p->nodes.at[node - p->n_old_nodes].first_output + slot;
 }
 
+void hn_patch_drop_output(hn_patch *p, hn_id node, uint32_t slot) {
+    hn_id value = hn_patch_output(p, node, slot);
+    if (value != HN_NONE)
+        p->values.at[value - p->n_old_values].is_absent = true;
+}
+
 hn_id hn_patch_const(hn_patch *p, hn_id block, const char *stem, const hn_tensor *t) {
     const char *own_stem = hn_arena_copy(p->scratch, stem, strlen(stem) + 1);
     if (!own_stem)
@@ -168,7 +174,7 @@ static bool prepare_value(hn_patch *p, hn_graph *g, uint32_t i) {
     hn_value *v = &g->values.at[p->n_old_values + i];
     *v = (hn_value){.name = hn_graph_fresh_name(g, pv->stem),
                     .block = pv->block,
-                    .producer = pv->producer,
+                    .producer = pv->is_absent ? HN_NONE : pv->producer,
                     .slot = pv->slot,
                     .init = pv->init};
     if (!v->name)
@@ -190,8 +196,10 @@ static bool prepare_node(hn_patch *p, hn_graph *g, uint32_t i) {
         !hn_node_init(g->model->arena, n, pn->block, pn->domain, pn->op, pn->name, pn->n_inputs,
                       pn->n_outputs, pn->n_attrs, pn->attrs))
         return false;
-    for (uint32_t j = 0; j < pn->n_outputs; j++)
-        n->outputs[j] = pn->first_output + j;
+    for (uint32_t j = 0; j < pn->n_outputs; j++) {
+        hn_id id = pn->first_output + j;
+        n->outputs[j] = p->values.at[id - p->n_old_values].is_absent ? HN_NONE : id;
+    }
     return true;
 }
 

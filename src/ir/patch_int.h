@@ -19,6 +19,7 @@ typedef struct patch_value {
     const hn_tensor *init; /* NULL: a node's output */
     hn_id producer;
     uint32_t slot;
+    bool is_absent; /* the node has no such output: only the id is taken */
 } patch_value;
 
 typedef struct patch_replace {

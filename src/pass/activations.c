@@ -159,7 +159,7 @@ static bool is_x_itself(const hn_poly *p) {
     return hn_poly_is(p, &x_alone);
 }
 
-static hone_status gelu_erf(hn_rule *r) {
+static hone_status fuse_gelu_erf(hn_rule *r) {
     static const formula_form form = {is_erf_inner, &half_x_plus_half_xt, 1,
                                       "Erf(x / sqrt(2)) is there"};
     formula f;
@@ -181,14 +181,14 @@ static hone_status write_tanh_gelu(hn_rule *r, const formula_form *form) {
     return write_formula(r, &f, op, is_standard, &tanh_form);
 }
 
-static hone_status gelu_tanh(hn_rule *r) {
+static hone_status fuse_gelu_tanh(hn_rule *r) {
     static const formula_form form = {is_tanh_inner, &half_x_plus_half_xt, 1,
                                       "Tanh of Gelu's polynomial is there"};
     return write_tanh_gelu(r, &form);
 }
 
 /* (1 + tanh(u)) / 2 = sigmoid(2u) */
-static hone_status gelu_sigmoid(hn_rule *r) {
+static hone_status fuse_gelu_sigmoid(hn_rule *r) {
     static const formula_form form = {is_sigmoid_inner, &x_times_t, 1, NULL};
     return write_tanh_gelu(r, &form);
 }
@@ -201,7 +201,7 @@ static bool is_multiple_of_x(const hn_poly *p) {
 }
 
 /* onnxruntime computes Swish as a function of two or three nodes, QuickGelu as one. */
-static hone_status swish(hn_rule *r) {
+static hone_status fuse_swish(hn_rule *r) {
     static const formula_form form = {is_multiple_of_x, &x_times_t, 1, NULL};
     formula f;
     if (!find_formula(r, &form, &f) || !is_fusable_type(r, f.x))
@@ -254,7 +254,7 @@ static bool find_hard_line(hn_rule *r, const hn_poly *outer, formula *f, double 
     return true;
 }
 
-static hone_status hard_sigmoid(hn_rule *r) {
+static hone_status fuse_hard_sigmoid(hn_rule *r) {
     static const hn_poly t_alone = {{{0}, {1}}};
     formula f;
     double alpha, beta;
@@ -265,7 +265,7 @@ static hone_status hard_sigmoid(hn_rule *r) {
         HN_ATTRS(hn_new_f(r, "alpha", (float)alpha), hn_new_f(r, "beta", (float)beta)));
 }
 
-static hone_status hard_swish(hn_rule *r) {
+static hone_status fuse_hard_swish(hn_rule *r) {
     formula f;
     double alpha, beta;
     if (!find_hard_line(r, &x_times_t, &f, &alpha, &beta) || !is_hard_swish_line(alpha, beta) ||
@@ -274,7 +274,7 @@ static hone_status hard_swish(hn_rule *r) {
     return write_formula(r, &f, "HardSwish", HN_NO_ATTRS);
 }
 
-static hone_status hard_swish_short(hn_rule *r) {
+static hone_status fuse_hard_swish_short(hn_rule *r) {
     static const formula_form form = {is_x_itself, &x_times_t, 1, NULL};
     formula f;
     if (!is_hard_swish_line(hn_node_f(r, r->root, "alpha", 0), hn_node_f(r, r->root, "beta", 0)) ||
@@ -295,24 +295,24 @@ static hone_status replace_by(hn_rule *r, const char *op, uint32_t n_attrs, cons
     return HONE_OK;
 }
 
-static hone_status softplus(hn_rule *r) {
+static hone_status fuse_softplus(hn_rule *r) {
     bool fits = cap_is_number(r, "one", 1) && is_fusable_type(r, hn_cap(r, "x"));
     return fits ? replace_by(r, "Softplus", HN_NO_ATTRS) : HONE_OK;
 }
 
-static hone_status mish(hn_rule *r) {
+static hone_status fuse_mish(hn_rule *r) {
     bool fits = is_fusable_type(r, hn_cap(r, "x")) && hn_can_write(r, "Mish");
     return fits ? replace_by(r, "Mish", HN_NO_ATTRS) : HONE_OK;
 }
 
-static hone_status sigmoid(hn_rule *r) {
+static hone_status fuse_sigmoid(hn_rule *r) {
     bool fits = cap_is_number(r, "one", 1) && is_fusable_type(r, hn_cap(r, "x")) &&
                 (hn_cap(r, "top") == HN_NONE || cap_is_number(r, "top", 1));
     return fits ? replace_by(r, "Sigmoid", HN_NO_ATTRS) : HONE_OK;
 }
 
 /* With a factor of 0 infinities would become NaN in one form and 0 in the other. */
-static hone_status leaky_relu(hn_rule *r) {
+static hone_status fuse_leaky_relu(hn_rule *r) {
     double alpha;
     if (!hn_scalar_beside(r, hn_cap(r, "alpha"), hn_cap(r, "x"), &alpha) || alpha <= 0 ||
         !is_fusable_type(r, hn_cap(r, "x")))
@@ -324,21 +324,22 @@ static hone_status leaky_relu(hn_rule *r) {
 }
 
 static const hn_rule_row activation_rules[] = {
-    {"gelu-erf", "Erf", gelu_erf, false, NULL},
-    {"gelu-tanh", "Tanh", gelu_tanh, false, NULL},
-    {"gelu-sigmoid", "Sigmoid", gelu_sigmoid, false, NULL},
-    {"swish", "Sigmoid", swish, false, NULL},
-    {"hard-swish", "Clip", hard_swish, false, NULL},
-    {"hard-sigmoid", "Clip", hard_sigmoid, false, NULL},
-    {"hard-swish", "HardSigmoid", hard_swish_short, false, NULL},
-    {"softplus", "Log(Add(Exp(x), #one))", softplus, false, NULL},
-    {"mish", "Mul(x, Tanh(Softplus(x)))", mish, false, NULL},
-    {"sigmoid", "Div(#top, Add(Exp(Neg(x)), #one))", sigmoid, false, NULL},
-    {"sigmoid", "Reciprocal(Add(Exp(Neg(x)), #one))", sigmoid, false, NULL},
-    {"leaky-relu", "Max(x, Mul(x, #alpha))", leaky_relu, false, NULL},
-    {"leaky-relu", "Where(Greater|GreaterOrEqual(x, #zero), x, Mul(x, #alpha))", leaky_relu, false,
+    {"gelu-erf", "Erf", fuse_gelu_erf, false, NULL},
+    {"gelu-tanh", "Tanh", fuse_gelu_tanh, false, NULL},
+    {"gelu-sigmoid", "Sigmoid", fuse_gelu_sigmoid, false, NULL},
+    {"swish", "Sigmoid", fuse_swish, false, NULL},
+    {"hard-swish", "Clip", fuse_hard_swish, false, NULL},
+    {"hard-sigmoid", "Clip", fuse_hard_sigmoid, false, NULL},
+    {"hard-swish", "HardSigmoid", fuse_hard_swish_short, false, NULL},
+    {"softplus", "Log(Add(Exp(x), #one))", fuse_softplus, false, NULL},
+    {"mish", "Mul(x, Tanh(Softplus(x)))", fuse_mish, false, NULL},
+    {"sigmoid", "Div(#top, Add(Exp(Neg(x)), #one))", fuse_sigmoid, false, NULL},
+    {"sigmoid", "Reciprocal(Add(Exp(Neg(x)), #one))", fuse_sigmoid, false, NULL},
+    {"leaky-relu", "Max(x, Mul(x, #alpha))", fuse_leaky_relu, false, NULL},
+    {"leaky-relu", "Where(Greater|GreaterOrEqual(x, #zero), x, Mul(x, #alpha))", fuse_leaky_relu,
+     false, NULL},
+    {"leaky-relu", "Where(Less|LessOrEqual(x, #zero), Mul(x, #alpha), x)", fuse_leaky_relu, false,
      NULL},
-    {"leaky-relu", "Where(Less|LessOrEqual(x, #zero), Mul(x, #alpha), x)", leaky_relu, false, NULL},
 };
 
 hone_status hn_pass_activations(hn_pass *p) {

@@ -164,6 +164,8 @@ hn_attr hn_new_floats(hn_rule *r, const char *name, uint32_t n, const float *v);
  * 1))). Returns the node. Trailing HN_NONE inputs are dropped. */
 hn_id hn_make(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint32_t n_out,
               uint32_t n_attrs, const hn_attr *attrs);
+/* An optional output that a new node does without. */
+void hn_make_no_output(hn_rule *r, hn_id node, uint32_t i);
 /* The same with one output; returns that value. */
 hn_id hn_make1(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint32_t n_attrs,
                const hn_attr *attrs);

@@ -103,6 +103,10 @@ hn_id hn_make(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint32
                          n_out, n_attrs, attrs);
 }
 
+void hn_make_no_output(hn_rule *r, hn_id node, uint32_t i) {
+    hn_patch_drop_output(r->patch, node, i);
+}
+
 hn_id hn_make1(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint32_t n_attrs,
                const hn_attr *attrs) {
     return hn_out(r, hn_make(r, op, n_in, in, 1, n_attrs, attrs), 0);
