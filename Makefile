@@ -12,8 +12,8 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja 2>/dev/null),Ninja,Unix 
 build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS)
 check = $(call build,$(1)) && ctest --preset $(1)
 
-.PHONY: all help setup setup-test demo test test-dev test-asan test-fuzz test-unity test-aarch64 \
-        bench install asan tsan lint format clean
+.PHONY: all help setup setup-test demo test test-dev test-asan test-tsan test-fuzz test-unity \
+        test-aarch64 bench install asan tsan lint format clean
 
 all: setup ## build the library and the command (build/release)
 	@$(call build,release)
@@ -34,6 +34,7 @@ demo: all ## a short tour with the model in examples/digits
 test: setup-test ## every test: plain, sanitized, fuzzed, as one unit, on emulated Arm
 	@$(MAKE) test-dev
 	@$(MAKE) test-asan
+	@$(MAKE) test-tsan
 	@$(MAKE) test-unity
 	@$(MAKE) test-fuzz
 	@$(MAKE) test-aarch64
@@ -43,6 +44,9 @@ test-dev: ## all suites without instrumentation
 
 test-asan: ## the suites that also run under address and undefined-behaviour sanitizers
 	@$(call check,asan)
+
+test-tsan: ## the same suites under the thread sanitizer
+	@$(call check,tsan)
 
 test-unity: ## all files in one translation unit
 	@$(call check,unity)
@@ -57,8 +61,7 @@ test-aarch64: ## 64-bit Arm under an emulator
 
 asan: setup-test test-asan ## build and test under address and undefined-behaviour sanitizers
 
-tsan: setup-test ## build and test under the thread sanitizer
-	@$(call check,tsan)
+tsan: setup-test test-tsan ## build and test under the thread sanitizer
 
 lint: ## layers, and no warnings from either compiler
 	@tools/check_layers
