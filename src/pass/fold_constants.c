@@ -8,6 +8,8 @@
 #define MAX_FOLD_MACS ((uint64_t)1 << 29)
 #define MAX_FOLD_NS ((uint64_t)5000000000)
 #define HEADROOM_BYTES 4096 /* of an object beside its elements */
+#define TOO_LARGE "its result is larger than what folding may add to the model"
+#define TOO_LONG "computing it takes long"
 
 typedef struct folder {
     hn_pass *pass;
@@ -123,24 +125,32 @@ static uint64_t bytes_expected(const hn_graph *g, const hn_node *n, const bool *
 
 /* ---- computing ------------------------------------------------------------------------------- */
 
-static hone_status prepare_fold(folder *f, hn_id node, fold_job *job) {
+static hone_status open_job(folder *f, hn_id node, fold_job *job) {
     const hn_pass *p = f->pass;
     const hn_node *n = hn_node_at(p->g, node);
     hn_arena *a = f->host.scratch;
-    hn_object *objects = HN_NEW_N(a, hn_object, (size_t)n->n_inputs + 1);
     *job = (fold_job){.node = node,
                       .wanted = HN_NEW_N(a, bool, (size_t)n->n_outputs + 1),
                       .args = HN_NEW_N(a, hn_object *, (size_t)n->n_inputs + 1),
                       .rets = HN_NEW_N(a, hn_object *, (size_t)n->n_outputs + 1),
                       .limit_bytes = HN_MAX(p->options->max_fold_bytes, bytes_freed(p, node))};
-    if (!objects || !job->wanted || !job->args || !job->rets)
+    if (!job->wanted || !job->args || !job->rets)
         return HONE_E_NOMEM;
     for (uint32_t i = 0; i < n->n_outputs; i++)
         job->wanted[i] = n->outputs[i] != HN_NONE && is_read_tensor(p->g, n->outputs[i]);
+    return HONE_OK;
+}
+
+static hone_status bind_args(folder *f, fold_job *job) {
+    const hn_node *n = hn_node_at(f->pass->g, job->node);
+    hn_arena *a = f->host.scratch;
+    hn_object *objects = HN_NEW_N(a, hn_object, (size_t)n->n_inputs + 1);
+    HN_TRY_PTR(objects);
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         if (n->inputs[i] == HN_NONE)
             continue;
-        HN_TRY(hn_object_init_tensor(&objects[i], a, hn_facts_const(p->facts, n->inputs[i]), NULL));
+        const hn_tensor *t = hn_facts_const(f->pass->facts, n->inputs[i]);
+        HN_TRY(hn_object_init_tensor(&objects[i], a, t, NULL));
         job->args[i] = &objects[i];
     }
     return HONE_OK;
@@ -200,41 +210,41 @@ static hone_status leave(folder *f, hn_id node, const char *reason) {
 /* A node that cannot be computed, because it is wrong or too large, stays as it is. */
 static hone_status settle_failure(folder *f, hn_id node, hone_status status) {
     if (status == HONE_E_NOMEM && hn_heap_hit_limit(f->host.heap))
-        return leave(f, node, "its result is larger than what folding may add to the model");
+        return leave(f, node, TOO_LARGE);
     if (status == HONE_E_NOMEM)
         return status;
-    return status == HONE_E_CANCELLED ? leave(f, node, "computing it takes long") : HONE_OK;
+    return status == HONE_E_CANCELLED ? leave(f, node, TOO_LONG) : HONE_OK;
 }
 
-static hone_status compute(folder *f, fold_job *job) {
-    hn_pass *p = f->pass;
-    const hn_node *n = hn_node_at(p->g, job->node);
+static hone_status evaluate_alone(folder *f, fold_job *job) {
+    const hn_node *n = hn_node_at(f->pass->g, job->node);
     hone_error unused = {0};
     size_t limit = job->limit_bytes < SIZE_MAX / 2 ? (size_t)job->limit_bytes : SIZE_MAX / 2;
     hn_heap_set_limit(f->host.heap, limit + n->n_outputs * (size_t)HEADROOM_BYTES);
     f->deadline_ns = hn_now_ns() + MAX_FOLD_NS;
-    hone_status status =
-        hn_eval_once(&f->host, p->g, job->node, job->args, job->wanted, job->rets, &unused);
-    if (status != HONE_OK)
-        return settle_failure(f, job->node, status);
-    status = write_results(f, job);
-    for (uint32_t i = 0; i < n->n_outputs; i++)
-        hn_heap_unref(f->host.heap, job->rets[i]);
-    return status;
+    HN_TRY(bind_args(f, job));
+    return hn_eval_once(&f->host, f->pass->g, job->node, job->args, job->wanted, job->rets,
+                        &unused);
 }
 
 static hone_status fold_node(folder *f, hn_id node) {
-    hn_pass *p = f->pass;
+    const hn_graph *g = f->pass->g;
+    const hn_node *n = hn_node_at(g, node);
     uint64_t macs = 0;
     fold_job job;
-    hone_status status = prepare_fold(f, node, &job);
+    HN_TRY(open_job(f, node, &job));
+    if (bytes_expected(g, n, job.wanted) > job.limit_bytes)
+        return leave(f, node, TOO_LARGE);
+    if (hn_node_macs(g, node, &macs) && macs > MAX_FOLD_MACS)
+        return leave(f, node, TOO_LONG);
+    hone_status status = evaluate_alone(f, &job);
     if (status != HONE_OK)
-        return status == HONE_E_NOMEM ? status : HONE_OK;
-    if (bytes_expected(p->g, hn_node_at(p->g, node), job.wanted) > job.limit_bytes)
-        return leave(f, node, "its result is larger than what folding may add to the model");
-    if (hn_node_macs(p->g, node, &macs) && macs > MAX_FOLD_MACS)
-        return leave(f, node, "computing it takes long");
-    return compute(f, &job);
+        return settle_failure(f, node, status);
+    uint32_t n_outputs = n->n_outputs;
+    status = write_results(f, &job);
+    for (uint32_t i = 0; i < n_outputs; i++)
+        hn_heap_unref(f->host.heap, job.rets[i]);
+    return status;
 }
 
 /* ---- Constant nodes -------------------------------------------------------------------------- */
