@@ -7,7 +7,7 @@
  * depend on the machine; the clock is for what has no such number. */
 #define MAX_FOLD_MACS ((uint64_t)1 << 29)
 #define MAX_FOLD_NS ((uint64_t)5000000000)
-#define HEADROOM_BYTES 4096 /* of an object beside its elements */
+#define HEADROOM_BYTES 4096 /* of an object beside its elements, rounded up by the heap */
 #define TOO_LARGE "its result is larger than what folding may add to the model"
 #define TOO_LONG "computing it takes long"
 
@@ -219,8 +219,8 @@ static hone_status settle_failure(folder *f, hn_id node, hone_status status) {
 static hone_status evaluate_alone(folder *f, fold_job *job) {
     const hn_node *n = hn_node_at(f->pass->g, job->node);
     hone_error unused = {0};
-    size_t limit = job->limit_bytes < SIZE_MAX / 2 ? (size_t)job->limit_bytes : SIZE_MAX / 2;
-    hn_heap_set_limit(f->host.heap, limit + n->n_outputs * (size_t)HEADROOM_BYTES);
+    size_t limit = job->limit_bytes < SIZE_MAX / 4 ? (size_t)job->limit_bytes : SIZE_MAX / 4;
+    hn_heap_set_limit(f->host.heap, limit + limit / 4 + n->n_outputs * (size_t)HEADROOM_BYTES);
     f->deadline_ns = hn_now_ns() + MAX_FOLD_NS;
     HN_TRY(bind_args(f, job));
     return hn_eval_once(&f->host, f->pass->g, job->node, job->args, job->wanted, job->rets,
