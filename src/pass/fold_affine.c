@@ -89,7 +89,7 @@ static bool is_batch_inference(const hn_rule *r, hn_id node) {
     return true;
 }
 
-static bool read_batch_norm(hn_rule *r, const linear_node *l, hn_channel_map *out) {
+static bool batch_norm_map(hn_rule *r, const linear_node *l, hn_channel_map *out) {
     double *param[4]; /* gamma, beta, mean, variance */
     double epsilon = (double)hn_node_f(r, r->root, "epsilon", 1e-5f);
     if (l->axis != 1 || !is_batch_inference(r, r->root))
@@ -219,7 +219,7 @@ static hone_status fold_affine(hn_rule *r) {
         !describe_linear(r, node, &l))
         return HONE_OK;
     hn_channel_map by = {.n = l.n_channels};
-    if (!(is_batch_norm ? read_batch_norm(r, &l, &by) : read_arithmetic(r, &l, &by)))
+    if (!(is_batch_norm ? batch_norm_map(r, &l, &by) : read_arithmetic(r, &l, &by)))
         return HONE_OK;
     if (by.shift && !can_shift(r, &l))
         return HONE_OK;

@@ -26,7 +26,7 @@ static bool add_axis_pads(padding *p, int64_t axis, int64_t rank, int64_t begin,
     return true;
 }
 
-static bool read_pad_value(const hn_rule *r, hn_id pad, double *out) {
+static bool padded_with(const hn_rule *r, hn_id pad, double *out) {
     hn_id value = hn_in(r, pad, 2);
     *out = (double)hn_node_f(r, pad, "value", 0);
     return value == HN_NONE || hn_const_f64(r, value, out);
@@ -41,7 +41,7 @@ static bool read_padding(const hn_rule *r, hn_id pad, padding *out) {
     if (rank < 3 || rank - 2 > MAX_SPATIAL || !hn_node_s_is(r, pad, "mode", "constant"))
         return false;
     *out = (padding){.n_spatial = (uint32_t)rank - 2};
-    if (!hn_node_list(r, pad, list, 1, &n, &pads) || !read_pad_value(r, pad, &out->value))
+    if (!hn_node_list(r, pad, list, 1, &n, &pads) || !padded_with(r, pad, &out->value))
         return false;
     if (has_axes && !hn_const_i64s(r, hn_in(r, pad, 3), &n_axes, &axes))
         return false;

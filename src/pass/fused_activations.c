@@ -26,8 +26,8 @@ static const activation_kind activation_kinds[] = {
 };
 
 /* The parameters of the root; Clip has them as constant inputs since version 11. */
-static bool read_activation(const hn_rule *r, bool is_conv, const activation_kind **kind,
-                            float params[2]) {
+static bool activation_of(const hn_rule *r, bool is_conv, const activation_kind **kind,
+                          float params[2]) {
     const activation_kind *k = NULL;
     for (uint32_t i = 0; i < HN_COUNT(activation_kinds); i++) {
         const activation_kind *each = &activation_kinds[i];
@@ -65,7 +65,7 @@ static hone_status conv_activation(hn_rule *r) {
     const activation_kind *k;
     float params[2];
     hn_id conv = hn_cap_node(r, "conv");
-    if (hn_elem_of(r, hn_cap(r, "conv")) != HN_F32 || !read_activation(r, true, &k, params) ||
+    if (hn_elem_of(r, hn_cap(r, "conv")) != HN_F32 || !activation_of(r, true, &k, params) ||
         !hn_can_write(r, "ms.FusedConv"))
         return HONE_OK;
     return write_fused_conv(r, conv, HN_NONE, k, params);
@@ -78,7 +78,7 @@ static hone_status conv_sum_activation(hn_rule *r) {
     float params[2];
     hn_id conv = hn_cap_node(r, "conv"), sum = hn_cap(r, "z");
     if (r->pass->options->target != HN_TARGET_SESSION || hn_elem_of(r, sum) != HN_F32 ||
-        !hn_same_shape(r, sum, hn_cap(r, "conv")) || !read_activation(r, true, &k, params))
+        !hn_same_shape(r, sum, hn_cap(r, "conv")) || !activation_of(r, true, &k, params))
         return HONE_OK;
     return write_fused_conv(r, conv, sum, k, params);
 }
@@ -88,7 +88,7 @@ static hone_status gemm_activation(hn_rule *r) {
     const activation_kind *k;
     float params[2];
     hn_id gemm = hn_cap_node(r, "gemm");
-    if (hn_elem_of(r, hn_cap(r, "gemm")) != HN_F32 || !read_activation(r, false, &k, params) ||
+    if (hn_elem_of(r, hn_cap(r, "gemm")) != HN_F32 || !activation_of(r, false, &k, params) ||
         hn_node_version(r, gemm) < 7 || !hn_can_write(r, "ms.FusedGemm"))
         return HONE_OK;
     const hn_node *n = hn_at(r, gemm);

@@ -12,7 +12,7 @@ typedef struct product_form {
 
 static const char *const trans_names[] = {"transA", "transB"};
 
-static bool is_product(const hn_rule *r, hn_id node) {
+static bool is_matmul_form(const hn_rule *r, hn_id node) {
     if (hn_is_op(r, node, "MatMul"))
         return true;
     return hn_is_op(r, node, "ms.FusedMatMul") && hn_node_i(r, node, "transBatchA", 0) == 0 &&
@@ -38,7 +38,7 @@ static product_form form_of(const hn_rule *r, hn_id node) {
 static bool only_products_read(const hn_rule *r, hn_id value) {
     const hn_value *v = hn_value_at(r->g, value);
     for (uint32_t i = 0; i < v->uses.n; i++)
-        if (v->uses.at[i].node == HN_NONE || !is_product(r, v->uses.at[i].node))
+        if (v->uses.at[i].node == HN_NONE || !is_matmul_form(r, v->uses.at[i].node))
             return false;
     return true;
 }
@@ -69,7 +69,7 @@ static void absorb_transposes(const hn_rule *r, product_form *f) {
 }
 
 /* The factor when a node multiplies `x` by one constant number without changing its shape. */
-static bool read_factor(const hn_rule *r, hn_id node, uint32_t x_slot, double *factor) {
+static bool scalar_factor(const hn_rule *r, hn_id node, uint32_t x_slot, double *factor) {
     hn_id x = hn_in(r, node, x_slot);
     const hn_tensor *t = hn_const(r, hn_in(r, node, 1 - x_slot));
     bool is_div = hn_is_op(r, node, "Div");
@@ -99,7 +99,7 @@ static void absorb_input_factors(const hn_rule *r, product_form *f, hn_dtype ele
             continue;
         for (uint32_t slot = 0; slot < 2; slot++) {
             double factor;
-            if (!read_factor(r, scale, slot, &factor) || !scale_by(f, elem, factor))
+            if (!scalar_factor(r, scale, slot, &factor) || !scale_by(f, elem, factor))
                 continue;
             f->in[i] = hn_in(r, scale, slot);
             f->is_changed = true;
@@ -118,7 +118,7 @@ static hone_status write_product(hn_rule *r, const product_form *f) {
 
 static hone_status absorb_inputs(hn_rule *r) {
     hn_dtype elem = hn_elem_of(r, hn_in(r, r->root, 0));
-    if (!is_product(r, r->root) || !is_fusable(r, r->root))
+    if (!is_matmul_form(r, r->root) || !is_fusable(r, r->root))
         return HONE_OK;
     product_form f = form_of(r, r->root);
     absorb_input_factors(r, &f, elem);
@@ -132,9 +132,9 @@ static hone_status absorb_output_factor(hn_rule *r) {
         hn_id y = hn_in(r, r->root, slot);
         hn_id product = y == HN_NONE ? HN_NONE : hn_value_at(r->g, y)->producer;
         double factor;
-        if (product == HN_NONE || !is_product(r, product) || hn_only_reader(r, y) != r->root ||
+        if (product == HN_NONE || !is_matmul_form(r, product) || hn_only_reader(r, y) != r->root ||
             hn_at(r, product)->block != hn_at(r, r->root)->block ||
-            !read_factor(r, r->root, slot, &factor) || !is_fusable(r, product))
+            !scalar_factor(r, r->root, slot, &factor) || !is_fusable(r, product))
             continue;
         product_form f = form_of(r, product);
         return scale_by(&f, elem, factor) ? write_product(r, &f) : HONE_OK;

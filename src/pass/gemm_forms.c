@@ -8,7 +8,7 @@ static bool is_gemm_type(const hn_rule *r, hn_id value) {
 }
 
 /* Does `c` spread over a matrix of this shape without enlarging it? */
-static bool spreads_over(const hn_rule *r, hn_id c, hn_dim rows, hn_dim cols) {
+static bool fits_matrix(const hn_rule *r, hn_id c, hn_dim rows, hn_dim cols) {
     int32_t rank = hn_rank_of(r, c);
     if (rank < 0 || rank > 2)
         return false;
@@ -23,7 +23,7 @@ static hone_status matmul_add(hn_rule *r) {
         return HONE_OK;
     if (hn_rule_opset(r) < 7)
         return HONE_OK;
-    if (!spreads_over(r, c, hn_dim_of(r, a, 0), hn_dim_of(r, b, 1)))
+    if (!fits_matrix(r, c, hn_dim_of(r, a, 0), hn_dim_of(r, b, 1)))
         return hn_miss(r, "what is added may be larger than the product");
     hn_rule_replace(r, hn_make1(r, "Gemm", HN_VALUES(a, b, c), HN_NO_ATTRS));
     return HONE_OK;
@@ -33,7 +33,7 @@ static hone_status gemm_add(hn_rule *r) {
     hn_id gemm = hn_cap_node(r, "product"), c = hn_cap(r, "c"), y = hn_cap(r, "product");
     if (!is_gemm_type(r, y))
         return HONE_OK;
-    if (!spreads_over(r, c, hn_dim_of(r, y, 0), hn_dim_of(r, y, 1)))
+    if (!fits_matrix(r, c, hn_dim_of(r, y, 0), hn_dim_of(r, y, 1)))
         return hn_miss(r, "what is added may be larger than the product");
     hn_id in[3] = {hn_in(r, gemm, 0), hn_in(r, gemm, 1), c};
     hn_id made = hn_make_like(r, gemm, 3, in, HN_ATTRS(hn_new_f(r, "beta", 1)));

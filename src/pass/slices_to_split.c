@@ -22,7 +22,7 @@ static int64_t clamp_index(int64_t i, int64_t size) {
     return i < 0 ? 0 : i > size ? size : i;
 }
 
-static bool read_slice(const hn_rule *r, hn_id node, int32_t rank, int32_t *axis, part *out) {
+static bool sliced_part(const hn_rule *r, hn_id node, int32_t rank, int32_t *axis, part *out) {
     uint32_t n, n_ends, n_axes, n_steps;
     const int64_t *starts, *ends, *axes = NULL, *steps;
     if (!hn_node_list(r, node, "starts", 1, &n, &starts) || n != 1 ||
@@ -46,7 +46,7 @@ static bool read_slice(const hn_rule *r, hn_id node, int32_t rank, int32_t *axis
 }
 
 /* A Gather of neighbours. */
-static bool read_gather(const hn_rule *r, hn_id node, int32_t rank, int32_t *axis, part *out) {
+static bool gathered_part(const hn_rule *r, hn_id node, int32_t rank, int32_t *axis, part *out) {
     uint32_t n;
     const int64_t *indices;
     int64_t a = hn_node_i(r, node, "axis", 0);
@@ -64,10 +64,10 @@ static bool read_gather(const hn_rule *r, hn_id node, int32_t rank, int32_t *axi
     return true;
 }
 
-static bool read_part(const hn_rule *r, hn_id node, int32_t rank, int32_t *axis, part *out) {
+static bool cut_part(const hn_rule *r, hn_id node, int32_t rank, int32_t *axis, part *out) {
     if (hn_is_op(r, node, "Slice"))
-        return read_slice(r, node, rank, axis, out);
-    return hn_is_op(r, node, "Gather") && read_gather(r, node, rank, axis, out);
+        return sliced_part(r, node, rank, axis, out);
+    return hn_is_op(r, node, "Gather") && gathered_part(r, node, rank, axis, out);
 }
 
 /* Keeps parts in the order of their elements. */
@@ -91,7 +91,7 @@ static bool collect_parts(const hn_rule *r, hn_id x, cut_axis *c) {
         part p;
         if (node == HN_NONE || v->uses.at[i].slot != 0 ||
             hn_at(r, node)->block != hn_at(r, r->root)->block ||
-            !read_part(r, node, c->rank, &axis, &p) || axis != c->axis)
+            !cut_part(r, node, c->rank, &axis, &p) || axis != c->axis)
             continue;
         if (!insert_part(c, p))
             return false;
@@ -136,7 +136,7 @@ static hone_status slices_to_split(hn_rule *r) {
     part p;
     cut_axis c = {.rank = hn_rank_of(r, x)};
     if (c.rank < 1 || hn_rule_opset(r) < 2 || hn_n_readers(r, x) < 2 || hn_const(r, x) ||
-        !read_part(r, r->root, c.rank, &c.axis, &p))
+        !cut_part(r, r->root, c.rank, &c.axis, &p))
         return HONE_OK;
     c.size = hn_dim_of(r, x, c.axis);
     if (!collect_parts(r, x, &c) || !covers_axis(&c) || !is_first_part(r, &c))

@@ -133,7 +133,7 @@ static hn_id trace_slices(const hn_rule *r, hn_id value, grid_offset *g) {
 }
 
 /* Which block of channels of the SpaceToDepth each input of the Concat is. */
-static hn_id read_grid(const hn_rule *r, int64_t *block, int64_t *order) {
+static hn_id grid_of_concat(const hn_rule *r, int64_t *block, int64_t *order) {
     const hn_node *concat = hn_at(r, r->root);
     hn_id x = HN_NONE;
     uint64_t seen = 0;
@@ -183,7 +183,7 @@ static hone_status strided_slices(hn_rule *r) {
     if (hn_node_i(r, r->root, "axis", 1) != 1 || hn_at(r, r->root)->n_inputs < 4 ||
         hn_at(r, r->root)->n_inputs > HN_COUNT(order))
         return HONE_OK;
-    hn_id x = read_grid(r, &block, order);
+    hn_id x = grid_of_concat(r, &block, order);
     if (x == HN_NONE || hn_rank_of(r, x) != 4 || !is_block_type(r, x))
         return HONE_OK;
     hn_dim n_channels = hn_dim_of(r, x, 1);
