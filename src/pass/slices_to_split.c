@@ -1,7 +1,7 @@
 /* Slices and Gathers that together cut one value along one axis become one Split. */
 #include "pass/pass_int.h"
 
-#define MAX_PARTS 64
+#define MAX_CUTS 64
 
 /* A node that takes elements begin .. end along an axis of its first input, and all of the others.
  */
@@ -14,7 +14,7 @@ typedef struct cut_axis {
     int32_t axis, rank;
     int64_t size;
     uint32_t n;
-    part parts[MAX_PARTS];
+    part parts[MAX_CUTS];
 } cut_axis;
 
 static int64_t clamp_index(int64_t i, int64_t size) {
@@ -73,7 +73,7 @@ static bool cut_part(const hn_rule *r, hn_id node, int32_t rank, int32_t *axis, 
 /* Keeps parts in the order of their elements. */
 static bool insert_part(cut_axis *c, part p) {
     uint32_t at = c->n;
-    if (c->n == MAX_PARTS || p.end <= p.begin)
+    if (c->n == MAX_CUTS || p.end <= p.begin)
         return false;
     for (; at > 0 && c->parts[at - 1].begin > p.begin; at--)
         c->parts[at] = c->parts[at - 1];
@@ -120,7 +120,7 @@ static bool is_first_part(const hn_rule *r, const cut_axis *c) {
 }
 
 static hn_id make_split(hn_rule *r, hn_id x, const cut_axis *c) {
-    int64_t sizes[MAX_PARTS];
+    int64_t sizes[MAX_CUTS];
     hn_attr axis = hn_new_i(r, "axis", c->axis);
     for (uint32_t i = 0; i < c->n; i++)
         sizes[i] = c->parts[i].end - c->parts[i].begin;
