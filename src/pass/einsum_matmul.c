@@ -136,6 +136,16 @@ static void reorder(ein_job *j, ein_value *v, const ein_term *order) {
     v->axes = *order;
 }
 
+static hn_id make_sum(ein_job *j, hn_id x, uint32_t n, const int64_t *axes) {
+    hn_rule *r = j->r;
+    hn_attr keep = hn_new_i(r, "keepdims", 0);
+    if (hn_rule_opset(r) < 13)
+        return hn_make1(r, "ReduceSum", HN_VALUES(x),
+                        HN_ATTRS(hn_new_ints(r, "axes", n, axes), keep));
+    return hn_make1(r, "ReduceSum", HN_VALUES(x, hn_new_const_i64s(r, "axes", n, axes)),
+                    HN_ATTRS(keep));
+}
+
 /* Adds up over the letters that neither the output nor the other input has. */
 static void sum_alone(ein_job *j, ein_value *v, const ein_value *other) {
     ein_term left = {0};
@@ -148,30 +158,23 @@ static void sum_alone(ein_job *j, ein_value *v, const ein_value *other) {
         else
             axes[n++] = i;
     }
-    if (n == 0)
-        return;
-    hn_rule *r = j->r;
-    hn_attr keep = hn_new_i(r, "keepdims", 0);
-    v->id = hn_rule_opset(r) < 13
-                ? hn_make1(r, "ReduceSum", HN_VALUES(v->id),
-                           HN_ATTRS(hn_new_ints(r, "axes", n, axes), keep))
-                : hn_make1(r, "ReduceSum", HN_VALUES(v->id, hn_new_const_i64s(r, "axes", n, axes)),
-                           HN_ATTRS(keep));
+    if (n > 0)
+        v->id = make_sum(j, v->id, n, axes);
     v->axes = left;
 }
 
-/* The letters of the output that a value has, in that order, and axes of size 1 for the others. */
-static hn_id spread(ein_job *j, ein_value *v) {
+/* The letters of a term that a value has, in that order, and axes of size 1 for the others. */
+static hn_id spread(ein_job *j, ein_value *v, const ein_term *over) {
     ein_term order = {0};
     int64_t missing[HN_MAX_RANK];
     uint32_t n_missing = 0;
-    for (uint32_t i = 0; i < j->out.n; i++) {
-        if (term_has(&v->axes, j->out.at[i]))
-            term_add(&order, j->out.at[i]);
+    for (uint32_t i = 0; i < over->n; i++) {
+        if (term_has(&v->axes, over->at[i]))
+            term_add(&order, over->at[i]);
         else if (order.n > 0) /* in front broadcasting does it */
             missing[n_missing++] = i;
     }
-    uint32_t n_front = j->out.n - order.n - n_missing;
+    uint32_t n_front = over->n - order.n - n_missing;
     for (uint32_t i = 0; i < n_missing; i++)
         missing[i] -= n_front;
     reorder(j, v, &order);
@@ -180,7 +183,7 @@ static hn_id spread(ein_job *j, ein_value *v) {
     return hn_make_with_list(j->r, "Unsqueeze", v->id, "axes", n_missing, missing);
 }
 
-/* ---- one product of matrices ----------------------------------------------------------------- */
+/* ---- two inputs ------------------------------------------------------------------------------ */
 
 /* Letters by where they occur: in both and the output, in one and the output, in both alone. */
 typedef struct ein_groups {
@@ -207,6 +210,19 @@ static ein_term joined(const ein_term *a, const ein_term *b, const ein_term *c) 
         term_add(&t, c->at[i]);
     return t;
 }
+
+/* Element by element, then added up over the inner letters. */
+static hn_id write_mul(ein_job *j, const ein_groups *g) {
+    ein_term over = joined(&j->out, &g->inner, &(ein_term){0});
+    int64_t axes[HN_MAX_RANK];
+    hn_id a = spread(j, &j->in[0], &over), b = spread(j, &j->in[1], &over);
+    hn_id product = hn_make1(j->r, "Mul", HN_VALUES(a, b), HN_NO_ATTRS);
+    for (uint32_t i = 0; i < g->inner.n; i++)
+        axes[i] = j->out.n + i;
+    return g->inner.n ? make_sum(j, product, g->inner.n, axes) : product;
+}
+
+/* ---- one product of matrices ----------------------------------------------------------------- */
 
 static void list_sizes(const ein_job *j, const ein_term *t, hn_dim *dims, uint32_t *n) {
     for (uint32_t i = 0; i < t->n; i++)
@@ -245,60 +261,67 @@ static hn_id make_matrix(ein_job *j, ein_value *v, const ein_term *batch, const 
     return reshape_from(j, v->id, n_from, from, n_to, to);
 }
 
-/* Rows of `a` need not become one axis when `b` is a plain matrix. */
-static hn_id make_product(ein_job *j, ein_value *a, ein_value *b, const ein_groups *g,
-                          ein_value *out) {
-    bool is_flat = g->batch.n == 0 && g->rows.n > 0;
-    ein_term last = {0};
-    if (is_flat)
-        last.at[last.n++] = g->rows.at[g->rows.n - 1];
-    ein_term leading = is_flat ? g->rows : g->batch;
-    leading.n -= is_flat;
-    hn_id x = make_matrix(j, a, &leading, is_flat ? &last : &g->rows, &g->inner);
-    hn_id y = make_matrix(j, b, &g->batch, &g->inner, &g->columns);
+/* A product [batch, rows, columns] in the axes of its letters. */
+static hn_id split_axes(ein_job *j, hn_id product, const ein_term *leading, const ein_groups *g,
+                        const ein_term *all) {
+    hn_dim from[HN_MAX_RANK + 2], to[HN_MAX_RANK];
+    uint32_t n_from = 0, n_to = 0;
+    list_sizes(j, leading, from, &n_from);
+    from[n_from++] = product_of_sizes(j, &g->rows);
+    from[n_from++] = product_of_sizes(j, &g->columns);
+    list_sizes(j, all, to, &n_to);
+    return reshape_from(j, product, n_from, from, n_to, to);
+}
+
+/* Rows need not become one axis when the other operand has no batch: all but the last are one. */
+static hn_id make_product(ein_job *j, ein_value *a, ein_value *b, ein_groups *g, ein_value *out) {
+    bool is_vector = g->batch.n == 0 && g->inner.n == 1 && g->columns.n == 0;
+    ein_term leading = g->batch;
+    out->axes = joined(&g->batch, &g->rows, &g->columns);
+    if (g->batch.n == 0 && g->rows.n > 1) {
+        leading = g->rows;
+        g->rows = (ein_term){.n = 1, .at = {leading.at[--leading.n]}};
+    }
+    hn_id x = make_matrix(j, a, &leading, &g->rows, &g->inner);
+    hn_id y = is_vector ? b->id : make_matrix(j, b, &g->batch, &g->inner, &g->columns);
     if (x == HN_NONE || y == HN_NONE)
         return HN_NONE;
     out->id = hn_make1(j->r, "MatMul", HN_VALUES(x, y), HN_NO_ATTRS);
-    out->axes = joined(&g->batch, &g->rows, &g->columns);
-    if (g->columns.n == 1 && (is_flat || g->rows.n == 1))
-        return out->id;
-    hn_dim from[HN_MAX_RANK + 2], to[HN_MAX_RANK];
-    uint32_t n_from = 0, n_to = 0;
-    list_sizes(j, is_flat ? &g->rows : &g->batch, from, &n_from);
-    if (!is_flat)
-        from[n_from++] = product_of_sizes(j, &g->rows);
-    from[n_from++] = product_of_sizes(j, &g->columns);
-    list_sizes(j, &out->axes, to, &n_to);
-    return out->id = reshape_from(j, out->id, n_from, from, n_to, to);
+    if (g->rows.n != 1 || (g->columns.n != 1 && !is_vector))
+        out->id = split_axes(j, out->id, &leading, g, &out->axes);
+    return out->id;
 }
 
 static bool is_same_term(const ein_term *a, const ein_term *b) {
     return a->n == b->n && memcmp(a->at, b->at, a->n) == 0;
 }
 
-static hn_id write_matmul(ein_job *j) {
-    ein_groups g, swapped;
-    ein_value out;
-    group_letters(j, &j->in[0], &j->in[1], &g);
-    group_letters(j, &j->in[1], &j->in[0], &swapped);
-    ein_term natural = joined(&swapped.batch, &swapped.rows, &swapped.columns);
-    bool is_swapped = is_same_term(&natural, &j->out) && g.rows.n > 0 && g.columns.n > 0;
-    if (is_swapped)
-        g = swapped;
-    if (make_product(j, &j->in[is_swapped], &j->in[!is_swapped], &g, &out) == HN_NONE)
+/* Transposes that a product of these two in this order needs. */
+static uint32_t count_transposes(const ein_job *j, const ein_value *a, const ein_value *b,
+                                 const ein_groups *g) {
+    ein_term left = joined(&g->batch, &g->rows, &g->inner);
+    ein_term right = joined(&g->batch, &g->inner, &g->columns);
+    ein_term result = joined(&g->batch, &g->rows, &g->columns);
+    return (uint32_t)!is_same_term(&left, &a->axes) + !is_same_term(&right, &b->axes) +
+           !is_same_term(&result, &j->out);
+}
+
+static hn_id write_matmul(ein_job *j, ein_groups *g) {
+    ein_groups swapped;
+    ein_value out, *a = &j->in[0], *b = &j->in[1];
+    group_letters(j, b, a, &swapped);
+    if (g->rows.n == 0 || count_transposes(j, b, a, &swapped) < count_transposes(j, a, b, g)) {
+        a = &j->in[1];
+        b = &j->in[0];
+        *g = swapped;
+    }
+    if (make_product(j, a, b, g, &out) == HN_NONE)
         return HN_NONE;
     reorder(j, &out, &j->out);
     return out.id;
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
-
-static bool has_inner_letters(const ein_job *j) {
-    for (uint32_t i = 0; i < j->in[0].axes.n; i++)
-        if (!term_has(&j->out, j->in[0].axes.at[i]))
-            return true;
-    return false;
-}
 
 static hone_status rewrite_einsum(hn_rule *r) {
     ein_job j;
@@ -313,12 +336,10 @@ static hone_status rewrite_einsum(hn_rule *r) {
         return HONE_OK;
     }
     sum_alone(&j, &j.in[1], &j.in[0]);
-    if (!has_inner_letters(&j)) {
-        hn_id a = spread(&j, &j.in[0]), b = spread(&j, &j.in[1]);
-        hn_rule_replace(r, hn_make1(r, "Mul", HN_VALUES(a, b), HN_NO_ATTRS));
-        return HONE_OK;
-    }
-    hn_id product = write_matmul(&j);
+    ein_groups g;
+    group_letters(&j, &j.in[0], &j.in[1], &g);
+    bool has_matrices = g.inner.n > 0 && g.rows.n + g.columns.n > 0;
+    hn_id product = has_matrices ? write_matmul(&j, &g) : write_mul(&j, &g);
     if (product == HN_NONE)
         return hn_miss(r, "its free sizes cannot be joined into the axes of matrices");
     hn_rule_replace(r, product);
