@@ -265,19 +265,25 @@ static hone_status make_blocks(hn_program *p, const hn_program_options *o, hone_
 
 /* ---- what a subset of the outputs needs ------------------------------------------------------- */
 
-static bool has_needed_reader(const hn_program *p, const hn_value *v, const bool *wanted_outputs,
-                              const bool *needed_steps) {
-    const hn_graph *g = p->model->graph;
+static bool is_wanted_output(const hn_graph *g, const hn_value *v, const bool *wanted_outputs) {
     const hn_block *main = hn_block_at(g, 0);
-    for (uint32_t i = 0; i < v->uses.n; i++) {
-        hn_id reader = use_in_block(g, v, &v->uses.at[i]);
-        if (reader != HN_NONE && needed_steps[p->position[reader]])
-            return true;
-    }
     for (uint32_t i = 0; i < main->outputs.n; i++)
         if (wanted_outputs[i] && hn_value_at(g, main->outputs.at[i]) == v)
             return true;
     return false;
+}
+
+static bool has_needed_reader(const hn_program *p, const hn_value *v, const bool *wanted_outputs,
+                              const bool *needed_steps) {
+    const hn_graph *g = p->model->graph;
+    bool is_output = false;
+    for (uint32_t i = 0; i < v->uses.n; i++) {
+        hn_id reader = use_in_block(g, v, &v->uses.at[i]);
+        if (reader != HN_NONE && needed_steps[p->position[reader]])
+            return true;
+        is_output |= reader == HN_NONE;
+    }
+    return is_output && is_wanted_output(g, v, wanted_outputs);
 }
 
 void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, bool *needed_steps) {

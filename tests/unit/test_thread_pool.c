@@ -310,8 +310,65 @@ static void test_system_refuses_threads(void **state) {
 }
 #endif
 
+/* ---- handles ---- */
+
+typedef struct halving {
+    pthread_t caller;
+    atomic_int n_kept, n_flushed;
+} halving;
+
+static void halve_the_least(void *ctx, int64_t begin, int64_t end) {
+    halving *h = ctx;
+    volatile float least = 0x1p-126f;
+    if (pthread_equal(h->caller, pthread_self())) {
+        sleep_ms(1); /* let others have their share */
+        return;
+    }
+    for (int64_t i = begin; i < end; i++) {
+        atomic_fetch_add(least * 0.5f == 0 ? &h->n_flushed : &h->n_kept, 1);
+    }
+}
+
+static void test_handles_decide_about_denormals(void **state) {
+    (void)state;
+    hn_pool *pool = hn_pool_new(3, NULL);
+    hn_pool *flushing = hn_pool_share(pool, &(hn_pool_run){.flush_denormals = true});
+    assert_int_equal(hn_pool_threads(flushing), hn_pool_threads(pool));
+    for (int round = 0; round < 3; round++) {
+        halving kept = {.caller = pthread_self()}, flushed = {.caller = pthread_self()};
+        hn_pool_for(pool, 100, 1, halve_the_least, &kept);
+        hn_pool_for(flushing, 100, 1, halve_the_least, &flushed);
+        assert_int_equal(kept.n_flushed, 0);
+#if defined(__x86_64__) || defined(__aarch64__)
+        assert_int_equal(flushed.n_kept, 0);
+#endif
+    }
+    hn_pool_free(flushing);
+    hn_pool_free(pool);
+}
+
+static bool read_flag(void *ctx) {
+    return *(const bool *)ctx;
+}
+
+static void test_handles_can_be_stopped(void **state) {
+    (void)state;
+    bool stop = false;
+    hn_pool *pool = hn_pool_new(1, NULL);
+    hn_pool *handle = hn_pool_share(pool, &(hn_pool_run){.is_stopped = read_flag, .ctx = &stop});
+    assert_false(hn_pool_is_stopped(NULL));
+    assert_false(hn_pool_is_stopped(handle));
+    stop = true;
+    assert_true(hn_pool_is_stopped(handle));
+    assert_false(hn_pool_is_stopped(pool));
+    hn_pool_free(handle);
+    hn_pool_free(pool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_handles_decide_about_denormals),
+        cmocka_unit_test(test_handles_can_be_stopped),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_tiles),
         cmocka_unit_test(test_many_short_loops),
