@@ -151,10 +151,46 @@ static hone_status fold_slice_bounds(hn_rule *r) {
     return HONE_OK;
 }
 
+/* ---- parts of shapes ------------------------------------------------------------------------- */
+
+/* Indices one after the other, counted from the front. */
+static bool is_run(uint32_t n, const int64_t *at, hn_dim length, int64_t *begin) {
+    *begin = n > 0 ? at[0] : -1;
+    if (*begin < 0 && hn_dim_is_known(length))
+        *begin += length;
+    for (uint32_t i = 1; i < n; i++)
+        if (at[i] != at[0] + (int64_t)i)
+            return false;
+    return n > 0 && *begin >= 0 && (at[0] >= 0) == (at[n - 1] >= 0);
+}
+
+/* Since opset 15 Shape can give a part by itself. */
+static hone_status shape_range(hn_rule *r) {
+    hn_id shape = hn_cap_node(r, "shape");
+    const hn_node *n = hn_at(r, shape);
+    const int64_t *at;
+    uint32_t count;
+    int64_t begin, start = hn_node_i(r, shape, "start", 0);
+    hn_id index = hn_cap(r, "i");
+    if (hn_rule_opset(r) < 15 || start < 0 || hn_rank_of(r, index) != 1 ||
+        hn_node_i(r, r->root, "axis", 0) > 0 || !hn_const_i64s(r, index, &count, &at) ||
+        !is_run(count, at, hn_dim_of(r, hn_out(r, shape, 0), 0), &begin))
+        return HONE_OK;
+    begin += start;
+    hn_rule_replace(r, hn_make1(r, "Shape", HN_VALUES(n->inputs[0]),
+                                HN_ATTRS(hn_new_i(r, "start", begin),
+                                         hn_new_i(r, "end", begin + (int64_t)count))));
+    return HONE_OK;
+}
+
 static const hn_rule_row target_rules[] = {
     {.name = "reshape-target", .pattern = "Reshape(x, shape)", .fn = fold_reshape},
     {.name = "expand-target", .pattern = "Expand(x, shape)", .fn = fold_expand},
     {.name = "slice-bounds", .pattern = "Slice(x, starts, ...)", .fn = fold_slice_bounds},
+    {.name = "shape-range",
+     .pattern = "Gather(Shape(x):shape, #i)",
+     .fn = shape_range,
+     .allow_shared = true},
 };
 
 /* ---- the pass -------------------------------------------------------------------------------- */
