@@ -102,9 +102,8 @@ static bool same_domain(hn_str a, hn_str b) {
     return a == b || (hn_domain_is_onnx(a) && hn_domain_is_onnx(b));
 }
 
-static bool same_node(const hn_node *a, const hn_node *b) {
-    if (a->op != b->op || !same_domain(a->domain, b->domain) ||
-        a->opset_version != b->opset_version || a->n_attrs != b->n_attrs || !same_inputs(a, b))
+bool hn_same_attrs(const hn_node *a, const hn_node *b) {
+    if (a->n_attrs != b->n_attrs)
         return false;
     for (uint32_t i = 0; i < a->n_attrs; i++) {
         const hn_attr *other = hn_node_attr(b, hn_s(a->attrs[i].name));
@@ -112,6 +111,11 @@ static bool same_node(const hn_node *a, const hn_node *b) {
             return false;
     }
     return true;
+}
+
+static bool same_node(const hn_node *a, const hn_node *b) {
+    return a->op == b->op && same_domain(a->domain, b->domain) &&
+           a->opset_version == b->opset_version && same_inputs(a, b) && hn_same_attrs(a, b);
 }
 
 static uint64_t hash_node(const hn_node *n) {

@@ -48,9 +48,25 @@ hn_id hn_maker(const hn_rule *r, hn_id value, const char *ops) {
     return fits ? v->producer : HN_NONE;
 }
 
+bool hn_stands_first(const hn_rule *r, uint32_t n, const hn_id *nodes) {
+    const hn_block *b = hn_block_at(r->g, hn_at(r, r->root)->block);
+    for (uint32_t i = 0; i < b->nodes.n && b->nodes.at[i] != r->root; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (b->nodes.at[i] == nodes[k])
+                return false;
+    return true;
+}
+
 hn_id hn_only_reader(const hn_rule *r, hn_id value) {
     const hn_value *v = hn_value_at(r->g, value);
     return v->uses.n == 1 ? v->uses.at[0].node : HN_NONE;
+}
+
+hn_id hn_lone_reader(const hn_rule *r, hn_id value, const char *ops) {
+    hn_id node = hn_only_reader(r, value);
+    bool fits = node != HN_NONE && hn_is_op(r, node, ops) &&
+                hn_at(r, node)->block == hn_at(r, r->root)->block;
+    return fits ? node : HN_NONE;
 }
 
 bool hn_is_graph_output(const hn_rule *r, hn_id value) {

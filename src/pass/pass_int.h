@@ -106,7 +106,13 @@ hn_id hn_out(const hn_rule *r, hn_id node, uint32_t i); /* also of new nodes of 
  * 0; else HN_NONE. */
 hn_id hn_maker(const hn_rule *r, hn_id value, const char *ops);
 bool hn_is_op(const hn_rule *r, hn_id node, const char *ops);    /* ai.onnx; "ms.X": com.microsoft */
+/* Attributes with the same names and values; subgraphs count as different. */
+bool hn_same_attrs(const hn_node *a, const hn_node *b);
+/* Does the root stand before all these nodes of its block (itself may be one of them)? */
+bool hn_stands_first(const hn_rule *r, uint32_t n, const hn_id *nodes);
 hn_id hn_only_reader(const hn_rule *r, hn_id value); /* the one node that reads it, once; else HN_NONE */
+/* The same when it is one of these operators in the root's block; else HN_NONE. */
+hn_id hn_lone_reader(const hn_rule *r, hn_id value, const char *ops);
 bool hn_is_graph_output(const hn_rule *r, hn_id value);          /* of any block */
 uint32_t hn_n_readers(const hn_rule *r, hn_id value);            /* uses, block outputs included */
 
@@ -175,6 +181,8 @@ hn_id hn_make_like(hn_rule *r, hn_id node, uint32_t n_in, const hn_id *in, uint3
 /* Operators whose lists moved from attributes to inputs over time, in the spelling of this opset. */
 hn_id hn_make_with_list(hn_rule *r, const char *op, hn_id x, const char *list, uint32_t n,
                         const int64_t *v); /* Squeeze, Unsqueeze, ReduceMean (axes) ... */
+/* A Split into n parts of these sizes; returns the node. */
+hn_id hn_make_split(hn_rule *r, hn_id x, int64_t axis, uint32_t n, const int64_t *sizes);
 hn_id hn_new_const(hn_rule *r, const char *stem, const hn_tensor *t);
 hn_id hn_new_const_i64s(hn_rule *r, const char *stem, uint32_t n, const int64_t *v); /* rank 1 */
 /* A scalar (rank 0) of a real type. */

@@ -109,41 +109,26 @@ static bool covers_axis(const cut_axis *c) {
     return c->n > 1 && at == c->size;
 }
 
-/* The Split stands before all that it replaces. */
-static bool is_first_part(const hn_rule *r, const cut_axis *c) {
-    const hn_block *b = hn_block_at(r->g, hn_at(r, r->root)->block);
-    for (uint32_t i = 0; i < b->nodes.n && b->nodes.at[i] != r->root; i++)
-        for (uint32_t k = 0; k < c->n; k++)
-            if (b->nodes.at[i] == c->parts[k].node)
-                return false;
-    return true;
-}
-
-static hn_id make_split(hn_rule *r, hn_id x, const cut_axis *c) {
-    int64_t sizes[MAX_CUTS];
-    hn_attr axis = hn_new_i(r, "axis", c->axis);
-    for (uint32_t i = 0; i < c->n; i++)
-        sizes[i] = c->parts[i].end - c->parts[i].begin;
-    if (hn_rule_opset(r) < 13)
-        return hn_make(r, "Split", HN_VALUES(x), c->n,
-                       HN_ATTRS(axis, hn_new_ints(r, "split", c->n, sizes)));
-    return hn_make(r, "Split", HN_VALUES(x, hn_new_const_i64s(r, "split", c->n, sizes)), c->n,
-                   HN_ATTRS(axis));
-}
-
 static hone_status slices_to_split(hn_rule *r) {
-    hn_id x = hn_in(r, r->root, 0);
+    hn_id x = hn_in(r, r->root, 0), nodes[MAX_CUTS];
+    int64_t sizes[MAX_CUTS];
     part p;
     cut_axis c = {.rank = hn_rank_of(r, x)};
     if (c.rank < 1 || hn_rule_opset(r) < 2 || hn_n_readers(r, x) < 2 || hn_const(r, x) ||
         !cut_part(r, r->root, c.rank, &c.axis, &p))
         return HONE_OK;
     c.size = hn_dim_of(r, x, c.axis);
-    if (!collect_parts(r, x, &c) || !covers_axis(&c) || !is_first_part(r, &c))
+    if (!collect_parts(r, x, &c) || !covers_axis(&c))
         return HONE_OK;
-    hn_id split = make_split(r, x, &c);
+    for (uint32_t i = 0; i < c.n; i++) {
+        nodes[i] = c.parts[i].node;
+        sizes[i] = c.parts[i].end - c.parts[i].begin;
+    }
+    if (!hn_stands_first(r, c.n, nodes))
+        return HONE_OK;
+    hn_id split = hn_make_split(r, x, c.axis, c.n, sizes);
     for (uint32_t i = 0; i < c.n; i++)
-        hn_rule_replace_value(r, hn_out(r, c.parts[i].node, 0), hn_out(r, split, i));
+        hn_rule_replace_value(r, hn_out(r, nodes[i], 0), hn_out(r, split, i));
     hn_detail(r, "%u parts of axis %d", c.n, (int)c.axis);
     return HONE_OK;
 }

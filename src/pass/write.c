@@ -152,6 +152,14 @@ hn_id hn_make_with_list(hn_rule *r, const char *op, hn_id x, const char *list, u
     return hn_make1(r, op, HN_VALUES(x, hn_new_const_i64s(r, list, n, v)), HN_NO_ATTRS);
 }
 
+hn_id hn_make_split(hn_rule *r, hn_id x, int64_t axis, uint32_t n, const int64_t *sizes) {
+    if (hn_rule_opset(r) < 13)
+        return hn_make(r, "Split", HN_VALUES(x), n,
+                       HN_ATTRS(hn_new_i(r, "axis", axis), hn_new_ints(r, "split", n, sizes)));
+    return hn_make(r, "Split", HN_VALUES(x, hn_new_const_i64s(r, "split", n, sizes)), n,
+                   HN_ATTRS(hn_new_i(r, "axis", axis)));
+}
+
 /* ---- constants ------------------------------------------------------------------------------- */
 
 hn_tensor *hn_new_tensor(hn_rule *r, hn_dtype elem, int32_t rank, const int64_t *dims,
