@@ -172,6 +172,8 @@ hn_tensor *hn_new_tensor(hn_rule *r, hn_dtype elem, int32_t rank, const int64_t 
 
 /* At home where every reader sees it: a rule may replace values of an outer block. */
 hn_id hn_new_const(hn_rule *r, const char *stem, const hn_tensor *t) {
+    if (!t)
+        hn_patch_fail(r->patch, HONE_E_NOMEM);
     return hn_patch_const(r->patch, 0, stem, t);
 }
 
