@@ -78,11 +78,11 @@ static void print_attribute_specs(uint32_t op) {
 }
 
 static void print_op(uint32_t index, const hone_op_info *op) {
-    printf("%s%s%s%s%s-%d%s%s\n", cli_begin(stdout, CLI_BOLD),
+    printf("%s%s%s%s%s-%d%s%s%s\n", cli_begin(stdout, CLI_BOLD),
            strcmp(op->domain, "ai.onnx") ? op->domain : "",
            strcmp(op->domain, "ai.onnx") ? "." : "", op->name, cli_end(stdout), op->since_version,
            op->is_deprecated ? ", deprecated" : "",
-           op->is_extension ? ", not in the standard" : "");
+           op->is_extension ? ", not in the standard" : "", op->can_run ? "" : ", cannot be run");
     printf(" inputs\n");
     print_formals(index, false);
     printf(" outputs\n");

@@ -573,6 +573,7 @@ typedef struct hone_op_info {
     int since_version;
     bool is_deprecated;
     bool is_extension; /* not in the standard, but other runtimes write it */
+    bool can_run;      /* it can be computed; all can be checked */
     uint32_t min_inputs, max_inputs, min_outputs, max_outputs; /* UINT32_MAX: no limit */
     uint32_t n_inputs, n_outputs;                              /* formal parameters */
     uint32_t n_attributes;
