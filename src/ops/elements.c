@@ -263,19 +263,20 @@ uint64_t hn_count(int32_t rank, const int64_t *dims) {
     return n;
 }
 
+/* Sizes behind a dimension of 0 have no bounds; their products wrap, and nobody uses them. */
 void hn_strides(int32_t rank, const int64_t *dims, int64_t *strides) {
-    int64_t step = 1;
+    uint64_t step = 1;
     for (int32_t i = rank - 1; i >= 0; i--) {
-        strides[i] = step;
-        step *= dims[i];
+        strides[i] = (int64_t)step;
+        step *= (uint64_t)dims[i];
     }
 }
 
 void hn_broadcast_strides(const hn_array *a, int32_t rank, int64_t *strides) {
-    int64_t step = 1;
+    uint64_t step = 1;
     for (int32_t i = rank - 1, k = a->rank - 1; i >= 0; i--, k--) {
-        strides[i] = k >= 0 && a->dims[k] != 1 ? step : 0;
+        strides[i] = k >= 0 && a->dims[k] != 1 ? (int64_t)step : 0;
         if (k >= 0)
-            step *= a->dims[k];
+            step *= (uint64_t)a->dims[k];
     }
 }

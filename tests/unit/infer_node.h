@@ -14,15 +14,4 @@
 #define NODE_WITH(version, inputs, inits, node) \
   NODE_HEAD(version) "g (" inputs ") => (y) <" inits "> { y = " node " }"
 
-/* The tables `typed` and `wrong` of the file. */
-#define TABLE_TESTS                          \
-  static void test_types(void **state) {     \
-    (void)state;                             \
-    expect_types(typed, HN_COUNT(typed));    \
-  }                                          \
-  static void test_problems(void **state) {  \
-    (void)state;                             \
-    expect_problems(wrong, HN_COUNT(wrong)); \
-  }
-
 #endif /* TEST_INFER_NODE_H */

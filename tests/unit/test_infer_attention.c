@@ -57,8 +57,6 @@ static const wrong_case wrong[] = {
      "kv_num_heads is 3"},
 };
 
-TABLE_TESTS
-
 static void test_macs(void **state) {
     (void)state;
     expect_macs(
@@ -70,11 +68,4 @@ static void test_macs(void **state) {
                 "y", 2 * 5 * (2 + 4) * 16 * 8);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-        cmocka_unit_test(test_macs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS(cmocka_unit_test(test_macs))

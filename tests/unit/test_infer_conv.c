@@ -78,8 +78,6 @@ static const wrong_case wrong[] = {
      "both 2 and 3"},
 };
 
-TABLE_TESTS
-
 static void test_macs(void **state) {
     (void)state;
     expect_macs(NODE(22, "float[2,4,5,5] x, float[8,2,3,3] f", "Conv <group = 2> (x, f)"), "y",
@@ -88,11 +86,4 @@ static void test_macs(void **state) {
                 2 * 4 * 5 * (3 * 2));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-        cmocka_unit_test(test_macs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS(cmocka_unit_test(test_macs))

@@ -60,12 +60,4 @@ static const wrong_case wrong[] = {
     {NODE_WITH(20, "float[n,2,3] t", "int64[3] s = {2, 3, 5}", "AffineGrid (t, s)"), "4 or 5"},
 };
 
-TABLE_TESTS
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS()

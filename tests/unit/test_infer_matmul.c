@@ -56,8 +56,6 @@ static const wrong_case wrong[] = {
      "another number of axes"},
 };
 
-TABLE_TESTS
-
 static void test_macs(void **state) {
     (void)state;
     expect_macs(NODE(13, "float[7,2,3] a, float[3,4] b", "MatMul (a, b)"), "y", 7 * 2 * 3 * 4);
@@ -67,11 +65,4 @@ static void test_macs(void **state) {
                 "y", 7 * 2 * 3 * 4);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-        cmocka_unit_test(test_macs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS(cmocka_unit_test(test_macs))

@@ -91,16 +91,6 @@ static const wrong_case wrong[] = {
      "no multiple of kv_num_heads"},
 };
 
-static void test_types(void **state) {
-    (void)state;
-    expect_types(typed, HN_COUNT(typed));
-}
-
-static void test_problems(void **state) {
-    (void)state;
-    expect_problems(wrong, HN_COUNT(wrong));
-}
-
 static void test_macs(void **state) {
     (void)state;
     /* 2 x 3 tokens: projections of 32 x 96 each; 3 x 3 scores and as many weighted sums of 32. */
@@ -111,11 +101,4 @@ static void test_macs(void **state) {
                 2 * (2 * 3 * 5 * 32));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-        cmocka_unit_test(test_macs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS(cmocka_unit_test(test_macs))

@@ -63,16 +63,6 @@ static const wrong_case wrong[] = {
     {ONE("float[4] x", "IsAllFinite <isinf_only = 1, isnan_only = 1> (x)"), "exclude each other"},
 };
 
-static void test_types(void **state) {
-    (void)state;
-    expect_types(typed, HN_COUNT(typed));
-}
-
-static void test_problems(void **state) {
-    (void)state;
-    expect_problems(wrong, HN_COUNT(wrong));
-}
-
 static void test_macs(void **state) {
     (void)state;
     expect_macs(ONE("float[2,4,5] a, float[2,4,6] c", "FusedMatMul <transA = 1> (a, c)"), "y",
@@ -82,11 +72,4 @@ static void test_macs(void **state) {
                 "y", 7 * 2 * (16 * 8 + 8 * 16));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-        cmocka_unit_test(test_macs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS(cmocka_unit_test(test_macs))

@@ -45,27 +45,10 @@ static const wrong_case wrong[] = {
     {ONE("float[n,7,7,4] x, float[8,3,3,3] k", "com.microsoft.NhwcConv (x, k)"), "channels"},
 };
 
-static void test_types(void **state) {
-    (void)state;
-    expect_types(typed, HN_COUNT(typed));
-}
-
-static void test_problems(void **state) {
-    (void)state;
-    expect_problems(wrong, HN_COUNT(wrong));
-}
-
 static void test_macs(void **state) {
     (void)state;
     expect_macs(ONE("float[1,7,7,4] x, float[8,4,3,3] k", "com.microsoft.NhwcConv (x, k)"), "y",
                 5 * 5 * 8 * 4 * 9);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-        cmocka_unit_test(test_macs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS(cmocka_unit_test(test_macs))

@@ -96,16 +96,6 @@ static const wrong_case wrong[] = {
      "must lie in [-2, 1]"},
 };
 
-static void test_types(void **state) {
-    (void)state;
-    expect_types(typed, HN_COUNT(typed));
-}
-
-static void test_problems(void **state) {
-    (void)state;
-    expect_problems(wrong, HN_COUNT(wrong));
-}
-
 static void test_macs(void **state) {
     (void)state;
     expect_macs(ONE("float[2,3,64] a, uint8[9,2,16] w, float[18] c",
@@ -116,11 +106,4 @@ static void test_macs(void **state) {
                 "y", 5 * 64 * 9);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-        cmocka_unit_test(test_macs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS(cmocka_unit_test(test_macs))

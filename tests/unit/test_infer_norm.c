@@ -52,12 +52,4 @@ static const wrong_case wrong[] = {
     {NODE(13, "float[n,8] x, float[1] r", "Dropout (x, r)"), "must have rank 0"},
 };
 
-TABLE_TESTS
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS()

@@ -29,12 +29,4 @@ static const wrong_case wrong[] = {
      "output_dtype must say"},
 };
 
-TABLE_TESTS
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS()

@@ -38,19 +38,10 @@ static const wrong_case wrong[] = {
      "must be 2"},
 };
 
-TABLE_TESTS
-
 static void test_macs(void **state) {
     (void)state;
     expect_macs(NODE(14, "float[5,2,10] x, float[1,16,10] w, float[1,16,4] r", "LSTM (x, w, r)"),
                 "y", 5 * 2 * (16 * 10 + 16 * 4));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-        cmocka_unit_test(test_macs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS(cmocka_unit_test(test_macs))

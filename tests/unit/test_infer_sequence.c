@@ -61,20 +61,4 @@ static const wrong_case wrong[] = {
     {HEAD "g () => (y) { y = Optional () }", "neither an input nor the attribute"},
 };
 
-static void test_types(void **state) {
-    (void)state;
-    expect_types(typed, HN_COUNT(typed));
-}
-
-static void test_problems(void **state) {
-    (void)state;
-    expect_problems(wrong, HN_COUNT(wrong));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_problems),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TABLE_TESTS()
