@@ -1,39 +1,5 @@
 /* Corners of elementwise operators, casts and reductions that no published test case reaches. */
-#include "run_model.h"
-
-#define HEAD(opset) "<ir_version: 13, opset_import: [\"\" : " opset "]>\n"
-
-/* Runs a model without inputs; its output is z. */
-static hone_status run_text(const char *text, hone_value **z, hone_error *error) {
-    runner r = runner_of(text);
-    *z = NULL;
-    hone_status status = run_one(&r, NULL, NULL, "z", z, error);
-    runner_free(&r);
-    return status;
-}
-
-static void expect_ints(const char *text, uint64_t n, const int64_t *wanted) {
-    hone_value *z;
-    int64_t got[16];
-    expect_ok(run_text(text, &z, &error));
-    assert_true(hone_value_get_i64(z, 0, n, got));
-    for (uint64_t i = 0; i < n; i++)
-        if (got[i] != wanted[i])
-            fail_msg("%s: element %u is %lld, not %lld", text, (unsigned)i, (long long)got[i],
-                     (long long)wanted[i]);
-    hone_value_free(z);
-}
-#define EXPECT_INTS(text, ...) \
-  expect_ints(text, sizeof((int64_t[]){__VA_ARGS__}) / 8, (const int64_t[]){__VA_ARGS__})
-
-static void expect_refused(const char *text, const char *why) {
-    hone_value *z;
-    hone_error error;
-    assert_int_not_equal(run_text(text, &z, &error), HONE_OK);
-    assert_null(z);
-    if (!strstr(error.message, why))
-        fail_msg("'%s' does not say '%s'", error.message, why);
-}
+#include "eval_text.h"
 
 static void test_integers_wrap(void **state) {
     (void)state;
