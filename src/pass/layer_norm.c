@@ -1,5 +1,6 @@
-/* LayerNormalization and RMSNormalization from means, squares and roots. A rule begins where x is
- * divided by its deviation; the scale, the bias and a Cast that follow are taken along. */
+/* LayerNormalization, InstanceNormalization and RMSNormalization from means, squares and roots. A
+ * rule begins where x is divided by its deviation; the scale, the bias and a Cast that follow are
+ * taken along. */
 #include "pass/poly.h"
 #include "pass/weights.h"
 
@@ -165,17 +166,9 @@ static hn_id fit_param(hn_rule *r, const found_norm *f, hn_id value) {
 
 /* ---- what follows ---------------------------------------------------------------------------- */
 
-/* The only reader of the result so far, when it is this operator in the same block. */
-static hn_id next_node(const hn_rule *r, const found_norm *f, const char *op) {
-    hn_id node = hn_only_reader(r, f->y);
-    bool fits = node != HN_NONE && hn_is_op(r, node, op) &&
-                hn_at(r, node)->block == hn_at(r, r->root)->block;
-    return fits ? node : HN_NONE;
-}
-
 /* Normalizing in float what comes and goes in a smaller type is what the operators do anyway. */
 static void take_casts(const hn_rule *r, found_norm *f) {
-    hn_id before = hn_maker(r, f->x, "Cast"), after = next_node(r, f, "Cast");
+    hn_id before = hn_maker(r, f->x, "Cast"), after = hn_lone_reader(r, f->y, "Cast");
     if (before == HN_NONE || after == HN_NONE || hn_elem_of(r, f->x) != HN_F32)
         return;
     hn_id x = hn_in(r, before, 0), y = hn_out(r, after, 0);
@@ -187,7 +180,7 @@ static void take_casts(const hn_rule *r, found_norm *f) {
 }
 
 static void take_param(hn_rule *r, found_norm *f, const char *op, hn_id *param) {
-    hn_id node = next_node(r, f, op);
+    hn_id node = hn_lone_reader(r, f->y, op);
     if (node == HN_NONE)
         return;
     hn_id value = hn_in(r, node, hn_in(r, node, 0) == f->y ? 1 : 0);
@@ -210,20 +203,55 @@ static hone_status write_norm(hn_rule *r, found_norm *f) {
     return HONE_OK;
 }
 
+/* Every plane of every channel by itself: that is InstanceNormalization, unless there are
+ * parameters within planes. What is scaled by channels can look like that in three dimensions, too.
+ */
+static bool is_per_channel(hn_rule *r, const found_norm *f) {
+    int32_t rank = hn_rank_of(r, f->x);
+    hn_dim n_channels = hn_dim_of(r, f->x, 1);
+    double *unused;
+    if (rank < 3 || f->n_axes != rank - 2 || f->scale != HN_NONE || f->bias != HN_NONE ||
+        n_channels <= 0)
+        return false;
+    hn_id mul = hn_lone_reader(r, f->y, "Mul");
+    return rank > 3 || (mul != HN_NONE &&
+                        hn_channel_const(r, mul, hn_in(r, mul, hn_in(r, mul, 0) == f->y ? 1 : 0),
+                                         rank, 1, (uint64_t)n_channels, &unused));
+}
+
+/* Scale and bias follow as constants that another rule folds in. */
+static hone_status write_instance_norm(hn_rule *r, const found_norm *f) {
+    int64_t dims[1] = {hn_dim_of(r, f->x, 1)};
+    double *numbers = HN_NEW_N(r->pass->rule_scratch, double, (size_t)dims[0]);
+    HN_TRY_PTR(numbers);
+    hn_dtype elem = hn_elem_of(r, f->x);
+    hn_id bias = hn_new_const_f64s(r, "bias", elem, 1, dims, numbers);
+    for (int64_t i = 0; i < dims[0]; i++)
+        numbers[i] = 1;
+    hn_id scale = hn_new_const_f64s(r, "scale", elem, 1, dims, numbers);
+    hn_rule_before(r, hn_value_at(r->g, f->y)->producer);
+    hn_id y = hn_make1(r, "InstanceNormalization", HN_VALUES(f->x, scale, bias),
+                       HN_ATTRS(hn_new_f(r, "epsilon", (float)f->epsilon)));
+    hn_rule_replace_value(r, f->y, y);
+    return HONE_OK;
+}
+
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-static hone_status layer_norm(hn_rule *r) {
+static hone_status fuse_layer_norm(hn_rule *r) {
     found_norm f;
-    if (!read_norm(r, "LayerNormalization", &f) || !hn_can_write(r, f.op))
+    if (!read_norm(r, "LayerNormalization", &f))
         return HONE_OK;
     take_casts(r, &f);
     take_param(r, &f, "Mul", &f.scale);
     take_param(r, &f, "Add", &f.bias);
-    return write_norm(r, &f);
+    if (is_per_channel(r, &f))
+        return write_instance_norm(r, &f);
+    return hn_can_write(r, f.op) ? write_norm(r, &f) : HONE_OK;
 }
 
 /* The scale is part of the factor: (x - mean) * (scale / deviation). */
-static hone_status layer_norm_scaled(hn_rule *r) {
+static hone_status fuse_layer_norm_scaled(hn_rule *r) {
     found_norm f;
     if (!read_norm(r, "LayerNormalization", &f) || !hn_can_write(r, f.op))
         return HONE_OK;
@@ -235,7 +263,7 @@ static hone_status layer_norm_scaled(hn_rule *r) {
 }
 
 /* x * (scale / deviation) + (bias - mean * (scale / deviation)) */
-static hone_status layer_norm_folded(hn_rule *r) {
+static hone_status fuse_layer_norm_folded(hn_rule *r) {
     found_norm f;
     if (!read_norm(r, "LayerNormalization", &f) || !hn_can_write(r, f.op))
         return HONE_OK;
@@ -244,7 +272,7 @@ static hone_status layer_norm_folded(hn_rule *r) {
     return f.scale != HN_NONE && f.bias != HN_NONE ? write_norm(r, &f) : HONE_OK;
 }
 
-static hone_status rms_norm(hn_rule *r) {
+static hone_status fuse_rms_norm(hn_rule *r) {
     found_norm f;
     if (!read_norm(r, "RMSNormalization", &f) || !hn_can_write(r, f.op))
         return HONE_OK;
@@ -253,7 +281,7 @@ static hone_status rms_norm(hn_rule *r) {
     return write_norm(r, &f);
 }
 
-static hone_status rms_norm_scaled(hn_rule *r) {
+static hone_status fuse_rms_norm_scaled(hn_rule *r) {
     found_norm f;
     if (!read_norm(r, "RMSNormalization", &f) || !hn_can_write(r, f.op))
         return HONE_OK;
@@ -273,21 +301,21 @@ static hone_status rms_norm_scaled(hn_rule *r) {
 /* clang-format on */
 #define DISTANCE "{Sub(x, mean):d | Sub(mean, x):d}"
 #define DISTANCES "Add(ReduceMean({Pow(" DISTANCE ", 2) | Mul(" DISTANCE ", d)}, ...):var, #eps)"
-#define FOLDED_NORM                                                \
+#define FOLDED_NORM                                              \
   "Add(Mul(x, Mul(" ONE_BY_ROOT(DISTANCES) ", #scale):factor), " \
-  "Sub(#bias, Mul(ReduceMean(x, ...):mean, factor)))"
+                                           "Sub(#bias, Mul(ReduceMean(x, ...):mean, factor)))"
 #define MEAN_SQUARE "Add(ReduceMean(" SQUARE("x") ", ...):var, #eps)"
 
 static const hn_rule_row layer_norm_rules[] = {
-    {"layer-norm", "Div(" CENTERED ", " ROOT(VARIANCE) ")", layer_norm, false, NULL},
-    {"layer-norm", "Mul(" CENTERED ", " ONE_BY_ROOT(VARIANCE) ")", layer_norm, false, NULL},
-    {"layer-norm", "Mul(" CENTERED ", Mul(" ONE_BY_ROOT(VARIANCE) ", scale))", layer_norm_scaled,
-     false, NULL},
-    {"layer-norm", FOLDED_NORM,
-     layer_norm_folded, false, NULL},
-    {"rms-norm", "Div(x, " ROOT(MEAN_SQUARE) ")", rms_norm, false, NULL},
-    {"rms-norm", "Mul(x, " ONE_BY_ROOT(MEAN_SQUARE) ")", rms_norm, false, NULL},
-    {"rms-norm", "Mul(x, Mul(" ONE_BY_ROOT(MEAN_SQUARE) ", scale))", rms_norm_scaled, false, NULL},
+    {"layer-norm", "Div(" CENTERED ", " ROOT(VARIANCE) ")", fuse_layer_norm, false, NULL},
+    {"layer-norm", "Mul(" CENTERED ", " ONE_BY_ROOT(VARIANCE) ")", fuse_layer_norm, false, NULL},
+    {"layer-norm", "Mul(" CENTERED ", Mul(" ONE_BY_ROOT(VARIANCE) ", scale))",
+     fuse_layer_norm_scaled, false, NULL},
+    {"layer-norm", FOLDED_NORM, fuse_layer_norm_folded, false, NULL},
+    {"rms-norm", "Div(x, " ROOT(MEAN_SQUARE) ")", fuse_rms_norm, false, NULL},
+    {"rms-norm", "Mul(x, " ONE_BY_ROOT(MEAN_SQUARE) ")", fuse_rms_norm, false, NULL},
+    {"rms-norm", "Mul(x, Mul(" ONE_BY_ROOT(MEAN_SQUARE) ", scale))", fuse_rms_norm_scaled, false,
+     NULL},
 };
 
 hone_status hn_pass_layer_norm(hn_pass *p) {
