@@ -94,32 +94,6 @@ static hone_status reduce_rightly(hn_rule *r) {
     return HONE_OK;
 }
 
-/* ---- Transpose between ----------------------------------------------------------------------- */
-
-/* Axes that came before a Transpose and go after it were only carried along. */
-static hone_status transpose_without(hn_rule *r) {
-    hn_id x = hn_cap(r, "x"), added = hn_cap_node(r, "added"), moved = hn_cap_node(r, "moved");
-    hn_perm perm, rest = {.rank = 0};
-    uint64_t fresh, gone, carried = 0;
-    int32_t rank = hn_rank_of(r, hn_out(r, added, 0));
-    if (rank < 0 || !hn_perm_read(r, moved, &perm) || perm.rank != rank ||
-        !axis_bits(r, added, rank, &fresh) || !axis_bits(r, r->root, rank, &gone))
-        return HONE_OK;
-    for (int32_t i = 0; i < rank; i++) {
-        if ((gone >> i) & 1) {
-            carried |= (uint64_t)1 << perm.at[i];
-            continue;
-        }
-        uint8_t place = 0;
-        for (uint8_t k = 0; k < perm.at[i]; k++)
-            place = (uint8_t)(place + !((fresh >> k) & 1));
-        rest.at[rest.rank++] = place;
-    }
-    if (carried == fresh)
-        hn_rule_replace(r, hn_perm_is_identity(&rest) ? x : hn_make_transpose(r, x, &rest));
-    return HONE_OK;
-}
-
 #define REDUCTIONS                                                                            \
   "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|ReduceProd|" \
   "ReduceSum|ReduceSumSquare|ArgMax|ArgMin"
@@ -133,10 +107,6 @@ hone_status hn_pass_keep_axes(hn_pass *p) {
         {.name = "reduce-keepdims",
          .pattern = "Unsqueeze|Squeeze|Reshape|Flatten(" REDUCTIONS "(x, ...):reduced, ...)",
          .fn = reduce_rightly},
-        {.name = "carried-axes",
-         .pattern = "Squeeze(Transpose(Unsqueeze(x, ...):added):moved, ...)",
-         .fn = transpose_without,
-         .allow_shared = true},
     };
     return hn_pass_rules(p, rules, HN_COUNT(rules));
 }

@@ -2,6 +2,8 @@
  * are one step: elements keep their order. */
 #include "pass/moves.h"
 
+/* ---- one step for two ------------------------------------------------------------------------ */
+
 /* Axes of size 1 that `longer` has and `shorter` has not, when that is all the difference. */
 static bool find_extra_ones(const hn_shape *shorter, const hn_shape *longer, uint32_t *n,
                             int64_t *axes) {
@@ -73,6 +75,72 @@ static hone_status untangle_ones(hn_rule *r) {
     return HONE_OK;
 }
 
+/* ---- splitting before moving ----------------------------------------------------------------- */
+
+/* How the last step of Reshape, Transpose, Reshape cuts each axis that it gets. */
+typedef struct axis_cut {
+    int32_t begin[HN_MAX_RANK + 1]; /* first axis of the result for each axis; then the rank */
+} axis_cut;
+
+/* True when every axis is cut into whole ones: the result has those of `moved` in their order, some
+ * of them split, some of size 1 gone or new. */
+static bool find_cuts(hn_syms *s, const hn_shape *moved, const hn_shape *out, axis_cut *cut) {
+    int32_t k = 0;
+    for (int32_t i = 0; i < moved->rank; i++) {
+        hn_dim all = 1;
+        cut->begin[i] = k;
+        while (all != moved->dims[i] && k < out->rank) {
+            all = hn_dim_mul(s, all, out->dims[k++]);
+            if (all == HN_DIM_UNKNOWN || all == 0)
+                return false;
+        }
+        if (all != moved->dims[i])
+            return false;
+    }
+    while (k < out->rank && out->dims[k] == 1)
+        k++;
+    cut->begin[moved->rank] = k;
+    return k == out->rank;
+}
+
+/* The axes of the result as they stand before the Transpose, and the permutation that is left. */
+static void cut_before(const hn_perm *perm, const axis_cut *cut, const hn_shape *out, hn_dim *dims,
+                       hn_perm *rest) {
+    hn_perm back = hn_perm_inverse(perm);
+    uint8_t n = 0;
+    rest->rank = out->rank;
+    for (int32_t a = 0; a < perm->rank; a++)
+        for (int32_t k = cut->begin[back.at[a]]; k < cut->begin[back.at[a] + 1]; k++) {
+            rest->at[k] = n;
+            dims[n++] = out->dims[k];
+        }
+}
+
+static bool has_dims(const hn_shape *s, int32_t rank, const hn_dim *dims) {
+    return s && s->rank == rank && memcmp(s->dims, dims, (size_t)rank * sizeof *dims) == 0;
+}
+
+/* A Reshape that only splits what a Transpose moved can split first: there it meets another one. */
+static hone_status split_first(hn_rule *r) {
+    hn_id x = hn_cap(r, "x"), moved = hn_cap_node(r, "moved");
+    const hn_shape *between = hn_shape_of(r, hn_out(r, moved, 0));
+    const hn_shape *out = hn_shape_of(r, hn_out(r, r->root, 0));
+    hn_perm perm, rest;
+    axis_cut cut;
+    hn_dim dims[HN_MAX_RANK];
+    if (!between || !out || out->rank > HN_MAX_RANK || !hn_perm_read(r, moved, &perm) ||
+        !find_cuts(r->pass->model->syms, between, out, &cut))
+        return HONE_OK;
+    cut_before(&perm, &cut, out, dims, &rest);
+    hn_id split = x;
+    if (!has_dims(hn_shape_of(r, x), out->rank, dims))
+        split = hn_make_reshape(r, x, (uint32_t)out->rank, dims);
+    if (split == HN_NONE)
+        return hn_miss(r, "the shape cannot be said in one step with at most one size left over");
+    hn_rule_replace(r, hn_perm_is_identity(&rest) ? split : hn_make_transpose(r, split, &rest));
+    return HONE_OK;
+}
+
 #define RESHAPES "Reshape|Squeeze|Unsqueeze|Flatten"
 
 hone_status hn_pass_merge_reshapes(hn_pass *p) {
@@ -88,6 +156,9 @@ hone_status hn_pass_merge_reshapes(hn_pass *p) {
          .pattern = "Transpose(" RESHAPES "(x, ...))",
          .fn = untangle_ones,
          .allow_shared = true},
+        {.name = "split-first",
+         .pattern = RESHAPES "(Transpose(" RESHAPES "(x, ...)):moved, ...)",
+         .fn = split_first},
     };
     return hn_pass_rules(p, rules, HN_COUNT(rules));
 }
