@@ -140,6 +140,8 @@ typedef struct cli_model_options { /* options that several commands share */
     "custom-ops", 0, CLI_TEXTS, offsetof(options, model.custom_ops), "LIBRARY",               \
         "operators of a shared library, see docs/custom-ops.md (repeatable)"                  \
   }
+/* "extended", "2"; NULL leaves it. Reports errors: EXIT_FAILED. */
+int cli_parse_level(const char *text, hone_level *level);
 void cli_model_options_free(cli_model_options *o);
 /* Loads with the operators of these libraries. */
 hone_status cli_load_model(const char *path, const cli_list *custom_ops, bool skip_external_data,

@@ -9,6 +9,7 @@ typedef struct diff_options {
     cli_input_options input;
     const char *limit;
     uint64_t threads;
+    const char *level;
     bool all, json;
 } diff_options;
 
@@ -18,6 +19,8 @@ static const cli_option diff_option_table[] = {
     {"limit", 'l', CLI_TEXT, offsetof(diff_options, limit), "NUMBER",
      "largest difference, relative to the largest element (default 1e-4)"},
     CLI_INPUT_OPTIONS(diff_options),
+    {"level", 'l', CLI_TEXT, offsetof(diff_options, level), "LEVEL",
+     "of graph optimization: none (default), basic, extended, all"},
     {"threads", 't', CLI_SIZE, offsetof(diff_options, threads), "N",
      "threads to use (default: all processors)"},
     {"dim", 'd', CLI_TEXTS, offsetof(diff_options, model.dims), "NAME=SIZE",
@@ -115,6 +118,9 @@ static bool run_side(hone_model *m, const diff_options *o, const cli_feed *feed,
     hone_session_options_init(&session_options);
     hone_run_options_init(&run_options);
     session_options.n_threads = (int)o->threads;
+    session_options.level = HONE_LEVEL_NONE; /* the models as they are written */
+    if (cli_parse_level(o->level, &session_options.level) != EXIT_OK)
+        return false;
     session_options.decode_image = cli_decode_image;
     if (o->all) {
         run_options.observe = watch_node;

@@ -55,22 +55,6 @@ static const cli_option optimize_option_table[] = {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static int parse_level(const char *text, hone_level *level) {
-    static const struct {
-        const char *name;
-        hone_level level;
-    } names[] = {{"none", HONE_LEVEL_NONE},         {"0", HONE_LEVEL_NONE},
-                 {"basic", HONE_LEVEL_BASIC},       {"1", HONE_LEVEL_BASIC},
-                 {"extended", HONE_LEVEL_EXTENDED}, {"2", HONE_LEVEL_EXTENDED},
-                 {"all", HONE_LEVEL_ALL},           {"99", HONE_LEVEL_ALL}};
-    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i].name, text) == 0) {
-            *level = names[i].level;
-            return EXIT_OK;
-        }
-    return text ? cli_fail("--level is none, basic, extended or all, not '%s'", text) : EXIT_OK;
-}
-
 static int parse_target(const char *text, hone_target *target) {
     if (!text || strcmp(text, "onnx") == 0)
         *target = HONE_TARGET_ONNX;
@@ -191,7 +175,7 @@ static int optimize_file(const char *path, optimize_options *o) {
     uint32_t opset = 0;
     hone_optimize_options options;
     hone_optimize_options_init(&options);
-    if (parse_level(o->level, &options.level) != EXIT_OK ||
+    if (cli_parse_level(o->level, &options.level) != EXIT_OK ||
         parse_target(o->target, &options.target) != EXIT_OK ||
         parse_count("--opset", o->opset, &opset) != EXIT_OK ||
         parse_count("--stop-after", o->stop_after, &options.stop_after) != EXIT_OK)

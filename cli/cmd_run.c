@@ -14,7 +14,8 @@ typedef struct run_options {
     cli_model_options model;
     cli_input_options input;
     cli_list outputs; /* NAME=FILE */
-    const char *folder, *format, *labels, *manifest;
+    const char *folder, *format, *labels, *manifest, *level;
+    hone_level parsed_level;
     uint64_t repeat, threads, top, jobs, timeout, memory;
     cli_list providers;
     bool json, test, profile, keep_denormals;
@@ -34,6 +35,8 @@ static const cli_option run_option_table[] = {
      "names of the classes, one per line"},
     {"repeat", 'n', CLI_SIZE, offsetof(run_options, repeat), "N",
      "run N times more and tell how long it took"},
+    {"level", 'l', CLI_TEXT, offsetof(run_options, level), "LEVEL",
+     "of graph optimization: none, basic, extended, all (default)"},
     {"threads", 't', CLI_SIZE, offsetof(run_options, threads), "N",
      "threads to use (default: all processors)"},
     {"memory", 'm', CLI_SIZE, offsetof(run_options, memory), "BYTES",
@@ -81,6 +84,7 @@ static bool open_run(run_state *s, const char *path) {
     hone_session_options options;
     hone_session_options_init(&options);
     options.n_threads = (int)s->o->threads;
+    options.level = s->o->parsed_level;
     options.memory_limit_bytes = s->o->memory;
     options.n_providers = (uint32_t)s->o->providers.n;
     options.providers = (const char *const *)s->o->providers.at;
@@ -243,13 +247,14 @@ static int run_tests(const cli_list *folders, const run_options *o) {
                       .manifest = o->manifest,
                       .n_jobs = jobs < 1024 ? (int)jobs : 1024,
                       .n_threads = o->threads ? (int)o->threads : 1,
+                      .level = o->parsed_level,
                       .timeout_seconds = o->timeout ? (unsigned)o->timeout : 300,
                       .json = o->json};
     return test_sets_run(&t);
 }
 
 static int run_run(const cli_command *self, int argc, char **argv) {
-    run_options o = {0};
+    run_options o = {.parsed_level = HONE_LEVEL_ALL};
     cli_list arguments = {0};
     int status = cli_parse(self, argc, argv, &o, &arguments);
     bool is_usable = o.test ? arguments.n > 0 : arguments.n == 1;
@@ -258,6 +263,8 @@ static int run_run(const cli_command *self, int argc, char **argv) {
                  o.test ? "a folder of test cases" : "one model");
         status = EXIT_USAGE;
     }
+    if (status == EXIT_OK && cli_parse_level(o.level, &o.parsed_level) != EXIT_OK)
+        status = EXIT_USAGE;
     if (status == EXIT_OK)
         status = o.test ? run_tests(&arguments, &o) : run_model(arguments.at[0], &o);
     cli_model_options_free(&o.model);

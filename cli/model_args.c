@@ -79,6 +79,22 @@ static int apply_shape(hone_model *m, const char *text) {
     return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
 }
 
+int cli_parse_level(const char *text, hone_level *level) {
+    static const struct {
+        const char *name;
+        hone_level level;
+    } names[] = {{"none", HONE_LEVEL_NONE},         {"0", HONE_LEVEL_NONE},
+                 {"basic", HONE_LEVEL_BASIC},       {"1", HONE_LEVEL_BASIC},
+                 {"extended", HONE_LEVEL_EXTENDED}, {"2", HONE_LEVEL_EXTENDED},
+                 {"all", HONE_LEVEL_ALL},           {"99", HONE_LEVEL_ALL}};
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, text) == 0) {
+            *level = names[i].level;
+            return EXIT_OK;
+        }
+    return text ? cli_fail("--level is none, basic, extended or all, not '%s'", text) : EXIT_OK;
+}
+
 void cli_model_options_free(cli_model_options *o) {
     cli_list_free(&o->dims);
     cli_list_free(&o->shapes);

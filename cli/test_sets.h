@@ -35,6 +35,7 @@ typedef struct test_options {
     const char
         *manifest; /* cases that are known to fail, or have tolerances of their own; may be NULL */
     int n_jobs, n_threads;
+    hone_level level;
     unsigned timeout_seconds; /* of one case; 0: none */
     bool json;
 } test_options;

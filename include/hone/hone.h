@@ -681,6 +681,7 @@ typedef struct hone_session_options {
     hone_decode_image_fn
         decode_image; /* NULL: models with the operator ImageDecoder fail when they reach it */
     void *decode_image_ctx;
+    hone_level level; /* of graph optimization, made on the session's own copy; default ALL */
 } hone_session_options;
 HONE_API void hone_session_options_init(hone_session_options *options);
 /* The model is read, not changed, and must outlive the session. Free dimensions stay free unless

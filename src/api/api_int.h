@@ -28,6 +28,8 @@ void hn_api_rename_annotated(hn_graph *g, hn_str from, hn_str to);
 bool hn_api_read_options(void *ours, const void *theirs, size_t ours_bytes);
 hone_status hn_api_fail_options(hone_error *error, const char *name);
 
+hone_status hn_api_check_level(hone_level level, hone_error *error);
+
 /* Hands finished JSON to the caller; frees the strbuf. */
 hone_status hn_api_give_json(hn_strbuf *text, hone_write_fn write, void *ctx, hone_error *error);
 

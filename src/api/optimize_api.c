@@ -38,11 +38,15 @@ void hone_optimize_options_init(hone_optimize_options *options) {
                                        .max_fold_bytes = (uint64_t)16 << 20};
 }
 
+hone_status hn_api_check_level(hone_level level, hone_error *error) {
+    if (level == HONE_LEVEL_NONE || level == HONE_LEVEL_BASIC || level == HONE_LEVEL_EXTENDED ||
+        level == HONE_LEVEL_ALL)
+        return HONE_OK;
+    return hn_fail(error, HONE_E_ARGUMENT, "%d is no level: 0, 1, 2 and 99 are", (int)level);
+}
+
 static hone_status check_optimize_options(const hone_optimize_options *o, hone_error *error) {
-    bool is_level = o->level == HONE_LEVEL_NONE || o->level == HONE_LEVEL_BASIC ||
-                    o->level == HONE_LEVEL_EXTENDED || o->level == HONE_LEVEL_ALL;
-    if (!is_level)
-        return hn_fail(error, HONE_E_ARGUMENT, "%d is no level: 0, 1, 2 and 99 are", (int)o->level);
+    HN_TRY(hn_api_check_level(o->level, error));
     if (o->target != HONE_TARGET_ONNX && o->target != HONE_TARGET_ONNXRUNTIME)
         return hn_fail(error, HONE_E_ARGUMENT, "%d is no target", (int)o->target);
     HN_TRY(hn_api_require(!o->n_passes || o->passes, "passes", error));

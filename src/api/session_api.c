@@ -10,7 +10,8 @@ static const hn_graph *session_graph(const hone_session *s) {
 }
 
 void hone_session_options_init(hone_session_options *options) {
-    *options = (hone_session_options){.size = sizeof *options, .max_plans = 16};
+    *options = (hone_session_options){
+        .size = sizeof *options, .max_plans = 16, .level = HONE_LEVEL_ALL};
 }
 
 void hone_run_options_init(hone_run_options *options) {
@@ -20,6 +21,7 @@ void hone_run_options_init(hone_run_options *options) {
 /* Providers must exist even where the model has no node to ask them for. */
 static hone_status check_session_options(const hone_session_options *o, hone_error *error) {
     const hn_provider *provider;
+    HN_TRY(hn_api_check_level(o->level, error));
     if ((o->n_providers && !o->providers) || (o->n_dims && !o->dims))
         return hn_fail(error, HONE_E_ARGUMENT, "%s are announced, but not given",
                        o->n_dims && !o->dims ? "dimensions" : "providers");
@@ -51,6 +53,7 @@ hone_status hone_session_create(const hone_model *model, const hone_session_opti
                              .max_plans = o.max_plans,
                              .keep_denormals = o.keep_denormals,
                              .image_hook = {o.decode_image, o.decode_image_ctx},
+                             .level = (hn_level)o.level,
                              .program = {.n_dims = o.n_dims,
                                          .dims = o.dims,
                                          .n_providers = o.n_providers,

@@ -59,6 +59,9 @@ typedef struct hn_program_options {
     const hone_dim_size *dims;
     uint32_t n_providers; /* names, the preferred one first; 0: cpu */
     const char *const *providers;
+    /* May change the graph once functions are inlined and dimensions are fixed; NULL: nobody does. */
+    hone_status (*rewrite)(void *ctx, hn_model *m, hone_error *err);
+    void *rewrite_ctx;
 } hn_program_options;
 
 /* Refuses a model that is not valid, or has an operator that cannot be run, by a message that names

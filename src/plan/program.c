@@ -307,6 +307,8 @@ static hone_status make_program(hn_program *p, const hn_model *source, const hn_
     HN_TRY(refuse_invalid(m, err));
     HN_TRY(fix_dims(m, o, err));
     HN_TRY(hn_model_inline(m, NULL, err));
+    if (o && o->rewrite)
+        HN_TRY(o->rewrite(o->rewrite_ctx, m, err));
     HN_TRY(forget_symbols(m));
     HN_TRY(hn_program_make_consts(p, source, err));
     HN_TRY(make_blocks(p, o, err));

@@ -168,7 +168,7 @@ hone_status hn_plan_report_make(const hn_model *m, hn_plan_report **out, hone_er
     hn_arena *arena = hn_arena_new(hn_arena_allocator(m->arena));
     hn_plan_report *r = arena ? HN_NEW(arena, hn_plan_report) : NULL;
     hn_program *p = NULL;
-    hone_status status = r ? hn_program_new(m, NULL, &p, err) : HONE_E_NOMEM;
+    hone_status status = r ? hn_program_optimized(m, HN_LEVEL_ALL, NULL, &p, err) : HONE_E_NOMEM;
     if (status == HONE_OK) {
         r->arena = arena;
         status = plan_program(r, p, err);

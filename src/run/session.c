@@ -40,7 +40,7 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     s->idle = hn_calloc(alloc, MAX_IDLE_STATES, sizeof *s->idle);
     s->pool = hn_pool_new(o->n_threads, alloc);
     hone_status status = s->plans && s->idle && s->pool
-                             ? hn_program_new(m, &o->program, &s->program, err)
+                             ? hn_program_optimized(m, o->level, &o->program, &s->program, err)
                              : HONE_E_NOMEM;
     if (status != HONE_OK)
         hn_session_free(s);

@@ -2,7 +2,12 @@
 #ifndef HN_SESSION_H
 #define HN_SESSION_H
 
+#include "pass/pass.h"
 #include "run/run.h"
+
+/* A program of the graph as the passes of a level leave it. o: NULL for none. */
+hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_program_options *o,
+                                 hn_program **out, hone_error *err);
 
 typedef struct hn_session hn_session;
 typedef struct hn_session_options {
@@ -11,6 +16,7 @@ typedef struct hn_session_options {
     uint32_t max_plans;    /* kept; 0: 16 */
     bool keep_denormals;
     hn_image_hook image_hook;
+    hn_level level;             /* of the passes that run first */
     hn_program_options program; /* looked at while the session is made */
 } hn_session_options;
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,

@@ -1,0 +1,67 @@
+/* Programs of optimized graphs: the passes run on the program's own copy of the model. */
+#include "run/session.h"
+
+#define LATEST_OPSET 28
+#define MAX_SWITCHED_OFF 32 /* rules; then the graph is run as it is */
+
+/* What one attempt uses and leaves for the next one. */
+typedef struct attempt {
+    hn_optimize_options options;
+    hn_arena *arena;
+    HN_VEC(const char *) disabled;
+    bool has_failed_rule;
+} attempt;
+
+static hone_status remember_failure(attempt *a, const hn_near_miss *failed) {
+    const char *name = hn_arena_printf(a->arena, "%s%s%s", failed->pass->name,
+                                       *failed->rule ? "." : "", failed->rule);
+    a->has_failed_rule = true;
+    return name && HN_VEC_PUSH(a->arena, &a->disabled, name) ? HONE_OK : HONE_E_NOMEM;
+}
+
+static hone_status optimize_graph(void *ctx, hn_model *m, hone_error *err) {
+    attempt *a = ctx;
+    hn_opt_log *log = hn_opt_log_new(hn_arena_allocator(m->arena));
+    HN_TRY_PTR(log);
+    a->options.n_disabled = a->disabled.n;
+    a->options.disabled = a->disabled.at;
+    hone_status status = hn_optimize(m, &a->options, log, err);
+    if (status != HONE_OK && status != HONE_E_NOMEM && log->failed.pass)
+        status = remember_failure(a, &log->failed) == HONE_OK ? status : HONE_E_NOMEM;
+    hn_opt_log_free(log);
+    return status;
+}
+
+/* A rule that fails is a bug, but no reason not to run: the next attempt does without it. */
+static hone_status try_programs(const hn_model *m, const hn_program_options *o, attempt *a,
+                                hn_program **out, hone_error *err) {
+    hn_program_options with_passes = *o;
+    with_passes.rewrite = optimize_graph;
+    with_passes.rewrite_ctx = a;
+    for (;;) {
+        a->has_failed_rule = false;
+        hone_status status = hn_program_new(
+            m, a->disabled.n < MAX_SWITCHED_OFF ? &with_passes : o, out, err);
+        if (status == HONE_OK || status == HONE_E_NOMEM || !a->has_failed_rule)
+            return status;
+        hn_error_clear(err);
+    }
+}
+
+hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_program_options *o,
+                                 hn_program **out, hone_error *err) {
+    static const hn_program_options none;
+    o = o ? o : &none;
+    if (level == HN_LEVEL_NONE)
+        return hn_program_new(m, o, out, err);
+    attempt a = {.arena = hn_arena_new(hn_arena_allocator(m->arena))};
+    if (!a.arena)
+        return HONE_E_NOMEM;
+    hn_optimize_options_init(&a.options);
+    a.options.level = level;
+    a.options.target = HN_TARGET_SESSION;
+    a.options.max_opset = LATEST_OPSET;
+    hone_status status = try_programs(m, o, &a, out, err);
+    hn_arena_free(a.arena);
+    return status;
+}
