@@ -45,14 +45,21 @@ static bool activation_of(const hn_rule *r, bool is_conv, const activation_kind 
     return k != NULL;
 }
 
-/* A product with activation and, for convolutions, a sum before it. */
+/* The attributes of a node, with room for more. NULL: no memory. */
+static hn_attr *copied_attrs(hn_rule *r, hn_id node, uint32_t n_more) {
+    const hn_node *n = hn_at(r, node);
+    hn_attr *attrs = HN_NEW_N(r->pass->rule_scratch, hn_attr, (size_t)n->n_attrs + n_more);
+    for (uint32_t i = 0; attrs && i < n->n_attrs; i++)
+        attrs[i] = n->attrs[i];
+    return attrs;
+}
+
+/* `sum` is added before the activation; HN_NONE: nothing is. */
 static hone_status write_fused_conv(hn_rule *r, hn_id conv, hn_id sum, const activation_kind *k,
                                     const float *params) {
-    const hn_node *n = hn_at(r, conv);
-    hn_attr *attrs = HN_NEW_N(r->pass->rule_scratch, hn_attr, (size_t)n->n_attrs + 2);
+    hn_attr *attrs = copied_attrs(r, conv, 2);
+    uint32_t n_attrs = hn_at(r, conv)->n_attrs;
     HN_TRY_PTR(attrs);
-    memcpy(attrs, n->attrs, n->n_attrs * sizeof *attrs);
-    uint32_t n_attrs = n->n_attrs;
     attrs[n_attrs++] = hn_new_s(r, "activation", k->op);
     if (k->n_params > 0)
         attrs[n_attrs++] = hn_new_floats(r, "activation_params", k->n_params, params);
@@ -91,11 +98,9 @@ static hone_status gemm_activation(hn_rule *r) {
     if (hn_elem_of(r, hn_cap(r, "gemm")) != HN_F32 || !activation_of(r, false, &k, params) ||
         hn_node_version(r, gemm) < 7 || !hn_can_write(r, "ms.FusedGemm"))
         return HONE_OK;
-    const hn_node *n = hn_at(r, gemm);
-    hn_attr *attrs = HN_NEW_N(r->pass->rule_scratch, hn_attr, (size_t)n->n_attrs + 3);
+    hn_attr *attrs = copied_attrs(r, gemm, 3);
+    uint32_t n_attrs = hn_at(r, gemm)->n_attrs;
     HN_TRY_PTR(attrs);
-    memcpy(attrs, n->attrs, n->n_attrs * sizeof *attrs);
-    uint32_t n_attrs = n->n_attrs;
     attrs[n_attrs++] = hn_new_s(r, "activation", k->op);
     for (uint32_t i = 0; i < k->n_params; i++)
         attrs[n_attrs++] = hn_new_f(r, names[i], params[i]);
