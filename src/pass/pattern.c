@@ -79,9 +79,10 @@ static bool word_is_str(hn_word w, hn_str s) {
     return s && s->n == w.n && memcmp(s->s, w.at, w.n) == 0;
 }
 
-/* The one of the term's operators that this node is. */
+/* The one of the term's operators that this node is. What is written for another version than the
+ * graph's may mean something else. */
 static const hn_term_op *find_op(const hn_term *t, const hn_node *n) {
-    for (uint32_t i = 0; i < t->ops.n; i++) {
+    for (uint32_t i = 0; i < t->ops.n && !n->opset_version; i++) {
         const hn_term_op *op = &t->ops.at[i];
         bool is_domain =
             op->domain.n == 0 ? hn_domain_is_onnx(n->domain) : word_is_str(op->domain, n->domain);
