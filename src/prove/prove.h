@@ -17,9 +17,9 @@ typedef struct hn_samples {
     hn_object **outputs;
 } hn_samples;
 
-/* Makes up inputs: free dimensions become small numbers (one symbol, one number), reals are drawn
- * from a normal distribution, integers are 0 or 1, so that they can index and mask. Inputs that are
- * no tensors are refused. */
+/* Makes up inputs with which the model runs: free dimensions become small numbers (one symbol, one
+ * number), or larger ones when the model refuses those; reals are drawn from a normal distribution,
+ * integers are 0 or 1, so that they can index and mask. Inputs that are no tensors are refused. */
 hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, hone_error *err);
 /* No inputs yet: the caller puts objects of the samples' heap into `inputs`. */
 hone_status hn_samples_empty(const hn_model *m, hn_samples **out, hone_error *err);

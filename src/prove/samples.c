@@ -50,19 +50,22 @@ typedef struct sizes {
     hn_model *model;
     hn_map by_symbol; /* string id -> number */
     uint32_t n;
+    uint32_t scale;
 } sizes;
 
-static const int64_t free_sizes[] = {2, 3, 4, 6};
+static const uint32_t free_sizes[] = {2, 3, 4, 6};
+static const uint32_t scales[] = {1, 8, 256}; /* windows of audio models span hundreds */
 
 static hn_dim size_of(sizes *z, hn_dim d) {
     hn_str name;
     if (hn_dim_is_known(d))
         return d;
     if (!hn_dim_is_symbol(z->model->syms, d, &name))
-        return 2; /* nothing known, or an expression: any size may do */
+        return 2 * (hn_dim)z->scale; /* nothing known, or an expression: any size may do */
     uint32_t known = hn_map_get(&z->by_symbol, name->id);
     if (known == HN_MAP_NONE) {
-        known = (uint32_t)free_sizes[z->n++ % HN_COUNT(free_sizes)];
+        known = z->scale * free_sizes[z->n % HN_COUNT(free_sizes)];
+        z->n++;
         hn_map_put(&z->by_symbol, name->id, known);
     }
     return known;
@@ -99,22 +102,40 @@ static hone_status make_input(hn_samples *s, sizes *z, hn_rng *rng, uint32_t i, 
     return HONE_OK;
 }
 
-hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, hone_error *err) {
+static hone_status make_inputs(const hn_model *m, uint64_t seed, uint32_t scale, hn_samples **out,
+                               hone_error *err) {
     HN_TRY(new_samples(m, out));
     hn_rng rng;
     hn_rng_seed(&rng, seed);
     hn_arena *scratch = hn_arena_new((*out)->alloc);
     hone_status status = scratch ? HONE_OK : HONE_E_NOMEM;
-    sizes z = {.model = (hn_model *)(uintptr_t)m};
+    sizes z = {.model = (hn_model *)(uintptr_t)m, .scale = scale};
     if (scratch)
         hn_map_init(&z.by_symbol, scratch);
     for (uint32_t i = 0; i < (*out)->n_inputs && status == HONE_OK; i++)
         status = make_input(*out, &z, &rng, i, err);
     hn_arena_free(scratch);
-    if (status != HONE_OK) {
+    return status;
+}
+
+hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, hone_error *err) {
+    hone_status status = HONE_OK;
+    for (uint32_t i = 0; i < HN_COUNT(scales); i++) {
+        hone_error why = {.offset = -1};
+        status = make_inputs(m, seed, scales[i], out, &why);
+        if (status == HONE_OK)
+            status = hn_samples_run(*out, m, &why);
+        if (status == HONE_OK)
+            return HONE_OK;
         hn_samples_free(*out);
         *out = NULL;
+        if (err && i == 0)
+            *err = why; /* the smallest sizes tell best what is wrong */
+        if (status != HONE_E_SHAPE)
+            break;
     }
+    if (status != HONE_E_NOMEM)
+        hn_error_prefix(err, "the model does not run on made-up inputs (give some)");
     return hn_error_complete(err, status);
 }
 
