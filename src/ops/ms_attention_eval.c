@@ -24,14 +24,15 @@ static hone_status read_widths(hn_eval *c, int64_t n_heads, int64_t widths[3]) {
                             "weights of %lld columns",
                             (long long)widths[0], (long long)widths[1], (long long)widths[2],
                             (long long)n_heads, (long long)w->dims[1]);
-    HN_TRY(hn_want_dims(c, 1, 2, (const int64_t[]){hn_arg(c, 0)->dims[2], w->dims[1]}));
+    const hn_array *x = hn_arg(c, 0);
+    HN_TRY(hn_want_dims(c, 1, 2, (const int64_t[]){x->dims[x->rank - 1], w->dims[1]}));
     return hn_want_elems(c, 2, (uint64_t)w->dims[1]);
 }
 
 /* x * w + bias over rows of x; bias may be NULL. */
 static hone_status project_rows(hn_eval *c, const hn_array *x, const float *rows, const float *w,
                                 int64_t width, float **out) {
-    int64_t depth = x->dims[2], n_rows = x->dims[0] * x->dims[1];
+    int64_t depth = x->dims[x->rank - 1], n_rows = (int64_t)hn_count(x->rank - 1, x->dims);
     const float *bias;
     *out = hn_eval_scratch_n(c, (uint64_t)(n_rows * width), sizeof **out);
     HN_TRY_PTR(*out && hn_arg_f32s(c, 2, &bias));
@@ -168,4 +169,23 @@ hone_status hn_eval_qattention(hn_eval *c) {
     HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 3, 6), &x));
     HN_TRY(dequantize_columns(c, 1, 4, 7, &w));
     return run_packed_attention(c, &args, x.data, w);
+}
+
+/* Tokens without padding, [tokens, width]. */
+hone_status hn_eval_packed_attention(hn_eval *c) {
+    static const hn_token_args args = {.offsets = 3, .starts = 4, .bias = 5};
+    const hn_array *x = hn_arg(c, 0);
+    int64_t n_heads = hn_attr_i(hn_eval_node(c), "num_heads", 1), width = hn_arg(c, 1)->dims[1],
+            n_tokens = x->dims[0], widths[3];
+    const float *rows, *w;
+    float *qkv;
+    HN_TRY(read_widths(c, n_heads, widths));
+    HN_TRY_PTR(hn_arg_f32s(c, 0, &rows) && hn_arg_f32s(c, 1, &w));
+    HN_TRY(project_rows(c, x, rows, w, width, &qkv));
+    hn_heads a = {
+        .n_heads = n_heads, .key_size = widths[0] / n_heads, .value_size = widths[2] / n_heads};
+    a.q = hn_rows_packed(qkv, n_tokens, width, a.key_size);
+    a.k = hn_rows_packed(qkv + widths[0], n_tokens, width, a.key_size);
+    a.v = hn_rows_packed(qkv + 2 * widths[0], n_tokens, width, a.value_size);
+    return hn_attend_sequences(c, &args, n_tokens, &a);
 }

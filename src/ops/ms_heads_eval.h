@@ -112,6 +112,18 @@ hone_status hn_attention_join(hn_eval *c, hn_attention_parts *p);
  * the order of time. */
 hone_status hn_attention_run(hn_eval *c, hn_attention_parts *p);
 
+/* ---- sequences without padding ------------------------------------------------------------------ */
+
+/* Attention within each of the sequences whose tokens stand one after the other: q, k, v and out of
+ * `a` hold all tokens as a batch of one. */
+typedef struct hn_token_args {
+    uint32_t offsets; /* [sequences, length with padding], */
+    uint32_t starts;  /* [sequences + 1]: cumulated lengths, */
+    uint32_t bias;    /* [sequences or 1, heads or 1, length, length], may be left out */
+} hn_token_args;
+hone_status hn_attend_sequences(hn_eval *c, const hn_token_args *args, int64_t n_tokens,
+                                hn_heads *a);
+
 /* ---- rotary positions -------------------------------------------------------------------------- */
 
 /* Tables [positions, half], as wide as half of what is turned. */

@@ -7,6 +7,8 @@
 hone_status hn_infer_packed_attention(hn_infer *c) {
     hn_dim dims[2] = {hn_in_dim(c, 0, 0), HN_DIM_UNKNOWN};
     int32_t rank = hn_in_rank(c, 0);
+    int64_t n_heads;
+    HN_TRY(hn_ms_positive(c, "num_heads", &n_heads));
     if (strcmp(hn_infer_op(c), "PackedAttention") == 0) {
         HN_TRY(hn_expect_rank(c, 0, 2, 2));
         HN_TRY(hn_ms_value_width(c, 1, 2, &dims[1]));

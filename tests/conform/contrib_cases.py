@@ -361,6 +361,9 @@ def misc_cases():
                                 {"activation": activation}, outputs=(True, True)))
     out.append(Case("CausalConvWithState dilated", "CausalConvWithState", [m.real(2, 5, 6), m.real(5, 1, 3), m.real(5), m.real(2, 5, 4)], {"dilation": 2}, outputs=(True, True)))
     out.append(Case("CausalConvWithState channels last", "CausalConvWithState", [m.real(2, 6, 5), m.real(5, 1, 3), m.real(5), m.real(2, 2, 5)], {"channels_last": 1}, outputs=(True, True)))
+    ids = numpy.array([[1, 2, 3, 1, 2, 4, 1, 2], [5, 5, 5, 5, 5, 5, 5, 5], [0, 1, 2, 3, 4, 5, 6, 7]], I64)
+    for n in (1, 2, 3):
+        out.append(Case(f"NGramRepeatBlock {n}", "NGramRepeatBlock", [ids, m.real(3, 9)], {"ngram_size": n}, output_types=(F32,)))
     out.append(Case("Range", "Range", [scalar(1.0), scalar(5.0), scalar(0.5)]))
     x, w, b = m.real(2, 7, 6, 4), m.real(6, 2, 3, 3), m.real(6)
     z, padded = m.real(2, 7, 6, 6), numpy.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))

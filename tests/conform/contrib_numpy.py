@@ -1,7 +1,7 @@
 """Cases of com.microsoft operators that the oracle has no kernel for: what numpy makes of their definition."""
 import numpy
 
-from contrib_cases import F16, F32, I32, I64, I8, U8, Case, Maker
+from contrib_cases import F16, F32, I32, I64, I8, U8, Case, Maker, scalar
 
 
 def softmax(scores):
@@ -39,6 +39,78 @@ def attention_cases():
     for width in (0, 2):
         out.append(Case(f"Attention rotary {width}", "Attention", [x, w, bias], {"num_heads": 2, "do_rotary": 1, "rotary_embedding_dim": width},
                         expected=[packed_attention(x, w, bias, 2, rotary=width or 4)]))
+    return out
+
+
+# ---- sequences without padding -----------------------------------------------------------------
+
+STARTS = [0, 1, 3, 7]  # of three sequences with room for 4 tokens each
+OFFSETS = [0, 4, 5, 8, 9, 10, 11, 1, 2, 3, 6, 7]
+
+
+def attend_tokens(q, k, v, bias=None):
+    """[tokens, heads, size] each; bias [sequences, heads, 4, 4]."""
+    out = []
+    for s, (a, b) in enumerate(zip(STARTS, STARTS[1:])):
+        scores = numpy.einsum("qhe,khe->hqk", q[a:b], k[a:b]) / q.shape[2] ** 0.5
+        if bias is not None:
+            scores = scores + bias[s if len(bias) > 1 else 0][:, :b - a, :b - a]
+        out.append(numpy.einsum("hqk,khe->qhe", softmax(scores), v[a:b]).reshape(b - a, -1))
+    return numpy.concatenate(out).astype(F32)
+
+
+def token_cases():
+    m, out = Maker("tokens"), []
+    starts, offsets = numpy.array(STARTS, I32), numpy.array(OFFSETS, I32).reshape(3, 4)
+    x, w, bias = m.real(7, 6), m.real(6, 20), m.real(20)
+    q, k, v = numpy.split((x @ w + bias).astype("f8"), [6, 12], 1)
+    for name, scores in (("plain", None), ("bias", m.real(3, 2, 4, 4)), ("one bias", m.real(1, 2, 4, 4))):
+        expected = attend_tokens(q.reshape(7, 2, 3), k.reshape(7, 2, 3), v.reshape(7, 2, 4), scores)
+        out.append(Case(f"PackedAttention {name}", "PackedAttention", [x, w, bias, offsets, starts, scores], {"num_heads": 2, "qkv_hidden_sizes": [6, 6, 8]}, expected=[expected]))
+    q, k, v, bias = m.real(7, 6), m.real(7, 6), m.real(7, 8), m.real(20)
+    parts = [a + b for a, b in zip((q, k, v), numpy.split(bias, [6, 12]))]
+    expected = attend_tokens(*(a.astype("f8").reshape(7, 2, -1) for a in parts))
+    out.append(Case("PackedMultiHeadAttention", "PackedMultiHeadAttention", [q, k, v, bias, offsets, starts], {"num_heads": 2}, expected=[expected]))
+    qkv = m.real(7, 2, 3, 4)
+    out.append(Case("PackedMultiHeadAttention together", "PackedMultiHeadAttention", [qkv, None, None, None, offsets, starts], {"num_heads": 2},
+                    expected=[attend_tokens(*qkv.astype("f8").transpose(2, 0, 1, 3))]))
+    padded = m.real(3, 4, 5)
+    tokens = padded.reshape(12, 5)[OFFSETS[:7]]
+    out.append(Case("RemovePadding", "RemovePadding", [padded, numpy.array([1, 2, 4], I32)], outputs=(True,) * 4, output_types=(F32, I32, I32, I32),
+                    expected=[tokens, offsets, starts, numpy.array([4], I32)]))
+    restored = numpy.zeros((12, 5), F32)
+    restored[OFFSETS[:7]] = tokens
+    out.append(Case("RestorePadding", "RestorePadding", [tokens, offsets], expected=[restored.reshape(3, 4, 5)]))
+    return out
+
+
+def bucket(distance, n, most, both_ways):
+    """Of T5: each small distance has its own, the others share by their logarithm."""
+    first = 0
+    if both_ways:
+        n //= 2
+        first, distance = (n if distance > 0 else 0), abs(distance)
+    else:
+        distance = max(-distance, 0)
+    exact = n // 2
+    if distance < exact:
+        return first + distance
+    return first + min(exact + int(numpy.log(distance / exact) / numpy.log(most / exact) * (n - exact)), n - 1)
+
+
+def position_cases():
+    m, out = Maker("positions"), []
+    for both_ways in (0, 1):
+        table = m.real(16, 3)
+        buckets = numpy.array([[bucket(k - q, 16, 20, both_ways) for k in range(30)] for q in range(30)])
+        out.append(Case(f"RelativePositionBias {both_ways}", "RelativePositionBias", [table, scalar(30, I64), scalar(30, I64)],
+                        {"is_bidirectional": both_ways, "max_distance": 20}, constants=(1, 2), expected=[table.reshape(3, 16)[:, buckets][None]]))
+    query, query_bias, positions = m.real(2, 4, 6), m.real(6), m.real(1, 2, 4, 4)
+    weight, bias, eco = m.real(3, 8), m.real(8), m.real(1, 2, 1, 1)
+    heads = (query + query_bias).astype("f8").reshape(2, 4, 2, 3).swapaxes(1, 2)
+    u, r = numpy.split(1 / (1 + numpy.exp(-(heads @ weight + bias).reshape(2, 2, 4, 2, 4).sum(-1))), 2, -1)
+    out.append(Case("GatedRelativePositionBias", "GatedRelativePositionBias", [query, query_bias, positions, weight, bias, eco], {"num_heads": 2},
+                    expected=[((u * (r * eco - 1) + 2) * positions).astype(F32)]))
     return out
 
 
@@ -184,4 +256,4 @@ def state_cases():
 
 
 def all_cases():
-    return attention_cases() + paged_cases() + blob_cases() + sparse_mixer_cases() + state_cases()
+    return attention_cases() + token_cases() + position_cases() + paged_cases() + blob_cases() + sparse_mixer_cases() + state_cases()
