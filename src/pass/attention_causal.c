@@ -9,19 +9,15 @@
 
 /* ---- constant masks -------------------------------------------------------------------------- */
 
-/* Element (i, j) of the last two axes of a constant mask hides key j from query i. */
-static bool hides(const hn_attn_mask *m, const hn_tensor *t, uint64_t at, bool *is_open) {
-    double x = 0;
-    int64_t truth = 0;
-    bool is_choice = m->kind == HN_MASK_KEPT || m->kind == HN_MASK_DROPPED;
-    if (is_choice ? !hn_tensor_get_i64(t, at, &truth) : !hn_tensor_get_f64(t, at, &x))
-        return false;
-    if (is_choice) {
-        *is_open = (truth != 0) == (m->kind == HN_MASK_KEPT);
-        return !*is_open;
-    }
-    *is_open = x == 0;
-    return (m->kind == HN_MASK_SUBTRACTED ? -x : x) * m->factor <= HIDDEN;
+/* The number that an element of a constant mask adds to a score. */
+static double added_by(const hn_attn_mask *m, const hn_tensor *t, uint64_t at) {
+    double x = NAN;
+    int64_t truth;
+    if (m->kind == HN_MASK_CHOSEN)
+        x = !hn_tensor_get_i64(t, at, &truth) ? NAN : truth ? m->yes : m->no;
+    else if (!hn_tensor_get_f64(t, at, &x))
+        return NAN;
+    return (m->kind == HN_MASK_SUBTRACTED ? -x : x) * m->factor;
 }
 
 static bool is_causal_const(const hn_attn *a, const hn_attn_mask *m, const hn_tensor *t) {
@@ -31,8 +27,8 @@ static bool is_causal_const(const hn_attn *a, const hn_attn_mask *m, const hn_te
         return false;
     for (uint64_t i = 0; i < n; i++)
         for (uint64_t j = 0; j < n; j++) {
-            bool is_open = false, is_hidden = hides(m, t, i * n + j, &is_open);
-            if (j <= i ? !is_open : !is_hidden)
+            double x = added_by(m, t, i * n + j);
+            if (!(j <= i ? x == 0 : x <= HIDDEN))
                 return false;
         }
     return true;
@@ -141,39 +137,25 @@ static bool is_causal_triangle(const hn_attn *a, const hn_attn_mask *m) {
         at = same_matrix_above(a, at);
     if (at == HN_NONE)
         return false;
-    switch (m->kind) {
-    case HN_MASK_KEPT: return above == 0 && below != 0;
-    case HN_MASK_DROPPED: return above != 0 && below == 0;
-    case HN_MASK_ADDED: return above * m->factor <= HIDDEN && below == 0;
-    default: return false;
+    if (m->kind == HN_MASK_CHOSEN) {
+        above = above != 0 ? m->yes : m->no;
+        below = below != 0 ? m->yes : m->no;
     }
+    return m->kind != HN_MASK_SUBTRACTED && above * m->factor <= HIDDEN && below == 0;
 }
 
-/* Where(test, 0, -inf), or the other way round, added to the scores. */
+/* A test of numbers of keys against those of queries. */
 static bool is_causal_choice(const hn_attn *a, const hn_attn_mask *m) {
-    hn_id where = m->kind == HN_MASK_ADDED ? hn_maker(a->r, m->value, "Where") : HN_NONE;
-    double yes, no;
-    if (where == HN_NONE || !hn_const_f64(a->r, hn_in(a->r, where, 1), &yes) ||
-        !hn_const_f64(a->r, hn_in(a->r, where, 2), &no))
+    if (m->kind != HN_MASK_CHOSEN)
         return false;
-    hn_attn_mask test = {.value = hn_in(a->r, where, 0), .factor = m->factor};
-    if (yes == 0 && no * m->factor <= HIDDEN)
-        test.kind = HN_MASK_KEPT;
-    else if (no == 0 && yes * m->factor <= HIDDEN)
-        test.kind = HN_MASK_DROPPED;
-    else
-        return false;
-    return is_causal_test(a, test.value, test.kind == HN_MASK_DROPPED) ||
-           is_causal_triangle(a, &test);
+    bool keeps = m->yes == 0 && m->no * m->factor <= HIDDEN;
+    bool drops = m->no == 0 && m->yes * m->factor <= HIDDEN;
+    return (keeps || drops) && is_causal_test(a, m->value, drops);
 }
 
 static bool is_causal_mask(const hn_attn *a, const hn_attn_mask *m) {
     const hn_tensor *t = hn_const(a->r, m->value);
-    if (t)
-        return is_causal_const(a, m, t);
-    if (m->kind == HN_MASK_KEPT || m->kind == HN_MASK_DROPPED)
-        return is_causal_test(a, m->value, m->kind == HN_MASK_DROPPED) || is_causal_triangle(a, m);
-    return is_causal_triangle(a, m) || is_causal_choice(a, m);
+    return t ? is_causal_const(a, m, t) : is_causal_triangle(a, m) || is_causal_choice(a, m);
 }
 
 /* Beside another mask it stays one: rows that both hide come out as the sum says. */
@@ -187,16 +169,15 @@ void hn_attn_find_causal(hn_attn *a) {
 /* ---- rows without keys ----------------------------------------------------------------------- */
 
 /* Has some row of a constant mask nothing but -inf? */
-static bool has_hidden_row(const hn_tensor *t) {
+static bool has_hidden_row(const hn_attn_mask *m, const hn_tensor *t) {
     uint64_t width = t->rank > 0 ? (uint64_t)t->dims[t->rank - 1] : 1, n_open = 1;
-    double x;
     for (uint64_t i = 0; i < t->n_elems; i++) {
         if (i % width == 0) {
             if (n_open == 0)
                 return true;
             n_open = 0;
         }
-        n_open += hn_tensor_get_f64(t, i, &x) && x != -INFINITY;
+        n_open += added_by(m, t, i) != -INFINITY;
     }
     return n_open == 0;
 }
@@ -229,13 +210,10 @@ bool hn_attn_may_hide_all(const hn_attn *a) {
     for (uint32_t i = 0; i < a->n_masks; i++) {
         const hn_attn_mask *m = &a->masks[i];
         const hn_tensor *t = hn_const(a->r, m->value);
-        if (m->kind == HN_MASK_KEPT || m->kind == HN_MASK_DROPPED) {
-            if (isinf(m->fill))
-                return true;
-        } else if (t && a->n_masks == 1 ? has_hidden_row(t)
-                                        : has_infinity(a->r, m->value, MAX_DEPTH, &budget)) {
+        bool may = m->kind == HN_MASK_CHOSEN ? isinf(m->yes) || isinf(m->no)
+                                             : has_infinity(a->r, m->value, MAX_DEPTH, &budget);
+        if (may && !(t && a->n_masks == 1 && !has_hidden_row(m, t)))
             return true;
-        }
     }
     return false;
 }

@@ -2,6 +2,7 @@
  * queries and keys. */
 #include "pass/attention_site.h"
 
+#include <float.h>
 #include <math.h>
 
 #define MAX_STEPS 24
@@ -91,6 +92,19 @@ static bool is_scores(const hn_rule *r, hn_id value, uint32_t depth) {
     return false;
 }
 
+/* The same shape, or at least all but the last axis: that one holds keys, and the product with the
+ * values allows for no other number of them. */
+static bool is_same_but_keys(const hn_rule *r, hn_id scores, hn_id masked) {
+    const hn_shape *a = hn_shape_of(r, scores), *b = hn_shape_of(r, masked);
+    if (!a || !b || a->rank != b->rank || a->rank == 0)
+        return false;
+    for (int32_t i = 0; i < a->rank; i++)
+        if ((a->dims[i] != b->dims[i] || a->dims[i] == HN_DIM_UNKNOWN) &&
+            (i + 1 < a->rank || b->dims[i] != HN_DIM_UNKNOWN))
+            return false;
+    return true;
+}
+
 /* Which of two inputs holds the scores: that of the result's own shape, when both come from
  * products. */
 static uint32_t scores_input(const hn_rule *r, hn_id node, uint32_t first, hn_id result) {
@@ -102,6 +116,20 @@ static uint32_t scores_input(const hn_rule *r, hn_id node, uint32_t first, hn_id
     return is_first ? first : first + 1;
 }
 
+/* Where of two numbers, of which one is 0, is looked through: what moves its condition matters. */
+static void read_choice(const hn_rule *r, hn_attn_mask *mask) {
+    hn_id where = mask->kind == HN_MASK_ADDED ? hn_maker(r, mask->value, "Where") : HN_NONE;
+    double yes, no;
+    if (where == HN_NONE || !hn_const_f64(r, hn_in(r, where, 1), &yes) ||
+        !hn_const_f64(r, hn_in(r, where, 2), &no) || (yes != 0 && no != 0) ||
+        !hn_same_shape(r, hn_in(r, where, 0), mask->value))
+        return;
+    mask->kind = HN_MASK_CHOSEN;
+    mask->value = hn_in(r, where, 0);
+    mask->yes = yes;
+    mask->no = no;
+}
+
 static bool push_mask(hn_attn *a, hn_attn_mask mask) {
     if (a->n_masks == HN_COUNT(a->masks))
         return false;
@@ -109,6 +137,7 @@ static bool push_mask(hn_attn *a, hn_attn_mask mask) {
         hn_miss(a->r, "a mask is added before the cap of the scores");
         return false;
     }
+    read_choice(a->r, &mask);
     a->masks[a->n_masks++] = mask;
     return true;
 }
@@ -121,7 +150,7 @@ static bool take_sum(hn_attn *a, hn_id node, hn_id *at) {
                          .value = hn_in(a->r, node, 1 - i),
                          .scores = scores,
                          .factor = a->scale};
-    if (!hn_same_shape(a->r, scores, *at)) {
+    if (!is_same_but_keys(a->r, scores, *at)) {
         hn_miss(a->r, "a mask has more dimensions than the scores it is added to");
         return false;
     }
@@ -131,16 +160,17 @@ static bool take_sum(hn_attn *a, hn_id node, hn_id *at) {
 
 static bool take_where(hn_attn *a, hn_id node, hn_id *at) {
     uint32_t i = scores_input(a->r, node, 1, *at);
-    hn_attn_mask mask = {.kind = i == 1 ? HN_MASK_KEPT : HN_MASK_DROPPED,
+    hn_attn_mask mask = {.kind = HN_MASK_CHOSEN,
                          .value = hn_in(a->r, node, 0),
                          .scores = hn_in(a->r, node, i),
-                         .factor = a->scale};
-    if (!hn_const_f64(a->r, hn_in(a->r, node, 3 - i), &mask.fill) ||
-        !(mask.fill * a->scale <= HIDDEN)) {
+                         .factor = 1};
+    double fill;
+    if (!hn_const_f64(a->r, hn_in(a->r, node, 3 - i), &fill) || !(fill * a->scale <= HIDDEN)) {
         hn_miss(a->r, "scores are replaced by something that is no large negative number");
         return false;
     }
-    if (!hn_same_shape(a->r, mask.scores, *at)) {
+    *(i == 1 ? &mask.no : &mask.yes) = isinf(fill) ? fill : -DBL_MAX; /* swallows the score */
+    if (!is_same_but_keys(a->r, mask.scores, *at)) {
         hn_miss(a->r, "a mask has more dimensions than the scores that it selects");
         return false;
     }
@@ -153,7 +183,7 @@ static bool take_factor(hn_attn *a, hn_id node, hn_id *at) {
     uint32_t i = is_div ? 0 : scores_input(a->r, node, 0, *at);
     double c;
     if (!hn_const_f64(a->r, hn_in(a->r, node, 1 - i), &c) || c == 0 ||
-        !hn_same_shape(a->r, hn_in(a->r, node, i), *at)) {
+        !is_same_but_keys(a->r, hn_in(a->r, node, i), *at)) {
         hn_miss(a->r, "the scores are scaled by something that is not one constant number");
         return false;
     }
@@ -208,6 +238,39 @@ static bool take_step(hn_attn *a, hn_id node, hn_id *at) {
     return false;
 }
 
+/* Scores may also be measured, by a Shape to which masks are expanded: that goes with them. */
+static bool is_score_shared(hn_attn *a, hn_id value) {
+    const hn_value *v = hn_value_at(a->r->g, value);
+    uint32_t n_chain = 0;
+    for (uint32_t i = 0; i < v->uses.n; i++) {
+        hn_id reader = v->uses.at[i].node;
+        if (reader == HN_NONE)
+            return true;
+        if (!hn_is_op(a->r, reader, "Shape"))
+            n_chain++;
+        else if (a->measure != HN_NONE)
+            return true;
+        else
+            a->measure = reader;
+    }
+    return n_chain != 1;
+}
+
+static bool is_expanded_mask(const hn_attn *a, hn_id node) {
+    for (uint32_t i = 0; node != HN_NONE && i < a->n_masks; i++)
+        if (hn_maker(a->r, a->masks[i].value, "Expand") == node)
+            return !is_read_elsewhere(a, a->masks[i].value, 1);
+    return false;
+}
+
+static bool measures_masks_alone(const hn_attn *a) {
+    const hn_value *v = hn_value_at(a->r->g, hn_out(a->r, a->measure, 0));
+    for (uint32_t i = 0; i < v->uses.n; i++)
+        if (!is_expanded_mask(a, v->uses.at[i].node))
+            return false;
+    return true;
+}
+
 static bool find_scores(hn_attn *a) {
     hn_id at = hn_in(a->r, a->softmax, 0);
     if (!is_scores(a->r, at, MAX_DEPTH))
@@ -216,11 +279,13 @@ static bool find_scores(hn_attn *a) {
         hn_id node = hn_value_at(a->r->g, at)->producer;
         if (node == HN_NONE)
             return false;
-        if (is_read_elsewhere(a, at, 1)) {
+        bool is_end = is_product(a->r, node);
+        if (is_score_shared(a, at) ||
+            (is_end && a->measure != HN_NONE && !measures_masks_alone(a))) {
             hn_miss(a->r, "the scores are read elsewhere, too");
             return false;
         }
-        if (is_product(a->r, node)) {
+        if (is_end) {
             a->scores = node;
             a->scale *= a->softcap != 0 ? a->softcap : 1;
             return true;
@@ -233,6 +298,7 @@ static bool find_scores(hn_attn *a) {
 
 bool hn_attn_find_core(hn_attn *a) {
     a->scale = 1;
+    a->measure = HN_NONE;
     a->probabilities = hn_in(a->r, a->product, 0);
     a->softmax = find_softmax(a);
     if (a->softmax == HN_NONE || !find_scores(a))

@@ -38,8 +38,9 @@ static bool find_sizes(hn_attn *a) {
         hn_miss(r, "the shapes of queries, keys and values are not known well enough");
         return false;
     }
-    hn_id probs = a->probabilities; /* reshaping in between must leave rows and columns alone */
-    return hn_dim_of(r, probs, -2) == a->n_queries && hn_dim_of(r, probs, -1) == a->n_keys &&
+    hn_dim columns = hn_dim_of(r, a->probabilities, -1); /* reshaping leaves rows and columns alone */
+    return hn_dim_of(r, a->probabilities, -2) == a->n_queries &&
+           (columns == a->n_keys || columns == HN_DIM_UNKNOWN) &&
            hn_dim_of(r, values(a), -2) == a->n_keys;
 }
 

@@ -5,6 +5,19 @@
 #include <float.h>
 #include <math.h>
 
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* A size as an integer tensor of rank 1: element `axis` of the shape of x. */
+static hn_id size_of_axis(hn_rule *r, hn_id x, uint32_t axis) {
+    int64_t at = axis;
+    if (hn_rule_opset(r) >= 15)
+        return hn_make1(r, "Shape", HN_VALUES(x),
+                        HN_ATTRS(hn_new_i(r, "start", at), hn_new_i(r, "end", at + 1)));
+    hn_id shape = hn_make1(r, "Shape", HN_VALUES(x), HN_NO_ATTRS);
+    return hn_make1(r, "Gather", HN_VALUES(shape, hn_new_const_i64s(r, "axis", 1, &at)),
+                    HN_ATTRS(hn_new_i(r, "axis", 0)));
+}
+
 /* ---- alignment ------------------------------------------------------------------------------- */
 
 /* Axes either repeat as a whole or not at all. */
@@ -23,13 +36,14 @@ static bool is_whole(const hn_view *v, uint32_t axis) {
 
 /* The source from which a mask of rank 4 takes the fewest nodes; the nearest of equal ones, since
  * layers share masks. */
-static bool plan_mask(hn_view *v, hn_view_plan *plan, bool *is_whole_q, bool *is_whole_k) {
+static bool plan_mask(hn_view *v, bool is_measured, hn_view_plan *plan, bool *is_whole_q,
+                      bool *is_whole_k) {
     uint32_t best = UINT32_MAX;
     do {
         hn_view_plan here;
         bool q = is_whole(v, 2), k = is_whole(v, 3);
-        if (!is_cleanly_repeated(v) || !hn_view_plan_write(v, "0,1,2,3", &here) ||
-            here.factor != 1)
+        if ((is_measured && v->n_steps == 0) || !is_cleanly_repeated(v) ||
+            !hn_view_plan_write(v, "0,1,2,3", &here))
             continue;
         uint32_t cost = here.n_nodes + (here.pick_of > 1) + (q && k ? 0 : 1);
         if (cost < best) {
@@ -59,15 +73,51 @@ static bool meets_four_axes(const hn_attn *a, const hn_attn_mask *m) {
     return s && s->rank == 4 && memcmp(s->dims, dims, sizeof dims) == 0;
 }
 
-static hn_id aligned(hn_attn *a, hn_view_writer *w, const hn_attn_mask *m) {
+/* Is a mask expanded to the shape of the scores, which shall go? */
+static bool is_measured(const hn_attn *a, const hn_attn_mask *m) {
+    hn_id expand = a->measure == HN_NONE ? HN_NONE : hn_maker(a->r, m->value, "Expand");
+    return expand != HN_NONE && hn_in(a->r, expand, 1) == hn_out(a->r, a->measure, 0);
+}
+
+/* Windows (Swin): scores are met as (images, windows, heads, queries, keys), and a mask differs by
+ * window. It is repeated for all images, whose number q tells when it is free. */
+static hn_id repeated_by_windows(hn_attn *a, const hn_attn_mask *m, hn_id q) {
+    hn_rule *r = a->r;
+    const hn_shape *met = hn_shape_of(r, m->scores), *s = hn_shape_of(r, m->value);
+    if (!met || !s || met->rank != 5 || s->rank != 5 || met->dims[2] != a->n_heads ||
+        !hn_is_static(r, m->value) || s->dims[0] != 1 || s->dims[1] != met->dims[1])
+        return HN_NONE;
+    int64_t n_windows = s->dims[1], sizes[] = {met->dims[0], 1, 1, 1, 1};
+    hn_id shape;
+    if (hn_dim_is_known(met->dims[0])) {
+        shape = hn_new_const_i64s(r, "images", 5, sizes);
+    } else {
+        hn_id n_images = hn_make1(r, "Div",
+                                  HN_VALUES(size_of_axis(r, q, 0),
+                                            hn_new_const_i64s(r, "windows", 1, &n_windows)),
+                                  HN_NO_ATTRS);
+        shape = hn_make1(r, "Concat", HN_VALUES(n_images, hn_new_const_i64s(r, "ones", 4, sizes + 1)),
+                         HN_ATTRS(hn_new_i(r, "axis", 0)));
+    }
+    hn_id all = hn_make1(r, "Expand", HN_VALUES(m->value, shape), HN_NO_ATTRS);
+    int64_t target[] = {-1, s->dims[2], s->dims[3], s->dims[4]};
+    a->has_heads |= s->dims[2] != 1;
+    a->has_all_queries |= s->dims[3] == a->n_queries;
+    a->has_all_keys |= s->dims[4] == a->n_keys;
+    return hn_make_reshape_to(r, all, 4, target);
+}
+
+static hn_id aligned(hn_attn *a, hn_view_writer *w, const hn_attn_mask *m, hn_id q) {
     const hn_dim dims[] = {a->batch, a->n_heads, a->n_queries, a->n_keys};
     const hn_shape *met = hn_shape_of(a->r, m->scores);
     hn_view v;
     hn_view_plan plan;
     bool is_whole_q, is_whole_k;
     if (met && met->rank <= HN_VIEW_RANK && hn_view_begin(&v, a->r, m->value) &&
-        hn_view_broadcast(&v, met) && hn_view_regroup(&v, 4, dims) &&
-        plan_mask(&v, &plan, &is_whole_q, &is_whole_k)) {
+        hn_view_broadcast(&v, met) && hn_view_regroup(&v, 4, dims)) {
+        v.keeps_factor = true;
+        if (!plan_mask(&v, is_measured(a, m), &plan, &is_whole_q, &is_whole_k))
+            return repeated_by_windows(a, m, q);
         a->has_all_queries |= is_whole_q;
         a->has_all_keys |= is_whole_k;
         a->has_heads |= plan.dims[1] != 1;
@@ -75,11 +125,12 @@ static hn_id aligned(hn_attn *a, hn_view_writer *w, const hn_attn_mask *m) {
             a->shared_length = m->value;
         return hn_view_write(w, &plan);
     }
-    if (meets_four_axes(a, m)) {
+    if (meets_four_axes(a, m) && !is_measured(a, m)) {
+        a->has_all_queries |= hn_dim_of(a->r, m->value, -2) == a->n_queries;
+        a->has_all_keys |= hn_dim_of(a->r, m->value, -1) == a->n_keys;
         a->has_heads |= hn_rank_of(a->r, m->value) > 2 && hn_dim_of(a->r, m->value, -3) != 1;
         return with_leading_axes(a->r, m->value);
     }
-    hn_miss(a->r, "a mask does not fit batch x heads x queries x keys");
     return HN_NONE;
 }
 
@@ -89,15 +140,17 @@ static double lowest_of(hn_dtype t) {
     return t == HN_F16 ? -65504.0 : t == HN_F64 ? -DBL_MAX : t == HN_BF16 ? -0x1.fep127 : -FLT_MAX;
 }
 
+static double in_range(double x, hn_dtype t) {
+    return isinf(x) ? x : HN_MAX(x, lowest_of(t));
+}
+
 /* A mask as numbers to be added. */
 static hn_id as_numbers(hn_attn *a, const hn_attn_mask *m, hn_id x, hn_dtype elem) {
     hn_rule *r = a->r;
-    if (m->kind == HN_MASK_KEPT || m->kind == HN_MASK_DROPPED) {
-        hn_id zero = hn_new_const_f(r, "open", elem, 0);
-        hn_id fill = hn_new_const_f(r, "hidden", elem, isinf(m->fill) ? -INFINITY : lowest_of(elem));
-        return m->kind == HN_MASK_KEPT
-                   ? hn_make1(r, "Where", HN_VALUES(x, zero, fill), HN_NO_ATTRS)
-                   : hn_make1(r, "Where", HN_VALUES(x, fill, zero), HN_NO_ATTRS);
+    if (m->kind == HN_MASK_CHOSEN) {
+        hn_id yes = hn_new_const_f(r, "yes", elem, in_range(m->yes * m->factor, elem));
+        hn_id no = hn_new_const_f(r, "no", elem, in_range(m->no * m->factor, elem));
+        return hn_make1(r, "Where", HN_VALUES(x, yes, no), HN_NO_ATTRS);
     }
     if (hn_elem_of(r, m->value) != elem)
         x = hn_make1(r, "Cast", HN_VALUES(x), HN_ATTRS(hn_new_i(r, "to", elem)));
@@ -108,14 +161,16 @@ static hn_id as_numbers(hn_attn *a, const hn_attn_mask *m, hn_id x, hn_dtype ele
                     HN_NO_ATTRS);
 }
 
-hn_id hn_attn_write_mask(hn_attn *a, hn_view_writer *w) {
+hn_id hn_attn_write_mask(hn_attn *a, hn_view_writer *w, hn_id q) {
     hn_dtype elem = hn_elem_of(a->r, a->q.value);
     hn_id sum = HN_NONE;
     a->shared_length = HN_NONE;
     for (uint32_t i = a->n_masks; i-- > 0;) {
-        hn_id x = aligned(a, w, &a->masks[i]);
-        if (x == HN_NONE)
+        hn_id x = aligned(a, w, &a->masks[i], q);
+        if (x == HN_NONE) {
+            hn_miss(a->r, "a mask does not fit batch x heads x queries x keys");
             return HN_NONE;
+        }
         x = as_numbers(a, &a->masks[i], x, elem);
         sum = sum == HN_NONE ? x : hn_make1(a->r, "Add", HN_VALUES(sum, x), HN_NO_ATTRS);
     }
@@ -123,17 +178,6 @@ hn_id hn_attn_write_mask(hn_attn *a, hn_view_writer *w) {
 }
 
 /* ---- all queries and keys -------------------------------------------------------------------- */
-
-/* A size as an integer tensor of rank 1: element `axis` of the shape of x. */
-static hn_id size_of_axis(hn_rule *r, hn_id x, uint32_t axis) {
-    int64_t at = axis;
-    if (hn_rule_opset(r) >= 15)
-        return hn_make1(r, "Shape", HN_VALUES(x),
-                        HN_ATTRS(hn_new_i(r, "start", at), hn_new_i(r, "end", at + 1)));
-    hn_id shape = hn_make1(r, "Shape", HN_VALUES(x), HN_NO_ATTRS);
-    return hn_make1(r, "Gather", HN_VALUES(shape, hn_new_const_i64s(r, "axis", 1, &at)),
-                    HN_ATTRS(hn_new_i(r, "axis", 0)));
-}
 
 static hn_id key_count(hn_attn *a, hn_id k, uint32_t k_axis) {
     hn_id n = size_of_axis(a->r, k, k_axis);

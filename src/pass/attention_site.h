@@ -5,20 +5,20 @@
 
 #include "pass/view.h"
 
-/* What keeps a query from looking at a key, or makes it look more or less. */
+/* What keeps a query from looking at a key, or makes it look more or less: numbers added to the
+ * scores. */
 typedef enum hn_attn_mask_kind {
-    HN_MASK_ADDED,      /* scores + value */
-    HN_MASK_SUBTRACTED, /* scores - value */
-    HN_MASK_KEPT,       /* Where(value, scores, fill) */
-    HN_MASK_DROPPED     /* Where(value, fill, scores) */
+    HN_MASK_ADDED,      /* value */
+    HN_MASK_SUBTRACTED, /* -value */
+    HN_MASK_CHOSEN      /* Where(value, yes, no) */
 } hn_attn_mask_kind;
 
 typedef struct hn_attn_mask {
     hn_attn_mask_kind kind;
     hn_id value;
-    hn_id scores;  /* what it meets: tells how it is broadcast */
-    double fill;   /* KEPT, DROPPED */
-    double factor; /* by which the sum is multiplied afterwards */
+    hn_id scores;   /* what it meets: tells how it is broadcast */
+    double yes, no; /* CHOSEN; below the range of the type: its lowest number */
+    double factor;  /* by which the sum is multiplied afterwards */
 } hn_attn_mask;
 
 /* Axes of queries, keys and values everywhere below: batch, heads, position, size. */
@@ -26,6 +26,7 @@ typedef struct hn_attn {
     hn_rule *r;
     hn_id product, softmax, scores; /* nodes: probabilities x values, and queries x keys */
     hn_id probabilities;            /* value that the product reads */
+    hn_id measure;                  /* Shape of the scores, read by Expands of masks; HN_NONE */
     hn_dtype softmax_elem;
     double scale;    /* of the scores */
     double softcap;  /* scores become softcap * tanh(scores / softcap); 0: they do not */
@@ -56,8 +57,8 @@ hone_status hn_attn_write(hn_attn *a);
 /* Can -inf keep a query from all keys? The softmax of such a row is NaN. */
 bool hn_attn_may_hide_all(const hn_attn *a);
 /* The sum of all masks, of rank 4: batch, heads, queries, keys, each possibly 1. HN_NONE, logged,
- * when one of them cannot be brought into that form. */
-hn_id hn_attn_write_mask(hn_attn *a, hn_view_writer *w);
+ * when one of them cannot be brought into that form. q: new queries, axis 0 is the batch. */
+hn_id hn_attn_write_mask(hn_attn *a, hn_view_writer *w, hn_id q);
 /* The same with all queries and keys, as runtimes want it. q, k: new values that hold positions on
  * these axes. */
 hn_id hn_attn_expand_mask(hn_attn *a, hn_id mask, hn_id q, uint32_t q_axis, hn_id k,

@@ -138,7 +138,7 @@ static bool write_parts(hn_attn *a, const attn_form *f, row_habit habit, attn_pa
     }
     if (a->n_masks == 0)
         return true;
-    p->mask = hn_attn_write_mask(a, &w);
+    p->mask = hn_attn_write_mask(a, &w, p->q);
     if (p->mask == HN_NONE)
         return false;
     if (may_hide && a->is_guarded && habit == GIVES_NAN) {

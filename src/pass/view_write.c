@@ -205,11 +205,11 @@ bool hn_view_plan_write(const hn_view *v, const char *layout, hn_view_plan *plan
 
 /* ---- choosing the source --------------------------------------------------------------------- */
 
-#define WHOLE_NODE 3 /* what a node costs; a part of a Split is shared by about three */
+#define WHOLE_NODE 3 /* what a node costs; the parts of a whole share it, and what is above */
 
-static bool has_repeats(const hn_view *v) {
+static bool has_kind(const hn_view *v, hn_atom_kind kind) {
     for (uint32_t i = 0; i < v->n_atoms; i++)
-        if (v->atoms[i].kind == HN_ATOM_REPEAT)
+        if (v->atoms[i].kind == kind)
             return true;
     return false;
 }
@@ -219,7 +219,7 @@ bool hn_view_plan_best(const hn_view *v, const char *layout, bool may_repeat, hn
     hn_view_plan here;
     int32_t best = INT32_MAX, saved = 0;
     do {
-        if (has_repeats(&at) && !may_repeat)
+        if (has_kind(&at, HN_ATOM_REPEAT) && !may_repeat)
             break;
         if (hn_view_plan_write(&at, layout, &here)) {
             int32_t cost = WHOLE_NODE * (int32_t)here.n_nodes + (here.pick_of > 1) - saved;
@@ -228,7 +228,7 @@ bool hn_view_plan_best(const hn_view *v, const char *layout, bool may_repeat, hn
                 *plan = here;
             }
         }
-        saved += hn_n_readers(at.r, at.source) == 1 ? WHOLE_NODE : 1;
+        saved += hn_n_readers(at.r, at.source) == 1 && !has_kind(&at, HN_ATOM_FIXED) ? WHOLE_NODE : 1;
     } while (hn_view_up(&at));
     return best != INT32_MAX;
 }

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Attention is recognized however it is spelled, and still computes the same.
+
+    attention_spellings.py [NAME...]     parts of the names of cases; all when none is given
+
+Every case of attention_cases.py is optimized with the operators of onnxruntime and with those of opset 23 alone. The
+result must hold the expected number of attention operators and pass the checker; onnxruntime and hone must give what
+onnxruntime gives for the original, NaNs included.
+
+The command is found in HONE_BIN. Exits with 77 when onnxruntime is missing.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy
+import onnx
+
+from attention_builder import Graph
+from attention_cases import CASES
+
+try:
+    import onnxruntime
+except ImportError:
+    print("skipped: the onnxruntime package is not installed")
+    sys.exit(77)
+
+HONE = os.environ.get("HONE_BIN", "hone")
+OPERATORS = {"Attention", "MultiHeadAttention", "GroupQueryAttention"}
+BOUND = 2e-6  # relative to the largest number of an output
+
+
+def run_onnxruntime(path, feed):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(None, feed)
+
+
+def run_hone(path, feed, folder):
+    arguments = []
+    for name, array in feed.items():
+        numpy.save(folder / f"{name}.npy", array)
+        arguments += ["-i", f"{name}={folder / name}.npy"]
+    done = subprocess.run([HONE, "run", path, *arguments, "-o", folder / "out.npz"], capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        raise RuntimeError("hone run: " + done.stderr.strip()[-300:])
+    with numpy.load(folder / "out.npz") as found:
+        return [found[output.name] for output in onnx.load(path).graph.output]
+
+
+def difference(theirs, ours):
+    worst = 0.0
+    for a, b in zip(theirs, ours):
+        if a.shape != b.shape:
+            return f"shape {b.shape} instead of {a.shape}"
+        if not numpy.array_equal(numpy.isnan(a), numpy.isnan(b)):
+            return "NaNs elsewhere"
+        gap = numpy.abs(numpy.nan_to_num(a) - numpy.nan_to_num(b)).max()
+        worst = max(worst, gap / max(numpy.abs(numpy.nan_to_num(a)).max(), 1e-9))
+    return "" if worst <= BOUND else f"difference {worst:.1e}"
+
+
+def problem_of(path, out, arguments, n, feed, theirs, folder):
+    """What is wrong with one way of optimizing; nothing: ""."""
+    done = subprocess.run([HONE, "optimize", path, "-o", out, "--explain", *arguments], capture_output=True,
+                          text=True, check=False)
+    if done.returncode:
+        return "hone optimize: " + done.stderr.strip()[-300:]
+    found = [node.op_type for node in onnx.load(out).graph.node if node.op_type in OPERATORS]
+    if len(found) != n:
+        misses = [line.strip() for line in done.stdout.split("Near misses")[-1].splitlines() if "attention" in line]
+        return f"{len(found)} attentions instead of {n}; {' | '.join(misses)}"
+    try:
+        onnx.checker.check_model(str(out), full_check=True)
+        return difference(theirs, run_onnxruntime(out, feed)) or difference(theirs, run_hone(out, feed, folder))
+    except Exception as error:  # pylint: disable=broad-except; whatever a runtime throws is a finding
+        return str(error)[-300:]
+
+
+def check(name, build, opset, n, folder):
+    graph = Graph(opset)
+    build(graph)
+    path, out = folder / f"{name}.onnx", folder / f"{name}.out.onnx"
+    onnx.save(graph.model(), path)
+    theirs = run_onnxruntime(path, graph.feed)
+    own = difference(theirs, run_hone(path, graph.feed, folder))
+    ways = {"onnxruntime": ["--target", "onnxruntime"], "opset 23": ["--opset", "23"]}
+    problems = [f"original: {own}"] if own else []
+    for way, arguments in ways.items():
+        problem = problem_of(path, out, arguments, n, graph.feed, theirs, folder)
+        if problem:
+            problems.append(f"{way}: {problem}")
+    return problems
+
+
+def main():
+    wanted = sys.argv[1:]
+    n_bad = n_done = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, build, opset, n, _ in CASES:
+            if wanted and not any(part in name for part in wanted):
+                continue
+            n_done += 1
+            problems = check(name, build, opset, n, Path(folder))
+            n_bad += bool(problems)
+            for problem in problems:
+                print(f"{name}: {problem}")
+    print(f"{n_done - n_bad} of {n_done} spellings")
+    return 1 if n_bad or not n_done else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
