@@ -201,14 +201,20 @@ static hone_status merge_factors(hn_rule *r, const const_step *inner, const cons
     return HONE_OK;
 }
 
+/* The step behind a value that only this reader reads. */
+static const_step step_behind(const hn_rule *r, hn_id value, hn_id reader) {
+    hn_id node = hn_maker(r, value, "Add|Sub|Mul|Div|Neg");
+    if (node == HN_NONE || hn_only_reader(r, value) != reader ||
+        hn_at(r, node)->block != hn_at(r, reader)->block)
+        return (const_step){.kind = STEP_NONE};
+    return read_step(r, node);
+}
+
 /* Two steps in a row; the one in between is read by the other alone. */
 static hone_status merge_steps(hn_rule *r) {
-    const_step outer = read_step(r, r->root);
-    hn_id node =
-        outer.kind == STEP_NONE ? HN_NONE : hn_lone_maker(r, outer.x, "Add|Sub|Mul|Div|Neg");
-    if (node == HN_NONE)
-        return HONE_OK;
-    const_step inner = read_step(r, node);
+    const_step outer = read_step(r, r->root), inner = {.kind = STEP_NONE};
+    if (outer.kind != STEP_NONE)
+        inner = step_behind(r, outer.x, r->root);
     if (inner.kind == STEP_NONE || (inner.constant == HN_NONE && outer.constant == HN_NONE))
         return HONE_OK;
     if (inner.kind == STEP_ADD)
@@ -222,13 +228,11 @@ static hone_status merge_steps(hn_rule *r) {
 
 /* (x a + b) c is x (a c) + b c: one step less. */
 static hone_status distribute(hn_rule *r) {
-    const_step last = read_step(r, r->root), sum, first;
-    hn_id node = last.kind == STEP_MUL ? hn_lone_maker(r, last.x, "Add|Sub") : HN_NONE;
-    sum = node == HN_NONE ? (const_step){.kind = STEP_NONE} : read_step(r, node);
-    if (sum.kind != STEP_ADD || sum.sign < 0)
-        return HONE_OK;
-    node = hn_lone_maker(r, sum.x, "Mul|Div");
-    first = node == HN_NONE ? (const_step){.kind = STEP_NONE} : read_step(r, node);
+    const_step last = read_step(r, r->root), sum = {.kind = STEP_NONE}, first = sum;
+    if (last.kind == STEP_MUL)
+        sum = step_behind(r, last.x, r->root);
+    if (sum.kind == STEP_ADD && sum.sign > 0)
+        first = step_behind(r, sum.x, hn_value_at(r->g, last.x)->producer);
     if (first.kind != STEP_MUL)
         return HONE_OK;
     const_grid a, b, c, factor, summand;

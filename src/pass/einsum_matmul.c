@@ -273,21 +273,23 @@ static hn_id split_axes(ein_job *j, hn_id product, const ein_term *leading, cons
     return reshape_from(j, product, n_from, from, n_to, to);
 }
 
-/* Rows need not become one axis when the other operand has no batch: all but the last are one. */
+/* Rows need not become one axis when the other operand has no batch: all but the last lead. */
 static hn_id make_product(ein_job *j, ein_value *a, ein_value *b, ein_groups *g, ein_value *out) {
-    bool is_vector = g->batch.n == 0 && g->inner.n == 1 && g->columns.n == 0;
+    bool has_vectors = g->batch.n == 0 && g->inner.n == 1; /* MatMul takes them as they are */
+    bool is_left_vector = has_vectors && g->rows.n == 0 && g->columns.n == 1;
+    bool is_right_vector = has_vectors && g->rows.n > 0 && g->columns.n == 0;
     ein_term leading = g->batch;
     out->axes = joined(&g->batch, &g->rows, &g->columns);
     if (g->batch.n == 0 && g->rows.n > 1) {
         leading = g->rows;
         g->rows = (ein_term){.n = 1, .at = {leading.at[--leading.n]}};
     }
-    hn_id x = make_matrix(j, a, &leading, &g->rows, &g->inner);
-    hn_id y = is_vector ? b->id : make_matrix(j, b, &g->batch, &g->inner, &g->columns);
+    hn_id x = is_left_vector ? a->id : make_matrix(j, a, &leading, &g->rows, &g->inner);
+    hn_id y = is_right_vector ? b->id : make_matrix(j, b, &g->batch, &g->inner, &g->columns);
     if (x == HN_NONE || y == HN_NONE)
         return HN_NONE;
     out->id = hn_make1(j->r, "MatMul", HN_VALUES(x, y), HN_NO_ATTRS);
-    if (g->rows.n != 1 || (g->columns.n != 1 && !is_vector))
+    if (!is_left_vector && !is_right_vector && (g->rows.n != 1 || g->columns.n != 1))
         out->id = split_axes(j, out->id, &leading, g, &out->axes);
     return out->id;
 }
@@ -310,7 +312,7 @@ static hn_id write_matmul(ein_job *j, ein_groups *g) {
     ein_groups swapped;
     ein_value out, *a = &j->in[0], *b = &j->in[1];
     group_letters(j, b, a, &swapped);
-    if (g->rows.n == 0 || count_transposes(j, b, a, &swapped) < count_transposes(j, a, b, g)) {
+    if (count_transposes(j, b, a, &swapped) < count_transposes(j, a, b, g)) {
         a = &j->in[1];
         b = &j->in[0];
         *g = swapped;
