@@ -7,6 +7,11 @@
 static inline hn_model *model_of(const hone_model *m) {
     return (hn_model *)(uintptr_t)m;
 }
+/* For those who change it. */
+static inline hn_model *model_to_edit(hone_model *m) {
+    model_of(m)->n_edits++;
+    return model_of(m);
+}
 static inline const hn_graph *graph_of(const hone_graph *g) {
     return (const hn_graph *)(const void *)g;
 }

@@ -61,7 +61,7 @@ hone_status hone_model_infer(hone_model *model, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     return hn_error_complete(
-        error, hn_infer_model(model_of(model), &(hn_infer_options){.problems = NULL}, error));
+        error, hn_infer_model(model_to_edit(model), &(hn_infer_options){.problems = NULL}, error));
 }
 
 hone_status hone_model_fix_dim(hone_model *model, const char *name, int64_t size,
@@ -69,7 +69,7 @@ hone_status hone_model_fix_dim(hone_model *model, const char *name, int64_t size
     hn_error_clear(error);
     HN_REQUIRE(model, error);
     HN_REQUIRE(name, error);
-    return hn_error_complete(error, hn_fix_dim(model_of(model), name, size, error));
+    return hn_error_complete(error, hn_fix_dim(model_to_edit(model), name, size, error));
 }
 
 hone_status hone_model_fix_shape(hone_model *model, const char *input, uint32_t rank,
@@ -79,5 +79,5 @@ hone_status hone_model_fix_shape(hone_model *model, const char *input, uint32_t 
     HN_REQUIRE(input, error);
     if (rank > 0)
         HN_REQUIRE(dims, error);
-    return hn_error_complete(error, hn_fix_shape(model_of(model), input, rank, dims, error));
+    return hn_error_complete(error, hn_fix_shape(model_to_edit(model), input, rank, dims, error));
 }

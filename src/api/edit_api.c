@@ -5,7 +5,7 @@
 hone_status hone_model_inline_functions(hone_model *model, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
-    return hn_error_complete(error, hn_model_inline(model_of(model), hn_same_op, error));
+    return hn_error_complete(error, hn_model_inline(model_to_edit(model), hn_same_op, error));
 }
 
 static hone_status intern_names(hn_model *m, uint32_t n, const char *const *names, hn_str **out,
@@ -24,7 +24,7 @@ hone_status hone_model_extract(hone_model *model, uint32_t n_inputs, const char 
                                uint32_t n_outputs, const char *const *outputs, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
-    hn_model *m = model_of(model);
+    hn_model *m = model_to_edit(model);
     hn_str *in, *out;
     hone_status status = intern_names(m, n_inputs, inputs, &in, error);
     if (status == HONE_OK)
@@ -58,7 +58,7 @@ hone_status hone_model_rename(hone_model *model, const char *from, const char *t
     HN_REQUIRE(model, error);
     HN_REQUIRE(from, error);
     HN_REQUIRE(to, error);
-    hn_model *m = model_of(model);
+    hn_model *m = model_to_edit(model);
     const hone_graph *main_graph = hone_model_graph(model);
     uint32_t id = hone_graph_find_value(main_graph, from);
     if (id == HONE_NONE)
@@ -102,7 +102,7 @@ static hone_status store_type(hn_graph *g, hn_id id) {
 hone_status hone_model_store_shapes(hone_model *model, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
-    hn_model *m = model_of(model);
+    hn_model *m = model_to_edit(model);
     hone_status status = hn_infer_model(m, &(hn_infer_options){.problems = NULL}, error);
     for (hn_id id = 0; status == HONE_OK && id < m->graph->values.n; id++)
         if (is_worth_storing(hn_value_at(m->graph, id)))

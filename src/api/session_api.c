@@ -57,7 +57,8 @@ hone_status hone_session_create(const hone_model *model, const hone_session_opti
                              .program = {.n_dims = o.n_dims,
                                          .dims = o.dims,
                                          .n_providers = o.n_providers,
-                                         .providers = o.providers}};
+                                         .providers = o.providers},
+                             .shares_program = true};
     hn_session *s = NULL;
     hone_status status = hn_session_new(model_of(model), &so, &s, error);
     *session = (hone_session *)(void *)s;

@@ -135,5 +135,5 @@ static hone_status strip_model(hn_model *m, unsigned what) {
 hone_status hone_model_strip(hone_model *model, unsigned what, hone_error *error) {
     hn_error_clear(error);
     HN_REQUIRE(model, error);
-    return hn_error_complete(error, strip_model(model_of(model), what));
+    return hn_error_complete(error, strip_model(model_to_edit(model), what));
 }

@@ -429,6 +429,7 @@ struct hn_model {
     uint64_t file_bytes;     /* of the model file or buffer */
     uint64_t external_bytes; /* of tensors kept in other files */
     hn_shared *custom_ops;   /* operators beside the built-in ones (ops/ops.h); may be NULL */
+    uint64_t n_edits;        /* through the public interface: tells what was made from it before */
 };
 hn_model *hn_model_new(const hone_allocator *a); /* empty, no graph */
 void hn_model_free(hn_model *m);                 /* NULL is fine; unmaps files */

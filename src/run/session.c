@@ -24,6 +24,19 @@ struct hn_session {
 
 #define MAX_IDLE_STATES 64
 
+static hone_status take_program(hn_session *s, const hn_model *m, hone_error *err) {
+    const hn_session_options *o = &s->options;
+    return o->shares_program ? hn_program_shared(m, o->level, &o->program, &s->program, err)
+                             : hn_program_optimized(m, o->level, &o->program, &s->program, err);
+}
+
+static void give_program_back(hn_session *s) {
+    if (s->options.shares_program)
+        hn_program_unshare(s->program);
+    else
+        hn_program_free(s->program);
+}
+
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,
                            hone_error *err) {
     const hone_allocator *alloc = hn_arena_allocator(m->arena);
@@ -39,9 +52,7 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     s->plans = hn_calloc(alloc, s->options.max_plans, sizeof *s->plans);
     s->idle = hn_calloc(alloc, MAX_IDLE_STATES, sizeof *s->idle);
     s->pool = hn_pool_new(o->n_threads, alloc);
-    hone_status status = s->plans && s->idle && s->pool
-                             ? hn_program_optimized(m, o->level, &o->program, &s->program, err)
-                             : HONE_E_NOMEM;
+    hone_status status = s->plans && s->idle && s->pool ? take_program(s, m, err) : HONE_E_NOMEM;
     if (status != HONE_OK)
         hn_session_free(s);
     else
@@ -56,7 +67,7 @@ void hn_session_free(hn_session *s) {
         hn_state_free(s->idle[i]);
     for (uint32_t i = 0; i < s->n_plans; i++)
         hn_plan_free(s->plans[i].plan);
-    hn_program_free(s->program);
+    give_program_back(s);
     hn_pool_free(s->pool);
     pthread_mutex_destroy(&s->lock);
     hn_free(s->alloc, s->plans, s->options.max_plans * sizeof *s->plans);

@@ -9,6 +9,12 @@
 hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_program_options *o,
                                  hn_program **out, hone_error *err);
 
+/* The same, shared by all who ask for the same of one model, until the last has given it back. The
+ * model counts its edits. */
+hone_status hn_program_shared(const hn_model *m, hn_level level, const hn_program_options *o,
+                              hn_program **out, hone_error *err);
+void hn_program_unshare(hn_program *p); /* NULL is fine */
+
 typedef struct hn_session hn_session;
 typedef struct hn_session_options {
     int n_threads;         /* 0: as many as there are processors */
@@ -18,6 +24,7 @@ typedef struct hn_session_options {
     hn_image_hook image_hook;
     hn_level level;             /* of the passes that run first */
     hn_program_options program; /* looked at while the session is made */
+    bool shares_program;        /* with other sessions of the model */
 } hn_session_options;
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,
                            hone_error *err);

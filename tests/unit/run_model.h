@@ -28,6 +28,15 @@ static inline runner runner_of(const char *text) {
     return runner_with(text, NULL, &options);
 }
 
+/* Runs the graph as it is written. */
+static inline runner runner_as_written(const char *text) {
+    hone_session_options options;
+    hone_session_options_init(&options);
+    options.n_threads = 1;
+    options.level = HONE_LEVEL_NONE;
+    return runner_with(text, NULL, &options);
+}
+
 static inline void runner_free(runner *r) {
     hone_session_free(r->session);
     hone_model_free(r->model);

@@ -233,8 +233,9 @@ static void initializers_are_defaults(void **state) {
         y = NULL;
     }
     runner_free(&r);
-    r = runner_of("<ir_version: 3, opset_import: [\"\" : 8]>\n"
-                  "g (float[n] x, float[2] w = {10, 20}) => (float[n] y) { y = Mul (x, w) }");
+    r = runner_as_written(
+        "<ir_version: 3, opset_import: [\"\" : 8]>\n"
+        "g (float[n] x, float[2] w = {10, 20}) => (float[n] y) { y = Mul (x, w) }");
     expect_failure(hone_session_run(r.session, NULL, 2, names, in, 1, &out, &y, &error),
                    HONE_E_ARGUMENT, "constant of this model");
     y = result_of(&r, "x", x, "y");

@@ -201,7 +201,7 @@ static void see(void *ctx, const hone_step *step) {
 
 static void observers_see_every_node(void **state) {
     (void)state;
-    runner r = runner_of(
+    runner r = runner_as_written(
         RUN_HEAD "g (float[n] x) => (float[k,n] y, int64 n_items) <int64[1] front = {0}> {\n"
                  "  a = Neg (x) s = SequenceConstruct (x, a) n_items = SequenceLength (s) y = "
                  "Unsqueeze (a, front) }");

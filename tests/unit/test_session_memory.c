@@ -227,6 +227,36 @@ static hone_session *open_session(const hone_model *m) {
     return s;
 }
 
+/* A second session costs its own state and nothing else, until the model is changed. */
+static void sessions_of_one_model_share_their_program(void **state) {
+    (void)state;
+    enum { MANY = 10, STATE_BYTES = 4000 };
+    counting_allocator memory;
+    hone_session *sessions[MANY + 1];
+    counting_init(&memory, 0);
+    hone_load_options load;
+    hone_load_options_init(&load);
+    load.allocator = &memory.hook;
+    hone_model *model;
+    expect_ok(load_text(PLANNED, &load, &model, &error));
+    for (size_t i = 0; i < MANY; i++) {
+        size_t before = memory.n_bytes;
+        sessions[i] = open_session(model);
+        if (i)
+            assert_in_range(memory.n_bytes - before, 1, STATE_BYTES);
+        else
+            assert_true(memory.n_bytes - before > STATE_BYTES);
+    }
+    expect_ok(hone_model_rename(model, "y", "z", &error));
+    sessions[MANY] = open_session(model);
+    assert_string_equal(hone_session_output_name(sessions[0], 0), "y");
+    assert_string_equal(hone_session_output_name(sessions[MANY], 0), "z");
+    for (size_t i = 0; i <= MANY; i++)
+        hone_session_free(sessions[i]);
+    hone_model_free(model);
+    assert_true(counting_is_clean(&memory));
+}
+
 /* Weights that must be copied are copied once: not by the second session of a model, nor by that of
  * another copy of the model. */
 static void sessions_share_their_constants(void **state) {
@@ -340,6 +370,7 @@ int main(void) {
         cmocka_unit_test(one_large_run_is_forgotten),
         cmocka_unit_test(limits_name_the_peak),
         cmocka_unit_test(limits_hold_for_sizes_that_data_decides),
+        cmocka_unit_test(sessions_of_one_model_share_their_program),
         cmocka_unit_test(sessions_share_their_constants),
         cmocka_unit_test(missing_memory_is_told),
     };

@@ -159,7 +159,7 @@ static const char *ops_run_for(const runner *r, const hone_value *x, uint32_t n,
 /* The body of the If reads `a` from outside; nobody reads what Exp makes. */
 static void nodes_that_no_output_needs_are_not_run(void **state) {
     (void)state;
-    runner r = runner_of(
+    runner r = runner_as_written(
         RUN_HEAD
         "g (float[n] x) => (float[n] p, float[n] q, float[n] u) <bool yes = {1}> {\n"
         "  a = Neg (x) b = Abs (x) c = Exp (x) p = If (yes) <then_branch = t () => (float[n] s) "
