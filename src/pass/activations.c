@@ -14,12 +14,12 @@
 #define GELU_SLOPE 0.7978845608028654
 #define GELU_CUBE (GELU_SLOPE * 0.044715)
 
-static const hn_poly x_alone = {{{0, 1}}};
-static const hn_poly erf_inner = {{{0, 0.7071067811865476}}};
-static const hn_poly tanh_inner = {{{0, GELU_SLOPE, 0, GELU_CUBE}}};
-static const hn_poly sigmoid_inner = {{{0, 2 * GELU_SLOPE, 0, 2 * GELU_CUBE}}};
-static const hn_poly half_x_plus_half_xt = {{{0, 0.5}, {0, 0.5}}};
-static const hn_poly x_times_t = {{{0}, {0, 1}}};
+static const hn_poly x_alone = {.c = {{0, 1}}};
+static const hn_poly erf_inner = {.c = {{0, 0.7071067811865476}}};
+static const hn_poly tanh_inner = {.c = {{0, GELU_SLOPE, 0, GELU_CUBE}}};
+static const hn_poly sigmoid_inner = {.c = {{0, 2 * GELU_SLOPE, 0, 2 * GELU_CUBE}}};
+static const hn_poly half_x_plus_half_xt = {.c = {{0, 0.5}, {0, 0.5}}};
+static const hn_poly x_times_t = {.c = {{0}, {0, 1}}};
 
 /* A formula found: `last` computes it from x. */
 typedef struct formula {
@@ -43,7 +43,7 @@ static void collect_candidates(const hn_rule *r, hn_id value, int depth, x_candi
         if (c->at[i] == value)
             return;
     c->at[c->n++] = value;
-    hn_id node = hn_maker(r, value, "Add|Sub|Mul|Div|Neg|Pow");
+    hn_id node = hn_maker(r, value, HN_POLY_OPS);
     for (uint32_t i = 0; node != HN_NONE && i < hn_at(r, node)->n_inputs; i++)
         collect_candidates(r, hn_in(r, node, i), depth - 1, c);
 }
@@ -196,7 +196,7 @@ static hone_status fuse_gelu_sigmoid(hn_rule *r) {
 /* ---- Swish ----------------------------------------------------------------------------------- */
 
 static bool is_multiple_of_x(const hn_poly *p) {
-    hn_poly multiple = {{{0, p->c[0][1]}}};
+    hn_poly multiple = {.c = {{0, p->c[0][1]}}};
     return p->c[0][1] != 0 && hn_poly_is(p, &multiple);
 }
 
@@ -218,7 +218,7 @@ static hone_status fuse_swish(hn_rule *r) {
 /* ---- HardSigmoid, HardSwish ------------------------------------------------------------------ */
 
 static bool is_rising_line(const hn_poly *p) {
-    hn_poly line = {{{p->c[0][0], p->c[0][1]}}};
+    hn_poly line = {.c = {{p->c[0][0], p->c[0][1]}}};
     return p->c[0][1] > 0 && hn_poly_is(p, &line) && !is_x_itself(p);
 }
 
@@ -255,7 +255,7 @@ static bool find_hard_line(hn_rule *r, const hn_poly *outer, formula *f, double 
 }
 
 static hone_status fuse_hard_sigmoid(hn_rule *r) {
-    static const hn_poly t_alone = {{{0}, {1}}};
+    static const hn_poly t_alone = {.c = {{0}, {1}}};
     formula f;
     double alpha, beta;
     if (!find_hard_line(r, &t_alone, &f, &alpha, &beta))

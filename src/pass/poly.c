@@ -4,7 +4,11 @@
 #include <math.h>
 
 #define MAX_POLY_VISITS 64 /* a node counts as often as it is reached */
-#define POLY_TOLERANCE 1e-3
+
+/* Relative: exporters write few digits of roots, and small types hold few. */
+static double tolerance_of(hn_dtype elem) {
+    return elem == HN_F16 ? 1e-3 : elem == HN_BF16 ? 8e-3 : 1e-4;
+}
 
 typedef struct poly_reader {
     const hn_rule *r;
@@ -21,21 +25,21 @@ bool hn_scalar_beside(const hn_rule *r, hn_id constant, hn_id x, double *out) {
 bool hn_poly_is(const hn_poly *p, const hn_poly *want) {
     for (int j = 0; j < 2; j++)
         for (int i = 0; i <= HN_POLY_X; i++)
-            if (!(fabs(p->c[j][i] - want->c[j][i]) <= POLY_TOLERANCE * fabs(want->c[j][i])))
+            if (!(fabs(p->c[j][i] - want->c[j][i]) <= p->tolerance * fabs(want->c[j][i])))
                 return false;
     return true;
 }
 
 static bool poly_is_number(const hn_poly *p) {
-    hn_poly number = {{{p->c[0][0]}}};
-    return memcmp(p, &number, sizeof(number)) == 0;
+    hn_poly number = {.c = {{p->c[0][0]}}};
+    return memcmp(p->c, number.c, sizeof(number.c)) == 0;
 }
 
 static hn_poly poly_plus(const hn_poly *a, const hn_poly *b, double b_factor) {
-    hn_poly sum;
+    hn_poly sum = *a;
     for (int j = 0; j < 2; j++)
         for (int i = 0; i <= HN_POLY_X; i++)
-            sum.c[j][i] = a->c[j][i] + b_factor * b->c[j][i];
+            sum.c[j][i] += b_factor * b->c[j][i];
     return sum;
 }
 
@@ -54,7 +58,7 @@ static bool poly_add_shifted(hn_poly *sum, const hn_poly *a, double factor, int 
 }
 
 static bool poly_times(const hn_poly *a, const hn_poly *b, hn_poly *out) {
-    hn_poly product = {{{0}}};
+    hn_poly product = {.c = {{0}}};
     for (int j = 0; j < 2; j++)
         for (int i = 0; i <= HN_POLY_X; i++)
             if (!poly_add_shifted(&product, a, b->c[j][i], j, i))
@@ -82,17 +86,17 @@ static bool read_poly_node(poly_reader *p, hn_id node, hn_poly *out) {
     if (!read_poly(p, hn_in(r, node, 0), &a))
         return false;
     if (hn_is_op(r, node, "Neg")) {
-        *out = poly_plus(&(hn_poly){{{0}}}, &a, -1);
+        *out = poly_plus(&(hn_poly){.c = {{0}}}, &a, -1);
         return true;
     }
-    if (!read_poly(p, hn_in(r, node, 1), &b))
+    if (!read_poly(p, hn_in(r, node, 1), &b) || hn_at(r, node)->n_inputs != 2)
         return false;
     if (hn_is_op(r, node, "Mul"))
         return poly_times(&a, &b, out);
     if (hn_is_op(r, node, "Pow"))
         return poly_power(&a, &b, out);
     if (hn_is_op(r, node, "Div")) {
-        hn_poly inverse = {{{1 / b.c[0][0]}}};
+        hn_poly inverse = {.c = {{1 / b.c[0][0]}}};
         return poly_is_number(&b) && isfinite(inverse.c[0][0]) && poly_times(&a, &inverse, out);
     }
     *out = poly_plus(&a, &b, hn_is_op(r, node, "Sub") ? -1 : 1);
@@ -100,7 +104,7 @@ static bool read_poly_node(poly_reader *p, hn_id node, hn_poly *out) {
 }
 
 static bool read_poly(poly_reader *p, hn_id value, hn_poly *out) {
-    *out = (hn_poly){{{0}}};
+    *out = (hn_poly){.c = {{0}}};
     if (value == HN_NONE || ++p->n_visits > MAX_POLY_VISITS)
         return false;
     if (value == p->x || value == p->t) {
@@ -109,11 +113,13 @@ static bool read_poly(poly_reader *p, hn_id value, hn_poly *out) {
     }
     if (hn_const(p->r, value))
         return hn_scalar_beside(p->r, value, p->x, &out->c[0][0]);
-    hn_id node = hn_maker(p->r, value, "Add|Sub|Mul|Div|Neg|Pow");
+    hn_id node = hn_maker(p->r, value, HN_POLY_OPS);
     return node != HN_NONE && read_poly_node(p, node, out);
 }
 
 bool hn_poly_read(const hn_rule *r, hn_id value, hn_id x, hn_id t, hn_poly *out) {
     poly_reader p = {r, x, t, 0};
-    return read_poly(&p, value, out);
+    bool is_read = read_poly(&p, value, out);
+    out->tolerance = tolerance_of(hn_elem_of(r, x));
+    return is_read;
 }

@@ -5,17 +5,19 @@
 
 #include "pass/pass_int.h"
 
-#define HN_POLY_X 3 /* highest power of x */
+#define HN_POLY_X 3                               /* highest power of x */
+#define HN_POLY_OPS "Add|Sub|Mul|Div|Neg|Pow|Sum" /* what polynomials are written with */
 
 /* In two values: c[j][i] is the factor of x^i t^j. */
 typedef struct hn_poly {
     double c[2][HN_POLY_X + 1];
+    double tolerance; /* relative, of the factors of one that was read */
 } hn_poly;
 
-/* How `value` is computed by Add, Sub, Mul, Div, Neg and Pow from x, t (which may be HN_NONE) and
- * numbers that leave the shape of x as it is. False when anything else takes part. */
+/* How `value` is computed from x, t (which may be HN_NONE) and numbers that leave the shape of x as
+ * it is. False when anything else takes part. */
 bool hn_poly_read(const hn_rule *r, hn_id value, hn_id x, hn_id t, hn_poly *out);
-/* Equal factors, 1e-3 relative: exporters and float16 round them. */
+/* Equal factors, as far as the type of x can tell. */
 bool hn_poly_is(const hn_poly *p, const hn_poly *want);
 
 /* A constant of one element, which in an operation with x does not change x's shape. */

@@ -33,6 +33,7 @@ static void test_gelu_erf(void **state) {
         "d = Div(x, r) e = Erf(d) s = Add(e, one) m = Mul(s, h) y = Mul(x, m)",
         "d = Div(x, r) e = Erf(d) s = Mul(e, h) m = Add(s, h) y = Mul(m, x)",
         "d = Mul(x, i) e = Erf(d) s = Add(e, one) m = Mul(x, s) y = Div(m, two)",
+        "d = Div(x, r) e = Erf(d) s = Sum(one, e) m = Mul(x, s) y = Mul(m, h)",
         "d = Div(x, r) e = Erf(d) a = Mul(x, h) b = Mul(a, e) y = Add(a, b)",
     };
     for (size_t i = 0; i < HN_COUNT(bodies); i++) {
