@@ -2,7 +2,6 @@
  * where a product needs them. */
 #include "ops/ms_nbits_eval.h"
 
-#include "kernels/kernel.h"
 #include "ops/move.h"
 
 static inline unsigned take_bits(const uint8_t *at, int64_t i, int bits) {
@@ -39,19 +38,17 @@ void hn_nbits_fill(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t 
     }
 }
 
-/* y = a * w + bias, where the right side is filled in. */
-static hone_status multiply_filled(hn_eval *c, int64_t depth, int64_t width, hn_fill_f32 fill,
-                                   const void *w, uint32_t bias_arg) {
-    const hn_array *a = hn_arg(c, 0);
+hone_status hn_multiply_filled(hn_eval *c, const float *rows, int64_t depth, int64_t width,
+                               hn_fill_f32 fill, const void *fill_ctx, uint32_t bias_arg) {
     hn_array *y = hn_ret(c, 0);
     const float *bias;
+    HN_TRY_PTR(rows);
     if (!y || y->n_elems == 0)
         return HONE_OK;
     int64_t n_rows = (int64_t)y->n_elems / width;
-    const float *rows = hn_wide_f32(c, a);
     float *out = hn_room_f32(c, y);
     HN_TRY(hn_want_elems(c, bias_arg, (uint64_t)width));
-    HN_TRY_PTR(rows && out && hn_arg_f32s(c, bias_arg, &bias));
+    HN_TRY_PTR(out && hn_arg_f32s(c, bias_arg, &bias));
     for (int64_t i = 0; bias && i < n_rows; i++)
         memcpy(out + i * width, bias, (size_t)width * sizeof *out);
     hn_gemm_f32(hn_eval_pool(c), &(hn_gemm_job_f32){.m = n_rows,
@@ -61,7 +58,7 @@ static hone_status multiply_filled(hn_eval *c, int64_t depth, int64_t width, hn_
                                                     .a_row = depth,
                                                     .a_col = 1,
                                                     .fill = fill,
-                                                    .fill_ctx = w,
+                                                    .fill_ctx = fill_ctx,
                                                     .c = out,
                                                     .c_row = width,
                                                     .add = bias != NULL});
@@ -125,7 +122,8 @@ hone_status hn_eval_matmul_nbits(hn_eval *c) {
     HN_TRY_PTR(hn_arg_f32s(c, 2, &w.scales));
     HN_TRY(read_nbits_zeros(c, 3, &w));
     HN_TRY(read_nbits_groups(c, 4, &w));
-    return multiply_filled(c, w.depth, w.n_rows, hn_nbits_fill, &w, 5);
+    return hn_multiply_filled(c, hn_wide_f32(c, hn_arg(c, 0)), w.depth, w.n_rows, hn_nbits_fill, &w,
+                              5);
 }
 
 /* ---- MatMulBnb4 -------------------------------------------------------------------------------- */
@@ -175,8 +173,8 @@ hone_status hn_eval_matmul_bnb4(hn_eval *c) {
     bool is_transposed = hn_attr_i(node, "transB", 1) != 0;
     w.row = is_transposed ? 1 : k;
     w.column = is_transposed ? k : 1;
-    return multiply_filled(c, is_transposed ? k : n, is_transposed ? n : k, bnb4_fill, &w,
-                           HN_NO_ARG);
+    return hn_multiply_filled(c, hn_wide_f32(c, hn_arg(c, 0)), is_transposed ? k : n,
+                              is_transposed ? n : k, bnb4_fill, &w, HN_NO_ARG);
 }
 
 /* ---- MatMulFpQ4 -------------------------------------------------------------------------------- */
@@ -222,7 +220,8 @@ hone_status hn_eval_matmul_fp_q4(hn_eval *c) {
         !hn_mul_u64((uint64_t)shape[1], (uint64_t)(w.n_blocks * w.block_bytes), &n_bytes))
         return hn_eval_fail(c, HONE_E_INVALID, "B_shape is negative or too large");
     HN_TRY(hn_want_elems(c, 1, n_bytes));
-    return multiply_filled(c, shape[0], shape[1], q4_fill, &w, HN_NO_ARG);
+    return hn_multiply_filled(c, hn_wide_f32(c, hn_arg(c, 0)), shape[0], shape[1], q4_fill, &w,
+                              HN_NO_ARG);
 }
 
 /* ---- GatherBlockQuantized ---------------------------------------------------------------------- */

@@ -2,7 +2,13 @@
 #ifndef HN_MS_NBITS_EVAL_H
 #define HN_MS_NBITS_EVAL_H
 
+#include "kernels/kernel.h"
 #include "ops/ms_eval.h"
+
+/* Output 0 = rows of input 0 * a matrix [depth, width] that is filled in + the bias in an argument,
+ * which may be left out. `rows` are the elements of input 0, or what became of them. */
+hone_status hn_multiply_filled(hn_eval *c, const float *rows, int64_t depth, int64_t width,
+                               hn_fill_f32 fill, const void *fill_ctx, uint32_t bias);
 
 /* A matrix [n_rows, depth]: each row is blocks, each block a run of bytes with numbers packed from
  * the lowest bit on. */

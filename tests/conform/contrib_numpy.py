@@ -1,5 +1,7 @@
 """Cases of com.microsoft operators that the oracle has no kernel for: what numpy makes of their definition."""
+import ml_dtypes
 import numpy
+from onnx import TensorProto
 
 from contrib_cases import F16, F32, I32, I64, I8, U8, Case, Maker, scalar
 
@@ -228,6 +230,28 @@ def blob_cases():
     return out
 
 
+def float_block_cases():
+    """Weights of 4 and 8 bit floats, a scale for every block of a row."""
+    m, out = Maker("float blocks"), []
+    k, n, block = 40, 5, 16
+    x = m.real(3, k, dtype=F16)
+    by_block = numpy.arange(k) // block
+    codes, scales, whole = m.ints(n, k, high=16), m.ints(n, 3, low=32, high=64), numpy.array(0.3, F32)
+    values = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], F32)[codes & 7] * numpy.where(codes & 8, -1, 1)
+    weights = (values * scales.view(ml_dtypes.float8_e4m3fn).astype(F32)[:, by_block] * whole).astype(F16)
+    bias = m.real(n, dtype=F16)
+    out.append(Case("MatMulBlockQuantizedFp4Weight", "MatMulBlockQuantizedFp4Weight", [x, codes[:, ::2] | codes[:, 1::2] << 4, scales, whole, None, bias],
+                    {"block_size": block}, constants=(1, 2, 3), expected=[(x.astype(F32) @ weights.astype(F32).T + bias).astype(F16)]))
+    small = m.real(n, k, scale=3).astype(ml_dtypes.float8_e4m3fn)
+    scales = numpy.abs(m.real(n, 3))
+    weights = (small.astype(F32) * scales[:, by_block]).astype(F16).astype(F32)
+    for a_scale in (None, numpy.array(0.05, F32)):
+        rows = x.astype(F32) if a_scale is None else (x.astype(F32) / a_scale).astype(ml_dtypes.float8_e4m3fn).astype(F32) * a_scale
+        out.append(Case(f"MatMulBlockQuantizedFp8Weight {a_scale}", "MatMulBlockQuantizedFp8Weight", [x, small.view(U8), scales, a_scale], {"block_size": block},
+                        constants=(1, 2) + ((3,) if a_scale is not None else ()), elems={1: TensorProto.FLOAT8E4M3FN}, expected=[(rows @ weights.T).astype(F16)]))
+    return out
+
+
 def sparse_mixer_cases():
     """Two experts for each token, each with its share among those that come close to it."""
     m = Maker("sparse mixer")
@@ -256,4 +280,4 @@ def state_cases():
 
 
 def all_cases():
-    return attention_cases() + token_cases() + position_cases() + paged_cases() + blob_cases() + sparse_mixer_cases() + state_cases()
+    return attention_cases() + token_cases() + position_cases() + paged_cases() + blob_cases() + float_block_cases() + sparse_mixer_cases() + state_cases()
