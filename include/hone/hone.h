@@ -764,6 +764,7 @@ typedef struct hone_op_def {
     const char *outputs;    /* "Y:T" */
     const char *types;      /* "T=float,double"; NULL: none */
     const char *attributes; /* "alpha:f=1 axes:ints!"; NULL: none */
+    bool is_random;         /* equal inputs may give other results: never folded nor shared */
     void *context;          /* yours: hone->context gives it back */
     /* Says of the outputs what follows from types and shapes of the inputs. NULL: element types
      * follow from the notation, and shapes are known only when the operator runs. */

@@ -92,6 +92,8 @@ int hn_op_version(const hn_op *op, uint32_t i, bool *deprecated);
 /* Not part of the standard, but onnxruntime knows it in this domain (SimplifiedLayerNormalization,
  * Crop, ...). */
 bool hn_op_is_extension(const hn_op *op);
+/* A registered operator that says so of itself. */
+bool hn_op_is_random(const hn_op *op);
 
 typedef struct hn_param {
     const char *name; /* not NUL-terminated */

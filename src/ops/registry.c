@@ -52,6 +52,10 @@ const hn_op *hn_registry_row(const hn_op_registry *r, uint32_t i) {
     return &r->rows.at[i]->row;
 }
 
+bool hn_op_is_random(const hn_op *op) {
+    return op->eval == hn_eval_custom && ((const hn_custom_op *)(const void *)op)->def.is_random;
+}
+
 const char *hn_registry_domain(const hn_op_registry *r, uint32_t i) {
     return i < r->domains.n ? r->domains.at[i] : NULL;
 }
@@ -139,7 +143,8 @@ static hone_status add_row(hn_op_registry *r, const hone_op_def *given, hone_err
     HN_TRY(hn_op_columns_ok(&def, err));
     hn_custom_op *op = HN_NEW(r->arena, hn_custom_op);
     HN_TRY_PTR(op);
-    op->def = (hone_op_def){.context = def.context,
+    op->def = (hone_op_def){.is_random = def.is_random,
+                            .context = def.context,
                             .infer = def.infer,
                             .compute = def.compute,
                             .create = def.create,

@@ -6,7 +6,7 @@
 
 typedef struct hn_custom_op {
     hn_op row;        /* first: a row of a registry is the beginning of one */
-    hone_op_def def;  /* functions and context; its texts are those of the row */
+    hone_op_def def;  /* but for its texts, which are those of the row */
     uint32_t library; /* that brought it, from 1; 0: the program itself */
 } hn_custom_op;
 

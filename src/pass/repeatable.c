@@ -12,20 +12,18 @@ static bool draws_numbers(hn_str op) {
     return false;
 }
 
-/* Registered operators may keep a state; of functions we know nothing. */
-static bool is_of_the_table(const hn_graph *g, hn_id node) {
-    const hn_node *n = hn_node_at(g, node);
-    hn_domain domain = hn_domain_find(NULL, hn_s(n->domain), n->domain ? n->domain->n : 0);
+/* Registered operators say it of themselves; of functions we know nothing. */
+static bool is_known_as_such(const hn_graph *g, hn_id node) {
     int since;
     bool deprecated;
-    return !hn_node_function(g, node) &&
-           hn_op_find(NULL, domain, hn_s(n->op), hn_node_opset(g, n), &since, &deprecated);
+    const hn_op *op = hn_node_op(g, hn_node_at(g, node), &since, &deprecated);
+    return op && !hn_op_is_random(op) && !hn_node_function(g, node);
 }
 
 /* Bodies nest no deeper than HN_MAX_BLOCK_DEPTH. */
 bool hn_is_repeatable(const hn_graph *g, hn_id node) {
     const hn_node *n = hn_node_at(g, node);
-    if (draws_numbers(n->op) || !is_of_the_table(g, node))
+    if (draws_numbers(n->op) || !is_known_as_such(g, node))
         return false;
     for (uint32_t i = 0; i < n->n_attrs; i++) {
         uint32_t n_blocks;
