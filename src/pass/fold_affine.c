@@ -1,6 +1,6 @@
 /* BatchNormalization and constant Mul, Div, Add, Sub after a convolution or a product with constant
  * weights: y = scale * (W x + b) + shift, channel by channel, is a convolution or product with
- * other weights. */
+ * other weights. A Transpose may stand in between. */
 #include "pass/weights.h"
 
 #include <math.h>
@@ -8,8 +8,10 @@
 /* Conv, ConvTranspose, Gemm or MatMul with constant weights, and where its channels are. */
 typedef struct linear_node {
     hn_id node;
+    hn_id add, transpose;  /* what follows it: the Add of a MatMul's bias, moved axes; or HN_NONE */
     hn_id x, weight, bias; /* values; bias may be HN_NONE */
     int32_t rank, axis;    /* of the result, and of its channels */
+    int32_t seen_axis;     /* the same axis behind the Transpose */
     uint64_t n_channels;
     hn_weight_layout layout;
     bool is_gemm, is_matmul;
@@ -65,17 +67,52 @@ static bool describe_product(const hn_rule *r, const hn_tensor *w, linear_node *
     return true;
 }
 
-static bool describe_linear(hn_rule *r, hn_id node, linear_node *out) {
-    *out = (linear_node){.node = node, .beta = 1};
-    out->x = hn_in(r, node, 0);
-    out->weight = hn_in(r, node, 1);
-    out->bias = hn_in(r, node, 2);
-    out->is_gemm = hn_is_op(r, node, "Gemm");
-    out->is_matmul = hn_is_op(r, node, "MatMul");
-    const hn_tensor *w = hn_own_weight(r, out->weight);
-    if (!w || w->n_elems == 0)
+/* Where the Transpose puts the channels. */
+static int32_t moved_axis(const hn_rule *r, hn_id transpose, int32_t rank, int32_t axis) {
+    uint32_t n;
+    const int64_t *perm;
+    if (!hn_node_ints(r, transpose, "perm", &n, &perm))
+        return rank - 1 - axis;
+    for (uint32_t i = 0; i < n; i++)
+        if (perm[i] == axis)
+            return (int32_t)i;
+    return -1;
+}
+
+/* The product and what stands between it and input `slot` of the root. */
+static bool find_linear(const hn_rule *r, uint32_t slot, linear_node *out) {
+    hn_id value = hn_in(r, r->root, slot), reader = r->root;
+    *out = (linear_node){.add = HN_NONE, .bias = HN_NONE, .beta = 1};
+    out->transpose = hn_lone_maker_for(r, reader, value, "Transpose");
+    if (out->transpose != HN_NONE) {
+        reader = out->transpose;
+        value = hn_in(r, reader, 0);
+    }
+    out->node = hn_lone_maker_for(r, reader, value, "Conv|ConvTranspose|Gemm|MatMul");
+    hn_id add = hn_lone_maker_for(r, reader, value, "Add");
+    for (uint32_t i = 0; add != HN_NONE && i < 2 && out->node == HN_NONE; i++) {
+        out->node = hn_lone_maker_for(r, add, hn_in(r, add, i), "MatMul");
+        out->add = add;
+        out->bias = hn_in(r, add, 1 - i);
+    }
+    return out->node != HN_NONE;
+}
+
+static bool describe_linear(hn_rule *r, linear_node *l) {
+    l->x = hn_in(r, l->node, 0);
+    l->weight = hn_in(r, l->node, 1);
+    if (l->add == HN_NONE)
+        l->bias = hn_in(r, l->node, 2);
+    l->is_gemm = hn_is_op(r, l->node, "Gemm");
+    l->is_matmul = hn_is_op(r, l->node, "MatMul");
+    const hn_tensor *w = hn_own_weight(r, l->weight);
+    if (!w || w->n_elems == 0 || (l->is_matmul && hn_rule_opset(r) < 7))
         return false;
-    return out->is_gemm || out->is_matmul ? describe_product(r, w, out) : describe_conv(r, w, out);
+    if (!(l->is_gemm || l->is_matmul ? describe_product(r, w, l) : describe_conv(r, w, l)))
+        return false;
+    l->seen_axis =
+        l->transpose == HN_NONE ? l->axis : moved_axis(r, l->transpose, l->rank, l->axis);
+    return l->seen_axis >= 0;
 }
 
 /* ---- by what --------------------------------------------------------------------------------- */
@@ -92,7 +129,7 @@ static bool is_batch_inference(const hn_rule *r, hn_id node) {
 static bool batch_norm_map(hn_rule *r, const linear_node *l, hn_channel_map *out) {
     double *param[4]; /* gamma, beta, mean, variance */
     double epsilon = (double)hn_node_f(r, r->root, "epsilon", 1e-5f);
-    if (l->axis != 1 || !is_batch_inference(r, r->root))
+    if (l->seen_axis != 1 || !is_batch_inference(r, r->root))
         return false;
     for (uint32_t i = 0; i < 4; i++) {
         const hn_tensor *t = hn_const(r, hn_in(r, r->root, i + 1));
@@ -112,13 +149,13 @@ static bool batch_norm_map(hn_rule *r, const linear_node *l, hn_channel_map *out
 }
 
 /* x * c, x / c, x + c, x - c, c - x. */
-static bool read_arithmetic(hn_rule *r, const linear_node *l, hn_channel_map *out) {
+static bool read_arithmetic(hn_rule *r, const linear_node *l, uint32_t slot, hn_channel_map *out) {
     bool is_div = hn_is_op(r, r->root, "Div"), is_sub = hn_is_op(r, r->root, "Sub");
-    bool is_second = hn_in(r, r->root, 1) == hn_out(r, l->node, 0); /* c - x */
+    bool is_second = slot == 1; /* c - x */
     double *c;
     if ((is_div && is_second) || (is_second && hn_node_version(r, r->root) < 7))
         return false;
-    if (!hn_channel_const(r, r->root, hn_in(r, r->root, is_second ? 0 : 1), l->rank, l->axis,
+    if (!hn_channel_const(r, r->root, hn_in(r, r->root, is_second ? 0 : 1), l->rank, l->seen_axis,
                           l->n_channels, &c))
         return false;
     if (is_div || hn_is_op(r, r->root, "Mul")) {
@@ -152,35 +189,43 @@ static bool is_finite_affine(const hn_channel_map *a) {
 static double *read_bias(hn_rule *r, const linear_node *l) {
     double *bias = HN_NEW_N(r->pass->rule_scratch, double, l->n_channels);
     const hn_tensor *t = hn_const(r, l->bias);
-    if (l->bias == HN_NONE || l->beta == 0)
+    if (!bias || l->bias == HN_NONE || l->beta == 0)
         return bias;
+    if (l->add != HN_NONE)
+        return hn_channel_const(r, l->add, l->bias, l->rank, l->axis, l->n_channels, &bias) ? bias
+                                                                                            : NULL;
     if (!t || !t->data || (t->n_elems != 1 && t->n_elems != l->n_channels))
         return NULL;
     if (t->n_elems != 1 && t->dims[t->rank - 1] != (int64_t)l->n_channels)
         return NULL; /* one number per row */
     double *given = hn_const_f64s(r, t);
-    for (uint64_t i = 0; bias && given && i < l->n_channels; i++)
+    for (uint64_t i = 0; given && i < l->n_channels; i++)
         bias[i] = l->beta * given[t->n_elems == 1 ? 0 : i];
     return given ? bias : NULL;
 }
 
+/* The bias of a MatMul: added, or taken by a Gemm where a single node was. */
+static hn_id make_product(hn_rule *r, const linear_node *l, hn_id weight, hn_id bias) {
+    if (l->add == HN_NONE && l->rank == 2 && hn_rank_of(r, l->x) == 2)
+        return hn_make1(r, "Gemm", HN_VALUES(l->x, weight, bias), HN_NO_ATTRS);
+    hn_id product = hn_make1(r, "MatMul", HN_VALUES(l->x, weight), HN_NO_ATTRS);
+    return hn_make1(r, "Add", HN_VALUES(product, bias), HN_NO_ATTRS);
+}
+
 static hn_id make_linear(hn_rule *r, const linear_node *l, hn_id weight, hn_id bias) {
-    bool needs_bias = l->is_gemm && hn_rule_opset(r) < 11;
-    if (bias == HN_NONE && !needs_bias && l->bias == HN_NONE)
-        return hn_make_like(r, l->node, HN_VALUES(l->x, weight), HN_NO_ATTRS);
-    if (l->is_matmul)
-        return hn_make(r, "Gemm", HN_VALUES(l->x, weight, bias), 1, HN_NO_ATTRS);
-    if (!l->is_gemm)
-        return hn_make_like(r, l->node, HN_VALUES(l->x, weight, bias), HN_NO_ATTRS);
-    if (hn_rule_opset(r) < 7)
-        return hn_make_like(r, l->node, HN_VALUES(l->x, weight, bias),
-                            HN_ATTRS(hn_new_f(r, "beta", 1), hn_new_i(r, "broadcast", 1)));
-    return hn_make_like(r, l->node, HN_VALUES(l->x, weight, bias),
-                        HN_ATTRS(hn_new_f(r, "beta", 1)));
+    hn_attr attrs[2];
+    uint32_t n_attrs = 0;
+    if (l->is_matmul && bias != HN_NONE)
+        return make_product(r, l, weight, bias);
+    if (l->is_gemm && bias != HN_NONE)
+        attrs[n_attrs++] = hn_new_f(r, "beta", 1);
+    if (l->is_gemm && hn_rule_opset(r) < 7)
+        attrs[n_attrs++] = hn_new_i(r, "broadcast", 1);
+    return hn_out(r, hn_make_like(r, l->node, HN_VALUES(l->x, weight, bias), n_attrs, attrs), 0);
 }
 
 static hone_status fold_into(hn_rule *r, const linear_node *l, const hn_channel_map *by) {
-    const char *stem = hn_s(hn_value_at(r->g, hn_in(r, l->node, l->bias == HN_NONE ? 1 : 2))->name);
+    const char *stem = hn_s(hn_value_at(r->g, l->bias == HN_NONE ? l->weight : l->bias)->name);
     hn_id weight = l->weight, bias = HN_NONE;
     int64_t dims[1] = {(int64_t)l->n_channels};
     hn_dtype elem = hn_const(r, l->weight)->dtype;
@@ -199,48 +244,39 @@ static hone_status fold_into(hn_rule *r, const linear_node *l, const hn_channel_
         weight = hn_scaled_weight(r, l->weight, &l->layout, by->scale);
     if (weight == HN_NONE)
         return hn_miss(r, "the new weights leave the range of %s", hn_dtype_name(elem));
-    hn_rule_replace(r, hn_out(r, make_linear(r, l, weight, bias), 0));
+    hn_id y = make_linear(r, l, weight, bias);
+    if (l->transpose != HN_NONE)
+        y = hn_out(r, hn_make_like(r, l->transpose, HN_VALUES(y), HN_NO_ATTRS), 0);
+    hn_rule_replace(r, y);
     return HONE_OK;
 }
 
-/* A MatMul has no bias: only a Gemm could take the shift. */
-static bool can_shift(const hn_rule *r, const linear_node *l) {
-    return !l->is_matmul || (l->rank == 2 && hn_rank_of(r, l->x) == 2 && hn_rule_opset(r) >= 7);
+/* Does the root compute with a constant and the value at `slot`? */
+static bool has_constant_partner(const hn_rule *r, uint32_t slot) {
+    return hn_const(r, hn_in(r, r->root, 1 - slot)) != NULL;
 }
 
 static hone_status fold_affine(hn_rule *r) {
     bool is_batch_norm = hn_is_op(r, r->root, "BatchNormalization");
     linear_node l;
-    hn_id node = HN_NONE;
-    for (uint32_t i = 0; node == HN_NONE && i < (is_batch_norm ? 1u : 2u); i++)
-        node = hn_lone_maker(r, hn_in(r, r->root, i), "Conv|ConvTranspose|Gemm|MatMul");
-    hn_id second = hn_in(r, r->root, 1);
-    if (node == HN_NONE || !(hn_const(r, second) || hn_const(r, hn_in(r, r->root, 0))) ||
-        !describe_linear(r, node, &l))
+    uint32_t slot = is_batch_norm || has_constant_partner(r, 0) ? 0 : 1;
+    if (!has_constant_partner(r, slot) || !find_linear(r, slot, &l) || !describe_linear(r, &l))
         return HONE_OK;
     hn_channel_map by = {.n = l.n_channels};
-    if (!(is_batch_norm ? batch_norm_map(r, &l, &by) : read_arithmetic(r, &l, &by)))
+    if (!(is_batch_norm ? batch_norm_map(r, &l, &by) : read_arithmetic(r, &l, slot, &by)))
         return HONE_OK;
-    if (by.shift && !can_shift(r, &l))
-        return HONE_OK;
+    if (!by.scale && l.is_matmul)
+        return HONE_OK; /* a bias that other rules want to see */
     if (!is_finite_affine(&by))
         return hn_miss(r, "a channel is scaled or shifted by a number that is not finite");
     return fold_into(r, &l, &by);
-}
-
-/* A shift after a MatMul alone is a bias that other rules want to see: it becomes a Gemm later. */
-static hone_status fold_shift(hn_rule *r) {
-    for (uint32_t i = 0; i < 2; i++)
-        if (hn_maker(r, hn_in(r, r->root, i), "MatMul") != HN_NONE)
-            return HONE_OK;
-    return fold_affine(r);
 }
 
 hone_status hn_pass_fold_affine(hn_pass *p) {
     static const hn_rule_row rules[] = {
         {"batch-norm", "BatchNormalization", fold_affine, true, NULL},
         {"scale", "Mul|Div", fold_affine, true, NULL},
-        {"shift", "Add|Sub", fold_shift, true, NULL},
+        {"shift", "Add|Sub", fold_affine, true, NULL},
     };
     return hn_pass_rules(p, rules, HN_COUNT(rules));
 }

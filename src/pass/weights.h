@@ -35,8 +35,9 @@ hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_weight_layout *layout,
 hn_id hn_new_const_f64s(hn_rule *r, const char *stem, hn_dtype elem, int32_t rank,
                         const int64_t *dims, const double *numbers);
 
-/* The node behind input `value` of the root: one of these operators in the same block, whose output
- * only the root reads, once. Else HN_NONE. */
-hn_id hn_lone_maker(const hn_rule *r, hn_id value, const char *ops);
+/* The node that makes `value`: one of these operators in the block of `reader`, which alone reads
+ * it, once. Else HN_NONE. */
+hn_id hn_lone_maker_for(const hn_rule *r, hn_id reader, hn_id value, const char *ops);
+hn_id hn_lone_maker(const hn_rule *r, hn_id value, const char *ops); /* for the root */
 
 #endif /* HN_WEIGHTS_H */

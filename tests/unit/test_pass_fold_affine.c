@@ -55,6 +55,26 @@ static const pass_case folded[] = {
                   " { h = Conv (x, w) y = Mul (h, c) }",
      .expected = HEAD "g (double[1,1,2] x) => (double[1,1,2] y) <double[1,1,1] w = {6}> {"
                       " y = Conv (x, w) }"},
+    {FOLD, /* a bias in between */
+     .text = HEAD "g (float[n,3,2] x) => (float[n,3,2] y) <float[2,2] w = {1, 2, 3, 4},"
+                  " float[1,2] b = {5, 6}, float[2] s = {1, 10}> {"
+                  " h = MatMul (x, w) i = Add (b, h) y = Mul (s, i) }",
+     .expected = HEAD "g (float[n,3,2] x) => (float[n,3,2] y) <float[2,2] w = {1, 20, 3, 40},"
+                      " float[2] b = {5, 60}> { h = MatMul (x, w) y = Add (h, b) }"},
+    {FOLD, /* axes that were moved */
+     .text = HEAD "g (float[n,3,2] x) => (float[n,2,3] y) <float[2,2] w = {1, 2, 3, 4},"
+                  " float[2] s = {2, 4}, float[2] b = {1, 1}, float[2] m = {1, 2},"
+                  " float[2] v = {3, 3}> { h = MatMul (x, w) i = Transpose <perm = [0, 2, 1]> (h)"
+                  " y = BatchNormalization <epsilon = 1.0> (i, s, b, m, v) }",
+     .expected = HEAD "g (float[n,3,2] x) => (float[n,2,3] y) <float[2,2] w = {1, 4, 3, 8},"
+                      " float[2] b = {0, -3}> { h = MatMul (x, w) i = Add (h, b)"
+                      " y = Transpose <perm = [0, 2, 1]> (i) }"},
+    {FOLD,
+     .text = HEAD "g (float[1,1,2] x) => (float[2,2,1] y) <float[2,1,1] w = {1, 2},"
+                  " float[2,1] s = {3, 4}> {"
+                  " h = Conv (x, w) i = Transpose (h) y = Mul (i, s) }",
+     .expected = HEAD "g (float[1,1,2] x) => (float[2,2,1] y) <float[2,1,1] w = {3, 8}> {"
+                      " h = Conv (x, w) y = Transpose (h) }"},
     {FOLD, /* operands of old versions stand at an axis */
      .text =
          "<ir_version: 4, opset_import: [\"\" : 6]>\n"
@@ -84,6 +104,15 @@ static void test_leaves_alone(void **state) {
         /* one number per column, not per channel */
         HEAD "g (float[1,1,2] x) => (float[1,2,2] y) <float[2,1,1] w = {3, 4}, float[2] c = {2, 3}>"
              " { h = Conv (x, w) y = Mul (h, c) }",
+        /* the Transpose, or the sum, has another reader */
+        HEAD "g (float[1,1,2] x) => (float[2,1,1] y, float[2,1,1] i) <float[1,1,1] w = {3},"
+             " float c = {2}> { h = Conv (x, w) i = Transpose (h) y = Mul (i, c) }",
+        HEAD "g (float[n,2] x) => (float[n,2] y, float[n,2] i) <float[2,2] w = {1, 2, 3, 4},"
+             " float c = {2}> { h = MatMul (x, w) i = Add (h, c) y = Mul (i, c) }",
+        /* a bias that differs by row */
+        HEAD "g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4},"
+             " float[2,1] b = {1, 2}, float c = {2}> {"
+             " h = MatMul (x, w) i = Add (h, b) y = Mul (i, c) }",
         /* not constant */
         HEAD "g (float[1,1,2] x, float c) => (float[1,1,2] y) <float[1,1,1] w = {3}> {"
              " h = Conv (x, w) y = Mul (h, c) }",
