@@ -166,7 +166,7 @@ static void NAME(gemv_dots)(void *ctx, int64_t row0, int64_t row1, int64_t col0,
         }
 }
 
-void NAME(hn_gemm)(hn_pool *pool, const NAME(hn_gemm_job) * job) {
+void NAME(hn_gemm_plain)(hn_pool *pool, const NAME(hn_gemm_job) * job) {
     NAME(gemm_run) run = {*job, pool};
     const NAME(hn_gemm_job) *g = &run.job;
     bool few_rows = !g->fill && g->m < GEMM_ROWS;
@@ -182,4 +182,6 @@ void NAME(hn_gemm)(hn_pool *pool, const NAME(hn_gemm_job) * job) {
         hn_pool_for_2d(pool, g->m, g->n, g->m, GEMM_WIDTH, NAME(gemv_dots), &run);
     else
         hn_pool_for_2d(pool, g->m, g->n, row_grain, GEMM_WIDTH, NAME(gemm_tile), &run);
+    if (g->after)
+        g->after(g->after_ctx, 0, g->m, 0, g->n);
 }

@@ -30,10 +30,21 @@
     T *c;                                                                                         \
     int64_t c_row; /* columns of c lie side by side */                                            \
     bool add;                                                                                     \
+    /* b as hn_gemm_pack_* laid it out; floats only, NULL: it was not */                          \
+    const T *packed_b;                                                                            \
+    /* Called for each part of c when it is finished, while it is still near; NULL: nobody is */  \
+    hn_tile_fn after;                                                                             \
+    void *after_ctx;                                                                              \
   } hn_gemm_job_##name;                                                                           \
-  void hn_gemm_##name(hn_pool *pool, const hn_gemm_job_##name *job);
+  void hn_gemm_##name(hn_pool *pool, const hn_gemm_job_##name *job);                              \
+  void hn_gemm_plain_##name(hn_pool *pool, const hn_gemm_job_##name *job);
 HN_KERNEL_TYPES(HN_GEMM_JOB)
 #undef HN_GEMM_JOB
+
+/* A right side that serves many products is laid out once: room for so many floats (0: this
+ * processor has no use for it), filled from the b and sizes n, k of a job. */
+int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k);
+void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
 
 /* ---- convolution ----------------------------------------------------------------------------- */
 

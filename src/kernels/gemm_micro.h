@@ -1,0 +1,27 @@
+/* Inside kernels/: tiles of a float product whose sums stay in registers. */
+#ifndef HN_GEMM_MICRO_H
+#define HN_GEMM_MICRO_H
+
+#include "kernels/kernel.h"
+
+/* c[rows, cols] = a[rows, k] * b[k, cols], or c += with `add`. Columns of a lie side by side; b is a
+ * panel of the kernel's full width, row after row; only `cols` columns of c are touched. */
+typedef void (*hn_gemm_micro_f32)(int64_t k, const float *a, int64_t a_row, const float *b, float *c,
+                                  int64_t c_row, int64_t cols, bool add);
+
+#define HN_GEMM_MAX_ROWS 16
+#define HN_GEMM_MAX_COLS 32
+
+/* The tiles of one instruction set. */
+typedef struct hn_gemm_set_f32 {
+    const char *isa;
+    int max_rows, cols;
+    hn_gemm_micro_f32 micro[HN_GEMM_MAX_ROWS + 1]; /* by rows, from 1 */
+} hn_gemm_set_f32;
+
+/* The best that this processor has; NULL: plain C is. */
+const hn_gemm_set_f32 *hn_gemm_pick_f32(void);
+/* One per instruction set, in the order of preference; NULL past the last. */
+const hn_gemm_set_f32 *hn_gemm_set_at_f32(uint32_t i, hn_cpu_feature *needs);
+
+#endif /* HN_GEMM_MICRO_H */

@@ -1,0 +1,47 @@
+/* One tile of a float product: ROWS rows of V_COLS vectors each. The including file defines
+ *   V, V_ELEMS, V_COLS    the vector type, its elements, vectors per row of the tile
+ *   V_TARGET              attribute of the instruction set
+ *   V_ZERO, V_LOAD, V_STORE, V_SET1, V_ADD, V_FMA
+ *   MICRO(rows)           name of the function for so many rows
+ *   ROWS
+ * Rows of a are reached from every third one, which needs fewer address registers than one pointer
+ * per row. */
+
+static V_TARGET void MICRO(ROWS)(int64_t k, const float *a, int64_t a_row, const float *b, float *c,
+                                 int64_t c_row, int64_t cols, bool add) {
+    V sum[ROWS][V_COLS];
+    const float *third[(ROWS + 2) / 3];
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
+        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
+            sum[r][v] = V_ZERO();
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3)
+        third[r / 3] = a + r * a_row;
+    for (int64_t i = 0; i < k; i++, b += V_COLS * V_ELEMS) {
+        V right[V_COLS];
+        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
+            right[v] = V_LOAD(b + v * V_ELEMS);
+        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {
+            V left = V_SET1(third[r / 3] + (r % 3) * a_row);
+            _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
+                sum[r][v] = V_FMA(left, right[v], sum[r][v]);
+        }
+        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3)
+            third[r / 3]++;
+    }
+    if (cols == V_COLS * V_ELEMS) {
+        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
+            _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) {
+                float *to = c + r * c_row + v * V_ELEMS;
+                V_STORE(to, add ? V_ADD(V_LOAD(to), sum[r][v]) : sum[r][v]);
+            }
+        return;
+    }
+    float edge[V_COLS * V_ELEMS];
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {
+        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
+            V_STORE(edge + v * V_ELEMS, sum[r][v]);
+        for (int64_t j = 0; j < cols; j++)
+            c[r * c_row + j] = add ? c[r * c_row + j] + edge[j] : edge[j];
+    }
+}
+#undef ROWS

@@ -1,0 +1,69 @@
+/* Float products with AVX-512: tiles of 14 x 32. 28 registers hold sums, two a row of b, one an
+ * element of a; two loads and 28 multiply-adds per step along k. */
+#include "kernels/gemm_micro.h"
+
+#if defined(__x86_64__)
+#  include <immintrin.h>
+
+#  define V __m512
+#  define V_ELEMS 16
+#  define V_COLS 2
+#  define V_TARGET __attribute__((target("avx512f")))
+#  define V_ZERO() _mm512_setzero_ps()
+#  define V_LOAD(p) _mm512_loadu_ps(p)
+#  define V_STORE(p, v) _mm512_storeu_ps(p, v)
+#  define V_SET1(p) _mm512_set1_ps(*(p))
+#  define V_ADD(a, b) _mm512_add_ps(a, b)
+#  define V_FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#  define MICRO_NAME(rows) hn_gemm_f32_##rows##x32__avx512
+#  define MICRO(rows) MICRO_NAME(rows)
+
+#  define ROWS 1
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 2
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 3
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 4
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 5
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 6
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 7
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 8
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 9
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 10
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 11
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 12
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 13
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 14
+#  include "kernels/gemm_micro_tmpl.h"
+
+const hn_gemm_set_f32 hn_gemm_set_f32__avx512 = {
+    .isa = "avx512",
+    .max_rows = 14,
+    .cols = 32,
+    .micro = {NULL, MICRO(1), MICRO(2), MICRO(3), MICRO(4), MICRO(5), MICRO(6), MICRO(7), MICRO(8),
+              MICRO(9), MICRO(10), MICRO(11), MICRO(12), MICRO(13), MICRO(14)}};
+
+#  undef V
+#  undef V_ELEMS
+#  undef V_COLS
+#  undef V_TARGET
+#  undef V_ZERO
+#  undef V_LOAD
+#  undef V_STORE
+#  undef V_SET1
+#  undef V_ADD
+#  undef V_FMA
+#  undef MICRO_NAME
+#  undef MICRO
+#endif
