@@ -203,11 +203,8 @@ static hone_status merge_factors(hn_rule *r, const const_step *inner, const cons
 
 /* The step behind a value that only this reader reads. */
 static const_step step_behind(const hn_rule *r, hn_id value, hn_id reader) {
-    hn_id node = hn_maker(r, value, "Add|Sub|Mul|Div|Neg");
-    if (node == HN_NONE || hn_only_reader(r, value) != reader ||
-        hn_at(r, node)->block != hn_at(r, reader)->block)
-        return (const_step){.kind = STEP_NONE};
-    return read_step(r, node);
+    hn_id node = hn_lone_maker(r, reader, value, "Add|Sub|Mul|Div|Neg");
+    return node == HN_NONE ? (const_step){.kind = STEP_NONE} : read_step(r, node);
 }
 
 /* Two steps in a row; the one in between is read by the other alone. */

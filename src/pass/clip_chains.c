@@ -93,7 +93,7 @@ static hone_status merge_clips(hn_rule *r) {
     hn_id between, x;
     if (!read_range(r, r->root, &outer, &between) || !is_clip_type(r, hn_elem_of(r, between)))
         return HONE_OK;
-    hn_id node = hn_lone_maker(r, between, "Relu|Clip|Max|Min");
+    hn_id node = hn_lone_maker(r, r->root, between, "Relu|Clip|Max|Min");
     if (node == HN_NONE || !read_range(r, node, &inner, &x))
         return HONE_OK;
     clip_range both = {.has_low = inner.has_low || outer.has_low,

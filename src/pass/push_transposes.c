@@ -64,7 +64,7 @@ static hone_status add_value(region *g, hn_id value, const hn_perm *perm) {
 }
 
 static uint32_t count_data_inputs(const region *g, const turned_node *t) {
-    return t->how->all_inputs ? hn_at(g->r, t->node)->n_inputs : 1;
+    return HN_MIN(t->how->n_data, hn_at(g->r, t->node)->n_inputs);
 }
 
 /* Adds a node whose data is turned by `in`, when it can follow and nothing turns otherwise. */
@@ -98,7 +98,7 @@ static hone_status try_add_node(region *g, hn_id node, const hn_perm *in, bool f
 
 static bool is_data_input(const region *g, hn_id node, uint32_t slot) {
     const hn_relayout *how = hn_relayout_find(g->r, node);
-    return how && (slot == 0 || how->all_inputs);
+    return how && slot < how->n_data;
 }
 
 static hone_status grow_region(region *g, hn_id transpose) {

@@ -83,6 +83,51 @@ static hn_id write_quantize(hn_rule *r, hn_id node, const hn_perm *in, hn_id *in
     return (has_axis ? write_axis : write_same)(r, node, in, inputs);
 }
 
+/* ---- last axes ------------------------------------------------------------------------------- */
+
+static bool leaves_last_axes(const hn_perm *in, int32_t n) {
+    for (int32_t i = in->rank - n; i < in->rank; i++)
+        if (i < 0 || in->at[i] != i)
+            return false;
+    return true;
+}
+
+/* Rows times a plain matrix: rows may stand in any order. */
+static bool turn_matmul(const hn_rule *r, hn_id node, const hn_perm *in, hn_perm *out) {
+    *out = *in;
+    return hn_rank_of(r, hn_in(r, node, 1)) == 2 && in->rank > 2 && leaves_last_axes(in, 1);
+}
+
+/* Parameters of the last axis alone. */
+static bool turn_last(const hn_rule *r, hn_id node, const hn_perm *in, hn_perm *out) {
+    (void)r;
+    (void)node;
+    *out = *in;
+    return leaves_last_axes(in, 1);
+}
+
+/* The same for the sum of two tensors; results that nobody reads may be of another shape. */
+static bool turn_skip(const hn_rule *r, hn_id node, const hn_perm *in, hn_perm *out) {
+    for (uint32_t i = 1; i < 3; i++)
+        if (hn_out(r, node, i) != HN_NONE && hn_n_readers(r, hn_out(r, node, i)) > 0)
+            return false;
+    return hn_same_shape(r, hn_in(r, node, 0), hn_in(r, node, 1)) && turn_last(r, node, in, out);
+}
+
+/* Normalization over the last axes, with parameters of these axes alone. */
+static bool turn_norm(const hn_rule *r, hn_id node, const hn_perm *in, hn_perm *out) {
+    int64_t axis = hn_node_i(r, node, "axis", -1);
+    *out = *in;
+    if (!hn_axis_normalize(&axis, in->rank) || hn_at(r, node)->n_outputs > 1)
+        return false;
+    int32_t n_last = in->rank - (int32_t)axis;
+    for (uint32_t i = 1; i < hn_at(r, node)->n_inputs; i++)
+        if (hn_in(r, node, i) != HN_NONE &&
+            (hn_rank_of(r, hn_in(r, node, i)) < 0 || hn_rank_of(r, hn_in(r, node, i)) > n_last))
+            return false;
+    return leaves_last_axes(in, n_last);
+}
+
 /* ---- axes that go ---------------------------------------------------------------------------- */
 
 /* The order of the axes that stay when those of `gone` (of the turned data) go. */
@@ -330,24 +375,30 @@ static const hn_relayout relayouts[] = {
      "Reciprocal|Relu|Round|Selu|Shrink|Sigmoid|Sign|Sin|Sinh|Softplus|Softsign|Sqrt|Swish|Tan|"
      "Tanh|"
      "ThresholdedRelu",
-     1, false, true, turn_same, write_same},
+     1, 1, true, turn_same, write_same},
+    {"ms.Gelu|QuickGelu", 1, 1, true, turn_same, write_same},
     {"Add|And|BitShift|BitwiseAnd|BitwiseOr|BitwiseXor|Div|Equal|Greater|GreaterOrEqual|Less|"
      "LessOrEqual|Max|Mean|Min|Mod|Mul|Or|PRelu|Pow|Sub|Sum|Where|Xor",
-     7, true, true, turn_broadcast, write_same},
-    {"Hardmax|LogSoftmax|Softmax", 13, false, true, turn_axis, write_axis},
-    {"LpNormalization|Split", 1, false, true, turn_axis, write_axis},
-    {"Concat", 4, true, true, turn_concat, write_axis},
-    {"DequantizeLinear|QuantizeLinear", 10, false, true, turn_quantize, write_quantize},
+     7, UINT32_MAX, true, turn_broadcast, write_same},
+    {"Hardmax|LogSoftmax|Softmax", 13, 1, true, turn_axis, write_axis},
+    {"LpNormalization|Split", 1, 1, true, turn_axis, write_axis},
+    {"MatMul", 1, 1, true, turn_matmul, write_same},
+    {"LayerNormalization|RMSNormalization", 17, 1, true, turn_norm, write_same},
+    {"ms.BiasGelu|FastGelu", 1, 1, true, turn_last, write_same},
+    {"ms.SkipLayerNormalization|SkipSimplifiedLayerNormalization", 1, 2, true, turn_skip,
+     write_same},
+    {"Concat", 4, UINT32_MAX, true, turn_concat, write_axis},
+    {"DequantizeLinear|QuantizeLinear", 10, 1, true, turn_quantize, write_quantize},
     {"ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|ReduceProd|"
      "ReduceSum|ReduceSumSquare",
-     1, false, false, turn_reduce, write_axes},
-    {"ArgMax|ArgMin", 1, false, false, turn_arg, write_axis},
-    {"Squeeze", 1, false, false, turn_squeeze, write_axes},
-    {"Unsqueeze", 1, false, false, turn_unsqueeze, write_same},
-    {"Slice", 1, false, true, turn_slice, write_slice},
-    {"Pad", 2, false, true, turn_pad, write_pad},
-    {"Tile", 6, false, true, turn_tile, write_tile},
-    {"Resize", 10, false, true, turn_resize, write_resize},
+     1, 1, false, turn_reduce, write_axes},
+    {"ArgMax|ArgMin", 1, 1, false, turn_arg, write_axis},
+    {"Squeeze", 1, 1, false, turn_squeeze, write_axes},
+    {"Unsqueeze", 1, 1, false, turn_unsqueeze, write_same},
+    {"Slice", 1, 1, true, turn_slice, write_slice},
+    {"Pad", 2, 1, true, turn_pad, write_pad},
+    {"Tile", 6, 1, true, turn_tile, write_tile},
+    {"Resize", 10, 1, true, turn_resize, write_resize},
 };
 
 const hn_relayout *hn_relayout_find(const hn_rule *r, hn_id node) {

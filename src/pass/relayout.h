@@ -7,9 +7,9 @@
 /* A value v that is to be replaced by w with v = Transpose(w, perm) is called turned by perm. */
 typedef struct hn_relayout hn_relayout;
 struct hn_relayout {
-    const char *ops; /* of ai.onnx, "Add|Sub" */
+    const char *ops; /* as hn_is_op takes them */
     int since;       /* lowest version of their schemas */
-    bool all_inputs; /* all are data; else only the first is, and the others stay as they are */
+    uint32_t n_data; /* first inputs that are turned; the others stay as they are */
     bool keeps_perm; /* results are always turned like the data */
     /* Can the node work on data turned by `in`, and by what are its results turned then? */
     bool (*turn)(const hn_rule *r, hn_id node, const hn_perm *in, hn_perm *out);

@@ -116,6 +116,7 @@ typedef struct size_run {
     uint32_t begin, n;
     hn_id source; /* HN_NONE: numbers */
     int32_t axis;
+    hn_id known; /* a value that holds them already; HN_NONE */
 } size_run;
 
 typedef struct size_plan {
@@ -140,7 +141,7 @@ static uint32_t run_length(const size_walk *w, const size_source *s, uint32_t n,
 }
 
 static size_run longest_run(const size_walk *w, const size_value *v, uint32_t begin) {
-    size_run best = {.begin = begin, .source = HN_NONE};
+    size_run best = {.begin = begin, .source = HN_NONE, .known = HN_NONE};
     uint32_t i = hn_map_get(&w->by_size, (uint64_t)v->elems[begin].v);
     for (; i != HN_MAP_NONE; i = w->sources.at[i].next) {
         const size_source *s = &w->sources.at[i];
@@ -148,16 +149,16 @@ static size_run longest_run(const size_walk *w, const size_value *v, uint32_t be
             continue;
         uint32_t n = run_length(w, s, v->n - begin, v->elems + begin);
         if (n > best.n)
-            best = (size_run){begin, n, s->value, s->axis};
+            best = (size_run){begin, n, s->value, s->axis, HN_NONE};
     }
     return best;
 }
 
 static uint32_t count_shape_nodes(const size_walk *w, const size_plan *plan, const size_run *run) {
     const hn_shape *shape = &hn_value_at(w->pass->g, run->source)->type->shape;
-    if (find_sizes(w, run->n, plan->sizes->elems + run->begin, plan->sizes->is_scalar) != HN_NONE)
-        return 0;
     bool is_whole = run->n == (uint32_t)shape->rank;
+    if (run->known != HN_NONE)
+        return 0;
     return plan->sizes->is_scalar || (!is_whole && !plan->has_ranges) ? 2 : 1;
 }
 
@@ -166,15 +167,17 @@ static bool plan_sizes(const size_walk *w, const size_value *v, size_plan *plan)
     int64_t opset = hn_opset_version(w->pass->g->opsets, NULL);
     *plan = (size_plan){.sizes = v, .has_ranges = opset >= 15};
     for (uint32_t i = 0; i < v->n;) {
-        size_run run = {.begin = i, .source = HN_NONE};
+        size_run run = {.begin = i, .source = HN_NONE, .known = HN_NONE};
         while (i + run.n < v->n && v->elems[i + run.n].kind == HN_SINT_CONST)
             run.n++;
         if (run.n == 0)
             run = longest_run(w, v, i);
         if (run.n == 0 || plan->n_runs == HN_MAX_RANK)
             return false;
-        if (run.source != HN_NONE)
+        if (run.source != HN_NONE) {
+            run.known = find_sizes(w, run.n, v->elems + i, v->is_scalar);
             plan->n_nodes += count_shape_nodes(w, plan, &run);
+        }
         plan->runs[plan->n_runs++] = run;
         i += run.n;
     }
@@ -195,7 +198,7 @@ static hn_id make_indices(hn_rule *r, const size_run *run, bool is_scalar) {
     return hn_new_const(r, "index", t);
 }
 
-static hn_id make_run(const size_walk *w, hn_rule *r, const size_plan *plan, const size_run *run) {
+static hn_id make_run(hn_rule *r, const size_plan *plan, const size_run *run) {
     const hn_sint *elems = plan->sizes->elems + run->begin;
     bool is_scalar = plan->sizes->is_scalar;
     if (run->source == HN_NONE) {
@@ -204,9 +207,8 @@ static hn_id make_run(const size_walk *w, hn_rule *r, const size_plan *plan, con
             numbers[i] = elems[i].v;
         return hn_new_const_i64s(r, "sizes", run->n, numbers);
     }
-    hn_id known = find_sizes(w, run->n, elems, is_scalar);
-    if (known != HN_NONE)
-        return known;
+    if (run->known != HN_NONE)
+        return run->known;
     bool is_whole = !is_scalar && run->n == (uint32_t)hn_rank_of(r, run->source);
     if (!is_whole && !is_scalar && plan->has_ranges)
         return hn_make1(r, "Shape", HN_VALUES(run->source),
@@ -239,8 +241,15 @@ static bool is_read_by_others(const hn_graph *g, hn_id node, uint32_t n, const h
     return false;
 }
 
-/* Nodes that only the value needs, its own included. */
-static uint32_t count_dying(const hn_graph *g, hn_id node) {
+static bool is_reused(const hn_graph *g, hn_id node, const size_plan *plan) {
+    for (uint32_t i = 0; i < plan->n_runs; i++)
+        if (plan->runs[i].known != HN_NONE && hn_value_at(g, plan->runs[i].known)->producer == node)
+            return true;
+    return false;
+}
+
+/* Nodes that only the old way to the value needs, its own included. */
+static uint32_t count_dying(const hn_graph *g, hn_id node, const size_plan *plan) {
     hn_id dying[MAX_DYING] = {node};
     uint32_t n = 1;
     if (hn_node_at(g, node)->n_outputs > 1)
@@ -252,7 +261,7 @@ static uint32_t count_dying(const hn_graph *g, hn_id node) {
                 at->inputs[k] == HN_NONE ? HN_NONE : hn_value_at(g, at->inputs[k])->producer;
             bool is_constant = maker != HN_NONE && hn_str_is(hn_node_at(g, maker)->op, "Constant");
             if (maker != HN_NONE && !is_constant && !is_among(n, dying, maker) &&
-                !is_read_by_others(g, maker, n, dying))
+                !is_reused(g, maker, plan) && !is_read_by_others(g, maker, n, dying))
                 dying[n++] = maker;
         }
     }
@@ -275,7 +284,7 @@ static hone_status rewrite_sizes(size_walk *w, hn_id node, const size_plan *plan
     hn_rule *r = hn_rewrite_begin(w->pass, "shorter-way", node);
     HN_TRY_PTR(r);
     for (uint32_t i = 0; i < plan->n_runs; i++)
-        pieces[i] = make_run(w, r, plan, &plan->runs[i]);
+        pieces[i] = make_run(r, plan, &plan->runs[i]);
     hn_id made = plan->n_runs == 1 ? pieces[0]
                                    : hn_make1(r, "Concat", plan->n_runs, pieces,
                                               HN_ATTRS(hn_new_i(r, "axis", 0)));
@@ -289,7 +298,7 @@ static hone_status rewrite_sizes(size_walk *w, hn_id node, const size_plan *plan
 /* A way of as many nodes is better when it starts from an earlier tensor. */
 static bool is_worth_it(const size_walk *w, hn_id node, const size_plan *plan) {
     const hn_node *n = hn_node_at(w->pass->g, node);
-    uint32_t n_dying = count_dying(w->pass->g, node);
+    uint32_t n_dying = count_dying(w->pass->g, node, plan);
     bool is_shape = hn_str_is(n->op, "Shape") && hn_domain_is_onnx(n->domain);
     bool is_elsewhere = plan->n_runs == 1 && plan->runs[0].source != n->inputs[0];
     return plan->n_nodes < n_dying || (is_shape && is_elsewhere && plan->n_nodes == n_dying);

@@ -14,13 +14,25 @@ static bool is_plain_gemm(const hn_rule *r, hn_id gemm, hn_id bias) {
            (bias == HN_NONE || (hn_node_f(r, gemm, "beta", 1) == 1 && is_row(r, bias)));
 }
 
-/* The weight as MatMul takes it; HN_NONE when that would need a copy of it. */
+/* Do all readers transpose it? Then it can be stored transposed. */
+static bool is_always_transposed(const hn_rule *r, hn_id weight) {
+    const hn_value *v = hn_value_at(r->g, weight);
+    for (uint32_t i = 0; i < v->uses.n; i++) {
+        hn_use use = v->uses.at[i];
+        if (use.node == HN_NONE || use.slot != 1 || !hn_is_op(r, use.node, "Gemm") ||
+            hn_node_i(r, use.node, "transB", 0) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* The weight as MatMul takes it; HN_NONE when it would be there twice then. */
 static hn_id make_right_weight(hn_rule *r, hn_id gemm) {
     hn_id w = hn_in(r, gemm, 1);
     static const hn_perm swap = {.rank = 2, .at = {1, 0}};
     if (!hn_is_op(r, gemm, "Gemm") || hn_node_i(r, gemm, "transB", 0) == 0)
         return w;
-    return hn_const(r, w) && hn_n_readers(r, w) == 1 ? hn_make_transpose(r, w, &swap) : HN_NONE;
+    return hn_const(r, w) && is_always_transposed(r, w) ? hn_make_transpose(r, w, &swap) : HN_NONE;
 }
 
 /* x with the leading axes of the result; x itself when it has them. */
