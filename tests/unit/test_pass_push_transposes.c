@@ -67,6 +67,13 @@ static const pass_case axes[] = {
            "u = QuantizeLinear <axis = 3> (t, s, z)",
            "float[3] s = {0.1, 0.2, 0.3}, uint8[3] z = {1, 2, 3}",
            "y = QuantizeLinear <axis = 1> (x, s, z)"),
+    /* Rows of a product and of a normalization stand in any order. */
+    FOLDS(17, "g (float[b,s,2] x) => (float[b,s,2] y)",
+          "float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}",
+          "t = Transpose <perm = [1, 0, 2]> (x) p = MatMul (t, w) q = LayerNormalization (p, c, c)"
+          " y = Transpose <perm = [1, 0, 2]> (q)",
+          "float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}",
+          "p = MatMul (x, w) y = LayerNormalization (p, c, c)"),
     /* The order goes with the axes: no Transpose is left at all. */
     FOLDS(17, "g (float[b,3,4,5] x) => (float[b,3] y)", NONE,
           IN "y = ReduceMean <axes = [1, 2], keepdims = 0> (t)", NONE,
@@ -95,6 +102,10 @@ static const pass_case kept[] = {
     STAYS(17, "g (float[1,4,5,3] x) => (float[1,8,10,3] y)", "float[4] r = {1, 1, 2, 2}",
           "t = Transpose <perm = [0, 3, 1, 2]> (x) u = Resize <mode = \"linear\"> (t, , r)"
           " y = Transpose <perm = [0, 2, 3, 1]> (u)"),
+    /* The axis that is multiplied moves. */
+    STAYS(17, "g (float[b,2,2] x) => (float[b,2,2] y)", "float[2,2] w = {1, 2, 3, 4}",
+          "t = Transpose <perm = [0, 2, 1]> (x) p = MatMul (t, w)"
+          " y = Transpose <perm = [0, 2, 1]> (p)"),
     /* Axes that are computed. */
     STAYS(18, "g (float[1,3,4,5] x, int64[1] a) => (float[b,c,d,e] y)", NONE,
           IN "u = ReduceMax (t, a)" OUT),

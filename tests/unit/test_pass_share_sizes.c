@@ -55,6 +55,23 @@ static void test_kept(void **state) {
     expect_passes(kept, HN_COUNT(kept));
 }
 
+/* What is reused does not count as saved: the passes come to an end. */
+static void test_comes_to_an_end(void **state) {
+    (void)state;
+    hn_opt_log *log;
+    pass_case c = CASE(17,
+                       "g (float[b,2] x, float[1,1,2] o) => (float[b,1,2] y)"
+                       " <int64 i = {0}, int64[1] a = {0}, int64[2] t = {1, 1}>",
+                       "s = Shape (x) p = Gather (s, i) u = Unsqueeze (p, a)"
+                       " c = Concat <axis = 0> (u, t) y = Expand (o, c)",
+                       "");
+    hn_model *m = optimized_from(&c, &log);
+    assert_int_equal(log->rewrites.n, 1);
+    assert_int_equal(log->stats.at[0].n_runs, 2);
+    hn_opt_log_free(log);
+    hn_model_free(m);
+}
+
 /* In the body of a loop a symbol may be another size in each turn: nothing from outside is used. */
 static void test_loop_bodies_are_apart(void **state) {
     (void)state;
@@ -68,6 +85,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_comes_to_an_end),
         cmocka_unit_test(test_loop_bodies_are_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
