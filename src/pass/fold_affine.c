@@ -83,15 +83,15 @@ static int32_t moved_axis(const hn_rule *r, hn_id transpose, int32_t rank, int32
 static bool find_linear(const hn_rule *r, uint32_t slot, linear_node *out) {
     hn_id value = hn_in(r, r->root, slot), reader = r->root;
     *out = (linear_node){.add = HN_NONE, .bias = HN_NONE, .beta = 1};
-    out->transpose = hn_lone_maker_for(r, reader, value, "Transpose");
+    out->transpose = hn_lone_maker(r, reader, value, "Transpose");
     if (out->transpose != HN_NONE) {
         reader = out->transpose;
         value = hn_in(r, reader, 0);
     }
-    out->node = hn_lone_maker_for(r, reader, value, "Conv|ConvTranspose|Gemm|MatMul");
-    hn_id add = hn_lone_maker_for(r, reader, value, "Add");
+    out->node = hn_lone_maker(r, reader, value, "Conv|ConvTranspose|Gemm|MatMul");
+    hn_id add = hn_lone_maker(r, reader, value, "Add");
     for (uint32_t i = 0; add != HN_NONE && i < 2 && out->node == HN_NONE; i++) {
-        out->node = hn_lone_maker_for(r, add, hn_in(r, add, i), "MatMul");
+        out->node = hn_lone_maker(r, add, hn_in(r, add, i), "MatMul");
         out->add = add;
         out->bias = hn_in(r, add, 1 - i);
     }

@@ -147,13 +147,9 @@ hn_id hn_new_const_f64s(hn_rule *r, const char *stem, hn_dtype elem, int32_t ran
     return hn_new_const(r, stem, made);
 }
 
-hn_id hn_lone_maker_for(const hn_rule *r, hn_id reader, hn_id value, const char *ops) {
+hn_id hn_lone_maker(const hn_rule *r, hn_id reader, hn_id value, const char *ops) {
     hn_id node = hn_maker(r, value, ops);
     if (node == HN_NONE || hn_only_reader(r, value) != reader)
         return HN_NONE;
     return hn_at(r, node)->block == hn_at(r, reader)->block ? node : HN_NONE;
-}
-
-hn_id hn_lone_maker(const hn_rule *r, hn_id value, const char *ops) {
-    return hn_lone_maker_for(r, r->root, value, ops);
 }

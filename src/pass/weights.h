@@ -37,7 +37,6 @@ hn_id hn_new_const_f64s(hn_rule *r, const char *stem, hn_dtype elem, int32_t ran
 
 /* The node that makes `value`: one of these operators in the block of `reader`, which alone reads
  * it, once. Else HN_NONE. */
-hn_id hn_lone_maker_for(const hn_rule *r, hn_id reader, hn_id value, const char *ops);
-hn_id hn_lone_maker(const hn_rule *r, hn_id value, const char *ops); /* for the root */
+hn_id hn_lone_maker(const hn_rule *r, hn_id reader, hn_id value, const char *ops);
 
 #endif /* HN_WEIGHTS_H */
