@@ -354,6 +354,35 @@ static void work_is_done_once(void **state) {
     hone_model_free(r.model);
 }
 
+/* ---- optimizing ------------------------------------------------------------------------------ */
+
+static void expect_nodes_left(hone_op_def *op, bool is_random, uint32_t wanted) {
+    op->is_random = is_random;
+    hone_model *optimized,
+        *m = model_with(HEAD "g (float[n] x) => (float[n] y, float[2] z) "
+                             "<float[2] w = {1, 2}> { z = t.Negate (w) "
+                             "a = t.Negate (x) b = t.Negate (x) y = Add (a, b) }",
+                        op);
+    expect_ok(hone_model_optimize(m, NULL, &optimized, NULL, &error));
+    hone_subgraph_info main_graph;
+    hone_graph_get_subgraph(hone_model_graph(optimized), 0, &main_graph);
+    assert_int_equal(main_graph.n_nodes, wanted);
+    hone_session *session; /* what was made of it still knows the operator */
+    expect_ok(hone_session_create(optimized, NULL, &session, &error));
+    hone_session_free(session);
+    hone_model_free(optimized);
+    hone_model_free(m);
+}
+
+static void equal_results_are_computed_once(void **state) {
+    (void)state;
+    hone_op_def op = plain_op("Negate");
+    op.infer = same_shape;
+    op.compute = negate;
+    expect_nodes_left(&op, false, 2);
+    expect_nodes_left(&op, true, 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_run_everywhere),
@@ -363,6 +392,7 @@ int main(void) {
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(failed_computations_name_the_node),
         cmocka_unit_test(work_is_done_once),
+        cmocka_unit_test(equal_results_are_computed_once),
     };
     return cmocka_run_group_tests_name("custom operators", tests, enter_scratch, leave_scratch);
 }
