@@ -67,10 +67,12 @@ static hn_id same_matrix_above(const hn_attn *a, hn_id value) {
 static bool is_causal_test(const hn_attn *a, hn_id value, bool negated) {
     static const struct {
         const char *op;
-        uint32_t query;  /* which input counts queries */
+        uint32_t query; /* which input counts queries */
         bool is_opposite;
-    } tests[] = {{"GreaterOrEqual", 0, false}, {"LessOrEqual", 1, false},
-                 {"Greater", 1, true},         {"Less", 0, true}};
+    } tests[] = {{"GreaterOrEqual", 0, false},
+                 {"LessOrEqual", 1, false},
+                 {"Greater", 1, true},
+                 {"Less", 0, true}};
     for (; value != HN_NONE; value = same_matrix_above(a, value)) {
         hn_id node = hn_maker(a->r, value, "Not");
         if (node != HN_NONE) {
@@ -95,8 +97,8 @@ static bool is_filled(const hn_rule *r, hn_id value, double *number) {
         if (node != HN_NONE) {
             const hn_attr *fill = hn_node_attr(hn_at(r, node), "value");
             *number = 0;
-            return !fill || (fill->kind == HN_ATTR_TENSOR &&
-                             hn_tensor_get_f64(fill->v.tensor, 0, number));
+            return !fill ||
+                   (fill->kind == HN_ATTR_TENSOR && hn_tensor_get_f64(fill->v.tensor, 0, number));
         }
         if (hn_const_f64(r, value, number))
             return true;

@@ -223,12 +223,9 @@ typedef struct score_step {
 } score_step;
 
 static const score_step score_steps[] = {
-    {"Add|Sub", take_sum},
-    {"Where", take_where},
-    {"Mul|Div", take_factor},
-    {"Tanh", take_cap},
-    {"Max", take_floor},
-    {"Cast|Reshape|Squeeze|Unsqueeze|Identity", take_first},
+    {"Add|Sub", take_sum},    {"Where", take_where},
+    {"Mul|Div", take_factor}, {"Tanh", take_cap},
+    {"Max", take_floor},      {"Cast|Reshape|Squeeze|Unsqueeze|Identity", take_first},
 };
 
 static bool take_step(hn_attn *a, hn_id node, hn_id *at) {

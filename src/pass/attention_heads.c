@@ -38,7 +38,8 @@ static bool find_sizes(hn_attn *a) {
         hn_miss(r, "the shapes of queries, keys and values are not known well enough");
         return false;
     }
-    hn_dim columns = hn_dim_of(r, a->probabilities, -1); /* reshaping leaves rows and columns alone */
+    hn_dim columns =
+        hn_dim_of(r, a->probabilities, -1); /* reshaping leaves rows and columns alone */
     return hn_dim_of(r, a->probabilities, -2) == a->n_queries &&
            (columns == a->n_keys || columns == HN_DIM_UNKNOWN) &&
            hn_dim_of(r, values(a), -2) == a->n_keys;
@@ -202,8 +203,8 @@ static hn_id find_append(const hn_attn *a, const hn_view *v, hn_id reader, hn_di
         hn_id node = hn_maker(a->r, top->source, "Concat");
         if (node != HN_NONE && hn_at(a->r, node)->n_inputs == 2 && is_four(top, a, size)) {
             int64_t axis = hn_node_i(a->r, node, "axis", 0);
-            bool fits = (axis == 2 || axis == -2) &&
-                        is_read_by_chain_alone(a->r, top->source, reader);
+            bool fits =
+                (axis == 2 || axis == -2) && is_read_by_chain_alone(a->r, top->source, reader);
             return fits ? node : HN_NONE;
         }
         reader = hn_value_at(a->r->g, top->source)->producer;

@@ -5,19 +5,6 @@
 #include <float.h>
 #include <math.h>
 
-/* ---- sizes ----------------------------------------------------------------------------------- */
-
-/* A size as an integer tensor of rank 1: element `axis` of the shape of x. */
-static hn_id size_of_axis(hn_rule *r, hn_id x, uint32_t axis) {
-    int64_t at = axis;
-    if (hn_rule_opset(r) >= 15)
-        return hn_make1(r, "Shape", HN_VALUES(x),
-                        HN_ATTRS(hn_new_i(r, "start", at), hn_new_i(r, "end", at + 1)));
-    hn_id shape = hn_make1(r, "Shape", HN_VALUES(x), HN_NO_ATTRS);
-    return hn_make1(r, "Gather", HN_VALUES(shape, hn_new_const_i64s(r, "axis", 1, &at)),
-                    HN_ATTRS(hn_new_i(r, "axis", 0)));
-}
-
 /* ---- alignment ------------------------------------------------------------------------------- */
 
 /* Axes either repeat as a whole or not at all. */
@@ -92,12 +79,13 @@ static hn_id repeated_by_windows(hn_attn *a, const hn_attn_mask *m, hn_id q) {
     if (hn_dim_is_known(met->dims[0])) {
         shape = hn_new_const_i64s(r, "images", 5, sizes);
     } else {
-        hn_id n_images = hn_make1(r, "Div",
-                                  HN_VALUES(size_of_axis(r, q, 0),
-                                            hn_new_const_i64s(r, "windows", 1, &n_windows)),
-                                  HN_NO_ATTRS);
-        shape = hn_make1(r, "Concat", HN_VALUES(n_images, hn_new_const_i64s(r, "ones", 4, sizes + 1)),
-                         HN_ATTRS(hn_new_i(r, "axis", 0)));
+        hn_id n_images = hn_make1(
+            r, "Div",
+            HN_VALUES(hn_make_axis_size(r, q, 0), hn_new_const_i64s(r, "windows", 1, &n_windows)),
+            HN_NO_ATTRS);
+        shape =
+            hn_make1(r, "Concat", HN_VALUES(n_images, hn_new_const_i64s(r, "ones", 4, sizes + 1)),
+                     HN_ATTRS(hn_new_i(r, "axis", 0)));
     }
     hn_id all = hn_make1(r, "Expand", HN_VALUES(m->value, shape), HN_NO_ATTRS);
     int64_t target[] = {-1, s->dims[2], s->dims[3], s->dims[4]};
@@ -157,8 +145,7 @@ static hn_id as_numbers(hn_attn *a, const hn_attn_mask *m, hn_id x, hn_dtype ele
     double factor = m->kind == HN_MASK_SUBTRACTED ? -m->factor : m->factor;
     if (factor == 1)
         return x;
-    return hn_make1(r, "Mul", HN_VALUES(x, hn_new_const_f(r, "factor", elem, factor)),
-                    HN_NO_ATTRS);
+    return hn_make1(r, "Mul", HN_VALUES(x, hn_new_const_f(r, "factor", elem, factor)), HN_NO_ATTRS);
 }
 
 hn_id hn_attn_write_mask(hn_attn *a, hn_view_writer *w, hn_id q) {
@@ -180,10 +167,10 @@ hn_id hn_attn_write_mask(hn_attn *a, hn_view_writer *w, hn_id q) {
 /* ---- all queries and keys -------------------------------------------------------------------- */
 
 static hn_id key_count(hn_attn *a, hn_id k, uint32_t k_axis) {
-    hn_id n = size_of_axis(a->r, k, k_axis);
+    hn_id n = hn_make_axis_size(a->r, k, k_axis);
     if (a->past_k == HN_NONE || a->n_new_keys == a->n_keys)
         return n;
-    return hn_make1(a->r, "Add", HN_VALUES(size_of_axis(a->r, a->past_k, 2), n), HN_NO_ATTRS);
+    return hn_make1(a->r, "Add", HN_VALUES(hn_make_axis_size(a->r, a->past_k, 2), n), HN_NO_ATTRS);
 }
 
 hn_id hn_attn_expand_mask(hn_attn *a, hn_id mask, hn_id q, uint32_t q_axis, hn_id k,
@@ -199,18 +186,18 @@ hn_id hn_attn_expand_mask(hn_attn *a, hn_id mask, hn_id q, uint32_t q_axis, hn_i
     else if (hn_dim_is_known(a->n_queries))
         queries = hn_new_const_i64s(r, "queries", 1, &a->n_queries);
     else if (is_shared) /* the same for all layers that share the mask */
-        queries = size_of_axis(r, a->shared_length,
-                               (uint32_t)hn_rank_of(r, a->shared_length) - 1);
+        queries =
+            hn_make_axis_size(r, a->shared_length, (uint32_t)hn_rank_of(r, a->shared_length) - 1);
     else
-        queries = size_of_axis(r, q, q_axis);
+        queries = hn_make_axis_size(r, q, q_axis);
     if (a->has_all_keys)
         keys = hn_new_const_i64s(r, "one", 1, &one);
     else if (hn_dim_is_known(a->n_keys))
         keys = hn_new_const_i64s(r, "keys", 1, &a->n_keys);
     else
         keys = key_count(a, k, k_axis);
-    hn_id shape = hn_make1(r, "Concat",
-                           HN_VALUES(hn_new_const_i64s(r, "ones", 2, ones), queries, keys),
-                           HN_ATTRS(hn_new_i(r, "axis", 0)));
+    hn_id shape =
+        hn_make1(r, "Concat", HN_VALUES(hn_new_const_i64s(r, "ones", 2, ones), queries, keys),
+                 HN_ATTRS(hn_new_i(r, "axis", 0)));
     return hn_make1(r, "Expand", HN_VALUES(mask, shape), HN_NO_ATTRS);
 }

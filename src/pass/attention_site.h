@@ -32,8 +32,8 @@ typedef struct hn_attn {
     double softcap;  /* scores become softcap * tanh(scores / softcap); 0: they do not */
     bool is_guarded; /* probabilities that are NaN become 0 */
     uint32_t n_masks;
-    hn_attn_mask masks[6]; /* the last one applied comes first */
-    bool is_causal;        /* instead of a mask */
+    hn_attn_mask masks[6];              /* the last one applied comes first */
+    bool is_causal;                     /* instead of a mask */
     bool has_all_queries, has_all_keys; /* does the written mask, provably? */
     bool has_heads;                     /* does it differ from head to head? */
     hn_id shared_length;                /* a mask whose last axis is n_keys, or HN_NONE */

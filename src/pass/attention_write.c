@@ -20,8 +20,8 @@ typedef struct attn_form {
     int32_t cost;
 } attn_form;
 
-/* Values that the output is merely moved to: the product's own, and down the chain of nodes that are
- * alone in reading it. */
+/* Values that the output is merely moved to: the product's own, and down the chain of nodes that
+ * are alone in reading it. */
 static hn_id moved_further(const hn_rule *r, hn_id value) {
     hn_id node = hn_only_reader(r, value);
     if (node == HN_NONE || hn_at(r, node)->block != hn_at(r, r->root)->block ||
@@ -215,9 +215,8 @@ static hone_status write_standard(hn_attn *a) {
 static hone_status write_multi_head(hn_attn *a) {
     hn_rule *r = a->r;
     bool has_past = a->past_k != HN_NONE && a->n_kv_heads == a->n_heads;
-    attn_form forms[] = {
-        {.q = RANK_3, .kv = RANK_3, .out = RANK_3, .has_past = has_past},
-        {.q = RANK_3, .kv = RANK_4, .out = RANK_3}};
+    attn_form forms[] = {{.q = RANK_3, .kv = RANK_3, .out = RANK_3, .has_past = has_past},
+                         {.q = RANK_3, .kv = RANK_4, .out = RANK_3}};
     attn_form f;
     attn_parts p;
     hn_attr attrs[4];
@@ -291,7 +290,8 @@ static bool can_do_without(const hn_attn *a) {
 hone_status hn_attn_write(hn_attn *a) {
     hn_rule *r = a->r;
     const hn_optimize_options *o = r->pass->options;
-    bool is_standard = hn_rule_opset(r) >= STANDARD_SINCE, is_raisable = o->max_opset >= STANDARD_SINCE;
+    bool is_standard = hn_rule_opset(r) >= STANDARD_SINCE,
+         is_raisable = o->max_opset >= STANDARD_SINCE;
     if (o->target == HN_TARGET_ONNX || !can_do_without(a))
         return hn_can_write(r, "Attention") ? write_standard(a) : HONE_OK;
     if (a->n_kv_heads != a->n_heads && fits_group_query(a))

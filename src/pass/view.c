@@ -220,6 +220,32 @@ bool hn_view_repeats_inside(const hn_view *v, uint32_t axis) {
     return true;
 }
 
+/* The place of the only fixed atom in the source's order; HN_VIEW_ATOMS when there is not one. */
+static uint32_t only_fixed(const hn_view *v) {
+    uint32_t found = HN_VIEW_ATOMS;
+    for (uint32_t i = 0; i < v->of_source.n; i++)
+        if (v->atoms[v->of_source.atom[i]].kind == HN_ATOM_FIXED) {
+            if (found != HN_VIEW_ATOMS)
+                return HN_VIEW_ATOMS;
+            found = i;
+        }
+    return found;
+}
+
+bool hn_view_join_pairs(hn_view *v, bool is_inside) {
+    const hn_atom_order *s = &v->of_source;
+    uint32_t rank = (uint32_t)hn_rank_of(v->r, v->value), at = only_fixed(v), n = v->of_value.n;
+    if (at == HN_VIEW_ATOMS || v->atoms[s->atom[at]].size != 2 || n == 0 || rank == 0)
+        return false;
+    uint32_t start = axis_start(&v->of_value, rank - 1), neighbour = is_inside ? at - 1 : at + 1;
+    if (start == n || neighbour >= s->n ||
+        s->atom[neighbour] != v->of_value.atom[is_inside ? n - 1 : start])
+        return false;
+    v->atoms[s->atom[at]].kind = HN_ATOM_PLAIN;
+    order_insert(&v->of_value, is_inside ? n : start, s->atom[at], rank - 1);
+    return true;
+}
+
 /* ---- going up -------------------------------------------------------------------------------- */
 
 static bool up_reshape(hn_view *v, hn_id node) {
@@ -250,6 +276,19 @@ static bool up_part(hn_view *v, uint32_t axis, hn_dim whole, hn_dim part, int64_
     return true;
 }
 
+/* Every step-th element of the axis, from `start` on. */
+static bool up_every(hn_view *v, uint32_t axis, hn_dim whole, hn_dim part, int64_t start,
+                     int64_t step) {
+    if (!hn_dim_is_known(whole) || step < 2 || whole % step != 0 || part != whole / step ||
+        start >= step)
+        return false;
+    uint32_t atom = new_atom(v, step, HN_ATOM_FIXED, start);
+    if (atom == HN_VIEW_ATOMS)
+        return false;
+    order_insert(&v->of_source, axis_start(&v->of_source, axis + 1), atom, axis);
+    return true;
+}
+
 static bool up_split(hn_view *v, hn_id node) {
     const hn_node *n = hn_at(v->r, node);
     hn_id x = hn_in(v->r, node, 0);
@@ -277,13 +316,14 @@ static bool up_slice(hn_view *v, hn_id node) {
         (!has_steps && hn_in(v->r, node, 4) != HN_NONE) || (has_steps && n_steps != n))
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        int64_t axis = has_axes ? axes[i] : i, start = starts[i];
-        if (!hn_axis_normalize(&axis, hn_rank_of(v->r, x)) || (has_steps && steps[i] != 1))
+        int64_t axis = has_axes ? axes[i] : i, start = starts[i], step = has_steps ? steps[i] : 1;
+        if (!hn_axis_normalize(&axis, hn_rank_of(v->r, x)) || step < 1)
             return false;
         hn_dim whole = hn_dim_of(v->r, x, (int32_t)axis);
         hn_dim part = hn_dim_of(v->r, v->source, (int32_t)axis);
         start += start < 0 && hn_dim_is_known(whole) ? whole : 0;
-        if (start < 0 || !up_part(v, (uint32_t)axis, whole, part, start))
+        if (start < 0 || !(step == 1 ? up_part(v, (uint32_t)axis, whole, part, start)
+                                     : up_every(v, (uint32_t)axis, whole, part, start, step)))
             return false;
     }
     return true;
@@ -439,4 +479,8 @@ bool hn_view_up(hn_view *v) {
     }
     v->n_steps++;
     return true;
+}
+
+bool hn_view_skip(hn_view *v, hn_id x) {
+    return hn_same_shape(v->r, v->source, x) && set_source(v, x);
 }

@@ -38,9 +38,9 @@ typedef struct hn_view {
     hn_id value, source;
     uint32_t source_rank;
     hn_dim source_dims[HN_VIEW_RANK];
-    uint32_t n_steps;     /* nodes between them */
-    double factor;        /* the value is the source times this number */
-    bool keeps_factor;    /* do not go up through a Mul or Div */
+    uint32_t n_steps;  /* nodes between them */
+    double factor;     /* the value is the source times this number */
+    bool keeps_factor; /* do not go up through a Mul or Div */
     uint32_t n_atoms;
     hn_atom atoms[HN_VIEW_ATOMS];
     hn_atom_order of_value, of_source;
@@ -51,6 +51,12 @@ bool hn_view_begin(hn_view *v, hn_rule *r, hn_id value);
 /* One node upward. False, with the view as it was, when that node computes something, or sizes do
  * not tell how elements move. */
 bool hn_view_up(hn_view *v);
+/* Lets x, of the source's shape, take its place: what computes one from the other, element by
+ * element, is the caller's affair. */
+bool hn_view_skip(hn_view *v, hn_id x);
+/* The only fixed atom of size 2 becomes the outermost or innermost atom of the value's last axis:
+ * both parts of a pair. False when there is no such atom, or it lies elsewhere in the source. */
+bool hn_view_join_pairs(hn_view *v, bool is_inside);
 /* Gives the value other axes of the same elements, in the same order. False when sizes do not fit;
  * the view is still good then. */
 bool hn_view_regroup(hn_view *v, uint32_t rank, const hn_dim *dims);
@@ -76,18 +82,18 @@ hn_dim hn_dim_exact_div(hn_syms *s, hn_dim a, hn_dim b);
  * nothing but repeats has size 1. */
 typedef struct hn_view_plan {
     hn_id source;
-    uint32_t n_split;            /* > 0: Reshape to this target first */
+    uint32_t n_split; /* > 0: Reshape to this target first */
     int64_t split[HN_VIEW_ATOMS];
-    uint32_t n_perm;             /* > 0: then Transpose */
+    uint32_t n_perm; /* > 0: then Transpose */
     uint8_t perm[HN_VIEW_ATOMS];
     uint32_t pick_axis, pick_of, pick; /* pick_of > 1: then take one of so many equal parts */
     uint32_t rank;
-    hn_dim dims[HN_VIEW_RANK];         /* of the result */
-    int64_t target[HN_VIEW_RANK];      /* of the last Reshape */
-    bool is_reshaped;                  /* is there a last one? */
-    uint32_t n_nodes;                  /* to be written, the part not counted */
-    int32_t cost;                      /* hn_view_plan_best: thirds of nodes, less those saved */
-    double factor;                     /* what remains to be multiplied */
+    hn_dim dims[HN_VIEW_RANK];    /* of the result */
+    int64_t target[HN_VIEW_RANK]; /* of the last Reshape */
+    bool is_reshaped;             /* is there a last one? */
+    uint32_t n_nodes;             /* to be written, the part not counted */
+    int32_t cost;                 /* hn_view_plan_best: thirds of nodes, less those saved */
+    double factor;                /* what remains to be multiplied */
 } hn_view_plan;
 /* False when sizes cannot be told to Reshape, or a picked index lies inside an axis. */
 bool hn_view_plan_write(const hn_view *v, const char *layout, hn_view_plan *plan);
@@ -106,5 +112,7 @@ typedef struct hn_view_writer {
     } done[24];
 } hn_view_writer;
 hn_id hn_view_write(hn_view_writer *w, const hn_view_plan *plan);
+/* The size of an axis as an integer tensor of rank 1. */
+hn_id hn_make_axis_size(hn_rule *r, hn_id x, uint32_t axis);
 
 #endif /* HN_VIEW_H */

@@ -154,8 +154,8 @@ static bool plan_end(uint32_t n, const hn_dim *dims, hn_view_plan *plan) {
 }
 
 /* Moves runs about: by the source's own axes when that is enough, else after a Reshape. */
-static void plan_moves(const hn_view *v, const hn_atom_order *wanted, run_list *runs,
-                       hn_dim *sizes, hn_view_plan *plan) {
+static void plan_moves(const hn_view *v, const hn_atom_order *wanted, run_list *runs, hn_dim *sizes,
+                       hn_view_plan *plan) {
     find_runs(v, wanted, true, runs);
     if (runs->n != v->source_rank) {
         find_runs(v, wanted, false, runs);
@@ -228,7 +228,8 @@ bool hn_view_plan_best(const hn_view *v, const char *layout, bool may_repeat, hn
                 *plan = here;
             }
         }
-        saved += hn_n_readers(at.r, at.source) == 1 && !has_kind(&at, HN_ATOM_FIXED) ? WHOLE_NODE : 1;
+        saved +=
+            hn_n_readers(at.r, at.source) == 1 && !has_kind(&at, HN_ATOM_FIXED) ? WHOLE_NODE : 1;
     } while (hn_view_up(&at));
     return best != INT32_MAX;
 }
@@ -253,9 +254,9 @@ static hn_id make_step(hn_rule *r, const struct hn_view_step *s) {
         return hn_make1(r, "Transpose", HN_VALUES(s->from),
                         HN_ATTRS(hn_new_ints(r, "perm", s->n - 1, numbers)));
     bool is_counted = hn_rule_opset(r) >= 18; /* older versions count the outputs */
-    return hn_make(r, "Split", HN_VALUES(s->from), (uint32_t)numbers[1], is_counted ? 2 : 1,
-                   (hn_attr[]){hn_new_i(r, "axis", numbers[0]),
-                               hn_new_i(r, "num_outputs", numbers[1])});
+    return hn_make(
+        r, "Split", HN_VALUES(s->from), (uint32_t)numbers[1], is_counted ? 2 : 1,
+        (hn_attr[]){hn_new_i(r, "axis", numbers[0]), hn_new_i(r, "num_outputs", numbers[1])});
 }
 
 static hn_id step_to(hn_view_writer *w, char op, hn_id from, uint32_t n, const int64_t *numbers) {
@@ -285,4 +286,14 @@ hn_id hn_view_write(hn_view_writer *w, const hn_view_plan *plan) {
         x = hn_out(w->r, step_to(w, 'S', x, 2, part), plan->pick);
     }
     return plan->is_reshaped ? step_to(w, 'R', x, plan->rank, plan->target) : x;
+}
+
+hn_id hn_make_axis_size(hn_rule *r, hn_id x, uint32_t axis) {
+    int64_t at = axis;
+    if (hn_rule_opset(r) >= 15)
+        return hn_make1(r, "Shape", HN_VALUES(x),
+                        HN_ATTRS(hn_new_i(r, "start", at), hn_new_i(r, "end", at + 1)));
+    hn_id shape = hn_make1(r, "Shape", HN_VALUES(x), HN_NO_ATTRS);
+    return hn_make1(r, "Gather", HN_VALUES(shape, hn_new_const_i64s(r, "axis", 1, &at)),
+                    HN_ATTRS(hn_new_i(r, "axis", 0)));
 }

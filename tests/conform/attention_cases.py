@@ -1,18 +1,21 @@
 """How exporters spell attention: each function returns a graph. Used by attention_spellings.py."""
+import collections
+
 import numpy
 
-from attention_builder import LOWEST, Graph
+from attention_builder import LOWEST
 
 B, S, H, D = 2, 6, 4, 8  # batch, positions, heads, size of a head
 E = H * D
 FREE = ["batch", "seq", E]
+Case = collections.namedtuple("Case", "name build opset n n_rotary")
 CASES = []
 
 
-def case(opset=17, n=1, standard=True):
-    """n: how many attentions are to be found; standard: also where only standard operators may be written."""
+def case(opset=17, n=1, n_rotary=0):
+    """n, n_rotary: how many attentions and rotary embeddings are to be found."""
     def add(build):
-        CASES.append((build.__name__, build, opset, n, standard))
+        CASES.append(Case(build.__name__, build, opset, n, n_rotary))
         return build
     return add
 
@@ -493,6 +496,139 @@ def mask_without_known_length(g):
     mask = g.input("mask", numpy.zeros((B, 1, 1, S), numpy.float32), ["batch", 1, 1, "total"])
     y = core(g, q, k, v, mask, lambda s: g.Mul(s, g.f(D ** -0.5)))
     g.output(g.merge(y, E))
+
+
+# ---- rotary embeddings ---------------------------------------------------------------------------------------------
+
+
+def angles(n, size, base=100.0):
+    return numpy.outer(numpy.arange(n), base ** (-numpy.arange(0, size, 2) / size)).astype(numpy.float32)
+
+
+def rotate_half(g, x, size):
+    return g.Concat(g.Neg(g.slice(x, 3, size // 2, 1 << 62)), g.slice(x, 3, 0, size // 2), axis=-1)
+
+
+def rotated(g, x, cos, sin, size=D):
+    return g.Add(g.Mul(x, cos), g.Mul(rotate_half(g, x, size), sin))
+
+
+def finish_rotary(g, q, k, v):
+    y = core(g, q, g.transpose(k, 0, 1, 3, 2), v, additive(g), lambda s: g.Mul(s, g.f(D ** -0.5)))
+    g.output(g.merge(y, E))
+
+
+@case(n_rotary=2)
+def llama_rotary_constants(g):
+    x = g.x("x", B, S, E, dims=["batch", S, E])
+    q, k, v = qkv(g, x, (0, 2, 1, 3))
+    table = numpy.concatenate([angles(S, D)] * 2, -1)[None, None]
+    cos, sin = g.constant(numpy.cos(table)), g.constant(numpy.sin(table))
+    finish_rotary(g, rotated(g, q, cos, sin), rotated(g, k, cos, sin), v)
+
+
+@case(opset=18, n_rotary=2)
+def llama_rotary_from_positions(g):
+    """Cosines and sines of positions that are an input."""
+    x = g.x("x", B, S, E, dims=FREE)
+    q, k, v = qkv(g, x, (0, 2, 1, 3))
+    positions = g.input("position_ids", numpy.tile(numpy.arange(S), (B, 1)), ["batch", "seq"])
+    steps = g.constant((100.0 ** (-numpy.arange(0, D, 2) / D)).astype(numpy.float32)[None, :, None])
+    steps = g.Expand(steps, g.computed_shape(g.size(positions, 0), D // 2, 1))
+    turns = g.transpose(g.MatMul(steps, g.Cast(g.unsqueeze(positions, 1), to=1)), 0, 2, 1)
+    both = g.Concat(turns, turns, axis=-1)
+    cos, sin = (g.unsqueeze(g.Mul(part, g.f(1.0)), 1) for part in (g.Cos(both), g.Sin(both)))
+    finish_rotary(g, rotated(g, q, cos, sin), rotated(g, k, cos, sin), v)
+
+
+@case(n_rotary=2)
+def gpt_neox_rotary_table(g):
+    """Rows of a table, taken by position; a quarter of each head is turned."""
+    x = g.x("x", B, S, E, dims=FREE)
+    q, k, v = qkv(g, x, (0, 2, 1, 3))
+    size = D // 2
+    table = numpy.concatenate([angles(16, size)] * 2, -1)
+    positions = g.input("position_ids", numpy.tile(numpy.arange(S), (B, 1)), ["batch", "seq"])
+    cos, sin = (g.unsqueeze(g.Gather(g.constant(part), positions), 1) for part in (numpy.cos(table), numpy.sin(table)))
+
+    def partly(y):
+        turned, rest = g.slice(y, 3, 0, size), g.slice(y, 3, size, 1 << 62)
+        return g.Concat(rotated(g, turned, cos, sin, size), rest, axis=-1)
+    finish_rotary(g, partly(q), partly(k), v)
+
+
+@case(n_rotary=2)
+def phi_partial_split(g):
+    x = g.x("x", B, S, E, dims=["batch", S, E])
+    q, k, v = qkv(g, x, (0, 2, 1, 3))
+    table = numpy.concatenate([angles(S, 4)] * 2, -1)
+    cos, sin = g.constant(numpy.cos(table)), g.constant(numpy.sin(table))
+
+    def partly(y):
+        turned, rest = g.split(y, 3, [4, D - 4])
+        return g.Concat(rotated(g, turned, cos, sin, 4), rest, axis=-1)
+    finish_rotary(g, partly(q), partly(k), v)
+
+
+@case(n_rotary=2)
+def gptj_interleaved(g):
+    """Neighbours are pairs; turned before heads and positions change places."""
+    x = g.x("x", B, S, E, dims=["batch", S, E])
+    table = numpy.repeat(angles(S, D), 2, -1)[None, :, None]
+    cos, sin = g.constant(numpy.cos(table)), g.constant(numpy.sin(table))
+
+    def turned(y):
+        even, odd = (g.Slice(y, g.i(i), g.i(1 << 62), g.i(3), g.i(2)) for i in (0, 1))
+        pairs = g.Concat(g.unsqueeze(g.Neg(odd), 4), g.unsqueeze(even, 4), axis=-1)
+        return g.Add(g.Mul(y, cos), g.Mul(g.reshape(pairs, 0, 0, 0, D), sin))
+    q, k = (g.transpose(turned(g.reshape(g.linear(x, E, E), 0, 0, H, D)), 0, 2, 1, 3) for _ in range(2))
+    finish_rotary(g, q, k, g.heads(g.linear(x, E, E), H, D))
+
+
+@case(n_rotary=2)
+def complex_pairs(g):
+    """Real and imaginary parts, one cosine for each pair."""
+    x = g.x("x", B, S, E, dims=["batch", S, E])
+    table = angles(S, D)[None, :, None]
+    cos, sin = g.constant(numpy.cos(table)), g.constant(numpy.sin(table))
+
+    def turned(y):
+        five = g.reshape(y, 0, 0, H, D // 2, 2)
+        real, imag = (g.Gather(five, g.scalar(i), axis=4) for i in (0, 1))
+        a = g.Sub(g.Mul(real, cos), g.Mul(imag, sin))
+        b = g.Add(g.Mul(real, sin), g.Mul(imag, cos))
+        return g.reshape(g.Concat(g.unsqueeze(a, 4), g.unsqueeze(b, 4), axis=-1), 0, 0, H, D)
+    q, k = (g.transpose(turned(g.reshape(g.linear(x, E, E), 0, 0, H, D)), 0, 2, 1, 3) for _ in range(2))
+    finish_rotary(g, q, k, g.heads(g.linear(x, E, E), H, D))
+
+
+@case(n_rotary=2)
+def halves_with_past(g):
+    """Halves turned one by one; the past is joined on after that."""
+    x = g.x("x", 1, S, E)
+    past_k, past_v = g.x("past_k", 1, H, 3, D), g.x("past_v", 1, H, 3, D)
+    q, k, v = qkv(g, x, (0, 2, 1, 3))
+    cos, sin = g.constant(numpy.cos(angles(S, D))), g.constant(numpy.sin(angles(S, D)))
+
+    def turned(y):
+        a, b = g.split(y, 3, [D // 2, D // 2])
+        return g.Concat(g.Sub(g.Mul(a, cos), g.Mul(b, sin)), g.Add(g.Mul(b, cos), g.Mul(a, sin)), axis=-1)
+    k, v = g.Concat(past_k, turned(k), axis=2), g.Concat(past_v, v, axis=2)
+    g.output(k, "present_k")
+    g.output(v, "present_v")
+    y = core(g, turned(q), g.transpose(k, 0, 1, 3, 2), v, None, lambda s: g.Mul(s, g.f(D ** -0.5)))
+    g.output(g.merge(y, E))
+
+
+@case(n_rotary=0)
+def cosines_that_differ_in_a_pair(g):
+    x = g.x("x", B, S, E, dims=["batch", S, E])
+    q, k, v = qkv(g, x, (0, 2, 1, 3))
+    cos, sin = g.weight(1, 1, S, D), g.weight(1, 1, S, D)
+    finish_rotary(g, rotated(g, q, cos, sin), rotated(g, k, cos, sin), v)
+
+
+# ---- what is no attention that one operator computes ---------------------------------------------------------------
 
 
 @case(n=0)

@@ -4,7 +4,7 @@
     attention_spellings.py [NAME...]     parts of the names of cases; all when none is given
 
 Every case of attention_cases.py is optimized with the operators of onnxruntime and with those of opset 23 alone. The
-result must hold the expected number of attention operators and pass the checker; onnxruntime and hone must give what
+result must hold the expected numbers of attentions and rotary embeddings and pass the checker; onnxruntime and hone must give what
 onnxruntime gives for the original, NaNs included.
 
 The command is found in HONE_BIN. Exits with 77 when onnxruntime is missing.
@@ -64,16 +64,21 @@ def difference(theirs, ours):
     return "" if worst <= BOUND else f"difference {worst:.1e}"
 
 
-def problem_of(path, out, arguments, n, feed, theirs, folder):
+def near_misses(report):
+    lines = report.split("Near misses")[-1].splitlines()
+    return " | ".join(line.strip() for line in lines if line.strip().startswith(("attention.", "rotary.")))
+
+
+def problem_of(path, out, arguments, case, feed, theirs, folder):
     """What is wrong with one way of optimizing; nothing: ""."""
     done = subprocess.run([HONE, "optimize", path, "-o", out, "--explain", *arguments], capture_output=True,
                           text=True, check=False)
     if done.returncode:
         return "hone optimize: " + done.stderr.strip()[-300:]
-    found = [node.op_type for node in onnx.load(out).graph.node if node.op_type in OPERATORS]
-    if len(found) != n:
-        misses = [line.strip() for line in done.stdout.split("Near misses")[-1].splitlines() if "attention" in line]
-        return f"{len(found)} attentions instead of {n}; {' | '.join(misses)}"
+    operators = [node.op_type for node in onnx.load(out).graph.node]
+    n, n_rotary = sum(op in OPERATORS for op in operators), operators.count("RotaryEmbedding")
+    if (n, n_rotary) != (case.n, case.n_rotary):
+        return f"{n} attentions, {n_rotary} rotary embeddings; {near_misses(done.stdout)}"
     try:
         onnx.checker.check_model(str(out), full_check=True)
         return difference(theirs, run_onnxruntime(out, feed)) or difference(theirs, run_hone(out, feed, folder))
@@ -81,17 +86,17 @@ def problem_of(path, out, arguments, n, feed, theirs, folder):
         return str(error)[-300:]
 
 
-def check(name, build, opset, n, folder):
-    graph = Graph(opset)
-    build(graph)
-    path, out = folder / f"{name}.onnx", folder / f"{name}.out.onnx"
+def check(case, folder):
+    graph = Graph(case.opset)
+    case.build(graph)
+    path, out = folder / f"{case.name}.onnx", folder / f"{case.name}.out.onnx"
     onnx.save(graph.model(), path)
     theirs = run_onnxruntime(path, graph.feed)
     own = difference(theirs, run_hone(path, graph.feed, folder))
     ways = {"onnxruntime": ["--target", "onnxruntime"], "opset 23": ["--opset", "23"]}
     problems = [f"original: {own}"] if own else []
     for way, arguments in ways.items():
-        problem = problem_of(path, out, arguments, n, graph.feed, theirs, folder)
+        problem = problem_of(path, out, arguments, case, graph.feed, theirs, folder)
         if problem:
             problems.append(f"{way}: {problem}")
     return problems
@@ -101,14 +106,14 @@ def main():
     wanted = sys.argv[1:]
     n_bad = n_done = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, build, opset, n, _ in CASES:
-            if wanted and not any(part in name for part in wanted):
+        for case in CASES:
+            if wanted and not any(part in case.name for part in wanted):
                 continue
             n_done += 1
-            problems = check(name, build, opset, n, Path(folder))
+            problems = check(case, Path(folder))
             n_bad += bool(problems)
             for problem in problems:
-                print(f"{name}: {problem}")
+                print(f"{case.name}: {problem}")
     print(f"{n_done - n_bad} of {n_done} spellings")
     return 1 if n_bad or not n_done else 0
 
