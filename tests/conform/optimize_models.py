@@ -11,7 +11,7 @@ onnxruntime's own level of that name; of transformers it leaves at most three qu
 attention is one operator.
 
 With --time every file also runs N times in onnxruntime at its default level, in turns with the
-original, and the medians are printed.
+original, on one thread, and the medians of the processor time are printed.
 
 The command is found in HONE_BIN. Exits with 77 when onnxruntime or the models are missing.
 """
@@ -133,14 +133,14 @@ def check_variant(path, variant, file, runs):
 
 
 def medians(paths, feed, n_runs):
-    """Milliseconds of each file in onnxruntime as it is used, measured in turns."""
+    """Milliseconds that each file takes in onnxruntime as it is used; other work on the machine counts little."""
     sessions = [load_session(p, onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL) for p in paths]
     taken = [[] for _ in paths]
     for _ in range(n_runs + 1):
         for session, times in zip(sessions, taken):
-            start = time.perf_counter()
+            start = time.process_time()
             session.run(None, feed)
-            times.append(1e3 * (time.perf_counter() - start))
+            times.append(1e3 * (time.process_time() - start))
     return [statistics.median(times[1:]) for times in taken]
 
 
