@@ -387,6 +387,7 @@ bool hn_graph_set_output_at(hn_graph *g, hn_id block, uint32_t index, hn_id valu
 bool hn_graph_add_init(hn_graph *g, hn_id value,
                        const hn_tensor *t); /* makes the value an initializer of its block */
 bool hn_graph_rename(hn_graph *g, hn_id value, hn_str name);
+void hn_graph_swap_names(hn_graph *g, hn_id a, hn_id b); /* of two values that the names find */
 /* All readers of `from` read `to` instead, block outputs too. */
 bool hn_graph_replace_uses(hn_graph *g, hn_id from, hn_id to);
 /* Takes the node out of its block (its inner blocks go with it); its outputs lose their producer.

@@ -276,7 +276,7 @@ static bool prepare(hn_patch *p, hn_graph *g) {
 /* ---- committing: nothing here can fail, room is there ---------------------------------------- */
 
 /* Both names are in the map already, so no entry is added. */
-static void swap_names(hn_graph *g, hn_id a, hn_id b) {
+void hn_graph_swap_names(hn_graph *g, hn_id a, hn_id b) {
     hn_value *va = hn_value_at(g, a), *vb = hn_value_at(g, b);
     hn_str name = va->name;
     va->name = vb->name;
@@ -297,7 +297,7 @@ static void commit_replace(const hn_patch *p, hn_graph *g, const patch_replace *
                 hn_graph_set_output_at(g, from->block, i, r->carrier);
         }
         if (from->block == 0)
-            swap_names(g, r->value, r->carrier);
+            hn_graph_swap_names(g, r->value, r->carrier);
         carrier->type = from->type ? from->type : carrier->type;
         carrier->is_declared = from->is_declared;
         carrier->extra = from->extra;

@@ -125,17 +125,31 @@ static hone_status pad(hn_rule *r) {
     return hand_on(r);
 }
 
+static bool all_are(uint32_t n, const int64_t *v, int64_t least, int64_t most) {
+    for (uint32_t i = 0; i < n; i++)
+        if (v[i] < least || v[i] > most)
+            return false;
+    return true;
+}
+
+/* From the first element on, without an end: INT32_MAX is how some exporters write that. */
+static bool is_open_slice(const hn_rule *r) {
+    uint32_t n;
+    const int64_t *starts, *ends;
+    return hn_node_list(r, r->root, "starts", 1, &n, &starts) && all_are(n, starts, 0, 0) &&
+           hn_node_list(r, r->root, "ends", 2, &n, &ends) && all_are(n, ends, INT32_MAX, INT64_MAX);
+}
+
 /* A slice forward that is as long as the whole is the whole. */
 static hone_status slice(hn_rule *r) {
     hn_id steps = hn_in(r, r->root, 4);
     uint32_t n = 0;
     const int64_t *v = NULL;
-    if (!keeps_shape(r) || (steps != HN_NONE && !hn_const_i64s(r, steps, &n, &v)))
+    if (steps != HN_NONE && !hn_const_i64s(r, steps, &n, &v))
         return HONE_OK;
-    for (uint32_t i = 0; i < n; i++)
-        if (v[i] < 0)
-            return HONE_OK;
-    return hand_on(r);
+    bool is_whole =
+        keeps_shape(r) ? all_are(n, v, 1, INT64_MAX) : is_open_slice(r) && all_are(n, v, 1, 1);
+    return is_whole ? hand_on(r) : HONE_OK;
 }
 
 static hone_status pool(hn_rule *r) {
@@ -188,6 +202,34 @@ static hone_status same_shape(hn_rule *r) {
     return keeps_shape(r) ? hand_on(r) : HONE_OK;
 }
 
+/* Sizes that are not known stay the same, too, when all are copied but perhaps one. */
+static bool copies_sizes(const hn_rule *r) {
+    hn_id x = hn_in(r, r->root, 0);
+    uint32_t n, n_free = 0;
+    const int64_t *v;
+    if (hn_node_i(r, r->root, "allowzero", 0) != 0 ||
+        !hn_node_list(r, r->root, "shape", 1, &n, &v) || (int64_t)n != hn_rank_of(r, x))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        n_free += v[i] == -1;
+        if (v[i] != 0 && v[i] != -1 && v[i] != hn_dim_of(r, x, (int32_t)i))
+            return false;
+    }
+    return n_free <= 1;
+}
+
+static hone_status reshape(hn_rule *r) {
+    return keeps_shape(r) || copies_sizes(r) ? hand_on(r) : HONE_OK;
+}
+
+static hone_status tile(hn_rule *r) {
+    uint32_t n;
+    const int64_t *repeats;
+    bool is_once = hn_const_i64s(r, hn_in(r, r->root, 1), &n, &repeats) &&
+                   hn_node_version(r, r->root) >= 6 && all_are(n, repeats, 1, 1);
+    return keeps_shape(r) || is_once ? hand_on(r) : HONE_OK;
+}
+
 static const hn_rule_row no_op_rules[] = {
     {.name = "identity", .pattern = "Identity", .fn = identity},
     {.name = "dropout", .pattern = "Dropout", .fn = dropout},
@@ -201,9 +243,9 @@ static const hn_rule_row no_op_rules[] = {
     {.name = "slice", .pattern = "Slice", .fn = slice},
     {.name = "pool", .pattern = "MaxPool|AveragePool", .fn = pool},
     {.name = "resize", .pattern = "Resize|Upsample", .fn = resize},
-    {.name = "same-shape",
-     .pattern = "Reshape|Flatten|Squeeze|Unsqueeze|Expand|Tile",
-     .fn = same_shape},
+    {.name = "same-shape", .pattern = "Flatten|Squeeze|Unsqueeze|Expand", .fn = same_shape},
+    {.name = "reshape", .pattern = "Reshape", .fn = reshape},
+    {.name = "tile", .pattern = "Tile", .fn = tile},
     {.name = "reduce-one",
      .pattern =
          "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd|GlobalAveragePool|GlobalMaxPool",

@@ -73,9 +73,23 @@ static hone_status remove_loose(hn_rule *r, uint32_t *n_removed) {
     return HONE_OK;
 }
 
+/* Who takes the place of a value that is gone takes its name, too: inner values keep the names that
+ * their author knows. (Outputs of the graph have changed names already.) */
+static void keep_names(const hn_rule *r, hn_id first_new) {
+    hn_graph *g = r->pass->g;
+    for (uint32_t i = 0; i + 1 < r->replaced.n; i += 2) {
+        hn_id old = r->replaced.at[i], with = r->replaced.at[i + 1];
+        const hn_value *v = hn_value_at(g, old);
+        bool is_gone = v->producer == HN_NONE && v->uses.n == 0 && !v->is_input && !v->init;
+        if (is_gone && with >= first_new && hn_value_at(g, with)->block == v->block &&
+            !hn_is_graph_output(r, with))
+            hn_graph_swap_names(g, old, with);
+    }
+}
+
 static hone_status apply_rewrite(hn_rule *r) {
     hn_pass *p = r->pass;
-    hn_id first = p->g->nodes.n;
+    hn_id first = p->g->nodes.n, first_value = p->g->values.n;
     uint32_t n_removed = 0;
     const char *label = hn_log_label(r);
     HN_TRY_PTR(label);
@@ -84,6 +98,7 @@ static hone_status apply_rewrite(hn_rule *r) {
     if (!HN_VEC_PUSH(p->rule_scratch, &r->loose, r->root))
         return HONE_E_NOMEM;
     HN_TRY(remove_loose(r, &n_removed));
+    keep_names(r, first_value);
     p->n_rewrites++;
     return hn_log_rewrite(r, label, p->g->nodes.n - first, n_removed) ? HONE_OK : HONE_E_NOMEM;
 }

@@ -201,9 +201,12 @@ static void loosen(hn_rule *r, hn_id value) {
 }
 
 void hn_rule_replace_value(hn_rule *r, hn_id value, hn_id with) {
+    hn_arena *a = r->pass->rule_scratch;
     r->is_rewritten = true;
     loosen(r, value);
     hn_patch_replace(r->patch, value, with);
+    if (!HN_VEC_PUSH(a, &r->replaced, value) || !HN_VEC_PUSH(a, &r->replaced, with))
+        hn_patch_fail(r->patch, HONE_E_NOMEM);
 }
 
 void hn_rule_replace_output(hn_rule *r, uint32_t i, hn_id with) {

@@ -13,6 +13,7 @@
 #define SAME "g (float[2,3] x) => (float[2,3] y)"
 #define ANY "g (float[n,m] x) => (float[n,m] y)"
 #define FREE "g (float[b,3] x) => (float[b,3] y)"
+#define UNKNOWN "g (float[2,3] x) => (int64[2,c] y)"
 #define IMAGE "g (float[1,2,4,4] x) => (float[1,2,4,4] y)"
 
 static const pass_case gone[] = {
@@ -50,6 +51,13 @@ static const pass_case gone[] = {
     TO_RELU(17, "g (float[b,1,3] x) => (float[b,1,3] y)", "a = ReduceMean <axes = [1]> (x)"),
     TO_RELU(18, "g (float[b,1] x) => (float[b,1] y) <int64[1] k = {-1}>", "a = ReduceMax (x, k)"),
     TO_RELU(17, "g (float[1,8,1,1] x) => (float[1,8,1,1] y)", "a = GlobalAveragePool (x)"),
+    /* What is not known does not change. */
+    CASE(17, UNKNOWN " <int64[2] s = {0, -1}>", "a = NonZero (x) b = Reshape (a, s) y = Neg (b)",
+         "a = NonZero (x) y = Neg (a)"),
+    CASE(17, UNKNOWN " <int64[1] s = {0}, int64[1] e = {9223372036854775807}, int64[1] k = {1}>",
+         "a = NonZero (x) b = Slice (a, s, e, k) y = Neg (b)", "a = NonZero (x) y = Neg (a)"),
+    CASE(17, UNKNOWN " <int64[2] s = {1, 1}>", "a = NonZero (x) b = Tile (a, s) y = Neg (b)",
+         "a = NonZero (x) y = Neg (a)"),
     /* A chain goes in one run; outputs keep their names. */
     CASE(17, SAME, "a = Relu (x) b = Identity (a) c = Cast <to = 1> (b) y = Identity (c)",
          "y = Relu (x)"),
@@ -89,6 +97,14 @@ static const pass_case kept[] = {
           "a = Resize <mode = \"linear\"> (x, , s) y = Relu (a)"),
     STAYS(17, "g (float[2,3] x) => (float[3,2] y) <int64[2] s = {3, 2}>",
           "a = Reshape (x, s) y = Relu (a)"),
+    STAYS(17, UNKNOWN "", "a = NonZero (x) b = Flatten <axis = 0> (a) y = Neg (b)"),
+    STAYS(17, UNKNOWN " <int64[1] s = {1}, int64[1] e = {9223372036854775807}, int64[1] k = {1}>",
+          "a = NonZero (x) b = Slice (a, s, e, k) y = Neg (b)"),
+    STAYS(17,
+          UNKNOWN " <int64[1] s = {0}, int64[1] e = {9223372036854775807}, int64[1] k = {1},"
+                  " int64[1] t = {2}>",
+          "a = NonZero (x) b = Slice (a, s, e, k, t) y = Neg (b)"),
+    STAYS(17, UNKNOWN " <int64[2] s = {1, 2}>", "a = NonZero (x) b = Tile (a, s) y = Neg (b)"),
     /* Nothing is known of the shape. */
     STAYS(17, "g (float[n] x, int64[k] t) => (float[m] y) <int64[1] s = {-1}>",
           "a = Reshape (x, t) b = Reshape (a, s) y = Relu (b)"),
