@@ -17,6 +17,7 @@ typedef struct expert_layer {
 
 typedef struct expert_args {
     uint32_t weights, scales, bias, zeros;
+    uint32_t whole_scale; /* [experts], of weights that are small floats */
     const char *bits;
 } expert_args;
 
@@ -68,19 +69,66 @@ static hone_status read_packed_layer(hn_eval *c, const expert_args *args, const 
     return HONE_OK;
 }
 
+/* Weights that are small floats: a scale for each block, and one for each expert. */
+typedef struct float_experts {
+    const char *quant_type;
+    hn_dtype code, scale; /* scale HN_UNDEFINED: there are no blocks */
+    int64_t block;
+} float_experts;
+
+static const float_experts *find_float_experts(const hn_infer *node) {
+    static const float_experts kinds[] = {{"fp4", HN_F4E2M1, HN_F8E8M0, 32},
+                                          {"nvfp4", HN_F4E2M1, HN_F8E4M3FN, 16},
+                                          {"fp8", HN_F8E4M3FN, HN_UNDEFINED, 1}};
+    for (size_t i = 0; i < HN_COUNT(kinds); i++)
+        if (hn_attr_is(node, "quant_type", kinds[i].quant_type))
+            return &kinds[i];
+    return NULL;
+}
+
+static hone_status widen_float_experts(hn_eval *c, const expert_args *args, const float_experts *k,
+                                       const moe_form *m, expert_layer *l) {
+    hn_array codes = *hn_arg(c, args->weights);
+    const hn_array *scales = hn_arg(c, args->scales);
+    const float *whole, *by_block = NULL;
+    uint64_t per_byte = hn_dtype_bits(k->code) == 4 ? 2 : 1, n = codes.n_elems * per_byte;
+    float *out = hn_eval_scratch_n(c, n, sizeof *out);
+    codes.dtype = k->code;
+    l->in *= (int64_t)per_byte;
+    HN_TRY(hn_want_elems(c, args->whole_scale, (uint64_t)m->n_experts));
+    HN_TRY_PTR(out && hn_arg_f32s(c, args->whole_scale, &whole));
+    if (k->scale != HN_UNDEFINED) {
+        if (!scales || scales->dtype != k->scale || l->in % k->block != 0)
+            return hn_eval_fail(c, HONE_E_TYPE,
+                                "weights of %s need scales of %s, one for each %lld", k->quant_type,
+                                hn_dtype_name(k->scale), (long long)k->block);
+        HN_TRY(hn_want_elems(c, args->scales, n / (uint64_t)k->block));
+        HN_TRY_PTR(by_block = hn_wide_f32(c, scales));
+    }
+    hn_load_f32(&codes, 0, n, out);
+    for (uint64_t i = 0; i < n; i++)
+        out[i] *= (by_block ? by_block[i / (uint64_t)k->block] : 1) *
+                  (whole ? whole[i / (n / (uint64_t)m->n_experts)] : 1);
+    l->plain = out;
+    return HONE_OK;
+}
+
 static hone_status read_layer(hn_eval *c, const expert_args *args, const moe_form *m, int64_t in,
                               expert_layer *l) {
     const hn_array *w = hn_arg(c, args->weights);
     *l = (expert_layer){.is_there = w != NULL};
     if (!w)
         return HONE_OK;
-    if (w->rank != 3 || w->dims[0] != m->n_experts)
+    if (w->rank != 3 || w->dims[0] != m->n_experts || w->dims[2] > INT64_MAX / 8)
         return hn_eval_fail(c, HONE_E_SHAPE, "input %u must be [%lld experts, out, in]",
                             args->weights, (long long)m->n_experts);
     l->out = w->dims[1];
     l->in = w->dims[2];
-    l->is_packed = w->dtype == HN_U8;
-    if (l->is_packed)
+    const float_experts *floats = find_float_experts(hn_eval_node(c));
+    l->is_packed = w->dtype == HN_U8 && !floats;
+    if (floats)
+        HN_TRY(widen_float_experts(c, args, floats, m, l));
+    else if (l->is_packed)
         HN_TRY(read_packed_layer(c, args, m, l));
     else
         HN_TRY_PTR(hn_arg_f32s(c, args->weights, &l->plain));
@@ -317,17 +365,17 @@ static hone_status run_moe(hn_eval *c, const expert_args args[3], const router *
 }
 
 hone_status hn_eval_moe(hn_eval *c) {
-    static const expert_args args[3] = {{2, HN_NO_ARG, 3, HN_NO_ARG, ""},
-                                        {4, HN_NO_ARG, 5, HN_NO_ARG, ""},
-                                        {6, HN_NO_ARG, 7, HN_NO_ARG, ""}};
+    static const expert_args args[3] = {{2, HN_NO_ARG, 3, HN_NO_ARG, HN_NO_ARG, ""},
+                                        {4, HN_NO_ARG, 5, HN_NO_ARG, HN_NO_ARG, ""},
+                                        {6, HN_NO_ARG, 7, HN_NO_ARG, HN_NO_ARG, ""}};
     router by = {.normalize = hn_attr_i(hn_eval_node(c), "normalize_routing_weights", 0) != 0};
     return run_moe(c, args, &by);
 }
 
 hone_status hn_eval_qmoe(hn_eval *c) {
-    static const expert_args args[3] = {{2, 3, 4, 11, "fc1_expert_weight_bits"},
-                                        {5, 6, 7, 12, "fc2_expert_weight_bits"},
-                                        {8, 9, 10, 13, "fc3_expert_weight_bits"}};
+    static const expert_args args[3] = {{2, 3, 4, 11, 15, "fc1_expert_weight_bits"},
+                                        {5, 6, 7, 12, 16, "fc2_expert_weight_bits"},
+                                        {8, 9, 10, 13, HN_NO_ARG, "fc3_expert_weight_bits"}};
     router by = {.normalize = true};
     HN_TRY(hn_want_elems(c, 14, hn_arg(c, 1)->n_elems));
     HN_TRY_PTR(hn_arg_f32s(c, 14, &by.given));

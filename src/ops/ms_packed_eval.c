@@ -24,7 +24,7 @@ static hone_status check_starts(hn_eval *c, const hn_token_args *args, int64_t n
     HN_TRY(hn_want_elems(c, args->starts, (uint64_t)offsets->dims[0] + 1));
     const int32_t *starts = hn_arg(c, args->starts)->data;
     for (int64_t s = 0; s < offsets->dims[0]; s++)
-        if (starts[s + 1] < starts[s] || starts[s + 1] - starts[s] > offsets->dims[1])
+        if (starts[s + 1] < starts[s] || starts[s + 1] > starts[s] + offsets->dims[1])
             return hn_eval_fail(
                 c, HONE_E_INVALID, "sequence %lld goes from token %d to %d, but has room for %lld",
                 (long long)s, starts[s], starts[s + 1], (long long)offsets->dims[1]);

@@ -34,7 +34,7 @@ typedef struct paged {
 } paged;
 
 static int64_t sequence_length(const paged *p, int64_t s) {
-    return p->starts[s + 1] - p->starts[s];
+    return (int64_t)p->starts[s + 1] - p->starts[s];
 }
 
 /* ---- arguments --------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static hone_status read_paged_tokens(hn_eval *c, paged *p) {
     p->n_tokens = query->dims[0];
     int64_t width = query->dims[1], all = a->n_heads + (key ? 0 : 2 * a->n_kv_heads),
             size = width / all, kv_width = size * a->n_kv_heads;
-    if (a->n_heads % a->n_kv_heads != 0 ||
+    if (size < 1 || a->n_heads % a->n_kv_heads != 0 ||
         (p->is_latent && (!key || value || a->n_kv_heads != 1)) ||
         (!p->is_latent && !key != !value))
         return hn_eval_fail(c, HONE_E_SHAPE,

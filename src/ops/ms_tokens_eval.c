@@ -20,7 +20,6 @@ static void copy_token(const token_rows *t, const hn_array *from, int64_t from_r
 /* How many tokens there are before each sequence; the last entry counts all. */
 static hone_status sum_tokens(hn_eval *c, const token_rows *t, int32_t *starts, int32_t *longest) {
     const int32_t *counts = hn_arg(c, 1)->data;
-    HN_TRY(hn_want_elems(c, 1, (uint64_t)t->batch));
     starts[0] = *longest = 0;
     for (int64_t b = 0; b < t->batch; b++) {
         if (counts[b] < 0 || counts[b] > t->length || starts[b] > INT32_MAX - counts[b])
@@ -49,6 +48,7 @@ hone_status hn_eval_remove_padding(hn_eval *c) {
     int32_t longest;
     if (t.length > 0 && t.batch > INT32_MAX / t.length)
         return hn_eval_fail(c, HONE_E_LIMIT, "there are more tokens than offsets can tell");
+    HN_TRY(hn_want_elems(c, 1, (uint64_t)t.batch));
     int32_t *starts = hn_eval_scratch_n(c, (uint64_t)t.batch + 1, sizeof *starts);
     HN_TRY_PTR(starts);
     HN_TRY(sum_tokens(c, &t, starts, &longest));

@@ -252,6 +252,36 @@ def float_block_cases():
     return out
 
 
+def float_expert_cases():
+    """Experts whose weights are small floats with a scale for every block and one for every expert."""
+    m, out = Maker("float experts"), []
+    x, scores, whole = m.real(5, 32), m.real(5, 4), [numpy.abs(m.real(4)) + 0.1 for _ in range(2)]
+    four = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], F32)
+    for kind, block, elem, scale_type in (("fp4", 32, TensorProto.FLOAT8E8M0, ml_dtypes.float8_e8m0fnu), ("nvfp4", 16, TensorProto.FLOAT8E4M3FN, ml_dtypes.float8_e4m3fn), ("fp8", 0, None, None)):
+        weights, values, scales = [], [], []
+        for rows in (64, 32):
+            columns = 32 if rows == 64 else 64
+            if block:
+                codes = m.ints(4, rows, columns, high=16)
+                scales.append(m.ints(4, rows, columns // block, low=120, high=130) if kind == "fp4" else m.ints(4, rows, columns // block, low=32, high=64))
+                by = numpy.repeat(scales[-1].view(scale_type).astype(F32), block, 2)
+                values.append(four[codes & 7] * numpy.where(codes & 8, -1, 1) * by)
+                weights.append(codes[..., ::2] | codes[..., 1::2] << 4)
+            else:
+                small = m.real(4, rows, columns).astype(ml_dtypes.float8_e4m3fn)
+                values.append(small.astype(F32))
+                weights.append(small.view(U8))
+                scales.append(None)
+        up, down = (v * w[:, None, None] for v, w in zip(values, whole))
+        best = numpy.argsort(scores, 1)[:, -2:]
+        shares = softmax(numpy.take_along_axis(scores, best, 1).astype("f8"))
+        expected = numpy.array([sum(s * (down[e] @ numpy.maximum(up[e] @ row, 0)) for e, s in zip(chosen, share)) for row, chosen, share in zip(x, best, shares)])
+        inputs = [x, scores, weights[0], scales[0], None, weights[1], scales[1], *[None] * 8, *whole]
+        elems = {3: elem, 6: elem} if block else {2: TensorProto.FLOAT8E4M3FN, 5: TensorProto.FLOAT8E4M3FN}
+        out.append(Case(f"QMoE {kind}", "QMoE", inputs, {"k": 2, "quant_type": kind}, constants=(2, 5) + ((3, 6) if block else ()), elems=elems, expected=[expected.astype(F32)]))
+    return out
+
+
 def sparse_mixer_cases():
     """Two experts for each token, each with its share among those that come close to it."""
     m = Maker("sparse mixer")
@@ -280,4 +310,4 @@ def state_cases():
 
 
 def all_cases():
-    return attention_cases() + token_cases() + position_cases() + paged_cases() + blob_cases() + float_block_cases() + sparse_mixer_cases() + state_cases()
+    return attention_cases() + token_cases() + position_cases() + paged_cases() + blob_cases() + float_block_cases() + float_expert_cases() + sparse_mixer_cases() + state_cases()
