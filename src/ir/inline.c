@@ -5,7 +5,6 @@
  * place, and those that are calls themselves have their turn next. */
 #include "ir/graph_int.h"
 
-
 /* ---- copying a body -------------------------------------------------------------------------- */
 
 /* `from` is the function's graph, or the main graph itself when a subgraph that the call hands over

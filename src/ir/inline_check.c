@@ -115,8 +115,8 @@ static hone_status check_arguments(const call_check *c, const hn_graph *g, hn_id
     return HONE_OK;
 }
 
-/* Functions that call others twice, and those again, would fill any memory: nodes are counted before
- * the first is made. */
+/* Functions that call others twice, and those again, would fill any memory: nodes are counted
+ * before the first is made. */
 static hone_status count_inlined(const call_check *c, const hn_function *f, uint32_t *n_nodes,
                                  uint32_t n_more) {
     *n_nodes += n_more;
