@@ -120,6 +120,8 @@ hone_status hn_program_make_consts(hn_program *p, const hn_model *source, hone_e
     HN_TRY_PTR(p->consts);
     for (hn_id id = 0; id < g->values.n; id++) {
         const hn_value *v = hn_value_at(g, id);
+        if (!v->uses.n)
+            continue;
         if (v->init)
             HN_TRY(const_tensor(p, source, v->init, &p->consts[id], err));
         else if (v->sparse_init)
