@@ -207,16 +207,32 @@ hone: the model has no input 'picture'; it has image
 Memory of a run is known before it.
 
 $ hone info --dim batch=16 --plan digits.onnx | sed '1,/^Memory/d'
-  weights                          154 kB
+  weights                          152 kB
   inputs                           4.10 kB
   outputs                          640 B
   intermediate values at the peak  393 kB
-  nodes that copy nothing          1 of 17
+  nodes                            8 on cpu
+  of them copy nothing             1
 ~
-alive at the peak, at node 'block.conv2' (Conv)
+alive at the peak, at node 'block.relu2' (com.microsoft.FusedConv)
   value             bytes
-  stem.conv.out    131 kB
-  block.conv1.out  131 kB
-  block.conv2.out  131 kB
+  stem.relu.out    131 kB
+  block.relu1.out  131 kB
+  block.relu2.out  131 kB
+
+Who runs each node.
+
+$ hone info --dim batch=16 --plan --nodes digits.onnx | sed '1,/^Placement/d'
+  node               operator                 provider  memory
+  stem.relu          com.microsoft.FusedConv  cpu       planned
+  block.relu1        com.microsoft.FusedConv  cpu       planned
+  block.relu2        com.microsoft.FusedConv  cpu       planned
+  pool               MaxPool                  cpu       planned
+  head.relu          com.microsoft.FusedConv  cpu       planned
+  head.mean          GlobalAveragePool        cpu       planned
+  head.mean.flatten  Flatten                  cpu       view
+  classify           Gemm                     cpu       planned
+$ hone info --dim batch=16 --plan --json digits.onnx | grep -c '"provider": "cpu"'
+8
 $ hone info --plan digits.onnx 2>&1 | grep memory
 hone: memory can be planned for exact shapes only: fix the free dimensions of input 'image'

@@ -232,3 +232,17 @@ hone: manifest.txt:1: write 'NAME: reason' or 'NAME rtol=1e-2: reason'
 $ hone run --test out
 hone: no test cases: a folder with a model and test_data_set_0 is one
 [1]
+
+Where the time goes; who runs the nodes.
+
+$ hone run digits.onnx --random 1 --repeat 2 --profile --level none | grep -E '^  (operator|Conv|Relu) ' | sed 's/  *[0-9.]* *[0-9.]* %//' | sort
+  Conv                    4
+  Relu                    4
+  operator            nodes  ms per run   share
+$ hone run digits.onnx --random 1 --profile --json --level none | grep -c '"op": "Conv", "nodes": 4'
+1
+$ hone run digits.onnx --random 1 --provider cpu --keep-denormals | grep -c logits
+1
+$ hone run digits.onnx --random 1 --provider gpu
+hone: there is no provider 'gpu'; this build has: cpu
+[1]
