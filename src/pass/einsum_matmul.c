@@ -240,7 +240,7 @@ static hn_id reshape_from(ein_job *j, hn_id x, uint32_t n_from, const hn_dim *fr
                           const hn_dim *want) {
     hn_shape shape = {(int32_t)n_from, from};
     int64_t target[HN_MAX_RANK];
-    return n <= HN_MAX_RANK && hn_reshape_target(&shape, n, want, target)
+    return n <= HN_MAX_RANK && hn_reshape_target(j->r->pass->model->syms, &shape, n, want, target)
                ? hn_make_reshape_to(j->r, x, n, target)
                : HN_NONE;
 }

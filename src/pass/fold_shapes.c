@@ -77,7 +77,7 @@ static hone_status fold_reshape(hn_rule *r) {
         if (want[i] == HN_DIM_UNKNOWN && hn_rank_of(r, y) == (int32_t)n)
             want[i] = hn_dim_of(r, y, (int32_t)i);
     }
-    if (!hn_reshape_target(hn_shape_of(r, x), n, want, target))
+    if (!hn_reshape_target(r->pass->model->syms, hn_shape_of(r, x), n, want, target))
         return hn_miss(r,
                        "its shape has two sizes that are neither numbers nor those of the input");
     hn_rule_replace(r, hn_make_reshape_to(r, x, n, target));

@@ -65,7 +65,15 @@ hn_id hn_make_transpose(hn_rule *r, hn_id x, const hn_perm *p) {
 
 /* ---- Reshape --------------------------------------------------------------------------------- */
 
-bool hn_reshape_target(const hn_shape *from, uint32_t n, const hn_dim *want, int64_t *target) {
+/* A named size is taken to be 1 or more; what is computed from names may well be 0. */
+static bool may_be_empty(const hn_syms *s, hn_dim d) {
+    hn_str name;
+    return d == 0 ||
+           (hn_dim_is_symbolic(d) && !hn_dim_is_symbol(s, d, &name) && !hn_dim_at_least(s, d, 1));
+}
+
+bool hn_reshape_target(const hn_syms *s, const hn_shape *from, uint32_t n, const hn_dim *want,
+                       int64_t *target) {
     bool has_open = false, has_empty = false;
     for (uint32_t i = 0; i < n; i++) {
         bool can_copy = from && (int32_t)i < from->rank && from->dims[i] == want[i] &&
@@ -74,7 +82,7 @@ bool hn_reshape_target(const hn_shape *from, uint32_t n, const hn_dim *want, int
             target[i] = want[i];
         } else if (can_copy) {
             target[i] = 0;
-            has_empty |= want[i] == 0;
+            has_empty |= may_be_empty(s, want[i]);
         } else {
             if (has_open || want[i] == 0)
                 return false;
@@ -91,7 +99,8 @@ hn_id hn_make_reshape_to(hn_rule *r, hn_id x, uint32_t n, const int64_t *target)
 
 hn_id hn_make_reshape(hn_rule *r, hn_id x, uint32_t n, const hn_dim *want) {
     int64_t target[HN_MAX_RANK];
-    if (n > HN_MAX_RANK || !hn_reshape_target(hn_shape_of(r, x), n, want, target))
+    if (n > HN_MAX_RANK ||
+        !hn_reshape_target(r->pass->model->syms, hn_shape_of(r, x), n, want, target))
         return HN_NONE;
     return hn_make_reshape_to(r, x, n, target);
 }

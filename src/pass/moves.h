@@ -20,9 +20,11 @@ bool hn_perm_is_free(const hn_perm *p, const hn_shape *input);
 hn_id hn_make_transpose(hn_rule *r, hn_id x, const hn_perm *p);
 
 /* The entries of Reshape's shape (0: copy, -1: what is left over) that turn an input of shape
- * `from` into `n` dimensions. False when more than one would be left over. A free dimension that is
- * copied beside a leftover one is taken to be nonzero. */
-bool hn_reshape_target(const hn_shape *from, uint32_t n, const hn_dim *want, int64_t *target);
+ * `from` (may be NULL) into `n` dimensions. False when more than one would be left over, or one
+ * beside a size that may be 0, where it is not defined; sizes that are just a name are taken not to
+ * be. */
+bool hn_reshape_target(const hn_syms *s, const hn_shape *from, uint32_t n, const hn_dim *want,
+                       int64_t *target);
 /* x with these dimensions; HN_NONE when no constant target says that. */
 hn_id hn_make_reshape(hn_rule *r, hn_id x, uint32_t n, const hn_dim *want);
 hn_id hn_make_reshape_to(hn_rule *r, hn_id x, uint32_t n, const int64_t *target);
