@@ -3,8 +3,6 @@
  * other weights. A Transpose may stand in between. */
 #include "pass/weights.h"
 
-#include <math.h>
-
 /* Conv, ConvTranspose, Gemm or MatMul with constant weights, and where its channels are. */
 typedef struct linear_node {
     hn_id node;
@@ -115,74 +113,6 @@ static bool describe_linear(hn_rule *r, linear_node *l) {
     return l->seen_axis >= 0;
 }
 
-/* ---- by what --------------------------------------------------------------------------------- */
-
-static bool is_batch_inference(const hn_rule *r, hn_id node) {
-    if (hn_node_i(r, node, "training_mode", 0) != 0 || hn_node_i(r, node, "spatial", 1) == 0)
-        return false;
-    for (uint32_t i = 1; i < hn_at(r, node)->n_outputs; i++)
-        if (hn_out(r, node, i) != HN_NONE)
-            return false;
-    return true;
-}
-
-static bool batch_norm_map(hn_rule *r, const linear_node *l, hn_channel_map *out) {
-    double *param[4]; /* gamma, beta, mean, variance */
-    double epsilon = (double)hn_node_f(r, r->root, "epsilon", 1e-5f);
-    if (l->seen_axis != 1 || !is_batch_inference(r, r->root))
-        return false;
-    for (uint32_t i = 0; i < 4; i++) {
-        const hn_tensor *t = hn_const(r, hn_in(r, r->root, i + 1));
-        if (!t || t->rank != 1 || t->n_elems != l->n_channels || !t->data)
-            return false;
-        param[i] = hn_const_f64s(r, t);
-        if (!param[i])
-            return false;
-    }
-    for (uint64_t c = 0; c < l->n_channels; c++) {
-        param[0][c] /= sqrt(param[3][c] + epsilon);
-        param[1][c] -= param[2][c] * param[0][c];
-    }
-    out->scale = param[0];
-    out->shift = param[1];
-    return true;
-}
-
-/* x * c, x / c, x + c, x - c, c - x. */
-static bool read_arithmetic(hn_rule *r, const linear_node *l, uint32_t slot, hn_channel_map *out) {
-    bool is_div = hn_is_op(r, r->root, "Div"), is_sub = hn_is_op(r, r->root, "Sub");
-    bool is_second = slot == 1; /* c - x */
-    double *c;
-    if ((is_div && is_second) || (is_second && hn_node_version(r, r->root) < 7))
-        return false;
-    if (!hn_channel_const(r, r->root, hn_in(r, r->root, is_second ? 0 : 1), l->rank, l->seen_axis,
-                          l->n_channels, &c))
-        return false;
-    if (is_div || hn_is_op(r, r->root, "Mul")) {
-        for (uint64_t i = 0; is_div && i < l->n_channels; i++)
-            c[i] = 1 / c[i];
-        out->scale = c;
-        return true;
-    }
-    out->shift = c;
-    if (is_sub && is_second) {
-        out->scale = HN_NEW_N(r->pass->rule_scratch, double, l->n_channels);
-        for (uint64_t i = 0; out->scale && i < l->n_channels; i++)
-            out->scale[i] = -1;
-        return out->scale != NULL;
-    }
-    for (uint64_t i = 0; is_sub && i < l->n_channels; i++)
-        c[i] = -c[i];
-    return true;
-}
-
-static bool is_finite_affine(const hn_channel_map *a) {
-    for (uint64_t i = 0; i < a->n; i++)
-        if ((a->scale && !isfinite(a->scale[i])) || (a->shift && !isfinite(a->shift[i])))
-            return false;
-    return true;
-}
-
 /* ---- the new node ---------------------------------------------------------------------------- */
 
 /* The bias as one number per channel; zeros when there is none. NULL when it is something else. */
@@ -251,23 +181,20 @@ static hone_status fold_into(hn_rule *r, const linear_node *l, const hn_channel_
     return HONE_OK;
 }
 
-/* Does the root compute with a constant and the value at `slot`? */
-static bool has_constant_partner(const hn_rule *r, uint32_t slot) {
-    return hn_const(r, hn_in(r, r->root, 1 - slot)) != NULL;
-}
-
 static hone_status fold_affine(hn_rule *r) {
     bool is_batch_norm = hn_is_op(r, r->root, "BatchNormalization");
+    bool is_first = is_batch_norm || hn_const(r, hn_in(r, r->root, 1));
+    uint32_t slot = is_first ? 0 : 1; /* of what is scaled or shifted */
     linear_node l;
-    uint32_t slot = is_batch_norm || has_constant_partner(r, 0) ? 0 : 1;
-    if (!has_constant_partner(r, slot) || !find_linear(r, slot, &l) || !describe_linear(r, &l))
+    if (!hn_const(r, hn_in(r, r->root, 1 - slot)) || !find_linear(r, slot, &l) ||
+        !describe_linear(r, &l))
         return HONE_OK;
     hn_channel_map by = {.n = l.n_channels};
-    if (!(is_batch_norm ? batch_norm_map(r, &l, &by) : read_arithmetic(r, &l, slot, &by)))
+    if (!hn_channel_map_of(r, r->root, slot, l.rank, l.seen_axis, &by))
         return HONE_OK;
     if (!by.scale && l.is_matmul)
         return HONE_OK; /* a bias that other rules want to see */
-    if (!is_finite_affine(&by))
+    if (!hn_is_finite_map(&by))
         return hn_miss(r, "a channel is scaled or shifted by a number that is not finite");
     return fold_into(r, &l, &by);
 }

@@ -29,6 +29,11 @@ double *hn_const_f64s(hn_rule *r, const hn_tensor *t);
  * result. */
 bool hn_channel_const(hn_rule *r, hn_id node, hn_id constant, int32_t rank, int32_t axis,
                       uint64_t n, double **out);
+/* What a BatchNormalization, Mul, Div, Add or Sub does to its input `slot`, of this rank, along the
+ * axis; out->n says how many channels there are. False when it is something else. */
+bool hn_channel_map_of(hn_rule *r, hn_id node, uint32_t slot, int32_t rank, int32_t axis,
+                       hn_channel_map *out);
+bool hn_is_finite_map(const hn_channel_map *m);
 /* New constants; HN_NONE when a number leaves the range of the type, or memory ran out. */
 hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_weight_layout *layout,
                        const double *scale);
