@@ -150,8 +150,8 @@ static bool plan_end(const hn_view *v, uint32_t n, const hn_dim *dims, hn_view_p
     hn_shape now = {.rank = (int32_t)n, .dims = dims};
     plan->is_reshaped = !same_dims(&now, plan->rank, plan->dims);
     plan->n_nodes += plan->is_reshaped;
-    return !plan->is_reshaped || hn_reshape_target(v->r->pass->model->syms, &now, plan->rank,
-                                                   plan->dims, plan->target);
+    return !plan->is_reshaped ||
+           hn_reshape_target(v->r->pass->model->syms, &now, plan->rank, plan->dims, plan->target);
 }
 
 /* Moves runs about: by the source's own axes when that is enough, else after a Reshape. */
@@ -199,8 +199,8 @@ bool hn_view_plan_write(const hn_view *v, const char *layout, hn_view_plan *plan
     for (uint32_t i = 0; i < runs.n; i++)
         dims[i] = run_size(v, &runs.at[i]);
     hn_shape from = {.rank = (int32_t)v->source_rank, .dims = v->source_dims};
-    if (plan->n_split > 0 && !hn_reshape_target(v->r->pass->model->syms, &from, plan->n_split,
-                                                sizes, plan->split))
+    if (plan->n_split > 0 &&
+        !hn_reshape_target(v->r->pass->model->syms, &from, plan->n_split, sizes, plan->split))
         return false;
     return plan_pick(v, &runs, dims, plan) && plan_end(v, runs.n, dims, plan);
 }
