@@ -25,6 +25,18 @@ static hone_status copy_tensor_bytes(void *ctx, void *out) {
     return HONE_OK;
 }
 
+static void forget_tensor(const hn_model *source, const hn_tensor *t) {
+    for (uint32_t i = 0; i < source->maps.n && t->data; i++)
+        hn_filemap_forget(&source->maps.at[i], t->data, t->data_bytes);
+}
+
+/* Rewriting the graph has read constants, perhaps for the last time. */
+static void forget_source(const hn_model *source) {
+    for (hn_id id = 0; id < source->graph->values.n; id++)
+        if (hn_value_at(source->graph, id)->init)
+            forget_tensor(source, hn_value_at(source->graph, id)->init);
+}
+
 /* What had to be copied leaves the memory of its map, or a model would be resident twice. */
 static hone_status const_tensor(hn_program *p, const hn_model *source, const hn_tensor *t,
                                 hn_object *out, hone_error *err) {
@@ -41,8 +53,8 @@ static hone_status const_tensor(hn_program *p, const hn_model *source, const hn_
         aligned.data = data;
     }
     HN_TRY(hn_object_init_tensor(out, p->model->arena, &aligned, err));
-    for (uint32_t i = 0; i < source->maps.n && t->data && out->array.data != t->data; i++)
-        hn_filemap_forget(&source->maps.at[i], t->data, t->data_bytes);
+    if (out->array.data != t->data)
+        forget_tensor(source, t);
     return HONE_OK;
 }
 
@@ -118,6 +130,7 @@ hone_status hn_program_make_consts(hn_program *p, const hn_model *source, hone_e
     const hn_graph *g = p->model->graph;
     p->consts = HN_NEW_N(p->model->arena, hn_object, (size_t)g->values.n + 1);
     HN_TRY_PTR(p->consts);
+    forget_source(source);
     for (hn_id id = 0; id < g->values.n; id++) {
         const hn_value *v = hn_value_at(g, id);
         if (!v->uses.n)
