@@ -33,7 +33,7 @@ typedef struct paged {
     bool is_latent; /* a value is the begin of its key */
 } paged;
 
-static int64_t sequence_length(const paged *p, int64_t s) {
+static int64_t n_fresh_tokens(const paged *p, int64_t s) {
     return (int64_t)p->starts[s + 1] - p->starts[s];
 }
 
@@ -78,7 +78,7 @@ static hone_status read_paged_tokens(hn_eval *c, paged *p) {
 static hone_status check_sequences(hn_eval *c, const paged *p) {
     int64_t n_blocks = p->n_slots / p->block;
     for (int64_t s = 0; s < p->n_sequences; s++) {
-        int64_t n = sequence_length(p, s), used;
+        int64_t n = n_fresh_tokens(p, s), used;
         if (n < 0 || p->past[s] < 0 || p->past[s] + n > p->table_width * p->block)
             return hn_eval_fail(
                 c, HONE_E_INVALID,
@@ -163,7 +163,7 @@ static hone_status turn_tokens(hn_eval *c, const paged *p) {
     HN_TRY(hn_read_rotary(c, PAGED_COSINES, PAGED_COSINES + 1, a->key_size - first,
                           "rotary_interleaved", &r));
     for (int64_t s = 0; s < p->n_sequences; s++)
-        for (int64_t i = 0; i < sequence_length(p, s); i++)
+        for (int64_t i = 0; i < n_fresh_tokens(p, s); i++)
             positions[p->starts[s] + i] = p->past[s] + i;
     hn_head_rows q = a->q, k = p->keys;
     q.at += first;
@@ -188,7 +188,7 @@ static hone_status find_slots(hn_eval *c, const paged *p, int64_t **out) {
     if (given)
         hn_load_i64(given, 0, (uint64_t)p->n_tokens, *out);
     for (int64_t s = 0; !given && s < p->n_sequences; s++)
-        for (int64_t i = 0; i < sequence_length(p, s); i++)
+        for (int64_t i = 0; i < n_fresh_tokens(p, s); i++)
             (*out)[p->starts[s] + i] = slot_at(p, s, p->past[s] + i);
     for (int64_t t = 0; t < p->n_tokens; t++)
         if ((*out)[t] < -1 || (*out)[t] >= p->n_slots)
@@ -237,7 +237,7 @@ static hn_key_span see_pages(const void *ctx, int64_t b, int64_t h, int64_t i, i
 static hone_status attend_sequence(hn_eval *c, paged *p, int64_t s, float *room[2],
                                    const float *queries, float *out) {
     hn_heads *a = &p->heads;
-    int64_t n = sequence_length(p, s), width = a->n_heads * a->value_size;
+    int64_t n = n_fresh_tokens(p, s), width = a->n_heads * a->value_size;
     paged_sight sight = {.n_past = p->past[s],
                          .window = hn_attr_i(hn_eval_node(c), "local_window_size", -1),
                          .causal = hn_attr_i(hn_eval_node(c), "is_causal", 1) != 0};
@@ -258,7 +258,7 @@ static hone_status attend_pages(hn_eval *c, paged *p) {
     uint64_t n_out = (uint64_t)(p->n_tokens * a->n_heads * a->value_size);
     int64_t most = 0;
     for (int64_t s = 0; s < p->n_sequences; s++)
-        most = HN_MAX(most, p->past[s] + sequence_length(p, s));
+        most = HN_MAX(most, p->past[s] + n_fresh_tokens(p, s));
     uint64_t n_room = (uint64_t)(most * a->n_kv_heads * a->key_size);
     float *room[2] = {hn_eval_scratch_n(c, n_room, sizeof **room),
                       hn_eval_scratch_n(c, p->is_latent ? 0 : n_room, sizeof **room)};
