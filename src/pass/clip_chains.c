@@ -24,8 +24,8 @@ static bool read_bound(const hn_rule *r, hn_id node, const char *attr, uint32_t 
     if (hn_node_version(r, node) < 11) {
         const hn_attr *a = hn_node_attr(hn_at(r, node), attr);
         *has = a != NULL;
-        *out = a ? (double)a->v.f : *out;
-        return true;
+        *out = a && a->kind == HN_ATTR_FLOAT ? (double)a->v.f : *out;
+        return !a || a->kind == HN_ATTR_FLOAT;
     }
     hn_id value = hn_in(r, node, input);
     *has = value != HN_NONE;

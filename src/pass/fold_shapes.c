@@ -128,7 +128,8 @@ static bool sliced_axes(const hn_rule *r, uint32_t n, int64_t *axes) {
             axes[i] = i;
         return true;
     }
-    if (!hn_const_i64s(r, hn_in(r, r->root, 3), &n_given, &given) || n_given != n)
+    if (!hn_axes_read(r, r->root, 3, hn_rank_of(r, hn_in(r, r->root, 0)), &n_given, &given) ||
+        n_given != n)
         return false;
     memcpy(axes, given, n * sizeof *axes);
     return true;

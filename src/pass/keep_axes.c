@@ -49,8 +49,9 @@ static bool reduced_bits(const hn_rule *r, hn_id node, int32_t rank, uint64_t *b
     if (rank < 0 || rank > HN_MAX_RANK)
         return false;
     if (hn_is_op(r, node, "ArgMax|ArgMin")) {
-        *bits = (uint64_t)1 << (axis < 0 ? axis + rank : axis);
-        return true;
+        bool is_inside = hn_axis_normalize(&axis, rank);
+        *bits = is_inside ? (uint64_t)1 << axis : 0;
+        return is_inside;
     }
     if (hn_node_attr(hn_at(r, node), "axes") || hn_in(r, node, 1) != HN_NONE)
         return axis_bits(r, node, rank, bits) && *bits != 0;

@@ -129,7 +129,7 @@ static hone_status split_first(hn_rule *r) {
     axis_cut cut;
     hn_dim dims[HN_MAX_RANK];
     if (!between || !out || out->rank > HN_MAX_RANK || !hn_perm_read(r, moved, &perm) ||
-        !find_cuts(r->pass->model->syms, between, out, &cut))
+        perm.rank != between->rank || !find_cuts(r->pass->model->syms, between, out, &cut))
         return HONE_OK;
     cut_before(&perm, &cut, out, dims, &rest);
     hn_id split = x;

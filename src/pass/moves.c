@@ -9,9 +9,14 @@ bool hn_perm_read(const hn_rule *r, hn_id transpose, hn_perm *out) {
     if (hn_node_ints(r, transpose, "perm", &n, &perm)) {
         if (n > HN_MAX_RANK)
             return false;
+        uint64_t seen = 0;
         out->rank = (int32_t)n;
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
+            if (perm[i] < 0 || perm[i] >= (int64_t)n || ((seen >> perm[i]) & 1))
+                return false;
+            seen |= (uint64_t)1 << perm[i];
             out->at[i] = (uint8_t)perm[i];
+        }
         return true;
     }
     out->rank = hn_rank_of(r, hn_in(r, transpose, 0));
