@@ -4,11 +4,13 @@
  * / sqrt 2). A rule begins at the curve, finds x below it, and follows the result until the formula
  * is complete; so neither order nor spelling of the arithmetic matters. */
 #include "pass/poly.h"
+#include "pass/weights.h"
 
 #include <math.h>
 
 #define MAX_FORMULA_DEPTH 8 /* nodes between the curve and x, and from the curve to the result */
 #define MAX_X_CANDIDATES 16
+#define MAX_SLOPE_ELEMS 65536 /* of a PRelu: it may have to be written anew */
 
 /* 2/sqrt(pi) * 1/sqrt(2), the slope of the tanh form at 0, and its cubic term */
 #define GELU_SLOPE 0.7978845608028654
@@ -300,15 +302,26 @@ static hone_status fuse_softplus(hn_rule *r) {
     return fits ? replace_by(r, "Softplus", HN_NO_ATTRS) : HONE_OK;
 }
 
+/* max(x, 0) + log(1 + exp(-|x|)), of which the second half is one by now. */
+static hone_status fuse_softplus_halves(hn_rule *r) {
+    return replace_by(r, "Softplus", HN_NO_ATTRS);
+}
+
 static hone_status fuse_mish(hn_rule *r) {
     bool fits = is_fusable_type(r, hn_cap(r, "x")) && hn_can_write(r, "Mish");
     return fits ? replace_by(r, "Mish", HN_NO_ATTRS) : HONE_OK;
 }
 
+/* top / (1 + exp(-x)), where 1 / ... is written as a reciprocal, too. */
 static hone_status fuse_sigmoid(hn_rule *r) {
-    bool fits = cap_is_number(r, "one", 1) && is_fusable_type(r, hn_cap(r, "x")) &&
-                (hn_cap(r, "top") == HN_NONE || cap_is_number(r, "top", 1));
-    return fits ? replace_by(r, "Sigmoid", HN_NO_ATTRS) : HONE_OK;
+    hn_id x = hn_cap(r, "x"), top = hn_cap(r, "top");
+    if (!cap_is_number(r, "one", 1) || !is_fusable_type(r, x))
+        return HONE_OK;
+    hn_id y = hn_make1(r, "Sigmoid", HN_VALUES(x), HN_NO_ATTRS);
+    if (top != HN_NONE && !cap_is_number(r, "top", 1))
+        y = hn_make1(r, "Mul", HN_VALUES(top, y), HN_NO_ATTRS);
+    hn_rule_replace(r, y);
+    return HONE_OK;
 }
 
 /* With a factor of 0 infinities would become NaN in one form and 0 in the other. */
@@ -323,6 +336,32 @@ static hone_status fuse_leaky_relu(hn_rule *r) {
     return replace_by(r, "LeakyRelu", HN_ATTRS(hn_new_f(r, "alpha", (float)alpha)));
 }
 
+/* Relu(x) - slope * Relu(-x), with the slope or its negative as the constant. */
+static hone_status write_prelu(hn_rule *r, double sign) {
+    hn_id x = hn_cap(r, "x"), slope = hn_cap(r, "slope");
+    const hn_tensor *t = hn_const(r, slope);
+    if (!is_fusable_type(r, x) || hn_rule_opset(r) < 7 || !t->data ||
+        t->n_elems > MAX_SLOPE_ELEMS || !hn_same_shape(r, x, hn_out(r, r->root, 0)))
+        return HONE_OK;
+    double *numbers = hn_const_f64s(r, t);
+    HN_TRY_PTR(numbers);
+    for (uint64_t i = 0; i < t->n_elems; i++)
+        numbers[i] *= sign;
+    if (sign < 0)
+        slope = hn_new_const_f64s(r, "slope", t->dtype, t->rank, t->dims, numbers);
+    if (slope != HN_NONE)
+        hn_rule_replace(r, hn_make1(r, "PRelu", HN_VALUES(x, slope), HN_NO_ATTRS));
+    return HONE_OK;
+}
+
+static hone_status fuse_prelu(hn_rule *r) {
+    return write_prelu(r, 1);
+}
+
+static hone_status fuse_prelu_negated(hn_rule *r) {
+    return write_prelu(r, -1);
+}
+
 static const hn_rule_row activation_rules[] = {
     {"gelu-erf", "Erf", fuse_gelu_erf, false, NULL},
     {"gelu-tanh", "Tanh", fuse_gelu_tanh, false, NULL},
@@ -332,14 +371,18 @@ static const hn_rule_row activation_rules[] = {
     {"hard-sigmoid", "Clip", fuse_hard_sigmoid, false, NULL},
     {"hard-swish", "HardSigmoid", fuse_hard_swish_short, false, NULL},
     {"softplus", "Log(Add(Exp(x), #one))", fuse_softplus, false, NULL},
+    {"softplus", "Add(Relu(x), Softplus(Neg(Abs(x))))", fuse_softplus_halves, false, NULL},
     {"mish", "Mul(x, Tanh(Softplus(x)))", fuse_mish, false, NULL},
-    {"sigmoid", "Div(#top, Add(Exp(Neg(x)), #one))", fuse_sigmoid, false, NULL},
+    {"sigmoid", "Div(top, Add(Exp(Neg(x)), #one))", fuse_sigmoid, false, NULL},
     {"sigmoid", "Reciprocal(Add(Exp(Neg(x)), #one))", fuse_sigmoid, false, NULL},
     {"leaky-relu", "Max(x, Mul(x, #alpha))", fuse_leaky_relu, false, NULL},
     {"leaky-relu", "Where(Greater|GreaterOrEqual(x, #zero), x, Mul(x, #alpha))", fuse_leaky_relu,
      false, NULL},
     {"leaky-relu", "Where(Less|LessOrEqual(x, #zero), Mul(x, #alpha), x)", fuse_leaky_relu, false,
      NULL},
+    {"prelu", "Sub(Relu(x), Mul(Relu(Neg(x)), #slope))", fuse_prelu, false, NULL},
+    {"prelu", "Add(Relu(x), Mul(Neg(Relu(Neg(x))), #slope))", fuse_prelu, false, NULL},
+    {"prelu", "Add(Relu(x), Mul(Relu(Neg(x)), #slope))", fuse_prelu_negated, false, NULL},
 };
 
 hone_status hn_pass_activations(hn_pass *p) {

@@ -132,11 +132,37 @@ static void test_plain_patterns(void **state) {
     expect_activation(HEAD(13, "float") "<float one = {1}> { n = Neg(x) e = Exp(n) a = Add(e, one) "
                                         "y = Div(one, a) }",
                       HEAD(13, "float"), "y = Sigmoid(x)");
+    expect_activation(HEAD(24, "float") "<float one = {1}> { n = Neg(x) e = Exp(n) a = Add(e, one) "
+                                        "y = Div(x, a) }",
+                      HEAD(24, "float"), "y = Swish(x)");
+    expect_activation(HEAD(13, "float") "<float one = {1}> { b = Abs(x) n = Neg(b) e = Exp(n) "
+                                        "a = Add(one, e) l = Log(a) p = Relu(x) y = Add(p, l) }",
+                      HEAD(13, "float"), "y = Softplus(x)");
     expect_activation(HEAD(13, "float") "<float a = {0.25}> { m = Mul(x, a) y = Max(m, x) }",
                       HEAD(13, "float"), "y = LeakyRelu<alpha=0.25>(x)");
     expect_activation(HEAD(13, "float") "<float a = {0.25}, float zero = {0}> { m = Mul(x, a) "
                                         "g = Greater(x, zero) y = Where(g, x, m) }",
                       HEAD(13, "float"), "y = LeakyRelu<alpha=0.25>(x)");
+}
+
+static void test_prelu(void **state) {
+    (void)state;
+    static const struct {
+        const char *slope, *body;
+    } cases[] = {
+        {"1,2,3", "p = Relu(x) n = Neg(x) q = Relu(n) m = Mul(q, s) y = Sub(p, m)"},
+        {"1,2,3", "p = Relu(x) n = Neg(x) q = Relu(n) o = Neg(q) m = Mul(s, o) y = Add(m, p)"},
+        {"-1,-2,-3", "p = Relu(x) n = Neg(x) q = Relu(n) m = Mul(s, q) y = Add(p, m)"},
+    };
+    for (size_t i = 0; i < HN_COUNT(cases); i++) {
+        char text[512];
+        snprintf(text, sizeof(text), HEAD(13, "float") "<float[3] s = {%s}> { %s }", cases[i].slope,
+                 cases[i].body);
+        pass_case c = {.passes = "activations",
+                       .text = text,
+                       .expected = HEAD(13, "float") "<float[3] s = {1,2,3}> { y = PRelu(x, s) }"};
+        expect_pass(&c);
+    }
 }
 
 #define NOT_GELU(opset, type, consts, body) HEAD(opset, type) "<" consts "> { " body " }"
@@ -169,6 +195,9 @@ static void test_must_not_fire(void **state) {
     expect_nothing(NOT_GELU(13, "float", "float a = {1.5}", "m = Mul(x, a) y = Max(m, x)"));
     expect_nothing(NOT_GELU(13, "float", "float a = {0}", "m = Mul(x, a) y = Max(m, x)"));
     expect_nothing(NOT_GELU(13, "float", "float a = {0}, float b = {1}", "y = Clip(x, a, b)"));
+    expect_nothing("<ir_version: 10, opset_import: [\"\" : 13]>\n"
+                   "g (float[1,3] x) => (float[2,3] y) <float[2,1] s = {1,2}> "
+                   "{ p = Relu(x) n = Neg(x) q = Relu(n) m = Mul(q, s) y = Sub(p, m) }");
     expect_nothing(NOT_GELU(13, "int32", "int32 a = {1}", "m = Mul(x, a) y = Max(m, x)"));
 }
 
@@ -186,10 +215,11 @@ static void test_near_misses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gelu_erf),      cmocka_unit_test(test_gelu_tanh),
-        cmocka_unit_test(test_other_names),   cmocka_unit_test(test_swish),
-        cmocka_unit_test(test_hard_swish),    cmocka_unit_test(test_plain_patterns),
-        cmocka_unit_test(test_must_not_fire), cmocka_unit_test(test_near_misses),
+        cmocka_unit_test(test_gelu_erf),    cmocka_unit_test(test_gelu_tanh),
+        cmocka_unit_test(test_other_names), cmocka_unit_test(test_swish),
+        cmocka_unit_test(test_hard_swish),  cmocka_unit_test(test_plain_patterns),
+        cmocka_unit_test(test_prelu),       cmocka_unit_test(test_must_not_fire),
+        cmocka_unit_test(test_near_misses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
