@@ -168,6 +168,7 @@ hn_model *hn_model_clone(const hn_model *m) {
     c.to->producer_version = clone_str(&c, m->producer_version);
     c.to->domain = clone_str(&c, m->domain);
     c.to->extra = m->extra;
+    c.to->origin = m;
     c.to->path = m->path;
     c.to->external_bytes = m->external_bytes;
     c.to->file_bytes = m->file_bytes;

@@ -384,6 +384,9 @@ void hn_graph_set_output(hn_graph *g, hn_id node, uint32_t slot, hn_id value);
 bool hn_graph_add_input(hn_graph *g, hn_id block, hn_id value);
 bool hn_graph_add_output(hn_graph *g, hn_id block, hn_id value);
 bool hn_graph_set_output_at(hn_graph *g, hn_id block, uint32_t index, hn_id value);
+void hn_graph_drop_output(hn_graph *g, hn_id block, uint32_t index);
+/* The value, which nobody reads, loses its producer; later outputs move up. */
+void hn_graph_drop_node_output(hn_graph *g, hn_id node, uint32_t slot);
 bool hn_graph_add_init(hn_graph *g, hn_id value,
                        const hn_tensor *t); /* makes the value an initializer of its block */
 bool hn_graph_rename(hn_graph *g, hn_id value, hn_str name);
@@ -426,6 +429,7 @@ struct hn_model {
     hn_graph *graph;         /* NULL only in a file without a graph, which the loader refuses */
     const hn_extra *extra;   /* doc, metadata_props, fields not interpreted */
     HN_VEC(hn_filemap) maps; /* closed with the model: the file itself and external data */
+    const hn_model *origin;  /* of a clone: the model whose maps its tensors lie in */
     const char *path;        /* as given; NULL for a buffer */
     uint64_t file_bytes;     /* of the model file or buffer */
     uint64_t external_bytes; /* of tensors kept in other files */
@@ -437,6 +441,8 @@ void hn_model_free(hn_model *m);                 /* NULL is fine; unmaps files *
 /* A copy to edit; ids stay the same. Tensors, docs and metadata are shared, so `m` must outlive it.
  * NULL: out of memory. */
 hn_model *hn_model_clone(const hn_model *m);
+/* Nobody will read the tensor soon: what it takes of a mapped file leaves memory until then. */
+void hn_model_let_go(const hn_model *m, const hn_tensor *t);
 int64_t hn_opset_version(const hn_opsets *o,
                          hn_str domain); /* -1 when not imported; "" and "ai.onnx" are one domain */
 bool hn_domain_is_onnx(hn_str domain);

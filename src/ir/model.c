@@ -19,6 +19,12 @@ hn_model *hn_model_new(const hone_allocator *a) {
     return m;
 }
 
+void hn_model_let_go(const hn_model *m, const hn_tensor *t) {
+    for (; m && t->data; m = m->origin)
+        for (uint32_t i = 0; i < m->maps.n; i++)
+            hn_filemap_forget(&m->maps.at[i], t->data, t->data_bytes);
+}
+
 void hn_model_free(hn_model *m) {
     if (!m)
         return;

@@ -74,6 +74,7 @@ struct hn_rule {
     hn_id before;           /* where new nodes go */
     bool is_rewritten;      /* the patch shall be applied */
     HN_VEC(hn_id) loose;    /* nodes that may be dead afterwards */
+    HN_VEC(hn_id) unread;   /* constants that may have no reader afterwards */
     HN_VEC(hn_id) replaced; /* values, each followed by what takes its place */
     char detail[160];
 };

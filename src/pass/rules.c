@@ -63,14 +63,27 @@ static hone_status remove_loose(hn_rule *r, uint32_t *n_removed) {
         if (n->block == HN_NONE || is_read(g, n))
             continue;
         for (uint32_t i = 0; i < n->n_inputs; i++) {
-            hn_id maker = n->inputs[i] == HN_NONE ? HN_NONE : hn_value_at(g, n->inputs[i])->producer;
-            if (maker != HN_NONE && !HN_VEC_PUSH(r->pass->rule_scratch, &r->loose, maker))
+            hn_id value = n->inputs[i];
+            hn_id maker = value == HN_NONE ? HN_NONE : hn_value_at(g, value)->producer;
+            bool is_const = value != HN_NONE && hn_value_at(g, value)->init;
+            if ((maker != HN_NONE && !HN_VEC_PUSH(r->pass->rule_scratch, &r->loose, maker)) ||
+                (is_const && !HN_VEC_PUSH(r->pass->rule_scratch, &r->unread, value)))
                 return HONE_E_NOMEM;
         }
         hn_graph_remove_node(g, id);
         ++*n_removed;
     }
     return HONE_OK;
+}
+
+/* Constants that a rewrite has read for the last time need not stay in memory beside what was made
+ * of them. */
+static void let_constants_go(const hn_rule *r) {
+    for (uint32_t i = 0; i < r->unread.n; i++) {
+        const hn_value *v = hn_value_at(r->pass->g, r->unread.at[i]);
+        if (v->init && v->uses.n == 0)
+            hn_model_let_go(r->pass->model, v->init);
+    }
 }
 
 /* Who takes the place of a value that is gone takes its name, too: inner values keep the names that
@@ -98,6 +111,7 @@ static hone_status apply_rewrite(hn_rule *r) {
     if (!HN_VEC_PUSH(p->rule_scratch, &r->loose, r->root))
         return HONE_E_NOMEM;
     HN_TRY(remove_loose(r, &n_removed));
+    let_constants_go(r);
     keep_names(r, first_value);
     p->n_rewrites++;
     return hn_log_rewrite(r, label, p->g->nodes.n - first, n_removed) ? HONE_OK : HONE_E_NOMEM;

@@ -195,8 +195,11 @@ hn_id hn_new_const_f(hn_rule *r, const char *stem, hn_dtype elem, double v) {
 /* ---- replacements ---------------------------------------------------------------------------- */
 
 static void loosen(hn_rule *r, hn_id value) {
+    hn_arena *a = r->pass->rule_scratch;
     hn_id maker = value == HN_NONE ? HN_NONE : hn_value_at(r->g, value)->producer;
-    if (maker != HN_NONE && !HN_VEC_PUSH(r->pass->rule_scratch, &r->loose, maker))
+    bool is_const = value != HN_NONE && hn_value_at(r->g, value)->init;
+    if ((maker != HN_NONE && !HN_VEC_PUSH(a, &r->loose, maker)) ||
+        (is_const && !HN_VEC_PUSH(a, &r->unread, value)))
         hn_patch_fail(r->patch, HONE_E_NOMEM);
 }
 

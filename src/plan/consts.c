@@ -25,16 +25,11 @@ static hone_status copy_tensor_bytes(void *ctx, void *out) {
     return HONE_OK;
 }
 
-static void forget_tensor(const hn_model *source, const hn_tensor *t) {
-    for (uint32_t i = 0; i < source->maps.n && t->data; i++)
-        hn_filemap_forget(&source->maps.at[i], t->data, t->data_bytes);
-}
-
 /* Rewriting the graph has read constants, perhaps for the last time. */
 static void forget_source(const hn_model *source) {
     for (hn_id id = 0; id < source->graph->values.n; id++)
         if (hn_value_at(source->graph, id)->init)
-            forget_tensor(source, hn_value_at(source->graph, id)->init);
+            hn_model_let_go(source, hn_value_at(source->graph, id)->init);
 }
 
 /* What had to be copied leaves the memory of its map, or a model would be resident twice. */
@@ -54,7 +49,7 @@ static hone_status const_tensor(hn_program *p, const hn_model *source, const hn_
     }
     HN_TRY(hn_object_init_tensor(out, p->model->arena, &aligned, err));
     if (out->array.data != t->data)
-        forget_tensor(source, t);
+        hn_model_let_go(source, t);
     return HONE_OK;
 }
 
