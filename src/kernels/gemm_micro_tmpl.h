@@ -1,8 +1,7 @@
 /* One tile of a float product: ROWS rows of V_COLS vectors each. The including file defines
- *   V, V_ELEMS, V_COLS    the vector type, its elements, vectors per row of the tile
- *   V_TARGET              attribute of the instruction set
- *   V_ZERO, V_LOAD, V_STORE, V_SET1, V_ADD, V_FMA
- *   MICRO(rows)           name of the function for so many rows
+ *   the vectors of a simd_*.h
+ *   V_COLS         vectors per row of the tile
+ *   MICRO(rows)    name of the function for so many rows
  *   ROWS
  * Rows of a are reached from every third one, which needs fewer address registers than one pointer
  * per row. */
@@ -21,7 +20,7 @@ static V_TARGET void MICRO(ROWS)(int64_t k, const float *a, int64_t a_row, const
         _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
             right[v] = V_LOAD(b + v * V_ELEMS);
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {
-            V left = V_SET1(third[r / 3] + (r % 3) * a_row);
+            V left = V_BROADCAST(third[r / 3] + (r % 3) * a_row);
             _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
                 sum[r][v] = V_FMA(left, right[v], sum[r][v]);
         }

@@ -46,6 +46,13 @@ HN_KERNEL_TYPES(HN_GEMM_JOB)
 int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k);
 void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
 
+/* ---- functions of one number ------------------------------------------------------------------ */
+
+/* ys[i] = f(xs[i]); ys may be xs. a and b are the function's parameters. */
+typedef void (*hn_map_f32)(const float *xs, float *ys, uint64_t n, float a, float b);
+/* A fast loop for an operator of ops/maps.def; NULL: there is none on this processor. */
+hn_map_f32 hn_map_find_f32(const char *op);
+
 /* ---- convolution ----------------------------------------------------------------------------- */
 
 #define HN_MAX_SPATIAL 62

@@ -1,5 +1,6 @@
 /* Registered operators during runs, and what they prepare before. */
 #include "ops/custom.h"
+#include "ops/prepare.h"
 
 hone_status hn_custom_output(hone_op_node *node, uint32_t i, int32_t elem_type, int32_t rank,
                              const int64_t *dims, void **data) {
@@ -59,10 +60,7 @@ bool hn_custom_is_stopped(const hone_op_node *node) {
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-hone_status hn_eval_prepare(hn_eval *c, void **state) {
-    *state = NULL;
-    if (c->node.op->eval != hn_eval_custom)
-        return HONE_OK;
+hone_status hn_prepare_custom(hn_eval *c, void **state) {
     hone_op_node node = {.infer = &c->node, .eval = c, .err = c->err};
     const hone_op_def *def = &hn_custom_of(&node)->def;
     if (!def->create)
@@ -73,9 +71,7 @@ hone_status hn_eval_prepare(hn_eval *c, void **state) {
     return status;
 }
 
-void hn_eval_release(const hn_op *op, void *state) {
-    if (!op || op->eval != hn_eval_custom || !state)
-        return;
+void hn_release_custom(const hn_op *op, void *state) {
     const hone_op_def *def = &((const hn_custom_op *)(const void *)op)->def;
     if (def->destroy)
         def->destroy(def->context, state);

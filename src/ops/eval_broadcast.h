@@ -2,6 +2,7 @@
 #ifndef HN_EVAL_BROADCAST_H
 #define HN_EVAL_BROADCAST_H
 
+#include "kernels/kernel.h"
 #include "ops/eval_int.h"
 
 /* ---- walking through a broadcast ------------------------------------------------------------- */
@@ -46,7 +47,6 @@ hone_status hn_pair_eval(hn_eval *c, const hn_pair_op *op, const hn_array *x, co
 /* ---- maps ------------------------------------------------------------------------------------ */
 
 /* y[i] = f(x[i]) with the parameters of the operator's attributes; y may be x. */
-typedef void (*hn_map_f32)(const float *x, float *y, uint64_t n, float a, float b);
 typedef void (*hn_map_f64)(const double *x, double *y, uint64_t n, double a, double b);
 typedef struct hn_map_op {
     const char *op;

@@ -33,8 +33,7 @@ struct hn_eval {
 };
 
 /* Work that need not be done in every run. Sees attributes, and those arguments that are constant;
- * there are no results, and no host. Only registered operators have such work: *state is NULL for
- * others. */
+ * there are no results, and no host. *state is NULL when there is nothing to do. */
 hone_status hn_eval_prepare(hn_eval *c, void **state);
 void hn_eval_release(const hn_op *op, void *state); /* NULL is fine for both */
 

@@ -56,6 +56,7 @@ const hn_map_op *hn_map_find(const char *op) {
 typedef struct map_job {
     const hn_eval *c;
     const hn_map_op *op;
+    hn_map_f32 f32; /* the fastest there is */
     double a, b;
     const hn_array *x;
     hn_array *y;
@@ -76,7 +77,7 @@ static void map_range_small(const map_job *j, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; i += HN_TILE) {
         uint64_t n = HN_MIN(end - i, HN_TILE);
         hn_load_f32(j->x, i, n, tile);
-        j->op->f32(tile, tile, n, (float)j->a, (float)j->b);
+        j->f32(tile, tile, n, (float)j->a, (float)j->b);
         hn_store_f32(j->y, i, n, tile);
     }
 }
@@ -87,7 +88,7 @@ static void map_range(void *ctx, int64_t begin, int64_t end) {
     if (hn_eval_stopped(j->c))
         return;
     if (j->x->dtype == HN_F32)
-        j->op->f32((const float *)j->x->data + begin, (float *)j->y->data + begin, n, (float)j->a,
+        j->f32((const float *)j->x->data + begin, (float *)j->y->data + begin, n, (float)j->a,
                    (float)j->b);
     else if (hn_dtype_is_float(j->x->dtype) && j->x->dtype != HN_F64)
         map_range_small(j, (uint64_t)begin, (uint64_t)end);
@@ -97,7 +98,8 @@ static void map_range(void *ctx, int64_t begin, int64_t end) {
 
 hone_status hn_map_eval(hn_eval *c, const hn_map_op *op, double a, double b, const hn_array *x,
                         hn_array *y) {
-    map_job job = {c, op, a, b, x, y};
+    hn_map_f32 fast = hn_map_find_f32(op->op);
+    map_job job = {c, op, fast ? fast : op->f32, a, b, x, y};
     hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, map_range, &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }

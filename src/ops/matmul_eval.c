@@ -1,5 +1,6 @@
 /* Matrix products, computed. */
 #include "ops/eval_wide.h"
+#include "ops/prepare.h"
 
 #include <math.h>
 
@@ -60,7 +61,7 @@ static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int
   typedef struct matmul_job_##name {                                                          \
     const matmul_stack *stack;                                                                \
     hn_pool *pool;                                                                            \
-    const T *a, *b;                                                                           \
+    const T *a, *b, *packed_b;                                                                \
     T *y;                                                                                     \
   } matmul_job_##name;                                                                        \
   static void matmul_products_##name(void *ctx, int64_t begin, int64_t end) {                 \
@@ -78,14 +79,15 @@ static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int
                                                       .b = job->b + b,                        \
                                                       .b_row = s->n,                          \
                                                       .b_col = 1,                             \
+                                                      .packed_b = job->packed_b,              \
                                                       .c = job->y + i * s->m * s->n,          \
                                                       .c_row = s->n});                        \
     }                                                                                         \
   }                                                                                           \
   static void matmul_run_##name(hn_pool *pool, const matmul_stack *s, const T *a, const T *b, \
-                                T *y) {                                                       \
+                                const T *packed_b, T *y) {                                    \
     bool many = s->n_products >= 8;                                                           \
-    matmul_job_##name job = {s, many ? NULL : pool, a, b, y};                                 \
+    matmul_job_##name job = {s, many ? NULL : pool, a, b, packed_b, y};                       \
     if (s->m == 0 || s->n == 0)                                                               \
       return;                                                                                 \
     if (many)                                                                                 \
@@ -103,14 +105,14 @@ static hone_status matmul_arrays(hn_eval *c, const hn_array *a, const hn_array *
     switch (a->dtype) {
     case HN_I32:
     case HN_U32:
-        matmul_run_u32(pool, &s, a->data, b->data, y->data);
+        matmul_run_u32(pool, &s, a->data, b->data, NULL, y->data);
         return HONE_OK;
     case HN_I64:
     case HN_U64:
-        matmul_run_u64(pool, &s, a->data, b->data, y->data);
+        matmul_run_u64(pool, &s, a->data, b->data, NULL, y->data);
         return HONE_OK;
     case HN_F64:
-        matmul_run_f64(pool, &s, a->data, b->data, y->data);
+        matmul_run_f64(pool, &s, a->data, b->data, NULL, y->data);
         return HONE_OK;
     default:
         break;
@@ -118,7 +120,7 @@ static hone_status matmul_arrays(hn_eval *c, const hn_array *a, const hn_array *
     const float *wide_a = hn_wide_f32(c, a), *wide_b = hn_wide_f32(c, b);
     float *wide_y = hn_room_f32(c, y);
     HN_TRY_PTR(wide_a && wide_b && wide_y);
-    matmul_run_f32(pool, &s, wide_a, wide_b, wide_y);
+    matmul_run_f32(pool, &s, wide_a, wide_b, hn_packed_right_side(c), wide_y);
     hn_narrow_f32(y, wide_y);
     return HONE_OK;
 }
@@ -153,7 +155,7 @@ static hone_status matmul_int_sums(hn_eval *c, const hn_array *a, const hn_array
                   *wide_b = hn_wide_i32(c, b, b_zero, &columns);
     HN_TRY_PTR(wide_a && wide_b);
     matmul_run_u32(hn_eval_pool(c), &s, (const uint32_t *)wide_a, (const uint32_t *)wide_b,
-                   (uint32_t *)sums);
+                   NULL, (uint32_t *)sums);
     return HONE_OK;
 }
 
@@ -171,7 +173,7 @@ static hone_status matmul_float8_sums(hn_eval *c, const hn_array *a, const hn_ar
     read_matmul_stack(a, b, y, &s);
     const float *wide_a = hn_wide_f32(c, a), *wide_b = hn_wide_f32(c, b);
     HN_TRY_PTR(wide_a && wide_b);
-    matmul_run_f32(hn_eval_pool(c), &s, wide_a, wide_b, sums);
+    matmul_run_f32(hn_eval_pool(c), &s, wide_a, wide_b, NULL, sums);
     return HONE_OK;
 }
 
@@ -246,7 +248,7 @@ static gemm_form read_gemm_form(const hn_eval *c) {
 
 #define GEMM_PRODUCT(name, T)                                                                \
   static void gemm_product_##name(hn_pool *pool, const gemm_form *f, const T *a, const T *b, \
-                                  T *y) {                                                    \
+                                  const T *packed_b, T *y) {                                 \
     hn_gemm_##name(pool, &(hn_gemm_job_##name){.m = f->m,                                    \
                                                .n = f->n,                                    \
                                                .k = f->k,                                    \
@@ -256,6 +258,7 @@ static gemm_form read_gemm_form(const hn_eval *c) {
                                                .b = b,                                       \
                                                .b_row = f->trans_b ? 1 : f->n,               \
                                                .b_col = f->trans_b ? f->k : 1,               \
+                                               .packed_b = packed_b,                         \
                                                .c = y,                                       \
                                                .c_row = f->n});                              \
   }
@@ -292,7 +295,7 @@ static hone_status gemm_eval_f32(hn_eval *c, const gemm_form *f, hn_array *y) {
     const float *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
     float *wide = hn_room_f32(c, y);
     HN_TRY_PTR(a && b && wide && (!bias || wide_bias));
-    gemm_product_f32(hn_eval_pool(c), f, a, b, wide);
+    gemm_product_f32(hn_eval_pool(c), f, a, b, hn_packed_right_side(c), wide);
     gemm_finish_HN_F32(f, wide_bias, wide);
     hn_narrow_f32(y, wide);
     return HONE_OK;
@@ -307,7 +310,7 @@ hone_status hn_eval_gemm(hn_eval *c) {
                *bias = hn_arg(c, 2) ? hn_arg(c, 2)->data : NULL;
 #define GEMM_CASE(id, kernel)                                  \
   case id:                                                     \
-    gemm_product_##kernel(hn_eval_pool(c), &f, a, b, y->data); \
+    gemm_product_##kernel(hn_eval_pool(c), &f, a, b, NULL, y->data); \
     gemm_finish_##id(&f, bias, y->data);                       \
     return HONE_OK;
     switch (y->dtype) {

@@ -36,8 +36,6 @@ static hone_status prepare_step(const hn_program *p, hn_step *step, hn_arena *sc
 }
 
 hone_status hn_program_prepare(hn_program *p, hone_error *err) {
-    if (!p->model->custom_ops)
-        return HONE_OK;
     hn_arena *scratch = hn_arena_new(hn_arena_allocator(p->model->arena));
     hone_status status = scratch ? HONE_OK : HONE_E_NOMEM;
     for (hn_id b = 0; b < p->model->graph->blocks.n; b++)

@@ -3,18 +3,9 @@
 #include "kernels/gemm_micro.h"
 
 #if defined(__x86_64__)
-#  include <immintrin.h>
+#  include "kernels/x86/simd_avx512.h"
 
-#  define V __m512
-#  define V_ELEMS 16
 #  define V_COLS 2
-#  define V_TARGET __attribute__((target("avx512f")))
-#  define V_ZERO() _mm512_setzero_ps()
-#  define V_LOAD(p) _mm512_loadu_ps(p)
-#  define V_STORE(p, v) _mm512_storeu_ps(p, v)
-#  define V_SET1(p) _mm512_set1_ps(*(p))
-#  define V_ADD(a, b) _mm512_add_ps(a, b)
-#  define V_FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #  define MICRO_NAME(rows) hn_gemm_f32_##rows##x32__avx512
 #  define MICRO(rows) MICRO_NAME(rows)
 
@@ -54,16 +45,8 @@ const hn_gemm_set_f32 hn_gemm_set_f32__avx512 = {
     .micro = {NULL, MICRO(1), MICRO(2), MICRO(3), MICRO(4), MICRO(5), MICRO(6), MICRO(7), MICRO(8),
               MICRO(9), MICRO(10), MICRO(11), MICRO(12), MICRO(13), MICRO(14)}};
 
-#  undef V
-#  undef V_ELEMS
 #  undef V_COLS
-#  undef V_TARGET
-#  undef V_ZERO
-#  undef V_LOAD
-#  undef V_STORE
-#  undef V_SET1
-#  undef V_ADD
-#  undef V_FMA
 #  undef MICRO_NAME
 #  undef MICRO
+#  include "kernels/simd_end.h"
 #endif

@@ -1,0 +1,45 @@
+/* Vectors of 4 floats; see x86/simd_avx512.h. */
+#include <arm_neon.h>
+
+#define V float32x4_t
+#define V_ELEMS 4
+#define V_TARGET
+#define V_NAME(name) name##__neon
+#define V_ZERO() vdupq_n_f32(0)
+#define V_LOAD(p) vld1q_f32(p)
+#define V_STORE(p, v) vst1q_f32(p, v)
+#define V_BROADCAST(p) vld1q_dup_f32(p)
+#define V_SET1(x) vdupq_n_f32(x)
+#define V_ADD(a, b) vaddq_f32(a, b)
+#define V_SUB(a, b) vsubq_f32(a, b)
+#define V_MUL(a, b) vmulq_f32(a, b)
+#define V_DIV(a, b) vdivq_f32(a, b)
+#define V_FMA(a, b, c) vfmaq_f32(c, a, b)
+#define V_FNMA(a, b, c) vfmsq_f32(c, a, b)
+/* As on x86: the second operand when either is NaN. */
+#define V_MAX(a, b) vbslq_f32(vcgtq_f32(a, b), a, b)
+#define V_MIN(a, b) vbslq_f32(vcltq_f32(a, b), a, b)
+#define V_SQRT(a) vsqrtq_f32(a)
+#define V_ABS(a) vabsq_f32(a)
+#define V_SIGN_OF(a) \
+  vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(a), vdupq_n_u32(0x80000000u)))
+#define V_OR(a, b) \
+  vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)))
+#define V_ROUND(a) vrndnq_f32(a)
+#define V_IF_LESS(a, b, x, y) vbslq_f32(vcltq_f32(a, b), x, y)
+#define V_SCALE(a, n) hn_scale__neon(a, n)
+#define V_SUM(a) vaddvq_f32(a)
+#define V_LARGEST(a) vmaxvq_f32(a)
+
+#ifndef HN_SIMD_NEON_H
+#  define HN_SIMD_NEON_H
+
+/* 2^n is made in two halves, so that results below the normal numbers come out right. */
+static inline float32x4_t hn_scale__neon(float32x4_t a, float32x4_t n) {
+    int32x4_t whole = vcvtnq_s32_f32(n), half = vshrq_n_s32(whole, 1);
+    int32x4_t rest = vsubq_s32(whole, half), bias = vdupq_n_s32(127);
+    float32x4_t first = vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(half, bias), 23));
+    float32x4_t second = vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(rest, bias), 23));
+    return vmulq_f32(vmulq_f32(a, first), second);
+}
+#endif

@@ -1,0 +1,27 @@
+/* Forgets the vectors of simd_*.h. No guard: each file that used them includes this last. */
+#undef V
+#undef V_ELEMS
+#undef V_TARGET
+#undef V_NAME
+#undef V_ZERO
+#undef V_LOAD
+#undef V_STORE
+#undef V_BROADCAST
+#undef V_SET1
+#undef V_ADD
+#undef V_SUB
+#undef V_MUL
+#undef V_DIV
+#undef V_FMA
+#undef V_FNMA
+#undef V_MAX
+#undef V_MIN
+#undef V_SQRT
+#undef V_ABS
+#undef V_SIGN_OF
+#undef V_OR
+#undef V_ROUND
+#undef V_IF_LESS
+#undef V_SCALE
+#undef V_SUM
+#undef V_LARGEST

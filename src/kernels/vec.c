@@ -1,0 +1,27 @@
+/* Choosing loops by what the processor has. */
+#include "kernels/vec.h"
+
+#if defined(__x86_64__)
+extern const hn_vec_map hn_vec_maps_f32__avx512[], hn_vec_maps_f32__avx2[];
+static const hn_vec_map *best_maps(void) {
+    return hn_cpu_has(HN_CPU_AVX512DQ) ? hn_vec_maps_f32__avx512
+           : hn_cpu_has(HN_CPU_FMA)    ? hn_vec_maps_f32__avx2
+                                       : NULL;
+}
+#elif defined(__aarch64__)
+extern const hn_vec_map hn_vec_maps_f32__neon[];
+static const hn_vec_map *best_maps(void) {
+    return hn_cpu_has(HN_CPU_NEON) ? hn_vec_maps_f32__neon : NULL;
+}
+#else
+static const hn_vec_map *best_maps(void) {
+    return NULL;
+}
+#endif
+
+hn_map_f32 hn_map_find_f32(const char *op) {
+    for (const hn_vec_map *m = best_maps(); m && m->op; m++)
+        if (strcmp(m->op, op) == 0)
+            return m->fn;
+    return NULL;
+}

@@ -1,0 +1,8 @@
+/* Functions of floats, 8 at a time. */
+#include "kernels/vec.h"
+
+#if defined(__x86_64__)
+#  include "kernels/x86/simd_avx2.h"
+#  include "kernels/vec_maps_tmpl.h"
+#  include "kernels/simd_end.h"
+#endif

@@ -1,0 +1,55 @@
+/* Vectors of 8 floats; see simd_avx512.h. */
+#include <immintrin.h>
+
+#define V __m256
+#define V_ELEMS 8
+#define V_TARGET __attribute__((target("avx2,fma")))
+#define V_NAME(name) name##__avx2
+#define V_ZERO() _mm256_setzero_ps()
+#define V_LOAD(p) _mm256_loadu_ps(p)
+#define V_STORE(p, v) _mm256_storeu_ps(p, v)
+#define V_BROADCAST(p) _mm256_broadcast_ss(p)
+#define V_SET1(x) _mm256_set1_ps(x)
+#define V_ADD(a, b) _mm256_add_ps(a, b)
+#define V_SUB(a, b) _mm256_sub_ps(a, b)
+#define V_MUL(a, b) _mm256_mul_ps(a, b)
+#define V_DIV(a, b) _mm256_div_ps(a, b)
+#define V_FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define V_FNMA(a, b, c) _mm256_fnmadd_ps(a, b, c)
+#define V_MAX(a, b) _mm256_max_ps(a, b)
+#define V_MIN(a, b) _mm256_min_ps(a, b)
+#define V_SQRT(a) _mm256_sqrt_ps(a)
+#define V_ABS(a) _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a)
+#define V_SIGN_OF(a) _mm256_and_ps(a, _mm256_set1_ps(-0.0f))
+#define V_OR(a, b) _mm256_or_ps(a, b)
+#define V_ROUND(a) _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define V_IF_LESS(a, b, x, y) _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ))
+#define V_SCALE(a, n) hn_scale__avx2(a, n)
+#define V_SUM(a) hn_sum__avx2(a)
+#define V_LARGEST(a) hn_largest__avx2(a)
+
+#ifndef HN_SIMD_AVX2_H
+#  define HN_SIMD_AVX2_H
+
+/* 2^n is made in two halves, so that results below the normal numbers come out right. */
+static inline V_TARGET __m256 hn_scale__avx2(__m256 a, __m256 n) {
+    __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
+    __m256i rest = _mm256_sub_epi32(whole, half), bias = _mm256_set1_epi32(127);
+    __m256i first = _mm256_slli_epi32(_mm256_add_epi32(half, bias), 23);
+    __m256i second = _mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23);
+    return _mm256_mul_ps(_mm256_mul_ps(a, _mm256_castsi256_ps(first)),
+                         _mm256_castsi256_ps(second));
+}
+
+static inline V_TARGET float hn_sum__avx2(__m256 a) {
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+
+static inline V_TARGET float hn_largest__avx2(__m256 a) {
+    __m128 s = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+}
+#endif

@@ -1,0 +1,31 @@
+/* Vectors of 16 floats. Each file that uses them includes simd_end.h last, so that the next one may
+ * choose another width. */
+#include <immintrin.h>
+
+#define V __m512
+#define V_ELEMS 16
+#define V_TARGET __attribute__((target("avx512f,avx512dq")))
+#define V_NAME(name) name##__avx512
+#define V_ZERO() _mm512_setzero_ps()
+#define V_LOAD(p) _mm512_loadu_ps(p)
+#define V_STORE(p, v) _mm512_storeu_ps(p, v)
+#define V_BROADCAST(p) _mm512_set1_ps(*(p))
+#define V_SET1(x) _mm512_set1_ps(x)
+#define V_ADD(a, b) _mm512_add_ps(a, b)
+#define V_SUB(a, b) _mm512_sub_ps(a, b)
+#define V_MUL(a, b) _mm512_mul_ps(a, b)
+#define V_DIV(a, b) _mm512_div_ps(a, b)
+#define V_FMA(a, b, c) _mm512_fmadd_ps(a, b, c)   /* a * b + c */
+#define V_FNMA(a, b, c) _mm512_fnmadd_ps(a, b, c) /* c - a * b */
+#define V_MAX(a, b) _mm512_max_ps(a, b)           /* b when either is NaN */
+#define V_MIN(a, b) _mm512_min_ps(a, b)
+#define V_SQRT(a) _mm512_sqrt_ps(a)
+#define V_ABS(a) _mm512_abs_ps(a)
+#define V_SIGN_OF(a) _mm512_and_ps(a, _mm512_set1_ps(-0.0f))
+#define V_OR(a, b) _mm512_or_ps(a, b)
+#define V_ROUND(a) _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+/* a < b ? x : y */
+#define V_IF_LESS(a, b, x, y) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x)
+#define V_SCALE(a, n) _mm512_scalef_ps(a, n) /* a * 2^n, n a whole number */
+#define V_SUM(a) _mm512_reduce_add_ps(a)
+#define V_LARGEST(a) _mm512_reduce_max_ps(a)

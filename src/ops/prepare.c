@@ -1,0 +1,28 @@
+/* What evaluations do once per node, before any run: a row per evaluation that has such work. */
+#include "ops/prepare.h"
+
+#include "ops/custom.h"
+
+static const struct {
+    hn_eval_fn eval;
+    hone_status (*prepare)(hn_eval *c, void **state);
+    void (*release)(const hn_op *op, void *state);
+} prepared_ops[] = {
+    {hn_eval_custom, hn_prepare_custom, hn_release_custom},
+    {hn_eval_matmul, hn_prepare_right_side, hn_release_weights},
+    {hn_eval_gemm, hn_prepare_right_side, hn_release_weights},
+};
+
+hone_status hn_eval_prepare(hn_eval *c, void **state) {
+    *state = NULL;
+    for (size_t i = 0; i < HN_COUNT(prepared_ops); i++)
+        if (prepared_ops[i].eval == c->node.op->eval)
+            return prepared_ops[i].prepare(c, state);
+    return HONE_OK;
+}
+
+void hn_eval_release(const hn_op *op, void *state) {
+    for (size_t i = 0; op && state && i < HN_COUNT(prepared_ops); i++)
+        if (prepared_ops[i].eval == op->eval)
+            prepared_ops[i].release(op, state);
+}

@@ -1,0 +1,17 @@
+/* Inside ops/: work that is done once per node. Each pair makes a state and ends it. */
+#ifndef HN_PREPARE_H
+#define HN_PREPARE_H
+
+#include "ops/eval_engine.h"
+
+hone_status hn_prepare_custom(hn_eval *c, void **state);
+void hn_release_custom(const hn_op *op, void *state);
+
+/* The constant right side of a float product (attribute transB is looked at), laid out for the
+ * tiles of this processor. */
+hone_status hn_prepare_right_side(hn_eval *c, void **state);
+void hn_release_weights(const hn_op *op, void *state);
+/* What was laid out; NULL: nothing was. */
+const float *hn_packed_right_side(const hn_eval *c);
+
+#endif /* HN_PREPARE_H */
