@@ -156,7 +156,7 @@ static bool set_interface_outputs(extraction *x) {
     hn_graph *g = x->g;
     hn_block *b = hn_block_at(g, 0);
     while (b->outputs.n > x->n_outputs)
-        hn_graph_drop_last_output(g, 0);
+        hn_graph_drop_output(g, 0, b->outputs.n - 1);
     for (uint32_t i = 0; i < x->n_outputs; i++) {
         if (i < b->outputs.n ? !hn_graph_set_output_at(g, 0, i, x->outputs[i])
                              : !hn_graph_add_output(g, 0, x->outputs[i]))

@@ -227,9 +227,24 @@ bool hn_graph_set_output_at(hn_graph *g, hn_id block, uint32_t index, hn_id valu
     return true;
 }
 
-void hn_graph_drop_last_output(hn_graph *g, hn_id block) {
+void hn_graph_drop_output(hn_graph *g, hn_id block, uint32_t index) {
     hn_block *b = hn_block_at(g, block);
-    drop_output_use(g, block, b->outputs.at[--b->outputs.n]);
+    drop_output_use(g, block, b->outputs.at[index]);
+    b->outputs.n--;
+    memmove(b->outputs.at + index, b->outputs.at + index + 1,
+            (b->outputs.n - index) * sizeof *b->outputs.at);
+}
+
+void hn_graph_drop_node_output(hn_graph *g, hn_id node, uint32_t slot) {
+    hn_node *n = hn_node_at(g, node);
+    if (n->outputs[slot] != HN_NONE)
+        hn_value_at(g, n->outputs[slot])->producer = HN_NONE;
+    n->n_outputs--;
+    for (uint32_t i = slot; i < n->n_outputs; i++) {
+        n->outputs[i] = n->outputs[i + 1];
+        if (n->outputs[i] != HN_NONE)
+            hn_value_at(g, n->outputs[i])->slot = i;
+    }
 }
 
 static void replace_in_outputs(hn_block *b, hn_id from, hn_id to) {

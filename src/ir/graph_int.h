@@ -9,8 +9,6 @@
 bool hn_node_init(hn_arena *arena, hn_node *out, hn_id block, hn_str domain, hn_str op, hn_str name,
                   uint32_t n_inputs, uint32_t n_outputs, uint32_t n_attrs, const hn_attr *attrs);
 
-void hn_graph_drop_last_output(hn_graph *g, hn_id block); /* there is one */
-
 /* A value that can be seen from the block and whose name was perhaps meant: small edit distance.
  * NULL when nothing comes close (or the graph is so large that looking would take long). */
 hn_str hn_graph_similar_name(const hn_graph *g, hn_id block, hn_str name);

@@ -135,8 +135,7 @@ bool hn_facts_ints(const hn_facts *f, hn_id value, uint32_t *n, const hn_sint **
 }
 
 bool hn_facts_view(const hn_facts *f, hn_id node, hn_infer *c) {
-    *c = (hn_infer){.scope = (infer_scope *)&f->scope,
-                    .id = node,
-                    .node = hn_node_at(f->scope.g, node)};
+    *c = (hn_infer){
+        .scope = (infer_scope *)&f->scope, .id = node, .node = hn_node_at(f->scope.g, node)};
     return hn_node_form_ok(f->scope.g, NULL, node, NULL, &c->op, &c->version) && c->op;
 }

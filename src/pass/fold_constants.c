@@ -7,6 +7,7 @@
  * depend on the machine; the clock is for what has no such number. */
 #define MAX_FOLD_MACS ((uint64_t)1 << 29)
 #define MAX_FOLD_NS ((uint64_t)5000000000)
+#define MAX_SCRATCH_BYTES ((size_t)1 << 31)
 #define HEADROOM_BYTES 4096 /* of an object beside its elements, rounded up by the heap */
 #define TOO_LARGE "its result is larger than what folding may add to the model"
 #define TOO_LONG "computing it takes long"
@@ -62,8 +63,7 @@ static bool is_read_tensor(const hn_graph *g, hn_id value) {
     return hn_value_at(g, value)->uses.n > 0 && t && t->kind == HN_TYPE_TENSOR;
 }
 
-/* Is anything read, and nothing but tensors? A subgraph that hands a constant out needs a node for
- * that: the Constant may as well stay. */
+/* Is anything read, and nothing but tensors? */
 static bool has_foldable_outputs(const hn_graph *g, const hn_node *n) {
     bool is_any_read = false;
     for (uint32_t i = 0; i < n->n_outputs; i++) {
@@ -207,12 +207,23 @@ static hone_status leave(folder *f, hn_id node, const char *reason) {
     return hn_miss(r, "%s", reason);
 }
 
+static hone_status open_scratch(folder *f) {
+    hn_arena_free(f->host.scratch);
+    f->host.scratch = hn_arena_new(hn_arena_allocator(f->pass->model->arena));
+    HN_TRY_PTR(f->host.scratch);
+    hn_arena_set_limit(f->host.scratch, MAX_SCRATCH_BYTES);
+    return HONE_OK;
+}
+
 /* A node that cannot be computed, because it is wrong or too large, stays as it is. */
 static hone_status settle_failure(folder *f, hn_id node, hone_status status) {
-    if (status == HONE_E_NOMEM && hn_heap_hit_limit(f->host.heap))
-        return leave(f, node, TOO_LARGE);
+    bool hit_limit = hn_heap_hit_limit(f->host.heap);
+    if (hn_arena_hit_limit(f->host.scratch)) {
+        hit_limit = true;
+        HN_TRY(open_scratch(f)); /* one that failed stays so */
+    }
     if (status == HONE_E_NOMEM)
-        return status;
+        return hit_limit ? leave(f, node, TOO_LARGE) : status;
     return status == HONE_E_CANCELLED ? leave(f, node, TOO_LONG) : HONE_OK;
 }
 
@@ -223,8 +234,9 @@ static hone_status evaluate_alone(folder *f, fold_job *job) {
     hn_heap_set_limit(f->host.heap, limit + limit / 4 + n->n_outputs * (size_t)HEADROOM_BYTES);
     f->deadline_ns = hn_now_ns() + MAX_FOLD_NS;
     HN_TRY(bind_args(f, job));
-    return hn_eval_once(&f->host, f->pass->g, job->node, job->args, job->wanted, job->rets,
-                        &unused);
+    HN_TRY(
+        hn_eval_once(&f->host, f->pass->g, job->node, job->args, job->wanted, job->rets, &unused));
+    return is_past_deadline(f) ? HONE_E_CANCELLED : HONE_OK; /* may have left results undone */
 }
 
 static hone_status fold_node(folder *f, hn_id node) {
@@ -237,14 +249,12 @@ static hone_status fold_node(folder *f, hn_id node) {
         return leave(f, node, TOO_LARGE);
     if (hn_node_macs(g, node, &macs) && macs > MAX_FOLD_MACS)
         return leave(f, node, TOO_LONG);
-    hone_status status = evaluate_alone(f, &job);
-    if (status != HONE_OK)
-        return settle_failure(f, node, status);
     uint32_t n_outputs = n->n_outputs;
-    status = write_results(f, &job);
+    hone_status computed = evaluate_alone(f, &job);
+    hone_status written = computed == HONE_OK ? write_results(f, &job) : HONE_OK;
     for (uint32_t i = 0; i < n_outputs; i++)
         hn_heap_unref(f->host.heap, job.rets[i]);
-    return status;
+    return computed == HONE_OK ? written : settle_failure(f, node, computed);
 }
 
 /* ---- Constant nodes -------------------------------------------------------------------------- */
@@ -257,6 +267,7 @@ static hone_status move_constant(hn_pass *p, hn_id node, const hn_tensor *t) {
     return hn_rewrite_end(r);
 }
 
+/* A subgraph that hands a constant out needs a node for that: the Constant may as well stay. */
 static bool is_output_of_subgraph(const hn_graph *g, hn_id value) {
     const hn_value *v = hn_value_at(g, value);
     for (uint32_t i = 0; i < v->uses.n; i++)
@@ -299,13 +310,13 @@ static hone_status fold_blocks(folder *f) {
 }
 
 hone_status hn_pass_fold_constants(hn_pass *p) {
-    const hone_allocator *a = hn_arena_allocator(p->model->arena);
     folder f = {.pass = p};
-    f.host = (hn_eval_host){.heap = hn_heap_new(a),
-                            .scratch = hn_arena_new(a),
+    f.host = (hn_eval_host){.heap = hn_heap_new(hn_arena_allocator(p->model->arena)),
                             .run = &f,
                             .is_stopped = is_past_deadline};
-    hone_status status = f.host.heap && f.host.scratch ? fold_blocks(&f) : HONE_E_NOMEM;
+    hone_status status = f.host.heap ? open_scratch(&f) : HONE_E_NOMEM;
+    if (status == HONE_OK)
+        status = fold_blocks(&f);
     hn_heap_free(f.host.heap);
     hn_arena_free(f.host.scratch);
     return status;

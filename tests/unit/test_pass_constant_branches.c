@@ -83,8 +83,31 @@ static void test_containers(void **state) {
     expect_passes(containers, HN_COUNT(containers));
 }
 
+#define DEAD "dead-code"
+
+static const pass_case unread_outputs[] = {
+    CASE(DEAD,
+         "g (bool c, float[2] x) => (float[2] y) {"
+         " a, y = If (c) <then_branch = t () => (float[2] r, float[2] u) { r = Exp (x) u = Abs (x) "
+         "},"
+         " else_branch = e () => (float[2] s, float[2] v) { s = Tan (x) v = Neg (x) }> }",
+         "g (bool c, float[2] x) => (float[2] y) {"
+         " y = If (c) <then_branch = t () => (float[2] u) { u = Abs (x) },"
+         " else_branch = e () => (float[2] v) { v = Neg (x) }> }"),
+    /* What goes from turn to turn stays. */
+    CASE(DEAD,
+         "g (float[2] x) => (float[2,2] y) <int64 m = {2}, bool c = {1}> {"
+         " a, b, y = Loop (m, c, x) <body = l (int64 i, bool k, float[2] p) =>"
+         " (bool q, float[2] r, float[2] s, float[2] t) {"
+         " q = Identity (k) r = Neg (p) s = Exp (p) t = Abs (p) }> }",
+         "g (float[2] x) => (float[2,2] y) <int64 m = {2}, bool c = {1}> {"
+         " a, y = Loop (m, c, x) <body = l (int64 i, bool k, float[2] p) =>"
+         " (bool q, float[2] r, float[2] t) { q = Identity (k) r = Neg (p) t = Abs (p) }> }"),
+};
+
 static void test_dead_code(void **state) {
     (void)state;
+    expect_passes(unread_outputs, HN_COUNT(unread_outputs));
     pass_case c = {.passes = "dead-code",
                    .text = HEAD "g (float[2] x) => (float[2] y) <float w = {1}, float u = {2}> {"
                                 " y = Neg (x) a = Mul (x, w) b = Exp (a) }"};
