@@ -135,7 +135,7 @@ static double *read_bias(hn_rule *r, const linear_node *l) {
 }
 
 /* The bias of a MatMul: added, or taken by a Gemm where a single node was. */
-static hn_id make_product(hn_rule *r, const linear_node *l, hn_id weight, hn_id bias) {
+static hn_id make_biased_product(hn_rule *r, const linear_node *l, hn_id weight, hn_id bias) {
     if (l->add == HN_NONE && l->rank == 2 && hn_rank_of(r, l->x) == 2)
         return hn_make1(r, "Gemm", HN_VALUES(l->x, weight, bias), HN_NO_ATTRS);
     hn_id product = hn_make1(r, "MatMul", HN_VALUES(l->x, weight), HN_NO_ATTRS);
@@ -146,7 +146,7 @@ static hn_id make_linear(hn_rule *r, const linear_node *l, hn_id weight, hn_id b
     hn_attr attrs[2];
     uint32_t n_attrs = 0;
     if (l->is_matmul && bias != HN_NONE)
-        return make_product(r, l, weight, bias);
+        return make_biased_product(r, l, weight, bias);
     if (l->is_gemm && bias != HN_NONE)
         attrs[n_attrs++] = hn_new_f(r, "beta", 1);
     if (l->is_gemm && hn_rule_opset(r) < 7)

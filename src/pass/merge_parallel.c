@@ -47,7 +47,7 @@ static bool is_narrow(hn_rule *r, hn_id node, const hn_tensor *w, int32_t axis) 
 }
 
 /* Can the node be merged with the root? */
-static bool is_alike(hn_rule *r, hn_id node, const narrow_group *g) {
+static bool merges_with_root(hn_rule *r, hn_id node, const narrow_group *g) {
     const hn_node *a = hn_at(r, r->root), *b = hn_at(r, node);
     const hn_tensor *v = hn_const(r, hn_in(r, r->root, 1)), *w = hn_const(r, hn_in(r, node, 1));
     if (a->op != b->op || a->block != b->block || !hn_domain_is_onnx(b->domain) || !w || !w->data ||
@@ -64,7 +64,7 @@ static bool collect_alike(hn_rule *r, narrow_group *g) {
     const hn_value *x = hn_value_at(r->g, hn_in(r, r->root, 0));
     for (uint32_t i = 0; i < x->uses.n; i++) {
         hn_id node = x->uses.at[i].node;
-        if (node == HN_NONE || x->uses.at[i].slot != 0 || !is_alike(r, node, g))
+        if (node == HN_NONE || x->uses.at[i].slot != 0 || !merges_with_root(r, node, g))
             continue;
         if (g->n == MAX_MERGED)
             return false;
@@ -75,7 +75,7 @@ static bool collect_alike(hn_rule *r, narrow_group *g) {
 }
 
 /* Input `slot` of all nodes, one after the other along an axis. */
-static hn_id joined(hn_rule *r, const narrow_group *g, uint32_t slot, int32_t axis) {
+static hn_id joined_weights(hn_rule *r, const narrow_group *g, uint32_t slot, int32_t axis) {
     hn_id first = hn_in(r, g->nodes[0], slot);
     const hn_tensor *t = hn_const(r, first);
     int64_t *dims = hn_arena_copy(r->pass->rule_scratch, t->dims, (size_t)t->rank * sizeof *dims);
@@ -113,9 +113,10 @@ static hone_status merge_parallel(hn_rule *r) {
     g.axis = channel_axis(r, r->root, w);
     g.out_axis = hn_is_op(r, r->root, "Conv") ? 1 : rank - 1;
     g.has_bias = hn_in(r, r->root, 2) != HN_NONE;
-    if (g.axis < 0 || !is_alike(r, r->root, &g) || !collect_alike(r, &g))
+    if (g.axis < 0 || !merges_with_root(r, r->root, &g) || !collect_alike(r, &g))
         return HONE_OK;
-    hn_id in[3] = {x, joined(r, &g, 1, g.axis), g.has_bias ? joined(r, &g, 2, 0) : HN_NONE};
+    hn_id in[3] = {x, joined_weights(r, &g, 1, g.axis),
+                   g.has_bias ? joined_weights(r, &g, 2, 0) : HN_NONE};
     HN_TRY_PTR(in[1] != HN_NONE && (!g.has_bias || in[2] != HN_NONE));
     hn_id wide = hn_out(r, hn_make_like(r, r->root, 3, in, HN_NO_ATTRS), 0);
     hn_id split = hn_make_split(r, wide, g.out_axis, g.n, g.sizes);

@@ -36,8 +36,8 @@ static const block_form *find_form(const int64_t *perm) {
 }
 
 /* Are these four dimensions [n, c * c_by, h * hw_by, w * hw_by]? */
-static bool has_dims(const hn_rule *r, hn_id value, hn_dim n, const hn_dim chw[3], int64_t c_by,
-                     int64_t hw_by) {
+static bool has_block_dims(const hn_rule *r, hn_id value, hn_dim n, const hn_dim chw[3],
+                           int64_t c_by, int64_t hw_by) {
     hn_syms *s = r->pass->model->syms;
     hn_dim wanted[4] = {n, hn_dim_mul_i(s, chw[0], c_by), hn_dim_mul_i(s, chw[1], hw_by),
                         hn_dim_mul_i(s, chw[2], hw_by)};
@@ -64,8 +64,8 @@ static hone_status reshape_transpose(hn_rule *r) {
         chw[i] = hn_dim_of(r, split, f->rest[i]);
     hn_id deep = f->is_to_space ? x : hn_out(r, r->root, 0);
     hn_id wide = f->is_to_space ? hn_out(r, r->root, 0) : x;
-    if (!has_dims(r, deep, batch, chw, block * block, 1) ||
-        !has_dims(r, wide, batch, chw, 1, block))
+    if (!has_block_dims(r, deep, batch, chw, block * block, 1) ||
+        !has_block_dims(r, wide, batch, chw, 1, block))
         return hn_miss(r, "the shapes are not those of %s with blocks of %lld", f->op,
                        (long long)block);
     if (f->mode && hn_rule_opset(r) < 11 && strcmp(f->mode, "DCR") != 0)
