@@ -9,9 +9,11 @@ Commands:
   info     tell what is in a model: interface, parameters, operators, cost
   check    find everything that is wrong with a model
   save     rewrite a model: shapes, external data, parts, names
+  optimize make a graph smaller and faster, and tell what was done
   run      compute the outputs of a model
   diff     compare what two models compute, or a model with saved outputs
   ops      list the operators hone knows, or describe one
+  passes   list the passes of the optimizer
 ~
 `hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
 
@@ -38,6 +40,7 @@ Options:
   -i, --infer                    store the inferred type and shape of every value
   -d, --dim NAME=SIZE            fix a free dimension (repeatable)
   -s, --shape INPUT=1x3x8x8      fix the shape of an input (repeatable)
+      --custom-ops LIBRARY       operators of a shared library, see docs/custom-ops.md (repeatable)
   -e, --extract IN,OUT           keep the part from value IN to value OUT; several: in1,in2:out1,out2
   -r, --rename OLD=NEW           rename an input, an output or any value (repeatable)
       --strip[=docs,names,values,metadata,shapes,unused]
@@ -79,9 +82,11 @@ Commands:
   info     tell what is in a model: interface, parameters, operators, cost
   check    find everything that is wrong with a model
   save     rewrite a model: shapes, external data, parts, names
+  optimize make a graph smaller and faster, and tell what was done
   run      compute the outputs of a model
   diff     compare what two models compute, or a model with saved outputs
   ops      list the operators hone knows, or describe one
+  passes   list the passes of the optimizer
 ~
 `hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
 [2]
