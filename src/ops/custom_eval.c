@@ -1,6 +1,6 @@
 /* Registered operators during runs, and what they prepare before. */
 #include "ops/custom.h"
-#include "ops/prepare.h"
+#include "ops/node_state.h"
 
 hone_status hn_custom_output(hone_op_node *node, uint32_t i, int32_t elem_type, int32_t rank,
                              const int64_t *dims, void **data) {

@@ -29,6 +29,8 @@ struct hn_eval {
     const bool *wanted;     /* per output: does anybody read it? */
     bool is_prepared;       /* state is what hn_eval_prepare made */
     void *state;
+    uint64_t taken_args; /* set by hn_eval_prepare: bit i says that the state holds all that is read
+                            of argument i, but for its type */
     hone_error *err;
 };
 

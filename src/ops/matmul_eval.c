@@ -1,6 +1,6 @@
 /* Matrix products, computed. */
 #include "ops/eval_wide.h"
-#include "ops/prepare.h"
+#include "ops/node_state.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Weights laid out ahead of all runs, and shared by all sessions that have the same. */
-#include "ops/prepare.h"
+#include "ops/node_state.h"
 
 #include "kernels/kernel.h"
 
@@ -34,6 +34,7 @@ hone_status hn_prepare_right_side(hn_eval *c, void **state) {
     HN_TRY(hn_blob_get(hn_arena_allocator(c->node.scope->job->model->arena), &key, fill_right_side,
                        &job, &blob));
     *state = blob;
+    c->taken_args |= UINT64_C(1) << 1;
     return HONE_OK;
 }
 

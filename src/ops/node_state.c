@@ -1,5 +1,5 @@
 /* What evaluations do once per node, before any run: a row per evaluation that has such work. */
-#include "ops/prepare.h"
+#include "ops/node_state.h"
 
 #include "ops/custom.h"
 

@@ -1,6 +1,6 @@
 /* Inside ops/: work that is done once per node. Each pair makes a state and ends it. */
-#ifndef HN_PREPARE_H
-#define HN_PREPARE_H
+#ifndef HN_NODE_STATE_H
+#define HN_NODE_STATE_H
 
 #include "ops/eval_engine.h"
 
@@ -14,4 +14,4 @@ void hn_release_weights(const hn_op *op, void *state);
 /* What was laid out; NULL: nothing was. */
 const float *hn_packed_right_side(const hn_eval *c);
 
-#endif /* HN_PREPARE_H */
+#endif /* HN_NODE_STATE_H */
