@@ -142,3 +142,19 @@ void hn_program_drop_consts(hn_program *p) {
     for (uint32_t i = 0; i < p->blobs.n; i++)
         hn_blob_drop(p->blobs.at[i]);
 }
+
+/* A copy is given up for what it was copied from, which is still there to be pointed at. */
+void hn_program_let_const_go(hn_program *p, hn_id value) {
+    const hn_tensor *t = hn_value_at(p->model->graph, value)->init;
+    hn_array *a = &p->consts[value].array;
+    if (!t)
+        return;
+    for (uint32_t i = 0; i < p->blobs.n; i++)
+        if (p->blobs.at[i] && hn_blob_data(p->blobs.at[i]) == a->data) {
+            hn_blob_drop(p->blobs.at[i]); /* once: equal constants own it, too */
+            p->blobs.at[i] = NULL;
+            a->data = (void *)(uintptr_t)t->data;
+            break;
+        }
+    hn_model_let_go(p->model, t);
+}

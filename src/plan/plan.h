@@ -16,6 +16,7 @@ typedef struct hn_step {
     hn_eval_fn run;              /* what the provider made of it */
     hn_eval_memory_kind memory;  /* where its first output may lie */
     void *state;                 /* what the operator keeps for this node; see hn_eval_prepare */
+    uint64_t taken_args;         /* bit i: the state holds what is read of argument i */
     bool has_body;               /* If, Loop, ...: the evaluation makes its outputs itself */
     const bool *wanted;          /* per output: does anybody read it? */
     uint32_t n_dead;             /* values of this block that nobody reads after this step */
@@ -124,5 +125,7 @@ void hn_program_release(hn_program *p);
 /* consts.c: initializers, aligned and dense. `source` is the model whose files hold them. */
 hone_status hn_program_make_consts(hn_program *p, const hn_model *source, hone_error *err);
 void hn_program_drop_consts(hn_program *p);
+/* Nobody reads the data of this constant any more: it leaves memory as far as it can. */
+void hn_program_let_const_go(hn_program *p, hn_id value);
 
 #endif /* HN_PLAN_H */

@@ -30,17 +30,46 @@ static hone_status prepare_step(const hn_program *p, hn_step *step, hn_arena *sc
                  .args = args,
                  .err = err};
     hone_status status = hn_eval_prepare(&c, &step->state);
+    step->taken_args = c.taken_args;
     if (status != HONE_OK)
         hn_error_prefix(err, "%s", hn_node_text(g, step->node, who, sizeof who));
     return status;
+}
+
+static bool is_taken(const hn_step *step, uint32_t arg) {
+    return arg < 64 && step->taken_args >> arg & 1;
+}
+
+/* Do all readers of a value hold what they need of it? */
+static bool is_taken_by_all(const hn_program *p, const hn_value *v) {
+    const hn_graph *g = p->model->graph;
+    for (uint32_t i = 0; i < v->uses.n; i++) {
+        hn_id node = v->uses.at[i].node;
+        if (node == HN_NONE ||
+            !is_taken(&p->blocks[hn_node_at(g, node)->block].steps[p->position[node]],
+                      v->uses.at[i].slot))
+            return false;
+    }
+    return true;
+}
+
+/* Constants go one by one as they are taken: at no time are all of them there twice. */
+static void let_taken_go(hn_program *p, const hn_step *step) {
+    const hn_node *n = hn_node_at(p->model->graph, step->node);
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        if (is_taken(step, i) && is_taken_by_all(p, hn_value_at(p->model->graph, n->inputs[i])))
+            hn_program_let_const_go(p, n->inputs[i]);
 }
 
 hone_status hn_program_prepare(hn_program *p, hone_error *err) {
     hn_arena *scratch = hn_arena_new(hn_arena_allocator(p->model->arena));
     hone_status status = scratch ? HONE_OK : HONE_E_NOMEM;
     for (hn_id b = 0; b < p->model->graph->blocks.n; b++)
-        for (uint32_t i = 0; status == HONE_OK && i < p->blocks[b].n_steps; i++)
-            status = prepare_step(p, &p->blocks[b].steps[i], scratch, err);
+        for (uint32_t i = 0; status == HONE_OK && i < p->blocks[b].n_steps; i++) {
+            hn_step *step = &p->blocks[b].steps[i];
+            status = prepare_step(p, step, scratch, err);
+            let_taken_go(p, step);
+        }
     hn_arena_free(scratch);
     return status;
 }
