@@ -4,10 +4,10 @@
 #include <math.h>
 
 /* min(high, max(low, x)); what is not there is infinite. */
-typedef struct clip_range {
+typedef struct number_range {
     bool has_low, has_high;
     double low, high;
-} clip_range;
+} number_range;
 
 /* Types whose numbers a double holds, where bounds are compared. */
 static bool is_clip_type(const hn_rule *r, hn_dtype t) {
@@ -19,8 +19,8 @@ static bool is_clip_type(const hn_rule *r, hn_dtype t) {
     return opset >= 12 && (t == HN_I8 || t == HN_U8 || t == HN_I32 || t == HN_U32);
 }
 
-static bool read_bound(const hn_rule *r, hn_id node, const char *attr, uint32_t input, bool *has,
-                       double *out) {
+static bool read_range_end(const hn_rule *r, hn_id node, const char *attr, uint32_t input,
+                           bool *has, double *out) {
     if (hn_node_version(r, node) < 11) {
         const hn_attr *a = hn_node_attr(hn_at(r, node), attr);
         *has = a != NULL;
@@ -43,15 +43,15 @@ static bool read_extreme(const hn_rule *r, hn_id node, double *bound, hn_id *x) 
     return t && t->n_elems == 1 && t->rank <= hn_rank_of(r, *x) && hn_tensor_get_f64(t, 0, bound);
 }
 
-static bool read_range(const hn_rule *r, hn_id node, clip_range *c, hn_id *x) {
-    *c = (clip_range){.low = -INFINITY, .high = INFINITY};
+static bool read_range(const hn_rule *r, hn_id node, number_range *c, hn_id *x) {
+    *c = (number_range){.low = -INFINITY, .high = INFINITY};
     *x = hn_in(r, node, 0);
     if (hn_is_op(r, node, "Relu")) {
         c->has_low = true;
         c->low = 0;
     } else if (hn_is_op(r, node, "Clip")) {
-        if (!read_bound(r, node, "min", 1, &c->has_low, &c->low) ||
-            !read_bound(r, node, "max", 2, &c->has_high, &c->high))
+        if (!read_range_end(r, node, "min", 1, &c->has_low, &c->low) ||
+            !read_range_end(r, node, "max", 2, &c->has_high, &c->high))
             return false;
     } else if (hn_is_op(r, node, "Max")) {
         c->has_low = read_extreme(r, node, &c->low, x);
@@ -61,12 +61,12 @@ static bool read_range(const hn_rule *r, hn_id node, clip_range *c, hn_id *x) {
     return (c->has_low || c->has_high) && c->low <= c->high;
 }
 
-static double clamp_to(const clip_range *c, double v) {
+static double clamp_to(const number_range *c, double v) {
     return fmin(c->high, fmax(c->low, v));
 }
 
 /* A Clip, or a Relu where it says the same; HN_NONE when a bound cannot be written. */
-static hn_id make_clip(hn_rule *r, hn_id x, const clip_range *c) {
+static hn_id make_clip(hn_rule *r, hn_id x, const number_range *c) {
     hn_dtype elem = hn_elem_of(r, x);
     if (c->has_low && c->low == 0 && !c->has_high && hn_dtype_is_float(elem))
         return hn_make1(r, "Relu", HN_VALUES(x), HN_NO_ATTRS);
@@ -89,17 +89,17 @@ static hn_id make_clip(hn_rule *r, hn_id x, const clip_range *c) {
 
 /* Clipping what was clipped: the second range, cut to what the first leaves. */
 static hone_status merge_clips(hn_rule *r) {
-    clip_range outer, inner;
+    number_range outer, inner;
     hn_id between, x;
     if (!read_range(r, r->root, &outer, &between) || !is_clip_type(r, hn_elem_of(r, between)))
         return HONE_OK;
     hn_id node = hn_lone_maker(r, r->root, between, "Relu|Clip|Max|Min");
     if (node == HN_NONE || !read_range(r, node, &inner, &x))
         return HONE_OK;
-    clip_range both = {.has_low = inner.has_low || outer.has_low,
-                       .has_high = inner.has_high || outer.has_high,
-                       .low = clamp_to(&outer, inner.low),
-                       .high = clamp_to(&outer, inner.high)};
+    number_range both = {.has_low = inner.has_low || outer.has_low,
+                         .has_high = inner.has_high || outer.has_high,
+                         .low = clamp_to(&outer, inner.low),
+                         .high = clamp_to(&outer, inner.high)};
     hn_id clip = make_clip(r, x, &both);
     if (clip == HN_NONE)
         return hn_miss(r, "a bound is no float, and Clip keeps bounds in attributes at this opset");
@@ -108,7 +108,7 @@ static hone_status merge_clips(hn_rule *r) {
 }
 
 static hone_status max_with_zero(hn_rule *r) {
-    clip_range c;
+    number_range c;
     hn_id x;
     if (read_range(r, r->root, &c, &x) && c.low == 0 && is_clip_type(r, hn_elem_of(r, x)) &&
         hn_dtype_is_float(hn_elem_of(r, x)))

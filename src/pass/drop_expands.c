@@ -8,7 +8,7 @@ static bool has_dim_from_end(const hn_rule *r, hn_id value, int32_t from_end, hn
 }
 
 /* Does some operand have each dimension of the result, with x in the place of input `slot`? */
-static bool keeps_shape(const hn_rule *r, uint32_t slot, hn_id x) {
+static bool keeps_result_shape(const hn_rule *r, uint32_t slot, hn_id x) {
     const hn_node *n = hn_at(r, r->root);
     const hn_shape *out = hn_shape_of(r, n->outputs[0]);
     if (!out)
@@ -30,7 +30,7 @@ static hone_status drop_expand(hn_rule *r) {
         hn_id expand = hn_maker(r, n->inputs[i], "Expand");
         if (expand == HN_NONE || hn_node_version(r, r->root) < 7)
             continue;
-        if (keeps_shape(r, i, hn_in(r, expand, 0))) {
+        if (keeps_result_shape(r, i, hn_in(r, expand, 0))) {
             hn_rule_set_input(r, r->root, i, hn_in(r, expand, 0));
             return HONE_OK;
         }

@@ -36,7 +36,7 @@ static bool is_letter(char c) {
 }
 
 /* Letters up to the next separator, each once; ellipses and diagonals are refused. */
-static bool read_term(const char **at, const char *end, ein_term *t) {
+static bool read_letters(const char **at, const char *end, ein_term *t) {
     t->n = 0;
     for (; *at < end && **at != ',' && **at != '-'; ++*at) {
         if (**at == ' ')
@@ -49,7 +49,7 @@ static bool read_term(const char **at, const char *end, ein_term *t) {
 }
 
 /* Without "->": the letters that occur once, in the order of the alphabet. */
-static bool imply_output(ein_job *j) {
+static bool imply_out_term(ein_job *j) {
     j->out.n = 0;
     for (int c = 'A'; c <= 'z'; c++) {
         bool in_first = term_has(&j->in[0].axes, (char)c);
@@ -68,15 +68,15 @@ static bool read_equation(ein_job *j, hn_bytes text) {
     for (uint32_t i = 0; i < j->n_inputs; i++) {
         if (i > 0 && (at == end || *at++ != ','))
             return false;
-        if (!read_term(&at, end, &j->in[i].axes))
+        if (!read_letters(&at, end, &j->in[i].axes))
             return false;
     }
     if (at == end)
-        return imply_output(j);
+        return imply_out_term(j);
     if (end - at < 2 || at[0] != '-' || at[1] != '>')
         return false;
     at += 2;
-    return read_term(&at, end, &j->out) && at == end;
+    return read_letters(&at, end, &j->out) && at == end;
 }
 
 /* Sizes by letter. A letter of both must have the same size for sure: Einsum would repeat an axis

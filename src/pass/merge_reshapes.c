@@ -4,40 +4,6 @@
 
 /* ---- one step for two ------------------------------------------------------------------------ */
 
-/* Axes of size 1 that `longer` has and `shorter` has not, when that is all the difference. */
-static bool find_extra_ones(const hn_shape *shorter, const hn_shape *longer, uint32_t *n,
-                            int64_t *axes) {
-    int32_t k = 0;
-    *n = 0;
-    for (int32_t i = 0; i < longer->rank; i++) {
-        bool is_same = k < shorter->rank && shorter->dims[k] == longer->dims[i] &&
-                       longer->dims[i] != HN_DIM_UNKNOWN;
-        if (is_same)
-            k++;
-        else if (longer->dims[i] == 1)
-            axes[(*n)++] = i;
-        else
-            return false;
-    }
-    return k == shorter->rank && *n > 0;
-}
-
-/* x in the shape of another value, in the plainest spelling; HN_NONE when none says it. */
-static hn_id make_shaped_like(hn_rule *r, hn_id x, hn_id like) {
-    const hn_shape *from = hn_shape_of(r, x), *to = hn_shape_of(r, like);
-    int64_t axes[HN_MAX_RANK];
-    uint32_t n;
-    if (!to)
-        return HN_NONE;
-    if (hn_same_shape(r, x, like))
-        return x;
-    if (from && from->rank > to->rank && find_extra_ones(to, from, &n, axes))
-        return hn_make_with_list(r, "Squeeze", x, "axes", n, axes);
-    if (from && from->rank < to->rank && find_extra_ones(from, to, &n, axes))
-        return hn_make_with_list(r, "Unsqueeze", x, "axes", n, axes);
-    return hn_make_reshape(r, x, (uint32_t)to->rank, to->dims);
-}
-
 /* Does the last step of the row look at nothing but the number of elements? */
 static bool is_absolute(const hn_rule *r) {
     const int64_t *target;
@@ -52,7 +18,7 @@ static bool is_absolute(const hn_rule *r) {
 
 static hone_status merge_two(hn_rule *r) {
     hn_id x = hn_cap(r, "x");
-    hn_id whole = make_shaped_like(r, x, hn_out(r, r->root, 0));
+    hn_id whole = hn_make_shaped_like(r, x, hn_out(r, r->root, 0));
     if (whole != HN_NONE)
         hn_rule_replace(r, whole);
     else if (is_absolute(r))
@@ -69,7 +35,7 @@ static hone_status untangle_ones(hn_rule *r) {
     hn_perm perm;
     if (!hn_perm_read(r, transpose, &perm) || !hn_perm_is_free(&perm, hn_shape_of(r, x)))
         return HONE_OK;
-    hn_id moved = make_shaped_like(r, x, hn_out(r, transpose, 0));
+    hn_id moved = hn_make_shaped_like(r, x, hn_out(r, transpose, 0));
     if (moved != HN_NONE)
         hn_rule_replace_value(r, hn_out(r, transpose, 0), moved);
     return HONE_OK;

@@ -110,6 +110,39 @@ hn_id hn_make_reshape(hn_rule *r, hn_id x, uint32_t n, const hn_dim *want) {
     return hn_make_reshape_to(r, x, n, target);
 }
 
+/* Axes of size 1 that `longer` has and `shorter` has not, when that is all the difference. */
+static bool find_extra_ones(const hn_shape *shorter, const hn_shape *longer, uint32_t *n,
+                            int64_t *axes) {
+    int32_t k = 0;
+    *n = 0;
+    for (int32_t i = 0; i < longer->rank; i++) {
+        bool is_same = k < shorter->rank && shorter->dims[k] == longer->dims[i] &&
+                       longer->dims[i] != HN_DIM_UNKNOWN;
+        if (is_same)
+            k++;
+        else if (longer->dims[i] == 1)
+            axes[(*n)++] = i;
+        else
+            return false;
+    }
+    return k == shorter->rank && *n > 0;
+}
+
+hn_id hn_make_shaped_like(hn_rule *r, hn_id x, hn_id like) {
+    const hn_shape *from = hn_shape_of(r, x), *to = hn_shape_of(r, like);
+    int64_t axes[HN_MAX_RANK];
+    uint32_t n;
+    if (!to)
+        return HN_NONE;
+    if (hn_same_shape(r, x, like))
+        return x;
+    if (from && from->rank > to->rank && find_extra_ones(to, from, &n, axes))
+        return hn_make_with_list(r, "Squeeze", x, "axes", n, axes);
+    if (from && from->rank < to->rank && find_extra_ones(from, to, &n, axes))
+        return hn_make_with_list(r, "Unsqueeze", x, "axes", n, axes);
+    return hn_make_reshape(r, x, (uint32_t)to->rank, to->dims);
+}
+
 /* ---- axes ------------------------------------------------------------------------------------ */
 
 bool hn_axes_read(const hn_rule *r, hn_id node, uint32_t input, int32_t rank, uint32_t *n,

@@ -28,6 +28,9 @@ bool hn_reshape_target(const hn_syms *s, const hn_shape *from, uint32_t n, const
 /* x with these dimensions; HN_NONE when no constant target says that. */
 hn_id hn_make_reshape(hn_rule *r, hn_id x, uint32_t n, const hn_dim *want);
 hn_id hn_make_reshape_to(hn_rule *r, hn_id x, uint32_t n, const int64_t *target);
+/* x in the shape of another value, in the plainest spelling: x itself, Squeeze, Unsqueeze, Reshape.
+ * HN_NONE when none says it. */
+hn_id hn_make_shaped_like(hn_rule *r, hn_id x, hn_id like);
 
 /* Constant axes of a node (attribute, or input in newer versions), normalized into [0, rank) in the
  * order given. False when they are absent, not constant, out of range or named twice. */

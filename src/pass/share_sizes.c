@@ -88,7 +88,7 @@ static bool same_sizes(const size_value *v, uint32_t n, const hn_sint *elems, bo
 }
 
 /* A value with these elements that can be read here; HN_NONE. */
-static hn_id find_sizes(const size_walk *w, uint32_t n, const hn_sint *elems, bool is_scalar) {
+static hn_id find_same_sizes(const size_walk *w, uint32_t n, const hn_sint *elems, bool is_scalar) {
     uint32_t i = hn_map_get(&w->by_hash, hash_sizes(n, elems, is_scalar));
     for (; i != HN_MAP_NONE; i = w->values.at[i].next)
         if (same_sizes(&w->values.at[i], n, elems, is_scalar) &&
@@ -175,7 +175,7 @@ static bool plan_sizes(const size_walk *w, const size_value *v, size_plan *plan)
         if (run.n == 0 || plan->n_runs == HN_MAX_RANK)
             return false;
         if (run.source != HN_NONE) {
-            run.known = find_sizes(w, run.n, v->elems + i, v->is_scalar);
+            run.known = find_same_sizes(w, run.n, v->elems + i, v->is_scalar);
             plan->n_nodes += count_shape_nodes(w, plan, &run);
         }
         plan->runs[plan->n_runs++] = run;
@@ -336,7 +336,7 @@ static hone_status visit_sizes(size_walk *w, hn_id node, hn_id value) {
         return HONE_OK;
     if (is_block_output(hn_value_at(w->pass->g, value)))
         return remember_sizes(w, &sizes);
-    hn_id known = find_sizes(w, sizes.n, sizes.elems, sizes.is_scalar);
+    hn_id known = find_same_sizes(w, sizes.n, sizes.elems, sizes.is_scalar);
     if (known != HN_NONE)
         return reuse(w, node, value, known);
     if (plan_sizes(w, &sizes, &plan) && is_worth_it(w, node, &plan))
@@ -344,7 +344,7 @@ static hone_status visit_sizes(size_walk *w, hn_id node, hn_id value) {
     return remember_sizes(w, &sizes);
 }
 
-static hone_status walk_block(size_walk *w, hn_id block);
+static hone_status walk_sizes(size_walk *w, hn_id block);
 
 /* Bodies of loops are worlds of their own: a symbol there may be another size in each turn. */
 static hone_status walk_inner(size_walk *w, hn_id node) {
@@ -356,7 +356,7 @@ static hone_status walk_inner(size_walk *w, hn_id node) {
         const hn_id *blocks = hn_attr_blocks(&hn_node_at(w->pass->g, node)->attrs[i], &n_blocks);
         for (uint32_t k = 0; k < n_blocks; k++) {
             w->world = is_same_world ? world : blocks[k];
-            HN_TRY(walk_block(w, blocks[k]));
+            HN_TRY(walk_sizes(w, blocks[k]));
         }
     }
     w->block = block;
@@ -364,7 +364,7 @@ static hone_status walk_inner(size_walk *w, hn_id node) {
     return HONE_OK;
 }
 
-static hone_status walk_block(size_walk *w, hn_id block) {
+static hone_status walk_sizes(size_walk *w, hn_id block) {
     const hn_block *b = hn_block_at(w->pass->g, block);
     uint32_t n = b->nodes.n;
     hn_id *nodes = hn_arena_copy(w->pass->scratch, b->nodes.at, n * sizeof *nodes);
@@ -390,5 +390,5 @@ hone_status hn_pass_share_sizes(hn_pass *p) {
     size_walk w = {.pass = p, .world = 0};
     hn_map_init(&w.by_size, p->scratch);
     hn_map_init(&w.by_hash, p->scratch);
-    return walk_block(&w, 0);
+    return walk_sizes(&w, 0);
 }
