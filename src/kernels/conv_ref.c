@@ -1,5 +1,5 @@
 /* Convolution in plain C, over any number of spatial axes. */
-#include "kernels/kernel.h"
+#include "kernels/conv_int.h"
 
 enum {
     CONV_UNROLL = 8, /* a constant number of steps at a time: compilers turn them into vectors */
@@ -33,3 +33,13 @@ void hn_slide_step(int32_t n, const int64_t *sizes, int64_t *at) {
 #define HN_TEMPLATE "kernels/conv_tmpl.h"
 #define HN_TEMPLATE_INTS
 #include "base/each_type_tmpl.h"
+
+/* Types that have nothing faster. */
+#define CONV_IS_PLAIN(name, T)                                        \
+  void hn_conv_##name(hn_pool *pool, const hn_conv_job_##name *job) { \
+    hn_conv_plain_##name(pool, job);                                  \
+  }
+CONV_IS_PLAIN(f64, double)
+CONV_IS_PLAIN(u32, uint32_t)
+CONV_IS_PLAIN(u64, uint64_t)
+#undef CONV_IS_PLAIN

@@ -5,12 +5,6 @@
  * the pieces it needs. One channel per filter makes such a matrix too thin: that case runs over the
  * windows directly. */
 
-/* One image of one group. */
-typedef struct NAME(conv_columns) {
-    const hn_slide *slide;
-    const T *x;
-} NAME(conv_columns);
-
 /* Part of one row of the matrix: n outputs along the innermost axis, starting at `first`. `line` is
  * the input line, NULL when it lies in the padding. */
 static void NAME(conv_line)(const hn_slide *s, const T *line, int64_t tap, int64_t first, int64_t n,
@@ -44,9 +38,9 @@ static const T *NAME(conv_input_line)(const hn_slide *s, const T *plane, const i
     return plane + line * s->in[s->n_axes - 1];
 }
 
-static void NAME(conv_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, T *out,
+void NAME(hn_conv_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, T *out,
                             int64_t out_stride) {
-    const NAME(conv_columns) *m = ctx;
+    const NAME(hn_conv_columns) *m = ctx;
     const hn_slide *s = m->slide;
     int32_t last = s->n_axes - 1;
     int64_t taps[HN_MAX_SPATIAL], at[HN_MAX_SPATIAL];
@@ -133,7 +127,7 @@ static void NAME(conv_start)(const NAME(hn_conv_job) * job, int64_t filter, int6
             y[f * job->slide->out_elems + i] = job->bias ? job->bias[filter + f] : 0;
 }
 
-void NAME(hn_conv)(hn_pool *pool, const NAME(hn_conv_job) * job) {
+void NAME(hn_conv_plain)(hn_pool *pool, const NAME(hn_conv_job) * job) {
     const hn_slide *s = job->slide;
     int64_t channels = job->channels / job->groups, filters = job->filters / job->groups;
     if (s->out_elems == 0 || job->batch == 0 || job->filters == 0)
@@ -145,7 +139,7 @@ void NAME(hn_conv)(hn_pool *pool, const NAME(hn_conv_job) * job) {
     }
     for (int64_t i = 0; i < job->batch * job->groups && !hn_pool_is_stopped(pool); i++) {
         int64_t group = i % job->groups;
-        NAME(conv_columns) columns = {s, job->x + i * channels * s->in_elems};
+        NAME(hn_conv_columns) columns = {s, job->x + i * channels * s->in_elems};
         NAME(hn_gemm_job)
         g = {
             .m = filters,
@@ -154,7 +148,7 @@ void NAME(hn_conv)(hn_pool *pool, const NAME(hn_conv_job) * job) {
             .a = job->w + group * filters * channels * s->kernel_elems,
             .a_row = channels * s->kernel_elems,
             .a_col = 1,
-            .fill = NAME(conv_fill),
+            .fill = NAME(hn_conv_fill),
             .fill_ctx = &columns,
             .c = job->y + i * filters * s->out_elems,
             .c_row = s->out_elems,

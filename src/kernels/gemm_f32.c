@@ -18,8 +18,8 @@ enum {
 
 #if defined(__x86_64__)
 extern const hn_gemm_set_f32 hn_gemm_set_f32__avx512, hn_gemm_set_f32__avx2;
-static const hn_gemm_set_f32 *const gemm_sets[] = {&hn_gemm_set_f32__avx512,
-                                                   &hn_gemm_set_f32__avx2, NULL};
+static const hn_gemm_set_f32 *const gemm_sets[] = {&hn_gemm_set_f32__avx512, &hn_gemm_set_f32__avx2,
+                                                   NULL};
 static const hn_cpu_feature gemm_needs[] = {HN_CPU_AVX512F, HN_CPU_FMA};
 #elif defined(__aarch64__)
 extern const hn_gemm_set_f32 hn_gemm_set_f32__neon;
@@ -107,8 +107,8 @@ static void panel_rows(const gemm_task *t, int64_t row0, int64_t row1, int64_t k
 }
 
 /* Rows of a whose elements along k do not lie side by side. */
-static void gather_left(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0, int64_t nk,
-                        float *out) {
+static void gather_left(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0,
+                        int64_t nk, float *out) {
     for (int64_t k = 0; k < nk; k++) {
         const float *from = g->a + row0 * g->a_row + (k0 + k) * g->a_col;
         for (int64_t i = 0; i < rows; i++)

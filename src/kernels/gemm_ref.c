@@ -18,9 +18,9 @@ enum {
 #include "base/each_type_tmpl.h"
 
 /* Types that have no faster tiers. */
-#define GEMM_IS_PLAIN(name, T)                                           \
-  void hn_gemm_##name(hn_pool *pool, const hn_gemm_job_##name *job) {    \
-    hn_gemm_plain_##name(pool, job);                                     \
+#define GEMM_IS_PLAIN(name, T)                                        \
+  void hn_gemm_##name(hn_pool *pool, const hn_gemm_job_##name *job) { \
+    hn_gemm_plain_##name(pool, job);                                  \
   }
 GEMM_IS_PLAIN(f64, double)
 GEMM_IS_PLAIN(u32, uint32_t)

@@ -75,14 +75,22 @@ void hn_slide_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at);
 /* Next position in row-major order. */
 void hn_slide_step(int32_t n, const int64_t *sizes, int64_t *at);
 
+/* What happens to a float output before it leaves the cache: y = map(y + residual, a, b). */
+typedef struct hn_finish_f32 {
+    const float *residual; /* as large as y; NULL: none */
+    hn_map_f32 map;        /* NULL: none */
+    float a, b;
+} hn_finish_f32;
+
 /* y[batch, filters, out] = conv of x[batch, channels, in] with w[filters, channels/groups, kernel];
- * `bias` may be NULL. */
+ * `bias` may be NULL, and so may `finish`, which only floats have. */
 #define HN_CONV_JOB(name, T)                  \
   typedef struct hn_conv_job_##name {         \
     const hn_slide *slide;                    \
     int64_t batch, channels, filters, groups; \
     const T *x, *w, *bias;                    \
     T *y;                                     \
+    const hn_finish_f32 *finish;              \
   } hn_conv_job_##name;                       \
   void hn_conv_##name(hn_pool *pool, const hn_conv_job_##name *job);
 HN_KERNEL_TYPES(HN_CONV_JOB)

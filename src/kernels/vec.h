@@ -9,4 +9,16 @@ typedef struct hn_vec_map {
     hn_map_f32 fn;
 } hn_vec_map;
 
+#define HN_TAP_SUMS_SLACK 64 /* elements */
+
+typedef struct hn_vec_loops_f32 {
+    /* out[i] = start + sum over t of w[t] * x[i + offsets[t]]. Works in pieces of up to
+     * HN_TAP_SUMS_SLACK: so many elements past the last one of x and of out may be touched. */
+    void (*tap_sums)(int64_t n, const float *x, int64_t n_taps, const int64_t *offsets,
+                     const float *w, float start, float *out);
+    /* y[i] += b, and += z[i] when there is a z. */
+    void (*add_to)(int64_t n, float *y, float b, const float *z);
+} hn_vec_loops_f32;
+const hn_vec_loops_f32 *hn_vec_loops_pick_f32(void); /* NULL: plain C is best */
+
 #endif /* HN_VEC_H */

@@ -17,6 +17,10 @@ static void read_conv_slide(const hn_eval *c, const hn_array *x, const hn_array 
   }
 
 hone_status hn_eval_conv(hn_eval *c) {
+    return hn_conv_finished(c, NULL);
+}
+
+hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     hn_slide s;
@@ -32,7 +36,9 @@ hone_status hn_eval_conv(hn_eval *c) {
                 *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
     float *wide = hn_room_f32(c, y);
     HN_TRY_PTR(wide_x && wide_w && wide && (!bias || wide_bias));
-    hn_conv_f32(hn_eval_pool(c), &CONV_JOB(f32, c, &s, x, w, wide_x, wide_w, wide_bias, wide));
+    hn_conv_job_f32 job = CONV_JOB(f32, c, &s, x, w, wide_x, wide_w, wide_bias, wide);
+    job.finish = finish;
+    hn_conv_f32(hn_eval_pool(c), &job);
     hn_narrow_f32(y, wide);
     return HONE_OK;
 }

@@ -180,6 +180,26 @@ static hone_status fused_clip(hn_eval *c, hn_array *y) {
     return HONE_OK;
 }
 
+bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out) {
+    char name[32];
+    hn_bytes text = hn_attr_s(hn_eval_node(c), "activation");
+    size_t n = HN_MIN(text.n, sizeof name - 1);
+    memcpy(name, text.at ? text.at : "", n);
+    name[n] = 0;
+    const hn_map_op *map = hn_map_find(name);
+    bool is_clip = strcmp(name, "Clip") == 0;
+    out->map = hn_map_find_f32(name);
+    out->a = activation_param(c, 0, "activation_alpha",
+                              is_clip ? -INFINITY
+                              : map   ? map->default_a
+                                      : 0);
+    out->b = activation_param(c, 1, "activation_beta",
+                              is_clip ? INFINITY
+                              : map   ? map->default_b
+                                      : 0);
+    return n == 0 || out->map;
+}
+
 hone_status hn_fused_activation(hn_eval *c, hn_array *y) {
     char name[32];
     hn_bytes text = hn_attr_s(hn_eval_node(c), "activation");

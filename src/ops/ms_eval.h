@@ -4,6 +4,7 @@
 #ifndef HN_MS_EVAL_H
 #define HN_MS_EVAL_H
 
+#include "kernels/kernel.h"
 #include "ops/eval_wide.h"
 
 /* Where an operator of a family lacks an argument. */
@@ -58,6 +59,8 @@ hone_status hn_eval_coarse_lstm(hn_eval *c);
  * parameters are the list activation_params, or activation_alpha, activation_beta and
  * activation_gamma. */
 hone_status hn_fused_activation(hn_eval *c, hn_array *y);
+/* The same as a loop over floats; false when there is none for it. */
+bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out);
 
 /* y[i] = (x[i] - mean) * gamma / sqrt(variance + epsilon) + beta over one row; simplified: no mean.
  * Returns mean and 1 / deviation. */

@@ -2,6 +2,7 @@
 #include "ops/eval_broadcast.h"
 #include "ops/move.h"
 #include "ops/ms_eval.h"
+#include "ops/slide_eval.h"
 
 /* ---- products ---------------------------------------------------------------------------------- */
 
@@ -20,6 +21,9 @@ hone_status hn_eval_fused_conv(hn_eval *c) {
         return HONE_OK;
     if (sum)
         HN_TRY(hn_want_dims(c, 3, y->rank, y->dims));
+    hn_finish_f32 finish = {.residual = sum ? sum->data : NULL};
+    if (y->dtype == HN_F32 && hn_fused_map(c, &finish))
+        return hn_conv_finished(c, &finish);
     HN_TRY(hn_eval_conv(c));
     HN_TRY(add_in_place(c, y, sum));
     return hn_fused_activation(c, y);

@@ -13,4 +13,7 @@ void hn_slide_read(const hn_infer *node, int32_t n_axes, const int64_t *in, cons
 int64_t hn_slide_same_pad(const hn_infer *node, int64_t total);
 bool hn_slide_is_same(const hn_infer *node); /* auto_pad is one of the two */
 
+/* Conv, and what is to be done with its float output right away; finish: NULL for nothing. */
+hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish);
+
 #endif /* HN_SLIDE_EVAL_H */

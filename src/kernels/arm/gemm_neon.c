@@ -1,5 +1,5 @@
-/* Float products with NEON: tiles of 8 x 8. 16 registers hold sums, two a row of b, one an element of
- * a. */
+/* Float products with NEON: tiles of 8 x 8. 16 registers hold sums, two a row of b, one an element
+ * of a. */
 #include "kernels/gemm_micro.h"
 
 #if defined(__aarch64__)
@@ -27,9 +27,11 @@
 #  include "kernels/gemm_micro_tmpl.h"
 
 const hn_gemm_set_f32 hn_gemm_set_f32__neon = {.isa = "neon",
-    .max_rows = 8,
-    .cols = 8,
-    .micro = {NULL, MICRO(1), MICRO(2), MICRO(3), MICRO(4), MICRO(5), MICRO(6), MICRO(7), MICRO(8)}};
+                                               .max_rows = 8,
+                                               .cols = 8,
+                                               .micro = {NULL, MICRO(1), MICRO(2), MICRO(3),
+                                                         MICRO(4), MICRO(5), MICRO(6), MICRO(7),
+                                                         MICRO(8)}};
 
 #  undef V_COLS
 #  undef MICRO_NAME

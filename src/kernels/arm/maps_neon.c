@@ -1,8 +1,11 @@
-/* Functions of floats, 4 at a time. */
+/* Loops over floats, 4 at a time. */
 #include "kernels/vec.h"
 
 #if defined(__aarch64__)
+/* clang-format off: the vectors come first, and are forgotten last */
 #  include "kernels/arm/simd_neon.h"
 #  include "kernels/vec_maps_tmpl.h"
+#  include "kernels/vec_loops_tmpl.h"
 #  include "kernels/simd_end.h"
+/* clang-format on */
 #endif

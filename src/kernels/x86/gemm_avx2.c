@@ -22,7 +22,8 @@
 #  define ROWS 6
 #  include "kernels/gemm_micro_tmpl.h"
 
-const hn_gemm_set_f32 hn_gemm_set_f32__avx2 = {.isa = "avx2",
+const hn_gemm_set_f32 hn_gemm_set_f32__avx2 = {
+    .isa = "avx2",
     .max_rows = 6,
     .cols = 16,
     .micro = {NULL, MICRO(1), MICRO(2), MICRO(3), MICRO(4), MICRO(5), MICRO(6)}};

@@ -1,0 +1,85 @@
+/* Float convolutions: a product of the filters with the windows, or over whole planes where each
+ * filter has one channel. Bias, residual and activation are applied to each piece of the output
+ * while it is still in the cache. */
+#include "kernels/conv_int.h"
+#include "kernels/vec.h"
+
+void hn_conv_finish_f32(const hn_conv_job_f32 *job, int64_t filter, int64_t at, int64_t n,
+                        bool with_bias) {
+    const hn_finish_f32 *f = job->finish;
+    const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
+    const float *residual = f && f->residual ? f->residual + at : NULL;
+    float *y = job->y + at, bias = with_bias && job->bias ? job->bias[filter] : 0;
+    if (residual || bias != 0) {
+        if (loops)
+            loops->add_to(n, y, bias, residual);
+        else
+            for (int64_t i = 0; i < n; i++)
+                y[i] += residual ? bias + residual[i] : bias;
+    }
+    if (f && f->map)
+        f->map(y, y, (uint64_t)n, f->a, f->b);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+typedef struct conv_part {
+    const hn_conv_job_f32 *job;
+    int64_t filter; /* first of the group */
+    int64_t plane;  /* of y that it writes to */
+} conv_part;
+
+static void finish_part(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+    const conv_part *p = ctx;
+    for (int64_t f = row0; f < row1; f++)
+        hn_conv_finish_f32(p->job, p->filter + f, (p->plane + f) * p->job->slide->out_elems + col0,
+                           col1 - col0, true);
+}
+
+/* Windows of one element that touch every input once: the input itself is the right side. */
+static bool is_pointwise(const hn_slide *s) {
+    for (int32_t a = 0; a < s->n_axes; a++)
+        if (s->kernel[a] != 1 || s->stride[a] != 1 || s->pad[a] != 0 || s->in[a] != s->out[a])
+            return false;
+    return true;
+}
+
+static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, int64_t i) {
+    const hn_slide *s = job->slide;
+    int64_t channels = job->channels / job->groups, filters = job->filters / job->groups;
+    int64_t group = i % job->groups, depth = channels * s->kernel_elems;
+    hn_conv_columns_f32 columns = {s, job->x + i * channels * s->in_elems};
+    conv_part part = {job, group * filters, i * filters};
+    bool is_direct = is_pointwise(s);
+    hn_gemm_f32(pool, &(hn_gemm_job_f32){.m = filters,
+                                         .n = s->out_elems,
+                                         .k = depth,
+                                         .a = job->w + group * filters * depth,
+                                         .a_row = depth,
+                                         .a_col = 1,
+                                         .b = columns.x,
+                                         .b_row = s->in_elems,
+                                         .b_col = 1,
+                                         .fill = is_direct ? NULL : hn_conv_fill_f32,
+                                         .fill_ctx = &columns,
+                                         .c = job->y + i * filters * s->out_elems,
+                                         .c_row = s->out_elems,
+                                         .after = finish_part,
+                                         .after_ctx = &part});
+}
+
+void hn_conv_f32(hn_pool *pool, const hn_conv_job_f32 *job) {
+    if (job->slide->out_elems == 0 || job->batch == 0 || job->filters == 0)
+        return;
+    if (job->channels == job->groups) {
+        if (hn_conv_depthwise_f32(pool, job))
+            return;
+        hn_conv_plain_f32(pool, job);
+        for (int64_t p = 0; job->finish && p < job->batch * job->filters; p++)
+            hn_conv_finish_f32(job, p % job->filters, p * job->slide->out_elems,
+                               job->slide->out_elems, false);
+        return;
+    }
+    for (int64_t i = 0; i < job->batch * job->groups && !hn_pool_is_stopped(pool); i++)
+        conv_group(pool, job, i);
+}
