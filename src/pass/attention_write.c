@@ -275,28 +275,23 @@ static hone_status write_group_query(hn_attn *a) {
 
 #define STANDARD_SINCE 23 /* opset of ai.onnx Attention */
 
-/* Does only the standard operator say this as it is? */
-static bool wants_standard(const hn_attn *a) {
-    hn_dtype elem = hn_elem_of(a->r, a->q.value);
-    bool zeroes_rows = a->is_guarded && hn_attn_may_hide_all(a);
-    return a->n_kv_heads != a->n_heads || zeroes_rows || (elem != HN_F32 && elem != HN_F16);
-}
-
-static bool can_do_without(const hn_attn *a) {
+/* MultiHeadAttention has no cap, and of types these. */
+static bool fits_multi_head(const hn_attn *a) {
     hn_dtype elem = hn_elem_of(a->r, a->q.value);
     return a->softcap == 0 && (elem == HN_F32 || elem == HN_F16);
 }
 
+/* onnxruntime computes the standard operator no slower than its own, except for grouped causal
+ * attention. */
 hone_status hn_attn_write(hn_attn *a) {
     hn_rule *r = a->r;
-    const hn_optimize_options *o = r->pass->options;
-    bool is_standard = hn_rule_opset(r) >= STANDARD_SINCE,
-         is_raisable = o->max_opset >= STANDARD_SINCE;
-    if (o->target == HN_TARGET_ONNX || !can_do_without(a))
-        return hn_can_write(r, "Attention") ? write_standard(a) : HONE_OK;
-    if (a->n_kv_heads != a->n_heads && fits_group_query(a))
+    const hn_pass *p = r->pass;
+    bool is_standard = hn_rule_opset(r) >= STANDARD_SINCE;
+    bool is_raisable = p->options->max_opset >= STANDARD_SINCE && !p->is_opset_settled;
+    bool is_ours = p->options->target != HN_TARGET_ONNX;
+    if (is_ours && a->n_kv_heads != a->n_heads && fits_group_query(a))
         return write_group_query(a);
-    if (wants_standard(a) && (is_standard || is_raisable))
-        return hn_can_write(r, "Attention") ? write_standard(a) : HONE_OK;
-    return write_multi_head(a);
+    if (is_ours && !is_standard && !is_raisable && fits_multi_head(a))
+        return write_multi_head(a);
+    return hn_can_write(r, "Attention") ? write_standard(a) : HONE_OK;
 }

@@ -17,7 +17,6 @@ typedef struct opt_job {
     uint64_t *clean_at; /* by pass: the serial at which it last found nothing to do */
     int64_t wanted_opset;
     uint32_t n_errors_before; /* that the graph came with */
-    bool is_raised; /* once is enough: the wish only grows when there was something to raise */
 } opt_job;
 
 /* ---- which passes ---------------------------------------------------------------------------- */
@@ -175,21 +174,21 @@ static hone_status refresh_facts(opt_job *job) {
 }
 
 /* A fusion would need a newer operator: the whole model moves there, and the passes look again. A
- * model that cannot move stays as it is. */
-static hone_status raise_opset(opt_job *job, bool *is_raised) {
+ * model that cannot move stays as it is, and they look again for what else can be done. Once is
+ * enough: the wish only grows when there was something to raise. */
+static hone_status raise_opset(opt_job *job, bool *look_again) {
     hone_error unused = {0};
     int64_t opset = hn_opset_version(&job->pass.model->opsets, NULL);
-    *is_raised = false;
-    if (job->wanted_opset <= opset || job->is_raised || job->pass.log->is_stopped)
+    *look_again = job->wanted_opset > opset && !job->pass.is_opset_settled &&
+                  !job->pass.log->is_stopped;
+    if (!*look_again)
         return HONE_OK;
-    job->is_raised = true;
+    job->pass.is_opset_settled = true;
+    job->serial++;
     hone_status status = hn_convert_opset(job->pass.model, job->wanted_opset, &unused);
     if (status == HONE_E_NOMEM)
         return status;
-    *is_raised = status == HONE_OK;
-    if (*is_raised)
-        job->serial++;
-    return *is_raised ? refresh_facts(job) : HONE_OK;
+    return status == HONE_OK ? refresh_facts(job) : HONE_OK;
 }
 
 static hone_status run_groups(opt_job *job) {
@@ -197,10 +196,10 @@ static hone_status run_groups(opt_job *job) {
     HN_TRY(count_errors(job, &job->n_errors_before, NULL));
     HN_TRY(refresh_facts(job));
     for (int group = HN_GROUP_CLEAN; group <= HN_GROUP_FINISH; group++) {
-        bool is_raised;
+        bool look_again;
         HN_TRY(run_group(job, (hn_pass_group)group));
-        HN_TRY(raise_opset(job, &is_raised));
-        group -= is_raised;
+        HN_TRY(raise_opset(job, &look_again));
+        group -= look_again;
     }
     return HONE_OK;
 }

@@ -27,7 +27,7 @@ bool hn_can_write(hn_rule *r, const char *op) {
         needed++;
     if (needed == opset)
         return true;
-    if (needed <= o->max_opset)
+    if (needed <= o->max_opset && !r->pass->is_opset_settled)
         *r->pass->wanted_opset = HN_MAX(*r->pass->wanted_opset, needed);
     else if (needed <= LATEST_OPSET)
         hn_miss(r, "%s is an operator of opset %lld, the model has opset %lld", op,
