@@ -141,7 +141,7 @@ static bool can_carry(const hn_patch *p, hn_id block, hn_id value) {
                                    : patch_value_block(p, value) == block;
 }
 
-static hn_id add_identity(hn_patch *p, hn_id block, hn_id value) {
+static hn_id put_identity(hn_patch *p, hn_id block, hn_id value) {
     hn_str identity = hn_intern_z(p->g->model->names, "Identity");
     hn_id node = identity ? hn_patch_node(p, HN_NONE, NULL, identity, NULL, 1, &value, 1, 0, NULL)
                           : HN_NONE;
@@ -160,7 +160,7 @@ static hone_status choose_carriers(hn_patch *p) {
         hn_id block = hn_value_at(p->g, r->value)->block;
         if (!hn_patch_is_output(p->g, r->value))
             continue;
-        r->carrier = can_carry(p, block, r->with) ? r->with : add_identity(p, block, r->with);
+        r->carrier = can_carry(p, block, r->with) ? r->with : put_identity(p, block, r->with);
         if (r->carrier == HN_NONE || !hn_map_put(&p->carriers, r->carrier, 1))
             return HONE_E_NOMEM;
     }

@@ -3,7 +3,7 @@
 
 #define SAMPLE_BYTES 64 /* at the beginning, in the middle and at the end */
 
-static bool has_all_data(const hn_tensor *t, uint64_t *bytes) {
+static bool is_all_there(const hn_tensor *t, uint64_t *bytes) {
     *bytes = 0;
     if (t->dtype == HN_STRING)
         return t->strings || t->n_elems == 0;
@@ -26,7 +26,7 @@ bool hn_tensor_equal(const hn_tensor *a, const hn_tensor *b) {
         return true;
     if (a->dtype != b->dtype || a->rank != b->rank || a->n_elems != b->n_elems ||
         (a->rank > 0 && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) != 0) ||
-        !has_all_data(a, &bytes) || !has_all_data(b, &other_bytes))
+        !is_all_there(a, &bytes) || !is_all_there(b, &other_bytes))
         return false;
     if (a->dtype == HN_STRING)
         return same_strings(a, b);
@@ -37,7 +37,7 @@ uint64_t hn_tensor_fingerprint(const hn_tensor *t) {
     uint64_t bytes, hash = hn_hash64(&t->rank, sizeof t->rank, (uint64_t)t->dtype);
     if (t->rank > 0)
         hash = hn_hash64(t->dims, (size_t)t->rank * sizeof *t->dims, hash);
-    if (!has_all_data(t, &bytes))
+    if (!is_all_there(t, &bytes))
         return hash;
     if (t->dtype == HN_STRING) {
         for (uint64_t i = 0; i < t->n_elems && i < SAMPLE_BYTES; i++)

@@ -85,7 +85,7 @@ bool hn_eval_knows_ret(const hn_eval *c, uint32_t i) {
     return true;
 }
 
-static hone_status run_alone(hn_eval *c) {
+static hone_status run_node_alone(hn_eval *c) {
     HN_TRY(hn_eval_check_args(c));
     HN_TRY(hn_eval_infer(c));
     for (uint32_t i = 0; i < c->n_rets; i++) {
@@ -121,7 +121,7 @@ hone_status hn_eval_once(hn_eval_host *host, const hn_graph *g, hn_id node, hn_o
     if (!hn_node_form_ok(g, NULL, node, NULL, &c.node.op, &c.node.version) || !c.node.op ||
         !c.node.op->eval)
         return hn_fail(err, HONE_E_UNSUPPORTED, "hone cannot run operator '%s'", hn_s(n->op));
-    hone_status status = run_alone(&c);
+    hone_status status = run_node_alone(&c);
     for (uint32_t i = 0; i < n->n_outputs && status != HONE_OK; i++) {
         hn_heap_unref(host->heap, rets[i]);
         rets[i] = NULL;

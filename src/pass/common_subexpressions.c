@@ -98,7 +98,7 @@ static bool same_inputs(const hn_node *a, const hn_node *b) {
     return a->n_inputs == 0 || memcmp(a->inputs, b->inputs, a->n_inputs * sizeof *a->inputs) == 0;
 }
 
-static bool same_domain(hn_str a, hn_str b) {
+static bool domains_agree(hn_str a, hn_str b) {
     return a == b || (hn_domain_is_onnx(a) && hn_domain_is_onnx(b));
 }
 
@@ -114,7 +114,7 @@ bool hn_same_attrs(const hn_node *a, const hn_node *b) {
 }
 
 static bool same_node(const hn_node *a, const hn_node *b) {
-    return a->op == b->op && same_domain(a->domain, b->domain) &&
+    return a->op == b->op && domains_agree(a->domain, b->domain) &&
            a->opset_version == b->opset_version && same_inputs(a, b) && hn_same_attrs(a, b);
 }
 
