@@ -20,12 +20,12 @@ typedef struct found_norm {
 
 /* ---- what is reduced ------------------------------------------------------------------------- */
 
-/* A reduction over the last axes that keeps them; how many they are. */
+/* A reduction over the last axes; how many they are. */
 static bool reduces_last_axes(const hn_rule *r, hn_id node, int32_t rank, int32_t *n_axes) {
     uint32_t n;
     const int64_t *axes;
     uint64_t seen = 0;
-    if (hn_node_i(r, node, "keepdims", 1) != 1 || !hn_node_list(r, node, "axes", 1, &n, &axes))
+    if (!hn_node_list(r, node, "axes", 1, &n, &axes))
         return false;
     for (uint32_t i = 0; i < n; i++) {
         int64_t from_end = axes[i] < 0 ? -1 - axes[i] : rank - 1 - axes[i];
@@ -35,6 +35,19 @@ static bool reduces_last_axes(const hn_rule *r, hn_id node, int32_t rank, int32_
     }
     *n_axes = (int32_t)n;
     return n > 0 && n < MAX_NORM_AXES && seen == (UINT64_C(1) << n) - 1;
+}
+
+/* Do the reduced axes stay, as axes of size 1: in the reduction itself, or put back by `back`? */
+static bool keeps_axes(const hn_rule *r, hn_id reduction, hn_id back, hn_id x, int32_t n_axes) {
+    int32_t rank = hn_rank_of(r, x);
+    if (hn_node_i(r, reduction, "keepdims", 1) == 1)
+        return back == HN_NONE;
+    for (int32_t i = 0; i < rank && back != HN_NONE; i++) {
+        hn_dim d = hn_dim_of(r, back, i), want = i < rank - n_axes ? hn_dim_of(r, x, i) : 1;
+        if (d != want || d == HN_DIM_UNKNOWN)
+            return false;
+    }
+    return hn_rank_of(r, back) == rank;
 }
 
 /* Numbers that stand in the pattern can be tensors, too: they must not have enlarged anything. */
@@ -57,21 +70,26 @@ static bool divides_by_root(const hn_rule *r) {
     return (is_inverse ? -power : power) == (is_product ? -0.5 : 0.5);
 }
 
+static bool reduces_alike(const hn_rule *r, const char *reduction, const char *back, hn_id x,
+                          int32_t *n_axes) {
+    hn_id node = hn_cap_node(r, reduction);
+    return reduces_last_axes(r, node, hn_rank_of(r, x), n_axes) &&
+           keeps_axes(r, node, hn_cap(r, back), x, *n_axes);
+}
+
 static bool read_norm(hn_rule *r, const char *op, found_norm *f) {
     int32_t n_mean_axes;
-    hn_id mean = hn_cap_node(r, "mean");
     *f = (found_norm){.op = op, .x = hn_cap(r, "x"), .scale = HN_NONE, .bias = HN_NONE};
-    int32_t rank = hn_rank_of(r, f->x);
     hn_dtype elem = hn_elem_of(r, f->x);
     f->y = hn_out(r, r->root, 0);
     if (!divides_by_root(r) || !keeps_dims(r, f->y, f->x) ||
         (elem != HN_F32 && elem != HN_F16 && elem != HN_BF16) ||
         !hn_scalar_beside(r, hn_cap(r, "eps"), f->x, &f->epsilon))
         return false;
-    if (!reduces_last_axes(r, hn_cap_node(r, "var"), rank, &f->n_axes))
+    if (!reduces_alike(r, "var", "var_back", f->x, &f->n_axes))
         return false;
-    return mean == HN_NONE ||
-           (reduces_last_axes(r, mean, rank, &n_mean_axes) && n_mean_axes == f->n_axes);
+    return hn_cap(r, "mean") == HN_NONE ||
+           (reduces_alike(r, "mean", "mean_back", f->x, &n_mean_axes) && n_mean_axes == f->n_axes);
 }
 
 /* ---- scale and bias -------------------------------------------------------------------------- */
@@ -292,19 +310,21 @@ static hone_status fuse_rms_norm_scaled(hn_rule *r) {
 #define SQUARE(d) "{Pow(" d ", 2) | Mul(" d ", " d ")}"
 #define ROOT(v) "Sqrt|Pow(" v ", #power?)"
 #define ONE_BY_ROOT(v) "{Reciprocal?(" ROOT(v) "):inverse | Div(1, Sqrt(" v ")):inverse}"
-#define CENTERED "Sub(x, ReduceMean(x, ...):mean):d"
+/* Axes that a reduction drops may be put back. */
+#define BACK(v, name) "Reshape|Unsqueeze?(" v ", ...):" name
+#define CENTERED "Sub(x, " BACK("ReduceMean(x, ...):mean", "mean_back") "):d"
 /* The mean of squared distances, or that of squares less the squared mean. */
 /* clang-format off */
 #define VARIANCE                                                                                   \
-  "Add({ReduceMean(" SQUARE("d") ", ...):var | "                                                   \
-  "Relu?(Sub(ReduceMean(" SQUARE("x") ", ...):var, " SQUARE("mean") "))}, #eps)"
+  "Add(" BACK("{ReduceMean(" SQUARE("d") ", ...):var | "                                           \
+  "Relu?(Sub(ReduceMean(" SQUARE("x") ", ...):var, " SQUARE("mean") "))}", "var_back") ", #eps)"
 /* clang-format on */
 #define DISTANCE "{Sub(x, mean):d | Sub(mean, x):d}"
 #define DISTANCES "Add(ReduceMean({Pow(" DISTANCE ", 2) | Mul(" DISTANCE ", d)}, ...):var, #eps)"
 #define FOLDED_NORM                                              \
   "Add(Mul(x, Mul(" ONE_BY_ROOT(DISTANCES) ", #scale):factor), " \
                                            "Sub(#bias, Mul(ReduceMean(x, ...):mean, factor)))"
-#define MEAN_SQUARE "Add(ReduceMean(" SQUARE("x") ", ...):var, #eps)"
+#define MEAN_SQUARE "Add(" BACK("ReduceMean(" SQUARE("x") ", ...):var", "var_back") ", #eps)"
 
 static const hn_rule_row layer_norm_rules[] = {
     {"layer-norm", "Div(" CENTERED ", " ROOT(VARIANCE) ")", fuse_layer_norm, false, NULL},

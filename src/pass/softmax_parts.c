@@ -1,5 +1,7 @@
 /* Softmax, LogSoftmax and reductions from exponentials, sums and logarithms. */
-#include "pass/pass_int.h"
+#include "pass/poly.h"
+
+#include <math.h>
 
 /* ---- Softmax --------------------------------------------------------------------------------- */
 
@@ -113,6 +115,39 @@ static hone_status fuse_reduce_log_sum_exp(hn_rule *r) {
     return write_reduction(r, "ReduceLogSumExp");
 }
 
+/* How many elements each result of a reduction comes from; 0 when that is not known. */
+static double reduced_elems(const hn_rule *r, hn_id node, hn_id x) {
+    uint32_t n;
+    const int64_t *axes;
+    const hn_shape *shape = hn_shape_of(r, x);
+    double product = 1;
+    if (!shape || !hn_node_list(r, node, "axes", 1, &n, &axes) || n == 0)
+        return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        hn_dim d = hn_dim_of(r, x, (int32_t)axes[i]);
+        product *= hn_dim_is_known(d) ? (double)d : 0;
+    }
+    return product;
+}
+
+/* A sum divided by the number of its terms. */
+static hone_status fuse_mean(hn_rule *r) {
+    hn_id x = hn_cap(r, "x"), sum = hn_cap_node(r, "sum");
+    double number, n_elems = reduced_elems(r, sum, x);
+    if (!hn_scalar_beside(r, hn_cap(r, "n"), hn_cap(r, "sum"), &number) || n_elems == 0 ||
+        (hn_elem_of(r, x) != HN_F32 && hn_elem_of(r, x) != HN_F64))
+        return HONE_OK;
+    double ratio = hn_is_op(r, r->root, "Mul") ? number * n_elems : number / n_elems;
+    if (fabs(ratio - 1) > 1e-6)
+        return HONE_OK;
+    if (hn_is_op(r, sum, "ReduceSumSquare"))
+        x = hn_make1(r, "Mul", HN_VALUES(x, x), HN_NO_ATTRS);
+    hn_id y = make_reduction(r, "ReduceMean", x, sum);
+    if (y != HN_NONE)
+        hn_rule_replace(r, y);
+    return HONE_OK;
+}
+
 #define SQUARE_OF_X "{Pow(x, 2) | Mul(x, x)}"
 
 /* Larger formulas are found in steps: the log of a sum of exponentials is there first. */
@@ -125,6 +160,7 @@ static const hn_rule_row softmax_rules[] = {
     {"reduce-log-sum-exp", "Log(ReduceSum(Exp(x), ...):sum)", fuse_reduce_log_sum_exp, false, NULL},
     {"reduce-l2", "Sqrt(ReduceSumSquare(x, ...):sum)", fuse_reduce_l2, false, NULL},
     {"reduce-sum-square", "ReduceSum(" SQUARE_OF_X ", ...)", fuse_reduce_sum_square, false, NULL},
+    {"reduce-mean", "Mul|Div(ReduceSum|ReduceSumSquare(x, ...):sum, #n)", fuse_mean, false, NULL},
     {"reduce-l1", "ReduceSum(Abs(x), ...)", fuse_reduce_l1, false, NULL},
 };
 

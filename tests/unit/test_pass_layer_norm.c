@@ -41,6 +41,11 @@ static void test_layer_norm(void **state) {
         "m = ReduceMean(x, ax) k = Mul(m, m) p = Mul(x, x) w = ReduceMean(p, ax) v = Sub(w, k)"
         "d = Sub(x, m) a = Add(v, e) q = Sqrt(a) i = Reciprocal(q) f = Mul(i, s) t = Mul(d, f)"
         "y = Add(t, b)",
+        /* reduced axes are put back later */
+        "m = ReduceMean<keepdims = 0>(x, ax) k = Mul(m, m) p = Mul(x, x) "
+        "w = ReduceMean<keepdims = 0>(p, ax) v = Sub(w, k) c = Relu(v) u = Unsqueeze(c, ax) "
+        "a = Add(u, e) q = Sqrt(a) i = Reciprocal(q) f = Mul(i, s) z = Unsqueeze(m, ax) "
+        "d = Sub(x, z) t = Mul(d, f) y = Add(t, b)",
         /* multiplied out */
         "m = ReduceMean(x, ax) d = Sub(x, m) p = Mul(d, d) v = ReduceMean(p, ax) a = Add(v, e)"
         "q = Sqrt(a) i = Reciprocal(q) f = Mul(i, s) g = Mul(m, f) h = Sub(b, g) t = Mul(x, f)"
@@ -141,6 +146,10 @@ static void test_must_not_fire(void **state) {
         "q = Sqrt(a) y = Div(d, q)",
         "z = Abs(x) m = ReduceMean(z, ax) d = Sub(x, m) p = Pow(d, two) v = ReduceMean(p, ax)"
         "a = Add(v, e) q = Sqrt(a) y = Div(d, q)",
+        /* put back at another place */
+        "m = ReduceMean<keepdims = 0>(x, ay) z = Unsqueeze(m, ay) d = Sub(x, z) p = Mul(d, d)"
+        "v = ReduceMean<keepdims = 0>(p, ay) u = Unsqueeze(v, ay) a = Add(u, e) q = Sqrt(a)"
+        "y = Div(d, q)",
         /* multiplied by the deviation */
         NORM "y = Mul(d, q)",
     };

@@ -49,6 +49,15 @@ static void test_reductions(void **state) {
                  SUM(13) "{ y = ReduceLogSumExp<keepdims = 1, axes = [-1]>(x) }");
 }
 
+static void test_mean(void **state) {
+    (void)state;
+    expect_found(SUM(18) "<int64[1] a = {-1}, float n = {4}>{ s = ReduceSum(x, a) y = Div(s, n) }",
+                 SUM(18) AXIS "{ y = ReduceMean<keepdims = 1>(x, a) }");
+    expect_found(SUM(13) "<int64[1] a = {-1}, float n = {0.25}>{ q = Mul(x, x) "
+                         "s = ReduceSum(q, a) y = Mul(n, s) }",
+                 SUM(13) "{ q = Mul(x, x) y = ReduceMean<keepdims = 1, axes = [-1]>(q) }");
+}
+
 static void test_must_not_fire(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -61,6 +70,11 @@ static void test_must_not_fire(void **state) {
         HEAD(18) AXIS "{ e = Exp(x) n = Neg(x) f = Exp(n) s = ReduceSum(f, a) y = Div(e, s) }",
         /* the maximum of another axis */
         HEAD(18) "<int64[1] a = {1}>{ m = ReduceMax(x, a) d = Sub(x, m) y = Softmax(d) }",
+        /* not the number of terms; that is not known */
+        SUM(18) "<int64[1] a = {-1}, float n = {3}>{ s = ReduceSum(x, a) y = Div(s, n) }",
+        "<ir_version: 10, opset_import: [\"\" : 18]>\n"
+        "g (float[B,4] x) => (float[1,4] y) <int64[1] a = {0}, float n = {4}>"
+        "{ s = ReduceSum(x, a) y = Div(s, n) }",
         /* axes that are not known, where an attribute needs them; integers */
         "<ir_version: 10, opset_import: [\"\" : 13]>\n"
         "g (float[B,4] x, int64[1] a) => (float[B,1] y) { q = Abs(x) y = ReduceSum(q, a) }",
@@ -73,9 +87,8 @@ static void test_must_not_fire(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_log_softmax),
-        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_softmax),       cmocka_unit_test(test_log_softmax),
+        cmocka_unit_test(test_reductions),    cmocka_unit_test(test_mean),
         cmocka_unit_test(test_must_not_fire),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
