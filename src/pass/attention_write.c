@@ -212,17 +212,33 @@ static hone_status write_standard(hn_attn *a) {
     return HONE_OK;
 }
 
+/* One head that the product repeated for all by broadcasting. */
+static bool is_one_for_all(const hn_attn *a) {
+    return a->n_heads > 1 && hn_view_axis_size(&a->all_k, 1, true) == 1;
+}
+
+static hn_id for_all_heads(const hn_attn *a, hn_id x) {
+    const int64_t sizes[] = {1, a->n_heads, 1, 1};
+    return hn_make1(a->r, "Expand", HN_VALUES(x, hn_new_const_i64s(a->r, "heads", 4, sizes)),
+                    HN_NO_ATTRS);
+}
+
 static hone_status write_multi_head(hn_attn *a) {
     hn_rule *r = a->r;
-    bool has_past = a->past_k != HN_NONE && a->n_kv_heads == a->n_heads;
+    bool has_past = a->past_k != HN_NONE && a->n_kv_heads == a->n_heads, is_one = is_one_for_all(a);
     attn_form forms[] = {{.q = RANK_3, .kv = RANK_3, .out = RANK_3, .has_past = has_past},
                          {.q = RANK_3, .kv = RANK_4, .out = RANK_3}};
     attn_form f;
     attn_parts p;
     hn_attr attrs[4];
     uint32_t n = 0;
-    if (!plan_best_form(a, forms, has_past ? 1 : 2, &f) || !write_parts(a, &f, GIVES_NAN, &p))
+    if (!plan_best_form(a, is_one ? forms + 1 : forms, has_past || is_one ? 1 : 2, &f) ||
+        !write_parts(a, &f, GIVES_NAN, &p))
         return HONE_OK;
+    if (is_one) {
+        p.k = for_all_heads(a, p.k);
+        p.v = for_all_heads(a, p.v);
+    }
     attrs[n++] = hn_new_i(r, "num_heads", a->n_heads);
     if (a->is_causal)
         attrs[n++] = hn_new_i(r, "unidirectional", 1);

@@ -8,14 +8,15 @@ from attention_builder import LOWEST
 B, S, H, D = 2, 6, 4, 8  # batch, positions, heads, size of a head
 E = H * D
 FREE = ["batch", "seq", E]
-Case = collections.namedtuple("Case", "name build opset n n_rotary")
+Case = collections.namedtuple("Case", "name build opset n n_rotary needs_23")
 CASES = []
 
 
-def case(opset=17, n=1, n_rotary=0):
-    """n, n_rotary: how many attentions and rotary embeddings are to be found."""
+def case(opset=17, n=1, n_rotary=0, needs_23=False):
+    """n, n_rotary: how many attentions and rotary embeddings are to be found; needs_23: not all of them by what
+    onnxruntime adds to older opsets."""
     def add(build):
-        CASES.append(Case(build.__name__, build, opset, n, n_rotary))
+        CASES.append(Case(build.__name__, build, opset, n, n_rotary, needs_23))
         return build
     return add
 
@@ -439,7 +440,7 @@ def qwen_norm_of_queries(g):
     g.output(g.merge(y, E))
 
 
-@case(opset=21)
+@case(opset=21, needs_23=True)
 def gemma_softcap(g):
     x = g.x("x", B, S, E, dims=FREE)
     q, k, v = qkv(g, x)
@@ -527,7 +528,7 @@ def llama_rotary_constants(g):
     finish_rotary(g, rotated(g, q, cos, sin), rotated(g, k, cos, sin), v)
 
 
-@case(opset=18, n_rotary=2)
+@case(opset=18, n_rotary=2, needs_23=True)
 def llama_rotary_from_positions(g):
     """Cosines and sines of positions that are an input."""
     x = g.x("x", B, S, E, dims=FREE)
@@ -541,7 +542,7 @@ def llama_rotary_from_positions(g):
     finish_rotary(g, rotated(g, q, cos, sin), rotated(g, k, cos, sin), v)
 
 
-@case(n_rotary=2)
+@case(n_rotary=2, needs_23=True)
 def gpt_neox_rotary_table(g):
     """Rows of a table, taken by position; a quarter of each head is turned."""
     x = g.x("x", B, S, E, dims=FREE)
