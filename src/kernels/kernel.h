@@ -46,6 +46,22 @@ HN_KERNEL_TYPES(HN_GEMM_JOB)
 int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k);
 void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
 
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+/* y = exp(x - largest) / sum of those, over n elements; y may be x. A row of which every element is
+ * -infinity gives NaN. False: not on this processor. */
+bool hn_softmax_row_f32(int64_t n, const float *x, float *y);
+/* y = (x - mean) * inverse * gamma + beta, where inverse is 1 / sqrt(variance + epsilon); without a
+ * mean when it is `simplified`. gamma, beta: NULL for ones and zeros. y may be x. False: not on this
+ * processor. */
+typedef struct hn_norm_row_f32 {
+    float epsilon;
+    bool simplified;
+    const float *gamma, *beta;
+} hn_norm_row_f32;
+bool hn_normalize_row_f32(const hn_norm_row_f32 *norm, int64_t n, const float *x, float *y,
+                          float *mean, float *inverse);
+
 /* ---- functions of one number ------------------------------------------------------------------ */
 
 /* ys[i] = f(xs[i]); ys may be xs. a and b are the function's parameters. */
@@ -95,5 +111,9 @@ typedef struct hn_finish_f32 {
   void hn_conv_##name(hn_pool *pool, const hn_conv_job_##name *job);
 HN_KERNEL_TYPES(HN_CONV_JOB)
 #undef HN_CONV_JOB
+
+/* The largest of each window of n_planes planes; the padding counts for nothing. A window with NaN
+ * gives NaN. False: not on this processor, or not for these sizes. */
+bool hn_pool_max_f32(hn_pool *pool, const hn_slide *s, int64_t n_planes, const float *x, float *y);
 
 #endif /* HN_KERNEL_H */

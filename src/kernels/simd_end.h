@@ -22,6 +22,7 @@
 #undef V_OR
 #undef V_ROUND
 #undef V_IF_LESS
+#undef V_IF_NAN
 #undef V_SCALE
 #undef V_SUM
 #undef V_LARGEST

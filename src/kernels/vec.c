@@ -32,6 +32,21 @@ const hn_vec_loops_f32 *hn_vec_loops_pick_f32(void) {
 }
 #endif
 
+bool hn_softmax_row_f32(int64_t n, const float *x, float *y) {
+    const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
+    if (loops)
+        loops->softmax(n, x, y);
+    return loops != NULL;
+}
+
+bool hn_normalize_row_f32(const hn_norm_row_f32 *norm, int64_t n, const float *x, float *y,
+                          float *mean, float *inverse) {
+    const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
+    if (loops)
+        loops->normalize(norm, n, x, y, mean, inverse);
+    return loops != NULL;
+}
+
 hn_map_f32 hn_map_find_f32(const char *op) {
     for (const hn_vec_map *m = best_maps(); m && m->op; m++)
         if (strcmp(m->op, op) == 0)

@@ -16,6 +16,12 @@ typedef struct hn_vec_loops_f32 {
      * HN_TAP_SUMS_SLACK: so many elements past the last one of x and of out may be touched. */
     void (*tap_sums)(int64_t n, const float *x, int64_t n_taps, const int64_t *offsets,
                      const float *w, float start, float *out);
+    /* out[i] = the largest x[i + offsets[t]], NaN where one is; with the same slack. */
+    void (*tap_most)(int64_t n, const float *x, int64_t n_taps, const int64_t *offsets, float *out);
+    /* Rows; see kernel.h. */
+    void (*softmax)(int64_t n, const float *x, float *y);
+    void (*normalize)(const hn_norm_row_f32 *norm, int64_t n, const float *x, float *y, float *mean,
+                      float *inverse);
     /* y[i] += b, and += z[i] when there is a z. */
     void (*add_to)(int64_t n, float *y, float b, const float *z);
 } hn_vec_loops_f32;

@@ -21,6 +21,121 @@ static V_TARGET void V_NAME(tap_sums)(int64_t n, const float *x, int64_t n_taps,
     }
 }
 
+static inline V_TARGET V V_NAME(vec_larger)(V a, V b) {
+    return V_IF_NAN(a, a, V_MAX(a, b));
+}
+
+static V_TARGET void V_NAME(tap_most)(int64_t n, const float *x, int64_t n_taps,
+                                      const int64_t *offsets, float *out) {
+    for (int64_t i = 0; i < n; i += 2 * V_ELEMS) {
+        V most = V_LOAD(x + i + offsets[0]), next = V_LOAD(x + i + offsets[0] + V_ELEMS);
+        for (int64_t t = 1; t < n_taps; t++) {
+            const float *from = x + i + offsets[t];
+            most = V_NAME(vec_larger)(most, V_LOAD(from));
+            next = V_NAME(vec_larger)(next, V_LOAD(from + V_ELEMS));
+        }
+        V_STORE(out + i, most);
+        V_STORE(out + i + V_ELEMS, next);
+    }
+}
+
+/* ---- rows: the last elements stand in a vector of their own, filled up so that they count for
+ * nothing ---- */
+
+static inline V_TARGET V V_NAME(load_last)(const float *x, int64_t n, float fill) {
+    float last[V_ELEMS];
+    for (int i = 0; i < V_ELEMS; i++)
+        last[i] = i < n ? x[i] : fill;
+    return V_LOAD(last);
+}
+
+static inline V_TARGET void V_NAME(store_last)(float *y, int64_t n, V v) {
+    float last[V_ELEMS];
+    V_STORE(last, v);
+    memcpy(y, last, (size_t)n * sizeof *last);
+}
+
+static V_TARGET float V_NAME(row_largest)(int64_t n, const float *x) {
+    V most = V_SET1(-HUGE_VALF);
+    int64_t i = 0;
+    for (; i + V_ELEMS <= n; i += V_ELEMS)
+        most = V_MAX(V_LOAD(x + i), most);
+    if (i < n)
+        most = V_MAX(V_NAME(load_last)(x + i, n - i, -HUGE_VALF), most);
+    return V_LARGEST(most);
+}
+
+static V_TARGET void V_NAME(softmax)(int64_t n, const float *x, float *y) {
+    V largest = V_SET1(V_NAME(row_largest)(n, x)), sum = V_ZERO();
+    int64_t i = 0;
+    for (; i + V_ELEMS <= n; i += V_ELEMS) {
+        V e = V_NAME(vec_exp)(V_SUB(V_LOAD(x + i), largest));
+        V_STORE(y + i, e);
+        sum = V_ADD(sum, e);
+    }
+    if (i < n) {
+        V e = V_NAME(vec_exp)(V_SUB(V_NAME(load_last)(x + i, n - i, -HUGE_VALF), largest));
+        V_NAME(store_last)(y + i, n - i, e);
+        sum = V_ADD(sum, e);
+    }
+    float scale = 1 / V_SUM(sum);
+    for (i = 0; i + V_ELEMS <= n; i += V_ELEMS)
+        V_STORE(y + i, V_MUL(V_LOAD(y + i), V_SET1(scale)));
+    for (; i < n; i++)
+        y[i] *= scale;
+}
+
+static V_TARGET float V_NAME(row_sum)(int64_t n, const float *x) {
+    V s0 = V_ZERO(), s1 = V_ZERO();
+    int64_t i = 0;
+    for (; i + 2 * V_ELEMS <= n; i += 2 * V_ELEMS) {
+        s0 = V_ADD(s0, V_LOAD(x + i));
+        s1 = V_ADD(s1, V_LOAD(x + i + V_ELEMS));
+    }
+    for (; i < n; i += V_ELEMS)
+        s0 = V_ADD(s0, n - i >= V_ELEMS ? V_LOAD(x + i) : V_NAME(load_last)(x + i, n - i, 0));
+    return V_SUM(V_ADD(s0, s1));
+}
+
+/* Sum of squared distances from a number. */
+static V_TARGET float V_NAME(row_squares)(int64_t n, const float *x, float from) {
+    V s0 = V_ZERO(), s1 = V_ZERO(), by = V_SET1(from);
+    int64_t i = 0;
+    for (; i + 2 * V_ELEMS <= n; i += 2 * V_ELEMS) {
+        V a = V_SUB(V_LOAD(x + i), by), b = V_SUB(V_LOAD(x + i + V_ELEMS), by);
+        s0 = V_FMA(a, a, s0);
+        s1 = V_FMA(b, b, s1);
+    }
+    for (; i < n; i += V_ELEMS) {
+        V v = n - i >= V_ELEMS ? V_LOAD(x + i) : V_NAME(load_last)(x + i, n - i, from);
+        V a = V_SUB(v, by);
+        s0 = V_FMA(a, a, s0);
+    }
+    return V_SUM(V_ADD(s0, s1));
+}
+
+static V_TARGET void V_NAME(normalize)(const hn_norm_row_f32 *norm, int64_t n, const float *x,
+                                       float *y, float *mean, float *inverse) {
+    *mean = norm->simplified || n == 0 ? 0 : V_NAME(row_sum)(n, x) / (float)n;
+    float squares = V_NAME(row_squares)(n, x, *mean);
+    *inverse = 1 / sqrtf((n ? squares / (float)n : 0) + norm->epsilon);
+    V from = V_SET1(*mean), by = V_SET1(*inverse);
+    const float *gamma = norm->gamma, *beta = norm->beta;
+    int64_t i = 0;
+    for (; i + V_ELEMS <= n; i += V_ELEMS) {
+        V v = V_MUL(V_SUB(V_LOAD(x + i), from), by);
+        V w = gamma ? V_LOAD(gamma + i) : V_SET1(1.0f);
+        V_STORE(y + i, V_FMA(v, w, beta ? V_LOAD(beta + i) : V_ZERO()));
+    }
+    if (i < n) {
+        int64_t left = n - i;
+        V v = V_MUL(V_SUB(V_NAME(load_last)(x + i, left, 0), from), by);
+        V w = gamma ? V_NAME(load_last)(gamma + i, left, 0) : V_SET1(1.0f);
+        V b = beta ? V_NAME(load_last)(beta + i, left, 0) : V_ZERO();
+        V_NAME(store_last)(y + i, left, V_FMA(v, w, b));
+    }
+}
+
 static V_TARGET void V_NAME(add_to)(int64_t n, float *y, float b, const float *z) {
     V by = V_SET1(b);
     int64_t i = 0;
@@ -33,4 +148,7 @@ static V_TARGET void V_NAME(add_to)(int64_t n, float *y, float b, const float *z
 }
 
 const hn_vec_loops_f32 V_NAME(hn_vec_loops_f32) = {.tap_sums = V_NAME(tap_sums),
+                                                   .tap_most = V_NAME(tap_most),
+                                                   .softmax = V_NAME(softmax),
+                                                   .normalize = V_NAME(normalize),
                                                    .add_to = V_NAME(add_to)};

@@ -6,6 +6,7 @@
 /* ---- layers ------------------------------------------------------------------------------------------- */
 
 typedef struct layer_norm {
+    const hn_eval *eval;
     const hn_array *x;
     hn_array *y;                      /* may be NULL: only statistics are wanted */
     hn_array *mean_out, *inverse_out; /* may be NULL */
@@ -37,9 +38,33 @@ static void layer_norm_row(const layer_norm *l, uint64_t row) {
     }
 }
 
+/* Rows of floats whose scale and bias are rows, too. False: this is something else, or there is no
+ * fast loop. */
+static bool layer_norm_fast(const hn_eval *c, const layer_norm *l, uint64_t row) {
+    const hn_array *scale = hn_arg(c, 1), *bias = hn_arg(c, 2);
+    float mean, inverse;
+    if (!l->y || l->y->dtype != HN_F32 || scale->dtype != HN_F32 || scale->n_elems != l->n ||
+        (bias && (bias->dtype != HN_F32 || bias->n_elems != l->n)))
+        return false;
+    hn_norm_row_f32 norm = {.epsilon = (float)l->epsilon,
+                            .simplified = !l->is_centered,
+                            .gamma = scale->data,
+                            .beta = bias ? bias->data : NULL};
+    if (!hn_normalize_row_f32(&norm, (int64_t)l->n, (const float *)l->x->data + row * l->n,
+                              (float *)l->y->data + row * l->n, &mean, &inverse))
+        return false;
+    if (l->mean_out)
+        hn_store_f32(l->mean_out, row, 1, &mean);
+    if (l->inverse_out)
+        hn_store_f32(l->inverse_out, row, 1, &inverse);
+    return true;
+}
+
 static void layer_norm_rows(void *ctx, int64_t begin, int64_t end) {
+    const layer_norm *l = ctx;
     for (int64_t row = begin; row < end; row++)
-        layer_norm_row(ctx, (uint64_t)row);
+        if (!layer_norm_fast(l->eval, l, (uint64_t)row))
+            layer_norm_row(l, (uint64_t)row);
 }
 
 typedef struct widen_job {
@@ -83,7 +108,7 @@ static hone_status stretch_parameter(hn_eval *c, const hn_array *a, const hn_arr
 hone_status hn_eval_layer_norm(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0), *scale = hn_arg(c, 1), *bias = hn_arg(c, 2);
-    layer_norm l = {.x = x, .y = hn_ret(c, 0)};
+    layer_norm l = {.eval = c, .x = x, .y = hn_ret(c, 0)};
     int64_t given = hn_attr_i(node, "axis", -1);
     int32_t axis = (int32_t)(given < 0 ? given + x->rank : given);
     l.is_centered = strcmp(hn_infer_op(node), "LayerNormalization") == 0;

@@ -219,9 +219,11 @@ hone_status hn_fused_activation(hn_eval *c, hn_array *y) {
 
 /* ---- normalization ----------------------------------------------------------------------------- */
 
-void hn_normalize_row(const hn_row_norm *norm, uint64_t n, const float *x, float *y, float *mean,
+void hn_normalize_row(const hn_norm_row_f32 *norm, uint64_t n, const float *x, float *y, float *mean,
                       float *inverse) {
     double sum = 0, squares = 0;
+    if (hn_normalize_row_f32(norm, (int64_t)n, x, y, mean, inverse))
+        return;
     for (uint64_t i = 0; i < n && !norm->simplified; i++)
         sum += (double)x[i];
     double middle = n > 0 ? sum / (double)n : 0;

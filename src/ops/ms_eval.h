@@ -64,12 +64,7 @@ bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out);
 
 /* y[i] = (x[i] - mean) * gamma / sqrt(variance + epsilon) + beta over one row; simplified: no mean.
  * Returns mean and 1 / deviation. */
-typedef struct hn_row_norm {
-    const float *gamma, *beta; /* may be NULL */
-    float epsilon;
-    bool simplified;
-} hn_row_norm;
-void hn_normalize_row(const hn_row_norm *norm, uint64_t n, const float *x, float *y, float *mean,
+void hn_normalize_row(const hn_norm_row_f32 *norm, uint64_t n, const float *x, float *y, float *mean,
                       float *inverse);
 
 #endif /* HN_MS_EVAL_H */

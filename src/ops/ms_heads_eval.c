@@ -57,7 +57,7 @@ void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t 
 
 hone_status hn_normalize_heads(hn_eval *c, uint32_t arg, const hn_head_rows *rows, int64_t batch,
                                int64_t n_heads, int64_t n_rows, int64_t size) {
-    hn_row_norm norm = {.epsilon = hn_attr_f(hn_eval_node(c), "qk_norm_epsilon", 1e-6f),
+    hn_norm_row_f32 norm = {.epsilon = hn_attr_f(hn_eval_node(c), "qk_norm_epsilon", 1e-6f),
                         .simplified = true};
     float mean, inverse;
     HN_TRY(hn_want_elems(c, arg, (uint64_t)size));
@@ -83,6 +83,8 @@ static void soften(const hn_heads *a, int64_t h, int64_t n, float *scores) {
     bool has_sink = a->sinks || a->smooth;
     float sink = a->sinks ? a->sinks[h] : 0, most = has_sink ? sink : -INFINITY;
     double sum = 0;
+    if (!has_sink && hn_softmax_row_f32(n, scores, scores))
+        return;
     for (int64_t k = 0; k < n; k++)
         most = fmaxf(most, scores[k]);
     for (int64_t k = 0; k < n; k++) {

@@ -14,7 +14,7 @@ typedef struct skip_norm {
     const hn_array *x, *skip;
     const float *bias;                  /* may be NULL */
     hn_array *y, *mean, *inverse, *sum; /* each may be NULL */
-    hn_row_norm norm;
+    hn_norm_row_f32 norm;
     uint64_t width;
 } skip_norm;
 
@@ -54,7 +54,7 @@ static hone_status run_skip_norm(hn_eval *c, bool simplified) {
     if (x->n_elems == 0)
         return HONE_OK;
     HN_TRY(check_skip_norm(c, &s, simplified ? 2 : 3));
-    s.norm = (hn_row_norm){.epsilon = hn_attr_f(hn_eval_node(c), "epsilon", 1e-12f),
+    s.norm = (hn_norm_row_f32){.epsilon = hn_attr_f(hn_eval_node(c), "epsilon", 1e-12f),
                            .simplified = simplified};
     float *v = hn_eval_scratch_n(c, s.width, sizeof *v),
           *skip = hn_eval_scratch_n(c, s.width, sizeof *skip);
@@ -141,7 +141,7 @@ static hone_status check_embed_args(hn_eval *c, const embed_form *f, uint64_t wi
     return hn_want_elems(c, f->beta.arg, width);
 }
 
-static hone_status embed_rows(hn_eval *c, const embed_form *f, const hn_row_norm *norm,
+static hone_status embed_rows(hn_eval *c, const embed_form *f, const hn_norm_row_f32 *norm,
                               uint64_t width) {
     const hn_array *ids = hn_arg(c, 0), *segments = hn_arg(c, 1),
                    *positions = hn_arg(c, f->position_ids);
@@ -169,7 +169,7 @@ static hone_status embed_rows(hn_eval *c, const embed_form *f, const hn_row_norm
 static hone_status run_embed_norm(hn_eval *c, const embed_form *f) {
     const hn_array *ids = hn_arg(c, 0);
     uint64_t width = (uint64_t)hn_arg(c, f->word.arg)->dims[1];
-    hn_row_norm norm = {.epsilon = hn_attr_f(hn_eval_node(c), "epsilon", 1e-12f)};
+    hn_norm_row_f32 norm = {.epsilon = hn_attr_f(hn_eval_node(c), "epsilon", 1e-12f)};
     HN_TRY(check_embed_args(c, f, width));
     HN_TRY(load_embed_vector(c, &f->gamma, &norm.gamma));
     HN_TRY(load_embed_vector(c, &f->beta, &norm.beta));

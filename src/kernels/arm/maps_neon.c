@@ -1,6 +1,8 @@
 /* Loops over floats, 4 at a time. */
 #include "kernels/vec.h"
 
+#include <math.h>
+
 #if defined(__aarch64__)
 /* clang-format off: the vectors come first, and are forgotten last */
 #  include "kernels/arm/simd_neon.h"

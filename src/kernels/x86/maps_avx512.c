@@ -1,6 +1,8 @@
 /* Loops over floats, 16 at a time. */
 #include "kernels/vec.h"
 
+#include <math.h>
+
 #if defined(__x86_64__)
 /* clang-format off: the vectors come first, and are forgotten last */
 #  include "kernels/x86/simd_avx512.h"

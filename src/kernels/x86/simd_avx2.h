@@ -24,6 +24,7 @@
 #define V_OR(a, b) _mm256_or_ps(a, b)
 #define V_ROUND(a) _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define V_IF_LESS(a, b, x, y) _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ))
+#define V_IF_NAN(a, x, y) _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, a, _CMP_UNORD_Q))
 #define V_SCALE(a, n) hn_scale__avx2(a, n)
 #define V_SUM(a) hn_sum__avx2(a)
 #define V_LARGEST(a) hn_largest__avx2(a)

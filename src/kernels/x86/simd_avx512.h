@@ -26,6 +26,8 @@
 #define V_ROUND(a) _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 /* a < b ? x : y */
 #define V_IF_LESS(a, b, x, y) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x)
+/* x where a is NaN, else y */
+#define V_IF_NAN(a, x, y) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), y, x)
 #define V_SCALE(a, n) _mm512_scalef_ps(a, n) /* a * 2^n, n a whole number */
 #define V_SUM(a) _mm512_reduce_add_ps(a)
 #define V_LARGEST(a) _mm512_reduce_max_ps(a)
