@@ -191,12 +191,22 @@ static hone_status raise_opset(opt_job *job, bool *look_again) {
     return status == HONE_OK ? refresh_facts(job) : HONE_OK;
 }
 
+/* Patches tell what their own nodes compute, not what follows from it further down; what shape
+ * computations left behind makes many sizes known. */
+static hone_status sharpen_facts(opt_job *job) {
+    HN_TRY(refresh_facts(job));
+    job->serial++;
+    return HONE_OK;
+}
+
 static hone_status run_groups(opt_job *job) {
     hn_model_raise_ir(job->pass.model, FREE_INITIALIZERS_IR);
     HN_TRY(count_errors(job, &job->n_errors_before, NULL));
     HN_TRY(refresh_facts(job));
     for (int group = HN_GROUP_CLEAN; group <= HN_GROUP_FINISH; group++) {
         bool look_again;
+        if (group == HN_GROUP_FUSE)
+            HN_TRY(sharpen_facts(job));
         HN_TRY(run_group(job, (hn_pass_group)group));
         HN_TRY(raise_opset(job, &look_again));
         group -= look_again;
