@@ -87,6 +87,19 @@ static const pass_case kept[] = {
     STAYS("g (float[2] x) => (float[2] y)", "a = Neg (x) y = Add (x, a)"),
 };
 
+/* Before IR 4 every initializer had to be listed as an input, and none could be replaced. */
+static void test_listed_initializers(void **state) {
+    (void)state;
+    static const pass_case c = {
+        .passes = "fold-constants,dead-code",
+        .text =
+            "<ir_version: 3, opset_import: [\"\" : 8]>\n"
+            "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { a = Neg (w) y = Add (x, a) }",
+        .expected = "<ir_version: 4, opset_import: [\"\" : 8]>\n"
+                    "g (float[2] x) => (float[2] y) <float[2] a = {-1, -2}> { y = Add (x, a) }"};
+    expect_pass(&c);
+}
+
 static void test_others_stay(void **state) {
     (void)state;
     expect_passes(kept, HN_COUNT(kept));
@@ -163,9 +176,10 @@ static void test_wrong_nodes_stay(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constant_nodes),      cmocka_unit_test(test_computed),
-        cmocka_unit_test(test_others_stay),         cmocka_unit_test(test_files_do_not_grow),
-        cmocka_unit_test(test_random_stays_random), cmocka_unit_test(test_wrong_nodes_stay),
+        cmocka_unit_test(test_constant_nodes),    cmocka_unit_test(test_computed),
+        cmocka_unit_test(test_others_stay),       cmocka_unit_test(test_listed_initializers),
+        cmocka_unit_test(test_files_do_not_grow), cmocka_unit_test(test_random_stays_random),
+        cmocka_unit_test(test_wrong_nodes_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
