@@ -7,7 +7,9 @@
 
 /* Choices multiply: what takes longer than this is no pattern that anybody means. */
 #define MAX_SEARCH_STEPS 4096
-#define MIN_NEAR_MISS_NODES 3 /* and all but one node of six */
+/* A near miss has at least so many nodes, and lacks one in six. */
+#define MIN_NEAR_MISS_NODES 3
+#define MAX_MISSING(n) HN_MAX((n) / 6, 1)
 
 typedef struct term_goal {
     const hn_term *term;
@@ -39,7 +41,7 @@ static bool solve_goals(pattern_search *s, const term_goal *g);
 
 /* Goes on as if the goal had been reached, once. */
 static bool excuse_misfit(pattern_search *s, const term_goal *g, term_misfit m) {
-    if (!s->is_lenient || s->has_misfit)
+    if (!s->is_lenient || s->has_misfit || m.term->n_nodes > MAX_MISSING(s->pattern->root->n_nodes))
         return false;
     s->has_misfit = true;
     s->now = m;
@@ -342,14 +344,12 @@ static bool search_from_root(pattern_search *s) {
 }
 
 static void look_for_near_miss(pattern_search *s, hn_strbuf *why) {
-    uint32_t n = s->pattern->n_nodes, n_missing = HN_MAX(n / 6, 1);
-    uint32_t least = HN_MAX(n - HN_MIN(n, n_missing), MIN_NEAR_MISS_NODES);
-    if (n < least)
+    if (s->pattern->root->n_nodes < MIN_NEAR_MISS_NODES)
         return;
     s->is_lenient = true;
-    s->best_nodes = least - 1;
+    s->best_nodes = MIN_NEAR_MISS_NODES - 1;
     search_from_root(s);
-    if (s->best_nodes < least)
+    if (s->best_nodes < MIN_NEAR_MISS_NODES)
         return;
     if (s->best.term)
         tell_term(s, why);

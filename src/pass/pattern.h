@@ -50,6 +50,7 @@ struct hn_term {
     HN_VEC(hn_term_op) ops;
     HN_VEC(hn_term_attr) attrs;
     HN_VEC(const hn_term *) args;
+    uint32_t n_nodes; /* operators that must be there, this one and those below */
     hn_word text;
 };
 
@@ -57,7 +58,6 @@ typedef struct hn_pattern {
     const hn_term *root; /* an operator that is not optional */
     uint32_t n_names;
     hn_word names[HN_PATTERN_MAX_NAMES];
-    uint32_t n_nodes; /* operators that must be there, of alternatives the first's */
 } hn_pattern;
 
 /* In the arena, text included. Errors tell the position, counted from 1. */

@@ -243,21 +243,17 @@ static hone_status take_op_term(pattern_reader *p, hn_term *t) {
         return pattern_error(p, begin,
                              "an operator that may be missing needs an input to stand "
                              "in its place");
-    p->pattern->n_nodes += !t->is_optional;
     return accept_char(p, ':') ? take_name(p, &t->name) : HONE_OK;
 }
 
 static hone_status take_alternatives(pattern_reader *p, hn_term *t) {
-    uint32_t n_nodes = p->pattern->n_nodes;
     t->kind = HN_TERM_EITHER;
     p->at++;
     do {
         const hn_term *arg;
         HN_TRY(take_term(p, &arg));
         HN_TRY_PTR(HN_VEC_PUSH(p->arena, &t->args, arg));
-        n_nodes = t->args.n == 1 ? p->pattern->n_nodes : n_nodes;
     } while (accept_char(p, '|'));
-    p->pattern->n_nodes = n_nodes;
     return accept_char(p, '}') ? HONE_OK : pattern_error(p, p->at, "expected '|' or '}'");
 }
 
@@ -286,6 +282,14 @@ static hone_status take_plain_term(pattern_reader *p, hn_term *t) {
     return HONE_OK;
 }
 
+/* Of alternatives the first counts. */
+static uint32_t count_nodes(const hn_term *t) {
+    uint32_t n = t->kind == HN_TERM_OP && !t->is_optional;
+    for (uint32_t i = 0; i < t->args.n && (i == 0 || t->kind == HN_TERM_OP); i++)
+        n += t->args.at[i]->n_nodes;
+    return n;
+}
+
 static hone_status take_term(pattern_reader *p, const hn_term **out) {
     skip_blanks(p);
     if (p->depth == HN_PATTERN_MAX_DEPTH || p->n_terms == HN_PATTERN_MAX_TERMS)
@@ -300,6 +304,7 @@ static hone_status take_term(pattern_reader *p, const hn_term **out) {
            : starts_op(begin) ? take_op_term(p, t)
                               : take_plain_term(p, t));
     t->text = word_between(begin, p->at);
+    t->n_nodes = count_nodes(t);
     p->depth--;
     *out = t;
     return HONE_OK;
