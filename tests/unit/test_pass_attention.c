@@ -1,4 +1,5 @@
 /* Attention from its parts: heads, masks, groups, a past, and what keeps it from being one. */
+#include "counting_allocator.h"
 #include "pass_case.h"
 
 #define OPSET_23 "<ir_version: 10, opset_import: [\"\" : 23]>\n"
@@ -164,10 +165,62 @@ static void test_tells_why_not(void **state) {
     }
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Heads in the batch, positions first, a packed projection. */
+static const char large[] =
+    OPSET_17 "g (float[s,b,24] w) => (float[s,b,8] y)"
+             " <int64[4] parts = {0, 0, 3, 8}, int64[3] cut = {0, -1, 4}, int64 i0 = {0},"
+             " int64 i1 = {1}, int64 i2 = {2}, float half = {0.5},"
+             " int64[3] join = {0, -1, 8}> {"
+             " p = Reshape (w, parts) t = Transpose <perm = [2, 0, 1, 3]> (p)"
+             " q = Gather (t, i0) k = Gather (t, i1) v = Gather (t, i2)"
+             " q3 = Reshape (q, cut) qh = Transpose <perm = [1, 0, 2]> (q3)"
+             " k3 = Reshape (k, cut) kt = Transpose <perm = [1, 2, 0]> (k3)"
+             " v3 = Reshape (v, cut) vh = Transpose <perm = [1, 0, 2]> (v3)"
+             " h = MatMul (qh, kt) i = Mul (h, half) e = Softmax (i) yh = MatMul (e, vh)"
+             " y3 = Transpose <perm = [1, 0, 2]> (yh) y = Reshape (y3, join) }";
+
+static hone_status optimize_large(const hone_allocator *a, uint32_t *n_nodes) {
+    hn_optimize_options o;
+    hone_error err = {0};
+    hn_model *m = NULL;
+    HN_TRY(hn_model_parse(large, sizeof large - 1, a, &m, NULL));
+    hn_opt_log *log = hn_opt_log_new(a);
+    hn_optimize_options_init(&o);
+    o.target = HN_TARGET_ONNXRUNTIME;
+    o.n_only = 1;
+    o.only = (const char *const[]){"attention"};
+    hone_status status = log ? hn_optimize(m, &o, log, &err) : HONE_E_NOMEM;
+    if (status == HONE_OK)
+        *n_nodes = hn_block_at(m->graph, 0)->nodes.n;
+    hn_opt_log_free(log);
+    hn_model_free(m);
+    return status;
+}
+
+static void test_every_allocation_may_fail(void **state) {
+    (void)state;
+    counting_allocator c;
+    uint32_t n_nodes = 0, n_fewest;
+    counting_init(&c, 0);
+    assert_int_equal(optimize_large(&c.hook, &n_fewest), HONE_OK);
+    assert_true(counting_is_clean(&c));
+    assert_int_equal(n_fewest, 4); /* Transpose, Split, the operator, Transpose */
+    size_t n_requests = c.n_requests;
+    for (size_t fail_at = 1; fail_at <= n_requests; fail_at++) {
+        counting_init(&c, fail_at);
+        hone_status status = optimize_large(&c.hook, &n_nodes);
+        assert_true(status == HONE_E_NOMEM || (status == HONE_OK && n_nodes == n_fewest));
+        assert_true(counting_is_clean(&c));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fuses),
         cmocka_unit_test(test_tells_why_not),
+        cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
