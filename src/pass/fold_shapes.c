@@ -154,15 +154,15 @@ static hone_status fold_slice_bounds(hn_rule *r) {
 
 /* ---- parts of shapes ------------------------------------------------------------------------- */
 
-/* Indices one after the other, counted from the front. */
+/* Indices one after the other, counted from the front, all of them there. */
 static bool is_run(uint32_t n, const int64_t *at, hn_dim length, int64_t *begin) {
-    *begin = n > 0 ? at[0] : -1;
-    if (*begin < 0 && hn_dim_is_known(length))
-        *begin += length;
+    if (n == 0 || !hn_dim_is_known(length) || at[0] < -length || at[0] >= length)
+        return false;
     for (uint32_t i = 1; i < n; i++)
         if (at[i] != at[0] + (int64_t)i)
             return false;
-    return n > 0 && *begin >= 0 && (at[0] >= 0) == (at[n - 1] >= 0);
+    *begin = at[0] + (at[0] < 0 ? length : 0);
+    return *begin + (int64_t)n <= length;
 }
 
 /* Since opset 15 Shape can give a part by itself. */
