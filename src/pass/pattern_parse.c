@@ -18,12 +18,12 @@ static hone_status pattern_error(pattern_reader *p, const char *at, const char *
 
 /* ---- words and numbers ----------------------------------------------------------------------- */
 
-static bool is_digit_char(char c) {
+static bool is_pattern_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static bool is_word_char(char c) {
-    return is_digit_char(c) || c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+static bool is_pattern_char(char c) {
+    return is_pattern_digit(c) || c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
 static bool is_upper_char(char c) {
@@ -52,24 +52,24 @@ static bool word_is(hn_word w, const char *text) {
     return w.n == strlen(text) && memcmp(w.at, text, w.n) == 0;
 }
 
-static bool same_word(hn_word a, hn_word b) {
+static bool same_pattern_word(hn_word a, hn_word b) {
     return a.n == b.n && memcmp(a.at, b.at, a.n) == 0;
 }
 
 /* Empty when there is none. */
 static hn_word take_word(pattern_reader *p) {
     const char *begin = p->at;
-    while (is_word_char(*p->at))
+    while (is_pattern_char(*p->at))
         p->at++;
     return word_between(begin, p->at);
 }
 
 static bool starts_number(const char *at) {
-    return is_digit_char(at[*at == '-']);
+    return is_pattern_digit(at[*at == '-']);
 }
 
 /* Any locale, and exact enough for what constants are compared with. */
-static hone_status take_number(pattern_reader *p, double *out, bool *is_int) {
+static hone_status take_pattern_number(pattern_reader *p, double *out, bool *is_int) {
     skip_blanks(p);
     const char *begin = p->at;
     if (!starts_number(begin))
@@ -80,7 +80,7 @@ static hone_status take_number(pattern_reader *p, double *out, bool *is_int) {
     int exponent = 0;
     bool after_point = false;
     *is_int = true;
-    for (; is_digit_char(*p->at) || (*p->at == '.' && !after_point); p->at++) {
+    for (; is_pattern_digit(*p->at) || (*p->at == '.' && !after_point); p->at++) {
         if (*p->at == '.') {
             after_point = true;
             continue;
@@ -92,9 +92,9 @@ static hone_status take_number(pattern_reader *p, double *out, bool *is_int) {
         bool is_small = p->at[1] == '-';
         p->at += 1 + is_small;
         int written = 0;
-        if (!is_digit_char(*p->at))
+        if (!is_pattern_digit(*p->at))
             return pattern_error(p, begin, "the exponent of this number has no digits");
-        for (; is_digit_char(*p->at); p->at++)
+        for (; is_pattern_digit(*p->at); p->at++)
             written = written < 1000 ? written * 10 + (*p->at - '0') : written;
         exponent += is_small ? -written : written;
         *is_int = false;
@@ -106,13 +106,13 @@ static hone_status take_number(pattern_reader *p, double *out, bool *is_int) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static hone_status take_name(pattern_reader *p, uint32_t *out) {
+static hone_status take_pattern_name(pattern_reader *p, uint32_t *out) {
     hn_word word = take_word(p);
-    if (word.n == 0 || is_upper_char(word.at[0]) || is_digit_char(word.at[0]))
+    if (word.n == 0 || is_upper_char(word.at[0]) || is_pattern_digit(word.at[0]))
         return pattern_error(p, word.at, "expected a name that begins with a small letter");
     hn_pattern *pattern = p->pattern;
     uint32_t i = 0;
-    while (i < pattern->n_names && !same_word(pattern->names[i], word))
+    while (i < pattern->n_names && !same_pattern_word(pattern->names[i], word))
         i++;
     if (i == HN_PATTERN_MAX_NAMES)
         return pattern_error(p, word.at, "too many names");
@@ -138,7 +138,7 @@ static hone_status take_op(pattern_reader *p, hn_term *t) {
     const char *begin = p->at;
     hn_word name = take_word(p);
     const char *dot = NULL;
-    while (*p->at == '.' && is_word_char(p->at[1])) {
+    while (*p->at == '.' && is_pattern_char(p->at[1])) {
         dot = p->at++;
         name = take_word(p);
     }
@@ -160,7 +160,7 @@ static hone_status take_attr_numbers(pattern_reader *p, hn_term_attr *a) {
     bool is_int, all_ints = true;
     do {
         double v;
-        HN_TRY(take_number(p, &v, &is_int));
+        HN_TRY(take_pattern_number(p, &v, &is_int));
         HN_TRY_PTR(HN_VEC_PUSH(p->arena, &reals, v));
         all_ints = all_ints && is_int;
         skip_blanks(p);
@@ -243,7 +243,7 @@ static hone_status take_op_term(pattern_reader *p, hn_term *t) {
         return pattern_error(p, begin,
                              "an operator that may be missing needs an input to stand "
                              "in its place");
-    return accept_char(p, ':') ? take_name(p, &t->name) : HONE_OK;
+    return accept_char(p, ':') ? take_pattern_name(p, &t->name) : HONE_OK;
 }
 
 static hone_status take_alternatives(pattern_reader *p, hn_term *t) {
@@ -258,32 +258,32 @@ static hone_status take_alternatives(pattern_reader *p, hn_term *t) {
 }
 
 static bool starts_op(const char *at) {
-    if (is_upper_char(*at) || is_digit_char(*at))
+    if (is_upper_char(*at) || is_pattern_digit(*at))
         return is_upper_char(*at);
-    while (is_word_char(*at))
+    while (is_pattern_char(*at))
         at++;
-    return *at == '.' && is_word_char(at[1]);
+    return *at == '.' && is_pattern_char(at[1]);
 }
 
 static hone_status take_plain_term(pattern_reader *p, hn_term *t) {
     bool is_int;
     if (starts_number(p->at)) {
         t->kind = HN_TERM_NUMBER;
-        return take_number(p, &t->number, &is_int);
+        return take_pattern_number(p, &t->number, &is_int);
     }
-    if (*p->at == '_' && !is_word_char(p->at[1])) {
+    if (*p->at == '_' && !is_pattern_char(p->at[1])) {
         p->at++;
         t->kind = HN_TERM_ANY;
         return HONE_OK;
     }
     t->kind = accept_char(p, '#') ? HN_TERM_CONST : HN_TERM_NAME;
-    HN_TRY(take_name(p, &t->name));
+    HN_TRY(take_pattern_name(p, &t->name));
     t->is_optional = accept_char(p, '?');
     return HONE_OK;
 }
 
 /* Of alternatives the first counts. */
-static uint32_t count_nodes(const hn_term *t) {
+static uint32_t count_term_nodes(const hn_term *t) {
     uint32_t n = t->kind == HN_TERM_OP && !t->is_optional;
     for (uint32_t i = 0; i < t->args.n && (i == 0 || t->kind == HN_TERM_OP); i++)
         n += t->args.at[i]->n_nodes;
@@ -304,7 +304,7 @@ static hone_status take_term(pattern_reader *p, const hn_term **out) {
            : starts_op(begin) ? take_op_term(p, t)
                               : take_plain_term(p, t));
     t->text = word_between(begin, p->at);
-    t->n_nodes = count_nodes(t);
+    t->n_nodes = count_term_nodes(t);
     p->depth--;
     *out = t;
     return HONE_OK;
