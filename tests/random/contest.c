@@ -1,0 +1,245 @@
+#include "random/contest.h"
+
+#include "ops/eval_engine.h"
+#include "random/noise.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LATEST_OPSET 28
+#define RAISED_OPSET 23 /* what the command allows for onnxruntime */
+
+const contest_setup contest_setups[] = {
+    {"exact passes, onnx", HN_LEVEL_EXTENDED, HN_TARGET_ONNX, true, false},
+    {"exact passes, onnxruntime", HN_LEVEL_EXTENDED, HN_TARGET_ONNXRUNTIME, true, false},
+    {"basic, onnx", HN_LEVEL_BASIC, HN_TARGET_ONNX, false, false},
+    {"basic, onnxruntime", HN_LEVEL_BASIC, HN_TARGET_ONNXRUNTIME, false, false},
+    {"basic, session", HN_LEVEL_BASIC, HN_TARGET_SESSION, false, false},
+    {"extended, onnx", HN_LEVEL_EXTENDED, HN_TARGET_ONNX, false, false},
+    {"extended, onnxruntime", HN_LEVEL_EXTENDED, HN_TARGET_ONNXRUNTIME, false, false},
+    {"extended, session", HN_LEVEL_EXTENDED, HN_TARGET_SESSION, false, false},
+    {"all, in a session", HN_LEVEL_ALL, HN_TARGET_SESSION, false, true},
+};
+const uint32_t n_contest_setups = HN_COUNT(contest_setups);
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+typedef struct run_job {
+    const contest *c;
+    hn_level level;
+    const hn_run_control *control;
+    hn_object **outputs; /* taken by the caller, objects of the contest's heap */
+} run_job;
+
+static hone_status run_in_session(const run_job *job, hn_session *session, hone_error *err) {
+    const contest *c = job->c;
+    hn_state *state = hn_session_open(session);
+    HN_TRY_PTR(state);
+    hn_call *call = hn_state_call(state);
+    hone_status status = HONE_OK;
+    if (call->n_inputs != c->n_inputs || call->n_outputs != c->n_outputs)
+        status = hn_fail(err, HONE_E_INTERNAL, "there are %u inputs and %u outputs", call->n_inputs,
+                         call->n_outputs);
+    for (uint32_t i = 0; status == HONE_OK && i < call->n_inputs; i++)
+        call->inputs[i] = c->inputs[i];
+    for (uint32_t i = 0; status == HONE_OK && i < call->n_outputs; i++) {
+        call->wanted[i] = true;
+        call->heaps[i] = c->heap;
+    }
+    if (status == HONE_OK)
+        status = hn_session_run(session, state, job->control, err);
+    for (uint32_t i = 0; status == HONE_OK && i < call->n_outputs; i++) {
+        job->outputs[i] = call->outputs[i];
+        call->outputs[i] = NULL;
+    }
+    hn_session_close(session, state);
+    return status;
+}
+
+static hone_status run_model(const run_job *job, const hn_model *m, hone_error *err) {
+    hn_session_options options = {.n_threads = 1, .level = job->level, .keep_denormals = true};
+    hn_session *session;
+    HN_TRY(hn_session_new(m, &options, &session, err));
+    hone_status status = run_in_session(job, session, err);
+    hn_session_free(session);
+    return status;
+}
+
+static void drop_outputs(hn_heap *heap, uint32_t n, hn_object **outputs) {
+    for (uint32_t i = 0; outputs && i < n; i++)
+        if (outputs[i])
+            hn_heap_unref(heap, outputs[i]);
+    free(outputs);
+}
+
+bool contest_watch(const contest *c, contest_sight_fn see, void *ctx, hone_error *err) {
+    hn_run_control control = {.after_step = see, .ctx = ctx};
+    run_job job = {.c = c, .control = see ? &control : NULL, .outputs = c->outputs};
+    return run_model(&job, c->model, err) == HONE_OK;
+}
+
+bool contest_open(contest *c, const hn_model *m, hn_heap *heap, uint32_t n_inputs,
+                  hn_object *const *inputs, hone_error *err) {
+    *c = (contest){.model = m,
+                   .heap = heap,
+                   .n_inputs = n_inputs,
+                   .n_outputs = hn_block_at(m->graph, 0)->outputs.n,
+                   .inputs = inputs};
+    c->outputs = calloc((size_t)c->n_outputs + 1, sizeof *c->outputs);
+    return c->outputs && contest_watch(c, NULL, NULL, err);
+}
+
+void contest_close(contest *c) {
+    drop_outputs(c->heap, c->n_outputs, c->outputs);
+    c->outputs = NULL;
+}
+
+/* ---- optimizing ------------------------------------------------------------------------------ */
+
+#define MAX_INEXACT 64
+
+static hn_optimize_options options_for(const contest_setup *s, uint32_t stop_after,
+                                       const char **disabled) {
+    hn_optimize_options o;
+    hn_optimize_options_init(&o);
+    o.level = s->level;
+    o.target = s->target;
+    o.stop_after = stop_after;
+    o.max_opset = s->target == HN_TARGET_SESSION ? LATEST_OPSET : RAISED_OPSET;
+    o.disabled = disabled;
+    for (uint32_t i = 0; s->is_exact && i < hn_pass_count() && o.n_disabled < MAX_INEXACT; i++)
+        if (hn_pass_at(i)->numerics != HN_NUMERICS_EXACT)
+            disabled[o.n_disabled++] = hn_pass_at(i)->name;
+    return o;
+}
+
+/* Operators against their schemas, types, shapes: nothing may be wrong that was not before. */
+static bool is_valid(hn_model *m, char *complaint, size_t n_bytes) {
+    hn_problems problems = {.arena = hn_arena_new(NULL)};
+    hone_error err = {0};
+    bool ok = problems.arena && hn_check_model(m, &problems, &err) == HONE_OK;
+    const char *message = err.message;
+    for (uint32_t i = 0; ok && i < problems.list.n; i++)
+        if (problems.list.at[i].severity == HN_SEVERITY_ERROR) {
+            ok = false;
+            message = problems.list.at[i].message;
+        }
+    if (!ok)
+        snprintf(complaint, n_bytes, "it is not valid: %s", message);
+    hn_arena_free(problems.arena);
+    return ok;
+}
+
+static bool keeps_port(const hn_model *m, const hn_model *n, hn_id a, hn_id b) {
+    const hn_value *x = hn_value_at(m->graph, a), *y = hn_value_at(n->graph, b);
+    if (strcmp(hn_s(x->name), hn_s(y->name)) != 0 || !y->type || x->type->kind != y->type->kind)
+        return false;
+    return x->type->elem == y->type->elem &&
+           (x->type->shape.rank < 0 || x->type->shape.rank == y->type->shape.rank);
+}
+
+static bool keeps_ports(const hn_model *m, const hn_model *n, char *complaint, size_t n_bytes) {
+    const hn_block *x = hn_block_at(m->graph, 0), *y = hn_block_at(n->graph, 0);
+    bool ok = x->inputs.n == y->inputs.n && x->outputs.n == y->outputs.n;
+    for (uint32_t i = 0; ok && i < x->inputs.n; i++)
+        ok = keeps_port(m, n, x->inputs.at[i], y->inputs.at[i]);
+    for (uint32_t i = 0; ok && i < x->outputs.n; i++)
+        ok = keeps_port(m, n, x->outputs.at[i], y->outputs.at[i]);
+    if (!ok)
+        snprintf(complaint, n_bytes, "inputs or outputs have other names or types");
+    return ok;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+static bool compare(const contest *c, const contest_setup *s, hn_object *const *outputs,
+                    char *complaint, size_t n_bytes) {
+    uint32_t output = UINT32_MAX;
+    double worst = 0;
+    for (uint32_t i = 0; i < c->n_outputs && output == UINT32_MAX; i++)
+        if (!noise_is_same(c->outputs[i], outputs[i]))
+            output = i;
+    if (output == UINT32_MAX)
+        return true;
+    if (!s->is_exact && noise_explains(c, outputs, &output, &worst))
+        return true;
+    snprintf(complaint, n_bytes, "output '%s' differs by %g",
+             hn_s(hn_value_at(c->model->graph, hn_block_at(c->model->graph, 0)->outputs.at[output])
+                      ->name),
+             worst);
+    return false;
+}
+
+static bool run_and_compare(const contest *c, const contest_setup *s, const hn_model *m,
+                            char *complaint, size_t n_bytes) {
+    hone_error err = {0};
+    run_job job = {.c = c, .level = s->in_session ? s->level : HN_LEVEL_NONE};
+    job.outputs = calloc((size_t)c->n_outputs + 1, sizeof *job.outputs);
+    bool ok = job.outputs && run_model(&job, m, &err) == HONE_OK;
+    if (!ok)
+        snprintf(complaint, n_bytes, "it does not run: %s", err.message);
+    ok = ok && compare(c, s, job.outputs, complaint, n_bytes);
+    drop_outputs(c->heap, c->n_outputs, job.outputs);
+    return ok;
+}
+
+static bool hold_optimized(const contest *c, const contest_setup *s, uint32_t stop_after,
+                           hn_opt_log *log, char *complaint, size_t n_bytes) {
+    const char *disabled[MAX_INEXACT];
+    hn_optimize_options o = options_for(s, stop_after, disabled);
+    hn_model *m = hn_model_clone(c->model);
+    hone_error err = {0};
+    bool ok = m && hn_optimize(m, &o, log, &err) == HONE_OK;
+    if (!ok)
+        snprintf(complaint, n_bytes, "it fails: %s", err.message);
+    ok = ok && keeps_ports(c->model, m, complaint, n_bytes) && is_valid(m, complaint, n_bytes) &&
+         run_and_compare(c, s, m, complaint, n_bytes);
+    hn_model_free(m);
+    return ok;
+}
+
+bool contest_hold(const contest *c, const contest_setup *s, uint32_t stop_after,
+                  uint32_t *n_rewrites, char *complaint, size_t complaint_bytes) {
+    if (s->in_session)
+        return run_and_compare(c, s, c->model, complaint, complaint_bytes);
+    hn_opt_log *log = hn_opt_log_new(NULL);
+    bool ok = log && hold_optimized(c, s, stop_after, log, complaint, complaint_bytes);
+    if (n_rewrites && log)
+        *n_rewrites = log->rewrites.n;
+    hn_opt_log_free(log);
+    return ok;
+}
+
+/* ---- who did it ------------------------------------------------------------------------------ */
+
+static void name_rewrite(const contest *c, const contest_setup *s, uint32_t n, char *text,
+                         size_t n_bytes) {
+    char unused[512];
+    hn_opt_log *log = hn_opt_log_new(NULL);
+    if (log)
+        hold_optimized(c, s, n, log, unused, sizeof unused);
+    const hn_rewrite *w = log && n > 0 && n <= log->rewrites.n ? &log->rewrites.at[n - 1] : NULL;
+    if (w)
+        snprintf(text, n_bytes, "%s.%s at %s", w->pass->name, w->rule, w->node);
+    else if (log && log->failed.pass)
+        snprintf(text, n_bytes, "%s.%s at %s", log->failed.pass->name, log->failed.rule,
+                 log->failed.node);
+    hn_opt_log_free(log);
+}
+
+void contest_blame(const contest *c, const contest_setup *s, char *text, size_t text_bytes) {
+    char unused[512];
+    uint32_t good = 0, bad = 0;
+    snprintf(text, text_bytes, "nobody");
+    if (s->in_session || contest_hold(c, s, UINT32_MAX, &bad, unused, sizeof unused))
+        return;
+    bad++; /* a rewrite that fails is not counted */
+    while (bad - good > 1) {
+        uint32_t middle = good + (bad - good) / 2;
+        if (contest_hold(c, s, middle, NULL, unused, sizeof unused))
+            good = middle;
+        else
+            bad = middle;
+    }
+    name_rewrite(c, s, bad, text, text_bytes);
+}

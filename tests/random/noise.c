@@ -1,0 +1,193 @@
+#include "random/noise.h"
+
+#include "ops/eval_engine.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define FIRST_RUNS 6
+#define ALL_RUNS 40      /* before it is said that noise does not explain it */
+#define MOVED_ULPS 6     /* by which numbers are moved */
+#define SPREADS 8        /* that results may lie beyond what was seen */
+#define FEW_ULPS 64      /* of the largest element, always allowed */
+
+/* ---- the same -------------------------------------------------------------------------------- */
+
+static bool is_same_number(double x, double y) {
+    return x == y || (isnan(x) && isnan(y));
+}
+
+static bool has_same_form(const hn_object *a, const hn_object *b) {
+    if (a->kind != b->kind || a->n_items != b->n_items)
+        return false;
+    if (a->kind != HN_OBJECT_TENSOR)
+        return true;
+    return a->array.dtype == b->array.dtype && a->array.rank == b->array.rank &&
+           memcmp(a->array.dims, b->array.dims, (size_t)a->array.rank * sizeof *a->array.dims) == 0;
+}
+
+static bool has_same_elements(const hn_array *a, const hn_array *b) {
+    uint64_t bytes;
+    if (a->dtype == HN_STRING || a->n_elems == 0)
+        return true;
+    if (!hn_dtype_is_float(a->dtype))
+        return hn_dtype_bytes(a->dtype, a->n_elems, &bytes) &&
+               memcmp(a->data, b->data, (size_t)bytes) == 0;
+    for (uint64_t i = 0; i < a->n_elems; i++) {
+        double x, y;
+        hn_load_f64(a, i, 1, &x);
+        hn_load_f64(b, i, 1, &y);
+        if (!is_same_number(x, y))
+            return false;
+    }
+    return true;
+}
+
+bool noise_is_same(const hn_object *a, const hn_object *b) {
+    if (!a || !b)
+        return a == b;
+    if (!has_same_form(a, b))
+        return false;
+    if (a->kind == HN_OBJECT_TENSOR)
+        return has_same_elements(&a->array, &b->array);
+    for (uint32_t i = 0; i < a->n_items; i++)
+        if (!noise_is_same(a->items[i], b->items[i]))
+            return false;
+    return true;
+}
+
+/* ---- noise ----------------------------------------------------------------------------------- */
+
+static double ulp_of(hn_dtype t) {
+    return t == HN_F64 ? DBL_EPSILON : t == HN_F32 ? FLT_EPSILON : t == HN_F16 ? 0x1p-10 : 0x1p-7;
+}
+
+/* Nodes that hand on elements as they are compute nothing. */
+static bool computes(const hn_node *n) {
+    static const char *const movers[] = {
+        "Reshape", "Squeeze",  "Unsqueeze", "Flatten", "Transpose", "Slice",  "Concat",   "Split",
+        "Gather",  "Identity", "Constant",  "Expand",  "Tile",      "Pad",    "Dropout",  "Relu",
+        "Abs",     "Neg",      "Max",       "Min",     "Clip",      "If",     "Loop",     "Scan",
+        "MaxPool", "Where",    "Sign",      "Floor",   "Ceil",      "Round",  "Cast",     "ReduceMax",
+        "ReduceMin"};
+    for (size_t i = 0; i < HN_COUNT(movers); i++)
+        if (hn_str_is(n->op, movers[i]))
+            return false;
+    return true;
+}
+
+static void move_elements(hn_rng *rng, hn_array *a) {
+    double step = MOVED_ULPS * ulp_of(a->dtype);
+    for (uint64_t i = 0; i < a->n_elems; i++) {
+        double v;
+        hn_load_f64(a, i, 1, &v);
+        v *= 1 + step * (2 * hn_rng_f64(rng) - 1);
+        hn_store_f64(a, i, 1, &v);
+    }
+}
+
+static void move_outputs(void *ctx, const hn_step_sight *sight) {
+    const hn_node *n = hn_node_at(sight->g, sight->step->node);
+    if (!computes(n))
+        return;
+    for (uint32_t i = 0; i < n->n_outputs; i++) {
+        hn_object *o = sight->outputs[i];
+        if (o && o->kind == HN_OBJECT_TENSOR && hn_dtype_is_float(o->array.dtype))
+            move_elements(ctx, &o->array);
+    }
+}
+
+/* ---- what it changes ------------------------------------------------------------------------- */
+
+/* Of one output: how far each element went. */
+typedef struct spread {
+    uint64_t n;
+    double *far;
+    double largest; /* of the finite elements */
+} spread;
+
+static double apart(double x, double y) {
+    double d = fabs(x - y);
+    return is_same_number(x, y) ? 0 : isnan(d) ? INFINITY : d;
+}
+
+static void widen(spread *s, const hn_object *a, const hn_object *b) {
+    bool fits = has_same_form(a, b) && a->kind == HN_OBJECT_TENSOR;
+    for (uint64_t i = 0; i < s->n; i++) {
+        double x = 0, y = INFINITY; /* another shape: anything may be */
+        if (fits) {
+            hn_load_f64(&a->array, i, 1, &x);
+            hn_load_f64(&b->array, i, 1, &y);
+        }
+        s->far[i] = fmax(s->far[i], apart(x, y));
+        if (isfinite(x))
+            s->largest = fmax(s->largest, fabs(x));
+    }
+}
+
+static bool run_with_noise(const contest *c, uint64_t seed, spread *spreads) {
+    hone_error err = {0};
+    contest moved = *c;
+    hn_rng rng;
+    hn_rng_seed(&rng, seed);
+    moved.outputs = calloc((size_t)c->n_outputs + 1, sizeof *moved.outputs);
+    bool ok = moved.outputs && contest_watch(&moved, move_outputs, &rng, &err);
+    for (uint32_t i = 0; ok && i < c->n_outputs; i++)
+        widen(&spreads[i], c->outputs[i], moved.outputs[i]);
+    contest_close(&moved);
+    return ok;
+}
+
+/* What is not finite by itself may be anything once it is computed in another order. */
+static double excess(const spread *s, const hn_object *a, const hn_object *b) {
+    double worst = 0, floor = 0;
+    if (!has_same_form(a, b) || a->kind != HN_OBJECT_TENSOR)
+        return INFINITY;
+    if (hn_dtype_is_float(a->array.dtype))
+        floor = FEW_ULPS * ulp_of(a->array.dtype) * s->largest;
+    for (uint64_t i = 0; i < s->n; i++) {
+        double x, y;
+        hn_load_f64(&a->array, i, 1, &x);
+        hn_load_f64(&b->array, i, 1, &y);
+        double allowed = SPREADS * s->far[i] + floor;
+        if (isfinite(x) && apart(x, y) > allowed)
+            worst = fmax(worst, apart(x, y));
+    }
+    return worst;
+}
+
+static double worst_excess(const contest *c, const spread *spreads, hn_object *const *outputs,
+                           uint32_t *output) {
+    double worst = 0;
+    for (uint32_t i = 0; i < c->n_outputs; i++) {
+        double e = excess(&spreads[i], c->outputs[i], outputs[i]);
+        if (e > worst) {
+            worst = e;
+            *output = i;
+        }
+    }
+    return worst;
+}
+
+bool noise_explains(const contest *c, hn_object *const *outputs, uint32_t *output, double *worst) {
+    spread *spreads = calloc((size_t)c->n_outputs + 1, sizeof *spreads);
+    for (uint32_t i = 0; spreads && i < c->n_outputs; i++) {
+        const hn_object *o = c->outputs[i];
+        spreads[i].n = o->kind == HN_OBJECT_TENSOR ? o->array.n_elems : 0;
+        spreads[i].far = calloc((size_t)spreads[i].n + 1, sizeof *spreads[i].far);
+    }
+    *worst = INFINITY;
+    for (uint64_t run = 1; spreads && run <= ALL_RUNS && *worst > 0; run++) {
+        if (!run_with_noise(c, run, spreads)) { /* it fails for another reason than ours */
+            *worst = 0;
+            break;
+        }
+        if (run >= FIRST_RUNS)
+            *worst = worst_excess(c, spreads, outputs, output);
+    }
+    for (uint32_t i = 0; spreads && i < c->n_outputs; i++)
+        free(spreads[i].far);
+    free(spreads);
+    return *worst == 0;
+}

@@ -1,0 +1,196 @@
+/* Grows random graphs and watches what the optimizer does to them.
+ *
+ * usage: random_graphs [--graphs N] [--seed N] [--only N] [--print]
+ *
+ * Each graph depends on the seed and its number alone. It is run before and after the passes, in
+ * every setup of contest.h: the result must be valid, keep inputs and outputs, and compute the same.
+ * A graph that fails is made as small as it can be, and printed with the rewrite that did it. --only
+ * repeats one graph, --print shows it as it was grown. */
+#define _GNU_SOURCE
+#include "random/contest.h"
+#include "random/grow.h"
+#include "random/shrink.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WATCHDOG_SECONDS 60 /* of processor time, for one graph */
+
+enum { MAX_COMPLAINTS = 10 };
+
+typedef struct options {
+    uint64_t n_graphs, seed;
+    uint64_t only; /* UINT64_MAX: all */
+    bool print;
+} options;
+
+/* Shared by the two processes. */
+typedef struct progress {
+    volatile uint64_t graph;
+    volatile bool is_done;
+} progress;
+
+typedef struct totals {
+    uint64_t n_graphs, n_nodes, n_rewrites, n_unfit, n_complaints;
+} totals;
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static void print_model(const hn_model *m) {
+    hn_print_options all = {.max_elems = UINT64_MAX};
+    hn_strbuf text;
+    hn_strbuf_init(&text, NULL);
+    hn_model_print(m, &all, &text);
+    if (!text.failed && text.n)
+        fwrite(text.at, 1, text.n, stdout);
+    hn_strbuf_free(&text);
+}
+
+static void print_inputs(const grown *g) {
+    const hn_block *b = hn_block_at(g->model->graph, 0);
+    for (uint32_t i = 0; i < g->n_inputs; i++) {
+        const hn_object *o = g->inputs[i];
+        printf("// %s =", hn_s(hn_value_at(g->model->graph, b->inputs.at[i])->name));
+        for (uint64_t k = 0; o && k < HN_MIN(o->array.n_elems, 24u); k++) {
+            double v;
+            hn_load_f64(&o->array, k, 1, &v);
+            printf(" %.9g", v);
+        }
+        printf("%s\n", o ? "" : " its own");
+    }
+}
+
+static void report(const options *o, uint64_t number, grown *g, const contest_setup *s,
+                   const char *complaint) {
+    char guilty[256] = "nobody", again[512] = "";
+    hone_error err = {0};
+    contest c;
+    printf("graph %llu (seed %llu), %s: %s\n", (unsigned long long)number,
+           (unsigned long long)o->seed, s->name, complaint);
+    fflush(stdout);
+    shrink(g, s);
+    if (contest_open(&c, g->model, g->heap, g->n_inputs, g->inputs, &err)) {
+        contest_hold(&c, s, UINT32_MAX, NULL, again, sizeof again);
+        contest_blame(&c, s, guilty, sizeof guilty);
+    }
+    contest_close(&c);
+    printf("smaller: %s, by %s\n", again, guilty);
+    print_model(g->model);
+    print_inputs(g);
+    fflush(stdout);
+}
+
+/* ---- one graph ------------------------------------------------------------------------------- */
+
+/* In every setup; true: nothing to complain. */
+static bool hold_all(const options *o, uint64_t number, grown *g, totals *t) {
+    char complaint[512];
+    hone_error err = {0};
+    contest c;
+    const contest_setup *lost = NULL;
+    if (!contest_open(&c, g->model, g->heap, g->n_inputs, g->inputs, &err)) {
+        t->n_unfit++;
+        if (o->only != UINT64_MAX)
+            printf("graph %llu does not run: %s\n", (unsigned long long)number, err.message);
+        contest_close(&c);
+        return true;
+    }
+    for (uint32_t i = 0; i < n_contest_setups && !lost; i++) {
+        uint32_t n_rewrites = 0;
+        if (!contest_hold(&c, &contest_setups[i], UINT32_MAX, &n_rewrites, complaint,
+                          sizeof complaint))
+            lost = &contest_setups[i];
+        t->n_rewrites += n_rewrites;
+    }
+    contest_close(&c);
+    t->n_graphs++;
+    t->n_nodes += hn_block_at(g->model->graph, 0)->nodes.n;
+    if (lost)
+        report(o, number, g, lost, complaint);
+    return !lost;
+}
+
+static void try_graph(const options *o, uint64_t number, totals *t) {
+    grown g;
+    if (!grow_model(o->seed + number * UINT64_C(0x9E3779B97F4A7C15), &g)) {
+        t->n_unfit++;
+        return;
+    }
+    if (o->print) {
+        print_model(g.model);
+        print_inputs(&g);
+    }
+    if (!hold_all(o, number, &g, t))
+        t->n_complaints++;
+    grown_free(&g);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static options read_options(int argc, char **argv) {
+    options o = {.n_graphs = 2000, .seed = 1, .only = UINT64_MAX};
+    for (int i = 1; i < argc; i++) {
+        bool has_value = i + 1 < argc;
+        if (has_value && strcmp(argv[i], "--graphs") == 0)
+            o.n_graphs = strtoull(argv[++i], NULL, 10);
+        else if (has_value && strcmp(argv[i], "--seed") == 0)
+            o.seed = strtoull(argv[++i], NULL, 10);
+        else if (has_value && strcmp(argv[i], "--only") == 0)
+            o.only = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--print") == 0)
+            o.print = true;
+        else
+            grow_fail("usage: random_graphs [--graphs N] [--seed N] [--only N] [--print]");
+    }
+    return o;
+}
+
+static void set_watchdog(void) {
+    struct itimerval timer = {.it_value.tv_sec = WATCHDOG_SECONDS};
+    setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+/* Graphs that cannot be used do not count: there are as many others. */
+static int run_graphs(const options *o, progress *p) {
+    totals t = {0};
+    uint64_t number = o->only == UINT64_MAX ? 0 : o->only;
+    uint64_t n_wanted = o->only == UINT64_MAX ? o->n_graphs : 1;
+    for (uint64_t i = 0; t.n_graphs < n_wanted && i < 2 * n_wanted; i++, number++) {
+        p->graph = number;
+        set_watchdog();
+        try_graph(o, number, &t);
+        if (t.n_complaints == MAX_COMPLAINTS || o->only != UINT64_MAX)
+            break;
+    }
+    printf("%llu graphs (seed %llu) with %llu nodes in %u setups: %llu rewrites, %llu complaints; "
+           "%llu came to nothing\n",
+           (unsigned long long)t.n_graphs, (unsigned long long)o->seed,
+           (unsigned long long)t.n_nodes, n_contest_setups, (unsigned long long)t.n_rewrites,
+           (unsigned long long)t.n_complaints, (unsigned long long)t.n_unfit);
+    p->is_done = true;
+    return t.n_complaints > 0 || (o->only == UINT64_MAX && t.n_graphs < n_wanted);
+}
+
+/* The work is done by a child, so that somebody is left to tell which graph ended it. */
+int main(int argc, char **argv) {
+    options o = read_options(argc, argv);
+    progress *p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        grow_fail("no memory");
+    pid_t child = fork();
+    if (child == 0)
+        return run_graphs(&o, p);
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        grow_fail("cannot start a process");
+    if (!p->is_done)
+        printf("graph %llu (seed %llu) %s\n", (unsigned long long)p->graph,
+               (unsigned long long)o.seed,
+               WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF ? "never ends" : "crashes");
+    return p->is_done && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
