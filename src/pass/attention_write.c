@@ -13,7 +13,7 @@
 
 typedef struct attn_form {
     const char *q, *kv, *out;
-    bool is_grouped; /* keys and values with n_kv_heads, not repeated */
+    int64_t n_kv_heads; /* those of the keys and values that it takes */
     bool has_past;
     hn_view_plan q_plan, k_plan, v_plan, out_plan;
     hn_id replaced; /* the value that out_plan writes */
@@ -71,9 +71,9 @@ static bool plan_output(hn_attn *a, attn_form *f) {
 static bool plan_form(hn_attn *a, attn_form *f) {
     const hn_view *k = f->has_past ? &a->k : &a->all_k, *v = f->has_past ? &a->v : &a->all_v;
     f->cost = 0;
-    if (!hn_view_plan_best(&a->q, f->q, false, &f->q_plan) ||
-        !hn_view_plan_best(k, f->kv, f->is_grouped, &f->k_plan) ||
-        !hn_view_plan_best(v, f->kv, f->is_grouped, &f->v_plan) || !plan_output(a, f))
+    if (!hn_view_plan_best(&a->q, f->q, a->n_heads, &f->q_plan) ||
+        !hn_view_plan_best(k, f->kv, f->n_kv_heads, &f->k_plan) ||
+        !hn_view_plan_best(v, f->kv, f->n_kv_heads, &f->v_plan) || !plan_output(a, f))
         return false;
     f->cost += f->q_plan.cost + f->k_plan.cost + f->v_plan.cost;
     return true;
@@ -184,9 +184,16 @@ static bool is_default_scale(const hn_attn *a, double scale) {
 static hone_status write_standard(hn_attn *a) {
     hn_rule *r = a->r;
     bool has_past = a->past_k != HN_NONE;
-    attn_form forms[] = {
-        {.q = RANK_3, .kv = RANK_3, .out = RANK_3, .is_grouped = true, .has_past = has_past},
-        {.q = RANK_4, .kv = RANK_4, .out = RANK_4, .is_grouped = true, .has_past = has_past}};
+    attn_form forms[] = {{.q = RANK_3,
+                          .kv = RANK_3,
+                          .out = RANK_3,
+                          .n_kv_heads = a->n_kv_heads,
+                          .has_past = has_past},
+                         {.q = RANK_4,
+                          .kv = RANK_4,
+                          .out = RANK_4,
+                          .n_kv_heads = a->n_kv_heads,
+                          .has_past = has_past}};
     attn_form f;
     attn_parts p;
     hn_attr attrs[8];
@@ -226,8 +233,9 @@ static hn_id for_all_heads(const hn_attn *a, hn_id x) {
 static hone_status write_multi_head(hn_attn *a) {
     hn_rule *r = a->r;
     bool has_past = a->past_k != HN_NONE && a->n_kv_heads == a->n_heads, is_one = is_one_for_all(a);
-    attn_form forms[] = {{.q = RANK_3, .kv = RANK_3, .out = RANK_3, .has_past = has_past},
-                         {.q = RANK_3, .kv = RANK_4, .out = RANK_3}};
+    attn_form forms[] = {
+        {.q = RANK_3, .kv = RANK_3, .out = RANK_3, .n_kv_heads = a->n_heads, .has_past = has_past},
+        {.q = RANK_3, .kv = RANK_4, .out = RANK_3, .n_kv_heads = is_one ? 1 : a->n_heads}};
     attn_form f;
     attn_parts p;
     hn_attr attrs[4];
@@ -269,7 +277,8 @@ static bool fits_group_query(const hn_attn *a) {
 
 static hone_status write_group_query(hn_attn *a) {
     hn_rule *r = a->r;
-    attn_form forms[] = {{.q = RANK_3, .kv = RANK_3, .out = RANK_3, .is_grouped = true}}, f;
+    attn_form forms[] = {{.q = RANK_3, .kv = RANK_3, .out = RANK_3, .n_kv_heads = a->n_kv_heads}},
+              f;
     attn_parts p;
     hn_attr attrs[3];
     uint32_t n = 0;
@@ -290,6 +299,7 @@ static hone_status write_group_query(hn_attn *a) {
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 #define STANDARD_SINCE 23 /* opset of ai.onnx Attention */
+#define WHERE_SINCE 9     /* of the newest operator that masks are written with */
 
 /* MultiHeadAttention has no cap, and of types these. */
 static bool fits_multi_head(const hn_attn *a) {
@@ -307,7 +317,8 @@ hone_status hn_attn_write(hn_attn *a) {
     bool is_ours = p->options->target != HN_TARGET_ONNX;
     if (is_ours && a->n_kv_heads != a->n_heads && fits_group_query(a))
         return write_group_query(a);
-    if (is_ours && !is_standard && !is_raisable && fits_multi_head(a))
+    if (is_ours && !is_standard && !is_raisable && fits_multi_head(a) &&
+        hn_rule_opset(r) >= WHERE_SINCE)
         return write_multi_head(a);
     return hn_can_write(r, "Attention") ? write_standard(a) : HONE_OK;
 }

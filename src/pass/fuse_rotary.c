@@ -56,7 +56,7 @@ static hn_id first_of_pairs(const hn_rope *p, hn_id cache) {
 static hn_id write_cache(const hn_rope *p, hn_view_writer *w, const hn_view *v,
                          const char *layout) {
     hn_view_plan plan;
-    if (!hn_view_plan_best(v, layout, true, &plan))
+    if (!hn_view_plan_best(v, layout, hn_view_axis_size(v, 1, false), &plan))
         return HN_NONE;
     hn_id cache = hn_view_write(w, &plan);
     return p->is_by_pair ? cache : first_of_pairs(p, cache);
@@ -98,7 +98,7 @@ static bool plan_rope(const hn_rope *p, const rope_axes *axes, const char *layou
     hn_view_permute(&x, 4, perm);
     hn_view_permute(&out, 4, perm); /* so that the source's axes can be told by the same names */
     out.of_source = out.of_value;
-    if (!hn_view_plan_best(&x, layout, false, &f->x) ||
+    if (!hn_view_plan_best(&x, layout, dims[1], &f->x) ||
         !hn_view_rebase(&out, HN_NONE, 4, dims, layout) ||
         !hn_view_plan_write(&out, axes->heads == 1 ? "0,1,2,3" : "0,2,1,3", &f->out))
         return false;

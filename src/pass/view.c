@@ -253,9 +253,17 @@ static bool up_reshape(hn_view *v, hn_id node) {
     return s && s->rank <= HN_VIEW_RANK && regroup(v, &v->of_source, (uint32_t)s->rank, s->dims);
 }
 
+static bool is_permutation(const hn_perm *p) {
+    uint32_t seen = 0;
+    for (int32_t i = 0; i < p->rank; i++)
+        seen |= p->at[i] < p->rank ? 1u << p->at[i] : 0;
+    return seen == (1u << p->rank) - 1;
+}
+
 static bool up_transpose(hn_view *v, hn_id node) {
     hn_perm perm;
-    if (!hn_perm_read(v->r, node, &perm) || perm.rank > HN_VIEW_RANK)
+    if (!hn_perm_read(v->r, node, &perm) || perm.rank != (int32_t)v->source_rank ||
+        !is_permutation(&perm))
         return false;
     hn_perm inverse = hn_perm_inverse(&perm);
     v->of_source = permuted(&v->of_source, (uint32_t)perm.rank, inverse.at);
@@ -267,7 +275,7 @@ static bool up_part(hn_view *v, uint32_t axis, hn_dim whole, hn_dim part, int64_
     if (whole == part)
         return whole != HN_DIM_UNKNOWN;
     if (!hn_dim_is_known(whole) || !hn_dim_is_known(part) || part == 0 || whole % part != 0 ||
-        start % part != 0)
+        start % part != 0 || start > whole - part)
         return false;
     uint32_t atom = new_atom(v, whole / part, HN_ATOM_FIXED, start / part);
     if (atom == HN_VIEW_ATOMS)

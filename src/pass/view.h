@@ -98,8 +98,9 @@ typedef struct hn_view_plan {
 /* False when sizes cannot be told to Reshape, or a picked index lies inside an axis. */
 bool hn_view_plan_write(const hn_view *v, const char *layout, hn_view_plan *plan);
 /* The same from the source, as far up as it pays, that takes the fewest nodes, minus those that
- * would no longer be read. Without may_repeat repeated sources are read where they are repeated. */
-bool hn_view_plan_best(const hn_view *v, const char *layout, bool may_repeat, hn_view_plan *plan);
+ * would no longer be read. No axis may lose elements by leaving out repeats, but axis 1 must have
+ * `own_1` elements then: fewer heads, each of which serves several. */
+bool hn_view_plan_best(const hn_view *v, const char *layout, hn_dim own_1, hn_view_plan *plan);
 
 /* Writes plans; what several have in common is written once. */
 typedef struct hn_view_writer {

@@ -209,29 +209,39 @@ bool hn_view_plan_write(const hn_view *v, const char *layout, hn_view_plan *plan
 
 #define WHOLE_NODE 3 /* what a node costs; the parts of a whole share it, and what is above */
 
-static bool has_kind(const hn_view *v, hn_atom_kind kind) {
+static bool has_fixed_atom(const hn_view *v) {
     for (uint32_t i = 0; i < v->n_atoms; i++)
-        if (v->atoms[i].kind == kind)
+        if (v->atoms[i].kind == HN_ATOM_FIXED)
             return true;
     return false;
 }
 
-bool hn_view_plan_best(const hn_view *v, const char *layout, bool may_repeat, hn_view_plan *plan) {
+/* Are the sizes of the value's axes, repeats left out, still those at the beginning? Axis 1 is
+ * looked at elsewhere. */
+static bool keeps_elements(const hn_view *now, const hn_view *start) {
+    for (uint32_t axis = 0; axis < HN_VIEW_RANK; axis++)
+        if (axis != 1 &&
+            hn_view_axis_size(now, axis, false) != hn_view_axis_size(start, axis, false))
+            return false;
+    return true;
+}
+
+bool hn_view_plan_best(const hn_view *v, const char *layout, hn_dim own_1, hn_view_plan *plan) {
     hn_view at = *v;
     hn_view_plan here;
     int32_t best = INT32_MAX, saved = 0;
     do {
-        if (has_kind(&at, HN_ATOM_REPEAT) && !may_repeat)
+        if (!keeps_elements(&at, v))
             break;
-        if (hn_view_plan_write(&at, layout, &here)) {
+        if (hn_view_axis_size(&at, 1, false) == own_1 && hn_view_plan_write(&at, layout, &here)) {
             int32_t cost = WHOLE_NODE * (int32_t)here.n_nodes + (here.pick_of > 1) - saved;
             if (cost <= best) {
                 best = here.cost = cost;
                 *plan = here;
             }
         }
-        saved +=
-            hn_n_readers(at.r, at.source) == 1 && !has_kind(&at, HN_ATOM_FIXED) ? WHOLE_NODE : 1;
+        bool is_own = hn_n_readers(at.r, at.source) == 1 && !has_fixed_atom(&at);
+        saved += is_own ? WHOLE_NODE : 1;
     } while (hn_view_up(&at));
     return best != INT32_MAX;
 }

@@ -406,6 +406,27 @@ def grouped_tile(g):
 
 
 @case()
+def repeated_in_another_order(g):
+    """Heads 0, 1, 0, 1: no groups of queries share a head side by side."""
+    x = g.x("x", B, S, E, dims=FREE)
+    q = g.heads(g.linear(x, E, E), H, D)
+    k, v = (g.Tile(g.heads(g.linear(x, E, 2 * D), 2, D), g.i(1, 2, 1, 1)) for _ in range(2))
+    y = core(g, q, g.transpose(k, 0, 1, 3, 2), v, None, lambda s: g.Mul(s, g.f(D ** -0.5)))
+    g.output(g.merge(y, E))
+
+
+@case()
+def keys_of_one_sequence(g):
+    """Keys and values are the same for the whole batch, repeated by Expand."""
+    x = g.x("x", B, S, E)
+    memory = g.x("memory", 1, 5, E)
+    q = g.heads(g.linear(x, E, E), H, D)
+    k, v = (g.heads(g.Expand(g.linear(memory, E, E), g.i(B, 1, 1)), H, D) for _ in range(2))
+    y = core(g, q, g.transpose(k, 0, 1, 3, 2), v, None, lambda s: g.Mul(s, g.f(D ** -0.5)))
+    g.output(g.merge(y, E))
+
+
+@case()
 def one_key_head(g):
     """Multi-query: the product repeats keys and values by broadcasting."""
     x = g.x("x", B, S, E, dims=FREE)
@@ -619,6 +640,16 @@ def halves_with_past(g):
     g.output(v, "present_v")
     y = core(g, turned(q), g.transpose(k, 0, 1, 3, 2), v, None, lambda s: g.Mul(s, g.f(D ** -0.5)))
     g.output(g.merge(y, E))
+
+
+@case(n_rotary=2)
+def cosines_joined_last(g):
+    """One number for each pair, put side by side with itself after the cosine was taken."""
+    x = g.x("x", B, S, E, dims=["batch", S, E])
+    q, k, v = qkv(g, x, (0, 2, 1, 3))
+    turns = g.input("turns", angles(S, D))
+    cos, sin = (g.Concat(part, part, axis=-1) for part in (g.Cos(turns), g.Sin(turns)))
+    finish_rotary(g, rotated(g, q, cos, sin), rotated(g, k, cos, sin), v)
 
 
 @case(n_rotary=0)
