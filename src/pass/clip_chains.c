@@ -9,14 +9,16 @@ typedef struct number_range {
     double low, high;
 } number_range;
 
-/* Types whose numbers a double holds, where bounds are compared. */
+/* Types whose numbers a double holds, where bounds are compared, and for which runtimes have a Clip
+ * of this opset. */
 static bool is_clip_type(const hn_rule *r, hn_dtype t) {
     int64_t opset = hn_rule_opset(r);
-    if (t == HN_F32 || t == HN_F64 || t == HN_F16)
+    if (t == HN_F32)
         return opset >= 6;
     if (t == HN_BF16)
         return opset >= 13;
-    return opset >= 12 && (t == HN_I8 || t == HN_U8 || t == HN_I32 || t == HN_U32);
+    return opset >= 12 &&
+           (t == HN_F64 || t == HN_F16 || t == HN_I8 || t == HN_U8 || t == HN_I32 || t == HN_U32);
 }
 
 static bool read_range_end(const hn_rule *r, hn_id node, const char *attr, uint32_t input,
