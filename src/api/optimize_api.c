@@ -61,7 +61,7 @@ typedef struct pass_observer {
     uint32_t n_seen;
 } pass_observer;
 
-static hone_status tell_observer(void *ctx, hn_model *m, const hn_pass_row *pass,
+static hone_status tell_pass(void *ctx, hn_model *m, const hn_pass_row *pass,
                                  const hn_opt_log *log, hone_error *err) {
     pass_observer *o = ctx;
     uint32_t n = log->rewrites.n - HN_MIN(o->n_seen, log->rewrites.n);
@@ -87,7 +87,7 @@ static void translate_options(const hone_optimize_options *o, pass_observer *obs
     out->max_fold_bytes = o->max_fold_bytes;
     out->allow_approximate = o->allow_approximate;
     out->measure = o->measure;
-    out->after_pass = o->after_pass ? tell_observer : NULL;
+    out->after_pass = o->after_pass ? tell_pass : NULL;
     out->ctx = observer;
 }
 

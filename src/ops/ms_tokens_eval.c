@@ -96,7 +96,7 @@ typedef struct distance_buckets {
     bool is_bidirectional;
 } distance_buckets;
 
-static int64_t bucket_of(const distance_buckets *d, int64_t distance) {
+static int64_t distance_bucket(const distance_buckets *d, int64_t distance) {
     int64_t n = d->is_bidirectional ? d->n / 2 : d->n, first = 0, exact = n / 2;
     if (d->is_bidirectional && distance > 0)
         first = n;
@@ -127,7 +127,7 @@ hone_status hn_eval_relative_position_bias(hn_eval *c) {
                             (long long)least);
     int64_t keys = y->dims[3], plane = y->dims[2] * keys;
     for (int64_t i = 0; i < (int64_t)y->n_elems; i++) {
-        int64_t bucket = bucket_of(&d, i % keys - i % plane / keys);
+        int64_t bucket = distance_bucket(&d, i % keys - i % plane / keys);
         hn_store_f32(y, (uint64_t)i, 1, &values[i / plane * d.n + bucket]);
     }
     return HONE_OK;

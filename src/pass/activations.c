@@ -16,18 +16,18 @@
 #define GELU_SLOPE 0.7978845608028654
 #define GELU_CUBE (GELU_SLOPE * 0.044715)
 
-static const hn_poly x_alone = {.c = {{0, 1}}};
-static const hn_poly erf_inner = {.c = {{0, 0.7071067811865476}}};
-static const hn_poly tanh_inner = {.c = {{0, GELU_SLOPE, 0, GELU_CUBE}}};
-static const hn_poly sigmoid_inner = {.c = {{0, 2 * GELU_SLOPE, 0, 2 * GELU_CUBE}}};
-static const hn_poly half_x_plus_half_xt = {.c = {{0, 0.5}, {0, 0.5}}};
-static const hn_poly x_times_t = {.c = {{0}, {0, 1}}};
+static const hn_polynomial x_alone = {.c = {{0, 1}}};
+static const hn_polynomial erf_inner = {.c = {{0, 0.7071067811865476}}};
+static const hn_polynomial tanh_inner = {.c = {{0, GELU_SLOPE, 0, GELU_CUBE}}};
+static const hn_polynomial sigmoid_inner = {.c = {{0, 2 * GELU_SLOPE, 0, 2 * GELU_CUBE}}};
+static const hn_polynomial half_x_plus_half_xt = {.c = {{0, 0.5}, {0, 0.5}}};
+static const hn_polynomial x_times_t = {.c = {{0}, {0, 1}}};
 
 /* A formula found: `last` computes it from x. */
 typedef struct formula {
     hn_id x, last;
-    hn_poly inner; /* what the curve is applied to */
-    hn_poly outer;
+    hn_polynomial inner; /* what the curve is applied to */
+    hn_polynomial outer;
 } formula;
 
 /* ---- finding x ------------------------------------------------------------------------------- */
@@ -52,8 +52,8 @@ static void collect_candidates(const hn_rule *r, hn_id value, int depth, x_candi
 
 /* ---- following the result -------------------------------------------------------------------- */
 
-static bool is_multiple(const hn_poly *p, const hn_poly *of, double factor) {
-    hn_poly multiple;
+static bool is_multiple(const hn_polynomial *p, const hn_polynomial *of, double factor) {
+    hn_polynomial multiple;
     for (int j = 0; j < 2; j++)
         for (int i = 0; i <= HN_POLY_X; i++)
             multiple.c[j][i] = of->c[j][i] * factor;
@@ -62,8 +62,8 @@ static bool is_multiple(const hn_poly *p, const hn_poly *of, double factor) {
 
 /* A curve at the root of a polynomial that `inner_fits` accepts, and factor * outer around it. */
 typedef struct formula_form {
-    bool (*inner_fits)(const hn_poly *inner);
-    const hn_poly *outer;
+    bool (*inner_fits)(const hn_polynomial *inner);
+    const hn_polynomial *outer;
     double factor;
     const char *miss; /* what to tell when only the inner one fits; NULL: nothing */
 } formula_form;
@@ -114,11 +114,12 @@ static bool find_formula(hn_rule *r, const formula_form *form, formula *f) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Types that every runtime's fused operators know; our own knows all. */
+/* Types that every runtime's fused operators know; our own knows more. Of double too many digits
+ * would be lost: attributes are floats, and formulas are known by few digits of their numbers. */
 static bool is_fusable_type(const hn_rule *r, hn_id x) {
     hn_dtype elem = hn_elem_of(r, x);
     bool is_ours = r->pass->options->target == HN_TARGET_SESSION;
-    return elem == HN_F32 || elem == HN_F16 || (is_ours && (elem == HN_F64 || elem == HN_BF16));
+    return elem == HN_F32 || elem == HN_F16 || (is_ours && elem == HN_BF16);
 }
 
 static bool is_standard(const hn_rule *r, const char *op) {
@@ -145,19 +146,19 @@ static hone_status write_formula(hn_rule *r, const formula *f, const char *op, u
 
 /* ---- Gelu ------------------------------------------------------------------------------------ */
 
-static bool is_erf_inner(const hn_poly *p) {
+static bool is_erf_inner(const hn_polynomial *p) {
     return hn_poly_is(p, &erf_inner);
 }
 
-static bool is_tanh_inner(const hn_poly *p) {
+static bool is_tanh_inner(const hn_polynomial *p) {
     return hn_poly_is(p, &tanh_inner);
 }
 
-static bool is_sigmoid_inner(const hn_poly *p) {
+static bool is_sigmoid_inner(const hn_polynomial *p) {
     return hn_poly_is(p, &sigmoid_inner);
 }
 
-static bool is_x_itself(const hn_poly *p) {
+static bool is_x_itself(const hn_polynomial *p) {
     return hn_poly_is(p, &x_alone);
 }
 
@@ -197,8 +198,8 @@ static hone_status fuse_gelu_sigmoid(hn_rule *r) {
 
 /* ---- Swish ----------------------------------------------------------------------------------- */
 
-static bool is_multiple_of_x(const hn_poly *p) {
-    hn_poly multiple = {.c = {{0, p->c[0][1]}}};
+static bool is_multiple_of_x(const hn_polynomial *p) {
+    hn_polynomial multiple = {.c = {{0, p->c[0][1]}}};
     return p->c[0][1] != 0 && hn_poly_is(p, &multiple);
 }
 
@@ -219,8 +220,8 @@ static hone_status fuse_swish(hn_rule *r) {
 
 /* ---- HardSigmoid, HardSwish ------------------------------------------------------------------ */
 
-static bool is_rising_line(const hn_poly *p) {
-    hn_poly line = {.c = {{p->c[0][0], p->c[0][1]}}};
+static bool is_rising_line(const hn_polynomial *p) {
+    hn_polynomial line = {.c = {{p->c[0][0], p->c[0][1]}}};
     return p->c[0][1] > 0 && hn_poly_is(p, &line) && !is_x_itself(p);
 }
 
@@ -243,7 +244,7 @@ static bool is_hard_swish_line(double alpha, double beta) {
 }
 
 /* Clip(a*x + b, 0, 1/k) inside k * outer: then k*a and k*b are the line of a HardSigmoid. */
-static bool find_hard_line(hn_rule *r, const hn_poly *outer, formula *f, double *alpha,
+static bool find_hard_line(hn_rule *r, const hn_polynomial *outer, formula *f, double *alpha,
                            double *beta) {
     double low, high;
     if (!clip_limits(r, r->root, &low, &high) || low != 0 || !(high > 0) || isinf(high))
@@ -257,7 +258,7 @@ static bool find_hard_line(hn_rule *r, const hn_poly *outer, formula *f, double 
 }
 
 static hone_status fuse_hard_sigmoid(hn_rule *r) {
-    static const hn_poly t_alone = {.c = {{0}, {1}}};
+    static const hn_polynomial t_alone = {.c = {{0}, {1}}};
     formula f;
     double alpha, beta;
     if (!find_hard_line(r, &t_alone, &f, &alpha, &beta))

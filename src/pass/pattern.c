@@ -12,14 +12,14 @@
 #define MAX_MISSING(n) HN_MAX((n) / 6, 1)
 
 typedef struct term_goal {
-    const hn_term *term;
+    const hn_pattern_term *term;
     hn_id value;
     const struct term_goal *next;
 } term_goal;
 
 /* The one thing that does not fit. */
 typedef struct term_misfit {
-    const hn_term *term;      /* NULL: a reader outside the match */
+    const hn_pattern_term *term;      /* NULL: a reader outside the match */
     const hn_term_attr *attr; /* when it was this */
     hn_id value, node;
     hn_id wanted; /* value that a name stood for already */
@@ -83,7 +83,7 @@ static bool word_is_str(hn_word w, hn_str s) {
 
 /* The one of the term's operators that this node is. What is written for another version than the
  * graph's may mean something else. */
-static const hn_term_op *find_op(const hn_term *t, const hn_node *n) {
+static const hn_term_op *find_op(const hn_pattern_term *t, const hn_node *n) {
     for (uint32_t i = 0; i < t->ops.n && !n->opset_version; i++) {
         const hn_term_op *op = &t->ops.at[i];
         bool is_domain =
@@ -94,7 +94,7 @@ static const hn_term_op *find_op(const hn_term *t, const hn_node *n) {
     return NULL;
 }
 
-static bool is_order_free(const hn_term *t, const hn_node *n) {
+static bool is_order_free(const hn_pattern_term *t, const hn_node *n) {
     return t->args.n == 2 && !t->is_open && find_op(t, n)->is_commutative;
 }
 
@@ -127,7 +127,7 @@ static bool attr_fits(const hn_rule *r, hn_id node, const hn_term_attr *a) {
     return list_is(r, node, name, a);
 }
 
-static const hn_term_attr *find_bad_attr(const pattern_search *s, const hn_term *t, hn_id node) {
+static const hn_term_attr *find_bad_attr(const pattern_search *s, const hn_pattern_term *t, hn_id node) {
     for (uint32_t i = 0; i < t->attrs.n; i++)
         if (!attr_fits(s->r, node, &t->attrs.at[i]))
             return &t->attrs.at[i];
@@ -135,7 +135,7 @@ static const hn_term_attr *find_bad_attr(const pattern_search *s, const hn_term 
 }
 
 /* Inputs that the term does not mention are absent. */
-static bool has_only_args(const hn_term *t, const hn_node *n) {
+static bool has_only_args(const hn_pattern_term *t, const hn_node *n) {
     for (uint32_t i = t->args.n; t->has_args && !t->is_open && i < n->n_inputs; i++)
         if (n->inputs[i] != HN_NONE)
             return false;
@@ -145,7 +145,7 @@ static bool has_only_args(const hn_term *t, const hn_node *n) {
 /* The arguments become goals, in the order written or with the first two swapped. */
 static bool solve_args(pattern_search *s, const term_goal *g, const hn_node *n, bool is_swapped) {
     term_goal args[HN_PATTERN_MAX_ARGS];
-    const hn_term *t = g->term;
+    const hn_pattern_term *t = g->term;
     for (uint32_t i = 0; i < t->args.n; i++) {
         uint32_t slot = is_swapped ? 1 - i : i;
         hn_id value = slot < n->n_inputs ? n->inputs[slot] : HN_NONE;
@@ -156,7 +156,7 @@ static bool solve_args(pattern_search *s, const term_goal *g, const hn_node *n, 
 }
 
 static bool solve_node(pattern_search *s, const term_goal *g, hn_id node) {
-    const hn_term *t = g->term;
+    const hn_pattern_term *t = g->term;
     const hn_node *n = hn_node_at(s->r->g, node);
     const hn_term_attr *bad = find_bad_attr(s, t, node);
     bool is_new = false;
@@ -173,7 +173,7 @@ static bool solve_node(pattern_search *s, const term_goal *g, hn_id node) {
     return false;
 }
 
-static hn_id maker_for(const pattern_search *s, const hn_term *t, hn_id value) {
+static hn_id maker_for(const pattern_search *s, const hn_pattern_term *t, hn_id value) {
     if (value == HN_NONE)
         return HN_NONE;
     const hn_value *v = hn_value_at(s->r->g, value);

@@ -30,18 +30,18 @@ typedef struct hn_term_attr {
     const int64_t *ints; /* the same when all are written as integers, else NULL */
 } hn_term_attr;
 
-typedef enum hn_term_kind {
+typedef enum hn_pattern_term_kind {
     HN_TERM_ANY,    /* _ */
     HN_TERM_NAME,   /* x */
     HN_TERM_CONST,  /* #c */
     HN_TERM_NUMBER, /* 0.5 */
     HN_TERM_OP,     /* Add(x, y) */
     HN_TERM_EITHER  /* {Mul(x, x) | Pow(x, 2)}: the first of its arguments that fits */
-} hn_term_kind;
+} hn_pattern_term_kind;
 
-typedef struct hn_term hn_term;
-struct hn_term {
-    hn_term_kind kind;
+typedef struct hn_pattern_term hn_pattern_term;
+struct hn_pattern_term {
+    hn_pattern_term_kind kind;
     bool is_optional;
     bool has_args; /* written with parentheses */
     bool is_open;  /* "..." at the end of the arguments */
@@ -49,13 +49,13 @@ struct hn_term {
     double number;
     HN_VEC(hn_term_op) ops;
     HN_VEC(hn_term_attr) attrs;
-    HN_VEC(const hn_term *) args;
+    HN_VEC(const hn_pattern_term *) args;
     uint32_t n_nodes; /* operators that must be there, this one and those below */
     hn_word text;
 };
 
 typedef struct hn_pattern {
-    const hn_term *root; /* an operator that is not optional */
+    const hn_pattern_term *root; /* an operator that is not optional */
     uint32_t n_names;
     hn_word names[HN_PATTERN_MAX_NAMES];
 } hn_pattern;

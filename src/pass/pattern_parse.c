@@ -133,7 +133,7 @@ static bool is_commutative_op(const hn_term_op *op) {
 }
 
 /* "Add", "ms.Gelu", "my.domain.Op". */
-static hone_status take_op(pattern_reader *p, hn_term *t) {
+static hone_status take_op(pattern_reader *p, hn_pattern_term *t) {
     skip_blanks(p);
     const char *begin = p->at;
     hn_word name = take_word(p);
@@ -177,7 +177,7 @@ static hone_status take_attr_numbers(pattern_reader *p, hn_term_attr *a) {
     return HONE_OK;
 }
 
-static hone_status take_attr(pattern_reader *p, hn_term *t) {
+static hone_status take_attr(pattern_reader *p, hn_pattern_term *t) {
     skip_blanks(p);
     hn_term_attr a = {.name = take_word(p)};
     if (a.name.n == 0)
@@ -195,7 +195,7 @@ static hone_status take_attr(pattern_reader *p, hn_term *t) {
     return HONE_OK;
 }
 
-static hone_status take_attrs(pattern_reader *p, hn_term *t) {
+static hone_status take_attrs(pattern_reader *p, hn_pattern_term *t) {
     if (!accept_char(p, '['))
         return HONE_OK;
     do
@@ -206,9 +206,9 @@ static hone_status take_attrs(pattern_reader *p, hn_term *t) {
 
 /* ---- terms ----------------------------------------------------------------------------------- */
 
-static hone_status take_term(pattern_reader *p, const hn_term **out);
+static hone_status take_term(pattern_reader *p, const hn_pattern_term **out);
 
-static hone_status take_args(pattern_reader *p, hn_term *t) {
+static hone_status take_args(pattern_reader *p, hn_pattern_term *t) {
     if (!accept_char(p, '('))
         return HONE_OK;
     t->has_args = true;
@@ -223,14 +223,14 @@ static hone_status take_args(pattern_reader *p, hn_term *t) {
         }
         if (t->args.n == HN_PATTERN_MAX_ARGS)
             return pattern_error(p, p->at, "too many inputs");
-        const hn_term *arg;
+        const hn_pattern_term *arg;
         HN_TRY(take_term(p, &arg));
         HN_TRY_PTR(HN_VEC_PUSH(p->arena, &t->args, arg));
     } while (accept_char(p, ','));
     return accept_char(p, ')') ? HONE_OK : pattern_error(p, p->at, "expected ',' or ')'");
 }
 
-static hone_status take_op_term(pattern_reader *p, hn_term *t) {
+static hone_status take_op_term(pattern_reader *p, hn_pattern_term *t) {
     const char *begin = p->at;
     t->kind = HN_TERM_OP;
     do
@@ -246,11 +246,11 @@ static hone_status take_op_term(pattern_reader *p, hn_term *t) {
     return accept_char(p, ':') ? take_pattern_name(p, &t->name) : HONE_OK;
 }
 
-static hone_status take_alternatives(pattern_reader *p, hn_term *t) {
+static hone_status take_alternatives(pattern_reader *p, hn_pattern_term *t) {
     t->kind = HN_TERM_EITHER;
     p->at++;
     do {
-        const hn_term *arg;
+        const hn_pattern_term *arg;
         HN_TRY(take_term(p, &arg));
         HN_TRY_PTR(HN_VEC_PUSH(p->arena, &t->args, arg));
     } while (accept_char(p, '|'));
@@ -265,7 +265,7 @@ static bool starts_op(const char *at) {
     return *at == '.' && is_pattern_char(at[1]);
 }
 
-static hone_status take_plain_term(pattern_reader *p, hn_term *t) {
+static hone_status take_plain_term(pattern_reader *p, hn_pattern_term *t) {
     bool is_int;
     if (starts_number(p->at)) {
         t->kind = HN_TERM_NUMBER;
@@ -283,18 +283,18 @@ static hone_status take_plain_term(pattern_reader *p, hn_term *t) {
 }
 
 /* Of alternatives the first counts. */
-static uint32_t count_term_nodes(const hn_term *t) {
+static uint32_t count_term_nodes(const hn_pattern_term *t) {
     uint32_t n = t->kind == HN_TERM_OP && !t->is_optional;
     for (uint32_t i = 0; i < t->args.n && (i == 0 || t->kind == HN_TERM_OP); i++)
         n += t->args.at[i]->n_nodes;
     return n;
 }
 
-static hone_status take_term(pattern_reader *p, const hn_term **out) {
+static hone_status take_term(pattern_reader *p, const hn_pattern_term **out) {
     skip_blanks(p);
     if (p->depth == HN_PATTERN_MAX_DEPTH || p->n_terms == HN_PATTERN_MAX_TERMS)
         return pattern_error(p, p->at, "the pattern is too large");
-    hn_term *t = HN_NEW(p->arena, hn_term);
+    hn_pattern_term *t = HN_NEW(p->arena, hn_pattern_term);
     HN_TRY_PTR(t);
     t->name = HN_NONE;
     p->depth++;

@@ -22,7 +22,7 @@ bool hn_scalar_beside(const hn_rule *r, hn_id constant, hn_id x, double *out) {
            hn_const_f64(r, constant, out);
 }
 
-bool hn_poly_is(const hn_poly *p, const hn_poly *want) {
+bool hn_poly_is(const hn_polynomial *p, const hn_polynomial *want) {
     for (int j = 0; j < 2; j++)
         for (int i = 0; i <= HN_POLY_X; i++)
             if (!(fabs(p->c[j][i] - want->c[j][i]) <= p->tolerance * fabs(want->c[j][i])))
@@ -30,13 +30,13 @@ bool hn_poly_is(const hn_poly *p, const hn_poly *want) {
     return true;
 }
 
-static bool poly_is_number(const hn_poly *p) {
-    hn_poly number = {.c = {{p->c[0][0]}}};
+static bool poly_is_number(const hn_polynomial *p) {
+    hn_polynomial number = {.c = {{p->c[0][0]}}};
     return memcmp(p->c, number.c, sizeof(number.c)) == 0;
 }
 
-static hn_poly poly_plus(const hn_poly *a, const hn_poly *b, double b_factor) {
-    hn_poly sum = *a;
+static hn_polynomial poly_plus(const hn_polynomial *a, const hn_polynomial *b, double b_factor) {
+    hn_polynomial sum = *a;
     for (int j = 0; j < 2; j++)
         for (int i = 0; i <= HN_POLY_X; i++)
             sum.c[j][i] += b_factor * b->c[j][i];
@@ -44,7 +44,7 @@ static hn_poly poly_plus(const hn_poly *a, const hn_poly *b, double b_factor) {
 }
 
 /* Adds factor * x^i t^j * a; false when a power grows too high. */
-static bool poly_add_shifted(hn_poly *sum, const hn_poly *a, double factor, int j, int i) {
+static bool poly_add_shifted(hn_polynomial *sum, const hn_polynomial *a, double factor, int j, int i) {
     for (int ja = 0; ja < 2; ja++)
         for (int ia = 0; ia <= HN_POLY_X; ia++) {
             double term = factor * a->c[ja][ia];
@@ -57,8 +57,8 @@ static bool poly_add_shifted(hn_poly *sum, const hn_poly *a, double factor, int 
     return true;
 }
 
-static bool poly_times(const hn_poly *a, const hn_poly *b, hn_poly *out) {
-    hn_poly product = {.c = {{0}}};
+static bool poly_times(const hn_polynomial *a, const hn_polynomial *b, hn_polynomial *out) {
+    hn_polynomial product = {.c = {{0}}};
     for (int j = 0; j < 2; j++)
         for (int i = 0; i <= HN_POLY_X; i++)
             if (!poly_add_shifted(&product, a, b->c[j][i], j, i))
@@ -67,7 +67,7 @@ static bool poly_times(const hn_poly *a, const hn_poly *b, hn_poly *out) {
     return true;
 }
 
-static bool poly_power(const hn_poly *a, const hn_poly *exponent, hn_poly *out) {
+static bool poly_power(const hn_polynomial *a, const hn_polynomial *exponent, hn_polynomial *out) {
     double n = exponent->c[0][0];
     if (!poly_is_number(exponent) || (n != 1 && n != 2 && n != 3))
         return false;
@@ -78,15 +78,15 @@ static bool poly_power(const hn_poly *a, const hn_poly *exponent, hn_poly *out) 
     return true;
 }
 
-static bool read_poly(poly_reader *p, hn_id value, hn_poly *out);
+static bool read_poly(poly_reader *p, hn_id value, hn_polynomial *out);
 
-static bool read_poly_node(poly_reader *p, hn_id node, hn_poly *out) {
+static bool read_poly_node(poly_reader *p, hn_id node, hn_polynomial *out) {
     const hn_rule *r = p->r;
-    hn_poly a, b;
+    hn_polynomial a, b;
     if (!read_poly(p, hn_in(r, node, 0), &a))
         return false;
     if (hn_is_op(r, node, "Neg")) {
-        *out = poly_plus(&(hn_poly){.c = {{0}}}, &a, -1);
+        *out = poly_plus(&(hn_polynomial){.c = {{0}}}, &a, -1);
         return true;
     }
     if (!read_poly(p, hn_in(r, node, 1), &b) || hn_at(r, node)->n_inputs != 2)
@@ -96,15 +96,15 @@ static bool read_poly_node(poly_reader *p, hn_id node, hn_poly *out) {
     if (hn_is_op(r, node, "Pow"))
         return poly_power(&a, &b, out);
     if (hn_is_op(r, node, "Div")) {
-        hn_poly inverse = {.c = {{1 / b.c[0][0]}}};
+        hn_polynomial inverse = {.c = {{1 / b.c[0][0]}}};
         return poly_is_number(&b) && isfinite(inverse.c[0][0]) && poly_times(&a, &inverse, out);
     }
     *out = poly_plus(&a, &b, hn_is_op(r, node, "Sub") ? -1 : 1);
     return true;
 }
 
-static bool read_poly(poly_reader *p, hn_id value, hn_poly *out) {
-    *out = (hn_poly){.c = {{0}}};
+static bool read_poly(poly_reader *p, hn_id value, hn_polynomial *out) {
+    *out = (hn_polynomial){.c = {{0}}};
     if (value == HN_NONE || ++p->n_visits > MAX_POLY_VISITS)
         return false;
     if (value == p->x || value == p->t) {
@@ -117,7 +117,7 @@ static bool read_poly(poly_reader *p, hn_id value, hn_poly *out) {
     return node != HN_NONE && read_poly_node(p, node, out);
 }
 
-bool hn_poly_read(const hn_rule *r, hn_id value, hn_id x, hn_id t, hn_poly *out) {
+bool hn_poly_read(const hn_rule *r, hn_id value, hn_id x, hn_id t, hn_polynomial *out) {
     poly_reader p = {r, x, t, 0};
     bool is_read = read_poly(&p, value, out);
     out->tolerance = tolerance_of(hn_elem_of(r, x));

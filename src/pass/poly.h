@@ -9,16 +9,16 @@
 #define HN_POLY_OPS "Add|Sub|Mul|Div|Neg|Pow|Sum" /* what polynomials are written with */
 
 /* In two values: c[j][i] is the factor of x^i t^j. */
-typedef struct hn_poly {
+typedef struct hn_polynomial {
     double c[2][HN_POLY_X + 1];
     double tolerance; /* relative, of the factors of one that was read */
-} hn_poly;
+} hn_polynomial;
 
 /* How `value` is computed from x, t (which may be HN_NONE) and numbers that leave the shape of x as
  * it is. False when anything else takes part. */
-bool hn_poly_read(const hn_rule *r, hn_id value, hn_id x, hn_id t, hn_poly *out);
+bool hn_poly_read(const hn_rule *r, hn_id value, hn_id x, hn_id t, hn_polynomial *out);
 /* Equal factors, as far as the type of x can tell. */
-bool hn_poly_is(const hn_poly *p, const hn_poly *want);
+bool hn_poly_is(const hn_polynomial *p, const hn_polynomial *want);
 
 /* A constant of one element, which in an operation with x does not change x's shape. */
 bool hn_scalar_beside(const hn_rule *r, hn_id constant, hn_id x, double *out);

@@ -218,7 +218,7 @@ static hone_status open_layout(layout *l) {
     return HONE_OK;
 }
 
-static hone_status lay_out(layout *l) {
+static hone_status lay_plan_out(layout *l) {
     HN_TRY(open_layout(l));
     find_last_uses(l);
     find_ranges(l);
@@ -249,10 +249,10 @@ hone_status hn_plan_lay_out(hn_plan *p) {
     apart.joins = false;
     p->modes = HN_NEW_N(p->arena, uint8_t, (size_t)joined.list->n_steps + 1);
     HN_TRY_PTR(p->modes);
-    HN_TRY(lay_out(&joined));
+    HN_TRY(lay_plan_out(&joined));
     if (!joined.n_joined)
         return keep_layout(&joined);
-    HN_TRY(lay_out(&apart));
+    HN_TRY(lay_plan_out(&apart));
     bool pays = joined.placing.block_bytes <= apart.placing.block_bytes;
     return keep_layout(pays ? &joined : &apart);
 }

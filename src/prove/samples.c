@@ -71,7 +71,7 @@ static hn_dim size_of(sizes *z, hn_dim d) {
     return known;
 }
 
-static void fill_random(hn_rng *rng, hn_array *a) {
+static void fill_sample(hn_rng *rng, hn_array *a) {
     bool is_real = hn_dtype_is_float(a->dtype);
     for (uint64_t i = 0; i < a->n_elems; i++) {
         double v = is_real ? (double)hn_rng_normal(rng) : (double)hn_rng_below(rng, 2);
@@ -98,7 +98,7 @@ static hone_status make_input(hn_samples *s, sizes *z, hn_rng *rng, uint32_t i, 
         dims[k] = size_of(z, t->shape.dims[k]);
     s->inputs[i] = hn_heap_tensor(s->heap, t->elem, t->shape.rank, dims);
     HN_TRY_PTR(s->inputs[i]);
-    fill_random(rng, &s->inputs[i]->array);
+    fill_sample(rng, &s->inputs[i]->array);
     return HONE_OK;
 }
 

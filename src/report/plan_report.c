@@ -75,7 +75,7 @@ static int larger_value_first(const void *a, const void *b) {
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static hone_status keep_text(hn_arena *a, const char *text, const char **kept) {
+static hone_status keep_plan_text(hn_arena *a, const char *text, const char **kept) {
     *kept = hn_arena_copy(a, text, strlen(text) + 1);
     return *kept ? HONE_OK : HONE_E_NOMEM;
 }
@@ -90,7 +90,7 @@ static hone_status list_values(hn_plan_report *r, const hn_plan *plan, uint32_t 
             continue;
         hone_plan_value *v = &r->values[r->info.n_values++];
         *v = (hone_plan_value){.bytes = range->bytes, .offset = range->offset};
-        HN_TRY(keep_text(r->arena, hn_s(hn_value_at(g, range->value)->name), &v->name));
+        HN_TRY(keep_plan_text(r->arena, hn_s(hn_value_at(g, range->value)->name), &v->name));
     }
     if (r->info.n_values)
         qsort(r->values, r->info.n_values, sizeof *r->values, larger_value_first);
@@ -109,7 +109,7 @@ static hone_status describe_step(hn_plan_report *r, const hn_plan *plan, uint32_
     told->provider = step->provider->name;
     told->kind = kinds[plan->modes[i]];
     hn_node_label(g, step->node, text, sizeof text);
-    HN_TRY(keep_text(r->arena, text, &told->node));
+    HN_TRY(keep_plan_text(r->arena, text, &told->node));
     bool is_onnx = hn_domain_is_onnx(n->domain);
     told->op = hn_arena_printf(r->arena, "%s%s%s", is_onnx ? "" : hn_s(n->domain),
                                is_onnx ? "" : ".", hn_s(n->op));
@@ -148,7 +148,7 @@ static hone_status describe_plan(hn_plan_report *r, const hn_plan *plan) {
     uint32_t step = step_of_peak(plan);
     if (plan->n_ranges)
         hn_node_text(g, list->steps[step].node, who, sizeof who);
-    HN_TRY(keep_text(r->arena, who, &info->peak_node));
+    HN_TRY(keep_plan_text(r->arena, who, &info->peak_node));
     HN_TRY(list_steps(r, plan));
     return list_values(r, plan, step);
 }
