@@ -76,6 +76,8 @@ static hn_sint sliced_forward(hn_syms *s, hn_sint size, hn_sint start, hn_sint e
 static hn_sint sliced_backward(hn_syms *s, hn_sint size, hn_sint start, hn_sint end, int64_t step,
                                hn_sint *first) {
     const hn_sint before = hn_sint_const(-1);
+    if (is_same_sint(size, hn_sint_const(0)))
+        return *first = size;
     hn_sint last = hn_sint_apply(s, HN_SINT_ADD, size, before);
     *first = place_bound(s, start, size, hn_sint_const(0), last);
     return hn_sint_count_steps(s, *first, place_bound(s, end, size, before, last), step);

@@ -48,7 +48,7 @@ static slice_range slice_of_axis(int64_t start, int64_t end, int64_t step, int64
     int64_t first = slice_bound(start, size, 0, is_forward ? size : size - 1);
     int64_t stop = is_forward ? slice_bound(end, size, 0, size) : slice_bound(end, size, -1, size - 1);
     int64_t distance = stop - first, n = 0;
-    if (is_forward ? distance > 0 : distance < 0)
+    if (size > 0 && (is_forward ? distance > 0 : distance < 0)) /* bounds of nothing cross */
         n = (distance + (is_forward ? -1 : 1)) / step + 1;
     return (slice_range){first, n > 1 ? step : 1, n};
 }
