@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-#define HIDDEN (-1e4)
-#define MAX_DEPTH 12
+#define MAX_MASK_DEPTH 12
 
 /* ---- constant masks -------------------------------------------------------------------------- */
 
@@ -28,7 +27,7 @@ static bool is_causal_const(const hn_attn *a, const hn_attn_mask *m, const hn_te
     for (uint64_t i = 0; i < n; i++)
         for (uint64_t j = 0; j < n; j++) {
             double x = added_by(m, t, i * n + j);
-            if (!(j <= i ? x == 0 : x <= HIDDEN))
+            if (!(j <= i ? x == 0 : x <= HN_ATTN_HIDDEN))
                 return false;
         }
     return true;
@@ -92,7 +91,7 @@ static bool is_causal_test(const hn_attn *a, hn_id value, bool negated) {
 
 /* A matrix of one number, whatever makes it. */
 static bool is_filled(const hn_rule *r, hn_id value, double *number) {
-    for (uint32_t i = 0; i < MAX_DEPTH; i++) {
+    for (uint32_t i = 0; i < MAX_MASK_DEPTH; i++) {
         hn_id node = hn_maker(r, value, "ConstantOfShape");
         if (node != HN_NONE) {
             const hn_attr *fill = hn_node_attr(hn_at(r, node), "value");
@@ -143,15 +142,15 @@ static bool is_causal_triangle(const hn_attn *a, const hn_attn_mask *m) {
         above = above != 0 ? m->yes : m->no;
         below = below != 0 ? m->yes : m->no;
     }
-    return m->kind != HN_MASK_SUBTRACTED && above * m->factor <= HIDDEN && below == 0;
+    return m->kind != HN_MASK_SUBTRACTED && above * m->factor <= HN_ATTN_HIDDEN && below == 0;
 }
 
 /* A test of numbers of keys against those of queries. */
 static bool is_causal_choice(const hn_attn *a, const hn_attn_mask *m) {
     if (m->kind != HN_MASK_CHOSEN)
         return false;
-    bool keeps = m->yes == 0 && m->no * m->factor <= HIDDEN;
-    bool drops = m->no == 0 && m->yes * m->factor <= HIDDEN;
+    bool keeps = m->yes == 0 && m->no * m->factor <= HN_ATTN_HIDDEN;
+    bool drops = m->no == 0 && m->yes * m->factor <= HN_ATTN_HIDDEN;
     return (keeps || drops) && is_causal_test(a, m->value, drops);
 }
 
@@ -212,8 +211,9 @@ bool hn_attn_may_hide_all(const hn_attn *a) {
     for (uint32_t i = 0; i < a->n_masks; i++) {
         const hn_attn_mask *m = &a->masks[i];
         const hn_tensor *t = hn_const(a->r, m->value);
-        bool may = m->kind == HN_MASK_CHOSEN ? isinf(m->yes) || isinf(m->no)
-                                             : has_infinity(a->r, m->value, MAX_DEPTH, &budget);
+        bool may = m->kind == HN_MASK_CHOSEN
+                       ? isinf(m->yes) || isinf(m->no)
+                       : has_infinity(a->r, m->value, MAX_MASK_DEPTH, &budget);
         if (may && !(t && a->n_masks == 1 && !has_hidden_row(m, t)))
             return true;
     }

@@ -5,9 +5,8 @@
 #include <float.h>
 #include <math.h>
 
-#define MAX_STEPS 24
-#define MAX_DEPTH 10
-#define HIDDEN (-1e4) /* what a mask writes into scores that shall not count, or less */
+#define MAX_SCORE_STEPS 24
+#define MAX_SCORE_DEPTH 10
 
 /* ---- below the softmax ----------------------------------------------------------------------- */
 
@@ -31,7 +30,7 @@ static hn_id find_softmax(hn_attn *a) {
     hn_rule *r = a->r;
     hn_id at = a->probabilities;
     bool is_shared = false;
-    for (uint32_t i = 0; i < MAX_STEPS; i++) {
+    for (uint32_t i = 0; i < MAX_SCORE_STEPS; i++) {
         hn_id maker = hn_maker(r, at, "Softmax");
         hn_id inner = unguarded(r, at);
         uint32_t n_readers = 1;
@@ -109,8 +108,8 @@ static bool is_same_but_keys(const hn_rule *r, hn_id scores, hn_id masked) {
  * products. */
 static uint32_t scores_input(const hn_rule *r, hn_id node, uint32_t first, hn_id result) {
     hn_id x = hn_in(r, node, first);
-    bool is_first = is_scores(r, x, MAX_DEPTH);
-    bool is_second = is_scores(r, hn_in(r, node, first + 1), MAX_DEPTH);
+    bool is_first = is_scores(r, x, MAX_SCORE_DEPTH);
+    bool is_second = is_scores(r, hn_in(r, node, first + 1), MAX_SCORE_DEPTH);
     if (is_first && is_second)
         return hn_same_shape(r, x, result) ? first : first + 1;
     return is_first ? first : first + 1;
@@ -165,7 +164,8 @@ static bool take_where(hn_attn *a, hn_id node, hn_id *at) {
                          .scores = hn_in(a->r, node, i),
                          .factor = 1};
     double fill;
-    if (!hn_const_f64(a->r, hn_in(a->r, node, 3 - i), &fill) || !(fill * a->scale <= HIDDEN)) {
+    if (!hn_const_f64(a->r, hn_in(a->r, node, 3 - i), &fill) ||
+        !(fill * a->scale <= HN_ATTN_HIDDEN)) {
         hn_miss(a->r, "scores are replaced by something that is no large negative number");
         return false;
     }
@@ -270,9 +270,9 @@ static bool measures_masks_alone(const hn_attn *a) {
 
 static bool find_scores(hn_attn *a) {
     hn_id at = hn_in(a->r, a->softmax, 0);
-    if (!is_scores(a->r, at, MAX_DEPTH))
+    if (!is_scores(a->r, at, MAX_SCORE_DEPTH))
         return false;
-    for (uint32_t i = 0; i < MAX_STEPS; i++) {
+    for (uint32_t i = 0; i < MAX_SCORE_STEPS; i++) {
         hn_id node = hn_value_at(a->r->g, at)->producer;
         if (node == HN_NONE)
             return false;

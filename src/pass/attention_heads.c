@@ -1,7 +1,7 @@
 /* Attention: what queries, keys and values are views of, and into how many heads they are cut. */
 #include "pass/attention_site.h"
 
-static hn_syms *symbols(const hn_attn *a) {
+static hn_syms *site_syms(const hn_attn *a) {
     return a->r->pass->model->syms;
 }
 
@@ -22,7 +22,7 @@ static hn_id values(const hn_attn *a) {
 static hn_dim batch_elems(const hn_attn *a, const hn_shape *s, int32_t n_axes) {
     hn_dim n = 1;
     for (int32_t i = 0; i < n_axes; i++)
-        n = hn_dim_mul(symbols(a), n, s->dims[i]);
+        n = hn_dim_mul(site_syms(a), n, s->dims[i]);
     return n;
 }
 
@@ -99,7 +99,7 @@ static bool heads_from_source(hn_attn *a, hn_id value, uint32_t size_axis) {
         best = HN_MAX(best, heads);
     } while (hn_view_up(&v));
     a->n_heads = best;
-    a->batch = hn_dim_exact_div(symbols(a), hn_dim_of(a->r, value, 0), best);
+    a->batch = hn_dim_exact_div(site_syms(a), hn_dim_of(a->r, value, 0), best);
     return best > 1 && a->batch != HN_DIM_UNKNOWN;
 }
 

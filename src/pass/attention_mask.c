@@ -17,7 +17,7 @@ static bool is_cleanly_repeated(const hn_view *v) {
     return true;
 }
 
-static bool is_whole(const hn_view *v, uint32_t axis) {
+static bool is_own_axis(const hn_view *v, uint32_t axis) {
     return hn_view_axis_size(v, axis, false) == hn_view_axis_size(v, axis, true);
 }
 
@@ -28,7 +28,7 @@ static bool plan_mask(hn_view *v, bool is_measured, hn_view_plan *plan, bool *is
     uint32_t best = UINT32_MAX;
     do {
         hn_view_plan here;
-        bool q = is_whole(v, 2), k = is_whole(v, 3);
+        bool q = is_own_axis(v, 2), k = is_own_axis(v, 3);
         if ((is_measured && v->n_steps == 0) || !is_cleanly_repeated(v) ||
             !hn_view_plan_write(v, "0,1,2,3", &here))
             continue;

@@ -5,6 +5,9 @@
 
 #include "pass/view.h"
 
+/* What masks write into scores that shall not count: this or less. */
+#define HN_ATTN_HIDDEN (-1e4)
+
 /* What keeps a query from looking at a key, or makes it look more or less: numbers added to the
  * scores. */
 typedef enum hn_attn_mask_kind {

@@ -12,7 +12,7 @@ static bool is_alike(const hn_view *v, uint32_t axis) {
     return hn_view_axis_size(v, axis, false) == 1;
 }
 
-static bool is_whole(const hn_view *v, uint32_t axis) {
+static bool has_all_of(const hn_view *v, uint32_t axis) {
     return hn_view_axis_size(v, axis, false) == hn_view_axis_size(v, axis, true);
 }
 
@@ -24,12 +24,12 @@ static bool view_cache(const hn_rope *p, hn_id cache, hn_view *v) {
     if (!hn_view_begin(v, p->r, cache) || !hn_view_broadcast(v, &met))
         return false;
     v->keeps_factor = true;
-    return is_whole(v, 3);
+    return has_all_of(v, 3);
 }
 
 static bool find_axes(const hn_rope *p, const hn_view *cos, rope_axes *out) {
-    bool heads_first = is_alike(cos, 1) && is_whole(cos, 2);
-    bool heads_second = is_alike(cos, 2) && is_whole(cos, 1);
+    bool heads_first = is_alike(cos, 1) && has_all_of(cos, 2);
+    bool heads_second = is_alike(cos, 2) && has_all_of(cos, 1);
     if (!heads_first && !heads_second)
         return false;
     out->heads = heads_first ? 1 : 2;

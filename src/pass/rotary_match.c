@@ -116,7 +116,7 @@ static bool view_part(hn_rule *r, hn_id part, int64_t index, bool is_interleaved
     return false;
 }
 
-static bool is_same_order(const hn_atom_order *a, const hn_atom_order *b) {
+static bool are_orders_equal(const hn_atom_order *a, const hn_atom_order *b) {
     return a->n == b->n && memcmp(a->atom, b->atom, a->n) == 0 &&
            memcmp(a->axis, b->axis, a->n) == 0;
 }
@@ -127,8 +127,8 @@ static bool find_paired_source(hn_rope *p, hn_id first, hn_id second) {
     hn_view other;
     return view_part(p->r, first, 0, p->is_interleaved, &p->x) &&
            view_part(p->r, second, 1, p->is_interleaved, &other) && p->x.source == other.source &&
-           is_same_order(&p->x.of_value, &other.of_value) &&
-           is_same_order(&p->x.of_source, &other.of_source);
+           are_orders_equal(&p->x.of_value, &other.of_value) &&
+           are_orders_equal(&p->x.of_source, &other.of_source);
 }
 
 static bool find_by_pair(hn_rope *p) {
@@ -232,7 +232,7 @@ static bool is_paired_const(const hn_tensor *t, bool is_interleaved) {
 static bool repeats_pairs(const hn_view *v, uint32_t last_axis, bool is_interleaved) {
     const hn_atom_order *o = &v->of_value;
     for (uint32_t i = 0; i < o->n; i++) {
-        const hn_atom *a = &v->atoms[o->atom[i]];
+        const hn_view_atom *a = &v->atoms[o->atom[i]];
         bool is_edge = is_interleaved ? i + 1 == o->n : i == 0 || o->axis[i - 1] != last_axis;
         if (o->axis[i] == last_axis && a->kind == HN_ATOM_REPEAT && a->size == 2 && is_edge)
             return true;

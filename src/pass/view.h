@@ -14,17 +14,17 @@
 #define HN_VIEW_ATOMS 24
 #define HN_VIEW_RANK 8
 
-typedef enum hn_atom_kind {
+typedef enum hn_view_atom_kind {
     HN_ATOM_PLAIN,  /* in the value and in the source */
     HN_ATOM_FIXED,  /* in the source only: one index of it was taken */
     HN_ATOM_REPEAT, /* in the value only: the source is repeated along it */
-} hn_atom_kind;
+} hn_view_atom_kind;
 
-typedef struct hn_atom {
+typedef struct hn_view_atom {
     hn_dim size;
-    hn_atom_kind kind;
+    hn_view_atom_kind kind;
     int64_t index; /* FIXED: which */
-} hn_atom;
+} hn_view_atom;
 
 /* Atoms in the order of memory, outermost first, and the axis that each belongs to. */
 typedef struct hn_atom_order {
@@ -42,7 +42,7 @@ typedef struct hn_view {
     double factor;     /* the value is the source times this number */
     bool keeps_factor; /* do not go up through a Mul or Div */
     uint32_t n_atoms;
-    hn_atom atoms[HN_VIEW_ATOMS];
+    hn_view_atom atoms[HN_VIEW_ATOMS];
     hn_atom_order of_value, of_source;
 } hn_view;
 

@@ -6,7 +6,7 @@
 
 /* ---- what is wanted -------------------------------------------------------------------------- */
 
-static const hn_atom *atom_at(const hn_view *v, const hn_atom_order *o, uint32_t i) {
+static const hn_view_atom *atom_at(const hn_view *v, const hn_atom_order *o, uint32_t i) {
     return &v->atoms[o->atom[i]];
 }
 
@@ -22,7 +22,7 @@ static bool wanted_order(const hn_view *v, const char *layout, hn_atom_order *ou
             continue;
         }
         for (uint32_t i = 0; i < v->of_value.n; i++) {
-            const hn_atom *a = atom_at(v, &v->of_value, i);
+            const hn_view_atom *a = atom_at(v, &v->of_value, i);
             if (v->of_value.axis[i] != *at - '0' || a->kind != HN_ATOM_PLAIN)
                 continue;
             out->atom[out->n] = v->of_value.atom[i];
@@ -127,7 +127,7 @@ static bool plan_pick(const hn_view *v, const run_list *runs, hn_dim *dims, hn_v
     plan->pick_of = 1;
     for (uint32_t i = 0; i < runs->n; i++) {
         for (uint32_t k = 0; k < runs->at[i].n; k++) {
-            const hn_atom *a = atom_at(v, &v->of_source, runs->at[i].first + k);
+            const hn_view_atom *a = atom_at(v, &v->of_source, runs->at[i].first + k);
             if (a->kind != HN_ATOM_FIXED)
                 continue;
             if (k > 0 || plan->pick_of > 1 || !hn_dim_is_known(dims[i]) || a->size > MAX_PARTS)
@@ -168,7 +168,7 @@ static void plan_moves(const hn_view *v, const hn_atom_order *wanted, run_list *
     plan->n_nodes = (plan->n_split > 0 ? 1u : 0u) + (plan->n_perm > 0 ? 1u : 0u);
 }
 
-static bool is_same_order(const hn_atom_order *a, const hn_atom_order *b) {
+static bool is_in_order(const hn_atom_order *a, const hn_atom_order *b) {
     return a->n == b->n && memcmp(a->atom, b->atom, a->n) == 0;
 }
 
@@ -192,7 +192,7 @@ bool hn_view_plan_write(const hn_view *v, const char *layout, hn_view_plan *plan
     if (!wanted_order(v, layout, &wanted, &plan->rank, plan->dims))
         return false;
     add_fixed(v, &wanted);
-    if (is_same_order(&wanted, &v->of_source))
+    if (is_in_order(&wanted, &v->of_source))
         own_axes(v, &runs);
     else
         plan_moves(v, &wanted, &runs, sizes, plan);
@@ -258,7 +258,7 @@ static struct hn_view_step *find_step(hn_view_writer *w, const struct hn_view_st
     return NULL;
 }
 
-static hn_id make_step(hn_rule *r, const struct hn_view_step *s) {
+static hn_id make_move(hn_rule *r, const struct hn_view_step *s) {
     const int64_t *numbers = s->numbers + 1;
     if (s->numbers[0] == 'R')
         return hn_make_reshape_to(r, s->from, s->n - 1, numbers);
@@ -278,7 +278,7 @@ static hn_id step_to(hn_view_writer *w, char op, hn_id from, uint32_t n, const i
     struct hn_view_step *done = find_step(w, &step);
     if (done)
         return done->to;
-    step.to = make_step(w->r, &step);
+    step.to = make_move(w->r, &step);
     if (w->n_done < HN_COUNT(w->done))
         w->done[w->n_done++] = step;
     return step.to;
