@@ -25,7 +25,7 @@ typedef struct contest {
     hn_object **outputs; /* of the model itself */
 } contest;
 
-/* Runs the model as it is. False: it does not run, and err says why. */
+/* Runs the model as it is. False: it is not valid or does not run, and err says why. */
 bool contest_open(contest *c, const hn_model *m, hn_heap *heap, uint32_t n_inputs,
                   hn_object *const *inputs, hone_error *err);
 void contest_close(contest *c);

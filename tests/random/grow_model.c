@@ -64,7 +64,7 @@ static bool is_output(const grower *w, hn_id value) {
     return false;
 }
 
-/* With its shape, with half of it, or without. */
+/* With all sizes, or with some: the rank must be there. */
 static void add_output(grower *w, hn_id value, uint32_t percent_known) {
     const hn_array *a = grow_array(w, value);
     hn_dim dims[GROWN_MAX_RANK];
@@ -74,7 +74,7 @@ static void add_output(grower *w, hn_id value, uint32_t percent_known) {
         dims[i] = grow_chance(w, percent_known) ? a->dims[i] : HN_DIM_UNKNOWN;
     hn_value *v = hn_value_at(w->g, value);
     if (!v->is_input)
-        v->type = hn_type_tensor(w->model->arena, a->dtype, grow_chance(w, 30) ? -1 : a->rank, dims);
+        v->type = hn_type_tensor(w->model->arena, a->dtype, a->rank, dims);
     v->is_declared = true;
     if (!v->type || !hn_graph_add_output(w->g, 0, value))
         grow_fail("no memory");

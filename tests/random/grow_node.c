@@ -61,8 +61,13 @@ static bool has_body(const hn_node *n) {
 }
 
 /* Dropout draws numbers in training alone, which needs a third input. */
-static bool computes_the_same(const grower *w, hn_id node) {
+static bool is_wanted(const grower *w, hn_id node) {
     const hn_node *n = hn_node_at(w->g, node);
+    int since;
+    bool is_deprecated;
+    const hn_op *op = hn_node_op(w->g, n, &since, &is_deprecated);
+    if (!op || is_deprecated || hn_op_is_extension(op))
+        return false;
     return hn_is_repeatable(w->g, node) || (hn_str_is(n->op, "Dropout") && n->n_inputs < 3);
 }
 
@@ -175,7 +180,7 @@ static bool is_of_use(const hn_object *o) {
 }
 
 bool grow_settle(grower *w, hn_id node) {
-    if (!computes_the_same(w, node) || !grow_compute(w, node)) {
+    if (!is_wanted(w, node) || !grow_compute(w, node)) {
         hn_graph_remove_node(w->g, node);
         w->n_refused++;
         return false;

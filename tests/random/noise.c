@@ -18,6 +18,11 @@ static bool is_same_number(double x, double y) {
     return x == y || (isnan(x) && isnan(y));
 }
 
+static double apart(double x, double y) {
+    double d = fabs(x - y);
+    return is_same_number(x, y) ? 0 : isnan(d) ? INFINITY : d;
+}
+
 static bool has_same_form(const hn_object *a, const hn_object *b) {
     if (a->kind != b->kind || a->n_items != b->n_items)
         return false;
@@ -55,6 +60,19 @@ bool noise_is_same(const hn_object *a, const hn_object *b) {
         if (!noise_is_same(a->items[i], b->items[i]))
             return false;
     return true;
+}
+
+double noise_distance(const hn_object *a, const hn_object *b) {
+    double worst = 0;
+    if (!has_same_form(a, b) || a->kind != HN_OBJECT_TENSOR)
+        return INFINITY;
+    for (uint64_t i = 0; i < a->array.n_elems; i++) {
+        double x, y;
+        hn_load_f64(&a->array, i, 1, &x);
+        hn_load_f64(&b->array, i, 1, &y);
+        worst = fmax(worst, apart(x, y));
+    }
+    return worst;
 }
 
 /* ---- noise ----------------------------------------------------------------------------------- */
@@ -98,6 +116,31 @@ static void move_outputs(void *ctx, const hn_step_sight *sight) {
     }
 }
 
+static bool has_wild_elements(const hn_array *a) {
+    for (uint64_t i = 0; hn_dtype_is_float(a->dtype) && i < a->n_elems; i++) {
+        double v;
+        hn_load_f64(a, i, 1, &v);
+        if (!isfinite(v))
+            return true;
+    }
+    return false;
+}
+
+bool noise_is_wild(const contest *c) {
+    const hn_graph *g = c->model->graph;
+    for (uint32_t i = 0; i < c->n_inputs; i++)
+        if (c->inputs[i] && has_wild_elements(&c->inputs[i]->array))
+            return true;
+    for (hn_id id = 0; id < g->values.n; id++) {
+        const hn_tensor *t = hn_value_at(g, id)->init;
+        double v;
+        for (uint64_t i = 0; t && hn_dtype_is_float(t->dtype) && i < t->n_elems; i++)
+            if (hn_tensor_get_f64(t, i, &v) && !isfinite(v))
+                return true;
+    }
+    return false;
+}
+
 /* ---- what it changes ------------------------------------------------------------------------- */
 
 /* Of one output: how far each element went. */
@@ -106,11 +149,6 @@ typedef struct spread {
     double *far;
     double largest; /* of the finite elements */
 } spread;
-
-static double apart(double x, double y) {
-    double d = fabs(x - y);
-    return is_same_number(x, y) ? 0 : isnan(d) ? INFINITY : d;
-}
 
 static void widen(spread *s, const hn_object *a, const hn_object *b) {
     bool fits = has_same_form(a, b) && a->kind == HN_OBJECT_TENSOR;

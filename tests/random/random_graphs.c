@@ -21,7 +21,7 @@
 
 #define WATCHDOG_SECONDS 60 /* of processor time, for one graph */
 
-enum { MAX_COMPLAINTS = 10 };
+enum { MAX_COMPLAINTS = 20 };
 
 typedef struct options {
     uint64_t n_graphs, seed;
