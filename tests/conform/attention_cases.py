@@ -21,17 +21,18 @@ def case(opset=17, n=1, n_rotary=0, needs_23=False):
     return add
 
 
-def padding(g, fill, kind=numpy.int64, dims=("batch", "seq")):
-    """An attention mask of 0 and 1 as the input of a model; every sequence keeps some position."""
+def padding(g, kind=numpy.int64):
+    """An attention mask of 0 and 1 as the input of a model, with the sizes of its first input; every sequence keeps
+    some position."""
     mask = numpy.ones((B, S), kind)
     mask[1, S // 2:] = 0
-    return g.input("attention_mask", mask, list(dims)), fill
+    dims = [dim.dim_param or dim.dim_value for dim in g.inputs[0].type.tensor_type.shape.dim[:2]]
+    return g.input("attention_mask", mask, dims)
 
 
 def additive(g, fill=LOWEST):
     """(1 - mask) * fill, of shape (batch, 1, 1, seq)."""
-    mask, fill = padding(g, fill)
-    wide = g.unsqueeze(g.unsqueeze(mask, 1), 2)
+    wide = g.unsqueeze(g.unsqueeze(padding(g), 1), 2)
     return g.Mul(g.Sub(g.f(1.0), g.Cast(wide, to=1)), g.f(fill))
 
 
@@ -83,8 +84,7 @@ def sdpa_split_scale(g):
     x = g.x("x", B, S, E, dims=FREE)
     q, k, v = qkv(g, x)
     root = g.f(D ** -0.25)
-    mask, _ = padding(g, None)
-    wide = g.Cast(g.unsqueeze(mask, 1, 2), to=9)
+    wide = g.Cast(g.unsqueeze(padding(g), 1, 2), to=9)
     bias = g.Where(wide, g.f(0.0), g.f(-numpy.inf))
     p = g.softmax(g.Add(g.MatMul(g.Mul(q, root), g.Mul(k, root)), bias))
     y = g.MatMul(g.Where(g.IsNaN(p), g.f(0.0), p), v)
@@ -121,8 +121,7 @@ def unguarded_row_without_keys(g):
 def distilbert_masked_fill(g):
     x = g.x("x", B, S, E, dims=FREE)
     q, k, v = qkv(g, x)
-    mask, _ = padding(g, None)
-    hidden = g.Equal(g.unsqueeze(mask, 1, 2), g.scalar(0))
+    hidden = g.Equal(g.unsqueeze(padding(g), 1, 2), g.scalar(0))
     scores = g.MatMul(g.Div(q, g.f(D ** 0.5)), k)
     hidden = g.Expand(hidden, g.Shape(scores))
     p = g.softmax(g.Where(hidden, g.f(LOWEST), scores))
@@ -331,8 +330,8 @@ def tf_batch_matmul(g):
     q, k, v = (g.transpose(g.Reshape(g.linear(x, E, E), g.computed_shape(g.size(x, 0), -1, H, D)), 0, 2, 1, 3)
                for _ in range(3))
     scores = g.Mul(g.MatMul(q, g.transpose(k, 0, 1, 3, 2)), g.f(D ** -0.5))
-    mask, _ = padding(g, None, numpy.int32)
-    hidden = g.Mul(g.Sub(g.f(1.0), g.Cast(g.unsqueeze(mask, 1, 2), to=1)), g.f(10000.0))
+    mask = g.Cast(g.unsqueeze(padding(g, numpy.int32), 1, 2), to=1)
+    hidden = g.Mul(g.Sub(g.f(1.0), mask), g.f(10000.0))
     y = g.transpose(g.MatMul(g.softmax(g.Sub(scores, hidden)), v), 0, 2, 1, 3)
     g.output(g.Reshape(y, g.computed_shape(g.size(x, 0), -1, E)))
 
