@@ -66,16 +66,47 @@ void hn_remake(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, const
 
 /* ---- one border ------------------------------------------------------------------------------ */
 
-static hone_status adapt(hn_rule *r, int version, bool is_up) {
+static hone_status adapt_up(hn_rule *r, int version) {
     hn_str op = hn_at(r, r->root)->op;
     const hn_adapter *a = hn_adapter_find(op, version);
-    if (a) {
-        hn_adapt_fn fn = is_up ? a->up : a->down;
-        return fn ? fn(r)
-                  : hn_fail(r->pass->err, HONE_E_UNSUPPORTED, "%s changed in opset %d", hn_s(op),
-                            version);
-    }
-    return is_up ? hn_move_to_inputs(r, version) : hn_move_to_attrs(r, version);
+    if (!a)
+        return hn_move_to_inputs(r, version);
+    return a->up ? a->up(r)
+                 : hn_fail(r->pass->err, HONE_E_UNSUPPORTED, "%s changed in opset %d", hn_s(op),
+                           version);
+}
+
+/* The first that knows the operator; then what is left of young attributes goes. */
+static hone_status adapt_down(hn_rule *r, int version) {
+    hn_str op = hn_at(r, r->root)->op;
+    const hn_adapter *a = hn_adapter_find(op, version);
+    hn_adapt_fn fn = a && a->down ? a->down : hn_down_find(op, version);
+    bool is_expanded = false;
+    if (fn)
+        HN_TRY(fn(r));
+    else
+        HN_TRY(hn_expand(r, version, &is_expanded));
+    if (r->is_rewritten)
+        return HONE_OK;
+    if (!hn_op_exists(op, version - 1))
+        return hn_fail(r->pass->err, HONE_E_UNSUPPORTED,
+                       "%s came with opset %d, and nothing older says the same", hn_s(op), version);
+    if (a && !fn)
+        return hn_fail(r->pass->err, HONE_E_UNSUPPORTED, "%s changed in opset %d", hn_s(op),
+                       version);
+    return hn_has_moved(op, version) ? hn_move_to_attrs(r, version)
+                                     : hn_drop_young_attrs(r, version);
+}
+
+/* Has the operator of the node changed, or come, with this version? */
+static bool is_concerned(const hn_node *n, int version, bool is_up) {
+    int since;
+    bool deprecated;
+    if (hn_adapter_find(n->op, version) || hn_has_moved(n->op, version))
+        return true;
+    return !is_up &&
+           hn_op_find(NULL, HN_DOMAIN_ONNX, hn_s(n->op), version, &since, &deprecated) &&
+           since == version;
 }
 
 /* Versions before 6 carried hints for the reuse of memory. */
@@ -93,14 +124,16 @@ static hone_status convert_node(hn_pass *p, hn_id node, int version, bool is_up)
     const hn_node *n = hn_node_at(p->g, node);
     bool are_hints = is_up && version == 6 && has_hints(n, version);
     if (n->block == HN_NONE || !hn_domain_is_onnx(n->domain) ||
-        (!are_hints && !hn_adapter_find(n->op, version) && !hn_has_moved(n->op, version)))
+        (!are_hints && !is_concerned(n, version, is_up)))
         return HONE_OK;
     hn_rule *r = hn_rewrite_begin(p, "convert", node);
     HN_TRY_PTR(r);
-    hone_status status = are_hints ? drop_hints(r) : adapt(r, version, is_up);
+    hone_status status = are_hints ? drop_hints(r)
+                         : is_up   ? adapt_up(r, version)
+                                   : adapt_down(r, version);
     if (status == HONE_OK)
-        status = hn_rewrite_end(r);
-    if (status != HONE_OK && status != HONE_E_NOMEM) {
+        return hn_rewrite_end(r);
+    if (status != HONE_E_NOMEM) {
         char who[200];
         hn_error_prefix(p->err, "%s", hn_node_text(p->g, node, who, sizeof who));
     }

@@ -23,7 +23,9 @@ typedef enum hn_moved_kind {
     HN_MOVED_INTS,   /* a list; int64[n] */
     HN_MOVED_INT,    /* a number; int64[1] */
     HN_MOVED_FLOATS, /* float[n] */
-    HN_MOVED_REAL    /* a number; a scalar of the first input's type */
+    HN_MOVED_REAL,   /* a number; a scalar of the first input's type */
+    HN_MOVED_ONE,    /* was no attribute: only a constant 1 could be left out */
+    HN_MOVED_FALSE   /* the same with false */
 } hn_moved_kind;
 typedef struct hn_moved {
     const char *ops;
@@ -35,6 +37,16 @@ typedef struct hn_moved {
 bool hn_has_moved(hn_str op, int version); /* does any attribute of it move at this border? */
 hone_status hn_move_to_inputs(hn_rule *r, int version);
 hone_status hn_move_to_attrs(hn_rule *r, int version);
+
+/* opset_down.c: the same for changes that only matter on the way back. */
+hn_adapt_fn hn_down_find(hn_str op, int version);
+/* Attributes that the older schema does not have go when they say what it implies. */
+hone_status hn_drop_young_attrs(hn_rule *r, int version);
+/* Is the operator part of the standard at this version? */
+bool hn_op_exists(hn_str op, int64_t version);
+
+/* opset_expand.c: says an operator that this version brought with older ones. */
+hone_status hn_expand(hn_rule *r, int version, bool *is_known);
 
 /* The root again as another operator (NULL: the same), with other inputs, without some attributes
  * ("axes|keepdims"; NULL: with all), with some more. It takes the place of the root. */

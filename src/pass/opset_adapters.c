@@ -310,7 +310,7 @@ static const hn_adapter adapters[] = {
     {"Upsample", 10, upsample_10_up, NULL},
     {"Resize", 11, resize_11_up, NULL},
     {"Scatter", 11, scatter_up, NULL},
-    {"Resize", 13, resize_13_up, as_it_is},
+    {"Resize", 13, resize_13_up, NULL},
     {"Softmax|LogSoftmax|Hardmax", 13, softmax_up, softmax_down},
     {"BatchNormalization", 14, batch_norm_14, batch_norm_14_down},
     {"RoiAlign", 16, roi_align_up, roi_align_down},
