@@ -16,29 +16,32 @@ enum {
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
+typedef struct gemm_tier {
+    const hn_gemm_set_f32 *set;
+    uint64_t needs;
+} gemm_tier;
+
 #if defined(__x86_64__)
 extern const hn_gemm_set_f32 hn_gemm_set_f32__avx512, hn_gemm_set_f32__avx2;
-static const hn_gemm_set_f32 *const gemm_sets[] = {&hn_gemm_set_f32__avx512, &hn_gemm_set_f32__avx2,
-                                                   NULL};
-static const hn_cpu_feature gemm_needs[] = {HN_CPU_AVX512F, HN_CPU_FMA};
+static const gemm_tier gemm_tiers[] = {{&hn_gemm_set_f32__avx512, HN_NEEDS_AVX512},
+                                       {&hn_gemm_set_f32__avx2, HN_NEEDS_AVX2},
+                                       {NULL, 0}};
 #elif defined(__aarch64__)
 extern const hn_gemm_set_f32 hn_gemm_set_f32__neon;
-static const hn_gemm_set_f32 *const gemm_sets[] = {&hn_gemm_set_f32__neon, NULL};
-static const hn_cpu_feature gemm_needs[] = {HN_CPU_NEON};
+static const gemm_tier gemm_tiers[] = {{&hn_gemm_set_f32__neon, HN_NEEDS_NEON}, {NULL, 0}};
 #else
-static const hn_gemm_set_f32 *const gemm_sets[] = {NULL};
-static const hn_cpu_feature gemm_needs[] = {HN_CPU_COUNT};
+static const gemm_tier gemm_tiers[] = {{NULL, 0}};
 #endif
 
-const hn_gemm_set_f32 *hn_gemm_set_at_f32(uint32_t i, hn_cpu_feature *needs) {
-    *needs = gemm_sets[i] ? gemm_needs[i] : HN_CPU_COUNT;
-    return gemm_sets[i];
+const hn_gemm_set_f32 *hn_gemm_set_at_f32(uint32_t i, uint64_t *needs) {
+    *needs = gemm_tiers[i].needs;
+    return gemm_tiers[i].set;
 }
 
 const hn_gemm_set_f32 *hn_gemm_pick_f32(void) {
-    for (uint32_t i = 0; gemm_sets[i]; i++)
-        if (hn_cpu_has(gemm_needs[i]))
-            return gemm_sets[i];
+    for (const gemm_tier *t = gemm_tiers; t->set; t++)
+        if (hn_cpu_has_all(t->needs))
+            return t->set;
     return NULL;
 }
 

@@ -2,7 +2,7 @@
 #ifndef HN_GEMM_MICRO_H
 #define HN_GEMM_MICRO_H
 
-#include "kernels/kernel.h"
+#include "kernels/vec.h"
 
 /* c[rows, cols] = a[rows, k] * b[k, cols], or c += with `add`. Columns of a lie side by side; b is a
  * panel of the kernel's full width, row after row; only `cols` columns of c are touched. */
@@ -22,6 +22,6 @@ typedef struct hn_gemm_set_f32 {
 /* The best that this processor has; NULL: plain C is. */
 const hn_gemm_set_f32 *hn_gemm_pick_f32(void);
 /* One per instruction set, in the order of preference; NULL past the last. */
-const hn_gemm_set_f32 *hn_gemm_set_at_f32(uint32_t i, hn_cpu_feature *needs);
+const hn_gemm_set_f32 *hn_gemm_set_at_f32(uint32_t i, uint64_t *needs);
 
 #endif /* HN_GEMM_MICRO_H */

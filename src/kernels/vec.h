@@ -4,6 +4,15 @@
 
 #include "kernels/kernel.h"
 
+/* What the processor must have for the vectors of x86/simd_*.h and arm/simd_neon.h. */
+#define HN_FEATURE(id) ((uint64_t)1 << HN_CPU_##id)
+#define HN_NEEDS_AVX512 (HN_FEATURE(AVX512F) | HN_FEATURE(AVX512DQ))
+#define HN_NEEDS_AVX2 (HN_FEATURE(AVX2) | HN_FEATURE(FMA))
+#define HN_NEEDS_NEON HN_FEATURE(NEON)
+static inline bool hn_cpu_has_all(uint64_t features) {
+    return (hn_cpu_mask() & features) == features;
+}
+
 typedef struct hn_vec_map {
     const char *op;
     hn_map_f32 fn;

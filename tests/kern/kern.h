@@ -1,0 +1,46 @@
+/* What the tests of kernels share. No test library: the program also runs under an emulator. */
+#ifndef KERN_H
+#define KERN_H
+
+#include "base/base.h"
+#include "kernels/kernel.h"
+
+#define KERN_EPS 5.9604644775390625e-8 /* half of the last place of 1.0f */
+
+/* ---- verdicts ---- */
+
+/* Counts a failure and prints the first ones. */
+void kern_fail(const char *file, int line, const char *format, ...);
+#define KERN_CHECK(ok, ...)                       \
+  do {                                            \
+    if (!(ok))                                    \
+      kern_fail(__FILE__, __LINE__, __VA_ARGS__); \
+  } while (0)
+
+/* ---- numbers ---- */
+
+uint32_t kern_random(void); /* the same sequence in every run */
+int64_t kern_between(int64_t least, int64_t most);
+/* Numbers in [-1, 1] that end, or begin (see kern_at_start), exactly at a page that cannot be
+ * touched. They live until kern_release, which also checks that nobody wrote beside them. */
+float *kern_floats(int64_t n);
+extern bool kern_at_start;
+void kern_release(void);
+
+/* Pools of 1, 2 and 3 threads; results must not depend on them. */
+enum { KERN_POOLS = 3 };
+hn_pool *kern_pool(int i);
+
+/* ---- the tests ---- */
+
+void kern_test_gemm(void);
+void kern_test_conv(void);
+void kern_test_pool_max(void);
+void kern_test_maps(void);
+void kern_test_rows(void);
+
+void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
+void kern_bench(void);
+double kern_peak_gflops(void); /* what one core can multiply and add with this tier */
+
+#endif /* KERN_H */

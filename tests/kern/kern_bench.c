@@ -1,0 +1,177 @@
+/* How fast the kernels are, beside what the processor could do. */
+#include "kern/kern.h"
+
+#include <stdio.h>
+
+#include "kernels/vec.h"
+
+static double seconds(void) {
+    return (double)hn_now_ns() * 1e-9;
+}
+
+/* ---- the peak: sums that stay in registers ---- */
+
+#define PEAK_SUMS 12
+#define PEAK_STEPS 20000
+
+#define DEFINE_PEAK(isa)                                                                     \
+  static V_TARGET double peak_flops__##isa(void) {                                           \
+    V sums[PEAK_SUMS], by = V_SET1(0.999f);                                                  \
+    float out[V_ELEMS];                                                                      \
+    _Pragma("GCC unroll 12") for (int i = 0; i < PEAK_SUMS; i++) sums[i] = V_SET1((float)i); \
+    for (int step = 0; step < PEAK_STEPS; step++)                                            \
+      _Pragma("GCC unroll 12") for (int i = 0; i < PEAK_SUMS; i++) sums[i] =                 \
+          V_FMA(sums[i], by, by);                                                            \
+    _Pragma("GCC unroll 12") for (int i = 1; i < PEAK_SUMS; i++) sums[0] =                   \
+        V_ADD(sums[0], sums[i]);                                                             \
+    V_STORE(out, sums[0]);                                                                   \
+    static volatile float sink;                                                              \
+    sink = out[0];                                                                           \
+    (void)sink;                                                                              \
+    return 2.0 * V_ELEMS * PEAK_SUMS * PEAK_STEPS;                                           \
+  }
+
+#if defined(__x86_64__)
+#  include "kernels/x86/simd_avx512.h"
+DEFINE_PEAK(avx512)
+#  include "kernels/simd_end.h"
+#  include "kernels/x86/simd_avx2.h"
+DEFINE_PEAK(avx2)
+#  include "kernels/simd_end.h"
+#elif defined(__aarch64__)
+#  include "kernels/arm/simd_neon.h"
+DEFINE_PEAK(neon)
+#  include "kernels/simd_end.h"
+#endif
+
+static double peak_flops(void) {
+#if defined(__x86_64__)
+    return hn_cpu_has_all(HN_NEEDS_AVX512) ? peak_flops__avx512()
+           : hn_cpu_has_all(HN_NEEDS_AVX2) ? peak_flops__avx2()
+                                           : 0;
+#elif defined(__aarch64__)
+    return peak_flops__neon();
+#else
+    return 0;
+#endif
+}
+
+double kern_peak_gflops(void) {
+    double best = 0;
+    for (int i = 0; i < 200; i++) {
+        double start = seconds(), flops = peak_flops(), took = seconds() - start;
+        best = HN_MAX(best, flops / took * 1e-9);
+    }
+    return best;
+}
+
+/* ---- rows of the table ---- */
+
+typedef struct bench_run {
+    void (*fn)(const void *job);
+    const void *job;
+    double flops;
+} bench_run;
+
+/* The best of many: other programs only ever make it slower. */
+static void print_row(const char *name, const bench_run *run) {
+    double best = 1e9, began = seconds();
+    for (int i = 0; i < 5 || (i < 1000 && seconds() - began < 0.3); i++) {
+        double start = seconds();
+        run->fn(run->job);
+        best = HN_MIN(best, seconds() - start);
+    }
+    double peak = kern_peak_gflops();
+    printf("%-36s %9.1f us %8.1f GFLOP/s %5.1f %% of %.0f\n", name, best * 1e6,
+           run->flops / best * 1e-9, 100 * run->flops / best * 1e-9 / peak, peak);
+    fflush(stdout);
+}
+
+static void run_gemm(const void *job) {
+    hn_gemm_f32(NULL, job);
+}
+
+static void bench_gemm(int64_t m, int64_t n, int64_t k, bool pack) {
+    char name[64];
+    hn_gemm_job_f32 g = {.m = m,
+                         .n = n,
+                         .k = k,
+                         .a = kern_floats(m * k),
+                         .a_row = k,
+                         .a_col = 1,
+                         .b = kern_floats(k * n),
+                         .b_row = n,
+                         .b_col = 1,
+                         .c = kern_floats(m * n),
+                         .c_row = n};
+    int64_t packed = hn_gemm_packed_elems_f32(n, k);
+    if (pack && packed) {
+        float *room = kern_floats(packed);
+        hn_gemm_pack_f32(&g, room);
+        g.packed_b = room;
+    }
+    snprintf(name, sizeof name, "gemm %dx%dx%d%s", (int)m, (int)n, (int)k, pack ? " packed" : "");
+    print_row(name, &(bench_run){run_gemm, &g, 2.0 * (double)(m * n * k)});
+    kern_release();
+}
+
+static void run_conv(const void *job) {
+    hn_conv_f32(NULL, job);
+}
+
+static void bench_conv(int64_t channels, int64_t size, int64_t filters, int64_t kernel,
+                       int64_t stride, int64_t groups) {
+    char name[64];
+    int64_t out = (size + 2 * (kernel / 2) - kernel) / stride + 1;
+    hn_slide s = {.n_axes = 2,
+                  .in_elems = size * size,
+                  .out_elems = out * out,
+                  .kernel_elems = kernel * kernel};
+    for (int a = 0; a < 2; a++) {
+        s.in[a] = size;
+        s.out[a] = out;
+        s.kernel[a] = kernel;
+        s.stride[a] = stride;
+        s.dilation[a] = 1;
+        s.pad[a] = kernel / 2;
+    }
+    int64_t depth = channels / groups * kernel * kernel;
+    hn_conv_job_f32 job = {.slide = &s,
+                           .batch = 1,
+                           .channels = channels,
+                           .filters = filters,
+                           .groups = groups,
+                           .x = kern_floats(channels * size * size),
+                           .w = kern_floats(filters * depth),
+                           .bias = kern_floats(filters),
+                           .y = kern_floats(filters * out * out)};
+    snprintf(name, sizeof name, "conv %dx%dx%d -> %d, %dx%d /%d%s", (int)channels, (int)size,
+             (int)size, (int)filters, (int)kernel, (int)kernel, (int)stride,
+             groups > 1 ? " depthwise" : "");
+    print_row(name, &(bench_run){run_conv, &job, 2.0 * (double)(filters * out * out * depth)});
+    kern_release();
+}
+
+void kern_bench(void) {
+    bench_gemm(768, 768, 768, false);
+    bench_gemm(768, 768, 768, true);
+    bench_gemm(128, 3072, 768, true);
+    bench_gemm(16, 768, 768, true);
+    bench_gemm(1, 4096, 1024, true);
+    bench_conv(256, 56, 64, 1, 1, 1);
+    bench_conv(64, 56, 256, 1, 1, 1);
+    bench_conv(1024, 14, 256, 1, 1, 1);
+    bench_conv(2048, 7, 512, 1, 1, 1);
+    bench_conv(256, 56, 512, 1, 2, 1);
+    bench_conv(64, 56, 64, 3, 1, 1);
+    bench_conv(128, 28, 128, 3, 1, 1);
+    bench_conv(256, 14, 256, 3, 1, 1);
+    bench_conv(512, 7, 512, 3, 1, 1);
+    bench_conv(128, 56, 128, 3, 2, 1);
+    bench_conv(3, 224, 64, 7, 2, 1);
+    bench_conv(3, 224, 32, 3, 2, 1);
+    bench_conv(96, 112, 96, 3, 2, 96);
+    bench_conv(144, 56, 144, 3, 1, 144);
+    bench_conv(384, 14, 384, 3, 1, 384);
+    bench_conv(960, 7, 960, 3, 1, 960);
+}

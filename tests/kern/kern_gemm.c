@@ -1,0 +1,177 @@
+/* Products: each tile alone, then the whole with every way to give a and b. */
+#include "kern/kern.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/gemm_micro.h"
+
+/* How far float sums of k products may lie from `exact`, `size` being the sum of absolute values.
+ */
+static bool is_near(double got, double exact, double size, int64_t k) {
+    return fabs(got - exact) <= (double)(k + 4) * KERN_EPS * size + 1e-40;
+}
+
+/* ---- tiles ---- */
+
+static void check_tile(const hn_gemm_set_f32 *set, int rows, int64_t cols, int64_t k, bool add) {
+    int64_t a_row = k + kern_between(0, 3), c_row = cols + kern_between(0, 3);
+    float *a = kern_floats((rows - 1) * a_row + k), *b = kern_floats(k * set->cols);
+    int64_t n_out = (rows - 1) * c_row + cols;
+    float *c = kern_floats(n_out), *before = kern_floats(n_out);
+    memcpy(before, c, (size_t)n_out * sizeof *c);
+    set->micro[rows](k, a, a_row, b, c, c_row, cols, add);
+    for (int64_t at = 0; at < n_out; at++) {
+        int64_t i = at / c_row, j = at % c_row;
+        double sum = add ? before[at] : 0, size = fabs(sum);
+        if (j >= cols) {
+            KERN_CHECK(c[at] == before[at], "%s %dx%d wrote past its columns", set->isa, rows,
+                       (int)cols);
+            continue;
+        }
+        for (int64_t p = 0; p < k; p++) {
+            double product = (double)a[i * a_row + p] * b[p * set->cols + j];
+            sum += product;
+            size += fabs(product);
+        }
+        KERN_CHECK(is_near(c[at], sum, size, k), "%s %d rows, %d columns, k %d: %g, not %g",
+                   set->isa, rows, (int)cols, (int)k, (double)c[at], sum);
+    }
+    kern_release();
+}
+
+static void test_tiles(void) {
+    static const int64_t depths[] = {1, 2, 5, 37};
+    uint64_t needs;
+    const hn_gemm_set_f32 *set;
+    for (uint32_t i = 0; (set = hn_gemm_set_at_f32(i, &needs)); i++)
+        for (int rows = 1; hn_cpu_has_all(needs) && rows <= set->max_rows; rows++)
+            for (int64_t cols = 1; cols <= set->cols; cols++)
+                check_tile(set, rows, cols, depths[kern_random() % HN_COUNT(depths)], cols % 2);
+}
+
+/* ---- the whole ---- */
+
+enum right_form { B_ROWS, B_COLUMNS, B_SPARSE_ROWS, B_FILL, B_PACKED, N_RIGHT_FORMS };
+
+typedef struct gemm_case {
+    int64_t m, n, k;
+    bool a_is_transposed, add, has_after;
+    enum right_form right;
+} gemm_case;
+
+static void fill_from_job(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj,
+                          float *out, int64_t out_stride) {
+    const hn_gemm_job_f32 *g = ctx;
+    for (int64_t k = 0; k < nk; k++)
+        for (int64_t j = 0; j < nj; j++)
+            out[k * out_stride + j] = g->b[(k0 + k) * g->b_row + (j0 + j) * g->b_col];
+}
+
+/* Negates: calls that come too early, twice or never show in the result. */
+static void negate_part(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+    const hn_gemm_job_f32 *g = ctx;
+    for (int64_t i = row0; i < row1; i++)
+        for (int64_t j = col0; j < col1; j++)
+            g->c[i * g->c_row + j] = -g->c[i * g->c_row + j];
+}
+
+static int64_t reach(int64_t rows, int64_t cols, int64_t row_step, int64_t col_step) {
+    return rows && cols ? (rows - 1) * row_step + (cols - 1) * col_step + 1 : 0;
+}
+
+static hn_gemm_job_f32 make_job(const gemm_case *t) {
+    hn_gemm_job_f32 g = {.m = t->m, .n = t->n, .k = t->k, .add = t->add};
+    int64_t gap = kern_between(0, 3);
+    g.a_row = t->a_is_transposed ? 1 : t->k + gap;
+    g.a_col = t->a_is_transposed ? t->m + gap : 1;
+    g.b_row = t->right == B_COLUMNS ? 1 : (t->n + gap) * (1 + (t->right == B_SPARSE_ROWS));
+    g.b_col = t->right == B_COLUMNS ? t->k + gap : 1 + (t->right == B_SPARSE_ROWS);
+    g.c_row = t->n + gap;
+    g.a = kern_floats(reach(t->m, t->k, g.a_row, g.a_col));
+    g.b = kern_floats(reach(t->k, t->n, g.b_row, g.b_col));
+    return g;
+}
+
+static void check_sums(const hn_gemm_job_f32 *g, const float *before) {
+    double sign = g->after ? -1 : 1;
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            double sum = g->add ? before[i * g->c_row + j] : 0, size = fabs(sum);
+            for (int64_t p = 0; p < g->k; p++) {
+                double product =
+                    (double)g->a[i * g->a_row + p * g->a_col] * g->b[p * g->b_row + j * g->b_col];
+                sum += product;
+                size += fabs(product);
+            }
+            float got = g->c[i * g->c_row + j];
+            KERN_CHECK(is_near(sign * got, sum, size, g->k),
+                       "gemm %d x %d x %d: element %d, %d is %g, not %g", (int)g->m, (int)g->n,
+                       (int)g->k, (int)i, (int)j, sign * got, sum);
+        }
+}
+
+static void check_product(const gemm_case *t) {
+    hn_gemm_job_f32 g = make_job(t), source = g;
+    int64_t n_out = reach(t->m, t->n, g.c_row, 1), packed = hn_gemm_packed_elems_f32(t->n, t->k);
+    float *start = kern_floats(n_out), *first = kern_floats(n_out);
+    g.c = first;
+    if (t->right == B_FILL) {
+        g.fill = fill_from_job;
+        g.fill_ctx = &source;
+    }
+    if (t->right == B_PACKED && packed > 0) {
+        float *room = kern_floats(packed);
+        hn_gemm_pack_f32(&g, room);
+        g.packed_b = room;
+    }
+    if (t->has_after) {
+        g.after = negate_part;
+        g.after_ctx = &g;
+    }
+    for (int i = 0; i < KERN_POOLS; i++) {
+        g.c = i ? kern_floats(n_out) : first;
+        memcpy(g.c, start, (size_t)n_out * sizeof *start);
+        hn_gemm_f32(kern_pool(i), &g);
+        KERN_CHECK(memcmp(g.c, first, (size_t)n_out * sizeof *first) == 0,
+                   "gemm %d x %d x %d differs with %d threads", (int)t->m, (int)t->n, (int)t->k,
+                   i + 1);
+    }
+    check_sums(&g, start);
+    kern_release();
+}
+
+static gemm_case form_of(int i, int64_t m, int64_t n, int64_t k) {
+    return (gemm_case){.m = m,
+                       .n = n,
+                       .k = k,
+                       .a_is_transposed = i % 2,
+                       .add = i / 2 % 2,
+                       .has_after = i / 4 % 2,
+                       .right = (enum right_form)(i / 8 % N_RIGHT_FORMS)};
+}
+
+static void test_products(void) {
+    static const int64_t rows[] = {0, 1, 3, 4, 6, 7, 13, 14, 15, 31};
+    static const int64_t cols[] = {0, 1, 5, 15, 16, 17, 32, 33, 49, 127, 131};
+    static const int64_t depths[] = {0, 1, 2, 7, 31, 130, 256, 257, 523};
+    enum { N_FORMS = 8 * N_RIGHT_FORMS };
+    for (int i = 0; i < N_FORMS; i++) {
+        check_product(&(gemm_case[]){form_of(i, 17, 37, 41)}[0]);
+        check_product(&(gemm_case[]){form_of(i, 2, 61, 300)}[0]);
+        check_product(&(gemm_case[]){form_of(i, 29, 131, 259)}[0]);
+    }
+    for (size_t i = 0; i < HN_COUNT(rows); i++)
+        for (size_t j = 0; j < HN_COUNT(cols); j++)
+            for (size_t k = 0; k < HN_COUNT(depths); k++) {
+                gemm_case t = form_of((int)(kern_random() % N_FORMS), rows[i], cols[j], depths[k]);
+                check_product(&t);
+            }
+    check_product(&(gemm_case[]){form_of(0, 463, 19, 11)}[0]); /* more rows than a task has */
+    check_product(&(gemm_case[]){form_of(33, 463, 19, 11)}[0]);
+}
+
+void kern_test_gemm(void) {
+    test_tiles();
+    test_products();
+}

@@ -1,0 +1,137 @@
+/* Every kernel against slow sums in double, on sizes around the edges of tiles, between pages that
+ * cannot be touched, with one to three threads. HONE_CPU chooses the tier.
+ *   test_kern            all tests
+ *   test_kern --errors   largest errors of functions
+ *   test_kern --bench    GFLOP/s and shares of the peak */
+#define _GNU_SOURCE /* mmap with MAP_ANONYMOUS */
+#include "kern/kern.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- verdicts ---- */
+
+static int n_failures;
+
+void kern_fail(const char *file, int line, const char *format, ...) {
+    va_list args;
+    if (n_failures++ >= 20)
+        return;
+    va_start(args, format);
+    fprintf(stderr, "%s:%d: ", file, line);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+/* ---- numbers ---- */
+
+uint32_t kern_random(void) {
+    static uint64_t state = 0x9E3779B97F4A7C15u;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 32);
+}
+
+int64_t kern_between(int64_t least, int64_t most) {
+    return least + (int64_t)(kern_random() % (uint32_t)(most - least + 1));
+}
+
+bool kern_at_start;
+
+enum { MOST_BUFFERS = 16, CANARY = 0xC5 };
+static struct guarded {
+    unsigned char *map, *room;
+    size_t map_bytes, room_bytes;
+    unsigned char *at;
+    size_t bytes;
+} buffers[MOST_BUFFERS];
+static int n_buffers;
+
+float *kern_floats(int64_t n) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)n * sizeof(float);
+    size_t room = (bytes + page - 1) / page * page + (bytes == 0) * page;
+    struct guarded *g = &buffers[n_buffers++];
+    unsigned char *map = n_buffers > MOST_BUFFERS ? MAP_FAILED
+                                                  : mmap(NULL, room + 2 * page, PROT_NONE,
+                                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED || mprotect(map + page, room, PROT_READ | PROT_WRITE) != 0) {
+        fputs("no memory for tests\n", stderr);
+        exit(2);
+    }
+    *g = (struct guarded){map, map + page, room + 2 * page, room, NULL, bytes};
+    g->at = g->room + (kern_at_start ? 0 : room - bytes);
+    memset(g->room, CANARY, room);
+    float *numbers = (float *)(void *)g->at;
+    for (int64_t i = 0; i < n; i++)
+        numbers[i] = (float)((int32_t)kern_random() * (1.0 / 2147483648.0));
+    return numbers;
+}
+
+static bool is_untouched(const unsigned char *from, const unsigned char *to) {
+    while (from < to && *from == CANARY)
+        from++;
+    return from == to;
+}
+
+void kern_release(void) {
+    for (; n_buffers > 0; n_buffers--) {
+        struct guarded *g = &buffers[n_buffers - 1];
+        KERN_CHECK(is_untouched(g->room, g->at) &&
+                       is_untouched(g->at + g->bytes, g->room + g->room_bytes),
+                   "something was written beside %zu bytes", g->bytes);
+        munmap(g->map, g->map_bytes);
+    }
+}
+
+static hn_pool *pools[KERN_POOLS];
+
+hn_pool *kern_pool(int i) {
+    return pools[i];
+}
+
+/* ---- running ---- */
+
+static const struct kern_test {
+    const char *name;
+    void (*run)(void);
+} kern_tests[] = {{"gemm", kern_test_gemm},
+                  {"conv", kern_test_conv},
+                  {"pool_max", kern_test_pool_max},
+                  {"maps", kern_test_maps},
+                  {"rows", kern_test_rows}};
+
+static int run_tests(const char *only) {
+    for (size_t i = 0; i < HN_COUNT(kern_tests); i++) {
+        int before = n_failures;
+        if (only && strcmp(only, kern_tests[i].name) != 0)
+            continue;
+        for (int side = 0; side < 2; side++) {
+            kern_at_start = side == 1;
+            kern_tests[i].run();
+        }
+        printf("%-10s %s\n", kern_tests[i].name, n_failures == before ? "ok" : "FAILED");
+        fflush(stdout);
+    }
+    return n_failures ? 1 : 0;
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : NULL;
+    int status = 0;
+    for (int i = 0; i < KERN_POOLS; i++)
+        pools[i] = i ? hn_pool_new(i + 1, NULL) : NULL;
+    if (what && strcmp(what, "--bench") == 0)
+        kern_bench();
+    else if (what && strcmp(what, "--errors") == 0)
+        kern_print_errors();
+    else
+        status = run_tests(what);
+    for (int i = 0; i < KERN_POOLS; i++)
+        hn_pool_free(pools[i]);
+    return status;
+}
