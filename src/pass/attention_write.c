@@ -136,6 +136,10 @@ static bool write_parts(hn_attn *a, const attn_form *f, row_habit habit, attn_pa
         hn_miss(a->r, "the scores are scaled by %g, which is not positive", p->scale);
         return false;
     }
+    if (elem == HN_F64 && (float)p->scale != p->scale) {
+        hn_miss(a->r, "the scale of doubles is an attribute, which holds a float only");
+        return false;
+    }
     if (a->n_masks == 0)
         return true;
     p->mask = hn_attn_write_mask(a, &w, p->q);
