@@ -29,14 +29,16 @@ typedef struct contest {
 bool contest_open(contest *c, const hn_model *m, hn_heap *heap, uint32_t n_inputs,
                   hn_object *const *inputs, hone_error *err);
 void contest_close(contest *c);
-/* Shows every value of the main graph on the way. */
+/* Runs the model once more, with every node shown that was run; the outputs replace those of before. */
 typedef void (*contest_sight_fn)(void *ctx, const hn_step_sight *sight);
-bool contest_watch(const contest *c, contest_sight_fn see, void *ctx, hone_error *err);
+bool contest_watch(contest *c, contest_sight_fn see, void *ctx, hone_error *err);
 
-/* Optimizes a copy and compares. stop_after: UINT32_MAX for no limit. True: nothing to complain;
- * n_rewrites may be NULL. */
-bool contest_hold(const contest *c, const contest_setup *s, uint32_t stop_after,
-                  uint32_t *n_rewrites, char *complaint, size_t complaint_bytes);
+/* Optimizes a copy and compares. stop_after: UINT32_MAX for no limit. True: nothing to complain. The
+ * log gets what was done. */
+bool contest_hold(const contest *c, const contest_setup *s, uint32_t stop_after, hn_opt_log *log,
+                  char *complaint, size_t complaint_bytes);
+/* The same when nobody asks what. */
+bool contest_is_won(const contest *c, const contest_setup *s, uint32_t stop_after);
 /* "pass.rule at node": the rewrite after which there is something to complain. */
 void contest_blame(const contest *c, const contest_setup *s, char *text, size_t text_bytes);
 

@@ -116,6 +116,16 @@ static void move_outputs(void *ctx, const hn_step_sight *sight) {
     }
 }
 
+void noise_forget_signs(hn_array *a) {
+    double zero = 0;
+    for (uint64_t i = 0; hn_dtype_is_float(a->dtype) && i < a->n_elems; i++) {
+        double v;
+        hn_load_f64(a, i, 1, &v);
+        if (v == 0 && signbit(v)) /* constants are not written to: they have none */
+            hn_store_f64(a, i, 1, &zero);
+    }
+}
+
 static bool has_wild_elements(const hn_array *a) {
     for (uint64_t i = 0; hn_dtype_is_float(a->dtype) && i < a->n_elems; i++) {
         double v;

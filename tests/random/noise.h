@@ -8,6 +8,7 @@
 bool noise_is_same(const hn_object *a, const hn_object *b);
 /* The largest difference of two elements; infinite when the types differ. */
 double noise_distance(const hn_object *a, const hn_object *b);
+void noise_forget_signs(hn_array *a); /* of zeros */
 /* Is there a NaN or an infinity among the numbers that the model begins with? */
 bool noise_is_wild(const contest *c);
 /* Do results lie as near as runs do that differ in rounding alone? The model is run a few times with

@@ -1,11 +1,11 @@
 /* Grows random graphs and watches what the optimizer does to them.
  *
- * usage: random_graphs [--graphs N] [--seed N] [--only N] [--print]
+ * usage: random_graphs [--graphs N] [--seed N] [--only N] [--print] [--rules]
  *
  * Each graph depends on the seed and its number alone. It is run before and after the passes, in
  * every setup of contest.h: the result must be valid, keep inputs and outputs, and compute the same.
  * A graph that fails is made as small as it can be, and printed with the rewrite that did it. --only
- * repeats one graph, --print shows it as it was grown. */
+ * repeats one graph, --print shows it as it was grown, --rules tells how often each rule was at work. */
 #define _GNU_SOURCE
 #include "random/contest.h"
 #include "random/grow.h"
@@ -21,12 +21,12 @@
 
 #define WATCHDOG_SECONDS 60 /* of processor time, for one graph */
 
-enum { MAX_COMPLAINTS = 20 };
+enum { MAX_COMPLAINTS = 20, MAX_RULES = 512 };
 
 typedef struct options {
     uint64_t n_graphs, seed;
     uint64_t only; /* UINT64_MAX: all */
-    bool print;
+    bool print, rules;
 } options;
 
 /* Shared by the two processes. */
@@ -35,9 +35,45 @@ typedef struct progress {
     volatile bool is_done;
 } progress;
 
+typedef struct rule_count {
+    const char *pass;
+    char rule[64];
+    uint64_t n;
+} rule_count;
+
 typedef struct totals {
     uint64_t n_graphs, n_nodes, n_rewrites, n_unfit, n_complaints;
+    rule_count rules[MAX_RULES];
+    uint32_t n_rules;
 } totals;
+
+static void count_rewrites(totals *t, const hn_opt_log *log) {
+    t->n_rewrites += log->rewrites.n;
+    for (uint32_t i = 0; i < log->rewrites.n; i++) {
+        const hn_rewrite *w = &log->rewrites.at[i];
+        uint32_t k = 0;
+        while (k < t->n_rules && (strcmp(t->rules[k].pass, w->pass->name) != 0 ||
+                                  strcmp(t->rules[k].rule, w->rule) != 0))
+            k++;
+        if (k == MAX_RULES)
+            continue;
+        if (k == t->n_rules) {
+            t->rules[t->n_rules++].pass = w->pass->name;
+            snprintf(t->rules[k].rule, sizeof t->rules[k].rule, "%s", w->rule);
+        }
+        t->rules[k].n++;
+    }
+}
+
+static void print_rules(const totals *t) {
+    for (uint32_t i = 0; i < hn_pass_count(); i++) {
+        printf("%s:", hn_pass_at(i)->name);
+        for (uint32_t k = 0; k < t->n_rules; k++)
+            if (strcmp(t->rules[k].pass, hn_pass_at(i)->name) == 0)
+                printf(" %s %llu", t->rules[k].rule, (unsigned long long)t->rules[k].n);
+        printf("\n");
+    }
+}
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
@@ -75,7 +111,10 @@ static void report(const options *o, uint64_t number, grown *g, const contest_se
     fflush(stdout);
     shrink(g, s);
     if (contest_open(&c, g->model, g->heap, g->n_inputs, g->inputs, &err)) {
-        contest_hold(&c, s, UINT32_MAX, NULL, again, sizeof again);
+        hn_opt_log *log = hn_opt_log_new(NULL);
+        if (log)
+            contest_hold(&c, s, UINT32_MAX, log, again, sizeof again);
+        hn_opt_log_free(log);
         contest_blame(&c, s, guilty, sizeof guilty);
     }
     contest_close(&c);
@@ -101,11 +140,13 @@ static bool hold_all(const options *o, uint64_t number, grown *g, totals *t) {
         return true;
     }
     for (uint32_t i = 0; i < n_contest_setups && !lost; i++) {
-        uint32_t n_rewrites = 0;
-        if (!contest_hold(&c, &contest_setups[i], UINT32_MAX, &n_rewrites, complaint,
-                          sizeof complaint))
+        hn_opt_log *log = hn_opt_log_new(NULL);
+        if (!log)
+            grow_fail("no memory");
+        if (!contest_hold(&c, &contest_setups[i], UINT32_MAX, log, complaint, sizeof complaint))
             lost = &contest_setups[i];
-        t->n_rewrites += n_rewrites;
+        count_rewrites(t, log);
+        hn_opt_log_free(log);
     }
     contest_close(&c);
     t->n_graphs++;
@@ -144,8 +185,10 @@ static options read_options(int argc, char **argv) {
             o.only = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--print") == 0)
             o.print = true;
+        else if (strcmp(argv[i], "--rules") == 0)
+            o.rules = true;
         else
-            grow_fail("usage: random_graphs [--graphs N] [--seed N] [--only N] [--print]");
+            grow_fail("usage: random_graphs [--graphs N] [--seed N] [--only N] [--print] [--rules]");
     }
     return o;
 }
@@ -157,7 +200,7 @@ static void set_watchdog(void) {
 
 /* Graphs that cannot be used do not count: there are as many others. */
 static int run_graphs(const options *o, progress *p) {
-    totals t = {0};
+    static totals t;
     uint64_t number = o->only == UINT64_MAX ? 0 : o->only;
     uint64_t n_wanted = o->only == UINT64_MAX ? o->n_graphs : 1;
     for (uint64_t i = 0; t.n_graphs < n_wanted && i < 2 * n_wanted; i++, number++) {
@@ -172,6 +215,8 @@ static int run_graphs(const options *o, progress *p) {
            (unsigned long long)t.n_graphs, (unsigned long long)o->seed,
            (unsigned long long)t.n_nodes, n_contest_setups, (unsigned long long)t.n_rewrites,
            (unsigned long long)t.n_complaints, (unsigned long long)t.n_unfit);
+    if (o->rules)
+        print_rules(&t);
     p->is_done = true;
     return t.n_complaints > 0 || (o->only == UINT64_MAX && t.n_graphs < n_wanted);
 }
