@@ -117,8 +117,16 @@ static hone_status apply_rewrite(hn_rule *r) {
     return hn_log_rewrite(r, label, p->g->nodes.n - first, n_removed) ? HONE_OK : HONE_E_NOMEM;
 }
 
+/* Rules take what there is no memory to look at for something unknown; it is told here. */
+static bool lacks_memory(const hn_pass *p) {
+    return hn_arena_has_failed(p->rule_scratch) || hn_arena_has_failed(p->scratch) ||
+           hn_arena_has_failed(p->model->arena);
+}
+
 /* A rule that writes nonsense is a bug of ours: the caller can switch it off by the name told. */
 static hone_status settle_rewrite(hn_rule *r, hone_status status) {
+    if (status == HONE_OK && lacks_memory(r->pass))
+        return HONE_E_NOMEM;
     if (status == HONE_OK && r->is_rewritten)
         status = apply_rewrite(r);
     if (status != HONE_OK && status != HONE_E_NOMEM) {
