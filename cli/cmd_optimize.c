@@ -11,10 +11,10 @@ typedef struct optimize_options {
     cli_model_options model;
     cli_input_options input;
     cli_save_options save;
-    const char *level, *target, *opset, *passes, *print_after, *stop_after;
-    cli_list disabled;
+    const char *level, *target, *opset, *passes, *print_after, *stop_after, *precision;
+    cli_list disabled, blocked_ops, blocked_nodes;
     uint64_t max_fold;
-    bool approximate, verify, explain, json, print_changed;
+    bool approximate, verify, explain, json, print_changed, keep_io;
 } optimize_options;
 
 static const cli_option optimize_option_table[] = {
@@ -35,6 +35,14 @@ static const cli_option optimize_option_table[] = {
      "largest constant that may grow by folding (default 16M)"},
     {"approximate", 0, CLI_FLAG, offsetof(optimize_options, approximate), NULL,
      "allow passes that change numbers a little"},
+    {"precision", 0, CLI_TEXT, offsetof(optimize_options, precision), "float16|bfloat16",
+     "compute in 16 bits; with --verify what leaves the range stays float"},
+    {"keep-io", 0, CLI_FLAG, offsetof(optimize_options, keep_io), NULL,
+     "with --precision: inputs and outputs of the graph stay float"},
+    {"block-op", 0, CLI_TEXTS, offsetof(optimize_options, blocked_ops), "OP",
+     "with --precision: operators that stay float, beside the usual ones (repeatable)"},
+    {"block-node", 0, CLI_TEXTS, offsetof(optimize_options, blocked_nodes), "NAME",
+     "with --precision: nodes that stay float (repeatable)"},
     {"verify", 0, CLI_FLAG, offsetof(optimize_options, verify), NULL,
      "run the graph before and after every pass, and leave out what changes results"},
     {"explain", 'e', CLI_FLAG, offsetof(optimize_options, explain), NULL,
@@ -62,6 +70,26 @@ static int parse_target(const char *text, hone_target *target) {
         *target = HONE_TARGET_ONNXRUNTIME;
     else
         return cli_fail("--target is onnx or onnxruntime, not '%s'", text);
+    return EXIT_OK;
+}
+
+static int parse_precision(const optimize_options *o, hone_optimize_options *options) {
+    static const char *const names[] = {"float", "float16", "bfloat16"};
+    bool has_details = o->keep_io || o->blocked_ops.n || o->blocked_nodes.n;
+    if (!o->precision)
+        return has_details ? cli_fail("--keep-io, --block-op and --block-node go with --precision")
+                           : EXIT_OK;
+    int i = 0;
+    while (i < 3 && strcmp(o->precision, names[i]) != 0)
+        i++;
+    if (i == 3)
+        return cli_fail("--precision is float16 or bfloat16, not '%s'", o->precision);
+    options->precision = (hone_precision)i;
+    options->keep_io_types = o->keep_io;
+    options->n_blocked_ops = (uint32_t)o->blocked_ops.n;
+    options->blocked_ops = o->blocked_ops.at;
+    options->n_blocked_nodes = (uint32_t)o->blocked_nodes.n;
+    options->blocked_nodes = o->blocked_nodes.at;
     return EXIT_OK;
 }
 
@@ -177,6 +205,7 @@ static int optimize_file(const char *path, optimize_options *o) {
     hone_optimize_options_init(&options);
     if (cli_parse_level(o->level, &options.level) != EXIT_OK ||
         parse_target(o->target, &options.target) != EXIT_OK ||
+        parse_precision(o, &options) != EXIT_OK ||
         parse_count("--opset", o->opset, &opset) != EXIT_OK ||
         parse_count("--stop-after", o->stop_after, &options.stop_after) != EXIT_OK)
         return EXIT_USAGE;
@@ -212,6 +241,8 @@ static int run_optimize(const cli_command *self, int argc, char **argv) {
     cli_model_options_free(&o.model);
     cli_input_options_free(&o.input);
     cli_list_free(&o.disabled);
+    cli_list_free(&o.blocked_ops);
+    cli_list_free(&o.blocked_nodes);
     cli_list_free(&files);
     return status < 0 ? EXIT_OK : status;
 }
@@ -224,6 +255,7 @@ static const char *const optimize_examples[] = {
     "hone optimize in.onnx -o out.onnx --verify --input image=cat.jpg --resize 256 --crop "
     "224x224|proven on a real input",
     "hone optimize in.onnx -o out.onnx --level none --opset 17|another opset, nothing else",
+    "hone optimize in.onnx -o out.onnx --precision float16 --keep-io|half the size, float outside",
     NULL,
 };
 
@@ -231,8 +263,8 @@ const cli_command cli_command_optimize = {
     .name = "optimize",
     .arguments = "MODEL [-o FILE]",
     .summary = "make a graph smaller and faster, and tell what was done",
-    .details = "Inputs and outputs keep their names, types and order. Without -o nothing is "
-               "written. With --verify (or any input given) the\n"
+    .details = "Inputs and outputs keep their names and order, and their types unless --precision "
+               "changes them. Without -o nothing is written. With --verify (or any input given) the\n"
                "graph is run before and after every pass; a rule that changes results is named and "
                "left out.",
     .options = optimize_option_table,

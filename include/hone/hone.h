@@ -486,6 +486,13 @@ typedef struct hone_pass_info {
 HONE_API uint32_t hone_pass_count(void);
 HONE_API bool hone_pass_get(uint32_t pass, hone_pass_info *info); /* in the order of a run */
 
+/* What float numbers become. */
+typedef enum hone_precision {
+    HONE_PRECISION_KEEP, /* they stay */
+    HONE_PRECISION_FLOAT16,
+    HONE_PRECISION_BFLOAT16
+} hone_precision;
+
 typedef struct hone_optimize_options {
     size_t size;
     hone_level level;   /* default EXTENDED */
@@ -512,13 +519,22 @@ typedef struct hone_optimize_options {
      * Returns true to stop: HONE_E_CANCELLED. */
     bool (*after_pass)(void *ctx, const hone_model *model, const char *pass, uint32_t n_rewrites);
     void *after_pass_ctx;
+    /* Nodes whose constants do not fit the range, and with `verify` those whose values were seen
+     * beyond it, stay float; so do operators that lose too much. */
+    hone_precision precision;
+    bool keep_io_types;     /* inputs and outputs stay float */
+    uint32_t n_blocked_ops; /* further operators that stay float */
+    const char *const *blocked_ops;
+    uint32_t n_blocked_nodes; /* nodes that stay float, by name */
+    const char *const *blocked_nodes;
 } hone_optimize_options;
 HONE_API void hone_optimize_options_init(hone_optimize_options *options);
 
 /* What was done, and why the rest was not. */
 typedef struct hone_optimization hone_optimization;
 /* The result shares weights with the model, which is not changed and must outlive it. Inputs and
- * outputs keep their names, types and order. `report` may be NULL. */
+ * outputs keep their names and order, and their types unless the precision changes. `report` may be
+ * NULL. */
 HONE_API hone_status hone_model_optimize(const hone_model *model,
                                          const hone_optimize_options *options,
                                          hone_model **optimized, hone_optimization **report,

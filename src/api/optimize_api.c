@@ -49,6 +49,10 @@ static hone_status check_optimize_options(const hone_optimize_options *o, hone_e
     HN_TRY(hn_api_check_level(o->level, error));
     if (o->target != HONE_TARGET_ONNX && o->target != HONE_TARGET_ONNXRUNTIME)
         return hn_fail(error, HONE_E_ARGUMENT, "%d is no target", (int)o->target);
+    if (o->precision > HONE_PRECISION_BFLOAT16)
+        return hn_fail(error, HONE_E_ARGUMENT, "%d is no precision", (int)o->precision);
+    HN_TRY(hn_api_require(!o->n_blocked_ops || o->blocked_ops, "blocked_ops", error));
+    HN_TRY(hn_api_require(!o->n_blocked_nodes || o->blocked_nodes, "blocked_nodes", error));
     HN_TRY(hn_api_require(!o->n_passes || o->passes, "passes", error));
     HN_TRY(hn_api_require(!o->n_disabled || o->disabled, "disabled", error));
     return hn_api_require(!o->n_verify_inputs || (o->verify_input_names && o->verify_inputs),
@@ -72,6 +76,16 @@ static hone_status tell_pass(void *ctx, hn_model *m, const hn_pass_row *pass,
     return HONE_OK;
 }
 
+static hn_precision translate_precision(const hone_optimize_options *o) {
+    static const hn_dtype elems[] = {HN_UNDEFINED, HN_F16, HN_BF16};
+    return (hn_precision){.elem = elems[o->precision],
+                          .keep_io = o->keep_io_types,
+                          .n_blocked_ops = o->n_blocked_ops,
+                          .blocked_ops = o->blocked_ops,
+                          .n_blocked_nodes = o->n_blocked_nodes,
+                          .blocked_nodes = o->blocked_nodes};
+}
+
 static void translate_options(const hone_optimize_options *o, pass_observer *observer,
                               hn_optimize_options *out) {
     hn_optimize_options_init(out);
@@ -87,6 +101,7 @@ static void translate_options(const hone_optimize_options *o, pass_observer *obs
     out->max_fold_bytes = o->max_fold_bytes;
     out->allow_approximate = o->allow_approximate;
     out->measure = o->measure;
+    out->precision = translate_precision(o);
     out->after_pass = o->after_pass ? tell_pass : NULL;
     out->ctx = observer;
 }

@@ -31,6 +31,8 @@ static bool names_pass(uint32_t n, const char *const *names, const char *pass) {
 static bool is_enabled(const hn_optimize_options *o, const hn_pass_row *row) {
     if (names_pass(o->n_disabled, o->disabled, row->name))
         return false;
+    if (row->group == HN_GROUP_CONVERT) /* it has an option of its own */
+        return o->precision.elem != HN_UNDEFINED;
     if (o->n_only > 0)
         return names_pass(o->n_only, o->only, row->name);
     return row->level <= o->level &&
@@ -203,7 +205,7 @@ static hone_status run_groups(opt_job *job) {
     hn_model_raise_ir(job->pass.model, FREE_INITIALIZERS_IR);
     HN_TRY(count_errors(job, &job->n_errors_before, NULL));
     HN_TRY(refresh_facts(job));
-    for (int group = HN_GROUP_CLEAN; group <= HN_GROUP_FINISH; group++) {
+    for (int group = HN_GROUP_CLEAN; group <= HN_GROUP_CONVERT; group++) {
         bool look_again;
         if (group == HN_GROUP_FUSE)
             HN_TRY(sharpen_facts(job));
@@ -233,6 +235,30 @@ static hone_status settle_node_names(hn_pass *p, uint32_t n_before) {
     return HONE_OK;
 }
 
+static bool is_ours(hn_str domain) {
+    return hn_domain_is_onnx(domain) || hn_str_is(domain, "com.microsoft");
+}
+
+/* Rules know operators by their names and rely on their schemas; what does not fit one is refused,
+ * deprecated operators and those of strangers are not. */
+static hone_status refuse_malformed(hn_pass *p) {
+    hn_problems problems = {.arena = p->scratch};
+    for (hn_id id = 0; id < p->g->nodes.n; id++) {
+        const hn_node *n = hn_node_at(p->g, id);
+        const hn_op *op;
+        int version;
+        uint32_t first = problems.list.n;
+        if (n->block == HN_NONE || !is_ours(n->domain))
+            continue;
+        bool is_fine = hn_node_form_ok(p->g, NULL, id, &problems, &op, &version);
+        for (uint32_t i = first; !is_fine && i < problems.list.n; i++)
+            if (!op || problems.list.at[i].code != HONE_E_UNSUPPORTED)
+                return hn_fail(p->err, problems.list.at[i].code, "%s",
+                               problems.list.at[i].message);
+    }
+    return problems.failed ? HONE_E_NOMEM : HONE_OK;
+}
+
 static hone_status optimize(opt_job *job) {
     hn_pass *p = &job->pass;
     const hn_optimize_options *o = p->options;
@@ -242,11 +268,12 @@ static hone_status optimize(opt_job *job) {
         HN_TRY(hn_model_inline(p->model, o->target == HN_TARGET_SESSION ? NULL : hn_same_op,
                                p->err));
     p->g = p->model->graph;
+    HN_TRY(refuse_malformed(p));
     uint32_t n_before = p->g->nodes.n;
     p->log->opset_before = hn_opset_version(&p->model->opsets, NULL);
     if (o->opset > 0 && o->opset != p->log->opset_before)
         HN_TRY(hn_convert_opset(p->model, o->opset, p->err));
-    if (o->level > HN_LEVEL_NONE || o->n_only > 0)
+    if (o->level > HN_LEVEL_NONE || o->n_only > 0 || o->precision.elem != HN_UNDEFINED)
         HN_TRY(run_groups(job));
     p->log->opset_after = hn_opset_version(&p->model->opsets, NULL);
     return settle_node_names(p, n_before);

@@ -52,6 +52,16 @@ static hone_status batch_norm_7(hn_rule *r) {
     return drop_attrs(r, "is_test");
 }
 
+static hone_status gemm_7_up(hn_rule *r) {
+    return drop_attrs(r, "broadcast");
+}
+
+static hone_status gemm_7_down(hn_rule *r) {
+    const hn_node *n = hn_at(r, r->root);
+    hn_remake(r, NULL, n->n_inputs, n->inputs, NULL, HN_ATTRS(hn_new_i(r, "broadcast", 1)));
+    return HONE_OK;
+}
+
 static hone_status batch_norm_9(hn_rule *r) {
     return hn_raw_i(r, "spatial", 1) ? drop_attrs(r, "spatial")
                                      : cannot(r, "it normalizes every element apart (spatial = 0)");
@@ -302,6 +312,7 @@ static const hn_adapter adapters[] = {
     {"Tile", 6, NULL, NULL},
     {BROADCASTING, 7, broadcast_up, NULL},
     {"PRelu", 7, prelu_up, NULL},
+    {"Gemm", 7, gemm_7_up, gemm_7_down},
     {"BatchNormalization|Dropout", 7, batch_norm_7, as_it_is},
     {"Upsample", 7, upsample_7_up, NULL},
     {"LSTM|GRU|RNN", 7, recurrent_up, as_it_is},

@@ -30,7 +30,8 @@ typedef enum hn_target {
 typedef enum hn_pass_group {
     HN_GROUP_CLEAN, /* makes graphs smaller and brings them to one spelling */
     HN_GROUP_FUSE,  /* recognizes large operators in small ones */
-    HN_GROUP_FINISH /* forms that hide structure from the other groups: biases, activations, Gemm */
+    HN_GROUP_FINISH, /* forms that hide structure from the other groups: biases, activations, Gemm */
+    HN_GROUP_CONVERT /* other types, on the graph that the others have left */
 } hn_pass_group;
 
 typedef struct hn_pass hn_pass; /* one pass under way: pass_int.h */
@@ -93,6 +94,21 @@ void hn_opt_log_free(hn_opt_log *log); /* NULL is fine */
 
 struct hn_rule_row; /* pass_int.h */
 
+/* Other types for float numbers; the pass "precision". */
+typedef struct hn_precision {
+    hn_dtype elem; /* HN_F16 or HN_BF16; HN_UNDEFINED: all stays as it is */
+    bool keep_io;  /* inputs and outputs of the graph stay float */
+    uint32_t n_blocked_ops; /* operators that stay float, beside those that do so anyway */
+    const char *const *blocked_ops;
+    uint32_t n_blocked_nodes; /* names */
+    const char *const *blocked_nodes;
+    /* Sets is_large[value] where a value of the graph was seen with finite numbers beyond the limit;
+     * may be NULL. */
+    hone_status (*find_large)(void *ctx, const hn_model *m, double limit, bool *is_large,
+                              hone_error *err);
+    void *ctx;
+} hn_precision;
+
 typedef struct hn_optimize_options {
     hn_level level;
     hn_target target;
@@ -108,6 +124,7 @@ typedef struct hn_optimize_options {
                                 from stays a computation */
     bool allow_approximate;
     bool measure; /* weights and multiply-accumulates that each pass saves */
+    hn_precision precision;
     uint32_t n_custom; /* rules of the caller: run as the pass "custom" */
     const struct hn_rule_row *custom;
     /* After each run of a pass that changed something, with the graph as it is; may be NULL. Another
@@ -118,7 +135,8 @@ typedef struct hn_optimize_options {
 } hn_optimize_options;
 void hn_optimize_options_init(hn_optimize_options *o);
 
-/* Rewrites the model in place; inputs and outputs keep names, types and order. On failure it can
+/* Rewrites the model in place; inputs and outputs keep names and order, and types unless `precision`
+ * changes them. On failure it can
  * only be freed: callers hand in a clone when they want to keep the original. */
 hone_status hn_optimize(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
                         hone_error *err);

@@ -30,6 +30,7 @@ struct hn_pass {
     hone_error *err;
     uint32_t n_rewrites;   /* so far in this run of the pass */
     int64_t *wanted_opset; /* highest that a rule would have needed */
+    bool is_narrowed;      /* the precision was changed: once is enough */
     bool is_opset_settled; /* it was raised, or could not be: no wish is granted any more */
 };
 

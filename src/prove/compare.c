@@ -9,13 +9,18 @@
 #define APPROXIMATE_BOUND 5e-2
 #define CHUNK 256
 
+/* Real numbers may be told in fewer bits. */
+static bool are_comparable(hn_dtype a, hn_dtype b) {
+    return a == b || (hn_dtype_is_float(a) && hn_dtype_is_float(b));
+}
+
 static bool is_same_kind(const hn_object *a, const hn_object *b) {
     if (a->kind != b->kind || a->n_items != b->n_items)
         return false;
     if (a->kind != HN_OBJECT_TENSOR)
         return true;
     const hn_array *x = &a->array, *y = &b->array;
-    if (x->dtype != y->dtype || x->rank != y->rank)
+    if (!are_comparable(x->dtype, y->dtype) || x->rank != y->rank)
         return false;
     for (int32_t i = 0; i < x->rank; i++)
         if (x->dims[i] != y->dims[i])

@@ -95,6 +95,13 @@ static hone_status look_after_pass(void *ctx, hn_model *m, const hn_pass_row *pa
     return job->users_hook ? job->users_hook(job->users_ctx, m, pass, log, err) : HONE_OK;
 }
 
+static hone_status look_for_large(void *ctx, const hn_model *m, double limit, bool *is_large,
+                                  hone_error *err) {
+    proof_job *job = ctx;
+    job->proof->n_runs++;
+    return hn_samples_find_large(job->samples, m, limit, is_large, err);
+}
+
 /* ---- trials ---------------------------------------------------------------------------------- */
 
 static hone_status optimize_copy(proof_job *job, hn_model **out, hn_opt_log **log, hone_error *err) {
@@ -228,6 +235,8 @@ static hone_status prove_with_samples(proof_job *job, hn_model **out, hn_opt_log
     job->users_ctx = job->options.ctx;
     job->options.after_pass = look_after_pass;
     job->options.ctx = job;
+    job->options.precision.find_large = look_for_large;
+    job->options.precision.ctx = job;
     hone_status status = run_into(job, job->original, job->first, err);
     if (status == HONE_OK)
         status = prove(job, out, log, err);

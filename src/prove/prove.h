@@ -24,8 +24,14 @@ hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, 
 /* No inputs yet: the caller puts objects of the samples' heap into `inputs`. */
 hone_status hn_samples_empty(const hn_model *m, hn_samples **out, hone_error *err);
 void hn_samples_free(hn_samples *s); /* NULL is fine */
-/* Runs the model as it is on the inputs; the outputs replace those of the last run. */
+/* Runs the model as it is on the inputs; the outputs replace those of the last run. Real numbers are
+ * given in the type that the model wants. */
 hone_status hn_samples_run(hn_samples *s, const hn_model *m, hone_error *err);
+
+/* Sets is_large[value] where the run of the model (which samples are for) gives a float value of the
+ * main graph with finite numbers beyond the limit. */
+hone_status hn_samples_find_large(const hn_samples *s, const hn_model *m, double limit,
+                                  bool *is_large, hone_error *err);
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
@@ -33,7 +39,8 @@ typedef struct hn_difference {
     uint32_t output;     /* that differs most */
     double max_abs;      /* largest difference of two elements */
     double max_relative; /* the same over the largest element of that output */
-    bool is_other_type;  /* kind, element type or shape differ: the numbers above mean nothing */
+    bool is_other_type;  /* kind, element type (but for real numbers in fewer bits) or shape differ:
+                            the numbers above mean nothing */
 } hn_difference;
 /* Outputs a (before) and b (after). NaN equals NaN, an infinity itself. */
 void hn_samples_compare(uint32_t n, hn_object *const *a, hn_object *const *b, hn_difference *out);

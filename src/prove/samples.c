@@ -145,22 +145,46 @@ hone_status hn_samples_empty(const hn_model *m, hn_samples **out, hone_error *er
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static hone_status run_session(hn_samples *s, hn_session *session, hone_error *err) {
-    hn_state *state = hn_session_open(session);
-    HN_TRY_PTR(state);
+/* A copy of an input in the type that the model wants; NULL when it has that type already. */
+static hone_status copy_for(hn_samples *s, const hn_model *m, uint32_t i, hn_object **out) {
+    const hn_type *t = hn_value_at(m->graph, hn_block_at(m->graph, 0)->inputs.at[i])->type;
+    const hn_object *given = s->inputs[i];
+    bool is_other = given && given->kind == HN_OBJECT_TENSOR && t && t->kind == HN_TYPE_TENSOR &&
+                    t->elem != given->array.dtype && hn_dtype_is_float(t->elem) &&
+                    hn_dtype_is_float(given->array.dtype);
+    if (!is_other)
+        return HONE_OK;
+    const hn_array *from = &given->array;
+    *out = hn_heap_tensor(s->heap, t->elem, from->rank, from->dims);
+    HN_TRY_PTR(*out);
+    for (uint64_t at = 0; at < from->n_elems; at += HN_TILE) {
+        double tile[HN_TILE];
+        uint64_t n = HN_MIN(from->n_elems - at, (uint64_t)HN_TILE);
+        hn_load_f64(from, at, n, tile);
+        hn_store_f64(&(*out)->array, at, n, tile);
+    }
+    return HONE_OK;
+}
+
+/* `copies` has one entry per input. */
+static hone_status run_state(hn_samples *s, const hn_model *m, hn_session *session,
+                             hn_state *state, hn_object **copies, hone_error *err) {
     hn_call *call = hn_state_call(state);
-    for (uint32_t i = 0; i < call->n_inputs && i < s->n_inputs; i++)
-        call->inputs[i] = s->inputs[i];
+    hone_status status = HONE_OK;
+    for (uint32_t i = 0; i < call->n_inputs && i < s->n_inputs && status == HONE_OK; i++) {
+        status = copy_for(s, m, i, &copies[i]);
+        call->inputs[i] = copies[i] ? copies[i] : s->inputs[i];
+    }
     for (uint32_t i = 0; i < call->n_outputs; i++) {
         call->wanted[i] = true;
         call->heaps[i] = s->heap;
     }
-    hone_status status = hn_session_run(session, state, NULL, err);
+    if (status == HONE_OK)
+        status = hn_session_run(session, state, NULL, err);
     for (uint32_t i = 0; status == HONE_OK && i < call->n_outputs && i < s->n_outputs; i++) {
         s->outputs[i] = call->outputs[i];
         call->outputs[i] = NULL;
     }
-    hn_session_close(session, state);
     return status;
 }
 
@@ -169,7 +193,15 @@ hone_status hn_samples_run(hn_samples *s, const hn_model *m, hone_error *err) {
     hn_session_options options = {0};
     drop_objects(s->heap, s->n_outputs, s->outputs);
     HN_TRY(hn_session_new(m, &options, &session, err));
-    hone_status status = run_session(s, session, err);
+    hn_state *state = hn_session_open(session);
+    size_t n = (size_t)s->n_inputs + 1;
+    hn_object **copies = hn_calloc(s->alloc, n, sizeof *copies);
+    hone_status status =
+        state && copies ? run_state(s, m, session, state, copies, err) : HONE_E_NOMEM;
+    if (state)
+        hn_session_close(session, state);
+    drop_objects(s->heap, s->n_inputs, copies);
+    hn_free(s->alloc, copies, n * sizeof *copies);
     hn_session_free(session);
     return hn_error_complete(err, status);
 }

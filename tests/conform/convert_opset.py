@@ -59,15 +59,18 @@ def checker_complaint(path):
     return None
 
 
-def failures_of_runs(folder):
+def failures_of_runs(folder, n_cases):
     done = subprocess.run([HONE, "run", "--test", "--json", folder], capture_output=True, text=True, check=False)
-    for case in json.loads(done.stdout or "[]"):
+    results = json.loads(done.stdout or "[]")
+    if len(results) < n_cases:
+        yield "run --test", f"{len(results)} of {n_cases} cases: {done.stderr.strip()}"
+    for case in results:
         if case["verdict"] != "passed":
             yield case["name"], f"{case['verdict']}: {case.get('message')}"
 
 
 def passes_unconverted(case):
-    return not list(failures_of_runs(case)) and not checker_complaint(case / "model.onnx")
+    return not list(failures_of_runs(case, 1)) and not checker_complaint(case / "model.onnx")
 
 
 def problems_of(originals, opset):
@@ -85,7 +88,8 @@ def problems_of(originals, opset):
             complaint = checker_complaint(target / "model.onnx")
             if complaint:
                 wrong[case.name] = f"checker: {complaint}"
-        for label, message in failures_of_runs(folder) if any(folder.iterdir()) else ():
+        n_converted = len(list(folder.iterdir()))
+        for label, message in failures_of_runs(folder, n_converted) if n_converted else ():
             wrong[label.rsplit("/", 1)[-1].split(".", 1)[-1]] = message
     by_name = {case.name: case for case in originals}
     return {n: m for n, m in wrong.items() if n not in by_name or passes_unconverted(by_name[n])}, refused
