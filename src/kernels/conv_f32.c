@@ -44,28 +44,51 @@ static bool is_pointwise(const hn_slide *s) {
     return true;
 }
 
+/* The left side of one group. */
+static hn_gemm_job_f32 group_filters(const hn_conv_job_f32 *job, int64_t group) {
+    int64_t depth = job->channels / job->groups * job->slide->kernel_elems;
+    int64_t filters = job->filters / job->groups, at = group * filters * depth;
+    return (hn_gemm_job_f32){.m = filters,
+                             .k = depth,
+                             .a = job->w + at,
+                             .a_row = depth,
+                             .a_col = 1,
+                             .packed_a = job->packed_w ? job->packed_w + at : NULL};
+}
+
+int64_t hn_conv_packed_elems_f32(const hn_conv_job_f32 *job) {
+    int64_t depth = job->channels / job->groups * job->slide->kernel_elems;
+    bool is_product = job->channels != job->groups;
+    return is_product ? hn_gemm_packed_left_elems_f32(job->filters, depth) : 0;
+}
+
+void hn_conv_pack_f32(const hn_conv_job_f32 *job, float *out) {
+    for (int64_t group = 0; group < job->groups; group++) {
+        hn_gemm_job_f32 g = group_filters(job, group);
+        hn_gemm_pack_left_f32(&g, out + group * g.m * g.k);
+    }
+}
+
 static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, int64_t i) {
     const hn_slide *s = job->slide;
-    int64_t channels = job->channels / job->groups, filters = job->filters / job->groups;
-    int64_t group = i % job->groups, depth = channels * s->kernel_elems;
+    int64_t channels = job->channels / job->groups, group = i % job->groups;
+    hn_gemm_job_f32 g = group_filters(job, group);
     hn_conv_columns_f32 columns = {s, job->x + i * channels * s->in_elems};
-    conv_part part = {job, group * filters, i * filters};
-    bool is_direct = is_pointwise(s);
-    hn_gemm_f32(pool, &(hn_gemm_job_f32){.m = filters,
-                                         .n = s->out_elems,
-                                         .k = depth,
-                                         .a = job->w + group * filters * depth,
-                                         .a_row = depth,
-                                         .a_col = 1,
-                                         .b = columns.x,
-                                         .b_row = s->in_elems,
-                                         .b_col = 1,
-                                         .fill = is_direct ? NULL : hn_conv_fill_f32,
-                                         .fill_ctx = &columns,
-                                         .c = job->y + i * filters * s->out_elems,
-                                         .c_row = s->out_elems,
-                                         .after = finish_part,
-                                         .after_ctx = &part});
+    conv_part part = {job, group * g.m, i * g.m};
+    g.n = s->out_elems;
+    g.c = job->y + i * g.m * s->out_elems;
+    g.c_row = s->out_elems;
+    g.after = finish_part;
+    g.after_ctx = &part;
+    if (is_pointwise(s)) {
+        g.b = columns.x;
+        g.b_row = s->in_elems;
+        g.b_col = 1;
+    } else {
+        g.fill = hn_conv_fill_f32;
+        g.fill_ctx = &columns;
+    }
+    hn_gemm_f32(pool, &g);
 }
 
 void hn_conv_f32(hn_pool *pool, const hn_conv_job_f32 *job) {

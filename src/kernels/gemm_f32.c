@@ -47,29 +47,42 @@ const hn_gemm_set_f32 *hn_gemm_pick_f32(void) {
 
 /* ---- laying b out ---------------------------------------------------------------------------- */
 
-static void pack_rows(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t nj,
+/* Columns [j0, j1), row after row: what lies side by side is read in one go. */
+static void pack_rows(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t j1,
                       int64_t width, float *out) {
-    const float *from = g->b + k0 * g->b_row + j0 * g->b_col;
-    if (g->b_col == 1) {
-        for (int64_t k = 0; k < nk; k++)
-            memcpy(out + k * width, from + k * g->b_row, (size_t)nj * sizeof *out);
-        return;
+    for (int64_t k = 0; k < nk; k++) {
+        const float *from = g->b + (k0 + k) * g->b_row;
+        for (int64_t j = j0; j < j1; j += width)
+            memcpy(out + (j - j0) * nk + k * width, from + j,
+                   (size_t)HN_MIN(width, j1 - j) * sizeof *out);
     }
-    for (int64_t j = 0; j < nj; j++)
-        for (int64_t k = 0; k < nk; k++)
-            out[k * width + j] = from[j * g->b_col + k * g->b_row];
 }
 
-/* One panel; columns past the matrix are zero, their sums are dropped. */
-static void pack_panel(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t width,
-                       float *out) {
-    int64_t nj = HN_MIN(width, g->n - j0);
-    if (nj < width)
-        memset(out, 0, (size_t)(nk * width) * sizeof *out);
-    if (g->fill)
-        g->fill(g->fill_ctx, k0, nk, j0, nj, out, width);
+static void pack_columns(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t j1,
+                         int64_t width, float *out) {
+    for (int64_t j = j0; j < j1; j++) {
+        const float *from = g->b + k0 * g->b_row + j * g->b_col;
+        float *to = out + (j - j0) / width * width * nk + (j - j0) % width;
+        for (int64_t k = 0; k < nk; k++)
+            to[k * width] = from[k * g->b_row];
+    }
+}
+
+/* Panels of columns [j0, j1). Columns past the matrix are zero, their sums are dropped. */
+static void pack_panels(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t j1,
+                        int64_t width, float *out) {
+    int64_t last = j0 + (j1 - 1 - j0) / width * width;
+    if (j1 - last < width)
+        memset(out + (last - j0) * nk, 0, (size_t)(nk * width) * sizeof *out);
+    if (g->panels)
+        g->panels(g->fill_ctx, k0, nk, j0, j1, width, out);
+    else if (g->fill)
+        for (int64_t j = j0; j < j1; j += width)
+            g->fill(g->fill_ctx, k0, nk, j, HN_MIN(width, j1 - j), out + (j - j0) * nk, width);
+    else if (g->b_col == 1)
+        pack_rows(g, k0, nk, j0, j1, width, out);
     else
-        pack_rows(g, k0, nk, j0, nj, width, out);
+        pack_columns(g, k0, nk, j0, j1, width, out);
 }
 
 int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k) {
@@ -83,8 +96,29 @@ void hn_gemm_pack_f32(const hn_gemm_job_f32 *g, float *out) {
     for (int64_t k0 = 0; k0 < g->k; k0 += DEPTH) {
         int64_t nk = HN_MIN((int64_t)DEPTH, g->k - k0);
         for (int64_t j0 = 0; j0 < g->n; j0 += set->cols, out += nk * set->cols)
-            pack_panel(g, k0, nk, j0, set->cols, out);
+            pack_panels(g, k0, nk, j0, HN_MIN(j0 + set->cols, g->n), set->cols, out);
     }
+}
+
+/* ---- laying a out ---------------------------------------------------------------------------- */
+
+/* Rows of one tile: all their elements of one column side by side, then those of the next. */
+static void pack_strip(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0, int64_t nk,
+                       float *out) {
+    const float *from = g->a + row0 * g->a_row + k0 * g->a_col;
+    for (int64_t k = 0; k < nk; k++)
+        for (int64_t i = 0; i < rows; i++)
+            out[k * rows + i] = from[i * g->a_row + k * g->a_col];
+}
+
+int64_t hn_gemm_packed_left_elems_f32(int64_t m, int64_t k) {
+    return hn_gemm_pick_f32() ? m * k : 0;
+}
+
+void hn_gemm_pack_left_f32(const hn_gemm_job_f32 *g, float *out) {
+    int64_t most = hn_gemm_pick_f32()->max_rows;
+    for (int64_t i = 0; i < g->m; i += most)
+        pack_strip(g, i, HN_MIN(most, g->m - i), 0, g->k, out + i * g->k);
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
@@ -95,73 +129,79 @@ typedef struct gemm_task {
     const hn_pool *pool;
 } gemm_task;
 
-/* Rows [row0, row1) of one panel. */
-static void panel_rows(const gemm_task *t, int64_t row0, int64_t row1, int64_t k0, int64_t nk,
-                       int64_t j0, const float *panel, const float *a, int64_t a_row) {
-    const hn_gemm_job_f32 *g = t->job;
-    int64_t cols = HN_MIN((int64_t)t->set->cols, g->n - j0);
-    bool add = g->add || k0 > 0;
-    for (int64_t i = row0; i < row1;) {
-        int64_t rows = HN_MIN((int64_t)t->set->max_rows, row1 - i);
-        t->set->micro[rows](nk, a + (i - row0) * a_row, a_row, panel, g->c + i * g->c_row + j0,
-                            g->c_row, cols, add);
-        i += rows;
-    }
+/* The part of a block that DEPTH steps along k add. */
+typedef struct gemm_slice {
+    const gemm_task *task;
+    int64_t row0, row1, col0, col1, k0, nk;
+    const float *right; /* panels of columns col0 .. col1 */
+} gemm_slice;
+
+/* One tile: `rows` rows from row i on, the panel at column j. */
+static void slice_tile(const gemm_slice *s, int64_t i, int64_t rows, int64_t j, const float *a,
+                       int64_t a_row, int64_t a_col) {
+    const hn_gemm_job_f32 *g = s->task->job;
+    s->task->set->micro[rows](s->nk, a, a_row, a_col, s->right + (j - s->col0) * s->nk,
+                              g->c + i * g->c_row + j, g->c_row,
+                              HN_MIN((int64_t)s->task->set->cols, g->n - j), g->add || s->k0 > 0);
 }
 
-/* Rows of a whose elements along k do not lie side by side. */
-static void gather_left(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0,
-                        int64_t nk, float *out) {
-    for (int64_t k = 0; k < nk; k++) {
-        const float *from = g->a + row0 * g->a_row + (k0 + k) * g->a_col;
-        for (int64_t i = 0; i < rows; i++)
-            out[i * DEPTH + k] = from[i * g->a_row];
-    }
+/* A panel stays near while all rows pass by. */
+static void panels_by_rows(const gemm_slice *s) {
+    const hn_gemm_job_f32 *g = s->task->job;
+    int64_t most = s->task->set->max_rows, width = s->task->set->cols;
+    for (int64_t j = s->col0; j < s->col1; j += width)
+        for (int64_t i = s->row0; i < s->row1; i += most) {
+            int64_t rows = HN_MIN(most, s->row1 - i);
+            if (g->packed_a)
+                slice_tile(s, i, rows, j, g->packed_a + i * g->k + s->k0 * rows, 1, rows);
+            else
+                slice_tile(s, i, rows, j, g->a + i * g->a_row + s->k0, g->a_row, 1);
+        }
 }
 
-static void block_depth(const gemm_task *t, int64_t row0, int64_t row1, int64_t col0, int64_t col1,
-                        int64_t k0, float *panels) {
-    const hn_gemm_job_f32 *g = t->job;
-    int64_t nk = HN_MIN((int64_t)DEPTH, g->k - k0), width = t->set->cols;
-    const float *right = panels;
+/* The same when elements of a along k do not lie side by side: rows are laid out for all panels. */
+static void rows_by_panels(const gemm_slice *s) {
+    int64_t most = s->task->set->max_rows;
     float left[HN_GEMM_MAX_ROWS * DEPTH];
-    if (g->packed_b)
-        right = g->packed_b + k0 * ((g->n + width - 1) / width * width) + col0 * nk;
-    else
-        for (int64_t j = col0; j < col1; j += width)
-            pack_panel(g, k0, nk, j, width, panels + (j - col0) * nk);
-    if (g->a_col == 1) {
-        for (int64_t j = col0; j < col1; j += width)
-            panel_rows(t, row0, row1, k0, nk, j, right + (j - col0) * nk,
-                       g->a + row0 * g->a_row + k0, g->a_row);
-        return;
-    }
-    for (int64_t i = row0; i < row1; i += t->set->max_rows) {
-        int64_t rows = HN_MIN((int64_t)t->set->max_rows, row1 - i);
-        gather_left(g, i, rows, k0, nk, left);
-        for (int64_t j = col0; j < col1; j += width)
-            panel_rows(t, i, i + rows, k0, nk, j, right + (j - col0) * nk, left, DEPTH);
+    for (int64_t i = s->row0; i < s->row1; i += most) {
+        int64_t rows = HN_MIN(most, s->row1 - i);
+        pack_strip(s->task->job, i, rows, s->k0, s->nk, left);
+        for (int64_t j = s->col0; j < s->col1; j += s->task->set->cols)
+            slice_tile(s, i, rows, j, left, 1, rows);
     }
 }
 
 static void gemm_block(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
     const gemm_task *t = ctx;
-    float panels[DEPTH * BLOCK_COLS];
-    for (int64_t k0 = 0; k0 < t->job->k && !hn_pool_is_stopped(t->pool); k0 += DEPTH)
-        block_depth(t, row0, row1, col0, col1, k0, panels);
-    if (t->job->after)
-        t->job->after(t->job->after_ctx, row0, row1, col0, col1);
+    const hn_gemm_job_f32 *g = t->job;
+    int64_t width = t->set->cols;
+    float panels[DEPTH * BLOCK_COLS + HN_GEMM_MAX_COLS];
+    gemm_slice s = {t, row0, row1, col0, col1, 0, 0, panels};
+    for (; s.k0 < g->k && !hn_pool_is_stopped(t->pool); s.k0 += DEPTH) {
+        s.nk = HN_MIN((int64_t)DEPTH, g->k - s.k0);
+        if (g->packed_b)
+            s.right = g->packed_b + s.k0 * ((g->n + width - 1) / width * width) + col0 * s.nk;
+        else
+            pack_panels(g, s.k0, s.nk, col0, col1, width, panels);
+        if (g->packed_a || g->a_col == 1)
+            panels_by_rows(&s);
+        else
+            rows_by_panels(&s);
+    }
+    if (g->after)
+        g->after(g->after_ctx, row0, row1, col0, col1);
 }
 
 void hn_gemm_f32(hn_pool *pool, const hn_gemm_job_f32 *job) {
     const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
-    bool is_small = !job->packed_b && job->m * job->n * job->k < FEW_PRODUCTS;
-    bool is_thin = !job->packed_b && !job->fill && job->m < 4;
+    bool is_packed = job->packed_a || job->packed_b;
+    bool is_small = !is_packed && job->m * job->n * job->k < FEW_PRODUCTS;
+    bool is_thin = !is_packed && !job->fill && job->m < 4;
     if (!set || is_small || is_thin || job->m <= 0 || job->n <= 0 || job->k <= 0) {
         hn_gemm_plain_f32(pool, job);
         return;
     }
     gemm_task t = {job, set, pool};
-    hn_pool_for_2d(pool, job->m, job->n, HN_MIN(job->m, (int64_t)BLOCK_ROWS), BLOCK_COLS,
-                   gemm_block, &t);
+    int64_t row_grain = BLOCK_ROWS / set->max_rows * set->max_rows;
+    hn_pool_for_2d(pool, job->m, job->n, HN_MIN(job->m, row_grain), BLOCK_COLS, gemm_block, &t);
 }

@@ -4,10 +4,10 @@
 
 #include "kernels/vec.h"
 
-/* c[rows, cols] = a[rows, k] * b[k, cols], or c += with `add`. Columns of a lie side by side; b is a
- * panel of the kernel's full width, row after row; only `cols` columns of c are touched. */
-typedef void (*hn_gemm_micro_f32)(int64_t k, const float *a, int64_t a_row, const float *b, float *c,
-                                  int64_t c_row, int64_t cols, bool add);
+/* c[rows, cols] = a[rows, k] * b[k, cols], or c += with `add`. b is a panel of the kernel's full
+ * width, row after row; only `cols` columns of c are touched. */
+typedef void (*hn_gemm_micro_f32)(int64_t k, const float *a, int64_t a_row, int64_t a_col,
+                                  const float *b, float *c, int64_t c_row, int64_t cols, bool add);
 
 #define HN_GEMM_MAX_ROWS 16
 #define HN_GEMM_MAX_COLS 32

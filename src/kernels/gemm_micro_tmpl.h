@@ -6,8 +6,8 @@
  * Rows of a are reached from every third one, which needs fewer address registers than one pointer
  * per row. */
 
-static V_TARGET void MICRO(ROWS)(int64_t k, const float *a, int64_t a_row, const float *b, float *c,
-                                 int64_t c_row, int64_t cols, bool add) {
+static V_TARGET void MICRO(ROWS)(int64_t k, const float *a, int64_t a_row, int64_t a_col,
+                                 const float *b, float *c, int64_t c_row, int64_t cols, bool add) {
     V sum[ROWS][V_COLS];
     const float *third[(ROWS + 2) / 3];
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
@@ -25,7 +25,7 @@ static V_TARGET void MICRO(ROWS)(int64_t k, const float *a, int64_t a_row, const
                 sum[r][v] = V_FMA(left, right[v], sum[r][v]);
         }
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3)
-            third[r / 3]++;
+            third[r / 3] += a_col;
     }
     if (cols == V_COLS * V_ELEMS) {
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)

@@ -19,6 +19,10 @@
 #define HN_GEMM_JOB(name, T)                                                                      \
   typedef void (*hn_fill_##name)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, \
                                  T *out, int64_t out_stride);                                     \
+  /* Columns j0 .. j1 in panels of `width` columns, each of nk rows that lie side by side. What   \
+   * stands in columns past the last does not matter. */                                          \
+  typedef void (*hn_panels_##name)(const void *ctx, int64_t k0, int64_t nk, int64_t j0,           \
+                                   int64_t j1, int64_t width, T *out);                            \
   typedef struct hn_gemm_job_##name {                                                             \
     int64_t m, n, k;                                                                              \
     const T *a;                                                                                   \
@@ -30,8 +34,10 @@
     T *c;                                                                                         \
     int64_t c_row; /* columns of c lie side by side */                                            \
     bool add;                                                                                     \
-    /* b as hn_gemm_pack_* laid it out; floats only, NULL: it was not */                          \
-    const T *packed_b;                                                                            \
+    /* a and b as hn_gemm_pack_* laid them out; floats only, NULL: it was not */                  \
+    const T *packed_a, *packed_b;                                                                 \
+    /* Writes the same as `fill`, in panels; floats only, NULL: `fill` does */                    \
+    hn_panels_##name panels;                                                                      \
     /* Called for each part of c when it is finished, while it is still near; NULL: nobody is */  \
     hn_tile_fn after;                                                                             \
     void *after_ctx;                                                                              \
@@ -45,6 +51,9 @@ HN_KERNEL_TYPES(HN_GEMM_JOB)
  * processor has no use for it), filled from the b and sizes n, k of a job. */
 int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k);
 void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
+/* The same for a left side, of the a and sizes m, k of a job. */
+int64_t hn_gemm_packed_left_elems_f32(int64_t m, int64_t k);
+void hn_gemm_pack_left_f32(const hn_gemm_job_f32 *job, float *out);
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
@@ -52,8 +61,8 @@ void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
  * -infinity gives NaN. False: not on this processor. */
 bool hn_softmax_row_f32(int64_t n, const float *x, float *y);
 /* y = (x - mean) * inverse * gamma + beta, where inverse is 1 / sqrt(variance + epsilon); without a
- * mean when it is `simplified`. gamma, beta: NULL for ones and zeros. y may be x. False: not on this
- * processor. */
+ * mean when it is `simplified`. gamma, beta: NULL for ones and zeros. y may be x. False: not on
+ * this processor. */
 typedef struct hn_norm_row_f32 {
     float epsilon;
     bool simplified;
@@ -100,17 +109,24 @@ typedef struct hn_finish_f32 {
 
 /* y[batch, filters, out] = conv of x[batch, channels, in] with w[filters, channels/groups, kernel];
  * `bias` may be NULL, and so may `finish`, which only floats have. */
-#define HN_CONV_JOB(name, T)                  \
-  typedef struct hn_conv_job_##name {         \
-    const hn_slide *slide;                    \
-    int64_t batch, channels, filters, groups; \
-    const T *x, *w, *bias;                    \
-    T *y;                                     \
-    const hn_finish_f32 *finish;              \
-  } hn_conv_job_##name;                       \
+#define HN_CONV_JOB(name, T)                   \
+  typedef struct hn_conv_job_##name {          \
+    const hn_slide *slide;                     \
+    int64_t batch, channels, filters, groups;  \
+    const T *x, *w, *bias;                     \
+    const T *packed_w; /* floats; see below */ \
+    T *y;                                      \
+    const hn_finish_f32 *finish;               \
+  } hn_conv_job_##name;                        \
   void hn_conv_##name(hn_pool *pool, const hn_conv_job_##name *job);
 HN_KERNEL_TYPES(HN_CONV_JOB)
 #undef HN_CONV_JOB
+
+/* Filters that serve many convolutions are laid out once: room for so many floats (0: no use for
+ * it), filled from the w and sizes channels, filters, groups and kernel_elems of a job. A job with
+ * packed_w does not look at w. */
+int64_t hn_conv_packed_elems_f32(const hn_conv_job_f32 *job);
+void hn_conv_pack_f32(const hn_conv_job_f32 *job, float *out);
 
 /* The largest of each window of n_planes planes; the padding counts for nothing. A window with NaN
  * gives NaN. False: not on this processor, or not for these sizes. */

@@ -145,6 +145,12 @@ static void bench_conv(int64_t channels, int64_t size, int64_t filters, int64_t 
                            .w = kern_floats(filters * depth),
                            .bias = kern_floats(filters),
                            .y = kern_floats(filters * out * out)};
+    int64_t packed = hn_conv_packed_elems_f32(&job);
+    float *room = kern_floats(packed);
+    if (packed) {
+        hn_conv_pack_f32(&job, room);
+        job.packed_w = room;
+    }
     snprintf(name, sizeof name, "conv %dx%dx%d -> %d, %dx%d /%d%s", (int)channels, (int)size,
              (int)size, (int)filters, (int)kernel, (int)kernel, (int)stride,
              groups > 1 ? " depthwise" : "");

@@ -132,7 +132,12 @@ static void check_conv(const conv_case *t, size_t index, int form) {
                             .a = -2,
                             .b = 0.5f};
     job.finish = form & 6 ? &finish : NULL;
-    float *first = NULL;
+    int64_t packed = form & 8 ? hn_conv_packed_elems_f32(&job) : 0;
+    float *first = NULL, *room = kern_floats(packed);
+    if (packed > 0) {
+        hn_conv_pack_f32(&job, room);
+        job.packed_w = room;
+    }
     for (int i = 0; i < KERN_POOLS; i++) {
         job.y = kern_floats(n_out);
         first = i ? first : job.y;
@@ -169,11 +174,12 @@ static conv_case random_case(void) {
 void kern_test_conv(void) {
     for (size_t i = 0; i < HN_COUNT(conv_cases); i++) {
         check_conv(&conv_cases[i], i, 0);
-        check_conv(&conv_cases[i], i, (int)kern_between(1, 7));
+        check_conv(&conv_cases[i], i, 8);
+        check_conv(&conv_cases[i], i, (int)kern_between(1, 15));
     }
     for (size_t i = 0; i < 150; i++) {
         conv_case t = random_case();
-        check_conv(&t, HN_COUNT(conv_cases) + i, (int)kern_between(0, 7));
+        check_conv(&t, HN_COUNT(conv_cases) + i, (int)kern_between(0, 15));
     }
 }
 
