@@ -150,8 +150,8 @@ static hone_status run_round(opt_job *job, hn_pass_group group, bool *is_changed
     *is_changed = false;
     for (uint32_t i = 0; i < hn_pass_count(); i++) {
         const hn_pass_row *row = hn_pass_at(i);
-        bool changed;
-        if (row->group > group || !is_enabled(job->pass.options, row) ||
+        bool changed, is_done = row->group == HN_GROUP_CONVERT && job->pass.is_narrowed;
+        if (row->group > group || !is_enabled(job->pass.options, row) || is_done ||
             job->clean_at[i] == job->serial)
             continue;
         HN_TRY(run_pass(job, row, &changed));

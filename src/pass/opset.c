@@ -11,8 +11,8 @@
 static int64_t ir_version_for(int64_t opset) {
     static const struct {
         int64_t opset, ir;
-    } releases[] = {{8, 3},   {9, 4},   {10, 5},  {11, 6},  {14, 7},  {18, 8},
-                    {20, 9},  {22, 10}, {23, 11}, {24, 12}, {27, 13}, {INT64_MAX, 14}};
+    } releases[] = {{8, 3},  {9, 4},   {10, 5},  {11, 6},  {14, 7},  {18, 8},
+                    {20, 9}, {22, 10}, {23, 11}, {24, 12}, {27, 13}, {INT64_MAX, 14}};
     uint32_t i = 0;
     while (opset > releases[i].opset)
         i++;
@@ -104,8 +104,7 @@ static bool is_concerned(const hn_node *n, int version, bool is_up) {
     bool deprecated;
     if (hn_adapter_find(n->op, version) || hn_has_moved(n->op, version))
         return true;
-    return !is_up &&
-           hn_op_find(NULL, HN_DOMAIN_ONNX, hn_s(n->op), version, &since, &deprecated) &&
+    return !is_up && hn_op_find(NULL, HN_DOMAIN_ONNX, hn_s(n->op), version, &since, &deprecated) &&
            since == version;
 }
 
@@ -164,9 +163,9 @@ static hone_status check_schemas(hn_pass *p) {
         HN_TRY(hn_infer_model(p->model, &o, p->err));
     if (problems.failed)
         return HONE_E_NOMEM;
-    return problems.n_errors == 0 ? HONE_OK
-                                  : hn_fail(p->err, HONE_E_UNSUPPORTED, "%s",
-                                            problems.list.at[0].message);
+    return problems.n_errors == 0
+               ? HONE_OK
+               : hn_fail(p->err, HONE_E_UNSUPPORTED, "%s", problems.list.at[0].message);
 }
 
 static hone_status convert(hn_pass *p, int64_t from, int64_t to) {
@@ -219,7 +218,7 @@ hone_status hn_convert_opset(hn_model *m, int64_t version, hone_error *err) {
     if (status == HONE_OK)
         status = convert_model(m, version, err);
     if (status != HONE_OK && status != HONE_E_NOMEM)
-        hn_error_prefix(err, "the model cannot be brought from opset %lld to %lld",
-                        (long long)from, (long long)version);
+        hn_error_prefix(err, "the model cannot be brought from opset %lld to %lld", (long long)from,
+                        (long long)version);
     return status;
 }

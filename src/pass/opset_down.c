@@ -2,8 +2,9 @@
  * this direction. */
 #include "pass/opset.h"
 
-#define REDUCTIONS "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|" \
-                   "ReduceProd|ReduceSum|ReduceSumSquare"
+#define REDUCTIONS                                                                 \
+  "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|" \
+  "ReduceProd|ReduceSum|ReduceSumSquare"
 
 static hone_status refuse(hn_rule *r, const char *why) {
     return hn_fail(r->pass->err, HONE_E_UNSUPPORTED, "%s", why);
@@ -76,7 +77,8 @@ hone_status hn_drop_young_attrs(hn_rule *r, int version) {
 
 static bool attr_is(const hn_rule *r, const char *name, const char *texts) {
     const hn_attr *a = hn_node_attr(hn_at(r, r->root), name);
-    return a && a->kind == HN_ATTR_STRING && hn_list_names(texts, (const char *)a->v.s.at, a->v.s.n);
+    return a && a->kind == HN_ATTR_STRING &&
+           hn_list_names(texts, (const char *)a->v.s.at, a->v.s.n);
 }
 
 static hone_status pad_19_down(hn_rule *r) {
@@ -173,10 +175,10 @@ static hone_status gemm_11_down(hn_rule *r) {
         return HONE_OK;
     if (!hn_dtype_is_float(elem))
         return refuse(r, "it has no third input");
-    hn_remake(r, NULL,
-              HN_VALUES(hn_in(r, r->root, 0), hn_in(r, r->root, 1),
-                        hn_new_const_f(r, "zero", elem, 0)),
-              NULL, HN_NO_ATTRS);
+    hn_remake(
+        r, NULL,
+        HN_VALUES(hn_in(r, r->root, 0), hn_in(r, r->root, 1), hn_new_const_f(r, "zero", elem, 0)),
+        NULL, HN_NO_ATTRS);
     return HONE_OK;
 }
 
@@ -200,8 +202,8 @@ static hone_status dft_20_down(hn_rule *r) {
 /* One scale for all was all there was. */
 static hone_status quantize_13_down(hn_rule *r) {
     hn_id scale = hn_in(r, r->root, 1);
-    bool is_one = hn_rank_of(r, scale) == 0 ||
-                  (hn_rank_of(r, scale) == 1 && hn_dim_of(r, scale, 0) == 1);
+    bool is_one =
+        hn_rank_of(r, scale) == 0 || (hn_rank_of(r, scale) == 1 && hn_dim_of(r, scale, 0) == 1);
     const hn_node *n = hn_at(r, r->root);
     if (!is_one)
         return refuse(r, "its scales differ by channel, or may do so");
@@ -320,14 +322,15 @@ static hone_status positive_axes(hn_rule *r) {
         if (list[i] >= 0)
             continue;
         if (rank < 0)
-            return refuse(r, "its axis counts from the end, and the rank of its input is not known");
+            return refuse(r,
+                          "its axis counts from the end, and the rank of its input is not known");
         list[i] += rank;
         is_changed = true;
     }
     if (is_changed)
-        hn_remake(r, NULL, n->n_inputs, n->inputs, "axis|axes",
-                  HN_ATTRS(axis ? hn_new_i(r, "axis", list[0])
-                                : hn_new_ints(r, "axes", n_list, list)));
+        hn_remake(
+            r, NULL, n->n_inputs, n->inputs, "axis|axes",
+            HN_ATTRS(axis ? hn_new_i(r, "axis", list[0]) : hn_new_ints(r, "axes", n_list, list)));
     return HONE_OK;
 }
 

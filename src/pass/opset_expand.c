@@ -1,11 +1,10 @@
-/* Operators younger than the opset that a model is brought to, said with older ones. One row and one
- * term per operator, in the language of patterns (pass_int.h), written instead of matched:
- *   a, b, c       the inputs; c? may be absent, then its operator stands for its first argument
- *   alpha, ...    a real attribute of the node, as a constant; so are numbers
- *   Op(...):name  computed once, read by name further right
- *   [epsilon=epsilon]  a real attribute of the node as it is
- *   [axes=axes]   the list that the row's `prepare` made; in an input where the opset has it there
- *   [to=wide]     float for types of 16 bits, else the type of `a`; [to=type]: that type itself */
+/* Operators younger than the opset that a model is brought to, said with older ones. One row and
+ * one term per operator, in the language of patterns (pass_int.h), written instead of matched: a,
+ * b, c       the inputs; c? may be absent, then its operator stands for its first argument alpha,
+ * ...    a real attribute of the node, as a constant; so are numbers Op(...):name  computed once,
+ * read by name further right [epsilon=epsilon]  a real attribute of the node as it is [axes=axes]
+ * the list that the row's `prepare` made; in an input where the opset has it there [to=wide] float
+ * for types of 16 bits, else the type of `a`; [to=type]: that type itself */
 #include "pass/opset.h"
 #include "pass/pattern.h"
 
@@ -155,7 +154,8 @@ static hn_id filled(expansion *e, const char *stem, int64_t n, float v) {
 
 /* Each group becomes one channel; scale and bias stand before the spatial axes. */
 static hone_status prepare_groups(expansion *e) {
-    int64_t groups = hn_raw_i(e->r, "num_groups", 1), rank = hn_rank_of(e->r, hn_in(e->r, e->r->root, 0));
+    int64_t groups = hn_raw_i(e->r, "num_groups", 1),
+            rank = hn_rank_of(e->r, hn_in(e->r, e->r->root, 0));
     bool is_float = e->wide == HN_F32;
     if (rank < 2 || groups < 1 || groups > 1 << 20 || !is_float)
         return hn_fail(e->r->pass->err, HONE_E_UNSUPPORTED,
@@ -171,7 +171,9 @@ static hone_status prepare_groups(expansion *e) {
 #define NORMALIZED(x) "Div(" x ", Sqrt(Add(ReduceMean[axes=axes](Mul(x, x)), epsilon)))"
 
 static const expansion_row expansions[] = {
-    {.op = "MeanVarianceNormalization", .version = 9, .prepare = prepare_mean_variance,
+    {.op = "MeanVarianceNormalization",
+     .version = 9,
+     .prepare = prepare_mean_variance,
      .term = "Div(Sub(a, ReduceMean[axes=axes](a)):x, "
              "Add(Sqrt(ReduceMean[axes=axes](Mul(x, x))), 1e-9))"},
     {.op = "ThresholdedRelu", .version = 10, .term = "Where(Greater(a, alpha), a, 0)"},
@@ -179,20 +181,32 @@ static const expansion_row expansions[] = {
     {.op = "GreaterOrEqual", .version = 12, .term = "Or(Greater(a, b), Equal(a, b))"},
     {.op = "LessOrEqual", .version = 12, .term = "Or(Less(a, b), Equal(a, b))"},
     {.op = "HardSwish", .version = 14, .term = "Mul(a, HardSigmoid[alpha=0.16666667,beta=0.5](a))"},
-    {.op = "LayerNormalization", .version = 17, .is_wide = true, .prepare = prepare_tail,
+    {.op = "LayerNormalization",
+     .version = 17,
+     .is_wide = true,
+     .prepare = prepare_tail,
      .term = "Add(Mul(Cast[to=type](" NORMALIZED(
          "Sub(Cast[to=wide](a):w, ReduceMean[axes=axes](w)):x") "), b), c?)"},
     {.op = "Mish", .version = 18, .term = "Mul(a, Tanh(Softplus(a)))"},
-    {.op = "Gelu", .version = 20, .only_if = "approximate=tanh",
+    {.op = "Gelu",
+     .version = 20,
+     .only_if = "approximate=tanh",
      .term = "Mul(Mul(a, 0.5), Add(Tanh(Mul(Add(a, Mul(Mul(Mul(a, a), a), 0.044715)), "
              "0.7978845608028654)), 1))"},
-    {.op = "Gelu", .version = 20,
+    {.op = "Gelu",
+     .version = 20,
      .term = "Mul(Mul(a, 0.5), Add(Erf(Div(a, 1.4142135623730951)), 1))"},
-    {.op = "GroupNormalization", .version = 21, .is_wide = true, .prepare = prepare_groups,
+    {.op = "GroupNormalization",
+     .version = 21,
+     .is_wide = true,
+     .prepare = prepare_groups,
      .term = "Add(Mul(Cast[to=type](Reshape(InstanceNormalization[epsilon=epsilon]("
              "Reshape(Cast[to=wide](a):w, rows), ones, zeros), Shape(a))), "
              "Unsqueeze[axes=axes](b)), Unsqueeze[axes=axes](c))"},
-    {.op = "RMSNormalization", .version = 23, .is_wide = true, .prepare = prepare_tail,
+    {.op = "RMSNormalization",
+     .version = 23,
+     .is_wide = true,
+     .prepare = prepare_tail,
      .term = "Mul(Cast[to=type](" NORMALIZED("Cast[to=wide](a):x") "), b)"},
     {.op = "Swish", .version = 24, .term = "Mul(a, Sigmoid(Mul(a, alpha)))"},
     {.op = "SwiGLU", .version = 28, .term = "Mul(Mul(a, Sigmoid(Mul(a, alpha))), b)"},
@@ -230,7 +244,8 @@ static bool has_more_outputs(const hn_rule *r) {
 
 hone_status hn_expand(hn_rule *r, int version, bool *is_known) {
     const hn_node *n = hn_at(r, r->root);
-    expansion e = {.r = r, .row = find_row(n, version), .type = hn_elem_of(r, hn_in(r, r->root, 0))};
+    expansion e = {
+        .r = r, .row = find_row(n, version), .type = hn_elem_of(r, hn_in(r, r->root, 0))};
     bool deprecated;
     hn_pattern *pattern;
     *is_known = e.row != NULL;

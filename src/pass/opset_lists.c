@@ -2,8 +2,9 @@
 #include "ops/eval_int.h"
 #include "pass/opset.h"
 
-#define REDUCE "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|" \
-               "ReduceProd|ReduceSumSquare"
+#define REDUCE                                                                     \
+  "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|" \
+  "ReduceProd|ReduceSumSquare"
 
 static const hn_moved moved[] = {
     {"Reshape", 5, "shape", 1, HN_MOVED_INTS},

@@ -1,15 +1,16 @@
 /* From float to float16 or bfloat16: nodes compute in 16 bits unless something speaks against it,
  * values have the type that their producer gives them, and where a reader wants the other type one
  * Cast stands for all such readers. Nodes stay what they are, so this edits the graph in place. */
-#include "pass/opt_log.h"
-#include "pass/opset.h"
 #include "pass/precision.h"
+#include "pass/opset.h"
+#include "pass/opt_log.h"
 
 /* Stay in float: they select, count or place things by numbers that must not be rounded, follow
  * types that their attributes name, or hold scales of quantized numbers. */
 static const char blocked_by_default[] =
     "Bernoulli|BlackmanWindow|CumSum|DequantizeLinear|DynamicQuantizeLinear|EyeLike|GridSample|"
-    "HammingWindow|HannWindow|ImageDecoder|MaxRoiPool|MelWeightMatrix|Multinomial|NonMaxSuppression|"
+    "HammingWindow|HannWindow|ImageDecoder|MaxRoiPool|MelWeightMatrix|Multinomial|"
+    "NonMaxSuppression|"
     "QLinearConv|QLinearMatMul|QuantizeLinear|RandomNormal|RandomNormalLike|RandomUniform|"
     "RandomUniformLike|Range|Resize|RoiAlign|TopK|Upsample";
 
@@ -86,7 +87,8 @@ static bool names_its_type(const hn_node *n) {
            (value && value->kind == HN_ATTR_TENSOR);
 }
 
-/* Some output must have the small type, or some input, and no output that is a float may be left. */
+/* Some output must have the small type, or some input, and no output that is a float may be left.
+ */
 static bool schema_fits(const narrowing *w, hn_id node) {
     const hn_node *n = hn_node_at(w->g, node);
     bool any = false;
@@ -105,22 +107,48 @@ static bool schema_fits(const narrowing *w, hn_id node) {
     return any;
 }
 
+static bool is_followed_from_shapes(const narrowing *w, hn_id value) {
+    uint32_t n;
+    const hn_sint *elems;
+    bool is_scalar;
+    if (!hn_facts_ints(w->pass->facts, value, &n, &elems, &is_scalar))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (elems[i].kind == HN_SINT_UNKNOWN)
+            return false;
+    return n > 0;
+}
+
 /* Sizes pass through floats on their way from Shape to Resize or Reshape: 2049 must stay 2049. */
 static bool computes_sizes(const narrowing *w, const hn_node *n) {
     bool any = false;
     for (uint32_t i = 0; i < n->n_inputs; i++) {
-        uint32_t count;
-        const hn_sint *elems;
-        bool is_scalar;
         hn_id value = n->inputs[i];
         if (value == HN_NONE || hn_facts_const(w->pass->facts, value))
             continue;
-        if (!w->is_size[value] &&
-            !hn_facts_ints(w->pass->facts, value, &count, &elems, &is_scalar))
+        if (!w->is_size[value] && !is_followed_from_shapes(w, value))
             return false;
         any = true;
     }
     return any;
+}
+
+/* Between DequantizeLinear and QuantizeLinear runtimes compute with integers: casts would be in
+ * their way. */
+static bool is_quantized(const narrowing *w, const hn_node *n) {
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        hn_id maker = n->inputs[i] == HN_NONE ? HN_NONE : hn_value_at(w->g, n->inputs[i])->producer;
+        if (maker != HN_NONE && strcmp(hn_s(hn_node_at(w->g, maker)->op), "DequantizeLinear") == 0)
+            return true;
+    }
+    for (uint32_t i = 0; i < n->n_outputs; i++) {
+        const hn_value *v = n->outputs[i] == HN_NONE ? NULL : hn_value_at(w->g, n->outputs[i]);
+        for (uint32_t k = 0; v && k < v->uses.n; k++)
+            if (v->uses.at[k].node != HN_NONE &&
+                strcmp(hn_s(hn_node_at(w->g, v->uses.at[k].node)->op), "QuantizeLinear") == 0)
+                return true;
+    }
+    return false;
 }
 
 static bool is_too_large(const narrowing *w, const hn_tensor *t) {
@@ -157,7 +185,7 @@ static hone_status judge_node(narrowing *w, hn_id node) {
                 w->is_size[n->outputs[i]] = true;
         return HONE_OK;
     }
-    if (is_blocked(w, n) || !names_its_type(n) || !schema_fits(w, node))
+    if (is_blocked(w, n) || is_quantized(w, n) || !names_its_type(n) || !schema_fits(w, node))
         return HONE_OK;
     hn_str constant = too_large_constant(w, n);
     if (constant)
@@ -187,13 +215,14 @@ static bool is_narrow_block(const narrowing *w, hn_id block) {
     return owner == HN_NONE ? !w->wish->keep_io : owner < w->n_nodes && w->is_narrow_node[owner];
 }
 
+/* Inputs with initializers are weights that could be replaced: nobody counts on their type. */
 static void judge_values(narrowing *w) {
     for (hn_id id = 0; id < w->n_values; id++) {
         const hn_value *v = hn_value_at(w->g, id);
         if (!is_float_value(w, id) || v->sparse_init)
             continue;
         w->is_narrow_value[id] = v->producer != HN_NONE ? w->is_narrow_node[v->producer]
-                                 : v->is_input          ? is_narrow_block(w, v->block)
+                                 : v->is_input          ? v->init || is_narrow_block(w, v->block)
                                                         : false;
     }
 }
@@ -246,8 +275,8 @@ static hone_status cast_value(narrowing *w, hn_id value, hn_dtype to, hn_id *out
     const hn_value v = *hn_value_at(w->g, value);
     hn_attr attr = {.kind = HN_ATTR_INT, .n = 1, .name = hn_intern_z(m->names, "to"), .v.i = to};
     hn_str op = hn_intern_z(m->names, "Cast"), name = hn_graph_fresh_name(w->g, hn_s(v.name));
-    hn_str label = hn_graph_fresh_name(w->g, "cast");
-    if (!attr.name || !op || !name || !label)
+    hn_str label = v.producer == HN_NONE ? NULL : hn_node_at(w->g, v.producer)->name;
+    if (!attr.name || !op || !name)
         return HONE_E_NOMEM;
     hn_id node = hn_graph_add_node(w->g, v.block, NULL, op, label, 1, 1, 1, &attr);
     *out = node == HN_NONE ? HN_NONE : hn_graph_add_value(w->g, v.block, name);
@@ -373,10 +402,10 @@ static hone_status begin(narrowing *w) {
     for (hn_id id = 0; id < w->n_values; id++)
         w->other[id] = HN_NONE;
     w->is_large = is_large;
-    return w->wish->find_large ? w->wish->find_large(w->wish->ctx, w->g->model,
-                                                     hn_narrow_limit(w->elem), is_large,
-                                                     w->pass->err)
-                               : HONE_OK;
+    return w->wish->find_large
+               ? w->wish->find_large(w->wish->ctx, w->g->model, hn_narrow_limit(w->elem), is_large,
+                                     w->pass->err)
+               : HONE_OK;
 }
 
 /* One entry in the log for all of it. */
@@ -411,11 +440,9 @@ static hone_status check_opset(const narrowing *w) {
 }
 
 hone_status hn_pass_precision(hn_pass *p) {
-    narrowing w = {.pass = p,
-                   .g = p->g,
-                   .wish = &p->options->precision,
-                   .elem = p->options->precision.elem};
-    if (w.elem == HN_UNDEFINED || p->is_narrowed || p->g->nodes.n == 0 || !hn_pass_may(p, "narrow"))
+    narrowing w = {
+        .pass = p, .g = p->g, .wish = &p->options->precision, .elem = p->options->precision.elem};
+    if (w.elem == HN_UNDEFINED || p->g->nodes.n == 0 || !hn_pass_may(p, "narrow"))
         return HONE_OK;
     HN_TRY(check_opset(&w));
     HN_TRY(begin(&w));

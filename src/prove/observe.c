@@ -57,8 +57,8 @@ static hone_status observe(const hn_samples *s, const hn_model *all, double limi
 hone_status hn_samples_find_large(const hn_samples *s, const hn_model *m, double limit,
                                   bool *is_large, hone_error *err) {
     hn_model *all = hn_model_clone(m);
-    hone_status status = all && add_outputs(all->graph) ? observe(s, all, limit, is_large, err)
-                                                        : HONE_E_NOMEM;
+    hone_status status =
+        all && add_outputs(all->graph) ? observe(s, all, limit, is_large, err) : HONE_E_NOMEM;
     hn_model_free(all);
     return hn_error_complete(err, status);
 }

@@ -167,8 +167,8 @@ static hone_status copy_for(hn_samples *s, const hn_model *m, uint32_t i, hn_obj
 }
 
 /* `copies` has one entry per input. */
-static hone_status run_state(hn_samples *s, const hn_model *m, hn_session *session,
-                             hn_state *state, hn_object **copies, hone_error *err) {
+static hone_status run_state(hn_samples *s, const hn_model *m, hn_session *session, hn_state *state,
+                             hn_object **copies, hone_error *err) {
     hn_call *call = hn_state_call(state);
     hone_status status = HONE_OK;
     for (uint32_t i = 0; i < call->n_inputs && i < s->n_inputs && status == HONE_OK; i++) {

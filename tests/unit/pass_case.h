@@ -10,6 +10,7 @@ typedef struct pass_case {
     hn_level level;     /* when no passes are named */
     hn_target target;
     int64_t max_opset;
+    hn_precision precision;
     const char *text;
     const char *expected; /* the same text: nothing may happen; names of inner values do not matter */
     double bound;         /* on the results, relative to the largest; 0: 1e-6 */
@@ -73,6 +74,7 @@ static inline hn_optimize_options options_of(const pass_case *c, char *names, co
     o.level = c->level;
     o.target = c->target;
     o.max_opset = c->max_opset;
+    o.precision = c->precision;
     o.only = list;
     strcpy(names, c->passes ? c->passes : "");
     for (char *at = strtok(names, ","); at; at = strtok(NULL, ","))
