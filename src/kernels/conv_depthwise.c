@@ -38,7 +38,7 @@ static void depthwise_planes(void *ctx, int64_t begin, int64_t end) {
 
 bool hn_conv_depthwise_f32(hn_pool *pool, const hn_conv_job_f32 *job) {
     depthwise_run run = {.job = job, .pool = pool, .loops = hn_vec_loops_pick_f32()};
-    if (!run.loops || !hn_band_read(job->slide, &run.form))
+    if (!run.loops || !hn_band_read(job->slide, INT64_MAX, &run.form))
         return false;
     int64_t work = job->slide->out_elems * run.form.n_taps;
     hn_pool_for(pool, job->batch * job->filters, HN_MAX(1, 65536 / HN_MAX(work, 1)),

@@ -69,11 +69,11 @@ void hn_conv_pack_f32(const hn_conv_job_f32 *job, float *out) {
     }
 }
 
-static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, int64_t i) {
+static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, const hn_band *form, int64_t i) {
     const hn_slide *s = job->slide;
     int64_t channels = job->channels / job->groups, group = i % job->groups;
     hn_gemm_job_f32 g = group_filters(job, group);
-    hn_conv_columns_f32 columns = {s, job->x + i * channels * s->in_elems};
+    hn_conv_columns_f32 columns = {s, job->x + i * channels * s->in_elems, form};
     conv_part part = {job, group * g.m, i * g.m};
     g.n = s->out_elems;
     g.c = job->y + i * g.m * s->out_elems;
@@ -86,6 +86,7 @@ static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, int64_t i) {
         g.b_col = 1;
     } else {
         g.fill = hn_conv_fill_f32;
+        g.panels = form ? hn_conv_panels_f32 : NULL;
         g.fill_ctx = &columns;
     }
     hn_gemm_f32(pool, &g);
@@ -103,6 +104,8 @@ void hn_conv_f32(hn_pool *pool, const hn_conv_job_f32 *job) {
                                job->slide->out_elems, false);
         return;
     }
+    hn_band form;
+    bool has_form = hn_conv_windows_read(job->slide, &form);
     for (int64_t i = 0; i < job->batch * job->groups && !hn_pool_is_stopped(pool); i++)
-        conv_group(pool, job, i);
+        conv_group(pool, job, has_form ? &form : NULL, i);
 }

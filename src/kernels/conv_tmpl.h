@@ -139,7 +139,7 @@ void NAME(hn_conv_plain)(hn_pool *pool, const NAME(hn_conv_job) * job) {
     }
     for (int64_t i = 0; i < job->batch * job->groups && !hn_pool_is_stopped(pool); i++) {
         int64_t group = i % job->groups;
-        NAME(hn_conv_columns) columns = {s, job->x + i * channels * s->in_elems};
+        NAME(hn_conv_columns) columns = {s, job->x + i * channels * s->in_elems, NULL};
         NAME(hn_gemm_job)
         g = {
             .m = filters,

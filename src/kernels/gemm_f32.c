@@ -1,15 +1,14 @@
 /* Float products over tiles in registers.
  *
- * The output is cut into blocks of BLOCK_COLS columns and up to BLOCK_ROWS rows; one block is one
- * task. For every DEPTH steps along k the block's part of b is laid out in panels as wide as a tile
- * (or stands so already, when b was packed ahead); each panel stays in the first cache while all
- * rows of the block pass by. Each element sums its products in the same order whatever the cut, so
- * results do not depend on the number of threads. */
+ * The output is cut into blocks of HN_GEMM_BLOCK_COLS columns and up to BLOCK_ROWS rows; one block
+ * is one task. For every DEPTH steps along k the block's part of b is laid out in panels as wide as
+ * a tile (or stands so already, when b was packed ahead); each panel stays in the first cache while
+ * all rows of the block pass by. Each element sums its products in the same order whatever the cut,
+ * so results do not depend on the number of threads. */
 #include "kernels/gemm_micro.h"
 
 enum {
-    DEPTH = 256,      /* a panel of 32 columns takes 32 KB */
-    BLOCK_COLS = 128, /* the panels of a task: 128 KB on its stack */
+    DEPTH = 256, /* a panel of 32 columns takes 32 KB, the panels of a task 128 KB on its stack */
     BLOCK_ROWS = 448,
     FEW_PRODUCTS = 4096 /* below, laying out costs more than it gains */
 };
@@ -175,7 +174,7 @@ static void gemm_block(void *ctx, int64_t row0, int64_t row1, int64_t col0, int6
     const gemm_task *t = ctx;
     const hn_gemm_job_f32 *g = t->job;
     int64_t width = t->set->cols;
-    float panels[DEPTH * BLOCK_COLS + HN_GEMM_MAX_COLS];
+    float panels[DEPTH * HN_GEMM_BLOCK_COLS];
     gemm_slice s = {t, row0, row1, col0, col1, 0, 0, panels};
     for (; s.k0 < g->k && !hn_pool_is_stopped(t->pool); s.k0 += DEPTH) {
         s.nk = HN_MIN((int64_t)DEPTH, g->k - s.k0);
@@ -203,5 +202,6 @@ void hn_gemm_f32(hn_pool *pool, const hn_gemm_job_f32 *job) {
     }
     gemm_task t = {job, set, pool};
     int64_t row_grain = BLOCK_ROWS / set->max_rows * set->max_rows;
-    hn_pool_for_2d(pool, job->m, job->n, HN_MIN(job->m, row_grain), BLOCK_COLS, gemm_block, &t);
+    hn_pool_for_2d(pool, job->m, job->n, HN_MIN(job->m, row_grain), HN_GEMM_BLOCK_COLS, gemm_block,
+                   &t);
 }

@@ -11,6 +11,7 @@ typedef void (*hn_gemm_micro_f32)(int64_t k, const float *a, int64_t a_row, int6
 
 #define HN_GEMM_MAX_ROWS 16
 #define HN_GEMM_MAX_COLS 32
+#define HN_GEMM_BLOCK_COLS 128 /* of one call of hn_panels_f32, at most */
 
 /* The tiles of one instruction set. */
 typedef struct hn_gemm_set_f32 {

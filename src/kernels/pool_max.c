@@ -34,7 +34,7 @@ bool hn_pool_max_f32(hn_pool *pool, const hn_slide *s, int64_t n_planes, const f
                         .out_elems = s->out_elems,
                         .x = x,
                         .y = y};
-    if (!run.loops || s->out_elems == 0 || !hn_band_read(s, &run.form))
+    if (!run.loops || s->out_elems == 0 || !hn_band_read(s, INT64_MAX, &run.form))
         return false;
     int64_t work = s->out_elems * run.form.n_taps;
     hn_pool_for(pool, n_planes, HN_MAX(1, 65536 / HN_MAX(work, 1)), pool_max_planes, &run);

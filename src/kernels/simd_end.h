@@ -23,6 +23,7 @@
 #undef V_ROUND
 #undef V_IF_LESS
 #undef V_IF_NAN
+#undef V_EVEN
 #undef V_SCALE
 #undef V_SUM
 #undef V_LARGEST

@@ -6,13 +6,13 @@ extern const hn_vec_map hn_vec_maps_f32__avx512[], hn_vec_maps_f32__avx2[];
 extern const hn_vec_loops_f32 hn_vec_loops_f32__avx512, hn_vec_loops_f32__avx2;
 static const hn_vec_map *best_maps(void) {
     return hn_cpu_has_all(HN_NEEDS_AVX512) ? hn_vec_maps_f32__avx512
-           : hn_cpu_has_all(HN_NEEDS_AVX2)   ? hn_vec_maps_f32__avx2
-                                       : NULL;
+           : hn_cpu_has_all(HN_NEEDS_AVX2) ? hn_vec_maps_f32__avx2
+                                           : NULL;
 }
 const hn_vec_loops_f32 *hn_vec_loops_pick_f32(void) {
     return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_vec_loops_f32__avx512
-           : hn_cpu_has_all(HN_NEEDS_AVX2)   ? &hn_vec_loops_f32__avx2
-                                       : NULL;
+           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_vec_loops_f32__avx2
+                                           : NULL;
 }
 #elif defined(__aarch64__)
 extern const hn_vec_map hn_vec_maps_f32__neon[];

@@ -20,6 +20,10 @@ typedef struct hn_vec_map {
 
 #define HN_TAP_SUMS_SLACK 64 /* elements */
 
+typedef struct hn_piece {
+    int32_t from, to, n;
+} hn_piece;
+
 typedef struct hn_vec_loops_f32 {
     /* out[i] = start + sum over t of w[t] * x[i + offsets[t]]. Works in pieces of up to
      * HN_TAP_SUMS_SLACK: so many elements past the last one of x and of out may be touched. */
@@ -27,6 +31,14 @@ typedef struct hn_vec_loops_f32 {
                      const float *w, float start, float *out);
     /* out[i] = the largest x[i + offsets[t]], NaN where one is; with the same slack. */
     void (*tap_most)(int64_t n, const float *x, int64_t n_taps, const int64_t *offsets, float *out);
+    /* Row t of out, for each tap: pieces of x + offsets[t], in ascending order of `to`. Less than
+     * HN_TAP_SUMS_SLACK elements past each piece of x are read, and as many past each piece of out
+     * are overwritten: those after it must be written later. */
+    void (*tap_rows)(int64_t n_pieces, const hn_piece *pieces, const float *x, int64_t n_taps,
+                     const int64_t *offsets, float *out, int64_t out_row);
+    /* out[i] = x[2 * i] */
+    void (*every_other)(int64_t n, const float *x, float *out);
+    float (*sum)(int64_t n, const float *x);
     /* Rows; see kernel.h. */
     void (*softmax)(int64_t n, const float *x, float *y);
     void (*normalize)(const hn_norm_row_f32 *norm, int64_t n, const float *x, float *y, float *mean,

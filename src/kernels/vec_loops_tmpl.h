@@ -39,6 +39,27 @@ static V_TARGET void V_NAME(tap_most)(int64_t n, const float *x, int64_t n_taps,
     }
 }
 
+static V_TARGET void V_NAME(tap_rows)(int64_t n_pieces, const hn_piece *pieces, const float *x,
+                                      int64_t n_taps, const int64_t *offsets, float *out,
+                                      int64_t out_row) {
+    for (int64_t t = 0; t < n_taps; t++, out += out_row)
+        for (const hn_piece *p = pieces; p < pieces + n_pieces; p++) {
+            const float *from = x + offsets[t] + p->from;
+            float *to = out + p->to;
+            for (int32_t i = 0; i < p->n; i += V_ELEMS)
+                V_STORE(to + i, V_LOAD(from + i));
+        }
+}
+
+/* A pair of vectors is one element longer than what is wanted of it. */
+static V_TARGET void V_NAME(every_other)(int64_t n, const float *x, float *out) {
+    int64_t i = 0;
+    for (; i + V_ELEMS < n; i += V_ELEMS)
+        V_STORE(out + i, V_EVEN(V_LOAD(x + 2 * i), V_LOAD(x + 2 * i + V_ELEMS)));
+    for (; i < n; i++)
+        out[i] = x[2 * i];
+}
+
 /* ---- rows: the last elements stand in a vector of their own, filled up so that they count for
  * nothing ---- */
 
@@ -149,6 +170,9 @@ static V_TARGET void V_NAME(add_to)(int64_t n, float *y, float b, const float *z
 
 const hn_vec_loops_f32 V_NAME(hn_vec_loops_f32) = {.tap_sums = V_NAME(tap_sums),
                                                    .tap_most = V_NAME(tap_most),
+                                                   .tap_rows = V_NAME(tap_rows),
+                                                   .every_other = V_NAME(every_other),
+                                                   .sum = V_NAME(row_sum),
                                                    .softmax = V_NAME(softmax),
                                                    .normalize = V_NAME(normalize),
                                                    .add_to = V_NAME(add_to)};

@@ -1,4 +1,5 @@
 /* Convolutions, computed. */
+#include "ops/node_state.h"
 #include "ops/slide_eval.h"
 
 #include <math.h>
@@ -38,6 +39,7 @@ hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish) {
     HN_TRY_PTR(wide_x && wide_w && wide && (!bias || wide_bias));
     hn_conv_job_f32 job = CONV_JOB(f32, c, &s, x, w, wide_x, wide_w, wide_bias, wide);
     job.finish = finish;
+    job.packed_w = hn_packed_weights(c);
     hn_conv_f32(hn_eval_pool(c), &job);
     hn_narrow_f32(y, wide);
     return HONE_OK;

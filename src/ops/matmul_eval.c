@@ -120,7 +120,7 @@ static hone_status matmul_arrays(hn_eval *c, const hn_array *a, const hn_array *
     const float *wide_a = hn_wide_f32(c, a), *wide_b = hn_wide_f32(c, b);
     float *wide_y = hn_room_f32(c, y);
     HN_TRY_PTR(wide_a && wide_b && wide_y);
-    matmul_run_f32(pool, &s, wide_a, wide_b, hn_packed_right_side(c), wide_y);
+    matmul_run_f32(pool, &s, wide_a, wide_b, hn_packed_weights(c), wide_y);
     hn_narrow_f32(y, wide_y);
     return HONE_OK;
 }
@@ -295,7 +295,7 @@ static hone_status gemm_eval_f32(hn_eval *c, const gemm_form *f, hn_array *y) {
     const float *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
     float *wide = hn_room_f32(c, y);
     HN_TRY_PTR(a && b && wide && (!bias || wide_bias));
-    gemm_product_f32(hn_eval_pool(c), f, a, b, hn_packed_right_side(c), wide);
+    gemm_product_f32(hn_eval_pool(c), f, a, b, hn_packed_weights(c), wide);
     gemm_finish_HN_F32(f, wide_bias, wide);
     hn_narrow_f32(y, wide);
     return HONE_OK;

@@ -11,6 +11,8 @@ static const struct {
     {hn_eval_custom, hn_prepare_custom, hn_release_custom},
     {hn_eval_matmul, hn_prepare_right_side, hn_release_weights},
     {hn_eval_gemm, hn_prepare_right_side, hn_release_weights},
+    {hn_eval_conv, hn_prepare_filters, hn_release_weights},
+    {hn_eval_fused_conv, hn_prepare_filters, hn_release_weights},
 };
 
 hone_status hn_eval_prepare(hn_eval *c, void **state) {

@@ -10,8 +10,10 @@ void hn_release_custom(const hn_op *op, void *state);
 /* The constant right side of a float product (attribute transB is looked at), laid out for the
  * tiles of this processor. */
 hone_status hn_prepare_right_side(hn_eval *c, void **state);
+/* The constant filters of a float convolution (attribute group is looked at). */
+hone_status hn_prepare_filters(hn_eval *c, void **state);
 void hn_release_weights(const hn_op *op, void *state);
 /* What was laid out; NULL: nothing was. */
-const float *hn_packed_right_side(const hn_eval *c);
+const float *hn_packed_weights(const hn_eval *c);
 
 #endif /* HN_NODE_STATE_H */

@@ -3,11 +3,37 @@
 
 #include "kernels/kernel.h"
 
-#define BLOB_RIGHT_SIDE 16   /* a kind of hn_blob_key; the plan's own kinds are smaller */
-#define FEWEST_ELEMS 1024    /* smaller ones are laid out as fast as they are found */
+enum { /* kinds of hn_blob_key; the plan's own kinds are smaller */
+       BLOB_RIGHT_SIDE = 16,
+       BLOB_FILTERS
+};
+#define FEWEST_ELEMS 1024 /* smaller ones are laid out as fast as they are found */
 
-static hone_status fill_right_side(void *ctx, void *out) {
-    hn_gemm_pack_f32(ctx, out);
+/* What is laid out of argument 1, where a call of fill(job) puts it. */
+typedef struct weights_form {
+    uint32_t kind;
+    int64_t n_elems;
+    int64_t sizes[3]; /* on which the places of elements depend */
+    hone_status (*fill)(void *job, void *out);
+    void *job;
+} weights_form;
+
+static hone_status take_weights(hn_eval *c, const weights_form *form, void **state) {
+    const hn_array *w = hn_arg(c, 1);
+    hn_blob_key key;
+    hn_blob *blob;
+    hn_blob_key_init(&key, form->kind, (uint64_t)form->n_elems * sizeof(float));
+    hn_blob_key_mix(&key, form->sizes, sizeof form->sizes);
+    hn_blob_key_mix(&key, w->data, w->n_elems * sizeof(float));
+    HN_TRY(hn_blob_get(hn_arena_allocator(c->node.scope->job->model->arena), &key, form->fill,
+                       form->job, &blob));
+    *state = blob;
+    c->taken_args |= UINT64_C(1) << 1;
+    return HONE_OK;
+}
+
+static hone_status fill_right_side(void *job, void *out) {
+    hn_gemm_pack_f32(job, out);
     return HONE_OK;
 }
 
@@ -22,20 +48,39 @@ hone_status hn_prepare_right_side(hn_eval *c, void **state) {
                            .b = b->data,
                            .b_row = is_transposed ? 1 : b->dims[1],
                            .b_col = is_transposed ? b->dims[1] : 1};
-    int64_t n_elems = hn_gemm_packed_elems_f32(job.n, job.k);
-    if (n_elems == 0)
-        return HONE_OK;
-    hn_blob_key key;
-    int64_t form[3] = {job.n, job.k, is_transposed};
-    hn_blob_key_init(&key, BLOB_RIGHT_SIDE, (uint64_t)n_elems * sizeof(float));
-    hn_blob_key_mix(&key, form, sizeof form);
-    hn_blob_key_mix(&key, b->data, b->n_elems * sizeof(float));
-    hn_blob *blob;
-    HN_TRY(hn_blob_get(hn_arena_allocator(c->node.scope->job->model->arena), &key, fill_right_side,
-                       &job, &blob));
-    *state = blob;
-    c->taken_args |= UINT64_C(1) << 1;
+    weights_form form = {.kind = BLOB_RIGHT_SIDE,
+                         .n_elems = hn_gemm_packed_elems_f32(job.n, job.k),
+                         .sizes = {job.n, job.k, is_transposed},
+                         .fill = fill_right_side,
+                         .job = &job};
+    return form.n_elems ? take_weights(c, &form, state) : HONE_OK;
+}
+
+static hone_status fill_filters(void *job, void *out) {
+    hn_conv_pack_f32(job, out);
     return HONE_OK;
+}
+
+hone_status hn_prepare_filters(hn_eval *c, void **state) {
+    const hn_array *w = hn_arg(c, 1);
+    int64_t groups = hn_attr_i(&c->node, "group", 1);
+    *state = NULL;
+    if (!w || w->dtype != HN_F32 || w->rank < 3 || w->n_elems < FEWEST_ELEMS || groups < 1 ||
+        w->dims[0] % groups != 0)
+        return HONE_OK;
+    int64_t per_filter = (int64_t)w->n_elems / w->dims[0];
+    hn_slide window = {.kernel_elems = per_filter / w->dims[1]};
+    hn_conv_job_f32 job = {.slide = &window,
+                           .channels = w->dims[1] * groups,
+                           .filters = w->dims[0],
+                           .groups = groups,
+                           .w = w->data};
+    weights_form form = {.kind = BLOB_FILTERS,
+                         .n_elems = hn_conv_packed_elems_f32(&job),
+                         .sizes = {job.filters, groups, per_filter},
+                         .fill = fill_filters,
+                         .job = &job};
+    return form.n_elems ? take_weights(c, &form, state) : HONE_OK;
 }
 
 void hn_release_weights(const hn_op *op, void *state) {
@@ -43,6 +88,6 @@ void hn_release_weights(const hn_op *op, void *state) {
     hn_blob_drop(state);
 }
 
-const float *hn_packed_right_side(const hn_eval *c) {
+const float *hn_packed_weights(const hn_eval *c) {
     return c->is_prepared && c->state ? hn_blob_data(c->state) : NULL;
 }

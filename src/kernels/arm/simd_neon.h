@@ -28,6 +28,7 @@
 #define V_ROUND(a) vrndnq_f32(a)
 #define V_IF_LESS(a, b, x, y) vbslq_f32(vcltq_f32(a, b), x, y)
 #define V_IF_NAN(a, x, y) vbslq_f32(vceqq_f32(a, a), y, x)
+#define V_EVEN(a, b) vuzp1q_f32(a, b)
 #define V_SCALE(a, n) hn_scale__neon(a, n)
 #define V_SUM(a) vaddvq_f32(a)
 #define V_LARGEST(a) vmaxvq_f32(a)

@@ -25,6 +25,8 @@
 #define V_ROUND(a) _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define V_IF_LESS(a, b, x, y) _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ))
 #define V_IF_NAN(a, x, y) _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, a, _CMP_UNORD_Q))
+#define V_EVEN(a, b) \
+  _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xD8))
 #define V_SCALE(a, n) hn_scale__avx2(a, n)
 #define V_SUM(a) hn_sum__avx2(a)
 #define V_LARGEST(a) hn_largest__avx2(a)
@@ -38,8 +40,7 @@ static inline V_TARGET __m256 hn_scale__avx2(__m256 a, __m256 n) {
     __m256i rest = _mm256_sub_epi32(whole, half), bias = _mm256_set1_epi32(127);
     __m256i first = _mm256_slli_epi32(_mm256_add_epi32(half, bias), 23);
     __m256i second = _mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23);
-    return _mm256_mul_ps(_mm256_mul_ps(a, _mm256_castsi256_ps(first)),
-                         _mm256_castsi256_ps(second));
+    return _mm256_mul_ps(_mm256_mul_ps(a, _mm256_castsi256_ps(first)), _mm256_castsi256_ps(second));
 }
 
 static inline V_TARGET float hn_sum__avx2(__m256 a) {

@@ -28,6 +28,10 @@
 #define V_IF_LESS(a, b, x, y) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x)
 /* x where a is NaN, else y */
 #define V_IF_NAN(a, x, y) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), y, x)
+/* Elements 0, 2, 4, ... of a, then of b. */
+#define V_EVEN(a, b)      \
+  _mm512_permutex2var_ps( \
+      a, _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0), b)
 #define V_SCALE(a, n) _mm512_scalef_ps(a, n) /* a * 2^n, n a whole number */
 #define V_SUM(a) _mm512_reduce_add_ps(a)
 #define V_LARGEST(a) _mm512_reduce_max_ps(a)
