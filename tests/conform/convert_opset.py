@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Models keep their meaning in another opset.
 
-    convert_opset.py [--every N] [--opsets 13,17] [--refusals] [NAME...]
+    convert_opset.py [--every N] [--opsets 13,17] [--refusals] [--onnxruntime] [NAME...]
 
 Backend tests are brought to other versions of ai.onnx; what comes out passes the checker of the onnx package, and
 `hone run --test` still finds the outputs of the test. A model may refuse to go, with a message that names a node.
 NAMEs are parts of names of cases; the command is found in HONE_BIN.
+With --onnxruntime that runs the converted models, too, where it gives the outputs of the test for the original.
 """
 import argparse
 import collections
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+import numpy
 import onnx
 
 import models
@@ -69,11 +71,49 @@ def failures_of_runs(folder, n_cases):
             yield case["name"], f"{case['verdict']}: {case.get('message')}"
 
 
+# ---- another opinion -----------------------------------------------------------------------------------
+
+def tensors_of(folder, kind, values):
+    """By name; None when something is no tensor."""
+    found = {}
+    for i, value in enumerate(values):
+        path = folder / f"{kind}_{i}.pb"
+        if not value.type.HasField("tensor_type") or not path.exists():
+            return None
+        found[value.name] = onnx.numpy_helper.to_array(onnx.TensorProto.FromString(path.read_bytes()))
+    return found
+
+
+def onnxruntime_complaint(folder):
+    """None, or what is wrong. Models that it cannot run are no complaint."""
+    import onnxruntime
+    model = onnx.load(folder / "model.onnx")
+    feed = tensors_of(folder / "test_data_set_0", "input", model.graph.input)
+    expected = tensors_of(folder / "test_data_set_0", "output", model.graph.output)
+    if feed is None or expected is None:
+        return None
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        outputs = session.run(list(expected), feed)
+    except Exception as error:  # it has no name of its own for each
+        return None if "NOT_IMPLEMENTED" in str(error) or "opset" in str(error) else str(error)[:200]
+    for (name, theirs), ours in zip(expected.items(), outputs):
+        if ours.dtype.kind == "f" and not numpy.allclose(ours, theirs, rtol=1e-3, atol=1e-5, equal_nan=True):
+            return f"output '{name}' differs"
+        if ours.dtype.kind in "iub" and not numpy.array_equal(ours, theirs):
+            return f"output '{name}' differs"
+    return None
+
+
+# ---- the whole -----------------------------------------------------------------------------------------
+
 def passes_unconverted(case):
     return not list(failures_of_runs(case, 1)) and not checker_complaint(case / "model.onnx")
 
 
-def problems_of(originals, opset):
+def problems_of(originals, opset, ask_onnxruntime):
     """Cases that are wrong after the conversion, and reasons of refusals."""
     wrong, refused = {}, collections.Counter()
     with tempfile.TemporaryDirectory() as name:
@@ -88,6 +128,9 @@ def problems_of(originals, opset):
             complaint = checker_complaint(target / "model.onnx")
             if complaint:
                 wrong[case.name] = f"checker: {complaint}"
+            complaint = onnxruntime_complaint(target) if ask_onnxruntime else None
+            if complaint and not onnxruntime_complaint(case):
+                wrong[case.name] = f"onnxruntime: {complaint}"
         n_converted = len(list(folder.iterdir()))
         for label, message in failures_of_runs(folder, n_converted) if n_converted else ():
             wrong[label.rsplit("/", 1)[-1].split(".", 1)[-1]] = message
@@ -100,6 +143,7 @@ def main():
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--opsets", default="")
     parser.add_argument("--refusals", action="store_true")
+    parser.add_argument("--onnxruntime", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     versions = {case: opset_of(case) for case in cases(options.names, options.every)}
@@ -107,7 +151,7 @@ def main():
     n_wrong = 0
     for opset in wanted:
         chosen = [case for case, version in versions.items() if version and version != opset]
-        wrong, refused = problems_of(chosen, opset)
+        wrong, refused = problems_of(chosen, opset, options.onnxruntime)
         n_wrong += len(wrong)
         print(f"opset {opset}: {len(chosen)} models, {sum(refused.values())} stay, {len(wrong)} wrong", flush=True)
         for name, message in sorted(wrong.items()):

@@ -189,6 +189,36 @@ static void test_tells_why_not(void **state) {
     }
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static hone_status convert_subject(const hone_allocator *a) {
+    static const char subject[] =
+        AT("21") "g (float[2,3] x) => (float[2,3] y, int64[1] s) <float[3] w = {1, 2, 3}, int64[1] k = {1}> {"
+                 " a = Gelu (x) b = LayerNormalization (a, w, w) c = HardSwish (b)"
+                 " m = ReduceMax (c, k) d = Sub (c, m) y = Clip (d) s = Shape <start = 1> (d) }";
+    hn_model *m = NULL;
+    HN_TRY(hn_model_parse(subject, sizeof subject - 1, a, &m, NULL));
+    hone_error err = {0};
+    hone_status status = hn_convert_opset(m, 11, &err);
+    hn_model_free(m);
+    return status;
+}
+
+static void test_every_allocation_may_fail(void **state) {
+    (void)state;
+    counting_allocator c;
+    counting_init(&c, 0);
+    assert_int_equal(convert_subject(&c.hook), HONE_OK);
+    size_t n_requests = c.n_requests;
+    for (size_t fail_at = 1; fail_at <= n_requests; fail_at++) {
+        counting_init(&c, fail_at);
+        hone_status status = convert_subject(&c.hook);
+        if (status != HONE_E_NOMEM && status != HONE_OK)
+            fail_msg("allocation %zu failed, but the status is %d", fail_at, status);
+        assert_true(counting_is_clean(&c));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goes_up),
@@ -196,6 +226,7 @@ int main(void) {
         cmocka_unit_test(test_expands),
         cmocka_unit_test(test_expansions_compute_the_same),
         cmocka_unit_test(test_tells_why_not),
+        cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

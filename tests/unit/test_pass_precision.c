@@ -135,6 +135,41 @@ static void test_refuses_old_opsets(void **state) {
     hn_model_free(m);
 }
 
+static hone_status narrow_subject(const hone_allocator *a) {
+    static const char subject[] =
+        HEAD "g (bool c, float[2] x) => (float[2] y, float[2] z) <float[2] w = {1, 2}, int64[1] d = {0}> {"
+             " h = Mul (x, w) s = CumSum (h, d) z = Add (s, w)"
+             " y = If (c) <then_branch = t () => (float[2] u) { u = Relu (z) },"
+             " else_branch = e () => (float[2] v) { v = CumSum (z, d) }> }";
+    hn_optimize_options o;
+    hone_error err = {0};
+    hn_model *m = NULL;
+    HN_TRY(hn_model_parse(subject, sizeof subject - 1, a, &m, NULL));
+    hn_opt_log *log = hn_opt_log_new(a);
+    hn_optimize_options_init(&o);
+    o.level = HN_LEVEL_NONE;
+    o.precision = (hn_precision){.elem = HN_F16, .keep_io = true};
+    hone_status status = log ? hn_optimize(m, &o, log, &err) : HONE_E_NOMEM;
+    hn_opt_log_free(log);
+    hn_model_free(m);
+    return status;
+}
+
+static void test_every_allocation_may_fail(void **state) {
+    (void)state;
+    counting_allocator c;
+    counting_init(&c, 0);
+    assert_int_equal(narrow_subject(&c.hook), HONE_OK);
+    size_t n_requests = c.n_requests;
+    for (size_t fail_at = 1; fail_at <= n_requests; fail_at++) {
+        counting_init(&c, fail_at);
+        hone_status status = narrow_subject(&c.hook);
+        if (status != HONE_E_NOMEM && status != HONE_OK)
+            fail_msg("allocation %zu failed, but the status is %d", fail_at, status);
+        assert_true(counting_is_clean(&c));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_narrows),
@@ -142,6 +177,7 @@ int main(void) {
         cmocka_unit_test(test_tells_what_stays),
         cmocka_unit_test(test_heeds_observations),
         cmocka_unit_test(test_refuses_old_opsets),
+        cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
