@@ -52,6 +52,14 @@ static hone_status batch_norm_7(hn_rule *r) {
     return drop_attrs(r, "is_test");
 }
 
+/* Its mask was of the type of the data, and is bool now. */
+static hone_status dropout_10(hn_rule *r) {
+    const hn_node *n = hn_at(r, r->root);
+    return n->n_outputs > 1 && n->outputs[1] != HN_NONE && hn_n_readers(r, n->outputs[1])
+               ? cannot(r, "its mask is read, and changed its type in opset 10")
+               : HONE_OK;
+}
+
 static hone_status gemm_7_up(hn_rule *r) {
     return drop_attrs(r, "broadcast");
 }
@@ -117,7 +125,8 @@ static hone_status lp_pool_up(hn_rule *r) {
     const hn_node *n = hn_at(r, r->root);
     const hn_attr *p = hn_node_attr(n, "p");
     if (p && p->kind == HN_ATTR_FLOAT)
-        hn_remake(r, NULL, n->n_inputs, n->inputs, "p", HN_ATTRS(hn_new_i(r, "p", (int64_t)p->v.f)));
+        hn_remake(r, NULL, n->n_inputs, n->inputs, "p",
+                  HN_ATTRS(hn_new_i(r, "p", (int64_t)p->v.f)));
     return HONE_OK;
 }
 
@@ -148,12 +157,26 @@ static hone_status softmax_up(hn_rule *r) {
     return HONE_OK;
 }
 
+/* Another axis than the last changes places with it. */
 static hone_status softmax_down(hn_rule *r) {
     hn_id x = hn_in(r, r->root, 0);
-    int64_t rank = hn_rank_of(r, x);
-    if (rank < 0 || !is_last_axis(r, hn_raw_i(r, "axis", -1)))
-        return cannot(r, "it works along another axis than the last");
-    hn_remake(r, NULL, HN_VALUES(x), "axis", HN_ATTRS(hn_new_i(r, "axis", rank - 1)));
+    int64_t rank = hn_rank_of(r, x), axis = hn_raw_i(r, "axis", -1), perm[64];
+    if (rank < 1 || rank > 64 || axis < -rank || axis >= rank)
+        return cannot(r, "the rank of its input is not known");
+    hn_attr last = hn_new_i(r, "axis", rank - 1);
+    if (is_last_axis(r, axis)) {
+        hn_remake(r, NULL, HN_VALUES(x), "axis", HN_ATTRS(last));
+        return HONE_OK;
+    }
+    for (int64_t i = 0; i < rank; i++)
+        perm[i] = i;
+    axis += axis < 0 ? rank : 0;
+    perm[axis] = rank - 1;
+    perm[rank - 1] = axis;
+    hn_attr swap = hn_new_ints(r, "perm", (uint32_t)rank, perm);
+    hn_id swapped = hn_make1(r, "Transpose", HN_VALUES(x), HN_ATTRS(swap));
+    hn_id soft = hn_make1(r, hn_s(hn_at(r, r->root)->op), HN_VALUES(swapped), HN_ATTRS(last));
+    hn_rule_replace(r, hn_make1(r, "Transpose", HN_VALUES(soft), HN_ATTRS(swap)));
     return HONE_OK;
 }
 
@@ -290,8 +313,8 @@ static hone_status group_norm_up(hn_rule *r) {
     hn_id in[3] = {x, HN_NONE, HN_NONE};
     for (uint32_t i = 1; i < 3; i++) {
         hn_id column = hn_make_with_list(r, "Unsqueeze", hn_in(r, r->root, i), "axes", 1, axis);
-        hn_id rows = hn_make1(r, "Expand", HN_VALUES(column, hn_new_const_i64s(r, "shape", 2, wide)),
-                              HN_NO_ATTRS);
+        hn_id rows = hn_make1(
+            r, "Expand", HN_VALUES(column, hn_new_const_i64s(r, "shape", 2, wide)), HN_NO_ATTRS);
         in[i] = hn_make1(r, "Reshape", HN_VALUES(rows, hn_new_const_i64s(r, "shape", 1, flat)),
                          HN_NO_ATTRS);
     }
@@ -318,6 +341,7 @@ static const hn_adapter adapters[] = {
     {"LSTM|GRU|RNN", 7, recurrent_up, as_it_is},
     {"BatchNormalization", 9, batch_norm_9, as_it_is},
     {"Scan", 9, NULL, NULL},
+    {"Dropout", 10, dropout_10, dropout_10},
     {"Upsample", 10, upsample_10_up, NULL},
     {"Resize", 11, resize_11_up, NULL},
     {"Scatter", 11, scatter_up, NULL},

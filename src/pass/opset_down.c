@@ -96,6 +96,13 @@ static hone_status scatter_18_down(hn_rule *r) {
                                               : HONE_OK;
 }
 
+static hone_status mod_28_down(hn_rule *r) {
+    bool is_int = hn_dtype_is_int(hn_elem_of(r, hn_in(r, r->root, 0)));
+    return is_int || hn_raw_i(r, "fmod", 0)
+               ? HONE_OK
+               : refuse(r, "real numbers with fmod = 0 came with opset 28");
+}
+
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
 /* Pads of some axes become pads of all. */
@@ -360,6 +367,7 @@ static const struct {
     {"Resize", 19, resize_19_down},
     {"Cast|CastLike", 19, cast_plain},
     {"DFT", 20, dft_20_down},
+    {"Mod", 28, mod_28_down},
 };
 
 hn_adapt_fn hn_down_find(hn_str op, int version) {
