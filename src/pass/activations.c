@@ -316,8 +316,8 @@ static hone_status fuse_mish(hn_rule *r) {
 /* top / (1 + exp(-x)), where 1 / ... is written as a reciprocal, too. */
 static hone_status fuse_sigmoid(hn_rule *r) {
     hn_id x = hn_cap(r, "x"), top = hn_cap(r, "top");
-    if (!cap_is_number(r, "one", 1) || !is_fusable_type(r, x))
-        return HONE_OK;
+    if (!cap_is_number(r, "one", 1) || !is_fusable_type(r, x) || hn_rule_opset(r) < 7)
+        return HONE_OK; /* a Div of old versions says how it broadcasts */
     hn_id y = hn_make1(r, "Sigmoid", HN_VALUES(x), HN_NO_ATTRS);
     if (top != HN_NONE && !cap_is_number(r, "top", 1))
         y = hn_make1(r, "Mul", HN_VALUES(top, y), HN_NO_ATTRS);

@@ -21,9 +21,8 @@ static bool add_axis_pads(padding *p, int64_t axis, int64_t rank, int64_t begin,
         return false;
     if (axis < 2)
         return begin == 0 && end == 0;
-    p->pads[axis - 2] += begin;
-    p->pads[axis - 2 + p->n_spatial] += end;
-    return true;
+    int64_t *first = &p->pads[axis - 2], *last = first + p->n_spatial;
+    return hn_add_i64(*first, begin, first) && hn_add_i64(*last, end, last);
 }
 
 static bool padded_with(const hn_rule *r, hn_id pad, double *out) {
@@ -155,15 +154,18 @@ static hone_status pad_average(hn_rule *r) {
 
 /* Numbers that are never below 0. */
 static bool is_never_negative(const hn_rule *r, hn_id value) {
-    double least;
+    double least, most = 0;
     if (hn_maker(r, value, "Relu|Sigmoid|HardSigmoid|Softmax|Abs|Exp|Softplus") != HN_NONE)
         return true;
     hn_id clip = hn_maker(r, value, "Clip");
     if (clip == HN_NONE)
         return false;
     if (hn_node_version(r, clip) < 11)
-        return hn_node_f(r, clip, "min", -INFINITY) >= 0;
-    return hn_const_f64(r, hn_in(r, clip, 1), &least) && least >= 0;
+        return hn_node_f(r, clip, "min", -INFINITY) >= 0 &&
+               hn_node_f(r, clip, "max", INFINITY) >= 0;
+    hn_id max = hn_in(r, clip, 2); /* wins over a larger min */
+    return hn_const_f64(r, hn_in(r, clip, 1), &least) && least >= 0 &&
+           (max == HN_NONE || (hn_const_f64(r, max, &most) && most >= 0));
 }
 
 static hone_status pad_max(hn_rule *r) {

@@ -42,11 +42,13 @@ static bool is_plain_scale(const hn_rule *r, hn_id scale) {
     return true;
 }
 
-/* Does the QuantizeLinear give back exactly what the DequantizeLinear read? */
+/* Does the QuantizeLinear give back exactly what the DequantizeLinear read? Half floats between
+ * them would have rounded it. */
 static bool is_undone(const hn_rule *r, hn_id dq, hn_id q) {
     hn_dtype elem = hn_elem_of(r, hn_in(r, dq, 0));
     int bits = hn_dtype_bits(elem);
     return hn_dtype_is_int(elem) && bits <= 16 && elem == hn_elem_of(r, hn_out(r, q, 0)) &&
+           hn_elem_of(r, hn_in(r, q, 0)) == HN_F32 &&
            same_parameter(r, hn_in(r, dq, 1), hn_in(r, q, 1)) &&
            same_parameter(r, hn_in(r, dq, 2), hn_in(r, q, 2)) && is_plain_scale(r, hn_in(r, q, 1));
 }

@@ -57,6 +57,8 @@ static bool gathered_part(const hn_rule *r, hn_id node, int32_t rank, int32_t *a
     if (!hn_dim_is_known(size) || !hn_const_i64s(r, hn_in(r, node, 1), &n, &indices) || n == 0)
         return false;
     int64_t begin = indices[0] < 0 ? indices[0] + size : indices[0];
+    if (begin < 0 || begin >= size)
+        return false;
     for (uint32_t i = 0; i < n; i++)
         if ((indices[i] < 0 ? indices[i] + size : indices[i]) != begin + (int64_t)i)
             return false;

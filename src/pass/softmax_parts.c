@@ -107,7 +107,12 @@ static hone_status fuse_reduce_l1(hn_rule *r) {
     return write_reduction(r, "ReduceL1");
 }
 
+/* An exponent that is a tensor could enlarge x. */
 static hone_status fuse_reduce_sum_square(hn_rule *r) {
+    hn_id power = hn_cap_node(r, "power");
+    double exponent;
+    if (power != HN_NONE && !hn_scalar_beside(r, hn_in(r, power, 1), hn_cap(r, "x"), &exponent))
+        return HONE_OK;
     return write_reduction(r, "ReduceSumSquare");
 }
 
@@ -148,7 +153,7 @@ static hone_status fuse_mean(hn_rule *r) {
     return HONE_OK;
 }
 
-#define SQUARE_OF_X "{Pow(x, 2) | Mul(x, x)}"
+#define SQUARE_OF_X "{Pow(x, 2):power | Mul(x, x)}"
 
 /* Larger formulas are found in steps: the log of a sum of exponentials is there first. */
 static const hn_rule_row softmax_rules[] = {

@@ -88,6 +88,10 @@ static void test_leaves_alone(void **state) {
         /* zeros may be the largest */
         HEAD "g (float[1,1,5] x) => (float[1,1,6] y) <int64[6] p = {0, 0, 1, 0, 0, 1}> {"
              " h = Pad (x, p) y = MaxPool <kernel_shape = [2]> (h) }",
+        /* the same where the upper bound of a Clip wins over its lower one */
+        HEAD "g (float[1,1,5] x) => (float[1,1,6] y) <int64[6] p = {0, 0, 1, 0, 0, 1},"
+             " float lo = {0}, float hi = {-1}> { c = Clip (x, lo, hi)"
+             " h = Pad (c, p) y = MaxPool <kernel_shape = [2]> (h) }",
         /* indices count in the padded image */
         HEAD "g (float[1,1,5] x) => (float[1,1,6] y, int64[1,1,6] i)"
              " <int64[6] p = {0, 0, 1, 0, 0, 1}, float z = {-inf}> {"

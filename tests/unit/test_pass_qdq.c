@@ -63,6 +63,11 @@ static void test_leaves_alone(void **state) {
         /* a scale that nothing undoes */
         HEAD "g (uint8[2,3] x) => (uint8[2,3] y) <float s = {0}, uint8 z = {3}> {"
              " h = DequantizeLinear (x, s, z) y = QuantizeLinear (h, s, z) }",
+        /* half floats between them hold 11 bits */
+        "<ir_version: 11, opset_import: [\"\" : 23]>\n"
+        "g (uint16[4] x) => (uint16[4] y) <float s = {0.5}> {"
+        " h = DequantizeLinear <output_dtype = 10> (x, s)"
+        " y = QuantizeLinear <output_dtype = 4> (h, s) }",
         /* computing, not moving */
         HEAD "g (uint8[2,3] x) => (uint8[2,3] y) <" PARAMS "> {"
              " h = DequantizeLinear (x, s, z) i = Sqrt (h) y = QuantizeLinear (i, s, z) }",

@@ -80,6 +80,10 @@ static void test_must_not_fire(void **state) {
         "g (float[B,4] x, int64[1] a) => (float[B,1] y) { q = Abs(x) y = ReduceSum(q, a) }",
         "<ir_version: 10, opset_import: [\"\" : 18]>\n"
         "g (int32[B,4] x) => (int32[1,1] y) { q = Abs(x) y = ReduceSum(q) }",
+        /* the exponent enlarges what is summed up */
+        "<ir_version: 10, opset_import: [\"\" : 18]>\n"
+        "g (float[B,1] x) => (float[B,1] y) <int64[1] a = {1}, float[1,3] two = {2, 2, 2}>"
+        "{ q = Pow(x, two) y = ReduceSum(q, a) }",
     };
     for (size_t i = 0; i < HN_COUNT(texts); i++)
         expect_found(texts[i], texts[i]);
