@@ -81,12 +81,14 @@ hone_status hn_infer_elementwise_bool(hn_infer *c) {
     return hn_out_shape_of(c, 0, 0);
 }
 
-/* Version 1 flattens the input to a matrix at the axis, which may then lie behind the last
- * dimension. */
+/* Version 1 of Softmax and its kin flattens the input to a matrix at the axis, which may then lie
+ * behind the last dimension. */
 hone_status hn_infer_softmax(hn_infer *c) {
     int32_t rank = hn_in_rank(c, 0), axis;
     int64_t given = hn_attr_i(c, "axis", -1);
-    bool is_behind = hn_infer_version(c) == 1 && given == rank;
+    bool is_flattened =
+        hn_infer_version(c) == 1 && strcmp(hn_infer_op(c), "LpNormalization") != 0;
+    bool is_behind = is_flattened && given == rank;
     if (rank >= 0 && !is_behind)
         HN_TRY(hn_infer_axis(c, "axis", given, rank, &axis));
     return hn_out_shape_of(c, 0, 0);

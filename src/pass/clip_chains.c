@@ -21,13 +21,13 @@ static bool is_clip_type(const hn_rule *r, hn_dtype t) {
            (t == HN_F64 || t == HN_F16 || t == HN_I8 || t == HN_U8 || t == HN_I32 || t == HN_U32);
 }
 
+/* As an attribute it has a default, which is finite: infinities do not pass. */
 static bool read_range_end(const hn_rule *r, hn_id node, const char *attr, uint32_t input,
                            bool *has, double *out) {
     if (hn_node_version(r, node) < 11) {
-        const hn_attr *a = hn_node_attr(hn_at(r, node), attr);
-        *has = a != NULL;
-        *out = a && a->kind == HN_ATTR_FLOAT ? (double)a->v.f : *out;
-        return !a || a->kind == HN_ATTR_FLOAT;
+        *has = true;
+        *out = (double)hn_node_f(r, node, attr, (float)*out);
+        return true;
     }
     hn_id value = hn_in(r, node, input);
     *has = value != HN_NONE;
@@ -77,16 +77,10 @@ static hn_id make_clip(hn_rule *r, hn_id x, const number_range *c) {
                         HN_VALUES(x, c->has_low ? hn_new_const_f(r, "min", elem, c->low) : HN_NONE,
                                   c->has_high ? hn_new_const_f(r, "max", elem, c->high) : HN_NONE),
                         HN_NO_ATTRS);
-    hn_attr attrs[2];
-    uint32_t n = 0;
-    if ((c->has_low && (double)(float)c->low != c->low) ||
-        (c->has_high && (double)(float)c->high != c->high))
+    if ((double)(float)c->low != c->low || (double)(float)c->high != c->high)
         return HN_NONE;
-    if (c->has_low)
-        attrs[n++] = hn_new_f(r, "min", (float)c->low);
-    if (c->has_high)
-        attrs[n++] = hn_new_f(r, "max", (float)c->high);
-    return hn_make1(r, "Clip", HN_VALUES(x), n, attrs);
+    return hn_make1(r, "Clip", HN_VALUES(x), HN_ATTRS(hn_new_f(r, "min", (float)c->low),
+                                                      hn_new_f(r, "max", (float)c->high)));
 }
 
 /* Clipping what was clipped: the second range, cut to what the first leaves. */
