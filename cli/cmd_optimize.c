@@ -12,7 +12,7 @@ typedef struct optimize_options {
     cli_input_options input;
     cli_save_options save;
     const char *level, *target, *opset, *passes, *print_after, *stop_after, *precision;
-    cli_list disabled, blocked_ops, blocked_nodes;
+    cli_list disabled, blocked_ops, blocked_nodes, rules;
     uint64_t max_fold;
     bool approximate, verify, explain, json, print_changed, keep_io;
 } optimize_options;
@@ -58,6 +58,8 @@ static const cli_option optimize_option_table[] = {
     {"shape", 's', CLI_TEXTS, offsetof(optimize_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
     CLI_CUSTOM_OPS(optimize_options),
+    {"rules", 0, CLI_TEXTS, offsetof(optimize_options, rules), "LIBRARY",
+     "rules of a shared library, see docs/custom-rules.md (repeatable)"},
     CLI_INPUT_OPTIONS(optimize_options),
 };
 
@@ -197,6 +199,27 @@ static int with_inputs(hone_model *m, const char *path, hone_optimize_options *o
     return status;
 }
 
+static int load_rules(const cli_list *libraries, hone_rule_set **rules) {
+    hone_error error;
+    *rules = NULL;
+    if (libraries->n > 0 && hone_rule_set_create(NULL, rules, &error) != HONE_OK)
+        return cli_fail_error(&error);
+    for (size_t i = 0; i < libraries->n; i++)
+        if (hone_rule_set_load(*rules, libraries->at[i], &error) != HONE_OK)
+            return cli_fail_error(&error);
+    return EXIT_OK;
+}
+
+static int with_rules(const char *path, hone_optimize_options *options, optimize_options *o) {
+    hone_rule_set *rules;
+    hone_model *m = load_rules(&o->rules, &rules) == EXIT_OK ? cli_load(path, &o->model, false) : NULL;
+    options->rules = rules;
+    int status = m ? with_inputs(m, path, options, o) : EXIT_FAILED;
+    hone_model_free(m);
+    hone_rule_set_free(rules);
+    return status;
+}
+
 static int optimize_file(const char *path, optimize_options *o) {
     const char *names[MAX_PASSES];
     char *copy = NULL;
@@ -221,9 +244,7 @@ static int optimize_file(const char *path, optimize_options *o) {
     options.measure = o->explain || o->json;
     options.after_pass = print_graph;
     options.after_pass_ctx = o;
-    hone_model *m = cli_load(path, &o->model, false);
-    int status = m ? with_inputs(m, path, &options, o) : EXIT_FAILED;
-    hone_model_free(m);
+    int status = with_rules(path, &options, o);
     free(copy);
     return status;
 }
@@ -241,6 +262,7 @@ static int run_optimize(const cli_command *self, int argc, char **argv) {
     cli_model_options_free(&o.model);
     cli_input_options_free(&o.input);
     cli_list_free(&o.disabled);
+    cli_list_free(&o.rules);
     cli_list_free(&o.blocked_ops);
     cli_list_free(&o.blocked_nodes);
     cli_list_free(&files);

@@ -104,6 +104,9 @@ static void translate_options(const hone_optimize_options *o, pass_observer *obs
     out->precision = translate_precision(o);
     out->after_pass = o->after_pass ? tell_pass : NULL;
     out->ctx = observer;
+    if (o->rules)
+        out->custom =
+            hn_rule_set_rows((const hn_rule_set *)(const void *)o->rules, &out->n_custom);
 }
 
 /* ---- inputs for the verification ------------------------------------------------------------- */

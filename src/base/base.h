@@ -69,6 +69,8 @@ hone_status hn_failv(hone_error *err, hone_status code, const char *fmt, va_list
 hone_status hn_fail_errno(hone_error *err, const char *fmt, ...) HN_PRINTF(2, 3);
 /* Puts "context: " before the message of a record that is set. */
 void hn_error_prefix(hone_error *err, const char *fmt, ...) HN_PRINTF(2, 3);
+/* A status that code of others returned: what is none of ours is an internal error. */
+hone_status hn_status_from_outside(hone_status status);
 /* A status that reached the API without a message (HONE_E_NOMEM from deep inside) gets its plain
  * text. Returns status. */
 hone_status hn_error_complete(hone_error *err, hone_status status);

@@ -103,6 +103,10 @@ void hn_error_prefix(hone_error *err, const char *fmt, ...) {
         drop_partial_utf8(err->message);
 }
 
+hone_status hn_status_from_outside(hone_status status) {
+    return status >= HONE_OK && status <= HONE_E_INTERNAL ? status : HONE_E_INTERNAL;
+}
+
 hone_status hn_error_complete(hone_error *err, hone_status status) {
     return status == HONE_OK ? status : hn_fail(err, status, "%s", hone_status_text(status));
 }

@@ -4,10 +4,6 @@
 
 /* ---- failing --------------------------------------------------------------------------------- */
 
-hone_status hn_custom_status(hone_status status) {
-    return status >= HONE_OK && status <= HONE_E_INTERNAL ? status : HONE_E_INTERNAL;
-}
-
 hone_status hn_custom_refuse(hone_op_node *node, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
@@ -18,7 +14,7 @@ hone_status hn_custom_refuse(hone_op_node *node, const char *fmt, ...) {
 }
 
 hone_status hn_custom_end(hone_op_node *node, const char *function, hone_status status) {
-    status = status == HONE_OK ? node->refused : hn_custom_status(status);
+    status = status == HONE_OK ? node->refused : hn_status_from_outside(status);
     bool is_stopped = node->is_computing && hn_eval_stopped(node->eval);
     if (status == HONE_E_CANCELLED && !is_stopped) /* the run would be told as stopped */
         status = HONE_E_INTERNAL;
@@ -31,7 +27,7 @@ hone_status hn_custom_end(hone_op_node *node, const char *function, hone_status 
 static hone_status custom_fail(hone_op_node *node, hone_status code, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    code = code == HONE_OK ? HONE_E_INTERNAL : hn_custom_status(code);
+    code = code == HONE_OK ? HONE_E_INTERNAL : hn_status_from_outside(code);
     hn_failv(node->err, code, format, args);
     va_end(args);
     return code;

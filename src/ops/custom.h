@@ -22,8 +22,6 @@ static inline const hn_custom_op *hn_custom_of(const hone_op_node *node) {
 hone_status hn_infer_custom(hn_infer *c);
 hone_status hn_eval_custom(hn_eval *c);
 
-/* A status that may come from outside. */
-hone_status hn_custom_status(hone_status status);
 /* Records a failure that the operator itself has caused. */
 hone_status hn_custom_refuse(hone_op_node *node, const char *fmt, ...) HN_PRINTF(2, 3);
 /* The end of a call of one of its functions, which returned `status`. */

@@ -199,7 +199,7 @@ static hone_status register_library(hn_op_registry *r, void *library, const char
         return hn_fail(err, HONE_E_FORMAT, "the library '%s' registers no operator", path);
     if (status == HONE_OK)
         return HONE_OK;
-    status = hn_custom_status(status);
+    status = hn_status_from_outside(status);
     return hn_fail(err, status, "the library '%s' did not register its operators: %s", path,
                    own.message[0] ? own.message : hone_status_text(status));
 }

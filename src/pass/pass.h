@@ -90,9 +90,20 @@ typedef struct hn_opt_log {
 hn_opt_log *hn_opt_log_new(const hone_allocator *a);
 void hn_opt_log_free(hn_opt_log *log); /* NULL is fine */
 
-/* ---- optimizing ------------------------------------------------------------------------------ */
+/* ---- rules of others ------------------------------------------------------------------------- */
 
 struct hn_rule_row; /* pass_int.h */
+
+/* What programs and shared libraries bring along. Outlives the optimizations that use it. */
+typedef struct hn_rule_set hn_rule_set;
+hn_rule_set *hn_rule_set_new(const hone_allocator *alloc); /* NULL: no memory */
+void hn_rule_set_free(hn_rule_set *s);                     /* NULL is fine */
+hone_status hn_rule_set_add(hn_rule_set *s, const hone_rule_def *def, hone_error *err);
+hone_status hn_rule_set_load(hn_rule_set *s, const char *path, hone_error *err);
+const struct hn_rule_row *hn_rule_set_rows(const hn_rule_set *s, uint32_t *n);
+extern const hone_rule_api hn_rule_api; /* what such rules may call */
+
+/* ---- optimizing ------------------------------------------------------------------------------ */
 
 /* Other types for float numbers; the pass "precision". */
 typedef struct hn_precision {
@@ -125,7 +136,7 @@ typedef struct hn_optimize_options {
     bool allow_approximate;
     bool measure; /* weights and multiply-accumulates that each pass saves */
     hn_precision precision;
-    uint32_t n_custom; /* rules of the caller: run as the pass "custom" */
+    uint32_t n_custom; /* rules of the caller: run as the pass custom-rules */
     const struct hn_rule_row *custom;
     /* After each run of a pass that changed something, with the graph as it is; may be NULL. Another
      * status than HONE_OK ends the optimization with it. */

@@ -62,7 +62,7 @@ typedef struct hn_rule_row {
     const char *pattern;
     hn_rule_fn fn;
     bool allow_shared; /* inner values may have other readers: their nodes then stay */
-    void *ctx;         /* of custom rules */
+    void *ctx;         /* of rules of others: their hone_rule_def */
 } hn_rule_row;
 
 /* One place where a rule is tried. */
@@ -168,9 +168,10 @@ void hn_rule_before(hn_rule *r, hn_id node);
 hn_attr hn_new_i(hn_rule *r, const char *name, int64_t v);
 hn_attr hn_new_f(hn_rule *r, const char *name, float v);
 hn_attr hn_new_s(hn_rule *r, const char *name, const char *v);
+hn_attr hn_new_bytes(hn_rule *r, const char *name, const void *v, size_t n_bytes); /* a string */
 hn_attr hn_new_ints(hn_rule *r, const char *name, uint32_t n, const int64_t *v);
 hn_attr hn_new_floats(hn_rule *r, const char *name, uint32_t n, const float *v);
-/* op: "Add", "ms.BiasGelu". hn_make(r, "Gemm", HN_VALUES(a, b, c), 1, HN_ATTRS(hn_new_i(r, "transB",
+/* op: "Add", "ms.BiasGelu", "my.ops.Swish". hn_make(r, "Gemm", HN_VALUES(a, b, c), 1, HN_ATTRS(hn_new_i(r, "transB",
  * 1))). Returns the node. Trailing HN_NONE inputs are dropped. */
 hn_id hn_make(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint32_t n_out,
               uint32_t n_attrs, const hn_attr *attrs);

@@ -22,7 +22,3 @@ const hn_pass_row *hn_pass_find(const char *name) {
             return &rows[i];
     return NULL;
 }
-
-hone_status hn_pass_custom_rules(hn_pass *p) {
-    return hn_pass_rules(p, p->options->custom, p->options->n_custom);
-}

@@ -28,20 +28,24 @@ static void fill_rule(hn_rule *r, hn_pass *p, const hn_rule_row *row, hn_id root
     *r = (hn_rule){.pass = p, .row = row, .g = p->g, .root = root, .before = root};
 }
 
-/* The import that an operator of com.microsoft needs. */
-static hone_status import_domain(hn_model *m, hn_str domain) {
+/* The import that an operator of another domain needs: the version that has it. */
+static hone_status import_domain(hn_model *m, hn_str domain, hn_str op) {
+    int since = 0;
+    bool deprecated;
     if (hn_opset_version(&m->opsets, domain) >= 0)
         return HONE_OK;
-    hn_opset import = {.domain = domain, .version = 1};
+    hn_op_find(hn_model_ops(m), hn_domain_find(hn_model_ops(m), domain->s, domain->n), hn_s(op),
+               INT64_MAX, &since, &deprecated);
+    hn_opset import = {.domain = domain, .version = HN_MAX(since, 1)};
     return HN_VEC_PUSH(m->arena, &m->opsets, import) ? HONE_OK : HONE_E_NOMEM;
 }
 
 static hone_status learn_new_nodes(hn_pass *p, hn_id first) {
     HN_TRY(hn_facts_learn(p->facts));
     for (hn_id id = first; id < p->g->nodes.n; id++) {
-        hn_str domain = hn_node_at(p->g, id)->domain;
-        if (!hn_domain_is_onnx(domain))
-            HN_TRY(import_domain(p->model, domain));
+        const hn_node *n = hn_node_at(p->g, id);
+        if (!hn_domain_is_onnx(n->domain))
+            HN_TRY(import_domain(p->model, n->domain, n->op));
         HN_TRY(hn_facts_visit(p->facts, id, p->err));
     }
     return HONE_OK;

@@ -63,10 +63,14 @@ static const void *kept(hn_rule *r, const void *data, size_t bytes) {
     return copy;
 }
 
-hn_attr hn_new_s(hn_rule *r, const char *name, const char *v) {
+hn_attr hn_new_bytes(hn_rule *r, const char *name, const void *v, size_t n_bytes) {
     hn_attr a = new_attr(r, name, HN_ATTR_STRING);
-    a.v.s = (hn_bytes){kept(r, v, strlen(v)), strlen(v)};
+    a.v.s = (hn_bytes){kept(r, v, n_bytes), n_bytes};
     return a;
+}
+
+hn_attr hn_new_s(hn_rule *r, const char *name, const char *v) {
+    return hn_new_bytes(r, name, v, strlen(v));
 }
 
 hn_attr hn_new_ints(hn_rule *r, const char *name, uint32_t n, const int64_t *v) {
@@ -92,10 +96,13 @@ void hn_rule_before(hn_rule *r, hn_id node) {
 hn_id hn_make(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint32_t n_out,
               uint32_t n_attrs, const hn_attr *attrs) {
     hn_strtab *names = r->pass->model->names;
+    const char *dot = strrchr(op, '.');
     bool is_ms = strncmp(op, "ms.", 3) == 0;
-    hn_str domain = is_ms ? hn_intern_z(names, "com.microsoft") : NULL;
-    hn_str type = hn_intern_z(names, is_ms ? op + 3 : op);
-    if (!type || (is_ms && !domain))
+    hn_str domain = is_ms ? hn_intern_z(names, "com.microsoft")
+                    : dot ? hn_intern(names, op, (size_t)(dot - op))
+                          : NULL;
+    hn_str type = hn_intern_z(names, dot ? dot + 1 : op);
+    if (!type || (dot && !domain))
         hn_patch_fail(r->patch, HONE_E_NOMEM);
     while (n_in > 0 && in[n_in - 1] == HN_NONE)
         n_in--;

@@ -158,13 +158,26 @@ static void add_gemm(grower *w) {
         w, grow_make(w, "Gemm", HN_VALUES(x, grow_const(w, t, 2, dims), bias), 4, attrs));
 }
 
-/* Two products that read the same. */
+/* Products or convolutions that read the same, long enough that it pays to make them one. */
 static void add_parallel(grower *w) {
-    hn_id x = some_real(w, 2 + (int32_t)grow_below(w, 2));
-    int64_t inner = grow_dim(w, x, -1);
+    bool is_conv = grow_chance(w, 40);
+    int32_t rank = is_conv ? 4 : 2;
+    hn_id x = grow_chance(w, 30)
+                  ? some_real(w, rank)
+                  : grow_input(w, grow_some_real(w), rank,
+                               is_conv ? (int64_t[]){1, 8, 3, 3} : (int64_t[]){2, 64});
+    hn_dtype t = grow_elem(w, x);
+    int64_t inner = grow_dim(w, x, 1);
     for (int i = 0; i < 2 + (int)grow_below(w, 2); i++) {
-        int64_t dims[2] = {inner, grow_between(w, 1, 4)};
-        add_bias_and_factor(w, grow_binary(w, "MatMul", x, grow_const(w, grow_elem(w, x), 2, dims)));
+        int64_t n = grow_between(w, 1, 4);
+        if (is_conv)
+            follow(w, grow_binary(w, "Conv", x, grow_const(w, t, 4, (int64_t[]){n, inner, 3, 3})));
+        else if (grow_chance(w, 50))
+            grow_binary(w, "MatMul", x, grow_const(w, t, 2, (int64_t[]){inner, n}));
+        else
+            grow_make(w, "Gemm",
+                      HN_VALUES(x, grow_const(w, t, 2, (int64_t[]){inner, n}), channels(w, t, n)),
+                      HN_NO_ATTRS);
     }
 }
 

@@ -80,7 +80,7 @@ static void add_output(grower *w, hn_id value, uint32_t percent_known) {
         grow_fail("no memory");
 }
 
-/* What nobody reads, and some of what somebody reads. */
+/* Most of what nobody reads, and some of what somebody reads. */
 static void choose_outputs(grower *w, uint32_t percent_known) {
     for (uint32_t i = 0; i < w->shown.n; i++)
         if (hn_value_at(w->g, w->shown.at[i])->producer != HN_NONE)
@@ -88,7 +88,7 @@ static void choose_outputs(grower *w, uint32_t percent_known) {
     for (hn_id id = w->g->values.n; id-- > 0;) {
         const hn_value *v = hn_value_at(w->g, id);
         bool is_made = v->block == 0 && v->producer != HN_NONE;
-        if (is_made && (v->uses.n == 0 || grow_chance(w, 4)))
+        if (is_made && grow_chance(w, v->uses.n == 0 ? 92 : 4))
             add_output(w, id, percent_known);
     }
 }
