@@ -9,7 +9,7 @@
 
 enum {
     DEPTH = 256, /* a panel of 32 columns takes 32 KB, the panels of a task 128 KB on its stack */
-    BLOCK_ROWS = 448,
+    BLOCK_ROWS = 560,
     FEW_PRODUCTS = 4096 /* below, laying out costs more than it gains */
 };
 

@@ -60,6 +60,8 @@ void hn_gemm_pack_left_f32(const hn_gemm_job_f32 *job, float *out);
 /* y = exp(x - largest) / sum of those, over n elements; y may be x. A row of which every element is
  * -infinity gives NaN. False: not on this processor. */
 bool hn_softmax_row_f32(int64_t n, const float *x, float *y);
+/* False: not on this processor. */
+bool hn_sum_row_f32(int64_t n, const float *x, float *sum);
 /* y = (x - mean) * inverse * gamma + beta, where inverse is 1 / sqrt(variance + epsilon); without a
  * mean when it is `simplified`. gamma, beta: NULL for ones and zeros. y may be x. False: not on
  * this processor. */

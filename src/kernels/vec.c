@@ -39,6 +39,13 @@ bool hn_softmax_row_f32(int64_t n, const float *x, float *y) {
     return loops != NULL;
 }
 
+bool hn_sum_row_f32(int64_t n, const float *x, float *sum) {
+    const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
+    if (loops)
+        *sum = loops->sum(n, x);
+    return loops != NULL;
+}
+
 bool hn_normalize_row_f32(const hn_norm_row_f32 *norm, int64_t n, const float *x, float *y,
                           float *mean, float *inverse) {
     const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();

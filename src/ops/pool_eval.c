@@ -130,25 +130,39 @@ typedef struct global_pool_job {
     uint64_t plane;
 } global_pool_job;
 
+static void global_pool_plane(const global_pool_job *job, int64_t i) {
+    double tile[HN_TILE], sum = job->kind == POOL_MAX ? -HUGE_VAL : 0;
+    for (uint64_t at = 0; at < job->plane; at += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, job->plane - at);
+        hn_load_f64(job->x, (uint64_t)i * job->plane + at, n, tile);
+        for (uint64_t k = 0; k < n; k++) {
+            if (job->kind == POOL_MAX)
+                sum = tile[k] > sum || tile[k] != tile[k] ? tile[k] : sum;
+            else
+                sum += job->kind == POOL_LP ? pow_of(fabs(tile[k]), job->p) : tile[k];
+        }
+    }
+    if (job->kind != POOL_MAX)
+        sum = job->kind == POOL_LP ? pow_of(sum, 1 / job->p) : sum / (double)job->plane;
+    hn_store_f64(job->y, (uint64_t)i, 1, &sum);
+}
+
+/* Averages of floats where there are vectors. */
+static bool average_plane_f32(const global_pool_job *job, int64_t i) {
+    float sum;
+    if (job->kind != POOL_AVERAGE || job->x->dtype != HN_F32 || job->y->dtype != HN_F32 ||
+        !hn_sum_row_f32((int64_t)job->plane,
+                        (const float *)job->x->data + (uint64_t)i * job->plane, &sum))
+        return false;
+    ((float *)job->y->data)[i] = sum / (float)job->plane;
+    return true;
+}
+
 static void global_pool_planes(void *ctx, int64_t begin, int64_t end) {
     const global_pool_job *job = ctx;
-    double tile[HN_TILE];
-    for (int64_t i = begin; i < end; i++) {
-        double sum = job->kind == POOL_MAX ? -HUGE_VAL : 0;
-        for (uint64_t at = 0; at < job->plane; at += HN_TILE) {
-            uint64_t n = HN_MIN(HN_TILE, job->plane - at);
-            hn_load_f64(job->x, (uint64_t)i * job->plane + at, n, tile);
-            for (uint64_t k = 0; k < n; k++) {
-                if (job->kind == POOL_MAX)
-                    sum = tile[k] > sum || tile[k] != tile[k] ? tile[k] : sum;
-                else
-                    sum += job->kind == POOL_LP ? pow_of(fabs(tile[k]), job->p) : tile[k];
-            }
-        }
-        if (job->kind != POOL_MAX)
-            sum = job->kind == POOL_LP ? pow_of(sum, 1 / job->p) : sum / (double)job->plane;
-        hn_store_f64(job->y, (uint64_t)i, 1, &sum);
-    }
+    for (int64_t i = begin; i < end; i++)
+        if (!average_plane_f32(job, i))
+            global_pool_plane(job, i);
 }
 
 static hone_status run_global_pool(hn_eval *c, pool_kind kind, double p) {

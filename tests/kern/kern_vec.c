@@ -183,6 +183,21 @@ static void test_softmax(void) {
         }
 }
 
+static void test_sums(void) {
+    for (int64_t n = 0; n <= 300; n += n < 70 ? 1 : 23) {
+        float *x = kern_floats(n), got;
+        double sum = 0, size = 0;
+        for (int64_t i = 0; i < n; i++) {
+            sum += x[i];
+            size += fabs((double)x[i]);
+        }
+        KERN_CHECK(!hn_sum_row_f32(n, x, &got) ||
+                       fabs(got - sum) <= (8 + (double)n / 4) * KERN_EPS * size,
+                   "sum of %d: %g, not %g", (int)n, (double)got, sum);
+        kern_release();
+    }
+}
+
 static void check_normalize(const hn_norm_row_f32 *norm, int64_t n, float *x, float *y) {
     double mean = 0, squares = 0, largest = 0;
     float got_mean, got_inverse;
@@ -234,5 +249,6 @@ static void test_normalize(void) {
 
 void kern_test_rows(void) {
     test_softmax();
+    test_sums();
     test_normalize();
 }
