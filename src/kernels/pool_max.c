@@ -1,4 +1,4 @@
-/* The largest of each window, over one or two axes. */
+/* The largest of each window, over one or two axes. Bound by the copies into bands. */
 #include "kernels/band.h"
 
 #include <math.h>
