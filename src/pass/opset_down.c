@@ -2,11 +2,11 @@
  * this direction. */
 #include "pass/opset.h"
 
-#define REDUCTIONS                                                                 \
+#define REDUCING                                                                   \
   "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|" \
   "ReduceProd|ReduceSum|ReduceSumSquare"
 
-static hone_status refuse(hn_rule *r, const char *why) {
+static hone_status stays(hn_rule *r, const char *why) {
     return hn_fail(r->pass->err, HONE_E_UNSUPPORTED, "%s", why);
 }
 
@@ -82,17 +82,17 @@ static bool attr_is(const hn_rule *r, const char *name, const char *texts) {
 }
 
 static hone_status pad_19_down(hn_rule *r) {
-    return attr_is(r, "mode", "wrap") ? refuse(r, "its mode 'wrap' came with opset 19") : HONE_OK;
+    return attr_is(r, "mode", "wrap") ? stays(r, "its mode 'wrap' came with opset 19") : HONE_OK;
 }
 
 static hone_status resize_19_down(hn_rule *r) {
     return attr_is(r, "coordinate_transformation_mode", "half_pixel_symmetric")
-               ? refuse(r, "its mode 'half_pixel_symmetric' came with opset 19")
+               ? stays(r, "its mode 'half_pixel_symmetric' came with opset 19")
                : HONE_OK;
 }
 
 static hone_status scatter_18_down(hn_rule *r) {
-    return attr_is(r, "reduction", "max|min") ? refuse(r, "its reduction came with opset 18")
+    return attr_is(r, "reduction", "max|min") ? stays(r, "its reduction came with opset 18")
                                               : HONE_OK;
 }
 
@@ -100,7 +100,7 @@ static hone_status mod_28_down(hn_rule *r) {
     bool is_int = hn_dtype_is_int(hn_elem_of(r, hn_in(r, r->root, 0)));
     return is_int || hn_raw_i(r, "fmod", 0)
                ? HONE_OK
-               : refuse(r, "real numbers with fmod = 0 came with opset 28");
+               : stays(r, "real numbers with fmod = 0 came with opset 28");
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -115,11 +115,11 @@ static hone_status pad_18_down(hn_rule *r) {
         return HONE_OK;
     if (rank < 0 || rank > 64 || !hn_const_i64s(r, hn_in(r, r->root, 1), &n_pads, &pads) ||
         !hn_const_i64s(r, hn_in(r, r->root, 3), &n_axes, &axes) || n_pads != 2 * n_axes)
-        return refuse(r, "its axes or pads are computed, or the rank of its input is not known");
+        return stays(r, "its axes or pads are computed, or the rank of its input is not known");
     for (uint32_t i = 0; i < n_axes; i++) {
         int64_t axis = axes[i] + (axes[i] < 0 ? rank : 0);
         if (axis < 0 || axis >= rank)
-            return refuse(r, "its axes are out of range");
+            return stays(r, "its axes are out of range");
         all[axis] = pads[i];
         all[rank + axis] = pads[n_axes + i];
     }
@@ -152,9 +152,9 @@ static hone_status resize_11_down(hn_rule *r) {
     const hn_tensor *scales = hn_const(r, hn_in(r, r->root, 2));
     if (!attr_is(r, "coordinate_transformation_mode", "asymmetric") ||
         (is_nearest ? !attr_is(r, "nearest_mode", "floor") : !attr_is(r, "mode", "linear")))
-        return refuse(r, "opset 10 only knows asymmetric coordinates, rounded down");
+        return stays(r, "opset 10 only knows asymmetric coordinates, rounded down");
     if (hn_in(r, r->root, 3) != HN_NONE || !scales || scales->n_elems == 0)
-        return refuse(r, "opset 10 wants constant scales");
+        return stays(r, "opset 10 wants constant scales");
     hn_remake(r, NULL, HN_VALUES(hn_in(r, r->root, 0), hn_in(r, r->root, 2)),
               "coordinate_transformation_mode|nearest_mode|cubic_coeff_a|exclude_outside|"
               "extrapolation_value",
@@ -168,10 +168,10 @@ static hone_status resize_10_down(hn_rule *r) {
     for (uint64_t i = 0; scales && i < scales->n_elems; i++) {
         double v;
         if (!hn_tensor_get_f64(scales, i, &v) || v < 1)
-            return refuse(r, "Upsample does not make images smaller");
+            return stays(r, "Upsample does not make images smaller");
     }
     if (!scales)
-        return refuse(r, "its scales are computed, and may make images smaller");
+        return stays(r, "its scales are computed, and may make images smaller");
     hn_remake(r, "Upsample", n->n_inputs, n->inputs, NULL, HN_NO_ATTRS);
     return HONE_OK;
 }
@@ -181,7 +181,7 @@ static hone_status gemm_11_down(hn_rule *r) {
     if (hn_in(r, r->root, 2) != HN_NONE)
         return HONE_OK;
     if (!hn_dtype_is_float(elem))
-        return refuse(r, "it has no third input");
+        return stays(r, "it has no third input");
     hn_remake(
         r, NULL,
         HN_VALUES(hn_in(r, r->root, 0), hn_in(r, r->root, 1), hn_new_const_f(r, "zero", elem, 0)),
@@ -196,11 +196,11 @@ static hone_status dft_20_down(hn_rule *r) {
     int64_t rank = hn_rank_of(r, hn_in(r, r->root, 0)), at = -2;
     if (value != HN_NONE) {
         if (!hn_const_i64s(r, value, &n, &axis) || n != 1)
-            return refuse(r, "its axis would have to be an attribute, but is computed");
+            return stays(r, "its axis would have to be an attribute, but is computed");
         at = axis[0];
     }
     if (at < 0 && rank < 0)
-        return refuse(r, "the rank of its input is not known");
+        return stays(r, "the rank of its input is not known");
     hn_remake(r, NULL, HN_VALUES(hn_in(r, r->root, 0), hn_in(r, r->root, 1)), NULL,
               HN_ATTRS(hn_new_i(r, "axis", at + (at < 0 ? rank : 0))));
     return HONE_OK;
@@ -213,7 +213,7 @@ static hone_status quantize_13_down(hn_rule *r) {
         hn_rank_of(r, scale) == 0 || (hn_rank_of(r, scale) == 1 && hn_dim_of(r, scale, 0) == 1);
     const hn_node *n = hn_at(r, r->root);
     if (!is_one)
-        return refuse(r, "its scales differ by channel, or may do so");
+        return stays(r, "its scales differ by channel, or may do so");
     if (hn_node_attr(n, "axis"))
         hn_remake(r, NULL, n->n_inputs, n->inputs, "axis", HN_NO_ATTRS);
     return HONE_OK;
@@ -227,7 +227,7 @@ static hone_status pow_12_down(hn_rule *r) {
     if (elem == hn_elem_of(r, y))
         return HONE_OK;
     if (!hn_dtype_is_float(elem))
-        return refuse(r, "its inputs are of two types");
+        return stays(r, "its inputs are of two types");
     hn_id cast = hn_make1(r, "Cast", HN_VALUES(y), HN_ATTRS(hn_new_i(r, "to", elem)));
     hn_remake(r, NULL, HN_VALUES(x, cast), NULL, HN_NO_ATTRS);
     return HONE_OK;
@@ -243,7 +243,7 @@ static hone_status cast_plain(hn_rule *r) {
 static hone_status cast_like_down(hn_rule *r) {
     hn_dtype elem = hn_elem_of(r, hn_in(r, r->root, 1));
     if (elem == HN_UNDEFINED)
-        return refuse(r, "the type of its second input is not known");
+        return stays(r, "the type of its second input is not known");
     hn_remake(r, "Cast", HN_VALUES(hn_in(r, r->root, 0)), NULL, HN_ATTRS(hn_new_i(r, "to", elem)));
     return HONE_OK;
 }
@@ -287,10 +287,10 @@ static hone_status reshape_14_down(hn_rule *r) {
     if (!hn_raw_i(r, "allowzero", 0))
         return HONE_OK;
     if (!hn_const_i64s(r, hn_in(r, r->root, 1), &n, &dims))
-        return refuse(r, "its shape is computed and may have zeros that mean themselves");
+        return stays(r, "its shape is computed and may have zeros that mean themselves");
     for (uint32_t i = 0; i < n; i++)
         if (dims[i] == 0)
-            return refuse(r, "its shape has zeros that mean themselves");
+            return stays(r, "its shape has zeros that mean themselves");
     hn_remake(r, NULL, node->n_inputs, node->inputs, "allowzero", HN_NO_ATTRS);
     return HONE_OK;
 }
@@ -301,7 +301,7 @@ static hone_status constant_12_down(hn_rule *r) {
     if (hn_node_attr(n, "value") || hn_node_attr(n, "sparse_value"))
         return HONE_OK;
     if (!t)
-        return refuse(r, "its value is not known");
+        return stays(r, "its value is not known");
     hn_attr a = hn_new_i(r, "value", 0);
     a.kind = HN_ATTR_TENSOR;
     a.v.tensor = t;
@@ -329,8 +329,7 @@ static hone_status positive_axes(hn_rule *r) {
         if (list[i] >= 0)
             continue;
         if (rank < 0)
-            return refuse(r,
-                          "its axis counts from the end, and the rank of its input is not known");
+            return stays(r, "its axis counts from the end, and the rank of its input is not known");
         list[i] += rank;
         is_changed = true;
     }
@@ -351,7 +350,7 @@ static const struct {
     {"Gemm", 11, gemm_11_down},
     {"ScatterElements", 11, scatter_elements_down},
     {"ArgMax|ArgMin|Concat|Flatten|Gather|Hardmax|LogSoftmax|Softmax|Split|Squeeze|"
-     "Unsqueeze|" REDUCTIONS,
+     "Unsqueeze|" REDUCING,
      11, positive_axes},
     {"Clip", 12, clip_12_down},
     {"Constant", 12, constant_12_down},

@@ -13,7 +13,7 @@ double hn_narrow_limit(hn_dtype to) {
     return to == HN_F16 ? MAX_FLOAT16 : MAX_BFLOAT16;
 }
 
-static hn_array array_of(const hn_tensor *t) {
+static hn_array view_of_tensor(const hn_tensor *t) {
     return (hn_array){.dtype = t->dtype,
                       .rank = t->rank,
                       .n_elems = t->n_elems,
@@ -23,7 +23,7 @@ static hn_array array_of(const hn_tensor *t) {
 
 bool hn_narrow_fits(const hn_tensor *t, hn_dtype to) {
     double limit = hn_narrow_limit(to);
-    hn_array from = array_of(t);
+    hn_array from = view_of_tensor(t);
     float x[HN_TILE];
     for (uint64_t i = 0; i < t->n_elems; i += HN_TILE) {
         uint64_t n = HN_MIN(t->n_elems - i, (uint64_t)HN_TILE);
@@ -45,7 +45,7 @@ const hn_tensor *hn_narrow_tensor(hn_model *m, const hn_tensor *t, hn_dtype to) 
     hn_tensor *copy = hn_tensor_blank(m->arena, to, t->rank, t->dims, &data);
     if (!copy)
         return NULL;
-    hn_array from = array_of(t), into = array_of(copy);
+    hn_array from = view_of_tensor(t), into = view_of_tensor(copy);
     float x[HN_TILE];
     for (uint64_t i = 0; i < t->n_elems; i += HN_TILE) {
         uint64_t n = HN_MIN(t->n_elems - i, (uint64_t)HN_TILE);

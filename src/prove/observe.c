@@ -20,7 +20,7 @@ static bool is_beyond(const hn_array *a, double limit) {
     return false;
 }
 
-static bool is_output(const hn_value *v) {
+static bool is_output_already(const hn_value *v) {
     for (uint32_t i = 0; i < v->uses.n; i++)
         if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == 0)
             return true;
@@ -30,14 +30,14 @@ static bool is_output(const hn_value *v) {
 /* The values become outputs, behind those that there are. */
 static bool add_outputs(hn_graph *g) {
     for (hn_id id = 0; id < g->values.n; id++)
-        if (is_observable(hn_value_at(g, id)) && !is_output(hn_value_at(g, id)) &&
+        if (is_observable(hn_value_at(g, id)) && !is_output_already(hn_value_at(g, id)) &&
             !hn_graph_add_output(g, 0, id))
             return false;
     return true;
 }
 
-static hone_status observe(const hn_samples *s, const hn_model *all, double limit, bool *is_large,
-                           hone_error *err) {
+static hone_status run_and_look(const hn_samples *s, const hn_model *all, double limit,
+                                bool *is_large, hone_error *err) {
     hn_samples *run;
     HN_TRY(hn_samples_empty(all, &run, err));
     for (uint32_t i = 0; i < run->n_inputs && i < s->n_inputs; i++)
@@ -58,7 +58,7 @@ hone_status hn_samples_find_large(const hn_samples *s, const hn_model *m, double
                                   bool *is_large, hone_error *err) {
     hn_model *all = hn_model_clone(m);
     hone_status status =
-        all && add_outputs(all->graph) ? observe(s, all, limit, is_large, err) : HONE_E_NOMEM;
+        all && add_outputs(all->graph) ? run_and_look(s, all, limit, is_large, err) : HONE_E_NOMEM;
     hn_model_free(all);
     return hn_error_complete(err, status);
 }
