@@ -123,6 +123,14 @@ static uint64_t bytes_expected(const hn_graph *g, const hn_node *n, const bool *
     return sum;
 }
 
+/* Results are kept until the model goes, also those that a later fold reads for the last time: all
+ * of them together stay in proportion to the file. */
+static uint64_t bytes_left(const hn_pass *p) {
+    uint64_t weights = p->model->file_bytes + p->model->external_bytes;
+    uint64_t budget = p->options->max_fold_bytes + HN_MIN(weights, UINT64_MAX / 4) * 2;
+    return budget - HN_MIN(budget, p->log->folded_bytes);
+}
+
 /* ---- computing ------------------------------------------------------------------------------- */
 
 static hone_status open_job(folder *f, hn_id node, fold_job *job) {
@@ -134,6 +142,7 @@ static hone_status open_job(folder *f, hn_id node, fold_job *job) {
                       .args = HN_NEW_N(a, hn_object *, (size_t)n->n_inputs + 1),
                       .rets = HN_NEW_N(a, hn_object *, (size_t)n->n_outputs + 1),
                       .limit_bytes = HN_MAX(p->options->max_fold_bytes, bytes_freed(p, node))};
+    job->limit_bytes = HN_MIN(job->limit_bytes, bytes_left(p));
     if (!job->wanted || !job->args || !job->rets)
         return HONE_E_NOMEM;
     for (uint32_t i = 0; i < n->n_outputs; i++)
@@ -197,6 +206,7 @@ static hone_status write_results(folder *f, const fold_job *job) {
         const hn_tensor *t = kept_result(p->model->arena, &job->rets[i]->array);
         HN_TRY_PTR(t);
         write_constant(r, i, t);
+        p->log->folded_bytes += t->data_bytes;
     }
     return hn_rewrite_end(r);
 }

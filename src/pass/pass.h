@@ -84,6 +84,7 @@ typedef struct hn_opt_log {
     HN_VEC(hn_pass_stat) stats; /* one per pass that ran, in order of its first run */
     int64_t opset_before, opset_after; /* of ai.onnx */
     bool is_stopped;                   /* by stop_after */
+    uint64_t folded_bytes;             /* of all constants that were computed */
     hn_near_miss failed;               /* what made the optimization fail; pass NULL: nothing; rule "": all of the
                                           pass */
 } hn_opt_log;
@@ -147,8 +148,8 @@ typedef struct hn_optimize_options {
 void hn_optimize_options_init(hn_optimize_options *o);
 
 /* Rewrites the model in place; inputs and outputs keep names and order, and types unless `precision`
- * changes them. On failure it can
- * only be freed: callers hand in a clone when they want to keep the original. */
+ * changes them. On failure it can only be freed: callers hand in a clone when they want to keep the
+ * original. */
 hone_status hn_optimize(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
                         hone_error *err);
 

@@ -174,7 +174,7 @@ static const struct operation {
     const char *name;
     hone_status (*run)(hone_model *m, const subject *s, hone_error *error);
     bool may_do_without; /* a cost that there is no memory to compute is told as unknown; a run may
-                            use less */
+                            use less, a constant that cannot be folded stays a computation */
 } operations[] = {
     {"load", do_load, false},
     {"check", do_check, false},
@@ -190,7 +190,7 @@ static const struct operation {
     {"strip", do_strip, false},
     {"rename", do_rename, false},
     {"fix a dimension", do_fix_dim, false},
-    {"plan", do_plan, false},
+    {"plan", do_plan, true},
     {"run", do_run, true}, /* memory that waits for a later step goes first */
 };
 
