@@ -30,4 +30,17 @@ typedef struct hn_object {
     uint32_t n_items;
 } hn_object;
 
+/* ---- elements -------------------------------------------------------------------------------- */
+
+/* Elements begin .. begin+n of an array, widened: the way to serve float16, bfloat16, float8, ...
+ * with one float loop over tiles. Integers and bool convert, too. */
+void hn_load_f32(const hn_array *a, uint64_t begin, uint64_t n, float *out);
+void hn_load_f64(const hn_array *a, uint64_t begin, uint64_t n, double *out);
+void hn_load_i64(const hn_array *a, uint64_t begin, uint64_t n, int64_t *out); /* uint64 wraps */
+/* The way back: rounds to nearest even; integers truncate toward zero and wrap, float8 saturates.
+ */
+void hn_store_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in);
+void hn_store_f64(hn_array *a, uint64_t begin, uint64_t n, const double *in);
+void hn_store_i64(hn_array *a, uint64_t begin, uint64_t n, const int64_t *in);
+
 #endif /* HN_EVAL_H */

@@ -70,17 +70,7 @@ hone_status hn_eval_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object 
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* Elements begin .. begin+n of an array, widened: the way to serve float16, bfloat16, float8, ...
- * with one float loop over tiles. Integers and bool convert, too. */
-void hn_load_f32(const hn_array *a, uint64_t begin, uint64_t n, float *out);
-void hn_load_f64(const hn_array *a, uint64_t begin, uint64_t n, double *out);
-void hn_load_i64(const hn_array *a, uint64_t begin, uint64_t n, int64_t *out); /* uint64 wraps */
-/* The way back: rounds to nearest even; integers truncate toward zero and wrap, float8 saturates.
- */
-void hn_store_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in);
-void hn_store_f64(hn_array *a, uint64_t begin, uint64_t n, const double *in);
-void hn_store_i64(hn_array *a, uint64_t begin, uint64_t n, const int64_t *in);
-#define HN_TILE 256 /* elements that such loops take at a time, on the stack */
+#define HN_TILE 256 /* elements that loops over hn_load_* take at a time, on the stack */
 /* Bytes of one element; 0 for sub-byte types. Strings: sizeof(hn_bytes). */
 size_t hn_elem_bytes(hn_dtype t);
 

@@ -72,6 +72,7 @@ static inline const char *hn_op_name(const hn_op *op) {
 }
 uint32_t hn_op_count(const hn_op_registry *r); /* rows: those of the table, then the registry's */
 const hn_op *hn_op_row(const hn_op_registry *r, uint32_t i);
+#define HN_LATEST_OPSET 28 /* of ai.onnx that the table knows */
 /* The row in force at an opset version, and the since-version within it. NULL when there is none.
  */
 const hn_op *hn_op_find(const hn_op_registry *r, hn_domain d, const char *name, int64_t opset,

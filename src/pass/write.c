@@ -1,9 +1,7 @@
 /* What rules write: nodes, constants, attributes, replacements. Nothing here fails visibly: a patch
  * that could not be filled is refused when it is applied. */
-#include "ops/eval_int.h"
+#include "ops/eval.h"
 #include "pass/pass_int.h"
-
-#define LATEST_OPSET 28
 
 /* ---- what may be written --------------------------------------------------------------------- */
 
@@ -23,13 +21,13 @@ bool hn_can_write(hn_rule *r, const char *op) {
     if (strncmp(op, "ms.", 3) == 0)
         return o->target != HN_TARGET_ONNX;
     int64_t opset = hn_rule_opset(r), needed = opset;
-    while (needed <= LATEST_OPSET && !is_standard_at(op, needed))
+    while (needed <= HN_LATEST_OPSET && !is_standard_at(op, needed))
         needed++;
     if (needed == opset)
         return true;
     if (needed <= o->max_opset && !r->pass->is_opset_settled)
         *r->pass->wanted_opset = HN_MAX(*r->pass->wanted_opset, needed);
-    else if (needed <= LATEST_OPSET)
+    else if (needed <= HN_LATEST_OPSET)
         hn_miss(r, "%s is an operator of opset %lld, the model has opset %lld", op,
                 (long long)needed, (long long)opset);
     return false;

@@ -1,7 +1,6 @@
 /* Programs of optimized graphs: the passes run on the program's own copy of the model. */
 #include "run/session.h"
 
-#define LATEST_OPSET 28
 #define MAX_SWITCHED_OFF 32 /* rules; then the graph is run as it is */
 
 /* What one attempt uses and leaves for the next one. */
@@ -60,7 +59,7 @@ hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_pro
     hn_optimize_options_init(&a.options);
     a.options.level = level;
     a.options.target = HN_TARGET_SESSION;
-    a.options.max_opset = LATEST_OPSET;
+    a.options.max_opset = HN_LATEST_OPSET;
     hone_status status = try_programs(m, o, &a, out, err);
     hn_arena_free(a.arena);
     return status;
