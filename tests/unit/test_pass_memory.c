@@ -1,6 +1,5 @@
-/* Optimizing when memory runs out: the failure is told, nothing is lost. */
-#include "counting_allocator.h"
-#include "pass_case.h"
+/* The basic passes when memory runs out. */
+#include "pass_memory.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 20]>\n"
 
@@ -19,39 +18,12 @@ static const char subject[] =
          " l = SequenceConstruct (j, x) pos = Constant <value_int = 0> () m = SequenceAt (l, pos)"
          " y = Cast <to = 1> (m) }";
 
-static hone_status optimize_subject(const hone_allocator *a, uint32_t *n_nodes) {
-    hn_optimize_options o;
-    hone_error err = {0};
-    hn_model *m = NULL;
-    HN_TRY(hn_model_parse(subject, sizeof subject - 1, a, &m, NULL));
-    hn_opt_log *log = hn_opt_log_new(a);
-    hn_optimize_options_init(&o);
-    o.level = HN_LEVEL_BASIC;
-    hone_status status = log ? hn_optimize(m, &o, log, &err) : HONE_E_NOMEM;
-    if (status == HONE_OK)
-        *n_nodes = hn_block_at(m->graph, 0)->nodes.n;
-    hn_opt_log_free(log);
-    hn_model_free(m);
-    return status;
-}
-
 static void test_every_allocation_may_fail(void **state) {
     (void)state;
-    counting_allocator c;
-    uint32_t n_nodes = 0, n_fewest;
-    counting_init(&c, 0);
-    assert_int_equal(optimize_subject(&c.hook, &n_fewest), HONE_OK);
-    assert_true(counting_is_clean(&c));
-    assert_true(n_fewest < 12);
-    size_t n_requests = c.n_requests;
-    for (size_t fail_at = 1; fail_at <= n_requests; fail_at++) {
-        counting_init(&c, fail_at);
-        hone_status status = optimize_subject(&c.hook, &n_nodes);
-        bool is_spared = status == HONE_OK && n_nodes == n_fewest; /* heaps ask twice */
-        if (status != HONE_E_NOMEM && !is_spared)
-            fail_msg("allocation %zu failed, but the status is %d", fail_at, status);
-        assert_true(counting_is_clean(&c));
-    }
+    hn_optimize_options o;
+    hn_optimize_options_init(&o);
+    o.level = HN_LEVEL_BASIC;
+    expect_every_failure_told(subject, &o, 1, 11);
 }
 
 int main(void) {
