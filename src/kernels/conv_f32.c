@@ -4,6 +4,8 @@
 #include "kernels/conv_int.h"
 #include "kernels/vec.h"
 
+#include <math.h>
+
 void hn_conv_finish_f32(const hn_conv_job_f32 *job, int64_t filter, int64_t at, int64_t n,
                         bool with_bias) {
     const hn_finish_f32 *f = job->finish;
@@ -24,16 +26,17 @@ void hn_conv_finish_f32(const hn_conv_job_f32 *job, int64_t filter, int64_t at, 
 /* ---- products -------------------------------------------------------------------------------- */
 
 typedef struct conv_part {
-    const hn_conv_job_f32 *job;
-    int64_t filter; /* first of the group */
-    int64_t plane;  /* of y that it writes to */
+    const hn_finish_f32 *finish;
+    float *y; /* of the group */
+    int64_t out_elems;
 } conv_part;
 
-static void finish_part(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+static void map_part(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
     const conv_part *p = ctx;
-    for (int64_t f = row0; f < row1; f++)
-        hn_conv_finish_f32(p->job, p->filter + f, (p->plane + f) * p->job->slide->out_elems + col0,
-                           col1 - col0, true);
+    for (int64_t f = row0; f < row1; f++) {
+        float *y = p->y + f * p->out_elems + col0;
+        p->finish->map(y, y, (uint64_t)(col1 - col0), p->finish->a, p->finish->b);
+    }
 }
 
 /* Windows of one element that touch every input once: the input itself is the right side. */
@@ -74,12 +77,21 @@ static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, const hn_band 
     int64_t channels = job->channels / job->groups, group = i % job->groups;
     hn_gemm_job_f32 g = group_filters(job, group);
     hn_conv_columns_f32 columns = {s, job->x + i * channels * s->in_elems, form};
-    conv_part part = {job, group * g.m, i * g.m};
+    const hn_finish_f32 *f = job->finish;
+    int64_t at = i * g.m * s->out_elems;
+    conv_part part = {f, job->y + at, s->out_elems};
+    hn_gemm_end_f32 end = {.bias = job->bias ? job->bias + group * g.m : NULL,
+                           .residual = f && f->residual ? f->residual + at : NULL,
+                           .least = f && f->is_clamp ? f->a : -HUGE_VALF,
+                           .most = f && f->is_clamp ? f->b : HUGE_VALF};
     g.n = s->out_elems;
-    g.c = job->y + i * g.m * s->out_elems;
+    g.c = job->y + at;
     g.c_row = s->out_elems;
-    g.after = finish_part;
-    g.after_ctx = &part;
+    g.end = &end;
+    if (f && f->map && !f->is_clamp) {
+        g.after = map_part;
+        g.after_ctx = &part;
+    }
     if (is_pointwise(s)) {
         g.b = columns.x;
         g.b_row = s->in_elems;

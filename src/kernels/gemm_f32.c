@@ -142,9 +142,17 @@ typedef struct gemm_slice {
 static void slice_tile(const gemm_slice *s, int64_t i, int64_t rows, int64_t j, const float *a,
                        int64_t a_row, int64_t a_col) {
     const hn_gemm_job_f32 *g = s->task->job;
-    s->task->set->micro[rows](s->nk, a, a_row, a_col, s->right + (j - s->col0) * s->nk,
-                              g->c + i * g->c_row + j, g->c_row,
-                              HN_MIN((int64_t)s->task->set->cols, g->n - j), g->add || s->k0 > 0);
+    int64_t at = i * g->c_row + j;
+    hn_gemm_end_f32 end;
+    bool is_last = g->end && s->k0 + s->nk == g->k;
+    if (is_last)
+        end = (hn_gemm_end_f32){.bias = g->end->bias ? g->end->bias + i : NULL,
+                                .residual = g->end->residual ? g->end->residual + at : NULL,
+                                .least = g->end->least,
+                                .most = g->end->most};
+    s->task->set->micro[rows](s->nk, a, a_row, a_col, s->right + (j - s->col0) * s->nk, g->c + at,
+                              g->c_row, HN_MIN((int64_t)s->task->set->cols, g->n - j),
+                              g->add || s->k0 > 0, is_last ? &end : NULL);
 }
 
 /* A panel stays near while all rows pass by. */
@@ -194,13 +202,34 @@ static void gemm_block(void *ctx, int64_t row0, int64_t row1, int64_t col0, int6
         g->after(g->after_ctx, row0, row1, col0, col1);
 }
 
+static void end_plain(const hn_gemm_job_f32 *g) {
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            int64_t at = i * g->c_row + j;
+            float v = g->c[at] + (g->end->bias ? g->end->bias[i] : 0);
+            v = g->end->residual ? v + g->end->residual[at] : v;
+            v = v < g->end->least ? g->end->least : v;
+            g->c[at] = v > g->end->most ? g->end->most : v;
+        }
+}
+
+static void gemm_plainly(hn_pool *pool, const hn_gemm_job_f32 *job) {
+    hn_gemm_job_f32 sums = *job;
+    sums.after = NULL;
+    hn_gemm_plain_f32(pool, &sums);
+    if (job->end)
+        end_plain(job);
+    if (job->after && job->m > 0 && job->n > 0)
+        job->after(job->after_ctx, 0, job->m, 0, job->n);
+}
+
 void hn_gemm_f32(hn_pool *pool, const hn_gemm_job_f32 *job) {
     const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
     bool is_packed = job->packed_a || job->packed_b;
     bool is_small = !is_packed && job->m * job->n * job->k < FEW_PRODUCTS;
     bool is_thin = !is_packed && !job->fill && job->m < 4;
     if (!set || is_small || is_thin || job->m <= 0 || job->n <= 0 || job->k <= 0) {
-        hn_gemm_plain_f32(pool, job);
+        gemm_plainly(pool, job);
         return;
     }
     gemm_task t = {job, set, pool};

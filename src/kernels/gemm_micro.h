@@ -5,9 +5,11 @@
 #include "kernels/vec.h"
 
 /* c[rows, cols] = a[rows, k] * b[k, cols], or c += with `add`. b is a panel of the kernel's full
- * width, row after row; only `cols` columns of c are touched. */
+ * width, row after row; only `cols` columns of c are touched. `end` (NULL: none) holds for the
+ * tile: its bias and residual begin where the tile does. */
 typedef void (*hn_gemm_micro_f32)(int64_t k, const float *a, int64_t a_row, int64_t a_col,
-                                  const float *b, float *c, int64_t c_row, int64_t cols, bool add);
+                                  const float *b, float *c, int64_t c_row, int64_t cols, bool add,
+                                  const hn_gemm_end_f32 *end);
 
 #define HN_GEMM_MAX_ROWS 16
 #define HN_GEMM_MAX_COLS 32

@@ -7,7 +7,8 @@
  * per row. */
 
 static V_TARGET void MICRO(ROWS)(int64_t k, const float *a, int64_t a_row, int64_t a_col,
-                                 const float *b, float *c, int64_t c_row, int64_t cols, bool add) {
+                                 const float *b, float *c, int64_t c_row, int64_t cols, bool add,
+                                 const hn_gemm_end_f32 *end) {
     V sum[ROWS][V_COLS];
     const float *third[(ROWS + 2) / 3];
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
@@ -27,7 +28,7 @@ static V_TARGET void MICRO(ROWS)(int64_t k, const float *a, int64_t a_row, int64
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3)
             third[r / 3] += a_col;
     }
-    if (cols == V_COLS * V_ELEMS) {
+    if (cols == V_COLS * V_ELEMS && !end) {
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
             _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) {
                 float *to = c + r * c_row + v * V_ELEMS;
@@ -35,12 +36,10 @@ static V_TARGET void MICRO(ROWS)(int64_t k, const float *a, int64_t a_row, int64
             }
         return;
     }
-    float edge[V_COLS * V_ELEMS];
-    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {
+    float sums[ROWS * V_COLS * V_ELEMS];
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
         _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
-            V_STORE(edge + v * V_ELEMS, sum[r][v]);
-        for (int64_t j = 0; j < cols; j++)
-            c[r * c_row + j] = add ? c[r * c_row + j] + edge[j] : edge[j];
-    }
+            V_STORE(sums + (r * V_COLS + v) * V_ELEMS, sum[r][v]);
+    V_NAME(gemm_store)(ROWS, V_COLS * V_ELEMS, sums, c, c_row, cols, add, end);
 }
 #undef ROWS

@@ -11,6 +11,14 @@
 
 #define HN_KERNEL_TYPES(X) X(f32, float) X(f64, double) X(u32, uint32_t) X(u64, uint64_t)
 
+/* What happens to floats before a product stores them for the last time: c = c + bias + residual,
+ * then no less than `least` and no more than `most`. NaN stays NaN. */
+typedef struct hn_gemm_end_f32 {
+    const float *bias;     /* one per row; NULL: none */
+    const float *residual; /* lies as c does; NULL: none */
+    float least, most;     /* infinities: no limit */
+} hn_gemm_end_f32;
+
 /* ---- matrix product -------------------------------------------------------------------------- */
 
 /* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. The right side may be a
@@ -38,6 +46,7 @@
     const T *packed_a, *packed_b;                                                                 \
     /* Writes the same as `fill`, in panels; floats only, NULL: `fill` does */                    \
     hn_panels_##name panels;                                                                      \
+    const hn_gemm_end_f32 *end; /* floats only; NULL: none */                                     \
     /* Called for each part of c when it is finished, while it is still near; NULL: nobody is */  \
     hn_tile_fn after;                                                                             \
     void *after_ctx;                                                                              \
@@ -107,6 +116,7 @@ typedef struct hn_finish_f32 {
     const float *residual; /* as large as y; NULL: none */
     hn_map_f32 map;        /* NULL: none */
     float a, b;
+    bool is_clamp; /* the map is Clip */
 } hn_finish_f32;
 
 /* y[batch, filters, out] = conv of x[batch, channels, in] with w[filters, channels/groups, kernel];

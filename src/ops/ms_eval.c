@@ -187,8 +187,9 @@ bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out) {
     memcpy(name, text.at ? text.at : "", n);
     name[n] = 0;
     const hn_map_op *map = hn_map_find(name);
-    bool is_clip = strcmp(name, "Clip") == 0;
-    out->map = hn_map_find_f32(name);
+    bool is_clip = strcmp(name, "Clip") == 0, is_relu = strcmp(name, "Relu") == 0;
+    out->is_clamp = is_clip || is_relu;
+    out->map = hn_map_find_f32(out->is_clamp ? "Clip" : name);
     out->a = activation_param(c, 0, "activation_alpha",
                               is_clip ? -INFINITY
                               : map   ? map->default_a
@@ -197,6 +198,10 @@ bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out) {
                               is_clip ? INFINITY
                               : map   ? map->default_b
                                       : 0);
+    if (is_relu) {
+        out->a = 0;
+        out->b = INFINITY;
+    }
     return n == 0 || out->map;
 }
 

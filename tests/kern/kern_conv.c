@@ -106,7 +106,9 @@ static void check_outputs(const hn_conv_job_f32 *job, size_t index) {
             sum += f->residual[i];
             size += fabs((double)f->residual[i]);
         }
-        if (f && f->map) {
+        if (f && f->is_clamp)
+            sum = fmin(fmax(sum, f->a), f->b);
+        else if (f && f->map) {
             sum = sum * f->a + f->b;
             size = size * fabs((double)f->a) + fabs((double)f->b);
         }
@@ -131,7 +133,11 @@ static void check_conv(const conv_case *t, size_t index, int form) {
                             .map = form & 4 ? scale_and_shift : NULL,
                             .a = -2,
                             .b = 0.5f};
-    job.finish = form & 6 ? &finish : NULL;
+    if (form & 16 && hn_map_find_f32("Clip")) {
+        finish.map = hn_map_find_f32("Clip");
+        finish.is_clamp = true;
+    }
+    job.finish = form & 22 ? &finish : NULL;
     int64_t packed = form & 8 ? hn_conv_packed_elems_f32(&job) : 0;
     float *first = NULL, *room = kern_floats(packed);
     if (packed > 0) {
@@ -175,11 +181,11 @@ void kern_test_conv(void) {
     for (size_t i = 0; i < HN_COUNT(conv_cases); i++) {
         check_conv(&conv_cases[i], i, 0);
         check_conv(&conv_cases[i], i, 8);
-        check_conv(&conv_cases[i], i, (int)kern_between(1, 15));
+        check_conv(&conv_cases[i], i, (int)kern_between(1, 31));
     }
     for (size_t i = 0; i < 150; i++) {
         conv_case t = random_case();
-        check_conv(&t, HN_COUNT(conv_cases) + i, (int)kern_between(0, 15));
+        check_conv(&t, HN_COUNT(conv_cases) + i, (int)kern_between(0, 31));
     }
 }
 

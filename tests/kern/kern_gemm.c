@@ -22,7 +22,7 @@ static void check_tile(const hn_gemm_set_f32 *set, int rows, int64_t cols, int64
     int64_t n_out = (rows - 1) * c_row + cols;
     float *c = kern_floats(n_out), *before = kern_floats(n_out);
     memcpy(before, c, (size_t)n_out * sizeof *c);
-    set->micro[rows](k, a, a_row, a_col, b, c, c_row, cols, add);
+    set->micro[rows](k, a, a_row, a_col, b, c, c_row, cols, add, NULL);
     for (int64_t at = 0; at < n_out; at++) {
         int64_t i = at / c_row, j = at % c_row;
         double sum = add ? before[at] : 0, size = fabs(sum);
@@ -59,7 +59,7 @@ enum right_form { B_ROWS, B_COLUMNS, B_SPARSE_ROWS, B_FILL, B_PACKED, N_RIGHT_FO
 
 typedef struct gemm_case {
     int64_t m, n, k;
-    bool add, has_after;
+    bool add, has_after, has_end;
     enum left_form left;
     enum right_form right;
 } gemm_case;
@@ -108,6 +108,12 @@ static void check_sums(const hn_gemm_job_f32 *g, const float *before) {
                 sum += product;
                 size += fabs(product);
             }
+            if (g->end) {
+                double bias = g->end->bias ? g->end->bias[i] : 0;
+                double more = g->end->residual ? g->end->residual[i * g->c_row + j] : 0;
+                sum = fmin(fmax(sum + bias + more, g->end->least), g->end->most);
+                size += fabs(bias) + fabs(more);
+            }
             float got = g->c[i * g->c_row + j];
             KERN_CHECK(is_near(sign * got, sum, size, g->k),
                        "gemm %d x %d x %d: element %d, %d is %g, not %g", (int)g->m, (int)g->n,
@@ -134,6 +140,12 @@ static void check_product(const gemm_case *t) {
         hn_gemm_pack_f32(&g, room);
         g.packed_b = room;
     }
+    hn_gemm_end_f32 end = {.least = -1, .most = 1.5f};
+    if (t->has_end) {
+        end.bias = t->k % 2 ? kern_floats(t->m) : NULL;
+        end.residual = t->n % 2 ? kern_floats(n_out) : NULL;
+        g.end = &end;
+    }
     if (t->has_after) {
         g.after = negate_part;
         g.after_ctx = &g;
@@ -156,6 +168,7 @@ static gemm_case form_of(int i, int64_t m, int64_t n, int64_t k) {
                        .k = k,
                        .add = i % 2,
                        .has_after = i / 2 % 2,
+                       .has_end = kern_random() % 2,
                        .left = (enum left_form)(i / 4 % N_LEFT_FORMS),
                        .right = (enum right_form)(i / 16 % N_RIGHT_FORMS)};
 }

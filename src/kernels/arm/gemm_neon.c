@@ -2,8 +2,12 @@
  * of a. */
 #include "kernels/gemm_micro.h"
 
+#include <math.h>
+
 #if defined(__aarch64__)
 #  include "kernels/arm/simd_neon.h"
+
+#  include "kernels/gemm_store_tmpl.h"
 
 #  define V_COLS 2
 #  define MICRO_NAME(rows) hn_gemm_f32_##rows##x8__neon

@@ -2,8 +2,12 @@
  * element of a. Measured: 87 % of the peak within products of 768 steps along k. */
 #include "kernels/gemm_micro.h"
 
+#include <math.h>
+
 #if defined(__x86_64__)
 #  include "kernels/x86/simd_avx2.h"
+
+#  include "kernels/gemm_store_tmpl.h"
 
 #  define V_COLS 2
 #  define MICRO_NAME(rows) hn_gemm_f32_##rows##x16__avx2

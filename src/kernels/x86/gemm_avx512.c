@@ -3,8 +3,12 @@
  * peak with all in the first cache and k of 256 or more, 74 to 97 % with k of 64. */
 #include "kernels/gemm_micro.h"
 
+#include <math.h>
+
 #if defined(__x86_64__)
 #  include "kernels/x86/simd_avx512.h"
+
+#  include "kernels/gemm_store_tmpl.h"
 
 #  define V_COLS 2
 #  define MICRO_NAME(rows) hn_gemm_f32_##rows##x32__avx512
