@@ -300,11 +300,12 @@ static hone_status constant_12_down(hn_rule *r) {
     const hn_node *n = hn_at(r, r->root);
     if (hn_node_attr(n, "value") || hn_node_attr(n, "sparse_value"))
         return HONE_OK;
-    if (!t)
-        return stays(r, "its value is not known");
+    if (!t || !t->data)
+        return stays(r, "its value is not known, or of strings");
     hn_attr a = hn_new_i(r, "value", 0);
-    a.kind = HN_ATTR_TENSOR;
-    a.v.tensor = t;
+    a.kind = HN_ATTR_TENSOR; /* what inference knows goes with it: a copy stays */
+    a.v.tensor = hn_tensor_new(r->pass->model->arena, t->dtype, t->rank, t->dims, t->data, false);
+    HN_TRY_PTR(a.v.tensor);
     hn_rule_replace(r, hn_make1(r, "Constant", 0, NULL, HN_ATTRS(a)));
     return HONE_OK;
 }
