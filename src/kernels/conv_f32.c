@@ -1,6 +1,6 @@
 /* Float convolutions: a product of the filters with the windows, or over whole planes where each
  * filter has one channel. Bias, residual and activation are applied to each piece of the output
- * while it is still in the cache. Measured with AVX-512: 1x1 at 65 to 85 % of the peak. */
+ * while it is still in the cache. Measured with AVX-512: 1x1 at 64 to 76 % of the peak. */
 #include "kernels/conv_int.h"
 #include "kernels/vec.h"
 
