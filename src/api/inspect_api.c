@@ -111,13 +111,6 @@ void hone_graph_get_subgraph(const hone_graph *graph, uint32_t i, hone_subgraph_
                                  .initializers = b->inits.at};
 }
 
-static bool is_output(const hn_value *v) {
-    for (uint32_t i = 0; i < v->uses.n; i++)
-        if (v->uses.at[i].node == HN_NONE)
-            return true;
-    return false;
-}
-
 void hone_graph_get_value(const hone_graph *graph, uint32_t value, hone_value_info *info) {
     const hn_value *v = listed_value(graph, value);
     const hn_type *t = v->type;
@@ -131,7 +124,7 @@ void hone_graph_get_value(const hone_graph *graph, uint32_t value, hone_value_in
                               .n_uses = v->uses.n,
                               .subgraph = v->block,
                               .is_input = v->is_input,
-                              .is_output = is_output(v),
+                              .is_output = hn_value_is_output(v, HN_NONE),
                               .is_initializer = v->init || v->sparse_init,
                               .is_declared = v->is_declared};
 }

@@ -174,6 +174,13 @@ static void drop_output_use(hn_graph *g, hn_id block, hn_id value) {
     }
 }
 
+bool hn_value_is_output(const hn_value *v, hn_id block) {
+    for (uint32_t i = 0; i < v->uses.n; i++)
+        if (v->uses.at[i].node == HN_NONE && (block == HN_NONE || v->uses.at[i].slot == block))
+            return true;
+    return false;
+}
+
 bool hn_graph_set_input(hn_graph *g, hn_id node, uint32_t slot, hn_id value) {
     hn_node *n = hn_node_at(g, node);
     if (n->inputs[slot] == value)

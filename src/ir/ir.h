@@ -367,6 +367,9 @@ static inline hn_block *hn_block_at(const hn_graph *g, hn_id id) {
     return &g->blocks.at[id];
 }
 
+/* Is the value an output of this block (0: of the graph)? HN_NONE: of any. */
+bool hn_value_is_output(const hn_value *v, hn_id block);
+
 /* Adding returns HN_NONE when out of memory. */
 hn_graph *hn_graph_new(hn_model *m, const hn_opsets *opsets); /* with an empty block 0 */
 hn_id hn_graph_add_block(hn_graph *g, hn_id parent,

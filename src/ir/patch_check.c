@@ -13,11 +13,7 @@ static bool patch_sees(const hn_patch *p, hn_id block, hn_id value) {
 
 bool hn_patch_is_output(const hn_graph *g, hn_id value) {
     const hn_value *v = hn_value_at(g, value);
-    for (uint32_t i = 0; i < v->uses.n; i++) {
-        if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == v->block)
-            return true;
-    }
-    return false;
+    return hn_value_is_output(v, v->block);
 }
 
 /* A value that replaces another may itself be replaced: readers go to the end of the chain. */

@@ -206,14 +206,6 @@ static hone_status infer_call(hn_infer *c, const hn_function *f) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* The interface of the model keeps the names that its author gave. */
-static bool is_model_output(const hn_value *v) {
-    for (uint32_t i = 0; i < v->uses.n; i++)
-        if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == 0)
-            return true;
-    return false;
-}
-
 static void settle_outputs(hn_infer *c) {
     infer_scope *s = c->scope;
     for (uint32_t i = 0; i < c->node->n_outputs; i++) {
@@ -222,7 +214,9 @@ static void settle_outputs(hn_infer *c) {
             continue;
         const hn_value *v = hn_value_at(s->g, id);
         const hn_type *declared = declared_type(s, v);
-        s->types[id] = hn_infer_reconcile(s, c->id, id, declared, c->out[i], is_model_output(v));
+        /* The interface of the model keeps the names that its author gave. */
+        bool is_interface = hn_value_is_output(v, 0);
+        s->types[id] = hn_infer_reconcile(s, c->id, id, declared, c->out[i], is_interface);
         s->ints[id] = c->out_ints[i];
         s->consts[id] = c->out_consts[i];
     }

@@ -13,16 +13,9 @@ typedef struct known_inits {
     HN_VEC(known_init) list;
 } known_inits;
 
-static bool is_output_value(const hn_value *v) {
-    for (uint32_t i = 0; i < v->uses.n; i++)
-        if (v->uses.at[i].node == HN_NONE)
-            return true;
-    return false;
-}
-
 /* Formal inputs and outputs have a name to keep. */
 static bool is_mergeable(const hn_value *v) {
-    return v->init && !v->is_input && v->uses.n > 0 && !is_output_value(v);
+    return v->init && !v->is_input && v->uses.n > 0 && !hn_value_is_output(v, HN_NONE);
 }
 
 /* One that is visible wherever this one is. */

@@ -72,11 +72,7 @@ hn_id hn_lone_reader(const hn_rule *r, hn_id value, const char *ops) {
 }
 
 bool hn_is_graph_output(const hn_rule *r, hn_id value) {
-    const hn_value *v = hn_value_at(r->g, value);
-    for (uint32_t i = 0; i < v->uses.n; i++)
-        if (v->uses.at[i].node == HN_NONE)
-            return true;
-    return false;
+    return hn_value_is_output(hn_value_at(r->g, value), HN_NONE);
 }
 
 uint32_t hn_n_readers(const hn_rule *r, hn_id value) {

@@ -322,19 +322,12 @@ static bool describe_sizes(const size_walk *w, hn_id value, size_value *out) {
     return has_symbol && out->n <= HN_MAX_RANK;
 }
 
-static bool is_block_output(const hn_value *v) {
-    for (uint32_t i = 0; i < v->uses.n; i++)
-        if (v->uses.at[i].node == HN_NONE)
-            return true;
-    return false;
-}
-
 static hone_status visit_sizes(size_walk *w, hn_id node, hn_id value) {
     size_value sizes;
     size_plan plan;
     if (value == HN_NONE || !describe_sizes(w, value, &sizes))
         return HONE_OK;
-    if (is_block_output(hn_value_at(w->pass->g, value)))
+    if (hn_value_is_output(hn_value_at(w->pass->g, value), HN_NONE))
         return remember_sizes(w, &sizes);
     hn_id known = find_same_sizes(w, sizes.n, sizes.elems, sizes.is_scalar);
     if (known != HN_NONE)

@@ -15,13 +15,6 @@ typedef struct layout {
     hn_placing placing;
 } layout;
 
-static bool is_graph_output(const hn_value *v) {
-    for (uint32_t i = 0; i < v->uses.n; i++)
-        if (v->uses.at[i].node == HN_NONE && v->uses.at[i].slot == 0)
-            return true;
-    return false;
-}
-
 static const hn_type *type_of(const layout *l, hn_id id) {
     return id == HN_NONE ? NULL : l->plan->places[id].type;
 }
@@ -59,7 +52,7 @@ static bool can_be_view(const layout *l, const hn_step *step, const hn_node *nod
     hn_id in = node->inputs[0], out = node->outputs[0];
     if (in == HN_NONE || !step->wanted[0] || !same_elems(type_of(l, in), type_of(l, out)))
         return false; /* the evaluation says what is wrong */
-    return l->is_steady[in] && !is_graph_output(hn_value_at(l->g, out));
+    return l->is_steady[in] && !hn_value_is_output(hn_value_at(l->g, out), 0);
 }
 
 static hn_step_mode mode_of_step(const layout *l, const hn_step *step, const hn_node *node) {
@@ -159,7 +152,7 @@ static void place_output(layout *l, uint32_t s, const hn_node *node, uint32_t i)
     uint64_t bytes;
     if (!l->list->steps[s].wanted[i])
         return;
-    if (is_graph_output(hn_value_at(l->g, id))) {
+    if (hn_value_is_output(hn_value_at(l->g, id), 0)) {
         l->is_steady[id] = true;
         return;
     }
