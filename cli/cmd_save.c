@@ -156,7 +156,7 @@ static int edit(hone_model *m, const save_options *o) {
     return EXIT_OK;
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int run_save(const cli_command *self, int argc, char **argv) {
     save_options o = {0};

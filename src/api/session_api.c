@@ -69,7 +69,7 @@ void hone_session_free(hone_session *session) {
     hn_session_free(session_of(session));
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Inputs with a default come after those without. */
 static const hn_value *session_input(const hone_session *s, uint32_t i) {
@@ -125,7 +125,7 @@ static hone_status fail_name(const hn_graph *g, const char *what, uint32_t n, co
     return status;
 }
 
-/* ---- inputs --------------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 /* One call of the API: a state of the session, and what it was asked for. */
 typedef struct api_call {
@@ -238,7 +238,7 @@ static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *
     return HONE_OK;
 }
 
-/* ---- outputs --------------------------------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 /* Which output of the graph the i-th one asked for is; UINT32_MAX: none. */
 static uint32_t output_place(const api_call *c, const char *const *names, uint32_t i) {
@@ -293,7 +293,7 @@ static void finish_outputs(api_call *c, hone_status status, uint32_t n, const ch
     }
 }
 
-/* ---- runs --------------------------------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 enum { MOST_SHOWN = 64 }; /* inputs, and outputs, that an observer gets to see */
 

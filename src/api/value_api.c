@@ -148,7 +148,7 @@ hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const
     return ok ? HONE_OK : hn_error_complete(error, HONE_E_NOMEM);
 }
 
-/* ---- serialized --------------------------------------------------------------------------------------------------------------- */
+/* ---- serialized ------------------------------------------------------------------------------ */
 
 static hone_status object_of_tensor(hn_heap *heap, const hn_tensor *t, hn_object **out) {
     hn_object borrowed;
@@ -200,7 +200,7 @@ hone_status hone_value_parse(const void *bytes, size_t n_bytes, hone_type_kind k
     return hn_error_complete(error, status);
 }
 
-/* ---- looking --------------------------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 hone_type_kind hone_value_kind(const hone_value *value) {
     static const hone_type_kind kinds[] = {HONE_TYPE_OPTIONAL, HONE_TYPE_TENSOR, HONE_TYPE_SEQUENCE,

@@ -3,7 +3,7 @@
 
 #include "ops/spatial.h"
 
-/* ---- Attention --------------------------------------------------------------------------------- */
+/* ---- Attention ------------------------------------------------------------------------------- */
 
 /* Inputs have rank 4, [batch, heads, length, size], or rank 3 with the heads packed side by side:
  * [batch, length, width]. */
@@ -163,7 +163,7 @@ bool hn_macs_attention(const hn_infer *c, uint64_t *macs) {
     return hn_macs_times(macs, 1, &total);
 }
 
-/* ---- FlexAttention ----------------------------------------------------------------------------- */
+/* ---- FlexAttention --------------------------------------------------------------------------- */
 
 static hone_status flex_precision(hn_infer *c, hn_dtype *out) {
     hn_dtype elem = hn_in_elem(c, 0);
@@ -205,7 +205,7 @@ hone_status hn_infer_flex_attention(hn_infer *c) {
     return hn_out_shape(c, 0, 4, (hn_dim[]){s.batch, s.q_heads, s.q_len, s.v_head});
 }
 
-/* ---- rotary embedding -------------------------------------------------------------------------- */
+/* ---- rotary embedding ------------------------------------------------------------------------ */
 
 hone_status hn_infer_rotary_embedding(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);

@@ -72,7 +72,7 @@ static double attention_bias(const attention_form *f, int64_t batch, int64_t hea
 #undef HN_EXP
 #undef PASTE_NAME
 
-/* ---- Attention --------------------------------------------------------------------------------- */
+/* ---- Attention ------------------------------------------------------------------------------- */
 
 static hone_status read_score_mask(hn_eval *c, attention_form *f) {
     const int64_t want[4] = {f->batch, f->q_heads, f->q_len, f->total};
@@ -136,7 +136,7 @@ hone_status hn_eval_attention(hn_eval *c) {
     return hn_arg(c, 0)->dtype == HN_F64 ? attention_run_f64(c, &f) : attention_run_f32(c, &f);
 }
 
-/* ---- FlexAttention ----------------------------------------------------------------------------- */
+/* ---- FlexAttention --------------------------------------------------------------------------- */
 
 /* Gives the scores to a body and takes its answer in their place. */
 static hone_status flex_modify(hn_eval *c, const char *attr, hn_object **scores) {

@@ -29,7 +29,7 @@ static hone_status each_lanes(hn_eval *c, const axis_view *v, lanes_fn fn, void 
     return HONE_OK;
 }
 
-/* ---- ArgMax, ArgMin, Hardmax ----------------------------------------------------------------------------- */
+/* ---- ArgMax, ArgMin, Hardmax ----------------------------------------------------------------- */
 
 typedef struct arg_job {
     const hn_array *x;
@@ -84,7 +84,7 @@ hone_status hn_eval_argreduce(hn_eval *c) {
     return find_args(c, &v, &job);
 }
 
-/* ---- CumSum, CumProd --------------------------------------------------------------------------------------- */
+/* ---- CumSum, CumProd ------------------------------------------------------------------------- */
 
 typedef struct cumulate_job {
     const hn_array *x;
@@ -132,7 +132,7 @@ hone_status hn_eval_cumulative(hn_eval *c) {
     return each_lanes(c, &v, hn_dtype_is_int(x->dtype) ? cumulate_ints : cumulate_reals, &job);
 }
 
-/* ---- Softmax and its family ----------------------------------------------------------------------------------- */
+/* ---- Softmax and its family ------------------------------------------------------------------ */
 
 /* One number per lane, computed beforehand, goes into each element. */
 typedef struct lane_job {

@@ -29,7 +29,7 @@ hone_status hn_eval_pair(hn_eval *c) {
     return eval_pair_named(c, hn_infer_op(hn_eval_node(c)));
 }
 
-/* ---- division --------------------------------------------------------------------------------- */
+/* ---- division -------------------------------------------------------------------------------- */
 
 static hone_status refuse_zeros(hn_eval *c, const hn_array *divisor) {
     int64_t v[HN_TILE];
@@ -61,7 +61,7 @@ hone_status hn_eval_bit_shift(hn_eval *c) {
     return eval_pair_named(c, is_left ? "BitShift.LEFT" : "BitShift.RIGHT");
 }
 
-/* ---- comparisons -------------------------------------------------------------------------------- */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 
 typedef struct text_pair {
     const hn_bytes *x, *y;
@@ -86,7 +86,7 @@ hone_status hn_eval_equal(hn_eval *c) {
     return hn_broadcast_rows(c, out, 2, in, equal_texts, &job);
 }
 
-/* ---- any number of operands ----------------------------------------------------------------------- */
+/* ---- any number of operands ------------------------------------------------------------------ */
 
 static hone_status divide_all(hn_eval *c, hn_array *out, uint32_t by) {
     double n = (double)by;
@@ -110,7 +110,7 @@ hone_status hn_eval_variadic(hn_eval *c) {
     return strcmp(op->op, "Mean") == 0 ? divide_all(c, out, n) : HONE_OK;
 }
 
-/* ---- PRelu ------------------------------------------------------------------------------------------- */
+/* ---- PRelu ----------------------------------------------------------------------------------- */
 
 /* Before version 7 the slope was one number or one per channel. */
 static hone_status channel_slope(hn_eval *c, const hn_array *x, hn_array *slope, int64_t *dims) {
@@ -137,7 +137,7 @@ hone_status hn_eval_prelu(hn_eval *c) {
     return hn_pair_eval(c, hn_pair_find("PRelu"), x, &slope, y);
 }
 
-/* ---- Pow --------------------------------------------------------------------------------------------- */
+/* ---- Pow ------------------------------------------------------------------------------------- */
 
 typedef struct pow_job {
     const hn_array *x, *y;
@@ -216,7 +216,7 @@ hone_status hn_eval_pow(hn_eval *c) {
                              &job);
 }
 
-/* ---- Where ------------------------------------------------------------------------------------------- */
+/* ---- Where ----------------------------------------------------------------------------------- */
 
 typedef struct choice {
     const uint8_t *condition;

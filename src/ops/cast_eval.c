@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- numbers to numbers ------------------------------------------------------------------------- */
+/* ---- numbers to numbers ---------------------------------------------------------------------- */
 
 typedef struct cast_job {
     const hn_eval *c;
@@ -78,7 +78,7 @@ static void cast_range(void *ctx, int64_t begin, int64_t end) {
         cast_tile(j, at, HN_MIN((uint64_t)end - at, HN_TILE));
 }
 
-/* ---- texts to numbers ---------------------------------------------------------------------------- */
+/* ---- texts to numbers ------------------------------------------------------------------------ */
 
 static bool is_cast_digit(char c) {
     return c >= '0' && c <= '9';
@@ -171,7 +171,7 @@ static hone_status store_text(hn_eval *c, const hn_bytes *given, hn_array *y, ui
     return HONE_OK;
 }
 
-/* ---- numbers to texts ---------------------------------------------------------------------------- */
+/* ---- numbers to texts ------------------------------------------------------------------------ */
 
 static int format_element(const hn_array *x, uint64_t at, char out[32]) {
     if (x->dtype == HN_U64)
@@ -190,7 +190,7 @@ static int format_element(const hn_array *x, uint64_t at, char out[32]) {
     return x->dtype == HN_F64 ? hn_format_f64(out, wide) : hn_format_f32(out, (float)wide);
 }
 
-/* ---- operators -------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static hone_status cast_texts(hn_eval *c, const hn_array *x, hn_array *y) {
     for (uint64_t at = 0; at < x->n_elems; at++)

@@ -10,7 +10,7 @@ static void check_forms(const hn_graph *g, const hn_function *f, hn_problems *p)
     }
 }
 
-/* ---- versions ---------------------------------------------------------------------------------- */
+/* ---- versions -------------------------------------------------------------------------------- */
 
 static int newest_version(hn_domain d) {
     int newest = 0;

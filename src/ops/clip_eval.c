@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-/* ---- Clip ---------------------------------------------------------------------------------------------- */
+/* ---- Clip ------------------------------------------------------------------------------------ */
 
 /* Bounds are elements of x's type. The upper one wins when they cross; NaN stays. */
 #define CLIP_LOOP(id, T)                                                                          \
@@ -108,7 +108,7 @@ hone_status hn_eval_clip(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- ImageScaler ------------------------------------------------------------------------------------------ */
+/* ---- ImageScaler ----------------------------------------------------------------------------- */
 
 /* Legacy: x * scale + bias[channel], for data [N, C, ...]. */
 hone_status hn_eval_image_scaler(hn_eval *c) {

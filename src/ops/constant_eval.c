@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- Constant ------------------------------------------------------------------------------------- */
+/* ---- Constant -------------------------------------------------------------------------------- */
 
 static hone_status copy_constant(hn_eval *c, hn_array *out, const hn_tensor *t) {
     uint64_t bytes = 0;
@@ -100,7 +100,7 @@ hone_status hn_eval_constant(hn_eval *c) {
     return a ? copy_attr(c, out, a) : hn_eval_fail(c, HONE_E_INVALID, "has no value");
 }
 
-/* ---- ConstantOfShape -------------------------------------------------------------------------------- */
+/* ---- ConstantOfShape ------------------------------------------------------------------------- */
 
 static void fill_with(hn_array *out, const void *element, size_t bytes) {
     uint8_t *to = out->data;
@@ -137,7 +137,7 @@ hone_status hn_eval_constant_of_shape(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- Range ------------------------------------------------------------------------------------------- */
+/* ---- Range ----------------------------------------------------------------------------------- */
 
 static hone_status range_count(hn_eval *c, const double *real, const int64_t *whole, bool is_int,
                                int64_t *n) {
@@ -184,7 +184,7 @@ hone_status hn_eval_range(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static int32_t clamp_shape_axis(int64_t axis, int32_t rank) {
     axis += axis < 0 ? rank : 0;

@@ -2,7 +2,7 @@
 #include "ops/body.h"
 #include "ops/control_eval.h"
 
-/* ---- shared with Scan ------------------------------------------------------------------------------------------------------------ */
+/* ---- shared with Scan ------------------------------------------------------------------------ */
 
 void hn_unref_all(hn_eval *c, uint32_t n, hn_object **objects) {
     for (uint32_t i = 0; i < n; i++) {
@@ -55,7 +55,7 @@ bool hn_fits_stack(const hn_array *stack, int32_t axis, const hn_array *item) {
     return fits;
 }
 
-/* ---- If ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- If -------------------------------------------------------------------------------------- */
 
 static hone_status read_condition(hn_eval *c, const hn_array *a, bool *out) {
     int64_t v;
@@ -78,7 +78,7 @@ hone_status hn_eval_if(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- Loop ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Loop ------------------------------------------------------------------------------------ */
 
 /* Body: iteration, condition, variables -> condition, variables, elements to stack. */
 enum { LOOP_FIRST_IN = 2, LOOP_FIRST_OUT = 1 };
@@ -212,7 +212,7 @@ hone_status hn_eval_loop(hn_eval *c) {
     return status;
 }
 
-/* ---- SequenceMap ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- SequenceMap ----------------------------------------------------------------------------- */
 
 /* What the body sees in turn i: one element of each sequence, every tensor as a whole. Borrowed. */
 static hone_status map_inputs(hn_eval *c, uint32_t i, uint32_t n_items, const hn_object **in) {

@@ -1,7 +1,7 @@
 /* Convolutions and their transposes. */
 #include "ops/spatial.h"
 
-/* ---- shared checks ----------------------------------------------------------------------------- */
+/* ---- shared checks --------------------------------------------------------------------------- */
 
 static hone_status read_group(hn_infer *c, int64_t *group) {
     *group = hn_attr_i(c, "group", 1);
@@ -31,7 +31,7 @@ static hone_status merge_bias(hn_infer *c, uint32_t bias, hn_dim *filters) {
                         hn_in_dim(c, bias, 0), filters);
 }
 
-/* ---- convolution ------------------------------------------------------------------------------- */
+/* ---- convolution ----------------------------------------------------------------------------- */
 
 static hone_status conv_filters(hn_infer *c, const hn_conv_form *form, int32_t rank,
                                 hn_dim *filters) {
@@ -112,7 +112,7 @@ bool hn_macs_conv(const hn_infer *c, uint64_t *macs) {
     return hn_conv_macs(c, strcmp(hn_infer_op(c), "QLinearConv") == 0 ? 3 : 1, macs);
 }
 
-/* ---- transpose --------------------------------------------------------------------------------- */
+/* ---- transpose ------------------------------------------------------------------------------- */
 
 static hone_status transpose_filters(hn_infer *c, uint32_t bias, hn_dim *filters) {
     int64_t group;
@@ -192,7 +192,7 @@ bool hn_macs_conv_transpose(const hn_infer *c, uint64_t *macs) {
            hn_macs_times(macs, w->rank - 1, w->dims + 1);
 }
 
-/* ---- causal, with state ------------------------------------------------------------------------ */
+/* ---- causal, with state ---------------------------------------------------------------------- */
 
 /* Positions that are carried from call to call: all that a window reaches back. */
 static hone_status carried_length(hn_infer *c, hn_dim *length) {

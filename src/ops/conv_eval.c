@@ -45,7 +45,7 @@ hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish) {
     return HONE_OK;
 }
 
-/* ---- integers ---------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 typedef struct conv_ints {
     const hn_array *input, *input_zero, *filter, *filter_zero,
@@ -114,7 +114,7 @@ hone_status hn_eval_qlinear_conv(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- causal, with state ------------------------------------------------------------------------ */
+/* ---- causal, with state ---------------------------------------------------------------------- */
 
 /* Depthwise along one axis. The state is the end of what the taps ran along; there may be several:
  * after each of the last positions. */

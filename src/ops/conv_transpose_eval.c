@@ -4,7 +4,7 @@
 #define HN_TEMPLATE "ops/conv_transpose_tmpl.h"
 #include "base/each_type_tmpl.h"
 
-/* ---- ConvTranspose ----------------------------------------------------------------------------- */
+/* ---- ConvTranspose --------------------------------------------------------------------------- */
 
 /* Seen from the windows: the output is the image they lie on, the input tells how many there are. A
  * wanted output_shape and SAME take away at both ends what is too much. */
@@ -42,7 +42,7 @@ hone_status hn_eval_conv_transpose(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- Col2Im ------------------------------------------------------------------------------------ */
+/* ---- Col2Im ---------------------------------------------------------------------------------- */
 
 static hone_status read_col2im_slide(hn_eval *c, const hn_array *y, hn_slide *s) {
     const hn_infer *node = hn_eval_node(c);

@@ -27,7 +27,7 @@ typedef struct einsum_work {
     einsum_labels output;
 } einsum_work;
 
-/* ---- the equation; inference found it right ---------------------------------------------------- */
+/* ---- the equation; inference found it right -------------------------------------------------- */
 
 static int32_t einsum_label(char ch) {
     return ch >= 'A' && ch <= 'Z' ? ch - 'A' : ch - 'a' + 26;
@@ -106,7 +106,7 @@ static void read_einsum_output(einsum_work *w, hn_bytes equation) {
             einsum_put(w, label);
 }
 
-/* ---- contraction ------------------------------------------------------------------------------- */
+/* ---- contraction ----------------------------------------------------------------------------- */
 
 /* The labels of an operand that are in the second one or not, and are still needed or not. */
 static void einsum_select(const einsum_work *w, const einsum_operand *a, const einsum_operand *b,
@@ -251,7 +251,7 @@ EINSUM_TYPED(f64, double)
 EINSUM_TYPED(u64, uint64_t)
 #undef EINSUM_TYPED
 
-/* ---- the operator ------------------------------------------------------------------------------ */
+/* ---- the operator ---------------------------------------------------------------------------- */
 
 static hone_status einsum_f32(hn_eval *c, einsum_work *w, einsum_operand *o, uint32_t n,
                               hn_array *y) {

@@ -1,7 +1,7 @@
 /* Sampling, regions and other image operators. */
 #include "ops/infer_int.h"
 
-/* ---- sampling ---------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 hone_status hn_infer_grid_sample(hn_infer *c) {
     HN_TRY(hn_out_elem(c, 0, hn_in_elem(c, 0)));
@@ -51,7 +51,7 @@ hone_status hn_infer_affine_grid(hn_infer *c) {
     return hn_out_shape(c, 0, n_axes + 2, dims);
 }
 
-/* ---- regions ----------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 /* X [N, C, H, W], rois [R, 4], batch_indices [R]; gives [R, C, height, width]. */
 static hone_status pool_regions(hn_infer *c, hn_dim height, hn_dim width) {
@@ -98,7 +98,7 @@ hone_status hn_infer_non_max_suppression(hn_infer *c) {
     return hn_out_shape(c, 0, 2, (hn_dim[]){HN_DIM_UNKNOWN, 3});
 }
 
-/* ---- whole images ------------------------------------------------------------------------------ */
+/* ---- whole images ---------------------------------------------------------------------------- */
 
 hone_status hn_infer_image_decoder(hn_infer *c) {
     bool is_gray = hn_attr_is(c, "pixel_format", "Grayscale");

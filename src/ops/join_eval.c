@@ -16,7 +16,7 @@ hone_status hn_eval_concat(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- Pad ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- Pad ------------------------------------------------------------------------------------- */
 
 typedef enum pad_mode { PAD_CONSTANT, PAD_EDGE, PAD_REFLECT, PAD_WRAP } pad_mode;
 
@@ -96,7 +96,7 @@ hone_status hn_eval_pad(hn_eval *c) {
     return hn_move_picked(c, y, x, picks, value);
 }
 
-/* ---- CenterCropPad --------------------------------------------------------------------------------------------------------------- */
+/* ---- CenterCropPad --------------------------------------------------------------------------- */
 
 /* The middle of an axis stays the middle; an odd element more is cut, or put, at the end. */
 hone_status hn_eval_center_crop_pad(hn_eval *c) {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- layers ------------------------------------------------------------------------------------------- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 typedef struct layer_norm {
     const hn_eval *eval;
@@ -130,7 +130,7 @@ hone_status hn_eval_layer_norm(hn_eval *c) {
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
-/* ---- mean and variance over any axes ---------------------------------------------------------------------- */
+/* ---- mean and variance over any axes --------------------------------------------------------- */
 
 typedef struct mean_variance {
     const hn_array *x;

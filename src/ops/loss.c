@@ -1,7 +1,7 @@
 /* Training: losses, gradients, optimizers. */
 #include "ops/infer_int.h"
 
-/* ---- losses ------------------------------------------------------------------------------------ */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static hone_status check_loss_reduction(hn_infer *c) {
     if (hn_attr_is(c, "reduction", "none") || hn_attr_is(c, "reduction", "sum") ||
@@ -49,7 +49,7 @@ hone_status hn_infer_softmax_ce_loss(hn_infer *c) {
     return scores ? hn_out_shape(c, 1, scores->rank, scores->dims) : HONE_OK;
 }
 
-/* ---- gradients --------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 /* Inputs are the xs, then the zs; each output is the derivative by one x. */
 hone_status hn_infer_gradient(hn_infer *c) {
@@ -65,7 +65,7 @@ hone_status hn_infer_gradient(hn_infer *c) {
     return HONE_OK;
 }
 
-/* ---- optimizers -------------------------------------------------------------------------------- */
+/* ---- optimizers ------------------------------------------------------------------------------ */
 
 /* Inputs: rate, step, then groups of n tensors: the parameters, their gradients, and one or two
  * kinds of state. Outputs: the new parameters and states, each like its old one. */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- loops over floats ---------------------------------------------------------------------------- */
+/* ---- loops over floats ----------------------------------------------------------------------- */
 
 /* Written so that nothing overflows on the way: the exponent is never positive where it could grow.
  */
@@ -51,7 +51,7 @@ const hn_map_op *hn_map_find(const char *op) {
     return NULL;
 }
 
-/* ---- running one ------------------------------------------------------------------------------------ */
+/* ---- running one ----------------------------------------------------------------------------- */
 
 typedef struct map_job {
     const hn_eval *c;
@@ -135,7 +135,7 @@ hone_status hn_eval_swiglu(hn_eval *c) {
     return hn_pair_eval(c, hn_pair_find("Mul"), y, hn_arg(c, 1), y);
 }
 
-/* ---- integers ----------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 /* Smallest numbers wrap: their magnitude does not exist. `x < 1 && x != 0` is "negative" for types
  * of either sign. */
@@ -193,7 +193,7 @@ hone_status hn_eval_map_any(hn_eval *c) {
     return hn_eval_map(c);
 }
 
-/* ---- questions -------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 hone_status hn_eval_is_nan(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);

@@ -3,7 +3,7 @@
 
 #include "ops/spatial.h"
 
-/* ---- numpy's matmul ---------------------------------------------------------------------------- */
+/* ---- numpy's matmul -------------------------------------------------------------------------- */
 
 /* One operand as a stack of matrices, in the order of axes that enters the product. */
 typedef struct matmul_operand {
@@ -109,7 +109,7 @@ bool hn_macs_qlinear_matmul(const hn_infer *c, uint64_t *macs) {
     return hn_macs_matmul(c, macs);
 }
 
-/* ---- Gemm -------------------------------------------------------------------------------------- */
+/* ---- Gemm ------------------------------------------------------------------------------------ */
 
 /* The bias is stretched to [M, N], never the other way round. */
 static hone_status check_gemm_bias(hn_infer *c, uint32_t bias, const hn_dim y[2]) {
@@ -148,7 +148,7 @@ bool hn_macs_gemm(const hn_infer *c, uint64_t *macs) {
     return hn_matmul_macs(c, hn_in_dim(c, 0, hn_attr_i(c, "transA", 0) != 0 ? 0 : 1), macs);
 }
 
-/* ---- determinant ------------------------------------------------------------------------------- */
+/* ---- determinant ----------------------------------------------------------------------------- */
 
 hone_status hn_infer_det(hn_infer *c) {
     HN_TRY(hn_expect_rank(c, 0, 2, HN_MAX_RANK));

@@ -6,7 +6,7 @@
 
 #include "kernels/kernel.h"
 
-/* ---- stacks of matrices ------------------------------------------------------------------------ */
+/* ---- stacks of matrices ---------------------------------------------------------------------- */
 
 /* Numpy's matmul of two arrays: how many products, and where each begins. */
 typedef struct matmul_stack {
@@ -130,7 +130,7 @@ hone_status hn_eval_matmul(hn_eval *c) {
     return y ? matmul_arrays(c, hn_arg(c, 0), hn_arg(c, 1), y) : HONE_OK;
 }
 
-/* ---- integers ---------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 /* Zero points and scales stand per row of the left operand, per column of the right one. */
 static hn_slices matmul_row_slices(int64_t row_elems) {
@@ -222,7 +222,7 @@ hone_status hn_eval_qlinear_matmul(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- Gemm -------------------------------------------------------------------------------------- */
+/* ---- Gemm ------------------------------------------------------------------------------------ */
 
 typedef struct gemm_form {
     bool trans_a, trans_b;
@@ -325,7 +325,7 @@ hone_status hn_eval_gemm(hn_eval *c) {
 #undef GEMM_CASE
 }
 
-/* ---- determinant ------------------------------------------------------------------------------- */
+/* ---- determinant ----------------------------------------------------------------------------- */
 
 /* Elimination with the largest pivot; destroys m[n, n]. */
 static double eliminate(int64_t n, double *m) {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- scores ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- scores ---------------------------------------------------------------------------------- */
 
 hn_ml_post hn_ml_read_post(const hn_infer *node) {
     static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
@@ -67,7 +67,7 @@ void hn_ml_two_scores(hn_ml_post post, bool is_probability, float score, float o
     }
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 hone_status hn_ml_read_samples(hn_eval *c, hn_ml_samples_in *out) {
     const hn_array *x = hn_arg(c, 0);
@@ -97,7 +97,7 @@ const int64_t *hn_ml_ints(const hn_infer *node, const char *name, uint64_t *n) {
     return is_list ? a->v.ints : NULL;
 }
 
-/* ---- labels ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 hn_ml_labels hn_ml_read_labels(const hn_infer *node, const char *strings, const char *ints) {
     const hn_attr *texts = hn_attr_raw(node, strings);

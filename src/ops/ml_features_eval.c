@@ -19,7 +19,7 @@ static hone_status map_features(hn_eval *c, feature_fn fn, const void *ctx) {
     return HONE_OK;
 }
 
-/* ---- Binarizer, Scaler -------------------------------------------------------------------------------------------------------------- */
+/* ---- Binarizer, Scaler ----------------------------------------------------------------------- */
 
 static void binarize(const void *ctx, uint64_t begin, uint64_t n, double *v) {
     const float *threshold = ctx;
@@ -67,7 +67,7 @@ hone_status hn_eval_scaler(hn_eval *c) {
     return map_features(c, scale_features, &s);
 }
 
-/* ---- Imputer ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Imputer --------------------------------------------------------------------------------- */
 
 typedef struct imputer {
     bool is_int;
@@ -113,7 +113,7 @@ hone_status hn_eval_imputer(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- Normalizer ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- Normalizer ------------------------------------------------------------------------------ */
 
 typedef enum norm_kind { NORM_MAX, NORM_L1, NORM_L2 } norm_kind;
 
@@ -145,7 +145,7 @@ hone_status hn_eval_normalizer(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- ArrayFeatureExtractor, FeatureVectorizer ------------------------------------------------------------------------------------------ */
+/* ---- ArrayFeatureExtractor, FeatureVectorizer ------------------------------------------------ */
 
 hone_status hn_eval_array_feature_extractor(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *picked = hn_arg(c, 1);

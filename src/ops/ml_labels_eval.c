@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* ---- a table of keys ------------------------------------------------------------------------------------------------------------------ */
+/* ---- a table of keys ------------------------------------------------------------------------- */
 
 typedef struct key_table {
     hn_array keys;
@@ -59,7 +59,7 @@ static int64_t key_table_find(const key_table *t, const hn_array *x, uint64_t i)
     return is_found ? (int64_t)t->order[lo] : -1;
 }
 
-/* ---- attributes as arrays ------------------------------------------------------------------------------------------------------------ */
+/* ---- attributes as arrays -------------------------------------------------------------------- */
 
 static hn_array array_of(hn_dtype dtype, uint64_t n, const void *data) {
     return (hn_array){.dtype = dtype, .n_elems = n, .data = (void *)(uintptr_t)data}; /* read only */
@@ -145,7 +145,7 @@ static hone_status translate(hn_eval *c, hn_array keys, hn_array values) {
     return HONE_OK;
 }
 
-/* ---- LabelEncoder, CategoryMapper ------------------------------------------------------------------------------------------------------ */
+/* ---- LabelEncoder, CategoryMapper ------------------------------------------------------------ */
 
 /* Version 1: strings and their places in a list. */
 static hone_status encode_places(hn_eval *c) {
@@ -178,7 +178,7 @@ hone_status hn_eval_category_mapper(hn_eval *c) {
     return hn_arg(c, 0)->dtype == HN_STRING ? translate(c, texts, numbers) : translate(c, numbers, texts);
 }
 
-/* ---- OneHotEncoder --------------------------------------------------------------------------------------------------------------------- */
+/* ---- OneHotEncoder --------------------------------------------------------------------------- */
 
 hone_status hn_eval_one_hot_encoder(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
@@ -207,7 +207,7 @@ hone_status hn_eval_one_hot_encoder(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- ZipMap ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- ZipMap ---------------------------------------------------------------------------------- */
 
 /* A map from labels to row `r` of the scores. Takes no reference of `labels`. */
 static hn_object *zip_row(hn_eval *c, const hn_object *labels, const hn_array *x, uint64_t r, uint64_t n) {
@@ -252,7 +252,7 @@ hone_status hn_eval_zip_map(hn_eval *c) {
     return status;
 }
 
-/* ---- CastMap, DictVectorizer ------------------------------------------------------------------------------------------------------------ */
+/* ---- CastMap, DictVectorizer ----------------------------------------------------------------- */
 
 static hone_status read_map(hn_eval *c, const hn_array **keys, const hn_array **values) {
     const hn_object *map = hn_arg_object(c, 0);

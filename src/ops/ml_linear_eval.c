@@ -15,7 +15,7 @@ static hone_status fail_lengths(hn_eval *c, const char *name, uint64_t n, uint64
                         (unsigned long long)expected);
 }
 
-/* ---- linear models --------------------------------------------------------------------------------------------------------------------- */
+/* ---- linear models --------------------------------------------------------------------------- */
 
 typedef struct linear_model {
     hn_ml_samples_in in;
@@ -93,7 +93,7 @@ hone_status hn_eval_linear_classifier(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- kernels --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 typedef enum svm_kernel { KERNEL_LINEAR, KERNEL_POLY, KERNEL_RBF, KERNEL_SIGMOID } svm_kernel;
 
@@ -156,7 +156,7 @@ static void svm_run_kernels(const svm_model *m, uint64_t sample) {
         m->kernels[v] = svm_kernel_of(m, m->in.width, m->in.rows + sample * m->in.width, m->vectors + v * m->in.width);
 }
 
-/* ---- SVMRegressor ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- SVMRegressor ---------------------------------------------------------------------------- */
 
 hone_status hn_eval_svm_regressor(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
@@ -190,7 +190,7 @@ hone_status hn_eval_svm_regressor(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- SVMClassifier ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- SVMClassifier --------------------------------------------------------------------------- */
 
 static hone_status svm_open_classes(hn_eval *c, svm_model *m, uint64_t n_labels) {
     const hn_infer *node = hn_eval_node(c);

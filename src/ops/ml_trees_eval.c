@@ -57,7 +57,7 @@ static hone_status forest_ask(hn_eval *c, forest_job *j, uint64_t sample) {
     return HONE_OK;
 }
 
-/* ---- regression -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- regression ------------------------------------------------------------------------------ */
 
 static hone_status forest_regress(hn_eval *c, forest_job *j, hn_ml_post post) {
     hn_array *y = hn_ret(c, 0);
@@ -109,7 +109,7 @@ hone_status hn_eval_tree_regressor(hn_eval *c) {
     return forest_regress(c, &j, hn_ml_read_post(node));
 }
 
-/* ---- classification ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- classification -------------------------------------------------------------------------- */
 
 /* Two classes of which all leaves vote for one: its score decides. That of the first class is taken for the second's when there is no
  * base value for each, and the other's is derived from it. */

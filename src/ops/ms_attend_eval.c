@@ -3,7 +3,7 @@
 
 #include <float.h>
 
-/* ---- masks ------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 /* What keeps queries from keys: a padding mask, the order of time, biases. */
 typedef struct attention_mask {
@@ -78,7 +78,7 @@ static hn_key_span see_through_mask(const void *ctx, int64_t b, int64_t h, int64
     return (hn_key_span){0, n};
 }
 
-/* ---- the rest of every operator ---------------------------------------------------------------- */
+/* ---- the rest of every operator -------------------------------------------------------------- */
 
 static hone_status join_side(hn_eval *c, const hn_attention_parts *p, hn_cache *cache,
                              const int64_t *n_past, int64_t size, hn_head_rows *out) {

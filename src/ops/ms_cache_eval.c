@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* ---- codes ------------------------------------------------------------------------------------- */
+/* ---- codes ----------------------------------------------------------------------------------- */
 
 static hone_status read_kv_scales(hn_eval *c, const char *kind, uint32_t arg, int64_t n_heads,
                                   hn_kv_codes *out) {
@@ -84,7 +84,7 @@ void hn_kv_store(const hn_kv_codes *codes, hn_array *cache, int64_t row, int64_t
     }
 }
 
-/* ---- past and fresh ---------------------------------------------------------------------------- */
+/* ---- past and fresh -------------------------------------------------------------------------- */
 
 /* The rows of one head, in the memory of the present or of scratch. */
 static void join_head(const hn_cache *cache, int64_t b, int64_t h, float *to) {

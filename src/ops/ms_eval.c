@@ -7,7 +7,7 @@
 #include "ops/eval_engine.h"
 #include "ops/move.h"
 
-/* ---- arrays ------------------------------------------------------------------------------------ */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static hn_object borrowed(const hn_array *a) {
     hn_object o;
@@ -101,7 +101,7 @@ hone_status hn_want_broadcast(hn_eval *c, uint32_t arg, const hn_array *y) {
                 : hn_eval_fail(c, HONE_E_SHAPE, "input %u does not broadcast to the output", arg);
 }
 
-/* ---- channels ---------------------------------------------------------------------------------- */
+/* ---- channels -------------------------------------------------------------------------------- */
 
 hone_status hn_channels_first_like(hn_eval *c, const hn_array *y, hn_dtype dtype, int64_t *dims,
                                    hn_array *out) {
@@ -131,7 +131,7 @@ hone_status hn_channels_last(hn_eval *c, const hn_array *x, hn_array *y) {
     return hn_move_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, moved});
 }
 
-/* ---- quantized numbers ------------------------------------------------------------------------- */
+/* ---- quantized numbers ----------------------------------------------------------------------- */
 
 hn_affine hn_affine_args(const hn_eval *c, uint32_t scale, uint32_t zero) {
     return (hn_affine){(float)hn_arg_f64_or(c, scale, 1), (float)hn_arg_f64_or(c, zero, 0)};
@@ -157,7 +157,7 @@ hone_status hn_dequantize_array(hn_eval *c, const hn_array *q, hn_affine by, hn_
     return HONE_OK;
 }
 
-/* ---- activations ------------------------------------------------------------------------------- */
+/* ---- activations ----------------------------------------------------------------------------- */
 
 /* Parameter i: from the list, or by name; `def` when neither is there. */
 static float activation_param(const hn_eval *c, uint32_t i, const char *name, float def) {
@@ -222,7 +222,7 @@ hone_status hn_fused_activation(hn_eval *c, hn_array *y) {
                        (double)activation_param(c, 1, "activation_beta", map->default_b), y, y);
 }
 
-/* ---- normalization ----------------------------------------------------------------------------- */
+/* ---- normalization --------------------------------------------------------------------------- */
 
 void hn_normalize_row(const hn_norm_row_f32 *norm, uint64_t n, const float *x, float *y, float *mean,
                       float *inverse) {

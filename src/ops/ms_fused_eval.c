@@ -4,7 +4,7 @@
 #include "ops/ms_eval.h"
 #include "ops/slide_eval.h"
 
-/* ---- products ---------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static hone_status add_in_place(hn_eval *c, hn_array *y, const hn_array *more) {
     return more ? hn_pair_eval(c, hn_pair_find("Add"), y, more, y) : HONE_OK;
@@ -95,7 +95,7 @@ hone_status hn_eval_gemm_fast_gelu(hn_eval *c) {
     return map_in_place(c, "Gelu_tanh", 0, y);
 }
 
-/* ---- activations ------------------------------------------------------------------------------- */
+/* ---- activations ----------------------------------------------------------------------------- */
 
 /* y = f(x + bias), where the bias may be left out. */
 static hone_status map_with_bias(hn_eval *c, const char *op, double a) {

@@ -22,7 +22,7 @@ typedef struct group_parts {
     bool is_prompt; /* the first step: nothing is past */
 } group_parts;
 
-/* ---- queries, keys and values ------------------------------------------------------------------ */
+/* ---- queries, keys and values ---------------------------------------------------------------- */
 
 static hone_status read_groups(hn_eval *c, group_parts *g) {
     const hn_array *query = hn_arg(c, 0), *key = hn_arg(c, 1), *value = hn_arg(c, 2);
@@ -108,7 +108,7 @@ static hone_status turn_groups(hn_eval *c, group_parts *g, uint32_t cosines, uin
     return hn_rotate_heads(c, &r, at, &g->keys.fresh, a->batch, a->n_kv_heads, g->n_fresh);
 }
 
-/* ---- caches ------------------------------------------------------------------------------------ */
+/* ---- caches ---------------------------------------------------------------------------------- */
 
 /* The cache of one side but for its room. */
 static hone_status find_group_cache(hn_eval *c, const group_parts *g, uint32_t past,
@@ -180,7 +180,7 @@ static hone_status attend_groups(hn_eval *c, group_parts *g) {
     return HONE_OK;
 }
 
-/* ---- caches of a window ------------------------------------------------------------------------ */
+/* ---- caches of a window ---------------------------------------------------------------------- */
 
 /* Rows that are there after so many positions. */
 static int64_t rows_in_window(const window_cache *w, int64_t n_positions) {
@@ -246,7 +246,7 @@ static hone_status join_window_side(hn_eval *c, const group_parts *g, uint32_t p
     return HONE_OK;
 }
 
-/* ---- GroupQueryAttention ----------------------------------------------------------------------- */
+/* ---- GroupQueryAttention --------------------------------------------------------------------- */
 
 typedef struct group_sight {
     const group_parts *parts;
@@ -332,7 +332,7 @@ hone_status hn_eval_group_query_attention(hn_eval *c) {
     return attend_groups(c, &g);
 }
 
-/* ---- SparseAttention --------------------------------------------------------------------------- */
+/* ---- SparseAttention ------------------------------------------------------------------------- */
 
 /* Rows of blocks in compressed form: row r of a layout has columns columns[rows[r]] ..
  * columns[rows[r + 1]]. */

@@ -21,7 +21,7 @@ float hn_heads_scale(const hn_eval *c, int64_t size) {
     return scale != 0 ? scale : 1 / sqrtf((float)HN_MAX(size, 1));
 }
 
-/* ---- biases ------------------------------------------------------------------------------------ */
+/* ---- biases ---------------------------------------------------------------------------------- */
 
 hone_status hn_read_score_bias(hn_eval *c, uint32_t arg, const hn_heads *a, hn_score_bias *out) {
     const hn_array *bias = hn_arg(c, arg);
@@ -53,7 +53,7 @@ void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t 
         scores[k] += row[k];
 }
 
-/* ---- normalization ----------------------------------------------------------------------------- */
+/* ---- normalization --------------------------------------------------------------------------- */
 
 hone_status hn_normalize_heads(hn_eval *c, uint32_t arg, const hn_head_rows *rows, int64_t batch,
                                int64_t n_heads, int64_t n_rows, int64_t size) {
@@ -70,7 +70,7 @@ hone_status hn_normalize_heads(hn_eval *c, uint32_t arg, const hn_head_rows *row
     return HONE_OK;
 }
 
-/* ---- attention --------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 /* A block of queries of one head. */
 typedef struct head_block {

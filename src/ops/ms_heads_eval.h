@@ -96,7 +96,7 @@ typedef struct hn_cache {
 } hn_cache;
 hone_status hn_cache_join(hn_eval *c, const hn_cache *cache, float **out);
 
-/* ---- heads that do not share keys --------------------------------------------------------------- */
+/* ---- heads that do not share keys ------------------------------------------------------------ */
 
 /* Fresh queries, keys and values, and where the past and the present are. */
 typedef struct hn_attention_parts {
@@ -112,7 +112,7 @@ hone_status hn_attention_join(hn_eval *c, hn_attention_parts *p);
  * the order of time. */
 hone_status hn_attention_run(hn_eval *c, hn_attention_parts *p);
 
-/* ---- sequences without padding ------------------------------------------------------------------ */
+/* ---- sequences without padding --------------------------------------------------------------- */
 
 /* Attention within each of the sequences whose tokens stand one after the other: q, k, v and out of
  * `a` hold all tokens as a batch of one. */
@@ -124,7 +124,7 @@ typedef struct hn_token_args {
 hone_status hn_attend_sequences(hn_eval *c, const hn_token_args *args, int64_t n_tokens,
                                 hn_heads *a);
 
-/* ---- rotary positions -------------------------------------------------------------------------- */
+/* ---- rotary positions ------------------------------------------------------------------------ */
 
 /* Tables [positions, half], as wide as half of what is turned. */
 typedef struct hn_rotary {

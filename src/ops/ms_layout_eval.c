@@ -5,7 +5,7 @@
 
 #include "ops/eval_broadcast.h"
 
-/* ---- channels last ----------------------------------------------------------------------------- */
+/* ---- channels last --------------------------------------------------------------------------- */
 
 static hone_status add_plain(hn_eval *c, hn_array *y, const hn_array *more) {
     return more ? hn_pair_eval(c, hn_pair_find("Add"), y, more, y) : HONE_OK;
@@ -53,7 +53,7 @@ hone_status hn_eval_ms_qlinear_conv(hn_eval *c) {
     return is_last ? run_channels_last(c, hn_eval_qlinear_conv) : hn_eval_qlinear_conv(c);
 }
 
-/* ---- blocks of channels ------------------------------------------------------------------------ */
+/* ---- blocks of channels ---------------------------------------------------------------------- */
 
 /* onnxruntime lays such models out for the machine that it writes them on; they run on machines of
  * the same kind alone. */
@@ -192,7 +192,7 @@ hone_status hn_eval_nchwc_global_average_pool(hn_eval *c) {
     return run_blocked_pool(c, hn_eval_global_average_pool);
 }
 
-/* ---- in and out of blocks ---------------------------------------------------------------------- */
+/* ---- in and out of blocks -------------------------------------------------------------------- */
 
 hone_status hn_eval_nchwc_reorder_input(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
@@ -226,7 +226,7 @@ hone_status hn_eval_nchwc_reorder_output(hn_eval *c) {
     return is_last ? hn_channels_last(c, &plain, y) : HONE_OK;
 }
 
-/* ---- upsampling -------------------------------------------------------------------------------- */
+/* ---- upsampling ------------------------------------------------------------------------------ */
 
 /* The place between two inputs that output o of n looks at, when the input has `in`. */
 static float upsample_place(const hn_infer *node, int64_t o, int64_t in, int64_t n) {

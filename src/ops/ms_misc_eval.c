@@ -6,7 +6,7 @@
 #include "ops/eval_broadcast.h"
 #include "ops/move.h"
 
-/* ---- matrices ---------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 /* Elimination with the largest pivot turns `m` into the identity and the identity, in `out`, into
  * the inverse. What has none becomes infinities or what is no number. */
@@ -79,7 +79,7 @@ hone_status hn_eval_cdist(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- elements ---------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 /* X + Y * gate, rounded in between as the two operators would. */
 hone_status hn_eval_gated_add(hn_eval *c) {
@@ -136,7 +136,7 @@ hone_status hn_eval_unfold_tensor(hn_eval *c) {
     return hn_move_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, from});
 }
 
-/* ---- CropAndResize ----------------------------------------------------------------------------- */
+/* ---- CropAndResize --------------------------------------------------------------------------- */
 
 typedef struct crop_form {
     int64_t height, width, crop_height, crop_width, channels;

@@ -29,7 +29,7 @@ typedef struct moe_form {
     const hn_map_op *activation; /* NULL: identity, or SwiGLU */
 } moe_form;
 
-/* ---- layers ------------------------------------------------------------------------------------ */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 /* Scales are one per row, or one per block of columns. Zero points stand as the scales do, packed
  * along the last axis. */
@@ -169,7 +169,7 @@ static void run_layer(hn_eval *c, const expert_layer *l, int64_t expert, int64_t
                                    .add = l->bias != NULL});
 }
 
-/* ---- routing ----------------------------------------------------------------------------------- */
+/* ---- routing --------------------------------------------------------------------------------- */
 
 /* Which experts a token goes to, and how much each counts. Routers differ in what the chosen ones'
  * weights are taken from. */
@@ -235,7 +235,7 @@ static void route_sparsely(const moe_form *m, float *weights) {
             weights[chosen[i]] = shares[i];
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static float clamped(float v, float lo, float hi) {
     return v < lo ? lo : v > hi ? hi : v;

@@ -66,7 +66,7 @@ hone_status hn_multiply_filled(hn_eval *c, const float *rows, int64_t depth, int
     return HONE_OK;
 }
 
-/* ---- MatMulNBits ------------------------------------------------------------------------------- */
+/* ---- MatMulNBits ----------------------------------------------------------------------------- */
 
 static hone_status read_nbits_zeros(hn_eval *c, uint32_t arg, hn_nbits *w) {
     const hn_array *zero = hn_arg(c, arg);
@@ -126,7 +126,7 @@ hone_status hn_eval_matmul_nbits(hn_eval *c) {
                               5);
 }
 
-/* ---- MatMulBnb4 -------------------------------------------------------------------------------- */
+/* ---- MatMulBnb4 ------------------------------------------------------------------------------ */
 
 /* A matrix of codes, two in a byte, the first in the high bits; every `block` codes in a row of all
  * share a largest magnitude. */
@@ -177,7 +177,7 @@ hone_status hn_eval_matmul_bnb4(hn_eval *c) {
                               is_transposed ? n : k, bnb4_fill, &w, HN_NO_ARG);
 }
 
-/* ---- MatMulFpQ4 -------------------------------------------------------------------------------- */
+/* ---- MatMulFpQ4 ------------------------------------------------------------------------------ */
 
 /* Columns one after the other, each in blocks of 32 numbers: a scale, a byte with the zero point
  * where there is one, and 16 bytes that hold number i in their low bits and number i + 16 in the
@@ -224,7 +224,7 @@ hone_status hn_eval_matmul_fp_q4(hn_eval *c) {
                               HN_NO_ARG);
 }
 
-/* ---- GatherBlockQuantized ---------------------------------------------------------------------- */
+/* ---- GatherBlockQuantized -------------------------------------------------------------------- */
 
 typedef struct block_gather {
     hn_array data, zeros; /* one number per element, whatever the file's type */

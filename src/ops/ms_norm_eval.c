@@ -8,7 +8,7 @@ static float silu(float x) {
     return x / (1 + expf(-x));
 }
 
-/* ---- with a skip connection -------------------------------------------------------------------- */
+/* ---- with a skip connection ------------------------------------------------------------------ */
 
 typedef struct skip_norm {
     const hn_array *x, *skip;
@@ -78,7 +78,7 @@ hone_status hn_eval_skip_simplified_layer_norm(hn_eval *c) {
     return run_skip_norm(c, true);
 }
 
-/* ---- of embeddings ----------------------------------------------------------------------------- */
+/* ---- of embeddings --------------------------------------------------------------------------- */
 
 /* A table of embeddings, and where its scale and zero point stand when it is quantized. */
 typedef struct embedding_table {
@@ -196,7 +196,7 @@ hone_status hn_eval_qembed_layer_norm(hn_eval *c) {
     return run_embed_norm(c, &form);
 }
 
-/* ---- of groups of channels --------------------------------------------------------------------- */
+/* ---- of groups of channels ------------------------------------------------------------------- */
 
 typedef struct group_norm {
     int64_t channels, groups, places; /* places: per image */

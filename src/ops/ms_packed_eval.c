@@ -1,7 +1,7 @@
 /* Attention over sequences whose tokens stand one after the other without padding, computed. */
 #include "ops/ms_heads_eval.h"
 
-/* ---- sequences --------------------------------------------------------------------------------- */
+/* ---- sequences ------------------------------------------------------------------------------- */
 
 /* One sequence: its part of the biases. */
 typedef struct sequence_sight {
@@ -77,7 +77,7 @@ hone_status hn_attend_sequences(hn_eval *c, const hn_token_args *args, int64_t n
     return HONE_OK;
 }
 
-/* ---- PackedMultiHeadAttention ------------------------------------------------------------------ */
+/* ---- PackedMultiHeadAttention ---------------------------------------------------------------- */
 
 /* [tokens, heads, 3, size]: query, key and value of a head stand together. */
 static hone_status find_interleaved(hn_eval *c, hn_heads *a) {

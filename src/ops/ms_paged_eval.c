@@ -37,7 +37,7 @@ static int64_t n_fresh_tokens(const paged *p, int64_t s) {
     return (int64_t)p->starts[s + 1] - p->starts[s];
 }
 
-/* ---- arguments --------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static hone_status read_paged_tokens(hn_eval *c, paged *p) {
     const hn_array *query = hn_arg(c, 0), *key = hn_arg(c, 1), *value = hn_arg(c, 2);
@@ -146,7 +146,7 @@ static hone_status copy_paged_cache(hn_eval *c, const paged *p, uint32_t arg, ui
     return HONE_OK;
 }
 
-/* ---- positions --------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 static hone_status turn_tokens(hn_eval *c, const paged *p) {
     const hn_infer *node = hn_eval_node(c);
@@ -172,7 +172,7 @@ static hone_status turn_tokens(hn_eval *c, const paged *p) {
     return hn_rotate_heads(c, &r, positions, &k, 1, a->n_kv_heads, p->n_tokens);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static int64_t slot_at(const paged *p, int64_t s, int64_t position) {
     int64_t block = p->table[s * p->table_width + position / p->block];
@@ -218,7 +218,7 @@ static hn_head_rows gather_rows(const paged *p, int64_t s, int64_t n_keys, const
     return rows;
 }
 
-/* ---- attention --------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 typedef struct paged_sight {
     int64_t n_past, window;

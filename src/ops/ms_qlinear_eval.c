@@ -12,7 +12,7 @@ static hone_status quantize_into(hn_array *real, hn_affine by, hn_array *y) {
     return HONE_OK;
 }
 
-/* ---- element by element ------------------------------------------------------------------------ */
+/* ---- element by element ---------------------------------------------------------------------- */
 
 /* Data, scale and zero point of either side, then scale and zero point of the result. */
 static hone_status run_qlinear_pair(hn_eval *c, const char *op) {
@@ -77,7 +77,7 @@ hone_status hn_eval_mul_integer(hn_eval *c) {
     return hn_pair_eval(c, hn_pair_find("Mul"), &a, &b, z);
 }
 
-/* ---- along axes -------------------------------------------------------------------------------- */
+/* ---- along axes ------------------------------------------------------------------------------ */
 
 /* Elements v[0], v[step], ... */
 static void soften_line(float *v, uint64_t n, uint64_t step) {
@@ -174,7 +174,7 @@ hone_status hn_eval_qlinear_concat(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- pooling ----------------------------------------------------------------------------------- */
+/* ---- pooling --------------------------------------------------------------------------------- */
 
 static hone_status run_qlinear_pool(hn_eval *c, hn_eval_fn pool) {
     hn_array *y = hn_ret(c, 0), real, moved, mean, quantized;

@@ -5,7 +5,7 @@
 
 #include "kernels/kernel.h"
 
-/* ---- sums that become floats ------------------------------------------------------------------- */
+/* ---- sums that become floats ----------------------------------------------------------------- */
 
 /* y = sums * by_a * by_b + bias: by_b and bias stand for all, or for each column. */
 static hone_status scale_sums(hn_eval *c, const int32_t *sums, float by_a, uint32_t by_b,
@@ -60,7 +60,7 @@ hone_status hn_eval_dynamic_quantize_matmul(hn_eval *c) {
     return scale_sums(c, sums.data, by.scale, 2, 4, y);
 }
 
-/* ---- QGemm ------------------------------------------------------------------------------------- */
+/* ---- QGemm ----------------------------------------------------------------------------------- */
 
 typedef struct qgemm_form {
     bool trans_a, trans_b;
@@ -126,7 +126,7 @@ hone_status hn_eval_qgemm(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- DynamicQuantizeLSTM ----------------------------------------------------------------------- */
+/* ---- DynamicQuantizeLSTM --------------------------------------------------------------------- */
 
 /* Weights [directions, in, gates] as floats [directions, gates, in]; scales and zero points stand
  * per direction, or per direction and gate. */

@@ -48,7 +48,7 @@ hone_status hn_rotate_heads(hn_eval *c, const hn_rotary *r, const int64_t *posit
     return HONE_OK;
 }
 
-/* ---- RotaryEmbedding --------------------------------------------------------------------------- */
+/* ---- RotaryEmbedding ------------------------------------------------------------------------- */
 
 /* How the input stands: [batch, rows, heads * size] or [batch, heads, rows, size]. */
 typedef struct rotary_view {
@@ -110,7 +110,7 @@ hone_status hn_eval_ms_rotary_embedding(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- MRotaryEmbedding -------------------------------------------------------------------------- */
+/* ---- MRotaryEmbedding ------------------------------------------------------------------------ */
 
 /* Which of time, height and width (0, 1, 2) turns each pair: three sections side by side, or height
  * and width at every third. */

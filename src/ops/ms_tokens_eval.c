@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- padding ----------------------------------------------------------------------------------- */
+/* ---- padding --------------------------------------------------------------------------------- */
 
 /* Rows of tokens of any type. */
 typedef struct token_rows {
@@ -87,7 +87,7 @@ hone_status hn_eval_restore_padding(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- positions --------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* Distances share buckets: each of the small ones has its own, the others grow with the logarithm.
  */
@@ -133,7 +133,7 @@ hone_status hn_eval_relative_position_bias(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- gated positions --------------------------------------------------------------------------- */
+/* ---- gated positions ------------------------------------------------------------------------- */
 
 typedef struct position_gate {
     int64_t n_heads, size, width; /* width: of the gates' projection */
@@ -221,7 +221,7 @@ hone_status hn_eval_gated_relative_position_bias(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- repetitions ------------------------------------------------------------------------------- */
+/* ---- repetitions ----------------------------------------------------------------------------- */
 
 /* Tokens that would end a row of n tokens that is there already get no chance. */
 static hone_status block_repeats(hn_eval *c, const int64_t *ids, int64_t length, int64_t n,

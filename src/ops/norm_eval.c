@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- runs of elements -------------------------------------------------------------------------------- */
+/* ---- runs of elements ------------------------------------------------------------------------ */
 
 typedef struct moments {
     double mean, variance;
@@ -42,7 +42,7 @@ static int64_t row_grain(uint64_t row_elems) {
     return (int64_t)HN_MAX(HN_GRAIN / HN_MAX(row_elems, 1), 1);
 }
 
-/* ---- batch ------------------------------------------------------------------------------------------- */
+/* ---- batch ----------------------------------------------------------------------------------- */
 
 typedef struct batch_norm {
     const hn_array *x;
@@ -150,7 +150,7 @@ hone_status hn_eval_batch_norm(hn_eval *c) {
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
-/* ---- instance and group --------------------------------------------------------------------------------- */
+/* ---- instance and group ---------------------------------------------------------------------- */
 
 typedef struct channel_groups {
     const hn_array *x;
@@ -202,7 +202,7 @@ hone_status hn_eval_group_norm(hn_eval *c) {
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
-/* ---- local response --------------------------------------------------------------------------------------- */
+/* ---- local response -------------------------------------------------------------------------- */
 
 typedef struct response_norm {
     const hn_array *x;

@@ -160,7 +160,7 @@ hone_status hn_array_set_string(hn_eval *c, hn_array *a, uint64_t i, const void 
     return HONE_OK;
 }
 
-/* ---- for evaluations --------------------------------------------------------------------------------------------------------- */
+/* ---- for evaluations ------------------------------------------------------------------------- */
 
 hn_object *hn_object_tensor(hn_eval *c, hn_dtype dtype, int32_t rank, const int64_t *dims) {
     return hn_heap_tensor(c->host->heap, dtype, rank, dims);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- loops -------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 /* One loop for each way in which the operands move, so that compilers can use vectors. */
 #define PAIR_LOOP(name, T, Z, expr)                                                                \
@@ -119,7 +119,7 @@ HN_C_FLOATS(SLOPE)
 #define SLOPE_INT(id, T) PAIR_LOOP(slope_##T, T, T, x < 1 && x != 0 ? WRAP(*) : (uint64_t)x)
 HN_C_INTS(SLOPE_INT)
 
-/* ---- the table ------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 #define ROW_ADD(id, T) [id] = add_##T,
 #define ROW_SUB(id, T) [id] = sub_##T,
@@ -180,7 +180,7 @@ const hn_pair_op *hn_pair_find(const char *op) {
     return NULL;
 }
 
-/* ---- running one ------------------------------------------------------------------------------------ */
+/* ---- running one ----------------------------------------------------------------------------- */
 
 typedef struct pair_job {
     hn_pair_fn fn;

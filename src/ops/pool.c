@@ -42,7 +42,7 @@ hone_status hn_infer_global_pool(hn_infer *c) {
     return hn_global_pool_shape(c, 0, false);
 }
 
-/* ---- unpooling --------------------------------------------------------------------------------- */
+/* ---- unpooling ------------------------------------------------------------------------------- */
 
 /* The output's shape as input 2 gives it; sizes that are not known there stay unknown. */
 static hone_status unpool_to_given(hn_infer *c, const hn_shape *x) {
@@ -84,7 +84,7 @@ hone_status hn_infer_max_unpool(hn_infer *c) {
     return hn_out_shape(c, 0, x->rank, dims);
 }
 
-/* ---- regions ----------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 hone_status hn_infer_max_roi_pool(hn_infer *c) {
     HN_TRY(hn_expect_rank(c, 0, 4, 4));

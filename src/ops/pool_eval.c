@@ -120,7 +120,7 @@ hone_status hn_eval_lp_pool(hn_eval *c) {
     return run_pool(c, &f);
 }
 
-/* ---- global ------------------------------------------------------------------------------------ */
+/* ---- global ---------------------------------------------------------------------------------- */
 
 typedef struct global_pool_job {
     const hn_array *x;
@@ -185,7 +185,7 @@ hone_status hn_eval_global_lp_pool(hn_eval *c) {
     return run_global_pool(c, POOL_LP, read_pool_p(c));
 }
 
-/* ---- unpooling --------------------------------------------------------------------------------- */
+/* ---- unpooling ------------------------------------------------------------------------------- */
 
 /* Indices count within the output that the windows cover; a larger output_shape has that in its
  * first corner. */

@@ -86,7 +86,7 @@ typedef struct quant_job {
     bool saturate;
 } quant_job;
 
-/* ---- QuantizeLinear ---------------------------------------------------------------------------- */
+/* ---- QuantizeLinear -------------------------------------------------------------------------- */
 
 static float quant_in_precision(hn_dtype t, float v) {
     return t == HN_F16    ? hn_f16_to_f32(hn_f32_to_f16(v))
@@ -164,7 +164,7 @@ hone_status hn_eval_quantize_linear(hn_eval *c) {
     return run_quant(c, quantize_tiles);
 }
 
-/* ---- DequantizeLinear -------------------------------------------------------------------------- */
+/* ---- DequantizeLinear ------------------------------------------------------------------------ */
 
 static void dequantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
     const quant_job *job = ctx;
@@ -184,7 +184,7 @@ hone_status hn_eval_dequantize_linear(hn_eval *c) {
     return run_quant(c, dequantize_tiles);
 }
 
-/* ---- DynamicQuantizeLinear --------------------------------------------------------------------- */
+/* ---- DynamicQuantizeLinear ------------------------------------------------------------------- */
 
 hone_status hn_eval_dynamic_quantize_linear(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);

@@ -22,7 +22,7 @@ static hn_rng *seeded(hn_eval *c, hn_rng *own) {
     return own;
 }
 
-/* ---- uniform and normal --------------------------------------------------------------------------- */
+/* ---- uniform and normal ---------------------------------------------------------------------- */
 
 static hone_status fill_random(hn_eval *c, bool is_normal, double at_zero, double scale) {
     hn_array *out = hn_ret(c, 0);
@@ -51,7 +51,7 @@ hone_status hn_eval_random_uniform(hn_eval *c) {
     return fill_random(c, false, low, high - low);
 }
 
-/* ---- draws ------------------------------------------------------------------------------------------- */
+/* ---- draws ----------------------------------------------------------------------------------- */
 
 hone_status hn_eval_bernoulli(hn_eval *c) {
     const hn_array *p = hn_arg(c, 0);
@@ -108,7 +108,7 @@ hone_status hn_eval_multinomial(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- Dropout -------------------------------------------------------------------------------------------- */
+/* ---- Dropout --------------------------------------------------------------------------------- */
 
 /* Before version 7 an attribute said that this is no training; from 7 to 10 it never was; since 12
  * an input says that it is. */

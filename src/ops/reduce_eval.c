@@ -46,7 +46,7 @@ typedef struct reduction {
     uint64_t n_lanes;  /* length of the innermost kept axis when that is contiguous, else 1 */
 } reduction;
 
-/* ---- folding ------------------------------------------------------------------------------------------- */
+/* ---- folding --------------------------------------------------------------------------------- */
 
 #define FOLD_ALL(expr)             \
   for (uint64_t i = 0; i < n; i++) \
@@ -130,7 +130,7 @@ static void store_ints(const reduction *r, uint64_t at, uint64_t n, int64_t *acc
     hn_store_i64(r->out, at, n, acc);
 }
 
-/* ---- where the elements are --------------------------------------------------------------------------- */
+/* ---- where the elements are ------------------------------------------------------------------ */
 
 static uint64_t offset_of(int32_t rank, const int64_t *dims, const int64_t *strides, uint64_t at) {
     uint64_t offset = 0;
@@ -272,7 +272,7 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end) {
         reduce_runs(r, (uint64_t)begin, (uint64_t)end);
 }
 
-/* ---- planning ------------------------------------------------------------------------------------------- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 static void plan_axes(reduction *r, uint64_t axes) {
     int64_t strides[HN_MAX_RANK];
@@ -354,7 +354,7 @@ double hn_sum_run(const hn_array *x, uint64_t begin, uint64_t n, double from, in
     return total;
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* Axes as bits, from the attribute or from input 1. */
 static hone_status reduced_axes(hn_eval *c, int32_t rank, uint64_t *bits) {

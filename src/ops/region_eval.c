@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- MaxRoiPool -------------------------------------------------------------------------------- */
+/* ---- MaxRoiPool ------------------------------------------------------------------------------ */
 
 /* Rows or columns of one bin, cut to the image. */
 static void roi_bin(double start, double bin, int64_t i, int64_t size, int64_t *begin,
@@ -61,7 +61,7 @@ hone_status hn_eval_max_roi_pool(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- RoiAlign ---------------------------------------------------------------------------------- */
+/* ---- RoiAlign -------------------------------------------------------------------------------- */
 
 typedef struct roi_form {
     int64_t height, width;
@@ -158,7 +158,7 @@ hone_status hn_eval_roi_align(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- NonMaxSuppression ------------------------------------------------------------------------- */
+/* ---- NonMaxSuppression ----------------------------------------------------------------------- */
 
 typedef struct nms_box {
     float y1, x1, y2, x2, area;

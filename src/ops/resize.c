@@ -36,7 +36,7 @@ static hone_status check_resize_count(hn_infer *c, const char *what, uint64_t n,
                          (unsigned long long)n, axes->n, hn_in_text(c, 0));
 }
 
-/* ---- scales ------------------------------------------------------------------------------------ */
+/* ---- scales ---------------------------------------------------------------------------------- */
 
 /* 2^62 and more is no size. */
 static bool is_size(double v) {
@@ -102,7 +102,7 @@ static hone_status resize_by_attributes(hn_infer *c, const resize_axes *axes, hn
     return HONE_OK;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* The one scale that keeps the aspect ratio: the smallest that a size asks for, or the largest.
  * Needs all numbers. */
@@ -145,7 +145,7 @@ static hone_status resize_to_sizes(hn_infer *c, uint32_t input, const resize_axe
     return HONE_OK;
 }
 
-/* ---- rules ------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static hone_status check_policy(hn_infer *c, bool has_scales) {
     static const char *const policies[] = {"", "stretch", "not_larger", "not_smaller"};

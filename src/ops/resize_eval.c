@@ -43,7 +43,7 @@ typedef struct resize_taps {
     double *weight;
 } resize_taps;
 
-/* ---- attributes -------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static int find_word(const hn_infer *node, const char *attr, const char *const *words, int n) {
     for (int i = 0; i < n; i++)
@@ -164,7 +164,7 @@ static hone_status read_resize_axes_of(hn_eval *c, resize_form *f) {
     return HONE_OK;
 }
 
-/* ---- where an output lies in the input --------------------------------------------------------- */
+/* ---- where an output lies in the input ------------------------------------------------------- */
 
 /* In floats, as others do it: a sample that falls between two elements must fall to the same side.
  */
@@ -216,7 +216,7 @@ static int64_t resize_nearest(const resize_form *f, const resize_axis *a, double
     return (int64_t)fmin(fmax(x, 0), (double)(a->in - 1));
 }
 
-/* ---- weights ----------------------------------------------------------------------------------- */
+/* ---- weights --------------------------------------------------------------------------------- */
 
 static double cubic_weight(double a, double x) {
     x = fabs(x);
@@ -271,7 +271,7 @@ static hone_status weigh_taps(hn_eval *c, const resize_form *f, const resize_axi
 #define HN_TEMPLATE "ops/resize_tmpl.h"
 #include "base/each_type_tmpl.h"
 
-/* ---- nearest ----------------------------------------------------------------------------------- */
+/* ---- nearest --------------------------------------------------------------------------------- */
 
 /* Inputs of every output along each axis, -1 outside; one list after the other. */
 static int64_t *nearest_tables(hn_eval *c, const resize_form *f, int32_t rank,
@@ -327,7 +327,7 @@ static hone_status resize_by_nearest(hn_eval *c, const resize_form *f, hn_array 
     return HONE_OK;
 }
 
-/* ---- the operators ----------------------------------------------------------------------------- */
+/* ---- the operators --------------------------------------------------------------------------- */
 
 /* A weighted sum can leave the range of an integer. */
 static void store_clamped(hn_array *y, double *v) {

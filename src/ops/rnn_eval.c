@@ -7,7 +7,7 @@
 
 #include "kernels/kernel.h"
 
-/* ---- activations ------------------------------------------------------------------------------- */
+/* ---- activations ----------------------------------------------------------------------------- */
 
 typedef enum rnn_act_kind {
     RNN_AFFINE,
@@ -74,7 +74,7 @@ static double rnn_activate(const rnn_act *act, double v) {
     return v;
 }
 
-/* ---- attributes -------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 typedef enum rnn_kind { RNN_PLAIN, RNN_GRU, RNN_LSTM } rnn_kind;
 enum { GRU_UPDATE, GRU_RESET, GRU_HIDDEN }; /* the gates of a GRU, in their order */
@@ -190,7 +190,7 @@ hone_status hn_eval_coarse_lstm(hn_eval *c) {
     return eval_recurrent(c, RNN_LSTM, true);
 }
 
-/* ---- GRUUnit ----------------------------------------------------------------------------------- */
+/* ---- GRUUnit --------------------------------------------------------------------------------- */
 
 /* One step of a GRU whose gates are given: hidden_prev [1, N, D], gates [1, N, 3 D] with the reset
  * gate, which is used up already, first. A sequence that has ended keeps its state, or loses it

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- RotaryEmbedding --------------------------------------------------------------------------- */
+/* ---- RotaryEmbedding ------------------------------------------------------------------------- */
 
 typedef struct rotary_form {
     int64_t batch, heads, len, size, half; /* half: pairs that turn */
@@ -83,7 +83,7 @@ hone_status hn_eval_rotary_embedding(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- LinearAttention --------------------------------------------------------------------------- */
+/* ---- LinearAttention ------------------------------------------------------------------------- */
 
 typedef struct linear_form {
     int64_t batch, len, q_heads, kv_heads, d_k, d_v;

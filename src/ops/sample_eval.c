@@ -23,7 +23,7 @@ typedef struct sample_point {
     double weight[SAMPLE_MOST_TAPS];
 } sample_point;
 
-/* ---- coordinates ------------------------------------------------------------------------------- */
+/* ---- coordinates ----------------------------------------------------------------------------- */
 
 static double sample_reflect(double x, double lo, double hi) {
     double range = hi - lo, beyond = x < lo ? lo - x : x - hi;
@@ -72,7 +72,7 @@ static int64_t sample_index(const sample_form *f, int32_t axis, double p) {
     return (int64_t)fmin(fmax(p, 0), last);
 }
 
-/* ---- weights ----------------------------------------------------------------------------------- */
+/* ---- weights --------------------------------------------------------------------------------- */
 
 static double sample_weight(int64_t taps, double distance) {
     const double a = -0.75;
@@ -111,7 +111,7 @@ static void sample_find(const sample_form *f, const hn_array *grid, uint64_t pos
         sample_add_axis(f, a, sample_place(f, a, v[f->n_axes - 1 - a]), p);
 }
 
-/* ---- GridSample -------------------------------------------------------------------------------- */
+/* ---- GridSample ------------------------------------------------------------------------------ */
 
 static hone_status read_sample_form(hn_eval *c, const hn_array *x, sample_form *f) {
     const hn_infer *node = hn_eval_node(c);
@@ -195,7 +195,7 @@ hone_status hn_eval_grid_sample(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- AffineGrid -------------------------------------------------------------------------------- */
+/* ---- AffineGrid ------------------------------------------------------------------------------ */
 
 /* Element i of n, seen from -1 to 1: between the corners, or between the middles of the outermost
  * elements. */

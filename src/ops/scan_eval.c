@@ -90,7 +90,7 @@ static hone_status scan_open(hn_eval *c, scan_job *s) {
     return scan_check_args(c, s);
 }
 
-/* ---- one sample ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- one sample ------------------------------------------------------------------------------ */
 
 static hone_status scan_begin(hn_eval *c, scan_job *s, int64_t b) {
     for (uint32_t i = 0; i < s->n_states; i++) {

@@ -1,7 +1,7 @@
 /* Evaluation of operators that put elements where indices say. */
 #include "ops/move.h"
 
-/* ---- what happens to an element that is there already ---------------------------------------------------------------------------- */
+/* ---- what happens to an element that is there already ---------------------------------------- */
 
 typedef enum scatter_how { SCATTER_SET, SCATTER_ADD, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN } scatter_how;
 
@@ -60,7 +60,7 @@ static hone_status scatter_run(hn_eval *c, scatter_how how, hn_array *y, uint64_
     return HONE_OK;
 }
 
-/* ---- Scatter, ScatterElements --------------------------------------------------------------------------------------------------- */
+/* ---- Scatter, ScatterElements ---------------------------------------------------------------- */
 
 hone_status hn_eval_scatter_elements(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
@@ -90,7 +90,7 @@ hone_status hn_eval_scatter_elements(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- ScatterND -------------------------------------------------------------------------------------------------------------------- */
+/* ---- ScatterND ------------------------------------------------------------------------------- */
 
 hone_status hn_eval_scatter_nd(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
@@ -115,7 +115,7 @@ hone_status hn_eval_scatter_nd(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- TensorScatter ---------------------------------------------------------------------------------------------------------------- */
+/* ---- TensorScatter --------------------------------------------------------------------------- */
 
 /* A cache takes new steps, of each sample at its own place; a circular one begins again at its end. */
 hone_status hn_eval_tensor_scatter(hn_eval *c) {

@@ -2,7 +2,7 @@
 #include "ops/move.h"
 #include "ops/sort.h"
 
-/* ---- TopK ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- TopK ------------------------------------------------------------------------------------ */
 
 typedef struct top_entry {
     int64_t key; /* the larger the better */
@@ -104,7 +104,7 @@ hone_status hn_eval_top_k(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- NonZero, Compress --------------------------------------------------------------------------------------------------------- */
+/* ---- NonZero, Compress ----------------------------------------------------------------------- */
 
 /* Flags of n elements that are not zero, or no empty string. */
 static void select_flags(const hn_array *x, uint64_t begin, uint64_t n, bool *flags) {
@@ -192,7 +192,7 @@ hone_status hn_eval_compress(hn_eval *c) {
     return y ? hn_move_picked(c, y, from, picks, NULL) : HONE_OK;
 }
 
-/* ---- OneHot -------------------------------------------------------------------------------------------------------------------- */
+/* ---- OneHot ---------------------------------------------------------------------------------- */
 
 /* An index outside [-depth, depth) leaves its vector without the "on" value. */
 hone_status hn_eval_one_hot(hn_eval *c) {

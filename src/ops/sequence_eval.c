@@ -36,7 +36,7 @@ static hone_status sequence_finish(hn_eval *c, hn_object *sequence, hone_status 
     return status;
 }
 
-/* ---- sequences ------------------------------------------------------------------------------------------------------------------- */
+/* ---- sequences ------------------------------------------------------------------------------- */
 
 hone_status hn_eval_sequence_empty(hn_eval *c) {
     return hn_ret_object(c, 0, hn_object_sequence(c, 0));
@@ -109,7 +109,7 @@ hone_status hn_eval_sequence_insert(hn_eval *c) {
     return sequence_finish(c, y, status);
 }
 
-/* ---- from and to tensors ----------------------------------------------------------------------------------------------------------- */
+/* ---- from and to tensors --------------------------------------------------------------------- */
 
 /* Do the tensors agree in type and, but for `axis` (-1: none), in shape? */
 static hone_status expect_alike(hn_eval *c, const hn_object *s, int32_t axis) {
@@ -217,7 +217,7 @@ hone_status hn_eval_split_to_sequence(hn_eval *c) {
     return sequence_finish(c, y, status);
 }
 
-/* ---- optionals --------------------------------------------------------------------------------------------------------------------- */
+/* ---- optionals ------------------------------------------------------------------------------- */
 
 /* An optional with content is its content. */
 hone_status hn_eval_optional(hn_eval *c) {

@@ -68,7 +68,7 @@ hone_status hn_eval_tile(hn_eval *c) {
     return hn_move_picked(c, y, x, picks, NULL);
 }
 
-/* ---- blocks of pixels ---------------------------------------------------------------------------------------------------------- */
+/* ---- blocks of pixels ------------------------------------------------------------------------ */
 
 /* Channels hold the block's rows and columns either in front of (DCR) or behind (CRD) the channels that remain. */
 hone_status hn_eval_depth_to_space(hn_eval *c) {
@@ -95,7 +95,7 @@ hone_status hn_eval_space_to_depth(hn_eval *c) {
     return transpose_as(c, y, x, 6, dims, hn_attr_is(hn_eval_node(c), "mode", "CRD") ? perm_crd : perm_dcr);
 }
 
-/* ---- parts kept or turned round -------------------------------------------------------------------------------------------------- */
+/* ---- parts kept or turned round -------------------------------------------------------------- */
 
 /* Keeps one triangle of each matrix: columns from i + k on, or up to it. */
 hone_status hn_eval_trilu(hn_eval *c) {

@@ -21,7 +21,7 @@ static hone_status scalar_length(hn_infer *c, uint32_t input, const char *what, 
     return HONE_OK;
 }
 
-/* ---- DFT --------------------------------------------------------------------------------------- */
+/* ---- DFT ------------------------------------------------------------------------------------- */
 
 typedef struct dft_form {
     bool inverse, onesided;
@@ -91,7 +91,7 @@ hone_status hn_infer_dft(hn_infer *c) {
     return hn_out_shape(c, 0, x->rank, dims);
 }
 
-/* ---- STFT -------------------------------------------------------------------------------------- */
+/* ---- STFT ------------------------------------------------------------------------------------ */
 
 /* signal [batch, length] or [batch, length, 1 or 2]; gives [batch, frames, bins, 2]. */
 hone_status hn_infer_stft(hn_infer *c) {
@@ -113,7 +113,7 @@ hone_status hn_infer_stft(hn_infer *c) {
     return hn_out_shape(c, 0, 4, (hn_dim[]){hn_in_dim(c, 0, 0), frames, bins, 2});
 }
 
-/* ---- windows and filters ----------------------------------------------------------------------- */
+/* ---- windows and filters --------------------------------------------------------------------- */
 
 static hone_status out_datatype(hn_infer *c) {
     int64_t t = hn_attr_i(c, "output_datatype", HN_F32);
@@ -140,7 +140,7 @@ hone_status hn_infer_mel_weight_matrix(hn_infer *c) {
     return hn_out_shape(c, 0, 2, (hn_dim[]){half_spectrum(hn_infer_syms(c), length), bands});
 }
 
-/* ---- com.microsoft ----------------------------------------------------------------------------- */
+/* ---- com.microsoft --------------------------------------------------------------------------- */
 
 /* Checks signal_ndim and copies the shape with room for one more axis. */
 static hone_status fft_dims(hn_infer *c, int32_t n_after, hn_dim **dims) {

@@ -5,7 +5,7 @@
 
 #define SIGNAL_PI 3.14159265358979323846
 
-/* ---- transform of one line --------------------------------------------------------------------- */
+/* ---- transform of one line ------------------------------------------------------------------- */
 
 /* A line is n complex numbers, real and imaginary part side by side. */
 typedef struct fourier {
@@ -125,7 +125,7 @@ static void fourier_inverse(const fourier *f, double *x) {
         x[k] /= (double)f->n;
 }
 
-/* ---- DFT --------------------------------------------------------------------------------------- */
+/* ---- DFT ------------------------------------------------------------------------------------- */
 
 typedef struct dft_lines {
     int64_t in, out,
@@ -207,7 +207,7 @@ hone_status hn_eval_dft(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- STFT -------------------------------------------------------------------------------------- */
+/* ---- STFT ------------------------------------------------------------------------------------ */
 
 hone_status hn_eval_stft(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *window = hn_arg(c, 2);
@@ -243,7 +243,7 @@ hone_status hn_eval_stft(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- windows ----------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* a - b cos(t) + c cos(2 t), once around. */
 static hone_status run_window(hn_eval *c, double a, double b, double d) {
@@ -270,7 +270,7 @@ hone_status hn_eval_blackman_window(hn_eval *c) {
     return run_window(c, 0.42, 0.5, 0.08);
 }
 
-/* ---- MelWeightMatrix --------------------------------------------------------------------------- */
+/* ---- MelWeightMatrix ------------------------------------------------------------------------- */
 
 static double hertz_to_mel(double hertz) {
     return 2595 * log1p(hertz / 700) / log(10);

@@ -1,7 +1,7 @@
 /* Evaluation of operators that cut along axes: Slice, Split, Crop. */
 #include "ops/move.h"
 
-/* ---- Slice --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Slice ----------------------------------------------------------------------------------- */
 
 typedef struct slice_lists {
     uint32_t n;
@@ -84,7 +84,7 @@ hone_status hn_eval_dynamic_slice(hn_eval *c) {
     return hn_eval_slice(c);
 }
 
-/* ---- Split --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Split ----------------------------------------------------------------------------------- */
 
 /* How much of the axis output i takes; without a list all take the same, rounded up, and the last what is left. */
 static hone_status split_part(hn_eval *c, uint32_t i, uint32_t n, const int64_t *sizes, int64_t size, int64_t from, int64_t *part) {
@@ -120,7 +120,7 @@ hone_status hn_eval_split(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- Crop ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- Crop ------------------------------------------------------------------------------------ */
 
 /* Legacy: cuts the border [left, top, right, bottom] from images; scale names the size that remains instead. */
 hone_status hn_eval_crop(hn_eval *c) {

@@ -1,7 +1,7 @@
 /* Windows over spatial axes: attributes in, sizes out. */
 #include "ops/spatial.h"
 
-/* ---- attributes -------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 hone_status hn_window_list(hn_infer *c, const char *name, uint32_t want, int64_t least,
                            const int64_t **out) {
@@ -93,7 +93,7 @@ hone_status hn_window_merge_kernel(hn_infer *c, hn_window *w, const hn_dim *size
     return HONE_OK;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Elements from the first to the last that a dilated window touches. */
 static hn_dim window_extent(hn_syms *s, const hn_window_axis *a) {
@@ -184,7 +184,7 @@ hone_status hn_window_cover(hn_infer *c, const hn_window *w, int32_t axis, hn_di
     return HONE_OK;
 }
 
-/* ---- operation counts -------------------------------------------------------------------------- */
+/* ---- operation counts ------------------------------------------------------------------------ */
 
 bool hn_macs_times(uint64_t *macs, int32_t n, const hn_dim *dims) {
     for (int32_t i = 0; i < n; i++)

@@ -7,7 +7,7 @@ static hn_bytes text_at(const hn_array *a, uint64_t i) {
     return ((const hn_bytes *)a->data)[i];
 }
 
-/* ---- StringConcat ---------------------------------------------------------------------------------------------------------------- */
+/* ---- StringConcat ---------------------------------------------------------------------------- */
 
 static hone_status set_joined(hn_eval *c, hn_array *y, uint64_t i, hn_bytes a, hn_bytes b) {
     hn_arena *arena = hn_infer_arena(hn_eval_node(c));
@@ -46,7 +46,7 @@ hone_status hn_eval_string_concat(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- StringNormalizer -------------------------------------------------------------------------------------------------------------- */
+/* ---- StringNormalizer ------------------------------------------------------------------------ */
 
 static bool same_text(hn_bytes a, hn_bytes b) {
     return a.n == b.n && (a.n == 0 || memcmp(a.at, b.at, (size_t)a.n) == 0);
@@ -108,7 +108,7 @@ hone_status hn_eval_string_normalizer(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- StringSplit ------------------------------------------------------------------------------------------------------------------- */
+/* ---- StringSplit ----------------------------------------------------------------------------- */
 
 typedef struct text_splitter {
     hn_bytes delimiter; /* empty: any run of white space */
@@ -184,7 +184,7 @@ hone_status hn_eval_string_split(hn_eval *c) {
     return HONE_OK;
 }
 
-/* ---- RegexFullMatch ---------------------------------------------------------------------------------------------------------------- */
+/* ---- RegexFullMatch -------------------------------------------------------------------------- */
 
 hone_status hn_eval_regex_full_match(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);

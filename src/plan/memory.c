@@ -27,7 +27,7 @@ static bool byte_size(const hn_type *t, uint64_t *bytes) {
     return hn_dtype_bytes(t->elem, n, bytes) && *bytes <= UINT64_MAX / 4;
 }
 
-/* ---- how steps run ----------------------------------------------------------------------------------------------------------- */
+/* ---- how steps run --------------------------------------------------------------------------- */
 
 static bool has_exact_types(const layout *l, const hn_step *step, const hn_node *node) {
     for (uint32_t i = 0; i < node->n_inputs; i++)
@@ -61,7 +61,7 @@ static hn_step_mode mode_of_step(const layout *l, const hn_step *step, const hn_
     return can_be_view(l, step, node) ? HN_STEP_VIEW : HN_STEP_PLANNED;
 }
 
-/* ---- ranges -------------------------------------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 static hn_part_range *range_of_value(const layout *l, hn_id id) {
     return id != HN_NONE && l->range_of[id] ? &l->placing.ranges[l->range_of[id] - 1] : NULL;
@@ -102,7 +102,7 @@ static hn_id dying_argument(const layout *l, uint32_t s, const hn_node *node, hn
     return HN_NONE;
 }
 
-/* ---- concatenations ------------------------------------------------------------------------------ */
+/* ---- concatenations -------------------------------------------------------------------------- */
 
 /* With nothing but sizes of 1 before the axis, the arguments are the result, cut into pieces. */
 static bool is_cut_into_arguments(const layout *l, const hn_node *node, const hn_type *out) {
@@ -142,7 +142,7 @@ static void join_arguments(layout *l, uint32_t s, const hn_node *node, hn_part_r
     }
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 /* Outputs of the graph go to memory of the caller; strings own memory of their own; bodies hand
  * over what they made. */
@@ -185,7 +185,7 @@ static void find_ranges(layout *l) {
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void find_last_uses(layout *l) {
     for (hn_id id = 0; id < l->g->values.n; id++)

@@ -2,7 +2,7 @@
  * them. */
 #include "plan/plan.h"
 
-/* ---- checking ------------------------------------------------------------------------------------------------------------ */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 /* Some rules of the standard do not matter to a run: shapes that the file declares wrongly or not
  * at all, since the real ones are inferred from the inputs, and operators that are deprecated but
@@ -39,7 +39,7 @@ static hone_status refuse_invalid(hn_model *m, hone_error *err) {
     return refuse_problems(m, keeps_from_running, "the model cannot be run", err);
 }
 
-/* ---- free dimensions that the caller gives a size --------------------------------------------- */
+/* ---- free dimensions that the caller gives a size -------------------------------------------- */
 
 static hone_status fix_one_dim(hn_model *m, const hn_program_options *o, uint32_t i,
                                hone_error *err) {
@@ -75,7 +75,7 @@ static hone_status fix_dims(hn_model *m, const hn_program_options *o, hone_error
                : refuse_problems(m, is_shape_error, "the model cannot take these dimensions", err);
 }
 
-/* ---- symbols ---------------------------------------------------------------------------------------------------------------- */
+/* ---- symbols --------------------------------------------------------------------------------- */
 
 /* Nesting is limited by the loader. */
 static const hn_type *without_symbols(hn_arena *a, const hn_type *t) {
@@ -108,7 +108,7 @@ static hone_status forget_symbols(hn_model *m) {
     return HONE_OK;
 }
 
-/* ---- steps -------------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The node of `block` that a reader stands in: itself, or the one whose body it belongs to. */
 static hn_id reader_in_block(const hn_graph *g, hn_id node, hn_id block) {
@@ -263,7 +263,7 @@ static hone_status make_blocks(hn_program *p, const hn_program_options *o, hone_
     return HONE_OK;
 }
 
-/* ---- what a subset of the outputs needs ------------------------------------------------------- */
+/* ---- what a subset of the outputs needs ------------------------------------------------------ */
 
 static bool is_wanted_output(const hn_graph *g, const hn_value *v, const bool *wanted_outputs) {
     const hn_block *main = hn_block_at(g, 0);
@@ -299,7 +299,7 @@ void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, boo
     }
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static hone_status make_program(hn_program *p, const hn_model *source, const hn_program_options *o,
                                 hone_error *err) {

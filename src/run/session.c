@@ -79,7 +79,7 @@ const hn_program *hn_session_program(const hn_session *s) {
     return s->program;
 }
 
-/* ---- plans ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static kept_plan *find_plan(hn_session *s, const hn_call *c) {
     for (uint32_t i = 0; i < s->n_plans; i++)
@@ -166,7 +166,7 @@ hone_status hn_session_with_plan(hn_session *s, hn_state *state, hn_plan_fn look
     return status;
 }
 
-/* ---- states ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 hn_state *hn_session_open(hn_session *s) {
     pthread_mutex_lock(&s->lock);

@@ -14,7 +14,7 @@ static size_t n_step_slots(const hn_state *s) {
     return (size_t)s->program->blocks[0].n_steps + 1;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static bool open_call(hn_state *s) {
     const hone_allocator *a = allocator_of(s);
@@ -65,7 +65,7 @@ static void find_needed(hn_state *s) {
     s->has_needed = true;
 }
 
-/* ---- states ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static hn_pool *share_pool(hn_state *s, const hn_pool *pool) {
     hn_pool_run run = {
@@ -118,7 +118,7 @@ void hn_state_free(hn_state *s) {
     hn_free(alloc, s, sizeof *s);
 }
 
-/* ---- memory of a plan ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory of a plan ------------------------------------------------------------------------ */
 
 /* Steps take scratch in one piece that stays. An arena remembers a failure for ever: the next run
  * gets a new one. */
@@ -195,7 +195,7 @@ static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) 
     return HONE_OK;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static hone_status run_all(hn_state *s, hone_error *err) {
     HN_TRY(hn_run_take_inputs(s));

@@ -34,7 +34,7 @@ typedef struct step_frame {
     hn_eval eval;
 } step_frame;
 
-/* ---- outputs whose shape the plan does not know --------------------------------------------------------------------------------- */
+/* ---- outputs whose shape the plan does not know ---------------------------------------------- */
 
 static bool is_argument(const hn_node *n, hn_id value) {
     for (uint32_t i = 0; i < n->n_inputs; i++)
@@ -89,7 +89,7 @@ static bool can_infer(const step_frame *f) {
     return !f->step->has_body;
 }
 
-/* ---- one step ------------------------------------------------------------------------------------------------------------------ */
+/* ---- one step -------------------------------------------------------------------------------- */
 
 static hone_status prepare_outputs(step_frame *f) {
     if (f->mode == HN_STEP_DYNAMIC) {
@@ -211,7 +211,7 @@ static hone_status run_step(hn_state *s, const hn_step *step, hn_step_mode mode,
     return status;
 }
 
-/* ---- blocks of steps ------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks of steps ------------------------------------------------------------------------- */
 
 static void drop_value(hn_state *s, hn_id id) {
     hn_object *is_const = &s->program->consts[id];
