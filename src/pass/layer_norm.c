@@ -229,7 +229,7 @@ static bool is_per_channel(hn_rule *r, const found_norm *f) {
     hn_dim n_channels = hn_dim_of(r, f->x, 1);
     double *unused;
     if (rank < 3 || f->n_axes != rank - 2 || f->scale != HN_NONE || f->bias != HN_NONE ||
-        n_channels <= 0)
+        n_channels <= 0 || (hn_elem_of(r, f->x) == HN_BF16 && hn_rule_opset(r) < 22))
         return false;
     hn_id mul = hn_lone_reader(r, f->y, "Mul");
     return rank > 3 || (mul != HN_NONE &&

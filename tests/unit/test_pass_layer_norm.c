@@ -192,12 +192,36 @@ static void test_near_misses(void **state) {
     expect_miss(&shared, "layer-norm", "'q' is an output of the graph");
 }
 
+#define PLANES(opset)                                     \
+  "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n" \
+  "g (bfloat16[1,2,2,2] x) => (bfloat16[1,2,2,2] y)"
+
+/* InstanceNormalization takes bfloat16 since opset 22; until then the other one does the same. */
+static void test_planes_of_bfloat16(void **state) {
+    (void)state;
+    pass_case planes = {
+        .passes = "layer-norm",
+        .text = PLANES(17) "<bfloat16 e = {0.001}> { m = ReduceMean<axes = [2, 3]>(x)"
+                           " d = Sub(x, m) q = Mul(d, d) v = ReduceMean<axes = [2, 3]>(q)"
+                           " w = Add(v, e) s = Sqrt(w) y = Div(d, s) }",
+        .bound = 0.02};
+    hn_model *m = optimized_from(&planes, NULL);
+    expect_same_results(&planes, m);
+    assert_int_equal(hn_block_at(m->graph, 0)->nodes.n, 1);
+    hn_model_free(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layer_norm),  cmocka_unit_test(test_without_scale_or_bias),
-        cmocka_unit_test(test_shapes),      cmocka_unit_test(test_half_precision),
-        cmocka_unit_test(test_rms_norm),    cmocka_unit_test(test_must_not_fire),
-        cmocka_unit_test(test_scale_stays), cmocka_unit_test(test_near_misses),
+        cmocka_unit_test(test_layer_norm),
+        cmocka_unit_test(test_without_scale_or_bias),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_half_precision),
+        cmocka_unit_test(test_rms_norm),
+        cmocka_unit_test(test_must_not_fire),
+        cmocka_unit_test(test_scale_stays),
+        cmocka_unit_test(test_near_misses),
+        cmocka_unit_test(test_planes_of_bfloat16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
