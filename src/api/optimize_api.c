@@ -53,6 +53,8 @@ static hone_status check_optimize_options(const hone_optimize_options *o, hone_e
         return hn_fail(error, HONE_E_ARGUMENT, "%d is no precision", (int)o->precision);
     HN_TRY(hn_api_require(!o->n_blocked_ops || o->blocked_ops, "blocked_ops", error));
     HN_TRY(hn_api_require(!o->n_blocked_nodes || o->blocked_nodes, "blocked_nodes", error));
+    if (o->opset < 0)
+        return hn_fail(error, HONE_E_ARGUMENT, "opset %lld does not exist", (long long)o->opset);
     HN_TRY(hn_api_require(!o->n_passes || o->passes, "passes", error));
     HN_TRY(hn_api_require(!o->n_disabled || o->disabled, "disabled", error));
     return hn_api_require(!o->n_verify_inputs || (o->verify_input_names && o->verify_inputs),

@@ -32,29 +32,37 @@ static hone_status out_reduced_somewhere(hn_infer *c, const hn_int_list *axes, b
     return hn_out_shape(c, 0, rank, dims);
 }
 
+/* Reductions that shape computations use; of a single number all of them are that number. */
+typedef struct plain_reduction {
+    const char *op;
+    hn_sint_op how;
+    bool has_start;
+    int64_t start;
+} plain_reduction;
+
+/* NULL: another one, which may compute more than a reduction. */
+static const plain_reduction *find_plain_reduction(const hn_infer *c) {
+    static const plain_reduction table[] = {{"ReduceSum", HN_SINT_ADD, true, 0},
+                                            {"ReduceProd", HN_SINT_MUL, true, 1},
+                                            {"ReduceMax", HN_SINT_MAX, false, 0},
+                                            {"ReduceMin", HN_SINT_MIN, false, 0}};
+    for (size_t i = 0; i < HN_COUNT(table); i++)
+        if (strcmp(table[i].op, hn_infer_op(c)) == 0)
+            return &table[i];
+    return NULL;
+}
+
 /* The single number that a vector of a shape computation reduces to. */
 static hone_status follow_reduce(hn_infer *c, bool keepdims) {
-    static const struct {
-        const char *op;
-        hn_sint_op how;
-        bool has_start;
-        int64_t start;
-    } table[] = {{"ReduceSum", HN_SINT_ADD, true, 0},
-                 {"ReduceProd", HN_SINT_MUL, true, 1},
-                 {"ReduceMax", HN_SINT_MAX, false, 0},
-                 {"ReduceMin", HN_SINT_MIN, false, 0}};
+    const plain_reduction *p = find_plain_reduction(c);
     const hn_sint *elems;
     uint32_t n;
     bool is_scalar;
-    size_t row = 0;
-    while (row < HN_COUNT(table) && strcmp(table[row].op, hn_infer_op(c)) != 0)
-        row++;
-    if (row == HN_COUNT(table) || !hn_in_ints(c, 0, &n, &elems, &is_scalar) ||
-        (n == 0 && !table[row].has_start))
+    if (!p || !hn_in_ints(c, 0, &n, &elems, &is_scalar) || (n == 0 && !p->has_start))
         return HONE_OK;
-    hn_sint result = table[row].has_start ? hn_sint_const(table[row].start) : elems[0];
-    for (uint32_t i = table[row].has_start ? 0 : 1; i < n; i++)
-        result = hn_sint_apply(hn_infer_syms(c), table[row].how, result, elems[i]);
+    hn_sint result = p->has_start ? hn_sint_const(p->start) : elems[0];
+    for (uint32_t i = p->has_start ? 0 : 1; i < n; i++)
+        result = hn_sint_apply(hn_infer_syms(c), p->how, result, elems[i]);
     return hn_out_followed(c, 0, hn_in_elem(c, 0), 1, &result, is_scalar || !keepdims);
 }
 
@@ -66,7 +74,7 @@ hone_status hn_infer_reduce(hn_infer *c) {
     bool has_none = !axes.is_given || (axes.is_counted && axes.n == 0);
     if (has_none && hn_attr_i(c, "noop_with_empty_axes", 0)) {
         HN_TRY(hn_out_shape_of(c, 0, 0));
-        return hn_out_followed_same(c, 0, 0, hn_in_elem(c, 0));
+        return find_plain_reduction(c) ? hn_out_followed_same(c, 0, 0, hn_in_elem(c, 0)) : HONE_OK;
     }
     if (has_none && !keepdims)
         HN_TRY(hn_out_shape(c, 0, 0, NULL));

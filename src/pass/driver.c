@@ -176,8 +176,7 @@ static hone_status refresh_facts(opt_job *job) {
 }
 
 /* A fusion would need a newer operator: the whole model moves there, and the passes look again. A
- * model that cannot move stays as it is, and they look again for what else can be done. Once is
- * enough: the wish only grows when there was something to raise. */
+ * model that cannot move stays as it is, and they look again for what else can be done. */
 static hone_status raise_opset(opt_job *job, bool *look_again) {
     hone_error unused = {0};
     int64_t opset = hn_opset_version(&job->pass.model->opsets, NULL);
@@ -185,11 +184,13 @@ static hone_status raise_opset(opt_job *job, bool *look_again) {
                   !job->pass.log->is_stopped;
     if (!*look_again)
         return HONE_OK;
-    job->pass.is_opset_settled = true;
     job->serial++;
     hone_status status = hn_convert_opset(job->pass.model, job->wanted_opset, &unused);
     if (status == HONE_E_NOMEM)
         return status;
+    job->wanted_opset = 0;
+    job->pass.is_opset_settled =
+        status != HONE_OK || job->pass.options->target == HN_TARGET_SESSION;
     return status == HONE_OK ? refresh_facts(job) : HONE_OK;
 }
 

@@ -81,7 +81,7 @@ static hone_status reduce_rightly(hn_rule *r) {
     hn_id reduce = hn_cap_node(r, "reduced"), x = hn_in(r, reduce, 0);
     const hn_node *n = hn_at(r, reduce);
     int32_t rank = hn_rank_of(r, x);
-    bool keeps = !hn_node_i(r, reduce, "keepdims", 1); /* afterwards */
+    bool keeps = hn_node_i(r, reduce, "keepdims", 1) != 1; /* afterwards */
     uint64_t gone, listed;
     if (!reduced_bits(r, reduce, rank, &gone))
         return HONE_OK;

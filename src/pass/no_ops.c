@@ -61,8 +61,10 @@ static hone_status one_input(hn_rule *r) {
     return hn_at(r, r->root)->n_inputs == 1 ? hand_on(r) : HONE_OK;
 }
 
+/* Of several parts the node may name the first alone. */
 static hone_status one_output(hn_rule *r) {
-    return hn_at(r, r->root)->n_outputs == 1 ? hand_on(r) : HONE_OK;
+    bool is_whole = hn_node_i(r, r->root, "num_outputs", 1) == 1;
+    return hn_at(r, r->root)->n_outputs == 1 && is_whole ? hand_on(r) : HONE_OK;
 }
 
 static hone_status blocks_of_one(hn_rule *r) {

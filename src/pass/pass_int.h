@@ -29,9 +29,9 @@ struct hn_pass {
     hn_arena *rule_scratch; /* emptied after every place where a rule was tried */
     hone_error *err;
     uint32_t n_rewrites;   /* so far in this run of the pass */
-    int64_t *wanted_opset; /* highest that a rule would have needed */
+    int64_t *wanted_opset; /* that a rule would have needed; 0: none */
     bool is_narrowed;      /* the precision was changed: once is enough */
-    bool is_opset_settled; /* it was raised, or could not be: no wish is granted any more */
+    bool is_opset_settled; /* no wish is granted any more */
 };
 
 /* ---- rules ----------------------------------------------------------------------------------- */

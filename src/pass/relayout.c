@@ -162,7 +162,7 @@ static bool turn_reduce(const hn_rule *r, hn_id node, const hn_perm *in, hn_perm
     uint64_t gone;
     if (!turned_axes(r, node, in, &gone))
         return false;
-    if (hn_node_i(r, node, "keepdims", 1))
+    if (hn_node_i(r, node, "keepdims", 1) == 1)
         *out = *in;
     else
         drop_axes(in, gone, out);
@@ -205,7 +205,7 @@ static bool turn_arg(const hn_rule *r, hn_id node, const hn_perm *in, hn_perm *o
     int64_t axis;
     if (!turned_axis(r, node, in, &axis))
         return false;
-    if (hn_node_i(r, node, "keepdims", 1))
+    if (hn_node_i(r, node, "keepdims", 1) == 1)
         *out = *in;
     else
         drop_axes(in, (uint64_t)1 << axis, out);

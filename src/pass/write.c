@@ -16,6 +16,15 @@ static bool is_standard_at(const char *op, int64_t opset) {
     return row && !deprecated && !hn_op_is_extension(row);
 }
 
+/* A file goes no further than the next operator that somebody wants: fused, it may end the wishes of
+ * others who saw a part of it. In a session it does not matter, and one step is faster. */
+static void wish_for_opset(hn_rule *r, int64_t needed) {
+    int64_t *wanted = r->pass->wanted_opset;
+    bool goes_far = r->pass->options->target == HN_TARGET_SESSION;
+    if (*wanted == 0 || (goes_far ? needed > *wanted : needed < *wanted))
+        *wanted = needed;
+}
+
 bool hn_can_write(hn_rule *r, const char *op) {
     const hn_optimize_options *o = r->pass->options;
     if (strncmp(op, "ms.", 3) == 0)
@@ -26,7 +35,7 @@ bool hn_can_write(hn_rule *r, const char *op) {
     if (needed == opset)
         return true;
     if (needed <= o->max_opset && !r->pass->is_opset_settled)
-        *r->pass->wanted_opset = HN_MAX(*r->pass->wanted_opset, needed);
+        wish_for_opset(r, needed);
     else if (needed <= HN_LATEST_OPSET)
         hn_miss(r, "%s is an operator of opset %lld, the model has opset %lld", op,
                 (long long)needed, (long long)opset);
