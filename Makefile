@@ -13,7 +13,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 check = $(call build,$(1)) && ctest --preset $(1)
 
 .PHONY: all help setup setup-test demo test test-dev test-asan test-tsan test-fuzz test-unity \
-        test-aarch64 bench install asan tsan lint format clean
+        test-aarch64 test-random bench install asan tsan lint format clean
 
 all: setup ## build the library and the command (build/release)
 	@$(call build,release)
@@ -50,6 +50,9 @@ test-tsan: ## the same suites under the thread sanitizer
 
 test-unity: ## all files in one translation unit
 	@$(call check,unity)
+
+test-random: ## 20,000 random graphs through the optimizer
+	@$(call build,dev) && build/dev/tests/random_graphs --graphs 20000 --seed 2
 
 test-fuzz: ## every fuzzer for a minute
 	@if tools/setup has-fuzzer; then $(call check,fuzz); \

@@ -153,9 +153,9 @@ HONE_API void hone_op_registry_free(hone_op_registry *registry);
 /* ---- rules of your own ----------------------------------------------------------------------- */
 
 /* Rewrites beside those of the optimizer: a pattern says where, a function looks at the place and
- * says what comes instead. The optimizer applies, checks, explains and, when asked to, verifies them
- * like its own. A program adds them to a set itself, or a shared library brings them along, which
- * defines hone_register_rules (below). Such a library includes this header and links against
+ * says what comes instead. The optimizer applies, checks, explains and, when asked to, verifies
+ * them like its own. A program adds them to a set itself, or a shared library brings them along,
+ * which defines hone_register_rules (below). Such a library includes this header and links against
  * nothing: all that it calls stands in the table `hone`. docs/custom-rules.md shows one. */
 typedef struct hone_rule_set hone_rule_set;
 typedef struct hone_rule_site hone_rule_site; /* the place for which a rule's function is called */
@@ -165,19 +165,20 @@ typedef struct hone_rule_api hone_rule_api;
 
 /* Everything is copied but `context`. */
 typedef struct hone_rule_def {
-    uint32_t abi;        /* HONE_RULE_ABI */
-    const char *name;    /* "weighted-sum": known as custom-rules.weighted-sum. Several may have one */
-    const char *pattern; /* "Add(Mul(a, #p), Mul(b, #q))", in the notation of docs/custom-rules.md */
-    bool allow_shared;   /* inner values of the pattern may be read elsewhere, too */
-    void *context;       /* yours: hone->context gives it back */
+    uint32_t abi;     /* HONE_RULE_ABI */
+    const char *name; /* "weighted-sum": known as custom-rules.weighted-sum. Several may have one */
+    const char
+        *pattern;      /* "Add(Mul(a, #p), Mul(b, #q))", in the notation of docs/custom-rules.md */
+    bool allow_shared; /* inner values of the pattern may be read elsewhere, too */
+    void *context;     /* yours: hone->context gives it back */
     /* Called where the pattern fits. Does nothing, or calls hone->replace at least once. Returns
      * HONE_OK, or what hone->miss or hone->fail returned. */
     hone_status (*apply)(const hone_rule_api *hone, hone_rule_site *site);
 } hone_rule_def;
 
-/* What rules may call. Grows at its end only. Nodes and values go by their numbers in the graph, new
- * ones by the numbers that they get; HONE_NONE is no value. Pointers that are given out are valid
- * until the rule's function returns. */
+/* What rules may call. Grows at its end only. Nodes and values go by their numbers in the graph,
+ * new ones by the numbers that they get; HONE_NONE is no value. Pointers that are given out are
+ * valid until the rule's function returns. */
 struct hone_rule_api {
     uint32_t abi; /* HONE_RULE_ABI of the library */
     hone_status (*register_rule)(hone_rule_set *rules, const hone_rule_def *rule,
@@ -185,17 +186,19 @@ struct hone_rule_api {
 
     /* The place. */
     void *(*context)(const hone_rule_site *site);
-    const hone_graph *(*graph)(const hone_rule_site *site); /* as it is, for functions of this header */
+    const hone_graph *(*graph)(
+        const hone_rule_site *site);              /* as it is, for functions of this header */
     uint32_t (*root)(const hone_rule_site *site); /* node of the pattern's outermost term */
-    /* What a name of the pattern stands for: a value, and the node that makes it. HONE_NONE when its
-     * term was missing, or nothing makes it. */
+    /* What a name of the pattern stands for: a value, and the node that makes it. HONE_NONE when
+     * its term was missing, or nothing makes it. */
     uint32_t (*value)(const hone_rule_site *site, const char *name);
     uint32_t (*node)(const hone_rule_site *site, const char *name);
 
     /* Nodes. */
     const char *(*op)(const hone_rule_site *site, uint32_t node, const char **domain);
     uint32_t (*input)(const hone_rule_site *site, uint32_t node, uint32_t i); /* value */
-    uint32_t (*output)(const hone_rule_site *site, uint32_t node, uint32_t i); /* also of new ones */
+    uint32_t (*output)(const hone_rule_site *site, uint32_t node,
+                       uint32_t i); /* also of new ones */
     /* Attributes, or their defaults; false when there is neither. */
     bool (*attr_int)(const hone_rule_site *site, uint32_t node, const char *name, int64_t *value);
     bool (*attr_float)(const hone_rule_site *site, uint32_t node, const char *name, float *value);
@@ -220,7 +223,8 @@ struct hone_rule_api {
     bool (*ints)(const hone_rule_site *site, uint32_t value, uint32_t *n,
                  const int64_t **values); /* a constant list of integers */
 
-    /* Writing. Nothing happens before the function has returned; what cannot be written fails then. */
+    /* Writing. Nothing happens before the function has returned; what cannot be written fails then.
+     */
     /* "Add", "com.microsoft.Gelu", "my.ops.Swish". Attributes are of the kinds INT, FLOAT, STRING,
      * INTS and FLOATS. Returns the node. */
     uint32_t (*make)(hone_rule_site *site, const char *op, uint32_t n_inputs,

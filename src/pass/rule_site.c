@@ -169,7 +169,8 @@ static int64_t site_opset(const hone_rule_site *site, const char *domain) {
     hn_str name = hn_intern_find(g->model->names, domain, strlen(domain));
     bool is_onnx = !*domain || strcmp(domain, "ai.onnx") == 0;
     return is_onnx ? hn_opset_version(g->opsets, NULL)
-                   : name ? hn_opset_version(g->opsets, name) : -1;
+           : name  ? hn_opset_version(g->opsets, name)
+                   : -1;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

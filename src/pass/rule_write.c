@@ -1,7 +1,7 @@
 /* The table that rules of others call: writing. What they hand over is copied, and not believed. */
 #include "pass/custom_rule.h"
 
-#define MAX_PORTS 4096      /* inputs, outputs or attributes of one node */
+#define MAX_PORTS 4096       /* inputs, outputs or attributes of one node */
 #define MAX_LIST_ELEMS 65536 /* of one attribute */
 
 /* ---- attributes ------------------------------------------------------------------------------ */
@@ -51,15 +51,17 @@ uint32_t hn_site_make(hone_rule_site *site, const char *op, uint32_t n_inputs,
         return hn_site_refuse(site, "the rule writes an operator without a name");
     if (n_inputs > MAX_PORTS || n_outputs > MAX_PORTS || n_attributes > MAX_PORTS ||
         n_outputs == 0 || (n_inputs && !inputs) || (n_attributes && !attributes))
-        return hn_site_refuse(site, "the rule writes %s with %u inputs, %u outputs and %u attributes",
-                              op, n_inputs, n_outputs, n_attributes);
+        return hn_site_refuse(site,
+                              "the rule writes %s with %u inputs, %u outputs and %u attributes", op,
+                              n_inputs, n_outputs, n_attributes);
     hn_attr *attrs = HN_NEW_N(r->pass->rule_scratch, hn_attr, (size_t)n_attributes + 1);
     if (!attrs)
         hn_patch_fail(r->patch, HONE_E_NOMEM);
     for (uint32_t i = 0; attrs && i < n_attributes; i++) {
         if (!is_writable(&attributes[i]))
-            return hn_site_refuse(site, "attribute %u of %s has no name, no value, or a kind that "
-                                        "rules do not write",
+            return hn_site_refuse(site,
+                                  "attribute %u of %s has no name, no value, or a kind that "
+                                  "rules do not write",
                                   i, op);
         attrs[i] = written_attribute(r, &attributes[i]);
     }

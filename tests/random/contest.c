@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LATEST_OPSET 28
 #define RAISED_OPSET 23 /* what the command allows for onnxruntime */
 
 const contest_setup contest_setups[] = {
@@ -97,7 +96,7 @@ static hn_optimize_options options_for(const contest_setup *s, uint32_t stop_aft
     o.level = s->level;
     o.target = s->target;
     o.stop_after = stop_after;
-    o.max_opset = s->target == HN_TARGET_SESSION ? LATEST_OPSET : RAISED_OPSET;
+    o.max_opset = s->target == HN_TARGET_SESSION ? HN_LATEST_OPSET : RAISED_OPSET;
     o.disabled = disabled;
     for (uint32_t i = 0; s->is_exact && i < hn_pass_count() && o.n_disabled < MAX_INEXACT; i++)
         if (hn_pass_at(i)->numerics != HN_NUMERICS_EXACT)

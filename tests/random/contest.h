@@ -29,12 +29,13 @@ typedef struct contest {
 bool contest_open(contest *c, const hn_model *m, hn_heap *heap, uint32_t n_inputs,
                   hn_object *const *inputs, hone_error *err);
 void contest_close(contest *c);
-/* Runs the model once more, with every node shown that was run; the outputs replace those of before. */
+/* Runs the model once more, with every node shown that was run; the outputs replace those of
+ * before. */
 typedef void (*contest_sight_fn)(void *ctx, const hn_step_sight *sight);
 bool contest_watch(contest *c, contest_sight_fn see, void *ctx, hone_error *err);
 
-/* Optimizes a copy and compares. stop_after: UINT32_MAX for no limit. True: nothing to complain. The
- * log gets what was done. */
+/* Optimizes a copy and compares. stop_after: UINT32_MAX for no limit. True: nothing to complain.
+ * The log gets what was done. */
 bool contest_hold(const contest *c, const contest_setup *s, uint32_t stop_after, hn_opt_log *log,
                   char *complaint, size_t complaint_bytes);
 /* The same when nobody asks what. */

@@ -1,5 +1,6 @@
-/* Random graphs that run: each node is evaluated when it is added, and taken out again when it fails.
- * So whatever is grown has shapes, types and values that fit, and every value is known on the way. */
+/* Random graphs that run: each node is evaluated when it is added, and taken out again when it
+ * fails. So whatever is grown has shapes, types and values that fit, and every value is known on
+ * the way. */
 #ifndef TEST_GROW_H
 #define TEST_GROW_H
 
@@ -17,10 +18,10 @@ typedef struct grower {
     hn_id block; /* where nodes go */
     int64_t opset;
     hn_eval_host host;
-    HN_VEC(hn_object *) data;   /* by value: what it is in the run; NULL: not known */
-    HN_VEC(hn_id) pool;         /* values that a new node may read */
-    HN_VEC(hn_id) shown;        /* inner values that shall be outputs of the graph, too */
-    uint32_t n_refused;         /* nodes that did not fit */
+    HN_VEC(hn_object *) data; /* by value: what it is in the run; NULL: not known */
+    HN_VEC(hn_id) pool;       /* values that a new node may read */
+    HN_VEC(hn_id) shown;      /* inner values that shall be outputs of the graph, too */
+    uint32_t n_refused;       /* nodes that did not fit */
 } grower;
 
 _Noreturn void grow_fail(const char *what);
@@ -44,7 +45,7 @@ const hn_array *grow_array(const grower *w, hn_id value); /* NULL when it is no 
 hn_dtype grow_elem(const grower *w, hn_id value);
 int32_t grow_rank(const grower *w, hn_id value);
 int64_t grow_dim(const grower *w, hn_id value, int32_t axis); /* axis may be negative */
-hn_dtype grow_some_real(grower *w); /* mostly float */
+hn_dtype grow_some_real(grower *w);                           /* mostly float */
 hn_dtype grow_some_type(grower *w); /* any that graphs of this kind have */
 
 /* A value that may be read; of this element type (HN_UNDEFINED: any), of a rank between; HN_NONE:
@@ -58,7 +59,7 @@ hn_id grow_input(grower *w, hn_dtype elem, int32_t rank, const int64_t *dims);
 hn_id grow_const(grower *w, hn_dtype elem, int32_t rank, const int64_t *dims);
 /* With these numbers: an initializer, or a Constant node. */
 hn_id grow_numbers(grower *w, hn_dtype elem, int32_t rank, const int64_t *dims, const double *v);
-hn_id grow_number(grower *w, hn_dtype elem, double v); /* of rank 0, or 1 and one element */
+hn_id grow_number(grower *w, hn_dtype elem, double v);    /* of rank 0, or 1 and one element */
 hn_id grow_ints(grower *w, uint32_t n, const int64_t *v); /* int64, rank 1 */
 /* A shape that broadcasts to that of the value, and the other way round now and then. */
 void grow_beside(grower *w, hn_id value, int32_t *rank, int64_t dims[GROWN_MAX_RANK]);

@@ -38,11 +38,11 @@ static hn_id some_ints(grower *w, hn_id first) {
     return grow_ints(w, n, v);
 }
 
-static hn_id some_argument(grower *w, const hn_op *op, int version, const hn_param *p,
-                           bindings *b, hn_id first) {
+static hn_id some_argument(grower *w, const hn_op *op, int version, const hn_param *p, bindings *b,
+                           hn_id first) {
     hn_dtype elem = bound_type(b, p);
-    bool is_list = first != HN_NONE && admits(w, op, version, p, HN_I64) &&
-                   !admits(w, op, version, p, HN_F32);
+    bool is_list =
+        first != HN_NONE && admits(w, op, version, p, HN_I64) && !admits(w, op, version, p, HN_F32);
     if (is_list && grow_chance(w, 70))
         return some_ints(w, first);
     for (int i = 0; i < 6; i++) {
@@ -84,10 +84,10 @@ static bool fill_arguments(grower *w, const hn_op *op, int version, uint32_t *n,
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 static const char *const words[] = {
-    "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID",    "constant", "edge",    "reflect", "wrap",
-    "linear", "nearest",    "cubic",      "none",     "tanh",     "add",     "mul",     "max",
-    "min",    "bilinear",   "zeros",      "border",   "DCR",      "CRD",     "LEFT",    "RIGHT",
-    "floor",  "asymmetric", "half_pixel", "avg",      "forward",  "reverse", "sum",     "mean"};
+    "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID",  "constant", "edge",    "reflect", "wrap",
+    "linear", "nearest",    "cubic",      "none",   "tanh",     "add",     "mul",     "max",
+    "min",    "bilinear",   "zeros",      "border", "DCR",      "CRD",     "LEFT",    "RIGHT",
+    "floor",  "asymmetric", "half_pixel", "avg",    "forward",  "reverse", "sum",     "mean"};
 
 /* False: nothing can be made up. */
 static bool some_attribute(grower *w, const hn_attr_spec *spec, hn_id first, hn_attr *out) {

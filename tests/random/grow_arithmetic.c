@@ -2,9 +2,10 @@
 #include "random/grow.h"
 
 static const char *const functions[] = {
-    "Relu", "Sigmoid", "Tanh",      "Neg",   "Abs",  "Exp",      "Sqrt", "Erf",    "Identity",
-    "Ceil", "Floor",   "Reciprocal", "Log",   "Sign", "Softplus", "Elu",  "LeakyRelu", "Round",
-    "Sin",  "Cos",     "HardSigmoid", "HardSwish", "Identity", "Dropout", "Softsign"};
+    "Relu",      "Sigmoid",  "Tanh",      "Neg",     "Abs",        "Exp", "Sqrt",
+    "Erf",       "Identity", "Ceil",      "Floor",   "Reciprocal", "Log", "Sign",
+    "Softplus",  "Elu",      "LeakyRelu", "Round",   "Sin",        "Cos", "HardSigmoid",
+    "HardSwish", "Identity", "Dropout",   "Softsign"};
 
 static void add_function(grower *w) {
     hn_id x = grow_pick_real(w, 0, GROWN_MAX_RANK);
@@ -81,16 +82,16 @@ static void add_choice(grower *w) {
 static void add_casts(grower *w) {
     hn_id x = grow_pick(w, HN_UNDEFINED, 0, GROWN_MAX_RANK);
     for (uint32_t n = 1 + grow_below(w, 3); x != HN_NONE && n > 0; n--)
-        x = grow_make(w, "Cast", HN_VALUES(x),
-                      1, (hn_attr[]){grow_attr_i(w, "to", (int64_t)grow_some_type(w))});
+        x = grow_make(w, "Cast", HN_VALUES(x), 1,
+                      (hn_attr[]){grow_attr_i(w, "to", (int64_t)grow_some_type(w))});
 }
 
 /* Bounds were attributes up to version 6. */
 static hn_id clip(grower *w, hn_id x, double low, double high) {
     if (w->opset < 11)
-        return grow_make(w, "Clip", HN_VALUES(x), 2,
-                         (hn_attr[]){grow_attr_f(w, "min", (float)low),
-                                     grow_attr_f(w, "max", (float)high)});
+        return grow_make(
+            w, "Clip", HN_VALUES(x), 2,
+            (hn_attr[]){grow_attr_f(w, "min", (float)low), grow_attr_f(w, "max", (float)high)});
     hn_dtype t = grow_elem(w, x);
     hn_id min = grow_chance(w, 80) ? grow_number(w, t, low) : HN_NONE;
     hn_id max = grow_chance(w, 80) ? grow_number(w, t, high) : HN_NONE;
@@ -114,7 +115,7 @@ static void add_bounds(grower *w) {
 
 /* Rules see sums over axes that come back. */
 static void add_reduction(grower *w) {
-    static const char *const ops[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
+    static const char *const ops[] = {"ReduceSum", "ReduceMean", "ReduceMax",      "ReduceMin",
                                       "ReduceL2",  "ReduceProd", "ReduceSumSquare"};
     hn_id x = grow_pick_real(w, 1, 4);
     if (x == HN_NONE)
@@ -122,8 +123,8 @@ static void add_reduction(grower *w) {
     int32_t rank = grow_rank(w, x);
     int64_t axes[] = {grow_between(w, -rank, rank - 1), grow_between(w, 0, rank - 1)};
     hn_attr keeps = grow_attr_i(w, "keepdims", grow_chance(w, 70));
-    hn_id y = grow_with_list(w, GROW_ONE_OF(w, ops), x, "axes", grow_chance(w, 80) ? 1 : 2, axes,
-                             1, &keeps);
+    hn_id y = grow_with_list(w, GROW_ONE_OF(w, ops), x, "axes", grow_chance(w, 80) ? 1 : 2, axes, 1,
+                             &keeps);
     if (y != HN_NONE && grow_chance(w, 40))
         grow_with_list(w, grow_chance(w, 50) ? "Unsqueeze" : "Squeeze", y, "axes", 1, axes,
                        HN_NO_ATTRS);

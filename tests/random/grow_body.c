@@ -92,8 +92,8 @@ static bool grow_branch(grower *w, hn_id node, uint32_t attr, uint32_t n_out, hn
     bool ok = true;
     grow_steps(w);
     for (uint32_t i = 0; i < n_out && ok; i++) {
-        hn_id value = attr == 0 ? grow_pick(w, HN_UNDEFINED, 0, GROWN_MAX_RANK)
-                                : value_of_type(w, types[i]);
+        hn_id value =
+            attr == 0 ? grow_pick(w, HN_UNDEFINED, 0, GROWN_MAX_RANK) : value_of_type(w, types[i]);
         ok = value != HN_NONE;
         if (ok) {
             types[i] = grow_elem(w, value);

@@ -108,7 +108,8 @@ static hn_id some_value(reader *r) {
     return value;
 }
 
-/* The second of two values has the shape of the first: a formula that adds them finds sense in it. */
+/* The second of two values has the shape of the first: a formula that adds them finds sense in it.
+ */
 static hn_id value_like_first(reader *r) {
     const hn_array *a = grow_array(r->w, r->first);
     return grow_input(r->w, r->type, a->rank, a->dims);
@@ -217,8 +218,7 @@ static bool is_attribute(const reader *r, const call *c, const char *name, hn_at
     int since;
     bool is_deprecated;
     hn_attr_spec spec;
-    const hn_op *op =
-        hn_op_find(NULL, HN_DOMAIN_ONNX, c->op, r->w->opset, &since, &is_deprecated);
+    const hn_op *op = hn_op_find(NULL, HN_DOMAIN_ONNX, c->op, r->w->opset, &since, &is_deprecated);
     *kind = HN_ATTR_UNDEFINED;
     if (op && hn_op_attr_find(op, since, name, strlen(name), &spec))
         *kind = spec.kind;

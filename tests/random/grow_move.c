@@ -79,10 +79,10 @@ static hn_id slice_as(grower *w, hn_id x, int64_t start, int64_t end, int64_t ax
                                      grow_attr_ints(w, "ends", 1, &end),
                                      grow_attr_ints(w, "axes", 1, &axis)});
     hn_id steps = step == 1 && grow_chance(w, 70) ? HN_NONE : grow_ints(w, 1, &step);
-    return grow_make(w, "Slice",
-                     HN_VALUES(x, grow_ints(w, 1, &start), grow_ints(w, 1, &end),
-                               grow_ints(w, 1, &axis), steps),
-                     HN_NO_ATTRS);
+    return grow_make(
+        w, "Slice",
+        HN_VALUES(x, grow_ints(w, 1, &start), grow_ints(w, 1, &end), grow_ints(w, 1, &axis), steps),
+        HN_NO_ATTRS);
 }
 
 static hn_id slice(grower *w, hn_id x) {
@@ -151,8 +151,8 @@ static hn_id expand(grower *w, hn_id x) {
     int64_t dims[GROWN_MAX_RANK];
     for (int32_t i = 0; i < a->rank; i++)
         dims[i] = a->dims[i] == 1 && grow_chance(w, 50) ? grow_between(w, 1, 3)
-                  : grow_chance(w, 30)                   ? 1
-                                                         : a->dims[i];
+                  : grow_chance(w, 30)                  ? 1
+                                                        : a->dims[i];
     return grow_make(w, "Expand", HN_VALUES(x, grow_ints(w, (uint32_t)a->rank, dims)), HN_NO_ATTRS);
 }
 
@@ -179,8 +179,9 @@ static hn_id gather(grower *w, hn_id x) {
 /* Several in a row, with something in between that moves may pass. */
 void grow_move(grower *w) {
     static hn_id (*const ways[])(grower *, hn_id) = {
-        reshape, reshape, transpose, transpose, transpose, squeeze, unsqueeze, unsqueeze,    flatten,
-        slice,   slice,   concat,    split,     pad,       expand,  gather,    cut_and_join, tile};
+        reshape,   reshape,   transpose, transpose, transpose,    squeeze,
+        unsqueeze, unsqueeze, flatten,   slice,     slice,        concat,
+        split,     pad,       expand,    gather,    cut_and_join, tile};
     static const char *const between[] = {"Relu", "Identity", "Abs", "Neg", "Sigmoid"};
     hn_id x = some_tensor(w, 1);
     for (uint32_t n = 1 + grow_below(w, 4); x != HN_NONE && n > 0; n--) {
@@ -283,9 +284,8 @@ static void slice_by_shape(grower *w, hn_id x) {
 }
 
 void grow_size(grower *w) {
-    static void (*const ways[])(grower *, hn_id) = {reshape_by_shape, reshape_by_shape,
-                                                     expand_by_shape,  filled_like,
-                                                     counted,          slice_by_shape};
+    static void (*const ways[])(grower *, hn_id) = {
+        reshape_by_shape, reshape_by_shape, expand_by_shape, filled_like, counted, slice_by_shape};
     hn_id x = some_tensor(w, 1);
     if (x != HN_NONE)
         GROW_ONE_OF(w, ways)(w, x);

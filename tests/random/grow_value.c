@@ -187,8 +187,7 @@ hn_id grow_input(grower *w, hn_dtype elem, int32_t rank, const int64_t *dims) {
 }
 
 static const hn_tensor *tensor_of(grower *w, const hn_array *a) {
-    const hn_tensor *t =
-        hn_tensor_new(w->model->arena, a->dtype, a->rank, a->dims, a->data, false);
+    const hn_tensor *t = hn_tensor_new(w->model->arena, a->dtype, a->rank, a->dims, a->data, false);
     if (!t)
         grow_fail("no memory");
     return t;

@@ -1,12 +1,16 @@
 /* Grows random graphs and watches what the optimizer does to them.
  *
  * usage: random_graphs [--graphs N] [--seed N] [--only N] [--print] [--rules]
+ *        random_graphs FILE.onnxtxt...
  *
  * Each graph depends on the seed and its number alone. It is run before and after the passes, in
- * every setup of contest.h: the result must be valid, keep inputs and outputs, and compute the same.
- * A graph that fails is made as small as it can be, and printed with the rewrite that did it. --only
- * repeats one graph, --print shows it as it was grown, --rules tells how often each rule was at work. */
+ * every setup of contest.h: the result must be valid, keep inputs and outputs, and compute the
+ * same. A graph that fails is made as small as it can be, and printed with the rewrite that did it.
+ * --only repeats one graph, --print shows it as it was grown, --rules tells how often each rule was
+ * at work. Files are models in which something was wrong once; they are held in the same way, on
+ * made-up inputs. */
 #define _GNU_SOURCE
+#include "prove/prove.h"
 #include "random/contest.h"
 #include "random/grow.h"
 #include "random/shrink.h"
@@ -27,6 +31,8 @@ typedef struct options {
     uint64_t n_graphs, seed;
     uint64_t only; /* UINT64_MAX: all */
     bool print, rules;
+    int n_files; /* models instead of random ones */
+    char **files;
 } options;
 
 /* Shared by the two processes. */
@@ -73,6 +79,11 @@ static void print_rules(const totals *t) {
                 printf(" %s %llu", t->rules[k].rule, (unsigned long long)t->rules[k].n);
         printf("\n");
     }
+}
+
+static void set_watchdog(void) {
+    struct itimerval timer = {.it_value.tv_sec = WATCHDOG_SECONDS};
+    setitimer(ITIMER_PROF, &timer, NULL);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -171,6 +182,51 @@ static void try_graph(const options *o, uint64_t number, totals *t) {
     grown_free(&g);
 }
 
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static hn_model *read_model(const char *path) {
+    hn_filemap map;
+    hn_model *m;
+    hone_error err = {0};
+    if (hn_filemap_open(path, &map, &err) != HONE_OK ||
+        hn_model_parse(map.bytes.at, (size_t)map.bytes.n, NULL, &m, &err) != HONE_OK)
+        grow_fail(err.message);
+    hn_filemap_close(&map);
+    return m;
+}
+
+/* What samples make up becomes the graph's. */
+static grown grown_from(hn_model *m, uint64_t seed) {
+    grown g = {
+        .model = m, .heap = hn_heap_new(NULL), .n_inputs = hn_block_at(m->graph, 0)->inputs.n};
+    hone_error err = {0};
+    hn_samples *s;
+    g.inputs = calloc((size_t)g.n_inputs + 1, sizeof *g.inputs);
+    if (!g.heap || !g.inputs || hn_samples_make(m, seed, &s, &err) != HONE_OK)
+        grow_fail(err.message);
+    for (uint32_t i = 0; i < g.n_inputs; i++)
+        g.inputs[i] = s->inputs[i] ? hn_heap_copy(g.heap, s->inputs[i]) : NULL;
+    hn_samples_free(s);
+    return g;
+}
+
+static int run_files(const options *o, progress *p) {
+    static totals t;
+    for (int i = 0; i < o->n_files; i++) {
+        p->graph = (uint64_t)i;
+        set_watchdog();
+        grown g = grown_from(read_model(o->files[i]), o->seed);
+        uint64_t n_before = t.n_graphs;
+        if (!hold_all(o, (uint64_t)i, &g, &t) || t.n_graphs == n_before) {
+            printf("%s: failed, or does not run\n", o->files[i]);
+            t.n_complaints++;
+        }
+        grown_free(&g);
+    }
+    p->is_done = true;
+    return t.n_complaints > 0;
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static options read_options(int argc, char **argv) {
@@ -187,15 +243,16 @@ static options read_options(int argc, char **argv) {
             o.print = true;
         else if (strcmp(argv[i], "--rules") == 0)
             o.rules = true;
-        else
-            grow_fail("usage: random_graphs [--graphs N] [--seed N] [--only N] [--print] [--rules]");
+        else if (argv[i][0] == '-')
+            grow_fail(
+                "usage: random_graphs [--graphs N] [--seed N] [--only N] [--print] [--rules]");
+        else {
+            o.files = argv + i;
+            o.n_files = argc - i;
+            break;
+        }
     }
     return o;
-}
-
-static void set_watchdog(void) {
-    struct itimerval timer = {.it_value.tv_sec = WATCHDOG_SECONDS};
-    setitimer(ITIMER_PROF, &timer, NULL);
 }
 
 /* Graphs that cannot be used do not count: there are as many others. */
@@ -229,7 +286,7 @@ int main(int argc, char **argv) {
         grow_fail("no memory");
     pid_t child = fork();
     if (child == 0)
-        return run_graphs(&o, p);
+        return o.n_files ? run_files(&o, p) : run_graphs(&o, p);
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child)
         grow_fail("cannot start a process");

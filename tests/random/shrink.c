@@ -40,8 +40,7 @@ static grown take_edited(const grown *g, hn_model *edited, const char *new_input
         grow_fail("no memory");
     for (uint32_t i = 0; i < out.n_inputs; i++) {
         const char *name = hn_s(hn_value_at(out.model->graph, b->inputs.at[i])->name);
-        const hn_object *o =
-            new_input && strcmp(name, new_input) == 0 ? data : object_of(g, name);
+        const hn_object *o = new_input && strcmp(name, new_input) == 0 ? data : object_of(g, name);
         out.inputs[i] = o ? hn_heap_copy(out.heap, o) : NULL;
     }
     return out;
