@@ -107,6 +107,15 @@ static int parse_count(const char *option, const char *text, uint32_t *out) {
     return EXIT_OK;
 }
 
+static int check_pass_name(const char *option, const char *name) {
+    hone_pass_info p;
+    for (uint32_t i = 0; name && hone_pass_get(i, &p); i++)
+        if (strcmp(p.name, name) == 0)
+            return EXIT_OK;
+    return name ? cli_fail("%s %s: there is no such pass; `hone passes` lists them", option, name)
+                : EXIT_OK;
+}
+
 #define MAX_PASSES 128
 
 /* Cuts a copy of `text` at commas. The copy is to be freed. */
@@ -131,7 +140,10 @@ static bool print_graph(void *ctx, const hone_model *m, const char *pass, uint32
     const optimize_options *o = ctx;
     hone_error error;
     if (o->print_changed || (o->print_after && strcmp(o->print_after, pass) == 0)) {
-        printf("// after %s: %u rewrite%s\n", pass, n_rewrites, n_rewrites == 1 ? "" : "s");
+        if (n_rewrites)
+            printf("// after %s: %u rewrite%s\n", pass, n_rewrites, n_rewrites == 1 ? "" : "s");
+        else
+            printf("// after %s\n", pass);
         hone_model_print(m, 16, cli_write_stdout, NULL, &error);
     }
     return false;
@@ -230,7 +242,8 @@ static int optimize_file(const char *path, optimize_options *o) {
         parse_target(o->target, &options.target) != EXIT_OK ||
         parse_precision(o, &options) != EXIT_OK ||
         parse_count("--opset", o->opset, &opset) != EXIT_OK ||
-        parse_count("--stop-after", o->stop_after, &options.stop_after) != EXIT_OK)
+        parse_count("--stop-after", o->stop_after, &options.stop_after) != EXIT_OK ||
+        check_pass_name("--print-after", o->print_after) != EXIT_OK)
         return EXIT_USAGE;
     options.opset = opset;
     options.passes = names;

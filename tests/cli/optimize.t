@@ -1,55 +1,229 @@
-Fewer nodes, and the proof that they compute the same.
+Optimizing: what comes out, what is told, what is refused.
 
-$ cp $DATA/digits.onnx . && hone optimize digits.onnx -o fast.onnx
-           before   after
-  nodes        17      13
-  weights  154 kB  152 kB
-  file     156 kB  153 kB
+$ cp $MODELS/gelu.onnxtxt . && hone optimize gelu.onnxtxt -o out.onnxtxt && cat out.onnxtxt
+           before  after
+  nodes         7      2
+  weights    28 B   16 B
+  file      370 B  179 B
 ~
 Operators that changed
-  operator            before  after
-  BatchNormalization       4      0
-$ hone optimize digits.onnx --verify | sed 's/[0-9.e-]* ([0-9.e-]* of/* (* of/'
-           before   after
-  nodes        17      13
-  weights  154 kB  152 kB
+  operator  before  after
+  Add            2      1
+  Mul            2      0
+  Div            1      0
+  Erf            1      0
+  Identity       1      0
+  Gelu           0      1
+<
+   ir_version: 8,
+   opset_import: ["" : 20]
+>
+gelu (float[batch,4] x) => (float[batch,4] y)
+<
+   float[4] b = {1, 2, 3, 4}
+> {
+   [bias] a = Add (x, b)
+   [erf] y = Gelu (a)
+}
+
+$ hone optimize gelu.onnxtxt --target onnxruntime -o out.onnx && hone check out.onnx && hone diff gelu.onnxtxt out.onnx --dim batch=2 | tail -1
+           before  after
+  nodes         7      1
+  weights    28 B   16 B
+  file      370 B  155 B
 ~
 Operators that changed
-  operator            before  after
-  BatchNormalization       4      0
-verified in 4 runs: outputs differ by at most * (* of the largest element of logits)
-$ hone check fast.onnx
-fast.onnx: valid
-$ hone optimize fast.onnx | head -2
-           before   after
-  nodes        13      13
-$ hone optimize digits.onnx --level none | grep nodes
-  nodes        17      17
-$ hone optimize digits.onnx --disable fold-affine.batch-norm | grep nodes
-  nodes        17      17
-$ hone optimize digits.onnx --passes fold-affine --stop-after 1 | grep nodes
-  nodes        17      16
+  operator                before  after
+  Add                          2      0
+  Mul                          2      0
+  Div                          1      0
+  Erf                          1      0
+  Identity                     1      0
+  com.microsoft.BiasGelu       0      1
+out.onnx: valid
+1 value compared, 0 differ by more than 0.0001 of the largest element
 
-What nearly happened is told with its reason.
+$ hone optimize gelu.onnxtxt --level basic
+           before  after
+  nodes         7      6
+  weights    28 B   28 B
+~
+Operators that changed
+  operator  before  after
+  Identity       1      0
 
-$ printf '%s' '<ir_version: 10, opset_import: ["" : 17]> g (float[1,1,5] x) => (float[1,1,6] y) <float[1,1,2] w = {1, 2}, int64[6] p = {0, 0, 1, 0, 0, 1}, float one = {1}> { h = Pad (x, p, one) y = Conv (h, w) }' > pad.onnxtxt
-$ hone optimize pad.onnxtxt --explain | grep -A3 'Near misses'
-Near misses
-  fold-pads.pad-conv at #1 (Conv): the Pad fills with 1, a convolution pads with 0
+$ hone optimize gelu.onnxtxt --level none
+           before  after
+  nodes         7      7
+  weights    28 B   28 B
 
-Levels, passes and targets that do not exist.
+Which passes run.
 
-$ hone optimize digits.onnx --level most
-hone: --level is none, basic, extended or all, not 'most'
-[2]
-$ hone optimize digits.onnx --passes fold-constant
-hone: there is no pass 'fold-constant'; `hone passes` lists them
+$ hone optimize gelu.onnxtxt --passes activations -o out.onnxtxt | grep nodes && grep -c Identity out.onnxtxt
+  nodes         7      3
+1
+
+$ hone optimize gelu.onnxtxt --passes no-ops,activations --disable activations.gelu-erf | grep nodes
+  nodes         7      6
+
+$ hone optimize gelu.onnxtxt --disable no-ops --disable activations | grep nodes
+  nodes         7      7
+
+$ hone optimize gelu.onnxtxt --stop-after 1 | grep nodes
+  nodes         7      6
+
+$ hone optimize gelu.onnxtxt --stop-after 0
+           before  after
+  nodes         7      7
+  weights    28 B   28 B
+
+$ hone optimize gelu.onnxtxt --passes no-such-pass
+hone: there is no pass 'no-such-pass'; `hone passes` lists them
 [1]
-$ hone optimize digits.onnx --target phone
-hone: --target is onnx or onnxruntime, not 'phone'
+
+$ hone optimize gelu.onnxtxt --passes no-ops,,activations
+hone: there is no pass ''; `hone passes` lists them
+[1]
+
+$ hone optimize gelu.onnxtxt --disable nothing.rule
+hone: there is no pass 'nothing.rule'; `hone passes` lists them
+[1]
+
+On the way, and afterwards.
+
+$ hone optimize gelu.onnxtxt --print-after activations | head -12
+// after activations: 1 rewrite
+<
+   ir_version: 8,
+   opset_import: ["" : 20]
+>
+gelu (float[batch,4] x) => (float[batch,4] y)
+<
+   float half = {0.5},
+   float one = {1},
+   float root = {1.4142135},
+   float[4] b = {1, 2, 3, 4}
+> {
+
+$ hone optimize gelu.onnxtxt --print-changed | grep "^// after"
+// after no-ops: 1 rewrite
+// after activations: 1 rewrite
+// after dead-code
+
+$ hone optimize gelu.onnxtxt --explain | grep -A 100 Rewrites
+Rewrites
+  rule                  times  first at       what
+  no-ops.identity           1  #0 (Identity)
+  activations.gelu-erf      1  erf
+
+$ sed 's/: 20/: 17/' gelu.onnxtxt > old.onnxtxt && hone optimize old.onnxtxt --explain | grep -A 100 "Near misses"
+Near misses
+  activations.gelu-erf at erf: Gelu is an operator of opset 20, the model has opset 17
+
+$ hone optimize old.onnxtxt --opset 20 | head -8
+           before  after
+  nodes         7      2
+  weights    28 B   16 B
+  opset        17     20
+~
+Operators that changed
+  operator  before  after
+  Add            2      1
+
+$ hone optimize old.onnxtxt --verify
+           before  after
+  nodes         7      6
+  weights    28 B   28 B
+~
+Operators that changed
+  operator  before  after
+  Identity       1      0
+verified in 3 runs: outputs differ by at most 0 (0 of the largest element of y)
+
+$ hone optimize gelu.onnxtxt --random 7 --dim batch=2 | tail -1
+verified in 5 runs: outputs differ by at most * (* of the largest element of y)
+
+The report for programs.
+
+$ hone optimize gelu.onnxtxt --json --verify > report.json
+$ python3 -c "import json; r = json.load(open('report.json')); print(*r); print(*r['passes'][0]); print(*r['rewrites'][-1]); print(*r['verification'])"
+model opset_before opset_after stopped passes rewrites near_misses switched_off verification
+pass runs rewrites nodes_saved weight_bytes_saved macs_saved seconds
+pass rule node detail nodes_removed nodes_added
+runs max_difference max_relative
+
+$ python3 -c "import json; r = json.load(open('report.json')); w = r['rewrites'][-1]; print(w['pass'], w['rule'], w['nodes_removed'], w['nodes_added'], r['switched_off'], r['stopped'], r['opset_before'])"
+activations gelu-erf 5 1 [] False 20
+
+$ hone optimize old.onnxtxt --json | python3 -c "import json, sys; m = json.load(sys.stdin)['near_misses'][0]; print(*m); print(m['rule'], m['node'])"
+pass rule node reason
+gelu-erf erf
+
+What is refused.
+
+$ hone optimize
+hone: name one model; `hone optimize --help` tells more
 [2]
-$ hone passes | head -4
+
+$ hone optimize gelu.onnxtxt gelu.onnxtxt
+hone: name one model; `hone optimize --help` tells more
+[2]
+
+$ hone optimize nowhere.onnx
+hone: cannot open 'nowhere.onnx': No such file or directory
+[1]
+
+$ hone optimize gelu.onnxtxt --level fast
+hone: --level is none, basic, extended or all, not 'fast'
+[2]
+
+$ hone optimize gelu.onnxtxt --target tensorflow
+hone: --target is onnx or onnxruntime, not 'tensorflow'
+[2]
+
+$ hone optimize gelu.onnxtxt --opset 99
+hone: opset 99 does not exist; hone knows 1 to 28
+[1]
+
+$ hone optimize gelu.onnxtxt --opset seventeen
+hone: --opset seventeen: write a number
+[2]
+
+$ hone optimize gelu.onnxtxt --stop-after -1
+hone: --stop-after -1: write a number
+[2]
+
+$ hone optimize gelu.onnxtxt --stop-after 99999999999999999999
+hone: --stop-after 99999999999999999999: write a number
+[2]
+
+$ hone optimize gelu.onnxtxt --print-after nothing
+hone: --print-after nothing: there is no such pass; `hone passes` lists them
+[2]
+
+$ hone optimize gelu.onnxtxt --rules nowhere.so
+hone: cannot load the library 'nowhere.so': *
+[1]
+
+$ hone optimize gelu.onnxtxt --rules gelu.onnxtxt
+hone: cannot load the library 'gelu.onnxtxt': *
+[1]
+
+$ hone optimize gelu.onnxtxt -o nowhere/out.onnx
+hone: cannot write 'nowhere/out.onnx': No such file or directory
+[1]
+
+$ hone passes extra
+hone: `hone passes` takes no arguments
+[2]
+
+The table of passes.
+
+$ hone passes | head -3
   pass                    level     numbers       what it does
   dead-code               basic     exact         nodes, initializers and …aphs that nobody reads go
   fold-constants          basic     exact         nodes that read nothing …nodes become initializers
-  constant-branches       basic     exact         If with a constant condi… the branch that is taken
+
+$ hone passes --json | python3 -c "import json, sys; p = json.load(sys.stdin); print(len(p) > 40, *p[0]); print({q['level'] for q in p} <= {'basic', 'extended', 'all'})"
+True name level numerics summary
+True
