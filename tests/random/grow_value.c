@@ -142,8 +142,6 @@ static double some_number(grower *w, hn_dtype t) {
         return grow_below(w, grow_chance(w, 90) ? 6 : 256);
     if (hn_dtype_is_int(t))
         return (double)grow_between(w, -4, 6);
-    if (grow_chance(w, 1))
-        return grow_chance(w, 50) ? INFINITY : (double)NAN;
     return grow_chance(w, 30) ? GROW_ONE_OF(w, few) : (double)hn_rng_normal(&w->rng);
 }
 
@@ -152,6 +150,13 @@ static hn_object *new_tensor(grower *w, hn_dtype elem, int32_t rank, const int64
     if (!o)
         grow_fail("no memory");
     return o;
+}
+
+/* One element becomes infinite or NaN. Weights do not: by them padding would be more than zeros. */
+static void make_wild(grower *w, hn_array *a) {
+    double v = grow_chance(w, 50) ? INFINITY : (double)NAN;
+    if (hn_dtype_is_float(a->dtype) && a->n_elems > 0)
+        hn_store_f64(a, grow_below(w, (uint32_t)a->n_elems), 1, &v);
 }
 
 static hn_object *some_data(grower *w, hn_dtype elem, int32_t rank, const int64_t *dims,
@@ -182,6 +187,8 @@ hn_id grow_input(grower *w, hn_dtype elem, int32_t rank, const int64_t *dims) {
     if (!v->type || !hn_graph_add_input(w->g, 0, value))
         grow_fail("no memory");
     grow_set_data(w, value, some_data(w, elem, rank, dims, 2));
+    if (grow_chance(w, 8))
+        make_wild(w, &w->data.at[value]->array);
     grow_let_read(w, value);
     return value;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define FIRST_RUNS 6
+#define MANY_RUNS 20       /* from then on inputs are moved, too: 3 - x is all noise when x is 3 */
 #define ALL_RUNS 40        /* before it is said that noise does not explain it */
 #define MOVED_ULPS 6       /* by which numbers are moved */
 #define SPREADS 8          /* that results may lie beyond what was seen */
@@ -175,15 +176,32 @@ static void widen(spread *s, const hn_object *a, const hn_object *b) {
     }
 }
 
+/* Copies of the inputs, real ones moved, too. */
+static hn_object **move_inputs(const contest *c, hn_rng *rng) {
+    hn_object **inputs = calloc((size_t)c->n_inputs + 1, sizeof *inputs);
+    for (uint32_t i = 0; inputs && i < c->n_inputs; i++) {
+        inputs[i] = c->inputs[i] ? hn_heap_copy(c->heap, c->inputs[i]) : NULL;
+        if (inputs[i] && hn_dtype_is_float(inputs[i]->array.dtype))
+            move_elements(rng, &inputs[i]->array);
+    }
+    return inputs;
+}
+
 static bool run_with_noise(const contest *c, uint64_t seed, spread *spreads) {
     hone_error err = {0};
     contest moved = *c;
     hn_rng rng;
     hn_rng_seed(&rng, seed);
+    hn_object **inputs = seed > MANY_RUNS ? move_inputs(c, &rng) : NULL;
+    moved.inputs = inputs ? inputs : c->inputs;
     moved.outputs = calloc((size_t)c->n_outputs + 1, sizeof *moved.outputs);
     bool ok = moved.outputs && contest_watch(&moved, move_outputs, &rng, &err);
     for (uint32_t i = 0; ok && i < c->n_outputs; i++)
         widen(&spreads[i], c->outputs[i], moved.outputs[i]);
+    for (uint32_t i = 0; inputs && i < c->n_inputs; i++)
+        if (inputs[i])
+            hn_heap_unref(c->heap, inputs[i]);
+    free(inputs);
     contest_close(&moved);
     return ok;
 }
