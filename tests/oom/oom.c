@@ -251,13 +251,19 @@ static bool try_failing_at(subject *s, const struct operation *op, size_t n, boo
     return has_failed;
 }
 
+/* Every one of the first hundred, then ever fewer: an operation of ten thousand allocations would
+ * take its time ten thousand times. */
+static size_t next_failure(size_t n) {
+    return n + 1 + n / 100;
+}
+
 static size_t try_operation(subject *s, const struct operation *op) {
-    size_t n = 1;
-    while (try_failing_at(s, op, n, false) && n_complaints < MAX_COMPLAINTS)
-        n++;
-    for (size_t k = 1; k < n; k++)
+    size_t n = 1, n_tried = 0;
+    for (; try_failing_at(s, op, n, false) && n_complaints < MAX_COMPLAINTS; n = next_failure(n))
+        n_tried++;
+    for (size_t k = 1; k < n; k = next_failure(k))
         try_failing_at(s, op, k, true);
-    return n - 1;
+    return n_tried;
 }
 
 /* ---- subjects -------------------------------------------------------------------------------- */
