@@ -6,13 +6,16 @@
 
 #define MAX_CALL_DEPTH 64
 #define MAX_INLINED_NODES 1000000u
+#define FREE_INLINED_NODES 50000u /* whatever the size of the file */
+#define INLINED_NODES_PER_BYTE 8u /* of the file: a layer of 200 nodes is called in 50 bytes */
 #define CALL_OPEN (HN_MAP_NONE - 1)
 
 typedef struct call_check {
     hn_model *m;
     hn_same_op_fn same_op; /* NULL: any version will do */
-    hn_map unfolded; /* function pointer -> nodes that a call adds, at most MAX_INLINED_NODES; or
-                        CALL_OPEN while they are counted */
+    uint32_t max_nodes;
+    hn_map unfolded; /* function pointer -> nodes that a call adds, at most max_nodes; or CALL_OPEN
+                        while they are counted */
     const hn_function *chain[MAX_CALL_DEPTH];
     uint32_t depth;
     hone_error *err;
@@ -120,11 +123,11 @@ static hone_status check_arguments(const call_check *c, const hn_graph *g, hn_id
 static hone_status count_inlined(const call_check *c, const hn_function *f, uint32_t *n_nodes,
                                  uint32_t n_more) {
     *n_nodes += n_more;
-    if (!f || *n_nodes <= MAX_INLINED_NODES)
+    if (!f || *n_nodes <= c->max_nodes)
         return HONE_OK;
     return hn_fail(c->err, HONE_E_LIMIT,
                    "cannot inline: with the body of function '%s' the graph would pass %u nodes",
-                   hn_s(f->name), MAX_INLINED_NODES);
+                   hn_s(f->name), c->max_nodes);
 }
 
 /* *n_nodes: of the graph when all is inlined. */
@@ -147,9 +150,14 @@ static hone_status check_calls(call_check *c, const hn_graph *g, const hn_functi
     return HONE_OK;
 }
 
+static uint32_t max_inlined_nodes(const hn_model *m) {
+    uint64_t by_file = HN_MIN(m->file_bytes, MAX_INLINED_NODES) * INLINED_NODES_PER_BYTE;
+    return (uint32_t)HN_MIN(FREE_INLINED_NODES + by_file, MAX_INLINED_NODES);
+}
+
 hone_status hn_inline_check(hn_model *m, hn_same_op_fn same_op, hn_arena *scratch,
                             hone_error *err) {
-    call_check c = {.m = m, .same_op = same_op, .err = err};
+    call_check c = {.m = m, .same_op = same_op, .max_nodes = max_inlined_nodes(m), .err = err};
     uint32_t n_imports = m->opsets.n, n_nodes;
     hn_map_init(&c.unfolded, scratch);
     hone_status status = check_calls(&c, m->graph, NULL, &n_nodes);

@@ -30,11 +30,11 @@ static bool is_small_const(const hn_rule *r, hn_id value) {
  */
 static const_step read_step(const hn_rule *r, hn_id node) {
     const_step s = {.kind = STEP_NONE, .constant = HN_NONE, .sign = 1};
-    if (!hn_is_op(r, node, "Add|Sub|Mul|Div|Neg") || !is_real(hn_elem_of(r, hn_out(r, node, 0))))
+    if (!hn_is_op(r, node, "Add|Sub|Mul|Div|Neg"))
         return s;
     s.x = hn_in(r, node, 0);
     if (hn_is_op(r, node, "Neg")) {
-        s.kind = STEP_MUL;
+        s.kind = is_real(hn_elem_of(r, s.x)) ? STEP_MUL : STEP_NONE;
         return s;
     }
     bool is_second = is_small_const(r, hn_in(r, node, 1));
@@ -42,6 +42,8 @@ static const_step read_step(const hn_rule *r, hn_id node) {
         return s;
     s.x = hn_in(r, node, is_second ? 0 : 1);
     s.constant = hn_in(r, node, is_second ? 1 : 0);
+    if (!is_real(hn_elem_of(r, s.x)))
+        return s;
     if (hn_is_op(r, node, "Add|Sub")) {
         bool is_sub = hn_is_op(r, node, "Sub");
         s.kind = STEP_ADD;

@@ -60,6 +60,27 @@ static bool computed_ints(const hn_rule *r, uint32_t input, uint32_t *n, const h
            *n <= HN_MAX_RANK;
 }
 
+/* Can the elements of x take this shape (0: copied, -1: what is left), as far as numbers tell? A file
+ * may ask for what cannot be, but in terms that hide it. */
+static bool target_fits(const hn_shape *x, uint32_t n, const int64_t *target) {
+    uint64_t have = 1, want = 1;
+    bool has_rest = false;
+    for (int32_t i = 0; x && i < x->rank; i++) {
+        if (i < (int32_t)n && target[i] == 0)
+            continue;
+        if (!hn_dim_is_known(x->dims[i]))
+            return true;
+        if (!hn_mul_u64(have, (uint64_t)x->dims[i], &have))
+            return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        has_rest |= target[i] < 0;
+        if (target[i] > 0 && !hn_mul_u64(want, (uint64_t)target[i], &want))
+            return false;
+    }
+    return !x || (has_rest ? have % want == 0 : have == want);
+}
+
 /* An entry of the shape that is a size says so itself; what is copied, left over or unknown is what
  * inference found for the output. */
 static hone_status fold_reshape(hn_rule *r) {
@@ -80,7 +101,8 @@ static hone_status fold_reshape(hn_rule *r) {
     if (!hn_reshape_target(r->pass->model->syms, hn_shape_of(r, x), n, want, target))
         return hn_miss(r,
                        "its shape has two sizes that are neither numbers nor those of the input");
-    hn_rule_replace(r, hn_make_reshape_to(r, x, n, target));
+    if (target_fits(hn_shape_of(r, x), n, target))
+        hn_rule_replace(r, hn_make_reshape_to(r, x, n, target));
     return HONE_OK;
 }
 

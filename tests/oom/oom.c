@@ -24,7 +24,7 @@ typedef struct subject {
     uint32_t n_inputs, n_outputs;
     char dim[64];                  /* a free dimension; "" when there is none */
     hone_value *values[MAX_NAMES]; /* zeros for the inputs */
-    bool can_run;
+    bool can_run, can_optimize;
 } subject;
 
 static unsigned n_complaints;
@@ -130,6 +130,34 @@ static hone_status do_fix_dim(hone_model *m, const subject *s, hone_error *error
     return HONE_OK;
 }
 
+static hone_status do_optimize_for(hone_model *m, const subject *s, hone_target target, bool verify,
+                                   hone_error *error) {
+    hone_optimize_options o;
+    hone_model *optimized;
+    hone_optimization *report;
+    *error = (hone_error){.code = HONE_OK};
+    if (!s->can_optimize)
+        return HONE_OK;
+    hone_optimize_options_init(&o);
+    o.target = target;
+    o.measure = true;
+    o.verify = verify;
+    hone_status status = hone_model_optimize(m, &o, &optimized, &report, error);
+    if (status == HONE_OK)
+        status = hone_optimization_write_json(report, "model", discard, NULL, error);
+    hone_optimization_free(report);
+    hone_model_free(optimized);
+    return status;
+}
+
+static hone_status do_optimize(hone_model *m, const subject *s, hone_error *error) {
+    return do_optimize_for(m, s, HONE_TARGET_ONNX, false, error);
+}
+
+static hone_status do_optimize_verified(hone_model *m, const subject *s, hone_error *error) {
+    return do_optimize_for(m, s, HONE_TARGET_ONNXRUNTIME, s->can_run, error);
+}
+
 static hone_status do_plan(hone_model *m, const subject *s, hone_error *error) {
     hone_plan *plan = NULL;
     hone_session_options o;
@@ -190,6 +218,8 @@ static const struct operation {
     {"strip", do_strip, false},
     {"rename", do_rename, false},
     {"fix a dimension", do_fix_dim, false},
+    {"optimize", do_optimize, true},
+    {"optimize and verify", do_optimize_verified, true},
     {"plan", do_plan, true},
     {"run", do_run, true}, /* memory that waits for a later step goes first */
 };
@@ -318,6 +348,8 @@ static void try_running(subject *s, hone_model *m, const hone_subgraph_info *top
         s->can_run &= s->values[i] != NULL;
     }
     s->can_run = s->can_run && do_run(m, s, &error) == HONE_OK;
+    s->can_optimize = true;
+    s->can_optimize = do_optimize(m, s, &error) == HONE_OK;
 }
 
 /* The names point into the model. */
