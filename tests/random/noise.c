@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define FIRST_RUNS 6
-#define MANY_RUNS 20       /* from then on inputs are moved, too: 3 - x is all noise when x is 3 */
+#define MANY_RUNS 20       /* from then on noise is everywhere: 3 - x is nothing else when x is 3 */
 #define ALL_RUNS 40        /* before it is said that noise does not explain it */
 #define MOVED_ULPS 6       /* by which numbers are moved */
 #define SPREADS 8          /* that results may lie beyond what was seen */
@@ -83,19 +83,28 @@ static double ulp_of(hn_dtype t) {
     return t == HN_F64 ? DBL_EPSILON : t == HN_F32 ? FLT_EPSILON : t == HN_F16 ? 0x1p-10 : 0x1p-7;
 }
 
-/* Nodes that hand on elements as they are compute nothing. */
-static bool computes(const hn_node *n) {
-    static const char *const movers[] = {
-        "Reshape", "Squeeze", "Unsqueeze", "Flatten",   "Transpose", "Slice", "Concat",
-        "Split",   "Gather",  "Identity",  "Constant",  "Expand",    "Tile",  "Pad",
-        "Dropout", "Relu",    "Abs",       "Neg",       "Max",       "Min",   "Clip",
-        "If",      "Loop",    "Scan",      "MaxPool",   "Where",     "Sign",  "Floor",
-        "Ceil",    "Round",   "Cast",      "ReduceMax", "ReduceMin"};
-    for (size_t i = 0; i < HN_COUNT(movers); i++)
-        if (hn_str_is(n->op, movers[i]))
-            return false;
-    return true;
+static bool is_one_of(hn_str op, const char *const *list) {
+    for (; *list; list++)
+        if (hn_str_is(op, *list))
+            return true;
+    return false;
 }
+
+/* Results that may lie where an input lies, and are no numbers of their own. */
+static const char *const views[] = {
+    "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Constant",           "Dropout",
+    "If",      "Loop",    "Scan",      "Cast",    "Optional", "OptionalGetElement", NULL};
+/* Hand on elements as they are. */
+static const char *const movers[] = {
+    "Transpose", "Slice",     "Concat",  "Split", "Gather", "Expand", "Tile",  "Pad",
+    "Relu",      "Abs",       "Neg",     "Max",   "Min",    "Clip",   "Where", "Sign",
+    "ReduceMax", "ReduceMin", "MaxPool", "Floor", "Ceil",   "Round",  NULL};
+
+/* The noise of one run. */
+typedef struct noise {
+    hn_rng rng;
+    bool is_everywhere; /* also in what is only handed on, and in inputs */
+} noise;
 
 static void move_elements(hn_rng *rng, hn_array *a) {
     double step = MOVED_ULPS * ulp_of(a->dtype);
@@ -108,13 +117,14 @@ static void move_elements(hn_rng *rng, hn_array *a) {
 }
 
 static void move_outputs(void *ctx, const hn_step_sight *sight) {
+    noise *z = ctx;
     const hn_node *n = hn_node_at(sight->g, sight->step->node);
-    if (!computes(n))
+    if (is_one_of(n->op, views) || (!z->is_everywhere && is_one_of(n->op, movers)))
         return;
     for (uint32_t i = 0; i < n->n_outputs; i++) {
         hn_object *o = sight->outputs[i];
         if (o && o->kind == HN_OBJECT_TENSOR && hn_dtype_is_float(o->array.dtype))
-            move_elements(ctx, &o->array);
+            move_elements(&z->rng, &o->array);
     }
 }
 
@@ -190,12 +200,12 @@ static hn_object **move_inputs(const contest *c, hn_rng *rng) {
 static bool run_with_noise(const contest *c, uint64_t seed, spread *spreads) {
     hone_error err = {0};
     contest moved = *c;
-    hn_rng rng;
-    hn_rng_seed(&rng, seed);
-    hn_object **inputs = seed > MANY_RUNS ? move_inputs(c, &rng) : NULL;
+    noise z = {.is_everywhere = seed > MANY_RUNS};
+    hn_rng_seed(&z.rng, seed);
+    hn_object **inputs = z.is_everywhere ? move_inputs(c, &z.rng) : NULL;
     moved.inputs = inputs ? inputs : c->inputs;
     moved.outputs = calloc((size_t)c->n_outputs + 1, sizeof *moved.outputs);
-    bool ok = moved.outputs && contest_watch(&moved, move_outputs, &rng, &err);
+    bool ok = moved.outputs && contest_watch(&moved, move_outputs, &z, &err);
     for (uint32_t i = 0; ok && i < c->n_outputs; i++)
         widen(&spreads[i], c->outputs[i], moved.outputs[i]);
     for (uint32_t i = 0; inputs && i < c->n_inputs; i++)

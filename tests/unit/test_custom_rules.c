@@ -1,6 +1,8 @@
 /* Rules that a program brings along. */
 #include "optimize_model.h"
 
+#include "counting_allocator.h"
+
 /* Optimizes with these rules; verify as the options say. */
 static optimized with_rules(const char *text, hone_optimize_options *options, uint32_t n,
                             const hone_rule_def *defs) {
@@ -431,6 +433,25 @@ static void what_is_no_rule_is_refused(void **state) {
     hone_rule_set_free(NULL);
 }
 
+static void sets_survive_a_lack_of_memory(void **state) {
+    (void)state;
+    hone_rule_def def = rule_of("mine", "Add(Tanh(x), {Mul(y, 2) | Add(y, #c)})", to_x);
+    for (size_t n = 1;; n++) {
+        counting_allocator memory;
+        hone_rule_set *rules;
+        hone_error error;
+        counting_init(&memory, n);
+        hone_status status = hone_rule_set_create(&memory.hook, &rules, &error);
+        if (status == HONE_OK)
+            status = hone_rule_set_add(rules, &def, &error);
+        hone_rule_set_free(rules);
+        assert_true(counting_is_clean(&memory));
+        assert_int_equal(status, memory.n_refused ? HONE_E_NOMEM : HONE_OK);
+        if (!memory.n_refused)
+            break;
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_rule_sees_its_place),
                                        cmocka_unit_test(a_rule_writes_nodes_and_constants),
@@ -441,6 +462,7 @@ int main(void) {
                                        cmocka_unit_test(a_rule_that_fails_is_switched_off),
                                        cmocka_unit_test(verification_finds_a_wrong_rule),
                                        cmocka_unit_test(a_rule_without_end_is_stopped),
-                                       cmocka_unit_test(what_is_no_rule_is_refused)};
+                                       cmocka_unit_test(what_is_no_rule_is_refused),
+                                       cmocka_unit_test(sets_survive_a_lack_of_memory)};
     return cmocka_run_group_tests_name("rules of one's own", tests, enter_scratch, leave_scratch);
 }
