@@ -13,6 +13,8 @@ size_t hn_dtype_alignment(hn_dtype t) {
 
 hone_status hn_object_init_tensor(hn_object *o, hn_arena *a, const hn_tensor *t, hone_error *err) {
     uint64_t bytes;
+    if (t->dtype == HN_UNDEFINED)
+        return hn_fail(err, HONE_E_INVALID, "initializer '%s' has no element type", hn_s(t->name));
     if (t->dtype == HN_STRING) {
         hn_object_init_borrowed(o, t->dtype, t->rank, t->dims, (void *)(uintptr_t)t->strings);
         return HONE_OK;
