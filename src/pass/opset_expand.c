@@ -140,7 +140,8 @@ static hone_status prepare_mean_variance(expansion *e) {
     static const int64_t usual[] = {0, 2, 3};
     const hn_attr *a = hn_node_attr(hn_at(e->r, e->r->root), "axes");
     e->n_axes = a ? HN_MIN(a->n, (uint32_t)HN_COUNT(e->axes)) : HN_COUNT(usual);
-    memcpy(e->axes, a ? a->v.ints : usual, e->n_axes * sizeof *e->axes);
+    for (uint32_t i = 0; i < e->n_axes; i++)
+        e->axes[i] = a ? a->v.ints[i] : usual[i];
     return HONE_OK;
 }
 

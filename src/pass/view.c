@@ -93,7 +93,8 @@ bool hn_view_set_source(hn_view *v, hn_id source) {
         return false;
     v->source = source;
     v->source_rank = (uint32_t)s->rank;
-    memcpy(v->source_dims, s->dims, v->source_rank * sizeof *s->dims);
+    for (uint32_t i = 0; i < v->source_rank; i++)
+        v->source_dims[i] = s->dims[i];
     return true;
 }
 
