@@ -1,8 +1,11 @@
 #!/bin/bash
-# The whole project builds with one compiler line and no build system. Argument: scratch folder.
+# The whole project builds with one compiler line and no build system: the line that the README
+# gives. Argument: scratch folder.
 set -euo pipefail
 
 scratch=$1
 mkdir -p "$scratch"
-"${CC:-cc}" -std=c11 -O2 -Iinclude -Isrc src/*/*.c cli/*.c -lm -lpthread -o "$scratch/hone"
+line=$(grep -E '^cc .* -o hone$' README.md)
+line="${CC:-cc} -std=c11 ${line#cc }"
+eval "${line% hone} \"$scratch/hone\""
 "$scratch/hone" --version
