@@ -20,12 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "conform"))
+import bench_common
 
-GROUPS = ("architectures",)
-SIZES = {"batch": 1, "seq": 128, "time": 100, "h": 128, "w": 128}
-FIXED_SIZES = {"torch_encoder": {"seq": 64}}  # the file reshapes to the length it was exported with
 POLL_SECONDS = 0.002
 
 # A child process: MODEL RUNS THREADS INPUTS.npz; prints what onnxruntime adds to the interpreter.
@@ -47,24 +43,6 @@ print(peak_kb("VmHWM") - before)
 """
 
 
-def random_inputs(path):
-    """Name to array, with the sizes above in place of free dimensions."""
-    import numpy
-    import onnx
-
-    sizes = SIZES | FIXED_SIZES.get(path.stem, {})
-    generator = numpy.random.default_rng(0)
-    inputs = {}
-    for value in onnx.load(path).graph.input:
-        tensor = value.type.tensor_type
-        shape = [sizes[d.dim_param] if d.dim_param else d.dim_value for d in tensor.shape.dim]
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-        is_float = numpy.issubdtype(dtype, numpy.floating)
-        numbers = generator.standard_normal(shape) if is_float else numpy.ones(shape)
-        inputs[value.name] = numbers.astype(dtype)
-    return inputs
-
-
 def peak_of_process(command):
     """VmHWM in bytes. It only grows, so the last reading before the end is the peak but for the
     memory of the last moments."""
@@ -82,7 +60,7 @@ def peak_of_process(command):
 def measure(hone, path, options, folder):
     import numpy
 
-    inputs = random_inputs(path)
+    inputs = bench_common.random_inputs(path)
     numpy.savez(folder / "inputs.npz", **inputs)
     command = [hone, "run", path, "--repeat", str(options.runs - 1), "--threads", str(options.threads)]
     for number, (name, value) in enumerate(inputs.items()):
@@ -119,14 +97,11 @@ def main():
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     options = parser.parse_args()
 
-    import models
-
     rows = []
-    for path in models.find(GROUPS):
-        if not options.names or any(name in path.name for name in options.names):
-            with tempfile.TemporaryDirectory() as folder:
-                rows.append(measure(options.hone.resolve(), path, options, Path(folder)))
-            print(f"{path.stem}: {rows[-1]['hone_bytes'] / rows[-1]['onnxruntime_bytes']:.2f}", file=sys.stderr)
+    for path in bench_common.architectures(options.names):
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(measure(options.hone.resolve(), path, options, Path(folder)))
+        print(f"{path.stem}: {rows[-1]['hone_bytes'] / rows[-1]['onnxruntime_bytes']:.2f}", file=sys.stderr)
     print_table(rows)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")
