@@ -6,6 +6,10 @@
 #undef V_ZERO
 #undef V_LOAD
 #undef V_STORE
+#undef V_SOME
+#undef V_FIRST
+#undef V_LOAD_SOME
+#undef V_STORE_SOME
 #undef V_BROADCAST
 #undef V_SET1
 #undef V_ADD

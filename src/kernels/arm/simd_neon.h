@@ -8,6 +8,10 @@
 #define V_ZERO() vdupq_n_f32(0)
 #define V_LOAD(p) vld1q_f32(p)
 #define V_STORE(p, v) vst1q_f32(p, v)
+#define V_SOME int
+#define V_FIRST(n) ((int)(n))
+#define V_LOAD_SOME(p, some) hn_load_some__neon(p, some)
+#define V_STORE_SOME(p, some, v) hn_store_some__neon(p, some, v)
 #define V_BROADCAST(p) vld1q_dup_f32(p)
 #define V_SET1(x) vdupq_n_f32(x)
 #define V_ADD(a, b) vaddq_f32(a, b)
@@ -43,5 +47,19 @@ static inline float32x4_t hn_scale__neon(float32x4_t a, float32x4_t n) {
     float32x4_t first = vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(half, bias), 23));
     float32x4_t second = vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(rest, bias), 23));
     return vmulq_f32(vmulq_f32(a, first), second);
+}
+
+static inline float32x4_t hn_load_some__neon(const float *p, int some) {
+    float v[4] = {0};
+    for (int i = 0; i < some; i++)
+        v[i] = p[i];
+    return vld1q_f32(v);
+}
+
+static inline void hn_store_some__neon(float *p, int some, float32x4_t all) {
+    float v[4];
+    vst1q_f32(v, all);
+    for (int i = 0; i < some; i++)
+        p[i] = v[i];
 }
 #endif

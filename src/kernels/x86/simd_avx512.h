@@ -9,6 +9,11 @@
 #define V_ZERO() _mm512_setzero_ps()
 #define V_LOAD(p) _mm512_loadu_ps(p)
 #define V_STORE(p, v) _mm512_storeu_ps(p, v)
+/* The first n elements, 0 <= n <= V_ELEMS: memory of others is not touched, they are loaded as 0. */
+#define V_SOME __mmask16
+#define V_FIRST(n) ((__mmask16)((1u << (n)) - 1))
+#define V_LOAD_SOME(p, some) _mm512_maskz_loadu_ps(some, p)
+#define V_STORE_SOME(p, some, v) _mm512_mask_storeu_ps(p, some, v)
 #define V_BROADCAST(p) _mm512_set1_ps(*(p))
 #define V_SET1(x) _mm512_set1_ps(x)
 #define V_ADD(a, b) _mm512_add_ps(a, b)
