@@ -50,7 +50,8 @@ void hn_winograd_pack(const hn_conv_last_job *job, float *out);
 int64_t hn_winograd_scratch_elems(const hn_conv_last_job *job, int n_threads);
 void hn_winograd_f32(hn_pool *pool, const hn_conv_last_job *job);
 
-/* channels == groups, with or without packed_w. */
+/* channels == groups. Without packed_w the filters are laid out in scratch, which then has room for
+ * hn_depthwise_last_packed_elems floats. */
 int64_t hn_depthwise_last_packed_elems(const hn_conv_last_job *job);
 void hn_depthwise_last_pack(const hn_conv_last_job *job, float *out);
 void hn_depthwise_last_f32(hn_pool *pool, const hn_conv_last_job *job);
