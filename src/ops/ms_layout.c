@@ -101,3 +101,7 @@ bool hn_macs_nhwc_conv(const hn_infer *c, uint64_t *macs) {
 hone_status hn_infer_nhwc_pool(hn_infer *c) {
     return hn_pool_shape(c, 0, true);
 }
+
+hone_status hn_infer_nhwc_global_pool(hn_infer *c) {
+    return hn_global_pool_shape(c, 0, true);
+}

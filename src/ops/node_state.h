@@ -16,4 +16,8 @@ void hn_release_weights(const hn_op *op, void *state);
 /* What was laid out; NULL: nothing was. */
 const float *hn_packed_weights(const hn_eval *c);
 
+/* The same for channels last, in the layout that the chosen way to convolve wants. */
+hone_status hn_prepare_filters_last(hn_eval *c, void **state);
+void hn_release_filters_last(const hn_op *op, void *state);
+
 #endif /* HN_NODE_STATE_H */

@@ -19,7 +19,7 @@ typedef hone_status (*hn_eval_fn)(hn_eval *c);
 #define HN_DOMAIN_LIST(X)                                                                         \
     X(ONNX, "") X(ML, "ai.onnx.ml") X(PREVIEW, "ai.onnx.preview")                                 \
     X(TRAINING, "ai.onnx.preview.training") X(MS, "com.microsoft")                                \
-    X(NCHWC, "com.microsoft.nchwc") X(NHWC, "com.ms.internal.nhwc")
+    X(NCHWC, "com.microsoft.nchwc") X(NHWC, "com.ms.internal.nhwc") X(HONE, "hone")
 /* clang-format on */
 typedef enum hn_domain {
 #define HN_DOMAIN_ENUM(id, text) HN_DOMAIN_##id,

@@ -55,19 +55,8 @@ static int64_t pool_index(const pool_form *f, int64_t plane, int64_t at) {
 static void read_pool_form(const hn_eval *c, const int64_t *out, pool_form *f) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
-    uint32_t n;
-    const int64_t *pads = NULL;
-    bool has_pads =
-        hn_attr_ints(node, "pads", &n, &pads) && n > 0 && !hn_attr_is(node, "auto_pad", "VALID");
-    hn_slide *s = &f->slide;
-    hn_slide_read(node, x->rank - 2, x->dims + 2, out, NULL, s);
-    for (int32_t i = 0; i < s->n_axes; i++) {
-        int64_t same = (s->out[i] - 1) * s->stride[i] + (s->kernel[i] - 1) * s->dilation[i] + 1 -
-                       s->in[i] - s->pad[i];
-        f->pad_end[i] = hn_slide_is_same(node) ? HN_MAX(same, 0)
-                        : has_pads             ? pads[s->n_axes + i]
-                                               : 0;
-    }
+    hn_slide_read(node, x->rank - 2, x->dims + 2, out, NULL, &f->slide);
+    hn_slide_pad_end(node, &f->slide, f->pad_end);
 }
 
 /* Largest floats without their places; false: this is something else. */

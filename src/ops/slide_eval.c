@@ -41,3 +41,13 @@ void hn_slide_read(const hn_infer *node, int32_t n_axes, const int64_t *in, cons
         s->kernel_elems *= kernel[i];
     }
 }
+
+void hn_slide_pad_end(const hn_infer *node, const hn_slide *s, int64_t *pad_end) {
+    const int64_t *pads = slide_list(node, "pads");
+    bool same = hn_slide_is_same(node), valid = hn_attr_is(node, "auto_pad", "VALID");
+    for (int32_t i = 0; i < s->n_axes; i++) {
+        int64_t rest = (s->out[i] - 1) * s->stride[i] + (s->kernel[i] - 1) * s->dilation[i] + 1 -
+                       s->in[i] - s->pad[i];
+        pad_end[i] = same ? HN_MAX(rest, 0) : pads && !valid ? pads[s->n_axes + i] : 0;
+    }
+}

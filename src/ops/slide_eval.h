@@ -12,6 +12,8 @@ void hn_slide_read(const hn_infer *node, int32_t n_axes, const int64_t *in, cons
 /* Padding in front that SAME_UPPER or SAME_LOWER chooses when `total` is needed in all. */
 int64_t hn_slide_same_pad(const hn_infer *node, int64_t total);
 bool hn_slide_is_same(const hn_infer *node); /* auto_pad is one of the two */
+/* Padding behind each axis, which only averages that count it look at. */
+void hn_slide_pad_end(const hn_infer *node, const hn_slide *s, int64_t *pad_end);
 
 /* Conv, and what is to be done with its float output right away; finish: NULL for nothing. */
 hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish);

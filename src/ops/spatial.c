@@ -63,7 +63,8 @@ hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w) {
                              (long long)ceil_mode);
     w->n_axes = n_axes;
     w->ceil_mode = ceil_mode != 0;
-    w->drops_last = hn_infer_version(c) < 10 || hn_infer_version(c) >= 22;
+    w->drops_last = (hn_infer_version(c) < 10 || hn_infer_version(c) >= 22) &&
+                    !hn_attr_i(c, "keeps_last", 0);
     bool explicit_pads = pads && w->auto_pad == HN_PAD_EXPLICIT;
     for (uint32_t i = 0; i < n; i++)
         w->axes[i] = (hn_window_axis){

@@ -23,7 +23,7 @@ typedef struct hn_window {
     hn_auto_pad auto_pad;
     bool ceil_mode;
     /* With ceil_mode: a last window that would start in the end padding does not count. So say
-     * opset 22 and the other domains; versions 10 to 19 counted it. */
+     * opset 22 and the other domains; versions 10 to 19 counted it, as keeps_last does. */
     bool drops_last;
     hn_window_axis axes[HN_MAX_RANK];
 } hn_window;

@@ -1,0 +1,32 @@
+/* Convolutions of channels-last floats, computed. */
+#include "ops/conv_last_eval.h"
+#include "ops/ms_eval.h"
+
+hone_status hn_eval_conv_last(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *sum = hn_arg(c, 3);
+    hn_array *y = hn_ret(c, 0);
+    hn_slide slide;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_want_dims(c, 3, y->rank, y->dims));
+    hn_finish_f32 finish = {.residual = sum ? sum->data : NULL};
+    bool has_map = hn_fused_map(c, &finish);
+    hn_slide_read(hn_eval_node(c), x->rank - 2, x->dims + 1, y->dims + 1, w->dims + 2, &slide);
+    hn_conv_last_job job = {.slide = &slide,
+                            .batch = x->dims[0],
+                            .channels = x->dims[x->rank - 1],
+                            .filters = w->dims[0],
+                            .groups = hn_attr_i(hn_eval_node(c), "group", 1),
+                            .x = x->data,
+                            .w = w->data,
+                            .bias = bias ? bias->data : NULL,
+                            .y = y->data,
+                            .finish = sum || finish.map ? &finish : NULL};
+    hn_conv_last_take(c, &job);
+    int64_t n_scratch = hn_conv_last_scratch_elems(&job, hn_pool_threads(hn_eval_pool(c)));
+    job.scratch = hn_eval_scratch_n(c, (uint64_t)n_scratch, sizeof(float));
+    HN_TRY_PTR(job.scratch);
+    hn_conv_last_f32(hn_eval_pool(c), &job);
+    HN_TRY(has_map ? HONE_OK : hn_fused_activation(c, y));
+    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+}

@@ -1,0 +1,13 @@
+/* Inside ops/: convolutions of channels-last floats, between what prepares and what runs them. */
+#ifndef HN_CONV_LAST_EVAL_H
+#define HN_CONV_LAST_EVAL_H
+
+#include "kernels/conv_last.h"
+#include "ops/slide_eval.h"
+
+/* How a job without packed filters is done. */
+hn_conv_last_method hn_conv_last_unpacked(const hn_conv_last_job *job);
+/* Sets method and packed filters: those that were prepared, or else how to do without. */
+void hn_conv_last_take(const hn_eval *c, hn_conv_last_job *job);
+
+#endif /* HN_CONV_LAST_EVAL_H */

@@ -1,0 +1,95 @@
+/* Filters of channels-last convolutions: the way to convolve is chosen when the program is made, and
+ * the filters are laid out for it. */
+#include "ops/conv_last_eval.h"
+#include "ops/node_state.h"
+
+#define BLOB_FILTERS_LAST 32 /* and a number for each method; see packed_weights.c for the others */
+
+typedef struct filters_last {
+    hn_conv_last_method method;
+    hn_blob *blob; /* NULL: nothing is laid out ahead */
+} filters_last;
+
+hn_conv_last_method hn_conv_last_unpacked(const hn_conv_last_job *job) {
+    hn_conv_last_method method = hn_conv_last_choose(job);
+    return method == HN_CONV_LAST_WINOGRAD ? HN_CONV_LAST_PRODUCT : method;
+}
+
+static hone_status fill_filters_last(void *job, void *out) {
+    hn_conv_last_pack(job, out);
+    return HONE_OK;
+}
+
+/* All sizes but the batch decide how filters lie: some methods cut maps into tiles by their size. */
+static void name_filters(const hn_conv_last_job *job, uint64_t n_elems, hn_blob_key *key) {
+    const hn_slide *s = job->slide;
+    int64_t sizes[] = {job->channels, job->filters, job->groups, s->n_axes};
+    size_t bytes = (size_t)s->n_axes * sizeof *s->kernel;
+    hn_blob_key_init(key, BLOB_FILTERS_LAST + (uint32_t)job->method, n_elems * sizeof(float));
+    hn_blob_key_mix(key, sizes, sizeof sizes);
+    hn_blob_key_mix(key, s->kernel, bytes);
+    if (job->method == HN_CONV_LAST_WINOGRAD)
+        hn_blob_key_mix(key, s->out, bytes);
+    hn_blob_key_mix(key, job->w,
+                    (uint64_t)(job->filters * (job->channels / job->groups) * s->kernel_elems) *
+                        sizeof(float));
+}
+
+/* The spatial sizes of a value [N, spatial..., C] when all are numbers; else zeros. */
+static void static_sizes(const hn_shape *shape, int32_t n_axes, int64_t *sizes) {
+    bool is_known = shape && shape->rank == n_axes + 2;
+    for (int32_t i = 0; i < n_axes; i++)
+        is_known = is_known && hn_dim_is_known(shape->dims[i + 1]);
+    for (int32_t i = 0; i < n_axes; i++)
+        sizes[i] = is_known ? shape->dims[i + 1] : 0;
+}
+
+static const hn_shape *output_shape(const hn_eval *c) {
+    const hn_type *t = hn_value_at(c->node.scope->g, c->node.node->outputs[0])->type;
+    return t && t->kind == HN_TYPE_TENSOR && t->shape.rank >= 0 ? &t->shape : NULL;
+}
+
+hone_status hn_prepare_filters_last(hn_eval *c, void **state) {
+    const hn_array *w = hn_arg(c, 1);
+    int64_t groups = hn_attr_i(&c->node, "group", 1), in[HN_MAX_SPATIAL], out[HN_MAX_SPATIAL];
+    *state = NULL;
+    if (!w || w->dtype != HN_F32 || w->rank < 3 || w->n_elems == 0 || groups < 1 ||
+        w->dims[0] % groups != 0 || c->node.node->n_outputs == 0)
+        return HONE_OK;
+    hn_slide slide;
+    static_sizes(hn_in_shape(&c->node, 0), w->rank - 2, in);
+    static_sizes(output_shape(c), w->rank - 2, out);
+    hn_slide_read(&c->node, w->rank - 2, in, out, w->dims + 2, &slide);
+    hn_conv_last_job job = {.slide = &slide,
+                            .batch = 1,
+                            .channels = w->dims[1] * groups,
+                            .filters = w->dims[0],
+                            .groups = groups,
+                            .w = w->data};
+    job.method = hn_conv_last_choose(&job);
+    int64_t n_elems = hn_conv_last_packed_elems(&job);
+    hn_arena *arena = c->node.scope->job->model->arena;
+    filters_last *filters = HN_NEW(arena, filters_last);
+    HN_TRY_PTR(filters);
+    filters->method = job.method;
+    if (n_elems > 0) {
+        hn_blob_key key;
+        name_filters(&job, (uint64_t)n_elems, &key);
+        HN_TRY(hn_blob_get(hn_arena_allocator(arena), &key, fill_filters_last, &job,
+                           &filters->blob));
+        c->taken_args |= UINT64_C(1) << 1;
+    }
+    *state = filters;
+    return HONE_OK;
+}
+
+void hn_release_filters_last(const hn_op *op, void *state) {
+    (void)op;
+    hn_blob_drop(((filters_last *)state)->blob);
+}
+
+void hn_conv_last_take(const hn_eval *c, hn_conv_last_job *job) {
+    const filters_last *filters = c->is_prepared ? c->state : NULL;
+    job->packed_w = filters && filters->blob ? hn_blob_data(filters->blob) : NULL;
+    job->method = job->packed_w ? filters->method : hn_conv_last_unpacked(job);
+}
