@@ -2,6 +2,7 @@
 #undef V
 #undef V_ELEMS
 #undef V_TARGET
+#undef V_INLINE
 #undef V_NAME
 #undef V_ZERO
 #undef V_LOAD

@@ -4,6 +4,7 @@
 #define V float32x4_t
 #define V_ELEMS 4
 #define V_TARGET
+#define V_INLINE static inline __attribute__((always_inline)) V_TARGET
 #define V_NAME(name) name##__neon
 #define V_ZERO() vdupq_n_f32(0)
 #define V_LOAD(p) vld1q_f32(p)

@@ -4,6 +4,7 @@
 #define V __m256
 #define V_ELEMS 8
 #define V_TARGET __attribute__((target("avx2,fma")))
+#define V_INLINE static inline __attribute__((always_inline)) V_TARGET
 #define V_NAME(name) name##__avx2
 #define V_ZERO() _mm256_setzero_ps()
 #define V_LOAD(p) _mm256_loadu_ps(p)

@@ -5,6 +5,8 @@
 #define V __m512
 #define V_ELEMS 16
 #define V_TARGET __attribute__((target("avx512f,avx512dq")))
+/* A part of functions: compiled into each, for the constants that they pass. */
+#define V_INLINE static inline __attribute__((always_inline)) V_TARGET
 #define V_NAME(name) name##__avx512
 #define V_ZERO() _mm512_setzero_ps()
 #define V_LOAD(p) _mm512_loadu_ps(p)
