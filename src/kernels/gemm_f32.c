@@ -138,6 +138,11 @@ typedef struct gemm_slice {
     const float *right; /* panels of columns col0 .. col1 */
 } gemm_slice;
 
+static void map_rows(const hn_gemm_job_f32 *g, int64_t i, int64_t rows, int64_t j, int64_t cols) {
+    for (float *c = g->c + i * g->c_row + j; rows > 0; rows--, c += g->c_row)
+        g->end->map(c, c, (uint64_t)cols, g->end->map_a, g->end->map_b);
+}
+
 /* One tile: `rows` rows from row i on, the panel at column j. */
 static void slice_tile(const gemm_slice *s, int64_t i, int64_t rows, int64_t j, const float *a,
                        int64_t a_row, int64_t a_col) {
@@ -147,12 +152,15 @@ static void slice_tile(const gemm_slice *s, int64_t i, int64_t rows, int64_t j, 
     bool is_last = g->end && s->k0 + s->nk == g->k;
     if (is_last)
         end = (hn_gemm_end_f32){.bias = g->end->bias ? g->end->bias + i : NULL,
+                                .col_bias = g->end->col_bias ? g->end->col_bias + j : NULL,
                                 .residual = g->end->residual ? g->end->residual + at : NULL,
                                 .least = g->end->least,
                                 .most = g->end->most};
+    int64_t cols = HN_MIN((int64_t)s->task->set->cols, g->n - j);
     s->task->set->micro[rows](s->nk, a, a_row, a_col, s->right + (j - s->col0) * s->nk, g->c + at,
-                              g->c_row, HN_MIN((int64_t)s->task->set->cols, g->n - j),
-                              g->add || s->k0 > 0, is_last ? &end : NULL);
+                              g->c_row, cols, g->add || s->k0 > 0, is_last ? &end : NULL);
+    if (is_last && g->end->map)
+        map_rows(g, i, rows, j, cols);
 }
 
 /* A panel stays near while all rows pass by. */
@@ -171,13 +179,17 @@ static void panels_by_rows(const gemm_slice *s) {
 
 /* The same when elements of a along k do not lie side by side: rows are laid out for all panels. */
 static void rows_by_panels(const gemm_slice *s) {
+    const hn_gemm_job_f32 *g = s->task->job;
     int64_t most = s->task->set->max_rows;
     float left[HN_GEMM_MAX_ROWS * DEPTH];
     for (int64_t i = s->row0; i < s->row1; i += most) {
         int64_t rows = HN_MIN(most, s->row1 - i);
-        pack_strip(s->task->job, i, rows, s->k0, s->nk, left);
+        if (g->fill_left)
+            g->fill_left(g->fill_left_ctx, i, rows, s->k0, s->nk, left, DEPTH);
+        else
+            pack_strip(g, i, rows, s->k0, s->nk, left);
         for (int64_t j = s->col0; j < s->col1; j += s->task->set->cols)
-            slice_tile(s, i, rows, j, left, 1, rows);
+            slice_tile(s, i, rows, j, left, g->fill_left ? DEPTH : 1, g->fill_left ? 1 : rows);
     }
 }
 
@@ -193,7 +205,7 @@ static void gemm_block(void *ctx, int64_t row0, int64_t row1, int64_t col0, int6
             s.right = g->packed_b + s.k0 * ((g->n + width - 1) / width * width) + col0 * s.nk;
         else
             pack_panels(g, s.k0, s.nk, col0, col1, width, panels);
-        if (g->packed_a || g->a_col == 1)
+        if (g->packed_a || (g->a_col == 1 && !g->fill_left))
             panels_by_rows(&s);
         else
             rows_by_panels(&s);
@@ -202,15 +214,18 @@ static void gemm_block(void *ctx, int64_t row0, int64_t row1, int64_t col0, int6
         g->after(g->after_ctx, row0, row1, col0, col1);
 }
 
-static void end_plain(const hn_gemm_job_f32 *g) {
+static void end_plainly(const hn_gemm_job_f32 *g) {
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
             int64_t at = i * g->c_row + j;
             float v = g->c[at] + (g->end->bias ? g->end->bias[i] : 0);
+            v = g->end->col_bias ? v + g->end->col_bias[j] : v;
             v = g->end->residual ? v + g->end->residual[at] : v;
             v = v < g->end->least ? g->end->least : v;
             g->c[at] = v > g->end->most ? g->end->most : v;
         }
+    if (g->end->map)
+        map_rows(g, 0, g->m, 0, g->n);
 }
 
 static void gemm_plainly(hn_pool *pool, const hn_gemm_job_f32 *job) {
@@ -218,7 +233,7 @@ static void gemm_plainly(hn_pool *pool, const hn_gemm_job_f32 *job) {
     sums.after = NULL;
     hn_gemm_plain_f32(pool, &sums);
     if (job->end)
-        end_plain(job);
+        end_plainly(job);
     if (job->after && job->m > 0 && job->n > 0)
         job->after(job->after_ctx, 0, job->m, 0, job->n);
 }
@@ -227,7 +242,7 @@ void hn_gemm_f32(hn_pool *pool, const hn_gemm_job_f32 *job) {
     const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
     bool is_packed = job->packed_a || job->packed_b;
     bool is_small = !is_packed && job->m * job->n * job->k < FEW_PRODUCTS;
-    bool is_thin = !is_packed && !job->fill && job->m < 4;
+    bool is_thin = !is_packed && !job->fill && !job->fill_left && job->m < 4;
     if (!set || is_small || is_thin || job->m <= 0 || job->n <= 0 || job->k <= 0) {
         gemm_plainly(pool, job);
         return;

@@ -3,8 +3,8 @@
  *   V_COLS         vectors per row of the tile
  *   MICRO(rows)    name of the function for so many rows
  *   ROWS
- * Rows of a are reached from every third one, which needs fewer address registers than one pointer
- * per row. */
+ * and includes gemm_end.h. Rows of a are reached from every third one, which needs fewer address
+ * registers than one pointer per row. */
 
 static V_TARGET void MICRO(ROWS)(int64_t k, const float *a, int64_t a_row, int64_t a_col,
                                  const float *b, float *c, int64_t c_row, int64_t cols, bool add,
@@ -12,34 +12,25 @@ static V_TARGET void MICRO(ROWS)(int64_t k, const float *a, int64_t a_row, int64
     V sum[ROWS][V_COLS];
     const float *third[(ROWS + 2) / 3];
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
-        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
-            sum[r][v] = V_ZERO();
-    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3)
-        third[r / 3] = a + r * a_row;
+        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = V_ZERO();
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) third[r / 3] = a + r * a_row;
     for (int64_t i = 0; i < k; i++, b += V_COLS * V_ELEMS) {
         V right[V_COLS];
-        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
-            right[v] = V_LOAD(b + v * V_ELEMS);
+        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) right[v] = V_LOAD(b + v * V_ELEMS);
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {
             V left = V_BROADCAST(third[r / 3] + (r % 3) * a_row);
-            _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
-                sum[r][v] = V_FMA(left, right[v], sum[r][v]);
+            _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] =
+                V_FMA(left, right[v], sum[r][v]);
         }
-        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3)
-            third[r / 3] += a_col;
+        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) third[r / 3] += a_col;
     }
-    if (cols == V_COLS * V_ELEMS && !end) {
-        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
-            _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) {
-                float *to = c + r * c_row + v * V_ELEMS;
-                V_STORE(to, add ? V_ADD(V_LOAD(to), sum[r][v]) : sum[r][v]);
-            }
+    if (cols == V_COLS * V_ELEMS) {
+        MICRO_END(ROWS, MICRO_LOAD, MICRO_STORE)
         return;
     }
-    float sums[ROWS * V_COLS * V_ELEMS];
-    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
-        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
-            V_STORE(sums + (r * V_COLS + v) * V_ELEMS, sum[r][v]);
-    V_NAME(gemm_store)(ROWS, V_COLS * V_ELEMS, sums, c, c_row, cols, add, end);
+    V_SOME some[V_COLS];
+    _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) some[v] =
+        V_FIRST(HN_MIN(HN_MAX(cols - v * V_ELEMS, 0), V_ELEMS));
+    MICRO_END(ROWS, MICRO_LOAD_SOME, MICRO_STORE_SOME)
 }
 #undef ROWS

@@ -11,21 +11,29 @@
 
 #define HN_KERNEL_TYPES(X) X(f32, float) X(f64, double) X(u32, uint32_t) X(u64, uint64_t)
 
-/* What happens to floats before a product stores them for the last time: c = c + bias + residual,
- * then no less than `least` and no more than `most`. NaN stays NaN. */
+/* ys[i] = f(xs[i]); ys may be xs. a and b are the function's parameters. */
+typedef void (*hn_map_f32)(const float *xs, float *ys, uint64_t n, float a, float b);
+
+/* What happens to floats before a product leaves them: c = map(limited(c + bias + col_bias +
+ * residual)), where limited values are no less than `least` and no more than `most`. NaN stays NaN
+ * within limits. */
 typedef struct hn_gemm_end_f32 {
     const float *bias;     /* one per row; NULL: none */
+    const float *col_bias; /* one per column; NULL: none */
     const float *residual; /* lies as c does; NULL: none */
     float least, most;     /* infinities: no limit */
+    hn_map_f32 map;        /* NULL: none */
+    float map_a, map_b;
 } hn_gemm_end_f32;
 
 /* ---- matrix product -------------------------------------------------------------------------- */
 
-/* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. The right side may be a
- * matrix that is never stored: `fill` then writes rows k0 .. k0+nk and columns j0 .. j0+nj of it,
- * at out[k * out_stride + j]. */
+/* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. Either side may be a
+ * matrix that is never stored: `fill` then writes rows i0 .. i0+ni and columns j0 .. j0+nj of b, at
+ * out[(i - i0) * out_stride + j - j0]; `fill_left` does so for a. Both are called by many threads.
+ */
 #define HN_GEMM_JOB(name, T)                                                                      \
-  typedef void (*hn_fill_##name)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, \
+  typedef void (*hn_fill_##name)(const void *ctx, int64_t i0, int64_t ni, int64_t j0, int64_t nj, \
                                  T *out, int64_t out_stride);                                     \
   /* Columns j0 .. j1 in panels of `width` columns, each of nk rows that lie side by side. What   \
    * stands in columns past the last does not matter. */                                          \
@@ -33,12 +41,12 @@ typedef struct hn_gemm_end_f32 {
                                    int64_t j1, int64_t width, T *out);                            \
   typedef struct hn_gemm_job_##name {                                                             \
     int64_t m, n, k;                                                                              \
-    const T *a;                                                                                   \
+    const T *a; /* with its strides; not looked at when there is `fill_left` */                   \
     int64_t a_row, a_col;                                                                         \
     const T *b; /* with its strides; not looked at when there is `fill` */                        \
     int64_t b_row, b_col;                                                                         \
-    hn_fill_##name fill;                                                                          \
-    const void *fill_ctx;                                                                         \
+    hn_fill_##name fill, fill_left;                                                               \
+    const void *fill_ctx, *fill_left_ctx;                                                         \
     T *c;                                                                                         \
     int64_t c_row; /* columns of c lie side by side */                                            \
     bool add;                                                                                     \
@@ -84,8 +92,6 @@ bool hn_normalize_row_f32(const hn_norm_row_f32 *norm, int64_t n, const float *x
 
 /* ---- functions of one number ------------------------------------------------------------------ */
 
-/* ys[i] = f(xs[i]); ys may be xs. a and b are the function's parameters. */
-typedef void (*hn_map_f32)(const float *xs, float *ys, uint64_t n, float a, float b);
 /* A fast loop for an operator of ops/maps.def; NULL: there is none on this processor. */
 hn_map_f32 hn_map_find_f32(const char *op);
 

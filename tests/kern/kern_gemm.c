@@ -54,7 +54,7 @@ static void test_tiles(void) {
 
 /* ---- the whole ---- */
 
-enum left_form { A_ROWS, A_COLUMNS, A_SPARSE, A_PACKED, N_LEFT_FORMS };
+enum left_form { A_ROWS, A_COLUMNS, A_SPARSE, A_PACKED, A_FILL, N_LEFT_FORMS };
 enum right_form { B_ROWS, B_COLUMNS, B_SPARSE_ROWS, B_FILL, B_PACKED, N_RIGHT_FORMS };
 
 typedef struct gemm_case {
@@ -70,6 +70,20 @@ static void fill_from_job(const void *ctx, int64_t k0, int64_t nk, int64_t j0, i
     for (int64_t k = 0; k < nk; k++)
         for (int64_t j = 0; j < nj; j++)
             out[k * out_stride + j] = g->b[(k0 + k) * g->b_row + (j0 + j) * g->b_col];
+}
+
+static void fill_left_from_job(const void *ctx, int64_t i0, int64_t ni, int64_t k0, int64_t nk,
+                               float *out, int64_t out_stride) {
+    const hn_gemm_job_f32 *g = ctx;
+    for (int64_t i = 0; i < ni; i++)
+        for (int64_t k = 0; k < nk; k++)
+            out[i * out_stride + k] = g->a[(i0 + i) * g->a_row + (k0 + k) * g->a_col];
+}
+
+/* a * x + b, by which elements that are left out or met twice show. */
+static void map_twice(const float *xs, float *ys, uint64_t n, float a, float b) {
+    for (uint64_t i = 0; i < n; i++)
+        ys[i] = a * xs[i] + b;
 }
 
 /* Negates: calls that come too early, twice or never show in the result. */
@@ -111,8 +125,13 @@ static void check_sums(const hn_gemm_job_f32 *g, const float *before) {
             if (g->end) {
                 double bias = g->end->bias ? g->end->bias[i] : 0;
                 double more = g->end->residual ? g->end->residual[i * g->c_row + j] : 0;
-                sum = fmin(fmax(sum + bias + more, g->end->least), g->end->most);
-                size += fabs(bias) + fabs(more);
+                double by_col = g->end->col_bias ? g->end->col_bias[j] : 0;
+                sum = fmin(fmax(sum + bias + by_col + more, g->end->least), g->end->most);
+                size += fabs(bias) + fabs(by_col) + fabs(more);
+                if (g->end->map) {
+                    sum = sum * g->end->map_a + g->end->map_b;
+                    size = size * fabs((double)g->end->map_a) + 1;
+                }
             }
             float got = g->c[i * g->c_row + j];
             KERN_CHECK(is_near(sign * got, sum, size, g->k),
@@ -130,6 +149,10 @@ static void check_product(const gemm_case *t) {
         g.fill = fill_from_job;
         g.fill_ctx = &source;
     }
+    if (t->left == A_FILL) {
+        g.fill_left = fill_left_from_job;
+        g.fill_left_ctx = &source;
+    }
     if (t->left == A_PACKED && packed > 0) {
         float *room = kern_floats(hn_gemm_packed_left_elems_f32(t->m, t->k));
         hn_gemm_pack_left_f32(&g, room);
@@ -140,10 +163,12 @@ static void check_product(const gemm_case *t) {
         hn_gemm_pack_f32(&g, room);
         g.packed_b = room;
     }
-    hn_gemm_end_f32 end = {.least = -1, .most = 1.5f};
+    hn_gemm_end_f32 end = {.least = -1, .most = 1.5f, .map_a = 2, .map_b = -0.5f};
     if (t->has_end) {
         end.bias = t->k % 2 ? kern_floats(t->m) : NULL;
         end.residual = t->n % 2 ? kern_floats(n_out) : NULL;
+        end.col_bias = t->m % 2 ? kern_floats(t->n) : NULL;
+        end.map = kern_random() % 2 ? map_twice : NULL;
         g.end = &end;
     }
     if (t->has_after) {
@@ -170,7 +195,7 @@ static gemm_case form_of(int i, int64_t m, int64_t n, int64_t k) {
                        .has_after = i / 2 % 2,
                        .has_end = kern_random() % 2,
                        .left = (enum left_form)(i / 4 % N_LEFT_FORMS),
-                       .right = (enum right_form)(i / 16 % N_RIGHT_FORMS)};
+                       .right = (enum right_form)(i / 4 / N_LEFT_FORMS % N_RIGHT_FORMS)};
 }
 
 static void test_products(void) {

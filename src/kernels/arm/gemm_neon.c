@@ -1,13 +1,10 @@
 /* Float products with NEON: tiles of 8 x 8. 16 registers hold sums, two a row of b, one an element
  * of a. */
+#include "kernels/gemm_end.h"
 #include "kernels/gemm_micro.h"
-
-#include <math.h>
 
 #if defined(__aarch64__)
 #  include "kernels/arm/simd_neon.h"
-
-#  include "kernels/gemm_store_tmpl.h"
 
 #  define V_COLS 2
 #  define MICRO_NAME(rows) hn_gemm_f32_##rows##x8__neon

@@ -1,14 +1,11 @@
 /* Float products with AVX-512: tiles of 14 x 32. 28 registers hold sums, two a row of b, one an
  * element of a; two loads, 14 broadcasts and 28 multiply-adds per step along k. Measured: 99 % of the
  * peak with all in the first cache and k of 256 or more, 74 to 97 % with k of 64. */
+#include "kernels/gemm_end.h"
 #include "kernels/gemm_micro.h"
-
-#include <math.h>
 
 #if defined(__x86_64__)
 #  include "kernels/x86/simd_avx512.h"
-
-#  include "kernels/gemm_store_tmpl.h"
 
 #  define V_COLS 2
 #  define MICRO_NAME(rows) hn_gemm_f32_##rows##x32__avx512
