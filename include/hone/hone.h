@@ -640,6 +640,9 @@ HONE_API hone_status hone_value_create_strings(int32_t rank, const int64_t *dims
 HONE_API hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const *items,
                                                 hone_value **value,
                                                 hone_error *error); /* items are copied */
+/* A map from keys to values: two tensors of rank 1 and of one size, which are copied. */
+HONE_API hone_status hone_value_create_map(const hone_value *keys, const hone_value *values,
+                                           hone_value **value, hone_error *error);
 /* Reads what test data sets hold: a serialized TensorProto, SequenceProto or OptionalProto, as
  * `kind` says. */
 HONE_API hone_status hone_value_parse(const void *bytes, size_t n_bytes, hone_type_kind kind,

@@ -128,15 +128,13 @@ hone_status hone_value_create_strings(int32_t rank, const int64_t *dims, const c
     return HONE_OK;
 }
 
-hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const *items,
-                                       hone_value **value, hone_error *error) {
-    hn_error_clear(error);
-    *value = NULL;
-    for (uint32_t i = 0; i < n_items; i++)
-        HN_TRY(hn_api_require(items && items[i], "items", error));
+/* A sequence or a map of copies of the items. */
+static hone_status create_of_items(hn_object_kind kind, uint32_t n_items,
+                                   const hone_value *const *items, hone_value **value,
+                                   hone_error *error) {
     hone_value *v = hn_value_handle(NULL);
     if (v)
-        v->object = hn_heap_object(v->heap, HN_OBJECT_SEQUENCE, n_items);
+        v->object = hn_heap_object(v->heap, kind, n_items);
     bool ok = v && v->object;
     for (uint32_t i = 0; ok && i < n_items; i++) {
         v->object->items[i] = hn_heap_copy(v->heap, items[i]->object);
@@ -146,6 +144,31 @@ hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const
     if (!ok)
         hone_value_free(v);
     return ok ? HONE_OK : hn_error_complete(error, HONE_E_NOMEM);
+}
+
+hone_status hone_value_create_sequence(uint32_t n_items, const hone_value *const *items,
+                                       hone_value **value, hone_error *error) {
+    hn_error_clear(error);
+    *value = NULL;
+    for (uint32_t i = 0; i < n_items; i++)
+        HN_TRY(hn_api_require(items && items[i], "items", error));
+    return create_of_items(HN_OBJECT_SEQUENCE, n_items, items, value, error);
+}
+
+hone_status hone_value_create_map(const hone_value *keys, const hone_value *values,
+                                  hone_value **value, hone_error *error) {
+    hn_error_clear(error);
+    HN_REQUIRE(value, error);
+    *value = NULL;
+    HN_REQUIRE(keys, error);
+    HN_REQUIRE(values, error);
+    const hn_object *k = keys->object, *v = values->object;
+    if (k->kind != HN_OBJECT_TENSOR || v->kind != HN_OBJECT_TENSOR || k->array.rank != 1 ||
+        v->array.rank != 1 || k->array.n_elems != v->array.n_elems)
+        return hn_fail(error, HONE_E_ARGUMENT,
+                       "keys and values of a map are two tensors of rank 1 and of one size");
+    return create_of_items(HN_OBJECT_MAP, 2, (const hone_value *const[]){keys, values}, value,
+                           error);
 }
 
 /* ---- serialized ------------------------------------------------------------------------------ */
