@@ -31,11 +31,31 @@ void kern_release(void);
 enum { KERN_POOLS = 3 };
 hn_pool *kern_pool(int i);
 
+/* ---- sizes of convolutions and pools ---- */
+
+enum { KERN_AXES = 3, KERN_CONV_CASES = 22 };
+
+typedef struct kern_conv_case {
+    int32_t n_axes;
+    int64_t in[KERN_AXES], kernel[KERN_AXES], stride[KERN_AXES], dilation[KERN_AXES];
+    int64_t pads[2][KERN_AXES];
+    int64_t batch, channels, filters, groups;
+} kern_conv_case;
+
+extern const kern_conv_case kern_conv_cases[KERN_CONV_CASES];
+/* Small sizes, many of them: what a table of cases forgets. */
+kern_conv_case kern_random_case(void);
+hn_slide kern_slide(const kern_conv_case *t);
+/* The element of a plane that a window reads; -1 in the padding. */
+int64_t kern_window_at(const hn_slide *s, int64_t out, int64_t tap);
+
 /* ---- the tests ---- */
 
 void kern_test_gemm(void);
 void kern_test_conv(void);
 void kern_test_pool_max(void);
+void kern_test_depthwise_last(void);
+void kern_test_pool_last(void);
 void kern_test_maps(void);
 void kern_test_rows(void);
 

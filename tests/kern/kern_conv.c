@@ -5,72 +5,6 @@
 
 #include "kernels/conv_int.h"
 
-enum { MOST_AXES = 3 };
-
-typedef struct conv_case {
-    int32_t n_axes;
-    int64_t in[MOST_AXES], kernel[MOST_AXES], stride[MOST_AXES], dilation[MOST_AXES];
-    int64_t pads[2][MOST_AXES];
-    int64_t batch, channels, filters, groups;
-} conv_case;
-
-static const conv_case conv_cases[] = {
-    {1, {17}, {3}, {1}, {1}, {{1}, {1}}, 1, 5, 7, 1},
-    {1, {40}, {5}, {3}, {2}, {{0}, {4}}, 2, 6, 4, 2},
-    {1, {9}, {4}, {1}, {1}, {{3}, {0}}, 1, 6, 12, 6},
-    {2, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {{0}, {0}}, 1, 33, 15, 1},
-    {2, {8, 9}, {1, 1}, {2, 2}, {1, 1}, {{0}, {0}}, 2, 20, 16, 1},
-    {2, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 31, 29, 1},
-    {2, {15, 13}, {3, 3}, {2, 2}, {1, 1}, {{1, 1}, {1, 1}}, 1, 16, 14, 1},
-    {2, {15, 16}, {3, 3}, {2, 2}, {1, 1}, {{0, 0}, {1, 1}}, 1, 8, 6, 1},
-    {2, {30, 31}, {7, 7}, {2, 2}, {1, 1}, {{3, 3}, {3, 3}}, 1, 3, 16, 1},
-    {2, {11, 40}, {3, 5}, {1, 2}, {2, 3}, {{2, 1}, {0, 5}}, 1, 4, 9, 1},
-    {2, {9, 9}, {3, 3}, {1, 1}, {3, 3}, {{3, 3}, {3, 3}}, 2, 6, 6, 3},
-    {2, {5, 5}, {5, 5}, {1, 1}, {1, 1}, {{0}, {0}}, 1, 7, 40, 1},
-    {2, {2, 3}, {3, 3}, {1, 1}, {1, 1}, {{2, 4}, {3, 4}}, 1, 5, 4, 1},
-    {2, {28, 28}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 12, 12, 12},
-    {2, {28, 27}, {3, 3}, {2, 2}, {1, 1}, {{1, 1}, {1, 1}}, 2, 5, 5, 5},
-    {2, {29, 31}, {5, 5}, {2, 3}, {1, 2}, {{2, 4}, {2, 0}}, 1, 3, 6, 3},
-    {2, {150, 150}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 2, 2, 2},
-    {2, {6, 6}, {2, 2}, {17, 1}, {1, 1}, {{0}, {0}}, 1, 4, 4, 4},
-    {2, {13, 13}, {13, 13}, {1, 1}, {1, 1}, {{6, 6}, {6, 6}}, 1, 2, 2, 2},
-    {3, {5, 6, 7}, {3, 2, 3}, {1, 2, 1}, {1, 1, 2}, {{1, 0, 1}, {1, 1, 0}}, 1, 4, 6, 1},
-    {3, {4, 4, 4}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {{1, 1, 1}, {1, 1, 1}}, 2, 4, 8, 4},
-    {3, {6, 5, 18}, {1, 1, 1}, {2, 1, 2}, {1, 1, 1}, {{0}, {0}}, 1, 9, 9, 1},
-};
-
-static hn_slide make_slide(const conv_case *t) {
-    hn_slide s = {.n_axes = t->n_axes, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
-    for (int32_t a = 0; a < t->n_axes; a++) {
-        int64_t room =
-            t->in[a] + t->pads[0][a] + t->pads[1][a] - (t->kernel[a] - 1) * t->dilation[a] - 1;
-        s.in[a] = t->in[a];
-        s.kernel[a] = t->kernel[a];
-        s.stride[a] = t->stride[a];
-        s.dilation[a] = t->dilation[a];
-        s.pad[a] = t->pads[0][a];
-        s.out[a] = room < 0 ? 0 : room / t->stride[a] + 1;
-        s.in_elems *= s.in[a];
-        s.kernel_elems *= s.kernel[a];
-        s.out_elems *= s.out[a];
-    }
-    return s;
-}
-
-/* The element of a plane that a window reads; -1 in the padding. */
-static int64_t window_at(const hn_slide *s, int64_t out, int64_t tap) {
-    int64_t at[MOST_AXES], taps[MOST_AXES], flat = 0;
-    hn_slide_split(s->n_axes, s->out, out, at);
-    hn_slide_split(s->n_axes, s->kernel, tap, taps);
-    for (int32_t a = 0; a < s->n_axes; a++) {
-        int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
-        if (i < 0 || i >= s->in[a])
-            return -1;
-        flat = flat * s->in[a] + i;
-    }
-    return flat;
-}
-
 static double conv_exact(const hn_conv_job_f32 *job, int64_t plane, int64_t out, double *size) {
     const hn_slide *s = job->slide;
     int64_t channels = job->channels / job->groups, per_group = job->filters / job->groups;
@@ -80,7 +14,7 @@ static double conv_exact(const hn_conv_job_f32 *job, int64_t plane, int64_t out,
     *size = fabs(sum);
     for (int64_t c = 0; c < channels; c++)
         for (int64_t t = 0; t < s->kernel_elems; t++) {
-            int64_t at = window_at(s, out, t);
+            int64_t at = kern_window_at(s, out, t);
             double product = at < 0 ? 0
                                     : (double)job->x[(first + c) * s->in_elems + at] *
                                           job->w[(filter * channels + c) * s->kernel_elems + t];
@@ -118,8 +52,8 @@ static void check_outputs(const hn_conv_job_f32 *job, size_t index) {
     }
 }
 
-static void check_conv(const conv_case *t, size_t index, int form) {
-    hn_slide s = make_slide(t);
+static void check_conv(const kern_conv_case *t, size_t index, int form) {
+    hn_slide s = kern_slide(t);
     int64_t channels = t->channels / t->groups, n_out = t->batch * t->filters * s.out_elems;
     hn_conv_job_f32 job = {.slide = &s,
                            .batch = t->batch,
@@ -159,33 +93,15 @@ static void check_conv(const conv_case *t, size_t index, int form) {
     kern_release();
 }
 
-/* Small sizes, many of them: what a table of cases forgets. */
-static conv_case random_case(void) {
-    conv_case t = {.n_axes = (int32_t)kern_between(1, MOST_AXES),
-                   .batch = kern_between(1, 2),
-                   .groups = kern_between(1, 3)};
-    t.channels = t.groups * kern_between(1, 4);
-    t.filters = t.groups * kern_between(1, 17);
-    for (int32_t a = 0; a < t.n_axes; a++) {
-        t.in[a] = kern_between(1, t.n_axes == 3 ? 7 : 20);
-        t.kernel[a] = kern_between(1, 4);
-        t.stride[a] = kern_between(1, 3);
-        t.dilation[a] = kern_between(1, 3);
-        t.pads[0][a] = kern_between(0, 3);
-        t.pads[1][a] = kern_between(0, 3);
-    }
-    return t;
-}
-
 void kern_test_conv(void) {
-    for (size_t i = 0; i < HN_COUNT(conv_cases); i++) {
-        check_conv(&conv_cases[i], i, 0);
-        check_conv(&conv_cases[i], i, 8);
-        check_conv(&conv_cases[i], i, (int)kern_between(1, 31));
+    for (size_t i = 0; i < KERN_CONV_CASES; i++) {
+        check_conv(&kern_conv_cases[i], i, 0);
+        check_conv(&kern_conv_cases[i], i, 8);
+        check_conv(&kern_conv_cases[i], i, (int)kern_between(1, 31));
     }
     for (size_t i = 0; i < 150; i++) {
-        conv_case t = random_case();
-        check_conv(&t, HN_COUNT(conv_cases) + i, (int)kern_between(0, 31));
+        kern_conv_case t = kern_random_case();
+        check_conv(&t, KERN_CONV_CASES + i, (int)kern_between(0, 31));
     }
 }
 
@@ -194,16 +110,16 @@ void kern_test_conv(void) {
 static float most_exact(const hn_slide *s, const float *plane, int64_t out) {
     float most = -HUGE_VALF;
     for (int64_t t = 0; t < s->kernel_elems; t++) {
-        int64_t at = window_at(s, out, t);
+        int64_t at = kern_window_at(s, out, t);
         if (at >= 0 && !(plane[at] <= most))
             most = isnan(most) ? most : plane[at];
     }
     return most;
 }
 
-static void check_pool_max(const conv_case *t, size_t index) {
+static void check_pool_max(const kern_conv_case *t, size_t index) {
     static const float odd_ones[] = {NAN, HUGE_VALF, -HUGE_VALF, -0.0f, 0.0f};
-    hn_slide s = make_slide(t);
+    hn_slide s = kern_slide(t);
     int64_t planes = t->batch * t->channels;
     float *x = kern_floats(planes * s.in_elems), *first = NULL;
     for (int64_t i = 0; i < planes * s.in_elems / 8; i++)
@@ -226,10 +142,10 @@ static void check_pool_max(const conv_case *t, size_t index) {
 }
 
 void kern_test_pool_max(void) {
-    for (size_t i = 0; i < HN_COUNT(conv_cases); i++)
-        check_pool_max(&conv_cases[i], i);
+    for (size_t i = 0; i < KERN_CONV_CASES; i++)
+        check_pool_max(&kern_conv_cases[i], i);
     for (size_t i = 0; i < 100; i++) {
-        conv_case t = random_case();
-        check_pool_max(&t, HN_COUNT(conv_cases) + i);
+        kern_conv_case t = kern_random_case();
+        check_pool_max(&t, KERN_CONV_CASES + i);
     }
 }

@@ -102,6 +102,8 @@ static const struct kern_test {
 } kern_tests[] = {{"gemm", kern_test_gemm},
                   {"conv", kern_test_conv},
                   {"pool_max", kern_test_pool_max},
+                  {"depthwise_last", kern_test_depthwise_last},
+                  {"pool_last", kern_test_pool_last},
                   {"maps", kern_test_maps},
                   {"rows", kern_test_rows}};
 
@@ -114,7 +116,7 @@ static int run_tests(const char *only) {
             kern_at_start = side == 1;
             kern_tests[i].run();
         }
-        printf("%-10s %s\n", kern_tests[i].name, n_failures == before ? "ok" : "FAILED");
+        printf("%-15s %s\n", kern_tests[i].name, n_failures == before ? "ok" : "FAILED");
         fflush(stdout);
     }
     return n_failures ? 1 : 0;

@@ -1,0 +1,228 @@
+/* Channels-last convolutions with one channel per filter, over one or two axes: blocks of rows and
+ * channels in parallel, within a block one vector of channels after the other goes down the rows.
+ * So the few rows that a window reads stay in the first cache until the next rows have read them.
+ */
+#include "kernels/conv_last_depthwise.h"
+
+#include <math.h>
+
+#include "kernels/vec.h"
+
+#if defined(__x86_64__)
+extern const hn_depthwise_set hn_depthwise_set__avx512, hn_depthwise_set__avx2;
+const hn_depthwise_set *hn_depthwise_pick(void) {
+    return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_depthwise_set__avx512
+           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_depthwise_set__avx2
+                                           : NULL;
+}
+#elif defined(__aarch64__)
+extern const hn_depthwise_set hn_depthwise_set__neon;
+const hn_depthwise_set *hn_depthwise_pick(void) {
+    return hn_cpu_has_all(HN_NEEDS_NEON) ? &hn_depthwise_set__neon : NULL;
+}
+#else
+const hn_depthwise_set *hn_depthwise_pick(void) {
+    return NULL;
+}
+#endif
+
+enum {
+    DEPTHWISE_BLOCK_ROWS = 8,
+    DEPTHWISE_BLOCK_CHANNELS = 64,
+    DEPTHWISE_STEPS = 1 << 17, /* multiply-adds of a block, at least */
+    DEPTHWISE_SPREAD = 28      /* outputs at a time where a channel has several filters */
+};
+
+static bool depthwise_fits(const hn_conv_last_job *job) {
+    return hn_depthwise_pick() && job->channels == job->groups && job->slide->n_axes >= 1 &&
+           job->slide->n_axes <= 2;
+}
+
+/* ---- filters ----------------------------------------------------------------------------------- */
+
+/* Vectors of channels that the filters are laid out in: first the first filter of each channel,
+ * then the second. */
+static int64_t depthwise_vectors(const hn_conv_last_job *job) {
+    int64_t n = hn_depthwise_pick()->channels;
+    return (job->channels + n - 1) / n;
+}
+
+int64_t hn_depthwise_last_packed_elems(const hn_conv_last_job *job) {
+    return depthwise_fits(job) ? job->filters / job->channels * depthwise_vectors(job) *
+                                     hn_depthwise_pick()->channels * job->slide->kernel_elems
+                               : 0;
+}
+
+void hn_depthwise_last_pack(const hn_conv_last_job *job, float *out) {
+    int64_t width = hn_depthwise_pick()->channels, taps = job->slide->kernel_elems;
+    int64_t several = job->filters / job->channels, n_vectors = depthwise_vectors(job);
+    for (int64_t v = 0; v < several * n_vectors; v++)
+        for (int64_t t = 0; t < taps; t++)
+            for (int64_t lane = 0; lane < width; lane++) {
+                int64_t channel = v % n_vectors * width + lane;
+                int64_t filter = channel * several + v / n_vectors;
+                *out++ = channel < job->channels ? job->w[filter * taps + t] : 0;
+            }
+}
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+typedef struct depthwise_last_run {
+    const hn_conv_last_job *job;
+    const hn_pool *pool;
+    const float *w;
+    hn_depthwise_row_fn row;
+    int64_t width, n_vectors; /* of channels */
+    int64_t block_rows, n_blocks;
+    int64_t out_h, in_h, kernel_h, stride_h, dilation_h, pad_h;
+    hn_depthwise_row common; /* what all rows share */
+    float least, most;
+} depthwise_last_run;
+
+/* A row with several filters per channel goes through a buffer, from which its outputs are spread.
+ */
+static void spread_row(const depthwise_last_run *run, hn_depthwise_row *r, int64_t filter,
+                       int64_t at) {
+    const hn_conv_last_job *job = run->job;
+    const float *residual = job->finish ? job->finish->residual : NULL;
+    int64_t several = job->filters / job->channels, out_w = r->out1;
+    float sums[DEPTHWISE_SPREAD * 16];
+    r->y_col = run->width;
+    r->bias = r->residual = NULL;
+    r->least = -HUGE_VALF;
+    r->most = HUGE_VALF;
+    for (r->out0 = 0; r->out0 < out_w; r->out0 = r->out1) {
+        r->out1 = HN_MIN(r->out0 + DEPTHWISE_SPREAD, out_w);
+        r->y = sums - r->out0 * r->y_col;
+        run->row(r);
+        for (int64_t o = r->out0; o < r->out1; o++)
+            for (int64_t c = 0; c < r->n_channels; c++) {
+                int64_t to = at + o * job->filters + c * several;
+                float v = sums[(o - r->out0) * run->width + c];
+                v += job->bias ? job->bias[filter + c * several] : 0;
+                v += residual ? residual[to] : 0;
+                job->y[to] = v < run->least ? run->least : v > run->most ? run->most : v;
+            }
+    }
+}
+
+/* Output row `row` of one image, for one vector of channels and one filter of each. */
+static void depthwise_row(const depthwise_last_run *run, int64_t image, int64_t row,
+                          int64_t vector) {
+    const hn_conv_last_job *job = run->job;
+    int64_t several = job->filters / job->channels;
+    int64_t channel = vector % run->n_vectors * run->width;
+    int64_t filter = channel * several + vector / run->n_vectors;
+    int64_t at = ((image * run->out_h + row) * job->slide->out[job->slide->n_axes - 1]);
+    int64_t top = row * run->stride_h - run->pad_h, step = run->dilation_h;
+    int64_t begin = top < 0 ? (step - 1 - top) / step : 0;
+    int64_t end = top < run->in_h ? (run->in_h - top + step - 1) / step : 0;
+    hn_depthwise_row r = run->common;
+    end = HN_MIN(end, run->kernel_h);
+    begin = HN_MIN(begin, end);
+    at = at * job->filters + filter;
+    r.n_rows = end - begin;
+    r.x = job->x + channel;
+    if (r.n_rows)
+        r.x += (image * run->in_h + top + begin * step) * r.in_w * r.x_col;
+    r.w = run->w + (vector * run->kernel_h + begin) * r.kernel_w * run->width;
+    r.n_channels = (int)HN_MIN(run->width, job->channels - channel);
+    if (several > 1) {
+        spread_row(run, &r, filter, at);
+        return;
+    }
+    r.y = job->y + at;
+    r.bias = job->bias ? job->bias + filter : NULL;
+    r.residual = job->finish && job->finish->residual ? job->finish->residual + at : NULL;
+    run->row(&r);
+}
+
+/* The function of an activation that rows do not apply themselves. */
+static void map_block(const depthwise_last_run *run, int64_t pixel0, int64_t pixel1, int64_t c0,
+                      int64_t c1) {
+    const hn_finish_f32 *f = run->job->finish;
+    int64_t filters = run->job->filters, n = c1 - c0, n_pixels = pixel1 - pixel0;
+    if (n == filters) {
+        n *= n_pixels;
+        n_pixels = 1;
+    }
+    float *y = run->job->y + pixel0 * filters + c0;
+    for (int64_t p = 0; p < n_pixels; p++, y += filters)
+        f->map(y, y, (uint64_t)n, f->a, f->b);
+}
+
+static void depthwise_blocks(void *ctx, int64_t block0, int64_t block1, int64_t v0, int64_t v1) {
+    const depthwise_last_run *run = ctx;
+    const hn_conv_last_job *job = run->job;
+    int64_t several = job->filters / job->channels;
+    for (int64_t b = block0; b < block1 && !hn_pool_is_stopped(run->pool); b++) {
+        int64_t image = b / run->n_blocks, row0 = b % run->n_blocks * run->block_rows;
+        int64_t row1 = HN_MIN(row0 + run->block_rows, run->out_h);
+        for (int64_t v = v0; v < v1; v++)
+            for (int64_t f = 0; f < several; f++)
+                for (int64_t row = row0; row < row1; row++)
+                    depthwise_row(run, image, row, f * run->n_vectors + v);
+        if (job->finish && job->finish->map && !job->finish->is_clamp) {
+            int64_t first = image * run->out_h, out_w = run->common.out1;
+            map_block(run, (first + row0) * out_w, (first + row1) * out_w,
+                      v0 * run->width * several, HN_MIN(v1 * run->width, job->channels) * several);
+        }
+    }
+}
+
+static depthwise_last_run read_depthwise(const hn_conv_last_job *job) {
+    const hn_slide *s = job->slide;
+    const hn_finish_f32 *f = job->finish;
+    int32_t w = s->n_axes - 1;
+    bool has_h = s->n_axes == 2, has_limits = f && f->map && f->is_clamp;
+    depthwise_last_run run = {
+        .job = job,
+        .row = hn_depthwise_pick()->find(s->kernel[w], s->stride[w], s->dilation[w]),
+        .width = hn_depthwise_pick()->channels,
+        .n_vectors = depthwise_vectors(job),
+        .out_h = has_h ? s->out[0] : 1,
+        .in_h = has_h ? s->in[0] : 1,
+        .kernel_h = has_h ? s->kernel[0] : 1,
+        .stride_h = has_h ? s->stride[0] : 1,
+        .dilation_h = has_h ? s->dilation[0] : 1,
+        .pad_h = has_h ? s->pad[0] : 0,
+        .least = has_limits ? f->a : -HUGE_VALF,
+        .most = has_limits ? f->b : HUGE_VALF};
+    run.common = (hn_depthwise_row){.x_row = s->in[w] * job->channels * run.dilation_h,
+                                    .x_col = job->channels,
+                                    .in_w = s->in[w],
+                                    .kernel_w = s->kernel[w],
+                                    .stride_w = s->stride[w],
+                                    .dilation_w = s->dilation[w],
+                                    .pad_w = s->pad[w],
+                                    .y_col = job->filters,
+                                    .out1 = s->out[w],
+                                    .least = run.least,
+                                    .most = run.most};
+    return run;
+}
+
+void hn_depthwise_last_f32(hn_pool *pool, const hn_conv_last_job *job) {
+    const hn_slide *s = job->slide;
+    if (!depthwise_fits(job)) {
+        hn_conv_last_plain_f32(pool, job);
+        return;
+    }
+    if (s->out_elems == 0 || job->channels == 0)
+        return;
+    depthwise_last_run run = read_depthwise(job);
+    run.pool = pool;
+    run.w = job->packed_w;
+    if (!run.w) {
+        hn_depthwise_last_pack(job, job->scratch);
+        run.w = job->scratch;
+    }
+    int64_t steps = HN_MAX(1, run.common.out1 * s->kernel_elems * job->filters / job->channels);
+    int64_t vectors = HN_MAX(1, DEPTHWISE_BLOCK_CHANNELS / run.width);
+    run.block_rows = HN_MIN(DEPTHWISE_BLOCK_ROWS, run.out_h);
+    steps *= run.block_rows * run.width;
+    run.n_blocks = (run.out_h + run.block_rows - 1) / run.block_rows;
+    vectors = HN_MAX(vectors, DEPTHWISE_STEPS / steps);
+    hn_pool_for_2d(pool, job->batch * run.n_blocks, run.n_vectors, 1, vectors, depthwise_blocks,
+                   &run);
+}

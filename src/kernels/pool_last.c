@@ -1,0 +1,176 @@
+/* Pools of channels-last floats with vectors of channels: rows of the output in parallel, pixel by
+ * pixel over what each window has inside the input. Bound by reading x. */
+#include "kernels/pool_last_int.h"
+#include "kernels/vec.h"
+
+#if defined(__x86_64__)
+extern const hn_pool_last_loops hn_pool_last_loops__avx512, hn_pool_last_loops__avx2;
+const hn_pool_last_loops *hn_pool_last_loops_pick(void) {
+    return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_pool_last_loops__avx512
+           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_pool_last_loops__avx2
+                                           : NULL;
+}
+#elif defined(__aarch64__)
+extern const hn_pool_last_loops hn_pool_last_loops__neon;
+const hn_pool_last_loops *hn_pool_last_loops_pick(void) {
+    return hn_cpu_has_all(HN_NEEDS_NEON) ? &hn_pool_last_loops__neon : NULL;
+}
+#else
+const hn_pool_last_loops *hn_pool_last_loops_pick(void) {
+    return NULL;
+}
+#endif
+
+enum { POOL_LAST_LOADS = 1 << 15 }; /* elements that one piece of work reads, at least */
+
+typedef struct pool_last_run {
+    const hn_pool_last_job *job;
+    const hn_pool_last_loops *loops;
+    const hn_pool *pool;
+    hn_pool_last_take take;
+    int32_t n_outer; /* axes before the innermost two */
+    int64_t outer_taps, plane_elems;
+} pool_last_run;
+
+typedef struct pool_reach {
+    int64_t first, n; /* window elements inside the input */
+} pool_reach;
+
+static pool_reach reach_inside(const hn_slide *s, int32_t axis, int64_t out) {
+    int64_t first = out * s->stride[axis] - s->pad[axis], step = s->dilation[axis];
+    int64_t begin = first < 0 ? (step - 1 - first) / step : 0;
+    int64_t end = first < s->in[axis] ? (s->in[axis] - first + step - 1) / step : 0;
+    return (pool_reach){begin, HN_MAX(HN_MIN(end, s->kernel[axis]) - begin, 0)};
+}
+
+/* Where the innermost axes, up to two of them, stand in a window: the outer ones have their
+ * elements one after the other. */
+static hn_pixels_f32 pixels_inside(const hn_pool_last_job *job, const float *x, const int64_t *at) {
+    const hn_slide *s = job->slide;
+    int32_t w = s->n_axes - 1, h = w - 1;
+    pool_reach rows = h >= 0 ? reach_inside(s, h, at[h]) : (pool_reach){0, 1};
+    pool_reach cols = reach_inside(s, w, at[w]);
+    int64_t col = job->channels, row = s->in[w] * col;
+    int64_t y0 = h >= 0 ? at[h] * s->stride[h] - s->pad[h] + rows.first * s->dilation[h] : 0;
+    int64_t x0 = at[w] * s->stride[w] - s->pad[w] + cols.first * s->dilation[w];
+    if (rows.n == 0 || cols.n == 0)
+        return (hn_pixels_f32){0};
+    return (hn_pixels_f32){.x = x + y0 * row + x0 * col,
+                           .n_rows = rows.n,
+                           .row = h >= 0 ? row * s->dilation[h] : 0,
+                           .n_cols = cols.n,
+                           .col = col * s->dilation[w]};
+}
+
+/* The plane that element `taps` of the outer axes reads for output `at`; -1 in the padding. */
+static int64_t outer_plane(const hn_slide *s, int32_t n_outer, const int64_t *at,
+                           const int64_t *taps) {
+    int64_t plane = 0;
+    for (int32_t a = 0; a < n_outer; a++) {
+        int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
+        if (i < 0 || i >= s->in[a])
+            return -1;
+        plane = plane * s->in[a] + i;
+    }
+    return plane;
+}
+
+static void pool_last_pixel(const pool_last_run *run, const float *image, const int64_t *at,
+                            float *y) {
+    const hn_pool_last_job *job = run->job;
+    const hn_slide *s = job->slide;
+    int64_t taps[HN_MAX_SPATIAL] = {0};
+    bool go_on = run->n_outer > 0;
+    if (go_on)
+        run->take(&(hn_pixels_f32){0}, job->channels, false, y);
+    for (int64_t t = 0; t < run->outer_taps; t++, hn_slide_step(run->n_outer, s->kernel, taps)) {
+        int64_t plane = outer_plane(s, run->n_outer, at, taps);
+        if (plane < 0)
+            continue;
+        hn_pixels_f32 from = pixels_inside(job, image + plane * run->plane_elems, at);
+        run->take(&from, job->channels, go_on, y);
+    }
+    if (job->kind == HN_POOL_LAST_AVERAGE) {
+        double count = 1;
+        for (int32_t a = 0; a < s->n_axes; a++)
+            count *= (double)hn_pool_last_count(job, a, at[a]);
+        run->loops->divide(job->channels, (float)count, y);
+    }
+}
+
+static void pool_last_rows(void *ctx, int64_t begin, int64_t end) {
+    const pool_last_run *run = ctx;
+    const hn_pool_last_job *job = run->job;
+    const hn_slide *s = job->slide;
+    int32_t w = s->n_axes - 1;
+    int64_t at[HN_MAX_SPATIAL], n_rows = s->out_elems / s->out[w];
+    for (int64_t r = begin; r < end && !hn_pool_is_stopped(run->pool); r++) {
+        const float *image = job->x + r / n_rows * s->in_elems * job->channels;
+        hn_slide_split(w, s->out, r % n_rows, at);
+        for (at[w] = 0; at[w] < s->out[w]; at[w]++)
+            pool_last_pixel(run, image, at, job->y + (r * s->out[w] + at[w]) * job->channels);
+    }
+}
+
+void hn_pool_last_f32(hn_pool *pool, const hn_pool_last_job *job) {
+    const hn_slide *s = job->slide;
+    pool_last_run run = {.job = job,
+                         .loops = hn_pool_last_loops_pick(),
+                         .pool = pool,
+                         .n_outer = HN_MAX(s->n_axes - 2, 0),
+                         .outer_taps = 1,
+                         .plane_elems = job->channels};
+    if (!run.loops || s->n_axes < 1) {
+        hn_pool_last_plain_f32(pool, job);
+        return;
+    }
+    if (s->out_elems == 0 || job->channels == 0)
+        return;
+    run.take = job->kind == HN_POOL_LAST_MAX ? run.loops->most : run.loops->sum;
+    for (int32_t a = 0; a < run.n_outer; a++)
+        run.outer_taps *= s->kernel[a];
+    for (int32_t a = run.n_outer; a < s->n_axes; a++)
+        run.plane_elems *= s->in[a];
+    int64_t width = s->out[s->n_axes - 1];
+    int64_t loads = HN_MAX(width * job->channels * s->kernel_elems, 1);
+    hn_pool_for(pool, job->batch * (s->out_elems / width), HN_MAX(1, POOL_LAST_LOADS / loads),
+                pool_last_rows, &run);
+}
+
+/* ---- over everything --------------------------------------------------------------------------- */
+
+enum { POOL_GLOBAL_CHANNELS = 64 }; /* four vectors of the widest kind */
+
+typedef struct pool_global_run {
+    const hn_pool_global_last_job *job;
+    const hn_pool_last_loops *loops;
+    const hn_pool *pool;
+} pool_global_run;
+
+static void pool_global_part(void *ctx, int64_t image0, int64_t image1, int64_t c0, int64_t c1) {
+    const pool_global_run *run = ctx;
+    const hn_pool_global_last_job *job = run->job;
+    for (int64_t i = image0; i < image1 && !hn_pool_is_stopped(run->pool); i++) {
+        float *y = job->y + i * job->channels + c0;
+        hn_pixels_f32 from = {.x = job->x + i * job->elems * job->channels + c0,
+                              .n_rows = 1,
+                              .n_cols = job->elems,
+                              .col = job->channels};
+        (job->kind == HN_POOL_LAST_MAX ? run->loops->most : run->loops->sum)(&from, c1 - c0, false,
+                                                                             y);
+        if (job->kind == HN_POOL_LAST_AVERAGE)
+            run->loops->divide(c1 - c0, (float)job->elems, y);
+    }
+}
+
+void hn_pool_global_last_f32(hn_pool *pool, const hn_pool_global_last_job *job) {
+    pool_global_run run = {job, hn_pool_last_loops_pick(), pool};
+    if (!run.loops) {
+        hn_pool_global_last_plain_f32(pool, job);
+        return;
+    }
+    int64_t loads = HN_MAX(job->elems * POOL_GLOBAL_CHANNELS, 1);
+    hn_pool_for_2d(pool, job->batch, job->channels, 1,
+                   HN_MAX(1, POOL_LAST_LOADS / loads) * POOL_GLOBAL_CHANNELS, pool_global_part,
+                   &run);
+}

@@ -1,0 +1,285 @@
+/* Depthwise convolutions and pools of channels-last floats against sums over all windows. */
+#include "kern/kern.h"
+
+#include <math.h>
+
+#include "kernels/conv_last.h"
+#include "kernels/pool_last.h"
+
+/* ---- one channel per filter ---- */
+
+/* Channels around one and several vectors, windows with rows of their own and without. */
+static const kern_conv_case depthwise_cases[] = {
+    {2, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 48, 48, 48},
+    {2, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 2, 17, 17, 17},
+    {2, {29, 28}, {3, 3}, {2, 2}, {1, 1}, {{1, 1}, {1, 1}}, 1, 40, 40, 40},
+    {2, {28, 29}, {3, 3}, {2, 2}, {1, 1}, {{0, 0}, {1, 1}}, 1, 16, 16, 16},
+    {2, {7, 7}, {5, 5}, {1, 1}, {1, 1}, {{2, 2}, {2, 2}}, 1, 33, 33, 33},
+    {2, {15, 22}, {5, 5}, {2, 2}, {1, 1}, {{1, 2}, {2, 1}}, 1, 24, 24, 24},
+    {2, {15, 22}, {7, 7}, {1, 1}, {1, 1}, {{3, 3}, {3, 3}}, 1, 65, 65, 65},
+    {2, {19, 22}, {7, 7}, {2, 2}, {1, 1}, {{3, 3}, {3, 3}}, 1, 31, 31, 31},
+    {2, {15, 23}, {3, 3}, {1, 1}, {2, 2}, {{2, 2}, {2, 2}}, 1, 16, 16, 16},
+    {2, {15, 23}, {3, 4}, {3, 1}, {1, 5}, {{2, 9}, {2, 9}}, 1, 32, 32, 32},
+    {2, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 3, 130, 130, 130},
+    {2, {2, 1}, {3, 5}, {1, 1}, {1, 1}, {{4, 4}, {4, 4}}, 1, 16, 16, 16},
+    {1, {97}, {3}, {1}, {1}, {{1}, {1}}, 2, 48, 48, 48},
+    {1, {64}, {9}, {1}, {1}, {{8}, {0}}, 1, 20, 20, 20},
+    {2, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 18, 54, 18},
+};
+
+/* a * x + b, as if it were an activation */
+static void line_of(const float *xs, float *ys, uint64_t n, float a, float b) {
+    for (uint64_t i = 0; i < n; i++)
+        ys[i] = a * xs[i] + b;
+}
+
+static double depthwise_exact(const hn_conv_last_job *job, int64_t i, double *size) {
+    const hn_slide *s = job->slide;
+    int64_t filter = i % job->filters, pixel = i / job->filters;
+    int64_t channel = filter / (job->filters / job->channels);
+    const float *image = job->x + pixel / s->out_elems * s->in_elems * job->channels + channel;
+    double sum = job->bias ? job->bias[filter] : 0;
+    *size = fabs(sum);
+    for (int64_t t = 0; t < s->kernel_elems; t++) {
+        int64_t at = kern_window_at(s, pixel % s->out_elems, t);
+        double product =
+            at < 0 ? 0 : (double)image[at * job->channels] * job->w[filter * s->kernel_elems + t];
+        sum += product;
+        *size += fabs(product);
+    }
+    return sum;
+}
+
+static void check_depthwise_outputs(const hn_conv_last_job *job, size_t index) {
+    const hn_finish_f32 *f = job->finish;
+    for (int64_t i = 0; i < job->batch * job->slide->out_elems * job->filters; i++) {
+        double size, sum = depthwise_exact(job, i, &size);
+        if (f && f->residual) {
+            sum += f->residual[i];
+            size += fabs((double)f->residual[i]);
+        }
+        if (f && f->is_clamp)
+            sum = fmin(fmax(sum, f->a), f->b);
+        else if (f && f->map) {
+            sum = sum * f->a + f->b;
+            size = size * fabs((double)f->a) + fabs((double)f->b);
+        }
+        double allowed = (double)(job->slide->kernel_elems + 8) * KERN_EPS * size;
+        KERN_CHECK(fabs(job->y[i] - sum) <= allowed,
+                   "depthwise convolution %zu: element %d is %g, not %g", index, (int)i,
+                   (double)job->y[i], sum);
+    }
+}
+
+static void clamp_to(const float *xs, float *ys, uint64_t n, float a, float b) {
+    for (uint64_t i = 0; i < n; i++)
+        ys[i] = xs[i] < a ? a : xs[i] > b ? b : xs[i];
+}
+
+/* form: 1 bias, 2 residual, 4 function, 8 filters laid out ahead, 16 limits */
+static void check_depthwise(const kern_conv_case *t, size_t index, int form) {
+    hn_slide s = kern_slide(t);
+    int64_t n_out = t->batch * s.out_elems * t->filters;
+    hn_conv_last_job job = {.slide = &s,
+                            .batch = t->batch,
+                            .channels = t->channels,
+                            .filters = t->filters,
+                            .groups = t->channels,
+                            .method = HN_CONV_LAST_DEPTHWISE,
+                            .x = kern_floats(t->batch * t->channels * s.in_elems),
+                            .w = kern_floats(t->filters * s.kernel_elems),
+                            .bias = form & 1 ? kern_floats(t->filters) : NULL};
+    hn_finish_f32 finish = {.residual = form & 2 ? kern_floats(n_out) : NULL,
+                            .map = form & 16  ? clamp_to
+                                   : form & 4 ? line_of
+                                              : NULL,
+                            .a = -0.5f,
+                            .b = 0.5f,
+                            .is_clamp = form & 16};
+    job.finish = form & 22 ? &finish : NULL;
+    float *packed = kern_floats(hn_depthwise_last_packed_elems(&job)), *first = NULL;
+    job.scratch = packed;
+    if (form & 8 && hn_depthwise_last_packed_elems(&job) > 0) {
+        hn_depthwise_last_pack(&job, packed);
+        job.packed_w = packed;
+    }
+    for (int i = 0; i < KERN_POOLS; i++) {
+        job.y = kern_floats(n_out);
+        first = i ? first : job.y;
+        hn_depthwise_last_f32(kern_pool(i), &job);
+        KERN_CHECK(memcmp(job.y, first, (size_t)n_out * sizeof *first) == 0,
+                   "depthwise convolution %zu differs with %d threads", index, i + 1);
+    }
+    check_depthwise_outputs(&job, index);
+    kern_release();
+}
+
+/* NaN and infinities reach exactly the outputs whose windows have them. */
+static void check_depthwise_odd(const kern_conv_case *t, size_t index) {
+    hn_slide s = kern_slide(t);
+    int64_t n_in = t->batch * t->channels * s.in_elems, n_out = t->batch * t->filters * s.out_elems;
+    float *x = kern_floats(n_in);
+    hn_conv_last_job job = {.slide = &s,
+                            .batch = t->batch,
+                            .channels = t->channels,
+                            .filters = t->filters,
+                            .groups = t->channels,
+                            .method = HN_CONV_LAST_DEPTHWISE,
+                            .x = x,
+                            .w = kern_floats(t->filters * s.kernel_elems),
+                            .y = kern_floats(n_out)};
+    hn_finish_f32 limits = {.map = clamp_to, .a = -0.25f, .b = 0.25f, .is_clamp = true};
+    job.scratch = kern_floats(hn_depthwise_last_packed_elems(&job));
+    job.finish = &limits;
+    x[kern_between(0, n_in - 1)] = NAN;
+    x[kern_between(0, n_in - 1)] = HUGE_VALF;
+    hn_depthwise_last_f32(NULL, &job);
+    for (int64_t i = 0; i < n_out; i++) {
+        double size, sum = depthwise_exact(&job, i, &size);
+        KERN_CHECK(isnan(sum) == (isnan(job.y[i]) != 0) &&
+                       (!isinf(sum) || job.y[i] == (sum > 0 ? limits.b : limits.a)),
+                   "depthwise convolution %zu: element %d is %g, not %g", index, (int)i,
+                   (double)job.y[i], sum);
+    }
+    kern_release();
+}
+
+void kern_test_depthwise_last(void) {
+    for (size_t i = 0; i < HN_COUNT(depthwise_cases); i++) {
+        check_depthwise(&depthwise_cases[i], i, 0);
+        check_depthwise(&depthwise_cases[i], i, 8 | (int)kern_between(1, 31));
+        check_depthwise(&depthwise_cases[i], i, (int)kern_between(1, 31));
+        check_depthwise_odd(&depthwise_cases[i], i);
+    }
+    for (size_t i = 0; i < 150; i++) {
+        kern_conv_case t = kern_random_case();
+        t.channels = kern_between(1, 70);
+        t.filters = t.channels * kern_between(1, i % 4 ? 1 : 3);
+        check_depthwise(&t, HN_COUNT(depthwise_cases) + i, (int)kern_between(0, 31));
+    }
+}
+
+/* ---- pools ---- */
+
+static float pool_exact(const hn_pool_last_job *job, int64_t i, double *size) {
+    const hn_slide *s = job->slide;
+    int64_t pixel = i / job->channels, count = 0;
+    const float *image =
+        job->x + pixel / s->out_elems * s->in_elems * job->channels + i % job->channels;
+    float most = -HUGE_VALF;
+    double sum = 0;
+    *size = 0;
+    for (int64_t t = 0; t < s->kernel_elems; t++) {
+        int64_t at = kern_window_at(s, pixel % s->out_elems, t);
+        if (at < 0)
+            continue;
+        float v = image[at * job->channels];
+        most = v > most || isnan(v) ? v : most;
+        sum += v;
+        *size += fabs((double)v);
+        count++;
+    }
+    if (job->kind == HN_POOL_LAST_MAX)
+        return most;
+    if (job->pad_end) {
+        int64_t at[KERN_AXES];
+        hn_slide_split(s->n_axes, s->out, pixel % s->out_elems, at);
+        count = 1;
+        for (int32_t a = 0; a < s->n_axes; a++) {
+            int64_t inside = 0;
+            for (int64_t t = 0; t < s->kernel[a]; t++)
+                inside += at[a] * s->stride[a] + t * s->dilation[a] <
+                          s->pad[a] + s->in[a] + job->pad_end[a];
+            count *= inside;
+        }
+    }
+    *size /= (double)count;
+    return (float)(sum / (double)count);
+}
+
+typedef void (*pool_last_fn)(hn_pool *pool, const hn_pool_last_job *job);
+
+static void check_pool_outputs(const hn_pool_last_job *job, size_t index) {
+    for (int64_t i = 0; i < job->batch * job->slide->out_elems * job->channels; i++) {
+        double size, allowed = 0;
+        float exact = pool_exact(job, i, &size);
+        if (job->kind == HN_POOL_LAST_AVERAGE)
+            allowed = (double)(job->slide->kernel_elems + 4) * KERN_EPS * size;
+        KERN_CHECK(job->y[i] == exact || (isnan(job->y[i]) && isnan(exact)) ||
+                       fabs((double)job->y[i] - (double)exact) <= allowed,
+                   "pool %zu: element %d is %g, not %g", index, (int)i, (double)job->y[i],
+                   (double)exact);
+    }
+}
+
+static void check_pool(const kern_conv_case *t, size_t index, hn_pool_last_kind kind,
+                       bool count_padding) {
+    static const pool_last_fn fns[] = {hn_pool_last_f32, hn_pool_last_plain_f32};
+    static const float odd_ones[] = {NAN, HUGE_VALF, -HUGE_VALF, -0.0f, 0.0f};
+    hn_slide s = kern_slide(t);
+    for (int32_t a = 0; a < s.n_axes; a++) /* as ceil_mode does */
+        if (s.out[a] && kern_random() % 2) {
+            s.out_elems = s.out_elems / s.out[a] * (s.out[a] + 1);
+            s.out[a]++;
+        }
+    int64_t n_in = t->batch * s.in_elems * t->channels,
+            n_out = t->batch * s.out_elems * t->channels;
+    float *x = kern_floats(n_in), *first = NULL;
+    hn_pool_last_job job = {.kind = kind,
+                            .slide = &s,
+                            .batch = t->batch,
+                            .channels = t->channels,
+                            .x = x,
+                            .pad_end = count_padding ? t->pads[1] : NULL};
+    for (int64_t i = 0; i < n_in / 16; i++)
+        x[kern_between(0, n_in - 1)] = odd_ones[kern_random() % HN_COUNT(odd_ones)];
+    for (size_t plain = 0; plain < HN_COUNT(fns); plain++)
+        for (int p = 0; p < KERN_POOLS; p++) {
+            job.y = kern_floats(n_out);
+            fns[plain](kern_pool(p), &job);
+            check_pool_outputs(&job, index);
+            first = p ? first : job.y;
+            KERN_CHECK(memcmp(job.y, first, (size_t)n_out * sizeof *first) == 0,
+                       "pool %zu differs with %d threads", index, p + 1);
+        }
+    kern_release();
+}
+
+static void check_global_pool(int64_t batch, int64_t elems, int64_t channels,
+                              hn_pool_last_kind kind) {
+    kern_conv_case t = {.n_axes = 1,
+                        .in = {elems},
+                        .kernel = {elems},
+                        .stride = {1},
+                        .dilation = {1},
+                        .batch = batch,
+                        .channels = channels};
+    hn_slide s = kern_slide(&t);
+    float *x = kern_floats(batch * elems * channels);
+    for (int p = 0; p < 2 * KERN_POOLS; p++) {
+        float *y = kern_floats(batch * channels);
+        hn_pool_global_last_job job = {kind, batch, elems, channels, x, y};
+        if (p < KERN_POOLS)
+            hn_pool_global_last_f32(kern_pool(p), &job);
+        else
+            hn_pool_global_last_plain_f32(kern_pool(p - KERN_POOLS), &job);
+        check_pool_outputs(
+            &(hn_pool_last_job){
+                .kind = kind, .slide = &s, .batch = batch, .channels = channels, .x = x, .y = y},
+            (size_t)channels);
+    }
+    kern_release();
+}
+
+void kern_test_pool_last(void) {
+    for (size_t i = 0; i < KERN_CONV_CASES + 150; i++) {
+        kern_conv_case t = i < KERN_CONV_CASES ? kern_conv_cases[i] : kern_random_case();
+        t.channels = i < KERN_CONV_CASES ? t.channels : kern_between(1, 150);
+        check_pool(&t, i, HN_POOL_LAST_MAX, false);
+        check_pool(&t, i, HN_POOL_LAST_AVERAGE, i % 2);
+    }
+    for (int64_t channels = 1; channels < 200; channels += channels < 70 ? 1 : 31) {
+        check_global_pool(2, 49, channels, HN_POOL_LAST_AVERAGE);
+        check_global_pool(1, kern_between(1, 5), channels, HN_POOL_LAST_MAX);
+    }
+}
