@@ -1,5 +1,29 @@
 /* Channels-last convolutions: which method, and the calls of each. */
-#include "kernels/conv_last.h"
+#include "kernels/conv_last_tile.h"
+
+typedef struct conv_tiles_tier {
+    const hn_conv_tiles *tiles;
+    uint64_t needs;
+} conv_tiles_tier;
+
+#if defined(__x86_64__)
+extern const hn_conv_tiles hn_conv_tiles__avx512, hn_conv_tiles__avx2;
+static const conv_tiles_tier conv_tiles_tiers[] = {
+    {&hn_conv_tiles__avx512, HN_NEEDS_AVX512}, {&hn_conv_tiles__avx2, HN_NEEDS_AVX2}, {NULL, 0}};
+#elif defined(__aarch64__)
+extern const hn_conv_tiles hn_conv_tiles__neon;
+static const conv_tiles_tier conv_tiles_tiers[] = {{&hn_conv_tiles__neon, HN_NEEDS_NEON},
+                                                   {NULL, 0}};
+#else
+static const conv_tiles_tier conv_tiles_tiers[] = {{NULL, 0}};
+#endif
+
+const hn_conv_tiles *hn_conv_tiles_pick(void) {
+    for (const conv_tiles_tier *t = conv_tiles_tiers; t->tiles; t++)
+        if (hn_cpu_has_all(t->needs))
+            return t->tiles;
+    return NULL;
+}
 
 hn_conv_last_method hn_conv_last_choose(const hn_conv_last_job *job) {
     (void)job;
@@ -7,21 +31,29 @@ hn_conv_last_method hn_conv_last_choose(const hn_conv_last_job *job) {
 }
 
 int64_t hn_conv_last_packed_elems(const hn_conv_last_job *job) {
-    (void)job;
-    return 0;
+    return hn_product_last_packed_elems(job);
 }
 
 void hn_conv_last_pack(const hn_conv_last_job *job, float *out) {
-    (void)job;
-    (void)out;
+    hn_product_last_pack(job, out);
 }
 
 int64_t hn_conv_last_scratch_elems(const hn_conv_last_job *job, int n_threads) {
-    (void)job;
     (void)n_threads;
-    return 0;
+    return job->packed_w ? 0 : hn_product_last_packed_elems(job);
 }
 
 void hn_conv_last_f32(hn_pool *pool, const hn_conv_last_job *job) {
-    hn_conv_last_plain_f32(pool, job);
+    hn_conv_last_job packed = *job;
+    if (job->batch <= 0 || job->slide->out_elems <= 0 || job->filters <= 0)
+        return;
+    if (!hn_conv_tiles_pick()) {
+        hn_conv_last_plain_f32(pool, job);
+        return;
+    }
+    if (!job->packed_w) {
+        hn_product_last_pack(job, job->scratch);
+        packed.packed_w = job->scratch;
+    }
+    hn_product_last_f32(pool, &packed);
 }

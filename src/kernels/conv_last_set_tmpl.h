@@ -1,0 +1,27 @@
+/* All tiles of a channels-last convolution for the vectors of a simd_*.h. The including file also
+ * defines MOST_ROWS. */
+#include "kernels/conv_last_store_tmpl.h"
+
+#define V_COLS 1
+#define TILE_NAME(rows) V_NAME(narrow_conv_tile_##rows)
+#define TILE(rows) TILE_NAME(rows)
+#define TILES V_NAME(narrow_conv_tiles)
+#include "kernels/conv_last_rows_tmpl.h"
+#undef V_COLS
+#undef TILE_NAME
+#undef TILES
+
+#define V_COLS 2
+#define TILE_NAME(rows) V_NAME(wide_conv_tile_##rows)
+#define TILES V_NAME(wide_conv_tiles)
+#include "kernels/conv_last_rows_tmpl.h"
+#undef V_COLS
+#undef TILE_NAME
+#undef TILES
+#undef TILE
+
+const hn_conv_tiles V_NAME(hn_conv_tiles) = {.most_rows = MOST_ROWS,
+                                             .vector_elems = V_ELEMS,
+                                             .narrow = V_NAME(narrow_conv_tiles),
+                                             .wide = V_NAME(wide_conv_tiles)};
+#undef MOST_ROWS

@@ -1,0 +1,60 @@
+/* One tile of a channels-last convolution: ROWS outputs times V_COLS vectors of filters. The
+ * including file defines
+ *   the vectors of a simd_*.h
+ *   V_COLS        vectors per row of the tile
+ *   TILE(rows)    name of the function for so many rows
+ *   ROWS
+ * Rows of x are reached from every third one, which needs fewer address registers than one pointer
+ * per row. */
+
+static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
+    V sum[ROWS][V_COLS];
+    const float *third[(ROWS + 2) / 3];
+    int64_t x_row = t->x_row;
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
+        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = V_ZERO();
+    for (int64_t i = 0; i < t->n_runs; i++) {
+        const hn_tile_run *run = t->runs + i;
+        const float *b = t->panel + run->k * (V_COLS * V_ELEMS),
+                    *end = b + run->n * (V_COLS * V_ELEMS);
+        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) third[r / 3] =
+            t->x + run->x + r * x_row;
+        for (; b < end; b += V_COLS * V_ELEMS) {
+            V right[V_COLS];
+            _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) right[v] =
+                V_LOAD(b + v * V_ELEMS);
+            _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {
+                V left = V_BROADCAST(third[r / 3] + (r % 3) * x_row);
+                _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] =
+                    V_FMA(left, right[v], sum[r][v]);
+            }
+            _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) third[r / 3]++;
+        }
+    }
+    if (t->cols < V_COLS * V_ELEMS) {
+        float sums[ROWS * V_COLS * V_ELEMS];
+        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
+            _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
+                V_STORE(sums + (r * V_COLS + v) * V_ELEMS, sum[r][v]);
+        V_NAME(store_part_of_tile)(t, ROWS, V_COLS * V_ELEMS, sums);
+        return;
+    }
+#define EACH_SUM(to)                                      \
+  _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) \
+      _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = to
+    if (t->add)
+        EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->y + r * t->y_row + v * V_ELEMS)));
+    if (t->bias)
+        EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->bias + v * V_ELEMS)));
+    if (t->residual)
+        EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->residual + r * t->y_row + v * V_ELEMS)));
+    if (t->is_limited) {
+        V least = V_SET1(t->least), most = V_SET1(t->most);
+        EACH_SUM(V_MIN(most, V_MAX(least, sum[r][v])));
+    }
+#undef EACH_SUM
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
+        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
+            V_STORE(t->y + r * t->y_row + v * V_ELEMS, sum[r][v]);
+}
+#undef ROWS
