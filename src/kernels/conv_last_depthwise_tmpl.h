@@ -13,7 +13,9 @@
 V_INLINE void V_NAME(depthwise_start)(const hn_depthwise_row *r, bool is_whole, V_SOME lanes,
                                       V *sums) {
     V bias = !r->bias ? V_ZERO() : is_whole ? V_LOAD(r->bias) : V_LOAD_SOME(r->bias, lanes);
-    _Pragma("GCC unroll 8") for (int p = 0; p < DEPTHWISE_TILE; p++) sums[p] = bias;
+#pragma GCC unroll 8
+    for (int p = 0; p < DEPTHWISE_TILE; p++)
+        sums[p] = bias;
 }
 
 V_INLINE void V_NAME(depthwise_end)(const hn_depthwise_row *r, int64_t out, bool is_whole,
@@ -22,7 +24,8 @@ V_INLINE void V_NAME(depthwise_end)(const hn_depthwise_row *r, int64_t out, bool
     const float *residual = r->residual ? r->residual + out * r->y_col : NULL;
     float *y = r->y + out * r->y_col;
     int64_t n = r->out1 - out;
-    _Pragma("GCC unroll 8") for (int p = 0; p < DEPTHWISE_TILE; p++) {
+#pragma GCC unroll 8
+    for (int p = 0; p < DEPTHWISE_TILE; p++) {
         V v = sums[p];
         if (!is_whole && p >= n)
             break;
@@ -55,12 +58,16 @@ V_INLINE void V_NAME(depthwise_tile)(const hn_depthwise_row *r, int64_t out, con
     for (int64_t k = 0; k < r->n_rows; k++, row += r->x_row, w += width * V_ELEMS) {
         V by[7];
         const float *x = row;
-        _Pragma("GCC unroll 8") for (int i = 0; i < width; i++) by[i] = V_LOAD(w + i * V_ELEMS);
-        _Pragma("GCC unroll 32") for (int i = 0; i < n_cols; i++, x += r->x_col) {
+#pragma GCC unroll 8
+        for (int i = 0; i < width; i++)
+            by[i] = V_LOAD(w + i * V_ELEMS);
+#pragma GCC unroll 32
+        for (int i = 0; i < n_cols; i++, x += r->x_col) {
             V v = is_whole ? V_LOAD(x) : V_LOAD_SOME(x, inside[i]);
-            _Pragma("GCC unroll 8") for (int p = 0; p < DEPTHWISE_TILE;
-                                         p++) if (i - p * stride >= 0 && i - p * stride < width)
-                sums[p] = V_FMA(v, by[i - p * stride], sums[p]);
+#pragma GCC unroll 8
+            for (int p = 0; p < DEPTHWISE_TILE; p++)
+                if (i - p * stride >= 0 && i - p * stride < width)
+                    sums[p] = V_FMA(v, by[i - p * stride], sums[p]);
         }
     }
     V_NAME(depthwise_end)(r, out, is_whole, lanes, sums);
@@ -80,7 +87,8 @@ V_INLINE void V_NAME(depthwise_any_tile)(const hn_depthwise_row *r, int64_t out,
             V by = V_LOAD(w);
             int64_t col = col0 + t * r->dilation_w;
             const float *x = r->x + k * r->x_row + col * r->x_col;
-            _Pragma("GCC unroll 8") for (int p = 0; p < DEPTHWISE_TILE; p++) {
+#pragma GCC unroll 8
+            for (int p = 0; p < DEPTHWISE_TILE; p++) {
                 bool is_inside = col + p * r->stride_w >= 0 && col + p * r->stride_w < r->in_w;
                 V v = is_whole ? V_LOAD(x) : V_LOAD_SOME(x, is_inside ? lanes : V_FIRST(0));
                 sums[p] = V_FMA(v, by, sums[p]);

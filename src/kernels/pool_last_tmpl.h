@@ -12,7 +12,8 @@ V_INLINE V V_NAME(pool_join)(V_NAME(pool_take) take, V a, V x) {
 V_INLINE void V_NAME(pool_block)(V_NAME(pool_take) take, const hn_pixels_f32 *from, int64_t c,
                                  int n, bool is_whole, V_SOME some, bool go_on, float *y) {
     V a[4];
-    _Pragma("GCC unroll 4") for (int v = 0; v < n; v++) {
+#pragma GCC unroll 4
+    for (int v = 0; v < n; v++) {
         const float *at = y + c + v * V_ELEMS;
         a[v] = !go_on     ? take == V_NAME(TAKE_SUM) ? V_ZERO() : V_SET1(-HUGE_VALF)
                    : is_whole ? V_LOAD(at)
@@ -21,10 +22,13 @@ V_INLINE void V_NAME(pool_block)(V_NAME(pool_take) take, const hn_pixels_f32 *fr
     for (int64_t i = 0; i < from->n_rows; i++) {
         const float *x = from->x + i * from->row + c;
         for (int64_t j = 0; j < from->n_cols; j++, x += from->col)
-            _Pragma("GCC unroll 4") for (int v = 0; v < n; v++) a[v] = V_NAME(pool_join)(
-                take, a[v], is_whole ? V_LOAD(x + v * V_ELEMS) : V_LOAD_SOME(x, some));
+#pragma GCC unroll 4
+            for (int v = 0; v < n; v++)
+                a[v] = V_NAME(pool_join)(take, a[v],
+                                         is_whole ? V_LOAD(x + v * V_ELEMS) : V_LOAD_SOME(x, some));
     }
-    _Pragma("GCC unroll 4") for (int v = 0; v < n; v++) {
+#pragma GCC unroll 4
+    for (int v = 0; v < n; v++) {
         if (is_whole)
             V_STORE(y + c + v * V_ELEMS, a[v]);
         else

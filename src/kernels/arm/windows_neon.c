@@ -5,10 +5,10 @@
 #include "kernels/pool_last_int.h"
 
 #if defined(__aarch64__)
-/* clang-format off: the vectors come first, and are forgotten last */
 #  include "kernels/arm/simd_neon.h"
+
 #  include "kernels/conv_last_depthwise_tmpl.h"
 #  include "kernels/pool_last_tmpl.h"
+
 #  include "kernels/simd_end.h"
-/* clang-format on */
 #endif

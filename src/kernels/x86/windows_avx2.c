@@ -5,10 +5,10 @@
 #include "kernels/pool_last_int.h"
 
 #if defined(__x86_64__)
-/* clang-format off: the vectors come first, and are forgotten last */
+#  include "kernels/x86/simd_avx2.h"
+
 #  include "kernels/conv_last_depthwise_tmpl.h"
 #  include "kernels/pool_last_tmpl.h"
+
 #  include "kernels/simd_end.h"
-#  include "kernels/x86/simd_avx2.h"
-/* clang-format on */
 #endif
