@@ -25,35 +25,45 @@ const hn_conv_tiles *hn_conv_tiles_pick(void) {
     return NULL;
 }
 
+/* ---- methods --------------------------------------------------------------------------------- */
+
+typedef struct conv_last_way {
+    int64_t (*packed_elems)(const hn_conv_last_job *job);
+    void (*pack)(const hn_conv_last_job *job, float *out);
+    void (*run)(hn_pool *pool, const hn_conv_last_job *job);
+    int64_t (*scratch_elems)(const hn_conv_last_job *job, int n_threads);
+} conv_last_way;
+
+/* Filters that were not laid out ahead are laid out in scratch memory. */
+static int64_t no_scratch_but_filters(const hn_conv_last_job *job, int n_threads) {
+    (void)n_threads;
+    return job->packed_w ? 0 : hn_conv_last_packed_elems(job);
+}
+
+static const conv_last_way conv_last_ways[] = {
+    [HN_CONV_LAST_PRODUCT] = {hn_product_last_packed_elems, hn_product_last_pack,
+                              hn_product_last_f32, no_scratch_but_filters},
+    [HN_CONV_LAST_DEPTHWISE] = {hn_depthwise_last_packed_elems, hn_depthwise_last_pack,
+                                hn_depthwise_last_f32, no_scratch_but_filters},
+};
+
 hn_conv_last_method hn_conv_last_choose(const hn_conv_last_job *job) {
-    (void)job;
-    return HN_CONV_LAST_PRODUCT;
+    return job->channels == job->groups ? HN_CONV_LAST_DEPTHWISE : HN_CONV_LAST_PRODUCT;
 }
 
 int64_t hn_conv_last_packed_elems(const hn_conv_last_job *job) {
-    return hn_product_last_packed_elems(job);
+    return conv_last_ways[job->method].packed_elems(job);
 }
 
 void hn_conv_last_pack(const hn_conv_last_job *job, float *out) {
-    hn_product_last_pack(job, out);
+    conv_last_ways[job->method].pack(job, out);
 }
 
 int64_t hn_conv_last_scratch_elems(const hn_conv_last_job *job, int n_threads) {
-    (void)n_threads;
-    return job->packed_w ? 0 : hn_product_last_packed_elems(job);
+    return conv_last_ways[job->method].scratch_elems(job, n_threads);
 }
 
 void hn_conv_last_f32(hn_pool *pool, const hn_conv_last_job *job) {
-    hn_conv_last_job packed = *job;
-    if (job->batch <= 0 || job->slide->out_elems <= 0 || job->filters <= 0)
-        return;
-    if (!hn_conv_tiles_pick()) {
-        hn_conv_last_plain_f32(pool, job);
-        return;
-    }
-    if (!job->packed_w) {
-        hn_product_last_pack(job, job->scratch);
-        packed.packed_w = job->scratch;
-    }
-    hn_product_last_f32(pool, &packed);
+    if (job->batch > 0 && job->slide->out_elems > 0 && job->filters > 0)
+        conv_last_ways[job->method].run(pool, job);
 }

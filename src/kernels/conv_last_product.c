@@ -431,6 +431,14 @@ static void cut_tasks(const product_form *f, int64_t rows, int64_t outs_per_row,
 void hn_product_last_f32(hn_pool *pool, const hn_conv_last_job *job) {
     product_run run = {
         .job = job, .pool = pool, .tiles = hn_conv_tiles_pick(), .packed_w = job->packed_w};
+    if (!run.tiles) {
+        hn_conv_last_plain_f32(pool, job);
+        return;
+    }
+    if (!job->packed_w) {
+        hn_product_last_pack(job, job->scratch);
+        run.packed_w = job->scratch;
+    }
     read_form(job, run.tiles, &run.form);
     const product_form *f = &run.form;
     int64_t lines = f->planes * f->s.out[f->s.n_axes - 2], outs = f->s.out[f->s.n_axes - 1];

@@ -47,6 +47,6 @@ const hn_conv_tiles *hn_conv_tiles_pick(void);
 
 int64_t hn_product_last_packed_elems(const hn_conv_last_job *job);
 void hn_product_last_pack(const hn_conv_last_job *job, float *out);
-void hn_product_last_f32(hn_pool *pool, const hn_conv_last_job *job); /* needs packed_w */
+void hn_product_last_f32(hn_pool *pool, const hn_conv_last_job *job);
 
 #endif /* HN_CONV_LAST_TILE_H */

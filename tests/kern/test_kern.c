@@ -101,6 +101,7 @@ static const struct kern_test {
     void (*run)(void);
 } kern_tests[] = {{"gemm", kern_test_gemm},
                   {"conv", kern_test_conv},
+                  {"conv_last", kern_test_conv_last},
                   {"pool_max", kern_test_pool_max},
                   {"depthwise_last", kern_test_depthwise_last},
                   {"pool_last", kern_test_pool_last},

@@ -1,0 +1,158 @@
+/* Channels-last convolutions against sums over all windows. */
+#include "kern/kern.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/conv_last.h"
+
+/* Besides those of kern_cases.c. */
+static const kern_conv_case last_cases[] = {
+    {1, {5}, {1}, {1}, {1}, {{0}, {0}}, 1, 700, 33, 1},
+    {2, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {{0}, {0}}, 3, 1024, 65, 1},
+    {2, {30, 41}, {1, 1}, {1, 1}, {1, 1}, {{0}, {0}}, 1, 4, 48, 1},
+    {2, {5, 4}, {1, 1}, {1, 1}, {1, 1}, {{1, 0}, {1, 2}}, 1, 7, 16, 1},
+    {2, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 130, 70, 1},
+    {2, {12, 12}, {3, 3}, {1, 1}, {6, 6}, {{6, 6}, {6, 6}}, 1, 9, 20, 1},
+    {2, {40, 1}, {9, 1}, {1, 1}, {1, 1}, {{4, 0}, {4, 0}}, 1, 24, 24, 1},
+    {2, {3, 20}, {1, 7}, {1, 1}, {1, 1}, {{0, 3}, {0, 3}}, 1, 24, 24, 1},
+    {2, {19, 18}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 32, 32, 8},
+    {2, {19, 18}, {3, 3}, {2, 2}, {1, 1}, {{1, 1}, {1, 1}}, 2, 64, 64, 8},
+    {2, {6, 5}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 72, 120, 3},
+    {2, {9, 9}, {5, 5}, {1, 1}, {1, 1}, {{2, 2}, {2, 2}}, 1, 8, 24, 8},
+    {2, {6, 6}, {2, 2}, {17, 1}, {1, 1}, {{0}, {0}}, 1, 4, 4, 1},
+};
+
+/* Output `pixel` of all images, before the finish. */
+static double last_exact(const hn_conv_last_job *job, int64_t pixel, int64_t filter, double *size) {
+    const hn_slide *s = job->slide;
+    int64_t channels = job->channels / job->groups, per_group = job->filters / job->groups;
+    int64_t image = pixel / s->out_elems, first = filter / per_group * channels;
+    double sum = job->bias ? job->bias[filter] : 0;
+    *size = fabs(sum);
+    for (int64_t t = 0; t < s->kernel_elems; t++) {
+        int64_t at = kern_window_at(s, pixel % s->out_elems, t);
+        for (int64_t c = 0; at >= 0 && c < channels; c++) {
+            double x = job->x[(image * s->in_elems + at) * job->channels + first + c];
+            double product = x * job->w[(filter * channels + c) * s->kernel_elems + t];
+            sum += product;
+            *size += fabs(product);
+        }
+    }
+    return sum;
+}
+
+/* a * x + b */
+static void scale_and_shift_last(const float *xs, float *ys, uint64_t n, float a, float b) {
+    for (uint64_t i = 0; i < n; i++)
+        ys[i] = a * xs[i] + b;
+}
+
+static void check_last_outputs(const hn_conv_last_job *job, const char *what, size_t index) {
+    const hn_finish_f32 *f = job->finish;
+    int64_t depth = job->channels / job->groups * job->slide->kernel_elems;
+    for (int64_t i = 0; i < job->batch * job->filters * job->slide->out_elems; i++) {
+        double size, sum = last_exact(job, i / job->filters, i % job->filters, &size);
+        if (f && f->residual) {
+            sum += f->residual[i];
+            size += fabs((double)f->residual[i]);
+        }
+        if (f && f->is_clamp)
+            sum = fmin(fmax(sum, f->a), f->b);
+        else if (f && f->map) {
+            sum = sum * f->a + f->b;
+            size = size * fabs((double)f->a) + fabs((double)f->b);
+        }
+        KERN_CHECK(fabs(job->y[i] - sum) <= (double)(depth + 8) * KERN_EPS * size,
+                   "%s convolution %zu: element %d is %g, not %g", what, index, (int)i,
+                   (double)job->y[i], sum);
+    }
+}
+
+enum { BIAS = 1, RESIDUAL = 2, MAP = 4, PACK = 8, CLIP = 16, ALL_FORMS = 31 };
+
+static void check_conv_last(const kern_conv_case *t, size_t index, int form) {
+    hn_slide s = kern_slide(t);
+    int64_t channels = t->channels / t->groups, n_out = t->batch * t->filters * s.out_elems;
+    hn_conv_last_job job = {.slide = &s,
+                            .batch = t->batch,
+                            .channels = t->channels,
+                            .filters = t->filters,
+                            .groups = t->groups,
+                            .x = kern_floats(t->batch * t->channels * s.in_elems),
+                            .w = kern_floats(t->filters * channels * s.kernel_elems),
+                            .bias = form & BIAS ? kern_floats(t->filters) : NULL};
+    hn_finish_f32 finish = {.residual = form & RESIDUAL ? kern_floats(n_out) : NULL,
+                            .map = form & MAP ? scale_and_shift_last : NULL,
+                            .a = -2,
+                            .b = 0.5f};
+    if (form & CLIP && hn_map_find_f32("Clip")) {
+        finish.map = hn_map_find_f32("Clip");
+        finish.is_clamp = true;
+    }
+    job.finish = form & (RESIDUAL | MAP | CLIP) ? &finish : NULL;
+    job.method = HN_CONV_LAST_PRODUCT;
+    int64_t packed = form & PACK ? hn_conv_last_packed_elems(&job) : 0;
+    float *first = NULL;
+    if (packed > 0) {
+        float *room = kern_floats(packed);
+        hn_conv_last_pack(&job, room);
+        job.packed_w = room;
+    }
+    job.scratch = kern_floats(hn_conv_last_scratch_elems(&job, KERN_POOLS));
+    for (int i = 0; i < KERN_POOLS; i++) {
+        job.y = kern_floats(n_out);
+        first = i ? first : job.y;
+        hn_conv_last_f32(kern_pool(i), &job);
+        KERN_CHECK(memcmp(job.y, first, (size_t)n_out * sizeof *first) == 0,
+                   "channels-last convolution %zu differs with %d threads", index, i + 1);
+    }
+    check_last_outputs(&job, "fast", index);
+    hn_conv_last_plain_f32(kern_pool(1), &job);
+    check_last_outputs(&job, "plain", index);
+    kern_release();
+}
+
+/* What windows do not read does not matter, whatever it is; what they read is not lost. */
+static void check_last_nan(void) {
+    kern_conv_case t = {2, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 8, 40, 2};
+    hn_slide s = kern_slide(&t);
+    float *x = kern_floats(t.channels * s.in_elems), *w = kern_floats(t.filters * 4 * 9);
+    hn_conv_last_job job = {.slide = &s, .batch = 1, .channels = 8, .filters = 40, .groups = 2};
+    x[(4 * 8 + 4) * t.channels + 1] = NAN; /* pixel 4, 4, first group */
+    x[6] = HUGE_VALF;                      /* pixel 0, 0, second group */
+    job.x = x;
+    job.w = w;
+    job.y = kern_floats(t.filters * s.out_elems);
+    job.scratch = kern_floats(hn_conv_last_scratch_elems(&job, 1));
+    hn_conv_last_f32(NULL, &job);
+    for (int64_t i = 0; i < s.out_elems * t.filters; i++) {
+        int64_t line = i / t.filters / 8, column = i / t.filters % 8;
+        bool is_first = i % t.filters < t.filters / 2;
+        bool near_nan = llabs(line - 4) <= 1 && llabs(column - 4) <= 1 && is_first;
+        bool near_inf = line <= 1 && column <= 1 && !is_first;
+        KERN_CHECK(!isnan(job.y[i]) == !near_nan && !isinf(job.y[i]) == !near_inf,
+                   "element %d is %g", (int)i, (double)job.y[i]);
+    }
+    kern_release();
+}
+
+static void check_last_forms(const kern_conv_case *t, size_t index) {
+    check_conv_last(t, index, 0);
+    check_conv_last(t, index, PACK);
+    check_conv_last(t, index, PACK | BIAS | RESIDUAL | CLIP);
+    check_conv_last(t, index, (int)kern_between(1, ALL_FORMS));
+}
+
+void kern_test_conv_last(void) {
+    for (size_t i = 0; i < HN_COUNT(last_cases); i++)
+        check_last_forms(&last_cases[i], i);
+    for (size_t i = 0; i < KERN_CONV_CASES; i++)
+        check_last_forms(&kern_conv_cases[i], 100 + i);
+    for (size_t i = 0; i < 150; i++) {
+        kern_conv_case t = kern_random_case();
+        t.filters *= kern_between(1, 3);
+        check_conv_last(&t, 200 + i, (int)kern_between(0, ALL_FORMS));
+    }
+    check_last_nan();
+}
