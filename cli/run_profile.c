@@ -1,86 +1,169 @@
-/* hone run --profile: where the time of a run goes, by operator. */
+/* hone run --profile: where the time of a run goes, by operator and by node. */
 #include "run_report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static run_profile_entry *entry_of(run_profile *p, const char *op) {
-    for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->at[i].op, op) == 0)
-            return &p->at[i];
-    if (p->n == p->cap) {
-        size_t cap = p->cap ? 2 * p->cap : 64;
-        run_profile_entry *at = realloc(p->at, cap * sizeof *at);
+#define SHOWN_NODES 10 /* in the table; JSON has all */
+
+static run_profile_entry *add_entry(run_profile_list *list) {
+    if (list->n == list->cap) {
+        size_t cap = list->cap ? 2 * list->cap : 64;
+        run_profile_entry *at = realloc(list->at, cap * sizeof *at);
         if (!at)
             return NULL;
-        p->at = at;
-        p->cap = cap;
+        list->at = at;
+        list->cap = cap;
     }
-    run_profile_entry *e = &p->at[p->n++];
+    run_profile_entry *e = &list->at[list->n++];
     *e = (run_profile_entry){0};
-    snprintf(e->op, sizeof e->op, "%s", op);
     return e;
+}
+
+static run_profile_entry *entry_of_op(run_profile *p, const char *op) {
+    for (size_t i = 0; i < p->ops.n; i++)
+        if (strcmp(p->ops.at[i].op, op) == 0)
+            return &p->ops.at[i];
+    run_profile_entry *e = add_entry(&p->ops);
+    if (e)
+        snprintf(e->op, sizeof e->op, "%s", op);
+    return e;
+}
+
+/* Nodes run in the same order each time, so the entry wanted follows the one found last. */
+static run_profile_entry *entry_of_node(run_profile *p, const hone_step *step, const char *op) {
+    for (size_t i = 0; i < p->nodes.n; i++) {
+        size_t at = (p->last_node + 1 + i) % p->nodes.n;
+        if (p->nodes.at[at].node == step->node) {
+            p->last_node = at;
+            return &p->nodes.at[at];
+        }
+    }
+    run_profile_entry *e = add_entry(&p->nodes);
+    if (!e)
+        return NULL;
+    p->last_node = p->nodes.n - 1;
+    e->node = step->node;
+    snprintf(e->op, sizeof e->op, "%s", op);
+    snprintf(e->name, sizeof e->name, "%s", step->name);
+    return e;
+}
+
+static uint64_t bytes_of(const hone_value *const *values, uint32_t n) {
+    uint64_t bytes = 0;
+    hone_tensor_info info;
+    for (uint32_t i = 0; i < n; i++)
+        bytes += values[i] && hone_value_tensor(values[i], &info) ? info.data_bytes : 0;
+    return bytes;
+}
+
+static void count_step(run_profile_entry *e, const hone_step *step, uint64_t macs) {
+    if (!e)
+        return;
+    e->n_nodes++;
+    e->ns += step->end_ns - step->start_ns;
+    e->macs += macs;
+    e->bytes += bytes_of(step->inputs, step->n_inputs) + bytes_of(step->outputs, step->n_outputs);
 }
 
 /* Nodes of bodies are a part of the If or Loop that runs them. */
 void run_profile_see(void *profile, const hone_step *step) {
     run_profile *p = profile;
     hone_node_info info;
+    uint64_t macs;
     char op[sizeof((run_profile_entry *)0)->op];
     hone_graph_get_node(step->graph, step->node, &info);
     if (info.subgraph != 0)
         return;
     snprintf(op, sizeof op, "%s%s%s", step->domain, *step->domain ? "." : "", step->op);
-    run_profile_entry *e = entry_of(p, op);
-    if (!e)
-        return;
-    e->n_nodes++;
-    e->ns += step->end_ns - step->start_ns;
+    macs = hone_node_macs(step->graph, step->node, &macs) ? macs : 0;
+    count_step(entry_of_op(p, op), step, macs);
+    count_step(entry_of_node(p, step, op), step, macs);
     p->ns += step->end_ns - step->start_ns;
 }
 
 static int slower_first(const void *a, const void *b) {
     const run_profile_entry *x = a, *y = b;
-    return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : strcmp(x->op, y->op);
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? 1 : -1;
+    int by_op = strcmp(x->op, y->op);
+    return by_op ? by_op : (x->node > y->node) - (x->node < y->node);
 }
 
 void run_profile_sort(run_profile *p) {
-    if (p->n)
-        qsort(p->at, p->n, sizeof *p->at, slower_first);
+    if (p->ops.n)
+        qsort(p->ops.at, p->ops.n, sizeof *p->ops.at, slower_first);
+    if (p->nodes.n)
+        qsort(p->nodes.at, p->nodes.n, sizeof *p->nodes.at, slower_first);
 }
 
 static double share_of(const run_profile *p, const run_profile_entry *e) {
     return p->ns ? (double)e->ns / (double)p->ns : 0;
 }
 
+static void add_time(cli_table *table, const run_profile *p, const run_profile_entry *e,
+                     size_t n_runs) {
+    cli_table_add(table, "%.3f", 1e-6 * (double)e->ns / (double)n_runs);
+    cli_table_add(table, "%.1f %%", 100 * share_of(p, e));
+    if (e->macs && e->ns)
+        cli_table_add(table, "%.1f", 2 * (double)e->macs / (double)e->ns);
+    else
+        cli_table_add(table, "%s", "");
+}
+
 void run_profile_print(const run_profile *p, size_t n_runs) {
-    static const char *const headings[] = {"operator", "nodes", "ms per run", "share"};
+    static const char *const op_heads[] = {"operator", "nodes", "ms per run", "share", "GFLOP/s"};
+    static const char *const node_heads[] = {"node", "operator", "ms per run", "share", "GFLOP/s"};
     cli_table table;
     char count[32];
     cli_heading("Time by operator");
-    cli_table_begin(&table, 4, headings, "Lrrr");
-    for (size_t i = 0; i < p->n; i++) {
-        cli_table_add(&table, "%s", p->at[i].op);
-        cli_table_add(&table, "%s", cli_count(count, p->at[i].n_nodes / n_runs));
-        cli_table_add(&table, "%.3f", 1e-6 * (double)p->at[i].ns / (double)n_runs);
-        cli_table_add(&table, "%.1f %%", 100 * share_of(p, &p->at[i]));
+    cli_table_begin(&table, 5, op_heads, "Lrrrr");
+    for (size_t i = 0; i < p->ops.n; i++) {
+        cli_table_add(&table, "%s", p->ops.at[i].op);
+        cli_table_add(&table, "%s", cli_count(count, p->ops.at[i].n_nodes / n_runs));
+        add_time(&table, p, &p->ops.at[i], n_runs);
+    }
+    cli_table_print(&table);
+    cli_heading("Slowest nodes");
+    cli_table_begin(&table, 5, node_heads, "LLrrr");
+    for (size_t i = 0; i < p->nodes.n && i < SHOWN_NODES; i++) {
+        cli_table_add(&table, "%s", p->nodes.at[i].name);
+        cli_table_add(&table, "%s", p->nodes.at[i].op);
+        add_time(&table, p, &p->nodes.at[i], n_runs);
     }
     cli_table_print(&table);
 }
 
+static void write_entry(const run_profile *p, const run_profile_entry *e, size_t n_runs,
+                        cli_buffer *out) {
+    cli_json_string(out, e->op, strlen(e->op));
+    cli_buffer_printf(out, ", \"seconds\": %.9g, \"share\": %.6g, \"macs\": %llu, \"bytes\": %llu",
+                      1e-9 * (double)e->ns / (double)n_runs, share_of(p, e),
+                      (unsigned long long)(e->macs / n_runs),
+                      (unsigned long long)(e->bytes / n_runs));
+}
+
 void run_profile_json(const run_profile *p, size_t n_runs, cli_buffer *out) {
     cli_buffer_printf(out, ",\n  \"profile\": [");
-    for (size_t i = 0; i < p->n; i++) {
+    for (size_t i = 0; i < p->ops.n; i++) {
         cli_buffer_printf(out, "%s{\"op\": ", i ? ",\n    " : "\n    ");
-        cli_json_string(out, p->at[i].op, strlen(p->at[i].op));
-        cli_buffer_printf(out, ", \"nodes\": %llu, \"seconds\": %.9g, \"share\": %.6g}",
-                          (unsigned long long)(p->at[i].n_nodes / n_runs),
-                          1e-9 * (double)p->at[i].ns / (double)n_runs, share_of(p, &p->at[i]));
+        write_entry(p, &p->ops.at[i], n_runs, out);
+        cli_buffer_printf(out, ", \"nodes\": %llu}",
+                          (unsigned long long)(p->ops.at[i].n_nodes / n_runs));
+    }
+    cli_buffer_printf(out, "\n  ],\n  \"profile_nodes\": [");
+    for (size_t i = 0; i < p->nodes.n; i++) {
+        cli_buffer_printf(out, "%s{\"name\": ", i ? ",\n    " : "\n    ");
+        cli_json_string(out, p->nodes.at[i].name, strlen(p->nodes.at[i].name));
+        cli_buffer_printf(out, ", \"op\": ");
+        write_entry(p, &p->nodes.at[i], n_runs, out);
+        cli_buffer_printf(out, "}");
     }
     cli_buffer_printf(out, "\n  ]");
 }
 
 void run_profile_free(run_profile *p) {
-    free(p->at);
+    free(p->ops.at);
+    free(p->nodes.at);
     *p = (run_profile){0};
 }

@@ -11,15 +11,23 @@ typedef struct run_labels { /* names of classes, one per line of a file */
 bool run_labels_read(const char *path, run_labels *labels, hone_error *error);
 void run_labels_free(run_labels *labels);
 
-/* Time by operator, over all runs that were watched. */
+/* Time by operator and by node, over all runs that were watched. */
 typedef struct run_profile_entry {
     char op[96];
-    uint64_t n_nodes, ns;
+    char name[96];     /* of the node; "" when the entry is an operator's */
+    uint32_t node;     /* its id */
+    uint64_t n_nodes;  /* times that it, or one of them, ran */
+    uint64_t ns, macs; /* multiply-accumulates of known shapes */
+    uint64_t bytes;    /* read and written, weights included */
 } run_profile_entry;
-typedef struct run_profile {
+typedef struct run_profile_list {
     run_profile_entry *at;
     size_t n, cap;
-    uint64_t ns; /* of all nodes */
+} run_profile_list;
+typedef struct run_profile {
+    run_profile_list ops, nodes;
+    size_t last_node; /* where the last step was counted */
+    uint64_t ns;      /* of all nodes */
 } run_profile;
 void run_profile_see(void *profile, const hone_step *step); /* an observer */
 void run_profile_sort(run_profile *p);                      /* the slowest first */
