@@ -32,3 +32,10 @@
 #undef V_SCALE
 #undef V_SUM
 #undef V_LARGEST
+#undef V_TRUTH
+#undef V_EQUAL
+#undef V_LESS
+#undef V_LESS_EQUAL
+#undef V_STORE_TRUTH
+#undef V_LOAD_TRUTH
+#undef V_CHOOSE

@@ -98,7 +98,9 @@ static hone_status divide_all(hn_eval *c, hn_array *out, uint32_t by) {
 
 /* The running result stands in the output. */
 hone_status hn_eval_variadic(hn_eval *c) {
-    const hn_pair_op *op = hn_pair_find(hn_infer_op(hn_eval_node(c)));
+    const char *name = hn_infer_op(hn_eval_node(c));
+    bool is_mean = strcmp(name, "Mean") == 0;
+    const hn_pair_op *op = hn_pair_find(is_mean || strcmp(name, "Sum") == 0 ? "Add" : name);
     hn_array *out = hn_ret(c, 0);
     uint32_t n = hn_n_args(c);
     if (!out)
@@ -107,7 +109,7 @@ hone_status hn_eval_variadic(hn_eval *c) {
         return hn_array_copy(c, out, hn_arg(c, 0));
     for (uint32_t k = 1; k < n; k++)
         HN_TRY(hn_pair_eval(c, op, k == 1 ? hn_arg(c, 0) : out, hn_arg(c, k), out));
-    return strcmp(op->op, "Mean") == 0 ? divide_all(c, out, n) : HONE_OK;
+    return is_mean ? divide_all(c, out, n) : HONE_OK;
 }
 
 /* ---- PRelu ----------------------------------------------------------------------------------- */
@@ -142,6 +144,7 @@ hone_status hn_eval_prelu(hn_eval *c) {
 typedef struct pow_job {
     const hn_array *x, *y;
     hn_array *z;
+    hn_pair_fn multiply; /* floats */
 } pow_job;
 
 /* Repeated squaring; what is too large wraps. Below an exponent of zero only 1 and -1 remain. */
@@ -183,15 +186,29 @@ static void pow_doubles(void *ctx, const hn_row *row) {
     }
 }
 
-/* Squares are by far the most common power. */
+/* In tiles, because z may be x. */
+static void pow_cubes(const pow_job *j, const float *x, float *z, uint64_t n) {
+    float squares[HN_TILE];
+    for (uint64_t i = 0; i < n; i += HN_TILE) {
+        uint64_t n_tile = HN_MIN(n - i, HN_TILE);
+        j->multiply(x + i, 1, x + i, 1, squares, n_tile);
+        j->multiply(squares, 1, x + i, 1, z + i, n_tile);
+    }
+}
+
+/* Squares and cubes are by far the most common powers. */
 static void pow_floats(void *ctx, const hn_row *row) {
     const pow_job *j = ctx;
     const float *x = (const float *)j->x->data + row->in[0];
     const float *y = (const float *)j->y->data + row->in[1];
     float *z = (float *)j->z->data + row->out;
-    if (row->step[0] && !row->step[1] && y[0] == 2.0f) {
-        for (uint64_t i = 0; i < row->n; i++)
-            z[i] = x[i] * x[i];
+    bool is_constant = row->step[0] && !row->step[1];
+    if (is_constant && y[0] == 2) {
+        j->multiply(x, 1, x, 1, z, row->n);
+        return;
+    }
+    if (is_constant && y[0] == 3) {
+        pow_cubes(j, x, z, row->n);
         return;
     }
     for (uint64_t i = 0; i < row->n; i++)
@@ -206,7 +223,7 @@ hone_status hn_eval_pow(hn_eval *c) {
         return HONE_OK;
     hn_array y = legacy_operand(c, x, hn_arg(c, 1), dims);
     const hn_array *in[] = {x, &y};
-    pow_job job = {x, &y, z};
+    pow_job job = {x, &y, z, hn_pair_float_loop(hn_pair_find("Mul"))};
     bool are_ints = hn_dtype_is_int(x->dtype) && hn_dtype_is_int(y.dtype);
     bool are_floats = x->dtype == HN_F32 && y.dtype == HN_F32;
     return hn_broadcast_rows(c, z, 2, in,
@@ -222,6 +239,7 @@ typedef struct choice {
     const uint8_t *condition;
     const void *x, *y;
     void *z;
+    hn_choose_fn fast; /* for elements of 4 bytes; may be NULL */
 } choice;
 
 #define CHOOSE_ROW(name, T)                                                                       \
@@ -243,6 +261,12 @@ CHOOSE_ROW(choose_8, uint64_t)
 CHOOSE_ROW(choose_16, sixteen_bytes)
 CHOOSE_ROW(choose_texts, hn_bytes)
 
+static void choose_fast(void *ctx, const hn_row *row) {
+    const choice *j = ctx;
+    j->fast(j->condition + row->in[0], (const uint32_t *)j->x + row->in[1],
+            (const uint32_t *)j->y + row->in[2], row->step, (uint32_t *)j->z + row->out, row->n);
+}
+
 /* Texts are chosen as views first, and copied afterwards. */
 static hone_status where_texts(hn_eval *c, const hn_array *const *in, hn_array *out) {
     uint64_t bytes;
@@ -251,7 +275,7 @@ static hone_status where_texts(hn_eval *c, const hn_array *const *in, hn_array *
     hn_array chosen = *out;
     chosen.data = hn_eval_scratch(c, bytes);
     HN_TRY_PTR(chosen.data);
-    choice job = {in[0]->data, in[1]->data, in[2]->data, chosen.data};
+    choice job = {in[0]->data, in[1]->data, in[2]->data, chosen.data, NULL};
     HN_TRY(hn_broadcast_rows(c, out, 3, in, choose_texts, &job));
     return hn_array_copy(c, out, &chosen);
 }
@@ -263,7 +287,7 @@ hone_status hn_eval_where(hn_eval *c) {
         return HONE_OK;
     if (out->dtype == HN_STRING)
         return where_texts(c, in, out);
-    choice job = {in[0]->data, in[1]->data, in[2]->data, out->data};
+    choice job = {in[0]->data, in[1]->data, in[2]->data, out->data, hn_choose_find_32()};
     hn_row_fn fn = choose_16;
     switch (hn_elem_bytes(out->dtype)) {
     case 1:
@@ -273,7 +297,7 @@ hone_status hn_eval_where(hn_eval *c) {
         fn = choose_2;
         break;
     case 4:
-        fn = choose_4;
+        fn = job.fast ? choose_fast : choose_4;
         break;
     case 8:
         fn = choose_8;

@@ -3,6 +3,7 @@
 #define HN_EVAL_BROADCAST_H
 
 #include "kernels/kernel.h"
+#include "kernels/pairs.h"
 #include "ops/eval_int.h"
 
 /* ---- walking through a broadcast ------------------------------------------------------------- */
@@ -17,11 +18,22 @@ typedef struct hn_row {
 } hn_row;
 typedef void (*hn_row_fn)(void *ctx, const hn_row *row);
 
+/* n_rows such runs, one behind the other: operand k moves by jump[k] from each to the next. */
+typedef struct hn_box {
+    hn_row row;
+    uint64_t n_rows;
+    uint64_t jump[HN_MAX_OPERANDS];
+} hn_box;
+typedef void (*hn_box_fn)(void *ctx, const hn_box *box);
+
 /* Calls fn for runs that cover every element of `out` once, on all threads when there is enough to
  * do. Runs that are long are cut at multiples of 8 elements, so packed outputs are safe. Each
  * operand must broadcast to the shape of `out`. */
 hone_status hn_broadcast_rows(hn_eval *c, const hn_array *out, uint32_t n,
                               const hn_array *const *in, hn_row_fn fn, void *ctx);
+/* The same for who can do many short runs at once. */
+hone_status hn_broadcast_boxes(hn_eval *c, const hn_array *out, uint32_t n,
+                               const hn_array *const *in, hn_box_fn fn, void *ctx);
 
 /* `a` with ones behind its dims, so that it lies along out's axes from `axis` on; dims holds
  * HN_MAX_RANK entries and must outlive the result. */
@@ -29,10 +41,7 @@ hn_array hn_array_along(const hn_array *a, int64_t axis, int32_t rank, int64_t *
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* z[i] = x[i * step_x] op y[i * step_y]; z may be x or y where their step is 1. */
-typedef void (*hn_pair_fn)(const void *x, int step_x, const void *y, int step_y, void *z,
-                           uint64_t n);
-/* Loops by element type. Small floats go through the loop of HN_F32. */
+/* Loops by element type; see hn_pair_fn. Small floats go through the loop of HN_F32. */
 typedef struct hn_pair_op {
     const char *op;
     hn_pair_fn by_type[HN_DTYPE_COUNT];
@@ -40,6 +49,8 @@ typedef struct hn_pair_op {
 /* Add, Sub, Mul, Div, Max, Min, And, Equal, Less ...: by the operator's name; NULL when it is none.
  */
 const hn_pair_op *hn_pair_find(const char *op);
+/* The fastest loop over floats that there is; NULL: none. */
+hn_pair_fn hn_pair_float_loop(const hn_pair_op *op);
 /* out = x op y, broadcast; x and y have one type, out the same or bool. */
 hone_status hn_pair_eval(hn_eval *c, const hn_pair_op *op, const hn_array *x, const hn_array *y,
                          hn_array *out);
@@ -76,6 +87,6 @@ double hn_sum_run(const hn_array *x, uint64_t begin, uint64_t n, double from, in
 hone_status hn_array_copy(hn_eval *c, hn_array *to, const hn_array *from);
 
 /* Elements that one thread takes at a time in loops over large arrays. */
-#define HN_GRAIN 32768
+#define HN_GRAIN 16384
 
 #endif /* HN_EVAL_BROADCAST_H */

@@ -151,8 +151,6 @@ static const hn_pair_op pair_ops[] = {
     {"Sub", NUMBERS(ROW_SUB)},
     {"Mul", NUMBERS(ROW_MUL)},
     {"Div", NUMBERS(ROW_DIV)},
-    {"Sum", NUMBERS(ROW_ADD)},
-    {"Mean", NUMBERS(ROW_ADD)},
     {"Max", NUMBERS(ROW_MAX)},
     {"Min", NUMBERS(ROW_MIN)},
     {"Mod", NUMBERS(ROW_MOD)},
@@ -196,6 +194,56 @@ static void pair_row(void *ctx, const hn_row *row) {
           (uint8_t *)j->out->data + row->out * j->out_bytes, row->n);
 }
 
+/* Rows so short that calls would cost more than arithmetic are put together where one operand lies
+ * as the output does and the other repeats itself: so many elements. */
+enum { PAIR_SHORT_ROW = 128, PAIR_REPEATED = 1024 };
+
+static bool lies_as_output(const hn_box *b, int k) {
+    return b->row.step[k] && b->jump[k] == b->row.n;
+}
+
+/* Fills with whole rows of an operand that is the same for all rows, or constant along each. */
+static void repeat_rows(const hn_box *b, int k, const uint32_t *from, uint64_t n_rows,
+                        uint32_t *out) {
+    for (uint64_t r = 0; r < n_rows; r++, from += b->jump[k], out += b->row.n)
+        for (uint64_t i = 0; i < b->row.n; i++)
+            out[i] = from[b->row.step[k] ? i : 0];
+}
+
+static void pair_short_rows(const pair_job *j, const hn_box *b) {
+    uint32_t repeated[PAIR_REPEATED];
+    int other = lies_as_output(b, 0) ? 1 : 0, along = 1 - other;
+    const uint32_t *data[2] = {j->x->data, j->y->data};
+    uint64_t rows_at_once = PAIR_REPEATED / b->row.n;
+    for (uint64_t r = 0; r < b->n_rows; r += rows_at_once) {
+        uint64_t rows = HN_MIN(rows_at_once, b->n_rows - r), at = r * b->row.n;
+        const void *operands[2];
+        if (r == 0 || b->jump[other])
+            repeat_rows(b, other, data[other] + b->row.in[other] + r * b->jump[other], rows,
+                        repeated);
+        operands[other] = repeated;
+        operands[along] = data[along] + b->row.in[along] + at;
+        j->fn(operands[0], 1, operands[1], 1,
+              (uint8_t *)j->out->data + (b->row.out + at) * j->out_bytes, rows * b->row.n);
+    }
+}
+
+static void pair_box(void *ctx, const hn_box *b) {
+    const pair_job *j = ctx;
+    bool is_short = b->row.n <= PAIR_SHORT_ROW && b->n_rows > 4 && j->x_bytes == 4;
+    if (is_short && (lies_as_output(b, 0) || lies_as_output(b, 1))) {
+        pair_short_rows(j, b);
+        return;
+    }
+    hn_row row = b->row;
+    for (uint64_t i = 0; i < b->n_rows; i++) {
+        pair_row(ctx, &row);
+        row.out += row.n;
+        row.in[0] += b->jump[0];
+        row.in[1] += b->jump[1];
+    }
+}
+
 /* Small floats: widen a tile, run the loop of float, narrow what is no bool. */
 static void pair_row_small(void *ctx, const hn_row *row) {
     const pair_job *j = ctx;
@@ -214,16 +262,21 @@ static void pair_row_small(void *ctx, const hn_row *row) {
     }
 }
 
+hn_pair_fn hn_pair_float_loop(const hn_pair_op *op) {
+    hn_pair_fn fast = op->by_type[HN_F32] ? hn_pair_find_f32(op->op) : NULL;
+    return fast ? fast : op->by_type[HN_F32];
+}
+
 hone_status hn_pair_eval(hn_eval *c, const hn_pair_op *op, const hn_array *x, const hn_array *y,
                          hn_array *out) {
     const hn_array *in[] = {x, y};
     pair_job job = {op->by_type[x->dtype],    x, y, out, hn_elem_bytes(x->dtype),
                     hn_elem_bytes(out->dtype)};
-    if (job.fn)
-        return hn_broadcast_rows(c, out, 2, in, pair_row, &job);
-    job.fn = hn_dtype_is_float(x->dtype) ? op->by_type[HN_F32] : NULL;
+    if (hn_dtype_is_float(x->dtype) && x->dtype != HN_F64)
+        job.fn = hn_pair_float_loop(op);
     if (!job.fn)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation for %s",
                             hn_dtype_name(x->dtype));
-    return hn_broadcast_rows(c, out, 2, in, pair_row_small, &job);
+    return op->by_type[x->dtype] ? hn_broadcast_boxes(c, out, 2, in, pair_box, &job)
+                                 : hn_broadcast_rows(c, out, 2, in, pair_row_small, &job);
 }

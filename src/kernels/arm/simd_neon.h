@@ -33,6 +33,13 @@
 #define V_ROUND(a) vrndnq_f32(a)
 #define V_IF_LESS(a, b, x, y) vbslq_f32(vcltq_f32(a, b), x, y)
 #define V_IF_NAN(a, x, y) vbslq_f32(vceqq_f32(a, a), y, x)
+#define V_TRUTH uint32x4_t
+#define V_EQUAL(a, b) vceqq_f32(a, b)
+#define V_LESS(a, b) vcltq_f32(a, b)
+#define V_LESS_EQUAL(a, b) vcleq_f32(a, b)
+#define V_STORE_TRUTH(p, t) hn_store_truth__neon(p, t)
+#define V_LOAD_TRUTH(p) hn_load_truth__neon(p)
+#define V_CHOOSE(t, x, y) vbslq_f32(t, x, y)
 #define V_EVEN(a, b) vuzp1q_f32(a, b)
 #define V_SCALE(a, n) hn_scale__neon(a, n)
 #define V_SUM(a) vaddvq_f32(a)
@@ -62,5 +69,15 @@ static inline void hn_store_some__neon(float *p, int some, float32x4_t all) {
     vst1q_f32(v, all);
     for (int i = 0; i < some; i++)
         p[i] = v[i];
+}
+
+static inline void hn_store_truth__neon(uint8_t *p, uint32x4_t t) {
+    for (int i = 0; i < 4; i++)
+        p[i] = (uint8_t)(t[i] & 1);
+}
+
+static inline uint32x4_t hn_load_truth__neon(const uint8_t *p) {
+    uint32x4_t wide = {p[0], p[1], p[2], p[3]};
+    return vtstq_u32(wide, wide);
 }
 #endif

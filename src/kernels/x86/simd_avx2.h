@@ -31,6 +31,13 @@
 #define V_ROUND(a) _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define V_IF_LESS(a, b, x, y) _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ))
 #define V_IF_NAN(a, x, y) _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, a, _CMP_UNORD_Q))
+#define V_TRUTH __m256
+#define V_EQUAL(a, b) _mm256_cmp_ps(a, b, _CMP_EQ_OQ)
+#define V_LESS(a, b) _mm256_cmp_ps(a, b, _CMP_LT_OQ)
+#define V_LESS_EQUAL(a, b) _mm256_cmp_ps(a, b, _CMP_LE_OQ)
+#define V_STORE_TRUTH(p, t) hn_store_truth__avx2(p, t)
+#define V_LOAD_TRUTH(p) hn_load_truth__avx2(p)
+#define V_CHOOSE(t, x, y) _mm256_blendv_ps(y, x, t)
 #define V_EVEN(a, b) \
   _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xD8))
 #define V_SCALE(a, n) hn_scale__avx2(a, n)
@@ -59,5 +66,16 @@ static inline V_TARGET float hn_largest__avx2(__m256 a) {
     __m128 s = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     s = _mm_max_ps(s, _mm_movehl_ps(s, s));
     return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+}
+
+static inline V_TARGET void hn_store_truth__avx2(uint8_t *p, __m256 t) {
+    __m256i ones = _mm256_srli_epi32(_mm256_castps_si256(t), 31);
+    __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(ones), _mm256_extracti128_si256(ones, 1));
+    _mm_storel_epi64((void *)p, _mm_packus_epi16(half, half));
+}
+
+static inline V_TARGET __m256 hn_load_truth__avx2(const uint8_t *p) {
+    __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)p));
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(wide, _mm256_setzero_si256()));
 }
 #endif

@@ -11,7 +11,8 @@
 #define V_ZERO() _mm512_setzero_ps()
 #define V_LOAD(p) _mm512_loadu_ps(p)
 #define V_STORE(p, v) _mm512_storeu_ps(p, v)
-/* The first n elements, 0 <= n <= V_ELEMS: memory of others is not touched, they are loaded as 0. */
+/* The first n elements, 0 <= n <= V_ELEMS: memory of others is not touched, they are loaded as 0.
+ */
 #define V_SOME __mmask16
 #define V_FIRST(n) ((__mmask16)((1u << (n)) - 1))
 #define V_LOAD_SOME(p, some) _mm512_maskz_loadu_ps(some, p)
@@ -35,6 +36,17 @@
 #define V_IF_LESS(a, b, x, y) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x)
 /* x where a is NaN, else y */
 #define V_IF_NAN(a, x, y) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), y, x)
+/* An answer per element; in memory bytes 0 and 1, or anything but 0. V_CHOOSE: t ? x : y */
+#define V_TRUTH __mmask16
+#define V_EQUAL(a, b) _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ)
+#define V_LESS(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
+#define V_LESS_EQUAL(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ)
+#define V_STORE_TRUTH(p, t) \
+  _mm_storeu_si128((void *)(p), _mm512_cvtepi32_epi8(_mm512_maskz_set1_epi32(t, 1)))
+#define V_LOAD_TRUTH(p)                                                              \
+  _mm512_cmpneq_epi32_mask(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(p))), \
+                           _mm512_setzero_si512())
+#define V_CHOOSE(t, x, y) _mm512_mask_blend_ps(t, y, x)
 /* Elements 0, 2, 4, ... of a, then of b. */
 #define V_EVEN(a, b)      \
   _mm512_permutex2var_ps( \

@@ -1,0 +1,10 @@
+/* Pairs of floats, 4 at a time. */
+#include "kernels/vec_pairs_int.h"
+
+#if defined(__aarch64__)
+/* clang-format off: the vectors come first, and are forgotten last */
+#  include "kernels/arm/simd_neon.h"
+#  include "kernels/vec_pairs_tmpl.h"
+#  include "kernels/simd_end.h"
+/* clang-format on */
+#endif

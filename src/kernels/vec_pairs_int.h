@@ -1,0 +1,17 @@
+/* Inside kernels/: the tables of loops over two operands, one per instruction set. */
+#ifndef HN_VEC_PAIRS_INT_H
+#define HN_VEC_PAIRS_INT_H
+
+#include "kernels/pairs.h"
+
+typedef struct hn_vec_pair {
+    const char *op;
+    hn_pair_fn fn;
+} hn_vec_pair;
+
+typedef struct hn_vec_pairs {
+    const hn_vec_pair *pairs; /* ends with a row without a name */
+    hn_choose_fn choose_32;
+} hn_vec_pairs;
+
+#endif /* HN_VEC_PAIRS_INT_H */
