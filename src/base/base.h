@@ -388,6 +388,10 @@ void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *
 /* The same over tiles of rows x cols; the number of tiles must fit in 63 bits. */
 void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain,
                     hn_tile_fn fn, void *ctx);
+/* The same over [0, n), for tasks that need memory of their own: `lane` is less than
+ * hn_pool_threads(pool), and no two calls at the same time have the same one. */
+typedef void (*hn_lane_fn)(void *ctx, int lane, int64_t begin, int64_t end);
+void hn_pool_for_lanes(hn_pool *pool, int64_t n, int64_t grain, hn_lane_fn fn, void *ctx);
 
 /* ---- small number formats, exact to the ONNX rules (round to nearest even) ------------------- */
 

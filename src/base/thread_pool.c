@@ -288,6 +288,32 @@ void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *
     hn_pool_for_2d(pool, n, 1, grain, 1, call_range, &call);
 }
 
+/* Lanes claim pieces as threads do: one that nobody takes up in time finds nothing left. */
+typedef struct lane_call {
+    hn_lane_fn fn;
+    void *ctx;
+    int64_t n, grain;
+    _Atomic int64_t next;
+} lane_call;
+
+static void run_lane(void *ctx, int64_t lane, int64_t lane_end) {
+    lane_call *call = ctx;
+    (void)lane_end;
+    for (;;) {
+        int64_t at = atomic_fetch_add_explicit(&call->next, call->grain, memory_order_relaxed);
+        if (at >= call->n) {
+            return;
+        }
+        call->fn(call->ctx, (int)lane, at, HN_MIN(at + call->grain, call->n));
+    }
+}
+
+void hn_pool_for_lanes(hn_pool *pool, int64_t n, int64_t grain, hn_lane_fn fn, void *ctx) {
+    lane_call call = {.fn = fn, .ctx = ctx, .n = n, .grain = HN_MAX(grain, 1)};
+    int64_t n_pieces = n > 0 ? tile_count(n, call.grain) : 0;
+    hn_pool_for(pool, HN_MIN(n_pieces, hn_pool_threads(pool)), 1, run_lane, &call);
+}
+
 bool hn_pool_is_stopped(const hn_pool *pool) {
     return pool && pool->run.is_stopped && pool->run.is_stopped(pool->run.ctx);
 }

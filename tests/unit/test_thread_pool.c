@@ -21,7 +21,7 @@ static void sleep_ms(long ms) {
 
 /* ---- every element once, in the promised pieces ---- */
 
-enum { MAX_N = 5000 };
+enum { MAX_N = 5000, MAX_LANES = 8 };
 
 typedef struct coverage {
     int64_t n, grain;
@@ -70,6 +70,55 @@ static void test_ranges(void **state) {
     }
     assert_int_equal(hn_pool_threads(NULL), 1);
     hn_pool_free(NULL);
+}
+
+typedef struct lanes {
+    int n_lanes;
+    atomic_int seen[MAX_N];
+    atomic_flag taken[MAX_LANES];
+    atomic_int n_clashes;
+} lanes;
+
+static void cover_in_lane(void *ctx, int lane, int64_t begin, int64_t end) {
+    lanes *l = ctx;
+    if (lane < 0 || lane >= l->n_lanes || atomic_flag_test_and_set(&l->taken[lane])) {
+        atomic_fetch_add(&l->n_clashes, 1);
+        return;
+    }
+    for (int64_t i = begin; i < end; i++) {
+        atomic_fetch_add(&l->seen[i], 1);
+    }
+    atomic_flag_clear(&l->taken[lane]);
+}
+
+static void check_lanes(hn_pool *pool, int64_t n, int64_t grain) {
+    static lanes l;
+    l.n_lanes = hn_pool_threads(pool);
+    atomic_init(&l.n_clashes, 0);
+    for (int i = 0; i < MAX_LANES; i++) {
+        atomic_flag_clear(&l.taken[i]);
+    }
+    for (int64_t i = 0; i < MAX_N; i++) {
+        atomic_init(&l.seen[i], 0);
+    }
+    hn_pool_for_lanes(pool, n, grain, cover_in_lane, &l);
+    assert_int_equal(atomic_load(&l.n_clashes), 0);
+    for (int64_t i = 0; i < MAX_N; i++) {
+        assert_int_equal(atomic_load(&l.seen[i]), i < n ? 1 : 0);
+    }
+}
+
+static void test_lanes_are_taken_once(void **state) {
+    (void)state;
+    for (size_t p = 0; p < HN_COUNT(pool_sizes); p++) {
+        hn_pool *pool = hn_pool_new(pool_sizes[p], NULL);
+        check_lanes(pool, 0, 1);
+        check_lanes(pool, 2, 1);
+        check_lanes(pool, 100, 7);
+        check_lanes(pool, MAX_N, 1);
+        hn_pool_free(pool);
+    }
+    check_lanes(NULL, 100, 7);
 }
 
 typedef struct grid {
@@ -371,6 +420,7 @@ int main(void) {
         cmocka_unit_test(test_handles_can_be_stopped),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_lanes_are_taken_once),
         cmocka_unit_test(test_many_short_loops),
         cmocka_unit_test(test_loops_after_sleep),
         cmocka_unit_test(test_caller_sleeps_for_slow_workers),
