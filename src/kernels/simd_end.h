@@ -11,6 +11,7 @@
 #undef V_FIRST
 #undef V_LOAD_SOME
 #undef V_STORE_SOME
+#undef V_KEEP
 #undef V_BROADCAST
 #undef V_SET1
 #undef V_ADD

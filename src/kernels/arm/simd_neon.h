@@ -13,6 +13,7 @@
 #define V_FIRST(n) ((int)(n))
 #define V_LOAD_SOME(p, some) hn_load_some__neon(p, some)
 #define V_STORE_SOME(p, some, v) hn_store_some__neon(p, some, v)
+#define V_KEEP(v) __asm__("" : "+w"(v))
 #define V_BROADCAST(p) vld1q_dup_f32(p)
 #define V_SET1(x) vdupq_n_f32(x)
 #define V_ADD(a, b) vaddq_f32(a, b)

@@ -14,6 +14,7 @@
   _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 #define V_LOAD_SOME(p, some) _mm256_maskload_ps(p, some)
 #define V_STORE_SOME(p, some, v) _mm256_maskstore_ps(p, some, v)
+#define V_KEEP(v) __asm__("" : "+x"(v))
 #define V_BROADCAST(p) _mm256_broadcast_ss(p)
 #define V_SET1(x) _mm256_set1_ps(x)
 #define V_ADD(a, b) _mm256_add_ps(a, b)

@@ -17,6 +17,8 @@
 #define V_FIRST(n) ((__mmask16)((1u << (n)) - 1))
 #define V_LOAD_SOME(p, some) _mm512_maskz_loadu_ps(some, p)
 #define V_STORE_SOME(p, some, v) _mm512_mask_storeu_ps(p, some, v)
+/* Holds v in a register: compilers like to load it again for each use. */
+#define V_KEEP(v) __asm__("" : "+v"(v))
 #define V_BROADCAST(p) _mm512_set1_ps(*(p))
 #define V_SET1(x) _mm512_set1_ps(x)
 #define V_ADD(a, b) _mm512_add_ps(a, b)
