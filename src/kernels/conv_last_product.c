@@ -27,7 +27,8 @@ typedef struct product_form {
     hn_slide s;
     int64_t batch, channels, filters; /* channels and filters of one group */
     int64_t all_channels, all_filters, groups;
-    int64_t depth, slice;            /* slice: rows of all slices but the last */
+    int64_t depth;               /* rows of filters */
+    int64_t unit, slice;         /* slices have so many rows, or less where a unit ends */
     int64_t width, panels, padded;   /* of a panel; per group: panels, their columns */
     int64_t planes;                  /* of all images, of out[h] lines each */
     int64_t in_step[HN_MAX_SPATIAL]; /* elements from one pixel to the next */
@@ -81,24 +82,51 @@ static void read_axes(const hn_conv_last_job *job, product_form *f) {
             add_axis(to, s, a);
 }
 
+static int64_t even_part(int64_t n, int64_t most) {
+    int64_t n_parts = (n + most - 1) / most;
+    return (n + n_parts - 1) / n_parts;
+}
+
+/* Slices are parts of a window element, some elements of a window's line, or some lines: then few
+ * outputs differ in what they have of a slice. */
+static void read_slices(product_form *f, int64_t line_taps) {
+    int64_t line = line_taps * f->channels;
+    if (f->depth == 0) {
+        f->unit = f->slice = 1;
+    } else if (f->channels * 2 > DEPTH_MOST) {
+        f->unit = f->channels;
+        f->slice = even_part(f->channels, DEPTH_MOST);
+    } else if (line > DEPTH_MOST) {
+        f->unit = line;
+        f->slice = even_part(line_taps, DEPTH_MOST / f->channels) * f->channels;
+    } else {
+        f->unit = f->slice = even_part(f->depth / line, DEPTH_MOST / line) * line;
+    }
+}
+
+static int64_t slice_at(const product_form *f, int64_t k0) {
+    return HN_MIN(HN_MIN(f->slice, f->unit - k0 % f->unit), f->depth - k0);
+}
+
+/* How filters lie: nothing of this depends on the size of the map. */
 static void read_panels(const hn_conv_last_job *job, const hn_conv_tiles *tiles, product_form *f) {
-    int64_t n_slices, wide = 2 * (int64_t)tiles->vector_elems;
+    int64_t wide = 2 * (int64_t)tiles->vector_elems;
+    int32_t n_axes = job->slide->n_axes;
     f->groups = job->groups;
     f->all_channels = job->channels;
     f->all_filters = job->filters;
     f->channels = job->channels / job->groups;
     f->filters = job->filters / job->groups;
     f->depth = f->channels * job->slide->kernel_elems;
-    n_slices = HN_MAX((f->depth + DEPTH_MOST - 1) / DEPTH_MOST, 1);
-    f->slice = HN_MAX((f->depth + n_slices - 1) / n_slices, 1);
     f->width = wide;
     f->panels = (f->filters + wide - 1) / wide;
     f->padded = (f->filters + wide / 2 - 1) / (wide / 2) * (wide / 2);
+    read_slices(f, n_axes > 0 ? job->slide->kernel[n_axes - 1] : 1);
 }
 
 static void read_form(const hn_conv_last_job *job, const hn_conv_tiles *tiles, product_form *f) {
-    read_panels(job, tiles, f);
     read_axes(job, f);
+    read_panels(job, tiles, f);
     f->planes = f->batch;
     int64_t step = job->channels;
     for (int32_t a = f->s.n_axes - 1; a >= 0; a--) {
@@ -145,8 +173,8 @@ void hn_product_last_pack(const hn_conv_last_job *job, float *out) {
     for (int64_t i = 0; i < f.groups * f.panels; i++) {
         int64_t group = i / f.panels, panel = i % f.panels, width = panel_width(&f, panel);
         const float *w = job->w + group * f.filters * f.depth;
-        for (int64_t k0 = 0; k0 < f.depth; k0 += f.slice) {
-            int64_t nk = HN_MIN(f.slice, f.depth - k0);
+        for (int64_t k0 = 0, nk; k0 < f.depth; k0 += nk) {
+            nk = slice_at(&f, k0);
             float *to = out + panel_at(&f, group, panel, k0, nk);
             for (int64_t j = 0; j < width; j++)
                 pack_column(&f, w, panel * f.width + j, taps, k0, nk, width, to + j);
@@ -180,15 +208,25 @@ static tap_range taps_inside(const hn_slide *s, int32_t a, int64_t out) {
     return t;
 }
 
-/* The end of the outputs from `out` on that have the same taps inside. */
-static int64_t same_taps_end(const hn_slide *s, int32_t a, int64_t out, int64_t most, tap_range t) {
-    if (t.first == 0 && t.past == s->kernel[a]) {
+/* Those of `all` that lie inside; all empty ranges are the same. */
+static tap_range taps_inside_of(const hn_slide *s, int32_t a, int64_t out, tap_range all) {
+    tap_range t = taps_inside(s, a, out);
+    t.first = HN_MAX(t.first, all.first);
+    t.past = HN_MIN(t.past, all.past);
+    return t.first < t.past ? t : (tap_range){0, 0};
+}
+
+/* The end of the outputs from `out` on that have the same taps of `all` inside. */
+static int64_t same_taps_end(const hn_slide *s, int32_t a, int64_t out, int64_t most,
+                             tap_range all) {
+    tap_range t = taps_inside_of(s, a, out, all);
+    if (t.first == all.first && t.past == all.past && t.past > 0) {
         int64_t begin, end;
-        hn_slide_inside(s, a, s->kernel[a] - 1, &begin, &end);
+        hn_slide_inside(s, a, all.past - 1, &begin, &end);
         return HN_MIN(HN_MAX(end, out + 1), most);
     }
     for (out++; out < most; out++) {
-        tap_range next = taps_inside(s, a, out);
+        tap_range next = taps_inside_of(s, a, out, all);
         if (next.first != t.first || next.past != t.past)
             break;
     }
@@ -252,7 +290,26 @@ typedef struct product_run {
 typedef struct filter_slice {
     const product_run *run;
     int64_t k0, nk, panel0, panel1;
+    tap_range line_taps, out_taps; /* of windows: lines, and elements of a line, in this slice */
 } filter_slice;
+
+static void enter_slice(filter_slice *s, int64_t k0) {
+    const product_form *f = &s->run->form;
+    int32_t w = f->s.n_axes - 1, h = w - 1;
+    s->k0 = k0;
+    s->nk = slice_at(f, k0);
+    s->line_taps = (tap_range){0, f->s.kernel[h]};
+    s->out_taps = (tap_range){0, f->s.kernel[w]};
+    int64_t line = f->s.kernel[w] * f->channels;
+    if (s->nk <= 0)
+        return;
+    int64_t first = k0 / line, last = (k0 + s->nk - 1) / line;
+    if (first / f->s.kernel[h] == last / f->s.kernel[h])
+        s->line_taps = (tap_range){first % f->s.kernel[h], last % f->s.kernel[h] + 1};
+    if (first == last)
+        s->out_taps =
+            (tap_range){k0 % line / f->channels, (k0 + s->nk - 1) % line / f->channels + 1};
+}
 
 /* All tiles of a rectangle that one panel gives; `first` is the tile of the first output. */
 static void panel_tiles(const product_run *run, const conv_rect *rect, const hn_conv_tile_fn *fns,
@@ -289,6 +346,8 @@ static void rect_panels(const filter_slice *s, const conv_rect *rect) {
     int64_t n_runs = list_runs(f, rect, s->k0, s->k0 + s->nk, runs);
     int64_t x = n_runs > 0 ? rect->x + runs[0].x : 0; /* no address in the padding is ever made */
     bool is_last = s->k0 + s->nk == f->depth;
+    if (n_runs == 0 && s->k0 > 0 && !is_last)
+        return;
     for (int64_t i = n_runs - 1; i >= 0; i--)
         runs[i].x -= runs[0].x;
     for (int64_t p = s->panel0; p < s->panel1; p++) {
@@ -343,14 +402,14 @@ static void part_rects(const filter_slice *s, const plane_part *part) {
     conv_rect plane, rect;
     enter_plane(f, part->plane, &plane);
     for (int64_t line = part->line0; line < part->line1; line = plane.line1) {
-        plane.taps[h] = taps_inside(&f->s, h, line);
+        plane.taps[h] = taps_inside_of(&f->s, h, line, s->line_taps);
         plane.line0 = line;
-        plane.line1 = same_taps_end(&f->s, h, line, part->line1, plane.taps[h]);
+        plane.line1 = same_taps_end(&f->s, h, line, part->line1, s->line_taps);
         for (int64_t out = part->out0; out < part->out1; out = rect.out1) {
             rect = plane;
-            rect.taps[w] = taps_inside(&f->s, w, out);
+            rect.taps[w] = taps_inside_of(&f->s, w, out, s->out_taps);
             rect.out0 = out;
-            rect.out1 = same_taps_end(&f->s, w, out, part->out1, rect.taps[w]);
+            rect.out1 = same_taps_end(&f->s, w, out, part->out1, s->out_taps);
             rect.x += (line * f->s.stride[h] - f->s.pad[h]) * f->in_step[h] +
                       (out * f->s.stride[w] - f->s.pad[w]) * f->in_step[w];
             rect.y += (line * f->s.out[w] + out) * f->all_filters;
@@ -394,10 +453,10 @@ static void product_task(void *ctx, int64_t row0, int64_t row1, int64_t panel0, 
     filter_slice s = {.run = run, .panel0 = panel0, .panel1 = panel1};
     plane_part part;
     /* once even without any depth: bias and residual remain */
-    for (bool is_first = true; is_first || s.k0 < f->depth; is_first = false, s.k0 += f->slice) {
+    for (int64_t k0 = 0; k0 == 0 || k0 < f->depth; k0 += HN_MAX(s.nk, 1)) {
         if (hn_pool_is_stopped(run->pool))
             return;
-        s.nk = HN_MIN(f->slice, f->depth - s.k0);
+        enter_slice(&s, k0);
         for (int64_t row = row0; row < row1;
              row += run->cuts_lines ? row1 : part.line1 - part.line0) {
             part = next_part(run, row, row1);

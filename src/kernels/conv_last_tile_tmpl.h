@@ -13,6 +13,9 @@ static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
     int64_t x_row = t->x_row;
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
         _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = V_ZERO();
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
+        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
+            HN_PREFETCH(t->y + r * t->y_row + v * V_ELEMS);
     for (int64_t i = 0; i < t->n_runs; i++) {
         const hn_tile_run *run = t->runs + i;
         const float *b = t->panel + run->k * (V_COLS * V_ELEMS),

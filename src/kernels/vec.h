@@ -13,6 +13,13 @@ static inline bool hn_cpu_has_all(uint64_t features) {
     return (hn_cpu_mask() & features) == features;
 }
 
+/* Brings what lies there near; any address will do. */
+#if defined(__GNUC__)
+#  define HN_PREFETCH(p) __builtin_prefetch(p)
+#else
+#  define HN_PREFETCH(p) ((void)(p))
+#endif
+
 typedef struct hn_vec_map {
     const char *op;
     hn_map_f32 fn;
