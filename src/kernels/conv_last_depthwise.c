@@ -73,68 +73,72 @@ typedef struct depthwise_last_run {
     const float *w;
     hn_depthwise_row_fn row;
     int64_t width, n_vectors; /* of channels */
+    int64_t several;          /* filters per channel */
+    int64_t w_row;            /* floats of a row of the window */
     int64_t block_rows, n_blocks;
     int64_t out_h, in_h, kernel_h, stride_h, dilation_h, pad_h;
     hn_depthwise_row common; /* what all rows share */
-    float least, most;
 } depthwise_last_run;
 
 /* A row with several filters per channel goes through a buffer, from which its outputs are spread.
  */
-static void spread_row(const depthwise_last_run *run, hn_depthwise_row *r, int64_t filter,
+static void spread_row(const depthwise_last_run *run, hn_depthwise_row r, int64_t filter,
                        int64_t at) {
     const hn_conv_last_job *job = run->job;
-    const float *residual = job->finish ? job->finish->residual : NULL;
-    int64_t several = job->filters / job->channels, out_w = r->out1;
-    float sums[DEPTHWISE_SPREAD * 16];
-    r->y_col = run->width;
-    r->bias = r->residual = NULL;
-    r->least = -HUGE_VALF;
-    r->most = HUGE_VALF;
-    for (r->out0 = 0; r->out0 < out_w; r->out0 = r->out1) {
-        r->out1 = HN_MIN(r->out0 + DEPTHWISE_SPREAD, out_w);
-        r->y = sums - r->out0 * r->y_col;
-        run->row(r);
-        for (int64_t o = r->out0; o < r->out1; o++)
-            for (int64_t c = 0; c < r->n_channels; c++) {
-                int64_t to = at + o * job->filters + c * several;
-                float v = sums[(o - r->out0) * run->width + c];
-                v += job->bias ? job->bias[filter + c * several] : 0;
+    const float *residual = r.residual;
+    float sums[DEPTHWISE_SPREAD * DEPTHWISE_MOST_WIDTH];
+    int64_t out_w = r.out1;
+    r.y_col = run->width;
+    r.bias = r.residual = NULL;
+    r.least = -HUGE_VALF;
+    r.most = HUGE_VALF;
+    for (r.out0 = 0; r.out0 < out_w; r.out0 = r.out1) {
+        r.out1 = HN_MIN(r.out0 + DEPTHWISE_SPREAD, out_w);
+        r.y = sums - r.out0 * r.y_col;
+        run->row(&r);
+        for (int64_t o = r.out0; o < r.out1; o++)
+            for (int64_t c = 0; c < r.n_channels; c++) {
+                int64_t to = o * job->filters + c * run->several;
+                float v = sums[(o - r.out0) * run->width + c];
+                v += job->bias ? job->bias[filter + c * run->several] : 0;
                 v += residual ? residual[to] : 0;
-                job->y[to] = v < run->least ? run->least : v > run->most ? run->most : v;
+                job->y[at + to] = v < run->common.least  ? run->common.least
+                                  : v > run->common.most ? run->common.most
+                                                         : v;
             }
     }
 }
 
-/* Output row `row` of one image, for one vector of channels and one filter of each. */
-static void depthwise_row(const depthwise_last_run *run, int64_t image, int64_t row,
-                          int64_t vector) {
+/* Output rows row0 .. row1 of one image, for one vector of channels and the filter-th of each. */
+static void depthwise_rows(const depthwise_last_run *run, int64_t image, int64_t row0, int64_t row1,
+                           int64_t vector, int64_t filter) {
     const hn_conv_last_job *job = run->job;
-    int64_t several = job->filters / job->channels;
-    int64_t channel = vector % run->n_vectors * run->width;
-    int64_t filter = channel * several + vector / run->n_vectors;
-    int64_t at = ((image * run->out_h + row) * job->slide->out[job->slide->n_axes - 1]);
-    int64_t top = row * run->stride_h - run->pad_h, step = run->dilation_h;
-    int64_t begin = top < 0 ? (step - 1 - top) / step : 0;
-    int64_t end = top < run->in_h ? (run->in_h - top + step - 1) / step : 0;
+    const float *residual = job->finish ? job->finish->residual : NULL;
+    int64_t channel = vector * run->width, step = run->dilation_h;
     hn_depthwise_row r = run->common;
-    end = HN_MIN(end, run->kernel_h);
-    begin = HN_MIN(begin, end);
-    at = at * job->filters + filter;
-    r.n_rows = end - begin;
-    r.x = job->x + channel;
-    if (r.n_rows)
-        r.x += (image * run->in_h + top + begin * step) * r.in_w * r.x_col;
-    r.w = run->w + (vector * run->kernel_h + begin) * r.kernel_w * run->width;
+    int64_t in_row = r.in_w * job->channels, out_row = r.out1 * job->filters;
+    const float *x = job->x + image * run->in_h * in_row + channel;
+    const float *w = run->w + (filter * run->n_vectors + vector) * run->kernel_h * run->w_row;
+    filter += channel * run->several;
     r.n_channels = (int)HN_MIN(run->width, job->channels - channel);
-    if (several > 1) {
-        spread_row(run, &r, filter, at);
-        return;
-    }
-    r.y = job->y + at;
     r.bias = job->bias ? job->bias + filter : NULL;
-    r.residual = job->finish && job->finish->residual ? job->finish->residual + at : NULL;
-    run->row(&r);
+    int64_t at = (image * run->out_h + row0) * out_row + filter;
+    for (int64_t row = row0; row < row1; row++, at += out_row) {
+        int64_t top = row * run->stride_h - run->pad_h, begin = 0, end = run->kernel_h;
+        for (; begin < end && top + begin * step < 0; begin++)
+            ;
+        for (; begin < end && top + (end - 1) * step >= run->in_h; end--)
+            ;
+        r.n_rows = end - begin;
+        r.x = r.n_rows ? x + (top + begin * step) * in_row : x;
+        r.w = w + begin * run->w_row;
+        r.y = job->y + at;
+        r.residual = residual ? residual + at : NULL;
+        if (run->several > 1)
+            spread_row(run, r, filter, at);
+        else
+            run->row(&r);
+    }
 }
 
 /* The function of an activation that rows do not apply themselves. */
@@ -154,18 +158,17 @@ static void map_block(const depthwise_last_run *run, int64_t pixel0, int64_t pix
 static void depthwise_blocks(void *ctx, int64_t block0, int64_t block1, int64_t v0, int64_t v1) {
     const depthwise_last_run *run = ctx;
     const hn_conv_last_job *job = run->job;
-    int64_t several = job->filters / job->channels;
     for (int64_t b = block0; b < block1 && !hn_pool_is_stopped(run->pool); b++) {
         int64_t image = b / run->n_blocks, row0 = b % run->n_blocks * run->block_rows;
         int64_t row1 = HN_MIN(row0 + run->block_rows, run->out_h);
         for (int64_t v = v0; v < v1; v++)
-            for (int64_t f = 0; f < several; f++)
-                for (int64_t row = row0; row < row1; row++)
-                    depthwise_row(run, image, row, f * run->n_vectors + v);
+            for (int64_t f = 0; f < run->several; f++)
+                depthwise_rows(run, image, row0, row1, v, f);
         if (job->finish && job->finish->map && !job->finish->is_clamp) {
             int64_t first = image * run->out_h, out_w = run->common.out1;
             map_block(run, (first + row0) * out_w, (first + row1) * out_w,
-                      v0 * run->width * several, HN_MIN(v1 * run->width, job->channels) * several);
+                      v0 * run->width * run->several,
+                      HN_MIN(v1 * run->width, job->channels) * run->several);
         }
     }
 }
@@ -197,8 +200,8 @@ static depthwise_last_run read_depthwise(const hn_conv_last_job *job) {
                                     .pad_w = s->pad[w],
                                     .y_col = job->filters,
                                     .out1 = s->out[w],
-                                    .least = run.least,
-                                    .most = run.most};
+                                    .least = has_limits ? f->a : -HUGE_VALF,
+                                    .most = has_limits ? f->b : HUGE_VALF};
     return run;
 }
 
@@ -217,7 +220,7 @@ void hn_depthwise_last_f32(hn_pool *pool, const hn_conv_last_job *job) {
         hn_depthwise_last_pack(job, job->scratch);
         run.w = job->scratch;
     }
-    int64_t steps = HN_MAX(1, run.common.out1 * s->kernel_elems * job->filters / job->channels);
+    int64_t steps = HN_MAX(1, run.common.out1 * s->kernel_elems * run.several);
     int64_t vectors = HN_MAX(1, DEPTHWISE_BLOCK_CHANNELS / run.width);
     run.block_rows = HN_MIN(DEPTHWISE_BLOCK_ROWS, run.out_h);
     steps *= run.block_rows * run.width;
