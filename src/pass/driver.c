@@ -33,6 +33,8 @@ static bool is_enabled(const hn_optimize_options *o, const hn_pass_row *row) {
         return false;
     if (row->group == HN_GROUP_CONVERT) /* it has an option of its own */
         return o->precision.elem != HN_UNDEFINED;
+    if (row->group == HN_GROUP_LAYOUT && o->target != HN_TARGET_SESSION)
+        return false;
     if (o->n_only > 0)
         return names_pass(o->n_only, o->only, row->name);
     return row->level <= o->level &&
@@ -206,7 +208,7 @@ static hone_status run_groups(opt_job *job) {
     hn_model_raise_ir(job->pass.model, FREE_INITIALIZERS_IR);
     HN_TRY(count_errors(job, &job->n_errors_before, NULL));
     HN_TRY(refresh_facts(job));
-    for (int group = HN_GROUP_CLEAN; group <= HN_GROUP_CONVERT; group++) {
+    for (int group = HN_GROUP_CLEAN; group <= HN_GROUP_LAYOUT; group++) {
         bool look_again;
         if (group == HN_GROUP_FUSE)
             HN_TRY(sharpen_facts(job));

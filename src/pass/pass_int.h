@@ -31,6 +31,7 @@ struct hn_pass {
     uint32_t n_rewrites;   /* so far in this run of the pass */
     int64_t *wanted_opset; /* that a rule would have needed; 0: none */
     bool is_narrowed;      /* the precision was changed: once is enough */
+    bool is_laid_out;      /* and so were the orders of axes */
     bool is_opset_settled; /* no wish is granted any more */
 };
 

@@ -249,22 +249,6 @@ static void prune_region(region *g) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* A constant or a single element in the new order, with all its axes. */
-static hn_id turn_constant(region *g, hn_id value, const hn_perm *perm) {
-    hn_rule *r = g->r;
-    int32_t rank = hn_rank_of(r, value), n_missing = perm->rank - rank;
-    const hn_tensor *t = hn_const(r, value);
-    int64_t axes[HN_MAX_RANK];
-    if (!t || t->n_elems == 1)
-        return value;
-    for (int32_t i = 0; i < n_missing; i++)
-        axes[i] = i;
-    if (n_missing > 0)
-        value = hn_make_with_list(r, "Unsqueeze", value, "axes", (uint32_t)n_missing, axes);
-    hn_perm inverse = hn_perm_inverse(perm);
-    return hn_make_transpose(r, value, &inverse);
-}
-
 static hn_id enter_region(region *g, turned_value *t) {
     hn_rule *r = g->r;
     hn_perm perm, whole = hn_perm_inverse(&t->perm);
@@ -284,7 +268,7 @@ static hn_id turned_input(region *g, const turned_node *t, uint32_t i) {
     turned_value *v = value_in_region(g, value);
     if (v && v->turned != HN_NONE)
         return v->turned;
-    return hn_is_turned_for_free(g->r, value, &t->in) ? turn_constant(g, value, &t->in)
+    return hn_is_turned_for_free(g->r, value, &t->in) ? hn_turn_for_free(g->r, value, &t->in)
                                                       : enter_region(g, v);
 }
 

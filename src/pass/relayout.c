@@ -29,6 +29,20 @@ bool hn_is_turned_for_free(const hn_rule *r, hn_id value, const hn_perm *perm) {
            (hn_n_readers(r, value) == 1 || t->data_bytes <= MAX_COPIED_BYTES);
 }
 
+hn_id hn_turn_for_free(hn_rule *r, hn_id value, const hn_perm *perm) {
+    int32_t rank = hn_rank_of(r, value), n_missing = perm->rank - rank;
+    const hn_tensor *t = hn_const(r, value);
+    int64_t axes[HN_MAX_RANK];
+    if (!t || t->n_elems == 1)
+        return value;
+    for (int32_t i = 0; i < n_missing; i++)
+        axes[i] = i;
+    if (n_missing > 0)
+        value = hn_make_with_list(r, "Unsqueeze", value, "axes", (uint32_t)n_missing, axes);
+    hn_perm inverse = hn_perm_inverse(perm);
+    return hn_make_transpose(r, value, &inverse);
+}
+
 /* Operands of lower rank would need axes first: only where that costs nothing. */
 static bool turn_broadcast(const hn_rule *r, hn_id node, const hn_perm *in, hn_perm *out) {
     const hn_node *n = hn_at(r, node);

@@ -21,5 +21,7 @@ struct hn_relayout {
 const hn_relayout *hn_relayout_find(const hn_rule *r, hn_id node);
 /* Data that needs no turning, or is turned when the model is made: one element, or a constant. */
 bool hn_is_turned_for_free(const hn_rule *r, hn_id value, const hn_perm *perm);
+/* Such data in the new order, with all its axes. */
+hn_id hn_turn_for_free(hn_rule *r, hn_id value, const hn_perm *perm);
 
 #endif /* HN_RELAYOUT_H */
