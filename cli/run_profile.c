@@ -57,12 +57,12 @@ static uint64_t bytes_of(const hone_value *const *values, uint32_t n) {
     return bytes;
 }
 
-static void count_step(run_profile_entry *e, const hone_step *step, uint64_t macs) {
+static void count_step(run_profile_entry *e, const hone_step *step) {
     if (!e)
         return;
     e->n_nodes++;
     e->ns += step->end_ns - step->start_ns;
-    e->macs += macs;
+    e->macs += step->macs;
     e->bytes += bytes_of(step->inputs, step->n_inputs) + bytes_of(step->outputs, step->n_outputs);
 }
 
@@ -70,15 +70,13 @@ static void count_step(run_profile_entry *e, const hone_step *step, uint64_t mac
 void run_profile_see(void *profile, const hone_step *step) {
     run_profile *p = profile;
     hone_node_info info;
-    uint64_t macs;
     char op[sizeof((run_profile_entry *)0)->op];
     hone_graph_get_node(step->graph, step->node, &info);
     if (info.subgraph != 0)
         return;
     snprintf(op, sizeof op, "%s%s%s", step->domain, *step->domain ? "." : "", step->op);
-    macs = hone_node_macs(step->graph, step->node, &macs) ? macs : 0;
-    count_step(entry_of_op(p, op), step, macs);
-    count_step(entry_of_node(p, step, op), step, macs);
+    count_step(entry_of_op(p, op), step);
+    count_step(entry_of_node(p, step, op), step);
     p->ns += step->end_ns - step->start_ns;
 }
 

@@ -723,6 +723,7 @@ typedef struct hone_step {
     const char *name, *domain, *op; /* of the node */
     const char *provider;
     uint64_t start_ns, end_ns; /* monotonic */
+    uint64_t macs;             /* multiply-accumulates; 0: none worth counting */
     /* By place, NULL where left out; valid during the call. The data of inputs may be overwritten
      * by the outputs already; their shapes hold. */
     const hone_value *const *inputs, *const *outputs;

@@ -331,6 +331,7 @@ static void tell_observer(void *ctx, const hn_step_sight *sight) {
                                             .provider = sight->step->provider->name,
                                             .start_ns = sight->start_ns,
                                             .end_ns = sight->end_ns,
+                                            .macs = sight->macs,
                                             .inputs = in.at,
                                             .outputs = out.at,
                                             .n_inputs = in.n,

@@ -48,6 +48,8 @@ hone_status hn_eval_infer(hn_eval *c);
 /* After that: is output i wanted, a tensor, and of known size? Then it is made before the
  * evaluation. */
 bool hn_eval_knows_ret(const hn_eval *c, uint32_t i);
+/* Multiply-accumulates of a node that has run; 0: none, or none worth counting. */
+uint64_t hn_eval_macs(hn_eval *c);
 /* Runs one node that has no body, on as many arguments as it has inputs. Wanted outputs become
  * objects of the host's heap; on failure there are none. */
 hone_status hn_eval_once(hn_eval_host *host, const hn_graph *g, hn_id node,

@@ -87,6 +87,21 @@ bool hn_eval_knows_ret(const hn_eval *c, uint32_t i) {
     return true;
 }
 
+uint64_t hn_eval_macs(hn_eval *c) {
+    hn_arena *a = c->host->scratch;
+    uint64_t macs = 0;
+    if (!c->node.op->macs || describe_args(c) != HONE_OK)
+        return 0;
+    const hn_type **out = HN_NEW_N(a, const hn_type *, (size_t)c->n_rets + 1);
+    for (uint32_t i = 0; out && i < c->n_rets; i++) {
+        const hn_array *y = c->rets[i] && c->rets[i]->kind == HN_OBJECT_TENSOR ? &c->rets[i]->array
+                                                                               : NULL;
+        out[i] = y ? hn_type_tensor(a, y->dtype, y->rank, y->dims) : NULL;
+    }
+    c->node.out = out;
+    return out && c->node.op->macs(&c->node, &macs) ? macs : 0;
+}
+
 static hone_status run_node_alone(hn_eval *c) {
     HN_TRY(hn_eval_check_args(c));
     HN_TRY(hn_eval_infer(c));

@@ -9,7 +9,7 @@
 typedef struct hn_step_sight {
     const hn_graph *g;
     const hn_step *step;
-    uint64_t start_ns, end_ns;
+    uint64_t start_ns, end_ns, macs;
     hn_object *const *inputs, *const *outputs; /* as many as the node has; NULL where left out */
 } hn_step_sight;
 

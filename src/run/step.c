@@ -178,12 +178,15 @@ static hone_status compute_step(step_frame *f, hone_error *err) {
     return evaluate(f);
 }
 
-static void observe(const step_frame *f, uint64_t start_ns) {
+static void observe(step_frame *f, uint64_t start_ns) {
     const hn_run_control *c = f->state->control;
+    uint64_t end_ns = hn_now_ns();
     c->after_step(c->ctx, &(hn_step_sight){.g = hn_state_graph(f->state),
                                            .step = f->step,
                                            .start_ns = start_ns,
-                                           .end_ns = hn_now_ns(),
+                                           .end_ns = end_ns,
+                                           .macs = f->mode == HN_STEP_VIEW ? 0
+                                                                           : hn_eval_macs(&f->eval),
                                            .inputs = f->args,
                                            .outputs = f->rets});
 }
