@@ -2,13 +2,7 @@
  */
 #include "ops/move.h"
 
-#define MOVE_GRAIN 32768 /* elements that one thread takes at a time */
-
 /* ---- single elements and runs ---------------------------------------------------------------- */
-
-static bool is_packed(const hn_array *a) {
-    return a->dtype != HN_STRING && hn_dtype_bits(a->dtype) < 8;
-}
 
 static void move_packed(hn_array *to, uint64_t at, const hn_array *from, uint64_t first) {
     int bits = hn_dtype_bits(to->dtype);
@@ -29,7 +23,7 @@ hone_status hn_move_run(hn_eval *c, hn_array *to, uint64_t at, const hn_array *f
     if (to->dtype == HN_STRING) {
         for (uint64_t i = 0; i < n; i++)
             HN_TRY(move_string(c, to, at + i, from, first + i));
-    } else if (is_packed(to)) {
+    } else if (hn_array_is_packed(to)) {
         for (uint64_t i = 0; i < n; i++)
             move_packed(to, at + i, from, first + i);
     } else {
@@ -41,7 +35,7 @@ hone_status hn_move_run(hn_eval *c, hn_array *to, uint64_t at, const hn_array *f
 
 hone_status hn_move_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value) {
     size_t bytes = hn_elem_bytes(to->dtype);
-    bool is_plain = to->dtype != HN_STRING && !is_packed(to);
+    bool is_plain = to->dtype != HN_STRING && !hn_array_is_packed(to);
     if (is_plain && !value && n > 0) {
         memset((uint8_t *)to->data + at * bytes, 0, (size_t)n * bytes);
         return HONE_OK;
@@ -57,27 +51,12 @@ hone_status hn_move_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, cons
     return HONE_OK;
 }
 
-/* A copy whose size the compiler knows is one move; the sizes of elements are few. */
-#define FOR_ELEM_BYTES(bytes, LOOP) \
-  switch (bytes) {                  \
-  case 1:                           \
-    LOOP(1) break;                  \
-  case 2:                           \
-    LOOP(2) break;                  \
-  case 4:                           \
-    LOOP(4) break;                  \
-  case 8:                           \
-    LOOP(8) break;                  \
-  default:                          \
-    LOOP(16) break;                 \
-  }
-
 static void move_listed_elems(uint8_t *to, const uint8_t *from, size_t bytes, uint64_t n,
                               const int64_t *starts) {
 #define LISTED_LOOP(B)             \
   for (uint64_t i = 0; i < n; i++) \
     memcpy(to + i * B, from + starts[i] * B, B);
-    FOR_ELEM_BYTES(bytes, LISTED_LOOP)
+    HN_FOR_ELEM_BYTES(bytes, LISTED_LOOP)
 #undef LISTED_LOOP
 }
 
@@ -88,7 +67,7 @@ hone_status hn_move_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array
     bool has_gaps = false;
     for (uint64_t i = 0; i < n; i++)
         has_gaps |= starts[i] < 0;
-    if (run == 1 && !has_gaps && to->dtype != HN_STRING && !is_packed(to) && n > 0) {
+    if (run == 1 && !has_gaps && to->dtype != HN_STRING && !hn_array_is_packed(to) && n > 0) {
         move_listed_elems((uint8_t *)to->data + at * bytes,
                           (const uint8_t *)from->data + first * (int64_t)bytes, bytes, n, starts);
         return HONE_OK;
@@ -100,131 +79,6 @@ hone_status hn_move_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array
             HN_TRY(hn_move_run(c, to, at, from, (uint64_t)(first + starts[i]), run));
     }
     return HONE_OK;
-}
-
-/* ---- boxes ----------------------------------------------------------------------------------- */
-
-typedef struct grid_walk {
-    hn_eval *c;
-    hn_array *to;
-    const hn_array *from;
-    int32_t rank; /* without axes of size 1, and with those merged that lie next to each other on
-                     both sides; at least 1 */
-    int64_t dims[HN_MAX_GRID_RANK], to_strides[HN_MAX_GRID_RANK], from_strides[HN_MAX_GRID_RANK];
-    int64_t to_first, from_first;
-    hone_status status; /* of string copies, which one thread makes */
-} grid_walk;
-
-static void grid_add_axis(grid_walk *w, int64_t dim, int64_t to_stride, int64_t from_stride) {
-    int32_t last = w->rank - 1;
-    if (dim == 1)
-        return;
-    if (last >= 0 && w->to_strides[last] == to_stride * dim &&
-        w->from_strides[last] == from_stride * dim) {
-        w->dims[last] *= dim;
-    } else {
-        last = w->rank++;
-        w->dims[last] = dim;
-    }
-    w->to_strides[last] = to_stride;
-    w->from_strides[last] = from_stride;
-}
-
-static void move_strided_elems(const grid_walk *w, int64_t to_at, int64_t from_at) {
-    int64_t bytes = (int64_t)hn_elem_bytes(w->to->dtype), n = w->dims[w->rank - 1];
-    int64_t to_step = w->to_strides[w->rank - 1] * bytes,
-            from_step = w->from_strides[w->rank - 1] * bytes;
-    uint8_t *to = (uint8_t *)w->to->data + to_at * bytes;
-    const uint8_t *from = (const uint8_t *)w->from->data + from_at * bytes;
-#define STRIDED_LOOP(B)           \
-  for (int64_t i = 0; i < n; i++) \
-    memcpy(to + i * to_step, from + i * from_step, B);
-    FOR_ELEM_BYTES(bytes, STRIDED_LOOP)
-#undef STRIDED_LOOP
-}
-
-/* One innermost row. */
-static void grid_move_row(grid_walk *w, int64_t to_at, int64_t from_at) {
-    int32_t last = w->rank - 1;
-    bool is_plain = w->to->dtype != HN_STRING && !is_packed(w->to);
-    if (w->to_strides[last] == 1 && w->from_strides[last] == 1) {
-        hone_status status = hn_move_run(w->c, w->to, (uint64_t)to_at, w->from, (uint64_t)from_at,
-                                         (uint64_t)w->dims[last]);
-        if (status != HONE_OK)
-            w->status = status;
-        return;
-    }
-    if (is_plain) {
-        move_strided_elems(w, to_at, from_at);
-        return;
-    }
-    for (int64_t i = 0; i < w->dims[last] && w->status == HONE_OK; i++)
-        w->status = hn_move_run(w->c, w->to, (uint64_t)(to_at + i * w->to_strides[last]), w->from,
-                                (uint64_t)(from_at + i * w->from_strides[last]), 1);
-}
-
-static void grid_move_rows(void *ctx, int64_t begin, int64_t end) {
-    grid_walk *w = ctx;
-    int64_t index[HN_MAX_GRID_RANK], to_at = w->to_first, from_at = w->from_first, rest = begin;
-    for (int32_t k = w->rank - 2; k >= 0; k--) {
-        index[k] = rest % w->dims[k];
-        rest /= w->dims[k];
-        to_at += index[k] * w->to_strides[k];
-        from_at += index[k] * w->from_strides[k];
-    }
-    for (int64_t row = begin; row < end; row++) {
-        grid_move_row(w, to_at, from_at);
-        for (int32_t k = w->rank - 2; k >= 0; k--) {
-            to_at += w->to_strides[k];
-            from_at += w->from_strides[k];
-            if (++index[k] < w->dims[k])
-                break;
-            index[k] = 0;
-            to_at -= w->dims[k] * w->to_strides[k];
-            from_at -= w->dims[k] * w->from_strides[k];
-        }
-    }
-}
-
-hone_status hn_move_grid(hn_eval *c, int32_t rank, const int64_t *dims, hn_array *to,
-                         const hn_grid *to_grid, const hn_array *from, const hn_grid *from_grid) {
-    grid_walk w = {
-        .c = c, .to = to, .from = from, .to_first = to_grid->first, .from_first = from_grid->first};
-    for (int32_t k = 0; k < rank; k++) {
-        if (dims[k] == 0)
-            return HONE_OK;
-        grid_add_axis(&w, dims[k], to_grid->strides[k], from_grid->strides[k]);
-    }
-    if (w.rank == 0) {
-        w.rank = 1;
-        w.dims[0] = w.to_strides[0] = w.from_strides[0] = 1;
-    }
-    int64_t row = w.dims[w.rank - 1], n_rows = (int64_t)hn_count(w.rank - 1, w.dims);
-    bool can_share = to->dtype != HN_STRING && !is_packed(to); /* packed neighbours share bytes */
-    hn_pool_for(can_share ? hn_eval_pool(c) : NULL, n_rows, HN_MAX(1, MOVE_GRAIN / row),
-                grid_move_rows, &w);
-    return w.status;
-}
-
-hone_status hn_move_to_axis(hn_eval *c, hn_array *to, int32_t axis, int64_t at, int64_t part,
-                            const hn_array *from) {
-    hn_split3 s = hn_split_at(to->rank, to->dims, axis);
-    int64_t box[2] = {s.outer, part * s.inner}, wide[2] = {s.mid * s.inner, 1},
-            narrow[2] = {part * s.inner, 1};
-    size_t bytes = hn_elem_bytes(to->dtype);
-    bool is_there = s.outer == 1 && bytes && from->n_elems &&
-                    from->data == (uint8_t *)to->data + (uint64_t)(at * s.inner) * bytes;
-    if (is_there) /* planned so */
-        return HONE_OK;
-    return hn_move_grid(c, 2, box, to, &(hn_grid){at * s.inner, wide}, from, &(hn_grid){0, narrow});
-}
-
-hone_status hn_move_from_axis(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
-                              int64_t at, int64_t part) {
-    hn_split3 s = hn_split_at(from->rank, from->dims, axis);
-    int64_t box[2] = {s.outer, part * s.inner}, wide[2] = {s.mid * s.inner, 1},
-            narrow[2] = {part * s.inner, 1};
-    return hn_move_grid(c, 2, box, to, &(hn_grid){0, narrow}, from, &(hn_grid){at * s.inner, wide});
 }
 
 /* ---- picks ----------------------------------------------------------------------------------- */
@@ -281,10 +135,10 @@ hone_status hn_move_picked(hn_eval *c, hn_array *to, const hn_array *from,
     for (uint64_t i = 0; i < w.n_starts; i++)
         starts[i] = picks[axis][i] < 0 ? -1 : picks[axis][i] * w.strides[axis];
     w.starts = starts;
-    bool can_share = to->dtype != HN_STRING && !is_packed(to);
+    bool can_share = to->dtype != HN_STRING && !hn_array_is_packed(to);
     int64_t n_rows = (int64_t)hn_count(axis, to->dims), row = (int64_t)(w.n_starts * w.run);
-    hn_pool_for(can_share ? hn_eval_pool(c) : NULL, n_rows, HN_MAX(1, MOVE_GRAIN / row), pick_rows,
-                &w);
+    hn_pool_for(can_share ? hn_eval_pool(c) : NULL, n_rows, HN_MAX(1, HN_MOVE_GRAIN / row),
+                pick_rows, &w);
     return w.status;
 }
 

@@ -5,6 +5,28 @@
 
 #include "ops/eval_int.h"
 
+#define HN_MOVE_GRAIN 16384 /* elements that one thread takes at a time */
+
+/* Elements that are not whole bytes: neighbours share them. */
+static inline bool hn_array_is_packed(const hn_array *a) {
+    return a->dtype != HN_STRING && hn_dtype_bits(a->dtype) < 8;
+}
+
+/* A copy whose size the compiler knows is one move; the sizes of elements are few. */
+#define HN_FOR_ELEM_BYTES(bytes, LOOP) \
+  switch (bytes) {                     \
+  case 1:                              \
+    LOOP(1) break;                     \
+  case 2:                              \
+    LOOP(2) break;                     \
+  case 4:                              \
+    LOOP(4) break;                     \
+  case 8:                              \
+    LOOP(8) break;                     \
+  default:                             \
+    LOOP(16) break;                    \
+  }
+
 /* Elements first .. first+n of `from` go to at .. at+n of `to`. */
 hone_status hn_move_run(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from, uint64_t first,
                         uint64_t n);
