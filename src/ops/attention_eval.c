@@ -1,5 +1,5 @@
-/* Attention, computed: one head after the other, a block of queries at a time. */
-#include "ops/eval_wide.h"
+/* Attention, computed plainly: one head after the other, a block of queries at a time. */
+#include "ops/attention_form.h"
 
 #include <math.h>
 
@@ -7,31 +7,18 @@
 
 enum { ATTENTION_ROWS = 256 }; /* queries whose scores are held at a time */
 
-typedef struct attention_form {
-    bool is_packed; /* rank 3 */
-    int64_t batch, q_heads, kv_heads, q_len, kv_len, total, head_size, v_size;
-    int64_t past_len;
-    double scale, softcap;
-    int qk_mode;
-    bool is_causal;
-    int64_t left, right; /* window; -1: none */
-    const hn_array *mask, *lengths;
-    int64_t mask_strides[4]; /* of batch, head, query, key */
-    int64_t mask_len;        /* keys that the mask speaks of */
-} attention_form;
-
 /* Where the row of a query, or of its result, begins; and the way to the next. */
-static int64_t attention_row(const attention_form *f, int64_t size) {
+static int64_t attention_row(const hn_attention_form *f, int64_t size) {
     return f->is_packed ? f->q_heads * size : size;
 }
-static int64_t attention_at(const attention_form *f, int64_t size, int64_t batch, int64_t head,
+static int64_t attention_at(const hn_attention_form *f, int64_t size, int64_t batch, int64_t head,
                             int64_t i) {
     return f->is_packed ? ((batch * f->q_len + i) * f->q_heads + head) * size
                         : ((batch * f->q_heads + head) * f->q_len + i) * size;
 }
 
 /* What the masks add to the score of query i and key j; -inf: not allowed. */
-static double attention_bias(const attention_form *f, int64_t batch, int64_t head, int64_t i,
+static double attention_bias(const hn_attention_form *f, int64_t batch, int64_t head, int64_t i,
                              int64_t j) {
     int64_t length = f->total, at = i + f->past_len;
     if (f->lengths) {
@@ -74,7 +61,7 @@ static double attention_bias(const attention_form *f, int64_t batch, int64_t hea
 
 /* ---- Attention ------------------------------------------------------------------------------- */
 
-static hone_status read_score_mask(hn_eval *c, attention_form *f) {
+static hone_status read_score_mask(hn_eval *c, hn_attention_form *f) {
     const int64_t want[4] = {f->batch, f->q_heads, f->q_len, f->total};
     const hn_array *mask = hn_arg(c, 3);
     f->mask = mask;
@@ -97,7 +84,7 @@ static hone_status read_score_mask(hn_eval *c, attention_form *f) {
                         (long long)want[3]);
 }
 
-static void read_attention_sizes(hn_eval *c, attention_form *f) {
+static void read_attention_sizes(hn_eval *c, hn_attention_form *f) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *q = hn_arg(c, 0), *k = hn_arg(c, 1), *v = hn_arg(c, 2);
     f->is_packed = q->rank == 3;
@@ -115,7 +102,7 @@ static void read_attention_sizes(hn_eval *c, attention_form *f) {
 hone_status hn_eval_attention(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *past_k = hn_arg(c, 4), *past_v = hn_arg(c, 5);
-    attention_form f = {.lengths = hn_arg(c, 6)};
+    hn_attention_form f = {.lengths = hn_arg(c, 6)};
     if ((past_k != NULL) != (past_v != NULL))
         return hn_eval_fail(c, HONE_E_INVALID, "past_key and past_value must be given together");
     read_attention_sizes(c, &f);
@@ -133,6 +120,8 @@ hone_status hn_eval_attention(hn_eval *c) {
                    ? HONE_OK
                    : hn_eval_fail(c, HONE_E_SHAPE, "there are no key and value heads to attend");
     HN_TRY(read_score_mask(c, &f));
+    if (hn_attention_is_fast(c, &f))
+        return hn_attention_run_fast(c, &f);
     return hn_arg(c, 0)->dtype == HN_F64 ? attention_run_f64(c, &f) : attention_run_f32(c, &f);
 }
 
@@ -158,7 +147,7 @@ static hone_status flex_modify(hn_eval *c, const char *attr, hn_object **scores)
 }
 
 /* All scores of all heads, in the softmax's precision. */
-static hone_status flex_scores(hn_eval *c, const attention_form *f, hn_array *scores) {
+static hone_status flex_scores(hn_eval *c, const hn_attention_form *f, hn_array *scores) {
     const double *q = hn_wide_f64(c, hn_arg(c, 0)), *k = hn_wide_f64(c, hn_arg(c, 1));
     int64_t matrix = f->q_len * f->total, n_heads = f->batch * f->q_heads,
             shared = f->q_heads / f->kv_heads;
@@ -184,18 +173,18 @@ static hone_status flex_scores(hn_eval *c, const attention_form *f, hn_array *sc
     return HONE_OK;
 }
 
-static hone_status flex_softmax(hn_eval *c, const attention_form *f, hn_array *scores) {
+static hone_status flex_softmax(hn_eval *c, const hn_attention_form *f, hn_array *scores) {
     double *row = hn_eval_scratch_n(c, (uint64_t)f->total, sizeof *row);
     HN_TRY_PTR(row);
     for (int64_t i = 0; i < f->batch * f->q_heads * f->q_len; i++) {
         hn_load_f64(scores, (uint64_t)(i * f->total), (uint64_t)f->total, row);
-        attention_softmax_f64(f->total, false, row);
+        attention_softmax_f64(f->total, row);
         hn_store_f64(scores, (uint64_t)(i * f->total), (uint64_t)f->total, row);
     }
     return HONE_OK;
 }
 
-static hone_status flex_values(hn_eval *c, const attention_form *f, const hn_array *weights,
+static hone_status flex_values(hn_eval *c, const hn_attention_form *f, const hn_array *weights,
                                hn_array *y) {
     const double *v = hn_wide_f64(c, hn_arg(c, 2));
     int64_t matrix = f->q_len * f->total, shared = f->q_heads / f->kv_heads;
@@ -220,7 +209,7 @@ static hone_status flex_values(hn_eval *c, const attention_form *f, const hn_arr
     return HONE_OK;
 }
 
-static hone_status flex_steps(hn_eval *c, const attention_form *f, hn_object **scores,
+static hone_status flex_steps(hn_eval *c, const hn_attention_form *f, hn_object **scores,
                               hn_array *y) {
     HN_TRY(flex_scores(c, f, &(*scores)->array));
     HN_TRY(flex_modify(c, "score_mod", scores));
@@ -239,7 +228,7 @@ static hone_status flex_steps(hn_eval *c, const attention_form *f, hn_object **s
 hone_status hn_eval_flex_attention(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_array *y = hn_ret(c, 0);
-    attention_form f = {.left = -1, .right = -1};
+    hn_attention_form f = {.left = -1, .right = -1};
     if (!y || y->n_elems == 0)
         return HONE_OK;
     read_attention_sizes(c, &f);

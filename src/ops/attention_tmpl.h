@@ -8,7 +8,7 @@ typedef struct NAME(attention_arrays) {
 
 /* One head of one batch element, and which of its rows are at work. */
 typedef struct NAME(attention_rows) {
-    const attention_form *f;
+    const hn_attention_form *f;
     int64_t batch, head, first;
     T *scores;
     hn_array *qk; /* may be NULL */
@@ -16,7 +16,7 @@ typedef struct NAME(attention_rows) {
 
 static void NAME(attention_show)(const NAME(attention_rows) * r, int mode, int64_t row,
                                  const T *scores) {
-    const attention_form *f = r->f;
+    const hn_attention_form *f = r->f;
     if (!r->qk || f->qk_mode != mode)
         return;
     int64_t at = ((r->batch * f->q_heads + r->head) * f->q_len + r->first + row) * f->total;
@@ -24,14 +24,14 @@ static void NAME(attention_show)(const NAME(attention_rows) * r, int mode, int64
 }
 
 /* Softmax of a row. A row whose keys are all masked becomes zeros. */
-static void NAME(attention_softmax)(int64_t n, bool is_masked, T *s) {
+static void NAME(attention_softmax)(int64_t n, T *s) {
     T top = (T)-HUGE_VAL, sum = 0;
     for (int64_t j = 0; j < n; j++)
         top = s[j] > top ? s[j] : top;
     if (top == (T)-HUGE_VAL)
         top = 0;
     for (int64_t j = 0; j < n; j++) {
-        s[j] = is_masked ? 0 : (T)HN_EXP(s[j] - top);
+        s[j] = (T)HN_EXP(s[j] - top);
         sum += s[j];
     }
     for (int64_t j = 0; j < n && sum != 0; j++)
@@ -40,10 +40,9 @@ static void NAME(attention_softmax)(int64_t n, bool is_masked, T *s) {
 
 static void NAME(attention_weigh)(void *ctx, int64_t begin, int64_t end) {
     const NAME(attention_rows) *r = ctx;
-    const attention_form *f = r->f;
+    const hn_attention_form *f = r->f;
     for (int64_t row = begin; row < end; row++) {
         T *s = r->scores + row * f->total;
-        bool is_masked = true;
         for (int64_t j = 0; j < f->total; j++)
             s[j] *= (T)f->scale;
         NAME(attention_show)(r, 0, row, s);
@@ -52,16 +51,15 @@ static void NAME(attention_weigh)(void *ctx, int64_t begin, int64_t end) {
         NAME(attention_show)(r, 1, row, s);
         for (int64_t j = 0; j < f->total; j++) {
             T bias = (T)attention_bias(f, r->batch, r->head, r->first + row, j);
-            s[j] += bias;
-            is_masked = is_masked && bias == (T)-HUGE_VAL;
+            s[j] = bias == (T)-HUGE_VAL ? bias : s[j] + bias;
         }
         NAME(attention_show)(r, 2, row, s);
-        NAME(attention_softmax)(f->total, is_masked, s);
+        NAME(attention_softmax)(f->total, s);
         NAME(attention_show)(r, 3, row, s);
     }
 }
 
-static void NAME(attention_head)(hn_eval *c, const attention_form *f,
+static void NAME(attention_head)(hn_eval *c, const hn_attention_form *f,
                                  const NAME(attention_arrays) * a, int64_t batch, int64_t head) {
     int64_t kv = batch * f->kv_heads + head / (f->q_heads / f->kv_heads);
     const T *k = a->k + kv * f->total * f->head_size, *v = a->v + kv * f->total * f->v_size;
@@ -84,26 +82,25 @@ static void NAME(attention_head)(hn_eval *c, const attention_form *f,
         hn_pool_for(hn_eval_pool(c), n, 16, NAME(attention_weigh), &rows);
         if (a->y)
             NAME(hn_gemm)
-            (hn_eval_pool(c),
-             &(NAME(hn_gemm_job)){.m = n,
-                                  .n = f->v_size,
-                                  .k = f->total,
-                                  .a = a->scores,
-                                  .a_row = f->total,
-                                  .a_col = 1,
-                                  .b = v,
-                                  .b_row = f->v_size,
-                                  .b_col = 1,
-                                  .c = a->y + attention_at(f, f->v_size, batch, head, first),
-                                  .c_row = attention_row(f, f->v_size)});
+        (hn_eval_pool(c),
+         &(NAME(hn_gemm_job)){.m = n,
+                              .n = f->v_size,
+                              .k = f->total,
+                              .a = a->scores,
+                              .a_row = f->total,
+                              .a_col = 1,
+                              .b = v,
+                              .b_row = f->v_size,
+                              .b_col = 1,
+                              .c = a->y + attention_at(f, f->v_size, batch, head, first),
+                              .c_row = attention_row(f, f->v_size)});
     }
 }
 
-/* Past and new keys (or values) as [batch, heads, total, size]; new ones may stand packed, [batch,
- * length, heads * size]. */
-static T *NAME(attention_join)(hn_eval *c, const attention_form *f, const hn_array *past,
-                               const hn_array *fresh, int64_t size) {
-    T *all = hn_eval_scratch_n(c, (uint64_t)(f->batch * f->kv_heads * f->total * size), sizeof(T));
+T *NAME(hn_attention_join)(hn_eval *c, const hn_attention_form *f, const hn_array *past,
+                           const hn_array *fresh, int64_t size, hn_array *present) {
+    uint64_t n_all = (uint64_t)(f->batch * f->kv_heads * f->total * size);
+    T *all = present ? NAME(hn_room)(c, present) : hn_eval_scratch_n(c, n_all, sizeof(T));
     uint64_t n_past = (uint64_t)((f->total - f->kv_len) * size), n = (uint64_t)size;
     T *to = all;
     for (int64_t i = 0; all && i < f->batch * f->kv_heads; i++) {
@@ -120,12 +117,12 @@ static T *NAME(attention_join)(hn_eval *c, const attention_form *f, const hn_arr
     return all;
 }
 
-static hone_status NAME(attention_run)(hn_eval *c, const attention_form *f) {
+static hone_status NAME(attention_run)(hn_eval *c, const hn_attention_form *f) {
     hn_array *y = hn_ret(c, 0), *present_k = hn_ret(c, 1), *present_v = hn_ret(c, 2);
     NAME(attention_arrays)
     a = {.q = NAME(hn_wide)(c, hn_arg(c, 0)),
-         .k = NAME(attention_join)(c, f, hn_arg(c, 4), hn_arg(c, 1), f->head_size),
-         .v = NAME(attention_join)(c, f, hn_arg(c, 5), hn_arg(c, 2), f->v_size)};
+         .k = NAME(hn_attention_join)(c, f, hn_arg(c, 4), hn_arg(c, 1), f->head_size, present_k),
+         .v = NAME(hn_attention_join)(c, f, hn_arg(c, 5), hn_arg(c, 2), f->v_size, present_v)};
     a.scores = hn_eval_scratch_n(c, (uint64_t)(ATTENTION_ROWS * f->total), sizeof(T));
     a.y = y ? NAME(hn_room)(c, y) : NULL;
     HN_TRY_PTR(a.q && a.k && a.v && a.scores && (!y || a.y));
@@ -137,8 +134,8 @@ static hone_status NAME(attention_run)(hn_eval *c, const attention_form *f) {
     if (y)
         NAME(hn_narrow)(y, a.y);
     if (present_k)
-        NAME(hn_store)(present_k, 0, present_k->n_elems, a.k);
+        NAME(hn_narrow)(present_k, a.k);
     if (present_v)
-        NAME(hn_store)(present_v, 0, present_v->n_elems, a.v);
+        NAME(hn_narrow)(present_v, a.v);
     return HONE_OK;
 }

@@ -55,6 +55,7 @@ void kern_test_gemm(void);
 void kern_test_conv(void);
 void kern_test_conv_last(void);
 void kern_test_pool_max(void);
+void kern_test_attention(void);
 void kern_test_depthwise_last(void);
 void kern_test_pool_last(void);
 void kern_test_maps(void);

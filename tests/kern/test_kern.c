@@ -103,6 +103,7 @@ static const struct kern_test {
                   {"conv", kern_test_conv},
                   {"conv_last", kern_test_conv_last},
                   {"pool_max", kern_test_pool_max},
+                  {"attention", kern_test_attention},
                   {"depthwise_last", kern_test_depthwise_last},
                   {"pool_last", kern_test_pool_last},
                   {"maps", kern_test_maps},
