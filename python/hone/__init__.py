@@ -1,0 +1,111 @@
+"""hone: load, inspect, check, optimize, save and run ONNX models.
+
+Programs written for onnxruntime run with `import hone as ort`:
+
+    session = hone.InferenceSession("model.onnx")
+    outputs = session.run(None, {"input": array})
+
+Models are objects, too: hone.load, info, check, save, optimize and diff.
+"""
+
+from . import _core, capi
+from ._errors import (
+    Cancelled,
+    EngineError,
+    EPFail,
+    Error,
+    Fail,
+    InvalidArgument,
+    InvalidGraph,
+    InvalidProtobuf,
+    NoModel,
+    NoSuchFile,
+    NotImplemented,  # noqa: A004
+    OutOfMemory,
+    RuntimeException,
+)
+from ._options import (
+    ExecutionMode,
+    ExecutionOrder,
+    GraphOptimizationLevel,
+    IgnoredOptionWarning,
+    RunOptions,
+    SessionOptions,
+    get_all_providers,
+    get_available_providers,
+    get_device,
+)
+from ._session import InferenceSession, ModelMetadata, NodeArg
+from ._values import IOBinding, OrtDevice, OrtValue
+
+__version__ = _core.version()
+version = __version__
+SessionIOBinding = IOBinding
+
+
+def get_version_string():
+    """The version of the library."""
+    return __version__
+
+
+def get_build_info():
+    """The version of the library, and what it uses of this processor."""
+    return f"hone {__version__}, {_core.cpu_features()}"
+
+
+def set_default_logger_severity(severity):
+    """Accepted for compatibility: the library never prints."""
+
+
+def set_default_logger_verbosity(verbosity):
+    """Accepted for compatibility: the library never prints."""
+
+
+def enable_telemetry_events():
+    """Accepted for compatibility: there are none."""
+
+
+def disable_telemetry_events():
+    """Accepted for compatibility: there are none."""
+
+
+__all__ = [
+    "Cancelled",
+    "EPFail",
+    "EngineError",
+    "Error",
+    "ExecutionMode",
+    "ExecutionOrder",
+    "Fail",
+    "GraphOptimizationLevel",
+    "IOBinding",
+    "IgnoredOptionWarning",
+    "InferenceSession",
+    "InvalidArgument",
+    "InvalidGraph",
+    "InvalidProtobuf",
+    "ModelMetadata",
+    "NoModel",
+    "NoSuchFile",
+    "NodeArg",
+    "NotImplemented",
+    "OrtDevice",
+    "OrtValue",
+    "OutOfMemory",
+    "RunOptions",
+    "RuntimeException",
+    "SessionIOBinding",
+    "SessionOptions",
+    "__version__",
+    "capi",
+    "disable_telemetry_events",
+    "enable_telemetry_events",
+    "get_all_providers",
+    "get_available_providers",
+    "get_build_info",
+    "get_device",
+    "get_version_string",
+    "set_default_logger_severity",
+    "set_default_logger_verbosity",
+    "version",
+]

@@ -1,0 +1,200 @@
+"""Between Python objects and Values, where it is not plain arrays: those the extension handles itself."""
+
+import numpy as np
+
+from . import _types
+from ._core import Value
+from ._errors import InvalidArgument, NotImplemented
+
+# Kinds as the library numbers them.
+TENSOR, SPARSE_TENSOR, SEQUENCE, OPTIONAL, MAP = 1, 2, 3, 4, 5
+
+
+# ---- to values ------------------------------------------------------------------------------------------
+
+
+def to_value(object, description):
+    """A Value of an object for an input, whose description is what the extension says of it.
+
+    None, for an optional input, stays None: it is left out.
+    """
+    name, text, kind, elem_type = description[:4]
+    if isinstance(getattr(object, "_value", None), Value):
+        return object._value
+    try:
+        if kind == OPTIONAL:
+            if object is None:
+                return None
+            text = text[len("optional(") : -1]
+            kind = SEQUENCE if text.startswith("seq(") else TENSOR
+        if kind == SEQUENCE:
+            return _sequence(object, text[len("seq(") : -1])
+        if kind == MAP:
+            return _map(object, text)
+        return tensor(object, elem_type or None)
+    except (TypeError, ValueError, BufferError) as problem:
+        if isinstance(problem, InvalidArgument):
+            raise
+        raise InvalidArgument(f"input {name!r} takes {text}, and {_describe(object)} cannot be made one: {problem}") from None
+
+
+def _describe(object):
+    return "None" if object is None else f"an object of type {type(object).__name__!r}"
+
+
+def tensor(object, elem_type=None):
+    """A tensor of an array, an OrtValue, or anything else that NumPy or DLPack can read.
+
+    elem_type: of elements that have no type of their own (numbers and lists).
+    """
+    value = getattr(object, "_value", object)
+    if isinstance(value, Value):
+        return value
+    if isinstance(object, np.ndarray):
+        return _tensor_of_array(object)
+    if hasattr(object, "__dlpack__") and not hasattr(object, "__array_interface__"):
+        return _tensor_of_dlpack(object)
+    if object is None:
+        raise InvalidArgument("None is no tensor")
+    if hasattr(object, "__array__") or isinstance(object, np.generic):
+        return _tensor_of_array(np.asarray(object))
+    return _tensor_of_array(_array_of_plain(object, elem_type))
+
+
+def _array_of_plain(object, elem_type):
+    """Numbers, strings and lists of them take the type that the model wants."""
+    if elem_type == _types.STRING or isinstance(object, (str, bytes)):
+        return np.array(object, dtype=object)
+    if isinstance(object, dict):
+        raise InvalidArgument("a dict is no tensor")
+    dtype = _types.dtype_of(elem_type) if elem_type else None
+    return np.asarray(object, dtype=dtype)
+
+
+def _tensor_of_dlpack(object):
+    try:
+        return Value.from_dlpack(object.__dlpack__())
+    except (BufferError, InvalidArgument):
+        if not hasattr(object, "contiguous"):
+            raise
+        return Value.from_dlpack(object.contiguous().__dlpack__())
+
+
+def _tensor_of_array(array):
+    elem_type = _types.number_of(array.dtype)
+    if elem_type == _types.STRING:
+        return _tensor_of_strings(array)
+    if not elem_type:
+        raise InvalidArgument(f"ONNX has no type for NumPy's {array.dtype}")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    array = np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"]).reshape(array.shape)
+    if _types.bits_of(elem_type) < 8:
+        return Value.from_bytes(elem_type, array.shape, _packed(array, _types.bits_of(elem_type)))
+    value = Value.borrow(array)
+    if value is None:  # a type without a buffer: its bytes have one
+        value = Value.from_bytes(elem_type, array.shape, array.reshape(-1).view(np.uint8))
+    return value
+
+
+def _tensor_of_strings(array):
+    def encoded(item):
+        if isinstance(item, (bytes, np.bytes_)):
+            return bytes(item)
+        if not isinstance(item, str):
+            raise InvalidArgument(
+                f"an array of objects must hold strings, not {type(item).__name__}: convert it with astype()"
+            )
+        return item.encode("utf-8", "surrogateescape")
+
+    return Value.from_strings([encoded(item) for item in array.reshape(-1).tolist()], array.shape)
+
+
+def _sequence(object, item_text):
+    if isinstance(object, (str, bytes, dict)) or not hasattr(object, "__iter__"):
+        raise InvalidArgument(f"a list is wanted, not {_describe(object)}")
+    if item_text.startswith("map("):
+        return Value.from_sequence([_map(item, item_text) for item in object])
+    elem_type = _types.number_of(f"tensor({item_text.split('[')[0]})")
+    return Value.from_sequence([tensor(item, elem_type) for item in object])
+
+
+def _map(object, text):
+    if not isinstance(object, dict):
+        raise InvalidArgument(f"a dict is wanted, not {_describe(object)}")
+    key_type, value_type = text[len("map(") : -1].split(", ", 1)
+    keys = tensor(list(object.keys()), _types.number_of(f"tensor({key_type})"))
+    values = tensor(list(object.values()), _types.number_of(f"tensor({value_type.split('[')[0]})"))
+    return Value.from_map(keys, values)
+
+
+# ---- elements of less than a byte -----------------------------------------------------------------------
+
+
+def _packed(array, bits):
+    """Elements of one byte each, packed: the first lies in the lowest bits."""
+    per_byte = 8 // bits
+    flat = array.reshape(-1).view(np.uint8) & ((1 << bits) - 1)
+    flat = np.concatenate([flat, np.zeros(-len(flat) % per_byte, np.uint8)])
+    packed = np.zeros(len(flat) // per_byte, np.uint8)
+    for place in range(per_byte):
+        packed |= flat[place::per_byte] << (place * bits)
+    return packed
+
+
+def unpacked(data, elem_type, shape):
+    """The array of a packed tensor's bytes."""
+    dtype, bits = _types.dtype_of(elem_type), _types.bits_of(elem_type)
+    if dtype is None:
+        raise NotImplemented(f"arrays of {_types.name_of(elem_type)} need the package ml_dtypes: pip install ml_dtypes")
+    packed = np.frombuffer(data, np.uint8)
+    n = int(np.prod(shape, dtype=np.int64))
+    flat = np.stack([(packed >> (place * bits)) & ((1 << bits) - 1) for place in range(8 // bits)], axis=-1)
+    flat = flat.reshape(-1)[:n].astype(np.uint8)
+    if np.dtype(dtype).name.startswith("int"):  # the sign
+        flat = ((flat ^ (1 << (bits - 1))) - (1 << (bits - 1))).astype(np.int8).astype(dtype)
+        return flat.reshape(shape)
+    return flat.view(dtype).reshape(shape)
+
+
+# ---- from values ----------------------------------------------------------------------------------------
+
+
+def to_python(value):
+    """What people want of a Value that is no plain array."""
+    if value.kind == "tensor":
+        return _array_of(value)
+    if value.kind == "sequence":
+        return [item.to_python() for item in value.items()]
+    if value.kind == "map":
+        keys, values = (item.to_python().tolist() for item in value.items())
+        return dict(zip(keys, values))
+    return None
+
+
+def _array_of(value):
+    if value.elem_type == _types.STRING:
+        array = np.empty(len(value.strings()), dtype=object)
+        array[:] = value.strings()
+        return array.reshape(value.shape)
+    if _types.bits_of(value.elem_type) < 8:
+        return unpacked(value.tobytes(), value.elem_type, value.shape)
+    raise NotImplemented(
+        f"arrays of {_types.name_of(value.elem_type)} need the package ml_dtypes: pip install ml_dtypes "
+        "(or take an OrtValue and look at its bytes as integers with numpy.asarray)"
+    )
+
+
+# ---- images ---------------------------------------------------------------------------------------------
+
+
+def decode_image(data):
+    """(height, width, pixels) of an image file, for the operator ImageDecoder."""
+    import io
+
+    try:
+        from PIL import Image
+    except ImportError:
+        raise NotImplemented("the operator ImageDecoder needs the package pillow: pip install pillow") from None
+    image = Image.open(io.BytesIO(data)).convert("RGB")
+    return image.height, image.width, image.tobytes()

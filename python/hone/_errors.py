@@ -1,0 +1,107 @@
+"""Exceptions. Their names are those that programs written for onnxruntime catch.
+
+Each is also the built-in exception that fits, so `except ValueError` or `except FileNotFoundError` does what
+one expects.
+"""
+
+
+class Error(RuntimeError):
+    """Something went wrong. Beside the message it tells what is known about the place."""
+
+    code = "HONE_E_INTERNAL"  #: name of the library's status
+    node = ""  #: node of the model
+    op = ""  #: its operator
+    value = ""  #: value (tensor) of the model
+    offset = None  #: byte in the model's file
+
+
+class Fail(Error):
+    """The model or the run failed."""
+
+
+class InvalidArgument(Error, ValueError):
+    """An argument does not fit: a name, a type, a shape."""
+
+
+class NoSuchFile(Error, FileNotFoundError):
+    """There is no such file."""
+
+
+class NoModel(Error):
+    """There is no model."""
+
+
+class EngineError(Error):
+    """The library contradicts itself."""
+
+
+class RuntimeException(Error):  # noqa: N818 (the name is onnxruntime's)
+    """A run failed for want of something."""
+
+
+class OutOfMemory(RuntimeException, MemoryError):
+    """There is no memory left, or a limit of memory was reached."""
+
+
+class InvalidProtobuf(Error):
+    """The file is not a model."""
+
+
+class ModelLoaded(Error):
+    """A model is loaded already."""
+
+
+class NotImplemented(Error, NotImplementedError):  # noqa: A001 (the name is onnxruntime's)
+    """This is not supported."""
+
+
+class InvalidGraph(Error):
+    """The model breaks rules of ONNX."""
+
+
+class EPFail(Error):
+    """An execution provider failed."""
+
+
+class Cancelled(Fail, TimeoutError):
+    """A run was stopped by its options: `terminate` or `timeout`."""
+
+
+# The same status has another meaning for a file than for a call.
+_LOADING = {
+    "HONE_E_NOMEM": OutOfMemory,
+    "HONE_E_ARGUMENT": InvalidArgument,
+    "HONE_E_IO": Fail,
+    "HONE_E_FORMAT": InvalidProtobuf,
+    "HONE_E_LIMIT": InvalidProtobuf,
+    "HONE_E_UNSUPPORTED": NotImplemented,
+    "HONE_E_INVALID": InvalidGraph,
+    "HONE_E_TYPE": InvalidGraph,
+    "HONE_E_SHAPE": InvalidGraph,
+    "HONE_E_NOT_FOUND": InvalidArgument,
+    "HONE_E_CANCELLED": Cancelled,
+}
+_RUNNING = {
+    **_LOADING,
+    "HONE_E_IO": RuntimeException,
+    "HONE_E_FORMAT": RuntimeException,
+    "HONE_E_LIMIT": OutOfMemory,
+    "HONE_E_INVALID": InvalidArgument,
+    "HONE_E_TYPE": InvalidArgument,
+    "HONE_E_SHAPE": InvalidArgument,
+}
+
+
+def make_exception(code, message, node, op, value, offset, is_loading):
+    """The exception for an error record of the library."""
+    kind = (_LOADING if is_loading else _RUNNING).get(code, EngineError)
+    exception = kind(message)
+    exception.code, exception.node, exception.op, exception.value = code, node, op, value
+    exception.offset = None if offset < 0 else offset
+    return exception
+
+
+def unknown_name(what, name, known):
+    """The exception for a name that no input or output has."""
+    listed = ", ".join(repr(k) for k in known) or "none"
+    return InvalidArgument(f"the model has no {what} {name!r}; it has {listed}")

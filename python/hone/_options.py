@@ -1,0 +1,294 @@
+"""Options of sessions and runs, and the names of providers."""
+
+import enum
+import os
+import warnings
+
+from . import _core
+from ._errors import InvalidArgument, NotImplemented
+
+
+class GraphOptimizationLevel(enum.IntEnum):
+    """How much a session rewrites its copy of the graph before it runs."""
+
+    ORT_DISABLE_ALL = 0
+    ORT_ENABLE_BASIC = 1
+    ORT_ENABLE_EXTENDED = 2
+    ORT_ENABLE_LAYOUT = 3
+    ORT_ENABLE_ALL = 99
+
+
+class ExecutionMode(enum.IntEnum):
+    """Accepted for compatibility: operators share all threads, nodes run one after the other."""
+
+    ORT_SEQUENTIAL = 0
+    ORT_PARALLEL = 1
+
+
+class ExecutionOrder(enum.IntEnum):
+    """Accepted for compatibility."""
+
+    DEFAULT = 0
+    PRIORITY_BASED = 1
+    MEMORY_EFFICIENT = 2
+
+
+class IgnoredOptionWarning(UserWarning):
+    """An option was accepted that has no meaning here."""
+
+
+_said = set()
+
+
+def say_once(what, why):
+    """Tells once per process that an option has no effect."""
+    if what not in _said:
+        _said.add(what)
+        warnings.warn(f"{what} has no effect in hone: {why}", IgnoredOptionWarning, stacklevel=4)
+
+
+# ---- config entries -------------------------------------------------------------------------------------
+
+DENORMALS = "session.set_denormal_as_zero"
+EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
+OPTIMIZED_DATA_FILE = "session.optimized_model_external_initializers_file_name"
+OPTIMIZED_DATA_MIN_BYTES = "session.optimized_model_external_initializers_min_size_in_bytes"
+MEMORY_LIMIT = "hone.memory_limit_bytes"  # ours: of intermediate values, and of each output
+MAX_PLANS = "hone.max_plans"  # ours: input shapes whose plan is kept
+
+_HONOURED = {
+    DENORMALS,
+    EXTERNAL_FOLDER,
+    OPTIMIZED_DATA_FILE,
+    OPTIMIZED_DATA_MIN_BYTES,
+    MEMORY_LIMIT,
+    MAX_PLANS,
+    "session.use_deterministic_compute",  # runs always are
+    "session.disable_cpu_ep_fallback",  # providers never fall back
+}
+# Values that would promise what does not happen.
+_REFUSED = {
+    ("session.load_model_format", "ORT"): "models in onnxruntime's own format cannot be read: give it the .onnx file",
+    ("session.save_model_format", "ORT"): "models are saved as .onnx files only",
+    ("ep.context_enable", "1"): "no provider here compiles a context model",
+}
+
+
+def _check_config_entry(key, value):
+    reason = _REFUSED.get((key, value))
+    if reason:
+        raise NotImplemented(f"{key}={value}: {reason}")
+    if key not in _HONOURED:
+        say_once(f"the config entry {key!r}", "it steers something that is not done this way here")
+
+
+class _ConfigEntries:
+    """Strings by key."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self):
+        self._entries = {}
+
+    def _add(self, key, value):
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise TypeError("key and value of a config entry are strings")
+        self._entries[key] = value
+
+    def _get(self, key):
+        if key not in self._entries:
+            raise InvalidArgument(f"there is no config entry {key!r}")
+        return self._entries[key]
+
+
+# ---- options of sessions --------------------------------------------------------------------------------
+
+
+class SessionOptions(_ConfigEntries):
+    """How a session is made. Names and defaults are onnxruntime's."""
+
+    _DEFAULTS = {
+        "graph_optimization_level": GraphOptimizationLevel.ORT_ENABLE_ALL,
+        "optimized_model_filepath": "",
+        "intra_op_num_threads": 0,
+        "inter_op_num_threads": 0,
+        "execution_mode": ExecutionMode.ORT_SEQUENTIAL,
+        "execution_order": ExecutionOrder.DEFAULT,
+        "enable_profiling": False,
+        "profile_file_prefix": "onnxruntime_profile_",
+        "enable_mem_pattern": True,
+        "enable_cpu_mem_arena": True,
+        "enable_mem_reuse": True,
+        "use_deterministic_compute": False,
+        "use_per_session_threads": True,
+        "log_severity_level": -1,
+        "log_verbosity_level": 0,
+        "logid": "",
+    }
+    _IGNORED = {
+        "inter_op_num_threads": "nodes of a run go one after the other, each with all threads",
+        "execution_mode": "nodes of a run go one after the other, each with all threads",
+        "execution_order": "the order of the file is kept",
+        "enable_mem_pattern": "memory is always planned",
+        "enable_cpu_mem_arena": "memory is always planned",
+        "enable_mem_reuse": "memory is always planned",
+        "use_per_session_threads": "sessions with equally many threads share them when it pays",
+    }
+    __slots__ = (*_DEFAULTS, "_custom_ops", "_initializers", "_dims", "_providers")
+
+    def __init__(self):
+        super().__init__()
+        for name, value in self._DEFAULTS.items():
+            setattr(self, name, value)
+        self._custom_ops = []
+        self._initializers = {}
+        self._dims = {}
+        self._providers = []
+
+    def add_session_config_entry(self, key, value):
+        """Sets a config entry; keys are onnxruntime's, and those in docs/python.md that begin with 'hone.'."""
+        _check_config_entry(key, value)
+        self._add(key, value)
+
+    def get_session_config_entry(self, key):
+        """The value of a config entry that was set."""
+        return self._get(key)
+
+    def add_free_dimension_override_by_name(self, name, size):
+        """Gives a free dimension of the model ('batch') one size in all runs."""
+        self._dims[name] = int(size)
+
+    def add_free_dimension_override_by_denotation(self, denotation, size):
+        """Refused: denotations are not kept."""
+        raise NotImplemented(
+            f"dimensions are not known by their denotation ({denotation!r}): use add_free_dimension_override_by_name"
+        )
+
+    def add_initializer(self, name, ortvalue):
+        """Uses a value instead of the data of the initializer with this name."""
+        self._initializers[name] = ortvalue
+
+    def add_external_initializers(self, names, ortvalues):
+        """The same for several."""
+        for name, value in zip(names, ortvalues):
+            self.add_initializer(name, value)
+
+    def register_custom_ops_library(self, path):
+        """Operators of a shared library made for hone (docs/custom-ops.md)."""
+        path = os.fspath(path)
+        if not os.path.exists(path):
+            raise InvalidArgument(f"there is no library {path!r}")
+        self._custom_ops.append(os.fsencode(path))
+
+    def add_provider(self, name, options):
+        """Prefers a provider, after those that were added before."""
+        self._providers.append((name, dict(options)))
+
+    def has_providers(self):
+        """Whether add_provider was called."""
+        return bool(self._providers)
+
+    def _say_what_is_ignored(self):
+        for name, why in self._IGNORED.items():
+            value = getattr(self, name)
+            if value != self._DEFAULTS[name] and not (name == "inter_op_num_threads" and value == 1):
+                say_once(f"SessionOptions.{name}", why)
+
+    def _entry(self, key, default=None):
+        return self._entries.get(key, default)
+
+
+class RunOptions(_core.RunControl):
+    """How a run goes. `timeout` (seconds) is hone's own; terminate may be set from another thread."""
+
+    def __init__(self):
+        self._config = _ConfigEntries()
+        self.log_severity_level = -1
+        self.log_verbosity_level = 0
+        self.logid = ""
+        self.only_execute_path_to_fetches = True  # always so
+
+    def add_run_config_entry(self, key, value):
+        """Accepted for compatibility: no entry has a meaning here."""
+        say_once(f"the run config entry {key!r}", "it steers something that is not done this way here")
+        self._config._add(key, value)
+
+    def get_run_config_entry(self, key):
+        """The value of a config entry that was set."""
+        return self._config._get(key)
+
+
+# ---- providers ------------------------------------------------------------------------------------------
+
+# Providers that programs name, in onnxruntime's order. Those of this build are in _core.providers().
+_KNOWN_PROVIDERS = (
+    "NvTensorRTRTXExecutionProvider",
+    "TensorrtExecutionProvider",
+    "CUDAExecutionProvider",
+    "MIGraphXExecutionProvider",
+    "OpenVINOExecutionProvider",
+    "DnnlExecutionProvider",
+    "VitisAIExecutionProvider",
+    "QNNExecutionProvider",
+    "NnapiExecutionProvider",
+    "VSINPUExecutionProvider",
+    "JsExecutionProvider",
+    "CoreMLExecutionProvider",
+    "ArmNNExecutionProvider",
+    "ACLExecutionProvider",
+    "DmlExecutionProvider",
+    "RknpuExecutionProvider",
+    "WebNNExecutionProvider",
+    "WebGpuExecutionProvider",
+    "XnnpackExecutionProvider",
+    "CANNExecutionProvider",
+    "ROCMExecutionProvider",
+    "AzureExecutionProvider",
+    "CPUExecutionProvider",
+)
+
+
+def get_all_providers():
+    """Names of all providers that programs may ask for, also those that this build does not have."""
+    return list(_KNOWN_PROVIDERS)
+
+
+def get_available_providers():
+    """Names of the providers of this build, the preferred one first."""
+    have = set(_core.providers())
+    return [name for name in _KNOWN_PROVIDERS if name[: -len("ExecutionProvider")].lower() in have]
+
+
+def get_device():
+    """The device that runs models: 'CPU'."""
+    return "CPU"
+
+
+def choose_providers(wanted, options):
+    """Those of the wanted providers that this build has, as [(name, options)].
+
+    Programs list what they would like first, so one of the others that is missing is only said. When none is
+    left, or a name is nobody's, that is an error.
+    """
+    available = get_available_providers()
+    if not wanted:
+        return [(name, {}) for name in available]
+    if options is not None and len(options) != len(wanted):
+        raise InvalidArgument("provider_options must have as many entries as providers")
+    chosen = []
+    for i, entry in enumerate(wanted):
+        name, own = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
+        if not isinstance(name, str) or not isinstance(own, dict):
+            raise InvalidArgument("a provider is a name, or a tuple of a name and a dict of options")
+        if name in available:
+            chosen.append((name, dict(own or (options[i] if options else {}))))
+        elif name in _KNOWN_PROVIDERS:
+            warnings.warn(f"{name} is not in this build; available: {', '.join(available)}", stacklevel=4)
+        else:
+            raise InvalidArgument(f"there is no provider {name!r}; available: {', '.join(available)}")
+    if not chosen:
+        raise InvalidArgument(f"none of the providers asked for is in this build; available: {', '.join(available)}")
+    for name, own in chosen:
+        if own:
+            say_once(f"options of {name}", "it has none")
+    return chosen

@@ -1,0 +1,297 @@
+"""InferenceSession: a model made ready to run."""
+
+import os
+import threading
+import time
+
+from . import _core, _options, _types
+from ._errors import InvalidArgument, NoSuchFile
+from ._options import GraphOptimizationLevel, RunOptions, SessionOptions
+from ._profile import Profile
+from ._values import IOBinding, OrtValue
+
+_LEVELS = {0: 0, 1: 1, 2: 2, 3: 99, 99: 99}  # the library's number of each level
+_TARGET_ONNX, _TARGET_ONNXRUNTIME = 0, 1
+_EXTERNAL_KEEP, _EXTERNAL_ALWAYS = 0, 2
+
+
+class NodeArg:
+    """An input or output: name, type ('tensor(float)') and shape (sizes, names of free dimensions, None)."""
+
+    __slots__ = ("name", "shape", "type")
+
+    def __init__(self, description):
+        name, text, kind, elem_type, shape = description[:5]
+        self.name = name
+        self.type = f"tensor({_types.name_of(elem_type)})" if kind == 1 else _types.onnx_type(text)
+        self.shape = list(shape or ())
+
+    def __repr__(self):
+        return f"NodeArg(name={self.name!r}, type={self.type!r}, shape={self.shape})"
+
+
+class ModelMetadata:
+    """What the file says about itself."""
+
+    __slots__ = (
+        "custom_metadata_map",
+        "description",
+        "domain",
+        "graph_description",
+        "graph_name",
+        "producer_name",
+        "version",
+    )
+
+    def __init__(self, header):
+        self.custom_metadata_map = header["metadata"]
+        for name in self.__slots__[1:]:
+            setattr(self, name, header[name])
+
+    def __repr__(self):
+        return f"ModelMetadata({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
+
+
+def load_core_model(source, external_data_folder=None, skip_external_data=False, libraries=()):
+    """The extension's Model of a path, bytes, a hone.Model or an onnx.ModelProto."""
+    folder = os.fsencode(external_data_folder) if external_data_folder else None
+    options = (folder, skip_external_data, list(libraries))
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fsencode(source)
+        if not os.path.exists(path):
+            raise NoSuchFile(f"there is no file {os.fspath(source)!r}")
+        return _core.Model.load(path, None, *options)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _core.Model.load(None, source, *options)
+    if isinstance(getattr(source, "_core", None), _core.Model):
+        return source._core
+    if hasattr(source, "SerializeToString"):
+        return _core.Model.load(None, source.SerializeToString(), *options)
+    raise TypeError(f"a model is a path, bytes, a hone.Model or an onnx.ModelProto, not {type(source).__name__!r}")
+
+
+def _own_model(source, options):
+    """A model that the session may change: with sizes for free dimensions, and shapes of all outputs."""
+    model = load_core_model(
+        source,
+        external_data_folder=options._entry(_options.EXTERNAL_FOLDER),
+        libraries=options._custom_ops,
+    )
+    is_shared = isinstance(getattr(source, "_core", None), _core.Model)
+    if is_shared and not options._dims and not options._initializers:
+        return model
+    if is_shared:
+        model = _core.Model.load(None, model.to_bytes(), None, False, options._custom_ops)
+    for name, value in options._initializers.items():
+        model.set_initializer(name, value._value)
+    for name, size in options._dims.items():
+        try:
+            model.fix_dim(name, size)
+        except InvalidArgument as problem:
+            _options.say_once(f"the size for the dimension {name!r}", str(problem))
+    if any(shape is None or None in shape for *_, kind, _, shape, _ in model.outputs() if kind == 1):
+        model.infer()
+    return model
+
+
+class InferenceSession:
+    """Runs a model, as onnxruntime.InferenceSession does; safe to use from many threads.
+
+    path_or_bytes: a file, its bytes, a hone.Model, or an onnx.ModelProto.
+    providers: names, the preferred one first; this build runs models on the CPU.
+    """
+
+    def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
+        started = time.monotonic_ns()
+        options = sess_options if sess_options is not None else SessionOptions()
+        if not isinstance(options, SessionOptions):
+            raise TypeError("sess_options must be SessionOptions")
+        _refuse_unknown(kwargs)
+        options._say_what_is_ignored()
+        self._options = options
+        self._providers = _options.choose_providers(providers or options._providers, provider_options)
+        self._profile = Profile(options.profile_file_prefix) if options.enable_profiling else None
+        level = _LEVELS.get(int(options.graph_optimization_level))
+        if level is None:
+            raise InvalidArgument(f"there is no graph optimization level {options.graph_optimization_level!r}")
+        self._model = _own_model(path_or_bytes, options)
+        loaded = time.monotonic_ns()
+        if options.optimized_model_filepath:
+            _save_optimized(self._model, level, options)
+        self._core = _core.Session(
+            self._model,
+            level,
+            int(options.intra_op_num_threads),
+            options._entry(_options.DENORMALS) == "0",
+            {},
+            int(options._entry(_options.MAX_PLANS, "16")),
+            int(options._entry(_options.MEMORY_LIMIT, "0")),
+        )
+        self._describe()
+        if self._profile:
+            is_path = isinstance(path_or_bytes, (str, os.PathLike))
+            self._profile.add_session_event("model_loading_uri" if is_path else "model_loading_array", started, loaded)
+            self._profile.add_session_event("session_initialization", loaded, time.monotonic_ns())
+
+    def _describe(self):
+        inputs = self._core.inputs()
+        self._inputs = [NodeArg(entry) for entry in inputs if not entry[5]]
+        self._defaults = [NodeArg(entry) for entry in inputs if entry[5]]
+        self._outputs = [NodeArg(entry) for entry in self._core.outputs()]
+
+    # ---- runs -------------------------------------------------------------------------------------------
+
+    def run(self, output_names, input_feed, run_options=None):
+        """Runs the model: inputs by name, outputs as a list of arrays.
+
+        output_names: None or [] for all. Inputs are arrays, tensors of other packages (through DLPack),
+        OrtValues, lists and numbers; sequences are lists and maps are dicts. Contiguous arrays are not copied.
+        """
+        if type(input_feed) is not dict:
+            input_feed = dict(input_feed)
+        if self._profile:
+            return self._run_profiled(self._core.run, output_names or None, input_feed, run_options)
+        return self._core.run(output_names or None, input_feed, run_options, None)
+
+    def _run_profiled(self, run, *args):
+        steps = []
+        started = time.monotonic_ns()
+        results = run(*args, steps)
+        if self._profile:
+            self._profile.add_run(steps, started, time.monotonic_ns())
+        return results
+
+    def run_async(self, output_names, input_feed, callback, user_data=None, run_options=None):
+        """Runs the model in another thread, which then calls callback(results, user_data, error message)."""
+
+        def work():
+            try:
+                results, message = self.run(output_names, input_feed, run_options), ""
+            except Exception as problem:
+                results, message = [], str(problem)
+            callback(results, user_data, message)
+
+        threading.Thread(target=work, name="hone-run", daemon=True).start()
+
+    def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
+        """Runs the model on OrtValues, and returns OrtValues."""
+        names = list(output_names or (output.name for output in self._outputs))
+        feed = {name: value._value for name, value in input_dict_ort_values.items()}
+        run = self._core.run_values
+        if self._profile:
+            values = self._run_profiled(run, names, feed, [None] * len(names), run_options)
+        else:
+            values = run(names, feed, [None] * len(names), run_options, None)
+        return [OrtValue(value) for value in values]
+
+    def io_binding(self):
+        """A new IOBinding for this session."""
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding, run_options=None):
+        """Runs the model on inputs and outputs that are bound."""
+        if iobinding._session is not self:
+            raise InvalidArgument("the binding belongs to another session")
+        if self._profile:
+            self._run_profiled(iobinding._run, run_options)
+        else:
+            iobinding._run(run_options, None)
+
+    # ---- looking ----------------------------------------------------------------------------------------
+
+    def get_inputs(self):
+        """Inputs that a run needs."""
+        return list(self._inputs)
+
+    def get_outputs(self):
+        """Outputs, in the model's order."""
+        return list(self._outputs)
+
+    def get_overridable_initializers(self):
+        """Inputs with a default, which a run may replace."""
+        return list(self._defaults)
+
+    def get_modelmeta(self):
+        """What the file says about itself."""
+        return ModelMetadata(self._model.header())
+
+    def get_providers(self):
+        """Names of the providers that run the model."""
+        return [name for name, _ in self._providers]
+
+    def get_provider_options(self):
+        """Options of each provider, by name."""
+        return {name: dict(own) for name, own in self._providers}
+
+    def set_providers(self, providers=None, provider_options=None):
+        """Checks the providers; a session's own are chosen when it is made."""
+        self._providers = _options.choose_providers(providers, provider_options)
+
+    def get_session_options(self):
+        """The options that the session was made with."""
+        return self._options
+
+    def enable_fallback(self):
+        """Accepted for compatibility: there is nothing to fall back to."""
+
+    def disable_fallback(self):
+        """Accepted for compatibility: there is nothing to fall back to."""
+
+    def get_profiling_start_time_ns(self):
+        """When profiling began, on the clock of time.monotonic_ns(); 0 without profiling."""
+        return self._profile.start_ns if self._profile else 0
+
+    def end_profiling(self):
+        """Writes the profile, and returns the path of the file; '' without profiling."""
+        profile, self._profile = self._profile, None
+        return profile.save() if profile else ""
+
+    def _require_name(self, what, name):
+        args = self._inputs + self._defaults if what == "input" else self._outputs
+        if all(arg.name != name for arg in args):
+            raise InvalidArgument(
+                f"the model has no {what} {name!r}; it has {', '.join(repr(arg.name) for arg in args) or 'none'}"
+            )
+
+    def __repr__(self):
+        return f"InferenceSession(inputs={self._inputs}, outputs={self._outputs})"
+
+
+def _refuse_unknown(kwargs):
+    for name in kwargs:
+        if name == "disabled_optimizers" and kwargs[name]:
+            _options.say_once("disabled_optimizers", "the passes here are others; see hone.optimize(disable=...)")
+        elif name not in ("disabled_optimizers", "enable_fallback", "read_config_from_model"):
+            raise TypeError(f"InferenceSession has no argument {name!r}")
+
+
+def _save_optimized(model, level, options):
+    """Writes the model as onnxruntime would at this level: fused operators are those of com.microsoft, too."""
+    optimized = model
+    if level:
+        optimized, _ = model.optimize(
+            level=level,
+            target=_TARGET_ONNXRUNTIME if level > GraphOptimizationLevel.ORT_ENABLE_BASIC else _TARGET_ONNX,
+            opset=0,
+            passes=[],
+            disabled=[],
+            stop_after=0xFFFFFFFF,
+            approximate=False,
+            verify=False,
+            seed=0,
+            inputs={},
+            precision=0,
+            keep_io_types=True,
+            blocked_ops=[],
+            blocked_nodes=[],
+        )
+    data_file = options._entry(_options.OPTIMIZED_DATA_FILE)
+    optimized.save(
+        os.fsencode(options.optimized_model_filepath),
+        _EXTERNAL_ALWAYS if data_file else _EXTERNAL_KEEP,
+        int(options._entry(_options.OPTIMIZED_DATA_MIN_BYTES, "1024")),
+        data_file,
+    )
+
+
+__all__ = ["InferenceSession", "ModelMetadata", "NodeArg", "RunOptions", "SessionOptions"]

@@ -1,0 +1,42 @@
+"""Exceptions under the name by which programs written for onnxruntime import them."""
+
+from .._errors import (
+    EngineError,
+    EPFail,
+    Fail,
+    InvalidArgument,
+    InvalidGraph,
+    InvalidProtobuf,
+    ModelLoaded,
+    NoModel,
+    NoSuchFile,
+    NotImplemented,  # noqa: A004
+    RuntimeException,
+)
+from .._options import GraphOptimizationLevel, RunOptions, SessionOptions, get_available_providers, get_device
+from .._session import InferenceSession, ModelMetadata, NodeArg
+from .._values import OrtDevice, OrtValue
+
+__all__ = [
+    "EPFail",
+    "EngineError",
+    "Fail",
+    "GraphOptimizationLevel",
+    "InferenceSession",
+    "InvalidArgument",
+    "InvalidGraph",
+    "InvalidProtobuf",
+    "ModelLoaded",
+    "ModelMetadata",
+    "NoModel",
+    "NoSuchFile",
+    "NodeArg",
+    "NotImplemented",
+    "OrtDevice",
+    "OrtValue",
+    "RunOptions",
+    "RuntimeException",
+    "SessionOptions",
+    "get_available_providers",
+    "get_device",
+]
