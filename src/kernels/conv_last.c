@@ -45,10 +45,14 @@ static const conv_last_way conv_last_ways[] = {
                               hn_product_last_f32, no_scratch_but_filters},
     [HN_CONV_LAST_DEPTHWISE] = {hn_depthwise_last_packed_elems, hn_depthwise_last_pack,
                                 hn_depthwise_last_f32, no_scratch_but_filters},
+    [HN_CONV_LAST_WINOGRAD] = {hn_winograd_packed_elems, hn_winograd_pack, hn_winograd_f32,
+                               hn_winograd_scratch_elems},
 };
 
 hn_conv_last_method hn_conv_last_choose(const hn_conv_last_job *job) {
-    return job->channels == job->groups ? HN_CONV_LAST_DEPTHWISE : HN_CONV_LAST_PRODUCT;
+    return job->channels == job->groups ? HN_CONV_LAST_DEPTHWISE
+           : hn_winograd_fits(job)      ? HN_CONV_LAST_WINOGRAD
+                                        : HN_CONV_LAST_PRODUCT;
 }
 
 int64_t hn_conv_last_packed_elems(const hn_conv_last_job *job) {

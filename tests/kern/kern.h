@@ -58,6 +58,7 @@ void kern_test_pool_max(void);
 void kern_test_attention(void);
 void kern_test_depthwise_last(void);
 void kern_test_pool_last(void);
+void kern_test_winograd(void);
 void kern_test_maps(void);
 void kern_test_rows(void);
 

@@ -106,6 +106,7 @@ static const struct kern_test {
                   {"attention", kern_test_attention},
                   {"depthwise_last", kern_test_depthwise_last},
                   {"pool_last", kern_test_pool_last},
+                  {"winograd", kern_test_winograd},
                   {"maps", kern_test_maps},
                   {"rows", kern_test_rows}};
 

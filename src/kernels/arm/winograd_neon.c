@@ -1,0 +1,10 @@
+/* Winograd's transforms, 4 channels at a time. */
+#include "kernels/conv_winograd.h"
+
+#if defined(__aarch64__)
+/* clang-format off: the vectors come first, and are forgotten last */
+#  include "kernels/arm/simd_neon.h"
+#  include "kernels/conv_winograd_tmpl.h"
+#  include "kernels/simd_end.h"
+/* clang-format on */
+#endif

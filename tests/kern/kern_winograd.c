@@ -1,0 +1,226 @@
+/* Winograd's convolution against sums over all windows. */
+#include "kern/kern.h"
+
+#include <math.h>
+
+#include "kernels/conv_last.h"
+#include "kernels/conv_winograd.h"
+
+enum { MOST_CHANNELS = 130 };
+
+typedef struct winograd_case {
+    int64_t in[2], pads[2][2], batch, channels, filters;
+} winograd_case;
+
+static const winograd_case winograd_cases[] = {
+    {{3, 3}, {{0, 0}, {0, 0}}, 1, 1, 1},     {{1, 1}, {{1, 1}, {1, 1}}, 1, 5, 3},
+    {{6, 6}, {{0, 0}, {0, 0}}, 1, 16, 32},   {{6, 6}, {{1, 1}, {1, 1}}, 2, 17, 33},
+    {{7, 7}, {{1, 1}, {1, 1}}, 3, 31, 64},   {{8, 4}, {{1, 1}, {1, 1}}, 1, 64, 65},
+    {{13, 13}, {{1, 1}, {1, 1}}, 1, 48, 96}, {{14, 14}, {{1, 1}, {1, 1}}, 5, 20, 9},
+    {{5, 40}, {{2, 0}, {1, 3}}, 1, 67, 15},  {{2, 3}, {{4, 7}, {9, 5}}, 1, 8, 16},
+    {{46, 47}, {{1, 1}, {1, 1}}, 1, 16, 16}, {{45, 43}, {{0, 1}, {1, 0}}, 1, 9, 70},
+    {{1, 90}, {{1, 1}, {1, 1}}, 1, 130, 17}, {{4, 4}, {{0, 0}, {0, 0}}, 0, 16, 16},
+};
+
+static kern_conv_case whole_case(const winograd_case *t) {
+    kern_conv_case c = {.n_axes = 2,
+                        .kernel = {3, 3},
+                        .stride = {1, 1},
+                        .dilation = {1, 1},
+                        .batch = t->batch,
+                        .channels = t->channels,
+                        .filters = t->filters,
+                        .groups = 1};
+    memcpy(c.in, t->in, sizeof t->in);
+    memcpy(c.pads[0], t->pads[0], sizeof t->pads[0]);
+    memcpy(c.pads[1], t->pads[1], sizeof t->pads[1]);
+    return c;
+}
+
+/* ---- numbers ---- */
+
+typedef enum winograd_data { EVEN, SHIFTED, ONE_LARGE, SMALL_AND_LARGE, N_DATA } winograd_data;
+
+static void spoil_numbers(winograd_data data, int64_t n, float *x) {
+    for (int64_t i = 0; i < n; i++)
+        if (data == SHIFTED)
+            x[i] += 1000;
+        else if (data == SMALL_AND_LARGE)
+            x[i] = ldexpf(x[i], (int)kern_between(-20, 20));
+    if (data == ONE_LARGE && n > 0)
+        x[n / 2] = 1e6f;
+}
+
+/* ---- what is right ---- */
+
+/* The largest input that the tile of an output reads, of each channel. */
+static void find_largest(const hn_conv_last_job *job, int64_t pixel, double *largest) {
+    const hn_slide *s = job->slide;
+    int64_t out = pixel % s->out_elems, image = pixel / s->out_elems;
+    int64_t y0 = out / s->out[1] / HN_WINOGRAD_TILE * HN_WINOGRAD_TILE - s->pad[0];
+    int64_t x0 = out % s->out[1] / HN_WINOGRAD_TILE * HN_WINOGRAD_TILE - s->pad[1];
+    memset(largest, 0, (size_t)job->channels * sizeof *largest);
+    for (int64_t y = HN_MAX(y0, 0); y < HN_MIN(y0 + HN_WINOGRAD_WINDOW, s->in[0]); y++)
+        for (int64_t x = HN_MAX(x0, 0); x < HN_MIN(x0 + HN_WINOGRAD_WINDOW, s->in[1]); x++)
+            for (int64_t c = 0; c < job->channels; c++) {
+                int64_t at = (image * s->in_elems + y * s->in[1] + x) * job->channels + c;
+                largest[c] = fmax(largest[c], fabs((double)job->x[at]));
+            }
+}
+
+/* Sum of all products of an output in double, without the finish. `size` becomes the sum of their
+ * absolute values, had every input been as large as the largest one. */
+static double winograd_exact(const hn_conv_last_job *job, int64_t pixel, int64_t filter,
+                             const double *largest, double *size) {
+    const hn_slide *s = job->slide;
+    const float *image = job->x + pixel / s->out_elems * s->in_elems * job->channels;
+    double sum = job->bias ? job->bias[filter] : 0;
+    *size = fabs(sum);
+    for (int64_t t = 0; t < 9; t++) {
+        int64_t at = kern_window_at(s, pixel % s->out_elems, t);
+        for (int64_t c = 0; c < job->channels; c++) {
+            double w = job->w[(filter * job->channels + c) * 9 + t];
+            sum += at < 0 ? 0 : image[at * job->channels + c] * w;
+            *size += largest[c] * fabs(w);
+        }
+    }
+    return sum;
+}
+
+/* What becomes of an output and of the size of its terms. */
+static void finish_exact(const hn_finish_f32 *f, int64_t at, double *sum, double *size) {
+    if (f->residual) {
+        *sum += f->residual[at];
+        *size += fabs((double)f->residual[at]);
+    }
+    if (f->is_clamp)
+        *sum = fmin(fmax(*sum, f->a), f->b);
+    else if (f->map) {
+        *sum = f->a * *sum + f->b;
+        *size = fabs((double)f->a) * *size + fabs((double)f->b);
+    }
+}
+
+static void check_winograd_outputs(const hn_conv_last_job *job, size_t index) {
+    double bound = (double)(job->channels + 16) * KERN_EPS, largest[MOST_CHANNELS], size;
+    for (int64_t i = 0; i < job->batch * job->filters * job->slide->out_elems; i++) {
+        if (i % job->filters == 0)
+            find_largest(job, i / job->filters, largest);
+        double sum = winograd_exact(job, i / job->filters, i % job->filters, largest, &size);
+        if (job->finish)
+            finish_exact(job->finish, i, &sum, &size);
+        KERN_CHECK(fabs(job->y[i] - sum) <= bound * size, "Winograd %zu: element %d is %g, not %g",
+                   index, (int)i, (double)job->y[i], sum);
+    }
+}
+
+/* a * x + b */
+static void scale_and_shift_winograd(const float *xs, float *ys, uint64_t n, float a, float b) {
+    for (uint64_t i = 0; i < n; i++)
+        ys[i] = a * xs[i] + b;
+}
+
+enum { WITH_BIAS = 1, WITH_RESIDUAL = 2, WITH_MAP = 4, WITH_CLIP = 8, WITH_ALL = 15 };
+
+static void check_winograd(const winograd_case *t, size_t index, int form, winograd_data data) {
+    kern_conv_case whole = whole_case(t);
+    hn_slide s = kern_slide(&whole);
+    int64_t n_in = t->batch * t->channels * s.in_elems, n_out = t->batch * t->filters * s.out_elems;
+    float *x = kern_floats(n_in), *packed, *first = NULL;
+    spoil_numbers(data, n_in, x);
+    hn_conv_last_job job = {.slide = &s,
+                            .batch = t->batch,
+                            .channels = t->channels,
+                            .filters = t->filters,
+                            .groups = 1,
+                            .x = x,
+                            .w = kern_floats(t->filters * t->channels * 9),
+                            .bias = form & WITH_BIAS ? kern_floats(t->filters) : NULL,
+                            .method = HN_CONV_LAST_WINOGRAD};
+    hn_finish_f32 finish = {.residual = form & WITH_RESIDUAL ? kern_floats(n_out) : NULL,
+                            .map = form & WITH_MAP ? scale_and_shift_winograd : NULL,
+                            .a = -2,
+                            .b = 0.5f};
+    if (form & WITH_CLIP && hn_map_find_f32("Clip")) {
+        finish.map = hn_map_find_f32("Clip");
+        finish.is_clamp = true;
+    }
+    job.finish = form & ~WITH_BIAS ? &finish : NULL;
+    packed = kern_floats(hn_winograd_packed_elems(&job));
+    hn_winograd_pack(&job, packed);
+    job.packed_w = packed;
+    job.scratch = kern_floats(hn_winograd_scratch_elems(&job, KERN_POOLS));
+    for (int i = 0; i < KERN_POOLS; i++) {
+        job.y = kern_floats(n_out);
+        first = i ? first : job.y;
+        hn_winograd_f32(kern_pool(i), &job);
+        KERN_CHECK(memcmp(job.y, first, (size_t)n_out * sizeof *first) == 0,
+                   "Winograd %zu differs with %d threads", index, i + 1);
+    }
+    check_winograd_outputs(&job, index);
+    kern_release();
+}
+
+/* NaN and infinities spread over the tiles that read them, and no further. */
+static void check_winograd_nan(void) {
+    const winograd_case t = {{16, 16}, {{1, 1}, {1, 1}}, 1, 16, 16};
+    kern_conv_case whole = whole_case(&t);
+    hn_slide s = kern_slide(&whole);
+    float *x = kern_floats(16 * 256), *packed;
+    x[(6 * 16 + 6) * 16] = NAN; /* pixel 6, 6: read by the outputs around it and their tile */
+    hn_conv_last_job job = {.slide = &s, .batch = 1, .channels = 16, .filters = 16, .groups = 1};
+    job.x = x;
+    job.w = kern_floats(16 * 16 * 9);
+    job.y = kern_floats(16 * 256);
+    packed = kern_floats(hn_winograd_packed_elems(&job));
+    hn_winograd_pack(&job, packed);
+    job.packed_w = packed;
+    job.scratch = kern_floats(hn_winograd_scratch_elems(&job, 1));
+    hn_winograd_f32(NULL, &job);
+    for (int64_t i = 0; i < 256 * 16; i++) {
+        int64_t tile = i / 16 / 16 / 4 * 4 + i / 16 % 16 / 4;
+        KERN_CHECK(!isnan(job.y[i]) == (tile != 5), "element %d is %g", (int)i, (double)job.y[i]);
+    }
+    kern_release();
+}
+
+static void check_winograd_fits(void) {
+    hn_slide s = {.n_axes = 2, .out = {28, 28}, .out_elems = 784, .kernel = {3, 3}};
+    s.stride[0] = s.stride[1] = s.dilation[0] = s.dilation[1] = 1;
+    hn_conv_last_job job = {.slide = &s, .batch = 1, .channels = 64, .filters = 64, .groups = 1};
+    KERN_CHECK(hn_winograd_fits(&job), "28x28 is not for Winograd");
+    s.out[0] = s.out[1] = s.out_elems = 0;
+    KERN_CHECK(hn_winograd_fits(&job), "unknown sizes are not for Winograd");
+    s.out[0] = s.out[1] = 7;
+    s.out_elems = 49;
+    KERN_CHECK(!hn_winograd_fits(&job), "7x7 is for Winograd");
+    job.batch = 16;
+    KERN_CHECK(hn_winograd_fits(&job), "many images of 7x7 are not for Winograd");
+    job.channels = 3;
+    KERN_CHECK(!hn_winograd_fits(&job), "3 channels are for Winograd");
+    job.channels = 64;
+    s.stride[1] = 2;
+    KERN_CHECK(!hn_winograd_fits(&job), "stride 2 is for Winograd");
+}
+
+void kern_test_winograd(void) {
+    if (!hn_winograd_pick())
+        return;
+    for (size_t i = 0; i < HN_COUNT(winograd_cases); i++) {
+        check_winograd(&winograd_cases[i], i, 0, EVEN);
+        check_winograd(&winograd_cases[i], i, WITH_BIAS | WITH_RESIDUAL | WITH_CLIP, EVEN);
+        check_winograd(&winograd_cases[i], i, (int)kern_between(1, WITH_ALL),
+                       (winograd_data)kern_between(1, N_DATA - 1));
+    }
+    for (size_t i = 0; i < 60; i++) {
+        winograd_case t = {
+            {kern_between(1, 18), kern_between(1, 18)},
+            {{kern_between(1, 3), kern_between(1, 3)}, {kern_between(1, 3), kern_between(1, 3)}},
+            kern_between(1, 2),
+            kern_between(1, 40),
+            kern_between(1, 70)};
+        check_winograd(&t, 100 + i, (int)kern_between(0, WITH_ALL), (winograd_data)(i % N_DATA));
+    }
+    check_winograd_nan();
+    check_winograd_fits();
+}
