@@ -13,21 +13,20 @@ double hn_narrow_limit(hn_dtype to) {
     return to == HN_F16 ? MAX_FLOAT16 : MAX_BFLOAT16;
 }
 
-static hn_array view_of_tensor(const hn_tensor *t) {
-    return (hn_array){.dtype = t->dtype,
-                      .rank = t->rank,
-                      .n_elems = t->n_elems,
-                      .dims = t->dims,
-                      .data = (void *)(uintptr_t)t->data};
+/* Elements [begin, begin + n) of data that may be unaligned, for they can lie in the file. */
+static void load_tile(const hn_tensor *t, uint64_t begin, uint64_t n, float *out) {
+    double aligned[HN_TILE];
+    size_t bytes = hn_elem_bytes(t->dtype);
+    memcpy(aligned, (const char *)t->data + begin * bytes, n * bytes);
+    hn_load_f32(&(hn_array){.dtype = t->dtype, .n_elems = n, .data = aligned}, 0, n, out);
 }
 
 bool hn_narrow_fits(const hn_tensor *t, hn_dtype to) {
     double limit = hn_narrow_limit(to);
-    hn_array from = view_of_tensor(t);
     float x[HN_TILE];
     for (uint64_t i = 0; i < t->n_elems; i += HN_TILE) {
         uint64_t n = HN_MIN(t->n_elems - i, (uint64_t)HN_TILE);
-        hn_load_f32(&from, i, n, x);
+        load_tile(t, i, n, x);
         for (uint64_t k = 0; k < n; k++)
             if (isfinite(x[k]) && fabs((double)x[k]) > limit)
                 return false;
@@ -45,11 +44,11 @@ const hn_tensor *hn_narrow_tensor(hn_model *m, const hn_tensor *t, hn_dtype to) 
     hn_tensor *copy = hn_tensor_blank(m->arena, to, t->rank, t->dims, &data);
     if (!copy)
         return NULL;
-    hn_array from = view_of_tensor(t), into = view_of_tensor(copy);
+    hn_array into = {.dtype = to, .n_elems = t->n_elems, .data = data};
     float x[HN_TILE];
     for (uint64_t i = 0; i < t->n_elems; i += HN_TILE) {
         uint64_t n = HN_MIN(t->n_elems - i, (uint64_t)HN_TILE);
-        hn_load_f32(&from, i, n, x);
+        load_tile(t, i, n, x);
         for (uint64_t k = 0; k < n; k++)
             x[k] = not_zero(x[k], least);
         hn_store_f32(&into, i, n, x);
