@@ -16,6 +16,7 @@
 
 #include "kernels/attention_int.h"
 #include "kernels/gemm_micro.h"
+#include "kernels/transpose.h"
 
 enum { TILE = 64, BLOCK = 140, MOST_SIZE = 256 /* of a key */ };
 
@@ -46,6 +47,11 @@ typedef struct attention_task {
     int64_t n_keys;        /* of the batch that has most */
     int64_t mask_row;      /* of the turned mask */
 } attention_task;
+
+static void turn_floats(int64_t rows, int64_t cols, const float *from, int64_t from_row, float *to,
+                        int64_t to_row) {
+    hn_transpose(&(hn_transpose_job){sizeof(float), rows, cols, from, from_row, to, to_row});
+}
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
@@ -82,7 +88,7 @@ static void turn_mask(void *ctx, int64_t begin, int64_t end) {
         const float *from =
             j->mask.at + copy / n_heads * j->mask.batch + copy % n_heads * j->mask.head + first;
         float *to = j->scratch + (copy * t->n_keys + first) * t->mask_row;
-        t->loops->turn(j->n_queries, n, from, j->mask.query, to, t->mask_row);
+        turn_floats(j->n_queries, n, from, j->mask.query, to, t->mask_row);
         for (int64_t k = 0; k < n; k++)
             memset(to + k * t->mask_row + j->n_queries, 0,
                    (size_t)(t->mask_row - j->n_queries) * sizeof *to);
@@ -120,8 +126,8 @@ static void lay_queries(query_tile *q) {
         float *to = q->queries + i * j->key_size;
         if (n < width)
             memset(to, 0, (size_t)panel * sizeof *to);
-        q->task->loops->turn(n, j->key_size, from + (q->first + i) * j->q_step.row, j->q_step.row,
-                             to, width);
+        turn_floats(n, j->key_size, from + (q->first + i) * j->q_step.row, j->q_step.row, to,
+                    width);
         q->task->loops->multiply(panel, to, j->scale);
     }
     for (int64_t i = 0; i < TILE; i++) {

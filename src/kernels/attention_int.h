@@ -22,9 +22,6 @@ typedef struct hn_score_block_f32 {
 
 typedef struct hn_attention_loops_f32 {
     void (*soften)(const hn_score_block_f32 *block);
-    /* y[c * y_row + r] = x[r * x_row + c] */
-    void (*turn)(int64_t n_rows, int64_t n_cols, const float *x, int64_t x_row, float *y,
-                 int64_t y_row);
     /* y[i] *= by */
     void (*multiply)(int64_t n, float *y, float by);
 } hn_attention_loops_f32;

@@ -1,7 +1,5 @@
 /* The loops of attention_int.h for one width. Queries lie side by side, so the largest score and
- * the sum of a query are found without sums across a vector. The including file defines V_TURN(v):
- * of V_ELEMS vectors, element j of v[i] becomes element i of v[j]. */
-#include "kernels/vec_math_tmpl.h"
+ * the sum of a query are found without sums across a vector. */
 
 /* Scores of one vector of queries, from column c on, with all that is done to them before the
  * softmax. */
@@ -69,42 +67,7 @@ static V_TARGET void V_NAME(soften)(const hn_score_block_f32 *s) {
     }
 }
 
-/* A square of up to V_ELEMS rows and columns. */
-static inline V_TARGET void V_NAME(turn_square)(int64_t n_rows, int64_t n_cols, const float *x,
-                                                int64_t x_row, float *y, int64_t y_row) {
-    V v[V_ELEMS];
-    V_SOME in = V_FIRST(n_cols), out = V_FIRST(n_rows);
-    _Pragma("GCC unroll 16") for (int i = 0; i < V_ELEMS; i++) v[i] =
-        i < n_rows ? V_LOAD_SOME(x + i * x_row, in) : V_ZERO();
-    V_TURN(v);
-    _Pragma("GCC unroll 16") for (int i = 0; i < V_ELEMS; i++) if (i < n_cols)
-        V_STORE_SOME(y + i * y_row, out, v[i]);
-}
-
-static inline V_TARGET void V_NAME(turn_full_square)(const float *x, int64_t x_row, float *y,
-                                                     int64_t y_row) {
-    V v[V_ELEMS];
-    _Pragma("GCC unroll 16") for (int i = 0; i < V_ELEMS; i++) v[i] = V_LOAD(x + i * x_row);
-    V_TURN(v);
-    _Pragma("GCC unroll 16") for (int i = 0; i < V_ELEMS; i++) V_STORE(y + i * y_row, v[i]);
-}
-
-static V_TARGET void V_NAME(turn)(int64_t n_rows, int64_t n_cols, const float *x, int64_t x_row,
-                                  float *y, int64_t y_row) {
-    for (int64_t r = 0; r < n_rows; r += V_ELEMS)
-        for (int64_t c = 0; c < n_cols; c += V_ELEMS) {
-            const float *from = x + r * x_row + c;
-            float *to = y + c * y_row + r;
-            int64_t rows = HN_MIN(n_rows - r, (int64_t)V_ELEMS),
-                    cols = HN_MIN(n_cols - c, (int64_t)V_ELEMS);
-            if (rows == V_ELEMS && cols == V_ELEMS)
-                V_NAME(turn_full_square)(from, x_row, to, y_row);
-            else
-                V_NAME(turn_square)(rows, cols, from, x_row, to, y_row);
-        }
-}
-
-static V_TARGET void V_NAME(multiply)(int64_t n, float *y, float by) {
+static V_TARGET void V_NAME(multiply_by)(int64_t n, float *y, float by) {
     int64_t i = 0;
     for (; i + V_ELEMS <= n; i += V_ELEMS)
         V_STORE(y + i, V_MUL(V_LOAD(y + i), V_SET1(by)));
@@ -112,5 +75,5 @@ static V_TARGET void V_NAME(multiply)(int64_t n, float *y, float by) {
         y[i] *= by;
 }
 
-const hn_attention_loops_f32 V_NAME(hn_attention_loops_f32) = {
-    .soften = V_NAME(soften), .turn = V_NAME(turn), .multiply = V_NAME(multiply)};
+const hn_attention_loops_f32 V_NAME(hn_attention_loops_f32) = {.soften = V_NAME(soften),
+                                                               .multiply = V_NAME(multiply_by)};

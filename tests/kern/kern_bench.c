@@ -1,8 +1,10 @@
 /* How fast the kernels are, beside what the processor could do. */
 #include "kern/kern.h"
 
+#include <math.h>
 #include <stdio.h>
 
+#include "kernels/attention.h"
 #include "kernels/vec.h"
 
 static double seconds(void) {
@@ -159,7 +161,61 @@ static void bench_conv(int64_t channels, int64_t size, int64_t filters, int64_t 
     kern_release();
 }
 
+static void run_attention(const void *job) {
+    hn_attention_f32(NULL, job);
+}
+
+/* One batch, heads side by side, as many keys as queries. */
+static void bench_attention(int64_t heads, int64_t n, int64_t size, bool causal, bool masked) {
+    char name[64];
+    hn_head_steps step = {heads * n * size, size, heads * size};
+    hn_key_reach reach = {n, 0};
+    hn_attention_job_f32 job = {.batch = 1,
+                                .n_heads = heads,
+                                .n_kv_heads = heads,
+                                .n_queries = n,
+                                .key_size = size,
+                                .value_size = size,
+                                .reach = &reach,
+                                .left = HN_REACH_ALL,
+                                .right = causal ? 0 : HN_REACH_ALL,
+                                .unseen = -HUGE_VALF,
+                                .q = kern_floats(step.batch),
+                                .k = kern_floats(step.batch),
+                                .v = kern_floats(step.batch),
+                                .out = kern_floats(step.batch),
+                                .q_step = step,
+                                .k_step = step,
+                                .v_step = step,
+                                .out_step = step,
+                                .scale = 1};
+    if (masked)
+        job.mask = (hn_score_mask_f32){kern_floats(n * n), 0, 0, n};
+    job.scratch = kern_floats(hn_attention_scratch_elems_f32(&job));
+    snprintf(name, sizeof name, "attention %d heads of %d, %d%s%s", (int)heads, (int)size, (int)n,
+             causal ? " causal" : "", masked ? " masked" : "");
+    double flops = 4.0 * (double)(heads * n * n * size) / (causal ? 2 : 1);
+    print_row(name, &(bench_run){run_attention, &job, flops});
+    kern_release();
+}
+
+static void bench_attentions(void) {
+    if (!hn_attention_fits_f32(64))
+        return;
+    bench_attention(12, 128, 64, false, false);
+    bench_attention(12, 128, 64, false, true);
+    bench_attention(12, 197, 64, false, false);
+    bench_attention(12, 512, 64, false, false);
+    bench_attention(12, 512, 64, false, true);
+    bench_attention(12, 512, 64, true, false);
+    bench_attention(12, 128, 32, false, false);
+    bench_attention(12, 512, 32, false, false);
+    bench_attention(16, 512, 64, false, false);
+    bench_attention(8, 512, 128, false, false);
+}
+
 void kern_bench(void) {
+    bench_attentions();
     bench_gemm(768, 768, 768, false);
     bench_gemm(768, 768, 768, true);
     bench_gemm(128, 3072, 768, true);

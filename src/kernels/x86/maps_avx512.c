@@ -1,6 +1,7 @@
 /* Loops over floats, 16 at a time. */
-#include "kernels/vec.h"
+#include "kernels/attention_int.h"
 
+#include <float.h>
 #include <math.h>
 
 #if defined(__x86_64__)
@@ -8,6 +9,7 @@
 #  include "kernels/x86/simd_avx512.h"
 #  include "kernels/vec_maps_tmpl.h"
 #  include "kernels/vec_loops_tmpl.h"
+#  include "kernels/attention_soften_tmpl.h"
 #  include "kernels/simd_end.h"
 /* clang-format on */
 #endif
