@@ -1,6 +1,7 @@
 /* Forgets the vectors of simd_*.h. No guard: each file that used them includes this last. */
 #undef V
 #undef V_ELEMS
+#undef V_REGISTERS
 #undef V_TARGET
 #undef V_INLINE
 #undef V_NAME
@@ -39,4 +40,6 @@
 #undef V_LESS_EQUAL
 #undef V_STORE_TRUTH
 #undef V_LOAD_TRUTH
+#undef V_BOTH
+#undef V_ANY
 #undef V_CHOOSE

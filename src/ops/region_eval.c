@@ -1,4 +1,5 @@
 /* Regions of images: pooling them, choosing among them. */
+#include "kernels/overlap.h"
 #include "ops/eval_wide.h"
 
 #include <math.h>
@@ -160,35 +161,14 @@ hone_status hn_eval_roi_align(hn_eval *c) {
 
 /* ---- NonMaxSuppression ----------------------------------------------------------------------- */
 
-typedef struct nms_box {
-    float y1, x1, y2, x2, area;
-} nms_box;
-
-/* Comparisons that compile to one instruction, which fminf and fmaxf do not. */
-static inline float nms_lower(float a, float b) {
-    return a < b ? a : b;
-}
-
-static inline float nms_upper(float a, float b) {
-    return a > b ? a : b;
-}
-
-static nms_box nms_corners(const float *b, bool is_center) {
-    nms_box box = {nms_lower(b[0], b[2]), nms_lower(b[1], b[3]), nms_upper(b[0], b[2]),
-                   nms_upper(b[1], b[3]), 0};
+static hn_corners nms_corners(const float *b, bool is_center) {
+    bool is_up = b[0] < b[2], is_right = b[1] < b[3];
+    hn_corners box = {b[is_up ? 0 : 2], b[is_right ? 1 : 3], b[is_up ? 2 : 0], b[is_right ? 3 : 1],
+                      0};
     if (is_center) /* x, y, width, height */
-        box = (nms_box){b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2, 0};
+        box = (hn_corners){b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2, 0};
     box.area = (box.y2 - box.y1) * (box.x2 - box.x1);
     return box;
-}
-
-static inline bool nms_overlaps(const nms_box *a, const nms_box *b, float threshold) {
-    float h = nms_lower(a->y2, b->y2) - nms_upper(a->y1, b->y1);
-    float w = nms_lower(a->x2, b->x2) - nms_upper(a->x1, b->x1);
-    if (h <= 0 || w <= 0 || a->area <= 0 || b->area <= 0)
-        return false;
-    float both = a->area + b->area - h * w;
-    return both > 0 && h * w / both > threshold;
 }
 
 /* Candidates by falling score; equal scores keep their order. Merges runs of 1, 2, 4, ... */
@@ -215,8 +195,29 @@ typedef struct nms_work {
     float iou, score;
     bool has_score, is_center;
     int64_t *order, *other;
-    nms_box *kept; /* the boxes of those in `other` */
+    hn_overlap_fn overlaps;
+    hn_corner_lists kept; /* the boxes of those in `other` */
 } nms_work;
+
+static hone_status nms_room(hn_eval *c, uint64_t n, hn_corner_lists *kept) {
+    float **lists[] = {&kept->y1, &kept->x1, &kept->y2, &kept->x2, &kept->area};
+    for (size_t i = 0; i < HN_COUNT(lists); i++) {
+        *lists[i] = hn_eval_scratch_n(c, n + HN_OVERLAP_UNIT, sizeof(float));
+        HN_TRY_PTR(*lists[i]);
+    }
+    return HONE_OK;
+}
+
+/* Keeps box k; behind it stand some without an area, as the search for overlaps wants it. */
+static void nms_keep(const hn_corner_lists *kept, int64_t k, const hn_corners *box) {
+    kept->y1[k] = box->y1;
+    kept->x1[k] = box->x1;
+    kept->y2[k] = box->y2;
+    kept->x2[k] = box->x2;
+    kept->area[k] = box->area;
+    for (int64_t i = k + 1; k % HN_OVERLAP_UNIT == 0 && i < k + HN_OVERLAP_UNIT; i++)
+        kept->y1[i] = kept->x1[i] = kept->y2[i] = kept->x2[i] = kept->area[i] = 0;
+}
 
 /* Keeps the best of one class in w->other; returns how many. */
 static int64_t nms_class(const nms_work *w, const float *boxes, const float *scores) {
@@ -226,14 +227,11 @@ static int64_t nms_class(const nms_work *w, const float *boxes, const float *sco
             w->order[n++] = i;
     nms_sort(scores, n, w->order, w->other);
     for (int64_t i = 0; i < n && kept < w->most; i++) {
-        nms_box box = nms_corners(boxes + 4 * w->order[i], w->is_center);
-        int64_t k = 0;
-        while (k < kept && !nms_overlaps(&box, &w->kept[k], w->iou))
-            k++;
-        if (k == kept) {
-            w->kept[kept] = box;
-            w->other[kept++] = w->order[i];
-        }
+        hn_corners box = nms_corners(boxes + 4 * w->order[i], w->is_center);
+        if (w->overlaps(&w->kept, kept, &box, w->iou))
+            continue;
+        nms_keep(&w->kept, kept, &box);
+        w->other[kept++] = w->order[i];
     }
     return kept;
 }
@@ -243,17 +241,18 @@ hone_status hn_eval_non_max_suppression(hn_eval *c) {
     int64_t batch = scores->dims[0], classes = scores->dims[1], n = scores->dims[2];
     nms_work w = {.n_boxes = n,
                   .most = HN_MIN(hn_arg_i64_or(c, 2, 0), n),
-                  .iou = (float)hn_arg_f64_or(c, 3, 0)};
+                  .iou = (float)hn_arg_f64_or(c, 3, 0),
+                  .overlaps = hn_overlap_find()};
     w.score = (float)hn_arg_f64_or(c, 4, 0);
     w.has_score = hn_arg(c, 4) != NULL;
     w.is_center = hn_attr_i(hn_eval_node(c), "center_point_box", 0) != 0;
     w.order = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.order);
     w.other = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.other);
-    w.kept = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.kept);
     int64_t *rows = hn_eval_scratch_n(c, (uint64_t)(batch * classes * HN_MAX(w.most, 0)),
                                       3 * sizeof *rows),
             n_rows = 0;
-    HN_TRY_PTR(w.order && w.other && w.kept && rows);
+    HN_TRY_PTR(w.order && w.other && rows);
+    HN_TRY(nms_room(c, (uint64_t)n, &w.kept));
     for (int64_t i = 0; i < batch * classes && w.most > 0; i++) {
         const float *image = (const float *)boxes->data + i / classes * n * 4;
         int64_t kept = nms_class(&w, image, (const float *)scores->data + i * n);

@@ -3,6 +3,7 @@
 
 #define V float32x4_t
 #define V_ELEMS 4
+#define V_REGISTERS 32
 #define V_TARGET
 #define V_INLINE static inline __attribute__((always_inline)) V_TARGET
 #define V_NAME(name) name##__neon
@@ -40,6 +41,8 @@
 #define V_LESS_EQUAL(a, b) vcleq_f32(a, b)
 #define V_STORE_TRUTH(p, t) hn_store_truth__neon(p, t)
 #define V_LOAD_TRUTH(p) hn_load_truth__neon(p)
+#define V_BOTH(t, u) vandq_u32(t, u)
+#define V_ANY(t) (vmaxvq_u32(t) != 0)
 #define V_CHOOSE(t, x, y) vbslq_f32(t, x, y)
 #define V_EVEN(a, b) vuzp1q_f32(a, b)
 #define V_SCALE(a, n) hn_scale__neon(a, n)

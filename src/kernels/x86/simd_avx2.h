@@ -3,6 +3,7 @@
 
 #define V __m256
 #define V_ELEMS 8
+#define V_REGISTERS 16
 #define V_TARGET __attribute__((target("avx2,fma")))
 #define V_INLINE static inline __attribute__((always_inline)) V_TARGET
 #define V_NAME(name) name##__avx2
@@ -38,6 +39,8 @@
 #define V_LESS_EQUAL(a, b) _mm256_cmp_ps(a, b, _CMP_LE_OQ)
 #define V_STORE_TRUTH(p, t) hn_store_truth__avx2(p, t)
 #define V_LOAD_TRUTH(p) hn_load_truth__avx2(p)
+#define V_BOTH(t, u) _mm256_and_ps(t, u)
+#define V_ANY(t) (_mm256_movemask_ps(t) != 0)
 #define V_CHOOSE(t, x, y) _mm256_blendv_ps(y, x, t)
 #define V_EVEN(a, b) \
   _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xD8))

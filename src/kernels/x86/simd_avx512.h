@@ -4,6 +4,7 @@
 
 #define V __m512
 #define V_ELEMS 16
+#define V_REGISTERS 32
 #define V_TARGET __attribute__((target("avx512f,avx512dq")))
 /* A part of functions: compiled into each, for the constants that they pass. */
 #define V_INLINE static inline __attribute__((always_inline)) V_TARGET
@@ -48,6 +49,8 @@
 #define V_LOAD_TRUTH(p)                                                              \
   _mm512_cmpneq_epi32_mask(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(p))), \
                            _mm512_setzero_si512())
+#define V_BOTH(t, u) ((__mmask16)((t) & (u)))
+#define V_ANY(t) ((t) != 0)
 #define V_CHOOSE(t, x, y) _mm512_mask_blend_ps(t, y, x)
 /* Elements 0, 2, 4, ... of a, then of b. */
 #define V_EVEN(a, b)      \

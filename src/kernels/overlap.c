@@ -1,0 +1,40 @@
+/* Boxes that overlap one, plainly; and which way is best. */
+#include "kernels/overlap.h"
+
+#include "kernels/vec.h"
+
+/* Comparisons that compile to one instruction, which fminf and fmaxf do not. */
+static inline float overlap_lower(float a, float b) {
+    return a < b ? a : b;
+}
+
+static inline float overlap_upper(float a, float b) {
+    return a > b ? a : b;
+}
+
+bool hn_overlaps_plain(const hn_corner_lists *boxes, int64_t n, const hn_corners *box,
+                       float threshold) {
+    for (int64_t i = 0; i < n; i++) {
+        float h = overlap_lower(box->y2, boxes->y2[i]) - overlap_upper(box->y1, boxes->y1[i]);
+        float w = overlap_lower(box->x2, boxes->x2[i]) - overlap_upper(box->x1, boxes->x1[i]);
+        if (!(h > 0 && w > 0 && box->area > 0 && boxes->area[i] > 0))
+            continue;
+        float either = box->area + boxes->area[i] - h * w;
+        if (either > 0 && h * w / either > threshold)
+            return true;
+    }
+    return false;
+}
+
+hn_overlap_fn hn_overlap_find(void) {
+#if defined(__x86_64__)
+    if (hn_cpu_has_all(HN_NEEDS_AVX512))
+        return hn_overlaps__avx512;
+    if (hn_cpu_has_all(HN_NEEDS_AVX2))
+        return hn_overlaps__avx2;
+#elif defined(__aarch64__)
+    if (hn_cpu_has_all(HN_NEEDS_NEON))
+        return hn_overlaps__neon;
+#endif
+    return hn_overlaps_plain;
+}
