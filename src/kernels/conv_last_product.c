@@ -14,9 +14,11 @@
 #include <math.h>
 
 enum {
-    DEPTH_MOST = 320,       /* a slice of a wide panel takes 40 KB */
+    DEPTH_MOST = 512,       /* a slice of a wide panel takes 64 KB */
     TASK_OUTPUTS = 560,     /* outputs of a task, at most: a slice of their input stays near */
-    TASK_WORK = 1 << 21,    /* products of a task, about */
+    TASK_WORK = 1 << 19,    /* products of a task, at least, about */
+    MOST_TASKS = 16,        /* except for the sake of TASK_OUTPUTS */
+    WHOLE_TILES = 56,       /* a multiple of the rows of most tiles */
     CACHE_SETS_BYTES = 4096 /* addresses so far apart compete for the same places of a cache */
 };
 
@@ -27,8 +29,8 @@ typedef struct product_form {
     hn_slide s;
     int64_t batch, channels, filters; /* channels and filters of one group */
     int64_t all_channels, all_filters, groups;
-    int64_t depth;               /* rows of filters */
-    int64_t unit, slice;         /* slices have so many rows, or less where a unit ends */
+    int64_t depth;                   /* rows of filters */
+    int64_t unit, slice;             /* slices have so many rows, or less where a unit ends */
     int64_t width, panels, padded;   /* of a panel; per group: panels, their columns */
     int64_t planes;                  /* of all images, of out[h] lines each */
     int64_t in_step[HN_MAX_SPATIAL]; /* elements from one pixel to the next */
@@ -312,18 +314,19 @@ static void enter_slice(filter_slice *s, int64_t k0) {
 }
 
 /* All tiles of a rectangle that one panel gives; `first` is the tile of the first output. */
-static void panel_tiles(const product_run *run, const conv_rect *rect, const hn_conv_tile_fn *fns,
+static void panel_tiles(const filter_slice *s, const conv_rect *rect, const hn_conv_tile_fn *fns,
                         const hn_conv_tile *first) {
-    const product_form *f = &run->form;
+    const product_form *f = &s->run->form;
     int32_t w = f->s.n_axes - 1, h = w - 1;
     int64_t x_steps[] = {f->s.stride[h] * f->in_step[h], f->s.stride[w] * f->in_step[w]};
     int64_t y_steps[] = {f->s.out[w] * f->all_filters, f->all_filters};
     int64_t sizes[] = {rect->line1 - rect->line0, rect->out1 - rect->out0};
     int along = sizes[0] > sizes[1] ? 0 : 1; /* rows of tiles follow the longer side */
-    int64_t n = sizes[along], most = run->tiles->most_rows;
+    int64_t n = sizes[along], most = s->run->tiles->most_rows;
     if (x_steps[along] * (int64_t)sizeof(float) % CACHE_SETS_BYTES == 0)
         most = HN_MIN(most, 8);
     int64_t n_tiles = (n + most - 1) / most;
+    int64_t ahead_step = first->ahead_step / (n_tiles * sizes[1 - along]), n_done = 0;
     for (int64_t across = 0; across < sizes[1 - along]; across++)
         for (int64_t i = 0; i < n_tiles; i++) {
             int64_t begin = i * n / n_tiles, end = (i + 1) * n / n_tiles;
@@ -331,11 +334,27 @@ static void panel_tiles(const product_run *run, const conv_rect *rect, const hn_
             hn_conv_tile t = *first;
             t.x += across * x_steps[1 - along] + begin * x_steps[along];
             t.x_row = x_steps[along];
+            t.ahead += n_done++ * ahead_step * s->nk;
+            t.ahead_step = ahead_step;
             t.y += y;
             t.y_row = y_steps[along];
             t.residual = t.residual ? t.residual + y : NULL;
             fns[end - begin](&t);
         }
+}
+
+/* The panel that follows; itself when none does. */
+static const float *next_panel(const filter_slice *s, int64_t p) {
+    const product_form *f = &s->run->form;
+    int64_t k0 = s->k0, nk = s->nk, room = f->groups * f->padded * f->depth;
+    int64_t here = panel_at(f, p / f->panels, p % f->panels, k0, nk);
+    if (++p == s->panel1) {
+        p = s->panel0;
+        k0 += nk;
+        nk = slice_at(f, k0);
+    }
+    int64_t next = panel_at(f, p / f->panels, p % f->panels, k0, nk);
+    return s->run->packed_w + (next + f->width * s->nk <= room ? next : here);
 }
 
 static void rect_panels(const filter_slice *s, const conv_rect *rect) {
@@ -358,6 +377,8 @@ static void rect_panels(const filter_slice *s, const conv_rect *rect) {
             .n_runs = n_runs,
             .x = job->x + x + group * f->channels,
             .panel = s->run->packed_w + panel_at(f, group, panel, s->k0, s->nk),
+            .ahead = next_panel(s, p),
+            .ahead_step = f->width,
             .y = job->y + rect->y + column,
             .cols = HN_MIN(f->width, f->filters - panel * f->width),
             .add = s->k0 > 0,
@@ -369,7 +390,7 @@ static void rect_panels(const filter_slice *s, const conv_rect *rect) {
             .most = finish ? finish->b : 0,
         };
         bool is_wide = panel_width(f, panel) == f->width;
-        panel_tiles(s->run, rect, is_wide ? s->run->tiles->wide : s->run->tiles->narrow, &first);
+        panel_tiles(s, rect, is_wide ? s->run->tiles->wide : s->run->tiles->narrow, &first);
     }
 }
 
@@ -471,20 +492,28 @@ static void product_task(void *ctx, int64_t row0, int64_t row1, int64_t panel0, 
     }
 }
 
-/* Cuts outputs where they are more than filters, and filters otherwise, until tasks are small. */
+static int64_t at_least_one(int64_t n) {
+    return HN_MAX(n, 1);
+}
+
+/* Tasks of about the same size, an even number of them where there are several. Filters are cut
+ * first when they are more than the outputs, so that each is read by one task; no task has so many
+ * outputs that their input does not stay in the second cache. */
 static void cut_tasks(const product_form *f, int64_t rows, int64_t outs_per_row, int64_t *row_grain,
                       int64_t *panel_grain) {
-    int64_t all_panels = f->groups * f->panels, outs = rows * outs_per_row;
-    int64_t panel_work = f->depth * f->width, most_outs = TASK_OUTPUTS;
-    int64_t wanted = HN_MAX(TASK_WORK / HN_MAX(panel_work, 1), 14); /* outputs times panels */
-    if (outs <= HN_MAX(f->filters, TASK_OUTPUTS / 4)) {
-        *row_grain = rows;
-        *panel_grain = HN_MAX(HN_MIN(wanted / HN_MAX(outs, 1), all_panels), 1);
-    } else {
-        *panel_grain = HN_MIN(all_panels, 8);
-        most_outs = HN_MIN(most_outs, HN_MAX(wanted / *panel_grain, 56));
-        *row_grain = HN_MAX(most_outs / HN_MAX(outs_per_row, 1), 1);
-    }
+    int64_t panels = f->groups * f->panels, outs = rows * outs_per_row;
+    int64_t work = outs * f->depth * f->filters * f->groups;
+    int64_t n_tasks = HN_MIN((work / TASK_WORK + 1) / 2 * 2, MOST_TASKS);
+    int64_t least_row_parts = HN_MIN((outs + TASK_OUTPUTS - 1) / TASK_OUTPUTS, rows);
+    int64_t row_parts = HN_MIN(at_least_one(n_tasks), rows), panel_parts = panels;
+    if (outs <= f->filters * f->groups)
+        row_parts = HN_MIN((HN_MIN(n_tasks, MOST_TASKS / 2) + panels - 1) / panels, rows);
+    row_parts = at_least_one(HN_MAX(row_parts, least_row_parts));
+    panel_parts = HN_MIN((n_tasks + row_parts - 1) / row_parts, panels);
+    *row_grain = (rows + row_parts - 1) / row_parts;
+    if (outs_per_row == 1 && *row_grain > WHOLE_TILES)
+        *row_grain = (*row_grain + WHOLE_TILES - 1) / WHOLE_TILES * WHOLE_TILES;
+    *panel_grain = (panels + panel_parts - 1) / at_least_one(panel_parts);
 }
 
 void hn_product_last_f32(hn_pool *pool, const hn_conv_last_job *job) {

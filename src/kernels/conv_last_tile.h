@@ -21,6 +21,8 @@ typedef struct hn_conv_tile {
     const float *x;
     int64_t x_row;
     const float *panel; /* as wide as the tile, row after row */
+    const float *ahead; /* will be needed soon: each step of a run brings one line of it near ... */
+    int64_t ahead_step; /* ... and moves on by so many elements */
     float *y;
     int64_t y_row, cols; /* columns of y that are touched; the others do not exist */
     bool add;

@@ -10,20 +10,23 @@
 static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
     V sum[ROWS][V_COLS];
     const float *third[(ROWS + 2) / 3];
-    int64_t x_row = t->x_row;
+    int64_t x_row = t->x_row, ahead_step = t->ahead_step;
+    const float *output =
+        t->y; /* brought near while sums are made; not unrolled, to free registers */
+    _Pragma("GCC unroll 1") for (int r = 0; r < ROWS; r++, output += t->y_row)
+        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) HN_PREFETCH(output + v * V_ELEMS);
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
         _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = V_ZERO();
-    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
-        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
-            HN_PREFETCH(t->y + r * t->y_row + v * V_ELEMS);
-    for (int64_t i = 0; i < t->n_runs; i++) {
-        const hn_tile_run *run = t->runs + i;
+    for (const hn_tile_run *run = t->runs, *past = run + t->n_runs; run < past; run++) {
         const float *b = t->panel + run->k * (V_COLS * V_ELEMS),
                     *end = b + run->n * (V_COLS * V_ELEMS);
+        const float *ahead = t->ahead + run->k * ahead_step;
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) third[r / 3] =
             t->x + run->x + r * x_row;
         for (; b < end; b += V_COLS * V_ELEMS) {
             V right[V_COLS];
+            HN_PREFETCH_SECOND(ahead);
+            ahead += ahead_step;
             _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) right[v] =
                 V_LOAD(b + v * V_ELEMS);
             _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {

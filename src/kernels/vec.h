@@ -13,11 +13,13 @@ static inline bool hn_cpu_has_all(uint64_t features) {
     return (hn_cpu_mask() & features) == features;
 }
 
-/* Brings what lies there near; any address will do. */
+/* Brings what lies there into the first cache, or into the second; any address will do. */
 #if defined(__GNUC__)
 #  define HN_PREFETCH(p) __builtin_prefetch(p)
+#  define HN_PREFETCH_SECOND(p) __builtin_prefetch(p, 0, 2)
 #else
 #  define HN_PREFETCH(p) ((void)(p))
+#  define HN_PREFETCH_SECOND(p) ((void)(p))
 #endif
 
 typedef struct hn_vec_map {
