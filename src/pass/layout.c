@@ -56,8 +56,12 @@ static void read_order(layout *l, const hn_node *n, hn_layout_form *f) {
     }
 }
 
-/* Does the rest of the data have that order, or none of its own; and fit the results theirs? */
+/* Does the rest of the data have that order, or none of its own; and fit the results theirs? Where
+ * nothing asks for another order, values keep the one that convolutions would ask for. */
 static bool fits_order(layout *l, const hn_node *n, const hn_layout_form *f) {
+    hn_perm last = hn_layout_last(f->out.rank);
+    if (!f->is_likely && !hn_perm_is_identity(&f->out) && !hn_perm_same(&f->out, &last))
+        return false;
     for (uint32_t i = 0; f->in.rank > 0 && i < n->n_inputs; i++)
         if (hn_layout_is_data(f, i) && n->inputs[i] != HN_NONE &&
             !hn_is_turned_for_free(l->r, n->inputs[i], &f->in) &&

@@ -4,7 +4,8 @@
 /* Axes before and after that hold the same elements: all products of sizes up to them are equal. */
 typedef struct axis_group {
     int32_t from, n_from, to, n_to;
-    int32_t place; /* among the turned axes before: of its first axis larger than 1; -1: none is */
+    int32_t place; /* among the turned axes before: of its first axis larger than 1, or of one that
+                      stays; -1: there is none */
 } axis_group;
 
 typedef struct axis_groups {
@@ -52,7 +53,7 @@ static bool next_group(const axis_groups *all, axis_group *g) {
 static bool place_group(const axis_groups *all, const hn_perm *in, axis_group *g) {
     hn_perm order = hn_perm_inverse(in); /* the axis that stands at each place */
     int32_t last = -1;
-    g->place = -1;
+    g->place = g->n_from == 1 && g->n_to == 1 ? in->at[g->from] : -1;
     for (int32_t i = g->from; i < g->from + g->n_from; i++) {
         if (all->from->dims[i] == 1)
             continue;
@@ -79,7 +80,7 @@ static bool find_groups(axis_groups *all, const hn_perm *in) {
     return true;
 }
 
-/* Groups of nothing but ones stand right before the next group, or behind all when there is none:
+/* New axes of size 1 stand right before the next group, or behind all when there is none:
  * they get its place, or that of the group before. */
 static void place_ones(axis_groups *all) {
     int32_t place = -1;
