@@ -6,7 +6,7 @@
 
 #define MAX_CALL_DEPTH 64
 #define MAX_INLINED_NODES 1000000u
-#define FREE_INLINED_NODES 50000u /* whatever the size of the file */
+#define FREE_INLINED_NODES 10000u /* whatever the size of the file */
 #define INLINED_NODES_PER_BYTE 8u /* of the file: a layer of 200 nodes is called in 50 bytes */
 #define CALL_OPEN (HN_MAP_NONE - 1)
 
