@@ -1,19 +1,23 @@
 /* Float products over tiles in registers.
  *
- * The output is cut into blocks of HN_GEMM_BLOCK_COLS columns and up to BLOCK_ROWS rows; one block
- * is one task. For every DEPTH steps along k the block's part of b is laid out in panels as wide as
- * a tile (or stands so already, when b was packed ahead); each panel stays in the first cache while
- * all rows of the block pass by. Each element sums its products in the same order whatever the cut,
- * so results do not depend on the number of threads.
- *
- * Measured on one core of an Ice Lake server, AVX-512: 85 to 89 % of the peak with 768 steps along
- * k, 60 to 74 % with 16 rows. */
+ * The output is cut into blocks of columns and tiles of rows; a task is some tiles of one block.
+ * Sums stay in registers over a slice of up to HN_GEMM_PACKED_DEPTH steps along k. The block's part
+ * of b in that slice stays in the second cache while tiles of a pass by, each staying in the first
+ * while it meets all panels. b is laid out in panels, unless it was packed ahead, or few rows meet
+ * it where it lies. Each element sums its products in the same order whatever the cut, so results
+ * do not depend on the number of threads. */
 #include "kernels/gemm_micro.h"
 
 enum {
-    DEPTH = 256, /* a panel of 32 columns takes 32 KB, the panels of a task 128 KB on its stack */
-    BLOCK_ROWS = 560,
-    FEW_PRODUCTS = 4096 /* below, laying out costs more than it gains */
+    FRESH_DEPTH = 256, /* of panels that are laid out for one product: 128 KB on a task's stack */
+    LEFT_GAP = 16,     /* floats between laid out rows, so that they do not evict each other */
+    RIGHT_ELEMS = 128 * 1024, /* of b in one block: a part of the second cache */
+    OUT_ELEMS = 128 * 1024,   /* of c in one task that comes back to it */
+    PAGE_ELEMS = 1024,        /* addresses so far apart share a place in the first cache */
+    FEW_TILES = 2,            /* that meet b where it lies: laying out costs more than it gains */
+    NEAR_ELEMS = 128,         /* as long may rows of such a b be for any number of tiles */
+    LEAST_PRODUCTS = 1 << 20, /* of a task that is worth another thread */
+    TASKS_PER_THREAD = 4
 };
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -47,171 +51,220 @@ const hn_gemm_set_f32 *hn_gemm_pick_f32(void) {
     return NULL;
 }
 
-/* ---- laying b out ---------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
-/* Columns [j0, j1), row after row: what lies side by side is read in one go. */
-static void pack_rows(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t j1,
-                      int64_t width, float *out) {
-    for (int64_t k = 0; k < nk; k++) {
-        const float *from = g->b + (k0 + k) * g->b_row;
-        for (int64_t j = j0; j < j1; j += width)
-            memcpy(out + (j - j0) * nk + k * width, from + j,
-                   (size_t)HN_MIN(width, j1 - j) * sizeof *out);
-    }
-}
+typedef enum right_form { RIGHT_PACKED, RIGHT_FRESH, RIGHT_AS_IS } right_form;
 
-static void pack_columns(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t j1,
-                         int64_t width, float *out) {
-    for (int64_t j = j0; j < j1; j++) {
-        const float *from = g->b + k0 * g->b_row + j * g->b_col;
-        float *to = out + (j - j0) / width * width * nk + (j - j0) % width;
-        for (int64_t k = 0; k < nk; k++)
-            to[k * width] = from[k * g->b_row];
-    }
-}
-
-/* Panels of columns [j0, j1). Columns past the matrix are zero, their sums are dropped. */
-static void pack_panels(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t j1,
-                        int64_t width, float *out) {
-    int64_t last = j0 + (j1 - 1 - j0) / width * width;
-    if (j1 - last < width)
-        memset(out + (last - j0) * nk, 0, (size_t)(nk * width) * sizeof *out);
-    if (g->panels)
-        g->panels(g->fill_ctx, k0, nk, j0, j1, width, out);
-    else if (g->fill)
-        for (int64_t j = j0; j < j1; j += width)
-            g->fill(g->fill_ctx, k0, nk, j, HN_MIN(width, j1 - j), out + (j - j0) * nk, width);
-    else if (g->b_col == 1)
-        pack_rows(g, k0, nk, j0, j1, width, out);
-    else
-        pack_columns(g, k0, nk, j0, j1, width, out);
-}
-
-int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k) {
-    const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
-    return set ? (n + set->cols - 1) / set->cols * set->cols * k : 0;
-}
-
-/* All panels of the first DEPTH rows, then of the next. */
-void hn_gemm_pack_f32(const hn_gemm_job_f32 *g, float *out) {
-    const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
-    for (int64_t k0 = 0; k0 < g->k; k0 += DEPTH) {
-        int64_t nk = HN_MIN((int64_t)DEPTH, g->k - k0);
-        for (int64_t j0 = 0; j0 < g->n; j0 += set->cols, out += nk * set->cols)
-            pack_panels(g, k0, nk, j0, HN_MIN(j0 + set->cols, g->n), set->cols, out);
-    }
-}
-
-/* ---- laying a out ---------------------------------------------------------------------------- */
-
-/* Rows of one tile: all their elements of one column side by side, then those of the next. */
-static void pack_strip(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0, int64_t nk,
-                       float *out) {
-    const float *from = g->a + row0 * g->a_row + k0 * g->a_col;
-    for (int64_t k = 0; k < nk; k++)
-        for (int64_t i = 0; i < rows; i++)
-            out[k * rows + i] = from[i * g->a_row + k * g->a_col];
-}
-
-int64_t hn_gemm_packed_left_elems_f32(int64_t m, int64_t k) {
-    return hn_gemm_pick_f32() ? m * k : 0;
-}
-
-void hn_gemm_pack_left_f32(const hn_gemm_job_f32 *g, float *out) {
-    int64_t most = hn_gemm_pick_f32()->max_rows;
-    for (int64_t i = 0; i < g->m; i += most)
-        pack_strip(g, i, HN_MIN(most, g->m - i), 0, g->k, out + i * g->k);
-}
-
-/* ---- tasks ----------------------------------------------------------------------------------- */
-
+/* A product under way. */
 typedef struct gemm_task {
     const hn_gemm_job_f32 *job;
     const hn_gemm_set_f32 *set;
     const hn_pool *pool;
+    int64_t n_tiles, depth, padded; /* tiles of rows; steps of a slice; columns of all panels */
+    right_form right;
 } gemm_task;
 
-/* The part of a block that DEPTH steps along k add. */
+/* What a slice adds to a block of columns. */
 typedef struct gemm_slice {
     const gemm_task *task;
-    int64_t row0, row1, col0, col1, k0, nk;
-    const float *right; /* panels of columns col0 .. col1 */
+    int64_t col0, col1, k0, nk;
+    const float *panels; /* from col0 on, unless b is met where it lies */
+    int64_t panels0;     /* the first column that stands there */
 } gemm_slice;
+
+/* Where the elements of a tile's rows lie. */
+typedef struct gemm_left {
+    int64_t row0, rows;
+    const float *at;
+    int64_t row, col; /* strides */
+} gemm_left;
 
 static void map_rows(const hn_gemm_job_f32 *g, int64_t i, int64_t rows, int64_t j, int64_t cols) {
     for (float *c = g->c + i * g->c_row + j; rows > 0; rows--, c += g->c_row)
         g->end->map(c, c, (uint64_t)cols, g->end->map_a, g->end->map_b);
 }
 
-/* One tile: `rows` rows from row i on, the panel at column j. */
-static void slice_tile(const gemm_slice *s, int64_t i, int64_t rows, int64_t j, const float *a,
-                       int64_t a_row, int64_t a_col) {
+/* A tile that begins at column j and has up to `width` columns. */
+static void run_tile(const gemm_slice *s, const gemm_left *left, int64_t j, int64_t width,
+                     hn_gemm_tile_fn_f32 fn) {
     const hn_gemm_job_f32 *g = s->task->job;
-    int64_t at = i * g->c_row + j;
+    int64_t at = left->row0 * g->c_row + j;
+    bool is_laid_out = j >= s->panels0;
     hn_gemm_end_f32 end;
-    bool is_last = g->end && s->k0 + s->nk == g->k;
-    if (is_last)
-        end = (hn_gemm_end_f32){.bias = g->end->bias ? g->end->bias + i : NULL,
+    hn_gemm_tile_f32 tile = {
+        .k = s->nk,
+        .a = left->at,
+        .a_row = left->row,
+        .a_col = left->col,
+        .b = is_laid_out ? s->panels + (j - s->panels0) * s->nk : g->b + s->k0 * g->b_row + j,
+        .b_row = is_laid_out ? HN_MIN(width, s->task->set->cols) : g->b_row,
+        .b_next = is_laid_out ? s->nk * s->task->set->cols : s->task->set->cols,
+        .c = g->c + at,
+        .c_row = g->c_row,
+        .cols = HN_MIN(width, s->col1 - j),
+        .add = g->add || s->k0 > 0};
+    if (g->end && s->k0 + s->nk == g->k) {
+        end = (hn_gemm_end_f32){.bias = g->end->bias ? g->end->bias + left->row0 : NULL,
                                 .col_bias = g->end->col_bias ? g->end->col_bias + j : NULL,
                                 .residual = g->end->residual ? g->end->residual + at : NULL,
                                 .least = g->end->least,
                                 .most = g->end->most};
-    int64_t cols = HN_MIN((int64_t)s->task->set->cols, g->n - j);
-    s->task->set->micro[rows](s->nk, a, a_row, a_col, s->right + (j - s->col0) * s->nk, g->c + at,
-                              g->c_row, cols, g->add || s->k0 > 0, is_last ? &end : NULL);
-    if (is_last && g->end->map)
-        map_rows(g, i, rows, j, cols);
+        tile.end = &end;
+    }
+    fn(&tile);
 }
 
-/* A panel stays near while all rows pass by. */
-static void panels_by_rows(const gemm_slice *s) {
+/* The rows of a tile meet all columns of the slice. */
+static void run_tiles(const gemm_slice *s, const gemm_left *left) {
+    const hn_gemm_set_f32 *set = s->task->set;
     const hn_gemm_job_f32 *g = s->task->job;
-    int64_t most = s->task->set->max_rows, width = s->task->set->cols;
-    for (int64_t j = s->col0; j < s->col1; j += width)
-        for (int64_t i = s->row0; i < s->row1; i += most) {
-            int64_t rows = HN_MIN(most, s->row1 - i);
-            if (g->packed_a)
-                slice_tile(s, i, rows, j, g->packed_a + i * g->k + s->k0 * rows, 1, rows);
-            else
-                slice_tile(s, i, rows, j, g->a + i * g->a_row + s->k0, g->a_row, 1);
-        }
+    int64_t j = s->col0, rows = left->rows, width;
+    int64_t wide = rows <= HN_GEMM_FEW_ROWS ? set->wide_cols[rows] : 0;
+    for (; wide && j + wide <= HN_MIN(s->col1, g->n / set->cols * set->cols); j += wide)
+        run_tile(s, left, j, wide, set->wide[rows]);
+    for (; j < s->col1; j += width) {
+        width = hn_gemm_width_f32(set, s->col1, j);
+        run_tile(s, left, j, width, width == set->cols ? set->full[rows] : set->narrow[rows]);
+    }
+    if (g->end && g->end->map && s->k0 + s->nk == g->k)
+        map_rows(g, left->row0, rows, s->col0, s->col1 - s->col0);
 }
 
-/* The same when elements of a along k do not lie side by side: rows are laid out for all panels. */
-static void rows_by_panels(const gemm_slice *s) {
+/* ---- sides ----------------------------------------------------------------------------------- */
+
+/* Rows of the left side laid out next to each other, for as many panels as the slice has. */
+static void lay_rows(const gemm_slice *s, gemm_left *left, float *room) {
     const hn_gemm_job_f32 *g = s->task->job;
-    int64_t most = s->task->set->max_rows;
-    float left[HN_GEMM_MAX_ROWS * DEPTH];
-    for (int64_t i = s->row0; i < s->row1; i += most) {
-        int64_t rows = HN_MIN(most, s->row1 - i);
-        if (g->fill_left)
-            g->fill_left(g->fill_left_ctx, i, rows, s->k0, s->nk, left, DEPTH);
-        else
-            pack_strip(g, i, rows, s->k0, s->nk, left);
-        for (int64_t j = s->col0; j < s->col1; j += s->task->set->cols)
-            slice_tile(s, i, rows, j, left, g->fill_left ? DEPTH : 1, g->fill_left ? 1 : rows);
+    int64_t row0 = left->row0, rows = left->rows;
+    left->at = room;
+    left->row = s->nk + LEFT_GAP;
+    left->col = 1;
+    if (g->fill_left) {
+        g->fill_left(g->fill_left_ctx, row0, rows, s->k0, s->nk, room, left->row);
+    } else if (g->a_col == 1) {
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(room + i * left->row, g->a + (row0 + i) * g->a_row + s->k0,
+                   (size_t)s->nk * sizeof *room);
+    } else {
+        left->row = 1;
+        left->col = rows;
+        hn_gemm_lay_strip_f32(g, row0, rows, s->k0, s->nk, room);
     }
 }
 
-static void gemm_block(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+/* Whether the rows of a tile would evict each other from the first cache. */
+static bool rows_collide(const hn_gemm_job_f32 *g) {
+    int64_t past = g->a_row % PAGE_ELEMS;
+    return g->a_row >= PAGE_ELEMS && HN_MIN(past, PAGE_ELEMS - past) < 64;
+}
+
+static void tile_of_rows(const gemm_slice *s, int64_t tile) {
+    const gemm_task *t = s->task;
+    const hn_gemm_job_f32 *g = t->job;
+    float room[HN_GEMM_MAX_ROWS * (HN_GEMM_PACKED_DEPTH + LEFT_GAP)];
+    gemm_left left = {.row0 = hn_gemm_tile_row_f32(g->m, t->n_tiles, tile)};
+    left.rows = hn_gemm_tile_row_f32(g->m, t->n_tiles, tile + 1) - left.row0;
+    bool is_met_once = s->col1 - s->col0 <= t->set->cols;
+    if (g->packed_a) {
+        left.at = g->packed_a + left.row0 * g->k + s->k0 * left.rows;
+        left.row = 1;
+        left.col = left.rows;
+    } else if (!g->fill_left && (is_met_once || (g->a_col == 1 && !rows_collide(g)))) {
+        left.at = g->a + left.row0 * g->a_row + s->k0 * g->a_col;
+        left.row = g->a_row;
+        left.col = g->a_col;
+    } else {
+        lay_rows(s, &left, room);
+    }
+    run_tiles(s, &left);
+}
+
+/* Panels for the columns of the slice; those that can be read where they lie are left there. */
+static void lay_right(gemm_slice *s, float *room) {
+    const gemm_task *t = s->task;
+    s->panels = room;
+    s->panels0 = s->col0;
+    if (t->right == RIGHT_AS_IS)
+        s->panels0 += (s->col1 - s->col0) / t->set->cols * t->set->cols;
+    if (s->panels0 < s->col1)
+        hn_gemm_lay_panels_f32(t->set, t->job, s->k0, s->nk, s->panels0, s->col1, room);
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+static void run_slices(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_slice *s,
+                       float *room) {
+    const hn_gemm_job_f32 *g = t->job;
+    for (; s->k0 < g->k && !hn_pool_is_stopped(t->pool); s->k0 += t->depth) {
+        s->nk = HN_MIN(t->depth, g->k - s->k0);
+        if (g->packed_b)
+            s->panels = g->packed_b + s->k0 * t->padded + s->col0 * s->nk;
+        else
+            lay_right(s, room);
+        for (int64_t tile = tile0; tile < tile1; tile++)
+            tile_of_rows(s, tile);
+    }
+}
+
+static void packed_block(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_slice *s) {
+    run_slices(t, tile0, tile1, s, NULL);
+}
+
+static void fresh_block(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_slice *s) {
+    float room[FRESH_DEPTH * HN_GEMM_BLOCK_COLS];
+    run_slices(t, tile0, tile1, s, room);
+}
+
+static void gemm_block(void *ctx, int64_t tile0, int64_t tile1, int64_t col0, int64_t col1) {
     const gemm_task *t = ctx;
     const hn_gemm_job_f32 *g = t->job;
-    int64_t width = t->set->cols;
-    float panels[DEPTH * HN_GEMM_BLOCK_COLS];
-    gemm_slice s = {t, row0, row1, col0, col1, 0, 0, panels};
-    for (; s.k0 < g->k && !hn_pool_is_stopped(t->pool); s.k0 += DEPTH) {
-        s.nk = HN_MIN((int64_t)DEPTH, g->k - s.k0);
-        if (g->packed_b)
-            s.right = g->packed_b + s.k0 * ((g->n + width - 1) / width * width) + col0 * s.nk;
-        else
-            pack_panels(g, s.k0, s.nk, col0, col1, width, panels);
-        if (g->packed_a || (g->a_col == 1 && !g->fill_left))
-            panels_by_rows(&s);
-        else
-            rows_by_panels(&s);
-    }
+    gemm_slice s = {.task = t, .col0 = col0, .col1 = col1, .panels0 = col0};
+    (t->right == RIGHT_PACKED ? packed_block : fresh_block)(t, tile0, tile1, &s);
     if (g->after)
-        g->after(g->after_ctx, row0, row1, col0, col1);
+        g->after(g->after_ctx, hn_gemm_tile_row_f32(g->m, t->n_tiles, tile0),
+                 hn_gemm_tile_row_f32(g->m, t->n_tiles, tile1), col0, col1);
+}
+
+/* In how many pieces of whole units n is cut, and how large those are. */
+static int64_t grain_of(int64_t n, int64_t pieces, int64_t unit) {
+    int64_t units = (n + unit - 1) / unit;
+    return HN_MAX((units + pieces - 1) / pieces, 1) * unit;
+}
+
+/* What caches hold, then smaller until all threads have work. */
+static void cut_into_tasks(const gemm_task *t, int64_t *tile_grain, int64_t *col_grain) {
+    const hn_gemm_job_f32 *g = t->job;
+    int64_t rows = t->set->max_rows, cols = t->set->cols, threads = hn_pool_threads(t->pool);
+    int64_t most_cols = t->right == RIGHT_FRESH
+                            ? HN_GEMM_BLOCK_COLS
+                            : HN_MAX(RIGHT_ELEMS / t->depth / cols * cols, cols);
+    int64_t across = (g->n + most_cols - 1) / most_cols, down = 1, wanted = 1;
+    *col_grain = grain_of(g->n, across, cols);
+    if (t->depth < g->k)
+        down = (g->m * *col_grain + OUT_ELEMS - 1) / OUT_ELEMS;
+    *tile_grain = grain_of(t->n_tiles, down, 1);
+    if (threads > 1)
+        wanted = threads * TASKS_PER_THREAD;
+    while (across * down < wanted) {
+        int64_t height = *tile_grain * rows;
+        bool few_rows = *tile_grain == 1, few_cols = *col_grain == cols;
+        if ((few_rows && few_cols) ||
+            HN_MAX(height, rows / 2) * *col_grain * g->k < 2 * LEAST_PRODUCTS)
+            return;
+        bool by_rows = g->fill_left || (t->right != RIGHT_FRESH && height > *col_grain);
+        if (few_cols || (by_rows && !few_rows))
+            *tile_grain = grain_of(t->n_tiles, down *= 2, 1);
+        else
+            *col_grain = grain_of(g->n, across *= 2, cols);
+    }
+}
+
+static right_form choose_right(const hn_gemm_job_f32 *g, int64_t n_tiles) {
+    if (g->packed_b)
+        return RIGHT_PACKED;
+    bool lies_well = !g->fill && !g->panels && g->b_col == 1;
+    return lies_well && (n_tiles <= FEW_TILES || g->b_row <= NEAR_ELEMS) ? RIGHT_AS_IS
+                                                                         : RIGHT_FRESH;
 }
 
 static void end_plainly(const hn_gemm_job_f32 *g) {
@@ -240,15 +293,17 @@ static void gemm_plainly(hn_pool *pool, const hn_gemm_job_f32 *job) {
 
 void hn_gemm_f32(hn_pool *pool, const hn_gemm_job_f32 *job) {
     const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
-    bool is_packed = job->packed_a || job->packed_b;
-    bool is_small = !is_packed && job->m * job->n * job->k < FEW_PRODUCTS;
-    bool is_thin = !is_packed && !job->fill && !job->fill_left && job->m < 4;
-    if (!set || is_small || is_thin || job->m <= 0 || job->n <= 0 || job->k <= 0) {
+    if (!set || job->m <= 0 || job->n <= 0 || job->k <= 0) {
         gemm_plainly(pool, job);
         return;
     }
-    gemm_task t = {job, set, pool};
-    int64_t row_grain = BLOCK_ROWS / set->max_rows * set->max_rows;
-    hn_pool_for_2d(pool, job->m, job->n, HN_MIN(job->m, row_grain), HN_GEMM_BLOCK_COLS, gemm_block,
-                   &t);
+    gemm_task t = {.job = job, .set = set, .pool = pool};
+    int64_t tile_grain, col_grain;
+    t.n_tiles = hn_gemm_n_tiles_f32(set, job->m);
+    t.right = choose_right(job, t.n_tiles);
+    t.depth =
+        hn_gemm_depth_f32(job->k, t.right == RIGHT_FRESH ? FRESH_DEPTH : HN_GEMM_PACKED_DEPTH);
+    t.padded = hn_gemm_padded_f32(set, job->n);
+    cut_into_tasks(&t, &tile_grain, &col_grain);
+    hn_pool_for_2d(pool, t.n_tiles, job->n, tile_grain, col_grain, gemm_block, &t);
 }

@@ -4,27 +4,74 @@
 
 #include "kernels/vec.h"
 
-/* c[rows, cols] = a[rows, k] * b[k, cols], or c += with `add`. b is a panel of the kernel's full
- * width, row after row; only `cols` columns of c are touched. `end` (NULL: none) holds for the
- * tile: its bias and residual begin where the tile does. */
+/* c[rows, cols] = a[rows, k] * b[k, cols], or c += with `add`. */
+typedef struct hn_gemm_tile_f32 {
+    int64_t k;
+    const float *a;
+    int64_t a_row, a_col;
+    const float *b; /* columns lie side by side, and as many as the tile has may be read */
+    int64_t b_row;
+    int64_t b_next; /* from one panel of a set's `cols` columns to the next */
+    float *c;
+    int64_t c_row;
+    int64_t cols; /* of c that are touched */
+    bool add;
+    const hn_gemm_end_f32 *end; /* begins where the tile does, has no map; NULL: none */
+} hn_gemm_tile_f32;
+typedef void (*hn_gemm_tile_fn_f32)(const hn_gemm_tile_f32 *tile);
+
 typedef void (*hn_gemm_micro_f32)(int64_t k, const float *a, int64_t a_row, int64_t a_col,
                                   const float *b, float *c, int64_t c_row, int64_t cols, bool add,
                                   const hn_gemm_end_f32 *end);
 
 #define HN_GEMM_MAX_ROWS 16
 #define HN_GEMM_MAX_COLS 32
+#define HN_GEMM_FEW_ROWS 3
 #define HN_GEMM_BLOCK_COLS 128 /* of one call of hn_panels_f32, at most */
 
-/* The tiles of one instruction set. */
+/* The tiles of one instruction set, by their rows, from 1. */
 typedef struct hn_gemm_set_f32 {
     const char *isa;
     int max_rows, cols;
-    hn_gemm_micro_f32 micro[HN_GEMM_MAX_ROWS + 1]; /* by rows, from 1 */
+    hn_gemm_tile_fn_f32 full[HN_GEMM_MAX_ROWS + 1];   /* `cols` columns */
+    hn_gemm_micro_f32 micro[HN_GEMM_MAX_ROWS + 1];    /* the same over a panel, row after row */
+    hn_gemm_tile_fn_f32 narrow[HN_GEMM_MAX_ROWS + 1]; /* half as many */
+    /* Several panels at once, where few rows would leave registers idle; NULL: none. All of their
+     * columns are touched. */
+    hn_gemm_tile_fn_f32 wide[HN_GEMM_FEW_ROWS + 1];
+    int wide_cols[HN_GEMM_FEW_ROWS + 1];
 } hn_gemm_set_f32;
 
 /* The best that this processor has; NULL: plain C is. */
 const hn_gemm_set_f32 *hn_gemm_pick_f32(void);
 /* One per instruction set, in the order of preference; NULL past the last. */
 const hn_gemm_set_f32 *hn_gemm_set_at_f32(uint32_t i, uint64_t *needs);
+
+/* ---- how sides lie (gemm_pack.c) --------------------------------------------------------------- */
+
+/* Sums are interrupted after so many steps along k, by the length of all alone. */
+int64_t hn_gemm_depth_f32(int64_t k, int64_t most);
+/* Columns of the panel at column j of n. */
+static inline int64_t hn_gemm_width_f32(const hn_gemm_set_f32 *set, int64_t n, int64_t j) {
+    return n - j > set->cols / 2 ? set->cols : set->cols / 2;
+}
+/* Columns of all panels. */
+int64_t hn_gemm_padded_f32(const hn_gemm_set_f32 *set, int64_t n);
+/* Rows are cut into as few tiles as possible, of as even heights as possible. */
+static inline int64_t hn_gemm_n_tiles_f32(const hn_gemm_set_f32 *set, int64_t m) {
+    return (m + set->max_rows - 1) / set->max_rows;
+}
+/* The first row of a tile. */
+static inline int64_t hn_gemm_tile_row_f32(int64_t m, int64_t n_tiles, int64_t tile) {
+    return tile * m / n_tiles;
+}
+/* Rows k0 .. k0+nk and columns j0 .. j1 of b in panels. */
+void hn_gemm_lay_panels_f32(const hn_gemm_set_f32 *set, const hn_gemm_job_f32 *g, int64_t k0,
+                            int64_t nk, int64_t j0, int64_t j1, float *out);
+/* Rows of one tile: all their elements of one column side by side, then those of the next. */
+void hn_gemm_lay_strip_f32(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0,
+                           int64_t nk, float *out);
+
+enum { HN_GEMM_PACKED_DEPTH = 512 /* of panels laid out ahead */ };
 
 #endif /* HN_GEMM_MICRO_H */

@@ -14,42 +14,66 @@ static bool is_near(double got, double exact, double size, int64_t k) {
 
 /* ---- tiles ---- */
 
-static void check_tile(const hn_gemm_set_f32 *set, int rows, int64_t cols, int64_t k, bool add) {
-    int64_t gap = kern_between(0, 3), c_row = cols + kern_between(0, 3);
-    int64_t a_row = add ? 1 : k + gap, a_col = add ? rows + gap : 1;
-    float *a = kern_floats((rows - 1) * a_row + (k - 1) * a_col + 1),
-          *b = kern_floats(k * set->cols);
+/* A tile of `width` columns, `cols` of which are wanted. */
+static void check_tile(const char *isa, hn_gemm_tile_fn_f32 fn, int rows, int64_t width,
+                       int64_t cols, int64_t panel, bool add) {
+    static const int64_t depths[] = {1, 2, 5, 37};
+    int64_t k = depths[kern_random() % HN_COUNT(depths)], gap = kern_between(0, 3);
+    int64_t c_row = cols + kern_between(0, 3);
+    hn_gemm_tile_f32 t = {.k = k, .c_row = c_row, .cols = cols, .add = add};
+    t.a_row = add ? 1 : k + gap;
+    t.a_col = add ? rows + gap : 1;
+    t.b_row = gap ? width + gap : panel; /* as it lies, or in panels */
+    t.b_next = gap ? panel : panel * k;
+    float *a = kern_floats((rows - 1) * t.a_row + (k - 1) * t.a_col + 1);
+    float *b = kern_floats(gap ? (k - 1) * t.b_row + width : k * HN_MAX(width, panel));
     int64_t n_out = (rows - 1) * c_row + cols;
     float *c = kern_floats(n_out), *before = kern_floats(n_out);
     memcpy(before, c, (size_t)n_out * sizeof *c);
-    set->micro[rows](k, a, a_row, a_col, b, c, c_row, cols, add, NULL);
+    t.a = a;
+    t.b = b;
+    t.c = c;
+    fn(&t);
     for (int64_t at = 0; at < n_out; at++) {
         int64_t i = at / c_row, j = at % c_row;
         double sum = add ? before[at] : 0, size = fabs(sum);
         if (j >= cols) {
-            KERN_CHECK(c[at] == before[at], "%s %dx%d wrote past its columns", set->isa, rows,
+            KERN_CHECK(c[at] == before[at], "%s %dx%d wrote past its columns", isa, rows,
                        (int)cols);
             continue;
         }
         for (int64_t p = 0; p < k; p++) {
-            double product = (double)a[i * a_row + p * a_col] * b[p * set->cols + j];
+            double product = (double)a[i * t.a_row + p * t.a_col] *
+                             b[p * t.b_row + j / panel * t.b_next + j % panel];
             sum += product;
             size += fabs(product);
         }
-        KERN_CHECK(is_near(c[at], sum, size, k), "%s %d rows, %d columns, k %d: %g, not %g",
-                   set->isa, rows, (int)cols, (int)k, (double)c[at], sum);
+        KERN_CHECK(is_near(c[at], sum, size, k), "%s %d rows, %d columns, k %d: %g, not %g", isa,
+                   rows, (int)cols, (int)k, (double)c[at], sum);
     }
     kern_release();
 }
 
+static void check_set(const hn_gemm_set_f32 *set) {
+    for (int rows = 1; rows <= set->max_rows; rows++) {
+        int64_t full = set->cols, half = full / 2;
+        for (int64_t cols = 1; cols <= full; cols++)
+            check_tile(set->isa, set->full[rows], rows, full, cols, full, cols % 2);
+        for (int64_t cols = 1; cols <= half; cols++)
+            check_tile(set->isa, set->narrow[rows], rows, half, cols, half, cols % 2);
+    }
+    for (int rows = 1; rows <= HN_GEMM_FEW_ROWS; rows++)
+        for (int form = 0; set->wide[rows] && form < 8; form++)
+            check_tile(set->isa, set->wide[rows], rows, set->wide_cols[rows], set->wide_cols[rows],
+                       set->cols, form % 2);
+}
+
 static void test_tiles(void) {
-    static const int64_t depths[] = {1, 2, 5, 37};
     uint64_t needs;
     const hn_gemm_set_f32 *set;
     for (uint32_t i = 0; (set = hn_gemm_set_at_f32(i, &needs)); i++)
-        for (int rows = 1; hn_cpu_has_all(needs) && rows <= set->max_rows; rows++)
-            for (int64_t cols = 1; cols <= set->cols; cols++)
-                check_tile(set, rows, cols, depths[kern_random() % HN_COUNT(depths)], cols % 2);
+        if (hn_cpu_has_all(needs))
+            check_set(set);
 }
 
 /* ---- the whole ---- */
@@ -200,7 +224,7 @@ static gemm_case form_of(int i, int64_t m, int64_t n, int64_t k) {
 
 static void test_products(void) {
     static const int64_t rows[] = {0, 1, 3, 4, 6, 7, 13, 14, 15, 31};
-    static const int64_t cols[] = {0, 1, 5, 15, 16, 17, 32, 33, 49, 127, 131};
+    static const int64_t cols[] = {0, 1, 5, 15, 16, 17, 32, 33, 49, 127, 131, 290};
     static const int64_t depths[] = {0, 1, 2, 7, 31, 130, 256, 257, 523};
     enum { N_FORMS = 4 * N_LEFT_FORMS * N_RIGHT_FORMS };
     for (int i = 0; i < N_FORMS; i++) {
@@ -216,6 +240,9 @@ static void test_products(void) {
             }
     check_product(&(gemm_case[]){form_of(0, 463, 19, 11)}[0]); /* more rows than a task has */
     check_product(&(gemm_case[]){form_of(12, 463, 19, 11)}[0]);
+    for (int i = 0; i < N_FORMS;
+         i++) /* several slices, collisions of rows, tasks for all threads */
+        check_product(&(gemm_case[]){form_of(i, 30, 140, 1024)}[0]);
 }
 
 void kern_test_gemm(void) {

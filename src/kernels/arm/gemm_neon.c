@@ -6,36 +6,49 @@
 #if defined(__aarch64__)
 #  include "kernels/arm/simd_neon.h"
 
+#  define MOST_ROWS 8
+#  define FULL(rows) hn_gemm_f32_##rows##x8__neon
+#  define NARROW(rows) hn_gemm_f32_##rows##x4__neon
+#  define WIDE(rows) hn_gemm_f32_##rows##_wide__neon
+
 #  define V_COLS 2
-#  define MICRO_NAME(rows) hn_gemm_f32_##rows##x8__neon
-#  define MICRO(rows) MICRO_NAME(rows)
+#  define TILE(rows) FULL(rows)
+#  define PANEL_NAME(rows) gemm_panel_##rows##__neon
+#  define PANEL(rows) PANEL_NAME(rows)
+#  include "kernels/gemm_rows_tmpl.h"
+#  define V_COLS 1
+#  define TILE(rows) NARROW(rows)
+#  include "kernels/gemm_rows_tmpl.h"
 
+#  define TILE(rows) WIDE(rows)
 #  define ROWS 1
+#  define V_COLS 16
 #  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 2
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 3
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 4
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 5
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 6
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 7
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 8
-#  include "kernels/gemm_micro_tmpl.h"
-
-const hn_gemm_set_f32 hn_gemm_set_f32__neon = {.isa = "neon",
-                                               .max_rows = 8,
-                                               .cols = 8,
-                                               .micro = {NULL, MICRO(1), MICRO(2), MICRO(3),
-                                                         MICRO(4), MICRO(5), MICRO(6), MICRO(7),
-                                                         MICRO(8)}};
-
 #  undef V_COLS
-#  undef MICRO_NAME
-#  undef MICRO
+#  define ROWS 2
+#  define V_COLS 8
+#  include "kernels/gemm_micro_tmpl.h"
+#  undef V_COLS
+#  define ROWS 3
+#  define V_COLS 6
+#  include "kernels/gemm_micro_tmpl.h"
+#  undef V_COLS
+
+const hn_gemm_set_f32 hn_gemm_set_f32__neon = {
+    .isa = "neon",
+    .max_rows = MOST_ROWS,
+    .cols = 8,
+    .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6), FULL(7), FULL(8)},
+    .micro = {NULL, gemm_panel_1__neon, gemm_panel_2__neon, gemm_panel_3__neon, gemm_panel_4__neon, gemm_panel_5__neon, gemm_panel_6__neon, gemm_panel_7__neon, gemm_panel_8__neon},
+    .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6), NARROW(7),
+               NARROW(8)},
+    .wide = {NULL, WIDE(1), WIDE(2), WIDE(3)},
+    .wide_cols = {0, 64, 32, 24}};
+
+#  undef TILE
+#  undef WIDE
+#  undef NARROW
+#  undef FULL
+#  undef MOST_ROWS
 #  include "kernels/simd_end.h"
 #endif

@@ -6,31 +6,44 @@
 #if defined(__x86_64__)
 #  include "kernels/x86/simd_avx2.h"
 
-#  define V_COLS 2
-#  define MICRO_NAME(rows) hn_gemm_f32_##rows##x16__avx2
-#  define MICRO(rows) MICRO_NAME(rows)
+#  define MOST_ROWS 6
+#  define FULL(rows) hn_gemm_f32_##rows##x16__avx2
+#  define NARROW(rows) hn_gemm_f32_##rows##x8__avx2
+#  define WIDE(rows) hn_gemm_f32_##rows##_wide__avx2
 
+#  define V_COLS 2
+#  define TILE(rows) FULL(rows)
+#  define PANEL_NAME(rows) gemm_panel_##rows##__avx2
+#  define PANEL(rows) PANEL_NAME(rows)
+#  include "kernels/gemm_rows_tmpl.h"
+#  define V_COLS 1
+#  define TILE(rows) NARROW(rows)
+#  include "kernels/gemm_rows_tmpl.h"
+
+#  define TILE(rows) WIDE(rows)
 #  define ROWS 1
+#  define V_COLS 8
 #  include "kernels/gemm_micro_tmpl.h"
+#  undef V_COLS
 #  define ROWS 2
+#  define V_COLS 4
 #  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 3
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 4
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 5
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 6
-#  include "kernels/gemm_micro_tmpl.h"
+#  undef V_COLS
 
 const hn_gemm_set_f32 hn_gemm_set_f32__avx2 = {
     .isa = "avx2",
-    .max_rows = 6,
+    .max_rows = MOST_ROWS,
     .cols = 16,
-    .micro = {NULL, MICRO(1), MICRO(2), MICRO(3), MICRO(4), MICRO(5), MICRO(6)}};
+    .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6)},
+    .micro = {NULL, gemm_panel_1__avx2, gemm_panel_2__avx2, gemm_panel_3__avx2, gemm_panel_4__avx2, gemm_panel_5__avx2, gemm_panel_6__avx2},
+    .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6)},
+    .wide = {NULL, WIDE(1), WIDE(2)},
+    .wide_cols = {0, 64, 32}};
 
-#  undef V_COLS
-#  undef MICRO_NAME
-#  undef MICRO
+#  undef TILE
+#  undef WIDE
+#  undef NARROW
+#  undef FULL
+#  undef MOST_ROWS
 #  include "kernels/simd_end.h"
 #endif

@@ -1,54 +1,57 @@
 /* Float products with AVX-512: tiles of 14 x 32. 28 registers hold sums, two a row of b, one an
- * element of a; two loads, 14 broadcasts and 28 multiply-adds per step along k. Measured: 99 % of the
- * peak with all in the first cache and k of 256 or more, 74 to 97 % with k of 64. */
+ * element of a; two loads, 14 broadcasts and 28 multiply-adds per step along k. Measured: 99 % of
+ * the peak with all in the first cache and k of 256 or more, 74 to 97 % with k of 64. Few rows meet
+ * up to 8 panels at once, so that no sum waits for itself. */
 #include "kernels/gemm_end.h"
 #include "kernels/gemm_micro.h"
 
 #if defined(__x86_64__)
 #  include "kernels/x86/simd_avx512.h"
 
-#  define V_COLS 2
-#  define MICRO_NAME(rows) hn_gemm_f32_##rows##x32__avx512
-#  define MICRO(rows) MICRO_NAME(rows)
+#  define MOST_ROWS 14
+#  define FULL(rows) hn_gemm_f32_##rows##x32__avx512
+#  define NARROW(rows) hn_gemm_f32_##rows##x16__avx512
+#  define WIDE(rows) hn_gemm_f32_##rows##_wide__avx512
 
+#  define V_COLS 2
+#  define TILE(rows) FULL(rows)
+#  define PANEL_NAME(rows) gemm_panel_##rows##__avx512
+#  define PANEL(rows) PANEL_NAME(rows)
+#  include "kernels/gemm_rows_tmpl.h"
+#  define V_COLS 1
+#  define TILE(rows) NARROW(rows)
+#  include "kernels/gemm_rows_tmpl.h"
+
+#  define TILE(rows) WIDE(rows)
 #  define ROWS 1
+#  define V_COLS 16
 #  include "kernels/gemm_micro_tmpl.h"
+#  undef V_COLS
 #  define ROWS 2
+#  define V_COLS 8
 #  include "kernels/gemm_micro_tmpl.h"
+#  undef V_COLS
 #  define ROWS 3
+#  define V_COLS 6
 #  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 4
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 5
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 6
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 7
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 8
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 9
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 10
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 11
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 12
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 13
-#  include "kernels/gemm_micro_tmpl.h"
-#  define ROWS 14
-#  include "kernels/gemm_micro_tmpl.h"
+#  undef V_COLS
 
 const hn_gemm_set_f32 hn_gemm_set_f32__avx512 = {
     .isa = "avx512",
-    .max_rows = 14,
+    .max_rows = MOST_ROWS,
     .cols = 32,
-    .micro = {NULL, MICRO(1), MICRO(2), MICRO(3), MICRO(4), MICRO(5), MICRO(6), MICRO(7), MICRO(8),
-              MICRO(9), MICRO(10), MICRO(11), MICRO(12), MICRO(13), MICRO(14)}};
+    .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6), FULL(7), FULL(8), FULL(9),
+             FULL(10), FULL(11), FULL(12), FULL(13), FULL(14)},
+    .micro = {NULL, gemm_panel_1__avx512, gemm_panel_2__avx512, gemm_panel_3__avx512, gemm_panel_4__avx512, gemm_panel_5__avx512, gemm_panel_6__avx512, gemm_panel_7__avx512, gemm_panel_8__avx512, gemm_panel_9__avx512, gemm_panel_10__avx512, gemm_panel_11__avx512, gemm_panel_12__avx512, gemm_panel_13__avx512, gemm_panel_14__avx512},
+    .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6), NARROW(7),
+               NARROW(8), NARROW(9), NARROW(10), NARROW(11), NARROW(12), NARROW(13), NARROW(14)},
+    .wide = {NULL, WIDE(1), WIDE(2), WIDE(3)},
+    .wide_cols = {0, 256, 128, 96}};
 
-#  undef V_COLS
-#  undef MICRO_NAME
-#  undef MICRO
+#  undef TILE
+#  undef WIDE
+#  undef NARROW
+#  undef FULL
+#  undef MOST_ROWS
 #  include "kernels/simd_end.h"
 #endif

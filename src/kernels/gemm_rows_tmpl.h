@@ -1,0 +1,37 @@
+/* Tiles of gemm_micro_tmpl.h, of one row up to MOST_ROWS: 6, 8 or 14. */
+#define ROWS 1
+#include "kernels/gemm_micro_tmpl.h"
+#define ROWS 2
+#include "kernels/gemm_micro_tmpl.h"
+#define ROWS 3
+#include "kernels/gemm_micro_tmpl.h"
+#define ROWS 4
+#include "kernels/gemm_micro_tmpl.h"
+#define ROWS 5
+#include "kernels/gemm_micro_tmpl.h"
+#define ROWS 6
+#include "kernels/gemm_micro_tmpl.h"
+#if MOST_ROWS > 6
+#  define ROWS 7
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 8
+#  include "kernels/gemm_micro_tmpl.h"
+#endif
+#if MOST_ROWS > 8
+#  define ROWS 9
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 10
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 11
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 12
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 13
+#  include "kernels/gemm_micro_tmpl.h"
+#  define ROWS 14
+#  include "kernels/gemm_micro_tmpl.h"
+#endif
+#undef TILE
+#undef PANEL
+#undef PANEL_NAME
+#undef V_COLS
