@@ -427,6 +427,8 @@ HONE_API hone_status hone_model_fix_shape(hone_model *model, const char *input, 
 
 /* ---- editing --------------------------------------------------------------------------------- */
 
+typedef struct hone_value hone_value; /* a value at run time; see "running" */
+
 /* An edit that is refused leaves the model as it was. One that runs out of memory may be half done:
  * the model can only be freed. */
 
@@ -449,12 +451,14 @@ typedef enum hone_strip {
 } hone_strip;
 /* hone_strip flags; from functions, too. */
 HONE_API hone_status hone_model_strip(hone_model *model, unsigned what, hone_error *error);
+/* Other data for an initializer, of the same type and shape; they are copied. Also where its own
+ * were not loaded. Infer again afterwards: shapes may follow from them. */
+HONE_API hone_status hone_model_set_initializer(hone_model *model, const char *name,
+                                                const hone_value *data, hone_error *error);
 /* Writes inferred types into the model's value_info, so that the saved file carries them. */
 HONE_API hone_status hone_model_store_shapes(hone_model *model, hone_error *error);
 
 /* ---- optimizing ------------------------------------------------------------------------------ */
-
-typedef struct hone_value hone_value; /* a value at run time; see "running" */
 
 /* Numbers and meaning are those of onnxruntime's graph optimization levels. */
 typedef enum hone_level {

@@ -73,6 +73,24 @@ static void sequences_copy_their_items(void **state) {
     hone_value_free(empty);
 }
 
+static void maps_have_as_many_keys_as_values(void **state) {
+    (void)state;
+    int64_t numbers[] = {7, 8};
+    hone_value *keys = tensor_of(ELEM_INT64, numbers, DIMS(2)), *two = counting_floats(DIMS(2));
+    hone_value *three = counting_floats(DIMS(3)), *map, *wrong;
+    expect_ok(hone_value_create_map(keys, two, &map, &error));
+    expect_failure(hone_value_create_map(keys, three, &wrong, &error), HONE_E_ARGUMENT, "one size");
+    expect_failure(hone_value_create_map(map, two, &wrong, &error), HONE_E_ARGUMENT, "rank 1");
+    expect_failure(hone_value_create_map(keys, NULL, &wrong, &error), HONE_E_ARGUMENT, "values");
+    hone_value_free(keys);
+    hone_value_free(two);
+    hone_value_free(three);
+    assert_int_equal(hone_value_kind(map), HONE_TYPE_MAP);
+    assert_int_equal(hone_value_n_items(map), 2);
+    EXPECT_FLOATS(hone_value_item(map, 1), 0, 1);
+    hone_value_free(map);
+}
+
 /* A TensorProto: dims [n], float, raw data of `bytes` bytes, within a SequenceProto when asked for.
  */
 static size_t put_tensor(uint8_t *out, uint8_t n, uint8_t bytes, bool in_sequence) {
@@ -110,12 +128,40 @@ static void serialized_values_are_checked(void **state) {
     assert_null(v);
 }
 
+static void initializers_take_other_data(void **state) {
+    (void)state;
+    static const char text[] =
+        RUN_HEAD "agraph (float[2] x) => (float[2] y)\n"
+                 "<float[2] w = {1, 1}> { y = Mul(x, w) }";
+    hone_model *model;
+    hone_session *session;
+    hone_value *fits = counting_floats(DIMS(2)), *too_long = counting_floats(DIMS(3));
+    hone_value *integers = tensor_of(ELEM_INT64, (int64_t[]){1, 2}, DIMS(2)), *out = NULL;
+    expect_ok(load_text(text, NULL, &model, &error));
+    expect_failure(hone_model_set_initializer(model, "x", fits, &error), HONE_E_NOT_FOUND, "'x'");
+    expect_failure(hone_model_set_initializer(model, "w", integers, &error), HONE_E_TYPE, "float");
+    expect_failure(hone_model_set_initializer(model, "w", too_long, &error), HONE_E_SHAPE, "'w'");
+    expect_ok(hone_model_set_initializer(model, "w", fits, &error));
+    expect_ok(hone_session_create(model, NULL, &session, &error));
+    expect_ok(hone_session_run(session, NULL, 1, (const char *[]){"x"},
+                               (const hone_value *[]){fits}, 0, NULL, &out, &error));
+    EXPECT_FLOATS(out, 0, 1);
+    hone_value_free(out);
+    hone_value_free(fits);
+    hone_value_free(too_long);
+    hone_value_free(integers);
+    hone_session_free(session);
+    hone_model_free(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_hold_what_was_given),
         cmocka_unit_test(wrong_shapes_are_refused),
         cmocka_unit_test(sequences_copy_their_items),
+        cmocka_unit_test(maps_have_as_many_keys_as_values),
         cmocka_unit_test(serialized_values_are_checked),
+        cmocka_unit_test(initializers_take_other_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
