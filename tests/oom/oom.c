@@ -1,7 +1,7 @@
 /* Fails the first, the second, the third ... allocation of every operation on a model, until it
  * succeeds.
  *
- * usage: oom FILE...
+ * usage: oom [--all-of-first N] FILE...
  *
  * Each failure must be told as such, with a message, leave nothing allocated and no file behind;
  * once alone, and once with all later allocations failing too. The first file is also tried with
@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { MAX_NAMES = 8, MAX_COMPLAINTS = 20, PATH_BYTES = 512 };
@@ -281,10 +282,12 @@ static bool try_failing_at(subject *s, const struct operation *op, size_t n, boo
     return has_failed;
 }
 
+static size_t all_of_first = 100;
+
 /* Every one of the first hundred, then ever fewer: an operation of ten thousand allocations would
  * take its time ten thousand times. */
 static size_t next_failure(size_t n) {
-    return n + 1 + n / 100;
+    return n + 1 + n / all_of_first;
 }
 
 static size_t try_operation(subject *s, const struct operation *op) {
@@ -408,13 +411,18 @@ static void try_external(const char *path, const char *model_folder, const char 
 
 int main(int argc, char **argv) {
     char folder[PATH_BYTES], model_folder[PATH_BYTES];
-    if (argc < 2 || !make_folder(folder) || !make_folder(model_folder)) {
-        fprintf(stderr, "usage: oom FILE...\n");
+    int first = 1;
+    if (argc > 2 && strcmp(argv[1], "--all-of-first") == 0) {
+        all_of_first = strtoul(argv[2], NULL, 10);
+        first = 3;
+    }
+    if (first >= argc || all_of_first == 0 || !make_folder(folder) || !make_folder(model_folder)) {
+        fprintf(stderr, "usage: oom [--all-of-first N] FILE...\n");
         return 2;
     }
-    for (int i = 1; i < argc; i++)
+    for (int i = first; i < argc; i++)
         try_subject(argv[i], folder, true);
-    try_external(argv[1], model_folder, folder);
+    try_external(argv[first], model_folder, folder);
     rmdir(folder);
     rmdir(model_folder);
     if (n_complaints)
