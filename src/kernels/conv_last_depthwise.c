@@ -30,6 +30,7 @@ enum {
     DEPTHWISE_BLOCK_ROWS = 8,
     DEPTHWISE_BLOCK_CHANNELS = 64,
     DEPTHWISE_STEPS = 1 << 17, /* multiply-adds of a block, at least */
+    DEPTHWISE_MOST_WIDTH = 16, /* channels of a vector */
     DEPTHWISE_SPREAD = 28      /* outputs at a time where a channel has several filters */
 };
 
@@ -73,8 +74,9 @@ typedef struct depthwise_last_run {
     const float *w;
     hn_depthwise_row_fn row;
     int64_t width, n_vectors; /* of channels */
-    int64_t several;          /* filters per channel */
-    int64_t w_row;            /* floats of a row of the window */
+    int64_t whole_vectors, most_vectors;
+    int64_t several; /* filters per channel */
+    int64_t w_row;   /* floats of a row of the window */
     int64_t block_rows, n_blocks;
     int64_t out_h, in_h, kernel_h, stride_h, dilation_h, pad_h;
     hn_depthwise_row common; /* what all rows share */
@@ -109,9 +111,9 @@ static void spread_row(const depthwise_last_run *run, hn_depthwise_row r, int64_
     }
 }
 
-/* Output rows row0 .. row1 of one image, for one vector of channels and the filter-th of each. */
+/* Output rows row0 .. row1 of one image, for some vectors of channels and the filter-th of each. */
 static void depthwise_rows(const depthwise_last_run *run, int64_t image, int64_t row0, int64_t row1,
-                           int64_t vector, int64_t filter) {
+                           int64_t vector, int64_t n_vectors, int64_t filter) {
     const hn_conv_last_job *job = run->job;
     const float *residual = job->finish ? job->finish->residual : NULL;
     int64_t channel = vector * run->width, step = run->dilation_h;
@@ -120,7 +122,7 @@ static void depthwise_rows(const depthwise_last_run *run, int64_t image, int64_t
     const float *x = job->x + image * run->in_h * in_row + channel;
     const float *w = run->w + (filter * run->n_vectors + vector) * run->kernel_h * run->w_row;
     filter += channel * run->several;
-    r.n_channels = (int)HN_MIN(run->width, job->channels - channel);
+    r.n_channels = (int)HN_MIN(n_vectors * run->width, job->channels - channel);
     r.bias = job->bias ? job->bias + filter : NULL;
     int64_t at = (image * run->out_h + row0) * out_row + filter;
     for (int64_t row = row0; row < row1; row++, at += out_row) {
@@ -161,9 +163,11 @@ static void depthwise_blocks(void *ctx, int64_t block0, int64_t block1, int64_t 
     for (int64_t b = block0; b < block1 && !hn_pool_is_stopped(run->pool); b++) {
         int64_t image = b / run->n_blocks, row0 = b % run->n_blocks * run->block_rows;
         int64_t row1 = HN_MIN(row0 + run->block_rows, run->out_h);
-        for (int64_t v = v0; v < v1; v++)
+        for (int64_t v = v0, n; v < v1; v += n) {
+            n = v + run->most_vectors <= HN_MIN(v1, run->whole_vectors) ? run->most_vectors : 1;
             for (int64_t f = 0; f < run->several; f++)
-                depthwise_rows(run, image, row0, row1, v, f);
+                depthwise_rows(run, image, row0, row1, v, n, f);
+        }
         if (job->finish && job->finish->map && !job->finish->is_clamp) {
             int64_t first = image * run->out_h, out_w = run->common.out1;
             map_block(run, (first + row0) * out_w, (first + row1) * out_w,
@@ -174,23 +178,25 @@ static void depthwise_blocks(void *ctx, int64_t block0, int64_t block1, int64_t 
 }
 
 static depthwise_last_run read_depthwise(const hn_conv_last_job *job) {
+    const hn_depthwise_set *set = hn_depthwise_pick();
     const hn_slide *s = job->slide;
     const hn_finish_f32 *f = job->finish;
     int32_t w = s->n_axes - 1;
     bool has_h = s->n_axes == 2, has_limits = f && f->map && f->is_clamp;
-    depthwise_last_run run = {
-        .job = job,
-        .row = hn_depthwise_pick()->find(s->kernel[w], s->stride[w], s->dilation[w]),
-        .width = hn_depthwise_pick()->channels,
-        .n_vectors = depthwise_vectors(job),
-        .out_h = has_h ? s->out[0] : 1,
-        .in_h = has_h ? s->in[0] : 1,
-        .kernel_h = has_h ? s->kernel[0] : 1,
-        .stride_h = has_h ? s->stride[0] : 1,
-        .dilation_h = has_h ? s->dilation[0] : 1,
-        .pad_h = has_h ? s->pad[0] : 0,
-        .least = has_limits ? f->a : -HUGE_VALF,
-        .most = has_limits ? f->b : HUGE_VALF};
+    depthwise_last_run run = {.job = job,
+                              .row = set->find(s->kernel[w], s->stride[w], s->dilation[w]),
+                              .width = set->channels,
+                              .n_vectors = depthwise_vectors(job),
+                              .whole_vectors = job->channels / set->channels,
+                              .most_vectors = job->filters == job->channels ? set->most_vectors : 1,
+                              .several = job->filters / job->channels,
+                              .w_row = s->kernel[w] * set->channels,
+                              .out_h = has_h ? s->out[0] : 1,
+                              .in_h = has_h ? s->in[0] : 1,
+                              .kernel_h = has_h ? s->kernel[0] : 1,
+                              .stride_h = has_h ? s->stride[0] : 1,
+                              .dilation_h = has_h ? s->dilation[0] : 1,
+                              .pad_h = has_h ? s->pad[0] : 0};
     run.common = (hn_depthwise_row){.x_row = s->in[w] * job->channels * run.dilation_h,
                                     .x_col = job->channels,
                                     .in_w = s->in[w],
@@ -198,6 +204,7 @@ static depthwise_last_run read_depthwise(const hn_conv_last_job *job) {
                                     .stride_w = s->stride[w],
                                     .dilation_w = s->dilation[w],
                                     .pad_w = s->pad[w],
+                                    .w_vector = run.kernel_h * run.w_row,
                                     .y_col = job->filters,
                                     .out1 = s->out[w],
                                     .least = has_limits ? f->a : -HUGE_VALF,

@@ -8,134 +8,151 @@
  */
 
 #define DEPTHWISE_TILE 7 /* maps of 7, 14, 28, 56 and 112 have no rest */
+#define DEPTHWISE_VECTORS (V_REGISTERS / 16)
 
 /* What of a tile is there. */
 typedef enum V_NAME(depthwise_part) {
     V_NAME(TILE_WHOLE),
     V_NAME(TILE_EDGE), /* some inputs or outputs are not */
-    V_NAME(TILE_REST)  /* nor are some channels */
+    V_NAME(TILE_REST)  /* nor are some channels of its only vector */
 } V_NAME(depthwise_part);
 
 V_INLINE V V_NAME(depthwise_load)(const float *x, V_NAME(depthwise_part) part, V_SOME lanes) {
     return part == V_NAME(TILE_REST) ? V_LOAD_SOME(x, lanes) : V_LOAD(x);
 }
 
-V_INLINE void V_NAME(depthwise_start)(const hn_depthwise_row *r, V_NAME(depthwise_part) part,
-                                      V_SOME lanes, V *sums) {
-    V bias = r->bias ? V_NAME(depthwise_load)(r->bias, part, lanes) : V_ZERO();
+V_INLINE void V_NAME(depthwise_start)(const hn_depthwise_row *r, const int n_vectors,
+                                      V_NAME(depthwise_part) part, V_SOME lanes,
+                                      V sums[][DEPTHWISE_TILE]) {
+#pragma GCC unroll 2
+    for (int v = 0; v < n_vectors; v++) {
+        V bias = r->bias ? V_NAME(depthwise_load)(r->bias + v * V_ELEMS, part, lanes) : V_ZERO();
 #pragma GCC unroll 8
-    for (int p = 0; p < DEPTHWISE_TILE; p++)
-        sums[p] = bias;
+        for (int p = 0; p < DEPTHWISE_TILE; p++)
+            sums[v][p] = bias;
+    }
 }
 
-V_INLINE void V_NAME(depthwise_end)(const hn_depthwise_row *r, int64_t out,
-                                    V_NAME(depthwise_part) part, V_SOME lanes, V *sums) {
+V_INLINE void V_NAME(depthwise_end)(const hn_depthwise_row *r, int64_t out, const int n_vectors,
+                                    V_NAME(depthwise_part) part, V_SOME lanes,
+                                    V sums[][DEPTHWISE_TILE]) {
     const int64_t y_col = r->y_col, n = r->out1 - out;
     const V least = V_SET1(r->least), most = V_SET1(r->most);
-    if (r->residual) {
-        const float *z = r->residual + out * y_col;
-#pragma GCC unroll 8
-        for (int p = 0; p < DEPTHWISE_TILE; p++, z += y_col)
-            if (part == V_NAME(TILE_WHOLE) || p < n)
-                sums[p] = V_ADD(sums[p], V_NAME(depthwise_load)(z, part, lanes));
-    }
+    const float *z = r->residual ? r->residual + out * y_col : NULL;
     float *y = r->y + out * y_col;
 #pragma GCC unroll 8
     for (int p = 0; p < DEPTHWISE_TILE; p++, y += y_col) {
-        V v = V_MIN(most, V_MAX(least, sums[p]));
         if (part != V_NAME(TILE_WHOLE) && p >= n)
             break;
-        if (part == V_NAME(TILE_REST))
-            V_STORE_SOME(y, lanes, v);
-        else
-            V_STORE(y, v);
+#pragma GCC unroll 2
+        for (int v = 0; v < n_vectors; v++) {
+            V sum = sums[v][p];
+            if (z)
+                sum = V_ADD(sum, V_NAME(depthwise_load)(z + p * y_col + v * V_ELEMS, part, lanes));
+            sum = V_MIN(most, V_MAX(least, sum));
+            if (part == V_NAME(TILE_REST))
+                V_STORE_SOME(y, lanes, sum);
+            else
+                V_STORE(y + v * V_ELEMS, sum);
+        }
     }
 }
 
 /* The tile that begins at output `out`, for windows of a constant width and stride, undilated. */
 V_INLINE void V_NAME(depthwise_tile)(const hn_depthwise_row *r, int64_t out, const int width,
-                                     const int stride, const V_NAME(depthwise_part) part) {
+                                     const int stride, const int n_vectors,
+                                     const V_NAME(depthwise_part) part) {
     const int n_cols = (DEPTHWISE_TILE - 1) * stride + width;
     const int64_t col0 = out * stride - r->pad_w, x_row = r->x_row, x_col = r->x_col;
     const int64_t first = HN_MIN(HN_MAX(-col0, 0), n_cols);
     const int64_t past = HN_MIN(HN_MAX(r->in_w - col0, first), n_cols);
     const uint32_t inside = (1u << past) - (1u << first); /* a bit per input column */
-    const V_SOME lanes = V_FIRST(r->n_channels);
-    V sums[DEPTHWISE_TILE];
-    V_NAME(depthwise_start)(r, part, lanes, sums);
+    const V_SOME lanes = V_FIRST(part == V_NAME(TILE_REST) ? r->n_channels : 0);
+    V sums[2][DEPTHWISE_TILE];
+    V_NAME(depthwise_start)(r, n_vectors, part, lanes, sums);
     const float *row = r->x + col0 * x_col, *w = r->w;
     for (int64_t k = r->n_rows; k > 0; k--, row += x_row, w += width * V_ELEMS) {
-        V by[7];
         const float *x = row;
-#pragma GCC unroll 8
-        for (int i = 0; i < width; i++)
-            by[i] = V_LOAD(w + i * V_ELEMS);
+        V by[2][7];
+#pragma GCC unroll 16
+        for (int i = 0; i < n_vectors * width; i++)
+            by[i / width][i % width] = V_LOAD(w + i / width * r->w_vector + i % width * V_ELEMS);
 #pragma GCC unroll 32
         for (int i = 0; i < n_cols; i++, x += x_col) {
             if (part != V_NAME(TILE_WHOLE) && !(inside & 1u << i))
                 continue;
-            V v = V_NAME(depthwise_load)(x, part, lanes);
-            V_KEEP(v);
+#pragma GCC unroll 2
+            for (int v = 0; v < n_vectors; v++) {
+                V in = V_NAME(depthwise_load)(x + v * V_ELEMS, part, lanes);
+                V_KEEP(in);
 #pragma GCC unroll 8
-            for (int p = 0; p < DEPTHWISE_TILE; p++)
-                if (i - p * stride >= 0 && i - p * stride < width)
-                    sums[p] = V_FMA(v, by[i - p * stride], sums[p]);
+                for (int p = 0; p < DEPTHWISE_TILE; p++)
+                    if (i - p * stride >= 0 && i - p * stride < width)
+                        sums[v][p] = V_FMA(in, by[v][i - p * stride], sums[v][p]);
+            }
         }
     }
-    V_NAME(depthwise_end)(r, out, part, lanes, sums);
+    V_NAME(depthwise_end)(r, out, n_vectors, part, lanes, sums);
 }
 
 /* The same for any window. */
 V_INLINE void V_NAME(depthwise_any_tile)(const hn_depthwise_row *r, int64_t out,
-                                         const V_NAME(depthwise_part) part) {
-    const V_SOME lanes = V_FIRST(r->n_channels);
+                                         const int n_vectors, const V_NAME(depthwise_part) part) {
+    const V_SOME lanes = V_FIRST(part == V_NAME(TILE_REST) ? r->n_channels : 0);
     const int64_t step = r->stride_w * r->x_col, col0 = out * r->stride_w - r->pad_w;
-    V sums[DEPTHWISE_TILE];
-    V_NAME(depthwise_start)(r, part, lanes, sums);
+    V sums[2][DEPTHWISE_TILE];
+    V_NAME(depthwise_start)(r, n_vectors, part, lanes, sums);
     const float *w = r->w;
     for (int64_t k = 0; k < r->n_rows; k++)
         for (int64_t t = 0; t < r->kernel_w; t++, w += V_ELEMS) {
-            V by = V_LOAD(w);
             int64_t col = col0 + t * r->dilation_w;
             const float *x = r->x + k * r->x_row + col * r->x_col;
+            V by[2];
+#pragma GCC unroll 2
+            for (int v = 0; v < n_vectors; v++)
+                by[v] = V_LOAD(w + v * r->w_vector);
 #pragma GCC unroll 8
-            for (int p = 0; p < DEPTHWISE_TILE; p++, x += step, col += r->stride_w)
-                if (part == V_NAME(TILE_WHOLE) || (col >= 0 && col < r->in_w))
-                    sums[p] = V_FMA(V_NAME(depthwise_load)(x, part, lanes), by, sums[p]);
+            for (int p = 0; p < DEPTHWISE_TILE; p++, x += step, col += r->stride_w) {
+                if (part != V_NAME(TILE_WHOLE) && (col < 0 || col >= r->in_w))
+                    continue;
+#pragma GCC unroll 2
+                for (int v = 0; v < n_vectors; v++)
+                    sums[v][p] = V_FMA(V_NAME(depthwise_load)(x + v * V_ELEMS, part, lanes), by[v],
+                                       sums[v][p]);
+            }
         }
-    V_NAME(depthwise_end)(r, out, part, lanes, sums);
+    V_NAME(depthwise_end)(r, out, n_vectors, part, lanes, sums);
 }
 
-static inline V_NAME(depthwise_part)
-    V_NAME(depthwise_part_at)(const hn_depthwise_row *r, int64_t out) {
+/* All inputs and outputs of the tile are there. */
+static inline bool V_NAME(depthwise_is_whole)(const hn_depthwise_row *r, int64_t out) {
     int64_t col0 = out * r->stride_w - r->pad_w;
     int64_t last = col0 + (DEPTHWISE_TILE - 1) * r->stride_w + (r->kernel_w - 1) * r->dilation_w;
-    return r->n_channels < V_ELEMS                                         ? V_NAME(TILE_REST)
-           : col0 < 0 || last >= r->in_w || out + DEPTHWISE_TILE > r->out1 ? V_NAME(TILE_EDGE)
-                                                                           : V_NAME(TILE_WHOLE);
+    return col0 >= 0 && last < r->in_w && out + DEPTHWISE_TILE <= r->out1;
 }
 
 #define DEFINE_DEPTHWISE(name, tile)                                    \
   static V_TARGET void V_NAME(name)(const hn_depthwise_row *r) {        \
     for (int64_t out = r->out0; out < r->out1; out += DEPTHWISE_TILE) { \
-      switch (V_NAME(depthwise_part_at)(r, out)) {                      \
-      case V_NAME(TILE_WHOLE):                                          \
-        tile(V_NAME(TILE_WHOLE));                                       \
-        break;                                                          \
-      case V_NAME(TILE_EDGE):                                           \
-        tile(V_NAME(TILE_EDGE));                                        \
-        break;                                                          \
-      default:                                                          \
-        tile(V_NAME(TILE_REST));                                        \
-      }                                                                 \
+      bool is_whole = V_NAME(depthwise_is_whole)(r, out);               \
+      if (r->n_channels < V_ELEMS)                                      \
+        tile(1, V_NAME(TILE_REST));                                     \
+      else if (r->n_channels == V_ELEMS && is_whole)                    \
+        tile(1, V_NAME(TILE_WHOLE));                                    \
+      else if (r->n_channels == V_ELEMS)                                \
+        tile(1, V_NAME(TILE_EDGE));                                     \
+      else if (is_whole)                                                \
+        tile(DEPTHWISE_VECTORS, V_NAME(TILE_WHOLE));                    \
+      else                                                              \
+        tile(DEPTHWISE_VECTORS, V_NAME(TILE_EDGE));                     \
     }                                                                   \
   }
-#define TILE_ANY(part) V_NAME(depthwise_any_tile)(r, out, part)
-#define TILE_3_1(part) V_NAME(depthwise_tile)(r, out, 3, 1, part)
-#define TILE_3_2(part) V_NAME(depthwise_tile)(r, out, 3, 2, part)
-#define TILE_5_1(part) V_NAME(depthwise_tile)(r, out, 5, 1, part)
-#define TILE_5_2(part) V_NAME(depthwise_tile)(r, out, 5, 2, part)
-#define TILE_7_1(part) V_NAME(depthwise_tile)(r, out, 7, 1, part)
+#define TILE_ANY(n, part) V_NAME(depthwise_any_tile)(r, out, n, part)
+#define TILE_3_1(n, part) V_NAME(depthwise_tile)(r, out, 3, 1, n, part)
+#define TILE_3_2(n, part) V_NAME(depthwise_tile)(r, out, 3, 2, n, part)
+#define TILE_5_1(n, part) V_NAME(depthwise_tile)(r, out, 5, 1, n, part)
+#define TILE_5_2(n, part) V_NAME(depthwise_tile)(r, out, 5, 2, n, part)
+#define TILE_7_1(n, part) V_NAME(depthwise_tile)(r, out, 7, 1, n, part)
 DEFINE_DEPTHWISE(depthwise_row_any, TILE_ANY)
 DEFINE_DEPTHWISE(depthwise_row_3_1, TILE_3_1)
 DEFINE_DEPTHWISE(depthwise_row_3_2, TILE_3_2)
@@ -166,6 +183,7 @@ static hn_depthwise_row_fn V_NAME(depthwise_find)(int64_t kernel_w, int64_t stri
     return V_NAME(depthwise_row_any);
 }
 
-const hn_depthwise_set V_NAME(hn_depthwise_set) = {.channels = V_ELEMS,
-                                                   .find = V_NAME(depthwise_find)};
+const hn_depthwise_set V_NAME(hn_depthwise_set) = {
+    .channels = V_ELEMS, .most_vectors = DEPTHWISE_VECTORS, .find = V_NAME(depthwise_find)};
 #undef DEPTHWISE_TILE
+#undef DEPTHWISE_VECTORS
