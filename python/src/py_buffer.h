@@ -1,9 +1,9 @@
 /*
  * Python.h for one binary that serves 3.9 and later.
  *
- * The buffer protocol entered the stable ABI with 3.11, in the very form that 3.9 and 3.10 have had:
- * the same struct, the same functions, the same slot numbers. Those two releases do not change any
- * more, so what the newer headers say is declared here for all of them.
+ * The buffer protocol entered the stable ABI with 3.11, in the very form that 3.9 and 3.10 have
+ * had: the same struct, the same functions, the same slot numbers. Those two releases do not change
+ * any more, so what the newer headers say is declared here for all of them.
  */
 #ifndef HNPY_BUFFER_H
 #define HNPY_BUFFER_H

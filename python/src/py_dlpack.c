@@ -1,6 +1,6 @@
 /* DLPack: tensors of other packages without a copy. The structs are those of its version 0, which
  * everybody still gives out and takes. */
-#include "core.h"
+#include "py_core.h"
 
 typedef struct dl_device {
     int32_t type; /* 1: memory of the processor */
@@ -34,9 +34,9 @@ typedef struct dl_type_row {
 } dl_type_row;
 
 static const dl_type_row dl_types[] = {
-    {DL_FLOAT, 32, 1},  {DL_UINT, 8, 2},     {DL_INT, 8, 3},       {DL_UINT, 16, 4},
-    {DL_INT, 16, 5},    {DL_INT, 32, 6},     {DL_INT, 64, 7},      {DL_BOOL, 8, 9},
-    {DL_FLOAT, 16, 10}, {DL_FLOAT, 64, 11},  {DL_UINT, 32, 12},    {DL_UINT, 64, 13},
+    {DL_FLOAT, 32, 1},   {DL_UINT, 8, 2},      {DL_INT, 8, 3},        {DL_UINT, 16, 4},
+    {DL_INT, 16, 5},     {DL_INT, 32, 6},      {DL_INT, 64, 7},       {DL_BOOL, 8, 9},
+    {DL_FLOAT, 16, 10},  {DL_FLOAT, 64, 11},   {DL_UINT, 32, 12},     {DL_UINT, 64, 13},
     {DL_BFLOAT, 16, 16}, {DL_COMPLEX, 64, 14}, {DL_COMPLEX, 128, 15},
 };
 

@@ -1,5 +1,5 @@
 /* Element types: ONNX numbers and formats of the struct module. */
-#include "core.h"
+#include "py_core.h"
 
 #include <string.h>
 
@@ -11,9 +11,9 @@ typedef struct elem_format {
 /* The first format of a type is the one that is given out. `l` is missing on purpose: it has the
  * size of the machine's long, and integers are told apart by size. */
 static const elem_format elem_formats[] = {
-    {"f", 1},   {"B", 2},  {"b", 3},  {"H", 4},  {"h", 5},  {"i", 6},  {"q", 7},  {"?", 9},
-    {"e", 10},  {"d", 11}, {"I", 12}, {"Q", 13}, {"Zf", 14}, {"Zd", 15}, {"H", 16}, {"B", 17},
-    {"B", 18},  {"B", 19}, {"B", 20}, {"B", 24},
+    {"f", 1},  {"B", 2},  {"b", 3},  {"H", 4},  {"h", 5},  {"i", 6},   {"q", 7},
+    {"?", 9},  {"e", 10}, {"d", 11}, {"I", 12}, {"Q", 13}, {"Zf", 14}, {"Zd", 15},
+    {"H", 16}, {"B", 17}, {"B", 18}, {"B", 19}, {"B", 20}, {"B", 24},
 };
 
 const char *hnpy_format_of(int32_t elem_type) {

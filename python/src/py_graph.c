@@ -1,5 +1,5 @@
 /* What a graph holds, as plain Python objects. */
-#include "core.h"
+#include "py_core.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Model: a loaded model, to inspect, check, edit, save, optimize and run. */
-#include "core.h"
+#include "py_core.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,12 +63,11 @@ static int load_registry(PyObject *paths, hone_op_registry **registry) {
 static hone_status load_unlocked(model_object *self, const char *path, const hone_load_options *o,
                                  hone_error *error) {
     hone_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = path ? hone_model_load(path, o, &self->model, error)
-                  : hone_model_load_buffer(self->bytes.buf, (size_t)self->bytes.len, o,
-                                           &self->model, error);
-    Py_END_ALLOW_THREADS
-    return status;
+    Py_BEGIN_ALLOW_THREADS status =
+        path ? hone_model_load(path, o, &self->model, error)
+             : hone_model_load_buffer(self->bytes.buf, (size_t)self->bytes.len, o, &self->model,
+                                      error);
+    Py_END_ALLOW_THREADS return status;
 }
 
 static int load_model(model_object *self, const char *path, const char *folder, bool skip_external,
@@ -128,10 +127,8 @@ static PyObject *model_save(model_object *self, PyObject *args) {
     o.external_threshold_bytes = threshold;
     o.external_file_name = file_name;
     self->n_readers++;
-    Py_BEGIN_ALLOW_THREADS
-    status = hone_model_save(self->model, path, &o, &error);
-    Py_END_ALLOW_THREADS
-    self->n_readers--;
+    Py_BEGIN_ALLOW_THREADS status = hone_model_save(self->model, path, &o, &error);
+    Py_END_ALLOW_THREADS self->n_readers--;
     if (status)
         return hnpy_raise(&error, HNPY_LOADING);
     Py_RETURN_NONE;
@@ -213,14 +210,13 @@ static PyObject *model_header(model_object *self, PyObject *unused) {
     hone_subgraph_info graph;
     hone_model_get_info(self->model, &info);
     hone_graph_get_subgraph(hone_model_graph(self->model), 0, &graph);
-    return Py_BuildValue("{sNsNsNsNsLsLsNsNsNsN}", "producer_name", hnpy_text(info.producer_name),
-                         "producer_version", hnpy_text(info.producer_version), "domain",
-                         hnpy_text(info.domain), "description", hnpy_text(info.doc), "version",
-                         (long long)info.model_version, "ir_version", (long long)info.ir_version,
-                         "graph_name", hnpy_text(graph.name), "graph_description",
-                         hnpy_text(graph.doc), "metadata",
-                         metadata_of(self->model, info.n_metadata), "opsets",
-                         opsets_of(self->model, info.n_opsets));
+    return Py_BuildValue(
+        "{sNsNsNsNsLsLsNsNsNsN}", "producer_name", hnpy_text(info.producer_name),
+        "producer_version", hnpy_text(info.producer_version), "domain", hnpy_text(info.domain),
+        "description", hnpy_text(info.doc), "version", (long long)info.model_version, "ir_version",
+        (long long)info.ir_version, "graph_name", hnpy_text(graph.name), "graph_description",
+        hnpy_text(graph.doc), "metadata", metadata_of(self->model, info.n_metadata), "opsets",
+        opsets_of(self->model, info.n_opsets));
 }
 
 static PyObject *describe_values(const hone_graph *graph, uint32_t n, const uint32_t *values) {
@@ -321,6 +317,17 @@ static PyObject *model_rename(model_object *self, PyObject *args) {
     return finish_edit(hone_model_rename(self->model, from, to, &error), &error);
 }
 
+static PyObject *model_set_initializer(model_object *self, PyObject *args) {
+    const char *name;
+    PyObject *value;
+    hone_error error;
+    if (!PyArg_ParseTuple(args, "sO!:set_initializer", &name, hnpy_value_type, &value) ||
+        !may_change(self))
+        return NULL;
+    const hone_value *data = ((value_object *)value)->value;
+    return finish_edit(hone_model_set_initializer(self->model, name, data, &error), &error);
+}
+
 static PyMethodDef model_methods[] = {
     {"load", model_load, METH_STATIC | METH_VARARGS,
      "load(path or None, bytes, folder, skip_external, libraries)"},
@@ -338,6 +345,8 @@ static PyMethodDef model_methods[] = {
     {"fix_dim", HNPY_METHOD(model_fix_dim), METH_VARARGS, "fix_dim(name, size)"},
     {"fix_shape", HNPY_METHOD(model_fix_shape), METH_VARARGS, "fix_shape(input, shape)"},
     {"rename", HNPY_METHOD(model_rename), METH_VARARGS, "rename(from, to)"},
+    {"set_initializer", HNPY_METHOD(model_set_initializer), METH_VARARGS,
+     "set_initializer(name, Value)"},
     {"optimize", HNPY_METHOD(hnpy_model_optimize), METH_VARARGS | METH_KEYWORDS,
      "optimize(...): the optimized model, and the report as JSON."},
     {NULL, NULL, 0, NULL},

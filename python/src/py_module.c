@@ -1,5 +1,5 @@
 /* hone._core: the module, and helpers that all of it uses. */
-#include "core.h"
+#include "py_core.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,7 +181,8 @@ PyMODINIT_FUNC PyInit__core(void) {
     };
     PyObject *module = PyModule_Create(&definition);
     if (module && (hnpy_value_ready(module) < 0 || hnpy_tensor_ready(module) < 0 ||
-                   hnpy_model_ready(module) < 0 || hnpy_session_ready(module) < 0))
+                   hnpy_model_ready(module) < 0 || hnpy_run_control_ready(module) < 0 ||
+                   hnpy_session_ready(module) < 0))
         Py_CLEAR(module);
     return module;
 }

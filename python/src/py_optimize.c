@@ -1,5 +1,5 @@
 /* Model.optimize. */
-#include "core.h"
+#include "py_core.h"
 
 #include <stdlib.h>
 
@@ -57,10 +57,10 @@ static int read_inputs(PyObject *inputs, optimize_call *c) {
 }
 
 static int read_call(PyObject *args, PyObject *kwargs, optimize_call *c) {
-    static char *names[] = {"level",         "target",      "opset",         "passes",
-                            "disabled",      "stop_after",  "approximate",   "verify",
-                            "seed",          "inputs",      "precision",     "keep_io_types",
-                            "blocked_ops",   "blocked_nodes", NULL};
+    static char *names[] = {"level",       "target",        "opset",       "passes",
+                            "disabled",    "stop_after",    "approximate", "verify",
+                            "seed",        "inputs",        "precision",   "keep_io_types",
+                            "blocked_ops", "blocked_nodes", NULL};
     PyObject *passes, *disabled, *inputs, *ops, *nodes;
     int level, target, approximate, verify, precision, keep_io_types;
     long long opset;
@@ -123,10 +123,9 @@ static PyObject *optimize_unlocked(model_object *self, const hone_optimize_optio
     hone_error error;
     hone_status status;
     self->n_readers++;
-    Py_BEGIN_ALLOW_THREADS
-    status = hone_model_optimize(self->model, o, &optimized, &report, &error);
-    Py_END_ALLOW_THREADS
-    self->n_readers--;
+    Py_BEGIN_ALLOW_THREADS status =
+        hone_model_optimize(self->model, o, &optimized, &report, &error);
+    Py_END_ALLOW_THREADS self->n_readers--;
     if (status)
         return hnpy_raise(&error, HNPY_LOADING);
     PyObject *json = report_json(report);

@@ -1,5 +1,5 @@
 /* The steps of a run, for profiles. */
-#include "core.h"
+#include "py_core.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* Tensor: constant data of a model, seen where it lies. */
-#include "core.h"
+#include "py_core.h"
 
 typedef struct tensor_object {
-    PyObject_HEAD
-    PyObject *model; /* keeps the data alive */
+    PyObject_HEAD PyObject *model; /* keeps the data alive */
     hone_tensor_info info;
 } tensor_object;
 
@@ -88,7 +87,8 @@ static PyGetSetDef tensor_properties[] = {
     {"shape", (getter)tensor_shape, NULL, "sizes", NULL},
     {"nbytes", (getter)tensor_nbytes, NULL, "bytes of the data", NULL},
     {"has_data", (getter)tensor_has_data, NULL, "whether the elements can be seen", NULL},
-    {"is_sparse", (getter)tensor_is_sparse, NULL, "the data are the values that are not zero", NULL},
+    {"is_sparse", (getter)tensor_is_sparse, NULL, "the data are the values that are not zero",
+     NULL},
     {"external_location", (getter)tensor_external, NULL, "file that holds the data, or None", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,5 +1,5 @@
 /* Value: anything that goes into a run or comes out of it. */
-#include "core.h"
+#include "py_core.h"
 
 #include <string.h>
 

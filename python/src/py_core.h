@@ -22,8 +22,7 @@
 /* ---- types ----------------------------------------------------------------------------------- */
 
 typedef struct model_object {
-    PyObject_HEAD
-    hone_model *model;
+    PyObject_HEAD hone_model *model;
     PyObject *source;   /* whose memory the model reads: a buffer's owner, or the Model it was
                            optimized from; may be NULL */
     Py_buffer bytes;    /* the file's bytes; obj is NULL when it was read from a path */
@@ -31,17 +30,16 @@ typedef struct model_object {
 } model_object;
 
 typedef struct value_object {
-    PyObject_HEAD
-    hone_value *value;
-    PyObject *owner; /* whose memory the value borrows, or the Value it is an item of; may be NULL */
-    bool is_item;    /* `value` belongs to the owner */
-    Py_buffer view;  /* borrowed memory; obj is NULL when there is none */
+    PyObject_HEAD hone_value *value;
+    PyObject
+        *owner;     /* whose memory the value borrows, or the Value it is an item of; may be NULL */
+    bool is_item;   /* `value` belongs to the owner */
+    Py_buffer view; /* borrowed memory; obj is NULL when there is none */
 } value_object;
 
 /* What another thread may do to a run. */
 typedef struct run_control_object {
-    PyObject_HEAD
-    volatile int cancel;
+    PyObject_HEAD volatile int cancel;
     double timeout_seconds; /* 0: none */
 } run_control_object;
 
@@ -55,6 +53,7 @@ extern PyTypeObject *hnpy_tensor_type;
 int hnpy_model_ready(PyObject *module);
 int hnpy_value_ready(PyObject *module);
 int hnpy_session_ready(PyObject *module);
+int hnpy_run_control_ready(PyObject *module);
 int hnpy_tensor_ready(PyObject *module);
 /* NULL on failure. The module gets a reference of its own. */
 PyTypeObject *hnpy_add_type(PyObject *module, PyType_Spec *spec, const char *name);
@@ -109,8 +108,8 @@ void hnpy_release_view(PyObject *owner, Py_buffer *view);
  * such buffer or its elements are of no type of ONNX. */
 int hnpy_borrow(PyObject *object, Py_buffer *view, hone_value **value);
 
-PyObject *hnpy_dlpack_export(PyObject *value);              /* a capsule */
-PyObject *hnpy_dlpack_import(PyObject *capsule);            /* a Value */
+PyObject *hnpy_dlpack_export(PyObject *value);   /* a capsule */
+PyObject *hnpy_dlpack_import(PyObject *capsule); /* a Value */
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
@@ -133,7 +132,7 @@ typedef struct hnpy_recorder {
     hnpy_writer texts; /* types and shapes, back to back */
     bool has_failed;   /* out of memory: the rest is missing */
 } hnpy_recorder;
-void hnpy_recorder_see(void *recorder, const hone_step *step); /* without the lock */
+void hnpy_recorder_see(void *recorder, const hone_step *step);   /* without the lock */
 int hnpy_recorder_move(hnpy_recorder *recorder, PyObject *list); /* appends one tuple per step */
 void hnpy_recorder_free(hnpy_recorder *recorder);
 

@@ -1,0 +1,25 @@
+/* What a Session is, for the files that make and run it. */
+#ifndef HNPY_SESSION_H
+#define HNPY_SESSION_H
+
+#include "py_core.h"
+
+/* Inputs or outputs: their names, and where a name stands. */
+typedef struct hnpy_names {
+    uint32_t n;
+    const char **names; /* of the model */
+    PyObject *places;   /* dict: name to number */
+    PyObject *types;    /* list: what hnpy_describe_value says */
+} hnpy_names;
+
+typedef struct session_object {
+    PyObject_HEAD hone_session *session;
+    PyObject *model; /* outlives the session */
+    hnpy_names inputs, outputs;
+} session_object;
+
+/* Methods of Session. */
+PyObject *hnpy_session_run(session_object *self, PyObject *args);
+PyObject *hnpy_session_run_values(session_object *self, PyObject *args);
+
+#endif /* HNPY_SESSION_H */
