@@ -1,11 +1,10 @@
 /* Rows of channels-last depthwise convolutions for one width of vectors.
  *
- * A tile is DEPTHWISE_TILE neighbouring outputs; their sums stay in registers. Per row of the
- * window its weights are loaded once, then each input of the tile once, for all the outputs that
- * read it: for 3 x 3 with stride 1 that is 12 loads for 21 multiply-adds. Tiles at the edges of the
- * map and the last channels load through masks, which make padding of what is not there; others
- * have none.
- */
+ * A tile is DEPTHWISE_TILE neighbouring outputs of one vector of channels, or of two where there
+ * are 32 registers; 7 or 14 of them hold its sums. Per row of the window its weights are loaded
+ * once, 3 to 14 registers, then each input of the tile once, for all the outputs that read it: for
+ * 3x3 with stride 1 that is 12 loads for 21 multiply-adds. At the edges of the map inputs that are
+ * not there are skipped; only the last channels go through masks. */
 
 #define DEPTHWISE_TILE 7 /* maps of 7, 14, 28, 56 and 112 have no rest */
 #define DEPTHWISE_VECTORS (V_REGISTERS / 16)
