@@ -50,9 +50,10 @@ static const conv_last_way conv_last_ways[] = {
 };
 
 hn_conv_last_method hn_conv_last_choose(const hn_conv_last_job *job) {
-    return job->channels == job->groups ? HN_CONV_LAST_DEPTHWISE
-           : hn_winograd_fits(job)      ? HN_CONV_LAST_WINOGRAD
-                                        : HN_CONV_LAST_PRODUCT;
+    bool is_gray = job->channels == 1 && job->filters > 1; /* its vectors would have one element */
+    return job->channels == job->groups && !is_gray ? HN_CONV_LAST_DEPTHWISE
+           : hn_winograd_fits(job)                  ? HN_CONV_LAST_WINOGRAD
+                                                    : HN_CONV_LAST_PRODUCT;
 }
 
 int64_t hn_conv_last_packed_elems(const hn_conv_last_job *job) {
