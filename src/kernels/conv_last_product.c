@@ -10,8 +10,7 @@
  * (in the first cache) over all tiles of a rectangle. Each output adds its products in the same
  * order whatever the cut, so results do not depend on the number of threads. */
 #include "kernels/conv_last_tile.h"
-
-#include <math.h>
+#include "kernels/transpose.h"
 
 enum {
     DEPTH_MOST = 512,       /* a slice of a wide panel takes 64 KB */
@@ -159,27 +158,33 @@ int64_t hn_product_last_packed_elems(const hn_conv_last_job *job) {
     return f.groups * f.padded * f.depth;
 }
 
-/* One filter as a column of a panel's slice; w is that of the group. */
-static void pack_column(const product_form *f, const float *w, int64_t filter, int64_t taps,
-                        int64_t k0, int64_t nk, int64_t width, float *out) {
-    for (int64_t k = 0; k < nk; k++) {
-        int64_t tap = (k0 + k) / f->channels, channel = (k0 + k) % f->channels;
-        out[k * width] = filter < f->filters ? w[(filter * f->channels + channel) * taps + tap] : 0;
+/* Rows k0 .. k0 + nk of n filters, `width` apart; w begins at the first filter. */
+static void pack_slice(const product_form *f, const float *w, int64_t n, int64_t taps, int64_t k0,
+                       int64_t nk, int64_t width, float *out) {
+    if (n < width)
+        memset(out, 0, (size_t)(nk * width) * sizeof *out);
+    if (taps == 1) {
+        hn_transpose(&(hn_transpose_job){sizeof *out, n, nk, w + k0, f->depth, out, width});
+        return;
+    }
+    for (int64_t end = k0 + nk; k0 < end;) {
+        int64_t tap = k0 / f->channels, channel = k0 % f->channels;
+        for (; channel < f->channels && k0 < end; channel++, k0++, out += width)
+            for (int64_t j = 0; j < n; j++)
+                out[j] = w[j * f->depth + channel * taps + tap];
     }
 }
 
 void hn_product_last_pack(const hn_conv_last_job *job, float *out) {
     product_form f;
     read_panels(job, hn_conv_tiles_pick(), &f);
-    int64_t taps = job->slide->kernel_elems;
     for (int64_t i = 0; i < f.groups * f.panels; i++) {
-        int64_t group = i / f.panels, panel = i % f.panels, width = panel_width(&f, panel);
-        const float *w = job->w + group * f.filters * f.depth;
+        int64_t group = i / f.panels, panel = i % f.panels, first = panel * f.width;
+        const float *w = job->w + (group * f.filters + first) * f.depth;
         for (int64_t k0 = 0, nk; k0 < f.depth; k0 += nk) {
             nk = slice_at(&f, k0);
-            float *to = out + panel_at(&f, group, panel, k0, nk);
-            for (int64_t j = 0; j < width; j++)
-                pack_column(&f, w, panel * f.width + j, taps, k0, nk, width, to + j);
+            pack_slice(&f, w, HN_MIN(f.filters - first, f.width), job->slide->kernel_elems, k0, nk,
+                       panel_width(&f, panel), out + panel_at(&f, group, panel, k0, nk));
         }
     }
 }
