@@ -13,71 +13,71 @@ TENSOR, SPARSE_TENSOR, SEQUENCE, OPTIONAL, MAP = 1, 2, 3, 4, 5
 # ---- to values ------------------------------------------------------------------------------------------
 
 
-def to_value(object, description):
+def to_value(thing, description):
     """A Value of an object for an input, whose description is what the extension says of it.
 
     None, for an optional input, stays None: it is left out.
     """
     name, text, kind, elem_type = description[:4]
-    if isinstance(getattr(object, "_value", None), Value):
-        return object._value
+    if isinstance(getattr(thing, "_value", None), Value):
+        return thing._value
     try:
         if kind == OPTIONAL:
-            if object is None:
+            if thing is None:
                 return None
             text = text[len("optional(") : -1]
             kind = SEQUENCE if text.startswith("seq(") else TENSOR
         if kind == SEQUENCE:
-            return _sequence(object, text[len("seq(") : -1])
+            return _sequence(thing, text[len("seq(") : -1])
         if kind == MAP:
-            return _map(object, text)
-        return tensor(object, elem_type or None)
+            return _map(thing, text)
+        return tensor(thing, elem_type or None)
     except (TypeError, ValueError, BufferError) as problem:
         if isinstance(problem, InvalidArgument):
             raise
-        raise InvalidArgument(f"input {name!r} takes {text}, and {_describe(object)} cannot be made one: {problem}") from None
+        raise InvalidArgument(f"input {name!r} takes {text}, and {_describe(thing)} cannot be made one: {problem}") from None
 
 
-def _describe(object):
-    return "None" if object is None else f"an object of type {type(object).__name__!r}"
+def _describe(thing):
+    return "None" if thing is None else f"an object of type {type(thing).__name__!r}"
 
 
-def tensor(object, elem_type=None):
+def tensor(thing, elem_type=None):
     """A tensor of an array, an OrtValue, or anything else that NumPy or DLPack can read.
 
     elem_type: of elements that have no type of their own (numbers and lists).
     """
-    value = getattr(object, "_value", object)
+    value = getattr(thing, "_value", thing)
     if isinstance(value, Value):
         return value
-    if isinstance(object, np.ndarray):
-        return _tensor_of_array(object)
-    if hasattr(object, "__dlpack__") and not hasattr(object, "__array_interface__"):
-        return _tensor_of_dlpack(object)
-    if object is None:
+    if isinstance(thing, np.ndarray):
+        return _tensor_of_array(thing)
+    if hasattr(thing, "__dlpack__") and not hasattr(thing, "__array_interface__"):
+        return _tensor_of_dlpack(thing)
+    if thing is None:
         raise InvalidArgument("None is no tensor")
-    if hasattr(object, "__array__") or isinstance(object, np.generic):
-        return _tensor_of_array(np.asarray(object))
-    return _tensor_of_array(_array_of_plain(object, elem_type))
+    if hasattr(thing, "__array__") or isinstance(thing, np.generic):
+        return _tensor_of_array(np.asarray(thing))
+    return _tensor_of_array(_array_of_plain(thing, elem_type))
 
 
-def _array_of_plain(object, elem_type):
+def _array_of_plain(thing, elem_type):
     """Numbers, strings and lists of them take the type that the model wants."""
-    if elem_type == _types.STRING or isinstance(object, (str, bytes)):
-        return np.array(object, dtype=object)
-    if isinstance(object, dict):
+    if elem_type == _types.STRING or isinstance(thing, (str, bytes)):
+        return np.array(thing, dtype=object)
+    if isinstance(thing, dict):
         raise InvalidArgument("a dict is no tensor")
     dtype = _types.dtype_of(elem_type) if elem_type else None
-    return np.asarray(object, dtype=dtype)
+    return np.asarray(thing, dtype=dtype)
 
 
-def _tensor_of_dlpack(object):
+def _tensor_of_dlpack(thing):
     try:
-        return Value.from_dlpack(object.__dlpack__())
+        return Value.from_dlpack(thing.__dlpack__())
     except (BufferError, InvalidArgument):
-        if not hasattr(object, "contiguous"):
+        if not hasattr(thing, "contiguous"):
             raise
-        return Value.from_dlpack(object.contiguous().__dlpack__())
+        return Value.from_dlpack(thing.contiguous().__dlpack__())
 
 
 def _tensor_of_array(array):
@@ -110,21 +110,21 @@ def _tensor_of_strings(array):
     return Value.from_strings([encoded(item) for item in array.reshape(-1).tolist()], array.shape)
 
 
-def _sequence(object, item_text):
-    if isinstance(object, (str, bytes, dict)) or not hasattr(object, "__iter__"):
-        raise InvalidArgument(f"a list is wanted, not {_describe(object)}")
+def _sequence(thing, item_text):
+    if isinstance(thing, (str, bytes, dict)) or not hasattr(thing, "__iter__"):
+        raise InvalidArgument(f"a list is wanted, not {_describe(thing)}")
     if item_text.startswith("map("):
-        return Value.from_sequence([_map(item, item_text) for item in object])
+        return Value.from_sequence([_map(item, item_text) for item in thing])
     elem_type = _types.number_of(f"tensor({item_text.split('[')[0]})")
-    return Value.from_sequence([tensor(item, elem_type) for item in object])
+    return Value.from_sequence([tensor(item, elem_type) for item in thing])
 
 
-def _map(object, text):
-    if not isinstance(object, dict):
-        raise InvalidArgument(f"a dict is wanted, not {_describe(object)}")
+def _map(thing, text):
+    if not isinstance(thing, dict):
+        raise InvalidArgument(f"a dict is wanted, not {_describe(thing)}")
     key_type, value_type = text[len("map(") : -1].split(", ", 1)
-    keys = tensor(list(object.keys()), _types.number_of(f"tensor({key_type})"))
-    values = tensor(list(object.values()), _types.number_of(f"tensor({value_type.split('[')[0]})"))
+    keys = tensor(list(thing.keys()), _types.number_of(f"tensor({key_type})"))
+    values = tensor(list(thing.values()), _types.number_of(f"tensor({value_type.split('[')[0]})"))
     return Value.from_map(keys, values)
 
 

@@ -83,9 +83,8 @@ class OrtValue:
         return cls(value)
 
     def numpy(self):
-        """The tensor as an array of its own. numpy.asarray(value) makes one over the same memory."""
-        result = self._value.to_python()
-        return result.copy() if isinstance(result, np.ndarray) else result
+        """The tensor as an array over the same memory; sequences are lists, maps are dicts."""
+        return self._value.to_python()
 
     def update_inplace(self, np_arr):
         """Overwrites the elements."""
@@ -225,7 +224,7 @@ class IOBinding:
 
     def copy_outputs_to_cpu(self):
         """The outputs of the last run as arrays of their own."""
-        return [value.numpy() for value in self.get_outputs()]
+        return [np.copy(value) if value.is_tensor() else value.numpy() for value in self.get_outputs()]
 
     def clear_binding_inputs(self):
         """Forgets all inputs."""

@@ -1,0 +1,139 @@
+"""Options do what they say, or say that they do nothing."""
+
+import threading
+import time
+
+import hone
+import numpy as np
+import onnx
+import pytest
+from conftest import make_model
+from onnx import TensorProto, helper
+
+
+def test_what_has_no_effect_is_said_once(adder):
+    options = hone.SessionOptions()
+    options.execution_mode = hone.ExecutionMode.ORT_PARALLEL
+    hone._options._said.discard("SessionOptions.execution_mode")
+    with pytest.warns(hone.IgnoredOptionWarning, match="execution_mode has no effect"):
+        hone.InferenceSession(adder, options)
+    hone.InferenceSession(adder, options)  # warnings are errors here: nothing is said again
+
+
+def test_what_would_mislead_is_refused():
+    options = hone.SessionOptions()
+    with pytest.raises(hone.NotImplemented, match=".onnx file"):
+        options.add_session_config_entry("session.load_model_format", "ORT")
+    with pytest.raises(hone.NotImplemented, match="by_name"):
+        options.add_free_dimension_override_by_denotation("DATA_BATCH", 1)
+    with pytest.raises(AttributeError):
+        options.graph_optimisation_level = 1
+    with pytest.raises(ValueError, match="no library"):
+        options.register_custom_ops_library("nowhere.so")
+
+
+def test_levels_change_the_graph(network, tmp_path):
+    counts = []
+    for level in (0, 1, 2, 99):
+        options = hone.SessionOptions()
+        options.graph_optimization_level = hone.GraphOptimizationLevel(level)
+        options.optimized_model_filepath = str(tmp_path / f"{level}.onnx")
+        hone.InferenceSession(network, options)
+        counts.append(len(onnx.load(options.optimized_model_filepath).graph.node))
+    assert counts[0] == 8 and counts[0] >= counts[1] > counts[2] >= counts[3]
+
+
+def test_optimized_models_may_keep_weights_in_another_file(network, tmp_path, images):
+    options = hone.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "small.onnx")
+    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", "weights.bin")
+    options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "16")
+    session = hone.InferenceSession(network, options)
+    assert (tmp_path / "weights.bin").stat().st_size > 1000
+    again = hone.InferenceSession(tmp_path / "small.onnx")
+    np.testing.assert_allclose(
+        again.run(None, {"input": images})[0], session.run(None, {"input": images})[0], rtol=1e-5, atol=1e-7
+    )
+    folder = hone.SessionOptions()
+    folder.add_session_config_entry("session.model_external_initializers_file_folder_path", str(tmp_path))
+    hone.InferenceSession((tmp_path / "small.onnx").read_bytes(), folder)
+
+
+def test_initializers_are_replaced(network, images):
+    options = hone.SessionOptions()
+    options.add_initializer("b2", hone.OrtValue.ortvalue_from_numpy(np.full(10, 3, np.float32)))
+    options.add_initializer("w2", hone.OrtValue.ortvalue_from_numpy(np.zeros((16, 10), np.float32)))
+    (logits,) = hone.InferenceSession(network, options).run(["logits"], {"input": images})
+    assert (logits == 3).all()
+    options.add_initializer("w2", hone.OrtValue.ortvalue_from_numpy(np.zeros((2, 2), np.float32)))
+    with pytest.raises(hone.Error, match="w2"):
+        hone.InferenceSession(network, options)
+
+
+def test_denormals(adder):
+    x = np.full((1, 2), 1e-39, np.float32)
+    keep, flush = hone.SessionOptions(), hone.SessionOptions()
+    keep.add_session_config_entry("session.set_denormal_as_zero", "0")
+    flush.add_session_config_entry("session.set_denormal_as_zero", "1")
+    assert hone.InferenceSession(adder, keep).run(None, {"x": x, "y": x})[0][0, 0] > 0
+    assert hone.InferenceSession(adder, flush).run(None, {"x": x, "y": x})[0][0, 0] == 0
+
+
+def endless_loop():
+    """Counts to a number far away."""
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["c"], ["c2"]), helper.make_node("Add", ["v", "one"], ["v2"])],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("v", TensorProto.FLOAT, [1]),
+        ],
+        [
+            helper.make_tensor_value_info("c2", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("v2", TensorProto.FLOAT, [1]),
+        ],
+    )
+    return make_model(
+        [helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)],
+        [("n", TensorProto.INT64, []), ("x", TensorProto.FLOAT, [1])],
+        [("y", TensorProto.FLOAT, [1])],
+        [("one", np.ones(1, np.float32))],
+    )
+
+
+@pytest.mark.parametrize("how", ["terminate", "timeout"])
+def test_runs_are_stopped(how):
+    session = hone.InferenceSession(endless_loop())
+    options = hone.RunOptions()
+    feed = {"n": np.array(10**15), "x": np.zeros(1, np.float32)}
+    if how == "timeout":
+        options.timeout = 0.05
+        assert options.timeout == 0.05
+    else:
+        threading.Timer(0.05, setattr, (options, "terminate", True)).start()
+    start = time.monotonic()
+    with pytest.raises(hone.capi.onnxruntime_pybind11_state.Fail) as caught:
+        session.run(None, feed, options)
+    assert isinstance(caught.value, hone.Cancelled) and time.monotonic() - start < 5
+    options.terminate, options.timeout = False, None
+    feed["n"] = np.array(3)
+    assert session.run(None, feed, options)[0] == 3
+
+
+def test_a_dimension_that_is_not_there_is_said(adder):
+    options = hone.SessionOptions()
+    options.add_free_dimension_override_by_name("nowhere", 3)
+    with pytest.warns(hone.IgnoredOptionWarning, match="nowhere"):
+        hone.InferenceSession(adder, options)
+
+
+def test_asynchronous_runs_tell_errors(adder):
+    told, done = [], threading.Event()
+
+    def finished(results, user_data, error):
+        told.extend((results, user_data, error))
+        done.set()
+
+    hone.InferenceSession(adder).run_async(None, {}, finished, 7)
+    assert done.wait(10) and told[:2] == [[], 7] and "missing" in told[2]
