@@ -20,7 +20,8 @@ typedef struct hn_conv_tile {
     int64_t n_runs;
     const float *x;
     int64_t x_row;
-    const float *panel; /* as wide as the tile, row after row */
+    const float *panel;    /* as wide as the tile, row after row */
+    const int32_t *spread; /* for tiles that spread: where the elements of each column begin */
     const float *ahead; /* will be needed soon: each step of a run brings one line of it near ... */
     int64_t ahead_step; /* ... and moves on by so many elements */
     float *y;
@@ -35,11 +36,15 @@ typedef struct hn_conv_tile {
 typedef void (*hn_conv_tile_fn)(const hn_conv_tile *t);
 
 #define HN_CONV_TILE_MOST_ROWS 14
+#define HN_CONV_TILE_MOST_LANES 16
 
-/* The tiles of one instruction set, by rows from 1 on: of one vector, and of two. */
+/* The tiles of one instruction set, by rows from 1 on. */
 typedef struct hn_conv_tiles {
     int most_rows, vector_elems;
-    const hn_conv_tile_fn *narrow, *wide;
+    const hn_conv_tile_fn *narrow, *wide; /* of one vector, and of two */
+    /* Of one vector, where x[r * x_row + run.x + spread[j] + i] takes part in column j, less than a
+     * vector away; NULL: there are none. */
+    const hn_conv_tile_fn *spread;
 } hn_conv_tiles;
 
 /* The best that this processor has; NULL: plain C is. */

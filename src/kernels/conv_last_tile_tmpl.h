@@ -4,23 +4,39 @@
  *   V_COLS        vectors per row of the tile
  *   TILE(rows)    name of the function for so many rows
  *   ROWS
+ * and, for a tile whose columns read different elements of x,
+ *   SPREADS       vectors of indices: V_INDEX, V_INDEX_LOAD(p), V_INDEX_NEXT(i), V_PICK(v, i)
  * Rows of x are reached from every third one, which needs fewer address registers than one pointer
  * per row. */
 
 static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
     V sum[ROWS][V_COLS];
-    const float *third[(ROWS + 2) / 3];
-    int64_t x_row = t->x_row, ahead_step = t->ahead_step;
-    const float *output =
-        t->y; /* brought near while sums are made; not unrolled, to free registers */
+    int64_t x_row = t->x_row;
+    /* outputs are brought near while sums are made; not unrolled, for the sake of registers */
+    const float *output = t->y;
     _Pragma("GCC unroll 1") for (int r = 0; r < ROWS; r++, output += t->y_row)
         _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) HN_PREFETCH(output + v * V_ELEMS);
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
         _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = V_ZERO();
+#ifdef SPREADS
+    for (const hn_tile_run *run = t->runs, *past = run + t->n_runs; run < past; run++) {
+        const float *b = t->panel + run->k * V_ELEMS, *end = b + run->n * V_ELEMS;
+        V_INDEX picked = V_INDEX_LOAD(t->spread);
+        V left[ROWS];
+        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) left[r] =
+            V_LOAD(t->x + run->x + r * x_row);
+        for (; b < end; b += V_ELEMS, picked = V_INDEX_NEXT(picked)) {
+            V right = V_LOAD(b);
+            _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) sum[r][0] =
+                V_FMA(V_PICK(left[r], picked), right, sum[r][0]);
+        }
+    }
+#else
+    int64_t ahead_step = t->ahead_step;
     for (const hn_tile_run *run = t->runs, *past = run + t->n_runs; run < past; run++) {
         const float *b = t->panel + run->k * (V_COLS * V_ELEMS),
                     *end = b + run->n * (V_COLS * V_ELEMS);
-        const float *ahead = t->ahead + run->k * ahead_step;
+        const float *third[(ROWS + 2) / 3], *ahead = t->ahead + run->k * ahead_step;
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) third[r / 3] =
             t->x + run->x + r * x_row;
         for (; b < end; b += V_COLS * V_ELEMS) {
@@ -37,6 +53,7 @@ static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
             _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) third[r / 3]++;
         }
     }
+#endif
     if (t->cols < V_COLS * V_ELEMS) {
         float sums[ROWS * V_COLS * V_ELEMS];
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)

@@ -6,7 +6,15 @@
 #  include "kernels/x86/simd_avx2.h"
 
 #  define MOST_ROWS 6
+#  define V_INDEX __m256i
+#  define V_INDEX_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#  define V_INDEX_NEXT(i) _mm256_add_epi32(i, _mm256_set1_epi32(1))
+#  define V_PICK(v, i) _mm256_permutevar8x32_ps(v, i)
 #  include "kernels/conv_last_set_tmpl.h"
+#  undef V_INDEX
+#  undef V_INDEX_LOAD
+#  undef V_INDEX_NEXT
+#  undef V_PICK
 
 #  include "kernels/simd_end.h"
 #endif

@@ -6,7 +6,15 @@
 #  include "kernels/x86/simd_avx512.h"
 
 #  define MOST_ROWS 14
+#  define V_INDEX __m512i
+#  define V_INDEX_LOAD(p) _mm512_loadu_si512(p)
+#  define V_INDEX_NEXT(i) _mm512_add_epi32(i, _mm512_set1_epi32(1))
+#  define V_PICK(v, i) _mm512_permutexvar_ps(i, v)
 #  include "kernels/conv_last_set_tmpl.h"
+#  undef V_INDEX
+#  undef V_INDEX_LOAD
+#  undef V_INDEX_NEXT
+#  undef V_PICK
 
 #  include "kernels/simd_end.h"
 #endif

@@ -1,0 +1,48 @@
+/* Inside kernels/: a channels-last convolution in the form that its product has, and how the
+ * filters of the product lie. */
+#ifndef HN_CONV_LAST_FORM_H
+#define HN_CONV_LAST_FORM_H
+
+#include "kernels/conv_last_tile.h"
+
+#define HN_PRODUCT_MOST_SLICE 512 /* rows; of a wide panel it takes 64 KB */
+
+/* Filters are a matrix of one row per window element and channel, in this order, and one column per
+ * filter of a group. Its columns are cut into panels as wide as a tile (the last may have half the
+ * width), its rows into slices; a panel's part of a slice lies side by side.
+ *
+ * Groups that are narrower than a vector are taken together, as many as fill one: their filters lie
+ * as those of one group, and each reads the channels of its own group (see `spread`). */
+typedef struct hn_product_form {
+    hn_slide s; /* two axes at least: the last two are lines, and outputs of a line */
+    int64_t batch;
+    int64_t all_channels, all_filters;
+    int64_t groups, channels, filters; /* channels and filters of one group */
+    int64_t group_span;                /* channels from one group to the next */
+    int64_t depth;                     /* rows of filters */
+    int64_t unit, slice;               /* slices have so many rows, or less where a unit ends */
+    int64_t width, panels, padded;     /* columns of a panel; per group: panels, their columns */
+    int64_t planes;                    /* of all images: outputs of the last two axes */
+    int64_t in_step[HN_MAX_SPATIAL];   /* elements from one pixel to the next */
+    bool is_spread;                    /* several groups are taken together */
+    int32_t spread[HN_CONV_TILE_MOST_LANES]; /* the first channel of the group of each filter */
+} hn_product_form;
+
+void hn_product_form_read(const hn_conv_last_job *job, hn_product_form *f);
+
+/* Rows of the slice that begins at k0. */
+static inline int64_t hn_product_slice(const hn_product_form *f, int64_t k0) {
+    return HN_MIN(HN_MIN(f->slice, f->unit - k0 % f->unit), f->depth - k0);
+}
+
+static inline int64_t hn_panel_width(const hn_product_form *f, int64_t panel) {
+    return HN_MIN(f->width, f->padded - panel * f->width);
+}
+
+/* Where rows k0 .. k0 + nk of a panel of one group begin. */
+static inline int64_t hn_panel_at(const hn_product_form *f, int64_t group, int64_t panel,
+                                  int64_t k0, int64_t nk) {
+    return group * f->padded * f->depth + k0 * f->padded + panel * f->width * nk;
+}
+
+#endif /* HN_CONV_LAST_FORM_H */
