@@ -1,17 +1,16 @@
 /* Matrix products, computed. */
-#include "ops/eval_wide.h"
 #include "ops/node_state.h"
+#include "ops/product.h"
 
 #include <math.h>
-
-#include "kernels/kernel.h"
 
 /* ---- stacks of matrices ---------------------------------------------------------------------- */
 
 /* Numpy's matmul of two arrays: how many products, and where each begins. */
 typedef struct matmul_stack {
     int64_t m, n, k;
-    int32_t n_axes; /* of the stack */
+    int64_t a_row, a_col, b_row, b_col; /* strides within a matrix */
+    int32_t n_axes;                     /* of the stack */
     int64_t dims[HN_MAX_RANK], a_strides[HN_MAX_RANK], b_strides[HN_MAX_RANK];
     int64_t n_products;
 } matmul_stack;
@@ -26,18 +25,23 @@ static void matmul_stack_strides(const hn_array *a, const matmul_stack *s, int64
         strides[i] *= matrix_elems;
 }
 
-static void read_matmul_stack(const hn_array *a, const hn_array *b, const hn_array *y,
-                              matmul_stack *s) {
-    s->k = a->dims[a->rank - 1];
-    s->m = a->rank > 1 ? a->dims[a->rank - 2] : 1;
-    s->n = b->rank > 1 ? b->dims[b->rank - 1] : 1;
+static void read_matmul_stack(const hn_product *p, const hn_array *y, matmul_stack *s) {
+    const hn_array *a = p->a, *b = p->b;
+    bool trans_a = p->trans_a && a->rank > 1, trans_b = p->trans_b && b->rank > 1;
+    s->k = a->dims[a->rank - 1 - trans_a];
+    s->m = a->rank > 1 ? a->dims[a->rank - 2 + trans_a] : 1;
+    s->n = b->rank > 1 ? b->dims[b->rank - 1 - trans_b] : 1;
+    s->a_row = trans_a ? 1 : s->k;
+    s->a_col = trans_a ? s->m : 1;
+    s->b_row = trans_b ? 1 : s->n;
+    s->b_col = trans_b ? s->k : 1;
     s->n_axes = y->rank - (a->rank > 1) - (b->rank > 1);
     for (int32_t i = 0; i < s->n_axes; i++)
         s->dims[i] = y->dims[i];
     s->n_products = (int64_t)hn_count(s->n_axes, s->dims);
     matmul_stack_strides(a, s, s->m * s->k, s->a_strides);
     matmul_stack_strides(b, s, s->k * s->n, s->b_strides);
-    bool same_b = s->n_products > 0;
+    bool same_b = s->n_products > 0 && !trans_a;
     for (int32_t i = 0; i < s->n_axes; i++)
         same_b = same_b && (s->b_strides[i] == 0 || s->dims[i] == 1);
     if (same_b && hn_count(a->rank, a->dims) == (uint64_t)(s->n_products * s->m * s->k)) {
@@ -57,77 +61,86 @@ static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int
 }
 
 /* Many products: one per task. Few: each over all threads. */
-#define MATMUL_STACK(name, T)                                                                 \
-  typedef struct matmul_job_##name {                                                          \
-    const matmul_stack *stack;                                                                \
-    hn_pool *pool;                                                                            \
-    const T *a, *b, *packed_b;                                                                \
-    T *y;                                                                                     \
-  } matmul_job_##name;                                                                        \
-  static void matmul_products_##name(void *ctx, int64_t begin, int64_t end) {                 \
-    const matmul_job_##name *job = ctx;                                                       \
-    const matmul_stack *s = job->stack;                                                       \
-    for (int64_t i = begin; i < end; i++) {                                                   \
-      int64_t a, b;                                                                           \
-      matmul_begin(s, i, &a, &b);                                                             \
-      hn_gemm_##name(job->pool, &(hn_gemm_job_##name){.m = s->m,                              \
-                                                      .n = s->n,                              \
-                                                      .k = s->k,                              \
-                                                      .a = job->a + a,                        \
-                                                      .a_row = s->k,                          \
-                                                      .a_col = 1,                             \
-                                                      .b = job->b + b,                        \
-                                                      .b_row = s->n,                          \
-                                                      .b_col = 1,                             \
-                                                      .packed_b = job->packed_b,              \
-                                                      .c = job->y + i * s->m * s->n,          \
-                                                      .c_row = s->n});                        \
-    }                                                                                         \
-  }                                                                                           \
-  static void matmul_run_##name(hn_pool *pool, const matmul_stack *s, const T *a, const T *b, \
-                                const T *packed_b, T *y) {                                    \
-    bool many = s->n_products >= 8;                                                           \
-    matmul_job_##name job = {s, many ? NULL : pool, a, b, packed_b, y};                       \
-    if (s->m == 0 || s->n == 0)                                                               \
-      return;                                                                                 \
-    if (many)                                                                                 \
-      hn_pool_for(pool, s->n_products, 1, matmul_products_##name, &job);                      \
-    else                                                                                      \
-      matmul_products_##name(&job, 0, s->n_products);                                         \
+#define MATMUL_STACK(name, T)                                                        \
+  typedef struct matmul_job_##name {                                                 \
+    const matmul_stack *stack;                                                       \
+    hn_pool *pool;                                                                   \
+    const T *a, *b, *packed_b;                                                       \
+    const hn_gemm_end_f32 *end;                                                      \
+    T *y;                                                                            \
+  } matmul_job_##name;                                                               \
+  static void matmul_products_##name(void *ctx, int64_t begin, int64_t end) {        \
+    const matmul_job_##name *job = ctx;                                              \
+    const matmul_stack *s = job->stack;                                              \
+    for (int64_t i = begin; i < end; i++) {                                          \
+      int64_t a, b;                                                                  \
+      matmul_begin(s, i, &a, &b);                                                    \
+      hn_gemm_##name(job->pool, &(hn_gemm_job_##name){.m = s->m,                     \
+                                                      .n = s->n,                     \
+                                                      .k = s->k,                     \
+                                                      .a = job->a + a,               \
+                                                      .a_row = s->a_row,             \
+                                                      .a_col = s->a_col,             \
+                                                      .b = job->b + b,               \
+                                                      .b_row = s->b_row,             \
+                                                      .b_col = s->b_col,             \
+                                                      .packed_b = job->packed_b,     \
+                                                      .end = job->end,               \
+                                                      .c = job->y + i * s->m * s->n, \
+                                                      .c_row = s->n});               \
+    }                                                                                \
+  }                                                                                  \
+  static void matmul_run_##name(hn_pool *pool, matmul_job_##name *job) {             \
+    const matmul_stack *s = job->stack;                                              \
+    bool many = s->n_products >= 2 * hn_pool_threads(pool);                          \
+    job->pool = many ? NULL : pool;                                                  \
+    if (s->m == 0 || s->n == 0)                                                      \
+      return;                                                                        \
+    if (many)                                                                        \
+      hn_pool_for(pool, s->n_products, 1, matmul_products_##name, job);              \
+    else                                                                             \
+      matmul_products_##name(job, 0, s->n_products);                                 \
   }
 HN_KERNEL_TYPES(MATMUL_STACK)
 #undef MATMUL_STACK
 
-static hone_status matmul_arrays(hn_eval *c, const hn_array *a, const hn_array *b, hn_array *y) {
+hone_status hn_product_eval(hn_eval *c, const hn_product *p, hn_array *y) {
+    const hn_array *a = p->a, *b = p->b;
     matmul_stack s;
-    read_matmul_stack(a, b, y, &s);
+    read_matmul_stack(p, y, &s);
     hn_pool *pool = hn_eval_pool(c);
     switch (a->dtype) {
     case HN_I32:
     case HN_U32:
-        matmul_run_u32(pool, &s, a->data, b->data, NULL, y->data);
+        matmul_run_u32(pool,
+                       &(matmul_job_u32){.stack = &s, .a = a->data, .b = b->data, .y = y->data});
         return HONE_OK;
     case HN_I64:
     case HN_U64:
-        matmul_run_u64(pool, &s, a->data, b->data, NULL, y->data);
+        matmul_run_u64(pool,
+                       &(matmul_job_u64){.stack = &s, .a = a->data, .b = b->data, .y = y->data});
         return HONE_OK;
     case HN_F64:
-        matmul_run_f64(pool, &s, a->data, b->data, NULL, y->data);
+        matmul_run_f64(pool,
+                       &(matmul_job_f64){.stack = &s, .a = a->data, .b = b->data, .y = y->data});
         return HONE_OK;
     default:
         break;
     }
-    const float *wide_a = hn_wide_f32(c, a), *wide_b = hn_wide_f32(c, b);
-    float *wide_y = hn_room_f32(c, y);
-    HN_TRY_PTR(wide_a && wide_b && wide_y);
-    matmul_run_f32(pool, &s, wide_a, wide_b, hn_packed_weights(c), wide_y);
-    hn_narrow_f32(y, wide_y);
+    matmul_job_f32 job = {.stack = &s, .packed_b = p->packed_b, .end = p->end};
+    job.a = hn_wide_f32(c, a);
+    job.b = hn_wide_f32(c, b);
+    job.y = hn_room_f32(c, y);
+    HN_TRY_PTR(job.a && (job.b || job.packed_b) && job.y);
+    matmul_run_f32(pool, &job);
+    hn_narrow_f32(y, job.y);
     return HONE_OK;
 }
 
 hone_status hn_eval_matmul(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    return y ? matmul_arrays(c, hn_arg(c, 0), hn_arg(c, 1), y) : HONE_OK;
+    hn_product p = {.a = hn_arg(c, 0), .b = hn_arg(c, 1), .packed_b = hn_packed_weights(c)};
+    return y ? hn_product_eval(c, &p, y) : HONE_OK;
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */
@@ -149,13 +162,15 @@ static hone_status matmul_int_sums(hn_eval *c, const hn_array *a, const hn_array
                                    const hn_array *b, const hn_array *b_zero, const hn_array *y,
                                    int32_t *sums) {
     matmul_stack s;
-    read_matmul_stack(a, b, y, &s);
+    read_matmul_stack(&(hn_product){.a = a, .b = b}, y, &s);
     hn_slices rows = matmul_row_slices(s.k), columns = matmul_column_slices(s.n, s.k * s.n);
     const int32_t *wide_a = hn_wide_i32(c, a, a_zero, &rows),
                   *wide_b = hn_wide_i32(c, b, b_zero, &columns);
     HN_TRY_PTR(wide_a && wide_b);
-    matmul_run_u32(hn_eval_pool(c), &s, (const uint32_t *)wide_a, (const uint32_t *)wide_b,
-                   NULL, (uint32_t *)sums);
+    matmul_run_u32(hn_eval_pool(c), &(matmul_job_u32){.stack = &s,
+                                                      .a = (const uint32_t *)wide_a,
+                                                      .b = (const uint32_t *)wide_b,
+                                                      .y = (uint32_t *)sums});
     return HONE_OK;
 }
 
@@ -170,10 +185,10 @@ hone_status hn_eval_matmul_integer(hn_eval *c) {
 static hone_status matmul_float8_sums(hn_eval *c, const hn_array *a, const hn_array *b,
                                       const hn_array *y, float *sums) {
     matmul_stack s;
-    read_matmul_stack(a, b, y, &s);
-    const float *wide_a = hn_wide_f32(c, a), *wide_b = hn_wide_f32(c, b);
-    HN_TRY_PTR(wide_a && wide_b);
-    matmul_run_f32(hn_eval_pool(c), &s, wide_a, wide_b, NULL, sums);
+    read_matmul_stack(&(hn_product){.a = a, .b = b}, y, &s);
+    matmul_job_f32 job = {.stack = &s, .a = hn_wide_f32(c, a), .b = hn_wide_f32(c, b), .y = sums};
+    HN_TRY_PTR(job.a && job.b);
+    matmul_run_f32(hn_eval_pool(c), &job);
     return HONE_OK;
 }
 
@@ -197,7 +212,7 @@ hone_status hn_eval_qlinear_matmul(hn_eval *c) {
     if (!y)
         return HONE_OK;
     matmul_stack s;
-    read_matmul_stack(a, b, y, &s);
+    read_matmul_stack(&(hn_product){.a = a, .b = b}, y, &s);
     float *sums = hn_eval_scratch_n(c, y->n_elems, sizeof *sums);
     const float *by_a = hn_wide_f32(c, a_scale), *by_b = hn_wide_f32(c, b_scale),
                 *by_y = hn_wide_f32(c, y_scale);
@@ -248,7 +263,7 @@ static gemm_form read_gemm_form(const hn_eval *c) {
 
 #define GEMM_PRODUCT(name, T)                                                                \
   static void gemm_product_##name(hn_pool *pool, const gemm_form *f, const T *a, const T *b, \
-                                  const T *packed_b, T *y) {                                 \
+                                  const T *packed_b, const hn_gemm_end_f32 *end, T *y) {     \
     hn_gemm_##name(pool, &(hn_gemm_job_##name){.m = f->m,                                    \
                                                .n = f->n,                                    \
                                                .k = f->k,                                    \
@@ -259,6 +274,7 @@ static gemm_form read_gemm_form(const hn_eval *c) {
                                                .b_row = f->trans_b ? 1 : f->n,               \
                                                .b_col = f->trans_b ? f->k : 1,               \
                                                .packed_b = packed_b,                         \
+                                               .end = end,                                   \
                                                .c = y,                                       \
                                                .c_row = f->n});                              \
   }
@@ -289,15 +305,56 @@ GEMM_FINISH(HN_I64, int64_t, gemm_to_int)
 GEMM_FINISH(HN_U64, uint64_t, gemm_to_int)
 #undef GEMM_FINISH
 
-static hone_status gemm_eval_f32(hn_eval *c, const gemm_form *f, hn_array *y) {
+/* Whether the bias can be added before sums leave the registers. */
+static bool bias_meets_sums(const gemm_form *f, const float *bias, hn_gemm_end_f32 *end) {
+    bool is_per_column = f->bias_strides[0] == 0 && f->bias_strides[1] == 1;
+    bool is_per_row = f->bias_strides[0] == 1 && f->bias_strides[1] == 0;
+    if (bias && is_per_column)
+        end->col_bias = bias;
+    if (bias && is_per_row)
+        end->bias = bias;
+    return f->alpha == 1 && (!bias || (f->beta == 1 && (is_per_column || is_per_row)));
+}
+
+typedef struct gemm_floats {
+    const float *a, *b, *bias; /* bias: NULL for none */
+    float *y;
+} gemm_floats;
+
+static hone_status read_gemm_floats(hn_eval *c, hn_array *y, gemm_floats *v) {
     const hn_array *bias = hn_arg(c, 2);
-    const float *a = hn_wide_f32(c, hn_arg(c, 0)), *b = hn_wide_f32(c, hn_arg(c, 1));
-    const float *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
-    float *wide = hn_room_f32(c, y);
-    HN_TRY_PTR(a && b && wide && (!bias || wide_bias));
-    gemm_product_f32(hn_eval_pool(c), f, a, b, hn_packed_weights(c), wide);
-    gemm_finish_HN_F32(f, wide_bias, wide);
-    hn_narrow_f32(y, wide);
+    *v = (gemm_floats){.a = hn_wide_f32(c, hn_arg(c, 0)),
+                       .b = hn_wide_f32(c, hn_arg(c, 1)),
+                       .bias = bias ? hn_wide_f32(c, bias) : NULL,
+                       .y = hn_room_f32(c, y)};
+    HN_TRY_PTR(v->a && (v->b || hn_packed_weights(c)) && v->y && (!bias || v->bias));
+    return HONE_OK;
+}
+
+static hone_status gemm_eval_f32(hn_eval *c, const gemm_form *f, hn_array *y) {
+    hn_gemm_end_f32 end = {.least = -HUGE_VALF, .most = HUGE_VALF};
+    gemm_floats v;
+    HN_TRY(read_gemm_floats(c, y, &v));
+    bool is_done = bias_meets_sums(f, v.bias, &end);
+    gemm_product_f32(hn_eval_pool(c), f, v.a, v.b, hn_packed_weights(c), is_done ? &end : NULL,
+                     v.y);
+    if (!is_done)
+        gemm_finish_HN_F32(f, v.bias, v.y);
+    hn_narrow_f32(y, v.y);
+    return HONE_OK;
+}
+
+hone_status hn_gemm_finished(hn_eval *c, hn_gemm_end_f32 *end, bool *is_done) {
+    gemm_form f = read_gemm_form(c);
+    hn_array *y = hn_ret(c, 0);
+    gemm_floats v;
+    *is_done = false;
+    if (y->dtype != HN_F32)
+        return HONE_OK;
+    HN_TRY(read_gemm_floats(c, y, &v));
+    *is_done = bias_meets_sums(&f, v.bias, end);
+    if (*is_done)
+        gemm_product_f32(hn_eval_pool(c), &f, v.a, v.b, hn_packed_weights(c), end, v.y);
     return HONE_OK;
 }
 
@@ -308,10 +365,10 @@ hone_status hn_eval_gemm(hn_eval *c) {
     gemm_form f = read_gemm_form(c);
     const void *a = hn_arg(c, 0)->data, *b = hn_arg(c, 1)->data,
                *bias = hn_arg(c, 2) ? hn_arg(c, 2)->data : NULL;
-#define GEMM_CASE(id, kernel)                                  \
-  case id:                                                     \
-    gemm_product_##kernel(hn_eval_pool(c), &f, a, b, NULL, y->data); \
-    gemm_finish_##id(&f, bias, y->data);                       \
+#define GEMM_CASE(id, kernel)                                              \
+  case id:                                                                 \
+    gemm_product_##kernel(hn_eval_pool(c), &f, a, b, NULL, NULL, y->data); \
+    gemm_finish_##id(&f, bias, y->data);                                   \
     return HONE_OK;
     switch (y->dtype) {
         GEMM_CASE(HN_F64, f64)

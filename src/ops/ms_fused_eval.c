@@ -2,7 +2,11 @@
 #include "ops/eval_broadcast.h"
 #include "ops/move.h"
 #include "ops/ms_eval.h"
+#include "ops/node_state.h"
+#include "ops/product.h"
 #include "ops/slide_eval.h"
+
+#include <math.h>
 
 /* ---- products -------------------------------------------------------------------------------- */
 
@@ -29,69 +33,118 @@ hone_status hn_eval_fused_conv(hn_eval *c) {
     return hn_fused_activation(c, y);
 }
 
+/* The node's activation at the end of a product. False: only on its own. */
+static bool activation_in_end(const hn_eval *c, hn_gemm_end_f32 *end) {
+    hn_finish_f32 finish = {0};
+    if (!hn_fused_map(c, &finish))
+        return false;
+    *end = (hn_gemm_end_f32){.least = finish.is_clamp ? finish.a : -HUGE_VALF,
+                             .most = finish.is_clamp ? finish.b : HUGE_VALF,
+                             .map = finish.is_clamp ? NULL : finish.map,
+                             .map_a = finish.a,
+                             .map_b = finish.b};
+    return true;
+}
+
 hone_status hn_eval_fused_gemm(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
+    hn_gemm_end_f32 end;
+    bool is_done = false;
     if (!y)
+        return HONE_OK;
+    if (activation_in_end(c, &end))
+        HN_TRY(hn_gemm_finished(c, &end, &is_done));
+    if (is_done)
         return HONE_OK;
     HN_TRY(hn_eval_gemm(c));
     return hn_fused_activation(c, y);
 }
 
-/* One side of a product laid out for numpy's matmul. With `batch_first` the rows stand before the
- * stack: [rows, stack..., columns]. */
-static hone_status lay_out_side(hn_eval *c, const hn_array *a, bool is_transposed, bool batch_first,
-                                int64_t *dims, hn_array *out) {
+/* One side of a product laid out for numpy's matmul, when its rows stand before the stack: [rows,
+ * stack..., columns]. The last two axes then stand in their places, too. */
+static hone_status lay_out_side(hn_eval *c, const hn_array *a, bool batch_first,
+                                bool *is_transposed, int64_t *dims, hn_array *out) {
     int32_t rank = a->rank;
     int64_t strides[HN_MAX_RANK], plain[HN_MAX_RANK], moved[HN_MAX_RANK];
     *out = *a;
-    if (rank < 2 || !(is_transposed || (batch_first && rank > 2)))
+    if (!batch_first || rank < 3)
         return HONE_OK;
     hn_strides(rank, a->dims, strides);
     for (int32_t i = 0; i < rank; i++) {
         int32_t from = i;
-        if (batch_first && i < rank - 1)
+        if (i < rank - 1)
             from = i == rank - 2 ? 0 : i + 1;
-        int32_t to = is_transposed && i >= rank - 2 ? 2 * rank - 3 - i : i;
+        int32_t to = *is_transposed && i >= rank - 2 ? 2 * rank - 3 - i : i;
         dims[to] = a->dims[from];
         moved[to] = strides[from];
     }
     HN_TRY(hn_scratch_array(c, a->dtype, rank, dims, out));
+    *is_transposed = false;
     hn_strides(rank, dims, plain);
     return hn_move_grid(c, rank, dims, out, &(hn_grid){0, plain}, a, &(hn_grid){0, moved});
 }
 
-hone_status hn_eval_fused_matmul(hn_eval *c) {
+/* The product alone; `end` may be NULL. */
+static hone_status fused_product(hn_eval *c, const hn_gemm_end_f32 *end, hn_array *y) {
     const hn_infer *node = hn_eval_node(c);
-    hn_array *y = hn_ret(c, 0), a, b;
     int64_t a_dims[HN_MAX_RANK], b_dims[HN_MAX_RANK];
-    double alpha = (double)hn_attr_f(node, "alpha", 1);
+    hn_array a, b;
+    hn_product p = {.a = &a,
+                    .b = &b,
+                    .trans_a = hn_attr_i(node, "transA", 0) != 0,
+                    .trans_b = hn_attr_i(node, "transB", 0) != 0,
+                    .packed_b = hn_packed_weights(c),
+                    .end = end};
+    HN_TRY(lay_out_side(c, hn_arg(c, 0), hn_attr_i(node, "transBatchA", 0) != 0, &p.trans_a, a_dims,
+                        &a));
+    HN_TRY(lay_out_side(c, hn_arg(c, 1), hn_attr_i(node, "transBatchB", 0) != 0, &p.trans_b, b_dims,
+                        &b));
+    return hn_product_eval(c, &p, y);
+}
+
+hone_status hn_eval_fused_matmul(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0);
+    float alpha = hn_attr_f(hn_eval_node(c), "alpha", 1);
     if (!y)
         return HONE_OK;
-    HN_TRY(lay_out_side(c, hn_arg(c, 0), hn_attr_i(node, "transA", 0) != 0,
-                        hn_attr_i(node, "transBatchA", 0) != 0, a_dims, &a));
-    HN_TRY(lay_out_side(c, hn_arg(c, 1), hn_attr_i(node, "transB", 0) != 0,
-                        hn_attr_i(node, "transBatchB", 0) != 0, b_dims, &b));
-    HN_TRY(hn_eval_as(c, hn_eval_matmul, 2, (const hn_array *const[]){&a, &b}, y));
-    if (alpha != 1)
-        HN_TRY(map_in_place(c, "Scale", alpha, y));
-    return HONE_OK;
+    if (alpha != 1 && y->dtype == HN_F32) {
+        hn_gemm_end_f32 end = {.least = -HUGE_VALF,
+                               .most = HUGE_VALF,
+                               .map = hn_map_find("Scale")->f32,
+                               .map_a = alpha};
+        return fused_product(c, &end, y);
+    }
+    HN_TRY(fused_product(c, NULL, y));
+    return alpha != 1 ? map_in_place(c, "Scale", (double)alpha, y) : HONE_OK;
 }
 
 hone_status hn_eval_fused_matmul_activation(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
+    hn_gemm_end_f32 end;
     if (!y)
         return HONE_OK;
+    if (y->dtype == HN_F32 && hn_attr_f(hn_eval_node(c), "alpha", 1) == 1 &&
+        activation_in_end(c, &end))
+        return fused_product(c, &end, y);
     HN_TRY(hn_eval_fused_matmul(c));
     return hn_fused_activation(c, y);
 }
 
 hone_status hn_eval_gemm_fast_gelu(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
+    const hn_array *bias = hn_arg(c, 2);
     if (!y)
         return HONE_OK;
     HN_TRY(hn_want_elems(c, 2, (uint64_t)(y->rank > 0 ? y->dims[y->rank - 1] : 1)));
+    if (y->dtype == HN_F32) {
+        hn_gemm_end_f32 end = {.least = -HUGE_VALF,
+                               .most = HUGE_VALF,
+                               .col_bias = bias ? bias->data : NULL,
+                               .map = hn_map_find("Gelu_tanh")->f32};
+        return fused_product(c, &end, y);
+    }
     HN_TRY(hn_eval_matmul(c));
-    HN_TRY(add_in_place(c, y, hn_arg(c, 2)));
+    HN_TRY(add_in_place(c, y, bias));
     return map_in_place(c, "Gelu_tanh", 0, y);
 }
 

@@ -37,17 +37,27 @@ static hone_status fill_right_side(void *job, void *out) {
     return HONE_OK;
 }
 
+/* One matrix, which may be a stack of one. */
+static bool is_one_matrix(const hn_array *b) {
+    for (int32_t i = 0; i < b->rank - 2; i++)
+        if (b->dims[i] != 1)
+            return false;
+    return b->rank >= 2;
+}
+
 hone_status hn_prepare_right_side(hn_eval *c, void **state) {
     const hn_array *b = hn_arg(c, 1);
     *state = NULL;
-    if (!b || b->dtype != HN_F32 || b->rank != 2 || b->n_elems < FEWEST_ELEMS)
+    if (!b || b->dtype != HN_F32 || !is_one_matrix(b) || b->n_elems < FEWEST_ELEMS ||
+        hn_attr_i(&c->node, "transBatchB", 0) != 0)
         return HONE_OK;
     bool is_transposed = hn_attr_i(&c->node, "transB", 0) != 0;
-    hn_gemm_job_f32 job = {.n = b->dims[!is_transposed],
-                           .k = b->dims[is_transposed],
+    const int64_t *dims = b->dims + b->rank - 2;
+    hn_gemm_job_f32 job = {.n = dims[!is_transposed],
+                           .k = dims[is_transposed],
                            .b = b->data,
-                           .b_row = is_transposed ? 1 : b->dims[1],
-                           .b_col = is_transposed ? b->dims[1] : 1};
+                           .b_row = is_transposed ? 1 : dims[1],
+                           .b_col = is_transposed ? dims[1] : 1};
     weights_form form = {.kind = BLOB_RIGHT_SIDE,
                          .n_elems = hn_gemm_packed_elems_f32(job.n, job.k),
                          .sizes = {job.n, job.k, is_transposed},
