@@ -114,12 +114,13 @@ bool hn_macs_conv(const hn_infer *c, uint64_t *macs) {
 
 /* ---- transpose ------------------------------------------------------------------------------- */
 
-static hone_status transpose_filters(hn_infer *c, uint32_t bias, hn_dim *filters) {
+static hone_status transpose_filters(hn_infer *c, uint32_t bias, int32_t channel_axis,
+                                     hn_dim *filters) {
     int64_t group;
     hn_dim channels;
     HN_TRY(read_group(c, &group));
     HN_TRY(hn_merge_dim(c, "the number of channels, by input 0 and by the filter,",
-                        hn_in_dim(c, 0, 1), hn_in_dim(c, 1, 0), &channels));
+                        hn_in_dim(c, 0, channel_axis), hn_in_dim(c, 1, 0), &channels));
     if (hn_dim_is_known(channels) && channels % group != 0)
         return hn_infer_fail(c, HONE_E_SHAPE,
                              "%lld channels cannot be divided into %lld groups of equal size",
@@ -142,8 +143,9 @@ static hone_status replace_pads(hn_infer *c, hn_window *win, const hn_pads *pads
     return HONE_OK;
 }
 
+/* dims[0] is the first spatial one, and stands at axis `first` of input 0. */
 static hone_status transpose_spatial(hn_infer *c, const hn_window *win, bool has_sizes,
-                                     hn_dim *dims) {
+                                     int32_t first, hn_dim *dims) {
     const int64_t *output_shape, *output_padding;
     HN_TRY(hn_window_list(c, "output_shape", (uint32_t)win->n_axes, 0, &output_shape));
     HN_TRY(hn_window_list(c, "output_padding", (uint32_t)win->n_axes, 0, &output_padding));
@@ -152,12 +154,13 @@ static hone_status transpose_spatial(hn_infer *c, const hn_window *win, bool has
         if (output_shape)
             dims[i] = output_shape[i];
         else if (has_sizes)
-            HN_TRY(hn_window_cover(c, win, i, hn_in_dim(c, 0, i + 2), extra, &dims[i]));
+            HN_TRY(hn_window_cover(c, win, i, hn_in_dim(c, 0, i + first), extra, &dims[i]));
     }
     return HONE_OK;
 }
 
-hone_status hn_conv_transpose_shape(hn_infer *c, uint32_t bias, const hn_pads *pads) {
+hone_status hn_conv_transpose_shape(hn_infer *c, uint32_t bias, const hn_pads *pads,
+                                    bool channels_last) {
     int32_t rank;
     hn_window win;
     HN_TRY(conv_rank(c, 0, 1, &rank));
@@ -171,8 +174,10 @@ hone_status hn_conv_transpose_shape(hn_infer *c, uint32_t bias, const hn_pads *p
     hn_dim *dims = hn_infer_dims(c, rank);
     HN_TRY_PTR(dims);
     dims[0] = hn_in_dim(c, 0, 0);
-    HN_TRY(transpose_filters(c, bias, &dims[1]));
-    HN_TRY(transpose_spatial(c, &win, !pads || pads->at, dims + 2));
+    int32_t channel_axis = hn_channel_axis(rank, channels_last),
+            first = hn_spatial_axis(0, channels_last);
+    HN_TRY(transpose_filters(c, bias, channel_axis, &dims[channel_axis]));
+    HN_TRY(transpose_spatial(c, &win, !pads || pads->at, first, dims + first));
     return hn_out_shape(c, 0, rank, dims);
 }
 
@@ -181,7 +186,11 @@ hone_status hn_infer_conv_transpose(hn_infer *c) {
     if (hn_infer_version(c) >= 11 && has_auto_pad && hn_has_attr(c, "pads"))
         return hn_infer_fail(c, HONE_E_SHAPE,
                              "attributes pads and auto_pad cannot be used together; remove one");
-    return hn_conv_transpose_shape(c, 2, NULL);
+    return hn_conv_transpose_shape(c, 2, NULL, false);
+}
+
+hone_status hn_infer_conv_transpose_last(hn_infer *c) {
+    return hn_conv_transpose_shape(c, 2, NULL, true);
 }
 
 /* Every input element meets every element of its channel's filters once. */

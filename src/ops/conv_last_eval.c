@@ -1,6 +1,9 @@
 /* Convolutions of channels-last floats, computed. */
 #include "ops/conv_last_eval.h"
+
+#include "kernels/conv_transpose_last.h"
 #include "ops/ms_eval.h"
+#include "ops/node_state.h"
 
 hone_status hn_eval_conv_last(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *sum = hn_arg(c, 3);
@@ -28,5 +31,29 @@ hone_status hn_eval_conv_last(hn_eval *c) {
     HN_TRY_PTR(job.scratch);
     hn_conv_last_f32(hn_eval_pool(c), &job);
     HN_TRY(has_map ? HONE_OK : hn_fused_activation(c, y));
+    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+}
+
+hone_status hn_eval_conv_transpose_last(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
+    hn_array *y = hn_ret(c, 0);
+    hn_slide slide;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    hn_slide_read_transposed(hn_eval_node(c), x->rank - 2, y->dims + 1, x->dims + 1, w->dims + 2,
+                             &slide);
+    hn_conv_transpose_last_job job = {.slide = &slide,
+                                      .batch = x->dims[0],
+                                      .channels = w->dims[0],
+                                      .filters = w->dims[1],
+                                      .x = x->data,
+                                      .w = w->data,
+                                      .packed_w = hn_packed_weights(c),
+                                      .bias = bias ? bias->data : NULL,
+                                      .y = y->data};
+    job.scratch = hn_eval_scratch_n(c, (uint64_t)hn_conv_transpose_last_scratch_elems(&job),
+                                    sizeof(float));
+    HN_TRY_PTR(job.scratch);
+    hn_conv_transpose_last_f32(hn_eval_pool(c), &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }

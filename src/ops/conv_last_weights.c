@@ -1,9 +1,13 @@
 /* Filters of channels-last convolutions: the way to convolve is chosen when the program is made, and
  * the filters are laid out for it. */
+#include "kernels/conv_transpose_last.h"
 #include "ops/conv_last_eval.h"
 #include "ops/node_state.h"
 
-#define BLOB_FILTERS_LAST 32 /* and a number for each method; see packed_weights.c for the others */
+enum { /* kinds of hn_blob_key; see packed_weights.c for the others */
+       BLOB_TRANSPOSED_LAST = 32,
+       BLOB_FILTERS_LAST /* and a number for each method */
+};
 
 typedef struct filters_last {
     hn_conv_last_method method;
@@ -92,4 +96,34 @@ void hn_conv_last_take(const hn_eval *c, hn_conv_last_job *job) {
     const filters_last *filters = c->is_prepared ? c->state : NULL;
     job->packed_w = filters && filters->blob ? hn_blob_data(filters->blob) : NULL;
     job->method = job->packed_w ? filters->method : hn_conv_last_unpacked(job);
+}
+
+/* ---- transposed ------------------------------------------------------------------------------ */
+
+static hone_status fill_transposed(void *job, void *out) {
+    hn_conv_transpose_last_pack(job, out);
+    return HONE_OK;
+}
+
+hone_status hn_prepare_transposed_last(hn_eval *c, void **state) {
+    const hn_array *w = hn_arg(c, 1);
+    *state = NULL;
+    if (!w || w->dtype != HN_F32 || w->rank < 3 || w->n_elems == 0)
+        return HONE_OK;
+    hn_slide slide = {.kernel_elems = (int64_t)hn_count(w->rank - 2, w->dims + 2)};
+    hn_conv_transpose_last_job job = {
+        .slide = &slide, .channels = w->dims[0], .filters = w->dims[1], .w = w->data};
+    int64_t n_elems = hn_conv_transpose_last_packed_elems(&job);
+    if (n_elems == 0)
+        return HONE_OK;
+    hn_blob_key key;
+    hn_blob *blob;
+    hn_blob_key_init(&key, BLOB_TRANSPOSED_LAST, (uint64_t)n_elems * sizeof(float));
+    hn_blob_key_mix(&key, w->dims, 2 * sizeof *w->dims);
+    hn_blob_key_mix(&key, w->data, w->n_elems * sizeof(float));
+    HN_TRY(hn_blob_get(hn_arena_allocator(c->node.scope->job->model->arena), &key,
+                       fill_transposed, &job, &blob));
+    *state = blob;
+    c->taken_args |= UINT64_C(1) << 1;
+    return HONE_OK;
 }

@@ -6,16 +6,14 @@
 
 /* ---- ConvTranspose --------------------------------------------------------------------------- */
 
-/* Seen from the windows: the output is the image they lie on, the input tells how many there are. A
- * wanted output_shape and SAME take away at both ends what is too much. */
-static void read_transpose_slide(const hn_eval *c, const hn_array *y, hn_slide *s) {
-    const hn_infer *node = hn_eval_node(c);
-    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1);
+/* A wanted output_shape and SAME take away at both ends what is too much. */
+void hn_slide_read_transposed(const hn_infer *node, int32_t n_axes, const int64_t *image,
+                              const int64_t *positions, const int64_t *kernel, hn_slide *s) {
     uint32_t n_extra, n_shape;
     const int64_t *extra = NULL, *output_shape = NULL;
     bool has_extra = hn_attr_ints(node, "output_padding", &n_extra, &extra) && n_extra > 0;
     bool has_shape = hn_attr_ints(node, "output_shape", &n_shape, &output_shape) && n_shape > 0;
-    hn_slide_read(node, x->rank - 2, y->dims + 2, x->dims + 2, w->dims + 2, s);
+    hn_slide_read(node, n_axes, image, positions, kernel, s);
     for (int32_t i = 0; i < s->n_axes && (has_shape || hn_slide_is_same(node)); i++) {
         int64_t total =
             (s->out[i] - 1) * s->stride[i] + (s->kernel[i] - 1) * s->dilation[i] + 1 - s->in[i];
@@ -30,7 +28,8 @@ hone_status hn_eval_conv_transpose(hn_eval *c) {
     hn_slide s;
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    read_transpose_slide(c, y, &s);
+    hn_slide_read_transposed(hn_eval_node(c), x->rank - 2, y->dims + 2, x->dims + 2, w->dims + 2,
+                             &s);
     if (y->dtype == HN_F64)
         return transpose_all_f64(c, &s, x->data, w->data, bias ? bias->data : NULL, y->data);
     const float *wide_x = hn_wide_f32(c, x), *wide_w = hn_wide_f32(c, w),

@@ -6,7 +6,8 @@ hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
     static const hn_eval_fn in_place[] = {hn_eval_batch_norm, hn_eval_clip,    hn_eval_gelu,
                                           hn_eval_map,        hn_eval_map_any, hn_eval_pair,
                                           hn_eval_softmax,    hn_eval_where,
-                                          hn_eval_batch_norm_last};
+                                          hn_eval_batch_norm_last,
+                                          hn_eval_instance_norm_last, hn_eval_group_norm_last};
     if (fn == hn_eval_concat)
         return HN_EVAL_SIDE_BY_SIDE;
     for (size_t i = 0; i < HN_COUNT(same_bytes); i++)

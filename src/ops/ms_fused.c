@@ -53,7 +53,7 @@ hone_status hn_infer_conv_transpose_dynamic_pads(hn_infer *c) {
     bool has_pads = hn_has_input(c, 2);
     if (has_pads && !hn_in_i64s(c, 2, &pads.n, &pads.at))
         pads = (hn_pads){0, NULL};
-    return hn_conv_transpose_shape(c, 3, has_pads ? &pads : NULL);
+    return hn_conv_transpose_shape(c, 3, has_pads ? &pads : NULL, false);
 }
 
 /* Pairwise distances between the rows of two matrices. */

@@ -18,6 +18,7 @@ static const struct {
     {hn_eval_conv, hn_prepare_filters, hn_release_weights},
     {hn_eval_fused_conv, hn_prepare_filters, hn_release_weights},
     {hn_eval_conv_last, hn_prepare_filters_last, hn_release_filters_last},
+    {hn_eval_conv_transpose_last, hn_prepare_transposed_last, hn_release_weights},
 };
 
 hone_status hn_eval_prepare(hn_eval *c, void **state) {

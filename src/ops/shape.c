@@ -339,26 +339,51 @@ static hone_status divide_dim(hn_infer *c, int32_t axis, int64_t by, hn_dim *out
     return HONE_OK;
 }
 
-hone_status hn_infer_depth_to_space(hn_infer *c) {
+static hone_status check_block_mode(hn_infer *c) {
+    if (!hn_attr_is(c, "mode", "DCR") && !hn_attr_is(c, "mode", "CRD"))
+        return hn_infer_fail(c, HONE_E_INVALID, "mode must be DCR or CRD");
+    return HONE_OK;
+}
+
+/* The channels stand at axis `channel`, rows and columns at `row` and the next. */
+static hone_status blocks_to_space(hn_infer *c, int32_t channel, int32_t row) {
     int64_t block;
     hn_dim dims[4] = {hn_in_dim(c, 0, 0)};
     HN_TRY(read_block_size(c, &block));
-    if (hn_infer_version(c) >= 11 && !hn_attr_is(c, "mode", "DCR") && !hn_attr_is(c, "mode", "CRD"))
-        return hn_infer_fail(c, HONE_E_INVALID, "mode must be DCR or CRD");
-    HN_TRY(divide_dim(c, 1, block * block, &dims[1]));
-    for (int32_t i = 2; i < 4; i++)
+    HN_TRY(divide_dim(c, channel, block * block, &dims[channel]));
+    for (int32_t i = row; i < row + 2; i++)
         dims[i] = hn_dim_mul_i(hn_infer_syms(c), hn_in_dim(c, 0, i), block);
     return hn_out_shape(c, 0, 4, dims);
 }
 
-hone_status hn_infer_space_to_depth(hn_infer *c) {
+static hone_status blocks_to_depth(hn_infer *c, int32_t channel, int32_t row) {
     int64_t block;
     hn_dim dims[4] = {hn_in_dim(c, 0, 0)};
     HN_TRY(read_block_size(c, &block));
-    if (hn_infer_version(c) >= 28 && !hn_attr_is(c, "mode", "DCR") && !hn_attr_is(c, "mode", "CRD"))
-        return hn_infer_fail(c, HONE_E_INVALID, "mode must be DCR or CRD");
-    dims[1] = hn_dim_mul_i(hn_infer_syms(c), hn_in_dim(c, 0, 1), block * block);
-    for (int32_t i = 2; i < 4; i++)
+    dims[channel] = hn_dim_mul_i(hn_infer_syms(c), hn_in_dim(c, 0, channel), block * block);
+    for (int32_t i = row; i < row + 2; i++)
         HN_TRY(divide_dim(c, i, block, &dims[i]));
     return hn_out_shape(c, 0, 4, dims);
+}
+
+hone_status hn_infer_depth_to_space(hn_infer *c) {
+    if (hn_infer_version(c) >= 11)
+        HN_TRY(check_block_mode(c));
+    return blocks_to_space(c, 1, 2);
+}
+
+hone_status hn_infer_space_to_depth(hn_infer *c) {
+    if (hn_infer_version(c) >= 28)
+        HN_TRY(check_block_mode(c));
+    return blocks_to_depth(c, 1, 2);
+}
+
+hone_status hn_infer_depth_to_space_last(hn_infer *c) {
+    HN_TRY(check_block_mode(c));
+    return blocks_to_space(c, 3, 1);
+}
+
+hone_status hn_infer_space_to_depth_last(hn_infer *c) {
+    HN_TRY(check_block_mode(c));
+    return blocks_to_depth(c, 3, 1);
 }

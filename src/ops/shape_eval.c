@@ -95,6 +95,32 @@ hone_status hn_eval_space_to_depth(hn_eval *c) {
     return transpose_as(c, y, x, 6, dims, hn_attr_is(hn_eval_node(c), "mode", "CRD") ? perm_crd : perm_dcr);
 }
 
+/* The same with channels last. */
+hone_status hn_eval_depth_to_space_last(hn_eval *c) {
+    static const int64_t perm_dcr[6] = {0, 1, 3, 2, 4, 5}, perm_crd[6] = {0, 1, 4, 2, 5, 3};
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    int64_t b = hn_attr_i(hn_eval_node(c), "blocksize", 1);
+    bool is_crd = hn_attr_is(hn_eval_node(c), "mode", "CRD");
+    if (!y)
+        return HONE_OK;
+    int64_t dcr[6] = {x->dims[0], x->dims[1], x->dims[2], b, b, y->dims[3]};
+    int64_t crd[6] = {x->dims[0], x->dims[1], x->dims[2], y->dims[3], b, b};
+    return transpose_as(c, y, x, 6, is_crd ? crd : dcr, is_crd ? perm_crd : perm_dcr);
+}
+
+hone_status hn_eval_space_to_depth_last(hn_eval *c) {
+    static const int64_t perm_dcr[6] = {0, 1, 3, 2, 4, 5}, perm_crd[6] = {0, 1, 3, 5, 2, 4};
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    int64_t b = hn_attr_i(hn_eval_node(c), "blocksize", 1);
+    bool is_crd = hn_attr_is(hn_eval_node(c), "mode", "CRD");
+    if (!y)
+        return HONE_OK;
+    int64_t dims[6] = {x->dims[0], y->dims[1], b, y->dims[2], b, x->dims[3]};
+    return transpose_as(c, y, x, 6, dims, is_crd ? perm_crd : perm_dcr);
+}
+
 /* ---- parts kept or turned round -------------------------------------------------------------- */
 
 /* Keeps one triangle of each matrix: columns from i + k on, or up to it. */

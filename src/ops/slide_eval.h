@@ -9,6 +9,10 @@
  * spatial...] of sizes in and out. `kernel` may be NULL: the attribute kernel_shape. */
 void hn_slide_read(const hn_infer *node, int32_t n_axes, const int64_t *in, const int64_t *out,
                    const int64_t *kernel, hn_slide *s);
+/* The same for a transposed convolution, seen from the windows: the output is the image they lie on,
+ * the input tells how many there are. */
+void hn_slide_read_transposed(const hn_infer *node, int32_t n_axes, const int64_t *image,
+                              const int64_t *positions, const int64_t *kernel, hn_slide *s);
 /* Padding in front that SAME_UPPER or SAME_LOWER chooses when `total` is needed in all. */
 int64_t hn_slide_same_pad(const hn_infer *node, int64_t total);
 bool hn_slide_is_same(const hn_infer *node); /* auto_pad is one of the two */

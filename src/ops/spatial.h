@@ -69,7 +69,8 @@ typedef struct hn_pads {
     uint32_t n;
     const int64_t *at; /* NULL: given at run time, so the sizes stay unknown */
 } hn_pads;
-hone_status hn_conv_transpose_shape(hn_infer *c, uint32_t bias, const hn_pads *pads);
+hone_status hn_conv_transpose_shape(hn_infer *c, uint32_t bias, const hn_pads *pads,
+                                    bool channels_last);
 /* Pooling of input x; writes the same shape to every output of the node. */
 hone_status hn_pool_shape(hn_infer *c, uint32_t x, bool channels_last);
 /* Global pooling: every spatial axis becomes 1. */

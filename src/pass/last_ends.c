@@ -82,7 +82,9 @@ static hone_status add_sum(hn_rule *r) {
     return HONE_OK;
 }
 
-#define ENDED "({hone.Conv:x | hone.BatchNormalization:x}, ...)"
+#define ENDED \
+  "({hone.Conv:x | hone.BatchNormalization:x | hone.InstanceNormalization:x | "                    \
+  "hone.GroupNormalization:x}, ...)"
 
 hone_status hn_pass_last_ends(hn_pass *p) {
     static const hn_rule_row rules[] = {

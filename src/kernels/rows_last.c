@@ -1,0 +1,138 @@
+/* Channels-last rows in blocks that fit the first cache: scales and shifts, means and variances. The
+ * moments of blocks are joined one after the other, in double precision. */
+#include "kernels/rows_last.h"
+#include "kernels/vec.h"
+
+#define BLOCK_FLOATS 8192 /* of a block of rows */
+#define MOST_BLOCK_ROWS 256
+#define SCALE_GRAIN 4 /* blocks that one thread takes at a time */
+
+/* ---- plain C --------------------------------------------------------------------------------- */
+
+static void plain_scale(int64_t n_rows, int64_t channels, const float *x, const float *scale,
+                        const float *shift, float *y) {
+    for (int64_t row = 0; row < n_rows; row++)
+        for (int64_t i = 0; i < channels; i++)
+            y[row * channels + i] = x[row * channels + i] * scale[i] + shift[i];
+}
+
+static void plain_sum(int64_t n_rows, int64_t channels, const float *x, float *sums) {
+    memset(sums, 0, (size_t)channels * sizeof *sums);
+    for (int64_t row = 0; row < n_rows; row++)
+        for (int64_t i = 0; i < channels; i++)
+            sums[i] += x[row * channels + i];
+}
+
+static void plain_spread(int64_t n_rows, int64_t channels, const float *x, const float *mean,
+                         float *sums) {
+    memset(sums, 0, (size_t)channels * sizeof *sums);
+    for (int64_t row = 0; row < n_rows; row++)
+        for (int64_t i = 0; i < channels; i++) {
+            float d = x[row * channels + i] - mean[i];
+            sums[i] += d * d;
+        }
+}
+
+static const hn_rows_last_f32 plain_rows = {plain_scale, plain_sum, plain_spread};
+
+#if defined(__x86_64__)
+extern const hn_rows_last_f32 hn_rows_last_f32__avx512, hn_rows_last_f32__avx2;
+static const hn_rows_last_f32 *best_rows(void) {
+    return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_rows_last_f32__avx512
+           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_rows_last_f32__avx2
+                                           : &plain_rows;
+}
+#elif defined(__aarch64__)
+extern const hn_rows_last_f32 hn_rows_last_f32__neon;
+static const hn_rows_last_f32 *best_rows(void) {
+    return hn_cpu_has_all(HN_NEEDS_NEON) ? &hn_rows_last_f32__neon : &plain_rows;
+}
+#else
+static const hn_rows_last_f32 *best_rows(void) {
+    return &plain_rows;
+}
+#endif
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static int64_t block_rows(int64_t channels) {
+    return HN_MIN(HN_MAX(BLOCK_FLOATS / HN_MAX(channels, 1), 1), MOST_BLOCK_ROWS);
+}
+
+static int64_t count_blocks(int64_t n_rows, int64_t channels) {
+    int64_t rows = block_rows(channels);
+    return (n_rows + rows - 1) / rows;
+}
+
+typedef struct scale_task {
+    const hn_scale_rows_job *job;
+    const hn_rows_last_f32 *rows;
+} scale_task;
+
+static void scale_blocks(void *ctx, int64_t begin, int64_t end) {
+    const scale_task *t = ctx;
+    const hn_scale_rows_job *job = t->job;
+    int64_t rows = block_rows(job->channels);
+    for (int64_t i = begin; i < end; i++) {
+        int64_t n = HN_MIN(rows, job->n_rows - i * rows), at = i * rows * job->channels;
+        t->rows->scale(n, job->channels, job->x + at, job->scale, job->shift, job->y + at);
+        if (job->map)
+            job->map(job->y + at, job->y + at, (uint64_t)(n * job->channels), job->a, job->b);
+    }
+}
+
+void hn_scale_rows_f32(hn_pool *pool, const hn_scale_rows_job *job) {
+    scale_task t = {job, best_rows()};
+    hn_pool_for(pool, count_blocks(job->n_rows, job->channels), SCALE_GRAIN, scale_blocks, &t);
+}
+
+/* ---- moments --------------------------------------------------------------------------------- */
+
+int64_t hn_moments_rows_scratch_elems(int64_t n_rows, int64_t channels) {
+    return 2 * count_blocks(n_rows, channels) * channels;
+}
+
+typedef struct moments_task {
+    const hn_moments_rows_job *job;
+    const hn_rows_last_f32 *rows;
+    int64_t n_blocks;
+} moments_task;
+
+/* Each block leaves its means, then its sums of squared distances from them. */
+static void measure_blocks(void *ctx, int64_t begin, int64_t end) {
+    const moments_task *t = ctx;
+    int64_t channels = t->job->channels, rows = block_rows(channels);
+    for (int64_t i = begin; i < end; i++) {
+        int64_t n = HN_MIN(rows, t->job->n_rows - i * rows);
+        const float *x = t->job->x + i * rows * channels;
+        float *mean = t->job->scratch + 2 * i * channels;
+        t->rows->sum(n, channels, x, mean);
+        for (int64_t k = 0; k < channels; k++)
+            mean[k] /= (float)n;
+        t->rows->spread(n, channels, x, mean, mean + channels);
+    }
+}
+
+static void join_moments(void *ctx, int64_t begin, int64_t end) {
+    const moments_task *t = ctx;
+    int64_t channels = t->job->channels, rows = block_rows(channels);
+    for (int64_t k = begin; k < end; k++) {
+        double mean = 0, spread = 0, n = 0;
+        for (int64_t i = 0; i < t->n_blocks; i++) {
+            const float *block = t->job->scratch + 2 * i * channels + k;
+            double more = (double)HN_MIN(rows, t->job->n_rows - i * rows);
+            double distance = (double)block[0] - mean;
+            mean += distance * more / (n + more);
+            spread += (double)block[channels] + distance * distance * n * more / (n + more);
+            n += more;
+        }
+        t->job->mean[k] = mean;
+        t->job->variance[k] = spread / n;
+    }
+}
+
+void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job) {
+    moments_task t = {job, best_rows(), count_blocks(job->n_rows, job->channels)};
+    hn_pool_for(pool, t.n_blocks, SCALE_GRAIN, measure_blocks, &t);
+    hn_pool_for(pool, job->channels, 64, join_moments, &t);
+}

@@ -1,0 +1,39 @@
+/* Channels-last floats as rows of channels: x[n_rows, channels]. Results do not depend on the number
+ * of threads. */
+#ifndef HN_ROWS_LAST_H
+#define HN_ROWS_LAST_H
+
+#include "kernels/kernel.h"
+
+/* y = map(x * scale + shift), with one scale and one shift per channel; y may be x. */
+typedef struct hn_scale_rows_job {
+    int64_t n_rows, channels;
+    const float *x, *scale, *shift;
+    float *y;
+    hn_map_f32 map; /* NULL: none */
+    float a, b;
+} hn_scale_rows_job;
+void hn_scale_rows_f32(hn_pool *pool, const hn_scale_rows_job *job);
+
+/* The mean of each channel over all rows, and the mean of the squared distances from it. */
+typedef struct hn_moments_rows_job {
+    int64_t n_rows, channels;
+    const float *x;
+    double *mean, *variance;
+    float *scratch; /* hn_moments_rows_scratch_elems */
+} hn_moments_rows_job;
+int64_t hn_moments_rows_scratch_elems(int64_t n_rows, int64_t channels);
+void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job);
+
+/* ---- tiers, for rows_last.c alone -------------------------------------------------------------- */
+
+typedef struct hn_rows_last_f32 {
+    void (*scale)(int64_t n_rows, int64_t channels, const float *x, const float *scale,
+                  const float *shift, float *y);
+    void (*sum)(int64_t n_rows, int64_t channels, const float *x, float *sums);
+    /* Sums of (x - mean)^2. */
+    void (*spread)(int64_t n_rows, int64_t channels, const float *x, const float *mean,
+                   float *sums);
+} hn_rows_last_f32;
+
+#endif /* HN_ROWS_LAST_H */

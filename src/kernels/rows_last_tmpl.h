@@ -1,0 +1,65 @@
+/* Rows of channels for one width. All three are bound by memory: a block of rows fits the first
+ * cache. Sums keep two vectors of channels in registers while they go down the rows. */
+
+static V_TARGET void V_NAME(rows_scale)(int64_t n_rows, int64_t channels, const float *x,
+                                        const float *scale, const float *shift, float *y) {
+    int64_t whole = channels - channels % V_ELEMS;
+    V_SOME rest = V_FIRST(channels - whole);
+    for (int64_t row = 0; row < n_rows; row++, x += channels, y += channels) {
+        for (int64_t i = 0; i < whole; i += V_ELEMS)
+            V_STORE(y + i, V_FMA(V_LOAD(x + i), V_LOAD(scale + i), V_LOAD(shift + i)));
+        if (whole < channels)
+            V_STORE_SOME(y + whole, rest,
+                         V_FMA(V_LOAD_SOME(x + whole, rest), V_LOAD_SOME(scale + whole, rest),
+                               V_LOAD_SOME(shift + whole, rest)));
+    }
+}
+
+static V_TARGET void V_NAME(rows_sum)(int64_t n_rows, int64_t channels, const float *x,
+                                      float *sums) {
+    int64_t i = 0;
+    for (; i + 2 * V_ELEMS <= channels; i += 2 * V_ELEMS) {
+        V s0 = V_ZERO(), s1 = s0;
+        for (int64_t row = 0; row < n_rows; row++) {
+            s0 = V_ADD(s0, V_LOAD(x + row * channels + i));
+            s1 = V_ADD(s1, V_LOAD(x + row * channels + i + V_ELEMS));
+        }
+        V_STORE(sums + i, s0);
+        V_STORE(sums + i + V_ELEMS, s1);
+    }
+    for (; i < channels; i += V_ELEMS) {
+        V_SOME some = V_FIRST(HN_MIN(channels - i, V_ELEMS));
+        V s = V_ZERO();
+        for (int64_t row = 0; row < n_rows; row++)
+            s = V_ADD(s, V_LOAD_SOME(x + row * channels + i, some));
+        V_STORE_SOME(sums + i, some, s);
+    }
+}
+
+static V_TARGET void V_NAME(rows_spread)(int64_t n_rows, int64_t channels, const float *x,
+                                         const float *mean, float *sums) {
+    int64_t i = 0;
+    for (; i + 2 * V_ELEMS <= channels; i += 2 * V_ELEMS) {
+        V s0 = V_ZERO(), s1 = s0, m0 = V_LOAD(mean + i), m1 = V_LOAD(mean + i + V_ELEMS);
+        for (int64_t row = 0; row < n_rows; row++) {
+            V d0 = V_SUB(V_LOAD(x + row * channels + i), m0),
+              d1 = V_SUB(V_LOAD(x + row * channels + i + V_ELEMS), m1);
+            s0 = V_FMA(d0, d0, s0);
+            s1 = V_FMA(d1, d1, s1);
+        }
+        V_STORE(sums + i, s0);
+        V_STORE(sums + i + V_ELEMS, s1);
+    }
+    for (; i < channels; i += V_ELEMS) {
+        V_SOME some = V_FIRST(HN_MIN(channels - i, V_ELEMS));
+        V s = V_ZERO(), m = V_LOAD_SOME(mean + i, some);
+        for (int64_t row = 0; row < n_rows; row++) {
+            V d = V_SUB(V_LOAD_SOME(x + row * channels + i, some), m);
+            s = V_FMA(d, d, s);
+        }
+        V_STORE_SOME(sums + i, some, s);
+    }
+}
+
+const hn_rows_last_f32 V_NAME(hn_rows_last_f32) = {
+    .scale = V_NAME(rows_scale), .sum = V_NAME(rows_sum), .spread = V_NAME(rows_spread)};

@@ -1,0 +1,147 @@
+/* Normalizations of channels-last floats, with an activation: batch, instance, group. */
+#include <math.h>
+
+#include "kernels/rows_last.h"
+#include "ops/ms_eval.h"
+
+/* Floats [N, spatial..., C], and what becomes of each channel. */
+typedef struct norm_last {
+    int64_t n_images, n_rows, channels; /* rows of one image */
+    const float *x, *gamma, *beta;
+    float *y, *scale, *shift;
+    double epsilon;
+    hn_finish_f32 finish;
+    bool has_map;
+} norm_last;
+
+/* gamma and beta are arguments 1 and 2. False: there is nothing to do. */
+static hone_status open_norm(hn_eval *c, norm_last *n, bool *is_empty) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    *is_empty = !y || y->n_elems == 0;
+    if (*is_empty)
+        return HONE_OK;
+    if (x->rank < 2)
+        return hn_eval_fail(c, HONE_E_SHAPE, "channels last need rank 2 or more, input 0 has %d",
+                            x->rank);
+    *n = (norm_last){.n_images = x->dims[0],
+                     .n_rows = (int64_t)hn_count(x->rank - 2, x->dims + 1),
+                     .channels = x->dims[x->rank - 1],
+                     .x = x->data,
+                     .gamma = hn_arg(c, 1)->data,
+                     .beta = hn_arg(c, 2)->data,
+                     .y = y->data,
+                     .epsilon = (double)hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f)};
+    n->scale = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->scale);
+    n->shift = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->shift);
+    n->has_map = hn_fused_map(c, &n->finish);
+    HN_TRY_PTR(n->scale && n->shift);
+    return HONE_OK;
+}
+
+/* y = (x - mean) / deviation * gamma + beta, as a scale and a shift. */
+static void set_channel(norm_last *n, int64_t i, double gamma, double beta, double mean,
+                        double variance) {
+    double by = gamma / sqrt(variance + n->epsilon);
+    n->scale[i] = (float)by;
+    n->shift[i] = (float)(beta - mean * by);
+}
+
+static void scale_images(hn_eval *c, const norm_last *n, int64_t first, int64_t n_images) {
+    int64_t at = first * n->n_rows * n->channels;
+    hn_scale_rows_f32(hn_eval_pool(c), &(hn_scale_rows_job){.n_rows = n_images * n->n_rows,
+                                                            .channels = n->channels,
+                                                            .x = n->x + at,
+                                                            .scale = n->scale,
+                                                            .shift = n->shift,
+                                                            .y = n->y + at,
+                                                            .map = n->finish.map,
+                                                            .a = n->finish.a,
+                                                            .b = n->finish.b});
+}
+
+static hone_status close_norm(hn_eval *c, const norm_last *n) {
+    HN_TRY(n->has_map ? HONE_OK : hn_fused_activation(c, hn_ret(c, 0)));
+    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+}
+
+hone_status hn_eval_batch_norm_last(hn_eval *c) {
+    norm_last n;
+    bool is_empty;
+    HN_TRY(open_norm(c, &n, &is_empty));
+    if (is_empty)
+        return HONE_OK;
+    for (uint32_t i = 1; i < 5; i++)
+        HN_TRY(hn_want_elems(c, i, (uint64_t)n.channels));
+    const float *mean = hn_arg(c, 3)->data, *variance = hn_arg(c, 4)->data;
+    for (int64_t i = 0; i < n.channels; i++)
+        set_channel(&n, i, (double)n.gamma[i], (double)n.beta[i], (double)mean[i],
+                    (double)variance[i]);
+    scale_images(c, &n, 0, n.n_images);
+    return close_norm(c, &n);
+}
+
+/* ---- statistics of each image ---------------------------------------------------------------- */
+
+/* Channels of a group share the moments of all their elements. */
+static void join_group(double *mean, double *variance, int64_t n) {
+    double all = 0, spread = 0;
+    for (int64_t i = 0; i < n; i++)
+        all += mean[i] / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        spread += (variance[i] + (mean[i] - all) * (mean[i] - all)) / (double)n;
+    for (int64_t i = 0; i < n; i++) {
+        mean[i] = all;
+        variance[i] = spread;
+    }
+}
+
+/* Groups of so many channels each; gamma and beta have one element per `per_gamma` channels. */
+static hone_status normalize_images(hn_eval *c, norm_last *n, int64_t per_group,
+                                    int64_t per_gamma) {
+    hn_moments_rows_job job = {.n_rows = n->n_rows, .channels = n->channels};
+    job.mean = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *job.mean);
+    job.variance = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *job.variance);
+    job.scratch = hn_eval_scratch_n(
+        c, (uint64_t)hn_moments_rows_scratch_elems(n->n_rows, n->channels), sizeof(float));
+    HN_TRY_PTR(job.mean && job.variance && job.scratch);
+    for (int64_t image = 0; image < n->n_images && !hn_eval_stopped(c); image++) {
+        job.x = n->x + image * n->n_rows * n->channels;
+        hn_moments_rows_f32(hn_eval_pool(c), &job);
+        for (int64_t i = 0; per_group > 1 && i < n->channels; i += per_group)
+            join_group(job.mean + i, job.variance + i, per_group);
+        for (int64_t i = 0; i < n->channels; i++)
+            set_channel(n, i, (double)n->gamma[i / per_gamma], (double)n->beta[i / per_gamma],
+                        job.mean[i], job.variance[i]);
+        scale_images(c, n, image, 1);
+    }
+    return close_norm(c, n);
+}
+
+hone_status hn_eval_instance_norm_last(hn_eval *c) {
+    norm_last n;
+    bool is_empty;
+    HN_TRY(open_norm(c, &n, &is_empty));
+    if (is_empty)
+        return HONE_OK;
+    HN_TRY(hn_want_elems(c, 1, (uint64_t)n.channels));
+    HN_TRY(hn_want_elems(c, 2, (uint64_t)n.channels));
+    return normalize_images(c, &n, 1, 1);
+}
+
+hone_status hn_eval_group_norm_last(hn_eval *c) {
+    norm_last n;
+    bool is_empty;
+    int64_t groups = hn_attr_i(hn_eval_node(c), "num_groups", 1);
+    HN_TRY(open_norm(c, &n, &is_empty));
+    if (is_empty)
+        return HONE_OK;
+    if (groups < 1 || n.channels % groups != 0)
+        return hn_eval_fail(c, HONE_E_SHAPE, "%lld channels cannot be divided into %lld groups",
+                            (long long)n.channels, (long long)groups);
+    int64_t per_group = n.channels / groups;
+    bool is_by_group = hn_arg(c, 1)->n_elems == (uint64_t)groups; /* as GroupNormalization-18 has it */
+    for (uint32_t i = 1; i < 3; i++)
+        HN_TRY(hn_want_elems(c, i, (uint64_t)(is_by_group ? groups : n.channels)));
+    return normalize_images(c, &n, per_group, is_by_group ? per_group : 1);
+}
