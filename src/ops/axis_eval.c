@@ -1,5 +1,6 @@
 /* Operators that look along one axis: the data is [outer, n, inner] with that axis in the middle.
  */
+#include "kernels/folds.h"
 #include "ops/eval_broadcast.h"
 
 #include <math.h>
@@ -66,10 +67,40 @@ static void load_ordered(const hn_array *x, uint64_t at, uint64_t n, int64_t *ou
 ARG_LANES(arg_lanes_int, int64_t, load_ordered)
 ARG_LANES(arg_lanes_real, double, hn_load_f64)
 
+/* Runs of float32: the best one first, then where it stands. */
+typedef struct arg_rows {
+    const arg_job *job;
+    uint64_t n;
+    hn_fold_run_fn best;
+} arg_rows;
+
+static int64_t arg_of_run(const arg_rows *r, const float *x) {
+    float best = r->best((int64_t)r->n, x);
+    for (uint64_t i = 0; i < r->n; i++) {
+        uint64_t at = r->job->is_last ? r->n - 1 - i : i;
+        if (x[at] == best || (x[at] != x[at] && best != best))
+            return (int64_t)at;
+    }
+    return 0;
+}
+
+static void arg_row_range(void *ctx, int64_t begin, int64_t end) {
+    const arg_rows *r = ctx;
+    for (int64_t row = begin; row < end; row++)
+        r->job->out[row] = arg_of_run(r, (const float *)r->job->x->data + (uint64_t)row * r->n);
+}
+
 static hone_status find_args(hn_eval *c, const axis_view *v, arg_job *job) {
     bool is_int = hn_dtype_is_int(job->x->dtype);
     if (v->n == 0 && v->outer * v->inner > 0)
         return hn_eval_fail(c, HONE_E_INVALID, "the axis is empty, so there is no index to find");
+    if (job->x->dtype == HN_F32 && v->inner == 1) {
+        arg_rows rows = {job, v->n,
+                         hn_folds_find_f32()->run[job->is_max ? HN_FOLD_MAX : HN_FOLD_MIN]};
+        hn_pool_for(hn_eval_pool(c), (int64_t)v->outer, (int64_t)HN_MAX(HN_GRAIN / v->n, 1),
+                    arg_row_range, &rows);
+        return HONE_OK;
+    }
     return each_lanes(c, v, is_int ? arg_lanes_int : arg_lanes_real, job);
 }
 
@@ -110,9 +141,29 @@ typedef struct cumulate_job {
       store(j->y, at + k * v->inner, n, tile);                                              \
     }                                                                                       \
   }
+/* The same along one lane whose elements lie side by side. */
+#define CUMULATE_RUN(name, T, load, store, sum, product)                                    \
+  static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
+    const cumulate_job *j = ctx;                                                            \
+    T acc = j->is_product, tile[HN_TILE];                                                   \
+    (void)lane;                                                                             \
+    for (uint64_t done = 0; done < v->n; done += n) {                                       \
+      n = HN_MIN(v->n - done, HN_TILE);                                                     \
+      uint64_t first = at + (j->is_reverse ? v->n - done - n : done);                       \
+      load(j->x, first, n, tile);                                                           \
+      for (uint64_t step = 0; step < n; step++) {                                           \
+        T *here = &tile[j->is_reverse ? n - 1 - step : step], x = *here, old = acc;         \
+        acc = j->is_product ? (product) : (sum);                                            \
+        *here = j->is_exclusive ? old : acc;                                                \
+      }                                                                                     \
+      store(j->y, first, n, tile);                                                          \
+    }                                                                                       \
+  }
+#define WRAPPED(op) (int64_t)((uint64_t)old op(uint64_t) x)
 CUMULATE_LANES(cumulate_reals, double, hn_load_f64, hn_store_f64, old + x, old *x)
-CUMULATE_LANES(cumulate_ints, int64_t, hn_load_i64, hn_store_i64,
-               (int64_t)((uint64_t)old + (uint64_t)x), (int64_t)((uint64_t)old *(uint64_t)x))
+CUMULATE_LANES(cumulate_ints, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WRAPPED(*))
+CUMULATE_RUN(cumulate_real_run, double, hn_load_f64, hn_store_f64, old + x, old *x)
+CUMULATE_RUN(cumulate_int_run, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WRAPPED(*))
 
 hone_status hn_eval_cumulative(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
@@ -129,7 +180,10 @@ hone_status hn_eval_cumulative(hn_eval *c) {
         return hn_eval_fail(c, HONE_E_SHAPE, "axis %lld does not exist in data of rank %d",
                             (long long)axis, x->rank);
     axis_view v = view_axis(x, axis);
-    return each_lanes(c, &v, hn_dtype_is_int(x->dtype) ? cumulate_ints : cumulate_reals, &job);
+    bool is_int = hn_dtype_is_int(x->dtype);
+    if (v.inner == 1)
+        return each_lanes(c, &v, is_int ? cumulate_int_run : cumulate_real_run, &job);
+    return each_lanes(c, &v, is_int ? cumulate_ints : cumulate_reals, &job);
 }
 
 /* ---- Softmax and its family ------------------------------------------------------------------ */

@@ -44,7 +44,30 @@ hone_status hn_eval_gather_elements(hn_eval *c) {
             for (int32_t k = x->rank - 1; k >= 0 && ++index[k] == y->dims[k]; k--)
                 index[k] = 0;
         }
-        HN_TRY(hn_move_listed(c, y, begin, x, 0, 1, n, at, NULL));
+        HN_TRY(hn_move_listed(c, y, begin, x, 0, 1, n, at));
+    }
+    return HONE_OK;
+}
+
+/* Where the tuples begin .. end of `indices` point to, from the first element of their batch. */
+static hone_status locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n_batch,
+                                 const int64_t *strides, int64_t *starts) {
+    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
+    uint64_t length = (uint64_t)indices->dims[indices->rank - 1], per_tile = HN_TILE / HN_MAX(length, 1);
+    int64_t tuples[HN_TILE];
+    for (uint64_t at = begin; at < end; at += per_tile) {
+        uint64_t n = HN_MIN(per_tile, end - at);
+        hn_load_i64(indices, at * length, n * length, tuples);
+        for (uint64_t i = 0; i < n; i++) {
+            *starts = 0;
+            for (uint64_t k = 0; k < length; k++) {
+                int64_t index;
+                int32_t axis = n_batch + (int32_t)k;
+                HN_TRY(hn_index_of(c, tuples[i * length + k], x->dims[axis], &index));
+                *starts += index * strides[axis];
+            }
+            starts++;
+        }
     }
     return HONE_OK;
 }
@@ -55,22 +78,19 @@ hone_status hn_eval_gather_nd(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     int32_t n_batch = (int32_t)hn_attr_i(hn_eval_node(c), "batch_dims", 0);
     int32_t length = (int32_t)indices->dims[indices->rank - 1];
-    int64_t strides[HN_MAX_RANK], tuple[HN_MAX_RANK], start;
+    int64_t strides[HN_MAX_RANK];
     if (!y || y->n_elems == 0)
         return HONE_OK;
     hn_strides(x->rank, x->dims, strides);
     uint64_t run = hn_count(x->rank - n_batch - length, x->dims + n_batch + length);
     uint64_t n_tuples = hn_count(indices->rank - 1, indices->dims), n_batches = hn_count(n_batch, indices->dims);
-    int64_t batch_stride = (int64_t)hn_count(x->rank - n_batch, x->dims + n_batch);
     uint64_t per_batch = n_batches ? n_tuples / n_batches : 0;
-    for (uint64_t i = 0; i < n_tuples; i++) {
-        hn_load_i64(indices, i * (uint64_t)length, (uint64_t)length, tuple);
-        start = (int64_t)(i / per_batch) * batch_stride;
-        for (int32_t k = 0; k < length; k++) {
-            HN_TRY(hn_index_of(c, tuple[k], x->dims[n_batch + k], &tuple[k]));
-            start += tuple[k] * strides[n_batch + k];
-        }
-        HN_TRY(hn_move_run(c, y, i * run, x, (uint64_t)start, run));
+    int64_t batch = (int64_t)hn_count(x->rank - n_batch, x->dims + n_batch);
+    int64_t *starts = hn_eval_scratch(c, per_batch * sizeof *starts + 1);
+    HN_TRY_PTR(starts);
+    for (uint64_t b = 0; b < n_batches; b++) {
+        HN_TRY(locate_tuples(c, b * per_batch, (b + 1) * per_batch, n_batch, strides, starts));
+        HN_TRY(hn_move_listed(c, y, b * per_batch * run, x, (int64_t)b * batch, run, per_batch, starts));
     }
     return HONE_OK;
 }

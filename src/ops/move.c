@@ -33,11 +33,23 @@ hone_status hn_move_run(hn_eval *c, hn_array *to, uint64_t at, const hn_array *f
     return HONE_OK;
 }
 
+/* The first element again and again: what is there doubles until it is enough. */
+static void repeat_first(uint8_t *to, size_t elem_bytes, size_t n_bytes) {
+    for (size_t done = elem_bytes; done < n_bytes; done *= 2)
+        memcpy(to + done, to, HN_MIN(done, n_bytes - done));
+}
+
 hone_status hn_move_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value) {
     size_t bytes = hn_elem_bytes(to->dtype);
     bool is_plain = to->dtype != HN_STRING && !hn_array_is_packed(to);
-    if (is_plain && !value && n > 0) {
-        memset((uint8_t *)to->data + at * bytes, 0, (size_t)n * bytes);
+    if (is_plain && n > 0) {
+        uint8_t *first = (uint8_t *)to->data + at * bytes;
+        if (!value) {
+            memset(first, 0, (size_t)n * bytes);
+            return HONE_OK;
+        }
+        memcpy(first, value->data, bytes);
+        repeat_first(first, bytes, (size_t)n * bytes);
         return HONE_OK;
     }
     for (uint64_t i = 0; i < n; i++) {
@@ -61,85 +73,24 @@ static void move_listed_elems(uint8_t *to, const uint8_t *from, size_t bytes, ui
 }
 
 hone_status hn_move_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from,
-                           int64_t first, uint64_t run, uint64_t n, const int64_t *starts,
-                           const hn_array *fill) {
+                           int64_t first, uint64_t run, uint64_t n, const int64_t *starts) {
     size_t bytes = hn_elem_bytes(to->dtype);
-    bool has_gaps = false;
+    if (to->dtype == HN_STRING || hn_array_is_packed(to)) {
+        for (uint64_t i = 0; i < n; i++)
+            HN_TRY(hn_move_run(c, to, at + i * run, from, (uint64_t)(first + starts[i]), run));
+        return HONE_OK;
+    }
+    if (n == 0 || run == 0)
+        return HONE_OK;
+    uint8_t *out = (uint8_t *)to->data + at * bytes;
+    const uint8_t *in = (const uint8_t *)from->data + first * (int64_t)bytes;
+    if (run == 1) {
+        move_listed_elems(out, in, bytes, n, starts);
+        return HONE_OK;
+    }
     for (uint64_t i = 0; i < n; i++)
-        has_gaps |= starts[i] < 0;
-    if (run == 1 && !has_gaps && to->dtype != HN_STRING && !hn_array_is_packed(to) && n > 0) {
-        move_listed_elems((uint8_t *)to->data + at * bytes,
-                          (const uint8_t *)from->data + first * (int64_t)bytes, bytes, n, starts);
-        return HONE_OK;
-    }
-    for (uint64_t i = 0; i < n; i++, at += run) {
-        if (starts[i] < 0)
-            HN_TRY(hn_move_fill(c, to, at, run, fill));
-        else
-            HN_TRY(hn_move_run(c, to, at, from, (uint64_t)(first + starts[i]), run));
-    }
+        memcpy(out + i * run * bytes, in + starts[i] * (int64_t)bytes, (size_t)run * bytes);
     return HONE_OK;
-}
-
-/* ---- picks ----------------------------------------------------------------------------------- */
-
-typedef struct pick_walk {
-    hn_eval *c;
-    hn_array *to;
-    const hn_array *from;
-    const hn_array *fill;
-    const int64_t *const *picks;
-    int32_t n_outer;        /* axes in front of the innermost that is picked from */
-    uint64_t n_starts, run; /* that axis, and the elements behind it */
-    const int64_t *starts;  /* in elements */
-    int64_t strides[HN_MAX_RANK];
-    hone_status status;
-} pick_walk;
-
-static void pick_rows(void *ctx, int64_t begin, int64_t end) {
-    pick_walk *w = ctx;
-    for (int64_t row = begin; row < end && w->status == HONE_OK; row++) {
-        int64_t first = 0, rest = row;
-        bool is_gap = false;
-        for (int32_t k = w->n_outer - 1; k >= 0; k--) {
-            int64_t i = rest % w->to->dims[k], at = w->picks[k] ? w->picks[k][i] : i;
-            rest /= w->to->dims[k];
-            is_gap |= at < 0;
-            first += at * w->strides[k];
-        }
-        uint64_t n = w->n_starts * w->run, at = (uint64_t)row * n;
-        hone_status status = is_gap ? hn_move_fill(w->c, w->to, at, n, w->fill)
-                                    : hn_move_listed(w->c, w->to, at, w->from, first, w->run,
-                                                     w->n_starts, w->starts, w->fill);
-        if (status != HONE_OK)
-            w->status = status;
-    }
-}
-
-hone_status hn_move_picked(hn_eval *c, hn_array *to, const hn_array *from,
-                           const int64_t *const *picks, const hn_array *fill) {
-    pick_walk w = {.c = c, .to = to, .from = from, .fill = fill, .picks = picks};
-    int32_t axis = to->rank - 1;
-    if (to->n_elems == 0)
-        return HONE_OK;
-    while (axis >= 0 && !picks[axis])
-        axis--;
-    if (axis < 0)
-        return hn_move_all(c, to, from);
-    hn_strides(from->rank, from->dims, w.strides);
-    w.n_outer = axis;
-    w.n_starts = (uint64_t)to->dims[axis];
-    w.run = hn_count(to->rank - 1 - axis, to->dims + axis + 1);
-    int64_t *starts = hn_eval_scratch(c, w.n_starts * sizeof *starts);
-    HN_TRY_PTR(starts);
-    for (uint64_t i = 0; i < w.n_starts; i++)
-        starts[i] = picks[axis][i] < 0 ? -1 : picks[axis][i] * w.strides[axis];
-    w.starts = starts;
-    bool can_share = to->dtype != HN_STRING && !hn_array_is_packed(to);
-    int64_t n_rows = (int64_t)hn_count(axis, to->dims), row = (int64_t)(w.n_starts * w.run);
-    hn_pool_for(can_share ? hn_eval_pool(c) : NULL, n_rows, HN_MAX(1, HN_MOVE_GRAIN / row),
-                pick_rows, &w);
-    return w.status;
 }
 
 /* ---- what the movers read -------------------------------------------------------------------- */

@@ -36,11 +36,9 @@ static inline hone_status hn_move_all(hn_eval *c, hn_array *to, const hn_array *
 /* Element 0 of `value` n times; NULL: zeros, or empty strings. */
 hone_status hn_move_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value);
 
-/* A run of `run` elements for each of n starts: first + starts[k]. A negative start takes `fill`
- * instead. */
+/* A run of `run` elements for each of n starts: first + starts[k]. */
 hone_status hn_move_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from,
-                           int64_t first, uint64_t run, uint64_t n, const int64_t *starts,
-                           const hn_array *fill);
+                           int64_t first, uint64_t run, uint64_t n, const int64_t *starts);
 
 /* Where the elements of a box lie: (i0, i1, ...) at first + i0 * strides[0] + i1 * strides[1] + ...
  */

@@ -1,5 +1,6 @@
 /* Reductions. Axes that lie together and share their fate become one, so that either the innermost
  * axis is reduced (long runs fold into one number) or it is kept (runs fold lane by lane). */
+#include "kernels/folds.h"
 #include "ops/eval_broadcast.h"
 
 #include <math.h>
@@ -44,6 +45,7 @@ typedef struct reduction {
     uint64_t n_folded; /* elements per output */
     uint64_t run;      /* length of the innermost reduced axis when that is contiguous, else 1 */
     uint64_t n_lanes;  /* length of the innermost kept axis when that is contiguous, else 1 */
+    const hn_folds_f32 *folds;
 } reduction;
 
 /* ---- folding --------------------------------------------------------------------------------- */
@@ -272,6 +274,60 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end) {
         reduce_runs(r, (uint64_t)begin, (uint64_t)end);
 }
 
+/* ---- floats by vectors ------------------------------------------------------------------------ */
+
+/* One reduced axis of float32, which is where models spend their time. */
+static bool finds_fold(const reduction *r, hn_fold *fold) {
+    bool is_plain = r->how.before == BEFORE_NOTHING;
+    bool is_float = r->x->dtype == HN_F32 && r->out->dtype == HN_F32;
+    *fold = r->how.fold == FOLD_MAX          ? HN_FOLD_MAX
+            : r->how.fold == FOLD_MIN        ? HN_FOLD_MIN
+            : r->how.before == BEFORE_ABS    ? HN_FOLD_ABS
+            : r->how.before == BEFORE_SQUARE ? HN_FOLD_SQUARE
+                                             : HN_FOLD_SUM;
+    return is_float && r->n_reduced == 1 && r->how.fold != FOLD_PROD &&
+           r->how.before != BEFORE_EXP && (is_plain || r->how.fold == FOLD_SUM);
+}
+
+static void finish_floats(const reduction *r, float *out, uint64_t n) {
+    float count = (float)r->n_folded;
+    for (uint64_t i = 0; i < n; i++) {
+        if (r->how.after == AFTER_MEAN)
+            out[i] /= count;
+        else if (r->how.after == AFTER_SQRT)
+            out[i] = sqrtf(out[i]);
+        else if (r->how.after == AFTER_LOG)
+            out[i] = logf(out[i]);
+    }
+}
+
+static void reduce_floats(void *ctx, int64_t begin, int64_t end) {
+    const reduction *r = ctx;
+    const float *x = r->x->data;
+    float *out = r->out->data;
+    hn_fold fold;
+    finds_fold(r, &fold);
+    if (hn_eval_stopped(r->c))
+        return;
+    for (uint64_t at = (uint64_t)begin, n; at < (uint64_t)end; at += n) {
+        uint64_t base = offset_of(r->n_kept, r->kept, r->kept_strides, at);
+        n = HN_MIN(r->n_lanes - at % r->n_lanes, (uint64_t)end - at);
+        if (r->run > 1)
+            out[at] = r->folds->run[fold]((int64_t)r->run, x + base);
+        else
+            r->folds->rows[fold](r->reduced[0], r->reduced_strides[0], x + base, (int64_t)n,
+                                 out + at);
+    }
+    finish_floats(r, out + begin, (uint64_t)(end - begin));
+}
+
+/* Outputs that one thread takes at a time: whole vectors of them. */
+static int64_t reduce_grain(const reduction *r) {
+    const uint64_t unit = 16;
+    uint64_t grain = HN_GRAIN / HN_MAX(1, HN_MIN(r->n_folded, HN_GRAIN));
+    return (int64_t)(r->n_lanes > 1 ? (grain + unit - 1) / unit * unit : HN_MAX(grain, 1));
+}
+
 /* ---- planning -------------------------------------------------------------------------------- */
 
 static void plan_axes(reduction *r, uint64_t axes) {
@@ -333,9 +389,10 @@ hone_status hn_reduce(hn_eval *c, const char *op, const hn_array *x, uint64_t ax
         (hn_dtype_is_int(x->dtype) || x->dtype == HN_BOOL) && is_exact && out->dtype == x->dtype;
     plan_axes(&r, axes);
     plan_start(&r, x->dtype);
-    uint64_t grain = HN_GRAIN / HN_MAX(1, HN_MIN(r.n_folded, HN_GRAIN));
-    hn_pool_for(hn_eval_pool(c), (int64_t)out->n_elems, (int64_t)HN_MAX(grain, 1), reduce_range,
-                &r);
+    r.folds = hn_folds_find_f32();
+    hn_fold fold;
+    hn_pool_for(hn_eval_pool(c), (int64_t)out->n_elems, reduce_grain(&r),
+                finds_fold(&r, &fold) ? reduce_floats : reduce_range, &r);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 

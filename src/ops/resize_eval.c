@@ -1,6 +1,8 @@
 /* Resize and Upsample, computed. Interpolation is separable: every axis has a table of the inputs
  * that make up each output. */
+#include "kernels/folds.h"
 #include "ops/eval_wide.h"
+#include "ops/move.h"
 
 #include <math.h>
 
@@ -36,12 +38,16 @@ typedef struct resize_form {
     resize_axis axes[HN_MAX_RANK];
 } resize_form;
 
-/* For each output along an axis: n inputs and their weights. at[0] < 0: the output lies outside. */
+/* For each output along an axis: where its n inputs lie, and their weights. at[0] < 0: the output
+ * lies outside. */
 typedef struct resize_taps {
     int64_t n;
     int64_t *at;
     double *weight;
+    bool has_outside;
 } resize_taps;
+
+enum { RESIZE_GRAIN = 16384 }; /* elements that one thread takes at a time */
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
@@ -246,7 +252,22 @@ static void weigh_output(const resize_form *f, const resize_axis *a, double x, d
         weight[i] /= sum;
 }
 
-static hone_status weigh_taps(hn_eval *c, const resize_form *f, const resize_axis *a,
+/* Inputs without a weight must not count, not even as 0 times infinity: they give way to another
+ * one, in two halves. */
+static void drop_weightless(int64_t n, int64_t *at, double *weight) {
+    int64_t heavy = 0;
+    for (int64_t i = 1; i < n; i++)
+        heavy = weight[i] != 0 ? i : heavy;
+    for (int64_t i = 0; i < n && weight[heavy] != 0; i++) {
+        if (weight[i] != 0)
+            continue;
+        weight[i] = weight[heavy] /= 2;
+        at[i] = at[heavy];
+    }
+}
+
+/* The places of inputs are multiplied by `inner`. */
+static hone_status weigh_taps(hn_eval *c, const resize_form *f, const resize_axis *a, int64_t inner,
                               resize_taps *t) {
     double squeeze = f->antialias && a->scale < 1 ? a->scale : 1,
            reach = f->mode == RESIZE_CUBIC ? 2 : 1;
@@ -255,17 +276,39 @@ static hone_status weigh_taps(hn_eval *c, const resize_form *f, const resize_axi
         return hn_eval_fail(c, HONE_E_LIMIT, "scale %g is too small for %lld elements", a->scale,
                             (long long)a->in);
     t->n = 2 * (int64_t)half;
+    t->has_outside = false;
     t->at = hn_eval_scratch_n(c, (uint64_t)(a->out * t->n), sizeof *t->at);
     t->weight = hn_eval_scratch_n(c, (uint64_t)(a->out * t->n), sizeof *t->weight);
     HN_TRY_PTR(t->at && t->weight);
     for (int64_t o = 0; o < a->out; o++) {
-        double x = resize_source(f, a, o);
-        if (resize_is_outside(f, a, x))
-            t->at[o * t->n] = -1;
-        else
-            weigh_output(f, a, x, squeeze, t->n, t->at + o * t->n, t->weight + o * t->n);
+        double x = resize_source(f, a, o), *weight = t->weight + o * t->n;
+        int64_t *at = t->at + o * t->n;
+        if (resize_is_outside(f, a, x)) {
+            memset(weight, 0, (size_t)t->n * sizeof *weight);
+            at[0] = -1;
+            t->has_outside = true;
+            continue;
+        }
+        weigh_output(f, a, x, squeeze, t->n, at, weight);
+        drop_weightless(t->n, at, weight);
+        for (int64_t i = 0; i < t->n; i++)
+            at[i] *= inner;
     }
     return HONE_OK;
+}
+
+static void weigh_rows_f32(int64_t n, int64_t n_rows, const float *x, const int64_t *offsets,
+                           const float *w, float *out) {
+    hn_folds_find_f32()->weigh_rows(n, n_rows, x, offsets, w, out);
+}
+
+static void weigh_rows_f64(int64_t n, int64_t n_rows, const double *x, const int64_t *offsets,
+                           const double *w, double *out) {
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = 0;
+        for (int64_t t = 0; t < n_rows; t++)
+            out[i] += w[t] * x[offsets[t] + i];
+    }
 }
 
 #define HN_TEMPLATE "ops/resize_tmpl.h"
@@ -273,58 +316,34 @@ static hone_status weigh_taps(hn_eval *c, const resize_form *f, const resize_axi
 
 /* ---- nearest --------------------------------------------------------------------------------- */
 
-/* Inputs of every output along each axis, -1 outside; one list after the other. */
-static int64_t *nearest_tables(hn_eval *c, const resize_form *f, int32_t rank,
-                               const int64_t *tables[]) {
-    uint64_t n = 0;
-    for (int32_t a = 0; a < rank; a++)
-        n += (uint64_t)f->axes[a].out;
-    int64_t *all = hn_eval_scratch_n(c, n, sizeof *all), *to = all;
-    for (int32_t a = 0; all && a < rank; a++) {
-        const resize_axis *axis = &f->axes[a];
-        bool adds_half =
-            hn_attr_is(hn_eval_node(c), "coordinate_transformation_mode", "tf_half_pixel_for_nn");
-        tables[a] = to;
-        for (int64_t o = 0; o < axis->out; o++) {
-            double x = resize_source(f, axis, o) + (adds_half ? 0.5 : 0);
-            *to++ = !axis->is_resized               ? o
-                    : resize_is_outside(f, axis, x) ? -1
-                                                    : resize_nearest(f, axis, x);
-        }
+/* The input of every output along an axis, -1 outside. */
+static hone_status nearest_picks(hn_eval *c, const resize_form *f, const resize_axis *axis,
+                                 const int64_t **picks) {
+    bool adds_half =
+        hn_attr_is(hn_eval_node(c), "coordinate_transformation_mode", "tf_half_pixel_for_nn");
+    int64_t *at = hn_eval_scratch_n(c, (uint64_t)axis->out, sizeof *at);
+    HN_TRY_PTR(at);
+    for (int64_t o = 0; o < axis->out; o++) {
+        double x = resize_source(f, axis, o) + (adds_half ? 0.5 : 0);
+        at[o] = resize_is_outside(f, axis, x) ? -1 : resize_nearest(f, axis, x);
     }
-    return all;
-}
-
-static hone_status copy_element(hn_eval *c, const hn_array *x, int64_t from, hn_array *y,
-                                uint64_t to) {
-    size_t bytes = hn_elem_bytes(x->dtype);
-    if (x->dtype == HN_STRING) {
-        hn_bytes text = from < 0 ? (hn_bytes){"", 0} : ((const hn_bytes *)x->data)[from];
-        return hn_array_set_string(c, y, to, text.at, text.n);
-    }
-    memcpy((uint8_t *)y->data + to * bytes, (const uint8_t *)x->data + (size_t)from * bytes, bytes);
+    *picks = at;
     return HONE_OK;
 }
 
 static hone_status resize_by_nearest(hn_eval *c, const resize_form *f, hn_array *y) {
     const hn_array *x = hn_arg(c, 0);
-    const int64_t *tables[HN_MAX_RANK];
-    int64_t at[HN_MAX_RANK] = {0}, strides[HN_MAX_RANK];
+    const int64_t *picks[HN_MAX_RANK] = {NULL};
     float outside = (float)f->outside;
-    hn_strides(x->rank, x->dims, strides);
-    HN_TRY_PTR(nearest_tables(c, f, x->rank, tables));
-    for (uint64_t i = 0; i < y->n_elems; i++) {
-        int64_t from = 0;
-        for (int32_t a = 0; a < x->rank && from >= 0; a++)
-            from = tables[a][at[a]] < 0 ? -1 : from + tables[a][at[a]] * strides[a];
-        if (from < 0 && y->dtype != HN_STRING)
-            hn_store_f32(y, i, 1, &outside);
-        else
-            HN_TRY(copy_element(c, x, from, y, i));
-        for (int32_t a = x->rank - 1; a >= 0 && ++at[a] == y->dims[a]; a--)
-            at[a] = 0;
-    }
-    return HONE_OK;
+    hn_array fill = {.dtype = y->dtype, .n_elems = 1, .data = hn_eval_scratch(c, 16)};
+    bool is_text = y->dtype == HN_STRING;
+    HN_TRY_PTR(fill.data);
+    if (!is_text)
+        hn_store_f32(&fill, 0, 1, &outside);
+    for (int32_t a = 0; a < x->rank; a++)
+        if (f->axes[a].is_resized)
+            HN_TRY(nearest_picks(c, f, &f->axes[a], &picks[a]));
+    return hn_move_picked(c, y, x, picks, is_text ? NULL : &fill);
 }
 
 /* ---- the operators --------------------------------------------------------------------------- */
