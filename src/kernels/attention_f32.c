@@ -2,7 +2,7 @@
  *
  * One task is a tile of up to TILE queries of one head. Its queries are turned once, so that those
  * of a panel lie side by side; a block of up to BLOCK keys then meets each panel as the left side
- * of a product (keys need not be laid out), the exponentials of its scores stay where they are and
+ * of a product (keys need not be laid out), the powers of its scores stay where they are and
  * are the left side of a second product with the block's values, which is added to the rows of the
  * result. When a block brings a larger score, what the rows hold so far is scaled down. Scores of a
  * tile take 35 KB, a panel of values 18 KB, queries of 64 elements 16 KB.
@@ -128,10 +128,10 @@ static void lay_queries(query_tile *q) {
             memset(to, 0, (size_t)panel * sizeof *to);
         turn_floats(n, j->key_size, from + (q->first + i) * j->q_step.row, j->q_step.row, to,
                     width);
-        q->task->loops->multiply(panel, to, j->scale);
+        q->task->loops->multiply(panel, to, j->scale * HN_BITS_PER_E);
     }
     for (int64_t i = 0; i < TILE; i++) {
-        q->most[i] = j->sinks ? j->sinks[q->h] : -HUGE_VALF;
+        q->most[i] = j->sinks ? j->sinks[q->h] * HN_BITS_PER_E : -HUGE_VALF;
         q->sum[i] = j->sinks ? 1 : 0;
     }
 }
@@ -142,28 +142,32 @@ static int64_t even_piece(int64_t n, int64_t most) {
     return (n + n_pieces - 1) / n_pieces;
 }
 
-/* Keys [first, first + n) against the panel at query i. */
-static void score_panel(query_tile *q, int64_t i, int64_t first, int64_t n) {
+/* Scores of keys [first, first + n) and all panels. */
+static void score_block(query_tile *q, int64_t first, int64_t n) {
     const hn_attention_job_f32 *j = q->task->job;
     const hn_gemm_set_f32 *set = q->task->set;
-    int64_t piece = even_piece(n, set->max_rows), position = j->reach[q->b].first + q->first + i;
-    float *scores = q->scores + i * BLOCK;
-    for (int64_t k = 0; k < n; k += piece) {
-        int64_t rows = HN_MIN(piece, n - k);
-        set->micro[rows](j->key_size, q->k + (first + k) * j->k_step.row, j->k_step.row, 1,
-                         q->queries + i * j->key_size, scores + k * set->cols, set->cols, set->cols,
-                         false, NULL);
-    }
+    int64_t piece = even_piece(n, set->max_rows);
+    for (int64_t k = 0; k < n; k += piece)
+        for (int64_t i = 0; i < q->n; i += set->cols)
+            set->micro[HN_MIN(piece, n - k)](j->key_size, q->k + (first + k) * j->k_step.row,
+                                             j->k_step.row, 1, q->queries + i * j->key_size,
+                                             q->scores + i * BLOCK + k * set->cols, set->cols,
+                                             set->cols, false, NULL);
+}
+
+static void soften_panel(query_tile *q, int64_t i, int64_t first, int64_t n) {
+    const hn_attention_job_f32 *j = q->task->job;
+    int64_t width = q->task->set->cols, position = j->reach[q->b].first + q->first + i;
     int64_t from = position - j->left - first, to = position + j->right - first;
     q->task->loops->soften(
-        &(hn_score_block_f32){.scores = scores,
+        &(hn_score_block_f32){.scores = q->scores + i * BLOCK,
                               .n_keys = n,
-                              .width = set->cols,
-                              .softcap = j->softcap,
+                              .width = width,
+                              .softcap = j->softcap * HN_BITS_PER_E,
                               .key_mask = q->key_mask ? q->key_mask + first : NULL,
                               .mask = q->mask ? q->mask + first * q->task->mask_row + i : NULL,
                               .mask_row = q->task->mask_row,
-                              .has_edge = from + set->cols > 1 || to < n - 1,
+                              .has_edge = from + width > 1 || to < n - 1,
                               .from = from,
                               .to = to,
                               .unseen = j->unseen,
@@ -178,9 +182,8 @@ static void add_values(query_tile *q, int64_t first, int64_t n, int64_t col, int
     const hn_attention_job_f32 *j = q->task->job;
     const hn_gemm_set_f32 *set = q->task->set;
     int64_t width = set->cols;
-    for (int64_t k = 0; k < n; k++)
-        memcpy(q->values + k * width, q->v + (first + k) * j->v_step.row + col,
-               (size_t)cols * sizeof *q->values);
+    q->task->loops->gather(n, cols, q->v + first * j->v_step.row + col, j->v_step.row, q->values,
+                           width);
     for (int64_t i = 0; i < q->n; i += width) {
         int64_t in_panel = HN_MIN(width, q->n - i), piece = even_piece(in_panel, set->max_rows);
         for (int64_t r = 0; r < in_panel; r += piece)
@@ -200,8 +203,9 @@ static void scale_rows(query_tile *q, const float *by) {
 static void attend_block(query_tile *q, int64_t first, int64_t n, bool is_first) {
     const hn_attention_job_f32 *j = q->task->job;
     int64_t width = q->task->set->cols;
+    score_block(q, first, n);
     for (int64_t i = 0; i < q->n; i += width)
-        score_panel(q, i, first, n);
+        soften_panel(q, i, first, n);
     if (!is_first)
         scale_rows(q, q->decay);
     for (int64_t col = 0; col < j->value_size; col += width)
