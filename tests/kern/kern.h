@@ -65,5 +65,7 @@ void kern_test_rows(void);
 void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);
 double kern_peak_gflops(void); /* what one core can multiply and add with this tier */
+double kern_read_gbytes(void); /* per second, what one core can read of memory */
+void kern_print_peaks(void);   /* both, as JSON */
 
 #endif /* KERN_H */

@@ -11,63 +11,6 @@ static double seconds(void) {
     return (double)hn_now_ns() * 1e-9;
 }
 
-/* ---- the peak: sums that stay in registers ---- */
-
-#define PEAK_SUMS 12
-#define PEAK_STEPS 20000
-
-#define DEFINE_PEAK(isa)                                                                     \
-  static V_TARGET double peak_flops__##isa(void) {                                           \
-    V sums[PEAK_SUMS], by = V_SET1(0.999f);                                                  \
-    float out[V_ELEMS];                                                                      \
-    _Pragma("GCC unroll 12") for (int i = 0; i < PEAK_SUMS; i++) sums[i] = V_SET1((float)i); \
-    for (int step = 0; step < PEAK_STEPS; step++)                                            \
-      _Pragma("GCC unroll 12") for (int i = 0; i < PEAK_SUMS; i++) sums[i] =                 \
-          V_FMA(sums[i], by, by);                                                            \
-    _Pragma("GCC unroll 12") for (int i = 1; i < PEAK_SUMS; i++) sums[0] =                   \
-        V_ADD(sums[0], sums[i]);                                                             \
-    V_STORE(out, sums[0]);                                                                   \
-    static volatile float sink;                                                              \
-    sink = out[0];                                                                           \
-    (void)sink;                                                                              \
-    return 2.0 * V_ELEMS * PEAK_SUMS * PEAK_STEPS;                                           \
-  }
-
-#if defined(__x86_64__)
-#  include "kernels/x86/simd_avx512.h"
-DEFINE_PEAK(avx512)
-#  include "kernels/simd_end.h"
-#  include "kernels/x86/simd_avx2.h"
-DEFINE_PEAK(avx2)
-#  include "kernels/simd_end.h"
-#elif defined(__aarch64__)
-#  include "kernels/arm/simd_neon.h"
-DEFINE_PEAK(neon)
-#  include "kernels/simd_end.h"
-#endif
-
-static double peak_flops(void) {
-#if defined(__x86_64__)
-    return hn_cpu_has_all(HN_NEEDS_AVX512) ? peak_flops__avx512()
-           : hn_cpu_has_all(HN_NEEDS_AVX2) ? peak_flops__avx2()
-                                           : 0;
-#elif defined(__aarch64__)
-    return peak_flops__neon();
-#else
-    return 0;
-#endif
-}
-
-/* The best ever seen: a peak measured while others run would flatter the kernels. */
-double kern_peak_gflops(void) {
-    static double best;
-    for (int i = 0; i < 200; i++) {
-        double start = seconds(), flops = peak_flops(), took = seconds() - start;
-        best = HN_MAX(best, flops / took * 1e-9);
-    }
-    return best;
-}
-
 /* ---- rows of the table ---- */
 
 typedef struct bench_run {

@@ -132,6 +132,8 @@ int main(int argc, char **argv) {
         pools[i] = i ? hn_pool_new(i + 1, NULL) : NULL;
     if (what && strcmp(what, "--bench") == 0)
         kern_bench();
+    else if (what && strcmp(what, "--peaks") == 0)
+        kern_print_peaks();
     else if (what && strcmp(what, "--errors") == 0)
         kern_print_errors();
     else
