@@ -14,6 +14,8 @@ hone_status hn_eval_gather(hn_eval *c) {
     hn_load_i64(indices, 0, indices->n_elems, at);
     for (uint64_t i = 0; i < indices->n_elems; i++)
         HN_TRY(hn_index_of(c, at[i], s.mid, &at[i]));
+    if (indices->n_elems == 1)
+        return hn_move_from_axis(c, y, x, axis, at[0], 1);
     int64_t from_dims[3] = {s.outer, s.mid, s.inner}, to_dims[3] = {s.outer, (int64_t)indices->n_elems, s.inner};
     hn_array from = hn_array_as(x, 3, from_dims), to = hn_array_as(y, 3, to_dims);
     return hn_move_picked(c, &to, &from, (const int64_t *const[]){NULL, at, NULL}, NULL);

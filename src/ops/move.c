@@ -63,12 +63,13 @@ hone_status hn_move_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, cons
     return HONE_OK;
 }
 
-static void move_listed_elems(uint8_t *to, const uint8_t *from, size_t bytes, uint64_t n,
-                              const int64_t *starts) {
+/* Runs whose size is that of some element; starts are counted in elements of elem_bytes. */
+static void move_short_runs(uint8_t *to, const uint8_t *from, size_t run_bytes, int64_t elem_bytes,
+                            uint64_t n, const int64_t *starts) {
 #define LISTED_LOOP(B)             \
   for (uint64_t i = 0; i < n; i++) \
-    memcpy(to + i * B, from + starts[i] * B, B);
-    HN_FOR_ELEM_BYTES(bytes, LISTED_LOOP)
+    memcpy(to + i * B, from + starts[i] * elem_bytes, B);
+    HN_FOR_ELEM_BYTES(run_bytes, LISTED_LOOP)
 #undef LISTED_LOOP
 }
 
@@ -84,12 +85,13 @@ hone_status hn_move_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array
         return HONE_OK;
     uint8_t *out = (uint8_t *)to->data + at * bytes;
     const uint8_t *in = (const uint8_t *)from->data + first * (int64_t)bytes;
-    if (run == 1) {
-        move_listed_elems(out, in, bytes, n, starts);
+    size_t run_bytes = (size_t)run * bytes;
+    if (run == 1 || run_bytes == 8 || run_bytes == 16) {
+        move_short_runs(out, in, run_bytes, (int64_t)bytes, n, starts);
         return HONE_OK;
     }
     for (uint64_t i = 0; i < n; i++)
-        memcpy(out + i * run * bytes, in + starts[i] * (int64_t)bytes, (size_t)run * bytes);
+        memcpy(out + i * run_bytes, in + starts[i] * (int64_t)bytes, run_bytes);
     return HONE_OK;
 }
 

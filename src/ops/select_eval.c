@@ -114,6 +114,11 @@ static void select_flags(const hn_array *x, uint64_t begin, uint64_t n, bool *fl
             flags[i] = ((const hn_bytes *)x->data)[begin + i].n > 0;
         return;
     }
+    if (x->dtype == HN_BOOL) {
+        for (uint64_t i = 0; i < n; i++)
+            flags[i] = ((const uint8_t *)x->data)[begin + i] != 0;
+        return;
+    }
     hn_load_f64(x, begin, n, wide);
     for (uint64_t i = 0; i < n; i++)
         flags[i] = wide[i] != 0;
@@ -128,9 +133,10 @@ static hone_status select_positions(hn_eval *c, const hn_array *x, uint64_t n, u
     for (uint64_t begin = 0; begin < n; begin += HN_TILE) {
         uint64_t some = HN_MIN(HN_TILE, n - begin);
         select_flags(x, begin, some, flags);
-        for (uint64_t i = 0; i < some; i++)
-            if (flags[i])
-                at[(*n_found)++] = (int64_t)(begin + i);
+        for (uint64_t i = 0; i < some; i++) { /* written in any case: no branch to guess */
+            at[*n_found] = (int64_t)(begin + i);
+            *n_found += flags[i];
+        }
     }
     *out = at;
     return HONE_OK;
@@ -152,11 +158,12 @@ static hone_status non_zero_complex(hn_eval *c, const hn_array *x, hn_array *fla
     return HONE_OK;
 }
 
-/* One row for each axis, one column for each element found. */
+/* One row for each axis, one column for each element found: the last axis first, then what is left
+ * of the positions is counted along those before it. */
 hone_status hn_eval_non_zero(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y, flags;
-    int64_t *at, strides[HN_MAX_RANK];
+    int64_t *at;
     uint64_t n;
     if (x->dtype == HN_C64 || x->dtype == HN_C128) {
         HN_TRY(non_zero_complex(c, x, &flags));
@@ -164,10 +171,15 @@ hone_status hn_eval_non_zero(hn_eval *c) {
     }
     HN_TRY(select_positions(c, x, x->n_elems, &n, &at));
     HN_TRY(hn_ret_alloc(c, 0, HN_I64, 2, (int64_t[]){x->rank, (int64_t)n}, &y));
-    hn_strides(x->rank, x->dims, strides);
-    for (int32_t k = 0; y && k < x->rank; k++)
-        for (uint64_t i = 0; i < n; i++)
-            ((int64_t *)y->data)[(uint64_t)k * n + i] = at[i] / strides[k] % x->dims[k];
+    for (int32_t k = x->rank - 1; y && k >= 0; k--) {
+        int64_t *row = (int64_t *)y->data + (uint64_t)k * n, size = x->dims[k];
+        for (uint64_t i = 0; i < n && k > 0; i++) {
+            row[i] = at[i] % size;
+            at[i] /= size;
+        }
+        if (k == 0 && n > 0)
+            memcpy(row, at, n * sizeof *row);
+    }
     return HONE_OK;
 }
 
