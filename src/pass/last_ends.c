@@ -93,7 +93,7 @@ hone_status hn_pass_last_ends(hn_pass *p) {
          "Clip|Elu|Gelu|HardSigmoid|HardSwish|LeakyRelu|Mish|Relu|Sigmoid|Softplus|Swish|Tanh"
          ENDED,
          add_activation, false, NULL},
-        {"ms-activation", "ms.Gelu|QuickGelu" ENDED, add_activation, false, NULL},
+        {"ms-activation", "ms.Gelu|ms.QuickGelu" ENDED, add_activation, false, NULL},
     };
     return hn_pass_rules(p, rules, HN_COUNT(rules));
 }
