@@ -79,6 +79,10 @@ void hn_gemm_pack_left_f32(const hn_gemm_job_f32 *job, float *out);
 bool hn_softmax_row_f32(int64_t n, const float *x, float *y);
 /* False: not on this processor. */
 bool hn_sum_row_f32(int64_t n, const float *x, float *sum);
+/* Whether the processor has the loops of this section, which say false otherwise. */
+bool hn_rows_are_fast_f32(void);
+/* y = x + z + b; b may be NULL, y may be any of them. */
+bool hn_add_rows_f32(int64_t n, const float *x, const float *z, const float *b, float *y);
 /* y = (x - mean) * inverse * gamma + beta, where inverse is 1 / sqrt(variance + epsilon); without a
  * mean when it is `simplified`. gamma, beta: NULL for ones and zeros. y may be x. False: not on
  * this processor. */

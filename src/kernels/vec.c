@@ -32,6 +32,10 @@ const hn_vec_loops_f32 *hn_vec_loops_pick_f32(void) {
 }
 #endif
 
+bool hn_rows_are_fast_f32(void) {
+    return hn_vec_loops_pick_f32() != NULL;
+}
+
 bool hn_softmax_row_f32(int64_t n, const float *x, float *y) {
     const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
     if (loops)
@@ -43,6 +47,13 @@ bool hn_sum_row_f32(int64_t n, const float *x, float *sum) {
     const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
     if (loops)
         *sum = loops->sum(n, x);
+    return loops != NULL;
+}
+
+bool hn_add_rows_f32(int64_t n, const float *x, const float *z, const float *b, float *y) {
+    const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
+    if (loops)
+        loops->add_rows(n, x, z, b, y);
     return loops != NULL;
 }
 

@@ -106,33 +106,52 @@ static V_TARGET void V_NAME(softmax)(int64_t n, const float *x, float *y) {
         y[i] *= scale;
 }
 
+/* Sums in four chains, which hide the latency of an addition. */
 static V_TARGET float V_NAME(row_sum)(int64_t n, const float *x) {
-    V s0 = V_ZERO(), s1 = V_ZERO();
+    V s0 = V_ZERO(), s1 = V_ZERO(), s2 = V_ZERO(), s3 = V_ZERO();
     int64_t i = 0;
-    for (; i + 2 * V_ELEMS <= n; i += 2 * V_ELEMS) {
+    for (; i + 4 * V_ELEMS <= n; i += 4 * V_ELEMS) {
         s0 = V_ADD(s0, V_LOAD(x + i));
         s1 = V_ADD(s1, V_LOAD(x + i + V_ELEMS));
+        s2 = V_ADD(s2, V_LOAD(x + i + 2 * V_ELEMS));
+        s3 = V_ADD(s3, V_LOAD(x + i + 3 * V_ELEMS));
     }
     for (; i < n; i += V_ELEMS)
         s0 = V_ADD(s0, n - i >= V_ELEMS ? V_LOAD(x + i) : V_NAME(load_last)(x + i, n - i, 0));
-    return V_SUM(V_ADD(s0, s1));
+    return V_SUM(V_ADD(V_ADD(s0, s1), V_ADD(s2, s3)));
+}
+
+static inline V_TARGET V V_NAME(add_square)(V x, V from, V sum) {
+    V d = V_SUB(x, from);
+    return V_FMA(d, d, sum);
 }
 
 /* Sum of squared distances from a number. */
 static V_TARGET float V_NAME(row_squares)(int64_t n, const float *x, float from) {
-    V s0 = V_ZERO(), s1 = V_ZERO(), by = V_SET1(from);
+    V s0 = V_ZERO(), s1 = V_ZERO(), s2 = V_ZERO(), s3 = V_ZERO(), by = V_SET1(from);
     int64_t i = 0;
-    for (; i + 2 * V_ELEMS <= n; i += 2 * V_ELEMS) {
-        V a = V_SUB(V_LOAD(x + i), by), b = V_SUB(V_LOAD(x + i + V_ELEMS), by);
-        s0 = V_FMA(a, a, s0);
-        s1 = V_FMA(b, b, s1);
+    for (; i + 4 * V_ELEMS <= n; i += 4 * V_ELEMS) {
+        s0 = V_NAME(add_square)(V_LOAD(x + i), by, s0);
+        s1 = V_NAME(add_square)(V_LOAD(x + i + V_ELEMS), by, s1);
+        s2 = V_NAME(add_square)(V_LOAD(x + i + 2 * V_ELEMS), by, s2);
+        s3 = V_NAME(add_square)(V_LOAD(x + i + 3 * V_ELEMS), by, s3);
     }
     for (; i < n; i += V_ELEMS) {
         V v = n - i >= V_ELEMS ? V_LOAD(x + i) : V_NAME(load_last)(x + i, n - i, from);
-        V a = V_SUB(v, by);
-        s0 = V_FMA(a, a, s0);
+        s0 = V_NAME(add_square)(v, by, s0);
     }
-    return V_SUM(V_ADD(s0, s1));
+    return V_SUM(V_ADD(V_ADD(s0, s1), V_ADD(s2, s3)));
+}
+
+static V_TARGET void V_NAME(add_rows)(int64_t n, const float *x, const float *z, const float *b,
+                                      float *y) {
+    int64_t i = 0;
+    for (; i + V_ELEMS <= n; i += V_ELEMS) {
+        V v = V_ADD(V_LOAD(x + i), V_LOAD(z + i));
+        V_STORE(y + i, b ? V_ADD(v, V_LOAD(b + i)) : v);
+    }
+    for (; i < n; i++)
+        y[i] = b ? x[i] + z[i] + b[i] : x[i] + z[i];
 }
 
 static V_TARGET void V_NAME(normalize)(const hn_norm_row_f32 *norm, int64_t n, const float *x,
@@ -174,5 +193,6 @@ const hn_vec_loops_f32 V_NAME(hn_vec_loops_f32) = {.tap_sums = V_NAME(tap_sums),
                                                    .every_other = V_NAME(every_other),
                                                    .sum = V_NAME(row_sum),
                                                    .softmax = V_NAME(softmax),
+                                                   .add_rows = V_NAME(add_rows),
                                                    .normalize = V_NAME(normalize),
                                                    .add_to = V_NAME(add_to)};

@@ -38,33 +38,36 @@ static void layer_norm_row(const layer_norm *l, uint64_t row) {
     }
 }
 
-/* Rows of floats whose scale and bias are rows, too. False: this is something else, or there is no
- * fast loop. */
-static bool layer_norm_fast(const hn_eval *c, const layer_norm *l, uint64_t row) {
+static void layer_norm_rows(void *ctx, int64_t begin, int64_t end) {
+    const layer_norm *l = ctx;
+    for (int64_t row = begin; row < end; row++)
+        layer_norm_row(l, (uint64_t)row);
+}
+
+/* Rows of floats whose scale and bias are rows, too. False: this is something else. */
+static bool layer_norm_is_fast(const hn_eval *c, const layer_norm *l) {
     const hn_array *scale = hn_arg(c, 1), *bias = hn_arg(c, 2);
-    float mean, inverse;
-    if (!l->y || l->y->dtype != HN_F32 || scale->dtype != HN_F32 || scale->n_elems != l->n ||
-        (bias && (bias->dtype != HN_F32 || bias->n_elems != l->n)))
-        return false;
+    return l->y && l->x->dtype == HN_F32 && l->y->dtype == HN_F32 && scale->dtype == HN_F32 &&
+           scale->n_elems == l->n && (!bias || (bias->dtype == HN_F32 && bias->n_elems == l->n)) &&
+           hn_rows_are_fast_f32();
+}
+
+static void layer_norm_fast_rows(void *ctx, int64_t begin, int64_t end) {
+    const layer_norm *l = ctx;
+    const hn_array *scale = hn_arg(l->eval, 1), *bias = hn_arg(l->eval, 2);
     hn_norm_row_f32 norm = {.epsilon = (float)l->epsilon,
                             .simplified = !l->is_centered,
                             .gamma = scale->data,
                             .beta = bias ? bias->data : NULL};
-    if (!hn_normalize_row_f32(&norm, (int64_t)l->n, (const float *)l->x->data + row * l->n,
-                              (float *)l->y->data + row * l->n, &mean, &inverse))
-        return false;
-    if (l->mean_out)
-        hn_store_f32(l->mean_out, row, 1, &mean);
-    if (l->inverse_out)
-        hn_store_f32(l->inverse_out, row, 1, &inverse);
-    return true;
-}
-
-static void layer_norm_rows(void *ctx, int64_t begin, int64_t end) {
-    const layer_norm *l = ctx;
-    for (int64_t row = begin; row < end; row++)
-        if (!layer_norm_fast(l->eval, l, (uint64_t)row))
-            layer_norm_row(l, (uint64_t)row);
+    const float *x = l->x->data;
+    float *y = l->y->data, mean, inverse;
+    for (uint64_t row = (uint64_t)begin; row < (uint64_t)end; row++) {
+        hn_normalize_row_f32(&norm, (int64_t)l->n, x + row * l->n, y + row * l->n, &mean, &inverse);
+        if (l->mean_out)
+            hn_store_f32(l->mean_out, row, 1, &mean);
+        if (l->inverse_out)
+            hn_store_f32(l->inverse_out, row, 1, &inverse);
+    }
 }
 
 typedef struct widen_job {
@@ -118,11 +121,15 @@ hone_status hn_eval_layer_norm(hn_eval *c) {
     l.epsilon = (double)hn_attr_f(node, "epsilon", 1e-5f);
     if (l.n == 0 || x->n_elems == 0)
         return HONE_OK;
-    HN_TRY(stretch_parameter(c, scale, x, axis, &l.scale));
+    bool is_fast = layer_norm_is_fast(c, &l);
+    if (!is_fast)
+        HN_TRY(stretch_parameter(c, scale, x, axis, &l.scale));
     if (bias && l.scale)
         HN_TRY(stretch_parameter(c, bias, x, axis, &l.bias));
     hn_pool_for(hn_eval_pool(c), (int64_t)(x->n_elems / l.n), (int64_t)HN_MAX(HN_GRAIN / l.n, 1),
-                layer_norm_rows, &l);
+                is_fast ? layer_norm_fast_rows : layer_norm_rows, &l);
+    if (is_fast)
+        return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
     if (l.y && !l.scale)
         HN_TRY(hn_pair_eval(c, hn_pair_find("Mul"), l.y, scale, l.y));
     if (l.y && bias && !l.bias)

@@ -247,8 +247,23 @@ static void test_normalize(void) {
         check_normalize_nan(n);
 }
 
+static void test_added_rows(void) {
+    for (int64_t n = 0; n <= 70; n += n < 36 ? 1 : 17)
+        for (int form = 0; form < 4; form++) {
+            float *x = kern_floats(n), *z = kern_floats(n), *b = form & 1 ? kern_floats(n) : NULL;
+            float *y = form & 2 ? z : kern_floats(n), *want = kern_floats(n);
+            for (int64_t i = 0; i < n; i++)
+                want[i] = b ? x[i] + z[i] + b[i] : x[i] + z[i];
+            KERN_CHECK(!hn_add_rows_f32(n, x, z, b, y) ||
+                           memcmp(y, want, (size_t)n * sizeof *y) == 0,
+                       "rows of %d are not added right", (int)n);
+            kern_release();
+        }
+}
+
 void kern_test_rows(void) {
     test_softmax();
+    test_added_rows();
     test_sums();
     test_normalize();
 }
