@@ -9,11 +9,10 @@
 
 /* ---- plain C --------------------------------------------------------------------------------- */
 
-static void plain_scale(int64_t n_rows, int64_t channels, const float *x, const float *scale,
-                        const float *shift, float *y) {
+static void plain_scale(int64_t n_rows, const hn_scale_rows_job *job, const float *x, float *y) {
     for (int64_t row = 0; row < n_rows; row++)
-        for (int64_t i = 0; i < channels; i++)
-            y[row * channels + i] = x[row * channels + i] * scale[i] + shift[i];
+        for (int64_t i = 0; i < job->channels; i++, x++, y++)
+            *y = (*x - job->center[i]) * job->scale[i] + job->shift[i];
 }
 
 static void plain_sum(int64_t n_rows, int64_t channels, const float *x, float *sums) {
@@ -75,7 +74,7 @@ static void scale_blocks(void *ctx, int64_t begin, int64_t end) {
     int64_t rows = block_rows(job->channels);
     for (int64_t i = begin; i < end; i++) {
         int64_t n = HN_MIN(rows, job->n_rows - i * rows), at = i * rows * job->channels;
-        t->rows->scale(n, job->channels, job->x + at, job->scale, job->shift, job->y + at);
+        t->rows->scale(n, job, job->x + at, job->y + at);
         if (job->map)
             job->map(job->y + at, job->y + at, (uint64_t)(n * job->channels), job->a, job->b);
     }

@@ -5,10 +5,10 @@
 
 #include "kernels/kernel.h"
 
-/* y = map(x * scale + shift), with one scale and one shift per channel; y may be x. */
+/* y = map((x - center) * scale + shift), with one of each per channel; y may be x. */
 typedef struct hn_scale_rows_job {
     int64_t n_rows, channels;
-    const float *x, *scale, *shift;
+    const float *x, *center, *scale, *shift;
     float *y;
     hn_map_f32 map; /* NULL: none */
     float a, b;
@@ -28,8 +28,7 @@ void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job);
 /* ---- tiers, for rows_last.c alone -------------------------------------------------------------- */
 
 typedef struct hn_rows_last_f32 {
-    void (*scale)(int64_t n_rows, int64_t channels, const float *x, const float *scale,
-                  const float *shift, float *y);
+    void (*scale)(int64_t n_rows, const hn_scale_rows_job *job, const float *x, float *y);
     void (*sum)(int64_t n_rows, int64_t channels, const float *x, float *sums);
     /* Sums of (x - mean)^2. */
     void (*spread)(int64_t n_rows, int64_t channels, const float *x, const float *mean,

@@ -9,7 +9,7 @@ hone_status hn_eval_conv_last(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *sum = hn_arg(c, 3);
     hn_array *y = hn_ret(c, 0);
     hn_slide slide;
-    if (!y)
+    if (!y || y->n_elems == 0)
         return HONE_OK;
     HN_TRY(hn_want_dims(c, 3, y->rank, y->dims));
     hn_finish_f32 finish = {.residual = sum ? sum->data : NULL};
@@ -25,6 +25,10 @@ hone_status hn_eval_conv_last(hn_eval *c) {
                             .bias = bias ? bias->data : NULL,
                             .y = y->data,
                             .finish = sum || finish.map ? &finish : NULL};
+    if (w->n_elems == 0) { /* no channels: bias and what follows */
+        hn_conv_last_plain_f32(hn_eval_pool(c), &job);
+        return has_map ? HONE_OK : hn_fused_activation(c, y);
+    }
     hn_conv_last_take(c, &job);
     int64_t n_scratch = hn_conv_last_scratch_elems(&job, hn_pool_threads(hn_eval_pool(c)));
     job.scratch = hn_eval_scratch_n(c, (uint64_t)n_scratch, sizeof(float));

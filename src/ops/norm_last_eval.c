@@ -8,7 +8,7 @@
 typedef struct norm_last {
     int64_t n_images, n_rows, channels; /* rows of one image */
     const float *x, *gamma, *beta;
-    float *y, *scale, *shift;
+    float *y, *center, *scale; /* per channel; beta is the shift */
     double epsilon;
     hn_finish_f32 finish;
     bool has_map;
@@ -32,19 +32,17 @@ static hone_status open_norm(hn_eval *c, norm_last *n, bool *is_empty) {
                      .beta = hn_arg(c, 2)->data,
                      .y = y->data,
                      .epsilon = (double)hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f)};
+    n->center = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->center);
     n->scale = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->scale);
-    n->shift = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->shift);
     n->has_map = hn_fused_map(c, &n->finish);
-    HN_TRY_PTR(n->scale && n->shift);
+    HN_TRY_PTR(n->center && n->scale);
     return HONE_OK;
 }
 
-/* y = (x - mean) / deviation * gamma + beta, as a scale and a shift. */
-static void set_channel(norm_last *n, int64_t i, double gamma, double beta, double mean,
-                        double variance) {
-    double by = gamma / sqrt(variance + n->epsilon);
-    n->scale[i] = (float)by;
-    n->shift[i] = (float)(beta - mean * by);
+/* y = (x - mean) / deviation * gamma + beta. */
+static void set_channel(norm_last *n, int64_t i, float gamma, double mean, double variance) {
+    n->center[i] = (float)mean;
+    n->scale[i] = (float)((double)gamma / sqrt(variance + n->epsilon));
 }
 
 static void scale_images(hn_eval *c, const norm_last *n, int64_t first, int64_t n_images) {
@@ -52,8 +50,9 @@ static void scale_images(hn_eval *c, const norm_last *n, int64_t first, int64_t 
     hn_scale_rows_f32(hn_eval_pool(c), &(hn_scale_rows_job){.n_rows = n_images * n->n_rows,
                                                             .channels = n->channels,
                                                             .x = n->x + at,
+                                                            .center = n->center,
                                                             .scale = n->scale,
-                                                            .shift = n->shift,
+                                                            .shift = n->beta,
                                                             .y = n->y + at,
                                                             .map = n->finish.map,
                                                             .a = n->finish.a,
@@ -75,8 +74,7 @@ hone_status hn_eval_batch_norm_last(hn_eval *c) {
         HN_TRY(hn_want_elems(c, i, (uint64_t)n.channels));
     const float *mean = hn_arg(c, 3)->data, *variance = hn_arg(c, 4)->data;
     for (int64_t i = 0; i < n.channels; i++)
-        set_channel(&n, i, (double)n.gamma[i], (double)n.beta[i], (double)mean[i],
-                    (double)variance[i]);
+        set_channel(&n, i, n.gamma[i], (double)mean[i], (double)variance[i]);
     scale_images(c, &n, 0, n.n_images);
     return close_norm(c, &n);
 }
@@ -96,9 +94,8 @@ static void join_group(double *mean, double *variance, int64_t n) {
     }
 }
 
-/* Groups of so many channels each; gamma and beta have one element per `per_gamma` channels. */
-static hone_status normalize_images(hn_eval *c, norm_last *n, int64_t per_group,
-                                    int64_t per_gamma) {
+/* Groups of so many channels each. */
+static hone_status normalize_images(hn_eval *c, norm_last *n, int64_t per_group) {
     hn_moments_rows_job job = {.n_rows = n->n_rows, .channels = n->channels};
     job.mean = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *job.mean);
     job.variance = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *job.variance);
@@ -111,8 +108,7 @@ static hone_status normalize_images(hn_eval *c, norm_last *n, int64_t per_group,
         for (int64_t i = 0; per_group > 1 && i < n->channels; i += per_group)
             join_group(job.mean + i, job.variance + i, per_group);
         for (int64_t i = 0; i < n->channels; i++)
-            set_channel(n, i, (double)n->gamma[i / per_gamma], (double)n->beta[i / per_gamma],
-                        job.mean[i], job.variance[i]);
+            set_channel(n, i, n->gamma[i], job.mean[i], job.variance[i]);
         scale_images(c, n, image, 1);
     }
     return close_norm(c, n);
@@ -126,7 +122,23 @@ hone_status hn_eval_instance_norm_last(hn_eval *c) {
         return HONE_OK;
     HN_TRY(hn_want_elems(c, 1, (uint64_t)n.channels));
     HN_TRY(hn_want_elems(c, 2, (uint64_t)n.channels));
-    return normalize_images(c, &n, 1, 1);
+    return normalize_images(c, &n, 1);
+}
+
+/* One element per group, as GroupNormalization-18 has it, becomes one per channel. */
+static hone_status spread_over_groups(hn_eval *c, const norm_last *n, int64_t groups, uint32_t arg,
+                                      const float **out) {
+    const hn_array *given = hn_arg(c, arg);
+    *out = given->data;
+    if (given->n_elems == (uint64_t)n->channels)
+        return HONE_OK;
+    HN_TRY(hn_want_elems(c, arg, (uint64_t)groups));
+    float *spread = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *spread);
+    HN_TRY_PTR(spread);
+    for (int64_t i = 0; i < n->channels; i++)
+        spread[i] = ((const float *)given->data)[i / (n->channels / groups)];
+    *out = spread;
+    return HONE_OK;
 }
 
 hone_status hn_eval_group_norm_last(hn_eval *c) {
@@ -139,9 +151,7 @@ hone_status hn_eval_group_norm_last(hn_eval *c) {
     if (groups < 1 || n.channels % groups != 0)
         return hn_eval_fail(c, HONE_E_SHAPE, "%lld channels cannot be divided into %lld groups",
                             (long long)n.channels, (long long)groups);
-    int64_t per_group = n.channels / groups;
-    bool is_by_group = hn_arg(c, 1)->n_elems == (uint64_t)groups; /* as GroupNormalization-18 has it */
-    for (uint32_t i = 1; i < 3; i++)
-        HN_TRY(hn_want_elems(c, i, (uint64_t)(is_by_group ? groups : n.channels)));
-    return normalize_images(c, &n, per_group, is_by_group ? per_group : 1);
+    HN_TRY(spread_over_groups(c, &n, groups, 1, &n.gamma));
+    HN_TRY(spread_over_groups(c, &n, groups, 2, &n.beta));
+    return normalize_images(c, &n, n.channels / groups);
 }

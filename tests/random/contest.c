@@ -17,6 +17,7 @@ const contest_setup contest_setups[] = {
     {"extended, onnx", HN_LEVEL_EXTENDED, HN_TARGET_ONNX, false, false},
     {"extended, onnxruntime", HN_LEVEL_EXTENDED, HN_TARGET_ONNXRUNTIME, false, false},
     {"extended, session", HN_LEVEL_EXTENDED, HN_TARGET_SESSION, false, false},
+    {"all, session", HN_LEVEL_ALL, HN_TARGET_SESSION, false, false},
     {"all, in a session", HN_LEVEL_ALL, HN_TARGET_SESSION, false, true},
 };
 const uint32_t n_contest_setups = HN_COUNT(contest_setups);

@@ -107,6 +107,7 @@ void grow_arithmetic(grower *w);   /* grow_arithmetic.c */
 void grow_move(grower *w);         /* grow_move.c: Reshape, Transpose, Slice, ... */
 void grow_size(grower *w);         /* grow_move.c: what computes with shapes */
 void grow_linear(grower *w);       /* grow_linear.c: Conv, MatMul, Gemm and what stands around */
+void grow_image(grower *w);        /* grow_image.c: what networks for images are made of */
 void grow_formula(grower *w);      /* grow_formula.c: what rules look for, or almost */
 void grow_body(grower *w);         /* grow_body.c: If, Loop, Scan */
 void grow_step(grower *w);         /* grow_model.c: one of all these */

@@ -11,8 +11,10 @@
 
 void grow_step(grower *w) {
     uint32_t way = grow_below(w, 100);
-    if (way < 25)
+    if (way < 20)
         grow_arithmetic(w);
+    else if (way < 25)
+        grow_image(w);
     else if (way < 40)
         grow_move(w);
     else if (way < 50)
