@@ -35,6 +35,29 @@ def identity(elem_type, shape, opset=17):
     )
 
 
+def loop_without_end():
+    """A loop that counts to a number far away."""
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["c"], ["c2"]), helper.make_node("Add", ["v", "one"], ["v2"])],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("v", TensorProto.FLOAT, [1]),
+        ],
+        [
+            helper.make_tensor_value_info("c2", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("v2", TensorProto.FLOAT, [1]),
+        ],
+    )
+    return make_model(
+        [helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)],
+        [("n", TensorProto.INT64, []), ("x", TensorProto.FLOAT, [1])],
+        [("y", TensorProto.FLOAT, [1])],
+        [("one", np.ones(1, np.float32))],
+    )
+
+
 def small_network():
     """A convolution, a normalization, a pool and a product, over a free batch."""
     random = np.random.default_rng(7)

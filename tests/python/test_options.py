@@ -7,8 +7,7 @@ import hone
 import numpy as np
 import onnx
 import pytest
-from conftest import make_model
-from onnx import TensorProto, helper
+from conftest import loop_without_end
 
 
 def test_what_has_no_effect_is_said_once(adder):
@@ -79,32 +78,9 @@ def test_denormals(adder):
     assert hone.InferenceSession(adder, flush).run(None, {"x": x, "y": x})[0][0, 0] == 0
 
 
-def endless_loop():
-    """Counts to a number far away."""
-    body = helper.make_graph(
-        [helper.make_node("Identity", ["c"], ["c2"]), helper.make_node("Add", ["v", "one"], ["v2"])],
-        "body",
-        [
-            helper.make_tensor_value_info("i", TensorProto.INT64, []),
-            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("v", TensorProto.FLOAT, [1]),
-        ],
-        [
-            helper.make_tensor_value_info("c2", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("v2", TensorProto.FLOAT, [1]),
-        ],
-    )
-    return make_model(
-        [helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)],
-        [("n", TensorProto.INT64, []), ("x", TensorProto.FLOAT, [1])],
-        [("y", TensorProto.FLOAT, [1])],
-        [("one", np.ones(1, np.float32))],
-    )
-
-
 @pytest.mark.parametrize("how", ["terminate", "timeout"])
 def test_runs_are_stopped(how):
-    session = hone.InferenceSession(endless_loop())
+    session = hone.InferenceSession(loop_without_end())
     options = hone.RunOptions()
     feed = {"n": np.array(10**15), "x": np.zeros(1, np.float32)}
     if how == "timeout":
