@@ -64,6 +64,14 @@ void kern_test_rows(void);
 
 void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);
+void kern_bench_conv_last(void);
+typedef struct kern_run {
+    void (*fn)(hn_pool *pool, const void *job);
+    const void *job;
+    double flops;
+    bool with_two; /* with two threads, too */
+} kern_run;
+void kern_time(const char *name, const kern_run *run); /* prints one row */
 double kern_peak_gflops(void); /* what one core can multiply and add with this tier */
 double kern_read_gbytes(void); /* per second, what one core can read of memory */
 void kern_print_peaks(void);   /* both, as JSON */

@@ -13,28 +13,29 @@ static double seconds(void) {
 
 /* ---- rows of the table ---- */
 
-typedef struct bench_run {
-    void (*fn)(const void *job);
-    const void *job;
-    double flops;
-} bench_run;
-
-/* The best of many: other programs only ever make it slower. */
-static void print_row(const char *name, const bench_run *run) {
+static double best_seconds(const kern_run *run, hn_pool *pool) {
     double best = 1e9, began = seconds();
     for (int i = 0; i < 5 || (i < 1000 && seconds() - began < 0.3); i++) {
         double start = seconds();
-        run->fn(run->job);
+        run->fn(pool, run->job);
         best = HN_MIN(best, seconds() - start);
     }
-    double peak = kern_peak_gflops();
-    printf("%-36s %9.1f us %8.1f GFLOP/s %5.1f %% of %.0f\n", name, best * 1e6,
+    return best;
+}
+
+/* The best of many: other programs only ever make it slower. */
+void kern_time(const char *name, const kern_run *run) {
+    double best = best_seconds(run, NULL), peak = kern_peak_gflops();
+    printf("%-40s %9.1f us %8.1f GFLOP/s %5.1f %% of %.0f", name, best * 1e6,
            run->flops / best * 1e-9, 100 * run->flops / best * 1e-9 / peak, peak);
+    if (run->with_two)
+        printf(", two threads %.2f x", best / best_seconds(run, kern_pool(1)));
+    putchar('\n');
     fflush(stdout);
 }
 
-static void run_gemm(const void *job) {
-    hn_gemm_f32(NULL, job);
+static void run_gemm(hn_pool *pool, const void *job) {
+    hn_gemm_f32(pool, job);
 }
 
 static void bench_gemm(int64_t m, int64_t n, int64_t k, bool pack) {
@@ -57,12 +58,12 @@ static void bench_gemm(int64_t m, int64_t n, int64_t k, bool pack) {
         g.packed_b = room;
     }
     snprintf(name, sizeof name, "gemm %dx%dx%d%s", (int)m, (int)n, (int)k, pack ? " packed" : "");
-    print_row(name, &(bench_run){run_gemm, &g, 2.0 * (double)(m * n * k)});
+    kern_time(name, &(kern_run){run_gemm, &g, 2.0 * (double)(m * n * k), false});
     kern_release();
 }
 
-static void run_conv(const void *job) {
-    hn_conv_f32(NULL, job);
+static void run_conv(hn_pool *pool, const void *job) {
+    hn_conv_f32(pool, job);
 }
 
 static void bench_conv(int64_t channels, int64_t size, int64_t filters, int64_t kernel,
@@ -100,12 +101,13 @@ static void bench_conv(int64_t channels, int64_t size, int64_t filters, int64_t 
     snprintf(name, sizeof name, "conv %dx%dx%d -> %d, %dx%d /%d%s", (int)channels, (int)size,
              (int)size, (int)filters, (int)kernel, (int)kernel, (int)stride,
              groups > 1 ? " depthwise" : "");
-    print_row(name, &(bench_run){run_conv, &job, 2.0 * (double)(filters * out * out * depth)});
+    kern_time(name,
+              &(kern_run){run_conv, &job, 2.0 * (double)(filters * out * out * depth), false});
     kern_release();
 }
 
-static void run_attention(const void *job) {
-    hn_attention_f32(NULL, job);
+static void run_attention(hn_pool *pool, const void *job) {
+    hn_attention_f32(pool, job);
 }
 
 /* One batch, heads side by side, as many keys as queries. */
@@ -138,7 +140,7 @@ static void bench_attention(int64_t heads, int64_t n, int64_t size, bool causal,
     snprintf(name, sizeof name, "attention %d heads of %d, %d%s%s", (int)heads, (int)size, (int)n,
              causal ? " causal" : "", masked ? " masked" : "");
     double flops = 4.0 * (double)(heads * n * n * size) / (causal ? 2 : 1);
-    print_row(name, &(bench_run){run_attention, &job, flops});
+    kern_time(name, &(kern_run){run_attention, &job, flops, false});
     kern_release();
 }
 
@@ -180,4 +182,5 @@ void kern_bench(void) {
     bench_conv(144, 56, 144, 3, 1, 144);
     bench_conv(384, 14, 384, 3, 1, 384);
     bench_conv(960, 7, 960, 3, 1, 960);
+    kern_bench_conv_last();
 }
