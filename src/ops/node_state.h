@@ -4,12 +4,39 @@
 
 #include "ops/eval_engine.h"
 
+/* Blobs made of constant arguments, whose data are read by `fill` alone: a key, what the arguments
+ * are, then the blob. */
+void hn_prepared_key(const hn_eval *c, hn_blob_key *key, uint32_t kind, uint64_t n_bytes);
+void hn_prepared_key_arg(const hn_eval *c, hn_blob_key *key, uint32_t arg);
+hone_status hn_prepared_blob(const hn_eval *c, const hn_blob_key *key, hn_blob_fill_fn fill,
+                             void *job, hn_blob **out);
+
 hone_status hn_prepare_custom(hn_eval *c, void **state);
 void hn_release_custom(const hn_op *op, void *state);
 
-/* The constant right side of a float product (attribute transB is looked at), laid out for the
- * tiles of this processor. */
+/* ---- constant weights, laid out for the tiles of this processor ---- */
+
+enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_last_weights.c larger */
+       HN_BLOB_RIGHT_SIDE = 16,
+       HN_BLOB_FILTERS,
+       HN_BLOB_RECURRENT
+};
+
+/* What is laid out of the floats of arguments 1 to n_args, where a call of fill(job) puts it. */
+typedef struct hn_weights_form {
+    uint32_t kind, n_args;
+    int64_t n_elems;
+    int64_t sizes[3]; /* on which the places of elements depend */
+    hone_status (*fill)(void *job, void *out);
+    void *job;
+} hn_weights_form;
+/* A state for hn_packed_weights and hn_release_weights, shared by all that lay out the same. */
+hone_status hn_take_weights(hn_eval *c, const hn_weights_form *form, void **state);
+
+/* The constant right side of a float product (attribute transB is looked at). */
 hone_status hn_prepare_right_side(hn_eval *c, void **state);
+/* The constant weights of a recurrent layer that hn_rnn_eval_fast runs. */
+hone_status hn_prepare_recurrent(hn_eval *c, void **state);
 /* The constant filters of a float convolution (attribute group is looked at). */
 hone_status hn_prepare_filters(hn_eval *c, void **state);
 void hn_release_weights(const hn_op *op, void *state);

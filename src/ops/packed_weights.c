@@ -3,32 +3,19 @@
 
 #include "kernels/kernel.h"
 
-enum { /* kinds of hn_blob_key; the plan's own kinds are smaller */
-       BLOB_RIGHT_SIDE = 16,
-       BLOB_FILTERS
-};
 #define FEWEST_ELEMS 1024 /* smaller ones are laid out as fast as they are found */
 
-/* What is laid out of argument 1, where a call of fill(job) puts it. */
-typedef struct weights_form {
-    uint32_t kind;
-    int64_t n_elems;
-    int64_t sizes[3]; /* on which the places of elements depend */
-    hone_status (*fill)(void *job, void *out);
-    void *job;
-} weights_form;
-
-static hone_status take_weights(hn_eval *c, const weights_form *form, void **state) {
-    const hn_array *w = hn_arg(c, 1);
+hone_status hn_take_weights(hn_eval *c, const hn_weights_form *form, void **state) {
     hn_blob_key key;
     hn_blob *blob;
-    hn_blob_key_init(&key, form->kind, (uint64_t)form->n_elems * sizeof(float));
+    hn_prepared_key(c, &key, form->kind, (uint64_t)form->n_elems * sizeof(float));
     hn_blob_key_mix(&key, form->sizes, sizeof form->sizes);
-    hn_blob_key_mix(&key, w->data, w->n_elems * sizeof(float));
-    HN_TRY(hn_blob_get(hn_arena_allocator(c->node.scope->job->model->arena), &key, form->fill,
-                       form->job, &blob));
+    for (uint32_t i = 1; i <= form->n_args; i++)
+        hn_prepared_key_arg(c, &key, i);
+    HN_TRY(hn_prepared_blob(c, &key, form->fill, form->job, &blob));
     *state = blob;
-    c->taken_args |= UINT64_C(1) << 1;
+    for (uint32_t i = 1; i <= form->n_args; i++)
+        c->taken_args |= UINT64_C(1) << i;
     return HONE_OK;
 }
 
@@ -58,12 +45,13 @@ hone_status hn_prepare_right_side(hn_eval *c, void **state) {
                            .b = b->data,
                            .b_row = is_transposed ? 1 : dims[1],
                            .b_col = is_transposed ? dims[1] : 1};
-    weights_form form = {.kind = BLOB_RIGHT_SIDE,
-                         .n_elems = hn_gemm_packed_elems_f32(job.n, job.k),
-                         .sizes = {job.n, job.k, is_transposed},
-                         .fill = fill_right_side,
-                         .job = &job};
-    return form.n_elems ? take_weights(c, &form, state) : HONE_OK;
+    hn_weights_form form = {.kind = HN_BLOB_RIGHT_SIDE,
+                            .n_args = 1,
+                            .n_elems = hn_gemm_packed_elems_f32(job.n, job.k),
+                            .sizes = {job.n, job.k, is_transposed},
+                            .fill = fill_right_side,
+                            .job = &job};
+    return form.n_elems ? hn_take_weights(c, &form, state) : HONE_OK;
 }
 
 static hone_status fill_filters(void *job, void *out) {
@@ -85,12 +73,13 @@ hone_status hn_prepare_filters(hn_eval *c, void **state) {
                            .filters = w->dims[0],
                            .groups = groups,
                            .w = w->data};
-    weights_form form = {.kind = BLOB_FILTERS,
-                         .n_elems = hn_conv_packed_elems_f32(&job),
-                         .sizes = {job.filters, groups, per_filter},
-                         .fill = fill_filters,
-                         .job = &job};
-    return form.n_elems ? take_weights(c, &form, state) : HONE_OK;
+    hn_weights_form form = {.kind = HN_BLOB_FILTERS,
+                            .n_args = 1,
+                            .n_elems = hn_conv_packed_elems_f32(&job),
+                            .sizes = {job.filters, groups, per_filter},
+                            .fill = fill_filters,
+                            .job = &job};
+    return form.n_elems ? hn_take_weights(c, &form, state) : HONE_OK;
 }
 
 void hn_release_weights(const hn_op *op, void *state) {

@@ -1,74 +1,56 @@
 /* Recurrent layers, computed: inputs meet their weights in one product, then the steps run one
  * after the other. */
-#include "ops/ms_eval.h"
+#include "ops/rnn_eval.h"
 
 #include <ctype.h>
 #include <math.h>
 
-#include "kernels/kernel.h"
+#include "kernels/rnn_cells.h"
+#include "ops/ms_eval.h"
 
 /* ---- activations ----------------------------------------------------------------------------- */
-
-typedef enum rnn_act_kind {
-    RNN_AFFINE,
-    RNN_RELU,
-    RNN_LEAKY_RELU,
-    RNN_THRESHOLDED_RELU,
-    RNN_TANH,
-    RNN_SCALED_TANH,
-    RNN_SIGMOID,
-    RNN_HARD_SIGMOID,
-    RNN_ELU,
-    RNN_SOFTSIGN,
-    RNN_SOFTPLUS
-} rnn_act_kind;
 
 static const struct {
     const char *name;
     bool takes_alpha, takes_beta;
     double alpha, beta; /* defaults */
 } rnn_act_facts[] = {
-    [RNN_AFFINE] = {"affine", true, true, 1, 0},
-    [RNN_RELU] = {"relu", false, false, 0, 0},
-    [RNN_LEAKY_RELU] = {"leakyrelu", true, false, 0.01, 0},
-    [RNN_THRESHOLDED_RELU] = {"thresholdedrelu", true, false, 1, 0},
-    [RNN_TANH] = {"tanh", false, false, 0, 0},
-    [RNN_SCALED_TANH] = {"scaledtanh", true, true, 1, 1},
-    [RNN_SIGMOID] = {"sigmoid", false, false, 0, 0},
-    [RNN_HARD_SIGMOID] = {"hardsigmoid", true, true, 0.2, 0.5},
-    [RNN_ELU] = {"elu", true, false, 1, 0},
-    [RNN_SOFTSIGN] = {"softsign", false, false, 0, 0},
-    [RNN_SOFTPLUS] = {"softplus", false, false, 0, 0},
+    [HN_RNN_AFFINE] = {"affine", true, true, 1, 0},
+    [HN_RNN_RELU] = {"relu", false, false, 0, 0},
+    [HN_RNN_LEAKY_RELU] = {"leakyrelu", true, false, 0.01, 0},
+    [HN_RNN_THRESHOLDED_RELU] = {"thresholdedrelu", true, false, 1, 0},
+    [HN_RNN_TANH] = {"tanh", false, false, 0, 0},
+    [HN_RNN_SCALED_TANH] = {"scaledtanh", true, true, 1, 1},
+    [HN_RNN_SIGMOID] = {"sigmoid", false, false, 0, 0},
+    [HN_RNN_HARD_SIGMOID] = {"hardsigmoid", true, true, 0.2, 0.5},
+    [HN_RNN_ELU] = {"elu", true, false, 1, 0},
+    [HN_RNN_SOFTSIGN] = {"softsign", false, false, 0, 0},
+    [HN_RNN_SOFTPLUS] = {"softplus", false, false, 0, 0},
 };
 
-typedef struct rnn_act {
-    rnn_act_kind kind;
-    double alpha, beta;
-} rnn_act;
-
-static double rnn_activate(const rnn_act *act, double v) {
+static double rnn_activate(const hn_rnn_act *act, double v) {
     switch (act->kind) {
-    case RNN_AFFINE:
+    case HN_RNN_AFFINE:
         return act->alpha * v + act->beta;
-    case RNN_RELU:
+    case HN_RNN_RELU:
         return fmax(v, 0);
-    case RNN_LEAKY_RELU:
+    case HN_RNN_LEAKY_RELU:
         return v >= 0 ? v : act->alpha * v;
-    case RNN_THRESHOLDED_RELU:
+    case HN_RNN_THRESHOLDED_RELU:
         return v > act->alpha ? v : 0;
-    case RNN_TANH:
+    case HN_RNN_TANH:
         return tanh(v);
-    case RNN_SCALED_TANH:
+    case HN_RNN_SCALED_TANH:
         return act->alpha * tanh(act->beta * v);
-    case RNN_SIGMOID:
+    case HN_RNN_SIGMOID:
         return 1 / (1 + exp(-v));
-    case RNN_HARD_SIGMOID:
+    case HN_RNN_HARD_SIGMOID:
         return fmin(fmax(act->alpha * v + act->beta, 0), 1);
-    case RNN_ELU:
+    case HN_RNN_ELU:
         return v >= 0 ? v : act->alpha * expm1(v);
-    case RNN_SOFTSIGN:
+    case HN_RNN_SOFTSIGN:
         return v / (1 + fabs(v));
-    case RNN_SOFTPLUS:
+    case HN_RNN_SOFTPLUS:
         return fmax(v, 0) + log1p(exp(-fabs(v)));
     }
     return v;
@@ -76,28 +58,23 @@ static double rnn_activate(const rnn_act *act, double v) {
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-typedef enum rnn_kind { RNN_PLAIN, RNN_GRU, RNN_LSTM } rnn_kind;
-enum { GRU_UPDATE, GRU_RESET, GRU_HIDDEN }; /* the gates of a GRU, in their order */
-
-typedef struct rnn_form {
-    rnn_kind kind;
-    int64_t gates, dirs, seq, batch, input, hidden;
-    bool batch_first, reverse, input_forget, linear_before_reset;
-    bool is_coarse;         /* states are rounded to bytes where they meet their weights */
-    double clip;            /* 0: none */
-    rnn_act acts[2][3];     /* per direction */
-    const int32_t *lengths; /* of the sequences; NULL: all are `seq` long */
-} rnn_form;
-
-/* Which element of sequence b comes at this step; -1 behind its end. */
-static int64_t rnn_time(const rnn_form *f, int64_t b, int64_t step, bool reverse) {
+int64_t hn_rnn_time(const hn_rnn_form *f, int64_t b, int64_t step, bool reverse) {
     int64_t n = f->lengths ? f->lengths[b] : f->seq;
     return step >= n ? -1 : reverse ? n - 1 - step : step;
 }
 
-/* Its row in the input; -1 for -1. */
-static int64_t rnn_row(const rnn_form *f, int64_t b, int64_t t) {
+int64_t hn_rnn_row(const hn_rnn_form *f, int64_t b, int64_t t) {
     return t < 0 ? -1 : f->batch_first ? b * f->seq + t : t * f->batch + b;
+}
+
+int64_t hn_rnn_state_at(const hn_rnn_form *f, int64_t dir, int64_t b) {
+    return (f->batch_first ? b * f->dirs + dir : dir * f->batch + b) * f->hidden;
+}
+
+int64_t hn_rnn_output_at(const hn_rnn_form *f, int64_t dir, int64_t b, int64_t t) {
+    int64_t at =
+        f->batch_first ? (b * f->seq + t) * f->dirs + dir : (t * f->dirs + dir) * f->batch + b;
+    return at * f->hidden;
 }
 
 static bool same_word(hn_bytes s, const char *lower) {
@@ -110,28 +87,32 @@ static bool same_word(hn_bytes s, const char *lower) {
     return true;
 }
 
-static bool find_rnn_act(hn_bytes name, rnn_act *act) {
+static bool find_rnn_act(hn_bytes name, hn_rnn_act *act) {
     for (size_t i = 0; i < HN_COUNT(rnn_act_facts); i++)
         if (same_word(name, rnn_act_facts[i].name)) {
-            *act = (rnn_act){(rnn_act_kind)i, rnn_act_facts[i].alpha, rnn_act_facts[i].beta};
+            *act = (hn_rnn_act){(hn_rnn_act_kind)i, rnn_act_facts[i].alpha, rnn_act_facts[i].beta};
             return true;
         }
     return false;
 }
 
 /* Alphas and betas are given in order to those activations that take one. */
-static hone_status read_rnn_acts(hn_eval *c, rnn_form *f) {
-    static const rnn_act_kind defaults[3][3] = {[RNN_PLAIN] = {RNN_TANH},
-                                                [RNN_GRU] = {RNN_SIGMOID, RNN_TANH},
-                                                [RNN_LSTM] = {RNN_SIGMOID, RNN_TANH, RNN_TANH}};
+static hone_status read_rnn_acts(hn_eval *c, hn_rnn_form *f) {
+    static const hn_rnn_act_kind defaults[3][3] = {
+        [HN_RNN_PLAIN] = {HN_RNN_TANH},
+        [HN_RNN_GRU] = {HN_RNN_SIGMOID, HN_RNN_TANH},
+        [HN_RNN_LSTM] = {HN_RNN_SIGMOID, HN_RNN_TANH, HN_RNN_TANH}};
     const hn_infer *node = hn_eval_node(c);
     const hn_attr *names = hn_attr_raw(node, "activations"),
                   *alphas = hn_attr_raw(node, "activation_alpha");
     const hn_attr *betas = hn_attr_raw(node, "activation_beta");
-    uint32_t n = f->kind == RNN_LSTM ? 3 : f->kind == RNN_GRU ? 2 : 1, i_alpha = 0, i_beta = 0;
+    uint32_t n = f->kind == HN_RNN_LSTM  ? 3
+                 : f->kind == HN_RNN_GRU ? 2
+                                         : 1,
+             i_alpha = 0, i_beta = 0;
     for (uint32_t i = 0; i < n * (uint32_t)f->dirs; i++) {
-        rnn_act *act = &f->acts[i / n][i % n];
-        *act = (rnn_act){.kind = defaults[f->kind][i % n]};
+        hn_rnn_act *act = &f->acts[i / n][i % n];
+        *act = (hn_rnn_act){.kind = defaults[f->kind][i % n]};
         if (names && names->n > 0 && (i >= names->n || !find_rnn_act(names->v.strings[i], act)))
             return hn_eval_fail(c, HONE_E_UNSUPPORTED, "activation %u is missing or unknown", i);
         if (alphas && rnn_act_facts[act->kind].takes_alpha && i_alpha < alphas->n)
@@ -142,20 +123,26 @@ static hone_status read_rnn_acts(hn_eval *c, rnn_form *f) {
     return HONE_OK;
 }
 
-static hone_status read_rnn_form(hn_eval *c, rnn_kind kind, rnn_form *f) {
+hone_status hn_rnn_read_attrs(hn_eval *c, hn_rnn_kind kind, hn_rnn_form *f) {
     const hn_infer *node = hn_eval_node(c);
-    const hn_array *x = hn_arg(c, 0), *r = hn_arg(c, 2), *lengths = hn_arg(c, 4);
-    *f = (rnn_form){.kind = kind, .gates = kind == RNN_LSTM ? 4 : kind == RNN_GRU ? 3 : 1};
+    const hn_array *r = hn_arg(c, 2);
+    *f = (hn_rnn_form){.kind = kind, .gates = kind == HN_RNN_LSTM ? 4 : kind == HN_RNN_GRU ? 3 : 1};
     f->batch_first = hn_attr_i(node, "layout", 0) != 0;
-    f->seq = x->dims[f->batch_first];
-    f->batch = x->dims[!f->batch_first];
-    f->input = x->dims[2];
     f->hidden = r->dims[2];
     f->dirs = r->dims[0];
     f->reverse = hn_attr_is(node, "direction", "reverse");
     f->input_forget = hn_attr_i(node, "input_forget", 0) != 0;
     f->linear_before_reset = hn_attr_i(node, "linear_before_reset", 0) != 0;
     f->clip = (double)hn_attr_f(node, "clip", 0);
+    return read_rnn_acts(c, f);
+}
+
+static hone_status read_rnn_form(hn_eval *c, hn_rnn_kind kind, hn_rnn_form *f) {
+    const hn_array *x = hn_arg(c, 0), *lengths = hn_arg(c, 4);
+    HN_TRY(hn_rnn_read_attrs(c, kind, f));
+    f->seq = x->dims[f->batch_first];
+    f->batch = x->dims[!f->batch_first];
+    f->input = x->dims[2];
     for (uint64_t i = 0; lengths && i < lengths->n_elems; i++) {
         int32_t n = ((const int32_t *)lengths->data)[i];
         if (n < 0 || n > f->seq)
@@ -164,30 +151,32 @@ static hone_status read_rnn_form(hn_eval *c, rnn_kind kind, rnn_form *f) {
                                 (unsigned long long)i, n, (long long)f->seq);
     }
     f->lengths = lengths ? lengths->data : NULL;
-    return read_rnn_acts(c, f);
+    return HONE_OK;
 }
 
 #define HN_TEMPLATE "ops/rnn_tmpl.h"
 #include "base/each_type_tmpl.h"
 
-static hone_status eval_recurrent(hn_eval *c, rnn_kind kind, bool is_coarse) {
-    rnn_form f;
+static hone_status eval_recurrent(hn_eval *c, hn_rnn_kind kind, bool is_coarse) {
+    hn_rnn_form f;
     HN_TRY(read_rnn_form(c, kind, &f));
     f.is_coarse = is_coarse;
+    if (hn_rnn_is_fast(&f, hn_arg(c, 0)->dtype))
+        return hn_rnn_eval_fast(c, &f);
     return hn_arg(c, 0)->dtype == HN_F64 ? rnn_eval_f64(c, &f) : rnn_eval_f32(c, &f);
 }
 
 hone_status hn_eval_rnn(hn_eval *c) {
-    return eval_recurrent(c, RNN_PLAIN, false);
+    return eval_recurrent(c, HN_RNN_PLAIN, false);
 }
 hone_status hn_eval_gru(hn_eval *c) {
-    return eval_recurrent(c, RNN_GRU, false);
+    return eval_recurrent(c, HN_RNN_GRU, false);
 }
 hone_status hn_eval_lstm(hn_eval *c) {
-    return eval_recurrent(c, RNN_LSTM, false);
+    return eval_recurrent(c, HN_RNN_LSTM, false);
 }
 hone_status hn_eval_coarse_lstm(hn_eval *c) {
-    return eval_recurrent(c, RNN_LSTM, true);
+    return eval_recurrent(c, HN_RNN_LSTM, true);
 }
 
 /* ---- GRUUnit --------------------------------------------------------------------------------- */

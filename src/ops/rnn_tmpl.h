@@ -7,8 +7,8 @@ typedef struct NAME(rnn_arrays) {
 
 /* One direction at work. */
 typedef struct NAME(rnn_work) {
-    const rnn_form *f;
-    const rnn_act *acts;
+    const hn_rnn_form *f;
+    const hn_rnn_act *acts;
     const T *w_bias, *r_bias, *peepholes; /* of this direction, or NULL */
     T *x_part;                            /* [rows of x, gates * hidden]: what the inputs give */
     T *h_part;                            /* [batch, gates * hidden]: what the state gives */
@@ -18,11 +18,11 @@ typedef struct NAME(rnn_work) {
     float *rounded;                       /* [batch, hidden], when states are rounded */
 } NAME(rnn_work);
 
-static T NAME(rnn_clip)(const rnn_form *f, T v) {
+static T NAME(rnn_clip)(const hn_rnn_form *f, T v) {
     return f->clip > 0 ? (T)fmin(fmax((double)v, -f->clip), f->clip) : v;
 }
 
-static T NAME(rnn_apply)(const rnn_form *f, const rnn_act *act, T v) {
+static T NAME(rnn_apply)(const hn_rnn_form *f, const hn_rnn_act *act, T v) {
     return (T)rnn_activate(act, (double)NAME(rnn_clip)(f, v));
 }
 
@@ -35,7 +35,7 @@ static T NAME(rnn_gate)(const NAME(rnn_work) * s, const T *x, const T *h, int64_
 
 /* One step of one sequence: x and h are its parts, state and cell are updated. */
 static void NAME(lstm_step)(const NAME(rnn_work) * s, const T *x, const T *h, T *state, T *cell) {
-    enum { INPUT, OUTPUT, FORGET, CELL };
+    enum { INPUT = HN_LSTM_INPUT, OUTPUT = HN_LSTM_OUTPUT, FORGET = HN_LSTM_FORGET };
     int64_t n = s->f->hidden;
     const T *p = s->peepholes;
     for (int64_t i = 0; i < n; i++) {
@@ -43,7 +43,7 @@ static void NAME(lstm_step)(const NAME(rnn_work) * s, const T *x, const T *h, T 
         T forget = NAME(rnn_gate)(s, x, h, FORGET, i) + (p ? p[FORGET * n + i] * cell[i] : 0);
         in = NAME(rnn_apply)(s->f, &s->acts[0], in);
         forget = s->f->input_forget ? 1 - in : NAME(rnn_apply)(s->f, &s->acts[0], forget);
-        T fresh = NAME(rnn_apply)(s->f, &s->acts[1], NAME(rnn_gate)(s, x, h, CELL, i));
+        T fresh = NAME(rnn_apply)(s->f, &s->acts[1], NAME(rnn_gate)(s, x, h, HN_LSTM_CELL, i));
         cell[i] = forget * cell[i] + in * fresh;
         T out = NAME(rnn_gate)(s, x, h, OUTPUT, i) + (p ? p[OUTPUT * n + i] * cell[i] : 0);
         state[i] =
@@ -56,16 +56,16 @@ static void NAME(gru_reset)(const NAME(rnn_work) * s, const T *x, const T *h, co
                             T *reset) {
     for (int64_t i = 0; i < s->f->hidden; i++)
         reset[i] =
-            state[i] * NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, GRU_RESET, i));
+            state[i] * NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, HN_GRU_RESET, i));
 }
 
 static void NAME(gru_step)(const NAME(rnn_work) * s, const T *x, const T *h, T *state) {
-    int64_t n = s->f->hidden, hidden = GRU_HIDDEN * n;
+    int64_t n = s->f->hidden, hidden = HN_GRU_HIDDEN * n;
     for (int64_t i = 0; i < n; i++) {
-        T update = NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, GRU_UPDATE, i));
-        T fresh = NAME(rnn_gate)(s, x, h, GRU_HIDDEN, i);
+        T update = NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, HN_GRU_UPDATE, i));
+        T fresh = NAME(rnn_gate)(s, x, h, HN_GRU_HIDDEN, i);
         if (s->f->linear_before_reset) {
-            T reset = NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, GRU_RESET, i));
+            T reset = NAME(rnn_apply)(s->f, &s->acts[0], NAME(rnn_gate)(s, x, h, HN_GRU_RESET, i));
             T linear = h[hidden + i] + (s->r_bias ? s->r_bias[hidden + i] : 0);
             fresh = x[hidden + i] + reset * linear + (s->w_bias ? s->w_bias[hidden + i] : 0);
         }
@@ -109,30 +109,30 @@ static void NAME(rnn_recur)(hn_pool *pool, const NAME(rnn_work) * s, const T *st
 }
 
 static void NAME(rnn_one_step)(hn_pool *pool, NAME(rnn_work) * s, int64_t step, bool reverse) {
-    const rnn_form *f = s->f;
+    const hn_rnn_form *f = s->f;
     int64_t width = f->gates * f->hidden;
-    bool late_reset = f->kind == RNN_GRU && !f->linear_before_reset;
+    bool late_reset = hn_rnn_resets_late(f);
     NAME(rnn_recur)
-    (pool, s, f->is_coarse ? NAME(rnn_round)(s) : s->h, 0, late_reset ? GRU_HIDDEN : f->gates);
+    (pool, s, f->is_coarse ? NAME(rnn_round)(s) : s->h, 0, late_reset ? HN_GRU_HIDDEN : f->gates);
     if (late_reset) {
         for (int64_t b = 0; b < f->batch; b++) {
-            int64_t row = rnn_row(f, b, rnn_time(f, b, step, reverse));
+            int64_t row = hn_rnn_row(f, b, hn_rnn_time(f, b, step, reverse));
             if (row >= 0)
                 NAME(gru_reset)
                 (s, s->x_part + row * width, s->h_part + b * width, s->h + b * f->hidden,
                  s->reset + b * f->hidden);
         }
-        NAME(rnn_recur)(pool, s, s->reset, GRU_HIDDEN, GRU_HIDDEN + 1);
+        NAME(rnn_recur)(pool, s, s->reset, HN_GRU_HIDDEN, HN_GRU_HIDDEN + 1);
     }
     for (int64_t b = 0; b < f->batch; b++) {
-        int64_t row = rnn_row(f, b, rnn_time(f, b, step, reverse));
+        int64_t row = hn_rnn_row(f, b, hn_rnn_time(f, b, step, reverse));
         if (row < 0)
             continue;
         const T *x = s->x_part + row * width, *h = s->h_part + b * width;
         T *state = s->h + b * f->hidden;
-        if (f->kind == RNN_LSTM)
+        if (f->kind == HN_RNN_LSTM)
             NAME(lstm_step)(s, x, h, state, s->c + b * f->hidden);
-        else if (f->kind == RNN_GRU)
+        else if (f->kind == HN_RNN_GRU)
             NAME(gru_step)(s, x, h, state);
         else
             NAME(plain_step)(s, x, h, state);
@@ -140,10 +140,9 @@ static void NAME(rnn_one_step)(hn_pool *pool, NAME(rnn_work) * s, int64_t step, 
 }
 
 /* States of direction d: [dirs, batch, hidden], or [batch, dirs, hidden]. */
-static void NAME(rnn_copy_state)(const rnn_form *f, int64_t d, const T *from, T *to, bool is_load) {
+static void NAME(rnn_copy_state)(const hn_rnn_form *f, int64_t d, const T *from, T *to, bool is_load) {
     for (int64_t b = 0; b < f->batch && from && to; b++) {
-        int64_t outside = (f->batch_first ? b * f->dirs + d : d * f->batch + b) * f->hidden,
-                inside = b * f->hidden;
+        int64_t outside = hn_rnn_state_at(f, d, b), inside = b * f->hidden;
         memcpy(to + (is_load ? inside : outside), from + (is_load ? outside : inside),
                (size_t)f->hidden * sizeof(T));
     }
@@ -151,21 +150,20 @@ static void NAME(rnn_copy_state)(const rnn_form *f, int64_t d, const T *from, T 
 
 static void NAME(rnn_put_step)(const NAME(rnn_work) * s, const NAME(rnn_arrays) * a, int64_t d,
                                int64_t step, bool reverse) {
-    const rnn_form *f = s->f;
+    const hn_rnn_form *f = s->f;
     for (int64_t b = 0; b < f->batch && a->y; b++) {
-        int64_t t = rnn_time(f, b, step, reverse);
+        int64_t t = hn_rnn_time(f, b, step, reverse);
         if (t < 0)
             continue;
-        int64_t at =
-            f->batch_first ? (b * f->seq + t) * f->dirs + d : (t * f->dirs + d) * f->batch + b;
-        memcpy(a->y + at * f->hidden, s->h + b * f->hidden, (size_t)f->hidden * sizeof(T));
+        memcpy(a->y + hn_rnn_output_at(f, d, b, t), s->h + b * f->hidden,
+               (size_t)f->hidden * sizeof(T));
     }
 }
 
 /* Products with the inputs, all at once, and the recurrent weights the other way round. */
 static void NAME(rnn_prepare)(hn_pool *pool, NAME(rnn_work) * s, const NAME(rnn_arrays) * a,
                               int64_t d) {
-    const rnn_form *f = s->f;
+    const hn_rnn_form *f = s->f;
     int64_t n = f->hidden, width = f->gates * n;
     const T *r = a->r + d * width * n;
     s->w_bias = a->b ? a->b + d * 2 * width : NULL;
@@ -192,7 +190,7 @@ static void NAME(rnn_prepare)(hn_pool *pool, NAME(rnn_work) * s, const NAME(rnn_
     NAME(rnn_copy_state)(f, d, a->c0, s->c, true);
 }
 
-static hone_status NAME(rnn_run)(hn_eval *c, const rnn_form *f, const NAME(rnn_arrays) * a) {
+static hone_status NAME(rnn_run)(hn_eval *c, const hn_rnn_form *f, const NAME(rnn_arrays) * a) {
     uint64_t width = (uint64_t)(f->gates * f->hidden), state = (uint64_t)(f->batch * f->hidden);
     NAME(rnn_work) s = {.f = f};
     s.x_part = hn_eval_scratch_n(c, (uint64_t)(f->seq * f->batch) * width, sizeof(T));
@@ -205,7 +203,7 @@ static hone_status NAME(rnn_run)(hn_eval *c, const rnn_form *f, const NAME(rnn_a
     HN_TRY_PTR(s.x_part && s.h_part && s.r_turned && s.h && s.c && s.reset && s.rounded);
     memset(s.reset, 0, state * sizeof(T));
     for (int64_t d = 0; d < f->dirs; d++) {
-        bool reverse = f->reverse || d == 1;
+        bool reverse = hn_rnn_is_reverse(f, d);
         s.acts = f->acts[d];
         NAME(rnn_prepare)(hn_eval_pool(c), &s, a, d);
         for (int64_t step = 0; step < f->seq; step++) {
@@ -220,7 +218,7 @@ static hone_status NAME(rnn_run)(hn_eval *c, const rnn_form *f, const NAME(rnn_a
     return HONE_OK;
 }
 
-static hone_status NAME(rnn_eval)(hn_eval *c, const rnn_form *f) {
+static hone_status NAME(rnn_eval)(hn_eval *c, const hn_rnn_form *f) {
     enum { X, W, R, B, LENGTHS, H0, C0, P };
     const T *in[P + 1] = {NULL};
     T *out[3] = {NULL};

@@ -1,5 +1,6 @@
 /* Loops over floats, 16 at a time. */
 #include "kernels/attention_int.h"
+#include "kernels/rnn_cells.h"
 
 #include <float.h>
 #include <math.h>
@@ -10,6 +11,7 @@
 #  include "kernels/vec_maps_tmpl.h"
 #  include "kernels/vec_loops_tmpl.h"
 #  include "kernels/attention_soften_tmpl.h"
+#  include "kernels/rnn_cells_tmpl.h"
 #  include "kernels/simd_end.h"
 /* clang-format on */
 #endif
