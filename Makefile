@@ -13,7 +13,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 check = $(call build,$(1)) && ctest --preset $(1)
 
 .PHONY: all help setup setup-test demo test test-dev test-asan test-tsan test-fuzz test-unity \
-        test-aarch64 test-random bench install asan tsan lint format clean
+        test-aarch64 test-random bench roofline install asan tsan lint format clean
 
 all: setup ## build the library and the command (build/release)
 	@$(call build,release)
@@ -77,8 +77,11 @@ lint: ## layers, and no warnings from either compiler
 format: ## lay out all C files as .clang-format says
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
-bench: all setup-test ## speed of loading and saving, next to onnx.load and cp
-	@$(firstword $(wildcard build/venv/bin/python) python3) bench/bench_load.py build/release/hone
+bench: ## speed, memory and creation of sessions next to onnxruntime; see bench/run
+	@bench/run
+
+roofline: ## each architecture next to what this machine allows
+	@bench/run roofline
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is respected
 	@cmake --install build/release --prefix $(PREFIX)
