@@ -61,6 +61,8 @@ void kern_test_pool_last(void);
 void kern_test_winograd(void);
 void kern_test_maps(void);
 void kern_test_rows(void);
+void kern_test_rows_last(void);
+void kern_test_conv_transpose_last(void);
 
 void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);

@@ -108,7 +108,9 @@ static const struct kern_test {
                   {"pool_last", kern_test_pool_last},
                   {"winograd", kern_test_winograd},
                   {"maps", kern_test_maps},
-                  {"rows", kern_test_rows}};
+                  {"rows", kern_test_rows},
+                  {"rows_last", kern_test_rows_last},
+                  {"conv_transpose_last", kern_test_conv_transpose_last}};
 
 static int run_tests(const char *only) {
     for (size_t i = 0; i < HN_COUNT(kern_tests); i++) {

@@ -1,0 +1,303 @@
+/* Channels last in sessions: what each kind of operator becomes, and how many Transposes are left. */
+#include "pass_case.h"
+
+#include <stdio.h>
+
+#define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset ", \"com.microsoft\" : 1]>\n"
+
+/* How often operators stand in the graph afterwards: "hone.Conv 2, Transpose 1". Others may be
+ * there. */
+typedef struct layout_case {
+    const char *text, *counts;
+} layout_case;
+
+static uint32_t count_nodes(const hn_graph *g, const char *op) {
+    uint32_t n = 0;
+    for (hn_id id = 0; id < g->nodes.n; id++) {
+        const hn_node *node = hn_node_at(g, id);
+        char name[128];
+        snprintf(name, sizeof name, "%s%s%s", hn_s(node->domain),
+                 hn_domain_is_onnx(node->domain) ? "" : ".", hn_s(node->op));
+        n += node->block != HN_NONE && strcmp(name, op) == 0;
+    }
+    return n;
+}
+
+static void expect_counts(const hn_model *m, const layout_case *c) {
+    char op[64];
+    unsigned n;
+    int used;
+    for (const char *at = c->counts; sscanf(at, " %63s %u%n", op, &n, &used) == 2; at++) {
+        at += used;
+        if (count_nodes(m->graph, op) != n)
+            fail_msg("%u nodes of %s instead of %u in\n%s", count_nodes(m->graph, op), op, n,
+                     c->text);
+        if (*at != ',')
+            break;
+    }
+}
+
+static void expect_layout(const layout_case *c) {
+    pass_case p = {.passes = "channels-last,last-ends,fold-constants,no-ops,merge-reshapes",
+                   .target = HN_TARGET_SESSION,
+                   .text = c->text,
+                   .bound = 1e-5};
+    hn_model *m = optimized_from(&p, NULL);
+    expect_counts(m, c);
+    expect_same_results(&p, m);
+    hn_model_free(m);
+}
+
+/* A convolution, something, and a convolution again: one Transpose before them and one behind. */
+#define WEIGHTS                                                                                   \
+  "float[4,3,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, "  \
+  "7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, "    \
+  "-1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, "   \
+  "4, 5, -6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "                    \
+  "float[2,4,1,1] v = {1, 2, 3, 4, 5, 6, 7, 8}"
+#define CHAIN(opset, inputs, inits, nodes)                                     \
+  HEAD(opset)                                                                  \
+  "g (" inputs ") => (float[n,2,i,j] y) <" WEIGHTS inits "> {"                 \
+  " a = Conv <pads = [1, 1, 1, 1]> (x, w) " nodes " y = Conv (z, v) }"
+#define BETWEEN(opset, inits, nodes) CHAIN(opset, "float[1,3,6,5] x", inits, nodes)
+#define FREELY(opset, inits, nodes) CHAIN(opset, "float[n,3,h,k] x", inits, nodes)
+#define FILTERED(opset, filters, inits, nodes) \
+  CHAIN(opset, "float[1,3,6,5] x, " filters, inits, nodes)
+#define WHOLE "hone.Conv 2, Transpose 2"
+
+static const layout_case elementwise[] = {
+    {BETWEEN(17, "", "z = Relu (a)"), WHOLE ", Relu 0"},
+    {BETWEEN(17, "", "b = Cos (a) z = Neg (b)"), WHOLE},
+    {FREELY(17, "", "b = Cos (a) z = Neg (b)"), WHOLE},
+    {BETWEEN(17, ", float[4,1,1] c = {1, 2, 3, 4}", "z = Mul (a, c)"), WHOLE},
+    {BETWEEN(17, ", float[4,1,1] c = {1, 2, 3, 4}", "z = Sub (c, a)"), WHOLE},
+    {BETWEEN(17, ", float[6,1] c = {1, 2, 3, 4, 5, 6}", "z = Add (a, c)"), WHOLE},
+    {BETWEEN(17, ", float c = {2}", "z = Pow (a, c)"), WHOLE},
+    {BETWEEN(17, ", float[4,1,1] c = {0.5, 1, 2, 0.25}", "z = PRelu (a, c)"), WHOLE},
+    {BETWEEN(17, ", float lo = {-1}, float hi = {1}", "z = Clip (a, lo, hi)"), WHOLE},
+    {BETWEEN(17, "", "b = Exp (a) m = Less (a, b) z = Where (m, a, b)"), WHOLE},
+    /* A sum of convolutions, and a gate of [N, C, 1, 1]. */
+    {BETWEEN(17, "", "b = Conv <pads = [1, 1, 1, 1]> (x, w) c = Add (a, b) z = Relu (c)"),
+     "hone.Conv 3, Transpose 2, Add 0, Relu 0"},
+    {BETWEEN(17, "", "p = GlobalAveragePool (a) s = Sigmoid (p) z = Mul (a, s)"),
+     WHOLE ", hone.GlobalAveragePool 1"},
+};
+
+static const layout_case twins[] = {
+    {BETWEEN(17, "", "z = MaxPool <kernel_shape = [3, 2], strides = [2, 1]> (a)"),
+     WHOLE ", hone.MaxPool 1"},
+    /* In version 12 the last window counts even where it begins in the padding. */
+    {BETWEEN(17, "",
+             "z = MaxPool <kernel_shape = [2, 2], strides = [3, 2], ceil_mode = 1,"
+             " pads = [0, 0, 1, 1]> (a)"),
+     WHOLE ", hone.MaxPool 1"},
+    {BETWEEN(22, "",
+             "z = MaxPool <kernel_shape = [2, 2], strides = [3, 2], ceil_mode = 1,"
+             " pads = [0, 0, 1, 1]> (a)"),
+     WHOLE ", hone.MaxPool 1"},
+    {BETWEEN(17, "",
+             "z = AveragePool <kernel_shape = [3, 3], count_include_pad = 1,"
+             " pads = [1, 1, 1, 1]> (a)"),
+     WHOLE ", hone.AveragePool 1"},
+    {BETWEEN(17, "", "z = AveragePool <kernel_shape = [3, 3], auto_pad = \"SAME_LOWER\"> (a)"),
+     WHOLE ", hone.AveragePool 1"},
+    {BETWEEN(17, ", float[4] s = {1, 2, 3, 4}, float[4] q = {1, 4, 9, 16}",
+             "n = BatchNormalization (a, s, s, s, q) z = Relu (n)"),
+     WHOLE ", hone.BatchNormalization 1, Relu 0"},
+    {BETWEEN(17, ", float[4] s = {1, 2, 3, 4}", "n = InstanceNormalization (a, s, s) z = Tanh (n)"),
+     WHOLE ", hone.InstanceNormalization 1, Tanh 0"},
+    {BETWEEN(21, ", float[4] s = {1, 2, 3, 4}", "z = GroupNormalization <num_groups = 2> (a, s, s)"),
+     WHOLE ", hone.GroupNormalization 1"},
+    {FILTERED(17, "float[4,4,2,2] u", ", float[4] s = {1, 2, 3, 4}",
+             "z = ConvTranspose <strides = [2, 2]> (a, u, s)"),
+     WHOLE ", hone.ConvTranspose 1"},
+    {FILTERED(17, "float[4,4,3,3] u", "",
+             "z = ConvTranspose <strides = [2, 1], pads = [1, 0, 1, 1], output_padding = [1, 0]>"
+             " (a, u)"),
+     WHOLE ", hone.ConvTranspose 1"},
+    {FILTERED(17, "float[16,4,1,1] u", "",
+             "b = Conv (a, u) z = DepthToSpace <blocksize = 2, mode = \"CRD\"> (b)"),
+     "hone.Conv 3, Transpose 2, hone.DepthToSpace 1"},
+    {FILTERED(17, "float[16,4,1,1] u", "", "b = Conv (a, u) z = DepthToSpace <blocksize = 2> (b)"),
+     "hone.Conv 3, Transpose 2, hone.DepthToSpace 1"},
+    {BETWEEN(18, ", int64[2] axes = {3, 2}", "m = ReduceMean (a, axes) z = Mul (m, a)"),
+     WHOLE ", hone.GlobalAveragePool 1"},
+    {BETWEEN(17, "", "m = ReduceMax <axes = [2, 3]> (a) z = Sub (a, m)"),
+     WHOLE ", hone.GlobalMaxPool 1"},
+};
+
+static const layout_case moves[] = {
+    {FILTERED(17, "float[2,8,1,1] u", "", "b = Concat <axis = 1> (a, a) c = Conv (b, u)"
+                                       " z = Concat <axis = 1> (c, c)"),
+     "hone.Conv 3, Transpose 2"},
+    {BETWEEN(17, ", int64[2] p = {2, 2}", "b, c = Split <axis = 1> (a, p) z = Concat <axis = 1> (c, b)"),
+     WHOLE},
+    {BETWEEN(17, ", int64[1] s = {1}, int64[1] e = {9}, int64[1] d = {2}",
+             "z = Slice (a, s, e, d)"),
+     WHOLE},
+    {BETWEEN(17, ", int64[8] p = {0, 0, 1, 2, 0, 0, 0, 1}", "z = Pad <mode = \"reflect\"> (a, p)"),
+     WHOLE},
+    {BETWEEN(17, ", float[4] s = {1, 1, 2, 1.5}", "z = Resize <mode = \"linear\"> (a, , s)"), WHOLE},
+    {BETWEEN(17, ", int64[4] s = {1, 4, 9, 7}", "z = Resize <mode = \"cubic\"> (a, , , s)"), WHOLE},
+    {BETWEEN(18, ", int64[2] s = {9, 7}", "z = Resize <axes = [2, 3], mode = \"linear\"> (a, , , s)"),
+     WHOLE},
+    {BETWEEN(9, ", float[4] s = {1, 1, 2, 2}", "z = Upsample (a, s)"), WHOLE},
+    {BETWEEN(17, "", "z = Softmax <axis = 1> (a)"), WHOLE},
+    {BETWEEN(17, "", "z = Transpose <perm = [0, 1, 3, 2]> (a)"), "hone.Conv 2, Transpose 3"},
+    /* Channels as groups change places. */
+    {BETWEEN(17, ", int64[5] s = {1, 2, 2, 6, 5}, int64[4] t = {1, 4, 6, 5}",
+             "b = Reshape (a, s) c = Transpose <perm = [0, 2, 1, 3, 4]> (b) z = Reshape (c, t)"),
+     "hone.Conv 2, Transpose 3"},
+    /* What asks for the shape asks for that of the other order. */
+    {FREELY(17, ", int64 one = {2}", "s = Shape (a) i = Gather (s, one) f = Cast <to = 1> (i)"
+                                     " z = Mul (a, f)"),
+     WHOLE},
+};
+
+static const layout_case ends[] = {
+    /* Transposes that ask for channels last are there already. */
+    {HEAD(17) "g (float[1,6,5,3] x) => (float[1,6,5,4] y) <" WEIGHTS "> {"
+              " t = Transpose <perm = [0, 3, 1, 2]> (x) a = Conv <pads = [1, 1, 1, 1]> (t, w)"
+              " y = Transpose <perm = [0, 2, 3, 1]> (a) }",
+     "hone.Conv 1, Transpose 0"},
+    {HEAD(17) "g (float[1,7,3] x, float[4,3,3] w) => (float[1,7,4] y) {"
+              " t = Transpose <perm = [0, 2, 1]> (x) a = Conv <pads = [1, 1]> (t, w)"
+              " b = Tanh (a) y = Transpose <perm = [0, 2, 1]> (b) }",
+     "hone.Conv 1, Transpose 0"},
+    /* Boxes of a detector. */
+    {HEAD(17) "g (float[1,3,6,5] x) => (float[1,60,2] y) <" WEIGHTS
+              ", int64[5] s = {1, 2, 2, 6, 5}, int64[3] t = {1, 60, 2}> {"
+              " a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Reshape (a, s)"
+              " c = Transpose <perm = [0, 3, 4, 1, 2]> (b) y = Reshape (c, t) }",
+     "hone.Conv 1, Transpose 1"},
+    /* Patches of a transformer. */
+    {HEAD(17) "g (float[n,3,6,5] x) => (float[n,30,4] y) <" WEIGHTS ", int64[3] s = {0, 4, -1}> {"
+              " a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Reshape (a, s)"
+              " y = Transpose <perm = [0, 2, 1]> (b) }",
+     "hone.Conv 1, Transpose 1"},
+    /* One place is in both orders at once. */
+    {HEAD(17) "g (float[n,3,6,5] x) => (float[n,4] y) <" WEIGHTS "> {"
+              " a = Conv <pads = [1, 1, 1, 1]> (x, w) p = GlobalAveragePool (a) y = Flatten (p) }",
+     "hone.Conv 1, Transpose 1"},
+    {HEAD(18) "g (float[n,3,6,5] x) => (float[n,4] y) <" WEIGHTS ", int64[2] axes = {-1, -2}> {"
+              " a = Conv <pads = [1, 1, 1, 1]> (x, w) y = ReduceMean <keepdims = 0> (a, axes) }",
+     "hone.Conv 1, Transpose 1"},
+    {HEAD(17) "g (float[n,1,6,5] x, float[1,1,3,3] w) => (float[n,1,6,5] y) {"
+              " y = Conv <pads = [1, 1, 1, 1]> (x, w) }",
+     "hone.Conv 1, Transpose 0"},
+    /* A residual of an operator that was fused before. */
+    {HEAD(17) "g (float[1,3,6,5] x, float[3,3,1,1] k) => (float[1,3,6,5] y) {"
+              " a = Conv (x, k) y = com.microsoft.FusedConv <activation = \"Relu\"> (a, k, , a) }",
+     "hone.Conv 2, Transpose 2"},
+    {HEAD(17) "g (float[1,3,6,5] x, float[3,3,1,1] k) => (float[1,3,6,5] y) {"
+              " a = Conv (x, k) b = com.microsoft.QuickGelu (a) c = Conv (b, k) d = Conv (c, k)"
+              " y = Add (d, b) }",
+     "hone.Conv 3, Transpose 2, com.microsoft.QuickGelu 0, Add 0"},
+    {HEAD(17) "g (float[1,3,4,4,4] x, float[2,3,3,3,3] k) => (float[1,2,2,2,2] y) {"
+              " y = Conv (x, k) }",
+     "hone.Conv 1, Transpose 2"},
+    /* Inside a branch, with values from outside. */
+    {HEAD(17) "g (bool c, float[1,3,6,5] x) => (float[1,a,6,5] y) <" WEIGHTS "> {"
+              " t = Relu (x) y = If (c) <then_branch = then () => (float[1,4,6,5] a) {"
+              " b = Conv <pads = [1, 1, 1, 1]> (t, w) a = Tanh (b) },"
+              " else_branch = other () => (float[1,3,6,5] d) { d = Neg (t) }> }",
+     "hone.Conv 1, Transpose 2"},
+};
+
+static const layout_case kept[] = {
+    /* Other types, filters of groups, places of maxima, training, ranks that are not known. */
+    {HEAD(17) "g (double[1,3,6,5] x, double[3,3,1,1] k) => (double[1,3,6,5] y) { y = Conv (x, k) }",
+     "Conv 1, hone.Conv 0, Transpose 0"},
+    {HEAD(17) "g (float[1,4,6,5] x, float[4,1,1,1] k) => (float[1,2,6,5] y) {"
+              " y = ConvTranspose <group = 2> (x, k) }",
+     "ConvTranspose 1, Transpose 0"},
+    {HEAD(17) "g (float[1,3,6,5] x) => (float[1,3,5,4] y, int64[1,3,5,4] i) {"
+              " y, i = MaxPool <kernel_shape = [2, 2]> (x) }",
+     "MaxPool 1, Transpose 0"},
+    {HEAD(17) "g (float[1,2,6,5] x) => (float[1,2,6,5] y, float[2] m) <float[2] s = {1, 2}> {"
+              " y, m, n = BatchNormalization <training_mode = 1> (x, s, s, s, s) }",
+     "BatchNormalization 1, Transpose 0"},
+    /* A pool alone does not pay for two Transposes, nor does what has no convolution. */
+    {HEAD(17) "g (float[1,3,6,5] x) => (float[1,3,5,4] y) {"
+              " y = AveragePool <kernel_shape = [2, 2]> (x) }",
+     "AveragePool 1, Transpose 0"},
+    {HEAD(17) "g (float[1,3,6,5] x) => (float[1,3,6,5] y) { a = Relu (x) y = Softmax (a) }",
+     "Transpose 0"},
+};
+
+static void expect_layouts(const layout_case *cases, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        expect_layout(&cases[i]);
+}
+
+static void test_elementwise(void **state) {
+    (void)state;
+    expect_layouts(elementwise, HN_COUNT(elementwise));
+}
+
+static void test_twins(void **state) {
+    (void)state;
+    expect_layouts(twins, HN_COUNT(twins));
+}
+
+static void test_moves(void **state) {
+    (void)state;
+    expect_layouts(moves, HN_COUNT(moves));
+}
+
+static void test_ends(void **state) {
+    (void)state;
+    expect_layouts(ends, HN_COUNT(ends));
+}
+
+static void test_kept(void **state) {
+    (void)state;
+    expect_layouts(kept, HN_COUNT(kept));
+}
+
+/* Files never have channels last. */
+static void test_other_targets(void **state) {
+    (void)state;
+    const hn_target targets[] = {HN_TARGET_ONNX, HN_TARGET_ONNXRUNTIME};
+    for (size_t i = 0; i < HN_COUNT(targets); i++) {
+        pass_case p = {.level = HN_LEVEL_ALL, .target = targets[i], .text = moves[8].text};
+        hn_model *m = optimized_from(&p, NULL);
+        assert_int_equal(count_nodes(m->graph, "hone.Conv"), 0);
+        hn_model_free(m);
+    }
+}
+
+/* The whole text of one, and what the log says of it. */
+static void test_text_and_log(void **state) {
+    (void)state;
+    pass_case c = {
+        .passes = "channels-last",
+        .target = HN_TARGET_SESSION,
+        .text = HEAD(17) "g (float[1,3,9,9] x) => (float[1,2,9,9] y) <float[2,3,1,1] k = "
+                         "{1, 2, 3, 4, 5, 6}> { a = Conv <strides = [1, 1]> (x, k) y = Cos (a) }",
+        .expected = "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"hone\" : 1]>\n"
+                    "g (float[1,3,9,9] x) => (float[1,2,9,9] y) <float[2,3,1,1] k = "
+                    "{1, 2, 3, 4, 5, 6}> { t = Transpose <perm = [0, 2, 3, 1]> (x)"
+                    " b = hone.Conv <strides = [1, 1]> (t, k)"
+                    " a = Transpose <perm = [0, 3, 1, 2]> (b) y = Cos (a) }"};
+    hn_opt_log *log;
+    expect_pass(&c);
+    hn_model *m = optimized_from(&c, &log);
+    assert_int_equal(log->rewrites.n, 1);
+    assert_string_equal(log->rewrites.at[0].detail, "1 nodes, 2 transpositions");
+    hn_opt_log_free(log);
+    hn_model_free(m);
+    c.text = HEAD(17) "g (float[1,3,4,4] x, float[m] r, int64[n] s) => (float[1,2,3,3] y) {"
+                      " k = Reshape (r, s) y = Conv (x, k) }";
+    expect_miss(&c, "layout", "whose rank is known");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elementwise),   cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_moves),         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_kept),          cmocka_unit_test(test_other_targets),
+        cmocka_unit_test(test_text_and_log),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
