@@ -37,6 +37,7 @@ from ._options import (
 )
 from ._session import InferenceSession, ModelMetadata, NodeArg
 from ._values import IOBinding, OrtDevice, OrtValue
+from .model import Model, check, diff, info, load, optimize, random_inputs, save
 
 __version__ = _core.version()
 version = __version__
@@ -84,6 +85,7 @@ __all__ = [
     "InvalidArgument",
     "InvalidGraph",
     "InvalidProtobuf",
+    "Model",
     "ModelMetadata",
     "NoModel",
     "NoSuchFile",
@@ -98,6 +100,8 @@ __all__ = [
     "SessionOptions",
     "__version__",
     "capi",
+    "check",
+    "diff",
     "disable_telemetry_events",
     "enable_telemetry_events",
     "get_all_providers",
@@ -105,6 +109,11 @@ __all__ = [
     "get_build_info",
     "get_device",
     "get_version_string",
+    "info",
+    "load",
+    "optimize",
+    "random_inputs",
+    "save",
     "set_default_logger_severity",
     "set_default_logger_verbosity",
     "version",
