@@ -2,6 +2,7 @@
 #include "ops/ms_heads_eval.h"
 
 #include <float.h>
+#include <math.h>
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
@@ -78,6 +79,46 @@ static hn_key_span see_through_mask(const void *ctx, int64_t b, int64_t h, int64
     return (hn_key_span){0, n};
 }
 
+/* ---- masks as sights ------------------------------------------------------------------------- */
+
+/* Rows of the mask as what is added; [batch, rows, keys]. */
+static float *filtered_rows(hn_eval *c, const attention_mask *m, const hn_heads *a,
+                            int64_t n_rows) {
+    float *at = hn_eval_scratch_n(c, (uint64_t)(a->batch * n_rows * a->n_keys), sizeof *at);
+    for (int64_t i = 0; at && i < a->batch * n_rows; i++) {
+        int64_t b = i / n_rows, begin = m->starts ? m->starts[b] : 0;
+        const int32_t *row = m->rows ? m->rows + b * m->batch + i % n_rows * m->row : NULL;
+        for (int64_t k = 0; k < a->n_keys; k++) {
+            bool is_open = row ? row[k] > 0 : k >= begin && k < m->spans[b];
+            at[i * a->n_keys + k] = is_open ? 0 : m->filter;
+        }
+    }
+    return at;
+}
+
+/* Leaves a->sight NULL where masks and biases differ from query to query. */
+static hone_status say_sight(hn_eval *c, const attention_mask *m, hn_heads *a, hn_key_sight *s) {
+    bool has_filter = m->spans || m->rows, by_query = m->rows && m->row != 0;
+    if (!hn_heads_are_fast(a) || (by_query && m->bias.at))
+        return HONE_OK;
+    *s = (hn_key_sight){.reach = hn_even_reach(c, a->batch, a->n_keys, m->n_past),
+                        .mask = {m->bias.at, m->bias.batch, m->bias.head, m->bias.row},
+                        .left = HN_REACH_ALL,
+                        .right = m->causal ? 0 : HN_REACH_ALL,
+                        .unseen = has_filter || m->bias.at ? -FLT_MAX : -HUGE_VALF};
+    HN_TRY_PTR(s->reach);
+    a->sight = s;
+    if (!has_filter)
+        return HONE_OK;
+    int64_t n_rows = by_query ? a->n_queries : 1;
+    hn_score_mask_f32 filter = {.at = filtered_rows(c, m, a, n_rows),
+                                .batch = n_rows * a->n_keys,
+                                .query = by_query ? a->n_keys : 0};
+    HN_TRY_PTR(filter.at);
+    *(by_query ? &s->mask : &s->key_mask) = filter;
+    return HONE_OK;
+}
+
 /* ---- the rest of every operator -------------------------------------------------------------- */
 
 static hone_status join_side(hn_eval *c, const hn_attention_parts *p, hn_cache *cache,
@@ -112,9 +153,11 @@ hone_status hn_attention_run(hn_eval *c, hn_attention_parts *p) {
     hn_heads *a = &p->heads;
     hn_array *y = hn_ret(c, 0);
     attention_mask mask = {.n_past = p->n_past};
+    hn_key_sight sight;
     HN_TRY(read_attention_mask(c, p->mask, p->bias, a, &mask));
     a->see = see_through_mask;
     a->see_ctx = &mask;
+    HN_TRY(say_sight(c, &mask, a, &sight));
     a->scale = hn_heads_scale(c, a->key_size);
     uint64_t n = (uint64_t)(a->batch * a->n_queries * a->n_heads * a->value_size);
     if (hn_wants_ret(c, 0) && (!y || y->n_elems != n))

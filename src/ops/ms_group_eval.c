@@ -2,6 +2,7 @@
 #include "ops/ms_heads_eval.h"
 
 #include <float.h>
+#include <math.h>
 
 /* A cache that holds the last positions only: rows are added until it is full; then so many of the
  * first are dropped that a window, less the row that comes, is left. */
@@ -24,6 +25,13 @@ typedef struct group_parts {
 
 /* ---- queries, keys and values ---------------------------------------------------------------- */
 
+/* An argument that may be turned or normalized where it stands, so it is copied before. */
+static const float *group_floats(hn_eval *c, uint32_t arg) {
+    bool is_changed =
+        hn_attr_i(hn_eval_node(c), "do_rotary", 0) != 0 || hn_arg(c, 14) || hn_arg(c, 15);
+    return is_changed ? hn_arg_copy_f32(c, arg) : hn_wide_f32(c, hn_arg(c, arg));
+}
+
 static hone_status read_groups(hn_eval *c, group_parts *g) {
     const hn_array *query = hn_arg(c, 0), *key = hn_arg(c, 1), *value = hn_arg(c, 2);
     const hn_infer *node = hn_eval_node(c);
@@ -36,7 +44,7 @@ static hone_status read_groups(hn_eval *c, group_parts *g) {
             size = width / all;
     a->key_size = a->value_size = size;
     g->n_fresh = key ? key->dims[1] : a->n_queries;
-    float *q = hn_arg_copy_f32(c, 0);
+    const float *q = group_floats(c, 0);
     HN_TRY_PTR(q);
     a->q = hn_rows_packed(q, a->n_queries, width, size);
     if (!key) {
@@ -50,7 +58,7 @@ static hone_status read_groups(hn_eval *c, group_parts *g) {
         return hn_eval_fail(c, HONE_E_SHAPE, "key and value must come together");
     HN_TRY(hn_want_dims(c, 1, 3, dims));
     HN_TRY(hn_want_dims(c, 2, 3, dims));
-    float *k = hn_arg_copy_f32(c, 1), *v = hn_arg_copy_f32(c, 2);
+    const float *k = group_floats(c, 1), *v = hn_wide_f32(c, value);
     HN_TRY_PTR(k && v);
     g->keys.fresh = hn_rows_packed(k, g->n_fresh, dims[2], size);
     g->values.fresh = hn_rows_packed(v, g->n_fresh, dims[2], size);
@@ -143,12 +151,24 @@ static hone_status join_group_cache(hn_eval *c, const group_parts *g, hn_cache *
     return HONE_OK;
 }
 
+/* Whether the fresh rows are all there is and will be. */
+static bool has_only_fresh(const group_parts *g, const hn_cache *cache) {
+    bool is_all = !cache->past && !cache->present;
+    for (int64_t b = 0; b < cache->batch; b++)
+        is_all = is_all && g->n_past[b] == 0 && g->n_keys[b] <= g->n_fresh;
+    return is_all;
+}
+
 /* Fresh rows become codes in the present, whether somebody wants that or not. */
 static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t past,
                                    uint32_t present, int64_t room, hn_cache *cache,
                                    hn_head_rows *out) {
     hn_array codes;
     HN_TRY(find_group_cache(c, g, past, present, cache));
+    if (has_only_fresh(g, cache)) {
+        *out = cache->fresh;
+        return HONE_OK;
+    }
     cache->room = cache->present ? cache->present->dims[2] : HN_MAX(cache->past_room, room);
     int64_t dims[4] = {cache->batch, cache->n_heads, cache->room, 0};
     if (cache->codes.scales && !cache->present) {
@@ -265,6 +285,27 @@ static hn_key_span see_group(const void *ctx, int64_t b, int64_t h, int64_t i, i
     return seen;
 }
 
+/* Leaves a->sight NULL for windows that do not end at the query. */
+static hone_status say_group_sight(hn_eval *c, const group_sight *sight, hn_heads *a,
+                                   hn_key_sight *s) {
+    const group_parts *g = sight->parts;
+    hn_key_reach *reach = hn_eval_scratch_n(c, (uint64_t)a->batch, sizeof *reach);
+    HN_TRY_PTR(reach);
+    bool fits = sight->window < 0 || sight->causal;
+    for (int64_t b = 0; b < a->batch; b++) {
+        reach[b] = (hn_key_reach){g->n_keys[b], g->n_past[b]};
+        fits = fits && (sight->window < 0 || g->n_past[b] + a->n_queries <= g->n_keys[b]);
+    }
+    *s = (hn_key_sight){
+        .mask = {sight->bias.at, sight->bias.batch, sight->bias.head, sight->bias.row},
+        .reach = reach,
+        .left = sight->window < 0 ? HN_REACH_ALL : HN_MIN(sight->window - 1, HN_REACH_ALL),
+        .right = sight->causal ? 0 : HN_REACH_ALL,
+        .unseen = -HUGE_VALF};
+    a->sight = fits ? s : NULL;
+    return HONE_OK;
+}
+
 /* Bytes hold one code, or two with 8 for 0. */
 static hone_status read_group_codes(hn_eval *c, const group_parts *g, uint32_t past,
                                     const char *kind, uint32_t scales, hn_kv_codes *out) {
@@ -328,6 +369,8 @@ hone_status hn_eval_group_query_attention(hn_eval *c) {
     HN_TRY(read_group_scores(c, &g));
     a->see = see_group;
     a->see_ctx = &sight;
+    hn_key_sight keys;
+    HN_TRY(say_group_sight(c, &sight, a, &keys));
     HN_TRY(join_groups(c, &g, total));
     return attend_groups(c, &g);
 }

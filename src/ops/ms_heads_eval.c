@@ -50,7 +50,7 @@ void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t 
         return;
     const float *row = bias->at + b * bias->batch + h * bias->head + i * bias->row;
     for (int64_t k = 0; k < n; k++)
-        scores[k] += row[k];
+        scores[k] = row[k] == -INFINITY ? row[k] : scores[k] + row[k];
 }
 
 /* ---- normalization --------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ void hn_add_score_bias(const hn_score_bias *bias, int64_t b, int64_t h, int64_t 
 hone_status hn_normalize_heads(hn_eval *c, uint32_t arg, const hn_head_rows *rows, int64_t batch,
                                int64_t n_heads, int64_t n_rows, int64_t size) {
     hn_norm_row_f32 norm = {.epsilon = hn_attr_f(hn_eval_node(c), "qk_norm_epsilon", 1e-6f),
-                        .simplified = true};
+                            .simplified = true};
     float mean, inverse;
     HN_TRY(hn_want_elems(c, arg, (uint64_t)size));
     HN_TRY_PTR(hn_arg_f32s(c, arg, &norm.gamma));
@@ -83,17 +83,19 @@ static void soften(const hn_heads *a, int64_t h, int64_t n, float *scores) {
     bool has_sink = a->sinks || a->smooth;
     float sink = a->sinks ? a->sinks[h] : 0, most = has_sink ? sink : -INFINITY;
     double sum = 0;
-    if (!has_sink && hn_softmax_row_f32(n, scores, scores))
-        return;
     for (int64_t k = 0; k < n; k++)
         most = fmaxf(most, scores[k]);
+    if (most == -INFINITY) /* nothing is seen, or only NaN, which stays */
+        most = 0;
+    else if (!has_sink && hn_softmax_row_f32(n, scores, scores))
+        return;
     for (int64_t k = 0; k < n; k++) {
         scores[k] = expf(scores[k] - most);
         sum += (double)scores[k];
     }
     if (has_sink)
         sum += exp((double)(sink - most));
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < n && sum != 0; k++)
         scores[k] = (float)((double)scores[k] / sum);
 }
 
@@ -155,9 +157,66 @@ static void attend_block(hn_pool *pool, const head_block *block, int64_t n) {
                                          .c_row = a->out.row});
 }
 
+/* ---- the same without scores in memory ------------------------------------------------------- */
+
+bool hn_heads_are_fast(const hn_heads *a) {
+    return !a->scores && hn_attention_fits_f32(a->key_size);
+}
+
+const hn_key_reach *hn_even_reach(hn_eval *c, int64_t batch, int64_t n_keys, int64_t first) {
+    hn_key_reach *reach = hn_eval_scratch_n(c, (uint64_t)batch, sizeof *reach);
+    for (int64_t b = 0; reach && b < batch; b++)
+        reach[b] = (hn_key_reach){n_keys, first};
+    return reach;
+}
+
+static hn_head_steps steps_of_rows(const hn_head_rows *rows) {
+    return (hn_head_steps){rows->batch, rows->head, rows->row};
+}
+
+static hone_status attend_by_sight(hn_eval *c, const hn_heads *a) {
+    const hn_key_sight *s = a->sight;
+    hn_attention_job_f32 job = {.batch = a->batch,
+                                .n_heads = a->n_heads,
+                                .n_kv_heads = a->n_kv_heads,
+                                .n_queries = a->n_queries,
+                                .key_size = a->key_size,
+                                .value_size = a->value_size,
+                                .reach = s->reach,
+                                .left = s->left,
+                                .right = s->right,
+                                .unseen = s->unseen,
+                                .q = a->q.at,
+                                .k = a->k.at,
+                                .v = a->v.at,
+                                .out = a->out.at,
+                                .q_step = steps_of_rows(&a->q),
+                                .k_step = steps_of_rows(&a->k),
+                                .v_step = steps_of_rows(&a->v),
+                                .out_step = steps_of_rows(&a->out),
+                                .scale = a->scale,
+                                .softcap = a->softcap,
+                                .mask = s->mask,
+                                .key_mask = s->key_mask,
+                                .sinks = a->sinks};
+    if (!a->sinks && a->smooth) {
+        float *sinks = hn_eval_scratch_n(c, (uint64_t)a->n_heads, sizeof *sinks);
+        HN_TRY_PTR(sinks);
+        memset(sinks, 0, (size_t)a->n_heads * sizeof *sinks);
+        job.sinks = sinks;
+    }
+    job.scratch =
+        hn_eval_scratch_n(c, (uint64_t)hn_attention_scratch_elems_f32(&job), sizeof *job.scratch);
+    HN_TRY_PTR(job.scratch);
+    hn_attention_f32(hn_eval_pool(c), &job);
+    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+}
+
 hone_status hn_heads_attend(hn_eval *c, const hn_heads *a) {
     uint64_t n_scores;
     int64_t most = a->n_keys;
+    if (a->sight && hn_heads_are_fast(a))
+        return attend_by_sight(c, a);
     for (int64_t b = 0; a->keys_of && b < a->batch; b++)
         most = HN_MAX(most, a->keys_of[b]);
     if (!hn_mul_u64((uint64_t)HN_MIN(a->n_queries, QUERIES_AT_ONCE), (uint64_t)most, &n_scores))

@@ -3,6 +3,7 @@
 #ifndef HN_MS_HEADS_EVAL_H
 #define HN_MS_HEADS_EVAL_H
 
+#include "kernels/attention.h"
 #include "ops/ms_eval.h"
 
 /* Vectors of heads: element e of row r of head h of batch b is at[b * batch + h * head + r * row +
@@ -27,6 +28,14 @@ typedef struct hn_key_span {
 typedef hn_key_span (*hn_see_fn)(const void *ctx, int64_t b, int64_t h, int64_t i, int64_t n_keys,
                                  float *scores);
 
+/* What a hn_see_fn does, where it can be said in the words of kernels/attention.h. */
+typedef struct hn_key_sight {
+    hn_score_mask_f32 mask, key_mask;
+    const hn_key_reach *reach; /* of each batch */
+    int64_t left, right;
+    float unseen;
+} hn_key_sight;
+
 typedef enum hn_scores_kind {
     HN_SCORES_MASKED, /* what goes into the softmax */
     HN_SCORES_PROBS   /* what comes out of it */
@@ -44,10 +53,15 @@ typedef struct hn_heads {
     bool smooth; /* a sink of 0 for all */
     hn_see_fn see;
     const void *see_ctx;
-    hn_array *scores; /* [batch, heads, queries, keys]: wanted, too; may be NULL */
+    const hn_key_sight *sight; /* the same; NULL: it cannot be said so */
+    hn_array *scores;          /* [batch, heads, queries, keys]: wanted, too; may be NULL */
     hn_scores_kind scores_kind;
 } hn_heads;
 hone_status hn_heads_attend(hn_eval *c, const hn_heads *a);
+/* Whether a sight is of any use. */
+bool hn_heads_are_fast(const hn_heads *a);
+/* One number of keys, and of positions before the queries, for all batches. NULL: out of memory. */
+const hn_key_reach *hn_even_reach(hn_eval *c, int64_t batch, int64_t n_keys, int64_t first);
 
 /* attribute scale, or 1 / sqrt(size) */
 float hn_heads_scale(const hn_eval *c, int64_t size);

@@ -1,6 +1,8 @@
 /* Attention over sequences whose tokens stand one after the other without padding, computed. */
 #include "ops/ms_heads_eval.h"
 
+#include <math.h>
+
 /* ---- sequences ------------------------------------------------------------------------------- */
 
 /* One sequence: its part of the biases. */
@@ -60,6 +62,13 @@ hone_status hn_attend_sequences(hn_eval *c, const hn_token_args *args, int64_t n
     a->see = see_sequence;
     a->see_ctx = &sight;
     HN_TRY(read_sequence_bias(c, args, a, &sight.bias));
+    hn_key_reach reach = {0, 0};
+    hn_key_sight keys = {.mask = {NULL, 0, sight.bias.head, sight.bias.row},
+                         .reach = &reach,
+                         .left = HN_REACH_ALL,
+                         .right = HN_REACH_ALL,
+                         .unseen = -HUGE_VALF};
+    a->sight = &keys;
     float *out = hn_room_f32(c, y);
     HN_TRY_PTR(out);
     const int32_t *starts = hn_arg(c, args->starts)->data;
@@ -71,6 +80,8 @@ hone_status hn_attend_sequences(hn_eval *c, const hn_token_args *args, int64_t n
         a->k.at = all.k.at + first * a->k.row;
         a->v.at = all.v.at + first * a->v.row;
         a->out = hn_rows_packed(out + first * width, a->n_queries, width, a->value_size);
+        reach.n_keys = a->n_keys;
+        keys.mask.at = sight.bias.at ? sight.bias.at + sight.sequence * sight.bias.batch : NULL;
         HN_TRY(hn_heads_attend(c, a));
     }
     hn_narrow_f32(y, out);
