@@ -28,6 +28,10 @@
 #undef V_SIGN_OF
 #undef V_OR
 #undef V_ROUND
+#undef V_FLOOR
+#undef V_CEIL
+#undef V_EXPONENT
+#undef V_MANTISSA
 #undef V_IF_LESS
 #undef V_IF_NAN
 #undef V_EVEN

@@ -55,3 +55,110 @@ static inline V_TARGET V V_NAME(vec_erf)(V x) {
     V far = V_SUB(V_SET1(1.0f), V_NAME(vec_exp)(V_SUB(V_ZERO(), q)));
     return V_IF_LESS(a, V_SET1(1.0f), near, V_OR(far, V_SIGN_OF(x)));
 }
+
+/* e^x - 1, without loss near 0: 2^n * (e^r - 1) + (2^n - 1). For arguments up to 88. */
+static inline V_TARGET V V_NAME(vec_expm1)(V x) {
+    V c = V_MAX(V_SET1(-104.0f), x), one = V_SET1(1.0f);
+    V n = V_ROUND(V_MUL(c, V_SET1(1.44269504f)));
+    V r = V_FNMA(n, V_SET1(0.693359375f), c);
+    r = V_FNMA(n, V_SET1(-2.12194440e-4f), r);
+    V p = V_FMA(V_SET1(0.00138368271f), r, V_SET1(0.00837482233f));
+    p = V_FMA(p, r, V_SET1(0.0416682251f));
+    p = V_FMA(p, r, V_SET1(0.166664198f));
+    p = V_FMA(p, r, V_SET1(0.499999911f));
+    V near = V_FMA(V_MUL(p, r), r, r), power = V_SCALE(one, n);
+    return V_FMA(near, power, V_SUB(power, one));
+}
+
+/* e * ln(2) + ln(m), with m in [sqrt(1/2), sqrt(2)): an odd start f - f^2 / 2, and a polynomial for
+ * the rest. */
+static inline V_TARGET V V_NAME(vec_log)(V x) {
+    V_TRUTH is_small = V_LESS(x, V_SET1(1.17549435e-38f)); /* not a normal number */
+    V normal = V_CHOOSE(is_small, V_MUL(x, V_SET1(33554432.0f)), x);
+    V e = V_SUB(V_EXPONENT(normal), V_CHOOSE(is_small, V_SET1(25.0f), V_ZERO()));
+    V m = V_MANTISSA(normal);
+    V_TRUTH is_large = V_LESS(V_SET1(1.41421356f), m);
+    e = V_CHOOSE(is_large, V_ADD(e, V_SET1(1.0f)), e);
+    V f = V_SUB(V_CHOOSE(is_large, V_MUL(m, V_SET1(0.5f)), m), V_SET1(1.0f)), z = V_MUL(f, f);
+    V p = V_FMA(V_SET1(-0.0763442963f), f, V_SET1(0.127615497f));
+    p = V_FMA(p, f, V_SET1(-0.131601945f));
+    p = V_FMA(p, f, V_SET1(0.142017618f));
+    p = V_FMA(p, f, V_SET1(-0.166233569f));
+    p = V_FMA(p, f, V_SET1(0.200012267f));
+    p = V_FMA(p, f, V_SET1(-0.250008225f));
+    p = V_FMA(p, f, V_SET1(0.333333313f));
+    V rest = V_FMA(V_MUL(p, f), z, V_MUL(e, V_SET1(-2.12194440e-4f)));
+    rest = V_FNMA(V_SET1(0.5f), z, rest);
+    V log = V_FMA(e, V_SET1(0.693359375f), V_ADD(f, rest));
+    log = V_IF_LESS(V_SET1(3.40282347e38f), x, x, log);
+    log = V_IF_LESS(x, V_ZERO(), V_SET1(NAN), log);
+    log = V_CHOOSE(V_EQUAL(x, V_ZERO()), V_SET1(-INFINITY), log);
+    return V_IF_NAN(x, x, log);
+}
+
+/* ln(1 + x) for x in [0, 1]: what is lost in 1 + x comes back as a factor. */
+static inline V_TARGET V V_NAME(vec_log1p)(V x) {
+    V one = V_SET1(1.0f), sum = V_ADD(one, x), kept = V_SUB(sum, one);
+    V corrected = V_MUL(V_NAME(vec_log)(sum), V_DIV(x, kept));
+    return V_CHOOSE(V_EQUAL(kept, V_ZERO()), x, corrected);
+}
+
+static inline V_TARGET V V_NAME(vec_softplus)(V x) {
+    V positive = V_MAX(V_ZERO(), x), far = V_SUB(V_ZERO(), V_ABS(x));
+    return V_IF_NAN(x, x, V_ADD(positive, V_NAME(vec_log1p)(V_NAME(vec_exp)(far))));
+}
+
+/* tanh(ln(1 + e)) is n / (n + 2) with n = e * (e + 2). From 20 on it is 1. */
+static inline V_TARGET V V_NAME(vec_mish)(V x) {
+    V e = V_NAME(vec_exp)(V_MIN(V_SET1(20.0f), x)), two = V_SET1(2.0f);
+    V n = V_MUL(e, V_ADD(e, two));
+    return V_IF_NAN(x, x, V_MUL(x, V_DIV(n, V_ADD(n, two))));
+}
+
+/* (-1)^n sin(x - n * pi) is sin(x), for whole n; pi in three parts. */
+static inline V_TARGET V V_NAME(vec_sin_from)(V x, V n) {
+    V r = V_FNMA(n, V_SET1(3.14159274f), x);
+    r = V_FNMA(n, V_SET1(-8.74227766e-8f), r);
+    r = V_FNMA(n, V_SET1(-3.43024902e-15f), r);
+    V z = V_MUL(r, r);
+    V p = V_FMA(V_SET1(2.60578031e-6f), z, V_SET1(-0.000198096022f));
+    p = V_FMA(p, z, V_SET1(0.00833306648f));
+    p = V_FMA(p, z, V_SET1(-0.166666597f));
+    return V_FMA(V_MUL(p, z), r, r);
+}
+
+V_INLINE V_TRUTH V_NAME(vec_is_even)(V n) {
+    V half = V_MUL(n, V_SET1(0.5f));
+    return V_EQUAL(V_ROUND(half), half);
+}
+
+/* Arguments so large that the parts of pi do not suffice, infinities, and NaN, one by one. */
+#define V_FAR_ANGLE 16384.0f
+static V_TARGET V V_NAME(vec_far_angles)(V x, V near, float (*exact)(float)) {
+    float xs[V_ELEMS], ys[V_ELEMS];
+    V_STORE(xs, x);
+    V_STORE(ys, near);
+    for (int i = 0; i < V_ELEMS; i++)
+        if (!(fabsf(xs[i]) < V_FAR_ANGLE))
+            ys[i] = exact(xs[i]);
+    return V_LOAD(ys);
+}
+
+static inline V_TARGET V V_NAME(vec_sin)(V x) {
+    V n = V_ROUND(V_MUL(x, V_SET1(0.318309886f))), s = V_NAME(vec_sin_from)(x, n);
+    V near = V_CHOOSE(V_NAME(vec_is_even)(n), s, V_SUB(V_ZERO(), s));
+    bool is_near =
+        !V_ANY(V_LESS_EQUAL(V_SET1(V_FAR_ANGLE), V_ABS(V_IF_NAN(x, V_SET1(INFINITY), x))));
+    return is_near ? near : V_NAME(vec_far_angles)(x, near, sinf);
+}
+
+/* cos(x) is -(-1)^m sin(x - (m + 1/2) * pi). */
+static inline V_TARGET V V_NAME(vec_cos)(V x) {
+    V m = V_ROUND(V_FMA(x, V_SET1(0.318309886f), V_SET1(-0.5f)));
+    V s = V_NAME(vec_sin_from)(x, V_ADD(m, V_SET1(0.5f)));
+    V near = V_CHOOSE(V_NAME(vec_is_even)(m), V_SUB(V_ZERO(), s), s);
+    bool is_near =
+        !V_ANY(V_LESS_EQUAL(V_SET1(V_FAR_ANGLE), V_ABS(V_IF_NAN(x, V_SET1(INFINITY), x))));
+    return is_near ? near : V_NAME(vec_far_angles)(x, near, cosf);
+}
+#undef V_FAR_ANGLE

@@ -25,22 +25,37 @@ typedef enum error_unit { OF_RESULT, OF_ARGUMENT, OF_ONE } error_unit;
 /* Function, unit, the largest error ever seen rounded up, what it should be. */
 #define KERN_MAPS(X)                                                        \
   X(Abs, OF_RESULT, 0.0, fabs(x))                                           \
+  X(Affine, OF_RESULT, 0.5, KERN_A *x + KERN_B)                             \
+  X(Ceil, OF_RESULT, 0.0, ceil(x))                                          \
+  X(Celu, OF_RESULT, 1.5, x < 0 ? KERN_A * expm1(x / KERN_A) : x)           \
   X(Clip, OF_RESULT, 0.0, between(KERN_A, KERN_B, x))                       \
+  X(Cos, OF_ONE, 1.25, cos(x))                                              \
+  X(Elu, OF_RESULT, 1.5, x < 0 ? KERN_A * expm1(x) : x)                     \
   X(Erf, OF_RESULT, 2.5, erf(x))                                            \
   X(Exp, OF_RESULT, 1.0, exp(x))                                            \
+  X(Floor, OF_RESULT, 0.0, floor(x))                                        \
   X(Gelu, OF_ARGUMENT, 2.0, 0.5 * x * erfc(-x * 0.70710678118654752))       \
   X(Gelu_tanh, OF_ARGUMENT, 1.5,                                            \
     0.5 * x * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)))) \
   X(HardSigmoid, OF_ONE, 0.5, between(0, 1, KERN_A *x + KERN_B))            \
   X(HardSwish, OF_ARGUMENT, 1.0, x *between(0, 1, x / 6 + 0.5))             \
   X(LeakyRelu, OF_RESULT, 0.5, x < 0 ? KERN_A * x : x)                      \
+  X(Log, OF_RESULT, 1.0, log(x))                                            \
+  X(Mish, OF_ARGUMENT, 2.0, x *tanh(log1p(exp(x))))                         \
   X(Neg, OF_RESULT, 0.0, -x)                                                \
   X(Reciprocal, OF_RESULT, 0.5, 1 / x)                                      \
   X(Relu, OF_RESULT, 0.0, x < 0 ? 0 : x)                                    \
+  X(Round, OF_RESULT, 0.0, nearbyint(x))                                    \
+  X(Selu, OF_RESULT, 2.0, KERN_B *(x > 0 ? x : KERN_A * expm1(x)))          \
   X(Sigmoid, OF_RESULT, 2.25, sigmoid(x))                                   \
+  X(Sign, OF_RESULT, 0.0, x > 0 ? 1 : x < 0 ? -1 : x)                       \
+  X(Sin, OF_ONE, 1.0, sin(x))                                               \
+  X(Softplus, OF_RESULT, 2.5, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)))   \
+  X(Softsign, OF_RESULT, 1.75, x / (1 + fabs(x)))                           \
   X(Sqrt, OF_RESULT, 0.5, sqrt(x))                                          \
   X(Swish, OF_ARGUMENT, 2.0, x *sigmoid(KERN_A *x))                         \
-  X(Tanh, OF_RESULT, 1.5, tanh(x))
+  X(Tanh, OF_RESULT, 1.5, tanh(x))                                          \
+  X(ThresholdedRelu, OF_RESULT, 0.0, x > KERN_A ? x : 0)
 
 #define DEFINE_EXACT(op, unit, most, expr) \
   static double exact_##op(double x) {     \

@@ -33,6 +33,12 @@
 #define V_OR(a, b) \
   vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)))
 #define V_ROUND(a) vrndnq_f32(a)
+#define V_FLOOR(a) vrndmq_f32(a)
+#define V_CEIL(a) vrndpq_f32(a)
+#define V_EXPONENT(a) hn_exponent__neon(a)
+#define V_MANTISSA(a)                                                                          \
+  vreinterpretq_f32_u32(vorrq_u32(vandq_u32(vreinterpretq_u32_f32(a), vdupq_n_u32(0x7fffffu)), \
+                                  vdupq_n_u32(0x3f800000u)))
 #define V_IF_LESS(a, b, x, y) vbslq_f32(vcltq_f32(a, b), x, y)
 #define V_IF_NAN(a, x, y) vbslq_f32(vceqq_f32(a, a), y, x)
 #define V_TRUTH uint32x4_t
@@ -83,5 +89,10 @@ static inline void hn_store_truth__neon(uint8_t *p, uint32x4_t t) {
 static inline uint32x4_t hn_load_truth__neon(const uint8_t *p) {
     uint32x4_t wide = {p[0], p[1], p[2], p[3]};
     return vtstq_u32(wide, wide);
+}
+
+static inline float32x4_t hn_exponent__neon(float32x4_t a) {
+    uint32x4_t biased = vshrq_n_u32(vreinterpretq_u32_f32(a), 23);
+    return vcvtq_f32_s32(vsubq_s32(vreinterpretq_s32_u32(biased), vdupq_n_s32(127)));
 }
 #endif

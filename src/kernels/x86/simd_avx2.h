@@ -31,6 +31,12 @@
 #define V_SIGN_OF(a) _mm256_and_ps(a, _mm256_set1_ps(-0.0f))
 #define V_OR(a, b) _mm256_or_ps(a, b)
 #define V_ROUND(a) _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define V_FLOOR(a) _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
+#define V_CEIL(a) _mm256_round_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)
+#define V_EXPONENT(a) hn_exponent__avx2(a)
+#define V_MANTISSA(a)                                                              \
+  _mm256_or_ps(_mm256_and_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffff))), \
+               _mm256_set1_ps(1))
 #define V_IF_LESS(a, b, x, y) _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ))
 #define V_IF_NAN(a, x, y) _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, a, _CMP_UNORD_Q))
 #define V_TRUTH __m256
@@ -81,5 +87,10 @@ static inline V_TARGET void hn_store_truth__avx2(uint8_t *p, __m256 t) {
 static inline V_TARGET __m256 hn_load_truth__avx2(const uint8_t *p) {
     __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)p));
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(wide, _mm256_setzero_si256()));
+}
+
+static inline V_TARGET __m256 hn_exponent__avx2(__m256 a) {
+    __m256i biased = _mm256_srli_epi32(_mm256_castps_si256(a), 23);
+    return _mm256_cvtepi32_ps(_mm256_sub_epi32(biased, _mm256_set1_epi32(127)));
 }
 #endif

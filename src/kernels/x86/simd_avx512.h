@@ -35,6 +35,11 @@
 #define V_SIGN_OF(a) _mm512_and_ps(a, _mm512_set1_ps(-0.0f))
 #define V_OR(a, b) _mm512_or_ps(a, b)
 #define V_ROUND(a) _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define V_FLOOR(a) _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
+#define V_CEIL(a) _mm512_roundscale_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)
+/* A normal number above 0 is mantissa * 2^exponent, with a mantissa in [1, 2). */
+#define V_EXPONENT(a) _mm512_getexp_ps(a)
+#define V_MANTISSA(a) _mm512_getmant_ps(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)
 /* a < b ? x : y */
 #define V_IF_LESS(a, b, x, y) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x)
 /* x where a is NaN, else y */
