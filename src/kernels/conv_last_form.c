@@ -2,7 +2,7 @@
 #include "kernels/conv_last_form.h"
 #include "kernels/transpose.h"
 
-static bool is_single(const hn_slide *s, int32_t a) {
+static bool has_no_extent(const hn_slide *s, int32_t a) {
     return s->in[a] == 1 && s->out[a] == 1 && s->kernel[a] == 1 && s->pad[a] == 0;
 }
 
@@ -42,11 +42,11 @@ static void read_axes(const hn_conv_last_job *job, hn_product_form *f) {
         return;
     }
     for (int32_t a = 0; a < s->n_axes; a++)
-        wanted -= !is_single(s, a);
+        wanted -= !has_no_extent(s, a);
     for (; wanted > 0; wanted--)
         add_axis(to, &no_axis, 0);
     for (int32_t a = 0; a < s->n_axes; a++)
-        if (!is_single(s, a))
+        if (!has_no_extent(s, a))
             add_axis(to, s, a);
 }
 

@@ -6,15 +6,22 @@
  * in the padding, so nothing is copied and nothing is multiplied by padding.
  *
  * Filters lie in panels and slices (conv_last_form.h). A task is a block of outputs times some
- * panels; it takes slice after slice, and of each slice one panel (in the first cache) over all
- * tiles of a rectangle. Each output adds its products in the same order whatever the cut, so
- * results do not depend on the number of threads. */
+ * panels; it takes slice after slice, and of each slice one panel over all tiles of a rectangle.
+ * Meanwhile the next panel is brought near, or the input of the next tile where all filters are
+ * near already. Each output adds its products in the same order whatever the cut, so results do not
+ * depend on the number of threads.
+ *
+ * Measured with AVX-512, of the peak: 1x1 83 to 93 % (44 to 75 % with few channels over large maps,
+ * where writing y is the limit), 3x3 83 to 94 %, and 100 % of what windows without padding would
+ * take over 14x14 and 7x7; first layers 64 to 89 %; groups of 4, 8, 16, 32 channels 31, 38, 66, 76
+ * %. */
 #include "kernels/conv_last_form.h"
 
 enum {
     TASK_OUTPUTS = 560,     /* outputs of a task, at most: a slice of their input stays near */
     TASK_WORK = 1 << 19,    /* products of a task, at least, about */
     MOST_TASKS = 16,        /* except for the sake of TASK_OUTPUTS */
+    FAR_FILTERS = 1 << 18,  /* elements that do not stay in the second cache, beside all else */
     WHOLE_TILES = 56,       /* a multiple of the rows of most tiles */
     CACHE_SETS_BYTES = 4096 /* addresses so far apart compete for the same places of a cache */
 };
@@ -120,7 +127,8 @@ typedef struct product_run {
     const hn_conv_tiles *tiles;
     const float *packed_w;
     hn_product_form form;
-    bool cuts_lines; /* tasks are parts of the only line, otherwise some lines */
+    bool cuts_lines;      /* tasks are parts of the only line, otherwise some lines */
+    bool has_far_filters; /* more than the second cache holds */
 } product_run;
 
 /* Part of a task: some panels of one slice of the filters. */
@@ -162,6 +170,8 @@ static void panel_tiles(const filter_slice *s, const conv_rect *rect, const hn_c
         most = HN_MIN(most, 8);
     int64_t n_tiles = (n + most - 1) / most;
     int64_t ahead_step = first->ahead_step / (n_tiles * sizes[1 - along]), n_done = 0;
+    bool is_dense =
+        !s->run->has_far_filters && first->n_runs == 1 && first->runs[0].n == x_steps[along];
     for (int64_t across = 0; across < sizes[1 - along]; across++)
         for (int64_t i = 0; i < n_tiles; i++) {
             int64_t begin = i * n / n_tiles, end = (i + 1) * n / n_tiles;
@@ -171,6 +181,10 @@ static void panel_tiles(const filter_slice *s, const conv_rect *rect, const hn_c
             t.x_row = x_steps[along];
             t.ahead += n_done++ * ahead_step * s->nk;
             t.ahead_step = ahead_step;
+            if (is_dense && i + 1 < n_tiles) { /* the input of the next tile */
+                t.ahead = t.x + (end - begin) * t.x_row;
+                t.ahead_step = end - begin;
+            }
             t.y += y;
             t.y_row = y_steps[along];
             t.residual = t.residual ? t.residual + y : NULL;
@@ -341,8 +355,8 @@ static int64_t at_least_one(int64_t n) {
 /* Tasks of about the same size, an even number of them where there are several. Filters are cut
  * first when they are more than the outputs, so that each is read by one task; no task has so many
  * outputs that their input does not stay in the second cache. */
-static void cut_tasks(const hn_product_form *f, int64_t rows, int64_t outs_per_row,
-                      int64_t *row_grain, int64_t *panel_grain) {
+static void cut_product(const hn_product_form *f, int64_t rows, int64_t outs_per_row,
+                        int64_t *row_grain, int64_t *panel_grain) {
     int64_t panels = f->groups * f->panels, outs = rows * outs_per_row;
     int64_t work = outs * f->depth * f->filters * f->groups;
     int64_t n_tasks = HN_MIN((work / TASK_WORK + 1) / 2 * 2, MOST_TASKS);
@@ -374,7 +388,8 @@ void hn_product_last_f32(hn_pool *pool, const hn_conv_last_job *job) {
     int64_t lines = f->planes * f->s.out[f->s.n_axes - 2], outs = f->s.out[f->s.n_axes - 1];
     int64_t row_grain, panel_grain;
     run.cuts_lines = lines == 1;
+    run.has_far_filters = f->groups * f->padded * f->depth > FAR_FILTERS;
     int64_t rows = run.cuts_lines ? outs : lines;
-    cut_tasks(f, rows, run.cuts_lines ? 1 : outs, &row_grain, &panel_grain);
+    cut_product(f, rows, run.cuts_lines ? 1 : outs, &row_grain, &panel_grain);
     hn_pool_for_2d(pool, rows, f->groups * f->panels, row_grain, panel_grain, product_task, &run);
 }
