@@ -298,10 +298,11 @@ def optimize(
 # ---- comparing ------------------------------------------------------------------------------------------
 
 
-def random_inputs(model, seed=0, free_size=1):
-    """Made-up inputs for a model: arrays by name. Free dimensions get one size."""
+def random_inputs(source, seed=0, free_size=1):
+    """Made-up inputs for a model or an InferenceSession: arrays by name. Free dimensions get one size."""
     random = np.random.default_rng(seed)
-    return {arg.name: _random_array(arg, random, free_size) for arg in _model_of(model).inputs}
+    inputs = source.get_inputs() if isinstance(source, InferenceSession) else _model_of(source).inputs
+    return {arg.name: _random_array(arg, random, free_size) for arg in inputs}
 
 
 def _random_array(arg, random, free_size):
@@ -353,10 +354,9 @@ def diff(first, second, inputs=None, limit=1e-4, seed=0, sess_options=None):
     largest element of the first model's output.
     """
     first, second = _model_of(first), _model_of(second)
-    feed = {name: array for name, array in (inputs or {}).items()}
-    missing = [arg for arg in first.inputs if arg.name not in feed]
     random = np.random.default_rng(seed)
-    feed.update((arg.name, _random_array(arg, random, 1)) for arg in missing)
+    feed = dict(inputs or {})
+    feed.update((arg.name, _random_array(arg, random, 1)) for arg in first.inputs if arg.name not in feed)
     options = sess_options or SessionOptions()
     results = [_outputs(InferenceSession(model, options), feed) for model in (first, second)]
     counts = [model.op_counts for model in (first, second)]
