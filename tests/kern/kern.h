@@ -60,6 +60,10 @@ void kern_test_depthwise_last(void);
 void kern_test_pool_last(void);
 void kern_test_winograd(void);
 void kern_test_maps(void);
+void kern_test_pairs(void);
+void kern_test_overlap(void);
+void kern_test_folds(void);
+void kern_test_transpose(void);
 void kern_test_rows(void);
 void kern_test_rows_last(void);
 void kern_test_conv_transpose_last(void);
@@ -67,6 +71,7 @@ void kern_test_conv_transpose_last(void);
 void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);
 void kern_bench_conv_last(void);
+void kern_bench_move(void);
 typedef struct kern_run {
     void (*fn)(hn_pool *pool, const void *job);
     const void *job;

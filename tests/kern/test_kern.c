@@ -108,6 +108,10 @@ static const struct kern_test {
                   {"pool_last", kern_test_pool_last},
                   {"winograd", kern_test_winograd},
                   {"maps", kern_test_maps},
+                  {"pairs", kern_test_pairs},
+                  {"overlap", kern_test_overlap},
+                  {"folds", kern_test_folds},
+                  {"transpose", kern_test_transpose},
                   {"rows", kern_test_rows},
                   {"rows_last", kern_test_rows_last},
                   {"conv_transpose_last", kern_test_conv_transpose_last}};
