@@ -3,8 +3,8 @@
  * Runs: four vectors grow side by side through a block, and the sums of blocks are joined in
  * double. Rows: four vectors of neighbours, or one vector of four rows at a time, grow through a
  * block of rows. So no sum grows by more than FOLD_BLOCK_STEPS numbers before it is put aside.
- * Registers: 4 that grow, 4 put aside, 1 loaded. Measured in the second level of the cache: as fast
- * as it is read. */
+ * Registers: 4 that grow, 4 put aside, 1 loaded. Measured in the second level of the cache and in
+ * memory: a third to a half of the time of a copy. */
 
 enum { FOLD_BLOCK_STEPS = 64 };
 

@@ -1,6 +1,6 @@
 /* Matrices turned around: in tiles by vectors where both sides are long enough, else element by
- * element. Measured with a matrix in the second level of the cache: 0.4 cycles per element by tiles
- * of 16 x 16, 1.1 between planes of 3 channels and pixels. */
+ * element. Measured beside a copy of the same size: 1.4 times as long by tiles of 16 x 16 in the
+ * second level of the cache, 1.3 to 1.7 in memory; three planes into pixels 0.4 ns per element. */
 #include "kernels/transpose.h"
 
 #include "kernels/transpose_int.h"
