@@ -34,6 +34,7 @@ typedef struct hn_attention_job_f32 {
     const hn_key_reach *reach; /* of each batch */
     int64_t left, right;       /* -1 .. HN_REACH_ALL */
     float unseen;
+    bool lost_is_nan;
     const float *q, *k, *v;
     float *out;
     hn_head_steps q_step, k_step, v_step, out_step;

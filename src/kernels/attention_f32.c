@@ -236,7 +236,7 @@ static void attend_tile(query_tile *q) {
     for (int64_t at = begin; at < end && !hn_pool_is_stopped(q->task->pool); at += piece)
         attend_block(q, at, HN_MIN(piece, end - at), at == begin);
     for (int64_t i = 0; i < q->n; i++)
-        q->sum[i] = q->sum[i] == 0 ? 0 : 1 / q->sum[i];
+        q->sum[i] = q->sum[i] == 0 && !j->lost_is_nan ? 0 : 1 / q->sum[i];
     scale_rows(q, q->sum);
 }
 

@@ -14,11 +14,10 @@ V_INLINE V V_NAME(vec_power)(V x) {
     return V_SCALE(p, n);
 }
 
-/* Masks are in units of e. One that is finite stays so, one that is not hides the key. */
+/* Masks are in units of e. One that is finite stays so, -infinity hides the key, NaN stays. */
 V_INLINE V V_NAME(add_mask)(V x, V more) {
-    V lowest = V_SET1(-FLT_MAX);
-    V bits = V_MAX(V_MUL(more, V_SET1(HN_BITS_PER_E)), lowest);
-    return V_IF_LESS(more, lowest, more, V_ADD(x, bits));
+    V kept = V_MAX(V_SET1(-FLT_MAX / HN_BITS_PER_E), more);
+    return V_IF_LESS(more, V_SET1(-FLT_MAX), more, V_FMA(kept, V_SET1(HN_BITS_PER_E), x));
 }
 
 /* What is done to scores before the softmax; for queries from column c on. Returns their largest

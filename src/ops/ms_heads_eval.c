@@ -83,19 +83,17 @@ static void soften(const hn_heads *a, int64_t h, int64_t n, float *scores) {
     bool has_sink = a->sinks || a->smooth;
     float sink = a->sinks ? a->sinks[h] : 0, most = has_sink ? sink : -INFINITY;
     double sum = 0;
+    if (!has_sink && hn_softmax_row_f32(n, scores, scores))
+        return;
     for (int64_t k = 0; k < n; k++)
         most = fmaxf(most, scores[k]);
-    if (most == -INFINITY) /* nothing is seen, or only NaN, which stays */
-        most = 0;
-    else if (!has_sink && hn_softmax_row_f32(n, scores, scores))
-        return;
     for (int64_t k = 0; k < n; k++) {
         scores[k] = expf(scores[k] - most);
         sum += (double)scores[k];
     }
     if (has_sink)
         sum += exp((double)(sink - most));
-    for (int64_t k = 0; k < n && sum != 0; k++)
+    for (int64_t k = 0; k < n; k++)
         scores[k] = (float)((double)scores[k] / sum);
 }
 
@@ -186,6 +184,7 @@ static hone_status attend_by_sight(hn_eval *c, const hn_heads *a) {
                                 .left = s->left,
                                 .right = s->right,
                                 .unseen = s->unseen,
+                                .lost_is_nan = true,
                                 .q = a->q.at,
                                 .k = a->k.at,
                                 .v = a->v.at,

@@ -149,7 +149,7 @@ static void check_query(const plain_query *q, const float *out) {
         double exact = 0;
         for (int64_t k = 0; k < n; k++)
             exact += weights[k] * (double)v[k * j->v_step.row + e];
-        exact = sum == 0 ? 0 : exact / sum;
+        exact = sum == 0 && !j->lost_is_nan ? 0 : exact / sum;
         KERN_CHECK(isnan(exact) ? isnan(out[e]) : fabs(out[e] - exact) <= allowed,
                    "%d queries, %d keys: element %d of query %d of head %d is %.9g, not %.9g",
                    (int)j->n_queries, (int)n, (int)e, (int)q->i, (int)q->h, (double)out[e], exact);
@@ -185,16 +185,31 @@ static void run_case(const attention_case *t) {
     run_job(&job);
 }
 
-/* One NaN or infinity among the queries or keys reaches the queries that see it, no others. */
+/* One odd number among the queries, keys or masks reaches the queries that see it, no others. */
 static void run_odd_numbers(void) {
     static const float odd[] = {NAN, HUGE_VALF, -HUGE_VALF};
-    for (int i = 0; i < 12; i++) {
-        attention_case t = {1, 2, 1, 70, 150, 5, 6, i % 4 < 2 ? 0 : HAS_MASK | IS_PACKED};
+    for (int i = 0; i < 18; i++) {
+        attention_case t = {1, 2, 1, 70, 150, 5, 6, HAS_KEY_MASK | (i % 6 < 3 ? 0 : HAS_MASK)};
         hn_key_reach reach[MOST_BATCH];
         case_reach(&t, reach);
         hn_attention_job_f32 job = case_job(&t, reach);
-        float *at = (float *)(uintptr_t)(i % 2 ? job.q : job.k);
-        at[kern_between(0, 149)] = odd[i / 4];
+        const float *in[] = {job.q, job.k, job.key_mask.at};
+        ((float *)(uintptr_t)in[i % 3])[kern_between(0, 149)] = odd[i / 6];
+        run_job(&job);
+    }
+}
+
+/* A row of masks that hides everything: zeros, or NaN where that is wanted; one of lowest numbers
+ * hides nothing. */
+static void run_lost_queries(void) {
+    for (int i = 0; i < 4; i++) {
+        attention_case t = {1, 1, 1, 40, 150, 5, 6, HAS_MASK};
+        hn_key_reach reach[MOST_BATCH];
+        case_reach(&t, reach);
+        hn_attention_job_f32 job = case_job(&t, reach);
+        for (int64_t k = 0; k < t.keys; k++)
+            ((float *)(uintptr_t)job.mask.at)[7 * t.keys + k] = i & 1 ? -FLT_MAX : -HUGE_VALF;
+        job.lost_is_nan = i & 2;
         run_job(&job);
     }
 }
@@ -228,4 +243,5 @@ void kern_test_attention(void) {
         run_case(&t);
     }
     run_odd_numbers();
+    run_lost_queries();
 }
