@@ -61,12 +61,15 @@ hn_id hn_layout_turn(hn_rule *r, hn_id x, hn_id like, const hn_perm *perm, bool 
     const hn_shape *s = hn_shape_of(r, like);
     hn_dim dims[HN_MAX_RANK];
     hn_id moved = HN_NONE;
+    r->name = hn_intern_z(r->pass->model->names, is_back ? "channels_first" : "channels_last");
     if (s && hn_perm_is_free(&inverse, s)) {
         hn_layout_dims(s, perm, dims);
         hn_shape turned = {.rank = s->rank, .dims = dims};
         moved = hn_layout_between(r, x, is_back ? &turned : s, s->rank, is_back ? s->dims : dims);
     }
-    return moved != HN_NONE ? moved : hn_make_transpose(r, x, is_back ? perm : &inverse);
+    moved = moved != HN_NONE ? moved : hn_make_transpose(r, x, is_back ? perm : &inverse);
+    r->name = NULL;
+    return moved;
 }
 
 /* ---- the others ------------------------------------------------------------------------------ */

@@ -75,6 +75,7 @@ struct hn_rule {
     hn_patch *patch;
     struct hn_match *match; /* captures */
     hn_id before;           /* where new nodes go */
+    hn_str name;            /* of new nodes; NULL: that of the root */
     bool is_rewritten;      /* the patch shall be applied */
     HN_VEC(hn_id) loose;    /* nodes that may be dead afterwards */
     HN_VEC(hn_id) unread;   /* constants that may have no reader afterwards */

@@ -113,8 +113,8 @@ hn_id hn_make(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint32
         hn_patch_fail(r->patch, HONE_E_NOMEM);
     while (n_in > 0 && in[n_in - 1] == HN_NONE)
         n_in--;
-    return hn_patch_node(r->patch, r->before, domain, type, hn_at(r, r->root)->name, n_in, in,
-                         n_out, n_attrs, attrs);
+    hn_str name = r->name ? r->name : hn_at(r, r->root)->name;
+    return hn_patch_node(r->patch, r->before, domain, type, name, n_in, in, n_out, n_attrs, attrs);
 }
 
 void hn_make_no_output(hn_rule *r, hn_id node, uint32_t i) {
