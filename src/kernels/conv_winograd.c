@@ -20,17 +20,17 @@
 #include "kernels/conv_last_tile.h"
 
 enum {
-    TILE = HN_WINOGRAD_TILE,
-    WINDOW = HN_WINOGRAD_WINDOW,
-    POINTS = HN_WINOGRAD_POINTS,
-    LANES = HN_WINOGRAD_LANES,
+    TILE_SIDE = HN_WINOGRAD_TILE,
+    WINDOW_SIDE = HN_WINOGRAD_WINDOW,
+    N_POINTS = HN_WINOGRAD_POINTS,
+    WHOLE_VECTOR = HN_WINOGRAD_LANES,
     NEAR_FILTERS = 1 << 20, /* so many numbers of filters stay near from block to block */
     NEAR_BLOCK_TILES = 28,  /* of a block, at most: with such filters, and with more */
     FAR_BLOCK_TILES = 56,
-    LEAST_TILES = 12, /* of a block, where there is more than one */
-    BLOCKS = 4,       /* their number is a multiple of it: threads get even shares */
+    LEAST_BLOCK_TILES = 12, /* of a block, where there is more than one */
+    BLOCKS_MULTIPLE = 4,    /* their number is a multiple of it: threads get even shares */
     BLOCK_FILTERS = 64,
-    CHUNK = 64 /* channels of a window that is not all inside, copied at a time */
+    WINDOW_CHUNK = 64 /* channels of a window that is not all inside, copied at a time */
 };
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -57,12 +57,12 @@ int64_t hn_winograd_width(void) {
     return 2 * hn_conv_tiles_pick()->vector_elems;
 }
 
-static int64_t count_pieces(int64_t n, int64_t size) {
+static int64_t winograd_pieces(int64_t n, int64_t size) {
     return (n + size - 1) / size;
 }
 
-static int64_t round_up(int64_t n, int64_t to) {
-    return count_pieces(n, to) * to;
+static int64_t winograd_round_up(int64_t n, int64_t to) {
+    return winograd_pieces(n, to) * to;
 }
 
 static bool is_three_by_three(const hn_slide *s) {
@@ -73,9 +73,9 @@ static bool is_three_by_three(const hn_slide *s) {
 }
 
 /* Costs in units of one product while all is near. Measured with AVX-512; to read a number of the
- * filters takes between 14 (second cache of another core) and 32 (memory). */
+ * filters takes between 14 (from the last cache) and 32 (from memory). */
 bool hn_winograd_fits(const hn_conv_last_job *job) {
-    const double read = 24, transform = 10, unknown_size = 28;
+    const double read = 24, transform = 16, unknown_size = 28;
     const hn_slide *s = job->slide;
     if (!hn_winograd_pick() || job->groups != 1 || !is_three_by_three(s))
         return false;
@@ -83,12 +83,12 @@ bool hn_winograd_fits(const hn_conv_last_job *job) {
     double height = is_known ? (double)s->out[0] : unknown_size;
     double width = is_known ? (double)s->out[1] : unknown_size;
     double images = (double)HN_MAX(job->batch, 1);
-    double tiles = images * ceil(height / TILE) * ceil(width / TILE);
+    double tiles = images * ceil(height / TILE_SIDE) * ceil(width / TILE_SIDE);
     double channels = (double)job->channels, filters = (double)job->filters;
-    double pairs = channels * (double)round_up(job->filters, hn_winograd_width());
-    double moved = (double)round_up(job->channels, LANES) + filters;
+    double pairs = channels * (double)winograd_round_up(job->filters, hn_winograd_width());
+    double moved = (double)winograd_round_up(job->channels, WHOLE_VECTOR) + filters;
     double product = 9 * (images * height * width + read) * channels * filters;
-    return POINTS * ((tiles + read) * pairs + tiles * moved * transform) < product;
+    return N_POINTS * ((tiles + read) * pairs + tiles * moved * transform) < product;
 }
 
 /* ---- how the work is cut --------------------------------------------------------------------- */
@@ -114,50 +114,49 @@ typedef struct winograd_block {
     float *v, *m;
 } winograd_block;
 
-static void cut_tasks(winograd_run *r) {
-    bool is_near = POINTS * r->job->channels * r->n_panels * r->width <= NEAR_FILTERS;
+static void cut_winograd(winograd_run *r) {
+    bool is_near = N_POINTS * r->job->channels * r->n_panels * r->width <= NEAR_FILTERS;
     int64_t most = is_near ? NEAR_BLOCK_TILES : FAR_BLOCK_TILES;
     r->n_blocks = r->n_parts = 1;
-    if (r->n_tiles > HN_MAX(most, BLOCKS * LEAST_TILES))
-        r->n_blocks = round_up(count_pieces(r->n_tiles, most), BLOCKS);
+    if (r->n_tiles > HN_MAX(most, BLOCKS_MULTIPLE * LEAST_BLOCK_TILES))
+        r->n_blocks = winograd_round_up(winograd_pieces(r->n_tiles, most), BLOCKS_MULTIPLE);
     else
-        r->n_parts = count_pieces(r->n_panels, BLOCK_FILTERS / r->width);
+        r->n_parts = winograd_pieces(r->n_panels, BLOCK_FILTERS / r->width);
 }
 
-static winograd_run plan_run(const hn_conv_last_job *job) {
+static winograd_run plan_winograd(const hn_conv_last_job *job) {
     const hn_slide *s = job->slide;
     const hn_finish_f32 *f = job->finish;
     bool is_limited = f && f->map && f->is_clamp;
     winograd_run r = {.job = job,
                       .set = hn_winograd_pick(),
                       .products = hn_conv_tiles_pick(),
-                      .tiles_h = count_pieces(s->out[0], TILE),
-                      .tiles_w = count_pieces(s->out[1], TILE),
+                      .tiles_h = winograd_pieces(s->out[0], TILE_SIDE),
+                      .tiles_w = winograd_pieces(s->out[1], TILE_SIDE),
                       .width = hn_winograd_width(),
-                      .v_row = round_up(job->channels, LANES),
+                      .v_row = winograd_round_up(job->channels, WHOLE_VECTOR),
                       .least = is_limited ? f->a : -HUGE_VALF,
                       .most = is_limited ? f->b : HUGE_VALF};
     r.n_tiles = job->batch * r.tiles_h * r.tiles_w;
-    r.n_panels = count_pieces(job->filters, r.width);
-    cut_tasks(&r);
+    r.n_panels = winograd_pieces(job->filters, r.width);
+    cut_winograd(&r);
     /* one vector more, so that the points of a tile do not fall on the same lines of a cache */
-    int64_t tiles = count_pieces(r.n_tiles, r.n_blocks);
-    r.v_plane = tiles * r.v_row + LANES;
-    r.m_plane = tiles * BLOCK_FILTERS + LANES;
-    r.v_elems = POINTS * r.v_plane;
-    r.m_elems = POINTS * r.m_plane;
+    int64_t tiles = winograd_pieces(r.n_tiles, r.n_blocks);
+    r.v_plane = tiles * r.v_row + WHOLE_VECTOR;
+    r.m_plane = tiles * BLOCK_FILTERS + WHOLE_VECTOR;
+    r.v_elems = N_POINTS * r.v_plane;
+    r.m_elems = N_POINTS * r.m_plane;
     return r;
 }
 
-/* The memory of one thread: whether v is there (a vector of which the first number is 0 or 1), v,
- * m.
+/* The memory of one thread: a vector of which the first number says whether v is there, v, and m.
  */
 static int64_t lane_elems(const winograd_run *r) {
-    return LANES + r->v_elems + r->m_elems;
+    return WHOLE_VECTOR + r->v_elems + r->m_elems;
 }
 
 int64_t hn_winograd_scratch_elems(const hn_conv_last_job *job, int n_threads) {
-    winograd_run r = plan_run(job);
+    winograd_run r = plan_winograd(job);
     return n_threads * lane_elems(&r);
 }
 
@@ -171,9 +170,10 @@ typedef struct tile_place {
 static tile_place place_of_tile(const winograd_run *r, int64_t tile) {
     const int64_t *out = r->job->slide->out;
     int64_t row = tile / r->tiles_w;
-    tile_place at = {row / r->tiles_h, row % r->tiles_h * TILE, tile % r->tiles_w * TILE, 0, 0};
-    at.height = HN_MIN((int64_t)TILE, out[0] - at.y);
-    at.width = HN_MIN((int64_t)TILE, out[1] - at.x);
+    tile_place at = {row / r->tiles_h, row % r->tiles_h * TILE_SIDE, tile % r->tiles_w * TILE_SIDE,
+                     0, 0};
+    at.height = HN_MIN((int64_t)TILE_SIDE, out[0] - at.y);
+    at.width = HN_MIN((int64_t)TILE_SIDE, out[1] - at.x);
     return at;
 }
 
@@ -184,9 +184,9 @@ static tile_place place_of_tile(const winograd_run *r, int64_t tile) {
 static void copy_window(const winograd_run *r, const float *image, int64_t y0, int64_t x0,
                         int64_t c, int64_t n, float *out) {
     const int64_t *in = r->job->slide->in;
-    int64_t whole = round_up(n, LANES);
-    for (int64_t y = y0; y < y0 + WINDOW; y++)
-        for (int64_t x = x0; x < x0 + WINDOW; x++, out += CHUNK) {
+    int64_t whole = winograd_round_up(n, WHOLE_VECTOR);
+    for (int64_t y = y0; y < y0 + WINDOW_SIDE; y++)
+        for (int64_t x = x0; x < x0 + WINDOW_SIDE; x++, out += WINDOW_CHUNK) {
             int64_t inside = y >= 0 && y < in[0] && x >= 0 && x < in[1] ? n : 0;
             for (int64_t i = inside; i < whole; i++)
                 out[i] = 0;
@@ -203,21 +203,22 @@ static void evaluate_tile(const winograd_block *b, int64_t tile) {
     int64_t channels = r->job->channels, y = at.y - s->pad[0], x = at.x - s->pad[1], c = 0;
     const float *image = r->job->x + at.image * s->in_elems * channels;
     float *v = b->v + (tile - b->tile0) * r->v_row;
-    if (y >= 0 && x >= 0 && y + WINDOW <= s->in[0] && x + WINDOW <= s->in[1]) {
-        c = channels / LANES * LANES;
+    if (y >= 0 && x >= 0 && y + WINDOW_SIDE <= s->in[0] && x + WINDOW_SIDE <= s->in[1]) {
+        c = channels / WHOLE_VECTOR * WHOLE_VECTOR;
         r->set->input(c, image + (y * s->in[1] + x) * channels, s->in[1] * channels, channels, v,
                       r->v_plane);
     }
-    for (; c < channels; c += CHUNK) {
-        int64_t n = HN_MIN((int64_t)CHUNK, channels - c);
-        float window[POINTS * CHUNK];
+    for (; c < channels; c += WINDOW_CHUNK) {
+        int64_t n = HN_MIN((int64_t)WINDOW_CHUNK, channels - c);
+        float window[N_POINTS * WINDOW_CHUNK];
         copy_window(r, image, y, x, c, n, window);
-        r->set->input(round_up(n, LANES), window, WINDOW * CHUNK, CHUNK, v + c, r->v_plane);
+        r->set->input(winograd_round_up(n, WHOLE_VECTOR), window, WINDOW_SIDE * WINDOW_CHUNK,
+                      WINDOW_CHUNK, v + c, r->v_plane);
     }
 }
 
 static void evaluate_tiles(const winograd_block *b) {
-    for (int64_t tile = b->tile0; tile < b->tile1 && !hn_pool_is_stopped(b->run->pool); tile++)
+    for (int64_t tile = b->tile0; tile < b->tile1; tile++)
         evaluate_tile(b, tile);
 }
 
@@ -229,7 +230,7 @@ static void multiply_panel(const winograd_block *b, int64_t point, const float *
                            const float *next, float *m) {
     const winograd_run *r = b->run;
     int64_t channels = r->job->channels, n = b->tile1 - b->tile0;
-    int64_t parts = count_pieces(n, r->products->most_rows);
+    int64_t parts = winograd_pieces(n, r->products->most_rows);
     const hn_tile_run all = {.n = channels};
     hn_conv_tile t = {.runs = &all,
                       .n_runs = 1,
@@ -247,19 +248,20 @@ static void multiply_panel(const winograd_block *b, int64_t point, const float *
     }
 }
 
-static const float *panel_at(const winograd_run *r, int64_t panel, int64_t point) {
-    return r->job->packed_w + (panel * POINTS + point) * r->job->channels * r->width;
+static const float *winograd_panel(const winograd_run *r, int64_t panel, int64_t point) {
+    return r->job->packed_w + (panel * N_POINTS + point) * r->job->channels * r->width;
 }
 
 /* Panels panel0 .. panel1 at all points. */
 static void multiply_panels(const winograd_block *b, int64_t panel0, int64_t panel1) {
     const winograd_run *r = b->run;
-    for (int64_t point = 0; point < POINTS && !hn_pool_is_stopped(r->pool); point++)
+    for (int64_t point = 0; point < N_POINTS; point++)
         for (int64_t p = panel0; p < panel1; p++) {
-            const float *next = p + 1 < panel1       ? panel_at(r, p + 1, point)
-                                : point + 1 < POINTS ? panel_at(r, panel0, point + 1)
-                                                     : panel_at(r, p, point);
-            multiply_panel(b, point, panel_at(r, p, point), next, b->m + (p - panel0) * r->width);
+            const float *next = p + 1 < panel1         ? winograd_panel(r, p + 1, point)
+                                : point + 1 < N_POINTS ? winograd_panel(r, panel0, point + 1)
+                                                       : winograd_panel(r, p, point);
+            multiply_panel(b, point, winograd_panel(r, p, point), next,
+                           b->m + (p - panel0) * r->width);
         }
 }
 
@@ -286,20 +288,20 @@ static void interpolate_tile(const winograd_block *b, int64_t tile, int64_t f0, 
     const float *residual = f && f->residual ? f->residual + start : NULL;
     const float *m = b->m + (tile - b->tile0) * BLOCK_FILTERS;
     float *y = r->job->y + start;
-    if (at.height == TILE && at.width == TILE) {
+    if (at.height == TILE_SIDE && at.width == TILE_SIDE) {
         hn_winograd_end end = {bias, residual, r->least, r->most};
-        done = n / LANES * LANES;
+        done = n / WHOLE_VECTOR * WHOLE_VECTOR;
         r->set->output(done, m, r->m_plane, &end, y, row, column);
     }
     if (done < n) {
-        float buffer[TILE * TILE * BLOCK_FILTERS] = {0};
+        float buffer[TILE_SIDE * TILE_SIDE * BLOCK_FILTERS] = {0};
         hn_winograd_end end = {bias + done, residual ? buffer : NULL, r->least, r->most};
         if (residual)
-            copy_outputs(at, n - done, residual + done, row, column, buffer, TILE * BLOCK_FILTERS,
-                         BLOCK_FILTERS);
-        r->set->output(round_up(n - done, LANES), m + done, r->m_plane, &end, buffer,
-                       TILE * BLOCK_FILTERS, BLOCK_FILTERS);
-        copy_outputs(at, n - done, buffer, TILE * BLOCK_FILTERS, BLOCK_FILTERS, y + done, row,
+            copy_outputs(at, n - done, residual + done, row, column, buffer,
+                         TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS);
+        r->set->output(winograd_round_up(n - done, WHOLE_VECTOR), m + done, r->m_plane, &end,
+                       buffer, TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS);
+        copy_outputs(at, n - done, buffer, TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS, y + done, row,
                      column);
     }
     if (f && f->map && !f->is_clamp)
@@ -320,14 +322,14 @@ static void convolve_panels(const winograd_block *b, int64_t panel0, int64_t pan
     if (job->bias)
         memcpy(bias, job->bias + f0, (size_t)n * sizeof *bias);
     multiply_panels(b, panel0, panel1);
-    for (int64_t tile = b->tile0; tile < b->tile1 && !hn_pool_is_stopped(r->pool); tile++)
+    for (int64_t tile = b->tile0; tile < b->tile1; tile++)
         interpolate_tile(b, tile, f0, n, bias);
 }
 
 /* Task i: a part of the filters for a block of tiles; only one of both is cut. */
 static void convolve_task(void *ctx, int lane, int64_t begin, int64_t end) {
     const winograd_run *r = ctx;
-    float *has_v = r->job->scratch + lane * lane_elems(r), *v = has_v + LANES;
+    float *has_v = r->job->scratch + lane * lane_elems(r), *v = has_v + WHOLE_VECTOR;
     int64_t step = BLOCK_FILTERS / r->width;
     for (int64_t i = begin; i < end; i++) {
         int64_t block = i / r->n_parts, part = i % r->n_parts;
@@ -340,13 +342,13 @@ static void convolve_task(void *ctx, int lane, int64_t begin, int64_t end) {
             evaluate_tiles(&b);
         *has_v = 1;
         int64_t panel1 = r->n_parts > 1 ? HN_MIN((part + 1) * step, r->n_panels) : r->n_panels;
-        for (int64_t p = part * step; p < panel1; p += step)
+        for (int64_t p = part * step; p < panel1 && !hn_pool_is_stopped(r->pool); p += step)
             convolve_panels(&b, p, HN_MIN(p + step, r->n_panels));
     }
 }
 
 void hn_winograd_f32(hn_pool *pool, const hn_conv_last_job *job) {
-    winograd_run r = plan_run(job);
+    winograd_run r = plan_winograd(job);
     r.pool = pool;
     for (int lane = 0; lane < hn_pool_threads(pool); lane++)
         job->scratch[lane * lane_elems(&r)] = 0;

@@ -3,9 +3,9 @@
 #include "kernels/conv_winograd.h"
 
 enum {
-    TAPS = 3,
-    MOST_WIDTH = HN_WINOGRAD_MOST_WIDTH,
-    STEP = 8 /* all widths are multiples: a constant number of steps, turned into vectors */
+    FILTER_SIDE = 3,
+    MOST_PANEL_WIDTH = HN_WINOGRAD_MOST_WIDTH,
+    WEIGH_STEP = 8 /* all widths are multiples: a constant number of steps, turned into vectors */
 };
 
 /* What the values of a filter's taps weigh at each point. The factors are those that evaluation of
@@ -15,7 +15,7 @@ enum {
 #define FACTOR(a, b) (1 / (2 * SQUARE(a) * (SQUARE(a) - SQUARE(b))))
 #define AT(point, factor) \
   { factor, (point) * (factor), SQUARE(point) * (factor) }
-static const double at_points[HN_WINOGRAD_WINDOW][TAPS] = {
+static const double at_points[HN_WINOGRAD_WINDOW][FILTER_SIDE] = {
     AT(0, FACTOR_0),
     AT(HN_WINOGRAD_A, FACTOR(HN_WINOGRAD_A, HN_WINOGRAD_B)),
     AT(-HN_WINOGRAD_A, FACTOR(HN_WINOGRAD_A, HN_WINOGRAD_B)),
@@ -30,17 +30,17 @@ static const double at_points[HN_WINOGRAD_WINDOW][TAPS] = {
 /* out[i] = the three lines of n numbers that begin at `lines`, weighed for one point. */
 static void weigh_lines(const double *restrict weights, int64_t n, const double *restrict lines,
                         double *restrict out) {
-    for (int64_t i = 0; i < n; i += STEP)
-        for (int64_t k = i; k < i + STEP; k++)
+    for (int64_t i = 0; i < n; i += WEIGH_STEP)
+        for (int64_t k = i; k < i + WEIGH_STEP; k++)
             out[k] =
                 weights[0] * lines[k] + weights[1] * lines[n + k] + weights[2] * lines[2 * n + k];
 }
 
 /* One channel of filters that lie side by side: taps[3][3][width] to values[6][6][width]. */
 static void evaluate_filters(int64_t width, const double *taps, double *values) {
-    double lines[TAPS * MOST_WIDTH];
+    double lines[FILTER_SIDE * MOST_PANEL_WIDTH];
     for (int i = 0; i < HN_WINOGRAD_WINDOW; i++) {
-        weigh_lines(at_points[i], TAPS * width, taps, lines);
+        weigh_lines(at_points[i], FILTER_SIDE * width, taps, lines);
         for (int j = 0; j < HN_WINOGRAD_WINDOW; j++, values += width)
             weigh_lines(at_points[j], width, lines, values);
     }
@@ -54,14 +54,15 @@ int64_t hn_winograd_packed_elems(const hn_conv_last_job *job) {
 /* Panels of `width` filters; in each the points, in each of those the channels. */
 void hn_winograd_pack(const hn_conv_last_job *job, float *out) {
     int64_t width = hn_winograd_width(), channels = job->channels;
-    double taps[TAPS * TAPS * MOST_WIDTH], values[HN_WINOGRAD_POINTS * MOST_WIDTH];
+    double taps[FILTER_SIDE * FILTER_SIDE * MOST_PANEL_WIDTH],
+        values[HN_WINOGRAD_POINTS * MOST_PANEL_WIDTH];
     for (int64_t f0 = 0; f0 < job->filters; f0 += width) {
         int64_t n = HN_MIN(width, job->filters - f0);
         memset(taps, 0, sizeof taps);
         for (int64_t c = 0; c < channels; c++) {
-            const float *w = job->w + (f0 * channels + c) * TAPS * TAPS;
-            for (int64_t f = 0; f < n; f++, w += channels * TAPS * TAPS)
-                for (int64_t t = 0; t < TAPS * TAPS; t++)
+            const float *w = job->w + (f0 * channels + c) * FILTER_SIDE * FILTER_SIDE;
+            for (int64_t f = 0; f < n; f++, w += channels * FILTER_SIDE * FILTER_SIDE)
+                for (int64_t t = 0; t < FILTER_SIDE * FILTER_SIDE; t++)
                     taps[t * width + f] = w[t];
             evaluate_filters(width, taps, values);
             for (int64_t p = 0; p < HN_WINOGRAD_POINTS; p++)
