@@ -20,9 +20,9 @@ from ._errors import (
     InvalidProtobuf,
     NoModel,
     NoSuchFile,
-    NotImplemented,  # noqa: A004
     OutOfMemory,
     RuntimeException,
+    Unsupported,
 )
 from ._options import (
     ExecutionMode,
@@ -90,7 +90,6 @@ __all__ = [
     "NoModel",
     "NoSuchFile",
     "NodeArg",
-    "NotImplemented",
     "OrtDevice",
     "OrtValue",
     "OutOfMemory",
@@ -98,6 +97,7 @@ __all__ = [
     "RuntimeException",
     "SessionIOBinding",
     "SessionOptions",
+    "Unsupported",
     "__version__",
     "capi",
     "check",

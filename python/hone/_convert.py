@@ -1,10 +1,17 @@
 """Between Python objects and Values, where it is not plain arrays: those the extension handles itself."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from . import _types
 from ._core import Value
-from ._errors import InvalidArgument, NotImplemented
+from ._errors import InvalidArgument, Unsupported
+
+if TYPE_CHECKING:
+    from ._core import Description
 
 # Kinds as the library numbers them.
 TENSOR, SPARSE_TENSOR, SEQUENCE, OPTIONAL, MAP = 1, 2, 3, 4, 5
@@ -13,7 +20,7 @@ TENSOR, SPARSE_TENSOR, SEQUENCE, OPTIONAL, MAP = 1, 2, 3, 4, 5
 # ---- to values ------------------------------------------------------------------------------------------
 
 
-def to_value(thing, description):
+def to_value(thing: Any, description: Description) -> Value | None:
     """A Value of an object for an input, whose description is what the extension says of it.
 
     None, for an optional input, stays None: it is left out.
@@ -35,14 +42,15 @@ def to_value(thing, description):
     except (TypeError, ValueError, BufferError) as problem:
         if isinstance(problem, InvalidArgument):
             raise
-        raise InvalidArgument(f"input {name!r} takes {text}, and {_describe(thing)} cannot be made one: {problem}") from None
+        message = f"input {name!r} takes {text}, and {_describe(thing)} cannot be made one: {problem}"
+        raise InvalidArgument(message) from None
 
 
-def _describe(thing):
+def _describe(thing: Any) -> str:
     return "None" if thing is None else f"an object of type {type(thing).__name__!r}"
 
 
-def tensor(thing, elem_type=None):
+def tensor(thing: Any, elem_type: int | None = None) -> Value:
     """A tensor of an array, an OrtValue, or anything else that NumPy or DLPack can read.
 
     elem_type: of elements that have no type of their own (numbers and lists).
@@ -61,7 +69,7 @@ def tensor(thing, elem_type=None):
     return _tensor_of_array(_array_of_plain(thing, elem_type))
 
 
-def _array_of_plain(thing, elem_type):
+def _array_of_plain(thing: Any, elem_type: int | None) -> np.ndarray:
     """Numbers, strings and lists of them take the type that the model wants."""
     if elem_type == _types.STRING or isinstance(thing, (str, bytes)):
         return np.array(thing, dtype=object)
@@ -71,7 +79,7 @@ def _array_of_plain(thing, elem_type):
     return np.asarray(thing, dtype=dtype)
 
 
-def _tensor_of_dlpack(thing):
+def _tensor_of_dlpack(thing: Any) -> Value:
     try:
         return Value.from_dlpack(thing.__dlpack__())
     except (BufferError, InvalidArgument):
@@ -80,7 +88,7 @@ def _tensor_of_dlpack(thing):
         return Value.from_dlpack(thing.contiguous().__dlpack__())
 
 
-def _tensor_of_array(array):
+def _tensor_of_array(array: np.ndarray) -> Value:
     elem_type = _types.number_of(array.dtype)
     if elem_type == _types.STRING:
         return _tensor_of_strings(array)
@@ -97,8 +105,8 @@ def _tensor_of_array(array):
     return value
 
 
-def _tensor_of_strings(array):
-    def encoded(item):
+def _tensor_of_strings(array: np.ndarray) -> Value:
+    def encoded(item: Any) -> bytes:
         if isinstance(item, (bytes, np.bytes_)):
             return bytes(item)
         if not isinstance(item, str):
@@ -110,7 +118,7 @@ def _tensor_of_strings(array):
     return Value.from_strings([encoded(item) for item in array.reshape(-1).tolist()], array.shape)
 
 
-def _sequence(thing, item_text):
+def _sequence(thing: Any, item_text: str) -> Value:
     if isinstance(thing, (str, bytes, dict)) or not hasattr(thing, "__iter__"):
         raise InvalidArgument(f"a list is wanted, not {_describe(thing)}")
     if item_text.startswith("map("):
@@ -119,7 +127,7 @@ def _sequence(thing, item_text):
     return Value.from_sequence([tensor(item, elem_type) for item in thing])
 
 
-def _map(thing, text):
+def _map(thing: Any, text: str) -> Value:
     if not isinstance(thing, dict):
         raise InvalidArgument(f"a dict is wanted, not {_describe(thing)}")
     key_type, value_type = text[len("map(") : -1].split(", ", 1)
@@ -131,7 +139,7 @@ def _map(thing, text):
 # ---- elements of less than a byte -----------------------------------------------------------------------
 
 
-def _packed(array, bits):
+def _packed(array: np.ndarray, bits: int) -> np.ndarray:
     """Elements of one byte each, packed: the first lies in the lowest bits."""
     per_byte = 8 // bits
     flat = array.reshape(-1).view(np.uint8) & ((1 << bits) - 1)
@@ -142,11 +150,11 @@ def _packed(array, bits):
     return packed
 
 
-def unpacked(data, elem_type, shape):
+def unpacked(data: bytes, elem_type: int, shape: tuple[int, ...]) -> np.ndarray:
     """The array of a packed tensor's bytes."""
     dtype, bits = _types.dtype_of(elem_type), _types.bits_of(elem_type)
     if dtype is None:
-        raise NotImplemented(f"arrays of {_types.name_of(elem_type)} need the package ml_dtypes: pip install ml_dtypes")
+        raise Unsupported(f"arrays of {_types.name_of(elem_type)} need the package ml_dtypes: pip install ml_dtypes")
     packed = np.frombuffer(data, np.uint8)
     n = int(np.prod(shape, dtype=np.int64))
     flat = np.stack([(packed >> (place * bits)) & ((1 << bits) - 1) for place in range(8 // bits)], axis=-1)
@@ -160,7 +168,7 @@ def unpacked(data, elem_type, shape):
 # ---- from values ----------------------------------------------------------------------------------------
 
 
-def to_python(value):
+def to_python(value: Value) -> Any:
     """What people want of a Value that is no plain array."""
     if value.kind == "tensor":
         return _array_of(value)
@@ -172,14 +180,14 @@ def to_python(value):
     return None
 
 
-def _array_of(value):
+def _array_of(value: Value) -> np.ndarray:
     if value.elem_type == _types.STRING:
         array = np.empty(len(value.strings()), dtype=object)
         array[:] = value.strings()
         return array.reshape(value.shape)
     if _types.bits_of(value.elem_type) < 8:
-        return unpacked(value.tobytes(), value.elem_type, value.shape)
-    raise NotImplemented(
+        return unpacked(value.tobytes(), value.elem_type, value.shape or ())
+    raise Unsupported(
         f"arrays of {_types.name_of(value.elem_type)} need the package ml_dtypes: pip install ml_dtypes "
         "(or take an OrtValue and look at its bytes as integers with numpy.asarray)"
     )
@@ -188,13 +196,13 @@ def _array_of(value):
 # ---- images ---------------------------------------------------------------------------------------------
 
 
-def decode_image(data):
+def decode_image(data: bytes) -> tuple[int, int, bytes]:
     """(height, width, pixels) of an image file, for the operator ImageDecoder."""
     import io
 
     try:
         from PIL import Image
     except ImportError:
-        raise NotImplemented("the operator ImageDecoder needs the package pillow: pip install pillow") from None
+        raise Unsupported("the operator ImageDecoder needs the package pillow: pip install pillow") from None
     image = Image.open(io.BytesIO(data)).convert("RGB")
     return image.height, image.width, image.tobytes()

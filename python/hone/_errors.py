@@ -4,15 +4,17 @@ Each is also the built-in exception that fits, so `except ValueError` or `except
 one expects.
 """
 
+from __future__ import annotations
+
 
 class Error(RuntimeError):
     """Something went wrong. Beside the message it tells what is known about the place."""
 
-    code = "HONE_E_INTERNAL"  #: name of the library's status
-    node = ""  #: node of the model
-    op = ""  #: its operator
-    value = ""  #: value (tensor) of the model
-    offset = None  #: byte in the model's file
+    code: str = "HONE_E_INTERNAL"  #: name of the library's status
+    node: str = ""  #: node of the model
+    op: str = ""  #: its operator
+    value: str = ""  #: value (tensor) of the model
+    offset: int | None = None  #: byte in the model's file
 
 
 class Fail(Error):
@@ -51,8 +53,8 @@ class ModelLoaded(Error):
     """A model is loaded already."""
 
 
-class NotImplemented(Error, NotImplementedError):  # noqa: A001 (the name is onnxruntime's)
-    """This is not supported."""
+class Unsupported(Error, NotImplementedError):
+    """This is not supported. onnxruntime says NotImplemented, and so does hone.capi."""
 
 
 class InvalidGraph(Error):
@@ -68,20 +70,20 @@ class Cancelled(Fail, TimeoutError):
 
 
 # The same status has another meaning for a file than for a call.
-_LOADING = {
+_LOADING: dict[str, type[Error]] = {
     "HONE_E_NOMEM": OutOfMemory,
     "HONE_E_ARGUMENT": InvalidArgument,
     "HONE_E_IO": Fail,
     "HONE_E_FORMAT": InvalidProtobuf,
     "HONE_E_LIMIT": InvalidProtobuf,
-    "HONE_E_UNSUPPORTED": NotImplemented,
+    "HONE_E_UNSUPPORTED": Unsupported,
     "HONE_E_INVALID": InvalidGraph,
     "HONE_E_TYPE": InvalidGraph,
     "HONE_E_SHAPE": InvalidGraph,
     "HONE_E_NOT_FOUND": InvalidArgument,
     "HONE_E_CANCELLED": Cancelled,
 }
-_RUNNING = {
+_RUNNING: dict[str, type[Error]] = {
     **_LOADING,
     "HONE_E_IO": RuntimeException,
     "HONE_E_FORMAT": RuntimeException,
@@ -92,16 +94,16 @@ _RUNNING = {
 }
 
 
-def make_exception(code, message, node, op, value, offset, is_loading):
+def make_exception(code: str, message: str, node: str, op: str, value: str, offset: int, is_loading: bool) -> Error:
     """The exception for an error record of the library."""
-    kind = (_LOADING if is_loading else _RUNNING).get(code, EngineError)
+    kind: type[Error] = (_LOADING if is_loading else _RUNNING).get(code, EngineError)
     exception = kind(message)
     exception.code, exception.node, exception.op, exception.value = code, node, op, value
     exception.offset = None if offset < 0 else offset
     return exception
 
 
-def unknown_name(what, name, known):
+def unknown_name(what: str, name: object, known: list[str]) -> InvalidArgument:
     """The exception for a name that no input or output has."""
     listed = ", ".join(repr(k) for k in known) or "none"
     return InvalidArgument(f"the model has no {what} {name!r}; it has {listed}")

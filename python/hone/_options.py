@@ -1,11 +1,17 @@
 """Options of sessions and runs, and the names of providers."""
 
+from __future__ import annotations
+
 import enum
 import os
 import warnings
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
 from . import _core
-from ._errors import InvalidArgument, NotImplemented
+from ._errors import InvalidArgument, Unsupported
+
+if TYPE_CHECKING:
+    from ._values import OrtValue
 
 
 class GraphOptimizationLevel(enum.IntEnum):
@@ -37,10 +43,10 @@ class IgnoredOptionWarning(UserWarning):
     """An option was accepted that has no meaning here."""
 
 
-_said = set()
+_said: set[str] = set()
 
 
-def say_once(what, why):
+def say_once(what: str, why: str) -> None:
     """Tells once per process that an option has no effect."""
     if what not in _said:
         _said.add(what)
@@ -74,10 +80,10 @@ _REFUSED = {
 }
 
 
-def _check_config_entry(key, value):
+def _check_config_entry(key: str, value: str) -> None:
     reason = _REFUSED.get((key, value))
     if reason:
-        raise NotImplemented(f"{key}={value}: {reason}")
+        raise Unsupported(f"{key}={value}: {reason}")
     if key not in _HONOURED:
         say_once(f"the config entry {key!r}", "it steers something that is not done this way here")
 
@@ -87,15 +93,15 @@ class _ConfigEntries:
 
     __slots__ = ("_entries",)
 
-    def __init__(self):
-        self._entries = {}
+    def __init__(self) -> None:
+        self._entries: dict[str, str] = {}
 
-    def _add(self, key, value):
+    def _add(self, key: str, value: str) -> None:
         if not isinstance(key, str) or not isinstance(value, str):
             raise TypeError("key and value of a config entry are strings")
         self._entries[key] = value
 
-    def _get(self, key):
+    def _get(self, key: str) -> str:
         if key not in self._entries:
             raise InvalidArgument(f"there is no config entry {key!r}")
         return self._entries[key]
@@ -107,7 +113,24 @@ class _ConfigEntries:
 class SessionOptions(_ConfigEntries):
     """How a session is made. Names and defaults are onnxruntime's."""
 
-    _DEFAULTS = {
+    graph_optimization_level: GraphOptimizationLevel
+    optimized_model_filepath: str
+    intra_op_num_threads: int
+    inter_op_num_threads: int
+    execution_mode: ExecutionMode
+    execution_order: ExecutionOrder
+    enable_profiling: bool
+    profile_file_prefix: str
+    enable_mem_pattern: bool
+    enable_cpu_mem_arena: bool
+    enable_mem_reuse: bool
+    use_deterministic_compute: bool
+    use_per_session_threads: bool
+    log_severity_level: int
+    log_verbosity_level: int
+    logid: str
+
+    _DEFAULTS: dict[str, Any] = {
         "graph_optimization_level": GraphOptimizationLevel.ORT_ENABLE_ALL,
         "optimized_model_filepath": "",
         "intra_op_num_threads": 0,
@@ -125,7 +148,7 @@ class SessionOptions(_ConfigEntries):
         "log_verbosity_level": 0,
         "logid": "",
     }
-    _IGNORED = {
+    _IGNORED: dict[str, str] = {
         "inter_op_num_threads": "nodes of a run go one after the other, each with all threads",
         "execution_mode": "nodes of a run go one after the other, each with all threads",
         "execution_order": "the order of the file is kept",
@@ -136,84 +159,84 @@ class SessionOptions(_ConfigEntries):
     }
     __slots__ = (*_DEFAULTS, "_custom_ops", "_initializers", "_dims", "_providers")
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         for name, value in self._DEFAULTS.items():
             setattr(self, name, value)
-        self._custom_ops = []
-        self._initializers = {}
-        self._dims = {}
-        self._providers = []
+        self._custom_ops: list[bytes] = []
+        self._initializers: dict[str, OrtValue] = {}
+        self._dims: dict[str, int] = {}
+        self._providers: list[tuple[str, dict[Any, Any]]] = []
 
-    def add_session_config_entry(self, key, value):
+    def add_session_config_entry(self, key: str, value: str) -> None:
         """Sets a config entry; keys are onnxruntime's, and those in docs/python.md that begin with 'hone.'."""
         _check_config_entry(key, value)
         self._add(key, value)
 
-    def get_session_config_entry(self, key):
+    def get_session_config_entry(self, key: str) -> str:
         """The value of a config entry that was set."""
         return self._get(key)
 
-    def add_free_dimension_override_by_name(self, name, size):
+    def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
         """Gives a free dimension of the model ('batch') one size in all runs."""
         self._dims[name] = int(size)
 
-    def add_free_dimension_override_by_denotation(self, denotation, size):
+    def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
         """Refused: denotations are not kept."""
-        raise NotImplemented(
+        raise Unsupported(
             f"dimensions are not known by their denotation ({denotation!r}): use add_free_dimension_override_by_name"
         )
 
-    def add_initializer(self, name, ortvalue):
+    def add_initializer(self, name: str, ortvalue: OrtValue) -> None:
         """Uses a value instead of the data of the initializer with this name."""
         self._initializers[name] = ortvalue
 
-    def add_external_initializers(self, names, ortvalues):
+    def add_external_initializers(self, names: Iterable[str], ortvalues: Iterable[OrtValue]) -> None:
         """The same for several."""
         for name, value in zip(names, ortvalues):
             self.add_initializer(name, value)
 
-    def register_custom_ops_library(self, path):
+    def register_custom_ops_library(self, path: str | os.PathLike[str]) -> None:
         """Operators of a shared library made for hone (docs/custom-ops.md)."""
         path = os.fspath(path)
         if not os.path.exists(path):
             raise InvalidArgument(f"there is no library {path!r}")
         self._custom_ops.append(os.fsencode(path))
 
-    def add_provider(self, name, options):
+    def add_provider(self, name: str, options: Mapping[str, str]) -> None:
         """Prefers a provider, after those that were added before."""
         self._providers.append((name, dict(options)))
 
-    def has_providers(self):
+    def has_providers(self) -> bool:
         """Whether add_provider was called."""
         return bool(self._providers)
 
-    def _say_what_is_ignored(self):
+    def _say_what_is_ignored(self) -> None:
         for name, why in self._IGNORED.items():
             value = getattr(self, name)
             if value != self._DEFAULTS[name] and not (name == "inter_op_num_threads" and value == 1):
                 say_once(f"SessionOptions.{name}", why)
 
-    def _entry(self, key, default=None):
-        return self._entries.get(key, default)
+    def _entry(self, key: str) -> str | None:
+        return self._entries.get(key)
 
 
 class RunOptions(_core.RunControl):
     """How a run goes. `timeout` (seconds) is hone's own; terminate may be set from another thread."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._config = _ConfigEntries()
         self.log_severity_level = -1
         self.log_verbosity_level = 0
         self.logid = ""
         self.only_execute_path_to_fetches = True  # always so
 
-    def add_run_config_entry(self, key, value):
+    def add_run_config_entry(self, key: str, value: str) -> None:
         """Accepted for compatibility: no entry has a meaning here."""
         say_once(f"the run config entry {key!r}", "it steers something that is not done this way here")
         self._config._add(key, value)
 
-    def get_run_config_entry(self, key):
+    def get_run_config_entry(self, key: str) -> str:
         """The value of a config entry that was set."""
         return self._config._get(key)
 
@@ -248,23 +271,25 @@ _KNOWN_PROVIDERS = (
 )
 
 
-def get_all_providers():
+def get_all_providers() -> list[str]:
     """Names of all providers that programs may ask for, also those that this build does not have."""
     return list(_KNOWN_PROVIDERS)
 
 
-def get_available_providers():
+def get_available_providers() -> list[str]:
     """Names of the providers of this build, the preferred one first."""
     have = set(_core.providers())
     return [name for name in _KNOWN_PROVIDERS if name[: -len("ExecutionProvider")].lower() in have]
 
 
-def get_device():
+def get_device() -> str:
     """The device that runs models: 'CPU'."""
     return "CPU"
 
 
-def choose_providers(wanted, options):
+def choose_providers(
+    wanted: Sequence[str | tuple[str, dict[Any, Any]]] | None, options: Sequence[dict[Any, Any]] | None
+) -> list[tuple[str, dict[Any, Any]]]:
     """Those of the wanted providers that this build has, as [(name, options)].
 
     Programs list what they would like first, so one of the others that is missing is only said. When none is
@@ -275,7 +300,7 @@ def choose_providers(wanted, options):
         return [(name, {}) for name in available]
     if options is not None and len(options) != len(wanted):
         raise InvalidArgument("provider_options must have as many entries as providers")
-    chosen = []
+    chosen: list[tuple[str, dict[Any, Any]]] = []
     for i, entry in enumerate(wanted):
         name, own = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
         if not isinstance(name, str) or not isinstance(own, dict):

@@ -1,20 +1,22 @@
 """What is found out about models, as plain dataclasses that notebooks show as tables."""
 
+from __future__ import annotations
+
 import dataclasses
 import html
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 
-def table(headings, rows):
+def table(headings: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
     """An HTML table."""
 
-    def line(tag, cells):
+    def line(tag: str, cells: Iterable[Any]) -> str:
         return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
 
     return "<table>" + line("th", headings) + "".join(line("td", row) for row in rows) + "</table>"
 
 
-def heading(text):
+def heading(text: str) -> str:
     """An HTML heading."""
     return f"<h4>{html.escape(text)}</h4>"
 
@@ -59,18 +61,18 @@ class ModelInfo:
     operators: List[Operator]
 
     @classmethod
-    def of_json(cls, found):
+    def of_json(cls, found: dict[str, Any]) -> ModelInfo:
         """Of the object that the library writes."""
         operators = [Operator(**entry) for entry in found.pop("operators")]
         names = {field.name for field in dataclasses.fields(cls)}
         return cls(operators=operators, **{name: value for name, value in found.items() if name in names})
 
     @property
-    def op_counts(self):
+    def op_counts(self) -> dict[str, int]:
         """How many nodes each operator has."""
         return {operator.op: operator.count for operator in self.operators}
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         facts = [
             ("producer", f"{self.producer_name} {self.producer_version}".strip()),
             ("opsets", ", ".join(f"{domain} {version}" for domain, version in self.opsets.items())),
@@ -116,18 +118,19 @@ class CheckReport:
     problems: List[Problem]
 
     @classmethod
-    def of_json(cls, found):
+    def of_json(cls, found: dict[str, Any]) -> CheckReport:
         """Of the object that the library writes."""
         problems = [Problem(**entry) for entry in found.pop("problems")]
         return cls(problems=problems, **found)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.valid
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         verdict = "valid" if self.valid else f"{self.errors} errors"
         rows = [(problem.severity, problem.node, problem.op, problem.message) for problem in self.problems]
-        return heading(f"{self.model} {verdict}".strip()) + (table(("", "node", "operator", "problem"), rows) if rows else "")
+        problems = table(("", "node", "operator", "problem"), rows) if rows else ""
+        return heading(f"{self.model} {verdict}".strip()) + problems
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,13 +182,13 @@ class Optimization:
     verification: Optional[Dict[str, Any]]
 
     @classmethod
-    def of_json(cls, found):
+    def of_json(cls, found: dict[str, Any]) -> Optimization:
         """Of the object that the library writes."""
 
-        def named(entry):
+        def named(entry: dict[str, Any]) -> dict[str, Any]:
             return {("pass_name" if key == "pass" else key): value for key, value in entry.items()}
 
-        def misses(entries):
+        def misses(entries: list[dict[str, Any]]) -> list[NearMiss]:
             return [NearMiss(**named(entry)) for entry in entries]
 
         return cls(
@@ -199,7 +202,7 @@ class Optimization:
             verification=found.get("verification"),
         )
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         passes = [
             (stats.name, stats.rewrites, stats.nodes_saved, f"{1e3 * stats.seconds:.2f}")
             for stats in self.passes
@@ -236,19 +239,19 @@ class Diff:
 
     limit: float
     values: List[ValueDiff]
-    operators: Dict[str, Any]  #: operator: (nodes before, nodes after), where these differ
+    operators: Dict[str, Tuple[int, int]]  #: operator: (nodes before, nodes after), where these differ
     only_in_first: List[str]  #: outputs
     only_in_second: List[str]
 
     @property
-    def equal(self):
+    def equal(self) -> bool:
         """Whether all outputs are there in both, and differ by no more than the limit."""
         return not self.only_in_first and not self.only_in_second and all(value.equal for value in self.values)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.equal
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         values = [
             (v.name, v.type, "" if v.equal else "differs", f"{v.max_abs:.3g}", f"{v.max_rel:.3g}", f"{v.sqnr_db:.1f}")
             for v in self.values

@@ -1,14 +1,31 @@
 """InferenceSession: a model made ready to run."""
 
+from __future__ import annotations
+
 import os
 import threading
 import time
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Protocol, Sequence, Union
 
 from . import _core, _options, _types
 from ._errors import InvalidArgument, NoSuchFile
 from ._options import GraphOptimizationLevel, RunOptions, SessionOptions
 from ._profile import Profile
 from ._values import IOBinding, OrtValue
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+class ModelMessage(Protocol):
+    """An onnx.ModelProto."""
+
+    def SerializeToString(self) -> bytes:  # noqa: N802 (the name is protobuf's)
+        """The bytes of the file."""
+
+
+#: What a model is read from.
+ModelSource = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, "Model", ModelMessage]
 
 _LEVELS = {0: 0, 1: 1, 2: 2, 3: 99, 99: 99}  # the library's number of each level
 _TARGET_ONNX, _TARGET_ONNXRUNTIME = 0, 1
@@ -20,13 +37,13 @@ class NodeArg:
 
     __slots__ = ("name", "shape", "type")
 
-    def __init__(self, description):
+    def __init__(self, description: _core.Description) -> None:
         name, text, kind, elem_type, shape = description[:5]
-        self.name = name
-        self.type = f"tensor({_types.name_of(elem_type)})" if kind == 1 else _types.onnx_type(text)
-        self.shape = list(shape or ())
+        self.name: str = name
+        self.type: str = f"tensor({_types.name_of(elem_type)})" if kind == 1 else _types.onnx_type(text)
+        self.shape: list[int | str | None] = list(shape or ())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"NodeArg(name={self.name!r}, type={self.type!r}, shape={self.shape})"
 
 
@@ -43,16 +60,35 @@ class ModelMetadata:
         "version",
     )
 
-    def __init__(self, header):
+    custom_metadata_map: dict[str, str]
+    description: str
+    domain: str
+    graph_description: str
+    graph_name: str
+    producer_name: str
+    version: int
+
+    def __init__(self, header: dict[str, Any]) -> None:
         self.custom_metadata_map = header["metadata"]
         for name in self.__slots__[1:]:
             setattr(self, name, header[name])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ModelMetadata({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
 
 
-def load_core_model(source, external_data_folder=None, skip_external_data=False, libraries=()):
+def _shared_model(source: object) -> _core.Model | None:
+    """The extension's Model of a hone.Model; None of anything else."""
+    core = getattr(source, "_core", None)
+    return core if isinstance(core, _core.Model) else None
+
+
+def load_core_model(
+    source: ModelSource,
+    external_data_folder: str | os.PathLike[str] | None = None,
+    skip_external_data: bool = False,
+    libraries: Iterable[bytes] = (),
+) -> _core.Model:
     """The extension's Model of a path, bytes, a hone.Model or an onnx.ModelProto."""
     folder = os.fsencode(external_data_folder) if external_data_folder else None
     options = (folder, skip_external_data, list(libraries))
@@ -63,21 +99,22 @@ def load_core_model(source, external_data_folder=None, skip_external_data=False,
         return _core.Model.load(path, None, *options)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _core.Model.load(None, source, *options)
-    if isinstance(getattr(source, "_core", None), _core.Model):
-        return source._core
+    shared = _shared_model(source)
+    if shared:
+        return shared
     if hasattr(source, "SerializeToString"):
         return _core.Model.load(None, source.SerializeToString(), *options)
     raise TypeError(f"a model is a path, bytes, a hone.Model or an onnx.ModelProto, not {type(source).__name__!r}")
 
 
-def _own_model(source, options):
+def _own_model(source: ModelSource, options: SessionOptions) -> _core.Model:
     """A model that the session may change: with sizes for free dimensions, and shapes of all outputs."""
     model = load_core_model(
         source,
         external_data_folder=options._entry(_options.EXTERNAL_FOLDER),
         libraries=options._custom_ops,
     )
-    is_shared = isinstance(getattr(source, "_core", None), _core.Model)
+    is_shared = _shared_model(source) is not None
     if is_shared and not options._dims and not options._initializers:
         return model
     if is_shared:
@@ -101,7 +138,14 @@ class InferenceSession:
     providers: names, the preferred one first; this build runs models on the CPU.
     """
 
-    def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
+    def __init__(
+        self,
+        path_or_bytes: ModelSource,
+        sess_options: SessionOptions | None = None,
+        providers: Sequence[str | tuple[str, dict[Any, Any]]] | None = None,
+        provider_options: Sequence[dict[Any, Any]] | None = None,
+        **kwargs: Any,
+    ) -> None:
         started = time.monotonic_ns()
         options = sess_options if sess_options is not None else SessionOptions()
         if not isinstance(options, SessionOptions):
@@ -124,8 +168,8 @@ class InferenceSession:
             int(options.intra_op_num_threads),
             options._entry(_options.DENORMALS) == "0",
             {},
-            int(options._entry(_options.MAX_PLANS, "16")),
-            int(options._entry(_options.MEMORY_LIMIT, "0")),
+            int(options._entry(_options.MAX_PLANS) or 16),
+            int(options._entry(_options.MEMORY_LIMIT) or 0),
         )
         self._describe()
         if self._profile:
@@ -133,7 +177,7 @@ class InferenceSession:
             self._profile.add_session_event("model_loading_uri" if is_path else "model_loading_array", started, loaded)
             self._profile.add_session_event("session_initialization", loaded, time.monotonic_ns())
 
-    def _describe(self):
+    def _describe(self) -> None:
         inputs = self._core.inputs()
         self._inputs = [NodeArg(entry) for entry in inputs if not entry[5]]
         self._defaults = [NodeArg(entry) for entry in inputs if entry[5]]
@@ -141,7 +185,12 @@ class InferenceSession:
 
     # ---- runs -------------------------------------------------------------------------------------------
 
-    def run(self, output_names, input_feed, run_options=None):
+    def run(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        run_options: RunOptions | None = None,
+    ) -> list[Any]:
         """Runs the model: inputs by name, outputs as a list of arrays.
 
         output_names: None or [] for all. Inputs are arrays, tensors of other packages (through DLPack),
@@ -153,18 +202,25 @@ class InferenceSession:
             return self._run_profiled(self._core.run, output_names or None, input_feed, run_options)
         return self._core.run(output_names or None, input_feed, run_options, None)
 
-    def _run_profiled(self, run, *args):
-        steps = []
+    def _run_profiled(self, run: Callable[..., Any], *args: Any) -> Any:
+        steps: list[Any] = []
         started = time.monotonic_ns()
         results = run(*args, steps)
         if self._profile:
             self._profile.add_run(steps, started, time.monotonic_ns())
         return results
 
-    def run_async(self, output_names, input_feed, callback, user_data=None, run_options=None):
+    def run_async(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        callback: Callable[[list[Any], Any, str], None],
+        user_data: Any = None,
+        run_options: RunOptions | None = None,
+    ) -> None:
         """Runs the model in another thread, which then calls callback(results, user_data, error message)."""
 
-        def work():
+        def work() -> None:
             try:
                 results, message = self.run(output_names, input_feed, run_options), ""
             except Exception as problem:
@@ -173,7 +229,12 @@ class InferenceSession:
 
         threading.Thread(target=work, name="hone-run", daemon=True).start()
 
-    def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
+    def run_with_ort_values(
+        self,
+        output_names: Sequence[str] | None,
+        input_dict_ort_values: Mapping[str, OrtValue],
+        run_options: RunOptions | None = None,
+    ) -> list[OrtValue]:
         """Runs the model on OrtValues, and returns OrtValues."""
         names = list(output_names or (output.name for output in self._outputs))
         feed = {name: value._value for name, value in input_dict_ort_values.items()}
@@ -184,11 +245,11 @@ class InferenceSession:
             values = run(names, feed, [None] * len(names), run_options, None)
         return [OrtValue(value) for value in values]
 
-    def io_binding(self):
+    def io_binding(self) -> IOBinding:
         """A new IOBinding for this session."""
         return IOBinding(self)
 
-    def run_with_iobinding(self, iobinding, run_options=None):
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
         """Runs the model on inputs and outputs that are bound."""
         if iobinding._session is not self:
             raise InvalidArgument("the binding belongs to another session")
@@ -199,65 +260,69 @@ class InferenceSession:
 
     # ---- looking ----------------------------------------------------------------------------------------
 
-    def get_inputs(self):
+    def get_inputs(self) -> list[NodeArg]:
         """Inputs that a run needs."""
         return list(self._inputs)
 
-    def get_outputs(self):
+    def get_outputs(self) -> list[NodeArg]:
         """Outputs, in the model's order."""
         return list(self._outputs)
 
-    def get_overridable_initializers(self):
+    def get_overridable_initializers(self) -> list[NodeArg]:
         """Inputs with a default, which a run may replace."""
         return list(self._defaults)
 
-    def get_modelmeta(self):
+    def get_modelmeta(self) -> ModelMetadata:
         """What the file says about itself."""
         return ModelMetadata(self._model.header())
 
-    def get_providers(self):
+    def get_providers(self) -> list[str]:
         """Names of the providers that run the model."""
         return [name for name, _ in self._providers]
 
-    def get_provider_options(self):
+    def get_provider_options(self) -> dict[str, dict[Any, Any]]:
         """Options of each provider, by name."""
         return {name: dict(own) for name, own in self._providers}
 
-    def set_providers(self, providers=None, provider_options=None):
+    def set_providers(
+        self,
+        providers: Sequence[str | tuple[str, dict[Any, Any]]] | None = None,
+        provider_options: Sequence[dict[Any, Any]] | None = None,
+    ) -> None:
         """Checks the providers; a session's own are chosen when it is made."""
         self._providers = _options.choose_providers(providers, provider_options)
 
-    def get_session_options(self):
+    def get_session_options(self) -> SessionOptions:
         """The options that the session was made with."""
         return self._options
 
-    def enable_fallback(self):
+    def enable_fallback(self) -> None:
         """Accepted for compatibility: there is nothing to fall back to."""
 
-    def disable_fallback(self):
+    def disable_fallback(self) -> None:
         """Accepted for compatibility: there is nothing to fall back to."""
 
-    def get_profiling_start_time_ns(self):
+    def get_profiling_start_time_ns(self) -> int:
         """When profiling began, on the clock of time.monotonic_ns(); 0 without profiling."""
         return self._profile.start_ns if self._profile else 0
 
-    def end_profiling(self):
+    def end_profiling(self) -> str:
         """Writes the profile, and returns the path of the file; '' without profiling."""
         profile, self._profile = self._profile, None
         return profile.save() if profile else ""
 
-    def _require_name(self, what, name):
+    def _require_name(self, what: str, name: str) -> None:
         args = self._inputs + self._defaults if what == "input" else self._outputs
         if all(arg.name != name for arg in args):
             raise InvalidArgument(
                 f"the model has no {what} {name!r}; it has {', '.join(repr(arg.name) for arg in args) or 'none'}"
             )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"InferenceSession(inputs={self._inputs}, outputs={self._outputs})"
 
 
-def _refuse_unknown(kwargs):
+def _refuse_unknown(kwargs: dict[str, Any]) -> None:
     for name in kwargs:
         if name == "disabled_optimizers" and kwargs[name]:
             _options.say_once("disabled_optimizers", "the passes here are others; see hone.optimize(disable=...)")
@@ -265,7 +330,7 @@ def _refuse_unknown(kwargs):
             raise TypeError(f"InferenceSession has no argument {name!r}")
 
 
-def _save_optimized(model, level, options):
+def _save_optimized(model: _core.Model, level: int, options: SessionOptions) -> None:
     """Writes the model as onnxruntime would at this level: fused operators are those of com.microsoft, too."""
     optimized = model
     if level:
@@ -289,7 +354,7 @@ def _save_optimized(model, level, options):
     optimized.save(
         os.fsencode(options.optimized_model_filepath),
         _EXTERNAL_ALWAYS if data_file else _EXTERNAL_KEEP,
-        int(options._entry(_options.OPTIMIZED_DATA_MIN_BYTES, "1024")),
+        int(options._entry(_options.OPTIMIZED_DATA_MIN_BYTES) or 1024),
         data_file,
     )
 

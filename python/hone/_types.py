@@ -1,6 +1,9 @@
 """Element types: ONNX numbers, names of type strings, and NumPy types."""
 
+from __future__ import annotations
+
 import re
+from typing import Any
 
 import numpy as np
 
@@ -39,17 +42,17 @@ _BY_NAME = {name: number for number, (name, _, _) in _TYPES.items()}
 _BY_DTYPE = {dtype: number for number, (_, dtype, _) in _TYPES.items() if number != STRING}
 
 
-def name_of(elem_type):
+def name_of(elem_type: int) -> str:
     """Name of an element type in type strings: 'float' for 1."""
     return _TYPES[elem_type][0] if elem_type in _TYPES else "undefined"
 
 
-def bits_of(elem_type):
+def bits_of(elem_type: int) -> int:
     """Bits of one element; 0 for strings."""
     return _TYPES[elem_type][2]
 
 
-def dtype_of(elem_type):
+def dtype_of(elem_type: int) -> np.dtype | None:
     """The NumPy type of an element type, or None when it needs ml_dtypes and that is not installed."""
     if elem_type not in _TYPES:
         return None
@@ -65,14 +68,14 @@ def dtype_of(elem_type):
     return np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else None
 
 
-def viewed_dtype(elem_type):
+def viewed_dtype(elem_type: int) -> np.dtype | None:
     """The same for elements that an array can show where they lie; None for strings and packed types."""
     if elem_type not in _TYPES or bits_of(elem_type) < 8:
         return None
     return dtype_of(elem_type)
 
 
-def number_of(dtype):
+def number_of(dtype: Any) -> int:
     """ONNX number of a NumPy type, a type string ('tensor(float)') or an ONNX number; 0: there is none."""
     if isinstance(dtype, (int, np.integer)):
         return int(dtype) if int(dtype) in _TYPES else 0
@@ -84,7 +87,7 @@ def number_of(dtype):
     return _BY_DTYPE.get(dtype.newbyteorder("=").name, 0)
 
 
-def onnx_type(text):
+def onnx_type(text: str) -> str:
     """ONNX's type string of a type as the library writes it: 'tensor(float)' of 'float[batch,3]'.
 
     Shapes go, and every name of an element type that is no key of a map stands for a tensor.

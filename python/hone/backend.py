@@ -23,8 +23,8 @@ class HoneBackendRep(BackendRep):
         if isinstance(inputs, dict):
             feed = inputs
         else:
-            listed = inputs if isinstance(inputs, (list, tuple)) and len(self._input_names) != 1 else self._single(inputs)
-            feed = dict(zip(self._input_names, listed))
+            is_list = isinstance(inputs, (list, tuple)) and len(self._input_names) != 1
+            feed = dict(zip(self._input_names, inputs if is_list else self._single(inputs)))
         outputs = self.session.run(None, feed)
         return namedtupledict("Outputs", self._output_names)(*outputs)
 

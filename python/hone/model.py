@@ -3,18 +3,20 @@
 Every function takes a path, bytes, an onnx.ModelProto or a Model.
 """
 
+from __future__ import annotations
+
 import collections.abc
 import dataclasses
 import json
 import os
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, cast
 
 import numpy as np
 
 from . import _convert, _core, _types
-from ._errors import InvalidArgument, NotImplemented
+from ._errors import InvalidArgument, Unsupported
 from ._reports import CheckReport, Diff, ModelInfo, Optimization, ValueDiff, table
-from ._session import InferenceSession, NodeArg, SessionOptions, load_core_model
+from ._session import InferenceSession, ModelSource, NodeArg, SessionOptions, load_core_model
 
 LEVELS = {"none": 0, "basic": 1, "extended": 2, "all": 99}
 TARGETS = {"onnx": 0, "onnxruntime": 1}
@@ -22,7 +24,7 @@ PRECISIONS = {"keep": 0, "float16": 1, "bfloat16": 2}
 EXTERNAL_DATA = {"keep": 0, "never": 1, "always": 2}
 
 
-def _number(names, name, what):
+def _number(names: dict[str, int], name: str | int, what: str) -> int:
     if isinstance(name, (int, np.integer)) and int(name) in names.values():
         return int(name)
     if name not in names:
@@ -44,59 +46,59 @@ class Node:
     attributes: Dict[str, Any]
 
 
-def _array_of(tensor):
+def _array_of(tensor: _core.Tensor) -> np.ndarray:
     """An array over the data of a constant, which cannot be written to."""
     if tensor.elem_type == _types.STRING:
-        raise NotImplemented("constants that hold strings cannot be seen as arrays")
+        raise Unsupported("constants that hold strings cannot be seen as arrays")
     if not tensor.has_data:
         raise InvalidArgument(f"the data are in {tensor.external_location!r} and were not loaded")
     if _types.bits_of(tensor.elem_type) < 8:
         return _convert.unpacked(tensor.tobytes(), tensor.elem_type, tensor.shape)
     if tensor.is_sparse:
-        raise NotImplemented("sparse constants cannot be seen as arrays")
+        raise Unsupported("sparse constants cannot be seen as arrays")
     dtype = _types.dtype_of(tensor.elem_type)
     if dtype is None:
-        raise NotImplemented(f"arrays of {_types.name_of(tensor.elem_type)} need the package ml_dtypes")
-    return np.ndarray(tensor.shape, dtype, tensor)
+        raise Unsupported(f"arrays of {_types.name_of(tensor.elem_type)} need the package ml_dtypes")
+    return np.ndarray(tensor.shape, dtype, cast(Any, tensor))
 
 
-def _attribute(value):
+def _attribute(value: Any) -> Any:
     if isinstance(value, _core.Tensor):
         return value if value.elem_type == _types.STRING or value.is_sparse else _array_of(value)
     return [_attribute(item) for item in value] if isinstance(value, list) else value
 
 
-class Initializers(collections.abc.Mapping):
+class Initializers(collections.abc.Mapping):  # type: ignore[type-arg]
     """Constants of the main graph by name, as arrays over the memory of the model."""
 
-    def __init__(self, tensors):
+    def __init__(self, tensors: dict[str, _core.Tensor]) -> None:
         self._tensors = tensors
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> np.ndarray:
         return _array_of(self._tensors[name])
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._tensors)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._tensors)
 
-    def shape(self, name):
+    def shape(self, name: str) -> tuple[int, ...]:
         """Sizes, also of data that were not loaded."""
         return self._tensors[name].shape
 
-    def type(self, name):
+    def type(self, name: str) -> str:
         """Name of the element type."""
         return _types.name_of(self._tensors[name].elem_type)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{len(self)} initializers>"
 
 
 class Model:
     """A model. Make one with hone.load."""
 
-    def __init__(self, core, path="", optimization=None):
+    def __init__(self, core: _core.Model, path: str = "", optimization: Optimization | None = None) -> None:
         self._core = core
         self.path = path  #: the file it was loaded from, or ''
         self.optimization = optimization  #: what hone.optimize did to make it, or None
@@ -104,85 +106,91 @@ class Model:
     # ---- looking ----------------------------------------------------------------------------------------
 
     @property
-    def inputs(self):
+    def inputs(self) -> list[NodeArg]:
         """Inputs that a run needs."""
         return [NodeArg(entry) for entry in self._core.inputs() if not entry[5]]
 
     @property
-    def outputs(self):
+    def outputs(self) -> list[NodeArg]:
         """Outputs."""
         return [NodeArg(entry) for entry in self._core.outputs()]
 
     @property
-    def nodes(self):
+    def nodes(self) -> list[Node]:
         """Nodes in the order of execution: those of the main graph, then those of its subgraphs."""
         return [
-            Node(*fields, {name: _attribute(value) for name, value in attributes.items()})
-            for *fields, attributes in self._core.nodes()
+            Node(*node[:-1], {name: _attribute(value) for name, value in node[-1].items()})
+            for node in self._core.nodes()
         ]
 
     @property
-    def initializers(self):
+    def initializers(self) -> Initializers:
         """Constants by name, as arrays that are not copies and cannot be written to."""
         return Initializers(self._core.initializers())
 
     @property
-    def op_counts(self):
+    def op_counts(self) -> dict[str, int]:
         """How many nodes each operator has."""
         return self.info().op_counts
 
     @property
-    def opsets(self):
+    def opsets(self) -> dict[str, int]:
         """Version of each operator set; '' is ai.onnx."""
         return self._core.header()["opsets"]
 
     @property
-    def metadata(self):
+    def metadata(self) -> dict[str, str]:
         """Strings that the file carries along."""
         return self._core.header()["metadata"]
 
-    def info(self):
+    def info(self) -> ModelInfo:
         """The model in numbers."""
         return ModelInfo.of_json(json.loads(self._core.info_json(self.path, 0)))
 
-    def check(self):
+    def check(self) -> CheckReport:
         """Whether the model keeps ONNX's rules, and what breaks them."""
         return CheckReport.of_json(json.loads(self._core.check_json(self.path)))
 
-    def to_text(self, max_elements=8):
+    def to_text(self, max_elements: int | None = 8) -> str:
         """The model in ONNX text syntax; longer initializers are cut short (None: none is)."""
         return self._core.to_text(2**64 - 1 if max_elements is None else max_elements)
 
     # ---- changing ---------------------------------------------------------------------------------------
 
-    def infer(self):
+    def infer(self) -> Model:
         """Finds types and shapes of all values."""
         self._core.infer()
         return self
 
-    def fix_dim(self, name, size):
+    def fix_dim(self, name: str, size: int) -> Model:
         """Gives a free dimension a size, everywhere."""
         self._core.fix_dim(name, size)
         return self
 
-    def fix_shape(self, name, shape):
+    def fix_shape(self, name: str, shape: Sequence[int]) -> Model:
         """Gives an input a shape."""
         self._core.fix_shape(name, tuple(shape))
         return self
 
-    def rename(self, old, new):
+    def rename(self, old: str, new: str) -> Model:
         """Renames a value."""
         self._core.rename(old, new)
         return self
 
-    def set_initializer(self, name, array):
+    def set_initializer(self, name: str, array: Any) -> Model:
         """Other data for an initializer, of the same type and shape."""
         self._core.set_initializer(name, _convert.tensor(array))
         return self
 
     # ---- using ------------------------------------------------------------------------------------------
 
-    def save(self, path, external_data="keep", external_threshold=1024, external_file=None):
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        external_data: str = "keep",
+        external_threshold: int = 1024,
+        external_file: str | None = None,
+    ) -> None:
         """Writes the file, whole or not at all.
 
         external_data: 'always' puts tensors of external_threshold bytes and more into a data file beside it,
@@ -191,34 +199,39 @@ class Model:
         mode = _number(EXTERNAL_DATA, external_data, "way to keep data")
         self._core.save(os.fsencode(path), mode, external_threshold, external_file)
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """The bytes of the file."""
         return self._core.to_bytes()
 
-    def optimize(self, **options):
+    def optimize(self, **options: Any) -> Model:
         """An optimized model; see hone.optimize."""
         return optimize(self, **options)
 
-    def session(self, sess_options=None, **options):
+    def session(self, sess_options: SessionOptions | None = None, **options: Any) -> InferenceSession:
         """An InferenceSession of the model."""
         return InferenceSession(self, sess_options, **options)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<hone.Model {self.path or self._core.header()['graph_name']}: {len(self._core.nodes())} nodes>"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.to_text()
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         nodes = [(node.name, node.op, ", ".join(node.inputs), ", ".join(node.outputs)) for node in self.nodes[:200]]
         return self.info()._repr_html_() + table(("node", "operator", "inputs", "outputs"), nodes)
 
 
-def _model_of(source):
+def _model_of(source: ModelSource) -> Model:
     return source if isinstance(source, Model) else load(source)
 
 
-def load(source, external_data_folder=None, load_external_data=True, custom_ops=()):
+def load(
+    source: ModelSource,
+    external_data_folder: str | os.PathLike[str] | None = None,
+    load_external_data: bool = True,
+    custom_ops: Iterable[str | os.PathLike[str]] = (),
+) -> Model:
     """Loads a model. Its tensors stay where they are in the file.
 
     external_data_folder: of tensors in other files; the model's own folder unless it is given.
@@ -230,39 +243,39 @@ def load(source, external_data_folder=None, load_external_data=True, custom_ops=
     return Model(core, os.fspath(source) if isinstance(source, (str, os.PathLike)) else "")
 
 
-def info(source):
+def info(source: ModelSource) -> ModelInfo:
     """A model in numbers: interface, operators, parameters, cost."""
     return load(source, load_external_data=False).info() if not isinstance(source, Model) else source.info()
 
 
-def check(source):
+def check(source: ModelSource) -> CheckReport:
     """Whether a model keeps ONNX's rules, and what breaks them."""
     return _model_of(source).check()
 
 
-def save(model, path, **options):
+def save(model: ModelSource, path: str | os.PathLike[str], **options: Any) -> None:
     """Writes a model to a file; options are those of Model.save."""
     _model_of(model).save(path, **options)
 
 
 def optimize(
-    source,
-    output=None,
-    level="extended",
-    target="onnx",
-    opset=None,
-    passes=(),
-    disable=(),
-    approximate=False,
-    verify=False,
-    seed=0,
-    inputs=None,
-    precision="keep",
-    keep_io_types=False,
-    block_ops=(),
-    block_nodes=(),
-    stop_after=None,
-):
+    source: ModelSource,
+    output: str | os.PathLike[str] | None = None,
+    level: str | int = "extended",
+    target: str = "onnx",
+    opset: int | None = None,
+    passes: Iterable[str] = (),
+    disable: Iterable[str] = (),
+    approximate: bool = False,
+    verify: bool = False,
+    seed: int = 0,
+    inputs: Mapping[str, Any] | None = None,
+    precision: str = "keep",
+    keep_io_types: bool = False,
+    block_ops: Iterable[str] = (),
+    block_nodes: Iterable[str] = (),
+    stop_after: int | None = None,
+) -> Model:
     """An optimized model; its `optimization` tells what was done. The other model stays as it is.
 
     output: a file to write it to.
@@ -298,14 +311,14 @@ def optimize(
 # ---- comparing ------------------------------------------------------------------------------------------
 
 
-def random_inputs(source, seed=0, free_size=1):
+def random_inputs(source: ModelSource | InferenceSession, seed: int = 0, free_size: int = 1) -> dict[str, np.ndarray]:
     """Made-up inputs for a model or an InferenceSession: arrays by name. Free dimensions get one size."""
     random = np.random.default_rng(seed)
     inputs = source.get_inputs() if isinstance(source, InferenceSession) else _model_of(source).inputs
     return {arg.name: _random_array(arg, random, free_size) for arg in inputs}
 
 
-def _random_array(arg, random, free_size):
+def _random_array(arg: NodeArg, random: np.random.Generator, free_size: int) -> np.ndarray:
     elem_type = _types.number_of(arg.type) if arg.type.startswith("tensor(") else 0
     shape = [size if isinstance(size, int) else free_size for size in arg.shape]
     if not elem_type:
@@ -314,13 +327,13 @@ def _random_array(arg, random, free_size):
         return np.full(shape, "", object)
     dtype = _types.dtype_of(elem_type)
     if dtype is None:
-        raise NotImplemented(f"arrays of {_types.name_of(elem_type)} need the package ml_dtypes")
+        raise Unsupported(f"arrays of {_types.name_of(elem_type)} need the package ml_dtypes")
     if dtype.kind in "iu?":
         return random.integers(0, 2, shape).astype(dtype)
     return random.standard_normal(shape).astype(dtype)
 
 
-def _compare(name, first, second, limit):
+def _compare(name: str, first: np.ndarray, second: np.ndarray, limit: float) -> ValueDiff:
     kind = f"{first.dtype}{list(first.shape)}"
     if first.shape != second.shape or first.dtype.kind == "O":
         is_equal = first.shape == second.shape and bool((first == second).all())
@@ -337,17 +350,24 @@ def _compare(name, first, second, limit):
     return ValueDiff(name, kind, not max_rel > limit, max_abs, max_rel, _cosine(a, b), _sqnr(a, error))
 
 
-def _cosine(a, b):
+def _cosine(a: np.ndarray, b: np.ndarray) -> float:
     length = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(np.vdot(a, b).real) / length if length else 1.0
 
 
-def _sqnr(a, error):
+def _sqnr(a: np.ndarray, error: np.ndarray) -> float:
     noise, signal = float(np.sum(error**2)), float(np.sum(np.abs(a) ** 2))
     return 10 * float(np.log10(signal / noise)) if noise and signal else (np.inf if not noise else -np.inf)
 
 
-def diff(first, second, inputs=None, limit=1e-4, seed=0, sess_options=None):
+def diff(
+    first: ModelSource,
+    second: ModelSource,
+    inputs: Mapping[str, Any] | None = None,
+    limit: float = 1e-4,
+    seed: int = 0,
+    sess_options: SessionOptions | None = None,
+) -> Diff:
     """How two models differ in what they compute, and in their operators.
 
     inputs: arrays by name; the others are random. limit: largest difference that counts as none, relative to the
@@ -373,6 +393,6 @@ def diff(first, second, inputs=None, limit=1e-4, seed=0, sess_options=None):
     )
 
 
-def _outputs(session, feed):
+def _outputs(session: InferenceSession, feed: dict[str, Any]) -> dict[str, Any]:
     names = [arg.name for arg in session.get_outputs()]
     return dict(zip(names, session.run(None, feed)))

@@ -30,7 +30,9 @@ def make_cases():
                 runner.exclude(f"^{name}_cpu$")
         runner.exclude("_cuda$")
         runner.exclude("^test_loop16_seq_none_cpu$")  # the runner cannot compare lists of scalars; the C suite does
-        runner.exclude("^test_(resnet50|inception_v1|inception_v2|densenet121|shufflenet|squeezenet|vgg19|zfnet512|bvlc)")
+        runner.exclude(
+            "^test_(resnet50|inception_v1|inception_v2|densenet121|shufflenet|squeezenet|vgg19|zfnet512|bvlc)"
+        )
         return runner.enable_report().test_cases
 
 

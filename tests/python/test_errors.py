@@ -94,7 +94,7 @@ def test_models_that_break_rules():
     for model, message in ((unknown, "Nonsense"), (undefined, "nowhere"), (mixed, "int64")):
         with pytest.raises(hone.Error, match=message) as caught:
             hone.InferenceSession(model)
-        assert isinstance(caught.value, (state.InvalidGraph, state.Fail, state.InvalidArgument, state.NotImplemented))
+        assert isinstance(caught.value, (state.InvalidGraph, state.Fail, state.InvalidArgument, state.Unsupported))
 
 
 def test_providers(adder):
@@ -125,5 +125,5 @@ def test_bindings(session, adder):
         session.run_with_iobinding(binding)
     with pytest.raises(ValueError, match="another session"):
         hone.InferenceSession(adder).run_with_iobinding(binding)
-    with pytest.raises(hone.NotImplemented, match="cuda"):
+    with pytest.raises(hone.Unsupported, match="cuda"):
         binding.bind_output("z", "cuda")

@@ -170,9 +170,7 @@ def test_maps_are_dicts():
 
 def test_dicts_are_inputs():
     nodes = [
-        helper.make_node(
-            "DictVectorizer", ["x"], ["y"], domain="ai.onnx.ml", string_vocabulary=["one", "two", "three"]
-        )
+        helper.make_node("DictVectorizer", ["x"], ["y"], domain="ai.onnx.ml", string_vocabulary=["one", "two", "three"])
     ]
     given = helper.make_value_info(
         "x", helper.make_map_type_proto(TensorProto.STRING, helper.make_tensor_type_proto(TensorProto.FLOAT, []))

@@ -10,12 +10,14 @@ from .._errors import (
     ModelLoaded,
     NoModel,
     NoSuchFile,
-    NotImplemented,  # noqa: A004
     RuntimeException,
+    Unsupported,
 )
 from .._options import GraphOptimizationLevel, RunOptions, SessionOptions, get_available_providers, get_device
 from .._session import InferenceSession, ModelMetadata, NodeArg
 from .._values import OrtDevice, OrtValue
+
+NotImplemented = Unsupported  # noqa: A001 (the name is onnxruntime's)
 
 __all__ = [
     "EPFail",
