@@ -4,6 +4,9 @@
 
 #include "ops/eval_engine.h"
 
+hone_status hn_prepare_custom(hn_eval *c, void **state);
+void hn_release_custom(const hn_op *op, void *state);
+
 /* ---- constant weights, laid out for the tiles of this processor ---- */
 
 enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_last_weights.c larger */
