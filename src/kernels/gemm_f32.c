@@ -11,7 +11,7 @@
 enum {
     FRESH_DEPTH = 256, /* of panels that are laid out for one product: 128 KB on a task's stack */
     LEFT_GAP = 16,     /* floats between laid out rows, so that they do not evict each other */
-    RIGHT_ELEMS = 128 * 1024, /* of b in one block: a part of the second cache */
+    RIGHT_ELEMS = 32 * 1024,  /* of b in a slice of a block: a part of the second cache */
     OUT_ELEMS = 128 * 1024,   /* of c in one task that comes back to it */
     PAGE_ELEMS = 1024,        /* addresses so far apart share a place in the first cache */
     FEW_TILES = 2,            /* that meet b where it lies: laying out costs more than it gains */
@@ -70,6 +70,9 @@ typedef struct gemm_slice {
     int64_t col0, col1, k0, nk;
     const float *panels; /* from col0 on, unless b is met where it lies */
     int64_t panels0;     /* the first column that stands there */
+    /* Packed panels that come next, brought near by a part in each tile. */
+    const float *later, *later_end;
+    int64_t later_step; /* elements per step along k */
 } gemm_slice;
 
 /* Where the elements of a tile's rows lie. */
@@ -85,7 +88,7 @@ static void map_rows(const hn_gemm_job_f32 *g, int64_t i, int64_t rows, int64_t 
 }
 
 /* A tile that begins at column j and has up to `width` columns. */
-static void run_tile(const gemm_slice *s, const gemm_left *left, int64_t j, int64_t width,
+static void run_tile(gemm_slice *s, const gemm_left *left, int64_t j, int64_t width,
                      hn_gemm_tile_fn_f32 fn) {
     const hn_gemm_job_f32 *g = s->task->job;
     int64_t at = left->row0 * g->c_row + j;
@@ -99,6 +102,7 @@ static void run_tile(const gemm_slice *s, const gemm_left *left, int64_t j, int6
         .b = is_laid_out ? s->panels + (j - s->panels0) * s->nk : g->b + s->k0 * g->b_row + j,
         .b_row = is_laid_out ? HN_MIN(width, s->task->set->cols) : g->b_row,
         .b_next = is_laid_out ? s->nk * s->task->set->cols : s->task->set->cols,
+        .later = left->at,
         .c = g->c + at,
         .c_row = g->c_row,
         .cols = HN_MIN(width, s->col1 - j),
@@ -111,11 +115,16 @@ static void run_tile(const gemm_slice *s, const gemm_left *left, int64_t j, int6
                                 .most = g->end->most};
         tile.end = &end;
     }
+    if (s->later < s->later_end) {
+        tile.later = s->later;
+        tile.later_step = s->later_step;
+        s->later += s->later_step * s->nk;
+    }
     fn(&tile);
 }
 
 /* The rows of a tile meet all columns of the slice. */
-static void run_tiles(const gemm_slice *s, const gemm_left *left) {
+static void run_tiles(gemm_slice *s, const gemm_left *left) {
     const hn_gemm_set_f32 *set = s->task->set;
     const hn_gemm_job_f32 *g = s->task->job;
     int64_t j = s->col0, rows = left->rows, width;
@@ -158,7 +167,7 @@ static bool rows_collide(const hn_gemm_job_f32 *g) {
     return g->a_row >= PAGE_ELEMS && HN_MIN(past, PAGE_ELEMS - past) < 64;
 }
 
-static void tile_of_rows(const gemm_slice *s, int64_t tile) {
+static void tile_of_rows(gemm_slice *s, int64_t tile) {
     const gemm_task *t = s->task;
     const hn_gemm_job_f32 *g = t->job;
     float room[HN_GEMM_MAX_ROWS * (HN_GEMM_PACKED_DEPTH + LEFT_GAP)];
@@ -192,15 +201,35 @@ static void lay_right(gemm_slice *s, float *room) {
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
+/* The next slice of the block, or the first one of the block that this thread is likely to take. */
+static void look_ahead(const gemm_task *t, int64_t n_tiles, gemm_slice *s) {
+    const hn_gemm_job_f32 *g = t->job;
+    int64_t cols = s->col1 - s->col0, k0 = s->k0 + t->depth, col0 = s->col0;
+    if (k0 >= g->k) {
+        k0 = 0;
+        col0 += cols * hn_pool_threads(t->pool);
+        cols = HN_MIN(cols, g->n - col0);
+    }
+    int64_t nk = HN_MIN(t->depth, g->k - k0), calls = n_tiles * (s->col1 - s->col0);
+    s->later = s->later_end = NULL;
+    if (cols <= 0)
+        return;
+    s->later = g->packed_b + k0 * t->padded + col0 * nk;
+    s->later_end = s->later + cols * nk;
+    s->later_step = (cols * t->set->cols + calls - 1) / calls;
+}
+
 static void run_slices(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_slice *s,
                        float *room) {
     const hn_gemm_job_f32 *g = t->job;
     for (; s->k0 < g->k && !hn_pool_is_stopped(t->pool); s->k0 += t->depth) {
         s->nk = HN_MIN(t->depth, g->k - s->k0);
-        if (g->packed_b)
+        if (g->packed_b) {
             s->panels = g->packed_b + s->k0 * t->padded + s->col0 * s->nk;
-        else
+            look_ahead(t, tile1 - tile0, s);
+        } else {
             lay_right(s, room);
+        }
         for (int64_t tile = tile0; tile < tile1; tile++)
             tile_of_rows(s, tile);
     }

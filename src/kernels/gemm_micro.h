@@ -12,6 +12,10 @@ typedef struct hn_gemm_tile_f32 {
     const float *b; /* columns lie side by side, and as many as the tile has may be read */
     int64_t b_row;
     int64_t b_next; /* from one panel of a set's `cols` columns to the next */
+    /* What is needed later comes near meanwhile: so many elements per step along k, 0 for none.
+     * Tiles of several panels leave it. */
+    const float *later;
+    int64_t later_step;
     float *c;
     int64_t c_row;
     int64_t cols; /* of c that are touched */
@@ -72,6 +76,6 @@ void hn_gemm_lay_panels_f32(const hn_gemm_set_f32 *set, const hn_gemm_job_f32 *g
 void hn_gemm_lay_strip_f32(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0,
                            int64_t nk, float *out);
 
-enum { HN_GEMM_PACKED_DEPTH = 512 /* of panels laid out ahead */ };
+enum { HN_GEMM_PACKED_DEPTH = 320 /* of panels laid out ahead */ };
 
 #endif /* HN_GEMM_MICRO_H */

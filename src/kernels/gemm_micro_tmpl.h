@@ -16,8 +16,13 @@ static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
         a[r / 3] = t->a + r * a_row;
     _Pragma("GCC unroll 16") for (int p = 0; p < PANELS; p += 3)
         b[p / 3] = t->b + p * b_next;
+    const float *later = t->later;
     for (int64_t i = t->k; i > 0; i--) {
         V right[V_COLS];
+        if (V_COLS <= 2) {
+            HN_PREFETCH_SECOND(later);
+            later += t->later_step;
+        }
         _Pragma("GCC unroll 16") for (int v = 0; v < V_COLS; v++)
             right[v] = V_LOAD(b[v / 2 / 3] + v / 2 % 3 * b_next + v % 2 * V_ELEMS);
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {
@@ -49,8 +54,18 @@ static void PANEL(ROWS)(int64_t k, const float *a, int64_t a_row, int64_t a_col,
                         float *c, int64_t c_row, int64_t cols, bool add,
                         const hn_gemm_end_f32 *end) {
     TILE(ROWS)
-    (&(hn_gemm_tile_f32){
-        k, a, a_row, a_col, b, V_COLS * V_ELEMS, 0, c, c_row, cols, add, end});
+    (&(hn_gemm_tile_f32){.k = k,
+                         .a = a,
+                         .a_row = a_row,
+                         .a_col = a_col,
+                         .b = b,
+                         .b_row = V_COLS * V_ELEMS,
+                         .later = b,
+                         .c = c,
+                         .c_row = c_row,
+                         .cols = cols,
+                         .add = add,
+                         .end = end});
 }
 #endif
 #undef ROWS
