@@ -170,6 +170,8 @@ bool hn_heap_hit_limit(const hn_heap *heap);         /* since the limit was set 
 /* One large block, 64-byte aligned, of exactly this size. NULL: no memory. */
 void *hn_block_alloc(const hone_allocator *a, size_t bytes);
 void hn_block_free(const hone_allocator *a, void *block, size_t bytes); /* NULL is fine */
+/* All of it will be written now: gets its memory from the system in one go. Advice only. */
+void hn_block_fetch(void *block, size_t bytes);
 
 /* Something with several owners: first member of what they share. The last one to drop it destroys
  * it. Safe from many threads. */
@@ -190,14 +192,27 @@ typedef struct hn_blob_key {
     uint64_t n_bytes; /* of the blob */
     uint64_t hash[2]; /* of the source */
 } hn_blob_key;
-void hn_blob_key_init(hn_blob_key *key, uint32_t kind, uint64_t n_bytes);
+/* Blobs that outlive a process. Called from any thread. */
+typedef struct hn_blob_shelf {
+    uint64_t seed; /* of all its keys */
+    /* The bytes of that key, in memory that `keeper` holds; NULL: they are not there. */
+    const void *(*find)(void *ctx, const hn_blob_key *key);
+    void (*made)(void *ctx, hn_blob *b); /* one that was not there; to keep it is to own it */
+    hn_shared *keeper;
+    void *ctx;
+} hn_blob_shelf;
+/* shelf: NULL for none, here and below. */
+void hn_blob_key_init(hn_blob_key *key, const hn_blob_shelf *shelf, uint32_t kind,
+                      uint64_t n_bytes);
 void hn_blob_key_mix(hn_blob_key *key, const void *bytes, uint64_t n); /* a part of the source */
 typedef hone_status (*hn_blob_fill_fn)(void *ctx, void *out);
 /* The blob of that key; made with `fill` when there is none. The caller becomes an owner. */
-hone_status hn_blob_get(const hone_allocator *a, const hn_blob_key *key, hn_blob_fill_fn fill,
-                        void *ctx, hn_blob **out);
-void *hn_blob_data(const hn_blob *b);
-void hn_blob_drop(hn_blob *b); /* NULL is fine */
+hone_status hn_blob_get(const hone_allocator *a, const hn_blob_shelf *shelf,
+                        const hn_blob_key *key, hn_blob_fill_fn fill, void *ctx, hn_blob **out);
+const hn_blob_key *hn_blob_key_of(const hn_blob *b);
+void *hn_blob_data(const hn_blob *b); /* only read */
+hn_blob *hn_blob_keep(hn_blob *b);    /* one more owner; returns b */
+void hn_blob_drop(hn_blob *b);        /* NULL is fine */
 
 /* ---- bytes and strings ----------------------------------------------------------------------- */
 
@@ -284,6 +299,9 @@ static inline uint64_t hn_key(uint32_t scope, uint32_t id) {
 typedef struct hn_filemap {
     hn_bytes bytes;
     uint64_t mapped_bytes;
+    /* Equal numbers: equal bytes, without reading them. Zeros: nothing is known, as of a file that
+     * was written a moment ago and might be again within the same tick of the clock. */
+    uint64_t identity[2];
 } hn_filemap;
 /* Refuses directories and special files by a sentence that says what the path is. */
 hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err);

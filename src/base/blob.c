@@ -14,6 +14,7 @@ struct hn_blob {
     bool has_alloc;
     uint64_t n_owners;
     void *data;
+    hn_shared *keeper; /* of data that lie on a shelf; NULL: they are our own */
 };
 
 static pthread_mutex_t blob_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
@@ -36,8 +37,9 @@ static uint64_t secret_seed(void) {
     return seed;
 }
 
-void hn_blob_key_init(hn_blob_key *key, uint32_t kind, uint64_t n_bytes) {
-    uint64_t seed = secret_seed();
+void hn_blob_key_init(hn_blob_key *key, const hn_blob_shelf *shelf, uint32_t kind,
+                      uint64_t n_bytes) {
+    uint64_t seed = shelf ? shelf->seed : secret_seed();
     *key = (hn_blob_key){.kind = kind, .n_bytes = n_bytes, .hash = {seed, ~seed}};
 }
 
@@ -82,11 +84,17 @@ static hn_blob *own_known(const hone_allocator *a, const hn_blob_key *key) {
 static void free_blob(hn_blob *b) {
     hone_allocator by_value = b->alloc;
     const hone_allocator *a = b->has_alloc ? &by_value : NULL;
-    hn_block_free(a, b->data, (size_t)b->key.n_bytes);
+    if (b->keeper)
+        hn_shared_drop(b->keeper);
+    else
+        hn_block_free(a, b->data, (size_t)b->key.n_bytes);
     hn_free(a, b, sizeof *b);
 }
 
-static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_key *key) {
+/* With the bytes of a shelf, or room for them. */
+static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_shelf *shelf,
+                           const hn_blob_key *key) {
+    const void *shelved = shelf ? shelf->find(shelf->ctx, key) : NULL;
     hn_blob *b = hn_calloc(a, 1, sizeof *b);
     if (!b)
         return NULL;
@@ -95,8 +103,11 @@ static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_key *key) {
     b->n_owners = 1;
     if (a)
         b->alloc = *a;
-    b->data =
-        key->n_bytes <= SIZE_MAX ? hn_block_alloc(blob_allocator(b), (size_t)key->n_bytes) : NULL;
+    if (shelved)
+        b->keeper = hn_shared_keep(shelf->keeper);
+    b->data = shelved                    ? (void *)(uintptr_t)shelved
+              : key->n_bytes <= SIZE_MAX ? hn_block_alloc(blob_allocator(b), (size_t)key->n_bytes)
+                                         : NULL;
     if (!b->data) {
         hn_free(a, b, sizeof *b);
         return NULL;
@@ -105,16 +116,18 @@ static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_key *key) {
 }
 
 /* Blobs are filled without the lock; of two that were made at the same time one stays. */
-hone_status hn_blob_get(const hone_allocator *a, const hn_blob_key *key, hn_blob_fill_fn fill,
-                        void *ctx, hn_blob **out) {
+hone_status hn_blob_get(const hone_allocator *a, const hn_blob_shelf *shelf, const hn_blob_key *key,
+                        hn_blob_fill_fn fill, void *ctx, hn_blob **out) {
     pthread_mutex_lock(&blob_lock);
     *out = own_known(a, key);
     pthread_mutex_unlock(&blob_lock);
     if (*out)
         return HONE_OK;
-    hn_blob *fresh = blank_blob(a, key);
+    hn_blob *fresh = blank_blob(a, shelf, key);
     HN_TRY_PTR(fresh);
-    hone_status status = fill(ctx, fresh->data);
+    if (!fresh->keeper)
+        hn_block_fetch(fresh->data, (size_t)key->n_bytes);
+    hone_status status = fresh->keeper ? HONE_OK : fill(ctx, fresh->data);
     if (status != HONE_OK) {
         free_blob(fresh);
         return status;
@@ -128,7 +141,20 @@ hone_status hn_blob_get(const hone_allocator *a, const hn_blob_key *key, hn_blob
     pthread_mutex_unlock(&blob_lock);
     if (*out != fresh)
         free_blob(fresh);
+    else if (shelf && !fresh->keeper)
+        shelf->made(shelf->ctx, fresh);
     return HONE_OK;
+}
+
+const hn_blob_key *hn_blob_key_of(const hn_blob *b) {
+    return &b->key;
+}
+
+hn_blob *hn_blob_keep(hn_blob *b) {
+    pthread_mutex_lock(&blob_lock);
+    b->n_owners++;
+    pthread_mutex_unlock(&blob_lock);
+    return b;
 }
 
 void *hn_blob_data(const hn_blob *b) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A folder on the way to a file needs to be searched only, not read. */
@@ -36,6 +37,22 @@ static hone_status refuse_kind(const char *path, mode_t mode, hone_error *err) {
                    what_it_is(mode));
 }
 
+#define SETTLED_SECONDS 2 /* more than a tick of any file system's clock */
+
+/* Nobody can change a file and leave all of this as it was. */
+static void identify_file(const struct stat *st, uint64_t identity[2]) {
+    struct timespec now;
+    uint64_t facts[] = {(uint64_t)st->st_dev,          (uint64_t)st->st_ino,
+                        (uint64_t)st->st_size,         (uint64_t)st->st_mtim.tv_sec,
+                        (uint64_t)st->st_mtim.tv_nsec, (uint64_t)st->st_ctim.tv_sec,
+                        (uint64_t)st->st_ctim.tv_nsec};
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0 ||
+        now.tv_sec - st->st_ctim.tv_sec < SETTLED_SECONDS)
+        return;
+    identity[0] = hn_hash64(facts, sizeof facts, 0);
+    identity[1] = hn_hash64(facts, sizeof facts, 1);
+}
+
 /* Maps the open file; `path` is for messages. The descriptor stays the caller's. */
 static hone_status map_descriptor(int fd, const char *path, hn_filemap *out, hone_error *err) {
     struct stat st;
@@ -55,6 +72,7 @@ static hone_status map_descriptor(int fd, const char *path, hn_filemap *out, hon
         return hn_fail_errno(err, "cannot map '%s'", path);
     uint64_t n = (uint64_t)st.st_size;
     *out = (hn_filemap){.bytes = {.at = at, .n = n}, .mapped_bytes = n};
+    identify_file(&st, out->identity);
     return HONE_OK;
 }
 

@@ -6,7 +6,11 @@
  * that is free. What goes beyond the end of the line comes from the system, but its place is
  * counted as if it stood there: the next time that nobody stands on the line it is made as long as
  * it should have been, and the same requests find their places on it. */
+#define _GNU_SOURCE /* madvise */
 #include "base/base.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define ALIGNMENT 64u
 #define N_CLASSES 128 /* four to a power of two, from 64 bytes on */
@@ -58,6 +62,19 @@ void hn_block_free(const hone_allocator *a, void *block, size_t bytes) {
         return;
     memcpy(&shift, (uint8_t *)block - sizeof shift, sizeof shift);
     hn_free(a, (uint8_t *)block - shift, bytes + 2 * ALIGNMENT);
+}
+
+void hn_block_fetch(void *block, size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+    long page = sysconf(_SC_PAGESIZE);
+    uintptr_t mask = (uintptr_t)page - 1, begin = ((uintptr_t)block + mask) & ~mask;
+    uintptr_t end = ((uintptr_t)block + bytes) & ~mask;
+    if (page > 0 && begin < end)
+        madvise((void *)begin, end - begin,
+                MADV_POPULATE_WRITE); /* or page by page, when touched */
+#else
+    (void)block, (void)bytes;
+#endif
 }
 
 /* ---- heaps --------------------------------------------------------------------------------------------------------------------- */

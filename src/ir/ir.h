@@ -444,6 +444,9 @@ void hn_model_free(hn_model *m);                 /* NULL is fine; unmaps files *
 /* A copy to edit; ids stay the same. Tensors, docs and metadata are shared, so `m` must outlive it.
  * NULL: out of memory. */
 hn_model *hn_model_clone(const hn_model *m);
+/* Where bytes lie in a mapped file, as numbers that no other bytes have: what identifies the file,
+ * and the place in it. False: they do not, or nothing is known of the file. */
+bool hn_model_locate(const hn_model *m, const void *at, uint64_t n_bytes, uint64_t place[3]);
 /* Nobody will read the tensor soon: what it takes of a mapped file leaves memory until then. */
 void hn_model_let_go(const hn_model *m, const hn_tensor *t);
 int64_t hn_opset_version(const hn_opsets *o,

@@ -1,5 +1,5 @@
-/* Filters of channels-last convolutions: the way to convolve is chosen when the program is made, and
- * the filters are laid out for it. */
+/* Filters of channels-last convolutions: the way to convolve is chosen when the program is made,
+ * and the filters are laid out for it. */
 #include "kernels/conv_transpose_last.h"
 #include "ops/conv_last_eval.h"
 #include "ops/node_state.h"
@@ -11,7 +11,8 @@ enum { /* kinds of hn_blob_key; see packed_weights.c for the others */
 
 typedef struct filters_last {
     hn_conv_last_method method;
-    hn_blob *blob; /* NULL: nothing is laid out ahead */
+    hn_blob *blob;
+    const hone_allocator *alloc; /* of this */
 } filters_last;
 
 hn_conv_last_method hn_conv_last_unpacked(const hn_conv_last_job *job) {
@@ -24,19 +25,19 @@ static hone_status fill_filters_last(void *job, void *out) {
     return HONE_OK;
 }
 
-/* All sizes but the batch decide how filters lie: some methods cut maps into tiles by their size. */
-static void name_filters(const hn_conv_last_job *job, uint64_t n_elems, hn_blob_key *key) {
+/* All sizes but the batch decide how filters lie: some methods cut maps into tiles by their size.
+ */
+static void name_filters(const hn_eval *c, const hn_conv_last_job *job, uint64_t n_elems,
+                         hn_blob_key *key) {
     const hn_slide *s = job->slide;
     int64_t sizes[] = {job->channels, job->filters, job->groups, s->n_axes};
     size_t bytes = (size_t)s->n_axes * sizeof *s->kernel;
-    hn_blob_key_init(key, BLOB_FILTERS_LAST + (uint32_t)job->method, n_elems * sizeof(float));
+    hn_prepared_key(c, key, BLOB_FILTERS_LAST + (uint32_t)job->method, n_elems * sizeof(float));
     hn_blob_key_mix(key, sizes, sizeof sizes);
     hn_blob_key_mix(key, s->kernel, bytes);
     if (job->method == HN_CONV_LAST_WINOGRAD)
         hn_blob_key_mix(key, s->out, bytes);
-    hn_blob_key_mix(key, job->w,
-                    (uint64_t)(job->filters * (job->channels / job->groups) * s->kernel_elems) *
-                        sizeof(float));
+    hn_prepared_key_arg(c, key, 1);
 }
 
 /* The spatial sizes of a value [N, spatial..., C] when all are numbers; else zeros. */
@@ -72,30 +73,35 @@ hone_status hn_prepare_filters_last(hn_eval *c, void **state) {
                             .w = w->data};
     job.method = hn_conv_last_choose(&job);
     int64_t n_elems = hn_conv_last_packed_elems(&job);
-    hn_arena *arena = c->node.scope->job->model->arena;
-    filters_last *filters = HN_NEW(arena, filters_last);
+    if (n_elems == 0)
+        return HONE_OK;
+    const hone_allocator *alloc = hn_arena_allocator(c->node.scope->job->model->arena);
+    filters_last *filters = hn_calloc(alloc, 1, sizeof *filters);
     HN_TRY_PTR(filters);
-    filters->method = job.method;
-    if (n_elems > 0) {
-        hn_blob_key key;
-        name_filters(&job, (uint64_t)n_elems, &key);
-        HN_TRY(hn_blob_get(hn_arena_allocator(arena), &key, fill_filters_last, &job,
-                           &filters->blob));
-        c->taken_args |= UINT64_C(1) << 1;
+    *filters = (filters_last){.method = job.method, .alloc = alloc};
+    hn_blob_key key;
+    name_filters(c, &job, (uint64_t)n_elems, &key);
+    hone_status status = hn_prepared_blob(c, &key, fill_filters_last, &job, &filters->blob);
+    if (status != HONE_OK) {
+        hn_free(alloc, filters, sizeof *filters);
+        return status;
     }
+    c->taken_args |= UINT64_C(1) << 1;
     *state = filters;
     return HONE_OK;
 }
 
 void hn_release_filters_last(const hn_op *op, void *state) {
+    filters_last *filters = state;
     (void)op;
-    hn_blob_drop(((filters_last *)state)->blob);
+    hn_blob_drop(filters->blob);
+    hn_free(filters->alloc, filters, sizeof *filters);
 }
 
 void hn_conv_last_take(const hn_eval *c, hn_conv_last_job *job) {
     const filters_last *filters = c->is_prepared ? c->state : NULL;
-    job->packed_w = filters && filters->blob ? hn_blob_data(filters->blob) : NULL;
-    job->method = job->packed_w ? filters->method : hn_conv_last_unpacked(job);
+    job->packed_w = filters ? hn_blob_data(filters->blob) : NULL;
+    job->method = filters ? filters->method : hn_conv_last_unpacked(job);
 }
 
 /* ---- transposed ------------------------------------------------------------------------------ */
@@ -118,11 +124,10 @@ hone_status hn_prepare_transposed_last(hn_eval *c, void **state) {
         return HONE_OK;
     hn_blob_key key;
     hn_blob *blob;
-    hn_blob_key_init(&key, BLOB_TRANSPOSED_LAST, (uint64_t)n_elems * sizeof(float));
+    hn_prepared_key(c, &key, BLOB_TRANSPOSED_LAST, (uint64_t)n_elems * sizeof(float));
     hn_blob_key_mix(&key, w->dims, 2 * sizeof *w->dims);
-    hn_blob_key_mix(&key, w->data, w->n_elems * sizeof(float));
-    HN_TRY(hn_blob_get(hn_arena_allocator(c->node.scope->job->model->arena), &key,
-                       fill_transposed, &job, &blob));
+    hn_prepared_key_arg(c, &key, 1);
+    HN_TRY(hn_prepared_blob(c, &key, fill_transposed, &job, &blob));
     *state = blob;
     c->taken_args |= UINT64_C(1) << 1;
     return HONE_OK;

@@ -20,6 +20,14 @@ typedef struct hn_eval_host {
     bool (*is_stopped)(void *run); /* cancelled or past the deadline; NULL: never */
 } hn_eval_host;
 
+/* Constants of a preparation whose data may not be where their arrays point until somebody asks. */
+typedef struct hn_const_host {
+    void (*name)(void *ctx, uint32_t arg, hn_blob_key *key); /* mixes in what an argument is */
+    hone_status (*read)(void *ctx); /* brings the data of all arguments */
+    const hn_blob_shelf *shelf;     /* may be NULL */
+    void *ctx;
+} hn_const_host;
+
 struct hn_eval {
     hn_infer node; /* attributes, version */
     hn_eval_host *host;
@@ -29,10 +37,19 @@ struct hn_eval {
     const bool *wanted;     /* per output: does anybody read it? */
     bool is_prepared;       /* state is what hn_eval_prepare made */
     void *state;
+    const hn_const_host *consts; /* during hn_eval_prepare; NULL: all data are there */
     uint64_t taken_args; /* set by hn_eval_prepare: bit i says that the state holds all that is read
                             of argument i, but for its type */
     hone_error *err;
 };
+
+/* What an operator does before all runs. */
+typedef enum hn_preparation {
+    HN_PREPARES_NOTHING,
+    HN_PREPARES_BLOBS, /* reads constants by hn_prepared_blob alone; several at once may do so */
+    HN_PREPARES_STATE  /* reads what it likes */
+} hn_preparation;
+hn_preparation hn_eval_preparation(const hn_op *op);
 
 /* Work that need not be done in every run. Sees attributes, and those arguments that are constant;
  * there are no results, and no host. *state is NULL when there is nothing to do. */

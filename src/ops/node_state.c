@@ -24,6 +24,13 @@ static const struct {
     {hn_eval_conv_transpose_last, hn_prepare_transposed_last, hn_release_weights},
 };
 
+hn_preparation hn_eval_preparation(const hn_op *op) {
+    for (size_t i = 0; i < HN_COUNT(prepared_ops); i++)
+        if (prepared_ops[i].eval == op->eval)
+            return op->eval == hn_eval_custom ? HN_PREPARES_STATE : HN_PREPARES_BLOBS;
+    return HN_PREPARES_NOTHING;
+}
+
 hone_status hn_eval_prepare(hn_eval *c, void **state) {
     *state = NULL;
     for (size_t i = 0; i < HN_COUNT(prepared_ops); i++)

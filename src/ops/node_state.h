@@ -4,6 +4,13 @@
 
 #include "ops/eval_engine.h"
 
+/* Blobs made of constant arguments, whose data are read by `fill` alone: a key, what the arguments
+ * are, then the blob. */
+void hn_prepared_key(const hn_eval *c, hn_blob_key *key, uint32_t kind, uint64_t n_bytes);
+void hn_prepared_key_arg(const hn_eval *c, hn_blob_key *key, uint32_t arg);
+hone_status hn_prepared_blob(const hn_eval *c, const hn_blob_key *key, hn_blob_fill_fn fill,
+                             void *job, hn_blob **out);
+
 hone_status hn_prepare_custom(hn_eval *c, void **state);
 void hn_release_custom(const hn_op *op, void *state);
 

@@ -8,12 +8,11 @@
 hone_status hn_take_weights(hn_eval *c, const hn_weights_form *form, void **state) {
     hn_blob_key key;
     hn_blob *blob;
-    hn_blob_key_init(&key, form->kind, (uint64_t)form->n_elems * sizeof(float));
+    hn_prepared_key(c, &key, form->kind, (uint64_t)form->n_elems * sizeof(float));
     hn_blob_key_mix(&key, form->sizes, sizeof form->sizes);
     for (uint32_t i = 1; i <= form->n_args; i++)
-        hn_blob_key_mix(&key, hn_arg(c, i)->data, hn_arg(c, i)->n_elems * sizeof(float));
-    HN_TRY(hn_blob_get(hn_arena_allocator(c->node.scope->job->model->arena), &key, form->fill,
-                       form->job, &blob));
+        hn_prepared_key_arg(c, &key, i);
+    HN_TRY(hn_prepared_blob(c, &key, form->fill, form->job, &blob));
     *state = blob;
     for (uint32_t i = 1; i <= form->n_args; i++)
         c->taken_args |= UINT64_C(1) << i;

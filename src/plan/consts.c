@@ -1,17 +1,22 @@
 /* Initializers where evaluations can reach them: aligned, complete, dense. */
 #include "plan/plan.h"
 
+#define COPIED_BYTES ((uint64_t)4 << 20)
 #define LEAST_SHARED_BYTES 4096 /* smaller copies are not worth looking up */
 
 /* Constants that are not read where they lie in a file: kinds of blobs. */
 enum { BLOB_COPY, BLOB_DENSE };
 
-static hone_status own_blob(hn_program *p, const hn_blob_key *key, hn_blob_fill_fn fill, void *ctx,
-                            void **data) {
+static const hn_blob_shelf *shelf_of(const hn_program_options *o) {
+    return o ? o->shelf : NULL;
+}
+
+static hone_status own_blob(hn_program *p, const hn_program_options *o, const hn_blob_key *key,
+                            hn_blob_fill_fn fill, void *ctx, void **data) {
     hn_blob *b;
     if (!HN_VEC_RESERVE(p->model->arena, &p->blobs, 1))
         return HONE_E_NOMEM;
-    HN_TRY(hn_blob_get(hn_arena_allocator(p->model->arena), key, fill, ctx, &b));
+    HN_TRY(hn_blob_get(hn_arena_allocator(p->model->arena), shelf_of(o), key, fill, ctx, &b));
     p->blobs.at[p->blobs.n++] = b;
     *data = hn_blob_data(b);
     return HONE_OK;
@@ -19,9 +24,25 @@ static hone_status own_blob(hn_program *p, const hn_blob_key *key, hn_blob_fill_
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-static hone_status copy_tensor_bytes(void *ctx, void *out) {
-    const hn_bytes *from = ctx;
-    memcpy(out, from->at, (size_t)from->n);
+/* Piece by piece, so that no constant is resident twice as a whole. */
+void hn_program_read_const(const hn_program *p, const hn_tensor *t, void *out) {
+    hn_tensor part = *t;
+    for (uint64_t at = 0; at < t->data_bytes; at += part.data_bytes) {
+        part.data = (const uint8_t *)t->data + at;
+        part.data_bytes = HN_MIN(t->data_bytes - at, COPIED_BYTES);
+        memcpy((uint8_t *)out + at, part.data, (size_t)part.data_bytes);
+        hn_model_let_go(p->model, &part);
+    }
+}
+
+typedef struct const_copy {
+    const hn_program *p;
+    const hn_tensor *t;
+} const_copy;
+
+static hone_status copy_const_bytes(void *ctx, void *out) {
+    const const_copy *copy = ctx;
+    hn_program_read_const(copy->p, copy->t, out);
     return HONE_OK;
 }
 
@@ -32,22 +53,46 @@ static void forget_source(const hn_model *source) {
             hn_model_let_go(source, hn_value_at(source->graph, id)->init);
 }
 
-/* What had to be copied leaves the memory of its map, or a model would be resident twice. */
-static hone_status const_tensor(hn_program *p, const hn_model *source, const hn_tensor *t,
-                                hn_object *out, hone_error *err) {
+/* A large constant that lies where it cannot be read. Most of them are laid out by the only step
+ * that reads them: nobody needs a copy as well. */
+static bool is_late_const(const hn_tensor *t) {
+    uint64_t n_bytes;
+    return hn_dtype_bytes(t->dtype, t->n_elems, &n_bytes) && n_bytes <= t->data_bytes && t->data &&
+           n_bytes >= LEAST_SHARED_BYTES && (uintptr_t)t->data % hn_dtype_alignment(t->dtype) != 0;
+}
+
+void hn_program_name_const(const hn_program *p, const hn_tensor *t, hn_blob_key *key) {
+    uint64_t place[3];
+    if (hn_model_locate(p->model, t->data, t->data_bytes, place))
+        hn_blob_key_mix(key, place, sizeof place);
+    else
+        hn_blob_key_mix(key, t->data, t->data_bytes);
+}
+
+hone_status hn_program_copy_const(hn_program *p, const hn_program_options *o, hn_id value,
+                                  hone_error *err) {
+    const hn_tensor *t = hn_value_at(p->model->graph, value)->init;
     hn_tensor aligned = *t;
-    hn_bytes from = {.at = t->data};
-    bool is_whole = hn_dtype_bytes(t->dtype, t->n_elems, &from.n) && from.n <= t->data_bytes;
-    if (is_whole && t->data && from.n >= LEAST_SHARED_BYTES &&
-        (uintptr_t)t->data % hn_dtype_alignment(t->dtype) != 0) {
-        hn_blob_key key;
-        void *data;
-        hn_blob_key_init(&key, BLOB_COPY, from.n);
-        hn_blob_key_mix(&key, from.at, from.n);
-        HN_TRY(own_blob(p, &key, copy_tensor_bytes, &from, &data));
-        aligned.data = data;
+    hn_blob_key key;
+    void *data;
+    hn_blob_key_init(&key, shelf_of(o), BLOB_COPY, t->data_bytes);
+    hn_program_name_const(p, t, &key);
+    HN_TRY(own_blob(p, o, &key, copy_const_bytes, &(const_copy){p, t}, &data));
+    aligned.data = data;
+    p->is_late[value] = false;
+    return hn_object_init_tensor(&p->consts[value], p->model->arena, &aligned, err);
+}
+
+static hone_status const_tensor(hn_program *p, const hn_model *source, hn_id value,
+                                hone_error *err) {
+    const hn_tensor *t = hn_value_at(p->model->graph, value)->init;
+    hn_object *out = &p->consts[value];
+    p->is_late[value] = is_late_const(t);
+    if (p->is_late[value]) {
+        hn_object_init_borrowed(out, t->dtype, t->rank, t->dims, (void *)(uintptr_t)t->data);
+        return HONE_OK;
     }
-    HN_TRY(hn_object_init_tensor(out, p->model->arena, &aligned, err));
+    HN_TRY(hn_object_init_tensor(out, p->model->arena, t, err));
     if (out->array.data != t->data)
         hn_model_let_go(source, t);
     return HONE_OK;
@@ -97,8 +142,8 @@ static hone_status fill_dense(void *ctx, void *out) {
     return HONE_OK;
 }
 
-static hone_status const_sparse(hn_program *p, const hn_sparse *s, hn_object *out,
-                                hone_error *err) {
+static hone_status const_sparse(hn_program *p, const hn_program_options *o, const hn_sparse *s,
+                                hn_object *out, hone_error *err) {
     dense_job job = {
         .s = s, .n_elems = 1, .elem_bytes = hn_elem_bytes(s->values->dtype), .err = err};
     uint64_t bytes;
@@ -112,28 +157,31 @@ static hone_status const_sparse(hn_program *p, const hn_sparse *s, hn_object *ou
         !hn_mul_u64(job.n_elems, job.elem_bytes, &bytes) || bytes > SIZE_MAX)
         return hn_fail(err, HONE_E_UNSUPPORTED, "sparse initializer '%s' cannot be expanded",
                        hn_s(s->values->name));
-    hn_blob_key_init(&key, BLOB_DENSE, bytes);
+    hn_blob_key_init(&key, shelf_of(o), BLOB_DENSE, bytes);
     hn_blob_key_mix(&key, s->dims, (uint64_t)s->rank * sizeof *s->dims);
     hn_blob_key_mix(&key, s->values->data, s->values->data_bytes);
     hn_blob_key_mix(&key, s->indices->data, s->indices->data_bytes);
-    HN_TRY(own_blob(p, &key, fill_dense, &job, &dense));
+    HN_TRY(own_blob(p, o, &key, fill_dense, &job, &dense));
     hn_object_init_borrowed(out, s->values->dtype, s->rank, s->dims, dense);
     return HONE_OK;
 }
 
-hone_status hn_program_make_consts(hn_program *p, const hn_model *source, hone_error *err) {
+hone_status hn_program_make_consts(hn_program *p, const hn_model *source,
+                                   const hn_program_options *o, hone_error *err) {
     const hn_graph *g = p->model->graph;
     p->consts = HN_NEW_N(p->model->arena, hn_object, (size_t)g->values.n + 1);
-    HN_TRY_PTR(p->consts);
+    p->is_late = HN_NEW_N(p->model->arena, bool, (size_t)g->values.n + 1);
+    if (!p->consts || !p->is_late)
+        return HONE_E_NOMEM;
     forget_source(source);
     for (hn_id id = 0; id < g->values.n; id++) {
         const hn_value *v = hn_value_at(g, id);
         if (!v->uses.n)
             continue;
         if (v->init)
-            HN_TRY(const_tensor(p, source, v->init, &p->consts[id], err));
+            HN_TRY(const_tensor(p, source, id, err));
         else if (v->sparse_init)
-            HN_TRY(const_sparse(p, v->sparse_init, &p->consts[id], err));
+            HN_TRY(const_sparse(p, o, v->sparse_init, &p->consts[id], err));
     }
     return HONE_OK;
 }
@@ -141,20 +189,4 @@ hone_status hn_program_make_consts(hn_program *p, const hn_model *source, hone_e
 void hn_program_drop_consts(hn_program *p) {
     for (uint32_t i = 0; i < p->blobs.n; i++)
         hn_blob_drop(p->blobs.at[i]);
-}
-
-/* A copy is given up for what it was copied from, which is still there to be pointed at. */
-void hn_program_let_const_go(hn_program *p, hn_id value) {
-    const hn_tensor *t = hn_value_at(p->model->graph, value)->init;
-    hn_array *a = &p->consts[value].array;
-    if (!t)
-        return;
-    for (uint32_t i = 0; i < p->blobs.n; i++)
-        if (p->blobs.at[i] && hn_blob_data(p->blobs.at[i]) == a->data) {
-            hn_blob_drop(p->blobs.at[i]); /* once: equal constants own it, too */
-            p->blobs.at[i] = NULL;
-            a->data = (void *)(uintptr_t)t->data;
-            break;
-        }
-    hn_model_let_go(p->model, t);
 }

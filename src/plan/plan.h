@@ -53,6 +53,7 @@ typedef struct hn_program {
     hn_object
         *consts; /* by value: initializers as borrowed tensors; kind NONE when there is none */
     HN_VEC(hn_blob *) blobs; /* constants that could not be read where they lie */
+    bool *is_late;           /* by value: its constant is copied when it turns out to be read */
 } hn_program;
 
 typedef struct hn_program_options {
@@ -63,6 +64,8 @@ typedef struct hn_program_options {
     /* May change the graph once functions are inlined and dimensions are fixed; NULL: nobody does. */
     hone_status (*rewrite)(void *ctx, hn_model *m, hone_error *err);
     void *rewrite_ctx;
+    hn_pool *pool;              /* helps to lay weights out; may be NULL */
+    const hn_blob_shelf *shelf; /* of weights that were laid out before; may be NULL */
 } hn_program_options;
 
 /* Refuses a model that is not valid, or has an operator that cannot be run, by a message that names
@@ -119,13 +122,19 @@ bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *i
 
 /* memory.c: fills modes, ranges, offsets and block_bytes of a plan whose types are known. */
 hone_status hn_plan_lay_out(hn_plan *p);
-/* prepare.c: makes the states of steps that have some, and ends them. */
-hone_status hn_program_prepare(hn_program *p, hone_error *err);
+/* step_states.c: makes the states of steps that have some, and ends them. */
+hone_status hn_program_prepare(hn_program *p, const hn_program_options *o, hone_error *err);
 void hn_program_release(hn_program *p);
-/* consts.c: initializers, aligned and dense. `source` is the model whose files hold them. */
-hone_status hn_program_make_consts(hn_program *p, const hn_model *source, hone_error *err);
+/* consts.c: initializers, aligned and dense, but for large ones that would have to be copied: only
+ * hn_program_copy_const makes those readable. */
+hone_status hn_program_make_consts(hn_program *p, const hn_model *source,
+                                   const hn_program_options *o, hone_error *err);
+hone_status hn_program_copy_const(hn_program *p, const hn_program_options *o, hn_id value,
+                                  hone_error *err);
+/* The bytes of a constant, wherever they lie; they leave the memory of their map. */
+void hn_program_read_const(const hn_program *p, const hn_tensor *t, void *out);
 void hn_program_drop_consts(hn_program *p);
-/* Nobody reads the data of this constant any more: it leaves memory as far as it can. */
-void hn_program_let_const_go(hn_program *p, hn_id value);
+/* Mixes into a key what a constant is: its place in a file, or its bytes. */
+void hn_program_name_const(const hn_program *p, const hn_tensor *t, hn_blob_key *key);
 
 #endif /* HN_PLAN_H */

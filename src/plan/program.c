@@ -310,9 +310,9 @@ static hone_status make_program(hn_program *p, const hn_model *source, const hn_
     if (o && o->rewrite)
         HN_TRY(o->rewrite(o->rewrite_ctx, m, err));
     HN_TRY(forget_symbols(m));
-    HN_TRY(hn_program_make_consts(p, source, err));
+    HN_TRY(hn_program_make_consts(p, source, o, err));
     HN_TRY(make_blocks(p, o, err));
-    return hn_program_prepare(p, err);
+    return hn_program_prepare(p, o, err);
 }
 
 hone_status hn_program_new(const hn_model *m, const hn_program_options *options, hn_program **out,

@@ -1,36 +1,171 @@
-/* What steps do once, before any run. */
+/* What steps do once, before any run: weights are laid out by several threads at a time. */
 #include "plan/plan.h"
 
-/* Constants among the arguments; the others are left out. */
-static void find_const_args(const hn_program *p, const hn_node *n, hn_object **args) {
-    for (uint32_t i = 0; i < n->n_inputs; i++) {
-        hn_id id = n->inputs[i];
-        if (id != HN_NONE && p->consts[id].kind != HN_OBJECT_NONE &&
-            hn_infer_initial_const(p->model, hn_value_at(p->model->graph, id)))
-            args[i] = &p->consts[id];
+#include <pthread.h>
+
+#define MOST_KEPT_BYTES ((size_t)16 << 20)
+
+/* Aligned room for constants that lie where they cannot be read; used again and again. */
+typedef struct const_room {
+    struct const_room *next;
+    uint8_t *at;
+    size_t bytes;
+} const_room;
+
+typedef struct preparation {
+    hn_program *p;
+    const hn_program_options *options;
+    const hone_allocator *alloc;
+    HN_VEC(hn_step *) steps;
+    pthread_mutex_t lock; /* guards all below, and what steps write to the program */
+    const_room *rooms;    /* that nobody uses now */
+    hone_status status;   /* of the first step that failed */
+    hone_error *err;
+} preparation;
+
+/* One step being prepared, and its constants. */
+typedef struct step_consts {
+    preparation *all;
+    const hn_node *node;
+    hn_object **args, *copies; /* by argument; copies point into the room */
+    const_room *room;
+    bool is_read;
+} step_consts;
+
+static bool is_const_arg(const hn_program *p, hn_id id) {
+    return id != HN_NONE && p->consts[id].kind != HN_OBJECT_NONE &&
+           hn_infer_initial_const(p->model, hn_value_at(p->model->graph, id));
+}
+
+/* ---- rooms ----------------------------------------------------------------------------------- */
+
+static const_room *take_room(preparation *all, size_t bytes) {
+    pthread_mutex_lock(&all->lock);
+    const_room *room = all->rooms;
+    if (room)
+        all->rooms = room->next;
+    pthread_mutex_unlock(&all->lock);
+    if (!room)
+        room = hn_calloc(all->alloc, 1, sizeof *room);
+    if (room && room->bytes < bytes) {
+        hn_block_free(all->alloc, room->at, room->bytes);
+        room->at = hn_block_alloc(all->alloc, bytes);
+        room->bytes = room->at ? bytes : 0;
+    }
+    return room;
+}
+
+static void give_room_back(preparation *all, const_room *room) {
+    if (!room)
+        return;
+    if (room->bytes > MOST_KEPT_BYTES) {
+        hn_block_free(all->alloc, room->at, room->bytes);
+        *room = (const_room){0};
+    }
+    pthread_mutex_lock(&all->lock);
+    room->next = all->rooms;
+    all->rooms = room;
+    pthread_mutex_unlock(&all->lock);
+}
+
+static void free_rooms(preparation *all) {
+    for (const_room *room = all->rooms, *next; room; room = next) {
+        next = room->next;
+        hn_block_free(all->alloc, room->at, room->bytes);
+        hn_free(all->alloc, room, sizeof *room);
     }
 }
 
-static hone_status prepare_step(const hn_program *p, hn_step *step, hn_arena *scratch,
+/* ---- constants of one step --------------------------------------------------------------------- */
+
+static const hn_tensor *late_arg(const step_consts *s, uint32_t i) {
+    const hn_program *p = s->all->p;
+    hn_id id = s->node->inputs[i];
+    return s->args[i] && p->is_late[id] ? hn_value_at(p->model->graph, id)->init : NULL;
+}
+
+static uint64_t room_bytes_of(const hn_tensor *t) {
+    return t->data_bytes + (64 - t->data_bytes % 64);
+}
+
+/* Constants among the arguments; the others are left out. Those that cannot be read where they lie
+ * get their places in a room. */
+static hone_status find_const_args(step_consts *s, hn_arena *scratch) {
+    const hn_program *p = s->all->p;
+    const hn_node *n = s->node;
+    uint64_t bytes = 0, at = 0;
+    s->args = HN_NEW_N(scratch, hn_object *, (size_t)n->n_inputs + 1);
+    s->copies = HN_NEW_N(scratch, hn_object, (size_t)n->n_inputs + 1);
+    if (!s->args || !s->copies)
+        return HONE_E_NOMEM;
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        s->args[i] = is_const_arg(p, n->inputs[i]) ? &p->consts[n->inputs[i]] : NULL;
+        bytes += late_arg(s, i) ? room_bytes_of(late_arg(s, i)) : 0;
+    }
+    if (bytes == 0)
+        return HONE_OK;
+    s->room = bytes <= SIZE_MAX ? take_room(s->all, (size_t)bytes) : NULL;
+    if (!s->room || !s->room->at)
+        return HONE_E_NOMEM;
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        const hn_tensor *t = late_arg(s, i);
+        if (!t)
+            continue;
+        s->copies[i] = *s->args[i];
+        s->copies[i].array.data = s->room->at + at;
+        at += room_bytes_of(t);
+    }
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        if (late_arg(s, i))
+            s->args[i] = &s->copies[i];
+    return HONE_OK;
+}
+
+static void name_const_arg(void *ctx, uint32_t arg, hn_blob_key *key) {
+    const step_consts *s = ctx;
+    const hn_program *p = s->all->p;
+    hn_program_name_const(p, hn_value_at(p->model->graph, s->node->inputs[arg])->init, key);
+}
+
+static hone_status read_const_args(void *ctx) {
+    step_consts *s = ctx;
+    for (uint32_t i = 0; !s->is_read && i < s->node->n_inputs; i++) {
+        const hn_tensor *t = late_arg(s, i);
+        if (t)
+            hn_program_read_const(s->all->p, t, s->args[i]->array.data);
+    }
+    s->is_read = true;
+    return HONE_OK;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* Other steps may look at taken_args of this one any time: *taken is for whoever holds the lock. */
+static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scratch, uint64_t *taken,
                                 hone_error *err) {
-    const hn_graph *g = p->model->graph;
-    const hn_node *n = hn_node_at(g, step->node);
+    const hn_graph *g = all->p->model->graph;
     char who[200];
-    infer_job job = {.model = p->model, .work = scratch, .ignore_declared = true};
+    infer_job job = {.model = all->p->model, .work = scratch, .ignore_declared = true};
     infer_scope scope = {.job = &job, .g = g};
-    hn_object **args = HN_NEW_N(scratch, hn_object *, (size_t)n->n_inputs + 1);
-    HN_TRY_PTR(args);
-    find_const_args(p, n, args);
+    step_consts consts = {.all = all, .node = hn_node_at(g, step->node)};
+    hn_const_host host = {.name = name_const_arg,
+                          .read = read_const_args,
+                          .shelf = all->options ? all->options->shelf : NULL,
+                          .ctx = &consts};
+    hone_status status = find_const_args(&consts, scratch);
     hn_eval c = {.node = {.scope = &scope,
                           .id = step->node,
-                          .node = n,
+                          .node = consts.node,
                           .op = step->op,
                           .version = step->version},
-                 .n_args = n->n_inputs,
-                 .args = args,
+                 .n_args = consts.node->n_inputs,
+                 .args = consts.args,
+                 .consts = &host,
                  .err = err};
-    hone_status status = hn_eval_prepare(&c, &step->state);
-    step->taken_args = c.taken_args;
+    if (status == HONE_OK)
+        status = hn_eval_prepare(&c, &step->state);
+    *taken = c.taken_args;
+    give_room_back(all, consts.room);
     if (status != HONE_OK)
         hn_error_prefix(err, "%s", hn_node_text(g, step->node, who, sizeof who));
     return status;
@@ -53,23 +188,95 @@ static bool is_taken_by_all(const hn_program *p, const hn_value *v) {
     return true;
 }
 
-/* Constants go one by one as they are taken: at no time are all of them there twice. */
-static void let_taken_go(hn_program *p, const hn_step *step) {
+/* Constants leave memory one by one as they are taken: at no time are all of them there twice. */
+static void let_taken_go(const hn_program *p, const hn_step *step) {
     const hn_node *n = hn_node_at(p->model->graph, step->node);
     for (uint32_t i = 0; i < n->n_inputs; i++)
-        if (is_taken(step, i) && is_taken_by_all(p, hn_value_at(p->model->graph, n->inputs[i])))
-            hn_program_let_const_go(p, n->inputs[i]);
+        if (is_taken(step, i)) {
+            const hn_value *v = hn_value_at(p->model->graph, n->inputs[i]);
+            if (v->init && is_taken_by_all(p, v))
+                hn_model_let_go(p->model, v->init);
+        }
 }
 
-hone_status hn_program_prepare(hn_program *p, hone_error *err) {
-    hn_arena *scratch = hn_arena_new(hn_arena_allocator(p->model->arena));
-    hone_status status = scratch ? HONE_OK : HONE_E_NOMEM;
-    for (hn_id b = 0; b < p->model->graph->blocks.n; b++)
-        for (uint32_t i = 0; status == HONE_OK && i < p->blocks[b].n_steps; i++) {
-            hn_step *step = &p->blocks[b].steps[i];
-            status = prepare_step(p, step, scratch, err);
-            let_taken_go(p, step);
+static void finish_step(preparation *all, hn_step *step, uint64_t taken, hone_status status,
+                        const hone_error *err) {
+    pthread_mutex_lock(&all->lock);
+    step->taken_args = taken;
+    if (status == HONE_OK) {
+        let_taken_go(all->p, step);
+    } else if (all->status == HONE_OK) {
+        all->status = status;
+        if (all->err)
+            *all->err = *err;
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+static void prepare_steps(void *ctx, int64_t begin, int64_t end) {
+    preparation *all = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        hone_error err;
+        hn_step *step = all->steps.at[i];
+        hn_arena *scratch = hn_arena_new(all->alloc);
+        uint64_t taken = 0;
+        hn_error_clear(&err);
+        hone_status status =
+            scratch ? prepare_step(all, step, scratch, &taken, &err) : HONE_E_NOMEM;
+        finish_step(all, step, taken, status, &err);
+        hn_arena_free(scratch);
+    }
+}
+
+/* ---- all steps ------------------------------------------------------------------------------- */
+
+static hone_status copy_const_args(preparation *all, const hn_step *step) {
+    const hn_node *n = hn_node_at(all->p->model->graph, step->node);
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        if (n->inputs[i] != HN_NONE && all->p->is_late[n->inputs[i]])
+            HN_TRY(hn_program_copy_const(all->p, all->options, n->inputs[i], all->err));
+    return HONE_OK;
+}
+
+/* Operators of others run alone, in order, on constants that can be read; the rest is listed. */
+static hone_status sort_steps(preparation *all, hn_arena *scratch) {
+    for (hn_id b = 0; b < all->p->model->graph->blocks.n; b++)
+        for (uint32_t i = 0; i < all->p->blocks[b].n_steps; i++) {
+            hn_step *step = &all->p->blocks[b].steps[i];
+            hn_preparation kind = hn_eval_preparation(step->op);
+            if (kind == HN_PREPARES_BLOBS && !HN_VEC_PUSH(scratch, &all->steps, step))
+                return HONE_E_NOMEM;
+            if (kind != HN_PREPARES_STATE)
+                continue;
+            HN_TRY(copy_const_args(all, step));
+            HN_TRY(prepare_step(all, step, scratch, &step->taken_args, all->err));
         }
+    return HONE_OK;
+}
+
+/* Constants that somebody still reads. */
+static hone_status copy_late_consts(preparation *all) {
+    const hn_graph *g = all->p->model->graph;
+    for (hn_id id = 0; id < g->values.n; id++)
+        if (all->p->is_late[id] && !is_taken_by_all(all->p, hn_value_at(g, id)))
+            HN_TRY(hn_program_copy_const(all->p, all->options, id, all->err));
+    return HONE_OK;
+}
+
+hone_status hn_program_prepare(hn_program *p, const hn_program_options *o, hone_error *err) {
+    hn_arena *scratch = hn_arena_new(hn_arena_allocator(p->model->arena));
+    preparation all = {
+        .p = p, .options = o, .alloc = hn_arena_allocator(p->model->arena), .err = err};
+    pthread_mutex_init(&all.lock, NULL);
+    hone_status status = scratch ? sort_steps(&all, scratch) : HONE_E_NOMEM;
+    if (status == HONE_OK) {
+        hn_pool_for(o ? o->pool : NULL, all.steps.n, 1, prepare_steps, &all);
+        status = all.status;
+    }
+    if (status == HONE_OK)
+        status = copy_late_consts(&all);
+    free_rooms(&all);
+    pthread_mutex_destroy(&all.lock);
     hn_arena_free(scratch);
     return status;
 }

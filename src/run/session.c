@@ -25,7 +25,8 @@ struct hn_session {
 #define MAX_IDLE_STATES 64
 
 static hone_status take_program(hn_session *s, const hn_model *m, hone_error *err) {
-    const hn_session_options *o = &s->options;
+    hn_session_options *o = &s->options;
+    o->program.pool = s->pool;
     return o->shares_program ? hn_program_shared(m, o->level, &o->program, &s->program, err)
                              : hn_program_optimized(m, o->level, &o->program, &s->program, err);
 }
