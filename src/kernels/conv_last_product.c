@@ -18,7 +18,9 @@
 #include "kernels/conv_last_form.h"
 
 enum {
-    TASK_OUTPUTS = 560,     /* outputs of a task, at most: a slice of their input stays near */
+    TASK_OUTPUTS = 560, /* outputs of a task, at most: a slice of their input stays near */
+    TASK_OUTPUTS_ON_LINE =
+        112,                /* the same where filters stay near, too: whole pixels are written */
     TASK_WORK = 1 << 19,    /* products of a task, at least, about */
     MOST_TASKS = 16,        /* except for the sake of TASK_OUTPUTS */
     FAR_FILTERS = 1 << 18,  /* elements that do not stay in the second cache, beside all else */
@@ -355,12 +357,15 @@ static int64_t at_least_one(int64_t n) {
 /* Tasks of about the same size, an even number of them where there are several. Filters are cut
  * first when they are more than the outputs, so that each is read by one task; no task has so many
  * outputs that their input does not stay in the second cache. */
-static void cut_product(const hn_product_form *f, int64_t rows, int64_t outs_per_row,
+static void cut_product(const product_run *run, int64_t rows, int64_t outs_per_row,
                         int64_t *row_grain, int64_t *panel_grain) {
+    const hn_product_form *f = &run->form;
+    int64_t most_outs =
+        run->cuts_lines && !run->has_far_filters ? TASK_OUTPUTS_ON_LINE : TASK_OUTPUTS;
     int64_t panels = f->groups * f->panels, outs = rows * outs_per_row;
     int64_t work = outs * f->depth * f->filters * f->groups;
     int64_t n_tasks = HN_MIN((work / TASK_WORK + 1) / 2 * 2, MOST_TASKS);
-    int64_t least_row_parts = HN_MIN((outs + TASK_OUTPUTS - 1) / TASK_OUTPUTS, rows);
+    int64_t least_row_parts = HN_MIN((outs + most_outs - 1) / most_outs, rows);
     int64_t row_parts = HN_MIN(at_least_one(n_tasks), rows), panel_parts = panels;
     if (outs <= f->filters * f->groups)
         row_parts = HN_MIN((HN_MIN(n_tasks, MOST_TASKS / 2) + panels - 1) / panels, rows);
@@ -390,6 +395,6 @@ void hn_product_last_f32(hn_pool *pool, const hn_conv_last_job *job) {
     run.cuts_lines = lines == 1;
     run.has_far_filters = f->groups * f->padded * f->depth > FAR_FILTERS;
     int64_t rows = run.cuts_lines ? outs : lines;
-    cut_product(f, rows, run.cuts_lines ? 1 : outs, &row_grain, &panel_grain);
+    cut_product(&run, rows, run.cuts_lines ? 1 : outs, &row_grain, &panel_grain);
     hn_pool_for_2d(pool, rows, f->groups * f->panels, row_grain, panel_grain, product_task, &run);
 }

@@ -12,10 +12,13 @@
 static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
     V sum[ROWS][V_COLS];
     int64_t x_row = t->x_row;
-    /* outputs are brought near while sums are made; not unrolled, for the sake of registers */
-    const float *output = t->y;
-    _Pragma("GCC unroll 1") for (int r = 0; r < ROWS; r++, output += t->y_row)
-        _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) HN_PREFETCH(output + v * V_ELEMS);
+    /* outputs and residuals are brought near while sums are made; not unrolled, for the sake of
+     * registers */
+    for (const float *near = t->y; near; near = near == t->y ? t->residual : NULL) {
+        const float *row = near;
+        _Pragma("GCC unroll 1") for (int r = 0; r < ROWS; r++, row += t->y_row)
+            _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) HN_PREFETCH(row + v * V_ELEMS);
+    }
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
         _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = V_ZERO();
 #ifdef SPREADS
