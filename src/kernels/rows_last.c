@@ -5,6 +5,7 @@
 
 #define BLOCK_FLOATS 8192 /* of a block of rows */
 #define MOST_BLOCK_ROWS 256
+#define PER_BLOCK 3   /* numbers for each channel: mean, squares, rest */
 #define SCALE_GRAIN 4 /* blocks that one thread takes at a time */
 
 /* ---- plain C --------------------------------------------------------------------------------- */
@@ -23,12 +24,14 @@ static void plain_sum(int64_t n_rows, int64_t channels, const float *x, float *s
 }
 
 static void plain_spread(int64_t n_rows, int64_t channels, const float *x, const float *mean,
-                         float *sums) {
-    memset(sums, 0, (size_t)channels * sizeof *sums);
+                         float *squares, float *rests) {
+    memset(squares, 0, (size_t)channels * sizeof *squares);
+    memset(rests, 0, (size_t)channels * sizeof *rests);
     for (int64_t row = 0; row < n_rows; row++)
         for (int64_t i = 0; i < channels; i++) {
             float d = x[row * channels + i] - mean[i];
-            sums[i] += d * d;
+            squares[i] += d * d;
+            rests[i] += d;
         }
 }
 
@@ -88,7 +91,7 @@ void hn_scale_rows_f32(hn_pool *pool, const hn_scale_rows_job *job) {
 /* ---- moments --------------------------------------------------------------------------------- */
 
 int64_t hn_moments_rows_scratch_elems(int64_t n_rows, int64_t channels) {
-    return 2 * count_blocks(n_rows, channels) * channels;
+    return PER_BLOCK * count_blocks(n_rows, channels) * channels;
 }
 
 typedef struct moments_task {
@@ -97,18 +100,18 @@ typedef struct moments_task {
     int64_t n_blocks;
 } moments_task;
 
-/* Each block leaves its means, then its sums of squared distances from them. */
+/* Each block leaves its means, then its sums of squared distances from them, and of distances. */
 static void measure_blocks(void *ctx, int64_t begin, int64_t end) {
     const moments_task *t = ctx;
     int64_t channels = t->job->channels, rows = block_rows(channels);
     for (int64_t i = begin; i < end; i++) {
         int64_t n = HN_MIN(rows, t->job->n_rows - i * rows);
         const float *x = t->job->x + i * rows * channels;
-        float *mean = t->job->scratch + 2 * i * channels;
+        float *mean = t->job->scratch + PER_BLOCK * i * channels;
         t->rows->sum(n, channels, x, mean);
         for (int64_t k = 0; k < channels; k++)
             mean[k] /= (float)n;
-        t->rows->spread(n, channels, x, mean, mean + channels);
+        t->rows->spread(n, channels, x, mean, mean + channels, mean + 2 * channels);
     }
 }
 
@@ -118,15 +121,17 @@ static void join_moments(void *ctx, int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; k++) {
         double mean = 0, spread = 0, n = 0;
         for (int64_t i = 0; i < t->n_blocks; i++) {
-            const float *block = t->job->scratch + 2 * i * channels + k;
-            double more = (double)HN_MIN(rows, t->job->n_rows - i * rows);
-            double distance = (double)block[0] - mean;
+            const float *block = t->job->scratch + PER_BLOCK * i * channels + k;
+            double more = (double)HN_MIN(rows, t->job->n_rows - i * rows),
+                   rest = (double)block[2 * channels];
+            double distance = (double)block[0] + rest / more - mean;
             mean += distance * more / (n + more);
-            spread += (double)block[channels] + distance * distance * n * more / (n + more);
+            spread += (double)block[channels] - rest * rest / more +
+                      distance * distance * n * more / (n + more);
             n += more;
         }
         t->job->mean[k] = mean;
-        t->job->variance[k] = spread / n;
+        t->job->variance[k] = spread > 0 || spread != spread ? spread / n : 0;
     }
 }
 

@@ -30,9 +30,9 @@ void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job);
 typedef struct hn_rows_last_f32 {
     void (*scale)(int64_t n_rows, const hn_scale_rows_job *job, const float *x, float *y);
     void (*sum)(int64_t n_rows, int64_t channels, const float *x, float *sums);
-    /* Sums of (x - mean)^2. */
+    /* Sums of (x - mean)^2, and of x - mean, which tell what rounding did to the mean. */
     void (*spread)(int64_t n_rows, int64_t channels, const float *x, const float *mean,
-                   float *sums);
+                   float *squares, float *rests);
 } hn_rows_last_f32;
 
 #endif /* HN_ROWS_LAST_H */

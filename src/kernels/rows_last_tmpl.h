@@ -41,27 +41,34 @@ static V_TARGET void V_NAME(rows_sum)(int64_t n_rows, int64_t channels, const fl
 }
 
 static V_TARGET void V_NAME(rows_spread)(int64_t n_rows, int64_t channels, const float *x,
-                                         const float *mean, float *sums) {
+                                         const float *mean, float *squares, float *rests) {
     int64_t i = 0;
     for (; i + 2 * V_ELEMS <= channels; i += 2 * V_ELEMS) {
-        V s0 = V_ZERO(), s1 = s0, m0 = V_LOAD(mean + i), m1 = V_LOAD(mean + i + V_ELEMS);
+        V s0 = V_ZERO(), s1 = s0, r0 = s0, r1 = s0;
+        V m0 = V_LOAD(mean + i), m1 = V_LOAD(mean + i + V_ELEMS);
         for (int64_t row = 0; row < n_rows; row++) {
             V d0 = V_SUB(V_LOAD(x + row * channels + i), m0),
               d1 = V_SUB(V_LOAD(x + row * channels + i + V_ELEMS), m1);
             s0 = V_FMA(d0, d0, s0);
             s1 = V_FMA(d1, d1, s1);
+            r0 = V_ADD(r0, d0);
+            r1 = V_ADD(r1, d1);
         }
-        V_STORE(sums + i, s0);
-        V_STORE(sums + i + V_ELEMS, s1);
+        V_STORE(squares + i, s0);
+        V_STORE(squares + i + V_ELEMS, s1);
+        V_STORE(rests + i, r0);
+        V_STORE(rests + i + V_ELEMS, r1);
     }
     for (; i < channels; i += V_ELEMS) {
         V_SOME some = V_FIRST(HN_MIN(channels - i, V_ELEMS));
-        V s = V_ZERO(), m = V_LOAD_SOME(mean + i, some);
+        V s = V_ZERO(), r = s, m = V_LOAD_SOME(mean + i, some);
         for (int64_t row = 0; row < n_rows; row++) {
             V d = V_SUB(V_LOAD_SOME(x + row * channels + i, some), m);
             s = V_FMA(d, d, s);
+            r = V_ADD(r, d);
         }
-        V_STORE_SOME(sums + i, some, s);
+        V_STORE_SOME(squares + i, some, s);
+        V_STORE_SOME(rests + i, some, r);
     }
 }
 

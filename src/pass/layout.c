@@ -56,6 +56,11 @@ static void read_order(layout *l, const hn_node *n, hn_layout_form *f) {
     }
 }
 
+/* Data of lower rank that is repeated along the first axes, as broadcasting does it. */
+static bool is_repeated(const layout *l, const hn_layout_form *f, hn_id value) {
+    return hn_rank_of(l->r, value) < f->in.rank;
+}
+
 /* Does the rest of the data have that order, or none of its own; and fit the results theirs? Where
  * nothing asks for another order, values keep the one that convolutions would ask for. */
 static bool fits_order(layout *l, const hn_node *n, const hn_layout_form *f) {
@@ -65,6 +70,7 @@ static bool fits_order(layout *l, const hn_node *n, const hn_layout_form *f) {
     for (uint32_t i = 0; f->in.rank > 0 && i < n->n_inputs; i++)
         if (hn_layout_is_data(f, i) && n->inputs[i] != HN_NONE &&
             !hn_is_turned_for_free(l->r, n->inputs[i], &f->in) &&
+            !is_repeated(l, f, n->inputs[i]) &&
             !hn_perm_same(&value_of(l, n->inputs[i])->order, &f->in))
             return false;
     for (uint32_t i = 0; f->out.rank > 0 && i < n->n_outputs; i++)
@@ -198,6 +204,18 @@ static hn_id turned_value(layout *l, hn_id value) {
     return v->turned;
 }
 
+/* With all the axes that broadcasting gives it, turned. */
+static hn_id repeated_value(layout *l, const hn_layout_form *f, hn_id value) {
+    int64_t axes[HN_MAX_RANK];
+    int32_t n = f->in.rank - hn_rank_of(l->r, value);
+    hn_perm inverse = hn_perm_inverse(&f->in);
+    for (int32_t i = 0; i < n; i++)
+        axes[i] = i;
+    hn_id whole = hn_make_with_list(l->r, "Unsqueeze", plain_value(l, value), "axes", (uint32_t)n,
+                                    axes);
+    return hn_make_transpose(l->r, whole, &inverse);
+}
+
 static hn_id written_input(layout *l, hn_id node, uint32_t i) {
     const hn_layout_form *f = &l->nodes[node].form;
     hn_id value = hn_in(l->r, node, i);
@@ -207,7 +225,7 @@ static hn_id written_input(layout *l, hn_id node, uint32_t i) {
     if (!is_data)
         return plain_value(l, value);
     if (!hn_is_turned_for_free(l->r, value, &f->in))
-        return turned_value(l, value);
+        return is_repeated(l, f, value) ? repeated_value(l, f, value) : turned_value(l, value);
     if (hn_const(l->r, value))
         return hn_turn_for_free(l->r, value, &f->in);
     bool is_turned = l->values[value].turned != HN_NONE; /* single elements are as good */

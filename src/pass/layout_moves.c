@@ -149,6 +149,29 @@ static void write_resize(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id 
     }
 }
 
+/* ---- operands of lower rank ------------------------------------------------------------------- */
+
+/* They are given all axes first, which costs little: they are small beside the others. */
+static bool judge_broadcast(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    const hn_node *n = hn_at(r, node);
+    f->out = f->in;
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        int32_t rank = n->inputs[i] == HN_NONE ? -1 : hn_rank_of(r, n->inputs[i]);
+        if (rank < 0 || rank > f->in.rank)
+            return false;
+        if (rank < f->in.rank)
+            f->saved_bytes -= hn_layout_bytes(r, n->inputs[i]);
+    }
+    return hn_node_version(r, node) >= 7 && hn_rank_of(r, hn_out(r, node, 0)) == f->in.rank;
+}
+
+static void write_broadcast(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
+                            hn_id *outputs) {
+    (void)f;
+    outputs[0] =
+        hn_out(r, hn_make_like(r, node, hn_at(r, node)->n_inputs, inputs, HN_NO_ATTRS), 0);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const hn_layout_row move_rows[] = {
@@ -156,6 +179,9 @@ static const hn_layout_row move_rows[] = {
     {"Reshape|Flatten|Squeeze|Unsqueeze", 1, 0, judge_reshape, write_reshape},
     {"Shape", 1, 0, judge_shape, write_shape},
     {"Resize|Upsample", 1, 0, judge_resize, write_resize},
+    {"Add|And|Div|Equal|Greater|GreaterOrEqual|Less|LessOrEqual|Max|Mean|Min|Mod|Mul|Or|PRelu|Pow|"
+     "Sub|Sum|Where|Xor",
+     UINT32_MAX, 0, judge_broadcast, write_broadcast},
 };
 
 const hn_layout_row *hn_layout_move(const hn_rule *r, hn_id node) {

@@ -42,6 +42,30 @@ static void check_scale(int64_t n_rows, int64_t channels, bool in_place, bool ha
 
 /* ---- moments ---- */
 
+/* Numbers that are all the same have that mean, and no variance. */
+static void check_same_rows(int64_t n_rows, int64_t channels) {
+    float *x = kern_floats(n_rows * channels);
+    double *mean = malloc((size_t)channels * sizeof *mean),
+           *variance = malloc((size_t)channels * sizeof *variance);
+    hn_moments_rows_job job = {.n_rows = n_rows,
+                               .channels = channels,
+                               .x = x,
+                               .mean = mean,
+                               .variance = variance,
+                               .scratch =
+                                   kern_floats(hn_moments_rows_scratch_elems(n_rows, channels))};
+    for (int64_t i = channels; i < n_rows * channels; i++)
+        x[i] = x[i % channels];
+    hn_moments_rows_f32(kern_pool(1), &job);
+    for (int64_t k = 0; k < channels; k++)
+        KERN_CHECK((float)mean[k] == x[k] && variance[k] < 1e-14,
+                   "channel %d is %g everywhere, not %g with variance %g", (int)k, (double)x[k],
+                   mean[k], variance[k]);
+    free(mean);
+    free(variance);
+    kern_release();
+}
+
 /* The variance of numbers far from 0 is still that of their distances. */
 static void check_moments(int64_t n_rows, int64_t channels, float offset) {
     int64_t n = n_rows * channels;
@@ -94,6 +118,8 @@ void kern_test_rows_last(void) {
             check_moments(rows[k], sizes[i], i % 3 == 0 ? 100 : 0);
         }
     check_moments(5, 9000, 0);
+    check_same_rows(12, 3);
+    check_same_rows(1000, 37);
     check_scale(0, 16, false, false);
 }
 

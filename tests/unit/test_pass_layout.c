@@ -277,9 +277,9 @@ static void test_text_and_log(void **state) {
                          "{1, 2, 3, 4, 5, 6}> { a = Conv <strides = [1, 1]> (x, k) y = Cos (a) }",
         .expected = "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"hone\" : 1]>\n"
                     "g (float[1,3,9,9] x) => (float[1,2,9,9] y) <float[2,3,1,1] k = "
-                    "{1, 2, 3, 4, 5, 6}> { t = Transpose <perm = [0, 2, 3, 1]> (x)"
+                    "{1, 2, 3, 4, 5, 6}> { [channels_last] t = Transpose <perm = [0, 2, 3, 1]> (x)"
                     " b = hone.Conv <strides = [1, 1]> (t, k)"
-                    " a = Transpose <perm = [0, 3, 1, 2]> (b) y = Cos (a) }"};
+                    " [channels_first] a = Transpose <perm = [0, 3, 1, 2]> (b) y = Cos (a) }"};
     hn_opt_log *log;
     expect_pass(&c);
     hn_model *m = optimized_from(&c, &log);
