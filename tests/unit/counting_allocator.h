@@ -3,6 +3,7 @@
 #ifndef TEST_COUNTING_ALLOCATOR_H
 #define TEST_COUNTING_ALLOCATOR_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,8 @@ static inline bool counting_refuses(counting_allocator *c, size_t old_bytes, siz
     return c->limit_bytes && (others > c->limit_bytes || new_bytes > c->limit_bytes - others);
 }
 
-static inline void *counting_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes) {
-    counting_allocator *c = ctx;
+static inline void *counting_resize_alone(counting_allocator *c, void *ptr, size_t old_bytes,
+                                          size_t new_bytes) {
     char *raw = ptr ? (char *)ptr - COUNTING_HEADER_BYTES : NULL;
     size_t known = 0;
     if (raw)
@@ -57,6 +58,15 @@ static inline void *counting_resize(void *ctx, void *ptr, size_t old_bytes, size
     c->n_bytes += new_bytes - known;
     c->peak_bytes = c->n_bytes > c->peak_bytes ? c->n_bytes : c->peak_bytes;
     return raw + COUNTING_HEADER_BYTES;
+}
+
+/* Allocators are called from several threads. */
+static inline void *counting_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    void *block = counting_resize_alone(ctx, ptr, old_bytes, new_bytes);
+    pthread_mutex_unlock(&lock);
+    return block;
 }
 
 static inline void counting_init(counting_allocator *c, size_t fail_at) {
