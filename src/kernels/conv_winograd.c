@@ -53,10 +53,6 @@ const hn_winograd_set *hn_winograd_pick(void) {
 }
 #endif
 
-int64_t hn_winograd_width(void) {
-    return 2 * hn_conv_tiles_pick()->vector_elems;
-}
-
 static int64_t winograd_pieces(int64_t n, int64_t size) {
     return (n + size - 1) / size;
 }
@@ -77,7 +73,8 @@ static bool is_three_by_three(const hn_slide *s) {
 bool hn_winograd_fits(const hn_conv_last_job *job) {
     const double read = 24, transform = 16, unknown_size = 28;
     const hn_slide *s = job->slide;
-    if (!hn_winograd_pick() || job->groups != 1 || !is_three_by_three(s))
+    const hn_winograd_set *set = hn_winograd_pick();
+    if (!set || job->groups != 1 || !is_three_by_three(s))
         return false;
     bool is_known = s->out_elems > 0;
     double height = is_known ? (double)s->out[0] : unknown_size;
@@ -85,7 +82,7 @@ bool hn_winograd_fits(const hn_conv_last_job *job) {
     double images = (double)HN_MAX(job->batch, 1);
     double tiles = images * ceil(height / TILE_SIDE) * ceil(width / TILE_SIDE);
     double channels = (double)job->channels, filters = (double)job->filters;
-    double pairs = channels * (double)winograd_round_up(job->filters, hn_winograd_width());
+    double pairs = channels * (double)winograd_round_up(job->filters, set->width);
     double moved = (double)winograd_round_up(job->channels, WHOLE_VECTOR) + filters;
     double product = 9 * (images * height * width + read) * channels * filters;
     return N_POINTS * ((tiles + read) * pairs + tiles * moved * transform) < product;
@@ -133,7 +130,7 @@ static winograd_run plan_winograd(const hn_conv_last_job *job) {
                       .products = hn_conv_tiles_pick(),
                       .tiles_h = winograd_pieces(s->out[0], TILE_SIDE),
                       .tiles_w = winograd_pieces(s->out[1], TILE_SIDE),
-                      .width = hn_winograd_width(),
+                      .width = hn_winograd_pick()->width,
                       .v_row = winograd_round_up(job->channels, WHOLE_VECTOR),
                       .least = is_limited ? f->a : -HUGE_VALF,
                       .most = is_limited ? f->b : HUGE_VALF};

@@ -28,8 +28,14 @@ typedef struct hn_winograd_end {
 
 #define HN_WINOGRAD_LANES 16 /* numbers of channels and of filters are multiples of it below */
 
+/* What the three taps of a filter's line weigh at each point. */
+extern const double hn_winograd_weights[HN_WINOGRAD_WINDOW][3];
+
 /* The transforms of one instruction set. Strides count floats. */
 typedef struct hn_winograd_set {
+    int width; /* filters that are laid out side by side: two vectors */
+    /* out[point * plane + f] from taps[9][width], for one channel of `width` filters */
+    void (*filters)(const double *taps, float *out, int64_t plane);
     /* v[point * plane + c] from the window x[i * row + j * column + c], for n channels */
     void (*input)(int64_t n, const float *x, int64_t row, int64_t column, float *v, int64_t plane);
     /* outputs y[i * row + j * column + f] from m[point * plane + f], for n filters */
@@ -40,8 +46,6 @@ typedef struct hn_winograd_set {
 /* The best that this processor has; NULL: none. */
 const hn_winograd_set *hn_winograd_pick(void);
 
-/* Filters are laid out in panels as wide as a tile of hn_conv_tiles_pick. */
 #define HN_WINOGRAD_MOST_WIDTH 32
-int64_t hn_winograd_width(void);
 
 #endif /* HN_CONV_WINOGRAD_H */

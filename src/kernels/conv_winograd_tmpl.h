@@ -2,6 +2,26 @@
  * line of six numbers costs 12 operations either way. All loops over a tile are unrolled, so that
  * its numbers stay in registers as far as there are enough. */
 
+enum { V_NAME(WINOGRAD_WIDTH) = 2 * V_ELEMS };
+
+/* Plain loops over a constant number of filters, which compilers turn into vectors. */
+static V_TARGET void V_NAME(winograd_filters)(const double *restrict taps, float *restrict out,
+                                              int64_t plane) {
+    enum { WIDTH = V_NAME(WINOGRAD_WIDTH), LINE = 3 * WIDTH };
+    double line[LINE];
+    for (int i = 0; i < HN_WINOGRAD_WINDOW; i++) {
+        const double *w = hn_winograd_weights[i];
+        for (int k = 0; k < LINE; k++)
+            line[k] = w[0] * taps[k] + w[1] * taps[LINE + k] + w[2] * taps[2 * LINE + k];
+        for (int j = 0; j < HN_WINOGRAD_WINDOW; j++, out += plane) {
+            w = hn_winograd_weights[j];
+            for (int f = 0; f < WIDTH; f++)
+                out[f] =
+                    (float)(w[0] * line[f] + w[1] * line[WIDTH + f] + w[2] * line[2 * WIDTH + f]);
+        }
+    }
+}
+
 /* t = values of the polynomial d at the points, but for factors, which the filters carry. The
  * product of A and B is 1. */
 static inline V_TARGET void V_NAME(winograd_evaluate)(const V *d, V *t) {
@@ -79,4 +99,5 @@ static V_TARGET void V_NAME(winograd_output)(int64_t n, const float *m, int64_t 
     }
 }
 
-const hn_winograd_set V_NAME(hn_winograd_set) = {V_NAME(winograd_input), V_NAME(winograd_output)};
+const hn_winograd_set V_NAME(hn_winograd_set) = {V_NAME(WINOGRAD_WIDTH), V_NAME(winograd_filters),
+                                                 V_NAME(winograd_input), V_NAME(winograd_output)};
