@@ -153,7 +153,8 @@ class OrtValue:
         return array.copy() if copy else array
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._value.__dlpack__()
+        value = _convert.tensor(np.copy(self)) if options.get("copy") else self._value
+        return value.__dlpack__()
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._value.__dlpack_device__()

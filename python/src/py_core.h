@@ -96,6 +96,7 @@ int32_t hnpy_elem_type_of(const char *format, Py_ssize_t itemsize);
 
 /* Takes the value over, also on failure. */
 PyObject *hnpy_value_wrap(hone_value *value);
+bool hnpy_value_is_readonly(PyObject *value); /* its memory belongs to a read-only buffer */
 /* As people want it: an array, or what hone._convert makes of strings, sequences and maps. */
 PyObject *hnpy_value_to_python(PyObject *value);
 /* Fills a view of memory that lies dense in C order; what view->internal holds is freed by the

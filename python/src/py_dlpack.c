@@ -83,6 +83,11 @@ PyObject *hnpy_dlpack_export(PyObject *value) {
         PyErr_SetString(PyExc_BufferError, "DLPack has no type for this value");
         return NULL;
     }
+    if (hnpy_value_is_readonly(value)) {
+        PyErr_SetString(PyExc_BufferError,
+                        "the memory is read-only, which DLPack cannot tell: copy it first");
+        return NULL;
+    }
     dl_export *out = PyMem_Calloc(1, sizeof *out);
     if (!out)
         return PyErr_NoMemory();

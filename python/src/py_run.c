@@ -199,8 +199,14 @@ static int give_outputs(run_call *c, PyObject *given) {
         if (!value)
             return -1;
         c->is_given[i] = PyObject_TypeCheck(value, hnpy_value_type);
-        if (c->is_given[i])
-            c->outputs[i] = ((value_object *)value)->value;
+        if (!c->is_given[i])
+            continue;
+        c->outputs[i] = ((value_object *)value)->value;
+        if (hnpy_value_is_readonly(value)) {
+            PyErr_Format(PyExc_ValueError, "output '%s' is bound to memory that is read-only",
+                         c->output_names[i]);
+            return -1;
+        }
     }
     return 0;
 }

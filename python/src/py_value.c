@@ -80,6 +80,11 @@ void hnpy_release_view(PyObject *owner, Py_buffer *view) {
     PyMem_Free(view->internal);
 }
 
+bool hnpy_value_is_readonly(PyObject *value) {
+    const value_object *self = (const value_object *)value;
+    return self->view.obj && self->view.readonly;
+}
+
 static int value_getbuffer(value_object *self, Py_buffer *view, int flags) {
     hone_tensor_info info;
     if (!hone_value_tensor(self->value, &info)) {
@@ -87,8 +92,8 @@ static int value_getbuffer(value_object *self, Py_buffer *view, int flags) {
         PyErr_SetString(PyExc_BufferError, "only tensors have a buffer");
         return -1;
     }
-    bool is_readonly = self->view.obj && self->view.readonly;
-    return hnpy_fill_view((PyObject *)self, view, flags, &info, is_readonly);
+    return hnpy_fill_view((PyObject *)self, view, flags, &info,
+                          hnpy_value_is_readonly((PyObject *)self));
 }
 
 int hnpy_borrow(PyObject *object, Py_buffer *view, hone_value **value) {

@@ -1,5 +1,7 @@
 """Options do what they say, or say that they do nothing."""
 
+import shutil
+import subprocess
 import threading
 import time
 
@@ -7,7 +9,9 @@ import hone
 import numpy as np
 import onnx
 import pytest
-from conftest import loop_without_end
+from conftest import HERE, loop_without_end
+
+ROOT = HERE.parent.parent
 
 
 def test_what_has_no_effect_is_said_once(adder):
@@ -67,6 +71,22 @@ def test_initializers_are_replaced(network, images):
     options.add_initializer("w2", hone.OrtValue.ortvalue_from_numpy(np.zeros((2, 2), np.float32)))
     with pytest.raises(hone.Error, match="w2"):
         hone.InferenceSession(network, options)
+
+
+def test_operators_of_a_library(tmp_path):
+    compiler = shutil.which("cc")
+    if not compiler:
+        pytest.skip("there is no C compiler")
+    folder, library = ROOT / "examples" / "custom_op", tmp_path / "my_ops.so"
+    include = f"-I{ROOT / 'include'}"
+    subprocess.run([compiler, "-shared", "-fPIC", include, folder / "my_ops.c", "-lm", "-o", library], check=True)
+    with pytest.raises(hone.Error, match="my.ops"):
+        hone.InferenceSession(folder / "gate.onnxtxt")
+    options = hone.SessionOptions()
+    options.register_custom_ops_library(library)
+    (y,) = hone.InferenceSession(folder / "gate.onnxtxt", options).run(None, {"x": [[-1, 0, 1, 2]]})
+    np.testing.assert_allclose(y, [0.785598, 1.72302], rtol=1e-4)
+    assert hone.load(folder / "gate.onnxtxt", custom_ops=[library]).check()
 
 
 def test_denormals(adder):

@@ -103,6 +103,29 @@ def test_memory_of_a_value_lives_as_long_as_its_views():
     np.testing.assert_array_equal(shared, np.arange(1000))
 
 
+def test_memory_that_is_read_only_stays_so(adder):
+    constant = np.ones((1, 2), np.float32)
+    constant.flags.writeable = False
+    value = hone.OrtValue.ortvalue_from_numpy(constant)
+    assert not np.asarray(value).flags.writeable
+    with pytest.raises(BufferError, match="read-only"):
+        np.from_dlpack(value)
+    session = hone.InferenceSession(adder)
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("x", value)
+    binding.bind_cpu_input("y", constant)
+    binding.bind_ortvalue_output("z", value)
+    with pytest.raises(ValueError, match="'z' is bound to memory that is read-only"):
+        session.run_with_iobinding(binding)
+
+
+def test_dlpack_copies_when_asked_to():
+    x = np.arange(3.0)
+    value = hone.OrtValue.ortvalue_from_numpy(x)
+    copied = hone.OrtValue.from_dlpack(value.__dlpack__(copy=True))
+    assert copied.data_ptr() != value.data_ptr() and copied.numpy().tolist() == [0, 1, 2]
+
+
 class OnlyDLPack:
     """A tensor of another package."""
 
