@@ -5,6 +5,7 @@
  * their sums are dropped. a is cut into strips as high as a tile; columns of a strip lie side by
  * side. */
 #include "kernels/gemm_micro.h"
+#include "kernels/transpose.h"
 
 int64_t hn_gemm_depth_f32(int64_t k, int64_t most) {
     int64_t n_slices = (k + most - 1) / most;
@@ -30,7 +31,20 @@ static void pack_rows(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t 
     }
 }
 
-static void pack_columns(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t j1,
+/* The same when rows of b lie side by side. */
+static void turn_columns(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t j1,
+                         int64_t width, float *out) {
+    for (int64_t j = j0; j < j1; j += width)
+        hn_transpose(&(hn_transpose_job){.elem_bytes = sizeof *out,
+                                         .rows = HN_MIN(width, j1 - j),
+                                         .cols = nk,
+                                         .from = g->b + k0 + j * g->b_col,
+                                         .from_row = g->b_col,
+                                         .to = out + (j - j0) * nk,
+                                         .to_row = width});
+}
+
+static void pick_columns(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_t j0, int64_t j1,
                          int64_t width, float *out) {
     for (int64_t j = j0; j < j1; j++) {
         const float *from = g->b + k0 * g->b_row + j * g->b_col;
@@ -53,8 +67,10 @@ static void pack_panels(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_
             g->fill(g->fill_ctx, k0, nk, j, HN_MIN(width, j1 - j), out + (j - j0) * nk, width);
     else if (g->b_col == 1)
         pack_rows(g, k0, nk, j0, j1, width, out);
+    else if (g->b_row == 1)
+        turn_columns(g, k0, nk, j0, j1, width, out);
     else
-        pack_columns(g, k0, nk, j0, j1, width, out);
+        pick_columns(g, k0, nk, j0, j1, width, out);
 }
 
 void hn_gemm_lay_panels_f32(const hn_gemm_set_f32 *set, const hn_gemm_job_f32 *g, int64_t k0,
@@ -91,9 +107,18 @@ void hn_gemm_pack_f32(const hn_gemm_job_f32 *g, float *out) {
 void hn_gemm_lay_strip_f32(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0,
                            int64_t nk, float *out) {
     const float *from = g->a + row0 * g->a_row + k0 * g->a_col;
-    for (int64_t k = 0; k < nk; k++)
-        for (int64_t i = 0; i < rows; i++)
-            out[k * rows + i] = from[i * g->a_row + k * g->a_col];
+    if (g->a_col == 1)
+        hn_transpose(&(hn_transpose_job){.elem_bytes = sizeof *out,
+                                         .rows = rows,
+                                         .cols = nk,
+                                         .from = from,
+                                         .from_row = g->a_row,
+                                         .to = out,
+                                         .to_row = rows});
+    else
+        for (int64_t k = 0; k < nk; k++)
+            for (int64_t i = 0; i < rows; i++)
+                out[k * rows + i] = from[i * g->a_row + k * g->a_col];
 }
 
 int64_t hn_gemm_packed_left_elems_f32(int64_t m, int64_t k) {
