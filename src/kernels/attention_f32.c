@@ -18,7 +18,7 @@
 #include "kernels/gemm_micro.h"
 #include "kernels/transpose.h"
 
-enum { TILE = 64, BLOCK = 140, MOST_SIZE = 256 /* of a key */ };
+enum { TILE = 64, BLOCK = 140, MOST_SIZE = 256 /* of a key */, THIN = 4 /* queries */ };
 
 #if defined(__x86_64__)
 extern const hn_attention_loops_f32 hn_attention_loops_f32__avx512, hn_attention_loops_f32__avx2;
@@ -46,6 +46,7 @@ typedef struct attention_task {
     int64_t tile, n_tiles; /* queries of a tile, tiles of a head */
     int64_t n_keys;        /* of the batch that has most */
     int64_t mask_row;      /* of the turned mask */
+    int64_t thin_row;      /* of queries that are not turned: whole vectors */
 } attention_task;
 
 static void turn_floats(int64_t rows, int64_t cols, const float *from, int64_t from_row, float *to,
@@ -108,32 +109,37 @@ static const float *mask_of_head(const attention_task *t, int64_t b, int64_t h) 
 typedef struct query_tile {
     const attention_task *task;
     int64_t b, h, first, n;
+    bool is_thin;
     const float *k, *v; /* of the head */
     float *out;         /* of the first query */
     const float *key_mask, *mask;
-    float queries[MOST_SIZE * TILE]; /* [panel, element, query] */
+    float queries[MOST_SIZE * TILE]; /* [panel, element, query]; when thin, [query, element] */
     float scores[BLOCK * TILE];      /* [panel, key, query] */
     float values[BLOCK * HN_GEMM_MAX_COLS];
     float most[TILE], sum[TILE], decay[TILE];
 } query_tile;
 
+/* Queries of the panel at query i, as wide as it is: the last one may have half the width. */
+static int64_t panel_width(const query_tile *q, int64_t i) {
+    return hn_gemm_width_f32(q->task->set, q->n, i);
+}
+
 static void lay_queries(query_tile *q) {
     const hn_attention_job_f32 *j = q->task->job;
-    int64_t width = q->task->set->cols, panel = j->key_size * width;
-    const float *from = j->q + q->b * j->q_step.batch + q->h * j->q_step.head;
-    for (int64_t i = 0; i < q->n; i += width) {
-        int64_t n = HN_MIN(width, q->n - i);
+    const hn_attention_loops_f32 *loops = q->task->loops;
+    int64_t row = j->q_step.row, laid = q->n * q->task->thin_row;
+    const float *from = j->q + q->b * j->q_step.batch + q->h * j->q_step.head + q->first * row;
+    if (q->is_thin)
+        loops->gather(q->n, j->key_size, from, row, q->queries, q->task->thin_row);
+    for (int64_t i = 0, width; !q->is_thin && i < q->n; i += width) {
+        width = panel_width(q, i);
         float *to = q->queries + i * j->key_size;
-        if (n < width)
-            memset(to, 0, (size_t)panel * sizeof *to);
-        turn_floats(n, j->key_size, from + (q->first + i) * j->q_step.row, j->q_step.row, to,
-                    width);
-        q->task->loops->multiply(panel, to, j->scale * HN_BITS_PER_E);
+        if (q->n - i < width)
+            memset(to, 0, (size_t)(width * j->key_size) * sizeof *to);
+        turn_floats(HN_MIN(width, q->n - i), j->key_size, from + i * row, row, to, width);
+        laid = (i + width) * j->key_size;
     }
-    for (int64_t i = 0; i < TILE; i++) {
-        q->most[i] = j->sinks ? j->sinks[q->h] * HN_BITS_PER_E : -HUGE_VALF;
-        q->sum[i] = j->sinks ? 1 : 0;
-    }
+    loops->multiply(laid, q->queries, j->scale * HN_BITS_PER_E);
 }
 
 /* n rows in pieces of about the same size, none of more than `most`. */
@@ -147,17 +153,32 @@ static void score_block(query_tile *q, int64_t first, int64_t n) {
     const hn_attention_job_f32 *j = q->task->job;
     const hn_gemm_set_f32 *set = q->task->set;
     int64_t piece = even_piece(n, set->max_rows);
+    hn_gemm_tile_f32 tile = {.k = j->key_size, .a_row = j->k_step.row, .a_col = 1};
     for (int64_t k = 0; k < n; k += piece)
-        for (int64_t i = 0; i < q->n; i += set->cols)
-            set->micro[HN_MIN(piece, n - k)](j->key_size, q->k + (first + k) * j->k_step.row,
-                                             j->k_step.row, 1, q->queries + i * j->key_size,
-                                             q->scores + i * BLOCK + k * set->cols, set->cols,
-                                             set->cols, false, NULL);
+        for (int64_t i = 0, width; i < q->n; i += width) {
+            int64_t rows = HN_MIN(piece, n - k);
+            width = panel_width(q, i);
+            tile.a = q->k + (first + k) * j->k_step.row;
+            tile.b = q->queries + i * j->key_size;
+            tile.c = q->scores + i * BLOCK + k * width;
+            tile.b_row = tile.c_row = tile.cols = width;
+            (width == set->cols ? set->full : set->narrow)[rows](&tile);
+        }
+}
+
+/* The same for few queries: a panel would be empty for the most part. */
+static void score_block_thinly(query_tile *q, int64_t first, int64_t n) {
+    const hn_attention_job_f32 *j = q->task->job;
+    int64_t width = panel_width(q, 0);
+    memset(q->scores, 0, (size_t)(n * width) * sizeof *q->scores);
+    for (int64_t i = 0; i < q->n; i++)
+        q->task->loops->dots(n, j->key_size, q->k + first * j->k_step.row, j->k_step.row,
+                             q->queries + i * q->task->thin_row, q->scores + i, width);
 }
 
 static void soften_panel(query_tile *q, int64_t i, int64_t first, int64_t n) {
     const hn_attention_job_f32 *j = q->task->job;
-    int64_t width = q->task->set->cols, position = j->reach[q->b].first + q->first + i;
+    int64_t width = panel_width(q, i), position = j->reach[q->b].first + q->first + i;
     int64_t from = position - j->left - first, to = position + j->right - first;
     q->task->loops->soften(
         &(hn_score_block_f32){.scores = q->scores + i * BLOCK,
@@ -177,19 +198,28 @@ static void soften_panel(query_tile *q, int64_t i, int64_t first, int64_t n) {
 }
 
 /* Adds what the values of a block give, columns [col, col + cols) of the result. */
-static void add_values(query_tile *q, int64_t first, int64_t n, int64_t col, int64_t cols,
-                       bool add) {
+static void add_values(query_tile *q, int64_t first, int64_t n, int64_t col, bool add) {
     const hn_attention_job_f32 *j = q->task->job;
     const hn_gemm_set_f32 *set = q->task->set;
-    int64_t width = set->cols;
-    q->task->loops->gather(n, cols, q->v + first * j->v_step.row + col, j->v_step.row, q->values,
-                           width);
-    for (int64_t i = 0; i < q->n; i += width) {
-        int64_t in_panel = HN_MIN(width, q->n - i), piece = even_piece(in_panel, set->max_rows);
-        for (int64_t r = 0; r < in_panel; r += piece)
-            set->micro[HN_MIN(piece, in_panel - r)](
-                n, q->scores + i * BLOCK + r, 1, width, q->values,
-                q->out + (i + r) * j->out_step.row + col, j->out_step.row, cols, add, NULL);
+    int64_t width = hn_gemm_width_f32(set, j->value_size, col);
+    hn_gemm_tile_f32 tile = {.k = n,
+                             .a_row = 1,
+                             .b = q->values,
+                             .b_row = width,
+                             .c_row = j->out_step.row,
+                             .cols = HN_MIN(width, j->value_size - col),
+                             .add = add};
+    q->task->loops->gather(n, tile.cols, q->v + first * j->v_step.row + col, j->v_step.row,
+                           q->values, width);
+    for (int64_t i = 0; i < q->n; i += tile.a_col) {
+        tile.a_col = panel_width(q, i);
+        int64_t in_panel = HN_MIN(tile.a_col, q->n - i);
+        int64_t piece = even_piece(in_panel, set->max_rows);
+        for (int64_t r = 0; r < in_panel; r += piece) {
+            tile.a = q->scores + i * BLOCK + r;
+            tile.c = q->out + (i + r) * j->out_step.row + col;
+            (width == set->cols ? set->full : set->narrow)[HN_MIN(piece, in_panel - r)](&tile);
+        }
     }
 }
 
@@ -202,14 +232,16 @@ static void scale_rows(query_tile *q, const float *by) {
 
 static void attend_block(query_tile *q, int64_t first, int64_t n, bool is_first) {
     const hn_attention_job_f32 *j = q->task->job;
-    int64_t width = q->task->set->cols;
-    score_block(q, first, n);
-    for (int64_t i = 0; i < q->n; i += width)
+    if (q->is_thin)
+        score_block_thinly(q, first, n);
+    else
+        score_block(q, first, n);
+    for (int64_t i = 0; i < q->n; i += panel_width(q, i))
         soften_panel(q, i, first, n);
     if (!is_first)
         scale_rows(q, q->decay);
-    for (int64_t col = 0; col < j->value_size; col += width)
-        add_values(q, first, n, col, HN_MIN(width, j->value_size - col), !is_first);
+    for (int64_t col = 0; col < j->value_size; col += q->task->set->cols)
+        add_values(q, first, n, col, !is_first);
 }
 
 /* The keys that some query of the tile sees. */
@@ -232,6 +264,10 @@ static void attend_tile(query_tile *q) {
         return;
     }
     lay_queries(q);
+    for (int64_t i = 0; i < TILE; i++) {
+        q->most[i] = j->sinks ? j->sinks[q->h] * HN_BITS_PER_E : -HUGE_VALF;
+        q->sum[i] = j->sinks ? 1 : 0;
+    }
     int64_t piece = even_piece(end - begin, BLOCK);
     for (int64_t at = begin; at < end && !hn_pool_is_stopped(q->task->pool); at += piece)
         attend_block(q, at, HN_MIN(piece, end - at), at == begin);
@@ -251,6 +287,7 @@ static void attend_tiles(void *ctx, int64_t begin, int64_t end) {
         q.h = head % j->n_heads;
         q.first = i % t->n_tiles * t->tile;
         q.n = HN_MIN(t->tile, j->n_queries - q.first);
+        q.is_thin = q.n <= THIN;
         int64_t kv = q.h / (j->n_heads / j->n_kv_heads);
         q.k = j->k + q.b * j->k_step.batch + kv * j->k_step.head;
         q.v = j->v + q.b * j->v_step.batch + kv * j->v_step.head;
@@ -275,7 +312,8 @@ void hn_attention_f32(hn_pool *pool, const hn_attention_job_f32 *job) {
                         .loops = pick_attention_loops(),
                         .pool = pool,
                         .n_keys = most_keys(job),
-                        .mask_row = turned_row(job)};
+                        .mask_row = turned_row(job),
+                        .thin_row = (job->key_size + 15) / 16 * 16};
     t.tile = TILE / t.set->cols * t.set->cols;
     t.n_tiles = (job->n_queries + t.tile - 1) / t.tile;
     int64_t n_blocks = (t.n_keys + BLOCK - 1) / BLOCK;

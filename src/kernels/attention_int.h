@@ -27,6 +27,9 @@ typedef struct hn_attention_loops_f32 {
     void (*soften)(const hn_score_block_f32 *block);
     /* y[i] *= by */
     void (*multiply)(int64_t n, float *y, float by);
+    /* out[r * step] = sum of rows[r * row + i] * by[i] over n of them */
+    void (*dots)(int64_t n_rows, int64_t n, const float *rows, int64_t row, const float *by,
+                 float *out, int64_t step);
     /* Rows of y hold those of x; y_row is a whole number of vectors. */
     void (*gather)(int64_t n_rows, int64_t n_cols, const float *x, int64_t x_row, float *y,
                    int64_t y_row);

@@ -116,5 +116,24 @@ static V_TARGET void V_NAME(gather_rows)(int64_t n_rows, int64_t n_cols, const f
     }
 }
 
-const hn_attention_loops_f32 V_NAME(hn_attention_loops_f32) = {
-    .soften = V_NAME(soften), .multiply = V_NAME(multiply_by), .gather = V_NAME(gather_rows)};
+static V_TARGET void V_NAME(dot_rows)(int64_t n_rows, int64_t n, const float *rows, int64_t row,
+                                      const float *by, float *out, int64_t step) {
+    for (int64_t r = 0; r < n_rows; r++, rows += row) {
+        V s0 = V_ZERO(), s1 = V_ZERO();
+        int64_t i = 0;
+        for (; i + 2 * V_ELEMS <= n; i += 2 * V_ELEMS) {
+            s0 = V_FMA(V_LOAD(rows + i), V_LOAD(by + i), s0);
+            s1 = V_FMA(V_LOAD(rows + i + V_ELEMS), V_LOAD(by + i + V_ELEMS), s1);
+        }
+        for (; i < n; i += V_ELEMS) {
+            V_SOME some = V_FIRST(HN_MIN(n - i, (int64_t)V_ELEMS));
+            s0 = V_FMA(V_LOAD_SOME(rows + i, some), V_LOAD_SOME(by + i, some), s0);
+        }
+        out[r * step] = V_SUM(V_ADD(s0, s1));
+    }
+}
+
+const hn_attention_loops_f32 V_NAME(hn_attention_loops_f32) = {.soften = V_NAME(soften),
+                                                               .multiply = V_NAME(multiply_by),
+                                                               .dots = V_NAME(dot_rows),
+                                                               .gather = V_NAME(gather_rows)};
