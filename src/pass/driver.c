@@ -148,12 +148,19 @@ static hone_status run_pass(opt_job *job, const hn_pass_row *row, bool *is_chang
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
+/* Once axes have another order there is nothing left to recognize, only to clean up. */
+static bool belongs_to(const hn_pass_row *row, hn_pass_group group) {
+    return group == HN_GROUP_LAYOUT
+               ? row->group == HN_GROUP_CLEAN || row->group == HN_GROUP_LAYOUT
+               : row->group <= group;
+}
+
 static hone_status run_round(opt_job *job, hn_pass_group group, bool *is_changed) {
     *is_changed = false;
     for (uint32_t i = 0; i < hn_pass_count(); i++) {
         const hn_pass_row *row = hn_pass_at(i);
         bool changed, is_done = row->group == HN_GROUP_CONVERT && job->pass.is_narrowed;
-        if (row->group > group || !is_enabled(job->pass.options, row) || is_done ||
+        if (!belongs_to(row, group) || !is_enabled(job->pass.options, row) || is_done ||
             job->clean_at[i] == job->serial)
             continue;
         HN_TRY(run_pass(job, row, &changed));

@@ -32,7 +32,7 @@ typedef enum hn_pass_group {
     HN_GROUP_FUSE,  /* recognizes large operators in small ones */
     HN_GROUP_FINISH, /* forms that hide structure from the other groups: biases, activations, Gemm */
     HN_GROUP_CONVERT, /* other types, on the graph that the others have left */
-    HN_GROUP_LAYOUT   /* other orders of axes, for our own runs alone */
+    HN_GROUP_LAYOUT   /* other orders of axes, for our own runs alone; only clean runs with it */
 } hn_pass_group;
 
 typedef struct hn_pass hn_pass; /* one pass under way: pass_int.h */
