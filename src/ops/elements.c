@@ -1,5 +1,6 @@
 /* Elements of any type as wide numbers, and back: one float loop serves float16, bfloat16, float8
  * and the rest. */
+#include "kernels/convert.h"
 #include "ops/eval_int.h"
 
 size_t hn_elem_bytes(hn_dtype t) {
@@ -151,8 +152,17 @@ static int64_t i64_to_i64(int64_t v) {
 
 #define HN_WIDE float
 #define HN_OF_FLOAT (float)
-void hn_load_f32(const hn_array *a, uint64_t begin, uint64_t n, float *out) {
+static void load_any_f32(const hn_array *a, uint64_t begin, uint64_t n, float *out) {
     LOAD_BODY()
+}
+void hn_load_f32(const hn_array *a, uint64_t begin, uint64_t n, float *out) {
+    const hn_conversions *fast = hn_conversions_find();
+    if (a->dtype == HN_F16)
+        fast->halves_to_floats(n, (const uint16_t *)a->data + begin, out);
+    else if (a->dtype == HN_BOOL || a->dtype == HN_U8)
+        fast->bytes_to_floats(n, (const uint8_t *)a->data + begin, out);
+    else
+        load_any_f32(a, begin, n, out);
 }
 #undef HN_WIDE
 #undef HN_OF_FLOAT
@@ -229,8 +239,14 @@ static uint64_t i64_to_u64(int64_t v) {
 #define HN_TO_F32 float_as_is
 #define HN_TO_I64 float_to_i64
 #define HN_TO_U64 float_to_u64
-void hn_store_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in) {
+static void store_any_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in) {
     STORE_BODY()
+}
+void hn_store_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in) {
+    if (a->dtype == HN_F16)
+        hn_conversions_find()->floats_to_halves(n, in, (uint16_t *)a->data + begin);
+    else
+        store_any_f32(a, begin, n, in);
 }
 #undef HN_TO_F32
 #undef HN_TO_I64

@@ -63,6 +63,7 @@ void kern_test_maps(void);
 void kern_test_pairs(void);
 void kern_test_overlap(void);
 void kern_test_folds(void);
+void kern_test_convert(void);
 void kern_test_transpose(void);
 void kern_test_rows(void);
 void kern_test_rows_last(void);

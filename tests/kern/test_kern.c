@@ -111,6 +111,7 @@ static const struct kern_test {
                   {"pairs", kern_test_pairs},
                   {"overlap", kern_test_overlap},
                   {"folds", kern_test_folds},
+                  {"convert", kern_test_convert},
                   {"transpose", kern_test_transpose},
                   {"rows", kern_test_rows},
                   {"rows_last", kern_test_rows_last},
