@@ -706,6 +706,10 @@ typedef struct hone_session_options {
         decode_image; /* NULL: models with the operator ImageDecoder fail when they reach it */
     void *decode_image_ctx;
     hone_level level; /* of graph optimization, made on the session's own copy; default ALL */
+    /* A folder for weights as this processor wants them: laid out once, then mapped by all later
+     * sessions of the same model file, options, processor and build. Made when it is not there.
+     * Whoever can write there can change results. NULL: weights are laid out for every process. */
+    const char *cache_dir;
 } hone_session_options;
 HONE_API void hone_session_options_init(hone_session_options *options);
 /* The model is read, not changed, and must outlive the session. Free dimensions stay free unless
@@ -717,6 +721,9 @@ HONE_API hone_status hone_session_create(const hone_model *model,
                                          const hone_session_options *options,
                                          hone_session **session, hone_error *error);
 HONE_API void hone_session_free(hone_session *session);
+/* A sentence when a cache was asked for, but not used (it was damaged, or of another build) or not
+ * written; "" otherwise. The session works in any case. */
+HONE_API const char *hone_session_cache_note(const hone_session *session);
 /* Names of the providers of this build: 0, 1, ...; "" past the last. */
 HONE_API const char *hone_provider_name(uint32_t i);
 

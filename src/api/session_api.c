@@ -58,7 +58,8 @@ hone_status hone_session_create(const hone_model *model, const hone_session_opti
                                          .dims = o.dims,
                                          .n_providers = o.n_providers,
                                          .providers = o.providers},
-                             .shares_program = true};
+                             .shares_program = true,
+                             .cache_folder = o.cache_dir};
     hn_session *s = NULL;
     hone_status status = hn_session_new(model_of(model), &so, &s, error);
     *session = (hone_session *)(void *)s;
@@ -67,6 +68,10 @@ hone_status hone_session_create(const hone_model *model, const hone_session_opti
 
 void hone_session_free(hone_session *session) {
     hn_session_free(session_of(session));
+}
+
+const char *hone_session_cache_note(const hone_session *session) {
+    return hn_session_cache_note(session_of(session));
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -332,6 +332,8 @@ void hn_outfile_abort(hn_outfile *f); /* closes and removes; NULL is fine */
 hone_status hn_library_open(const char *path, void **library, hone_error *err);
 void *hn_library_symbol(void *library, const char *name); /* NULL when it has none */
 void hn_library_close(void *library);                     /* NULL is fine */
+/* A number that changes with the library or program that holds this code; 0: not known. */
+uint64_t hn_code_identity(void);
 
 /* ---- processors ------------------------------------------------------------------------------ */
 

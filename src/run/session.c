@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "run/cache.h"
+
 typedef struct kept_plan {
     hn_plan *plan;
     uint64_t last_used;
@@ -14,6 +16,8 @@ struct hn_session {
     hn_program *program;
     hn_pool *pool;
     hn_session_options options;
+    hn_arena *notes;
+    const char *cache_note;
     pthread_mutex_t lock; /* guards all below */
     kept_plan *plans;
     uint32_t n_plans;
@@ -25,10 +29,32 @@ struct hn_session {
 #define MAX_IDLE_STATES 64
 
 static hone_status take_program(hn_session *s, const hn_model *m, hone_error *err) {
-    hn_session_options *o = &s->options;
-    o->program.pool = s->pool;
+    const hn_session_options *o = &s->options;
     return o->shares_program ? hn_program_shared(m, o->level, &o->program, &s->program, err)
                              : hn_program_optimized(m, o->level, &o->program, &s->program, err);
+}
+
+static hone_status open_cache(hn_session *s, const hn_model *m, hn_cache **cache) {
+    hn_strbuf asked;
+    hn_strbuf_init(&asked, s->alloc);
+    hn_program_describe(s->options.level, &s->options.program, &asked);
+    hone_status status = asked.failed ? HONE_E_NOMEM
+                                      : hn_cache_open(s->options.cache_folder, m, asked.at,
+                                                      s->notes, cache, &s->cache_note);
+    hn_strbuf_free(&asked);
+    return status;
+}
+
+static hone_status take_cached_program(hn_session *s, const hn_model *m, hone_error *err) {
+    hn_cache *cache;
+    HN_TRY(open_cache(s, m, &cache));
+    s->options.program.shelf = cache ? hn_cache_shelf(cache) : NULL;
+    hone_status status = take_program(s, m, err);
+    if (status == HONE_OK && cache)
+        status = hn_cache_save(cache, s->notes, &s->cache_note);
+    s->options.program.shelf = NULL;
+    hn_cache_free(cache);
+    return status;
 }
 
 static void give_program_back(hn_session *s) {
@@ -53,7 +79,12 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     s->plans = hn_calloc(alloc, s->options.max_plans, sizeof *s->plans);
     s->idle = hn_calloc(alloc, MAX_IDLE_STATES, sizeof *s->idle);
     s->pool = hn_pool_new(o->n_threads, alloc);
-    hone_status status = s->plans && s->idle && s->pool ? take_program(s, m, err) : HONE_E_NOMEM;
+    s->notes = hn_arena_new(alloc);
+    s->cache_note = "";
+    s->options.program.pool = s->pool;
+    hone_status status = HONE_E_NOMEM;
+    if (s->plans && s->idle && s->pool && s->notes)
+        status = o->cache_folder ? take_cached_program(s, m, err) : take_program(s, m, err);
     if (status != HONE_OK)
         hn_session_free(s);
     else
@@ -70,6 +101,7 @@ void hn_session_free(hn_session *s) {
         hn_plan_free(s->plans[i].plan);
     give_program_back(s);
     hn_pool_free(s->pool);
+    hn_arena_free(s->notes);
     pthread_mutex_destroy(&s->lock);
     hn_free(s->alloc, s->plans, s->options.max_plans * sizeof *s->plans);
     hn_free(s->alloc, s->idle, MAX_IDLE_STATES * sizeof *s->idle);
@@ -78,6 +110,10 @@ void hn_session_free(hn_session *s) {
 
 const hn_program *hn_session_program(const hn_session *s) {
     return s->program;
+}
+
+const char *hn_session_cache_note(const hn_session *s) {
+    return s->cache_note;
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */

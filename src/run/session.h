@@ -14,6 +14,8 @@ hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_pro
 hone_status hn_program_shared(const hn_model *m, hn_level level, const hn_program_options *o,
                               hn_program **out, hone_error *err);
 void hn_program_unshare(hn_program *p); /* NULL is fine */
+/* Equal texts for equal wishes. */
+void hn_program_describe(hn_level level, const hn_program_options *o, hn_strbuf *out);
 
 typedef struct hn_session hn_session;
 typedef struct hn_session_options {
@@ -25,11 +27,14 @@ typedef struct hn_session_options {
     hn_level level;             /* of the passes that run first */
     hn_program_options program; /* looked at while the session is made */
     bool shares_program;        /* with other sessions of the model */
+    const char *cache_folder;   /* of weights laid out by earlier processes; NULL: none */
 } hn_session_options;
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,
                            hone_error *err);
 void hn_session_free(hn_session *s);
 const hn_program *hn_session_program(const hn_session *s);
+/* Why the cache was not used or not written; "" when it was, or nobody asked for one. */
+const char *hn_session_cache_note(const hn_session *s);
 
 /* A run is: open a state, fill its call, run, look at the results, close. Any number may be open at
  * once, in any threads. */

@@ -16,8 +16,7 @@ typedef struct shared_program {
 static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static shared_program *programs;
 
-/* Equal texts for equal wishes. */
-static void describe_wishes(hn_level level, const hn_program_options *o, hn_strbuf *out) {
+void hn_program_describe(hn_level level, const hn_program_options *o, hn_strbuf *out) {
     hn_strbuf_printf(out, "%d", (int)level);
     for (uint32_t i = 0; i < o->n_dims; i++) {
         const char *name = o->dims[i].name ? o->dims[i].name : "";
@@ -64,7 +63,7 @@ hone_status hn_program_shared(const hn_model *m, hn_level level, const hn_progra
     HN_TRY_PTR(fresh);
     *fresh = (shared_program){.model = m, .n_edits = m->n_edits, .n_sessions = 1};
     hn_strbuf_init(&fresh->asked, a);
-    describe_wishes(level, o, &fresh->asked);
+    hn_program_describe(level, o, &fresh->asked);
     hone_status status = fresh->asked.failed ? HONE_E_NOMEM : HONE_OK;
     if (status == HONE_OK)
         *out = join_sessions_now(m, &fresh->asked);

@@ -1,0 +1,158 @@
+/* A shelf over the file of a cache: what is found there, and what is to be written. */
+#define _GNU_SOURCE /* realpath */
+#include "run/cache.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct hn_cache {
+    const hone_allocator *alloc;
+    hn_arena *arena; /* everything below; not the map */
+    const char *path;
+    uint64_t environment;
+    hn_cache_map *map; /* NULL: there is none yet */
+    hn_blob_shelf shelf;
+    pthread_mutex_t lock; /* guards all below */
+    HN_VEC(hn_cache_piece) found;
+    HN_VEC(hn_blob *) made; /* owned */
+    bool is_incomplete;     /* no memory to remember something: nothing is written */
+};
+
+/* ---- the shelf ------------------------------------------------------------------------------- */
+
+static const void *find_cached(void *ctx, const hn_blob_key *key) {
+    hn_cache *c = ctx;
+    const void *bytes = c->map ? hn_cache_map_find(c->map, key) : NULL;
+    if (bytes) {
+        pthread_mutex_lock(&c->lock);
+        if (!HN_VEC_PUSH(c->arena, &c->found, ((hn_cache_piece){*key, bytes})))
+            c->is_incomplete = true;
+        pthread_mutex_unlock(&c->lock);
+    }
+    return bytes;
+}
+
+static void remember_made(void *ctx, hn_blob *b) {
+    hn_cache *c = ctx;
+    pthread_mutex_lock(&c->lock);
+    if (HN_VEC_PUSH(c->arena, &c->made, b))
+        hn_blob_keep(b);
+    else
+        c->is_incomplete = true;
+    pthread_mutex_unlock(&c->lock);
+}
+
+const hn_blob_shelf *hn_cache_shelf(const hn_cache *c) {
+    return &c->shelf;
+}
+
+/* ---- which file ------------------------------------------------------------------------------ */
+
+/* Whatever decides how weights are laid out: this build and this processor. */
+static uint64_t environment_now(void) {
+    uint64_t facts[] = {hn_cpu_mask(),      hn_code_identity(), sizeof(size_t),
+                        HONE_VERSION_MAJOR, HONE_VERSION_MINOR, HONE_VERSION_PATCH};
+    return hn_hash64(facts, sizeof facts, 0);
+}
+
+/* "model-0123456789abcdef.hone" in the folder: named after the model, told apart by its path and
+ * the options. */
+static const char *cache_path(hn_arena *arena, const char *folder, const char *model,
+                              const char *asked) {
+    char real[PATH_MAX];
+    if (!realpath(model, real))
+        return NULL;
+    const char *slash = strrchr(real, '/'), *stem = slash ? slash + 1 : real;
+    uint64_t hash = hn_hash64(real, strlen(real), hn_hash64(asked, strlen(asked), hn_cpu_mask()));
+    return hn_arena_printf(arena, "%s/%.*s-%016llx.hone", folder,
+                           (int)HN_MIN(strcspn(stem, "."), 100), stem, (unsigned long long)hash);
+}
+
+/* A number that whoever wrote a model cannot know. */
+static uint64_t fresh_seed(const hn_cache *c) {
+    uint64_t parts[] = {hn_now_ns(), (uint64_t)(uintptr_t)c, (uint64_t)(uintptr_t)parts};
+    return hn_hash64(parts, sizeof parts, 0);
+}
+
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+static hone_status start_cache(hn_cache *c, const char *folder, const hn_model *m,
+                               const char *asked, hn_arena *arena, const char **note) {
+    hone_error err;
+    hn_error_clear(&err);
+    c->path = cache_path(c->arena, folder, m->path, asked);
+    HN_TRY_PTR(c->path);
+    c->environment = environment_now();
+    hone_status status = hn_cache_map_open(c->path, c->environment, c->alloc, &c->map, &err);
+    if (status == HONE_E_NOMEM)
+        return status;
+    if (status != HONE_OK)
+        *note = hn_arena_printf(arena, "the cache %s", err.message);
+    c->shelf = (hn_blob_shelf){.seed = c->map ? c->map->seed : fresh_seed(c),
+                               .find = find_cached,
+                               .made = remember_made,
+                               .keeper = c->map ? &c->map->shared : NULL,
+                               .ctx = c};
+    return HONE_OK;
+}
+
+hone_status hn_cache_open(const char *folder, const hn_model *m, const char *asked, hn_arena *arena,
+                          hn_cache **out, const char **note) {
+    const hone_allocator *a = hn_arena_allocator(arena);
+    *out = NULL;
+    if (!m->path) {
+        *note = "there is no cache for a model that does not come from a file";
+        return HONE_OK;
+    }
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        *note = hn_arena_printf(arena, "the cache cannot be used: '%s' cannot be made: %s", folder,
+                                strerror(errno));
+        return *note ? HONE_OK : HONE_E_NOMEM;
+    }
+    hn_cache *c = hn_calloc(a, 1, sizeof *c);
+    HN_TRY_PTR(c);
+    c->alloc = a;
+    c->arena = hn_arena_new(a);
+    pthread_mutex_init(&c->lock, NULL);
+    hone_status status = c->arena ? start_cache(c, folder, m, asked, arena, note) : HONE_E_NOMEM;
+    if (status != HONE_OK)
+        hn_cache_free(c);
+    else
+        *out = c;
+    return status;
+}
+
+hone_status hn_cache_save(hn_cache *c, hn_arena *arena, const char **note) {
+    hone_error err;
+    size_t n = c->found.n;
+    if (c->made.n == 0 || c->is_incomplete)
+        return HONE_OK;
+    hn_cache_piece *pieces = HN_NEW_N(c->arena, hn_cache_piece, n + c->made.n);
+    HN_TRY_PTR(pieces);
+    if (n)
+        memcpy(pieces, c->found.at, n * sizeof *pieces);
+    for (uint32_t i = 0; i < c->made.n; i++)
+        pieces[n++] = (hn_cache_piece){*hn_blob_key_of(c->made.at[i]), hn_blob_data(c->made.at[i])};
+    hn_error_clear(&err);
+    hone_status status =
+        hn_cache_file_write(c->path, c->environment, c->shelf.seed, n, pieces, c->alloc, &err);
+    if (status == HONE_OK || status == HONE_E_NOMEM)
+        return status;
+    *note = hn_arena_printf(arena, "the cache could not be written: %s", err.message);
+    return *note ? HONE_OK : HONE_E_NOMEM;
+}
+
+void hn_cache_free(hn_cache *c) {
+    if (!c)
+        return;
+    for (uint32_t i = 0; i < c->made.n; i++)
+        hn_blob_drop(c->made.at[i]);
+    if (c->map)
+        hn_shared_drop(&c->map->shared);
+    pthread_mutex_destroy(&c->lock);
+    hn_arena_free(c->arena);
+    hn_free(c->alloc, c, sizeof *c);
+}

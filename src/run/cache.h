@@ -1,0 +1,57 @@
+/* Inside run/: weights that were laid out by an earlier process, in a file of their own.
+ *
+ * One file holds all the blobs that one session made: of one model (by path), one set of options,
+ * one processor and one build of this library. Blobs are found by the same keys as within a
+ * process, so a file that belongs to another state of the model is merely one in which nothing is
+ * found. */
+#ifndef HN_CACHE_H
+#define HN_CACHE_H
+
+#include "ir/ir.h"
+
+/* ---- cache_file.c: the file ------------------------------------------------------------------ */
+
+typedef struct hn_cache_entry {
+    uint64_t kind, n_bytes, hash[2]; /* the key of a blob */
+    uint64_t offset;                 /* into the file; aligned */
+} hn_cache_entry;
+
+/* A mapped file, for as long as anybody keeps it. */
+typedef struct hn_cache_map {
+    hn_shared shared;
+    const hone_allocator *alloc;
+    hn_filemap map;
+    uint64_t seed;
+    uint64_t n_entries;
+    const hn_cache_entry *entries; /* in the order of keys */
+} hn_cache_map;
+
+/* Maps and checks a file: that it is whole, ours, of this machine, and that no entry leads out of
+ * it. *out is NULL when there is none. Fails, with the reason, when it cannot be used. */
+hone_status hn_cache_map_open(const char *path, uint64_t environment, const hone_allocator *a,
+                              hn_cache_map **out, hone_error *err);
+/* Bytes of that key; NULL: not there. */
+const void *hn_cache_map_find(const hn_cache_map *m, const hn_blob_key *key);
+
+typedef struct hn_cache_piece {
+    hn_blob_key key;
+    const void *bytes;
+} hn_cache_piece;
+/* Replaces the file at once; sorts the pieces, and writes those of equal keys once. */
+hone_status hn_cache_file_write(const char *path, uint64_t environment, uint64_t seed, size_t n,
+                                hn_cache_piece *pieces, const hone_allocator *a, hone_error *err);
+
+/* ---- cache.c: what a session does with it ---------------------------------------------------- */
+
+typedef struct hn_cache hn_cache;
+/* `asked`: equal texts for equal options. *out is NULL when no cache can be used, which keeps
+ * nobody from anything; *note is then, or when a file is not used, a sentence that says why, in
+ * `arena`. */
+hone_status hn_cache_open(const char *folder, const hn_model *m, const char *asked, hn_arena *arena,
+                          hn_cache **out, const char **note);
+const hn_blob_shelf *hn_cache_shelf(const hn_cache *c);
+/* Writes what was found or made, if anything was made. */
+hone_status hn_cache_save(hn_cache *c, hn_arena *arena, const char **note);
+void hn_cache_free(hn_cache *c); /* NULL is fine; blobs live on */
+
+#endif /* HN_CACHE_H */
