@@ -95,6 +95,11 @@ static bool judge_conv_transpose(const hn_rule *r, hn_id node, hn_layout_form *f
     return hn_node_i(r, node, "group", 1) == 1 && judge_conv(r, node, f);
 }
 
+static bool judge_response_norm(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    f->saved_bytes = hn_layout_bytes(r, hn_in(r, node, 0)) / 2;
+    return judge_seed(r, node, f);
+}
+
 static bool judge_blocks(const hn_rule *r, hn_id node, hn_layout_form *f) {
     return f->in.rank == 4 && judge_seed(r, node, f);
 }
@@ -133,6 +138,7 @@ static const hn_layout_row twin_rows[] = {
     {"MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool", 1, 0, judge_pool, write_twin},
     {"BatchNormalization", 1, 0, judge_batch_norm, write_twin},
     {"InstanceNormalization|GroupNormalization", 1, 0, judge_image_norm, write_twin},
+    {"LRN", 1, 0, judge_response_norm, write_twin},
     {"DepthToSpace|SpaceToDepth", 1, 0, judge_blocks, write_twin},
     {"ReduceMean|ReduceMax", 1, 0, judge_reduce, write_reduce},
 };

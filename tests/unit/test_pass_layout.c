@@ -108,6 +108,8 @@ static const layout_case twins[] = {
      WHOLE ", hone.InstanceNormalization 1, Tanh 0"},
     {BETWEEN(21, ", float[4] s = {1, 2, 3, 4}", "z = GroupNormalization <num_groups = 2> (a, s, s)"),
      WHOLE ", hone.GroupNormalization 1"},
+    {BETWEEN(17, "", "z = LRN <size = 3, alpha = 0.5, beta = 0.7> (a)"), WHOLE ", hone.LRN 1"},
+    {BETWEEN(17, "", "z = LRN <size = 8> (a)"), WHOLE ", hone.LRN 1"},
     {FILTERED(17, "float[4,4,2,2] u", ", float[4] s = {1, 2, 3, 4}",
              "z = ConvTranspose <strides = [2, 2]> (a, u, s)"),
      WHOLE ", hone.ConvTranspose 1"},
