@@ -1,6 +1,7 @@
-/* A parallel loop is a list of pieces that threads claim one by one. The caller works along, then
- * closes the gate and waits only for the workers inside: one that is still asleep, or was not
- * scheduled, delays nobody.
+/* A parallel loop is a list of pieces that threads claim one by one: each thread first those of its
+ * own share, which are the same from loop to loop, so that what one loop wrote is near when the next
+ * one reads it; then what is left of the others'. The caller works along, then closes the gate and
+ * waits only for the workers inside: one that is still asleep, or was not scheduled, delays nobody.
  *
  * All synchronization goes through one atomic word, the gate:
  *
@@ -18,7 +19,12 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { MAX_POOL_THREADS = 1024, SPIN_NS = 50 * 1000, SPINS_PER_CLOCK_READ = 32, CACHE_LINE = 64 };
+enum {
+    MAX_POOL_THREADS = 1024,
+    SPIN_NS = 1000 * 1000, /* as long as the serial parts of a run may take: waking costs 50 us */
+    SPINS_PER_CLOCK_READ = 32,
+    CACHE_LINE = 64
+};
 
 #define GATE_ONE_INSIDE UINT64_C(1)
 #define GATE_INSIDE UINT64_C(0xFFFF)
@@ -30,33 +36,45 @@ enum { MAX_POOL_THREADS = 1024, SPIN_NS = 50 * 1000, SPINS_PER_CLOCK_READ = 32, 
 #define GATE_ONE_EPOCH (UINT64_C(1) << 40)
 #define GATE_EPOCH (~(GATE_ONE_EPOCH - 1))
 
+typedef void (*lane_tile_fn)(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0,
+                             int64_t col1);
+
 /* Rows and columns cut into tiles; a piece is one tile, numbered row by row. */
 typedef struct pool_job {
     int64_t rows, cols;
     int64_t row_grain, col_grain;
     int64_t n_col_tiles;
     uint64_t n_pieces;
-    hn_tile_fn fn;
+    lane_tile_fn fn;
     void *ctx;
     bool flush_denormals;
 } pool_job;
+
+/* One thread of a loop, and its share of the pieces: those from `next` on before `end`. */
+typedef struct pool_lane {
+    _Atomic uint64_t next;
+    uint64_t end; /* as the job */
+    struct pool_crew *crew;
+    int number;
+    pthread_t thread; /* not of lane 0, which is the caller's */
+    char pad[CACHE_LINE];
+} pool_lane;
 
 /* The threads, which several handles may use. */
 typedef struct pool_crew {
     _Atomic uint64_t gate;
     char gate_pad[CACHE_LINE];
-    _Atomic uint64_t next_piece;
-    char next_piece_pad[CACHE_LINE];
     pool_job job;     /* written while the gate is closed and nobody is inside */
     atomic_flag busy; /* a loop is running: others run theirs alone */
     const hone_allocator *alloc;
     int64_t spin_ns;
     int n_workers;
-    int n_slots; /* of `workers`, for giving the memory back */
+    int n_lanes; /* one more than there are workers; than were to be, when threads could not be had */
+    int n_slots; /* of `lanes`, for giving the memory back */
     pthread_mutex_t mutex;
     pthread_cond_t job_opened;
     pthread_cond_t workers_left;
-    pthread_t workers[];
+    pool_lane lanes[];
 } pool_crew;
 
 struct hn_pool {
@@ -117,22 +135,38 @@ static void let_waiters_settle(pool_crew *crew) {
 
 /* ---- work ---- */
 
-static void run_piece(const pool_job *job, uint64_t piece) {
+static void run_piece(const pool_job *job, int lane, uint64_t piece) {
     int64_t row = (int64_t)piece / job->n_col_tiles * job->row_grain;
     int64_t col = (int64_t)piece % job->n_col_tiles * job->col_grain;
     int64_t n_rows = HN_MIN(job->row_grain, job->rows - row);
     int64_t n_cols = HN_MIN(job->col_grain, job->cols - col);
-    job->fn(job->ctx, row, row + n_rows, col, col + n_cols);
+    job->fn(job->ctx, lane, row, row + n_rows, col, col + n_cols);
 }
 
-static void claim_pieces(pool_crew *crew) {
-    const pool_job *job = &crew->job;
-    for (;;) {
-        uint64_t piece = atomic_fetch_add_explicit(&crew->next_piece, 1, memory_order_relaxed);
-        if (piece >= job->n_pieces) {
-            return;
+static void share_pieces(pool_crew *crew) {
+    uint64_t n_shares = HN_MIN((uint64_t)crew->n_lanes, crew->job.n_pieces);
+    uint64_t size = crew->job.n_pieces / n_shares, n_larger = crew->job.n_pieces % n_shares, at = 0;
+    for (int i = 0; i < crew->n_lanes; i++) {
+        atomic_store_explicit(&crew->lanes[i].next, at, memory_order_relaxed);
+        at += (uint64_t)i < n_shares ? size + ((uint64_t)i < n_larger) : 0;
+        crew->lanes[i].end = at;
+    }
+}
+
+/* Its own share, then the others'. */
+static void claim_pieces(pool_crew *crew, int number) {
+    for (int i = 0; i < crew->n_lanes; i++) {
+        pool_lane *lane = &crew->lanes[(number + i) % crew->n_lanes];
+        for (;;) {
+            if (atomic_load_explicit(&lane->next, memory_order_relaxed) >= lane->end) {
+                break;
+            }
+            uint64_t piece = atomic_fetch_add_explicit(&lane->next, 1, memory_order_relaxed);
+            if (piece >= lane->end) {
+                break;
+            }
+            run_piece(&crew->job, number, piece);
         }
-        run_piece(job, piece);
     }
 }
 
@@ -168,7 +202,8 @@ static void leave_gate(pool_crew *crew) {
 }
 
 static void *worker_main(void *arg) {
-    pool_crew *crew = arg;
+    const pool_lane *lane = arg;
+    pool_crew *crew = lane->crew;
     uint64_t seen_epoch = 0;
     bool is_flushing = false;
     hn_flush_denormals(false);
@@ -184,7 +219,7 @@ static void *worker_main(void *arg) {
                     is_flushing = !is_flushing;
                     hn_flush_denormals(is_flushing);
                 }
-                claim_pieces(crew);
+                claim_pieces(crew, lane->number);
             }
             leave_gate(crew);
         }
@@ -202,7 +237,7 @@ static void wake_sleepers(pool_crew *crew, uint64_t n_useful) {
 }
 
 static void open_gate(pool_crew *crew) {
-    atomic_store_explicit(&crew->next_piece, 0, memory_order_relaxed);
+    share_pieces(crew);
     uint64_t before =
         atomic_fetch_add_explicit(&crew->gate, GATE_ONE_EPOCH + GATE_OPEN, memory_order_release);
     uint64_t n_asleep = (before & GATE_ASLEEP) / GATE_ONE_ASLEEP;
@@ -235,7 +270,7 @@ static void close_gate(pool_crew *crew) {
 
 static void run_alone(const pool_job *job) {
     for (uint64_t piece = 0; piece < job->n_pieces; piece++) {
-        run_piece(job, piece);
+        run_piece(job, 0, piece);
     }
 }
 
@@ -243,8 +278,8 @@ static int64_t tile_count(int64_t n, int64_t grain) {
     return n / grain + (n % grain != 0);
 }
 
-void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain,
-                    hn_tile_fn fn, void *ctx) {
+static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain,
+                     int64_t col_grain, lane_tile_fn fn, void *ctx) {
     if (rows <= 0 || cols <= 0) {
         return;
     }
@@ -267,51 +302,51 @@ void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain
     }
     crew->job = job;
     open_gate(crew);
-    claim_pieces(crew);
+    claim_pieces(crew, 0);
     close_gate(crew);
     atomic_flag_clear_explicit(&crew->busy, memory_order_release);
 }
 
-typedef struct range_call {
-    hn_range_fn fn;
+typedef struct loop_call {
+    hn_tile_fn tile_fn;
+    hn_range_fn range_fn;
+    hn_lane_fn lane_fn;
     void *ctx;
-} range_call;
+} loop_call;
 
-static void call_range(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    const range_call *call = ctx;
+static void call_tile(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0,
+                      int64_t col1) {
+    const loop_call *call = ctx;
+    (void)lane;
+    call->tile_fn(call->ctx, row0, row1, col0, col1);
+}
+
+static void call_range(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0,
+                       int64_t col1) {
+    const loop_call *call = ctx;
+    (void)lane, (void)col0, (void)col1;
+    call->range_fn(call->ctx, row0, row1);
+}
+
+static void call_lane(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0,
+                      int64_t col1) {
+    const loop_call *call = ctx;
     (void)col0, (void)col1;
-    call->fn(call->ctx, row0, row1);
+    call->lane_fn(call->ctx, lane, row0, row1);
+}
+
+void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain,
+                    hn_tile_fn fn, void *ctx) {
+    run_loop(pool, rows, cols, row_grain, col_grain, call_tile,
+             &(loop_call){.tile_fn = fn, .ctx = ctx});
 }
 
 void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx) {
-    range_call call = {fn, ctx};
-    hn_pool_for_2d(pool, n, 1, grain, 1, call_range, &call);
-}
-
-/* Lanes claim pieces as threads do: one that nobody takes up in time finds nothing left. */
-typedef struct lane_call {
-    hn_lane_fn fn;
-    void *ctx;
-    int64_t n, grain;
-    _Atomic int64_t next;
-} lane_call;
-
-static void run_lane(void *ctx, int64_t lane, int64_t lane_end) {
-    lane_call *call = ctx;
-    (void)lane_end;
-    for (;;) {
-        int64_t at = atomic_fetch_add_explicit(&call->next, call->grain, memory_order_relaxed);
-        if (at >= call->n) {
-            return;
-        }
-        call->fn(call->ctx, (int)lane, at, HN_MIN(at + call->grain, call->n));
-    }
+    run_loop(pool, n, 1, grain, 1, call_range, &(loop_call){.range_fn = fn, .ctx = ctx});
 }
 
 void hn_pool_for_lanes(hn_pool *pool, int64_t n, int64_t grain, hn_lane_fn fn, void *ctx) {
-    lane_call call = {.fn = fn, .ctx = ctx, .n = n, .grain = HN_MAX(grain, 1)};
-    int64_t n_pieces = n > 0 ? tile_count(n, call.grain) : 0;
-    hn_pool_for(pool, HN_MIN(n_pieces, hn_pool_threads(pool)), 1, run_lane, &call);
+    run_loop(pool, n, 1, grain, 1, call_lane, &(loop_call){.lane_fn = fn, .ctx = ctx});
 }
 
 bool hn_pool_is_stopped(const hn_pool *pool) {
@@ -321,7 +356,7 @@ bool hn_pool_is_stopped(const hn_pool *pool) {
 /* ---- life ---- */
 
 static size_t crew_bytes(int n_slots) {
-    return sizeof(pool_crew) + (size_t)n_slots * sizeof(pthread_t);
+    return sizeof(pool_crew) + (size_t)n_slots * sizeof(pool_lane);
 }
 
 /* Signals are the business of the program's own threads. */
@@ -329,10 +364,16 @@ static void start_workers(pool_crew *crew) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (crew->n_workers < crew->n_slots &&
-           pthread_create(&crew->workers[crew->n_workers], NULL, worker_main, crew) == 0) {
-        crew->n_workers++;
+    for (int i = 0; i < crew->n_slots; i++) {
+        pool_lane *lane = &crew->lanes[i];
+        lane->crew = crew;
+        lane->number = i;
+        if (i > 0 && pthread_create(&lane->thread, NULL, worker_main, lane) != 0) {
+            break;
+        }
+        crew->n_workers = i;
     }
+    crew->n_lanes = crew->n_workers + 1;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -340,16 +381,15 @@ static pool_crew *hire_crew(int n_threads, const hone_allocator *a) {
     int n_cpus = hn_cpu_count();
     n_threads =
         n_threads > 0 ? HN_MIN(n_threads, MAX_POOL_THREADS) : HN_MIN(n_cpus, MAX_POOL_THREADS);
-    pool_crew *crew = hn_calloc(a, 1, crew_bytes(n_threads - 1));
+    pool_crew *crew = hn_calloc(a, 1, crew_bytes(n_threads));
     if (!crew) {
         return NULL;
     }
     crew->alloc = a;
-    crew->n_slots = n_threads - 1;
+    crew->n_slots = n_threads;
     /* With more threads than processors, spinning takes the time of the one that is waited for. */
     crew->spin_ns = n_threads <= n_cpus ? SPIN_NS : 0;
     atomic_init(&crew->gate, 0);
-    atomic_init(&crew->next_piece, 0);
     atomic_flag_clear(&crew->busy);
     pthread_mutex_init(&crew->mutex, NULL);
     pthread_cond_init(&crew->job_opened, NULL);
@@ -362,8 +402,8 @@ static void dismiss_crew(pool_crew *crew) {
     atomic_fetch_or_explicit(&crew->gate, GATE_STOP, memory_order_release);
     let_waiters_settle(crew);
     pthread_cond_broadcast(&crew->job_opened);
-    for (int i = 0; i < crew->n_workers; i++) {
-        pthread_join(crew->workers[i], NULL);
+    for (int i = 1; i < crew->n_lanes; i++) {
+        pthread_join(crew->lanes[i].thread, NULL);
     }
     pthread_cond_destroy(&crew->workers_left);
     pthread_cond_destroy(&crew->job_opened);
