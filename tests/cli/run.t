@@ -246,3 +246,13 @@ $ hone run digits.onnx --random 1 --provider cpu --keep-denormals | grep -c logi
 $ hone run digits.onnx --random 1 --provider gpu
 hone: there is no provider 'gpu'; this build has: cpu
 [1]
+
+Weights are laid out once for all processes; a file that cannot be used is told and replaced.
+
+$ hone run digits.onnx --random 1 --cache kept > first && hone run digits.onnx --random 1 --cache kept > again
+$ ls kept | sed 's/-[0-9a-f]*/-HASH/'
+digits-HASH.hone
+$ echo damage > kept/$(ls kept)
+$ hone run digits.onnx --random 1 --cache kept > third
+* warning: the cache 'kept/digits-*.hone' is not used: it is no cache of hone
+$ hone run digits.onnx --random 1 --cache kept > fourth
