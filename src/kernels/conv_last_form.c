@@ -13,41 +13,55 @@ static bool reads_each_pixel_once(const hn_slide *s) {
     return true;
 }
 
-static void add_axis(hn_slide *to, const hn_slide *from, int32_t a) {
-    int32_t n = to->n_axes++;
-    to->in[n] = from->in[a];
-    to->out[n] = from->out[a];
-    to->kernel[n] = from->kernel[a];
-    to->stride[n] = from->stride[a];
-    to->dilation[n] = from->dilation[a];
-    to->pad[n] = from->pad[a];
-}
-
 static const hn_slide no_axis = {
     .in = {1}, .out = {1}, .kernel = {1}, .stride = {1}, .dilation = {1}};
 
-/* Axes without extent are left out; where windows have one element, all images are one line. */
-static void read_axes(const hn_conv_last_job *job, hn_product_form *f) {
-    const hn_slide *s = job->slide;
-    hn_slide *to = &f->s;
-    int32_t wanted = 2;
-    f->batch = job->batch;
-    to->n_axes = 0;
-    if (reads_each_pixel_once(s)) {
-        hn_slide line = no_axis;
-        line.in[0] = line.out[0] = job->batch * s->out_elems;
-        f->batch = 1;
-        add_axis(to, &no_axis, 0);
-        add_axis(to, &line, 0);
-        return;
+static void add_axis(hn_product_form *f, const hn_slide *from, int32_t a, int64_t out_step) {
+    int32_t n = f->s.n_axes++;
+    f->s.in[n] = from->in[a];
+    f->s.out[n] = from->out[a];
+    f->s.kernel[n] = from->kernel[a];
+    f->s.stride[n] = from->stride[a];
+    f->s.dilation[n] = from->dilation[a];
+    f->s.pad[n] = from->pad[a];
+    f->out_step[n] = out_step;
+}
+
+static void place_side_by_side(const hn_conv_last_job *job, hn_product_place *place) {
+    int64_t step = job->filters;
+    place->start = 0;
+    for (int32_t a = job->slide->n_axes - 1; a >= 0; a--) {
+        place->step[a] = step;
+        step *= job->slide->out[a];
     }
+    place->image = step;
+}
+
+/* Where windows have one element, all images are one line. */
+static void read_line(const hn_conv_last_job *job, hn_product_form *f) {
+    hn_slide line = no_axis;
+    line.in[0] = line.out[0] = job->batch * job->slide->out_elems;
+    f->batch = 1;
+    f->out_start = f->out_image = 0;
+    add_axis(f, &no_axis, 0, 0);
+    add_axis(f, &line, 0, job->filters);
+}
+
+/* Axes without extent are left out. */
+static void read_axes(const hn_conv_last_job *job, const hn_product_place *place,
+                      hn_product_form *f) {
+    const hn_slide *s = job->slide;
+    int32_t missing = 2;
+    f->batch = job->batch;
+    f->out_start = place->start;
+    f->out_image = place->image;
     for (int32_t a = 0; a < s->n_axes; a++)
-        wanted -= !has_no_extent(s, a);
-    for (; wanted > 0; wanted--)
-        add_axis(to, &no_axis, 0);
+        missing -= !has_no_extent(s, a);
+    for (; missing > 0; missing--)
+        add_axis(f, &no_axis, 0, 0);
     for (int32_t a = 0; a < s->n_axes; a++)
         if (!has_no_extent(s, a))
-            add_axis(to, s, a);
+            add_axis(f, s, a, place->step[a]);
 }
 
 static int64_t even_part(int64_t n, int64_t most) {
@@ -103,8 +117,17 @@ static void read_panels(const hn_conv_last_job *job, const hn_conv_tiles *tiles,
     read_slices(f, n_axes > 0 ? job->slide->kernel[n_axes - 1] : 1);
 }
 
-void hn_product_form_read(const hn_conv_last_job *job, hn_product_form *f) {
-    read_axes(job, f);
+void hn_product_form_read(const hn_conv_last_job *job, const hn_product_place *place,
+                          hn_product_form *f) {
+    hn_product_place dense;
+    f->s.n_axes = 0;
+    if (!place && reads_each_pixel_once(job->slide)) {
+        read_line(job, f);
+    } else {
+        if (!place)
+            place_side_by_side(job, &dense);
+        read_axes(job, place ? place : &dense, f);
+    }
     read_panels(job, hn_conv_tiles_pick(), f);
     f->planes = f->batch;
     int64_t step = job->channels;
@@ -117,7 +140,7 @@ void hn_product_form_read(const hn_conv_last_job *job, hn_product_form *f) {
 
 /* ---- laying out --------------------------------------------------------------------------------- */
 
-int64_t hn_product_last_packed_elems(const hn_conv_last_job *job) {
+int64_t hn_product_filter_elems(const hn_conv_last_job *job) {
     const hn_conv_tiles *tiles = hn_conv_tiles_pick();
     hn_product_form f;
     if (!tiles)
@@ -126,33 +149,52 @@ int64_t hn_product_last_packed_elems(const hn_conv_last_job *job) {
     return f.groups * f.padded * f.depth;
 }
 
-/* Rows k0 .. k0 + nk of n filters, `width` apart; w begins at the first filter. */
-static void pack_slice(const hn_product_form *f, const float *w, int64_t n, int64_t taps,
-                       int64_t k0, int64_t nk, int64_t width, float *out) {
-    if (n < width)
-        memset(out, 0, (size_t)(nk * width) * sizeof *out);
-    if (taps == 1) {
-        hn_transpose(&(hn_transpose_job){sizeof *out, n, nk, w + k0, f->depth, out, width});
+/* Some channels at one place of the window; w is the first of the first filter. */
+static void lay_out_channels(const hn_filter_view *view, const float *w, int64_t n_filters,
+                             int64_t n_channels, int64_t width, float *out) {
+    if (view->channel_step == 1) {
+        hn_transpose(&(hn_transpose_job){sizeof *out, n_filters, n_channels, w, view->filter_step,
+                                         out, width});
         return;
     }
-    for (int64_t end = k0 + nk; k0 < end;) {
-        int64_t tap = k0 / f->channels, channel = k0 % f->channels;
-        for (; channel < f->channels && k0 < end; channel++, k0++, out += width)
-            for (int64_t j = 0; j < n; j++)
-                out[j] = w[j * f->depth + channel * taps + tap];
+    for (int64_t c = 0; c < n_channels; c++, w += view->channel_step, out += width)
+        for (int64_t j = 0; j < n_filters; j++)
+            out[j] = w[j * view->filter_step];
+}
+
+/* Part of a panel, row after row. */
+typedef struct panel_slice {
+    int64_t filter, n_filters, width, k0, nk;
+} panel_slice;
+
+static void lay_out_slice(const hn_conv_last_job *job, const hn_filter_view *view,
+                          const panel_slice *p, float *out) {
+    const hn_slide *s = job->slide;
+    int64_t taps[HN_MAX_SPATIAL], channels = job->channels / job->groups, end = p->k0 + p->nk;
+    if (p->n_filters < p->width)
+        memset(out, 0, (size_t)(p->nk * p->width) * sizeof *out);
+    for (int64_t k = p->k0, n; k < end; k += n, out += n * p->width) {
+        int64_t channel = k % channels;
+        int64_t at = view->start + p->filter * view->filter_step + channel * view->channel_step;
+        hn_slide_split(s->n_axes, s->kernel, k / channels, taps);
+        for (int32_t a = 0; a < s->n_axes; a++)
+            at += taps[a] * view->tap_step[a];
+        n = HN_MIN(channels - channel, end - k);
+        lay_out_channels(view, view->w + at, p->n_filters, n, p->width, out);
     }
 }
 
-void hn_product_last_pack(const hn_conv_last_job *job, float *out) {
+void hn_product_lay_out(const hn_conv_last_job *job, const hn_filter_view *view, float *out) {
     hn_product_form f;
     read_panels(job, hn_conv_tiles_pick(), &f);
     for (int64_t i = 0; i < f.groups * f.panels; i++) {
         int64_t group = i / f.panels, panel = i % f.panels, first = panel * f.width;
-        const float *w = job->w + (group * f.filters + first) * f.depth;
-        for (int64_t k0 = 0, nk; k0 < f.depth; k0 += nk) {
-            nk = hn_product_slice(&f, k0);
-            pack_slice(&f, w, HN_MIN(f.filters - first, f.width), job->slide->kernel_elems, k0, nk,
-                       hn_panel_width(&f, panel), out + hn_panel_at(&f, group, panel, k0, nk));
+        panel_slice p = {.filter = group * f.filters + first,
+                         .n_filters = HN_MIN(f.filters - first, f.width),
+                         .width = hn_panel_width(&f, panel)};
+        for (; p.k0 < f.depth; p.k0 += p.nk) {
+            p.nk = hn_product_slice(&f, p.k0);
+            lay_out_slice(job, view, &p, out + hn_panel_at(&f, group, panel, p.k0, p.nk));
         }
     }
 }

@@ -24,11 +24,34 @@ typedef struct hn_product_form {
     int64_t width, panels, padded;     /* columns of a panel; per group: panels, their columns */
     int64_t planes;                    /* of all images: outputs of the last two axes */
     int64_t in_step[HN_MAX_SPATIAL];   /* elements from one pixel to the next */
-    bool is_spread;                    /* several groups are taken together */
+    int64_t out_step[HN_MAX_SPATIAL],
+        out_image;                           /* elements from one output, one image to the next */
+    int64_t out_start;                       /* where the first output lies */
+    bool is_spread;                          /* several groups are taken together */
     int32_t spread[HN_CONV_TILE_MOST_LANES]; /* the first channel of the group of each filter */
 } hn_product_form;
 
-void hn_product_form_read(const hn_conv_last_job *job, hn_product_form *f);
+/* Where outputs lie that do not lie side by side: elements of y. */
+typedef struct hn_product_place {
+    int64_t start, step[HN_MAX_SPATIAL], image;
+} hn_product_place;
+
+/* place: NULL when outputs lie side by side. */
+void hn_product_form_read(const hn_conv_last_job *job, const hn_product_place *place,
+                          hn_product_form *f);
+/* Neither w, packed_w nor method of the job matter. */
+void hn_product_run(hn_pool *pool, const hn_conv_last_job *job, const hn_product_form *f,
+                    const float *packed_w);
+
+/* Filters as somebody stored them: w[start + filter * filter_step + channel * channel_step + sum
+ * over axes of tap * tap_step]. */
+typedef struct hn_filter_view {
+    const float *w;
+    int64_t start, filter_step, channel_step, tap_step[HN_MAX_SPATIAL];
+} hn_filter_view;
+
+int64_t hn_product_filter_elems(const hn_conv_last_job *job); /* 0: there are no tiles */
+void hn_product_lay_out(const hn_conv_last_job *job, const hn_filter_view *view, float *out);
 
 /* Rows of the slice that begins at k0. */
 static inline int64_t hn_product_slice(const hn_product_form *f, int64_t k0) {

@@ -105,6 +105,8 @@ static int64_t list_runs(const hn_product_form *f, const conv_rect *rect, int64_
     int64_t line_depth = f->s.kernel[last] * f->channels, n = 0, at;
     bool is_joined = f->channels == f->all_channels && f->s.dilation[last] == 1;
     int64_t step = is_joined ? HN_MAX(taps.past - taps.first, 1) : 1;
+    if (k0 >= k1)
+        return 0;
     for (int64_t row = k0 / line_depth; row * line_depth < k1; row++) {
         if (!find_window_line(f, rect, row, &at))
             continue;
@@ -128,7 +130,7 @@ typedef struct product_run {
     const hn_pool *pool;
     const hn_conv_tiles *tiles;
     const float *packed_w;
-    hn_product_form form;
+    const hn_product_form *form;
     bool cuts_lines;      /* tasks are parts of the only line, otherwise some lines */
     bool has_far_filters; /* more than the second cache holds */
 } product_run;
@@ -141,7 +143,7 @@ typedef struct filter_slice {
 } filter_slice;
 
 static void enter_slice(filter_slice *s, int64_t k0) {
-    const hn_product_form *f = &s->run->form;
+    const hn_product_form *f = s->run->form;
     int32_t w = f->s.n_axes - 1, h = w - 1;
     s->k0 = k0;
     s->nk = hn_product_slice(f, k0);
@@ -161,10 +163,10 @@ static void enter_slice(filter_slice *s, int64_t k0) {
 /* All tiles of a rectangle that one panel gives; `first` is the tile of the first output. */
 static void panel_tiles(const filter_slice *s, const conv_rect *rect, const hn_conv_tile_fn *fns,
                         const hn_conv_tile *first) {
-    const hn_product_form *f = &s->run->form;
+    const hn_product_form *f = s->run->form;
     int32_t w = f->s.n_axes - 1, h = w - 1;
     int64_t x_steps[] = {f->s.stride[h] * f->in_step[h], f->s.stride[w] * f->in_step[w]};
-    int64_t y_steps[] = {f->s.out[w] * f->all_filters, f->all_filters};
+    int64_t y_steps[] = {f->out_step[h], f->out_step[w]};
     int64_t sizes[] = {rect->line1 - rect->line0, rect->out1 - rect->out0};
     int along = sizes[0] > sizes[1] ? 0 : 1; /* rows of tiles follow the longer side */
     int64_t n = sizes[along], most = s->run->tiles->most_rows;
@@ -195,15 +197,15 @@ static void panel_tiles(const filter_slice *s, const conv_rect *rect, const hn_c
 }
 
 static const hn_conv_tile_fn *panel_fns(const product_run *run, int64_t panel) {
-    bool is_wide = hn_panel_width(&run->form, panel) == run->form.width;
-    return run->form.is_spread ? run->tiles->spread
-           : is_wide           ? run->tiles->wide
-                               : run->tiles->narrow;
+    bool is_wide = hn_panel_width(run->form, panel) == run->form->width;
+    return run->form->is_spread ? run->tiles->spread
+           : is_wide            ? run->tiles->wide
+                                : run->tiles->narrow;
 }
 
 /* The panel that follows; itself when none does. */
 static const float *next_panel(const filter_slice *s, int64_t p) {
-    const hn_product_form *f = &s->run->form;
+    const hn_product_form *f = s->run->form;
     int64_t k0 = s->k0, nk = s->nk, room = f->groups * f->padded * f->depth;
     int64_t here = hn_panel_at(f, p / f->panels, p % f->panels, k0, nk);
     if (++p == s->panel1) {
@@ -216,7 +218,7 @@ static const float *next_panel(const filter_slice *s, int64_t p) {
 }
 
 static void rect_panels(const filter_slice *s, const conv_rect *rect) {
-    const hn_product_form *f = &s->run->form;
+    const hn_product_form *f = s->run->form;
     const hn_conv_last_job *job = s->run->job;
     const hn_finish_f32 *finish = job->finish;
     hn_tile_run runs[HN_PRODUCT_MOST_SLICE];
@@ -264,19 +266,21 @@ static void enter_plane(const hn_product_form *f, int64_t plane, conv_rect *rect
     int64_t rest = plane;
     int32_t h = f->s.n_axes - 2;
     rect->x = 0;
+    rect->y = f->out_start;
     for (int32_t a = h - 1; a >= 0; a--) {
         int64_t out = rest % f->s.out[a];
         rest /= f->s.out[a];
         rect->taps[a] = taps_inside(&f->s, a, out);
         rect->x += (out * f->s.stride[a] - f->s.pad[a]) * f->in_step[a];
+        rect->y += out * f->out_step[a];
     }
     int64_t image = f->in_step[0] * f->s.in[0];
     rect->x += rest * image;
-    rect->y = plane * f->s.out[h] * f->s.out[h + 1] * f->all_filters;
+    rect->y += rest * f->out_image;
 }
 
 static void part_rects(const filter_slice *s, const plane_part *part) {
-    const hn_product_form *f = &s->run->form;
+    const hn_product_form *f = s->run->form;
     int32_t w = f->s.n_axes - 1, h = w - 1;
     conv_rect plane, rect;
     enter_plane(f, part->plane, &plane);
@@ -291,14 +295,14 @@ static void part_rects(const filter_slice *s, const plane_part *part) {
             rect.out1 = same_taps_end(&f->s, w, out, part->out1, s->out_taps);
             rect.x += (line * f->s.stride[h] - f->s.pad[h]) * f->in_step[h] +
                       (out * f->s.stride[w] - f->s.pad[w]) * f->in_step[w];
-            rect.y += (line * f->s.out[w] + out) * f->all_filters;
+            rect.y += line * f->out_step[h] + out * f->out_step[w];
             rect_panels(s, &rect);
         }
     }
 }
 
 static plane_part next_part(const product_run *run, int64_t row, int64_t end) {
-    const hn_product_form *f = &run->form;
+    const hn_product_form *f = run->form;
     int64_t lines = f->s.out[f->s.n_axes - 2], outs = f->s.out[f->s.n_axes - 1];
     if (run->cuts_lines)
         return (plane_part){0, 0, 1, row, end};
@@ -308,26 +312,27 @@ static plane_part next_part(const product_run *run, int64_t row, int64_t end) {
 /* The function of one number that no tile applied. */
 static void map_part_last(const product_run *run, const plane_part *p, int64_t panel0,
                           int64_t panel1) {
-    const hn_product_form *f = &run->form;
+    const hn_product_form *f = run->form;
     const hn_finish_f32 *finish = run->job->finish;
-    int64_t lines = f->s.out[f->s.n_axes - 2], outs = f->s.out[f->s.n_axes - 1];
+    int32_t w = f->s.n_axes - 1, h = w - 1;
     int64_t from = panel0 / f->panels * f->filters + panel0 % f->panels * f->width;
     int64_t to =
         HN_MIN(panel1 / f->panels * f->filters + panel1 % f->panels * f->width, f->all_filters);
-    int64_t n_outs = p->out1 - p->out0;
-    bool is_whole = from == 0 && to == f->all_filters; /* then a line lies side by side */
+    bool is_whole = to - from == f->out_step[w]; /* then outputs of a line lie side by side */
+    int64_t n_outs = is_whole ? 1 : p->out1 - p->out0;
+    uint64_t n = (uint64_t)(is_whole ? (p->out1 - p->out0) * to : to - from);
+    conv_rect plane;
+    enter_plane(f, p->plane, &plane);
     for (int64_t line = p->line0; line < p->line1; line++) {
-        float *y =
-            run->job->y + ((p->plane * lines + line) * outs + p->out0) * f->all_filters + from;
-        int64_t n = is_whole ? n_outs * to : to - from;
-        for (int64_t i = 0; i < (is_whole ? 1 : n_outs); i++, y += f->all_filters)
-            finish->map(y, y, (uint64_t)n, finish->a, finish->b);
+        float *y = run->job->y + plane.y + line * f->out_step[h] + p->out0 * f->out_step[w] + from;
+        for (int64_t i = 0; i < n_outs; i++, y += f->out_step[w])
+            finish->map(y, y, n, finish->a, finish->b);
     }
 }
 
 static void product_task(void *ctx, int64_t row0, int64_t row1, int64_t panel0, int64_t panel1) {
     const product_run *run = ctx;
-    const hn_product_form *f = &run->form;
+    const hn_product_form *f = run->form;
     const hn_finish_f32 *finish = run->job->finish;
     filter_slice s = {.run = run, .panel0 = panel0, .panel1 = panel1};
     plane_part part;
@@ -359,7 +364,7 @@ static int64_t at_least_one(int64_t n) {
  * outputs that their input does not stay in the second cache. */
 static void cut_product(const product_run *run, int64_t rows, int64_t outs_per_row,
                         int64_t *row_grain, int64_t *panel_grain) {
-    const hn_product_form *f = &run->form;
+    const hn_product_form *f = run->form;
     int64_t most_outs =
         run->cuts_lines && !run->has_far_filters ? TASK_OUTPUTS_ON_LINE : TASK_OUTPUTS;
     int64_t panels = f->groups * f->panels, outs = rows * outs_per_row;
@@ -377,24 +382,47 @@ static void cut_product(const product_run *run, int64_t rows, int64_t outs_per_r
     *panel_grain = (panels + panel_parts - 1) / at_least_one(panel_parts);
 }
 
+void hn_product_run(hn_pool *pool, const hn_conv_last_job *job, const hn_product_form *f,
+                    const float *packed_w) {
+    int64_t lines = f->planes * f->s.out[f->s.n_axes - 2], outs = f->s.out[f->s.n_axes - 1];
+    int64_t rows = lines == 1 ? outs : lines, row_grain, panel_grain;
+    product_run run = {.job = job,
+                       .pool = pool,
+                       .tiles = hn_conv_tiles_pick(),
+                       .packed_w = packed_w,
+                       .form = f,
+                       .cuts_lines = lines == 1,
+                       .has_far_filters = f->groups * f->padded * f->depth > FAR_FILTERS};
+    cut_product(&run, rows, run.cuts_lines ? 1 : outs, &row_grain, &panel_grain);
+    hn_pool_for_2d(pool, rows, f->groups * f->panels, row_grain, panel_grain, product_task, &run);
+}
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+int64_t hn_product_last_packed_elems(const hn_conv_last_job *job) {
+    return hn_product_filter_elems(job);
+}
+
+void hn_product_last_pack(const hn_conv_last_job *job, float *out) {
+    const hn_slide *s = job->slide;
+    hn_filter_view view = {.w = job->w,
+                           .filter_step = job->channels / job->groups * s->kernel_elems,
+                           .channel_step = s->kernel_elems};
+    for (int64_t a = s->n_axes - 1, step = 1; a >= 0; a--) {
+        view.tap_step[a] = step;
+        step *= s->kernel[a];
+    }
+    hn_product_lay_out(job, &view, out);
+}
+
 void hn_product_last_f32(hn_pool *pool, const hn_conv_last_job *job) {
-    product_run run = {
-        .job = job, .pool = pool, .tiles = hn_conv_tiles_pick(), .packed_w = job->packed_w};
-    if (!run.tiles) {
+    hn_product_form form;
+    if (!hn_conv_tiles_pick()) {
         hn_conv_last_plain_f32(pool, job);
         return;
     }
-    if (!job->packed_w) {
+    if (!job->packed_w)
         hn_product_last_pack(job, job->scratch);
-        run.packed_w = job->scratch;
-    }
-    hn_product_form_read(job, &run.form);
-    const hn_product_form *f = &run.form;
-    int64_t lines = f->planes * f->s.out[f->s.n_axes - 2], outs = f->s.out[f->s.n_axes - 1];
-    int64_t row_grain, panel_grain;
-    run.cuts_lines = lines == 1;
-    run.has_far_filters = f->groups * f->padded * f->depth > FAR_FILTERS;
-    int64_t rows = run.cuts_lines ? outs : lines;
-    cut_product(&run, rows, run.cuts_lines ? 1 : outs, &row_grain, &panel_grain);
-    hn_pool_for_2d(pool, rows, f->groups * f->panels, row_grain, panel_grain, product_task, &run);
+    hn_product_form_read(job, NULL, &form);
+    hn_product_run(pool, job, &form, job->packed_w ? job->packed_w : job->scratch);
 }

@@ -1,167 +1,217 @@
-/* Transposed convolutions, channels last: a product makes the windows of some lines of positions,
- * each window as rows of filters; then every line of the image adds up what windows have for it. The
- * product does the arithmetic, adding is bound by memory. */
+/* Transposed convolutions, channels last: pixels of the image that lie as far from each other as
+ * two windows do are written by the same elements of windows, so they are a convolution of the
+ * positions with those elements alone. Each such phase of the image is a product of its own
+ * (conv_last_product.c), which writes its pixels where they belong: nothing is added up in memory.
+ */
 #include "kernels/conv_transpose_last.h"
+#include "kernels/conv_last_form.h"
 
-#define MOST_WINDOW_FLOATS (1 << 18) /* of the windows that are made at a time */
+/* ---- phases ---------------------------------------------------------------------------------- */
 
-typedef struct transpose_last {
-    const hn_conv_transpose_last_job *job;
-    int64_t line_positions, line_pixels; /* of one index of the first axis */
-    int64_t width;                       /* floats of a window */
-    int64_t first, n_lines;              /* lines of positions whose windows are there */
-    bool covers_once; /* every pixel lies in exactly one window: nothing is added up */
-    const float *x;   /* of one image of the batch */
-    float *y;
-} transpose_last;
+/* Elements of a window along one axis that write the same pixels: first, first + step, ... */
+typedef struct phase_taps {
+    int64_t first, step, n;
+} phase_taps;
+
+static int64_t greatest_divisor(int64_t a, int64_t b) {
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static int64_t phase_step(const hn_slide *s, int32_t a) {
+    return s->stride[a] / greatest_divisor(s->stride[a], s->dilation[a]);
+}
+
+/* So many phases of an axis have elements; the others have the bias. */
+static int64_t count_phases(const hn_slide *s, int32_t a) {
+    return HN_MIN(phase_step(s, a), s->kernel[a]);
+}
+
+static phase_taps read_taps(const hn_slide *s, int32_t a, int64_t first) {
+    int64_t step = phase_step(s, a);
+    return (phase_taps){first, step, (s->kernel[a] - 1 - first) / step + 1};
+}
+
+/* One phase: pixels start, start + stride, ... of an axis. Elements are taken from the last to the
+ * first, which read the positions from the first to the last. */
+static void place_phase(const hn_slide *s, int32_t a, phase_taps t, hn_slide *phase,
+                        int64_t *start) {
+    int64_t stride = s->stride[a], reach = t.first * s->dilation[a], pad = s->pad[a];
+    int64_t rest = reach % stride, before = pad - rest;
+    int64_t skipped = before > 0 ? (before + stride - 1) / stride : 0; /* lie in the padding */
+    int64_t room = s->in[a] + before - skipped * stride;
+    *start = skipped * stride - before;
+    phase->out[a] = room > 0 ? (room + stride - 1) / stride : 0;
+    phase->in[a] = s->out[a];
+    phase->stride[a] = 1;
+    phase->dilation[a] = t.step * s->dilation[a] / stride;
+    phase->pad[a] = reach / stride + (t.n - 1) * phase->dilation[a] - skipped;
+}
+
+typedef struct transpose_phase {
+    hn_slide slide;
+    hn_product_place place;
+    hn_filter_view view;
+} transpose_phase;
+
+/* `firsts`: the first element of the phase along each axis. */
+static void read_phase(const hn_conv_transpose_last_job *job, const int64_t *firsts,
+                       transpose_phase *p) {
+    const hn_slide *s = job->slide;
+    int64_t pixel = job->filters, element = 1;
+    p->view = (hn_filter_view){.w = job->w,
+                               .filter_step = s->kernel_elems,
+                               .channel_step = job->filters * s->kernel_elems};
+    p->slide.n_axes = s->n_axes;
+    p->slide.in_elems = s->out_elems;
+    p->slide.out_elems = p->slide.kernel_elems = 1;
+    p->place.start = 0;
+    p->place.image = s->in_elems * job->filters;
+    for (int32_t a = s->n_axes - 1; a >= 0; a--) {
+        phase_taps t = read_taps(s, a, firsts[a]);
+        int64_t start;
+        place_phase(s, a, t, &p->slide, &start);
+        p->slide.kernel[a] = t.n;
+        p->slide.kernel_elems *= t.n;
+        p->slide.out_elems *= p->slide.out[a];
+        p->place.start += start * pixel;
+        p->place.step[a] = s->stride[a] * pixel;
+        p->view.start += (t.first + (t.n - 1) * t.step) * element;
+        p->view.tap_step[a] = -t.step * element;
+        pixel *= s->in[a];
+        element *= s->kernel[a];
+    }
+}
+
+static hn_conv_last_job phase_job(const hn_conv_transpose_last_job *job, const transpose_phase *p) {
+    return (hn_conv_last_job){.slide = &p->slide,
+                              .batch = job->batch,
+                              .channels = job->channels,
+                              .filters = job->filters,
+                              .groups = 1,
+                              .x = job->x,
+                              .bias = job->bias,
+                              .y = job->y};
+}
+
+/* Calls fn with each phase, its job, and where its filters lie among all that are laid out. Returns
+ * how many floats those are. */
+typedef void (*phase_fn)(void *ctx, const transpose_phase *p, const hn_conv_last_job *job,
+                         int64_t filters_at);
+
+static int64_t each_phase(const hn_conv_transpose_last_job *job, phase_fn fn, void *ctx) {
+    const hn_slide *s = job->slide;
+    int64_t firsts[HN_MAX_SPATIAL] = {0}, counts[HN_MAX_SPATIAL], n_phases = 1, at = 0;
+    for (int32_t a = 0; a < s->n_axes; a++) {
+        counts[a] = count_phases(s, a);
+        n_phases *= counts[a];
+    }
+    for (int64_t i = 0; i < n_phases; i++, hn_slide_step(s->n_axes, counts, firsts)) {
+        transpose_phase p;
+        read_phase(job, firsts, &p);
+        hn_conv_last_job product = phase_job(job, &p);
+        if (fn)
+            fn(ctx, &p, &product, at);
+        at += hn_product_filter_elems(&product);
+    }
+    return at;
+}
 
 /* ---- filters --------------------------------------------------------------------------------- */
 
-/* As a matrix [channels, kernel * filters]: what a window has for one pixel lies side by side. */
-static void fill_windows(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj,
-                         float *out, int64_t out_stride) {
-    const hn_conv_transpose_last_job *job = ctx;
-    int64_t taps = job->slide->kernel_elems, filters = job->filters;
-    for (int64_t k = 0; k < nk; k++) {
-        const float *w = job->w + (k0 + k) * filters * taps;
-        for (int64_t j = j0; j < j0 + nj; j++)
-            out[k * out_stride + j - j0] = w[j % filters * taps + j / filters];
-    }
-}
-
-static hn_gemm_job_f32 window_product(const hn_conv_transpose_last_job *job) {
-    return (hn_gemm_job_f32){.n = job->slide->kernel_elems * job->filters,
-                             .k = job->channels,
-                             .fill = fill_windows,
-                             .fill_ctx = job,
-                             .packed_b = job->packed_w};
-}
-
 int64_t hn_conv_transpose_last_packed_elems(const hn_conv_transpose_last_job *job) {
-    return hn_gemm_packed_elems_f32(job->slide->kernel_elems * job->filters, job->channels);
+    return hn_conv_tiles_pick() ? each_phase(job, NULL, NULL) : 0;
+}
+
+static void pack_phase(void *ctx, const transpose_phase *p, const hn_conv_last_job *job,
+                       int64_t filters_at) {
+    hn_product_lay_out(job, &p->view, (float *)ctx + filters_at);
 }
 
 void hn_conv_transpose_last_pack(const hn_conv_transpose_last_job *job, float *out) {
-    hn_gemm_job_f32 product = window_product(job);
-    hn_gemm_pack_f32(&product, out);
-}
-
-/* ---- sizes ----------------------------------------------------------------------------------- */
-
-static bool covers_once(const hn_slide *s) {
-    for (int32_t i = 0; i < s->n_axes; i++)
-        if (s->kernel[i] != s->stride[i] || s->dilation[i] != 1 || s->pad[i] != 0 ||
-            s->in[i] != s->out[i] * s->stride[i])
-            return false;
-    return true;
-}
-
-static int64_t lines_at_a_time(const hn_conv_transpose_last_job *job) {
-    const hn_slide *s = job->slide;
-    int64_t line = s->out_elems / HN_MAX(s->out[0], 1) * s->kernel_elems * job->filters;
-    return HN_MAX(HN_MIN(MOST_WINDOW_FLOATS / HN_MAX(line, 1), s->out[0]), 1);
+    each_phase(job, pack_phase, out);
 }
 
 int64_t hn_conv_transpose_last_scratch_elems(const hn_conv_transpose_last_job *job) {
+    return job->packed_w ? 0 : hn_conv_transpose_last_packed_elems(job);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+typedef struct transpose_run {
+    const hn_conv_transpose_last_job *job;
+    hn_pool *pool;
+    const float *packed_w;
+} transpose_run;
+
+static void run_phase(void *ctx, const transpose_phase *p, const hn_conv_last_job *job,
+                      int64_t filters_at) {
+    const transpose_run *run = ctx;
+    hn_product_form form;
+    if (p->slide.out_elems == 0 || hn_pool_is_stopped(run->pool))
+        return;
+    hn_product_form_read(job, &p->place, &form);
+    hn_product_run(run->pool, job, &form, run->packed_w + filters_at);
+}
+
+static void start_pixels(void *ctx, int64_t begin, int64_t end) {
+    const hn_conv_transpose_last_job *job = ((const transpose_run *)ctx)->job;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t f = 0; f < job->filters; f++)
+            job->y[i * job->filters + f] = job->bias ? job->bias[f] : 0;
+}
+
+/* Without tiles: every position adds its window to the pixels begin .. end of all images. */
+static void add_pixels(void *ctx, int64_t begin, int64_t end) {
+    const transpose_run *run = ctx;
+    const hn_conv_transpose_last_job *job = run->job;
     const hn_slide *s = job->slide;
-    return lines_at_a_time(job) * (s->out_elems / HN_MAX(s->out[0], 1)) * s->kernel_elems *
-           job->filters;
-}
-
-/* ---- adding ---------------------------------------------------------------------------------- */
-
-static void add_row(int64_t n, const float *restrict from, const float *restrict bias,
-                    bool is_first, float *restrict y) {
-    if (!is_first) {
-        for (int64_t i = 0; i < n; i++)
-            y[i] += from[i];
-    } else if (bias) {
-        for (int64_t i = 0; i < n; i++)
-            y[i] = from[i] + bias[i];
-    } else {
-        memcpy(y, from, (size_t)n * sizeof *y);
-    }
-}
-
-/* One line of windows, at one index of the first axis of the kernel, into one line of the image. */
-static void add_line(const transpose_last *t, const float *windows, int64_t tap0, float *y) {
-    const hn_slide *s = t->job->slide;
-    int64_t filters = t->job->filters, inner_taps = s->kernel_elems / s->kernel[0];
-    int64_t at[HN_MAX_SPATIAL] = {0};
-    for (int64_t p = 0; p < t->line_positions;
-         p++, hn_slide_step(s->n_axes - 1, s->out + 1, at)) {
-        const float *window = windows + p * t->width + tap0 * inner_taps * filters;
+    int64_t at[HN_MAX_SPATIAL];
+    start_pixels(ctx, begin, end);
+    for (int64_t i = begin; i < end && !hn_pool_is_stopped(run->pool); i++) {
         int64_t taps[HN_MAX_SPATIAL] = {0};
-        for (int64_t k = 0; k < inner_taps;
-             k++, hn_slide_step(s->n_axes - 1, s->kernel + 1, taps)) {
-            int64_t pixel = 0;
-            bool inside = true;
-            for (int32_t a = 1; a < s->n_axes && inside; a++) {
-                int64_t i =
-                    at[a - 1] * s->stride[a] - s->pad[a] + taps[a - 1] * s->dilation[a];
-                inside = i >= 0 && i < s->in[a];
-                pixel = pixel * s->in[a] + i;
+        float *y = job->y + i * job->filters;
+        hn_slide_split(s->n_axes, s->in, i % s->in_elems, at);
+        for (int64_t k = 0; k < s->kernel_elems; k++, hn_slide_step(s->n_axes, s->kernel, taps)) {
+            int64_t position = i / s->in_elems;
+            bool is_inside = true;
+            for (int32_t a = 0; a < s->n_axes && is_inside; a++) {
+                int64_t reach = at[a] + s->pad[a] - taps[a] * s->dilation[a];
+                is_inside =
+                    reach >= 0 && reach % s->stride[a] == 0 && reach / s->stride[a] < s->out[a];
+                position = position * s->out[a] + reach / s->stride[a];
             }
-            if (inside)
-                add_row(filters, window + k * filters, t->job->bias, t->covers_once,
-                        y + pixel * filters);
+            for (int64_t c = 0; is_inside && c < job->channels; c++)
+                for (int64_t f = 0; f < job->filters; f++)
+                    y[f] += job->x[position * job->channels + c] *
+                            job->w[(c * job->filters + f) * s->kernel_elems + k];
         }
     }
 }
 
-static void add_lines(void *ctx, int64_t begin, int64_t end) {
-    const transpose_last *t = ctx;
-    const hn_slide *s = t->job->slide;
-    for (int64_t line = begin; line < end; line++)
-        for (int64_t tap = 0; tap < s->kernel[0]; tap++) {
-            int64_t reach = line + s->pad[0] - tap * s->dilation[0],
-                    position = reach / s->stride[0] - t->first;
-            if (reach >= 0 && reach % s->stride[0] == 0 && position >= 0 && position < t->n_lines)
-                add_line(t, t->job->scratch + position * t->line_positions * t->width, tap,
-                         t->y + line * t->line_pixels * t->job->filters);
-        }
-}
-
-static void start_lines(void *ctx, int64_t begin, int64_t end) {
-    const transpose_last *t = ctx;
-    int64_t filters = t->job->filters;
-    for (int64_t i = begin * t->line_pixels; i < end * t->line_pixels; i++)
-        for (int64_t f = 0; f < filters; f++)
-            t->y[i * filters + f] = t->job->bias ? t->job->bias[f] : 0;
-}
-
-/* ---- the whole ------------------------------------------------------------------------------- */
-
-static void transpose_image(hn_pool *pool, transpose_last *t) {
-    const hn_conv_transpose_last_job *job = t->job;
-    const hn_slide *s = job->slide;
-    int64_t n_lines = lines_at_a_time(job);
-    hn_gemm_job_f32 product = window_product(job);
-    product.a_row = job->channels;
-    product.a_col = 1;
-    product.c = job->scratch;
-    product.c_row = t->width;
-    if (!t->covers_once)
-        hn_pool_for(pool, s->in[0], 1, start_lines, t);
-    for (t->first = 0; t->first < s->out[0] && !hn_pool_is_stopped(pool); t->first += n_lines) {
-        t->n_lines = HN_MIN(n_lines, s->out[0] - t->first);
-        product.m = t->n_lines * t->line_positions;
-        product.a = t->x + t->first * t->line_positions * job->channels;
-        hn_gemm_f32(pool, &product);
-        hn_pool_for(pool, s->in[0], 1, add_lines, t);
-    }
+static bool has_empty_phases(const hn_slide *s) {
+    for (int32_t a = 0; a < s->n_axes; a++)
+        if (count_phases(s, a) < s->stride[a])
+            return true;
+    return false;
 }
 
 void hn_conv_transpose_last_f32(hn_pool *pool, const hn_conv_transpose_last_job *job) {
-    const hn_slide *s = job->slide;
-    transpose_last t = {.job = job,
-                        .line_positions = s->out_elems / HN_MAX(s->out[0], 1),
-                        .line_pixels = s->in_elems / HN_MAX(s->in[0], 1),
-                        .width = s->kernel_elems * job->filters,
-                        .covers_once = covers_once(s)};
-    for (int64_t i = 0; i < job->batch; i++) {
-        t.x = job->x + i * s->out_elems * job->channels;
-        t.y = job->y + i * s->in_elems * job->filters;
-        transpose_image(pool, &t);
+    transpose_run run = {job, pool, job->packed_w ? job->packed_w : job->scratch};
+    int64_t pixels = job->batch * job->slide->in_elems;
+    if (pixels <= 0 || job->filters <= 0)
+        return;
+    if (!hn_conv_tiles_pick()) {
+        hn_pool_for(pool, pixels, 16, add_pixels, &run);
+        return;
     }
+    if (!job->packed_w)
+        hn_conv_transpose_last_pack(job, job->scratch);
+    if (has_empty_phases(job->slide))
+        hn_pool_for(pool, pixels, 1024, start_pixels, &run);
+    each_phase(job, run_phase, &run);
 }

@@ -18,8 +18,8 @@ typedef struct hn_conv_transpose_last_job {
     float *scratch; /* hn_conv_transpose_last_scratch_elems */
 } hn_conv_transpose_last_job;
 
-/* Filters that serve many are laid out once: room for so many floats (0: no use for it), filled from
- * w, channels, filters and kernel_elems of a job. */
+/* Filters that serve many are laid out once: room for so many floats (0: no use for it), filled
+ * from w, channels, filters, kernel, strides and dilations of a job. */
 int64_t hn_conv_transpose_last_packed_elems(const hn_conv_transpose_last_job *job);
 void hn_conv_transpose_last_pack(const hn_conv_transpose_last_job *job, float *out);
 int64_t hn_conv_transpose_last_scratch_elems(const hn_conv_transpose_last_job *job);

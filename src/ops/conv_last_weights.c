@@ -116,7 +116,11 @@ hone_status hn_prepare_transposed_last(hn_eval *c, void **state) {
     *state = NULL;
     if (!w || w->dtype != HN_F32 || w->rank < 3 || w->n_elems == 0)
         return HONE_OK;
-    hn_slide slide = {.kernel_elems = (int64_t)hn_count(w->rank - 2, w->dims + 2)};
+    static const int64_t unknown[HN_MAX_SPATIAL];
+    int32_t n_axes = w->rank - 2;
+    size_t bytes = (size_t)n_axes * sizeof *w->dims;
+    hn_slide slide;
+    hn_slide_read(&c->node, n_axes, unknown, unknown, w->dims + 2, &slide);
     hn_conv_transpose_last_job job = {
         .slide = &slide, .channels = w->dims[0], .filters = w->dims[1], .w = w->data};
     int64_t n_elems = hn_conv_transpose_last_packed_elems(&job);
@@ -125,7 +129,9 @@ hone_status hn_prepare_transposed_last(hn_eval *c, void **state) {
     hn_blob_key key;
     hn_blob *blob;
     hn_prepared_key(c, &key, BLOB_TRANSPOSED_LAST, (uint64_t)n_elems * sizeof(float));
-    hn_blob_key_mix(&key, w->dims, 2 * sizeof *w->dims);
+    hn_blob_key_mix(&key, w->dims, bytes + 2 * sizeof *w->dims);
+    hn_blob_key_mix(&key, slide.stride, bytes);
+    hn_blob_key_mix(&key, slide.dilation, bytes);
     hn_prepared_key_arg(c, &key, 1);
     HN_TRY(hn_prepared_blob(c, &key, fill_transposed, &job, &blob));
     *state = blob;
