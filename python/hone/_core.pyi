@@ -99,9 +99,8 @@ class Session:
         level: int,
         n_threads: int,
         keep_denormals: bool,
-        dims: Dict[str, int],
-        max_plans: int = ...,
-        memory_limit: int = ...,
+        max_plans: int,
+        memory_limit: int,
     ) -> Session: ...
     def run(
         self,

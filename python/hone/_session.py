@@ -167,7 +167,6 @@ class InferenceSession:
             level,
             int(options.intra_op_num_threads),
             options._entry(_options.DENORMALS) == "0",
-            {},
             int(options._entry(_options.MAX_PLANS) or 16),
             int(options._entry(_options.MEMORY_LIMIT) or 0),
         )

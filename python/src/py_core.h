@@ -68,6 +68,9 @@ PyObject *hnpy_raise(const hone_error *error, hnpy_phase phase);
 /* A function of a module of the package, kept for good in *cache; borrowed. */
 PyObject *hnpy_helper(PyObject **cache, const char *module, const char *name);
 
+/* Zeroed memory for free(); NULL with a MemoryError. */
+void *hnpy_alloc(size_t n, size_t size);
+
 PyObject *hnpy_text(const char *utf8); /* bytes that are no UTF-8 are escaped */
 PyObject *hnpy_text_n(const char *utf8, size_t n_bytes);
 PyObject *hnpy_shape(int32_t rank, const int64_t *dims); /* a tuple */

@@ -2,6 +2,8 @@
  * everybody still gives out and takes. */
 #include "py_core.h"
 
+#include <stdlib.h>
+
 typedef struct dl_device {
     int32_t type; /* 1: memory of the processor */
     int32_t id;
@@ -56,7 +58,7 @@ typedef struct dl_export {
 static void release_export(dl_managed_tensor *managed) {
     PyGILState_STATE lock = PyGILState_Ensure();
     Py_DECREF((PyObject *)managed->manager);
-    PyMem_Free(managed);
+    free(managed);
     PyGILState_Release(lock);
 }
 
@@ -88,9 +90,9 @@ PyObject *hnpy_dlpack_export(PyObject *value) {
                         "the memory is read-only, which DLPack cannot tell: copy it first");
         return NULL;
     }
-    dl_export *out = PyMem_Calloc(1, sizeof *out);
+    dl_export *out = hnpy_alloc(1, sizeof *out);
     if (!out)
-        return PyErr_NoMemory();
+        return NULL;
     for (int32_t i = 0; i < info.rank; i++)
         out->shape[i] = info.dims[i];
     out->managed = (dl_managed_tensor){
@@ -106,7 +108,7 @@ PyObject *hnpy_dlpack_export(PyObject *value) {
     if (capsule)
         Py_INCREF(value);
     else
-        PyMem_Free(out);
+        free(out);
     return capsule;
 }
 

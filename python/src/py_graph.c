@@ -1,6 +1,7 @@
 /* What a graph holds, as plain Python objects. */
 #include "py_core.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Appends an item, which is taken over also on failure. */
@@ -19,14 +20,14 @@ static PyObject *text_of(text_fn write, const hone_graph *graph, uint32_t value)
     char few[256], *text = few;
     size_t n = write(graph, value, few, sizeof few);
     if (n >= sizeof few) {
-        text = PyMem_Malloc(n + 1);
+        text = hnpy_alloc(n + 1, 1);
         if (!text)
-            return PyErr_NoMemory();
+            return NULL;
         write(graph, value, text, n + 1);
     }
     PyObject *result = hnpy_text(text);
     if (text != few)
-        PyMem_Free(text);
+        free(text);
     return result;
 }
 

@@ -38,6 +38,13 @@ PyObject *hnpy_raise(const hone_error *error, hnpy_phase phase) {
     return NULL;
 }
 
+void *hnpy_alloc(size_t n, size_t size) {
+    void *memory = calloc(n ? n : 1, size);
+    if (!memory)
+        PyErr_NoMemory();
+    return memory;
+}
+
 /* ---- text and shapes ------------------------------------------------------------------------- */
 
 PyObject *hnpy_text_n(const char *utf8, size_t n_bytes) {

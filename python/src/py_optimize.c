@@ -13,7 +13,7 @@ typedef struct name_list {
 static int read_names(PyObject *names, name_list *list) {
     Py_ssize_t n = PyList_Size(names);
     list->bytes = n < 0 ? NULL : PyList_New(0);
-    list->at = n < 0 ? NULL : PyMem_Calloc((size_t)n + 1, sizeof *list->at);
+    list->at = n < 0 ? NULL : hnpy_alloc((size_t)n, sizeof *list->at);
     if (!list->bytes || !list->at)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -29,7 +29,7 @@ static int read_names(PyObject *names, name_list *list) {
 }
 
 static void free_list(name_list *list) {
-    PyMem_Free((void *)list->at);
+    free((void *)list->at);
     Py_XDECREF(list->bytes);
 }
 
@@ -42,7 +42,7 @@ typedef struct optimize_call {
 static int read_inputs(PyObject *inputs, optimize_call *c) {
     PyObject *names = PyDict_Keys(inputs);
     int failed = names ? read_names(names, &c->input_names) : -1;
-    c->inputs = PyMem_Calloc((size_t)PyDict_Size(inputs) + 1, sizeof *c->inputs);
+    c->inputs = hnpy_alloc((size_t)PyDict_Size(inputs), sizeof *c->inputs);
     for (uint32_t i = 0; !failed && c->inputs && i < c->input_names.n; i++) {
         PyObject *value = PyDict_GetItem(inputs, PyList_GetItem(names, (Py_ssize_t)i));
         if (!value || !PyObject_TypeCheck(value, hnpy_value_type)) {
@@ -105,7 +105,7 @@ static void free_call(optimize_call *c) {
     free_list(&c->blocked_ops);
     free_list(&c->blocked_nodes);
     free_list(&c->input_names);
-    PyMem_Free((void *)c->inputs);
+    free((void *)c->inputs);
 }
 
 static PyObject *report_json(const hone_optimization *report) {

@@ -1,6 +1,7 @@
 /* Session.run and run_values: from Python's objects to the library and back. */
 #include "py_session.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* One input of a run, and what keeps it alive. */
@@ -23,46 +24,50 @@ typedef struct run_call {
     bool *is_given; /* outputs that are written to */
     void *memory;   /* of all these arrays; NULL: those below */
     struct {
+        fed_input fed[FEW];
         const char *input_names[FEW], *output_names[FEW];
         const hone_value *inputs[FEW];
         hone_value *outputs[FEW];
-        fed_input fed[FEW];
         bool is_given[FEW];
     } few;
 } run_call;
 
+/* The next n elements of a piece of memory. */
+static void *take(char **at, size_t n, size_t size) {
+    void *taken = *at;
+    *at += n * size;
+    return taken;
+}
+
+static int make_room(run_call *c, size_t n) {
+    char *at = hnpy_alloc(n, sizeof c->few / FEW);
+    if (!at)
+        return -1;
+    c->memory = at;
+    c->fed = take(&at, n, sizeof *c->fed);
+    c->input_names = take(&at, n, sizeof *c->input_names);
+    c->output_names = take(&at, n, sizeof *c->output_names);
+    c->inputs = take(&at, n, sizeof *c->inputs);
+    c->outputs = take(&at, n, sizeof *c->outputs);
+    c->is_given = take(&at, n, sizeof *c->is_given);
+    return 0;
+}
+
 static int begin_call(run_call *c, session_object *session, size_t n_inputs, size_t n_outputs) {
+    size_t n = n_inputs > n_outputs ? n_inputs : n_outputs;
     c->session = session;
     c->n_inputs = 0;
     c->n_outputs = (uint32_t)n_outputs;
     c->max_inputs = n_inputs;
     c->memory = NULL;
+    c->fed = c->few.fed;
     c->input_names = c->few.input_names;
     c->output_names = c->few.output_names;
     c->inputs = c->few.inputs;
     c->outputs = c->few.outputs;
-    c->fed = c->few.fed;
     c->is_given = c->few.is_given;
-    size_t n = n_inputs > n_outputs ? n_inputs : n_outputs;
-    if (n > FEW) {
-        char *at = c->memory =
-            PyMem_Calloc(n, 4 * sizeof(void *) + sizeof *c->fed + sizeof *c->is_given);
-        if (!at) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        c->fed = (void *)at;
-        at += n * sizeof *c->fed;
-        c->input_names = (void *)at;
-        at += n * sizeof(void *);
-        c->output_names = (void *)at;
-        at += n * sizeof(void *);
-        c->inputs = (void *)at;
-        at += n * sizeof(void *);
-        c->outputs = (void *)at;
-        at += n * sizeof(void *);
-        c->is_given = (void *)at;
-    }
+    if (n > FEW && make_room(c, n) < 0)
+        return -1;
     memset(c->outputs, 0, n_outputs * sizeof *c->outputs);
     memset(c->is_given, 0, n_outputs * sizeof *c->is_given);
     return 0;
@@ -80,7 +85,7 @@ static void end_call(run_call *c) {
     for (uint32_t i = 0; i < c->n_outputs; i++)
         if (!c->is_given[i])
             hone_value_free(c->outputs[i]);
-    PyMem_Free(c->memory);
+    free(c->memory);
 }
 
 /* Raises what a name that is not in the table deserves. */

@@ -1,6 +1,7 @@
 /* Session: a model made ready to run. */
 #include "py_session.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 PyTypeObject *hnpy_session_type;
@@ -10,7 +11,7 @@ PyTypeObject *hnpy_session_type;
 static int fill_names(hnpy_names *table, const hone_graph *graph, uint32_t n,
                       const uint32_t *values) {
     hone_value_info info;
-    table->names = PyMem_Calloc((size_t)n + 1, sizeof *table->names);
+    table->names = hnpy_alloc((size_t)n, sizeof *table->names);
     table->places = PyDict_New();
     table->types = PyList_New(0);
     if (!table->names || !table->places || !table->types)
@@ -33,7 +34,7 @@ static int fill_names(hnpy_names *table, const hone_graph *graph, uint32_t n,
 }
 
 static void free_names(hnpy_names *table) {
-    PyMem_Free((void *)table->names);
+    free((void *)table->names);
     Py_XDECREF(table->places);
     Py_XDECREF(table->types);
 }
@@ -74,25 +75,6 @@ static hone_status decode_image(void *ctx, const void *encoded, size_t n_bytes,
     return status;
 }
 
-/* Sizes of free dimensions as the options want them; *dims is for PyMem_Free. */
-static int read_dims(PyObject *dict, hone_dim_size **dims, PyObject **names) {
-    Py_ssize_t at = 0, n = 0;
-    PyObject *name, *size;
-    *names = PyList_New(0);
-    *dims = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof **dims);
-    if (!*dims || !*names)
-        return -1;
-    while (PyDict_Next(dict, &at, &name, &size)) {
-        PyObject *utf8 = PyUnicode_AsUTF8String(name);
-        bool ok = utf8 && PyList_Append(*names, utf8) == 0;
-        Py_XDECREF(utf8);
-        if (!ok)
-            return -1;
-        (*dims)[n++] = (hone_dim_size){PyBytes_AsString(utf8), PyLong_AsLongLong(size)};
-    }
-    return PyErr_Occurred() ? -1 : 0;
-}
-
 static hone_status create_unlocked(session_object *self, const hone_session_options *options,
                                    hone_error *error) {
     model_object *model = (model_object *)self->model;
@@ -120,17 +102,16 @@ static int open_session(session_object *self, PyObject *model, const hone_sessio
 }
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"model", "level",     "n_threads",    "keep_denormals",
-                            "dims",  "max_plans", "memory_limit", NULL};
-    PyObject *model, *dims_dict, *dim_names = NULL;
+    static char *names[] = {"model",     "level",        "n_threads", "keep_denormals",
+                            "max_plans", "memory_limit", NULL};
+    PyObject *model;
     int level, keep_denormals;
-    unsigned long long memory_limit = 0;
+    unsigned long long memory_limit;
     hone_session_options o;
-    hone_dim_size *dims = NULL;
     hone_session_options_init(&o);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!iipO!|IK:Session", names, hnpy_model_type,
-                                     &model, &level, &o.n_threads, &keep_denormals, &PyDict_Type,
-                                     &dims_dict, &o.max_plans, &memory_limit))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!iipIK:Session", names, hnpy_model_type,
+                                     &model, &level, &o.n_threads, &keep_denormals, &o.max_plans,
+                                     &memory_limit))
         return NULL;
     o.level = (hone_level)level;
     o.keep_denormals = keep_denormals;
@@ -138,15 +119,7 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     o.decode_image = decode_image;
     allocfunc alloc = (allocfunc)(uintptr_t)PyType_GetSlot(type, Py_tp_alloc);
     session_object *self = (session_object *)alloc(type, 0);
-    int failed = self ? read_dims(dims_dict, &dims, &dim_names) : -1;
-    if (!failed) {
-        o.n_dims = (uint32_t)PyDict_Size(dims_dict);
-        o.dims = dims;
-        failed = open_session(self, model, &o);
-    }
-    PyMem_Free(dims);
-    Py_XDECREF(dim_names);
-    if (failed)
+    if (self && open_session(self, model, &o) < 0)
         Py_CLEAR(self);
     return (PyObject *)self;
 }

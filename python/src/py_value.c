@@ -1,6 +1,7 @@
 /* Value: anything that goes into a run or comes out of it. */
 #include "py_core.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 PyTypeObject *hnpy_value_type;
@@ -48,11 +49,9 @@ int hnpy_fill_view(PyObject *owner, Py_buffer *view, int flags, const hone_tenso
         return -1;
     }
     size_t rank = (size_t)tensor->rank;
-    Py_ssize_t *sizes = PyMem_Malloc((2 * rank + 1) * sizeof *sizes);
-    if (!sizes) {
-        PyErr_NoMemory();
+    Py_ssize_t *sizes = hnpy_alloc(2 * rank, sizeof *sizes);
+    if (!sizes)
         return -1;
-    }
     Py_ssize_t itemsize = hone_elem_type_bits(tensor->elem_type) / 8, step = itemsize;
     for (size_t i = rank; i-- > 0;) {
         sizes[i] = (Py_ssize_t)tensor->dims[i];
@@ -77,7 +76,7 @@ int hnpy_fill_view(PyObject *owner, Py_buffer *view, int flags, const hone_tenso
 
 void hnpy_release_view(PyObject *owner, Py_buffer *view) {
     (void)owner;
-    PyMem_Free(view->internal);
+    free(view->internal);
 }
 
 bool hnpy_value_is_readonly(PyObject *value) {
@@ -244,16 +243,14 @@ static PyObject *value_from_strings(PyObject *type, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "the shape does not have as many elements as the list");
         return NULL;
     }
-    const char **texts = PyMem_Calloc((size_t)n + 1, sizeof *texts);
-    size_t *lengths = PyMem_Calloc((size_t)n + 1, sizeof *lengths);
-    if (!texts || !lengths)
-        PyErr_NoMemory();
-    else if (read_texts(list, n, texts, lengths) == 0)
+    const char **texts = hnpy_alloc((size_t)n, sizeof *texts);
+    size_t *lengths = hnpy_alloc((size_t)n, sizeof *lengths);
+    if (texts && lengths && read_texts(list, n, texts, lengths) == 0)
         result = hone_value_create_strings(rank, dims, texts, lengths, &value, &error)
                      ? hnpy_raise(&error, HNPY_RUNNING)
                      : hnpy_value_wrap(value);
-    PyMem_Free((void *)texts);
-    PyMem_Free(lengths);
+    free((void *)texts);
+    free(lengths);
     return result;
 }
 
@@ -262,9 +259,9 @@ static PyObject *value_from_sequence(PyObject *type, PyObject *list) {
     Py_ssize_t n = PyList_Size(list);
     if (n < 0)
         return NULL;
-    const hone_value **items = PyMem_Calloc((size_t)n + 1, sizeof *items);
+    const hone_value **items = hnpy_alloc((size_t)n, sizeof *items);
     if (!items)
-        return PyErr_NoMemory();
+        return NULL;
     PyObject *result = NULL;
     hone_value *value;
     hone_error error;
@@ -281,7 +278,7 @@ static PyObject *value_from_sequence(PyObject *type, PyObject *list) {
         result = hone_value_create_sequence((uint32_t)n, items, &value, &error)
                      ? hnpy_raise(&error, HNPY_RUNNING)
                      : hnpy_value_wrap(value);
-    PyMem_Free((void *)items);
+    free((void *)items);
     return result;
 }
 

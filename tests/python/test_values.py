@@ -255,3 +255,15 @@ def test_a_model_of_the_onnx_package_needs_no_file():
     model = onnx.ModelProto()
     model.CopyFrom(identity(TensorProto.FLOAT, [1]))
     assert hone.InferenceSession(model).run(None, {"x": [2.0]})[0].tolist() == [2]
+
+
+def test_many_inputs_and_outputs():
+    n = 40
+    names = [(f"x{i}", TensorProto.FLOAT, ["N"]) for i in range(n)]
+    outputs = [(f"y{i}", TensorProto.FLOAT, ["N"]) for i in range(n)]
+    nodes = [helper.make_node("Neg", [f"x{i}"], [f"y{i}"]) for i in range(n)]
+    session = hone.InferenceSession(make_model(nodes, names, outputs))
+    results = session.run(None, {f"x{i}": np.full(i, i, np.float32) for i in reversed(range(n))})
+    assert [result.tolist() for result in results] == [[-i] * i for i in range(n)]
+    with pytest.raises(hone.InvalidArgument, match="'x7' is missing"):
+        session.run(None, {f"x{i}": np.zeros(1, np.float32) for i in range(n) if i != 7})
