@@ -67,10 +67,12 @@ void kern_test_convert(void);
 void kern_test_transpose(void);
 void kern_test_rows(void);
 void kern_test_rows_last(void);
+void kern_test_rnn_cells(void);
 void kern_test_conv_transpose_last(void);
 
 void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);
+void kern_bench_gemm(void);
 void kern_bench_conv_last(void);
 void kern_bench_move(void);
 typedef struct kern_run {

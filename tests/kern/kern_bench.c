@@ -34,34 +34,6 @@ void kern_time(const char *name, const kern_run *run) {
     fflush(stdout);
 }
 
-static void run_gemm(hn_pool *pool, const void *job) {
-    hn_gemm_f32(pool, job);
-}
-
-static void bench_gemm(int64_t m, int64_t n, int64_t k, bool pack) {
-    char name[64];
-    hn_gemm_job_f32 g = {.m = m,
-                         .n = n,
-                         .k = k,
-                         .a = kern_floats(m * k),
-                         .a_row = k,
-                         .a_col = 1,
-                         .b = kern_floats(k * n),
-                         .b_row = n,
-                         .b_col = 1,
-                         .c = kern_floats(m * n),
-                         .c_row = n};
-    int64_t packed = hn_gemm_packed_elems_f32(n, k);
-    if (pack && packed) {
-        float *room = kern_floats(packed);
-        hn_gemm_pack_f32(&g, room);
-        g.packed_b = room;
-    }
-    snprintf(name, sizeof name, "gemm %dx%dx%d%s", (int)m, (int)n, (int)k, pack ? " packed" : "");
-    kern_time(name, &(kern_run){run_gemm, &g, 2.0 * (double)(m * n * k), false});
-    kern_release();
-}
-
 static void run_conv(hn_pool *pool, const void *job) {
     hn_conv_f32(pool, job);
 }
@@ -161,11 +133,7 @@ static void bench_attentions(void) {
 
 void kern_bench(void) {
     bench_attentions();
-    bench_gemm(768, 768, 768, false);
-    bench_gemm(768, 768, 768, true);
-    bench_gemm(128, 3072, 768, true);
-    bench_gemm(16, 768, 768, true);
-    bench_gemm(1, 4096, 1024, true);
+    kern_bench_gemm();
     bench_conv(256, 56, 64, 1, 1, 1);
     bench_conv(64, 56, 256, 1, 1, 1);
     bench_conv(1024, 14, 256, 1, 1, 1);

@@ -115,6 +115,7 @@ static const struct kern_test {
                   {"transpose", kern_test_transpose},
                   {"rows", kern_test_rows},
                   {"rows_last", kern_test_rows_last},
+                  {"rnn_cells", kern_test_rnn_cells},
                   {"conv_transpose_last", kern_test_conv_transpose_last}};
 
 static int run_tests(const char *only) {
