@@ -35,6 +35,7 @@ typedef struct clip_job {
     const hn_array *x;
     hn_array *y;
     clip_limit low, high;
+    hn_map_f32 fast; /* for float32; may be NULL */
 } clip_job;
 
 static void clip_range(void *ctx, int64_t begin, int64_t end) {
@@ -43,6 +44,12 @@ static void clip_range(void *ctx, int64_t begin, int64_t end) {
     clip_by_type[j->x->dtype]((const uint8_t *)j->x->data + (size_t)begin * bytes,
                               (uint8_t *)j->y->data + (size_t)begin * bytes,
                               (uint64_t)(end - begin), &j->low, &j->high);
+}
+
+static void clip_range_fast(void *ctx, int64_t begin, int64_t end) {
+    const clip_job *j = ctx;
+    j->fast((const float *)j->x->data + begin, (float *)j->y->data + begin, (uint64_t)(end - begin),
+            j->low.f32, j->high.f32);
 }
 
 static void clip_range_small(void *ctx, int64_t begin, int64_t end) {
@@ -103,8 +110,12 @@ hone_status hn_eval_clip(hn_eval *c) {
     no_bounds(t, &job.low, &job.high);
     read_bound(c, t, 1, "min", -FLT_MAX, &job.low);
     read_bound(c, t, 2, "max", FLT_MAX, &job.high);
+    job.fast = job.x->dtype == HN_F32 ? hn_map_find_f32("Clip") : NULL;
     hn_pool_for(hn_eval_pool(c), (int64_t)job.x->n_elems, HN_GRAIN,
-                t == job.x->dtype ? clip_range : clip_range_small, &job);
+                job.fast            ? clip_range_fast
+                : t == job.x->dtype ? clip_range
+                                    : clip_range_small,
+                &job);
     return HONE_OK;
 }
 

@@ -1,4 +1,6 @@
-/* Evaluation of normalizations. Statistics are doubles, gathered in two passes. */
+/* Evaluation of normalizations. Statistics are gathered in two passes; they are doubles, or for
+ * float32 floats that were summed in blocks. */
+#include "kernels/folds.h"
 #include "ops/eval_broadcast.h"
 
 #include <math.h>
@@ -9,7 +11,22 @@ typedef struct moments {
     double mean, variance;
 } moments;
 
+static moments float_moments(const float *x, uint64_t n) {
+    const hn_folds_f32 *folds = hn_folds_find_f32();
+    hn_pair_fn subtract = hn_pair_float_loop(hn_pair_find("Sub"));
+    float tile[HN_TILE], mean = folds->run[HN_FOLD_SUM]((int64_t)n, x) / (float)n;
+    double squares = 0;
+    for (uint64_t at = 0; at < n; at += HN_TILE) {
+        uint64_t n_tile = HN_MIN(n - at, HN_TILE);
+        subtract(x + at, 1, &mean, 0, tile, n_tile);
+        squares += (double)folds->run[HN_FOLD_SQUARE]((int64_t)n_tile, tile);
+    }
+    return (moments){(double)mean, squares / (double)n};
+}
+
 static moments run_moments(const hn_array *x, uint64_t begin, uint64_t n) {
+    if (x->dtype == HN_F32)
+        return float_moments((const float *)x->data + begin, n);
     moments m;
     m.mean = hn_sum_run(x, begin, n, 0, 1) / (double)n;
     m.variance = hn_sum_run(x, begin, n, m.mean, 2) / (double)n;
@@ -20,6 +37,12 @@ static moments run_moments(const hn_array *x, uint64_t begin, uint64_t n) {
 static void scale_run(const hn_array *x, hn_array *y, uint64_t begin, uint64_t n, double scale,
                       double shift) {
     double tile[HN_TILE];
+    hn_map_f32 affine = hn_map_find_f32("Affine");
+    if (affine && x->dtype == HN_F32) {
+        affine((const float *)x->data + begin, (float *)y->data + begin, n, (float)scale,
+               (float)shift);
+        return;
+    }
     for (uint64_t at = 0; at < n; at += HN_TILE) {
         uint64_t n_tile = HN_MIN(n - at, HN_TILE);
         hn_load_f64(x, begin + at, n_tile, tile);
