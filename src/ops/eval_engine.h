@@ -82,6 +82,8 @@ typedef enum hn_eval_memory_kind {
     HN_EVAL_SIDE_BY_SIDE /* apart, but an argument may lie where it goes along `axis` already */
 } hn_eval_memory_kind;
 hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn);
+/* An argument whose elements are only copied, so that they need not be aligned. */
+bool hn_eval_copies_arg(hn_eval_fn fn, uint32_t arg);
 
 /* A tensor in memory that the caller owns: never freed, copied when somebody keeps it. */
 void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims,

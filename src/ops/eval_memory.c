@@ -18,3 +18,7 @@ hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
             return HN_EVAL_IN_PLACE;
     return HN_EVAL_OWN_BYTES;
 }
+
+bool hn_eval_copies_arg(hn_eval_fn fn, uint32_t arg) {
+    return fn == hn_eval_gather && arg == 0;
+}

@@ -1,6 +1,7 @@
 /* Constant weights as numbers: read, scaled by channel, written back in their own type. */
 #include "pass/weights.h"
 
+#include <float.h>
 #include <math.h>
 
 #define SMALL_WEIGHT_BYTES 65536u /* a copy of so much is not worth keeping two nodes for */
@@ -45,8 +46,20 @@ static bool store_number(hn_dtype elem, void *data, uint64_t i, double v) {
     return isfinite(f) || !isfinite(v);
 }
 
+/* The same for most weights there are, without a branch per element. */
+static bool store_floats(float *out, uint64_t n, const double *in) {
+    bool fits = true;
+    for (uint64_t i = 0; i < n; i++) {
+        out[i] = (float)in[i];
+        fits &= (fabsf(out[i]) <= FLT_MAX) | !(fabs(in[i]) <= DBL_MAX);
+    }
+    return fits;
+}
+
 static bool store_row(hn_dtype elem, void *data, uint64_t begin, uint64_t n, const double *in) {
     bool fits = true;
+    if (elem == HN_F32)
+        return store_floats((float *)data + begin, n, in);
     for (uint64_t i = 0; i < n; i++)
         fits = store_number(elem, data, begin + i, in[i]) && fits;
     return fits;
@@ -108,16 +121,19 @@ typedef struct channel_walk {
     uint64_t first; /* channel of mid 0 */
 } channel_walk;
 
-static uint64_t next_channel(channel_walk *w) {
-    uint64_t channel = w->first + w->mid;
-    if (++w->inner == w->layout->n_inner) {
+/* The next elements of one channel: up to `most` of them, and how many. */
+static uint64_t next_run(channel_walk *w, uint64_t most, uint64_t *channel) {
+    uint64_t n = HN_MIN(most, w->layout->n_inner - w->inner);
+    *channel = w->first + w->mid;
+    w->inner += n;
+    if (w->inner == w->layout->n_inner) {
         w->inner = 0;
         if (++w->mid == w->layout->n_mid) {
             w->mid = 0;
             w->first = ++w->outer / w->layout->outer_per_group * w->layout->n_mid;
         }
     }
-    return channel;
+    return n;
 }
 
 hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_weight_layout *layout,
@@ -131,8 +147,11 @@ hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_weight_layout *layout,
     for (uint64_t begin = 0; fits && begin < t->n_elems; begin += ROW_ELEMS) {
         uint64_t n = HN_MIN(t->n_elems - begin, ROW_ELEMS);
         load_row(t, begin, n, row);
-        for (uint64_t i = 0; i < n; i++)
-            row[i] *= scale[next_channel(&walk)];
+        for (uint64_t i = 0, run, channel; i < n; i += run) {
+            run = next_run(&walk, n - i, &channel);
+            for (uint64_t k = i; k < i + run; k++)
+                row[k] *= scale[channel];
+        }
         fits = store_row(t->dtype, data, begin, n, row);
     }
     return fits ? hn_new_const(r, hn_s(hn_value_at(r->g, weight)->name), made) : HN_NONE;

@@ -175,14 +175,18 @@ static bool is_taken(const hn_step *step, uint32_t arg) {
     return arg < 64 && step->taken_args >> arg & 1;
 }
 
-/* Do all readers of a value hold what they need of it? */
-static bool is_taken_by_all(const hn_program *p, const hn_value *v) {
+static bool is_taken_or_copied(const hn_step *step, uint32_t arg) {
+    return is_taken(step, arg) || hn_eval_copies_arg(step->run, arg);
+}
+
+static bool all_readers(const hn_program *p, const hn_value *v,
+                        bool (*test)(const hn_step *step, uint32_t arg)) {
     const hn_graph *g = p->model->graph;
     for (uint32_t i = 0; i < v->uses.n; i++) {
         hn_id node = v->uses.at[i].node;
         if (node == HN_NONE ||
-            !is_taken(&p->blocks[hn_node_at(g, node)->block].steps[p->position[node]],
-                      v->uses.at[i].slot))
+            !test(&p->blocks[hn_node_at(g, node)->block].steps[p->position[node]],
+                  v->uses.at[i].slot))
             return false;
     }
     return true;
@@ -194,7 +198,7 @@ static void let_taken_go(const hn_program *p, const hn_step *step) {
     for (uint32_t i = 0; i < n->n_inputs; i++)
         if (is_taken(step, i)) {
             const hn_value *v = hn_value_at(p->model->graph, n->inputs[i]);
-            if (v->init && is_taken_by_all(p, v))
+            if (v->init && all_readers(p, v, is_taken))
                 hn_model_let_go(p->model, v->init);
         }
 }
@@ -254,11 +258,11 @@ static hone_status sort_steps(preparation *all, hn_arena *scratch) {
     return HONE_OK;
 }
 
-/* Constants that somebody still reads. */
+/* Constants that somebody still reads, as numbers. */
 static hone_status copy_late_consts(preparation *all) {
     const hn_graph *g = all->p->model->graph;
     for (hn_id id = 0; id < g->values.n; id++)
-        if (all->p->is_late[id] && !is_taken_by_all(all->p, hn_value_at(g, id)))
+        if (all->p->is_late[id] && !all_readers(all->p, hn_value_at(g, id), is_taken_or_copied))
             HN_TRY(hn_program_copy_const(all->p, all->options, id, all->err));
     return HONE_OK;
 }
