@@ -11,10 +11,11 @@
  * epoch adds itself to the count inside and may read the job only if the gate was open in that very
  * moment. Since every transition is one atomic operation on one word, each side learns from the
  * returned value whether somebody must be woken. */
-#define _GNU_SOURCE /* clock_gettime, pthread_sigmask */
+#define _GNU_SOURCE /* clock_gettime, pthread_sigmask, sched_getcpu */
 #include "base/base.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -65,6 +66,7 @@ typedef struct pool_crew {
     _Atomic uint64_t gate;
     char gate_pad[CACHE_LINE];
     pool_job job;     /* written while the gate is closed and nobody is inside */
+    int caller_cpu;   /* where the loop was begun; -1: not known. As the job */
     atomic_flag busy; /* a loop is running: others run theirs alone */
     const hone_allocator *alloc;
     int64_t spin_ns;
@@ -132,6 +134,37 @@ static void let_waiters_settle(pool_crew *crew) {
     pthread_mutex_lock(&crew->mutex);
     pthread_mutex_unlock(&crew->mutex);
 }
+
+/* ---- processors ---- */
+
+#if defined(__linux__)
+static int current_cpu(void) {
+    return sched_getcpu();
+}
+
+/* A woken thread often gets the processor of the one that woke it, and on a busy machine the system
+ * takes many milliseconds to part them. It may go where it wants later: only this processor is
+ * forbidden, and only until it has left. */
+static void leave_cpu(int cpu) {
+    cpu_set_t allowed, others;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        return;
+    }
+    others = allowed;
+    CPU_CLR((size_t)cpu, &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0) {
+        sched_setaffinity(0, sizeof allowed, &allowed);
+    }
+}
+#else
+static int current_cpu(void) {
+    return -1;
+}
+
+static void leave_cpu(int cpu) {
+    (void)cpu;
+}
+#endif
 
 /* ---- work ---- */
 
@@ -219,6 +252,9 @@ static void *worker_main(void *arg) {
                     is_flushing = !is_flushing;
                     hn_flush_denormals(is_flushing);
                 }
+                if (crew->caller_cpu >= 0 && crew->caller_cpu == current_cpu()) {
+                    leave_cpu(crew->caller_cpu);
+                }
                 claim_pieces(crew, lane->number);
             }
             leave_gate(crew);
@@ -301,6 +337,7 @@ static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grai
         return;
     }
     crew->job = job;
+    crew->caller_cpu = current_cpu();
     open_gate(crew);
     claim_pieces(crew, 0);
     close_gate(crew);
