@@ -21,7 +21,7 @@ from pathlib import Path
 
 import bench_common
 
-PAUSE_SECONDS = 0.02  # longer than idle workers of any engine keep a processor busy
+PAUSE_SECONDS = 0.08  # longer than idle workers of any engine keep a processor busy
 FEWEST_RUNS = 3
 
 
