@@ -44,29 +44,33 @@ version = __version__
 SessionIOBinding = IOBinding
 
 
-def get_version_string():
+def get_version_string() -> str:
     """The version of the library."""
     return __version__
 
 
-def get_build_info():
+def get_build_info() -> str:
     """The version of the library, and what it uses of this processor."""
     return f"hone {__version__}, {_core.cpu_features()}"
 
 
-def set_default_logger_severity(severity):
+def set_default_logger_severity(severity: int) -> None:
     """Accepted for compatibility: the library never prints."""
 
 
-def set_default_logger_verbosity(verbosity):
+def set_default_logger_verbosity(verbosity: int) -> None:
     """Accepted for compatibility: the library never prints."""
 
 
-def enable_telemetry_events():
+def set_seed(seed: int) -> None:
+    """Accepted for compatibility: operators that draw numbers take their seed from the model."""
+
+
+def enable_telemetry_events() -> None:
     """Accepted for compatibility: there are none."""
 
 
-def disable_telemetry_events():
+def disable_telemetry_events() -> None:
     """Accepted for compatibility: there are none."""
 
 
@@ -116,5 +120,6 @@ __all__ = [
     "save",
     "set_default_logger_severity",
     "set_default_logger_verbosity",
+    "set_seed",
     "version",
 ]

@@ -46,11 +46,11 @@ class IgnoredOptionWarning(UserWarning):
 _said: set[str] = set()
 
 
-def say_once(what: str, why: str) -> None:
+def say_once(what: str, why: str, stacklevel: int = 4) -> None:
     """Tells once per process that an option has no effect."""
     if what not in _said:
         _said.add(what)
-        warnings.warn(f"{what} has no effect in hone: {why}", IgnoredOptionWarning, stacklevel=4)
+        warnings.warn(f"{what} has no effect in hone: {why}", IgnoredOptionWarning, stacklevel=stacklevel)
 
 
 # ---- config entries -------------------------------------------------------------------------------------
@@ -224,6 +224,8 @@ class SessionOptions(_ConfigEntries):
 class RunOptions(_core.RunControl):
     """How a run goes. `timeout` (seconds) is hone's own; terminate may be set from another thread."""
 
+    __slots__ = ("_config", "log_severity_level", "log_verbosity_level", "logid", "only_execute_path_to_fetches")
+
     def __init__(self) -> None:
         self._config = _ConfigEntries()
         self.log_severity_level = -1
@@ -233,7 +235,7 @@ class RunOptions(_core.RunControl):
 
     def add_run_config_entry(self, key: str, value: str) -> None:
         """Accepted for compatibility: no entry has a meaning here."""
-        say_once(f"the run config entry {key!r}", "it steers something that is not done this way here")
+        say_once(f"the run config entry {key!r}", "it steers something that is not done this way here", stacklevel=3)
         self._config._add(key, value)
 
     def get_run_config_entry(self, key: str) -> str:
@@ -308,7 +310,7 @@ def choose_providers(
         if name in available:
             chosen.append((name, dict(own or (options[i] if options else {}))))
         elif name in _KNOWN_PROVIDERS:
-            warnings.warn(f"{name} is not in this build; available: {', '.join(available)}", stacklevel=4)
+            warnings.warn(f"{name} is not in this build; available: {', '.join(available)}", stacklevel=3)
         else:
             raise InvalidArgument(f"there is no provider {name!r}; available: {', '.join(available)}")
     if not chosen:

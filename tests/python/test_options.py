@@ -31,6 +31,8 @@ def test_what_would_mislead_is_refused():
         options.add_free_dimension_override_by_denotation("DATA_BATCH", 1)
     with pytest.raises(AttributeError):
         options.graph_optimisation_level = 1
+    with pytest.raises(AttributeError):
+        hone.RunOptions().time_out = 1
     with pytest.raises(ValueError, match="no library"):
         options.register_custom_ops_library("nowhere.so")
 

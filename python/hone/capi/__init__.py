@@ -1,5 +1,5 @@
 """Names below onnxruntime.capi that programs import."""
 
-from . import onnxruntime_pybind11_state
+from . import _pybind_state, onnxruntime_inference_collection, onnxruntime_pybind11_state
 
-__all__ = ["onnxruntime_pybind11_state"]
+__all__ = ["_pybind_state", "onnxruntime_inference_collection", "onnxruntime_pybind11_state"]
