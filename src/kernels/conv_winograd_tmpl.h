@@ -1,6 +1,8 @@
 /* Winograd's transforms for the vectors of one simd_*.h: first along columns, then along rows. A
- * line of six numbers costs 12 operations either way. All loops over a tile are unrolled, so that
- * its numbers stay in registers as far as there are enough. */
+ * line of six numbers costs 12 operations either way, 264 for a vector of a tile in and out again.
+ * All loops over a tile are unrolled, so that its 36 vectors stay in registers as far as there are
+ * enough: with 32 a few, with 16 most of them pass through the stack. Measured with AVX-512: 60 ns
+ * in, of which writing to the second cache alone takes 42, and 45 ns out. */
 
 enum { V_NAME(WINOGRAD_WIDTH) = 2 * V_ELEMS };
 
