@@ -190,33 +190,93 @@ static void nms_sort(const float *scores, int64_t n, int64_t *order, int64_t *ot
         memcpy(order, from, (size_t)n * sizeof *order);
 }
 
+/* Kept boxes lie in strips by their upper edge. Strips are higher than any box, so that those which
+ * overlap one are in its own strip or beside it. */
+enum { NMS_MOST_STRIPS = 256 };
+
+typedef struct nms_strips {
+    int64_t n;
+    double top, height;
+    int64_t begin[NMS_MOST_STRIPS], kept[NMS_MOST_STRIPS]; /* in the lists; boxes so far */
+    hn_corner_lists boxes;
+} nms_strips;
+
 typedef struct nms_work {
     int64_t n_boxes, most;
     float iou, score;
     bool has_score, is_center;
     int64_t *order, *other;
     hn_overlap_fn overlaps;
-    hn_corner_lists kept; /* the boxes of those in `other` */
+    nms_strips *strips;
 } nms_work;
 
-static hone_status nms_room(hn_eval *c, uint64_t n, hn_corner_lists *kept) {
-    float **lists[] = {&kept->y1, &kept->x1, &kept->y2, &kept->x2, &kept->area};
+static hone_status nms_room(hn_eval *c, uint64_t n, nms_work *w) {
+    w->strips = hn_eval_scratch_n(c, 1, sizeof *w->strips);
+    HN_TRY_PTR(w->strips);
+    hn_corner_lists *b = &w->strips->boxes;
+    float **lists[] = {&b->y1, &b->x1, &b->y2, &b->x2, &b->area};
     for (size_t i = 0; i < HN_COUNT(lists); i++) {
-        *lists[i] = hn_eval_scratch_n(c, n + HN_OVERLAP_UNIT, sizeof(float));
+        *lists[i] = hn_eval_scratch_n(c, n + NMS_MOST_STRIPS * HN_OVERLAP_UNIT, sizeof(float));
         HN_TRY_PTR(*lists[i]);
     }
     return HONE_OK;
 }
 
-/* Keeps box k; behind it stand some without an area, as the search for overlaps wants it. */
-static void nms_keep(const hn_corner_lists *kept, int64_t k, const hn_corners *box) {
-    kept->y1[k] = box->y1;
-    kept->x1[k] = box->x1;
-    kept->y2[k] = box->y2;
-    kept->x2[k] = box->x2;
-    kept->area[k] = box->area;
-    for (int64_t i = k + 1; k % HN_OVERLAP_UNIT == 0 && i < k + HN_OVERLAP_UNIT; i++)
-        kept->y1[i] = kept->x1[i] = kept->y2[i] = kept->x2[i] = kept->area[i] = 0;
+static int64_t nms_strip_of(const nms_strips *s, const hn_corners *box) {
+    return s->n > 1 ? (int64_t)(((double)box->y1 - s->top) / s->height) : 0;
+}
+
+/* Strips for the first n boxes of w->order, with room for as many of each strip as there are. One
+ * strip serves all where coordinates are no numbers. */
+static void nms_cut_strips(const nms_work *w, const float *boxes, int64_t n) {
+    nms_strips *s = w->strips;
+    double top = HUGE_VAL, bottom = -HUGE_VAL, highest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        hn_corners box = nms_corners(boxes + 4 * w->order[i], w->is_center);
+        bool is_number = isfinite(box.y1) && isfinite(box.y2);
+        top = fmin(top, is_number ? (double)box.y1 : -HUGE_VAL);
+        bottom = fmax(bottom, (double)box.y1);
+        highest = fmax(highest, (double)box.y2 - (double)box.y1);
+    }
+    s->top = top;
+    s->height = fmax(highest * 1.001, (bottom - top) / (NMS_MOST_STRIPS - 1));
+    s->n = isfinite(top) && s->height > 0 ? (int64_t)((bottom - top) / s->height) + 1 : 1;
+    memset(s->kept, 0, sizeof s->kept);
+    for (int64_t i = 0; i < n; i++) {
+        hn_corners box = nms_corners(boxes + 4 * w->order[i], w->is_center);
+        s->kept[nms_strip_of(s, &box)]++;
+    }
+    for (int64_t i = 0, begin = 0; i < s->n; i++) {
+        s->begin[i] = begin;
+        begin += (s->kept[i] + HN_OVERLAP_UNIT - 1) / HN_OVERLAP_UNIT * HN_OVERLAP_UNIT;
+        s->kept[i] = 0;
+    }
+}
+
+static bool nms_overlaps_kept(const nms_work *w, const hn_corners *box, int64_t strip) {
+    const nms_strips *s = w->strips;
+    for (int64_t i = HN_MAX(strip - 1, 0); i <= strip + 1 && i < s->n; i++) {
+        hn_corner_lists part = {s->boxes.y1 + s->begin[i], s->boxes.x1 + s->begin[i],
+                                s->boxes.y2 + s->begin[i], s->boxes.x2 + s->begin[i],
+                                s->boxes.area + s->begin[i]};
+        if (w->overlaps(&part, s->kept[i], box, w->iou))
+            return true;
+    }
+    return false;
+}
+
+/* Behind the last box of a strip stand some without an area, as the search for overlaps wants it.
+ */
+static void nms_keep(nms_strips *s, int64_t strip, const hn_corners *box) {
+    const hn_corner_lists *b = &s->boxes;
+    int64_t k = s->begin[strip] + s->kept[strip]++;
+    for (int64_t i = k; k % HN_OVERLAP_UNIT == 0 && i < k + HN_OVERLAP_UNIT; i++)
+        b->y1[i] = b->x1[i] = b->y2[i] = b->x2[i] = b->area[i] = 0;
+    b->y1[k] = box->y1;
+    b->x1[k] = box->x1;
+    b->y2[k] = box->y2;
+    b->x2[k] = box->x2;
+    b->area[k] = box->area;
 }
 
 /* Keeps the best of one class in w->other; returns how many. */
@@ -226,11 +286,13 @@ static int64_t nms_class(const nms_work *w, const float *boxes, const float *sco
         if (!w->has_score || scores[i] > w->score)
             w->order[n++] = i;
     nms_sort(scores, n, w->order, w->other);
+    nms_cut_strips(w, boxes, n);
     for (int64_t i = 0; i < n && kept < w->most; i++) {
         hn_corners box = nms_corners(boxes + 4 * w->order[i], w->is_center);
-        if (w->overlaps(&w->kept, kept, &box, w->iou))
+        int64_t strip = nms_strip_of(w->strips, &box);
+        if (nms_overlaps_kept(w, &box, strip))
             continue;
-        nms_keep(&w->kept, kept, &box);
+        nms_keep(w->strips, strip, &box);
         w->other[kept++] = w->order[i];
     }
     return kept;
@@ -252,7 +314,7 @@ hone_status hn_eval_non_max_suppression(hn_eval *c) {
                                       3 * sizeof *rows),
             n_rows = 0;
     HN_TRY_PTR(w.order && w.other && rows);
-    HN_TRY(nms_room(c, (uint64_t)n, &w.kept));
+    HN_TRY(nms_room(c, (uint64_t)n, &w));
     for (int64_t i = 0; i < batch * classes && w.most > 0; i++) {
         const float *image = (const float *)boxes->data + i / classes * n * 4;
         int64_t kept = nms_class(&w, image, (const float *)scores->data + i * n);
