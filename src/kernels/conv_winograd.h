@@ -31,6 +31,8 @@ typedef struct hn_winograd_end {
 /* What the three taps of a filter's line weigh at each point. */
 extern const double hn_winograd_weights[HN_WINOGRAD_WINDOW][3];
 
+#define HN_WINOGRAD_MOST_WIDTH 32
+
 /* The transforms of one instruction set. Strides count floats. */
 typedef struct hn_winograd_set {
     int width; /* filters that are laid out side by side: two vectors */
@@ -45,7 +47,5 @@ typedef struct hn_winograd_set {
 
 /* The best that this processor has; NULL: none. */
 const hn_winograd_set *hn_winograd_pick(void);
-
-#define HN_WINOGRAD_MOST_WIDTH 32
 
 #endif /* HN_CONV_WINOGRAD_H */

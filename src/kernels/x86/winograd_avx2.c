@@ -2,9 +2,9 @@
 #include "kernels/conv_winograd.h"
 
 #if defined(__x86_64__)
-/* clang-format off: the vectors come first, and are forgotten last */
 #  include "kernels/x86/simd_avx2.h"
+
 #  include "kernels/conv_winograd_tmpl.h"
+
 #  include "kernels/simd_end.h"
-/* clang-format on */
 #endif
