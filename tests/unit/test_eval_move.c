@@ -85,11 +85,50 @@ static void test_order_of_the_best(void **state) {
                 1, 2);
 }
 
+/* Boxes without numbers keep to themselves; those far apart are never compared. */
+static void test_boxes_anywhere(void **state) {
+    (void)state;
+    EXPECT_INTS(HEAD("21") "g () => (int64[3,3] z) <float[1,4,4] b = {0, 0, 1, 1, 0, 0.1, 1, 1, "
+                           "nan, 0, inf, 1, 1e30, 0, 2e30, 1}, float[1,1,4] s = {4, 3, 2, 1}, "
+                           "int64 m = {9}, float iou = {0.5}> { z = NonMaxSuppression (b, s, m, "
+                           "iou) }",
+                0, 0, 0, 0, 0, 2, 0, 0, 3);
+    EXPECT_INTS(HEAD("21") "g () => (int64[2,3] z) <float[1,3,4] b = {0, 0, 1, 1, 900, 0, 901, 1, "
+                           "900.1, 0, 901, 1}, float[1,1,3] s = {1, 3, 2}, int64 m = {9}, float "
+                           "iou = {0.5}> { z = NonMaxSuppression (b, s, m, iou) }",
+                0, 0, 1, 0, 0, 0);
+}
+
+/* Elements that repeat, that lie together, and those that come from nowhere. */
+static void test_pieces(void **state) {
+    (void)state;
+    EXPECT_INTS(HEAD("21") "g () => (int64[2,6] z) <int64[1,3] a = {1, 2, 3}, int64[4] p = {1, 2, "
+                           "0, 1}, int64 v = {7}> { z = Pad (a, p, v) }",
+                7, 7, 7, 7, 7, 7, 7, 7, 1, 2, 3, 7);
+    EXPECT_INTS(HEAD("21") "g () => (int64[2,4] z) <int64[1,2] a = {1, 2}, float[2] s = {2, 2}> { "
+                           "z = Resize <mode = \"nearest\", nearest_mode = \"floor\", "
+                           "coordinate_transformation_mode = \"asymmetric\"> (a, , s) }",
+                1, 1, 2, 2, 1, 1, 2, 2);
+    EXPECT_INTS(HEAD("21") "g () => (int64[2,4] z) <bool[2,3] a = {1, 0, 1, 0, 1, 1}> { z = "
+                           "NonZero (a) }",
+                0, 0, 1, 1, 0, 2, 1, 2);
+    EXPECT_INTS(HEAD("21") "g () => (int64[2,2] z) <int64[2,2,2] a = {1, 2, 3, 4, 5, 6, 7, 8}, "
+                           "int64[2,1] i = {1, -2}> { z = GatherND <batch_dims = 1> (a, i) }",
+                3, 4, 5, 6);
+    EXPECT_INTS(HEAD("21") "g () => (int64[2,3] z) <int64[2,3] a = {1, 2, 3, 4, 5, 6}, int64 x = "
+                           "{1}> { z = CumSum <exclusive = 1, reverse = 1> (a, x) }",
+                5, 3, 0, 11, 6, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packed_elements_move), cmocka_unit_test(test_empty_tensors),
-        cmocka_unit_test(test_indices_out_of_range), cmocka_unit_test(test_bounds_that_overflow),
+        cmocka_unit_test(test_packed_elements_move),
+        cmocka_unit_test(test_empty_tensors),
+        cmocka_unit_test(test_indices_out_of_range),
+        cmocka_unit_test(test_bounds_that_overflow),
         cmocka_unit_test(test_order_of_the_best),
+        cmocka_unit_test(test_boxes_anywhere),
+        cmocka_unit_test(test_pieces),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }
