@@ -98,7 +98,7 @@ def load_core_model(
             raise NoSuchFile(f"there is no file {os.fspath(source)!r}")
         return _core.Model.load(path, None, *options)
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return _core.Model.load(None, source, *options)
+        return _core.Model.load(None, bytes(source), *options)  # nobody changes it under the model
     shared = _shared_model(source)
     if shared:
         return shared
@@ -125,6 +125,8 @@ def _own_model(source: ModelSource, options: SessionOptions) -> _core.Model:
         try:
             model.fix_dim(name, size)
         except InvalidArgument as problem:
+            if problem.code != "HONE_E_NOT_FOUND":
+                raise
             _options.say_once(f"the size for the dimension {name!r}", str(problem))
     if any(shape is None or None in shape for *_, kind, _, shape, _ in model.outputs() if kind == 1):
         model.infer()

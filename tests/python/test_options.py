@@ -124,6 +124,9 @@ def test_a_dimension_that_is_not_there_is_said(adder):
     options.add_free_dimension_override_by_name("nowhere", 3)
     with pytest.warns(hone.IgnoredOptionWarning, match="nowhere"):
         hone.InferenceSession(adder, options)
+    options.add_free_dimension_override_by_name("N", -3)
+    with pytest.raises(hone.InvalidArgument, match="-3"):
+        hone.InferenceSession(adder, options)
 
 
 def test_asynchronous_runs_tell_errors(adder):
