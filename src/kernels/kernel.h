@@ -83,6 +83,10 @@ bool hn_sum_row_f32(int64_t n, const float *x, float *sum);
 bool hn_rows_are_fast_f32(void);
 /* y = x + z + b; b may be NULL, y may be any of them. */
 bool hn_add_rows_f32(int64_t n, const float *x, const float *z, const float *b, float *y);
+/* Turns pairs (x[i], x[half + i]) by angles: y[i] = cosines[i] * x[i] - sines[i] * x[half + i], y[half
+ * + i] = sines[i] * x[i] + cosines[i] * x[half + i]. y may be x. */
+bool hn_rotate_row_f32(int64_t half, const float *cosines, const float *sines, const float *x,
+                       float *y);
 /* y = (x - mean) * inverse * gamma + beta, where inverse is 1 / sqrt(variance + epsilon); without a
  * mean when it is `simplified`. gamma, beta: NULL for ones and zeros. y may be x. False: not on
  * this processor. */

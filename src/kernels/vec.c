@@ -57,6 +57,14 @@ bool hn_add_rows_f32(int64_t n, const float *x, const float *z, const float *b, 
     return loops != NULL;
 }
 
+bool hn_rotate_row_f32(int64_t half, const float *cosines, const float *sines, const float *x,
+                       float *y) {
+    const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
+    if (loops)
+        loops->rotate(half, cosines, sines, x, y);
+    return loops != NULL;
+}
+
 bool hn_normalize_row_f32(const hn_norm_row_f32 *norm, int64_t n, const float *x, float *y,
                           float *mean, float *inverse) {
     const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();

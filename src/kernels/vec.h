@@ -52,6 +52,8 @@ typedef struct hn_vec_loops_f32 {
     void (*softmax)(int64_t n, const float *x, float *y);
     void (*normalize)(const hn_norm_row_f32 *norm, int64_t n, const float *x, float *y, float *mean,
                       float *inverse);
+    void (*rotate)(int64_t half, const float *cosines, const float *sines, const float *x,
+                   float *y);
     void (*add_rows)(int64_t n, const float *x, const float *z, const float *b, float *y);
     /* y[i] += b, and += z[i] when there is a z. */
     void (*add_to)(int64_t n, float *y, float b, const float *z);

@@ -143,6 +143,22 @@ static V_TARGET float V_NAME(row_squares)(int64_t n, const float *x, float from)
     return V_SUM(V_ADD(V_ADD(s0, s1), V_ADD(s2, s3)));
 }
 
+static V_TARGET void V_NAME(rotate_row)(int64_t half, const float *cosines, const float *sines,
+                                        const float *x, float *y) {
+    int64_t i = 0;
+    for (; i + V_ELEMS <= half; i += V_ELEMS) {
+        V c = V_LOAD(cosines + i), s = V_LOAD(sines + i);
+        V a = V_LOAD(x + i), b = V_LOAD(x + half + i);
+        V_STORE(y + i, V_FNMA(s, b, V_MUL(c, a)));
+        V_STORE(y + half + i, V_FMA(s, a, V_MUL(c, b)));
+    }
+    for (; i < half; i++) {
+        float a = x[i], b = x[half + i];
+        y[i] = cosines[i] * a - sines[i] * b;
+        y[half + i] = sines[i] * a + cosines[i] * b;
+    }
+}
+
 static V_TARGET void V_NAME(add_rows)(int64_t n, const float *x, const float *z, const float *b,
                                       float *y) {
     int64_t i = 0;
@@ -193,6 +209,7 @@ const hn_vec_loops_f32 V_NAME(hn_vec_loops_f32) = {.tap_sums = V_NAME(tap_sums),
                                                    .every_other = V_NAME(every_other),
                                                    .sum = V_NAME(row_sum),
                                                    .softmax = V_NAME(softmax),
+                                                   .rotate = V_NAME(rotate_row),
                                                    .add_rows = V_NAME(add_rows),
                                                    .normalize = V_NAME(normalize),
                                                    .add_to = V_NAME(add_to)};

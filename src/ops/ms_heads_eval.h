@@ -152,9 +152,7 @@ hone_status hn_read_rotary(hn_eval *c, uint32_t cosines, uint32_t sines, int64_t
                            const char *interleaved, hn_rotary *out);
 /* Turns the first 2 * half elements of v in place, by rows of the tables. */
 void hn_rotate(const hn_rotary *r, const float *cosines, const float *sines, float *v);
-/* The same by a position, which must be in range. */
-hone_status hn_rotate_to(hn_eval *c, const hn_rotary *r, int64_t position, float *v);
-/* Every head of rows that stand at positions[batch, rows]. */
+/* Every head of rows that stand at positions[batch, rows], which must be in range. */
 hone_status hn_rotate_heads(hn_eval *c, const hn_rotary *r, const int64_t *positions,
                             const hn_head_rows *rows, int64_t batch, int64_t n_heads,
                             int64_t n_rows);

@@ -1,4 +1,5 @@
 /* Rotary positions of com.microsoft, computed. */
+#include "ops/eval_broadcast.h"
 #include "ops/ms_heads_eval.h"
 
 hone_status hn_read_rotary(hn_eval *c, uint32_t cosines, uint32_t sines, int64_t size,
@@ -23,6 +24,8 @@ hone_status hn_read_rotary(hn_eval *c, uint32_t cosines, uint32_t sines, int64_t
 
 void hn_rotate(const hn_rotary *r, const float *cosines, const float *sines, float *v) {
     int64_t step = r->interleaved ? 2 : 1, apart = r->interleaved ? 1 : r->half;
+    if (!r->interleaved && hn_rotate_row_f32(r->half, cosines, sines, v, v))
+        return;
     for (int64_t i = 0; i < r->half; i++) {
         float *x = v + i * step, *y = x + apart, first = *x;
         *x = first * cosines[i] - *y * sines[i];
@@ -30,21 +33,35 @@ void hn_rotate(const hn_rotary *r, const float *cosines, const float *sines, flo
     }
 }
 
-hone_status hn_rotate_to(hn_eval *c, const hn_rotary *r, int64_t position, float *v) {
-    if (position < 0 || position >= r->n_positions)
-        return hn_eval_fail(c, HONE_E_INVALID,
-                            "position %lld lies outside the tables, which have %lld",
-                            (long long)position, (long long)r->n_positions);
-    hn_rotate(r, r->cosines + position * r->half, r->sines + position * r->half, v);
-    return HONE_OK;
+/* Rows of heads, and where each stands. */
+typedef struct rotate_job {
+    const hn_rotary *r;
+    const int64_t *positions;
+    const hn_head_rows *rows;
+    int64_t n_heads, n_rows;
+} rotate_job;
+
+static void rotate_rows(void *ctx, int64_t begin, int64_t end) {
+    const rotate_job *j = ctx;
+    const hn_rotary *r = j->r;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t h = 0; h < j->n_heads; h++)
+            hn_rotate(r, r->cosines + j->positions[i] * r->half,
+                      r->sines + j->positions[i] * r->half,
+                      hn_row_at(j->rows, i / j->n_rows, h, i % j->n_rows));
 }
 
 hone_status hn_rotate_heads(hn_eval *c, const hn_rotary *r, const int64_t *positions,
                             const hn_head_rows *rows, int64_t batch, int64_t n_heads,
                             int64_t n_rows) {
+    rotate_job job = {r, positions, rows, n_heads, n_rows};
     for (int64_t i = 0; i < batch * n_rows; i++)
-        for (int64_t h = 0; h < n_heads; h++)
-            HN_TRY(hn_rotate_to(c, r, positions[i], hn_row_at(rows, i / n_rows, h, i % n_rows)));
+        if (positions[i] < 0 || positions[i] >= r->n_positions)
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "position %lld lies outside the tables, which have %lld",
+                                (long long)positions[i], (long long)r->n_positions);
+    int64_t per_row = HN_MAX(n_heads * r->half * 2, 1);
+    hn_pool_for(hn_eval_pool(c), batch * n_rows, HN_MAX(HN_GRAIN / per_row, 1), rotate_rows, &job);
     return HONE_OK;
 }
 
@@ -80,6 +97,15 @@ static hone_status view_rotary(hn_eval *c, float *at, rotary_view *v) {
     return HONE_OK;
 }
 
+/* In range, so that those after it do not overflow. */
+static hone_status read_first_position(hn_eval *c, const hn_rotary *r, int64_t *first) {
+    hn_load_i64(hn_arg(c, 1), 0, 1, first);
+    if (*first >= 0 && *first < r->n_positions)
+        return HONE_OK;
+    return hn_eval_fail(c, HONE_E_INVALID, "position %lld lies outside the tables, which have %lld",
+                        (long long)*first, (long long)r->n_positions);
+}
+
 /* One number is the position of the first row; else there is one for every row. */
 hone_status hn_eval_ms_rotary_embedding(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *positions = hn_arg(c, 1);
@@ -96,16 +122,15 @@ hone_status hn_eval_ms_rotary_embedding(hn_eval *c) {
     bool is_offset = positions->n_elems == 1 && positions->rank == 1;
     if (!is_offset)
         HN_TRY(hn_want_elems(c, 1, (uint64_t)(v.batch * v.n_rows)));
-    for (int64_t row = 0; row < v.batch * v.n_rows; row++) {
-        int64_t position;
-        hn_load_i64(positions, is_offset ? 0 : (uint64_t)row, 1, &position);
-        if (is_offset && (position < 0 || position >= r.n_positions))
-            return hn_rotate_to(c, &r, position, at);
-        position += is_offset ? row % v.n_rows : 0;
-        for (int64_t h = 0; h < v.n_heads; h++)
-            HN_TRY(hn_rotate_to(c, &r, position,
-                                hn_row_at(&v.rows, row / v.n_rows, h, row % v.n_rows)));
-    }
+    int64_t *stands = hn_eval_scratch_n(c, (uint64_t)(v.batch * v.n_rows), sizeof *stands), first;
+    HN_TRY_PTR(stands);
+    if (is_offset)
+        HN_TRY(read_first_position(c, &r, &first));
+    else
+        hn_load_i64(positions, 0, positions->n_elems, stands);
+    for (int64_t row = 0; is_offset && row < v.batch * v.n_rows; row++)
+        stands[row] = first + row % v.n_rows;
+    HN_TRY(hn_rotate_heads(c, &r, stands, &v.rows, v.batch, v.n_heads, v.n_rows));
     hn_narrow_f32(y, at);
     return HONE_OK;
 }

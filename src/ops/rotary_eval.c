@@ -1,7 +1,10 @@
 /* Rotary embeddings and linear attention, computed. */
+#include "ops/eval_broadcast.h"
 #include "ops/eval_wide.h"
 
 #include <math.h>
+
+#include "kernels/kernel.h"
 
 /* ---- RotaryEmbedding ------------------------------------------------------------------------- */
 
@@ -40,26 +43,49 @@ static hone_status read_rotary_form(hn_eval *c, rotary_form *f) {
     return HONE_OK;
 }
 
-/* Row of the caches for position t of batch element b. */
-static hone_status rotary_position(hn_eval *c, const rotary_form *f, int64_t b, int64_t t,
-                                   int64_t *out) {
-    *out = b * f->len + t;
-    if (!f->positions)
-        return HONE_OK;
-    hn_load_i64(f->positions, (uint64_t)*out, 1, out);
-    if (*out >= 0 && *out < f->n_positions)
-        return HONE_OK;
-    return hn_eval_fail(c, HONE_E_INVALID, "position %lld is outside the caches, which have %lld",
-                        (long long)*out, (long long)f->n_positions);
+/* Rows of the caches by which batch * len rows are turned. */
+static hone_status read_rotary_positions(hn_eval *c, const rotary_form *f, const int64_t **out) {
+    uint64_t n = (uint64_t)(f->batch * f->len);
+    int64_t *at = hn_eval_scratch_n(c, n, sizeof *at);
+    HN_TRY_PTR(at);
+    *out = at;
+    if (f->positions)
+        hn_load_i64(f->positions, 0, n, at);
+    for (uint64_t i = 0; i < n; i++) {
+        if (!f->positions)
+            at[i] = (int64_t)i;
+        if (at[i] < 0 || at[i] >= f->n_positions)
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "position %lld is outside the caches, which have %lld",
+                                (long long)at[i], (long long)f->n_positions);
+    }
+    return HONE_OK;
 }
+
+typedef struct rotary_job {
+    const rotary_form *form;
+    const int64_t *positions;
+    float *heads; /* [batch, heads, len, size], or packed; turned in place */
+} rotary_job;
 
 static void rotate_head(const rotary_form *f, int64_t position, float *x) {
     const float *cos_row = f->cos + position * f->half, *sin_row = f->sin + position * f->half;
+    if (!f->interleaved && hn_rotate_row_f32(f->half, cos_row, sin_row, x, x))
+        return;
     for (int64_t i = 0; i < f->half; i++) {
         float *a = x + (f->interleaved ? 2 * i : i), *b = f->interleaved ? a + 1 : a + f->half;
         float real = cos_row[i] * *a - sin_row[i] * *b, imag = sin_row[i] * *a + cos_row[i] * *b;
         *a = real;
         *b = imag;
+    }
+}
+
+static void rotary_heads(void *ctx, int64_t begin, int64_t end) {
+    const rotary_job *j = ctx;
+    const rotary_form *f = j->form;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t b = i / (f->len * f->heads), t = f->is_packed ? i / f->heads % f->len : i % f->len;
+        rotate_head(f, j->positions[b * f->len + t], j->heads + i * f->size);
     }
 }
 
@@ -70,16 +96,13 @@ hone_status hn_eval_rotary_embedding(hn_eval *c) {
     if (!y || y->n_elems == 0)
         return HONE_OK;
     HN_TRY(read_rotary_form(c, &f));
-    float *head = hn_eval_scratch_n(c, (uint64_t)f.size, sizeof *head);
-    HN_TRY_PTR(head);
-    for (int64_t i = 0; i < f.batch * f.len * f.heads; i++) {
-        int64_t b = i / (f.len * f.heads), position;
-        int64_t t = f.is_packed ? i / f.heads % f.len : i % f.len;
-        HN_TRY(rotary_position(c, &f, b, t, &position));
-        hn_load_f32(x, (uint64_t)(i * f.size), (uint64_t)f.size, head);
-        rotate_head(&f, position, head);
-        hn_store_f32(y, (uint64_t)(i * f.size), (uint64_t)f.size, head);
-    }
+    rotary_job job = {.form = &f, .heads = hn_room_f32(c, y)};
+    HN_TRY_PTR(job.heads);
+    HN_TRY(read_rotary_positions(c, &f, &job.positions));
+    hn_load_f32(x, 0, x->n_elems, job.heads);
+    hn_pool_for(hn_eval_pool(c), f.batch * f.len * f.heads, HN_MAX(HN_GRAIN / f.size, 1),
+                rotary_heads, &job);
+    hn_narrow_f32(y, job.heads);
     return HONE_OK;
 }
 

@@ -276,7 +276,25 @@ static void test_added_rows(void) {
         }
 }
 
+static void test_rotated_rows(void) {
+    for (int64_t half = 0; half <= 40; half++)
+        for (int in_place = 0; in_place < 2; in_place++) {
+            float *c = kern_floats(half), *s = kern_floats(half), *x = kern_floats(2 * half);
+            float *y = in_place ? x : kern_floats(2 * half), *before = kern_floats(2 * half);
+            memcpy(before, x, (size_t)(2 * half) * sizeof *x);
+            bool ran = hn_rotate_row_f32(half, c, s, x, y);
+            for (int64_t i = 0; ran && i < half; i++) {
+                double a = before[i], b = before[half + i];
+                double gap =
+                    fabs(y[i] - (c[i] * a - s[i] * b)) + fabs(y[half + i] - (s[i] * a + c[i] * b));
+                KERN_CHECK(gap <= 6 * KERN_EPS, "pair %d of %d is turned wrong", (int)i, (int)half);
+            }
+            kern_release();
+        }
+}
+
 void kern_test_rows(void) {
+    test_rotated_rows();
     test_softmax();
     test_added_rows();
     test_sums();
