@@ -17,6 +17,7 @@ enum {
     FEW_TILES = 2,            /* that meet b where it lies: laying out costs more than it gains */
     NEAR_ELEMS = 128,         /* as long may rows of such a b be for any number of tiles */
     LEAST_PRODUCTS = 1 << 20, /* of a task that is worth another thread */
+    LEAST_HEIGHT = 8,         /* fewer rows take as long: all of b is read for them */
     TASKS_PER_THREAD = 4
 };
 
@@ -128,9 +129,10 @@ static void run_tiles(gemm_slice *s, const gemm_left *left) {
     const hn_gemm_set_f32 *set = s->task->set;
     const hn_gemm_job_f32 *g = s->task->job;
     int64_t j = s->col0, rows = left->rows, width;
-    int64_t wide = rows <= HN_GEMM_FEW_ROWS ? set->wide_cols[rows] : 0;
-    for (; wide && j + wide <= HN_MIN(s->col1, g->n / set->cols * set->cols); j += wide)
-        run_tile(s, left, j, wide, set->wide[rows]);
+    int64_t full_end = HN_MIN(s->col1, g->n / set->cols * set->cols);
+    for (const hn_gemm_wide_f32 *w = set->wide; w->rows; w++)
+        for (; w->rows == rows && j + w->cols <= full_end; j += w->cols)
+            run_tile(s, left, j, w->cols, w->fn);
     for (; j < s->col1; j += width) {
         width = hn_gemm_width_f32(set, s->col1, j);
         run_tile(s, left, j, width, width == set->cols ? set->full[rows] : set->narrow[rows]);
@@ -260,31 +262,45 @@ static int64_t grain_of(int64_t n, int64_t pieces, int64_t unit) {
     return HN_MAX((units + pieces - 1) / pieces, 1) * unit;
 }
 
+/* Columns of the widest tile: blocks are whole ones. */
+static int64_t widest_tile(const gemm_task *t) {
+    for (const hn_gemm_wide_f32 *w = t->set->wide; w->rows; w++)
+        if (w->rows == t->job->m)
+            return w->cols;
+    return t->set->cols;
+}
+
+/* Columns that a block may have. Nothing is read twice where all rows are one wide tile. */
+static int64_t most_columns(const gemm_task *t, int64_t unit) {
+    if (t->right == RIGHT_FRESH)
+        return HN_GEMM_BLOCK_COLS;
+    return unit > t->set->cols ? INT64_MAX : HN_MAX(RIGHT_ELEMS / t->depth / unit * unit, unit);
+}
+
 /* What caches hold, then smaller until all threads have work. */
 static void cut_into_tasks(const gemm_task *t, int64_t *tile_grain, int64_t *col_grain) {
     const hn_gemm_job_f32 *g = t->job;
-    int64_t rows = t->set->max_rows, cols = t->set->cols, threads = hn_pool_threads(t->pool);
-    int64_t most_cols = t->right == RIGHT_FRESH
-                            ? HN_GEMM_BLOCK_COLS
-                            : HN_MAX(RIGHT_ELEMS / t->depth / cols * cols, cols);
-    int64_t across = (g->n + most_cols - 1) / most_cols, down = 1, wanted = 1;
-    *col_grain = grain_of(g->n, across, cols);
+    int64_t rows = t->set->max_rows, unit = widest_tile(t), threads = hn_pool_threads(t->pool);
+    int64_t most_cols = most_columns(t, unit);
+    int64_t across = g->n / most_cols + (g->n % most_cols != 0), down = 1;
+    int64_t wanted = threads > 1 ? threads * TASKS_PER_THREAD : 1;
+    if (t->right == RIGHT_FRESH)
+        unit = t->set->cols;
+    *col_grain = grain_of(g->n, across, unit);
     if (t->depth < g->k)
         down = (g->m * *col_grain + OUT_ELEMS - 1) / OUT_ELEMS;
     *tile_grain = grain_of(t->n_tiles, down, 1);
-    if (threads > 1)
-        wanted = threads * TASKS_PER_THREAD;
     while (across * down < wanted) {
-        int64_t height = *tile_grain * rows;
-        bool few_rows = *tile_grain == 1, few_cols = *col_grain == cols;
+        int64_t height = HN_MIN(*tile_grain * rows, g->m);
+        bool few_rows = *tile_grain == 1, few_cols = *col_grain == unit;
         if ((few_rows && few_cols) ||
-            HN_MAX(height, rows / 2) * *col_grain * g->k < 2 * LEAST_PRODUCTS)
+            HN_MAX(height, LEAST_HEIGHT) * *col_grain * g->k < 2 * LEAST_PRODUCTS)
             return;
         bool by_rows = g->fill_left || (t->right != RIGHT_FRESH && height > *col_grain);
         if (few_cols || (by_rows && !few_rows))
             *tile_grain = grain_of(t->n_tiles, down *= 2, 1);
         else
-            *col_grain = grain_of(g->n, across *= 2, cols);
+            *col_grain = grain_of(g->n, across *= 2, unit);
     }
 }
 

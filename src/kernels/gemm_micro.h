@@ -30,8 +30,16 @@ typedef void (*hn_gemm_micro_f32)(int64_t k, const float *a, int64_t a_row, int6
 
 #define HN_GEMM_MAX_ROWS 16
 #define HN_GEMM_MAX_COLS 32
-#define HN_GEMM_FEW_ROWS 3
+#define HN_GEMM_MAX_WIDE 4
 #define HN_GEMM_BLOCK_COLS 128 /* of one call of hn_panels_f32, at most */
+
+/* Several panels at once, where few rows would leave registers idle. All of the columns are
+ * touched.
+ */
+typedef struct hn_gemm_wide_f32 {
+    int rows, cols;
+    hn_gemm_tile_fn_f32 fn;
+} hn_gemm_wide_f32;
 
 /* The tiles of one instruction set, by their rows, from 1. */
 typedef struct hn_gemm_set_f32 {
@@ -40,10 +48,7 @@ typedef struct hn_gemm_set_f32 {
     hn_gemm_tile_fn_f32 full[HN_GEMM_MAX_ROWS + 1];   /* `cols` columns */
     hn_gemm_micro_f32 micro[HN_GEMM_MAX_ROWS + 1];    /* the same over a panel, row after row */
     hn_gemm_tile_fn_f32 narrow[HN_GEMM_MAX_ROWS + 1]; /* half as many */
-    /* Several panels at once, where few rows would leave registers idle; NULL: none. All of their
-     * columns are touched. */
-    hn_gemm_tile_fn_f32 wide[HN_GEMM_FEW_ROWS + 1];
-    int wide_cols[HN_GEMM_FEW_ROWS + 1];
+    hn_gemm_wide_f32 wide[HN_GEMM_MAX_WIDE + 1];      /* the widest first; no rows: the last */
 } hn_gemm_set_f32;
 
 /* The best that this processor has; NULL: plain C is. */

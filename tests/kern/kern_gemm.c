@@ -62,10 +62,9 @@ static void check_set(const hn_gemm_set_f32 *set) {
         for (int64_t cols = 1; cols <= half; cols++)
             check_tile(set->isa, set->narrow[rows], rows, half, cols, half, cols % 2);
     }
-    for (int rows = 1; rows <= HN_GEMM_FEW_ROWS; rows++)
-        for (int form = 0; set->wide[rows] && form < 8; form++)
-            check_tile(set->isa, set->wide[rows], rows, set->wide_cols[rows], set->wide_cols[rows],
-                       set->cols, form % 2);
+    for (const hn_gemm_wide_f32 *w = set->wide; w->rows; w++)
+        for (int form = 0; form < 8; form++)
+            check_tile(set->isa, w->fn, w->rows, w->cols, w->cols, set->cols, form % 2);
 }
 
 static void test_tiles(void) {

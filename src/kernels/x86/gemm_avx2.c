@@ -9,7 +9,6 @@
 #  define MOST_ROWS 6
 #  define FULL(rows) hn_gemm_f32_##rows##x16__avx2
 #  define NARROW(rows) hn_gemm_f32_##rows##x8__avx2
-#  define WIDE(rows) hn_gemm_f32_##rows##_wide__avx2
 
 #  define V_COLS 2
 #  define TILE(rows) FULL(rows)
@@ -20,14 +19,23 @@
 #  define TILE(rows) NARROW(rows)
 #  include "kernels/gemm_rows_tmpl.h"
 
-#  define TILE(rows) WIDE(rows)
 #  define ROWS 1
 #  define V_COLS 8
+#  define TILE(rows) hn_gemm_f32_1x64__avx2
 #  include "kernels/gemm_micro_tmpl.h"
+#  undef TILE
+#  undef V_COLS
+#  define ROWS 1
+#  define V_COLS 4
+#  define TILE(rows) hn_gemm_f32_1x32__avx2
+#  include "kernels/gemm_micro_tmpl.h"
+#  undef TILE
 #  undef V_COLS
 #  define ROWS 2
 #  define V_COLS 4
+#  define TILE(rows) hn_gemm_f32_2x32__avx2
 #  include "kernels/gemm_micro_tmpl.h"
+#  undef TILE
 #  undef V_COLS
 
 const hn_gemm_set_f32 hn_gemm_set_f32__avx2 = {
@@ -35,13 +43,14 @@ const hn_gemm_set_f32 hn_gemm_set_f32__avx2 = {
     .max_rows = MOST_ROWS,
     .cols = 16,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6)},
-    .micro = {NULL, gemm_panel_1__avx2, gemm_panel_2__avx2, gemm_panel_3__avx2, gemm_panel_4__avx2, gemm_panel_5__avx2, gemm_panel_6__avx2},
+    .micro = {NULL, gemm_panel_1__avx2, gemm_panel_2__avx2, gemm_panel_3__avx2, gemm_panel_4__avx2,
+              gemm_panel_5__avx2, gemm_panel_6__avx2},
     .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6)},
-    .wide = {NULL, WIDE(1), WIDE(2)},
-    .wide_cols = {0, 64, 32}};
+    .wide = {{1, 64, hn_gemm_f32_1x64__avx2},
+             {1, 32, hn_gemm_f32_1x32__avx2},
+             {2, 32, hn_gemm_f32_2x32__avx2},
+             {0, 0, NULL}}};
 
-#  undef TILE
-#  undef WIDE
 #  undef NARROW
 #  undef FULL
 #  undef MOST_ROWS

@@ -11,7 +11,6 @@
 #  define MOST_ROWS 14
 #  define FULL(rows) hn_gemm_f32_##rows##x32__avx512
 #  define NARROW(rows) hn_gemm_f32_##rows##x16__avx512
-#  define WIDE(rows) hn_gemm_f32_##rows##_wide__avx512
 
 #  define V_COLS 2
 #  define TILE(rows) FULL(rows)
@@ -22,18 +21,29 @@
 #  define TILE(rows) NARROW(rows)
 #  include "kernels/gemm_rows_tmpl.h"
 
-#  define TILE(rows) WIDE(rows)
 #  define ROWS 1
 #  define V_COLS 16
+#  define TILE(rows) hn_gemm_f32_1x256__avx512
 #  include "kernels/gemm_micro_tmpl.h"
+#  undef TILE
+#  undef V_COLS
+#  define ROWS 1
+#  define V_COLS 4
+#  define TILE(rows) hn_gemm_f32_1x64__avx512
+#  include "kernels/gemm_micro_tmpl.h"
+#  undef TILE
 #  undef V_COLS
 #  define ROWS 2
 #  define V_COLS 8
+#  define TILE(rows) hn_gemm_f32_2x128__avx512
 #  include "kernels/gemm_micro_tmpl.h"
+#  undef TILE
 #  undef V_COLS
 #  define ROWS 3
 #  define V_COLS 6
+#  define TILE(rows) hn_gemm_f32_3x96__avx512
 #  include "kernels/gemm_micro_tmpl.h"
+#  undef TILE
 #  undef V_COLS
 
 const hn_gemm_set_f32 hn_gemm_set_f32__avx512 = {
@@ -42,14 +52,19 @@ const hn_gemm_set_f32 hn_gemm_set_f32__avx512 = {
     .cols = 32,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6), FULL(7), FULL(8), FULL(9),
              FULL(10), FULL(11), FULL(12), FULL(13), FULL(14)},
-    .micro = {NULL, gemm_panel_1__avx512, gemm_panel_2__avx512, gemm_panel_3__avx512, gemm_panel_4__avx512, gemm_panel_5__avx512, gemm_panel_6__avx512, gemm_panel_7__avx512, gemm_panel_8__avx512, gemm_panel_9__avx512, gemm_panel_10__avx512, gemm_panel_11__avx512, gemm_panel_12__avx512, gemm_panel_13__avx512, gemm_panel_14__avx512},
+    .micro = {NULL, gemm_panel_1__avx512, gemm_panel_2__avx512, gemm_panel_3__avx512,
+              gemm_panel_4__avx512, gemm_panel_5__avx512, gemm_panel_6__avx512,
+              gemm_panel_7__avx512, gemm_panel_8__avx512, gemm_panel_9__avx512,
+              gemm_panel_10__avx512, gemm_panel_11__avx512, gemm_panel_12__avx512,
+              gemm_panel_13__avx512, gemm_panel_14__avx512},
     .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6), NARROW(7),
                NARROW(8), NARROW(9), NARROW(10), NARROW(11), NARROW(12), NARROW(13), NARROW(14)},
-    .wide = {NULL, WIDE(1), WIDE(2), WIDE(3)},
-    .wide_cols = {0, 256, 128, 96}};
+    .wide = {{1, 256, hn_gemm_f32_1x256__avx512},
+             {1, 64, hn_gemm_f32_1x64__avx512},
+             {2, 128, hn_gemm_f32_2x128__avx512},
+             {3, 96, hn_gemm_f32_3x96__avx512},
+             {0, 0, NULL}}};
 
-#  undef TILE
-#  undef WIDE
 #  undef NARROW
 #  undef FULL
 #  undef MOST_ROWS
