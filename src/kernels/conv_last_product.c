@@ -18,9 +18,8 @@
 #include "kernels/conv_last_form.h"
 
 enum {
-    TASK_OUTPUTS = 560, /* outputs of a task, at most: a slice of their input stays near */
-    TASK_OUTPUTS_ON_LINE =
-        112,                /* the same where filters stay near, too: whole pixels are written */
+    TASK_OUTPUTS = 560,     /* outputs of a task, at most: a slice of their input stays near */
+    LINE_OUTPUTS = 112,     /* the same on one line with near filters: whole pixels are written */
     TASK_WORK = 1 << 19,    /* products of a task, at least, about */
     MOST_TASKS = 16,        /* except for the sake of TASK_OUTPUTS */
     FAR_FILTERS = 1 << 18,  /* elements that do not stay in the second cache, beside all else */
@@ -365,11 +364,10 @@ static int64_t at_least_one(int64_t n) {
 static void cut_product(const product_run *run, int64_t rows, int64_t outs_per_row,
                         int64_t *row_grain, int64_t *panel_grain) {
     const hn_product_form *f = run->form;
-    int64_t most_outs =
-        run->cuts_lines && !run->has_far_filters ? TASK_OUTPUTS_ON_LINE : TASK_OUTPUTS;
+    int64_t most_outs = run->cuts_lines && !run->has_far_filters ? LINE_OUTPUTS : TASK_OUTPUTS;
     int64_t panels = f->groups * f->panels, outs = rows * outs_per_row;
-    int64_t work = outs * f->depth * f->filters * f->groups;
-    int64_t n_tasks = HN_MIN((work / TASK_WORK + 1) / 2 * 2, MOST_TASKS);
+    double work = (double)outs * (double)f->depth * (double)(f->filters * f->groups) / TASK_WORK;
+    int64_t n_tasks = work < MOST_TASKS ? ((int64_t)work + 1) / 2 * 2 : MOST_TASKS;
     int64_t least_row_parts = HN_MIN((outs + most_outs - 1) / most_outs, rows);
     int64_t row_parts = HN_MIN(at_least_one(n_tasks), rows), panel_parts = panels;
     if (outs <= f->filters * f->groups)
