@@ -266,7 +266,9 @@ static hone_status write_last(layout *l, hn_id node) {
         inputs[i] = written_input(l, node, i);
     for (uint32_t i = 0; i < n->n_outputs; i++)
         outputs[i] = HN_NONE;
+    l->r->name = n->name;
     f->row->write(l->r, node, f, inputs, outputs);
+    l->r->name = NULL;
     for (uint32_t i = 0; i < n->n_outputs; i++)
         if (n->outputs[i] != HN_NONE)
             take_output(l, n->outputs[i], f, outputs[i]);
