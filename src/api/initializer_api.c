@@ -10,7 +10,7 @@ static hone_status find_initializer(hn_model *m, const char *name, hn_value **fo
     return hn_fail(error, HONE_E_NOT_FOUND, "the model has no initializer '%s'", name);
 }
 
-static bool has_shape(const hn_tensor *t, const hn_array *a) {
+static bool stated_shape_fits(const hn_tensor *t, const hn_array *a) {
     bool is_same = t->rank == a->rank;
     for (int32_t i = 0; is_same && i < t->rank; i++)
         is_same = t->dims[i] == a->dims[i];
@@ -26,7 +26,7 @@ static hone_status check_replacement(const hn_value *v, const hone_value *data,
                        name, hn_dtype_name(v->init->dtype));
     if (a->dtype == HN_STRING)
         return hn_fail(error, HONE_E_UNSUPPORTED, "initializer '%s' holds strings", name);
-    if (!has_shape(v->init, a))
+    if (!stated_shape_fits(v->init, a))
         return hn_fail(error, HONE_E_SHAPE,
                        "initializer '%s' has another shape than what is to replace it", name);
     return HONE_OK;

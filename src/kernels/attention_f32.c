@@ -236,7 +236,7 @@ static void scale_rows(query_tile *q, const float *by) {
             q->task->loops->multiply(j->value_size, q->out + i * j->out_step.row, by[i]);
 }
 
-static void attend_block(query_tile *q, int64_t first, int64_t n, bool is_first) {
+static void attend_keys(query_tile *q, int64_t first, int64_t n, bool is_first) {
     const hn_attention_job_f32 *j = q->task->job;
     if (q->is_thin)
         score_block_thinly(q, first, n);
@@ -276,7 +276,7 @@ static void attend_tile(query_tile *q) {
     }
     int64_t piece = even_piece(end - begin, BLOCK);
     for (int64_t at = begin; at < end && !hn_pool_is_stopped(q->task->pool); at += piece)
-        attend_block(q, at, HN_MIN(piece, end - at), at == begin);
+        attend_keys(q, at, HN_MIN(piece, end - at), at == begin);
     for (int64_t i = 0; i < q->n; i++)
         q->sum[i] = q->sum[i] == 0 && !j->lost_is_nan ? 0 : 1 / q->sum[i];
     scale_rows(q, q->sum);

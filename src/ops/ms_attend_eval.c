@@ -121,7 +121,7 @@ static hone_status say_sight(hn_eval *c, const attention_mask *m, hn_heads *a, h
 
 /* ---- the rest of every operator -------------------------------------------------------------- */
 
-static hone_status join_side(hn_eval *c, const hn_attention_parts *p, hn_cache *cache,
+static hone_status join_side(hn_eval *c, const hn_attention_parts *p, hn_kv_cache *cache,
                              const int64_t *n_past, int64_t size, hn_head_rows *out) {
     const hn_heads *a = &p->heads;
     float *at;
@@ -133,7 +133,7 @@ static hone_status join_side(hn_eval *c, const hn_attention_parts *p, hn_cache *
     *out = cache->fresh;
     if (!cache->past && !cache->present)
         return HONE_OK;
-    HN_TRY(hn_cache_join(c, cache, &at));
+    HN_TRY(hn_kv_cache_join(c, cache, &at));
     *out = hn_rows_by_head(at, a->n_kv_heads, cache->room, size);
     return HONE_OK;
 }

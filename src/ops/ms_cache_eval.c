@@ -87,7 +87,7 @@ void hn_kv_store(const hn_kv_codes *codes, hn_array *cache, int64_t row, int64_t
 /* ---- past and fresh -------------------------------------------------------------------------- */
 
 /* The rows of one head, in the memory of the present or of scratch. */
-static void join_head(const hn_cache *cache, int64_t b, int64_t h, float *to) {
+static void join_head(const hn_kv_cache *cache, int64_t b, int64_t h, float *to) {
     int64_t i = b * cache->n_heads + h, n_past = cache->past ? cache->past_room : 0;
     n_past = HN_MIN(n_past, cache->room);
     if (n_past > 0)
@@ -100,7 +100,7 @@ static void join_head(const hn_cache *cache, int64_t b, int64_t h, float *to) {
                (size_t)cache->size * sizeof *to);
 }
 
-static hone_status join_heads(hn_eval *c, const hn_cache *cache, float **out) {
+static hone_status join_heads(hn_eval *c, const hn_kv_cache *cache, float **out) {
     int64_t per_head = cache->room * cache->size, n_heads = cache->batch * cache->n_heads;
     bool in_place = cache->present && cache->present->dtype == HN_F32;
     *out = in_place ? (float *)cache->present->data + cache->present_begin * cache->size
@@ -119,8 +119,8 @@ static hone_status join_heads(hn_eval *c, const hn_cache *cache, float **out) {
     return HONE_OK;
 }
 
-hone_status hn_cache_join(hn_eval *c, const hn_cache *cache, float **out) {
-    hn_cache with_codes = *cache;
+hone_status hn_kv_cache_join(hn_eval *c, const hn_kv_cache *cache, float **out) {
+    hn_kv_cache with_codes = *cache;
     for (int64_t b = 0; b < cache->batch; b++)
         if (cache->n_past[b] < 0 || cache->n_past[b] > (cache->past ? cache->past_room : 0) ||
             cache->n_past[b] > cache->room - cache->n_fresh)

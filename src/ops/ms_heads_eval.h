@@ -97,7 +97,7 @@ void hn_kv_store(const hn_kv_codes *codes, hn_array *cache, int64_t row, int64_t
 
 /* Keys or values of all steps so far, [batch, heads, room, size]: rows of the past, then the fresh
  * ones. They stand in the present when that is wanted, else in scratch. */
-typedef struct hn_cache {
+typedef struct hn_kv_cache {
     int64_t batch, n_heads, room, size;
     hn_kv_codes codes;    /* of the past and the present; size 0: numbers as they are */
     const hn_array *past; /* [..., past_room, size] from row past_begin on; NULL: none */
@@ -107,8 +107,8 @@ typedef struct hn_cache {
     int64_t n_fresh;
     hn_array *present; /* NULL: not wanted */
     int64_t present_begin;
-} hn_cache;
-hone_status hn_cache_join(hn_eval *c, const hn_cache *cache, float **out);
+} hn_kv_cache;
+hone_status hn_kv_cache_join(hn_eval *c, const hn_kv_cache *cache, float **out);
 
 /* ---- heads that do not share keys ------------------------------------------------------------ */
 
@@ -116,7 +116,7 @@ hone_status hn_cache_join(hn_eval *c, const hn_cache *cache, float **out);
 typedef struct hn_attention_parts {
     hn_heads heads;
     int64_t n_fresh, n_past;
-    hn_cache keys, values; /* batch, heads, sizes and counts are filled in by hn_attention_run */
+    hn_kv_cache keys, values; /* batch, heads, sizes and counts are filled in by hn_attention_run */
     uint32_t mask, bias;   /* arguments */
 } hn_attention_parts;
 /* Puts the past and the fresh keys and values together; heads.n_keys tells how many there are then.

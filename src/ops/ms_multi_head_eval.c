@@ -108,7 +108,7 @@ static hone_status add_input_bias(hn_eval *c, uint32_t arg, hn_attention_parts *
 }
 
 static hone_status find_cache(hn_eval *c, uint32_t past, uint32_t present,
-                              const hn_attention_parts *p, int64_t size, hn_cache *cache) {
+                              const hn_attention_parts *p, int64_t size, hn_kv_cache *cache) {
     const hn_heads *a = &p->heads;
     cache->past = hn_arg(c, past);
     cache->present = hn_ret(c, present);

@@ -148,7 +148,7 @@ static void load_states(const rnn_layer *l, int64_t d, const float *from, float 
             memset(to + b * l->f->hidden, 0, bytes);
 }
 
-static void store_states(const rnn_layer *l, int64_t d, const float *from, float *to) {
+static void store_last_states(const rnn_layer *l, int64_t d, const float *from, float *to) {
     for (int64_t b = 0; to && b < l->f->batch; b++)
         memcpy(to + hn_rnn_state_at(l->f, d, b), from + b * l->f->hidden,
                (size_t)l->f->hidden * sizeof *to);
@@ -207,7 +207,7 @@ static void step_sequence(const rnn_layer *l, const rnn_room *room, int64_t d, i
             n, x, h, l->bias ? l->bias + (2 * d + 1) * width + HN_GRU_HIDDEN * n : NULL, state);
 }
 
-static void run_step(const rnn_layer *l, const rnn_room *room, int64_t d, int64_t step) {
+static void run_time_step(const rnn_layer *l, const rnn_room *room, int64_t d, int64_t step) {
     const hn_rnn_form *f = l->f;
     meet_weights(l, room->h, l->r + d * state_elems(f), 0, first_gates(f), room->h_part);
     if (hn_rnn_resets_late(f))
@@ -232,9 +232,9 @@ static void run_directions(void *ctx, int64_t begin, int64_t end) {
         load_states(l, d, l->c0, room.cell);
         load_states(l, d, NULL, room.late);
         for (int64_t step = 0; step < l->f->seq && !hn_pool_is_stopped(l->pool); step++)
-            run_step(l, &room, d, step);
-        store_states(l, d, room.h, l->yh);
-        store_states(l, d, room.cell, l->yc);
+            run_time_step(l, &room, d, step);
+        store_last_states(l, d, room.h, l->yh);
+        store_last_states(l, d, room.cell, l->yc);
     }
 }
 
@@ -274,7 +274,7 @@ static void meet_inputs(const rnn_layer *l, const float *x, const float *w, cons
                                             .end = biases ? &end : NULL});
 }
 
-static const float *floats_of(const hn_eval *c, uint32_t i) {
+static const float *array_floats(const hn_eval *c, uint32_t i) {
     return hn_arg(c, i) ? hn_arg(c, i)->data : NULL;
 }
 
@@ -291,10 +291,10 @@ hone_status hn_rnn_eval_fast(hn_eval *c, const hn_rnn_form *f) {
     rnn_layer l = {.f = f,
                    .cells = hn_rnn_cells_pick_f32(),
                    .pool = hn_eval_pool(c),
-                   .bias = floats_of(c, B),
-                   .peepholes = floats_of(c, P),
-                   .h0 = floats_of(c, H0),
-                   .c0 = floats_of(c, C0),
+                   .bias = array_floats(c, B),
+                   .peepholes = array_floats(c, P),
+                   .h0 = array_floats(c, H0),
+                   .c0 = array_floats(c, C0),
                    .y = output_of(c, 0, f->lengths != NULL),
                    .yh = output_of(c, 1, false),
                    .yc = output_of(c, 2, false)};
@@ -308,10 +308,10 @@ hone_status hn_rnn_eval_fast(hn_eval *c, const hn_rnn_form *f) {
     l.r = packed ? packed + input_elems(f) : r;
     l.inner = f->dirs > 1 ? NULL : l.pool;
     if (!packed)
-        pack_states(&(rnn_weights){.f = f, .r = floats_of(c, R)}, r);
+        pack_states(&(rnn_weights){.f = f, .r = array_floats(c, R)}, r);
     if (l.bias)
         add_biases(&l, biases);
-    meet_inputs(&l, floats_of(c, X), floats_of(c, W), packed, l.bias ? biases : NULL);
+    meet_inputs(&l, array_floats(c, X), array_floats(c, W), packed, l.bias ? biases : NULL);
     hn_pool_for(l.pool, f->dirs, 1, run_directions, &l);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }

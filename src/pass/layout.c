@@ -23,18 +23,18 @@ typedef struct layout_node {
     hn_layout_form form;
 } layout_node;
 
-typedef struct layout {
+typedef struct layout_job {
     hn_rule *r;
     hn_id block;
     layout_value *values; /* by id */
     layout_node *nodes;
     hn_cut cut;
     uint32_t n_seeds, n_last, n_moved;
-} layout;
+} layout_job;
 
 /* ---- what nodes could do --------------------------------------------------------------------- */
 
-static layout_value *value_of(layout *l, hn_id value) {
+static layout_value *value_of(layout_job *l, hn_id value) {
     layout_value *v = &l->values[value];
     if (!v->is_known) {
         v->order = hn_layout_last(hn_rank_of(l->r, value));
@@ -44,7 +44,7 @@ static layout_value *value_of(layout *l, hn_id value) {
 }
 
 /* The order that the node's data has channels last: that of the first which is not free. */
-static void read_order(layout *l, const hn_node *n, hn_layout_form *f) {
+static void read_order(layout_job *l, const hn_node *n, hn_layout_form *f) {
     f->in.rank = 0;
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         if (!hn_layout_is_data(f, i) || n->inputs[i] == HN_NONE)
@@ -57,13 +57,13 @@ static void read_order(layout *l, const hn_node *n, hn_layout_form *f) {
 }
 
 /* Data of lower rank that is repeated along the first axes, as broadcasting does it. */
-static bool is_repeated(const layout *l, const hn_layout_form *f, hn_id value) {
+static bool is_repeated(const layout_job *l, const hn_layout_form *f, hn_id value) {
     return hn_rank_of(l->r, value) < f->in.rank;
 }
 
 /* Does the rest of the data have that order, or none of its own; and fit the results theirs? Where
  * nothing asks for another order, values keep the one that convolutions would ask for. */
-static bool fits_order(layout *l, const hn_node *n, const hn_layout_form *f) {
+static bool fits_order(layout_job *l, const hn_node *n, const hn_layout_form *f) {
     hn_perm last = hn_layout_last(f->out.rank);
     if (!f->is_likely && !hn_perm_is_identity(&f->out) && !hn_perm_same(&f->out, &last))
         return false;
@@ -79,7 +79,7 @@ static bool fits_order(layout *l, const hn_node *n, const hn_layout_form *f) {
     return true;
 }
 
-static void judge_node(layout *l, hn_id id) {
+static void judge_layout(layout_job *l, hn_id id) {
     const hn_node *n = hn_at(l->r, id);
     layout_node *at = &l->nodes[id];
     hn_layout_rows rows;
@@ -111,14 +111,14 @@ static int64_t whole_cost(double bytes) {
 }
 
 /* Who decides in which order the value is made: the vertex of its maker, or the sink. */
-static uint32_t maker_vertex(const layout *l, const hn_value *v) {
+static uint32_t maker_vertex(const layout_job *l, const hn_value *v) {
     const layout_node *at = v->producer == HN_NONE ? NULL : &l->nodes[v->producer];
     bool decides = at && at->is_turnable && at->form.out.rank > 0;
     return decides ? at->vertex : HN_CUT_SINK;
 }
 
 /* Does a reader take the value in the order of its own side? Else it wants it as it was. */
-static bool takes_turned(const layout *l, hn_id value, const hn_use *use) {
+static bool takes_turned(const layout_job *l, hn_id value, const hn_use *use) {
     const layout_node *at = use->node == HN_NONE ? NULL : &l->nodes[use->node];
     return at && at->is_turnable && at->form.in.rank > 0 &&
            hn_layout_is_data(&at->form, use->slot) &&
@@ -127,7 +127,7 @@ static bool takes_turned(const layout *l, hn_id value, const hn_use *use) {
 
 /* One Transpose serves all readers on one side, so they share a vertex: it costs once when any of
  * them differs from the maker. */
-static void net_value(layout *l, hn_id id) {
+static void net_value(layout_job *l, hn_id id) {
     const hn_value *v = hn_value_at(l->r->g, id);
     layout_value *at = value_of(l, id);
     uint32_t maker = maker_vertex(l, v), to_last = HN_NONE, to_first = HN_NONE;
@@ -153,7 +153,7 @@ static void net_value(layout *l, hn_id id) {
         hn_cut_add(&l->cut, maker, to_first, cost);
 }
 
-static void net_node(layout *l, hn_id id) {
+static void net_node(layout_job *l, hn_id id) {
     const hn_node *n = hn_at(l->r, id);
     const layout_node *at = &l->nodes[id];
     if (at->is_turnable && at->form.saved_bytes > 0)
@@ -169,7 +169,7 @@ static void net_node(layout *l, hn_id id) {
 }
 
 /* False: there is nothing to gain, or it cannot be told in good time. */
-static bool choose_sides(layout *l) {
+static bool choose_sides(layout_job *l) {
     const hn_block *b = hn_block_at(l->r->g, l->block);
     if (l->n_seeds == 0)
         return false;
@@ -191,11 +191,11 @@ static bool choose_sides(layout *l) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static hn_id plain_value(const layout *l, hn_id value) {
+static hn_id plain_value(const layout_job *l, hn_id value) {
     return l->values[value].plain != HN_NONE ? l->values[value].plain : value;
 }
 
-static hn_id turned_value(layout *l, hn_id value) {
+static hn_id value_turned(layout_job *l, hn_id value) {
     layout_value *v = value_of(l, value);
     if (v->turned == HN_NONE) {
         v->turned = hn_layout_turn(l->r, plain_value(l, value), value, &v->order, false);
@@ -205,7 +205,7 @@ static hn_id turned_value(layout *l, hn_id value) {
 }
 
 /* With all the axes that broadcasting gives it, turned. */
-static hn_id repeated_value(layout *l, const hn_layout_form *f, hn_id value) {
+static hn_id repeated_value(layout_job *l, const hn_layout_form *f, hn_id value) {
     int64_t axes[HN_MAX_RANK];
     int32_t n = f->in.rank - hn_rank_of(l->r, value);
     hn_perm inverse = hn_perm_inverse(&f->in);
@@ -216,7 +216,7 @@ static hn_id repeated_value(layout *l, const hn_layout_form *f, hn_id value) {
     return hn_make_transpose(l->r, whole, &inverse);
 }
 
-static hn_id written_input(layout *l, hn_id node, uint32_t i) {
+static hn_id written_input(layout_job *l, hn_id node, uint32_t i) {
     const hn_layout_form *f = &l->nodes[node].form;
     hn_id value = hn_in(l->r, node, i);
     if (value == HN_NONE)
@@ -225,14 +225,14 @@ static hn_id written_input(layout *l, hn_id node, uint32_t i) {
     if (!is_data)
         return plain_value(l, value);
     if (!hn_is_turned_for_free(l->r, value, &f->in))
-        return is_repeated(l, f, value) ? repeated_value(l, f, value) : turned_value(l, value);
+        return is_repeated(l, f, value) ? repeated_value(l, f, value) : value_turned(l, value);
     if (hn_const(l->r, value))
         return hn_turn_for_free(l->r, value, &f->in);
     bool is_turned = l->values[value].turned != HN_NONE; /* single elements are as good */
     return is_turned ? l->values[value].turned : plain_value(l, value);
 }
 
-static bool is_read_plain(const layout *l, hn_id value) {
+static bool is_read_plain(const layout_job *l, hn_id value) {
     const hn_value *v = hn_value_at(l->r->g, value);
     for (uint32_t i = 0; i < v->uses.n; i++)
         if (!takes_turned(l, value, &v->uses.at[i]) || !l->nodes[v->uses.at[i].node].is_last)
@@ -240,7 +240,7 @@ static bool is_read_plain(const layout *l, hn_id value) {
     return false;
 }
 
-static void take_output(layout *l, hn_id value, const hn_layout_form *f, hn_id written) {
+static void take_output(layout_job *l, hn_id value, const hn_layout_form *f, hn_id written) {
     layout_value *v = &l->values[value];
     if (f->out.rank == 0) {
         v->plain = written;
@@ -254,7 +254,7 @@ static void take_output(layout *l, hn_id value, const hn_layout_form *f, hn_id w
     hn_rule_replace_value(l->r, value, v->plain);
 }
 
-static hone_status write_last(layout *l, hn_id node) {
+static hone_status write_last(layout_job *l, hn_id node) {
     const hn_node *n = hn_at(l->r, node);
     const hn_layout_form *f = &l->nodes[node].form;
     hn_arena *a = l->r->pass->rule_scratch;
@@ -275,7 +275,7 @@ static hone_status write_last(layout *l, hn_id node) {
     return HONE_OK;
 }
 
-static hone_status write_block(layout *l) {
+static hone_status write_block(layout_job *l) {
     const hn_block *b = hn_block_at(l->r->g, l->block);
     bool is_first = true;
     for (uint32_t i = 0; i < b->nodes.n; i++) {
@@ -291,7 +291,7 @@ static hone_status write_block(layout *l) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static hone_status tell_left_out(layout *l) {
+static hone_status tell_left_out(layout_job *l) {
     const hn_block *b = hn_block_at(l->r->g, l->block);
     for (uint32_t i = 0; i < b->nodes.n; i++) {
         hn_id id = b->nodes.at[i];
@@ -310,7 +310,7 @@ static hone_status lay_out_block(hn_pass *p, hn_id block) {
     const hn_block *b = hn_block_at(p->g, block);
     if (b->nodes.n == 0 || b->nodes.n > MOST_LAYOUT_NODES)
         return HONE_OK;
-    layout l = {.r = hn_rewrite_begin(p, "layout", b->nodes.at[0]),
+    layout_job l = {.r = hn_rewrite_begin(p, "layout", b->nodes.at[0]),
                 .block = block,
                 .values = HN_NEW_N(p->scratch, layout_value, p->g->values.n),
                 .nodes = HN_NEW_N(p->scratch, layout_node, p->g->nodes.n)};
@@ -318,7 +318,7 @@ static hone_status lay_out_block(hn_pass *p, hn_id block) {
     for (hn_id id = 0; id < p->g->values.n; id++)
         l.values[id].turned = l.values[id].plain = HN_NONE;
     for (uint32_t i = 0; i < b->nodes.n; i++)
-        judge_node(&l, b->nodes.at[i]);
+        judge_layout(&l, b->nodes.at[i]);
     bool is_last = choose_sides(&l);
     HN_TRY(tell_left_out(&l));
     if (is_last)

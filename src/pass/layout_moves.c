@@ -129,7 +129,7 @@ static hn_id turned_list(hn_rule *r, hn_id value, const hn_perm *in, hn_dtype el
     return hn_new_const(r, elem == HN_F32 ? "scales" : "sizes", turned);
 }
 
-static void write_resize(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
+static void resize_last(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
                          hn_id *outputs) {
     const hn_node *n = hn_at(r, node);
     int64_t axes[HN_MAX_RANK];
@@ -178,7 +178,7 @@ static const hn_layout_row move_rows[] = {
     {"Transpose", 1, 0, judge_transpose, write_transpose},
     {"Reshape|Flatten|Squeeze|Unsqueeze", 1, 0, judge_reshape, write_reshape},
     {"Shape", 1, 0, judge_shape, write_shape},
-    {"Resize|Upsample", 1, 0, judge_resize, write_resize},
+    {"Resize|Upsample", 1, 0, judge_resize, resize_last},
     {"Add|And|Div|Equal|Greater|GreaterOrEqual|Less|LessOrEqual|Max|Mean|Min|Mod|Mul|Or|PRelu|Pow|"
      "Sub|Sum|Where|Xor",
      UINT32_MAX, 0, judge_broadcast, write_broadcast},

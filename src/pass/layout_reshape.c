@@ -68,7 +68,7 @@ static bool place_group(const axis_groups *all, const hn_perm *in, axis_group *g
     return true;
 }
 
-static bool find_groups(axis_groups *all, const hn_perm *in) {
+static bool find_axis_groups(axis_groups *all, const hn_perm *in) {
     axis_group g = {0};
     while (g.from < all->from->rank || g.to < all->to->rank) {
         if (!next_group(all, &g) || !place_group(all, in, &g))
@@ -99,7 +99,7 @@ bool hn_layout_reshape(const hn_rule *r, hn_id from, hn_id to, const hn_perm *in
     axis_groups all = {.from = hn_shape_of(r, from), .to = hn_shape_of(r, to)};
     uint8_t next = 0;
     if (!all.from || !all.to || all.from->rank != in->rank || all.to->rank > HN_MAX_RANK ||
-        !find_groups(&all, in))
+        !find_axis_groups(&all, in))
         return false;
     place_ones(&all);
     *out = (hn_perm){.rank = all.to->rank};

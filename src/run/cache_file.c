@@ -1,4 +1,4 @@
-/* The file of a cache: a header, an index, then the blobs, each aligned. */
+/* The file of a cache: a header, an index, then the blobs, each round_to_alignment. */
 #include "run/cache.h"
 
 #include <errno.h>
@@ -126,7 +126,7 @@ const void *hn_cache_map_find(const hn_cache_map *m, const hn_blob_key *key) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static uint64_t aligned(uint64_t offset) {
+static uint64_t round_to_alignment(uint64_t offset) {
     return (offset + CACHE_ALIGNMENT - 1) / CACHE_ALIGNMENT * CACHE_ALIGNMENT;
 }
 
@@ -135,7 +135,7 @@ static uint64_t lay_pieces(size_t n, const hn_cache_piece *pieces, hn_cache_entr
     uint64_t at = sizeof(cache_header) + n * sizeof *entries;
     for (size_t i = 0; i < n; i++) {
         const hn_blob_key *key = &pieces[i].key;
-        at = aligned(at);
+        at = round_to_alignment(at);
         entries[i] = (hn_cache_entry){.kind = key->kind,
                                       .n_bytes = key->n_bytes,
                                       .hash = {key->hash[0], key->hash[1]},
