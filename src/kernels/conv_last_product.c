@@ -354,10 +354,6 @@ static void product_task(void *ctx, int64_t row0, int64_t row1, int64_t panel0, 
     }
 }
 
-static int64_t at_least_one(int64_t n) {
-    return HN_MAX(n, 1);
-}
-
 /* Tasks of about the same size, an even number of them where there are several. Filters are cut
  * first when they are more than the outputs, so that each is read by one task; no task has so many
  * outputs that their input does not stay in the second cache. */
@@ -367,17 +363,17 @@ static void cut_product(const product_run *run, int64_t rows, int64_t outs_per_r
     int64_t most_outs = run->cuts_lines && !run->has_far_filters ? LINE_OUTPUTS : TASK_OUTPUTS;
     int64_t panels = f->groups * f->panels, outs = rows * outs_per_row;
     double work = (double)outs * (double)f->depth * (double)(f->filters * f->groups) / TASK_WORK;
-    int64_t n_tasks = work < MOST_TASKS ? ((int64_t)work + 1) / 2 * 2 : MOST_TASKS;
+    int64_t n_tasks = work < MOST_TASKS ? HN_MAX(((int64_t)work + 1) / 2 * 2, 1) : MOST_TASKS;
     int64_t least_row_parts = HN_MIN((outs + most_outs - 1) / most_outs, rows);
-    int64_t row_parts = HN_MIN(at_least_one(n_tasks), rows), panel_parts = panels;
+    int64_t row_parts = HN_MIN(n_tasks, rows);
     if (outs <= f->filters * f->groups)
         row_parts = HN_MIN((HN_MIN(n_tasks, MOST_TASKS / 2) + panels - 1) / panels, rows);
-    row_parts = at_least_one(HN_MAX(row_parts, least_row_parts));
-    panel_parts = HN_MIN((n_tasks + row_parts - 1) / row_parts, panels);
+    row_parts = HN_MAX(row_parts, least_row_parts);
+    int64_t panel_parts = HN_MIN((n_tasks + row_parts - 1) / row_parts, panels);
     *row_grain = (rows + row_parts - 1) / row_parts;
     if (outs_per_row == 1 && *row_grain > WHOLE_TILES)
         *row_grain = (*row_grain + WHOLE_TILES - 1) / WHOLE_TILES * WHOLE_TILES;
-    *panel_grain = (panels + panel_parts - 1) / at_least_one(panel_parts);
+    *panel_grain = (panels + panel_parts - 1) / panel_parts;
 }
 
 void hn_product_run(hn_pool *pool, const hn_conv_last_job *job, const hn_product_form *f,
