@@ -1,27 +1,7 @@
 /* Attention operators of com.microsoft whose heads share keys in groups, computed. */
-#include "ops/ms_heads_eval.h"
+#include "ops/ms_group_eval.h"
 
-#include <float.h>
 #include <math.h>
-
-/* A cache that holds the last positions only: rows are added until it is full; then so many of the
- * first are dropped that a window, less the row that comes, is left. */
-typedef struct window_cache {
-    int64_t room; /* 0: all positions are held */
-    int64_t window;
-    int64_t *n_left; /* of each batch: rows after this step */
-} window_cache;
-
-/* What both operators read; then each adds how its queries see keys. */
-typedef struct group_parts {
-    hn_heads heads;
-    hn_cache keys, values;
-    int64_t *n_past, *n_keys; /* of each batch: rows of the cache before and after this step */
-    int64_t *n_before;        /* of each batch: positions before this step */
-    window_cache window;
-    int64_t n_fresh;
-    bool is_prompt; /* the first step: nothing is past */
-} group_parts;
 
 /* ---- queries, keys and values ---------------------------------------------------------------- */
 
@@ -32,7 +12,7 @@ static const float *group_floats(hn_eval *c, uint32_t arg) {
     return is_changed ? hn_arg_copy_f32(c, arg) : hn_wide_f32(c, hn_arg(c, arg));
 }
 
-static hone_status read_groups(hn_eval *c, group_parts *g) {
+hone_status hn_read_groups(hn_eval *c, hn_group_parts *g) {
     const hn_array *query = hn_arg(c, 0), *key = hn_arg(c, 1), *value = hn_arg(c, 2);
     const hn_infer *node = hn_eval_node(c);
     hn_heads *a = &g->heads;
@@ -65,10 +45,8 @@ static hone_status read_groups(hn_eval *c, group_parts *g) {
     return HONE_OK;
 }
 
-/* Rows before and after this step, by batch; `less` is 1 when the argument holds the last index
- * instead of the length. */
-static hone_status read_lengths(hn_eval *c, group_parts *g, uint32_t arg, int64_t less,
-                                int64_t total) {
+hone_status hn_read_group_lengths(hn_eval *c, hn_group_parts *g, uint32_t arg, int64_t less,
+                                  int64_t total) {
     const hn_heads *a = &g->heads;
     HN_TRY(hn_want_elems(c, arg, (uint64_t)a->batch));
     g->n_past = hn_eval_scratch_n(c, (uint64_t)a->batch, sizeof *g->n_past);
@@ -89,7 +67,7 @@ static hone_status read_lengths(hn_eval *c, group_parts *g, uint32_t arg, int64_
 }
 
 /* Where rows stand: as the argument says, or behind those before. */
-static hone_status read_positions(hn_eval *c, const group_parts *g, uint32_t arg, int64_t n_rows,
+static hone_status read_positions(hn_eval *c, const hn_group_parts *g, uint32_t arg, int64_t n_rows,
                                   int64_t **out) {
     const hn_array *given = hn_arg(c, arg);
     uint64_t n = (uint64_t)(g->heads.batch * n_rows);
@@ -103,7 +81,7 @@ static hone_status read_positions(hn_eval *c, const group_parts *g, uint32_t arg
     return HONE_OK;
 }
 
-static hone_status turn_groups(hn_eval *c, group_parts *g, uint32_t cosines, uint32_t positions) {
+hone_status hn_turn_groups(hn_eval *c, hn_group_parts *g, uint32_t cosines, uint32_t positions) {
     hn_heads *a = &g->heads;
     int64_t *at;
     hn_rotary r;
@@ -119,8 +97,8 @@ static hone_status turn_groups(hn_eval *c, group_parts *g, uint32_t cosines, uin
 /* ---- caches ---------------------------------------------------------------------------------- */
 
 /* The cache of one side but for its room. */
-static hone_status find_group_cache(hn_eval *c, const group_parts *g, uint32_t past,
-                                    uint32_t present, hn_cache *cache) {
+static hone_status find_group_cache(hn_eval *c, const hn_group_parts *g, uint32_t past,
+                                    uint32_t present, hn_kv_cache *cache) {
     const hn_heads *a = &g->heads;
     cache->batch = a->batch;
     cache->n_heads = a->n_kv_heads;
@@ -137,7 +115,7 @@ static hone_status find_group_cache(hn_eval *c, const group_parts *g, uint32_t p
                         (const int64_t[]){a->batch, a->n_kv_heads, cache->past_room, width});
 }
 
-static hone_status join_group_cache(hn_eval *c, const group_parts *g, hn_cache *cache,
+static hone_status join_group_cache(hn_eval *c, const hn_group_parts *g, hn_kv_cache *cache,
                                     hn_head_rows *out) {
     const hn_heads *a = &g->heads;
     float *at;
@@ -146,23 +124,21 @@ static hone_status join_group_cache(hn_eval *c, const group_parts *g, hn_cache *
             return hn_eval_fail(c, HONE_E_INVALID,
                                 "batch %lld has %lld keys, but the cache holds %lld", (long long)b,
                                 (long long)g->n_keys[b], (long long)cache->room);
-    HN_TRY(hn_cache_join(c, cache, &at));
+    HN_TRY(hn_kv_cache_join(c, cache, &at));
     *out = hn_rows_by_head(at, a->n_kv_heads, cache->room, a->key_size);
     return HONE_OK;
 }
 
 /* Whether the fresh rows are all there is and will be. */
-static bool has_only_fresh(const group_parts *g, const hn_cache *cache) {
+static bool has_only_fresh(const hn_group_parts *g, const hn_kv_cache *cache) {
     bool is_all = !cache->past && !cache->present;
     for (int64_t b = 0; b < cache->batch; b++)
         is_all = is_all && g->n_past[b] == 0 && g->n_keys[b] <= g->n_fresh;
     return is_all;
 }
 
-/* Fresh rows become codes in the present, whether somebody wants that or not. */
-static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t past,
-                                   uint32_t present, int64_t room, hn_cache *cache,
-                                   hn_head_rows *out) {
+hone_status hn_join_group_side(hn_eval *c, const hn_group_parts *g, uint32_t past, uint32_t present,
+                               int64_t room, hn_kv_cache *cache, hn_head_rows *out) {
     hn_array codes;
     HN_TRY(find_group_cache(c, g, past, present, cache));
     if (has_only_fresh(g, cache)) {
@@ -181,7 +157,7 @@ static hone_status join_group_side(hn_eval *c, const group_parts *g, uint32_t pa
     return HONE_OK;
 }
 
-static hone_status attend_groups(hn_eval *c, group_parts *g) {
+hone_status hn_attend_groups(hn_eval *c, hn_group_parts *g) {
     hn_heads *a = &g->heads;
     hn_array *y = hn_ret(c, 0);
     a->keys_of = g->n_keys;
@@ -203,15 +179,15 @@ static hone_status attend_groups(hn_eval *c, group_parts *g) {
 /* ---- caches of a window ---------------------------------------------------------------------- */
 
 /* Rows that are there after so many positions. */
-static int64_t rows_in_window(const window_cache *w, int64_t n_positions) {
+static int64_t rows_in_window(const hn_window_cache *w, int64_t n_positions) {
     int64_t drop = w->room - w->window + 1, over = n_positions - w->room;
     return over <= 0 ? n_positions : n_positions - (over + drop - 1) / drop * drop;
 }
 
-static hone_status plan_window(hn_eval *c, group_parts *g) {
+static hone_status plan_window(hn_eval *c, hn_group_parts *g) {
     const hn_array *past = hn_arg(c, 3);
     const hn_heads *a = &g->heads;
-    window_cache *w = &g->window;
+    hn_window_cache *w = &g->window;
     if (!hn_attr_i(hn_eval_node(c), "sliding_window_cache", 0))
         return HONE_OK;
     w->window = hn_attr_i(hn_eval_node(c), "local_window_size", -1);
@@ -236,7 +212,7 @@ static hone_status plan_window(hn_eval *c, group_parts *g) {
 }
 
 /* The last rows of each head stay. */
-static void keep_window(const group_parts *g, const hn_array *from, hn_array *to) {
+static void keep_window(const hn_group_parts *g, const hn_array *from, hn_array *to) {
     size_t row = (size_t)from->dims[3] * hn_elem_bytes(from->dtype);
     memset(to->data, 0, (size_t)to->n_elems * hn_elem_bytes(to->dtype));
     for (int64_t i = 0; i < from->dims[0] * from->dims[1]; i++) {
@@ -248,8 +224,8 @@ static void keep_window(const group_parts *g, const hn_array *from, hn_array *to
 }
 
 /* All rows stand in a cache of their own for this step. */
-static hone_status join_window_side(hn_eval *c, const group_parts *g, uint32_t past,
-                                    uint32_t present, hn_cache *cache, hn_head_rows *out) {
+static hone_status join_window_side(hn_eval *c, const hn_group_parts *g, uint32_t past,
+                                    uint32_t present, hn_kv_cache *cache, hn_head_rows *out) {
     HN_TRY(find_group_cache(c, g, past, present, cache));
     if (!cache->past || cache->past_room != g->window.room)
         return hn_eval_fail(c, HONE_E_SHAPE, "the pasts must have room for the same positions");
@@ -269,7 +245,7 @@ static hone_status join_window_side(hn_eval *c, const group_parts *g, uint32_t p
 /* ---- GroupQueryAttention --------------------------------------------------------------------- */
 
 typedef struct group_sight {
-    const group_parts *parts;
+    const hn_group_parts *parts;
     hn_score_bias bias;
     bool causal;
     int64_t window; /* keys that a query sees at most; -1: all */
@@ -288,7 +264,7 @@ static hn_key_span see_group(const void *ctx, int64_t b, int64_t h, int64_t i, i
 /* Leaves a->sight NULL for windows that do not end at the query. */
 static hone_status say_group_sight(hn_eval *c, const group_sight *sight, hn_heads *a,
                                    hn_key_sight *s) {
-    const group_parts *g = sight->parts;
+    const hn_group_parts *g = sight->parts;
     hn_key_reach *reach = hn_eval_scratch_n(c, (uint64_t)a->batch, sizeof *reach);
     HN_TRY_PTR(reach);
     bool fits = sight->window < 0 || sight->causal;
@@ -307,7 +283,7 @@ static hone_status say_group_sight(hn_eval *c, const group_sight *sight, hn_head
 }
 
 /* Bytes hold one code, or two with 8 for 0. */
-static hone_status read_group_codes(hn_eval *c, const group_parts *g, uint32_t past,
+static hone_status read_group_codes(hn_eval *c, const hn_group_parts *g, uint32_t past,
                                     const char *kind, uint32_t scales, hn_kv_codes *out) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *cache = hn_arg(c, past);
@@ -323,7 +299,7 @@ static hone_status read_group_codes(hn_eval *c, const group_parts *g, uint32_t p
     return HONE_OK;
 }
 
-static hone_status join_groups(hn_eval *c, group_parts *g, int64_t total) {
+static hone_status join_groups(hn_eval *c, hn_group_parts *g, int64_t total) {
     hn_heads *a = &g->heads;
     HN_TRY(read_group_codes(c, g, 3, "k_quant_type", 12, &g->keys.codes));
     HN_TRY(read_group_codes(c, g, 4, "v_quant_type", 13, &g->values.codes));
@@ -331,11 +307,11 @@ static hone_status join_groups(hn_eval *c, group_parts *g, int64_t total) {
         HN_TRY(join_window_side(c, g, 3, 1, &g->keys, &a->k));
         return join_window_side(c, g, 4, 2, &g->values, &a->v);
     }
-    HN_TRY(join_group_side(c, g, 3, 1, total, &g->keys, &a->k));
-    return join_group_side(c, g, 4, 2, total, &g->values, &a->v);
+    HN_TRY(hn_join_group_side(c, g, 3, 1, total, &g->keys, &a->k));
+    return hn_join_group_side(c, g, 4, 2, total, &g->values, &a->v);
 }
 
-static hone_status read_group_scores(hn_eval *c, group_parts *g) {
+static hone_status read_group_scores(hn_eval *c, hn_group_parts *g) {
     hn_heads *a = &g->heads;
     int64_t kind = hn_attr_i(hn_eval_node(c), "qk_output", 0);
     a->softcap = hn_attr_f(hn_eval_node(c), "softcap", 0);
@@ -351,15 +327,15 @@ static hone_status read_group_scores(hn_eval *c, group_parts *g) {
 hone_status hn_eval_group_query_attention(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     int64_t total = hn_arg_i64_or(c, 6, 0);
-    group_parts g = {.n_fresh = 0};
+    hn_group_parts g = {.n_fresh = 0};
     hn_heads *a = &g.heads;
-    HN_TRY(read_groups(c, &g));
-    HN_TRY(read_lengths(c, &g, 5, 1, total));
+    HN_TRY(hn_read_groups(c, &g));
+    HN_TRY(hn_read_group_lengths(c, &g, 5, 1, total));
     HN_TRY(plan_window(c, &g));
     HN_TRY(hn_normalize_heads(c, 14, &a->q, a->batch, a->n_heads, a->n_queries, a->key_size));
     HN_TRY(
         hn_normalize_heads(c, 15, &g.keys.fresh, a->batch, a->n_kv_heads, g.n_fresh, a->key_size));
-    HN_TRY(turn_groups(c, &g, 7, 9));
+    HN_TRY(hn_turn_groups(c, &g, 7, 9));
     group_sight sight = {.parts = &g,
                          .causal = hn_attr_i(node, "causal", 1) != 0,
                          .window = hn_attr_i(node, "local_window_size", -1)};
@@ -372,74 +348,5 @@ hone_status hn_eval_group_query_attention(hn_eval *c) {
     hn_key_sight keys;
     HN_TRY(say_group_sight(c, &sight, a, &keys));
     HN_TRY(join_groups(c, &g, total));
-    return attend_groups(c, &g);
-}
-
-/* ---- SparseAttention ------------------------------------------------------------------------- */
-
-/* Rows of blocks in compressed form: row r of a layout has columns columns[rows[r]] ..
- * columns[rows[r + 1]]. */
-typedef struct block_layout {
-    const group_parts *parts;
-    const int32_t *rows, *columns;
-    int64_t n_layouts, n_rows, n_columns; /* per layout; n_rows: of blocks */
-    int64_t block;
-} block_layout;
-
-static hone_status read_blocks(hn_eval *c, const group_parts *g, block_layout *l) {
-    const hn_array *rows = hn_arg(c, 5), *columns = hn_arg(c, 6);
-    l->block = hn_attr_i(hn_eval_node(c), "sparse_block_size", 0);
-    if (l->block < 1 || rows->rank != 2 || columns->rank != 2 || rows->dims[0] < 1 ||
-        rows->dims[0] != columns->dims[0] || rows->dims[1] < 2)
-        return hn_eval_fail(
-            c, HONE_E_SHAPE,
-            "block rows [layouts, rows + 1] and block columns [layouts, blocks] do not fit");
-    *l = (block_layout){
-        g, rows->data, columns->data, rows->dims[0], rows->dims[1] - 1, columns->dims[1], l->block};
-    for (int64_t i = 0; i < l->n_layouts * (l->n_rows + 1); i++) {
-        int32_t first = i % (l->n_rows + 1) == 0 ? 0 : l->rows[i - 1];
-        if (l->rows[i] < first || l->rows[i] > l->n_columns)
-            return hn_eval_fail(
-                c, HONE_E_INVALID,
-                "block row %lld begins at %d, outside the %lld blocks or before the last row",
-                (long long)i, l->rows[i], (long long)l->n_columns);
-    }
-    for (int64_t b = 0; b < g->heads.batch; b++)
-        if (g->n_keys[b] > l->n_rows * l->block)
-            return hn_eval_fail(c, HONE_E_INVALID, "%lld keys need more than the %lld block rows",
-                                (long long)g->n_keys[b], (long long)l->n_rows);
-    return HONE_OK;
-}
-
-static hn_key_span see_blocks(const void *ctx, int64_t b, int64_t h, int64_t i, int64_t n,
-                              float *scores) {
-    const block_layout *l = ctx;
-    int64_t position = HN_MIN(l->parts->n_past[b] + i, l->n_rows * l->block - 1),
-            layout = h % l->n_layouts;
-    const int32_t *rows = l->rows + layout * (l->n_rows + 1) + position / l->block,
-                  *columns = l->columns + layout * l->n_columns;
-    hn_key_span seen = {0, HN_MIN(position + 1, n)};
-    for (int64_t k = 0; k < seen.end; k += l->block) {
-        bool is_there = false;
-        for (int32_t at = rows[0]; at < rows[1] && !is_there; at++)
-            is_there = columns[at] == k / l->block;
-        for (int64_t e = k; !is_there && e < HN_MIN(k + l->block, seen.end); e++)
-            scores[e] = -FLT_MAX;
-    }
-    return seen;
-}
-
-hone_status hn_eval_sparse_attention(hn_eval *c) {
-    group_parts g = {.n_fresh = 0};
-    block_layout layout;
-    int64_t total = hn_arg_i64_or(c, 7, 0);
-    HN_TRY(read_groups(c, &g));
-    HN_TRY(read_lengths(c, &g, 8, 0, total));
-    HN_TRY(turn_groups(c, &g, 9, HN_NO_ARG));
-    HN_TRY(read_blocks(c, &g, &layout));
-    g.heads.see = see_blocks;
-    g.heads.see_ctx = &layout;
-    HN_TRY(join_group_side(c, &g, 3, 1, total, &g.keys, &g.heads.k));
-    HN_TRY(join_group_side(c, &g, 4, 2, total, &g.values, &g.heads.v));
-    return attend_groups(c, &g);
+    return hn_attend_groups(c, &g);
 }
