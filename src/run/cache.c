@@ -62,11 +62,8 @@ static uint64_t environment_now(void) {
  * the options. */
 static const char *cache_path(hn_arena *arena, const char *folder, const char *model,
                               const char *asked) {
-    char real[PATH_MAX];
-    if (!realpath(model, real))
-        return NULL;
-    const char *slash = strrchr(real, '/'), *stem = slash ? slash + 1 : real;
-    uint64_t hash = hn_hash64(real, strlen(real), hn_hash64(asked, strlen(asked), hn_cpu_mask()));
+    const char *slash = strrchr(model, '/'), *stem = slash ? slash + 1 : model;
+    uint64_t hash = hn_hash64(model, strlen(model), hn_hash64(asked, strlen(asked), hn_cpu_mask()));
     return hn_arena_printf(arena, "%s/%.*s-%016llx.hone", folder,
                            (int)HN_MIN(strcspn(stem, "."), 100), stem, (unsigned long long)hash);
 }
@@ -79,18 +76,21 @@ static uint64_t fresh_seed(const hn_cache *c) {
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-static hone_status start_cache(hn_cache *c, const char *folder, const hn_model *m,
+/* `model` is the path of its file, without links. */
+static hone_status start_cache(hn_cache *c, const char *folder, const char *model,
                                const char *asked, hn_arena *arena, const char **note) {
     hone_error err;
     hn_error_clear(&err);
-    c->path = cache_path(c->arena, folder, m->path, asked);
+    c->path = cache_path(c->arena, folder, model, asked);
     HN_TRY_PTR(c->path);
     c->environment = environment_now();
     hone_status status = hn_cache_map_open(c->path, c->environment, c->alloc, &c->map, &err);
     if (status == HONE_E_NOMEM)
         return status;
-    if (status != HONE_OK)
+    if (status != HONE_OK) {
         *note = hn_arena_printf(arena, "the cache %s", err.message);
+        HN_TRY_PTR(*note);
+    }
     c->shelf = (hn_blob_shelf){.seed = c->map ? c->map->seed : fresh_seed(c),
                                .find = find_cached,
                                .made = remember_made,
@@ -103,8 +103,10 @@ hone_status hn_cache_open(const char *folder, const hn_model *m, const char *ask
                           hn_cache **out, const char **note) {
     const hone_allocator *a = hn_arena_allocator(arena);
     *out = NULL;
-    if (!m->path) {
-        *note = "there is no cache for a model that does not come from a file";
+    char model[PATH_MAX];
+    if (!m->path || !realpath(m->path, model)) {
+        *note = m->path ? "there is no cache for a model whose file is gone"
+                        : "there is no cache for a model that does not come from a file";
         return HONE_OK;
     }
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
@@ -117,7 +119,8 @@ hone_status hn_cache_open(const char *folder, const hn_model *m, const char *ask
     c->alloc = a;
     c->arena = hn_arena_new(a);
     pthread_mutex_init(&c->lock, NULL);
-    hone_status status = c->arena ? start_cache(c, folder, m, asked, arena, note) : HONE_E_NOMEM;
+    hone_status status =
+        c->arena ? start_cache(c, folder, model, asked, arena, note) : HONE_E_NOMEM;
     if (status != HONE_OK)
         hn_cache_free(c);
     else

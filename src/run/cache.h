@@ -19,7 +19,8 @@ typedef struct hn_cache_entry {
 /* A mapped file, for as long as anybody keeps it. */
 typedef struct hn_cache_map {
     hn_shared shared;
-    const hone_allocator *alloc;
+    hone_allocator alloc; /* by value: who opened it may be gone */
+    bool has_alloc;
     hn_filemap map;
     uint64_t seed;
     uint64_t n_entries;

@@ -77,8 +77,10 @@ static const char *index_fault(const hn_bytes *file, const cache_header *h,
 
 static void free_map(hn_shared *shared) {
     hn_cache_map *m = (hn_cache_map *)(void *)shared;
+    hone_allocator alloc = m->alloc;
+    const hone_allocator *a = m->has_alloc ? &alloc : NULL;
     hn_filemap_close(&m->map);
-    hn_free(m->alloc, m, sizeof *m);
+    hn_free(a, m, sizeof *m);
 }
 
 hone_status hn_cache_map_open(const char *path, uint64_t environment, const hone_allocator *a,
@@ -101,8 +103,13 @@ hone_status hn_cache_map_open(const char *path, uint64_t environment, const hone
         return fault ? hn_fail(err, HONE_E_INVALID, "'%s' is not used: %s", path, fault)
                      : HONE_E_NOMEM;
     }
-    *m = (hn_cache_map){
-        .alloc = a, .map = map, .seed = h.seed, .n_entries = h.n_entries, .entries = entries};
+    *m = (hn_cache_map){.has_alloc = a != NULL,
+                        .map = map,
+                        .seed = h.seed,
+                        .n_entries = h.n_entries,
+                        .entries = entries};
+    if (a)
+        m->alloc = *a;
     hn_shared_init(&m->shared, free_map);
     *out = m;
     return HONE_OK;
