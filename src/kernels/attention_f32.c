@@ -23,23 +23,10 @@
 
 enum { TILE = 64, BLOCK = 140, MOST_SIZE = 256 /* of a key */, THIN = 4 /* queries */ };
 
-#if defined(__x86_64__)
-extern const hn_attention_loops_f32 hn_attention_loops_f32__avx512, hn_attention_loops_f32__avx2;
+HN_TIERS(const hn_attention_loops_f32, hn_attention_loops_f32);
 static const hn_attention_loops_f32 *pick_attention_loops(void) {
-    return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_attention_loops_f32__avx512
-           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_attention_loops_f32__avx2
-                                           : NULL;
+    return HN_BEST(&hn_attention_loops_f32, NULL);
 }
-#elif defined(__aarch64__)
-extern const hn_attention_loops_f32 hn_attention_loops_f32__neon;
-static const hn_attention_loops_f32 *pick_attention_loops(void) {
-    return hn_cpu_has_all(HN_NEEDS_NEON) ? &hn_attention_loops_f32__neon : NULL;
-}
-#else
-static const hn_attention_loops_f32 *pick_attention_loops(void) {
-    return NULL;
-}
-#endif
 
 typedef struct attention_task {
     const hn_attention_job_f32 *job;

@@ -1,28 +1,9 @@
 /* Channels-last convolutions: which method, and the calls of each. */
 #include "kernels/conv_last_tile.h"
 
-typedef struct conv_tiles_tier {
-    const hn_conv_tiles *tiles;
-    uint64_t needs;
-} conv_tiles_tier;
-
-#if defined(__x86_64__)
-extern const hn_conv_tiles hn_conv_tiles__avx512, hn_conv_tiles__avx2;
-static const conv_tiles_tier conv_tiles_tiers[] = {
-    {&hn_conv_tiles__avx512, HN_NEEDS_AVX512}, {&hn_conv_tiles__avx2, HN_NEEDS_AVX2}, {NULL, 0}};
-#elif defined(__aarch64__)
-extern const hn_conv_tiles hn_conv_tiles__neon;
-static const conv_tiles_tier conv_tiles_tiers[] = {{&hn_conv_tiles__neon, HN_NEEDS_NEON},
-                                                   {NULL, 0}};
-#else
-static const conv_tiles_tier conv_tiles_tiers[] = {{NULL, 0}};
-#endif
-
+HN_TIERS(const hn_conv_tiles, hn_conv_tiles);
 const hn_conv_tiles *hn_conv_tiles_pick(void) {
-    for (const conv_tiles_tier *t = conv_tiles_tiers; t->tiles; t++)
-        if (hn_cpu_has_all(t->needs))
-            return t->tiles;
-    return NULL;
+    return HN_BEST(&hn_conv_tiles, NULL);
 }
 
 /* ---- methods --------------------------------------------------------------------------------- */

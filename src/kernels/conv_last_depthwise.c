@@ -11,23 +11,10 @@
 
 #include "kernels/vec.h"
 
-#if defined(__x86_64__)
-extern const hn_depthwise_set hn_depthwise_set__avx512, hn_depthwise_set__avx2;
+HN_TIERS(const hn_depthwise_set, hn_depthwise_set);
 const hn_depthwise_set *hn_depthwise_pick(void) {
-    return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_depthwise_set__avx512
-           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_depthwise_set__avx2
-                                           : NULL;
+    return HN_BEST(&hn_depthwise_set, NULL);
 }
-#elif defined(__aarch64__)
-extern const hn_depthwise_set hn_depthwise_set__neon;
-const hn_depthwise_set *hn_depthwise_pick(void) {
-    return hn_cpu_has_all(HN_NEEDS_NEON) ? &hn_depthwise_set__neon : NULL;
-}
-#else
-const hn_depthwise_set *hn_depthwise_pick(void) {
-    return NULL;
-}
-#endif
 
 enum {
     DEPTHWISE_BLOCK_ROWS = 8,

@@ -36,23 +36,10 @@ enum {
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-#if defined(__x86_64__)
-extern const hn_winograd_set hn_winograd_set__avx512, hn_winograd_set__avx2;
+HN_TIERS(const hn_winograd_set, hn_winograd_set);
 const hn_winograd_set *hn_winograd_pick(void) {
-    return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_winograd_set__avx512
-           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_winograd_set__avx2
-                                           : NULL;
+    return HN_BEST(&hn_winograd_set, NULL);
 }
-#elif defined(__aarch64__)
-extern const hn_winograd_set hn_winograd_set__neon;
-const hn_winograd_set *hn_winograd_pick(void) {
-    return hn_cpu_has_all(HN_NEEDS_NEON) ? &hn_winograd_set__neon : NULL;
-}
-#else
-const hn_winograd_set *hn_winograd_pick(void) {
-    return NULL;
-}
-#endif
 
 static int64_t winograd_pieces(int64_t n, int64_t size) {
     return (n + size - 1) / size;

@@ -21,21 +21,8 @@ static void bytes_to_floats_plain(uint64_t n, const uint8_t *x, float *y) {
 const hn_conversions hn_conversions__plain = {halves_to_floats_plain, floats_to_halves_plain,
                                               bytes_to_floats_plain};
 
-#if defined(__x86_64__)
-extern const hn_conversions hn_conversions__avx512, hn_conversions__avx2;
-#elif defined(__aarch64__)
-extern const hn_conversions hn_conversions__neon;
-#endif
+HN_TIERS(const hn_conversions, hn_conversions);
 
 const hn_conversions *hn_conversions_find(void) {
-#if defined(__x86_64__)
-    if (hn_cpu_has_all(HN_NEEDS_AVX512))
-        return &hn_conversions__avx512;
-    if (hn_cpu_has_all(HN_NEEDS_AVX2 | HN_FEATURE(F16C)))
-        return &hn_conversions__avx2;
-#elif defined(__aarch64__)
-    if (hn_cpu_has_all(HN_NEEDS_NEON))
-        return &hn_conversions__neon;
-#endif
-    return &hn_conversions__plain;
+    return HN_BEST(&hn_conversions, &hn_conversions__plain);
 }

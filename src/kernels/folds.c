@@ -50,21 +50,8 @@ static void weigh_rows_plain(int64_t n, int64_t n_rows, const float *x, const in
 const hn_folds_f32 hn_folds_f32__plain = {
     {FOLD_ROWS(RUN_ROW)}, {FOLD_ROWS(ROWS_ROW)}, weigh_rows_plain};
 
-#if defined(__x86_64__)
-extern const hn_folds_f32 hn_folds_f32__avx512, hn_folds_f32__avx2;
-#elif defined(__aarch64__)
-extern const hn_folds_f32 hn_folds_f32__neon;
-#endif
+HN_TIERS(const hn_folds_f32, hn_folds_f32);
 
 const hn_folds_f32 *hn_folds_find_f32(void) {
-#if defined(__x86_64__)
-    if (hn_cpu_has_all(HN_NEEDS_AVX512))
-        return &hn_folds_f32__avx512;
-    if (hn_cpu_has_all(HN_NEEDS_AVX2))
-        return &hn_folds_f32__avx2;
-#elif defined(__aarch64__)
-    if (hn_cpu_has_all(HN_NEEDS_NEON))
-        return &hn_folds_f32__neon;
-#endif
-    return &hn_folds_f32__plain;
+    return HN_BEST(&hn_folds_f32, &hn_folds_f32__plain);
 }

@@ -21,35 +21,9 @@ enum {
     TASKS_PER_THREAD = 4
 };
 
-/* ---- choosing -------------------------------------------------------------------------------- */
-
-typedef struct gemm_tier {
-    const hn_gemm_set_f32 *set;
-    uint64_t needs;
-} gemm_tier;
-
-#if defined(__x86_64__)
-extern const hn_gemm_set_f32 hn_gemm_set_f32__avx512, hn_gemm_set_f32__avx2;
-static const gemm_tier gemm_tiers[] = {{&hn_gemm_set_f32__avx512, HN_NEEDS_AVX512},
-                                       {&hn_gemm_set_f32__avx2, HN_NEEDS_AVX2},
-                                       {NULL, 0}};
-#elif defined(__aarch64__)
-extern const hn_gemm_set_f32 hn_gemm_set_f32__neon;
-static const gemm_tier gemm_tiers[] = {{&hn_gemm_set_f32__neon, HN_NEEDS_NEON}, {NULL, 0}};
-#else
-static const gemm_tier gemm_tiers[] = {{NULL, 0}};
-#endif
-
-const hn_gemm_set_f32 *hn_gemm_set_at_f32(uint32_t i, uint64_t *needs) {
-    *needs = gemm_tiers[i].needs;
-    return gemm_tiers[i].set;
-}
-
+HN_TIERS(const hn_gemm_set_f32, hn_gemm_set_f32);
 const hn_gemm_set_f32 *hn_gemm_pick_f32(void) {
-    for (const gemm_tier *t = gemm_tiers; t->set; t++)
-        if (hn_cpu_has_all(t->needs))
-            return t->set;
-    return NULL;
+    return HN_BEST(&hn_gemm_set_f32, NULL);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------- */

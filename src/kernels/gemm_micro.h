@@ -53,8 +53,6 @@ typedef struct hn_gemm_set_f32 {
 
 /* The best that this processor has; NULL: plain C is. */
 const hn_gemm_set_f32 *hn_gemm_pick_f32(void);
-/* One per instruction set, in the order of preference; NULL past the last. */
-const hn_gemm_set_f32 *hn_gemm_set_at_f32(uint32_t i, uint64_t *needs);
 
 /* ---- how sides lie (gemm_pack.c) --------------------------------------------------------------- */
 

@@ -27,14 +27,5 @@ bool hn_overlaps_plain(const hn_corner_lists *boxes, int64_t n, const hn_corners
 }
 
 hn_overlap_fn hn_overlap_find(void) {
-#if defined(__x86_64__)
-    if (hn_cpu_has_all(HN_NEEDS_AVX512))
-        return hn_overlaps__avx512;
-    if (hn_cpu_has_all(HN_NEEDS_AVX2))
-        return hn_overlaps__avx2;
-#elif defined(__aarch64__)
-    if (hn_cpu_has_all(HN_NEEDS_NEON))
-        return hn_overlaps__neon;
-#endif
-    return hn_overlaps_plain;
+    return HN_BEST(hn_overlaps, hn_overlaps_plain);
 }

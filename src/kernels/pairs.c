@@ -4,23 +4,10 @@
 #include "kernels/vec.h"
 #include "kernels/vec_pairs_int.h"
 
-#if defined(__x86_64__)
-extern const hn_vec_pairs hn_vec_pairs__avx512, hn_vec_pairs__avx2;
+HN_TIERS(const hn_vec_pairs, hn_vec_pairs);
 static const hn_vec_pairs *best_pairs(void) {
-    return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_vec_pairs__avx512
-           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_vec_pairs__avx2
-                                           : NULL;
+    return HN_BEST(&hn_vec_pairs, NULL);
 }
-#elif defined(__aarch64__)
-extern const hn_vec_pairs hn_vec_pairs__neon;
-static const hn_vec_pairs *best_pairs(void) {
-    return hn_cpu_has_all(HN_NEEDS_NEON) ? &hn_vec_pairs__neon : NULL;
-}
-#else
-static const hn_vec_pairs *best_pairs(void) {
-    return NULL;
-}
-#endif
 
 hn_pair_fn hn_pair_find_f32(const char *op) {
     const hn_vec_pairs *best = best_pairs();

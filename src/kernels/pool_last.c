@@ -3,23 +3,10 @@
 #include "kernels/pool_last_int.h"
 #include "kernels/vec.h"
 
-#if defined(__x86_64__)
-extern const hn_pool_last_loops hn_pool_last_loops__avx512, hn_pool_last_loops__avx2;
+HN_TIERS(const hn_pool_last_loops, hn_pool_last_loops);
 const hn_pool_last_loops *hn_pool_last_loops_pick(void) {
-    return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_pool_last_loops__avx512
-           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_pool_last_loops__avx2
-                                           : NULL;
+    return HN_BEST(&hn_pool_last_loops, NULL);
 }
-#elif defined(__aarch64__)
-extern const hn_pool_last_loops hn_pool_last_loops__neon;
-const hn_pool_last_loops *hn_pool_last_loops_pick(void) {
-    return hn_cpu_has_all(HN_NEEDS_NEON) ? &hn_pool_last_loops__neon : NULL;
-}
-#else
-const hn_pool_last_loops *hn_pool_last_loops_pick(void) {
-    return NULL;
-}
-#endif
 
 enum { POOL_LAST_LOADS = 1 << 15 }; /* elements that one piece of work reads, at least */
 

@@ -77,16 +77,7 @@ static void turn_narrow_32(const hn_transpose_job *j) {
 typedef void (*transpose_fn)(const hn_transpose_job *job);
 
 static transpose_fn best_transpose(void) {
-#if defined(__x86_64__)
-    if (hn_cpu_has_all(HN_NEEDS_AVX512))
-        return hn_transpose_32__avx512;
-    if (hn_cpu_has_all(HN_NEEDS_AVX2))
-        return hn_transpose_32__avx2;
-#elif defined(__aarch64__)
-    if (hn_cpu_has_all(HN_NEEDS_NEON))
-        return hn_transpose_32__neon;
-#endif
-    return hn_transpose_plain;
+    return HN_BEST(hn_transpose_32, hn_transpose_plain);
 }
 
 void hn_transpose(const hn_transpose_job *j) {

@@ -1,36 +1,17 @@
 /* Choosing loops by what the processor has. */
 #include "kernels/vec.h"
 
-#if defined(__x86_64__)
-extern const hn_vec_map hn_vec_maps_f32__avx512[], hn_vec_maps_f32__avx2[];
-extern const hn_vec_loops_f32 hn_vec_loops_f32__avx512, hn_vec_loops_f32__avx2;
+typedef const hn_vec_map hn_vec_map_list[];
+HN_TIERS(hn_vec_map_list, hn_vec_maps_f32);
+HN_TIERS(const hn_vec_loops_f32, hn_vec_loops_f32);
+
 static const hn_vec_map *best_maps(void) {
-    return hn_cpu_has_all(HN_NEEDS_AVX512) ? hn_vec_maps_f32__avx512
-           : hn_cpu_has_all(HN_NEEDS_AVX2) ? hn_vec_maps_f32__avx2
-                                           : NULL;
+    return HN_BEST(hn_vec_maps_f32, NULL);
 }
+
 const hn_vec_loops_f32 *hn_vec_loops_pick_f32(void) {
-    return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_vec_loops_f32__avx512
-           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_vec_loops_f32__avx2
-                                           : NULL;
+    return HN_BEST(&hn_vec_loops_f32, NULL);
 }
-#elif defined(__aarch64__)
-extern const hn_vec_map hn_vec_maps_f32__neon[];
-extern const hn_vec_loops_f32 hn_vec_loops_f32__neon;
-static const hn_vec_map *best_maps(void) {
-    return hn_cpu_has_all(HN_NEEDS_NEON) ? hn_vec_maps_f32__neon : NULL;
-}
-const hn_vec_loops_f32 *hn_vec_loops_pick_f32(void) {
-    return hn_cpu_has_all(HN_NEEDS_NEON) ? &hn_vec_loops_f32__neon : NULL;
-}
-#else
-static const hn_vec_map *best_maps(void) {
-    return NULL;
-}
-const hn_vec_loops_f32 *hn_vec_loops_pick_f32(void) {
-    return NULL;
-}
-#endif
 
 bool hn_rows_are_fast_f32(void) {
     return hn_vec_loops_pick_f32() != NULL;
