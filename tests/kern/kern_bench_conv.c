@@ -57,6 +57,19 @@ static const conv_row conv_rows[] = {
     {512, 14, 512, {3, 3}, 1, 32},
     {1024, 7, 1024, {3, 3}, 1, 32},
     {240, 28, 240, {3, 3}, 1, 10},
+    /* one channel per filter: MobileNet, EfficientNet, ConvNeXt */
+    {32, 112, 32, {3, 3}, 1, 32},
+    {96, 112, 96, {3, 3}, 2, 96},
+    {144, 56, 144, {3, 3}, 1, 144},
+    {192, 28, 192, {3, 3}, 1, 192},
+    {384, 14, 384, {3, 3}, 1, 384},
+    {576, 14, 576, {3, 3}, 2, 576},
+    {960, 7, 960, {3, 3}, 1, 960},
+    {120, 28, 120, {5, 5}, 1, 120},
+    {480, 14, 480, {5, 5}, 1, 480},
+    {672, 14, 672, {5, 5}, 2, 672},
+    {1152, 7, 1152, {5, 5}, 1, 1152},
+    {384, 14, 384, {7, 7}, 1, 384},
 };
 
 static hn_slide row_slide(const conv_row *t) {
@@ -110,7 +123,8 @@ static void bench_conv_row(const conv_row *t) {
         .bias = kern_floats(t->filters),
         .y = kern_floats(t->filters * s.out_elems),
         .finish = finish.map ? &finish : NULL};
-    bench_method(t, &job, "product");
+    if (t->channels != t->groups)
+        bench_method(t, &job, "product");
     job.method = hn_conv_last_choose(&job);
     if (job.method != HN_CONV_LAST_PRODUCT)
         bench_method(t, &job, "chosen ");
