@@ -1,5 +1,5 @@
-/* Channels-last rows in blocks that fit the first cache: scales and shifts, means and variances. The
- * moments of blocks are joined one after the other, in double precision. */
+/* Channels-last rows in blocks that fit the first cache: scales and shifts, means and variances.
+ * The moments of blocks are joined one after the other, in double precision. */
 #include "kernels/rows_last.h"
 #include "kernels/vec.h"
 
@@ -37,23 +37,10 @@ static void plain_spread(int64_t n_rows, int64_t channels, const float *x, const
 
 static const hn_rows_last_f32 plain_rows = {plain_scale, plain_sum, plain_spread};
 
-#if defined(__x86_64__)
-extern const hn_rows_last_f32 hn_rows_last_f32__avx512, hn_rows_last_f32__avx2;
+HN_TIERS(const hn_rows_last_f32, hn_rows_last_f32);
 static const hn_rows_last_f32 *best_rows(void) {
-    return hn_cpu_has_all(HN_NEEDS_AVX512) ? &hn_rows_last_f32__avx512
-           : hn_cpu_has_all(HN_NEEDS_AVX2) ? &hn_rows_last_f32__avx2
-                                           : &plain_rows;
+    return HN_BEST(&hn_rows_last_f32, &plain_rows);
 }
-#elif defined(__aarch64__)
-extern const hn_rows_last_f32 hn_rows_last_f32__neon;
-static const hn_rows_last_f32 *best_rows(void) {
-    return hn_cpu_has_all(HN_NEEDS_NEON) ? &hn_rows_last_f32__neon : &plain_rows;
-}
-#else
-static const hn_rows_last_f32 *best_rows(void) {
-    return &plain_rows;
-}
-#endif
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
-/* Channels-last floats as rows of channels: x[n_rows, channels]. Results do not depend on the number
- * of threads. */
+/* Channels-last floats as rows of channels: x[n_rows, channels]. Results do not depend on the
+ * number of threads. */
 #ifndef HN_ROWS_LAST_H
 #define HN_ROWS_LAST_H
 
@@ -25,7 +25,7 @@ typedef struct hn_moments_rows_job {
 int64_t hn_moments_rows_scratch_elems(int64_t n_rows, int64_t channels);
 void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job);
 
-/* ---- tiers, for rows_last.c alone -------------------------------------------------------------- */
+/* ---- tiers, for rows_last.c alone ------------------------------------------------------------ */
 
 typedef struct hn_rows_last_f32 {
     void (*scale)(int64_t n_rows, const hn_scale_rows_job *job, const float *x, float *y);

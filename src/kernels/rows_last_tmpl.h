@@ -6,16 +6,16 @@ static V_TARGET void V_NAME(rows_scale)(int64_t n_rows, const hn_scale_rows_job 
     const float *center = job->center, *scale = job->scale, *shift = job->shift;
     int64_t channels = job->channels, whole = channels - channels % V_ELEMS;
     V_SOME rest = V_FIRST(channels - whole);
-    V last_center = V_LOAD_SOME(center + whole, rest), last_scale = V_LOAD_SOME(scale + whole, rest),
-      last_shift = V_LOAD_SOME(shift + whole, rest);
+    V last_center = V_LOAD_SOME(center + whole, rest),
+      last_scale = V_LOAD_SOME(scale + whole, rest), last_shift = V_LOAD_SOME(shift + whole, rest);
     for (int64_t row = 0; row < n_rows; row++, x += channels, y += channels) {
         for (int64_t i = 0; i < whole; i += V_ELEMS)
             V_STORE(y + i, V_FMA(V_SUB(V_LOAD(x + i), V_LOAD(center + i)), V_LOAD(scale + i),
                                  V_LOAD(shift + i)));
         if (whole < channels)
-            V_STORE_SOME(y + whole, rest,
-                         V_FMA(V_SUB(V_LOAD_SOME(x + whole, rest), last_center), last_scale,
-                               last_shift));
+            V_STORE_SOME(
+                y + whole, rest,
+                V_FMA(V_SUB(V_LOAD_SOME(x + whole, rest), last_center), last_scale, last_shift));
     }
 }
 

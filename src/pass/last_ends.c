@@ -1,5 +1,5 @@
-/* What is done to the results of channels-last operators becomes part of them: a sum, an activation.
- * Both are applied while results are still in the cache. */
+/* What is done to the results of channels-last operators becomes part of them: a sum, an
+ * activation. Both are applied while results are still in the cache. */
 #include "pass/pass_int.h"
 
 #include <float.h>
@@ -69,29 +69,29 @@ static hone_status add_activation(hn_rule *r) {
 static hone_status add_sum(hn_rule *r) {
     hn_id node = hn_cap_node(r, "x"), z = hn_cap(r, "z");
     const hn_node *n = hn_at(r, node);
-    if (hn_node_attr(n, "activation") || hn_in(r, node, 3) != HN_NONE ||
-        hn_elem_of(r, z) != HN_F32)
+    if (hn_node_attr(n, "activation") || hn_in(r, node, 3) != HN_NONE || hn_elem_of(r, z) != HN_F32)
         return HONE_OK;
     if (!hn_same_shape(r, z, hn_cap(r, "x")))
         return hn_miss(r, "the sum is spread over another shape");
-    hn_rule_replace(r, hn_out(r, hn_make_like(r, node,
-                                              HN_VALUES(hn_in(r, node, 0), hn_in(r, node, 1),
-                                                        hn_in(r, node, 2), z),
-                                              HN_NO_ATTRS),
+    hn_rule_replace(r, hn_out(r,
+                              hn_make_like(r, node,
+                                           HN_VALUES(hn_in(r, node, 0), hn_in(r, node, 1),
+                                                     hn_in(r, node, 2), z),
+                                           HN_NO_ATTRS),
                               0));
     return HONE_OK;
 }
 
-#define ENDED \
-  "({hone.Conv:x | hone.BatchNormalization:x | hone.InstanceNormalization:x | "                    \
+#define ENDED                                                                   \
+  "({hone.Conv:x | hone.BatchNormalization:x | hone.InstanceNormalization:x | " \
   "hone.GroupNormalization:x}, ...)"
 
 hone_status hn_pass_last_ends(hn_pass *p) {
     static const hn_rule_row rules[] = {
         {"sum", "Add(hone.Conv:x, z)", add_sum, false, NULL},
         {"activation",
-         "Clip|Elu|Gelu|HardSigmoid|HardSwish|LeakyRelu|Mish|Relu|Sigmoid|Softplus|Swish|Tanh"
-         ENDED,
+         "Clip|Elu|Gelu|HardSigmoid|HardSwish|LeakyRelu|Mish|Relu|Sigmoid|Softplus|Swish|"
+         "Tanh" ENDED,
          add_activation, false, NULL},
         {"ms-activation", "ms.Gelu|ms.QuickGelu" ENDED, add_activation, false, NULL},
     };

@@ -1,9 +1,9 @@
 /* Channels last: the order of axes in which convolutions are fastest.
  *
  * Every node that can work in both orders is given one of them, so that the fewest bytes are moved:
- * a value that its maker and a reader want in different orders costs a Transpose, a convolution that
- * stays channels first costs what it is slower. That is a minimum cut. Then all nodes beside the
- * source are written anew in one patch, with Transposes where values cross the border. */
+ * a value that its maker and a reader want in different orders costs a Transpose, a convolution
+ * that stays channels first costs what it is slower. That is a minimum cut. Then all nodes beside
+ * the source are written anew in one patch, with Transposes where values cross the border. */
 #include "pass/layout.h"
 #include "pass/layout_cut.h"
 
@@ -211,8 +211,8 @@ static hn_id repeated_value(layout_job *l, const hn_layout_form *f, hn_id value)
     hn_perm inverse = hn_perm_inverse(&f->in);
     for (int32_t i = 0; i < n; i++)
         axes[i] = i;
-    hn_id whole = hn_make_with_list(l->r, "Unsqueeze", plain_value(l, value), "axes", (uint32_t)n,
-                                    axes);
+    hn_id whole =
+        hn_make_with_list(l->r, "Unsqueeze", plain_value(l, value), "axes", (uint32_t)n, axes);
     return hn_make_transpose(l->r, whole, &inverse);
 }
 
@@ -311,9 +311,9 @@ static hone_status lay_out_block(hn_pass *p, hn_id block) {
     if (b->nodes.n == 0 || b->nodes.n > MOST_LAYOUT_NODES)
         return HONE_OK;
     layout_job l = {.r = hn_rewrite_begin(p, "layout", b->nodes.at[0]),
-                .block = block,
-                .values = HN_NEW_N(p->scratch, layout_value, p->g->values.n),
-                .nodes = HN_NEW_N(p->scratch, layout_node, p->g->nodes.n)};
+                    .block = block,
+                    .values = HN_NEW_N(p->scratch, layout_value, p->g->values.n),
+                    .nodes = HN_NEW_N(p->scratch, layout_node, p->g->nodes.n)};
     HN_TRY_PTR(l.r && l.values && l.nodes);
     for (hn_id id = 0; id < p->g->values.n; id++)
         l.values[id].turned = l.values[id].plain = HN_NONE;

@@ -24,8 +24,8 @@ typedef struct hn_layout_row {
     const char *ops;    /* as hn_is_op takes them */
     uint32_t n_data;    /* first inputs that are turned */
     uint32_t also_data; /* one more of them; 0: none */
-    /* Can the node work on data turned by f->in? Fills in the rest of the form; rank 0 on entry: its
-     * data has no order channels last. */
+    /* Can the node work on data turned by f->in? Fills in the rest of the form; rank 0 on entry:
+     * its data has no order channels last. */
     bool (*judge)(const hn_rule *r, hn_id node, hn_layout_form *f);
     /* The node on turned data: `inputs` has one entry per input of the node, `outputs` one per
      * output, to be filled with values. */

@@ -1,7 +1,7 @@
 /* Operators that move data: on turned data they move it otherwise, or not at all. */
 #include "pass/layout.h"
 
-/* ---- Transpose, Reshape -------------------------------------------------------------------------- */
+/* ---- Transpose, Reshape ---------------------------------------------------------------------- */
 
 /* One that undoes the turn goes. So does one that makes the order channels last from what is in
  * that order as it is; with three axes either may be meant. */
@@ -78,8 +78,8 @@ static void write_shape(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *
         axes[i] = f->in.at[i];
     hn_id sizes = hn_out(r, hn_make_like(r, node, 1, inputs, HN_NO_ATTRS), 0);
     outputs[0] = hn_make1(
-        r, "Gather",
-        HN_VALUES(sizes, hn_new_const_i64s(r, "axes", (uint32_t)f->in.rank, axes)), HN_NO_ATTRS);
+        r, "Gather", HN_VALUES(sizes, hn_new_const_i64s(r, "axes", (uint32_t)f->in.rank, axes)),
+        HN_NO_ATTRS);
 }
 
 /* ---- Resize ---------------------------------------------------------------------------------- */
@@ -94,7 +94,9 @@ static bool find_resize_list(const hn_rule *r, hn_id node, const hn_perm *in, re
     bool is_old = hn_is_op(r, node, "Upsample") || hn_node_version(r, node) < 11;
     hn_id sizes = is_old ? HN_NONE : hn_in(r, node, 3);
     const hn_tensor *t;
-    *list = (resize_list){.input = is_old ? 1 : sizes != HN_NONE ? 3 : 2,
+    *list = (resize_list){.input = is_old             ? 1
+                                   : sizes != HN_NONE ? 3
+                                                      : 2,
                           .elem = sizes != HN_NONE ? HN_I64 : HN_F32};
     if (hn_node_attr(hn_at(r, node), "axes")) {
         const int64_t *axes;
@@ -130,7 +132,7 @@ static hn_id turned_list(hn_rule *r, hn_id value, const hn_perm *in, hn_dtype el
 }
 
 static void resize_last(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
-                         hn_id *outputs) {
+                        hn_id *outputs) {
     const hn_node *n = hn_at(r, node);
     int64_t axes[HN_MAX_RANK];
     const int64_t *given;
@@ -143,13 +145,14 @@ static void resize_last(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *
     } else if (hn_axes_read(r, node, UINT32_MAX, f->in.rank, &n_axes, &given)) {
         for (uint32_t i = 0; i < n_axes; i++)
             axes[i] = f->in.at[given[i]];
-        outputs[0] = hn_out(r, hn_make_like(r, node, n->n_inputs, inputs,
-                                            HN_ATTRS(hn_new_ints(r, "axes", n_axes, axes))),
+        outputs[0] = hn_out(r,
+                            hn_make_like(r, node, n->n_inputs, inputs,
+                                         HN_ATTRS(hn_new_ints(r, "axes", n_axes, axes))),
                             0);
     }
 }
 
-/* ---- operands of lower rank ------------------------------------------------------------------- */
+/* ---- operands of lower rank ------------------------------------------------------------------ */
 
 /* They are given all axes first, which costs little: they are small beside the others. */
 static bool judge_broadcast(const hn_rule *r, hn_id node, hn_layout_form *f) {
@@ -168,8 +171,7 @@ static bool judge_broadcast(const hn_rule *r, hn_id node, hn_layout_form *f) {
 static void write_broadcast(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
                             hn_id *outputs) {
     (void)f;
-    outputs[0] =
-        hn_out(r, hn_make_like(r, node, hn_at(r, node)->n_inputs, inputs, HN_NO_ATTRS), 0);
+    outputs[0] = hn_out(r, hn_make_like(r, node, hn_at(r, node)->n_inputs, inputs, HN_NO_ATTRS), 0);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

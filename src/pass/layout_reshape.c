@@ -39,8 +39,7 @@ static bool next_group(const axis_groups *all, axis_group *g) {
         g->n_to = a != 1;
         return true;
     }
-    if (!grow_group(from, g->from, &g->n_from, &before) ||
-        !grow_group(to, g->to, &g->n_to, &after))
+    if (!grow_group(from, g->from, &g->n_from, &before) || !grow_group(to, g->to, &g->n_to, &after))
         return false;
     while (before != after)
         if (!(before < after ? grow_group(from, g->from, &g->n_from, &before)

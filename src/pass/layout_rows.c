@@ -33,7 +33,8 @@ double hn_layout_elems(const hn_shape *s) {
 }
 
 double hn_layout_bytes(const hn_rule *r, hn_id value) {
-    return hn_layout_elems(hn_shape_of(r, value)) * HN_MAX(hn_dtype_bits(hn_elem_of(r, value)), 8) / 8;
+    return hn_layout_elems(hn_shape_of(r, value)) * HN_MAX(hn_dtype_bits(hn_elem_of(r, value)), 8) /
+           8;
 }
 
 double hn_layout_cost(const hn_rule *r, hn_id value, const hn_perm *perm) {

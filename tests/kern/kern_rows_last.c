@@ -143,7 +143,8 @@ static void add_windows(const hn_conv_transpose_last_job *job, double *image, do
 
 static void check_image(hn_conv_transpose_last_job *job, const float *y, size_t index) {
     int64_t n = job->slide->in_elems * job->filters;
-    double *image = calloc((size_t)n + 1, sizeof *image), *size = calloc((size_t)n + 1, sizeof *size);
+    double *image = calloc((size_t)n + 1, sizeof *image),
+           *size = calloc((size_t)n + 1, sizeof *size);
     add_windows(job, image, size);
     for (int64_t i = 0; i < n; i++) {
         double want = image[i] + (job->bias ? (double)job->bias[i % job->filters] : 0);

@@ -1,5 +1,5 @@
-/* Chains of convolutions with what stands between them in networks for images: pools, normalization,
- * residuals, gates, pieces joined and cut, other sizes, other orders of axes. */
+/* Chains of convolutions with what stands between them in networks for images: pools,
+ * normalization, residuals, gates, pieces joined and cut, other sizes, other orders of axes. */
 #include "random/grow.h"
 
 /* The chain: all of its values are floats [N, C, H, W]. */
@@ -67,8 +67,7 @@ static hn_id combine(grower *w, hn_id x) {
     int32_t rank = grow_chance(w, 40) ? 4 : 3;
     if (grow_chance(w, 30))
         return grow_binary(w, "Add", x, grow_pick(w, HN_F32, 4, 4));
-    return grow_binary(w, GROW_ONE_OF(w, ops), x,
-                       grow_const(w, HN_F32, rank, dims + (4 - rank)));
+    return grow_binary(w, GROW_ONE_OF(w, ops), x, grow_const(w, HN_F32, rank, dims + (4 - rank)));
 }
 
 /* x times what all places of it say together. */
@@ -92,8 +91,7 @@ static hn_id cut(grower *w, hn_id x) {
     if (n < 2 || w->opset < 13)
         return HN_NONE;
     hn_attr axis = grow_attr_i(w, "axis", 1);
-    hn_id node =
-        grow_node(w, "Split", HN_VALUES(x, grow_ints(w, 2, sizes)), 2, 1, &axis);
+    hn_id node = grow_node(w, "Split", HN_VALUES(x, grow_ints(w, 2, sizes)), 2, 1, &axis);
     return node == HN_NONE ? HN_NONE : grow_out(w, node, grow_below(w, 2));
 }
 
@@ -106,7 +104,8 @@ static hn_id shuffle(grower *w, hn_id x) {
     hn_attr perm = grow_attr_ints(w, "perm", 5, (int64_t[]){0, 2, 1, 3, 4});
     hn_id split = grow_with_list(w, "Reshape", x, "shape", 5,
                                  (int64_t[]){-1, groups, n / groups, h, width}, HN_NO_ATTRS);
-    hn_id moved = split == HN_NONE ? HN_NONE : grow_make(w, "Transpose", HN_VALUES(split), 1, &perm);
+    hn_id moved =
+        split == HN_NONE ? HN_NONE : grow_make(w, "Transpose", HN_VALUES(split), 1, &perm);
     return moved == HN_NONE ? HN_NONE
                             : grow_with_list(w, "Reshape", moved, "shape", 4,
                                              (int64_t[]){-1, n, h, width}, HN_NO_ATTRS);
@@ -128,8 +127,8 @@ static hn_id resize(grower *w, hn_id x) {
     hn_attr mode = grow_attr_s(w, "mode", grow_chance(w, 50) ? "nearest" : "linear");
     if (w->opset < 13)
         return HN_NONE;
-    return grow_make(w, "Resize",
-                     HN_VALUES(x, HN_NONE, grow_numbers(w, HN_F32, 1, &n, scales)), 1, &mode);
+    return grow_make(w, "Resize", HN_VALUES(x, HN_NONE, grow_numbers(w, HN_F32, 1, &n, scales)), 1,
+                     &mode);
 }
 
 static hn_id move_blocks(grower *w, hn_id x) {
@@ -142,17 +141,17 @@ static hn_id move_blocks(grower *w, hn_id x) {
 
 static void end_chain(grower *w, hn_id x) {
     hn_attr keep = grow_attr_i(w, "keepdims", grow_chance(w, 50));
-    hn_id all = grow_chance(w, 50) ? grow_unary(w, "GlobalMaxPool", x)
-                                   : grow_with_list(w, "ReduceMean", x, "axes", 2,
-                                                    (int64_t[]){2, 3}, 1, &keep);
+    hn_id all = grow_chance(w, 50)
+                    ? grow_unary(w, "GlobalMaxPool", x)
+                    : grow_with_list(w, "ReduceMean", x, "axes", 2, (int64_t[]){2, 3}, 1, &keep);
     if (all != HN_NONE && grow_chance(w, 60))
         grow_unary(w, "Flatten", all);
 }
 
 void grow_image(grower *w) {
     static const image_step steps[] = {
-        convolve,     convolve, convolve, convolve_back, pool_windows, normalize_channels,
-        map_elements, combine,  gate,     join,          cut,          shuffle,
+        convolve,     convolve, convolve,   convolve_back, pool_windows, normalize_channels,
+        map_elements, combine,  gate,       join,          cut,          shuffle,
         turn,         resize,   move_blocks};
     int64_t dims[4] = {grow_between(w, 1, 2), grow_between(w, 1, 4), grow_between(w, 2, 5),
                        grow_between(w, 2, 5)};

@@ -87,12 +87,11 @@ static void test_random_networks(void **state) {
 /* Arcs that are never cut bind vertices together. */
 static void test_bound_vertices(void **state) {
     (void)state;
-    const network n = {.n_vertices = 4,
-                       .n_arcs = 4,
-                       .arcs = {{HN_CUT_SOURCE, 2, 10},
-                                {2, 3, HN_CUT_MOST},
-                                {3, HN_CUT_SINK, 7},
-                                {2, HN_CUT_SINK, 2}}};
+    const network n = {
+        .n_vertices = 4,
+        .n_arcs = 4,
+        .arcs = {
+            {HN_CUT_SOURCE, 2, 10}, {2, 3, HN_CUT_MOST}, {3, HN_CUT_SINK, 7}, {2, HN_CUT_SINK, 2}}};
     assert_int_equal(solved_sides(&n), 1u << HN_CUT_SOURCE | 1u << 2 | 1u << 3);
 }
 

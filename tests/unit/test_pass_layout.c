@@ -1,4 +1,5 @@
-/* Channels last in sessions: what each kind of operator becomes, and how many Transposes are left. */
+/* Channels last in sessions: what each kind of operator becomes, and how many Transposes are left.
+ */
 #include "pass_case.h"
 
 #include <stdio.h>
@@ -49,15 +50,15 @@ static void expect_layout(const layout_case *c) {
 }
 
 /* A convolution, something, and a convolution again: one Transpose before them and one behind. */
-#define WEIGHTS                                                                                   \
-  "float[4,3,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, "  \
-  "7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, "    \
-  "-1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, "   \
-  "4, 5, -6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "                    \
+#define WEIGHTS                                                                                  \
+  "float[4,3,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, " \
+  "7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
+  "-1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, "  \
+  "4, 5, -6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "                   \
   "float[2,4,1,1] v = {1, 2, 3, 4, 5, 6, 7, 8}"
-#define CHAIN(opset, inputs, inits, nodes)                                     \
-  HEAD(opset)                                                                  \
-  "g (" inputs ") => (float[n,2,i,j] y) <" WEIGHTS inits "> {"                 \
+#define CHAIN(opset, inputs, inits, nodes)                     \
+  HEAD(opset)                                                  \
+  "g (" inputs ") => (float[n,2,i,j] y) <" WEIGHTS inits "> {" \
   " a = Conv <pads = [1, 1, 1, 1]> (x, w) " nodes " y = Conv (z, v) }"
 #define BETWEEN(opset, inits, nodes) CHAIN(opset, "float[1,3,6,5] x", inits, nodes)
 #define FREELY(opset, inits, nodes) CHAIN(opset, "float[n,3,h,k] x", inits, nodes)
@@ -106,19 +107,20 @@ static const layout_case twins[] = {
      WHOLE ", hone.BatchNormalization 1, Relu 0"},
     {BETWEEN(17, ", float[4] s = {1, 2, 3, 4}", "n = InstanceNormalization (a, s, s) z = Tanh (n)"),
      WHOLE ", hone.InstanceNormalization 1, Tanh 0"},
-    {BETWEEN(21, ", float[4] s = {1, 2, 3, 4}", "z = GroupNormalization <num_groups = 2> (a, s, s)"),
+    {BETWEEN(21, ", float[4] s = {1, 2, 3, 4}",
+             "z = GroupNormalization <num_groups = 2> (a, s, s)"),
      WHOLE ", hone.GroupNormalization 1"},
     {BETWEEN(17, "", "z = LRN <size = 3, alpha = 0.5, beta = 0.7> (a)"), WHOLE ", hone.LRN 1"},
     {BETWEEN(17, "", "z = LRN <size = 8> (a)"), WHOLE ", hone.LRN 1"},
     {FILTERED(17, "float[4,4,2,2] u", ", float[4] s = {1, 2, 3, 4}",
-             "z = ConvTranspose <strides = [2, 2]> (a, u, s)"),
+              "z = ConvTranspose <strides = [2, 2]> (a, u, s)"),
      WHOLE ", hone.ConvTranspose 1"},
     {FILTERED(17, "float[4,4,3,3] u", "",
-             "z = ConvTranspose <strides = [2, 1], pads = [1, 0, 1, 1], output_padding = [1, 0]>"
-             " (a, u)"),
+              "z = ConvTranspose <strides = [2, 1], pads = [1, 0, 1, 1], output_padding = [1, 0]>"
+              " (a, u)"),
      WHOLE ", hone.ConvTranspose 1"},
     {FILTERED(17, "float[16,4,1,1] u", "",
-             "b = Conv (a, u) z = DepthToSpace <blocksize = 2, mode = \"CRD\"> (b)"),
+              "b = Conv (a, u) z = DepthToSpace <blocksize = 2, mode = \"CRD\"> (b)"),
      "hone.Conv 3, Transpose 2, hone.DepthToSpace 1"},
     {FILTERED(17, "float[16,4,1,1] u", "", "b = Conv (a, u) z = DepthToSpace <blocksize = 2> (b)"),
      "hone.Conv 3, Transpose 2, hone.DepthToSpace 1"},
@@ -129,19 +131,23 @@ static const layout_case twins[] = {
 };
 
 static const layout_case moves[] = {
-    {FILTERED(17, "float[2,8,1,1] u", "", "b = Concat <axis = 1> (a, a) c = Conv (b, u)"
-                                       " z = Concat <axis = 1> (c, c)"),
+    {FILTERED(17, "float[2,8,1,1] u", "",
+              "b = Concat <axis = 1> (a, a) c = Conv (b, u)"
+              " z = Concat <axis = 1> (c, c)"),
      "hone.Conv 3, Transpose 2"},
-    {BETWEEN(17, ", int64[2] p = {2, 2}", "b, c = Split <axis = 1> (a, p) z = Concat <axis = 1> (c, b)"),
+    {BETWEEN(17, ", int64[2] p = {2, 2}",
+             "b, c = Split <axis = 1> (a, p) z = Concat <axis = 1> (c, b)"),
      WHOLE},
     {BETWEEN(17, ", int64[1] s = {1}, int64[1] e = {9}, int64[1] d = {2}",
              "z = Slice (a, s, e, d)"),
      WHOLE},
     {BETWEEN(17, ", int64[8] p = {0, 0, 1, 2, 0, 0, 0, 1}", "z = Pad <mode = \"reflect\"> (a, p)"),
      WHOLE},
-    {BETWEEN(17, ", float[4] s = {1, 1, 2, 1.5}", "z = Resize <mode = \"linear\"> (a, , s)"), WHOLE},
+    {BETWEEN(17, ", float[4] s = {1, 1, 2, 1.5}", "z = Resize <mode = \"linear\"> (a, , s)"),
+     WHOLE},
     {BETWEEN(17, ", int64[4] s = {1, 4, 9, 7}", "z = Resize <mode = \"cubic\"> (a, , , s)"), WHOLE},
-    {BETWEEN(18, ", int64[2] s = {9, 7}", "z = Resize <axes = [2, 3], mode = \"linear\"> (a, , , s)"),
+    {BETWEEN(18, ", int64[2] s = {9, 7}",
+             "z = Resize <axes = [2, 3], mode = \"linear\"> (a, , , s)"),
      WHOLE},
     {BETWEEN(9, ", float[4] s = {1, 1, 2, 2}", "z = Upsample (a, s)"), WHOLE},
     {BETWEEN(17, "", "z = Softmax <axis = 1> (a)"), WHOLE},
@@ -151,8 +157,9 @@ static const layout_case moves[] = {
              "b = Reshape (a, s) c = Transpose <perm = [0, 2, 1, 3, 4]> (b) z = Reshape (c, t)"),
      "hone.Conv 2, Transpose 3"},
     /* What asks for the shape asks for that of the other order. */
-    {FREELY(17, ", int64 one = {2}", "s = Shape (a) i = Gather (s, one) f = Cast <to = 1> (i)"
-                                     " z = Mul (a, f)"),
+    {FREELY(17, ", int64 one = {2}",
+            "s = Shape (a) i = Gather (s, one) f = Cast <to = 1> (i)"
+            " z = Mul (a, f)"),
      WHOLE},
 };
 
@@ -277,11 +284,12 @@ static void test_text_and_log(void **state) {
         .target = HN_TARGET_SESSION,
         .text = HEAD(17) "g (float[1,3,9,9] x) => (float[1,2,9,9] y) <float[2,3,1,1] k = "
                          "{1, 2, 3, 4, 5, 6}> { a = Conv <strides = [1, 1]> (x, k) y = Cos (a) }",
-        .expected = "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"hone\" : 1]>\n"
-                    "g (float[1,3,9,9] x) => (float[1,2,9,9] y) <float[2,3,1,1] k = "
-                    "{1, 2, 3, 4, 5, 6}> { [channels_last] t = Transpose <perm = [0, 2, 3, 1]> (x)"
-                    " b = hone.Conv <strides = [1, 1]> (t, k)"
-                    " [channels_first] a = Transpose <perm = [0, 3, 1, 2]> (b) y = Cos (a) }"};
+        .expected =
+            "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"hone\" : 1]>\n"
+            "g (float[1,3,9,9] x) => (float[1,2,9,9] y) <float[2,3,1,1] k = "
+            "{1, 2, 3, 4, 5, 6}> { [channels_last] t = Transpose <perm = [0, 2, 3, 1]> (x)"
+            " b = hone.Conv <strides = [1, 1]> (t, k)"
+            " [channels_first] a = Transpose <perm = [0, 3, 1, 2]> (b) y = Cos (a) }"};
     hn_opt_log *log;
     expect_pass(&c);
     hn_model *m = optimized_from(&c, &log);
@@ -296,9 +304,9 @@ static void test_text_and_log(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elementwise),   cmocka_unit_test(test_twins),
-        cmocka_unit_test(test_moves),         cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_kept),          cmocka_unit_test(test_other_targets),
+        cmocka_unit_test(test_elementwise),  cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_moves),        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_kept),         cmocka_unit_test(test_other_targets),
         cmocka_unit_test(test_text_and_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
