@@ -12,8 +12,8 @@ typedef struct hn_gemm_tile_f32 {
     const float *b; /* columns lie side by side, and as many as the tile has may be read */
     int64_t b_row;
     int64_t b_next; /* from one panel of a set's `cols` columns to the next */
-    /* What is needed later comes near meanwhile: so many elements per step along k, 0 for none.
-     * Tiles of several panels leave it. */
+    /* What is needed later comes near meanwhile, so many elements per step along k; NULL and 0:
+     * nothing. Tiles of several panels leave it. */
     const float *later;
     int64_t later_step;
     float *c;
@@ -23,10 +23,6 @@ typedef struct hn_gemm_tile_f32 {
     const hn_gemm_end_f32 *end; /* begins where the tile does, has no map; NULL: none */
 } hn_gemm_tile_f32;
 typedef void (*hn_gemm_tile_fn_f32)(const hn_gemm_tile_f32 *tile);
-
-typedef void (*hn_gemm_micro_f32)(int64_t k, const float *a, int64_t a_row, int64_t a_col,
-                                  const float *b, float *c, int64_t c_row, int64_t cols, bool add,
-                                  const hn_gemm_end_f32 *end);
 
 #define HN_GEMM_MAX_ROWS 16
 #define HN_GEMM_MAX_COLS 32
@@ -46,7 +42,6 @@ typedef struct hn_gemm_set_f32 {
     const char *isa;
     int max_rows, cols;
     hn_gemm_tile_fn_f32 full[HN_GEMM_MAX_ROWS + 1];   /* `cols` columns */
-    hn_gemm_micro_f32 micro[HN_GEMM_MAX_ROWS + 1];    /* the same over a panel, row after row */
     hn_gemm_tile_fn_f32 narrow[HN_GEMM_MAX_ROWS + 1]; /* half as many */
     hn_gemm_wide_f32 wide[HN_GEMM_MAX_WIDE + 1];      /* the widest first; no rows: the last */
 } hn_gemm_set_f32;

@@ -16,7 +16,7 @@ static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
         a[r / 3] = t->a + r * a_row;
     _Pragma("GCC unroll 16") for (int p = 0; p < PANELS; p += 3)
         b[p / 3] = t->b + p * b_next;
-    const float *later = t->later;
+    const float *later = t->later ? t->later : t->b;
     for (int64_t i = t->k; i > 0; i--) {
         V right[V_COLS];
         if (V_COLS <= 2) {
@@ -49,23 +49,4 @@ static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
         some[v] = V_FIRST(HN_MIN(HN_MAX(t->cols - v * V_ELEMS, 0), V_ELEMS));
     TILE_END(TILE_LOAD_SOME, TILE_STORE_SOME)
 }
-#ifdef PANEL
-static void PANEL(ROWS)(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
-                        float *c, int64_t c_row, int64_t cols, bool add,
-                        const hn_gemm_end_f32 *end) {
-    TILE(ROWS)
-    (&(hn_gemm_tile_f32){.k = k,
-                         .a = a,
-                         .a_row = a_row,
-                         .a_col = a_col,
-                         .b = b,
-                         .b_row = V_COLS * V_ELEMS,
-                         .later = b,
-                         .c = c,
-                         .c_row = c_row,
-                         .cols = cols,
-                         .add = add,
-                         .end = end});
-}
-#endif
 #undef ROWS

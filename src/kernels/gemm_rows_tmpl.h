@@ -32,6 +32,4 @@
 #  include "kernels/gemm_micro_tmpl.h"
 #endif
 #undef TILE
-#undef PANEL
-#undef PANEL_NAME
 #undef V_COLS

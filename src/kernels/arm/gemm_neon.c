@@ -12,8 +12,6 @@
 
 #  define V_COLS 2
 #  define TILE(rows) FULL(rows)
-#  define PANEL_NAME(rows) gemm_panel_##rows##__neon
-#  define PANEL(rows) PANEL_NAME(rows)
 #  include "kernels/gemm_rows_tmpl.h"
 #  define V_COLS 1
 #  define TILE(rows) NARROW(rows)
@@ -49,8 +47,6 @@ const hn_gemm_set_f32 hn_gemm_set_f32__neon = {
     .max_rows = MOST_ROWS,
     .cols = 8,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6), FULL(7), FULL(8)},
-    .micro = {NULL, gemm_panel_1__neon, gemm_panel_2__neon, gemm_panel_3__neon, gemm_panel_4__neon,
-              gemm_panel_5__neon, gemm_panel_6__neon, gemm_panel_7__neon, gemm_panel_8__neon},
     .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6), NARROW(7),
                NARROW(8)},
     .wide = {{1, 64, hn_gemm_f32_1x64__neon},

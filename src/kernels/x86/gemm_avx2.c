@@ -12,8 +12,6 @@
 
 #  define V_COLS 2
 #  define TILE(rows) FULL(rows)
-#  define PANEL_NAME(rows) gemm_panel_##rows##__avx2
-#  define PANEL(rows) PANEL_NAME(rows)
 #  include "kernels/gemm_rows_tmpl.h"
 #  define V_COLS 1
 #  define TILE(rows) NARROW(rows)
@@ -43,8 +41,6 @@ const hn_gemm_set_f32 hn_gemm_set_f32__avx2 = {
     .max_rows = MOST_ROWS,
     .cols = 16,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6)},
-    .micro = {NULL, gemm_panel_1__avx2, gemm_panel_2__avx2, gemm_panel_3__avx2, gemm_panel_4__avx2,
-              gemm_panel_5__avx2, gemm_panel_6__avx2},
     .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6)},
     .wide = {{1, 64, hn_gemm_f32_1x64__avx2},
              {1, 32, hn_gemm_f32_1x32__avx2},

@@ -14,8 +14,6 @@
 
 #  define V_COLS 2
 #  define TILE(rows) FULL(rows)
-#  define PANEL_NAME(rows) gemm_panel_##rows##__avx512
-#  define PANEL(rows) PANEL_NAME(rows)
 #  include "kernels/gemm_rows_tmpl.h"
 #  define V_COLS 1
 #  define TILE(rows) NARROW(rows)
@@ -52,11 +50,6 @@ const hn_gemm_set_f32 hn_gemm_set_f32__avx512 = {
     .cols = 32,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6), FULL(7), FULL(8), FULL(9),
              FULL(10), FULL(11), FULL(12), FULL(13), FULL(14)},
-    .micro = {NULL, gemm_panel_1__avx512, gemm_panel_2__avx512, gemm_panel_3__avx512,
-              gemm_panel_4__avx512, gemm_panel_5__avx512, gemm_panel_6__avx512,
-              gemm_panel_7__avx512, gemm_panel_8__avx512, gemm_panel_9__avx512,
-              gemm_panel_10__avx512, gemm_panel_11__avx512, gemm_panel_12__avx512,
-              gemm_panel_13__avx512, gemm_panel_14__avx512},
     .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6), NARROW(7),
                NARROW(8), NARROW(9), NARROW(10), NARROW(11), NARROW(12), NARROW(13), NARROW(14)},
     .wide = {{1, 256, hn_gemm_f32_1x256__avx512},
