@@ -134,7 +134,6 @@ void run_profile_print(const run_profile *p, size_t n_runs) {
 
 static void write_entry(const run_profile *p, const run_profile_entry *e, size_t n_runs,
                         cli_buffer *out) {
-    cli_json_string(out, e->op, strlen(e->op));
     cli_buffer_printf(out, ", \"seconds\": %.9g, \"share\": %.6g, \"macs\": %llu, \"bytes\": %llu",
                       1e-9 * (double)e->ns / (double)n_runs, share_of(p, e),
                       (unsigned long long)(e->macs / n_runs),
@@ -144,17 +143,21 @@ static void write_entry(const run_profile *p, const run_profile_entry *e, size_t
 void run_profile_json(const run_profile *p, size_t n_runs, cli_buffer *out) {
     cli_buffer_printf(out, ",\n  \"profile\": [");
     for (size_t i = 0; i < p->ops.n; i++) {
+        const run_profile_entry *e = &p->ops.at[i];
         cli_buffer_printf(out, "%s{\"op\": ", i ? ",\n    " : "\n    ");
-        write_entry(p, &p->ops.at[i], n_runs, out);
-        cli_buffer_printf(out, ", \"nodes\": %llu}",
-                          (unsigned long long)(p->ops.at[i].n_nodes / n_runs));
+        cli_json_string(out, e->op, strlen(e->op));
+        cli_buffer_printf(out, ", \"nodes\": %llu", (unsigned long long)(e->n_nodes / n_runs));
+        write_entry(p, e, n_runs, out);
+        cli_buffer_printf(out, "}");
     }
     cli_buffer_printf(out, "\n  ],\n  \"profile_nodes\": [");
     for (size_t i = 0; i < p->nodes.n; i++) {
+        const run_profile_entry *e = &p->nodes.at[i];
         cli_buffer_printf(out, "%s{\"name\": ", i ? ",\n    " : "\n    ");
-        cli_json_string(out, p->nodes.at[i].name, strlen(p->nodes.at[i].name));
+        cli_json_string(out, e->name, strlen(e->name));
         cli_buffer_printf(out, ", \"op\": ");
-        write_entry(p, &p->nodes.at[i], n_runs, out);
+        cli_json_string(out, e->op, strlen(e->op));
+        write_entry(p, e, n_runs, out);
         cli_buffer_printf(out, "}");
     }
     cli_buffer_printf(out, "\n  ]");

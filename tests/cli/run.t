@@ -235,10 +235,10 @@ hone: no test cases: a folder with a model and test_data_set_0 is one
 
 Where the time goes; who runs the nodes.
 
-$ hone run digits.onnx --random 1 --repeat 2 --profile --level none | grep -E '^  (operator|Conv|Relu) ' | sed 's/  *[0-9.]* *[0-9.]* %//' | sort
+$ hone run digits.onnx --random 1 --repeat 2 --profile --level none | grep -E '^  (operator|Conv|Relu) ' | sed 's/  *[0-9.]* *[0-9.]* %.*//' | sort
   Conv                    4
   Relu                    4
-  operator            nodes  ms per run   share
+  operator            nodes  ms per run   share  GFLOP/s
 $ hone run digits.onnx --random 1 --profile --json --level none | grep -c '"op": "Conv", "nodes": 4'
 1
 $ hone run digits.onnx --random 1 --provider cpu --keep-denormals | grep -c logits
