@@ -55,7 +55,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_command_info, cli_command_check, cli_command_save, cli_command_run,
-    cli_command_diff, cli_command_ops, cli_command_optimize, cli_command_passes;
+    cli_command_tune, cli_command_diff, cli_command_ops, cli_command_optimize, cli_command_passes;
 extern const cli_command *const cli_commands[]; /* NULL-terminated */
 
 /* Fills the options struct and the list of other arguments. Returns EXIT_OK, or the status to leave
@@ -109,6 +109,7 @@ void cli_table_begin(cli_table *t, size_t n_columns, const char *const *headings
                      const char *align);
 void cli_table_add(cli_table *t, const char *fmt, ...); /* next cell, row by row */
 void cli_table_print(cli_table *t);                     /* and frees */
+void cli_table_free(cli_table *t);                      /* again is fine */
 
 /* ---- progress -------------------------------------------------------------------------------- */
 

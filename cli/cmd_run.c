@@ -14,7 +14,7 @@ typedef struct run_options {
     cli_model_options model;
     cli_input_options input;
     cli_list outputs; /* NAME=FILE */
-    const char *folder, *format, *labels, *manifest, *level, *cache;
+    const char *folder, *format, *labels, *manifest, *level, *cache, *kernels;
     hone_level parsed_level;
     uint64_t repeat, threads, top, jobs, timeout, memory;
     cli_list providers;
@@ -41,6 +41,8 @@ static const cli_option run_option_table[] = {
      "threads to use (default: all processors)"},
     {"cache", 0, CLI_TEXT, offsetof(run_options, cache), "FOLDER",
      "keep weights there as this processor wants them, and start faster the next time"},
+    {"kernels", 0, CLI_TEXT, offsetof(run_options, kernels), "FILE",
+     "take the kernels that `hone tune` found to be the fastest"},
     {"memory", 'm', CLI_SIZE, offsetof(run_options, memory), "BYTES",
      "limit for intermediate values"},
     {"timeout", 0, CLI_SIZE, offsetof(run_options, timeout), "SECONDS", "give up after that time"},
@@ -82,12 +84,18 @@ static double run_clock(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void run_warn(const char *note) {
+    if (*note)
+        fprintf(stderr, "hone: warning: %s\n", note);
+}
+
 static bool open_run(run_state *s, const char *path) {
     hone_session_options options;
     hone_session_options_init(&options);
     options.n_threads = (int)s->o->threads;
     options.level = s->o->parsed_level;
     options.cache_dir = s->o->cache;
+    options.kernel_choices = s->o->kernels;
     options.memory_limit_bytes = s->o->memory;
     options.n_providers = (uint32_t)s->o->providers.n;
     options.providers = (const char *const *)s->o->providers.at;
@@ -100,8 +108,8 @@ static bool open_run(run_state *s, const char *path) {
         cli_fail_error(&s->error);
         return false;
     }
-    if (*hone_session_cache_note(s->session))
-        fprintf(stderr, "hone: warning: %s\n", hone_session_cache_note(s->session));
+    run_warn(hone_session_cache_note(s->session));
+    run_warn(hone_session_kernels_note(s->session));
     run_results *r = &s->results;
     *r = (run_results){.model = path,
                        .inputs = &s->feed,

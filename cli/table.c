@@ -89,6 +89,14 @@ static void fit_columns(const cli_table *t, int *width) {
     }
 }
 
+void cli_table_free(cli_table *t) {
+    for (size_t i = 0; i < t->n_cells; i++)
+        free(t->cells[i]);
+    free(t->cells);
+    t->cells = NULL;
+    t->n_cells = t->cap = 0;
+}
+
 void cli_table_print(cli_table *t) {
     int width[MAX_COLUMNS];
     fit_columns(t, width);
@@ -107,7 +115,5 @@ void cli_table_print(cli_table *t) {
             print_cell(t->cells[i + c], width[c], t->align[c], c + 1 == t->n_columns);
         putchar('\n');
     }
-    for (size_t i = 0; i < t->n_cells; i++)
-        free(t->cells[i]);
-    free(t->cells);
+    cli_table_free(t);
 }

@@ -710,6 +710,10 @@ typedef struct hone_session_options {
      * sessions of the same model file, options, processor and build. Made when it is not there.
      * Whoever can write there can change results. NULL: weights are laid out for every process. */
     const char *cache_dir;
+    /* A file of hone_model_tune_kernels: which kernels are the fastest on this processor. Results
+     * may differ in the last digits from those without it, and with another number of threads,
+     * which has choices of its own. NULL: kernels are chosen by sizes. */
+    const char *kernel_choices;
 } hone_session_options;
 HONE_API void hone_session_options_init(hone_session_options *options);
 /* The model is read, not changed, and must outlive the session. Free dimensions stay free unless
@@ -724,8 +728,35 @@ HONE_API void hone_session_free(hone_session *session);
 /* A sentence when a cache was asked for, but not used (it was damaged, or of another build) or not
  * written; "" otherwise. The session works in any case. */
 HONE_API const char *hone_session_cache_note(const hone_session *session);
+/* The same for kernel_choices: the file could not be read, is of another processor, or has lines
+ * that are not understood. */
+HONE_API const char *hone_session_kernels_note(const hone_session *session);
 /* Names of the providers of this build: 0, 1, ...; "" past the last. */
 HONE_API const char *hone_provider_name(uint32_t i);
+
+/* Convolutions of the same sizes, each kernel timed on its own. */
+typedef struct hone_kernel_timing {
+    const char *node;  /* the first of them in the graph */
+    const char *sizes; /* as the file has them */
+    uint32_t n_nodes;  /* of those sizes */
+    uint32_t n_kernels;
+    const char *const *kernels;
+    const double *seconds; /* of the fastest run */
+    uint32_t usual;        /* the kernel that is taken by sizes alone */
+    uint32_t chosen;
+    uint32_t done, total; /* this one included */
+} hone_kernel_timing;
+/* Called after each; strings are valid during the call. Returns true to stop: HONE_E_CANCELLED. */
+typedef bool (*hone_tune_fn)(void *ctx, const hone_kernel_timing *timing);
+/* Measures on this machine which kernel computes each convolution of the model fastest, wherever
+ * there are several and sizes are known; fix free dimensions first, by the options or in the model.
+ * Level, dimensions, providers and threads of the options (NULL: defaults) are those of the
+ * sessions that are meant. The file at `path` gets what was measured, beside what it has of other
+ * sizes; one that is no such file or of another processor is left alone: HONE_E_FORMAT,
+ * HONE_E_UNSUPPORTED. path and `tell` may be NULL. */
+HONE_API hone_status hone_model_tune_kernels(const hone_model *model,
+                                             const hone_session_options *options, const char *path,
+                                             hone_tune_fn tell, void *ctx, hone_error *error);
 
 /* One node that has just run. */
 typedef struct hone_step {

@@ -1,5 +1,5 @@
 /* hone.h: sessions. */
-#include "api/value_int.h"
+#include "api/session_options.h"
 #include "run/session.h"
 
 static hn_session *session_of(const hone_session *s) {
@@ -32,6 +32,21 @@ static hone_status check_session_options(const hone_session_options *o, hone_err
     return HONE_OK;
 }
 
+hone_status hn_api_session_options(hone_session_options *ours, const hone_session_options *theirs,
+                                   hone_error *error) {
+    hone_session_options_init(ours);
+    if (!hn_api_read_options(ours, theirs, sizeof *ours))
+        return hn_api_fail_options(error, "hone_session_options");
+    return check_session_options(ours, error);
+}
+
+hn_program_options hn_api_program_options(const hone_session_options *o) {
+    return (hn_program_options){.n_dims = o->n_dims,
+                                .dims = o->dims,
+                                .n_providers = o->n_providers,
+                                .providers = o->providers};
+}
+
 const char *hone_provider_name(uint32_t i) {
     const hn_provider *provider = hn_provider_at(i);
     return provider ? provider->name : "";
@@ -44,22 +59,17 @@ hone_status hone_session_create(const hone_model *model, const hone_session_opti
     *session = NULL;
     HN_REQUIRE(model, error);
     hone_session_options o;
-    hone_session_options_init(&o);
-    if (!hn_api_read_options(&o, options, sizeof o))
-        return hn_api_fail_options(error, "hone_session_options");
-    HN_TRY(check_session_options(&o, error));
+    HN_TRY(hn_api_session_options(&o, options, error));
     hn_session_options so = {.n_threads = o.n_threads,
                              .memory_limit = o.memory_limit_bytes,
                              .max_plans = o.max_plans,
                              .keep_denormals = o.keep_denormals,
                              .image_hook = {o.decode_image, o.decode_image_ctx},
                              .level = (hn_level)o.level,
-                             .program = {.n_dims = o.n_dims,
-                                         .dims = o.dims,
-                                         .n_providers = o.n_providers,
-                                         .providers = o.providers},
+                             .program = hn_api_program_options(&o),
                              .shares_program = true,
-                             .cache_folder = o.cache_dir};
+                             .cache_folder = o.cache_dir,
+                             .kernels_path = o.kernel_choices};
     hn_session *s = NULL;
     hone_status status = hn_session_new(model_of(model), &so, &s, error);
     *session = (hone_session *)(void *)s;
@@ -72,6 +82,10 @@ void hone_session_free(hone_session *session) {
 
 const char *hone_session_cache_note(const hone_session *session) {
     return hn_session_cache_note(session_of(session));
+}
+
+const char *hone_session_kernels_note(const hone_session *session) {
+    return hn_session_kernels_note(session_of(session));
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

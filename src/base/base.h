@@ -364,6 +364,9 @@ static inline bool hn_cpu_has(hn_cpu_feature f) {
 const char *hn_cpu_tier_name(int i); /* the names above, 0, 1, 2, ...; NULL past the last */
 uint64_t hn_cpu_tier_mask(
     const char *tier_name); /* what a cap admits; everything for NULL and for unknown names */
+/* What the maker calls the processor of this machine; "" when it does not say. `out` is filled up to
+ * its size. */
+void hn_cpu_name(char *out, size_t size);
 /* Whether this thread takes numbers smaller than the smallest normal one for zero, in operands and
  * in results; they cost some processors a hundred times more than others. Returns how it was before,
  * to be restored. On processors that we do not know nothing changes. */

@@ -9,6 +9,8 @@ const hn_conv_tiles *hn_conv_tiles_pick(void) {
 /* ---- methods --------------------------------------------------------------------------------- */
 
 typedef struct conv_last_way {
+    const char *name;
+    bool (*can)(const hn_conv_last_job *job);
     int64_t (*packed_elems)(const hn_conv_last_job *job);
     void (*pack)(const hn_conv_last_job *job, float *out);
     void (*run)(hn_pool *pool, const hn_conv_last_job *job);
@@ -21,14 +23,33 @@ static int64_t no_scratch_but_filters(const hn_conv_last_job *job, int n_threads
     return job->packed_w ? 0 : hn_conv_last_packed_elems(job);
 }
 
+static bool is_any_convolution(const hn_conv_last_job *job) {
+    (void)job;
+    return true;
+}
+
+static bool has_group_per_channel(const hn_conv_last_job *job) {
+    return job->channels == job->groups;
+}
+
 static const conv_last_way conv_last_ways[] = {
-    [HN_CONV_LAST_PRODUCT] = {hn_product_last_packed_elems, hn_product_last_pack,
-                              hn_product_last_f32, no_scratch_but_filters},
-    [HN_CONV_LAST_DEPTHWISE] = {hn_depthwise_last_packed_elems, hn_depthwise_last_pack,
-                                hn_depthwise_last_f32, no_scratch_but_filters},
-    [HN_CONV_LAST_WINOGRAD] = {hn_winograd_packed_elems, hn_winograd_pack, hn_winograd_f32,
-                               hn_winograd_scratch_elems},
+    [HN_CONV_LAST_PRODUCT] = {"product", is_any_convolution, hn_product_last_packed_elems,
+                              hn_product_last_pack, hn_product_last_f32, no_scratch_but_filters},
+    [HN_CONV_LAST_WINOGRAD] = {"winograd", hn_winograd_can, hn_winograd_packed_elems,
+                               hn_winograd_pack, hn_winograd_f32, hn_winograd_scratch_elems},
+    [HN_CONV_LAST_DEPTHWISE] = {"depthwise", has_group_per_channel, hn_depthwise_last_packed_elems,
+                                hn_depthwise_last_pack, hn_depthwise_last_f32,
+                                no_scratch_but_filters},
 };
+
+bool hn_conv_last_fits(const hn_conv_last_job *job, hn_conv_last_method method) {
+    const conv_last_way *way = &conv_last_ways[method];
+    return way->can(job) && way->packed_elems(job) > 0;
+}
+
+const char *hn_conv_last_method_name(int method) {
+    return (size_t)method < HN_COUNT(conv_last_ways) ? conv_last_ways[method].name : NULL;
+}
 
 hn_conv_last_method hn_conv_last_choose(const hn_conv_last_job *job) {
     bool is_gray = job->channels == 1 && job->filters > 1; /* its vectors would have one element */

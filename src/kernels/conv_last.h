@@ -10,7 +10,7 @@
 
 typedef enum hn_conv_last_method {
     HN_CONV_LAST_PRODUCT,  /* windows times filters; any convolution */
-    HN_CONV_LAST_WINOGRAD, /* where hn_winograd_fits; needs packed_w */
+    HN_CONV_LAST_WINOGRAD, /* where hn_winograd_can; needs packed_w */
     HN_CONV_LAST_DEPTHWISE /* one channel per group */
 } hn_conv_last_method;
 
@@ -30,6 +30,10 @@ typedef struct hn_conv_last_job {
 /* The best method by the sizes of a job alone; slide->out_elems is 0 when the size of the map is
  * not known yet. */
 hn_conv_last_method hn_conv_last_choose(const hn_conv_last_job *job);
+/* Whether a method can do a job of known sizes on this processor from filters laid out ahead, be it
+ * the best one or not. */
+bool hn_conv_last_fits(const hn_conv_last_job *job, hn_conv_last_method method);
+const char *hn_conv_last_method_name(int method); /* 0, 1, ...; NULL past the last */
 /* Filters that serve many convolutions are laid out once: room for so many floats (0: nothing is
  * laid out ahead), filled from w, sizes and method of a job. */
 int64_t hn_conv_last_packed_elems(const hn_conv_last_job *job);
@@ -43,7 +47,9 @@ void hn_conv_last_plain_f32(hn_pool *pool, const hn_conv_last_job *job);
 
 /* ---- methods, for hn_conv_last_f32 alone ------------------------------------------------------- */
 
-/* Windows of 3 x 3 that move by one: whether it is faster than a product, by sizes alone. */
+/* Windows of 3 x 3 that move by one. */
+bool hn_winograd_can(const hn_conv_last_job *job);
+/* And whether it is faster than a product, by sizes alone. */
 bool hn_winograd_fits(const hn_conv_last_job *job);
 int64_t hn_winograd_packed_elems(const hn_conv_last_job *job);
 void hn_winograd_pack(const hn_conv_last_job *job, float *out);

@@ -56,13 +56,17 @@ static bool is_three_by_three(const hn_slide *s) {
     return is_so;
 }
 
+bool hn_winograd_can(const hn_conv_last_job *job) {
+    return hn_winograd_pick() && job->groups == 1 && is_three_by_three(job->slide);
+}
+
 /* Costs in units of one product while all is near. Measured with AVX-512; to read a number of the
  * filters takes between 14 (from the last cache) and 32 (from memory). */
 bool hn_winograd_fits(const hn_conv_last_job *job) {
     const double read = 24, transform = 16, unknown_size = 28;
     const hn_slide *s = job->slide;
     const hn_winograd_set *set = hn_winograd_pick();
-    if (!set || job->groups != 1 || !is_three_by_three(s))
+    if (!hn_winograd_can(job))
         return false;
     bool is_known = s->out_elems > 0;
     double height = is_known ? (double)s->out[0] : unknown_size;

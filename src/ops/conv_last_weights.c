@@ -54,6 +54,21 @@ static const hn_shape *output_shape(const hn_eval *c) {
     return t && t->kind == HN_TYPE_TENSOR && t->shape.rank >= 0 ? &t->shape : NULL;
 }
 
+/* By the sizes alone, or as it was measured where the map's sizes are known. */
+static hone_status choose_method(const hn_eval *c, hn_conv_last_job *job) {
+    hn_kernel_choices *measured = c->consts ? c->consts->choices : NULL;
+    job->method = hn_conv_last_choose(job);
+    if (!measured || job->slide->in_elems <= 0 || job->slide->out_elems <= 0)
+        return HONE_OK;
+    return hn_kernel_choices_ask(measured, c->node.id, hn_s(c->node.node->name), job);
+}
+
+/* 1 where it is not known. */
+static int64_t static_batch(const hn_shape *shape) {
+    bool is_known = shape && shape->rank > 0 && hn_dim_is_known(shape->dims[0]);
+    return is_known ? HN_MAX(shape->dims[0], 1) : 1;
+}
+
 hone_status hn_prepare_filters_last(hn_eval *c, void **state) {
     const hn_array *w = hn_arg(c, 1);
     int64_t groups = hn_attr_i(&c->node, "group", 1), in[HN_MAX_SPATIAL], out[HN_MAX_SPATIAL];
@@ -66,12 +81,12 @@ hone_status hn_prepare_filters_last(hn_eval *c, void **state) {
     static_sizes(output_shape(c), w->rank - 2, out);
     hn_slide_read(&c->node, w->rank - 2, in, out, w->dims + 2, &slide);
     hn_conv_last_job job = {.slide = &slide,
-                            .batch = 1,
+                            .batch = static_batch(hn_in_shape(&c->node, 0)),
                             .channels = w->dims[1] * groups,
                             .filters = w->dims[0],
                             .groups = groups,
                             .w = w->data};
-    job.method = hn_conv_last_choose(&job);
+    HN_TRY(choose_method(c, &job));
     int64_t n_elems = hn_conv_last_packed_elems(&job);
     if (n_elems == 0)
         return HONE_OK;

@@ -5,6 +5,7 @@
 
 #include "ops/eval_int.h"
 #include "ops/infer_engine.h"
+#include "ops/kernel_choices.h"
 
 /* The surroundings of a run; one per thread that runs. */
 typedef struct hn_eval_host {
@@ -25,6 +26,7 @@ typedef struct hn_const_host {
     void (*name)(void *ctx, uint32_t arg, hn_blob_key *key); /* mixes in what an argument is */
     hone_status (*read)(void *ctx); /* brings the data of all arguments */
     const hn_blob_shelf *shelf;     /* may be NULL */
+    hn_kernel_choices *choices;     /* may be NULL */
     void *ctx;
 } hn_const_host;
 

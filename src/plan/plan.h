@@ -66,6 +66,7 @@ typedef struct hn_program_options {
     void *rewrite_ctx;
     hn_pool *pool;              /* helps to lay weights out; may be NULL */
     const hn_blob_shelf *shelf; /* of weights that were laid out before; may be NULL */
+    hn_kernel_choices *choices; /* that were measured; may be NULL */
 } hn_program_options;
 
 /* Refuses a model that is not valid, or has an operator that cannot be run, by a message that names

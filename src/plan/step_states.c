@@ -151,6 +151,7 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
     hn_const_host host = {.name = name_const_arg,
                           .read = read_const_args,
                           .shelf = all->options ? all->options->shelf : NULL,
+                          .choices = all->options ? all->options->choices : NULL,
                           .ctx = &consts};
     hone_status status = find_const_args(&consts, scratch);
     hn_eval c = {.node = {.scope = &scope,

@@ -17,7 +17,7 @@ struct hn_session {
     hn_pool *pool;
     hn_session_options options;
     hn_arena *notes;
-    const char *cache_note;
+    const char *cache_note, *kernels_note;
     pthread_mutex_t lock; /* guards all below */
     kept_plan *plans;
     uint32_t n_plans;
@@ -57,6 +57,39 @@ static hone_status take_cached_program(hn_session *s, const hn_model *m, hone_er
     return status;
 }
 
+/* Whatever is wrong with the file, it keeps nobody from running. */
+static hone_status read_kernels(hn_session *s, hn_kernel_choices *choices) {
+    hone_error err;
+    const char *path = s->options.kernels_path;
+    hn_error_clear(&err);
+    hone_status status = hn_kernel_choices_read(choices, path, &err);
+    uint32_t n_skipped = hn_kernel_choices_n_skipped(choices);
+    if (status == HONE_E_NOMEM)
+        return status;
+    if (status != HONE_OK)
+        s->kernels_note =
+            hn_arena_printf(s->notes, "kernels are not chosen by measurement: %s", err.message);
+    else if (n_skipped > 0)
+        s->kernels_note = hn_arena_printf(
+            s->notes, "'%s': lines that are not understood and left out: %u", path, n_skipped);
+    return s->kernels_note ? HONE_OK : HONE_E_NOMEM;
+}
+
+static hone_status take_chosen_program(hn_session *s, const hn_model *m, hone_error *err) {
+    hn_kernel_choices *choices = NULL;
+    hone_status status = HONE_OK;
+    if (s->options.kernels_path) {
+        choices = hn_kernel_choices_new(s->alloc, hn_pool_threads(s->pool));
+        status = choices ? read_kernels(s, choices) : HONE_E_NOMEM;
+    }
+    s->options.program.choices = choices;
+    if (status == HONE_OK)
+        status = s->options.cache_folder ? take_cached_program(s, m, err) : take_program(s, m, err);
+    s->options.program.choices = NULL;
+    hn_kernel_choices_free(choices);
+    return status;
+}
+
 static void give_program_back(hn_session *s) {
     if (s->options.shares_program)
         hn_program_unshare(s->program);
@@ -80,11 +113,11 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     s->idle = hn_calloc(alloc, MAX_IDLE_STATES, sizeof *s->idle);
     s->pool = hn_pool_new(o->n_threads, alloc);
     s->notes = hn_arena_new(alloc);
-    s->cache_note = "";
+    s->cache_note = s->kernels_note = "";
     s->options.program.pool = s->pool;
     hone_status status = HONE_E_NOMEM;
     if (s->plans && s->idle && s->pool && s->notes)
-        status = o->cache_folder ? take_cached_program(s, m, err) : take_program(s, m, err);
+        status = take_chosen_program(s, m, err);
     if (status != HONE_OK)
         hn_session_free(s);
     else
@@ -114,6 +147,10 @@ const hn_program *hn_session_program(const hn_session *s) {
 
 const char *hn_session_cache_note(const hn_session *s) {
     return s->cache_note;
+}
+
+const char *hn_session_kernels_note(const hn_session *s) {
+    return s->kernels_note;
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */

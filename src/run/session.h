@@ -28,6 +28,7 @@ typedef struct hn_session_options {
     hn_program_options program; /* looked at while the session is made */
     bool shares_program;        /* with other sessions of the model */
     const char *cache_folder;   /* of weights laid out by earlier processes; NULL: none */
+    const char *kernels_path;   /* of kernels that were measured; NULL: none */
 } hn_session_options;
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,
                            hone_error *err);
@@ -35,6 +36,8 @@ void hn_session_free(hn_session *s);
 const hn_program *hn_session_program(const hn_session *s);
 /* Why the cache was not used or not written; "" when it was, or nobody asked for one. */
 const char *hn_session_cache_note(const hn_session *s);
+/* The same for the measured kernels. */
+const char *hn_session_kernels_note(const hn_session *s);
 
 /* A run is: open a state, fill its call, run, look at the results, close. Any number may be open at
  * once, in any threads. */

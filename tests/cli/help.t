@@ -11,6 +11,7 @@ Commands:
   save     rewrite a model: shapes, external data, parts, names
   optimize make a graph smaller and faster, and tell what was done
   run      compute the outputs of a model
+  tune     measure which kernels are the fastest here
   diff     compare what two models compute, or a model with saved outputs
   ops      list the operators hone knows, or describe one
   passes   list the passes of the optimizer
@@ -84,6 +85,7 @@ Commands:
   save     rewrite a model: shapes, external data, parts, names
   optimize make a graph smaller and faster, and tell what was done
   run      compute the outputs of a model
+  tune     measure which kernels are the fastest here
   diff     compare what two models compute, or a model with saved outputs
   ops      list the operators hone knows, or describe one
   passes   list the passes of the optimizer

@@ -1,0 +1,19 @@
+/* hone.h: tuning. */
+#include "api/session_options.h"
+#include "tune/tune.h"
+
+hone_status hone_model_tune_kernels(const hone_model *model, const hone_session_options *options,
+                                    const char *path, hone_tune_fn tell, void *ctx,
+                                    hone_error *error) {
+    hn_error_clear(error);
+    HN_REQUIRE(model, error);
+    hone_session_options o;
+    HN_TRY(hn_api_session_options(&o, options, error));
+    hn_tune_options to = {.n_threads = o.n_threads,
+                          .level = (hn_level)o.level,
+                          .program = hn_api_program_options(&o),
+                          .path = path,
+                          .tell = tell,
+                          .tell_ctx = ctx};
+    return hn_error_complete(error, hn_tune_kernels(model_of(model), &to, error));
+}
