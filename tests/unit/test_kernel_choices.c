@@ -290,6 +290,25 @@ static void nothing_is_lost_without_memory(void **state) {
     }
 }
 
+static void tuning_fails_cleanly_without_memory(void **state) {
+    (void)state;
+    hone_load_options load;
+    counting_allocator a = {.n_refused = 1};
+    for (size_t n = 1; a.n_refused > 0; n++) {
+        hone_error error;
+        hone_model *model;
+        counting_init(&a, n);
+        hone_load_options_init(&load);
+        load.allocator = &a.hook;
+        hone_status status = load_text(CONVOLUTIONS, &load, &model, &error);
+        if (status == HONE_OK)
+            status = hone_model_tune_kernels(model, NULL, NULL, NULL, NULL, &error);
+        hone_model_free(model);
+        assert_true(status == HONE_OK || status == HONE_E_NOMEM);
+        assert_true(counting_is_clean(&a));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choices_come_back),
@@ -299,6 +318,7 @@ int main(void) {
         cmocka_unit_test(sessions_take_what_was_chosen),
         cmocka_unit_test(earlier_choices_stay),
         cmocka_unit_test(nothing_is_lost_without_memory),
+        cmocka_unit_test(tuning_fails_cleanly_without_memory),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }
