@@ -53,6 +53,8 @@ static void check_outputs(const hn_conv_job_f32 *job, size_t index) {
 }
 
 static void check_conv(const kern_conv_case *t, size_t index, int form) {
+    if (kern_leaves_out())
+        return;
     hn_slide s = kern_slide(t);
     int64_t channels = t->channels / t->groups, n_out = t->batch * t->filters * s.out_elems;
     hn_conv_job_f32 job = {.slide = &s,
@@ -118,6 +120,8 @@ static float most_exact(const hn_slide *s, const float *plane, int64_t out) {
 }
 
 static void check_pool_max(const kern_conv_case *t, size_t index) {
+    if (kern_leaves_out())
+        return;
     static const float odd_ones[] = {NAN, HUGE_VALF, -HUGE_VALF, -0.0f, 0.0f};
     hn_slide s = kern_slide(t);
     int64_t planes = t->batch * t->channels;

@@ -72,6 +72,8 @@ static void check_last_outputs(const hn_conv_last_job *job, const char *what, si
 enum { BIAS = 1, RESIDUAL = 2, MAP = 4, PACK = 8, CLIP = 16, ALL_FORMS = 31 };
 
 static void check_conv_last(const kern_conv_case *t, size_t index, int form) {
+    if (kern_leaves_out())
+        return;
     hn_slide s = kern_slide(t);
     int64_t channels = t->channels / t->groups, n_out = t->batch * t->filters * s.out_elems;
     hn_conv_last_job job = {.slide = &s,

@@ -78,6 +78,8 @@ static void clamp_to(const float *xs, float *ys, uint64_t n, float a, float b) {
 
 /* form: 1 bias, 2 residual, 4 function, 8 filters laid out ahead, 16 limits */
 static void check_depthwise(const kern_conv_case *t, size_t index, int form) {
+    if (kern_leaves_out())
+        return;
     hn_slide s = kern_slide(t);
     int64_t n_out = t->batch * s.out_elems * t->filters;
     hn_conv_last_job job = {.slide = &s,
@@ -214,6 +216,8 @@ static void check_pool_outputs(const hn_pool_last_job *job, size_t index) {
 
 static void check_pool(const kern_conv_case *t, size_t index, hn_pool_last_kind kind,
                        bool count_padding) {
+    if (kern_leaves_out())
+        return;
     static const pool_last_fn fns[] = {hn_pool_last_f32, hn_pool_last_plain_f32};
     static const float odd_ones[] = {NAN, HUGE_VALF, -HUGE_VALF, -0.0f, 0.0f};
     hn_slide s = kern_slide(t);
@@ -247,6 +251,8 @@ static void check_pool(const kern_conv_case *t, size_t index, hn_pool_last_kind 
 
 static void check_global_pool(int64_t batch, int64_t elems, int64_t channels,
                               hn_pool_last_kind kind) {
+    if (kern_leaves_out())
+        return;
     kern_conv_case t = {.n_axes = 1,
                         .in = {elems},
                         .kernel = {elems},

@@ -123,6 +123,8 @@ static void scale_and_shift_winograd(const float *xs, float *ys, uint64_t n, flo
 enum { WITH_BIAS = 1, WITH_RESIDUAL = 2, WITH_MAP = 4, WITH_CLIP = 8, WITH_ALL = 15 };
 
 static void check_winograd(const winograd_case *t, size_t index, int form, winograd_data data) {
+    if (kern_leaves_out())
+        return;
     kern_conv_case whole = whole_case(t);
     hn_slide s = kern_slide(&whole);
     int64_t n_in = t->batch * t->channels * s.in_elems, n_out = t->batch * t->filters * s.out_elems;

@@ -88,6 +88,14 @@ void kern_release(void) {
     }
 }
 
+enum { ONE_OF_FEW = 5 };
+static bool has_few;
+
+bool kern_leaves_out(void) {
+    static unsigned n_asked;
+    return has_few && n_asked++ % ONE_OF_FEW != 0;
+}
+
 static hn_pool *pools[KERN_POOLS];
 
 hn_pool *kern_pool(int i) {
@@ -134,7 +142,8 @@ static int run_tests(const char *only) {
 }
 
 int main(int argc, char **argv) {
-    const char *what = argc > 1 ? argv[1] : NULL;
+    has_few = argc > 1 && strcmp(argv[1], "--few") == 0;
+    const char *what = argc > 1 + has_few ? argv[1 + has_few] : NULL;
     int status = 0;
     for (int i = 0; i < KERN_POOLS; i++)
         pools[i] = i ? hn_pool_new(i + 1, NULL) : NULL;
