@@ -337,7 +337,7 @@ static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grai
         return;
     }
     crew->job = job;
-    crew->caller_cpu = current_cpu();
+    crew->caller_cpu = crew->spin_ns ? current_cpu() : -1; /* else there is nowhere to go */
     open_gate(crew);
     claim_pieces(crew, 0);
     close_gate(crew);
