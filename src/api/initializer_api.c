@@ -17,13 +17,13 @@ static bool stated_shape_fits(const hn_tensor *t, const hn_array *a) {
     return is_same;
 }
 
-static hone_status check_replacement(const hn_value *v, const hone_value *data,
-                                     hone_error *error) {
+static hone_status check_replacement(const hn_value *v, const hone_value *data, hone_error *error) {
     const char *name = hn_s(v->name);
     const hn_array *a = &data->object->array;
     if (data->object->kind != HN_OBJECT_TENSOR || a->dtype != v->init->dtype)
-        return hn_fail(error, HONE_E_TYPE, "initializer '%s' holds %s, and so must what replaces it",
-                       name, hn_dtype_name(v->init->dtype));
+        return hn_fail(error, HONE_E_TYPE,
+                       "initializer '%s' holds %s, and so must what replaces it", name,
+                       hn_dtype_name(v->init->dtype));
     if (a->dtype == HN_STRING)
         return hn_fail(error, HONE_E_UNSUPPORTED, "initializer '%s' holds strings", name);
     if (!stated_shape_fits(v->init, a))

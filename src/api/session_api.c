@@ -10,8 +10,8 @@ static const hn_graph *session_graph(const hone_session *s) {
 }
 
 void hone_session_options_init(hone_session_options *options) {
-    *options = (hone_session_options){
-        .size = sizeof *options, .max_plans = 16, .level = HONE_LEVEL_ALL};
+    *options =
+        (hone_session_options){.size = sizeof *options, .max_plans = 16, .level = HONE_LEVEL_ALL};
 }
 
 void hone_run_options_init(hone_run_options *options) {

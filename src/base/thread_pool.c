@@ -1,7 +1,8 @@
 /* A parallel loop is a list of pieces that threads claim one by one: each thread first those of its
- * own share, which are the same from loop to loop, so that what one loop wrote is near when the next
- * one reads it; then what is left of the others'. The caller works along, then closes the gate and
- * waits only for the workers inside: one that is still asleep, or was not scheduled, delays nobody.
+ * own share, which are the same from loop to loop, so that what one loop wrote is near when the
+ * next one reads it; then what is left of the others'. The caller works along, then closes the gate
+ * and waits only for the workers inside: one that is still asleep, or was not scheduled, delays
+ * nobody.
  *
  * All synchronization goes through one atomic word, the gate:
  *
@@ -71,7 +72,7 @@ typedef struct pool_crew {
     const hone_allocator *alloc;
     int64_t spin_ns;
     int n_workers;
-    int n_lanes; /* one more than there are workers; than were to be, when threads could not be had */
+    int n_lanes; /* workers that could be had, and the caller */
     int n_slots; /* of `lanes`, for giving the memory back */
     pthread_mutex_t mutex;
     pthread_cond_t job_opened;
@@ -351,8 +352,7 @@ typedef struct loop_call {
     void *ctx;
 } loop_call;
 
-static void call_tile(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0,
-                      int64_t col1) {
+static void call_tile(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
     const loop_call *call = ctx;
     (void)lane;
     call->tile_fn(call->ctx, row0, row1, col0, col1);
@@ -365,8 +365,7 @@ static void call_range(void *ctx, int lane, int64_t row0, int64_t row1, int64_t 
     call->range_fn(call->ctx, row0, row1);
 }
 
-static void call_lane(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0,
-                      int64_t col1) {
+static void call_lane(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
     const loop_call *call = ctx;
     (void)col0, (void)col1;
     call->lane_fn(call->ctx, lane, row0, row1);

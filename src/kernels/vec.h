@@ -18,9 +18,10 @@ static inline bool hn_cpu_has_all(uint64_t features) {
  * processor has. */
 #if defined(__x86_64__)
 #  define HN_TIERS(type, name) extern type name##__avx512, name##__avx2
-#  define HN_BEST(name, plain)                                    \
-    (hn_cpu_has_all(HN_NEEDS_AVX512) ? name##__avx512             \
-     : hn_cpu_has_all(HN_NEEDS_AVX2) ? name##__avx2 : (plain))
+#  define HN_BEST(name, plain)                        \
+    (hn_cpu_has_all(HN_NEEDS_AVX512) ? name##__avx512 \
+     : hn_cpu_has_all(HN_NEEDS_AVX2) ? name##__avx2   \
+                                     : (plain))
 #elif defined(__aarch64__)
 #  define HN_TIERS(type, name) extern type name##__neon
 #  define HN_BEST(name, plain) (hn_cpu_has_all(HN_NEEDS_NEON) ? name##__neon : (plain))

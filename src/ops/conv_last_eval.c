@@ -55,8 +55,8 @@ hone_status hn_eval_conv_transpose_last(hn_eval *c) {
                                       .packed_w = hn_packed_weights(c),
                                       .bias = bias ? bias->data : NULL,
                                       .y = y->data};
-    job.scratch = hn_eval_scratch_n(c, (uint64_t)hn_conv_transpose_last_scratch_elems(&job),
-                                    sizeof(float));
+    job.scratch =
+        hn_eval_scratch_n(c, (uint64_t)hn_conv_transpose_last_scratch_elems(&job), sizeof(float));
     HN_TRY_PTR(job.scratch);
     hn_conv_transpose_last_f32(hn_eval_pool(c), &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;

@@ -94,8 +94,8 @@ uint64_t hn_eval_macs(hn_eval *c) {
         return 0;
     const hn_type **out = HN_NEW_N(a, const hn_type *, (size_t)c->n_rets + 1);
     for (uint32_t i = 0; out && i < c->n_rets; i++) {
-        const hn_array *y = c->rets[i] && c->rets[i]->kind == HN_OBJECT_TENSOR ? &c->rets[i]->array
-                                                                               : NULL;
+        const hn_array *y =
+            c->rets[i] && c->rets[i]->kind == HN_OBJECT_TENSOR ? &c->rets[i]->array : NULL;
         out[i] = y ? hn_type_tensor(a, y->dtype, y->rank, y->dims) : NULL;
     }
     c->node.out = out;

@@ -39,8 +39,8 @@ static hone_status try_programs(const hn_model *m, const hn_program_options *o, 
     with_passes.rewrite_ctx = a;
     for (;;) {
         a->has_failed_rule = false;
-        hone_status status = hn_program_new(
-            m, a->disabled.n < MAX_SWITCHED_OFF ? &with_passes : o, out, err);
+        hone_status status =
+            hn_program_new(m, a->disabled.n < MAX_SWITCHED_OFF ? &with_passes : o, out, err);
         if (status == HONE_OK || status == HONE_E_NOMEM || !a->has_failed_rule)
             return status;
         hn_error_clear(err);

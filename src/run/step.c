@@ -181,14 +181,14 @@ static hone_status compute_step(step_frame *f, hone_error *err) {
 static void observe(step_frame *f, uint64_t start_ns) {
     const hn_run_control *c = f->state->control;
     uint64_t end_ns = hn_now_ns();
-    c->after_step(c->ctx, &(hn_step_sight){.g = hn_state_graph(f->state),
-                                           .step = f->step,
-                                           .start_ns = start_ns,
-                                           .end_ns = end_ns,
-                                           .macs = f->mode == HN_STEP_VIEW ? 0
-                                                                           : hn_eval_macs(&f->eval),
-                                           .inputs = f->args,
-                                           .outputs = f->rets});
+    c->after_step(c->ctx,
+                  &(hn_step_sight){.g = hn_state_graph(f->state),
+                                   .step = f->step,
+                                   .start_ns = start_ns,
+                                   .end_ns = end_ns,
+                                   .macs = f->mode == HN_STEP_VIEW ? 0 : hn_eval_macs(&f->eval),
+                                   .inputs = f->args,
+                                   .outputs = f->rets});
 }
 
 static hone_status run_step(hn_state *s, const hn_step *step, hn_step_mode mode, hone_error *err) {
