@@ -21,7 +21,7 @@ enum {
     IS_SHORT = 256, /* batches have fewer keys than there are rows, and queries stand anywhere */
     HIDES = 512,    /* masks have -infinity here and there */
     STAYS = 1024,   /* unseen keys have a finite score */
-    ALL_FORMS = 2047
+    ALL_ATTENTION_FORMS = 2047
 };
 
 typedef struct attention_case {
@@ -240,7 +240,7 @@ void kern_test_attention(void) {
                             .keys = kern_between(0, i % 4 ? 40 : 300),
                             .key_size = kern_between(1, 20),
                             .value_size = kern_between(1, 40),
-                            .form = kern_random() & kern_random() & ALL_FORMS};
+                            .form = kern_random() & kern_random() & ALL_ATTENTION_FORMS};
         t.heads = t.kv_heads * kern_between(1, 3);
         run_case(&t);
     }
