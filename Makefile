@@ -55,7 +55,7 @@ test-random: ## 20,000 random graphs through the optimizer
 	@$(call build,dev) && build/dev/tests/random_graphs --graphs 20000 --seed 2
 
 test-fuzz: ## every fuzzer for a minute
-	@if tools/setup has-fuzzer; then $(call check,fuzz); \
+	@if tools/setup has-fuzzer; then export CTEST_PARALLEL_LEVEL=3 && $(call check,fuzz); \
 	else echo "skipped: fuzzers (clang with libFuzzer is missing)"; fi
 
 test-aarch64: ## 64-bit Arm under an emulator
