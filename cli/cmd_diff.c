@@ -19,7 +19,7 @@ static const cli_option diff_option_table[] = {
     {"limit", 'l', CLI_TEXT, offsetof(diff_options, limit), "NUMBER",
      "largest difference, relative to the largest element (default 1e-4)"},
     CLI_INPUT_OPTIONS(diff_options),
-    {"level", 'l', CLI_TEXT, offsetof(diff_options, level), "LEVEL",
+    {"level", 0, CLI_TEXT, offsetof(diff_options, level), "LEVEL",
      "of graph optimization: none, basic, extended, all (default; with --all: none)"},
     {"threads", 't', CLI_SIZE, offsetof(diff_options, threads), "N",
      "threads to use (default: all processors)"},

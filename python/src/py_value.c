@@ -123,6 +123,16 @@ int hnpy_borrow(PyObject *object, Py_buffer *view, hone_value **value) {
 
 /* ---- making values --------------------------------------------------------------------------- */
 
+/* A value whose data are the buffer's: it ends with the value. */
+static PyObject *wrap_view(hone_value *value, Py_buffer view) {
+    value_object *self = (value_object *)hnpy_value_wrap(value);
+    if (self)
+        self->view = view;
+    else
+        PyBuffer_Release(&view);
+    return (PyObject *)self;
+}
+
 static PyObject *value_borrow(PyObject *type, PyObject *object) {
     (void)type;
     Py_buffer view;
@@ -131,12 +141,7 @@ static PyObject *value_borrow(PyObject *type, PyObject *object) {
         return NULL;
     if (!value)
         Py_RETURN_NONE;
-    value_object *self = (value_object *)hnpy_value_wrap(value);
-    if (self)
-        self->view = view;
-    else
-        PyBuffer_Release(&view);
-    return (PyObject *)self;
+    return wrap_view(value, view);
 }
 
 /* Of bytes under another type: what NumPy has no format for. */
@@ -157,12 +162,7 @@ static PyObject *value_from_bytes(PyObject *type, PyObject *args) {
         PyBuffer_Release(&view);
         return hnpy_raise(&error, HNPY_RUNNING);
     }
-    value_object *self = (value_object *)hnpy_value_wrap(value);
-    if (self)
-        self->view = view;
-    else
-        PyBuffer_Release(&view);
-    return (PyObject *)self;
+    return wrap_view(value, view);
 }
 
 static PyObject *value_from_pointer(PyObject *type, PyObject *args) {

@@ -127,9 +127,7 @@ static void lay_rows(const gemm_slice *s, gemm_left *left, float *room) {
     left->at = room;
     left->row = s->nk + LEFT_GAP;
     left->col = 1;
-    if (g->fill_left) {
-        g->fill_left(g->fill_left_ctx, row0, rows, s->k0, s->nk, room, left->row);
-    } else if (g->a_col == 1) {
+    if (g->a_col == 1) {
         for (int64_t i = 0; i < rows; i++)
             memcpy(room + i * left->row, g->a + (row0 + i) * g->a_row + s->k0,
                    (size_t)s->nk * sizeof *room);
@@ -157,7 +155,7 @@ static void tile_of_rows(gemm_slice *s, int64_t tile) {
         left.at = g->packed_a + left.row0 * g->k + s->k0 * left.rows;
         left.row = 1;
         left.col = left.rows;
-    } else if (!g->fill_left && (is_met_once || (g->a_col == 1 && !rows_collide(g)))) {
+    } else if (is_met_once || (g->a_col == 1 && !rows_collide(g))) {
         left.at = g->a + left.row0 * g->a_row + s->k0 * g->a_col;
         left.row = g->a_row;
         left.col = g->a_col;
@@ -273,7 +271,7 @@ static void cut_into_tasks(const gemm_task *t, int64_t *tile_grain, int64_t *col
         if ((few_rows && few_cols) ||
             HN_MAX(height, LEAST_HEIGHT) * *col_grain * g->k < 2 * LEAST_PRODUCTS)
             return;
-        bool by_rows = g->fill_left || (t->right != RIGHT_FRESH && height > *col_grain);
+        bool by_rows = t->right != RIGHT_FRESH && height > *col_grain;
         if (few_cols || (by_rows && !few_rows))
             *tile_grain = grain_of(t->n_tiles, down *= 2, 1);
         else

@@ -57,12 +57,6 @@ static void NAME(gemm_lay_out)(const NAME(hn_gemm_job) * g, NAME(gemm_slice) * s
  * are dropped. */
 static void NAME(gemm_left)(const NAME(hn_gemm_job) * g, NAME(gemm_slice) * s, int64_t i, int64_t n,
                             const T *a[GEMM_ROWS]) {
-    if (g->fill_left) {
-        g->fill_left(g->fill_left_ctx, i, n, s->k0, s->nk, s->a[0], GEMM_DEPTH);
-        for (int64_t r = 0; r < GEMM_ROWS; r++)
-            a[r] = s->a[HN_MIN(r, n - 1)];
-        return;
-    }
     for (int64_t r = 0; r < GEMM_ROWS; r++) {
         const T *from = g->a + (i + HN_MIN(r, n - 1)) * g->a_row + s->k0 * g->a_col;
         a[r] = from;
@@ -175,7 +169,7 @@ static void NAME(gemv_dots)(void *ctx, int64_t row0, int64_t row1, int64_t col0,
 void NAME(hn_gemm_plain)(hn_pool *pool, const NAME(hn_gemm_job) * job) {
     NAME(gemm_run) run = {*job, pool};
     const NAME(hn_gemm_job) *g = &run.job;
-    bool few_rows = !g->fill && !g->fill_left && g->m < GEMM_ROWS;
+    bool few_rows = !g->fill && g->m < GEMM_ROWS;
     int64_t blocks = (g->n + GEMM_WIDTH - 1) / GEMM_WIDTH;
     int64_t row_grain = blocks >= 16 ? g->m : HN_MIN(g->m, GEMM_HEIGHT);
     if (g->m <= 0 || g->n <= 0)

@@ -28,12 +28,11 @@ typedef struct hn_gemm_end_f32 {
 
 /* ---- matrix product -------------------------------------------------------------------------- */
 
-/* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. Either side may be a
- * matrix that is never stored: `fill` then writes rows i0 .. i0+ni and columns j0 .. j0+nj of b, at
- * out[(i - i0) * out_stride + j - j0]; `fill_left` does so for a. Both are called by many threads.
- */
+/* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. The right side may be a
+ * matrix that is never stored: `fill` then writes rows k0 .. k0+nk and columns j0 .. j0+nj of it,
+ * at out[(k - k0) * out_stride + j - j0]. It is called by many threads. */
 #define HN_GEMM_JOB(name, T)                                                                      \
-  typedef void (*hn_fill_##name)(const void *ctx, int64_t i0, int64_t ni, int64_t j0, int64_t nj, \
+  typedef void (*hn_fill_##name)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, \
                                  T *out, int64_t out_stride);                                     \
   /* Columns j0 .. j1 in panels of `width` columns, each of nk rows that lie side by side. What   \
    * stands in columns past the last does not matter. */                                          \
@@ -41,12 +40,12 @@ typedef struct hn_gemm_end_f32 {
                                    int64_t j1, int64_t width, T *out);                            \
   typedef struct hn_gemm_job_##name {                                                             \
     int64_t m, n, k;                                                                              \
-    const T *a; /* with its strides; not looked at when there is `fill_left` */                   \
+    const T *a;                                                                                   \
     int64_t a_row, a_col;                                                                         \
     const T *b; /* with its strides; not looked at when there is `fill` */                        \
     int64_t b_row, b_col;                                                                         \
-    hn_fill_##name fill, fill_left;                                                               \
-    const void *fill_ctx, *fill_left_ctx;                                                         \
+    hn_fill_##name fill;                                                                          \
+    const void *fill_ctx;                                                                         \
     T *c;                                                                                         \
     int64_t c_row; /* columns of c lie side by side */                                            \
     bool add;                                                                                     \
@@ -83,7 +82,8 @@ bool hn_sum_row_f32(int64_t n, const float *x, float *sum);
 bool hn_rows_are_fast_f32(void);
 /* y = x + z + b; b may be NULL, y may be any of them. */
 bool hn_add_rows_f32(int64_t n, const float *x, const float *z, const float *b, float *y);
-/* Turns pairs (x[i], x[half + i]) by angles: y[i] = cosines[i] * x[i] - sines[i] * x[half + i], y[half
+/* Turns pairs (x[i], x[half + i]) by angles: y[i] = cosines[i] * x[i] - sines[i] * x[half + i],
+ * y[half
  * + i] = sines[i] * x[i] + cosines[i] * x[half + i]. y may be x. */
 bool hn_rotate_row_f32(int64_t half, const float *cosines, const float *sines, const float *x,
                        float *y);

@@ -6,13 +6,15 @@ hone_status hn_eval_reshape(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     if (y && y->n_elems != x->n_elems)
-        return hn_eval_fail(c, HONE_E_SHAPE, "the input has %llu elements, but the new shape has %llu",
+        return hn_eval_fail(c, HONE_E_SHAPE,
+                            "the input has %llu elements, but the new shape has %llu",
                             (unsigned long long)x->n_elems, (unsigned long long)y->n_elems);
     return y ? hn_move_all(c, y, x) : HONE_OK;
 }
 
 /* y = x, seen with these dims, with axis k of the result taken from axis perm[k]. */
-static hone_status transpose_as(hn_eval *c, hn_array *y, const hn_array *x, int32_t rank, const int64_t *dims, const int64_t *perm) {
+static hone_status transpose_as(hn_eval *c, hn_array *y, const hn_array *x, int32_t rank,
+                                const int64_t *dims, const int64_t *perm) {
     int64_t from[HN_MAX_RANK], permuted[HN_MAX_RANK], out_dims[HN_MAX_RANK], to[HN_MAX_RANK];
     hn_strides(rank, dims, from);
     for (int32_t k = 0; k < rank; k++) {
@@ -70,55 +72,59 @@ hone_status hn_eval_tile(hn_eval *c) {
 
 /* ---- blocks of pixels ------------------------------------------------------------------------ */
 
-/* Channels hold the block's rows and columns either in front of (DCR) or behind (CRD) the channels that remain. */
-hone_status hn_eval_depth_to_space(hn_eval *c) {
-    static const int64_t perm_dcr[6] = {0, 3, 4, 1, 5, 2}, perm_crd[6] = {0, 1, 4, 2, 5, 3};
+/* How elements move: the sizes of the source and the order in which they are read. b is the block,
+ * n the images, c the channels of the larger picture, h and w the sizes of the smaller one. */
+typedef struct block_turn {
+    const char *sizes;
+    int64_t perm[6];
+} block_turn;
+
+/* Channels hold the block's rows and columns either in front of (DCR) or behind (CRD) the channels
+ * that remain. */
+static hone_status turn_blocks(hn_eval *c, bool is_to_space, int channel_axis,
+                               const block_turn *dcr, const block_turn *crd) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
-    int64_t b = hn_attr_i(hn_eval_node(c), "blocksize", 1);
-    bool is_crd = hn_attr_is(hn_eval_node(c), "mode", "CRD");
     if (!y)
         return HONE_OK;
-    int64_t dcr[6] = {x->dims[0], b, b, y->dims[1], x->dims[2], x->dims[3]};
-    int64_t crd[6] = {x->dims[0], y->dims[1], b, b, x->dims[2], x->dims[3]};
-    return transpose_as(c, y, x, 6, is_crd ? crd : dcr, is_crd ? perm_crd : perm_dcr);
+    const hn_array *deep = is_to_space ? x : y, *wide = is_to_space ? y : x;
+    const block_turn *turn = hn_attr_is(hn_eval_node(c), "mode", "CRD") ? crd : dcr;
+    int first = channel_axis == 1 ? 2 : 1; /* spatial axis */
+    int64_t dims[6];
+    for (int i = 0; i < 6; i++) {
+        char size = turn->sizes[i];
+        dims[i] = size == 'n'   ? x->dims[0]
+                  : size == 'c' ? wide->dims[channel_axis]
+                  : size == 'h' ? deep->dims[first]
+                  : size == 'w' ? deep->dims[first + 1]
+                                : hn_attr_i(hn_eval_node(c), "blocksize", 1);
+    }
+    return transpose_as(c, y, x, 6, dims, turn->perm);
+}
+
+hone_status hn_eval_depth_to_space(hn_eval *c) {
+    static const block_turn dcr = {"nbbchw", {0, 3, 4, 1, 5, 2}},
+                            crd = {"ncbbhw", {0, 1, 4, 2, 5, 3}};
+    return turn_blocks(c, true, 1, &dcr, &crd);
 }
 
 hone_status hn_eval_space_to_depth(hn_eval *c) {
-    static const int64_t perm_dcr[6] = {0, 3, 5, 1, 2, 4}, perm_crd[6] = {0, 1, 3, 5, 2, 4};
-    const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0);
-    int64_t b = hn_attr_i(hn_eval_node(c), "blocksize", 1);
-    if (!y)
-        return HONE_OK;
-    int64_t dims[6] = {x->dims[0], x->dims[1], y->dims[2], b, y->dims[3], b};
-    return transpose_as(c, y, x, 6, dims, hn_attr_is(hn_eval_node(c), "mode", "CRD") ? perm_crd : perm_dcr);
+    static const block_turn dcr = {"nchbwb", {0, 3, 5, 1, 2, 4}},
+                            crd = {"nchbwb", {0, 1, 3, 5, 2, 4}};
+    return turn_blocks(c, false, 1, &dcr, &crd);
 }
 
 /* The same with channels last. */
 hone_status hn_eval_depth_to_space_last(hn_eval *c) {
-    static const int64_t perm_dcr[6] = {0, 1, 3, 2, 4, 5}, perm_crd[6] = {0, 1, 4, 2, 5, 3};
-    const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0);
-    int64_t b = hn_attr_i(hn_eval_node(c), "blocksize", 1);
-    bool is_crd = hn_attr_is(hn_eval_node(c), "mode", "CRD");
-    if (!y)
-        return HONE_OK;
-    int64_t dcr[6] = {x->dims[0], x->dims[1], x->dims[2], b, b, y->dims[3]};
-    int64_t crd[6] = {x->dims[0], x->dims[1], x->dims[2], y->dims[3], b, b};
-    return transpose_as(c, y, x, 6, is_crd ? crd : dcr, is_crd ? perm_crd : perm_dcr);
+    static const block_turn dcr = {"nhwbbc", {0, 1, 3, 2, 4, 5}},
+                            crd = {"nhwcbb", {0, 1, 4, 2, 5, 3}};
+    return turn_blocks(c, true, 3, &dcr, &crd);
 }
 
 hone_status hn_eval_space_to_depth_last(hn_eval *c) {
-    static const int64_t perm_dcr[6] = {0, 1, 3, 2, 4, 5}, perm_crd[6] = {0, 1, 3, 5, 2, 4};
-    const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0);
-    int64_t b = hn_attr_i(hn_eval_node(c), "blocksize", 1);
-    bool is_crd = hn_attr_is(hn_eval_node(c), "mode", "CRD");
-    if (!y)
-        return HONE_OK;
-    int64_t dims[6] = {x->dims[0], y->dims[1], b, y->dims[2], b, x->dims[3]};
-    return transpose_as(c, y, x, 6, dims, is_crd ? perm_crd : perm_dcr);
+    static const block_turn dcr = {"nhbwbc", {0, 1, 3, 2, 4, 5}},
+                            crd = {"nhbwbc", {0, 1, 3, 5, 2, 4}};
+    return turn_blocks(c, false, 3, &dcr, &crd);
 }
 
 /* ---- parts kept or turned round -------------------------------------------------------------- */
@@ -142,7 +148,8 @@ hone_status hn_eval_trilu(hn_eval *c) {
         uint64_t at = r * (uint64_t)cols, left = (uint64_t)cut, right = (uint64_t)(cols - cut);
         HN_TRY(is_upper ? hn_move_fill(c, y, at, left, NULL) : hn_move_run(c, y, at, x, at, left));
         at += left;
-        HN_TRY(is_upper ? hn_move_run(c, y, at, x, at, right) : hn_move_fill(c, y, at, right, NULL));
+        HN_TRY(is_upper ? hn_move_run(c, y, at, x, at, right)
+                        : hn_move_fill(c, y, at, right, NULL));
     }
     return HONE_OK;
 }
@@ -160,8 +167,9 @@ hone_status hn_eval_reverse_sequence(hn_eval *c) {
         int64_t len;
         hn_load_i64(lens, (uint64_t)b, 1, &len);
         if (len < 0 || len > n_time)
-            return hn_eval_fail(c, HONE_E_INVALID, "sequence_lens[%lld] is %lld, but sequences have %lld steps", (long long)b,
-                                (long long)len, (long long)n_time);
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "sequence_lens[%lld] is %lld, but sequences have %lld steps",
+                                (long long)b, (long long)len, (long long)n_time);
         for (int64_t t = 0; t < n_time; t++) {
             int64_t source = t < len ? len - 1 - t : t;
             int64_t at = time_first ? t * n_batch + b : b * n_time + t;
@@ -178,8 +186,8 @@ hone_status hn_eval_given_tensor_fill(hn_eval *c) {
     if (!y)
         return HONE_OK;
     if (!values || values->kind != HN_ATTR_FLOATS || values->n != y->n_elems)
-        return hn_eval_fail(c, HONE_E_INVALID, "values has %u entries, but the shape needs %llu", values ? values->n : 0,
-                            (unsigned long long)y->n_elems);
+        return hn_eval_fail(c, HONE_E_INVALID, "values has %u entries, but the shape needs %llu",
+                            values ? values->n : 0, (unsigned long long)y->n_elems);
     hn_store_f32(y, 0, y->n_elems, values->v.floats);
     return HONE_OK;
 }

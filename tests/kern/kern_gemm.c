@@ -77,7 +77,7 @@ static void test_tiles(void) {
 
 /* ---- the whole ---- */
 
-enum left_form { A_ROWS, A_COLUMNS, A_SPARSE, A_PACKED, A_FILL, N_LEFT_FORMS };
+enum left_form { A_ROWS, A_COLUMNS, A_SPARSE, A_PACKED, N_LEFT_FORMS };
 enum right_form { B_ROWS, B_COLUMNS, B_SPARSE_ROWS, B_FILL, B_PACKED, N_RIGHT_FORMS };
 
 typedef struct gemm_case {
@@ -93,14 +93,6 @@ static void fill_from_job(const void *ctx, int64_t k0, int64_t nk, int64_t j0, i
     for (int64_t k = 0; k < nk; k++)
         for (int64_t j = 0; j < nj; j++)
             out[k * out_stride + j] = g->b[(k0 + k) * g->b_row + (j0 + j) * g->b_col];
-}
-
-static void fill_left_from_job(const void *ctx, int64_t i0, int64_t ni, int64_t k0, int64_t nk,
-                               float *out, int64_t out_stride) {
-    const hn_gemm_job_f32 *g = ctx;
-    for (int64_t i = 0; i < ni; i++)
-        for (int64_t k = 0; k < nk; k++)
-            out[i * out_stride + k] = g->a[(i0 + i) * g->a_row + (k0 + k) * g->a_col];
 }
 
 /* a * x + b, by which elements that are left out or met twice show. */
@@ -173,10 +165,6 @@ static void check_product(const gemm_case *t) {
     if (t->right == B_FILL) {
         g.fill = fill_from_job;
         g.fill_ctx = &source;
-    }
-    if (t->left == A_FILL) {
-        g.fill_left = fill_left_from_job;
-        g.fill_left_ctx = &source;
     }
     if (t->left == A_PACKED && packed > 0) {
         float *room = kern_floats(hn_gemm_packed_left_elems_f32(t->m, t->k));
