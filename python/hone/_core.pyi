@@ -101,7 +101,10 @@ class Session:
         keep_denormals: bool,
         max_plans: int,
         memory_limit: int,
+        cache_dir: Optional[str],
+        kernel_choices: Optional[str],
     ) -> Session: ...
+    def notes(self) -> Tuple[str, str]: ...
     def run(
         self,
         names: Optional[Sequence[str]],

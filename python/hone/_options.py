@@ -61,6 +61,8 @@ OPTIMIZED_DATA_FILE = "session.optimized_model_external_initializers_file_name"
 OPTIMIZED_DATA_MIN_BYTES = "session.optimized_model_external_initializers_min_size_in_bytes"
 MEMORY_LIMIT = "hone.memory_limit_bytes"  # ours: of intermediate values, and of each output
 MAX_PLANS = "hone.max_plans"  # ours: input shapes whose plan is kept
+CACHE_FOLDER = "hone.cache_dir"  # ours: weights laid out for this processor
+KERNEL_CHOICES = "hone.kernel_choices"  # ours: a file of `hone tune --kernels`
 
 _HONOURED = {
     DENORMALS,
@@ -69,6 +71,8 @@ _HONOURED = {
     OPTIMIZED_DATA_MIN_BYTES,
     MEMORY_LIMIT,
     MAX_PLANS,
+    CACHE_FOLDER,
+    KERNEL_CHOICES,
     "session.use_deterministic_compute",  # runs always are
     "session.disable_cpu_ep_fallback",  # providers never fall back
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Protocol, Sequence, Union
 
 from . import _core, _options, _types
@@ -171,7 +172,11 @@ class InferenceSession:
             options._entry(_options.DENORMALS) == "0",
             int(options._entry(_options.MAX_PLANS) or 16),
             int(options._entry(_options.MEMORY_LIMIT) or 0),
+            options._entry(_options.CACHE_FOLDER),
+            options._entry(_options.KERNEL_CHOICES),
         )
+        for note in filter(None, self._core.notes()):
+            warnings.warn(note, stacklevel=2)
         self._describe()
         if self._profile:
             is_path = isinstance(path_or_bytes, (str, os.PathLike))

@@ -103,15 +103,16 @@ static int open_session(session_object *self, PyObject *model, const hone_sessio
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"model",     "level",        "n_threads", "keep_denormals",
-                            "max_plans", "memory_limit", NULL};
+                            "max_plans", "memory_limit", "cache_dir", "kernel_choices",
+                            NULL};
     PyObject *model;
     int level, keep_denormals;
     unsigned long long memory_limit;
     hone_session_options o;
     hone_session_options_init(&o);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!iipIK:Session", names, hnpy_model_type,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!iipIKzz:Session", names, hnpy_model_type,
                                      &model, &level, &o.n_threads, &keep_denormals, &o.max_plans,
-                                     &memory_limit))
+                                     &memory_limit, &o.cache_dir, &o.kernel_choices))
         return NULL;
     o.level = (hone_level)level;
     o.keep_denormals = keep_denormals;
@@ -147,12 +148,20 @@ static PyObject *session_outputs(session_object *self, PyObject *unused) {
     return PySequence_List(self->outputs.types);
 }
 
+static PyObject *session_notes(session_object *self, PyObject *unused) {
+    (void)unused;
+    return Py_BuildValue("(ss)", hone_session_cache_note(self->session),
+                         hone_session_kernels_note(self->session));
+}
+
 static PyMethodDef session_methods[] = {
     {"run", HNPY_METHOD(hnpy_session_run), METH_VARARGS,
      "run(names or None, inputs, control, record): outputs as arrays."},
     {"run_values", HNPY_METHOD(hnpy_session_run_values), METH_VARARGS,
      "run_values(names, inputs, outputs, control, record): outputs as Values; those given are "
      "written to."},
+    {"notes", HNPY_METHOD(session_notes), METH_NOARGS,
+     "Why a cache or a choice of kernels that was asked for is not used."},
     {"inputs", HNPY_METHOD(session_inputs), METH_NOARGS, "Descriptions of the inputs."},
     {"outputs", HNPY_METHOD(session_outputs), METH_NOARGS, "Descriptions of the outputs."},
     {NULL, NULL, 0, NULL},

@@ -100,6 +100,25 @@ def test_denormals(adder):
     assert hone.InferenceSession(adder, flush).run(None, {"x": x, "y": x})[0][0, 0] == 0
 
 
+def test_cache_and_kernel_choices(tmp_path):
+    model = ROOT / "examples" / "digits" / "digits.onnx"
+    feed = {"image": np.zeros((1, 1, 8, 8), np.float32)}
+    expected = hone.InferenceSession(model).run(None, feed)[0]
+    options = hone.SessionOptions()
+    options.add_session_config_entry("hone.cache_dir", str(tmp_path / "cache"))
+    for _ in range(2):  # written, then read
+        assert np.array_equal(hone.InferenceSession(model, options).run(None, feed)[0], expected)
+    (file,) = (tmp_path / "cache").iterdir()
+    file.write_bytes(b"not a cache")
+    with pytest.warns(UserWarning, match="cache"):
+        hone.InferenceSession(model, options)
+
+    choices = hone.SessionOptions()
+    choices.add_session_config_entry("hone.kernel_choices", str(tmp_path / "missing"))
+    with pytest.warns(UserWarning, match="missing"):
+        hone.InferenceSession(model, choices)
+
+
 @pytest.mark.parametrize("how", ["terminate", "timeout"])
 def test_runs_are_stopped(how):
     session = hone.InferenceSession(loop_without_end())
