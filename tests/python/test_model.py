@@ -117,6 +117,7 @@ def test_optimize_and_diff(network, tmp_path, images):
     assert len(hone.load(network).nodes) == 8
     fewer = hone.optimize(network, disable=["fold-affine"])
     assert fewer.op_counts["BatchNormalization"] == 1
+    assert "BatchNormalization" not in hone.optimize(network, level="basic").op_counts
     with pytest.raises(hone.InvalidArgument, match="none, basic, extended, all"):
         hone.optimize(network, level="most")
     with pytest.raises(hone.Error, match="no-such-pass"):
