@@ -23,11 +23,6 @@
 
 enum { TILE = 64, BLOCK = 140, MOST_SIZE = 256 /* of a key */, THIN = 4 /* queries */ };
 
-HN_TIERS(const hn_attention_loops_f32, hn_attention_loops_f32);
-static const hn_attention_loops_f32 *pick_attention_loops(void) {
-    return HN_BEST(&hn_attention_loops_f32, NULL);
-}
-
 typedef struct attention_task {
     const hn_attention_job_f32 *job;
     const hn_gemm_set_f32 *set;
@@ -296,13 +291,13 @@ static void attend_tiles(void *ctx, int64_t begin, int64_t end) {
 }
 
 bool hn_attention_fits_f32(int64_t key_size) {
-    return hn_gemm_pick_f32() && pick_attention_loops() && key_size <= MOST_SIZE;
+    return hn_gemm_pick_f32() && hn_attention_loops_pick_f32() && key_size <= MOST_SIZE;
 }
 
 void hn_attention_f32(hn_pool *pool, const hn_attention_job_f32 *job) {
     attention_task t = {.job = job,
                         .set = hn_gemm_pick_f32(),
-                        .loops = pick_attention_loops(),
+                        .loops = hn_attention_loops_pick_f32(),
                         .pool = pool,
                         .n_keys = most_keys(job),
                         .mask_row = turned_row(job),

@@ -34,5 +34,6 @@ typedef struct hn_attention_loops_f32 {
     void (*gather)(int64_t n_rows, int64_t n_cols, const float *x, int64_t x_row, float *y,
                    int64_t y_row);
 } hn_attention_loops_f32;
+const hn_attention_loops_f32 *hn_attention_loops_pick_f32(void); /* NULL: not on this processor */
 
 #endif /* HN_ATTENTION_INT_H */

@@ -1,11 +1,6 @@
 /* Channels-last convolutions: which method, and the calls of each. */
 #include "kernels/conv_last_tile.h"
 
-HN_TIERS(const hn_conv_tiles, hn_conv_tiles);
-const hn_conv_tiles *hn_conv_tiles_pick(void) {
-    return HN_BEST(&hn_conv_tiles, NULL);
-}
-
 /* ---- methods --------------------------------------------------------------------------------- */
 
 typedef struct conv_last_way {

@@ -9,12 +9,6 @@
 
 #include <math.h>
 
-#include "kernels/vec.h"
-
-HN_TIERS(const hn_depthwise_set, hn_depthwise_set);
-const hn_depthwise_set *hn_depthwise_pick(void) {
-    return HN_BEST(&hn_depthwise_set, NULL);
-}
 
 enum {
     DEPTHWISE_BLOCK_ROWS = 8,

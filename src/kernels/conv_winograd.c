@@ -36,11 +36,6 @@ enum {
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-HN_TIERS(const hn_winograd_set, hn_winograd_set);
-const hn_winograd_set *hn_winograd_pick(void) {
-    return HN_BEST(&hn_winograd_set, NULL);
-}
-
 static int64_t winograd_pieces(int64_t n, int64_t size) {
     return (n + size - 1) / size;
 }

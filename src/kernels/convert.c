@@ -1,7 +1,5 @@
-/* Conversions of runs in plain C, and which are best. */
+/* Conversions of runs in plain C. */
 #include "kernels/convert.h"
-
-#include "kernels/vec.h"
 
 static void halves_to_floats_plain(uint64_t n, const uint16_t *x, float *y) {
     for (uint64_t i = 0; i < n; i++)
@@ -20,9 +18,3 @@ static void bytes_to_floats_plain(uint64_t n, const uint8_t *x, float *y) {
 
 const hn_conversions hn_conversions__plain = {halves_to_floats_plain, floats_to_halves_plain,
                                               bytes_to_floats_plain};
-
-HN_TIERS(const hn_conversions, hn_conversions);
-
-const hn_conversions *hn_conversions_find(void) {
-    return HN_BEST(&hn_conversions, &hn_conversions__plain);
-}

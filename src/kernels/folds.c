@@ -1,7 +1,5 @@
-/* Folds in plain C, sums in double; and which are best. */
+/* Folds in plain C, sums in double. */
 #include "kernels/folds.h"
-
-#include "kernels/vec.h"
 
 #include <math.h>
 
@@ -49,9 +47,3 @@ static void weigh_rows_plain(int64_t n, int64_t n_rows, const float *x, const in
 #define ROWS_ROW(name, start, step) [HN_FOLD_##name] = fold_rows_##name,
 const hn_folds_f32 hn_folds_f32__plain = {
     {FOLD_ROWS(RUN_ROW)}, {FOLD_ROWS(ROWS_ROW)}, weigh_rows_plain};
-
-HN_TIERS(const hn_folds_f32, hn_folds_f32);
-
-const hn_folds_f32 *hn_folds_find_f32(void) {
-    return HN_BEST(&hn_folds_f32, &hn_folds_f32__plain);
-}

@@ -25,11 +25,6 @@ enum {
     TASKS_PER_THREAD = 4
 };
 
-HN_TIERS(const hn_gemm_set_f32, hn_gemm_set_f32);
-const hn_gemm_set_f32 *hn_gemm_pick_f32(void) {
-    return HN_BEST(&hn_gemm_set_f32, NULL);
-}
-
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 typedef enum right_form { RIGHT_PACKED, RIGHT_FRESH, RIGHT_AS_IS } right_form;

@@ -39,7 +39,6 @@ typedef struct hn_gemm_wide_f32 {
 
 /* The tiles of one instruction set, by their rows, from 1. */
 typedef struct hn_gemm_set_f32 {
-    const char *isa;
     int max_rows, cols;
     hn_gemm_tile_fn_f32 full[HN_GEMM_MAX_ROWS + 1];   /* `cols` columns */
     hn_gemm_tile_fn_f32 narrow[HN_GEMM_MAX_ROWS + 1]; /* half as many */

@@ -1,7 +1,5 @@
-/* Boxes that overlap one, plainly; and which way is best. */
+/* Boxes that overlap one, in plain C. */
 #include "kernels/overlap.h"
-
-#include "kernels/vec.h"
 
 /* Comparisons that compile to one instruction, which fminf and fmaxf do not. */
 static inline float overlap_lower(float a, float b) {
@@ -12,8 +10,8 @@ static inline float overlap_upper(float a, float b) {
     return a > b ? a : b;
 }
 
-bool hn_overlaps_plain(const hn_corner_lists *boxes, int64_t n, const hn_corners *box,
-                       float threshold) {
+bool hn_overlaps__plain(const hn_corner_lists *boxes, int64_t n, const hn_corners *box,
+                        float threshold) {
     for (int64_t i = 0; i < n; i++) {
         float h = overlap_lower(box->y2, boxes->y2[i]) - overlap_upper(box->y1, boxes->y1[i]);
         float w = overlap_lower(box->x2, boxes->x2[i]) - overlap_upper(box->x1, boxes->x1[i]);
@@ -24,8 +22,4 @@ bool hn_overlaps_plain(const hn_corner_lists *boxes, int64_t n, const hn_corners
             return true;
     }
     return false;
-}
-
-hn_overlap_fn hn_overlap_find(void) {
-    return HN_BEST(hn_overlaps, hn_overlaps_plain);
 }

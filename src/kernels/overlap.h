@@ -17,15 +17,9 @@ typedef struct hn_corner_lists {
  * `threshold`? Boxes without an area overlap nothing. Lists go in steps of HN_OVERLAP_UNIT: those
  * up to the next multiple of it are there, and have the area 0. */
 #define HN_OVERLAP_UNIT 16
-typedef bool (*hn_overlap_fn)(const hn_corner_lists *boxes, int64_t n, const hn_corners *box,
-                              float threshold);
-hn_overlap_fn hn_overlap_find(void);
-bool hn_overlaps_plain(const hn_corner_lists *boxes, int64_t n, const hn_corners *box,
-                       float threshold);
-
-/* The tiers. */
-bool hn_overlaps__avx512(const hn_corner_lists *, int64_t n, const hn_corners *, float threshold);
-bool hn_overlaps__avx2(const hn_corner_lists *, int64_t n, const hn_corners *, float threshold);
-bool hn_overlaps__neon(const hn_corner_lists *, int64_t n, const hn_corners *, float threshold);
+typedef bool hn_overlap_fn(const hn_corner_lists *boxes, int64_t n, const hn_corners *box,
+                           float threshold);
+hn_overlap_fn *hn_overlap_find(void); /* the best for this processor */
+hn_overlap_fn hn_overlaps__plain;
 
 #endif /* HN_OVERLAP_H */

@@ -1,5 +1,6 @@
 /* Boxes that overlap one, for one width. 5 loads and 6 operations per vector; most boxes are far
  * from each other, so the division waits for one that is not. */
+hn_overlap_fn V_NAME(hn_overlaps);
 V_TARGET bool V_NAME(hn_overlaps)(const hn_corner_lists *boxes, int64_t n, const hn_corners *box,
                                   float threshold) {
     V y1 = V_SET1(box->y1), x1 = V_SET1(box->x1), y2 = V_SET1(box->y2), x2 = V_SET1(box->x2);

@@ -1,16 +1,10 @@
-/* Choosing loops over pairs by what the processor has. */
+/* Loops over pairs, where the processor has vectors for them. */
 #include "kernels/pairs.h"
 
-#include "kernels/vec.h"
 #include "kernels/vec_pairs_int.h"
 
-HN_TIERS(const hn_vec_pairs, hn_vec_pairs);
-static const hn_vec_pairs *best_pairs(void) {
-    return HN_BEST(&hn_vec_pairs, NULL);
-}
-
 hn_pair_fn hn_pair_find_f32(const char *op) {
-    const hn_vec_pairs *best = best_pairs();
+    const hn_vec_pairs *best = hn_vec_pairs_pick();
     for (const hn_vec_pair *p = best ? best->pairs : NULL; p && p->op; p++)
         if (strcmp(p->op, op) == 0)
             return p->fn;
@@ -18,6 +12,6 @@ hn_pair_fn hn_pair_find_f32(const char *op) {
 }
 
 hn_choose_fn hn_choose_find_32(void) {
-    const hn_vec_pairs *best = best_pairs();
+    const hn_vec_pairs *best = hn_vec_pairs_pick();
     return best ? best->choose_32 : NULL;
 }

@@ -1,12 +1,6 @@
 /* Pools of channels-last floats with vectors of channels: rows of the output in parallel, pixel by
  * pixel over what each window has inside the input. Bound by reading x. */
 #include "kernels/pool_last_int.h"
-#include "kernels/vec.h"
-
-HN_TIERS(const hn_pool_last_loops, hn_pool_last_loops);
-const hn_pool_last_loops *hn_pool_last_loops_pick(void) {
-    return HN_BEST(&hn_pool_last_loops, NULL);
-}
 
 enum { POOL_LAST_LOADS = 1 << 15 }; /* elements that one piece of work reads, at least */
 

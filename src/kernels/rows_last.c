@@ -1,7 +1,6 @@
 /* Channels-last rows in blocks that fit the first cache: scales and shifts, means and variances.
  * The moments of blocks are joined one after the other, in double precision. */
 #include "kernels/rows_last.h"
-#include "kernels/vec.h"
 
 #define BLOCK_FLOATS 8192 /* of a block of rows */
 #define MOST_BLOCK_ROWS 256
@@ -35,12 +34,7 @@ static void plain_spread(int64_t n_rows, int64_t channels, const float *x, const
         }
 }
 
-static const hn_rows_last_f32 plain_rows = {plain_scale, plain_sum, plain_spread};
-
-HN_TIERS(const hn_rows_last_f32, hn_rows_last_f32);
-static const hn_rows_last_f32 *best_rows(void) {
-    return HN_BEST(&hn_rows_last_f32, &plain_rows);
-}
+const hn_rows_last_f32 hn_rows_last_f32__plain = {plain_scale, plain_sum, plain_spread};
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
@@ -71,7 +65,7 @@ static void scale_blocks(void *ctx, int64_t begin, int64_t end) {
 }
 
 void hn_scale_rows_f32(hn_pool *pool, const hn_scale_rows_job *job) {
-    scale_task t = {job, best_rows()};
+    scale_task t = {job, hn_rows_last_pick_f32()};
     hn_pool_for(pool, count_blocks(job->n_rows, job->channels), SCALE_GRAIN, scale_blocks, &t);
 }
 
@@ -123,7 +117,7 @@ static void join_moments(void *ctx, int64_t begin, int64_t end) {
 }
 
 void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job) {
-    moments_task t = {job, best_rows(), count_blocks(job->n_rows, job->channels)};
+    moments_task t = {job, hn_rows_last_pick_f32(), count_blocks(job->n_rows, job->channels)};
     hn_pool_for(pool, t.n_blocks, SCALE_GRAIN, measure_blocks, &t);
     hn_pool_for(pool, job->channels, 64, join_moments, &t);
 }

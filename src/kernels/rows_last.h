@@ -34,5 +34,7 @@ typedef struct hn_rows_last_f32 {
     void (*spread)(int64_t n_rows, int64_t channels, const float *x, const float *mean,
                    float *squares, float *rests);
 } hn_rows_last_f32;
+const hn_rows_last_f32 *hn_rows_last_pick_f32(void); /* the best for this processor */
+extern const hn_rows_last_f32 hn_rows_last_f32__plain;
 
 #endif /* HN_ROWS_LAST_H */

@@ -4,7 +4,6 @@
 #include "kernels/transpose.h"
 
 #include "kernels/transpose_int.h"
-#include "kernels/vec.h"
 
 enum {
     LEAST_SIDE = 5,  /* shorter ones gain nothing from vectors */
@@ -74,12 +73,6 @@ static void turn_narrow_32(const hn_transpose_job *j) {
     }
 }
 
-typedef void (*transpose_fn)(const hn_transpose_job *job);
-
-static transpose_fn best_transpose(void) {
-    return HN_BEST(hn_transpose_32, hn_transpose_plain);
-}
-
 void hn_transpose(const hn_transpose_job *j) {
     if (j->rows == 0 || j->cols == 0)
         return;
@@ -88,5 +81,5 @@ void hn_transpose(const hn_transpose_job *j) {
     else if (j->rows < LEAST_SIDE || j->cols < LEAST_SIDE)
         turn_narrow_32(j);
     else
-        best_transpose()(j);
+        hn_transpose_pick_32()(j);
 }

@@ -1,12 +1,10 @@
-/* Inside kernels/: tiles of a matrix turned around in registers. */
+/* Inside kernels/: matrices whose tiles are turned around in registers. */
 #ifndef HN_TRANSPOSE_INT_H
 #define HN_TRANSPOSE_INT_H
 
 #include "kernels/transpose.h"
 
-/* Elements of 4 bytes. */
-void hn_transpose_32__avx512(const hn_transpose_job *job);
-void hn_transpose_32__avx2(const hn_transpose_job *job);
-void hn_transpose_32__neon(const hn_transpose_job *job);
+typedef void hn_transpose_fn(const hn_transpose_job *job);
+hn_transpose_fn *hn_transpose_pick_32(void); /* the best for elements of 4 bytes */
 
 #endif /* HN_TRANSPOSE_INT_H */

@@ -21,6 +21,7 @@ static V_TARGET void V_NAME(turn_edge)(int64_t ni, int64_t nj, const float *from
         V_STORE_SOME(to + j * to_row, high, r[j]);
 }
 
+hn_transpose_fn V_NAME(hn_transpose_32);
 V_TARGET void V_NAME(hn_transpose_32)(const hn_transpose_job *job) {
     const float *from = job->from;
     float *to = job->to;

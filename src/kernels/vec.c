@@ -1,17 +1,5 @@
-/* Choosing loops by what the processor has. */
+/* Loops over rows, where the processor has vectors for them. */
 #include "kernels/vec.h"
-
-typedef const hn_vec_map hn_vec_map_list[];
-HN_TIERS(hn_vec_map_list, hn_vec_maps_f32);
-HN_TIERS(const hn_vec_loops_f32, hn_vec_loops_f32);
-
-static const hn_vec_map *best_maps(void) {
-    return HN_BEST(hn_vec_maps_f32, NULL);
-}
-
-const hn_vec_loops_f32 *hn_vec_loops_pick_f32(void) {
-    return HN_BEST(&hn_vec_loops_f32, NULL);
-}
 
 bool hn_rows_are_fast_f32(void) {
     return hn_vec_loops_pick_f32() != NULL;
@@ -55,7 +43,8 @@ bool hn_normalize_row_f32(const hn_norm_row_f32 *norm, int64_t n, const float *x
 }
 
 hn_map_f32 hn_map_find_f32(const char *op) {
-    for (const hn_vec_map *m = best_maps(); m && m->op; m++)
+    const hn_vec_maps_f32 *best = hn_vec_maps_pick_f32();
+    for (const hn_vec_map *m = best ? best->maps : NULL; m && m->op; m++)
         if (strcmp(m->op, op) == 0)
             return m->fn;
     return NULL;

@@ -4,32 +4,6 @@
 
 #include "kernels/kernel.h"
 
-/* What the processor must have for the vectors of x86/simd_*.h and arm/simd_neon.h. */
-#define HN_FEATURE(id) ((uint64_t)1 << HN_CPU_##id)
-#define HN_NEEDS_AVX512 (HN_FEATURE(AVX512F) | HN_FEATURE(AVX512DQ))
-#define HN_NEEDS_AVX2 (HN_FEATURE(AVX2) | HN_FEATURE(FMA) | HN_FEATURE(F16C))
-#define HN_NEEDS_NEON HN_FEATURE(NEON)
-static inline bool hn_cpu_has_all(uint64_t features) {
-    return (hn_cpu_mask() & features) == features;
-}
-
-/* What has a version for each instruction set stands in x86/ and arm/ under its name and __avx512,
- * __avx2, __neon. HN_TIERS declares all of them, HN_BEST(&name, plain) is the best that this
- * processor has. */
-#if defined(__x86_64__)
-#  define HN_TIERS(type, name) extern type name##__avx512, name##__avx2
-#  define HN_BEST(name, plain)                        \
-    (hn_cpu_has_all(HN_NEEDS_AVX512) ? name##__avx512 \
-     : hn_cpu_has_all(HN_NEEDS_AVX2) ? name##__avx2   \
-                                     : (plain))
-#elif defined(__aarch64__)
-#  define HN_TIERS(type, name) extern type name##__neon
-#  define HN_BEST(name, plain) (hn_cpu_has_all(HN_NEEDS_NEON) ? name##__neon : (plain))
-#else
-#  define HN_TIERS(type, name) extern type name##__none
-#  define HN_BEST(name, plain) (plain)
-#endif
-
 /* Brings what lies there into the first cache, or into the second; any address will do. */
 #if defined(__GNUC__)
 #  define HN_PREFETCH(p) __builtin_prefetch(p)
@@ -43,6 +17,11 @@ typedef struct hn_vec_map {
     const char *op;
     hn_map_f32 fn;
 } hn_vec_map;
+
+typedef struct hn_vec_maps_f32 {
+    const hn_vec_map *maps; /* ends with a row without a name */
+} hn_vec_maps_f32;
+const hn_vec_maps_f32 *hn_vec_maps_pick_f32(void); /* NULL: plain C is best */
 
 #define HN_TAP_SUMS_SLACK 64 /* elements */
 

@@ -24,7 +24,8 @@
 #undef HN_VEC_MAP
 
 #define HN_VEC_MAP(op, expr) {#op, V_NAME(vec_map_##op)},
-const hn_vec_map V_NAME(hn_vec_maps_f32)[] = {
+static const hn_vec_map V_NAME(vec_maps)[] = {
 #include "kernels/vec_maps.def"
     {NULL, NULL}};
 #undef HN_VEC_MAP
+const hn_vec_maps_f32 V_NAME(hn_vec_maps_f32) = {V_NAME(vec_maps)};

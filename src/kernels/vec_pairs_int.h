@@ -13,5 +13,6 @@ typedef struct hn_vec_pairs {
     const hn_vec_pair *pairs; /* ends with a row without a name */
     hn_choose_fn choose_32;
 } hn_vec_pairs;
+const hn_vec_pairs *hn_vec_pairs_pick(void); /* NULL: plain C is best */
 
 #endif /* HN_VEC_PAIRS_INT_H */

@@ -206,7 +206,7 @@ typedef struct nms_work {
     float iou, score;
     bool has_score, is_center;
     int64_t *order, *other;
-    hn_overlap_fn overlaps;
+    hn_overlap_fn *overlaps;
     nms_strips *strips;
 } nms_work;
 

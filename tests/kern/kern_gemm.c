@@ -15,8 +15,8 @@ static bool is_near(double got, double exact, double size, int64_t k) {
 /* ---- tiles ---- */
 
 /* A tile of `width` columns, `cols` of which are wanted. */
-static void check_tile(const char *isa, hn_gemm_tile_fn_f32 fn, int rows, int64_t width,
-                       int64_t cols, int64_t panel, bool add) {
+static void check_tile(hn_gemm_tile_fn_f32 fn, int rows, int64_t width, int64_t cols, int64_t panel,
+                       bool add) {
     if (kern_leaves_out())
         return;
     static const int64_t depths[] = {1, 2, 5, 37};
@@ -40,8 +40,7 @@ static void check_tile(const char *isa, hn_gemm_tile_fn_f32 fn, int rows, int64_
         int64_t i = at / c_row, j = at % c_row;
         double sum = add ? before[at] : 0, size = fabs(sum);
         if (j >= cols) {
-            KERN_CHECK(c[at] == before[at], "%s %dx%d wrote past its columns", isa, rows,
-                       (int)cols);
+            KERN_CHECK(c[at] == before[at], "%dx%d wrote past its columns", rows, (int)cols);
             continue;
         }
         for (int64_t p = 0; p < k; p++) {
@@ -50,8 +49,8 @@ static void check_tile(const char *isa, hn_gemm_tile_fn_f32 fn, int rows, int64_
             sum += product;
             size += fabs(product);
         }
-        KERN_CHECK(is_near(c[at], sum, size, k), "%s %d rows, %d columns, k %d: %g, not %g", isa,
-                   rows, (int)cols, (int)k, (double)c[at], sum);
+        KERN_CHECK(is_near(c[at], sum, size, k), "%d rows, %d columns, k %d: %g, not %g", rows,
+                   (int)cols, (int)k, (double)c[at], sum);
     }
     kern_release();
 }
@@ -60,13 +59,13 @@ static void check_set(const hn_gemm_set_f32 *set) {
     for (int rows = 1; rows <= set->max_rows; rows++) {
         int64_t full = set->cols, half = full / 2;
         for (int64_t cols = 1; cols <= full; cols++)
-            check_tile(set->isa, set->full[rows], rows, full, cols, full, cols % 2);
+            check_tile(set->full[rows], rows, full, cols, full, cols % 2);
         for (int64_t cols = 1; cols <= half; cols++)
-            check_tile(set->isa, set->narrow[rows], rows, half, cols, half, cols % 2);
+            check_tile(set->narrow[rows], rows, half, cols, half, cols % 2);
     }
     for (const hn_gemm_wide_f32 *w = set->wide; w->rows; w++)
         for (int form = 0; form < 8; form++)
-            check_tile(set->isa, w->fn, w->rows, w->cols, w->cols, set->cols, form % 2);
+            check_tile(w->fn, w->rows, w->cols, w->cols, set->cols, form % 2);
 }
 
 static void test_tiles(void) {

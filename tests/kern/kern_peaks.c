@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/vec.h"
+#include "kernels/select.h"
 
 static double now_seconds(void) {
     return (double)hn_now_ns() * 1e-9;
@@ -48,9 +48,10 @@ DEFINE_PEAK(neon)
 
 static double peak_flops(void) {
 #if defined(__x86_64__)
-    return hn_cpu_has_all(HN_NEEDS_AVX512) ? peak_flops__avx512()
-           : hn_cpu_has_all(HN_NEEDS_AVX2) ? peak_flops__avx2()
-                                           : 0;
+    hn_kernel_tier tier = hn_kernel_tier_of_cpu();
+    return tier == HN_TIER_AVX512 ? peak_flops__avx512()
+           : tier == HN_TIER_AVX2 ? peak_flops__avx2()
+                                  : 0;
 #elif defined(__aarch64__)
     return peak_flops__neon();
 #else

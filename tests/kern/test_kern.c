@@ -12,6 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kernels/kernel_sets.h"
+#include "kernels/select.h"
+
 /* ---- verdicts ---- */
 
 static int n_failures;
@@ -102,29 +105,38 @@ hn_pool *kern_pool(int i) {
     return pools[i];
 }
 
+/* ---- tiers ---- */
+
+/* The tier is what HONE_CPU names where the processor has it, and every row has a version for it.
+ */
+static void test_tiers(void) {
+    const char *cap = getenv("HONE_CPU");
+    hn_kernel_tier tier = hn_kernel_tier_of_cpu();
+    uint64_t named = hn_cpu_tier_mask(cap);
+    if (cap && (hn_cpu_mask() & named) == named)
+        KERN_CHECK(strcmp(hn_kernel_tier_name(tier), cap) == 0, "%s instead of %s",
+                   hn_kernel_tier_name(tier), cap);
+#define HN_KERNEL(name, type, set, plain, pick, tiles, summary) \
+  KERN_CHECK((pick() == (plain)) == (tier == HN_TIER_SCALAR), "%s has another tier", #name);
+#include "kernels/kernels.def"
+#undef HN_KERNEL
+}
+
 /* ---- running ---- */
 
+/* One for each row of kernels.def, and what is made of several. */
 static const struct kern_test {
     const char *name;
     void (*run)(void);
-} kern_tests[] = {{"gemm", kern_test_gemm},
-                  {"conv", kern_test_conv},
-                  {"conv_last", kern_test_conv_last},
-                  {"pool_max", kern_test_pool_max},
-                  {"attention", kern_test_attention},
-                  {"depthwise_last", kern_test_depthwise_last},
-                  {"pool_last", kern_test_pool_last},
-                  {"winograd", kern_test_winograd},
-                  {"maps", kern_test_maps},
-                  {"pairs", kern_test_pairs},
-                  {"overlap", kern_test_overlap},
-                  {"folds", kern_test_folds},
-                  {"convert", kern_test_convert},
-                  {"transpose", kern_test_transpose},
-                  {"rows", kern_test_rows},
-                  {"rows_last", kern_test_rows_last},
-                  {"rnn_cells", kern_test_rnn_cells},
-                  {"conv_transpose_last", kern_test_conv_transpose_last}};
+} kern_tests[] = {
+#define HN_KERNEL(name, type, set, plain, pick, tiles, summary) {#name, kern_test_##name},
+#include "kernels/kernels.def"
+#undef HN_KERNEL
+    {"conv", kern_test_conv},
+    {"conv_transpose_last", kern_test_conv_transpose_last},
+    {"pool_max", kern_test_pool_max},
+    {"tiers", test_tiers},
+};
 
 static int run_tests(const char *only) {
     for (size_t i = 0; i < HN_COUNT(kern_tests); i++) {

@@ -43,7 +43,6 @@
 #  undef V_COLS
 
 const hn_gemm_set_f32 hn_gemm_set_f32__neon = {
-    .isa = "neon",
     .max_rows = MOST_ROWS,
     .cols = 8,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6), FULL(7), FULL(8)},

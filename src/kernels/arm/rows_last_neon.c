@@ -2,7 +2,6 @@
 #include "kernels/rows_last.h"
 
 #if defined(__aarch64__)
-extern const hn_rows_last_f32 hn_rows_last_f32__neon;
 /* clang-format off: the vectors come first, and are forgotten last */
 #  include "kernels/arm/simd_neon.h"
 #  include "kernels/rows_last_tmpl.h"

@@ -37,7 +37,6 @@
 #  undef V_COLS
 
 const hn_gemm_set_f32 hn_gemm_set_f32__avx2 = {
-    .isa = "avx2",
     .max_rows = MOST_ROWS,
     .cols = 16,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6)},

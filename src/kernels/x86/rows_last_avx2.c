@@ -2,7 +2,6 @@
 #include "kernels/rows_last.h"
 
 #if defined(__x86_64__)
-extern const hn_rows_last_f32 hn_rows_last_f32__avx2;
 /* clang-format off: the vectors come first, and are forgotten last */
 #  include "kernels/x86/simd_avx2.h"
 #  include "kernels/rows_last_tmpl.h"
