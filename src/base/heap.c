@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define ALIGNMENT 64u
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
 #define N_CLASSES 128 /* four to a power of two, from 64 bytes on */
 #define LEAST_LARGE_BYTES ((size_t)64 << 10)
 
@@ -43,16 +44,35 @@ struct hn_heap {
 
 /* ---- single blocks ------------------------------------------------------------------------------------------------------------- */
 
+/* Large blocks of malloc begin where a huge page may, and ask for such pages as far as they fill
+ * them: weights and intermediate values are read with a fraction of the address lookups. The memory
+ * before the block is never touched, so it costs addresses only; other allocators may not be as
+ * lazy. */
+static size_t block_alignment(const hone_allocator *a, size_t bytes) {
+    return !a && bytes >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : ALIGNMENT;
+}
+
+static void ask_for_huge_pages(void *block, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    madvise(block, bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES, MADV_HUGEPAGE); /* or small ones */
+#else
+    (void)block, (void)bytes;
+#endif
+}
+
 /* Room for alignment, with the distance to the system's block just before ours. */
 void *hn_block_alloc(const hone_allocator *a, size_t bytes) {
-    size_t total;
-    if (!hn_add_size(bytes, 2 * ALIGNMENT, &total))
+    size_t total, alignment = block_alignment(a, bytes);
+    if (!hn_add_size(bytes, ALIGNMENT + alignment, &total))
         return NULL;
     uint8_t *raw = hn_alloc(a, total);
     if (!raw)
         return NULL;
-    size_t shift = ALIGNMENT + (ALIGNMENT - (uintptr_t)raw % ALIGNMENT) % ALIGNMENT;
+    size_t past = ((uintptr_t)raw + ALIGNMENT) % alignment;
+    size_t shift = ALIGNMENT + (alignment - past) % alignment;
     memcpy(raw + shift - sizeof shift, &shift, sizeof shift);
+    if (alignment == HUGE_PAGE_BYTES)
+        ask_for_huge_pages(raw + shift, bytes);
     return raw + shift;
 }
 
@@ -61,7 +81,7 @@ void hn_block_free(const hone_allocator *a, void *block, size_t bytes) {
     if (!block)
         return;
     memcpy(&shift, (uint8_t *)block - sizeof shift, sizeof shift);
-    hn_free(a, (uint8_t *)block - shift, bytes + 2 * ALIGNMENT);
+    hn_free(a, (uint8_t *)block - shift, bytes + ALIGNMENT + block_alignment(a, bytes));
 }
 
 void hn_block_fetch(void *block, size_t bytes) {

@@ -128,6 +128,24 @@ static void limits_count_what_is_in_use(void **state) {
     hn_heap_free(h);
 }
 
+static void large_blocks_fill_huge_pages(void **state) {
+    (void)state;
+    const size_t page = (size_t)2 << 20, bytes = 2 * page + 100;
+    uint8_t *block = hn_block_alloc(NULL, bytes);
+    assert_non_null(block);
+    assert_int_equal((uintptr_t)block % page, 0);
+    hn_block_fetch(block, bytes);
+    memset(block, 7, bytes);
+    hn_block_free(NULL, block, bytes);
+    counting_allocator memory;
+    counting_init(&memory, 0);
+    block = hn_block_alloc(&memory.hook, bytes);
+    assert_int_equal((uintptr_t)block % 64, 0);
+    memset(block, 7, bytes);
+    hn_block_free(&memory.hook, block, bytes);
+    assert_true(counting_is_clean(&memory));
+}
+
 static void missing_memory_gives_null(void **state) {
     (void)state;
     counting_allocator memory;
@@ -155,6 +173,7 @@ int main(void) {
         cmocka_unit_test(waiting_blocks_are_bounded),
         cmocka_unit_test(runs_that_repeat_themselves_need_nothing),
         cmocka_unit_test(limits_count_what_is_in_use),
+        cmocka_unit_test(large_blocks_fill_huge_pages),
         cmocka_unit_test(missing_memory_gives_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
