@@ -1,5 +1,5 @@
 /* Blocks that come and go during a run, kept so that a run which repeats itself asks the system for
- * nothing. Used by one thread at a time.
+ * nothing. Blocks may be taken and given back by several threads at once.
  *
  * Small blocks, given back, wait in lists by size for the next one. Large ones of many sizes would
  * pile up there. They stand on a line instead, a single piece of memory, each at the lowest place
@@ -9,6 +9,7 @@
 #define _GNU_SOURCE /* madvise */
 #include "base/base.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -40,6 +41,7 @@ struct hn_heap {
     size_t recent_bytes; /* the same, since somebody looked */
     size_t used_bytes, peak_bytes, limit_bytes;
     bool hit_limit;
+    pthread_mutex_t lock; /* while blocks are taken or given back */
 };
 
 /* ---- single blocks ------------------------------------------------------------------------------------------------------------- */
@@ -117,8 +119,10 @@ static int class_of(size_t bytes) {
 
 hn_heap *hn_heap_new(const hone_allocator *a) {
     hn_heap *h = hn_calloc(a, 1, sizeof *h);
-    if (h)
+    if (h) {
         h->alloc = a;
+        pthread_mutex_init(&h->lock, NULL);
+    }
     return h;
 }
 
@@ -150,6 +154,7 @@ void hn_heap_free(hn_heap *h) {
     if (!h)
         return;
     hn_heap_trim(h);
+    pthread_mutex_destroy(&h->lock);
     hn_free(h->alloc, h, sizeof *h);
 }
 
@@ -254,7 +259,7 @@ static size_t taken_bytes(size_t bytes) {
     return bytes < LEAST_LARGE_BYTES ? class_bytes(class_of(bytes)) : large_bytes(bytes);
 }
 
-void *hn_heap_alloc(hn_heap *h, size_t bytes) {
+static void *alloc_locked(hn_heap *h, size_t bytes) {
     size_t taken = taken_bytes(bytes);
     size_t left = h->limit_bytes - HN_MIN(h->limit_bytes, h->used_bytes);
     bool is_beyond = h->limit_bytes && (!taken || taken > left);
@@ -270,12 +275,21 @@ void *hn_heap_alloc(hn_heap *h, size_t bytes) {
     return block;
 }
 
+void *hn_heap_alloc(hn_heap *h, size_t bytes) {
+    pthread_mutex_lock(&h->lock);
+    void *block = alloc_locked(h, bytes);
+    pthread_mutex_unlock(&h->lock);
+    return block;
+}
+
 void hn_heap_give(hn_heap *h, void *block, size_t bytes) {
     if (!block)
         return;
+    pthread_mutex_lock(&h->lock);
     h->used_bytes -= taken_bytes(bytes);
     if (bytes < LEAST_LARGE_BYTES)
         give_small(h, block, class_of(bytes));
     else
         give_large(h, block);
+    pthread_mutex_unlock(&h->lock);
 }

@@ -498,6 +498,8 @@ void hn_problems_in_function(hn_problems *p, uint32_t first, const struct hn_fun
 const char *hn_node_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
 /* "Conv", "com.microsoft.FusedConv". */
 const char *hn_node_op_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
+/* Says in an error where it happened. The innermost node of several is the one that the record names. */
+void hn_error_at_node(hone_error *err, const hn_graph *g, hn_id node);
 
 /* Structure alone, no operator knowledge: names defined once and before use (SSA), topological
  * order, outputs defined, lists and uses consistent, initializers agree with declared inputs, types

@@ -42,6 +42,17 @@ const char *hn_node_text(const hn_graph *g, hn_id node, char *buf, size_t buf_by
     return buf;
 }
 
+void hn_error_at_node(hone_error *err, const hn_graph *g, hn_id node) {
+    char text[200];
+    if (!err || err->code == HONE_OK)
+        return;
+    hn_error_prefix(err, "%s", hn_node_text(g, node, text, sizeof(text)));
+    if (!*err->node) {
+        hn_node_label(g, node, err->node, sizeof(err->node));
+        hn_node_op_label(g, node, err->op, sizeof(err->op));
+    }
+}
+
 static void add_problem(hn_problems *p, hn_severity sev, hone_status code, const hn_graph *g,
                         hn_id node, hn_id value, const char *message) {
     ++*(sev == HN_SEVERITY_ERROR ? &p->n_errors : &p->n_warnings);

@@ -110,17 +110,6 @@ static hone_status resolve_node(hn_loader *ld, hn_graph *g, hn_id node, hn_bytes
     return status;
 }
 
-/* The innermost node of several is the one that the record names. */
-static hone_status blame_node(hn_loader *ld, const hn_graph *g, hn_id node, hone_status status) {
-    char text[200];
-    hn_error_prefix(ld->err, "%s", hn_node_text(g, node, text, sizeof(text)));
-    if (ld->err && !*ld->err->node) {
-        hn_node_label(g, node, ld->err->node, sizeof(ld->err->node));
-        hn_node_op_label(g, node, ld->err->op, sizeof(ld->err->op));
-    }
-    return status;
-}
-
 hone_status hn_load_nodes(hn_loader *ld, hn_graph *g, hn_id block, hn_wire message,
                           uint32_t node_tag) {
     hn_field f;
@@ -135,8 +124,10 @@ hone_status hn_load_nodes(hn_loader *ld, hn_graph *g, hn_id block, hn_wire messa
             continue;
         hn_id node = hn_block_at(g, block)->nodes.at[i];
         hone_status resolved = resolve_node(ld, g, node, f.bytes);
-        if (resolved != HONE_OK)
-            return blame_node(ld, g, node, resolved);
+        if (resolved != HONE_OK) {
+            hn_error_at_node(ld->err, g, node);
+            return resolved;
+        }
     }
     return status;
 }

@@ -87,6 +87,12 @@ hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn);
 /* An argument whose elements are only copied, so that they need not be aligned. */
 bool hn_eval_copies_arg(hn_eval_fn fn, uint32_t arg);
 
+/* Of its first argument it reads no more than it makes. */
+bool hn_eval_reads_part(hn_eval_fn fn);
+/* May it run while other threads run other nodes? Not where code of others is called that does not
+ * expect it, nor where references to objects are passed on: their counts belong to one thread. */
+bool hn_eval_runs_beside_others(hn_eval_fn fn);
+
 /* A tensor in memory that the caller owns: never freed, copied when somebody keeps it. */
 void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims,
                              void *data);

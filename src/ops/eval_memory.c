@@ -1,4 +1,5 @@
-/* What planners may do with the memory of an evaluation's result. */
+/* What planners may do with an evaluation, and with the memory of its result. */
+#include "ops/custom.h"
 #include "ops/eval_engine.h"
 
 hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
@@ -21,4 +22,18 @@ hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
 
 bool hn_eval_copies_arg(hn_eval_fn fn, uint32_t arg) {
     return fn == hn_eval_gather && arg == 0;
+}
+
+bool hn_eval_runs_beside_others(hn_eval_fn fn) {
+    return fn != hn_eval_custom && fn != hn_eval_image_decoder && fn != hn_eval_identity;
+}
+
+bool hn_eval_reads_part(hn_eval_fn fn) {
+    static const hn_eval_fn readers[] = {hn_eval_gather,    hn_eval_gather_elements,
+                                         hn_eval_gather_nd, hn_eval_slice,
+                                         hn_eval_shape,     hn_eval_size};
+    for (size_t i = 0; i < HN_COUNT(readers); i++)
+        if (fn == readers[i])
+            return true;
+    return false;
 }

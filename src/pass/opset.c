@@ -132,10 +132,8 @@ static hone_status convert_node(hn_pass *p, hn_id node, int version, bool is_up)
                                    : adapt_down(r, version);
     if (status == HONE_OK)
         return hn_rewrite_end(r);
-    if (status != HONE_E_NOMEM) {
-        char who[200];
-        hn_error_prefix(p->err, "%s", hn_node_text(p->g, node, who, sizeof who));
-    }
+    if (status != HONE_E_NOMEM)
+        hn_error_at_node(p->err, p->g, node);
     return status;
 }
 

@@ -8,6 +8,7 @@ typedef struct layout {
     const hn_step_list *list;
     uint32_t *last_use; /* by value: step after which nobody reads it; n_steps: lives to the end */
     uint32_t *range_of; /* by value: its range + 1; 0 when it is not in the block */
+    uint32_t *first_beside, *last_beside; /* by step: of those that may run at the same time */
     bool *is_steady; /* by value: its memory stays where it is as long as the plan says so, so that
                         views may look at it */
     bool joins;      /* pieces of a concatenation lie in its result */
@@ -25,6 +26,34 @@ static bool byte_size(const hn_type *t, uint64_t *bytes) {
         if (!hn_mul_u64(n, (uint64_t)t->shape.dims[i], &n))
             return false;
     return hn_dtype_bytes(t->elem, n, bytes) && *bytes <= UINT64_MAX / 4;
+}
+
+/* ---- groups ----------------------------------------------------------------------------------- */
+
+static void find_neighbours(layout *l) {
+    const hn_plan *p = l->plan;
+    for (uint32_t s = 0; s <= l->list->n_steps; s++)
+        l->first_beside[s] = l->last_beside[s] = s;
+    for (uint32_t i = 0; i < p->n_groups; i++)
+        for (uint32_t s = p->groups[i].begin; s < p->groups[i].end; s++) {
+            l->first_beside[s] = p->groups[i].begin;
+            l->last_beside[s] = p->groups[i].end - 1;
+        }
+}
+
+/* Where nobody runs beside the step, it may write over whatever dies with it; in a group only over
+ * what was made there, which its own strand alone reads. */
+static bool is_own_range(const layout *l, uint32_t s, const hn_part_range *r) {
+    return l->first_beside[s] == l->last_beside[s] || r->live.first >= l->first_beside[s];
+}
+
+/* Strands may be at any of their steps at the same time. */
+static void stretch_over_groups(layout *l) {
+    for (uint32_t i = 0; i < l->placing.n_ranges; i++) {
+        hn_live_range *r = &l->placing.ranges[i].live;
+        r->first = l->first_beside[r->first];
+        r->last = l->last_beside[r->last];
+    }
 }
 
 /* ---- how steps run --------------------------------------------------------------------------- */
@@ -95,7 +124,8 @@ static hn_id dying_argument(const layout *l, uint32_t s, const hn_node *node, hn
         return HN_NONE;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const hn_part_range *r = range_of_value(l, node->inputs[i]);
-        if (r && !r->within && r->live.last == s && !reads_piece_of(l, node, r) &&
+        if (r && !r->within && r->live.last == s && is_own_range(l, s, r) &&
+            !reads_piece_of(l, node, r) &&
             hn_type_equal(type_of(l, node->inputs[i]), type_of(l, out)))
             return node->inputs[i];
     }
@@ -197,12 +227,15 @@ static void find_last_uses(layout *l) {
 
 static hone_status open_layout(layout *l) {
     hn_plan *p = l->plan;
-    size_t n_values = (size_t)l->g->values.n + 1;
+    size_t n_values = (size_t)l->g->values.n + 1, n_steps = (size_t)l->list->n_steps + 1;
     l->placing.ranges = HN_NEW_N(p->arena, hn_part_range, (size_t)l->list->n_owned + 1);
     l->last_use = HN_NEW_N(p->arena, uint32_t, n_values);
     l->range_of = HN_NEW_N(p->arena, uint32_t, n_values);
     l->is_steady = HN_NEW_N(p->arena, bool, n_values);
-    if (!l->placing.ranges || !l->last_use || !l->range_of || !l->is_steady)
+    l->first_beside = HN_NEW_N(p->arena, uint32_t, n_steps);
+    l->last_beside = HN_NEW_N(p->arena, uint32_t, n_steps);
+    if (!l->placing.ranges || !l->last_use || !l->range_of || !l->is_steady || !l->first_beside ||
+        !l->last_beside)
         return HONE_E_NOMEM;
     for (hn_id id = 0; id < l->g->values.n; id++) { /* initializers, and inputs: the caller's */
         const hn_value *v = hn_value_at(l->g, id);
@@ -214,7 +247,9 @@ static hone_status open_layout(layout *l) {
 static hone_status lay_plan_out(layout *l) {
     HN_TRY(open_layout(l));
     find_last_uses(l);
+    find_neighbours(l);
     find_ranges(l);
+    stretch_over_groups(l);
     return hn_place_ranges(l->plan->arena, &l->placing);
 }
 

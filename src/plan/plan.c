@@ -1,5 +1,5 @@
 /* A plan: the types of all values for one set of input shapes, and where they lie. */
-#include "plan/plan.h"
+#include "plan/plan_int.h"
 
 static bool is_exact_tensor(const hn_type *t) {
     if (!t || t->kind != HN_TYPE_TENSOR || t->elem == HN_UNDEFINED || t->shape.rank < 0)
@@ -43,7 +43,8 @@ static hone_status keep_inputs(hn_plan *p, uint32_t n, const hn_object *const *i
     return HONE_OK;
 }
 
-static hone_status build_plan(hn_plan *p, uint32_t n, const hn_object *const *inputs) {
+static hone_status build_plan(hn_plan *p, int n_threads, uint32_t n,
+                              const hn_object *const *inputs) {
     const hn_graph *g = p->program->model->graph;
     const hn_type **in_types = HN_NEW_N(p->arena, const hn_type *, (size_t)n + 1);
     const hn_type **types;
@@ -55,10 +56,11 @@ static hone_status build_plan(hn_plan *p, uint32_t n, const hn_object *const *in
     for (hn_id id = 0; id < g->values.n; id++)
         p->places[id] = (hn_place){.type = is_exact_tensor(types[id]) ? types[id] : NULL,
                                    .offset = HN_NO_OFFSET};
+    HN_TRY(hn_plan_find_groups(p, types, n_threads));
     return hn_plan_lay_out(p);
 }
 
-hone_status hn_plan_new(const hn_program *program, uint32_t n_inputs,
+hone_status hn_plan_new(const hn_program *program, int n_threads, uint32_t n_inputs,
                         const hn_object *const *inputs, hn_plan **out, hone_error *err) {
     *out = NULL;
     hn_arena *arena = hn_arena_new(hn_arena_allocator(program->model->arena));
@@ -67,7 +69,7 @@ hone_status hn_plan_new(const hn_program *program, uint32_t n_inputs,
     if (p) {
         p->arena = arena;
         p->program = program;
-        status = build_plan(p, n_inputs, inputs);
+        status = build_plan(p, n_threads, n_inputs, inputs);
     }
     if (status == HONE_OK)
         *out = p;

@@ -101,6 +101,15 @@ typedef struct hn_live_range {
     uint64_t bytes, offset;
 } hn_live_range;
 
+/* Neighbouring steps that fall into strands, none of which reads what another one makes: each may be
+ * run by another thread. Whatever they make or read lives as long as the whole group. */
+typedef struct hn_group {
+    uint32_t begin, end; /* steps of the main graph */
+    uint32_t n_strands;
+    const uint32_t *starts; /* by strand, and one more: where it begins in `steps` */
+    const uint32_t *steps;  /* in the order of the program within each strand */
+} hn_group;
+
 typedef struct hn_plan {
     hn_arena *arena;
     uint64_t serial; /* given by its session: an address alone may come back with another plan */
@@ -109,15 +118,18 @@ typedef struct hn_plan {
     const hn_array *inputs; /* shapes it was made for, in the order of the graph's inputs */
     hn_place *places;       /* by value */
     uint8_t *modes;         /* by step of the main graph: hn_step_mode */
+    uint32_t n_groups;
+    hn_group *groups; /* one after the other; steps between them run alone */
     uint32_t n_ranges;
     hn_live_range *ranges;
     uint64_t block_bytes; /* of the main graph's intermediate values */
 } hn_plan;
 
-/* Infers with these input shapes and lays values out by their lifetimes. Inputs that are no tensors
- * have kind NONE: nothing is planned for them. Safe from several threads at once. */
-hone_status hn_plan_new(const hn_program *p, uint32_t n_inputs, const hn_object *const *inputs,
-                        hn_plan **out, hone_error *err);
+/* Infers with these input shapes and lays values out by their lifetimes, for runs by this many
+ * threads. Inputs that are no tensors have kind NONE: nothing is planned for them. Safe from several
+ * threads at once. */
+hone_status hn_plan_new(const hn_program *p, int n_threads, uint32_t n_inputs,
+                        const hn_object *const *inputs, hn_plan **out, hone_error *err);
 void hn_plan_free(hn_plan *p);
 bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *inputs);
 

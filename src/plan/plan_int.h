@@ -26,4 +26,8 @@ hn_part_range *hn_whole_range(const hn_placing *p, hn_part_range *r);
 /* Gives all ranges their offsets, so that ranges alive at the same time do not overlap. */
 hone_status hn_place_ranges(hn_arena *work, hn_placing *p);
 
+/* groups.c: fills the groups of a plan whose places have their types. types: of all values, as far as
+ * they are known. */
+hone_status hn_plan_find_groups(hn_plan *p, const hn_type *const *types, int n_threads);
+
 #endif /* HN_PLAN_INT_H */

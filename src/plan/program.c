@@ -152,7 +152,6 @@ static hone_status find_positions(hn_program *p) {
 }
 
 static hone_status fail_unknown_op(const hn_graph *g, const hn_step *step, hone_error *err) {
-    char who[200];
     hn_strbuf why;
     hn_strbuf_init(&why, hn_arena_allocator(g->model->arena));
     if (!step->op)
@@ -160,9 +159,9 @@ static hone_status fail_unknown_op(const hn_graph *g, const hn_step *step, hone_
     if (!step->op && !hn_domain_is_onnx(hn_node_at(g, step->node)->domain))
         hn_strbuf_puts(&why, "; libraries of operators are loaded with --custom-ops");
     hone_status status = why.failed ? HONE_E_NOMEM
-                                    : hn_fail(err, HONE_E_UNSUPPORTED, "%s: %s",
-                                              hn_node_text(g, step->node, who, sizeof who),
+                                    : hn_fail(err, HONE_E_UNSUPPORTED, "%s",
                                               why.n ? why.at : "hone cannot run this operator");
+    hn_error_at_node(err, g, step->node);
     hn_strbuf_free(&why);
     return status;
 }

@@ -144,7 +144,6 @@ static hone_status read_const_args(void *ctx) {
 static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scratch, uint64_t *taken,
                                 hone_error *err) {
     const hn_graph *g = all->p->model->graph;
-    char who[200];
     infer_job job = {.model = all->p->model, .work = scratch, .ignore_declared = true};
     infer_scope scope = {.job = &job, .g = g};
     step_consts consts = {.all = all, .node = hn_node_at(g, step->node)};
@@ -168,7 +167,7 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
     *taken = c.taken_args;
     give_room_back(all, consts.room);
     if (status != HONE_OK)
-        hn_error_prefix(err, "%s", hn_node_text(g, step->node, who, sizeof who));
+        hn_error_at_node(err, g, step->node);
     return status;
 }
 

@@ -157,7 +157,7 @@ static hone_status plan_program(hn_plan_report *r, const hn_program *p, hone_err
     const hn_object **inputs;
     hn_plan *plan;
     HN_TRY(declared_inputs(p, r->arena, &inputs, &r->info.input_bytes, err));
-    HN_TRY(hn_plan_new(p, hn_block_at(p->model->graph, 0)->inputs.n, inputs, &plan, err));
+    HN_TRY(hn_plan_new(p, 1, hn_block_at(p->model->graph, 0)->inputs.n, inputs, &plan, err));
     hone_status status = describe_plan(r, plan);
     hn_plan_free(plan);
     return status;

@@ -20,7 +20,7 @@ hone_status hn_run_take_inputs(hn_state *s) {
         if (given->kind == HN_OBJECT_TENSOR)
             lend(s, id, &given->array);
         else
-            s->values[id] = hn_heap_copy(s->host.heap, given);
+            s->values[id] = hn_heap_copy(s->heap, given);
         HN_TRY_PTR(s->values[id]);
     }
     return HONE_OK;

@@ -4,11 +4,25 @@
 
 #include "run/run.h"
 
+/* What one thread of a run has for itself. */
+typedef struct hn_lane {
+    hn_eval_host host;
+    size_t scratch_need; /* most that a step has taken so far */
+    /* Of the first step, in the order of the program, that failed in a group. */
+    uint32_t failed_step; /* UINT32_MAX: none */
+    hone_status status;
+    hone_error err;
+} hn_lane;
+
 struct hn_state {
     const hn_program *program;
     const hn_plan *plan;
     const hn_run_control *control;
-    hn_eval_host host;
+    hn_heap *heap;  /* of all lanes */
+    hn_lane *lanes; /* one per thread of the pool; the first is the caller's */
+    int n_lanes;
+    hn_pool *pool;
+    bool is_in_group; /* other steps may be running */
     hn_call call;
     volatile int was_stopped; /* some loop of this run has ended early */
     bool keeps_denormals;
@@ -19,7 +33,6 @@ struct hn_state {
     void *block; /* planned values */
     uint64_t block_bytes;
     uint32_t n_small_runs; /* in a row, that needed less than half of the block */
-    size_t scratch_need;   /* most that a step has taken so far */
     hn_object **values;    /* by value: what it is now; NULL before and after its life */
     hn_object *planned;    /* by value: tensors in the block, or lent by the caller */
     uint64_t planned_for;  /* serial of the plan whose places `planned` shows; 0: none */
@@ -30,11 +43,19 @@ static inline const hn_graph *hn_state_graph(const hn_state *s) {
 }
 
 /* step.c */
-hone_status hn_run_block(hn_state *s, hn_id block, hone_error *err);
+hone_status hn_run_main(hn_state *s, hone_error *err); /* the main graph */
+/* One step of the main graph, on one lane; not told yet by hn_run_tell_step. */
+hone_status hn_run_main_step(hn_state *s, hn_lane *lane, uint32_t step, hone_error *err);
+/* What has become of a step, with its name in the error. */
+hone_status hn_run_tell_step(const hn_state *s, const hn_step *step, hone_status status,
+                             hone_error *err);
 hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *const *in,
                             uint32_t n_out, hn_object **out, hone_error *err);
 bool hn_run_is_stopped(void *run);
 void hn_run_drop_values(hn_state *s, hn_id block); /* all that a block owns */
+
+/* group.c: all strands, by as many threads as there are. Nothing is dropped. */
+hone_status hn_run_group(hn_state *s, const hn_group *group, hone_error *err);
 
 /* exchange.c: between the caller's values and ours. */
 hone_status hn_run_take_inputs(hn_state *s);

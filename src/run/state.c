@@ -73,6 +73,30 @@ static hn_pool *share_pool(hn_state *s, const hn_pool *pool) {
     return hn_pool_share(pool, &run);
 }
 
+static bool open_lanes(hn_state *s, const hn_state_options *o) {
+    const hone_allocator *a = allocator_of(s);
+    bool ok = true;
+    s->n_lanes = hn_pool_threads(o->pool);
+    s->lanes = hn_calloc(a, (size_t)s->n_lanes, sizeof *s->lanes);
+    for (int i = 0; s->lanes && i < s->n_lanes; i++) {
+        s->lanes[i].host = (hn_eval_host){.heap = s->heap,
+                                          .scratch = hn_arena_new(a),
+                                          .pool = s->pool,
+                                          .run = s,
+                                          .run_body = hn_run_subgraph,
+                                          .is_stopped = hn_run_is_stopped,
+                                          .image_hook = o->image_hook};
+        ok &= s->lanes[i].host.scratch != NULL;
+    }
+    return s->lanes && ok;
+}
+
+static void close_lanes(hn_state *s) {
+    for (int i = 0; s->lanes && i < s->n_lanes; i++)
+        hn_arena_free(s->lanes[i].host.scratch);
+    hn_free(allocator_of(s), s->lanes, (size_t)s->n_lanes * sizeof *s->lanes);
+}
+
 hn_state *hn_state_new(const hn_program *p, const hn_state_options *o) {
     const hone_allocator *alloc = hn_arena_allocator(p->model->arena);
     hn_state *s = hn_calloc(alloc, 1, sizeof *s);
@@ -84,16 +108,11 @@ hn_state *hn_state_new(const hn_program *p, const hn_state_options *o) {
     s->values = hn_calloc(alloc, n_slots(s), sizeof *s->values);
     s->planned = hn_calloc(alloc, n_slots(s), sizeof *s->planned);
     s->needed_steps = hn_calloc(alloc, n_step_slots(s), sizeof *s->needed_steps);
-    s->host = (hn_eval_host){.heap = hn_heap_new(alloc),
-                             .scratch = hn_arena_new(alloc),
-                             .pool = share_pool(s, o->pool),
-                             .run = s,
-                             .run_body = hn_run_subgraph,
-                             .is_stopped = hn_run_is_stopped,
-                             .image_hook = o->image_hook};
-    bool has_call = open_call(s);
-    if (!s->values || !s->planned || !s->needed_steps || !s->host.heap || !s->host.scratch ||
-        !s->host.pool || !has_call) {
+    s->heap = hn_heap_new(alloc);
+    s->pool = share_pool(s, o->pool);
+    bool has_lanes = open_lanes(s, o), has_call = open_call(s);
+    if (!s->values || !s->planned || !s->needed_steps || !s->heap || !s->pool || !has_lanes ||
+        !has_call) {
         hn_state_free(s);
         return NULL;
     }
@@ -108,9 +127,9 @@ void hn_state_free(hn_state *s) {
         return;
     const hone_allocator *alloc = allocator_of(s);
     hn_block_free(alloc, s->block, (size_t)s->block_bytes);
-    hn_heap_free(s->host.heap);
-    hn_arena_free(s->host.scratch);
-    hn_pool_free(s->host.pool);
+    hn_heap_free(s->heap);
+    close_lanes(s);
+    hn_pool_free(s->pool);
     hn_free(alloc, s->values, n_slots(s) * sizeof *s->values);
     hn_free(alloc, s->planned, n_slots(s) * sizeof *s->planned);
     hn_free(alloc, s->needed_steps, n_step_slots(s) * sizeof *s->needed_steps);
@@ -122,18 +141,24 @@ void hn_state_free(hn_state *s) {
 
 /* Steps take scratch in one piece that stays. An arena remembers a failure for ever: the next run
  * gets a new one. */
-static hone_status reserve_scratch(hn_state *s) {
-    if (hn_arena_bytes(s->host.scratch) >= s->scratch_need && !hn_arena_has_failed(s->host.scratch))
+static hone_status reserve_scratch(const hn_state *s, hn_lane *lane) {
+    hn_arena *held = lane->host.scratch;
+    if (hn_arena_bytes(held) >= lane->scratch_need && !hn_arena_has_failed(held))
         return HONE_OK;
     hn_arena *larger = hn_arena_new(allocator_of(s));
-    if (!larger || !hn_arena_reserve(larger, s->scratch_need)) {
+    if (!larger || !hn_arena_reserve(larger, lane->scratch_need)) {
         hn_arena_free(larger);
         return HONE_E_NOMEM;
     }
-    hn_arena_free(s->host.scratch);
-    s->host.scratch = larger;
-    s->scratch_need = hn_arena_bytes(larger);
+    hn_arena_free(held);
+    lane->host.scratch = larger;
+    lane->scratch_need = hn_arena_bytes(larger);
     return HONE_OK;
+}
+
+static void drop_scratch(hn_lane *lane) {
+    hn_arena_restore(lane->host.scratch, (hn_arena_mark){0});
+    lane->scratch_need = 0;
 }
 
 static void give_memory_back(hn_state *s) {
@@ -147,15 +172,15 @@ static void give_memory_back(hn_state *s) {
 /* One large input must not hold its memory for ever: after many smaller ones everything is measured
  * again. */
 static void forget_large_runs(hn_state *s, uint64_t block_bytes) {
-    uint64_t need = block_bytes + hn_heap_recent_bytes(s->host.heap);
-    uint64_t held = s->block_bytes + hn_heap_line_bytes(s->host.heap);
+    uint64_t need = block_bytes + hn_heap_recent_bytes(s->heap);
+    uint64_t held = s->block_bytes + hn_heap_line_bytes(s->heap);
     s->n_small_runs = need < held / 2 ? s->n_small_runs + 1 : 0;
     if (s->n_small_runs < PATIENCE)
         return;
     give_memory_back(s);
-    hn_heap_trim(s->host.heap);
-    hn_arena_restore(s->host.scratch, (hn_arena_mark){0});
-    s->scratch_need = 0;
+    hn_heap_trim(s->heap);
+    for (int i = 0; i < s->n_lanes; i++)
+        drop_scratch(&s->lanes[i]);
 }
 
 /* Values without elements need an address, too: NULL would say that there is no memory. */
@@ -179,10 +204,11 @@ static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) 
             "the run needs %llu bytes for intermediate values at its peak, but the limit is %llu",
             (unsigned long long)plan->block_bytes, (unsigned long long)s->limit_bytes);
     HN_TRY(fit_block(s, plan->block_bytes));
-    HN_TRY(reserve_scratch(s));
+    for (int i = 0; i < s->n_lanes; i++)
+        HN_TRY(reserve_scratch(s, &s->lanes[i]));
     s->plan = plan;
     if (s->limit_bytes) /* what is left for values of unknown shape; 0 would be no limit */
-        hn_heap_set_limit(s->host.heap, (size_t)HN_MAX(s->limit_bytes - plan->block_bytes, 1));
+        hn_heap_set_limit(s->heap, (size_t)HN_MAX(s->limit_bytes - plan->block_bytes, 1));
     if (s->planned_for == plan->serial)
         return HONE_OK;
     for (hn_id id = 0; id < hn_state_graph(s)->values.n; id++) {
@@ -200,7 +226,7 @@ static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) 
 static hone_status run_all(hn_state *s, hone_error *err) {
     HN_TRY(hn_run_take_inputs(s));
     HN_TRY(hn_run_lend_outputs(s, err));
-    HN_TRY(hn_run_block(s, 0, err));
+    HN_TRY(hn_run_main(s, err));
     return hn_run_give_outputs(s, err);
 }
 
@@ -224,7 +250,7 @@ static void limit_outputs(const hn_call *c, uint64_t bytes) {
 
 static bool hit_limit(const hn_state *s) {
     const hn_call *c = &s->call;
-    bool hit = hn_heap_hit_limit(s->host.heap);
+    bool hit = hn_heap_hit_limit(s->heap);
     for (uint32_t i = 0; i < c->n_outputs; i++)
         hit |= c->wanted[i] && !c->is_bound[i] && hn_heap_hit_limit(c->heaps[i]);
     return hit;

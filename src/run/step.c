@@ -25,6 +25,7 @@ static hone_status fail_stopped(const hn_state *s, hone_error *err) {
 
 typedef struct step_frame {
     hn_state *state;
+    hn_lane *lane;
     const hn_step *step;
     const hn_node *node;
     hn_step_mode mode;
@@ -43,16 +44,16 @@ static bool is_argument(const hn_node *n, hn_id value) {
     return false;
 }
 
-/* An argument of this type that ends with the step, and that nobody else holds: the result may be
- * written over it. */
+/* An argument of this type that ends with the step, and that nobody else holds or reads: the result
+ * may be written over it. */
 static hn_object *dying_object(const step_frame *f, const hn_type *t) {
-    if (f->step->memory != HN_EVAL_IN_PLACE || t->elem == HN_STRING)
+    if (f->step->memory != HN_EVAL_IN_PLACE || t->elem == HN_STRING || f->state->is_in_group)
         return NULL;
     for (uint32_t i = 0; i < f->step->n_dead; i++) {
         hn_object *o = f->state->values[f->step->dead[i]];
         if (o && o->n_refs == 1 && o->kind == HN_OBJECT_TENSOR && hn_array_has_type(&o->array, t) &&
             is_argument(f->node, f->step->dead[i]))
-            return hn_heap_ref(f->state->host.heap, o);
+            return hn_heap_ref(f->state->heap, o);
     }
     return NULL;
 }
@@ -65,7 +66,7 @@ static hone_status make_output(step_frame *f, uint32_t i, const hn_type *t) {
     else if (!f->rets[i] && i == 0)
         f->rets[i] = dying_object(f, t);
     if (!f->rets[i])
-        f->rets[i] = hn_heap_tensor(s->host.heap, t->elem, t->shape.rank, t->shape.dims);
+        f->rets[i] = hn_heap_tensor(s->heap, t->elem, t->shape.rank, t->shape.dims);
     HN_TRY_PTR(f->rets[i]);
     if (!hn_array_has_type(&f->rets[i]->array, t))
         return hn_fail(f->eval.err, HONE_E_INTERNAL, "output %u has another shape than was planned",
@@ -120,8 +121,8 @@ static hone_status settle_output(step_frame *f, uint32_t i) {
     if (place->offset == HN_NO_OFFSET || o == planned)
         return HONE_OK;
     f->rets[i] = planned;
-    bool ok = hn_heap_copy_elems(s->host.heap, &planned->array, &o->array);
-    hn_heap_unref(s->host.heap, o);
+    bool ok = hn_heap_copy_elems(s->heap, &planned->array, &o->array);
+    hn_heap_unref(s->heap, o);
     return ok ? HONE_OK : HONE_E_NOMEM;
 }
 
@@ -159,14 +160,14 @@ static hone_status compute_step(step_frame *f, hone_error *err) {
         return HONE_OK;
     }
     f->job =
-        (infer_job){.model = s->program->model, .work = s->host.scratch, .ignore_declared = true};
+        (infer_job){.model = s->program->model, .work = f->lane->host.scratch, .ignore_declared = true};
     f->scope = (infer_scope){.job = &f->job, .g = hn_state_graph(s)};
     f->eval = (hn_eval){.node = {.scope = &f->scope,
                                  .id = f->step->node,
                                  .node = f->node,
                                  .op = f->step->op,
                                  .version = f->step->version},
-                        .host = &s->host,
+                        .host = &f->lane->host,
                         .n_args = f->node->n_inputs,
                         .n_rets = f->node->n_outputs,
                         .args = f->args,
@@ -191,13 +192,17 @@ static void observe(step_frame *f, uint64_t start_ns) {
                                    .outputs = f->rets});
 }
 
-static hone_status run_step(hn_state *s, const hn_step *step, hn_step_mode mode, hone_error *err) {
-    step_frame f = {
-        .state = s, .step = step, .node = hn_node_at(hn_state_graph(s), step->node), .mode = mode};
+static hone_status run_step(hn_state *s, hn_lane *lane, const hn_step *step, hn_step_mode mode,
+                            hone_error *err) {
+    step_frame f = {.state = s,
+                    .lane = lane,
+                    .step = step,
+                    .node = hn_node_at(hn_state_graph(s), step->node),
+                    .mode = mode};
     hn_object *args[FEW], *rets[FEW];
     bool is_observed = s->control && s->control->after_step;
     uint64_t start_ns = is_observed ? hn_now_ns() : 0;
-    hn_arena *scratch = s->host.scratch;
+    hn_arena *scratch = lane->host.scratch;
     hn_arena_mark mark = hn_arena_save(scratch);
     f.args =
         f.node->n_inputs <= FEW ? args : hn_arena_alloc(scratch, f.node->n_inputs * sizeof *args);
@@ -209,7 +214,7 @@ static hone_status run_step(hn_state *s, const hn_step *step, hn_step_mode mode,
             s->values[f.node->outputs[i]] = f.rets[i];
     if (status == HONE_OK && is_observed)
         observe(&f, start_ns);
-    s->scratch_need = HN_MAX(s->scratch_need, hn_arena_bytes(scratch));
+    lane->scratch_need = HN_MAX(lane->scratch_need, hn_arena_bytes(scratch));
     hn_arena_restore(scratch, mark);
     return status;
 }
@@ -218,7 +223,7 @@ static hone_status run_step(hn_state *s, const hn_step *step, hn_step_mode mode,
 
 static void drop_value(hn_state *s, hn_id id) {
     hn_object *is_const = &s->program->consts[id];
-    hn_heap_unref(s->host.heap, s->values[id]);
+    hn_heap_unref(s->heap, s->values[id]);
     s->values[id] = is_const->kind == HN_OBJECT_NONE ? NULL : is_const;
 }
 
@@ -228,39 +233,70 @@ void hn_run_drop_values(hn_state *s, hn_id block) {
         drop_value(s, list->owned[i]);
 }
 
-static hone_status tell_step(const hn_state *s, const hn_step *step, hone_status status,
+hone_status hn_run_tell_step(const hn_state *s, const hn_step *step, hone_status status,
                              hone_error *err) {
-    char who[200];
     if (status == HONE_E_CANCELLED)
         return fail_stopped(s, err);
     if (status != HONE_OK)
-        hn_error_prefix(err, "%s", hn_node_text(hn_state_graph(s), step->node, who, sizeof who));
+        hn_error_at_node(err, hn_state_graph(s), step->node);
     return status;
 }
 
-/* Steps of the main graph draw random numbers of their own each, whichever others run. A loop that
- * was stopped within the step makes its results worthless. */
-static hone_status run_listed_step(hn_state *s, hn_id block, uint32_t i, hone_error *err) {
-    const hn_step *step = &s->program->blocks[block].steps[i];
-    hn_step_mode mode = block == 0 ? (hn_step_mode)s->plan->modes[i] : HN_STEP_DYNAMIC;
-    if (block == 0)
-        hn_rng_seed(&s->host.rng, step->node);
+/* A loop that was stopped within the step makes its results worthless. */
+static hone_status run_unless_stopped(hn_state *s, hn_lane *lane, const hn_step *step,
+                                      hn_step_mode mode, hone_error *err) {
     if (hn_run_is_stopped(s))
         return HONE_E_CANCELLED;
-    hone_status status = run_step(s, step, mode, err);
+    hone_status status = run_step(s, lane, step, mode, err);
     return status == HONE_OK && hn_flag_is_set(&s->was_stopped) ? HONE_E_CANCELLED : status;
 }
 
-hone_status hn_run_block(hn_state *s, hn_id block, hone_error *err) {
+/* Steps of the main graph draw random numbers of their own each, whichever others run. */
+hone_status hn_run_main_step(hn_state *s, hn_lane *lane, uint32_t i, hone_error *err) {
+    const hn_step *step = &s->program->blocks[0].steps[i];
+    if (!s->needed_steps[i])
+        return HONE_OK;
+    hn_rng_seed(&lane->host.rng, step->node);
+    return run_unless_stopped(s, lane, step, (hn_step_mode)s->plan->modes[i], err);
+}
+
+static void drop_dead(hn_state *s, const hn_step *step) {
+    for (uint32_t k = 0; k < step->n_dead; k++)
+        drop_value(s, step->dead[k]);
+}
+
+/* Whoever watches sees steps one after the other. */
+static bool runs_groups(const hn_state *s) {
+    return s->n_lanes > 1 && !(s->control && s->control->after_step);
+}
+
+static hone_status run_main_alone(hn_state *s, uint32_t i, hone_error *err) {
+    hone_status status = hn_run_main_step(s, &s->lanes[0], i, err);
+    return hn_run_tell_step(s, &s->program->blocks[0].steps[i], status, err);
+}
+
+hone_status hn_run_main(hn_state *s, hone_error *err) {
+    const hn_step_list *list = &s->program->blocks[0];
+    const hn_group *group = s->plan->groups;
+    const hn_group *last = runs_groups(s) ? group + s->plan->n_groups : group;
+    for (uint32_t i = 0, end; i < list->n_steps; i = end) {
+        bool is_group = group < last && group->begin == i;
+        end = is_group ? group->end : i + 1;
+        HN_TRY(is_group ? hn_run_group(s, group++, err) : run_main_alone(s, i, err));
+        for (uint32_t k = i; k < end; k++)
+            if (s->needed_steps[k])
+                drop_dead(s, &list->steps[k]);
+    }
+    return HONE_OK;
+}
+
+static hone_status run_body_steps(hn_state *s, hn_id block, hone_error *err) {
     const hn_step_list *list = &s->program->blocks[block];
     for (uint32_t i = 0; i < list->n_steps; i++) {
         const hn_step *step = &list->steps[i];
-        if (block == 0 && !s->needed_steps[i])
-            continue;
-        hone_status status = run_listed_step(s, block, i, err);
-        HN_TRY(tell_step(s, step, status, err));
-        for (uint32_t k = 0; k < step->n_dead; k++)
-            drop_value(s, step->dead[k]);
+        hone_status status = run_unless_stopped(s, &s->lanes[0], step, HN_STEP_DYNAMIC, err);
+        HN_TRY(hn_run_tell_step(s, step, status, err));
+        drop_dead(s, step);
     }
     return HONE_OK;
 }
@@ -270,7 +306,7 @@ static hone_status give_body_inputs(hn_state *s, const hn_block *b, uint32_t n_i
     for (uint32_t i = 0; i < b->inputs.n && i < n_in; i++) {
         if (!in[i])
             continue;
-        s->values[b->inputs.at[i]] = hn_heap_ref(s->host.heap, in[i]);
+        s->values[b->inputs.at[i]] = hn_heap_ref(s->heap, in[i]);
         HN_TRY_PTR(s->values[b->inputs.at[i]]);
     }
     return HONE_OK;
@@ -282,7 +318,7 @@ static hone_status take_body_outputs(hn_state *s, const hn_block *b, uint32_t n_
         hn_object *o = s->values[b->outputs.at[i]];
         if (!o)
             return hn_fail(err, HONE_E_INTERNAL, "the subgraph did not compute its output %u", i);
-        out[i] = hn_heap_ref(s->host.heap, o);
+        out[i] = hn_heap_ref(s->heap, o);
         HN_TRY_PTR(out[i]);
     }
     return HONE_OK;
@@ -296,12 +332,12 @@ hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *co
         out[i] = NULL;
     hone_status status = give_body_inputs(s, b, n_in, in);
     if (status == HONE_OK)
-        status = hn_run_block(s, block, err);
+        status = run_body_steps(s, block, err);
     if (status == HONE_OK)
         status = take_body_outputs(s, b, n_out, out, err);
     hn_run_drop_values(s, block);
     for (uint32_t i = 0; i < n_out && status != HONE_OK; i++) {
-        hn_heap_unref(s->host.heap, out[i]);
+        hn_heap_unref(s->heap, out[i]);
         out[i] = NULL;
     }
     return status;

@@ -21,7 +21,7 @@ static planned plan_of(const char *text, int32_t rank, const int64_t *dims) {
         hn_object_init_borrowed(&inputs[i], HN_F32, rank, dims, NULL);
         given[i] = &inputs[i];
     }
-    if (hn_plan_new(p.program, n, given, &p.plan, &err) != HONE_OK)
+    if (hn_plan_new(p.program, 1, n, given, &p.plan, &err) != HONE_OK)
         fail_msg("%s", err.message);
     assert_true(hn_plan_fits(p.plan, n, given));
     return p;
