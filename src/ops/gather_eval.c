@@ -63,7 +63,7 @@ static hone_status locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32
         for (uint64_t i = 0; i < n; i++) {
             *starts = 0;
             for (uint64_t k = 0; k < length; k++) {
-                int64_t index;
+                int64_t index = 0;
                 int32_t axis = n_batch + (int32_t)k;
                 HN_TRY(hn_index_of(c, tuples[i * length + k], x->dims[axis], &index));
                 *starts += index * strides[axis];

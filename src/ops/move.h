@@ -71,7 +71,13 @@ bool hn_list_arg(hn_eval *c, const char *attr, uint32_t arg, uint32_t *n, const 
 /* An axis of rank `rank`, from the front; fails outside [-rank, rank). */
 hone_status hn_axis_of(hn_eval *c, int64_t axis, int32_t rank, int32_t *out);
 /* An index into an axis, from the front; fails outside [-size, size). */
-hone_status hn_index_of(hn_eval *c, int64_t index, int64_t size, int64_t *out);
+hone_status hn_fail_index(hn_eval *c, int64_t index, int64_t size);
+static inline hone_status hn_index_of(hn_eval *c, int64_t index, int64_t size, int64_t *out) {
+    if (index < -size || index >= size)
+        return hn_fail_index(c, index, size);
+    *out = index < 0 ? index + size : index;
+    return HONE_OK;
+}
 /* The sizes before, at and behind an axis. */
 typedef struct hn_split3 {
     int64_t outer, mid, inner;

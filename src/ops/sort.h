@@ -8,6 +8,10 @@
  * equal keys. NaN comes last; -0 equals 0. */
 void hn_sort_keys(const hn_array *a, uint64_t begin, uint64_t n, int64_t *keys);
 
+/* The same as int32, for types of at most 32 bits. */
+bool hn_has_narrow_keys(hn_dtype t);
+void hn_sort_narrow_keys(const hn_array *a, uint64_t begin, uint64_t n, int32_t *keys);
+
 /* Below, equal to or above 0: byte by byte, a shorter text first. */
 int hn_compare_text(hn_bytes a, hn_bytes b);
 

@@ -120,6 +120,52 @@ static void test_pieces(void **state) {
                 5, 3, 0, 11, 6, 0);
 }
 
+/* How many of n numbers come before number i: larger ones, and equal ones that stand before it. */
+static int64_t place_of_number(const float *x, int64_t n, int64_t i) {
+    int64_t n_better = 0;
+    for (int64_t k = 0; k < n; k++)
+        n_better += x[k] > x[i] || (x[k] == x[i] && k < i);
+    return n_better;
+}
+
+static void expect_best(const runner *r, int64_t n, int64_t k) {
+    static float x[3 * 400];
+    uint32_t seed = (uint32_t)(n * 31 + k);
+    for (int64_t i = 0; i < 3 * n; i++) {
+        seed = seed * 1664525 + 1013904223;
+        x[i] = i < n ? (float)i : (float)(seed >> 16) - (i < 2 * n ? 1 << 15 : 65500);
+        x[i] = i >= 2 * n && x[i] > 0 ? 0 : x[i]; /* the last row has many equals */
+    }
+    const char *names[] = {"x", "k"}, *out = "z";
+    hone_value *in[] = {tensor_of(ELEM_FLOAT, x, DIMS(3, n)), tensor_of(ELEM_INT64, &k, DIMS(1))};
+    hone_value *z = NULL;
+    hone_tensor_info info;
+    expect_ok(hone_session_run(r->session, NULL, 2, names, (const hone_value *const *)in, 1, &out,
+                               &z, &error));
+    assert_true(hone_value_tensor(z, &info));
+    assert_int_equal(info.n_elements, 3 * k);
+    for (int64_t i = 0; i < 3 * k; i++)
+        assert_int_equal(place_of_number(x + i / k * n, n, ((const int64_t *)info.data)[i]), i % k);
+    hone_value_free(in[0]);
+    hone_value_free(in[1]);
+    hone_value_free(z);
+}
+
+static void test_the_best_of_many(void **state) {
+    (void)state;
+    static const int64_t sizes[] = {1, 16, 17, 18, 100, 400};
+    hone_session_options options;
+    hone_session_options_init(&options);
+    options.n_threads = 2;
+    runner r = runner_with(HEAD("21") "g (float[3,n] x, int64[1] k) => (float[3,m] v, int64[3,m] z) "
+                                      "{ v, z = TopK (x, k) }",
+                           NULL, &options);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int64_t k = 1; k <= sizes[s]; k += 1 + sizes[s] / 8)
+            expect_best(&r, sizes[s], k);
+    runner_free(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packed_elements_move),
@@ -127,6 +173,7 @@ int main(void) {
         cmocka_unit_test(test_indices_out_of_range),
         cmocka_unit_test(test_bounds_that_overflow),
         cmocka_unit_test(test_order_of_the_best),
+        cmocka_unit_test(test_the_best_of_many),
         cmocka_unit_test(test_boxes_anywhere),
         cmocka_unit_test(test_pieces),
     };
