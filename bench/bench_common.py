@@ -8,17 +8,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "conform"))
 
-SIZES = {"batch": 1, "seq": 128, "time": 100, "h": 128, "w": 128}
+SIZES = {"batch": 1, "seq": 128, "time": 100, "h": 128, "w": 128, "past": 127}
 # These files reshape to the length that they were exported with.
 FIXED_SIZES = {"torch_encoder": {"seq": 64}}
 
 
-def architectures(names=()):
-    """Paths of the architectures whose names contain one of `names`; of all without any."""
+def architectures(names=(), folder=None):
+    """Paths of the architectures (or models in a folder) whose names contain one of `names`; of all without any."""
     import models
 
-    return [path for path in models.find(("architectures",))
-            if not names or any(name in path.stem for name in names)]
+    paths = sorted(folder.glob("*.onnx")) if folder else models.find(("architectures",))
+    return [path for path in paths if not names or any(name in path.stem for name in names)]
 
 
 def free_sizes(path, sizes=None):

@@ -1,14 +1,14 @@
 """How fast hone runs models, beside onnxruntime and (where it is installed) OpenVINO.
 
-usage: python bench/bench_speed.py [--threads N...] [--size NAME=N...] [--rounds N] [--seconds S]
-                                   [--json FILE] [NAME...]
+usage: python bench/bench_speed.py [--models FOLDER] [--threads N...] [--size NAME=N...]
+                                   [--rounds N] [--seconds S] [--json FILE] [NAME...]
 
-Without names: every architecture (see tests/conform/models.py) at batch 1 and sequence 128. The
-engines take turns in one process: each round gives every engine a pause, one run that does not
-count and then runs for S seconds, at least three. A round's time is its median; the ratio of a
-model is the median of the rounds' ratios, the spread half the distance of their quartiles. All
-engines have the same threads and their default options, onnxruntime all its optimizations and
-OpenVINO the latency hint in float32.
+Without names: every architecture (see tests/conform/models.py) or file in the folder, at batch 1
+and sequence 128. The engines take turns in one process: each round gives every engine a pause, one
+run that does not count and then runs for S seconds, at least three. A round's time is its median;
+the ratio of a model is the median of the rounds' ratios, the spread half the distance of their
+quartiles. All engines have the same threads and their default options, onnxruntime all its
+optimizations and OpenVINO the latency hint in float32.
 """
 
 import argparse
@@ -36,11 +36,20 @@ def round_median(run, seconds):
     return statistics.median(times)
 
 
+def difference(ours, theirs):
+    """The largest of all outputs, in parts of the largest number in the same output. Lists that data make long or short
+    (detections) are left out."""
+    import numpy
+
+    pairs = [(a, b) for a, b in zip(ours, theirs)
+             if b.size and a.shape == b.shape and numpy.issubdtype(b.dtype, numpy.floating)]
+    return max((float(numpy.abs(a - b).max() / max(numpy.abs(b).max(), 1e-30)) for a, b in pairs), default=0.0)
+
+
 def measure(path, engines, threads, sizes, options):
     inputs = bench_common.random_inputs(path, sizes)
     runs = {name: bench_common.ENGINES[name](path, threads, inputs) for name in engines}
-    for run in runs.values():
-        run()
+    results = {name: run() for name, run in runs.items()}
     rounds = {name: [] for name in engines}
     for number in range(options.rounds):
         turn = number % len(engines)
@@ -50,6 +59,8 @@ def measure(path, engines, threads, sizes, options):
            "input": " ".join("x".join(map(str, value.shape)) for value in inputs.values()),
            "milliseconds": {name: statistics.median(times) * 1e3 for name, times in rounds.items()},
            "ratio": {}, "spread": {}}
+    if "onnxruntime" in engines:
+        row["difference"] = difference(results["hone"], results["onnxruntime"])
     for name in engines:
         if name != "hone":
             ratios = [theirs / ours for theirs, ours in zip(rounds[name], rounds["hone"])]
@@ -78,6 +89,9 @@ def print_table(rows, engines):
             ahead = sum(ratio >= 1 for ratio in ratios)
             means.append(f"{mean:.2f} x {name} (at least as fast on {ahead} of {len(ratios)})")
         print(f"\n{threads} thread{'s' if threads > 1 else ''}, geometric mean: " + ", ".join(means))
+    if "onnxruntime" in engines:
+        worst = max(rows, key=lambda row: row["difference"])
+        print(f"\nResults differ from onnxruntime's by at most {worst['difference']:.1e} of the largest number ({worst['model']}).")
 
 
 def size_argument(text):
@@ -88,6 +102,7 @@ def size_argument(text):
 def main():
     parser = argparse.ArgumentParser(description="Compares the speed of hone with other engines.")
     parser.add_argument("names", nargs="*", help="parts of names of architectures")
+    parser.add_argument("--models", type=Path, metavar="FOLDER", help="its .onnx files instead of the architectures")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--size", type=size_argument, nargs="+", default=[], metavar="NAME=N",
                         help="of a free dimension")
@@ -100,7 +115,7 @@ def main():
     if "hone" not in engines or len(engines) < 2:
         raise SystemExit("install hone (pip install .) and onnxruntime first, or run `make bench`")
     rows = []
-    for path in bench_common.architectures(options.names):
+    for path in bench_common.architectures(options.names, options.models):
         for threads in options.threads:
             row = measure(path, engines, threads, dict(options.size), options)
             rows.append(row)
