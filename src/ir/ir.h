@@ -190,12 +190,31 @@ typedef struct hn_tensor {
     hn_bytes wire; /* the serialized TensorProto it came from, for verbatim saving; n == 0 when made
                       here */
     const hn_extra *extra;
+    const struct hn_scaling *scaled; /* data is NULL, and this says how to compute it; NULL: it is
+                                        not of that kind */
 } hn_tensor;
 /* A tensor in the arena; data is copied unless `borrow`. */
 const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims,
                                const void *data, bool borrow);
 /* The same, zeroed and to be filled through *data before anybody sees it. NULL: no memory. */
 hn_tensor *hn_tensor_blank(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims, void **data);
+/* How channels lie in a weight: element (outer, mid, inner) belongs to channel
+ * outer / outer_per_group * n_mid + mid. */
+typedef struct hn_channel_layout {
+    uint64_t n_outer, n_mid, n_inner;
+    uint64_t outer_per_group;
+} hn_channel_layout;
+/* Floats that nobody has computed: those of another tensor, times a factor per channel. */
+typedef struct hn_scaling {
+    const hn_tensor *of; /* has data */
+    hn_channel_layout layout;
+    uint64_t n_channels;
+    const double *scale;
+} hn_scaling;
+/* A tensor of that kind; factors are copied. NULL: no memory. */
+hn_tensor *hn_tensor_scaled(hn_arena *a, const hn_tensor *of, const hn_channel_layout *layout,
+                            uint64_t n_channels, const double *scale);
+void hn_tensor_scale(const hn_scaling *s, float *out); /* as many as `of` has */
 /* Element i of any integer or bool type as int64; false for other types, or out of range. */
 bool hn_tensor_get_i64(const hn_tensor *t, uint64_t i, int64_t *out);
 bool hn_tensor_get_f64(const hn_tensor *t, uint64_t i, double *out); /* any numeric type */

@@ -107,6 +107,8 @@ bool hn_model_add_function(hn_model *m, hn_function *f) {
 
 const hn_function *hn_model_function(const hn_model *m, hn_str domain, hn_str name,
                                      hn_str overload) {
+    if (m->functions.n == 0)
+        return NULL;
     uint32_t first = hn_map_get(&m->function_index, function_key(domain, name, overload));
     for (uint32_t i = first; i < m->functions.n; i++) {
         if (is_function(m->functions.at[i], domain, name, overload))

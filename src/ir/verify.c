@@ -11,7 +11,7 @@ typedef struct verifier {
     const hn_function *f; /* NULL: the main graph */
     hn_problems *p;
     bool *is_defined;  /* per value, at this point of the walk */
-    hn_map attr_names; /* (node, name) of attributes seen */
+    hn_map attr_names; /* (node, name) of attributes seen, of nodes that have many */
     hn_map domains;    /* imported, or reported as missing */
     uint32_t n_suggestions;
     hn_arena *scratch;
@@ -21,6 +21,19 @@ typedef struct verifier {
 
 #define STRUCTURE_ERROR(v, node, value, ...) \
   hn_problem_add((v)->p, HN_SEVERITY_ERROR, HONE_E_INVALID, (v)->g, (node), (value), __VA_ARGS__)
+
+/* The same of a node, with its text before the message, which begins with a blank or a colon. */
+static void node_error(verifier *v, hn_id node, hn_id value, const char *fmt, ...) HN_PRINTF(4, 5);
+
+static void node_error(verifier *v, hn_id node, hn_id value, const char *fmt, ...) {
+    char message[sizeof((hone_error *)0)->message], who[NODE_TEXT_BYTES];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    STRUCTURE_ERROR(v, node, value, "%s%s", hn_node_text(v->g, node, who, NODE_TEXT_BYTES),
+                    message);
+}
 
 static bool has_definition(const hn_value *v) {
     return v->producer != HN_NONE || v->is_input || v->init || v->sparse_init;
@@ -133,9 +146,7 @@ static void verify_init_declared(verifier *v, hn_id value) {
 }
 
 static hn_verify_place init_place(const verifier *v, hn_id value) {
-    hn_verify_place at = {.p = v->p, .g = v->g, .node = HN_NONE, .value = value};
-    snprintf(at.text, sizeof(at.text), "initializer '%s'", hn_s(hn_value_at(v->g, value)->name));
-    return at;
+    return (hn_verify_place){.p = v->p, .g = v->g, .node = HN_NONE, .value = value};
 }
 
 static void verify_block_start(verifier *v, hn_id block) {
@@ -164,23 +175,21 @@ static void verify_block_start(verifier *v, hn_id block) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void report_undefined(verifier *v, hn_id node, hn_id value, const char *reader) {
+static void report_undefined(verifier *v, hn_id node, hn_id value) {
     const hn_value *val = hn_value_at(v->g, value);
     char producer[NODE_TEXT_BYTES];
     if (val->producer != HN_NONE) {
-        STRUCTURE_ERROR(
-            v, node, value,
-            "%s reads '%s' before %s computes it; nodes must stand in topological order", reader,
-            hn_s(val->name), hn_node_text(v->g, val->producer, producer, NODE_TEXT_BYTES));
+        node_error(v, node, value,
+                   " reads '%s' before %s computes it; nodes must stand in topological order",
+                   hn_s(val->name), hn_node_text(v->g, val->producer, producer, NODE_TEXT_BYTES));
         return;
     }
     hn_str like = v->n_suggestions++ < MAX_SUGGESTIONS
                       ? hn_graph_similar_name(v->g, val->block, val->name)
                       : NULL;
-    STRUCTURE_ERROR(
-        v, node, value,
-        "%s reads '%s', which no node computes and no input or initializer defines%s%s%s", reader,
-        hn_s(val->name), like ? "; did you mean '" : "", hn_s(like), like ? "'?" : "");
+    node_error(v, node, value,
+               " reads '%s', which no node computes and no input or initializer defines%s%s%s",
+               hn_s(val->name), like ? "; did you mean '" : "", hn_s(like), like ? "'?" : "");
 }
 
 static void verify_block_outputs(verifier *v, hn_id block) {
@@ -217,41 +226,53 @@ static bool function_declares(const hn_function *f, hn_str name) {
     return false;
 }
 
-static void verify_attr_head(verifier *v, hn_id node, const hn_attr *a, const char *who) {
+#define FEW_ATTRS 16 /* are compared with each other */
+
+static bool is_repeated_attr(verifier *v, hn_id node, uint32_t i) {
+    const hn_node *n = hn_node_at(v->g, node);
+    uint64_t key = hn_key(node, n->attrs[i].name->id);
+    for (uint32_t k = 0; n->n_attrs <= FEW_ATTRS && k < i; k++)
+        if (n->attrs[k].name == n->attrs[i].name)
+            return true;
+    if (n->n_attrs <= FEW_ATTRS)
+        return false;
+    if (hn_map_get(&v->attr_names, key) != HN_MAP_NONE)
+        return true;
+    v->p->failed |= !hn_map_put(&v->attr_names, key, 1);
+    return false;
+}
+
+static void verify_attr_head(verifier *v, hn_id node, uint32_t i) {
+    const hn_attr *a = &hn_node_at(v->g, node)->attrs[i];
+    char who[NODE_TEXT_BYTES];
     if (hn_str_empty(a->name)) {
-        STRUCTURE_ERROR(v, node, HN_NONE, "%s has an attribute without a name", who);
+        node_error(v, node, HN_NONE, " has an attribute without a name");
         return;
     }
-    uint64_t key = hn_key(node, a->name->id);
-    if (hn_map_get(&v->attr_names, key) != HN_MAP_NONE)
-        STRUCTURE_ERROR(v, node, HN_NONE, "%s has attribute '%s' more than once", who, a->name->s);
-    else if (!hn_map_put(&v->attr_names, key, 1))
-        v->p->failed = true;
+    if (is_repeated_attr(v, node, i))
+        node_error(v, node, HN_NONE, " has attribute '%s' more than once", a->name->s);
     if (a->kind == HN_ATTR_UNDEFINED || (a->is_kind_implied && v->g->model->ir_version > 1))
-        STRUCTURE_ERROR(v, node, HN_NONE,
-                        "%s: attribute '%s' does not say of which kind it is (type)", who,
-                        a->name->s);
+        node_error(v, node, HN_NONE, ": attribute '%s' does not say of which kind it is (type)",
+                   a->name->s);
     else if (a->has_other_value)
-        STRUCTURE_ERROR(v, node, HN_NONE,
-                        "%s: attribute '%s' holds a value of another kind than its type says", who,
-                        a->name->s);
+        node_error(v, node, HN_NONE,
+                   ": attribute '%s' holds a value of another kind than its type says", a->name->s);
     if (a->ref && !v->f)
-        STRUCTURE_ERROR(
-            v, node, HN_NONE,
-            "%s: attribute '%s' refers to attribute '%s' of a calling node, but only nodes "
-            "of functions have one",
-            who, a->name->s, a->ref->s);
+        node_error(v, node, HN_NONE,
+                   ": attribute '%s' refers to attribute '%s' of a calling node, but only nodes "
+                   "of functions have one",
+                   a->name->s, a->ref->s);
     else if (a->ref && !function_declares(v->f, a->ref))
         hn_problem_add(v->p, HN_SEVERITY_WARNING, HONE_E_INVALID, v->g, node, HN_NONE,
                        "%s: attribute '%s' refers to '%s', which function '%s' does not declare",
-                       who, a->name->s, a->ref->s, hn_s(v->f->name));
+                       hn_node_text(v->g, node, who, NODE_TEXT_BYTES), a->name->s, a->ref->s,
+                       hn_s(v->f->name));
 }
 
-static void verify_attr_data(verifier *v, hn_id node, const hn_attr *a, const char *who) {
-    hn_verify_place at = {.p = v->p, .g = v->g, .node = node, .value = HN_NONE};
+static void verify_attr_data(verifier *v, hn_id node, const hn_attr *a) {
+    hn_verify_place at = {.p = v->p, .g = v->g, .node = node, .value = HN_NONE, .attr = a->name};
     if (a->ref)
         return;
-    snprintf(at.text, sizeof(at.text), "attribute '%.50s' of %.190s", hn_s(a->name), who);
     if (a->kind == HN_ATTR_TENSOR && a->v.tensor)
         hn_verify_tensor(&at, a->v.tensor);
     if (a->kind == HN_ATTR_SPARSE && a->v.sparse)
@@ -267,14 +288,14 @@ static uint64_t domain_key(hn_str domain) {
 }
 
 /* Each missing domain is reported once, at its first node. */
-static void verify_domain(verifier *v, hn_id node, const char *who) {
+static void verify_domain(verifier *v, hn_id node) {
     hn_str domain = hn_node_at(v->g, node)->domain;
     if (hn_map_get(&v->domains, domain_key(domain)) != HN_MAP_NONE)
         return;
-    STRUCTURE_ERROR(v, node, HN_NONE,
-                    "%s needs operator set '%s', which %s does not import; add it to opset_import",
-                    who, hn_domain_is_onnx(domain) ? "ai.onnx" : domain->s,
-                    v->f ? "the function" : "the model");
+    node_error(v, node, HN_NONE,
+               " needs operator set '%s', which %s does not import; add it to opset_import",
+               hn_domain_is_onnx(domain) ? "ai.onnx" : domain->s,
+               v->f ? "the function" : "the model");
     if (!hn_map_put(&v->domains, domain_key(domain), 1))
         v->p->failed = true;
 }
@@ -285,22 +306,20 @@ static void verify_block(verifier *v, hn_id block);
  * Recursion is bounded by HN_MAX_BLOCK_DEPTH. */
 static void verify_node(verifier *v, hn_id node) {
     const hn_node *n = hn_node_at(v->g, node);
-    char who[NODE_TEXT_BYTES];
-    hn_node_text(v->g, node, who, NODE_TEXT_BYTES);
     if (hn_str_empty(n->op))
-        STRUCTURE_ERROR(v, node, HN_NONE, "%s does not say which operator it is (op_type)", who);
+        node_error(v, node, HN_NONE, " does not say which operator it is (op_type)");
     if (n->n_inputs == 0 && n->n_outputs == 0)
-        STRUCTURE_ERROR(v, node, HN_NONE, "%s has neither inputs nor outputs", who);
-    verify_domain(v, node, who);
+        node_error(v, node, HN_NONE, " has neither inputs nor outputs");
+    verify_domain(v, node);
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         if (n->inputs[i] != HN_NONE && !v->is_defined[n->inputs[i]])
-            report_undefined(v, node, n->inputs[i], who);
+            report_undefined(v, node, n->inputs[i]);
     }
     for (uint32_t i = 0; i < n->n_attrs; i++) {
         uint32_t n_blocks;
         const hn_id *blocks = hn_attr_blocks(&n->attrs[i], &n_blocks);
-        verify_attr_head(v, node, &n->attrs[i], who);
-        verify_attr_data(v, node, &n->attrs[i], who);
+        verify_attr_head(v, node, i);
+        verify_attr_data(v, node, &n->attrs[i]);
         for (uint32_t j = 0; j < n_blocks; j++)
             verify_block(v, blocks[j]);
     }

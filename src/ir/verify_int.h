@@ -10,7 +10,7 @@ typedef struct hn_verify_place {
     hn_problems *p;
     const hn_graph *g;
     hn_id node, value; /* HN_NONE when not applicable */
-    char text[256];
+    hn_str attr;       /* of the node */
 } hn_verify_place;
 
 void hn_verify_tensor(const hn_verify_place *at, const hn_tensor *t);

@@ -1,16 +1,33 @@
 /* Checks of constant data: sizes against shapes, sparse coordinates. */
 #include "ir/verify_int.h"
 
-#define DATA_ERROR(at, ...)                                                                    \
-  hn_problem_add((at)->p, HN_SEVERITY_ERROR, HONE_E_INVALID, (at)->g, (at)->node, (at)->value, \
-                 __VA_ARGS__)
+#include <stdio.h>
+
+/* Texts are made when there is something to tell, which is hardly ever. */
+static void data_error(const hn_verify_place *at, const char *fmt, ...) HN_PRINTF(2, 3);
+
+static void data_error(const hn_verify_place *at, const char *fmt, ...) {
+    char message[sizeof((hone_error *)0)->message], where[256], who[190];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    if (at->node == HN_NONE)
+        snprintf(where, sizeof(where), "initializer '%s'",
+                 hn_s(hn_value_at(at->g, at->value)->name));
+    else
+        snprintf(where, sizeof(where), "attribute '%.50s' of %s", hn_s(at->attr),
+                 hn_node_text(at->g, at->node, who, sizeof(who)));
+    hn_problem_add(at->p, HN_SEVERITY_ERROR, HONE_E_INVALID, at->g, at->node, at->value, "%s: %s",
+                   where, message);
+}
 
 static bool has_good_dims(const hn_verify_place *at, int32_t rank, const int64_t *dims,
                           int64_t least) {
     for (int32_t i = 0; i < rank; i++) {
         if (dims[i] < least) {
-            DATA_ERROR(at, "%s: dimension %d is %lld; it must be at least %lld", at->text, i,
-                       (long long)dims[i], (long long)least);
+            data_error(at, "dimension %d is %lld; it must be at least %lld", i, (long long)dims[i],
+                       (long long)least);
             return false;
         }
     }
@@ -20,32 +37,30 @@ static bool has_good_dims(const hn_verify_place *at, int32_t rank, const int64_t
 static void verify_external(const hn_verify_place *at, const hn_tensor *t, uint64_t need) {
     const hn_external *e = t->external;
     if (hn_str_empty(e->location))
-        DATA_ERROR(at, "%s: its data is external, but no file is named (external_data 'location')",
-                   at->text);
+        data_error(at, "its data is external, but no file is named (external_data 'location')");
     else if (e->has_length && e->length != need)
-        DATA_ERROR(at, "%s: its shape and type need %llu bytes, but external_data says %llu",
-                   at->text, (unsigned long long)need, (unsigned long long)e->length);
+        data_error(at, "its shape and type need %llu bytes, but external_data says %llu",
+                   (unsigned long long)need, (unsigned long long)e->length);
 }
 
 void hn_verify_tensor(const hn_verify_place *at, const hn_tensor *t) {
     uint64_t need;
     if (t->dtype <= HN_UNDEFINED || t->dtype >= HN_DTYPE_COUNT) {
-        DATA_ERROR(at, "%s: element type %d is not defined by ONNX", at->text, (int)t->dtype);
+        data_error(at, "element type %d is not defined by ONNX", (int)t->dtype);
     } else if (!has_good_dims(at, t->rank, t->dims, 0)) {
         return;
     } else if (t->has_mixed_data) {
-        DATA_ERROR(at, "%s: its elements are in more than one field (raw_data, float_data, ...)",
-                   at->text);
+        data_error(at, "its elements are in more than one field (raw_data, float_data, ...)");
     } else if (t->dtype == HN_STRING) {
         if (t->n_elems > 0 && !t->strings)
-            DATA_ERROR(at, "%s: %llu strings are missing (strings belong into string_data)",
-                       at->text, (unsigned long long)t->n_elems);
+            data_error(at, "%llu strings are missing (strings belong into string_data)",
+                       (unsigned long long)t->n_elems);
     } else if (!hn_dtype_bytes(t->dtype, t->n_elems, &need)) {
-        DATA_ERROR(at, "%s: its shape is larger than any memory", at->text);
+        data_error(at, "its shape is larger than any memory");
     } else if (t->external && !t->data) {
         verify_external(at, t, need);
-    } else if (t->data_bytes != need || (need > 0 && !t->data)) {
-        DATA_ERROR(at, "%s: %llu elements of type %s need %llu bytes, but %llu are there", at->text,
+    } else if (t->data_bytes != need || (need > 0 && !t->data && !t->scaled)) {
+        data_error(at, "%llu elements of type %s need %llu bytes, but %llu are there",
                    (unsigned long long)t->n_elems, hn_dtype_name(t->dtype),
                    (unsigned long long)need, (unsigned long long)t->data_bytes);
     }
@@ -64,7 +79,7 @@ static bool dense_offset(const hn_verify_place *at, const hn_sparse *s, uint64_t
             size *= (uint64_t)s->dims[k]; /* the product was checked before */
         hn_tensor_get_i64(s->indices, i * (uint64_t)n_coords + (uint64_t)j, &index);
         if (index < 0 || (uint64_t)index >= size) {
-            DATA_ERROR(at, "%s: sparse index %lld at position %llu is outside 0..%lld", at->text,
+            data_error(at, "sparse index %lld at position %llu is outside 0..%lld",
                        (long long)index, (unsigned long long)i, (long long)size - 1);
             return false;
         }
@@ -80,8 +95,8 @@ static void verify_indices(const hn_verify_place *at, const hn_sparse *s, uint64
         if (!dense_offset(at, s, i, &offset))
             return;
         if (i > 0 && offset <= previous) {
-            DATA_ERROR(at, "%s: sparse indices must ascend, each once; position %llu does not",
-                       at->text, (unsigned long long)i);
+            data_error(at, "sparse indices must ascend, each once; position %llu does not",
+                       (unsigned long long)i);
             return;
         }
     }
@@ -105,31 +120,30 @@ static bool has_dense_size(const hn_sparse *s) {
 void hn_verify_sparse(const hn_verify_place *at, const hn_sparse *s) {
     uint32_t n_before = at->p->n_errors;
     if (!s->values) {
-        DATA_ERROR(at, "%s: a sparse tensor needs values", at->text);
+        data_error(at, "a sparse tensor needs values");
         return;
     }
     hn_verify_tensor(at, s->values);
     if (s->indices)
         hn_verify_tensor(at, s->indices);
     if (s->values->rank != 1)
-        DATA_ERROR(at, "%s: values of a sparse tensor have rank 1, not %d", at->text,
-                   s->values->rank);
+        data_error(at, "values of a sparse tensor have rank 1, not %d", s->values->rank);
     if (s->rank < 1)
-        DATA_ERROR(at, "%s: a sparse tensor has at least one dimension", at->text);
+        data_error(at, "a sparse tensor has at least one dimension");
     else if (has_good_dims(at, s->rank, s->dims, 1) && !has_dense_size(s))
-        DATA_ERROR(at, "%s: its shape is larger than any memory", at->text);
+        data_error(at, "its shape is larger than any memory");
     if (at->p->n_errors != n_before)
         return;
     int64_t nnz = s->values->dims[0];
     if (!s->indices) {
         if (nnz > 0)
-            DATA_ERROR(at, "%s: %lld values, but no indices", at->text, (long long)nnz);
+            data_error(at, "%lld values, but no indices", (long long)nnz);
     } else if (s->indices->dtype != HN_I64) {
-        DATA_ERROR(at, "%s: indices of a sparse tensor are int64, not %s", at->text,
+        data_error(at, "indices of a sparse tensor are int64, not %s",
                    hn_dtype_name(s->indices->dtype));
     } else if (!has_index_shape(s, nnz)) {
-        DATA_ERROR(at, "%s: indices of a sparse tensor have the shape [%lld] or [%lld,%d]",
-                   at->text, (long long)nnz, (long long)nnz, s->rank);
+        data_error(at, "indices of a sparse tensor have the shape [%lld] or [%lld,%d]",
+                   (long long)nnz, (long long)nnz, s->rank);
     } else if (s->indices->data) {
         verify_indices(at, s, (uint64_t)nnz);
     }

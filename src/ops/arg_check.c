@@ -69,7 +69,7 @@ hone_status hn_eval_check_args(hn_eval *c) {
     arg_rule r = {.op = c->node.op, .version = c->node.version};
     for (uint32_t i = 0; i < c->n_args; i++)
         if (c->args[i] &&
-            hn_op_param(hn_op_text(r.op, HN_OP_INPUTS), r.version, i, &r.param) &&
+            hn_op_arg(r.op, HN_OP_INPUTS, r.version, i, &r.param) &&
             !takes_object(&r, c->args[i]))
             return hn_fail(c->err, HONE_E_TYPE,
                            "input %u (%.*s) is of a type that %s-%d does not take", i,

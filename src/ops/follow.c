@@ -114,7 +114,7 @@ hone_status hn_out_shape_of(hn_infer *c, uint32_t i, uint32_t input) {
 hone_status hn_expect_out_elem(hn_infer *c, const char *what, uint32_t output, hn_dtype elem) {
     hn_param p;
     hn_type t = {.kind = HN_TYPE_TENSOR, .elem = elem, .shape.rank = -1};
-    if (!hn_op_param(hn_op_text(c->op, HN_OP_OUTPUTS), c->version, output, &p) ||
+    if (!hn_op_arg(c->op, HN_OP_OUTPUTS, c->version, output, &p) ||
         hn_op_type_allowed(c->op, c->version, &p, &t))
         return HONE_OK;
     return hn_infer_fail(

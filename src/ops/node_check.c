@@ -129,18 +129,18 @@ static void fail_arity(form *f, const hn_op *op, int version, bool is_input, uin
 /* Checks that the arguments given are as many as the schema wants, and that only optional ones are
  * left out. */
 static void check_arity(form *f, const hn_op *op, int version, bool is_input) {
-    const char *list = is_input ? hn_op_text(op, HN_OP_INPUTS) : hn_op_text(op, HN_OP_OUTPUTS);
+    hn_op_column column = is_input ? HN_OP_INPUTS : HN_OP_OUTPUTS;
     uint32_t n = is_input ? f->node->n_inputs : f->node->n_outputs;
     const hn_id *args = is_input ? f->node->inputs : f->node->outputs;
     uint32_t min, max;
-    hn_op_arity(list, version, &min, &max);
+    hn_op_n_args(op, column, version, &min, &max);
     if (n < min || n > max) {
         fail_arity(f, op, version, is_input, n);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
         hn_param p;
-        if (args[i] == HN_NONE && hn_op_param(list, version, i, &p) && !p.optional &&
+        if (args[i] == HN_NONE && hn_op_arg(op, column, version, i, &p) && !p.optional &&
             (!p.variadic || is_input))
             FORM_FAIL(f, HONE_E_INVALID, "%s %u (%.*s) is left out, but is not optional",
                       is_input ? "input" : "output", i, (int)p.name_len, p.name);
@@ -290,7 +290,7 @@ static void report_type(const hn_infer *c, hn_problems *problems, bool is_input,
 static bool check_input_type(hn_infer *c, hn_problems *problems, bindings *b, uint32_t i) {
     const hn_type *t = hn_in_type(c, i);
     hn_param p;
-    if (!t || !is_complete(t) || !hn_op_param(hn_op_text(c->op, HN_OP_INPUTS), c->version, i, &p))
+    if (!t || !is_complete(t) || !hn_op_arg(c->op, HN_OP_INPUTS, c->version, i, &p))
         return true;
     if (!hn_op_type_allowed(c->op, c->version, &p, t)) {
         if (problems)
@@ -337,7 +337,7 @@ static hn_dtype only_allowed(const hn_infer *c, const hn_param *p) {
 static hone_status imply_output(hn_infer *c, const bindings *b, uint32_t i) {
     hn_param p;
     uint32_t input;
-    if (!hn_has_output(c, i) || !hn_op_param(hn_op_text(c->op, HN_OP_OUTPUTS), c->version, i, &p) ||
+    if (!hn_has_output(c, i) || !hn_op_arg(c->op, HN_OP_OUTPUTS, c->version, i, &p) ||
         p.heterogeneous)
         return HONE_OK;
     const hn_type *bound = bound_type(b, &p, &input);
@@ -361,7 +361,7 @@ bool hn_node_outputs_ok(const hn_infer *c, hn_problems *problems) {
     for (uint32_t i = 0; i < c->node->n_outputs; i++) {
         hn_param p;
         bool fits = !hn_has_output(c, i) || !c->out[i] || !is_complete(c->out[i]) ||
-                    !hn_op_param(hn_op_text(c->op, HN_OP_OUTPUTS), c->version, i, &p) ||
+                    !hn_op_arg(c->op, HN_OP_OUTPUTS, c->version, i, &p) ||
                     hn_op_type_allowed(c->op, c->version, &p, c->out[i]);
         if (!fits && problems)
             report_type(c, problems, false, i, &p);

@@ -49,7 +49,7 @@ const char *hn_domain_text(const hn_op_registry *r, hn_domain d);
 hn_domain hn_domain_find(const hn_op_registry *r, const char *text, size_t n);
 
 /* One row of ops.def: its text is the schema, in the small language described at the top of that
- * file. It is walked when needed; nothing is built or cached. The columns stand in one string, so
+ * file; what was walked often is remembered (schema_memo.c). The columns stand in one string, so
  * that a row has one pointer for them: in a shared library each costs 32 bytes. */
 typedef struct hn_op {
     hn_domain domain;
@@ -101,12 +101,16 @@ typedef struct hn_param {
     uint32_t name_len;
     const char *type; /* constraint name or concrete type, not NUL-terminated */
     uint32_t type_len;
+    uint32_t tensors; /* bit k: a tensor of element type k is allowed; 0: not worked out */
     bool optional, variadic, heterogeneous;
     int min_arity; /* of a variadic parameter */
 } hn_param;
 /* Formal parameter that argument i belongs to at a version; false past the last. `list` is the text
  * of the inputs or outputs column. */
 bool hn_op_param(const char *list, int version, uint32_t i, hn_param *out);
+/* The same for a row, whose text is walked once per version and process. */
+bool hn_op_arg(const hn_op *op, hn_op_column column, int version, uint32_t i, hn_param *out);
+void hn_op_n_args(const hn_op *op, hn_op_column column, int version, uint32_t *min, uint32_t *max);
 /* i-th formal parameter (a variadic one counts once). */
 bool hn_op_formal(const char *list, int version, uint32_t i, hn_param *out);
 /* Smallest and largest number of arguments; *max = UINT32_MAX when variadic. */

@@ -103,8 +103,8 @@ static op_range rows_of(const hn_op_registry *r, hn_domain d, const char *name) 
     return found;
 }
 
-const hn_op *hn_op_find(const hn_op_registry *r, hn_domain d, const char *name, int64_t opset,
-                        int *since, bool *deprecated) {
+const hn_op *hn_walk_find(const hn_op_registry *r, hn_domain d, const char *name, int64_t opset,
+                          uint32_t *found_row, int *since, bool *deprecated) {
     const hn_op *found = NULL;
     op_range rows = rows_of(r, d, name);
     for (uint32_t row = rows.begin; row < rows.end; row++) {
@@ -115,6 +115,7 @@ const hn_op *hn_op_find(const hn_op_registry *r, hn_domain d, const char *name, 
             if (version > opset)
                 return found;
             found = op;
+            *found_row = row;
             *since = version;
             *deprecated = is_deprecated;
         }
@@ -312,7 +313,7 @@ static hn_attr_spec parse_attr_spec(hn_span token) {
     return spec;
 }
 
-bool hn_op_attr(const hn_op *op, int version, uint32_t i, hn_attr_spec *out) {
+bool hn_walk_attr(const hn_op *op, int version, uint32_t i, hn_attr_spec *out) {
     hn_span rest = hn_span_z(hn_op_text(op, HN_OP_ATTRS)), token;
     for (uint32_t k = 0; next_in_force(&rest, version, &token); k++) {
         if (k < i)
@@ -323,7 +324,8 @@ bool hn_op_attr(const hn_op *op, int version, uint32_t i, hn_attr_spec *out) {
     return false;
 }
 
-bool hn_op_attr_find(const hn_op *op, int version, const char *name, size_t n, hn_attr_spec *out) {
+bool hn_walk_attr_find(const hn_op *op, int version, const char *name, size_t n,
+                       hn_attr_spec *out) {
     hn_span rest = hn_span_z(hn_op_text(op, HN_OP_ATTRS)), token;
     while (next_in_force(&rest, version, &token)) {
         if (token.n <= n || token.at[n] != ':' || memcmp(token.at, name, n) != 0)

@@ -88,7 +88,20 @@ static bool term_matches(hn_span term, const hn_type *t) {
     return t->kind == HN_TYPE_TENSOR && elem_matches(term, t->elem);
 }
 
+uint32_t hn_walk_tensors(const hn_op *op, int version, const hn_param *p) {
+    hn_span terms = terms_of(op, p), term, member;
+    uint32_t tensors = 0;
+    while (next_term(&terms, version, &term)) {
+        hn_span rest = members_of(term);
+        while (hn_span_cut(&rest, ',', &member))
+            tensors |= 1u << hn_dtype_from_name(member.at, member.n);
+    }
+    return tensors & ~(1u << HN_UNDEFINED);
+}
+
 bool hn_op_type_allowed(const hn_op *op, int version, const hn_param *p, const hn_type *t) {
+    if (p->tensors && t && t->kind == HN_TYPE_TENSOR && t->elem != HN_UNDEFINED)
+        return p->tensors >> t->elem & 1;
     hn_span terms = terms_of(op, p), term;
     while (next_term(&terms, version, &term))
         if (term_matches(term, t))

@@ -292,19 +292,21 @@ static hone_status optimize(opt_job *job) {
 hone_status hn_optimize(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
                         hone_error *err) {
     const hone_allocator *a = hn_arena_allocator(m->arena);
-    hn_arena *scratch = hn_arena_new(a), *rule_scratch = hn_arena_new(a);
+    hn_arena *scratch = hn_arena_new(a), *rule_scratch = hn_arena_new(a), *kept = hn_arena_new(a);
     opt_job job = {.pass = {.model = m,
                             .options = o,
                             .log = log,
                             .scratch = scratch,
                             .rule_scratch = rule_scratch,
+                            .kept = kept,
                             .err = err},
                    .serial = 1};
     job.pass.wanted_opset = &job.wanted_opset;
     job.clean_at = HN_NEW_N(log->arena, uint64_t, (size_t)hn_pass_count() + 1);
     hone_status status =
-        scratch && rule_scratch && job.clean_at ? optimize(&job) : HONE_E_NOMEM;
+        scratch && rule_scratch && kept && job.clean_at ? optimize(&job) : HONE_E_NOMEM;
     hn_facts_free(job.pass.facts);
+    hn_arena_free(kept);
     hn_arena_free(scratch);
     hn_arena_free(rule_scratch);
     return hn_error_complete(err, status);

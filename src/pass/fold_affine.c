@@ -11,7 +11,7 @@ typedef struct linear_node {
     int32_t rank, axis;    /* of the result, and of its channels */
     int32_t seen_axis;     /* the same axis behind the Transpose */
     uint64_t n_channels;
-    hn_weight_layout layout;
+    hn_channel_layout layout;
     bool is_gemm, is_matmul;
     double beta; /* factor of the bias */
 } linear_node;
@@ -37,10 +37,10 @@ static bool describe_conv(const hn_rule *r, const hn_tensor *w, linear_node *out
         if (d0 % n_groups != 0)
             return false;
         out->n_channels = d1 * n_groups;
-        out->layout = (hn_weight_layout){d0, d1, product_of(w->dims, 2, w->rank), d0 / n_groups};
+        out->layout = (hn_channel_layout){d0, d1, product_of(w->dims, 2, w->rank), d0 / n_groups};
     } else {
         out->n_channels = d0;
-        out->layout = (hn_weight_layout){1, d0, product_of(w->dims, 1, w->rank), 1};
+        out->layout = (hn_channel_layout){1, d0, product_of(w->dims, 1, w->rank), 1};
     }
     return true;
 }
@@ -54,11 +54,11 @@ static bool describe_product(const hn_rule *r, const hn_tensor *w, linear_node *
     out->axis = out->rank - 1;
     if (is_transposed) {
         out->n_channels = (uint64_t)w->dims[0];
-        out->layout = (hn_weight_layout){1, (uint64_t)w->dims[0], (uint64_t)w->dims[1], 1};
+        out->layout = (hn_channel_layout){1, (uint64_t)w->dims[0], (uint64_t)w->dims[1], 1};
     } else {
         uint64_t n_outer = product_of(w->dims, 0, last);
         out->n_channels = (uint64_t)w->dims[last];
-        out->layout = (hn_weight_layout){n_outer, out->n_channels, 1, n_outer};
+        out->layout = (hn_channel_layout){n_outer, out->n_channels, 1, n_outer};
     }
     if (out->is_gemm)
         out->beta = (double)hn_node_f(r, out->node, "beta", 1);
@@ -171,7 +171,7 @@ static hone_status fold_into(hn_rule *r, const linear_node *l, const hn_channel_
             return hn_miss(r, "the new bias leaves the range of %s", hn_dtype_name(elem));
     }
     if (by->scale)
-        weight = hn_scaled_weight(r, l->weight, &l->layout, by->scale);
+        weight = hn_scaled_weight(r, l->weight, &l->layout, by);
     if (weight == HN_NONE)
         return hn_miss(r, "the new weights leave the range of %s", hn_dtype_name(elem));
     hn_id y = make_linear(r, l, weight, bias);

@@ -52,9 +52,12 @@ static bool has_body(const hn_node *n) {
 }
 
 static bool has_constant_inputs(const hn_pass *p, const hn_node *n) {
-    for (uint32_t i = 0; i < n->n_inputs; i++)
-        if (n->inputs[i] != HN_NONE && !hn_facts_const(p->facts, n->inputs[i]))
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        const hn_tensor *t =
+            n->inputs[i] == HN_NONE ? NULL : hn_facts_const(p->facts, n->inputs[i]);
+        if (n->inputs[i] != HN_NONE && (!t || t->scaled))
             return false;
+    }
     return true;
 }
 

@@ -6,7 +6,7 @@
 /* Conv, Gemm or MatMul at the root, seen from its input channels. */
 typedef struct taker {
     uint64_t n_in, n_out;
-    hn_weight_layout layout; /* channels are those of the input */
+    hn_channel_layout layout; /* channels are those of the input */
     bool sums_rows;          /* outputs are `outer` in the layout, else `inner` */
     int32_t rank, axis;      /* of the input and its channels */
     bool takes_shift;
@@ -32,7 +32,7 @@ static bool describe_conv_taker(const hn_rule *r, const hn_tensor *w, taker *out
         return false;
     uint64_t m = (uint64_t)w->dims[0], c = (uint64_t)w->dims[1], g = (uint64_t)n_groups;
     *out = (taker){.n_in = c * g, .n_out = m, .sums_rows = true, .rank = w->rank, .axis = 1};
-    out->layout = (hn_weight_layout){m, c, w->n_elems / (m * c), m / g};
+    out->layout = (hn_channel_layout){m, c, w->n_elems / (m * c), m / g};
     out->takes_shift = pads_nothing(r, r->root);
     return true;
 }
@@ -50,7 +50,7 @@ static bool describe_product_taker(const hn_rule *r, const hn_tensor *w, taker *
     out->n_in = is_transposed ? d1 : d0;
     out->n_out = is_transposed ? d0 : d1;
     out->layout =
-        is_transposed ? (hn_weight_layout){d0, d1, 1, d0} : (hn_weight_layout){1, d0, d1, 1};
+        is_transposed ? (hn_channel_layout){d0, d1, 1, d0} : (hn_channel_layout){1, d0, d1, 1};
     return true;
 }
 
@@ -58,7 +58,7 @@ static bool describe_product_taker(const hn_rule *r, const hn_tensor *w, taker *
 static hn_id shifted_bias(hn_rule *r, const taker *t, const double *shift) {
     hn_id old = hn_in(r, r->root, 2);
     const hn_tensor *bias = hn_const(r, old), *w = hn_const(r, hn_in(r, r->root, 1));
-    const hn_weight_layout *l = &t->layout;
+    const hn_channel_layout *l = &t->layout;
     int64_t dims[1] = {(int64_t)t->n_out};
     double *sums = HN_NEW_N(r->pass->rule_scratch, double, t->n_out);
     double *numbers = hn_const_f64s(r, w);
@@ -87,7 +87,7 @@ static hone_status fold_input(hn_rule *r, hn_id x, const taker *t, const hn_chan
     if (by->shift && bias == HN_NONE)
         return hn_miss(r, "the bias is not one constant number per channel");
     if (by->scale)
-        weight = hn_scaled_weight(r, weight, &t->layout, by->scale);
+        weight = hn_scaled_weight(r, weight, &t->layout, by);
     if (weight == HN_NONE)
         return hn_miss(r, "the new weights leave the range of their type");
     hn_id in[3] = {x, weight, bias};

@@ -136,7 +136,10 @@ typedef struct hn_optimize_options {
     uint64_t max_fold_bytes; /* a folded constant that is larger than this and than what it was made
                                 from stays a computation */
     bool allow_approximate;
-    bool measure; /* weights and multiply-accumulates that each pass saves */
+    bool defer_weights; /* large weights that change by a factor per channel are not computed: the
+                           graph is run, not saved */
+    bool is_quiet; /* nobody asks for near misses of patterns */
+    bool measure;  /* weights and multiply-accumulates that each pass saves */
     hn_precision precision;
     uint32_t n_custom; /* rules of the caller: run as the pass custom-rules */
     const struct hn_rule_row *custom;

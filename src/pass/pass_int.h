@@ -27,6 +27,8 @@ struct hn_pass {
     hn_opt_log *log;
     hn_arena *scratch;      /* emptied when the pass returns */
     hn_arena *rule_scratch; /* emptied after every place where a rule was tried */
+    hn_arena *kept;         /* lives as long as the optimization */
+    struct hn_rule_index *indexes; /* in it: of the passes that have run */
     hone_error *err;
     uint32_t n_rewrites;   /* so far in this run of the pass */
     int64_t *wanted_opset; /* that a rule would have needed; 0: none */

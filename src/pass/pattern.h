@@ -1,4 +1,4 @@
-/* Patterns of rules: parsed once per run of a pass, matched at nodes. The language is described at
+/* Patterns of rules: parsed once per optimization, matched at nodes. The language is described at
  * hn_rule_row in pass_int.h. */
 #ifndef HN_PATTERN_H
 #define HN_PATTERN_H

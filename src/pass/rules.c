@@ -165,11 +165,23 @@ hone_status hn_rewrite_end(hn_rule *r) {
 
 /* ---- rules at nodes -------------------------------------------------------------------------- */
 
-typedef struct rule_set {
-    const hn_rule_row *rows;
-    hn_pattern **patterns;
+/* Rules that may begin at nodes of one operator, by their places in the set. */
+typedef struct rule_list {
     uint32_t n;
-} rule_set;
+    const uint32_t *rules;
+} rule_list;
+
+/* The rules of one pass, for the whole optimization: patterns are parsed once, and a node that no
+ * pattern begins at costs one look into a map. */
+struct hn_rule_index {
+    struct hn_rule_index *next; /* of another pass */
+    const hn_rule_row *rows;
+    uint32_t n;
+    hn_pattern **patterns;
+    hn_map by_op; /* domain and name -> place in `lists` */
+    HN_VEC(rule_list) lists;
+};
+typedef struct hn_rule_index rule_index;
 
 static hone_status tell_near_miss(hn_rule *r, hn_strbuf *why) {
     hone_status status = why->failed ? HONE_E_NOMEM : HONE_OK;
@@ -179,7 +191,7 @@ static hone_status tell_near_miss(hn_rule *r, hn_strbuf *why) {
     return status;
 }
 
-static hone_status try_rule(hn_pass *p, const rule_set *set, uint32_t i, hn_id node) {
+static hone_status try_rule(hn_pass *p, const rule_index *set, uint32_t i, hn_id node) {
     hn_rule r;
     hn_match match;
     hn_strbuf why;
@@ -189,7 +201,7 @@ static hone_status try_rule(hn_pass *p, const rule_set *set, uint32_t i, hn_id n
     hn_strbuf_init(&why, hn_arena_allocator(p->rule_scratch));
     fill_rule(&r, p, &set->rows[i], node);
     r.match = &match;
-    if (!hn_pattern_match(set->patterns[i], &r, &match, &why))
+    if (!hn_pattern_match(set->patterns[i], &r, &match, p->options->is_quiet ? NULL : &why))
         return tell_near_miss(&r, &why);
     hn_strbuf_free(&why);
     r.patch = hn_patch_new(p->rule_scratch, p->g);
@@ -197,19 +209,42 @@ static hone_status try_rule(hn_pass *p, const rule_set *set, uint32_t i, hn_id n
     return settle_rewrite(&r, set->rows[i].fn(&r));
 }
 
-/* Every rule that may begin at the node, until it is gone. */
-static hone_status visit_node(hn_pass *p, const rule_set *set, hn_id node) {
-    for (uint32_t i = 0; i < set->n; i++) {
-        const hn_node *n = hn_node_at(p->g, node);
-        if (n->block == HN_NONE)
-            return HONE_OK;
+static hone_status list_rules(hn_pass *p, rule_index *set, const hn_node *n, rule_list *out) {
+    uint32_t *rules = HN_NEW_N(p->kept, uint32_t, (size_t)set->n + 1);
+    HN_TRY_PTR(rules);
+    *out = (rule_list){.rules = rules};
+    for (uint32_t i = 0; i < set->n; i++)
         if (hn_pattern_fits_root(set->patterns[i], n))
-            HN_TRY(try_rule(p, set, i, node));
-    }
+            rules[out->n++] = i;
     return HONE_OK;
 }
 
-static hone_status sweep_block(hn_pass *p, const rule_set *set, hn_id block) {
+static hone_status find_rules(hn_pass *p, rule_index *set, const hn_node *n, rule_list *out) {
+    *out = (rule_list){0};
+    if (n->opset_version || !n->op) /* rules think of the graph's version */
+        return HONE_OK;
+    uint64_t key = hn_key(n->domain ? n->domain->id + 1 : 0, n->op->id);
+    uint32_t at = hn_map_get(&set->by_op, key);
+    if (at == HN_MAP_NONE) {
+        at = set->lists.n;
+        HN_TRY(list_rules(p, set, n, out));
+        if (!HN_VEC_PUSH(p->kept, &set->lists, *out) || !hn_map_put(&set->by_op, key, at))
+            return HONE_E_NOMEM;
+    }
+    *out = set->lists.at[at];
+    return HONE_OK;
+}
+
+/* Every rule that may begin at the node, until it is gone. */
+static hone_status visit_node(hn_pass *p, rule_index *set, hn_id node) {
+    rule_list list;
+    HN_TRY(find_rules(p, set, hn_node_at(p->g, node), &list));
+    for (uint32_t i = 0; i < list.n && hn_node_at(p->g, node)->block != HN_NONE; i++)
+        HN_TRY(try_rule(p, set, list.rules[i], node));
+    return HONE_OK;
+}
+
+static hone_status sweep_block(hn_pass *p, rule_index *set, hn_id block) {
     const hn_block *b = hn_block_at(p->g, block);
     uint32_t n = b->nodes.n;
     hn_arena_mark mark = hn_arena_save(p->scratch);
@@ -221,12 +256,12 @@ static hone_status sweep_block(hn_pass *p, const rule_set *set, hn_id block) {
     return status;
 }
 
-static hone_status parse_rules(hn_pass *p, rule_set *set) {
-    set->patterns = HN_NEW_N(p->scratch, hn_pattern *, (size_t)set->n + 1);
+static hone_status parse_rules(hn_pass *p, rule_index *set) {
+    set->patterns = HN_NEW_N(p->kept, hn_pattern *, (size_t)set->n + 1);
     HN_TRY_PTR(set->patterns);
     for (uint32_t i = 0; i < set->n; i++) {
         hone_status status =
-            hn_pattern_parse(p->scratch, set->rows[i].pattern, &set->patterns[i], p->err);
+            hn_pattern_parse(p->kept, set->rows[i].pattern, &set->patterns[i], p->err);
         if (status != HONE_OK)
             hn_error_prefix(p->err, "rule '%s'", set->rows[i].name);
         HN_TRY(status);
@@ -234,13 +269,27 @@ static hone_status parse_rules(hn_pass *p, rule_set *set) {
     return HONE_OK;
 }
 
+static hone_status find_index(hn_pass *p, const hn_rule_row *rows, uint32_t n_rows,
+                              rule_index **out) {
+    for (*out = p->indexes; *out; *out = (*out)->next)
+        if ((*out)->rows == rows)
+            return HONE_OK;
+    rule_index *set = HN_NEW(p->kept, rule_index);
+    HN_TRY_PTR(set);
+    *set = (rule_index){.next = p->indexes, .rows = rows, .n = n_rows};
+    hn_map_init(&set->by_op, p->kept);
+    HN_TRY(parse_rules(p, set));
+    *out = p->indexes = set;
+    return HONE_OK;
+}
+
 hone_status hn_pass_rules(hn_pass *p, const hn_rule_row *rows, uint32_t n_rows) {
-    rule_set set = {.rows = rows, .n = n_rows};
-    HN_TRY(parse_rules(p, &set));
-    for (uint32_t sweep = 0; sweep < MAX_SWEEPS; sweep++) {
+    rule_index *set;
+    HN_TRY(find_index(p, rows, n_rows, &set));
+    for (uint32_t sweep = 0; n_rows && sweep < MAX_SWEEPS; sweep++) {
         uint32_t n_before = p->n_rewrites;
         for (hn_id block = p->g->blocks.n; block-- > 0;) /* inner blocks have larger ids */
-            HN_TRY(sweep_block(p, &set, block));
+            HN_TRY(sweep_block(p, set, block));
         if (p->n_rewrites == n_before)
             break;
     }

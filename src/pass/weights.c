@@ -4,8 +4,11 @@
 #include <float.h>
 #include <math.h>
 
-#define SMALL_WEIGHT_BYTES 65536u /* a copy of so much is not worth keeping two nodes for */
-#define ROW_ELEMS 1024u           /* numbers that are widened at a time */
+#define SMALL_WEIGHT_BYTES 65536u  /* a copy of so much is not worth keeping two nodes for */
+#define ROW_ELEMS 1024u            /* numbers that are widened at a time */
+#define LARGE_WEIGHT_BYTES 131072u /* from here on computing it is left to who lays it out, */
+#define LARGE_SCALE 1048576.0 /* unless factors are so large that weights might leave their range \
+                               */
 
 static bool is_weight_type(hn_dtype t) {
     return t == HN_F32 || t == HN_F64 || t == HN_F16 || t == HN_BF16;
@@ -67,7 +70,7 @@ static bool store_row(hn_dtype elem, void *data, uint64_t begin, uint64_t n, con
 
 const hn_tensor *hn_own_weight(hn_rule *r, hn_id value) {
     const hn_tensor *t = hn_const(r, value);
-    if (!t || !is_weight_type(t->dtype) || !t->data)
+    if (!t || !is_weight_type(t->dtype) || (!t->data && !t->scaled))
         return NULL;
     if (hn_n_readers(r, value) > 1 && t->data_bytes > SMALL_WEIGHT_BYTES) {
         hn_miss(r, "the weight has %u readers and is too large for a copy", hn_n_readers(r, value));
@@ -76,10 +79,23 @@ const hn_tensor *hn_own_weight(hn_rule *r, hn_id value) {
     return t;
 }
 
+/* The same with its data. NULL: no memory. */
+static const hn_tensor *computed(hn_arena *a, const hn_tensor *t) {
+    void *data;
+    if (!t->scaled)
+        return t;
+    hn_tensor *made = hn_tensor_blank(a, t->dtype, t->rank, t->dims, &data);
+    if (made)
+        hn_tensor_scale(t->scaled, data);
+    return made;
+}
+
 double *hn_const_f64s(hn_rule *r, const hn_tensor *t) {
     double *out = HN_NEW_N(r->pass->rule_scratch, double, HN_MAX(t->n_elems, 1));
-    if (out)
-        load_row(t, 0, t->n_elems, out);
+    const hn_tensor *numbers = computed(r->pass->rule_scratch, t);
+    if (!out || !numbers)
+        return NULL;
+    load_row(numbers, 0, t->n_elems, out);
     return out;
 }
 
@@ -116,7 +132,7 @@ bool hn_channel_const(hn_rule *r, hn_id node, hn_id constant, int32_t rank, int3
 
 /* Walks over the elements of a weight in order. */
 typedef struct channel_walk {
-    const hn_weight_layout *layout;
+    const hn_channel_layout *layout;
     uint64_t outer, mid, inner;
     uint64_t first; /* channel of mid 0 */
 } channel_walk;
@@ -136,9 +152,34 @@ static uint64_t next_run(channel_walk *w, uint64_t most, uint64_t *channel) {
     return n;
 }
 
-hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_weight_layout *layout,
-                       const double *scale) {
-    const hn_tensor *t = hn_const(r, weight);
+/* ---- scaling --------------------------------------------------------------------------------- */
+
+static bool may_wait(const hn_rule *r, const hn_tensor *t, const hn_channel_map *by) {
+    bool is_moderate = r->pass->options->defer_weights && t->dtype == HN_F32 &&
+                       t->data_bytes >= LARGE_WEIGHT_BYTES;
+    for (uint64_t i = 0; is_moderate && i < by->n; i++)
+        is_moderate = fabs(by->scale[i]) <= LARGE_SCALE;
+    return is_moderate;
+}
+
+/* A tensor that says what to compute. What was scaled before gets both factors; NULL when they do
+ * not belong to the same channels, or memory ran out. */
+static const hn_tensor *postponed(hn_rule *r, const hn_tensor *t, const hn_channel_layout *layout,
+                                  const hn_channel_map *by) {
+    hn_arena *a = r->pass->model->arena;
+    if (!t->scaled)
+        return hn_tensor_scaled(a, t, layout, by->n, by->scale);
+    double *both = HN_NEW_N(r->pass->rule_scratch, double, HN_MAX(by->n, 1));
+    if (!both || t->scaled->n_channels != by->n ||
+        memcmp(&t->scaled->layout, layout, sizeof *layout) != 0)
+        return NULL;
+    for (uint64_t i = 0; i < by->n; i++)
+        both[i] = t->scaled->scale[i] * by->scale[i];
+    return hn_tensor_scaled(a, t->scaled->of, layout, by->n, both);
+}
+
+static const hn_tensor *scaled_now(hn_rule *r, const hn_tensor *t, const hn_channel_layout *layout,
+                                   const double *scale) {
     void *data;
     hn_tensor *made = hn_new_tensor(r, t->dtype, t->rank, t->dims, &data);
     channel_walk walk = {.layout = layout};
@@ -154,7 +195,18 @@ hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_weight_layout *layout,
         }
         fits = store_row(t->dtype, data, begin, n, row);
     }
-    return fits ? hn_new_const(r, hn_s(hn_value_at(r->g, weight)->name), made) : HN_NONE;
+    return fits ? made : NULL;
+}
+
+hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_channel_layout *layout,
+                       const hn_channel_map *by) {
+    const hn_tensor *t = hn_const(r, weight);
+    const hn_tensor *made = may_wait(r, t, by) ? postponed(r, t, layout, by) : NULL;
+    if (!made) {
+        t = computed(r->pass->rule_scratch, t);
+        made = t ? scaled_now(r, t, layout, by->scale) : NULL;
+    }
+    return made ? hn_new_const(r, hn_s(hn_value_at(r->g, weight)->name), made) : HN_NONE;
 }
 
 hn_id hn_new_const_f64s(hn_rule *r, const char *stem, hn_dtype elem, int32_t rank,

@@ -26,6 +26,11 @@ static hone_status own_blob(hn_program *p, const hn_program_options *o, const hn
 
 /* Piece by piece, so that no constant is resident twice as a whole. */
 void hn_program_read_const(const hn_program *p, const hn_tensor *t, void *out) {
+    if (t->scaled) {
+        hn_tensor_scale(t->scaled, out);
+        hn_model_let_go(p->model, t->scaled->of);
+        return;
+    }
     hn_tensor part = *t;
     for (uint64_t at = 0; at < t->data_bytes; at += part.data_bytes) {
         part.data = (const uint8_t *)t->data + at;
@@ -53,16 +58,24 @@ static void forget_source(const hn_model *source) {
             hn_model_let_go(source, hn_value_at(source->graph, id)->init);
 }
 
-/* A large constant that lies where it cannot be read. Most of them are laid out by the only step
- * that reads them: nobody needs a copy as well. */
+/* A large constant that lies where it cannot be read, or has to be computed. Most of them are laid
+ * out by the only step that reads them: nobody needs a copy as well. */
 static bool is_late_const(const hn_tensor *t) {
     uint64_t n_bytes;
+    if (t->scaled)
+        return true;
     return hn_dtype_bytes(t->dtype, t->n_elems, &n_bytes) && n_bytes <= t->data_bytes && t->data &&
            n_bytes >= LEAST_SHARED_BYTES && (uintptr_t)t->data % hn_dtype_alignment(t->dtype) != 0;
 }
 
 void hn_program_name_const(const hn_program *p, const hn_tensor *t, hn_blob_key *key) {
     uint64_t place[3];
+    const hn_scaling *s = t->scaled;
+    if (s) {
+        hn_blob_key_mix(key, &s->layout, sizeof s->layout);
+        hn_blob_key_mix(key, s->scale, s->n_channels * sizeof *s->scale);
+        t = s->of;
+    }
     if (hn_model_locate(p->model, t->data, t->data_bytes, place))
         hn_blob_key_mix(key, place, sizeof place);
     else

@@ -3,6 +3,8 @@
 #ifndef HN_PLAN_H
 #define HN_PLAN_H
 
+#include <pthread.h>
+
 #include "ops/eval_engine.h"
 
 typedef struct hn_provider hn_provider;
@@ -17,6 +19,7 @@ typedef struct hn_step {
     hn_eval_memory_kind memory;  /* where its first output may lie */
     void *state;                 /* what the operator keeps for this node; see hn_eval_prepare */
     uint64_t taken_args;         /* bit i: the state holds what is read of argument i */
+    bool is_prepared;            /* the state is there, if there is to be one */
     bool has_body;               /* If, Loop, ...: the evaluation makes its outputs itself */
     const bool *wanted;          /* per output: does anybody read it? */
     uint32_t n_dead;             /* values of this block that nobody reads after this step */
@@ -45,7 +48,7 @@ hone_status hn_provider_find(const char *name, const hn_provider **out, hone_err
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-/* Shape-independent and immutable: shared by all threads of a session. */
+/* Shape-independent and, once it is ready, immutable: shared by all threads of a session. */
 typedef struct hn_program {
     hn_model *model;      /* our own copy, functions inlined, checked */
     hn_step_list *blocks; /* by block */
@@ -54,6 +57,8 @@ typedef struct hn_program {
         *consts; /* by value: initializers as borrowed tensors; kind NONE when there is none */
     HN_VEC(hn_blob *) blobs; /* constants that could not be read where they lie */
     bool *is_late;           /* by value: its constant is copied when it turns out to be read */
+    pthread_mutex_t lock;    /* held while weights are laid out */
+    _Atomic bool is_ready;   /* they are: hn_program_finish has done its work */
 } hn_program;
 
 typedef struct hn_program_options {
@@ -67,12 +72,16 @@ typedef struct hn_program_options {
     hn_pool *pool;              /* helps to lay weights out; may be NULL */
     const hn_blob_shelf *shelf; /* of weights that were laid out before; may be NULL */
     hn_kernel_choices *choices; /* that were measured; may be NULL */
+    bool is_lazy; /* weights are laid out by hn_program_finish; without shelf and choices only */
 } hn_program_options;
 
 /* Refuses a model that is not valid, or has an operator that cannot be run, by a message that names
  * it. The original must outlive it. options: NULL for none. */
 hone_status hn_program_new(const hn_model *m, const hn_program_options *options, hn_program **out,
                            hone_error *err);
+/* Lays weights out that a lazy program has left; does nothing the second time. Before anything is
+ * planned; any number of threads may call it. After a failure it may be tried again. */
+hone_status hn_program_finish(hn_program *p, hn_pool *pool, hone_error *err);
 void hn_program_free(hn_program *p); /* NULL is fine */
 /* Which steps of the main graph must run when these of its outputs are asked for. */
 void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, bool *needed_steps);
@@ -135,7 +144,8 @@ bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *i
 
 /* memory.c: fills modes, ranges, offsets and block_bytes of a plan whose types are known. */
 hone_status hn_plan_lay_out(hn_plan *p);
-/* step_states.c: makes the states of steps that have some, and ends them. */
+/* step_states.c: makes the states of steps that have some, but for those that hn_program_finish is
+ * to make, and ends them. */
 hone_status hn_program_prepare(hn_program *p, const hn_program_options *o, hone_error *err);
 void hn_program_release(hn_program *p);
 /* consts.c: initializers, aligned and dense, but for large ones that would have to be copied: only

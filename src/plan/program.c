@@ -324,6 +324,7 @@ hone_status hn_program_new(const hn_model *m, const hn_program_options *options,
         return HONE_E_NOMEM;
     }
     p->model = copy;
+    pthread_mutex_init(&p->lock, NULL);
     hone_status status = make_program(p, m, options, err);
     if (status == HONE_OK)
         *out = p;
@@ -337,5 +338,6 @@ void hn_program_free(hn_program *p) {
         return;
     hn_program_release(p);
     hn_program_drop_consts(p);
+    pthread_mutex_destroy(&p->lock);
     hn_model_free(p->model);
 }

@@ -1,7 +1,7 @@
 /* What steps do once, before any run: weights are laid out by several threads at a time. */
 #include "plan/plan.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 #define MOST_KEPT_BYTES ((size_t)16 << 20)
 
@@ -149,8 +149,8 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
     step_consts consts = {.all = all, .node = hn_node_at(g, step->node)};
     hn_const_host host = {.name = name_const_arg,
                           .read = read_const_args,
-                          .shelf = all->options ? all->options->shelf : NULL,
-                          .choices = all->options ? all->options->choices : NULL,
+                          .shelf = all->options->shelf,
+                          .choices = all->options->choices,
                           .ctx = &consts};
     hone_status status = find_const_args(&consts, scratch);
     hn_eval c = {.node = {.scope = &scope,
@@ -207,6 +207,7 @@ static void finish_step(preparation *all, hn_step *step, uint64_t taken, hone_st
                         const hone_error *err) {
     pthread_mutex_lock(&all->lock);
     step->taken_args = taken;
+    step->is_prepared = status == HONE_OK;
     if (status == HONE_OK) {
         let_taken_go(all->p, step);
     } else if (all->status == HONE_OK) {
@@ -242,46 +243,83 @@ static hone_status copy_const_args(preparation *all, const hn_step *step) {
     return HONE_OK;
 }
 
-/* Operators of others run alone, in order, on constants that can be read; the rest is listed. */
-static hone_status sort_steps(preparation *all, hn_arena *scratch) {
+static hone_status list_steps(preparation *all, hn_preparation kind, hn_arena *scratch) {
     for (hn_id b = 0; b < all->p->model->graph->blocks.n; b++)
         for (uint32_t i = 0; i < all->p->blocks[b].n_steps; i++) {
             hn_step *step = &all->p->blocks[b].steps[i];
-            hn_preparation kind = hn_eval_preparation(step->op);
-            if (kind == HN_PREPARES_BLOBS && !HN_VEC_PUSH(scratch, &all->steps, step))
+            if (hn_eval_preparation(step->op) == kind && !step->is_prepared &&
+                !HN_VEC_PUSH(scratch, &all->steps, step))
                 return HONE_E_NOMEM;
-            if (kind != HN_PREPARES_STATE)
-                continue;
-            HN_TRY(copy_const_args(all, step));
-            HN_TRY(prepare_step(all, step, scratch, &step->taken_args, all->err));
         }
     return HONE_OK;
+}
+
+/* Operators of others run alone, in order, on constants that can be read. */
+static hone_status prepare_strangers(preparation *all, hn_arena *scratch) {
+    HN_TRY(list_steps(all, HN_PREPARES_STATE, scratch));
+    for (uint32_t i = 0; i < all->steps.n; i++) {
+        hn_step *step = all->steps.at[i];
+        HN_TRY(copy_const_args(all, step));
+        HN_TRY(prepare_step(all, step, scratch, &step->taken_args, all->err));
+    }
+    return HONE_OK;
+}
+
+/* Whoever copies parts of a constant can do so wherever it lies, but it has to be there. */
+static bool is_never_read(const hn_program *p, const hn_value *v) {
+    return all_readers(p, v, v->init && v->init->scaled ? is_taken : is_taken_or_copied);
 }
 
 /* Constants that somebody still reads, as numbers. */
 static hone_status copy_late_consts(preparation *all) {
     const hn_graph *g = all->p->model->graph;
     for (hn_id id = 0; id < g->values.n; id++)
-        if (all->p->is_late[id] && !all_readers(all->p, hn_value_at(g, id), is_taken_or_copied))
+        if (all->p->is_late[id] && !is_never_read(all->p, hn_value_at(g, id)))
             HN_TRY(hn_program_copy_const(all->p, all->options, id, all->err));
     return HONE_OK;
 }
 
-hone_status hn_program_prepare(hn_program *p, const hn_program_options *o, hone_error *err) {
+static hone_status prepare_weights(preparation *all, hn_arena *scratch) {
+    HN_TRY(list_steps(all, HN_PREPARES_BLOBS, scratch));
+    hn_pool_for(all->options->pool, all->steps.n, 1, prepare_steps, all);
+    HN_TRY(all->status);
+    return copy_late_consts(all);
+}
+
+static hone_status prepare_all(hn_program *p, const hn_program_options *o, hone_error *err,
+                               hone_status (*prepare)(preparation *all, hn_arena *scratch)) {
     hn_arena *scratch = hn_arena_new(hn_arena_allocator(p->model->arena));
     preparation all = {
         .p = p, .options = o, .alloc = hn_arena_allocator(p->model->arena), .err = err};
     pthread_mutex_init(&all.lock, NULL);
-    hone_status status = scratch ? sort_steps(&all, scratch) : HONE_E_NOMEM;
-    if (status == HONE_OK) {
-        hn_pool_for(o ? o->pool : NULL, all.steps.n, 1, prepare_steps, &all);
-        status = all.status;
-    }
-    if (status == HONE_OK)
-        status = copy_late_consts(&all);
+    hone_status status = scratch ? prepare(&all, scratch) : HONE_E_NOMEM;
     free_rooms(&all);
     pthread_mutex_destroy(&all.lock);
     hn_arena_free(scratch);
+    return status;
+}
+
+hone_status hn_program_prepare(hn_program *p, const hn_program_options *o, hone_error *err) {
+    static const hn_program_options none;
+    o = o ? o : &none;
+    HN_TRY(prepare_all(p, o, err, prepare_strangers));
+    if (o->is_lazy)
+        return HONE_OK;
+    HN_TRY(prepare_all(p, o, err, prepare_weights));
+    atomic_store(&p->is_ready, true);
+    return HONE_OK;
+}
+
+hone_status hn_program_finish(hn_program *p, hn_pool *pool, hone_error *err) {
+    if (atomic_load_explicit(&p->is_ready, memory_order_acquire))
+        return HONE_OK;
+    hone_status status = HONE_OK;
+    pthread_mutex_lock(&p->lock);
+    if (!atomic_load(&p->is_ready))
+        status = prepare_all(p, &(hn_program_options){.pool = pool}, err, prepare_weights);
+    if (status == HONE_OK)
+        atomic_store_explicit(&p->is_ready, true, memory_order_release);
+    pthread_mutex_unlock(&p->lock);
     return status;
 }
 

@@ -83,6 +83,7 @@ static hone_status take_chosen_program(hn_session *s, const hn_model *m, hone_er
         status = choices ? read_kernels(s, choices) : HONE_E_NOMEM;
     }
     s->options.program.choices = choices;
+    s->options.program.is_lazy = !choices && !s->options.cache_folder;
     if (status == HONE_OK)
         status = s->options.cache_folder ? take_cached_program(s, m, err) : take_program(s, m, err);
     s->options.program.choices = NULL;
@@ -216,6 +217,7 @@ static hone_status borrow_plan(hn_session *s, const hn_call *c, borrowed_plan *b
     hn_plan *fresh;
     if (borrow_kept(s, c, b))
         return HONE_OK;
+    HN_TRY(hn_program_finish(s->program, s->pool, err));
     HN_TRY(hn_plan_new(s->program, hn_pool_threads(s->pool), c->n_inputs, c->inputs, &fresh,
                        err));
     keep_plan(s, c, fresh, b);
