@@ -120,38 +120,75 @@ void hn_pool_last_f32(hn_pool *pool, const hn_pool_last_job *job) {
 
 /* ---- over everything --------------------------------------------------------------------------- */
 
-enum { POOL_GLOBAL_CHANNELS = 64 }; /* four vectors of the widest kind */
+/* Pixels are cut into blocks, like the rows of what made them: each thread reads what it has written.
+ * Results of blocks are put together in their order. */
+enum { POOL_GLOBAL_LOADS = 16384, POOL_GLOBAL_PIXELS = 16 /* in a block, at least */ };
 
 typedef struct pool_global_run {
     const hn_pool_global_last_job *job;
     const hn_pool_last_loops *loops;
+    hn_pool_last_take take;
     const hn_pool *pool;
+    int64_t block, n_blocks; /* pixels in one; blocks in an image */
 } pool_global_run;
 
-static void pool_global_part(void *ctx, int64_t image0, int64_t image1, int64_t c0, int64_t c1) {
+static int64_t pixels_in_block(const hn_pool_global_last_job *job) {
+    return HN_MAX(POOL_GLOBAL_PIXELS, POOL_GLOBAL_LOADS / HN_MAX(job->channels, 1));
+}
+
+static int64_t count_pixel_blocks(const hn_pool_global_last_job *job) {
+    int64_t block = pixels_in_block(job);
+    return job->elems / block + (job->elems % block != 0);
+}
+
+int64_t hn_pool_global_last_scratch_elems(const hn_pool_global_last_job *job) {
+    int64_t n_blocks = count_pixel_blocks(job);
+    return n_blocks > 1 ? job->batch * n_blocks * job->channels : 0;
+}
+
+static void take_pixels(const pool_global_run *run, const float *x, int64_t n, float *y) {
+    int64_t channels = run->job->channels;
+    hn_pixels_f32 from = {.x = x, .n_rows = 1, .n_cols = n, .col = channels};
+    run->take(&from, channels, false, y);
+}
+
+static void pool_global_blocks(void *ctx, int64_t begin, int64_t end) {
     const pool_global_run *run = ctx;
     const hn_pool_global_last_job *job = run->job;
-    for (int64_t i = image0; i < image1 && !hn_pool_is_stopped(run->pool); i++) {
-        float *y = job->y + i * job->channels + c0;
-        hn_pixels_f32 from = {.x = job->x + i * job->elems * job->channels + c0,
-                              .n_rows = 1,
-                              .n_cols = job->elems,
-                              .col = job->channels};
-        (job->kind == HN_POOL_LAST_MAX ? run->loops->most : run->loops->sum)(&from, c1 - c0, false,
-                                                                             y);
+    for (int64_t i = begin; i < end && !hn_pool_is_stopped(run->pool); i++) {
+        int64_t first = i % run->n_blocks * run->block;
+        take_pixels(run, job->x + (i / run->n_blocks * job->elems + first) * job->channels,
+                    HN_MIN(run->block, job->elems - first), job->scratch + i * job->channels);
+    }
+}
+
+static void pool_global_images(void *ctx, int64_t begin, int64_t end) {
+    const pool_global_run *run = ctx;
+    const hn_pool_global_last_job *job = run->job;
+    bool is_cut = run->n_blocks > 1;
+    int64_t n = is_cut ? run->n_blocks : job->elems;
+    const float *from = is_cut ? job->scratch : job->x;
+    for (int64_t i = begin; i < end && !hn_pool_is_stopped(run->pool); i++) {
+        float *y = job->y + i * job->channels;
+        take_pixels(run, from + i * n * job->channels, n, y);
         if (job->kind == HN_POOL_LAST_AVERAGE)
-            run->loops->divide(c1 - c0, (float)job->elems, y);
+            run->loops->divide(job->channels, (float)job->elems, y);
     }
 }
 
 void hn_pool_global_last_f32(hn_pool *pool, const hn_pool_global_last_job *job) {
-    pool_global_run run = {job, hn_pool_last_loops_pick(), pool};
+    pool_global_run run = {.job = job,
+                           .loops = hn_pool_last_loops_pick(),
+                           .pool = pool,
+                           .block = pixels_in_block(job),
+                           .n_blocks = count_pixel_blocks(job)};
     if (!run.loops) {
         hn_pool_global_last_plain_f32(pool, job);
         return;
     }
-    int64_t loads = HN_MAX(job->elems * POOL_GLOBAL_CHANNELS, 1);
-    hn_pool_for_2d(pool, job->batch, job->channels, 1,
-                   HN_MAX(1, POOL_LAST_LOADS / loads) * POOL_GLOBAL_CHANNELS, pool_global_part,
-                   &run);
+    run.take = job->kind == HN_POOL_LAST_MAX ? run.loops->most : run.loops->sum;
+    if (run.n_blocks > 1)
+        hn_pool_for(pool, job->batch * run.n_blocks, 1, pool_global_blocks, &run);
+    int64_t loads = HN_MAX(job->channels * (run.n_blocks > 1 ? run.n_blocks : job->elems), 1);
+    hn_pool_for(pool, job->batch, HN_MAX(1, POOL_GLOBAL_LOADS / loads), pool_global_images, &run);
 }

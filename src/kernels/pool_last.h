@@ -28,7 +28,9 @@ typedef struct hn_pool_global_last_job {
     int64_t batch, elems, channels;
     const float *x;
     float *y;
+    float *scratch; /* hn_pool_global_last_scratch_elems of them */
 } hn_pool_global_last_job;
+int64_t hn_pool_global_last_scratch_elems(const hn_pool_global_last_job *job);
 void hn_pool_global_last_f32(hn_pool *pool, const hn_pool_global_last_job *job);
 void hn_pool_global_last_plain_f32(hn_pool *pool, const hn_pool_global_last_job *job);
 

@@ -43,14 +43,16 @@ static hone_status run_global_pool_last(hn_eval *c, hn_pool_last_kind kind) {
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    hn_pool_global_last_f32(
-        hn_eval_pool(c),
-        &(hn_pool_global_last_job){.kind = kind,
+    hn_pool_global_last_job job = {.kind = kind,
                                    .batch = x->dims[0],
                                    .elems = (int64_t)hn_count(x->rank - 2, x->dims + 1),
                                    .channels = x->dims[x->rank - 1],
                                    .x = x->data,
-                                   .y = y->data});
+                                   .y = y->data};
+    job.scratch = hn_eval_scratch(c, (uint64_t)hn_pool_global_last_scratch_elems(&job) *
+                                         sizeof *job.scratch);
+    HN_TRY_PTR(job.scratch);
+    hn_pool_global_last_f32(hn_eval_pool(c), &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 

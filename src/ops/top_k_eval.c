@@ -1,7 +1,7 @@
 /* TopK. Few of many elements are found with a heap: nearly all are worse than its worst and leave
  * after one comparison. Many of them are sorted: key and place in one number, cut at a pivot
  * without a branch; what lies behind the last place that is asked for stays as it is. 300 of 3234
- * floats take 14 us, with the heap 83. */
+ * floats take 20 us, with the heap 80. */
 #include "ops/move.h"
 #include "ops/sort.h"
 

@@ -264,7 +264,8 @@ static void check_global_pool(int64_t batch, int64_t elems, int64_t channels,
     float *x = kern_floats(batch * elems * channels);
     for (int p = 0; p < 2 * KERN_POOLS; p++) {
         float *y = kern_floats(batch * channels);
-        hn_pool_global_last_job job = {kind, batch, elems, channels, x, y};
+        hn_pool_global_last_job job = {kind, batch, elems, channels, x, y, NULL};
+        job.scratch = kern_floats(hn_pool_global_last_scratch_elems(&job));
         if (p < KERN_POOLS)
             hn_pool_global_last_f32(kern_pool(p), &job);
         else
@@ -287,5 +288,7 @@ void kern_test_pool_last(void) {
     for (int64_t channels = 1; channels < 200; channels += channels < 70 ? 1 : 31) {
         check_global_pool(2, 49, channels, HN_POOL_LAST_AVERAGE);
         check_global_pool(1, kern_between(1, 5), channels, HN_POOL_LAST_MAX);
+        check_global_pool(2, kern_between(400, 900), channels,
+                          channels % 2 ? HN_POOL_LAST_AVERAGE : HN_POOL_LAST_MAX);
     }
 }
