@@ -23,12 +23,12 @@ hn_id hn_out(const hn_rule *r, hn_id node, uint32_t i) {
 }
 
 static bool list_has(const char *ops, hn_str op) {
-    for (const char *at = ops; *at;) {
-        size_t n = strcspn(at, "|");
-        if (n == op->n && memcmp(at, hn_s(op), n) == 0)
+    const char *at = ops;
+    do {
+        if (strncmp(at, op->s, op->n) == 0 && (at[op->n] == '|' || at[op->n] == '\0'))
             return true;
-        at += n + (at[n] == '|');
-    }
+        at = strchr(at, '|');
+    } while (at++);
     return false;
 }
 
