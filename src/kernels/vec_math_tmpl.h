@@ -3,8 +3,8 @@
 
 /* 2^n * e^r with n whole and |r| <= ln(2)/2. Below -104 it is 0, above 88.73 infinity. */
 static inline V_TARGET V V_NAME(vec_exp)(V x) {
-    V c = V_MIN(V_SET1(89.0f), V_MAX(V_SET1(-104.0f), x));
-    V n = V_ROUND(V_MUL(c, V_SET1(1.44269504f)));
+    V c = V_MIN(V_SET1(89.0f), V_MAX(V_SET1(-104.0f), x)), whole = V_SET1(12582912.0f);
+    V n = V_SUB(V_FMA(c, V_SET1(1.44269504f), whole), whole); /* such large numbers are whole */
     V r = V_FNMA(n, V_SET1(0.693359375f), c);
     r = V_FNMA(n, V_SET1(-2.12194440e-4f), r);
     V p = V_FMA(V_SET1(0.00138368271f), r, V_SET1(0.00837482233f));
@@ -19,6 +19,20 @@ static inline V_TARGET V V_NAME(vec_exp)(V x) {
 static inline V_TARGET V V_NAME(vec_sigmoid)(V x) {
     V one = V_SET1(1.0f);
     return V_DIV(one, V_ADD(one, V_NAME(vec_exp)(V_SUB(V_ZERO(), x))));
+}
+
+/* x / (1 + 2^t) for t = -log2(e) * a * x. A power of two needs fewer steps than vec_exp; what it
+ * loses by the rounding of t matters only where the result is far below x. */
+static inline V_TARGET V V_NAME(vec_swish)(V x, V a) {
+    V t = V_MUL(x, V_MUL(a, V_SET1(-1.44269504f))), whole = V_SET1(12582912.0f);
+    t = V_MIN(V_SET1(129.0f), V_MAX(V_SET1(-151.0f), t));
+    V n = V_SUB(V_ADD(t, whole), whole), r = V_SUB(t, n);
+    V p = V_FMA(V_SET1(0.00132647273f), r, V_SET1(0.00967151299f));
+    p = V_FMA(p, r, V_SET1(0.0555073358f));
+    p = V_FMA(p, r, V_SET1(0.240222424f));
+    p = V_FMA(p, r, V_SET1(0.693147004f));
+    p = V_FMA(p, r, V_SET1(1.0f));
+    return V_DIV(x, V_ADD(V_SET1(1.0f), V_SCALE(p, n)));
 }
 
 /* Near zero an odd polynomial, farther away from the exponential function. */
