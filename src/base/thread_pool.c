@@ -11,7 +11,10 @@
  * The caller describes the job, then opens the gate under the next epoch. A worker that sees a new
  * epoch adds itself to the count inside and may read the job only if the gate was open in that very
  * moment. Since every transition is one atomic operation on one word, each side learns from the
- * returned value whether somebody must be woken. */
+ * returned value whether somebody must be woken.
+ *
+ * Measured with two threads, both awake: a loop of two equal pieces takes 0.4 us more than one of
+ * them. */
 #define _GNU_SOURCE /* clock_gettime, pthread_sigmask, sched_getcpu */
 #include "base/base.h"
 
@@ -38,17 +41,22 @@ enum {
 #define GATE_ONE_EPOCH (UINT64_C(1) << 40)
 #define GATE_EPOCH (~(GATE_ONE_EPOCH - 1))
 
-typedef void (*lane_tile_fn)(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0,
-                             int64_t col1);
+/* What is called for a piece: one of three, with ctx. */
+typedef struct pool_call {
+    hn_tile_fn tile_fn;
+    hn_range_fn range_fn;
+    hn_lane_fn lane_fn;
+    void *ctx;
+} pool_call;
 
-/* Rows and columns cut into tiles; a piece is one tile, numbered row by row. */
+/* Rows and columns cut into tiles; a piece is one tile, numbered row by row. All that workers need
+ * lies here: whatever else they had to follow would be one more wait for the caller's processor. */
 typedef struct pool_job {
     int64_t rows, cols;
     int64_t row_grain, col_grain;
     int64_t n_col_tiles;
     uint64_t n_pieces;
-    lane_tile_fn fn;
-    void *ctx;
+    pool_call call;
     bool flush_denormals;
 } pool_job;
 
@@ -174,7 +182,14 @@ static void run_piece(const pool_job *job, int lane, uint64_t piece) {
     int64_t col = (int64_t)piece % job->n_col_tiles * job->col_grain;
     int64_t n_rows = HN_MIN(job->row_grain, job->rows - row);
     int64_t n_cols = HN_MIN(job->col_grain, job->cols - col);
-    job->fn(job->ctx, lane, row, row + n_rows, col, col + n_cols);
+    const pool_call *call = &job->call;
+    if (call->tile_fn) {
+        call->tile_fn(call->ctx, row, row + n_rows, col, col + n_cols);
+    } else if (call->range_fn) {
+        call->range_fn(call->ctx, row, row + n_rows);
+    } else {
+        call->lane_fn(call->ctx, lane, row, row + n_rows);
+    }
 }
 
 static void share_pieces(pool_crew *crew) {
@@ -191,8 +206,8 @@ static void share_pieces(pool_crew *crew) {
 static void claim_pieces(pool_crew *crew, int number) {
     for (int i = 0; i < crew->n_lanes; i++) {
         pool_lane *lane = &crew->lanes[(number + i) % crew->n_lanes];
-        for (;;) {
-            if (atomic_load_explicit(&lane->next, memory_order_relaxed) >= lane->end) {
+        for (;;) { /* looking first spares the others' lines, but costs a transfer of its own */
+            if (i > 0 && atomic_load_explicit(&lane->next, memory_order_relaxed) >= lane->end) {
                 break;
             }
             uint64_t piece = atomic_fetch_add_explicit(&lane->next, 1, memory_order_relaxed);
@@ -235,6 +250,13 @@ static void leave_gate(pool_crew *crew) {
     }
 }
 
+/* Lines that another processor has written come while this one waits for the gate. */
+static void bring_near(const void *at, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += CACHE_LINE) {
+        __builtin_prefetch((const char *)at + i);
+    }
+}
+
 static void *worker_main(void *arg) {
     const pool_lane *lane = arg;
     pool_crew *crew = lane->crew;
@@ -247,6 +269,8 @@ static void *worker_main(void *arg) {
             return NULL;
         }
         if (gate & GATE_OPEN) {
+            bring_near(&crew->job, sizeof crew->job);
+            __builtin_prefetch((const void *)&lane->next, 1);
             gate = atomic_fetch_add_explicit(&crew->gate, GATE_ONE_INSIDE, memory_order_acquire);
             if (gate & GATE_OPEN) {
                 if (crew->job.flush_denormals != is_flushing) {
@@ -316,7 +340,7 @@ static int64_t tile_count(int64_t n, int64_t grain) {
 }
 
 static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain,
-                     int64_t col_grain, lane_tile_fn fn, void *ctx) {
+                     int64_t col_grain, pool_call call) {
     if (rows <= 0 || cols <= 0) {
         return;
     }
@@ -327,8 +351,7 @@ static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grai
                     .row_grain = row_grain,
                     .col_grain = col_grain,
                     .n_col_tiles = tile_count(cols, col_grain),
-                    .fn = fn,
-                    .ctx = ctx,
+                    .call = call,
                     .flush_denormals = pool && pool->run.flush_denormals};
     job.n_pieces = (uint64_t)tile_count(rows, row_grain) * (uint64_t)job.n_col_tiles;
     pool_crew *crew = pool ? pool->crew : NULL;
@@ -345,44 +368,17 @@ static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grai
     atomic_flag_clear_explicit(&crew->busy, memory_order_release);
 }
 
-typedef struct loop_call {
-    hn_tile_fn tile_fn;
-    hn_range_fn range_fn;
-    hn_lane_fn lane_fn;
-    void *ctx;
-} loop_call;
-
-static void call_tile(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    const loop_call *call = ctx;
-    (void)lane;
-    call->tile_fn(call->ctx, row0, row1, col0, col1);
-}
-
-static void call_range(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0,
-                       int64_t col1) {
-    const loop_call *call = ctx;
-    (void)lane, (void)col0, (void)col1;
-    call->range_fn(call->ctx, row0, row1);
-}
-
-static void call_lane(void *ctx, int lane, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    const loop_call *call = ctx;
-    (void)col0, (void)col1;
-    call->lane_fn(call->ctx, lane, row0, row1);
-}
-
 void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain,
                     hn_tile_fn fn, void *ctx) {
-    run_loop(pool, rows, cols, row_grain, col_grain, call_tile,
-             &(loop_call){.tile_fn = fn, .ctx = ctx});
+    run_loop(pool, rows, cols, row_grain, col_grain, (pool_call){.tile_fn = fn, .ctx = ctx});
 }
 
 void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx) {
-    run_loop(pool, n, 1, grain, 1, call_range, &(loop_call){.range_fn = fn, .ctx = ctx});
+    run_loop(pool, n, 1, grain, 1, (pool_call){.range_fn = fn, .ctx = ctx});
 }
 
 void hn_pool_for_lanes(hn_pool *pool, int64_t n, int64_t grain, hn_lane_fn fn, void *ctx) {
-    run_loop(pool, n, 1, grain, 1, call_lane, &(loop_call){.lane_fn = fn, .ctx = ctx});
+    run_loop(pool, n, 1, grain, 1, (pool_call){.lane_fn = fn, .ctx = ctx});
 }
 
 bool hn_pool_is_stopped(const hn_pool *pool) {
