@@ -28,7 +28,7 @@ static hone_status fill_filters_last(void *job, void *out) {
 /* All sizes but the batch decide how filters lie: some methods cut maps into tiles by their size.
  */
 static void name_filters(const hn_eval *c, const hn_conv_last_job *job, uint64_t n_elems,
-                         hn_blob_key *key) {
+                         uint32_t arg, hn_blob_key *key) {
     const hn_slide *s = job->slide;
     int64_t sizes[] = {job->channels, job->filters, job->groups, s->n_axes};
     size_t bytes = (size_t)s->n_axes * sizeof *s->kernel;
@@ -37,7 +37,19 @@ static void name_filters(const hn_eval *c, const hn_conv_last_job *job, uint64_t
     hn_blob_key_mix(key, s->kernel, bytes);
     if (job->method == HN_CONV_LAST_WINOGRAD)
         hn_blob_key_mix(key, s->out, bytes);
-    hn_prepared_key_arg(c, key, 1);
+    hn_prepared_key_arg(c, key, arg);
+}
+
+hone_status hn_filters_last_blob(hn_eval *c, hn_conv_last_job *job, uint32_t arg, hn_blob **out) {
+    int64_t n_elems = hn_conv_last_packed_elems(job);
+    hn_blob_key key;
+    *out = NULL;
+    if (n_elems == 0)
+        return HONE_OK;
+    name_filters(c, job, (uint64_t)n_elems, arg, &key);
+    HN_TRY(hn_prepared_blob(c, &key, fill_filters_last, job, out));
+    c->taken_args |= UINT64_C(1) << arg;
+    return HONE_OK;
 }
 
 /* The spatial sizes of a value [N, spatial..., C] when all are numbers; else zeros. */
@@ -87,23 +99,16 @@ hone_status hn_prepare_filters_last(hn_eval *c, void **state) {
                             .groups = groups,
                             .w = w->data};
     HN_TRY(choose_method(c, &job));
-    int64_t n_elems = hn_conv_last_packed_elems(&job);
-    if (n_elems == 0)
-        return HONE_OK;
     const hone_allocator *alloc = hn_arena_allocator(c->node.scope->job->model->arena);
     filters_last *filters = hn_calloc(alloc, 1, sizeof *filters);
     HN_TRY_PTR(filters);
     *filters = (filters_last){.method = job.method, .alloc = alloc};
-    hn_blob_key key;
-    name_filters(c, &job, (uint64_t)n_elems, &key);
-    hone_status status = hn_prepared_blob(c, &key, fill_filters_last, &job, &filters->blob);
-    if (status != HONE_OK) {
+    hone_status status = hn_filters_last_blob(c, &job, 1, &filters->blob);
+    if (filters->blob)
+        *state = filters;
+    else
         hn_free(alloc, filters, sizeof *filters);
-        return status;
-    }
-    c->taken_args |= UINT64_C(1) << 1;
-    *state = filters;
-    return HONE_OK;
+    return status;
 }
 
 void hn_release_filters_last(const hn_op *op, void *state) {

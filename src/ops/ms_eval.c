@@ -159,17 +159,36 @@ hone_status hn_dequantize_array(hn_eval *c, const hn_array *q, hn_affine by, hn_
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
-/* Parameter i: from the list, or by name; `def` when neither is there. */
-static float activation_param(const hn_eval *c, uint32_t i, const char *name, float def) {
+/* Parameter i: from the list, or by name; NULL when neither is there. */
+static const float *activation_param(const hn_eval *c, uint32_t i, const char *name) {
     const hn_attr *list = hn_attr_raw(hn_eval_node(c), "activation_params");
+    const hn_attr *alone = hn_attr_raw(hn_eval_node(c), name);
     if (list && list->kind == HN_ATTR_FLOATS && i < list->n)
-        return list->v.floats[i];
-    return hn_attr_f(hn_eval_node(c), name, def);
+        return &list->v.floats[i];
+    return alone && alone->kind == HN_ATTR_FLOAT ? &alone->v.f : NULL;
 }
 
-static hone_status fused_clip(hn_eval *c, hn_array *y) {
-    double lo = (double)activation_param(c, 0, "activation_alpha", -INFINITY);
-    double hi = (double)activation_param(c, 1, "activation_beta", INFINITY), tile[HN_TILE];
+static hn_activation fused_activation(const hn_eval *c) {
+    return (hn_activation){.name = hn_attr_s(hn_eval_node(c), "activation"),
+                           .a = activation_param(c, 0, "activation_alpha"),
+                           .b = activation_param(c, 1, "activation_beta")};
+}
+
+#define ACTIVATION_NAME 32 /* longer ones are not known */
+
+static void activation_name(const hn_activation *act, char name[ACTIVATION_NAME]) {
+    size_t n = HN_MIN(act->name.n, (size_t)ACTIVATION_NAME - 1);
+    memcpy(name, act->name.at ? act->name.at : "", n);
+    name[n] = 0;
+}
+
+static float param_or(const float *param, float def) {
+    return param ? *param : def;
+}
+
+static hone_status clip_array(const hn_activation *act, hn_array *y) {
+    double lo = (double)param_or(act->a, -INFINITY), hi = (double)param_or(act->b, INFINITY);
+    double tile[HN_TILE];
     for (uint64_t begin = 0; begin < y->n_elems; begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, y->n_elems - begin);
         hn_load_f64(y, begin, n, tile);
@@ -180,46 +199,54 @@ static hone_status fused_clip(hn_eval *c, hn_array *y) {
     return HONE_OK;
 }
 
-bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out) {
-    char name[32];
-    hn_bytes text = hn_attr_s(hn_eval_node(c), "activation");
-    size_t n = HN_MIN(text.n, sizeof name - 1);
-    memcpy(name, text.at ? text.at : "", n);
-    name[n] = 0;
+bool hn_activation_map(const hn_activation *act, hn_finish_f32 *out) {
+    char name[ACTIVATION_NAME];
+    activation_name(act, name);
     const hn_map_op *map = hn_map_find(name);
     bool is_clip = strcmp(name, "Clip") == 0, is_relu = strcmp(name, "Relu") == 0;
     out->is_clamp = is_clip || is_relu;
     out->map = hn_map_find_f32(out->is_clamp ? "Clip" : name);
-    out->a = activation_param(c, 0, "activation_alpha",
-                              is_clip ? -INFINITY
-                              : map   ? map->default_a
-                                      : 0);
-    out->b = activation_param(c, 1, "activation_beta",
-                              is_clip ? INFINITY
-                              : map   ? map->default_b
-                                      : 0);
+    out->a = param_or(act->a, is_clip ? -INFINITY : map ? map->default_a : 0);
+    out->b = param_or(act->b, is_clip ? INFINITY : map ? map->default_b : 0);
     if (is_relu) {
         out->a = 0;
         out->b = INFINITY;
     }
-    return n == 0 || out->map;
+    return act->name.n == 0 || out->map;
+}
+
+bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out) {
+    hn_activation act = fused_activation(c);
+    return hn_activation_map(&act, out);
+}
+
+static hone_status activate_array(hn_eval *c, const hn_activation *act, hn_array *y) {
+    char name[ACTIVATION_NAME];
+    activation_name(act, name);
+    const hn_map_op *map = hn_map_find(name);
+    if (strcmp(name, "Clip") == 0)
+        return clip_array(act, y);
+    if (!map)
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "activation '%s' is not known", name);
+    return hn_map_eval(c, map, (double)param_or(act->a, map->default_a),
+                       (double)param_or(act->b, map->default_b), y, y);
+}
+
+hone_status hn_activate(hn_eval *c, const hn_activation *act, hn_array *y) {
+    if (act->name.n == 0)
+        return HONE_OK;
+    if (!y->row_step)
+        return activate_array(c, act, y);
+    for (int64_t i = 0; i < hn_n_rows(y); i++) {
+        hn_array row = hn_array_row(y, i);
+        HN_TRY(activate_array(c, act, &row));
+    }
+    return HONE_OK;
 }
 
 hone_status hn_fused_activation(hn_eval *c, hn_array *y) {
-    char name[32];
-    hn_bytes text = hn_attr_s(hn_eval_node(c), "activation");
-    if (text.n == 0)
-        return HONE_OK;
-    if (hn_attr_is(hn_eval_node(c), "activation", "Clip"))
-        return fused_clip(c, y);
-    size_t n = HN_MIN(text.n, sizeof name - 1);
-    memcpy(name, text.at, n);
-    name[n] = 0;
-    const hn_map_op *map = hn_map_find(name);
-    if (!map)
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "activation '%s' is not known", name);
-    return hn_map_eval(c, map, (double)activation_param(c, 0, "activation_alpha", map->default_a),
-                       (double)activation_param(c, 1, "activation_beta", map->default_b), y, y);
+    hn_activation act = fused_activation(c);
+    return hn_activate(c, &act, y);
 }
 
 /* ---- normalization --------------------------------------------------------------------------- */

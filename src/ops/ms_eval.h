@@ -55,6 +55,16 @@ hone_status hn_channels_first_like(hn_eval *c, const hn_array *y, hn_dtype dtype
 /* An LSTM whose states are rounded to bytes where they meet their weights. */
 hone_status hn_eval_coarse_lstm(hn_eval *c);
 
+/* An activation by its name; parameters that are NULL are the operator's defaults. */
+typedef struct hn_activation {
+    hn_bytes name; /* empty: none */
+    const float *a, *b;
+} hn_activation;
+/* Over y in place. */
+hone_status hn_activate(hn_eval *c, const hn_activation *act, hn_array *y);
+/* The same as a loop over floats; false when there is none for it. */
+bool hn_activation_map(const hn_activation *act, hn_finish_f32 *out);
+
 /* The activation that attribute `activation` names, over y in place; none when it is absent. Its
  * parameters are the list activation_params, or activation_alpha, activation_beta and
  * activation_gamma. */

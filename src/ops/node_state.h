@@ -46,6 +46,9 @@ const float *hn_packed_weights(const hn_eval *c);
 /* The same for channels last, in the layout that the chosen way to convolve wants. */
 hone_status hn_prepare_filters_last(hn_eval *c, void **state);
 void hn_release_filters_last(const hn_op *op, void *state);
+/* For each convolution of a chain. */
+hone_status hn_prepare_chain(hn_eval *c, void **state);
+void hn_release_chain(const hn_op *op, void *state);
 /* And for transposed convolutions; released by hn_release_weights. */
 hone_status hn_prepare_transposed_last(hn_eval *c, void **state);
 

@@ -175,6 +175,8 @@ hn_attr hn_new_s(hn_rule *r, const char *name, const char *v);
 hn_attr hn_new_bytes(hn_rule *r, const char *name, const void *v, size_t n_bytes); /* a string */
 hn_attr hn_new_ints(hn_rule *r, const char *name, uint32_t n, const int64_t *v);
 hn_attr hn_new_floats(hn_rule *r, const char *name, uint32_t n, const float *v);
+/* Texts of the model's own attributes. */
+hn_attr hn_new_strings(hn_rule *r, const char *name, uint32_t n, const hn_bytes *v);
 /* op: "Add", "ms.BiasGelu", "my.ops.Swish". hn_make(r, "Gemm", HN_VALUES(a, b, c), 1, HN_ATTRS(hn_new_i(r, "transB",
  * 1))). Returns the node. Trailing HN_NONE inputs are dropped. */
 hn_id hn_make(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint32_t n_out,

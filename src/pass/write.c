@@ -94,6 +94,13 @@ hn_attr hn_new_floats(hn_rule *r, const char *name, uint32_t n, const float *v) 
     return a;
 }
 
+hn_attr hn_new_strings(hn_rule *r, const char *name, uint32_t n, const hn_bytes *v) {
+    hn_attr a = new_attr(r, name, HN_ATTR_STRINGS);
+    a.n = n;
+    a.v.strings = kept(r, v, n * sizeof *v);
+    return a;
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 void hn_rule_before(hn_rule *r, hn_id node) {

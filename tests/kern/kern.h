@@ -57,6 +57,7 @@ int64_t kern_window_at(const hn_slide *s, int64_t out, int64_t tap);
 void kern_test_gemm(void);
 void kern_test_conv(void);
 void kern_test_conv_last(void);
+void kern_test_conv_chain(void);
 void kern_test_pool_max(void);
 void kern_test_attention(void);
 void kern_test_depthwise_last(void);

@@ -46,7 +46,7 @@ int64_t kern_between(int64_t least, int64_t most) {
 
 bool kern_at_start;
 
-enum { MOST_BUFFERS = 16, CANARY = 0xC5 };
+enum { MOST_BUFFERS = 32, CANARY = 0xC5 };
 static struct guarded {
     unsigned char *map, *room;
     size_t map_bytes, room_bytes;
@@ -133,6 +133,7 @@ static const struct kern_test {
 #include "kernels/kernels.def"
 #undef HN_KERNEL
     {"conv", kern_test_conv},
+    {"conv_chain", kern_test_conv_chain},
     {"conv_transpose_last", kern_test_conv_transpose_last},
     {"pool_max", kern_test_pool_max},
     {"tiers", test_tiers},

@@ -1,0 +1,149 @@
+/* Chains of channels-last convolutions have the same bytes as the convolutions one by one. */
+#include "kern/kern.h"
+
+#include "kernels/conv_chain.h"
+
+/* A chain and what its convolutions are made of. */
+typedef struct chain_case {
+    int n;
+    int64_t batch, in[2], channels;
+    hn_slide slides[HN_CONV_CHAIN_MOST];
+    hn_finish_f32 finishes[HN_CONV_CHAIN_MOST];
+    hn_conv_last_job stages[HN_CONV_CHAIN_MOST];
+} chain_case;
+
+static void twice_and_shift(const float *xs, float *ys, uint64_t n, float a, float b) {
+    for (uint64_t i = 0; i < n; i++)
+        ys[i] = 2 * xs[i] * a + b;
+}
+
+/* Windows that need not fit the map, as long as there is an output. */
+static void random_windows(chain_case *t, int i, bool is_dense) {
+    hn_slide *s = &t->slides[i];
+    const int64_t *in = i > 0 ? t->slides[i - 1].out : t->in;
+    *s = (hn_slide){.n_axes = 2, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
+    bool is_point = is_dense && kern_between(0, 2) > 0;
+    for (int a = 0; a < 2; a++) {
+        s->in[a] = in[a];
+        s->kernel[a] = is_point ? 1 : kern_between(1, 5);
+        s->stride[a] = is_point ? 1 : kern_between(1, 3);
+        s->dilation[a] = kern_between(0, 3) ? 1 : 2;
+        s->pad[a] = is_point ? 0 : kern_between(0, 3);
+        int64_t extent = (s->kernel[a] - 1) * s->dilation[a] + 1;
+        int64_t padded = in[a] + s->pad[a] + (is_point ? 0 : kern_between(0, 3));
+        s->out[a] = padded < extent ? 1 : (padded - extent) / s->stride[a] + 1;
+        s->in_elems *= s->in[a];
+        s->out_elems *= s->out[a];
+        s->kernel_elems *= s->kernel[a];
+    }
+}
+
+static void random_stage(chain_case *t, int i, bool is_dense) {
+    hn_conv_last_job *job = &t->stages[i];
+    random_windows(t, i, is_dense);
+    int64_t channels = i > 0 ? t->stages[i - 1].filters : t->channels;
+    *job = (hn_conv_last_job){.slide = &t->slides[i], .batch = t->batch, .channels = channels};
+    job->groups = is_dense ? 1 : channels;
+    job->filters = is_dense ? kern_between(1, 70) : channels * (kern_between(0, 4) ? 1 : 2);
+    int64_t n_out = t->batch * job->filters * job->slide->out_elems;
+    job->w = kern_floats(job->filters * channels / job->groups * job->slide->kernel_elems);
+    job->bias = kern_between(0, 1) ? kern_floats(job->filters) : NULL;
+    job->method = is_dense ? HN_CONV_LAST_PRODUCT : HN_CONV_LAST_DEPTHWISE;
+    t->finishes[i] = (hn_finish_f32){.residual = kern_between(0, 2) ? NULL : kern_floats(n_out),
+                                     .map = kern_between(0, 1) ? twice_and_shift : NULL,
+                                     .a = -0.25f,
+                                     .b = 0.5f};
+    hn_map_f32 clip = hn_map_find_f32("Clip");
+    if (clip && kern_between(0, 1)) {
+        t->finishes[i].map = clip;
+        t->finishes[i].is_clamp = true;
+    }
+    job->finish = kern_between(0, 3) ? &t->finishes[i] : NULL;
+    int64_t packed = hn_conv_last_packed_elems(job);
+    if (packed > 0) {
+        float *room = kern_floats(packed);
+        hn_conv_last_pack(job, room);
+        job->packed_w = room;
+    }
+}
+
+/* y of each stage is in memory of its own; that of the last is returned. */
+static const float *stages_one_by_one(chain_case *t) {
+    const float *x = t->stages[0].x;
+    for (int i = 0; i < t->n; i++) {
+        hn_conv_last_job job = t->stages[i];
+        job.x = x;
+        job.y = kern_floats(job.batch * job.filters * job.slide->out_elems);
+        job.scratch = kern_floats(hn_conv_last_scratch_elems(&job, KERN_POOLS));
+        hn_conv_last_f32(kern_pool(1), &job);
+        x = job.y;
+    }
+    return x;
+}
+
+static void check_chain(chain_case *t, int index) {
+    hn_conv_last_job *last = &t->stages[t->n - 1];
+    int64_t n_out = t->batch * last->filters * last->slide->out_elems;
+    t->stages[0].x = kern_floats(t->batch * t->in[0] * t->in[1] * t->channels);
+    const float *want = stages_one_by_one(t);
+    hn_conv_chain chain = {.n_stages = t->n, .stages = t->stages};
+    if (hn_conv_chain_can(&chain))
+        for (int i = 0; i < KERN_POOLS; i++) {
+            last->y = kern_floats(n_out);
+            chain.scratch =
+                kern_floats(hn_conv_chain_scratch_elems(&chain, hn_pool_threads(kern_pool(i))));
+            hn_conv_chain_f32(kern_pool(i), &chain);
+            KERN_CHECK(memcmp(last->y, want, (size_t)n_out * sizeof *want) == 0,
+                       "chain %d of %d convolutions over %d x %d differs with %d threads", index,
+                       t->n, (int)t->in[0], (int)t->in[1], i + 1);
+        }
+    kern_release();
+}
+
+static void check_random_chain(int index) {
+    bool is_dense = kern_between(0, 1);
+    if (kern_leaves_out())
+        return;
+    chain_case t = {.n = (int)kern_between(1, HN_CONV_CHAIN_MOST),
+                    .batch = kern_between(1, 3),
+                    .in = {kern_between(1, 60), kern_between(1, 20)},
+                    .channels = kern_between(1, 40)};
+    for (int i = 0; i < t.n; i++, is_dense = !is_dense)
+        random_stage(&t, i, is_dense);
+    check_chain(&t, index);
+}
+
+/* Rows that are so large that steps have few of them; many images; none. */
+static void check_chain_sizes(void) {
+    static const int64_t sizes[][4] = {{1, 30, 61, 16}, {7, 9, 8, 3}, {0, 8, 8, 4}, {1, 33, 1, 33}};
+    for (size_t i = 0; i < HN_COUNT(sizes); i++) {
+        chain_case t = {.n = 3,
+                        .batch = sizes[i][0],
+                        .in = {sizes[i][1], sizes[i][2]},
+                        .channels = sizes[i][3]};
+        for (int k = 0; k < t.n; k++)
+            random_stage(&t, k, k != 1);
+        check_chain(&t, 1000 + (int)i);
+    }
+}
+
+static void check_chain_choice(void) {
+    hn_slide s = {.n_axes = 2, .in = {56, 56}, .out = {56, 56}, .in_elems = 56 * 56};
+    hn_conv_last_job stages[2] = {{.slide = &s, .batch = 1, .channels = 24, .filters = 144},
+                                  {.slide = &s, .batch = 1, .channels = 144, .filters = 144}};
+    hn_conv_chain chain = {.n_stages = 2, .stages = stages};
+    KERN_CHECK(!hn_conv_chain_can(&chain), "a chain without packed filters");
+    KERN_CHECK(hn_conv_chain_pays(&chain, 1) && hn_conv_chain_pays(&chain, 8), "a large map");
+    KERN_CHECK(!hn_conv_chain_pays(&chain, 9), "bands would be too low");
+    stages[1].channels = 16;
+    KERN_CHECK(!hn_conv_chain_pays(&chain, 1), "a small map");
+    stages[1].batch = 9;
+    KERN_CHECK(hn_conv_chain_pays(&chain, 1), "many small maps");
+}
+
+void kern_test_conv_chain(void) {
+    for (int i = 0; i < 300; i++)
+        check_random_chain(i);
+    check_chain_sizes();
+    check_chain_choice();
+}
