@@ -20,7 +20,7 @@ enum {
     PAGE_ELEMS = 1024,        /* addresses so far apart share a place in the first cache */
     FEW_TILES = 2,            /* that meet b where it lies: laying out costs more than it gains */
     NEAR_ELEMS = 128,         /* as long may rows of such a b be for any number of tiles */
-    LEAST_PRODUCTS = 1 << 20, /* of a task that is worth another thread */
+    LEAST_PRODUCTS = 1 << 19, /* of a task that is worth another thread */
     LEAST_HEIGHT = 8,         /* fewer rows take as long: all of b is read for them */
     TASKS_PER_THREAD = 4
 };

@@ -278,6 +278,45 @@ static void softmax_row_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+static void exp_of_run(hn_map_f32 fast, float *x, uint64_t n) {
+    if (fast) {
+        fast(x, x, n, 0, 0);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        x[i] = expf(x[i]);
+}
+
+static double sum_of_powers(hn_map_f32 fast, hn_fold_run_fn sum_of, const float *x, uint64_t n,
+                            float largest) {
+    float powers[HN_TILE];
+    double sum = 0;
+    for (uint64_t at = 0; at < n; at += HN_TILE) {
+        uint64_t some = HN_MIN(HN_TILE, n - at);
+        for (uint64_t i = 0; i < some; i++)
+            powers[i] = x[at + i] - largest;
+        exp_of_run(fast, powers, some);
+        sum += (double)sum_of((int64_t)some, powers);
+    }
+    return sum;
+}
+
+/* An infinite element leaves nothing to the others. */
+static void log_softmax_row_range(void *ctx, int64_t begin, int64_t end) {
+    const softmax_rows *j = ctx;
+    const hn_folds_f32 *folds = hn_folds_find_f32();
+    hn_map_f32 fast = hn_map_find_f32("Exp");
+    for (int64_t r = begin; r < end; r++) {
+        const float *x = j->x + (uint64_t)r * j->n;
+        float *y = j->y + (uint64_t)r * j->n;
+        float largest = folds->run[HN_FOLD_MAX]((int64_t)j->n, x), log_sum = 0;
+        if (!isinf(largest))
+            log_sum = (float)log(sum_of_powers(fast, folds->run[HN_FOLD_SUM], x, j->n, largest));
+        for (uint64_t i = 0; i < j->n; i++)
+            y[i] = x[i] - largest - log_sum;
+    }
+}
+
 hone_status hn_eval_softmax(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
@@ -285,11 +324,11 @@ hone_status hn_eval_softmax(hn_eval *c) {
     if (!y || x->n_elems == 0)
         return HONE_OK;
     axis_view v = view_softmax(c, x);
-    if (is_log || v.inner != 1 || x->dtype != HN_F32)
+    if (v.inner != 1 || x->dtype != HN_F32)
         return apply_reduced(c, &v, "ReduceLogSumExp", is_log ? apply_log_softmax : apply_softmax);
     softmax_rows rows = {x->data, y->data, v.n};
     hn_pool_for(hn_eval_pool(c), (int64_t)v.outer, (int64_t)HN_MAX(HN_GRAIN / v.n, 1),
-                softmax_row_range, &rows);
+                is_log ? log_softmax_row_range : softmax_row_range, &rows);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
