@@ -120,7 +120,7 @@ static void open_band(chain_band *b, const chain_run *run, int64_t image, int64_
 }
 
 /* Makes room for rows up to `past`; none before `needed` will be read any more. */
-static void drop_rows(chain_rows *map, int64_t needed, int64_t past) {
+static void drop_chain_rows(chain_rows *map, int64_t needed, int64_t past) {
     if (past - map->first <= map->room)
         return;
     if (needed < map->past)
@@ -131,7 +131,7 @@ static void drop_rows(chain_rows *map, int64_t needed, int64_t past) {
 }
 
 /* Stage i makes its rows up to `past`; what it reads has been made. */
-static void make_rows(chain_band *b, int i, int64_t past) {
+static void make_stage_rows(chain_band *b, int i, int64_t past) {
     const hn_conv_last_job *stage = &b->run->chain->stages[i];
     hn_conv_last_job *job = &b->jobs[i];
     hn_slide *s = &b->slides[i];
@@ -156,7 +156,7 @@ static void make_rows(chain_band *b, int i, int64_t past) {
 }
 
 /* Rows of y up to `past`. */
-static void make_step(chain_band *b, int64_t past) {
+static void make_band_step(chain_band *b, int64_t past) {
     const hn_conv_last_job *stages = b->run->chain->stages;
     int last = b->run->chain->n_stages - 1;
     int64_t need[HN_CONV_CHAIN_MOST];
@@ -165,8 +165,9 @@ static void make_step(chain_band *b, int64_t past) {
         need[i - 1] = rows_needed(stages[i].slide, need[i]);
     for (int i = 0; i <= last; i++) {
         if (i < last)
-            drop_rows(&b->made[i], first_needed(stages[i + 1].slide, b->made[i + 1].past), need[i]);
-        make_rows(b, i, need[i]);
+            drop_chain_rows(&b->made[i], first_needed(stages[i + 1].slide, b->made[i + 1].past),
+                            need[i]);
+        make_stage_rows(b, i, need[i]);
     }
 }
 
@@ -182,7 +183,7 @@ static void chain_bands(void *ctx, int lane, int64_t begin, int64_t end) {
         open_band(&band, run, t / run->n_bands, row0, run->chain->scratch + lane * run->task_elems);
         for (int64_t row = row0; row < row1 && !hn_pool_is_stopped(run->pool);
              row += run->step_rows)
-            make_step(&band, HN_MIN(row + run->step_rows, row1));
+            make_band_step(&band, HN_MIN(row + run->step_rows, row1));
     }
 }
 

@@ -35,8 +35,8 @@ static bool has_known_attrs_only(const hn_node *n) {
     return true;
 }
 
-static void read_list(const hn_rule *r, hn_id node, const char *name, uint32_t n, int64_t def,
-                      int64_t *out) {
+static void stage_list(const hn_rule *r, hn_id node, const char *name, uint32_t n, int64_t def,
+                       int64_t *out) {
     const int64_t *list;
     uint32_t n_list;
     bool is_given = hn_node_ints(r, node, name, &n_list, &list) && n_list == n;
@@ -65,13 +65,13 @@ static void read_stage(const hn_rule *r, hn_id node, chain_stage *s) {
                        .bias = hn_in(r, node, 2),
                        .activation = hn_node_attr(n, "activation"),
                        .params = hn_node_attr(n, "activation_params")};
-    read_list(r, node, "strides", 2, 1, s->strides);
-    read_list(r, node, "dilations", 2, 1, s->dilations);
+    stage_list(r, node, "strides", 2, 1, s->strides);
+    stage_list(r, node, "dilations", 2, 1, s->dilations);
     if (hn_node_s_is(r, node, "auto_pad", "SAME_UPPER") ||
         hn_node_s_is(r, node, "auto_pad", "SAME_LOWER"))
         read_same_pads(r, node, s);
     else if (!hn_node_s_is(r, node, "auto_pad", "VALID"))
-        read_list(r, node, "pads", 4, 0, s->pads);
+        stage_list(r, node, "pads", 4, 0, s->pads);
 }
 
 /* [N, H, W, C] of floats with numbers for all but N. */
@@ -102,7 +102,7 @@ static bool has_stage_filters(const hn_rule *r, hn_id node) {
     if (!filters || filters->rank != 4 || (bias != HN_NONE && !hn_const(r, bias)) ||
         !has_known_attrs_only(hn_at(r, node)))
         return false;
-    read_list(r, node, "strides", 2, 1, strides);
+    stage_list(r, node, "strides", 2, 1, strides);
     return is_depthwise(filters, hn_node_i(r, node, "group", 1)) ||
            filters->dims[2] * filters->dims[3] == 1 || strides[0] * strides[1] > 1;
 }
@@ -152,11 +152,11 @@ static void read_chain_node(const hn_rule *r, hn_id node, chain_draft *d) {
     d->n = activations->n;
     for (uint32_t i = 1; i <= 2 * d->n; i++)
         d->inputs[i] = hn_in(r, node, i);
-    read_list(r, node, "groups", d->n, 1, d->groups);
-    read_list(r, node, "strides", 2 * d->n, 1, d->strides);
-    read_list(r, node, "dilations", 2 * d->n, 1, d->dilations);
-    read_list(r, node, "pads", 4 * d->n, 0, d->pads);
-    read_list(r, node, "n_activation_params", d->n, 0, d->n_params);
+    stage_list(r, node, "groups", d->n, 1, d->groups);
+    stage_list(r, node, "strides", 2 * d->n, 1, d->strides);
+    stage_list(r, node, "dilations", 2 * d->n, 1, d->dilations);
+    stage_list(r, node, "pads", 4 * d->n, 0, d->pads);
+    stage_list(r, node, "n_activation_params", d->n, 0, d->n_params);
     memcpy(d->activations, activations->v.strings, d->n * sizeof *d->activations);
     d->n_all_params = params ? params->n : 0;
     if (params)
