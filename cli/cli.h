@@ -55,7 +55,8 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_command_info, cli_command_check, cli_command_save, cli_command_run,
-    cli_command_tune, cli_command_diff, cli_command_ops, cli_command_optimize, cli_command_passes;
+    cli_command_tune, cli_command_diff, cli_command_ops, cli_command_optimize, cli_command_passes,
+    cli_command_kernels;
 extern const cli_command *const cli_commands[]; /* NULL-terminated */
 
 /* Fills the options struct and the list of other arguments. Returns EXIT_OK, or the status to leave
@@ -136,10 +137,10 @@ typedef struct cli_model_options { /* options that several commands share */
     cli_list shapes;               /* --shape INPUT=1x3x224x224 */
     cli_list custom_ops;           /* --custom-ops LIBRARY */
 } cli_model_options;
-#define CLI_CUSTOM_OPS(options)                                                               \
-  {                                                                                           \
-    "custom-ops", 0, CLI_TEXTS, offsetof(options, model.custom_ops), "LIBRARY",               \
-        "operators of a shared library, see docs/custom-ops.md (repeatable)"                  \
+#define CLI_CUSTOM_OPS(options)                                                 \
+  {                                                                             \
+    "custom-ops", 0, CLI_TEXTS, offsetof(options, model.custom_ops), "LIBRARY", \
+        "operators of a shared library, see docs/custom-ops.md (repeatable)"    \
   }
 /* "extended", "2"; NULL leaves it. Reports errors: EXIT_FAILED. */
 int cli_parse_level(const char *text, hone_level *level);

@@ -104,6 +104,7 @@ void cli_json_print(const hone_value *v, cli_buffer *out);
 /* ---- JSON text ------------------------------------------------------------------------------- */
 
 void cli_json_string(cli_buffer *out, const char *text, size_t n);
+void cli_json_member(cli_buffer *out, const char *key, const char *text); /* "key": "text" */
 /* The shortest text that reads back as the same double, or the same float; "nan", "inf", "-inf" as
  * strings. */
 void cli_json_number(cli_buffer *out, double v, bool is_single);

@@ -245,11 +245,6 @@ static void print_diff_table(const diff_report *r) {
         printf("first: '%s': %s\n", r->first->name, r->first->c.problem);
 }
 
-static void add_json_text(cli_buffer *out, const char *key, const char *text) {
-    cli_buffer_printf(out, "\"%s\": ", key);
-    cli_json_string(out, text, strlen(text));
-}
-
 static void add_json_measure(cli_buffer *out, const char *key, double v) {
     cli_buffer_printf(out, ", \"%s\": ", key);
     cli_json_number(out, v, false);
@@ -259,19 +254,19 @@ static void print_diff_json(const diff_report *r) {
     cli_buffer out = {0};
     char text[256];
     cli_buffer_printf(&out, "{\n  ");
-    add_json_text(&out, "a", r->a);
+    cli_json_member(&out, "a", r->a);
     cli_buffer_printf(&out, ",\n  ");
-    add_json_text(&out, "b", r->b);
+    cli_json_member(&out, "b", r->b);
     cli_buffer_printf(&out, ",\n  \"limit\": %g,\n  \"compared\": %zu,\n  \"different\": %zu,\n  ",
                       r->limit, r->n, r->n_apart);
-    add_json_text(&out, "first", r->first ? r->first->name : "");
+    cli_json_member(&out, "first", r->first ? r->first->name : "");
     cli_buffer_printf(&out, ",\n  \"values\": [");
     for (size_t i = 0; i < r->n; i++) {
         const cli_comparison *c = &r->rows[i].c;
         cli_buffer_printf(&out, "%s\n    {", i ? "," : "");
-        add_json_text(&out, "name", r->rows[i].name);
+        cli_json_member(&out, "name", r->rows[i].name);
         cli_buffer_printf(&out, ", ");
-        add_json_text(&out, "type", cli_value_text(r->rows[i].reference, text, sizeof text));
+        cli_json_member(&out, "type", cli_value_text(r->rows[i].reference, text, sizeof text));
         cli_buffer_printf(&out, ", \"equal\": %s, \"different\": %llu", c->equal ? "true" : "false",
                           (unsigned long long)c->n_different);
         if (c->has_numbers) {
@@ -282,7 +277,7 @@ static void print_diff_json(const diff_report *r) {
         }
         if (!c->equal) {
             cli_buffer_printf(&out, ", ");
-            add_json_text(&out, "problem", c->problem);
+            cli_json_member(&out, "problem", c->problem);
         }
         cli_buffer_printf(&out, "}");
     }

@@ -305,6 +305,11 @@ void cli_json_string(cli_buffer *out, const char *text, size_t n) {
     cli_buffer_add(out, "\"", 1);
 }
 
+void cli_json_member(cli_buffer *out, const char *key, const char *text) {
+    cli_buffer_printf(out, "\"%s\": ", key);
+    cli_json_string(out, text, strlen(text));
+}
+
 void cli_json_number(cli_buffer *out, double v, bool is_single) {
     char text[40];
     if (isnan(v) || isinf(v)) {

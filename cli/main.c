@@ -11,6 +11,7 @@ const cli_command *const cli_commands[] = {&cli_command_info,
                                            &cli_command_diff,
                                            &cli_command_ops,
                                            &cli_command_passes,
+                                           &cli_command_kernels,
                                            NULL};
 
 static const cli_command *find_command(const char *name) {

@@ -734,6 +734,15 @@ HONE_API const char *hone_session_kernels_note(const hone_session *session);
 /* Names of the providers of this build: 0, 1, ...; "" past the last. */
 HONE_API const char *hone_provider_name(uint32_t i);
 
+/* A kernel that has a version for each of several instruction sets. */
+typedef struct hone_kernel_info {
+    const char *name, *summary;
+    const char *tier;  /* the one that this processor gets: "avx512", "avx2", "neon" or "scalar" */
+    const char *tiles; /* computed at a time with AVX-512, AVX2, NEON: "14x32 6x16 8x8" */
+} hone_kernel_info;
+HONE_API uint32_t hone_kernel_count(void);
+HONE_API bool hone_kernel_get(uint32_t kernel, hone_kernel_info *info);
+
 /* Convolutions of the same sizes, each kernel timed on its own. */
 typedef struct hone_kernel_timing {
     const char *node;  /* the first of them in the graph */

@@ -17,7 +17,7 @@ const char *hn_kernel_tier_name(hn_kernel_tier tier); /* as HONE_CPU spells it *
 /* A row of kernels.def. */
 typedef struct hn_kernel {
     const char *name;
-    const char *tiles; /* of AVX-512, AVX2, NEON; NULL: vectors */
+    const char *tiles; /* with AVX-512, AVX2, NEON */
     const char *summary;
 } hn_kernel;
 const hn_kernel *hn_kernel_row(uint32_t row); /* NULL past the last */

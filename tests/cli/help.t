@@ -15,6 +15,7 @@ Commands:
   diff     compare what two models compute, or a model with saved outputs
   ops      list the operators hone knows, or describe one
   passes   list the passes of the optimizer
+  kernels  list the kernels, and which tier of them runs here
 ~
 `hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
 
@@ -89,6 +90,7 @@ Commands:
   diff     compare what two models compute, or a model with saved outputs
   ops      list the operators hone knows, or describe one
   passes   list the passes of the optimizer
+  kernels  list the kernels, and which tier of them runs here
 ~
 `hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
 [2]
@@ -110,3 +112,16 @@ Relu-6
 $ hone ops Relux
 hone: hone knows no operator 'Relux'; `hone ops` lists them
 [1]
+
+Kernels, and the tier that runs: the cap makes it the same everywhere.
+
+$ HONE_CPU=scalar hone kernels | head -n 3
+  kernel          tier    tiles           what it computes
+  gemm            scalar  14x32 6x16 8x8  tiles of matrix products, of which attention is made, too
+  conv_last       scalar  14x32 6x16 8x8  tiles of convolutions with channels last
+$ HONE_CPU=scalar hone kernels --json | head -n 2
+[
+  {"name": "gemm", "tier": "scalar", "tiles": "14x32 6x16 8x8", "summary": "tiles of matrix products, of which attention is made, too"},
+$ hone kernels gemm
+hone: `hone kernels` takes no arguments
+[2]

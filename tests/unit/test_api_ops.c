@@ -1,4 +1,4 @@
-/* The public header: numbers about a model, JSON, the operator table. */
+/* The public header: numbers about a model, JSON, the tables of operators and kernels. */
 #include "api_model.h"
 
 #include <ctype.h>
@@ -274,6 +274,18 @@ static void every_schema_can_be_read(void **state) {
     assert_false(hone_op_get(HONE_NONE, &op));
 }
 
+static void the_table_of_kernels_is_sound(void **state) {
+    (void)state;
+    hone_kernel_info k, first;
+    assert_true(hone_kernel_count() > 10 && hone_kernel_get(0, &first));
+    for (uint32_t i = 0; i < hone_kernel_count(); i++) {
+        assert_true(hone_kernel_get(i, &k));
+        assert_true(*k.name && *k.summary && *k.tiles);
+        assert_string_equal(k.tier, first.tier);
+    }
+    assert_false(hone_kernel_get(hone_kernel_count(), &k));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reader_knows_json),
@@ -285,6 +297,7 @@ int main(void) {
         cmocka_unit_test(the_schema_in_force_is_found),
         cmocka_unit_test(parameters_and_attributes_are_described),
         cmocka_unit_test(every_schema_can_be_read),
+        cmocka_unit_test(the_table_of_kernels_is_sound),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

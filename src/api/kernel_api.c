@@ -1,6 +1,24 @@
-/* hone.h: tuning. */
+/* hone.h: kernels, and which of them are the fastest. */
 #include "api/session_options.h"
+#include "kernels/select.h"
 #include "tune/tune.h"
+
+uint32_t hone_kernel_count(void) {
+    uint32_t n = 0;
+    while (hn_kernel_row(n))
+        n++;
+    return n;
+}
+
+bool hone_kernel_get(uint32_t kernel, hone_kernel_info *info) {
+    const hn_kernel *row = hn_kernel_row(kernel);
+    if (row)
+        *info = (hone_kernel_info){.name = row->name,
+                                   .summary = row->summary,
+                                   .tier = hn_kernel_tier_name(hn_kernel_tier_of_cpu()),
+                                   .tiles = row->tiles};
+    return row != NULL;
+}
 
 hone_status hone_model_tune_kernels(const hone_model *model, const hone_session_options *options,
                                     const char *path, hone_tune_fn tell, void *ctx,
