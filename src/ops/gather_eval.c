@@ -51,24 +51,37 @@ hone_status hn_eval_gather_elements(hn_eval *c) {
     return HONE_OK;
 }
 
+/* Adds to n starts what index k of their tuples, which have `length` each, counts along an axis. */
+static hone_status add_index(hn_eval *c, const int64_t *tuples, uint64_t length, uint64_t n,
+                             int64_t size, int64_t stride, int64_t *starts) {
+    bool is_outside = false;
+    for (uint64_t i = 0; i < n; i++) {
+        int64_t index = tuples[i * length];
+        is_outside |= index < -size || index >= size;
+        starts[i] += (int64_t)((uint64_t)(index < 0 ? index + size : index) * (uint64_t)stride);
+    }
+    for (uint64_t i = 0; is_outside && i < n; i++) {
+        int64_t ignored;
+        HN_TRY(hn_index_of(c, tuples[i * length], size, &ignored));
+    }
+    return HONE_OK;
+}
+
 /* Where the tuples begin .. end of `indices` point to, from the first element of their batch. */
 static hone_status locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n_batch,
                                  const int64_t *strides, int64_t *starts) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
-    uint64_t length = (uint64_t)indices->dims[indices->rank - 1], per_tile = HN_TILE / HN_MAX(length, 1);
+    uint64_t length = (uint64_t)indices->dims[indices->rank - 1];
+    uint64_t per_tile = HN_TILE / HN_MAX(length, 1);
     int64_t tuples[HN_TILE];
     for (uint64_t at = begin; at < end; at += per_tile) {
         uint64_t n = HN_MIN(per_tile, end - at);
+        int64_t *some = starts + (at - begin);
         hn_load_i64(indices, at * length, n * length, tuples);
-        for (uint64_t i = 0; i < n; i++) {
-            *starts = 0;
-            for (uint64_t k = 0; k < length; k++) {
-                int64_t index = 0;
-                int32_t axis = n_batch + (int32_t)k;
-                HN_TRY(hn_index_of(c, tuples[i * length + k], x->dims[axis], &index));
-                *starts += index * strides[axis];
-            }
-            starts++;
+        memset(some, 0, n * sizeof *some);
+        for (uint64_t k = 0; k < length; k++) {
+            int32_t axis = n_batch + (int32_t)k;
+            HN_TRY(add_index(c, tuples + k, length, n, x->dims[axis], strides[axis], some));
         }
     }
     return HONE_OK;

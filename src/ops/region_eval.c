@@ -1,6 +1,7 @@
 /* Regions of images: pooling them, choosing among them. */
 #include "kernels/overlap.h"
 #include "ops/eval_wide.h"
+#include "ops/sort.h"
 
 #include <math.h>
 
@@ -171,23 +172,13 @@ static hn_corners nms_corners(const float *b, bool is_center) {
     return box;
 }
 
-/* Candidates by falling score; equal scores keep their order. Merges runs of 1, 2, 4, ... */
-static void nms_sort(const float *scores, int64_t n, int64_t *order, int64_t *other) {
-    int64_t *from = order, *to = other;
-    for (int64_t run = 1; run < n; run *= 2) {
-        for (int64_t begin = 0; begin < n; begin += 2 * run) {
-            int64_t mid = HN_MIN(begin + run, n), end = HN_MIN(begin + 2 * run, n), a = begin,
-                    b = mid;
-            for (int64_t i = begin; i < end; i++)
-                to[i] = a < mid && (b >= end || scores[from[a]] >= scores[from[b]]) ? from[a++]
-                                                                                    : from[b++];
-        }
-        int64_t *t = from;
-        from = to;
-        to = t;
-    }
-    if (from != order)
-        memcpy(order, from, (size_t)n * sizeof *order);
+/* Candidates by falling score; equal scores keep their order. */
+static void nms_sort(const float *scores, int64_t n, int64_t *order, uint64_t *items) {
+    for (int64_t i = 0; i < n; i++)
+        items[i] = hn_pack_item(hn_float_key(scores[order[i]]), order[i]);
+    hn_sort_front(items, n, n);
+    for (int64_t i = 0; i < n; i++)
+        order[i] = hn_item_index(items[i]);
 }
 
 /* Kept boxes lie in strips by their upper edge. Strips are higher than any box, so that those which
@@ -285,7 +276,7 @@ static int64_t nms_class(const nms_work *w, const float *boxes, const float *sco
     for (int64_t i = 0; i < w->n_boxes; i++)
         if (!w->has_score || scores[i] > w->score)
             w->order[n++] = i;
-    nms_sort(scores, n, w->order, w->other);
+    nms_sort(scores, n, w->order, (uint64_t *)w->other);
     nms_cut_strips(w, boxes, n);
     for (int64_t i = 0; i < n && kept < w->most; i++) {
         hn_corners box = nms_corners(boxes + 4 * w->order[i], w->is_center);
@@ -308,6 +299,8 @@ hone_status hn_eval_non_max_suppression(hn_eval *c) {
     w.score = (float)hn_arg_f64_or(c, 4, 0);
     w.has_score = hn_arg(c, 4) != NULL;
     w.is_center = hn_attr_i(hn_eval_node(c), "center_point_box", 0) != 0;
+    if (n > UINT32_MAX)
+        return hn_eval_fail(c, HONE_E_LIMIT, "%lld boxes are too many", (long long)n);
     w.order = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.order);
     w.other = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.other);
     int64_t *rows = hn_eval_scratch_n(c, (uint64_t)(batch * classes * HN_MAX(w.most, 0)),

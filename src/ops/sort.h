@@ -12,6 +12,20 @@ void hn_sort_keys(const hn_array *a, uint64_t begin, uint64_t n, int64_t *keys);
 bool hn_has_narrow_keys(hn_dtype t);
 void hn_sort_narrow_keys(const hn_array *a, uint64_t begin, uint64_t n, int32_t *keys);
 
+int32_t hn_float_key(float v);
+
+/* A key and a place below 2^32 in one number. The larger it is the larger the key, or the smaller
+ * the place of equal keys. */
+static inline uint64_t hn_pack_item(int32_t key, int64_t place) {
+    return (uint64_t)((uint32_t)key ^ (uint32_t)1 << 31) << 32 | (uint32_t)~place;
+}
+static inline int64_t hn_item_index(uint64_t item) {
+    return (int64_t)(uint32_t)~item;
+}
+/* Brings the k largest of n different numbers to the front, the largest first. The others follow in
+ * any order. */
+void hn_sort_front(uint64_t *items, int64_t n, int64_t k);
+
 /* Below, equal to or above 0: byte by byte, a shorter text first. */
 int hn_compare_text(hn_bytes a, hn_bytes b);
 

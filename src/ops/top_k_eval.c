@@ -5,6 +5,8 @@
 #include "ops/move.h"
 #include "ops/sort.h"
 
+#define SLAB_GRAIN 2048 /* elements that are worth another thread */
+
 /* ---- a heap ---------------------------------------------------------------------------------- */
 
 typedef struct top_entry {
@@ -54,81 +56,6 @@ static void top_select(const int64_t *keys, int64_t n, int64_t k, top_entry *hea
     }
 }
 
-/* ---- a sort ---------------------------------------------------------------------------------- */
-
-#define FEW_ITEMS 16
-#define SLAB_GRAIN 2048 /* elements that are worth another thread */
-#define MOST_VISITS 64  /* of each item on the average, before pivots count as bad */
-
-/* The larger the better, of equal keys the one that stands first. */
-static uint64_t pack_item(int32_t key, int64_t index) {
-    return (uint64_t)((uint32_t)key ^ (uint32_t)1 << 31) << 32 | (uint32_t)~index;
-}
-
-static int64_t index_of_item(uint64_t item) {
-    return (int64_t)(uint32_t)~item;
-}
-
-static void swap_items(uint64_t *a, uint64_t *b) {
-    uint64_t moved = *a;
-    *a = *b;
-    *b = moved;
-}
-
-static void insert_items(uint64_t *items, int64_t n) {
-    for (int64_t i = 1; i < n; i++) {
-        uint64_t item = items[i];
-        int64_t at = i;
-        for (; at > 0 && items[at - 1] < item; at--)
-            items[at] = items[at - 1];
-        items[at] = item;
-    }
-}
-
-/* The middle one of three items comes last. */
-static void choose_pivot(uint64_t *items, int64_t n) {
-    uint64_t *first = items, *mid = items + n / 2, *last = items + n - 1;
-    if (*first < *mid)
-        swap_items(first, mid);
-    if (*mid < *last)
-        swap_items(mid, last); /* now the least is the last */
-    if (*first < *mid)
-        swap_items(first, mid);
-    swap_items(mid, last);
-}
-
-/* Larger items before the pivot, smaller ones behind it; where it stands. */
-static int64_t cut_at_pivot(uint64_t *items, int64_t n) {
-    choose_pivot(items, n);
-    uint64_t pivot = items[n - 1];
-    int64_t n_larger = 0;
-    for (int64_t i = 0; i < n - 1; i++) {
-        uint64_t item = items[i];
-        items[i] = items[n_larger];
-        items[n_larger] = item;
-        n_larger += item > pivot;
-    }
-    swap_items(&items[n_larger], &items[n - 1]);
-    return n_larger;
-}
-
-/* The k largest come first, in order. False: pivots were so bad that it would take too long. */
-static bool sort_front(uint64_t *items, int64_t n, int64_t k, int64_t *visits_left) {
-    while (n > FEW_ITEMS && k > 0) {
-        if ((*visits_left -= n) < 0)
-            return false;
-        int64_t at = cut_at_pivot(items, n);
-        if (!sort_front(items, at, HN_MIN(k, at), visits_left))
-            return false;
-        items += at + 1;
-        n -= at + 1;
-        k -= at + 1;
-    }
-    if (k > 0)
-        insert_items(items, n);
-    return true;
-}
-
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* What one thread works with. */
@@ -160,23 +87,13 @@ static void find_by_heap(const top_run *t, const top_room *room, int64_t inner) 
 
 static void find_by_sort(const top_run *t, const top_room *room, int64_t inner) {
     const int32_t *keys = room->keys;
-    int64_t n = t->s.mid, visits_left = MOST_VISITS * n;
-    for (int64_t m = 0; m < n; m++) {
+    for (int64_t m = 0; m < t->s.mid; m++) {
         int32_t key = keys[m * t->s.inner + inner];
-        room->items[m] = pack_item(t->smallest ? ~key : key, m);
+        room->items[m] = hn_pack_item(t->smallest ? ~key : key, m);
     }
-    if (sort_front(room->items, n, t->k, &visits_left)) {
-        for (int64_t j = 0; j < t->k; j++)
-            room->best[j].index = index_of_item(room->items[j]);
-        return;
-    }
-    for (int64_t m = 0; m < n; m++) { /* in the order they have now; the packed index decides */
-        uint64_t item = room->items[m];
-        room->column[m] = (int64_t)(item ^ (uint64_t)1 << 63);
-    }
-    top_select(room->column, n, t->k, room->best);
+    hn_sort_front(room->items, t->s.mid, t->k);
     for (int64_t j = 0; j < t->k; j++)
-        room->best[j].index = index_of_item((uint64_t)room->best[j].key);
+        room->best[j].index = hn_item_index(room->items[j]);
 }
 
 static void write_column(const top_run *t, const top_room *room, int64_t outer, int64_t inner) {
