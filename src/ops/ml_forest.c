@@ -1,4 +1,4 @@
-/* Decision trees: reading the attributes of all versions into one form, and walking down. */
+/* Decision trees: reading the attributes of all versions into one form. */
 #include "ops/ml_forest.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 static hone_status tensor_doubles(hn_eval *c, const hn_tensor *t, const char *name, uint64_t *n,
                                   const double **out) {
-    double *list = hn_eval_scratch(c, (t->n_elems + 1) * sizeof *list);
+    double *list = HN_NEW_N(hn_infer_arena(hn_eval_node(c)), double, (size_t)t->n_elems + 1);
     HN_TRY_PTR(list);
     for (uint64_t i = 0; i < t->n_elems; i++)
         if (!hn_tensor_get_f64(t, i, &list[i]))
@@ -29,7 +29,7 @@ hone_status hn_ml_doubles(hn_eval *c, const char *name, const char *twin, uint64
         return tensor_doubles(c, t->v.tensor, twin, n, out);
     if (!a || a->kind != HN_ATTR_FLOATS)
         return HONE_OK;
-    double *list = hn_eval_scratch(c, ((uint64_t)a->n + 1) * sizeof *list);
+    double *list = HN_NEW_N(hn_infer_arena(hn_eval_node(c)), double, (size_t)a->n + 1);
     HN_TRY_PTR(list);
     for (uint32_t i = 0; i < a->n; i++)
         list[i] = (double)a->v.floats[i];
@@ -51,10 +51,10 @@ static hone_status forest_ints(hn_eval *c, const char *name, uint64_t n, bool is
     return HONE_OK;
 }
 
-static hone_status forest_room(hn_eval *c, hn_forest *f) {
-    f->nodes = hn_eval_scratch(c, ((uint64_t)f->n_nodes + 1) * sizeof *f->nodes);
-    f->votes = hn_eval_scratch(c, ((uint64_t)f->n_votes + 1) * sizeof *f->votes);
-    f->roots = hn_eval_scratch(c, ((uint64_t)f->n_roots + 1) * sizeof *f->roots);
+static hone_status forest_room(hn_arena *room, hn_forest *f) {
+    f->nodes = HN_NEW_N(room, hn_tree_node, (size_t)f->n_nodes + 1);
+    f->votes = HN_NEW_N(room, hn_tree_vote, (size_t)f->n_votes + 1);
+    f->roots = HN_NEW_N(room, uint32_t, (size_t)f->n_roots + 1);
     return f->nodes && f->votes && f->roots ? HONE_OK : HONE_E_NOMEM;
 }
 
@@ -145,7 +145,7 @@ static hone_status forest_fill_nodes(hn_eval *c, const forest_lists *l, hn_fores
     return HONE_OK;
 }
 
-hone_status hn_forest_read(hn_eval *c, hn_forest *f) {
+hone_status hn_forest_read(hn_eval *c, hn_arena *room, hn_forest *f) {
     forest_lists l = {0};
     uint64_t n_roots;
     const int64_t *roots = hn_ml_ints(hn_eval_node(c), "tree_roots", &n_roots);
@@ -154,8 +154,11 @@ hone_status hn_forest_read(hn_eval *c, hn_forest *f) {
                      .n_votes = (uint32_t)l.n_leaves,
                      .n_roots = (uint32_t)n_roots};
     f->n_targets = (uint64_t)HN_MAX(hn_attr_i(hn_eval_node(c), "n_targets", 1), 0);
-    f->members = l.members;
-    HN_TRY(forest_room(c, f));
+    HN_TRY(forest_room(room, f));
+    if (l.n_members > 0) {
+        f->members = hn_arena_copy(room, l.members, (size_t)l.n_members * sizeof *l.members);
+        HN_TRY_PTR(f->members);
+    }
     HN_TRY(forest_fill_nodes(c, &l, f));
     for (uint32_t i = 0; i < f->n_roots; i++) {
         if (roots[i] < 0 || (uint64_t)roots[i] >= l.n_nodes)
@@ -275,7 +278,8 @@ static hone_status old_fill_votes(hn_eval *c, const old_lists *l, const char *vo
     return HONE_OK;
 }
 
-hone_status hn_forest_read_old(hn_eval *c, const char *voter, uint64_t n_targets, hn_forest *f) {
+hone_status hn_forest_read_old(hn_eval *c, hn_arena *room, const char *voter, uint64_t n_targets,
+                               hn_forest *f) {
     char name[32], twin[40];
     old_lists l = {0};
     const double *weights;
@@ -290,49 +294,8 @@ hone_status hn_forest_read_old(hn_eval *c, const char *voter, uint64_t n_targets
                      .n_votes = (uint32_t)n_votes,
                      .n_roots = (uint32_t)l.n_nodes,
                      .n_targets = n_targets};
-    HN_TRY(forest_room(c, f));
+    HN_TRY(forest_room(room, f));
     HN_TRY(old_index(c, &l, f));
     HN_TRY(old_fill_nodes(c, &l, f));
     return old_fill_votes(c, &l, voter, weights, f);
-}
-
-/* ---- walking --------------------------------------------------------------------------------- */
-
-static bool tree_is_member(const hn_forest *f, const hn_tree_node *node, double v) {
-    for (uint64_t i = 0; i < node->n_members; i++)
-        if (f->members[node->first_member + i] == v)
-            return true;
-    return false;
-}
-
-static bool tree_decides(const hn_forest *f, const hn_tree_node *node, double v) {
-    if (v != v && node->nan_is_true)
-        return true;
-    switch (node->mode) {
-    case HN_TREE_LEQ:
-        return v <= node->split;
-    case HN_TREE_LT:
-        return v < node->split;
-    case HN_TREE_GTE:
-        return v >= node->split;
-    case HN_TREE_GT:
-        return v > node->split;
-    case HN_TREE_EQ:
-        return v == node->split;
-    case HN_TREE_NEQ:
-        return v != node->split;
-    default:
-        return tree_is_member(f, node, v);
-    }
-}
-
-const hn_tree_node *hn_forest_leaf(const hn_forest *f, uint32_t root, uint64_t width,
-                                   const double *sample) {
-    const hn_tree_node *node = &f->nodes[root];
-    for (uint32_t steps = 0; node->mode != HN_TREE_LEAF; steps++) {
-        if (steps > f->n_nodes || node->feature >= width)
-            return NULL;
-        node = &f->nodes[tree_decides(f, node, sample[node->feature]) ? node->yes : node->no];
-    }
-    return node;
 }

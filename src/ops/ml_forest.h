@@ -13,7 +13,7 @@ typedef enum hn_tree_mode {
     HN_TREE_EQ,
     HN_TREE_NEQ,
     HN_TREE_MEMBER,
-    HN_TREE_LEAF
+    HN_TREE_LEAF /* as a forest's one mode: they differ */
 } hn_tree_mode;
 
 typedef struct hn_tree_node {
@@ -34,26 +34,41 @@ typedef struct hn_tree_vote {
     uint32_t next;
 } hn_tree_vote;
 
+/* What a walk reads of a node. A leaf leads to itself. */
+typedef struct hn_tree_step {
+    double split;
+    uint32_t feature;
+    uint32_t next[2]; /* when the comparison is false, and when it is true */
+} hn_tree_step;
+
 typedef struct hn_forest {
     hn_tree_node *nodes;
+    hn_tree_step *steps; /* one per node */
     hn_tree_vote *votes;
     uint32_t *roots;
     const double *members; /* values that HN_TREE_MEMBER compares with */
     uint32_t n_nodes, n_votes, n_roots;
-    uint64_t n_targets;
+    uint64_t n_targets, n_features; /* a sample must have */
+    hn_tree_mode mode;              /* of all nodes but leaves; HN_TREE_LEAF: they differ */
+    bool tells_nan;                 /* some nodes have nan_is_true */
 } hn_forest;
 
-/* From the attributes of TreeEnsemble. */
-hone_status hn_forest_read(hn_eval *c, hn_forest *f);
+/* From the attributes of TreeEnsemble. What stays lies in `room`. */
+hone_status hn_forest_read(hn_eval *c, hn_arena *room, hn_forest *f);
 /* From those of TreeEnsembleRegressor ("target") and TreeEnsembleClassifier ("class"); n_targets is
  * given. */
-hone_status hn_forest_read_old(hn_eval *c, const char *voter, uint64_t n_targets, hn_forest *f);
-/* The leaf that a sample reaches in a tree; NULL when the tree has a circle. */
-const hn_tree_node *hn_forest_leaf(const hn_forest *f, uint32_t root, uint64_t width,
-                                   const double *sample);
+hone_status hn_forest_read_old(hn_eval *c, hn_arena *room, const char *voter, uint64_t n_targets,
+                               hn_forest *f);
+/* After one of them: looks for circles, and makes the steps. */
+hone_status hn_forest_finish(hn_eval *c, hn_arena *room, hn_forest *f);
 
-/* A list attribute, or its twin in a tensor (NULL: it has none), as doubles in scratch. *n is 0
- * when both are absent. */
+#define HN_FOREST_LANES 16
+/* Walks down from n nodes (HN_FOREST_LANES at most), each with its own sample, which has the
+ * features that the forest needs; at[i] becomes a leaf. */
+void hn_forest_walk(const hn_forest *f, uint32_t n, uint32_t *at, const double *const *samples);
+
+/* A list attribute, or its twin in a tensor (NULL: it has none), as doubles that live as long as
+ * the inference of the node. *n is 0 when both are absent. */
 hone_status hn_ml_doubles(hn_eval *c, const char *name, const char *twin, uint64_t *n,
                           const double **out);
 
