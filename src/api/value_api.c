@@ -2,15 +2,24 @@
 #include "api/value_int.h"
 #include "onnx/onnx.h"
 
+static hone_value *bare_handle(const hone_allocator *alloc, int32_t n_dims) {
+    size_t n_bytes = sizeof(hone_value) + (size_t)n_dims * sizeof(int64_t);
+    hone_value *v = hn_calloc(alloc, 1, n_bytes);
+    if (v) {
+        v->alloc = alloc;
+        v->n_bytes = n_bytes;
+    }
+    return v;
+}
+
 hone_value *hn_value_handle(const hone_allocator *alloc) {
-    hone_value *v = hn_calloc(alloc, 1, sizeof *v);
+    hone_value *v = bare_handle(alloc, 0);
     if (!v)
         return NULL;
-    v->alloc = alloc;
     v->heap = hn_heap_new(alloc);
     if (v->heap)
         return v;
-    hn_free(alloc, v, sizeof *v);
+    hn_free(alloc, v, v->n_bytes);
     return NULL;
 }
 
@@ -31,8 +40,7 @@ void hone_value_free(hone_value *value) {
     if (value->object != &value->borrowed)
         hn_heap_unref(value->heap, value->object);
     hn_heap_free(value->heap);
-    hn_free(value->alloc, value->dims, value->dims_bytes);
-    hn_free(value->alloc, value, sizeof *value);
+    hn_free(value->alloc, value, value->n_bytes);
 }
 
 static hone_status check_shape(int32_t elem_type, int32_t rank, const int64_t *dims,
@@ -65,18 +73,13 @@ hone_status hone_value_borrow(int32_t elem_type, int32_t rank, const int64_t *di
     if ((bytes && !data) || (align && (uintptr_t)data % HN_MIN(align, 8)))
         return hn_fail(error, HONE_E_ARGUMENT, "the memory of the tensor is %s",
                        data ? "not aligned for its type" : "NULL");
-    hone_value *v = hn_value_handle(NULL);
-    if (v) {
-        v->dims_bytes = (size_t)rank * sizeof *dims + 1;
-        v->dims = hn_alloc(NULL, v->dims_bytes);
-    }
-    if (!v || !v->dims) {
-        hone_value_free(v);
+    hone_value *v = bare_handle(NULL, rank);
+    if (!v)
         return hn_error_complete(error, HONE_E_NOMEM);
-    }
     if (rank)
-        memcpy(v->dims, dims, (size_t)rank * sizeof *dims);
-    hn_object_init_borrowed(&v->borrowed, (hn_dtype)elem_type, rank, v->dims, data);
+        memcpy(v + 1, dims, (size_t)rank * sizeof *dims);
+    hn_object_init_borrowed(&v->borrowed, (hn_dtype)elem_type, rank, (const int64_t *)(v + 1),
+                            data);
     v->object = &v->borrowed;
     *value = v;
     return HONE_OK;

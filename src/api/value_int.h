@@ -7,11 +7,10 @@
 
 struct hone_value {
     const hone_allocator *alloc;
-    hn_heap *heap; /* holds the object; NULL for an item of another value */
+    hn_heap *heap; /* holds the object; NULL for an item of another value, and for borrowed memory */
     hn_object *object;
-    hn_object borrowed; /* the object itself when the memory is the caller's */
-    int64_t *dims;      /* of a borrowed one */
-    size_t dims_bytes;
+    hn_object borrowed; /* the object itself when the memory is the caller's; dims follow the handle */
+    size_t n_bytes;     /* of this handle */
     hone_value **items; /* handles given out */
     uint32_t n_items;
 };

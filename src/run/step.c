@@ -194,11 +194,12 @@ static void observe(step_frame *f, uint64_t start_ns) {
 
 static hone_status run_step(hn_state *s, hn_lane *lane, const hn_step *step, hn_step_mode mode,
                             hone_error *err) {
-    step_frame f = {.state = s,
-                    .lane = lane,
-                    .step = step,
-                    .node = hn_node_at(hn_state_graph(s), step->node),
-                    .mode = mode};
+    step_frame f; /* whose evaluation is filled by those that need one: it is large */
+    f.state = s;
+    f.lane = lane;
+    f.step = step;
+    f.node = hn_node_at(hn_state_graph(s), step->node);
+    f.mode = mode;
     hn_object *args[FEW], *rets[FEW];
     bool is_observed = s->control && s->control->after_step;
     uint64_t start_ns = is_observed ? hn_now_ns() : 0;
