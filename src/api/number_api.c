@@ -4,9 +4,10 @@
 /* The elements as reals: a complex number is two of them. False when they are no numbers, or not
  * that many. */
 static bool view_as_reals(const hone_value *value, uint64_t begin, uint64_t n, hn_array *view) {
-    if (value->object->kind != HN_OBJECT_TENSOR || value->object->array.dtype == HN_STRING)
+    const hn_array *a = hn_value_array(value);
+    if (!a || a->dtype == HN_STRING)
         return false;
-    *view = value->object->array;
+    *view = *a;
     if (view->dtype == HN_C64 || view->dtype == HN_C128) {
         view->dtype = view->dtype == HN_C64 ? HN_F32 : HN_F64;
         view->n_elems *= 2;

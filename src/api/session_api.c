@@ -331,9 +331,13 @@ static void show_values(shown_values *v, hn_object *const *objects, uint32_t n) 
     }
 }
 
-static void hide_values(shown_values *v) { /* items that the observer looked at */
-    for (uint32_t i = 0; i < v->n; i++)
+static void hide_values(shown_values *v) { /* what was made for the observer to look at */
+    for (uint32_t i = 0; i < v->n; i++) {
         hn_value_free_items(&v->handles[i]);
+        if (v->handles[i].heap && v->handles[i].object->array.row_step == 0)
+            hn_heap_unref(v->handles[i].heap, v->handles[i].object);
+        hn_heap_free(v->handles[i].heap);
+    }
 }
 
 static void tell_observer(void *ctx, const hn_step_sight *sight) {

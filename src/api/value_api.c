@@ -234,9 +234,23 @@ hone_type_kind hone_value_kind(const hone_value *value) {
     return kinds[value->object->kind];
 }
 
+const hn_array *hn_value_array(const hone_value *value) {
+    hone_value *v = (hone_value *)(uintptr_t)value;
+    if (v->object->kind != HN_OBJECT_TENSOR)
+        return NULL;
+    if (!v->object->array.row_step)
+        return &v->object->array;
+    v->heap = v->heap ? v->heap : hn_heap_new(v->alloc);
+    hn_object *copy = v->heap ? hn_heap_copy(v->heap, v->object) : NULL;
+    if (!copy)
+        return NULL;
+    v->object = copy;
+    return &copy->array;
+}
+
 bool hone_value_tensor(const hone_value *value, hone_tensor_info *info) {
-    const hn_array *a = &value->object->array;
-    if (value->object->kind != HN_OBJECT_TENSOR)
+    const hn_array *a = hn_value_array(value);
+    if (!a)
         return false;
     uint64_t bytes = 0;
     hn_dtype_bytes(a->dtype, a->n_elems, &bytes);

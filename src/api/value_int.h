@@ -18,5 +18,8 @@ hone_value *hn_value_handle(
     const hone_allocator *alloc); /* with a heap and no object; NULL: no memory */
 
 void hn_value_free_items(hone_value *v);
+/* The tensor of a value. Where observers look at one whose rows lie apart, the handle gets a heap
+ * and a copy in it; NULL: it is no tensor, or there is no memory. */
+const hn_array *hn_value_array(const hone_value *value);
 
 #endif /* HN_VALUE_INT_H */

@@ -25,7 +25,19 @@ typedef struct hn_conv_last_job {
     float *y;
     const hn_finish_f32 *finish; /* NULL: none */
     float *scratch;              /* hn_conv_last_scratch_elems floats */
+    /* Elements from one pixel to the next; 0: pixels lie side by side. */
+    int64_t x_step, y_step, residual_step;
 } hn_conv_last_job;
+
+static inline int64_t hn_conv_last_x_step(const hn_conv_last_job *job) {
+    return job->x_step ? job->x_step : job->channels;
+}
+static inline int64_t hn_conv_last_y_step(const hn_conv_last_job *job) {
+    return job->y_step ? job->y_step : job->filters;
+}
+static inline int64_t hn_conv_last_residual_step(const hn_conv_last_job *job) {
+    return job->residual_step ? job->residual_step : job->filters;
+}
 
 /* The best method by the sizes of a job alone; slide->out_elems is 0 when the size of the map is
  * not known yet. */

@@ -68,10 +68,11 @@ typedef struct depthwise_last_run {
 
 /* A row with several filters per channel goes through a buffer, from which its outputs are spread.
  */
-static void spread_row(const depthwise_last_run *run, hn_depthwise_row r, int64_t filter,
-                       int64_t at) {
+static void spread_row(const depthwise_last_run *run, hn_depthwise_row r, int64_t filter) {
     const hn_conv_last_job *job = run->job;
     const float *residual = r.residual;
+    float *y = r.y;
+    int64_t y_col = r.y_col;
     float sums[DEPTHWISE_SPREAD * DEPTHWISE_MOST_WIDTH];
     int64_t out_w = r.out1;
     r.y_col = run->width;
@@ -84,13 +85,12 @@ static void spread_row(const depthwise_last_run *run, hn_depthwise_row r, int64_
         run->row(&r);
         for (int64_t o = r.out0; o < r.out1; o++)
             for (int64_t c = 0; c < r.n_channels; c++) {
-                int64_t to = o * job->filters + c * run->several;
                 float v = sums[(o - r.out0) * run->width + c];
                 v += job->bias ? job->bias[filter + c * run->several] : 0;
-                v += residual ? residual[to] : 0;
-                job->y[at + to] = v < run->common.least  ? run->common.least
-                                  : v > run->common.most ? run->common.most
-                                                         : v;
+                v += residual ? residual[o * r.residual_col + c * run->several] : 0;
+                y[o * y_col + c * run->several] = v < run->common.least  ? run->common.least
+                                                  : v > run->common.most ? run->common.most
+                                                                         : v;
             }
     }
 }
@@ -102,14 +102,14 @@ static void depthwise_rows(const depthwise_last_run *run, int64_t image, int64_t
     const float *residual = job->finish ? job->finish->residual : NULL;
     int64_t channel = vector * run->width, step = run->dilation_h;
     hn_depthwise_row r = run->common;
-    int64_t in_row = r.in_w * job->channels, out_row = r.out1 * job->filters;
+    int64_t in_row = r.in_w * r.x_col;
     const float *x = job->x + image * run->in_h * in_row + channel;
     const float *w = run->w + (filter * run->n_vectors + vector) * run->kernel_h * run->w_row;
     filter += channel * run->several;
     r.n_channels = (int)HN_MIN(n_vectors * run->width, job->channels - channel);
     r.bias = job->bias ? job->bias + filter : NULL;
-    int64_t at = (image * run->out_h + row0) * out_row + filter;
-    for (int64_t row = row0; row < row1; row++, at += out_row) {
+    for (int64_t row = row0; row < row1; row++) {
+        int64_t pixel = (image * run->out_h + row) * r.out1;
         int64_t top = row * run->stride_h - run->pad_h, begin = 0, end = run->kernel_h;
         for (; begin < end && top + begin * step < 0; begin++)
             ;
@@ -118,10 +118,10 @@ static void depthwise_rows(const depthwise_last_run *run, int64_t image, int64_t
         r.n_rows = end - begin;
         r.x = r.n_rows ? x + (top + begin * step) * in_row : x;
         r.w = w + begin * run->w_row;
-        r.y = job->y + at;
-        r.residual = residual ? residual + at : NULL;
+        r.y = job->y + pixel * r.y_col + filter;
+        r.residual = residual ? residual + pixel * r.residual_col + filter : NULL;
         if (run->several > 1)
-            spread_row(run, r, filter, at);
+            spread_row(run, r, filter);
         else
             run->row(&r);
     }
@@ -131,13 +131,13 @@ static void depthwise_rows(const depthwise_last_run *run, int64_t image, int64_t
 static void map_block(const depthwise_last_run *run, int64_t pixel0, int64_t pixel1, int64_t c0,
                       int64_t c1) {
     const hn_finish_f32 *f = run->job->finish;
-    int64_t filters = run->job->filters, n = c1 - c0, n_pixels = pixel1 - pixel0;
-    if (n == filters) {
+    int64_t step = run->common.y_col, n = c1 - c0, n_pixels = pixel1 - pixel0;
+    if (n == step) {
         n *= n_pixels;
         n_pixels = 1;
     }
-    float *y = run->job->y + pixel0 * filters + c0;
-    for (int64_t p = 0; p < n_pixels; p++, y += filters)
+    float *y = run->job->y + pixel0 * step + c0;
+    for (int64_t p = 0; p < n_pixels; p++, y += step)
         f->map(y, y, (uint64_t)n, f->a, f->b);
 }
 
@@ -181,15 +181,17 @@ static depthwise_last_run read_depthwise(const hn_conv_last_job *job) {
                               .stride_h = has_h ? s->stride[0] : 1,
                               .dilation_h = has_h ? s->dilation[0] : 1,
                               .pad_h = has_h ? s->pad[0] : 0};
-    run.common = (hn_depthwise_row){.x_row = s->in[w] * job->channels * run.dilation_h,
-                                    .x_col = job->channels,
+    int64_t x_step = hn_conv_last_x_step(job);
+    run.common = (hn_depthwise_row){.x_row = s->in[w] * x_step * run.dilation_h,
+                                    .x_col = x_step,
                                     .in_w = s->in[w],
                                     .kernel_w = s->kernel[w],
                                     .stride_w = s->stride[w],
                                     .dilation_w = s->dilation[w],
                                     .pad_w = s->pad[w],
                                     .w_vector = run.kernel_h * run.w_row,
-                                    .y_col = job->filters,
+                                    .y_col = hn_conv_last_y_step(job),
+                                    .residual_col = hn_conv_last_residual_step(job),
                                     .out1 = s->out[w],
                                     .least = has_limits ? f->a : -HUGE_VALF,
                                     .most = has_limits ? f->b : HUGE_VALF};

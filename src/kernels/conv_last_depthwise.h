@@ -16,7 +16,8 @@ typedef struct hn_depthwise_row {
     float *y;         /* of output 0 */
     int64_t y_col, out0, out1;
     const float *bias;     /* NULL: none */
-    const float *residual; /* lies as y does; NULL: none */
+    const float *residual; /* of output 0; NULL: none */
+    int64_t residual_col;
     float least, most;
     int n_channels;
 } hn_depthwise_row;

@@ -35,9 +35,9 @@ V_INLINE void V_NAME(depthwise_start)(const hn_depthwise_row *r, const int n_vec
 V_INLINE void V_NAME(depthwise_end)(const hn_depthwise_row *r, int64_t out, const int n_vectors,
                                     V_NAME(depthwise_part) part, V_SOME lanes,
                                     V sums[][DEPTHWISE_TILE]) {
-    const int64_t y_col = r->y_col, n = r->out1 - out;
+    const int64_t y_col = r->y_col, z_col = r->residual_col, n = r->out1 - out;
     const V least = V_SET1(r->least), most = V_SET1(r->most);
-    const float *z = r->residual ? r->residual + out * y_col : NULL;
+    const float *z = r->residual ? r->residual + out * z_col : NULL;
     float *y = r->y + out * y_col;
 #pragma GCC unroll 8
     for (int p = 0; p < DEPTHWISE_TILE; p++, y += y_col) {
@@ -47,7 +47,7 @@ V_INLINE void V_NAME(depthwise_end)(const hn_depthwise_row *r, int64_t out, cons
         for (int v = 0; v < n_vectors; v++) {
             V sum = sums[v][p];
             if (z)
-                sum = V_ADD(sum, V_NAME(depthwise_load)(z + p * y_col + v * V_ELEMS, part, lanes));
+                sum = V_ADD(sum, V_NAME(depthwise_load)(z + p * z_col + v * V_ELEMS, part, lanes));
             sum = V_MIN(most, V_MAX(least, sum));
             if (part == V_NAME(TILE_REST))
                 V_STORE_SOME(y, lanes, sum);

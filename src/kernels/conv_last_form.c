@@ -28,7 +28,7 @@ static void add_axis(hn_product_form *f, const hn_slide *from, int32_t a, int64_
 }
 
 static void place_side_by_side(const hn_conv_last_job *job, hn_product_place *place) {
-    int64_t step = job->filters;
+    int64_t step = hn_conv_last_y_step(job);
     place->start = 0;
     for (int32_t a = job->slide->n_axes - 1; a >= 0; a--) {
         place->step[a] = step;
@@ -44,7 +44,7 @@ static void read_line(const hn_conv_last_job *job, hn_product_form *f) {
     f->batch = 1;
     f->out_start = f->out_image = 0;
     add_axis(f, &no_axis, 0, 0);
-    add_axis(f, &line, 0, job->filters);
+    add_axis(f, &line, 0, hn_conv_last_y_step(job));
 }
 
 /* Axes without extent are left out. */
@@ -105,7 +105,6 @@ static void read_panels(const hn_conv_last_job *job, const hn_conv_tiles *tiles,
     int64_t wide = 2 * (int64_t)tiles->vector_elems, narrow = tiles->vector_elems;
     int32_t n_axes = job->slide->n_axes;
     f->groups = job->groups;
-    f->all_channels = job->channels;
     f->all_filters = job->filters;
     f->group_span = f->channels = job->channels / job->groups;
     f->filters = job->filters / job->groups;
@@ -129,8 +128,10 @@ void hn_product_form_read(const hn_conv_last_job *job, const hn_product_place *p
         read_axes(job, place ? place : &dense, f);
     }
     read_panels(job, hn_conv_tiles_pick(), f);
+    f->y_step = hn_conv_last_y_step(job);
+    f->residual_step = hn_conv_last_residual_step(job);
     f->planes = f->batch;
-    int64_t step = job->channels;
+    int64_t step = hn_conv_last_x_step(job);
     for (int32_t a = f->s.n_axes - 1; a >= 0; a--) {
         f->in_step[a] = step;
         step *= f->s.in[a];

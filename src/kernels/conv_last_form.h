@@ -16,7 +16,7 @@
 typedef struct hn_product_form {
     hn_slide s; /* two axes at least: the last two are lines, and outputs of a line */
     int64_t batch;
-    int64_t all_channels, all_filters;
+    int64_t all_filters;
     int64_t groups, channels, filters; /* channels and filters of one group */
     int64_t group_span;                /* channels from one group to the next */
     int64_t depth;                     /* rows of filters */
@@ -27,6 +27,7 @@ typedef struct hn_product_form {
     int64_t out_step[HN_MAX_SPATIAL],
         out_image;                           /* elements from one output, one image to the next */
     int64_t out_start;                       /* where the first output lies */
+    int64_t y_step, residual_step; /* elements from one pixel to the next, where there is a residual */
     bool is_spread;                          /* several groups are taken together */
     int32_t spread[HN_CONV_TILE_MOST_LANES]; /* the first channel of the group of each filter */
 } hn_product_form;

@@ -102,7 +102,7 @@ static int64_t list_runs(const hn_product_form *f, const conv_rect *rect, int64_
     int32_t last = f->s.n_axes - 1;
     tap_range taps = rect->taps[last];
     int64_t line_depth = f->s.kernel[last] * f->channels, n = 0, at;
-    bool is_joined = f->channels == f->all_channels && f->s.dilation[last] == 1;
+    bool is_joined = f->channels == f->in_step[last] && f->s.dilation[last] == 1;
     int64_t step = is_joined ? HN_MAX(taps.past - taps.first, 1) : 1;
     if (k0 >= k1)
         return 0;
@@ -114,7 +114,7 @@ static int64_t list_runs(const hn_product_form *f, const conv_rect *rect, int64_
             int64_t begin = HN_MAX(k, k0), end = HN_MIN(k + step * f->channels, k1);
             if (begin < end)
                 runs[n++] =
-                    (hn_tile_run){.x = at + tap * f->s.dilation[last] * f->all_channels + begin - k,
+                    (hn_tile_run){.x = at + tap * f->s.dilation[last] * f->in_step[last] + begin - k,
                                   .k = begin - k0,
                                   .n = end - begin};
         }
@@ -159,6 +159,11 @@ static void enter_slice(filter_slice *s, int64_t k0) {
             (tap_range){k0 % line / f->channels, (k0 + s->nk - 1) % line / f->channels + 1};
 }
 
+/* Where the residual of an output lies. */
+static int64_t residual_at(const hn_product_form *f, int64_t y) {
+    return f->residual_step == f->y_step ? y : y / f->y_step * f->residual_step;
+}
+
 /* All tiles of a rectangle that one panel gives; `first` is the tile of the first output. */
 static void panel_tiles(const filter_slice *s, const conv_rect *rect, const hn_conv_tile_fn *fns,
                         const hn_conv_tile *first) {
@@ -190,7 +195,8 @@ static void panel_tiles(const filter_slice *s, const conv_rect *rect, const hn_c
             }
             t.y += y;
             t.y_row = y_steps[along];
-            t.residual = t.residual ? t.residual + y : NULL;
+            t.residual = t.residual ? t.residual + residual_at(f, y) : NULL;
+            t.residual_row = residual_at(f, t.y_row);
             fns[end - begin](&t);
         }
 }
@@ -224,6 +230,8 @@ static void rect_panels(const filter_slice *s, const conv_rect *rect) {
     int64_t n_runs = list_runs(f, rect, s->k0, s->k0 + s->nk, runs);
     int64_t x = n_runs > 0 ? rect->x + runs[0].x : 0; /* no address in the padding is ever made */
     bool is_last = s->k0 + s->nk == f->depth;
+    const float *residual =
+        is_last && finish && finish->residual ? finish->residual + residual_at(f, rect->y) : NULL;
     if (n_runs == 0 && s->k0 > 0 && !is_last)
         return;
     for (int64_t i = n_runs - 1; i >= 0; i--)
@@ -243,8 +251,7 @@ static void rect_panels(const filter_slice *s, const conv_rect *rect) {
             .cols = HN_MIN(f->width, f->filters - panel * f->width),
             .add = s->k0 > 0,
             .bias = is_last && job->bias ? job->bias + column : NULL,
-            .residual =
-                is_last && finish && finish->residual ? finish->residual + rect->y + column : NULL,
+            .residual = residual ? residual + column : NULL,
             .is_limited = is_last && finish && finish->is_clamp,
             .least = finish ? finish->a : 0,
             .most = finish ? finish->b : 0,

@@ -32,8 +32,9 @@ static void add_tap(const hn_conv_last_job *job, const float *x, int64_t tap, fl
     }
 }
 
-static void finish_pixel(const hn_conv_last_job *job, int64_t at, float *y) {
+static void finish_pixel(const hn_conv_last_job *job, int64_t pixel, float *y) {
     const hn_finish_f32 *f = job->finish;
+    int64_t at = pixel * hn_conv_last_residual_step(job);
     for (int64_t i = 0; f && f->residual && i < job->filters; i++)
         y[i] += f->residual[at + i];
     if (f && f->map)
@@ -46,8 +47,9 @@ static void plain_pixels(void *ctx, int64_t begin, int64_t end) {
     const hn_slide *s = job->slide;
     int64_t at[HN_MAX_SPATIAL];
     for (int64_t p = begin; p < end && !hn_pool_is_stopped(run->pool); p++) {
-        const float *image = job->x + p / s->out_elems * s->in_elems * job->channels;
-        float *y = job->y + p * job->filters;
+        int64_t x_step = hn_conv_last_x_step(job);
+        const float *image = job->x + p / s->out_elems * s->in_elems * x_step;
+        float *y = job->y + p * hn_conv_last_y_step(job);
         int64_t taps[HN_MAX_SPATIAL] = {0};
         hn_slide_split(s->n_axes, s->out, p % s->out_elems, at);
         for (int64_t f = 0; f < job->filters; f++)
@@ -55,9 +57,9 @@ static void plain_pixels(void *ctx, int64_t begin, int64_t end) {
         for (int64_t t = 0; t < s->kernel_elems; t++, hn_slide_step(s->n_axes, s->kernel, taps)) {
             int64_t pixel = last_pixel(s, at, taps);
             if (pixel >= 0)
-                add_tap(job, image + pixel * job->channels, t, y);
+                add_tap(job, image + pixel * x_step, t, y);
         }
-        finish_pixel(job, p * job->filters, y);
+        finish_pixel(job, p, y);
     }
 }
 

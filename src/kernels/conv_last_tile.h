@@ -28,7 +28,8 @@ typedef struct hn_conv_tile {
     int64_t y_row, cols; /* columns of y that are touched; the others do not exist */
     bool add;
     const float *bias;     /* one per column; NULL: none */
-    const float *residual; /* lies as y does; NULL: none */
+    const float *residual; /* NULL: none */
+    int64_t residual_row;
     bool is_limited;
     float least, most;
 } hn_conv_tile;

@@ -14,11 +14,12 @@ static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
     int64_t x_row = t->x_row;
     /* outputs and residuals are brought near while sums are made; not unrolled, for the sake of
      * registers */
-    for (const float *near = t->y; near; near = near == t->y ? t->residual : NULL) {
-        const float *row = near;
-        _Pragma("GCC unroll 1") for (int r = 0; r < ROWS; r++, row += t->y_row)
-            _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) HN_PREFETCH(row + v * V_ELEMS);
-    }
+    const float *near = t->y;
+    int64_t near_row = t->y_row;
+    for (int i = 0; i < 2 && near; i++, near = t->residual, near_row = t->residual_row)
+        _Pragma("GCC unroll 1") for (int r = 0; r < ROWS; r++, near += near_row)
+            _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
+                HN_PREFETCH(near + v * V_ELEMS);
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
         _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = V_ZERO();
 #ifdef SPREADS
@@ -73,7 +74,7 @@ static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
     if (t->bias)
         EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->bias + v * V_ELEMS)));
     if (t->residual)
-        EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->residual + r * t->y_row + v * V_ELEMS)));
+        EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->residual + r * t->residual_row + v * V_ELEMS)));
     if (t->is_limited) {
         V least = V_SET1(t->least), most = V_SET1(t->most);
         EACH_SUM(V_MIN(most, V_MAX(least, sum[r][v])));

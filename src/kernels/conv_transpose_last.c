@@ -6,6 +6,10 @@
 #include "kernels/conv_transpose_last.h"
 #include "kernels/conv_last_form.h"
 
+static int64_t transposed_y_step(const hn_conv_transpose_last_job *job) {
+    return job->y_step ? job->y_step : job->filters;
+}
+
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 /* Elements of a window along one axis that write the same pixels: first, first + step, ... */
@@ -62,7 +66,7 @@ typedef struct transpose_phase {
 static void read_phase(const hn_conv_transpose_last_job *job, const int64_t *firsts,
                        transpose_phase *p) {
     const hn_slide *s = job->slide;
-    int64_t pixel = job->filters, element = 1;
+    int64_t pixel = transposed_y_step(job), element = 1;
     p->view = (hn_filter_view){.w = job->w,
                                .filter_step = s->kernel_elems,
                                .channel_step = job->filters * s->kernel_elems};
@@ -70,7 +74,7 @@ static void read_phase(const hn_conv_transpose_last_job *job, const int64_t *fir
     p->slide.in_elems = s->out_elems;
     p->slide.out_elems = p->slide.kernel_elems = 1;
     p->place.start = 0;
-    p->place.image = s->in_elems * job->filters;
+    p->place.image = s->in_elems * pixel;
     for (int32_t a = s->n_axes - 1; a >= 0; a--) {
         phase_taps t = read_taps(s, a, firsts[a]);
         int64_t start;
@@ -95,7 +99,9 @@ static hn_conv_last_job phase_job(const hn_conv_transpose_last_job *job, const t
                               .groups = 1,
                               .x = job->x,
                               .bias = job->bias,
-                              .y = job->y};
+                              .y = job->y,
+                              .x_step = job->x_step,
+                              .y_step = job->y_step};
 }
 
 /* Calls fn with each phase, its job, and where its filters lie among all that are laid out. Returns
@@ -162,7 +168,7 @@ static void start_pixels(void *ctx, int64_t begin, int64_t end) {
     const hn_conv_transpose_last_job *job = ((const transpose_run *)ctx)->job;
     for (int64_t i = begin; i < end; i++)
         for (int64_t f = 0; f < job->filters; f++)
-            job->y[i * job->filters + f] = job->bias ? job->bias[f] : 0;
+            job->y[i * transposed_y_step(job) + f] = job->bias ? job->bias[f] : 0;
 }
 
 /* Without tiles: every position adds its window to the pixels begin .. end of all images. */
@@ -170,11 +176,11 @@ static void add_pixels(void *ctx, int64_t begin, int64_t end) {
     const transpose_run *run = ctx;
     const hn_conv_transpose_last_job *job = run->job;
     const hn_slide *s = job->slide;
-    int64_t at[HN_MAX_SPATIAL];
+    int64_t at[HN_MAX_SPATIAL], x_step = job->x_step ? job->x_step : job->channels;
     start_pixels(ctx, begin, end);
     for (int64_t i = begin; i < end && !hn_pool_is_stopped(run->pool); i++) {
         int64_t taps[HN_MAX_SPATIAL] = {0};
-        float *y = job->y + i * job->filters;
+        float *y = job->y + i * transposed_y_step(job);
         hn_slide_split(s->n_axes, s->in, i % s->in_elems, at);
         for (int64_t k = 0; k < s->kernel_elems; k++, hn_slide_step(s->n_axes, s->kernel, taps)) {
             int64_t position = i / s->in_elems;
@@ -187,7 +193,7 @@ static void add_pixels(void *ctx, int64_t begin, int64_t end) {
             }
             for (int64_t c = 0; is_inside && c < job->channels; c++)
                 for (int64_t f = 0; f < job->filters; f++)
-                    y[f] += job->x[position * job->channels + c] *
+                    y[f] += job->x[position * x_step + c] *
                             job->w[(c * job->filters + f) * s->kernel_elems + k];
         }
     }

@@ -175,7 +175,7 @@ static void copy_window(const winograd_run *r, const float *image, int64_t y0, i
             for (int64_t i = inside; i < whole; i++)
                 out[i] = 0;
             if (inside)
-                memcpy(out, image + (y * in[1] + x) * r->job->channels + c,
+                memcpy(out, image + (y * in[1] + x) * hn_conv_last_x_step(r->job) + c,
                        (size_t)n * sizeof *out);
         }
 }
@@ -185,12 +185,12 @@ static void evaluate_tile(const winograd_block *b, int64_t tile) {
     const hn_slide *s = r->job->slide;
     tile_place at = place_of_tile(r, tile);
     int64_t channels = r->job->channels, y = at.y - s->pad[0], x = at.x - s->pad[1], c = 0;
-    const float *image = r->job->x + at.image * s->in_elems * channels;
+    int64_t step = hn_conv_last_x_step(r->job);
+    const float *image = r->job->x + at.image * s->in_elems * step;
     float *v = b->v + (tile - b->tile0) * r->v_row;
     if (y >= 0 && x >= 0 && y + WINDOW_SIDE <= s->in[0] && x + WINDOW_SIDE <= s->in[1]) {
         c = channels / WHOLE_VECTOR * WHOLE_VECTOR;
-        r->set->input(c, image + (y * s->in[1] + x) * channels, s->in[1] * channels, channels, v,
-                      r->v_plane);
+        r->set->input(c, image + (y * s->in[1] + x) * step, s->in[1] * step, step, v, r->v_plane);
     }
     for (; c < channels; c += WINDOW_CHUNK) {
         int64_t n = HN_MIN((int64_t)WINDOW_CHUNK, channels - c);
@@ -267,21 +267,23 @@ static void interpolate_tile(const winograd_block *b, int64_t tile, int64_t f0, 
     const hn_slide *s = r->job->slide;
     const hn_finish_f32 *f = r->job->finish;
     tile_place at = place_of_tile(r, tile);
-    int64_t column = r->job->filters, row = s->out[1] * column, done = 0;
-    int64_t start = ((at.image * s->out[0] + at.y) * s->out[1] + at.x) * column + f0;
-    const float *residual = f && f->residual ? f->residual + start : NULL;
+    int64_t column = hn_conv_last_y_step(r->job), row = s->out[1] * column, done = 0;
+    int64_t from_column = hn_conv_last_residual_step(r->job), from_row = s->out[1] * from_column;
+    int64_t first = (at.image * s->out[0] + at.y) * s->out[1] + at.x;
+    const float *residual = f && f->residual ? f->residual + first * from_column + f0 : NULL;
     const float *m = b->m + (tile - b->tile0) * BLOCK_FILTERS;
-    float *y = r->job->y + start;
+    float *y = r->job->y + first * column + f0;
     if (at.height == TILE_SIDE && at.width == TILE_SIDE) {
-        hn_winograd_end end = {bias, residual, r->least, r->most};
+        hn_winograd_end end = {bias, residual, from_row, from_column, r->least, r->most};
         done = n / WHOLE_VECTOR * WHOLE_VECTOR;
         r->set->output(done, m, r->m_plane, &end, y, row, column);
     }
     if (done < n) {
         float buffer[TILE_SIDE * TILE_SIDE * BLOCK_FILTERS] = {0};
-        hn_winograd_end end = {bias + done, residual ? buffer : NULL, r->least, r->most};
+        hn_winograd_end end = {bias + done,   residual ? buffer : NULL, TILE_SIDE * BLOCK_FILTERS,
+                               BLOCK_FILTERS, r->least,                 r->most};
         if (residual)
-            copy_outputs(at, n - done, residual + done, row, column, buffer,
+            copy_outputs(at, n - done, residual + done, from_row, from_column, buffer,
                          TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS);
         r->set->output(winograd_round_up(n - done, WHOLE_VECTOR), m + done, r->m_plane, &end,
                        buffer, TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS);

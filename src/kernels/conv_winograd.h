@@ -22,7 +22,8 @@ enum {
 /* What outputs leave with. */
 typedef struct hn_winograd_end {
     const float *bias;     /* one per filter */
-    const float *residual; /* lies as the outputs do; NULL: none */
+    const float *residual; /* residual[i * row + j * column + f]; NULL: none */
+    int64_t residual_row, residual_column;
     float least, most;     /* infinities: no limit */
 } hn_winograd_end;
 

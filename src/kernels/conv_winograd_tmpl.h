@@ -94,7 +94,9 @@ static V_TARGET void V_NAME(winograd_output)(int64_t n, const float *m, int64_t 
             _Pragma("GCC unroll 4") for (int j = 0; j < HN_WINOGRAD_TILE; j++) {
                 int64_t at = i * row + j * column + f;
                 V sum = V_ADD(out[j], bias);
-                sum = end->residual ? V_ADD(sum, V_LOAD(end->residual + at)) : sum;
+                if (end->residual)
+                    sum = V_ADD(sum, V_LOAD(end->residual + i * end->residual_row +
+                                            j * end->residual_column + f));
                 V_STORE(y + at, V_MIN(most, V_MAX(least, sum)));
             }
         }

@@ -31,7 +31,7 @@ static hn_pixels_f32 pixels_inside(const hn_pool_last_job *job, const float *x, 
     int32_t w = s->n_axes - 1, h = w - 1;
     pool_reach rows = h >= 0 ? reach_inside(s, h, at[h]) : (pool_reach){0, 1};
     pool_reach cols = reach_inside(s, w, at[w]);
-    int64_t col = job->channels, row = s->in[w] * col;
+    int64_t col = hn_pool_last_x_step(job), row = s->in[w] * col;
     int64_t y0 = h >= 0 ? at[h] * s->stride[h] - s->pad[h] + rows.first * s->dilation[h] : 0;
     int64_t x0 = at[w] * s->stride[w] - s->pad[w] + cols.first * s->dilation[w];
     if (rows.n == 0 || cols.n == 0)
@@ -86,10 +86,11 @@ static void pool_last_rows(void *ctx, int64_t begin, int64_t end) {
     int32_t w = s->n_axes - 1;
     int64_t at[HN_MAX_SPATIAL], n_rows = s->out_elems / s->out[w];
     for (int64_t r = begin; r < end && !hn_pool_is_stopped(run->pool); r++) {
-        const float *image = job->x + r / n_rows * s->in_elems * job->channels;
+        const float *image = job->x + r / n_rows * s->in_elems * hn_pool_last_x_step(job);
         hn_slide_split(w, s->out, r % n_rows, at);
         for (at[w] = 0; at[w] < s->out[w]; at[w]++)
-            pool_last_pixel(run, image, at, job->y + (r * s->out[w] + at[w]) * job->channels);
+            pool_last_pixel(run, image, at,
+                            job->y + (r * s->out[w] + at[w]) * hn_pool_last_y_step(job));
     }
 }
 
@@ -100,7 +101,7 @@ void hn_pool_last_f32(hn_pool *pool, const hn_pool_last_job *job) {
                          .pool = pool,
                          .n_outer = HN_MAX(s->n_axes - 2, 0),
                          .outer_taps = 1,
-                         .plane_elems = job->channels};
+                         .plane_elems = hn_pool_last_x_step(job)};
     if (!run.loops || s->n_axes < 1) {
         hn_pool_last_plain_f32(pool, job);
         return;

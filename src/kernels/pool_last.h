@@ -15,7 +15,15 @@ typedef struct hn_pool_last_job {
     /* Averages that count the padding, too: how much of it stands behind each axis. NULL: only what
      * lies inside the input counts. A window may reach past the padding, as ceil_mode lets it. */
     const int64_t *pad_end;
+    int64_t x_step, y_step; /* elements from one pixel to the next; 0: pixels lie side by side */
 } hn_pool_last_job;
+
+static inline int64_t hn_pool_last_x_step(const hn_pool_last_job *job) {
+    return job->x_step ? job->x_step : job->channels;
+}
+static inline int64_t hn_pool_last_y_step(const hn_pool_last_job *job) {
+    return job->y_step ? job->y_step : job->channels;
+}
 
 /* The largest of each window, NaN where one is, or the average. A window without elements gives
  * -infinity, or NaN. */

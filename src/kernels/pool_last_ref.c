@@ -53,7 +53,7 @@ static void pool_plain_pixel(const hn_pool_last_job *job, const float *image, co
             pixel = pixel * s->in[a] + i;
         }
         if (inside)
-            pool_pixel_take(job->kind, job->channels, image + pixel * job->channels, y);
+            pool_pixel_take(job->kind, job->channels, image + pixel * hn_pool_last_x_step(job), y);
     }
     for (int32_t a = 0; a < s->n_axes; a++)
         count *= (double)hn_pool_last_count(job, a, at[a]);
@@ -67,8 +67,8 @@ static void pool_plain_pixels(void *ctx, int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end && !hn_pool_is_stopped(run->pool); p++) {
         int64_t at[HN_MAX_SPATIAL];
         hn_slide_split(s->n_axes, s->out, p % s->out_elems, at);
-        pool_plain_pixel(job, job->x + p / s->out_elems * s->in_elems * job->channels, at,
-                         job->y + p * job->channels);
+        pool_plain_pixel(job, job->x + p / s->out_elems * s->in_elems * hn_pool_last_x_step(job),
+                         at, job->y + p * hn_pool_last_y_step(job));
     }
 }
 

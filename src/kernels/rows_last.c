@@ -10,25 +10,26 @@
 /* ---- plain C --------------------------------------------------------------------------------- */
 
 static void plain_scale(int64_t n_rows, const hn_scale_rows_job *job, const float *x, float *y) {
-    for (int64_t row = 0; row < n_rows; row++)
-        for (int64_t i = 0; i < job->channels; i++, x++, y++)
-            *y = (*x - job->center[i]) * job->scale[i] + job->shift[i];
+    for (int64_t row = 0; row < n_rows; row++, x += job->x_step, y += job->y_step)
+        for (int64_t i = 0; i < job->channels; i++)
+            y[i] = (x[i] - job->center[i]) * job->scale[i] + job->shift[i];
 }
 
-static void plain_sum(int64_t n_rows, int64_t channels, const float *x, float *sums) {
+static void plain_sum(int64_t n_rows, int64_t channels, const float *x, int64_t step,
+                      float *sums) {
     memset(sums, 0, (size_t)channels * sizeof *sums);
     for (int64_t row = 0; row < n_rows; row++)
         for (int64_t i = 0; i < channels; i++)
-            sums[i] += x[row * channels + i];
+            sums[i] += x[row * step + i];
 }
 
-static void plain_spread(int64_t n_rows, int64_t channels, const float *x, const float *mean,
-                         float *squares, float *rests) {
+static void plain_spread(int64_t n_rows, int64_t channels, const float *x, int64_t step,
+                         const float *mean, float *squares, float *rests) {
     memset(squares, 0, (size_t)channels * sizeof *squares);
     memset(rests, 0, (size_t)channels * sizeof *rests);
     for (int64_t row = 0; row < n_rows; row++)
         for (int64_t i = 0; i < channels; i++) {
-            float d = x[row * channels + i] - mean[i];
+            float d = x[row * step + i] - mean[i];
             squares[i] += d * d;
             rests[i] += d;
         }
@@ -52,15 +53,23 @@ typedef struct scale_task {
     const hn_rows_last_f32 *rows;
 } scale_task;
 
+static void map_rows_last(const hn_scale_rows_job *job, int64_t n_rows, float *y) {
+    bool is_dense = job->y_step == job->channels;
+    uint64_t n = (uint64_t)(is_dense ? n_rows * job->channels : job->channels);
+    for (int64_t row = is_dense ? n_rows - 1 : 0; row < n_rows; row++, y += job->y_step)
+        job->map(y, y, n, job->a, job->b);
+}
+
 static void scale_blocks(void *ctx, int64_t begin, int64_t end) {
     const scale_task *t = ctx;
     const hn_scale_rows_job *job = t->job;
     int64_t rows = block_rows(job->channels);
     for (int64_t i = begin; i < end; i++) {
-        int64_t n = HN_MIN(rows, job->n_rows - i * rows), at = i * rows * job->channels;
-        t->rows->scale(n, job, job->x + at, job->y + at);
+        int64_t n = HN_MIN(rows, job->n_rows - i * rows);
+        float *y = job->y + i * rows * job->y_step;
+        t->rows->scale(n, job, job->x + i * rows * job->x_step, y);
         if (job->map)
-            job->map(job->y + at, job->y + at, (uint64_t)(n * job->channels), job->a, job->b);
+            map_rows_last(job, n, y);
     }
 }
 
@@ -87,12 +96,13 @@ static void measure_blocks(void *ctx, int64_t begin, int64_t end) {
     int64_t channels = t->job->channels, rows = block_rows(channels);
     for (int64_t i = begin; i < end; i++) {
         int64_t n = HN_MIN(rows, t->job->n_rows - i * rows);
-        const float *x = t->job->x + i * rows * channels;
+        int64_t step = t->job->x_step;
+        const float *x = t->job->x + i * rows * step;
         float *mean = t->job->scratch + PER_BLOCK * i * channels;
-        t->rows->sum(n, channels, x, mean);
+        t->rows->sum(n, channels, x, step, mean);
         for (int64_t k = 0; k < channels; k++)
             mean[k] /= (float)n;
-        t->rows->spread(n, channels, x, mean, mean + channels, mean + 2 * channels);
+        t->rows->spread(n, channels, x, step, mean, mean + channels, mean + 2 * channels);
     }
 }
 

@@ -12,6 +12,7 @@ typedef struct hn_scale_rows_job {
     float *y;
     hn_map_f32 map; /* NULL: none */
     float a, b;
+    int64_t x_step, y_step; /* from one row to the next */
 } hn_scale_rows_job;
 void hn_scale_rows_f32(hn_pool *pool, const hn_scale_rows_job *job);
 
@@ -19,6 +20,7 @@ void hn_scale_rows_f32(hn_pool *pool, const hn_scale_rows_job *job);
 typedef struct hn_moments_rows_job {
     int64_t n_rows, channels;
     const float *x;
+    int64_t x_step; /* from one row to the next */
     double *mean, *variance;
     float *scratch; /* hn_moments_rows_scratch_elems */
 } hn_moments_rows_job;
@@ -29,10 +31,10 @@ void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job);
 
 typedef struct hn_rows_last_f32 {
     void (*scale)(int64_t n_rows, const hn_scale_rows_job *job, const float *x, float *y);
-    void (*sum)(int64_t n_rows, int64_t channels, const float *x, float *sums);
+    void (*sum)(int64_t n_rows, int64_t channels, const float *x, int64_t step, float *sums);
     /* Sums of (x - mean)^2, and of x - mean, which tell what rounding did to the mean. */
-    void (*spread)(int64_t n_rows, int64_t channels, const float *x, const float *mean,
-                   float *squares, float *rests);
+    void (*spread)(int64_t n_rows, int64_t channels, const float *x, int64_t step,
+                   const float *mean, float *squares, float *rests);
 } hn_rows_last_f32;
 const hn_rows_last_f32 *hn_rows_last_pick_f32(void); /* the best for this processor */
 extern const hn_rows_last_f32 hn_rows_last_f32__plain;

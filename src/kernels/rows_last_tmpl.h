@@ -8,7 +8,7 @@ static V_TARGET void V_NAME(rows_scale)(int64_t n_rows, const hn_scale_rows_job 
     V_SOME rest = V_FIRST(channels - whole);
     V last_center = V_LOAD_SOME(center + whole, rest),
       last_scale = V_LOAD_SOME(scale + whole, rest), last_shift = V_LOAD_SOME(shift + whole, rest);
-    for (int64_t row = 0; row < n_rows; row++, x += channels, y += channels) {
+    for (int64_t row = 0; row < n_rows; row++, x += job->x_step, y += job->y_step) {
         for (int64_t i = 0; i < whole; i += V_ELEMS)
             V_STORE(y + i, V_FMA(V_SUB(V_LOAD(x + i), V_LOAD(center + i)), V_LOAD(scale + i),
                                  V_LOAD(shift + i)));
@@ -20,13 +20,13 @@ static V_TARGET void V_NAME(rows_scale)(int64_t n_rows, const hn_scale_rows_job 
 }
 
 static V_TARGET void V_NAME(rows_sum)(int64_t n_rows, int64_t channels, const float *x,
-                                      float *sums) {
+                                      int64_t step, float *sums) {
     int64_t i = 0;
     for (; i + 2 * V_ELEMS <= channels; i += 2 * V_ELEMS) {
         V s0 = V_ZERO(), s1 = s0;
         for (int64_t row = 0; row < n_rows; row++) {
-            s0 = V_ADD(s0, V_LOAD(x + row * channels + i));
-            s1 = V_ADD(s1, V_LOAD(x + row * channels + i + V_ELEMS));
+            s0 = V_ADD(s0, V_LOAD(x + row * step + i));
+            s1 = V_ADD(s1, V_LOAD(x + row * step + i + V_ELEMS));
         }
         V_STORE(sums + i, s0);
         V_STORE(sums + i + V_ELEMS, s1);
@@ -35,20 +35,20 @@ static V_TARGET void V_NAME(rows_sum)(int64_t n_rows, int64_t channels, const fl
         V_SOME some = V_FIRST(HN_MIN(channels - i, V_ELEMS));
         V s = V_ZERO();
         for (int64_t row = 0; row < n_rows; row++)
-            s = V_ADD(s, V_LOAD_SOME(x + row * channels + i, some));
+            s = V_ADD(s, V_LOAD_SOME(x + row * step + i, some));
         V_STORE_SOME(sums + i, some, s);
     }
 }
 
 static V_TARGET void V_NAME(rows_spread)(int64_t n_rows, int64_t channels, const float *x,
-                                         const float *mean, float *squares, float *rests) {
+                                         int64_t step, const float *mean, float *squares, float *rests) {
     int64_t i = 0;
     for (; i + 2 * V_ELEMS <= channels; i += 2 * V_ELEMS) {
         V s0 = V_ZERO(), s1 = s0, r0 = s0, r1 = s0;
         V m0 = V_LOAD(mean + i), m1 = V_LOAD(mean + i + V_ELEMS);
         for (int64_t row = 0; row < n_rows; row++) {
-            V d0 = V_SUB(V_LOAD(x + row * channels + i), m0),
-              d1 = V_SUB(V_LOAD(x + row * channels + i + V_ELEMS), m1);
+            V d0 = V_SUB(V_LOAD(x + row * step + i), m0),
+              d1 = V_SUB(V_LOAD(x + row * step + i + V_ELEMS), m1);
             s0 = V_FMA(d0, d0, s0);
             s1 = V_FMA(d1, d1, s1);
             r0 = V_ADD(r0, d0);
@@ -63,7 +63,7 @@ static V_TARGET void V_NAME(rows_spread)(int64_t n_rows, int64_t channels, const
         V_SOME some = V_FIRST(HN_MIN(channels - i, V_ELEMS));
         V s = V_ZERO(), r = s, m = V_LOAD_SOME(mean + i, some);
         for (int64_t row = 0; row < n_rows; row++) {
-            V d = V_SUB(V_LOAD_SOME(x + row * channels + i, some), m);
+            V d = V_SUB(V_LOAD_SOME(x + row * step + i, some), m);
             s = V_FMA(d, d, s);
             r = V_ADD(r, d);
         }

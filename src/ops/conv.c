@@ -68,10 +68,11 @@ hone_status hn_conv_shape(hn_infer *c, const hn_conv_form *form) {
     hn_dim *dims = hn_infer_dims(c, rank);
     HN_TRY_PTR(dims);
     dims[0] = hn_in_dim(c, form->x, 0);
-    HN_TRY(conv_filters(c, form, rank, &dims[hn_channel_axis(rank, form->channels_last)]));
+    bool to_last = form->channels_last != form->turns;
+    HN_TRY(conv_filters(c, form, rank, &dims[hn_channel_axis(rank, to_last)]));
     for (int32_t i = 0; i < win.n_axes; i++) {
-        int32_t axis = hn_spatial_axis(i, form->channels_last);
-        HN_TRY(hn_window_out(c, &win, i, hn_in_dim(c, form->x, axis), &dims[axis]));
+        hn_dim in = hn_in_dim(c, form->x, hn_spatial_axis(i, form->channels_last));
+        HN_TRY(hn_window_out(c, &win, i, in, &dims[hn_spatial_axis(i, to_last)]));
     }
     return hn_out_shape(c, 0, rank, dims);
 }

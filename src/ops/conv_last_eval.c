@@ -24,7 +24,10 @@ hone_status hn_eval_conv_last(hn_eval *c) {
                             .w = w->data,
                             .bias = bias ? bias->data : NULL,
                             .y = y->data,
-                            .finish = sum || finish.map ? &finish : NULL};
+                            .finish = sum || finish.map ? &finish : NULL,
+                            .x_step = x->row_step,
+                            .y_step = y->row_step,
+                            .residual_step = sum ? sum->row_step : 0};
     if (w->n_elems == 0) { /* no channels: bias and what follows */
         hn_conv_last_plain_f32(hn_eval_pool(c), &job);
         return has_map ? HONE_OK : hn_fused_activation(c, y);
@@ -54,7 +57,9 @@ hone_status hn_eval_conv_transpose_last(hn_eval *c) {
                                       .w = w->data,
                                       .packed_w = hn_packed_weights(c),
                                       .bias = bias ? bias->data : NULL,
-                                      .y = y->data};
+                                      .y = y->data,
+                                      .x_step = x->row_step,
+                                      .y_step = y->row_step};
     job.scratch =
         hn_eval_scratch_n(c, (uint64_t)hn_conv_transpose_last_scratch_elems(&job), sizeof(float));
     HN_TRY_PTR(job.scratch);

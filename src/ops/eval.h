@@ -5,13 +5,16 @@
 
 #include "ops/ops.h"
 
-/* A tensor at run time: contiguous, in host order, sub-byte types packed as in files. */
+/* A tensor at run time: contiguous but for row_step, in host order, sub-byte types packed as in files. */
 typedef struct hn_array {
     hn_dtype dtype;
     int32_t rank;
     uint64_t n_elems;
     const int64_t *dims;
     void *data; /* strings: hn_bytes[n_elems] */
+    /* Elements from one row of the last axis to the next, in memory that a plan lets several values
+     * share; 0: side by side, as all see them but the evaluations of hn_eval_row_steps. */
+    int64_t row_step;
 } hn_array;
 
 typedef enum hn_object_kind {

@@ -81,9 +81,21 @@ typedef enum hn_eval_memory_kind {
     HN_EVAL_SAME_BYTES, /* it is the first argument's bytes under another shape: nothing has to be
                            done when they are shared */
     HN_EVAL_IN_PLACE,   /* over an argument of the same type and shape */
-    HN_EVAL_SIDE_BY_SIDE /* apart, but an argument may lie where it goes along `axis` already */
+    HN_EVAL_SIDE_BY_SIDE, /* apart, but an argument may lie where it goes along `axis` already */
+    HN_EVAL_CUT_APART /* all outputs: parts of the first argument along `axis`, in order; they may lie
+                         there */
 } hn_eval_memory_kind;
 hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn);
+/* Which arguments (bit i: argument i; the last bit: all from there on), and whether the first output
+ * (of Split all) may have rows that do not lie side by side: hn_array.row_step. */
+typedef struct hn_row_steps {
+    uint64_t args;
+    bool rets;
+} hn_row_steps;
+hn_row_steps hn_eval_row_steps(hn_eval_fn fn);
+static inline bool hn_row_steps_arg(hn_row_steps s, uint32_t arg) {
+    return s.args >> HN_MIN(arg, 63u) & 1;
+}
 /* An argument whose elements are only copied, so that they need not be aligned. */
 bool hn_eval_copies_arg(hn_eval_fn fn, uint32_t arg);
 

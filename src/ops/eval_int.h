@@ -82,6 +82,17 @@ size_t hn_elem_bytes(hn_dtype t);
 /* clang-format on */
 #define HN_C_FLOATS(X) X(HN_F32, float) X(HN_F64, double)
 
+/* ---- rows of the last axis, which need not lie side by side ---- */
+
+/* From one to the next, in elements. */
+static inline int64_t hn_row_step(const hn_array *a) {
+    return a->row_step ? a->row_step : a->rank > 0 ? a->dims[a->rank - 1] : 1;
+}
+/* Row-major strides in elements, row_step included. */
+void hn_array_strides(const hn_array *a, int64_t *strides);
+int64_t hn_n_rows(const hn_array *a);
+hn_array hn_array_row(const hn_array *a, int64_t row); /* of rank 1; whole bytes only */
+
 /* Row-major strides in elements. */
 void hn_strides(int32_t rank, const int64_t *dims, int64_t *strides);
 /* Strides of `a` as seen from a broadcast result of `rank` dims: 0 where it is repeated. */

@@ -11,6 +11,8 @@ hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
                                           hn_eval_instance_norm_last, hn_eval_group_norm_last};
     if (fn == hn_eval_concat)
         return HN_EVAL_SIDE_BY_SIDE;
+    if (fn == hn_eval_split)
+        return HN_EVAL_CUT_APART;
     for (size_t i = 0; i < HN_COUNT(same_bytes); i++)
         if (fn == same_bytes[i])
             return HN_EVAL_SAME_BYTES;
@@ -18,6 +20,25 @@ hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
         if (fn == in_place[i])
             return HN_EVAL_IN_PLACE;
     return HN_EVAL_OWN_BYTES;
+}
+
+hn_row_steps hn_eval_row_steps(hn_eval_fn fn) {
+    enum { FIRST = 1, AND_RESIDUAL = 1 | 1 << 3 };
+    static const struct {
+        hn_eval_fn fn;
+        hn_row_steps steps;
+    } rows[] = {
+        {hn_eval_average_pool_last, {FIRST, true}}, {hn_eval_batch_norm_last, {FIRST, true}},
+        {hn_eval_concat, {UINT64_MAX, true}},       {hn_eval_conv_last, {AND_RESIDUAL, true}},
+        {hn_eval_conv_transpose_last, {FIRST, true}}, {hn_eval_map, {FIRST, true}},
+        {hn_eval_group_norm_last, {FIRST, true}},   {hn_eval_instance_norm_last, {FIRST, true}},
+        {hn_eval_max_pool_last, {FIRST, true}},     {hn_eval_planar_conv, {0, true}},
+        {hn_eval_split, {FIRST, true}},
+    };
+    for (size_t i = 0; i < HN_COUNT(rows); i++)
+        if (rows[i].fn == fn)
+            return rows[i].steps;
+    return (hn_row_steps){0, false};
 }
 
 bool hn_eval_copies_arg(hn_eval_fn fn, uint32_t arg) {

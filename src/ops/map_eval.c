@@ -96,11 +96,26 @@ static void map_range(void *ctx, int64_t begin, int64_t end) {
         map_range_wide(j, (uint64_t)begin, (uint64_t)end);
 }
 
+static void map_rows(void *ctx, int64_t begin, int64_t end) {
+    const map_job *j = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        hn_array x = hn_array_row(j->x, i), y = hn_array_row(j->y, i);
+        map_job row = *j;
+        row.x = &x;
+        row.y = &y;
+        map_range(&row, 0, (int64_t)x.n_elems);
+    }
+}
+
 hone_status hn_map_eval(hn_eval *c, const hn_map_op *op, double a, double b, const hn_array *x,
                         hn_array *y) {
     hn_map_f32 fast = hn_map_find_f32(op->op);
     map_job job = {c, op, fast ? fast : op->f32, a, b, x, y};
-    hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, map_range, &job);
+    if (x->row_step || y->row_step)
+        hn_pool_for(hn_eval_pool(c), hn_n_rows(x), HN_MAX(1, HN_GRAIN / HN_MAX(x->dims[x->rank - 1], 1)),
+                    map_rows, &job);
+    else
+        hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, map_range, &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 

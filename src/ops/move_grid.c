@@ -196,23 +196,44 @@ hone_status hn_move_grid(hn_eval *c, int32_t rank, const int64_t *dims, hn_array
     return w.status;
 }
 
+/* ---- parts of an axis ------------------------------------------------------------------------ */
+
+static bool has_same_strides(int32_t rank, const int64_t *dims, const int64_t *a, const int64_t *b) {
+    for (int32_t k = 0; k < rank; k++)
+        if (dims[k] != 1 && a[k] != b[k])
+            return false;
+    return true;
+}
+
+/* Elements at .. at+part along an axis of `wide`, and all of `narrow`. Nothing is moved where the
+ * plan lets both lie in the same place. */
+static hone_status move_part(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
+                             int64_t at, int64_t part, bool is_to_wide) {
+    const hn_array *wide = is_to_wide ? to : from;
+    hn_array narrow = is_to_wide ? *from : *to;
+    int64_t box[HN_MAX_RANK], wide_strides[HN_MAX_RANK], narrow_strides[HN_MAX_RANK];
+    size_t bytes = hn_elem_bytes(wide->dtype);
+    memcpy(box, wide->dims, (size_t)wide->rank * sizeof *box);
+    box[axis] = part;
+    narrow.rank = wide->rank;
+    narrow.dims = box;
+    hn_array_strides(wide, wide_strides);
+    hn_array_strides(&narrow, narrow_strides);
+    int64_t first = at * wide_strides[axis];
+    if (bytes && narrow.n_elems && narrow.data == (uint8_t *)wide->data + first * (int64_t)bytes &&
+        has_same_strides(wide->rank, box, wide_strides, narrow_strides))
+        return HONE_OK;
+    hn_grid in_wide = {first, wide_strides}, in_narrow = {0, narrow_strides};
+    return hn_move_grid(c, wide->rank, box, to, is_to_wide ? &in_wide : &in_narrow, from,
+                        is_to_wide ? &in_narrow : &in_wide);
+}
+
 hone_status hn_move_to_axis(hn_eval *c, hn_array *to, int32_t axis, int64_t at, int64_t part,
                             const hn_array *from) {
-    hn_split3 s = hn_split_at(to->rank, to->dims, axis);
-    int64_t box[2] = {s.outer, part * s.inner}, wide[2] = {s.mid * s.inner, 1},
-            narrow[2] = {part * s.inner, 1};
-    size_t bytes = hn_elem_bytes(to->dtype);
-    bool is_there = s.outer == 1 && bytes && from->n_elems &&
-                    from->data == (uint8_t *)to->data + (uint64_t)(at * s.inner) * bytes;
-    if (is_there) /* planned so */
-        return HONE_OK;
-    return hn_move_grid(c, 2, box, to, &(hn_grid){at * s.inner, wide}, from, &(hn_grid){0, narrow});
+    return move_part(c, to, from, axis, at, part, true);
 }
 
 hone_status hn_move_from_axis(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
                               int64_t at, int64_t part) {
-    hn_split3 s = hn_split_at(from->rank, from->dims, axis);
-    int64_t box[2] = {s.outer, part * s.inner}, wide[2] = {s.mid * s.inner, 1},
-            narrow[2] = {part * s.inner, 1};
-    return hn_move_grid(c, 2, box, to, &(hn_grid){0, narrow}, from, &(hn_grid){at * s.inner, wide});
+    return move_part(c, to, from, axis, at, part, false);
 }

@@ -26,6 +26,7 @@ static const struct {
     {hn_eval_tree_regressor, hn_prepare_forest, hn_release_forest},
     {hn_eval_tree_classifier, hn_prepare_forest, hn_release_forest},
     {hn_eval_conv_transpose_last, hn_prepare_transposed_last, hn_release_weights},
+    {hn_eval_planar_conv, hn_prepare_planar_filters, hn_release_weights},
 };
 
 hn_preparation hn_eval_preparation(const hn_op *op) {

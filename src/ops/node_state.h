@@ -23,7 +23,8 @@ void hn_release_forest(const hn_op *op, void *state);
 enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_last_weights.c larger */
        HN_BLOB_RIGHT_SIDE = 16,
        HN_BLOB_FILTERS,
-       HN_BLOB_RECURRENT
+       HN_BLOB_RECURRENT,
+       HN_BLOB_PLANAR_FILTERS
 };
 
 /* What is laid out of the floats of arguments 1 to n_args, where a call of fill(job) puts it. */
@@ -53,7 +54,9 @@ void hn_release_filters_last(const hn_op *op, void *state);
 /* For each convolution of a chain. */
 hone_status hn_prepare_chain(hn_eval *c, void **state);
 void hn_release_chain(const hn_op *op, void *state);
-/* And for transposed convolutions; released by hn_release_weights. */
+/* And for transposed convolutions, and those that read channels first; released by
+ * hn_release_weights. */
 hone_status hn_prepare_transposed_last(hn_eval *c, void **state);
+hone_status hn_prepare_planar_filters(hn_eval *c, void **state);
 
 #endif /* HN_NODE_STATE_H */

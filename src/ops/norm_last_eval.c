@@ -9,6 +9,7 @@ typedef struct norm_last {
     int64_t n_images, n_rows, channels; /* rows of one image */
     const float *x, *gamma, *beta;
     float *y, *center, *scale; /* per channel; beta is the shift */
+    int64_t x_step, y_step; /* from one row to the next */
     double epsilon;
     hn_finish_f32 finish;
     bool has_map;
@@ -31,6 +32,8 @@ static hone_status open_norm(hn_eval *c, norm_last *n, bool *is_empty) {
                      .gamma = hn_arg(c, 1)->data,
                      .beta = hn_arg(c, 2)->data,
                      .y = y->data,
+                     .x_step = hn_row_step(x),
+                     .y_step = hn_row_step(y),
                      .epsilon = (double)hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f)};
     n->center = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->center);
     n->scale = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->scale);
@@ -46,17 +49,19 @@ static void set_channel(norm_last *n, int64_t i, float gamma, double mean, doubl
 }
 
 static void scale_images(hn_eval *c, const norm_last *n, int64_t first, int64_t n_images) {
-    int64_t at = first * n->n_rows * n->channels;
+    int64_t row = first * n->n_rows;
     hn_scale_rows_f32(hn_eval_pool(c), &(hn_scale_rows_job){.n_rows = n_images * n->n_rows,
                                                             .channels = n->channels,
-                                                            .x = n->x + at,
+                                                            .x = n->x + row * n->x_step,
                                                             .center = n->center,
                                                             .scale = n->scale,
                                                             .shift = n->beta,
-                                                            .y = n->y + at,
+                                                            .y = n->y + row * n->y_step,
                                                             .map = n->finish.map,
                                                             .a = n->finish.a,
-                                                            .b = n->finish.b});
+                                                            .b = n->finish.b,
+                                                            .x_step = n->x_step,
+                                                            .y_step = n->y_step});
 }
 
 static hone_status close_norm(hn_eval *c, const norm_last *n) {
@@ -96,14 +101,15 @@ static void join_group(double *mean, double *variance, int64_t n) {
 
 /* Groups of so many channels each. */
 static hone_status normalize_images(hn_eval *c, norm_last *n, int64_t per_group) {
-    hn_moments_rows_job job = {.n_rows = n->n_rows, .channels = n->channels};
+    hn_moments_rows_job job = {
+        .n_rows = n->n_rows, .channels = n->channels, .x_step = n->x_step};
     job.mean = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *job.mean);
     job.variance = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *job.variance);
     job.scratch = hn_eval_scratch_n(
         c, (uint64_t)hn_moments_rows_scratch_elems(n->n_rows, n->channels), sizeof(float));
     HN_TRY_PTR(job.mean && job.variance && job.scratch);
     for (int64_t image = 0; image < n->n_images && !hn_eval_stopped(c); image++) {
-        job.x = n->x + image * n->n_rows * n->channels;
+        job.x = n->x + image * n->n_rows * n->x_step;
         hn_moments_rows_f32(hn_eval_pool(c), &job);
         for (int64_t i = 0; per_group > 1 && i < n->channels; i += per_group)
             join_group(job.mean + i, job.variance + i, per_group);

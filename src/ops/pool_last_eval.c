@@ -25,7 +25,9 @@ static hone_status run_pool_last(hn_eval *c, hn_pool_last_kind kind, bool count_
                                          .channels = x->dims[x->rank - 1],
                                          .x = x->data,
                                          .y = y->data,
-                                         .pad_end = count_padding ? pad_end : NULL});
+                                         .pad_end = count_padding ? pad_end : NULL,
+                                         .x_step = x->row_step,
+                                         .y_step = y->row_step});
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 

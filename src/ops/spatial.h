@@ -60,6 +60,7 @@ static inline int32_t hn_spatial_axis(int32_t i, bool channels_last) {
 typedef struct hn_conv_form {
     uint32_t x, weight, bias;
     bool channels_last, weight_channels_last;
+    bool turns; /* the result has the channels at the other end */
 } hn_conv_form;
 hone_status hn_conv_shape(hn_infer *c, const hn_conv_form *form);
 /* The same for the transpose: X 0, weights 1 of [C, M/group, spatial...]. `pads` replaces the

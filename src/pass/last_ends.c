@@ -83,8 +83,8 @@ static hone_status add_sum(hn_rule *r) {
 }
 
 #define ENDED                                                                   \
-  "({hone.Conv:x | hone.BatchNormalization:x | hone.InstanceNormalization:x | " \
-  "hone.GroupNormalization:x}, ...)"
+  "({hone.Conv:x | hone.PlanarConv:x | hone.BatchNormalization:x | " \
+  "hone.InstanceNormalization:x | hone.GroupNormalization:x}, ...)"
 
 hone_status hn_pass_last_ends(hn_pass *p) {
     static const hn_rule_row rules[] = {

@@ -1,6 +1,7 @@
 /* Operators that have a twin in the domain `hone`, which works channels last. */
 #include "pass/layout.h"
 
+#define MOST_PLANES 4 /* channels of an image that is read channels first */
 #define MACS_PER_BYTE 16.0 /* by which a convolution is faster in the time that moves a byte */
 
 /* The node's twin: attributes that the twin does not have are left out. */
@@ -61,6 +62,24 @@ static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
                   HN_MAX((double)filters->dims[0], 1);
     f->saved_bytes = 2 * (hn_layout_bytes(r, x) + hn_layout_bytes(r, y)) + macs / MACS_PER_BYTE;
     return true;
+}
+
+/* An image of few channels that nothing before has turned is read as it is. */
+static bool judge_planar(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    const hn_shape *filters = hn_shape_of(r, hn_in(r, node, 1));
+    if (f->is_likely || !filters || filters->rank < 3 || filters->dims[1] < 1 ||
+        filters->dims[1] > MOST_PLANES || hn_node_i(r, node, "group", 1) != 1 ||
+        hn_in(r, node, 3) != HN_NONE || !judge_conv(r, node, f))
+        return false;
+    f->in.rank = 0;
+    return true;
+}
+
+static void write_planar(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
+                         hn_id *outputs) {
+    (void)f;
+    uint32_t n_in = HN_MIN(hn_at(r, node)->n_inputs, 3u);
+    outputs[0] = hn_out(r, make_twin(r, node, "PlanarConv", n_in, inputs, NULL), 0);
 }
 
 static bool reads_output(const hn_rule *r, hn_id node, uint32_t i) {
@@ -142,6 +161,11 @@ static const hn_layout_row twin_rows[] = {
     {"DepthToSpace|SpaceToDepth", 1, 0, judge_blocks, write_twin},
     {"ReduceMean|ReduceMax", 1, 0, judge_reduce, write_reduce},
 };
+
+const hn_layout_row *hn_layout_planar(const hn_rule *r, hn_id node) {
+    static const hn_layout_row row = {"Conv", 1, 0, judge_planar, write_planar};
+    return hn_is_op(r, node, "Conv") || hn_is_op(r, node, "ms.FusedConv") ? &row : NULL;
+}
 
 const hn_layout_row *hn_layout_twin(const hn_rule *r, hn_id node) {
     for (size_t i = 0; i < HN_COUNT(twin_rows); i++)

@@ -2,25 +2,11 @@
  * and its views, a result and an argument that dies with it, and a concatenation and its pieces. */
 #include "plan/plan_int.h"
 
-typedef struct layout {
-    hn_plan *plan;
-    const hn_graph *g;
-    const hn_step_list *list;
-    uint32_t *last_use; /* by value: step after which nobody reads it; n_steps: lives to the end */
-    uint32_t *range_of; /* by value: its range + 1; 0 when it is not in the block */
-    uint32_t *first_beside, *last_beside; /* by step: of those that may run at the same time */
-    bool *is_steady; /* by value: its memory stays where it is as long as the plan says so, so that
-                        views may look at it */
-    bool joins;      /* pieces of a concatenation lie in its result */
-    uint32_t n_joined;
-    hn_placing placing;
-} layout;
-
-static const hn_type *type_of(const layout *l, hn_id id) {
+const hn_type *hn_layout_type(const hn_layout *l, hn_id id) {
     return id == HN_NONE ? NULL : l->plan->places[id].type;
 }
 
-static bool byte_size(const hn_type *t, uint64_t *bytes) {
+bool hn_layout_bytes_of(const hn_type *t, uint64_t *bytes) {
     uint64_t n = 1;
     for (int32_t i = 0; i < t->shape.rank; i++)
         if (!hn_mul_u64(n, (uint64_t)t->shape.dims[i], &n))
@@ -30,7 +16,7 @@ static bool byte_size(const hn_type *t, uint64_t *bytes) {
 
 /* ---- groups ----------------------------------------------------------------------------------- */
 
-static void find_neighbours(layout *l) {
+static void find_neighbours(hn_layout *l) {
     const hn_plan *p = l->plan;
     for (uint32_t s = 0; s <= l->list->n_steps; s++)
         l->first_beside[s] = l->last_beside[s] = s;
@@ -43,12 +29,12 @@ static void find_neighbours(layout *l) {
 
 /* Where nobody runs beside the step, it may write over whatever dies with it; in a group only over
  * what was made there, which its own strand alone reads. */
-static bool is_own_range(const layout *l, uint32_t s, const hn_part_range *r) {
+static bool is_own_range(const hn_layout *l, uint32_t s, const hn_part_range *r) {
     return l->first_beside[s] == l->last_beside[s] || r->live.first >= l->first_beside[s];
 }
 
 /* Strands may be at any of their steps at the same time. */
-static void stretch_over_groups(layout *l) {
+static void stretch_over_groups(hn_layout *l) {
     for (uint32_t i = 0; i < l->placing.n_ranges; i++) {
         hn_live_range *r = &l->placing.ranges[i].live;
         r->first = l->first_beside[r->first];
@@ -58,59 +44,61 @@ static void stretch_over_groups(layout *l) {
 
 /* ---- how steps run --------------------------------------------------------------------------- */
 
-static bool has_exact_types(const layout *l, const hn_step *step, const hn_node *node) {
+bool hn_layout_is_exact(const hn_layout *l, const hn_step *step, const hn_node *node) {
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (node->inputs[i] != HN_NONE && !type_of(l, node->inputs[i]))
+        if (node->inputs[i] != HN_NONE && !hn_layout_type(l, node->inputs[i]))
             return false;
     for (uint32_t i = 0; i < node->n_outputs; i++)
-        if (step->wanted[i] && !type_of(l, node->outputs[i]))
+        if (step->wanted[i] && !hn_layout_type(l, node->outputs[i]))
             return false;
     return !step->has_body;
 }
 
 static bool same_elems(const hn_type *a, const hn_type *b) {
     uint64_t bytes; /* only says whether the counts below can be trusted */
-    return byte_size(a, &bytes) && byte_size(b, &bytes) &&
+    return hn_layout_bytes_of(a, &bytes) && hn_layout_bytes_of(b, &bytes) &&
            hn_count(a->shape.rank, a->shape.dims) == hn_count(b->shape.rank, b->shape.dims);
 }
 
 /* Graph outputs have memory of their own; all else may look at what is already there. */
-static bool can_be_view(const layout *l, const hn_step *step, const hn_node *node) {
+static bool can_be_view(const hn_layout *l, const hn_step *step, const hn_node *node) {
     if (step->memory != HN_EVAL_SAME_BYTES || node->n_inputs == 0 || node->n_outputs == 0)
         return false;
     hn_id in = node->inputs[0], out = node->outputs[0];
-    if (in == HN_NONE || !step->wanted[0] || !same_elems(type_of(l, in), type_of(l, out)))
+    if (in == HN_NONE || !step->wanted[0] ||
+        !same_elems(hn_layout_type(l, in), hn_layout_type(l, out)))
         return false; /* the evaluation says what is wrong */
     return l->is_steady[in] && !hn_value_is_output(hn_value_at(l->g, out), 0);
 }
 
-static hn_step_mode mode_of_step(const layout *l, const hn_step *step, const hn_node *node) {
-    if (!has_exact_types(l, step, node))
+static hn_step_mode mode_of_step(const hn_layout *l, const hn_step *step, const hn_node *node) {
+    if (!hn_layout_is_exact(l, step, node))
         return HN_STEP_DYNAMIC;
     return can_be_view(l, step, node) ? HN_STEP_VIEW : HN_STEP_PLANNED;
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-static hn_part_range *range_of_value(const layout *l, hn_id id) {
+hn_part_range *hn_layout_range(const hn_layout *l, hn_id id) {
     return id != HN_NONE && l->range_of[id] ? &l->placing.ranges[l->range_of[id] - 1] : NULL;
 }
 
 /* The value lies where another one does. */
-static void share_range(layout *l, hn_id id, hn_id with) {
-    hn_part_range *r = range_of_value(l, with);
+static void share_range(hn_layout *l, hn_id id, hn_id with) {
+    hn_part_range *r = hn_layout_range(l, with);
     l->range_of[id] = l->range_of[with];
     l->is_steady[id] = true;
     if (r) {
-        hn_live_range *whole = &hn_whole_range(&l->placing, r)->live;
-        whole->last = HN_MAX(whole->last, l->last_use[id]);
+        hn_part_range *whole = hn_whole_range(&l->placing, r);
+        whole->live.last = HN_MAX(whole->live.last, l->last_use[id]);
+        whole->is_rigid |= !hn_rows_may_part(l, id);
     }
 }
 
 /* Does the node read bytes of this range under the name of one of its pieces? */
-static bool reads_piece_of(const layout *l, const hn_node *node, const hn_part_range *whole) {
+static bool reads_piece_of(const hn_layout *l, const hn_node *node, const hn_part_range *whole) {
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        hn_part_range *r = range_of_value(l, node->inputs[i]);
+        hn_part_range *r = hn_layout_range(l, node->inputs[i]);
         if (r && r != whole && hn_whole_range(&l->placing, r) == whole)
             return true;
     }
@@ -119,64 +107,29 @@ static bool reads_piece_of(const layout *l, const hn_node *node, const hn_part_r
 
 /* An argument of the same form that nobody needs after this step: the result may be written over
  * it. */
-static hn_id dying_argument(const layout *l, uint32_t s, const hn_node *node, hn_id out) {
+static hn_id dying_argument(const hn_layout *l, uint32_t s, const hn_node *node, hn_id out) {
     if (l->list->steps[s].memory != HN_EVAL_IN_PLACE)
         return HN_NONE;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const hn_part_range *r = range_of_value(l, node->inputs[i]);
+        const hn_part_range *r = hn_layout_range(l, node->inputs[i]);
         if (r && !r->within && r->live.last == s && is_own_range(l, s, r) &&
             !reads_piece_of(l, node, r) &&
-            hn_type_equal(type_of(l, node->inputs[i]), type_of(l, out)))
+            hn_type_equal(hn_layout_type(l, node->inputs[i]), hn_layout_type(l, out)))
             return node->inputs[i];
     }
     return HN_NONE;
 }
 
-/* ---- concatenations -------------------------------------------------------------------------- */
-
-/* With nothing but sizes of 1 before the axis, the arguments are the result, cut into pieces. */
-static bool is_cut_into_arguments(const layout *l, const hn_node *node, const hn_type *out) {
-    const hn_attr *axis = hn_node_attr(node, "axis");
-    int32_t rank = out->shape.rank;
-    if (!axis || axis->kind != HN_ATTR_INT || axis->v.i < -rank || axis->v.i >= rank ||
-        hn_dtype_bits(out->elem) % 8 != 0)
-        return false;
-    for (int64_t i = 0; i < (axis->v.i < 0 ? axis->v.i + rank : axis->v.i); i++)
-        if (out->shape.dims[i] != 1)
-            return false;
-    for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (node->inputs[i] == HN_NONE)
-            return false;
-    return l->joins;
-}
-
-/* Arguments that have a range of their own become a part of the result's: whoever makes them writes
- * them right there, and the concatenation has nothing to do. All values of a range take as many
- * bytes, so it does not matter which of them is the argument. */
-static void join_arguments(layout *l, uint32_t s, const hn_node *node, hn_part_range *whole) {
-    uint64_t at = 0, bytes;
-    if (l->plan->modes[s] != HN_STEP_PLANNED || l->list->steps[s].memory != HN_EVAL_SIDE_BY_SIDE ||
-        !is_cut_into_arguments(l, node, type_of(l, node->outputs[0])))
-        return;
-    for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
-        hn_part_range *r = range_of_value(l, node->inputs[i]);
-        if (!byte_size(type_of(l, node->inputs[i]), &bytes))
-            return;
-        if (!r || r->within)
-            continue;
-        r->within = (uint32_t)(whole - l->placing.ranges) + 1;
-        r->shift = at;
-        whole->live.first = HN_MIN(whole->live.first, r->live.first);
-        whole->live.last = HN_MAX(whole->live.last, r->live.last);
-        l->n_joined++;
-    }
-}
-
 /* ---- outputs --------------------------------------------------------------------------------- */
+
+static uint64_t row_bytes(const hn_type *t) {
+    uint64_t n = t->shape.rank > 0 ? (uint64_t)t->shape.dims[t->shape.rank - 1] : 1;
+    return n * (uint64_t)hn_dtype_bits(t->elem) / 8;
+}
 
 /* Outputs of the graph go to memory of the caller; strings own memory of their own; bodies hand
  * over what they made. */
-static void place_output(layout *l, uint32_t s, const hn_node *node, uint32_t i) {
+static void place_output(hn_layout *l, uint32_t s, const hn_node *node, uint32_t i) {
     hn_plan *p = l->plan;
     hn_id id = node->outputs[i];
     uint64_t bytes;
@@ -186,8 +139,10 @@ static void place_output(layout *l, uint32_t s, const hn_node *node, uint32_t i)
         l->is_steady[id] = true;
         return;
     }
-    const hn_type *t = type_of(l, id);
-    if (!t || t->elem == HN_STRING || l->list->steps[s].has_body || !byte_size(t, &bytes))
+    const hn_type *t = hn_layout_type(l, id);
+    if (!t || t->elem == HN_STRING || l->list->steps[s].has_body || !hn_layout_bytes_of(t, &bytes))
+        return;
+    if (hn_lie_in_argument(l, s, node, i))
         return;
     bool may_share = i == 0 && p->modes[s] == HN_STEP_PLANNED;
     hn_id dying = may_share ? dying_argument(l, s, node, id) : HN_NONE;
@@ -197,13 +152,15 @@ static void place_output(layout *l, uint32_t s, const hn_node *node, uint32_t i)
     }
     hn_part_range *r = &l->placing.ranges[l->placing.n_ranges++];
     *r = (hn_part_range){
-        .live = {.value = id, .first = s, .last = l->last_use[id], .bytes = hn_whole_lines(bytes)}};
+        .live = {.value = id, .first = s, .last = l->last_use[id], .bytes = hn_whole_lines(bytes)},
+        .row_bytes = row_bytes(t),
+        .is_rigid = !hn_rows_may_part(l, id)};
     l->range_of[id] = l->placing.n_ranges;
     l->is_steady[id] = true;
-    join_arguments(l, s, node, r);
+    hn_join_arguments(l, s, node, r);
 }
 
-static void find_ranges(layout *l) {
+static void find_ranges(hn_layout *l) {
     for (uint32_t s = 0; s < l->list->n_steps; s++) {
         const hn_step *step = &l->list->steps[s];
         const hn_node *node = hn_node_at(l->g, step->node);
@@ -217,7 +174,7 @@ static void find_ranges(layout *l) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void find_last_uses(layout *l) {
+static void find_last_uses(hn_layout *l) {
     for (hn_id id = 0; id < l->g->values.n; id++)
         l->last_use[id] = l->list->n_steps;
     for (uint32_t s = 0; s < l->list->n_steps; s++)
@@ -225,7 +182,7 @@ static void find_last_uses(layout *l) {
             l->last_use[l->list->steps[s].dead[k]] = s;
 }
 
-static hone_status open_layout(layout *l) {
+static hone_status open_layout(hn_layout *l) {
     hn_plan *p = l->plan;
     size_t n_values = (size_t)l->g->values.n + 1, n_steps = (size_t)l->list->n_steps + 1;
     l->placing.ranges = HN_NEW_N(p->arena, hn_part_range, (size_t)l->list->n_owned + 1);
@@ -244,7 +201,7 @@ static hone_status open_layout(layout *l) {
     return HONE_OK;
 }
 
-static hone_status lay_plan_out(layout *l) {
+static hone_status lay_plan_out(hn_layout *l) {
     HN_TRY(open_layout(l));
     find_last_uses(l);
     find_neighbours(l);
@@ -253,7 +210,14 @@ static hone_status lay_plan_out(layout *l) {
     return hn_place_ranges(l->plan->arena, &l->placing);
 }
 
-static hone_status keep_layout(layout *l) {
+static void keep_place(const hn_layout *l, hn_id id, const hn_part_range *r) {
+    hn_place *at = &l->plan->places[id];
+    uint64_t step = hn_range_row_step(&l->placing, r) * 8;
+    at->offset = r->live.offset;
+    at->row_step = step ? (int64_t)(step / (uint64_t)hn_dtype_bits(at->type->elem)) : 0;
+}
+
+static hone_status keep_layout(hn_layout *l) {
     hn_plan *p = l->plan;
     p->block_bytes = l->placing.block_bytes;
     p->ranges = HN_NEW_N(p->arena, hn_live_range, (size_t)l->placing.n_ranges + 1);
@@ -262,8 +226,8 @@ static hone_status keep_layout(layout *l) {
         if (!l->placing.ranges[i].within)
             p->ranges[p->n_ranges++] = l->placing.ranges[i].live;
     for (hn_id id = 0; id < l->g->values.n; id++)
-        if (range_of_value(l, id))
-            p->places[id].offset = range_of_value(l, id)->live.offset;
+        if (hn_layout_range(l, id))
+            keep_place(l, id, hn_layout_range(l, id));
     return HONE_OK;
 }
 
@@ -271,9 +235,9 @@ static hone_status keep_layout(layout *l) {
  * it saves, pieces are copied. */
 hone_status hn_plan_lay_out(hn_plan *p) {
     const hn_program *program = p->program;
-    layout joined = {
+    hn_layout joined = {
         .plan = p, .g = program->model->graph, .list = &program->blocks[0], .joins = true};
-    layout apart = joined;
+    hn_layout apart = joined;
     apart.joins = false;
     p->modes = HN_NEW_N(p->arena, uint8_t, (size_t)joined.list->n_steps + 1);
     HN_TRY_PTR(p->modes);

@@ -17,6 +17,7 @@ typedef struct hn_step {
     const hn_provider *provider; /* who claimed the node */
     hn_eval_fn run;              /* what the provider made of it */
     hn_eval_memory_kind memory;  /* where its first output may lie */
+    hn_row_steps row_steps;      /* what of it may have rows that do not lie side by side */
     void *state;                 /* what the operator keeps for this node; see hn_eval_prepare */
     uint64_t taken_args;         /* bit i: the state holds what is read of argument i */
     bool is_prepared;            /* the state is there, if there is to be one */
@@ -40,7 +41,8 @@ typedef struct hn_step_list {
 struct hn_provider {
     const char *name;
     bool (*claims)(const hn_graph *g, const hn_step *step); /* node, op and version are known */
-    hone_status (*lower)(const hn_graph *g, hn_step *step, hone_error *err); /* sets run, memory */
+    /* sets run, memory, row_steps */
+    hone_status (*lower)(const hn_graph *g, hn_step *step, hone_error *err);
 };
 const hn_provider *hn_provider_at(uint32_t i); /* all there are, 0, 1, ...; NULL past the last */
 /* HONE_E_UNSUPPORTED with a list of what is there. */
@@ -92,6 +94,7 @@ void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, boo
 typedef struct hn_place {
     const hn_type *type; /* with known dims; NULL: known only at run time */
     uint64_t offset;     /* into the block of memory; HN_NO_OFFSET when it does not lie there */
+    int64_t row_step;    /* of hn_array */
 } hn_place;
 #define HN_NO_OFFSET UINT64_MAX
 

@@ -12,6 +12,7 @@ static hone_status cpu_lower(const hn_graph *g, hn_step *step, hone_error *err) 
     (void)g, (void)err;
     step->run = step->op->eval;
     step->memory = hn_eval_memory(step->run);
+    step->row_steps = hn_eval_row_steps(step->run);
     return HONE_OK;
 }
 

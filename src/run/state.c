@@ -213,9 +213,11 @@ static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) 
         return HONE_OK;
     for (hn_id id = 0; id < hn_state_graph(s)->values.n; id++) {
         const hn_place *at = &plan->places[id];
-        if (at->offset != HN_NO_OFFSET)
-            hn_object_init_borrowed(&s->planned[id], at->type->elem, at->type->shape.rank,
-                                    at->type->shape.dims, (uint8_t *)s->block + at->offset);
+        if (at->offset == HN_NO_OFFSET)
+            continue;
+        hn_object_init_borrowed(&s->planned[id], at->type->elem, at->type->shape.rank,
+                                at->type->shape.dims, (uint8_t *)s->block + at->offset);
+        s->planned[id].array.row_step = at->row_step;
     }
     s->planned_for = plan->serial;
     return HONE_OK;

@@ -73,6 +73,7 @@ void kern_test_rows(void);
 void kern_test_rows_last(void);
 void kern_test_rnn_cells(void);
 void kern_test_conv_transpose_last(void);
+void kern_test_row_steps(void);
 
 void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);

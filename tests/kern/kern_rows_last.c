@@ -18,7 +18,9 @@ static void add_one(const float *xs, float *ys, uint64_t n, float a, float b) {
 static void check_scale(int64_t n_rows, int64_t channels, bool in_place, bool has_map) {
     int64_t n = n_rows * channels;
     float *x = kern_floats(n), *y = in_place ? x : kern_floats(n), *kept = kern_floats(n);
-    hn_scale_rows_job job = {.n_rows = n_rows,
+    hn_scale_rows_job job = {.x_step = channels,
+                             .y_step = channels,
+                             .n_rows = n_rows,
                              .channels = channels,
                              .x = x,
                              .center = kern_floats(channels),
@@ -48,6 +50,7 @@ static void check_same_rows(int64_t n_rows, int64_t channels) {
     double *mean = malloc((size_t)channels * sizeof *mean),
            *variance = malloc((size_t)channels * sizeof *variance);
     hn_moments_rows_job job = {.n_rows = n_rows,
+                               .x_step = channels,
                                .channels = channels,
                                .x = x,
                                .mean = mean,
@@ -76,6 +79,7 @@ static void check_moments(int64_t n_rows, int64_t channels, float offset) {
     for (int64_t i = 0; i < n; i++)
         x[i] += offset;
     hn_moments_rows_job job = {.n_rows = n_rows,
+                               .x_step = channels,
                                .channels = channels,
                                .x = x,
                                .mean = mean,

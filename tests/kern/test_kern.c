@@ -136,6 +136,7 @@ static const struct kern_test {
     {"conv_chain", kern_test_conv_chain},
     {"conv_transpose_last", kern_test_conv_transpose_last},
     {"pool_max", kern_test_pool_max},
+    {"row_steps", kern_test_row_steps},
     {"tiers", test_tiers},
 };
 

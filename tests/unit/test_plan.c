@@ -159,6 +159,55 @@ static void pieces_that_are_not_whole_lines_are_copied(void **state) {
     free_planned(&p);
 }
 
+static int64_t row_step_of(const planned *p, const char *name) {
+    return p->plan->places[value_named(p->program->model->graph, name)].row_step;
+}
+
+/* Along the last axis pieces are columns of the result, where all who make and read them can deal
+ * with that; so are the results of concatenations that become part of others. */
+static void columns_are_made_in_the_result(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Exp (x) n = Neg (x) "
+                                  "c = Concat <axis: int = 1> (a, n) s = Exp (c) "
+                                  "d = Concat <axis: int = -1> (c, s) y = LpNormalization (d) }",
+                        2, (const int64_t[]){4, 3});
+    uint64_t d = offset_of(&p, "d"), bytes = 3 * sizeof(float);
+    assert_int_equal(offset_of(&p, "a"), d);
+    assert_int_equal(offset_of(&p, "c"), d);
+    assert_int_equal(offset_of(&p, "s"), d + 2 * bytes);
+    assert_int_equal(row_step_of(&p, "a"), 12);
+    assert_int_equal(row_step_of(&p, "c"), 12);
+    assert_int_equal(row_step_of(&p, "s"), 12);
+    assert_int_equal(row_step_of(&p, "d"), 0);
+    assert_int_equal(row_step_of(&p, "n"), 0); /* Neg writes its rows side by side */
+    expect_disjoint(p.plan);
+    free_planned(&p);
+}
+
+/* Results of a Split are columns of its argument, which may be columns of a concatenation. */
+static void splits_are_read_in_the_argument(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Exp (x) p, q = Split "
+                                  "<axis: int = 1, num_outputs: int = 2> (a) r = Exp (q) c = "
+                                  "Concat <axis: int = 1> (p, q, r) y = LpNormalization (c) }",
+                        2, (const int64_t[]){4, 6});
+    uint64_t c = offset_of(&p, "c"), bytes = 3 * sizeof(float);
+    assert_int_equal(offset_of(&p, "a"), c);
+    assert_int_equal(offset_of(&p, "p"), c);
+    assert_int_equal(offset_of(&p, "q"), c + bytes);
+    assert_int_equal(offset_of(&p, "r"), c + 2 * bytes);
+    assert_int_equal(row_step_of(&p, "q"), 9);
+    expect_disjoint(p.plan);
+    free_planned(&p);
+    p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[k] y) { a = Exp (x) p, q = Split <axis: int "
+                          "= 0, num_outputs: int = 2> (a) s = Sub (p, q) y = ReduceSum (s) }",
+                2, (const int64_t[]){4, 16});
+    assert_int_equal(offset_of(&p, "q"), offset_of(&p, "a") + 2 * 64);
+    assert_int_equal(row_step_of(&p, "q"), 0);
+    expect_disjoint(p.plan);
+    free_planned(&p);
+}
+
 /* A result over a piece, or over the whole while a piece is read, would destroy what is joined.
  * (The large pieces see to it that joining pays.) */
 static void joined_values_are_not_written_over(void **state) {
@@ -245,6 +294,8 @@ int main(void) {
         cmocka_unit_test(other_forms_are_not_written_over),
         cmocka_unit_test(pieces_are_made_where_they_are_joined),
         cmocka_unit_test(pieces_that_are_not_whole_lines_are_copied),
+        cmocka_unit_test(columns_are_made_in_the_result),
+        cmocka_unit_test(splits_are_read_in_the_argument),
         cmocka_unit_test(joined_values_are_not_written_over),
         cmocka_unit_test(joining_must_not_cost_memory),
         cmocka_unit_test(captured_values_live_as_long_as_the_body),

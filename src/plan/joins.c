@@ -1,0 +1,202 @@
+/* Values that lie in each other: what a Concat puts together is made in its result, and what a
+ * Split takes apart is read in its argument, so that neither has anything to do.
+ *
+ * With nothing but sizes of 1 before the axis such a part lies in one piece. Along the last axis it
+ * is some columns of the whole: its rows lie as far apart as those of the whole, which its maker
+ * and all its readers must know how to deal with (hn_eval_row_steps). Wholes may be parts of others
+ * in turn: the growing concatenations of a dense block are the first columns of the last one. */
+#include "plan/plan_int.h"
+
+/* ---- what operators can do ------------------------------------------------------------------- */
+
+static const hn_step *step_of(const hn_layout *l, hn_id node) {
+    return &l->list->steps[l->plan->program->position[node]];
+}
+
+static bool takes_parted_rows(const hn_layout *l, const hn_use *use) {
+    if (use->node == HN_NONE || hn_node_at(l->g, use->node)->block != 0)
+        return false;
+    const hn_step *step = step_of(l, use->node);
+    return hn_row_steps_arg(step->row_steps, use->slot) &&
+           hn_layout_is_exact(l, step, hn_node_at(l->g, use->node));
+}
+
+static bool makes_parted_rows(const hn_layout *l, hn_id node, hn_id value) {
+    if (node == HN_NONE || hn_node_at(l->g, node)->block != 0)
+        return false;
+    const hn_step *step = step_of(l, node);
+    bool is_first = hn_node_at(l->g, node)->outputs[0] == value;
+    return step->row_steps.rets && (is_first || step->memory == HN_EVAL_CUT_APART) &&
+           hn_layout_is_exact(l, step, hn_node_at(l->g, node));
+}
+
+bool hn_rows_may_part(const hn_layout *l, hn_id id) {
+    const hn_value *v = hn_value_at(l->g, id);
+    const hn_type *t = hn_layout_type(l, id);
+    uint64_t bytes;
+    if (!t || t->shape.rank < 1 || hn_dtype_bits(t->elem) % 8 != 0 ||
+        !hn_layout_bytes_of(t, &bytes) || bytes == 0 || !makes_parted_rows(l, v->producer, id))
+        return false;
+    for (uint32_t i = 0; i < v->uses.n; i++)
+        if (!takes_parted_rows(l, &v->uses.at[i]))
+            return false;
+    return true;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+typedef enum part_form {
+    PART_NONE,   /* copied */
+    PART_PIECE,  /* nothing but sizes of 1 stands before the axis */
+    PART_COLUMNS /* along the last axis */
+} part_form;
+
+static part_form form_of_parts(const hn_layout *l, const hn_node *node, const hn_type *whole,
+                               int64_t default_axis) {
+    const hn_attr *attr = hn_node_attr(node, "axis");
+    int32_t rank = whole->shape.rank;
+    int64_t axis = attr && attr->kind == HN_ATTR_INT ? attr->v.i : default_axis;
+    if (axis < -rank || axis >= rank || hn_dtype_bits(whole->elem) % 8 != 0 ||
+        whole->elem == HN_STRING || !l->joins)
+        return PART_NONE;
+    axis += axis < 0 ? rank : 0;
+    bool is_piece = true;
+    for (int64_t i = 0; i < axis; i++)
+        is_piece &= whole->shape.dims[i] == 1;
+    return is_piece ? PART_PIECE : axis == rank - 1 ? PART_COLUMNS : PART_NONE;
+}
+
+/* Bytes that a part takes along the axis: all, or of a row. */
+static bool extent_of_part(part_form form, const hn_type *t, uint64_t *bytes) {
+    uint64_t all;
+    if (!t || !hn_layout_bytes_of(t, &all))
+        return false;
+    *bytes = form == PART_PIECE ? all
+                                : (uint64_t)t->shape.dims[t->shape.rank - 1] *
+                                      (uint64_t)hn_dtype_bits(t->elem) / 8;
+    return true;
+}
+
+static uint32_t index_of(const hn_layout *l, const hn_part_range *r) {
+    return (uint32_t)(r - l->placing.ranges);
+}
+
+static void make_part(hn_layout *l, hn_part_range *r, hn_part_range *whole, uint64_t shift,
+                      uint64_t whole_row) {
+    r->within = index_of(l, whole) + 1;
+    r->shift = shift;
+    r->whole_row = whole_row;
+    hn_part_range *all = hn_whole_range(&l->placing, whole);
+    all->live.first = HN_MIN(all->live.first, r->live.first);
+    all->live.last = HN_MAX(all->live.last, r->live.last);
+    all->is_rigid |= r->is_rigid || whole_row == 0;
+    l->n_joined++;
+}
+
+uint64_t hn_range_row_step(const hn_placing *p, const hn_part_range *r) {
+    uint64_t step = 0;
+    for (; r->within && r->whole_row; r = &p->ranges[r->within - 1])
+        step = r->whole_row;
+    return step;
+}
+
+/* ---- concatenations -------------------------------------------------------------------------- */
+
+/* Bytes from the beginning of the range that r is a part of. */
+static uint64_t place_in_whole(const hn_placing *p, const hn_part_range *r) {
+    uint64_t at = 0;
+    for (; r->within; r = &p->ranges[r->within - 1])
+        at += r->shift;
+    return at;
+}
+
+/* All values of a range take as many bytes, so it does not matter which of them is the argument. */
+static void join_pieces(hn_layout *l, const hn_node *node, hn_part_range *whole) {
+    uint64_t at = 0, bytes;
+    for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
+        hn_part_range *r = hn_layout_range(l, node->inputs[i]);
+        if (!extent_of_part(PART_PIECE, hn_layout_type(l, node->inputs[i]), &bytes))
+            return;
+        if (r && !r->within)
+            make_part(l, r, whole, at, 0);
+    }
+}
+
+/* Do the arguments from `first` on make up the columns of a range, from the first to the last? Then
+ * it can be columns of the result itself. */
+static bool make_up_columns(const hn_layout *l, const hn_node *node, uint32_t first,
+                            const hn_part_range *range) {
+    uint64_t at = 0, bytes;
+    for (uint32_t i = first; i < node->n_inputs && at < range->row_bytes; i++, at += bytes) {
+        hn_part_range *r = hn_layout_range(l, node->inputs[i]);
+        if (!r || hn_whole_range(&l->placing, r) != range ||
+            place_in_whole(&l->placing, r) != at ||
+            !extent_of_part(PART_COLUMNS, hn_layout_type(l, node->inputs[i]), &bytes))
+            return false;
+    }
+    return at == range->row_bytes;
+}
+
+static void join_columns(hn_layout *l, const hn_node *node, hn_part_range *whole) {
+    uint64_t at = 0, bytes;
+    for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
+        hn_part_range *r = hn_layout_range(l, node->inputs[i]);
+        if (!extent_of_part(PART_COLUMNS, hn_layout_type(l, node->inputs[i]), &bytes))
+            return;
+        hn_part_range *all = r ? hn_whole_range(&l->placing, r) : NULL;
+        if (all && all != whole && !all->is_rigid && make_up_columns(l, node, i, all))
+            make_part(l, all, whole, at, whole->row_bytes);
+    }
+}
+
+void hn_join_arguments(hn_layout *l, uint32_t s, const hn_node *node, hn_part_range *whole) {
+    if (l->plan->modes[s] != HN_STEP_PLANNED || l->list->steps[s].memory != HN_EVAL_SIDE_BY_SIDE)
+        return;
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i] == HN_NONE)
+            return;
+    part_form form = form_of_parts(l, node, hn_layout_type(l, node->outputs[0]), 1);
+    if (form == PART_PIECE)
+        join_pieces(l, node, whole);
+    else if (form == PART_COLUMNS)
+        join_columns(l, node, whole);
+}
+
+/* ---- Split ----------------------------------------------------------------------------------- */
+
+/* Where output i begins in the argument. */
+static bool find_output(const hn_layout *l, part_form form, const hn_node *node, uint32_t i,
+                        uint64_t *at) {
+    uint64_t bytes;
+    *at = 0;
+    for (uint32_t k = 0; k < i; k++, *at += bytes)
+        if (!extent_of_part(form, hn_layout_type(l, node->outputs[k]), &bytes))
+            return false;
+    return true;
+}
+
+/* A piece of rows that lie apart themselves would not be one. */
+bool hn_lie_in_argument(hn_layout *l, uint32_t s, const hn_node *node, uint32_t i) {
+    hn_id id = node->outputs[i];
+    uint64_t at, bytes;
+    if (l->plan->modes[s] != HN_STEP_PLANNED || l->list->steps[s].memory != HN_EVAL_CUT_APART)
+        return false;
+    hn_part_range *whole = hn_layout_range(l, node->inputs[0]);
+    const hn_type *t = hn_layout_type(l, node->inputs[0]);
+    part_form form = form_of_parts(l, node, t, 0);
+    if (!whole || form == PART_NONE || !find_output(l, form, node, i, &at) ||
+        !extent_of_part(form, hn_layout_type(l, id), &bytes) ||
+        (form == PART_PIECE ? hn_range_row_step(&l->placing, whole) != 0
+                            : !hn_rows_may_part(l, id)))
+        return false;
+    hn_part_range *r = &l->placing.ranges[l->placing.n_ranges++];
+    *r = (hn_part_range){.live = {.value = id, .first = s, .last = l->last_use[id]},
+                         .row_bytes = bytes,
+                         .is_rigid = form == PART_PIECE};
+    uint64_t row;
+    extent_of_part(PART_COLUMNS, t, &row);
+    make_part(l, r, whole, at, form == PART_COLUMNS ? row : 0);
+    l->range_of[id] = l->placing.n_ranges;
+    l->is_steady[id] = true;
+    return true;
+}
