@@ -2,6 +2,11 @@
 #include "ops/conv_chain_form.h"
 #include "ops/spatial.h"
 
+/* Rows and elements between stages are counted without looking for overflow, within these limits.
+ */
+#define CHAIN_MOST_STEP (1 << 20)
+#define CHAIN_MOST_ELEMS (UINT64_C(1) << 40)
+
 int hn_chain_n_stages(const hn_infer *c) {
     int n = HN_CONV_CHAIN_MOST;
     while (n > 0 && !hn_has_input(c, hn_chain_filters(n - 1)))
@@ -9,7 +14,7 @@ int hn_chain_n_stages(const hn_infer *c) {
     return n;
 }
 
-/* Numbers stage * n ... of a list; none may be smaller than `least`. */
+/* Numbers stage * n ... of a list; none may be smaller than `least`, or very large. */
 static bool stage_ints(const hn_infer *c, const char *name, int stage, uint32_t n, int64_t least,
                        int64_t *out) {
     const int64_t *list;
@@ -18,7 +23,7 @@ static bool stage_ints(const hn_infer *c, const char *name, int stage, uint32_t 
         return false;
     for (uint32_t i = 0; i < n; i++) {
         out[i] = list[first + i];
-        if (out[i] < least || out[i] > INT32_MAX)
+        if (out[i] < least || out[i] > CHAIN_MOST_STEP)
             return false;
     }
     return true;
@@ -59,8 +64,12 @@ static hone_status stage_shape(hn_infer *c, int i, hn_dim *dims) {
     uint32_t w = hn_chain_filters(i);
     hn_dim channels = hn_in_dim(c, w, 1), filters = hn_in_dim(c, w, 0);
     if (!hn_chain_stage_read(c, i, &stage))
-        return hn_infer_fail(c, HONE_E_INVALID, "stage %d of the chain lacks attributes", i);
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             "stage %d of the chain lacks attributes, or they are too large", i);
     HN_TRY(hn_expect_rank(c, w, HN_CHAIN_AXES + 2, HN_CHAIN_AXES + 2));
+    for (int32_t d = 0; d < HN_CHAIN_AXES + 2; d++)
+        if (hn_in_dim(c, w, d) == 0)
+            return hn_infer_fail(c, HONE_E_SHAPE, "stage %d of the chain has no filters", i);
     if (hn_dim_is_known(channels))
         channels = hn_dim_mul_i(hn_infer_syms(c), channels, stage.group);
     HN_TRY(hn_merge_dim(c, "channels of a map and its filters", dims[HN_CHAIN_AXES], channels,
@@ -83,14 +92,19 @@ static hone_status stage_shape(hn_infer *c, int i, hn_dim *dims) {
 }
 
 hone_status hn_infer_conv_chain(hn_infer *c) {
-    int32_t rank = HN_CHAIN_AXES + 2;
+    const int32_t rank = HN_CHAIN_AXES + 2;
     hn_dim *dims = hn_infer_dims(c, rank);
     HN_TRY_PTR(dims);
     HN_TRY(hn_expect_rank(c, 0, rank, rank));
     for (int32_t i = 0; i < rank; i++)
         dims[i] = hn_in_dim(c, 0, i);
-    for (int i = 0, n = hn_chain_n_stages(c); i < n; i++)
+    for (int i = 0, n = hn_chain_n_stages(c); i < n; i++) {
+        uint64_t n_elems = 1;
         HN_TRY(stage_shape(c, i, dims + 1));
+        if (!hn_macs_times(&n_elems, HN_CHAIN_AXES + 1, dims + 1) || n_elems > CHAIN_MOST_ELEMS)
+            return hn_infer_fail(c, HONE_E_LIMIT,
+                                 "what stage %d of the chain makes is too large, or not known", i);
+    }
     return hn_out_shape(c, 0, rank, dims);
 }
 
