@@ -176,28 +176,26 @@ static void panel_tiles(const filter_slice *s, const conv_rect *rect, const hn_c
     int64_t n = sizes[along], most = s->run->tiles->most_rows;
     if (x_steps[along] * (int64_t)sizeof(float) % CACHE_SETS_BYTES == 0)
         most = HN_MIN(most, 8);
-    int64_t n_tiles = (n + most - 1) / most;
+    int64_t n_tiles = (n + most - 1) / most, least = n / n_tiles, n_larger = n % n_tiles;
     int64_t ahead_step = first->ahead_step / (n_tiles * sizes[1 - along]), n_done = 0;
     bool is_dense =
         !s->run->has_far_filters && first->n_runs == 1 && first->runs[0].n == x_steps[along];
+    hn_conv_tile t = *first;
+    t.x_row = x_steps[along];
+    t.y_row = y_steps[along];
+    t.residual_row = residual_at(f, t.y_row);
     for (int64_t across = 0; across < sizes[1 - along]; across++)
-        for (int64_t i = 0; i < n_tiles; i++) {
-            int64_t begin = i * n / n_tiles, end = (i + 1) * n / n_tiles;
-            int64_t y = across * y_steps[1 - along] + begin * y_steps[along];
-            hn_conv_tile t = *first;
-            t.x += across * x_steps[1 - along] + begin * x_steps[along];
-            t.x_row = x_steps[along];
-            t.ahead += n_done++ * ahead_step * s->nk;
-            t.ahead_step = ahead_step;
-            if (is_dense && i + 1 < n_tiles) { /* the input of the next tile */
-                t.ahead = t.x + (end - begin) * t.x_row;
-                t.ahead_step = end - begin;
-            }
-            t.y += y;
-            t.y_row = y_steps[along];
-            t.residual = t.residual ? t.residual + residual_at(f, y) : NULL;
-            t.residual_row = residual_at(f, t.y_row);
-            fns[end - begin](&t);
+        for (int64_t i = 0, begin = 0, rows; i < n_tiles; i++, begin += rows) {
+            int64_t y = across * y_steps[1 - along] + begin * t.y_row;
+            bool reads_on = is_dense && i + 1 < n_tiles; /* the input of the next tile */
+            rows = least + (i < n_larger);
+            t.x = first->x + across * x_steps[1 - along] + begin * t.x_row;
+            t.ahead = reads_on ? t.x + rows * t.x_row : first->ahead + n_done * ahead_step * s->nk;
+            t.ahead_step = reads_on ? rows : ahead_step;
+            t.y = first->y + y;
+            t.residual = first->residual ? first->residual + residual_at(f, y) : NULL;
+            n_done++;
+            fns[rows](&t);
         }
 }
 
