@@ -54,6 +54,37 @@ static void test_indices_out_of_range(void **state) {
                    "do not fit");
 }
 
+/* Indices that are the same along all other axes pick what Gather picks: 0 for each axis. */
+static void test_elements_of_large_tensors(void **state) {
+    (void)state;
+    EXPECT_INTS(HEAD("21") "g () => (int64[3] z) <int64 no = {0}, int64 one = {1}, int64 all = "
+                           "{44850}, int64[3] s = "
+                           "{13, 1150, 3}, int64[4] p = {12, 0, -5, 3}, int64[3] p0 = {4, 1, 1}, "
+                           "int64[3] e0 = {4, "
+                           "1100, 2}, int64[3] e1 = {13, 4, 2}, int64[3] p1 = {1, 4, 1}, int64[3] "
+                           "e2 = {13, 1100, 4}, "
+                           "int64[4] q = {2, 0, -3, 1}, int64[1] b = {0}, int64[1] n1 = {1100}, "
+                           "int64[1] a1 = {1}, "
+                           "int64[1] n2 = {2}, int64[1] a2 = {2}> {"
+                           " r = Range (no, all, one) x = Reshape (r, s) wide = Slice (x, b, n1, "
+                           "a1) thin = Slice (x, "
+                           "b, n2, a2) both = Slice (wide, b, n2, a2)"
+                           " r0 = Reshape (p, p0) i0 = Expand (r0, e0) g0 = GatherElements <axis = "
+                           "0> (x, i0)"
+                           " w0 = Gather <axis = 0> (both, p) d0 = Sub (g0, w0) z0 = "
+                           "ReduceSumSquare <keepdims = 0> (d0)"
+                           " r1 = Reshape (p, p1) i1 = Expand (r1, e1) g1 = GatherElements <axis = "
+                           "1> (x, i1)"
+                           " w1 = Gather <axis = 1> (thin, p) d1 = Sub (g1, w1) z1 = "
+                           "ReduceSumSquare <keepdims = 0> (d1)"
+                           " i2 = Expand (q, e2) g2 = GatherElements <axis = 2> (x, i2)"
+                           " w2 = Gather <axis = 2> (wide, q) d2 = Sub (g2, w2) z2 = "
+                           "ReduceSumSquare <keepdims = 0> (d2)"
+                           " u0 = Unsqueeze (z0, b) u1 = Unsqueeze (z1, b) u2 = Unsqueeze (z2, b)"
+                           " z = Concat <axis = 0> (u0, u1, u2) }",
+                0, 0, 0);
+}
+
 static void test_bounds_that_overflow(void **state) {
     (void)state;
     EXPECT_INTS(HEAD("21") "g () => (int64[1] z) <int64[3] a = {1, 2, 3}, int64[1] s = "
@@ -157,9 +188,10 @@ static void test_the_best_of_many(void **state) {
     hone_session_options options;
     hone_session_options_init(&options);
     options.n_threads = 2;
-    runner r = runner_with(HEAD("21") "g (float[3,n] x, int64[1] k) => (float[3,m] v, int64[3,m] z) "
-                                      "{ v, z = TopK (x, k) }",
-                           NULL, &options);
+    runner r =
+        runner_with(HEAD("21") "g (float[3,n] x, int64[1] k) => (float[3,m] v, int64[3,m] z) "
+                               "{ v, z = TopK (x, k) }",
+                    NULL, &options);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int64_t k = 1; k <= sizes[s]; k += 1 + sizes[s] / 8)
             expect_best(&r, sizes[s], k);
@@ -171,6 +203,7 @@ int main(void) {
         cmocka_unit_test(test_packed_elements_move),
         cmocka_unit_test(test_empty_tensors),
         cmocka_unit_test(test_indices_out_of_range),
+        cmocka_unit_test(test_elements_of_large_tensors),
         cmocka_unit_test(test_bounds_that_overflow),
         cmocka_unit_test(test_order_of_the_best),
         cmocka_unit_test(test_the_best_of_many),
