@@ -4,20 +4,20 @@
 #include <stdio.h>
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n"
-#define FILTERS                                                                          \
-  "float[2,3,1,1] e = {1, 2, -3, 4, 5, 6}, float[2] s = {0.5, -1},"                      \
-  " float[2,1,3,3] d = {1, 2, 3, -4, 5, 6, 7, -8, 9, 1, -2, 3, 4, -5, 6, 7, -8, 9},"     \
-  " float[2,1,5,5] d5 = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3," \
-  " 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6," \
-  " 7}, float[2,2,1,1] p = {1, -2, 3, 4}, float[3,2,1,1] q = {1, 2, -3, 4, 5, 6},"       \
-  " float[2,3,3,3] k = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3,"  \
-  " 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4," \
-  " 5, 6, 7, 8, 9}, float lo = {0}, float hi = {6}"
+#define FILTERS                                                                                   \
+  "float[2,5,1,1] e = {1, 2, -3, 4, 5, 6, 7, -8, 9, 1}, float[2] s = {0.5, -1},"                  \
+  " float[2,1,3,3] d = {1, 2, 3, -4, 5, 6, 7, -8, 9, 1, -2, 3, 4, -5, 6, 7, -8, 9},"              \
+  " float[2,1,5,5] d5 = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3,"          \
+  " 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6,"          \
+  " 7}, float[2,2,1,1] p = {1, -2, 3, 4}, float[5,2,1,1] q = {1, 2, -3, 4, 5, 6, 7, -8, 9, 1},"   \
+  " float[2,5,2,2] k = {-9, -2, 5, -7, 0, 7, -5, 2, 9, -3, 4, -8, -1, 6, -6, 1, 8, -4, 3, -9, "   \
+  "-2, 5, -7, 0, 7, -5, 2, 9, -3, 4, -8, -1, 6, -6, 1, 8, -4, 3, -9, -2}, float lo = {0}, float " \
+  "hi = {6}"
 #define OVER(x, y, nodes) HEAD "g (" x ") => (" y ") <" FILTERS "> {" nodes " }"
 /* A map of two channels has as many bytes as chains begin to be formed at. */
-#define SMALL(nodes) OVER("float[n,3,128,128] x", "float[a,b,c,f] y", nodes)
+#define SMALL(nodes) OVER("float[n,5,128,128] x", "float[a,b,c,f] y", nodes)
 /* And here so many that they also run as chains, with bands and steps. */
-#define LARGE(nodes) OVER("float[2,3,260,257] x", "float[a,b,c,f] y", nodes)
+#define LARGE(nodes) OVER("float[2,5,260,257] x", "float[a,b,c,f] y", nodes)
 #define PADDED "<group = 2, pads = [1, 1, 1, 1]>"
 
 typedef struct chain_counts {
@@ -93,7 +93,7 @@ static void test_not_formed(void **state) {
     (void)state;
     static const chain_counts cases[] = {
         /* small maps */
-        {OVER("float[n,3,64,64] x", "float[a,b,c,f] y",
+        {OVER("float[n,5,64,64] x", "float[a,b,c,f] y",
               "a1 = Conv (x, e) y = Conv " PADDED " (a1, d)"),
          0, 2},
         /* dense windows that move by one; two that are not depthwise; two that are */
@@ -103,7 +103,7 @@ static void test_not_formed(void **state) {
                " (a2, d)"),
          0, 3},
         /* others read what lies between */
-        {OVER("float[n,3,128,128] x", "float[a,b,c,f] y, float[a2,b2,c2,f2] z",
+        {OVER("float[n,5,128,128] x", "float[a,b,c,f] y, float[a2,b2,c2,f2] z",
               "z = Conv (x, e) y = Conv " PADDED " (z, d)"),
          0, 2},
         {SMALL("a1 = Conv (x, e) a2 = Conv " PADDED " (a1, d) y = Add (a2, a1)"), 0, 2},
@@ -112,11 +112,11 @@ static void test_not_formed(void **state) {
                " b2 = Add (a2, r) y = Conv (b2, p)"),
          1, 2},
         /* filters that come from outside */
-        {OVER("float[n,3,128,128] x, float[2,1,3,3] w", "float[a,b,c,f] y",
+        {OVER("float[n,5,128,128] x, float[2,1,3,3] w", "float[a,b,c,f] y",
               "a1 = Conv (x, e) y = Conv " PADDED " (a1, w)"),
          0, 2},
         /* one axis, three */
-        {OVER("float[1,3,40000] x, float[2,3,1] w, float[2,1,3] v", "float[a,b,c] y",
+        {OVER("float[1,5,40000] x, float[2,5,1] w, float[2,1,3] v", "float[a,b,c] y",
               "a1 = Conv (x, w) y = Conv <group = 2> (a1, v)"),
          0, 2},
     };
@@ -127,7 +127,7 @@ static void test_unknown_sizes(void **state) {
     (void)state;
     pass_case c = {.passes = "channels-last,last-ends,conv-chains",
                    .target = HN_TARGET_SESSION,
-                   .text = OVER("float[n,3,h,w] x", "float[a,b,c,f] y",
+                   .text = OVER("float[n,5,h,w] x", "float[a,b,c,f] y",
                                 "a1 = Conv (x, e) y = Conv " PADDED " (a1, d)")};
     expect_miss(&c, "start", "sizes of the maps");
 }

@@ -6,18 +6,19 @@
 
 /* Maps between the convolutions have 0.5 MB: with one image they are made one by one, with two as a
  * chain. */
-#define CHAINED                                                                                  \
-  RUN_HEAD "g (float[n,3,260,257] x) => (float[n,3,130,129] y) <"                                \
-           "float[2,3,1,1] e = {1, 2, -3, 4, 5, 6}, float[2] s = {0.5, -1}, float[2,1,3,3] d = " \
-           "{1, 2, 3, -4, 5, 6, 7, -8, 9, 1, -2, 3, 4, -5, 6, 7, -8, 9}, float[3,2,1,1] p = "    \
-           "{1, -2, 3, 4, 0.5, 0.25}> {"                                                         \
-           " a = Conv (x, e, s) b = Relu (a) c = Conv <group = 2, strides = [2, 2], pads = "     \
+#define CHAINED                                                                               \
+  RUN_HEAD "g (float[n,5,260,257] x) => (float[n,3,130,129] y) <"                             \
+           "float[2,5,1,1] e = {1, 2, -3, 4, 5, 6, 7, -8, 9, 1}, float[2] s = {0.5, -1}, "    \
+           "float[2,1,3,3] d = "                                                              \
+           "{1, 2, 3, -4, 5, 6, 7, -8, 9, 1, -2, 3, 4, -5, 6, 7, -8, 9}, float[3,2,1,1] p = " \
+           "{1, -2, 3, 4, 0.5, 0.25}> {"                                                      \
+           " a = Conv (x, e, s) b = Relu (a) c = Conv <group = 2, strides = [2, 2], pads = "  \
            "[1, 1, 1, 1]> (b, d) f = HardSwish (c) y = Conv (f, p) }"
 
 enum { RESULT = 3 * 130 * 129 };
 
 static hone_value *images(int64_t n) {
-    hone_value *v = tensor_of(ELEM_FLOAT, NULL, DIMS(n, 3, 260, 257));
+    hone_value *v = tensor_of(ELEM_FLOAT, NULL, DIMS(n, 5, 260, 257));
     hone_tensor_info info;
     hone_value_tensor(v, &info);
     for (uint64_t i = 0; i < info.n_elements; i++)
