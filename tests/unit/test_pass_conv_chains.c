@@ -85,6 +85,10 @@ static void test_run_as_chains(void **state) {
         {LARGE("a1 = Conv (x, e) a2 = Conv <group = 2, pads = [2, 0, 1, 3]> (a1, d)"
                " y = Conv <auto_pad = \"VALID\"> (a2, p)"),
          1, 0},
+        /* a piece of a Concat */
+        {LARGE("r = Relu (x) a1 = Conv (r, e) a2 = Conv " PADDED " (a1, d)"
+               " b = Concat <axis = 1> (r, a2, r) y = Abs (b)"),
+         1, 0},
     };
     expect_chains(cases, HN_COUNT(cases));
 }
