@@ -324,6 +324,8 @@ hone_status hn_eval_softmax(hn_eval *c) {
     if (!y || x->n_elems == 0)
         return HONE_OK;
     axis_view v = view_softmax(c, x);
+    if (v.inner != 1 && hn_softmax_lanes(c, is_log, v.outer, v.n, v.inner))
+        return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
     if (v.inner != 1 || x->dtype != HN_F32)
         return apply_reduced(c, &v, "ReduceLogSumExp", is_log ? apply_log_softmax : apply_softmax);
     softmax_rows rows = {x->data, y->data, v.n};
