@@ -30,6 +30,7 @@ enum {
     FAR_BLOCK_TILES = 56,
     LEAST_BLOCK_TILES = 12, /* of a block, where there is more than one */
     BLOCKS_MULTIPLE = 4,    /* their number is a multiple of it: threads get even shares */
+    FEWEST_CUT_TILES = 16,  /* that are cut in two where nothing else is left to cut */
     BLOCK_FILTERS = 64,
     WINDOW_CHUNK = 64 /* channels of a window that is not all inside, copied at a time */
 };
@@ -106,6 +107,8 @@ static void cut_winograd(winograd_run *r) {
         r->n_blocks = winograd_round_up(winograd_pieces(r->n_tiles, most), BLOCKS_MULTIPLE);
     else
         r->n_parts = winograd_pieces(r->n_panels, BLOCK_FILTERS / r->width);
+    if (r->n_blocks * r->n_parts == 1 && r->n_tiles >= FEWEST_CUT_TILES)
+        r->n_blocks = 2;
 }
 
 static winograd_run plan_winograd(const hn_conv_last_job *job) {
@@ -280,8 +283,12 @@ static void interpolate_tile(const winograd_block *b, int64_t tile, int64_t f0, 
     }
     if (done < n) {
         float buffer[TILE_SIDE * TILE_SIDE * BLOCK_FILTERS] = {0};
-        hn_winograd_end end = {bias + done,   residual ? buffer : NULL, TILE_SIDE * BLOCK_FILTERS,
-                               BLOCK_FILTERS, r->least,                 r->most};
+        hn_winograd_end end = {bias + done,
+                               residual ? buffer : NULL,
+                               TILE_SIDE * BLOCK_FILTERS,
+                               BLOCK_FILTERS,
+                               r->least,
+                               r->most};
         if (residual)
             copy_outputs(at, n - done, residual + done, from_row, from_column, buffer,
                          TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS);
