@@ -74,6 +74,7 @@ typedef struct hn_program_options {
     hn_pool *pool;              /* helps to lay weights out; may be NULL */
     const hn_blob_shelf *shelf; /* of weights that were laid out before; may be NULL */
     hn_kernel_choices *choices; /* that were measured; may be NULL */
+    struct hn_cache *cache;     /* of run/, where optimized graphs are kept; may be NULL */
     bool is_lazy; /* weights are laid out by hn_program_finish; without shelf and choices only */
 } hn_program_options;
 
@@ -81,6 +82,10 @@ typedef struct hn_program_options {
  * it. The original must outlive it. options: NULL for none. */
 hone_status hn_program_new(const hn_model *m, const hn_program_options *options, hn_program **out,
                            hone_error *err);
+/* The same of a graph that is the program's own from now on, also when this fails; its weights lie
+ * in the files of the original. */
+hone_status hn_program_adopt(hn_model *own, const hn_model *m, const hn_program_options *options,
+                             hn_program **out, hone_error *err);
 /* Lays weights out that a lazy program has left; does nothing the second time. Before anything is
  * planned; any number of threads may call it. After a failure it may be tried again. */
 hone_status hn_program_finish(hn_program *p, hn_pool *pool, hone_error *err);

@@ -316,14 +316,20 @@ static hone_status make_program(hn_program *p, const hn_model *source, const hn_
 
 hone_status hn_program_new(const hn_model *m, const hn_program_options *options, hn_program **out,
                            hone_error *err) {
-    *out = NULL;
     hn_model *copy = hn_model_clone(m);
-    hn_program *p = copy ? HN_NEW(copy->arena, hn_program) : NULL;
+    *out = NULL;
+    return copy ? hn_program_adopt(copy, m, options, out, err) : HONE_E_NOMEM;
+}
+
+hone_status hn_program_adopt(hn_model *own, const hn_model *m, const hn_program_options *options,
+                             hn_program **out, hone_error *err) {
+    *out = NULL;
+    hn_program *p = HN_NEW(own->arena, hn_program);
     if (!p) {
-        hn_model_free(copy);
+        hn_model_free(own);
         return HONE_E_NOMEM;
     }
-    p->model = copy;
+    p->model = own;
     pthread_mutex_init(&p->lock, NULL);
     hone_status status = make_program(p, m, options, err);
     if (status == HONE_OK)

@@ -1,6 +1,8 @@
-/* A shelf over the file of a cache: what is found there, and what is to be written. */
+/* A shelf over the file of a cache, and the graph in it: what is found there, and what is to be
+ * written. */
 #define _GNU_SOURCE /* realpath */
 #include "run/cache.h"
+#include "run/cache_graph.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +13,7 @@
 struct hn_cache {
     const hone_allocator *alloc;
     hn_arena *arena; /* everything below; not the map */
-    const char *path;
+    const char *path, *asked;
     uint64_t environment;
     hn_cache_map *map; /* NULL: there is none yet */
     hn_blob_shelf shelf;
@@ -19,6 +21,7 @@ struct hn_cache {
     HN_VEC(hn_cache_piece) found;
     HN_VEC(hn_blob *) made; /* owned */
     bool is_incomplete;     /* no memory to remember something: nothing is written */
+    hn_cache_piece graph;   /* to be written; no bytes: there is none */
 };
 
 /* ---- the shelf ------------------------------------------------------------------------------- */
@@ -47,6 +50,77 @@ static void remember_made(void *ctx, hn_blob *b) {
 
 const hn_blob_shelf *hn_cache_shelf(const hn_cache *c) {
     return &c->shelf;
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+enum { BLOB_GRAPH = 8 }; /* between the kinds of the plan and those of operators */
+
+/* A graph's bytes stand behind their hash: unlike weights they are read as a whole anyway. */
+typedef struct kept_graph {
+    uint64_t hash;
+    uint8_t bytes[];
+} kept_graph;
+
+/* False when nothing tells one state of the model from another. Operators of others may mean
+ * something else the next time. */
+static bool name_graph(const hn_cache *c, const hn_model *m, hn_blob_key *key) {
+    hn_blob_key_init(key, &c->shelf, BLOB_GRAPH, 0);
+    hn_blob_key_mix(key, c->asked, strlen(c->asked));
+    bool is_known = m->maps.n > 0 && m->n_edits == 0 && !m->origin && !m->custom_ops;
+    for (uint32_t i = 0; is_known && i < m->maps.n; i++) {
+        const uint64_t *identity = m->maps.at[i].identity;
+        hn_blob_key_mix(key, identity, sizeof m->maps.at[i].identity);
+        is_known = identity[0] || identity[1];
+    }
+    return is_known;
+}
+
+hone_status hn_cache_take_graph(hn_cache *c, const hn_model *m, hn_model **out) {
+    hn_blob_key key;
+    hn_bytes found;
+    *out = NULL;
+    if (!c->map || !name_graph(c, m, &key) || !hn_cache_map_find_sized(c->map, &key, &found) ||
+        found.n < sizeof(kept_graph))
+        return HONE_OK;
+    const kept_graph *kept = found.at;
+    hn_bytes graph = {kept->bytes, found.n - sizeof *kept};
+    if (hn_hash64(graph.at, (size_t)graph.n, c->shelf.seed) != kept->hash)
+        return HONE_OK;
+    key.n_bytes = found.n;
+    if (!HN_VEC_PUSH(c->arena, &c->found, ((hn_cache_piece){key, found.at})))
+        return HONE_E_NOMEM;
+    return hn_cached_graph_read(m, graph, out);
+}
+
+/* The one that was found turned out to be of no use. */
+static void forget_graph(hn_cache *c) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->found.n; i++)
+        if (c->found.at[i].key.kind != BLOB_GRAPH)
+            c->found.at[n++] = c->found.at[i];
+    c->found.n = n;
+}
+
+hone_status hn_cache_put_graph(hn_cache *c, const hn_model *m, const hn_model *optimized) {
+    hn_blob_key key;
+    void *data;
+    size_t n;
+    if (!name_graph(c, m, &key))
+        return HONE_OK;
+    forget_graph(c);
+    HN_TRY(hn_cached_graph_write(m, optimized, c->alloc, &data, &n));
+    if (!data)
+        return HONE_OK;
+    kept_graph *kept = hn_arena_alloc(c->arena, sizeof *kept + n);
+    if (kept) {
+        memcpy(kept->bytes, data, n);
+        kept->hash = hn_hash64(data, n, c->shelf.seed);
+        key.n_bytes = sizeof *kept + n;
+        c->graph = (hn_cache_piece){key, kept};
+    }
+    hn_free(c->alloc, data, n);
+    return kept ? HONE_OK : HONE_E_NOMEM;
 }
 
 /* ---- which file ------------------------------------------------------------------------------ */
@@ -82,7 +156,9 @@ static hone_status start_cache(hn_cache *c, const char *folder, const char *mode
     hone_error err;
     hn_error_clear(&err);
     c->path = cache_path(c->arena, folder, model, asked);
-    HN_TRY_PTR(c->path);
+    c->asked = hn_arena_printf(c->arena, "%s", asked);
+    if (!c->path || !c->asked)
+        return HONE_E_NOMEM;
     c->environment = environment_now();
     hone_status status = hn_cache_map_open(c->path, c->environment, c->alloc, &c->map, &err);
     if (status == HONE_E_NOMEM)
@@ -131,14 +207,16 @@ hone_status hn_cache_open(const char *folder, const hn_model *m, const char *ask
 hone_status hn_cache_save(hn_cache *c, hn_arena *arena, const char **note) {
     hone_error err;
     size_t n = c->found.n;
-    if (c->made.n == 0 || c->is_incomplete)
+    if ((c->made.n == 0 && !c->graph.bytes) || c->is_incomplete)
         return HONE_OK;
-    hn_cache_piece *pieces = HN_NEW_N(c->arena, hn_cache_piece, n + c->made.n);
+    hn_cache_piece *pieces = HN_NEW_N(c->arena, hn_cache_piece, n + c->made.n + 1);
     HN_TRY_PTR(pieces);
     if (n)
         memcpy(pieces, c->found.at, n * sizeof *pieces);
     for (uint32_t i = 0; i < c->made.n; i++)
         pieces[n++] = (hn_cache_piece){*hn_blob_key_of(c->made.at[i]), hn_blob_data(c->made.at[i])};
+    if (c->graph.bytes)
+        pieces[n++] = c->graph;
     hn_error_clear(&err);
     hone_status status =
         hn_cache_file_write(c->path, c->environment, c->shelf.seed, n, pieces, c->alloc, &err);

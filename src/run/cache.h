@@ -1,6 +1,7 @@
-/* Inside run/: weights that were laid out by an earlier process, in a file of their own.
+/* Inside run/: what an earlier process has made of a model, in a file of its own: the optimized
+ * graph, and weights as kernels want them.
  *
- * One file holds all the blobs that one session made: of one model (by path), one set of options,
+ * One file holds all that one session made: of one model (by path), one set of options,
  * one processor and one build of this library. Blobs are found by the same keys as within a
  * process, so a file that belongs to another state of the model is merely one in which nothing is
  * found. */
@@ -33,6 +34,8 @@ hone_status hn_cache_map_open(const char *path, uint64_t environment, const hone
                               hn_cache_map **out, hone_error *err);
 /* Bytes of that key; NULL: not there. */
 const void *hn_cache_map_find(const hn_cache_map *m, const hn_blob_key *key);
+/* The same for one whose size is not known. */
+bool hn_cache_map_find_sized(const hn_cache_map *m, const hn_blob_key *key, hn_bytes *out);
 
 typedef struct hn_cache_piece {
     hn_blob_key key;
@@ -51,6 +54,11 @@ typedef struct hn_cache hn_cache;
 hone_status hn_cache_open(const char *folder, const hn_model *m, const char *asked, hn_arena *arena,
                           hn_cache **out, const char **note);
 const hn_blob_shelf *hn_cache_shelf(const hn_cache *c);
+/* The optimized graph that an earlier session of the same model and options has left, in a model of
+ * its own; NULL: there is none. */
+hone_status hn_cache_take_graph(hn_cache *c, const hn_model *m, hn_model **out);
+/* Keeps one for later sessions, if it can be kept. */
+hone_status hn_cache_put_graph(hn_cache *c, const hn_model *m, const hn_model *optimized);
 /* Writes what was found or made, if anything was made. */
 hone_status hn_cache_save(hn_cache *c, hn_arena *arena, const char **note);
 void hn_cache_free(hn_cache *c); /* NULL is fine; blobs live on */

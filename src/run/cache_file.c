@@ -131,6 +131,17 @@ const void *hn_cache_map_find(const hn_cache_map *m, const hn_blob_key *key) {
     return NULL;
 }
 
+bool hn_cache_map_find_sized(const hn_cache_map *m, const hn_blob_key *key, hn_bytes *out) {
+    for (uint64_t i = 0; i < m->n_entries; i++) {
+        const hn_cache_entry *e = &m->entries[i];
+        if (e->kind != key->kind || e->hash[0] != key->hash[0] || e->hash[1] != key->hash[1])
+            continue;
+        *out = (hn_bytes){(const uint8_t *)m->map.bytes.at + e->offset, e->n_bytes};
+        return true;
+    }
+    return false;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static uint64_t round_to_alignment(uint64_t offset) {

@@ -1,6 +1,8 @@
 /* Programs of optimized graphs: the passes run on the program's own copy of the model. */
 #include "run/session.h"
 
+#include "run/cache.h"
+
 #define MAX_SWITCHED_OFF 32 /* rules; then the graph is run as it is */
 
 /* What one attempt uses and leaves for the next one. */
@@ -47,12 +49,39 @@ static hone_status try_programs(const hn_model *m, const hn_program_options *o, 
     }
 }
 
+/* ---- graphs of earlier processes ------------------------------------------------------------- */
+
+/* Dimensions have their sizes in such a graph. One that cannot be run is left aside. */
+static hone_status take_kept_graph(const hn_model *m, const hn_program_options *o,
+                                   hn_program **out) {
+    hn_model *graph;
+    hn_program_options rest = *o;
+    rest.n_dims = 0;
+    *out = NULL;
+    HN_TRY(hn_cache_take_graph(o->cache, m, &graph));
+    hone_status status = graph ? hn_program_adopt(graph, m, &rest, out, NULL) : HONE_OK;
+    return status == HONE_E_NOMEM ? status : HONE_OK;
+}
+
+static hone_status keep_graph(const hn_model *m, hn_cache *cache, hn_program **program) {
+    hone_status status = hn_cache_put_graph(cache, m, (*program)->model);
+    if (status == HONE_OK)
+        return status;
+    hn_program_free(*program);
+    *program = NULL;
+    return status;
+}
+
 hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_program_options *o,
                                  hn_program **out, hone_error *err) {
     static const hn_program_options none;
     o = o ? o : &none;
     if (level == HN_LEVEL_NONE)
         return hn_program_new(m, o, out, err);
+    if (o->cache)
+        HN_TRY(take_kept_graph(m, o, out));
+    if (o->cache && *out)
+        return HONE_OK;
     attempt a = {.arena = hn_arena_new(hn_arena_allocator(m->arena))};
     if (!a.arena)
         return HONE_E_NOMEM;
@@ -63,5 +92,7 @@ hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_pro
     a.options.max_opset = HN_LATEST_OPSET;
     hone_status status = try_programs(m, o, &a, out, err);
     hn_arena_free(a.arena);
+    if (status == HONE_OK && o->cache)
+        status = keep_graph(m, o->cache, out);
     return status;
 }

@@ -49,10 +49,12 @@ static hone_status take_cached_program(hn_session *s, const hn_model *m, hone_er
     hn_cache *cache;
     HN_TRY(open_cache(s, m, &cache));
     s->options.program.shelf = cache ? hn_cache_shelf(cache) : NULL;
+    s->options.program.cache = cache;
     hone_status status = take_program(s, m, err);
     if (status == HONE_OK && cache)
         status = hn_cache_save(cache, s->notes, &s->cache_note);
     s->options.program.shelf = NULL;
+    s->options.program.cache = NULL;
     hn_cache_free(cache);
     return status;
 }
