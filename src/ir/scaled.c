@@ -20,7 +20,7 @@ static void scale_floats(float *to, const float *from, uint64_t n, double scale)
         to[i] = (float)((double)from[i] * scale);
 }
 
-static void scale_run(const scaled_run *r, double scale) {
+static void scale_channel(const scaled_run *r, double scale) {
     float aligned[RUN_ELEMS];
     for (uint64_t at = 0; at < r->n; at += RUN_ELEMS) {
         uint64_t n = HN_MIN(r->n - at, RUN_ELEMS);
@@ -51,7 +51,7 @@ void hn_tensor_scale(const hn_scaling *s, float *out) {
             continue;
         }
         for (uint64_t mid = 0; mid < l->n_mid; mid++, at += l->n_inner)
-            scale_run(&(scaled_run){from + at * sizeof *out, out + at, l->n_inner}, scale[mid]);
+            scale_channel(&(scaled_run){from + at * sizeof *out, out + at, l->n_inner}, scale[mid]);
     }
 }
 

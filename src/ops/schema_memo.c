@@ -46,25 +46,26 @@ static _Atomic(const row_memo *) memo_of_row[MEMO_ROWS]; /* newest first */
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-static bool put_text(const hn_op *op, const char *at, uint32_t n, uint16_t *place, uint8_t *len) {
+static bool remember_text(const hn_op *op, const char *at, uint32_t n, uint16_t *place,
+                          uint8_t *len) {
     *place = (uint16_t)(at - op->text);
     *len = (uint8_t)n;
     return n <= UINT8_MAX && at - op->text <= UINT16_MAX;
 }
 
-static bool put_param(const hn_op *op, int version, const hn_param *p, memo_param *out) {
+static bool remember_param(const hn_op *op, int version, const hn_param *p, memo_param *out) {
     *out = (memo_param){.tensors = hn_walk_tensors(op, version, p),
                         .min_arity = (uint8_t)p->min_arity,
                         .optional = p->optional,
                         .variadic = p->variadic,
                         .heterogeneous = p->heterogeneous};
     return p->min_arity <= UINT8_MAX &&
-           put_text(op, p->name, p->name_len, &out->name, &out->name_len) &&
-           put_text(op, p->type, p->type_len, &out->type, &out->type_len);
+           remember_text(op, p->name, p->name_len, &out->name, &out->name_len) &&
+           remember_text(op, p->type, p->type_len, &out->type, &out->type_len);
 }
 
-static bool put_list(const hn_op *op, int version, hn_op_column column, uint8_t first,
-                     row_memo *m) {
+static bool remember_list(const hn_op *op, int version, hn_op_column column, uint8_t first,
+                          row_memo *m) {
     const char *text = hn_op_text(op, column);
     memo_list *list = &m->lists[column == HN_OP_OUTPUTS];
     hn_param p;
@@ -72,20 +73,20 @@ static bool put_list(const hn_op *op, int version, hn_op_column column, uint8_t 
     hn_op_arity(text, version, &list->min, &list->max);
     for (; hn_op_formal(text, version, list->n, &p); list->n++)
         if (first + list->n == MEMO_PARAMS ||
-            !put_param(op, version, &p, &m->params[first + list->n]))
+            !remember_param(op, version, &p, &m->params[first + list->n]))
             return false;
     return true;
 }
 
-static bool put_attrs(const hn_op *op, int version, row_memo *m) {
+static bool remember_attrs(const hn_op *op, int version, row_memo *m) {
     hn_attr_spec spec;
     for (; hn_walk_attr(op, version, m->n_attrs, &spec); m->n_attrs++) {
         if (m->n_attrs == MEMO_ATTRS)
             return false;
         memo_attr *a = &m->attrs[m->n_attrs];
         *a = (memo_attr){.kind = (uint8_t)spec.kind, .required = spec.required};
-        if (!put_text(op, spec.name, spec.name_len, &a->name, &a->name_len) ||
-            (spec.def && !put_text(op, spec.def, spec.def_len, &a->def, &a->def_len)))
+        if (!remember_text(op, spec.name, spec.name_len, &a->name, &a->name_len) ||
+            (spec.def && !remember_text(op, spec.def, spec.def_len, &a->def, &a->def_len)))
             return false;
     }
     return true;
@@ -94,8 +95,9 @@ static bool put_attrs(const hn_op *op, int version, row_memo *m) {
 static const row_memo *make_memo(const hn_op *op, uint32_t row, int version) {
     row_memo m = {.version = version};
     if (atomic_load_explicit(&n_memos, memory_order_relaxed) >= MEMO_COUNT ||
-        !put_list(op, version, HN_OP_INPUTS, 0, &m) ||
-        !put_list(op, version, HN_OP_OUTPUTS, m.lists[0].n, &m) || !put_attrs(op, version, &m))
+        !remember_list(op, version, HN_OP_INPUTS, 0, &m) ||
+        !remember_list(op, version, HN_OP_OUTPUTS, m.lists[0].n, &m) ||
+        !remember_attrs(op, version, &m))
         return NULL;
     uint32_t at = atomic_fetch_add(&n_memos, 1);
     if (at >= MEMO_COUNT)
@@ -122,7 +124,7 @@ static const row_memo *memo_of(const hn_op *op, int version) {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static hn_param param_of(const hn_op *op, const memo_param *p) {
+static hn_param remembered_param(const hn_op *op, const memo_param *p) {
     return (hn_param){.name = op->text + p->name,
                       .name_len = p->name_len,
                       .type = op->text + p->type,
@@ -134,7 +136,7 @@ static hn_param param_of(const hn_op *op, const memo_param *p) {
                       .min_arity = p->min_arity};
 }
 
-static hn_attr_spec attr_of(const hn_op *op, const memo_attr *a) {
+static hn_attr_spec remembered_attr(const hn_op *op, const memo_attr *a) {
     return (hn_attr_spec){.name = op->text + a->name,
                           .name_len = a->name_len,
                           .kind = (hn_attr_kind)a->kind,
@@ -153,7 +155,7 @@ bool hn_op_arg(const hn_op *op, hn_op_column column, int version, uint32_t i, hn
     const memo_param *last = &m->params[list->first + list->n - 1];
     if (i >= list->n && !last->variadic)
         return false;
-    *out = param_of(op, i < list->n ? &m->params[list->first + i] : last);
+    *out = remembered_param(op, i < list->n ? &m->params[list->first + i] : last);
     return true;
 }
 
@@ -173,7 +175,7 @@ bool hn_op_attr(const hn_op *op, int version, uint32_t i, hn_attr_spec *out) {
         return hn_walk_attr(op, version, i, out);
     if (i >= m->n_attrs)
         return false;
-    *out = attr_of(op, &m->attrs[i]);
+    *out = remembered_attr(op, &m->attrs[i]);
     return true;
 }
 
@@ -185,7 +187,7 @@ bool hn_op_attr_find(const hn_op *op, int version, const char *name, size_t n, h
         const memo_attr *a = &m->attrs[i];
         if (a->name_len != n || memcmp(op->text + a->name, name, n) != 0)
             continue;
-        *out = attr_of(op, a);
+        *out = remembered_attr(op, a);
         return true;
     }
     return false;

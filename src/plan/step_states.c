@@ -243,7 +243,7 @@ static hone_status copy_const_args(preparation *all, const hn_step *step) {
     return HONE_OK;
 }
 
-static hone_status list_steps(preparation *all, hn_preparation kind, hn_arena *scratch) {
+static hone_status list_unprepared(preparation *all, hn_preparation kind, hn_arena *scratch) {
     for (hn_id b = 0; b < all->p->model->graph->blocks.n; b++)
         for (uint32_t i = 0; i < all->p->blocks[b].n_steps; i++) {
             hn_step *step = &all->p->blocks[b].steps[i];
@@ -256,7 +256,7 @@ static hone_status list_steps(preparation *all, hn_preparation kind, hn_arena *s
 
 /* Operators of others run alone, in order, on constants that can be read. */
 static hone_status prepare_strangers(preparation *all, hn_arena *scratch) {
-    HN_TRY(list_steps(all, HN_PREPARES_STATE, scratch));
+    HN_TRY(list_unprepared(all, HN_PREPARES_STATE, scratch));
     for (uint32_t i = 0; i < all->steps.n; i++) {
         hn_step *step = all->steps.at[i];
         HN_TRY(copy_const_args(all, step));
@@ -280,7 +280,7 @@ static hone_status copy_late_consts(preparation *all) {
 }
 
 static hone_status prepare_weights(preparation *all, hn_arena *scratch) {
-    HN_TRY(list_steps(all, HN_PREPARES_BLOBS, scratch));
+    HN_TRY(list_unprepared(all, HN_PREPARES_BLOBS, scratch));
     hn_pool_for(all->options->pool, all->steps.n, 1, prepare_steps, all);
     HN_TRY(all->status);
     return copy_late_consts(all);

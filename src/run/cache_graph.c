@@ -24,7 +24,8 @@ typedef struct graph_writer {
 } graph_writer;
 
 /* The file that holds these bytes, by its place in the source's list. */
-static bool find_map(const hn_model *m, const hn_tensor *t, uint32_t *map, uint64_t *offset) {
+static bool find_source_map(const hn_model *m, const hn_tensor *t, uint32_t *map,
+                            uint64_t *offset) {
     for (uint32_t i = 0; t->data && i < m->maps.n; i++) {
         uintptr_t first = (uintptr_t)m->maps.at[i].bytes.at, at = (uintptr_t)t->data;
         *map = i;
@@ -77,14 +78,14 @@ static hone_status write_factors(graph_writer *w, const hn_scaling *s, hn_str *n
     return HONE_OK;
 }
 
-static hone_status write_constant(graph_writer *w, hn_id value) {
+static hone_status write_kept_const(graph_writer *w, hn_id value) {
     const hn_tensor *t = hn_value_at(w->copy->graph, value)->init;
     const hn_tensor *data = t->scaled ? t->scaled->of : t;
     hn_str factors = NULL;
     uint32_t map;
     uint64_t offset;
     bool is_referred =
-        data->data_bytes >= LEAST_REFERRED_BYTES && find_map(w->source, data, &map, &offset);
+        data->data_bytes >= LEAST_REFERRED_BYTES && find_source_map(w->source, data, &map, &offset);
     if (!is_referred && t->scaled)
         return HONE_E_UNSUPPORTED;
     if (t->scaled)
@@ -123,7 +124,7 @@ static hone_status write_graph(graph_writer *w, const hone_allocator *a, void **
     for (hn_id b = 0; b < g->blocks.n; b++) {
         uint32_t n_inits = hn_block_at(g, b)->inits.n; /* factors are added behind them */
         for (uint32_t i = 0; i < n_inits; i++)
-            HN_TRY(write_constant(w, hn_block_at(g, b)->inits.at[i]));
+            HN_TRY(write_kept_const(w, hn_block_at(g, b)->inits.at[i]));
     }
     w->copy->extra = NULL;
     return hn_save_buffer(w->copy, a, data, n, NULL);
@@ -142,7 +143,7 @@ hone_status hn_cached_graph_write(const hn_model *source, const hn_model *optimi
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool is_size(double v) {
+static bool is_whole_size(double v) {
     return v >= 1 && v <= 9007199254740992.0 && v == floor(v);
 }
 
@@ -157,7 +158,7 @@ static bool read_factors(const hn_model *m, hn_str name, uint64_t n_elems, hn_ch
         return false;
     double *numbers = hn_arena_copy(m->arena, t->data, (size_t)t->data_bytes);
     for (int i = 0; numbers && i < N_LAYOUT; i++)
-        if (!is_size(numbers[i]))
+        if (!is_whole_size(numbers[i]))
             return false;
     if (!numbers)
         return false;
@@ -186,7 +187,7 @@ static bool follow_reference(const hn_model *source, hn_tensor *t) {
     return true;
 }
 
-static hone_status read_constant(hn_model *m, const hn_model *source, hn_value *v) {
+static hone_status read_kept_const(hn_model *m, const hn_model *source, hn_value *v) {
     if (!v->init->external || v->init->data)
         return HONE_OK;
     hn_tensor *t = hn_arena_copy(m->arena, v->init, sizeof *t);
@@ -207,11 +208,11 @@ static hone_status read_constant(hn_model *m, const hn_model *source, hn_value *
     return v->init ? HONE_OK : HONE_E_NOMEM;
 }
 
-static hone_status read_constants(hn_model *m, const hn_model *source) {
+static hone_status read_kept_consts(hn_model *m, const hn_model *source) {
     const hn_graph *g = m->graph;
     for (hn_id b = 0; b < g->blocks.n; b++)
         for (uint32_t i = 0; i < hn_block_at(g, b)->inits.n; i++)
-            HN_TRY(read_constant(m, source, hn_value_at(g, hn_block_at(g, b)->inits.at[i])));
+            HN_TRY(read_kept_const(m, source, hn_value_at(g, hn_block_at(g, b)->inits.at[i])));
     return HONE_OK;
 }
 
@@ -221,7 +222,7 @@ hone_status hn_cached_graph_read(const hn_model *source, hn_bytes bytes, hn_mode
     *out = NULL;
     hone_status status = hn_load_buffer(bytes.at, (size_t)bytes.n, false, &o, &m, NULL);
     if (status == HONE_OK)
-        status = read_constants(m, source);
+        status = read_kept_consts(m, source);
     if (status != HONE_OK) {
         hn_model_free(m);
         return status == HONE_E_NOMEM ? status : HONE_OK;
