@@ -706,9 +706,10 @@ typedef struct hone_session_options {
         decode_image; /* NULL: models with the operator ImageDecoder fail when they reach it */
     void *decode_image_ctx;
     hone_level level; /* of graph optimization, made on the session's own copy; default ALL */
-    /* A folder for weights as this processor wants them: laid out once, then mapped by all later
-     * sessions of the same model file, options, processor and build. Made when it is not there.
-     * Whoever can write there can change results. NULL: weights are laid out for every process. */
+    /* A folder for the optimized graph, and weights as this processor wants them: made once, then
+     * mapped by all later sessions of the same model file, options, processor and build. The folder
+     * is made when it is not there. Whoever can write there can change results. NULL: both are made
+     * by every process, weights before the first run. */
     const char *cache_dir;
     /* A file of hone_model_tune_kernels: which kernels are the fastest on this processor. Results
      * may differ in the last digits from those without it, and with another number of threads,
@@ -719,8 +720,9 @@ HONE_API void hone_session_options_init(hone_session_options *options);
 /* The model is read, not changed, and must outlive the session. Free dimensions stay free unless
  * the options give them a size: each new set of input shapes gets a plan. Runs are deterministic:
  * equal inputs give the same bytes, with any number of threads, whichever outputs are asked for.
- * Weights that had to be copied are shared by all sessions of this process that use the same
- * allocator. */
+ * Weights are laid out for this processor before the first run, which takes longer than anything
+ * that is done here; with a cache_dir at once. Those that had to be copied are shared by all
+ * sessions of this process that use the same allocator. */
 HONE_API hone_status hone_session_create(const hone_model *model,
                                          const hone_session_options *options,
                                          hone_session **session, hone_error *error);
