@@ -23,10 +23,25 @@ enum {
     CHAIN_TASKS = 2      /* per thread, of whole images; fewer images are cut into bands */
 };
 
+/* The axis of rows; columns are the next. */
+static int32_t row_axis(const hn_slide *s) {
+    return s->n_axes - 2;
+}
+
+static int64_t chain_out_rows(const hn_slide *s) {
+    return s->out[row_axis(s)];
+}
+
+static int64_t chain_out_cols(const hn_slide *s) {
+    return s->out[row_axis(s) + 1];
+}
+
 bool hn_conv_chain_can(const hn_conv_chain *chain) {
     for (int i = 0; i < chain->n_stages; i++) {
         const hn_conv_last_job *job = &chain->stages[i];
-        if (!job->packed_w || job->slide->n_axes != 2 || job->method == HN_CONV_LAST_WINOGRAD)
+        int32_t n_before = row_axis(job->slide);
+        bool has_rows = n_before == 0 || (i == 0 && n_before == 1 && job->slide->out[0] == 1);
+        if (!job->packed_w || !has_rows || job->method == HN_CONV_LAST_WINOGRAD)
             return false;
     }
     return true;
@@ -39,7 +54,7 @@ bool hn_conv_chain_pays(const hn_conv_chain *chain, int n_threads) {
         const hn_conv_last_job *job = &chain->stages[i];
         most = HN_MAX(most, (double)job->slide->in_elems * (double)job->channels);
     }
-    int64_t bands = HN_MAX(last->slide->out[0] / CHAIN_BAND_ROWS, 1);
+    int64_t bands = HN_MAX(chain_out_rows(last->slide) / CHAIN_BAND_ROWS, 1);
     return most * (double)last->batch * sizeof(float) >= CHAIN_FAR_BYTES &&
            last->batch >= (n_threads + bands - 1) / bands;
 }
@@ -48,13 +63,15 @@ bool hn_conv_chain_pays(const hn_conv_chain *chain, int n_threads) {
 
 /* How many rows of the map outputs up to row `past` need. */
 static int64_t rows_needed(const hn_slide *s, int64_t past) {
-    int64_t last = (past - 1) * s->stride[0] - s->pad[0] + (s->kernel[0] - 1) * s->dilation[0];
-    return HN_MIN(HN_MAX(last + 1, 0), s->in[0]);
+    int32_t h = row_axis(s);
+    int64_t last = (past - 1) * s->stride[h] - s->pad[h] + (s->kernel[h] - 1) * s->dilation[h];
+    return HN_MIN(HN_MAX(last + 1, 0), s->in[h]);
 }
 
 /* The first row of the map that outputs from `row` on need. */
 static int64_t first_needed(const hn_slide *s, int64_t row) {
-    return HN_MIN(HN_MAX(row * s->stride[0] - s->pad[0], 0), s->in[0]);
+    int32_t h = row_axis(s);
+    return HN_MIN(HN_MAX(row * s->stride[h] - s->pad[h], 0), s->in[h]);
 }
 
 /* Rows first .. past of a map. */
@@ -95,13 +112,13 @@ static void open_stage(chain_band *b, int i, int64_t row0, float *memory) {
         b->jobs[i].finish = &b->finishes[i];
     }
     b->made[i] = (chain_rows){.at = memory,
-                              .row_elems = stage->slide->out[1] * stage->filters,
+                              .row_elems = chain_out_cols(stage->slide) * stage->filters,
                               .room = is_last ? 0 : b->run->room[i + 1],
                               .first = row0,
                               .past = row0};
     if (is_last) {
-        int64_t row = b->image * stage->slide->out[0] + row0;
-        b->made[i].row_elems = stage->slide->out[1] * hn_conv_last_y_step(stage);
+        int64_t row = b->image * chain_out_rows(stage->slide) + row0;
+        b->made[i].row_elems = chain_out_cols(stage->slide) * hn_conv_last_y_step(stage);
         b->made[i].at = stage->y + row * b->made[i].row_elems;
     }
 }
@@ -130,27 +147,40 @@ static void drop_chain_rows(chain_rows *map, int64_t needed, int64_t past) {
     map->past = HN_MAX(map->past, needed); /* rows that no window reads are not made */
 }
 
+/* What stage i reads, from row `first` on: how many rows there are, and where they are. Where
+ * planes of channels lie behind each other no row can be left out. */
+static int64_t rows_to_read(const chain_band *b, int i, int64_t first, const float **x) {
+    const hn_conv_last_job *stage = &b->run->chain->stages[i];
+    int32_t h = row_axis(stage->slide);
+    if (i == 0) {
+        *x = b->x + first * stage->slide->in[h + 1] * hn_conv_last_x_step(stage);
+        return stage->slide->in[h] - first;
+    }
+    const chain_rows *before = &b->made[i - 1];
+    *x = before->at + (first - before->first) * before->row_elems;
+    return before->past - first;
+}
+
 /* Stage i makes its rows up to `past`; what it reads has been made. */
 static void make_stage_rows(chain_band *b, int i, int64_t past) {
     const hn_conv_last_job *stage = &b->run->chain->stages[i];
     hn_conv_last_job *job = &b->jobs[i];
     hn_slide *s = &b->slides[i];
     chain_rows *made = &b->made[i];
-    int64_t row = made->past, first = first_needed(stage->slide, row);
+    int32_t h = row_axis(s);
+    int64_t row = made->past, first = h > 0 ? 0 : first_needed(stage->slide, row);
     if (past <= row)
         return;
-    s->in[0] = (i > 0 ? b->made[i - 1].past : stage->slide->in[0]) - first;
-    s->out[0] = past - row;
-    s->pad[0] = first - (row * stage->slide->stride[0] - stage->slide->pad[0]);
-    s->in_elems = s->in[0] * s->in[1];
-    s->out_elems = s->out[0] * s->out[1];
-    job->x = i > 0 ? b->made[i - 1].at + (first - b->made[i - 1].first) * b->made[i - 1].row_elems
-                   : b->x + first * s->in[1] * hn_conv_last_x_step(stage);
+    s->in[h] = rows_to_read(b, i, first, &job->x);
+    s->out[h] = past - row;
+    s->pad[h] = first - (row * stage->slide->stride[h] - stage->slide->pad[h]);
+    s->in_elems = s->in[h] * s->in[h + 1] * (h > 0 ? s->in[0] : 1);
+    s->out_elems = s->out[h] * s->out[h + 1];
     job->y = made->at + (row - made->first) * made->row_elems;
     if (stage->finish && stage->finish->residual)
         b->finishes[i].residual =
-            stage->finish->residual +
-            (b->image * stage->slide->out[0] + row) * s->out[1] * hn_conv_last_residual_step(stage);
+            stage->finish->residual + (b->image * chain_out_rows(stage->slide) + row) *
+                                          s->out[h + 1] * hn_conv_last_residual_step(stage);
     hn_conv_last_f32(NULL, job);
     made->past = past;
 }
@@ -175,7 +205,7 @@ static void make_band_step(chain_band *b, int64_t past) {
 
 static void chain_bands(void *ctx, int lane, int64_t begin, int64_t end) {
     const chain_run *run = ctx;
-    int64_t rows = run->chain->stages[run->chain->n_stages - 1].slide->out[0];
+    int64_t rows = chain_out_rows(run->chain->stages[run->chain->n_stages - 1].slide);
     chain_band band;
     for (int64_t t = begin; t < end; t++) {
         int64_t row0 = t % run->n_bands * run->band_rows,
@@ -204,7 +234,7 @@ static int64_t read_rooms(chain_run *run) {
 
 static chain_run cut_chain(const hn_conv_chain *chain, int n_threads) {
     chain_run run = {.chain = chain};
-    int64_t rows = chain->stages[chain->n_stages - 1].slide->out[0];
+    int64_t rows = chain_out_rows(chain->stages[chain->n_stages - 1].slide);
     int64_t parts = chain->stages->batch >= CHAIN_TASKS * n_threads ? 1 : n_threads;
     run.band_rows = HN_MAX((rows + parts - 1) / parts, CHAIN_BAND_ROWS);
     run.n_bands = (rows + run.band_rows - 1) / run.band_rows;

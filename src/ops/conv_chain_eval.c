@@ -45,6 +45,14 @@ static void chain_stage_job(const hn_chain_stage *stage, const hn_array *w, cons
     job->method = hn_conv_last_unpacked(job);
 }
 
+/* Channels that lie as planes are one more axis, and windows read one channel. */
+static void turn_stage_planar(hn_slide *slide, hn_conv_last_job *job) {
+    hn_slide flat = *slide;
+    hn_slide_add_channels(&flat, job->channels, slide);
+    job->channels = 1;
+    job->method = HN_CONV_LAST_PRODUCT;
+}
+
 static hone_status prepare_stages(hn_eval *c, chain_filters *filters) {
     static const int64_t unknown[HN_CHAIN_AXES];
     hn_chain_stage stage;
@@ -55,6 +63,8 @@ static hone_status prepare_stages(hn_eval *c, chain_filters *filters) {
         if (!w || w->n_elems == 0 || !hn_chain_stage_read(&c->node, i, &stage))
             continue;
         chain_stage_job(&stage, w, unknown, &slide, &job);
+        if (i == 0 && hn_chain_is_planar(&c->node))
+            turn_stage_planar(&slide, &job);
         HN_TRY(hn_filters_last_blob(c, &job, hn_chain_filters(i), &filters->blobs[i]));
     }
     return HONE_OK;
@@ -91,6 +101,8 @@ static void read_chain_stage(hn_eval *c, int i, const int64_t *in, chain_call *c
     hn_conv_last_job *job = &call->jobs[i];
     hn_chain_stage_read(&c->node, i, &stage); /* which inference has looked at */
     chain_stage_job(&stage, hn_arg(c, hn_chain_filters(i)), in, &call->slides[i], job);
+    if (i == 0 && hn_chain_is_planar(&c->node))
+        turn_stage_planar(&call->slides[i], job);
     call->activations[i] = (hn_activation){.name = stage.activation,
                                            .a = stage.n_params > 0 ? &stage.params[0] : NULL,
                                            .b = stage.n_params > 1 ? &stage.params[1] : NULL};
@@ -106,8 +118,11 @@ static void read_chain(hn_eval *c, chain_call *call) {
     const hn_array *x = hn_arg(c, 0), *y = hn_ret(c, 0), *sum = hn_arg(c, HN_CHAIN_Z);
     call->n = hn_chain_n_stages(&c->node);
     call->has_maps = true;
-    for (int i = 0; i < call->n; i++)
-        read_chain_stage(c, i, i > 0 ? call->slides[i - 1].out : x->dims + 1, call);
+    const int64_t *in = x->dims + (hn_chain_is_planar(&c->node) ? 2 : 1);
+    for (int i = 0; i < call->n; i++) {
+        read_chain_stage(c, i, in, call);
+        in = call->slides[i].out + call->slides[i].n_axes - HN_CHAIN_AXES;
+    }
     call->jobs[0].x = x->data;
     call->jobs[0].x_step = x->row_step;
     call->jobs[call->n - 1].y = y->data;
@@ -119,7 +134,8 @@ static void read_chain(hn_eval *c, chain_call *call) {
 static hone_status stages_one_by_one(hn_eval *c, chain_call *call) {
     for (int i = 0; i < call->n; i++) {
         hn_conv_last_job *job = &call->jobs[i];
-        int64_t dims[] = {job->batch, job->slide->out[0], job->slide->out[1], job->filters};
+        const int64_t *out = job->slide->out + job->slide->n_axes - HN_CHAIN_AXES;
+        int64_t dims[] = {job->batch, out[0], out[1], job->filters};
         hn_array made = *hn_ret(c, 0);
         if (i + 1 < call->n) {
             HN_TRY(hn_scratch_array(c, HN_F32, HN_CHAIN_AXES + 2, dims, &made));
@@ -152,4 +168,8 @@ hone_status hn_eval_conv_chain(hn_eval *c) {
         hn_conv_chain_f32(hn_eval_pool(c), &chain);
     }
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+}
+
+hone_status hn_eval_planar_conv_chain(hn_eval *c) {
+    return hn_eval_conv_chain(c);
 }

@@ -14,6 +14,16 @@ int hn_chain_n_stages(const hn_infer *c) {
     return n;
 }
 
+bool hn_chain_is_planar(const hn_infer *c) {
+    return strcmp(hn_infer_op(c), "PlanarConvChain") == 0;
+}
+
+/* Dimension i of [N, H, W, C]. */
+static hn_dim chain_in_dim(const hn_infer *c, int32_t i) {
+    static const int32_t planar[] = {0, 2, 3, 1};
+    return hn_in_dim(c, 0, hn_chain_is_planar(c) ? planar[i] : i);
+}
+
 /* Numbers stage * n ... of a list; none may be smaller than `least`, or very large. */
 static bool stage_ints(const hn_infer *c, const char *name, int stage, uint32_t n, int64_t least,
                        int64_t *out) {
@@ -97,7 +107,7 @@ hone_status hn_infer_conv_chain(hn_infer *c) {
     HN_TRY_PTR(dims);
     HN_TRY(hn_expect_rank(c, 0, rank, rank));
     for (int32_t i = 0; i < rank; i++)
-        dims[i] = hn_in_dim(c, 0, i);
+        dims[i] = chain_in_dim(c, i);
     for (int i = 0, n = hn_chain_n_stages(c); i < n; i++) {
         uint64_t n_elems = 1;
         HN_TRY(stage_shape(c, i, dims + 1));
@@ -119,12 +129,11 @@ static bool stage_positions(const hn_chain_stage *stage, int a, hn_dim kernel, h
 }
 
 bool hn_macs_conv_chain(const hn_infer *c, uint64_t *macs) {
-    const hn_shape *x = hn_in_shape(c, 0);
     hn_chain_stage stage;
     *macs = 0;
-    if (!x || x->rank != HN_CHAIN_AXES + 2)
+    if (hn_in_rank(c, 0) != HN_CHAIN_AXES + 2)
         return false;
-    hn_dim map[] = {x->dims[0], x->dims[1], x->dims[2]};
+    hn_dim map[] = {chain_in_dim(c, 0), chain_in_dim(c, 1), chain_in_dim(c, 2)};
     for (int i = 0, n = hn_chain_n_stages(c); i < n; i++) {
         const hn_shape *w = hn_in_shape(c, hn_chain_filters(i));
         uint64_t here = 1;

@@ -23,18 +23,18 @@ hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
 }
 
 hn_row_steps hn_eval_row_steps(hn_eval_fn fn) {
-    enum { FIRST = 1, AND_RESIDUAL = 1 | 1 << 3, AND_LAST_OF_CHAIN = 1 | 1 << 7 };
+    enum { FIRST = 1, RESIDUAL = 1 << 3, RESIDUAL_OF_CHAIN = 1 << 7 };
     static const struct {
         hn_eval_fn fn;
         hn_row_steps steps;
     } rows[] = {
         {hn_eval_average_pool_last, {FIRST, true}}, {hn_eval_batch_norm_last, {FIRST, true}},
-        {hn_eval_concat, {UINT64_MAX, true}},       {hn_eval_conv_last, {AND_RESIDUAL, true}},
-        {hn_eval_conv_chain, {AND_LAST_OF_CHAIN, true}}, {hn_eval_map, {FIRST, true}},
+        {hn_eval_concat, {UINT64_MAX, true}},       {hn_eval_conv_last, {FIRST | RESIDUAL, true}},
+        {hn_eval_conv_chain, {FIRST | RESIDUAL_OF_CHAIN, true}}, {hn_eval_map, {FIRST, true}},
         {hn_eval_conv_transpose_last, {FIRST, true}},
         {hn_eval_group_norm_last, {FIRST, true}},   {hn_eval_instance_norm_last, {FIRST, true}},
         {hn_eval_max_pool_last, {FIRST, true}},     {hn_eval_planar_conv, {0, true}},
-        {hn_eval_split, {FIRST, true}},
+        {hn_eval_planar_conv_chain, {RESIDUAL_OF_CHAIN, true}}, {hn_eval_split, {FIRST, true}},
     };
     for (size_t i = 0; i < HN_COUNT(rows); i++)
         if (rows[i].fn == fn)

@@ -22,6 +22,7 @@ static const struct {
     {hn_eval_fused_conv, hn_prepare_filters, hn_release_weights},
     {hn_eval_conv_last, hn_prepare_filters_last, hn_release_filters_last},
     {hn_eval_conv_chain, hn_prepare_chain, hn_release_chain},
+    {hn_eval_planar_conv_chain, hn_prepare_chain, hn_release_chain},
     {hn_eval_tree_ensemble, hn_prepare_forest, hn_release_forest},
     {hn_eval_tree_regressor, hn_prepare_forest, hn_release_forest},
     {hn_eval_tree_classifier, hn_prepare_forest, hn_release_forest},

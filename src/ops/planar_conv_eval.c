@@ -7,8 +7,7 @@
 #include "ops/node_state.h"
 #include "ops/slide_eval.h"
 
-/* The window over the channels, too; sizes that are not known are 0. */
-static void add_channel_axis(const hn_slide *flat, int64_t channels, hn_slide *s) {
+void hn_slide_add_channels(const hn_slide *flat, int64_t channels, hn_slide *s) {
     size_t bytes = (size_t)flat->n_axes * sizeof *flat->in;
     *s = (hn_slide){.n_axes = flat->n_axes + 1,
                     .in = {channels},
@@ -39,7 +38,7 @@ hone_status hn_eval_planar_conv(hn_eval *c) {
     hn_finish_f32 finish = {0};
     bool has_map = hn_fused_map(c, &finish);
     hn_slide_read(hn_eval_node(c), x->rank - 2, x->dims + 2, y->dims + 1, w->dims + 2, &flat);
-    add_channel_axis(&flat, x->dims[1], &slide);
+    hn_slide_add_channels(&flat, x->dims[1], &slide);
     hn_conv_last_job job = {.slide = &slide,
                             .batch = x->dims[0],
                             .channels = 1,
@@ -78,7 +77,7 @@ hone_status hn_prepare_planar_filters(hn_eval *c, void **state) {
         return HONE_OK;
     hn_slide flat, slide;
     hn_slide_read(&c->node, w->rank - 2, unknown, unknown, w->dims + 2, &flat);
-    add_channel_axis(&flat, w->dims[1], &slide);
+    hn_slide_add_channels(&flat, w->dims[1], &slide);
     hn_conv_last_job job = {.slide = &slide,
                             .channels = 1,
                             .filters = w->dims[0],

@@ -19,6 +19,10 @@ bool hn_slide_is_same(const hn_infer *node); /* auto_pad is one of the two */
 /* Padding behind each axis, which only averages that count it look at. */
 void hn_slide_pad_end(const hn_infer *node, const hn_slide *s, int64_t *pad_end);
 
+/* Channels as one more axis, before the others, which windows cover from one end to the other; sizes
+ * that are not known are 0. */
+void hn_slide_add_channels(const hn_slide *flat, int64_t channels, hn_slide *s);
+
 /* Conv, and what is to be done with its float output right away; finish: NULL for nothing. */
 hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish);
 

@@ -20,7 +20,8 @@ static void twice_and_shift(const float *xs, float *ys, uint64_t n, float a, flo
 /* Windows that need not fit the map, as long as there is an output. */
 static void random_windows(chain_case *t, int i, bool is_dense) {
     hn_slide *s = &t->slides[i];
-    const int64_t *in = i > 0 ? t->slides[i - 1].out : t->in;
+    const hn_slide *before = i > 0 ? &t->slides[i - 1] : NULL;
+    const int64_t *in = before ? before->out + before->n_axes - 2 : t->in;
     *s = (hn_slide){.n_axes = 2, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
     bool is_point = is_dense && kern_between(0, 2) > 0;
     for (int a = 0; a < 2; a++) {
@@ -38,9 +39,31 @@ static void random_windows(chain_case *t, int i, bool is_dense) {
     }
 }
 
+/* Channels as planes behind each other, which windows cover from the first to the last. */
+static void turn_into_planes(chain_case *t) {
+    hn_slide flat = t->slides[0], *s = &t->slides[0];
+    s->n_axes = 3;
+    s->in[0] = s->kernel[0] = t->channels;
+    s->out[0] = s->stride[0] = s->dilation[0] = 1;
+    s->pad[0] = 0;
+    for (int a = 0; a < 2; a++) {
+        s->in[a + 1] = flat.in[a];
+        s->out[a + 1] = flat.out[a];
+        s->kernel[a + 1] = flat.kernel[a];
+        s->stride[a + 1] = flat.stride[a];
+        s->dilation[a + 1] = flat.dilation[a];
+        s->pad[a + 1] = flat.pad[a];
+    }
+    s->in_elems *= t->channels;
+    s->kernel_elems *= t->channels;
+    t->channels = 1;
+}
+
 static void random_stage(chain_case *t, int i, bool is_dense) {
     hn_conv_last_job *job = &t->stages[i];
     random_windows(t, i, is_dense);
+    if (i == 0 && is_dense && t->n > 1 && kern_between(0, 1))
+        turn_into_planes(t);
     int64_t channels = i > 0 ? t->stages[i - 1].filters : t->channels;
     *job = (hn_conv_last_job){.slide = &t->slides[i], .batch = t->batch, .channels = channels};
     job->groups = is_dense ? 1 : channels;
@@ -100,7 +123,8 @@ static void take_steps(chain_case *t) {
         last->residual_step = last->filters + kern_between(0, 20);
         t->finishes[t->n - 1].residual = kern_pixels(n_out, last->residual_step, last->filters);
     }
-    first->x = kern_pixels(t->batch * t->in[0] * t->in[1], hn_conv_last_x_step(first), t->channels);
+    first->x =
+        kern_pixels(t->batch * first->slide->in_elems, hn_conv_last_x_step(first), t->channels);
 }
 
 static bool has_same_pixels(const hn_conv_last_job *last, const float *want) {

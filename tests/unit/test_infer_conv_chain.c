@@ -5,7 +5,7 @@
 #define CHAIN(x, filters, lists) \
   HEAD "g (float" x " x, " filters ") => (y) { y = hone.ConvChain <" lists "> (x, u, , v) }"
 #define FILTERS "float[6,4,1,1] u, float[6,1,3,3] v"
-#define LISTS(groups, strides, pads, dilations)                                            \
+#define LISTS(groups, strides, pads, dilations)                                                \
   "activations = [\"Clip\", \"\"], activation_params = [0.0, 6.0], n_activation_params = [2, " \
   "0], groups = " groups ", strides = " strides ", pads = " pads ", dilations = " dilations
 #define SAME "[0, 0, 0, 0, 1, 1, 1, 1]"
@@ -17,6 +17,9 @@ static const typed_case typed[] = {
      "y"},
     {CHAIN("[n,9,8,4]", FILTERS, LISTS("[1, 6]", "[2, 2, 1, 1]", SAME, "[1, 1, 2, 2]")),
      "float[n,3,2,6]", "y"},
+    {HEAD "g (float[n,4,9,8] x, " FILTERS ") => (y) { y = hone.PlanarConvChain <" LISTS(
+         "[1, 6]", ONES, SAME, ONES) "> (x, u, , v) }",
+     "float[n,9,8,6]", "y"},
 };
 
 static const wrong_case wrong[] = {
