@@ -144,6 +144,8 @@ typedef struct cli_model_options { /* options that several commands share */
   }
 /* "extended", "2"; NULL leaves it. Reports errors: EXIT_FAILED. */
 int cli_parse_level(const char *text, hone_level *level);
+/* The same for float, float16, bfloat16, the value of an option. */
+int cli_parse_precision(const char *option, const char *text, hone_precision *precision);
 void cli_model_options_free(cli_model_options *o);
 /* Loads with the operators of these libraries. */
 hone_status cli_load_model(const char *path, const cli_list *custom_ops, bool skip_external_data,

@@ -76,17 +76,12 @@ static int parse_target(const char *text, hone_target *target) {
 }
 
 static int parse_precision(const optimize_options *o, hone_optimize_options *options) {
-    static const char *const names[] = {"float", "float16", "bfloat16"};
     bool has_details = o->keep_io || o->blocked_ops.n || o->blocked_nodes.n;
     if (!o->precision)
         return has_details ? cli_fail("--keep-io, --block-op and --block-node go with --precision")
                            : EXIT_OK;
-    int i = 0;
-    while (i < 3 && strcmp(o->precision, names[i]) != 0)
-        i++;
-    if (i == 3)
-        return cli_fail("--precision is float16 or bfloat16, not '%s'", o->precision);
-    options->precision = (hone_precision)i;
+    if (cli_parse_precision("--precision", o->precision, &options->precision) != EXIT_OK)
+        return EXIT_USAGE;
     options->keep_io_types = o->keep_io;
     options->n_blocked_ops = (uint32_t)o->blocked_ops.n;
     options->blocked_ops = o->blocked_ops.at;

@@ -14,8 +14,9 @@ typedef struct run_options {
     cli_model_options model;
     cli_input_options input;
     cli_list outputs; /* NAME=FILE */
-    const char *folder, *format, *labels, *manifest, *level, *cache, *kernels;
+    const char *folder, *format, *labels, *manifest, *level, *cache, *kernels, *weights;
     hone_level parsed_level;
+    hone_precision parsed_weights;
     uint64_t repeat, threads, top, jobs, timeout, memory;
     cli_list providers;
     bool json, test, profile, keep_denormals;
@@ -43,6 +44,8 @@ static const cli_option run_option_table[] = {
      "keep weights there as this processor wants them, and start faster the next time"},
     {"kernels", 0, CLI_TEXT, offsetof(run_options, kernels), "FILE",
      "take the kernels that `hone tune` found to be the fastest"},
+    {"weights", 0, CLI_TEXT, offsetof(run_options, weights), "float16|bfloat16",
+     "keep weights of matrix products in halves: less memory, and few rows take less time"},
     {"memory", 'm', CLI_SIZE, offsetof(run_options, memory), "BYTES",
      "limit for intermediate values"},
     {"timeout", 0, CLI_SIZE, offsetof(run_options, timeout), "SECONDS", "give up after that time"},
@@ -96,6 +99,7 @@ static bool open_run(run_state *s, const char *path) {
     options.level = s->o->parsed_level;
     options.cache_dir = s->o->cache;
     options.kernel_choices = s->o->kernels;
+    options.weights = s->o->parsed_weights;
     options.memory_limit_bytes = s->o->memory;
     options.n_providers = (uint32_t)s->o->providers.n;
     options.providers = (const char *const *)s->o->providers.at;
@@ -276,7 +280,9 @@ static int run_run(const cli_command *self, int argc, char **argv) {
                  o.test ? "a folder of test cases" : "one model");
         status = EXIT_USAGE;
     }
-    if (status == EXIT_OK && cli_parse_level(o.level, &o.parsed_level) != EXIT_OK)
+    if (status == EXIT_OK &&
+        (cli_parse_level(o.level, &o.parsed_level) != EXIT_OK ||
+         cli_parse_precision("--weights", o.weights, &o.parsed_weights) != EXIT_OK))
         status = EXIT_USAGE;
     if (status == EXIT_OK)
         status = o.test ? run_tests(&arguments, &o) : run_model(arguments.at[0], &o);

@@ -95,6 +95,21 @@ int cli_parse_level(const char *text, hone_level *level) {
     return text ? cli_fail("--level is none, basic, extended or all, not '%s'", text) : EXIT_OK;
 }
 
+int cli_parse_precision(const char *option, const char *text, hone_precision *precision) {
+    static const struct {
+        const char *name;
+        hone_precision precision;
+    } names[] = {{"float", HONE_PRECISION_KEEP},
+                 {"float16", HONE_PRECISION_FLOAT16},
+                 {"bfloat16", HONE_PRECISION_BFLOAT16}};
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, text) == 0) {
+            *precision = names[i].precision;
+            return EXIT_OK;
+        }
+    return text ? cli_fail("%s is float16 or bfloat16, not '%s'", option, text) : EXIT_OK;
+}
+
 void cli_model_options_free(cli_model_options *o) {
     cli_list_free(&o->dims);
     cli_list_free(&o->shapes);

@@ -715,6 +715,11 @@ typedef struct hone_session_options {
      * may differ in the last digits from those without it, and with another number of threads,
      * which has choices of its own. NULL: kernels are chosen by sizes. */
     const char *kernel_choices;
+    /* What constant right sides of float products (MatMul, Gemm and what was fused of them) are
+     * stored in once they are laid out for the processor. Halves take half of the memory, and half
+     * of the time where few rows meet them; each weight is rounded to 11 or 8 bits, sums are made
+     * of floats all the same. A matrix with a number that float16 does not have stays as it is. */
+    hone_precision weights;
 } hone_session_options;
 HONE_API void hone_session_options_init(hone_session_options *options);
 /* The model is read, not changed, and must outlive the session. Free dimensions stay free unless

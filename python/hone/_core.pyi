@@ -103,6 +103,7 @@ class Session:
         memory_limit: int,
         cache_dir: Optional[str],
         kernel_choices: Optional[str],
+        weights: int,
     ) -> Session: ...
     def notes(self) -> Tuple[str, str]: ...
     def run(

@@ -63,6 +63,7 @@ MEMORY_LIMIT = "hone.memory_limit_bytes"  # ours: of intermediate values, and of
 MAX_PLANS = "hone.max_plans"  # ours: input shapes whose plan is kept
 CACHE_FOLDER = "hone.cache_dir"  # ours: weights laid out for this processor
 KERNEL_CHOICES = "hone.kernel_choices"  # ours: a file of `hone tune --kernels`
+WEIGHTS = "hone.weights"  # ours: what weights of matrix products are kept in
 
 _HONOURED = {
     DENORMALS,
@@ -73,6 +74,7 @@ _HONOURED = {
     MAX_PLANS,
     CACHE_FOLDER,
     KERNEL_CHOICES,
+    WEIGHTS,
     "session.use_deterministic_compute",  # runs always are
     "session.disable_cpu_ep_fallback",  # providers never fall back
 }

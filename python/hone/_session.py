@@ -29,6 +29,7 @@ class ModelMessage(Protocol):
 ModelSource = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, "Model", ModelMessage]
 
 _LEVELS = {0: 0, 1: 1, 2: 2, 3: 99, 99: 99}  # the library's number of each level
+_WEIGHTS = {"float": 0, "float16": 1, "bfloat16": 2}
 _TARGET_ONNX, _TARGET_ONNXRUNTIME = 0, 1
 _EXTERNAL_KEEP, _EXTERNAL_ALWAYS = 0, 2
 
@@ -161,6 +162,9 @@ class InferenceSession:
         level = _LEVELS.get(int(options.graph_optimization_level))
         if level is None:
             raise InvalidArgument(f"there is no graph optimization level {options.graph_optimization_level!r}")
+        weights = _WEIGHTS.get(options._entry(_options.WEIGHTS) or "float")
+        if weights is None:
+            raise InvalidArgument(f"{_options.WEIGHTS} is float, float16 or bfloat16")
         self._model = _own_model(path_or_bytes, options)
         loaded = time.monotonic_ns()
         if options.optimized_model_filepath:
@@ -174,6 +178,7 @@ class InferenceSession:
             int(options._entry(_options.MEMORY_LIMIT) or 0),
             options._entry(_options.CACHE_FOLDER),
             options._entry(_options.KERNEL_CHOICES),
+            weights,
         )
         for note in filter(None, self._core.notes()):
             warnings.warn(note, stacklevel=2)

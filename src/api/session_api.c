@@ -22,6 +22,8 @@ void hone_run_options_init(hone_run_options *options) {
 static hone_status check_session_options(const hone_session_options *o, hone_error *error) {
     const hn_provider *provider;
     HN_TRY(hn_api_check_level(o->level, error));
+    if (o->weights > HONE_PRECISION_BFLOAT16)
+        return hn_fail(error, HONE_E_ARGUMENT, "%d is no precision of weights", (int)o->weights);
     if ((o->n_providers && !o->providers) || (o->n_dims && !o->dims))
         return hn_fail(error, HONE_E_ARGUMENT, "%s are announced, but not given",
                        o->n_dims && !o->dims ? "dimensions" : "providers");
@@ -41,10 +43,14 @@ hone_status hn_api_session_options(hone_session_options *ours, const hone_sessio
 }
 
 hn_program_options hn_api_program_options(const hone_session_options *o) {
+    static const hn_stored stored[] = {[HONE_PRECISION_KEEP] = HN_STORED_F32,
+                                       [HONE_PRECISION_FLOAT16] = HN_STORED_F16,
+                                       [HONE_PRECISION_BFLOAT16] = HN_STORED_BF16};
     return (hn_program_options){.n_dims = o->n_dims,
                                 .dims = o->dims,
                                 .n_providers = o->n_providers,
-                                .providers = o->providers};
+                                .providers = o->providers,
+                                .stored = stored[o->weights]};
 }
 
 const char *hone_provider_name(uint32_t i) {

@@ -9,13 +9,15 @@ typedef struct hn_gemm_tile_f32 {
     int64_t k;
     const float *a;
     int64_t a_row, a_col;
-    const float *b; /* columns lie side by side, and as many as the tile has may be read */
+    /* Floats, or what else the tile reads: columns lie side by side, and as many as the tile has
+     * may be read. */
+    const void *b;
     int64_t b_row;
     int64_t b_next; /* from one panel of a set's `cols` columns to the next */
-    /* What is needed later comes near meanwhile, so many elements per step along k; NULL and 0:
-     * nothing. Tiles of several panels leave it. */
-    const float *later;
-    int64_t later_step;
+    /* What is needed later comes near meanwhile, so much per step along k; NULL and 0: nothing.
+     * Tiles of several panels leave it. */
+    const void *later;
+    int64_t later_bytes;
     float *c;
     int64_t c_row;
     int64_t cols; /* of c that are touched */
@@ -26,7 +28,6 @@ typedef void (*hn_gemm_tile_fn_f32)(const hn_gemm_tile_f32 *tile);
 
 #define HN_GEMM_MAX_ROWS 16
 #define HN_GEMM_MAX_COLS 32
-#define HN_GEMM_MAX_WIDE 4
 #define HN_GEMM_BLOCK_COLS 128 /* of one call of hn_panels_f32, at most */
 
 /* Several panels at once, where few rows would leave registers idle. All of the columns are
@@ -40,9 +41,12 @@ typedef struct hn_gemm_wide_f32 {
 /* The tiles of one instruction set, by their rows, from 1. */
 typedef struct hn_gemm_set_f32 {
     int max_rows, cols;
+    int64_t near_elems; /* of b that stay in the second cache beside all else */
     hn_gemm_tile_fn_f32 full[HN_GEMM_MAX_ROWS + 1];   /* `cols` columns */
     hn_gemm_tile_fn_f32 narrow[HN_GEMM_MAX_ROWS + 1]; /* half as many */
-    hn_gemm_wide_f32 wide[HN_GEMM_MAX_WIDE + 1];      /* the widest first; no rows: the last */
+    /* By what b is made of; the widest first, whole multiples of the next one with as many rows; no
+     * rows: the last. */
+    const hn_gemm_wide_f32 *wide[HN_N_STORED];
 } hn_gemm_set_f32;
 
 /* The best that this processor has; NULL: plain C is. */

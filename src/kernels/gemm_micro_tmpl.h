@@ -3,30 +3,41 @@
  *   V_COLS         vectors per row of the tile; two make a panel
  *   TILE(rows)     name of the function for so many rows
  *   ROWS
+ *   RIGHT, RIGHT_LOAD(p)  what b is made of, and how a vector of it is loaded as floats
  * and includes gemm_end.h. Rows of a, and panels of b, are reached from every third one, which
  * needs fewer address registers than one pointer each. */
 
 static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
-    enum { PANELS = (V_COLS + 1) / 2 };
+    enum {
+        PANELS = (V_COLS + 1) / 2,
+        AHEAD = 8, /* steps by which wide tiles fetch panels: more than processors follow */
+        LINE = V_ELEMS * sizeof(RIGHT) < 64 ? 2 : 1 /* vectors, within a panel */
+    };
     V sum[ROWS][V_COLS];
-    const float *a[(ROWS + 2) / 3], *b[(PANELS + 2) / 3];
+    const float *a[(ROWS + 2) / 3];
+    const RIGHT *b[(PANELS + 2) / 3];
     int64_t a_row = t->a_row, a_col = t->a_col, b_row = t->b_row, b_next = t->b_next;
     TILE_EACH(sum[r][v] = V_ZERO())
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3)
         a[r / 3] = t->a + r * a_row;
     _Pragma("GCC unroll 16") for (int p = 0; p < PANELS; p += 3)
-        b[p / 3] = t->b + p * b_next;
-    const float *later = t->later ? t->later : t->b;
+        b[p / 3] = (const RIGHT *)t->b + p * b_next;
+    const char *later = t->later ? t->later : t->b;
     for (int64_t i = t->k; i > 0; i--) {
         V right[V_COLS];
         if (V_COLS <= 2) {
             HN_PREFETCH_SECOND(later);
-            later += t->later_step;
+            later += t->later_bytes;
         }
-        _Pragma("GCC unroll 16") for (int v = 0; v < V_COLS; v++)
-            right[v] = V_LOAD(b[v / 2 / 3] + v / 2 % 3 * b_next + v % 2 * V_ELEMS);
-        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {
-            V left = V_BROADCAST(a[r / 3] + r % 3 * a_row);
+        _Pragma("GCC unroll 16") for (int v = 0; V_COLS > 2 && v < V_COLS; v += LINE)
+            HN_PREFETCH(b[v / 2 / 3] + v / 2 % 3 * b_next + (v % 2 + 2 * AHEAD) * V_ELEMS);
+        V left = V_BROADCAST(a[0]);
+        _Pragma("GCC unroll 16") for (int v = 0; v < V_COLS; v++) {
+            right[v] = RIGHT_LOAD(b[v / 2 / 3] + v / 2 % 3 * b_next + v % 2 * V_ELEMS);
+            sum[0][v] = V_FMA(left, right[v], sum[0][v]);
+        }
+        _Pragma("GCC unroll 16") for (int r = 1; r < ROWS; r++) {
+            left = V_BROADCAST(a[r / 3] + r % 3 * a_row);
             _Pragma("GCC unroll 16") for (int v = 0; v < V_COLS; v++)
                 sum[r][v] = V_FMA(left, right[v], sum[r][v]);
         }

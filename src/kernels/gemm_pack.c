@@ -4,6 +4,9 @@
  * by side. The last panel is half as wide where that is enough. Columns past the matrix are zero,
  * their sums are dropped. a is cut into strips as high as a tile; columns of a strip lie side by
  * side. */
+#include <float.h>
+
+#include "kernels/convert.h"
 #include "kernels/gemm_micro.h"
 #include "kernels/transpose.h"
 
@@ -100,6 +103,36 @@ void hn_gemm_pack_f32(const hn_gemm_job_f32 *g, float *out) {
             hn_gemm_lay_panels_f32(set, g, k0, nk, j0, j1, out + k0 * padded + j0 * nk);
         }
     }
+}
+
+/* Whether float16 has all of them; what is infinite or no number stays so. */
+static bool halves_reach(int64_t n, const float *x) {
+    const float most = 65504;
+    for (int64_t i = 0; i < n; i++)
+        if ((x[i] > most && x[i] <= FLT_MAX) || (x[i] < -most && x[i] >= -FLT_MAX))
+            return false;
+    return true;
+}
+
+bool hn_gemm_pack_halves_f32(const hn_gemm_job_f32 *g, hn_stored as, uint16_t *out) {
+    const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
+    const hn_conversions *by = hn_conversions_find();
+    int64_t depth = hn_gemm_depth_f32(g->k, HN_GEMM_PACKED_DEPTH), padded;
+    float room[HN_GEMM_PACKED_DEPTH * HN_GEMM_MAX_COLS]; /* one panel */
+    padded = hn_gemm_padded_f32(set, g->n);
+    for (int64_t k0 = 0; k0 < g->k; k0 += depth) {
+        int64_t nk = HN_MIN(depth, g->k - k0);
+        for (int64_t j0 = 0, j1; j0 < g->n; j0 = j1) {
+            j1 = HN_MIN(j0 + set->cols, g->n);
+            int64_t n = hn_gemm_width_f32(set, j1, j0) * nk;
+            hn_gemm_lay_panels_f32(set, g, k0, nk, j0, j1, room);
+            if (as == HN_STORED_F16 && !halves_reach(n, room))
+                return false;
+            (as == HN_STORED_F16 ? by->floats_to_halves : by->floats_to_bfloats)(
+                (uint64_t)n, room, out + k0 * padded + j0 * nk);
+        }
+    }
+    return true;
 }
 
 /* ---- a ---------------------------------------------------------------------------------------- */

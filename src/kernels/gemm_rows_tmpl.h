@@ -1,4 +1,6 @@
-/* Tiles of gemm_micro_tmpl.h, of one row up to MOST_ROWS: 6, 8 or 14. */
+/* Tiles of gemm_micro_tmpl.h with floats, of one row up to MOST_ROWS: 6, 8 or 14. */
+#define RIGHT float
+#define RIGHT_LOAD(p) V_LOAD(p)
 #define ROWS 1
 #include "kernels/gemm_micro_tmpl.h"
 #define ROWS 2
@@ -33,3 +35,5 @@
 #endif
 #undef TILE
 #undef V_COLS
+#undef RIGHT
+#undef RIGHT_LOAD

@@ -28,6 +28,9 @@ typedef struct hn_gemm_end_f32 {
 
 /* ---- matrix product -------------------------------------------------------------------------- */
 
+/* What a right side that was laid out ahead is made of. Products are sums of floats in any case. */
+typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STORED } hn_stored;
+
 /* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. The right side may be a
  * matrix that is never stored: `fill` then writes rows k0 .. k0+nk and columns j0 .. j0+nj of it,
  * at out[(k - k0) * out_stride + j - j0]. It is called by many threads. */
@@ -50,7 +53,9 @@ typedef struct hn_gemm_end_f32 {
     int64_t c_row; /* columns of c lie side by side */                                            \
     bool add;                                                                                     \
     /* a and b as hn_gemm_pack_* laid them out; floats only, NULL: it was not */                  \
-    const T *packed_a, *packed_b;                                                                 \
+    const T *packed_a;                                                                            \
+    const void *packed_b;                                                                         \
+    hn_stored packed_as; /* what packed_b is made of */                                           \
     /* Writes the same as `fill`, in panels; floats only, NULL: `fill` does */                    \
     hn_panels_##name panels;                                                                      \
     const hn_gemm_end_f32 *end; /* floats only; NULL: none */                                     \
@@ -67,6 +72,8 @@ HN_KERNEL_TYPES(HN_GEMM_JOB)
  * processor has no use for it), filled from the b and sizes n, k of a job. */
 int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k);
 void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
+/* The same number of halves. False: a number is too large for them. */
+bool hn_gemm_pack_halves_f32(const hn_gemm_job_f32 *job, hn_stored as, uint16_t *out);
 /* The same for a left side, of the a and sizes m, k of a job. */
 int64_t hn_gemm_packed_left_elems_f32(int64_t m, int64_t k);
 void hn_gemm_pack_left_f32(const hn_gemm_job_f32 *job, float *out);

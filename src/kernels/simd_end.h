@@ -8,6 +8,8 @@
 #undef V_ZERO
 #undef V_LOAD
 #undef V_STORE
+#undef V_LOAD_F16
+#undef V_LOAD_BF16
 #undef V_SOME
 #undef V_FIRST
 #undef V_LOAD_SOME

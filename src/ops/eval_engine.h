@@ -3,6 +3,7 @@
 #ifndef HN_EVAL_ENGINE_H
 #define HN_EVAL_ENGINE_H
 
+#include "kernels/kernel.h"
 #include "ops/eval_int.h"
 #include "ops/infer_engine.h"
 #include "ops/kernel_choices.h"
@@ -27,6 +28,7 @@ typedef struct hn_const_host {
     hone_status (*read)(void *ctx); /* brings the data of all arguments */
     const hn_blob_shelf *shelf;     /* may be NULL */
     hn_kernel_choices *choices;     /* may be NULL */
+    hn_stored stored;               /* what right sides of products are to be made of */
     void *ctx;
 } hn_const_host;
 

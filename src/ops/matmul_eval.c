@@ -65,7 +65,8 @@ static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int
   typedef struct matmul_job_##name {                                                 \
     const matmul_stack *stack;                                                       \
     hn_pool *pool;                                                                   \
-    const T *a, *b, *packed_b;                                                       \
+    const T *a, *b;                                                                  \
+    hn_packed_side packed_b;                                                         \
     const hn_gemm_end_f32 *end;                                                      \
     T *y;                                                                            \
   } matmul_job_##name;                                                               \
@@ -84,7 +85,8 @@ static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int
                                                       .b = job->b + b,               \
                                                       .b_row = s->b_row,             \
                                                       .b_col = s->b_col,             \
-                                                      .packed_b = job->packed_b,     \
+                                                      .packed_b = job->packed_b.at,  \
+                                                      .packed_as = job->packed_b.as, \
                                                       .end = job->end,               \
                                                       .c = job->y + i * s->m * s->n, \
                                                       .c_row = s->n});               \
@@ -131,7 +133,7 @@ hone_status hn_product_eval(hn_eval *c, const hn_product *p, hn_array *y) {
     job.a = hn_wide_f32(c, a);
     job.b = hn_wide_f32(c, b);
     job.y = hn_room_f32(c, y);
-    HN_TRY_PTR(job.a && (job.b || job.packed_b) && job.y);
+    HN_TRY_PTR(job.a && (job.b || job.packed_b.at) && job.y);
     matmul_run_f32(pool, &job);
     hn_narrow_f32(y, job.y);
     return HONE_OK;
@@ -139,7 +141,7 @@ hone_status hn_product_eval(hn_eval *c, const hn_product *p, hn_array *y) {
 
 hone_status hn_eval_matmul(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    hn_product p = {.a = hn_arg(c, 0), .b = hn_arg(c, 1), .packed_b = hn_packed_weights(c)};
+    hn_product p = {.a = hn_arg(c, 0), .b = hn_arg(c, 1), .packed_b = hn_packed_right_side(c)};
     return y ? hn_product_eval(c, &p, y) : HONE_OK;
 }
 
@@ -261,25 +263,28 @@ static gemm_form read_gemm_form(const hn_eval *c) {
     return f;
 }
 
-#define GEMM_PRODUCT(name, T)                                                                \
-  static void gemm_product_##name(hn_pool *pool, const gemm_form *f, const T *a, const T *b, \
-                                  const T *packed_b, const hn_gemm_end_f32 *end, T *y) {     \
-    hn_gemm_##name(pool, &(hn_gemm_job_##name){.m = f->m,                                    \
-                                               .n = f->n,                                    \
-                                               .k = f->k,                                    \
-                                               .a = a,                                       \
-                                               .a_row = f->trans_a ? 1 : f->k,               \
-                                               .a_col = f->trans_a ? f->m : 1,               \
-                                               .b = b,                                       \
-                                               .b_row = f->trans_b ? 1 : f->n,               \
-                                               .b_col = f->trans_b ? f->k : 1,               \
-                                               .packed_b = packed_b,                         \
-                                               .end = end,                                   \
-                                               .c = y,                                       \
-                                               .c_row = f->n});                              \
+#define GEMM_PRODUCT(name, T)                                                                  \
+  static void gemm_product_##name(hn_pool *pool, const gemm_form *f, const T *a, const T *b,   \
+                                  hn_packed_side packed_b, const hn_gemm_end_f32 *end, T *y) { \
+    hn_gemm_##name(pool, &(hn_gemm_job_##name){.m = f->m,                                      \
+                                               .n = f->n,                                      \
+                                               .k = f->k,                                      \
+                                               .a = a,                                         \
+                                               .a_row = f->trans_a ? 1 : f->k,                 \
+                                               .a_col = f->trans_a ? f->m : 1,                 \
+                                               .b = b,                                         \
+                                               .b_row = f->trans_b ? 1 : f->n,                 \
+                                               .b_col = f->trans_b ? f->k : 1,                 \
+                                               .packed_b = packed_b.at,                        \
+                                               .packed_as = packed_b.as,                       \
+                                               .end = end,                                     \
+                                               .c = y,                                         \
+                                               .c_row = f->n});                                \
   }
 HN_KERNEL_TYPES(GEMM_PRODUCT)
 #undef GEMM_PRODUCT
+
+static const hn_packed_side not_packed = {NULL, HN_STORED_F32};
 
 static int64_t gemm_to_int(double v) {
     return v > -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : 0;
@@ -327,7 +332,7 @@ static hone_status read_gemm_floats(hn_eval *c, hn_array *y, gemm_floats *v) {
                        .b = hn_wide_f32(c, hn_arg(c, 1)),
                        .bias = bias ? hn_wide_f32(c, bias) : NULL,
                        .y = hn_room_f32(c, y)};
-    HN_TRY_PTR(v->a && (v->b || hn_packed_weights(c)) && v->y && (!bias || v->bias));
+    HN_TRY_PTR(v->a && (v->b || hn_packed_right_side(c).at) && v->y && (!bias || v->bias));
     return HONE_OK;
 }
 
@@ -336,7 +341,7 @@ static hone_status gemm_eval_f32(hn_eval *c, const gemm_form *f, hn_array *y) {
     gemm_floats v;
     HN_TRY(read_gemm_floats(c, y, &v));
     bool is_done = bias_meets_sums(f, v.bias, &end);
-    gemm_product_f32(hn_eval_pool(c), f, v.a, v.b, hn_packed_weights(c), is_done ? &end : NULL,
+    gemm_product_f32(hn_eval_pool(c), f, v.a, v.b, hn_packed_right_side(c), is_done ? &end : NULL,
                      v.y);
     if (!is_done)
         gemm_finish_HN_F32(f, v.bias, v.y);
@@ -354,7 +359,7 @@ hone_status hn_gemm_finished(hn_eval *c, hn_gemm_end_f32 *end, bool *is_done) {
     HN_TRY(read_gemm_floats(c, y, &v));
     *is_done = bias_meets_sums(&f, v.bias, end);
     if (*is_done)
-        gemm_product_f32(hn_eval_pool(c), &f, v.a, v.b, hn_packed_weights(c), end, v.y);
+        gemm_product_f32(hn_eval_pool(c), &f, v.a, v.b, hn_packed_right_side(c), end, v.y);
     return HONE_OK;
 }
 
@@ -365,10 +370,10 @@ hone_status hn_eval_gemm(hn_eval *c) {
     gemm_form f = read_gemm_form(c);
     const void *a = hn_arg(c, 0)->data, *b = hn_arg(c, 1)->data,
                *bias = hn_arg(c, 2) ? hn_arg(c, 2)->data : NULL;
-#define GEMM_CASE(id, kernel)                                              \
-  case id:                                                                 \
-    gemm_product_##kernel(hn_eval_pool(c), &f, a, b, NULL, NULL, y->data); \
-    gemm_finish_##id(&f, bias, y->data);                                   \
+#define GEMM_CASE(id, kernel)                                                    \
+  case id:                                                                       \
+    gemm_product_##kernel(hn_eval_pool(c), &f, a, b, not_packed, NULL, y->data); \
+    gemm_finish_##id(&f, bias, y->data);                                         \
     return HONE_OK;
     switch (y->dtype) {
         GEMM_CASE(HN_F64, f64)

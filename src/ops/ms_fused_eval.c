@@ -93,7 +93,7 @@ static hone_status fused_product(hn_eval *c, const hn_gemm_end_f32 *end, hn_arra
                     .b = &b,
                     .trans_a = hn_attr_i(node, "transA", 0) != 0,
                     .trans_b = hn_attr_i(node, "transB", 0) != 0,
-                    .packed_b = hn_packed_weights(c),
+                    .packed_b = hn_packed_right_side(c),
                     .end = end};
     HN_TRY(lay_out_side(c, hn_arg(c, 0), hn_attr_i(node, "transBatchA", 0) != 0, &p.trans_a, a_dims,
                         &a));

@@ -2,6 +2,7 @@
 #ifndef HN_NODE_STATE_H
 #define HN_NODE_STATE_H
 
+#include "kernels/kernel.h"
 #include "ops/eval_engine.h"
 
 /* Blobs made of constant arguments, whose data are read by `fill` alone: a key, what the arguments
@@ -24,28 +25,37 @@ enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_last_w
        HN_BLOB_RIGHT_SIDE = 16,
        HN_BLOB_FILTERS,
        HN_BLOB_RECURRENT,
-       HN_BLOB_PLANAR_FILTERS
+       HN_BLOB_PLANAR_FILTERS,
+       HN_BLOB_RIGHT_SIDE_F16,
+       HN_BLOB_RIGHT_SIDE_BF16
 };
 
 /* What is laid out of the floats of arguments 1 to n_args, where a call of fill(job) puts it. */
 typedef struct hn_weights_form {
     uint32_t kind, n_args;
     int64_t n_elems;
-    int64_t sizes[3]; /* on which the places of elements depend */
+    bool has_halves; /* two bytes for an element, not four */
+    int64_t sizes[3];    /* on which the places of elements depend */
     hone_status (*fill)(void *job, void *out);
     void *job;
 } hn_weights_form;
 /* A state for hn_packed_weights and hn_release_weights, shared by all that lay out the same. */
 hone_status hn_take_weights(hn_eval *c, const hn_weights_form *form, void **state);
 
-/* The constant right side of a float product (attribute transB is looked at). */
+/* The constant right side of a float product (attribute transB is looked at), made of what the
+ * session asked for; of floats where those do not have its numbers. */
 hone_status hn_prepare_right_side(hn_eval *c, void **state);
+typedef struct hn_packed_side {
+    const void *at; /* NULL: it was not laid out */
+    hn_stored as;
+} hn_packed_side;
+hn_packed_side hn_packed_right_side(const hn_eval *c);
 /* The constant weights of a recurrent layer that hn_rnn_eval_fast runs. */
 hone_status hn_prepare_recurrent(hn_eval *c, void **state);
 /* The constant filters of a float convolution (attribute group is looked at). */
 hone_status hn_prepare_filters(hn_eval *c, void **state);
 void hn_release_weights(const hn_op *op, void *state);
-/* What was laid out; NULL: nothing was. */
+/* The floats that were laid out; NULL: none were. */
 const float *hn_packed_weights(const hn_eval *c);
 
 /* The same for channels last, in the layout that the chosen way to convolve wants. */

@@ -4,13 +4,14 @@
 
 #include "kernels/kernel.h"
 #include "ops/eval_wide.h"
+#include "ops/node_state.h"
 
 /* Numpy's matmul of a and b, whose last two axes may have changed places; vectors have one place
  * only. */
 typedef struct hn_product {
     const hn_array *a, *b;
     bool trans_a, trans_b;
-    const float *packed_b; /* b as hn_prepare_right_side laid it out; NULL: it was not */
+    hn_packed_side packed_b; /* b as hn_prepare_right_side laid it out */
     /* What floats of 32 bits and less go through at the end; no bias per row, no residual. NULL:
      * nothing. */
     const hn_gemm_end_f32 *end;

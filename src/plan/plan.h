@@ -61,6 +61,7 @@ typedef struct hn_program {
     bool *is_late;           /* by value: its constant is copied when it turns out to be read */
     pthread_mutex_t lock;    /* held while weights are laid out */
     _Atomic bool is_ready;   /* they are: hn_program_finish has done its work */
+    hn_stored stored;        /* what right sides of products are made of */
 } hn_program;
 
 typedef struct hn_program_options {
@@ -68,12 +69,14 @@ typedef struct hn_program_options {
     const hone_dim_size *dims;
     uint32_t n_providers; /* names, the preferred one first; 0: cpu */
     const char *const *providers;
-    /* May change the graph once functions are inlined and dimensions are fixed; NULL: nobody does. */
+    /* May change the graph once functions are inlined and dimensions are fixed; NULL: nobody does.
+     */
     hone_status (*rewrite)(void *ctx, hn_model *m, hone_error *err);
     void *rewrite_ctx;
     hn_pool *pool;              /* helps to lay weights out; may be NULL */
     const hn_blob_shelf *shelf; /* of weights that were laid out before; may be NULL */
     hn_kernel_choices *choices; /* that were measured; may be NULL */
+    hn_stored stored;           /* what right sides of products are made of */
     struct hn_cache *cache;     /* of run/, where optimized graphs are kept; may be NULL */
     bool is_lazy; /* weights are laid out by hn_program_finish; without shelf and choices only */
 } hn_program_options;

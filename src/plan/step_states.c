@@ -151,6 +151,7 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
                           .read = read_const_args,
                           .shelf = all->options->shelf,
                           .choices = all->options->choices,
+                          .stored = all->options->stored,
                           .ctx = &consts};
     hone_status status = find_const_args(&consts, scratch);
     hn_eval c = {.node = {.scope = &scope,
@@ -302,6 +303,7 @@ static hone_status prepare_all(hn_program *p, const hn_program_options *o, hone_
 hone_status hn_program_prepare(hn_program *p, const hn_program_options *o, hone_error *err) {
     static const hn_program_options none;
     o = o ? o : &none;
+    p->stored = o->stored;
     HN_TRY(prepare_all(p, o, err, prepare_strangers));
     if (o->is_lazy)
         return HONE_OK;
@@ -316,7 +318,8 @@ hone_status hn_program_finish(hn_program *p, hn_pool *pool, hone_error *err) {
     hone_status status = HONE_OK;
     pthread_mutex_lock(&p->lock);
     if (!atomic_load(&p->is_ready))
-        status = prepare_all(p, &(hn_program_options){.pool = pool}, err, prepare_weights);
+        status = prepare_all(p, &(hn_program_options){.pool = pool, .stored = p->stored}, err,
+                             prepare_weights);
     if (status == HONE_OK)
         atomic_store_explicit(&p->is_ready, true, memory_order_release);
     pthread_mutex_unlock(&p->lock);

@@ -24,6 +24,8 @@ void hn_program_describe(hn_level level, const hn_program_options *o, hn_strbuf 
     }
     for (uint32_t i = 0; i < o->n_providers; i++)
         hn_strbuf_printf(out, "\n%s", o->providers[i]);
+    if (o->stored != HN_STORED_F32)
+        hn_strbuf_printf(out, "\n\nstored %d", (int)o->stored);
     if (o->choices)
         hn_strbuf_printf(out, "\n\n%016llx",
                          (unsigned long long)hn_kernel_choices_hash(o->choices));

@@ -256,3 +256,11 @@ $ echo damage > kept/$(ls kept)
 $ hone run digits.onnx --random 1 --cache kept > third
 * warning: the cache 'kept/digits-*.hone' is not used: it is no cache of hone
 $ hone run digits.onnx --random 1 --cache kept > fourth
+
+Weights may be kept in halves.
+
+$ hone run digits.onnx --random 1 --weights float16 | grep -c logits
+1
+$ hone run digits.onnx --random 1 --weights int8
+hone: --weights is float16 or bfloat16, not 'int8'
+[2]

@@ -4,14 +4,20 @@
 #include <stdio.h>
 
 /* How b is given. */
-typedef enum bench_right { RIGHT_ROWS, RIGHT_COLUMNS, RIGHT_PACKED } bench_right;
+typedef enum bench_right {
+    RIGHT_ROWS,
+    RIGHT_COLUMNS,
+    RIGHT_PACKED,
+    RIGHT_PACKED_F16,
+    RIGHT_PACKED_BF16
+} bench_right;
 
 static void run_gemm(hn_pool *pool, const void *job) {
     hn_gemm_f32(pool, job);
 }
 
 static void bench_gemm(int64_t m, int64_t n, int64_t k, bench_right right) {
-    static const char *const names[] = {"", " transposed", " packed"};
+    static const char *const names[] = {"", " transposed", " packed", " float16", " bfloat16"};
     char name[64];
     hn_gemm_job_f32 g = {.m = m,
                          .n = n,
@@ -24,10 +30,14 @@ static void bench_gemm(int64_t m, int64_t n, int64_t k, bench_right right) {
                          .b_col = right == RIGHT_COLUMNS ? k : 1,
                          .c = kern_floats(m * n),
                          .c_row = n};
-    int64_t packed = right == RIGHT_PACKED ? hn_gemm_packed_elems_f32(n, k) : 0;
+    int64_t packed = right >= RIGHT_PACKED ? hn_gemm_packed_elems_f32(n, k) : 0;
     if (packed > 0) {
         float *room = kern_floats(packed);
-        hn_gemm_pack_f32(&g, room);
+        g.packed_as = (hn_stored)(right - RIGHT_PACKED);
+        if (right == RIGHT_PACKED)
+            hn_gemm_pack_f32(&g, room);
+        else
+            hn_gemm_pack_halves_f32(&g, g.packed_as, (uint16_t *)(void *)room);
         g.packed_b = room;
     }
     snprintf(name, sizeof name, "gemm %dx%dx%d%s", (int)m, (int)n, (int)k, names[right]);
@@ -47,6 +57,11 @@ void kern_bench_gemm(void) {
     };
     for (size_t i = 0; i < HN_COUNT(layers); i++)
         bench_gemm(layers[i][0], layers[i][1], layers[i][2], RIGHT_PACKED);
+    for (bench_right right = RIGHT_PACKED_F16; right <= RIGHT_PACKED_BF16; right++) {
+        bench_gemm(1, 4096, 1024, right);
+        bench_gemm(8, 3072, 768, right);
+        bench_gemm(128, 3072, 768, right);
+    }
     bench_gemm(768, 768, 768, RIGHT_ROWS);
     bench_gemm(128, 64, 128, RIGHT_ROWS);
     bench_gemm(128, 128, 64, RIGHT_COLUMNS);

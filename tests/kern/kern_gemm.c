@@ -12,11 +12,32 @@ static bool is_near(double got, double exact, double size, int64_t k) {
     return fabs(got - exact) <= (double)(k + 4) * KERN_EPS * size + 1e-40;
 }
 
+/* Numbers that halves have, so that nothing is lost in them. */
+static void round_to(hn_stored as, int64_t n, float *x) {
+    for (int64_t i = 0; i < n && as != HN_STORED_F32; i++)
+        x[i] = as == HN_STORED_F16 ? hn_f16_to_f32(hn_f32_to_f16(x[i]))
+                                   : hn_bf16_to_f32(hn_f32_to_bf16(x[i]));
+}
+
+/* Room for n halves that ends, or begins, at a page that cannot be touched. */
+static uint16_t *halves_room(int64_t n) {
+    return (uint16_t *)kern_floats((n + 1) / 2) + (kern_at_start ? 0 : n % 2);
+}
+
+static const void *stored_as(hn_stored as, int64_t n, const float *x) {
+    if (as == HN_STORED_F32)
+        return x;
+    uint16_t *halves = halves_room(n);
+    for (int64_t i = 0; i < n; i++)
+        halves[i] = as == HN_STORED_F16 ? hn_f32_to_f16(x[i]) : hn_f32_to_bf16(x[i]);
+    return halves;
+}
+
 /* ---- tiles ---- */
 
 /* A tile of `width` columns, `cols` of which are wanted. */
 static void check_tile(hn_gemm_tile_fn_f32 fn, int rows, int64_t width, int64_t cols, int64_t panel,
-                       bool add) {
+                       bool add, hn_stored as) {
     if (kern_leaves_out())
         return;
     static const int64_t depths[] = {1, 2, 5, 37};
@@ -28,12 +49,14 @@ static void check_tile(hn_gemm_tile_fn_f32 fn, int rows, int64_t width, int64_t 
     t.b_row = gap ? width + gap : panel; /* as it lies, or in panels */
     t.b_next = gap ? panel : panel * k;
     float *a = kern_floats((rows - 1) * t.a_row + (k - 1) * t.a_col + 1);
-    float *b = kern_floats(gap ? (k - 1) * t.b_row + width : k * HN_MAX(width, panel));
+    int64_t n_right = gap ? (k - 1) * t.b_row + width : k * HN_MAX(width, panel);
+    float *b = kern_floats(n_right);
+    round_to(as, n_right, b);
     int64_t n_out = (rows - 1) * c_row + cols;
     float *c = kern_floats(n_out), *before = kern_floats(n_out);
     memcpy(before, c, (size_t)n_out * sizeof *c);
     t.a = a;
-    t.b = b;
+    t.b = stored_as(as, n_right, b);
     t.c = c;
     fn(&t);
     for (int64_t at = 0; at < n_out; at++) {
@@ -59,13 +82,14 @@ static void check_set(const hn_gemm_set_f32 *set) {
     for (int rows = 1; rows <= set->max_rows; rows++) {
         int64_t full = set->cols, half = full / 2;
         for (int64_t cols = 1; cols <= full; cols++)
-            check_tile(set->full[rows], rows, full, cols, full, cols % 2);
+            check_tile(set->full[rows], rows, full, cols, full, cols % 2, HN_STORED_F32);
         for (int64_t cols = 1; cols <= half; cols++)
-            check_tile(set->narrow[rows], rows, half, cols, half, cols % 2);
+            check_tile(set->narrow[rows], rows, half, cols, half, cols % 2, HN_STORED_F32);
     }
-    for (const hn_gemm_wide_f32 *w = set->wide; w->rows; w++)
-        for (int form = 0; form < 8; form++)
-            check_tile(w->fn, w->rows, w->cols, w->cols, set->cols, form % 2);
+    for (hn_stored as = 0; as < HN_N_STORED; as++)
+        for (const hn_gemm_wide_f32 *w = set->wide[as]; w->rows; w++)
+            for (int form = 0; form < 8; form++)
+                check_tile(w->fn, w->rows, w->cols, w->cols, set->cols, form % 2, as);
 }
 
 static void test_tiles(void) {
@@ -77,7 +101,16 @@ static void test_tiles(void) {
 /* ---- the whole ---- */
 
 enum left_form { A_ROWS, A_COLUMNS, A_SPARSE, A_PACKED, N_LEFT_FORMS };
-enum right_form { B_ROWS, B_COLUMNS, B_SPARSE_ROWS, B_FILL, B_PACKED, N_RIGHT_FORMS };
+enum right_form {
+    B_ROWS,
+    B_COLUMNS,
+    B_SPARSE_ROWS,
+    B_FILL,
+    B_PACKED,
+    B_PACKED_F16,
+    B_PACKED_BF16,
+    N_RIGHT_FORMS
+};
 
 typedef struct gemm_case {
     int64_t m, n, k;
@@ -121,7 +154,11 @@ static hn_gemm_job_f32 make_job(const gemm_case *t) {
     g.b_col = t->right == B_COLUMNS ? t->k + gap : 1 + (t->right == B_SPARSE_ROWS);
     g.c_row = t->n + gap;
     g.a = kern_floats(reach(t->m, t->k, g.a_row, g.a_col));
-    g.b = kern_floats(reach(t->k, t->n, g.b_row, g.b_col));
+    int64_t n_right = reach(t->k, t->n, g.b_row, g.b_col);
+    float *b = kern_floats(n_right);
+    g.packed_as = t->right < B_PACKED ? HN_STORED_F32 : (hn_stored)(t->right - B_PACKED);
+    round_to(g.packed_as, n_right, b);
+    g.b = b;
     return g;
 }
 
@@ -154,6 +191,17 @@ static void check_sums(const hn_gemm_job_f32 *g, const float *before) {
         }
 }
 
+static const void *pack_right(const hn_gemm_job_f32 *g, int64_t n_elems) {
+    if (g->packed_as == HN_STORED_F32) {
+        float *room = kern_floats(n_elems);
+        hn_gemm_pack_f32(g, room);
+        return room;
+    }
+    uint16_t *room = halves_room(n_elems);
+    KERN_CHECK(hn_gemm_pack_halves_f32(g, g->packed_as, room), "halves do not reach 1");
+    return room;
+}
+
 static void check_product(const gemm_case *t) {
     if (kern_leaves_out())
         return;
@@ -170,11 +218,8 @@ static void check_product(const gemm_case *t) {
         hn_gemm_pack_left_f32(&g, room);
         g.packed_a = room;
     }
-    if (t->right == B_PACKED && packed > 0) {
-        float *room = kern_floats(packed);
-        hn_gemm_pack_f32(&g, room);
-        g.packed_b = room;
-    }
+    if (t->right >= B_PACKED && packed > 0)
+        g.packed_b = pack_right(&g, packed);
     hn_gemm_end_f32 end = {.least = -1, .most = 1.5f, .map_a = 2, .map_b = -0.5f};
     if (t->has_end) {
         end.bias = t->k % 2 ? kern_floats(t->m) : NULL;
@@ -233,7 +278,26 @@ static void test_products(void) {
         check_product(&(gemm_case[]){form_of(i, 30, 140, 1024)}[0]);
 }
 
+/* What float16 cannot hold is refused, wherever it stands; bfloat16 holds it. */
+static void test_large_numbers(void) {
+    enum { N = 37, K = 401 };
+    uint16_t room[48 * K];
+    for (int i = 0; i < 20 && hn_gemm_packed_elems_f32(N, K) > 0; i++) {
+        float *b = kern_floats(N * K);
+        hn_gemm_job_f32 g = {.n = N, .k = K, .b = b, .b_row = N, .b_col = 1};
+        float *one = &b[kern_between(0, N * K - 1)];
+        *one = i % 3 ? -65504 : HUGE_VALF;
+        KERN_CHECK(hn_gemm_pack_halves_f32(&g, HN_STORED_F16, room), "%g is refused", (double)*one);
+        *one = i % 2 ? 70000 : -3e38f;
+        KERN_CHECK(!hn_gemm_pack_halves_f32(&g, HN_STORED_F16, room), "%g is taken", (double)*one);
+        KERN_CHECK(hn_gemm_pack_halves_f32(&g, HN_STORED_BF16, room), "%g is refused",
+                   (double)*one);
+        kern_release();
+    }
+}
+
 void kern_test_gemm(void) {
     test_tiles();
     test_products();
+    test_large_numbers();
 }

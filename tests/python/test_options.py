@@ -119,6 +119,20 @@ def test_cache_and_kernel_choices(tmp_path):
         hone.InferenceSession(model, choices)
 
 
+@pytest.mark.parametrize("weights, bits", [("float", 24), ("float16", 11), ("bfloat16", 8)])
+def test_weights_in_halves(weights, bits):
+    model = ROOT / "examples" / "digits" / "digits.onnx"
+    feed = {"image": np.random.default_rng(3).random((4, 1, 8, 8), np.float32)}
+    expected = hone.InferenceSession(model).run(None, feed)[0]
+    options = hone.SessionOptions()
+    options.add_session_config_entry("hone.weights", weights)
+    got = hone.InferenceSession(model, options).run(None, feed)[0]
+    assert np.abs(got - expected).max() <= np.abs(expected).max() * 2.0 ** (4 - bits)
+    options.add_session_config_entry("hone.weights", "int3")
+    with pytest.raises(hone.InvalidArgument, match="bfloat16"):
+        hone.InferenceSession(model, options)
+
+
 @pytest.mark.parametrize("how", ["terminate", "timeout"])
 def test_runs_are_stopped(how):
     session = hone.InferenceSession(loop_without_end())

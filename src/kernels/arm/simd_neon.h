@@ -10,6 +10,8 @@
 #define V_ZERO() vdupq_n_f32(0)
 #define V_LOAD(p) vld1q_f32(p)
 #define V_STORE(p, v) vst1q_f32(p, v)
+#define V_LOAD_F16(p) vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)))
+#define V_LOAD_BF16(p) vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16))
 #define V_SOME int
 #define V_FIRST(n) ((int)(n))
 #define V_LOAD_SOME(p, some) hn_load_some__neon(p, some)

@@ -17,35 +17,17 @@
 #  define TILE(rows) NARROW(rows)
 #  include "kernels/gemm_rows_tmpl.h"
 
-#  define ROWS 1
-#  define V_COLS 8
-#  define TILE(rows) hn_gemm_f32_1x64__avx2
-#  include "kernels/gemm_micro_tmpl.h"
-#  undef TILE
-#  undef V_COLS
-#  define ROWS 1
-#  define V_COLS 4
-#  define TILE(rows) hn_gemm_f32_1x32__avx2
-#  include "kernels/gemm_micro_tmpl.h"
-#  undef TILE
-#  undef V_COLS
-#  define ROWS 2
-#  define V_COLS 4
-#  define TILE(rows) hn_gemm_f32_2x32__avx2
-#  include "kernels/gemm_micro_tmpl.h"
-#  undef TILE
-#  undef V_COLS
+#  include "kernels/gemm_wide_tmpl.h"
 
 const hn_gemm_set_f32 hn_gemm_set_f32__avx2 = {
     .max_rows = MOST_ROWS,
     .cols = 16,
+    .near_elems = 32 * 1024,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6)},
     .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6)},
-    .wide = {{1, 64, hn_gemm_f32_1x64__avx2},
-             {1, 32, hn_gemm_f32_1x32__avx2},
-             {2, 32, hn_gemm_f32_2x32__avx2},
-             {0, 0, NULL}}};
+    .wide = WIDE_TILES};
 
+#  undef WIDE_TILES
 #  undef NARROW
 #  undef FULL
 #  undef MOST_ROWS

@@ -19,44 +19,19 @@
 #  define TILE(rows) NARROW(rows)
 #  include "kernels/gemm_rows_tmpl.h"
 
-#  define ROWS 1
-#  define V_COLS 16
-#  define TILE(rows) hn_gemm_f32_1x256__avx512
-#  include "kernels/gemm_micro_tmpl.h"
-#  undef TILE
-#  undef V_COLS
-#  define ROWS 1
-#  define V_COLS 4
-#  define TILE(rows) hn_gemm_f32_1x64__avx512
-#  include "kernels/gemm_micro_tmpl.h"
-#  undef TILE
-#  undef V_COLS
-#  define ROWS 2
-#  define V_COLS 8
-#  define TILE(rows) hn_gemm_f32_2x128__avx512
-#  include "kernels/gemm_micro_tmpl.h"
-#  undef TILE
-#  undef V_COLS
-#  define ROWS 3
-#  define V_COLS 6
-#  define TILE(rows) hn_gemm_f32_3x96__avx512
-#  include "kernels/gemm_micro_tmpl.h"
-#  undef TILE
-#  undef V_COLS
+#  include "kernels/gemm_wide_tmpl.h"
 
 const hn_gemm_set_f32 hn_gemm_set_f32__avx512 = {
     .max_rows = MOST_ROWS,
     .cols = 32,
+    .near_elems = 64 * 1024,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6), FULL(7), FULL(8), FULL(9),
              FULL(10), FULL(11), FULL(12), FULL(13), FULL(14)},
     .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6), NARROW(7),
                NARROW(8), NARROW(9), NARROW(10), NARROW(11), NARROW(12), NARROW(13), NARROW(14)},
-    .wide = {{1, 256, hn_gemm_f32_1x256__avx512},
-             {1, 64, hn_gemm_f32_1x64__avx512},
-             {2, 128, hn_gemm_f32_2x128__avx512},
-             {3, 96, hn_gemm_f32_3x96__avx512},
-             {0, 0, NULL}}};
+    .wide = WIDE_TILES};
 
+#  undef WIDE_TILES
 #  undef NARROW
 #  undef FULL
 #  undef MOST_ROWS

@@ -4,12 +4,16 @@
 #define V __m256
 #define V_ELEMS 8
 #define V_REGISTERS 16
-#define V_TARGET __attribute__((target("avx2,fma")))
+#define V_TARGET __attribute__((target("avx2,fma,f16c")))
 #define V_INLINE static inline __attribute__((always_inline)) V_TARGET
 #define V_NAME(name) name##__avx2
 #define V_ZERO() _mm256_setzero_ps()
 #define V_LOAD(p) _mm256_loadu_ps(p)
 #define V_STORE(p, v) _mm256_storeu_ps(p, v)
+#define V_LOAD_F16(p) _mm256_cvtph_ps(_mm_loadu_si128((const void *)(p)))
+#define V_LOAD_BF16(p) \
+  _mm256_castsi256_ps( \
+      _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(p))), 16))
 #define V_SOME __m256i
 #define V_FIRST(n) \
   _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))

@@ -12,6 +12,11 @@
 #define V_ZERO() _mm512_setzero_ps()
 #define V_LOAD(p) _mm512_loadu_ps(p)
 #define V_STORE(p, v) _mm512_storeu_ps(p, v)
+/* Elements of 16 bits: float16, bfloat16. */
+#define V_LOAD_F16(p) _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(p)))
+#define V_LOAD_BF16(p) \
+  _mm512_castsi512_ps( \
+      _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(p))), 16))
 /* The first n elements, 0 <= n <= V_ELEMS: memory of others is not touched, they are loaded as 0.
  */
 #define V_SOME __mmask16
