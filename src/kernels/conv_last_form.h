@@ -25,10 +25,11 @@ typedef struct hn_product_form {
     int64_t planes;                    /* of all images: outputs of the last two axes */
     int64_t in_step[HN_MAX_SPATIAL];   /* elements from one pixel to the next */
     int64_t out_step[HN_MAX_SPATIAL],
-        out_image;                           /* elements from one output, one image to the next */
-    int64_t out_start;                       /* where the first output lies */
-    int64_t y_step, residual_step; /* elements from one pixel to the next, where there is a residual */
-    bool is_spread;                          /* several groups are taken together */
+        out_image;     /* elements from one output, one image to the next */
+    int64_t out_start; /* where the first output lies */
+    int64_t y_step,
+        residual_step; /* elements from one pixel to the next, where there is a residual */
+    bool is_spread;    /* several groups are taken together */
     int32_t spread[HN_CONV_TILE_MOST_LANES]; /* the first channel of the group of each filter */
 } hn_product_form;
 

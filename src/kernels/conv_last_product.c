@@ -113,10 +113,10 @@ static int64_t list_runs(const hn_product_form *f, const conv_rect *rect, int64_
             int64_t k = row * line_depth + tap * f->channels;
             int64_t begin = HN_MAX(k, k0), end = HN_MIN(k + step * f->channels, k1);
             if (begin < end)
-                runs[n++] =
-                    (hn_tile_run){.x = at + tap * f->s.dilation[last] * f->in_step[last] + begin - k,
-                                  .k = begin - k0,
-                                  .n = end - begin};
+                runs[n++] = (hn_tile_run){.x = at + tap * f->s.dilation[last] * f->in_step[last] +
+                                               begin - k,
+                                          .k = begin - k0,
+                                          .n = end - begin};
         }
     }
     return n;

@@ -10,7 +10,8 @@ static V_TARGET void V_NAME(store_part_of_tile)(const hn_conv_tile *t, int rows,
             V v = V_LOAD(sums + r * width + j);
             v = t->add ? V_ADD(v, V_LOAD_SOME(t->y + at, some)) : v;
             v = t->bias ? V_ADD(v, V_LOAD_SOME(t->bias + j, some)) : v;
-            v = t->residual ? V_ADD(v, V_LOAD_SOME(t->residual + r * t->residual_row + j, some)) : v;
+            v = t->residual ? V_ADD(v, V_LOAD_SOME(t->residual + r * t->residual_row + j, some))
+                            : v;
             V_STORE_SOME(t->y + at, some, t->is_limited ? V_MIN(most, V_MAX(least, v)) : v);
         }
 }

@@ -15,7 +15,7 @@ typedef struct hn_conv_transpose_last_job {
     const float *packed_w; /* NULL: filters were not laid out */
     const float *bias;     /* NULL: none */
     float *y;
-    float *scratch; /* hn_conv_transpose_last_scratch_elems */
+    float *scratch;         /* hn_conv_transpose_last_scratch_elems */
     int64_t x_step, y_step; /* elements from one pixel to the next; 0: pixels lie side by side */
 } hn_conv_transpose_last_job;
 

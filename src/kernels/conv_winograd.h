@@ -24,7 +24,7 @@ typedef struct hn_winograd_end {
     const float *bias;     /* one per filter */
     const float *residual; /* residual[i * row + j * column + f]; NULL: none */
     int64_t residual_row, residual_column;
-    float least, most;     /* infinities: no limit */
+    float least, most; /* infinities: no limit */
 } hn_winograd_end;
 
 #define HN_WINOGRAD_LANES 16 /* numbers of channels and of filters are multiples of it below */

@@ -15,8 +15,7 @@ static void plain_scale(int64_t n_rows, const hn_scale_rows_job *job, const floa
             y[i] = (x[i] - job->center[i]) * job->scale[i] + job->shift[i];
 }
 
-static void plain_sum(int64_t n_rows, int64_t channels, const float *x, int64_t step,
-                      float *sums) {
+static void plain_sum(int64_t n_rows, int64_t channels, const float *x, int64_t step, float *sums) {
     memset(sums, 0, (size_t)channels * sizeof *sums);
     for (int64_t row = 0; row < n_rows; row++)
         for (int64_t i = 0; i < channels; i++)

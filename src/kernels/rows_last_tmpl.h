@@ -41,7 +41,8 @@ static V_TARGET void V_NAME(rows_sum)(int64_t n_rows, int64_t channels, const fl
 }
 
 static V_TARGET void V_NAME(rows_spread)(int64_t n_rows, int64_t channels, const float *x,
-                                         int64_t step, const float *mean, float *squares, float *rests) {
+                                         int64_t step, const float *mean, float *squares,
+                                         float *rests) {
     int64_t i = 0;
     for (; i + 2 * V_ELEMS <= channels; i += 2 * V_ELEMS) {
         V s0 = V_ZERO(), s1 = s0, r0 = s0, r1 = s0;

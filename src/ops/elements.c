@@ -305,6 +305,13 @@ hn_array hn_array_row(const hn_array *a, int64_t row) {
     return one;
 }
 
+void hn_copy_rows(hn_array *to, const hn_array *from) {
+    for (int64_t i = 0; i < hn_n_rows(from); i++) {
+        hn_array row = hn_array_row(from, i), place = hn_array_row(to, i);
+        memcpy(place.data, row.data, (size_t)row.n_elems * hn_elem_bytes(row.dtype));
+    }
+}
+
 void hn_broadcast_strides(const hn_array *a, int32_t rank, int64_t *strides) {
     uint64_t step = 1;
     for (int32_t i = rank - 1, k = a->rank - 1; i >= 0; i--, k--) {

@@ -5,7 +5,8 @@
 
 #include "ops/ops.h"
 
-/* A tensor at run time: contiguous but for row_step, in host order, sub-byte types packed as in files. */
+/* A tensor at run time: contiguous but for row_step, in host order, sub-byte types packed as in
+ * files. */
 typedef struct hn_array {
     hn_dtype dtype;
     int32_t rank;

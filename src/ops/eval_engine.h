@@ -93,6 +93,7 @@ hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn);
 typedef struct hn_row_steps {
     uint64_t args;
     bool rets;
+    bool want_one_type; /* only where all arguments have the type and shape of the result */
 } hn_row_steps;
 hn_row_steps hn_eval_row_steps(hn_eval_fn fn);
 static inline bool hn_row_steps_arg(hn_row_steps s, uint32_t arg) {

@@ -92,6 +92,7 @@ static inline int64_t hn_row_step(const hn_array *a) {
 void hn_array_strides(const hn_array *a, int64_t *strides);
 int64_t hn_n_rows(const hn_array *a);
 hn_array hn_array_row(const hn_array *a, int64_t row); /* of rank 1; whole bytes only */
+void hn_copy_rows(hn_array *to, const hn_array *from); /* of one shape; whole bytes only */
 
 /* Row-major strides in elements. */
 void hn_strides(int32_t rank, const int64_t *dims, int64_t *strides);

@@ -28,18 +28,27 @@ hn_row_steps hn_eval_row_steps(hn_eval_fn fn) {
         hn_eval_fn fn;
         hn_row_steps steps;
     } rows[] = {
-        {hn_eval_average_pool_last, {FIRST, true}}, {hn_eval_batch_norm_last, {FIRST, true}},
-        {hn_eval_concat, {UINT64_MAX, true}},       {hn_eval_conv_last, {FIRST | RESIDUAL, true}},
-        {hn_eval_conv_chain, {FIRST | RESIDUAL_OF_CHAIN, true}}, {hn_eval_map, {FIRST, true}},
-        {hn_eval_conv_transpose_last, {FIRST, true}},
-        {hn_eval_group_norm_last, {FIRST, true}},   {hn_eval_instance_norm_last, {FIRST, true}},
-        {hn_eval_max_pool_last, {FIRST, true}},     {hn_eval_planar_conv, {0, true}},
-        {hn_eval_planar_conv_chain, {RESIDUAL_OF_CHAIN, true}}, {hn_eval_split, {FIRST, true}},
+        {hn_eval_average_pool_last, {FIRST, true, false}},
+        {hn_eval_batch_norm_last, {FIRST, true, false}},
+        {hn_eval_concat, {UINT64_MAX, true, false}},
+        {hn_eval_conv_chain, {FIRST | RESIDUAL_OF_CHAIN, true, false}},
+        {hn_eval_conv_last, {FIRST | RESIDUAL, true, false}},
+        {hn_eval_conv_transpose_last, {FIRST, true, false}},
+        {hn_eval_group_norm_last, {FIRST, true, false}},
+        {hn_eval_instance_norm_last, {FIRST, true, false}},
+        {hn_eval_map, {FIRST, true, true}},
+        {hn_eval_map_any, {FIRST, true, true}},
+        {hn_eval_max_pool_last, {FIRST, true, false}},
+        {hn_eval_pair, {UINT64_MAX, true, true}},
+        {hn_eval_planar_conv, {RESIDUAL, true, false}},
+        {hn_eval_planar_conv_chain, {RESIDUAL_OF_CHAIN, true, false}},
+        {hn_eval_resize, {FIRST, true, false}},
+        {hn_eval_split, {FIRST, true, false}},
     };
     for (size_t i = 0; i < HN_COUNT(rows); i++)
         if (rows[i].fn == fn)
             return rows[i].steps;
-    return (hn_row_steps){0, false};
+    return (hn_row_steps){0};
 }
 
 bool hn_eval_copies_arg(hn_eval_fn fn, uint32_t arg) {

@@ -96,7 +96,7 @@ static void map_range(void *ctx, int64_t begin, int64_t end) {
         map_range_wide(j, (uint64_t)begin, (uint64_t)end);
 }
 
-static void map_rows(void *ctx, int64_t begin, int64_t end) {
+static void map_parted_rows(void *ctx, int64_t begin, int64_t end) {
     const map_job *j = ctx;
     for (int64_t i = begin; i < end; i++) {
         hn_array x = hn_array_row(j->x, i), y = hn_array_row(j->y, i);
@@ -113,7 +113,7 @@ hone_status hn_map_eval(hn_eval *c, const hn_map_op *op, double a, double b, con
     map_job job = {c, op, fast ? fast : op->f32, a, b, x, y};
     if (x->row_step || y->row_step)
         hn_pool_for(hn_eval_pool(c), hn_n_rows(x), HN_MAX(1, HN_GRAIN / HN_MAX(x->dims[x->rank - 1], 1)),
-                    map_rows, &job);
+                    map_parted_rows, &job);
     else
         hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, map_range, &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
@@ -202,7 +202,12 @@ hone_status hn_eval_map_any(hn_eval *c) {
     for (size_t i = 0; y && i < HN_COUNT(int_map_ops); i++) {
         if (strcmp(int_map_ops[i].op, op) != 0 || !int_map_ops[i].by_type[x->dtype])
             continue;
-        int_map_ops[i].by_type[x->dtype](x->data, y->data, x->n_elems);
+        bool is_parted = x->row_step || y->row_step;
+        for (int64_t row = 0, n = is_parted ? hn_n_rows(x) : 1; row < n; row++) {
+            hn_array from = is_parted ? hn_array_row(x, row) : *x;
+            hn_array to = is_parted ? hn_array_row(y, row) : *y;
+            int_map_ops[i].by_type[x->dtype](from.data, to.data, from.n_elems);
+        }
         return HONE_OK;
     }
     return hn_eval_map(c);

@@ -198,7 +198,8 @@ hone_status hn_move_grid(hn_eval *c, int32_t rank, const int64_t *dims, hn_array
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-static bool has_same_strides(int32_t rank, const int64_t *dims, const int64_t *a, const int64_t *b) {
+static bool has_same_strides(int32_t rank, const int64_t *dims, const int64_t *a,
+                             const int64_t *b) {
     for (int32_t k = 0; k < rank; k++)
         if (dims[k] != 1 && a[k] != b[k])
             return false;

@@ -9,7 +9,7 @@ typedef struct norm_last {
     int64_t n_images, n_rows, channels; /* rows of one image */
     const float *x, *gamma, *beta;
     float *y, *center, *scale; /* per channel; beta is the shift */
-    int64_t x_step, y_step; /* from one row to the next */
+    int64_t x_step, y_step;    /* from one row to the next */
     double epsilon;
     hn_finish_f32 finish;
     bool has_map;
@@ -101,8 +101,7 @@ static void join_group(double *mean, double *variance, int64_t n) {
 
 /* Groups of so many channels each. */
 static hone_status normalize_images(hn_eval *c, norm_last *n, int64_t per_group) {
-    hn_moments_rows_job job = {
-        .n_rows = n->n_rows, .channels = n->channels, .x_step = n->x_step};
+    hn_moments_rows_job job = {.n_rows = n->n_rows, .channels = n->channels, .x_step = n->x_step};
     job.mean = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *job.mean);
     job.variance = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *job.variance);
     job.scratch = hn_eval_scratch_n(

@@ -89,19 +89,12 @@ bool hn_heap_copy_string(hn_heap *heap, hn_bytes from, hn_bytes *to) {
     return true;
 }
 
-/* Rows that do not lie side by side; numbers only. */
-static void copy_rows(hn_array *to, const hn_array *from) {
-    for (int64_t i = 0; i < hn_n_rows(from); i++) {
-        hn_array row = hn_array_row(from, i), place = hn_array_row(to, i);
-        memcpy(place.data, row.data, (size_t)row.n_elems * hn_elem_bytes(row.dtype));
-    }
-}
-
 bool hn_heap_copy_elems(hn_heap *heap, hn_array *to, const hn_array *from) {
     uint64_t bytes = 0;
-    if (from->row_step)
-        copy_rows(to, from);
-    else if (from->dtype != HN_STRING && hn_dtype_bytes(from->dtype, from->n_elems, &bytes) && bytes)
+    if (from->row_step || to->row_step)
+        hn_copy_rows(to, from);
+    else if (from->dtype != HN_STRING && hn_dtype_bytes(from->dtype, from->n_elems, &bytes) &&
+             bytes)
         memcpy(to->data, from->data, (size_t)bytes);
     for (uint64_t i = 0; from->dtype == HN_STRING && i < from->n_elems; i++) {
         hn_bytes *old = &((hn_bytes *)to->data)[i], fresh;

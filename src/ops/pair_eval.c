@@ -185,6 +185,7 @@ typedef struct pair_job {
     const hn_array *x, *y;
     hn_array *out;
     size_t x_bytes, out_bytes; /* per element */
+    bool is_small;             /* floats that are widened */
 } pair_job;
 
 static void pair_row(void *ctx, const hn_row *row) {
@@ -262,6 +263,18 @@ static void pair_row_small(void *ctx, const hn_row *row) {
     }
 }
 
+/* Operands and result have one shape, but their rows lie apart. */
+static void pair_parted_rows(void *ctx, int64_t begin, int64_t end) {
+    const pair_job *j = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        hn_array x = hn_array_row(j->x, i), y = hn_array_row(j->y, i),
+                 out = hn_array_row(j->out, i);
+        pair_job one = {j->fn, &x, &y, &out, j->x_bytes, j->out_bytes, j->is_small};
+        hn_row row = {.step = {1, 1}, .n = out.n_elems};
+        (j->is_small ? pair_row_small : pair_row)(&one, &row);
+    }
+}
+
 hn_pair_fn hn_pair_float_loop(const hn_pair_op *op) {
     hn_pair_fn fast = op->by_type[HN_F32] ? hn_pair_find_f32(op->op) : NULL;
     return fast ? fast : op->by_type[HN_F32];
@@ -270,13 +283,19 @@ hn_pair_fn hn_pair_float_loop(const hn_pair_op *op) {
 hone_status hn_pair_eval(hn_eval *c, const hn_pair_op *op, const hn_array *x, const hn_array *y,
                          hn_array *out) {
     const hn_array *in[] = {x, y};
-    pair_job job = {op->by_type[x->dtype],    x, y, out, hn_elem_bytes(x->dtype),
-                    hn_elem_bytes(out->dtype)};
+    pair_job job = {
+        op->by_type[x->dtype], x, y, out, hn_elem_bytes(x->dtype), hn_elem_bytes(out->dtype),
+        !op->by_type[x->dtype]};
     if (hn_dtype_is_float(x->dtype) && x->dtype != HN_F64)
         job.fn = hn_pair_float_loop(op);
     if (!job.fn)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation for %s",
                             hn_dtype_name(x->dtype));
-    return op->by_type[x->dtype] ? hn_broadcast_boxes(c, out, 2, in, pair_box, &job)
-                                 : hn_broadcast_rows(c, out, 2, in, pair_row_small, &job);
+    if (x->row_step || y->row_step || out->row_step) {
+        int64_t grain = HN_GRAIN / HN_MAX(out->dims[out->rank - 1], 1);
+        hn_pool_for(hn_eval_pool(c), hn_n_rows(out), HN_MAX(grain, 1), pair_parted_rows, &job);
+        return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+    }
+    return job.is_small ? hn_broadcast_rows(c, out, 2, in, pair_row_small, &job)
+                        : hn_broadcast_boxes(c, out, 2, in, pair_box, &job);
 }

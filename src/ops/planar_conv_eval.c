@@ -27,7 +27,7 @@ void hn_slide_add_channels(const hn_slide *flat, int64_t channels, hn_slide *s) 
 }
 
 hone_status hn_eval_planar_conv(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
+    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *sum = hn_arg(c, 3);
     hn_array *y = hn_ret(c, 0);
     hn_slide flat, slide;
     if (!y || y->n_elems == 0)
@@ -35,7 +35,8 @@ hone_status hn_eval_planar_conv(hn_eval *c) {
     if (x->rank - 1 > HN_MAX_SPATIAL)
         return hn_eval_fail(c, HONE_E_LIMIT, "input 0 has rank %d; at most %d is possible here",
                             x->rank, HN_MAX_SPATIAL + 1);
-    hn_finish_f32 finish = {0};
+    HN_TRY(hn_want_dims(c, 3, y->rank, y->dims));
+    hn_finish_f32 finish = {.residual = sum ? sum->data : NULL};
     bool has_map = hn_fused_map(c, &finish);
     hn_slide_read(hn_eval_node(c), x->rank - 2, x->dims + 2, y->dims + 1, w->dims + 2, &flat);
     hn_slide_add_channels(&flat, x->dims[1], &slide);
@@ -50,8 +51,9 @@ hone_status hn_eval_planar_conv(hn_eval *c) {
                             .method = HN_CONV_LAST_PRODUCT,
                             .packed_w = hn_packed_weights(c),
                             .y = y->data,
-                            .finish = finish.map ? &finish : NULL,
-                            .y_step = y->row_step};
+                            .finish = sum || finish.map ? &finish : NULL,
+                            .y_step = y->row_step,
+                            .residual_step = sum ? sum->row_step : 0};
     if (w->n_elems == 0) { /* no channels: bias and what follows */
         hn_conv_last_plain_f32(hn_eval_pool(c), &job);
         return has_map ? HONE_OK : hn_fused_activation(c, y);

@@ -331,8 +331,36 @@ static hone_status nearest_picks(hn_eval *c, const resize_form *f, const resize_
     return HONE_OK;
 }
 
-static hone_status resize_by_nearest(hn_eval *c, const resize_form *f, hn_array *y) {
-    const hn_array *x = hn_arg(c, 0);
+typedef struct resize_rows {
+    const hn_array *x;
+    hn_array *y;
+    const int64_t *const *picks;
+    const hn_array *fill;
+} resize_rows;
+
+/* Whole rows of the last axis, which keeps its size. */
+static void pick_nearest_rows(void *ctx, int64_t begin, int64_t end) {
+    const resize_rows *job = ctx;
+    int32_t last = job->x->rank - 1;
+    size_t bytes = hn_elem_bytes(job->x->dtype);
+    for (int64_t i = begin; i < end; i++) {
+        hn_array to = hn_array_row(job->y, i);
+        int64_t rest = i, from = 0, step = 1;
+        for (int32_t a = last - 1; a >= 0; a--) {
+            int64_t at = rest % job->y->dims[a], pick = job->picks[a] ? job->picks[a][at] : at;
+            from = pick < 0 || from < 0 ? -1 : from + pick * step;
+            step *= job->x->dims[a];
+            rest /= job->y->dims[a];
+        }
+        if (from >= 0)
+            memcpy(to.data, hn_array_row(job->x, from).data, (size_t)to.n_elems * bytes);
+        for (uint64_t k = 0; from < 0 && k < to.n_elems; k++)
+            memcpy((uint8_t *)to.data + k * bytes, job->fill->data, bytes);
+    }
+}
+
+static hone_status resize_by_nearest(hn_eval *c, const resize_form *f, const hn_array *x,
+                                     hn_array *y) {
     const int64_t *picks[HN_MAX_RANK] = {NULL};
     float outside = (float)f->outside;
     hn_array fill = {.dtype = y->dtype, .n_elems = 1, .data = hn_eval_scratch(c, 16)};
@@ -343,6 +371,11 @@ static hone_status resize_by_nearest(hn_eval *c, const resize_form *f, hn_array 
     for (int32_t a = 0; a < x->rank; a++)
         if (f->axes[a].is_resized)
             HN_TRY(nearest_picks(c, f, &f->axes[a], &picks[a]));
+    if ((x->row_step || y->row_step) && !picks[x->rank - 1]) {
+        resize_rows job = {x, y, picks, &fill};
+        hn_pool_for(hn_eval_pool(c), hn_n_rows(y), 64, pick_nearest_rows, &job);
+        return HONE_OK;
+    }
     return hn_move_picked(c, y, x, picks, is_text ? NULL : &fill);
 }
 
@@ -359,8 +392,8 @@ static void store_clamped(hn_array *y, double *v) {
     hn_store_f64(y, 0, y->n_elems, v);
 }
 
-static hone_status resize_by_weights(hn_eval *c, const resize_form *f, hn_array *y) {
-    const hn_array *x = hn_arg(c, 0);
+static hone_status resize_by_weights(hn_eval *c, const resize_form *f, const hn_array *x,
+                                     hn_array *y) {
     if (hn_dtype_is_int(x->dtype) || x->dtype == HN_F64) {
         const double *wide_x = hn_wide_f64(c, x);
         double *wide = hn_room_f64(c, y);
@@ -381,6 +414,29 @@ static hone_status resize_by_weights(hn_eval *c, const resize_form *f, hn_array 
     return HONE_OK;
 }
 
+static hone_status resize_array(hn_eval *c, const resize_form *f, const hn_array *x, hn_array *y) {
+    return f->mode == RESIZE_NEAREST ? resize_by_nearest(c, f, x, y)
+                                     : resize_by_weights(c, f, x, y);
+}
+
+static hone_status take_dense(hn_eval *c, const hn_array *a, hn_array *dense) {
+    *dense = *a;
+    dense->row_step = 0;
+    dense->data = hn_eval_scratch_n(c, a->n_elems, hn_elem_bytes(a->dtype));
+    return dense->data ? HONE_OK : HONE_E_NOMEM;
+}
+
+/* Rows that lie apart go through memory where they do not. */
+static hone_status resize_parted(hn_eval *c, const resize_form *f, const hn_array *x, hn_array *y) {
+    hn_array dense_x, dense_y;
+    HN_TRY(take_dense(c, x, &dense_x));
+    HN_TRY(take_dense(c, y, &dense_y));
+    hn_copy_rows(&dense_x, x);
+    HN_TRY(resize_array(c, f, &dense_x, &dense_y));
+    hn_copy_rows(y, &dense_y);
+    return HONE_OK;
+}
+
 hone_status hn_eval_resize(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
@@ -398,5 +454,7 @@ hone_status hn_eval_resize(hn_eval *c) {
         return HONE_OK;
     if (x->n_elems == 0)
         return hn_eval_fail(c, HONE_E_SHAPE, "an input without elements cannot be resized");
-    return f.mode == RESIZE_NEAREST ? resize_by_nearest(c, &f, y) : resize_by_weights(c, &f, y);
+    bool is_parted = x->row_step || y->row_step;
+    bool by_rows = f.mode == RESIZE_NEAREST && !f.axes[x->rank - 1].is_resized;
+    return is_parted && !by_rows ? resize_parted(c, &f, x, y) : resize_array(c, &f, x, y);
 }

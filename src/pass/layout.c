@@ -7,6 +7,8 @@
 #include "pass/layout.h"
 #include "pass/layout_cut.h"
 
+#define EITHER_BYTES 1 /* for a reader that takes both orders: the one that others want is better \
+                        */
 #define MOST_LAYOUT_NODES 20000u /* of a block: what a patch can insert in good time */
 
 typedef struct layout_value {
@@ -125,6 +127,10 @@ static bool takes_turned(const layout_job *l, hn_id value, const hn_use *use) {
            hn_perm_same(&l->values[value].order, &at->form.in);
 }
 
+static bool takes_both(const layout_job *l, const hn_use *use) {
+    return use->slot == 0 && l->nodes[use->node].form.takes_both;
+}
+
 /* One Transpose serves all readers on one side, so they share a vertex: it costs once when any of
  * them differs from the maker. */
 static void net_value(layout_job *l, hn_id id) {
@@ -138,7 +144,9 @@ static void net_value(layout_job *l, hn_id id) {
     for (uint32_t i = 0; i < v->uses.n; i++) {
         bool is_vertex = takes_turned(l, id, &v->uses.at[i]);
         uint32_t reader = is_vertex ? l->nodes[v->uses.at[i].node].vertex : HN_CUT_SINK;
-        if (is_vertex) {
+        if (is_vertex && takes_both(l, &v->uses.at[i])) {
+            hn_cut_add(&l->cut, reader, maker, EITHER_BYTES);
+        } else if (is_vertex) {
             to_last = to_last == HN_NONE ? hn_cut_vertex(&l->cut) : to_last;
             hn_cut_add(&l->cut, reader, to_last, HN_CUT_MOST);
         }
@@ -262,6 +270,8 @@ static hone_status write_last(layout_job *l, hn_id node) {
           *outputs = HN_NEW_N(a, hn_id, (size_t)n->n_outputs + 1);
     HN_TRY_PTR(inputs && outputs);
     hn_rule_before(l->r, node);
+    if (f->takes_both && l->values[n->inputs[0]].turned == HN_NONE)
+        l->nodes[node].form.in.rank = 0;
     for (uint32_t i = 0; i < n->n_inputs; i++)
         inputs[i] = written_input(l, node, i);
     for (uint32_t i = 0; i < n->n_outputs; i++)

@@ -17,6 +17,8 @@ typedef struct hn_layout_form {
     hn_perm out;            /* how its results are; rank 0: they are as they were */
     bool is_likely;         /* asked: is its data made by what is best channels last? */
     bool is_seed;           /* told: this node is best channels last */
+    bool takes_both;        /* told: it reads its first input as well as it was; then in.rank is 0
+                               when it is written */
     double saved_bytes;     /* told: what that saves beside Transposes; negative: it costs */
 } hn_layout_form;
 
@@ -39,12 +41,10 @@ bool hn_perm_same(const hn_perm *a, const hn_perm *b);
 /* The ways in which a node may work channels last, the best first. */
 typedef struct hn_layout_rows {
     uint32_t n;
-    const hn_layout_row *at[3];
+    const hn_layout_row *at[2];
     const hn_relayout *how;
 } hn_layout_rows;
 void hn_layout_find_rows(const hn_rule *r, hn_id node, hn_layout_rows *rows);
-/* A convolution that reads its image as it is; NULL: it is none. */
-const hn_layout_row *hn_layout_planar(const hn_rule *r, hn_id node);
 /* Those of layout_twins.c and of layout_moves.c; NULL when the operator is none of them. */
 const hn_layout_row *hn_layout_twin(const hn_rule *r, hn_id node);
 const hn_layout_row *hn_layout_move(const hn_rule *r, hn_id node);

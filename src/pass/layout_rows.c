@@ -102,8 +102,6 @@ void hn_layout_find_rows(const hn_rule *r, hn_id node, hn_layout_rows *rows) {
     *rows = (hn_layout_rows){.how = hn_relayout_find(r, node)};
     const hn_layout_row *own = hn_layout_twin(r, node);
     own = own ? own : hn_layout_move(r, node);
-    if (hn_layout_planar(r, node))
-        rows->at[rows->n++] = hn_layout_planar(r, node);
     if (own)
         rows->at[rows->n++] = own;
     if (rows->how)

@@ -1,7 +1,7 @@
 /* Operators that have a twin in the domain `hone`, which works channels last. */
 #include "pass/layout.h"
 
-#define MOST_PLANES 4 /* channels of an image that is read channels first */
+#define MOST_PLANES 4      /* channels of an image that is read channels first */
 #define MACS_PER_BYTE 16.0 /* by which a convolution is faster in the time that moves a byte */
 
 /* The node's twin: attributes that the twin does not have are left out. */
@@ -41,8 +41,7 @@ static void write_twin(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *i
     (void)f;
     if (keeps_last)
         more = hn_new_i(r, "keeps_last", 1);
-    const char *op = hn_is_op(r, node, "ms.FusedConv") ? "Conv" : n->op->s;
-    hn_id twin = make_twin(r, node, op, n->n_inputs, inputs, keeps_last ? &more : NULL);
+    hn_id twin = make_twin(r, node, n->op->s, n->n_inputs, inputs, keeps_last ? &more : NULL);
     outputs[0] = hn_out(r, twin, 0);
 }
 
@@ -53,6 +52,12 @@ static bool judge_seed(const hn_rule *r, hn_id node, hn_layout_form *f) {
     return hn_layout_is_last(&f->in) && hn_elem_of(r, hn_in(r, node, 0)) == HN_F32;
 }
 
+/* Images of few channels are read channels first as fast as last. */
+static bool reads_planes(const hn_rule *r, hn_id node, const hn_shape *filters) {
+    return filters->dims[1] >= 1 && filters->dims[1] <= MOST_PLANES &&
+           hn_node_i(r, node, "group", 1) == 1 && hn_in(r, node, 3) == HN_NONE;
+}
+
 static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
     hn_id x = hn_in(r, node, 0), w = hn_in(r, node, 1), y = hn_out(r, node, 0);
     const hn_shape *filters = hn_shape_of(r, w);
@@ -61,25 +66,15 @@ static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
     double macs = hn_layout_elems(hn_shape_of(r, y)) * hn_layout_elems(filters) /
                   HN_MAX((double)filters->dims[0], 1);
     f->saved_bytes = 2 * (hn_layout_bytes(r, x) + hn_layout_bytes(r, y)) + macs / MACS_PER_BYTE;
+    f->takes_both = reads_planes(r, node, filters);
     return true;
 }
 
-/* An image of few channels that nothing before has turned is read as it is. */
-static bool judge_planar(const hn_rule *r, hn_id node, hn_layout_form *f) {
-    const hn_shape *filters = hn_shape_of(r, hn_in(r, node, 1));
-    if (f->is_likely || !filters || filters->rank < 3 || filters->dims[1] < 1 ||
-        filters->dims[1] > MOST_PLANES || hn_node_i(r, node, "group", 1) != 1 ||
-        hn_in(r, node, 3) != HN_NONE || !judge_conv(r, node, f))
-        return false;
-    f->in.rank = 0;
-    return true;
-}
-
-static void write_planar(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
-                         hn_id *outputs) {
-    (void)f;
-    uint32_t n_in = HN_MIN(hn_at(r, node)->n_inputs, 3u);
-    outputs[0] = hn_out(r, make_twin(r, node, "PlanarConv", n_in, inputs, NULL), 0);
+static void write_conv(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
+                       hn_id *outputs) {
+    const hn_node *n = hn_at(r, node);
+    const char *op = f->in.rank > 0 ? "Conv" : "PlanarConv";
+    outputs[0] = hn_out(r, make_twin(r, node, op, n->n_inputs, inputs, NULL), 0);
 }
 
 static bool reads_output(const hn_rule *r, hn_id node, uint32_t i) {
@@ -111,7 +106,9 @@ static bool judge_image_norm(const hn_rule *r, hn_id node, hn_layout_form *f) {
 
 /* The filters of groups would have to be multiplied one group after the other. */
 static bool judge_conv_transpose(const hn_rule *r, hn_id node, hn_layout_form *f) {
-    return hn_node_i(r, node, "group", 1) == 1 && judge_conv(r, node, f);
+    bool is_one = hn_node_i(r, node, "group", 1) == 1 && judge_conv(r, node, f);
+    f->takes_both = false;
+    return is_one;
 }
 
 static bool judge_response_norm(const hn_rule *r, hn_id node, hn_layout_form *f) {
@@ -151,8 +148,8 @@ static void write_reduce(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const hn_layout_row twin_rows[] = {
-    {"Conv", 1, 0, judge_conv, write_twin},
-    {"ms.FusedConv", 1, 3, judge_conv, write_twin},
+    {"Conv", 1, 0, judge_conv, write_conv},
+    {"ms.FusedConv", 1, 3, judge_conv, write_conv},
     {"ConvTranspose", 1, 0, judge_conv_transpose, write_twin},
     {"MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool", 1, 0, judge_pool, write_twin},
     {"BatchNormalization", 1, 0, judge_batch_norm, write_twin},
@@ -161,11 +158,6 @@ static const hn_layout_row twin_rows[] = {
     {"DepthToSpace|SpaceToDepth", 1, 0, judge_blocks, write_twin},
     {"ReduceMean|ReduceMax", 1, 0, judge_reduce, write_reduce},
 };
-
-const hn_layout_row *hn_layout_planar(const hn_rule *r, hn_id node) {
-    static const hn_layout_row row = {"Conv", 1, 0, judge_planar, write_planar};
-    return hn_is_op(r, node, "Conv") || hn_is_op(r, node, "ms.FusedConv") ? &row : NULL;
-}
 
 const hn_layout_row *hn_layout_twin(const hn_rule *r, hn_id node) {
     for (size_t i = 0; i < HN_COUNT(twin_rows); i++)

@@ -13,12 +13,22 @@ static const hn_step *step_of(const hn_layout *l, hn_id node) {
     return &l->list->steps[l->plan->program->position[node]];
 }
 
+/* By the shapes that the plan knows. */
+static bool deals_with_steps(const hn_layout *l, const hn_step *step, const hn_node *node) {
+    bool fits = hn_layout_is_exact(l, step, node);
+    for (uint32_t i = 0; fits && step->row_steps.want_one_type && i < node->n_inputs; i++)
+        fits =
+            node->inputs[i] != HN_NONE && node->n_outputs > 0 && step->wanted[0] &&
+            hn_type_equal(hn_layout_type(l, node->inputs[i]), hn_layout_type(l, node->outputs[0]));
+    return fits;
+}
+
 static bool takes_parted_rows(const hn_layout *l, const hn_use *use) {
     if (use->node == HN_NONE || hn_node_at(l->g, use->node)->block != 0)
         return false;
     const hn_step *step = step_of(l, use->node);
     return hn_row_steps_arg(step->row_steps, use->slot) &&
-           hn_layout_is_exact(l, step, hn_node_at(l->g, use->node));
+           deals_with_steps(l, step, hn_node_at(l->g, use->node));
 }
 
 static bool makes_parted_rows(const hn_layout *l, hn_id node, hn_id value) {
@@ -27,7 +37,7 @@ static bool makes_parted_rows(const hn_layout *l, hn_id node, hn_id value) {
     const hn_step *step = step_of(l, node);
     bool is_first = hn_node_at(l->g, node)->outputs[0] == value;
     return step->row_steps.rets && (is_first || step->memory == HN_EVAL_CUT_APART) &&
-           hn_layout_is_exact(l, step, hn_node_at(l->g, node));
+           deals_with_steps(l, step, hn_node_at(l->g, node));
 }
 
 bool hn_rows_may_part(const hn_layout *l, hn_id id) {
@@ -111,7 +121,7 @@ static uint64_t place_in_whole(const hn_placing *p, const hn_part_range *r) {
 }
 
 /* All values of a range take as many bytes, so it does not matter which of them is the argument. */
-static void join_pieces(hn_layout *l, const hn_node *node, hn_part_range *whole) {
+static void join_argument_pieces(hn_layout *l, const hn_node *node, hn_part_range *whole) {
     uint64_t at = 0, bytes;
     for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
         hn_part_range *r = hn_layout_range(l, node->inputs[i]);
@@ -129,15 +139,14 @@ static bool make_up_columns(const hn_layout *l, const hn_node *node, uint32_t fi
     uint64_t at = 0, bytes;
     for (uint32_t i = first; i < node->n_inputs && at < range->row_bytes; i++, at += bytes) {
         hn_part_range *r = hn_layout_range(l, node->inputs[i]);
-        if (!r || hn_whole_range(&l->placing, r) != range ||
-            place_in_whole(&l->placing, r) != at ||
+        if (!r || hn_whole_range(&l->placing, r) != range || place_in_whole(&l->placing, r) != at ||
             !extent_of_part(PART_COLUMNS, hn_layout_type(l, node->inputs[i]), &bytes))
             return false;
     }
     return at == range->row_bytes;
 }
 
-static void join_columns(hn_layout *l, const hn_node *node, hn_part_range *whole) {
+static void join_argument_columns(hn_layout *l, const hn_node *node, hn_part_range *whole) {
     uint64_t at = 0, bytes;
     for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
         hn_part_range *r = hn_layout_range(l, node->inputs[i]);
@@ -157,9 +166,9 @@ void hn_join_arguments(hn_layout *l, uint32_t s, const hn_node *node, hn_part_ra
             return;
     part_form form = form_of_parts(l, node, hn_layout_type(l, node->outputs[0]), 1);
     if (form == PART_PIECE)
-        join_pieces(l, node, whole);
+        join_argument_pieces(l, node, whole);
     else if (form == PART_COLUMNS)
-        join_columns(l, node, whole);
+        join_argument_columns(l, node, whole);
 }
 
 /* ---- Split ----------------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
  * and its views, a result and an argument that dies with it, and a concatenation and its pieces. */
 #include "plan/plan_int.h"
 
+#define JOINING_WORTH 4 /* the part of the memory that may be spent to spare all copies */
+
 const hn_type *hn_layout_type(const hn_layout *l, hn_id id) {
     return id == HN_NONE ? NULL : l->plan->places[id].type;
 }
@@ -231,8 +233,8 @@ static hone_status keep_layout(hn_layout *l) {
     return HONE_OK;
 }
 
-/* A joined result is taken up as soon as its first piece is made: where that costs more memory than
- * it saves, pieces are copied. */
+/* A joined result is taken up as soon as its first piece is made: where that costs much more memory
+ * than it saves, pieces are copied. */
 hone_status hn_plan_lay_out(hn_plan *p) {
     const hn_program *program = p->program;
     hn_layout joined = {
@@ -245,6 +247,7 @@ hone_status hn_plan_lay_out(hn_plan *p) {
     if (!joined.n_joined)
         return keep_layout(&joined);
     HN_TRY(lay_plan_out(&apart));
-    bool pays = joined.placing.block_bytes <= apart.placing.block_bytes;
+    uint64_t apart_bytes = apart.placing.block_bytes;
+    bool pays = joined.placing.block_bytes <= apart_bytes + apart_bytes / JOINING_WORTH;
     return keep_layout(pays ? &joined : &apart);
 }

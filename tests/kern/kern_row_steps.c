@@ -32,8 +32,8 @@ static float *copy_of(const parted *p) {
 }
 
 /* Are the rows those of `dense`, and is what lies between them as it was? */
-static void check_parted(const parted *p, const float *dense, const float *before,
-                         const char *what, size_t index) {
+static void check_parted(const parted *p, const float *dense, const float *before, const char *what,
+                         size_t index) {
     for (int64_t i = 0; i < p->rows; i++) {
         const float *row = p->at + i * p->step, *gap = row + p->cols;
         size_t gap_bytes = (size_t)(i + 1 < p->rows ? p->step - p->cols : 0) * sizeof *gap;
@@ -55,10 +55,8 @@ static void check_conv_steps(const kern_conv_case *t, size_t index, hn_conv_last
     hn_slide s = kern_slide(t);
     int64_t channels = t->channels / t->groups, in = t->batch * s.in_elems,
             out = t->batch * s.out_elems;
-    hn_finish_f32 finish = {.residual = kern_floats(out * t->filters),
-                            .map = double_plus,
-                            .a = 2,
-                            .b = -0.5f};
+    hn_finish_f32 finish = {
+        .residual = kern_floats(out * t->filters), .map = double_plus, .a = 2, .b = -0.5f};
     hn_conv_last_job job = {.slide = &s,
                             .batch = t->batch,
                             .channels = t->channels,

@@ -49,7 +49,8 @@ static void expect_layout(const layout_case *c) {
     hn_model_free(m);
 }
 
-/* A convolution, something, and a convolution again: one Transpose before them and one behind. */
+/* A convolution that reads an image as it is, something, and a convolution again: one Transpose
+ * behind them. */
 #define WEIGHTS                                                                                  \
   "float[4,3,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, " \
   "7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
@@ -64,7 +65,7 @@ static void expect_layout(const layout_case *c) {
 #define FREELY(opset, inits, nodes) CHAIN(opset, "float[n,3,h,k] x", inits, nodes)
 #define FILTERED(opset, filters, inits, nodes) \
   CHAIN(opset, "float[1,3,6,5] x, " filters, inits, nodes)
-#define WHOLE "hone.Conv 2, Transpose 2"
+#define WHOLE "hone.PlanarConv 1, hone.Conv 1, Transpose 1"
 
 static const layout_case elementwise[] = {
     {BETWEEN(17, "", "z = Relu (a)"), WHOLE ", Relu 0"},
@@ -79,7 +80,7 @@ static const layout_case elementwise[] = {
     {BETWEEN(17, "", "b = Exp (a) m = Less (a, b) z = Where (m, a, b)"), WHOLE},
     /* A sum of convolutions, and a gate of [N, C, 1, 1]. */
     {BETWEEN(17, "", "b = Conv <pads = [1, 1, 1, 1]> (x, w) c = Add (a, b) z = Relu (c)"),
-     "hone.Conv 3, Transpose 2, Add 0, Relu 0"},
+     "hone.PlanarConv 2, hone.Conv 1, Transpose 1, Add 0, Relu 0"},
     {BETWEEN(17, "", "p = GlobalAveragePool (a) s = Sigmoid (p) z = Mul (a, s)"),
      WHOLE ", hone.GlobalAveragePool 1"},
 };
@@ -121,9 +122,9 @@ static const layout_case twins[] = {
      WHOLE ", hone.ConvTranspose 1"},
     {FILTERED(17, "float[16,4,1,1] u", "",
               "b = Conv (a, u) z = DepthToSpace <blocksize = 2, mode = \"CRD\"> (b)"),
-     "hone.Conv 3, Transpose 2, hone.DepthToSpace 1"},
+     "hone.PlanarConv 1, hone.Conv 2, Transpose 1, hone.DepthToSpace 1"},
     {FILTERED(17, "float[16,4,1,1] u", "", "b = Conv (a, u) z = DepthToSpace <blocksize = 2> (b)"),
-     "hone.Conv 3, Transpose 2, hone.DepthToSpace 1"},
+     "hone.PlanarConv 1, hone.Conv 2, Transpose 1, hone.DepthToSpace 1"},
     {BETWEEN(18, ", int64[2] axes = {3, 2}", "m = ReduceMean (a, axes) z = Mul (m, a)"),
      WHOLE ", hone.GlobalAveragePool 1"},
     {BETWEEN(17, "", "m = ReduceMax <axes = [2, 3]> (a) z = Sub (a, m)"),
@@ -134,7 +135,7 @@ static const layout_case moves[] = {
     {FILTERED(17, "float[2,8,1,1] u", "",
               "b = Concat <axis = 1> (a, a) c = Conv (b, u)"
               " z = Concat <axis = 1> (c, c)"),
-     "hone.Conv 3, Transpose 2"},
+     "hone.PlanarConv 1, hone.Conv 2, Transpose 1"},
     {BETWEEN(17, ", int64[2] p = {2, 2}",
              "b, c = Split <axis = 1> (a, p) z = Concat <axis = 1> (c, b)"),
      WHOLE},
@@ -151,11 +152,12 @@ static const layout_case moves[] = {
      WHOLE},
     {BETWEEN(9, ", float[4] s = {1, 1, 2, 2}", "z = Upsample (a, s)"), WHOLE},
     {BETWEEN(17, "", "z = Softmax <axis = 1> (a)"), WHOLE},
-    {BETWEEN(17, "", "z = Transpose <perm = [0, 1, 3, 2]> (a)"), "hone.Conv 2, Transpose 3"},
+    {BETWEEN(17, "", "z = Transpose <perm = [0, 1, 3, 2]> (a)"),
+     "hone.PlanarConv 1, hone.Conv 1, Transpose 2"},
     /* Channels as groups change places. */
     {BETWEEN(17, ", int64[5] s = {1, 2, 2, 6, 5}, int64[4] t = {1, 4, 6, 5}",
              "b = Reshape (a, s) c = Transpose <perm = [0, 2, 1, 3, 4]> (b) z = Reshape (c, t)"),
-     "hone.Conv 2, Transpose 3"},
+     "hone.PlanarConv 1, hone.Conv 1, Transpose 2"},
     /* What asks for the shape asks for that of the other order. */
     {FREELY(17, ", int64 one = {2}",
             "s = Shape (a) i = Gather (s, one) f = Cast <to = 1> (i)"
@@ -178,39 +180,47 @@ static const layout_case ends[] = {
               ", int64[5] s = {1, 2, 2, 6, 5}, int64[3] t = {1, 60, 2}> {"
               " a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Reshape (a, s)"
               " c = Transpose <perm = [0, 3, 4, 1, 2]> (b) y = Reshape (c, t) }",
-     "hone.Conv 1, Transpose 1"},
+     "hone.PlanarConv 1, Transpose 0"},
     /* Patches of a transformer. */
     {HEAD(17) "g (float[n,3,6,5] x) => (float[n,30,4] y) <" WEIGHTS ", int64[3] s = {0, 4, -1}> {"
               " a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Reshape (a, s)"
               " y = Transpose <perm = [0, 2, 1]> (b) }",
-     "hone.Conv 1, Transpose 1"},
+     "hone.PlanarConv 1, Transpose 0"},
     /* One place is in both orders at once. */
     {HEAD(17) "g (float[n,3,6,5] x) => (float[n,4] y) <" WEIGHTS "> {"
               " a = Conv <pads = [1, 1, 1, 1]> (x, w) p = GlobalAveragePool (a) y = Flatten (p) }",
-     "hone.Conv 1, Transpose 1"},
+     "hone.PlanarConv 1, Transpose 0"},
     {HEAD(18) "g (float[n,3,6,5] x) => (float[n,4] y) <" WEIGHTS ", int64[2] axes = {-1, -2}> {"
               " a = Conv <pads = [1, 1, 1, 1]> (x, w) y = ReduceMean <keepdims = 0> (a, axes) }",
-     "hone.Conv 1, Transpose 1"},
+     "hone.PlanarConv 1, Transpose 0"},
     {HEAD(17) "g (float[n,1,6,5] x, float[1,1,3,3] w) => (float[n,1,6,5] y) {"
               " y = Conv <pads = [1, 1, 1, 1]> (x, w) }",
-     "hone.Conv 1, Transpose 0"},
+     "hone.PlanarConv 1, Transpose 0"},
     /* A residual of an operator that was fused before. */
     {HEAD(17) "g (float[1,3,6,5] x, float[3,3,1,1] k) => (float[1,3,6,5] y) {"
               " a = Conv (x, k) y = com.microsoft.FusedConv <activation = \"Relu\"> (a, k, , a) }",
-     "hone.Conv 2, Transpose 2"},
+     "hone.PlanarConv 1, hone.Conv 1, Transpose 1"},
     {HEAD(17) "g (float[1,3,6,5] x, float[3,3,1,1] k) => (float[1,3,6,5] y) {"
               " a = Conv (x, k) b = com.microsoft.QuickGelu (a) c = Conv (b, k) d = Conv (c, k)"
               " y = Add (d, b) }",
-     "hone.Conv 3, Transpose 2, com.microsoft.QuickGelu 0, Add 0"},
+     "hone.PlanarConv 1, hone.Conv 2, Transpose 1, com.microsoft.QuickGelu 0, Add 0"},
     {HEAD(17) "g (float[1,3,4,4,4] x, float[2,3,3,3,3] k) => (float[1,2,2,2,2] y) {"
               " y = Conv (x, k) }",
-     "hone.Conv 1, Transpose 2"},
+     "hone.PlanarConv 1, Transpose 1"},
+    /* More channels than an image has are turned. */
+    {HEAD(
+         17) "g (float[1,5,30,30] x, float[9,5,3,3] k) => (float[1,9,28,28] y) { y = Conv (x, k) }",
+     "hone.Conv 1, hone.PlanarConv 0, Transpose 2"},
+    /* So is an image that something else wants turned. */
+    {HEAD(17) "g (float[1,6,5,3] x, float[2,3,3,3] k) => (float[1,2,4,3] y) {"
+              " t = Transpose <perm = [0, 3, 1, 2]> (x) s = Tanh (t) y = Conv (s, k) }",
+     "hone.Conv 1, hone.PlanarConv 0, Transpose 1"},
     /* Inside a branch, with values from outside. */
     {HEAD(17) "g (bool c, float[1,3,6,5] x) => (float[1,a,6,5] y) <" WEIGHTS "> {"
               " t = Relu (x) y = If (c) <then_branch = then () => (float[1,4,6,5] a) {"
               " b = Conv <pads = [1, 1, 1, 1]> (t, w) a = Tanh (b) },"
               " else_branch = other () => (float[1,3,6,5] d) { d = Neg (t) }> }",
-     "hone.Conv 1, Transpose 2"},
+     "hone.PlanarConv 1, Transpose 1"},
 };
 
 static const layout_case kept[] = {
@@ -287,14 +297,13 @@ static void test_text_and_log(void **state) {
         .expected =
             "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"hone\" : 1]>\n"
             "g (float[1,3,9,9] x) => (float[1,2,9,9] y) <float[2,3,1,1] k = "
-            "{1, 2, 3, 4, 5, 6}> { [channels_last] t = Transpose <perm = [0, 2, 3, 1]> (x)"
-            " b = hone.Conv <strides = [1, 1]> (t, k)"
+            "{1, 2, 3, 4, 5, 6}> { b = hone.PlanarConv <strides = [1, 1]> (x, k)"
             " [channels_first] a = Transpose <perm = [0, 3, 1, 2]> (b) y = Cos (a) }"};
     hn_opt_log *log;
     expect_pass(&c);
     hn_model *m = optimized_from(&c, &log);
     assert_int_equal(log->rewrites.n, 1);
-    assert_string_equal(log->rewrites.at[0].detail, "1 nodes, 2 transpositions");
+    assert_string_equal(log->rewrites.at[0].detail, "1 nodes, 1 transpositions");
     hn_opt_log_free(log);
     hn_model_free(m);
     c.text = HEAD(17) "g (float[1,3,4,4] x, float[m] r, int64[n] s) => (float[1,2,3,3] y) {"

@@ -150,10 +150,10 @@ static void pieces_are_made_where_they_are_joined(void **state) {
     free_planned(&p);
 }
 
-static void pieces_that_are_not_whole_lines_are_copied(void **state) {
+static void pieces_whose_rows_cannot_part_are_copied(void **state) {
     (void)state;
-    planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Neg (x) c = Concat "
-                                  "<axis: int = 1> (a, x) y = LpNormalization (c) }",
+    planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Softmax (x) c = "
+                                  "Concat <axis: int = 1> (a, x) y = LpNormalization (c) }",
                         2, (const int64_t[]){2, 16});
     assert_int_not_equal(offset_of(&p, "a"), offset_of(&p, "c"));
     free_planned(&p);
@@ -167,10 +167,11 @@ static int64_t row_step_of(const planned *p, const char *name) {
  * with that; so are the results of concatenations that become part of others. */
 static void columns_are_made_in_the_result(void **state) {
     (void)state;
-    planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Exp (x) n = Neg (x) "
-                                  "c = Concat <axis: int = 1> (a, n) s = Exp (c) "
-                                  "d = Concat <axis: int = -1> (c, s) y = LpNormalization (d) }",
-                        2, (const int64_t[]){4, 3});
+    planned p =
+        plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Exp (x) n = Softmax (x) "
+                          "c = Concat <axis: int = 1> (a, n) s = Exp (c) "
+                          "d = Concat <axis: int = -1> (c, s) y = LpNormalization (d) }",
+                2, (const int64_t[]){4, 3});
     uint64_t d = offset_of(&p, "d"), bytes = 3 * sizeof(float);
     assert_int_equal(offset_of(&p, "a"), d);
     assert_int_equal(offset_of(&p, "c"), d);
@@ -179,7 +180,7 @@ static void columns_are_made_in_the_result(void **state) {
     assert_int_equal(row_step_of(&p, "c"), 12);
     assert_int_equal(row_step_of(&p, "s"), 12);
     assert_int_equal(row_step_of(&p, "d"), 0);
-    assert_int_equal(row_step_of(&p, "n"), 0); /* Neg writes its rows side by side */
+    assert_int_equal(row_step_of(&p, "n"), 0); /* Softmax writes rows side by side */
     expect_disjoint(p.plan);
     free_planned(&p);
 }
@@ -293,7 +294,7 @@ int main(void) {
         cmocka_unit_test(views_keep_their_source_alive),
         cmocka_unit_test(other_forms_are_not_written_over),
         cmocka_unit_test(pieces_are_made_where_they_are_joined),
-        cmocka_unit_test(pieces_that_are_not_whole_lines_are_copied),
+        cmocka_unit_test(pieces_whose_rows_cannot_part_are_copied),
         cmocka_unit_test(columns_are_made_in_the_result),
         cmocka_unit_test(splits_are_read_in_the_argument),
         cmocka_unit_test(joined_values_are_not_written_over),
