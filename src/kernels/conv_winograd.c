@@ -1,10 +1,11 @@
 /* Winograd's convolution of 3 x 3 windows that move by one, channels last.
  *
- * The output is cut into tiles of 4 x 4 pixels, and blocks of tiles pass three stages: windows of
- * the input are evaluated at 36 points (v[point, tile, channel]); each point is a product with the
- * filters there (m[point, tile, filter], of BLOCK_FILTERS at a time); the products become outputs,
- * which leave with bias, residual and activation. What lies between the stages stays in the second
- * cache.
+ * Windows with gaps (dilation) are several convolutions without: pixels that lie a multiple of the
+ * dilation apart meet only each other, and tiles are of such pixels. The output is cut into tiles
+ * of 4 x 4 pixels, and blocks of tiles pass three stages: windows of the input are evaluated at 36
+ * points (v[point, tile, channel]); each point is a product with the filters there (m[point, tile,
+ * filter], of BLOCK_FILTERS at a time); the products become outputs, which leave with bias,
+ * residual and activation. What lies between the stages stays in the second cache.
  *
  * A task takes one block of tiles through all stages. Where tiles are few, filters are what takes
  * time to read: tasks are then parts of the filters, and each thread evaluates the windows for
@@ -48,7 +49,7 @@ static int64_t winograd_round_up(int64_t n, int64_t to) {
 static bool is_three_by_three(const hn_slide *s) {
     bool is_so = s->n_axes == 2;
     for (int32_t a = 0; is_so && a < 2; a++)
-        is_so = s->kernel[a] == 3 && s->stride[a] == 1 && s->dilation[a] == 1;
+        is_so = s->kernel[a] == 3 && s->stride[a] == 1;
     return is_so;
 }
 
@@ -56,23 +57,46 @@ bool hn_winograd_can(const hn_conv_last_job *job) {
     return hn_winograd_pick() && job->groups == 1 && is_three_by_three(job->slide);
 }
 
+/* Tiles along an axis of `size` outputs: pixels a dilation apart have tiles of their own. */
+static int64_t tiles_along(int64_t size, int64_t dilation) {
+    int64_t phases = HN_MIN(dilation, size);
+    return phases > 0 ? phases * winograd_pieces(winograd_pieces(size, phases), TILE_SIDE) : 0;
+}
+
+/* The share of the taps along an axis that lie inside the input: only far ones count, which a
+ * product leaves out row by row. */
+static double taps_inside(const hn_slide *s, int32_t axis) {
+    int64_t inside = 0, size = s->out[axis];
+    if (s->dilation[axis] == 1 || s->out_elems == 0)
+        return 1;
+    for (int64_t tap = 0; tap < 3; tap++) {
+        int64_t first = tap * s->dilation[axis] - s->pad[axis]; /* read by the first output */
+        inside += HN_MAX(HN_MIN(size, s->in[axis] - first) - HN_MAX(-first, 0), 0);
+    }
+    return (double)inside / (3 * (double)size);
+}
+
 /* Costs in units of one product while all is near. Measured with AVX-512; to read a number of the
  * filters takes between 14 (from the last cache) and 32 (from memory). */
 bool hn_winograd_fits(const hn_conv_last_job *job) {
-    const double read = 24, transform = 16, unknown_size = 28;
+    const double read = 24, transform = 16;
+    const int64_t unknown_size = 28;
     const hn_slide *s = job->slide;
     const hn_winograd_set *set = hn_winograd_pick();
     if (!hn_winograd_can(job))
         return false;
     bool is_known = s->out_elems > 0;
-    double height = is_known ? (double)s->out[0] : unknown_size;
-    double width = is_known ? (double)s->out[1] : unknown_size;
+    int64_t height = is_known ? s->out[0] : unknown_size;
+    int64_t width = is_known ? s->out[1] : unknown_size;
     double images = (double)HN_MAX(job->batch, 1);
-    double tiles = images * ceil(height / TILE_SIDE) * ceil(width / TILE_SIDE);
+    double tiles = images * (double)tiles_along(height, s->dilation[0]) *
+                   (double)tiles_along(width, s->dilation[1]);
     double channels = (double)job->channels, filters = (double)job->filters;
     double pairs = channels * (double)winograd_round_up(job->filters, set->width);
     double moved = (double)winograd_round_up(job->channels, WHOLE_VECTOR) + filters;
-    double product = 9 * (images * height * width + read) * channels * filters;
+    double taps = 9 * taps_inside(s, 0) * taps_inside(s, 1);
+    double pixels = images * (double)(height * width);
+    double product = (taps * pixels + 9 * read) * channels * filters;
     return N_POINTS * ((tiles + read) * pairs + tiles * moved * transform) < product;
 }
 
@@ -118,8 +142,8 @@ static winograd_run plan_winograd(const hn_conv_last_job *job) {
     winograd_run r = {.job = job,
                       .set = hn_winograd_pick(),
                       .products = hn_conv_tiles_pick(),
-                      .tiles_h = winograd_pieces(s->out[0], TILE_SIDE),
-                      .tiles_w = winograd_pieces(s->out[1], TILE_SIDE),
+                      .tiles_h = tiles_along(s->out[0], s->dilation[0]),
+                      .tiles_w = tiles_along(s->out[1], s->dilation[1]),
                       .width = hn_winograd_pick()->width,
                       .v_row = winograd_round_up(job->channels, WHOLE_VECTOR),
                       .least = is_limited ? f->a : -HUGE_VALF,
@@ -151,16 +175,25 @@ int64_t hn_winograd_scratch_elems(const hn_conv_last_job *job, int n_threads) {
 
 typedef struct tile_place {
     int64_t image, y, x;   /* of the first output */
-    int64_t height, width; /* of what lies inside the output */
+    int64_t height, width; /* in pixels, of what lies inside the output: none in some last tiles */
 } tile_place;
 
+/* Tile `tile` of `n` along an axis: its first output, and how many follow a dilation apart. */
+static int64_t place_along(const hn_slide *s, int32_t axis, int64_t tile, int64_t n,
+                           int64_t *inside) {
+    int64_t phases = HN_MIN(s->dilation[axis], s->out[axis]), per_phase = n / phases;
+    int64_t first = tile / per_phase + tile % per_phase * TILE_SIDE * phases;
+    int64_t left = winograd_pieces(HN_MAX(s->out[axis] - first, 0), phases);
+    *inside = HN_MIN((int64_t)TILE_SIDE, left);
+    return first;
+}
+
 static tile_place place_of_tile(const winograd_run *r, int64_t tile) {
-    const int64_t *out = r->job->slide->out;
+    const hn_slide *s = r->job->slide;
     int64_t row = tile / r->tiles_w;
-    tile_place at = {row / r->tiles_h, row % r->tiles_h * TILE_SIDE, tile % r->tiles_w * TILE_SIDE,
-                     0, 0};
-    at.height = HN_MIN((int64_t)TILE_SIDE, out[0] - at.y);
-    at.width = HN_MIN((int64_t)TILE_SIDE, out[1] - at.x);
+    tile_place at = {.image = row / r->tiles_h};
+    at.y = place_along(s, 0, row % r->tiles_h, r->tiles_h, &at.height);
+    at.x = place_along(s, 1, tile % r->tiles_w, r->tiles_w, &at.width);
     return at;
 }
 
@@ -170,13 +203,14 @@ static tile_place place_of_tile(const winograd_run *r, int64_t tile) {
  * up to whole vectors. */
 static void copy_window(const winograd_run *r, const float *image, int64_t y0, int64_t x0,
                         int64_t c, int64_t n, float *out) {
-    const int64_t *in = r->job->slide->in;
+    const int64_t *in = r->job->slide->in, *dilation = r->job->slide->dilation;
     int64_t whole = winograd_round_up(n, WHOLE_VECTOR);
-    for (int64_t y = y0; y < y0 + WINDOW_SIDE; y++)
-        for (int64_t x = x0; x < x0 + WINDOW_SIDE; x++, out += WINDOW_CHUNK) {
+    for (int64_t i = 0; i < WINDOW_SIDE; i++)
+        for (int64_t j = 0; j < WINDOW_SIDE; j++, out += WINDOW_CHUNK) {
+            int64_t y = y0 + i * dilation[0], x = x0 + j * dilation[1];
             int64_t inside = y >= 0 && y < in[0] && x >= 0 && x < in[1] ? n : 0;
-            for (int64_t i = inside; i < whole; i++)
-                out[i] = 0;
+            for (int64_t k = inside; k < whole; k++)
+                out[k] = 0;
             if (inside)
                 memcpy(out, image + (y * in[1] + x) * hn_conv_last_x_step(r->job) + c,
                        (size_t)n * sizeof *out);
@@ -191,9 +225,12 @@ static void evaluate_tile(const winograd_block *b, int64_t tile) {
     int64_t step = hn_conv_last_x_step(r->job);
     const float *image = r->job->x + at.image * s->in_elems * step;
     float *v = b->v + (tile - b->tile0) * r->v_row;
-    if (y >= 0 && x >= 0 && y + WINDOW_SIDE <= s->in[0] && x + WINDOW_SIDE <= s->in[1]) {
+    int64_t reach_y = (WINDOW_SIDE - 1) * s->dilation[0];
+    int64_t reach_x = (WINDOW_SIDE - 1) * s->dilation[1];
+    if (y >= 0 && x >= 0 && y + reach_y < s->in[0] && x + reach_x < s->in[1]) {
         c = channels / WHOLE_VECTOR * WHOLE_VECTOR;
-        r->set->input(c, image + (y * s->in[1] + x) * step, s->in[1] * step, step, v, r->v_plane);
+        r->set->input(c, image + (y * s->in[1] + x) * step, s->in[1] * step * s->dilation[0],
+                      step * s->dilation[1], v, r->v_plane);
     }
     for (; c < channels; c += WINDOW_CHUNK) {
         int64_t n = HN_MIN((int64_t)WINDOW_CHUNK, channels - c);
@@ -270,12 +307,16 @@ static void interpolate_tile(const winograd_block *b, int64_t tile, int64_t f0, 
     const hn_slide *s = r->job->slide;
     const hn_finish_f32 *f = r->job->finish;
     tile_place at = place_of_tile(r, tile);
-    int64_t column = hn_conv_last_y_step(r->job), row = s->out[1] * column, done = 0;
-    int64_t from_column = hn_conv_last_residual_step(r->job), from_row = s->out[1] * from_column;
+    int64_t pixel = hn_conv_last_y_step(r->job), from_pixel = hn_conv_last_residual_step(r->job);
+    int64_t down = s->out[1] * s->dilation[0], right = s->dilation[1], done = 0; /* in pixels */
+    int64_t row = down * pixel, column = right * pixel;
+    int64_t from_row = down * from_pixel, from_column = right * from_pixel;
     int64_t first = (at.image * s->out[0] + at.y) * s->out[1] + at.x;
-    const float *residual = f && f->residual ? f->residual + first * from_column + f0 : NULL;
+    if (at.height == 0 || at.width == 0)
+        return;
+    const float *residual = f && f->residual ? f->residual + first * from_pixel + f0 : NULL;
     const float *m = b->m + (tile - b->tile0) * BLOCK_FILTERS;
-    float *y = r->job->y + first * column + f0;
+    float *y = r->job->y + first * pixel + f0;
     if (at.height == TILE_SIDE && at.width == TILE_SIDE) {
         hn_winograd_end end = {bias, residual, from_row, from_column, r->least, r->most};
         done = n / WHOLE_VECTOR * WHOLE_VECTOR;
@@ -299,8 +340,8 @@ static void interpolate_tile(const winograd_block *b, int64_t tile, int64_t f0, 
     }
     if (f && f->map && !f->is_clamp)
         for (int64_t i = 0; i < at.height * at.width; i++) {
-            float *pixel = y + i / at.width * row + i % at.width * column;
-            f->map(pixel, pixel, (uint64_t)n, f->a, f->b);
+            float *out = y + i / at.width * row + i % at.width * column;
+            f->map(out, out, (uint64_t)n, f->a, f->b);
         }
 }
 

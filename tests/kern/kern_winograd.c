@@ -10,23 +10,35 @@ enum { MOST_CHANNELS = 130 };
 
 typedef struct winograd_case {
     int64_t in[2], pads[2][2], batch, channels, filters;
+    int64_t dilation[2]; /* 0: 1 */
 } winograd_case;
 
 static const winograd_case winograd_cases[] = {
-    {{3, 3}, {{0, 0}, {0, 0}}, 1, 1, 1},     {{1, 1}, {{1, 1}, {1, 1}}, 1, 5, 3},
-    {{6, 6}, {{0, 0}, {0, 0}}, 1, 16, 32},   {{6, 6}, {{1, 1}, {1, 1}}, 2, 17, 33},
-    {{7, 7}, {{1, 1}, {1, 1}}, 3, 31, 64},   {{8, 4}, {{1, 1}, {1, 1}}, 1, 64, 65},
-    {{13, 13}, {{1, 1}, {1, 1}}, 1, 48, 96}, {{14, 14}, {{1, 1}, {1, 1}}, 5, 20, 9},
-    {{5, 40}, {{2, 0}, {1, 3}}, 1, 67, 15},  {{2, 3}, {{4, 7}, {9, 5}}, 1, 8, 16},
-    {{46, 47}, {{1, 1}, {1, 1}}, 1, 16, 16}, {{45, 43}, {{0, 1}, {1, 0}}, 1, 9, 70},
-    {{1, 90}, {{1, 1}, {1, 1}}, 1, 130, 17}, {{4, 4}, {{0, 0}, {0, 0}}, 0, 16, 16},
+    {{3, 3}, {{0, 0}, {0, 0}}, 1, 1, 1},
+    {{1, 1}, {{1, 1}, {1, 1}}, 1, 5, 3},
+    {{6, 6}, {{0, 0}, {0, 0}}, 1, 16, 32},
+    {{6, 6}, {{1, 1}, {1, 1}}, 2, 17, 33},
+    {{7, 7}, {{1, 1}, {1, 1}}, 3, 31, 64},
+    {{8, 4}, {{1, 1}, {1, 1}}, 1, 64, 65},
+    {{13, 13}, {{1, 1}, {1, 1}}, 1, 48, 96},
+    {{14, 14}, {{1, 1}, {1, 1}}, 5, 20, 9},
+    {{5, 40}, {{2, 0}, {1, 3}}, 1, 67, 15},
+    {{2, 3}, {{4, 7}, {9, 5}}, 1, 8, 16},
+    {{46, 47}, {{1, 1}, {1, 1}}, 1, 16, 16},
+    {{45, 43}, {{0, 1}, {1, 0}}, 1, 9, 70},
+    {{1, 90}, {{1, 1}, {1, 1}}, 1, 130, 17},
+    {{4, 4}, {{0, 0}, {0, 0}}, 0, 16, 16},
+    {{17, 19}, {{2, 2}, {2, 2}}, 2, 33, 18, {2, 2}},
+    {{9, 30}, {{3, 3}, {1, 1}}, 1, 16, 64, {3, 1}},
+    {{5, 6}, {{7, 7}, {6, 6}}, 1, 20, 35, {7, 6}},
+    {{40, 12}, {{0, 1}, {4, 3}}, 1, 64, 16, {5, 4}},
 };
 
 static kern_conv_case whole_case(const winograd_case *t) {
     kern_conv_case c = {.n_axes = 2,
                         .kernel = {3, 3},
                         .stride = {1, 1},
-                        .dilation = {1, 1},
+                        .dilation = {HN_MAX(t->dilation[0], 1), HN_MAX(t->dilation[1], 1)},
                         .batch = t->batch,
                         .channels = t->channels,
                         .filters = t->filters,
@@ -53,19 +65,28 @@ static void spoil_numbers(winograd_data data, int64_t n, float *x) {
 
 /* ---- what is right ---- */
 
+/* Outputs of a tile lie a dilation apart. */
+static int64_t first_of_tile(int64_t at, int64_t dilation) {
+    return at % dilation + at / dilation / HN_WINOGRAD_TILE * HN_WINOGRAD_TILE * dilation;
+}
+
 /* The largest input that the tile of an output reads, of each channel. */
 static void find_largest(const hn_conv_last_job *job, int64_t pixel, double *largest) {
     const hn_slide *s = job->slide;
     int64_t out = pixel % s->out_elems, image = pixel / s->out_elems;
-    int64_t y0 = out / s->out[1] / HN_WINOGRAD_TILE * HN_WINOGRAD_TILE - s->pad[0];
-    int64_t x0 = out % s->out[1] / HN_WINOGRAD_TILE * HN_WINOGRAD_TILE - s->pad[1];
+    int64_t y0 = first_of_tile(out / s->out[1], s->dilation[0]) - s->pad[0];
+    int64_t x0 = first_of_tile(out % s->out[1], s->dilation[1]) - s->pad[1];
     memset(largest, 0, (size_t)job->channels * sizeof *largest);
-    for (int64_t y = HN_MAX(y0, 0); y < HN_MIN(y0 + HN_WINOGRAD_WINDOW, s->in[0]); y++)
-        for (int64_t x = HN_MAX(x0, 0); x < HN_MIN(x0 + HN_WINOGRAD_WINDOW, s->in[1]); x++)
+    for (int64_t i = 0; i < HN_WINOGRAD_WINDOW; i++)
+        for (int64_t j = 0; j < HN_WINOGRAD_WINDOW; j++) {
+            int64_t y = y0 + i * s->dilation[0], x = x0 + j * s->dilation[1];
+            if (y < 0 || y >= s->in[0] || x < 0 || x >= s->in[1])
+                continue;
             for (int64_t c = 0; c < job->channels; c++) {
                 int64_t at = (image * s->in_elems + y * s->in[1] + x) * job->channels + c;
                 largest[c] = fmax(largest[c], fabs((double)job->x[at]));
             }
+        }
 }
 
 /* Sum of all products of an output in double, without the finish. `size` becomes the sum of their
@@ -198,6 +219,11 @@ static void check_winograd_fits(void) {
     KERN_CHECK(!hn_winograd_fits(&job), "7x7 is for Winograd");
     job.batch = 16;
     KERN_CHECK(hn_winograd_fits(&job), "many images of 7x7 are not for Winograd");
+    s.in[0] = s.in[1] = s.pad[0] = s.pad[1] = s.dilation[0] = s.dilation[1] = 7;
+    KERN_CHECK(!hn_winograd_fits(&job), "pixels that do not meet are for Winograd");
+    s.out[0] = s.out[1] = s.in[0] = s.in[1] = 28;
+    s.pad[0] = s.pad[1] = s.dilation[0] = s.dilation[1] = 2;
+    KERN_CHECK(hn_winograd_fits(&job), "28x28 with gaps is not for Winograd");
     job.channels = 3;
     KERN_CHECK(!hn_winograd_fits(&job), "3 channels are for Winograd");
     job.channels = 64;
@@ -215,12 +241,14 @@ void kern_test_winograd(void) {
                        (winograd_data)kern_between(1, N_DATA - 1));
     }
     for (size_t i = 0; i < 60; i++) {
-        winograd_case t = {
-            {kern_between(1, 18), kern_between(1, 18)},
-            {{kern_between(1, 3), kern_between(1, 3)}, {kern_between(1, 3), kern_between(1, 3)}},
-            kern_between(1, 2),
-            kern_between(1, 40),
-            kern_between(1, 70)};
+        int64_t d = i % 3 ? 1 : kern_between(1, 5);
+        winograd_case t = {{kern_between(1, 18), kern_between(1, 18)},
+                           {{kern_between(d, 3 * d), kern_between(d, 3 * d)},
+                            {kern_between(1, 3), kern_between(1, 3)}},
+                           kern_between(1, 2),
+                           kern_between(1, 40),
+                           kern_between(1, 70),
+                           {d, 1}};
         check_winograd(&t, 100 + i, (int)kern_between(0, WITH_ALL), (winograd_data)(i % N_DATA));
     }
     check_winograd_nan();
