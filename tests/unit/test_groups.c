@@ -1,4 +1,5 @@
 /* Steps that run beside each other: which are taken together, and that nobody can tell. */
+#include "counting_allocator.h"
 #include "plan/plan.h"
 #include "run_model.h"
 
@@ -195,12 +196,12 @@ static void groups_change_no_bit(void **state) {
 }
 
 /* Both strands fail, the one that comes first in the program later in time. */
-#define TWO_FAULTS                                                                              \
-  RUN_HEAD                                                                                      \
-      "g (float[64,32] x, int64[2] s) => (float[n,k] y, float[m,l] z) {\n"                      \
-      "  a = Softmax (x) b = Softmax (a) c = Softmax (b) [first] y = Reshape (c, s)\n"          \
-      "  d = Softmax (x) e = Softmax (d) [second] z = Reshape (e, s) f = Neg (z) h = Neg (f)\n" \
-      "  }"
+#define TWO_FAULTS                                                                          \
+  RUN_HEAD                                                                                  \
+  "g (float[64,32] x, int64[2] s) => (float[n,k] y, float[m,l] z) {\n"                      \
+  "  a = Softmax (x) b = Softmax (a) c = Softmax (b) [first] y = Reshape (c, s)\n"          \
+  "  d = Softmax (x) e = Softmax (d) [second] z = Reshape (e, s) f = Neg (z) h = Neg (f)\n" \
+  "  }"
 
 static hone_status run_faults(const runner *r, const hone_run_options *options, hone_error *err) {
     const char *names[] = {"x", "s"};
@@ -231,6 +232,51 @@ static void the_first_error_in_the_program_is_told(void **state) {
     options.cancel = &flag;
     expect_failure(run_faults(&r, &options, &error), HONE_E_CANCELLED, "the run was cancelled");
     runner_free(&r);
+}
+
+/* The Nth request of a session's first run fails; false when there were fewer. */
+static bool group_survives_failing(const char *text, size_t n) {
+    counting_allocator memory;
+    hone_load_options load;
+    hone_session_options options;
+    hone_model *model;
+    hone_session *session;
+    hone_error err;
+    counting_init(&memory, 0);
+    hone_load_options_init(&load);
+    load.allocator = &memory.hook;
+    expect_ok(load_text(text, &load, &model, &error));
+    hone_session_options_init(&options);
+    options.n_threads = 2;
+    options.level = HONE_LEVEL_NONE;
+    expect_ok(hone_session_create(model, &options, &session, &error));
+    hone_value *x = counting_floats(DIMS(N_ROWS, N_COLS)), *y[4] = {0};
+    memory.n_requests = 0;
+    memory.fail_at = n;
+    hone_status status = hone_session_run(session, NULL, 1, &(const char *){"x"},
+                                          (const hone_value *const *)&x, 0, NULL, y, &err);
+    assert_true(status == (memory.n_refused ? HONE_E_NOMEM : HONE_OK));
+    memory.fail_at = 0;
+    for (int i = 0; i < 4; i++) {
+        assert_true((y[i] == NULL) == (status != HONE_OK));
+        hone_value_free(y[i]);
+    }
+    hone_session_free(session);
+    hone_model_free(model);
+    hone_value_free(x);
+    assert_true(counting_is_clean(&memory));
+    return memory.n_refused > 0;
+}
+
+static void missing_memory_in_a_group_is_told(void **state) {
+    (void)state;
+    static made_graph made;
+    size_t n = 1;
+    graph_of_seed(&made, 3);
+    assert_non_null(strstr(made.text, "NonZero"));
+    while (group_survives_failing(made.text, n))
+        n++;
+    assert_true(n > 20);
 }
 
 /* ---- whoever watches ------------------------------------------------------------------------- */
@@ -275,6 +321,7 @@ int main(void) {
         cmocka_unit_test(strands_do_not_need_each_other),
         cmocka_unit_test(groups_change_no_bit),
         cmocka_unit_test(the_first_error_in_the_program_is_told),
+        cmocka_unit_test(missing_memory_in_a_group_is_told),
         cmocka_unit_test(watchers_see_steps_in_order),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
