@@ -41,7 +41,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", help="parts of names")
     parser.add_argument("--batch", type=int, default=1)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     for path in write(options.folder, options.names, options.batch):
         print(path, file=sys.stderr)
 
