@@ -38,6 +38,10 @@
 #undef V_IF_NAN
 #undef V_EVEN
 #undef V_SCALE
+#undef V_EXPONENT_WITHIN
+#undef V_SCALE_FLOOR
+#undef V_FRACTION
+#undef V_INVERSE
 #undef V_SUM
 #undef V_LARGEST
 #undef V_TRUTH

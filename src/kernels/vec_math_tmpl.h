@@ -24,15 +24,13 @@ static inline V_TARGET V V_NAME(vec_sigmoid)(V x) {
 /* x / (1 + 2^t) for t = -log2(e) * a * x. A power of two needs fewer steps than vec_exp; what it
  * loses by the rounding of t matters only where the result is far below x. */
 static inline V_TARGET V V_NAME(vec_swish)(V x, V a) {
-    V t = V_MUL(x, V_MUL(a, V_SET1(-1.44269504f))), whole = V_SET1(12582912.0f);
-    t = V_MIN(V_SET1(129.0f), V_MAX(V_SET1(-151.0f), t));
-    V n = V_SUB(V_ADD(t, whole), whole), r = V_SUB(t, n);
-    V p = V_FMA(V_SET1(0.00132647273f), r, V_SET1(0.00967151299f));
-    p = V_FMA(p, r, V_SET1(0.0555073358f));
-    p = V_FMA(p, r, V_SET1(0.240222424f));
-    p = V_FMA(p, r, V_SET1(0.693147004f));
+    V t = V_EXPONENT_WITHIN(V_MUL(x, V_MUL(a, V_SET1(-1.44269504f)))), r = V_FRACTION(t);
+    V p = V_FMA(V_SET1(0.00186713005f), r, V_SET1(0.00901703071f));
+    p = V_FMA(p, r, V_SET1(0.0557999127f));
+    p = V_FMA(p, r, V_SET1(0.240164444f));
+    p = V_FMA(p, r, V_SET1(0.693151295f));
     p = V_FMA(p, r, V_SET1(1.0f));
-    return V_DIV(x, V_ADD(V_SET1(1.0f), V_SCALE(p, n)));
+    return V_MUL(x, V_INVERSE(V_ADD(V_SET1(1.0f), V_SCALE_FLOOR(p, t))));
 }
 
 /* Near zero an odd polynomial, farther away from the exponential function. */

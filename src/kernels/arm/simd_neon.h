@@ -54,6 +54,10 @@
 #define V_CHOOSE(t, x, y) vbslq_f32(t, x, y)
 #define V_EVEN(a, b) vuzp1q_f32(a, b)
 #define V_SCALE(a, n) hn_scale__neon(a, n)
+#define V_EXPONENT_WITHIN(t) V_MIN(V_SET1(129.0f), V_MAX(V_SET1(-151.0f), t))
+#define V_SCALE_FLOOR(a, t) V_SCALE(a, V_FLOOR(t))
+#define V_FRACTION(t) V_SUB(t, V_FLOOR(t))
+#define V_INVERSE(a) V_DIV(V_SET1(1.0f), a)
 #define V_SUM(a) vaddvq_f32(a)
 #define V_LARGEST(a) vmaxvq_f32(a)
 

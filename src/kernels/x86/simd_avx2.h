@@ -55,6 +55,10 @@
 #define V_EVEN(a, b) \
   _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xD8))
 #define V_SCALE(a, n) hn_scale__avx2(a, n)
+#define V_EXPONENT_WITHIN(t) V_MIN(V_SET1(129.0f), V_MAX(V_SET1(-151.0f), t))
+#define V_SCALE_FLOOR(a, t) V_SCALE(a, V_FLOOR(t))
+#define V_FRACTION(t) V_SUB(t, V_FLOOR(t))
+#define V_INVERSE(a) V_DIV(V_SET1(1.0f), a)
 #define V_SUM(a) hn_sum__avx2(a)
 #define V_LARGEST(a) hn_largest__avx2(a)
 

@@ -67,5 +67,24 @@
   _mm512_permutex2var_ps( \
       a, _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0), b)
 #define V_SCALE(a, n) _mm512_scalef_ps(a, n) /* a * 2^n, n a whole number */
+/* For powers 2^t: t within the limits of V_SCALE (here it has none), a * 2^floor(t), t - floor(t).
+ */
+#define V_EXPONENT_WITHIN(t) (t)
+#define V_SCALE_FLOOR(a, t) _mm512_scalef_ps(a, t)
+#define V_FRACTION(t) _mm512_reduce_ps(t, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
+/* 1 / a for 1 <= a; 0 where that is not a normal number. A division takes longer. */
+#define V_INVERSE(a) hn_inverse__avx512(a)
 #define V_SUM(a) _mm512_reduce_add_ps(a)
 #define V_LARGEST(a) _mm512_reduce_max_ps(a)
+
+#ifndef HN_SIMD_AVX512_H
+#  define HN_SIMD_AVX512_H
+
+/* 14 bits, and what they lack. */
+V_INLINE __m512 hn_inverse__avx512(__m512 a) {
+    __m512 one = _mm512_set1_ps(1), most = _mm512_set1_ps(0x1p126f), y = _mm512_rcp14_ps(a);
+    __mmask16 is_normal = _mm512_cmp_ps_mask(a, most, _CMP_NGT_UQ);
+    return _mm512_maskz_fmadd_ps(is_normal, _mm512_fnmadd_ps(a, y, one), y, y);
+}
+
+#endif
