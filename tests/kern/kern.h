@@ -3,6 +3,7 @@
 #define KERN_H
 
 #include "base/base.h"
+#include "kernels/conv_last.h"
 #include "kernels/kernel.h"
 
 #define KERN_EPS 5.9604644775390625e-8 /* half of the last place of 1.0f */
@@ -51,6 +52,24 @@ kern_conv_case kern_random_case(void);
 hn_slide kern_slide(const kern_conv_case *t);
 /* The element of a plane that a window reads; -1 in the padding. */
 int64_t kern_window_at(const hn_slide *s, int64_t out, int64_t tap);
+
+/* What a convolution does beside its sums. */
+enum {
+    KERN_BIAS = 1,
+    KERN_RESIDUAL = 2,
+    KERN_MAP = 4,
+    KERN_PACK = 8, /* filters are laid out ahead */
+    KERN_CLIP = 16,
+    KERN_FINISH = KERN_RESIDUAL | KERN_MAP | KERN_CLIP,
+    KERN_ALL_FORMS = 31
+};
+void kern_line(const float *xs, float *ys, uint64_t n, float a, float b); /* a * x + b */
+hn_finish_f32 kern_finish(int form, int64_t n_out);
+/* What becomes of the exact sum of an output, and of the size of its terms; NULL: nothing. */
+void kern_finish_exact(const hn_finish_f32 *f, int64_t at, double *sum, double *size);
+/* Everything but laid out filters, scratch memory, method and result. */
+hn_conv_last_job kern_conv_last_job(const kern_conv_case *t, const hn_slide *s, int form,
+                                    const hn_finish_f32 *finish);
 
 /* ---- the tests ---- */
 

@@ -1,5 +1,7 @@
-/* Sizes of convolutions and pools. */
+/* Sizes of convolutions and pools, and jobs of such sizes. */
 #include "kern/kern.h"
+
+#include <math.h>
 
 const kern_conv_case kern_conv_cases[KERN_CONV_CASES] = {
     {1, {17}, {3}, {1}, {1}, {{1}, {1}}, 1, 5, 7, 1},
@@ -72,4 +74,54 @@ kern_conv_case kern_random_case(void) {
         t.pads[1][a] = kern_between(0, 3);
     }
     return t;
+}
+
+/* ---- jobs ---- */
+
+void kern_line(const float *xs, float *ys, uint64_t n, float a, float b) {
+    for (uint64_t i = 0; i < n; i++)
+        ys[i] = a * xs[i] + b;
+}
+
+static void clamp_plainly(const float *xs, float *ys, uint64_t n, float a, float b) {
+    for (uint64_t i = 0; i < n; i++)
+        ys[i] = xs[i] < a ? a : xs[i] > b ? b : xs[i];
+}
+
+hn_finish_f32 kern_finish(int form, int64_t n_out) {
+    hn_map_f32 clip = hn_map_find_f32("Clip");
+    return (hn_finish_f32){.residual = form & KERN_RESIDUAL ? kern_floats(n_out) : NULL,
+                           .map = !(form & KERN_CLIP) ? form & KERN_MAP ? kern_line : NULL
+                                  : clip              ? clip
+                                                      : clamp_plainly,
+                           .a = -0.75f,
+                           .b = 0.5f,
+                           .is_clamp = form & KERN_CLIP};
+}
+
+void kern_finish_exact(const hn_finish_f32 *f, int64_t at, double *sum, double *size) {
+    if (f && f->residual) {
+        *sum += f->residual[at];
+        *size += fabs((double)f->residual[at]);
+    }
+    if (f && f->is_clamp)
+        *sum = fmin(fmax(*sum, f->a), f->b);
+    else if (f && f->map) {
+        *sum = *sum * f->a + f->b;
+        *size = *size * fabs((double)f->a) + fabs((double)f->b);
+    }
+}
+
+hn_conv_last_job kern_conv_last_job(const kern_conv_case *t, const hn_slide *s, int form,
+                                    const hn_finish_f32 *finish) {
+    int64_t depth = t->channels / t->groups * s->kernel_elems;
+    return (hn_conv_last_job){.slide = s,
+                              .batch = t->batch,
+                              .channels = t->channels,
+                              .filters = t->filters,
+                              .groups = t->groups,
+                              .x = kern_floats(t->batch * t->channels * s->in_elems),
+                              .w = kern_floats(t->filters * depth),
+                              .bias = form & KERN_BIAS ? kern_floats(t->filters) : NULL,
+                              .finish = form & KERN_FINISH ? finish : NULL};
 }

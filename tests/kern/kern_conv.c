@@ -24,28 +24,12 @@ static double conv_exact(const hn_conv_job_f32 *job, int64_t plane, int64_t out,
     return sum;
 }
 
-/* a * x + b */
-static void scale_and_shift(const float *xs, float *ys, uint64_t n, float a, float b) {
-    for (uint64_t i = 0; i < n; i++)
-        ys[i] = a * xs[i] + b;
-}
-
 static void check_outputs(const hn_conv_job_f32 *job, size_t index) {
-    const hn_finish_f32 *f = job->finish;
     int64_t depth = job->channels / job->groups * job->slide->kernel_elems;
     for (int64_t i = 0; i < job->batch * job->filters * job->slide->out_elems; i++) {
         double size,
             sum = conv_exact(job, i / job->slide->out_elems, i % job->slide->out_elems, &size);
-        if (f && f->residual) {
-            sum += f->residual[i];
-            size += fabs((double)f->residual[i]);
-        }
-        if (f && f->is_clamp)
-            sum = fmin(fmax(sum, f->a), f->b);
-        else if (f && f->map) {
-            sum = sum * f->a + f->b;
-            size = size * fabs((double)f->a) + fabs((double)f->b);
-        }
+        kern_finish_exact(job->finish, i, &sum, &size);
         KERN_CHECK(fabs(job->y[i] - sum) <= (double)(depth + 8) * KERN_EPS * size,
                    "convolution %zu: element %d is %g, not %g", index, (int)i, (double)job->y[i],
                    sum);
@@ -64,17 +48,10 @@ static void check_conv(const kern_conv_case *t, size_t index, int form) {
                            .groups = t->groups,
                            .x = kern_floats(t->batch * t->channels * s.in_elems),
                            .w = kern_floats(t->filters * channels * s.kernel_elems),
-                           .bias = form & 1 ? kern_floats(t->filters) : NULL};
-    hn_finish_f32 finish = {.residual = form & 2 ? kern_floats(n_out) : NULL,
-                            .map = form & 4 ? scale_and_shift : NULL,
-                            .a = -2,
-                            .b = 0.5f};
-    if (form & 16 && hn_map_find_f32("Clip")) {
-        finish.map = hn_map_find_f32("Clip");
-        finish.is_clamp = true;
-    }
-    job.finish = form & 22 ? &finish : NULL;
-    int64_t packed = form & 8 ? hn_conv_packed_elems_f32(&job) : 0;
+                           .bias = form & KERN_BIAS ? kern_floats(t->filters) : NULL};
+    hn_finish_f32 finish = kern_finish(form, n_out);
+    job.finish = form & KERN_FINISH ? &finish : NULL;
+    int64_t packed = form & KERN_PACK ? hn_conv_packed_elems_f32(&job) : 0;
     float *first = NULL, *room = kern_floats(packed);
     if (packed > 0) {
         hn_conv_pack_f32(&job, room);
@@ -98,12 +75,12 @@ static void check_conv(const kern_conv_case *t, size_t index, int form) {
 void kern_test_conv(void) {
     for (size_t i = 0; i < KERN_CONV_CASES; i++) {
         check_conv(&kern_conv_cases[i], i, 0);
-        check_conv(&kern_conv_cases[i], i, 8);
-        check_conv(&kern_conv_cases[i], i, (int)kern_between(1, 31));
+        check_conv(&kern_conv_cases[i], i, KERN_PACK);
+        check_conv(&kern_conv_cases[i], i, (int)kern_between(1, KERN_ALL_FORMS));
     }
     for (size_t i = 0; i < 150; i++) {
         kern_conv_case t = kern_random_case();
-        check_conv(&t, KERN_CONV_CASES + i, (int)kern_between(0, 31));
+        check_conv(&t, KERN_CONV_CASES + i, (int)kern_between(0, KERN_ALL_FORMS));
     }
 }
 

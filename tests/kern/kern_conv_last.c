@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/conv_last.h"
-
 /* Besides those of kern_cases.c. */
 static const kern_conv_case last_cases[] = {
     {1, {5}, {1}, {1}, {1}, {{0}, {0}}, 1, 700, 33, 1},
@@ -42,59 +40,26 @@ static double last_exact(const hn_conv_last_job *job, int64_t pixel, int64_t fil
     return sum;
 }
 
-/* a * x + b */
-static void scale_and_shift_last(const float *xs, float *ys, uint64_t n, float a, float b) {
-    for (uint64_t i = 0; i < n; i++)
-        ys[i] = a * xs[i] + b;
-}
-
 static void check_last_outputs(const hn_conv_last_job *job, const char *what, size_t index) {
-    const hn_finish_f32 *f = job->finish;
     int64_t depth = job->channels / job->groups * job->slide->kernel_elems;
     for (int64_t i = 0; i < job->batch * job->filters * job->slide->out_elems; i++) {
         double size, sum = last_exact(job, i / job->filters, i % job->filters, &size);
-        if (f && f->residual) {
-            sum += f->residual[i];
-            size += fabs((double)f->residual[i]);
-        }
-        if (f && f->is_clamp)
-            sum = fmin(fmax(sum, f->a), f->b);
-        else if (f && f->map) {
-            sum = sum * f->a + f->b;
-            size = size * fabs((double)f->a) + fabs((double)f->b);
-        }
+        kern_finish_exact(job->finish, i, &sum, &size);
         KERN_CHECK(fabs(job->y[i] - sum) <= (double)(depth + 8) * KERN_EPS * size,
                    "%s convolution %zu: element %d is %g, not %g", what, index, (int)i,
                    (double)job->y[i], sum);
     }
 }
 
-enum { BIAS = 1, RESIDUAL = 2, MAP = 4, PACK = 8, CLIP = 16, ALL_FORMS = 31 };
-
 static void check_conv_last(const kern_conv_case *t, size_t index, int form) {
     if (kern_leaves_out())
         return;
     hn_slide s = kern_slide(t);
-    int64_t channels = t->channels / t->groups, n_out = t->batch * t->filters * s.out_elems;
-    hn_conv_last_job job = {.slide = &s,
-                            .batch = t->batch,
-                            .channels = t->channels,
-                            .filters = t->filters,
-                            .groups = t->groups,
-                            .x = kern_floats(t->batch * t->channels * s.in_elems),
-                            .w = kern_floats(t->filters * channels * s.kernel_elems),
-                            .bias = form & BIAS ? kern_floats(t->filters) : NULL};
-    hn_finish_f32 finish = {.residual = form & RESIDUAL ? kern_floats(n_out) : NULL,
-                            .map = form & MAP ? scale_and_shift_last : NULL,
-                            .a = -2,
-                            .b = 0.5f};
-    if (form & CLIP && hn_map_find_f32("Clip")) {
-        finish.map = hn_map_find_f32("Clip");
-        finish.is_clamp = true;
-    }
-    job.finish = form & (RESIDUAL | MAP | CLIP) ? &finish : NULL;
+    int64_t n_out = t->batch * t->filters * s.out_elems;
+    hn_finish_f32 finish = kern_finish(form, n_out);
+    hn_conv_last_job job = kern_conv_last_job(t, &s, form, &finish);
     job.method = HN_CONV_LAST_PRODUCT;
-    int64_t packed = form & PACK ? hn_conv_last_packed_elems(&job) : 0;
+    int64_t packed = form & KERN_PACK ? hn_conv_last_packed_elems(&job) : 0;
     float *first = NULL;
     if (packed > 0) {
         float *room = kern_floats(packed);
@@ -141,9 +106,9 @@ static void check_last_nan(void) {
 
 static void check_last_forms(const kern_conv_case *t, size_t index) {
     check_conv_last(t, index, 0);
-    check_conv_last(t, index, PACK);
-    check_conv_last(t, index, PACK | BIAS | RESIDUAL | CLIP);
-    check_conv_last(t, index, (int)kern_between(1, ALL_FORMS));
+    check_conv_last(t, index, KERN_PACK);
+    check_conv_last(t, index, KERN_PACK | KERN_BIAS | KERN_RESIDUAL | KERN_CLIP);
+    check_conv_last(t, index, (int)kern_between(1, KERN_ALL_FORMS));
 }
 
 void kern_test_conv_last(void) {
@@ -154,7 +119,7 @@ void kern_test_conv_last(void) {
     for (size_t i = 0; i < 150; i++) {
         kern_conv_case t = kern_random_case();
         t.filters *= kern_between(1, 3);
-        check_conv_last(&t, 200 + i, (int)kern_between(0, ALL_FORMS));
+        check_conv_last(&t, 200 + i, (int)kern_between(0, KERN_ALL_FORMS));
     }
     check_last_nan();
 }

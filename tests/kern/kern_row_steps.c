@@ -2,9 +2,6 @@
  * nothing between the pixels of a result is touched. */
 #include "kern/kern.h"
 
-#include <math.h>
-
-#include "kernels/conv_last.h"
 #include "kernels/conv_transpose_last.h"
 #include "kernels/pool_last.h"
 #include "kernels/rows_last.h"
@@ -46,80 +43,49 @@ static void check_parted(const parted *p, const float *dense, const float *befor
 
 /* ---- convolutions ---- */
 
-static void double_plus(const float *xs, float *ys, uint64_t n, float a, float b) {
-    for (uint64_t i = 0; i < n; i++)
-        ys[i] = xs[i] * a + b;
+typedef void (*conv_last_fn)(hn_pool *pool, const hn_conv_last_job *job);
+
+/* A convolution side by side, then apart. */
+static void check_both_ways(hn_conv_last_job *job, hn_finish_f32 *finish, conv_last_fn run,
+                            const char *what, size_t index) {
+    int64_t in = job->batch * job->slide->in_elems, out = job->batch * job->slide->out_elems;
+    float *dense = kern_floats(out * job->filters);
+    job->y = dense;
+    run(NULL, job);
+    parted x = part_rows(job->x, in, job->channels), y = part_rows(NULL, out, job->filters),
+           residual = part_rows(finish->residual, out, job->filters);
+    const float *before = copy_of(&y);
+    finish->residual = residual.at;
+    job->x = x.at;
+    job->y = y.at;
+    job->x_step = x.step;
+    job->y_step = y.step;
+    job->residual_step = residual.step;
+    run(kern_pool(2), job);
+    check_parted(&y, dense, before, what, index);
 }
 
 static void check_conv_steps(const kern_conv_case *t, size_t index, hn_conv_last_method method) {
     hn_slide s = kern_slide(t);
-    int64_t channels = t->channels / t->groups, in = t->batch * s.in_elems,
-            out = t->batch * s.out_elems;
-    hn_finish_f32 finish = {
-        .residual = kern_floats(out * t->filters), .map = double_plus, .a = 2, .b = -0.5f};
-    hn_conv_last_job job = {.slide = &s,
-                            .batch = t->batch,
-                            .channels = t->channels,
-                            .filters = t->filters,
-                            .groups = t->groups,
-                            .x = kern_floats(in * t->channels),
-                            .w = kern_floats(t->filters * channels * s.kernel_elems),
-                            .bias = kern_floats(t->filters),
-                            .method = method,
-                            .y = kern_floats(out * t->filters),
-                            .finish = &finish};
-    if (kern_leaves_out() || !hn_conv_last_fits(&job, method)) {
-        kern_release();
-        return;
+    int form = KERN_BIAS | KERN_RESIDUAL | KERN_MAP;
+    hn_finish_f32 finish = kern_finish(form, t->batch * s.out_elems * t->filters);
+    hn_conv_last_job job = kern_conv_last_job(t, &s, form, &finish);
+    job.method = method;
+    if (!kern_leaves_out() && hn_conv_last_fits(&job, method)) {
+        float *packed = kern_floats(hn_conv_last_packed_elems(&job));
+        hn_conv_last_pack(&job, packed);
+        job.packed_w = packed;
+        job.scratch = kern_floats(hn_conv_last_scratch_elems(&job, KERN_POOLS));
+        check_both_ways(&job, &finish, hn_conv_last_f32, hn_conv_last_method_name(method), index);
     }
-    float *packed = kern_floats(hn_conv_last_packed_elems(&job));
-    hn_conv_last_pack(&job, packed);
-    job.packed_w = packed;
-    job.scratch = kern_floats(hn_conv_last_scratch_elems(&job, KERN_POOLS));
-    hn_conv_last_f32(NULL, &job);
-    const float *dense = job.y;
-    parted x = part_rows(job.x, in, t->channels), y = part_rows(NULL, out, t->filters),
-           residual = part_rows(finish.residual, out, t->filters);
-    const float *before = copy_of(&y);
-    finish.residual = residual.at;
-    job.x = x.at;
-    job.y = y.at;
-    job.x_step = x.step;
-    job.y_step = y.step;
-    job.residual_step = residual.step;
-    hn_conv_last_f32(kern_pool(2), &job);
-    check_parted(&y, dense, before, hn_conv_last_method_name(method), index);
     kern_release();
 }
 
-/* Sums in another order than that of tiles: alike, not the same. */
 static void check_plain_steps(const kern_conv_case *t, size_t index) {
     hn_slide s = kern_slide(t);
-    int64_t channels = t->channels / t->groups, in = t->batch * s.in_elems,
-            out = t->batch * s.out_elems;
-    hn_finish_f32 finish = {.residual = kern_floats(out * t->filters)};
-    hn_conv_last_job job = {.slide = &s,
-                            .batch = t->batch,
-                            .channels = t->channels,
-                            .filters = t->filters,
-                            .groups = t->groups,
-                            .x = kern_floats(in * t->channels),
-                            .w = kern_floats(t->filters * channels * s.kernel_elems),
-                            .y = kern_floats(out * t->filters),
-                            .finish = &finish};
-    hn_conv_last_plain_f32(NULL, &job);
-    const float *dense = job.y;
-    parted x = part_rows(job.x, in, t->channels), y = part_rows(NULL, out, t->filters),
-           residual = part_rows(finish.residual, out, t->filters);
-    const float *before = copy_of(&y);
-    finish.residual = residual.at;
-    job.x = x.at;
-    job.y = y.at;
-    job.x_step = x.step;
-    job.y_step = y.step;
-    job.residual_step = residual.step;
-    hn_conv_last_plain_f32(kern_pool(1), &job);
-    check_parted(&y, dense, before, "plain convolution", index);
+    hn_finish_f32 finish = kern_finish(KERN_RESIDUAL, t->batch * s.out_elems * t->filters);
+    hn_conv_last_job job = kern_conv_last_job(t, &s, KERN_RESIDUAL, &finish);
+    check_both_ways(&job, &finish, hn_conv_last_plain_f32, "plain convolution", index);
     kern_release();
 }
 
@@ -181,7 +147,7 @@ static void check_scale_steps(int64_t rows, int64_t channels) {
                              .scale = kern_floats(channels),
                              .shift = kern_floats(channels),
                              .y = kern_floats(rows * channels),
-                             .map = double_plus,
+                             .map = kern_line,
                              .a = 3,
                              .b = 1,
                              .x_step = channels,

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "kernels/conv_last.h"
 #include "kernels/pool_last.h"
 
 /* ---- one channel per filter ---- */
@@ -27,12 +26,6 @@ static const kern_conv_case depthwise_cases[] = {
     {2, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 18, 54, 18},
 };
 
-/* a * x + b, as if it were an activation */
-static void line_of(const float *xs, float *ys, uint64_t n, float a, float b) {
-    for (uint64_t i = 0; i < n; i++)
-        ys[i] = a * xs[i] + b;
-}
-
 static double depthwise_exact(const hn_conv_last_job *job, int64_t i, double *size) {
     const hn_slide *s = job->slide;
     int64_t filter = i % job->filters, pixel = i / job->filters;
@@ -51,19 +44,9 @@ static double depthwise_exact(const hn_conv_last_job *job, int64_t i, double *si
 }
 
 static void check_depthwise_outputs(const hn_conv_last_job *job, size_t index) {
-    const hn_finish_f32 *f = job->finish;
     for (int64_t i = 0; i < job->batch * job->slide->out_elems * job->filters; i++) {
         double size, sum = depthwise_exact(job, i, &size);
-        if (f && f->residual) {
-            sum += f->residual[i];
-            size += fabs((double)f->residual[i]);
-        }
-        if (f && f->is_clamp)
-            sum = fmin(fmax(sum, f->a), f->b);
-        else if (f && f->map) {
-            sum = sum * f->a + f->b;
-            size = size * fabs((double)f->a) + fabs((double)f->b);
-        }
+        kern_finish_exact(job->finish, i, &sum, &size);
         double allowed = (double)(job->slide->kernel_elems + 8) * KERN_EPS * size;
         KERN_CHECK(fabs(job->y[i] - sum) <= allowed,
                    "depthwise convolution %zu: element %d is %g, not %g", index, (int)i,
@@ -71,37 +54,17 @@ static void check_depthwise_outputs(const hn_conv_last_job *job, size_t index) {
     }
 }
 
-static void clamp_to(const float *xs, float *ys, uint64_t n, float a, float b) {
-    for (uint64_t i = 0; i < n; i++)
-        ys[i] = xs[i] < a ? a : xs[i] > b ? b : xs[i];
-}
-
-/* form: 1 bias, 2 residual, 4 function, 8 filters laid out ahead, 16 limits */
 static void check_depthwise(const kern_conv_case *t, size_t index, int form) {
     if (kern_leaves_out())
         return;
     hn_slide s = kern_slide(t);
     int64_t n_out = t->batch * s.out_elems * t->filters;
-    hn_conv_last_job job = {.slide = &s,
-                            .batch = t->batch,
-                            .channels = t->channels,
-                            .filters = t->filters,
-                            .groups = t->channels,
-                            .method = HN_CONV_LAST_DEPTHWISE,
-                            .x = kern_floats(t->batch * t->channels * s.in_elems),
-                            .w = kern_floats(t->filters * s.kernel_elems),
-                            .bias = form & 1 ? kern_floats(t->filters) : NULL};
-    hn_finish_f32 finish = {.residual = form & 2 ? kern_floats(n_out) : NULL,
-                            .map = form & 16  ? clamp_to
-                                   : form & 4 ? line_of
-                                              : NULL,
-                            .a = -0.5f,
-                            .b = 0.5f,
-                            .is_clamp = form & 16};
-    job.finish = form & 22 ? &finish : NULL;
+    hn_finish_f32 finish = kern_finish(form, n_out);
+    hn_conv_last_job job = kern_conv_last_job(t, &s, form, &finish);
+    job.method = HN_CONV_LAST_DEPTHWISE;
     float *packed = kern_floats(hn_depthwise_last_packed_elems(&job)), *first = NULL;
     job.scratch = packed;
-    if (form & 8 && hn_depthwise_last_packed_elems(&job) > 0) {
+    if (form & KERN_PACK && hn_depthwise_last_packed_elems(&job) > 0) {
         hn_depthwise_last_pack(&job, packed);
         job.packed_w = packed;
     }
@@ -121,18 +84,12 @@ static void check_depthwise_odd(const kern_conv_case *t, size_t index) {
     hn_slide s = kern_slide(t);
     int64_t n_in = t->batch * t->channels * s.in_elems, n_out = t->batch * t->filters * s.out_elems;
     float *x = kern_floats(n_in);
-    hn_conv_last_job job = {.slide = &s,
-                            .batch = t->batch,
-                            .channels = t->channels,
-                            .filters = t->filters,
-                            .groups = t->channels,
-                            .method = HN_CONV_LAST_DEPTHWISE,
-                            .x = x,
-                            .w = kern_floats(t->filters * s.kernel_elems),
-                            .y = kern_floats(n_out)};
-    hn_finish_f32 limits = {.map = clamp_to, .a = -0.25f, .b = 0.25f, .is_clamp = true};
+    hn_finish_f32 limits = kern_finish(KERN_CLIP, n_out);
+    hn_conv_last_job job = kern_conv_last_job(t, &s, KERN_CLIP, &limits);
+    job.method = HN_CONV_LAST_DEPTHWISE;
+    job.x = x;
+    job.y = kern_floats(n_out);
     job.scratch = kern_floats(hn_depthwise_last_packed_elems(&job));
-    job.finish = &limits;
     x[kern_between(0, n_in - 1)] = NAN;
     x[kern_between(0, n_in - 1)] = HUGE_VALF;
     hn_depthwise_last_f32(NULL, &job);
@@ -149,15 +106,15 @@ static void check_depthwise_odd(const kern_conv_case *t, size_t index) {
 void kern_test_depthwise_last(void) {
     for (size_t i = 0; i < HN_COUNT(depthwise_cases); i++) {
         check_depthwise(&depthwise_cases[i], i, 0);
-        check_depthwise(&depthwise_cases[i], i, 8 | (int)kern_between(1, 31));
-        check_depthwise(&depthwise_cases[i], i, (int)kern_between(1, 31));
+        check_depthwise(&depthwise_cases[i], i, KERN_PACK | (int)kern_between(1, KERN_ALL_FORMS));
+        check_depthwise(&depthwise_cases[i], i, (int)kern_between(1, KERN_ALL_FORMS));
         check_depthwise_odd(&depthwise_cases[i], i);
     }
     for (size_t i = 0; i < 150; i++) {
         kern_conv_case t = kern_random_case();
-        t.channels = kern_between(1, 70);
+        t.channels = t.groups = kern_between(1, 70);
         t.filters = t.channels * kern_between(1, i % 4 ? 1 : 3);
-        check_depthwise(&t, HN_COUNT(depthwise_cases) + i, (int)kern_between(0, 31));
+        check_depthwise(&t, HN_COUNT(depthwise_cases) + i, (int)kern_between(0, KERN_ALL_FORMS));
     }
 }
 

@@ -3,31 +3,30 @@
 
 #include <math.h>
 
-#include "kernels/conv_last.h"
 #include "kernels/conv_winograd.h"
 
 enum { MOST_CHANNELS = 130 };
 
 typedef struct winograd_case {
     int64_t in[2], pads[2][2], batch, channels, filters;
-    int64_t dilation[2]; /* 0: 1 */
+    int64_t dilation[2];
 } winograd_case;
 
 static const winograd_case winograd_cases[] = {
-    {{3, 3}, {{0, 0}, {0, 0}}, 1, 1, 1},
-    {{1, 1}, {{1, 1}, {1, 1}}, 1, 5, 3},
-    {{6, 6}, {{0, 0}, {0, 0}}, 1, 16, 32},
-    {{6, 6}, {{1, 1}, {1, 1}}, 2, 17, 33},
-    {{7, 7}, {{1, 1}, {1, 1}}, 3, 31, 64},
-    {{8, 4}, {{1, 1}, {1, 1}}, 1, 64, 65},
-    {{13, 13}, {{1, 1}, {1, 1}}, 1, 48, 96},
-    {{14, 14}, {{1, 1}, {1, 1}}, 5, 20, 9},
-    {{5, 40}, {{2, 0}, {1, 3}}, 1, 67, 15},
-    {{2, 3}, {{4, 7}, {9, 5}}, 1, 8, 16},
-    {{46, 47}, {{1, 1}, {1, 1}}, 1, 16, 16},
-    {{45, 43}, {{0, 1}, {1, 0}}, 1, 9, 70},
-    {{1, 90}, {{1, 1}, {1, 1}}, 1, 130, 17},
-    {{4, 4}, {{0, 0}, {0, 0}}, 0, 16, 16},
+    {{3, 3}, {{0, 0}, {0, 0}}, 1, 1, 1, {1, 1}},
+    {{1, 1}, {{1, 1}, {1, 1}}, 1, 5, 3, {1, 1}},
+    {{6, 6}, {{0, 0}, {0, 0}}, 1, 16, 32, {1, 1}},
+    {{6, 6}, {{1, 1}, {1, 1}}, 2, 17, 33, {1, 1}},
+    {{7, 7}, {{1, 1}, {1, 1}}, 3, 31, 64, {1, 1}},
+    {{8, 4}, {{1, 1}, {1, 1}}, 1, 64, 65, {1, 1}},
+    {{13, 13}, {{1, 1}, {1, 1}}, 1, 48, 96, {1, 1}},
+    {{14, 14}, {{1, 1}, {1, 1}}, 5, 20, 9, {1, 1}},
+    {{5, 40}, {{2, 0}, {1, 3}}, 1, 67, 15, {1, 1}},
+    {{2, 3}, {{4, 7}, {9, 5}}, 1, 8, 16, {1, 1}},
+    {{46, 47}, {{1, 1}, {1, 1}}, 1, 16, 16, {1, 1}},
+    {{45, 43}, {{0, 1}, {1, 0}}, 1, 9, 70, {1, 1}},
+    {{1, 90}, {{1, 1}, {1, 1}}, 1, 130, 17, {1, 1}},
+    {{4, 4}, {{0, 0}, {0, 0}}, 0, 16, 16, {1, 1}},
     {{17, 19}, {{2, 2}, {2, 2}}, 2, 33, 18, {2, 2}},
     {{9, 30}, {{3, 3}, {1, 1}}, 1, 16, 64, {3, 1}},
     {{5, 6}, {{7, 7}, {6, 6}}, 1, 20, 35, {7, 6}},
@@ -38,7 +37,7 @@ static kern_conv_case whole_case(const winograd_case *t) {
     kern_conv_case c = {.n_axes = 2,
                         .kernel = {3, 3},
                         .stride = {1, 1},
-                        .dilation = {HN_MAX(t->dilation[0], 1), HN_MAX(t->dilation[1], 1)},
+                        .dilation = {t->dilation[0], t->dilation[1]},
                         .batch = t->batch,
                         .channels = t->channels,
                         .filters = t->filters,
@@ -108,40 +107,17 @@ static double winograd_exact(const hn_conv_last_job *job, int64_t pixel, int64_t
     return sum;
 }
 
-/* What becomes of an output and of the size of its terms. */
-static void finish_exact(const hn_finish_f32 *f, int64_t at, double *sum, double *size) {
-    if (f->residual) {
-        *sum += f->residual[at];
-        *size += fabs((double)f->residual[at]);
-    }
-    if (f->is_clamp)
-        *sum = fmin(fmax(*sum, f->a), f->b);
-    else if (f->map) {
-        *sum = f->a * *sum + f->b;
-        *size = fabs((double)f->a) * *size + fabs((double)f->b);
-    }
-}
-
 static void check_winograd_outputs(const hn_conv_last_job *job, size_t index) {
     double bound = (double)(job->channels + 16) * KERN_EPS, largest[MOST_CHANNELS], size;
     for (int64_t i = 0; i < job->batch * job->filters * job->slide->out_elems; i++) {
         if (i % job->filters == 0)
             find_largest(job, i / job->filters, largest);
         double sum = winograd_exact(job, i / job->filters, i % job->filters, largest, &size);
-        if (job->finish)
-            finish_exact(job->finish, i, &sum, &size);
+        kern_finish_exact(job->finish, i, &sum, &size);
         KERN_CHECK(fabs(job->y[i] - sum) <= bound * size, "Winograd %zu: element %d is %g, not %g",
                    index, (int)i, (double)job->y[i], sum);
     }
 }
-
-/* a * x + b */
-static void scale_and_shift_winograd(const float *xs, float *ys, uint64_t n, float a, float b) {
-    for (uint64_t i = 0; i < n; i++)
-        ys[i] = a * xs[i] + b;
-}
-
-enum { WITH_BIAS = 1, WITH_RESIDUAL = 2, WITH_MAP = 4, WITH_CLIP = 8, WITH_ALL = 15 };
 
 static void check_winograd(const winograd_case *t, size_t index, int form, winograd_data data) {
     if (kern_leaves_out())
@@ -150,25 +126,11 @@ static void check_winograd(const winograd_case *t, size_t index, int form, winog
     hn_slide s = kern_slide(&whole);
     int64_t n_in = t->batch * t->channels * s.in_elems, n_out = t->batch * t->filters * s.out_elems;
     float *x = kern_floats(n_in), *packed, *first = NULL;
+    hn_finish_f32 finish = kern_finish(form, n_out);
+    hn_conv_last_job job = kern_conv_last_job(&whole, &s, form, &finish);
+    job.method = HN_CONV_LAST_WINOGRAD;
+    job.x = x;
     spoil_numbers(data, n_in, x);
-    hn_conv_last_job job = {.slide = &s,
-                            .batch = t->batch,
-                            .channels = t->channels,
-                            .filters = t->filters,
-                            .groups = 1,
-                            .x = x,
-                            .w = kern_floats(t->filters * t->channels * 9),
-                            .bias = form & WITH_BIAS ? kern_floats(t->filters) : NULL,
-                            .method = HN_CONV_LAST_WINOGRAD};
-    hn_finish_f32 finish = {.residual = form & WITH_RESIDUAL ? kern_floats(n_out) : NULL,
-                            .map = form & WITH_MAP ? scale_and_shift_winograd : NULL,
-                            .a = -2,
-                            .b = 0.5f};
-    if (form & WITH_CLIP && hn_map_find_f32("Clip")) {
-        finish.map = hn_map_find_f32("Clip");
-        finish.is_clamp = true;
-    }
-    job.finish = form & ~WITH_BIAS ? &finish : NULL;
     packed = kern_floats(hn_winograd_packed_elems(&job));
     hn_winograd_pack(&job, packed);
     job.packed_w = packed;
@@ -186,7 +148,7 @@ static void check_winograd(const winograd_case *t, size_t index, int form, winog
 
 /* NaN and infinities spread over the tiles that read them, and no further. */
 static void check_winograd_nan(void) {
-    const winograd_case t = {{16, 16}, {{1, 1}, {1, 1}}, 1, 16, 16};
+    const winograd_case t = {{16, 16}, {{1, 1}, {1, 1}}, 1, 16, 16, {1, 1}};
     kern_conv_case whole = whole_case(&t);
     hn_slide s = kern_slide(&whole);
     float *x = kern_floats(16 * 256), *packed;
@@ -236,8 +198,8 @@ void kern_test_winograd(void) {
         return;
     for (size_t i = 0; i < HN_COUNT(winograd_cases); i++) {
         check_winograd(&winograd_cases[i], i, 0, EVEN);
-        check_winograd(&winograd_cases[i], i, WITH_BIAS | WITH_RESIDUAL | WITH_CLIP, EVEN);
-        check_winograd(&winograd_cases[i], i, (int)kern_between(1, WITH_ALL),
+        check_winograd(&winograd_cases[i], i, KERN_BIAS | KERN_RESIDUAL | KERN_CLIP, EVEN);
+        check_winograd(&winograd_cases[i], i, (int)kern_between(1, KERN_ALL_FORMS),
                        (winograd_data)kern_between(1, N_DATA - 1));
     }
     for (size_t i = 0; i < 60; i++) {
@@ -249,7 +211,8 @@ void kern_test_winograd(void) {
                            kern_between(1, 40),
                            kern_between(1, 70),
                            {d, 1}};
-        check_winograd(&t, 100 + i, (int)kern_between(0, WITH_ALL), (winograd_data)(i % N_DATA));
+        check_winograd(&t, 100 + i, (int)kern_between(0, KERN_ALL_FORMS),
+                       (winograd_data)(i % N_DATA));
     }
     check_winograd_nan();
     check_winograd_fits();
