@@ -98,6 +98,7 @@ void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);
 void kern_bench_gemm(void);
 void kern_bench_conv_last(void);
+void kern_bench_conv_chain(void);
 void kern_bench_move(void);
 typedef struct kern_run {
     void (*fn)(hn_pool *pool, const void *job);

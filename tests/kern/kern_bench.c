@@ -151,5 +151,6 @@ void kern_bench(void) {
     bench_conv(384, 14, 384, 3, 1, 384);
     bench_conv(960, 7, 960, 3, 1, 960);
     kern_bench_conv_last();
+    kern_bench_conv_chain();
     kern_bench_move();
 }
