@@ -191,6 +191,7 @@ static void check_chain_choice(void) {
     KERN_CHECK(!hn_conv_chain_pays(&chain, 9), "bands would be too low");
     stages[1].channels = 16;
     KERN_CHECK(!hn_conv_chain_pays(&chain, 1), "a small map");
+    KERN_CHECK(hn_conv_chain_pays(&chain, 2), "a small map, two threads");
     stages[1].batch = 9;
     KERN_CHECK(hn_conv_chain_pays(&chain, 1), "many small maps");
 }
