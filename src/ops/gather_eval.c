@@ -136,9 +136,8 @@ hone_status hn_eval_gather_elements(hn_eval *c) {
 
 /* ---- GatherND -------------------------------------------------------------------------------- */
 
-/* Where the tuples begin .. end of `indices` point to, from the first element of their batch. */
-static hone_status locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n_batch,
-                                 const int64_t *strides, int64_t *starts) {
+hone_status hn_locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n_batch,
+                             const int64_t *strides, int64_t *starts) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
     uint64_t length = (uint64_t)indices->dims[indices->rank - 1];
     uint64_t per_tile = HN_TILE / HN_MAX(length, 1);
@@ -176,7 +175,7 @@ hone_status hn_eval_gather_nd(hn_eval *c) {
     int64_t *starts = hn_eval_scratch(c, per_batch * sizeof *starts + 1);
     HN_TRY_PTR(starts);
     for (uint64_t b = 0; b < n_batches; b++) {
-        HN_TRY(locate_tuples(c, b * per_batch, (b + 1) * per_batch, n_batch, strides, starts));
+        HN_TRY(hn_locate_tuples(c, b * per_batch, (b + 1) * per_batch, n_batch, strides, starts));
         HN_TRY(hn_move_listed(c, y, b * per_batch * run, x, (int64_t)b * batch, run, per_batch,
                               starts));
     }

@@ -78,6 +78,10 @@ static inline hone_status hn_index_of(hn_eval *c, int64_t index, int64_t size, i
     *out = index < 0 ? index + size : index;
     return HONE_OK;
 }
+/* Input 1 holds tuples of indices into the axes of input 0 behind the first n_batch: where those of
+ * begin .. end point to, from the first element of their batch. */
+hone_status hn_locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n_batch,
+                             const int64_t *strides, int64_t *starts);
 /* The sizes before, at and behind an axis. */
 typedef struct hn_split3 {
     int64_t outer, mid, inner;

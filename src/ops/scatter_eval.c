@@ -3,7 +3,13 @@
 
 /* ---- what happens to an element that is there already ---------------------------------------- */
 
-typedef enum scatter_how { SCATTER_SET, SCATTER_ADD, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN } scatter_how;
+typedef enum scatter_how {
+    SCATTER_SET,
+    SCATTER_ADD,
+    SCATTER_MUL,
+    SCATTER_MAX,
+    SCATTER_MIN
+} scatter_how;
 
 static scatter_how scatter_read_how(const hn_infer *node) {
     static const char *const names[] = {"none", "add", "mul", "max", "min"};
@@ -15,11 +21,16 @@ static scatter_how scatter_read_how(const hn_infer *node) {
 
 static double scatter_f64(scatter_how how, double a, double b) {
     switch (how) {
-    case SCATTER_ADD: return a + b;
-    case SCATTER_MUL: return a * b;
-    case SCATTER_MAX: return a != a || a > b ? a : b; /* NaN stays */
-    case SCATTER_MIN: return a != a || a < b ? a : b;
-    default: return b;
+    case SCATTER_ADD:
+        return a + b;
+    case SCATTER_MUL:
+        return a * b;
+    case SCATTER_MAX:
+        return a != a || a > b ? a : b; /* NaN stays */
+    case SCATTER_MIN:
+        return a != a || a < b ? a : b;
+    default:
+        return b;
     }
 }
 
@@ -27,21 +38,28 @@ static double scatter_f64(scatter_how how, double a, double b) {
 static int64_t scatter_i64(scatter_how how, bool is_u64, int64_t a, int64_t b) {
     bool is_less = is_u64 ? (uint64_t)a < (uint64_t)b : a < b;
     switch (how) {
-    case SCATTER_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
-    case SCATTER_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
-    case SCATTER_MAX: return is_less ? b : a;
-    case SCATTER_MIN: return is_less ? a : b;
-    default: return b;
+    case SCATTER_ADD:
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+    case SCATTER_MUL:
+        return (int64_t)((uint64_t)a * (uint64_t)b);
+    case SCATTER_MAX:
+        return is_less ? b : a;
+    case SCATTER_MIN:
+        return is_less ? a : b;
+    default:
+        return b;
     }
 }
 
 /* A sum or product of two floats is the same when it is rounded from double. */
-static hone_status scatter_run(hn_eval *c, scatter_how how, hn_array *y, uint64_t at, const hn_array *updates, uint64_t first, uint64_t n) {
+static hone_status scatter_run(hn_eval *c, scatter_how how, hn_array *y, uint64_t at,
+                               const hn_array *updates, uint64_t first, uint64_t n) {
     bool is_float = hn_dtype_is_float(y->dtype);
     if (how == SCATTER_SET)
         return hn_move_run(c, y, at, updates, first, n);
     if (!is_float && !hn_dtype_is_int(y->dtype) && y->dtype != HN_BOOL)
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "a reduction of %s is not supported", hn_dtype_name(y->dtype));
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "a reduction of %s is not supported",
+                            hn_dtype_name(y->dtype));
     for (uint64_t i = 0; i < n; i++) {
         double a, b;
         int64_t p, q;
@@ -75,7 +93,8 @@ hone_status hn_eval_scatter_elements(hn_eval *c) {
     hn_strides(x->rank, x->dims, strides);
     for (int32_t k = 0; k < x->rank; k++)
         if (k != axis && indices->dims[k] > x->dims[k])
-            return hn_eval_fail(c, HONE_E_SHAPE, "axis %d of indices has %lld elements, but data has %lld", k,
+            return hn_eval_fail(c, HONE_E_SHAPE,
+                                "axis %d of indices has %lld elements, but data has %lld", k,
                                 (long long)indices->dims[k], (long long)x->dims[k]);
     for (uint64_t i = 0; i < indices->n_elems; i++) {
         hn_load_i64(indices, i, 1, &index);
@@ -92,32 +111,42 @@ hone_status hn_eval_scatter_elements(hn_eval *c) {
 
 /* ---- ScatterND ------------------------------------------------------------------------------- */
 
+/* Runs that follow each other: an assignment to a slice is exported as one index per element. */
+static uint64_t neighbours_from(const int64_t *starts, uint64_t n, int64_t run) {
+    uint64_t i = 1;
+    while (i < n && starts[i] == starts[i - 1] + run)
+        i++;
+    return i;
+}
+
 hone_status hn_eval_scatter_nd(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     scatter_how how = scatter_read_how(hn_eval_node(c));
     int32_t length = (int32_t)indices->dims[indices->rank - 1];
-    int64_t strides[HN_MAX_RANK], tuple[HN_MAX_RANK];
+    int64_t strides[HN_MAX_RANK], starts[HN_TILE];
     if (!y)
         return HONE_OK;
     HN_TRY(hn_move_all(c, y, x));
     hn_strides(x->rank, x->dims, strides);
-    uint64_t run = hn_count(x->rank - length, x->dims + length), n_tuples = hn_count(indices->rank - 1, indices->dims);
-    for (uint64_t i = 0; i < n_tuples; i++) {
-        int64_t at = 0;
-        hn_load_i64(indices, i * (uint64_t)length, (uint64_t)length, tuple);
-        for (int32_t k = 0; k < length; k++) {
-            HN_TRY(hn_index_of(c, tuple[k], x->dims[k], &tuple[k]));
-            at += tuple[k] * strides[k];
+    uint64_t run = hn_count(x->rank - length, x->dims + length),
+             n_tuples = hn_count(indices->rank - 1, indices->dims);
+    for (uint64_t begin = 0; begin < n_tuples; begin += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, n_tuples - begin);
+        HN_TRY(hn_locate_tuples(c, begin, begin + n, 0, strides, starts));
+        for (uint64_t i = 0, n_joined; i < n; i += n_joined) {
+            n_joined = neighbours_from(starts + i, n - i, (int64_t)run);
+            HN_TRY(scatter_run(c, how, y, (uint64_t)starts[i], updates, (begin + i) * run,
+                               n_joined * run));
         }
-        HN_TRY(scatter_run(c, how, y, (uint64_t)at, updates, i * run, run));
     }
     return HONE_OK;
 }
 
 /* ---- TensorScatter --------------------------------------------------------------------------- */
 
-/* A cache takes new steps, of each sample at its own place; a circular one begins again at its end. */
+/* A cache takes new steps, of each sample at its own place; a circular one begins again at its end.
+ */
 hone_status hn_eval_tensor_scatter(hn_eval *c) {
     const hn_array *cache = hn_arg(c, 0), *update = hn_arg(c, 1), *places = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
@@ -128,17 +157,21 @@ hone_status hn_eval_tensor_scatter(hn_eval *c) {
     HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", -2), cache->rank, &axis));
     HN_TRY(hn_move_all(c, y, cache));
     hn_split3 s = hn_split_at(cache->rank, cache->dims, axis);
-    int64_t n_steps = update->dims[axis], n_batch = cache->dims[0], per_batch = n_batch ? s.outer / n_batch : 0;
+    int64_t n_steps = update->dims[axis], n_batch = cache->dims[0],
+            per_batch = n_batch ? s.outer / n_batch : 0;
     for (int64_t o = 0; o < s.outer; o++) {
         int64_t place = 0;
         if (places)
             hn_load_i64(places, (uint64_t)(o / per_batch), 1, &place);
-        if (place < 0 || n_steps > s.mid || place > s.mid - (is_circular ? HN_MIN(1, s.mid) : n_steps))
-            return hn_eval_fail(c, HONE_E_INVALID, "%lld steps do not fit at %lld of a cache of %lld", (long long)n_steps,
-                                (long long)place, (long long)s.mid);
+        if (place < 0 || n_steps > s.mid ||
+            place > s.mid - (is_circular ? HN_MIN(1, s.mid) : n_steps))
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "%lld steps do not fit at %lld of a cache of %lld",
+                                (long long)n_steps, (long long)place, (long long)s.mid);
         for (int64_t t = 0; t < n_steps; t++) {
             int64_t at = o * s.mid + (place + t) % s.mid, from = o * n_steps + t;
-            HN_TRY(hn_move_run(c, y, (uint64_t)(at * s.inner), update, (uint64_t)(from * s.inner), (uint64_t)s.inner));
+            HN_TRY(hn_move_run(c, y, (uint64_t)(at * s.inner), update, (uint64_t)(from * s.inner),
+                               (uint64_t)s.inner));
         }
     }
     return HONE_OK;
