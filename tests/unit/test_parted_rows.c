@@ -1,6 +1,7 @@
 /* Values that are columns of others: nobody can tell from the results. Where a value is an output
  * of the graph it has memory of its own, so the same graph with all values as outputs copies
  * everything. */
+#include "counting_allocator.h"
 #include "run_model.h"
 
 enum { N_ROWS = 6, MOST_COLS = 64, MOST_VALUES = 64, N_ENDS = 3 };
@@ -143,13 +144,17 @@ static const parted_case parted_cases[] = {
      "<axis = 3> (d, d)"},
 };
 
-static hone_value *case_result(const parted_case *p, bool shows_all, const hone_value *x) {
-    char text[2048];
-    snprintf(text, sizeof text,
+static void write_case(const parted_case *p, bool shows_all, char *text, size_t size) {
+    snprintf(text, size,
              RUN_HEAD "g (float[1,2,3,4] x) => (%sfloat[k,l,m,n] y) <%s> { e = "
                       "Exp (x) %s y = Neg (c) }",
              shows_all ? "float[a0,a1,a2,a3] a, float[b0,b1,b2,b3] b, float[d0,d1,d2,d3] d, " : "",
              p->inits, p->nodes);
+}
+
+static hone_value *case_result(const parted_case *p, bool shows_all, const hone_value *x) {
+    char text[2048];
+    write_case(p, shows_all, text, sizeof text);
     runner r = runner_as_written(text);
     hone_value *y = result_of(&r, "x", x, "y");
     runner_free(&r);
@@ -165,6 +170,51 @@ static void operators_deal_with_parted_rows(void **state) {
         expect_same_value(joined, apart, (uint32_t)i);
         hone_value_free(joined);
         hone_value_free(apart);
+    }
+    hone_value_free(x);
+}
+
+/* The Nth request of a session and its first run fails; false when there were fewer. */
+static bool survives_failing(const char *text, const hone_value *x, size_t n) {
+    counting_allocator memory;
+    hone_load_options load;
+    hone_session_options options;
+    hone_model *model;
+    hone_session *session = NULL;
+    hone_value *y = NULL;
+    hone_error err;
+    counting_init(&memory, 0);
+    hone_load_options_init(&load);
+    load.allocator = &memory.hook;
+    expect_ok(load_text(text, &load, &model, &error));
+    hone_session_options_init(&options);
+    options.n_threads = 1;
+    options.level = HONE_LEVEL_NONE;
+    memory.n_requests = 0;
+    memory.fail_at = n;
+    hone_status status = hone_session_create(model, &options, &session, &err);
+    if (status == HONE_OK)
+        status = hone_session_run(session, NULL, 1, &(const char *){"x"}, &x, 1,
+                                  &(const char *){"y"}, &y, &err);
+    assert_true(status == (memory.n_refused ? HONE_E_NOMEM : HONE_OK));
+    memory.fail_at = 0;
+    hone_value_free(y);
+    hone_session_free(session);
+    hone_model_free(model);
+    assert_true(counting_is_clean(&memory));
+    return memory.n_refused > 0;
+}
+
+static void missing_memory_is_told(void **state) {
+    (void)state;
+    hone_value *x = counting_floats(DIMS(1, 2, 3, 4));
+    for (size_t i = 0; i < sizeof parted_cases / sizeof *parted_cases; i++) {
+        char text[2048];
+        size_t n = 1;
+        write_case(&parted_cases[i], false, text, sizeof text);
+        while (survives_failing(text, x, n))
+            n++;
+        assert_true(n > 20);
     }
     hone_value_free(x);
 }
@@ -208,6 +258,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_make_no_difference),
         cmocka_unit_test(operators_deal_with_parted_rows),
+        cmocka_unit_test(missing_memory_is_told),
         cmocka_unit_test(observers_see_rows_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
