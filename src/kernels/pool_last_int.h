@@ -17,9 +17,22 @@ typedef struct hn_pixels_f32 {
 typedef void (*hn_pool_last_take)(const hn_pixels_f32 *from, int64_t channels, bool go_on,
                                   float *y);
 
+/* Outputs of one row whose windows lie inside the input along the row; strides count floats. */
+typedef struct hn_pool_row {
+    const float *x; /* the first column of the first window, in the first row that lies inside */
+    int64_t n_rows, row, col;
+    int64_t n_outs, channels;
+    float *y;
+    int64_t y_step;
+    float count; /* by which sums are divided */
+} hn_pool_row;
+typedef void (*hn_pool_row_fn)(const hn_pool_row *r);
+
 typedef struct hn_pool_last_loops {
     hn_pool_last_take most, sum;
     void (*divide)(int64_t channels, float by, float *y);
+    /* For windows of such a width that move so far; NULL: there is none. */
+    hn_pool_row_fn (*find_row)(hn_pool_last_kind kind, int64_t width, int64_t stride);
 } hn_pool_last_loops;
 /* NULL: plain C is best. */
 const hn_pool_last_loops *hn_pool_last_loops_pick(void);

@@ -235,7 +235,24 @@ static void check_global_pool(int64_t batch, int64_t elems, int64_t channels,
     kern_release();
 }
 
+/* Windows that have rows of their own, with columns in the padding on both sides. */
+static void check_pool_rows(void) {
+    static const int64_t sizes[][2] = {{2, 2}, {3, 1}, {3, 2}, {5, 1}};
+    for (size_t i = 0; i < HN_COUNT(sizes); i++)
+        for (int64_t channels = 1; channels < 150; channels += channels < 4 ? 1 : 13) {
+            int64_t k = sizes[i][0], stride = sizes[i][1], pad = kern_between(0, k - 1);
+            kern_conv_case t = {2,      {kern_between(k, 12), kern_between(k, 30)},
+                                {k, k}, {stride, stride},
+                                {1, 1}, {{pad, pad}, {pad, kern_between(0, k - 1)}},
+                                2,      channels,
+                                1,      1};
+            check_pool(&t, 1000 + i, HN_POOL_LAST_MAX, false);
+            check_pool(&t, 1000 + i, HN_POOL_LAST_AVERAGE, channels % 2);
+        }
+}
+
 void kern_test_pool_last(void) {
+    check_pool_rows();
     for (size_t i = 0; i < KERN_CONV_CASES + 150; i++) {
         kern_conv_case t = i < KERN_CONV_CASES ? kern_conv_cases[i] : kern_random_case();
         t.channels = i < KERN_CONV_CASES ? t.channels : kern_between(1, 150);
