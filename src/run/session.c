@@ -220,8 +220,7 @@ static hone_status borrow_plan(hn_session *s, const hn_call *c, borrowed_plan *b
     if (borrow_kept(s, c, b))
         return HONE_OK;
     HN_TRY(hn_program_finish(s->program, s->pool, err));
-    HN_TRY(hn_plan_new(s->program, hn_pool_threads(s->pool), c->n_inputs, c->inputs, &fresh,
-                       err));
+    HN_TRY(hn_plan_new(s->program, hn_pool_threads(s->pool), c->n_inputs, c->inputs, &fresh, err));
     keep_plan(s, c, fresh, b);
     return HONE_OK;
 }

@@ -159,8 +159,8 @@ static hone_status compute_step(step_frame *f, hone_error *err) {
         show_view(f);
         return HONE_OK;
     }
-    f->job =
-        (infer_job){.model = s->program->model, .work = f->lane->host.scratch, .ignore_declared = true};
+    f->job = (infer_job){
+        .model = s->program->model, .work = f->lane->host.scratch, .ignore_declared = true};
     f->scope = (infer_scope){.job = &f->job, .g = hn_state_graph(s)};
     f->eval = (hn_eval){.node = {.scope = &f->scope,
                                  .id = f->step->node,
