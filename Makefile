@@ -30,14 +30,14 @@ setup-test:
 demo: all ## a short tour with the model in examples/digits
 	@examples/digits/demo.sh build/release/hone
 
-# One after the other, so that each has all processors and failures are easy to read.
+# One after the other, so that each has all processors and failures are easy to read. But one large file
+# keeps one processor busy, and an emulator another.
 test: setup-test ## every test: plain, sanitized, fuzzed, as one unit, on emulated Arm
 	@$(MAKE) test-dev
 	@$(MAKE) test-asan
 	@$(MAKE) test-tsan
-	@$(MAKE) test-unity
+	@$(MAKE) -j2 --output-sync=target test-unity test-aarch64
 	@$(MAKE) test-fuzz
-	@$(MAKE) test-aarch64
 
 test-dev: ## all suites without instrumentation
 	@$(call check,dev)

@@ -5,7 +5,7 @@ include(CheckLinkerFlag)
 
 # A release is small first; kernels, where the time goes, are compiled for speed (CMakeLists.txt).
 set(CMAKE_C_FLAGS_RELEASE "-Os -DNDEBUG")
-set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g${HONE_DEBUG_LEVEL}")
 
 # Sets OUT to those of the given compiler flags that this compiler knows.
 function(hone_known_flags out)
@@ -62,8 +62,10 @@ function(hone_compile target)
     set_target_properties(${target} PROPERTIES
         C_STANDARD 11
         C_STANDARD_REQUIRED ON
-        C_EXTENSIONS OFF
-        C_VISIBILITY_PRESET hidden)
+        C_EXTENSIONS OFF)
+    if(NOT HONE_SANITIZE) # there all names are visible, for tests that link the shared library
+        set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET hidden)
+    endif()
     target_compile_options(${target} PRIVATE
         ${HONE_WARNING_FLAGS} ${HONE_SECTION_FLAGS} ${HONE_INSTRUMENT_COMPILE}
         $<$<CONFIG:Release>:${HONE_NO_UNWIND_FLAGS}>)

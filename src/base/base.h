@@ -268,8 +268,6 @@ void hn_strbuf_printf(hn_strbuf *b, const char *fmt, ...) HN_PRINTF(2, 3);
  * length. */
 int hn_format_f32(char out[32], float v);
 int hn_format_f64(char out[32], double v);
-/* "1.5 MB", "12 B": three significant digits, powers of 1000. */
-int hn_format_bytes(char out[32], uint64_t bytes);
 
 /* ---- hash ------------------------------------------------------------------------------------ */
 
@@ -451,8 +449,7 @@ typedef struct hn_rng {
 void hn_rng_seed(hn_rng *r, uint64_t seed);
 uint64_t hn_rng_u64(hn_rng *r);
 uint64_t hn_rng_below(hn_rng *r, uint64_t n); /* unbiased, n > 0 */
-float hn_rng_f32(hn_rng *r);                  /* [0, 1) */
-double hn_rng_f64(hn_rng *r);
+double hn_rng_f64(hn_rng *r);                 /* [0, 1) */
 float hn_rng_normal(hn_rng *r);
 
 /* ---- JSON writer ----------------------------------------------------------------------------- */

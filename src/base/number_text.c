@@ -98,35 +98,3 @@ int hn_format_f32(char out[32], float v) {
 int hn_format_f64(char out[32], double v) {
     return format_float(out, v, false);
 }
-
-static uint64_t divide_to_nearest(uint64_t a, uint64_t b) {
-    return a / b + (a % b >= b - b / 2);
-}
-
-int hn_format_bytes(char out[32], uint64_t bytes) {
-    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-    if (bytes < 1000)
-        return snprintf(out, 32, "%d B", (int)bytes);
-    /* The last unit whose figure, rounded to three digits, is below 1000; a figure is counted in
-     * hundredths. */
-    size_t unit = 0;
-    uint64_t hundredth = 10;
-    while (unit + 1 < HN_COUNT(units) && divide_to_nearest(bytes, hundredth * 100) >= 1000) {
-        hundredth *= 1000;
-        unit++;
-    }
-    int n_decimals = 2;
-    uint64_t step = hundredth;
-    while (n_decimals > 0 && divide_to_nearest(bytes, step) >= 1000) {
-        step *= 10;
-        n_decimals--;
-    }
-    uint64_t figure = divide_to_nearest(bytes, step);
-    for (; n_decimals > 0 && figure % 10 == 0; n_decimals--)
-        figure /= 10;
-    int scale = n_decimals == 2 ? 100 : n_decimals == 1 ? 10 : 1;
-    int whole = (int)figure / scale, part = (int)figure % scale;
-    if (n_decimals == 0)
-        return snprintf(out, 32, "%d %s", whole, units[unit]);
-    return snprintf(out, 32, "%d.%0*d %s", whole, n_decimals, part, units[unit]);
-}

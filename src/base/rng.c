@@ -41,10 +41,6 @@ uint64_t hn_rng_below(hn_rng *r, uint64_t n) {
     return v % n;
 }
 
-float hn_rng_f32(hn_rng *r) {
-    return (float)(hn_rng_u64(r) >> 40) * 0x1p-24f;
-}
-
 double hn_rng_f64(hn_rng *r) {
     return (double)(hn_rng_u64(r) >> 11) * 0x1p-53;
 }

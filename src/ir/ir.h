@@ -142,10 +142,8 @@ struct hn_type {
 const hn_type *hn_type_tensor(hn_arena *a, hn_dtype elem, int32_t rank, const hn_dim *dims);
 const hn_type *hn_type_wrap(hn_arena *a, hn_type_kind kind, hn_dtype key, const hn_type *inner);
 /* ONNX's textual syntax: "float[batch,3,224,224]", "float" for a scalar, "float[]" when the rank is
- * unknown, "seq(int64[n])"; the other function gives the ONNX type string without shape:
- * "seq(tensor(int64))". */
+ * unknown, "seq(int64[n])". */
 void hn_type_text(const hn_syms *s, const hn_type *t, hn_strbuf *out);
-void hn_type_onnx_text(const hn_type *t, hn_strbuf *out);
 bool hn_type_equal(const hn_type *a,
                    const hn_type *b); /* kinds, elements and shapes; not denotations */
 /* Product of the dimensions: known number, symbolic, or unknown. */
@@ -551,7 +549,6 @@ void hn_patch_replace(hn_patch *p, hn_id value,
                       hn_id with); /* readers of value read `with`; graph output names are kept */
 /* Would an Identity stand in for `with`, because a block cannot hand it out in place of `value`? */
 bool hn_replace_needs_identity(const hn_graph *g, hn_id value, hn_id with);
-void hn_patch_remove(hn_patch *p, hn_id node);
 void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value);
 /* What was to be filled in could not be made: apply will fail with this. */
 void hn_patch_fail(hn_patch *p, hone_status status);

@@ -14,7 +14,7 @@ hn_patch *hn_patch_new(hn_arena *scratch, const hn_graph *g) {
     p->n_old_nodes = g->nodes.n;
     p->n_old_values = g->values.n;
     p->n_old_blocks = g->blocks.n;
-    hn_map *const maps[] = {&p->replaced, &p->doomed, &p->overridden, &p->carriers};
+    hn_map *const maps[] = {&p->replaced, &p->carriers};
     for (size_t i = 0; i < HN_COUNT(maps); i++)
         hn_map_init(maps[i], scratch);
     return p;
@@ -103,21 +103,13 @@ void hn_patch_replace(hn_patch *p, hn_id value, hn_id with) {
         hn_patch_fail(p, HONE_E_NOMEM);
 }
 
-void hn_patch_remove(hn_patch *p, hn_id node) {
-    if (node >= p->n_old_nodes || !patch_knows_node(p, node))
-        hn_patch_fail(p, HONE_E_ARGUMENT);
-    else if (!hn_map_put(&p->doomed, node, 1) || !HN_VEC_PUSH(p->scratch, &p->removes, node))
-        hn_patch_fail(p, HONE_E_NOMEM);
-}
-
 void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value) {
     patch_input in = {.node = node, .slot = slot, .value = value};
     if (node >= p->n_old_nodes || !patch_knows_node(p, node) ||
         slot >= hn_node_at(p->g, node)->n_inputs ||
         (value != HN_NONE && !patch_knows_value(p, value)))
         hn_patch_fail(p, HONE_E_ARGUMENT);
-    else if (!hn_map_put(&p->overridden, hn_key(node, slot), 1) ||
-             !HN_VEC_PUSH(p->scratch, &p->inputs, in))
+    else if (!HN_VEC_PUSH(p->scratch, &p->inputs, in))
         hn_patch_fail(p, HONE_E_NOMEM);
 }
 
@@ -143,8 +135,8 @@ static bool can_carry(const hn_patch *p, hn_id block, hn_id value) {
 
 static hn_id put_identity(hn_patch *p, hn_id block, hn_id value) {
     hn_str identity = hn_intern_z(p->g->model->names, "Identity");
-    hn_id node = identity ? hn_patch_node(p, HN_NONE, NULL, identity, NULL, 1, &value, 1, 0, NULL)
-                          : HN_NONE;
+    hn_id node =
+        identity ? hn_patch_node(p, HN_NONE, NULL, identity, NULL, 1, &value, 1, 0, NULL) : HN_NONE;
     if (node == HN_NONE)
         return HN_NONE;
     p->nodes.at[p->nodes.n - 1].block = block;
@@ -336,8 +328,6 @@ static void commit(const hn_patch *p, hn_graph *g) {
         if (p->values.at[i].init)
             b->inits.at[b->inits.n++] = p->n_old_values + i;
     }
-    for (uint32_t i = 0; i < p->removes.n; i++)
-        hn_graph_remove_node(g, p->removes.at[i]);
 }
 
 hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err) {

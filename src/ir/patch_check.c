@@ -1,4 +1,4 @@
-/* What a patch may not do: lose values that are read, read values out of scope, go in circles. */
+/* What a patch may not do: read values out of scope, go in circles. */
 #include "ir/patch_int.h"
 
 static hone_status refuse(const hn_patch *p, hn_id value, const char *why, hone_error *err) {
@@ -34,34 +34,6 @@ static hone_status resolve_chains(hn_patch *p, hone_error *err) {
     return HONE_OK;
 }
 
-static bool is_doomed(const hn_patch *p, hn_id node) {
-    while (node != HN_NONE && hn_map_get(&p->doomed, node) == HN_MAP_NONE) {
-        hn_id block = hn_node_at(p->g, node)->block;
-        node = block == HN_NONE ? HN_NONE : hn_block_at(p->g, block)->owner;
-    }
-    return node != HN_NONE;
-}
-
-static bool is_old_use_gone(const hn_patch *p, hn_use use) {
-    if (use.node == HN_NONE) {
-        hn_id owner = hn_block_at(p->g, use.slot)->owner;
-        return owner != HN_NONE && is_doomed(p, owner);
-    }
-    return is_doomed(p, use.node) ||
-           hn_map_get(&p->overridden, hn_key(use.node, use.slot)) != HN_MAP_NONE;
-}
-
-static hone_status check_unread(const hn_patch *p, hn_id value, hone_error *err) {
-    const hn_value *v = hn_value_at(p->g, value);
-    if (hn_map_get(&p->replaced, value) != HN_MAP_NONE)
-        return HONE_OK;
-    for (uint32_t i = 0; i < v->uses.n; i++) {
-        if (!is_old_use_gone(p, v->uses.at[i]))
-            return refuse(p, value, "loses its producer but is still read", err);
-    }
-    return HONE_OK;
-}
-
 /* What the patch reads must exist afterwards and be in scope. */
 static hone_status check_read(const hn_patch *p, hn_id reader_block, hn_id value, hone_error *err) {
     if (value == HN_NONE)
@@ -70,8 +42,6 @@ static hone_status check_read(const hn_patch *p, hn_id reader_block, hn_id value
         return hn_fail(err, HONE_E_ARGUMENT, "rewrite refused: value id %u does not exist", value);
     if (!patch_sees(p, reader_block, value))
         return refuse(p, value, "is not visible where it should be read", err);
-    if (value < p->n_old_values && is_doomed(p, hn_value_at(p->g, value)->producer))
-        return refuse(p, value, "is read by the rewrite that removes its producer", err);
     return HONE_OK;
 }
 
@@ -88,10 +58,6 @@ hone_status hn_patch_check(hn_patch *p, const hn_graph *g, hone_error *err) {
     HN_TRY(resolve_chains(p, err));
     for (uint32_t i = 0; i < p->nodes.n; i++) {
         const patch_node *n = &p->nodes.at[i];
-        if (n->before < p->n_old_nodes && hn_block_at(g, n->block)->owner != HN_NONE &&
-            is_doomed(p, hn_block_at(g, n->block)->owner))
-            return hn_fail(err, HONE_E_ARGUMENT,
-                           "rewrite refused: it adds to a subgraph it removes");
         for (uint32_t j = 0; j < n->n_inputs; j++)
             HN_TRY(check_read(p, n->block, n->inputs[j], err));
     }
@@ -101,12 +67,5 @@ hone_status hn_patch_check(hn_patch *p, const hn_graph *g, hone_error *err) {
     for (uint32_t i = 0; i < p->replaces.n; i++)
         HN_TRY(check_read(p, patch_value_block(p, p->replaces.at[i].value), p->replaces.at[i].with,
                           err));
-    for (uint32_t i = 0; i < p->removes.n; i++) {
-        const hn_node *n = hn_node_at(g, p->removes.at[i]);
-        for (uint32_t j = 0; j < n->n_outputs; j++) {
-            if (n->outputs[j] != HN_NONE)
-                HN_TRY(check_unread(p, n->outputs[j], err));
-        }
-    }
     return HONE_OK;
 }

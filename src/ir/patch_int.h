@@ -41,10 +41,7 @@ struct hn_patch {
     HN_VEC(patch_value) values;
     HN_VEC(patch_replace) replaces;
     HN_VEC(patch_input) inputs;
-    HN_VEC(hn_id) removes;
     hn_map replaced;    /* value -> index of its replace */
-    hn_map doomed;      /* nodes that go */
-    hn_map overridden;  /* (node, slot) of `inputs` */
     hn_map carriers;    /* values that take over as outputs */
     hone_status failed; /* of filling; apply reports it */
 };

@@ -29,7 +29,7 @@ const hn_type *hn_type_wrap(hn_arena *a, hn_type_kind kind, hn_dtype key, const 
 }
 
 /* Opens a wrapping type; what it holds and ")" follow. False when the kind holds no other type. */
-static bool open_type_wrapper(const hn_type *t, bool onnx, hn_strbuf *out) {
+static bool open_type_wrapper(const hn_type *t, hn_strbuf *out) {
     switch (t->kind) {
     case HN_TYPE_SEQUENCE:
         hn_strbuf_puts(out, "seq(");
@@ -38,7 +38,7 @@ static bool open_type_wrapper(const hn_type *t, bool onnx, hn_strbuf *out) {
         hn_strbuf_puts(out, "optional(");
         return true;
     case HN_TYPE_MAP:
-        hn_strbuf_printf(out, onnx ? "map(%s," : "map(%s, ", hn_dtype_name(t->elem));
+        hn_strbuf_printf(out, "map(%s, ", hn_dtype_name(t->elem));
         return true;
     default:
         return false;
@@ -57,43 +57,28 @@ static void put_type_shape(const hn_syms *s, const hn_shape *shape, hn_strbuf *o
     hn_strbuf_puts(out, "]");
 }
 
-/* "float[n,3]", or the ONNX type string "tensor(float)" when `onnx`. */
-static void put_type_leaf(const hn_syms *s, const hn_type *t, bool onnx, hn_strbuf *out) {
-    if (!t) {
-        hn_strbuf_puts(out, "?");
-    } else if (t->kind == HN_TYPE_OPAQUE) {
+static void put_type_leaf(const hn_syms *s, const hn_type *t, hn_strbuf *out) {
+    if (t && t->kind == HN_TYPE_OPAQUE) {
         hn_strbuf_printf(out, "opaque(%s,%s)", hn_s(t->opaque_domain), hn_s(t->opaque_name));
-    } else if (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SPARSE) {
+    } else if (t && (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SPARSE)) {
         bool sparse = t->kind == HN_TYPE_SPARSE;
-        bool wrapped = sparse || onnx;
-        if (wrapped)
-            hn_strbuf_puts(out, sparse ? "sparse_tensor(" : "tensor(");
+        hn_strbuf_puts(out, sparse ? "sparse_tensor(" : "");
         hn_strbuf_puts(out, hn_dtype_name(t->elem));
-        if (!onnx)
-            put_type_shape(s, &t->shape, out);
-        if (wrapped)
-            hn_strbuf_puts(out, ")");
+        put_type_shape(s, &t->shape, out);
+        hn_strbuf_puts(out, sparse ? ")" : "");
     } else {
         hn_strbuf_puts(out, "?");
     }
 }
 
 /* A loop, not a recursion: how deep types nest is up to the file. */
-static void put_type_layers(const hn_syms *s, const hn_type *t, bool onnx, hn_strbuf *out) {
+void hn_type_text(const hn_syms *s, const hn_type *t, hn_strbuf *out) {
     uint64_t n_open = 0;
-    for (; t && open_type_wrapper(t, onnx, out); t = t->inner)
+    for (; t && open_type_wrapper(t, out); t = t->inner)
         n_open++;
-    put_type_leaf(s, t, onnx, out);
+    put_type_leaf(s, t, out);
     for (; n_open > 0; n_open--)
         hn_strbuf_puts(out, ")");
-}
-
-void hn_type_text(const hn_syms *s, const hn_type *t, hn_strbuf *out) {
-    put_type_layers(s, t, false, out);
-}
-
-void hn_type_onnx_text(const hn_type *t, hn_strbuf *out) {
-    put_type_layers(NULL, t, true, out);
 }
 
 static bool shapes_equal(const hn_shape *a, const hn_shape *b) {

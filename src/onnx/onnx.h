@@ -70,7 +70,5 @@ hone_status hn_save_file(const hn_model *m, const char *path, const hn_save_opti
 /* Into memory from the allocator; free with hn_free(a, *data, *n). Everything inside. */
 hone_status hn_save_buffer(const hn_model *m, const hone_allocator *a, void **data, size_t *n,
                            hone_error *err);
-/* Exact size of the serialized model with everything inside. */
-uint64_t hn_save_size(const hn_model *m);
 
 #endif /* HN_ONNX_H */

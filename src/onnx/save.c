@@ -50,13 +50,6 @@ static hone_status save_walk(hn_saver *s, hn_out_mode mode) {
     return s->out.status;
 }
 
-uint64_t hn_save_size(const hn_model *m) {
-    hn_saver s = saver_new(m, HN_EXTERNAL_NEVER, NULL, NULL);
-    hone_status status = save_walk(&s, HN_OUT_MEASURE);
-    hn_strbuf_free(&s.text);
-    return status == HONE_OK ? s.out.n_bytes : 0;
-}
-
 static hone_status save_to_memory(hn_saver *s, const hone_allocator *a, void **data, size_t *n) {
     HN_TRY(save_walk(s, HN_OUT_MEASURE));
     uint64_t bytes = s->out.n_bytes;

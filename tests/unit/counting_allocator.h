@@ -4,9 +4,14 @@
 #define TEST_COUNTING_ALLOCATOR_H
 
 #include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "base/base.h"
 
@@ -76,6 +81,34 @@ static inline void counting_init(counting_allocator *c, size_t fail_at) {
 
 static inline bool counting_is_clean(const counting_allocator *c) {
     return c->n_blocks == 0 && c->n_bytes == 0 && !c->wrong_size;
+}
+
+/* Does the work once for each of its requests, which fails: the work tells, or does without. */
+static inline void expect_failures_told(hone_status (*work)(const hone_allocator *a)) {
+    counting_allocator c;
+    counting_init(&c, 0);
+    assert_int_equal(work(&c.hook), HONE_OK);
+    assert_true(counting_is_clean(&c));
+    size_t n_requests = c.n_requests;
+    for (size_t fail_at = 1; fail_at <= n_requests; fail_at++) {
+        counting_init(&c, fail_at);
+        hone_status status = work(&c.hook);
+        if (status != HONE_E_NOMEM && status != HONE_OK)
+            fail_msg("allocation %zu failed, but the status is %d", fail_at, status);
+        assert_true(counting_is_clean(&c));
+    }
+}
+
+/* The same for work that says whether it is done; it must not be when a request fails. */
+static inline void expect_every_failure_counts(bool (*work)(const hone_allocator *a)) {
+    bool done = false;
+    for (size_t n = 1; !done; n++) {
+        counting_allocator c;
+        counting_init(&c, n);
+        done = work(&c.hook);
+        assert_true(counting_is_clean(&c));
+        assert_int_equal(done, c.n_requests < n);
+    }
 }
 
 #endif

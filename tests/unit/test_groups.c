@@ -1,7 +1,8 @@
 /* Steps that run beside each other: which are taken together, and that nobody can tell. */
+#include "run_model.h"
+
 #include "counting_allocator.h"
 #include "plan/plan.h"
-#include "run_model.h"
 
 enum { N_ROWS = 64, N_COLS = 32, N_ELEMS = N_ROWS * N_COLS };
 

@@ -1,6 +1,5 @@
 /* Attention from its parts: heads, masks, groups, a past, and what keeps it from being one. */
-#include "counting_allocator.h"
-#include "pass_case.h"
+#include "pass_memory.h"
 
 #define OPSET_23 "<ir_version: 10, opset_import: [\"\" : 23]>\n"
 #define OPSET_17 "<ir_version: 8, opset_import: [\"\" : 17]>\n"
@@ -9,16 +8,16 @@
 #define FUSE_MS .passes = "attention", .target = HN_TARGET_ONNXRUNTIME
 
 /* Two heads of four elements, cut out of q, k, v by constant shapes. */
-#define CUT                                                                                        \
-    " q4 = Reshape (q, cut) qh = Transpose <perm = [0, 2, 1, 3]> (q4)"                             \
-    " k4 = Reshape (k, cut) kt = Transpose <perm = [0, 2, 3, 1]> (k4)"                             \
-    " v4 = Reshape (v, cut) vh = Transpose <perm = [0, 2, 1, 3]> (v4)"
+#define CUT                                                          \
+  " q4 = Reshape (q, cut) qh = Transpose <perm = [0, 2, 1, 3]> (q4)" \
+  " k4 = Reshape (k, cut) kt = Transpose <perm = [0, 2, 3, 1]> (k4)" \
+  " v4 = Reshape (v, cut) vh = Transpose <perm = [0, 2, 1, 3]> (v4)"
 #define JOIN " y4 = Transpose <perm = [0, 2, 1, 3]> (yh) y = Reshape (y4, join)"
 #define SHAPES "int64[4] cut = {0, 0, 2, 4}, int64[3] join = {0, 0, 8}, float half = {0.5}"
 #define QKV "float[b,s,8] q, float[b,s,8] k, float[b,s,8] v"
-#define PLAIN(head)                                                                                \
-    head "g (" QKV ") => (float[b,s,8] y) <" SHAPES "> {" CUT " h = MatMul (qh, kt)"               \
-         " i = Mul (h, half) p = Softmax <axis = -1> (i) yh = MatMul (p, vh)" JOIN " }"
+#define PLAIN(head)                                                                \
+  head "g (" QKV ") => (float[b,s,8] y) <" SHAPES "> {" CUT " h = MatMul (qh, kt)" \
+       " i = Mul (h, half) p = Softmax <axis = -1> (i) yh = MatMul (p, vh)" JOIN " }"
 
 static const pass_case fused[] = {
     {FUSE, /* heads are cut by the operator */
@@ -181,39 +180,14 @@ static const char large[] =
              " h = MatMul (qh, kt) i = Mul (h, half) e = Softmax (i) yh = MatMul (e, vh)"
              " y3 = Transpose <perm = [1, 0, 2]> (yh) y = Reshape (y3, join) }";
 
-static hone_status optimize_large(const hone_allocator *a, uint32_t *n_nodes) {
+static void test_every_allocation_may_fail(void **state) {
+    (void)state;
     hn_optimize_options o;
-    hone_error err = {0};
-    hn_model *m = NULL;
-    HN_TRY(hn_model_parse(large, sizeof large - 1, a, &m, NULL));
-    hn_opt_log *log = hn_opt_log_new(a);
     hn_optimize_options_init(&o);
     o.target = HN_TARGET_ONNXRUNTIME;
     o.n_only = 1;
     o.only = (const char *const[]){"attention"};
-    hone_status status = log ? hn_optimize(m, &o, log, &err) : HONE_E_NOMEM;
-    if (status == HONE_OK)
-        *n_nodes = hn_block_at(m->graph, 0)->nodes.n;
-    hn_opt_log_free(log);
-    hn_model_free(m);
-    return status;
-}
-
-static void test_every_allocation_may_fail(void **state) {
-    (void)state;
-    counting_allocator c;
-    uint32_t n_nodes = 0, n_fewest;
-    counting_init(&c, 0);
-    assert_int_equal(optimize_large(&c.hook, &n_fewest), HONE_OK);
-    assert_true(counting_is_clean(&c));
-    assert_int_equal(n_fewest, 4); /* Transpose, Split, the operator, Transpose */
-    size_t n_requests = c.n_requests;
-    for (size_t fail_at = 1; fail_at <= n_requests; fail_at++) {
-        counting_init(&c, fail_at);
-        hone_status status = optimize_large(&c.hook, &n_nodes);
-        assert_true(status == HONE_E_NOMEM || (status == HONE_OK && n_nodes == n_fewest));
-        assert_true(counting_is_clean(&c));
-    }
+    expect_every_failure_told(large, &o, 4, 4); /* Transpose, Split, the operator, Transpose */
 }
 
 int main(void) {

@@ -4,7 +4,11 @@
 
 #include "counting_allocator.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* runs are ten times as slow */
+enum { RUNS = 300, WARM_UP = 100 };
+#else
 enum { RUNS = 2000, WARM_UP = 100 };
+#endif
 
 /* ---- the text of a model --------------------------------------------------------------------------- */
 
