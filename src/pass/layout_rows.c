@@ -75,7 +75,7 @@ hn_id hn_layout_turn(hn_rule *r, hn_id x, hn_id like, const hn_perm *perm, bool 
 
 /* ---- the others ------------------------------------------------------------------------------ */
 
-/* Pieces of a last axis lie apart from each other: they have to be copied. */
+/* Pieces of a last axis lie apart from each other: some have to be copied. */
 static double copied_bytes(const hn_rule *r, hn_id node) {
     if (hn_is_op(r, node, "Concat"))
         return hn_layout_bytes(r, hn_out(r, node, 0));
@@ -83,7 +83,7 @@ static double copied_bytes(const hn_rule *r, hn_id node) {
 }
 
 static bool judge_other(const hn_rule *r, hn_id node, hn_layout_form *f) {
-    f->saved_bytes = -copied_bytes(r, node) / 2;
+    f->saved_bytes = -copied_bytes(r, node) / 8;
     return f->in.rank > 0 && f->how->turn(r, node, &f->in, &f->out);
 }
 

@@ -207,6 +207,12 @@ static const layout_case ends[] = {
     {HEAD(17) "g (float[1,3,4,4,4] x, float[2,3,3,3,3] k) => (float[1,2,2,2,2] y) {"
               " y = Conv (x, k) }",
      "hone.PlanarConv 1, Transpose 1"},
+    {HEAD(17) "g (float[2,3,9] x, float[4,3,3] k) => (float[2,4,5] y) {"
+              " y = Conv <strides = [2], auto_pad = \"SAME_UPPER\"> (x, k) }",
+     "hone.PlanarConv 1, Transpose 1"},
+    {HEAD(17) "g (float[2,4,7,9] x, float[5,4,3,2] k, float[5] b) => (float[2,5,3,8] y) {"
+              " y = Conv <dilations = [2, 1]> (x, k, b) }",
+     "hone.PlanarConv 1, Transpose 1"},
     /* More channels than an image has are turned. */
     {HEAD(
          17) "g (float[1,5,30,30] x, float[9,5,3,3] k) => (float[1,9,28,28] y) { y = Conv (x, k) }",
