@@ -101,7 +101,7 @@ uint32_t hn_walk_tensors(const hn_op *op, int version, const hn_param *p) {
 
 bool hn_op_type_allowed(const hn_op *op, int version, const hn_param *p, const hn_type *t) {
     if (p->tensors && t && t->kind == HN_TYPE_TENSOR && t->elem != HN_UNDEFINED)
-        return p->tensors >> t->elem & 1;
+        return t->elem < HN_DTYPE_COUNT && (p->tensors >> t->elem & 1);
     hn_span terms = terms_of(op, p), term;
     while (next_term(&terms, version, &term))
         if (term_matches(term, t))
