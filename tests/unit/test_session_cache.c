@@ -1,6 +1,8 @@
 /* Weights kept in a folder: used again, replaced when damaged or outdated, never in the way. */
 #include "run_model.h"
 
+#include "counting_allocator.h"
+
 #include <dirent.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -191,6 +193,48 @@ static void a_model_without_a_file_has_no_cache(void **state) {
     runner_free(&r);
 }
 
+/* True when the Nth request was made, and failed: a session is made without it, or not at all. */
+static bool fails_request(const char *folder, size_t n) {
+    counting_allocator memory;
+    hone_load_options load;
+    hone_session_options options;
+    hone_model *model = NULL;
+    hone_session *session = NULL;
+    hone_error failure;
+    counting_init(&memory, n);
+    hone_load_options_init(&load);
+    load.allocator = &memory.hook;
+    hone_session_options_init(&options);
+    options.n_threads = 1;
+    options.cache_dir = folder;
+    hone_status status = hone_model_load(DIGITS, &load, &model, &failure);
+    if (status == HONE_OK)
+        status = hone_session_create(model, &options, &session, &failure);
+    assert_true(status == HONE_OK || (status == HONE_E_NOMEM && memory.n_refused));
+    hone_session_free(session);
+    hone_model_free(model);
+    assert_true(counting_is_clean(&memory));
+    return memory.n_refused > 0;
+}
+
+static void missing_memory_is_told(void **state) {
+    (void)state;
+    float plain[N_CLASSES], scores[N_CLASSES];
+    char note[512], path[600];
+    struct stat st;
+    run_cached(DIGITS, NULL, plain, note);
+    for (int is_warm = 0; is_warm < 2; is_warm++) {
+        const char *folder = scratch_path(is_warm ? "scarce-warm" : "scarce-cold");
+        if (is_warm)
+            run_cached(DIGITS, folder, scores, note);
+        for (size_t n = 1; fails_request(folder, n); n++)
+            if (!is_warm && find_cache(folder, path, &st))
+                assert_int_equal(unlink(path), 0);
+        run_cached(DIGITS, folder, scores, note);
+        expect_same(plain, scores);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_are_written_once),
@@ -199,6 +243,7 @@ int main(void) {
         cmocka_unit_test(processes_may_write_at_once),
         cmocka_unit_test(a_cache_keeps_nobody_from_running),
         cmocka_unit_test(a_model_without_a_file_has_no_cache),
+        cmocka_unit_test(missing_memory_is_told),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }
