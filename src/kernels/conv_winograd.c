@@ -65,7 +65,7 @@ static int64_t tiles_along(int64_t size, int64_t dilation) {
 
 /* The share of the taps along an axis that lie inside the input: only far ones count, which a
  * product leaves out row by row. */
-static double taps_inside(const hn_slide *s, int32_t axis) {
+static double share_of_taps_inside(const hn_slide *s, int32_t axis) {
     int64_t inside = 0, size = s->out[axis];
     if (s->dilation[axis] == 1 || s->out_elems == 0)
         return 1;
@@ -94,7 +94,7 @@ bool hn_winograd_fits(const hn_conv_last_job *job) {
     double channels = (double)job->channels, filters = (double)job->filters;
     double pairs = channels * (double)winograd_round_up(job->filters, set->width);
     double moved = (double)winograd_round_up(job->channels, WHOLE_VECTOR) + filters;
-    double taps = 9 * taps_inside(s, 0) * taps_inside(s, 1);
+    double taps = 9 * share_of_taps_inside(s, 0) * share_of_taps_inside(s, 1);
     double pixels = images * (double)(height * width);
     double product = (taps * pixels + 9 * read) * channels * filters;
     return N_POINTS * ((tiles + read) * pairs + tiles * moved * transform) < product;
