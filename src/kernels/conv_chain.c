@@ -20,9 +20,10 @@
 enum {
     CHAIN_FAR_BYTES = 768 * 1024, /* less than this stays near one thread without bands, too */
     CHAIN_NEAR_ELEMS = 768 * 1024 / (int)sizeof(float), /* of rows between stages, at most */
-    CHAIN_STEP_ROWS = 8, /* more gain nothing, fewer are called too often */
-    CHAIN_BAND_ROWS = 7, /* at least: rows around a band are made twice */
-    CHAIN_TASKS = 2      /* per thread, of whole images; fewer images are cut into bands */
+    CHAIN_STEP_ROWS = 8,   /* more gain nothing, fewer are called too often */
+    CHAIN_BAND_ROWS = 7,   /* at least: rows around a band are made twice */
+    CHAIN_MACS_SAVED = 20, /* products in the time that a number between stages costs otherwise */
+    CHAIN_TASKS = 2        /* per thread, of whole images; fewer images are cut into bands */
 };
 
 /* The axis of rows; columns are the next. */
@@ -49,16 +50,39 @@ bool hn_conv_chain_can(const hn_conv_chain *chain) {
     return true;
 }
 
+/* Into how many bands an image is cut. */
+static int64_t bands_wanted(const hn_conv_chain *chain, int n_threads) {
+    return chain->stages->batch >= CHAIN_TASKS * n_threads ? 1 : n_threads;
+}
+
+/* Products of one image that are made twice where two bands meet. */
+static double macs_made_twice(const hn_conv_chain *chain) {
+    double macs = 0;
+    int64_t rows = 0;
+    for (int i = chain->n_stages - 1; i > 0; i--) {
+        const hn_slide *s = chain->stages[i].slide;
+        const hn_conv_last_job *before = &chain->stages[i - 1];
+        int64_t extent = (s->kernel[0] - 1) * s->dilation[0] + 1;
+        rows = HN_MIN(rows * s->stride[0] + HN_MAX(extent - s->stride[0], 0), s->in[0]);
+        macs += (double)(rows * s->in[1]) * (double)before->filters *
+                (double)(before->channels / before->groups * before->slide->kernel_elems);
+    }
+    return macs;
+}
+
 bool hn_conv_chain_pays(const hn_conv_chain *chain, int n_threads) {
     const hn_conv_last_job *last = &chain->stages[chain->n_stages - 1];
-    double most = 0;
+    int64_t most_bands = HN_MAX(chain_out_rows(last->slide) / CHAIN_BAND_ROWS, 1);
+    int64_t n_bands = bands_wanted(chain, n_threads);
+    double most = 0, between = 0;
     for (int i = 1; i < chain->n_stages; i++) {
-        const hn_conv_last_job *job = &chain->stages[i];
-        most = HN_MAX(most, (double)job->slide->in_elems * (double)job->channels);
+        double elems = (double)chain->stages[i].slide->in_elems * (double)chain->stages[i].channels;
+        most = HN_MAX(most, elems);
+        between += elems;
     }
-    int64_t bands = HN_MAX(chain_out_rows(last->slide) / CHAIN_BAND_ROWS, 1);
     bool is_far = most * (double)last->batch * sizeof(float) >= CHAIN_FAR_BYTES;
-    return (is_far || n_threads > 1) && last->batch >= (n_threads + bands - 1) / bands;
+    return (is_far || n_bands > 1) && last->batch >= (n_threads + most_bands - 1) / most_bands &&
+           macs_made_twice(chain) * (double)(n_bands - 1) <= CHAIN_MACS_SAVED * between;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -237,7 +261,7 @@ static int64_t read_rooms(chain_run *run) {
 static chain_run cut_chain(const hn_conv_chain *chain, int n_threads) {
     chain_run run = {.chain = chain};
     int64_t rows = chain_out_rows(chain->stages[chain->n_stages - 1].slide);
-    int64_t parts = chain->stages->batch >= CHAIN_TASKS * n_threads ? 1 : n_threads;
+    int64_t parts = bands_wanted(chain, n_threads);
     run.band_rows = HN_MAX((rows + parts - 1) / parts, CHAIN_BAND_ROWS);
     run.n_bands = (rows + run.band_rows - 1) / run.band_rows;
     run.step_rows = HN_MIN(CHAIN_STEP_ROWS, run.band_rows);

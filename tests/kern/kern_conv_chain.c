@@ -182,17 +182,30 @@ static void check_chain_sizes(void) {
 }
 
 static void check_chain_choice(void) {
-    hn_slide s = {.n_axes = 2, .in = {56, 56}, .out = {56, 56}, .in_elems = 56 * 56};
-    hn_conv_last_job stages[2] = {{.slide = &s, .batch = 1, .channels = 24, .filters = 144},
-                                  {.slide = &s, .batch = 1, .channels = 144, .filters = 144}};
+    hn_slide point = {.n_axes = 2,
+                      .in = {56, 56},
+                      .out = {56, 56},
+                      .kernel = {1, 1},
+                      .stride = {1, 1},
+                      .dilation = {1, 1},
+                      .in_elems = 56 * 56,
+                      .kernel_elems = 1};
+    hn_slide window = point;
+    window.kernel[0] = window.kernel[1] = 3;
+    hn_conv_last_job stages[2] = {
+        {.slide = &point, .batch = 1, .channels = 24, .filters = 144, .groups = 1},
+        {.slide = &window, .batch = 1, .channels = 144, .filters = 144, .groups = 144}};
     hn_conv_chain chain = {.n_stages = 2, .stages = stages};
     KERN_CHECK(!hn_conv_chain_can(&chain), "a chain without packed filters");
     KERN_CHECK(hn_conv_chain_pays(&chain, 1) && hn_conv_chain_pays(&chain, 8), "a large map");
     KERN_CHECK(!hn_conv_chain_pays(&chain, 9), "bands would be too low");
-    stages[1].channels = 16;
+    stages[0].channels = 2048;
+    KERN_CHECK(hn_conv_chain_pays(&chain, 1) && !hn_conv_chain_pays(&chain, 2), "rows made twice");
+    stages[0].channels = 24;
+    stages[0].filters = stages[1].channels = stages[1].groups = 16;
     KERN_CHECK(!hn_conv_chain_pays(&chain, 1), "a small map");
     KERN_CHECK(hn_conv_chain_pays(&chain, 2), "a small map, two threads");
-    stages[1].batch = 9;
+    stages[0].batch = stages[1].batch = 9;
     KERN_CHECK(hn_conv_chain_pays(&chain, 1), "many small maps");
 }
 
