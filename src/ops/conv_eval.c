@@ -33,13 +33,14 @@ hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish) {
                                                bias ? bias->data : NULL, y->data));
         return HONE_OK;
     }
-    const float *wide_x = hn_wide_f32(c, x), *wide_w = hn_wide_f32(c, w),
+    const float *packed_w = hn_packed_weights(c); /* then the others may not be there any more */
+    const float *wide_x = hn_wide_f32(c, x), *wide_w = packed_w ? NULL : hn_wide_f32(c, w),
                 *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
     float *wide = hn_room_f32(c, y);
-    HN_TRY_PTR(wide_x && wide_w && wide && (!bias || wide_bias));
+    HN_TRY_PTR(wide_x && (packed_w || wide_w) && wide && (!bias || wide_bias));
     hn_conv_job_f32 job = CONV_JOB(f32, c, &s, x, w, wide_x, wide_w, wide_bias, wide);
     job.finish = finish;
-    job.packed_w = hn_packed_weights(c);
+    job.packed_w = packed_w;
     hn_conv_f32(hn_eval_pool(c), &job);
     hn_narrow_f32(y, wide);
     return HONE_OK;

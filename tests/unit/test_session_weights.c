@@ -28,14 +28,16 @@ static char *weighted_model(const char *head, const char *dims, int n_weights, i
     return text;
 }
 
-static void expect_same_results(char *text, int32_t rank, const int64_t *dims) {
-    runner written = runner_as_written(text), fast = runner_of(text);
-    hone_value *x = counting_floats(rank, dims);
-    hone_tensor_info info, wanted, got;
-    hone_value_tensor(x, &info);
-    for (uint64_t i = 0; i < info.n_elements; i++)
-        ((float *)(uintptr_t)info.data)[i] = (float)(i % 17) / 16 - 0.5f;
-    hone_value *a = result_of(&written, "x", x, "y"), *b = result_of(&fast, "x", x, "y");
+static runner runner_at_level(const char *text, hone_level level) {
+    hone_session_options options;
+    hone_session_options_init(&options);
+    options.n_threads = 1;
+    options.level = level;
+    return runner_with(text, NULL, &options);
+}
+
+static void expect_close(const hone_value *a, const hone_value *b) {
+    hone_tensor_info wanted, got;
     hone_value_tensor(a, &wanted);
     hone_value_tensor(b, &got);
     assert_int_equal(got.n_elements, wanted.n_elements);
@@ -43,11 +45,27 @@ static void expect_same_results(char *text, int32_t rank, const int64_t *dims) {
         float expected = ((const float *)wanted.data)[i];
         assert_float_equal(((const float *)got.data)[i], expected, 1e-3f + 1e-4f * fabsf(expected));
     }
+}
+
+static void expect_same_results(char *text, int32_t rank, const int64_t *dims) {
+    static const hone_level levels[] = {HONE_LEVEL_BASIC, HONE_LEVEL_EXTENDED, HONE_LEVEL_ALL};
+    runner written = runner_as_written(text);
+    hone_value *x = counting_floats(rank, dims);
+    hone_tensor_info info;
+    hone_value_tensor(x, &info);
+    for (uint64_t i = 0; i < info.n_elements; i++)
+        ((float *)(uintptr_t)info.data)[i] = (float)(i % 17) / 16 - 0.5f;
+    hone_value *a = result_of(&written, "x", x, "y");
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        runner fast = runner_at_level(text, levels[i]);
+        hone_value *b = result_of(&fast, "x", x, "y");
+        expect_close(a, b);
+        hone_value_free(b);
+        runner_free(&fast);
+    }
     hone_value_free(x);
     hone_value_free(a);
-    hone_value_free(b);
     runner_free(&written);
-    runner_free(&fast);
     free(text);
 }
 
