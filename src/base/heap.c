@@ -10,12 +10,16 @@
 #include "base/base.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ALIGNMENT 64u
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
-#define N_CLASSES 128 /* four to a power of two, from 64 bytes on */
+#define SLOW_PAGE_NS 1500000 /* of our own time: the system moves memory to make a huge page */
+#define BLOCKS_WITHOUT 64    /* huge pages, when one was that slow */
+#define N_CLASSES 128        /* four to a power of two, from 64 bytes on */
 #define LEAST_LARGE_BYTES ((size_t)64 << 10)
 
 typedef struct free_block {
@@ -54,9 +58,14 @@ static size_t block_alignment(const hone_allocator *a, size_t bytes) {
     return !a && bytes >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : ALIGNMENT;
 }
 
+static _Atomic uint32_t n_without_huge_pages; /* so many large blocks more have none */
+
 static void ask_for_huge_pages(void *block, size_t bytes) {
 #ifdef MADV_HUGEPAGE
-    madvise(block, bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES, MADV_HUGEPAGE); /* or small ones */
+    uint32_t n = atomic_load(&n_without_huge_pages);
+    while (n > 0 && !atomic_compare_exchange_weak(&n_without_huge_pages, &n, n - 1)) {}
+    if (n == 0)
+        madvise(block, bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES, MADV_HUGEPAGE); /* advice only */
 #else
     (void)block, (void)bytes;
 #endif
@@ -86,14 +95,36 @@ void hn_block_free(const hone_allocator *a, void *block, size_t bytes) {
     hn_free(a, (uint8_t *)block - shift, bytes + ALIGNMENT + block_alignment(a, bytes));
 }
 
+#if defined(MADV_POPULATE_WRITE) && defined(MADV_NOHUGEPAGE)
+static int64_t own_time_ns(void) {
+    struct timespec t = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Memory from begin to `end`, whole pages. Where free memory lies in small pieces, huge pages would
+ * take longer to make than they ever save. */
+static void fetch_pages(uintptr_t begin, uintptr_t end) {
+    while (end - begin >= HUGE_PAGE_BYTES && atomic_load(&n_without_huge_pages) == 0) {
+        int64_t start = own_time_ns();
+        madvise((void *)begin, HUGE_PAGE_BYTES, MADV_POPULATE_WRITE);
+        begin += HUGE_PAGE_BYTES;
+        if (own_time_ns() - start < SLOW_PAGE_NS)
+            continue;
+        atomic_store(&n_without_huge_pages, BLOCKS_WITHOUT);
+        madvise((void *)begin, end - begin, MADV_NOHUGEPAGE);
+    }
+    madvise((void *)begin, end - begin, MADV_POPULATE_WRITE); /* or page by page, when touched */
+}
+#endif
+
 void hn_block_fetch(void *block, size_t bytes) {
-#ifdef MADV_POPULATE_WRITE
+#if defined(MADV_POPULATE_WRITE) && defined(MADV_NOHUGEPAGE)
     long page = sysconf(_SC_PAGESIZE);
     uintptr_t mask = (uintptr_t)page - 1, begin = ((uintptr_t)block + mask) & ~mask;
     uintptr_t end = ((uintptr_t)block + bytes) & ~mask;
     if (page > 0 && begin < end)
-        madvise((void *)begin, end - begin,
-                MADV_POPULATE_WRITE); /* or page by page, when touched */
+        fetch_pages(begin, end);
 #else
     (void)block, (void)bytes;
 #endif
