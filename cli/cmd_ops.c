@@ -81,8 +81,8 @@ static void print_op(uint32_t index, const hone_op_info *op) {
     printf("%s%s%s%s%s-%d%s%s%s\n", cli_begin(stdout, CLI_BOLD),
            strcmp(op->domain, "ai.onnx") ? op->domain : "",
            strcmp(op->domain, "ai.onnx") ? "." : "", op->name, cli_end(stdout), op->since_version,
-           op->is_deprecated ? ", deprecated" : "",
-           op->is_extension ? ", not in the standard" : "", op->can_run ? "" : ", cannot be run");
+           op->is_deprecated ? ", deprecated" : "", op->is_extension ? ", not in the standard" : "",
+           op->can_run ? "" : ", cannot be run");
     printf(" inputs\n");
     print_formals(index, false);
     printf(" outputs\n");

@@ -51,8 +51,7 @@ static const cli_option optimize_option_table[] = {
      "print the graph whenever this pass changed it"},
     {"print-changed", 0, CLI_FLAG, offsetof(optimize_options, print_changed), NULL,
      "print the graph after every pass that changed it"},
-    {"json", 0, CLI_FLAG, offsetof(optimize_options, json), NULL,
-     "the report as one JSON object"},
+    {"json", 0, CLI_FLAG, offsetof(optimize_options, json), NULL, "the report as one JSON object"},
     {"dim", 'd', CLI_TEXTS, offsetof(optimize_options, model.dims), "NAME=SIZE",
      "fix a free dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(optimize_options, model.shapes), "INPUT=1x3x8x8",
@@ -219,7 +218,8 @@ static int load_rules(const cli_list *libraries, hone_rule_set **rules) {
 
 static int with_rules(const char *path, hone_optimize_options *options, optimize_options *o) {
     hone_rule_set *rules;
-    hone_model *m = load_rules(&o->rules, &rules) == EXIT_OK ? cli_load(path, &o->model, false) : NULL;
+    hone_model *m =
+        load_rules(&o->rules, &rules) == EXIT_OK ? cli_load(path, &o->model, false) : NULL;
     options->rules = rules;
     int status = m ? with_inputs(m, path, options, o) : EXIT_FAILED;
     hone_model_free(m);
@@ -279,7 +279,8 @@ static int run_optimize(const cli_command *self, int argc, char **argv) {
 
 static const char *const optimize_examples[] = {
     "hone optimize in.onnx -o out.onnx|standard ONNX, fewer nodes",
-    "hone optimize in.onnx -o out.onnx --target onnxruntime|with the fused operators of onnxruntime",
+    "hone optimize in.onnx -o out.onnx --target onnxruntime|with the fused operators of "
+    "onnxruntime",
     "hone optimize in.onnx -o out.onnx --opset 23|attention as one operator of the standard",
     "hone optimize in.onnx --explain|what would be done, and what not, and why",
     "hone optimize in.onnx -o out.onnx --verify --input image=cat.jpg --resize 256 --crop "
@@ -293,10 +294,11 @@ const cli_command cli_command_optimize = {
     .name = "optimize",
     .arguments = "MODEL [-o FILE]",
     .summary = "make a graph smaller and faster, and tell what was done",
-    .details = "Inputs and outputs keep their names and order, and their types unless --precision "
-               "changes them. Without -o nothing is written. With --verify (or any input given) the\n"
-               "graph is run before and after every pass; a rule that changes results is named and "
-               "left out.",
+    .details =
+        "Inputs and outputs keep their names and order, and their types unless --precision "
+        "changes them. Without -o nothing is written. With --verify (or any input given) the\n"
+        "graph is run before and after every pass; a rule that changes results is named and "
+        "left out.",
     .options = optimize_option_table,
     .n_options = sizeof optimize_option_table / sizeof *optimize_option_table,
     .examples = optimize_examples,

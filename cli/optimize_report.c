@@ -108,7 +108,7 @@ static const char *signed_amount(char out[40], int64_t n) {
 }
 
 static void print_passes(const hone_optimization *report, const hone_optimization_info *info) {
-    static const char *const headings[] = {"pass",    "rewrites",    "nodes saved",
+    static const char *const headings[] = {"pass",    "rewrites",   "nodes saved",
                                            "weights", "MACs saved", "ms"};
     cli_table table;
     char a[40], b[40];

@@ -67,8 +67,8 @@ typedef struct pass_observer {
     uint32_t n_seen;
 } pass_observer;
 
-static hone_status tell_pass(void *ctx, hn_model *m, const hn_pass_row *pass,
-                                 const hn_opt_log *log, hone_error *err) {
+static hone_status tell_pass(void *ctx, hn_model *m, const hn_pass_row *pass, const hn_opt_log *log,
+                             hone_error *err) {
     pass_observer *o = ctx;
     uint32_t n = log->rewrites.n - HN_MIN(o->n_seen, log->rewrites.n);
     o->n_seen = log->rewrites.n;
@@ -107,8 +107,7 @@ static void translate_options(const hone_optimize_options *o, pass_observer *obs
     out->after_pass = o->after_pass ? tell_pass : NULL;
     out->ctx = observer;
     if (o->rules)
-        out->custom =
-            hn_rule_set_rows((const hn_rule_set *)(const void *)o->rules, &out->n_custom);
+        out->custom = hn_rule_set_rows((const hn_rule_set *)(const void *)o->rules, &out->n_custom);
 }
 
 /* ---- inputs for the verification ------------------------------------------------------------- */
@@ -140,8 +139,7 @@ static hone_status open_samples(const hn_model *m, const hone_optimize_options *
                          : hn_samples_make(m, o->verify_seed, samples, error));
     hone_status status = HONE_OK;
     for (uint32_t i = 0; i < o->n_verify_inputs && status == HONE_OK; i++)
-        status =
-            give_sample(*samples, m, o->verify_input_names[i], o->verify_inputs[i], error);
+        status = give_sample(*samples, m, o->verify_input_names[i], o->verify_inputs[i], error);
     if (status != HONE_OK) {
         hn_samples_free(*samples);
         *samples = NULL;

@@ -7,10 +7,12 @@
 
 struct hone_value {
     const hone_allocator *alloc;
-    hn_heap *heap; /* holds the object; NULL for an item of another value, and for borrowed memory */
+    hn_heap
+        *heap; /* holds the object; NULL for an item of another value, and for borrowed memory */
     hn_object *object;
-    hn_object borrowed; /* the object itself when the memory is the caller's; dims follow the handle */
-    size_t n_bytes;     /* of this handle */
+    hn_object
+        borrowed;   /* the object itself when the memory is the caller's; dims follow the handle */
+    size_t n_bytes; /* of this handle */
     hone_value **items; /* handles given out */
     uint32_t n_items;
 };

@@ -207,8 +207,8 @@ void hn_blob_key_init(hn_blob_key *key, const hn_blob_shelf *shelf, uint32_t kin
 void hn_blob_key_mix(hn_blob_key *key, const void *bytes, uint64_t n); /* a part of the source */
 typedef hone_status (*hn_blob_fill_fn)(void *ctx, void *out);
 /* The blob of that key; made with `fill` when there is none. The caller becomes an owner. */
-hone_status hn_blob_get(const hone_allocator *a, const hn_blob_shelf *shelf,
-                        const hn_blob_key *key, hn_blob_fill_fn fill, void *ctx, hn_blob **out);
+hone_status hn_blob_get(const hone_allocator *a, const hn_blob_shelf *shelf, const hn_blob_key *key,
+                        hn_blob_fill_fn fill, void *ctx, hn_blob **out);
 const hn_blob_key *hn_blob_key_of(const hn_blob *b);
 void *hn_blob_data(const hn_blob *b); /* only read */
 hn_blob *hn_blob_keep(hn_blob *b);    /* one more owner; returns b */
@@ -362,12 +362,12 @@ static inline bool hn_cpu_has(hn_cpu_feature f) {
 const char *hn_cpu_tier_name(int i); /* the names above, 0, 1, 2, ...; NULL past the last */
 uint64_t hn_cpu_tier_mask(
     const char *tier_name); /* what a cap admits; everything for NULL and for unknown names */
-/* What the maker calls the processor of this machine; "" when it does not say. `out` is filled up to
- * its size. */
+/* What the maker calls the processor of this machine; "" when it does not say. `out` is filled up
+ * to its size. */
 void hn_cpu_name(char *out, size_t size);
 /* Whether this thread takes numbers smaller than the smallest normal one for zero, in operands and
- * in results; they cost some processors a hundred times more than others. Returns how it was before,
- * to be restored. On processors that we do not know nothing changes. */
+ * in results; they cost some processors a hundred times more than others. Returns how it was
+ * before, to be restored. On processors that we do not know nothing changes. */
 typedef uint64_t hn_denormals;
 hn_denormals hn_flush_denormals(bool flush);
 void hn_restore_denormals(hn_denormals before);

@@ -291,10 +291,10 @@ static inline const hn_id *hn_attr_blocks(const hn_attr *a, uint32_t *n) {
 }
 
 typedef struct hn_node {
-    hn_str op;     /* operator type; never NULL, may be empty in a broken model */
-    hn_str domain; /* NULL when absent: ai.onnx */
-    hn_str name;   /* NULL when absent */
-    hn_id block;   /* where it stands; HN_NONE once removed */
+    hn_str op;             /* operator type; never NULL, may be empty in a broken model */
+    hn_str domain;         /* NULL when absent: ai.onnx */
+    hn_str name;           /* NULL when absent */
+    hn_id block;           /* where it stands; HN_NONE once removed */
     int64_t opset_version; /* of its domain, where that is not the graph's: inlined from a function
                               written for another one, which no file can say; 0: the graph's */
     uint32_t n_inputs, n_outputs, n_attrs;
@@ -515,7 +515,8 @@ void hn_problems_in_function(hn_problems *p, uint32_t first, const struct hn_fun
 const char *hn_node_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
 /* "Conv", "com.microsoft.FusedConv". */
 const char *hn_node_op_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
-/* Says in an error where it happened. The innermost node of several is the one that the record names. */
+/* Says in an error where it happened. The innermost node of several is the one that the record
+ * names. */
 void hn_error_at_node(hone_error *err, const hn_graph *g, hn_id node);
 
 /* Structure alone, no operator knowledge: names defined once and before use (SSA), topological
@@ -558,12 +559,12 @@ hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err);
 /* Nodes whose outputs nobody reads, then initializers nobody reads; returns how many were removed.
  * Block outputs are read. HN_NONE: no memory, nothing was removed. */
 uint32_t hn_graph_remove_dead(hn_graph *g, bool remove_inits);
-/* Moves what a subgraph without inputs holds out, right before the node that owns it; names that are
- * taken change. Its outputs stay outputs of the block, which goes with the node. False: no memory,
- * the graph is half changed. */
+/* Moves what a subgraph without inputs holds out, right before the node that owns it; names that
+ * are taken change. Its outputs stay outputs of the block, which goes with the node. False: no
+ * memory, the graph is half changed. */
 bool hn_graph_splice(hn_graph *g, hn_id node, hn_id block);
-/* At least this IR version, with the meaning of the model kept: from 4 on inputs that are initializers
- * can be replaced by the caller, before they are constants that had to be listed. */
+/* At least this IR version, with the meaning of the model kept: from 4 on inputs that are
+ * initializers can be replaced by the caller, before they are constants that had to be listed. */
 void hn_model_raise_ir(hn_model *m, int64_t version);
 /* Leaves only the functions that the main graph needs, and no import of a domain that only dropped
  * functions had. False when out of memory, with nothing changed. */

@@ -1,6 +1,6 @@
 /* Convolutions with one channel per filter, over one or two axes: sums of shifted copies of a band
- * times weights. Bound by the copies: 13 % of the peak of multiplications for 3x3 over 56x56, 4 % over
- * 7x7 and with stride 2. */
+ * times weights. Bound by the copies: 13 % of the peak of multiplications for 3x3 over 56x56, 4 %
+ * over 7x7 and with stride 2. */
 #include "kernels/band.h"
 #include "kernels/conv_int.h"
 

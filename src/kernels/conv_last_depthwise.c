@@ -9,7 +9,6 @@
 
 #include <math.h>
 
-
 enum {
     DEPTHWISE_BLOCK_ROWS = 8,
     DEPTHWISE_BLOCK_CHANNELS = 64,

@@ -39,7 +39,7 @@ static const T *NAME(conv_input_line)(const hn_slide *s, const T *plane, const i
 }
 
 void NAME(hn_conv_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, T *out,
-                            int64_t out_stride) {
+                        int64_t out_stride) {
     const NAME(hn_conv_columns) *m = ctx;
     const hn_slide *s = m->slide;
     int32_t last = s->n_axes - 1;

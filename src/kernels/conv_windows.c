@@ -1,6 +1,7 @@
 /* The right side of a convolution's product, in panels: per channel the rows that a block of
- * columns reads are laid out as a band; each window element is then one shifted copy of it. Measured with AVX-512, products included: 70
- * to 80 % of the peak for 3x3 over 14x14 to 56x56, 61 % over 7x7, 58 % with stride 2. */
+ * columns reads are laid out as a band; each window element is then one shifted copy of it.
+ * Measured with AVX-512, products included: 70 to 80 % of the peak for 3x3 over 14x14 to 56x56, 61
+ * % over 7x7, 58 % with stride 2. */
 #include "kernels/conv_int.h"
 #include "kernels/gemm_micro.h"
 

@@ -11,9 +11,10 @@
  *
  * Measured on one core of a Sapphire Rapids server (230 GFLOP/s): 88 % of the peak for 128 x 768 x
  * 768 and 196 x 1024 x 256 with packed weights, 80 to 85 % with k of 128 or n of 96 to 116; one row
- * reads packed weights at 93 % of what the core can read from its second cache. On an Emerald Rapids
- * server, weights beyond the second cache: one row reads floats at 17.7 GB/s and halves at 16.4, two
- * rows 17.5 and 15.2; with 8 rows halves take 0.67 of the time of floats, with 64 rows 1.1 of it. */
+ * reads packed weights at 93 % of what the core can read from its second cache. On an Emerald
+ * Rapids server, weights beyond the second cache: one row reads floats at 17.7 GB/s and halves
+ * at 16.4, two rows 17.5 and 15.2; with 8 rows halves take 0.67 of the time of floats, with 64
+ * rows 1.1 of it. */
 #include "kernels/convert.h"
 #include "kernels/gemm_micro.h"
 

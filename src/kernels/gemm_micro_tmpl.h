@@ -18,10 +18,9 @@ static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
     const RIGHT *b[(PANELS + 2) / 3];
     int64_t a_row = t->a_row, a_col = t->a_col, b_row = t->b_row, b_next = t->b_next;
     TILE_EACH(sum[r][v] = V_ZERO())
-    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3)
-        a[r / 3] = t->a + r * a_row;
-    _Pragma("GCC unroll 16") for (int p = 0; p < PANELS; p += 3)
-        b[p / 3] = (const RIGHT *)t->b + p * b_next;
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) a[r / 3] = t->a + r * a_row;
+    _Pragma("GCC unroll 16") for (int p = 0; p < PANELS; p += 3) b[p / 3] =
+        (const RIGHT *)t->b + p * b_next;
     const char *later = t->later ? t->later : t->b;
     for (int64_t i = t->k; i > 0; i--) {
         V right[V_COLS];
@@ -38,26 +37,23 @@ static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
         }
         _Pragma("GCC unroll 16") for (int r = 1; r < ROWS; r++) {
             left = V_BROADCAST(a[r / 3] + r % 3 * a_row);
-            _Pragma("GCC unroll 16") for (int v = 0; v < V_COLS; v++)
-                sum[r][v] = V_FMA(left, right[v], sum[r][v]);
+            _Pragma("GCC unroll 16") for (int v = 0; v < V_COLS; v++) sum[r][v] =
+                V_FMA(left, right[v], sum[r][v]);
         }
-        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3)
-            a[r / 3] += a_col;
-        _Pragma("GCC unroll 16") for (int p = 0; p < PANELS; p += 3)
-            b[p / 3] += b_row;
+        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) a[r / 3] += a_col;
+        _Pragma("GCC unroll 16") for (int p = 0; p < PANELS; p += 3) b[p / 3] += b_row;
     }
     const hn_gemm_end_f32 *end = t->end;
     int64_t c_row = t->c_row;
     float *c[(ROWS + 2) / 3];
-    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3)
-        c[r / 3] = t->c + r * c_row;
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) c[r / 3] = t->c + r * c_row;
     if (V_COLS > 2 || t->cols == V_COLS * V_ELEMS) {
         TILE_END(TILE_LOAD, TILE_STORE)
         return;
     }
     V_SOME some[V_COLS];
-    _Pragma("GCC unroll 16") for (int v = 0; v < V_COLS; v++)
-        some[v] = V_FIRST(HN_MIN(HN_MAX(t->cols - v * V_ELEMS, 0), V_ELEMS));
+    _Pragma("GCC unroll 16") for (int v = 0; v < V_COLS; v++) some[v] =
+        V_FIRST(HN_MIN(HN_MAX(t->cols - v * V_ELEMS, 0), V_ELEMS));
     TILE_END(TILE_LOAD_SOME, TILE_STORE_SOME)
 }
 #undef ROWS

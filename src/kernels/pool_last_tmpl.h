@@ -129,7 +129,7 @@ V_INLINE void V_NAME(pool_row_block)(V_NAME(pool_take) take, const int width, co
       V_NAME(pool_row_block)(V_NAME(take), width, stride, r, c, 1, true, V_FIRST(0));            \
     if (c < r->channels)                                                                         \
       V_NAME(pool_row_block)                                                                     \
-      (V_NAME(take), width, stride, r, c, 1, false, V_FIRST(r->channels - c));                   \
+    (V_NAME(take), width, stride, r, c, 1, false, V_FIRST(r->channels - c));                     \
   }
 DEFINE_POOL_ROW(pool_row_most_2_2, TAKE_MOST, 2, 2)
 DEFINE_POOL_ROW(pool_row_most_3_1, TAKE_MOST, 3, 1)

@@ -45,10 +45,10 @@ static bool type_of_leaf(const hn_object *o, hn_type inner[2]) {
     if (values->kind != HN_OBJECT_TENSOR || (is_map && o->items[0]->kind != HN_OBJECT_TENSOR))
         return false;
     inner[1] = (hn_type){.kind = HN_TYPE_TENSOR, .elem = values->array.dtype};
-    inner[0] = is_map ? (hn_type){.kind = HN_TYPE_MAP,
-                                  .elem = o->items[0]->array.dtype,
-                                  .inner = &inner[1]}
-                      : inner[1];
+    inner[0] =
+        is_map
+            ? (hn_type){.kind = HN_TYPE_MAP, .elem = o->items[0]->array.dtype, .inner = &inner[1]}
+            : inner[1];
     return true;
 }
 
@@ -68,8 +68,7 @@ static bool takes_object(const arg_rule *r, const hn_object *o) {
 hone_status hn_eval_check_args(hn_eval *c) {
     arg_rule r = {.op = c->node.op, .version = c->node.version};
     for (uint32_t i = 0; i < c->n_args; i++)
-        if (c->args[i] &&
-            hn_op_arg(r.op, HN_OP_INPUTS, r.version, i, &r.param) &&
+        if (c->args[i] && hn_op_arg(r.op, HN_OP_INPUTS, r.version, i, &r.param) &&
             !takes_object(&r, c->args[i]))
             return hn_fail(c->err, HONE_E_TYPE,
                            "input %u (%.*s) is of a type that %s-%d does not take", i,

@@ -11,7 +11,8 @@ void hn_unref_all(hn_eval *c, uint32_t n, hn_object **objects) {
     }
 }
 
-hone_status hn_run_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in, uint32_t n_out, hn_object **out) {
+hone_status hn_run_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in,
+                        uint32_t n_out, hn_object **out) {
     if (hn_eval_stopped(c))
         return HONE_E_CANCELLED;
     HN_TRY(hn_eval_body(c, attr, n_in, in, n_out, out));
@@ -23,16 +24,21 @@ hone_status hn_run_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *
     return HONE_OK;
 }
 
-hone_status hn_stacked_dims(hn_eval *c, const char *attr, uint32_t body_output, const hn_array *item, int64_t axis, int64_t length,
+hone_status hn_stacked_dims(hn_eval *c, const char *attr, uint32_t body_output,
+                            const hn_array *item, int64_t axis, int64_t length,
                             hn_stack_shape *out) {
     const hn_type *declared = hn_body_out_declared(hn_eval_node(c), attr, body_output);
     bool has_type = declared && declared->kind == HN_TYPE_TENSOR && declared->elem != HN_UNDEFINED;
     if (!item && !has_type)
-        return hn_eval_fail(c, HONE_E_TYPE, "the body never ran, and does not declare the type of its output %u", body_output);
+        return hn_eval_fail(c, HONE_E_TYPE,
+                            "the body never ran, and does not declare the type of its output %u",
+                            body_output);
     out->dtype = item ? item->dtype : declared->elem;
     int32_t rank = item ? item->rank : HN_MAX(declared->shape.rank, 0);
     if (rank >= HN_MAX_RANK)
-        return hn_eval_fail(c, HONE_E_LIMIT, "output %u of the body has rank %d; one axis more is not allowed", body_output, rank);
+        return hn_eval_fail(c, HONE_E_LIMIT,
+                            "output %u of the body has rank %d; one axis more is not allowed",
+                            body_output, rank);
     out->rank = rank + 1;
     HN_TRY(hn_axis_of(c, axis, out->rank, &out->axis));
     for (int32_t k = 0, from = 0; k < out->rank; k++) {
@@ -96,9 +102,13 @@ typedef struct loop_job {
 static hone_status loop_open(hn_eval *c, loop_job *l) {
     const hn_array *limit = hn_arg(c, 0);
     uint32_t n_args = hn_n_args(c), n_rets = hn_n_rets(c);
-    *l = (loop_job){.n_vars = n_args > LOOP_FIRST_IN ? n_args - LOOP_FIRST_IN : 0, .max_trips = INT64_MAX, .goes_on = true};
+    *l = (loop_job){.n_vars = n_args > LOOP_FIRST_IN ? n_args - LOOP_FIRST_IN : 0,
+                    .max_trips = INT64_MAX,
+                    .goes_on = true};
     if (l->n_vars > n_rets)
-        return hn_eval_fail(c, HONE_E_INVALID, "%u variables enter the loop, but the node has %u outputs", l->n_vars, n_rets);
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "%u variables enter the loop, but the node has %u outputs", l->n_vars,
+                            n_rets);
     l->n_stacks = n_rets - l->n_vars;
     if (limit && limit->n_elems != 1)
         return hn_eval_fail(c, HONE_E_SHAPE, "the number of iterations must have one element");
@@ -134,7 +144,8 @@ static hone_status loop_set_counters(hn_eval *c, loop_job *l) {
 
 /* Results of one trip: variables for the next one, elements for the stacks. Takes over l->out. */
 static hone_status loop_take_results(hn_eval *c, loop_job *l) {
-    HN_TRY(read_condition(c, l->out[0]->kind == HN_OBJECT_TENSOR ? &l->out[0]->array : NULL, &l->goes_on));
+    HN_TRY(read_condition(c, l->out[0]->kind == HN_OBJECT_TENSOR ? &l->out[0]->array : NULL,
+                          &l->goes_on));
     for (uint32_t v = 0; v < l->n_vars; v++) {
         hn_object_unref(c, l->in[LOOP_FIRST_IN + v]);
         l->in[LOOP_FIRST_IN + v] = l->out[LOOP_FIRST_OUT + v];
@@ -171,13 +182,18 @@ static hone_status loop_stack(hn_eval *c, loop_job *l, uint32_t s) {
     hn_array *y;
     for (uint32_t i = 0; i < items->n; i++)
         if (items->at[i]->kind != HN_OBJECT_TENSOR)
-            return hn_eval_fail(c, HONE_E_TYPE, "output %u of the body is no tensor and cannot be stacked", output + LOOP_FIRST_OUT);
-    HN_TRY(hn_stacked_dims(c, "body", output + LOOP_FIRST_OUT, items->n ? &items->at[0]->array : NULL, 0, items->n, &shape));
+            return hn_eval_fail(c, HONE_E_TYPE,
+                                "output %u of the body is no tensor and cannot be stacked",
+                                output + LOOP_FIRST_OUT);
+    HN_TRY(hn_stacked_dims(c, "body", output + LOOP_FIRST_OUT,
+                           items->n ? &items->at[0]->array : NULL, 0, items->n, &shape));
     HN_TRY(hn_ret_alloc(c, output, shape.dtype, shape.rank, shape.dims, &y));
     for (uint32_t i = 0; i < items->n; i++) {
         if (!hn_fits_stack(y, 0, &items->at[i]->array))
-            return hn_eval_fail(c, HONE_E_SHAPE, "output %u of the body has another type or shape in iteration %u than in the first",
-                                output + LOOP_FIRST_OUT, i);
+            return hn_eval_fail(
+                c, HONE_E_SHAPE,
+                "output %u of the body has another type or shape in iteration %u than in the first",
+                output + LOOP_FIRST_OUT, i);
         HN_TRY(hn_move_to_axis(c, y, 0, i, 1, &items->at[i]->array));
     }
     return HONE_OK;
@@ -220,15 +236,18 @@ static hone_status map_inputs(hn_eval *c, uint32_t i, uint32_t n_items, const hn
         const hn_object *o = hn_arg_object(c, k);
         bool is_sequence = o && o->kind == HN_OBJECT_SEQUENCE;
         if (is_sequence && o->n_items != n_items)
-            return hn_eval_fail(c, HONE_E_INVALID, "input %u has %u elements, but input 0 has %u", k, o->n_items, n_items);
+            return hn_eval_fail(c, HONE_E_INVALID, "input %u has %u elements, but input 0 has %u",
+                                k, o->n_items, n_items);
         in[k] = is_sequence ? o->items[i] : o;
     }
     return HONE_OK;
 }
 
-static hone_status map_turn(hn_eval *c, uint32_t i, uint32_t n_items, const hn_object **in, hn_object **out, hn_object **sequences) {
+static hone_status map_turn(hn_eval *c, uint32_t i, uint32_t n_items, const hn_object **in,
+                            hn_object **out, hn_object **sequences) {
     HN_TRY(map_inputs(c, i, n_items, in));
-    HN_TRY(hn_run_body(c, "body", hn_n_args(c), (hn_object *const *)(const void *)in, hn_n_rets(c), out));
+    HN_TRY(hn_run_body(c, "body", hn_n_args(c), (hn_object *const *)(const void *)in, hn_n_rets(c),
+                       out));
     for (uint32_t k = 0; k < hn_n_rets(c); k++)
         sequences[k]->items[i] = out[k];
     return HONE_OK;
@@ -236,7 +255,8 @@ static hone_status map_turn(hn_eval *c, uint32_t i, uint32_t n_items, const hn_o
 
 hone_status hn_eval_sequence_map(hn_eval *c) {
     const hn_object *first = hn_arg_object(c, 0);
-    uint32_t n_rets = hn_n_rets(c), n_items = first && first->kind == HN_OBJECT_SEQUENCE ? first->n_items : 0;
+    uint32_t n_rets = hn_n_rets(c),
+             n_items = first && first->kind == HN_OBJECT_SEQUENCE ? first->n_items : 0;
     const hn_object **in = hn_eval_scratch(c, (uint64_t)hn_n_args(c) * sizeof *in);
     hn_object **out = hn_eval_scratch(c, (uint64_t)n_rets * sizeof *out);
     hn_object **sequences = hn_eval_scratch(c, (uint64_t)n_rets * sizeof *sequences);

@@ -7,8 +7,8 @@
 
 /* How a job without packed filters is done. */
 hn_conv_last_method hn_conv_last_unpacked(const hn_conv_last_job *job);
-/* Filters of argument `arg`, laid out for the sizes and the method of a job; its w is the argument's
- * data. NULL: that method lays none out. */
+/* Filters of argument `arg`, laid out for the sizes and the method of a job; its w is the
+ * argument's data. NULL: that method lays none out. */
 hone_status hn_filters_last_blob(hn_eval *c, hn_conv_last_job *job, uint32_t arg, hn_blob **out);
 /* Sets method and packed filters: those that were prepared, or else how to do without. */
 void hn_conv_last_take(const hn_eval *c, hn_conv_last_job *job);

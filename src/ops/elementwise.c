@@ -86,8 +86,7 @@ hone_status hn_infer_elementwise_bool(hn_infer *c) {
 hone_status hn_infer_softmax(hn_infer *c) {
     int32_t rank = hn_in_rank(c, 0), axis;
     int64_t given = hn_attr_i(c, "axis", -1);
-    bool is_flattened =
-        hn_infer_version(c) == 1 && strcmp(hn_infer_op(c), "LpNormalization") != 0;
+    bool is_flattened = hn_infer_version(c) == 1 && strcmp(hn_infer_op(c), "LpNormalization") != 0;
     bool is_behind = is_flattened && given == rank;
     if (rank >= 0 && !is_behind)
         HN_TRY(hn_infer_axis(c, "axis", given, rank, &axis));

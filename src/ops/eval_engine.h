@@ -25,10 +25,10 @@ typedef struct hn_eval_host {
 /* Constants of a preparation whose data may not be where their arrays point until somebody asks. */
 typedef struct hn_const_host {
     void (*name)(void *ctx, uint32_t arg, hn_blob_key *key); /* mixes in what an argument is */
-    hone_status (*read)(void *ctx); /* brings the data of all arguments */
-    const hn_blob_shelf *shelf;     /* may be NULL */
-    hn_kernel_choices *choices;     /* may be NULL */
-    hn_stored stored;               /* what right sides of products are to be made of */
+    hone_status (*read)(void *ctx);                          /* brings the data of all arguments */
+    const hn_blob_shelf *shelf;                              /* may be NULL */
+    hn_kernel_choices *choices;                              /* may be NULL */
+    hn_stored stored; /* what right sides of products are to be made of */
     void *ctx;
 } hn_const_host;
 
@@ -73,23 +73,22 @@ bool hn_eval_knows_ret(const hn_eval *c, uint32_t i);
 uint64_t hn_eval_macs(hn_eval *c);
 /* Runs one node that has no body, on as many arguments as it has inputs. Wanted outputs become
  * objects of the host's heap; on failure there are none. */
-hone_status hn_eval_once(hn_eval_host *host, const hn_graph *g, hn_id node,
-                         hn_object *const *args, const bool *wanted, hn_object **rets,
-                         hone_error *err);
+hone_status hn_eval_once(hn_eval_host *host, const hn_graph *g, hn_id node, hn_object *const *args,
+                         const bool *wanted, hn_object **rets, hone_error *err);
 
 /* Where an evaluation's first output may lie. */
 typedef enum hn_eval_memory_kind {
-    HN_EVAL_OWN_BYTES,  /* apart from all arguments */
-    HN_EVAL_SAME_BYTES, /* it is the first argument's bytes under another shape: nothing has to be
-                           done when they are shared */
-    HN_EVAL_IN_PLACE,   /* over an argument of the same type and shape */
+    HN_EVAL_OWN_BYTES,    /* apart from all arguments */
+    HN_EVAL_SAME_BYTES,   /* it is the first argument's bytes under another shape: nothing has to be
+                             done when they are shared */
+    HN_EVAL_IN_PLACE,     /* over an argument of the same type and shape */
     HN_EVAL_SIDE_BY_SIDE, /* apart, but an argument may lie where it goes along `axis` already */
-    HN_EVAL_CUT_APART /* all outputs: parts of the first argument along `axis`, in order; they may lie
-                         there */
+    HN_EVAL_CUT_APART /* all outputs: parts of the first argument along `axis`, in order; they may
+                         lie there */
 } hn_eval_memory_kind;
 hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn);
-/* Which arguments (bit i: argument i; the last bit: all from there on), and whether the first output
- * (of Split all) may have rows that do not lie side by side: hn_array.row_step. */
+/* Which arguments (bit i: argument i; the last bit: all from there on), and whether the first
+ * output (of Split all) may have rows that do not lie side by side: hn_array.row_step. */
 typedef struct hn_row_steps {
     uint64_t args;
     bool rets;

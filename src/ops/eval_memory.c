@@ -4,11 +4,17 @@
 
 hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
     static const hn_eval_fn same_bytes[] = {hn_eval_identity, hn_eval_reshape};
-    static const hn_eval_fn in_place[] = {hn_eval_batch_norm, hn_eval_clip,    hn_eval_gelu,
-                                          hn_eval_map,        hn_eval_map_any, hn_eval_pair,
-                                          hn_eval_softmax,    hn_eval_where,
+    static const hn_eval_fn in_place[] = {hn_eval_batch_norm,
+                                          hn_eval_clip,
+                                          hn_eval_gelu,
+                                          hn_eval_map,
+                                          hn_eval_map_any,
+                                          hn_eval_pair,
+                                          hn_eval_softmax,
+                                          hn_eval_where,
                                           hn_eval_batch_norm_last,
-                                          hn_eval_instance_norm_last, hn_eval_group_norm_last};
+                                          hn_eval_instance_norm_last,
+                                          hn_eval_group_norm_last};
     if (fn == hn_eval_concat)
         return HN_EVAL_SIDE_BY_SIDE;
     if (fn == hn_eval_split)
@@ -60,9 +66,8 @@ bool hn_eval_runs_beside_others(hn_eval_fn fn) {
 }
 
 bool hn_eval_reads_part(hn_eval_fn fn) {
-    static const hn_eval_fn readers[] = {hn_eval_gather,    hn_eval_gather_elements,
-                                         hn_eval_gather_nd, hn_eval_slice,
-                                         hn_eval_shape,     hn_eval_size};
+    static const hn_eval_fn readers[] = {hn_eval_gather, hn_eval_gather_elements, hn_eval_gather_nd,
+                                         hn_eval_slice,  hn_eval_shape,           hn_eval_size};
     for (size_t i = 0; i < HN_COUNT(readers); i++)
         if (fn == readers[i])
             return true;

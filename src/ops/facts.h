@@ -11,8 +11,8 @@ hone_status hn_facts_new(hn_model *m, hn_facts **out, hone_error *err);
 void hn_facts_free(hn_facts *f); /* NULL is fine */
 /* Takes note of values that were added; initializers among them are constants. */
 hone_status hn_facts_learn(hn_facts *f);
-/* Infers a node anew, as after an edit; its inputs are known already. Fails when it does not fit its
- * schema, or contradicts what its outputs were known to be. */
+/* Infers a node anew, as after an edit; its inputs are known already. Fails when it does not fit
+ * its schema, or contradicts what its outputs were known to be. */
 hone_status hn_facts_visit(hn_facts *f, hn_id node, hone_error *err);
 const hn_tensor *hn_facts_const(const hn_facts *f, hn_id value); /* NULL when not constant */
 /* Elements of a small integer tensor of rank 0 or 1; false when nothing is known of them. */

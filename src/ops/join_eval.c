@@ -31,21 +31,27 @@ static pad_mode pad_read_mode(const hn_infer *node) {
 static int64_t pad_position(pad_mode mode, int64_t i, int64_t n) {
     int64_t period = n > 1 ? 2 * (n - 1) : 1;
     switch (mode) {
-    case PAD_EDGE: return HN_MAX(0, HN_MIN(i, n - 1));
-    case PAD_WRAP: return hn_floor_mod(i, n);
-    case PAD_REFLECT: i = hn_floor_mod(i, period); return i < n ? i : period - i;
-    default: return i >= 0 && i < n ? i : -1;
+    case PAD_EDGE:
+        return HN_MAX(0, HN_MIN(i, n - 1));
+    case PAD_WRAP:
+        return hn_floor_mod(i, n);
+    case PAD_REFLECT:
+        i = hn_floor_mod(i, period);
+        return i < n ? i : period - i;
+    default:
+        return i >= 0 && i < n ? i : -1;
     }
 }
 
 /* Negative pads cut first: what is left is then padded. */
-static hone_status pad_axis(hn_eval *c, pad_mode mode, int64_t before, int64_t after, int64_t size, int64_t out_size, int32_t axis,
-                            const int64_t **picks) {
+static hone_status pad_axis(hn_eval *c, pad_mode mode, int64_t before, int64_t after, int64_t size,
+                            int64_t out_size, int32_t axis, const int64_t **picks) {
     if (before < -size || after < -size || (before < 0 && after < 0 && before + after < -size))
         return hn_eval_fail(c, HONE_E_SHAPE, "pads cut more from axis %d than it has", axis);
     int64_t low = before < 0 ? -before : 0, high = after < 0 ? size + after : size;
     if (high == low && mode != PAD_CONSTANT && out_size > 0)
-        return hn_eval_fail(c, HONE_E_SHAPE, "axis %d is empty: there is nothing to pad it with", axis);
+        return hn_eval_fail(c, HONE_E_SHAPE, "axis %d is empty: there is nothing to pad it with",
+                            axis);
     int64_t *at = hn_eval_scratch(c, (uint64_t)out_size * sizeof *at);
     HN_TRY_PTR(at);
     for (int64_t i = 0; i < out_size; i++) {
@@ -85,13 +91,15 @@ hone_status hn_eval_pad(hn_eval *c) {
     if (hn_list_arg(c, "axes", 3, &n_axes, &axes))
         HN_TRY_PTR(axes);
     if (n_pads % 2 != 0 || n_pads / 2 != n_axes)
-        return hn_eval_fail(c, HONE_E_SHAPE, "pads has %u entries, but %u axes need two each", n_pads, n_axes);
+        return hn_eval_fail(c, HONE_E_SHAPE, "pads has %u entries, but %u axes need two each",
+                            n_pads, n_axes);
     HN_TRY(pad_value(c, x->dtype, &room, &value));
     for (uint32_t i = 0; i < n_axes; i++) {
         int32_t axis;
         HN_TRY(hn_axis_of(c, axes ? axes[i] : (int64_t)i, x->rank, &axis));
         if (pads[i] || pads[n_axes + i])
-            HN_TRY(pad_axis(c, mode, pads[i], pads[n_axes + i], x->dims[axis], y->dims[axis], axis, &picks[axis]));
+            HN_TRY(pad_axis(c, mode, pads[i], pads[n_axes + i], x->dims[axis], y->dims[axis], axis,
+                            &picks[axis]));
     }
     return hn_move_picked(c, y, x, picks, value);
 }

@@ -89,7 +89,7 @@ static void map_range(void *ctx, int64_t begin, int64_t end) {
         return;
     if (j->x->dtype == HN_F32)
         j->f32((const float *)j->x->data + begin, (float *)j->y->data + begin, n, (float)j->a,
-                   (float)j->b);
+               (float)j->b);
     else if (hn_dtype_is_float(j->x->dtype) && j->x->dtype != HN_F64)
         map_range_small(j, (uint64_t)begin, (uint64_t)end);
     else
@@ -112,8 +112,8 @@ hone_status hn_map_eval(hn_eval *c, const hn_map_op *op, double a, double b, con
     hn_map_f32 fast = hn_map_find_f32(op->op);
     map_job job = {c, op, fast ? fast : op->f32, a, b, x, y};
     if (x->row_step || y->row_step)
-        hn_pool_for(hn_eval_pool(c), hn_n_rows(x), HN_MAX(1, HN_GRAIN / HN_MAX(x->dims[x->rank - 1], 1)),
-                    map_parted_rows, &job);
+        hn_pool_for(hn_eval_pool(c), hn_n_rows(x),
+                    HN_MAX(1, HN_GRAIN / HN_MAX(x->dims[x->rank - 1], 1)), map_parted_rows, &job);
     else
         hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, map_range, &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;

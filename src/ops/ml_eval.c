@@ -40,7 +40,8 @@ static float ml_erf_inverse(float x) {
     return sign * sqrtf(-a + sqrtf(a * a - log_part / 0.147f));
 }
 
-/* Runtimes agree that a single score is no distribution: all but PROBIT leave it alone, and models count on that. */
+/* Runtimes agree that a single score is no distribution: all but PROBIT leave it alone, and models
+ * count on that. */
 void hn_ml_transform(hn_ml_post post, uint64_t n, float *scores) {
     if (n == 1 && post != HN_POST_PROBIT)
         return;
@@ -111,7 +112,8 @@ hn_ml_labels hn_ml_read_labels(const hn_infer *node, const char *strings, const 
     return labels;
 }
 
-hone_status hn_ml_put_label(hn_eval *c, hn_array *y, uint64_t i, const hn_ml_labels *labels, uint64_t which) {
+hone_status hn_ml_put_label(hn_eval *c, hn_array *y, uint64_t i, const hn_ml_labels *labels,
+                            uint64_t which) {
     if (labels->strings) {
         hn_bytes text = which < labels->n ? labels->strings[which] : (hn_bytes){NULL, 0};
         return hn_array_set_string(c, y, i, text.at, text.n);

@@ -52,8 +52,8 @@ static void scale_features(const void *ctx, uint64_t begin, uint64_t n, double *
 static hone_status expect_features(hn_eval *c, const char *name, uint64_t n, uint64_t width) {
     if (n <= 1 || n == width)
         return HONE_OK;
-    return hn_eval_fail(c, HONE_E_SHAPE, "%s has %llu entries, but there are %llu features", name, (unsigned long long)n,
-                        (unsigned long long)width);
+    return hn_eval_fail(c, HONE_E_SHAPE, "%s has %llu entries, but there are %llu features", name,
+                        (unsigned long long)n, (unsigned long long)width);
 }
 
 hone_status hn_eval_scaler(hn_eval *c) {
@@ -89,7 +89,8 @@ static void impute(const imputer *m, const hn_array *x, hn_array *y, uint64_t i)
     }
     double v;
     hn_load_f64(x, i, 1, &v);
-    bool is_replaced = m->replaced_float != m->replaced_float ? v != v : v == (double)m->replaced_float;
+    bool is_replaced =
+        m->replaced_float != m->replaced_float ? v != v : v == (double)m->replaced_float;
     v = is_replaced ? (double)m->floats[k] : v;
     hn_store_f64(y, i, 1, &v);
 }
@@ -98,7 +99,8 @@ hone_status hn_eval_imputer(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
-    imputer m = {.is_int = hn_dtype_is_int(x->dtype), .width = x->rank == 0 ? 1 : (uint64_t)x->dims[x->rank - 1]};
+    imputer m = {.is_int = hn_dtype_is_int(x->dtype),
+                 .width = x->rank == 0 ? 1 : (uint64_t)x->dims[x->rank - 1]};
     m.replaced_float = hn_attr_f(node, "replaced_value_float", 0);
     m.replaced_int = hn_attr_i(node, "replaced_value_int64", 0);
     if (m.is_int)
@@ -106,7 +108,8 @@ hone_status hn_eval_imputer(hn_eval *c) {
     else
         m.floats = hn_ml_floats(node, "imputed_value_floats", &m.n);
     if (m.n == 0)
-        return hn_eval_fail(c, HONE_E_INVALID, "%s is empty", m.is_int ? "imputed_value_int64s" : "imputed_value_floats");
+        return hn_eval_fail(c, HONE_E_INVALID, "%s is empty",
+                            m.is_int ? "imputed_value_int64s" : "imputed_value_floats");
     HN_TRY(expect_features(c, "the list of imputed values", m.n, m.width));
     for (uint64_t i = 0; y && i < x->n_elems; i++)
         impute(&m, x, y, i);
@@ -134,7 +137,9 @@ hone_status hn_eval_normalizer(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_array *y = hn_ret(c, 0);
     hn_ml_samples_in in;
-    norm_kind kind = hn_attr_is(node, "norm", "L1") ? NORM_L1 : hn_attr_is(node, "norm", "L2") ? NORM_L2 : NORM_MAX;
+    norm_kind kind = hn_attr_is(node, "norm", "L1")   ? NORM_L1
+                     : hn_attr_is(node, "norm", "L2") ? NORM_L2
+                                                      : NORM_MAX;
     HN_TRY(hn_ml_read_samples(c, &in));
     for (uint64_t r = 0; y && in.width > 0 && r < y->n_elems / in.width; r++) {
         const float *row = in.rows + r * in.width;
@@ -163,22 +168,25 @@ hone_status hn_eval_array_feature_extractor(hn_eval *c) {
     hn_load_i64(picked, 0, picked->n_elems, at);
     for (int64_t i = 0; i < n; i++)
         if (at[i] < 0 || at[i] >= x->dims[x->rank - 1])
-            return hn_eval_fail(c, HONE_E_INVALID, "feature %lld does not exist: there are %lld", (long long)at[i],
-                                (long long)x->dims[x->rank - 1]);
+            return hn_eval_fail(c, HONE_E_INVALID, "feature %lld does not exist: there are %lld",
+                                (long long)at[i], (long long)x->dims[x->rank - 1]);
     if (!y)
         return HONE_OK;
     int64_t width = x->dims[x->rank - 1], rows = width ? (int64_t)x->n_elems / width : 0;
-    hn_array from = hn_array_as(x, 2, (int64_t[]){rows, width}), to = hn_array_as(y, 2, (int64_t[]){rows, n});
+    hn_array from = hn_array_as(x, 2, (int64_t[]){rows, width}),
+             to = hn_array_as(y, 2, (int64_t[]){rows, n});
     return hn_move_picked(c, &to, &from, (const int64_t *const[]){NULL, at}, NULL);
 }
 
 /* Takes the first `want` features of each row; what an input does not have is 0. */
-static hone_status copy_features(hn_eval *c, const hn_array *x, hn_array *y, uint64_t at, uint64_t want) {
+static hone_status copy_features(hn_eval *c, const hn_array *x, hn_array *y, uint64_t at,
+                                 uint64_t want) {
     uint64_t rows = (uint64_t)y->dims[0], stride = (uint64_t)y->dims[1];
-    uint64_t x_rows = x->rank < 2 ? 1 : (uint64_t)x->dims[0], width = x_rows ? x->n_elems / x_rows : 0;
+    uint64_t x_rows = x->rank < 2 ? 1 : (uint64_t)x->dims[0],
+             width = x_rows ? x->n_elems / x_rows : 0;
     if (x_rows != rows)
-        return hn_eval_fail(c, HONE_E_SHAPE, "an input has %llu rows, but others have %llu", (unsigned long long)x_rows,
-                            (unsigned long long)rows);
+        return hn_eval_fail(c, HONE_E_SHAPE, "an input has %llu rows, but others have %llu",
+                            (unsigned long long)x_rows, (unsigned long long)rows);
     for (uint64_t r = 0; r < rows; r++) {
         float *row = (float *)y->data + r * stride + at;
         memset(row, 0, (size_t)want * sizeof *row);
@@ -193,11 +201,13 @@ hone_status hn_eval_feature_vectorizer(hn_eval *c) {
     const int64_t *sizes = hn_ml_ints(hn_eval_node(c), "inputdimensions", &n_sizes);
     hn_array *y;
     if (n_sizes != hn_n_args(c))
-        return hn_eval_fail(c, HONE_E_INVALID, "inputdimensions has %llu entries, but there are %u inputs", (unsigned long long)n_sizes,
-                            hn_n_args(c));
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "inputdimensions has %llu entries, but there are %u inputs",
+                            (unsigned long long)n_sizes, hn_n_args(c));
     for (uint64_t i = 0; i < n_sizes; i++)
         if (sizes[i] < 0 || !hn_add_u64(total, (uint64_t)sizes[i], &total) || total > INT64_MAX)
-            return hn_eval_fail(c, HONE_E_INVALID, "inputdimensions has an entry that is negative or too large");
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "inputdimensions has an entry that is negative or too large");
     int64_t dims[2] = {first->rank < 2 ? 1 : first->dims[0], (int64_t)total};
     HN_TRY(hn_ret_alloc(c, 0, HN_F32, 2, dims, &y));
     for (uint32_t i = 0; y && i < hn_n_args(c); i++) {

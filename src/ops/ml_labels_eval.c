@@ -1,5 +1,5 @@
-/* Evaluation of the operators of ai.onnx.ml that look labels up: LabelEncoder, CategoryMapper, OneHotEncoder, ZipMap, CastMap,
- * DictVectorizer. */
+/* Evaluation of the operators of ai.onnx.ml that look labels up: LabelEncoder, CategoryMapper,
+ * OneHotEncoder, ZipMap, CastMap, DictVectorizer. */
 #include "ops/ml_eval.h"
 #include "ops/move.h"
 #include "ops/sort.h"
@@ -62,7 +62,8 @@ static int64_t key_table_find(const key_table *t, const hn_array *x, uint64_t i)
 /* ---- attributes as arrays -------------------------------------------------------------------- */
 
 static hn_array array_of(hn_dtype dtype, uint64_t n, const void *data) {
-    return (hn_array){.dtype = dtype, .n_elems = n, .data = (void *)(uintptr_t)data}; /* read only */
+    return (hn_array){
+        .dtype = dtype, .n_elems = n, .data = (void *)(uintptr_t)data}; /* read only */
 }
 
 /* Data in files need not be aligned: it is copied. */
@@ -87,11 +88,19 @@ static hone_status array_of_attr(hn_eval *c, const char *name, hn_array *out) {
     if (!a)
         return HONE_OK;
     switch (a->kind) {
-    case HN_ATTR_TENSOR: return array_of_tensor(c, a->v.tensor, out);
-    case HN_ATTR_INTS: *out = array_of(HN_I64, a->n, a->v.ints); break;
-    case HN_ATTR_FLOATS: *out = array_of(HN_F32, a->n, a->v.floats); break;
-    case HN_ATTR_STRINGS: *out = array_of(HN_STRING, a->n, a->v.strings); break;
-    default: break;
+    case HN_ATTR_TENSOR:
+        return array_of_tensor(c, a->v.tensor, out);
+    case HN_ATTR_INTS:
+        *out = array_of(HN_I64, a->n, a->v.ints);
+        break;
+    case HN_ATTR_FLOATS:
+        *out = array_of(HN_F32, a->n, a->v.floats);
+        break;
+    case HN_ATTR_STRINGS:
+        *out = array_of(HN_STRING, a->n, a->v.strings);
+        break;
+    default:
+        break;
     }
     return HONE_OK;
 }
@@ -103,7 +112,8 @@ static hone_status array_of_first(hn_eval *c, const char *const names[4], hn_arr
         if (out->n_elems > 0)
             return HONE_OK;
     }
-    return hn_eval_fail(c, HONE_E_INVALID, "none of %s, %s, %s and %s lists anything", names[0], names[1], names[2], names[3]);
+    return hn_eval_fail(c, HONE_E_INVALID, "none of %s, %s, %s and %s lists anything", names[0],
+                        names[1], names[2], names[3]);
 }
 
 /* What unknown keys get. */
@@ -134,13 +144,15 @@ static hone_status translate(hn_eval *c, hn_array keys, hn_array values) {
     if (!y)
         return HONE_OK;
     if (keys.dtype != x->dtype || values.dtype != y->dtype || keys.n_elems != values.n_elems)
-        return hn_eval_fail(c, HONE_E_TYPE, "keys are %s and values %s, but the node maps %s to %s", hn_dtype_name(keys.dtype),
-                            hn_dtype_name(values.dtype), hn_dtype_name(x->dtype), hn_dtype_name(y->dtype));
+        return hn_eval_fail(c, HONE_E_TYPE, "keys are %s and values %s, but the node maps %s to %s",
+                            hn_dtype_name(keys.dtype), hn_dtype_name(values.dtype),
+                            hn_dtype_name(x->dtype), hn_dtype_name(y->dtype));
     HN_TRY(default_label(c, y->dtype, &fallback));
     HN_TRY(key_table_make(c, keys, &t));
     for (uint64_t i = 0; i < x->n_elems; i++) {
         int64_t at = key_table_find(&t, x, i);
-        HN_TRY(at < 0 ? hn_move_run(c, y, i, &fallback, 0, 1) : hn_move_run(c, y, i, &values, (uint64_t)at, 1));
+        HN_TRY(at < 0 ? hn_move_run(c, y, i, &fallback, 0, 1)
+                      : hn_move_run(c, y, i, &values, (uint64_t)at, 1));
     }
     return HONE_OK;
 }
@@ -157,12 +169,15 @@ static hone_status encode_places(hn_eval *c) {
         at[i] = (int64_t)i;
     texts.dtype = HN_STRING; /* also when there are none */
     places = array_of(HN_I64, texts.n_elems, at);
-    return hn_arg(c, 0)->dtype == HN_STRING ? translate(c, texts, places) : translate(c, places, texts);
+    return hn_arg(c, 0)->dtype == HN_STRING ? translate(c, texts, places)
+                                            : translate(c, places, texts);
 }
 
 hone_status hn_eval_label_encoder(hn_eval *c) {
-    static const char *const key_names[4] = {"keys_tensor", "keys_strings", "keys_int64s", "keys_floats"};
-    static const char *const value_names[4] = {"values_tensor", "values_strings", "values_int64s", "values_floats"};
+    static const char *const key_names[4] = {"keys_tensor", "keys_strings", "keys_int64s",
+                                             "keys_floats"};
+    static const char *const value_names[4] = {"values_tensor", "values_strings", "values_int64s",
+                                               "values_floats"};
     hn_array keys, values;
     if (hn_infer_version(hn_eval_node(c)) < 2)
         return encode_places(c);
@@ -175,7 +190,8 @@ hone_status hn_eval_category_mapper(hn_eval *c) {
     hn_array texts, numbers;
     HN_TRY(array_of_attr(c, "cats_strings", &texts));
     HN_TRY(array_of_attr(c, "cats_int64s", &numbers));
-    return hn_arg(c, 0)->dtype == HN_STRING ? translate(c, texts, numbers) : translate(c, numbers, texts);
+    return hn_arg(c, 0)->dtype == HN_STRING ? translate(c, texts, numbers)
+                                            : translate(c, numbers, texts);
 }
 
 /* ---- OneHotEncoder --------------------------------------------------------------------------- */
@@ -183,7 +199,8 @@ hone_status hn_eval_category_mapper(hn_eval *c) {
 hone_status hn_eval_one_hot_encoder(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0), keys, whole = *x;
-    bool is_text = x->dtype == HN_STRING, allows_unknown = hn_attr_i(hn_eval_node(c), "zeros", 1) != 0;
+    bool is_text = x->dtype == HN_STRING,
+         allows_unknown = hn_attr_i(hn_eval_node(c), "zeros", 1) != 0;
     key_table t;
     if (!y)
         return HONE_OK;
@@ -200,7 +217,9 @@ hone_status hn_eval_one_hot_encoder(hn_eval *c) {
     for (uint64_t i = 0; i < x->n_elems; i++) {
         int64_t at = keys.n_elems ? key_table_find(&t, &whole, i) : -1;
         if (at < 0 && !allows_unknown)
-            return hn_eval_fail(c, HONE_E_INVALID, "element %llu is no known category, and zeros is 0", (unsigned long long)i);
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "element %llu is no known category, and zeros is 0",
+                                (unsigned long long)i);
         if (at >= 0 && (uint64_t)at < n)
             ((float *)y->data)[i * n + (uint64_t)at] = 1;
     }
@@ -210,19 +229,22 @@ hone_status hn_eval_one_hot_encoder(hn_eval *c) {
 /* ---- ZipMap ---------------------------------------------------------------------------------- */
 
 /* A map from labels to row `r` of the scores. Takes no reference of `labels`. */
-static hn_object *zip_row(hn_eval *c, const hn_object *labels, const hn_array *x, uint64_t r, uint64_t n) {
+static hn_object *zip_row(hn_eval *c, const hn_object *labels, const hn_array *x, uint64_t r,
+                          uint64_t n) {
     hn_object *map = hn_object_map(c);
     if (!map)
         return NULL;
     map->items[0] = hn_object_ref(c, labels);
     map->items[1] = hn_object_tensor(c, HN_F32, 1, (int64_t[]){(int64_t)n});
-    if (map->items[0] && map->items[1] && hn_move_run(c, &map->items[1]->array, 0, x, r * n, n) == HONE_OK)
+    if (map->items[0] && map->items[1] &&
+        hn_move_run(c, &map->items[1]->array, 0, x, r * n, n) == HONE_OK)
         return map;
     hn_object_unref(c, map);
     return NULL;
 }
 
-static hone_status zip_rows(hn_eval *c, const hn_object *labels, const hn_array *x, uint64_t n_rows, uint64_t n) {
+static hone_status zip_rows(hn_eval *c, const hn_object *labels, const hn_array *x, uint64_t n_rows,
+                            uint64_t n) {
     hn_object *y = hn_object_sequence(c, (uint32_t)n_rows);
     HN_TRY_PTR(y);
     for (uint32_t r = 0; r < y->n_items; r++) {
@@ -237,11 +259,15 @@ static hone_status zip_rows(hn_eval *c, const hn_object *labels, const hn_array 
 
 hone_status hn_eval_zip_map(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
-    hn_ml_labels labels = hn_ml_read_labels(hn_eval_node(c), "classlabels_strings", "classlabels_int64s");
+    hn_ml_labels labels =
+        hn_ml_read_labels(hn_eval_node(c), "classlabels_strings", "classlabels_int64s");
     uint64_t n_rows = x->rank < 2 ? 1 : (uint64_t)x->dims[0];
     if (x->rank < 1 || (uint64_t)x->dims[x->rank - 1] != labels.n || n_rows > UINT32_MAX)
-        return hn_eval_fail(c, HONE_E_SHAPE, "the input must have one column for each of %llu labels", (unsigned long long)labels.n);
-    hn_object *keys = hn_object_tensor(c, labels.strings ? HN_STRING : HN_I64, 1, (int64_t[]){(int64_t)labels.n});
+        return hn_eval_fail(c, HONE_E_SHAPE,
+                            "the input must have one column for each of %llu labels",
+                            (unsigned long long)labels.n);
+    hn_object *keys =
+        hn_object_tensor(c, labels.strings ? HN_STRING : HN_I64, 1, (int64_t[]){(int64_t)labels.n});
     HN_TRY_PTR(keys);
     hone_status status = HONE_OK;
     for (uint64_t i = 0; i < labels.n && status == HONE_OK; i++)
@@ -265,7 +291,8 @@ static hone_status read_map(hn_eval *c, const hn_array **keys, const hn_array **
 }
 
 /* One value as another type: numbers and texts into each other. */
-static hone_status cast_value(hn_eval *c, hn_array *y, uint64_t at, const hn_array *values, uint64_t i) {
+static hone_status cast_value(hn_eval *c, hn_array *y, uint64_t at, const hn_array *values,
+                              uint64_t i) {
     char text[64];
     double v = 0;
     if (y->dtype == values->dtype)
@@ -292,13 +319,17 @@ hone_status hn_eval_cast_map(hn_eval *c) {
     const hn_array *keys, *values;
     bool is_sparse = hn_attr_is(node, "map_form", "SPARSE");
     int64_t size = hn_attr_i(node, "max_map", 1), key;
-    hn_dtype dtype = hn_attr_is(node, "cast_to", "TO_STRING") ? HN_STRING : hn_attr_is(node, "cast_to", "TO_INT64") ? HN_I64 : HN_F32;
+    hn_dtype dtype = hn_attr_is(node, "cast_to", "TO_STRING")  ? HN_STRING
+                     : hn_attr_is(node, "cast_to", "TO_INT64") ? HN_I64
+                                                               : HN_F32;
     key_table t;
     hn_array *y;
     HN_TRY(read_map(c, &keys, &values));
     if (is_sparse && size < 1)
-        return hn_eval_fail(c, HONE_E_INVALID, "max_map is %lld, but must be 1 or more", (long long)size);
-    HN_TRY(hn_ret_alloc(c, 0, dtype, 2, (int64_t[]){1, is_sparse ? size : (int64_t)keys->n_elems}, &y));
+        return hn_eval_fail(c, HONE_E_INVALID, "max_map is %lld, but must be 1 or more",
+                            (long long)size);
+    HN_TRY(hn_ret_alloc(c, 0, dtype, 2, (int64_t[]){1, is_sparse ? size : (int64_t)keys->n_elems},
+                        &y));
     if (!y)
         return HONE_OK;
     HN_TRY(key_table_make(c, *keys, &t));
@@ -322,7 +353,8 @@ hone_status hn_eval_dict_vectorizer(hn_eval *c) {
     hn_array words, *y;
     key_table t;
     HN_TRY(read_map(c, &keys, &values));
-    HN_TRY(array_of_attr(c, keys->dtype == HN_STRING ? "string_vocabulary" : "int64_vocabulary", &words));
+    HN_TRY(array_of_attr(c, keys->dtype == HN_STRING ? "string_vocabulary" : "int64_vocabulary",
+                         &words));
     if (words.n_elems > 0 && words.dtype != keys->dtype)
         return hn_eval_fail(c, HONE_E_TYPE, "the vocabulary has another type than the map's keys");
     HN_TRY(hn_ret_alloc(c, 0, values->dtype, 2, (int64_t[]){1, (int64_t)words.n_elems}, &y));

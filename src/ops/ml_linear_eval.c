@@ -11,8 +11,8 @@ static float dot(uint64_t n, const float *a, const float *b) {
 }
 
 static hone_status fail_lengths(hn_eval *c, const char *name, uint64_t n, uint64_t expected) {
-    return hn_eval_fail(c, HONE_E_INVALID, "%s has %llu entries, but %llu are needed", name, (unsigned long long)n,
-                        (unsigned long long)expected);
+    return hn_eval_fail(c, HONE_E_INVALID, "%s has %llu entries, but %llu are needed", name,
+                        (unsigned long long)n, (unsigned long long)expected);
 }
 
 /* ---- linear models --------------------------------------------------------------------------- */
@@ -39,7 +39,8 @@ static hone_status linear_open(hn_eval *c, uint64_t n_scores, linear_model *m) {
 
 static void linear_scores(const linear_model *m, uint64_t sample, float *out) {
     for (uint64_t k = 0; k < m->n_scores; k++) {
-        out[k] = dot(m->in.width, m->in.rows + sample * m->in.width, m->coefficients + k * m->in.width);
+        out[k] =
+            dot(m->in.width, m->in.rows + sample * m->in.width, m->coefficients + k * m->in.width);
         out[k] += m->n_intercepts ? m->intercepts[k] : 0;
     }
 }
@@ -153,7 +154,8 @@ static hone_status svm_read_vectors(hn_eval *c, svm_model *m, uint64_t n_vectors
 
 static void svm_run_kernels(const svm_model *m, uint64_t sample) {
     for (uint64_t v = 0; v < m->n_vectors; v++)
-        m->kernels[v] = svm_kernel_of(m, m->in.width, m->in.rows + sample * m->in.width, m->vectors + v * m->in.width);
+        m->kernels[v] = svm_kernel_of(m, m->in.width, m->in.rows + sample * m->in.width,
+                                      m->vectors + v * m->in.width);
 }
 
 /* ---- SVMRegressor ---------------------------------------------------------------------------- */
@@ -208,7 +210,8 @@ static hone_status svm_open_classes(hn_eval *c, svm_model *m, uint64_t n_labels)
     uint64_t n_pairs = n_classes * (n_classes - 1) / 2;
     for (uint64_t k = 0; k < n_classes; k++)
         if (m->per_class[k] < 0 || !hn_add_u64(n_vectors, (uint64_t)m->per_class[k], &n_vectors))
-            return hn_eval_fail(c, HONE_E_INVALID, "vectors_per_class has an entry that is negative or too large");
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "vectors_per_class has an entry that is negative or too large");
     if (n_classes != n_labels)
         return fail_lengths(c, "vectors_per_class", n_classes, n_labels);
     HN_TRY(svm_read_vectors(c, m, n_vectors));
@@ -221,7 +224,8 @@ static hone_status svm_open_classes(hn_eval *c, svm_model *m, uint64_t n_labels)
     return HONE_OK;
 }
 
-/* What the vectors of one class say in the duel with another, whose row of coefficients is `row`. */
+/* What the vectors of one class say in the duel with another, whose row of coefficients is `row`.
+ */
 static double svm_side(const svm_model *m, uint64_t row, uint64_t first, int64_t n) {
     double sum = 0;
     for (uint64_t v = first; v < first + (uint64_t)n; v++)
@@ -235,7 +239,8 @@ static void svm_duels(const svm_model *m, float *duels, uint64_t *votes) {
     for (uint64_t i = 0; i < m->n_classes; i++) {
         uint64_t first_j = first_i + (uint64_t)m->per_class[i];
         for (uint64_t j = i + 1; j < m->n_classes; j++, pair++) {
-            double sum = svm_side(m, j - 1, first_i, m->per_class[i]) + svm_side(m, i, first_j, m->per_class[j]);
+            double sum = svm_side(m, j - 1, first_i, m->per_class[i]) +
+                         svm_side(m, i, first_j, m->per_class[j]);
             duels[pair] = (float)(sum + (double)m->rho[pair]);
             votes[duels[pair] > 0 ? i : j]++;
             first_j += (uint64_t)m->per_class[j];
@@ -244,9 +249,10 @@ static void svm_duels(const svm_model *m, float *duels, uint64_t *votes) {
     }
 }
 
-/* Probabilities of classes from those of pairs: the fixed point of Wu, Lin and Weng (2004), second method. `pairs` and `q` are
- * [classes, classes]. */
-static void couple_probabilities(uint64_t n, const double *pairs, double *q, double *qp, double *p) {
+/* Probabilities of classes from those of pairs: the fixed point of Wu, Lin and Weng (2004), second
+ * method. `pairs` and `q` are [classes, classes]. */
+static void couple_probabilities(uint64_t n, const double *pairs, double *q, double *qp,
+                                 double *p) {
     uint64_t max_rounds = HN_MAX(100, n);
     for (uint64_t t = 0; t < n; t++) {
         p[t] = 1.0 / (double)n;
@@ -281,7 +287,8 @@ static void couple_probabilities(uint64_t n, const double *pairs, double *q, dou
     }
 }
 
-static hone_status svm_probabilities(hn_eval *c, const svm_model *m, const float *duels, float *scores) {
+static hone_status svm_probabilities(hn_eval *c, const svm_model *m, const float *duels,
+                                     float *scores) {
     uint64_t n = m->n_classes, pair = 0;
     double *pairs = hn_eval_scratch(c, (2 * n * n + 2 * n) * sizeof *pairs);
     HN_TRY_PTR(pairs);
@@ -300,12 +307,14 @@ static hone_status svm_probabilities(hn_eval *c, const svm_model *m, const float
 }
 
 /* Scores and the best class of one sample; `scores` has room for all pairs. */
-static hone_status svm_score(hn_eval *c, const svm_model *m, uint64_t sample, float *duels, uint64_t *votes, float *scores,
-                             uint64_t *n_scores, uint64_t *best) {
+static hone_status svm_score(hn_eval *c, const svm_model *m, uint64_t sample, float *duels,
+                             uint64_t *votes, float *scores, uint64_t *n_scores, uint64_t *best) {
     uint64_t n = m->n_classes;
     if (!m->vectors) {
         for (uint64_t k = 0; k < n; k++)
-            scores[k] = dot(m->in.width, m->in.rows + sample * m->in.width, m->coefficients + k * m->in.width) + m->rho[0];
+            scores[k] = dot(m->in.width, m->in.rows + sample * m->in.width,
+                            m->coefficients + k * m->in.width) +
+                        m->rho[0];
         *n_scores = n;
         *best = best_of(n, scores);
         return HONE_OK;
@@ -332,7 +341,8 @@ hone_status hn_eval_svm_classifier(hn_eval *c) {
     HN_TRY(svm_open(c, &m));
     HN_TRY(svm_open_classes(c, &m, labels.n));
     uint64_t n_room = labels.n * labels.n + 2, n_scores = 0, best;
-    float *duels = hn_eval_scratch(c, n_room * sizeof *duels), *scores = hn_eval_scratch(c, n_room * sizeof *scores);
+    float *duels = hn_eval_scratch(c, n_room * sizeof *duels),
+          *scores = hn_eval_scratch(c, n_room * sizeof *scores);
     uint64_t *votes = hn_eval_scratch(c, n_room * sizeof *votes);
     if (!duels || !scores || !votes)
         return HONE_E_NOMEM;

@@ -119,8 +119,9 @@ hone_status hn_axis_of(hn_eval *c, int64_t axis, int32_t rank, int32_t *out) {
 }
 
 hone_status hn_fail_index(hn_eval *c, int64_t index, int64_t size) {
-    return hn_eval_fail(c, HONE_E_INVALID, "index %lld is out of range for an axis of %lld elements",
-                        (long long)index, (long long)size);
+    return hn_eval_fail(c, HONE_E_INVALID,
+                        "index %lld is out of range for an axis of %lld elements", (long long)index,
+                        (long long)size);
 }
 
 hn_split3 hn_split_at(int32_t rank, const int64_t *dims, int32_t axis) {

@@ -251,8 +251,8 @@ hone_status hn_fused_activation(hn_eval *c, hn_array *y) {
 
 /* ---- normalization --------------------------------------------------------------------------- */
 
-void hn_normalize_row(const hn_norm_row_f32 *norm, uint64_t n, const float *x, float *y, float *mean,
-                      float *inverse) {
+void hn_normalize_row(const hn_norm_row_f32 *norm, uint64_t n, const float *x, float *y,
+                      float *mean, float *inverse) {
     double sum = 0, squares = 0;
     if (hn_normalize_row_f32(norm, (int64_t)n, x, y, mean, inverse))
         return;

@@ -74,7 +74,7 @@ bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out);
 
 /* y[i] = (x[i] - mean) * gamma / sqrt(variance + epsilon) + beta over one row; simplified: no mean.
  * Returns mean and 1 / deviation. */
-void hn_normalize_row(const hn_norm_row_f32 *norm, uint64_t n, const float *x, float *y, float *mean,
-                      float *inverse);
+void hn_normalize_row(const hn_norm_row_f32 *norm, uint64_t n, const float *x, float *y,
+                      float *mean, float *inverse);
 
 #endif /* HN_MS_EVAL_H */

@@ -117,7 +117,7 @@ typedef struct hn_attention_parts {
     hn_heads heads;
     int64_t n_fresh, n_past;
     hn_kv_cache keys, values; /* batch, heads, sizes and counts are filled in by hn_attention_run */
-    uint32_t mask, bias;   /* arguments */
+    uint32_t mask, bias;      /* arguments */
 } hn_attention_parts;
 /* Puts the past and the fresh keys and values together; heads.n_keys tells how many there are then.
  */

@@ -45,7 +45,7 @@ hone_status hn_eval_gated_rms_norm(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *scale = hn_arg(c, 1), *gate = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     hn_norm_row_f32 norm = {.epsilon = hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f),
-                        .simplified = true};
+                            .simplified = true};
     float mean, inverse;
     if (!y || y->n_elems == 0)
         return HONE_OK;

@@ -34,8 +34,8 @@ enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_last_w
 typedef struct hn_weights_form {
     uint32_t kind, n_args;
     int64_t n_elems;
-    bool has_halves; /* two bytes for an element, not four */
-    int64_t sizes[3];    /* on which the places of elements depend */
+    bool has_halves;  /* two bytes for an element, not four */
+    int64_t sizes[3]; /* on which the places of elements depend */
     hone_status (*fill)(void *job, void *out);
     void *job;
 } hn_weights_form;

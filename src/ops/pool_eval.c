@@ -140,8 +140,8 @@ static void global_pool_plane(const global_pool_job *job, int64_t i) {
 static bool average_plane_f32(const global_pool_job *job, int64_t i) {
     float sum;
     if (job->kind != POOL_AVERAGE || job->x->dtype != HN_F32 || job->y->dtype != HN_F32 ||
-        !hn_sum_row_f32((int64_t)job->plane,
-                        (const float *)job->x->data + (uint64_t)i * job->plane, &sum))
+        !hn_sum_row_f32((int64_t)job->plane, (const float *)job->x->data + (uint64_t)i * job->plane,
+                        &sum))
         return false;
     ((float *)job->y->data)[i] = sum / (float)job->plane;
     return true;

@@ -18,16 +18,15 @@ static hone_status run_pool_last(hn_eval *c, hn_pool_last_kind kind, bool count_
         taps *= (double)slide.kernel[i];
     if (taps > MOST_TAPS_LAST)
         return hn_eval_fail(c, HONE_E_LIMIT, "a window of %g elements is too large", taps);
-    hn_pool_last_f32(hn_eval_pool(c),
-                     &(hn_pool_last_job){.kind = kind,
-                                         .slide = &slide,
-                                         .batch = x->dims[0],
-                                         .channels = x->dims[x->rank - 1],
-                                         .x = x->data,
-                                         .y = y->data,
-                                         .pad_end = count_padding ? pad_end : NULL,
-                                         .x_step = x->row_step,
-                                         .y_step = y->row_step});
+    hn_pool_last_f32(hn_eval_pool(c), &(hn_pool_last_job){.kind = kind,
+                                                          .slide = &slide,
+                                                          .batch = x->dims[0],
+                                                          .channels = x->dims[x->rank - 1],
+                                                          .x = x->data,
+                                                          .y = y->data,
+                                                          .pad_end = count_padding ? pad_end : NULL,
+                                                          .x_step = x->row_step,
+                                                          .y_step = y->row_step});
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
@@ -51,8 +50,8 @@ static hone_status run_global_pool_last(hn_eval *c, hn_pool_last_kind kind) {
                                    .channels = x->dims[x->rank - 1],
                                    .x = x->data,
                                    .y = y->data};
-    job.scratch = hn_eval_scratch(c, (uint64_t)hn_pool_global_last_scratch_elems(&job) *
-                                         sizeof *job.scratch);
+    job.scratch =
+        hn_eval_scratch(c, (uint64_t)hn_pool_global_last_scratch_elems(&job) * sizeof *job.scratch);
     HN_TRY_PTR(job.scratch);
     hn_pool_global_last_f32(hn_eval_pool(c), &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;

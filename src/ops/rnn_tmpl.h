@@ -119,8 +119,8 @@ static void NAME(rnn_one_step)(hn_pool *pool, NAME(rnn_work) * s, int64_t step, 
             int64_t row = hn_rnn_row(f, b, hn_rnn_time(f, b, step, reverse));
             if (row >= 0)
                 NAME(gru_reset)
-                (s, s->x_part + row * width, s->h_part + b * width, s->h + b * f->hidden,
-                 s->reset + b * f->hidden);
+            (s, s->x_part + row * width, s->h_part + b * width, s->h + b * f->hidden,
+             s->reset + b * f->hidden);
         }
         NAME(rnn_recur)(pool, s, s->reset, HN_GRU_HIDDEN, HN_GRU_HIDDEN + 1);
     }
@@ -140,7 +140,8 @@ static void NAME(rnn_one_step)(hn_pool *pool, NAME(rnn_work) * s, int64_t step, 
 }
 
 /* States of direction d: [dirs, batch, hidden], or [batch, dirs, hidden]. */
-static void NAME(rnn_copy_state)(const hn_rnn_form *f, int64_t d, const T *from, T *to, bool is_load) {
+static void NAME(rnn_copy_state)(const hn_rnn_form *f, int64_t d, const T *from, T *to,
+                                 bool is_load) {
     for (int64_t b = 0; b < f->batch && from && to; b++) {
         int64_t outside = hn_rnn_state_at(f, d, b), inside = b * f->hidden;
         memcpy(to + (is_load ? inside : outside), from + (is_load ? outside : inside),

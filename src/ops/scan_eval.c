@@ -1,16 +1,16 @@
-/* Evaluation of Scan. Version 8 runs the later versions' loop for each sample of a batch: its tensors, seen without the batch axis,
- * are contiguous. */
+/* Evaluation of Scan. Version 8 runs the later versions' loop for each sample of a batch: its
+ * tensors, seen without the batch axis, are contiguous. */
 #include "ops/control_eval.h"
 
 typedef struct scan_job {
-    bool has_batch;             /* version 8 */
-    uint32_t first;             /* argument that is the first state variable */
+    bool has_batch; /* version 8 */
+    uint32_t first; /* argument that is the first state variable */
     uint32_t n_states, n_scans, n_stacks;
     int64_t n_batch, length;
     const int64_t *in_axes, *out_axes, *in_turned, *out_turned; /* NULL: all 0 */
-    hn_array *views;            /* n_scans: what is scanned, of the current sample */
-    hn_object **in, **out;      /* of the body */
-    bool has_stepped;           /* the body has run at least once */
+    hn_array *views;       /* n_scans: what is scanned, of the current sample */
+    hn_object **in, **out; /* of the body */
+    bool has_stepped;      /* the body has run at least once */
 } scan_job;
 
 /* A list attribute with an entry for each of n tensors. */
@@ -20,7 +20,8 @@ static hone_status scan_read_list(hn_eval *c, const char *name, uint32_t n, cons
     if (!hn_attr_ints(hn_eval_node(c), name, &n_list, out))
         return HONE_OK;
     if (n_list != n)
-        return hn_eval_fail(c, HONE_E_INVALID, "%s has %u entries, but there are %u such tensors", name, n_list, n);
+        return hn_eval_fail(c, HONE_E_INVALID, "%s has %u entries, but there are %u such tensors",
+                            name, n_list, n);
     return HONE_OK;
 }
 
@@ -50,7 +51,8 @@ static hone_status scan_check_args(hn_eval *c, scan_job *s) {
     for (uint32_t i = 0; i < s->n_states + s->n_scans; i++) {
         const hn_array *a = hn_arg(c, s->first + i);
         if (!a || (s->has_batch && a->rank < 1))
-            return hn_eval_fail(c, HONE_E_TYPE, "input %u must be a tensor%s", s->first + i, s->has_batch ? " with a batch axis" : "");
+            return hn_eval_fail(c, HONE_E_TYPE, "input %u must be a tensor%s", s->first + i,
+                                s->has_batch ? " with a batch axis" : "");
         if (s->has_batch && i == 0)
             s->n_batch = a->dims[0];
         if (s->has_batch && a->dims[0] != s->n_batch)
@@ -63,8 +65,9 @@ static hone_status scan_check_args(hn_eval *c, scan_job *s) {
         if (i == 0)
             s->length = s->views[i].dims[axis];
         if (s->views[i].dims[axis] != s->length)
-            return hn_eval_fail(c, HONE_E_SHAPE, "input %u has %lld steps, but others have %lld", s->first + s->n_states + i,
-                                (long long)s->views[i].dims[axis], (long long)s->length);
+            return hn_eval_fail(c, HONE_E_SHAPE, "input %u has %lld steps, but others have %lld",
+                                s->first + s->n_states + i, (long long)s->views[i].dims[axis],
+                                (long long)s->length);
     }
     return HONE_OK;
 }
@@ -75,8 +78,9 @@ static hone_status scan_open(hn_eval *c, scan_job *s) {
     uint32_t n_in = hn_n_args(c) - HN_MIN(s->first, hn_n_args(c));
     int64_t n_scans = hn_attr_i(hn_eval_node(c), "num_scan_inputs", 0);
     if (n_scans < 1 || n_scans > n_in || n_in - n_scans > hn_n_rets(c))
-        return hn_eval_fail(c, HONE_E_INVALID, "num_scan_inputs is %lld, but the node has %u inputs and %u outputs", (long long)n_scans,
-                            n_in, hn_n_rets(c));
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "num_scan_inputs is %lld, but the node has %u inputs and %u outputs",
+                            (long long)n_scans, n_in, hn_n_rets(c));
     s->n_scans = (uint32_t)n_scans;
     s->n_states = n_in - s->n_scans;
     s->n_stacks = hn_n_rets(c) - s->n_states;
@@ -96,7 +100,8 @@ static hone_status scan_begin(hn_eval *c, scan_job *s, int64_t b) {
     for (uint32_t i = 0; i < s->n_states; i++) {
         const hn_array *initial = hn_arg(c, s->first + i);
         hn_array view = s->has_batch ? scan_sample(initial, b) : *initial;
-        s->in[i] = s->has_batch ? hn_object_tensor(c, view.dtype, view.rank, view.dims) : hn_object_ref(c, hn_arg_object(c, i));
+        s->in[i] = s->has_batch ? hn_object_tensor(c, view.dtype, view.rank, view.dims)
+                                : hn_object_ref(c, hn_arg_object(c, i));
         HN_TRY_PTR(s->in[i]);
         if (s->has_batch)
             HN_TRY(hn_move_all(c, &s->in[i]->array, &view));
@@ -123,18 +128,23 @@ static hone_status scan_slice_inputs(hn_eval *c, scan_job *s, int64_t t, int64_t
     return HONE_OK;
 }
 
-/* The output that collects stack i, made when its first element is known. `item` NULL: there are none. */
-static hone_status scan_stack_ready(hn_eval *c, const scan_job *s, uint32_t i, const hn_array *item, hn_stack_shape *shape, hn_array **y) {
+/* The output that collects stack i, made when its first element is known. `item` NULL: there are
+ * none. */
+static hone_status scan_stack_ready(hn_eval *c, const scan_job *s, uint32_t i, const hn_array *item,
+                                    hn_stack_shape *shape, hn_array **y) {
     uint32_t output = s->n_states + i;
-    HN_TRY(hn_stacked_dims(c, "body", output, item, s->out_axes ? s->out_axes[i] : 0, s->length, shape));
+    HN_TRY(hn_stacked_dims(c, "body", output, item, s->out_axes ? s->out_axes[i] : 0, s->length,
+                           shape));
     if (!s->has_batch)
         return hn_ret_alloc(c, output, shape->dtype, shape->rank, shape->dims, y);
     int64_t dims[HN_MAX_RANK + 1] = {s->n_batch};
     if (shape->rank >= HN_MAX_RANK)
-        return hn_eval_fail(c, HONE_E_LIMIT, "output %u would have rank %d; hone allows %d", output, shape->rank + 1, HN_MAX_RANK);
+        return hn_eval_fail(c, HONE_E_LIMIT, "output %u would have rank %d; hone allows %d", output,
+                            shape->rank + 1, HN_MAX_RANK);
     memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof *dims);
     HN_TRY(hn_ret_alloc(c, output, shape->dtype, shape->rank + 1, dims, y));
-    return !s->has_stepped && *y ? hn_move_fill(c, *y, 0, (*y)->n_elems, NULL) : HONE_OK; /* sequences may end early */
+    return !s->has_stepped && *y ? hn_move_fill(c, *y, 0, (*y)->n_elems, NULL)
+                                 : HONE_OK; /* sequences may end early */
 }
 
 static hone_status scan_put_stacks(hn_eval *c, scan_job *s, int64_t b, int64_t t) {
@@ -145,12 +155,16 @@ static hone_status scan_put_stacks(hn_eval *c, scan_job *s, int64_t b, int64_t t
         if (!hn_wants_ret(c, s->n_states + i))
             continue;
         if (item->kind != HN_OBJECT_TENSOR)
-            return hn_eval_fail(c, HONE_E_TYPE, "output %u of the body is no tensor and cannot be stacked", s->n_states + i);
+            return hn_eval_fail(c, HONE_E_TYPE,
+                                "output %u of the body is no tensor and cannot be stacked",
+                                s->n_states + i);
         hn_array *before = hn_ret(c, s->n_states + i);
         HN_TRY(scan_stack_ready(c, s, i, &item->array, &shape, &y));
         if (s->has_stepped && y != before)
-            return hn_eval_fail(c, HONE_E_SHAPE, "output %u of the body has another type or shape in step %lld than before",
-                                s->n_states + i, (long long)t);
+            return hn_eval_fail(
+                c, HONE_E_SHAPE,
+                "output %u of the body has another type or shape in step %lld than before",
+                s->n_states + i, (long long)t);
         hn_array view = s->has_batch ? scan_sample(y, b) : *y;
         int64_t at = s->out_turned && s->out_turned[i] ? s->length - 1 - t : t;
         HN_TRY(hn_move_to_axis(c, &view, shape.axis, at, 1, &item->array));
@@ -187,11 +201,14 @@ static hone_status scan_end(hn_eval *c, scan_job *s, int64_t b) {
         }
         const hn_array *initial = hn_arg(c, s->first + i);
         hn_array *y;
-        if (last->kind != HN_OBJECT_TENSOR || last->array.dtype != initial->dtype || !hn_fits_stack(initial, 0, &last->array))
-            return hn_eval_fail(c, HONE_E_SHAPE, "state variable %u must keep its type and shape", i);
+        if (last->kind != HN_OBJECT_TENSOR || last->array.dtype != initial->dtype ||
+            !hn_fits_stack(initial, 0, &last->array))
+            return hn_eval_fail(c, HONE_E_SHAPE, "state variable %u must keep its type and shape",
+                                i);
         HN_TRY(hn_ret_alloc(c, i, initial->dtype, initial->rank, initial->dims, &y));
         if (y)
-            HN_TRY(hn_move_run(c, y, (uint64_t)b * last->array.n_elems, &last->array, 0, last->array.n_elems));
+            HN_TRY(hn_move_run(c, y, (uint64_t)b * last->array.n_elems, &last->array, 0,
+                               last->array.n_elems));
     }
     return HONE_OK;
 }
@@ -202,7 +219,8 @@ static hone_status scan_length(hn_eval *c, const scan_job *s, int64_t b, int64_t
     if (lens && lens->n_elems > (uint64_t)b)
         hn_load_i64(lens, (uint64_t)b, 1, length);
     if (*length < 0 || *length > s->length)
-        return hn_eval_fail(c, HONE_E_INVALID, "sequence_lens[%lld] is %lld, but there are %lld steps", (long long)b,
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "sequence_lens[%lld] is %lld, but there are %lld steps", (long long)b,
                             (long long)*length, (long long)s->length);
     return HONE_OK;
 }

@@ -20,13 +20,12 @@ bool hn_span_is(hn_span s, const char *text);
 bool hn_span_cut(hn_span *rest, char separator, hn_span *token);
 /* Takes a trailing "@V" off and returns V; 0 when there is none. */
 int hn_span_take_since(hn_span *token);
-/* What schema_memo.c remembers: the same as hn_op_find, hn_op_attr and hn_op_attr_find, from the text
- * of the rows each time. */
+/* What schema_memo.c remembers: the same as hn_op_find, hn_op_attr and hn_op_attr_find, from the
+ * text of the rows each time. */
 const hn_op *hn_walk_find(const hn_op_registry *r, hn_domain d, const char *name, int64_t opset,
                           uint32_t *found_row, int *since, bool *deprecated);
 bool hn_walk_attr(const hn_op *op, int version, uint32_t i, hn_attr_spec *out);
-bool hn_walk_attr_find(const hn_op *op, int version, const char *name, size_t n,
-                       hn_attr_spec *out);
+bool hn_walk_attr_find(const hn_op *op, int version, const char *name, size_t n, hn_attr_spec *out);
 /* Element types of the tensors that a parameter allows: bit k stands for type k. */
 uint32_t hn_walk_tensors(const hn_op *op, int version, const hn_param *p);
 bool hn_typeset_exists(hn_span name); /* of typesets.def, without the dollar */

@@ -22,7 +22,8 @@ static void select_flags(const hn_array *x, uint64_t begin, uint64_t n, bool *fl
 }
 
 /* Positions of the elements that are set, at most `n` of them looked at. */
-static hone_status select_positions(hn_eval *c, const hn_array *x, uint64_t n, uint64_t *n_found, int64_t **out) {
+static hone_status select_positions(hn_eval *c, const hn_array *x, uint64_t n, uint64_t *n_found,
+                                    int64_t **out) {
     bool flags[HN_TILE];
     int64_t *at = hn_eval_scratch(c, n * sizeof *at);
     HN_TRY_PTR(at);
@@ -80,7 +81,8 @@ hone_status hn_eval_non_zero(hn_eval *c) {
     return HONE_OK;
 }
 
-/* Slices along an axis, or elements of the flattened input, whose condition is true. The condition may be shorter. */
+/* Slices along an axis, or elements of the flattened input, whose condition is true. The condition
+ * may be shorter. */
 hone_status hn_eval_compress(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *condition = hn_arg(c, 1);
     hn_array *y;
@@ -92,7 +94,8 @@ hone_status hn_eval_compress(hn_eval *c) {
     if (has_axis)
         HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &axis));
     const hn_array *from = has_axis ? x : &flat;
-    HN_TRY(select_positions(c, condition, HN_MIN(condition->n_elems, (uint64_t)from->dims[axis]), &n, &at));
+    HN_TRY(select_positions(c, condition, HN_MIN(condition->n_elems, (uint64_t)from->dims[axis]),
+                            &n, &at));
     memcpy(dims, from->dims, (size_t)from->rank * sizeof *dims);
     dims[axis] = (int64_t)n;
     const int64_t *picks[HN_MAX_RANK] = {NULL};
@@ -112,7 +115,8 @@ hone_status hn_eval_one_hot(hn_eval *c) {
     HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", -1), indices->rank + 1, &axis));
     hn_load_i64(depth_arg, 0, 1, &depth);
     if (depth < 0)
-        return hn_eval_fail(c, HONE_E_INVALID, "depth is %lld, but cannot be negative", (long long)depth);
+        return hn_eval_fail(c, HONE_E_INVALID, "depth is %lld, but cannot be negative",
+                            (long long)depth);
     for (int32_t k = 0; k <= indices->rank; k++)
         dims[k] = k == axis ? depth : indices->dims[from++];
     HN_TRY(hn_ret_alloc(c, 0, values->dtype, indices->rank + 1, dims, &y));
@@ -125,7 +129,9 @@ hone_status hn_eval_one_hot(hn_eval *c) {
         hn_load_i64(indices, i, 1, &index);
         index += index < 0 ? depth : 0;
         if (index >= 0 && index < depth)
-            HN_TRY(hn_move_run(c, y, (uint64_t)((outer * depth + index) * inner + (int64_t)i % inner), values, 1, 1));
+            HN_TRY(hn_move_run(c, y,
+                               (uint64_t)((outer * depth + index) * inner + (int64_t)i % inner),
+                               values, 1, 1));
     }
     return HONE_OK;
 }

@@ -1,4 +1,5 @@
-/* Evaluation of sequences and optionals. Elements are shared by reference, never changed in place. */
+/* Evaluation of sequences and optionals. Elements are shared by reference, never changed in place.
+ */
 #include "ops/move.h"
 
 static const hn_object *sequence_arg(hn_eval *c, uint32_t i) {
@@ -11,19 +12,23 @@ static hone_status fail_no_sequence(hn_eval *c) {
 }
 
 /* A position that may count from the end; `n` itself is allowed where something is inserted. */
-static hone_status sequence_position(hn_eval *c, uint32_t arg, int64_t n, bool may_be_end, int64_t def, int64_t *out) {
+static hone_status sequence_position(hn_eval *c, uint32_t arg, int64_t n, bool may_be_end,
+                                     int64_t def, int64_t *out) {
     const hn_array *position = hn_arg(c, arg);
     *out = def;
     if (position && position->n_elems == 1)
         hn_load_i64(position, 0, 1, out);
     if (*out < -n || *out >= n + may_be_end)
-        return hn_eval_fail(c, HONE_E_INVALID, "position %lld is out of range for a sequence of %lld", (long long)*out, (long long)n);
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "position %lld is out of range for a sequence of %lld", (long long)*out,
+                            (long long)n);
     *out += *out < 0 ? n : 0;
     return HONE_OK;
 }
 
 /* Item `i` of the result is a new reference to *from. */
-static hone_status sequence_put(hn_eval *c, hn_object *sequence, uint32_t i, const hn_object *from) {
+static hone_status sequence_put(hn_eval *c, hn_object *sequence, uint32_t i,
+                                const hn_object *from) {
     sequence->items[i] = hn_object_ref(c, from);
     return sequence->items[i] ? HONE_OK : HONE_E_NOMEM;
 }
@@ -95,8 +100,10 @@ hone_status hn_eval_sequence_insert(hn_eval *c) {
         return fail_no_sequence(c);
     if (!fresh || fresh->kind != HN_OBJECT_TENSOR)
         return hn_eval_fail(c, HONE_E_TYPE, "input 1 is no tensor");
-    if (s->n_items > 0 && s->items[0]->kind == HN_OBJECT_TENSOR && s->items[0]->array.dtype != fresh->array.dtype)
-        return hn_eval_fail(c, HONE_E_TYPE, "cannot insert %s into a sequence of %s", hn_dtype_name(fresh->array.dtype),
+    if (s->n_items > 0 && s->items[0]->kind == HN_OBJECT_TENSOR &&
+        s->items[0]->array.dtype != fresh->array.dtype)
+        return hn_eval_fail(c, HONE_E_TYPE, "cannot insert %s into a sequence of %s",
+                            hn_dtype_name(fresh->array.dtype),
                             hn_dtype_name(s->items[0]->array.dtype));
     HN_TRY(sequence_position(c, 2, s->n_items, true, s->n_items, &at));
     if (s->n_items == UINT32_MAX)
@@ -115,17 +122,20 @@ hone_status hn_eval_sequence_insert(hn_eval *c) {
 static hone_status expect_alike(hn_eval *c, const hn_object *s, int32_t axis) {
     for (uint32_t i = 0; i < s->n_items; i++) {
         const hn_array *a = &s->items[0]->array, *b = &s->items[i]->array;
-        bool fits = s->items[i]->kind == HN_OBJECT_TENSOR && a->dtype == b->dtype && a->rank == b->rank;
+        bool fits =
+            s->items[i]->kind == HN_OBJECT_TENSOR && a->dtype == b->dtype && a->rank == b->rank;
         for (int32_t k = 0; fits && k < a->rank; k++)
             fits = k == axis || a->dims[k] == b->dims[k];
         if (!fits)
-            return hn_eval_fail(c, HONE_E_SHAPE, "element %u differs from element 0 in type or shape", i);
+            return hn_eval_fail(c, HONE_E_SHAPE,
+                                "element %u differs from element 0 in type or shape", i);
     }
     return HONE_OK;
 }
 
 /* The shape of the joined tensors: their sizes along an axis add up, or a new axis counts them. */
-static hone_status joined_dims(hn_eval *c, const hn_object *s, int32_t axis, bool is_new, int64_t *dims) {
+static hone_status joined_dims(hn_eval *c, const hn_object *s, int32_t axis, bool is_new,
+                               int64_t *dims) {
     const hn_array *first = &s->items[0]->array;
     int64_t total = 0;
     for (int32_t k = 0, from = 0; k < first->rank + is_new; k++)
@@ -150,7 +160,8 @@ hone_status hn_eval_concat_from_sequence(hn_eval *c) {
         return hn_eval_fail(c, HONE_E_INVALID, "the sequence is empty: there is nothing to join");
     int32_t rank = s->items[0]->array.rank + is_new;
     if (rank > HN_MAX_RANK)
-        return hn_eval_fail(c, HONE_E_LIMIT, "the result would have rank %d; hone allows %d", rank, HN_MAX_RANK);
+        return hn_eval_fail(c, HONE_E_LIMIT, "the result would have rank %d; hone allows %d", rank,
+                            HN_MAX_RANK);
     HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), rank, &axis));
     HN_TRY(expect_alike(c, s, is_new ? -1 : axis));
     HN_TRY(joined_dims(c, s, axis, is_new, dims));
@@ -164,14 +175,16 @@ hone_status hn_eval_concat_from_sequence(hn_eval *c) {
     return HONE_OK;
 }
 
-/* Sizes of the pieces; *n_pieces of them. Without `split` they are 1; a scalar is the size of all but a smaller last one. */
+/* Sizes of the pieces; *n_pieces of them. Without `split` they are 1; a scalar is the size of all
+ * but a smaller last one. */
 static hone_status piece_sizes(hn_eval *c, int64_t whole, uint32_t *n_pieces, int64_t **out) {
     const hn_array *split = hn_arg(c, 1);
     int64_t size = 1, sum = 0;
     if (split && split->rank == 0)
         hn_load_i64(split, 0, 1, &size);
     if (size < 1)
-        return hn_eval_fail(c, HONE_E_INVALID, "split is %lld, but must be 1 or more", (long long)size);
+        return hn_eval_fail(c, HONE_E_INVALID, "split is %lld, but must be 1 or more",
+                            (long long)size);
     bool is_list = split && split->rank > 0;
     int64_t n = is_list ? (int64_t)split->n_elems : whole / size + (whole % size != 0);
     if (n > INT32_MAX)
@@ -183,12 +196,14 @@ static hone_status piece_sizes(hn_eval *c, int64_t whole, uint32_t *n_pieces, in
     for (int64_t i = 0; i < n; i++) {
         sizes[i] = is_list ? sizes[i] : HN_MIN(size, whole - i * size);
         if (sizes[i] < 0 || sizes[i] > whole - sum)
-            return hn_eval_fail(c, HONE_E_INVALID, "split[%lld] is %lld, but %lld elements are left", (long long)i,
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "split[%lld] is %lld, but %lld elements are left", (long long)i,
                                 (long long)sizes[i], (long long)(whole - sum));
         sum += sizes[i];
     }
     if (sum != whole)
-        return hn_eval_fail(c, HONE_E_INVALID, "the pieces add up to %lld of %lld elements", (long long)sum, (long long)whole);
+        return hn_eval_fail(c, HONE_E_INVALID, "the pieces add up to %lld of %lld elements",
+                            (long long)sum, (long long)whole);
     *n_pieces = (uint32_t)n;
     *out = sizes;
     return HONE_OK;
@@ -211,7 +226,8 @@ hone_status hn_eval_split_to_sequence(hn_eval *c) {
             if (k != axis || !drops_axis)
                 dims[rank++] = k == axis ? sizes[i] : x->dims[k];
         y->items[i] = hn_object_tensor(c, x->dtype, rank, dims);
-        status = y->items[i] ? hn_move_from_axis(c, &y->items[i]->array, x, axis, at, sizes[i]) : HONE_E_NOMEM;
+        status = y->items[i] ? hn_move_from_axis(c, &y->items[i]->array, x, axis, at, sizes[i])
+                             : HONE_E_NOMEM;
         at += sizes[i];
     }
     return sequence_finish(c, y, status);
@@ -237,6 +253,7 @@ hone_status hn_eval_optional_has_element(hn_eval *c) {
 hone_status hn_eval_optional_get_element(hn_eval *c) {
     const hn_object *x = hn_arg_object(c, 0);
     if (!x || x->kind == HN_OBJECT_NONE)
-        return hn_eval_fail(c, HONE_E_INVALID, "the optional is empty: ask OptionalHasElement first");
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "the optional is empty: ask OptionalHasElement first");
     return hn_ret_object(c, 0, hn_object_ref(c, x));
 }

@@ -5,17 +5,20 @@
 
 typedef struct slice_lists {
     uint32_t n;
-    const int64_t *starts, *ends, *axes, *steps; /* axes and steps may be NULL: 0, 1, 2, ... and all 1 */
+    const int64_t *starts, *ends, *axes,
+        *steps; /* axes and steps may be NULL: 0, 1, 2, ... and all 1 */
 } slice_lists;
 
-static hone_status slice_read_list(hn_eval *c, const char *name, uint32_t arg, uint32_t n, const int64_t **out) {
+static hone_status slice_read_list(hn_eval *c, const char *name, uint32_t arg, uint32_t n,
+                                   const int64_t **out) {
     uint32_t n_list;
     *out = NULL;
     if (!hn_list_arg(c, name, arg, &n_list, out))
         return HONE_OK;
     HN_TRY_PTR(*out);
     if (n_list != n)
-        return hn_eval_fail(c, HONE_E_SHAPE, "%s has %u entries, but starts has %u", name, n_list, n);
+        return hn_eval_fail(c, HONE_E_SHAPE, "%s has %u entries, but starts has %u", name, n_list,
+                            n);
     return HONE_OK;
 }
 
@@ -46,7 +49,8 @@ static int64_t slice_bound(int64_t bound, int64_t size, int64_t low, int64_t hig
 static slice_range slice_of_axis(int64_t start, int64_t end, int64_t step, int64_t size) {
     bool is_forward = step > 0;
     int64_t first = slice_bound(start, size, 0, is_forward ? size : size - 1);
-    int64_t stop = is_forward ? slice_bound(end, size, 0, size) : slice_bound(end, size, -1, size - 1);
+    int64_t stop =
+        is_forward ? slice_bound(end, size, 0, size) : slice_bound(end, size, -1, size - 1);
     int64_t distance = stop - first, n = 0;
     if (size > 0 && (is_forward ? distance > 0 : distance < 0)) /* bounds of nothing cross */
         n = (distance + (is_forward ? -1 : 1)) / step + 1;
@@ -68,7 +72,8 @@ hone_status hn_eval_slice(hn_eval *c) {
         int64_t step = s.steps ? s.steps[i] : 1;
         HN_TRY(hn_axis_of(c, s.axes ? s.axes[i] : (int64_t)i, x->rank, &axis));
         if (step == 0 || ((seen >> axis) & 1))
-            return hn_eval_fail(c, HONE_E_INVALID, "axis %d has a step of 0, or is named twice", axis);
+            return hn_eval_fail(c, HONE_E_INVALID, "axis %d has a step of 0, or is named twice",
+                                axis);
         seen |= (uint64_t)1 << axis;
         slice_range r = slice_of_axis(s.starts[i], s.ends[i], step, x->dims[axis]);
         dims[axis] = r.n;
@@ -77,7 +82,8 @@ hone_status hn_eval_slice(hn_eval *c) {
     }
     HN_TRY(hn_ret_alloc(c, 0, x->dtype, x->rank, dims, &y));
     hn_strides(x->rank, dims, to);
-    return y ? hn_move_grid(c, y->rank, dims, y, &(hn_grid){0, to}, x, &(hn_grid){first, from}) : HONE_OK;
+    return y ? hn_move_grid(c, y->rank, dims, y, &(hn_grid){0, to}, x, &(hn_grid){first, from})
+             : HONE_OK;
 }
 
 hone_status hn_eval_dynamic_slice(hn_eval *c) {
@@ -86,16 +92,21 @@ hone_status hn_eval_dynamic_slice(hn_eval *c) {
 
 /* ---- Split ----------------------------------------------------------------------------------- */
 
-/* How much of the axis output i takes; without a list all take the same, rounded up, and the last what is left. */
-static hone_status split_part(hn_eval *c, uint32_t i, uint32_t n, const int64_t *sizes, int64_t size, int64_t from, int64_t *part) {
+/* How much of the axis output i takes; without a list all take the same, rounded up, and the last
+ * what is left. */
+static hone_status split_part(hn_eval *c, uint32_t i, uint32_t n, const int64_t *sizes,
+                              int64_t size, int64_t from, int64_t *part) {
     int64_t n_parts = hn_attr_i(hn_eval_node(c), "num_outputs", hn_n_rets(c));
     if (sizes && i >= n)
-        return hn_eval_fail(c, HONE_E_SHAPE, "split has %u entries, but there are %u outputs", n, hn_n_rets(c));
+        return hn_eval_fail(c, HONE_E_SHAPE, "split has %u entries, but there are %u outputs", n,
+                            hn_n_rets(c));
     int64_t even = n_parts > 0 ? size / n_parts + (size % n_parts != 0) : size;
     *part = sizes ? sizes[i] : HN_MIN(even, size - from);
     if (*part < 0 || *part > size - from)
-        return hn_eval_fail(c, HONE_E_SHAPE, "output %u would take %lld of the %lld elements that are left of the axis", i,
-                            (long long)*part, (long long)(size - from));
+        return hn_eval_fail(
+            c, HONE_E_SHAPE,
+            "output %u would take %lld of the %lld elements that are left of the axis", i,
+            (long long)*part, (long long)(size - from));
     return HONE_OK;
 }
 
@@ -122,7 +133,8 @@ hone_status hn_eval_split(hn_eval *c) {
 
 /* ---- Crop ------------------------------------------------------------------------------------ */
 
-/* Legacy: cuts the border [left, top, right, bottom] from images; scale names the size that remains instead. */
+/* Legacy: cuts the border [left, top, right, bottom] from images; scale names the size that remains
+ * instead. */
 hone_status hn_eval_crop(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
@@ -133,10 +145,13 @@ hone_status hn_eval_crop(hn_eval *c) {
         return HONE_OK;
     bool has_border = hn_attr_ints(hn_eval_node(c), "border", &n, &border);
     if (!has_border || n != 4)
-        return hn_eval_fail(c, HONE_E_INVALID, "border must have 4 entries: left, top, right, bottom");
-    if (border[0] < 0 || border[1] < 0 || border[1] > x->dims[2] - y->dims[2] || border[0] > x->dims[3] - y->dims[3])
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "border must have 4 entries: left, top, right, bottom");
+    if (border[0] < 0 || border[1] < 0 || border[1] > x->dims[2] - y->dims[2] ||
+        border[0] > x->dims[3] - y->dims[3])
         return hn_eval_fail(c, HONE_E_SHAPE, "border leaves the image");
     hn_strides(4, x->dims, from);
     hn_strides(4, y->dims, to);
-    return hn_move_grid(c, 4, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){border[1] * from[2] + border[0], from});
+    return hn_move_grid(c, 4, y->dims, y, &(hn_grid){0, to}, x,
+                        &(hn_grid){border[1] * from[2] + border[0], from});
 }

@@ -16,8 +16,8 @@ hone_status hn_window_list(hn_infer *c, const char *name, uint32_t want, int64_t
     for (uint32_t i = 0; i < n; i++)
         if ((*out)[i] > INT32_MAX) /* so that sums of their products hold */
             return hn_infer_fail(c, HONE_E_LIMIT,
-                                 "attribute %s holds %lld, which is too large: hone allows %lld", name,
-                                 (long long)(*out)[i], (long long)INT32_MAX);
+                                 "attribute %s holds %lld, which is too large: hone allows %lld",
+                                 name, (long long)(*out)[i], (long long)INT32_MAX);
     for (uint32_t i = 0; i < n; i++)
         if ((*out)[i] < least)
             return hn_infer_fail(c, HONE_E_SHAPE,
@@ -63,8 +63,8 @@ hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w) {
                              (long long)ceil_mode);
     w->n_axes = n_axes;
     w->ceil_mode = ceil_mode != 0;
-    w->drops_last = (hn_infer_version(c) < 10 || hn_infer_version(c) >= 22) &&
-                    !hn_attr_i(c, "keeps_last", 0);
+    w->drops_last =
+        (hn_infer_version(c) < 10 || hn_infer_version(c) >= 22) && !hn_attr_i(c, "keeps_last", 0);
     bool explicit_pads = pads && w->auto_pad == HN_PAD_EXPLICIT;
     for (uint32_t i = 0; i < n; i++)
         w->axes[i] = (hn_window_axis){

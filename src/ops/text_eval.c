@@ -26,7 +26,8 @@ static hone_status set_joined(hn_eval *c, hn_array *y, uint64_t i, hn_bytes a, h
 hone_status hn_eval_string_concat(hn_eval *c) {
     const hn_array *a = hn_arg(c, 0), *b = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
-    int64_t stride_a[HN_MAX_RANK], stride_b[HN_MAX_RANK], index[HN_MAX_RANK] = {0}, at_a = 0, at_b = 0;
+    int64_t stride_a[HN_MAX_RANK], stride_b[HN_MAX_RANK], index[HN_MAX_RANK] = {0}, at_a = 0,
+                                                          at_b = 0;
     if (!y)
         return HONE_OK;
     hn_broadcast_strides(a, y->rank, stride_a);
@@ -54,7 +55,7 @@ static bool same_text(hn_bytes a, hn_bytes b) {
 
 typedef struct normalizer {
     hn_arena *arena;
-    const hn_attr *stop; /* NULL: none */
+    const hn_attr *stop;  /* NULL: none */
     hn_bytes *stop_lower; /* the stop words in lower case; NULL when case counts */
     hn_text_case change;
 } normalizer;
@@ -71,7 +72,8 @@ static hone_status normalizer_open(hn_eval *c, normalizer *n) {
     n->stop_lower = HN_NEW_N(n->arena, hn_bytes, (size_t)n->stop->n + 1);
     HN_TRY_PTR(n->stop_lower);
     for (uint32_t i = 0; i < n->stop->n; i++)
-        HN_TRY(hn_text_change_case(n->arena, n->stop->v.strings[i], HN_CASE_LOWER, &n->stop_lower[i]));
+        HN_TRY(
+            hn_text_change_case(n->arena, n->stop->v.strings[i], HN_CASE_LOWER, &n->stop_lower[i]));
     return HONE_OK;
 }
 
@@ -130,7 +132,8 @@ static uint64_t find_delimiter(const text_splitter *s, hn_bytes text, uint64_t a
     const char *p = text.at;
     uint64_t n = s->delimiter.n;
     for (; at < text.n; at++)
-        if (n == 0 ? is_space(p[at]) : n <= text.n - at && memcmp(p + at, s->delimiter.at, (size_t)n) == 0)
+        if (n == 0 ? is_space(p[at])
+                   : n <= text.n - at && memcmp(p + at, s->delimiter.at, (size_t)n) == 0)
             return at;
     return text.n;
 }
@@ -162,7 +165,8 @@ hone_status hn_eval_string_split(hn_eval *c) {
     int64_t dims[HN_MAX_RANK + 1], longest = 0;
     hn_array *y, *counts;
     if (x->rank >= HN_MAX_RANK)
-        return hn_eval_fail(c, HONE_E_LIMIT, "the result would have rank %d; hone allows %d", x->rank + 1, HN_MAX_RANK);
+        return hn_eval_fail(c, HONE_E_LIMIT, "the result would have rank %d; hone allows %d",
+                            x->rank + 1, HN_MAX_RANK);
     HN_TRY(hn_ret_alloc(c, 1, HN_I64, x->rank, x->dims, &counts));
     for (uint64_t i = 0; i < x->n_elems; i++) {
         int64_t n = (int64_t)split_text(&s, text_at(x, i), NULL);
@@ -193,7 +197,8 @@ hone_status hn_eval_regex_full_match(hn_eval *c) {
     const char *why = NULL;
     if (!y)
         return HONE_OK;
-    hone_status status = hn_regex_compile(hn_infer_arena(hn_eval_node(c)), hn_attr_s(hn_eval_node(c), "pattern"), &re, &why);
+    hone_status status = hn_regex_compile(hn_infer_arena(hn_eval_node(c)),
+                                          hn_attr_s(hn_eval_node(c), "pattern"), &re, &why);
     if (status != HONE_OK)
         return why ? hn_eval_fail(c, status, "the pattern cannot be used: %s", why) : status;
     for (uint64_t i = 0; i < x->n_elems; i++) {

@@ -4,11 +4,11 @@
 
 /* The n-grams of one length lie next to each other in the pool. */
 typedef struct gram_pool {
-    const int64_t *numbers;   /* one of these two */
+    const int64_t *numbers; /* one of these two */
     const hn_bytes *strings;
-    uint64_t first, length;   /* of the grams looked for now: where they begin, tokens in each */
+    uint64_t first, length;     /* of the grams looked for now: where they begin, tokens in each */
     uint64_t n_grams, n_before; /* how many, and how many shorter ones there are */
-    uint64_t *order;          /* sorted */
+    uint64_t *order;            /* sorted */
 } gram_pool;
 
 /* Tokens of the text: numbers or strings like the pool. */
@@ -18,8 +18,8 @@ typedef struct gram_text {
     uint64_t step; /* distance of the tokens of a gram */
 } gram_text;
 
-static int compare_tokens(const int64_t *numbers_a, const hn_bytes *strings_a, uint64_t a, const int64_t *numbers_b,
-                          const hn_bytes *strings_b, uint64_t b) {
+static int compare_tokens(const int64_t *numbers_a, const hn_bytes *strings_a, uint64_t a,
+                          const int64_t *numbers_b, const hn_bytes *strings_b, uint64_t b) {
     if (numbers_a)
         return (numbers_a[a] > numbers_b[b]) - (numbers_a[a] < numbers_b[b]);
     return hn_compare_text(strings_a[a], strings_b[b]);
@@ -29,7 +29,8 @@ static bool gram_less(const void *ctx, uint64_t a, uint64_t b) {
     const gram_pool *p = ctx;
     int sign = 0;
     for (uint64_t j = 0; j < p->length && sign == 0; j++)
-        sign = compare_tokens(p->numbers, p->strings, p->first + a * p->length + j, p->numbers, p->strings, p->first + b * p->length + j);
+        sign = compare_tokens(p->numbers, p->strings, p->first + a * p->length + j, p->numbers,
+                              p->strings, p->first + b * p->length + j);
     return sign < 0;
 }
 
@@ -37,7 +38,8 @@ static bool gram_less(const void *ctx, uint64_t a, uint64_t b) {
 static int compare_gram(const gram_pool *p, const gram_text *t, uint64_t at, uint64_t g) {
     int sign = 0;
     for (uint64_t j = 0; j < p->length && sign == 0; j++)
-        sign = compare_tokens(t->numbers, t->strings, at + j * t->step, p->numbers, p->strings, p->first + g * p->length + j);
+        sign = compare_tokens(t->numbers, t->strings, at + j * t->step, p->numbers, p->strings,
+                              p->first + g * p->length + j);
     return sign;
 }
 
@@ -61,7 +63,8 @@ typedef struct tfidf_job {
     gram_pool pool;
     uint64_t n_pool;
     uint32_t n_counts, n_indexes;
-    const int64_t *counts, *indexes; /* where grams of each length begin; the output column of each gram */
+    const int64_t *counts,
+        *indexes; /* where grams of each length begin; the output column of each gram */
     int64_t min_length, max_length, max_skips;
     const int64_t *numbers;
     const hn_bytes *strings;
@@ -86,8 +89,10 @@ static hone_status tfidf_read_text(hn_eval *c, tfidf_job *j) {
 
 static hone_status tfidf_open(hn_eval *c, tfidf_job *j) {
     const hn_infer *node = hn_eval_node(c);
-    const hn_attr *strings = hn_attr_raw(node, "pool_strings"), *numbers = hn_attr_raw(node, "pool_int64s");
-    *j = (tfidf_job){.min_length = hn_attr_i(node, "min_gram_length", 1), .max_length = hn_attr_i(node, "max_gram_length", 1)};
+    const hn_attr *strings = hn_attr_raw(node, "pool_strings"),
+                  *numbers = hn_attr_raw(node, "pool_int64s");
+    *j = (tfidf_job){.min_length = hn_attr_i(node, "min_gram_length", 1),
+                     .max_length = hn_attr_i(node, "max_gram_length", 1)};
     j->max_skips = hn_attr_i(node, "max_skip_count", 0);
     HN_TRY(tfidf_read_text(c, j));
     const hn_attr *pool = j->strings ? strings : numbers;
@@ -101,7 +106,8 @@ static hone_status tfidf_open(hn_eval *c, tfidf_job *j) {
     hn_attr_ints(node, "ngram_counts", &j->n_counts, &j->counts);
     hn_attr_ints(node, "ngram_indexes", &j->n_indexes, &j->indexes);
     if (j->min_length < 1 || j->max_length < j->min_length || j->max_skips < 0)
-        return hn_eval_fail(c, HONE_E_INVALID, "min_gram_length, max_gram_length or max_skip_count is out of range");
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "min_gram_length, max_gram_length or max_skip_count is out of range");
     for (uint32_t i = 0; i < j->n_indexes; i++)
         j->n_columns = HN_MAX(j->n_columns, (uint64_t)j->indexes[i] + 1);
     return HONE_OK;
@@ -110,15 +116,20 @@ static hone_status tfidf_open(hn_eval *c, tfidf_job *j) {
 /* The grams of `length` tokens, sorted. */
 static hone_status tfidf_take_length(hn_eval *c, tfidf_job *j, uint64_t length) {
     gram_pool *p = &j->pool;
-    int64_t begin = j->counts[length - 1], end = length < j->n_counts ? j->counts[length] : (int64_t)j->n_pool;
-    bool is_valid = begin >= 0 && end >= begin && (uint64_t)end <= j->n_pool && (uint64_t)(end - begin) % length == 0;
+    int64_t begin = j->counts[length - 1],
+            end = length < j->n_counts ? j->counts[length] : (int64_t)j->n_pool;
+    bool is_valid = begin >= 0 && end >= begin && (uint64_t)end <= j->n_pool &&
+                    (uint64_t)(end - begin) % length == 0;
     if (!is_valid)
-        return hn_eval_fail(c, HONE_E_INVALID, "ngram_counts[%llu] does not fit the pool", (unsigned long long)(length - 1));
+        return hn_eval_fail(c, HONE_E_INVALID, "ngram_counts[%llu] does not fit the pool",
+                            (unsigned long long)(length - 1));
     p->first = (uint64_t)begin;
     p->length = length;
     p->n_grams = (uint64_t)(end - begin) / length;
     if (p->n_before + p->n_grams > j->n_indexes)
-        return hn_eval_fail(c, HONE_E_INVALID, "ngram_indexes has %u entries, but the pool has more n-grams", j->n_indexes);
+        return hn_eval_fail(c, HONE_E_INVALID,
+                            "ngram_indexes has %u entries, but the pool has more n-grams",
+                            j->n_indexes);
     p->order = hn_eval_scratch(c, p->n_grams * sizeof *p->order);
     uint64_t *room = hn_eval_scratch(c, p->n_grams * sizeof *room);
     if (!p->order || !room)
@@ -149,7 +160,8 @@ static hone_status tfidf_weigh(hn_eval *c, tfidf_job *j) {
     if (hn_attr_is(node, "mode", "TF"))
         return HONE_OK;
     if (weights && weights->n != j->n_indexes)
-        return hn_eval_fail(c, HONE_E_INVALID, "weights has %u entries, but ngram_indexes has %u", weights->n, j->n_indexes);
+        return hn_eval_fail(c, HONE_E_INVALID, "weights has %u entries, but ngram_indexes has %u",
+                            weights->n, j->n_indexes);
     float *by_column = hn_eval_scratch(c, j->n_columns * sizeof *by_column);
     HN_TRY_PTR(by_column);
     for (uint64_t k = 0; k < j->n_columns; k++)

@@ -6,11 +6,11 @@ typedef struct unique_run {
     const hn_array *x; /* seen as [outer, n, inner]: slices along the middle axis are compared */
     hn_split3 s;
     uint64_t n;
-    int64_t *keys;      /* [n, width], or NULL for strings */
+    int64_t *keys; /* [n, width], or NULL for strings */
     uint64_t width;
-    uint64_t *order;    /* slices sorted */
-    int64_t *group;     /* of each slice */
-    int64_t *first;     /* of each group: the slice that it begins with */
+    uint64_t *order; /* slices sorted */
+    int64_t *group;  /* of each slice */
+    int64_t *first;  /* of each group: the slice that it begins with */
     int64_t *counts;
     uint64_t n_groups;
 } unique_run;
@@ -53,7 +53,8 @@ static hone_status unique_make_keys(hn_eval *c, unique_run *u) {
     HN_TRY_PTR(u->keys);
     for (uint64_t i = 0; i < u->n; i++)
         for (uint64_t j = 0; j < n_elems; j++)
-            hn_sort_keys(&parts, unique_at(u, i, j) * per_elem, per_elem, u->keys + i * u->width + j * per_elem);
+            hn_sort_keys(&parts, unique_at(u, i, j) * per_elem, per_elem,
+                         u->keys + i * u->width + j * per_elem);
     return HONE_OK;
 }
 
@@ -79,7 +80,8 @@ static bool unique_first_less(const void *ctx, uint64_t a, uint64_t b) {
 /* Renumbers the groups in the order in which they appear. */
 static hone_status unique_by_appearance(hn_eval *c, unique_run *u, uint64_t *room) {
     uint64_t n = u->n_groups;
-    int64_t *number = hn_eval_scratch(c, n * sizeof *number), *old = hn_eval_scratch(c, 2 * n * sizeof *old);
+    int64_t *number = hn_eval_scratch(c, n * sizeof *number),
+            *old = hn_eval_scratch(c, 2 * n * sizeof *old);
     if (!number || !old)
         return HONE_E_NOMEM;
     for (uint64_t g = 0; g < n; g++) {
@@ -98,7 +100,8 @@ static hone_status unique_by_appearance(hn_eval *c, unique_run *u, uint64_t *roo
     return HONE_OK;
 }
 
-static hone_status unique_run_on(hn_eval *c, const hn_array *x, hn_split3 s, bool is_sorted, unique_run *u) {
+static hone_status unique_run_on(hn_eval *c, const hn_array *x, hn_split3 s, bool is_sorted,
+                                 unique_run *u) {
     *u = (unique_run){.x = x, .s = s, .n = (uint64_t)s.mid, .width = (uint64_t)(s.outer * s.inner)};
     uint64_t bytes = u->n * sizeof(int64_t);
     uint64_t *room = hn_eval_scratch(c, bytes);
@@ -124,7 +127,8 @@ static hone_status unique_put_list(hn_eval *c, uint32_t output, uint64_t n, cons
     return HONE_OK;
 }
 
-static hone_status unique_put_values(hn_eval *c, const unique_run *u, const hn_array *from, int32_t axis) {
+static hone_status unique_put_values(hn_eval *c, const unique_run *u, const hn_array *from,
+                                     int32_t axis) {
     int64_t dims[HN_MAX_RANK];
     const int64_t *picks[HN_MAX_RANK] = {NULL};
     hn_array *y;
@@ -145,7 +149,8 @@ hone_status hn_eval_unique(hn_eval *c) {
         HN_TRY(hn_axis_of(c, hn_attr_i(node, "axis", 0), x->rank, &axis));
     else
         x = &flat;
-    HN_TRY(unique_run_on(c, x, hn_split_at(x->rank, x->dims, axis), hn_attr_i(node, "sorted", 1) != 0, &u));
+    HN_TRY(unique_run_on(c, x, hn_split_at(x->rank, x->dims, axis),
+                         hn_attr_i(node, "sorted", 1) != 0, &u));
     HN_TRY(unique_put_values(c, &u, x, axis));
     HN_TRY(unique_put_list(c, 1, u.n_groups, u.first));
     HN_TRY(unique_put_list(c, 2, u.n, u.group));

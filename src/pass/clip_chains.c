@@ -79,8 +79,9 @@ static hn_id make_clip(hn_rule *r, hn_id x, const number_range *c) {
                         HN_NO_ATTRS);
     if ((double)(float)c->low != c->low || (double)(float)c->high != c->high)
         return HN_NONE;
-    return hn_make1(r, "Clip", HN_VALUES(x), HN_ATTRS(hn_new_f(r, "min", (float)c->low),
-                                                      hn_new_f(r, "max", (float)c->high)));
+    return hn_make1(
+        r, "Clip", HN_VALUES(x),
+        HN_ATTRS(hn_new_f(r, "min", (float)c->low), hn_new_f(r, "max", (float)c->high)));
 }
 
 /* Clipping what was clipped: the second range, cut to what the first leaves. */

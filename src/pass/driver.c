@@ -5,9 +5,8 @@
 #define FREE_INITIALIZERS_IR 4 /* since then initializers need not be listed as inputs */
 
 void hn_optimize_options_init(hn_optimize_options *o) {
-    *o = (hn_optimize_options){.level = HN_LEVEL_EXTENDED,
-                               .stop_after = UINT32_MAX,
-                               .max_fold_bytes = (uint64_t)16 << 20};
+    *o = (hn_optimize_options){
+        .level = HN_LEVEL_EXTENDED, .stop_after = UINT32_MAX, .max_fold_bytes = (uint64_t)16 << 20};
 }
 
 /* One optimization under way. */
@@ -150,9 +149,8 @@ static hone_status run_pass(opt_job *job, const hn_pass_row *row, bool *is_chang
 
 /* Once axes have another order there is nothing left to recognize, only to clean up. */
 static bool belongs_to(const hn_pass_row *row, hn_pass_group group) {
-    return group == HN_GROUP_LAYOUT
-               ? row->group == HN_GROUP_CLEAN || row->group == HN_GROUP_LAYOUT
-               : row->group <= group;
+    return group == HN_GROUP_LAYOUT ? row->group == HN_GROUP_CLEAN || row->group == HN_GROUP_LAYOUT
+                                    : row->group <= group;
 }
 
 static hone_status run_round(opt_job *job, hn_pass_group group, bool *is_changed) {
@@ -189,8 +187,8 @@ static hone_status refresh_facts(opt_job *job) {
 static hone_status raise_opset(opt_job *job, bool *look_again) {
     hone_error unused = {0};
     int64_t opset = hn_opset_version(&job->pass.model->opsets, NULL);
-    *look_again = job->wanted_opset > opset && !job->pass.is_opset_settled &&
-                  !job->pass.log->is_stopped;
+    *look_again =
+        job->wanted_opset > opset && !job->pass.is_opset_settled && !job->pass.log->is_stopped;
     if (!*look_again)
         return HONE_OK;
     job->serial++;
@@ -263,8 +261,7 @@ static hone_status refuse_malformed(hn_pass *p) {
         bool is_fine = hn_node_form_ok(p->g, NULL, id, &problems, &op, &version);
         for (uint32_t i = first; !is_fine && i < problems.list.n; i++)
             if (!op || problems.list.at[i].code != HONE_E_UNSUPPORTED)
-                return hn_fail(p->err, problems.list.at[i].code, "%s",
-                               problems.list.at[i].message);
+                return hn_fail(p->err, problems.list.at[i].code, "%s", problems.list.at[i].message);
     }
     return problems.failed ? HONE_E_NOMEM : HONE_OK;
 }
@@ -275,8 +272,8 @@ static hone_status optimize(opt_job *job) {
     HN_TRY(check_names(o->n_only, o->only, false, p->err));
     HN_TRY(check_names(o->n_disabled, o->disabled, true, p->err));
     if (p->model->functions.n > 0)
-        HN_TRY(hn_model_inline(p->model, o->target == HN_TARGET_SESSION ? NULL : hn_same_op,
-                               p->err));
+        HN_TRY(
+            hn_model_inline(p->model, o->target == HN_TARGET_SESSION ? NULL : hn_same_op, p->err));
     p->g = p->model->graph;
     HN_TRY(refuse_malformed(p));
     uint32_t n_before = p->g->nodes.n;

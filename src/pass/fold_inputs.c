@@ -7,8 +7,8 @@
 typedef struct taker {
     uint64_t n_in, n_out;
     hn_channel_layout layout; /* channels are those of the input */
-    bool sums_rows;          /* outputs are `outer` in the layout, else `inner` */
-    int32_t rank, axis;      /* of the input and its channels */
+    bool sums_rows;           /* outputs are `outer` in the layout, else `inner` */
+    int32_t rank, axis;       /* of the input and its channels */
     bool takes_shift;
 } taker;
 

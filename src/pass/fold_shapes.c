@@ -60,8 +60,8 @@ static bool computed_ints(const hn_rule *r, uint32_t input, uint32_t *n, const h
            *n <= HN_MAX_RANK;
 }
 
-/* Can the elements of x take this shape (0: copied, -1: what is left), as far as numbers tell? A file
- * may ask for what cannot be, but in terms that hide it. */
+/* Can the elements of x take this shape (0: copied, -1: what is left), as far as numbers tell? A
+ * file may ask for what cannot be, but in terms that hide it. */
 static bool target_fits(const hn_shape *x, uint32_t n, const int64_t *target) {
     uint64_t have = 1, want = 1;
     bool has_rest = false;

@@ -7,8 +7,9 @@
 #include "pass/layout.h"
 #include "pass/layout_cut.h"
 
-#define EITHER_BYTES 1 /* for a reader that takes both orders: the one that others want is better \
-                        */
+#define EITHER_BYTES                                                           \
+  1 /* for a reader that takes both orders: the one that others want is better \
+     */
 #define MOST_LAYOUT_NODES 20000u /* of a block: what a patch can insert in good time */
 
 typedef struct layout_value {

@@ -11,8 +11,8 @@
 typedef hone_status (*hn_adapt_fn)(hn_rule *r);
 
 typedef struct hn_adapter {
-    const char *ops; /* "Softmax|LogSoftmax|Hardmax" */
-    int version;     /* that brought the change */
+    const char *ops;      /* "Softmax|LogSoftmax|Hardmax" */
+    int version;          /* that brought the change */
     hn_adapt_fn up, down; /* NULL: cannot be done in that direction */
 } hn_adapter;
 /* The change of this operator at this border; NULL when there is none. */

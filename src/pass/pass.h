@@ -28,9 +28,10 @@ typedef enum hn_target {
 
 /* Passes of a group run to a fixpoint together with those of the groups before it. */
 typedef enum hn_pass_group {
-    HN_GROUP_CLEAN, /* makes graphs smaller and brings them to one spelling */
-    HN_GROUP_FUSE,  /* recognizes large operators in small ones */
-    HN_GROUP_FINISH, /* forms that hide structure from the other groups: biases, activations, Gemm */
+    HN_GROUP_CLEAN,   /* makes graphs smaller and brings them to one spelling */
+    HN_GROUP_FUSE,    /* recognizes large operators in small ones */
+    HN_GROUP_FINISH,  /* forms that hide structure from the other groups: biases, activations, Gemm
+                       */
     HN_GROUP_CONVERT, /* other types, on the graph that the others have left */
     HN_GROUP_LAYOUT   /* other orders of axes, for our own runs alone; only clean runs with it */
 } hn_pass_group;
@@ -82,12 +83,12 @@ typedef struct hn_opt_log {
     hn_arena *arena;
     HN_VEC(hn_rewrite) rewrites;
     HN_VEC(hn_near_miss) misses;
-    HN_VEC(hn_pass_stat) stats; /* one per pass that ran, in order of its first run */
+    HN_VEC(hn_pass_stat) stats;        /* one per pass that ran, in order of its first run */
     int64_t opset_before, opset_after; /* of ai.onnx */
     bool is_stopped;                   /* by stop_after */
     uint64_t folded_bytes;             /* of all constants that were computed */
-    hn_near_miss failed;               /* what made the optimization fail; pass NULL: nothing; rule "": all of the
-                                          pass */
+    hn_near_miss failed; /* what made the optimization fail; pass NULL: nothing; rule "": all of the
+                            pass */
 } hn_opt_log;
 hn_opt_log *hn_opt_log_new(const hone_allocator *a);
 void hn_opt_log_free(hn_opt_log *log); /* NULL is fine */
@@ -109,14 +110,14 @@ extern const hone_rule_api hn_rule_api; /* what such rules may call */
 
 /* Other types for float numbers; the pass "precision". */
 typedef struct hn_precision {
-    hn_dtype elem; /* HN_F16 or HN_BF16; HN_UNDEFINED: all stays as it is */
-    bool keep_io;  /* inputs and outputs of the graph stay float */
+    hn_dtype elem;          /* HN_F16 or HN_BF16; HN_UNDEFINED: all stays as it is */
+    bool keep_io;           /* inputs and outputs of the graph stay float */
     uint32_t n_blocked_ops; /* operators that stay float, beside those that do so anyway */
     const char *const *blocked_ops;
     uint32_t n_blocked_nodes; /* names */
     const char *const *blocked_nodes;
-    /* Sets is_large[value] where a value of the graph was seen with finite numbers beyond the limit;
-     * may be NULL. */
+    /* Sets is_large[value] where a value of the graph was seen with finite numbers beyond the
+     * limit; may be NULL. */
     hone_status (*find_large)(void *ctx, const hn_model *m, double limit, bool *is_large,
                               hone_error *err);
     void *ctx;
@@ -138,22 +139,22 @@ typedef struct hn_optimize_options {
     bool allow_approximate;
     bool defer_weights; /* large weights that change by a factor per channel are not computed: the
                            graph is run, not saved */
-    bool is_quiet; /* nobody asks for near misses of patterns */
-    bool measure;  /* weights and multiply-accumulates that each pass saves */
+    bool is_quiet;      /* nobody asks for near misses of patterns */
+    bool measure;       /* weights and multiply-accumulates that each pass saves */
     hn_precision precision;
     uint32_t n_custom; /* rules of the caller: run as the pass custom-rules */
     const struct hn_rule_row *custom;
-    /* After each run of a pass that changed something, with the graph as it is; may be NULL. Another
-     * status than HONE_OK ends the optimization with it. */
+    /* After each run of a pass that changed something, with the graph as it is; may be NULL.
+     * Another status than HONE_OK ends the optimization with it. */
     hone_status (*after_pass)(void *ctx, hn_model *m, const hn_pass_row *pass,
                               const hn_opt_log *log, hone_error *err);
     void *ctx;
 } hn_optimize_options;
 void hn_optimize_options_init(hn_optimize_options *o);
 
-/* Rewrites the model in place; inputs and outputs keep names and order, and types unless `precision`
- * changes them. On failure it can only be freed: callers hand in a clone when they want to keep the
- * original. */
+/* Rewrites the model in place; inputs and outputs keep names and order, and types unless
+ * `precision` changes them. On failure it can only be freed: callers hand in a clone when they want
+ * to keep the original. */
 hone_status hn_optimize(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
                         hone_error *err);
 

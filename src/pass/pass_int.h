@@ -25,9 +25,9 @@ struct hn_pass {
     hn_facts *facts; /* what inference knows, kept up to date with every patch */
     const hn_optimize_options *options;
     hn_opt_log *log;
-    hn_arena *scratch;      /* emptied when the pass returns */
-    hn_arena *rule_scratch; /* emptied after every place where a rule was tried */
-    hn_arena *kept;         /* lives as long as the optimization */
+    hn_arena *scratch;             /* emptied when the pass returns */
+    hn_arena *rule_scratch;        /* emptied after every place where a rule was tried */
+    hn_arena *kept;                /* lives as long as the optimization */
     struct hn_rule_index *indexes; /* in it: of the passes that have run */
     hone_error *err;
     uint32_t n_rewrites;   /* so far in this run of the pass */
@@ -85,7 +85,8 @@ struct hn_rule {
     char detail[160];
 };
 
-/* Tries every rule at every node of every block, inner ones first, until nothing changes (capped). */
+/* Tries every rule at every node of every block, inner ones first, until nothing changes (capped).
+ */
 hone_status hn_pass_rules(hn_pass *p, const hn_rule_row *rows, uint32_t n_rows);
 /* For passes that find their places themselves: opens a rewrite at a node with an empty patch, and
  * applies it when it says so. NULL: no memory. Both together are one rewrite in the log. */
@@ -95,7 +96,7 @@ hone_status hn_rewrite_end(hn_rule *r);
 bool hn_pass_may(const hn_pass *p, const char *rule);
 
 /* Captures of the pattern. */
-hn_id hn_cap(const hn_rule *r, const char *name);      /* value; HN_NONE when the term was missing */
+hn_id hn_cap(const hn_rule *r, const char *name); /* value; HN_NONE when the term was missing */
 hn_id hn_cap_node(const hn_rule *r, const char *name); /* node that makes it; HN_NONE */
 
 /* All but one condition hold: tells why not, and the rule does nothing. */
@@ -113,27 +114,28 @@ hn_id hn_out(const hn_rule *r, hn_id node, uint32_t i); /* also of new nodes of 
 /* The node that makes a value when it is this operator of ai.onnx ("Add", "Add|Sub"), as its output
  * 0; else HN_NONE. */
 hn_id hn_maker(const hn_rule *r, hn_id value, const char *ops);
-bool hn_is_op(const hn_rule *r, hn_id node, const char *ops);    /* ai.onnx; "ms.X": com.microsoft */
+bool hn_is_op(const hn_rule *r, hn_id node, const char *ops); /* ai.onnx; "ms.X": com.microsoft */
 /* Attributes with the same names and values; subgraphs count as different. */
 bool hn_same_attrs(const hn_node *a, const hn_node *b);
 /* Does the root stand before all these nodes of its block (itself may be one of them)? */
 bool hn_stands_first(const hn_rule *r, uint32_t n, const hn_id *nodes);
-hn_id hn_only_reader(const hn_rule *r, hn_id value); /* the one node that reads it, once; else HN_NONE */
+hn_id hn_only_reader(const hn_rule *r,
+                     hn_id value); /* the one node that reads it, once; else HN_NONE */
 /* The same when it is one of these operators in the root's block; else HN_NONE. */
 hn_id hn_lone_reader(const hn_rule *r, hn_id value, const char *ops);
-bool hn_is_graph_output(const hn_rule *r, hn_id value);          /* of any block */
-uint32_t hn_n_readers(const hn_rule *r, hn_id value);            /* uses, block outputs included */
+bool hn_is_graph_output(const hn_rule *r, hn_id value); /* of any block */
+uint32_t hn_n_readers(const hn_rule *r, hn_id value);   /* uses, block outputs included */
 
-hn_dtype hn_elem_of(const hn_rule *r, hn_id value);              /* HN_UNDEFINED when unknown */
-int32_t hn_rank_of(const hn_rule *r, hn_id value);               /* -1 when unknown */
-const hn_shape *hn_shape_of(const hn_rule *r, hn_id value);      /* NULL when the rank is unknown */
-hn_dim hn_dim_of(const hn_rule *r, hn_id value, int32_t axis);   /* axis may be negative */
-bool hn_same_shape(const hn_rule *r, hn_id a, hn_id b);          /* provably, symbols included */
-bool hn_is_static(const hn_rule *r, hn_id value);                /* every dimension is a number */
+hn_dtype hn_elem_of(const hn_rule *r, hn_id value);            /* HN_UNDEFINED when unknown */
+int32_t hn_rank_of(const hn_rule *r, hn_id value);             /* -1 when unknown */
+const hn_shape *hn_shape_of(const hn_rule *r, hn_id value);    /* NULL when the rank is unknown */
+hn_dim hn_dim_of(const hn_rule *r, hn_id value, int32_t axis); /* axis may be negative */
+bool hn_same_shape(const hn_rule *r, hn_id a, hn_id b);        /* provably, symbols included */
+bool hn_is_static(const hn_rule *r, hn_id value);              /* every dimension is a number */
 
-const hn_tensor *hn_const(const hn_rule *r, hn_id value);        /* NULL when not constant */
-bool hn_const_f64(const hn_rule *r, hn_id value, double *out);   /* all elements are this number */
-bool hn_const_is(const hn_rule *r, hn_id value, double number);  /* the same, 1e-4 relative */
+const hn_tensor *hn_const(const hn_rule *r, hn_id value);       /* NULL when not constant */
+bool hn_const_f64(const hn_rule *r, hn_id value, double *out);  /* all elements are this number */
+bool hn_const_is(const hn_rule *r, hn_id value, double number); /* the same, 1e-4 relative */
 bool hn_const_i64s(const hn_rule *r, hn_id value, uint32_t *n, const int64_t **out);
 /* Elements of a small integer tensor, constant or followed from shapes; symbols included. */
 bool hn_ints(const hn_rule *r, hn_id value, uint32_t *n, const hn_sint **elems);
@@ -164,10 +166,14 @@ bool hn_can_write(hn_rule *r, const char *op);
 /* Values, constants and attributes of new nodes. Filling never fails visibly. New nodes stand right
  * before the root unless hn_rule_before was called. */
 void hn_rule_before(hn_rule *r, hn_id node);
-#define HN_VALUES(...) \
-  (uint32_t)(sizeof((hn_id[]){__VA_ARGS__}) / sizeof(hn_id)), (hn_id[]) { __VA_ARGS__ }
-#define HN_ATTRS(...) \
-  (uint32_t)(sizeof((hn_attr[]){__VA_ARGS__}) / sizeof(hn_attr)), (hn_attr[]) { __VA_ARGS__ }
+#define HN_VALUES(...)                                                    \
+  (uint32_t)(sizeof((hn_id[]){__VA_ARGS__}) / sizeof(hn_id)), (hn_id[]) { \
+    __VA_ARGS__                                                           \
+  }
+#define HN_ATTRS(...)                                                           \
+  (uint32_t)(sizeof((hn_attr[]){__VA_ARGS__}) / sizeof(hn_attr)), (hn_attr[]) { \
+    __VA_ARGS__                                                                 \
+  }
 #define HN_NO_ATTRS 0, NULL
 hn_attr hn_new_i(hn_rule *r, const char *name, int64_t v);
 hn_attr hn_new_f(hn_rule *r, const char *name, float v);
@@ -177,8 +183,8 @@ hn_attr hn_new_ints(hn_rule *r, const char *name, uint32_t n, const int64_t *v);
 hn_attr hn_new_floats(hn_rule *r, const char *name, uint32_t n, const float *v);
 /* Texts of the model's own attributes. */
 hn_attr hn_new_strings(hn_rule *r, const char *name, uint32_t n, const hn_bytes *v);
-/* op: "Add", "ms.BiasGelu", "my.ops.Swish". hn_make(r, "Gemm", HN_VALUES(a, b, c), 1, HN_ATTRS(hn_new_i(r, "transB",
- * 1))). Returns the node. Trailing HN_NONE inputs are dropped. */
+/* op: "Add", "ms.BiasGelu", "my.ops.Swish". hn_make(r, "Gemm", HN_VALUES(a, b, c), 1,
+ * HN_ATTRS(hn_new_i(r, "transB", 1))). Returns the node. Trailing HN_NONE inputs are dropped. */
 hn_id hn_make(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint32_t n_out,
               uint32_t n_attrs, const hn_attr *attrs);
 /* An optional output that a new node does without. */
@@ -189,7 +195,8 @@ hn_id hn_make1(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, uint3
 /* A copy of a node with other inputs; attributes are the node's, those given replace or add. */
 hn_id hn_make_like(hn_rule *r, hn_id node, uint32_t n_in, const hn_id *in, uint32_t n_attrs,
                    const hn_attr *attrs);
-/* Operators whose lists moved from attributes to inputs over time, in the spelling of this opset. */
+/* Operators whose lists moved from attributes to inputs over time, in the spelling of this opset.
+ */
 hn_id hn_make_with_list(hn_rule *r, const char *op, hn_id x, const char *list, uint32_t n,
                         const int64_t *v); /* Squeeze, Unsqueeze, ReduceMean (axes) ... */
 /* A Split into n parts of these sizes; returns the node. */
@@ -198,8 +205,8 @@ hn_id hn_new_const(hn_rule *r, const char *stem, const hn_tensor *t);
 hn_id hn_new_const_i64s(hn_rule *r, const char *stem, uint32_t n, const int64_t *v); /* rank 1 */
 /* A scalar (rank 0) of a real type. */
 hn_id hn_new_const_f(hn_rule *r, const char *stem, hn_dtype elem, double v);
-/* Memory for a new constant's elements, zeroed, in the model's arena: fill, then hn_new_const. NULL:
- * no memory. */
+/* Memory for a new constant's elements, zeroed, in the model's arena: fill, then hn_new_const.
+ * NULL: no memory. */
 hn_tensor *hn_new_tensor(hn_rule *r, hn_dtype elem, int32_t rank, const int64_t *dims, void **data);
 
 /* What the rule is for: readers of output 0 (or i) of the root read `with`. */

@@ -19,8 +19,8 @@ typedef struct term_goal {
 
 /* The one thing that does not fit. */
 typedef struct term_misfit {
-    const hn_pattern_term *term;      /* NULL: a reader outside the match */
-    const hn_term_attr *attr; /* when it was this */
+    const hn_pattern_term *term; /* NULL: a reader outside the match */
+    const hn_term_attr *attr;    /* when it was this */
     hn_id value, node;
     hn_id wanted; /* value that a name stood for already */
 } term_misfit;
@@ -127,7 +127,8 @@ static bool attr_fits(const hn_rule *r, hn_id node, const hn_term_attr *a) {
     return list_is(r, node, name, a);
 }
 
-static const hn_term_attr *find_bad_attr(const pattern_search *s, const hn_pattern_term *t, hn_id node) {
+static const hn_term_attr *find_bad_attr(const pattern_search *s, const hn_pattern_term *t,
+                                         hn_id node) {
     for (uint32_t i = 0; i < t->attrs.n; i++)
         if (!attr_fits(s->r, node, &t->attrs.at[i]))
             return &t->attrs.at[i];

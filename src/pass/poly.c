@@ -44,7 +44,8 @@ static hn_polynomial poly_plus(const hn_polynomial *a, const hn_polynomial *b, d
 }
 
 /* Adds factor * x^i t^j * a; false when a power grows too high. */
-static bool poly_add_shifted(hn_polynomial *sum, const hn_polynomial *a, double factor, int j, int i) {
+static bool poly_add_shifted(hn_polynomial *sum, const hn_polynomial *a, double factor, int j,
+                             int i) {
     for (int ja = 0; ja < 2; ja++)
         for (int ia = 0; ia <= HN_POLY_X; ia++) {
             double term = factor * a->c[ja][ia];

@@ -7,8 +7,9 @@
 #define SMALL_WEIGHT_BYTES 65536u  /* a copy of so much is not worth keeping two nodes for */
 #define ROW_ELEMS 1024u            /* numbers that are widened at a time */
 #define LARGE_WEIGHT_BYTES 131072u /* from here on computing it is left to who lays it out, */
-#define LARGE_SCALE 1048576.0 /* unless factors are so large that weights might leave their range \
-                               */
+#define LARGE_SCALE                                                             \
+  1048576.0 /* unless factors are so large that weights might leave their range \
+             */
 
 static bool is_weight_type(hn_dtype t) {
     return t == HN_F32 || t == HN_F64 || t == HN_F16 || t == HN_BF16;

@@ -13,7 +13,8 @@ typedef struct hn_channel_map {
 } hn_channel_map;
 
 /* A constant whose numbers a rule may change: of a real type, and either read once or so small that
- * a second copy does no harm; its data may have to be computed yet. NULL when it is not; too many readers are logged as a near miss. */
+ * a second copy does no harm; its data may have to be computed yet. NULL when it is not; too many
+ * readers are logged as a near miss. */
 const hn_tensor *hn_own_weight(hn_rule *r, hn_id value);
 /* Elements as doubles in the scratch arena. NULL: no memory. */
 double *hn_const_f64s(hn_rule *r, const hn_tensor *t);
@@ -27,8 +28,8 @@ bool hn_channel_const(hn_rule *r, hn_id node, hn_id constant, int32_t rank, int3
 bool hn_channel_map_of(hn_rule *r, hn_id node, uint32_t slot, int32_t rank, int32_t axis,
                        hn_channel_map *out);
 bool hn_is_finite_map(const hn_channel_map *m);
-/* New constants; HN_NONE when a number leaves the range of the type, or memory ran out. Large scaled
- * weights may be left to be computed by whoever lays them out (defer_weights). */
+/* New constants; HN_NONE when a number leaves the range of the type, or memory ran out. Large
+ * scaled weights may be left to be computed by whoever lays them out (defer_weights). */
 hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_channel_layout *layout,
                        const hn_channel_map *by);
 hn_id hn_new_const_f64s(hn_rule *r, const char *stem, hn_dtype elem, int32_t rank,

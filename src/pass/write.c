@@ -16,8 +16,8 @@ static bool is_standard_at(const char *op, int64_t opset) {
     return row && !deprecated && !hn_op_is_extension(row);
 }
 
-/* A file goes no further than the next operator that somebody wants: fused, it may end the wishes of
- * others who saw a part of it. In a session it does not matter, and one step is faster. */
+/* A file goes no further than the next operator that somebody wants: fused, it may end the wishes
+ * of others who saw a part of it. In a session it does not matter, and one step is faster. */
 static void wish_for_opset(hn_rule *r, int64_t needed) {
     int64_t *wanted = r->pass->wanted_opset;
     bool goes_far = r->pass->options->target == HN_TARGET_SESSION;

@@ -121,8 +121,8 @@ typedef struct hn_live_range {
     uint64_t bytes, offset;
 } hn_live_range;
 
-/* Neighbouring steps that fall into strands, none of which reads what another one makes: each may be
- * run by another thread. Whatever they make or read lives as long as the whole group. */
+/* Neighbouring steps that fall into strands, none of which reads what another one makes: each may
+ * be run by another thread. Whatever they make or read lives as long as the whole group. */
 typedef struct hn_group {
     uint32_t begin, end; /* steps of the main graph */
     uint32_t n_strands;
@@ -146,8 +146,8 @@ typedef struct hn_plan {
 } hn_plan;
 
 /* Infers with these input shapes and lays values out by their lifetimes, for runs by this many
- * threads. Inputs that are no tensors have kind NONE: nothing is planned for them. Safe from several
- * threads at once. */
+ * threads. Inputs that are no tensors have kind NONE: nothing is planned for them. Safe from
+ * several threads at once. */
 hone_status hn_plan_new(const hn_program *p, int n_threads, uint32_t n_inputs,
                         const hn_object *const *inputs, hn_plan **out, hone_error *err);
 void hn_plan_free(hn_plan *p);

@@ -8,7 +8,7 @@
 typedef struct hn_part_range {
     hn_live_range live;
     uint64_t row_bytes; /* of a row of the last axis */
-    bool is_rigid;      /* rows of some value that lies here, or in a part, must stay side by side */
+    bool is_rigid;   /* rows of some value that lies here, or in a part, must stay side by side */
     uint32_t within; /* the range whose part it is, + 1; 0: none. It lives as long as that one */
     uint64_t shift;  /* bytes from the beginning of that one */
     uint64_t whole_row; /* it is some columns of that one, whose rows have so many bytes; 0: it lies
@@ -30,7 +30,6 @@ hn_part_range *hn_whole_range(const hn_placing *p, hn_part_range *r);
 /* Gives all ranges their offsets, so that ranges alive at the same time do not overlap. */
 hone_status hn_place_ranges(hn_arena *work, hn_placing *p);
 
-
 /* ---- values and their ranges ----------------------------------------------------------------- */
 
 typedef struct hn_layout {
@@ -48,7 +47,7 @@ typedef struct hn_layout {
     hn_placing placing;
 } hn_layout;
 
-const hn_type *hn_layout_type(const hn_layout *l, hn_id id); /* NULL: not known, or HN_NONE */
+const hn_type *hn_layout_type(const hn_layout *l, hn_id id);  /* NULL: not known, or HN_NONE */
 hn_part_range *hn_layout_range(const hn_layout *l, hn_id id); /* NULL: it has none */
 /* Bytes of the value of a type; false when they are too many. */
 bool hn_layout_bytes_of(const hn_type *t, uint64_t *bytes);
@@ -64,8 +63,8 @@ bool hn_lie_in_argument(hn_layout *l, uint32_t s, const hn_node *node, uint32_t 
 /* Bytes from one row of the range to the next; 0: side by side. */
 uint64_t hn_range_row_step(const hn_placing *p, const hn_part_range *r);
 
-/* groups.c: fills the groups of a plan whose places have their types. types: of all values, as far as
- * they are known. */
+/* groups.c: fills the groups of a plan whose places have their types. types: of all values, as far
+ * as they are known. */
 hone_status hn_plan_find_groups(hn_plan *p, const hn_type *const *types, int n_threads);
 
 #endif /* HN_PLAN_INT_H */

@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* Bounds on the largest difference, relative to the largest element of the output. */
-#define EXACT_BOUND 1e-6 /* of the same computation: room for a fold that was done in other code */
+#define EXACT_BOUND 1e-6 /* the same computation, perhaps folded by other code */
 #define REASSOCIATED_BOUND 1e-3
 #define APPROXIMATE_BOUND 5e-2
 #define CHUNK 256

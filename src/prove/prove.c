@@ -1,4 +1,5 @@
-/* Optimizing with a witness: results before and after every pass, and a bisection when they differ. */
+/* Optimizing with a witness: results before and after every pass, and a bisection when they differ.
+ */
 #include "prove/prove.h"
 
 #include <stdio.h>
@@ -104,7 +105,8 @@ static hone_status look_for_large(void *ctx, const hn_model *m, double limit, bo
 
 /* ---- trials ---------------------------------------------------------------------------------- */
 
-static hone_status optimize_copy(proof_job *job, hn_model **out, hn_opt_log **log, hone_error *err) {
+static hone_status optimize_copy(proof_job *job, hn_model **out, hn_opt_log **log,
+                                 hone_error *err) {
     *log = hn_opt_log_new(hn_arena_allocator(job->original->arena));
     *out = *log ? hn_model_clone(job->original) : NULL;
     job->options.n_disabled = job->disabled.n;
@@ -179,7 +181,8 @@ static hone_status blame_difference(proof_job *job, const hn_opt_log *log, hone_
     HN_TRY(bisect(job, &i, err));
     const hn_rewrite *w = &log->rewrites.at[i];
     if (job->difference.is_other_type)
-        snprintf(reason, sizeof reason, "after it output %u has another shape or cannot be computed",
+        snprintf(reason, sizeof reason,
+                 "after it output %u has another shape or cannot be computed",
                  job->difference.output);
     else
         snprintf(reason, sizeof reason,

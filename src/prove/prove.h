@@ -24,12 +24,12 @@ hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, 
 /* No inputs yet: the caller puts objects of the samples' heap into `inputs`. */
 hone_status hn_samples_empty(const hn_model *m, hn_samples **out, hone_error *err);
 void hn_samples_free(hn_samples *s); /* NULL is fine */
-/* Runs the model as it is on the inputs; the outputs replace those of the last run. Real numbers are
- * given in the type that the model wants. */
+/* Runs the model as it is on the inputs; the outputs replace those of the last run. Real numbers
+ * are given in the type that the model wants. */
 hone_status hn_samples_run(hn_samples *s, const hn_model *m, hone_error *err);
 
-/* Sets is_large[value] where the run of the model (which samples are for) gives a float value of the
- * main graph with finite numbers beyond the limit. */
+/* Sets is_large[value] where the run of the model (which samples are for) gives a float value of
+ * the main graph with finite numbers beyond the limit. */
 hone_status hn_samples_find_large(const hn_samples *s, const hn_model *m, double limit,
                                   bool *is_large, hone_error *err);
 
@@ -44,8 +44,8 @@ typedef struct hn_difference {
 } hn_difference;
 /* Outputs a (before) and b (after). NaN equals NaN, an infinity itself. */
 void hn_samples_compare(uint32_t n, hn_object *const *a, hn_object *const *b, hn_difference *out);
-/* Is that what a pass of these numerics may do? Graphs of many layers amplify rounding, so the bound
- * is one on the results, not on a single operation. */
+/* Is that what a pass of these numerics may do? Graphs of many layers amplify rounding, so the
+ * bound is one on the results, not on a single operation. */
 bool hn_difference_is_fine(const hn_difference *d, hn_numerics numerics);
 
 /* ---- proven optimization --------------------------------------------------------------------- */

@@ -4,7 +4,8 @@
  *
  * Each variant is made from one of the given models (*.onnx, *.onnxtxt) by a few changes that
  * depend on the seed and its number alone, and goes through load, check, infer, print, save, runs
- * and edits. No variant may crash, leak, take more than a second or more memory than its size allows.
+ * and edits. No variant may crash, leak, take more than a second or more memory than its size
+ * allows.
  * --only repeats one variant, --dump writes it to a file. */
 #define _GNU_SOURCE
 #include "damage/exercise.h"
@@ -136,8 +137,8 @@ static void change_tree(const corpus *c, damage *d, void (*change)(damage *, var
         v->file = changed;
 }
 
-/* A quarter is damaged byte by byte, a quarter field by field, a quarter in both ways, and a quarter
- * only in numbers. */
+/* A quarter is damaged byte by byte, a quarter field by field, a quarter in both ways, and a
+ * quarter only in numbers. */
 static void make_variant(const corpus *c, hn_arena *arena, hn_rng *rng, variant *v) {
     damage d = {.arena = arena, .rng = rng};
     *v = (variant){.seed = some_seed(c, &d)};

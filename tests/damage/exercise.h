@@ -1,6 +1,6 @@
 /* All that the library does with a model that nobody has checked: load, check, infer, describe,
- * print, save, run, optimize, edit, load again. The damage test, the fuzzers and the files of tests/data/regress
- * go through it. */
+ * print, save, run, optimize, edit, load again. The damage test, the fuzzers and the files of
+ * tests/data/regress go through it. */
 #ifndef TEST_EXERCISE_H
 #define TEST_EXERCISE_H
 
@@ -13,7 +13,8 @@
 /* What the library may take for a hostile file. */
 #define EXERCISE_BASE_BYTES ((size_t)96 << 20) /* functions may multiply; two copies are run */
 #define EXERCISE_BYTES_PER_FILE_BYTE 64u
-#if defined(__SANITIZE_ADDRESS__) || defined(__clang__) /* instrumented code is several times slower */
+#if defined(__SANITIZE_ADDRESS__) || \
+    defined(__clang__) /* instrumented code is several times slower */
 #  define EXERCISE_CPU_SECONDS 3.0
 #  define EXERCISE_RUN_SECONDS 12.0
 #else
@@ -22,10 +23,10 @@
 #endif
 
 typedef struct exercise_report {
-    bool is_loaded;      /* the file was accepted */
+    bool is_loaded; /* the file was accepted */
     uint32_t n_sessions, n_runs_completed;
-    size_t peak_bytes;   /* most memory held at once */
-    double cpu_seconds;  /* of this process, so that a busy machine does not count; without runs */
+    size_t peak_bytes;  /* most memory held at once */
+    double cpu_seconds; /* of this process, so that a busy machine does not count; without runs */
     double run_seconds;
     char complaint[256]; /* what the library did wrong; "" when it behaved */
 } exercise_report;

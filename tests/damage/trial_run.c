@@ -22,11 +22,18 @@ static uint32_t trial_below(trial *t, uint32_t n) {
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* What a whole tensor is made of: one stray number among good ones goes further than all strays. */
-typedef enum trial_mood { MOOD_INDICES, MOOD_SMALL, MOOD_STRAY, MOOD_EXTREME, MOOD_COUNT } trial_mood;
+typedef enum trial_mood {
+    MOOD_INDICES,
+    MOOD_SMALL,
+    MOOD_STRAY,
+    MOOD_EXTREME,
+    MOOD_COUNT
+} trial_mood;
 
 static int64_t trial_integer(trial *t, trial_mood mood) {
-    static const int64_t extremes[] = {INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX, -1, 0,
-                                       INT64_MIN + 1, INT64_MAX - 1, 1 << 20, (int64_t)1 << 40};
+    static const int64_t extremes[] = {
+        INT64_MIN, INT64_MAX,     INT32_MIN,     INT32_MAX, -1,
+        0,         INT64_MIN + 1, INT64_MAX - 1, 1 << 20,   (int64_t)1 << 40};
     bool is_extreme = mood == MOOD_EXTREME || (mood == MOOD_STRAY && trial_below(t, 8) == 0);
     if (is_extreme)
         return extremes[trial_below(t, HN_COUNT(extremes))];
@@ -34,8 +41,8 @@ static int64_t trial_integer(trial *t, trial_mood mood) {
 }
 
 static double trial_real(trial *t, trial_mood mood) {
-    static const double extremes[] = {INFINITY, -INFINITY, NAN, 1e300, -1e300, 3e38, 1e-40,
-                                      -0.0, 9.3e18, -9.3e18, 1e-310, 4.3e9};
+    static const double extremes[] = {INFINITY, -INFINITY, NAN,    1e300,   -1e300, 3e38,
+                                      1e-40,    -0.0,      9.3e18, -9.3e18, 1e-310, 4.3e9};
     bool is_extreme = mood == MOOD_EXTREME || (mood == MOOD_STRAY && trial_below(t, 8) == 0);
     if (is_extreme)
         return extremes[trial_below(t, HN_COUNT(extremes))];
@@ -44,9 +51,19 @@ static double trial_real(trial *t, trial_mood mood) {
 
 static bool is_real(hn_dtype elem) {
     switch (elem) {
-    case HN_I8: case HN_I16: case HN_I32: case HN_I64:
-    case HN_U8: case HN_U16: case HN_U32: case HN_U64:
-    case HN_BOOL: case HN_I4: case HN_U4: case HN_I2: case HN_U2:
+    case HN_I8:
+    case HN_I16:
+    case HN_I32:
+    case HN_I64:
+    case HN_U8:
+    case HN_U16:
+    case HN_U32:
+    case HN_U64:
+    case HN_BOOL:
+    case HN_I4:
+    case HN_U4:
+    case HN_I2:
+    case HN_U2:
         return false;
     default:
         return true;
@@ -95,8 +112,16 @@ static bool trial_shape(trial *t, const hn_shape *shape, int32_t *rank, int64_t 
 
 static hone_status trial_strings(trial *t, int32_t rank, const int64_t *dims, uint64_t n,
                                  hone_value **out) {
-    static const char *const texts[] = {"", "a", "b", "1", "-2.5e3", "nan", "\xc3\xa9t\xc3\xa9",
-                                        "\xff\xfe", "99999999999999999999", "a b,c"};
+    static const char *const texts[] = {"",
+                                        "a",
+                                        "b",
+                                        "1",
+                                        "-2.5e3",
+                                        "nan",
+                                        "\xc3\xa9t\xc3\xa9",
+                                        "\xff\xfe",
+                                        "99999999999999999999",
+                                        "a b,c"};
     static const char *picked[MAX_TRIAL_ELEMS];
     for (uint64_t i = 0; i < n; i++)
         picked[i] = texts[trial_below(t, HN_COUNT(texts))];
@@ -112,8 +137,7 @@ static hone_status trial_tensor(trial *t, const hn_type *type, hone_value **out)
         n *= dims[i];
     if (type->elem == HN_STRING)
         return trial_strings(t, rank, dims, (uint64_t)n, out);
-    hone_status status =
-        hone_value_create((int32_t)type->elem, rank, dims, NULL, out, t->error);
+    hone_status status = hone_value_create((int32_t)type->elem, rank, dims, NULL, out, t->error);
     if (status == HONE_OK)
         fill_trial_tensor(t, type->elem, *out);
     return status;

@@ -12,8 +12,9 @@ typedef struct pass_case {
     int64_t max_opset;
     hn_precision precision;
     const char *text;
-    const char *expected; /* the same text: nothing may happen; names of inner values do not matter */
-    double bound;         /* on the results, relative to the largest; 0: 1e-6 */
+    const char
+        *expected; /* the same text: nothing may happen; names of inner values do not matter */
+    double bound;  /* on the results, relative to the largest; 0: 1e-6 */
 } pass_case;
 
 /* Inner values get names by their order, so that two graphs with the same structure read alike. */

@@ -3,10 +3,13 @@
 
 static void test_loops_without_a_trip(void **state) {
     (void)state;
-    EXPECT_EMPTY(HEAD("21") "g () => (int64[n,2] z) <int64 m = {0}, int64[2] a = {1, 2}> { y, z = Loop (m, , a) <body = "
-                            "b (int64 i, bool go, int64[2] c) => (bool keep, int64[2] next, int64[2] s) "
-                            "{ keep = Identity (go) next = Add (c, i) s = Identity (c) }> }");
-    EXPECT_INTS(HEAD("21") "g () => (int64[2] z) <int64 m = {-5}, int64[2] a = {1, 2}> { z = Loop (m, , a) <body = "
+    EXPECT_EMPTY(
+        HEAD("21") "g () => (int64[n,2] z) <int64 m = {0}, int64[2] a = {1, 2}> { y, z = Loop (m, "
+                   ", a) <body = "
+                   "b (int64 i, bool go, int64[2] c) => (bool keep, int64[2] next, int64[2] s) "
+                   "{ keep = Identity (go) next = Add (c, i) s = Identity (c) }> }");
+    EXPECT_INTS(HEAD("21") "g () => (int64[2] z) <int64 m = {-5}, int64[2] a = {1, 2}> { z = Loop "
+                           "(m, , a) <body = "
                            "b (int64 i, bool go, int64[2] c) => (bool keep, int64[2] next) "
                            "{ keep = Identity (go) next = Add (c, i) }> }",
                 1, 2);
@@ -14,7 +17,8 @@ static void test_loops_without_a_trip(void **state) {
 
 static void test_loop_that_ends_itself(void **state) {
     (void)state;
-    EXPECT_INTS(HEAD("21") "g () => (int64[n] z) <int64 a = {0}, int64 four = {4}, int64 one = {1}> { y, z = Loop (, , a) <body = "
+    EXPECT_INTS(HEAD("21") "g () => (int64[n] z) <int64 a = {0}, int64 four = {4}, int64 one = "
+                           "{1}> { y, z = Loop (, , a) <body = "
                            "b (int64 i, bool go, int64 c) => (bool keep, int64 next, int64 s) "
                            "{ next = Add (c, one) keep = Less (next, four) s = Mul (c, c) }> }",
                 0, 1, 4, 9);
@@ -31,36 +35,47 @@ static void test_endless_loop_is_stopped(void **state) {
     hone_run_options options;
     hone_run_options_init(&options);
     options.timeout_seconds = 0.05;
-    assert_int_equal(hone_session_run(r.session, &options, 0, NULL, NULL, 1, &name, &z, &why), HONE_E_CANCELLED);
+    assert_int_equal(hone_session_run(r.session, &options, 0, NULL, NULL, 1, &name, &z, &why),
+                     HONE_E_CANCELLED);
     runner_free(&r);
 }
 
 static void test_stacked_shapes_must_agree(void **state) {
     (void)state;
-    expect_refused(HEAD("21") "g () => (int64[n,m] z) <int64 t = {2}, int64[1] a = {1}> { y, z = Loop (t, , a) <body = "
-                              "b (int64 i, bool go, int64[k] c) => (bool keep, int64[j] next, int64[l] s) "
-                              "{ keep = Identity (go) next = Concat <axis = 0> (c, c) s = Identity (c) }> }",
-                   "iteration 1");
+    expect_refused(
+        HEAD("21") "g () => (int64[n,m] z) <int64 t = {2}, int64[1] a = {1}> { y, z = Loop (t, , "
+                   "a) <body = "
+                   "b (int64 i, bool go, int64[k] c) => (bool keep, int64[j] next, int64[l] s) "
+                   "{ keep = Identity (go) next = Concat <axis = 0> (c, c) s = Identity (c) }> }",
+        "iteration 1");
 }
 
 static void test_sequence_positions(void **state) {
     (void)state;
-    EXPECT_INTS(HEAD("21") "g () => (int64[1] z) <int64[1] a = {1}, int64[1] b = {2}, int64 i = {-2}>"
-                           "{ s = SequenceConstruct (a, b) z = SequenceAt (s, i) }",
-                1);
-    expect_refused(HEAD("21") "g () => (int64[1] z) <int64[1] a = {1}, int64 i = {1}> { s = SequenceConstruct (a) z = SequenceAt (s, i) }",
+    EXPECT_INTS(
+        HEAD("21") "g () => (int64[1] z) <int64[1] a = {1}, int64[1] b = {2}, int64 i = {-2}>"
+                   "{ s = SequenceConstruct (a, b) z = SequenceAt (s, i) }",
+        1);
+    expect_refused(HEAD("21") "g () => (int64[1] z) <int64[1] a = {1}, int64 i = {1}> { s = "
+                              "SequenceConstruct (a) z = SequenceAt (s, i) }",
                    "position 1");
-    expect_refused(HEAD("21") "g () => (int64[n] z) { s = SequenceEmpty <dtype = 7> () z = ConcatFromSequence <axis = 0> (s) }", "empty");
+    expect_refused(HEAD("21") "g () => (int64[n] z) { s = SequenceEmpty <dtype = 7> () z = "
+                              "ConcatFromSequence <axis = 0> (s) }",
+                   "empty");
 }
 
 static void test_trees_that_lead_nowhere(void **state) {
     (void)state;
-#define TREE(yes, no)                                                                                                   \
-    HEAD("21") "g () => (float[1,1] z) <float[1,1] x = {1}> { z = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, "    \
-               "nodes_treeids = [0, 0], nodes_nodeids = [0, 1], nodes_featureids = [0, 0], nodes_values = [2.0, 0.0], " \
-               "nodes_modes = [\"BRANCH_LEQ\", \"LEAF\"], nodes_truenodeids = [" yes ", 0], "                          \
-               "nodes_falsenodeids = [" no ", 0], target_treeids = [0], target_nodeids = [1], target_ids = [0], "       \
-               "target_weights = [3.0]> (x) }"
+#define TREE(yes, no)                                                                              \
+  HEAD("21")                                                                                       \
+  "g () => (float[1,1] z) <float[1,1] x = {1}> { z = ai.onnx.ml.TreeEnsembleRegressor <n_targets " \
+  "= 1, "                                                                                          \
+  "nodes_treeids = [0, 0], nodes_nodeids = [0, 1], nodes_featureids = [0, 0], nodes_values = "     \
+  "[2.0, 0.0], "                                                                                   \
+  "nodes_modes = [\"BRANCH_LEQ\", \"LEAF\"], nodes_truenodeids = [" yes ", 0], "                   \
+  "nodes_falsenodeids = [" no                                                                      \
+  ", 0], target_treeids = [0], target_nodeids = [1], target_ids = [0], "                           \
+  "target_weights = [3.0]> (x) }"
     EXPECT_INTS(TREE("1", "1"), 3);
     expect_refused(TREE("0", "1"), "circle");
     expect_refused(TREE("7", "1"), "points nowhere");
@@ -68,9 +83,12 @@ static void test_trees_that_lead_nowhere(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops_without_a_trip),    cmocka_unit_test(test_loop_that_ends_itself),
-        cmocka_unit_test(test_endless_loop_is_stopped), cmocka_unit_test(test_stacked_shapes_must_agree),
-        cmocka_unit_test(test_sequence_positions),      cmocka_unit_test(test_trees_that_lead_nowhere),
+        cmocka_unit_test(test_loops_without_a_trip),
+        cmocka_unit_test(test_loop_that_ends_itself),
+        cmocka_unit_test(test_endless_loop_is_stopped),
+        cmocka_unit_test(test_stacked_shapes_must_agree),
+        cmocka_unit_test(test_sequence_positions),
+        cmocka_unit_test(test_trees_that_lead_nowhere),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

@@ -4,11 +4,10 @@
 #define OPSET_23 "<ir_version: 10, opset_import: [\"\" : 23]>\n"
 #define WITH_MS "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1]>\n"
 #define FUSE .passes = "rotary,fold-constants,duplicate-initializers"
-#define SLICES                                                                                     \
-    "int64[1] zero = {0}, int64[1] two = {2}, int64[1] end = {4}, int64[1] last = {3}"
-#define TURN                                                                                       \
-    " lo = Slice (x, zero, two, last) hi = Slice (x, two, end, last) neg = Neg (hi)"               \
-    " turned = Concat <axis = -1> (neg, lo) a = Mul (x, c) b = Mul (turned, s)"
+#define SLICES "int64[1] zero = {0}, int64[1] two = {2}, int64[1] end = {4}, int64[1] last = {3}"
+#define TURN                                                                       \
+  " lo = Slice (x, zero, two, last) hi = Slice (x, two, end, last) neg = Neg (hi)" \
+  " turned = Concat <axis = -1> (neg, lo) a = Mul (x, c) b = Mul (turned, s)"
 /* Two positions; both elements of a pair have the same number. */
 #define SAME "float[2,4] c = {1, 2, 1, 2, 3, 4, 3, 4}, float[2,4] s = {5, 6, 5, 6, 7, 8, 7, 8}"
 static const pass_case fused[] = {

@@ -4,8 +4,8 @@
 
 #include "counting_allocator.h"
 
-/* Maps between the convolutions have 0.5 MB: with one image and one thread they are made one by one,
- * else as a chain. */
+/* Maps between the convolutions have 0.5 MB: with one image and one thread they are made one by
+ * one, else as a chain. */
 #define CHAINED                                                                               \
   RUN_HEAD "g (float[n,5,260,257] x) => (float[n,3,130,129] y) <"                             \
            "float[2,5,1,1] e = {1, 2, -3, 4, 5, 6, 7, -8, 9, 1}, float[2] s = {0.5, -1}, "    \

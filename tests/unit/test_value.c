@@ -130,9 +130,8 @@ static void serialized_values_are_checked(void **state) {
 
 static void initializers_take_other_data(void **state) {
     (void)state;
-    static const char text[] =
-        RUN_HEAD "agraph (float[2] x) => (float[2] y)\n"
-                 "<float[2] w = {1, 1}> { y = Mul(x, w) }";
+    static const char text[] = RUN_HEAD "agraph (float[2] x) => (float[2] y)\n"
+                                        "<float[2] w = {1, 1}> { y = Mul(x, w) }";
     hone_model *model;
     hone_session *session;
     hone_value *fits = counting_floats(DIMS(2)), *too_long = counting_floats(DIMS(3));
