@@ -381,6 +381,15 @@ uint64_t hn_now_ns(void); /* monotonic clock */
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
+/* Lets the other thread of a processor go on while this one waits for a moment. */
+static inline void hn_relax_processor(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory"); /* `yield` is a no-op on most cores */
+#endif
+}
+
 /* A fixed set of workers. Work is cut by the sizes alone, never by the thread count, so results do
  * not depend on it. Idle workers spin for a short bounded time, then sleep. One parallel loop at a
  * time per pool; a loop inside a loop, or from a second caller, runs on the calling thread. */

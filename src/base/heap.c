@@ -9,7 +9,7 @@
 #define _GNU_SOURCE /* madvise */
 #include "base/base.h"
 
-#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -20,6 +20,7 @@
 #define SLOW_PAGE_NS 1500000 /* of our own time: the system moves memory to make a huge page */
 #define BLOCKS_WITHOUT 64    /* huge pages, when one was that slow */
 #define N_CLASSES 128        /* four to a power of two, from 64 bytes on */
+#define SPINS_BEFORE_YIELD 64
 #define LEAST_LARGE_BYTES ((size_t)64 << 10)
 
 typedef struct free_block {
@@ -45,7 +46,7 @@ struct hn_heap {
     size_t recent_bytes; /* the same, since somebody looked */
     size_t used_bytes, peak_bytes, limit_bytes;
     bool hit_limit;
-    pthread_mutex_t lock; /* while blocks are taken or given back */
+    atomic_flag lock; /* while blocks are taken or given back */
 };
 
 /* ---- single blocks ------------------------------------------------------------------------------------------------------------- */
@@ -152,7 +153,7 @@ hn_heap *hn_heap_new(const hone_allocator *a) {
     hn_heap *h = hn_calloc(a, 1, sizeof *h);
     if (h) {
         h->alloc = a;
-        pthread_mutex_init(&h->lock, NULL);
+        atomic_flag_clear(&h->lock);
     }
     return h;
 }
@@ -185,7 +186,6 @@ void hn_heap_free(hn_heap *h) {
     if (!h)
         return;
     hn_heap_trim(h);
-    pthread_mutex_destroy(&h->lock);
     hn_free(h->alloc, h, sizeof *h);
 }
 
@@ -290,6 +290,19 @@ static size_t taken_bytes(size_t bytes) {
     return bytes < LEAST_LARGE_BYTES ? class_bytes(class_of(bytes)) : large_bytes(bytes);
 }
 
+/* Held for less time than it would take to fall asleep. */
+static void lock_heap(hn_heap *h) {
+    for (int n = 0; atomic_flag_test_and_set_explicit(&h->lock, memory_order_acquire); n++) {
+        hn_relax_processor();
+        if (n >= SPINS_BEFORE_YIELD)
+            sched_yield();
+    }
+}
+
+static void unlock_heap(hn_heap *h) {
+    atomic_flag_clear_explicit(&h->lock, memory_order_release);
+}
+
 static void *alloc_locked(hn_heap *h, size_t bytes) {
     size_t taken = taken_bytes(bytes);
     size_t left = h->limit_bytes - HN_MIN(h->limit_bytes, h->used_bytes);
@@ -307,20 +320,20 @@ static void *alloc_locked(hn_heap *h, size_t bytes) {
 }
 
 void *hn_heap_alloc(hn_heap *h, size_t bytes) {
-    pthread_mutex_lock(&h->lock);
+    lock_heap(h);
     void *block = alloc_locked(h, bytes);
-    pthread_mutex_unlock(&h->lock);
+    unlock_heap(h);
     return block;
 }
 
 void hn_heap_give(hn_heap *h, void *block, size_t bytes) {
     if (!block)
         return;
-    pthread_mutex_lock(&h->lock);
+    lock_heap(h);
     h->used_bytes -= taken_bytes(bytes);
     if (bytes < LEAST_LARGE_BYTES)
         give_small(h, block, class_of(bytes));
     else
         give_large(h, block);
-    pthread_mutex_unlock(&h->lock);
+    unlock_heap(h);
 }

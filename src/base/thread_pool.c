@@ -108,20 +108,12 @@ static int64_t monotonic_ns(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static inline void relax_processor(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb" ::: "memory"); /* `yield` is a no-op on most cores */
-#endif
-}
-
 /* A pause costs from 10 to 150 cycles, so the budget is kept in time. */
 static bool may_spin_on(spinner *s) {
     if (s->budget_ns == 0) {
         return false;
     }
-    relax_processor();
+    hn_relax_processor();
     if (++s->n_spins % SPINS_PER_CLOCK_READ != 0) {
         return true;
     }
