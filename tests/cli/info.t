@@ -211,21 +211,20 @@ $ hone info --dim batch=16 --plan digits.onnx | sed '1,/^Memory/d'
   inputs                           4.10 kB
   outputs                          640 B
   intermediate values at the peak  393 kB
-  nodes                            9 on cpu
-  of them copy nothing             2
+  nodes                            8 on cpu
+  of them copy nothing             1
 ~
 alive at the peak, at node 'block.relu2' (hone.Conv)
   value            bytes
-  stem.relu_18    131 kB
-  block.relu1_19  131 kB
-  block.relu2_20  131 kB
+  stem.relu_17    131 kB
+  block.relu1_18  131 kB
+  block.relu2_19  131 kB
 
 Who runs each node.
 
 $ hone info --dim batch=16 --plan --nodes digits.onnx | sed '1,/^Placement/d'
   node               operator                provider  memory
-  channels_last      Reshape                 cpu       view
-  stem.relu          hone.Conv               cpu       planned
+  stem.relu          hone.PlanarConv         cpu       planned
   block.relu1        hone.Conv               cpu       planned
   block.relu2        hone.Conv               cpu       planned
   pool               hone.MaxPool            cpu       planned
@@ -234,6 +233,6 @@ $ hone info --dim batch=16 --plan --nodes digits.onnx | sed '1,/^Placement/d'
   head.mean.flatten  Reshape                 cpu       view
   classify           Gemm                    cpu       planned
 $ hone info --dim batch=16 --plan --json digits.onnx | grep -c '"provider": "cpu"'
-9
+8
 $ hone info --plan digits.onnx 2>&1 | grep memory
 hone: memory can be planned for exact shapes only: fix the free dimensions of input 'image'

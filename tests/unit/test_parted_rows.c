@@ -1,8 +1,9 @@
 /* Values that are columns of others: nobody can tell from the results. Where a value is an output
  * of the graph it has memory of its own, so the same graph with all values as outputs copies
  * everything. */
-#include "counting_allocator.h"
 #include "run_model.h"
+
+#include "counting_allocator.h"
 
 enum { N_ROWS = 6, MOST_COLS = 64, MOST_VALUES = 64, N_ENDS = 3 };
 
