@@ -128,5 +128,5 @@ int main(void) {
         cmocka_unit_test(filters_of_groups_are_scaled), cmocka_unit_test(matrices_are_scaled),
         cmocka_unit_test(large_factors_do_not_wait),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }
