@@ -10,6 +10,8 @@
 static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
     enum {
         PANELS = (V_COLS + 1) / 2,
+        LATER_LINE = 64, /* bytes that come near at once; a single tile wants two per step */
+        IS_LOW = ROWS * V_COLS * 4 < V_REGISTERS * 3, /* sums would not hide what is missing */
         AHEAD = 8, /* steps by which wide tiles fetch panels: more than processors follow */
         LINE = V_ELEMS * sizeof(RIGHT) < 64 ? 2 : 1 /* vectors, within a panel */
     };
@@ -26,6 +28,8 @@ static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
         V right[V_COLS];
         if (V_COLS <= 2) {
             HN_PREFETCH_SECOND(later);
+            if (IS_LOW && t->later_bytes > LATER_LINE)
+                HN_PREFETCH_SECOND(later + LATER_LINE);
             later += t->later_bytes;
         }
         _Pragma("GCC unroll 16") for (int v = 0; V_COLS > 2 && v < V_COLS; v += LINE)
