@@ -13,8 +13,8 @@
  * 768 and 196 x 1024 x 256 with packed weights, 80 to 85 % with k of 128 or n of 96 to 116; one row
  * reads packed weights at 93 % of what the core can read from its second cache. On an Emerald
  * Rapids server, weights beyond the second cache: one row reads floats at 17.7 GB/s and halves
- * at 16.4, two rows 17.5 and 15.2; with 8 rows halves take 0.67 of the time of floats, with 64
- * rows 1.1 of it. */
+ * at 16.4, two rows 17.5 and 15.2, 8 rows 14.2 and 8.7; with 64 rows halves take 1.1 of the
+ * time of floats. */
 #include "kernels/convert.h"
 #include "kernels/gemm_micro.h"
 
