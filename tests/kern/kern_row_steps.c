@@ -76,7 +76,8 @@ static void check_conv_steps(const kern_conv_case *t, size_t index, hn_conv_last
         hn_conv_last_pack(&job, packed);
         job.packed_w = packed;
         job.scratch = kern_floats(hn_conv_last_scratch_elems(&job, KERN_POOLS));
-        check_both_ways(&job, &finish, hn_conv_last_f32, hn_conv_last_method_name(method), index);
+        check_both_ways(&job, &finish, hn_conv_last_f32, hn_conv_last_method_name((int)method),
+                        index);
     }
     kern_release();
 }

@@ -104,7 +104,7 @@ static inline hn_model *optimized_from(const pass_case *c, hn_opt_log **log_out)
 static inline void expect_same_results(const pass_case *c, const hn_model *after) {
     hn_model *before = model_from(c->text);
     hone_error err = {0};
-    hn_samples *s, *t;
+    hn_samples *s = NULL, *t = NULL;
     hn_difference d;
     if (hn_samples_make(before, 1, &s, &err) != HONE_OK ||
         hn_samples_make(before, 1, &t, &err) != HONE_OK)

@@ -68,13 +68,10 @@ static void passes_are_named_or_left_out(void **state) {
 
 static void strange_names_are_refused(void **state) {
     (void)state;
-    static const char *const names[] = {"no-such-pass",
-                                        "",
-                                        ".",
-                                        "no-ops.",
-                                        "no-ops.none",
-                                        "a-name-that-is-longer-than-any-pass-could-ever-want-to-"
-                                        "be-called-by-anybody.rule"};
+    static const char long_name[] = "a-name-that-is-longer-than-any-pass-could-ever-want-to-"
+                                    "be-called-by-anybody.rule";
+    static const char *const names[] = {"no-such-pass", "",       ".", "no-ops.",
+                                        "no-ops.none",  long_name};
     static const bool may_disable[] = {false, false, false, true, true, false};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         hone_model *m = model_from(GELU(20)), *out;
