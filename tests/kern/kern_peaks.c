@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/select.h"
+#include "kernels/kernel_select.h"
 
 static double now_seconds(void) {
     return (double)hn_now_ns() * 1e-9;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "kernels/kernel_sets.h"
-#include "kernels/select.h"
+#include "kernels/kernel_select.h"
 
 /* ---- verdicts ---- */
 

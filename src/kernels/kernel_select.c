@@ -1,5 +1,5 @@
 /* Makes of every row of kernels.def the function that picks its best version. */
-#include "kernels/select.h"
+#include "kernels/kernel_select.h"
 
 #include "kernels/kernel_sets.h"
 

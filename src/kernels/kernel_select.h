@@ -1,7 +1,7 @@
 /* Inside and above kernels/: the table of kernels, and which of their versions this processor gets:
  * the best that it has, that the operating system saves, and that HONE_CPU admits. */
-#ifndef HN_SELECT_H
-#define HN_SELECT_H
+#ifndef HN_KERNEL_SELECT_H
+#define HN_KERNEL_SELECT_H
 
 #include "base/base.h"
 
@@ -22,4 +22,4 @@ typedef struct hn_kernel {
 } hn_kernel;
 const hn_kernel *hn_kernel_row(uint32_t row); /* NULL past the last */
 
-#endif /* HN_SELECT_H */
+#endif /* HN_KERNEL_SELECT_H */
