@@ -262,5 +262,5 @@ int main(void) {
         cmocka_unit_test(missing_memory_is_told),
         cmocka_unit_test(observers_see_rows_side_by_side),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

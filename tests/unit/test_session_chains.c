@@ -140,5 +140,5 @@ int main(void) {
         cmocka_unit_test(test_missing_memory),
         cmocka_unit_test(test_repeated_runs_ask_for_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }
