@@ -66,7 +66,7 @@ hone_status hn_eval_max_roi_pool(hn_eval *c) {
 /* ---- RoiAlign -------------------------------------------------------------------------------- */
 
 typedef struct roi_form {
-    int64_t height, width;
+    int64_t image, height, width;
     double start_y, start_x, bin_h, bin_w;
     int64_t grid_h, grid_w; /* samples per bin */
     bool is_max;
@@ -89,21 +89,48 @@ static void roi_neighbours(const roi_form *f, double y, double x, int64_t at[4],
     }
 }
 
-/* max: the largest of all weighted neighbours, as the standard's own computation has it. */
-static double roi_sample_bin(const roi_form *f, const double *plane, int64_t row, int64_t col) {
-    double result = f->is_max && f->grid_h * f->grid_w > 0 ? -HUGE_VAL : 0, weight[4];
-    int64_t at[4];
-    for (int64_t i = 0; i < f->grid_h * f->grid_w; i++) {
+typedef struct roi_job {
+    const roi_form *forms; /* one per region */
+    const double *planes;
+    double *out;
+    int64_t channels, ph, pw;
+    hn_pool *pool;
+} roi_job;
+
+/* A bin of all channels, whose results lie ph * pw apart. max: the largest of all weighted
+ * neighbours, as the standard's own computation has it. */
+static void roi_sample_bin(const roi_job *j, const roi_form *f, int64_t row, int64_t col,
+                           double *out) {
+    const double *image = j->planes + f->image * j->channels * f->height * f->width;
+    int64_t n = f->grid_h * f->grid_w, bins = j->ph * j->pw, at[4];
+    double weight[4];
+    for (int64_t c = 0; c < j->channels; c++)
+        out[c * bins] = f->is_max && n > 0 ? -HUGE_VAL : 0;
+    for (int64_t i = 0; i < n; i++) {
         double iy = (double)(i / f->grid_w) + 0.5, ix = (double)(i % f->grid_w) + 0.5;
         roi_neighbours(f, f->start_y + (double)row * f->bin_h + iy * f->bin_h / (double)f->grid_h,
                        f->start_x + (double)col * f->bin_w + ix * f->bin_w / (double)f->grid_w, at,
                        weight);
-        for (int k = 0; k < 4; k++) {
-            double v = weight[k] * plane[at[k]];
-            result = f->is_max ? fmax(result, v) : result + v;
+        for (int64_t c = 0; c < j->channels; c++) {
+            const double *plane = image + c * f->height * f->width;
+            double result = out[c * bins];
+            for (int k = 0; k < 4; k++) {
+                double v = weight[k] * plane[at[k]];
+                result = f->is_max ? fmax(result, v) : result + v;
+            }
+            out[c * bins] = result;
         }
     }
-    return f->is_max ? result : result / (double)HN_MAX(f->grid_h * f->grid_w, 1);
+    for (int64_t c = 0; c < j->channels && !f->is_max; c++)
+        out[c * bins] /= (double)HN_MAX(n, 1);
+}
+
+static void roi_sample_range(void *ctx, int64_t begin, int64_t end) {
+    const roi_job *j = ctx;
+    for (int64_t r = begin; r < end && !hn_pool_is_stopped(j->pool); r++)
+        for (int64_t bin = 0; bin < j->ph * j->pw; bin++)
+            roi_sample_bin(j, &j->forms[r], bin / j->pw, bin % j->pw,
+                           j->out + r * j->channels * j->ph * j->pw + bin);
 }
 
 static hone_status read_roi(hn_eval *c, const double *box, int64_t ph, int64_t pw, roi_form *f) {
@@ -134,29 +161,29 @@ hone_status hn_eval_roi_align(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    const double *planes = hn_wide_f64(c, x), *boxes = hn_wide_f64(c, rois),
-                 *images = hn_wide_f64(c, batch_indices);
-    double *out = hn_room_f64(c, y);
-    HN_TRY_PTR(planes && boxes && images && out);
-    int64_t channels = x->dims[1], ph = y->dims[2], pw = y->dims[3],
-            plane = x->dims[2] * x->dims[3];
-    roi_form f = {.height = x->dims[2],
-                  .width = x->dims[3],
-                  .is_max = hn_attr_is(hn_eval_node(c), "mode", "max")};
-    double *to = out;
-    if (plane == 0)
+    const double *boxes = hn_wide_f64(c, rois), *images = hn_wide_f64(c, batch_indices);
+    roi_form *forms = hn_eval_scratch_n(c, (uint64_t)rois->dims[0], sizeof *forms);
+    roi_job j = {.forms = forms,
+                 .planes = hn_wide_f64(c, x),
+                 .out = hn_room_f64(c, y),
+                 .channels = x->dims[1],
+                 .ph = y->dims[2],
+                 .pw = y->dims[3],
+                 .pool = hn_eval_pool(c)};
+    HN_TRY_PTR(j.planes && boxes && images && j.out && forms);
+    if (x->dims[2] * x->dims[3] == 0)
         return hn_eval_fail(c, HONE_E_SHAPE, "the images have no elements to sample");
-    for (uint64_t r = 0; r < (uint64_t)rois->dims[0]; r++) {
-        int64_t image = 0;
-        HN_TRY(roi_batch(c, images[r], x->dims[0], r, &image));
-        HN_TRY(read_roi(c, boxes + 4 * r, ph, pw, &f));
-        if (hn_eval_stopped(c))
-            return HONE_E_CANCELLED;
-        for (int64_t i = 0; i < channels * ph * pw; i++)
-            *to++ = roi_sample_bin(&f, planes + (image * channels + i / (ph * pw)) * plane,
-                                   i / pw % ph, i % pw);
+    for (int64_t r = 0; r < rois->dims[0]; r++) {
+        forms[r] = (roi_form){.height = x->dims[2],
+                              .width = x->dims[3],
+                              .is_max = hn_attr_is(hn_eval_node(c), "mode", "max")};
+        HN_TRY(roi_batch(c, images[r], x->dims[0], (uint64_t)r, &forms[r].image));
+        HN_TRY(read_roi(c, boxes + 4 * r, j.ph, j.pw, &forms[r]));
     }
-    hn_narrow_f64(y, out);
+    hn_pool_for(j.pool, rois->dims[0], 1, roi_sample_range, &j);
+    if (hn_eval_stopped(c))
+        return HONE_E_CANCELLED;
+    hn_narrow_f64(y, j.out);
     return HONE_OK;
 }
 
