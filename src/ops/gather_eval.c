@@ -59,25 +59,25 @@ typedef struct elements_job {
     hone_status status;           /* of moves, which fail with one thread only */
 } elements_job;
 
-/* Where n elements of the result from `begin` on would come from, were their indices 0. */
-static void locate_elements(const elements_job *j, uint64_t begin, uint64_t n, int64_t *starts) {
-    int32_t last = j->x->rank - 1;
+void hn_locate_elements(const hn_array *indices, const int64_t *strides, uint64_t begin, uint64_t n,
+                        int64_t *starts) {
+    int32_t last = indices->rank - 1;
     int64_t index[HN_MAX_RANK];
     for (int32_t k = last; k >= 0; k--) {
-        index[k] = (int64_t)(begin % (uint64_t)j->y->dims[k]);
-        begin /= (uint64_t)j->y->dims[k];
+        index[k] = (int64_t)(begin % (uint64_t)indices->dims[k]);
+        begin /= (uint64_t)indices->dims[k];
     }
     while (n > 0) {
-        uint64_t some = HN_MIN(n, (uint64_t)(j->y->dims[last] - index[last]));
+        uint64_t some = HN_MIN(n, (uint64_t)(indices->dims[last] - index[last]));
         int64_t first = 0;
         for (int32_t k = 0; k <= last; k++)
-            first += index[k] * j->strides[k];
+            first += index[k] * strides[k];
         for (uint64_t i = 0; i < some; i++)
-            starts[i] = first + (int64_t)i * j->strides[last];
+            starts[i] = first + (int64_t)i * strides[last];
         starts += some;
         n -= some;
         index[last] += (int64_t)some;
-        for (int32_t k = last; k > 0 && index[k] == j->y->dims[k]; k--) {
+        for (int32_t k = last; k > 0 && index[k] == indices->dims[k]; k--) {
             index[k] = 0;
             index[k - 1]++;
         }
@@ -91,7 +91,7 @@ static void pick_elements(void *ctx, int64_t begin, int64_t end) {
     for (int64_t from = begin; from < end; from += HN_TILE) {
         uint64_t n = (uint64_t)HN_MIN(HN_TILE, end - from);
         hn_load_i64(j->indices, (uint64_t)from, n, at);
-        locate_elements(j, (uint64_t)from, n, starts);
+        hn_locate_elements(j->indices, j->strides, (uint64_t)from, n, starts);
         if (!add_index(at, 1, n, j->x->dims[j->axis], stride[j->axis], starts)) {
             atomic_store(&j->is_outside, true);
             return;

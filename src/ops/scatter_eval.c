@@ -78,13 +78,32 @@ static hone_status scatter_run(hn_eval *c, scatter_how how, hn_array *y, uint64_
     return HONE_OK;
 }
 
+/* Runs that follow each other: an assignment to a slice is exported as one index per element. */
+static uint64_t neighbours_from(const int64_t *starts, uint64_t n, int64_t run) {
+    uint64_t i = 1;
+    while (i < n && starts[i] == starts[i - 1] + run)
+        i++;
+    return i;
+}
+
+/* Runs first .. first + n of the updates go to their starts in the result. */
+static hone_status scatter_runs(hn_eval *c, scatter_how how, const int64_t *starts, uint64_t n,
+                                const hn_array *updates, uint64_t first, uint64_t run) {
+    for (uint64_t i = 0, n_joined; i < n; i += n_joined) {
+        n_joined = neighbours_from(starts + i, n - i, (int64_t)run);
+        HN_TRY(scatter_run(c, how, hn_ret(c, 0), (uint64_t)starts[i], updates, (first + i) * run,
+                           n_joined * run));
+    }
+    return HONE_OK;
+}
+
 /* ---- Scatter, ScatterElements ---------------------------------------------------------------- */
 
 hone_status hn_eval_scatter_elements(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     scatter_how how = scatter_read_how(hn_eval_node(c));
-    int64_t strides[HN_MAX_RANK], position[HN_MAX_RANK] = {0}, index;
+    int64_t strides[HN_MAX_RANK], index[HN_TILE], starts[HN_TILE];
     int32_t axis;
     if (!y)
         return HONE_OK;
@@ -96,28 +115,22 @@ hone_status hn_eval_scatter_elements(hn_eval *c) {
             return hn_eval_fail(c, HONE_E_SHAPE,
                                 "axis %d of indices has %lld elements, but data has %lld", k,
                                 (long long)indices->dims[k], (long long)x->dims[k]);
-    for (uint64_t i = 0; i < indices->n_elems; i++) {
-        hn_load_i64(indices, i, 1, &index);
-        HN_TRY(hn_index_of(c, index, x->dims[axis], &index));
-        int64_t at = index * strides[axis];
-        for (int32_t k = 0; k < x->rank; k++)
-            at += k == axis ? 0 : position[k] * strides[k];
-        HN_TRY(scatter_run(c, how, y, (uint64_t)at, updates, i, 1));
-        for (int32_t k = x->rank - 1; k >= 0 && ++position[k] == indices->dims[k]; k--)
-            position[k] = 0;
+    int64_t stride = strides[axis];
+    strides[axis] = 0;
+    for (uint64_t begin = 0; begin < indices->n_elems; begin += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, indices->n_elems - begin);
+        hn_load_i64(indices, begin, n, index);
+        hn_locate_elements(indices, strides, begin, n, starts);
+        for (uint64_t i = 0; i < n; i++) {
+            HN_TRY(hn_index_of(c, index[i], x->dims[axis], &index[i]));
+            starts[i] += index[i] * stride;
+        }
+        HN_TRY(scatter_runs(c, how, starts, n, updates, begin, 1));
     }
     return HONE_OK;
 }
 
 /* ---- ScatterND ------------------------------------------------------------------------------- */
-
-/* Runs that follow each other: an assignment to a slice is exported as one index per element. */
-static uint64_t neighbours_from(const int64_t *starts, uint64_t n, int64_t run) {
-    uint64_t i = 1;
-    while (i < n && starts[i] == starts[i - 1] + run)
-        i++;
-    return i;
-}
 
 hone_status hn_eval_scatter_nd(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
@@ -134,11 +147,7 @@ hone_status hn_eval_scatter_nd(hn_eval *c) {
     for (uint64_t begin = 0; begin < n_tuples; begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, n_tuples - begin);
         HN_TRY(hn_locate_tuples(c, begin, begin + n, 0, strides, starts));
-        for (uint64_t i = 0, n_joined; i < n; i += n_joined) {
-            n_joined = neighbours_from(starts + i, n - i, (int64_t)run);
-            HN_TRY(scatter_run(c, how, y, (uint64_t)starts[i], updates, (begin + i) * run,
-                               n_joined * run));
-        }
+        HN_TRY(scatter_runs(c, how, starts, n, updates, begin, run));
     }
     return HONE_OK;
 }
