@@ -113,12 +113,10 @@ static void roi_sample_bin(const roi_job *j, const roi_form *f, int64_t row, int
                        weight);
         for (int64_t c = 0; c < j->channels; c++) {
             const double *plane = image + c * f->height * f->width;
-            double result = out[c * bins];
-            for (int k = 0; k < 4; k++) {
-                double v = weight[k] * plane[at[k]];
-                result = f->is_max ? fmax(result, v) : result + v;
-            }
-            out[c * bins] = result;
+            double a = weight[0] * plane[at[0]], b = weight[1] * plane[at[1]];
+            double d = weight[2] * plane[at[2]], e = weight[3] * plane[at[3]];
+            out[c * bins] = f->is_max ? fmax(fmax(fmax(fmax(out[c * bins], a), b), d), e)
+                                      : out[c * bins] + a + b + d + e;
         }
     }
     for (int64_t c = 0; c < j->channels && !f->is_max; c++)
