@@ -85,6 +85,33 @@ static void test_elements_of_large_tensors(void **state) {
                 0, 0, 0);
 }
 
+/* What was scattered is gathered again: 0 differences for each axis, and for whole rows. */
+static void test_scattered_elements(void **state) {
+    (void)state;
+    EXPECT_INTS(
+        HEAD("21") "g () => (int64[3] z) <int64 no = {0}, int64 one = {1}, int64 all = {44850},"
+                   " int64[3] s = {13, 1150, 3}, int64[4] p = {12, 0, -5, 3}, int64[3] p0 = {4, 1, "
+                   "1}, "
+                   "int64[3] e0 = {4, 1100, 2}, int64[3] p1 = {1, 4, 1}, int64[3] e1 = {13, 4, 2}, "
+                   "int64[1] b "
+                   "= {0}, int64[4,1] t = {12, 0, -5, 3}, int64[3] e2 = {4, 1150, 3}> {"
+                   " r = Range (no, all, one) x = Reshape (r, s)"
+                   " r0 = Reshape (p, p0) i0 = Expand (r0, e0) u0 = Neg (i0) s0 = ScatterElements "
+                   "<axis = 0> "
+                   "(x, i0, u0) g0 = GatherElements <axis = 0> (s0, i0) d0 = Sub (g0, u0)"
+                   " z0 = ReduceSumSquare <keepdims = 0> (d0)"
+                   " r1 = Reshape (p, p1) i1 = Expand (r1, e1) u1 = Neg (i1) s1 = ScatterElements "
+                   "<axis = 1> "
+                   "(x, i1, u1) g1 = GatherElements <axis = 1> (s1, i1) d1 = Sub (g1, u1)"
+                   " z1 = ReduceSumSquare <keepdims = 0> (d1)"
+                   " u2 = Expand (r0, e2) s2 = ScatterND (x, t, u2) g2 = GatherND (s2, t) d2 = Sub "
+                   "(g2, u2)"
+                   " z2 = ReduceSumSquare <keepdims = 0> (d2)"
+                   " v0 = Unsqueeze (z0, b) v1 = Unsqueeze (z1, b) v2 = Unsqueeze (z2, b)"
+                   " z = Concat <axis = 0> (v0, v1, v2) }",
+        0, 0, 0);
+}
+
 static void test_bounds_that_overflow(void **state) {
     (void)state;
     EXPECT_INTS(HEAD("21") "g () => (int64[1] z) <int64[3] a = {1, 2, 3}, int64[1] s = "
@@ -204,6 +231,7 @@ int main(void) {
         cmocka_unit_test(test_empty_tensors),
         cmocka_unit_test(test_indices_out_of_range),
         cmocka_unit_test(test_elements_of_large_tensors),
+        cmocka_unit_test(test_scattered_elements),
         cmocka_unit_test(test_bounds_that_overflow),
         cmocka_unit_test(test_order_of_the_best),
         cmocka_unit_test(test_the_best_of_many),
