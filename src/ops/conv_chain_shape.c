@@ -42,7 +42,7 @@ static bool stage_ints(const hn_infer *c, const char *name, int stage, uint32_t 
 static bool stage_activation(const hn_infer *c, int stage, hn_chain_stage *out) {
     const hn_attr *names = hn_attr_raw(c, "activations"),
                   *params = hn_attr_raw(c, "activation_params");
-    int64_t n, first = 0;
+    int64_t n = 0, first = 0;
     for (int i = 0; i <= stage; i++) {
         if (!stage_ints(c, "n_activation_params", i, 1, 0, &n))
             return false;
