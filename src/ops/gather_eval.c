@@ -32,7 +32,9 @@ static bool add_index(const int64_t *tuples, uint64_t length, uint64_t n, int64_
     for (uint64_t i = 0; i < n; i++) {
         int64_t index = tuples[i * length];
         is_outside |= index < -size || index >= size;
-        starts[i] += (int64_t)((uint64_t)(index < 0 ? index + size : index) * (uint64_t)stride);
+        /* without signs: one that lies outside is still added, and then refused */
+        starts[i] = (int64_t)((uint64_t)starts[i] +
+                              (uint64_t)(index < 0 ? index + size : index) * (uint64_t)stride);
     }
     return !is_outside;
 }
