@@ -23,13 +23,13 @@ hn_id hn_out(const hn_rule *r, hn_id node, uint32_t i) {
 }
 
 static bool list_has(const char *ops, hn_str op) {
-    const char *at = ops;
-    do {
+    for (const char *at = ops;; at++) {
         if (strncmp(at, op->s, op->n) == 0 && (at[op->n] == '|' || at[op->n] == '\0'))
             return true;
         at = strchr(at, '|');
-    } while (at++);
-    return false;
+        if (!at)
+            return false;
+    }
 }
 
 bool hn_is_op(const hn_rule *r, hn_id node, const char *ops) {
