@@ -141,10 +141,7 @@ static hone_status stages_one_by_one(hn_eval *c, chain_call *call) {
             HN_TRY(hn_scratch_array(c, HN_F32, HN_CHAIN_AXES + 2, dims, &made));
             call->jobs[i + 1].x = job->y = made.data;
         }
-        int64_t n_scratch = hn_conv_last_scratch_elems(job, hn_pool_threads(hn_eval_pool(c)));
-        job->scratch = hn_eval_scratch_n(c, (uint64_t)n_scratch, sizeof(float));
-        HN_TRY_PTR(job->scratch);
-        hn_conv_last_f32(hn_eval_pool(c), job);
+        HN_TRY(hn_conv_last_run(c, job));
         HN_TRY(job->finish->map ? HONE_OK : hn_activate(c, &call->activations[i], &made));
     }
     return HONE_OK;
@@ -170,6 +167,7 @@ hone_status hn_eval_conv_chain(hn_eval *c) {
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
+/* Of its own, because its first argument is no rows of pixels (hn_eval_row_steps). */
 hone_status hn_eval_planar_conv_chain(hn_eval *c) {
     return hn_eval_conv_chain(c);
 }

@@ -5,6 +5,14 @@
 #include "ops/ms_eval.h"
 #include "ops/node_state.h"
 
+hone_status hn_conv_last_run(hn_eval *c, hn_conv_last_job *job) {
+    int64_t n_scratch = hn_conv_last_scratch_elems(job, hn_pool_threads(hn_eval_pool(c)));
+    job->scratch = hn_eval_scratch_n(c, (uint64_t)n_scratch, sizeof(float));
+    HN_TRY_PTR(job->scratch);
+    hn_conv_last_f32(hn_eval_pool(c), job);
+    return HONE_OK;
+}
+
 hone_status hn_eval_conv_last(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *sum = hn_arg(c, 3);
     hn_array *y = hn_ret(c, 0);
@@ -33,10 +41,7 @@ hone_status hn_eval_conv_last(hn_eval *c) {
         return has_map ? HONE_OK : hn_fused_activation(c, y);
     }
     hn_conv_last_take(c, &job);
-    int64_t n_scratch = hn_conv_last_scratch_elems(&job, hn_pool_threads(hn_eval_pool(c)));
-    job.scratch = hn_eval_scratch_n(c, (uint64_t)n_scratch, sizeof(float));
-    HN_TRY_PTR(job.scratch);
-    hn_conv_last_f32(hn_eval_pool(c), &job);
+    HN_TRY(hn_conv_last_run(c, &job));
     HN_TRY(has_map ? HONE_OK : hn_fused_activation(c, y));
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }

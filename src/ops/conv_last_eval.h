@@ -12,5 +12,7 @@ hn_conv_last_method hn_conv_last_unpacked(const hn_conv_last_job *job);
 hone_status hn_filters_last_blob(hn_eval *c, hn_conv_last_job *job, uint32_t arg, hn_blob **out);
 /* Sets method and packed filters: those that were prepared, or else how to do without. */
 void hn_conv_last_take(const hn_eval *c, hn_conv_last_job *job);
+/* Takes the scratch memory that the job needs, and computes. */
+hone_status hn_conv_last_run(hn_eval *c, hn_conv_last_job *job);
 
 #endif /* HN_CONV_LAST_EVAL_H */

@@ -2,10 +2,9 @@
  * image has three channels or so. Its channels are one more axis of the image, which windows cover
  * from one end to the other: a convolution of one channel over [C, spatial...], whose filters lie
  * as the file has them. */
-#include "kernels/conv_last.h"
+#include "ops/conv_last_eval.h"
 #include "ops/ms_eval.h"
 #include "ops/node_state.h"
-#include "ops/slide_eval.h"
 
 void hn_slide_add_channels(const hn_slide *flat, int64_t channels, hn_slide *s) {
     size_t bytes = (size_t)flat->n_axes * sizeof *flat->in;
@@ -58,10 +57,7 @@ hone_status hn_eval_planar_conv(hn_eval *c) {
         hn_conv_last_plain_f32(hn_eval_pool(c), &job);
         return has_map ? HONE_OK : hn_fused_activation(c, y);
     }
-    int64_t n_scratch = hn_conv_last_scratch_elems(&job, hn_pool_threads(hn_eval_pool(c)));
-    job.scratch = hn_eval_scratch_n(c, (uint64_t)n_scratch, sizeof(float));
-    HN_TRY_PTR(job.scratch);
-    hn_conv_last_f32(hn_eval_pool(c), &job);
+    HN_TRY(hn_conv_last_run(c, &job));
     HN_TRY(has_map ? HONE_OK : hn_fused_activation(c, y));
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }

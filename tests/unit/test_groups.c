@@ -1,7 +1,5 @@
 /* Steps that run beside each other: which are taken together, and that nobody can tell. */
-#include "run_model.h"
-
-#include "counting_allocator.h"
+#include "counted_model.h"
 #include "plan/plan.h"
 
 enum { N_ROWS = 64, N_COLS = 32, N_ELEMS = N_ROWS * N_COLS };
@@ -238,15 +236,10 @@ static void the_first_error_in_the_program_is_told(void **state) {
 /* The Nth request of a session's first run fails; false when there were fewer. */
 static bool group_survives_failing(const char *text, size_t n) {
     counting_allocator memory;
-    hone_load_options load;
     hone_session_options options;
-    hone_model *model;
     hone_session *session;
     hone_error err;
-    counting_init(&memory, 0);
-    hone_load_options_init(&load);
-    load.allocator = &memory.hook;
-    expect_ok(load_text(text, &load, &model, &error));
+    hone_model *model = counted_model(text, &memory, 0);
     hone_session_options_init(&options);
     options.n_threads = 2;
     options.level = HONE_LEVEL_NONE;

@@ -1,9 +1,7 @@
 /* Values that are columns of others: nobody can tell from the results. Where a value is an output
  * of the graph it has memory of its own, so the same graph with all values as outputs copies
  * everything. */
-#include "run_model.h"
-
-#include "counting_allocator.h"
+#include "counted_model.h"
 
 enum { N_ROWS = 6, MOST_COLS = 64, MOST_VALUES = 64, N_ENDS = 3 };
 
@@ -178,21 +176,14 @@ static void operators_deal_with_parted_rows(void **state) {
 /* The Nth request of a session and its first run fails; false when there were fewer. */
 static bool survives_failing(const char *text, const hone_value *x, size_t n) {
     counting_allocator memory;
-    hone_load_options load;
     hone_session_options options;
-    hone_model *model;
     hone_session *session = NULL;
     hone_value *y = NULL;
     hone_error err;
-    counting_init(&memory, 0);
-    hone_load_options_init(&load);
-    load.allocator = &memory.hook;
-    expect_ok(load_text(text, &load, &model, &error));
     hone_session_options_init(&options);
     options.n_threads = 1;
     options.level = HONE_LEVEL_NONE;
-    memory.n_requests = 0;
-    memory.fail_at = n;
+    hone_model *model = counted_model(text, &memory, n);
     hone_status status = hone_session_create(model, &options, &session, &err);
     if (status == HONE_OK)
         status = hone_session_run(session, NULL, 1, &(const char *){"x"}, &x, 1,

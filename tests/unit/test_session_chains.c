@@ -1,8 +1,6 @@
 /* Chains of convolutions in sessions: the same bytes for any number of threads and images, memory
  * that is asked for once, and none. */
-#include "run_model.h"
-
-#include "counting_allocator.h"
+#include "counted_model.h"
 
 /* Maps between the convolutions have 0.5 MB: with one image and one thread they are made one by
  * one, else as a chain. */
@@ -75,18 +73,11 @@ static void test_same_bytes(void **state) {
 /* Two runs of a new session; the Nth request fails. False when there were fewer. */
 static bool runs_without_memory(size_t n, const hone_value *x) {
     counting_allocator memory;
-    hone_load_options load;
     hone_session_options options = threads(1);
     hone_error err;
-    hone_model *model;
     hone_session *session = NULL;
     const char *name = "x";
-    counting_init(&memory, 0);
-    hone_load_options_init(&load);
-    load.allocator = &memory.hook;
-    expect_ok(load_text(CHAINED, &load, &model, &error));
-    memory.n_requests = 0;
-    memory.fail_at = n;
+    hone_model *model = counted_model(CHAINED, &memory, n);
     hone_status status = hone_session_create(model, &options, &session, &err);
     for (int i = 0; i < 2 && status == HONE_OK; i++) {
         hone_value *y = NULL;

@@ -1,7 +1,5 @@
 /* Memory of sessions: what a run takes, what it keeps, and what happens when there is none. */
-#include "run_model.h"
-
-#include "counting_allocator.h"
+#include "counted_model.h"
 
 /* Fixed shapes, views, results in place, a softmax in scratch; and shapes that only the data
  * decides. */
@@ -233,12 +231,7 @@ static void sessions_of_one_model_share_their_program(void **state) {
     enum { MANY = 10, STATE_BYTES = 4000 };
     counting_allocator memory;
     hone_session *sessions[MANY + 1];
-    counting_init(&memory, 0);
-    hone_load_options load;
-    hone_load_options_init(&load);
-    load.allocator = &memory.hook;
-    hone_model *model;
-    expect_ok(load_text(PLANNED, &load, &model, &error));
+    hone_model *model = counted_model(PLANNED, &memory, 0);
     for (size_t i = 0; i < MANY; i++) {
         size_t before = memory.n_bytes;
         sessions[i] = open_session(model);
@@ -314,23 +307,16 @@ static void sessions_share_their_constants(void **state) {
  * when there were fewer. */
 static bool survives_failing(const char *text, size_t n, bool keeps_failing) {
     counting_allocator memory;
-    hone_load_options load;
     hone_session_options options;
     hone_error err;
-    hone_model *model;
     hone_session *session = NULL;
     int64_t trips = 3;
     const char *names[] = {"x", "trips"};
     bool has_loop = strstr(text, "trips") != NULL, is_matrix = strstr(text, "[n,8]") != NULL;
     hone_value *t = tensor_of(ELEM_INT64, &trips, SCALAR), *xs[2], *out[2] = {0};
-    counting_init(&memory, 0);
-    hone_load_options_init(&load);
-    load.allocator = &memory.hook;
-    expect_ok(load_text(text, &load, &model, &error));
     hone_session_options_init(&options);
     options.n_threads = 1;
-    memory.n_requests = 0;
-    memory.fail_at = n;
+    hone_model *model = counted_model(text, &memory, n);
     memory.keeps_failing = keeps_failing;
     hone_status status = hone_session_create(model, &options, &session, &err);
     for (int i = 0; i < 2; i++) {

@@ -1,0 +1,23 @@
+/* Models whose memory is counted, and refused at will. */
+#ifndef TEST_COUNTED_MODEL_H
+#define TEST_COUNTED_MODEL_H
+
+#include "run_model.h"
+
+#include "counting_allocator.h"
+
+/* The requests of loading are not counted: `fail_at` begins with what follows. */
+static inline hone_model *counted_model(const char *text, counting_allocator *memory,
+                                        size_t fail_at) {
+    hone_load_options load;
+    hone_model *model;
+    counting_init(memory, 0);
+    hone_load_options_init(&load);
+    load.allocator = &memory->hook;
+    expect_ok(load_text(text, &load, &model, &error));
+    memory->n_requests = 0;
+    memory->fail_at = fail_at;
+    return model;
+}
+
+#endif /* TEST_COUNTED_MODEL_H */
