@@ -3,8 +3,8 @@
 include(CheckCCompilerFlag)
 include(CheckLinkerFlag)
 
-# A release is small first; kernels, where the time goes, are compiled for speed (CMakeLists.txt).
-set(CMAKE_C_FLAGS_RELEASE "-Os -DNDEBUG")
+# Folders with other needs say so in CMakeLists.txt.
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g${HONE_DEBUG_LEVEL}")
 
 # Sets OUT to those of the given compiler flags that this compiler knows.

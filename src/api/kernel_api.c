@@ -1,6 +1,6 @@
 /* hone.h: kernels, and which of them are the fastest. */
 #include "api/session_options.h"
-#include "kernels/kernel_select.h"
+#include "cpu/kernels/kernel_select.h"
 #include "tune/tune.h"
 
 uint32_t hone_kernel_count(void) {

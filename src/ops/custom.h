@@ -4,7 +4,7 @@
 #define HN_CUSTOM_H
 
 #include "ops/eval_engine.h"
-#include "ops/registry.h"
+#include "ops/schema/registry.h"
 
 /* What an operator's function gets to see. Lives during its call. */
 struct hone_op_node {

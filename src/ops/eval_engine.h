@@ -3,10 +3,10 @@
 #ifndef HN_EVAL_ENGINE_H
 #define HN_EVAL_ENGINE_H
 
-#include "kernels/kernel.h"
-#include "ops/eval_int.h"
-#include "ops/infer_engine.h"
-#include "ops/kernel_choices.h"
+#include "cpu/kernels/kernel.h"
+#include "ops/eval/eval_int.h"
+#include "ops/infer/infer_engine.h"
+#include "cpu/kernel_choices.h"
 
 /* The surroundings of a run; one per thread that runs. */
 typedef struct hn_eval_host {

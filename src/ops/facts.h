@@ -3,7 +3,7 @@
 #ifndef HN_FACTS_H
 #define HN_FACTS_H
 
-#include "ops/infer_engine.h"
+#include "ops/infer/infer_engine.h"
 
 typedef struct hn_facts hn_facts;
 /* Infers the whole model. */

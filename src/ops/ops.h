@@ -7,11 +7,11 @@
 
 /* ---- schemas --------------------------------------------------------------------------------- */
 
-typedef struct hn_infer hn_infer; /* one node under inference: ops/infer_int.h */
+typedef struct hn_infer hn_infer; /* one node under inference: ops/infer/infer_int.h */
 typedef hone_status (*hn_infer_fn)(hn_infer *c);
 /* Multiply-accumulates of one node; false when a needed dimension is not known. */
 typedef bool (*hn_macs_fn)(const hn_infer *c, uint64_t *macs);
-typedef struct hn_eval hn_eval; /* one node under evaluation: ops/eval_int.h */
+typedef struct hn_eval hn_eval; /* one node under evaluation: ops/eval/eval_int.h */
 typedef hone_status (*hn_eval_fn)(hn_eval *c);
 
 /* Operator sets, in the order of the table. */

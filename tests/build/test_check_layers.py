@@ -13,13 +13,13 @@ GOOD = {
     "src/base/cpu_x86.c": "#include <immintrin.h>\n",
     "src/ir/ir.h": '#include "base/base.h"\n',
     "src/ir/graph.c": '#include "ir/ir.h"\n',
-    "src/kernels/kernel.h": '#include "base/base.h"\n',
-    "src/kernels/x86/simd_avx2.h": "#include <immintrin.h>\n",
+    "src/cpu/kernels/kernel.h": '#include "base/base.h"\n',
+    "src/cpu/kernels/simd/simd_avx2.h": "#include <immintrin.h>\n",
     "src/onnx/onnx.h": '#include "ir/ir.h"\n',
     "src/ops/ops.h": '#include "ir/ir.h"\n',
     "src/ops/ops.def": "row\n" * 5000,
     "src/pass/pass.h": '#include "ops/ops.h"\n',
-    "src/plan/plan.h": '#include "kernels/kernel.h"\n',
+    "src/plan/plan.h": '#include "cpu/kernels/kernel.h"\n',
     "src/api/api.c": '#include "pass/pass.h"\n#include "plan/plan.h"\n',
     "cli/cli.h": '#include "hone/hone.h"\n',
     "cli/main.c": '#include "cli.h"\n#include <stdio.h>\n',
@@ -28,8 +28,8 @@ GOOD = {
 # (what must be said, path, text)
 BAD = [
     ("base must not see ir", "src/base/up.c", '#include "ir/ir.h"\n'),
-    ("ir must not see kernels", "src/ir/side.c", '#include "kernels/kernel.h"\n'),
-    ("kernels must not see ir", "src/kernels/side2.c", '  #  include "ir/ir.h"\n'),
+    ("ir must not see cpu/kernels", "src/ir/side.c", '#include "cpu/kernels/kernel.h"\n'),
+    ("cpu/kernels must not see ir", "src/cpu/kernels/side2.c", '  #  include "ir/ir.h"\n'),
     ("onnx must not see ops", "src/onnx/side3.c", '#include "ops/ops.h"\n'),
     ("ops must not see onnx", "src/ops/side4.c", '#include "onnx/onnx.h"\n'),
     ("pass must not see plan", "src/pass/side5.c", '#include "plan/plan.h"\n'),
@@ -43,7 +43,7 @@ BAD = [
     ("name is taken", "src/onnx/graph.c", ""),
     ("name is taken", "cli/graph.c", ""),
     ("at most 1000", "src/ir/long.c", "\n" * 1001),
-    ("immintrin", "src/kernels/gemm.c", "#include <immintrin.h>\n"),
+    ("immintrin", "src/cpu/kernels/gemm.c", "#include <immintrin.h>\n"),
     ("immintrin", "src/base/half.c", "#include <immintrin.h>\n"),
 ]
 

@@ -3,8 +3,8 @@
 #define KERN_H
 
 #include "base/base.h"
-#include "kernels/conv_last.h"
-#include "kernels/kernel.h"
+#include "cpu/kernels/conv_nhwc/conv_nhwc.h"
+#include "cpu/kernels/kernel.h"
 
 #define KERN_EPS 5.9604644775390625e-8 /* half of the last place of 1.0f */
 

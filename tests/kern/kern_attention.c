@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "kernels/attention.h"
+#include "cpu/kernels/attention/attention.h"
 
 enum { MOST_BATCH = 3 };
 

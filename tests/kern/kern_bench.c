@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/attention.h"
-#include "kernels/vec.h"
+#include "cpu/kernels/attention/attention.h"
+#include "cpu/kernels/rows/row_loops.h"
 
 static double seconds(void) {
     return (double)hn_now_ns() * 1e-9;

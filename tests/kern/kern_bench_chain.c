@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "kernels/conv_chain.h"
+#include "cpu/kernels/conv_chain/conv_chain.h"
 
 typedef struct chain_row {
     int64_t batch, size, channels, between, kernel, stride, filters;

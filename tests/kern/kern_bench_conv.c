@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "kernels/conv_last.h"
+#include "cpu/kernels/conv_nhwc/conv_nhwc.h"
 
 typedef struct conv_row {
     int64_t channels, size, filters, kernel[2], stride, groups;

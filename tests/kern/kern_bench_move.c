@@ -1,8 +1,8 @@
 /* How fast elements are moved, combined and folded, beside how fast they can be copied. */
 #include "kern/kern.h"
-#include "kernels/folds.h"
-#include "kernels/pairs.h"
-#include "kernels/transpose.h"
+#include "cpu/kernels/reduce/reduce_loops.h"
+#include "cpu/kernels/elementwise/binary.h"
+#include "cpu/kernels/transpose/transpose.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/conv_int.h"
+#include "cpu/kernels/conv/conv_int.h"
 
 static double conv_exact(const hn_conv_job_f32 *job, int64_t plane, int64_t out, double *size) {
     const hn_slide *s = job->slide;

@@ -1,7 +1,7 @@
 /* Chains of channels-last convolutions have the same bytes as the convolutions one by one. */
 #include "kern/kern.h"
 
-#include "kernels/conv_chain.h"
+#include "cpu/kernels/conv_chain/conv_chain.h"
 
 /* A chain and what its convolutions are made of. */
 typedef struct chain_case {

@@ -1,6 +1,6 @@
 /* Conversions of runs, against those of single elements. */
 #include "kern/kern.h"
-#include "kernels/convert.h"
+#include "cpu/kernels/convert/convert.h"
 
 #include <math.h>
 

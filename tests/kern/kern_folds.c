@@ -1,7 +1,7 @@
 /* Folds and weighted sums against sums in double; matrices turned around. */
 #include "kern/kern.h"
-#include "kernels/folds.h"
-#include "kernels/transpose.h"
+#include "cpu/kernels/reduce/reduce_loops.h"
+#include "cpu/kernels/transpose/transpose.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/gemm_micro.h"
+#include "cpu/kernels/gemm/gemm_micro.h"
 
 /* How far float sums of k products may lie from `exact`, `size` being the sum of absolute values.
  */

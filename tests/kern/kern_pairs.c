@@ -1,7 +1,7 @@
 /* Loops over two operands, choices, and boxes that overlap, against plain C. */
 #include "kern/kern.h"
-#include "kernels/overlap.h"
-#include "kernels/pairs.h"
+#include "cpu/kernels/overlap/overlap.h"
+#include "cpu/kernels/elementwise/binary.h"
 
 #include <math.h>
 

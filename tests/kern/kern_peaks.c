@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/kernel_select.h"
+#include "cpu/kernels/kernel_select.h"
 
 static double now_seconds(void) {
     return (double)hn_now_ns() * 1e-9;
@@ -34,16 +34,16 @@ static double now_seconds(void) {
   }
 
 #if defined(__x86_64__)
-#  include "kernels/x86/simd_avx512.h"
+#  include "cpu/kernels/simd/simd_avx512.h"
 DEFINE_PEAK(avx512)
-#  include "kernels/simd_end.h"
-#  include "kernels/x86/simd_avx2.h"
+#  include "cpu/kernels/simd/simd_end.h"
+#  include "cpu/kernels/simd/simd_avx2.h"
 DEFINE_PEAK(avx2)
-#  include "kernels/simd_end.h"
+#  include "cpu/kernels/simd/simd_end.h"
 #elif defined(__aarch64__)
-#  include "kernels/arm/simd_neon.h"
+#  include "cpu/kernels/simd/simd_neon.h"
 DEFINE_PEAK(neon)
-#  include "kernels/simd_end.h"
+#  include "cpu/kernels/simd/simd_end.h"
 #endif
 
 static double peak_flops(void) {

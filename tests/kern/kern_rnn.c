@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/rnn_cells.h"
+#include "cpu/kernels/rnn/rnn_cells.h"
 
 enum { CELL_FEWEST = 1, CELL_MOST = 40 };
 

@@ -2,9 +2,9 @@
  * nothing between the pixels of a result is touched. */
 #include "kern/kern.h"
 
-#include "kernels/conv_transpose_last.h"
-#include "kernels/pool_last.h"
-#include "kernels/rows_last.h"
+#include "cpu/kernels/conv_nhwc/conv_transpose_nhwc.h"
+#include "cpu/kernels/pool/pool_nhwc.h"
+#include "cpu/kernels/rows/rows_nhwc.h"
 
 /* Rows of `cols` floats, `step` apart; nothing stands behind the last one. */
 typedef struct parted {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/conv_transpose_last.h"
-#include "kernels/rows_last.h"
+#include "cpu/kernels/conv_nhwc/conv_transpose_nhwc.h"
+#include "cpu/kernels/rows/rows_nhwc.h"
 
 /* ---- scales ---- */
 

@@ -7,7 +7,7 @@
 
 /* ---- functions of one number ---- */
 
-#define KERN_A 0.25 /* parameters, and what they mean: see ops/maps.def */
+#define KERN_A 0.25 /* parameters, and what they mean: see ops/eval/onnx/unary.def */
 #define KERN_B 0.75
 
 static double sigmoid(double x) {

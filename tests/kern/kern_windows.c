@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/pool_last.h"
+#include "cpu/kernels/pool/pool_nhwc.h"
 
 /* ---- one channel per filter ---- */
 

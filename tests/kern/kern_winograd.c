@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/conv_winograd.h"
+#include "cpu/kernels/winograd/winograd.h"
 
 enum { MOST_CHANNELS = 130 };
 

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kernels/kernel_sets.h"
-#include "kernels/kernel_select.h"
+#include "cpu/kernels/kernel_sets.h"
+#include "cpu/kernels/kernel_select.h"
 
 /* ---- verdicts ---- */
 
@@ -118,7 +118,7 @@ static void test_tiers(void) {
                    hn_kernel_tier_name(tier), cap);
 #define HN_KERNEL(name, type, set, plain, pick, tiles, summary) \
   KERN_CHECK((pick() == (plain)) == (tier == HN_TIER_SCALAR), "%s has another tier", #name);
-#include "kernels/kernels.def"
+#include "cpu/kernels/kernels.def"
 #undef HN_KERNEL
 }
 
@@ -130,7 +130,7 @@ static const struct kern_test {
     void (*run)(void);
 } kern_tests[] = {
 #define HN_KERNEL(name, type, set, plain, pick, tiles, summary) {#name, kern_test_##name},
-#include "kernels/kernels.def"
+#include "cpu/kernels/kernels.def"
 #undef HN_KERNEL
     {"conv", kern_test_conv},
     {"conv_chain", kern_test_conv_chain},

@@ -5,7 +5,7 @@
 #define TEST_GROW_H
 
 #include "ops/eval_engine.h"
-#include "pass/pass_int.h"
+#include "pass/engine/pass_int.h"
 
 #define GROWN_MAX_ELEMS 600 /* of any value */
 #define GROWN_MAX_RANK 6

@@ -2,7 +2,7 @@
 #include "run_model.h"
 
 #include "counting_allocator.h"
-#include "ops/kernel_choices.h"
+#include "cpu/kernel_choices.h"
 
 /* Two convolutions of the same sizes, with filters that the optimizer computes. */
 #define CONVOLUTIONS                                                                             \

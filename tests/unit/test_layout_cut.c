@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "pass/layout_cut.h"
+#include "cpu/passes/layout_cut.h"
 
 #define MOST_VERTICES 8
 #define MOST_ARCS 24

@@ -1,6 +1,6 @@
 /* Patterns: what they accept, what they capture, what nearly fits, and texts that are refused. */
 #include "model_text.h"
-#include "pass/pattern.h"
+#include "pass/engine/pattern.h"
 
 typedef struct place {
     hn_model *m;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ops/regex.h"
+#include "base/regex.h"
 
 static hn_bytes bytes_of(const char *text) {
     return (hn_bytes){text, strlen(text)};

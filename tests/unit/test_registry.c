@@ -2,7 +2,7 @@
 #include "custom_op_model.h"
 
 #include "counting_allocator.h"
-#include "ops/registry.h"
+#include "ops/schema/registry.h"
 
 static void names_must_be_free(void **state) {
     (void)state;

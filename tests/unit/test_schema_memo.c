@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ops/schema_int.h"
+#include "ops/schema/schema_int.h"
 
 static void same_text(const char *a, uint32_t a_len, const char *b, uint32_t b_len) {
     assert_ptr_equal(a, b);

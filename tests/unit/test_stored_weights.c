@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/kernel.h"
+#include "cpu/kernels/kernel.h"
 
 enum { ROWS = 40, COLS = 33 };
 

@@ -1,0 +1,14 @@
+/* Windows over channels-last floats, 16 channels at a time. */
+#include <math.h>
+
+#include "cpu/kernels/depthwise/depthwise_nhwc.h"
+#include "cpu/kernels/pool/pool_nhwc_int.h"
+
+#if defined(__x86_64__)
+#  include "cpu/kernels/simd/simd_avx512.h"
+
+#  include "cpu/kernels/depthwise/depthwise_nhwc_tmpl.h"
+#  include "cpu/kernels/pool/pool_nhwc_tmpl.h"
+
+#  include "cpu/kernels/simd/simd_end.h"
+#endif

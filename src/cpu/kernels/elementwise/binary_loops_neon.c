@@ -1,0 +1,10 @@
+/* Pairs of floats, 4 at a time. */
+#include "cpu/kernels/elementwise/binary_loops_int.h"
+
+#if defined(__aarch64__)
+/* clang-format off: the vectors come first, and are forgotten last */
+#  include "cpu/kernels/simd/simd_neon.h"
+#  include "cpu/kernels/elementwise/binary_loops_tmpl.h"
+#  include "cpu/kernels/simd/simd_end.h"
+/* clang-format on */
+#endif

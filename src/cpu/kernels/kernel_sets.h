@@ -1,0 +1,19 @@
+/* Inside kernels/: everything that kernels.def names. */
+#ifndef HN_KERNEL_SETS_H
+#define HN_KERNEL_SETS_H
+
+#include "cpu/kernels/attention/attention_int.h"
+#include "cpu/kernels/depthwise/depthwise_nhwc.h"
+#include "cpu/kernels/conv_nhwc/conv_nhwc_tile.h"
+#include "cpu/kernels/winograd/winograd.h"
+#include "cpu/kernels/convert/convert.h"
+#include "cpu/kernels/reduce/reduce_loops.h"
+#include "cpu/kernels/gemm/gemm_micro.h"
+#include "cpu/kernels/overlap/overlap.h"
+#include "cpu/kernels/pool/pool_nhwc_int.h"
+#include "cpu/kernels/rnn/rnn_cells.h"
+#include "cpu/kernels/rows/rows_nhwc.h"
+#include "cpu/kernels/transpose/transpose_int.h"
+#include "cpu/kernels/elementwise/binary_loops_int.h"
+
+#endif /* HN_KERNEL_SETS_H */

@@ -1,0 +1,12 @@
+/* Folds of floats, 16 at a time. */
+#include "cpu/kernels/reduce/reduce_loops.h"
+
+#include <math.h>
+
+#if defined(__x86_64__)
+/* clang-format off: the vectors come first, and are forgotten last */
+#  include "cpu/kernels/simd/simd_avx512.h"
+#  include "cpu/kernels/reduce/reduce_tmpl.h"
+#  include "cpu/kernels/simd/simd_end.h"
+/* clang-format on */
+#endif

@@ -1,0 +1,49 @@
+/* Folds in plain C, sums in double. */
+#include "cpu/kernels/reduce/reduce_loops.h"
+
+#include <math.h>
+
+/* Name, where it starts, one step. */
+#define FOLD_ROWS(X)                                     \
+  X(SUM, 0, acc + x)                                     \
+  X(ABS, 0, acc + fabs(x))                               \
+  X(SQUARE, 0, acc + x * x)                              \
+  X(MAX, -(double)INFINITY, x > acc || x != x ? x : acc) \
+  X(MIN, (double)INFINITY, x < acc || x != x ? x : acc)
+
+#define DEFINE_FOLD(name, start, step)                                                  \
+  static float fold_run_##name(int64_t n, const float *xs) {                            \
+    double acc = start;                                                                 \
+    for (int64_t i = 0; i < n; i++) {                                                   \
+      double x = (double)xs[i];                                                         \
+      acc = step;                                                                       \
+    }                                                                                   \
+    return (float)acc;                                                                  \
+  }                                                                                     \
+  static void fold_rows_##name(int64_t n_rows, int64_t row, const float *xs, int64_t n, \
+                               float *out) {                                            \
+    for (int64_t i = 0; i < n; i++) {                                                   \
+      double acc = start;                                                               \
+      for (int64_t r = 0; r < n_rows; r++) {                                            \
+        double x = (double)xs[r * row + i];                                             \
+        acc = step;                                                                     \
+      }                                                                                 \
+      out[i] = (float)acc;                                                              \
+    }                                                                                   \
+  }
+FOLD_ROWS(DEFINE_FOLD)
+
+static void weigh_rows_plain(int64_t n, int64_t n_rows, const float *x, const int64_t *offsets,
+                             const float *w, float *out) {
+    for (int64_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (int64_t t = 0; t < n_rows; t++)
+            sum += w[t] * x[offsets[t] + i];
+        out[i] = sum;
+    }
+}
+
+#define RUN_ROW(name, start, step) [HN_FOLD_##name] = fold_run_##name,
+#define ROWS_ROW(name, start, step) [HN_FOLD_##name] = fold_rows_##name,
+const hn_folds_f32 hn_folds_f32__plain = {
+    {FOLD_ROWS(RUN_ROW)}, {FOLD_ROWS(ROWS_ROW)}, weigh_rows_plain};

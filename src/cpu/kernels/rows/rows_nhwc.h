@@ -1,0 +1,42 @@
+/* Channels-last floats as rows of channels: x[n_rows, channels]. Results do not depend on the
+ * number of threads. */
+#ifndef HN_ROWS_LAST_H
+#define HN_ROWS_LAST_H
+
+#include "cpu/kernels/kernel.h"
+
+/* y = map((x - center) * scale + shift), with one of each per channel; y may be x. */
+typedef struct hn_scale_rows_job {
+    int64_t n_rows, channels;
+    const float *x, *center, *scale, *shift;
+    float *y;
+    hn_map_f32 map; /* NULL: none */
+    float a, b;
+    int64_t x_step, y_step; /* from one row to the next */
+} hn_scale_rows_job;
+void hn_scale_rows_f32(hn_pool *pool, const hn_scale_rows_job *job);
+
+/* The mean of each channel over all rows, and the mean of the squared distances from it. */
+typedef struct hn_moments_rows_job {
+    int64_t n_rows, channels;
+    const float *x;
+    int64_t x_step; /* from one row to the next */
+    double *mean, *variance;
+    float *scratch; /* hn_moments_rows_scratch_elems */
+} hn_moments_rows_job;
+int64_t hn_moments_rows_scratch_elems(int64_t n_rows, int64_t channels);
+void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job);
+
+/* ---- tiers, for rows_last.c alone ------------------------------------------------------------ */
+
+typedef struct hn_rows_last_f32 {
+    void (*scale)(int64_t n_rows, const hn_scale_rows_job *job, const float *x, float *y);
+    void (*sum)(int64_t n_rows, int64_t channels, const float *x, int64_t step, float *sums);
+    /* Sums of (x - mean)^2, and of x - mean, which tell what rounding did to the mean. */
+    void (*spread)(int64_t n_rows, int64_t channels, const float *x, int64_t step,
+                   const float *mean, float *squares, float *rests);
+} hn_rows_last_f32;
+const hn_rows_last_f32 *hn_rows_last_pick_f32(void); /* the best for this processor */
+extern const hn_rows_last_f32 hn_rows_last_f32__plain;
+
+#endif /* HN_ROWS_LAST_H */

@@ -1,0 +1,10 @@
+/* Inside kernels/: matrices whose tiles are turned around in registers. */
+#ifndef HN_TRANSPOSE_INT_H
+#define HN_TRANSPOSE_INT_H
+
+#include "cpu/kernels/transpose/transpose.h"
+
+typedef void hn_transpose_fn(const hn_transpose_job *job);
+hn_transpose_fn *hn_transpose_pick_32(void); /* the best for elements of 4 bytes */
+
+#endif /* HN_TRANSPOSE_INT_H */

@@ -1,0 +1,317 @@
+/* Recurrent layers of floats with the usual activations. The inputs of all steps and directions
+ * meet their weights in one product; a step is one product with packed weights (two in a GRU that
+ * resets late) and one pass over the gates by vectors. Directions run side by side. */
+#include "ops/eval/onnx/rnn_eval.h"
+
+#include <math.h>
+
+#include "cpu/kernels/rnn/rnn_cells.h"
+#include "cpu/pack/node_state.h"
+
+bool hn_rnn_is_fast(const hn_rnn_form *f, hn_dtype dtype) {
+    static const hn_rnn_act_kind usual[3][3] = {
+        [HN_RNN_PLAIN] = {HN_RNN_TANH},
+        [HN_RNN_GRU] = {HN_RNN_SIGMOID, HN_RNN_TANH},
+        [HN_RNN_LSTM] = {HN_RNN_SIGMOID, HN_RNN_TANH, HN_RNN_TANH}};
+    static const int n_acts[3] = {[HN_RNN_PLAIN] = 1, [HN_RNN_GRU] = 2, [HN_RNN_LSTM] = 3};
+    for (int64_t d = 0; d < f->dirs; d++)
+        for (int i = 0; i < n_acts[f->kind]; i++)
+            if (f->acts[d][i].kind != usual[f->kind][i])
+                return false;
+    return dtype == HN_F32 && f->clip == 0 && !f->input_forget && !f->is_coarse &&
+           hn_rnn_cells_pick_f32() && hn_gemm_packed_elems_f32(1, 1) > 0;
+}
+
+/* ---- weights ---------------------------------------------------------------------------------- */
+
+/* How weights lie when packed: those of inputs, of all directions together, then those of states
+ * for each direction; the hidden gate of a GRU that resets late stands alone. */
+typedef struct rnn_weights {
+    const hn_rnn_form *f;
+    const float *w, *r; /* as the file has them: rows are gates, columns inputs or states */
+} rnn_weights;
+
+static int64_t rnn_width(const hn_rnn_form *f) {
+    return f->gates * f->hidden;
+}
+
+/* Gates that the state meets first. */
+static int64_t first_gates(const hn_rnn_form *f) {
+    return hn_rnn_resets_late(f) ? HN_GRU_HIDDEN : f->gates;
+}
+
+static int64_t first_elems(const hn_rnn_form *f) {
+    return hn_gemm_packed_elems_f32(first_gates(f) * f->hidden, f->hidden);
+}
+
+static int64_t state_elems(const hn_rnn_form *f) {
+    int64_t late = f->gates - first_gates(f);
+    return first_elems(f) + hn_gemm_packed_elems_f32(late * f->hidden, f->hidden);
+}
+
+static int64_t input_elems(const hn_rnn_form *f) {
+    return hn_gemm_packed_elems_f32(f->dirs * rnn_width(f), f->input);
+}
+
+/* Rows of weights as the columns of a product's right side. */
+static void pack_gates(const float *rows, int64_t n, int64_t k, float *out) {
+    hn_gemm_pack_f32(&(hn_gemm_job_f32){.n = n, .k = k, .b = rows, .b_row = 1, .b_col = k}, out);
+}
+
+static void pack_states(const rnn_weights *v, float *out) {
+    const hn_rnn_form *f = v->f;
+    int64_t n = f->hidden, first = first_gates(f) * n, width = rnn_width(f);
+    for (int64_t d = 0; d < f->dirs; d++, out += state_elems(f)) {
+        const float *r = v->r + d * width * n;
+        pack_gates(r, first, n, out);
+        if (first < width)
+            pack_gates(r + first * n, width - first, n, out + first_elems(f));
+    }
+}
+
+static hone_status fill_recurrent(void *job, void *out) {
+    const rnn_weights *v = job;
+    pack_gates(v->w, v->f->dirs * rnn_width(v->f), v->f->input, out);
+    pack_states(v, (float *)out + input_elems(v->f));
+    return HONE_OK;
+}
+
+static hn_rnn_kind kind_of(const hn_eval *c) {
+    hn_eval_fn eval = c->node.op->eval;
+    return eval == hn_eval_lstm ? HN_RNN_LSTM : eval == hn_eval_gru ? HN_RNN_GRU : HN_RNN_PLAIN;
+}
+
+hone_status hn_prepare_recurrent(hn_eval *c, void **state) {
+    const hn_array *w = hn_arg(c, 1), *r = hn_arg(c, 2);
+    hn_eval quiet = *c; /* what is wrong is said when it runs */
+    hn_rnn_form f;
+    quiet.err = NULL;
+    *state = NULL;
+    if (!w || !r || w->rank != 3 || r->rank != 3 || w->n_elems == 0 || r->n_elems == 0 ||
+        r->dims[0] > 2 || hn_rnn_read_attrs(&quiet, kind_of(c), &f) != HONE_OK ||
+        !hn_rnn_is_fast(&f, w->dtype) || r->dtype != HN_F32)
+        return HONE_OK;
+    f.input = w->dims[2];
+    if (w->dims[0] != f.dirs || w->dims[1] != rnn_width(&f) || r->dims[1] != rnn_width(&f))
+        return HONE_OK;
+    rnn_weights weights = {.f = &f, .w = w->data, .r = r->data};
+    hn_weights_form form = {.kind = HN_BLOB_RECURRENT,
+                            .n_args = 2,
+                            .n_elems = input_elems(&f) + f.dirs * state_elems(&f),
+                            .sizes = {f.hidden, f.input, first_gates(&f)},
+                            .fill = fill_recurrent,
+                            .job = &weights};
+    return hn_take_weights(c, &form, state);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------ */
+
+/* A layer at work. */
+typedef struct rnn_layer {
+    const hn_rnn_form *f;
+    const hn_rnn_cells_f32 *cells;
+    hn_pool *pool, *inner;            /* inner: for what one direction does */
+    const float *r;                   /* packed */
+    const float *bias;                /* [dirs, 2 * width], of inputs, then of states; NULL: none */
+    const float *peepholes, *h0, *c0; /* NULL: none */
+    float *x_part;                    /* [rows of x, dirs * width]: what the inputs give */
+    float *rooms;                     /* of directions, see rnn_room */
+    float *y, *yh, *yc;               /* NULL when nobody asked */
+} rnn_layer;
+
+/* What one direction remembers; all of the batch. */
+typedef struct rnn_room {
+    float *h_part;          /* [batch, width]: what the state gives */
+    float *h, *cell, *late; /* [batch, hidden]; late: the state behind the reset gate */
+} rnn_room;
+
+static int64_t room_elems(const hn_rnn_form *f) {
+    return f->batch * (rnn_width(f) + 3 * f->hidden);
+}
+
+static rnn_room room_of(const rnn_layer *l, int64_t d) {
+    const hn_rnn_form *f = l->f;
+    int64_t state = f->batch * f->hidden;
+    rnn_room room = {.h_part = l->rooms + d * room_elems(f)};
+    room.h = room.h_part + f->batch * rnn_width(f);
+    room.cell = room.h + state;
+    room.late = room.cell + state;
+    return room;
+}
+
+static void load_states(const rnn_layer *l, int64_t d, const float *from, float *to) {
+    size_t bytes = (size_t)l->f->hidden * sizeof *to;
+    for (int64_t b = 0; b < l->f->batch; b++)
+        if (from)
+            memcpy(to + b * l->f->hidden, from + hn_rnn_state_at(l->f, d, b), bytes);
+        else
+            memset(to + b * l->f->hidden, 0, bytes);
+}
+
+static void store_last_states(const rnn_layer *l, int64_t d, const float *from, float *to) {
+    for (int64_t b = 0; to && b < l->f->batch; b++)
+        memcpy(to + hn_rnn_state_at(l->f, d, b), from + b * l->f->hidden,
+               (size_t)l->f->hidden * sizeof *to);
+}
+
+/* Gates [from, to) of the recurrent product. */
+static void meet_weights(const rnn_layer *l, const float *state, const float *packed, int64_t from,
+                         int64_t to, float *h_part) {
+    int64_t n = l->f->hidden;
+    hn_gemm_f32(l->inner, &(hn_gemm_job_f32){.m = l->f->batch,
+                                             .n = (to - from) * n,
+                                             .k = n,
+                                             .a = state,
+                                             .a_row = n,
+                                             .a_col = 1,
+                                             .packed_b = packed,
+                                             .c = h_part + from * n,
+                                             .c_row = rnn_width(l->f)});
+}
+
+/* What the input of a step gives to sequence b; NULL behind its end. */
+static const float *input_part(const rnn_layer *l, int64_t d, int64_t b, int64_t step) {
+    int64_t width = rnn_width(l->f);
+    int64_t row = hn_rnn_row(l->f, b, hn_rnn_time(l->f, b, step, hn_rnn_is_reverse(l->f, d)));
+    return row < 0 ? NULL : l->x_part + (row * l->f->dirs + d) * width;
+}
+
+static void reset_late(const rnn_layer *l, const rnn_room *room, int64_t d, int64_t step) {
+    const hn_rnn_form *f = l->f;
+    int64_t n = f->hidden;
+    for (int64_t b = 0; b < f->batch; b++) {
+        const float *x = input_part(l, d, b, step);
+        if (x)
+            l->cells->gru_reset(n, x, room->h_part + b * rnn_width(f), room->h + b * n,
+                                room->late + b * n);
+    }
+    meet_weights(l, room->late, l->r + d * state_elems(f) + first_elems(f), HN_GRU_HIDDEN,
+                 HN_GRU_HIDDEN + 1, room->h_part);
+}
+
+static void step_sequence(const rnn_layer *l, const rnn_room *room, int64_t d, int64_t b,
+                          const float *x) {
+    const hn_rnn_form *f = l->f;
+    int64_t n = f->hidden, width = rnn_width(f);
+    const float *h = room->h_part + b * width;
+    float *state = room->h + b * n;
+    if (f->kind == HN_RNN_LSTM)
+        l->cells->lstm(n, x, h, l->peepholes ? l->peepholes + d * 3 * n : NULL, room->cell + b * n,
+                       state);
+    else if (f->kind == HN_RNN_PLAIN)
+        l->cells->plain(n, x, h, state);
+    else if (hn_rnn_resets_late(f))
+        l->cells->gru(n, x, h, state);
+    else
+        l->cells->gru_linear(
+            n, x, h, l->bias ? l->bias + (2 * d + 1) * width + HN_GRU_HIDDEN * n : NULL, state);
+}
+
+static void run_time_step(const rnn_layer *l, const rnn_room *room, int64_t d, int64_t step) {
+    const hn_rnn_form *f = l->f;
+    meet_weights(l, room->h, l->r + d * state_elems(f), 0, first_gates(f), room->h_part);
+    if (hn_rnn_resets_late(f))
+        reset_late(l, room, d, step);
+    for (int64_t b = 0; b < f->batch; b++) {
+        const float *x = input_part(l, d, b, step);
+        if (!x)
+            continue;
+        step_sequence(l, room, d, b, x);
+        int64_t t = hn_rnn_time(f, b, step, hn_rnn_is_reverse(f, d));
+        if (l->y)
+            memcpy(l->y + hn_rnn_output_at(f, d, b, t), room->h + b * f->hidden,
+                   (size_t)f->hidden * sizeof *l->y);
+    }
+}
+
+static void run_directions(void *ctx, int64_t begin, int64_t end) {
+    const rnn_layer *l = ctx;
+    for (int64_t d = begin; d < end; d++) {
+        rnn_room room = room_of(l, d);
+        load_states(l, d, l->h0, room.h);
+        load_states(l, d, l->c0, room.cell);
+        load_states(l, d, NULL, room.late);
+        for (int64_t step = 0; step < l->f->seq && !hn_pool_is_stopped(l->pool); step++)
+            run_time_step(l, &room, d, step);
+        store_last_states(l, d, room.h, l->yh);
+        store_last_states(l, d, room.cell, l->yc);
+    }
+}
+
+/* ---- the layer -------------------------------------------------------------------------------- */
+
+/* What biases add to the parts of inputs: all, but for that of a hidden gate whose reset comes
+ * between. */
+static void add_biases(const rnn_layer *l, float *sums) {
+    int64_t width = rnn_width(l->f);
+    int64_t both = l->f->kind == HN_RNN_GRU && l->f->linear_before_reset
+                       ? HN_GRU_HIDDEN * l->f->hidden
+                       : width;
+    for (int64_t d = 0; d < l->f->dirs; d++)
+        for (int64_t i = 0; i < width; i++) {
+            const float *bias = l->bias + 2 * d * width + i;
+            sums[d * width + i] = bias[0] + (i < both ? bias[width] : 0);
+        }
+}
+
+static void meet_inputs(const rnn_layer *l, const float *x, const float *w, const float *packed_w,
+                        const float *biases) {
+    const hn_rnn_form *f = l->f;
+    int64_t n = f->dirs * rnn_width(f);
+    hn_gemm_end_f32 end = {.col_bias = biases, .least = -HUGE_VALF, .most = HUGE_VALF};
+    hn_gemm_f32(l->pool, &(hn_gemm_job_f32){.m = f->seq * f->batch,
+                                            .n = n,
+                                            .k = f->input,
+                                            .a = x,
+                                            .a_row = f->input,
+                                            .a_col = 1,
+                                            .b = w,
+                                            .b_row = 1,
+                                            .b_col = f->input,
+                                            .packed_b = packed_w,
+                                            .c = l->x_part,
+                                            .c_row = n,
+                                            .end = biases ? &end : NULL});
+}
+
+static const float *array_floats(const hn_eval *c, uint32_t i) {
+    return hn_arg(c, i) ? hn_arg(c, i)->data : NULL;
+}
+
+/* Behind the end of a short sequence there are zeros. */
+static float *output_of(hn_eval *c, uint32_t i, bool is_cleared) {
+    hn_array *y = hn_ret(c, i);
+    if (y && is_cleared)
+        memset(y->data, 0, y->n_elems * sizeof(float));
+    return y ? y->data : NULL;
+}
+
+hone_status hn_rnn_eval_fast(hn_eval *c, const hn_rnn_form *f) {
+    enum { X, W, R, B, LENGTHS, H0, C0, P };
+    rnn_layer l = {.f = f,
+                   .cells = hn_rnn_cells_pick_f32(),
+                   .pool = hn_eval_pool(c),
+                   .bias = array_floats(c, B),
+                   .peepholes = array_floats(c, P),
+                   .h0 = array_floats(c, H0),
+                   .c0 = array_floats(c, C0),
+                   .y = output_of(c, 0, f->lengths != NULL),
+                   .yh = output_of(c, 1, false),
+                   .yc = output_of(c, 2, false)};
+    const float *packed = hn_packed_weights(c);
+    uint64_t width = (uint64_t)(f->dirs * rnn_width(f));
+    float *biases = hn_eval_scratch_n(c, l.bias ? width : 0, sizeof *biases);
+    float *r = hn_eval_scratch_n(c, packed ? 0 : (uint64_t)(f->dirs * state_elems(f)), sizeof *r);
+    l.x_part = hn_eval_scratch_n(c, (uint64_t)(f->seq * f->batch) * width, sizeof *l.x_part);
+    l.rooms = hn_eval_scratch_n(c, (uint64_t)(f->dirs * room_elems(f)), sizeof *l.rooms);
+    HN_TRY_PTR(biases && r && l.x_part && l.rooms);
+    l.r = packed ? packed + input_elems(f) : r;
+    l.inner = f->dirs > 1 ? NULL : l.pool;
+    if (!packed)
+        pack_states(&(rnn_weights){.f = f, .r = array_floats(c, R)}, r);
+    if (l.bias)
+        add_biases(&l, biases);
+    meet_inputs(&l, array_floats(c, X), array_floats(c, W), packed, l.bias ? biases : NULL);
+    hn_pool_for(l.pool, f->dirs, 1, run_directions, &l);
+    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+}

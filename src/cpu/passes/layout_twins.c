@@ -1,0 +1,167 @@
+/* Operators that have a twin in the domain `hone`, which works channels last. */
+#include "cpu/passes/layout.h"
+
+#define MOST_PLANES 4      /* channels of an image that is read channels first */
+#define MACS_PER_BYTE 16.0 /* by which a convolution is faster in the time that moves a byte */
+
+/* The node's twin: attributes that the twin does not have are left out. */
+static hn_id make_twin(hn_rule *r, hn_id node, const char *op, uint32_t n_in, const hn_id *in,
+                       const hn_attr *more) {
+    const hn_node *n = hn_at(r, node);
+    hn_strtab *names = r->pass->model->names;
+    hn_attr *attrs = HN_NEW_N(r->pass->rule_scratch, hn_attr, (size_t)n->n_attrs + 1);
+    hn_str domain = hn_intern_z(names, "hone"), type = hn_intern_z(names, op);
+    int since;
+    bool deprecated;
+    hn_attr_spec spec;
+    const hn_op *row = hn_op_find(NULL, HN_DOMAIN_HONE, op, 1, &since, &deprecated);
+    if (!attrs || !domain || !type || !row) {
+        hn_patch_fail(r->patch, HONE_E_NOMEM);
+        return HN_NONE;
+    }
+    uint32_t n_attrs = 0;
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (hn_op_attr_find(row, since, n->attrs[i].name->s, n->attrs[i].name->n, &spec))
+            attrs[n_attrs++] = n->attrs[i];
+    if (more)
+        attrs[n_attrs++] = *more;
+    while (n_in > 0 && in[n_in - 1] == HN_NONE)
+        n_in--;
+    return hn_patch_node(r->patch, r->before, domain, type, n->name, n_in, in, 1, n_attrs, attrs);
+}
+
+static void write_twin(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
+                       hn_id *outputs) {
+    const hn_node *n = hn_at(r, node);
+    bool is_pool = hn_is_op(r, node, "MaxPool|AveragePool");
+    int version = hn_node_version(r, node);
+    bool keeps_last =
+        is_pool && version >= 10 && version < 22 && hn_node_i(r, node, "ceil_mode", 0) != 0;
+    hn_attr more = {0};
+    (void)f;
+    if (keeps_last)
+        more = hn_new_i(r, "keeps_last", 1);
+    hn_id twin = make_twin(r, node, n->op->s, n->n_inputs, inputs, keeps_last ? &more : NULL);
+    outputs[0] = hn_out(r, twin, 0);
+}
+
+/* Floats whose channels are to stand last, and a single result that is turned like them. */
+static bool judge_seed(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    f->out = f->in;
+    f->is_seed = true;
+    return hn_layout_is_last(&f->in) && hn_elem_of(r, hn_in(r, node, 0)) == HN_F32;
+}
+
+/* Images of few channels are read channels first as fast as last. */
+static bool reads_planes(const hn_rule *r, hn_id node, const hn_shape *filters) {
+    return filters->dims[1] >= 1 && filters->dims[1] <= MOST_PLANES &&
+           hn_node_i(r, node, "group", 1) == 1 && hn_in(r, node, 3) == HN_NONE;
+}
+
+static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    hn_id x = hn_in(r, node, 0), w = hn_in(r, node, 1), y = hn_out(r, node, 0);
+    const hn_shape *filters = hn_shape_of(r, w);
+    if (!filters || filters->rank != f->in.rank || !judge_seed(r, node, f))
+        return false;
+    double macs = hn_layout_elems(hn_shape_of(r, y)) * hn_layout_elems(filters) /
+                  HN_MAX((double)filters->dims[0], 1);
+    f->saved_bytes = 2 * (hn_layout_bytes(r, x) + hn_layout_bytes(r, y)) + macs / MACS_PER_BYTE;
+    f->takes_both = reads_planes(r, node, filters);
+    return true;
+}
+
+static void write_conv(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
+                       hn_id *outputs) {
+    const hn_node *n = hn_at(r, node);
+    const char *op = f->in.rank > 0 ? "Conv" : "PlanarConv";
+    outputs[0] = hn_out(r, make_twin(r, node, op, n->n_inputs, inputs, NULL), 0);
+}
+
+static bool reads_output(const hn_rule *r, hn_id node, uint32_t i) {
+    hn_id value = hn_out(r, node, i);
+    return value != HN_NONE && hn_n_readers(r, value) > 0;
+}
+
+static bool judge_pool(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    f->saved_bytes = hn_layout_bytes(r, hn_in(r, node, 0)) / 2;
+    return !reads_output(r, node, 1) && judge_seed(r, node, f);
+}
+
+/* Results of training have other uses than to be read here. */
+static bool judge_batch_norm(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    f->saved_bytes = hn_layout_bytes(r, hn_in(r, node, 0)) / 2;
+    for (uint32_t i = 1; i < 5; i++)
+        if (reads_output(r, node, i) || hn_elem_of(r, hn_in(r, node, i)) != HN_F32)
+            return false;
+    return hn_node_version(r, node) >= 7 && hn_at(r, node)->n_outputs == 1 &&
+           hn_node_i(r, node, "training_mode", 0) == 0 && hn_node_i(r, node, "spatial", 1) == 1 &&
+           judge_seed(r, node, f);
+}
+
+/* Statistics of each image; in version 1 InstanceNormalization had an attribute more. */
+static bool judge_image_norm(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    f->saved_bytes = hn_layout_bytes(r, hn_in(r, node, 0)) / 2;
+    return hn_elem_of(r, hn_in(r, node, 1)) == HN_F32 && judge_seed(r, node, f);
+}
+
+/* The filters of groups would have to be multiplied one group after the other. */
+static bool judge_conv_transpose(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    bool is_one = hn_node_i(r, node, "group", 1) == 1 && judge_conv(r, node, f);
+    f->takes_both = false;
+    return is_one;
+}
+
+static bool judge_response_norm(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    f->saved_bytes = hn_layout_bytes(r, hn_in(r, node, 0)) / 2;
+    return judge_seed(r, node, f);
+}
+
+static bool judge_blocks(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    return f->in.rank == 4 && judge_seed(r, node, f);
+}
+
+/* ---- means over all places ------------------------------------------------------------------- */
+
+static bool judge_reduce(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    const int64_t *axes;
+    uint32_t n, spatial = 0;
+    if (!judge_pool(r, node, f) || !hn_axes_read(r, node, 1, f->in.rank, &n, &axes) ||
+        n != (uint32_t)f->in.rank - 2)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        spatial += axes[i] >= 2;
+    if (hn_node_i(r, node, "keepdims", 1) == 0)
+        f->out.rank = 0;
+    return spatial == n;
+}
+
+static void write_reduce(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
+                         hn_id *outputs) {
+    bool is_mean = hn_is_op(r, node, "ReduceMean");
+    hn_id twin =
+        make_twin(r, node, is_mean ? "GlobalAveragePool" : "GlobalMaxPool", 1, inputs, NULL);
+    outputs[0] = hn_out(r, twin, 0);
+    if (f->out.rank == 0)
+        outputs[0] = hn_make1(r, "Flatten", HN_VALUES(outputs[0]), HN_NO_ATTRS);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const hn_layout_row twin_rows[] = {
+    {"Conv", 1, 0, judge_conv, write_conv},
+    {"ms.FusedConv", 1, 3, judge_conv, write_conv},
+    {"ConvTranspose", 1, 0, judge_conv_transpose, write_twin},
+    {"MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool", 1, 0, judge_pool, write_twin},
+    {"BatchNormalization", 1, 0, judge_batch_norm, write_twin},
+    {"InstanceNormalization|GroupNormalization", 1, 0, judge_image_norm, write_twin},
+    {"LRN", 1, 0, judge_response_norm, write_twin},
+    {"DepthToSpace|SpaceToDepth", 1, 0, judge_blocks, write_twin},
+    {"ReduceMean|ReduceMax", 1, 0, judge_reduce, write_reduce},
+};
+
+const hn_layout_row *hn_layout_twin(const hn_rule *r, hn_id node) {
+    for (size_t i = 0; i < HN_COUNT(twin_rows); i++)
+        if (hn_is_op(r, node, twin_rows[i].ops))
+            return &twin_rows[i];
+    return NULL;
+}

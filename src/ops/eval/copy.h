@@ -1,0 +1,103 @@
+/* Inside ops/: moving elements of any type without looking at them. Both sides always have one
+ * type; lack of memory (for strings) is the only way to fail. Positions are counted in elements. */
+#ifndef HN_MOVE_H
+#define HN_MOVE_H
+
+#include "ops/eval/eval_int.h"
+
+#define HN_MOVE_GRAIN 16384 /* elements that one thread takes at a time */
+
+/* Elements that are not whole bytes: neighbours share them. */
+static inline bool hn_array_is_packed(const hn_array *a) {
+    return a->dtype != HN_STRING && hn_dtype_bits(a->dtype) < 8;
+}
+
+/* A copy whose size the compiler knows is one move; the sizes of elements are few. */
+#define HN_FOR_ELEM_BYTES(bytes, LOOP) \
+  switch (bytes) {                     \
+  case 1:                              \
+    LOOP(1) break;                     \
+  case 2:                              \
+    LOOP(2) break;                     \
+  case 4:                              \
+    LOOP(4) break;                     \
+  case 8:                              \
+    LOOP(8) break;                     \
+  default:                             \
+    LOOP(16) break;                    \
+  }
+
+/* Elements first .. first+n of `from` go to at .. at+n of `to`. */
+hone_status hn_move_run(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from, uint64_t first,
+                        uint64_t n);
+static inline hone_status hn_move_all(hn_eval *c, hn_array *to, const hn_array *from) {
+    return hn_move_run(c, to, 0, from, 0, from->n_elems);
+}
+/* Element 0 of `value` n times; NULL: zeros, or empty strings. */
+hone_status hn_move_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value);
+
+/* A run of `run` elements for each of n starts: first + starts[k]. */
+hone_status hn_move_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from,
+                           int64_t first, uint64_t run, uint64_t n, const int64_t *starts);
+
+/* Where the elements of a box lie: (i0, i1, ...) at first + i0 * strides[0] + i1 * strides[1] + ...
+ */
+typedef struct hn_grid {
+    int64_t first;
+    const int64_t *strides;
+} hn_grid;
+#define HN_MAX_GRID_RANK (2 * HN_MAX_RANK)
+/* All elements of a box of these dims; large ones on all threads. */
+hone_status hn_move_grid(hn_eval *c, int32_t rank, const int64_t *dims, hn_array *to,
+                         const hn_grid *to_grid, const hn_array *from, const hn_grid *from_grid);
+
+/* to[i, j, ...] = from[picks[0][i], picks[1][j], ...]; both have one rank. picks[k] has to->dims[k]
+ * positions, or is NULL for all in order; where any position is negative, `fill` is taken. */
+hone_status hn_move_picked(hn_eval *c, hn_array *to, const hn_array *from,
+                           const int64_t *const *picks, const hn_array *fill);
+
+/* All of `from` becomes the elements at .. at+part along an axis of `to`, and the way back. */
+hone_status hn_move_to_axis(hn_eval *c, hn_array *to, int32_t axis, int64_t at, int64_t part,
+                            const hn_array *from);
+hone_status hn_move_from_axis(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
+                              int64_t at, int64_t part);
+
+/* ---- what the movers read -------------------------------------------------------------------- */
+
+/* A list of integers that is an attribute in old versions and an input in new ones; false when it
+ * is neither. HN_NO_ARG: always an attribute. *out is NULL for lack of memory. */
+#define HN_NO_ARG UINT32_MAX
+bool hn_list_arg(hn_eval *c, const char *attr, uint32_t arg, uint32_t *n, const int64_t **out);
+/* An axis of rank `rank`, from the front; fails outside [-rank, rank). */
+hone_status hn_axis_of(hn_eval *c, int64_t axis, int32_t rank, int32_t *out);
+/* An index into an axis, from the front; fails outside [-size, size). */
+hone_status hn_fail_index(hn_eval *c, int64_t index, int64_t size);
+static inline hone_status hn_index_of(hn_eval *c, int64_t index, int64_t size, int64_t *out) {
+    if (index < -size || index >= size)
+        return hn_fail_index(c, index, size);
+    *out = index < 0 ? index + size : index;
+    return HONE_OK;
+}
+/* Input 1 holds tuples of indices into the axes of input 0 behind the first n_batch: where those of
+ * begin .. end point to, from the first element of their batch. */
+hone_status hn_locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n_batch,
+                             const int64_t *strides, int64_t *starts);
+/* Where elements begin .. begin + n of `indices` would point to in a tensor with these strides,
+ * were they 0; the stride along their axis is 0. */
+void hn_locate_elements(const hn_array *indices, const int64_t *strides, uint64_t begin, uint64_t n,
+                        int64_t *starts);
+/* The sizes before, at and behind an axis. */
+typedef struct hn_split3 {
+    int64_t outer, mid, inner;
+} hn_split3;
+hn_split3 hn_split_at(int32_t rank, const int64_t *dims, int32_t axis);
+/* The same elements seen with another shape. */
+static inline hn_array hn_array_as(const hn_array *a, int32_t rank, const int64_t *dims) {
+    hn_array view = *a;
+    view.rank = rank;
+    view.dims = dims;
+    view.n_elems = hn_count(rank, dims);
+    return view;
+}
+
+#endif /* HN_MOVE_H */

@@ -1,0 +1,95 @@
+/* Inside ops/: elementwise evaluation, shared by everything that maps, pairs or broadcasts. */
+#ifndef HN_EVAL_BROADCAST_H
+#define HN_EVAL_BROADCAST_H
+
+#include "cpu/kernels/kernel.h"
+#include "cpu/kernels/elementwise/binary.h"
+#include "ops/eval/eval_int.h"
+
+/* ---- walking through a broadcast ------------------------------------------------------------- */
+
+#define HN_MAX_OPERANDS 4
+
+/* A run of output elements out .. out+n. Operand k stands at in[k] and moves by step[k], 0 or 1. */
+typedef struct hn_row {
+    uint64_t out, n;
+    uint64_t in[HN_MAX_OPERANDS];
+    int step[HN_MAX_OPERANDS];
+} hn_row;
+typedef void (*hn_row_fn)(void *ctx, const hn_row *row);
+
+/* n_rows such runs, one behind the other: operand k moves by jump[k] from each to the next. */
+typedef struct hn_box {
+    hn_row row;
+    uint64_t n_rows;
+    uint64_t jump[HN_MAX_OPERANDS];
+} hn_box;
+typedef void (*hn_box_fn)(void *ctx, const hn_box *box);
+
+/* Calls fn for runs that cover every element of `out` once, on all threads when there is enough to
+ * do. Runs that are long are cut at multiples of 8 elements, so packed outputs are safe. Each
+ * operand must broadcast to the shape of `out`. */
+hone_status hn_broadcast_rows(hn_eval *c, const hn_array *out, uint32_t n,
+                              const hn_array *const *in, hn_row_fn fn, void *ctx);
+/* The same for who can do many short runs at once. */
+hone_status hn_broadcast_boxes(hn_eval *c, const hn_array *out, uint32_t n,
+                               const hn_array *const *in, hn_box_fn fn, void *ctx);
+
+/* `a` with ones behind its dims, so that it lies along out's axes from `axis` on; dims holds
+ * HN_MAX_RANK entries and must outlive the result. */
+hn_array hn_array_along(const hn_array *a, int64_t axis, int32_t rank, int64_t *dims);
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+/* Loops by element type; see hn_pair_fn. Small floats go through the loop of HN_F32. */
+typedef struct hn_pair_op {
+    const char *op;
+    hn_pair_fn by_type[HN_DTYPE_COUNT];
+} hn_pair_op;
+/* Add, Sub, Mul, Div, Max, Min, And, Equal, Less ...: by the operator's name; NULL when it is none.
+ */
+const hn_pair_op *hn_pair_find(const char *op);
+/* The fastest loop over floats that there is; NULL: none. */
+hn_pair_fn hn_pair_float_loop(const hn_pair_op *op);
+/* out = x op y, broadcast; x and y have one type, out the same or bool. */
+hone_status hn_pair_eval(hn_eval *c, const hn_pair_op *op, const hn_array *x, const hn_array *y,
+                         hn_array *out);
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+/* y[i] = f(x[i]) with the parameters of the operator's attributes; y may be x. */
+typedef void (*hn_map_f64)(const double *x, double *y, uint64_t n, double a, double b);
+typedef struct hn_map_op {
+    const char *op;
+    const char *attr_a, *attr_b; /* names of the parameters; NULL: none */
+    float default_a, default_b;  /* where the schema has no default */
+    hn_map_f32 f32;
+    hn_map_f64 f64;
+} hn_map_op;
+/* Relu, Sigmoid, Tanh, LeakyRelu, Gelu ...: by the operator's name; NULL when it is none. */
+const hn_map_op *hn_map_find(const char *op);
+/* y = f(x) of any float type; integers go through double. */
+hone_status hn_map_eval(hn_eval *c, const hn_map_op *op, double a, double b, const hn_array *x,
+                        hn_array *y);
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+/* Reduces the axes of a bit set by ReduceSum, ReduceMean, ReduceMax ...; `out` has an element for
+ * each place along the other axes, and may be of another type. Floats are folded as doubles,
+ * integers as 64-bit integers. */
+hone_status hn_reduce(hn_eval *c, const char *op, const hn_array *x, uint64_t axes, hn_array *out);
+/* Softmax or LogSoftmax of input 0, seen as [outer, n, inner], along n; nothing is empty. False:
+ * not of floats, or not on this processor. */
+bool hn_softmax_lanes(hn_eval *c, bool is_log, uint64_t outer, uint64_t n, uint64_t inner);
+/* Sum of (x - from)^power over the elements begin .. begin+n; power is 1 or 2. */
+double hn_sum_run(const hn_array *x, uint64_t begin, uint64_t n, double from, int power);
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* All elements of `from`, of the same type and count; strings are copied. */
+hone_status hn_array_copy(hn_eval *c, hn_array *to, const hn_array *from);
+
+/* Elements that one thread takes at a time in loops over large arrays. */
+#define HN_GRAIN 16384
+
+#endif /* HN_EVAL_BROADCAST_H */

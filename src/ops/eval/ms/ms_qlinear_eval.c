@@ -1,0 +1,205 @@
+/* Quantized operators of com.microsoft that are no products, computed: real numbers come in, real
+ * numbers go out. */
+#include "ops/eval/ms/ms_eval.h"
+
+#include <math.h>
+
+#include "ops/eval/eval_broadcast.h"
+#include "ops/eval/copy.h"
+
+static hone_status quantize_into(hn_array *real, hn_affine by, hn_array *y) {
+    hn_quantize_f32(real->data, by, y, 0, y->n_elems);
+    return HONE_OK;
+}
+
+/* ---- element by element ---------------------------------------------------------------------- */
+
+/* Data, scale and zero point of either side, then scale and zero point of the result. */
+static hone_status run_qlinear_pair(hn_eval *c, const char *op) {
+    hn_array *y = hn_ret(c, 0), a, b, real;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 1, 2), &a));
+    HN_TRY(hn_dequantize_array(c, hn_arg(c, 3), hn_affine_args(c, 4, 5), &b));
+    HN_TRY(hn_scratch_array(c, HN_F32, y->rank, y->dims, &real));
+    HN_TRY(hn_pair_eval(c, hn_pair_find(op), &a, &b, &real));
+    return quantize_into(&real, hn_affine_args(c, 6, 7), y);
+}
+
+hone_status hn_eval_qlinear_add(hn_eval *c) {
+    return run_qlinear_pair(c, "Add");
+}
+
+hone_status hn_eval_qlinear_mul(hn_eval *c) {
+    return run_qlinear_pair(c, "Mul");
+}
+
+static hone_status run_qlinear_map(hn_eval *c, const char *op, double a) {
+    hn_array *y = hn_ret(c, 0), real;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 1, 2), &real));
+    HN_TRY(hn_map_eval(c, hn_map_find(op), a, 0, &real, &real));
+    return quantize_into(&real, hn_affine_args(c, 3, 4), y);
+}
+
+hone_status hn_eval_qlinear_sigmoid(hn_eval *c) {
+    return run_qlinear_map(c, "Sigmoid", 0);
+}
+
+hone_status hn_eval_qlinear_leaky_relu(hn_eval *c) {
+    return run_qlinear_map(c, "LeakyRelu", (double)hn_attr_f(hn_eval_node(c), "alpha", 0.01f));
+}
+
+hone_status hn_eval_qlinear_where(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0), a, b, real;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_dequantize_array(c, hn_arg(c, 1), hn_affine_args(c, 2, 3), &a));
+    HN_TRY(hn_dequantize_array(c, hn_arg(c, 4), hn_affine_args(c, 5, 6), &b));
+    HN_TRY(hn_scratch_array(c, HN_F32, y->rank, y->dims, &real));
+    HN_TRY(hn_eval_as(c, hn_eval_where, 3, (const hn_array *const[]){hn_arg(c, 0), &a, &b}, &real));
+    return quantize_into(&real, hn_affine_args(c, 7, 8), y);
+}
+
+hone_status hn_eval_mul_integer(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *y = hn_arg(c, 2);
+    hn_array *z = hn_ret(c, 0), a = *x, b = *y;
+    const hn_slices one = {1, 1, UINT64_MAX};
+    if (!z)
+        return HONE_OK;
+    HN_TRY(hn_want_elems(c, 1, 1));
+    HN_TRY(hn_want_elems(c, 3, 1));
+    a.dtype = b.dtype = HN_I32;
+    a.data = hn_wide_i32(c, x, hn_arg(c, 1), &one);
+    b.data = hn_wide_i32(c, y, hn_arg(c, 3), &one);
+    HN_TRY_PTR(a.data && b.data);
+    return hn_pair_eval(c, hn_pair_find("Mul"), &a, &b, z);
+}
+
+/* ---- along axes ------------------------------------------------------------------------------ */
+
+/* Elements v[0], v[step], ... */
+static void soften_line(float *v, uint64_t n, uint64_t step) {
+    float most = -INFINITY;
+    double sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        most = fmaxf(most, v[i * step]);
+    for (uint64_t i = 0; i < n; i++)
+        sum += (double)(v[i * step] = expf(v[i * step] - most));
+    for (uint64_t i = 0; i < n; i++)
+        v[i * step] = (float)((double)v[i * step] / sum);
+}
+
+/* Before opset 13 a softmax runs over all axes from `axis` on together. */
+hone_status hn_eval_qlinear_softmax(hn_eval *c) {
+    const hn_infer *node = hn_eval_node(c);
+    hn_array *y = hn_ret(c, 0), real;
+    int32_t axis;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(hn_axis_of(c, hn_attr_i(node, "axis", -1), y->rank, &axis));
+    HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 1, 2), &real));
+    hn_split3 sizes = hn_split_at(y->rank, y->dims, axis);
+    if (hn_attr_i(node, "opset", 13) < 13) {
+        sizes.mid *= sizes.inner;
+        sizes.inner = 1;
+    }
+    uint64_t mid = (uint64_t)sizes.mid, inner = (uint64_t)sizes.inner;
+    for (uint64_t i = 0; i < (uint64_t)sizes.outer * inner; i++)
+        soften_line((float *)real.data + i / inner * mid * inner + i % inner, mid, inner);
+    return quantize_into(&real, hn_affine_args(c, 3, 4), y);
+}
+
+/* A bit for each axis that the attribute names; all when there are none. */
+static hone_status read_axis_bits(hn_eval *c, int32_t rank, uint64_t *bits) {
+    uint32_t n = 0;
+    const int64_t *axes;
+    int32_t axis;
+    *bits = 0;
+    bool has_axes = hn_attr_ints(hn_eval_node(c), "axes", &n, &axes) && n > 0;
+    for (uint32_t i = 0; has_axes && i < n; i++) {
+        HN_TRY(hn_axis_of(c, axes[i], rank, &axis));
+        *bits |= UINT64_C(1) << axis;
+    }
+    for (int32_t i = 0; !has_axes && i < rank; i++)
+        *bits |= UINT64_C(1) << i;
+    return HONE_OK;
+}
+
+hone_status hn_eval_qlinear_reduce_mean(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0), real, mean;
+    uint64_t axes;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 1, 2), &real));
+    HN_TRY(hn_scratch_array(c, HN_F32, y->rank, y->dims, &mean));
+    HN_TRY(read_axis_bits(c, real.rank, &axes));
+    HN_TRY(hn_reduce(c, "ReduceMean", &real, axes, &mean));
+    return quantize_into(&mean, hn_affine_args(c, 3, 4), y);
+}
+
+hone_status hn_eval_reduce_sum_integer(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0);
+    uint64_t axes;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(read_axis_bits(c, hn_arg(c, 0)->rank, &axes));
+    return hn_reduce(c, "ReduceSum", hn_arg(c, 0), axes, y);
+}
+
+/* Triples of data, scale and zero point after those of the result. */
+hone_status hn_eval_qlinear_concat(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0);
+    hn_affine by = hn_affine_args(c, 0, 1);
+    int32_t axis;
+    float tile[HN_TILE];
+    uint64_t before = 0;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), y->rank, &axis));
+    hn_split3 all = hn_split_at(y->rank, y->dims, axis);
+    uint64_t row = (uint64_t)(all.mid * all.inner);
+    for (uint32_t arg = 2; arg + 2 < hn_n_args(c); arg += 3) {
+        const hn_array *x = hn_arg(c, arg);
+        uint64_t run = (uint64_t)(x->dims[axis] * all.inner);
+        for (uint64_t i = 0; i < x->n_elems;) {
+            uint64_t n = HN_MIN(HN_TILE, run - i % run);
+            hn_dequantize_f32(x, hn_affine_args(c, arg + 1, arg + 2), i, n, tile);
+            hn_quantize_f32(tile, by, y, i / run * row + before + i % run, n);
+            i += n;
+        }
+        before += run;
+    }
+    return HONE_OK;
+}
+
+/* ---- pooling --------------------------------------------------------------------------------- */
+
+static hone_status run_qlinear_pool(hn_eval *c, hn_eval_fn pool) {
+    hn_array *y = hn_ret(c, 0), real, moved, mean, quantized;
+    int64_t x_dims[HN_MAX_RANK], y_dims[HN_MAX_RANK], q_dims[HN_MAX_RANK];
+    if (!y)
+        return HONE_OK;
+    hn_affine by = hn_affine_args(c, 3, 4);
+    HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 1, 2), &real));
+    if (!hn_attr_i(hn_eval_node(c), "channels_last", 0)) {
+        HN_TRY(hn_scratch_array(c, HN_F32, y->rank, y->dims, &mean));
+        HN_TRY(hn_eval_as(c, pool, 1, (const hn_array *const[]){&real}, &mean));
+        return quantize_into(&mean, by, y);
+    }
+    HN_TRY(hn_channels_first(c, &real, x_dims, &moved));
+    HN_TRY(hn_channels_first_like(c, y, HN_F32, y_dims, &mean));
+    HN_TRY(hn_eval_as(c, pool, 1, (const hn_array *const[]){&moved}, &mean));
+    HN_TRY(hn_channels_first_like(c, y, y->dtype, q_dims, &quantized));
+    HN_TRY(quantize_into(&mean, by, &quantized));
+    return hn_channels_last(c, &quantized, y);
+}
+
+hone_status hn_eval_qlinear_average_pool(hn_eval *c) {
+    return run_qlinear_pool(c, hn_eval_average_pool);
+}
+
+hone_status hn_eval_qlinear_global_average_pool(hn_eval *c) {
+    return run_qlinear_pool(c, hn_eval_global_average_pool);
+}

@@ -1,0 +1,198 @@
+/* Products of com.microsoft with quantized operands, computed. */
+#include "ops/eval/ms/ms_eval.h"
+
+#include <math.h>
+
+#include "cpu/kernels/kernel.h"
+
+/* ---- sums that become floats ----------------------------------------------------------------- */
+
+/* y = sums * by_a * by_b + bias: by_b and bias stand for all, or for each column. */
+static hone_status scale_sums(hn_eval *c, const int32_t *sums, float by_a, uint32_t by_b,
+                              uint32_t bias, hn_array *y) {
+    const hn_array *scale = hn_arg(c, by_b);
+    uint64_t columns = (uint64_t)HN_MAX(y->rank > 0 ? y->dims[y->rank - 1] : 1, 1);
+    const float *scales, *biases;
+    float tile[HN_TILE];
+    if (scale->n_elems != 1)
+        HN_TRY(hn_want_elems(c, by_b, columns));
+    HN_TRY(hn_want_elems(c, bias, columns));
+    HN_TRY_PTR(hn_arg_f32s(c, by_b, &scales) && hn_arg_f32s(c, bias, &biases));
+    for (uint64_t begin = 0; begin < y->n_elems; begin += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, y->n_elems - begin);
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t k = (begin + i) % columns;
+            tile[i] = (float)sums[begin + i] * (by_a * scales[scale->n_elems == 1 ? 0 : k]) +
+                      (biases ? biases[k] : 0);
+        }
+        hn_store_f32(y, begin, n, tile);
+    }
+    return HONE_OK;
+}
+
+hone_status hn_eval_matmul_integer_to_float(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0), sums;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_scratch_array(c, HN_I32, y->rank, y->dims, &sums));
+    const hn_array *const args[4] = {hn_arg(c, 0), hn_arg(c, 1), hn_arg(c, 4), hn_arg(c, 5)};
+    HN_TRY(hn_eval_as(c, hn_eval_matmul_integer, 4, args, &sums));
+    HN_TRY(hn_want_elems(c, 2, 1));
+    return scale_sums(c, sums.data, (float)hn_arg_f64_or(c, 2, 1), 3, 6, y);
+}
+
+hone_status hn_eval_dynamic_quantize_matmul(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0), sums, bytes;
+    if (!y)
+        return HONE_OK;
+    hn_affine by = hn_byte_affine(x->n_elems, x->data);
+    uint8_t zero_byte = (uint8_t)by.zero;
+    const hn_array zero = {.dtype = HN_U8, .n_elems = 1, .data = &zero_byte};
+    float *copy = hn_eval_scratch_n(c, x->n_elems, sizeof *copy);
+    HN_TRY_PTR(copy);
+    memcpy(copy, x->data, x->n_elems * sizeof *copy);
+    HN_TRY(hn_scratch_array(c, HN_U8, x->rank, x->dims, &bytes));
+    hn_quantize_f32(copy, by, &bytes, 0, x->n_elems);
+    HN_TRY(hn_scratch_array(c, HN_I32, y->rank, y->dims, &sums));
+    const hn_array *const args[4] = {&bytes, hn_arg(c, 1), &zero, hn_arg(c, 3)};
+    HN_TRY(hn_eval_as(c, hn_eval_matmul_integer, 4, args, &sums));
+    return scale_sums(c, sums.data, by.scale, 2, 4, y);
+}
+
+/* ---- QGemm ----------------------------------------------------------------------------------- */
+
+typedef struct qgemm_form {
+    bool trans_a, trans_b;
+    int64_t m, n, k;
+    float alpha;
+} qgemm_form;
+
+static hone_status qgemm_sums(hn_eval *c, const qgemm_form *f, int32_t *sums) {
+    const hn_array *a_zero = hn_arg(c, 2), *b_zero = hn_arg(c, 5), *bias = hn_arg(c, 6);
+    const hn_slices one = {1, 1, UINT64_MAX};
+    uint64_t n = (uint64_t)HN_MAX(f->n, 1), k = (uint64_t)HN_MAX(f->k, 1);
+    const hn_slices per_column =
+        f->trans_b ? (hn_slices){k, UINT64_MAX, UINT64_MAX} : (hn_slices){1, n, UINT64_MAX};
+    int64_t strides[2] = {0, 0};
+    HN_TRY(hn_want_elems(c, 2, 1));
+    const int32_t *a = hn_wide_i32(c, hn_arg(c, 0), a_zero, &one),
+                  *b = hn_wide_i32(c, hn_arg(c, 3), b_zero, &per_column);
+    HN_TRY_PTR(a && b);
+    hn_gemm_u32(hn_eval_pool(c), &(hn_gemm_job_u32){.m = f->m,
+                                                    .n = f->n,
+                                                    .k = f->k,
+                                                    .a = (const uint32_t *)a,
+                                                    .a_row = f->trans_a ? 1 : f->k,
+                                                    .a_col = f->trans_a ? f->m : 1,
+                                                    .b = (const uint32_t *)b,
+                                                    .b_row = f->trans_b ? 1 : f->n,
+                                                    .b_col = f->trans_b ? f->k : 1,
+                                                    .c = (uint32_t *)sums,
+                                                    .c_row = f->n});
+    if (!bias)
+        return HONE_OK;
+    hn_broadcast_strides(bias, 2, strides);
+    for (int64_t i = 0; i < f->m * f->n; i++)
+        sums[i] = (int32_t)((uint32_t)sums[i] +
+                            ((const uint32_t *)
+                                 bias->data)[i / f->n * strides[0] + i % f->n * strides[1]]);
+    return HONE_OK;
+}
+
+hone_status hn_eval_qgemm(hn_eval *c) {
+    const hn_infer *node = hn_eval_node(c);
+    const hn_array *a = hn_arg(c, 0), *b_zero = hn_arg(c, 5);
+    hn_array *y = hn_ret(c, 0), real;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    qgemm_form f = {.trans_a = hn_attr_i(node, "transA", 0) != 0,
+                    .trans_b = hn_attr_i(node, "transB", 0) != 0,
+                    .m = y->dims[0],
+                    .n = y->dims[1],
+                    .alpha = hn_attr_f(node, "alpha", 1)};
+    f.k = a->dims[f.trans_a ? 0 : 1];
+    if (b_zero && b_zero->n_elems != 1)
+        HN_TRY(hn_want_elems(c, 5, (uint64_t)f.n));
+    int32_t *sums = hn_eval_scratch_n(c, y->n_elems, sizeof *sums);
+    HN_TRY_PTR(sums);
+    HN_TRY(qgemm_sums(c, &f, sums));
+    HN_TRY(hn_scratch_array(c, HN_F32, 2, y->dims, &real));
+    HN_TRY(scale_sums(c, sums, f.alpha * (float)hn_arg_f64_or(c, 1, 1), 4, HN_NO_ARG, &real));
+    if (y->dtype == HN_F32)
+        hn_store_f32(y, 0, y->n_elems, real.data);
+    else
+        hn_quantize_f32(real.data, hn_affine_args(c, 7, 8), y, 0, y->n_elems);
+    return HONE_OK;
+}
+
+/* ---- DynamicQuantizeLSTM --------------------------------------------------------------------- */
+
+/* Weights [directions, in, gates] as floats [directions, gates, in]; scales and zero points stand
+ * per direction, or per direction and gate. */
+static hone_status widen_gates(hn_eval *c, uint32_t arg, uint32_t scale_arg, int64_t dims[3],
+                               hn_array *out) {
+    const hn_array *w = hn_arg(c, arg), *scale = hn_arg(c, scale_arg),
+                   *zero = hn_arg(c, scale_arg + 1);
+    uint64_t dirs = (uint64_t)w->dims[0], in = (uint64_t)w->dims[1], gates = (uint64_t)w->dims[2];
+    const float *scales, *zeros;
+    float v;
+    if (scale->n_elems != dirs)
+        HN_TRY(hn_want_elems(c, scale_arg, dirs * gates));
+    if (zero->n_elems != dirs)
+        HN_TRY(hn_want_elems(c, scale_arg + 1, dirs * gates));
+    HN_TRY_PTR(hn_arg_f32s(c, scale_arg, &scales) && hn_arg_f32s(c, scale_arg + 1, &zeros));
+    dims[0] = w->dims[0];
+    dims[1] = w->dims[2];
+    dims[2] = w->dims[1];
+    HN_TRY(hn_scratch_array(c, HN_F32, 3, dims, out));
+    for (uint64_t i = 0; i < w->n_elems; i++) {
+        uint64_t dir = i / (in * gates), gate = i % gates, row = i / gates % in;
+        hn_load_f32(w, i, 1, &v);
+        v -= zeros[zero->n_elems == dirs ? dir : dir * gates + gate];
+        v *= scales[scale->n_elems == dirs ? dir : dir * gates + gate];
+        ((float *)out->data)[(dir * gates + gate) * in + row] = v;
+    }
+    return HONE_OK;
+}
+
+/* Inference looks at the weights only. */
+static hone_status want_lstm_sizes(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *r = hn_arg(c, 2);
+    bool is_bidirectional = hn_attr_is(hn_eval_node(c), "direction", "bidirectional");
+    int64_t dirs = is_bidirectional ? 2 : 1, hidden = r->dims[1];
+    uint64_t units = (uint64_t)(dirs * hidden), batch = (uint64_t)x->dims[1];
+    HN_TRY(hn_want_dims(c, 1, 3, (int64_t[]){dirs, x->dims[2], w->dims[2]}));
+    HN_TRY(hn_want_dims(c, 2, 3, (int64_t[]){dirs, hidden, 4 * hidden}));
+    HN_TRY(hn_want_elems(c, 3, 8 * units));
+    HN_TRY(hn_want_elems(c, 4, batch));
+    HN_TRY(hn_want_elems(c, 5, batch * units));
+    HN_TRY(hn_want_elems(c, 6, batch * units));
+    return hn_want_elems(c, 7, 3 * units);
+}
+
+/* All of the input that counts is rounded to bytes at once. */
+static hone_status round_lstm_input(hn_eval *c, hn_array *out) {
+    const hn_array *x = hn_arg(c, 0), *lengths = hn_arg(c, 4);
+    int64_t longest = lengths ? 0 : x->dims[0];
+    for (uint64_t i = 0; lengths && i < lengths->n_elems; i++)
+        longest = HN_MAX(longest, ((const int32_t *)lengths->data)[i]);
+    longest = HN_MIN(longest, x->dims[0]);
+    *out = *x;
+    out->data = hn_arg_copy_f32(c, 0);
+    HN_TRY_PTR(out->data);
+    hn_round_to_bytes((uint64_t)(longest * x->dims[1] * x->dims[2]), out->data);
+    return HONE_OK;
+}
+
+hone_status hn_eval_dynamic_quantize_lstm(hn_eval *c) {
+    hn_array x, w, r;
+    int64_t w_dims[3], r_dims[3];
+    HN_TRY(want_lstm_sizes(c));
+    HN_TRY(round_lstm_input(c, &x));
+    HN_TRY(widen_gates(c, 1, 8, w_dims, &w));
+    HN_TRY(widen_gates(c, 2, 10, r_dims, &r));
+    const hn_array *const args[8] = {&x,           &w,           &r,           hn_arg(c, 3),
+                                     hn_arg(c, 4), hn_arg(c, 5), hn_arg(c, 6), hn_arg(c, 7)};
+    return hn_eval_with(c, hn_eval_coarse_lstm, 8, args);
+}

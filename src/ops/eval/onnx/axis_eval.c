@@ -1,0 +1,367 @@
+/* Operators that look along one axis: the data is [outer, n, inner] with that axis in the middle.
+ */
+#include "cpu/kernels/reduce/reduce_loops.h"
+#include "ops/eval/eval_broadcast.h"
+
+#include <math.h>
+
+typedef struct axis_view {
+    uint64_t outer, n, inner;
+} axis_view;
+
+static axis_view view_axis(const hn_array *x, int64_t axis) {
+    axis += axis < 0 ? x->rank : 0;
+    return (axis_view){hn_count((int32_t)axis, x->dims), (uint64_t)x->dims[axis],
+                       hn_count(x->rank - (int32_t)axis - 1, x->dims + axis + 1)};
+}
+
+/* Calls fn for up to HN_TILE lanes side by side: `at` is their first element on the axis, `lane`
+ * the first lane counted over outer and inner. */
+typedef void (*lanes_fn)(void *ctx, const axis_view *v, uint64_t at, uint64_t lane,
+                         uint64_t n_lanes);
+
+static hone_status each_lanes(hn_eval *c, const axis_view *v, lanes_fn fn, void *ctx) {
+    for (uint64_t o = 0; o < v->outer; o++) {
+        if (hn_eval_stopped(c))
+            return HONE_E_CANCELLED;
+        for (uint64_t i = 0; i < v->inner; i += HN_TILE)
+            fn(ctx, v, o * v->n * v->inner + i, o * v->inner + i, HN_MIN(v->inner - i, HN_TILE));
+    }
+    return HONE_OK;
+}
+
+/* ---- ArgMax, ArgMin, Hardmax ----------------------------------------------------------------- */
+
+typedef struct arg_job {
+    const hn_array *x;
+    int64_t *out; /* one index per lane */
+    bool is_max, is_last;
+} arg_job;
+
+/* A NaN is larger and smaller than every number; the first one, or else the last, is found. */
+#define ARG_LANES(name, T, load)                                                                \
+  static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) {     \
+    const arg_job *j = ctx;                                                                     \
+    T best[HN_TILE], tile[HN_TILE];                                                             \
+    for (uint64_t k = 0; k < v->n; k++) {                                                       \
+      load(j->x, at + k * v->inner, n, tile);                                                   \
+      for (uint64_t i = 0; i < n; i++) {                                                        \
+        T x = tile[i], old = best[i];                                                           \
+        bool is_tie = k > 0 && (x == old || (x != x && old != old));                            \
+        bool is_better = k == 0 || (old == old && (x != x || (j->is_max ? x > old : x < old))); \
+        if (is_better || (is_tie && j->is_last)) {                                              \
+          best[i] = x;                                                                          \
+          j->out[lane + i] = (int64_t)k;                                                        \
+        }                                                                                       \
+      }                                                                                         \
+    }                                                                                           \
+  }
+
+/* uint64 in the order of int64. */
+static void load_ordered(const hn_array *x, uint64_t at, uint64_t n, int64_t *out) {
+    hn_load_i64(x, at, n, out);
+    for (uint64_t i = 0; x->dtype == HN_U64 && i < n; i++)
+        out[i] ^= INT64_MIN;
+}
+
+ARG_LANES(arg_lanes_int, int64_t, load_ordered)
+ARG_LANES(arg_lanes_real, double, hn_load_f64)
+
+/* Runs of float32: the best one first, then where it stands. */
+typedef struct arg_rows {
+    const arg_job *job;
+    uint64_t n;
+    hn_fold_run_fn best;
+} arg_rows;
+
+static int64_t arg_of_run(const arg_rows *r, const float *x) {
+    float best = r->best((int64_t)r->n, x);
+    for (uint64_t i = 0; i < r->n; i++) {
+        uint64_t at = r->job->is_last ? r->n - 1 - i : i;
+        if (x[at] == best || (x[at] != x[at] && best != best))
+            return (int64_t)at;
+    }
+    return 0;
+}
+
+static void arg_row_range(void *ctx, int64_t begin, int64_t end) {
+    const arg_rows *r = ctx;
+    for (int64_t row = begin; row < end; row++)
+        r->job->out[row] = arg_of_run(r, (const float *)r->job->x->data + (uint64_t)row * r->n);
+}
+
+static hone_status find_args(hn_eval *c, const axis_view *v, arg_job *job) {
+    bool is_int = hn_dtype_is_int(job->x->dtype);
+    if (v->n == 0 && v->outer * v->inner > 0)
+        return hn_eval_fail(c, HONE_E_INVALID, "the axis is empty, so there is no index to find");
+    if (job->x->dtype == HN_F32 && v->inner == 1) {
+        arg_rows rows = {job, v->n,
+                         hn_folds_find_f32()->run[job->is_max ? HN_FOLD_MAX : HN_FOLD_MIN]};
+        hn_pool_for(hn_eval_pool(c), (int64_t)v->outer, (int64_t)HN_MAX(HN_GRAIN / v->n, 1),
+                    arg_row_range, &rows);
+        return HONE_OK;
+    }
+    return each_lanes(c, v, is_int ? arg_lanes_int : arg_lanes_real, job);
+}
+
+hone_status hn_eval_argreduce(hn_eval *c) {
+    const hn_infer *node = hn_eval_node(c);
+    hn_array *out = hn_ret(c, 0);
+    if (!out)
+        return HONE_OK;
+    axis_view v = view_axis(hn_arg(c, 0), hn_attr_i(node, "axis", 0));
+    arg_job job = {hn_arg(c, 0), out->data, strcmp(hn_infer_op(node), "ArgMax") == 0,
+                   hn_attr_i(node, "select_last_index", 0) != 0};
+    return find_args(c, &v, &job);
+}
+
+/* ---- CumSum, CumProd ------------------------------------------------------------------------- */
+
+typedef struct cumulate_job {
+    const hn_array *x;
+    hn_array *y;
+    bool is_product, is_exclusive, is_reverse;
+} cumulate_job;
+
+#define CUMULATE_LANES(name, T, load, store, sum, product)                                  \
+  static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
+    const cumulate_job *j = ctx;                                                            \
+    T acc[HN_TILE], tile[HN_TILE];                                                          \
+    (void)lane;                                                                             \
+    for (uint64_t i = 0; i < n; i++)                                                        \
+      acc[i] = j->is_product;                                                               \
+    for (uint64_t step = 0; step < v->n; step++) {                                          \
+      uint64_t k = j->is_reverse ? v->n - 1 - step : step;                                  \
+      load(j->x, at + k * v->inner, n, tile);                                               \
+      for (uint64_t i = 0; i < n; i++) {                                                    \
+        T x = tile[i], old = acc[i];                                                        \
+        acc[i] = j->is_product ? (product) : (sum);                                         \
+        tile[i] = j->is_exclusive ? old : acc[i];                                           \
+      }                                                                                     \
+      store(j->y, at + k * v->inner, n, tile);                                              \
+    }                                                                                       \
+  }
+/* The same along one lane whose elements lie side by side. */
+#define CUMULATE_RUN(name, T, load, store, sum, product)                                    \
+  static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
+    const cumulate_job *j = ctx;                                                            \
+    T acc = j->is_product, tile[HN_TILE];                                                   \
+    (void)lane;                                                                             \
+    for (uint64_t done = 0; done < v->n; done += n) {                                       \
+      n = HN_MIN(v->n - done, HN_TILE);                                                     \
+      uint64_t first = at + (j->is_reverse ? v->n - done - n : done);                       \
+      load(j->x, first, n, tile);                                                           \
+      for (uint64_t step = 0; step < n; step++) {                                           \
+        T *here = &tile[j->is_reverse ? n - 1 - step : step], x = *here, old = acc;         \
+        acc = j->is_product ? (product) : (sum);                                            \
+        *here = j->is_exclusive ? old : acc;                                                \
+      }                                                                                     \
+      store(j->y, first, n, tile);                                                          \
+    }                                                                                       \
+  }
+#define WRAPPED(op) (int64_t)((uint64_t)old op(uint64_t) x)
+CUMULATE_LANES(cumulate_reals, double, hn_load_f64, hn_store_f64, old + x, old *x)
+CUMULATE_LANES(cumulate_ints, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WRAPPED(*))
+CUMULATE_RUN(cumulate_real_run, double, hn_load_f64, hn_store_f64, old + x, old *x)
+CUMULATE_RUN(cumulate_int_run, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WRAPPED(*))
+
+hone_status hn_eval_cumulative(hn_eval *c) {
+    const hn_infer *node = hn_eval_node(c);
+    const hn_array *x = hn_arg(c, 0), *axis_given = hn_arg(c, 1);
+    cumulate_job job = {x, hn_ret(c, 0), strcmp(hn_infer_op(node), "CumProd") == 0,
+                        hn_attr_i(node, "exclusive", 0) != 0, hn_attr_i(node, "reverse", 0) != 0};
+    int64_t axis = 0;
+    if (!job.y)
+        return HONE_OK;
+    if (axis_given->n_elems != 1)
+        return hn_eval_fail(c, HONE_E_SHAPE, "axis must be one number");
+    hn_load_i64(axis_given, 0, 1, &axis);
+    if (axis < -(int64_t)x->rank || axis >= x->rank)
+        return hn_eval_fail(c, HONE_E_SHAPE, "axis %lld does not exist in data of rank %d",
+                            (long long)axis, x->rank);
+    axis_view v = view_axis(x, axis);
+    bool is_int = hn_dtype_is_int(x->dtype);
+    if (v.inner == 1)
+        return each_lanes(c, &v, is_int ? cumulate_int_run : cumulate_real_run, &job);
+    return each_lanes(c, &v, is_int ? cumulate_ints : cumulate_reals, &job);
+}
+
+/* ---- Softmax and its family ------------------------------------------------------------------ */
+
+/* One number per lane, computed beforehand, goes into each element. */
+typedef struct lane_job {
+    const hn_array *x;
+    hn_array *y;
+    const double *of_lane;
+    double (*apply)(double x, double of_lane);
+} lane_job;
+
+static double apply_softmax(double x, double log_sum) {
+    return exp(x - log_sum);
+}
+static double apply_log_softmax(double x, double log_sum) {
+    return x - log_sum;
+}
+static double apply_norm(double x, double norm) {
+    return norm == 0 ? 0 : x / norm;
+}
+
+static void lane_row(void *ctx, const hn_row *row) {
+    const lane_job *j = ctx;
+    double tile[HN_TILE];
+    for (uint64_t at = 0; at < row->n; at += HN_TILE) {
+        uint64_t n = HN_MIN(row->n - at, HN_TILE);
+        const double *of_lane = j->of_lane + row->in[0] + (row->step[0] ? at : 0);
+        hn_load_f64(j->x, row->out + at, n, tile);
+        for (uint64_t i = 0; i < n; i++)
+            tile[i] = j->apply(tile[i], of_lane[row->step[0] ? i : 0]);
+        hn_store_f64(j->y, row->out + at, n, tile);
+    }
+}
+
+/* y = apply(x, reduction of x along the axis). */
+static hone_status apply_reduced(hn_eval *c, const axis_view *v, const char *reduce,
+                                 double (*apply)(double, double)) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    const int64_t dims[] = {(int64_t)v->outer, (int64_t)v->n, (int64_t)v->inner};
+    const int64_t lane_dims[] = {dims[0], 1, dims[2]};
+    hn_array lanes = {
+        .dtype = HN_F64, .rank = 3, .dims = lane_dims, .n_elems = v->outer * v->inner};
+    hn_array middle = *x;
+    middle.rank = 3;
+    middle.dims = dims;
+    lanes.data = hn_eval_scratch(c, lanes.n_elems * sizeof(double));
+    HN_TRY_PTR(lanes.data);
+    HN_TRY(hn_reduce(c, reduce, &middle, 2, &lanes));
+    const hn_array *in[] = {&lanes};
+    lane_job job = {x, y, lanes.data, apply};
+    return hn_broadcast_rows(c, &middle, 1, in, lane_row, &job);
+}
+
+/* Before version 13 the axis cut the shape in two, and everything behind it was one row. */
+static axis_view view_softmax(const hn_eval *c, const hn_array *x) {
+    const hn_infer *node = hn_eval_node(c);
+    int64_t axis = hn_attr_i(node, "axis", -1);
+    if (hn_infer_version(node) >= 13)
+        return x->rank ? view_axis(x, axis) : (axis_view){1, 1, 1};
+    axis += axis < 0 ? x->rank : 0;
+    return (axis_view){hn_count((int32_t)axis, x->dims),
+                       hn_count(x->rank - (int32_t)axis, x->dims + axis), 1};
+}
+
+typedef struct softmax_rows {
+    const float *x;
+    float *y;
+    uint64_t n;
+} softmax_rows;
+
+/* Rows of float32, which is where models spend their time. */
+static void softmax_row_range(void *ctx, int64_t begin, int64_t end) {
+    const softmax_rows *j = ctx;
+    for (int64_t r = begin; r < end; r++) {
+        const float *x = j->x + (uint64_t)r * j->n;
+        float *y = j->y + (uint64_t)r * j->n;
+        float largest = -INFINITY;
+        double sum = 0;
+        if (hn_softmax_row_f32((int64_t)j->n, x, y))
+            continue;
+        for (uint64_t i = 0; i < j->n; i++)
+            largest = x[i] > largest ? x[i] : largest;
+        for (uint64_t i = 0; i < j->n; i++) {
+            y[i] = expf(x[i] - largest);
+            sum += (double)y[i];
+        }
+        float scale = (float)(1 / sum);
+        for (uint64_t i = 0; i < j->n; i++)
+            y[i] *= scale;
+    }
+}
+
+static void exp_of_run(hn_map_f32 fast, float *x, uint64_t n) {
+    if (fast) {
+        fast(x, x, n, 0, 0);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        x[i] = expf(x[i]);
+}
+
+static double sum_of_powers(hn_map_f32 fast, hn_fold_run_fn sum_of, const float *x, uint64_t n,
+                            float largest) {
+    float powers[HN_TILE];
+    double sum = 0;
+    for (uint64_t at = 0; at < n; at += HN_TILE) {
+        uint64_t some = HN_MIN(HN_TILE, n - at);
+        for (uint64_t i = 0; i < some; i++)
+            powers[i] = x[at + i] - largest;
+        exp_of_run(fast, powers, some);
+        sum += (double)sum_of((int64_t)some, powers);
+    }
+    return sum;
+}
+
+/* An infinite element leaves nothing to the others. */
+static void log_softmax_row_range(void *ctx, int64_t begin, int64_t end) {
+    const softmax_rows *j = ctx;
+    const hn_folds_f32 *folds = hn_folds_find_f32();
+    hn_map_f32 fast = hn_map_find_f32("Exp");
+    for (int64_t r = begin; r < end; r++) {
+        const float *x = j->x + (uint64_t)r * j->n;
+        float *y = j->y + (uint64_t)r * j->n;
+        float largest = folds->run[HN_FOLD_MAX]((int64_t)j->n, x), log_sum = 0;
+        if (!isinf(largest))
+            log_sum = (float)log(sum_of_powers(fast, folds->run[HN_FOLD_SUM], x, j->n, largest));
+        for (uint64_t i = 0; i < j->n; i++)
+            y[i] = x[i] - largest - log_sum;
+    }
+}
+
+hone_status hn_eval_softmax(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    bool is_log = strcmp(hn_infer_op(hn_eval_node(c)), "LogSoftmax") == 0;
+    if (!y || x->n_elems == 0)
+        return HONE_OK;
+    axis_view v = view_softmax(c, x);
+    if (v.inner != 1 && hn_softmax_lanes(c, is_log, v.outer, v.n, v.inner))
+        return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+    if (v.inner != 1 || x->dtype != HN_F32)
+        return apply_reduced(c, &v, "ReduceLogSumExp", is_log ? apply_log_softmax : apply_softmax);
+    softmax_rows rows = {x->data, y->data, v.n};
+    hn_pool_for(hn_eval_pool(c), (int64_t)v.outer, (int64_t)HN_MAX(HN_GRAIN / v.n, 1),
+                is_log ? log_softmax_row_range : softmax_row_range, &rows);
+    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+}
+
+hone_status hn_eval_hardmax(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    const float one = 1;
+    uint64_t bytes = 0;
+    if (!y || x->n_elems == 0)
+        return HONE_OK;
+    axis_view v = view_softmax(c, x);
+    arg_job job = {.x = x, .is_max = true};
+    job.out = hn_eval_scratch(c, v.outer * v.inner * sizeof(int64_t));
+    HN_TRY_PTR(job.out);
+    HN_TRY(find_args(c, &v, &job));
+    hn_dtype_bytes(y->dtype, y->n_elems, &bytes);
+    memset(y->data, 0, (size_t)bytes);
+    for (uint64_t o = 0; o < v.outer; o++)
+        for (uint64_t i = 0; i < v.inner; i++)
+            hn_store_f32(y, (o * v.n + (uint64_t)job.out[o * v.inner + i]) * v.inner + i, 1, &one);
+    return HONE_OK;
+}
+
+hone_status hn_eval_lp_norm(hn_eval *c) {
+    const hn_infer *node = hn_eval_node(c);
+    const hn_array *x = hn_arg(c, 0);
+    if (!hn_ret(c, 0) || x->n_elems == 0)
+        return HONE_OK;
+    int64_t p = hn_attr_i(node, "p", 2);
+    if (p != 1 && p != 2)
+        return hn_eval_fail(c, HONE_E_INVALID, "p is %lld, but must be 1 or 2", (long long)p);
+    axis_view v = x->rank ? view_axis(x, hn_attr_i(node, "axis", -1)) : (axis_view){1, 1, 1};
+    return apply_reduced(c, &v, p == 1 ? "ReduceL1" : "ReduceL2", apply_norm);
+}

@@ -1,0 +1,309 @@
+/* Evaluation of the operators that broadcast their inputs. */
+#include "ops/eval/eval_broadcast.h"
+
+#include <math.h>
+
+/* Before version 7 B lies along A's axes from the attribute `axis` on, else at the end. */
+static hn_array legacy_operand(const hn_eval *c, const hn_array *a, const hn_array *b,
+                               int64_t *dims) {
+    const hn_infer *node = hn_eval_node(c);
+    if (hn_infer_version(node) >= 7 || !hn_attr_i(node, "broadcast", 0))
+        return *b;
+    return hn_array_along(b, hn_attr_i(node, "axis", (int64_t)a->rank - b->rank), a->rank, dims);
+}
+
+static hone_status eval_pair_named(hn_eval *c, const char *name) {
+    const hn_array *a = hn_arg(c, 0), *b = hn_arg(c, 1);
+    hn_array *out = hn_ret(c, 0);
+    int64_t dims[HN_MAX_RANK];
+    if (!out)
+        return HONE_OK;
+    const hn_pair_op *op = hn_pair_find(name);
+    if (!op)
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation");
+    hn_array along = legacy_operand(c, a, b, dims);
+    return hn_pair_eval(c, op, a, &along, out);
+}
+
+hone_status hn_eval_pair(hn_eval *c) {
+    return eval_pair_named(c, hn_infer_op(hn_eval_node(c)));
+}
+
+/* ---- division -------------------------------------------------------------------------------- */
+
+static hone_status refuse_zeros(hn_eval *c, const hn_array *divisor) {
+    int64_t v[HN_TILE];
+    for (uint64_t at = 0; at < divisor->n_elems; at += HN_TILE) {
+        uint64_t n = HN_MIN(divisor->n_elems - at, HN_TILE);
+        hn_load_i64(divisor, at, n, v);
+        for (uint64_t i = 0; i < n; i++)
+            if (v[i] == 0)
+                return hn_eval_fail(c, HONE_E_INVALID, "divides by zero: element %llu of B is 0",
+                                    (unsigned long long)(at + i));
+    }
+    return HONE_OK;
+}
+
+hone_status hn_eval_div(hn_eval *c) {
+    if (hn_ret(c, 0) && hn_ret(c, 0)->n_elems > 0 && hn_dtype_is_int(hn_arg(c, 1)->dtype))
+        HN_TRY(refuse_zeros(c, hn_arg(c, 1)));
+    return hn_eval_pair(c);
+}
+
+hone_status hn_eval_mod(hn_eval *c) {
+    if (hn_ret(c, 0) && hn_ret(c, 0)->n_elems > 0 && hn_dtype_is_int(hn_arg(c, 1)->dtype))
+        HN_TRY(refuse_zeros(c, hn_arg(c, 1)));
+    return eval_pair_named(c, hn_attr_i(hn_eval_node(c), "fmod", 0) ? "Mod.fmod" : "Mod");
+}
+
+hone_status hn_eval_bit_shift(hn_eval *c) {
+    bool is_left = hn_attr_is(hn_eval_node(c), "direction", "LEFT");
+    return eval_pair_named(c, is_left ? "BitShift.LEFT" : "BitShift.RIGHT");
+}
+
+/* ---- comparisons ----------------------------------------------------------------------------- */
+
+typedef struct text_pair {
+    const hn_bytes *x, *y;
+    uint8_t *z;
+} text_pair;
+
+static void equal_texts(void *ctx, const hn_row *row) {
+    const text_pair *j = ctx;
+    for (uint64_t i = 0; i < row->n; i++) {
+        hn_bytes x = j->x[row->in[0] + (row->step[0] ? i : 0)];
+        hn_bytes y = j->y[row->in[1] + (row->step[1] ? i : 0)];
+        j->z[row->out + i] = x.n == y.n && (x.n == 0 || memcmp(x.at, y.at, (size_t)x.n) == 0);
+    }
+}
+
+hone_status hn_eval_equal(hn_eval *c) {
+    const hn_array *in[] = {hn_arg(c, 0), hn_arg(c, 1)};
+    hn_array *out = hn_ret(c, 0);
+    if (in[0]->dtype != HN_STRING || !out)
+        return hn_eval_pair(c);
+    text_pair job = {in[0]->data, in[1]->data, out->data};
+    return hn_broadcast_rows(c, out, 2, in, equal_texts, &job);
+}
+
+/* ---- any number of operands ------------------------------------------------------------------ */
+
+static hone_status divide_all(hn_eval *c, hn_array *out, uint32_t by) {
+    double n = (double)by;
+    uint64_t room;
+    hn_array divisor = {.dtype = out->dtype, .n_elems = 1, .data = &room};
+    hn_store_f64(&divisor, 0, 1, &n);
+    return hn_pair_eval(c, hn_pair_find("Div"), out, &divisor, out);
+}
+
+/* The running result stands in the output. */
+hone_status hn_eval_variadic(hn_eval *c) {
+    const char *name = hn_infer_op(hn_eval_node(c));
+    bool is_mean = strcmp(name, "Mean") == 0;
+    const hn_pair_op *op = hn_pair_find(is_mean || strcmp(name, "Sum") == 0 ? "Add" : name);
+    hn_array *out = hn_ret(c, 0);
+    uint32_t n = hn_n_args(c);
+    if (!out)
+        return HONE_OK;
+    if (n == 1)
+        return hn_array_copy(c, out, hn_arg(c, 0));
+    for (uint32_t k = 1; k < n; k++)
+        HN_TRY(hn_pair_eval(c, op, k == 1 ? hn_arg(c, 0) : out, hn_arg(c, k), out));
+    return is_mean ? divide_all(c, out, n) : HONE_OK;
+}
+
+/* ---- PRelu ----------------------------------------------------------------------------------- */
+
+/* Before version 7 the slope was one number or one per channel. */
+static hone_status channel_slope(hn_eval *c, const hn_array *x, hn_array *slope, int64_t *dims) {
+    if (slope->n_elems == 1 || x->rank < 2)
+        return HONE_OK;
+    if (slope->n_elems != (uint64_t)x->dims[1])
+        return hn_eval_fail(c, HONE_E_SHAPE, "slope has %llu elements, but needs 1 or %lld",
+                            (unsigned long long)slope->n_elems, (long long)x->dims[1]);
+    slope->rank = 1;
+    slope->dims = &x->dims[1];
+    *slope = hn_array_along(slope, 1, x->rank, dims);
+    return HONE_OK;
+}
+
+hone_status hn_eval_prelu(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array slope = *hn_arg(c, 1);
+    hn_array *y = hn_ret(c, 0);
+    int64_t dims[HN_MAX_RANK];
+    if (!y)
+        return HONE_OK;
+    if (hn_infer_version(hn_eval_node(c)) < 7)
+        HN_TRY(channel_slope(c, x, &slope, dims));
+    return hn_pair_eval(c, hn_pair_find("PRelu"), x, &slope, y);
+}
+
+/* ---- Pow ------------------------------------------------------------------------------------- */
+
+typedef struct pow_job {
+    const hn_array *x, *y;
+    hn_array *z;
+    hn_pair_fn multiply; /* floats */
+} pow_job;
+
+/* Repeated squaring; what is too large wraps. Below an exponent of zero only 1 and -1 remain. */
+static int64_t integer_power(int64_t base, int64_t exponent) {
+    uint64_t result = 1, square = (uint64_t)base;
+    if (exponent < 0)
+        return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
+    for (; exponent > 0; exponent >>= 1) {
+        if (exponent & 1)
+            result *= square;
+        square *= square;
+    }
+    return (int64_t)result;
+}
+
+static void pow_integers(void *ctx, const hn_row *row) {
+    const pow_job *j = ctx;
+    int64_t x[HN_TILE], y[HN_TILE];
+    for (uint64_t i = 0; i < row->n; i += HN_TILE) {
+        uint64_t n = HN_MIN(row->n - i, HN_TILE);
+        hn_load_i64(j->x, row->in[0] + (row->step[0] ? i : 0), row->step[0] ? n : 1, x);
+        hn_load_i64(j->y, row->in[1] + (row->step[1] ? i : 0), row->step[1] ? n : 1, y);
+        for (uint64_t k = n; k-- > 0;) /* backwards: x[0] may be the base of all */
+            x[k] = integer_power(x[row->step[0] ? k : 0], y[row->step[1] ? k : 0]);
+        hn_store_i64(j->z, row->out + i, n, x);
+    }
+}
+
+static void pow_doubles(void *ctx, const hn_row *row) {
+    const pow_job *j = ctx;
+    double x[HN_TILE], y[HN_TILE];
+    for (uint64_t i = 0; i < row->n; i += HN_TILE) {
+        uint64_t n = HN_MIN(row->n - i, HN_TILE);
+        hn_load_f64(j->x, row->in[0] + (row->step[0] ? i : 0), row->step[0] ? n : 1, x);
+        hn_load_f64(j->y, row->in[1] + (row->step[1] ? i : 0), row->step[1] ? n : 1, y);
+        for (uint64_t k = n; k-- > 0;)
+            x[k] = pow(x[row->step[0] ? k : 0], y[row->step[1] ? k : 0]);
+        hn_store_f64(j->z, row->out + i, n, x);
+    }
+}
+
+/* In tiles, because z may be x. */
+static void pow_cubes(const pow_job *j, const float *x, float *z, uint64_t n) {
+    float squares[HN_TILE];
+    for (uint64_t i = 0; i < n; i += HN_TILE) {
+        uint64_t n_tile = HN_MIN(n - i, HN_TILE);
+        j->multiply(x + i, 1, x + i, 1, squares, n_tile);
+        j->multiply(squares, 1, x + i, 1, z + i, n_tile);
+    }
+}
+
+/* Squares and cubes are by far the most common powers. */
+static void pow_floats(void *ctx, const hn_row *row) {
+    const pow_job *j = ctx;
+    const float *x = (const float *)j->x->data + row->in[0];
+    const float *y = (const float *)j->y->data + row->in[1];
+    float *z = (float *)j->z->data + row->out;
+    bool is_constant = row->step[0] && !row->step[1];
+    if (is_constant && y[0] == 2) {
+        j->multiply(x, 1, x, 1, z, row->n);
+        return;
+    }
+    if (is_constant && y[0] == 3) {
+        pow_cubes(j, x, z, row->n);
+        return;
+    }
+    for (uint64_t i = 0; i < row->n; i++)
+        z[i] = powf(x[row->step[0] ? i : 0], y[row->step[1] ? i : 0]);
+}
+
+hone_status hn_eval_pow(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *z = hn_ret(c, 0);
+    int64_t dims[HN_MAX_RANK];
+    if (!z)
+        return HONE_OK;
+    hn_array y = legacy_operand(c, x, hn_arg(c, 1), dims);
+    const hn_array *in[] = {x, &y};
+    pow_job job = {x, &y, z, hn_pair_float_loop(hn_pair_find("Mul"))};
+    bool are_ints = hn_dtype_is_int(x->dtype) && hn_dtype_is_int(y.dtype);
+    bool are_floats = x->dtype == HN_F32 && y.dtype == HN_F32;
+    return hn_broadcast_rows(c, z, 2, in,
+                             are_ints     ? pow_integers
+                             : are_floats ? pow_floats
+                                          : pow_doubles,
+                             &job);
+}
+
+/* ---- Where ----------------------------------------------------------------------------------- */
+
+typedef struct choice {
+    const uint8_t *condition;
+    const void *x, *y;
+    void *z;
+    hn_choose_fn fast; /* for elements of 4 bytes; may be NULL */
+} choice;
+
+#define CHOOSE_ROW(name, T)                                                                       \
+  static void name(void *ctx, const hn_row *row) {                                                \
+    const choice *j = ctx;                                                                        \
+    const uint8_t *condition = j->condition + row->in[0];                                         \
+    const T *x = (const T *)j->x + row->in[1], *y = (const T *)j->y + row->in[2];                 \
+    T *z = (T *)j->z + row->out;                                                                  \
+    for (uint64_t i = 0; i < row->n; i++)                                                         \
+      z[i] = condition[row->step[0] ? i : 0] ? x[row->step[1] ? i : 0] : y[row->step[2] ? i : 0]; \
+  }
+typedef struct sixteen_bytes {
+    uint64_t low, high;
+} sixteen_bytes;
+CHOOSE_ROW(choose_1, uint8_t)
+CHOOSE_ROW(choose_2, uint16_t)
+CHOOSE_ROW(choose_4, uint32_t)
+CHOOSE_ROW(choose_8, uint64_t)
+CHOOSE_ROW(choose_16, sixteen_bytes)
+CHOOSE_ROW(choose_texts, hn_bytes)
+
+static void choose_fast(void *ctx, const hn_row *row) {
+    const choice *j = ctx;
+    j->fast(j->condition + row->in[0], (const uint32_t *)j->x + row->in[1],
+            (const uint32_t *)j->y + row->in[2], row->step, (uint32_t *)j->z + row->out, row->n);
+}
+
+/* Texts are chosen as views first, and copied afterwards. */
+static hone_status where_texts(hn_eval *c, const hn_array *const *in, hn_array *out) {
+    uint64_t bytes;
+    if (!hn_mul_u64(out->n_elems, sizeof(hn_bytes), &bytes))
+        return HONE_E_NOMEM;
+    hn_array chosen = *out;
+    chosen.data = hn_eval_scratch(c, bytes);
+    HN_TRY_PTR(chosen.data);
+    choice job = {in[0]->data, in[1]->data, in[2]->data, chosen.data, NULL};
+    HN_TRY(hn_broadcast_rows(c, out, 3, in, choose_texts, &job));
+    return hn_array_copy(c, out, &chosen);
+}
+
+hone_status hn_eval_where(hn_eval *c) {
+    const hn_array *in[] = {hn_arg(c, 0), hn_arg(c, 1), hn_arg(c, 2)};
+    hn_array *out = hn_ret(c, 0);
+    if (!out)
+        return HONE_OK;
+    if (out->dtype == HN_STRING)
+        return where_texts(c, in, out);
+    choice job = {in[0]->data, in[1]->data, in[2]->data, out->data, hn_choose_find_32()};
+    hn_row_fn fn = choose_16;
+    switch (hn_elem_bytes(out->dtype)) {
+    case 1:
+        fn = choose_1;
+        break;
+    case 2:
+        fn = choose_2;
+        break;
+    case 4:
+        fn = job.fast ? choose_fast : choose_4;
+        break;
+    case 8:
+        fn = choose_8;
+        break;
+    default:
+        break;
+    }
+    return hn_broadcast_rows(c, out, 3, in, fn, &job);
+}

@@ -1,0 +1,246 @@
+/* Evaluation of conversions between element types. */
+#include "ops/eval/eval_broadcast.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- numbers to numbers ---------------------------------------------------------------------- */
+
+typedef struct cast_job {
+    const hn_eval *c;
+    const hn_array *x;
+    hn_array *y;
+    bool is_saturated; /* float8 */
+    hn_round round;    /* float8e8m0 */
+} cast_job;
+
+static bool is_integer_like(hn_dtype t) {
+    return hn_dtype_is_int(t) || t == HN_BOOL;
+}
+
+/* The formats that an attribute of Cast has a say in. */
+static bool encode_by_attributes(const cast_job *j, uint64_t at, uint64_t n, const float *in) {
+    static const struct {
+        hn_dtype dtype;
+        hn_f8_kind kind;
+    } kinds[] = {{HN_F8E4M3FN, HN_F8_E4M3FN},
+                 {HN_F8E4M3FNUZ, HN_F8_E4M3FNUZ},
+                 {HN_F8E5M2, HN_F8_E5M2},
+                 {HN_F8E5M2FNUZ, HN_F8_E5M2FNUZ}};
+    uint8_t *out = (uint8_t *)j->y->data + at;
+    if (j->y->dtype == HN_F8E8M0) {
+        for (uint64_t i = 0; i < n; i++)
+            out[i] = hn_f32_to_e8m0(in[i], j->round, j->is_saturated);
+        return true;
+    }
+    for (size_t k = 0; k < HN_COUNT(kinds); k++) {
+        if (kinds[k].dtype != j->y->dtype)
+            continue;
+        for (uint64_t i = 0; i < n; i++)
+            out[i] = hn_f32_to_f8(in[i], kinds[k].kind, j->is_saturated);
+        return true;
+    }
+    return false;
+}
+
+/* Integers pass as int64, which every one fits; float64 as itself; everything else fits float32. */
+static void cast_tile(const cast_job *j, uint64_t at, uint64_t n) {
+    hn_dtype from = j->x->dtype, to = j->y->dtype;
+    union {
+        int64_t i64[HN_TILE];
+        double f64[HN_TILE];
+        float f32[HN_TILE];
+    } tile;
+    if (is_integer_like(from) && is_integer_like(to)) {
+        hn_load_i64(j->x, at, n, tile.i64);
+        hn_store_i64(j->y, at, n, tile.i64);
+    } else if (from == HN_F64 || to == HN_F64) {
+        hn_load_f64(j->x, at, n, tile.f64);
+        float narrow[HN_TILE];
+        for (uint64_t i = 0; i < n; i++)
+            narrow[i] = (float)tile.f64[i];
+        if (!encode_by_attributes(j, at, n, narrow))
+            hn_store_f64(j->y, at, n, tile.f64);
+    } else {
+        hn_load_f32(j->x, at, n, tile.f32);
+        if (!encode_by_attributes(j, at, n, tile.f32))
+            hn_store_f32(j->y, at, n, tile.f32);
+    }
+}
+
+static void cast_range(void *ctx, int64_t begin, int64_t end) {
+    const cast_job *j = ctx;
+    if (hn_eval_stopped(j->c))
+        return;
+    for (uint64_t at = (uint64_t)begin; at < (uint64_t)end; at += HN_TILE)
+        cast_tile(j, at, HN_MIN((uint64_t)end - at, HN_TILE));
+}
+
+/* ---- texts to numbers ------------------------------------------------------------------------ */
+
+static bool is_cast_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_word(const char *text, uint64_t n, const char *word) {
+    for (uint64_t i = 0; i < n; i++)
+        if (!word[i] || (text[i] | 0x20) != word[i])
+            return false;
+    return !word[n];
+}
+
+/* A decimal number taken apart: digits without their point, and a power of ten. */
+typedef struct decimal_text {
+    bool is_negative, is_integer;
+    uint32_t n_digits;
+    int64_t exponent;
+    char *digits; /* room for all of the text and an exponent */
+} decimal_text;
+
+static bool split_decimal(const char *text, uint64_t n, decimal_text *d) {
+    uint64_t i = 0, written = 0;
+    bool after_point = false, is_exponent_negative = false;
+    d->n_digits = 0;
+    d->exponent = 0;
+    d->is_integer = true;
+    for (; i < n && (is_cast_digit(text[i]) || (text[i] == '.' && !after_point)); i++) {
+        if (text[i] == '.') {
+            after_point = true;
+            d->is_integer = false;
+            continue;
+        }
+        d->digits[d->n_digits++] = text[i];
+        d->exponent -= after_point;
+    }
+    if (d->n_digits == 0 || i == n)
+        return d->n_digits > 0;
+    if ((text[i++] | 0x20) != 'e' || i == n)
+        return false;
+    d->is_integer = false;
+    is_exponent_negative = text[i] == '-';
+    i += text[i] == '-' || text[i] == '+';
+    for (; i < n && is_cast_digit(text[i]); i++)
+        written = HN_MIN(written * 10 + (uint64_t)(text[i] - '0'), 1000000);
+    d->exponent += is_exponent_negative ? -(int64_t)written : (int64_t)written;
+    return i == n;
+}
+
+/* strtod without the decimal point, which the program's locale could have changed. */
+static double decimal_value(decimal_text *d) {
+    snprintf(d->digits + d->n_digits, 24, "e%" PRId64, d->exponent);
+    double v = strtod(d->digits, NULL);
+    return d->is_negative ? -v : v;
+}
+
+static hone_status store_text(hn_eval *c, const hn_bytes *given, hn_array *y, uint64_t at) {
+    const char *text = given->at;
+    uint64_t n = given->n;
+    decimal_text d = {.is_negative = false};
+    for (; n > 0 && (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r'); n--)
+        text++;
+    while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t' || text[n - 1] == '\n' ||
+                     text[n - 1] == '\r'))
+        n--;
+    if (n > 0 && (*text == '-' || *text == '+')) {
+        d.is_negative = *text++ == '-';
+        n--;
+    }
+    d.digits = n < 4096 ? hn_eval_scratch(c, n + 32) : NULL;
+    if (n < 4096)
+        HN_TRY_PTR(d.digits);
+    double v = 0;
+    if (n > 0 && (is_word(text, n, "inf") || is_word(text, n, "infinity")))
+        v = d.is_negative ? -(double)INFINITY : (double)INFINITY;
+    else if (n > 0 && is_word(text, n, "nan"))
+        v = (double)NAN;
+    else if (!d.digits || !split_decimal(text, n, &d))
+        return hn_eval_fail(c, HONE_E_INVALID, "element %llu, \"%.*s\", is no number",
+                            (unsigned long long)at, (int)HN_MIN(given->n, 40),
+                            given->n ? (const char *)given->at : "");
+    else if (d.is_integer && is_integer_like(y->dtype) && d.n_digits <= 20) {
+        d.digits[d.n_digits] = '\0';
+        uint64_t magnitude = strtoull(d.digits, NULL, 10);
+        int64_t whole = (int64_t)(d.is_negative ? (uint64_t)0 - magnitude : magnitude);
+        hn_store_i64(y, at, 1, &whole);
+        return HONE_OK;
+    } else
+        v = decimal_value(&d);
+    hn_store_f64(y, at, 1, &v);
+    return HONE_OK;
+}
+
+/* ---- numbers to texts ------------------------------------------------------------------------ */
+
+static int format_element(const hn_array *x, uint64_t at, char out[32]) {
+    if (x->dtype == HN_U64)
+        return snprintf(out, 32, "%" PRIu64, ((const uint64_t *)x->data)[at]);
+    if (is_integer_like(x->dtype)) {
+        int64_t whole;
+        hn_load_i64(x, at, 1, &whole);
+        return snprintf(out, 32, "%" PRId64, whole);
+    }
+    double wide;
+    hn_load_f64(x, at, 1, &wide);
+    if (isnan(wide))
+        return snprintf(out, 32, "NaN");
+    if (isinf(wide))
+        return snprintf(out, 32, wide < 0 ? "-INF" : "INF");
+    return x->dtype == HN_F64 ? hn_format_f64(out, wide) : hn_format_f32(out, (float)wide);
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static hone_status cast_texts(hn_eval *c, const hn_array *x, hn_array *y) {
+    for (uint64_t at = 0; at < x->n_elems; at++)
+        HN_TRY(store_text(c, &((const hn_bytes *)x->data)[at], y, at));
+    return HONE_OK;
+}
+
+static hone_status cast_to_texts(hn_eval *c, const hn_array *x, hn_array *y) {
+    char text[32];
+    for (uint64_t at = 0; at < x->n_elems; at++) {
+        int n = format_element(x, at, text);
+        HN_TRY(hn_array_set_string(c, y, at, text, (uint64_t)n));
+    }
+    return HONE_OK;
+}
+
+hone_status hn_eval_cast(hn_eval *c) {
+    const hn_infer *node = hn_eval_node(c);
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    if (!y)
+        return HONE_OK;
+    if (x->dtype == y->dtype)
+        return hn_array_copy(c, y, x);
+    if (x->dtype == HN_STRING)
+        return cast_texts(c, x, y);
+    if (y->dtype == HN_STRING)
+        return cast_to_texts(c, x, y);
+    cast_job job = {c, x, y, hn_attr_i(node, "saturate", 1) != 0, HN_ROUND_UP};
+    if (hn_attr_is(node, "round_mode", "down"))
+        job.round = HN_ROUND_DOWN;
+    else if (hn_attr_is(node, "round_mode", "nearest"))
+        job.round = HN_ROUND_NEAREST;
+    hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, cast_range, &job);
+    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+}
+
+/* The same bits under another type of the same size. */
+hone_status hn_eval_bit_cast(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    return y ? hn_array_copy(c, y, x) : HONE_OK;
+}
+
+hone_status hn_eval_identity(hn_eval *c) {
+    const hn_object *x = hn_arg_object(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    if (x && y && x->kind == HN_OBJECT_TENSOR && y->n_elems == x->array.n_elems)
+        return hn_array_copy(c, y, &x->array);
+    if (!hn_wants_ret(c, 0))
+        return HONE_OK;
+    return hn_ret_object(c, 0, x ? hn_object_ref(c, x) : hn_object_none(c));
+}

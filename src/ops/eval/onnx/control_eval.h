@@ -1,0 +1,26 @@
+/* Inside ops/: running bodies, shared by the evaluations of Loop, Scan and the others. */
+#ifndef HN_CONTROL_EVAL_H
+#define HN_CONTROL_EVAL_H
+
+#include "ops/eval/copy.h"
+
+/* Drops references and leaves NULL in their places. */
+void hn_unref_all(hn_eval *c, uint32_t n, hn_object **objects);
+/* hn_eval_body that looks for a cancelled run first, and leaves either all outputs or none. */
+hone_status hn_run_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in,
+                        uint32_t n_out, hn_object **out);
+
+/* The tensor that elements are stacked to, with a new axis of `length`. */
+typedef struct hn_stack_shape {
+    hn_dtype dtype;
+    int32_t rank, axis;
+    int64_t dims[HN_MAX_RANK];
+} hn_stack_shape;
+/* `item` is the first element; NULL: there is none, so the type is what the body declares for that
+ * output of it. */
+hone_status hn_stacked_dims(hn_eval *c, const char *attr, uint32_t body_output,
+                            const hn_array *item, int64_t axis, int64_t length,
+                            hn_stack_shape *out);
+bool hn_fits_stack(const hn_array *stack, int32_t axis, const hn_array *item);
+
+#endif /* HN_CONTROL_EVAL_H */

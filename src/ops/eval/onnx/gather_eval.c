@@ -1,0 +1,185 @@
+/* Evaluation of operators that pick elements by index. */
+#include "ops/eval/copy.h"
+
+#include <stdatomic.h>
+
+hone_status hn_eval_gather(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
+    hn_array *y = hn_ret(c, 0);
+    int32_t axis;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &axis));
+    hn_split3 s = hn_split_at(x->rank, x->dims, axis);
+    int64_t *at = hn_eval_scratch(c, indices->n_elems * sizeof *at + 1);
+    HN_TRY_PTR(at);
+    hn_load_i64(indices, 0, indices->n_elems, at);
+    for (uint64_t i = 0; i < indices->n_elems; i++)
+        HN_TRY(hn_index_of(c, at[i], s.mid, &at[i]));
+    if (indices->n_elems == 1)
+        return hn_move_from_axis(c, y, x, axis, at[0], 1);
+    int64_t from_dims[3] = {s.outer, s.mid, s.inner},
+            to_dims[3] = {s.outer, (int64_t)indices->n_elems, s.inner};
+    hn_array from = hn_array_as(x, 3, from_dims), to = hn_array_as(y, 3, to_dims);
+    return hn_move_picked(c, &to, &from, (const int64_t *const[]){NULL, at, NULL}, NULL);
+}
+
+/* Adds to n starts what index k of their tuples, which have `length` each, counts along an axis.
+ * False when an index lies outside. */
+static bool add_index(const int64_t *tuples, uint64_t length, uint64_t n, int64_t size,
+                      int64_t stride, int64_t *starts) {
+    bool is_outside = false;
+    for (uint64_t i = 0; i < n; i++) {
+        int64_t index = tuples[i * length];
+        is_outside |= index < -size || index >= size;
+        /* without signs: one that lies outside is still added, and then refused */
+        starts[i] = (int64_t)((uint64_t)starts[i] +
+                              (uint64_t)(index < 0 ? index + size : index) * (uint64_t)stride);
+    }
+    return !is_outside;
+}
+
+static hone_status refuse_index(hn_eval *c, const int64_t *tuples, uint64_t length, uint64_t n,
+                                int64_t size) {
+    int64_t ignored;
+    for (uint64_t i = 0; i < n; i++)
+        HN_TRY(hn_index_of(c, tuples[i * length], size, &ignored));
+    return HONE_OK;
+}
+
+/* ---- GatherElements -------------------------------------------------------------------------- */
+
+#define ELEMENTS_AT_ONCE (32 * HN_TILE)
+
+typedef struct elements_job {
+    hn_eval *c;
+    const hn_array *x, *indices;
+    hn_array *y;
+    int32_t axis;
+    int64_t strides[HN_MAX_RANK]; /* of x; 0 along the axis */
+    atomic_bool is_outside;       /* an index is */
+    hone_status status;           /* of moves, which fail with one thread only */
+} elements_job;
+
+void hn_locate_elements(const hn_array *indices, const int64_t *strides, uint64_t begin, uint64_t n,
+                        int64_t *starts) {
+    int32_t last = indices->rank - 1;
+    int64_t index[HN_MAX_RANK];
+    for (int32_t k = last; k >= 0; k--) {
+        index[k] = (int64_t)(begin % (uint64_t)indices->dims[k]);
+        begin /= (uint64_t)indices->dims[k];
+    }
+    while (n > 0) {
+        uint64_t some = HN_MIN(n, (uint64_t)(indices->dims[last] - index[last]));
+        int64_t first = 0;
+        for (int32_t k = 0; k <= last; k++)
+            first += index[k] * strides[k];
+        for (uint64_t i = 0; i < some; i++)
+            starts[i] = first + (int64_t)i * strides[last];
+        starts += some;
+        n -= some;
+        index[last] += (int64_t)some;
+        for (int32_t k = last; k > 0 && index[k] == indices->dims[k]; k--) {
+            index[k] = 0;
+            index[k - 1]++;
+        }
+    }
+}
+
+static void pick_elements(void *ctx, int64_t begin, int64_t end) {
+    elements_job *j = ctx;
+    int64_t at[HN_TILE], starts[HN_TILE], stride[HN_MAX_RANK];
+    hn_strides(j->x->rank, j->x->dims, stride);
+    for (int64_t from = begin; from < end; from += HN_TILE) {
+        uint64_t n = (uint64_t)HN_MIN(HN_TILE, end - from);
+        hn_load_i64(j->indices, (uint64_t)from, n, at);
+        hn_locate_elements(j->indices, j->strides, (uint64_t)from, n, starts);
+        if (!add_index(at, 1, n, j->x->dims[j->axis], stride[j->axis], starts)) {
+            atomic_store(&j->is_outside, true);
+            return;
+        }
+        hone_status status = hn_move_listed(j->c, j->y, (uint64_t)from, j->x, 0, 1, n, starts);
+        if (status != HONE_OK)
+            j->status = status;
+    }
+}
+
+static hone_status refuse_elements(hn_eval *c, const hn_array *indices, int64_t size) {
+    int64_t at[HN_TILE];
+    for (uint64_t begin = 0; begin < indices->n_elems; begin += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, indices->n_elems - begin);
+        hn_load_i64(indices, begin, n, at);
+        HN_TRY(refuse_index(c, at, 1, n, size));
+    }
+    return HONE_OK;
+}
+
+/* Every output element has its own index along one axis. */
+hone_status hn_eval_gather_elements(hn_eval *c) {
+    elements_job j = {.c = c, .x = hn_arg(c, 0), .indices = hn_arg(c, 1), .y = hn_ret(c, 0)};
+    const hn_array *x = j.x, *y = j.y;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &j.axis));
+    for (int32_t k = 0; k < x->rank; k++)
+        if (k != j.axis && y->dims[k] > x->dims[k])
+            return hn_eval_fail(c, HONE_E_SHAPE,
+                                "axis %d of indices has %lld elements, but data has %lld", k,
+                                (long long)y->dims[k], (long long)x->dims[k]);
+    hn_strides(x->rank, x->dims, j.strides);
+    j.strides[j.axis] = 0;
+    bool is_plain = y->dtype != HN_STRING && !hn_array_is_packed(y);
+    hn_pool_for(is_plain ? hn_eval_pool(c) : NULL, (int64_t)y->n_elems, ELEMENTS_AT_ONCE,
+                pick_elements, &j);
+    if (atomic_load(&j.is_outside))
+        return refuse_elements(c, j.indices, x->dims[j.axis]);
+    return j.status;
+}
+
+/* ---- GatherND -------------------------------------------------------------------------------- */
+
+hone_status hn_locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n_batch,
+                             const int64_t *strides, int64_t *starts) {
+    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
+    uint64_t length = (uint64_t)indices->dims[indices->rank - 1];
+    uint64_t per_tile = HN_TILE / HN_MAX(length, 1);
+    int64_t tuples[HN_TILE];
+    for (uint64_t at = begin; at < end; at += per_tile) {
+        uint64_t n = HN_MIN(per_tile, end - at);
+        int64_t *some = starts + (at - begin);
+        hn_load_i64(indices, at * length, n * length, tuples);
+        memset(some, 0, n * sizeof *some);
+        for (uint64_t k = 0; k < length; k++) {
+            int32_t axis = n_batch + (int32_t)k;
+            if (!add_index(tuples + k, length, n, x->dims[axis], strides[axis], some))
+                return refuse_index(c, tuples + k, length, n, x->dims[axis]);
+        }
+    }
+    return HONE_OK;
+}
+
+/* The last axis of `indices` names the leading axes of `data`, behind the batch axes that both
+ * share. */
+hone_status hn_eval_gather_nd(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
+    hn_array *y = hn_ret(c, 0);
+    int32_t n_batch = (int32_t)hn_attr_i(hn_eval_node(c), "batch_dims", 0);
+    int32_t length = (int32_t)indices->dims[indices->rank - 1];
+    int64_t strides[HN_MAX_RANK];
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    hn_strides(x->rank, x->dims, strides);
+    uint64_t run = hn_count(x->rank - n_batch - length, x->dims + n_batch + length);
+    uint64_t n_tuples = hn_count(indices->rank - 1, indices->dims),
+             n_batches = hn_count(n_batch, indices->dims);
+    uint64_t per_batch = n_batches ? n_tuples / n_batches : 0;
+    int64_t batch = (int64_t)hn_count(x->rank - n_batch, x->dims + n_batch);
+    int64_t *starts = hn_eval_scratch(c, per_batch * sizeof *starts + 1);
+    HN_TRY_PTR(starts);
+    for (uint64_t b = 0; b < n_batches; b++) {
+        HN_TRY(hn_locate_tuples(c, b * per_batch, (b + 1) * per_batch, n_batch, strides, starts));
+        HN_TRY(hn_move_listed(c, y, b * per_batch * run, x, (int64_t)b * batch, run, per_batch,
+                              starts));
+    }
+    return HONE_OK;
+}

@@ -1,0 +1,187 @@
+/* Evaluation of operators that put elements where indices say. */
+#include "ops/eval/copy.h"
+
+/* ---- what happens to an element that is there already ---------------------------------------- */
+
+typedef enum scatter_how {
+    SCATTER_SET,
+    SCATTER_ADD,
+    SCATTER_MUL,
+    SCATTER_MAX,
+    SCATTER_MIN
+} scatter_how;
+
+static scatter_how scatter_read_how(const hn_infer *node) {
+    static const char *const names[] = {"none", "add", "mul", "max", "min"};
+    for (size_t i = 0; i < HN_COUNT(names); i++)
+        if (hn_attr_is(node, "reduction", names[i]))
+            return (scatter_how)i;
+    return SCATTER_SET;
+}
+
+static double scatter_f64(scatter_how how, double a, double b) {
+    switch (how) {
+    case SCATTER_ADD:
+        return a + b;
+    case SCATTER_MUL:
+        return a * b;
+    case SCATTER_MAX:
+        return a != a || a > b ? a : b; /* NaN stays */
+    case SCATTER_MIN:
+        return a != a || a < b ? a : b;
+    default:
+        return b;
+    }
+}
+
+/* Integers wrap; the order of uint64 is not that of int64. */
+static int64_t scatter_i64(scatter_how how, bool is_u64, int64_t a, int64_t b) {
+    bool is_less = is_u64 ? (uint64_t)a < (uint64_t)b : a < b;
+    switch (how) {
+    case SCATTER_ADD:
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+    case SCATTER_MUL:
+        return (int64_t)((uint64_t)a * (uint64_t)b);
+    case SCATTER_MAX:
+        return is_less ? b : a;
+    case SCATTER_MIN:
+        return is_less ? a : b;
+    default:
+        return b;
+    }
+}
+
+/* A sum or product of two floats is the same when it is rounded from double. */
+static hone_status scatter_run(hn_eval *c, scatter_how how, hn_array *y, uint64_t at,
+                               const hn_array *updates, uint64_t first, uint64_t n) {
+    bool is_float = hn_dtype_is_float(y->dtype);
+    if (how == SCATTER_SET)
+        return hn_move_run(c, y, at, updates, first, n);
+    if (!is_float && !hn_dtype_is_int(y->dtype) && y->dtype != HN_BOOL)
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "a reduction of %s is not supported",
+                            hn_dtype_name(y->dtype));
+    for (uint64_t i = 0; i < n; i++) {
+        double a, b;
+        int64_t p, q;
+        if (is_float) {
+            hn_load_f64(y, at + i, 1, &a);
+            hn_load_f64(updates, first + i, 1, &b);
+            a = scatter_f64(how, a, b);
+            hn_store_f64(y, at + i, 1, &a);
+        } else {
+            hn_load_i64(y, at + i, 1, &p);
+            hn_load_i64(updates, first + i, 1, &q);
+            p = scatter_i64(how, y->dtype == HN_U64, p, q);
+            hn_store_i64(y, at + i, 1, &p);
+        }
+    }
+    return HONE_OK;
+}
+
+/* Runs that follow each other: an assignment to a slice is exported as one index per element. */
+static uint64_t neighbours_from(const int64_t *starts, uint64_t n, int64_t run) {
+    uint64_t i = 1;
+    while (i < n && starts[i] == starts[i - 1] + run)
+        i++;
+    return i;
+}
+
+/* Runs first .. first + n of the updates go to their starts in the result. */
+static hone_status scatter_runs(hn_eval *c, scatter_how how, const int64_t *starts, uint64_t n,
+                                const hn_array *updates, uint64_t first, uint64_t run) {
+    for (uint64_t i = 0, n_joined; i < n; i += n_joined) {
+        n_joined = neighbours_from(starts + i, n - i, (int64_t)run);
+        HN_TRY(scatter_run(c, how, hn_ret(c, 0), (uint64_t)starts[i], updates, (first + i) * run,
+                           n_joined * run));
+    }
+    return HONE_OK;
+}
+
+/* ---- Scatter, ScatterElements ---------------------------------------------------------------- */
+
+hone_status hn_eval_scatter_elements(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
+    hn_array *y = hn_ret(c, 0);
+    scatter_how how = scatter_read_how(hn_eval_node(c));
+    int64_t strides[HN_MAX_RANK], index[HN_TILE], starts[HN_TILE];
+    int32_t axis;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &axis));
+    HN_TRY(hn_move_all(c, y, x));
+    hn_strides(x->rank, x->dims, strides);
+    for (int32_t k = 0; k < x->rank; k++)
+        if (k != axis && indices->dims[k] > x->dims[k])
+            return hn_eval_fail(c, HONE_E_SHAPE,
+                                "axis %d of indices has %lld elements, but data has %lld", k,
+                                (long long)indices->dims[k], (long long)x->dims[k]);
+    int64_t stride = strides[axis];
+    strides[axis] = 0;
+    for (uint64_t begin = 0; begin < indices->n_elems; begin += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, indices->n_elems - begin);
+        hn_load_i64(indices, begin, n, index);
+        hn_locate_elements(indices, strides, begin, n, starts);
+        for (uint64_t i = 0; i < n; i++) {
+            HN_TRY(hn_index_of(c, index[i], x->dims[axis], &index[i]));
+            starts[i] += index[i] * stride;
+        }
+        HN_TRY(scatter_runs(c, how, starts, n, updates, begin, 1));
+    }
+    return HONE_OK;
+}
+
+/* ---- ScatterND ------------------------------------------------------------------------------- */
+
+hone_status hn_eval_scatter_nd(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
+    hn_array *y = hn_ret(c, 0);
+    scatter_how how = scatter_read_how(hn_eval_node(c));
+    int32_t length = (int32_t)indices->dims[indices->rank - 1];
+    int64_t strides[HN_MAX_RANK], starts[HN_TILE];
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_move_all(c, y, x));
+    hn_strides(x->rank, x->dims, strides);
+    uint64_t run = hn_count(x->rank - length, x->dims + length),
+             n_tuples = hn_count(indices->rank - 1, indices->dims);
+    for (uint64_t begin = 0; begin < n_tuples; begin += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, n_tuples - begin);
+        HN_TRY(hn_locate_tuples(c, begin, begin + n, 0, strides, starts));
+        HN_TRY(scatter_runs(c, how, starts, n, updates, begin, run));
+    }
+    return HONE_OK;
+}
+
+/* ---- TensorScatter --------------------------------------------------------------------------- */
+
+/* A cache takes new steps, of each sample at its own place; a circular one begins again at its end.
+ */
+hone_status hn_eval_tensor_scatter(hn_eval *c) {
+    const hn_array *cache = hn_arg(c, 0), *update = hn_arg(c, 1), *places = hn_arg(c, 2);
+    hn_array *y = hn_ret(c, 0);
+    bool is_circular = hn_attr_is(hn_eval_node(c), "mode", "circular");
+    int32_t axis;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", -2), cache->rank, &axis));
+    HN_TRY(hn_move_all(c, y, cache));
+    hn_split3 s = hn_split_at(cache->rank, cache->dims, axis);
+    int64_t n_steps = update->dims[axis], n_batch = cache->dims[0],
+            per_batch = n_batch ? s.outer / n_batch : 0;
+    for (int64_t o = 0; o < s.outer; o++) {
+        int64_t place = 0;
+        if (places)
+            hn_load_i64(places, (uint64_t)(o / per_batch), 1, &place);
+        if (place < 0 || n_steps > s.mid ||
+            place > s.mid - (is_circular ? HN_MIN(1, s.mid) : n_steps))
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "%lld steps do not fit at %lld of a cache of %lld",
+                                (long long)n_steps, (long long)place, (long long)s.mid);
+        for (int64_t t = 0; t < n_steps; t++) {
+            int64_t at = o * s.mid + (place + t) % s.mid, from = o * n_steps + t;
+            HN_TRY(hn_move_run(c, y, (uint64_t)(at * s.inner), update, (uint64_t)(from * s.inner),
+                               (uint64_t)s.inner));
+        }
+    }
+    return HONE_OK;
+}

@@ -1,0 +1,193 @@
+/* Evaluation of operators that give their input another shape or order. */
+#include "ops/eval/copy.h"
+
+/* Reshape, Flatten, Squeeze, Unsqueeze, ExpandDims: the elements stay in order. */
+hone_status hn_eval_reshape(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    if (y && y->n_elems != x->n_elems)
+        return hn_eval_fail(c, HONE_E_SHAPE,
+                            "the input has %llu elements, but the new shape has %llu",
+                            (unsigned long long)x->n_elems, (unsigned long long)y->n_elems);
+    return y ? hn_move_all(c, y, x) : HONE_OK;
+}
+
+/* y = x, seen with these dims, with axis k of the result taken from axis perm[k]. */
+static hone_status transpose_as(hn_eval *c, hn_array *y, const hn_array *x, int32_t rank,
+                                const int64_t *dims, const int64_t *perm) {
+    int64_t from[HN_MAX_RANK], permuted[HN_MAX_RANK], out_dims[HN_MAX_RANK], to[HN_MAX_RANK];
+    hn_strides(rank, dims, from);
+    for (int32_t k = 0; k < rank; k++) {
+        permuted[k] = from[perm[k]];
+        out_dims[k] = dims[perm[k]];
+    }
+    hn_strides(rank, out_dims, to);
+    return hn_move_grid(c, rank, out_dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, permuted});
+}
+
+hone_status hn_eval_transpose(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    const int64_t *perm;
+    int64_t reversed[HN_MAX_RANK];
+    uint32_t n;
+    if (!y)
+        return HONE_OK;
+    for (int32_t k = 0; k < x->rank; k++)
+        reversed[k] = x->rank - 1 - k;
+    bool has_perm = hn_attr_ints(hn_eval_node(c), "perm", &n, &perm);
+    return transpose_as(c, y, x, x->rank, x->dims, has_perm ? perm : reversed);
+}
+
+hone_status hn_eval_expand(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    int64_t to[HN_MAX_RANK], from[HN_MAX_RANK];
+    if (!y)
+        return HONE_OK;
+    hn_strides(y->rank, y->dims, to);
+    hn_broadcast_strides(x, y->rank, from);
+    return hn_move_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, from});
+}
+
+/* Every version: an axis is walked through again and again. */
+hone_status hn_eval_tile(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    const int64_t *picks[HN_MAX_RANK];
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    for (int32_t k = 0; k < y->rank; k++) {
+        picks[k] = NULL;
+        if (y->dims[k] == x->dims[k])
+            continue;
+        int64_t *at = hn_eval_scratch(c, (uint64_t)y->dims[k] * sizeof *at);
+        HN_TRY_PTR(at);
+        for (int64_t i = 0; i < y->dims[k]; i++)
+            at[i] = i % x->dims[k];
+        picks[k] = at;
+    }
+    return hn_move_picked(c, y, x, picks, NULL);
+}
+
+/* ---- blocks of pixels ------------------------------------------------------------------------ */
+
+/* How elements move: the sizes of the source and the order in which they are read. b is the block,
+ * n the images, c the channels of the larger picture, h and w the sizes of the smaller one. */
+typedef struct block_turn {
+    const char *sizes;
+    int64_t perm[6];
+} block_turn;
+
+/* Channels hold the block's rows and columns either in front of (DCR) or behind (CRD) the channels
+ * that remain. */
+static hone_status turn_blocks(hn_eval *c, bool is_to_space, int channel_axis,
+                               const block_turn *dcr, const block_turn *crd) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    if (!y)
+        return HONE_OK;
+    const hn_array *deep = is_to_space ? x : y, *wide = is_to_space ? y : x;
+    const block_turn *turn = hn_attr_is(hn_eval_node(c), "mode", "CRD") ? crd : dcr;
+    int first = channel_axis == 1 ? 2 : 1; /* spatial axis */
+    int64_t dims[6];
+    for (int i = 0; i < 6; i++) {
+        char size = turn->sizes[i];
+        dims[i] = size == 'n'   ? x->dims[0]
+                  : size == 'c' ? wide->dims[channel_axis]
+                  : size == 'h' ? deep->dims[first]
+                  : size == 'w' ? deep->dims[first + 1]
+                                : hn_attr_i(hn_eval_node(c), "blocksize", 1);
+    }
+    return transpose_as(c, y, x, 6, dims, turn->perm);
+}
+
+hone_status hn_eval_depth_to_space(hn_eval *c) {
+    static const block_turn dcr = {"nbbchw", {0, 3, 4, 1, 5, 2}},
+                            crd = {"ncbbhw", {0, 1, 4, 2, 5, 3}};
+    return turn_blocks(c, true, 1, &dcr, &crd);
+}
+
+hone_status hn_eval_space_to_depth(hn_eval *c) {
+    static const block_turn dcr = {"nchbwb", {0, 3, 5, 1, 2, 4}},
+                            crd = {"nchbwb", {0, 1, 3, 5, 2, 4}};
+    return turn_blocks(c, false, 1, &dcr, &crd);
+}
+
+/* The same with channels last. */
+hone_status hn_eval_depth_to_space_last(hn_eval *c) {
+    static const block_turn dcr = {"nhwbbc", {0, 1, 3, 2, 4, 5}},
+                            crd = {"nhwcbb", {0, 1, 4, 2, 5, 3}};
+    return turn_blocks(c, true, 3, &dcr, &crd);
+}
+
+hone_status hn_eval_space_to_depth_last(hn_eval *c) {
+    static const block_turn dcr = {"nhbwbc", {0, 1, 3, 2, 4, 5}},
+                            crd = {"nhbwbc", {0, 1, 3, 5, 2, 4}};
+    return turn_blocks(c, false, 3, &dcr, &crd);
+}
+
+/* ---- parts kept or turned round -------------------------------------------------------------- */
+
+/* Keeps one triangle of each matrix: columns from i + k on, or up to it. */
+hone_status hn_eval_trilu(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *k_arg = hn_arg(c, 1);
+    hn_array *y = hn_ret(c, 0);
+    int64_t k = 0;
+    bool is_upper = hn_attr_i(hn_eval_node(c), "upper", 1) != 0;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    if (k_arg && k_arg->n_elems > 0)
+        hn_load_i64(k_arg, 0, 1, &k);
+    int64_t rows = x->dims[x->rank - 2], cols = x->dims[x->rank - 1];
+    k = HN_MAX(-rows, HN_MIN(k, cols)); /* beyond that nothing changes, and sums stay small */
+    uint64_t n_rows = x->n_elems / (uint64_t)cols;
+    for (uint64_t r = 0; r < n_rows; r++) {
+        int64_t diagonal = (int64_t)(r % (uint64_t)rows) + k;
+        int64_t cut = HN_MAX(0, HN_MIN(is_upper ? diagonal : diagonal + 1, cols));
+        uint64_t at = r * (uint64_t)cols, left = (uint64_t)cut, right = (uint64_t)(cols - cut);
+        HN_TRY(is_upper ? hn_move_fill(c, y, at, left, NULL) : hn_move_run(c, y, at, x, at, left));
+        at += left;
+        HN_TRY(is_upper ? hn_move_run(c, y, at, x, at, right)
+                        : hn_move_fill(c, y, at, right, NULL));
+    }
+    return HONE_OK;
+}
+
+/* Batch and time are the first two axes, in either order. */
+hone_status hn_eval_reverse_sequence(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0), *lens = hn_arg(c, 1);
+    hn_array *y = hn_ret(c, 0);
+    bool time_first = hn_attr_i(hn_eval_node(c), "time_axis", 0) == 0;
+    int64_t n_batch = x->dims[time_first ? 1 : 0], n_time = x->dims[time_first ? 0 : 1];
+    uint64_t run = hn_count(x->rank - 2, x->dims + 2);
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    for (int64_t b = 0; b < n_batch; b++) {
+        int64_t len;
+        hn_load_i64(lens, (uint64_t)b, 1, &len);
+        if (len < 0 || len > n_time)
+            return hn_eval_fail(c, HONE_E_INVALID,
+                                "sequence_lens[%lld] is %lld, but sequences have %lld steps",
+                                (long long)b, (long long)len, (long long)n_time);
+        for (int64_t t = 0; t < n_time; t++) {
+            int64_t source = t < len ? len - 1 - t : t;
+            int64_t at = time_first ? t * n_batch + b : b * n_time + t;
+            int64_t first = time_first ? source * n_batch + b : b * n_time + source;
+            HN_TRY(hn_move_run(c, y, (uint64_t)at * run, x, (uint64_t)first * run, run));
+        }
+    }
+    return HONE_OK;
+}
+
+hone_status hn_eval_given_tensor_fill(hn_eval *c) {
+    const hn_attr *values = hn_attr_raw(hn_eval_node(c), "values");
+    hn_array *y = hn_ret(c, 0);
+    if (!y)
+        return HONE_OK;
+    if (!values || values->kind != HN_ATTR_FLOATS || values->n != y->n_elems)
+        return hn_eval_fail(c, HONE_E_INVALID, "values has %u entries, but the shape needs %llu",
+                            values ? values->n : 0, (unsigned long long)y->n_elems);
+    hn_store_f32(y, 0, y->n_elems, values->v.floats);
+    return HONE_OK;
+}

@@ -1,0 +1,245 @@
+/* Functions of one number, element by element. */
+#include "ops/eval/eval_broadcast.h"
+
+#include <math.h>
+
+/* ---- loops over floats ----------------------------------------------------------------------- */
+
+/* Written so that nothing overflows on the way: the exponent is never positive where it could grow.
+ */
+#define SIGMOID(v) (1 / (1 + F(exp)(-(v))))
+#define SOFTPLUS(v) ((v) > 0 ? (v) + F(log1p)(F(exp)(-(v))) : F(log1p)(F(exp)(v)))
+#define UNIT(v) ((v) > 0 ? (v) < 1 ? (v) : 1 : (v) <= 0 ? 0 : (v)) /* into [0, 1]; NaN stays */
+
+#define HN_MAP(op, name_a, def_a, name_b, def_b, expr)                             \
+  static void MAP_NAME(op)(const REAL *xs, REAL *ys, uint64_t n, REAL a, REAL b) { \
+    (void)a, (void)b;                                                              \
+    for (uint64_t i = 0; i < n; i++) {                                             \
+      REAL x = xs[i];                                                              \
+      ys[i] = (expr);                                                              \
+    }                                                                              \
+  }
+
+#define REAL float
+#define F(name) name##f
+#define MAP_NAME(op) map_##op##_f32
+#include "ops/eval/onnx/unary.def"
+#undef REAL
+#undef F
+#undef MAP_NAME
+
+#define REAL double
+#define F(name) name
+#define MAP_NAME(op) map_##op##_f64
+#include "ops/eval/onnx/unary.def"
+#undef REAL
+#undef F
+#undef MAP_NAME
+#undef HN_MAP
+
+static const hn_map_op map_ops[] = {
+#define HN_MAP(op, name_a, def_a, name_b, def_b, expr) \
+  {#op, name_a, name_b, def_a, def_b, map_##op##_f32, map_##op##_f64},
+#include "ops/eval/onnx/unary.def"
+#undef HN_MAP
+};
+
+const hn_map_op *hn_map_find(const char *op) {
+    for (size_t i = 0; i < HN_COUNT(map_ops); i++)
+        if (strcmp(map_ops[i].op, op) == 0)
+            return &map_ops[i];
+    return NULL;
+}
+
+/* ---- running one ----------------------------------------------------------------------------- */
+
+typedef struct map_job {
+    const hn_eval *c;
+    const hn_map_op *op;
+    hn_map_f32 f32; /* the fastest there is */
+    double a, b;
+    const hn_array *x;
+    hn_array *y;
+} map_job;
+
+static void map_range_wide(const map_job *j, uint64_t begin, uint64_t end) {
+    double tile[HN_TILE];
+    for (uint64_t i = begin; i < end; i += HN_TILE) {
+        uint64_t n = HN_MIN(end - i, HN_TILE);
+        hn_load_f64(j->x, i, n, tile);
+        j->op->f64(tile, tile, n, j->a, j->b);
+        hn_store_f64(j->y, i, n, tile);
+    }
+}
+
+static void map_range_small(const map_job *j, uint64_t begin, uint64_t end) {
+    float tile[HN_TILE];
+    for (uint64_t i = begin; i < end; i += HN_TILE) {
+        uint64_t n = HN_MIN(end - i, HN_TILE);
+        hn_load_f32(j->x, i, n, tile);
+        j->f32(tile, tile, n, (float)j->a, (float)j->b);
+        hn_store_f32(j->y, i, n, tile);
+    }
+}
+
+static void map_range(void *ctx, int64_t begin, int64_t end) {
+    const map_job *j = ctx;
+    uint64_t n = (uint64_t)(end - begin);
+    if (hn_eval_stopped(j->c))
+        return;
+    if (j->x->dtype == HN_F32)
+        j->f32((const float *)j->x->data + begin, (float *)j->y->data + begin, n, (float)j->a,
+               (float)j->b);
+    else if (hn_dtype_is_float(j->x->dtype) && j->x->dtype != HN_F64)
+        map_range_small(j, (uint64_t)begin, (uint64_t)end);
+    else
+        map_range_wide(j, (uint64_t)begin, (uint64_t)end);
+}
+
+static void map_parted_rows(void *ctx, int64_t begin, int64_t end) {
+    const map_job *j = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        hn_array x = hn_array_row(j->x, i), y = hn_array_row(j->y, i);
+        map_job row = *j;
+        row.x = &x;
+        row.y = &y;
+        map_range(&row, 0, (int64_t)x.n_elems);
+    }
+}
+
+hone_status hn_map_eval(hn_eval *c, const hn_map_op *op, double a, double b, const hn_array *x,
+                        hn_array *y) {
+    hn_map_f32 fast = hn_map_find_f32(op->op);
+    map_job job = {c, op, fast ? fast : op->f32, a, b, x, y};
+    if (x->row_step || y->row_step)
+        hn_pool_for(hn_eval_pool(c), hn_n_rows(x),
+                    HN_MAX(1, HN_GRAIN / HN_MAX(x->dims[x->rank - 1], 1)), map_parted_rows, &job);
+    else
+        hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, map_range, &job);
+    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+}
+
+static hone_status eval_map_named(hn_eval *c, const char *name) {
+    const hn_infer *node = hn_eval_node(c);
+    const hn_map_op *op = hn_map_find(name);
+    hn_array *y = hn_ret(c, 0);
+    if (!y)
+        return HONE_OK;
+    if (!op)
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation");
+    float a = op->attr_a ? hn_attr_f(node, op->attr_a, op->default_a) : 0;
+    float b = op->attr_b ? hn_attr_f(node, op->attr_b, op->default_b) : 0;
+    return hn_map_eval(c, op, (double)a, (double)b, hn_arg(c, 0), y);
+}
+
+hone_status hn_eval_map(hn_eval *c) {
+    return eval_map_named(c, hn_infer_op(hn_eval_node(c)));
+}
+
+hone_status hn_eval_gelu(hn_eval *c) {
+    bool is_tanh = hn_attr_is(hn_eval_node(c), "approximate", "tanh");
+    return eval_map_named(c, is_tanh ? "Gelu_tanh" : "Gelu");
+}
+
+/* The gate goes through Swish into the output, which the values then multiply. */
+hone_status hn_eval_swiglu(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0);
+    if (!y)
+        return HONE_OK;
+    HN_TRY(eval_map_named(c, "Swish"));
+    return hn_pair_eval(c, hn_pair_find("Mul"), y, hn_arg(c, 1), y);
+}
+
+/* ---- integers -------------------------------------------------------------------------------- */
+
+/* Smallest numbers wrap: their magnitude does not exist. `x < 1 && x != 0` is "negative" for types
+ * of either sign. */
+#define IS_BELOW_ZERO (x < 1 && x != 0)
+#define INT_MAPS(X, T)                                               \
+  X(Abs, T, IS_BELOW_ZERO ? (uint64_t)0 - (uint64_t)x : (uint64_t)x) \
+  X(Neg, T, (uint64_t)0 - (uint64_t)x)                               \
+  X(Sign, T, IS_BELOW_ZERO ? -1 : x != 0)                            \
+  X(Relu, T, IS_BELOW_ZERO ? 0 : x)                                  \
+  X(BitwiseNot, T, ~(uint64_t)x)
+#define INT_LOOP(op, T, expr)                                        \
+  static void map_##op##_##T(const void *px, void *py, uint64_t n) { \
+    const T *xs = px;                                                \
+    T *ys = py;                                                      \
+    for (uint64_t i = 0; i < n; i++) {                               \
+      T x = xs[i];                                                   \
+      ys[i] = (T)(expr);                                             \
+    }                                                                \
+  }
+#define INT_LOOPS(id, T) INT_MAPS(INT_LOOP, T)
+HN_C_INTS(INT_LOOPS)
+
+static void map_not(const void *px, void *py, uint64_t n) {
+    const uint8_t *x = px;
+    uint8_t *y = py;
+    for (uint64_t i = 0; i < n; i++)
+        y[i] = !x[i];
+}
+
+static const struct {
+    const char *op;
+    void (*by_type[HN_DTYPE_COUNT])(const void *x, void *y, uint64_t n);
+} int_map_ops[] = {
+#define ROW_ABS(id, T) [id] = map_Abs_##T,
+#define ROW_NEG(id, T) [id] = map_Neg_##T,
+#define ROW_SIGN(id, T) [id] = map_Sign_##T,
+#define ROW_RELU(id, T) [id] = map_Relu_##T,
+#define ROW_BITNOT(id, T) [id] = map_BitwiseNot_##T,
+    {"Abs", {HN_C_INTS(ROW_ABS)}},           {"Neg", {HN_C_INTS(ROW_NEG)}},
+    {"Sign", {HN_C_INTS(ROW_SIGN)}},         {"Relu", {HN_C_INTS(ROW_RELU)}},
+    {"BitwiseNot", {HN_C_INTS(ROW_BITNOT)}}, {"Not", {[HN_BOOL] = map_not}},
+};
+
+/* Operators that take integers or bools, too, and mean them exactly. */
+hone_status hn_eval_map_any(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    const char *op = hn_infer_op(hn_eval_node(c));
+    for (size_t i = 0; y && i < HN_COUNT(int_map_ops); i++) {
+        if (strcmp(int_map_ops[i].op, op) != 0 || !int_map_ops[i].by_type[x->dtype])
+            continue;
+        bool is_parted = x->row_step || y->row_step;
+        for (int64_t row = 0, n = is_parted ? hn_n_rows(x) : 1; row < n; row++) {
+            hn_array from = is_parted ? hn_array_row(x, row) : *x;
+            hn_array to = is_parted ? hn_array_row(y, row) : *y;
+            int_map_ops[i].by_type[x->dtype](from.data, to.data, from.n_elems);
+        }
+        return HONE_OK;
+    }
+    return hn_eval_map(c);
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+hone_status hn_eval_is_nan(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    double tile[HN_TILE];
+    for (uint64_t at = 0; y && at < x->n_elems; at += HN_TILE) {
+        uint64_t n = HN_MIN(x->n_elems - at, HN_TILE);
+        hn_load_f64(x, at, n, tile);
+        for (uint64_t i = 0; i < n; i++)
+            ((uint8_t *)y->data)[at + i] = tile[i] != tile[i];
+    }
+    return HONE_OK;
+}
+
+hone_status hn_eval_is_inf(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
+    bool wants_low = hn_attr_i(hn_eval_node(c), "detect_negative", 1) != 0;
+    bool wants_high = hn_attr_i(hn_eval_node(c), "detect_positive", 1) != 0;
+    double tile[HN_TILE];
+    for (uint64_t at = 0; y && at < x->n_elems; at += HN_TILE) {
+        uint64_t n = HN_MIN(x->n_elems - at, HN_TILE);
+        hn_load_f64(x, at, n, tile);
+        for (uint64_t i = 0; i < n; i++)
+            ((uint8_t *)y->data)[at + i] = (tile[i] == (double)INFINITY && wants_high) ||
+                                           (tile[i] == -(double)INFINITY && wants_low);
+    }
+    return HONE_OK;
+}

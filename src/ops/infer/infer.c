@@ -1,0 +1,424 @@
+/* The inference engine: visits nodes in order, asks the rule of each, settles the result against
+ * what the file declares. */
+#include "ops/infer/infer_engine.h"
+
+#include <stdio.h>
+
+/* Real models take less than half of the proportional part; functions that call functions can take
+ * anything. */
+#define WORK_BASE_BYTES ((size_t)48 << 20)
+#define WORK_BYTES_PER_FILE_BYTE 24u
+
+/* ---- settling declared against inferred types ------------------------------------------------ */
+
+typedef struct settle {
+    const infer_scope *scope;
+    bool keep_declared_symbols;
+    bool conflict;
+    bool failed; /* out of memory */
+} settle;
+
+static const hn_type *settle_types(settle *st, const hn_type *declared, const hn_type *inferred);
+
+static hn_dim settle_dim(settle *st, hn_dim declared, hn_dim inferred) {
+    if (hn_dim_is_known(declared) && hn_dim_is_known(inferred)) {
+        st->conflict |= declared != inferred;
+        return declared;
+    }
+    if (hn_dim_is_known(declared) || inferred == HN_DIM_UNKNOWN)
+        return declared;
+    if (hn_dim_is_known(inferred) || declared == HN_DIM_UNKNOWN)
+        return inferred;
+    return st->keep_declared_symbols ? declared : inferred;
+}
+
+static const hn_type *settle_tensors(settle *st, const hn_type *declared, const hn_type *inferred) {
+    hn_type *t = HN_NEW(st->scope->job->work, hn_type);
+    if (!t) {
+        st->failed = true;
+        return declared;
+    }
+    *t = *declared;
+    st->conflict |= declared->elem && inferred->elem && declared->elem != inferred->elem;
+    t->elem = declared->elem ? declared->elem : inferred->elem;
+    if (declared->shape.rank < 0) {
+        t->shape = inferred->shape;
+        t->dim_denotations = NULL;
+        return t;
+    }
+    if (inferred->shape.rank < 0)
+        return t;
+    if (declared->shape.rank != inferred->shape.rank) {
+        st->conflict = true;
+        return declared;
+    }
+    hn_dim *dims = HN_NEW_N(st->scope->job->work, hn_dim, (size_t)declared->shape.rank + 1);
+    if (!dims) {
+        st->failed = true;
+        return declared;
+    }
+    for (int32_t i = 0; i < declared->shape.rank; i++)
+        dims[i] = settle_dim(st, declared->shape.dims[i], inferred->shape.dims[i]);
+    t->shape.dims = dims;
+    return t;
+}
+
+static const hn_type *settle_types(settle *st, const hn_type *declared, const hn_type *inferred) {
+    if (!declared || declared->kind == HN_TYPE_NONE || declared == inferred)
+        return inferred;
+    if (!inferred || inferred->kind == HN_TYPE_NONE)
+        return declared;
+    if (declared->kind != inferred->kind) {
+        st->conflict = true;
+        return declared;
+    }
+    if (declared->kind == HN_TYPE_TENSOR || declared->kind == HN_TYPE_SPARSE)
+        return settle_tensors(st, declared, inferred);
+    st->conflict |= declared->kind == HN_TYPE_MAP && declared->elem != inferred->elem;
+    const hn_type *inner = settle_types(st, declared->inner, inferred->inner);
+    if (inner == declared->inner)
+        return declared;
+    hn_type *t = HN_NEW(st->scope->job->work, hn_type);
+    st->failed |= !t;
+    if (!t)
+        return declared;
+    *t = *declared;
+    t->inner = inner;
+    return t;
+}
+
+static void report_contradiction(const infer_scope *s, hn_id node, hn_id value,
+                                 const hn_type *declared, const hn_type *inferred) {
+    hn_strbuf a, b;
+    hn_strbuf_init(&a, hn_arena_allocator(s->job->work));
+    hn_strbuf_init(&b, hn_arena_allocator(s->job->work));
+    hn_type_text(s->job->model->syms, declared, &a);
+    hn_type_text(s->job->model->syms, inferred, &b);
+    bool same_elem = declared->kind == inferred->kind && declared->elem == inferred->elem;
+    char who[200] = "its context";
+    if (node == HN_NONE && hn_value_at(s->g, value)->init)
+        snprintf(who, sizeof who, "its initializer");
+    if (node != HN_NONE)
+        hn_node_text(s->g, node, who, sizeof who);
+    hn_problem_add(s->job->problems, HN_SEVERITY_ERROR, same_elem ? HONE_E_SHAPE : HONE_E_TYPE,
+                   s->g, node, value, "'%s' is declared as %s, but %s gives %s",
+                   hn_s(hn_value_at(s->g, value)->name), a.at ? a.at : "?", who, b.at ? b.at : "?");
+    s->job->problems->failed |= a.failed || b.failed;
+    hn_strbuf_free(&a);
+    hn_strbuf_free(&b);
+}
+
+const hn_type *hn_infer_reconcile(const infer_scope *s, hn_id node, hn_id value,
+                                  const hn_type *declared, const hn_type *inferred,
+                                  bool keep_declared_symbols) {
+    settle st = {.scope = s, .keep_declared_symbols = keep_declared_symbols};
+    const hn_type *t = settle_types(&st, declared, inferred);
+    if (st.conflict) {
+        if (s->job->problems)
+            report_contradiction(s, node, value, declared, inferred);
+        return declared;
+    }
+    return t;
+}
+
+/* ---- scopes ---------------------------------------------------------------------------------- */
+
+static const hn_type *declared_type(const infer_scope *s, const hn_value *v) {
+    return v->is_declared && !s->job->ignore_declared ? v->type : NULL;
+}
+
+hone_status hn_infer_seed(infer_scope *s, hn_id id) {
+    const hn_value *v = hn_value_at(s->g, id);
+    const hn_type *t = declared_type(s, v);
+    const hn_tensor *init = v->init ? v->init : v->sparse_init ? v->sparse_init->values : NULL;
+    if (init) {
+        int32_t rank = v->init ? init->rank : v->sparse_init->rank;
+        const int64_t *dims = v->init ? init->dims : v->sparse_init->dims;
+        const hn_type *of_data = hn_type_tensor(s->job->work, init->dtype, rank, dims);
+        HN_TRY_PTR(of_data);
+        const hn_type *exact = hn_infer_reconcile(s, HN_NONE, id, t, of_data, false);
+        /* As the default of an input the data may be replaced by any shape that the declaration
+         * allows. */
+        t = v->is_input && t && t->shape.rank >= 0 ? t : exact;
+    }
+    s->types[id] = t;
+    s->consts[id] = hn_infer_initial_const(s->job->model, v);
+    return HONE_OK;
+}
+
+hone_status hn_infer_open_scope(infer_scope *s, infer_job *job, const hn_graph *g) {
+    *s = (infer_scope){.job = job, .g = g};
+    size_t n = (size_t)g->values.n + 1;
+    s->types = HN_NEW_N(job->work, const hn_type *, n);
+    s->ints = HN_NEW_N(job->work, const infer_ints *, n);
+    s->consts = HN_NEW_N(job->work, const hn_tensor *, n);
+    if (!s->types || !s->ints || !s->consts)
+        return HONE_E_NOMEM;
+    for (hn_id id = 0; id < g->values.n; id++)
+        HN_TRY(hn_infer_seed(s, id));
+    return HONE_OK;
+}
+
+/* ---- calls of model-local functions ---------------------------------------------------------- */
+
+static hone_status infer_call(hn_infer *c, const hn_function *f) {
+    infer_scope *caller = c->scope;
+    infer_job *job = caller->job;
+    const hn_block *body = hn_block_at(f->graph, 0);
+    if (caller->depth + 1 > HN_INFER_MAX_DEPTH)
+        return hn_infer_fail(c, HONE_E_LIMIT, "functions call each other more than %d deep",
+                             HN_INFER_MAX_DEPTH);
+    if (c->node->n_inputs > body->inputs.n || c->node->n_outputs > body->outputs.n)
+        return HONE_OK; /* the form check reports it */
+    uint64_t cost = f->graph->values.n / 4 + 1;
+    job->out_of_steps |= job->steps_left < cost;
+    if (job->out_of_steps)
+        return HONE_OK;
+    job->steps_left -= cost;
+
+    infer_scope callee;
+    HN_TRY(hn_infer_open_scope(&callee, job, f->graph));
+    callee.caller = caller;
+    callee.call = c->node;
+    callee.function = f;
+    callee.depth = caller->depth + 1;
+    for (uint32_t i = 0; i < c->node->n_inputs; i++) {
+        hn_id from = c->node->inputs[i], to = body->inputs.at[i];
+        if (from == HN_NONE)
+            continue;
+        callee.types[to] =
+            hn_infer_reconcile(&callee, HN_NONE, to, callee.types[to], caller->types[from], false);
+        callee.ints[to] = caller->ints[from];
+        callee.consts[to] = caller->consts[from];
+    }
+    uint32_t n_problems = job->problems ? job->problems->list.n : 0;
+    HN_TRY(hn_infer_block(&callee, 0));
+    if (job->problems)
+        hn_problems_in_function(job->problems, n_problems, f);
+    for (uint32_t i = 0; i < c->node->n_outputs; i++) {
+        hn_id from = body->outputs.at[i];
+        c->out[i] = callee.types[from];
+        c->out_ints[i] = callee.ints[from];
+        c->out_consts[i] = callee.consts[from];
+    }
+    return HONE_OK;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void settle_outputs(hn_infer *c) {
+    infer_scope *s = c->scope;
+    for (uint32_t i = 0; i < c->node->n_outputs; i++) {
+        hn_id id = c->node->outputs[i];
+        if (id == HN_NONE)
+            continue;
+        const hn_value *v = hn_value_at(s->g, id);
+        const hn_type *declared = declared_type(s, v);
+        /* The interface of the model keeps the names that its author gave. */
+        bool is_interface = hn_value_is_output(v, 0);
+        s->types[id] = hn_infer_reconcile(s, c->id, id, declared, c->out[i], is_interface);
+        s->ints[id] = c->out_ints[i];
+        s->consts[id] = c->out_consts[i];
+    }
+}
+
+static hone_status apply_rule(hn_infer *c) {
+    const hn_model *m = c->scope->job->model;
+    hn_str overload = c->node->extra ? c->node->extra->overload : NULL;
+    const hn_function *f = hn_model_function(m, c->node->domain, c->node->op, overload);
+    if (f)
+        return infer_call(c, f);
+    if (!hn_node_form_ok(c->scope->g, c->scope->function, c->id, NULL, &c->op, &c->version) ||
+        !c->op)
+        return HONE_OK;
+    if (!hn_node_types_ok(c, c->scope->job->problems))
+        return HONE_OK;
+    HN_TRY(c->op->infer(c));
+    hn_node_outputs_ok(c, c->scope->job->problems);
+    return HONE_OK;
+}
+
+hone_status hn_infer_visit(infer_scope *s, hn_id id) {
+    const hn_node *node = hn_node_at(s->g, id);
+    hn_infer c = {.scope = s, .id = id, .node = node};
+    size_t n = (size_t)node->n_outputs + 1;
+    c.out = HN_NEW_N(s->job->work, const hn_type *, n);
+    c.out_ints = HN_NEW_N(s->job->work, const infer_ints *, n);
+    c.out_consts = HN_NEW_N(s->job->work, const hn_tensor *, n);
+    if (!c.out || !c.out_ints || !c.out_consts)
+        return HONE_E_NOMEM;
+    hone_status status = apply_rule(&c);
+    if (status == HONE_E_NOMEM)
+        return status;
+    if (status != HONE_OK && s->job->problems)
+        hn_node_problem(s->job->problems, HN_SEVERITY_ERROR, status, s->g, id, HN_NONE, "%s",
+                        c.fail.message);
+    settle_outputs(&c);
+    return HONE_OK;
+}
+
+hone_status hn_infer_block(infer_scope *s, hn_id block) {
+    const hn_block *b = hn_block_at(s->g, block);
+    for (uint32_t i = 0; i < b->nodes.n && !s->job->out_of_steps; i++) {
+        s->job->out_of_steps = s->job->steps_left == 0;
+        if (s->job->out_of_steps)
+            break;
+        s->job->steps_left--;
+        HN_TRY(hn_infer_visit(s, b->nodes.at[i]));
+    }
+    return HONE_OK;
+}
+
+/* Inputs that have to be given: before IR version 4 initializers are listed as inputs, too. */
+static uint32_t count_parameters(const hn_graph *g, const hn_block *b) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->inputs.n; i++)
+        n += !hn_value_at(g, b->inputs.at[i])->init;
+    return n;
+}
+
+hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn_type *const *in,
+                          uint32_t *n_out, const hn_type *const **out) {
+    infer_scope *s = c->scope;
+    *n_out = 0;
+    *out = NULL;
+    const hn_attr *a = hn_node_attr(c->node, attr);
+    if (!a || a->ref ||
+        a->kind !=
+            HN_ATTR_GRAPH) /* a body handed to a function belongs to another graph: left unknown */
+        return HONE_OK;
+    if (s->depth + 1 > HN_INFER_MAX_DEPTH)
+        return hn_infer_fail(c, HONE_E_LIMIT, "subgraphs are nested more than %d deep",
+                             HN_INFER_MAX_DEPTH);
+    const hn_block *b = hn_block_at(s->g, a->v.block);
+    if (count_parameters(s->g, b) > n_in)
+        return hn_infer_fail(c, HONE_E_INVALID, "its subgraph '%s' (%s) has %u inputs, but gets %u",
+                             hn_s(b->name), attr, count_parameters(s->g, b), n_in);
+    for (uint32_t i = 0; i < b->inputs.n; i++) {
+        hn_id id = b->inputs.at[i];
+        const hn_value *v = hn_value_at(s->g, id);
+        const hn_type *declared = declared_type(s, v);
+        const hn_type *given = i < n_in ? in[i] : NULL;
+        s->types[id] = hn_infer_reconcile(s, c->id, id, declared, given, false);
+        s->ints[id] = NULL;
+    }
+    s->depth++;
+    hone_status status = hn_infer_block(s, a->v.block);
+    s->depth--;
+    HN_TRY(status);
+    const hn_type **types = HN_NEW_N(hn_infer_arena(c), const hn_type *, (size_t)b->outputs.n + 1);
+    HN_TRY_PTR(types);
+    for (uint32_t i = 0; i < b->outputs.n; i++)
+        types[i] = b->outputs.at[i] == HN_NONE ? NULL : s->types[b->outputs.at[i]];
+    *n_out = b->outputs.n;
+    *out = types;
+    return HONE_OK;
+}
+
+/* ---- whole models ---------------------------------------------------------------------------- */
+
+/* A copy that lives as long as the model; denotations already do. It no longer is what the file
+ * says, word for word. */
+const hn_type *hn_infer_keep_type(hn_arena *a, const hn_type *t) {
+    hn_type *copy = hn_arena_copy(a, t, sizeof *t);
+    if (!copy)
+        return NULL;
+    copy->unknown = (hn_bytes){NULL, 0};
+    if (t->inner && !(copy->inner = hn_infer_keep_type(a, t->inner)))
+        return NULL;
+    if (t->shape.rank >= 0) {
+        copy->shape.dims = hn_arena_copy(a, t->shape.dims, (size_t)t->shape.rank * sizeof(hn_dim));
+        if (!copy->shape.dims)
+            return NULL;
+    }
+    return copy;
+}
+
+hone_status hn_infer_store(const infer_scope *s, bool keep_declared) {
+    const hn_graph *g = s->g;
+    for (hn_id id = 0; id < g->values.n; id++) {
+        hn_value *v = hn_value_at(g, id);
+        const hn_type *t = s->types[id];
+        if (!t || t == v->type || (keep_declared && !v->is_declared) ||
+            (v->type && hn_type_equal(t, v->type)))
+            continue;
+        const hn_type *kept = hn_infer_keep_type(s->job->model->arena, t);
+        HN_TRY_PTR(kept);
+        v->type = kept;
+    }
+    return HONE_OK;
+}
+
+hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, uint32_t n_inputs,
+                            const hn_type *const *inputs, const hn_type ***types) {
+    infer_job job = {.model = g->model, .work = work, .ignore_declared = true};
+    job.steps_left = UINT64_MAX;
+    infer_scope scope;
+    HN_TRY(hn_infer_open_scope(&scope, &job, g));
+    const hn_block *b = hn_block_at(g, 0);
+    for (uint32_t i = 0; i < n_inputs && i < b->inputs.n; i++)
+        scope.types[b->inputs.at[i]] = inputs[i];
+    HN_TRY(hn_infer_block(&scope, 0));
+    *types = scope.types;
+    return hn_syms_failed(g->model->syms) || hn_arena_has_failed(work) ? HONE_E_NOMEM : HONE_OK;
+}
+
+static uint64_t count_nodes(const hn_model *m) {
+    uint64_t n = m->graph->nodes.n;
+    for (uint32_t i = 0; i < m->functions.n; i++)
+        n += m->functions.at[i]->graph->nodes.n;
+    return n;
+}
+
+static hone_status run_job(infer_job *job, const hn_infer_options *o) {
+    infer_scope main_scope;
+    HN_TRY(hn_infer_open_scope(&main_scope, job, job->model->graph));
+    HN_TRY(hn_infer_block(&main_scope, 0));
+    if (job->out_of_steps && job->problems)
+        hn_problem_add(job->problems, HN_SEVERITY_WARNING, HONE_E_LIMIT, NULL, HN_NONE, HN_NONE,
+                       "functions and subgraphs unfold to too many nodes: shapes are known for a "
+                       "part of the model only");
+    /* Rules take a failed allocation for something unknown and go on; it is told here. */
+    if (hn_syms_failed(job->model->syms) || hn_arena_has_failed(job->work) || job->lost_text)
+        return HONE_E_NOMEM;
+    return hn_infer_store(&main_scope, o->keep_declared);
+}
+
+hone_status hn_infer_model(hn_model *m, const hn_infer_options *o, hone_error *err) {
+    infer_job job = {.model = m, .problems = o->problems, .err = err};
+    job.steps_left = 100000 + 4 * count_nodes(m);
+    job.work = hn_arena_new(hn_arena_allocator(m->arena));
+    if (!job.work)
+        return hn_error_complete(err, HONE_E_NOMEM);
+    hn_arena_set_limit(job.work,
+                       WORK_BASE_BYTES + (size_t)m->file_bytes * WORK_BYTES_PER_FILE_BYTE);
+    hone_status status = run_job(&job, o);
+    if (status == HONE_E_NOMEM && hn_arena_hit_limit(job.work))
+        status =
+            hn_fail(err, HONE_E_LIMIT,
+                    "shape inference of this model needs too much memory; is the file damaged?");
+    hn_arena_free(job.work);
+    return hn_error_complete(err, status);
+}
+
+bool hn_node_macs(const hn_graph *g, hn_id node, uint64_t *macs) {
+    const hn_node *n = hn_node_at(g, node);
+    *macs = 0;
+    hn_infer c = {.id = node, .node = n};
+    if (!hn_node_form_ok(g, NULL, node, NULL, &c.op, &c.version) || !c.op || !c.op->macs)
+        return true;
+    infer_job job = {.model = g->model};
+    infer_scope scope = {.job = &job,
+                         .g = g}; /* no side tables: the values themselves carry their types */
+    job.work = hn_arena_new(hn_arena_allocator(g->model->arena));
+    if (!job.work)
+        return false;
+    c.scope = &scope;
+    c.out = HN_NEW_N(job.work, const hn_type *, (size_t)n->n_outputs + 1);
+    for (uint32_t i = 0; c.out && i < n->n_outputs; i++)
+        if (n->outputs[i] != HN_NONE)
+            c.out[i] = hn_value_at(g, n->outputs[i])->type;
+    bool known = c.out && c.op->macs(&c, macs);
+    hn_arena_free(job.work);
+    return known;
+}

@@ -1,0 +1,195 @@
+/* Windows over spatial axes: attributes in, sizes out. */
+#include "ops/infer/spatial.h"
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+hone_status hn_window_list(hn_infer *c, const char *name, uint32_t want, int64_t least,
+                           const int64_t **out) {
+    uint32_t n;
+    *out = NULL;
+    if (!hn_attr_ints(c, name, &n, out))
+        return HONE_OK;
+    if (n != want)
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "attribute %s has %u values, but the input %s needs %u", name, n,
+                             hn_in_text(c, 0), want);
+    for (uint32_t i = 0; i < n; i++)
+        if ((*out)[i] > INT32_MAX) /* so that sums of their products hold */
+            return hn_infer_fail(c, HONE_E_LIMIT,
+                                 "attribute %s holds %lld, which is too large: hone allows %lld",
+                                 name, (long long)(*out)[i], (long long)INT32_MAX);
+    for (uint32_t i = 0; i < n; i++)
+        if ((*out)[i] < least)
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "attribute %s holds %lld, but its values must be at least %lld",
+                                 name, (long long)(*out)[i], (long long)least);
+    return HONE_OK;
+}
+
+static hone_status read_auto_pad(hn_infer *c, hn_auto_pad *out) {
+    static const struct {
+        const char *text;
+        hn_auto_pad mode;
+    } modes[] = {{"NOTSET", HN_PAD_EXPLICIT},
+                 {"", HN_PAD_EXPLICIT},
+                 {"VALID", HN_PAD_VALID},
+                 {"SAME_UPPER", HN_PAD_SAME},
+                 {"SAME_LOWER", HN_PAD_SAME}};
+    for (size_t i = 0; i < HN_COUNT(modes); i++) {
+        *out = modes[i].mode;
+        if (hn_attr_is(c, "auto_pad", modes[i].text))
+            return HONE_OK;
+    }
+    hn_bytes s = hn_attr_s(c, "auto_pad");
+    return hn_infer_fail(c, HONE_E_SHAPE,
+                         "auto_pad is '%.*s', but must be NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+                         (int)HN_MIN(s.n, 100), (const char *)s.at);
+}
+
+hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w) {
+    if (n_axes < 0 || n_axes > HN_MAX_RANK)
+        return hn_infer_fail(c, HONE_E_LIMIT, "%d spatial axes; hone allows %d", n_axes,
+                             HN_MAX_RANK);
+    const int64_t *kernel, *strides, *dilations, *pads;
+    uint32_t n = (uint32_t)n_axes;
+    HN_TRY(hn_window_list(c, "kernel_shape", n, 1, &kernel));
+    HN_TRY(hn_window_list(c, "strides", n, 1, &strides));
+    HN_TRY(hn_window_list(c, "dilations", n, 1, &dilations));
+    HN_TRY(hn_window_list(c, "pads", 2 * n, 0, &pads));
+    HN_TRY(read_auto_pad(c, &w->auto_pad));
+    int64_t ceil_mode = hn_attr_i(c, "ceil_mode", 0);
+    if (ceil_mode != 0 && ceil_mode != 1)
+        return hn_infer_fail(c, HONE_E_INVALID, "ceil_mode is %lld, but must be 0 or 1",
+                             (long long)ceil_mode);
+    w->n_axes = n_axes;
+    w->ceil_mode = ceil_mode != 0;
+    w->drops_last =
+        (hn_infer_version(c) < 10 || hn_infer_version(c) >= 22) && !hn_attr_i(c, "keeps_last", 0);
+    bool explicit_pads = pads && w->auto_pad == HN_PAD_EXPLICIT;
+    for (uint32_t i = 0; i < n; i++)
+        w->axes[i] = (hn_window_axis){
+            .kernel = kernel ? kernel[i] : HN_DIM_UNKNOWN,
+            .stride = strides ? strides[i] : 1,
+            .dilation = dilations ? dilations[i] : 1,
+            .pad_begin = explicit_pads ? pads[i] : 0,
+            .pad_end = explicit_pads ? pads[n + i] : 0,
+        };
+    return HONE_OK;
+}
+
+hone_status hn_window_merge_kernel(hn_infer *c, hn_window *w, const hn_dim *sizes) {
+    for (int32_t i = 0; i < w->n_axes; i++) {
+        if (sizes[i] == 0)
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "the filter has no elements along spatial axis %d", i);
+        if (hn_dim_is_known(sizes[i]) && hn_dim_is_known(w->axes[i].kernel) &&
+            sizes[i] != w->axes[i].kernel)
+            return hn_infer_fail(c, HONE_E_SHAPE,
+                                 "kernel_shape says %lld along spatial axis %d, but the filter has "
+                                 "%lld elements there",
+                                 (long long)w->axes[i].kernel, i, (long long)sizes[i]);
+        if (!hn_dim_is_known(w->axes[i].kernel))
+            w->axes[i].kernel = sizes[i];
+    }
+    return HONE_OK;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* Elements from the first to the last that a dilated window touches. */
+static hn_dim window_extent(hn_syms *s, const hn_window_axis *a) {
+    return hn_dim_add_i(s, hn_dim_mul_i(s, hn_dim_add_i(s, a->kernel, -1), a->dilation), 1);
+}
+
+/* floor((padded - extent) / stride) + 1, or ceil; false when a number does not fit. */
+static bool count_positions(const hn_window *w, const hn_window_axis *a, int64_t in, int64_t extent,
+                            int64_t *out) {
+    int64_t reach, room;
+    if (!hn_add_i64(in, a->pad_begin, &reach) || !hn_add_i64(reach, a->pad_end, &room) ||
+        !hn_sub_i64(room, extent, &room))
+        return false;
+    int64_t moves = hn_floor_div(room, a->stride);
+    if (w->ceil_mode && hn_floor_mod(room, a->stride) != 0)
+        moves++;
+    if (w->ceil_mode && w->drops_last && moves > hn_floor_div(reach - 1, a->stride))
+        moves--;
+    return hn_add_i64(moves, 1, out);
+}
+
+/* The same over symbols, with the room for one more window added first so that no constant goes
+ * negative. A window can start in the end padding only when that and the stride together exceed its
+ * extent; then what counts is where windows start. */
+static hn_dim symbolic_positions(hn_syms *s, const hn_window *w, const hn_window_axis *a, hn_dim in,
+                                 hn_dim extent) {
+    hn_dim reach = hn_dim_add_i(s, in, a->pad_begin);
+    hn_dim room = hn_dim_add_i(s, hn_dim_add_i(s, reach, a->pad_end), a->stride);
+    room = hn_dim_sub(s, room, extent);
+    if (!w->ceil_mode)
+        return hn_dim_floor_div(s, room, a->stride);
+    if (!w->drops_last)
+        return hn_dim_ceil_div(s, room, a->stride);
+    if (!hn_dim_is_known(extent) || a->pad_end >= extent)
+        return HN_DIM_UNKNOWN;
+    bool fits = a->pad_end <= extent - a->stride;
+    return hn_dim_ceil_div(s, fits ? room : reach, a->stride);
+}
+
+hone_status hn_window_out(hn_infer *c, const hn_window *w, int32_t axis, hn_dim in, hn_dim *out) {
+    hn_syms *s = hn_infer_syms(c);
+    const hn_window_axis *a = &w->axes[axis];
+    if (w->auto_pad == HN_PAD_SAME) {
+        *out = hn_dim_ceil_div(s, in, a->stride);
+        return HONE_OK;
+    }
+    hn_dim extent = window_extent(s, a);
+    if (!hn_dim_is_known(in) || !hn_dim_is_known(extent)) {
+        *out = symbolic_positions(s, w, a, in, extent);
+        return HONE_OK;
+    }
+    int64_t n;
+    if (!count_positions(w, a, in, extent, &n))
+        return hn_infer_fail(c, HONE_E_SHAPE, "pads along spatial axis %d are too large", axis);
+    if (n < 0 && in > 0)
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "the window spans %lld elements along spatial axis %d, but the input %s "
+            "has only %lld there with its padding of %lld and %lld",
+            (long long)extent, axis, hn_in_text(c, 0), (long long)in, (long long)a->pad_begin,
+            (long long)a->pad_end);
+    *out = HN_MAX(n, 0);
+    return HONE_OK;
+}
+
+/* SAME takes away what the windows overlap. */
+static hn_dim same_overlap(hn_syms *s, const hn_window_axis *a, hn_dim extent) {
+    if (!hn_dim_is_known(extent))
+        return hn_dim_max(s, hn_dim_sub(s, extent, a->stride), 0);
+    return HN_MAX(extent - a->stride, 0);
+}
+
+hone_status hn_window_cover(hn_infer *c, const hn_window *w, int32_t axis, hn_dim in, int64_t extra,
+                            hn_dim *out) {
+    hn_syms *s = hn_infer_syms(c);
+    const hn_window_axis *a = &w->axes[axis];
+    hn_dim extent = window_extent(s, a);
+    hn_dim taken = hn_dim_add_i(s, hn_dim_add_i(s, a->pad_begin, a->pad_end), a->stride);
+    if (w->auto_pad == HN_PAD_SAME)
+        taken = hn_dim_add_i(s, same_overlap(s, a, extent), a->stride);
+    hn_dim full = hn_dim_add_i(s, hn_dim_add(s, hn_dim_mul_i(s, in, a->stride), extent), extra);
+    *out = hn_dim_sub(s, full, taken);
+    if (hn_dim_is_known(full) && hn_dim_is_known(taken) && full < taken)
+        return hn_infer_fail(c, HONE_E_SHAPE,
+                             "padding takes away more than there is along spatial axis %d: input "
+                             "%s gives %lld elements less than none",
+                             axis, hn_in_text(c, 0), (long long)(taken - full));
+    return HONE_OK;
+}
+
+/* ---- operation counts ------------------------------------------------------------------------ */
+
+bool hn_macs_times(uint64_t *macs, int32_t n, const hn_dim *dims) {
+    for (int32_t i = 0; i < n; i++)
+        if (!hn_dim_is_known(dims[i]) || !hn_mul_u64(*macs, (uint64_t)dims[i], macs))
+            return false;
+    return true;
+}

@@ -1,0 +1,191 @@
+/* Which nodes compute in 16 bits. */
+#include "pass/opset/opset.h"
+#include "pass/precision/precision.h"
+
+/* Stay in float: they select, count or place things by numbers that must not be rounded, follow
+ * types that their attributes name, or hold scales of quantized numbers. */
+static const char blocked_by_default[] =
+    "Bernoulli|BlackmanWindow|CumSum|DequantizeLinear|DynamicQuantizeLinear|EyeLike|GridSample|"
+    "HammingWindow|HannWindow|ImageDecoder|MaxRoiPool|MelWeightMatrix|Multinomial|"
+    "NonMaxSuppression|"
+    "QLinearConv|QLinearMatMul|QuantizeLinear|RandomNormal|RandomNormalLike|RandomUniform|"
+    "RandomUniformLike|Range|Resize|RoiAlign|TopK|Upsample";
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+bool hn_is_float_value(const hn_narrowing *w, hn_id value) {
+    const hn_type *t = value == HN_NONE ? NULL : hn_value_at(w->g, value)->type;
+    return t && t->kind == HN_TYPE_TENSOR && t->elem == HN_F32;
+}
+
+static bool holds_float(const hn_type *t) {
+    for (; t; t = t->inner)
+        if (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SPARSE)
+            return t->elem == HN_F32;
+    return false;
+}
+
+/* Lists of floats: their readers and writers would all have to change at once. */
+static bool holds_floats_inside(const hn_narrowing *w, hn_id value) {
+    const hn_type *t = value == HN_NONE ? NULL : hn_value_at(w->g, value)->type;
+    return t && t->kind != HN_TYPE_TENSOR && holds_float(t);
+}
+
+bool hn_narrow_allows(const hn_narrowing *w, hn_id node, bool is_input, uint32_t i) {
+    int since;
+    bool deprecated;
+    hn_param param;
+    const hn_op *op = hn_node_op(w->g, hn_node_at(w->g, node), &since, &deprecated);
+    hn_type type = {.kind = HN_TYPE_TENSOR, .elem = w->elem, .shape = {.rank = -1}};
+    return op &&
+           hn_op_param(hn_op_text(op, is_input ? HN_OP_INPUTS : HN_OP_OUTPUTS), since, i, &param) &&
+           hn_op_type_allowed(op, since, &param, &type);
+}
+
+/* ---- which nodes ----------------------------------------------------------------------------- */
+
+static hone_status tell_why(hn_narrowing *w, hn_id node, const char *fmt, const char *name) {
+    hn_rule *r = hn_rewrite_begin(w->pass, "stay-float", node);
+    HN_TRY_PTR(r);
+    return hn_miss(r, fmt, name);
+}
+
+static bool names_it(uint32_t n, const char *const *names, hn_str name) {
+    for (uint32_t i = 0; name && i < n; i++)
+        if (strcmp(names[i], hn_s(name)) == 0)
+            return true;
+    return false;
+}
+
+static bool is_blocked(const hn_narrowing *w, const hn_node *n) {
+    return hn_list_names(blocked_by_default, hn_s(n->op), n->op->n) ||
+           names_it(w->wish->n_blocked_ops, w->wish->blocked_ops, n->op) ||
+           names_it(w->wish->n_blocked_nodes, w->wish->blocked_nodes, n->name);
+}
+
+/* Constant and ConstantOfShape: the type stands in a tensor, or cannot be changed. */
+static bool names_its_type(const hn_node *n) {
+    const hn_attr *value = hn_node_attr(n, "value");
+    return !hn_list_names("Constant|ConstantOfShape", hn_s(n->op), n->op->n) ||
+           (value && value->kind == HN_ATTR_TENSOR);
+}
+
+/* Some output must have the small type, or some input, and no output that is a float may be left.
+ */
+static bool schema_fits(const hn_narrowing *w, hn_id node) {
+    const hn_node *n = hn_node_at(w->g, node);
+    bool any = false;
+    for (uint32_t i = 0; i < n->n_outputs; i++) {
+        if (holds_floats_inside(w, n->outputs[i]))
+            return false;
+        if (hn_is_float_value(w, n->outputs[i]) && !hn_narrow_allows(w, node, false, i))
+            return false;
+        any = any || hn_is_float_value(w, n->outputs[i]);
+    }
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        if (holds_floats_inside(w, n->inputs[i]))
+            return false;
+        any = any || (hn_is_float_value(w, n->inputs[i]) && hn_narrow_allows(w, node, true, i));
+    }
+    return any;
+}
+
+static bool is_followed_from_shapes(const hn_narrowing *w, hn_id value) {
+    uint32_t n;
+    const hn_sint *elems;
+    bool is_scalar;
+    if (!hn_facts_ints(w->pass->facts, value, &n, &elems, &is_scalar))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (elems[i].kind == HN_SINT_UNKNOWN)
+            return false;
+    return n > 0;
+}
+
+/* Sizes pass through floats on their way from Shape to Resize or Reshape: 2049 must stay 2049. */
+static bool computes_sizes(const hn_narrowing *w, const hn_node *n) {
+    bool any = false;
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        hn_id value = n->inputs[i];
+        if (value == HN_NONE || hn_facts_const(w->pass->facts, value))
+            continue;
+        if (!w->is_size[value] && !is_followed_from_shapes(w, value))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Between DequantizeLinear and QuantizeLinear runtimes compute with integers: casts would be in
+ * their way. */
+static bool is_quantized(const hn_narrowing *w, const hn_node *n) {
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        hn_id maker = n->inputs[i] == HN_NONE ? HN_NONE : hn_value_at(w->g, n->inputs[i])->producer;
+        if (maker != HN_NONE && strcmp(hn_s(hn_node_at(w->g, maker)->op), "DequantizeLinear") == 0)
+            return true;
+    }
+    for (uint32_t i = 0; i < n->n_outputs; i++) {
+        const hn_value *v = n->outputs[i] == HN_NONE ? NULL : hn_value_at(w->g, n->outputs[i]);
+        for (uint32_t k = 0; v && k < v->uses.n; k++)
+            if (v->uses.at[k].node != HN_NONE &&
+                strcmp(hn_s(hn_node_at(w->g, v->uses.at[k].node)->op), "QuantizeLinear") == 0)
+                return true;
+    }
+    return false;
+}
+
+static bool is_too_large(const hn_narrowing *w, const hn_tensor *t) {
+    return t && t->dtype == HN_F32 && t->data && !hn_narrow_fits(t, w->elem);
+}
+
+/* The name of a constant that does not fit the type; NULL when all do. */
+static hn_str too_large_constant(const hn_narrowing *w, const hn_node *n) {
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        if (n->inputs[i] != HN_NONE &&
+            is_too_large(w, hn_facts_const(w->pass->facts, n->inputs[i])))
+            return hn_value_at(w->g, n->inputs[i])->name;
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (n->attrs[i].kind == HN_ATTR_TENSOR && is_too_large(w, n->attrs[i].v.tensor))
+            return n->attrs[i].name;
+    return NULL;
+}
+
+static hn_id too_large_value(const hn_narrowing *w, const hn_node *n) {
+    for (uint32_t i = 0; i < n->n_outputs; i++)
+        if (n->outputs[i] != HN_NONE && w->is_large[n->outputs[i]])
+            return n->outputs[i];
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        if (n->inputs[i] != HN_NONE && w->is_large[n->inputs[i]])
+            return n->inputs[i];
+    return HN_NONE;
+}
+
+static hone_status judge_node(hn_narrowing *w, hn_id node) {
+    const hn_node *n = hn_node_at(w->g, node);
+    if (computes_sizes(w, n)) {
+        for (uint32_t i = 0; i < n->n_outputs; i++)
+            if (n->outputs[i] != HN_NONE)
+                w->is_size[n->outputs[i]] = true;
+        return HONE_OK;
+    }
+    if (is_blocked(w, n) || is_quantized(w, n) || !names_its_type(n) || !schema_fits(w, node))
+        return HONE_OK;
+    hn_str constant = too_large_constant(w, n);
+    if (constant)
+        return tell_why(w, node, "constant '%s' has numbers beyond the range of the type",
+                        hn_s(constant));
+    hn_id large = too_large_value(w, n);
+    if (large != HN_NONE)
+        return tell_why(w, node, "'%s' was seen with numbers beyond the range of the type",
+                        hn_s(hn_value_at(w->g, large)->name));
+    w->is_narrow_node[node] = true;
+    return HONE_OK;
+}
+
+/* Outer blocks and earlier nodes first: sizes are followed forward. */
+hone_status hn_narrow_judge(hn_narrowing *w) {
+    for (hn_id block = 0; block < w->g->blocks.n; block++)
+        for (uint32_t i = 0; i < hn_block_at(w->g, block)->nodes.n; i++)
+            HN_TRY(judge_node(w, hn_block_at(w->g, block)->nodes.at[i]));
+    return HONE_OK;
+}
