@@ -340,13 +340,13 @@ static void show_values(shown_values *v, hn_object *const *objects, uint32_t n) 
 static void hide_values(shown_values *v) { /* what was made for the observer to look at */
     for (uint32_t i = 0; i < v->n; i++) {
         hn_value_free_items(&v->handles[i]);
-        if (v->handles[i].heap && v->handles[i].object->array.row_step == 0)
+        if (v->handles[i].heap && v->handles[i].object->array.row_stride == 0)
             hn_heap_unref(v->handles[i].heap, v->handles[i].object);
         hn_heap_free(v->handles[i].heap);
     }
 }
 
-static void tell_observer(void *ctx, const hn_step_sight *sight) {
+static void tell_observer(void *ctx, const hn_step_event *sight) {
     const hone_run_options *o = ctx;
     const hn_node *n = hn_node_at(sight->g, sight->step->node);
     shown_values in, out;

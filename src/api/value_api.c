@@ -238,7 +238,7 @@ const hn_array *hn_value_array(const hone_value *value) {
     hone_value *v = (hone_value *)(uintptr_t)value;
     if (v->object->kind != HN_OBJECT_TENSOR)
         return NULL;
-    if (!v->object->array.row_step)
+    if (!v->object->array.row_stride)
         return &v->object->array;
     v->heap = v->heap ? v->heap : hn_heap_new(v->alloc);
     hn_object *copy = v->heap ? hn_heap_copy(v->heap, v->object) : NULL;

@@ -210,7 +210,8 @@ void hn_arena_clear(hn_arena *arena) {
         hn_arena_restore(arena, (hn_arena_mark){.chunk = first, .used = first_block_at(first)});
 }
 
-bool hn_vec_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_t elem_bytes) {
+bool hn_row_loops_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need,
+                       size_t elem_bytes) {
     /* The caller saw that cap is too small; a need that is not larger is a 32-bit sum that wrapped
      * around. */
     if (need <= *cap)

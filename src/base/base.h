@@ -143,12 +143,12 @@ void hn_arena_clear(hn_arena *arena); /* everything goes but the first, small pi
     uint32_t n;   \
     uint32_t cap; \
   }
-bool hn_vec_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_t elem_bytes);
+bool hn_row_loops_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_t elem_bytes);
 /* Makes room for n_more; true on success. */
-#define HN_VEC_RESERVE(arena, vec, n_more)                                               \
-  ((vec)->cap - (vec)->n >= (uint32_t)(n_more) ||                                        \
-   hn_vec_grow((arena), (void **)&(vec)->at, &(vec)->cap, (vec)->n + (uint32_t)(n_more), \
-               sizeof(*(vec)->at)))
+#define HN_VEC_RESERVE(arena, vec, n_more)                                                     \
+  ((vec)->cap - (vec)->n >= (uint32_t)(n_more) ||                                              \
+   hn_row_loops_grow((arena), (void **)&(vec)->at, &(vec)->cap, (vec)->n + (uint32_t)(n_more), \
+                     sizeof(*(vec)->at)))
 /* Appends; true on success. */
 #define HN_VEC_PUSH(arena, vec, item) \
   (HN_VEC_RESERVE(arena, vec, 1) && ((vec)->at[(vec)->n++] = (item), true))
@@ -193,21 +193,21 @@ typedef struct hn_blob_key {
     uint64_t hash[2]; /* of the source */
 } hn_blob_key;
 /* Blobs that outlive a process. Called from any thread. */
-typedef struct hn_blob_shelf {
+typedef struct hn_blob_store {
     uint64_t seed; /* of all its keys */
     /* The bytes of that key, in memory that `keeper` holds; NULL: they are not there. */
     const void *(*find)(void *ctx, const hn_blob_key *key);
     void (*made)(void *ctx, hn_blob *b); /* one that was not there; to keep it is to own it */
     hn_shared *keeper;
     void *ctx;
-} hn_blob_shelf;
-/* shelf: NULL for none, here and below. */
-void hn_blob_key_init(hn_blob_key *key, const hn_blob_shelf *shelf, uint32_t kind,
+} hn_blob_store;
+/* store: NULL for none, here and below. */
+void hn_blob_key_init(hn_blob_key *key, const hn_blob_store *store, uint32_t kind,
                       uint64_t n_bytes);
 void hn_blob_key_mix(hn_blob_key *key, const void *bytes, uint64_t n); /* a part of the source */
 typedef hone_status (*hn_blob_fill_fn)(void *ctx, void *out);
 /* The blob of that key; made with `fill` when there is none. The caller becomes an owner. */
-hone_status hn_blob_get(const hone_allocator *a, const hn_blob_shelf *shelf, const hn_blob_key *key,
+hone_status hn_blob_get(const hone_allocator *a, const hn_blob_store *store, const hn_blob_key *key,
                         hn_blob_fill_fn fill, void *ctx, hn_blob **out);
 const hn_blob_key *hn_blob_key_of(const hn_blob *b);
 void *hn_blob_data(const hn_blob *b); /* only read */

@@ -14,7 +14,7 @@ struct hn_blob {
     bool has_alloc;
     uint64_t n_owners;
     void *data;
-    hn_shared *keeper; /* of data that lie on a shelf; NULL: they are our own */
+    hn_shared *keeper; /* of data that lie on a store; NULL: they are our own */
 };
 
 static pthread_mutex_t blob_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
@@ -37,9 +37,9 @@ static uint64_t secret_seed(void) {
     return seed;
 }
 
-void hn_blob_key_init(hn_blob_key *key, const hn_blob_shelf *shelf, uint32_t kind,
+void hn_blob_key_init(hn_blob_key *key, const hn_blob_store *store, uint32_t kind,
                       uint64_t n_bytes) {
-    uint64_t seed = shelf ? shelf->seed : secret_seed();
+    uint64_t seed = store ? store->seed : secret_seed();
     *key = (hn_blob_key){.kind = kind, .n_bytes = n_bytes, .hash = {seed, ~seed}};
 }
 
@@ -91,10 +91,10 @@ static void free_blob(hn_blob *b) {
     hn_free(a, b, sizeof *b);
 }
 
-/* With the bytes of a shelf, or room for them. */
-static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_shelf *shelf,
+/* With the bytes of a store, or room for them. */
+static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_store *store,
                            const hn_blob_key *key) {
-    const void *shelved = shelf ? shelf->find(shelf->ctx, key) : NULL;
+    const void *shelved = store ? store->find(store->ctx, key) : NULL;
     hn_blob *b = hn_calloc(a, 1, sizeof *b);
     if (!b)
         return NULL;
@@ -104,7 +104,7 @@ static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_shelf *shelf,
     if (a)
         b->alloc = *a;
     if (shelved)
-        b->keeper = hn_shared_keep(shelf->keeper);
+        b->keeper = hn_shared_keep(store->keeper);
     b->data = shelved                    ? (void *)(uintptr_t)shelved
               : key->n_bytes <= SIZE_MAX ? hn_block_alloc(blob_allocator(b), (size_t)key->n_bytes)
                                          : NULL;
@@ -116,14 +116,14 @@ static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_shelf *shelf,
 }
 
 /* Blobs are filled without the lock; of two that were made at the same time one stays. */
-hone_status hn_blob_get(const hone_allocator *a, const hn_blob_shelf *shelf, const hn_blob_key *key,
+hone_status hn_blob_get(const hone_allocator *a, const hn_blob_store *store, const hn_blob_key *key,
                         hn_blob_fill_fn fill, void *ctx, hn_blob **out) {
     pthread_mutex_lock(&blob_lock);
     *out = own_known(a, key);
     pthread_mutex_unlock(&blob_lock);
     if (*out)
         return HONE_OK;
-    hn_blob *fresh = blank_blob(a, shelf, key);
+    hn_blob *fresh = blank_blob(a, store, key);
     HN_TRY_PTR(fresh);
     if (!fresh->keeper)
         hn_block_fetch(fresh->data, (size_t)key->n_bytes);
@@ -141,8 +141,8 @@ hone_status hn_blob_get(const hone_allocator *a, const hn_blob_shelf *shelf, con
     pthread_mutex_unlock(&blob_lock);
     if (*out != fresh)
         free_blob(fresh);
-    else if (shelf && !fresh->keeper)
-        shelf->made(shelf->ctx, fresh);
+    else if (store && !fresh->keeper)
+        store->made(store->ctx, fresh);
     return HONE_OK;
 }
 

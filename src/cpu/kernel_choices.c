@@ -74,8 +74,8 @@ static void put_key_sizes(hn_strbuf *b, const char *what, const int64_t *sizes, 
         hn_strbuf_printf(b, i ? "x%lld" : "%lld", (long long)sizes[i]);
 }
 
-static void put_conv_sizes(const hn_conv_last_job *job, int n_threads, hn_strbuf *b) {
-    const hn_slide *s = job->slide;
+static void put_conv_sizes(const hn_conv_nhwc_job *job, int n_threads, hn_strbuf *b) {
+    const hn_window *s = job->window;
     hn_strbuf_printf(b, "conv-last %lldx", (long long)job->batch);
     put_key_sizes(b, "", s->in, s->n_axes);
     put_key_sizes(b, "x", &job->channels, 1);
@@ -89,10 +89,10 @@ static void put_conv_sizes(const hn_conv_last_job *job, int n_threads, hn_strbuf
 }
 
 static hone_status remember_asker(hn_kernel_choices *c, hn_kernel_choice *choice, hn_id node,
-                                  const char *name, const hn_conv_last_job *job) {
+                                  const char *name, const hn_conv_nhwc_job *job) {
     if (choice->n_nodes++ == 0) {
-        choice->slide = *job->slide;
-        choice->job = (hn_conv_last_job){.slide = &choice->slide,
+        choice->window = *job->window;
+        choice->job = (hn_conv_nhwc_job){.window = &choice->window,
                                          .batch = job->batch,
                                          .channels = job->channels,
                                          .filters = job->filters,
@@ -107,7 +107,7 @@ static hone_status remember_asker(hn_kernel_choices *c, hn_kernel_choice *choice
 }
 
 hone_status hn_kernel_choices_ask(hn_kernel_choices *c, hn_id node, const char *name,
-                                  hn_conv_last_job *job) {
+                                  hn_conv_nhwc_job *job) {
     hn_kernel_choice *choice = NULL;
     hn_strbuf sizes;
     hn_strbuf_init(&sizes, c->alloc);
@@ -117,8 +117,8 @@ hone_status hn_kernel_choices_ask(hn_kernel_choices *c, hn_id node, const char *
     if (status == HONE_OK && choice)
         status = remember_asker(c, choice, node, name, job);
     if (status == HONE_OK && choice && choice->method != HN_NO_METHOD &&
-        hn_conv_last_fits(job, (hn_conv_last_method)choice->method))
-        job->method = (hn_conv_last_method)choice->method;
+        hn_conv_nhwc_fits(job, (hn_conv_nhwc_method)choice->method))
+        job->method = (hn_conv_nhwc_method)choice->method;
     pthread_mutex_unlock(&c->lock);
     hn_strbuf_free(&sizes);
     return status;
@@ -193,9 +193,9 @@ static bool is_printable(text_span text) {
 }
 
 static int method_named(text_span name) {
-    for (int m = 0; hn_conv_last_method_name(m); m++)
-        if (name.n == strlen(hn_conv_last_method_name(m)) &&
-            memcmp(name.at, hn_conv_last_method_name(m), name.n) == 0)
+    for (int m = 0; hn_conv_nhwc_method_name(m); m++)
+        if (name.n == strlen(hn_conv_nhwc_method_name(m)) &&
+            memcmp(name.at, hn_conv_nhwc_method_name(m), name.n) == 0)
             return m;
     return HN_NO_METHOD;
 }
@@ -269,7 +269,7 @@ hone_status hn_kernel_choices_write(const hn_kernel_choices *c, const char *path
         const hn_kernel_choice *choice = c->list.at[i];
         if (choice->method != HN_NO_METHOD)
             hn_strbuf_printf(&text, "%s: %s (%s)\n", choice->sizes,
-                             hn_conv_last_method_name(choice->method), choice->times);
+                             hn_conv_nhwc_method_name(choice->method), choice->times);
     }
     hone_status status = text.failed ? HONE_E_NOMEM : hn_outfile_open(path, c->alloc, &f, err);
     if (status == HONE_OK) {

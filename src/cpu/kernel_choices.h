@@ -12,13 +12,13 @@ enum { HN_NO_METHOD = -1 };
 /* Convolutions of the same sizes. */
 typedef struct hn_kernel_choice {
     const char *sizes; /* as the file has them */
-    int method;        /* hn_conv_last_method, or HN_NO_METHOD */
+    int method;        /* hn_conv_nhwc_method, or HN_NO_METHOD */
     const char *times; /* what was measured, for people: "product 52.1, winograd 31.0" */
     uint32_t n_nodes;  /* that asked; 0: it stands in the file only, and what follows is not set */
     hn_id first_node;
     const char *first_name;
-    hn_slide slide;
-    hn_conv_last_job job; /* sizes, and as method what the sizes alone suggest */
+    hn_window window;
+    hn_conv_nhwc_job job; /* sizes, and as method what the sizes alone suggest */
 } hn_kernel_choice;
 
 /* For work on that many threads. NULL: no memory. */
@@ -37,7 +37,7 @@ uint64_t hn_kernel_choices_hash(const hn_kernel_choices *c);
 /* Replaces job->method where the table has a choice that can do it, and remembers who asked. Safe
  * from several threads at once; the sizes of the map must be known. */
 hone_status hn_kernel_choices_ask(hn_kernel_choices *c, hn_id node, const char *name,
-                                  hn_conv_last_job *job);
+                                  hn_conv_nhwc_job *job);
 
 uint32_t hn_kernel_choices_n(const hn_kernel_choices *c);
 hn_kernel_choice *hn_kernel_choices_at(const hn_kernel_choices *c, uint32_t i);

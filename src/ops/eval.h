@@ -5,7 +5,7 @@
 
 #include "ops/ops.h"
 
-/* A tensor at run time: contiguous but for row_step, in host order, sub-byte types packed as in
+/* A tensor at run time: contiguous but for row_stride, in host order, sub-byte types packed as in
  * files. */
 typedef struct hn_array {
     hn_dtype dtype;
@@ -14,8 +14,8 @@ typedef struct hn_array {
     const int64_t *dims;
     void *data; /* strings: hn_bytes[n_elems] */
     /* Elements from one row of the last axis to the next, in memory that a plan lets several values
-     * share; 0: side by side, as all see them but the evaluations of hn_eval_row_steps. */
-    int64_t row_step;
+     * share; 0: side by side, as all see them but the evaluations of hn_eval_row_strides. */
+    int64_t row_stride;
 } hn_array;
 
 typedef enum hn_object_kind {

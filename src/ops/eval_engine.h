@@ -26,7 +26,7 @@ typedef struct hn_eval_host {
 typedef struct hn_const_host {
     void (*name)(void *ctx, uint32_t arg, hn_blob_key *key); /* mixes in what an argument is */
     hone_status (*read)(void *ctx);                          /* brings the data of all arguments */
-    const hn_blob_shelf *shelf;                              /* may be NULL */
+    const hn_blob_store *store;                              /* may be NULL */
     hn_kernel_choices *choices;                              /* may be NULL */
     hn_stored stored; /* what right sides of products are to be made of */
     void *ctx;
@@ -42,8 +42,8 @@ struct hn_eval {
     bool is_prepared;       /* state is what hn_eval_prepare made */
     void *state;
     const hn_const_host *consts; /* during hn_eval_prepare; NULL: all data are there */
-    uint64_t taken_args; /* set by hn_eval_prepare: bit i says that the state holds all that is read
-                            of argument i, but for its type */
+    uint64_t packed_args; /* set by hn_eval_prepare: bit i says that the state holds all that is
+                            read of argument i, but for its type */
     hone_error *err;
 };
 
@@ -77,25 +77,25 @@ hone_status hn_eval_once(hn_eval_host *host, const hn_graph *g, hn_id node, hn_o
                          const bool *wanted, hn_object **rets, hone_error *err);
 
 /* Where an evaluation's first output may lie. */
-typedef enum hn_eval_memory_kind {
-    HN_EVAL_OWN_BYTES,    /* apart from all arguments */
-    HN_EVAL_SAME_BYTES,   /* it is the first argument's bytes under another shape: nothing has to be
-                             done when they are shared */
-    HN_EVAL_IN_PLACE,     /* over an argument of the same type and shape */
-    HN_EVAL_SIDE_BY_SIDE, /* apart, but an argument may lie where it goes along `axis` already */
-    HN_EVAL_CUT_APART /* all outputs: parts of the first argument along `axis`, in order; they may
-                         lie there */
-} hn_eval_memory_kind;
-hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn);
+typedef enum hn_memory_kind {
+    HN_MEMORY_SEPARATE, /* apart from all arguments */
+    HN_MEMORY_ALIAS,    /* it is the first argument's bytes under another shape: nothing has to be
+                              done when they are shared */
+    HN_MEMORY_IN_PLACE, /* over an argument of the same type and shape */
+    HN_MEMORY_CONCAT,   /* apart, but an argument may lie where it goes along `axis` already */
+    HN_MEMORY_SPLIT     /* all outputs: parts of the first argument along `axis`, in order; they may
+                             lie there */
+} hn_memory_kind;
+hn_memory_kind hn_eval_memory(hn_eval_fn fn);
 /* Which arguments (bit i: argument i; the last bit: all from there on), and whether the first
- * output (of Split all) may have rows that do not lie side by side: hn_array.row_step. */
-typedef struct hn_row_steps {
+ * output (of Split all) may have rows that do not lie side by side: hn_array.row_stride. */
+typedef struct hn_row_strides {
     uint64_t args;
     bool rets;
     bool want_one_type; /* only where all arguments have the type and shape of the result */
-} hn_row_steps;
-hn_row_steps hn_eval_row_steps(hn_eval_fn fn);
-static inline bool hn_row_steps_arg(hn_row_steps s, uint32_t arg) {
+} hn_row_strides;
+hn_row_strides hn_eval_row_strides(hn_eval_fn fn);
+static inline bool hn_row_strides_arg(hn_row_strides s, uint32_t arg) {
     return s.args >> HN_MIN(arg, 63u) & 1;
 }
 /* An argument whose elements are only copied, so that they need not be aligned. */

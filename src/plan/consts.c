@@ -7,8 +7,8 @@
 /* Constants that are not read where they lie in a file: kinds of blobs. */
 enum { BLOB_COPY, BLOB_DENSE };
 
-static const hn_blob_shelf *shelf_of(const hn_program_options *o) {
-    return o ? o->shelf : NULL;
+static const hn_blob_store *shelf_of(const hn_program_options *o) {
+    return o ? o->store : NULL;
 }
 
 static hone_status own_blob(hn_program *p, const hn_program_options *o, const hn_blob_key *key,
@@ -92,7 +92,7 @@ hone_status hn_program_copy_const(hn_program *p, const hn_program_options *o, hn
     hn_program_name_const(p, t, &key);
     HN_TRY(own_blob(p, o, &key, copy_const_bytes, &(const_copy){p, t}, &data));
     aligned.data = data;
-    p->is_late[value] = false;
+    p->is_deferred[value] = false;
     return hn_object_init_tensor(&p->consts[value], p->model->arena, &aligned, err);
 }
 
@@ -100,8 +100,8 @@ static hone_status const_tensor(hn_program *p, const hn_model *source, hn_id val
                                 hone_error *err) {
     const hn_tensor *t = hn_value_at(p->model->graph, value)->init;
     hn_object *out = &p->consts[value];
-    p->is_late[value] = is_late_const(t);
-    if (p->is_late[value]) {
+    p->is_deferred[value] = is_late_const(t);
+    if (p->is_deferred[value]) {
         hn_object_init_borrowed(out, t->dtype, t->rank, t->dims, (void *)(uintptr_t)t->data);
         return HONE_OK;
     }
@@ -183,8 +183,8 @@ hone_status hn_program_make_consts(hn_program *p, const hn_model *source,
                                    const hn_program_options *o, hone_error *err) {
     const hn_graph *g = p->model->graph;
     p->consts = HN_NEW_N(p->model->arena, hn_object, (size_t)g->values.n + 1);
-    p->is_late = HN_NEW_N(p->model->arena, bool, (size_t)g->values.n + 1);
-    if (!p->consts || !p->is_late)
+    p->is_deferred = HN_NEW_N(p->model->arena, bool, (size_t)g->values.n + 1);
+    if (!p->consts || !p->is_deferred)
         return HONE_E_NOMEM;
     forget_source(source);
     for (hn_id id = 0; id < g->values.n; id++) {

@@ -114,7 +114,7 @@ static uint64_t cost_of_step(const strand_search *s, const hn_step *step) {
     if (!may_run_beside_others(s, step) || !known_macs(s, step, &macs))
         return 0;
     bool is_dynamic = !add_moved_bytes(s, step, &bytes);
-    if (!is_dynamic && step->memory == HN_EVAL_SAME_BYTES)
+    if (!is_dynamic && step->memory == HN_MEMORY_ALIAS)
         return STEP_NS;
     uint64_t ns = (is_dynamic ? DYNAMIC_STEP_NS : STEP_NS) + macs / MACS_PER_NS;
     ns += bytes / BYTES_PER_NS;

@@ -3,44 +3,45 @@
  *
  * With nothing but sizes of 1 before the axis such a part lies in one piece. Along the last axis it
  * is some columns of the whole: its rows lie as far apart as those of the whole, which its maker
- * and all its readers must know how to deal with (hn_eval_row_steps). Wholes may be parts of others
- * in turn: the growing concatenations of a dense block are the first columns of the last one. */
+ * and all its readers must know how to deal with (hn_eval_row_strides). Wholes may be parts of
+ * others in turn: the growing concatenations of a dense block are the first columns of the last
+ * one. */
 #include "plan/plan_int.h"
 
 /* ---- what operators can do ------------------------------------------------------------------- */
 
-static const hn_step *step_of(const hn_layout *l, hn_id node) {
+static const hn_step *step_of(const hn_memory_map *l, hn_id node) {
     return &l->list->steps[l->plan->program->position[node]];
 }
 
 /* By the shapes that the plan knows. */
-static bool deals_with_steps(const hn_layout *l, const hn_step *step, const hn_node *node) {
+static bool deals_with_steps(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
     bool fits = hn_layout_is_exact(l, step, node);
-    for (uint32_t i = 0; fits && step->row_steps.want_one_type && i < node->n_inputs; i++)
+    for (uint32_t i = 0; fits && step->row_strides.want_one_type && i < node->n_inputs; i++)
         fits =
             node->inputs[i] != HN_NONE && node->n_outputs > 0 && step->wanted[0] &&
             hn_type_equal(hn_layout_type(l, node->inputs[i]), hn_layout_type(l, node->outputs[0]));
     return fits;
 }
 
-static bool takes_parted_rows(const hn_layout *l, const hn_use *use) {
+static bool takes_parted_rows(const hn_memory_map *l, const hn_use *use) {
     if (use->node == HN_NONE || hn_node_at(l->g, use->node)->block != 0)
         return false;
     const hn_step *step = step_of(l, use->node);
-    return hn_row_steps_arg(step->row_steps, use->slot) &&
+    return hn_row_strides_arg(step->row_strides, use->slot) &&
            deals_with_steps(l, step, hn_node_at(l->g, use->node));
 }
 
-static bool makes_parted_rows(const hn_layout *l, hn_id node, hn_id value) {
+static bool makes_parted_rows(const hn_memory_map *l, hn_id node, hn_id value) {
     if (node == HN_NONE || hn_node_at(l->g, node)->block != 0)
         return false;
     const hn_step *step = step_of(l, node);
     bool is_first = hn_node_at(l->g, node)->outputs[0] == value;
-    return step->row_steps.rets && (is_first || step->memory == HN_EVAL_CUT_APART) &&
+    return step->row_strides.rets && (is_first || step->memory == HN_MEMORY_SPLIT) &&
            deals_with_steps(l, step, hn_node_at(l->g, node));
 }
 
-bool hn_rows_may_part(const hn_layout *l, hn_id id) {
+bool hn_rows_may_part(const hn_memory_map *l, hn_id id) {
     const hn_value *v = hn_value_at(l->g, id);
     const hn_type *t = hn_layout_type(l, id);
     uint64_t bytes;
@@ -61,7 +62,7 @@ typedef enum part_form {
     PART_COLUMNS /* along the last axis */
 } part_form;
 
-static part_form form_of_parts(const hn_layout *l, const hn_node *node, const hn_type *whole,
+static part_form form_of_parts(const hn_memory_map *l, const hn_node *node, const hn_type *whole,
                                int64_t default_axis) {
     const hn_attr *attr = hn_node_attr(node, "axis");
     int32_t rank = whole->shape.rank;
@@ -87,11 +88,11 @@ static bool extent_of_part(part_form form, const hn_type *t, uint64_t *bytes) {
     return true;
 }
 
-static uint32_t index_of(const hn_layout *l, const hn_part_range *r) {
+static uint32_t index_of(const hn_memory_map *l, const hn_part_range *r) {
     return (uint32_t)(r - l->placing.ranges);
 }
 
-static void make_part(hn_layout *l, hn_part_range *r, hn_part_range *whole, uint64_t shift,
+static void make_part(hn_memory_map *l, hn_part_range *r, hn_part_range *whole, uint64_t shift,
                       uint64_t whole_row) {
     r->within = index_of(l, whole) + 1;
     r->shift = shift;
@@ -103,7 +104,7 @@ static void make_part(hn_layout *l, hn_part_range *r, hn_part_range *whole, uint
     l->n_joined++;
 }
 
-uint64_t hn_range_row_step(const hn_placing *p, const hn_part_range *r) {
+uint64_t hn_range_row_stride(const hn_placing *p, const hn_part_range *r) {
     uint64_t step = 0;
     for (; r->within && r->whole_row; r = &p->ranges[r->within - 1])
         step = r->whole_row;
@@ -121,7 +122,7 @@ static uint64_t place_in_whole(const hn_placing *p, const hn_part_range *r) {
 }
 
 /* All values of a range take as many bytes, so it does not matter which of them is the argument. */
-static void join_argument_pieces(hn_layout *l, const hn_node *node, hn_part_range *whole) {
+static void join_argument_pieces(hn_memory_map *l, const hn_node *node, hn_part_range *whole) {
     uint64_t at = 0, bytes;
     for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
         hn_part_range *r = hn_layout_range(l, node->inputs[i]);
@@ -134,7 +135,7 @@ static void join_argument_pieces(hn_layout *l, const hn_node *node, hn_part_rang
 
 /* Do the arguments from `first` on make up the columns of a range, from the first to the last? Then
  * it can be columns of the result itself. */
-static bool make_up_columns(const hn_layout *l, const hn_node *node, uint32_t first,
+static bool make_up_columns(const hn_memory_map *l, const hn_node *node, uint32_t first,
                             const hn_part_range *range) {
     uint64_t at = 0, bytes;
     for (uint32_t i = first; i < node->n_inputs && at < range->row_bytes; i++, at += bytes) {
@@ -146,7 +147,7 @@ static bool make_up_columns(const hn_layout *l, const hn_node *node, uint32_t fi
     return at == range->row_bytes;
 }
 
-static void join_argument_columns(hn_layout *l, const hn_node *node, hn_part_range *whole) {
+static void join_argument_columns(hn_memory_map *l, const hn_node *node, hn_part_range *whole) {
     uint64_t at = 0, bytes;
     for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
         hn_part_range *r = hn_layout_range(l, node->inputs[i]);
@@ -158,8 +159,8 @@ static void join_argument_columns(hn_layout *l, const hn_node *node, hn_part_ran
     }
 }
 
-void hn_join_arguments(hn_layout *l, uint32_t s, const hn_node *node, hn_part_range *whole) {
-    if (l->plan->modes[s] != HN_STEP_PLANNED || l->list->steps[s].memory != HN_EVAL_SIDE_BY_SIDE)
+void hn_join_arguments(hn_memory_map *l, uint32_t s, const hn_node *node, hn_part_range *whole) {
+    if (l->plan->modes[s] != HN_STEP_PLANNED || l->list->steps[s].memory != HN_MEMORY_CONCAT)
         return;
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (node->inputs[i] == HN_NONE)
@@ -174,7 +175,7 @@ void hn_join_arguments(hn_layout *l, uint32_t s, const hn_node *node, hn_part_ra
 /* ---- Split ----------------------------------------------------------------------------------- */
 
 /* Where output i begins in the argument. */
-static bool find_output(const hn_layout *l, part_form form, const hn_node *node, uint32_t i,
+static bool find_output(const hn_memory_map *l, part_form form, const hn_node *node, uint32_t i,
                         uint64_t *at) {
     uint64_t bytes;
     *at = 0;
@@ -185,17 +186,17 @@ static bool find_output(const hn_layout *l, part_form form, const hn_node *node,
 }
 
 /* A piece of rows that lie apart themselves would not be one. */
-bool hn_lie_in_argument(hn_layout *l, uint32_t s, const hn_node *node, uint32_t i) {
+bool hn_lie_in_argument(hn_memory_map *l, uint32_t s, const hn_node *node, uint32_t i) {
     hn_id id = node->outputs[i];
     uint64_t at, bytes;
-    if (l->plan->modes[s] != HN_STEP_PLANNED || l->list->steps[s].memory != HN_EVAL_CUT_APART)
+    if (l->plan->modes[s] != HN_STEP_PLANNED || l->list->steps[s].memory != HN_MEMORY_SPLIT)
         return false;
     hn_part_range *whole = hn_layout_range(l, node->inputs[0]);
     const hn_type *t = hn_layout_type(l, node->inputs[0]);
     part_form form = form_of_parts(l, node, t, 0);
     if (!whole || form == PART_NONE || !find_output(l, form, node, i, &at) ||
         !extent_of_part(form, hn_layout_type(l, id), &bytes) ||
-        (form == PART_PIECE ? hn_range_row_step(&l->placing, whole) != 0
+        (form == PART_PIECE ? hn_range_row_stride(&l->placing, whole) != 0
                             : !hn_rows_may_part(l, id)))
         return false;
     hn_part_range *r = &l->placing.ranges[l->placing.n_ranges++];

@@ -4,7 +4,7 @@
 
 #define JOINING_WORTH 4 /* the part of the memory that may be spent to spare all copies */
 
-const hn_type *hn_layout_type(const hn_layout *l, hn_id id) {
+const hn_type *hn_layout_type(const hn_memory_map *l, hn_id id) {
     return id == HN_NONE ? NULL : l->plan->places[id].type;
 }
 
@@ -18,7 +18,7 @@ bool hn_layout_bytes_of(const hn_type *t, uint64_t *bytes) {
 
 /* ---- groups ----------------------------------------------------------------------------------- */
 
-static void find_neighbours(hn_layout *l) {
+static void find_neighbours(hn_memory_map *l) {
     const hn_plan *p = l->plan;
     for (uint32_t s = 0; s <= l->list->n_steps; s++)
         l->first_beside[s] = l->last_beside[s] = s;
@@ -31,12 +31,12 @@ static void find_neighbours(hn_layout *l) {
 
 /* Where nobody runs beside the step, it may write over whatever dies with it; in a group only over
  * what was made there, which its own strand alone reads. */
-static bool is_own_range(const hn_layout *l, uint32_t s, const hn_part_range *r) {
+static bool is_own_range(const hn_memory_map *l, uint32_t s, const hn_part_range *r) {
     return l->first_beside[s] == l->last_beside[s] || r->live.first >= l->first_beside[s];
 }
 
 /* Strands may be at any of their steps at the same time. */
-static void stretch_over_groups(hn_layout *l) {
+static void stretch_over_groups(hn_memory_map *l) {
     for (uint32_t i = 0; i < l->placing.n_ranges; i++) {
         hn_live_range *r = &l->placing.ranges[i].live;
         r->first = l->first_beside[r->first];
@@ -46,7 +46,7 @@ static void stretch_over_groups(hn_layout *l) {
 
 /* ---- how steps run --------------------------------------------------------------------------- */
 
-bool hn_layout_is_exact(const hn_layout *l, const hn_step *step, const hn_node *node) {
+bool hn_layout_is_exact(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (node->inputs[i] != HN_NONE && !hn_layout_type(l, node->inputs[i]))
             return false;
@@ -63,8 +63,8 @@ static bool same_elems(const hn_type *a, const hn_type *b) {
 }
 
 /* Graph outputs have memory of their own; all else may look at what is already there. */
-static bool can_be_view(const hn_layout *l, const hn_step *step, const hn_node *node) {
-    if (step->memory != HN_EVAL_SAME_BYTES || node->n_inputs == 0 || node->n_outputs == 0)
+static bool can_be_view(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
+    if (step->memory != HN_MEMORY_ALIAS || node->n_inputs == 0 || node->n_outputs == 0)
         return false;
     hn_id in = node->inputs[0], out = node->outputs[0];
     if (in == HN_NONE || !step->wanted[0] ||
@@ -73,7 +73,7 @@ static bool can_be_view(const hn_layout *l, const hn_step *step, const hn_node *
     return l->is_steady[in] && !hn_value_is_output(hn_value_at(l->g, out), 0);
 }
 
-static hn_step_mode mode_of_step(const hn_layout *l, const hn_step *step, const hn_node *node) {
+static hn_step_mode mode_of_step(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
     if (!hn_layout_is_exact(l, step, node))
         return HN_STEP_DYNAMIC;
     return can_be_view(l, step, node) ? HN_STEP_VIEW : HN_STEP_PLANNED;
@@ -81,12 +81,12 @@ static hn_step_mode mode_of_step(const hn_layout *l, const hn_step *step, const 
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-hn_part_range *hn_layout_range(const hn_layout *l, hn_id id) {
+hn_part_range *hn_layout_range(const hn_memory_map *l, hn_id id) {
     return id != HN_NONE && l->range_of[id] ? &l->placing.ranges[l->range_of[id] - 1] : NULL;
 }
 
 /* The value lies where another one does. */
-static void share_range(hn_layout *l, hn_id id, hn_id with) {
+static void share_range(hn_memory_map *l, hn_id id, hn_id with) {
     hn_part_range *r = hn_layout_range(l, with);
     l->range_of[id] = l->range_of[with];
     l->is_steady[id] = true;
@@ -98,7 +98,8 @@ static void share_range(hn_layout *l, hn_id id, hn_id with) {
 }
 
 /* Does the node read bytes of this range under the name of one of its pieces? */
-static bool reads_piece_of(const hn_layout *l, const hn_node *node, const hn_part_range *whole) {
+static bool reads_piece_of(const hn_memory_map *l, const hn_node *node,
+                           const hn_part_range *whole) {
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         hn_part_range *r = hn_layout_range(l, node->inputs[i]);
         if (r && r != whole && hn_whole_range(&l->placing, r) == whole)
@@ -109,8 +110,8 @@ static bool reads_piece_of(const hn_layout *l, const hn_node *node, const hn_par
 
 /* An argument of the same form that nobody needs after this step: the result may be written over
  * it. */
-static hn_id dying_argument(const hn_layout *l, uint32_t s, const hn_node *node, hn_id out) {
-    if (l->list->steps[s].memory != HN_EVAL_IN_PLACE)
+static hn_id dying_argument(const hn_memory_map *l, uint32_t s, const hn_node *node, hn_id out) {
+    if (l->list->steps[s].memory != HN_MEMORY_IN_PLACE)
         return HN_NONE;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const hn_part_range *r = hn_layout_range(l, node->inputs[i]);
@@ -131,7 +132,7 @@ static uint64_t row_bytes(const hn_type *t) {
 
 /* Outputs of the graph go to memory of the caller; strings own memory of their own; bodies hand
  * over what they made. */
-static void place_output(hn_layout *l, uint32_t s, const hn_node *node, uint32_t i) {
+static void place_output(hn_memory_map *l, uint32_t s, const hn_node *node, uint32_t i) {
     hn_plan *p = l->plan;
     hn_id id = node->outputs[i];
     uint64_t bytes;
@@ -162,7 +163,7 @@ static void place_output(hn_layout *l, uint32_t s, const hn_node *node, uint32_t
     hn_join_arguments(l, s, node, r);
 }
 
-static void find_ranges(hn_layout *l) {
+static void find_ranges(hn_memory_map *l) {
     for (uint32_t s = 0; s < l->list->n_steps; s++) {
         const hn_step *step = &l->list->steps[s];
         const hn_node *node = hn_node_at(l->g, step->node);
@@ -176,7 +177,7 @@ static void find_ranges(hn_layout *l) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void find_last_uses(hn_layout *l) {
+static void find_last_uses(hn_memory_map *l) {
     for (hn_id id = 0; id < l->g->values.n; id++)
         l->last_use[id] = l->list->n_steps;
     for (uint32_t s = 0; s < l->list->n_steps; s++)
@@ -184,7 +185,7 @@ static void find_last_uses(hn_layout *l) {
             l->last_use[l->list->steps[s].dead[k]] = s;
 }
 
-static hone_status open_layout(hn_layout *l) {
+static hone_status open_layout(hn_memory_map *l) {
     hn_plan *p = l->plan;
     size_t n_values = (size_t)l->g->values.n + 1, n_steps = (size_t)l->list->n_steps + 1;
     l->placing.ranges = HN_NEW_N(p->arena, hn_part_range, (size_t)l->list->n_owned + 1);
@@ -203,7 +204,7 @@ static hone_status open_layout(hn_layout *l) {
     return HONE_OK;
 }
 
-static hone_status lay_plan_out(hn_layout *l) {
+static hone_status lay_plan_out(hn_memory_map *l) {
     HN_TRY(open_layout(l));
     find_last_uses(l);
     find_neighbours(l);
@@ -212,14 +213,14 @@ static hone_status lay_plan_out(hn_layout *l) {
     return hn_place_ranges(l->plan->arena, &l->placing);
 }
 
-static void keep_place(const hn_layout *l, hn_id id, const hn_part_range *r) {
+static void keep_place(const hn_memory_map *l, hn_id id, const hn_part_range *r) {
     hn_place *at = &l->plan->places[id];
-    uint64_t step = hn_range_row_step(&l->placing, r) * 8;
+    uint64_t step = hn_range_row_stride(&l->placing, r) * 8;
     at->offset = r->live.offset;
-    at->row_step = step ? (int64_t)(step / (uint64_t)hn_dtype_bits(at->type->elem)) : 0;
+    at->row_stride = step ? (int64_t)(step / (uint64_t)hn_dtype_bits(at->type->elem)) : 0;
 }
 
-static hone_status keep_layout(hn_layout *l) {
+static hone_status keep_layout(hn_memory_map *l) {
     hn_plan *p = l->plan;
     p->block_bytes = l->placing.block_bytes;
     p->ranges = HN_NEW_N(p->arena, hn_live_range, (size_t)l->placing.n_ranges + 1);
@@ -235,11 +236,11 @@ static hone_status keep_layout(hn_layout *l) {
 
 /* A joined result is taken up as soon as its first piece is made: where that costs much more memory
  * than it saves, pieces are copied. */
-hone_status hn_plan_lay_out(hn_plan *p) {
+hone_status hn_plan_memory(hn_plan *p) {
     const hn_program *program = p->program;
-    hn_layout joined = {
+    hn_memory_map joined = {
         .plan = p, .g = program->model->graph, .list = &program->blocks[0], .joins = true};
-    hn_layout apart = joined;
+    hn_memory_map apart = joined;
     apart.joins = false;
     p->modes = HN_NEW_N(p->arena, uint8_t, (size_t)joined.list->n_steps + 1);
     HN_TRY_PTR(p->modes);

@@ -57,7 +57,7 @@ static hone_status build_plan(hn_plan *p, int n_threads, uint32_t n,
         p->places[id] = (hn_place){.type = is_exact_tensor(types[id]) ? types[id] : NULL,
                                    .offset = HN_NO_OFFSET};
     HN_TRY(hn_plan_find_groups(p, types, n_threads));
-    return hn_plan_lay_out(p);
+    return hn_plan_memory(p);
 }
 
 hone_status hn_plan_new(const hn_program *program, int n_threads, uint32_t n_inputs,

@@ -16,10 +16,10 @@ typedef struct hn_step {
     int version;
     const hn_provider *provider; /* who claimed the node */
     hn_eval_fn run;              /* what the provider made of it */
-    hn_eval_memory_kind memory;  /* where its first output may lie */
-    hn_row_steps row_steps;      /* what of it may have rows that do not lie side by side */
+    hn_memory_kind memory;       /* where its first output may lie */
+    hn_row_strides row_strides;  /* what of it may have rows that do not lie side by side */
     void *state;                 /* what the operator keeps for this node; see hn_eval_prepare */
-    uint64_t taken_args;         /* bit i: the state holds what is read of argument i */
+    uint64_t packed_args;        /* bit i: the state holds what is read of argument i */
     bool is_prepared;            /* the state is there, if there is to be one */
     bool has_body;               /* If, Loop, ...: the evaluation makes its outputs itself */
     const bool *wanted;          /* per output: does anybody read it? */
@@ -41,7 +41,7 @@ typedef struct hn_step_list {
 struct hn_provider {
     const char *name;
     bool (*claims)(const hn_graph *g, const hn_step *step); /* node, op and version are known */
-    /* sets run, memory, row_steps */
+    /* sets run, memory, row_strides */
     hone_status (*lower)(const hn_graph *g, hn_step *step, hone_error *err);
 };
 const hn_provider *hn_provider_at(uint32_t i); /* all there are, 0, 1, ...; NULL past the last */
@@ -58,9 +58,9 @@ typedef struct hn_program {
     hn_object
         *consts; /* by value: initializers as borrowed tensors; kind NONE when there is none */
     HN_VEC(hn_blob *) blobs; /* constants that could not be read where they lie */
-    bool *is_late;           /* by value: its constant is copied when it turns out to be read */
+    bool *is_deferred;       /* by value: its constant is copied when it turns out to be read */
     pthread_mutex_t lock;    /* held while weights are laid out */
-    _Atomic bool is_ready;   /* they are: hn_program_finish has done its work */
+    _Atomic bool is_ready;   /* they are: hn_program_pack has done its work */
     hn_stored stored;        /* what right sides of products are made of */
 } hn_program;
 
@@ -74,11 +74,11 @@ typedef struct hn_program_options {
     hone_status (*rewrite)(void *ctx, hn_model *m, hone_error *err);
     void *rewrite_ctx;
     hn_pool *pool;              /* helps to lay weights out; may be NULL */
-    const hn_blob_shelf *shelf; /* of weights that were laid out before; may be NULL */
+    const hn_blob_store *store; /* of weights that were laid out before; may be NULL */
     hn_kernel_choices *choices; /* that were measured; may be NULL */
     hn_stored stored;           /* what right sides of products are made of */
     struct hn_cache *cache;     /* of run/, where optimized graphs are kept; may be NULL */
-    bool is_lazy; /* weights are laid out by hn_program_finish; without shelf and choices only */
+    bool is_lazy; /* weights are laid out by hn_program_pack; without store and choices only */
 } hn_program_options;
 
 /* Refuses a model that is not valid, or has an operator that cannot be run, by a message that names
@@ -91,7 +91,7 @@ hone_status hn_program_adopt(hn_model *own, const hn_model *m, const hn_program_
                              hn_program **out, hone_error *err);
 /* Lays weights out that a lazy program has left; does nothing the second time. Before anything is
  * planned; any number of threads may call it. After a failure it may be tried again. */
-hone_status hn_program_finish(hn_program *p, hn_pool *pool, hone_error *err);
+hone_status hn_program_pack(hn_program *p, hn_pool *pool, hone_error *err);
 void hn_program_free(hn_program *p); /* NULL is fine */
 /* Which steps of the main graph must run when these of its outputs are asked for. */
 void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, bool *needed_steps);
@@ -102,7 +102,7 @@ void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, boo
 typedef struct hn_place {
     const hn_type *type; /* with known dims; NULL: known only at run time */
     uint64_t offset;     /* into the block of memory; HN_NO_OFFSET when it does not lie there */
-    int64_t row_step;    /* of hn_array */
+    int64_t row_stride;  /* of hn_array */
 } hn_place;
 #define HN_NO_OFFSET UINT64_MAX
 
@@ -154,8 +154,8 @@ void hn_plan_free(hn_plan *p);
 bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *inputs);
 
 /* memory.c: fills modes, ranges, offsets and block_bytes of a plan whose types are known. */
-hone_status hn_plan_lay_out(hn_plan *p);
-/* step_states.c: makes the states of steps that have some, but for those that hn_program_finish is
+hone_status hn_plan_memory(hn_plan *p);
+/* step_states.c: makes the states of steps that have some, but for those that hn_program_pack is
  * to make, and ends them. */
 hone_status hn_program_prepare(hn_program *p, const hn_program_options *o, hone_error *err);
 void hn_program_release(hn_program *p);

@@ -32,7 +32,7 @@ hone_status hn_place_ranges(hn_arena *work, hn_placing *p);
 
 /* ---- values and their ranges ----------------------------------------------------------------- */
 
-typedef struct hn_layout {
+typedef struct hn_memory_map {
     hn_plan *plan;
     const hn_graph *g;
     const hn_step_list *list;
@@ -45,23 +45,23 @@ typedef struct hn_layout {
                         argument */
     uint32_t n_joined;
     hn_placing placing;
-} hn_layout;
+} hn_memory_map;
 
-const hn_type *hn_layout_type(const hn_layout *l, hn_id id);  /* NULL: not known, or HN_NONE */
-hn_part_range *hn_layout_range(const hn_layout *l, hn_id id); /* NULL: it has none */
+const hn_type *hn_layout_type(const hn_memory_map *l, hn_id id);  /* NULL: not known, or HN_NONE */
+hn_part_range *hn_layout_range(const hn_memory_map *l, hn_id id); /* NULL: it has none */
 /* Bytes of the value of a type; false when they are too many. */
 bool hn_layout_bytes_of(const hn_type *t, uint64_t *bytes);
 /* Are all shapes of the step those of the plan? */
-bool hn_layout_is_exact(const hn_layout *l, const hn_step *step, const hn_node *node);
+bool hn_layout_is_exact(const hn_memory_map *l, const hn_step *step, const hn_node *node);
 
 /* joins.c: may the rows of a value lie apart, as far as its maker and all its readers go? */
-bool hn_rows_may_part(const hn_layout *l, hn_id id);
+bool hn_rows_may_part(const hn_memory_map *l, hn_id id);
 /* Arguments of a concatenation, whose result has got the range `whole`, become parts of it. */
-void hn_join_arguments(hn_layout *l, uint32_t s, const hn_node *node, hn_part_range *whole);
+void hn_join_arguments(hn_memory_map *l, uint32_t s, const hn_node *node, hn_part_range *whole);
 /* Output i of a Split becomes a part of its argument; false: it needs a range of its own. */
-bool hn_lie_in_argument(hn_layout *l, uint32_t s, const hn_node *node, uint32_t i);
+bool hn_lie_in_argument(hn_memory_map *l, uint32_t s, const hn_node *node, uint32_t i);
 /* Bytes from one row of the range to the next; 0: side by side. */
-uint64_t hn_range_row_step(const hn_placing *p, const hn_part_range *r);
+uint64_t hn_range_row_stride(const hn_placing *p, const hn_part_range *r);
 
 /* groups.c: fills the groups of a plan whose places have their types. types: of all values, as far
  * as they are known. */

@@ -12,7 +12,7 @@ static hone_status cpu_lower(const hn_graph *g, hn_step *step, hone_error *err) 
     (void)g, (void)err;
     step->run = step->op->eval;
     step->memory = hn_eval_memory(step->run);
-    step->row_steps = hn_eval_row_steps(step->run);
+    step->row_strides = hn_eval_row_strides(step->run);
     return HONE_OK;
 }
 

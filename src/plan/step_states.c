@@ -81,7 +81,7 @@ static void free_rooms(preparation *all) {
 static const hn_tensor *late_arg(const step_consts *s, uint32_t i) {
     const hn_program *p = s->all->p;
     hn_id id = s->node->inputs[i];
-    return s->args[i] && p->is_late[id] ? hn_value_at(p->model->graph, id)->init : NULL;
+    return s->args[i] && p->is_deferred[id] ? hn_value_at(p->model->graph, id)->init : NULL;
 }
 
 static uint64_t room_bytes_of(const hn_tensor *t) {
@@ -140,7 +140,8 @@ static hone_status read_const_args(void *ctx) {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Other steps may look at taken_args of this one any time: *taken is for whoever holds the lock. */
+/* Other steps may look at packed_args of this one any time: *taken is for whoever holds the lock.
+ */
 static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scratch, uint64_t *taken,
                                 hone_error *err) {
     const hn_graph *g = all->p->model->graph;
@@ -149,7 +150,7 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
     step_consts consts = {.all = all, .node = hn_node_at(g, step->node)};
     hn_const_host host = {.name = name_const_arg,
                           .read = read_const_args,
-                          .shelf = all->options->shelf,
+                          .store = all->options->store,
                           .choices = all->options->choices,
                           .stored = all->options->stored,
                           .ctx = &consts};
@@ -165,7 +166,7 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
                  .err = err};
     if (status == HONE_OK)
         status = hn_eval_prepare(&c, &step->state);
-    *taken = c.taken_args;
+    *taken = c.packed_args;
     give_room_back(all, consts.room);
     if (status != HONE_OK)
         hn_error_at_node(err, g, step->node);
@@ -173,7 +174,7 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
 }
 
 static bool is_taken(const hn_step *step, uint32_t arg) {
-    return arg < 64 && step->taken_args >> arg & 1;
+    return arg < 64 && step->packed_args >> arg & 1;
 }
 
 static bool is_taken_or_copied(const hn_step *step, uint32_t arg) {
@@ -207,7 +208,7 @@ static void let_taken_go(const hn_program *p, const hn_step *step) {
 static void finish_step(preparation *all, hn_step *step, uint64_t taken, hone_status status,
                         const hone_error *err) {
     pthread_mutex_lock(&all->lock);
-    step->taken_args = taken;
+    step->packed_args = taken;
     step->is_prepared = status == HONE_OK;
     if (status == HONE_OK) {
         let_taken_go(all->p, step);
@@ -239,7 +240,7 @@ static void prepare_steps(void *ctx, int64_t begin, int64_t end) {
 static hone_status copy_const_args(preparation *all, const hn_step *step) {
     const hn_node *n = hn_node_at(all->p->model->graph, step->node);
     for (uint32_t i = 0; i < n->n_inputs; i++)
-        if (n->inputs[i] != HN_NONE && all->p->is_late[n->inputs[i]])
+        if (n->inputs[i] != HN_NONE && all->p->is_deferred[n->inputs[i]])
             HN_TRY(hn_program_copy_const(all->p, all->options, n->inputs[i], all->err));
     return HONE_OK;
 }
@@ -261,7 +262,7 @@ static hone_status prepare_strangers(preparation *all, hn_arena *scratch) {
     for (uint32_t i = 0; i < all->steps.n; i++) {
         hn_step *step = all->steps.at[i];
         HN_TRY(copy_const_args(all, step));
-        HN_TRY(prepare_step(all, step, scratch, &step->taken_args, all->err));
+        HN_TRY(prepare_step(all, step, scratch, &step->packed_args, all->err));
     }
     return HONE_OK;
 }
@@ -275,7 +276,7 @@ static bool is_never_read(const hn_program *p, const hn_value *v) {
 static hone_status copy_late_consts(preparation *all) {
     const hn_graph *g = all->p->model->graph;
     for (hn_id id = 0; id < g->values.n; id++)
-        if (all->p->is_late[id] && !is_never_read(all->p, hn_value_at(g, id)))
+        if (all->p->is_deferred[id] && !is_never_read(all->p, hn_value_at(g, id)))
             HN_TRY(hn_program_copy_const(all->p, all->options, id, all->err));
     return HONE_OK;
 }
@@ -312,7 +313,7 @@ hone_status hn_program_prepare(hn_program *p, const hn_program_options *o, hone_
     return HONE_OK;
 }
 
-hone_status hn_program_finish(hn_program *p, hn_pool *pool, hone_error *err) {
+hone_status hn_program_pack(hn_program *p, hn_pool *pool, hone_error *err) {
     if (atomic_load_explicit(&p->is_ready, memory_order_acquire))
         return HONE_OK;
     hone_status status = HONE_OK;

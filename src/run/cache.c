@@ -1,4 +1,4 @@
-/* A shelf over the file of a cache, and the graph in it: what is found there, and what is to be
+/* A store over the file of a cache, and the graph in it: what is found there, and what is to be
  * written. */
 #define _GNU_SOURCE /* realpath */
 #include "run/cache.h"
@@ -16,7 +16,7 @@ struct hn_cache {
     const char *path, *asked;
     uint64_t environment;
     hn_cache_map *map; /* NULL: there is none yet */
-    hn_blob_shelf shelf;
+    hn_blob_store store;
     pthread_mutex_t lock; /* guards all below */
     HN_VEC(hn_cache_piece) found;
     HN_VEC(hn_blob *) made; /* owned */
@@ -24,7 +24,7 @@ struct hn_cache {
     hn_cache_piece graph;   /* to be written; no bytes: there is none */
 };
 
-/* ---- the shelf ------------------------------------------------------------------------------- */
+/* ---- the store ------------------------------------------------------------------------------- */
 
 static const void *find_cached(void *ctx, const hn_blob_key *key) {
     hn_cache *c = ctx;
@@ -48,8 +48,8 @@ static void remember_made(void *ctx, hn_blob *b) {
     pthread_mutex_unlock(&c->lock);
 }
 
-const hn_blob_shelf *hn_cache_shelf(const hn_cache *c) {
-    return &c->shelf;
+const hn_blob_store *hn_cache_shelf(const hn_cache *c) {
+    return &c->store;
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ typedef struct kept_graph {
 /* False when nothing tells one state of the model from another. Operators of others may mean
  * something else the next time. */
 static bool name_graph(const hn_cache *c, const hn_model *m, hn_blob_key *key) {
-    hn_blob_key_init(key, &c->shelf, BLOB_GRAPH, 0);
+    hn_blob_key_init(key, &c->store, BLOB_GRAPH, 0);
     hn_blob_key_mix(key, c->asked, strlen(c->asked));
     bool is_known = m->maps.n > 0 && m->n_edits == 0 && !m->origin && !m->custom_ops;
     for (uint32_t i = 0; is_known && i < m->maps.n; i++) {
@@ -85,7 +85,7 @@ hone_status hn_cache_take_graph(hn_cache *c, const hn_model *m, hn_model **out) 
         return HONE_OK;
     const kept_graph *kept = found.at;
     hn_bytes graph = {kept->bytes, found.n - sizeof *kept};
-    if (hn_hash64(graph.at, (size_t)graph.n, c->shelf.seed) != kept->hash)
+    if (hn_hash64(graph.at, (size_t)graph.n, c->store.seed) != kept->hash)
         return HONE_OK;
     key.n_bytes = found.n;
     if (!HN_VEC_PUSH(c->arena, &c->found, ((hn_cache_piece){key, found.at})))
@@ -115,7 +115,7 @@ hone_status hn_cache_put_graph(hn_cache *c, const hn_model *m, const hn_model *o
     kept_graph *kept = hn_arena_alloc(c->arena, sizeof *kept + n);
     if (kept) {
         memcpy(kept->bytes, data, n);
-        kept->hash = hn_hash64(data, n, c->shelf.seed);
+        kept->hash = hn_hash64(data, n, c->store.seed);
         key.n_bytes = sizeof *kept + n;
         c->graph = (hn_cache_piece){key, kept};
     }
@@ -167,7 +167,7 @@ static hone_status start_cache(hn_cache *c, const char *folder, const char *mode
         *note = hn_arena_printf(arena, "the cache %s", err.message);
         HN_TRY_PTR(*note);
     }
-    c->shelf = (hn_blob_shelf){.seed = c->map ? c->map->seed : fresh_seed(c),
+    c->store = (hn_blob_store){.seed = c->map ? c->map->seed : fresh_seed(c),
                                .find = find_cached,
                                .made = remember_made,
                                .keeper = c->map ? &c->map->shared : NULL,
@@ -219,7 +219,7 @@ hone_status hn_cache_save(hn_cache *c, hn_arena *arena, const char **note) {
         pieces[n++] = c->graph;
     hn_error_clear(&err);
     hone_status status =
-        hn_cache_file_write(c->path, c->environment, c->shelf.seed, n, pieces, c->alloc, &err);
+        hn_cache_file_write(c->path, c->environment, c->store.seed, n, pieces, c->alloc, &err);
     if (status == HONE_OK || status == HONE_E_NOMEM)
         return status;
     *note = hn_arena_printf(arena, "the cache could not be written: %s", err.message);

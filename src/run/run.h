@@ -6,18 +6,18 @@
 #include "plan/plan.h"
 
 /* A step that has just run; its values are valid while it is shown. */
-typedef struct hn_step_sight {
+typedef struct hn_step_event {
     const hn_graph *g;
     const hn_step *step;
     uint64_t start_ns, end_ns, macs;
     hn_object *const *inputs, *const *outputs; /* as many as the node has; NULL where left out */
-} hn_step_sight;
+} hn_step_event;
 
 /* What a caller may watch and stop. */
 typedef struct hn_run_control {
     const volatile int *cancel; /* nonzero stops the run; may be NULL */
     uint64_t deadline_ns;       /* hn_now_ns() after which the run stops; 0: none */
-    void (*after_step)(void *ctx, const hn_step_sight *sight); /* may be NULL */
+    void (*after_step)(void *ctx, const hn_step_event *sight); /* may be NULL */
     void *ctx;
 } hn_run_control;
 

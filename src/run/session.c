@@ -48,12 +48,12 @@ static hone_status open_cache(hn_session *s, const hn_model *m, hn_cache **cache
 static hone_status take_cached_program(hn_session *s, const hn_model *m, hone_error *err) {
     hn_cache *cache;
     HN_TRY(open_cache(s, m, &cache));
-    s->options.program.shelf = cache ? hn_cache_shelf(cache) : NULL;
+    s->options.program.store = cache ? hn_cache_shelf(cache) : NULL;
     s->options.program.cache = cache;
     hone_status status = take_program(s, m, err);
     if (status == HONE_OK && cache)
         status = hn_cache_save(cache, s->notes, &s->cache_note);
-    s->options.program.shelf = NULL;
+    s->options.program.store = NULL;
     s->options.program.cache = NULL;
     hn_cache_free(cache);
     return status;
@@ -219,7 +219,7 @@ static hone_status borrow_plan(hn_session *s, const hn_call *c, borrowed_plan *b
     hn_plan *fresh;
     if (borrow_kept(s, c, b))
         return HONE_OK;
-    HN_TRY(hn_program_finish(s->program, s->pool, err));
+    HN_TRY(hn_program_pack(s->program, s->pool, err));
     HN_TRY(hn_plan_new(s->program, hn_pool_threads(s->pool), c->n_inputs, c->inputs, &fresh, err));
     keep_plan(s, c, fresh, b);
     return HONE_OK;

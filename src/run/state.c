@@ -217,7 +217,7 @@ static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) 
             continue;
         hn_object_init_borrowed(&s->planned[id], at->type->elem, at->type->shape.rank,
                                 at->type->shape.dims, (uint8_t *)s->block + at->offset);
-        s->planned[id].array.row_step = at->row_step;
+        s->planned[id].array.row_stride = at->row_stride;
     }
     s->planned_for = plan->serial;
     return HONE_OK;

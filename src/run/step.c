@@ -47,7 +47,7 @@ static bool is_argument(const hn_node *n, hn_id value) {
 /* An argument of this type that ends with the step, and that nobody else holds or reads: the result
  * may be written over it. */
 static hn_object *dying_object(const step_frame *f, const hn_type *t) {
-    if (f->step->memory != HN_EVAL_IN_PLACE || t->elem == HN_STRING || f->state->is_in_group)
+    if (f->step->memory != HN_MEMORY_IN_PLACE || t->elem == HN_STRING || f->state->is_in_group)
         return NULL;
     for (uint32_t i = 0; i < f->step->n_dead; i++) {
         hn_object *o = f->state->values[f->step->dead[i]];
@@ -183,7 +183,7 @@ static void observe(step_frame *f, uint64_t start_ns) {
     const hn_run_control *c = f->state->control;
     uint64_t end_ns = hn_now_ns();
     c->after_step(c->ctx,
-                  &(hn_step_sight){.g = hn_state_graph(f->state),
+                  &(hn_step_event){.g = hn_state_graph(f->state),
                                    .step = f->step,
                                    .start_ns = start_ns,
                                    .end_ns = end_ns,

@@ -56,29 +56,29 @@ enum {
 typedef struct contest {
     hn_pool *pool;
     int n_entrants;
-    hn_conv_last_job jobs[N_METHODS];
+    hn_conv_nhwc_job jobs[N_METHODS];
     double seconds[N_METHODS];
     const char *names[N_METHODS];
     int usual, fastest;
     float_room rooms[N_ROOMS];
 } contest;
 
-static hone_status enter_kernel(contest *t, const hn_conv_last_job *sizes,
-                                hn_conv_last_method method, const hone_allocator *a) {
+static hone_status enter_kernel(contest *t, const hn_conv_nhwc_job *sizes,
+                                hn_conv_nhwc_method method, const hone_allocator *a) {
     int i = t->n_entrants;
     float_room *packed = &t->rooms[ROOM_PACKED + i], *scratch = &t->rooms[ROOM_SCRATCH + i];
-    hn_conv_last_job *job = &t->jobs[i];
+    hn_conv_nhwc_job *job = &t->jobs[i];
     *job = *sizes;
     job->method = method;
     job->x = t->rooms[ROOM_X].at;
     job->y = t->rooms[ROOM_Y].at;
     job->w = t->rooms[ROOM_W].at;
-    HN_TRY(take_floats(packed, a, hn_conv_last_packed_elems(job)));
-    hn_conv_last_pack(job, packed->at);
+    HN_TRY(take_floats(packed, a, hn_conv_nhwc_packed_elems(job)));
+    hn_conv_nhwc_pack(job, packed->at);
     job->packed_w = packed->at;
-    HN_TRY(take_floats(scratch, a, hn_conv_last_scratch_elems(job, hn_pool_threads(t->pool))));
+    HN_TRY(take_floats(scratch, a, hn_conv_nhwc_scratch_elems(job, hn_pool_threads(t->pool))));
     job->scratch = scratch->at;
-    t->names[i] = hn_conv_last_method_name((int)method);
+    t->names[i] = hn_conv_nhwc_method_name((int)method);
     t->seconds[i] = HUGE_VAL;
     if (method == sizes->method)
         t->usual = i;
@@ -86,8 +86,8 @@ static hone_status enter_kernel(contest *t, const hn_conv_last_job *sizes,
     return HONE_OK;
 }
 
-static hone_status enter_all(contest *t, const hn_conv_last_job *sizes, const hone_allocator *a) {
-    const hn_slide *s = sizes->slide;
+static hone_status enter_all(contest *t, const hn_conv_nhwc_job *sizes, const hone_allocator *a) {
+    const hn_window *s = sizes->window;
     const struct {
         int64_t n, channels;
         const int64_t *sizes;
@@ -98,8 +98,8 @@ static hone_status enter_all(contest *t, const hn_conv_last_job *sizes, const ho
         HN_TRY(take_floats(&t->rooms[i], a,
                            elems_of(needs[i].n, needs[i].channels, needs[i].sizes, s->n_axes)));
     for (int m = 0; m < N_METHODS; m++)
-        if (hn_conv_last_fits(sizes, (hn_conv_last_method)m))
-            HN_TRY(enter_kernel(t, sizes, (hn_conv_last_method)m, a));
+        if (hn_conv_nhwc_fits(sizes, (hn_conv_nhwc_method)m))
+            HN_TRY(enter_kernel(t, sizes, (hn_conv_nhwc_method)m, a));
     return HONE_OK;
 }
 
@@ -110,7 +110,7 @@ static void time_rounds(contest *t) {
             break;
         for (int i = 0; i < t->n_entrants; i++) {
             uint64_t start = hn_now_ns();
-            hn_conv_last_f32(t->pool, &t->jobs[i]);
+            hn_conv_nhwc_f32(t->pool, &t->jobs[i]);
             t->seconds[i] = fmin(t->seconds[i], 1e-9 * (double)(hn_now_ns() - start));
         }
     }
@@ -179,8 +179,8 @@ static hone_status tune_one(tuning *u, hn_kernel_choice *choice, hone_error *err
 static bool has_choice(const hn_kernel_choice *choice) {
     int n = 0;
     for (int m = 0; choice->n_nodes > 0 && m < N_METHODS; m++)
-        n += hn_conv_last_fits(&choice->job, (hn_conv_last_method)m);
-    return n > 1 && hn_conv_last_fits(&choice->job, choice->job.method);
+        n += hn_conv_nhwc_fits(&choice->job, (hn_conv_nhwc_method)m);
+    return n > 1 && hn_conv_nhwc_fits(&choice->job, choice->job.method);
 }
 
 static int by_first_node(const void *a, const void *b) {

@@ -118,7 +118,7 @@ Kernels, and the tier that runs: the cap makes it the same everywhere.
 $ HONE_CPU=scalar hone kernels | head -n 3
   kernel          tier    tiles           what it computes
   gemm            scalar  14x32 6x16 8x8  tiles of matrix products, of which attention is made, too
-  conv_last       scalar  14x32 6x16 8x8  tiles of convolutions with channels last
+  conv_nhwc       scalar  14x32 6x16 8x8  tiles of convolutions with channels last
 $ HONE_CPU=scalar hone kernels --json | head -n 2
 [
   {"name": "gemm", "tier": "scalar", "tiles": "14x32 6x16 8x8", "summary": "tiles of matrix products, of which attention is made, too"},

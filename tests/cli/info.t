@@ -224,7 +224,7 @@ Who runs each node.
 
 $ hone info --dim batch=16 --plan --nodes digits.onnx | sed '1,/^Placement/d'
   node               operator                provider  memory
-  stem.relu          hone.PlanarConv         cpu       planned
+  stem.relu          hone.NchwConv           cpu       planned
   block.relu1        hone.Conv               cpu       planned
   block.relu2        hone.Conv               cpu       planned
   pool               hone.MaxPool            cpu       planned

@@ -49,9 +49,9 @@ typedef struct kern_conv_case {
 extern const kern_conv_case kern_conv_cases[KERN_CONV_CASES];
 /* Small sizes, many of them: what a table of cases forgets. */
 kern_conv_case kern_random_case(void);
-hn_slide kern_slide(const kern_conv_case *t);
+hn_window kern_window(const kern_conv_case *t);
 /* The element of a plane that a window reads; -1 in the padding. */
-int64_t kern_window_at(const hn_slide *s, int64_t out, int64_t tap);
+int64_t kern_window_at(const hn_window *s, int64_t out, int64_t tap);
 
 /* What a convolution does beside its sums. */
 enum {
@@ -68,36 +68,36 @@ hn_finish_f32 kern_finish(int form, int64_t n_out);
 /* What becomes of the exact sum of an output, and of the size of its terms; NULL: nothing. */
 void kern_finish_exact(const hn_finish_f32 *f, int64_t at, double *sum, double *size);
 /* Everything but laid out filters, scratch memory, method and result. */
-hn_conv_last_job kern_conv_last_job(const kern_conv_case *t, const hn_slide *s, int form,
+hn_conv_nhwc_job kern_conv_nhwc_job(const kern_conv_case *t, const hn_window *s, int form,
                                     const hn_finish_f32 *finish);
 
 /* ---- the tests ---- */
 
 void kern_test_gemm(void);
 void kern_test_conv(void);
-void kern_test_conv_last(void);
+void kern_test_conv_nhwc(void);
 void kern_test_conv_chain(void);
 void kern_test_pool_max(void);
 void kern_test_attention(void);
-void kern_test_depthwise_last(void);
-void kern_test_pool_last(void);
+void kern_test_depthwise_nhwc(void);
+void kern_test_pool_nhwc(void);
 void kern_test_winograd(void);
-void kern_test_maps(void);
-void kern_test_pairs(void);
+void kern_test_unary(void);
+void kern_test_binary(void);
 void kern_test_overlap(void);
-void kern_test_folds(void);
+void kern_test_reduce(void);
 void kern_test_convert(void);
 void kern_test_transpose(void);
 void kern_test_rows(void);
-void kern_test_rows_last(void);
+void kern_test_rows_nhwc(void);
 void kern_test_rnn_cells(void);
-void kern_test_conv_transpose_last(void);
-void kern_test_row_steps(void);
+void kern_test_conv_transpose_nhwc(void);
+void kern_test_row_strides(void);
 
 void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);
 void kern_bench_gemm(void);
-void kern_bench_conv_last(void);
+void kern_bench_conv_nhwc(void);
 void kern_bench_conv_chain(void);
 void kern_bench_move(void);
 typedef struct kern_run {

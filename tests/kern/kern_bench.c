@@ -42,10 +42,10 @@ static void bench_conv(int64_t channels, int64_t size, int64_t filters, int64_t 
                        int64_t stride, int64_t groups) {
     char name[64];
     int64_t out = (size + 2 * (kernel / 2) - kernel) / stride + 1;
-    hn_slide s = {.n_axes = 2,
-                  .in_elems = size * size,
-                  .out_elems = out * out,
-                  .kernel_elems = kernel * kernel};
+    hn_window s = {.n_axes = 2,
+                   .in_elems = size * size,
+                   .out_elems = out * out,
+                   .kernel_elems = kernel * kernel};
     for (int a = 0; a < 2; a++) {
         s.in[a] = size;
         s.out[a] = out;
@@ -55,7 +55,7 @@ static void bench_conv(int64_t channels, int64_t size, int64_t filters, int64_t 
         s.pad[a] = kernel / 2;
     }
     int64_t depth = channels / groups * kernel * kernel;
-    hn_conv_job_f32 job = {.slide = &s,
+    hn_conv_job_f32 job = {.window = &s,
                            .batch = 1,
                            .channels = channels,
                            .filters = filters,
@@ -150,7 +150,7 @@ void kern_bench(void) {
     bench_conv(144, 56, 144, 3, 1, 144);
     bench_conv(384, 14, 384, 3, 1, 384);
     bench_conv(960, 7, 960, 3, 1, 960);
-    kern_bench_conv_last();
+    kern_bench_conv_nhwc();
     kern_bench_conv_chain();
     kern_bench_move();
 }

@@ -17,36 +17,36 @@ static const chain_row chain_rows_timed[] = {
 };
 
 typedef struct timed_chain {
-    hn_slide slides[3];
-    hn_conv_last_job stages[3];
+    hn_window windows[3];
+    hn_conv_nhwc_job stages[3];
     hn_conv_chain chain;
     double flops;
 } timed_chain;
 
-static void add_timed_stage(timed_chain *t, int i, const hn_conv_last_job *sizes, int64_t in,
+static void add_timed_stage(timed_chain *t, int i, const hn_conv_nhwc_job *sizes, int64_t in,
                             int64_t kernel, int64_t stride) {
     int64_t pad = kernel / 2, out = (in + 2 * pad - kernel) / stride + 1;
-    hn_conv_last_job *job = &t->stages[i];
-    t->slides[i] = (hn_slide){.n_axes = 2,
-                              .in = {in, in},
-                              .out = {out, out},
-                              .kernel = {kernel, kernel},
-                              .stride = {stride, stride},
-                              .dilation = {1, 1},
-                              .pad = {pad, pad},
-                              .in_elems = in * in,
-                              .out_elems = out * out,
-                              .kernel_elems = kernel * kernel};
+    hn_conv_nhwc_job *job = &t->stages[i];
+    t->windows[i] = (hn_window){.n_axes = 2,
+                                .in = {in, in},
+                                .out = {out, out},
+                                .kernel = {kernel, kernel},
+                                .stride = {stride, stride},
+                                .dilation = {1, 1},
+                                .pad = {pad, pad},
+                                .in_elems = in * in,
+                                .out_elems = out * out,
+                                .kernel_elems = kernel * kernel};
     *job = *sizes;
-    job->slide = &t->slides[i];
-    job->method = hn_conv_last_choose(job);
+    job->window = &t->windows[i];
+    job->method = hn_conv_nhwc_choose(job);
     int64_t depth = job->channels / job->groups * kernel * kernel;
     job->w = kern_floats(job->filters * depth);
     job->x = i > 0 ? t->stages[i - 1].y : kern_floats(job->batch * in * in * job->channels);
     job->y = kern_floats(job->batch * out * out * job->filters);
     job->bias = kern_floats(job->filters);
-    float *room = kern_floats(hn_conv_last_packed_elems(job));
-    hn_conv_last_pack(job, room);
+    float *room = kern_floats(hn_conv_nhwc_packed_elems(job));
+    hn_conv_nhwc_pack(job, room);
     job->packed_w = room;
     t->flops += 2.0 * (double)(job->batch * out * out * job->filters * depth);
 }
@@ -54,7 +54,7 @@ static void add_timed_stage(timed_chain *t, int i, const hn_conv_last_job *sizes
 static void run_one_by_one(hn_pool *pool, const void *job) {
     const timed_chain *t = job;
     for (int i = 0; i < t->chain.n_stages; i++)
-        hn_conv_last_f32(pool, &t->stages[i]);
+        hn_conv_nhwc_f32(pool, &t->stages[i]);
 }
 
 static void run_together(hn_pool *pool, const void *job) {
@@ -63,8 +63,8 @@ static void run_together(hn_pool *pool, const void *job) {
 
 static void bench_chain(const chain_row *r) {
     char name[80];
-    hn_finish_f32 clip = {.map = hn_map_find_f32("Clip"), .b = 6, .is_clamp = true};
-    hn_conv_last_job sizes = {.batch = r->batch,
+    hn_finish_f32 clip = {.map = hn_unary_find_f32("Clip"), .b = 6, .is_clamp = true};
+    hn_conv_nhwc_job sizes = {.batch = r->batch,
                               .channels = r->channels,
                               .filters = r->between,
                               .groups = 1,
@@ -76,7 +76,7 @@ static void bench_chain(const chain_row *r) {
     sizes.groups = 1;
     sizes.filters = r->filters;
     sizes.finish = NULL;
-    add_timed_stage(&t, 2, &sizes, t.slides[1].out[0], 1, 1);
+    add_timed_stage(&t, 2, &sizes, t.windows[1].out[0], 1, 1);
     t.chain.scratch = kern_floats(hn_conv_chain_scratch_elems(&t.chain, 2));
     for (int together = 0; together < 2 && hn_conv_chain_can(&t.chain); together++) {
         snprintf(name, sizeof name, "%s %d x %dx%d of %d -> %d, %dx%d /%d -> %d",

@@ -72,8 +72,8 @@ static const conv_row conv_rows[] = {
     {384, 14, 384, {7, 7}, 1, 384},
 };
 
-static hn_slide row_slide(const conv_row *t) {
-    hn_slide s = {.n_axes = 2, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
+static hn_window row_window(const conv_row *t) {
+    hn_window s = {.n_axes = 2, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
     for (int a = 0; a < 2; a++) {
         s.in[a] = t->size;
         s.kernel[a] = t->kernel[a];
@@ -88,32 +88,32 @@ static hn_slide row_slide(const conv_row *t) {
     return s;
 }
 
-static void run_conv_last(hn_pool *pool, const void *job) {
-    hn_conv_last_f32(pool, job);
+static void run_conv_nhwc(hn_pool *pool, const void *job) {
+    hn_conv_nhwc_f32(pool, job);
 }
 
-static void bench_method(const conv_row *t, hn_conv_last_job *job, const char *method) {
+static void bench_method(const conv_row *t, hn_conv_nhwc_job *job, const char *method) {
     char name[80];
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     int64_t depth = t->channels / t->groups * s->kernel_elems;
-    float *room = kern_floats(hn_conv_last_packed_elems(job));
-    hn_conv_last_pack(job, room);
+    float *room = kern_floats(hn_conv_nhwc_packed_elems(job));
+    hn_conv_nhwc_pack(job, room);
     job->packed_w = room;
-    job->scratch = kern_floats(hn_conv_last_scratch_elems(job, 2));
+    job->scratch = kern_floats(hn_conv_nhwc_scratch_elems(job, 2));
     snprintf(name, sizeof name, "%s %dx%d of %d -> %d, %dx%d /%d g%d", method, (int)t->size,
              (int)t->size, (int)t->channels, (int)t->filters, (int)t->kernel[0], (int)t->kernel[1],
              (int)t->stride, (int)t->groups);
-    kern_time(name, &(kern_run){.fn = run_conv_last,
+    kern_time(name, &(kern_run){.fn = run_conv_nhwc,
                                 .job = job,
                                 .flops = 2.0 * (double)(t->filters * s->out_elems * depth),
                                 .with_two = true});
 }
 
 static void bench_conv_row(const conv_row *t) {
-    hn_slide s = row_slide(t);
-    hn_finish_f32 finish = {.map = hn_map_find_f32("Clip"), .b = 6, .is_clamp = true};
-    hn_conv_last_job job = {
-        .slide = &s,
+    hn_window s = row_window(t);
+    hn_finish_f32 finish = {.map = hn_unary_find_f32("Clip"), .b = 6, .is_clamp = true};
+    hn_conv_nhwc_job job = {
+        .window = &s,
         .batch = 1,
         .channels = t->channels,
         .filters = t->filters,
@@ -125,13 +125,13 @@ static void bench_conv_row(const conv_row *t) {
         .finish = finish.map ? &finish : NULL};
     if (t->channels != t->groups)
         bench_method(t, &job, "product");
-    job.method = hn_conv_last_choose(&job);
+    job.method = hn_conv_nhwc_choose(&job);
     if (job.method != HN_CONV_LAST_PRODUCT)
         bench_method(t, &job, "chosen ");
     kern_release();
 }
 
-void kern_bench_conv_last(void) {
+void kern_bench_conv_nhwc(void) {
     kern_at_start = true; /* no vector reaches into a page that cannot be touched */
     for (size_t i = 0; i < HN_COUNT(conv_rows); i++)
         bench_conv_row(&conv_rows[i]);

@@ -37,7 +37,7 @@ static void bench_gemm(int64_t m, int64_t n, int64_t k, bench_right right) {
         if (right == RIGHT_PACKED)
             hn_gemm_pack_f32(&g, room);
         else
-            hn_gemm_pack_halves_f32(&g, g.packed_as, (uint16_t *)(void *)room);
+            hn_gemm_pack_half_f32(&g, g.packed_as, (uint16_t *)(void *)room);
         g.packed_b = room;
     }
     snprintf(name, sizeof name, "gemm %dx%dx%d%s", (int)m, (int)n, (int)k, names[right]);

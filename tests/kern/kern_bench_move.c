@@ -18,17 +18,17 @@ static void run_copy(const move_bench *b) {
 }
 
 static void run_add(const move_bench *b) {
-    hn_pair_fn add = hn_pair_find_f32("Add");
+    hn_binary_fn add = hn_binary_find_f32("Add");
     if (add)
         add(b->x, 1, b->y, 1, b->z, (uint64_t)b->n);
 }
 
 static void run_sum(const move_bench *b) {
-    b->z[0] = hn_folds_find_f32()->run[HN_FOLD_SUM](b->n, b->x);
+    b->z[0] = hn_reduce_loops_find_f32()->run[HN_REDUCE_SUM](b->n, b->x);
 }
 
 static void run_sum_rows(const move_bench *b) {
-    hn_folds_find_f32()->rows[HN_FOLD_SUM](b->n / 64, 64, b->x, 64, b->z);
+    hn_reduce_loops_find_f32()->rows[HN_REDUCE_SUM](b->n / 64, 64, b->x, 64, b->z);
 }
 
 static void turn(const move_bench *b, int64_t rows) {

@@ -28,8 +28,8 @@ const kern_conv_case kern_conv_cases[KERN_CONV_CASES] = {
     {3, {6, 5, 18}, {1, 1, 1}, {2, 1, 2}, {1, 1, 1}, {{0}, {0}}, 1, 9, 9, 1},
 };
 
-hn_slide kern_slide(const kern_conv_case *t) {
-    hn_slide s = {.n_axes = t->n_axes, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
+hn_window kern_window(const kern_conv_case *t) {
+    hn_window s = {.n_axes = t->n_axes, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
     for (int32_t a = 0; a < t->n_axes; a++) {
         int64_t room =
             t->in[a] + t->pads[0][a] + t->pads[1][a] - (t->kernel[a] - 1) * t->dilation[a] - 1;
@@ -46,10 +46,10 @@ hn_slide kern_slide(const kern_conv_case *t) {
     return s;
 }
 
-int64_t kern_window_at(const hn_slide *s, int64_t out, int64_t tap) {
+int64_t kern_window_at(const hn_window *s, int64_t out, int64_t tap) {
     int64_t at[KERN_AXES], taps[KERN_AXES], flat = 0;
-    hn_slide_split(s->n_axes, s->out, out, at);
-    hn_slide_split(s->n_axes, s->kernel, tap, taps);
+    hn_window_split(s->n_axes, s->out, out, at);
+    hn_window_split(s->n_axes, s->kernel, tap, taps);
     for (int32_t a = 0; a < s->n_axes; a++) {
         int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
         if (i < 0 || i >= s->in[a])
@@ -89,7 +89,7 @@ static void clamp_plainly(const float *xs, float *ys, uint64_t n, float a, float
 }
 
 hn_finish_f32 kern_finish(int form, int64_t n_out) {
-    hn_map_f32 clip = hn_map_find_f32("Clip");
+    hn_unary_fn_f32 clip = hn_unary_find_f32("Clip");
     return (hn_finish_f32){.residual = form & KERN_RESIDUAL ? kern_floats(n_out) : NULL,
                            .map = !(form & KERN_CLIP) ? form & KERN_MAP ? kern_line : NULL
                                   : clip              ? clip
@@ -112,10 +112,10 @@ void kern_finish_exact(const hn_finish_f32 *f, int64_t at, double *sum, double *
     }
 }
 
-hn_conv_last_job kern_conv_last_job(const kern_conv_case *t, const hn_slide *s, int form,
+hn_conv_nhwc_job kern_conv_nhwc_job(const kern_conv_case *t, const hn_window *s, int form,
                                     const hn_finish_f32 *finish) {
     int64_t depth = t->channels / t->groups * s->kernel_elems;
-    return (hn_conv_last_job){.slide = s,
+    return (hn_conv_nhwc_job){.window = s,
                               .batch = t->batch,
                               .channels = t->channels,
                               .filters = t->filters,

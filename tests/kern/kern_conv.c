@@ -6,7 +6,7 @@
 #include "cpu/kernels/conv/conv_int.h"
 
 static double conv_exact(const hn_conv_job_f32 *job, int64_t plane, int64_t out, double *size) {
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     int64_t channels = job->channels / job->groups, per_group = job->filters / job->groups;
     int64_t filter = plane % job->filters, group = filter / per_group;
     int64_t first = plane / job->filters * job->channels + group * channels;
@@ -25,10 +25,10 @@ static double conv_exact(const hn_conv_job_f32 *job, int64_t plane, int64_t out,
 }
 
 static void check_outputs(const hn_conv_job_f32 *job, size_t index) {
-    int64_t depth = job->channels / job->groups * job->slide->kernel_elems;
-    for (int64_t i = 0; i < job->batch * job->filters * job->slide->out_elems; i++) {
+    int64_t depth = job->channels / job->groups * job->window->kernel_elems;
+    for (int64_t i = 0; i < job->batch * job->filters * job->window->out_elems; i++) {
         double size,
-            sum = conv_exact(job, i / job->slide->out_elems, i % job->slide->out_elems, &size);
+            sum = conv_exact(job, i / job->window->out_elems, i % job->window->out_elems, &size);
         kern_finish_exact(job->finish, i, &sum, &size);
         KERN_CHECK(fabs(job->y[i] - sum) <= (double)(depth + 8) * KERN_EPS * size,
                    "convolution %zu: element %d is %g, not %g", index, (int)i, (double)job->y[i],
@@ -39,9 +39,9 @@ static void check_outputs(const hn_conv_job_f32 *job, size_t index) {
 static void check_conv(const kern_conv_case *t, size_t index, int form) {
     if (kern_leaves_out())
         return;
-    hn_slide s = kern_slide(t);
+    hn_window s = kern_window(t);
     int64_t channels = t->channels / t->groups, n_out = t->batch * t->filters * s.out_elems;
-    hn_conv_job_f32 job = {.slide = &s,
+    hn_conv_job_f32 job = {.window = &s,
                            .batch = t->batch,
                            .channels = t->channels,
                            .filters = t->filters,
@@ -86,7 +86,7 @@ void kern_test_conv(void) {
 
 /* ---- the largest of each window ---- */
 
-static float most_exact(const hn_slide *s, const float *plane, int64_t out) {
+static float most_exact(const hn_window *s, const float *plane, int64_t out) {
     float most = -HUGE_VALF;
     for (int64_t t = 0; t < s->kernel_elems; t++) {
         int64_t at = kern_window_at(s, out, t);
@@ -100,7 +100,7 @@ static void check_pool_max(const kern_conv_case *t, size_t index) {
     if (kern_leaves_out())
         return;
     static const float odd_ones[] = {NAN, HUGE_VALF, -HUGE_VALF, -0.0f, 0.0f};
-    hn_slide s = kern_slide(t);
+    hn_window s = kern_window(t);
     int64_t planes = t->batch * t->channels;
     float *x = kern_floats(planes * s.in_elems), *first = NULL;
     for (int64_t i = 0; i < planes * s.in_elems / 8; i++)

@@ -7,9 +7,9 @@
 typedef struct chain_case {
     int n;
     int64_t batch, in[2], channels;
-    hn_slide slides[HN_CONV_CHAIN_MOST];
+    hn_window windows[HN_CONV_CHAIN_MOST];
     hn_finish_f32 finishes[HN_CONV_CHAIN_MOST];
-    hn_conv_last_job stages[HN_CONV_CHAIN_MOST];
+    hn_conv_nhwc_job stages[HN_CONV_CHAIN_MOST];
 } chain_case;
 
 static void twice_and_shift(const float *xs, float *ys, uint64_t n, float a, float b) {
@@ -19,10 +19,10 @@ static void twice_and_shift(const float *xs, float *ys, uint64_t n, float a, flo
 
 /* Windows that need not fit the map, as long as there is an output. */
 static void random_windows(chain_case *t, int i, bool is_dense) {
-    hn_slide *s = &t->slides[i];
-    const hn_slide *before = i > 0 ? &t->slides[i - 1] : NULL;
+    hn_window *s = &t->windows[i];
+    const hn_window *before = i > 0 ? &t->windows[i - 1] : NULL;
     const int64_t *in = before ? before->out + before->n_axes - 2 : t->in;
-    *s = (hn_slide){.n_axes = 2, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
+    *s = (hn_window){.n_axes = 2, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
     bool is_point = is_dense && kern_between(0, 2) > 0;
     for (int a = 0; a < 2; a++) {
         s->in[a] = in[a];
@@ -41,7 +41,7 @@ static void random_windows(chain_case *t, int i, bool is_dense) {
 
 /* Channels as planes behind each other, which windows cover from the first to the last. */
 static void turn_into_planes(chain_case *t) {
-    hn_slide flat = t->slides[0], *s = &t->slides[0];
+    hn_window flat = t->windows[0], *s = &t->windows[0];
     s->n_axes = 3;
     s->in[0] = s->kernel[0] = t->channels;
     s->out[0] = s->stride[0] = s->dilation[0] = 1;
@@ -60,32 +60,32 @@ static void turn_into_planes(chain_case *t) {
 }
 
 static void random_stage(chain_case *t, int i, bool is_dense) {
-    hn_conv_last_job *job = &t->stages[i];
+    hn_conv_nhwc_job *job = &t->stages[i];
     random_windows(t, i, is_dense);
     if (i == 0 && is_dense && t->n > 1 && kern_between(0, 1))
         turn_into_planes(t);
     int64_t channels = i > 0 ? t->stages[i - 1].filters : t->channels;
-    *job = (hn_conv_last_job){.slide = &t->slides[i], .batch = t->batch, .channels = channels};
+    *job = (hn_conv_nhwc_job){.window = &t->windows[i], .batch = t->batch, .channels = channels};
     job->groups = is_dense ? 1 : channels;
     job->filters = is_dense ? kern_between(1, 70) : channels * (kern_between(0, 4) ? 1 : 2);
-    int64_t n_out = t->batch * job->filters * job->slide->out_elems;
-    job->w = kern_floats(job->filters * channels / job->groups * job->slide->kernel_elems);
+    int64_t n_out = t->batch * job->filters * job->window->out_elems;
+    job->w = kern_floats(job->filters * channels / job->groups * job->window->kernel_elems);
     job->bias = kern_between(0, 1) ? kern_floats(job->filters) : NULL;
     job->method = is_dense ? HN_CONV_LAST_PRODUCT : HN_CONV_LAST_DEPTHWISE;
     t->finishes[i] = (hn_finish_f32){.residual = kern_between(0, 2) ? NULL : kern_floats(n_out),
                                      .map = kern_between(0, 1) ? twice_and_shift : NULL,
                                      .a = -0.25f,
                                      .b = 0.5f};
-    hn_map_f32 clip = hn_map_find_f32("Clip");
+    hn_unary_fn_f32 clip = hn_unary_find_f32("Clip");
     if (clip && kern_between(0, 1)) {
         t->finishes[i].map = clip;
         t->finishes[i].is_clamp = true;
     }
     job->finish = kern_between(0, 3) ? &t->finishes[i] : NULL;
-    int64_t packed = hn_conv_last_packed_elems(job);
+    int64_t packed = hn_conv_nhwc_packed_elems(job);
     if (packed > 0) {
         float *room = kern_floats(packed);
-        hn_conv_last_pack(job, room);
+        hn_conv_nhwc_pack(job, room);
         job->packed_w = room;
     }
 }
@@ -95,19 +95,20 @@ static float *kern_pixels(int64_t n, int64_t step, int64_t channels) {
     return kern_floats(n > 0 ? (n - 1) * step + channels : 0);
 }
 
-static float *room_for_y(const hn_conv_last_job *job) {
-    return kern_pixels(job->batch * job->slide->out_elems, hn_conv_last_y_step(job), job->filters);
+static float *room_for_y(const hn_conv_nhwc_job *job) {
+    return kern_pixels(job->batch * job->window->out_elems, hn_conv_nhwc_y_stride(job),
+                       job->filters);
 }
 
 /* y of each stage is in memory of its own; that of the last is returned. */
 static const float *stages_one_by_one(chain_case *t) {
     const float *x = t->stages[0].x;
     for (int i = 0; i < t->n; i++) {
-        hn_conv_last_job job = t->stages[i];
+        hn_conv_nhwc_job job = t->stages[i];
         job.x = x;
         job.y = room_for_y(&job);
-        job.scratch = kern_floats(hn_conv_last_scratch_elems(&job, KERN_POOLS));
-        hn_conv_last_f32(kern_pool(1), &job);
+        job.scratch = kern_floats(hn_conv_nhwc_scratch_elems(&job, KERN_POOLS));
+        hn_conv_nhwc_f32(kern_pool(1), &job);
         x = job.y;
     }
     return x;
@@ -115,8 +116,8 @@ static const float *stages_one_by_one(chain_case *t) {
 
 /* The pixels of x, y and the last residual need not lie side by side. */
 static void take_steps(chain_case *t) {
-    hn_conv_last_job *first = &t->stages[0], *last = &t->stages[t->n - 1];
-    int64_t n_out = t->batch * last->slide->out_elems;
+    hn_conv_nhwc_job *first = &t->stages[0], *last = &t->stages[t->n - 1];
+    int64_t n_out = t->batch * last->window->out_elems;
     first->x_step = kern_between(0, 1) ? t->channels + kern_between(0, 20) : 0;
     last->y_step = kern_between(0, 1) ? last->filters + kern_between(0, 20) : 0;
     if (last->finish && last->finish->residual && kern_between(0, 1)) {
@@ -124,12 +125,12 @@ static void take_steps(chain_case *t) {
         t->finishes[t->n - 1].residual = kern_pixels(n_out, last->residual_step, last->filters);
     }
     first->x =
-        kern_pixels(t->batch * first->slide->in_elems, hn_conv_last_x_step(first), t->channels);
+        kern_pixels(t->batch * first->window->in_elems, hn_conv_nhwc_x_stride(first), t->channels);
 }
 
-static bool has_same_pixels(const hn_conv_last_job *last, const float *want) {
-    for (int64_t p = 0; p < last->batch * last->slide->out_elems; p++) {
-        int64_t at = p * hn_conv_last_y_step(last);
+static bool has_same_pixels(const hn_conv_nhwc_job *last, const float *want) {
+    for (int64_t p = 0; p < last->batch * last->window->out_elems; p++) {
+        int64_t at = p * hn_conv_nhwc_y_stride(last);
         if (memcmp(last->y + at, want + at, (size_t)last->filters * sizeof *want) != 0)
             return false;
     }
@@ -137,7 +138,7 @@ static bool has_same_pixels(const hn_conv_last_job *last, const float *want) {
 }
 
 static void check_chain(chain_case *t, int index) {
-    hn_conv_last_job *last = &t->stages[t->n - 1];
+    hn_conv_nhwc_job *last = &t->stages[t->n - 1];
     take_steps(t);
     const float *want = stages_one_by_one(t);
     hn_conv_chain chain = {.n_stages = t->n, .stages = t->stages};
@@ -182,19 +183,19 @@ static void check_chain_sizes(void) {
 }
 
 static void check_chain_choice(void) {
-    hn_slide point = {.n_axes = 2,
-                      .in = {56, 56},
-                      .out = {56, 56},
-                      .kernel = {1, 1},
-                      .stride = {1, 1},
-                      .dilation = {1, 1},
-                      .in_elems = 56 * 56,
-                      .kernel_elems = 1};
-    hn_slide window = point;
+    hn_window point = {.n_axes = 2,
+                       .in = {56, 56},
+                       .out = {56, 56},
+                       .kernel = {1, 1},
+                       .stride = {1, 1},
+                       .dilation = {1, 1},
+                       .in_elems = 56 * 56,
+                       .kernel_elems = 1};
+    hn_window window = point;
     window.kernel[0] = window.kernel[1] = 3;
-    hn_conv_last_job stages[2] = {
-        {.slide = &point, .batch = 1, .channels = 24, .filters = 144, .groups = 1},
-        {.slide = &window, .batch = 1, .channels = 144, .filters = 144, .groups = 144}};
+    hn_conv_nhwc_job stages[2] = {
+        {.window = &point, .batch = 1, .channels = 24, .filters = 144, .groups = 1},
+        {.window = &window, .batch = 1, .channels = 144, .filters = 144, .groups = 144}};
     hn_conv_chain chain = {.n_stages = 2, .stages = stages};
     KERN_CHECK(!hn_conv_chain_can(&chain), "a chain without packed filters");
     KERN_CHECK(hn_conv_chain_pays(&chain, 1) && hn_conv_chain_pays(&chain, 8), "a large map");

@@ -141,8 +141,8 @@ static void negate_part(void *ctx, int64_t row0, int64_t row1, int64_t col0, int
             g->c[i * g->c_row + j] = -g->c[i * g->c_row + j];
 }
 
-static int64_t reach(int64_t rows, int64_t cols, int64_t row_step, int64_t col_step) {
-    return rows && cols ? (rows - 1) * row_step + (cols - 1) * col_step + 1 : 0;
+static int64_t reach(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_step) {
+    return rows && cols ? (rows - 1) * row_stride + (cols - 1) * col_step + 1 : 0;
 }
 
 static hn_gemm_job_f32 make_job(const gemm_case *t) {
@@ -198,7 +198,7 @@ static const void *pack_right(const hn_gemm_job_f32 *g, int64_t n_elems) {
         return room;
     }
     uint16_t *room = halves_room(n_elems);
-    KERN_CHECK(hn_gemm_pack_halves_f32(g, g->packed_as, room), "halves do not reach 1");
+    KERN_CHECK(hn_gemm_pack_half_f32(g, g->packed_as, room), "halves do not reach 1");
     return room;
 }
 
@@ -220,7 +220,7 @@ static void check_product(const gemm_case *t) {
     }
     if (t->right >= B_PACKED && packed > 0)
         g.packed_b = pack_right(&g, packed);
-    hn_gemm_end_f32 end = {.least = -1, .most = 1.5f, .map_a = 2, .map_b = -0.5f};
+    hn_epilogue_f32 end = {.least = -1, .most = 1.5f, .map_a = 2, .map_b = -0.5f};
     if (t->has_end) {
         end.bias = t->k % 2 ? kern_floats(t->m) : NULL;
         end.residual = t->n % 2 ? kern_floats(n_out) : NULL;
@@ -287,11 +287,10 @@ static void test_large_numbers(void) {
         hn_gemm_job_f32 g = {.n = N, .k = K, .b = b, .b_row = N, .b_col = 1};
         float *one = &b[kern_between(0, N * K - 1)];
         *one = i % 3 ? -65504 : HUGE_VALF;
-        KERN_CHECK(hn_gemm_pack_halves_f32(&g, HN_STORED_F16, room), "%g is refused", (double)*one);
+        KERN_CHECK(hn_gemm_pack_half_f32(&g, HN_STORED_F16, room), "%g is refused", (double)*one);
         *one = i % 2 ? 70000 : -3e38f;
-        KERN_CHECK(!hn_gemm_pack_halves_f32(&g, HN_STORED_F16, room), "%g is taken", (double)*one);
-        KERN_CHECK(hn_gemm_pack_halves_f32(&g, HN_STORED_BF16, room), "%g is refused",
-                   (double)*one);
+        KERN_CHECK(!hn_gemm_pack_half_f32(&g, HN_STORED_F16, room), "%g is taken", (double)*one);
+        KERN_CHECK(hn_gemm_pack_half_f32(&g, HN_STORED_BF16, room), "%g is refused", (double)*one);
         kern_release();
     }
 }

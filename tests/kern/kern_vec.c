@@ -105,7 +105,7 @@ static float sample(uint32_t i) {
 }
 
 static double largest_error(const struct map_case *t, float *at) {
-    hn_map_f32 map = hn_map_find_f32(t->op);
+    hn_unary_fn_f32 map = hn_unary_find_f32(t->op);
     static float xs[MAP_PIECE], ys[MAP_PIECE];
     double most = 0;
     *at = 0;
@@ -135,7 +135,7 @@ void kern_print_errors(void) {
 }
 
 /* All lengths around a vector, in place and not: a result does not depend on where it stands. */
-static void check_lengths(const struct map_case *t, hn_map_f32 map) {
+static void check_lengths(const struct map_case *t, hn_unary_fn_f32 map) {
     for (int64_t n = 0; n <= 67; n += n < 36 ? 1 : 31) {
         float *x = kern_floats(n), *y = kern_floats(n);
         map(x, y, (uint64_t)n, KERN_A, KERN_B);
@@ -151,10 +151,10 @@ static void check_lengths(const struct map_case *t, hn_map_f32 map) {
     }
 }
 
-void kern_test_maps(void) {
+void kern_test_unary(void) {
     for (size_t i = 0; i < HN_COUNT(map_cases); i++) {
         const struct map_case *t = &map_cases[i];
-        hn_map_f32 map = hn_map_find_f32(t->op);
+        hn_unary_fn_f32 map = hn_unary_find_f32(t->op);
         if (!map)
             continue;
         float at;

@@ -26,8 +26,8 @@ static const kern_conv_case depthwise_cases[] = {
     {2, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 18, 54, 18},
 };
 
-static double depthwise_exact(const hn_conv_last_job *job, int64_t i, double *size) {
-    const hn_slide *s = job->slide;
+static double depthwise_exact(const hn_conv_nhwc_job *job, int64_t i, double *size) {
+    const hn_window *s = job->window;
     int64_t filter = i % job->filters, pixel = i / job->filters;
     int64_t channel = filter / (job->filters / job->channels);
     const float *image = job->x + pixel / s->out_elems * s->in_elems * job->channels + channel;
@@ -43,11 +43,11 @@ static double depthwise_exact(const hn_conv_last_job *job, int64_t i, double *si
     return sum;
 }
 
-static void check_depthwise_outputs(const hn_conv_last_job *job, size_t index) {
-    for (int64_t i = 0; i < job->batch * job->slide->out_elems * job->filters; i++) {
+static void check_depthwise_outputs(const hn_conv_nhwc_job *job, size_t index) {
+    for (int64_t i = 0; i < job->batch * job->window->out_elems * job->filters; i++) {
         double size, sum = depthwise_exact(job, i, &size);
         kern_finish_exact(job->finish, i, &sum, &size);
-        double allowed = (double)(job->slide->kernel_elems + 8) * KERN_EPS * size;
+        double allowed = (double)(job->window->kernel_elems + 8) * KERN_EPS * size;
         KERN_CHECK(fabs(job->y[i] - sum) <= allowed,
                    "depthwise convolution %zu: element %d is %g, not %g", index, (int)i,
                    (double)job->y[i], sum);
@@ -57,21 +57,21 @@ static void check_depthwise_outputs(const hn_conv_last_job *job, size_t index) {
 static void check_depthwise(const kern_conv_case *t, size_t index, int form) {
     if (kern_leaves_out())
         return;
-    hn_slide s = kern_slide(t);
+    hn_window s = kern_window(t);
     int64_t n_out = t->batch * s.out_elems * t->filters;
     hn_finish_f32 finish = kern_finish(form, n_out);
-    hn_conv_last_job job = kern_conv_last_job(t, &s, form, &finish);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &finish);
     job.method = HN_CONV_LAST_DEPTHWISE;
-    float *packed = kern_floats(hn_depthwise_last_packed_elems(&job)), *first = NULL;
+    float *packed = kern_floats(hn_depthwise_nhwc_packed_elems(&job)), *first = NULL;
     job.scratch = packed;
-    if (form & KERN_PACK && hn_depthwise_last_packed_elems(&job) > 0) {
-        hn_depthwise_last_pack(&job, packed);
+    if (form & KERN_PACK && hn_depthwise_nhwc_packed_elems(&job) > 0) {
+        hn_depthwise_nhwc_pack(&job, packed);
         job.packed_w = packed;
     }
     for (int i = 0; i < KERN_POOLS; i++) {
         job.y = kern_floats(n_out);
         first = i ? first : job.y;
-        hn_depthwise_last_f32(kern_pool(i), &job);
+        hn_depthwise_nhwc_f32(kern_pool(i), &job);
         KERN_CHECK(memcmp(job.y, first, (size_t)n_out * sizeof *first) == 0,
                    "depthwise convolution %zu differs with %d threads", index, i + 1);
     }
@@ -81,18 +81,18 @@ static void check_depthwise(const kern_conv_case *t, size_t index, int form) {
 
 /* NaN and infinities reach exactly the outputs whose windows have them. */
 static void check_depthwise_odd(const kern_conv_case *t, size_t index) {
-    hn_slide s = kern_slide(t);
+    hn_window s = kern_window(t);
     int64_t n_in = t->batch * t->channels * s.in_elems, n_out = t->batch * t->filters * s.out_elems;
     float *x = kern_floats(n_in);
     hn_finish_f32 limits = kern_finish(KERN_CLIP, n_out);
-    hn_conv_last_job job = kern_conv_last_job(t, &s, KERN_CLIP, &limits);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, KERN_CLIP, &limits);
     job.method = HN_CONV_LAST_DEPTHWISE;
     job.x = x;
     job.y = kern_floats(n_out);
-    job.scratch = kern_floats(hn_depthwise_last_packed_elems(&job));
+    job.scratch = kern_floats(hn_depthwise_nhwc_packed_elems(&job));
     x[kern_between(0, n_in - 1)] = NAN;
     x[kern_between(0, n_in - 1)] = HUGE_VALF;
-    hn_depthwise_last_f32(NULL, &job);
+    hn_depthwise_nhwc_f32(NULL, &job);
     for (int64_t i = 0; i < n_out; i++) {
         double size, sum = depthwise_exact(&job, i, &size);
         KERN_CHECK(isnan(sum) == (isnan(job.y[i]) != 0) &&
@@ -103,7 +103,7 @@ static void check_depthwise_odd(const kern_conv_case *t, size_t index) {
     kern_release();
 }
 
-void kern_test_depthwise_last(void) {
+void kern_test_depthwise_nhwc(void) {
     for (size_t i = 0; i < HN_COUNT(depthwise_cases); i++) {
         check_depthwise(&depthwise_cases[i], i, 0);
         check_depthwise(&depthwise_cases[i], i, KERN_PACK | (int)kern_between(1, KERN_ALL_FORMS));
@@ -120,8 +120,8 @@ void kern_test_depthwise_last(void) {
 
 /* ---- pools ---- */
 
-static float pool_exact(const hn_pool_last_job *job, int64_t i, double *size) {
-    const hn_slide *s = job->slide;
+static float pool_exact(const hn_pool_nhwc_job *job, int64_t i, double *size) {
+    const hn_window *s = job->window;
     int64_t pixel = i / job->channels, count = 0;
     const float *image =
         job->x + pixel / s->out_elems * s->in_elems * job->channels + i % job->channels;
@@ -142,7 +142,7 @@ static float pool_exact(const hn_pool_last_job *job, int64_t i, double *size) {
         return most;
     if (job->pad_end) {
         int64_t at[KERN_AXES];
-        hn_slide_split(s->n_axes, s->out, pixel % s->out_elems, at);
+        hn_window_split(s->n_axes, s->out, pixel % s->out_elems, at);
         count = 1;
         for (int32_t a = 0; a < s->n_axes; a++) {
             int64_t inside = 0;
@@ -156,14 +156,14 @@ static float pool_exact(const hn_pool_last_job *job, int64_t i, double *size) {
     return (float)(sum / (double)count);
 }
 
-typedef void (*pool_last_fn)(hn_pool *pool, const hn_pool_last_job *job);
+typedef void (*pool_nhwc_fn)(hn_pool *pool, const hn_pool_nhwc_job *job);
 
-static void check_pool_outputs(const hn_pool_last_job *job, size_t index) {
-    for (int64_t i = 0; i < job->batch * job->slide->out_elems * job->channels; i++) {
+static void check_pool_outputs(const hn_pool_nhwc_job *job, size_t index) {
+    for (int64_t i = 0; i < job->batch * job->window->out_elems * job->channels; i++) {
         double size, allowed = 0;
         float exact = pool_exact(job, i, &size);
         if (job->kind == HN_POOL_LAST_AVERAGE)
-            allowed = (double)(job->slide->kernel_elems + 4) * KERN_EPS * size;
+            allowed = (double)(job->window->kernel_elems + 4) * KERN_EPS * size;
         KERN_CHECK(job->y[i] == exact || (isnan(job->y[i]) && isnan(exact)) ||
                        fabs((double)job->y[i] - (double)exact) <= allowed,
                    "pool %zu: element %d is %g, not %g", index, (int)i, (double)job->y[i],
@@ -171,13 +171,13 @@ static void check_pool_outputs(const hn_pool_last_job *job, size_t index) {
     }
 }
 
-static void check_pool(const kern_conv_case *t, size_t index, hn_pool_last_kind kind,
+static void check_pool(const kern_conv_case *t, size_t index, hn_pool_nhwc_kind kind,
                        bool count_padding) {
     if (kern_leaves_out())
         return;
-    static const pool_last_fn fns[] = {hn_pool_last_f32, hn_pool_last_plain_f32};
+    static const pool_nhwc_fn fns[] = {hn_pool_nhwc_f32, hn_pool_nhwc_plain_f32};
     static const float odd_ones[] = {NAN, HUGE_VALF, -HUGE_VALF, -0.0f, 0.0f};
-    hn_slide s = kern_slide(t);
+    hn_window s = kern_window(t);
     for (int32_t a = 0; a < s.n_axes; a++) /* as ceil_mode does */
         if (s.out[a] && kern_random() % 2) {
             s.out_elems = s.out_elems / s.out[a] * (s.out[a] + 1);
@@ -186,8 +186,8 @@ static void check_pool(const kern_conv_case *t, size_t index, hn_pool_last_kind 
     int64_t n_in = t->batch * s.in_elems * t->channels,
             n_out = t->batch * s.out_elems * t->channels;
     float *x = kern_floats(n_in), *first = NULL;
-    hn_pool_last_job job = {.kind = kind,
-                            .slide = &s,
+    hn_pool_nhwc_job job = {.kind = kind,
+                            .window = &s,
                             .batch = t->batch,
                             .channels = t->channels,
                             .x = x,
@@ -207,7 +207,7 @@ static void check_pool(const kern_conv_case *t, size_t index, hn_pool_last_kind 
 }
 
 static void check_global_pool(int64_t batch, int64_t elems, int64_t channels,
-                              hn_pool_last_kind kind) {
+                              hn_pool_nhwc_kind kind) {
     if (kern_leaves_out())
         return;
     kern_conv_case t = {.n_axes = 1,
@@ -217,19 +217,19 @@ static void check_global_pool(int64_t batch, int64_t elems, int64_t channels,
                         .dilation = {1},
                         .batch = batch,
                         .channels = channels};
-    hn_slide s = kern_slide(&t);
+    hn_window s = kern_window(&t);
     float *x = kern_floats(batch * elems * channels);
     for (int p = 0; p < 2 * KERN_POOLS; p++) {
         float *y = kern_floats(batch * channels);
-        hn_pool_global_last_job job = {kind, batch, elems, channels, x, y, NULL};
-        job.scratch = kern_floats(hn_pool_global_last_scratch_elems(&job));
+        hn_pool_global_nhwc_job job = {kind, batch, elems, channels, x, y, NULL};
+        job.scratch = kern_floats(hn_pool_global_nhwc_scratch_elems(&job));
         if (p < KERN_POOLS)
-            hn_pool_global_last_f32(kern_pool(p), &job);
+            hn_pool_global_nhwc_f32(kern_pool(p), &job);
         else
-            hn_pool_global_last_plain_f32(kern_pool(p - KERN_POOLS), &job);
+            hn_pool_global_nhwc_plain_f32(kern_pool(p - KERN_POOLS), &job);
         check_pool_outputs(
-            &(hn_pool_last_job){
-                .kind = kind, .slide = &s, .batch = batch, .channels = channels, .x = x, .y = y},
+            &(hn_pool_nhwc_job){
+                .kind = kind, .window = &s, .batch = batch, .channels = channels, .x = x, .y = y},
             (size_t)channels);
     }
     kern_release();
@@ -251,7 +251,7 @@ static void check_pool_rows(void) {
         }
 }
 
-void kern_test_pool_last(void) {
+void kern_test_pool_nhwc(void) {
     check_pool_rows();
     for (size_t i = 0; i < KERN_CONV_CASES + 150; i++) {
         kern_conv_case t = i < KERN_CONV_CASES ? kern_conv_cases[i] : kern_random_case();

@@ -70,8 +70,8 @@ static int64_t first_of_tile(int64_t at, int64_t dilation) {
 }
 
 /* The largest input that the tile of an output reads, of each channel. */
-static void find_largest(const hn_conv_last_job *job, int64_t pixel, double *largest) {
-    const hn_slide *s = job->slide;
+static void find_largest(const hn_conv_nhwc_job *job, int64_t pixel, double *largest) {
+    const hn_window *s = job->window;
     int64_t out = pixel % s->out_elems, image = pixel / s->out_elems;
     int64_t y0 = first_of_tile(out / s->out[1], s->dilation[0]) - s->pad[0];
     int64_t x0 = first_of_tile(out % s->out[1], s->dilation[1]) - s->pad[1];
@@ -90,9 +90,9 @@ static void find_largest(const hn_conv_last_job *job, int64_t pixel, double *lar
 
 /* Sum of all products of an output in double, without the finish. `size` becomes the sum of their
  * absolute values, had every input been as large as the largest one. */
-static double winograd_exact(const hn_conv_last_job *job, int64_t pixel, int64_t filter,
+static double winograd_exact(const hn_conv_nhwc_job *job, int64_t pixel, int64_t filter,
                              const double *largest, double *size) {
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     const float *image = job->x + pixel / s->out_elems * s->in_elems * job->channels;
     double sum = job->bias ? job->bias[filter] : 0;
     *size = fabs(sum);
@@ -107,9 +107,9 @@ static double winograd_exact(const hn_conv_last_job *job, int64_t pixel, int64_t
     return sum;
 }
 
-static void check_winograd_outputs(const hn_conv_last_job *job, size_t index) {
+static void check_winograd_outputs(const hn_conv_nhwc_job *job, size_t index) {
     double bound = (double)(job->channels + 16) * KERN_EPS, largest[MOST_CHANNELS], size;
-    for (int64_t i = 0; i < job->batch * job->filters * job->slide->out_elems; i++) {
+    for (int64_t i = 0; i < job->batch * job->filters * job->window->out_elems; i++) {
         if (i % job->filters == 0)
             find_largest(job, i / job->filters, largest);
         double sum = winograd_exact(job, i / job->filters, i % job->filters, largest, &size);
@@ -123,11 +123,11 @@ static void check_winograd(const winograd_case *t, size_t index, int form, winog
     if (kern_leaves_out())
         return;
     kern_conv_case whole = whole_case(t);
-    hn_slide s = kern_slide(&whole);
+    hn_window s = kern_window(&whole);
     int64_t n_in = t->batch * t->channels * s.in_elems, n_out = t->batch * t->filters * s.out_elems;
     float *x = kern_floats(n_in), *packed, *first = NULL;
     hn_finish_f32 finish = kern_finish(form, n_out);
-    hn_conv_last_job job = kern_conv_last_job(&whole, &s, form, &finish);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(&whole, &s, form, &finish);
     job.method = HN_CONV_LAST_WINOGRAD;
     job.x = x;
     spoil_numbers(data, n_in, x);
@@ -150,10 +150,10 @@ static void check_winograd(const winograd_case *t, size_t index, int form, winog
 static void check_winograd_nan(void) {
     const winograd_case t = {{16, 16}, {{1, 1}, {1, 1}}, 1, 16, 16, {1, 1}};
     kern_conv_case whole = whole_case(&t);
-    hn_slide s = kern_slide(&whole);
+    hn_window s = kern_window(&whole);
     float *x = kern_floats(16 * 256), *packed;
     x[(6 * 16 + 6) * 16] = NAN; /* pixel 6, 6: read by the outputs around it and their tile */
-    hn_conv_last_job job = {.slide = &s, .batch = 1, .channels = 16, .filters = 16, .groups = 1};
+    hn_conv_nhwc_job job = {.window = &s, .batch = 1, .channels = 16, .filters = 16, .groups = 1};
     job.x = x;
     job.w = kern_floats(16 * 16 * 9);
     job.y = kern_floats(16 * 256);
@@ -170,9 +170,9 @@ static void check_winograd_nan(void) {
 }
 
 static void check_winograd_fits(void) {
-    hn_slide s = {.n_axes = 2, .out = {28, 28}, .out_elems = 784, .kernel = {3, 3}};
+    hn_window s = {.n_axes = 2, .out = {28, 28}, .out_elems = 784, .kernel = {3, 3}};
     s.stride[0] = s.stride[1] = s.dilation[0] = s.dilation[1] = 1;
-    hn_conv_last_job job = {.slide = &s, .batch = 1, .channels = 64, .filters = 64, .groups = 1};
+    hn_conv_nhwc_job job = {.window = &s, .batch = 1, .channels = 64, .filters = 64, .groups = 1};
     KERN_CHECK(hn_winograd_fits(&job), "28x28 is not for Winograd");
     s.out[0] = s.out[1] = s.out_elems = 0;
     KERN_CHECK(hn_winograd_fits(&job), "unknown sizes are not for Winograd");

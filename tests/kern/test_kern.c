@@ -134,9 +134,9 @@ static const struct kern_test {
 #undef HN_KERNEL
     {"conv", kern_test_conv},
     {"conv_chain", kern_test_conv_chain},
-    {"conv_transpose_last", kern_test_conv_transpose_last},
+    {"conv_transpose_nhwc", kern_test_conv_transpose_nhwc},
     {"pool_max", kern_test_pool_max},
-    {"row_steps", kern_test_row_steps},
+    {"row_strides", kern_test_row_strides},
     {"tiers", test_tiers},
 };
 

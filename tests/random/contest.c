@@ -167,7 +167,7 @@ static uint32_t first_other(const contest *c, hn_object *const *a, hn_object *co
     return i;
 }
 
-static void forget_sign_of_zero(void *ctx, const hn_step_sight *sight) {
+static void forget_sign_of_zero(void *ctx, const hn_step_event *sight) {
     const hn_node *n = hn_node_at(sight->g, sight->step->node);
     (void)ctx;
     for (uint32_t i = 0; i < n->n_outputs; i++)

@@ -31,7 +31,7 @@ bool contest_open(contest *c, const hn_model *m, hn_heap *heap, uint32_t n_input
 void contest_close(contest *c);
 /* Runs the model once more, with every node shown that was run; the outputs replace those of
  * before. */
-typedef void (*contest_sight_fn)(void *ctx, const hn_step_sight *sight);
+typedef void (*contest_sight_fn)(void *ctx, const hn_step_event *sight);
 bool contest_watch(contest *c, contest_sight_fn see, void *ctx, hone_error *err);
 
 /* Optimizes a copy and compares. stop_after: UINT32_MAX for no limit. True: nothing to complain.

@@ -116,7 +116,7 @@ static void move_elements(hn_rng *rng, hn_array *a) {
     }
 }
 
-static void move_outputs(void *ctx, const hn_step_sight *sight) {
+static void move_outputs(void *ctx, const hn_step_event *sight) {
     noise *z = ctx;
     const hn_node *n = hn_node_at(sight->g, sight->step->node);
     if (is_one_of(n->op, views) || (!z->is_everywhere && is_one_of(n->op, movers)))

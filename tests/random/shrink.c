@@ -86,7 +86,7 @@ typedef struct wanted_value {
     hn_object *data;
 } wanted_value;
 
-static void keep_wanted(void *ctx, const hn_step_sight *sight) {
+static void keep_wanted(void *ctx, const hn_step_event *sight) {
     wanted_value *w = ctx;
     const hn_node *n = hn_node_at(sight->g, sight->step->node);
     for (uint32_t i = 0; i < n->n_outputs && !w->data; i++)

@@ -17,8 +17,8 @@ static const typed_case typed[] = {
      "y"},
     {CHAIN("[n,9,8,4]", FILTERS, LISTS("[1, 6]", "[2, 2, 1, 1]", SAME, "[1, 1, 2, 2]")),
      "float[n,3,2,6]", "y"},
-    {HEAD "g (float[n,4,9,8] x, " FILTERS ") => (y) { y = hone.PlanarConvChain <" LISTS(
-         "[1, 6]", ONES, SAME, ONES) "> (x, u, , v) }",
+    {HEAD "g (float[n,4,9,8] x, " FILTERS
+          ") => (y) { y = hone.NchwConvChain <" LISTS("[1, 6]", ONES, SAME, ONES) "> (x, u, , v) }",
      "float[n,9,8,6]", "y"},
 };
 

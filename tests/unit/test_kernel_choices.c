@@ -14,39 +14,39 @@
            " y = Conv <pads: ints = [1, 1, 1, 1]> (b, w)\n}"
 enum { N_OUTPUTS = 16 * 24 * 24 };
 
-static const hn_slide square = {.n_axes = 2,
-                                .in = {24, 24},
-                                .out = {24, 24},
-                                .kernel = {3, 3},
-                                .stride = {1, 1},
-                                .dilation = {1, 1},
-                                .pad = {1, 1},
-                                .in_elems = 576,
-                                .out_elems = 576,
-                                .kernel_elems = 9};
+static const hn_window square = {.n_axes = 2,
+                                 .in = {24, 24},
+                                 .out = {24, 24},
+                                 .kernel = {3, 3},
+                                 .stride = {1, 1},
+                                 .dilation = {1, 1},
+                                 .pad = {1, 1},
+                                 .in_elems = 576,
+                                 .out_elems = 576,
+                                 .kernel_elems = 9};
 
-static hn_conv_last_job square_job(int64_t channels) {
-    return (hn_conv_last_job){
-        .slide = &square, .batch = 1, .channels = channels, .filters = 16, .groups = 1};
+static hn_conv_nhwc_job square_job(int64_t channels) {
+    return (hn_conv_nhwc_job){
+        .window = &square, .batch = 1, .channels = channels, .filters = 16, .groups = 1};
 }
 
 /* What the table makes of a convolution that is usually done by a product. */
-static hone_status ask_for(hn_kernel_choices *c, int64_t channels, hn_conv_last_method *method) {
-    hn_conv_last_job job = square_job(channels);
+static hone_status ask_for(hn_kernel_choices *c, int64_t channels, hn_conv_nhwc_method *method) {
+    hn_conv_nhwc_job job = square_job(channels);
     hone_status status = hn_kernel_choices_ask(c, 7, "node", &job);
     *method = job.method;
     return status;
 }
 
-static hn_conv_last_method method_for(hn_kernel_choices *c, int64_t channels) {
-    hn_conv_last_method method;
+static hn_conv_nhwc_method method_for(hn_kernel_choices *c, int64_t channels) {
+    hn_conv_nhwc_method method;
     assert_int_equal(ask_for(c, channels, &method), HONE_OK);
     return method;
 }
 
 static bool has_winograd(void) {
-    hn_conv_last_job job = square_job(16);
-    return hn_conv_last_fits(&job, HN_CONV_LAST_WINOGRAD);
+    hn_conv_nhwc_job job = square_job(16);
+    return hn_conv_nhwc_fits(&job, HN_CONV_LAST_WINOGRAD);
 }
 
 static hn_kernel_choices *choices_from(const char *path, int n_threads) {
@@ -56,7 +56,7 @@ static hn_kernel_choices *choices_from(const char *path, int n_threads) {
     return c;
 }
 
-static void write_choices(const char *path, int64_t channels, hn_conv_last_method method) {
+static void write_choices(const char *path, int64_t channels, hn_conv_nhwc_method method) {
     hn_kernel_choices *c = hn_kernel_choices_new(NULL, 2);
     assert_non_null(c);
     method_for(c, channels);
@@ -265,7 +265,7 @@ static void earlier_choices_stay(void **state) {
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static hone_status use_table(const hone_allocator *a, const char *path) {
-    hn_conv_last_method method;
+    hn_conv_nhwc_method method;
     hn_kernel_choices *c = hn_kernel_choices_new(a, 2);
     hone_status status = c ? hn_kernel_choices_read(c, path, NULL) : HONE_E_NOMEM;
     for (int64_t n = 1; status == HONE_OK && n < 40; n++)

@@ -34,7 +34,7 @@ static uint32_t count_in_hone(const hn_graph *g, const char *op) {
     for (hn_id id = 0; id < g->nodes.n; id++) {
         const hn_node *node = hn_node_at(g, id);
         const char *name = hn_s(node->op);
-        name += strncmp(name, "Planar", 6) == 0 ? 6 : 0;
+        name += strncmp(name, "Nchw", 4) == 0 ? 4 : 0;
         n += node->block != HN_NONE && strcmp(hn_s(node->domain), "hone") == 0 &&
              strcmp(name, op) == 0;
     }
@@ -44,7 +44,7 @@ static uint32_t count_in_hone(const hn_graph *g, const char *op) {
 static void expect_chains(const chain_counts *cases, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const chain_counts *t = &cases[i];
-        pass_case p = {.passes = "channels-last,last-ends,conv-chains,fold-constants,no-ops",
+        pass_case p = {.passes = "channels-last,nhwc-epilogues,conv-chains,fold-constants,no-ops",
                        .target = HN_TARGET_SESSION,
                        .text = t->text,
                        .bound = 1e-5};
@@ -142,7 +142,7 @@ static void test_not_formed(void **state) {
 
 static void test_unknown_sizes(void **state) {
     (void)state;
-    pass_case c = {.passes = "channels-last,last-ends,conv-chains",
+    pass_case c = {.passes = "channels-last,nhwc-epilogues,conv-chains",
                    .target = HN_TARGET_SESSION,
                    .text = OVER("float[n,5,h,w] x", "float[a,b,c,f] y",
                                 "a1 = Conv (x, e) y = Conv " PADDED " (a1, d)")};
@@ -151,7 +151,7 @@ static void test_unknown_sizes(void **state) {
 
 static void test_memory(void **state) {
     (void)state;
-    const char *passes[] = {"channels-last", "last-ends", "conv-chains"};
+    const char *passes[] = {"channels-last", "nhwc-epilogues", "conv-chains"};
     hn_optimize_options o;
     hn_optimize_options_init(&o);
     o.target = HN_TARGET_SESSION;

@@ -39,7 +39,7 @@ static void expect_counts(const hn_model *m, const layout_case *c) {
 }
 
 static void expect_layout(const layout_case *c) {
-    pass_case p = {.passes = "channels-last,last-ends,fold-constants,no-ops,merge-reshapes",
+    pass_case p = {.passes = "channels-last,nhwc-epilogues,fold-constants,no-ops,merge-reshapes",
                    .target = HN_TARGET_SESSION,
                    .text = c->text,
                    .bound = 1e-5};
@@ -65,7 +65,7 @@ static void expect_layout(const layout_case *c) {
 #define FREELY(opset, inits, nodes) CHAIN(opset, "float[n,3,h,k] x", inits, nodes)
 #define FILTERED(opset, filters, inits, nodes) \
   CHAIN(opset, "float[1,3,6,5] x, " filters, inits, nodes)
-#define WHOLE "hone.PlanarConv 1, hone.Conv 1, Transpose 1"
+#define WHOLE "hone.NchwConv 1, hone.Conv 1, Transpose 1"
 
 static const layout_case elementwise[] = {
     {BETWEEN(17, "", "z = Relu (a)"), WHOLE ", Relu 0"},
@@ -80,7 +80,7 @@ static const layout_case elementwise[] = {
     {BETWEEN(17, "", "b = Exp (a) m = Less (a, b) z = Where (m, a, b)"), WHOLE},
     /* A sum of convolutions, and a gate of [N, C, 1, 1]. */
     {BETWEEN(17, "", "b = Conv <pads = [1, 1, 1, 1]> (x, w) c = Add (a, b) z = Relu (c)"),
-     "hone.PlanarConv 2, hone.Conv 1, Transpose 1, Add 0, Relu 0"},
+     "hone.NchwConv 2, hone.Conv 1, Transpose 1, Add 0, Relu 0"},
     {BETWEEN(17, "", "p = GlobalAveragePool (a) s = Sigmoid (p) z = Mul (a, s)"),
      WHOLE ", hone.GlobalAveragePool 1"},
 };
@@ -122,9 +122,9 @@ static const layout_case twins[] = {
      WHOLE ", hone.ConvTranspose 1"},
     {FILTERED(17, "float[16,4,1,1] u", "",
               "b = Conv (a, u) z = DepthToSpace <blocksize = 2, mode = \"CRD\"> (b)"),
-     "hone.PlanarConv 1, hone.Conv 2, Transpose 1, hone.DepthToSpace 1"},
+     "hone.NchwConv 1, hone.Conv 2, Transpose 1, hone.DepthToSpace 1"},
     {FILTERED(17, "float[16,4,1,1] u", "", "b = Conv (a, u) z = DepthToSpace <blocksize = 2> (b)"),
-     "hone.PlanarConv 1, hone.Conv 2, Transpose 1, hone.DepthToSpace 1"},
+     "hone.NchwConv 1, hone.Conv 2, Transpose 1, hone.DepthToSpace 1"},
     {BETWEEN(18, ", int64[2] axes = {3, 2}", "m = ReduceMean (a, axes) z = Mul (m, a)"),
      WHOLE ", hone.GlobalAveragePool 1"},
     {BETWEEN(17, "", "m = ReduceMax <axes = [2, 3]> (a) z = Sub (a, m)"),
@@ -135,7 +135,7 @@ static const layout_case moves[] = {
     {FILTERED(17, "float[2,8,1,1] u", "",
               "b = Concat <axis = 1> (a, a) c = Conv (b, u)"
               " z = Concat <axis = 1> (c, c)"),
-     "hone.PlanarConv 1, hone.Conv 2, Transpose 1"},
+     "hone.NchwConv 1, hone.Conv 2, Transpose 1"},
     {BETWEEN(17, ", int64[2] p = {2, 2}",
              "b, c = Split <axis = 1> (a, p) z = Concat <axis = 1> (c, b)"),
      WHOLE},
@@ -153,11 +153,11 @@ static const layout_case moves[] = {
     {BETWEEN(9, ", float[4] s = {1, 1, 2, 2}", "z = Upsample (a, s)"), WHOLE},
     {BETWEEN(17, "", "z = Softmax <axis = 1> (a)"), WHOLE},
     {BETWEEN(17, "", "z = Transpose <perm = [0, 1, 3, 2]> (a)"),
-     "hone.PlanarConv 1, hone.Conv 1, Transpose 2"},
+     "hone.NchwConv 1, hone.Conv 1, Transpose 2"},
     /* Channels as groups change places. */
     {BETWEEN(17, ", int64[5] s = {1, 2, 2, 6, 5}, int64[4] t = {1, 4, 6, 5}",
              "b = Reshape (a, s) c = Transpose <perm = [0, 2, 1, 3, 4]> (b) z = Reshape (c, t)"),
-     "hone.PlanarConv 1, hone.Conv 1, Transpose 2"},
+     "hone.NchwConv 1, hone.Conv 1, Transpose 2"},
     /* What asks for the shape asks for that of the other order. */
     {FREELY(17, ", int64 one = {2}",
             "s = Shape (a) i = Gather (s, one) f = Cast <to = 1> (i)"
@@ -180,53 +180,53 @@ static const layout_case ends[] = {
               ", int64[5] s = {1, 2, 2, 6, 5}, int64[3] t = {1, 60, 2}> {"
               " a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Reshape (a, s)"
               " c = Transpose <perm = [0, 3, 4, 1, 2]> (b) y = Reshape (c, t) }",
-     "hone.PlanarConv 1, Transpose 0"},
+     "hone.NchwConv 1, Transpose 0"},
     /* Patches of a transformer. */
     {HEAD(17) "g (float[n,3,6,5] x) => (float[n,30,4] y) <" WEIGHTS ", int64[3] s = {0, 4, -1}> {"
               " a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Reshape (a, s)"
               " y = Transpose <perm = [0, 2, 1]> (b) }",
-     "hone.PlanarConv 1, Transpose 0"},
+     "hone.NchwConv 1, Transpose 0"},
     /* One place is in both orders at once. */
     {HEAD(17) "g (float[n,3,6,5] x) => (float[n,4] y) <" WEIGHTS "> {"
               " a = Conv <pads = [1, 1, 1, 1]> (x, w) p = GlobalAveragePool (a) y = Flatten (p) }",
-     "hone.PlanarConv 1, Transpose 0"},
+     "hone.NchwConv 1, Transpose 0"},
     {HEAD(18) "g (float[n,3,6,5] x) => (float[n,4] y) <" WEIGHTS ", int64[2] axes = {-1, -2}> {"
               " a = Conv <pads = [1, 1, 1, 1]> (x, w) y = ReduceMean <keepdims = 0> (a, axes) }",
-     "hone.PlanarConv 1, Transpose 0"},
+     "hone.NchwConv 1, Transpose 0"},
     {HEAD(17) "g (float[n,1,6,5] x, float[1,1,3,3] w) => (float[n,1,6,5] y) {"
               " y = Conv <pads = [1, 1, 1, 1]> (x, w) }",
-     "hone.PlanarConv 1, Transpose 0"},
+     "hone.NchwConv 1, Transpose 0"},
     /* A residual of an operator that was fused before. */
     {HEAD(17) "g (float[1,3,6,5] x, float[3,3,1,1] k) => (float[1,3,6,5] y) {"
               " a = Conv (x, k) y = com.microsoft.FusedConv <activation = \"Relu\"> (a, k, , a) }",
-     "hone.PlanarConv 1, hone.Conv 1, Transpose 1"},
+     "hone.NchwConv 1, hone.Conv 1, Transpose 1"},
     {HEAD(17) "g (float[1,3,6,5] x, float[3,3,1,1] k) => (float[1,3,6,5] y) {"
               " a = Conv (x, k) b = com.microsoft.QuickGelu (a) c = Conv (b, k) d = Conv (c, k)"
               " y = Add (d, b) }",
-     "hone.PlanarConv 1, hone.Conv 2, Transpose 1, com.microsoft.QuickGelu 0, Add 0"},
+     "hone.NchwConv 1, hone.Conv 2, Transpose 1, com.microsoft.QuickGelu 0, Add 0"},
     {HEAD(17) "g (float[1,3,4,4,4] x, float[2,3,3,3,3] k) => (float[1,2,2,2,2] y) {"
               " y = Conv (x, k) }",
-     "hone.PlanarConv 1, Transpose 1"},
+     "hone.NchwConv 1, Transpose 1"},
     {HEAD(17) "g (float[2,3,9] x, float[4,3,3] k) => (float[2,4,5] y) {"
               " y = Conv <strides = [2], auto_pad = \"SAME_UPPER\"> (x, k) }",
-     "hone.PlanarConv 1, Transpose 1"},
+     "hone.NchwConv 1, Transpose 1"},
     {HEAD(17) "g (float[2,4,7,9] x, float[5,4,3,2] k, float[5] b) => (float[2,5,3,8] y) {"
               " y = Conv <dilations = [2, 1]> (x, k, b) }",
-     "hone.PlanarConv 1, Transpose 1"},
+     "hone.NchwConv 1, Transpose 1"},
     /* More channels than an image has are turned. */
     {HEAD(
          17) "g (float[1,5,30,30] x, float[9,5,3,3] k) => (float[1,9,28,28] y) { y = Conv (x, k) }",
-     "hone.Conv 1, hone.PlanarConv 0, Transpose 2"},
+     "hone.Conv 1, hone.NchwConv 0, Transpose 2"},
     /* So is an image that something else wants turned. */
     {HEAD(17) "g (float[1,6,5,3] x, float[2,3,3,3] k) => (float[1,2,4,3] y) {"
               " t = Transpose <perm = [0, 3, 1, 2]> (x) s = Tanh (t) y = Conv (s, k) }",
-     "hone.Conv 1, hone.PlanarConv 0, Transpose 1"},
+     "hone.Conv 1, hone.NchwConv 0, Transpose 1"},
     /* Inside a branch, with values from outside. */
     {HEAD(17) "g (bool c, float[1,3,6,5] x) => (float[1,a,6,5] y) <" WEIGHTS "> {"
               " t = Relu (x) y = If (c) <then_branch = then () => (float[1,4,6,5] a) {"
               " b = Conv <pads = [1, 1, 1, 1]> (t, w) a = Tanh (b) },"
               " else_branch = other () => (float[1,3,6,5] d) { d = Neg (t) }> }",
-     "hone.PlanarConv 1, Transpose 1"},
+     "hone.NchwConv 1, Transpose 1"},
 };
 
 static const layout_case kept[] = {
@@ -303,7 +303,7 @@ static void test_text_and_log(void **state) {
         .expected =
             "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"hone\" : 1]>\n"
             "g (float[1,3,9,9] x) => (float[1,2,9,9] y) <float[2,3,1,1] k = "
-            "{1, 2, 3, 4, 5, 6}> { b = hone.PlanarConv <strides = [1, 1]> (x, k)"
+            "{1, 2, 3, 4, 5, 6}> { b = hone.NchwConv <strides = [1, 1]> (x, k)"
             " [channels_first] a = Transpose <perm = [0, 3, 1, 2]> (b) y = Cos (a) }"};
     hn_opt_log *log;
     expect_pass(&c);

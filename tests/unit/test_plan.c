@@ -160,7 +160,7 @@ static void pieces_whose_rows_cannot_part_are_copied(void **state) {
 }
 
 static int64_t row_step_of(const planned *p, const char *name) {
-    return p->plan->places[value_named(p->program->model->graph, name)].row_step;
+    return p->plan->places[value_named(p->program->model->graph, name)].row_stride;
 }
 
 /* Along the last axis pieces are columns of the result, where all who make and read them can deal

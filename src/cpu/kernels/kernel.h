@@ -12,19 +12,19 @@
 #define HN_KERNEL_TYPES(X) X(f32, float) X(f64, double) X(u32, uint32_t) X(u64, uint64_t)
 
 /* ys[i] = f(xs[i]); ys may be xs. a and b are the function's parameters. */
-typedef void (*hn_map_f32)(const float *xs, float *ys, uint64_t n, float a, float b);
+typedef void (*hn_unary_fn_f32)(const float *xs, float *ys, uint64_t n, float a, float b);
 
 /* What happens to floats before a product leaves them: c = map(limited(c + bias + col_bias +
  * residual)), where limited values are no less than `least` and no more than `most`. NaN stays NaN
  * within limits. */
-typedef struct hn_gemm_end_f32 {
+typedef struct hn_epilogue_f32 {
     const float *bias;     /* one per row; NULL: none */
     const float *col_bias; /* one per column; NULL: none */
     const float *residual; /* lies as c does; NULL: none */
     float least, most;     /* infinities: no limit */
-    hn_map_f32 map;        /* NULL: none */
+    hn_unary_fn_f32 map;   /* NULL: none */
     float map_a, map_b;
-} hn_gemm_end_f32;
+} hn_epilogue_f32;
 
 /* ---- matrix product -------------------------------------------------------------------------- */
 
@@ -58,7 +58,7 @@ typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STOR
     hn_stored packed_as; /* what packed_b is made of */                                           \
     /* Writes the same as `fill`, in panels; floats only, NULL: `fill` does */                    \
     hn_panels_##name panels;                                                                      \
-    const hn_gemm_end_f32 *end; /* floats only; NULL: none */                                     \
+    const hn_epilogue_f32 *end; /* floats only; NULL: none */                                     \
     /* Called for each part of c when it is finished, while it is still near; NULL: nobody is */  \
     hn_tile_fn after;                                                                             \
     void *after_ctx;                                                                              \
@@ -73,7 +73,7 @@ HN_KERNEL_TYPES(HN_GEMM_JOB)
 int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k);
 void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
 /* The same number of halves. False: a number is too large for them. */
-bool hn_gemm_pack_halves_f32(const hn_gemm_job_f32 *job, hn_stored as, uint16_t *out);
+bool hn_gemm_pack_half_f32(const hn_gemm_job_f32 *job, hn_stored as, uint16_t *out);
 /* The same for a left side, of the a and sizes m, k of a job. */
 int64_t hn_gemm_packed_left_elems_f32(int64_t m, int64_t k);
 void hn_gemm_pack_left_f32(const hn_gemm_job_f32 *job, float *out);
@@ -108,34 +108,34 @@ bool hn_normalize_row_f32(const hn_norm_row_f32 *norm, int64_t n, const float *x
 /* ---- functions of one number ------------------------------------------------------------------ */
 
 /* A fast loop for an operator of ops/eval/onnx/unary.def; NULL: there is none on this processor. */
-hn_map_f32 hn_map_find_f32(const char *op);
+hn_unary_fn_f32 hn_unary_find_f32(const char *op);
 
 /* ---- convolution ----------------------------------------------------------------------------- */
 
 #define HN_MAX_SPATIAL 62
 
-/* A window that slides over spatial axes; outermost axis first. Output o reads input o * stride -
+/* A window that windows over spatial axes; outermost axis first. Output o reads input o * stride -
  * pad + tap * dilation. */
-typedef struct hn_slide {
+typedef struct hn_window {
     int32_t n_axes;
     int64_t in[HN_MAX_SPATIAL], out[HN_MAX_SPATIAL], kernel[HN_MAX_SPATIAL];
     int64_t stride[HN_MAX_SPATIAL], dilation[HN_MAX_SPATIAL],
         pad[HN_MAX_SPATIAL];                   /* pad: in front */
     int64_t in_elems, out_elems, kernel_elems; /* products */
-} hn_slide;
+} hn_window;
 
 /* The output indices [*begin, *end) along an axis whose window element `tap` lies inside the input.
  */
-void hn_slide_inside(const hn_slide *s, int32_t axis, int64_t tap, int64_t *begin, int64_t *end);
+void hn_window_inside(const hn_window *s, int32_t axis, int64_t tap, int64_t *begin, int64_t *end);
 /* Splits a flat position into indices of `n` sizes. */
-void hn_slide_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at);
+void hn_window_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at);
 /* Next position in row-major order. */
-void hn_slide_step(int32_t n, const int64_t *sizes, int64_t *at);
+void hn_window_step(int32_t n, const int64_t *sizes, int64_t *at);
 
 /* What happens to a float output before it leaves the cache: y = map(y + residual, a, b). */
 typedef struct hn_finish_f32 {
     const float *residual; /* as large as y; NULL: none */
-    hn_map_f32 map;        /* NULL: none */
+    hn_unary_fn_f32 map;   /* NULL: none */
     float a, b;
     bool is_clamp; /* the map is Clip */
 } hn_finish_f32;
@@ -144,7 +144,7 @@ typedef struct hn_finish_f32 {
  * `bias` may be NULL, and so may `finish`, which only floats have. */
 #define HN_CONV_JOB(name, T)                   \
   typedef struct hn_conv_job_##name {          \
-    const hn_slide *slide;                     \
+    const hn_window *window;                   \
     int64_t batch, channels, filters, groups;  \
     const T *x, *w, *bias;                     \
     const T *packed_w; /* floats; see below */ \
@@ -163,6 +163,6 @@ void hn_conv_pack_f32(const hn_conv_job_f32 *job, float *out);
 
 /* The largest of each window of n_planes planes; the padding counts for nothing. A window with NaN
  * gives NaN. False: not on this processor, or not for these sizes. */
-bool hn_pool_max_f32(hn_pool *pool, const hn_slide *s, int64_t n_planes, const float *x, float *y);
+bool hn_pool_max_f32(hn_pool *pool, const hn_window *s, int64_t n_planes, const float *x, float *y);
 
 #endif /* HN_KERNEL_H */

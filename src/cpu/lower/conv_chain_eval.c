@@ -22,33 +22,34 @@ void hn_release_chain(const hn_op *op, void *state) {
 
 /* Sizes of maps do not matter to the methods that chains use. */
 static void chain_stage_job(const hn_chain_stage *stage, const hn_array *w, const int64_t *in,
-                            hn_slide *slide, hn_conv_last_job *job) {
-    *slide = (hn_slide){.n_axes = HN_CHAIN_AXES, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
+                            hn_window *window, hn_conv_nhwc_job *job) {
+    *window =
+        (hn_window){.n_axes = HN_CHAIN_AXES, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
     for (int a = 0; a < HN_CHAIN_AXES; a++) {
         int64_t extent = (w->dims[2 + a] - 1) * stage->dilations[a] + 1;
         int64_t room = in[a] + stage->pads[a] + stage->pads[HN_CHAIN_AXES + a] - extent;
-        slide->in[a] = in[a];
-        slide->out[a] = room < 0 ? 0 : room / stage->strides[a] + 1;
-        slide->kernel[a] = w->dims[2 + a];
-        slide->stride[a] = stage->strides[a];
-        slide->dilation[a] = stage->dilations[a];
-        slide->pad[a] = stage->pads[a];
-        slide->in_elems *= slide->in[a];
-        slide->out_elems *= slide->out[a];
-        slide->kernel_elems *= slide->kernel[a];
+        window->in[a] = in[a];
+        window->out[a] = room < 0 ? 0 : room / stage->strides[a] + 1;
+        window->kernel[a] = w->dims[2 + a];
+        window->stride[a] = stage->strides[a];
+        window->dilation[a] = stage->dilations[a];
+        window->pad[a] = stage->pads[a];
+        window->in_elems *= window->in[a];
+        window->out_elems *= window->out[a];
+        window->kernel_elems *= window->kernel[a];
     }
-    *job = (hn_conv_last_job){.slide = slide,
+    *job = (hn_conv_nhwc_job){.window = window,
                               .channels = w->dims[1] * stage->group,
                               .filters = w->dims[0],
                               .groups = stage->group,
                               .w = w->data};
-    job->method = hn_conv_last_unpacked(job);
+    job->method = hn_conv_nhwc_unpacked(job);
 }
 
 /* Channels that lie as planes are one more axis, and windows read one channel. */
-static void turn_stage_planar(hn_slide *slide, hn_conv_last_job *job) {
-    hn_slide flat = *slide;
-    hn_slide_add_channels(&flat, job->channels, slide);
+static void read_stage_nchw(hn_window *window, hn_conv_nhwc_job *job) {
+    hn_window flat = *window;
+    hn_window_add_channels(&flat, job->channels, window);
     job->channels = 1;
     job->method = HN_CONV_LAST_PRODUCT;
 }
@@ -56,16 +57,16 @@ static void turn_stage_planar(hn_slide *slide, hn_conv_last_job *job) {
 static hone_status prepare_stages(hn_eval *c, chain_filters *filters) {
     static const int64_t unknown[HN_CHAIN_AXES];
     hn_chain_stage stage;
-    hn_slide slide;
-    hn_conv_last_job job;
+    hn_window window;
+    hn_conv_nhwc_job job;
     for (int i = 0, n = hn_chain_n_stages(&c->node); i < n; i++) {
         const hn_array *w = hn_arg(c, hn_chain_filters(i));
         if (!w || w->n_elems == 0 || !hn_chain_stage_read(&c->node, i, &stage))
             continue;
-        chain_stage_job(&stage, w, unknown, &slide, &job);
-        if (i == 0 && hn_chain_is_planar(&c->node))
-            turn_stage_planar(&slide, &job);
-        HN_TRY(hn_filters_last_blob(c, &job, hn_chain_filters(i), &filters->blobs[i]));
+        chain_stage_job(&stage, w, unknown, &window, &job);
+        if (i == 0 && hn_chain_reads_nchw(&c->node))
+            read_stage_nchw(&window, &job);
+        HN_TRY(hn_filters_nhwc_blob(c, &job, hn_chain_filters(i), &filters->blobs[i]));
     }
     return HONE_OK;
 }
@@ -88,8 +89,8 @@ hone_status hn_prepare_chain(hn_eval *c, void **state) {
 typedef struct chain_call {
     int n;
     hn_activation activations[HN_CONV_CHAIN_MOST];
-    hn_conv_last_job jobs[HN_CONV_CHAIN_MOST];
-    hn_slide slides[HN_CONV_CHAIN_MOST];
+    hn_conv_nhwc_job jobs[HN_CONV_CHAIN_MOST];
+    hn_window windows[HN_CONV_CHAIN_MOST];
     hn_finish_f32 finishes[HN_CONV_CHAIN_MOST];
     bool has_maps; /* all activations are loops over floats */
 } chain_call;
@@ -98,11 +99,11 @@ static void read_chain_stage(hn_eval *c, int i, const int64_t *in, chain_call *c
     const chain_filters *filters = c->is_prepared ? c->state : NULL;
     const hn_array *bias = hn_arg(c, hn_chain_bias(i));
     hn_chain_stage stage;
-    hn_conv_last_job *job = &call->jobs[i];
+    hn_conv_nhwc_job *job = &call->jobs[i];
     hn_chain_stage_read(&c->node, i, &stage); /* which inference has looked at */
-    chain_stage_job(&stage, hn_arg(c, hn_chain_filters(i)), in, &call->slides[i], job);
-    if (i == 0 && hn_chain_is_planar(&c->node))
-        turn_stage_planar(&call->slides[i], job);
+    chain_stage_job(&stage, hn_arg(c, hn_chain_filters(i)), in, &call->windows[i], job);
+    if (i == 0 && hn_chain_reads_nchw(&c->node))
+        read_stage_nchw(&call->windows[i], job);
     call->activations[i] = (hn_activation){.name = stage.activation,
                                            .a = stage.n_params > 0 ? &stage.params[0] : NULL,
                                            .b = stage.n_params > 1 ? &stage.params[1] : NULL};
@@ -118,30 +119,30 @@ static void read_chain(hn_eval *c, chain_call *call) {
     const hn_array *x = hn_arg(c, 0), *y = hn_ret(c, 0), *sum = hn_arg(c, HN_CHAIN_Z);
     call->n = hn_chain_n_stages(&c->node);
     call->has_maps = true;
-    const int64_t *in = x->dims + (hn_chain_is_planar(&c->node) ? 2 : 1);
+    const int64_t *in = x->dims + (hn_chain_reads_nchw(&c->node) ? 2 : 1);
     for (int i = 0; i < call->n; i++) {
         read_chain_stage(c, i, in, call);
-        in = call->slides[i].out + call->slides[i].n_axes - HN_CHAIN_AXES;
+        in = call->windows[i].out + call->windows[i].n_axes - HN_CHAIN_AXES;
     }
     call->jobs[0].x = x->data;
-    call->jobs[0].x_step = x->row_step;
+    call->jobs[0].x_step = x->row_stride;
     call->jobs[call->n - 1].y = y->data;
-    call->jobs[call->n - 1].y_step = y->row_step;
-    call->jobs[call->n - 1].residual_step = sum ? sum->row_step : 0;
+    call->jobs[call->n - 1].y_step = y->row_stride;
+    call->jobs[call->n - 1].residual_step = sum ? sum->row_stride : 0;
     call->finishes[call->n - 1].residual = sum ? sum->data : NULL;
 }
 
 static hone_status stages_one_by_one(hn_eval *c, chain_call *call) {
     for (int i = 0; i < call->n; i++) {
-        hn_conv_last_job *job = &call->jobs[i];
-        const int64_t *out = job->slide->out + job->slide->n_axes - HN_CHAIN_AXES;
+        hn_conv_nhwc_job *job = &call->jobs[i];
+        const int64_t *out = job->window->out + job->window->n_axes - HN_CHAIN_AXES;
         int64_t dims[] = {job->batch, out[0], out[1], job->filters};
         hn_array made = *hn_ret(c, 0);
         if (i + 1 < call->n) {
             HN_TRY(hn_scratch_array(c, HN_F32, HN_CHAIN_AXES + 2, dims, &made));
             call->jobs[i + 1].x = job->y = made.data;
         }
-        HN_TRY(hn_conv_last_run(c, job));
+        HN_TRY(hn_conv_nhwc_run(c, job));
         HN_TRY(job->finish->map ? HONE_OK : hn_activate(c, &call->activations[i], &made));
     }
     return HONE_OK;
@@ -167,7 +168,7 @@ hone_status hn_eval_conv_chain(hn_eval *c) {
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
-/* Of its own, because its first argument is no rows of pixels (hn_eval_row_steps). */
-hone_status hn_eval_planar_conv_chain(hn_eval *c) {
+/* Of its own, because its first argument is no rows of pixels (hn_eval_row_strides). */
+hone_status hn_eval_nchw_conv_chain(hn_eval *c) {
     return hn_eval_conv_chain(c);
 }

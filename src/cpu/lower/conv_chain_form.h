@@ -25,7 +25,7 @@ typedef struct hn_chain_stage {
 
 int hn_chain_n_stages(const hn_infer *c);
 /* Is X [N, C, H, W]? */
-bool hn_chain_is_planar(const hn_infer *c);
+bool hn_chain_reads_nchw(const hn_infer *c);
 /* False: a list is missing or too short. */
 bool hn_chain_stage_read(const hn_infer *c, int stage, hn_chain_stage *out);
 

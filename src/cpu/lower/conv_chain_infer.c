@@ -14,14 +14,14 @@ int hn_chain_n_stages(const hn_infer *c) {
     return n;
 }
 
-bool hn_chain_is_planar(const hn_infer *c) {
-    return strcmp(hn_infer_op(c), "PlanarConvChain") == 0;
+bool hn_chain_reads_nchw(const hn_infer *c) {
+    return strcmp(hn_infer_op(c), "NchwConvChain") == 0;
 }
 
 /* Dimension i of [N, H, W, C]. */
 static hn_dim chain_in_dim(const hn_infer *c, int32_t i) {
-    static const int32_t planar[] = {0, 2, 3, 1};
-    return hn_in_dim(c, 0, hn_chain_is_planar(c) ? planar[i] : i);
+    static const int32_t nchw_axes[] = {0, 2, 3, 1};
+    return hn_in_dim(c, 0, hn_chain_reads_nchw(c) ? nchw_axes[i] : i);
 }
 
 /* Numbers stage * n ... of a list; none may be smaller than `least`, or very large. */
@@ -70,7 +70,7 @@ bool hn_chain_stage_read(const hn_infer *c, int stage, hn_chain_stage *out) {
 /* From the spatial sizes and channels of a map to those of the next. */
 static hone_status stage_shape(hn_infer *c, int i, hn_dim *dims) {
     hn_chain_stage stage;
-    hn_window win = {.n_axes = HN_CHAIN_AXES};
+    hn_window_attrs win = {.n_axes = HN_CHAIN_AXES};
     uint32_t w = hn_chain_filters(i);
     hn_dim channels = hn_in_dim(c, w, 1), filters = hn_in_dim(c, w, 0);
     if (!hn_chain_stage_read(c, i, &stage))
@@ -91,12 +91,12 @@ static hone_status stage_shape(hn_infer *c, int i, hn_dim *dims) {
         return hn_infer_fail(c, HONE_E_SHAPE, "filters of stage %d do not fill its groups", i);
     dims[HN_CHAIN_AXES] = filters;
     for (int32_t a = 0; a < HN_CHAIN_AXES; a++) {
-        win.axes[a] = (hn_window_axis){.kernel = hn_in_dim(c, w, a + 2),
-                                       .stride = stage.strides[a],
-                                       .dilation = stage.dilations[a],
-                                       .pad_begin = stage.pads[a],
-                                       .pad_end = stage.pads[HN_CHAIN_AXES + a]};
-        HN_TRY(hn_window_out(c, &win, a, dims[a], &dims[a]));
+        win.axes[a] = (hn_window_attrs_axis){.kernel = hn_in_dim(c, w, a + 2),
+                                             .stride = stage.strides[a],
+                                             .dilation = stage.dilations[a],
+                                             .pad_begin = stage.pads[a],
+                                             .pad_end = stage.pads[HN_CHAIN_AXES + a]};
+        HN_TRY(hn_window_attrs_out(c, &win, a, dims[a], &dims[a]));
     }
     return HONE_OK;
 }

@@ -6,16 +6,16 @@
 
 #define LRN_GRAIN 16384 /* elements that one thread takes at a time */
 
-typedef struct lrn_last {
+typedef struct lrn_nhwc {
     int64_t channels, before, after; /* channels in the window on each side */
     float alpha, beta, bias;         /* alpha is per channel of the window */
-    hn_map_f32 log, exp;             /* NULL: the C library's powers */
+    hn_unary_fn_f32 log, exp;        /* NULL: the C library's powers */
     const float *x;
     float *y, *scratch; /* per lane: the row's squares with zeros around them, then its sums */
     int64_t lane_elems;
-} lrn_last;
+} lrn_nhwc;
 
-static void power_row(const lrn_last *l, const float *x, float *sums, float *y) {
+static void power_row(const lrn_nhwc *l, const float *x, float *sums, float *y) {
     uint64_t n = (uint64_t)l->channels;
     if (!l->log || !l->exp) {
         for (uint64_t i = 0; i < n; i++)
@@ -31,7 +31,7 @@ static void power_row(const lrn_last *l, const float *x, float *sums, float *y) 
 }
 
 static void lrn_rows(void *ctx, int lane, int64_t begin, int64_t end) {
-    const lrn_last *l = ctx;
+    const lrn_nhwc *l = ctx;
     float *squares = l->scratch + lane * l->lane_elems,
           *sums = squares + l->before + l->channels + l->after;
     memset(squares, 0, (size_t)(l->before + l->channels + l->after) * sizeof *squares);
@@ -50,7 +50,7 @@ static void lrn_rows(void *ctx, int lane, int64_t begin, int64_t end) {
     }
 }
 
-hone_status hn_eval_lrn_last(hn_eval *c) {
+hone_status hn_eval_lrn_nhwc(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
@@ -62,14 +62,14 @@ hone_status hn_eval_lrn_last(hn_eval *c) {
                             "needs channels and a window of 1 or more, not rank %d and size %lld",
                             x->rank, (long long)size);
     int64_t channels = x->dims[x->rank - 1];
-    lrn_last l = {.channels = channels,
+    lrn_nhwc l = {.channels = channels,
                   .before = HN_MIN((size - 1) / 2, channels),
                   .after = HN_MIN(size / 2, channels),
                   .alpha = hn_attr_f(node, "alpha", 1e-4f) / (float)size,
                   .beta = hn_attr_f(node, "beta", 0.75f),
                   .bias = hn_attr_f(node, "bias", 1),
-                  .log = hn_map_find_f32("Log"),
-                  .exp = hn_map_find_f32("Exp"),
+                  .log = hn_unary_find_f32("Log"),
+                  .exp = hn_unary_find_f32("Exp"),
                   .x = x->data,
                   .y = y->data};
     l.lane_elems = l.before + 2 * channels + l.after;

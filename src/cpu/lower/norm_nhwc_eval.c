@@ -5,7 +5,7 @@
 #include "ops/eval/ms/ms_eval.h"
 
 /* Floats [N, spatial..., C], and what becomes of each channel. */
-typedef struct norm_last {
+typedef struct norm_nhwc {
     int64_t n_images, n_rows, channels; /* rows of one image */
     const float *x, *gamma, *beta;
     float *y, *center, *scale; /* per channel; beta is the shift */
@@ -13,10 +13,10 @@ typedef struct norm_last {
     double epsilon;
     hn_finish_f32 finish;
     bool has_map;
-} norm_last;
+} norm_nhwc;
 
 /* gamma and beta are arguments 1 and 2. False: there is nothing to do. */
-static hone_status open_norm(hn_eval *c, norm_last *n, bool *is_empty) {
+static hone_status open_norm(hn_eval *c, norm_nhwc *n, bool *is_empty) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     *is_empty = !y || y->n_elems == 0;
@@ -25,15 +25,15 @@ static hone_status open_norm(hn_eval *c, norm_last *n, bool *is_empty) {
     if (x->rank < 2)
         return hn_eval_fail(c, HONE_E_SHAPE, "channels last need rank 2 or more, input 0 has %d",
                             x->rank);
-    *n = (norm_last){.n_images = x->dims[0],
+    *n = (norm_nhwc){.n_images = x->dims[0],
                      .n_rows = (int64_t)hn_count(x->rank - 2, x->dims + 1),
                      .channels = x->dims[x->rank - 1],
                      .x = x->data,
                      .gamma = hn_arg(c, 1)->data,
                      .beta = hn_arg(c, 2)->data,
                      .y = y->data,
-                     .x_step = hn_row_step(x),
-                     .y_step = hn_row_step(y),
+                     .x_step = hn_row_stride(x),
+                     .y_step = hn_row_stride(y),
                      .epsilon = (double)hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f)};
     n->center = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->center);
     n->scale = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->scale);
@@ -43,12 +43,12 @@ static hone_status open_norm(hn_eval *c, norm_last *n, bool *is_empty) {
 }
 
 /* y = (x - mean) / deviation * gamma + beta. */
-static void set_channel(norm_last *n, int64_t i, float gamma, double mean, double variance) {
+static void set_channel(norm_nhwc *n, int64_t i, float gamma, double mean, double variance) {
     n->center[i] = (float)mean;
     n->scale[i] = (float)((double)gamma / sqrt(variance + n->epsilon));
 }
 
-static void scale_images(hn_eval *c, const norm_last *n, int64_t first, int64_t n_images) {
+static void scale_images(hn_eval *c, const norm_nhwc *n, int64_t first, int64_t n_images) {
     int64_t row = first * n->n_rows;
     hn_scale_rows_f32(hn_eval_pool(c), &(hn_scale_rows_job){.n_rows = n_images * n->n_rows,
                                                             .channels = n->channels,
@@ -64,13 +64,13 @@ static void scale_images(hn_eval *c, const norm_last *n, int64_t first, int64_t 
                                                             .y_step = n->y_step});
 }
 
-static hone_status close_norm(hn_eval *c, const norm_last *n) {
+static hone_status close_norm(hn_eval *c, const norm_nhwc *n) {
     HN_TRY(n->has_map ? HONE_OK : hn_fused_activation(c, hn_ret(c, 0)));
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
-hone_status hn_eval_batch_norm_last(hn_eval *c) {
-    norm_last n;
+hone_status hn_eval_batch_norm_nhwc(hn_eval *c) {
+    norm_nhwc n;
     bool is_empty;
     HN_TRY(open_norm(c, &n, &is_empty));
     if (is_empty)
@@ -100,7 +100,7 @@ static void join_group(double *mean, double *variance, int64_t n) {
 }
 
 /* Groups of so many channels each. */
-static hone_status normalize_images(hn_eval *c, norm_last *n, int64_t per_group) {
+static hone_status normalize_images(hn_eval *c, norm_nhwc *n, int64_t per_group) {
     hn_moments_rows_job job = {.n_rows = n->n_rows, .channels = n->channels, .x_step = n->x_step};
     job.mean = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *job.mean);
     job.variance = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *job.variance);
@@ -119,8 +119,8 @@ static hone_status normalize_images(hn_eval *c, norm_last *n, int64_t per_group)
     return close_norm(c, n);
 }
 
-hone_status hn_eval_instance_norm_last(hn_eval *c) {
-    norm_last n;
+hone_status hn_eval_instance_norm_nhwc(hn_eval *c) {
+    norm_nhwc n;
     bool is_empty;
     HN_TRY(open_norm(c, &n, &is_empty));
     if (is_empty)
@@ -131,7 +131,7 @@ hone_status hn_eval_instance_norm_last(hn_eval *c) {
 }
 
 /* One element per group, as GroupNormalization-18 has it, becomes one per channel. */
-static hone_status spread_over_groups(hn_eval *c, const norm_last *n, int64_t groups, uint32_t arg,
+static hone_status spread_over_groups(hn_eval *c, const norm_nhwc *n, int64_t groups, uint32_t arg,
                                       const float **out) {
     const hn_array *given = hn_arg(c, arg);
     *out = given->data;
@@ -146,8 +146,8 @@ static hone_status spread_over_groups(hn_eval *c, const norm_last *n, int64_t gr
     return HONE_OK;
 }
 
-hone_status hn_eval_group_norm_last(hn_eval *c) {
-    norm_last n;
+hone_status hn_eval_group_norm_nhwc(hn_eval *c) {
+    norm_nhwc n;
     bool is_empty;
     int64_t groups = hn_attr_i(hn_eval_node(c), "num_groups", 1);
     HN_TRY(open_norm(c, &n, &is_empty));

@@ -258,7 +258,7 @@ static void meet_inputs(const rnn_layer *l, const float *x, const float *w, cons
                         const float *biases) {
     const hn_rnn_form *f = l->f;
     int64_t n = f->dirs * rnn_width(f);
-    hn_gemm_end_f32 end = {.col_bias = biases, .least = -HUGE_VALF, .most = HUGE_VALF};
+    hn_epilogue_f32 end = {.col_bias = biases, .least = -HUGE_VALF, .most = HUGE_VALF};
     hn_gemm_f32(l->pool, &(hn_gemm_job_f32){.m = f->seq * f->batch,
                                             .n = n,
                                             .k = f->input,

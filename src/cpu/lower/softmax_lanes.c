@@ -14,8 +14,8 @@ typedef struct soft_lanes {
     float *y;
     uint64_t n, inner, tiles_per_row;
     bool is_log;
-    hn_map_f32 exp;
-    hn_pair_fn add, sub, mul, max;
+    hn_unary_fn_f32 exp;
+    hn_binary_fn add, sub, mul, max;
 } soft_lanes;
 
 /* Of one tile. */
@@ -89,11 +89,11 @@ bool hn_softmax_lanes(hn_eval *c, bool is_log, uint64_t outer, uint64_t n, uint6
                     .inner = inner,
                     .tiles_per_row = (inner + HN_TILE - 1) / HN_TILE,
                     .is_log = is_log,
-                    .exp = hn_map_find_f32("Exp"),
-                    .add = hn_pair_find_f32("Add"),
-                    .sub = hn_pair_find_f32("Sub"),
-                    .mul = hn_pair_find_f32("Mul"),
-                    .max = hn_pair_find_f32("Max")};
+                    .exp = hn_unary_find_f32("Exp"),
+                    .add = hn_binary_find_f32("Add"),
+                    .sub = hn_binary_find_f32("Sub"),
+                    .mul = hn_binary_find_f32("Mul"),
+                    .max = hn_binary_find_f32("Max")};
     if (x->dtype != HN_F32 || !j.exp || !j.add || !j.sub || !j.mul || !j.max)
         return false;
     uint64_t grain = HN_MAX(HN_GRAIN / (n * HN_MIN(inner, HN_TILE)), 1);

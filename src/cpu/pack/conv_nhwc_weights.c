@@ -9,27 +9,27 @@ enum { /* kinds of hn_blob_key; see packed_weights.c for the others */
        BLOB_FILTERS_LAST /* and a number for each method */
 };
 
-typedef struct filters_last {
-    hn_conv_last_method method;
+typedef struct filters_nhwc {
+    hn_conv_nhwc_method method;
     hn_blob *blob;
     const hone_allocator *alloc; /* of this */
-} filters_last;
+} filters_nhwc;
 
-hn_conv_last_method hn_conv_last_unpacked(const hn_conv_last_job *job) {
-    hn_conv_last_method method = hn_conv_last_choose(job);
+hn_conv_nhwc_method hn_conv_nhwc_unpacked(const hn_conv_nhwc_job *job) {
+    hn_conv_nhwc_method method = hn_conv_nhwc_choose(job);
     return method == HN_CONV_LAST_WINOGRAD ? HN_CONV_LAST_PRODUCT : method;
 }
 
-static hone_status fill_filters_last(void *job, void *out) {
-    hn_conv_last_pack(job, out);
+static hone_status fill_filters_nhwc(void *job, void *out) {
+    hn_conv_nhwc_pack(job, out);
     return HONE_OK;
 }
 
 /* All sizes but the batch decide how filters lie: some methods cut maps into tiles by their size.
  */
-static void name_filters(const hn_eval *c, const hn_conv_last_job *job, uint64_t n_elems,
+static void name_filters(const hn_eval *c, const hn_conv_nhwc_job *job, uint64_t n_elems,
                          uint32_t arg, hn_blob_key *key) {
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     int64_t sizes[] = {job->channels, job->filters, job->groups, s->n_axes};
     size_t bytes = (size_t)s->n_axes * sizeof *s->kernel;
     hn_prepared_key(c, key, BLOB_FILTERS_LAST + (uint32_t)job->method, n_elems * sizeof(float));
@@ -40,15 +40,15 @@ static void name_filters(const hn_eval *c, const hn_conv_last_job *job, uint64_t
     hn_prepared_key_arg(c, key, arg);
 }
 
-hone_status hn_filters_last_blob(hn_eval *c, hn_conv_last_job *job, uint32_t arg, hn_blob **out) {
-    int64_t n_elems = hn_conv_last_packed_elems(job);
+hone_status hn_filters_nhwc_blob(hn_eval *c, hn_conv_nhwc_job *job, uint32_t arg, hn_blob **out) {
+    int64_t n_elems = hn_conv_nhwc_packed_elems(job);
     hn_blob_key key;
     *out = NULL;
     if (n_elems == 0)
         return HONE_OK;
     name_filters(c, job, (uint64_t)n_elems, arg, &key);
-    HN_TRY(hn_prepared_blob(c, &key, fill_filters_last, job, out));
-    c->taken_args |= UINT64_C(1) << arg;
+    HN_TRY(hn_prepared_blob(c, &key, fill_filters_nhwc, job, out));
+    c->packed_args |= UINT64_C(1) << arg;
     return HONE_OK;
 }
 
@@ -67,10 +67,10 @@ static const hn_shape *output_shape(const hn_eval *c) {
 }
 
 /* By the sizes alone, or as it was measured where the map's sizes are known. */
-static hone_status choose_method(const hn_eval *c, hn_conv_last_job *job) {
+static hone_status choose_method(const hn_eval *c, hn_conv_nhwc_job *job) {
     hn_kernel_choices *measured = c->consts ? c->consts->choices : NULL;
-    job->method = hn_conv_last_choose(job);
-    if (!measured || job->slide->in_elems <= 0 || job->slide->out_elems <= 0)
+    job->method = hn_conv_nhwc_choose(job);
+    if (!measured || job->window->in_elems <= 0 || job->window->out_elems <= 0)
         return HONE_OK;
     return hn_kernel_choices_ask(measured, c->node.id, hn_s(c->node.node->name), job);
 }
@@ -81,18 +81,18 @@ static int64_t static_batch(const hn_shape *shape) {
     return is_known ? HN_MAX(shape->dims[0], 1) : 1;
 }
 
-hone_status hn_prepare_filters_last(hn_eval *c, void **state) {
+hone_status hn_prepare_filters_nhwc(hn_eval *c, void **state) {
     const hn_array *w = hn_arg(c, 1);
     int64_t groups = hn_attr_i(&c->node, "group", 1), in[HN_MAX_SPATIAL], out[HN_MAX_SPATIAL];
     *state = NULL;
     if (!w || w->dtype != HN_F32 || w->rank < 3 || w->n_elems == 0 || groups < 1 ||
         w->dims[0] % groups != 0 || c->node.node->n_outputs == 0)
         return HONE_OK;
-    hn_slide slide;
+    hn_window window;
     static_sizes(hn_in_shape(&c->node, 0), w->rank - 2, in);
     static_sizes(output_shape(c), w->rank - 2, out);
-    hn_slide_read(&c->node, w->rank - 2, in, out, w->dims + 2, &slide);
-    hn_conv_last_job job = {.slide = &slide,
+    hn_window_read(&c->node, w->rank - 2, in, out, w->dims + 2, &window);
+    hn_conv_nhwc_job job = {.window = &window,
                             .batch = static_batch(hn_in_shape(&c->node, 0)),
                             .channels = w->dims[1] * groups,
                             .filters = w->dims[0],
@@ -100,10 +100,10 @@ hone_status hn_prepare_filters_last(hn_eval *c, void **state) {
                             .w = w->data};
     HN_TRY(choose_method(c, &job));
     const hone_allocator *alloc = hn_arena_allocator(c->node.scope->job->model->arena);
-    filters_last *filters = hn_calloc(alloc, 1, sizeof *filters);
+    filters_nhwc *filters = hn_calloc(alloc, 1, sizeof *filters);
     HN_TRY_PTR(filters);
-    *filters = (filters_last){.method = job.method, .alloc = alloc};
-    hone_status status = hn_filters_last_blob(c, &job, 1, &filters->blob);
+    *filters = (filters_nhwc){.method = job.method, .alloc = alloc};
+    hone_status status = hn_filters_nhwc_blob(c, &job, 1, &filters->blob);
     if (filters->blob)
         *state = filters;
     else
@@ -111,27 +111,27 @@ hone_status hn_prepare_filters_last(hn_eval *c, void **state) {
     return status;
 }
 
-void hn_release_filters_last(const hn_op *op, void *state) {
-    filters_last *filters = state;
+void hn_release_filters_nhwc(const hn_op *op, void *state) {
+    filters_nhwc *filters = state;
     (void)op;
     hn_blob_drop(filters->blob);
     hn_free(filters->alloc, filters, sizeof *filters);
 }
 
-void hn_conv_last_take(const hn_eval *c, hn_conv_last_job *job) {
-    const filters_last *filters = c->is_prepared ? c->state : NULL;
+void hn_conv_nhwc_take(const hn_eval *c, hn_conv_nhwc_job *job) {
+    const filters_nhwc *filters = c->is_prepared ? c->state : NULL;
     job->packed_w = filters ? hn_blob_data(filters->blob) : NULL;
-    job->method = filters ? filters->method : hn_conv_last_unpacked(job);
+    job->method = filters ? filters->method : hn_conv_nhwc_unpacked(job);
 }
 
 /* ---- transposed ------------------------------------------------------------------------------ */
 
 static hone_status fill_transposed(void *job, void *out) {
-    hn_conv_transpose_last_pack(job, out);
+    hn_conv_transpose_nhwc_pack(job, out);
     return HONE_OK;
 }
 
-hone_status hn_prepare_transposed_last(hn_eval *c, void **state) {
+hone_status hn_prepare_transposed_nhwc(hn_eval *c, void **state) {
     const hn_array *w = hn_arg(c, 1);
     *state = NULL;
     if (!w || w->dtype != HN_F32 || w->rank < 3 || w->n_elems == 0)
@@ -139,22 +139,22 @@ hone_status hn_prepare_transposed_last(hn_eval *c, void **state) {
     static const int64_t unknown[HN_MAX_SPATIAL];
     int32_t n_axes = w->rank - 2;
     size_t bytes = (size_t)n_axes * sizeof *w->dims;
-    hn_slide slide;
-    hn_slide_read(&c->node, n_axes, unknown, unknown, w->dims + 2, &slide);
-    hn_conv_transpose_last_job job = {
-        .slide = &slide, .channels = w->dims[0], .filters = w->dims[1], .w = w->data};
-    int64_t n_elems = hn_conv_transpose_last_packed_elems(&job);
+    hn_window window;
+    hn_window_read(&c->node, n_axes, unknown, unknown, w->dims + 2, &window);
+    hn_conv_transpose_nhwc_job job = {
+        .window = &window, .channels = w->dims[0], .filters = w->dims[1], .w = w->data};
+    int64_t n_elems = hn_conv_transpose_nhwc_packed_elems(&job);
     if (n_elems == 0)
         return HONE_OK;
     hn_blob_key key;
     hn_blob *blob;
     hn_prepared_key(c, &key, BLOB_TRANSPOSED_LAST, (uint64_t)n_elems * sizeof(float));
     hn_blob_key_mix(&key, w->dims, bytes + 2 * sizeof *w->dims);
-    hn_blob_key_mix(&key, slide.stride, bytes);
-    hn_blob_key_mix(&key, slide.dilation, bytes);
+    hn_blob_key_mix(&key, window.stride, bytes);
+    hn_blob_key_mix(&key, window.dilation, bytes);
     hn_prepared_key_arg(c, &key, 1);
     HN_TRY(hn_prepared_blob(c, &key, fill_transposed, &job, &blob));
     *state = blob;
-    c->taken_args |= UINT64_C(1) << 1;
+    c->packed_args |= UINT64_C(1) << 1;
     return HONE_OK;
 }

@@ -20,14 +20,14 @@ static const struct {
     {hn_eval_lstm, hn_prepare_recurrent, hn_release_weights},
     {hn_eval_conv, hn_prepare_filters, hn_release_weights},
     {hn_eval_fused_conv, hn_prepare_filters, hn_release_weights},
-    {hn_eval_conv_last, hn_prepare_filters_last, hn_release_filters_last},
+    {hn_eval_conv_nhwc, hn_prepare_filters_nhwc, hn_release_filters_nhwc},
     {hn_eval_conv_chain, hn_prepare_chain, hn_release_chain},
-    {hn_eval_planar_conv_chain, hn_prepare_chain, hn_release_chain},
+    {hn_eval_nchw_conv_chain, hn_prepare_chain, hn_release_chain},
     {hn_eval_tree_ensemble, hn_prepare_forest, hn_release_forest},
     {hn_eval_tree_regressor, hn_prepare_forest, hn_release_forest},
     {hn_eval_tree_classifier, hn_prepare_forest, hn_release_forest},
-    {hn_eval_conv_transpose_last, hn_prepare_transposed_last, hn_release_weights},
-    {hn_eval_planar_conv, hn_prepare_planar_filters, hn_release_weights},
+    {hn_eval_conv_transpose_nhwc, hn_prepare_transposed_nhwc, hn_release_weights},
+    {hn_eval_nchw_conv, hn_prepare_nchw_filters, hn_release_weights},
 };
 
 hn_preparation hn_eval_preparation(const hn_op *op) {

@@ -21,11 +21,11 @@ void hn_release_forest(const hn_op *op, void *state);
 
 /* ---- constant weights, laid out for the tiles of this processor ---- */
 
-enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_last_weights.c larger */
+enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_nhwc_weights.c larger */
        HN_BLOB_RIGHT_SIDE = 16,
        HN_BLOB_FILTERS,
        HN_BLOB_RECURRENT,
-       HN_BLOB_PLANAR_FILTERS,
+       HN_BLOB_NCHW_FILTERS,
        HN_BLOB_RIGHT_SIDE_F16,
        HN_BLOB_RIGHT_SIDE_BF16
 };
@@ -34,7 +34,7 @@ enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_last_w
 typedef struct hn_weights_form {
     uint32_t kind, n_args;
     int64_t n_elems;
-    bool has_halves;  /* two bytes for an element, not four */
+    bool is_half;     /* two bytes for an element, not four */
     int64_t sizes[3]; /* on which the places of elements depend */
     hone_status (*fill)(void *job, void *out);
     void *job;
@@ -59,14 +59,14 @@ void hn_release_weights(const hn_op *op, void *state);
 const float *hn_packed_weights(const hn_eval *c);
 
 /* The same for channels last, in the layout that the chosen way to convolve wants. */
-hone_status hn_prepare_filters_last(hn_eval *c, void **state);
-void hn_release_filters_last(const hn_op *op, void *state);
+hone_status hn_prepare_filters_nhwc(hn_eval *c, void **state);
+void hn_release_filters_nhwc(const hn_op *op, void *state);
 /* For each convolution of a chain. */
 hone_status hn_prepare_chain(hn_eval *c, void **state);
 void hn_release_chain(const hn_op *op, void *state);
 /* And for transposed convolutions, and those that read channels first; released by
  * hn_release_weights. */
-hone_status hn_prepare_transposed_last(hn_eval *c, void **state);
-hone_status hn_prepare_planar_filters(hn_eval *c, void **state);
+hone_status hn_prepare_transposed_nhwc(hn_eval *c, void **state);
+hone_status hn_prepare_nchw_filters(hn_eval *c, void **state);
 
 #endif /* HN_NODE_STATE_H */

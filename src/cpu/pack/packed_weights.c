@@ -6,7 +6,7 @@
 hone_status hn_take_weights(hn_eval *c, const hn_weights_form *form, void **state) {
     hn_blob_key key;
     hn_blob *blob;
-    uint64_t elem_bytes = form->has_halves ? sizeof(uint16_t) : sizeof(float);
+    uint64_t elem_bytes = form->is_half ? sizeof(uint16_t) : sizeof(float);
     hn_prepared_key(c, &key, form->kind, (uint64_t)form->n_elems * elem_bytes);
     hn_blob_key_mix(&key, form->sizes, sizeof form->sizes);
     for (uint32_t i = 1; i <= form->n_args; i++)
@@ -14,7 +14,7 @@ hone_status hn_take_weights(hn_eval *c, const hn_weights_form *form, void **stat
     HN_TRY(hn_prepared_blob(c, &key, form->fill, form->job, &blob));
     *state = blob;
     for (uint32_t i = 1; i <= form->n_args; i++)
-        c->taken_args |= UINT64_C(1) << i;
+        c->packed_args |= UINT64_C(1) << i;
     return HONE_OK;
 }
 
@@ -22,7 +22,7 @@ static hone_status fill_right_side(void *job, void *out) {
     const hn_gemm_job_f32 *g = job;
     if (g->packed_as == HN_STORED_F32)
         hn_gemm_pack_f32(g, out);
-    else if (!hn_gemm_pack_halves_f32(g, g->packed_as, out))
+    else if (!hn_gemm_pack_half_f32(g, g->packed_as, out))
         return HONE_E_UNSUPPORTED;
     return HONE_OK;
 }
@@ -52,7 +52,7 @@ static hone_status take_right_side(hn_eval *c, const hn_array *b, hn_stored as, 
     hn_weights_form form = {.kind = right_side_kinds[as],
                             .n_args = 1,
                             .n_elems = hn_gemm_packed_elems_f32(job.n, job.k),
-                            .has_halves = as != HN_STORED_F32,
+                            .is_half = as != HN_STORED_F32,
                             .sizes = {job.n, job.k, is_transposed},
                             .fill = fill_right_side,
                             .job = &job};
@@ -95,8 +95,8 @@ hone_status hn_prepare_filters(hn_eval *c, void **state) {
         w->dims[0] % groups != 0)
         return HONE_OK;
     int64_t per_filter = (int64_t)w->n_elems / w->dims[0];
-    hn_slide window = {.kernel_elems = per_filter / w->dims[1]};
-    hn_conv_job_f32 job = {.slide = &window,
+    hn_window window = {.kernel_elems = per_filter / w->dims[1]};
+    hn_conv_job_f32 job = {.window = &window,
                            .channels = w->dims[1] * groups,
                            .filters = w->dims[0],
                            .groups = groups,

@@ -2,7 +2,7 @@
 #include "cpu/pack/node_state.h"
 
 void hn_prepared_key(const hn_eval *c, hn_blob_key *key, uint32_t kind, uint64_t n_bytes) {
-    hn_blob_key_init(key, c->consts ? c->consts->shelf : NULL, kind, n_bytes);
+    hn_blob_key_init(key, c->consts ? c->consts->store : NULL, kind, n_bytes);
 }
 
 void hn_prepared_key_arg(const hn_eval *c, hn_blob_key *key, uint32_t arg) {
@@ -31,5 +31,5 @@ hone_status hn_prepared_blob(const hn_eval *c, const hn_blob_key *key, hn_blob_f
                              void *job, hn_blob **out) {
     blob_making making = {c, fill, job};
     return hn_blob_get(hn_arena_allocator(c->node.scope->job->model->arena),
-                       c->consts ? c->consts->shelf : NULL, key, read_and_fill, &making, out);
+                       c->consts ? c->consts->store : NULL, key, read_and_fill, &making, out);
 }

@@ -45,13 +45,13 @@ static void stage_list(const hn_rule *r, hn_id node, const char *name, uint32_t 
 }
 
 /* Does it read [N, C, H, W]? */
-static bool is_planar(const hn_rule *r, hn_id node) {
-    return strncmp(hn_at(r, node)->op->s, "Planar", 6) == 0;
+static bool reads_nchw(const hn_rule *r, hn_id node) {
+    return strncmp(hn_at(r, node)->op->s, "Nchw", 4) == 0;
 }
 
 /* What SAME_UPPER and SAME_LOWER pad, by the sizes. */
 static void read_same_pads(const hn_rule *r, hn_id node, chain_stage *s) {
-    int first = is_planar(r, node) ? 2 : 1; /* spatial axis of x */
+    int first = reads_nchw(r, node) ? 2 : 1; /* spatial axis of x */
     const hn_shape *x = hn_shape_of(r, hn_in(r, node, 0)), *y = hn_shape_of(r, hn_out(r, node, 0)),
                    *w = hn_shape_of(r, s->filters);
     for (int a = 0; a < 2; a++) {
@@ -124,7 +124,7 @@ typedef struct chain_draft {
     hn_bytes activations[CHAIN_MOST];
     float params[2 * CHAIN_MOST];
     uint32_t n, n_all_params;
-    bool is_planar;
+    bool reads_nchw;
 } chain_draft;
 
 static void add_stage(const hn_rule *r, hn_id node, chain_draft *d) {
@@ -145,7 +145,7 @@ static void add_stage(const hn_rule *r, hn_id node, chain_draft *d) {
 }
 
 static void open_draft(const hn_rule *r, hn_id node, chain_draft *d) {
-    *d = (chain_draft){.is_planar = is_planar(r, node)};
+    *d = (chain_draft){.reads_nchw = reads_nchw(r, node)};
     for (uint32_t i = 0; i < CHAIN_INPUTS; i++)
         d->inputs[i] = HN_NONE;
     d->inputs[0] = hn_in(r, node, 0);
@@ -172,15 +172,15 @@ static void read_chain_node(const hn_rule *r, hn_id node, chain_draft *d) {
 }
 
 static void write_chain(hn_rule *r, const chain_draft *d) {
-    hn_id chain = hn_make1(
-        r, d->is_planar ? "hone.PlanarConvChain" : "hone.ConvChain", CHAIN_INPUTS, d->inputs,
-        HN_ATTRS(hn_new_floats(r, "activation_params", d->n_all_params, d->params),
-                 hn_new_strings(r, "activations", d->n, d->activations),
-                 hn_new_ints(r, "dilations", 2 * d->n, d->dilations),
-                 hn_new_ints(r, "groups", d->n, d->groups),
-                 hn_new_ints(r, "n_activation_params", d->n, d->n_params),
-                 hn_new_ints(r, "pads", 4 * d->n, d->pads),
-                 hn_new_ints(r, "strides", 2 * d->n, d->strides)));
+    hn_id chain =
+        hn_make1(r, d->reads_nchw ? "hone.NchwConvChain" : "hone.ConvChain", CHAIN_INPUTS, d->inputs,
+                 HN_ATTRS(hn_new_floats(r, "activation_params", d->n_all_params, d->params),
+                          hn_new_strings(r, "activations", d->n, d->activations),
+                          hn_new_ints(r, "dilations", 2 * d->n, d->dilations),
+                          hn_new_ints(r, "groups", d->n, d->groups),
+                          hn_new_ints(r, "n_activation_params", d->n, d->n_params),
+                          hn_new_ints(r, "pads", 4 * d->n, d->pads),
+                          hn_new_ints(r, "strides", 2 * d->n, d->strides)));
     hn_detail(r, "%u convolutions", d->n);
     hn_rule_replace(r, chain);
 }
@@ -230,9 +230,9 @@ static hone_status extend_chain(hn_rule *r) {
 
 hone_status hn_pass_conv_chains(hn_pass *p) {
     static const hn_rule_row rules[] = {
-        {"start", "hone.Conv({hone.Conv:x | hone.PlanarConv:x}, ...)", start_chain, false, NULL},
-        {"extend", "hone.Conv({hone.ConvChain:x | hone.PlanarConvChain:x}, ...)", extend_chain,
-         false, NULL},
+        {"start", "hone.Conv({hone.Conv:x | hone.NchwConv:x}, ...)", start_chain, false, NULL},
+        {"extend", "hone.Conv({hone.ConvChain:x | hone.NchwConvChain:x}, ...)", extend_chain, false,
+         NULL},
     };
     return hn_pass_rules(p, rules, HN_COUNT(rules));
 }

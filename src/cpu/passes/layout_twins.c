@@ -73,7 +73,7 @@ static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
 static void write_conv(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
                        hn_id *outputs) {
     const hn_node *n = hn_at(r, node);
-    const char *op = f->in.rank > 0 ? "Conv" : "PlanarConv";
+    const char *op = f->in.rank > 0 ? "Conv" : "NchwConv";
     outputs[0] = hn_out(r, make_twin(r, node, op, n->n_inputs, inputs, NULL), 0);
 }
 

@@ -82,13 +82,13 @@ static hone_status add_sum(hn_rule *r) {
     return HONE_OK;
 }
 
-#define ENDED                                                        \
-  "({hone.Conv:x | hone.PlanarConv:x | hone.BatchNormalization:x | " \
+#define ENDED                                                      \
+  "({hone.Conv:x | hone.NchwConv:x | hone.BatchNormalization:x | " \
   "hone.InstanceNormalization:x | hone.GroupNormalization:x}, ...)"
 
-hone_status hn_pass_last_ends(hn_pass *p) {
+hone_status hn_pass_nhwc_epilogues(hn_pass *p) {
     static const hn_rule_row rules[] = {
-        {"sum", "Add({hone.Conv:x | hone.PlanarConv:x}, z)", add_sum, false, NULL},
+        {"sum", "Add({hone.Conv:x | hone.NchwConv:x}, z)", add_sum, false, NULL},
         {"activation",
          "Clip|Elu|Gelu|HardSigmoid|HardSwish|LeakyRelu|Mish|Relu|Sigmoid|Softplus|Swish|"
          "Tanh" ENDED,

@@ -15,7 +15,7 @@ static hone_status move_string(hn_eval *c, hn_array *to, uint64_t at, const hn_a
     return hn_array_set_string(c, to, at, s->at, s->n);
 }
 
-hone_status hn_move_run(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from, uint64_t first,
+hone_status hn_copy_run(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from, uint64_t first,
                         uint64_t n) {
     size_t bytes = hn_elem_bytes(to->dtype);
     if (n == 0)
@@ -39,7 +39,7 @@ static void repeat_first(uint8_t *to, size_t elem_bytes, size_t n_bytes) {
         memcpy(to + done, to, HN_MIN(done, n_bytes - done));
 }
 
-hone_status hn_move_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value) {
+hone_status hn_copy_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value) {
     size_t bytes = hn_elem_bytes(to->dtype);
     bool is_plain = to->dtype != HN_STRING && !hn_array_is_packed(to);
     if (is_plain && n > 0) {
@@ -54,7 +54,7 @@ hone_status hn_move_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, cons
     }
     for (uint64_t i = 0; i < n; i++) {
         if (value)
-            HN_TRY(hn_move_run(c, to, at + i, value, 0, 1));
+            HN_TRY(hn_copy_run(c, to, at + i, value, 0, 1));
         else if (to->dtype == HN_STRING)
             HN_TRY(hn_array_set_string(c, to, at + i, NULL, 0));
         else
@@ -73,12 +73,12 @@ static void move_short_runs(uint8_t *to, const uint8_t *from, size_t run_bytes, 
 #undef LISTED_LOOP
 }
 
-hone_status hn_move_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from,
+hone_status hn_copy_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from,
                            int64_t first, uint64_t run, uint64_t n, const int64_t *starts) {
     size_t bytes = hn_elem_bytes(to->dtype);
     if (to->dtype == HN_STRING || hn_array_is_packed(to)) {
         for (uint64_t i = 0; i < n; i++)
-            HN_TRY(hn_move_run(c, to, at + i * run, from, (uint64_t)(first + starts[i]), run));
+            HN_TRY(hn_copy_run(c, to, at + i * run, from, (uint64_t)(first + starts[i]), run));
         return HONE_OK;
     }
     if (n == 0 || run == 0)

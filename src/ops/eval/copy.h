@@ -28,16 +28,16 @@ static inline bool hn_array_is_packed(const hn_array *a) {
   }
 
 /* Elements first .. first+n of `from` go to at .. at+n of `to`. */
-hone_status hn_move_run(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from, uint64_t first,
+hone_status hn_copy_run(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from, uint64_t first,
                         uint64_t n);
-static inline hone_status hn_move_all(hn_eval *c, hn_array *to, const hn_array *from) {
-    return hn_move_run(c, to, 0, from, 0, from->n_elems);
+static inline hone_status hn_copy_all(hn_eval *c, hn_array *to, const hn_array *from) {
+    return hn_copy_run(c, to, 0, from, 0, from->n_elems);
 }
 /* Element 0 of `value` n times; NULL: zeros, or empty strings. */
-hone_status hn_move_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value);
+hone_status hn_copy_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value);
 
 /* A run of `run` elements for each of n starts: first + starts[k]. */
-hone_status hn_move_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from,
+hone_status hn_copy_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from,
                            int64_t first, uint64_t run, uint64_t n, const int64_t *starts);
 
 /* Where the elements of a box lie: (i0, i1, ...) at first + i0 * strides[0] + i1 * strides[1] + ...
@@ -48,18 +48,18 @@ typedef struct hn_grid {
 } hn_grid;
 #define HN_MAX_GRID_RANK (2 * HN_MAX_RANK)
 /* All elements of a box of these dims; large ones on all threads. */
-hone_status hn_move_grid(hn_eval *c, int32_t rank, const int64_t *dims, hn_array *to,
+hone_status hn_copy_grid(hn_eval *c, int32_t rank, const int64_t *dims, hn_array *to,
                          const hn_grid *to_grid, const hn_array *from, const hn_grid *from_grid);
 
 /* to[i, j, ...] = from[picks[0][i], picks[1][j], ...]; both have one rank. picks[k] has to->dims[k]
  * positions, or is NULL for all in order; where any position is negative, `fill` is taken. */
-hone_status hn_move_picked(hn_eval *c, hn_array *to, const hn_array *from,
+hone_status hn_copy_picked(hn_eval *c, hn_array *to, const hn_array *from,
                            const int64_t *const *picks, const hn_array *fill);
 
 /* All of `from` becomes the elements at .. at+part along an axis of `to`, and the way back. */
-hone_status hn_move_to_axis(hn_eval *c, hn_array *to, int32_t axis, int64_t at, int64_t part,
+hone_status hn_copy_to_axis(hn_eval *c, hn_array *to, int32_t axis, int64_t at, int64_t part,
                             const hn_array *from);
-hone_status hn_move_from_axis(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
+hone_status hn_copy_from_axis(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
                               int64_t at, int64_t part);
 
 /* ---- what the movers read -------------------------------------------------------------------- */

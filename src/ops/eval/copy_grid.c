@@ -69,7 +69,7 @@ static void grid_move_row(grid_walk *w, int64_t to_at, int64_t from_at) {
         return;
     }
     for (int64_t i = 0; i < w->dims[last] && w->status == HONE_OK; i++)
-        w->status = hn_move_run(w->c, w->to, (uint64_t)(to_at + i * w->to_strides[last]), w->from,
+        w->status = hn_copy_run(w->c, w->to, (uint64_t)(to_at + i * w->to_strides[last]), w->from,
                                 (uint64_t)(from_at + i * w->from_strides[last]), 1);
 }
 
@@ -168,7 +168,7 @@ static void grid_turn_all(const grid_walk *w, int32_t row_axis, int32_t col_axis
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-hone_status hn_move_grid(hn_eval *c, int32_t rank, const int64_t *dims, hn_array *to,
+hone_status hn_copy_grid(hn_eval *c, int32_t rank, const int64_t *dims, hn_array *to,
                          const hn_grid *to_grid, const hn_array *from, const hn_grid *from_grid) {
     grid_walk w = {
         .c = c, .to = to, .from = from, .to_first = to_grid->first, .from_first = from_grid->first};
@@ -225,16 +225,16 @@ static hone_status move_part(hn_eval *c, hn_array *to, const hn_array *from, int
         has_same_strides(wide->rank, box, wide_strides, narrow_strides))
         return HONE_OK;
     hn_grid in_wide = {first, wide_strides}, in_narrow = {0, narrow_strides};
-    return hn_move_grid(c, wide->rank, box, to, is_to_wide ? &in_wide : &in_narrow, from,
+    return hn_copy_grid(c, wide->rank, box, to, is_to_wide ? &in_wide : &in_narrow, from,
                         is_to_wide ? &in_narrow : &in_wide);
 }
 
-hone_status hn_move_to_axis(hn_eval *c, hn_array *to, int32_t axis, int64_t at, int64_t part,
+hone_status hn_copy_to_axis(hn_eval *c, hn_array *to, int32_t axis, int64_t at, int64_t part,
                             const hn_array *from) {
     return move_part(c, to, from, axis, at, part, true);
 }
 
-hone_status hn_move_from_axis(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
+hone_status hn_copy_from_axis(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
                               int64_t at, int64_t part) {
     return move_part(c, to, from, axis, at, part, false);
 }

@@ -39,14 +39,14 @@ static int64_t pick_first(const pick_walk *w, int64_t row) {
 static hone_status pick_pieces(const pick_walk *w, uint64_t at, int64_t first, int64_t begin,
                                int64_t end) {
     if (w->starts)
-        return hn_move_listed(w->c, w->to, at + (uint64_t)begin, w->from, first, 1,
+        return hn_copy_listed(w->c, w->to, at + (uint64_t)begin, w->from, first, 1,
                               (uint64_t)(end - begin), w->starts + begin);
     for (const pick_piece *p = w->pieces + begin; p < w->pieces + end; p++) {
         if (p->from < 0)
-            HN_TRY(hn_move_fill(w->c, w->to, at + p->at, p->n, w->fill));
+            HN_TRY(hn_copy_fill(w->c, w->to, at + p->at, p->n, w->fill));
         else
             HN_TRY(
-                hn_move_run(w->c, w->to, at + p->at, w->from, (uint64_t)(first + p->from), p->n));
+                hn_copy_run(w->c, w->to, at + p->at, w->from, (uint64_t)(first + p->from), p->n));
     }
     return HONE_OK;
 }
@@ -63,9 +63,9 @@ static void pick_tile(void *ctx, int64_t row0, int64_t row1, int64_t begin, int6
         uint64_t at = (uint64_t)row * w->row;
         hone_status status;
         if (first < 0)
-            status = hn_move_fill(w->c, w->to, at + left, right - left, w->fill);
+            status = hn_copy_fill(w->c, w->to, at + left, right - left, w->fill);
         else if (first == before && w->is_plain)
-            status = hn_move_run(w->c, w->to, at + left, w->to, at + left - w->row, right - left);
+            status = hn_copy_run(w->c, w->to, at + left, w->to, at + left - w->row, right - left);
         else
             status = pick_pieces(w, at, first, begin, end);
         before = first;
@@ -90,7 +90,7 @@ static int64_t join_pieces(const int64_t *picks, int64_t n, int64_t stride, pick
     return n_pieces;
 }
 
-hone_status hn_move_picked(hn_eval *c, hn_array *to, const hn_array *from,
+hone_status hn_copy_picked(hn_eval *c, hn_array *to, const hn_array *from,
                            const int64_t *const *picks, const hn_array *fill) {
     pick_walk w = {.c = c, .to = to, .from = from, .fill = fill, .picks = picks};
     int32_t axis = to->rank - 1;
@@ -99,7 +99,7 @@ hone_status hn_move_picked(hn_eval *c, hn_array *to, const hn_array *from,
     while (axis >= 0 && !picks[axis])
         axis--;
     if (axis < 0)
-        return hn_move_all(c, to, from);
+        return hn_copy_all(c, to, from);
     hn_strides(from->rank, from->dims, w.strides);
     w.n_outer = axis;
     w.row = hn_count(to->rank - axis, to->dims + axis);

@@ -290,8 +290,8 @@ void hn_strides(int32_t rank, const int64_t *dims, int64_t *strides) {
 
 void hn_array_strides(const hn_array *a, int64_t *strides) {
     hn_strides(a->rank, a->dims, strides);
-    for (int32_t i = a->rank - 2; a->row_step && i >= 0; i--)
-        strides[i] = i == a->rank - 2 ? a->row_step : strides[i + 1] * a->dims[i + 1];
+    for (int32_t i = a->rank - 2; a->row_stride && i >= 0; i--)
+        strides[i] = i == a->rank - 2 ? a->row_stride : strides[i + 1] * a->dims[i + 1];
 }
 
 int64_t hn_n_rows(const hn_array *a) {
@@ -301,7 +301,7 @@ int64_t hn_n_rows(const hn_array *a) {
 hn_array hn_array_row(const hn_array *a, int64_t row) {
     hn_array one = {.dtype = a->dtype, .rank = 1, .dims = a->dims + a->rank - 1};
     one.n_elems = (uint64_t)one.dims[0];
-    one.data = (uint8_t *)a->data + row * hn_row_step(a) * (int64_t)hn_elem_bytes(a->dtype);
+    one.data = (uint8_t *)a->data + row * hn_row_stride(a) * (int64_t)hn_elem_bytes(a->dtype);
     return one;
 }
 

@@ -41,36 +41,36 @@ hn_array hn_array_along(const hn_array *a, int64_t axis, int32_t rank, int64_t *
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* Loops by element type; see hn_pair_fn. Small floats go through the loop of HN_F32. */
-typedef struct hn_pair_op {
+/* Loops by element type; see hn_binary_fn. Small floats go through the loop of HN_F32. */
+typedef struct hn_binary_op {
     const char *op;
-    hn_pair_fn by_type[HN_DTYPE_COUNT];
-} hn_pair_op;
+    hn_binary_fn by_type[HN_DTYPE_COUNT];
+} hn_binary_op;
 /* Add, Sub, Mul, Div, Max, Min, And, Equal, Less ...: by the operator's name; NULL when it is none.
  */
-const hn_pair_op *hn_pair_find(const char *op);
+const hn_binary_op *hn_binary_find(const char *op);
 /* The fastest loop over floats that there is; NULL: none. */
-hn_pair_fn hn_pair_float_loop(const hn_pair_op *op);
+hn_binary_fn hn_binary_float_loop(const hn_binary_op *op);
 /* out = x op y, broadcast; x and y have one type, out the same or bool. */
-hone_status hn_pair_eval(hn_eval *c, const hn_pair_op *op, const hn_array *x, const hn_array *y,
-                         hn_array *out);
+hone_status hn_binary_eval(hn_eval *c, const hn_binary_op *op, const hn_array *x, const hn_array *y,
+                           hn_array *out);
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
 /* y[i] = f(x[i]) with the parameters of the operator's attributes; y may be x. */
-typedef void (*hn_map_f64)(const double *x, double *y, uint64_t n, double a, double b);
-typedef struct hn_map_op {
+typedef void (*hn_unary_fn_f64)(const double *x, double *y, uint64_t n, double a, double b);
+typedef struct hn_unary_op {
     const char *op;
     const char *attr_a, *attr_b; /* names of the parameters; NULL: none */
     float default_a, default_b;  /* where the schema has no default */
-    hn_map_f32 f32;
-    hn_map_f64 f64;
-} hn_map_op;
+    hn_unary_fn_f32 f32;
+    hn_unary_fn_f64 f64;
+} hn_unary_op;
 /* Relu, Sigmoid, Tanh, LeakyRelu, Gelu ...: by the operator's name; NULL when it is none. */
-const hn_map_op *hn_map_find(const char *op);
+const hn_unary_op *hn_unary_find(const char *op);
 /* y = f(x) of any float type; integers go through double. */
-hone_status hn_map_eval(hn_eval *c, const hn_map_op *op, double a, double b, const hn_array *x,
-                        hn_array *y);
+hone_status hn_unary_eval(hn_eval *c, const hn_unary_op *op, double a, double b, const hn_array *x,
+                          hn_array *y);
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 

@@ -85,10 +85,10 @@ size_t hn_elem_bytes(hn_dtype t);
 /* ---- rows of the last axis, which need not lie side by side ---- */
 
 /* From one to the next, in elements. */
-static inline int64_t hn_row_step(const hn_array *a) {
-    return a->row_step ? a->row_step : a->rank > 0 ? a->dims[a->rank - 1] : 1;
+static inline int64_t hn_row_stride(const hn_array *a) {
+    return a->row_stride ? a->row_stride : a->rank > 0 ? a->dims[a->rank - 1] : 1;
 }
-/* Row-major strides in elements, row_step included. */
+/* Row-major strides in elements, row_stride included. */
 void hn_array_strides(const hn_array *a, int64_t *strides);
 int64_t hn_n_rows(const hn_array *a);
 hn_array hn_array_row(const hn_array *a, int64_t row); /* of rank 1; whole bytes only */

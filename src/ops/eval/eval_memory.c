@@ -2,59 +2,59 @@
 #include "ops/custom.h"
 #include "ops/eval_engine.h"
 
-hn_eval_memory_kind hn_eval_memory(hn_eval_fn fn) {
+hn_memory_kind hn_eval_memory(hn_eval_fn fn) {
     static const hn_eval_fn same_bytes[] = {hn_eval_identity, hn_eval_reshape};
     static const hn_eval_fn in_place[] = {hn_eval_batch_norm,
                                           hn_eval_clip,
                                           hn_eval_gelu,
-                                          hn_eval_map,
-                                          hn_eval_map_any,
-                                          hn_eval_pair,
+                                          hn_eval_unary,
+                                          hn_eval_unary_any,
+                                          hn_eval_binary,
                                           hn_eval_softmax,
                                           hn_eval_where,
-                                          hn_eval_batch_norm_last,
-                                          hn_eval_instance_norm_last,
-                                          hn_eval_group_norm_last};
+                                          hn_eval_batch_norm_nhwc,
+                                          hn_eval_instance_norm_nhwc,
+                                          hn_eval_group_norm_nhwc};
     if (fn == hn_eval_concat)
-        return HN_EVAL_SIDE_BY_SIDE;
+        return HN_MEMORY_CONCAT;
     if (fn == hn_eval_split)
-        return HN_EVAL_CUT_APART;
+        return HN_MEMORY_SPLIT;
     for (size_t i = 0; i < HN_COUNT(same_bytes); i++)
         if (fn == same_bytes[i])
-            return HN_EVAL_SAME_BYTES;
+            return HN_MEMORY_ALIAS;
     for (size_t i = 0; i < HN_COUNT(in_place); i++)
         if (fn == in_place[i])
-            return HN_EVAL_IN_PLACE;
-    return HN_EVAL_OWN_BYTES;
+            return HN_MEMORY_IN_PLACE;
+    return HN_MEMORY_SEPARATE;
 }
 
-hn_row_steps hn_eval_row_steps(hn_eval_fn fn) {
+hn_row_strides hn_eval_row_strides(hn_eval_fn fn) {
     enum { FIRST = 1, RESIDUAL = 1 << 3, RESIDUAL_OF_CHAIN = 1 << 7 };
     static const struct {
         hn_eval_fn fn;
-        hn_row_steps steps;
+        hn_row_strides steps;
     } rows[] = {
-        {hn_eval_average_pool_last, {FIRST, true, false}},
-        {hn_eval_batch_norm_last, {FIRST, true, false}},
+        {hn_eval_average_pool_nhwc, {FIRST, true, false}},
+        {hn_eval_batch_norm_nhwc, {FIRST, true, false}},
         {hn_eval_concat, {UINT64_MAX, true, false}},
         {hn_eval_conv_chain, {FIRST | RESIDUAL_OF_CHAIN, true, false}},
-        {hn_eval_conv_last, {FIRST | RESIDUAL, true, false}},
-        {hn_eval_conv_transpose_last, {FIRST, true, false}},
-        {hn_eval_group_norm_last, {FIRST, true, false}},
-        {hn_eval_instance_norm_last, {FIRST, true, false}},
-        {hn_eval_map, {FIRST, true, true}},
-        {hn_eval_map_any, {FIRST, true, true}},
-        {hn_eval_max_pool_last, {FIRST, true, false}},
-        {hn_eval_pair, {UINT64_MAX, true, true}},
-        {hn_eval_planar_conv, {RESIDUAL, true, false}},
-        {hn_eval_planar_conv_chain, {RESIDUAL_OF_CHAIN, true, false}},
+        {hn_eval_conv_nhwc, {FIRST | RESIDUAL, true, false}},
+        {hn_eval_conv_transpose_nhwc, {FIRST, true, false}},
+        {hn_eval_group_norm_nhwc, {FIRST, true, false}},
+        {hn_eval_instance_norm_nhwc, {FIRST, true, false}},
+        {hn_eval_unary, {FIRST, true, true}},
+        {hn_eval_unary_any, {FIRST, true, true}},
+        {hn_eval_max_pool_nhwc, {FIRST, true, false}},
+        {hn_eval_binary, {UINT64_MAX, true, true}},
+        {hn_eval_nchw_conv, {RESIDUAL, true, false}},
+        {hn_eval_nchw_conv_chain, {RESIDUAL_OF_CHAIN, true, false}},
         {hn_eval_resize, {FIRST, true, false}},
         {hn_eval_split, {FIRST, true, false}},
     };
     for (size_t i = 0; i < HN_COUNT(rows); i++)
         if (rows[i].fn == fn)
             return rows[i].steps;
-    return (hn_row_steps){0};
+    return (hn_row_strides){0};
 }
 
 bool hn_eval_copies_arg(hn_eval_fn fn, uint32_t arg) {

@@ -91,7 +91,7 @@ bool hn_heap_copy_string(hn_heap *heap, hn_bytes from, hn_bytes *to) {
 
 bool hn_heap_copy_elems(hn_heap *heap, hn_array *to, const hn_array *from) {
     uint64_t bytes = 0;
-    if (from->row_step || to->row_step)
+    if (from->row_stride || to->row_stride)
         hn_copy_rows(to, from);
     else if (from->dtype != HN_STRING && hn_dtype_bytes(from->dtype, from->n_elems, &bytes) &&
              bytes)

@@ -14,12 +14,12 @@ typedef struct hn_product {
     hn_packed_side packed_b; /* b as hn_prepare_right_side laid it out */
     /* What floats of 32 bits and less go through at the end; no bias per row, no residual. NULL:
      * nothing. */
-    const hn_gemm_end_f32 *end;
+    const hn_epilogue_f32 *end;
 } hn_product;
 hone_status hn_product_eval(hn_eval *c, const hn_product *p, hn_array *y);
 
 /* Gemm of floats of 32 bits with limits and map of `end`, which is filled in. *is_done says whether
  * it could be; nothing was computed otherwise. */
-hone_status hn_gemm_finished(hn_eval *c, hn_gemm_end_f32 *end, bool *is_done);
+hone_status hn_gemm_finished(hn_eval *c, hn_epilogue_f32 *end, bool *is_done);
 
 #endif /* HN_PRODUCT_H */

@@ -3,8 +3,8 @@
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-hone_status hn_window_list(hn_infer *c, const char *name, uint32_t want, int64_t least,
-                           const int64_t **out) {
+hone_status hn_window_attrs_list(hn_infer *c, const char *name, uint32_t want, int64_t least,
+                                 const int64_t **out) {
     uint32_t n;
     *out = NULL;
     if (!hn_attr_ints(c, name, &n, out))
@@ -46,16 +46,16 @@ static hone_status read_auto_pad(hn_infer *c, hn_auto_pad *out) {
                          (int)HN_MIN(s.n, 100), (const char *)s.at);
 }
 
-hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w) {
+hone_status hn_window_attrs_read(hn_infer *c, int32_t n_axes, hn_window_attrs *w) {
     if (n_axes < 0 || n_axes > HN_MAX_RANK)
         return hn_infer_fail(c, HONE_E_LIMIT, "%d spatial axes; hone allows %d", n_axes,
                              HN_MAX_RANK);
     const int64_t *kernel, *strides, *dilations, *pads;
     uint32_t n = (uint32_t)n_axes;
-    HN_TRY(hn_window_list(c, "kernel_shape", n, 1, &kernel));
-    HN_TRY(hn_window_list(c, "strides", n, 1, &strides));
-    HN_TRY(hn_window_list(c, "dilations", n, 1, &dilations));
-    HN_TRY(hn_window_list(c, "pads", 2 * n, 0, &pads));
+    HN_TRY(hn_window_attrs_list(c, "kernel_shape", n, 1, &kernel));
+    HN_TRY(hn_window_attrs_list(c, "strides", n, 1, &strides));
+    HN_TRY(hn_window_attrs_list(c, "dilations", n, 1, &dilations));
+    HN_TRY(hn_window_attrs_list(c, "pads", 2 * n, 0, &pads));
     HN_TRY(read_auto_pad(c, &w->auto_pad));
     int64_t ceil_mode = hn_attr_i(c, "ceil_mode", 0);
     if (ceil_mode != 0 && ceil_mode != 1)
@@ -67,7 +67,7 @@ hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w) {
         (hn_infer_version(c) < 10 || hn_infer_version(c) >= 22) && !hn_attr_i(c, "keeps_last", 0);
     bool explicit_pads = pads && w->auto_pad == HN_PAD_EXPLICIT;
     for (uint32_t i = 0; i < n; i++)
-        w->axes[i] = (hn_window_axis){
+        w->axes[i] = (hn_window_attrs_axis){
             .kernel = kernel ? kernel[i] : HN_DIM_UNKNOWN,
             .stride = strides ? strides[i] : 1,
             .dilation = dilations ? dilations[i] : 1,
@@ -77,7 +77,7 @@ hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w) {
     return HONE_OK;
 }
 
-hone_status hn_window_merge_kernel(hn_infer *c, hn_window *w, const hn_dim *sizes) {
+hone_status hn_window_attrs_merge_kernel(hn_infer *c, hn_window_attrs *w, const hn_dim *sizes) {
     for (int32_t i = 0; i < w->n_axes; i++) {
         if (sizes[i] == 0)
             return hn_infer_fail(c, HONE_E_SHAPE,
@@ -97,13 +97,13 @@ hone_status hn_window_merge_kernel(hn_infer *c, hn_window *w, const hn_dim *size
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Elements from the first to the last that a dilated window touches. */
-static hn_dim window_extent(hn_syms *s, const hn_window_axis *a) {
+static hn_dim window_extent(hn_syms *s, const hn_window_attrs_axis *a) {
     return hn_dim_add_i(s, hn_dim_mul_i(s, hn_dim_add_i(s, a->kernel, -1), a->dilation), 1);
 }
 
 /* floor((padded - extent) / stride) + 1, or ceil; false when a number does not fit. */
-static bool count_positions(const hn_window *w, const hn_window_axis *a, int64_t in, int64_t extent,
-                            int64_t *out) {
+static bool count_positions(const hn_window_attrs *w, const hn_window_attrs_axis *a, int64_t in,
+                            int64_t extent, int64_t *out) {
     int64_t reach, room;
     if (!hn_add_i64(in, a->pad_begin, &reach) || !hn_add_i64(reach, a->pad_end, &room) ||
         !hn_sub_i64(room, extent, &room))
@@ -119,8 +119,8 @@ static bool count_positions(const hn_window *w, const hn_window_axis *a, int64_t
 /* The same over symbols, with the room for one more window added first so that no constant goes
  * negative. A window can start in the end padding only when that and the stride together exceed its
  * extent; then what counts is where windows start. */
-static hn_dim symbolic_positions(hn_syms *s, const hn_window *w, const hn_window_axis *a, hn_dim in,
-                                 hn_dim extent) {
+static hn_dim symbolic_positions(hn_syms *s, const hn_window_attrs *w,
+                                 const hn_window_attrs_axis *a, hn_dim in, hn_dim extent) {
     hn_dim reach = hn_dim_add_i(s, in, a->pad_begin);
     hn_dim room = hn_dim_add_i(s, hn_dim_add_i(s, reach, a->pad_end), a->stride);
     room = hn_dim_sub(s, room, extent);
@@ -134,9 +134,10 @@ static hn_dim symbolic_positions(hn_syms *s, const hn_window *w, const hn_window
     return hn_dim_ceil_div(s, fits ? room : reach, a->stride);
 }
 
-hone_status hn_window_out(hn_infer *c, const hn_window *w, int32_t axis, hn_dim in, hn_dim *out) {
+hone_status hn_window_attrs_out(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
+                                hn_dim *out) {
     hn_syms *s = hn_infer_syms(c);
-    const hn_window_axis *a = &w->axes[axis];
+    const hn_window_attrs_axis *a = &w->axes[axis];
     if (w->auto_pad == HN_PAD_SAME) {
         *out = hn_dim_ceil_div(s, in, a->stride);
         return HONE_OK;
@@ -161,16 +162,16 @@ hone_status hn_window_out(hn_infer *c, const hn_window *w, int32_t axis, hn_dim 
 }
 
 /* SAME takes away what the windows overlap. */
-static hn_dim same_overlap(hn_syms *s, const hn_window_axis *a, hn_dim extent) {
+static hn_dim same_overlap(hn_syms *s, const hn_window_attrs_axis *a, hn_dim extent) {
     if (!hn_dim_is_known(extent))
         return hn_dim_max(s, hn_dim_sub(s, extent, a->stride), 0);
     return HN_MAX(extent - a->stride, 0);
 }
 
-hone_status hn_window_cover(hn_infer *c, const hn_window *w, int32_t axis, hn_dim in, int64_t extra,
-                            hn_dim *out) {
+hone_status hn_window_attrs_cover(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
+                                  int64_t extra, hn_dim *out) {
     hn_syms *s = hn_infer_syms(c);
-    const hn_window_axis *a = &w->axes[axis];
+    const hn_window_attrs_axis *a = &w->axes[axis];
     hn_dim extent = window_extent(s, a);
     hn_dim taken = hn_dim_add_i(s, hn_dim_add_i(s, a->pad_begin, a->pad_end), a->stride);
     if (w->auto_pad == HN_PAD_SAME)

@@ -1,4 +1,4 @@
-/* Inside ops/: windows that slide over spatial axes. Conv, pooling, their transposes and their
+/* Inside ops/: windows that window over spatial axes. Conv, pooling, their transposes and their
  * relatives in other domains. */
 #ifndef HN_SPATIAL_H
 #define HN_SPATIAL_H
@@ -12,39 +12,40 @@ typedef enum hn_auto_pad {
 } hn_auto_pad;
 
 /* One spatial axis. */
-typedef struct hn_window_axis {
+typedef struct hn_window_attrs_axis {
     hn_dim kernel;              /* elements of the window, before dilation */
     int64_t stride, dilation;   /* >= 1 */
     int64_t pad_begin, pad_end; /* >= 0; only for HN_PAD_EXPLICIT */
-} hn_window_axis;
+} hn_window_attrs_axis;
 
-typedef struct hn_window {
+typedef struct hn_window_attrs {
     int32_t n_axes; /* spatial ones */
     hn_auto_pad auto_pad;
     bool ceil_mode;
     /* With ceil_mode: a last window that would start in the end padding does not count. So say
      * opset 22 and the other domains; versions 10 to 19 counted it, as keeps_last does. */
     bool drops_last;
-    hn_window_axis axes[HN_MAX_RANK];
-} hn_window;
+    hn_window_attrs_axis axes[HN_MAX_RANK];
+} hn_window_attrs;
 
 /* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode for n_axes spatial axes; a
  * missing kernel_shape leaves the kernels unknown. Wrong lengths and values fail. auto_pad other
  * than NOTSET wins over `pads`. */
-hone_status hn_window_read(hn_infer *c, int32_t n_axes, hn_window *w);
+hone_status hn_window_attrs_read(hn_infer *c, int32_t n_axes, hn_window_attrs *w);
 /* A list attribute that has `want` values, none below `least` or above INT32_MAX; *out is NULL when
  * it is absent. */
-hone_status hn_window_list(hn_infer *c, const char *name, uint32_t want, int64_t least,
-                           const int64_t **out);
+hone_status hn_window_attrs_list(hn_infer *c, const char *name, uint32_t want, int64_t least,
+                                 const int64_t **out);
 /* Kernel sizes that a weight tensor states: fills what is unknown, fails where kernel_shape says
  * otherwise. */
-hone_status hn_window_merge_kernel(hn_infer *c, hn_window *w, const hn_dim *sizes);
+hone_status hn_window_attrs_merge_kernel(hn_infer *c, hn_window_attrs *w, const hn_dim *sizes);
 /* Positions of the window along one axis of `in` elements; SAME gives ceil(in / stride), for
  * symbols too. */
-hone_status hn_window_out(hn_infer *c, const hn_window *w, int32_t axis, hn_dim in, hn_dim *out);
+hone_status hn_window_attrs_out(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
+                                hn_dim *out);
 /* The other way: how many elements `in` windows cover, plus `extra` (output_padding) at the end. */
-hone_status hn_window_cover(hn_infer *c, const hn_window *w, int32_t axis, hn_dim in, int64_t extra,
-                            hn_dim *out);
+hone_status hn_window_attrs_cover(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
+                                  int64_t extra, hn_dim *out);
 
 /* Where channels and spatial axes stand in a tensor of rank n_axes + 2. */
 static inline int32_t hn_channel_axis(int32_t rank, bool channels_last) {

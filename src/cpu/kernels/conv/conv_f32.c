@@ -9,7 +9,7 @@
 void hn_conv_finish_f32(const hn_conv_job_f32 *job, int64_t filter, int64_t at, int64_t n,
                         bool with_bias) {
     const hn_finish_f32 *f = job->finish;
-    const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
+    const hn_row_loops_f32 *loops = hn_row_loops_pick_f32();
     const float *residual = f && f->residual ? f->residual + at : NULL;
     float *y = job->y + at, bias = with_bias && job->bias ? job->bias[filter] : 0;
     if (residual || bias != 0) {
@@ -40,7 +40,7 @@ static void map_part(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_
 }
 
 /* Windows of one element that touch every input once: the input itself is the right side. */
-static bool is_pointwise(const hn_slide *s) {
+static bool is_pointwise(const hn_window *s) {
     for (int32_t a = 0; a < s->n_axes; a++)
         if (s->kernel[a] != 1 || s->stride[a] != 1 || s->pad[a] != 0 || s->in[a] != s->out[a])
             return false;
@@ -49,7 +49,7 @@ static bool is_pointwise(const hn_slide *s) {
 
 /* The left side of one group. */
 static hn_gemm_job_f32 group_filters(const hn_conv_job_f32 *job, int64_t group) {
-    int64_t depth = job->channels / job->groups * job->slide->kernel_elems;
+    int64_t depth = job->channels / job->groups * job->window->kernel_elems;
     int64_t filters = job->filters / job->groups, at = group * filters * depth;
     return (hn_gemm_job_f32){.m = filters,
                              .k = depth,
@@ -60,7 +60,7 @@ static hn_gemm_job_f32 group_filters(const hn_conv_job_f32 *job, int64_t group) 
 }
 
 int64_t hn_conv_packed_elems_f32(const hn_conv_job_f32 *job) {
-    int64_t depth = job->channels / job->groups * job->slide->kernel_elems;
+    int64_t depth = job->channels / job->groups * job->window->kernel_elems;
     bool is_product = job->channels != job->groups;
     return is_product ? hn_gemm_packed_left_elems_f32(job->filters, depth) : 0;
 }
@@ -73,14 +73,14 @@ void hn_conv_pack_f32(const hn_conv_job_f32 *job, float *out) {
 }
 
 static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, const hn_band *form, int64_t i) {
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     int64_t channels = job->channels / job->groups, group = i % job->groups;
     hn_gemm_job_f32 g = group_filters(job, group);
     hn_conv_columns_f32 columns = {s, job->x + i * channels * s->in_elems, form};
     const hn_finish_f32 *f = job->finish;
     int64_t at = i * g.m * s->out_elems;
     conv_part part = {f, job->y + at, s->out_elems};
-    hn_gemm_end_f32 end = {.bias = job->bias ? job->bias + group * g.m : NULL,
+    hn_epilogue_f32 end = {.bias = job->bias ? job->bias + group * g.m : NULL,
                            .residual = f && f->residual ? f->residual + at : NULL,
                            .least = f && f->is_clamp ? f->a : -HUGE_VALF,
                            .most = f && f->is_clamp ? f->b : HUGE_VALF};
@@ -105,19 +105,19 @@ static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, const hn_band 
 }
 
 void hn_conv_f32(hn_pool *pool, const hn_conv_job_f32 *job) {
-    if (job->slide->out_elems == 0 || job->batch == 0 || job->filters == 0)
+    if (job->window->out_elems == 0 || job->batch == 0 || job->filters == 0)
         return;
     if (job->channels == job->groups) {
         if (hn_conv_depthwise_f32(pool, job))
             return;
         hn_conv_plain_f32(pool, job);
         for (int64_t p = 0; job->finish && p < job->batch * job->filters; p++)
-            hn_conv_finish_f32(job, p % job->filters, p * job->slide->out_elems,
-                               job->slide->out_elems, false);
+            hn_conv_finish_f32(job, p % job->filters, p * job->window->out_elems,
+                               job->window->out_elems, false);
         return;
     }
     hn_band form;
-    bool has_form = hn_conv_windows_read(job->slide, &form);
+    bool has_form = hn_conv_windows_read(job->window, &form);
     for (int64_t i = 0; i < job->batch * job->groups && !hn_pool_is_stopped(pool); i++)
         conv_group(pool, job, has_form ? &form : NULL, i);
 }

@@ -9,7 +9,7 @@
  * `fill` of a product whose fill_ctx is this. */
 #define HN_CONV_COLUMNS(name, T)                                                            \
   typedef struct hn_conv_columns_##name {                                                   \
-    const hn_slide *slide;                                                                  \
+    const hn_window *window;                                                                \
     const T *x;                                                                             \
     const hn_band *form; /* for hn_conv_panels; floats only */                              \
   } hn_conv_columns_##name;                                                                 \
@@ -21,7 +21,7 @@ HN_KERNEL_TYPES(HN_CONV_COLUMNS)
 
 /* The same matrix in panels, with vectors; fill_ctx is the columns with a form. False: not on this
  * processor, or not for these sizes. */
-bool hn_conv_windows_read(const hn_slide *s, hn_band *form);
+bool hn_conv_windows_read(const hn_window *s, hn_band *form);
 void hn_conv_panels_f32(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t j1,
                         int64_t width, float *out);
 

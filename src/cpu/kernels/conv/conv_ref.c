@@ -6,7 +6,7 @@ enum {
     CONV_UNWATCHED = 1 << 16 /* products between looks at the deadline */
 };
 
-void hn_slide_inside(const hn_slide *s, int32_t axis, int64_t tap, int64_t *begin, int64_t *end) {
+void hn_window_inside(const hn_window *s, int32_t axis, int64_t tap, int64_t *begin, int64_t *end) {
     int64_t shift = s->pad[axis] - tap * s->dilation[axis]; /* output o reads o * stride - shift */
     int64_t first = shift > 0 ? (shift + s->stride[axis] - 1) / s->stride[axis] : 0;
     int64_t room = s->in[axis] + shift;
@@ -15,14 +15,14 @@ void hn_slide_inside(const hn_slide *s, int32_t axis, int64_t tap, int64_t *begi
     *begin = HN_MIN(first, *end);
 }
 
-void hn_slide_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at) {
+void hn_window_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at) {
     for (int32_t a = n - 1; a >= 0; a--) {
         at[a] = flat % sizes[a];
         flat /= sizes[a];
     }
 }
 
-void hn_slide_step(int32_t n, const int64_t *sizes, int64_t *at) {
+void hn_window_step(int32_t n, const int64_t *sizes, int64_t *at) {
     for (int32_t a = n - 1; a >= 0; a--) {
         if (++at[a] < sizes[a])
             return;

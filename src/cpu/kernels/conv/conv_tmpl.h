@@ -7,11 +7,11 @@
 
 /* Part of one row of the matrix: n outputs along the innermost axis, starting at `first`. `line` is
  * the input line, NULL when it lies in the padding. */
-static void NAME(conv_line)(const hn_slide *s, const T *line, int64_t tap, int64_t first, int64_t n,
-                            T *out) {
+static void NAME(conv_line)(const hn_window *s, const T *line, int64_t tap, int64_t first,
+                            int64_t n, T *out) {
     int32_t last = s->n_axes - 1;
     int64_t begin, end, stride = s->stride[last];
-    hn_slide_inside(s, last, tap, &begin, &end);
+    hn_window_inside(s, last, tap, &begin, &end);
     begin = line ? HN_MIN(HN_MAX(begin - first, 0), n) : n;
     end = HN_MAX(HN_MIN(end - first, n), begin);
     for (int64_t j = 0; j < begin; j++)
@@ -26,7 +26,7 @@ static void NAME(conv_line)(const hn_slide *s, const T *line, int64_t tap, int64
 }
 
 /* Input line that window element `taps` reads for the output line `at`; NULL in the padding. */
-static const T *NAME(conv_input_line)(const hn_slide *s, const T *plane, const int64_t *taps,
+static const T *NAME(conv_input_line)(const hn_window *s, const T *plane, const int64_t *taps,
                                       const int64_t *at) {
     int64_t line = 0;
     for (int32_t a = 0; a + 1 < s->n_axes; a++) {
@@ -41,13 +41,13 @@ static const T *NAME(conv_input_line)(const hn_slide *s, const T *plane, const i
 void NAME(hn_conv_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, T *out,
                         int64_t out_stride) {
     const NAME(hn_conv_columns) *m = ctx;
-    const hn_slide *s = m->slide;
+    const hn_window *s = m->window;
     int32_t last = s->n_axes - 1;
     int64_t taps[HN_MAX_SPATIAL], at[HN_MAX_SPATIAL];
     for (int64_t k = 0; k < nk; k++) {
         const T *plane = m->x + (k0 + k) / s->kernel_elems * s->in_elems;
-        hn_slide_split(s->n_axes, s->kernel, (k0 + k) % s->kernel_elems, taps);
-        hn_slide_split(s->n_axes, s->out, j0, at);
+        hn_window_split(s->n_axes, s->kernel, (k0 + k) % s->kernel_elems, taps);
+        hn_window_split(s->n_axes, s->out, j0, at);
         for (int64_t j = 0; j < nj;) {
             int64_t n = HN_MIN(nj - j, s->out[last] - at[last]);
             NAME(conv_line)
@@ -55,7 +55,7 @@ void NAME(hn_conv_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int
              out + k * out_stride + j);
             j += n;
             at[last] = 0;
-            hn_slide_step(last, s->out, at);
+            hn_window_step(last, s->out, at);
         }
     }
 }
@@ -63,10 +63,10 @@ void NAME(hn_conv_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int
 /* ---- one channel per filter ---- */
 
 /* y[o] += w * line[...] for every output of the line whose window element lies inside. */
-static void NAME(conv_add_line)(const hn_slide *s, const T *line, int64_t tap, T w, T *y) {
+static void NAME(conv_add_line)(const hn_window *s, const T *line, int64_t tap, T w, T *y) {
     int32_t last = s->n_axes - 1;
     int64_t begin, end, stride = s->stride[last];
-    hn_slide_inside(s, last, tap, &begin, &end);
+    hn_window_inside(s, last, tap, &begin, &end);
     if (begin >= end)
         return;
     const T *from = line + begin * stride - s->pad[last] + tap * s->dilation[last];
@@ -79,15 +79,15 @@ static void NAME(conv_add_line)(const hn_slide *s, const T *line, int64_t tap, T
         y[begin] += w * *from;
 }
 
-static void NAME(conv_plane)(const hn_pool *pool, const hn_slide *s, const T *x, const T *w, T bias,
-                             T *y) {
+static void NAME(conv_plane)(const hn_pool *pool, const hn_window *s, const T *x, const T *w,
+                             T bias, T *y) {
     int32_t last = s->n_axes - 1;
     int64_t at[HN_MAX_SPATIAL] = {0}, width = s->out[last], unwatched = 0;
     for (int64_t i = 0; i < s->out_elems; i++)
         y[i] = bias;
-    for (int64_t line = 0; line * width < s->out_elems; line++, hn_slide_step(last, s->out, at)) {
+    for (int64_t line = 0; line * width < s->out_elems; line++, hn_window_step(last, s->out, at)) {
         int64_t taps[HN_MAX_SPATIAL] = {0};
-        for (int64_t k = 0; k < s->kernel_elems; k++, hn_slide_step(s->n_axes, s->kernel, taps)) {
+        for (int64_t k = 0; k < s->kernel_elems; k++, hn_window_step(s->n_axes, s->kernel, taps)) {
             const T *from = NAME(conv_input_line)(s, x, taps, at);
             unwatched += width;
             if (unwatched >= CONV_UNWATCHED && hn_pool_is_stopped(pool))
@@ -112,10 +112,10 @@ static void NAME(conv_planes)(void *ctx, int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; p++) {
         int64_t image = p / job->filters, filter = p % job->filters;
         NAME(conv_plane)
-        (run->pool, job->slide,
-         job->x + (image * job->channels + filter / per_group) * job->slide->in_elems,
-         job->w + filter * job->slide->kernel_elems, job->bias ? job->bias[filter] : 0,
-         job->y + p * job->slide->out_elems);
+        (run->pool, job->window,
+         job->x + (image * job->channels + filter / per_group) * job->window->in_elems,
+         job->w + filter * job->window->kernel_elems, job->bias ? job->bias[filter] : 0,
+         job->y + p * job->window->out_elems);
     }
 }
 
@@ -123,12 +123,12 @@ static void NAME(conv_planes)(void *ctx, int64_t begin, int64_t end) {
 
 static void NAME(conv_start)(const NAME(hn_conv_job) * job, int64_t filter, int64_t n, T *y) {
     for (int64_t f = 0; f < n; f++)
-        for (int64_t i = 0; i < job->slide->out_elems; i++)
-            y[f * job->slide->out_elems + i] = job->bias ? job->bias[filter + f] : 0;
+        for (int64_t i = 0; i < job->window->out_elems; i++)
+            y[f * job->window->out_elems + i] = job->bias ? job->bias[filter + f] : 0;
 }
 
 void NAME(hn_conv_plain)(hn_pool *pool, const NAME(hn_conv_job) * job) {
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     int64_t channels = job->channels / job->groups, filters = job->filters / job->groups;
     if (s->out_elems == 0 || job->batch == 0 || job->filters == 0)
         return;

@@ -5,9 +5,9 @@
 #include "cpu/kernels/conv/conv_int.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
 
-bool hn_conv_windows_read(const hn_slide *s, hn_band *form) {
+bool hn_conv_windows_read(const hn_window *s, hn_band *form) {
     int64_t width = s->n_axes > 0 ? s->out[s->n_axes - 1] : 0;
-    if (!hn_vec_loops_pick_f32() || width < 1)
+    if (!hn_row_loops_pick_f32() || width < 1)
         return false;
     int64_t rows = (HN_GEMM_BLOCK_COLS + width - 2) / width + 1;
     return hn_band_read(s, rows, form) && form->rows >= HN_MIN(rows, form->out_h);
@@ -32,14 +32,14 @@ void hn_conv_panels_f32(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int
                         int64_t width, float *out) {
     const hn_conv_columns_f32 *m = ctx;
     const hn_band *f = m->form;
-    const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
+    const hn_row_loops_f32 *loops = hn_row_loops_pick_f32();
     hn_piece pieces[HN_GEMM_BLOCK_COLS];
     float band[HN_BAND_ROOM];
     int64_t n_pieces = cut_columns(f, nk, j0, j1, width, pieces), tap;
     for (int64_t k = 0, n; k < nk; k += n) {
         tap = (k0 + k) % f->n_taps;
         n = HN_MIN(f->n_taps - tap, nk - k);
-        hn_band_lay_out(f, m->x + (k0 + k) / f->n_taps * m->slide->in_elems, j0 / f->out_w, 0,
+        hn_band_lay_out(f, m->x + (k0 + k) / f->n_taps * m->window->in_elems, j0 / f->out_w, 0,
                         band);
         /* vectors would run over from the last row of a panel into the first of the next */
         loops->tap_rows(n_pieces, pieces, band, k + n < nk ? n : n - 1, f->offsets + tap,

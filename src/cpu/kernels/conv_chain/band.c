@@ -1,7 +1,7 @@
 /* Laying bands out; see band.h. */
 #include "cpu/kernels/conv_chain/band.h"
 
-bool hn_band_read(const hn_slide *s, int64_t most_rows, hn_band *f) {
+bool hn_band_read(const hn_window *s, int64_t most_rows, hn_band *f) {
     if (s->n_axes < 1 || s->n_axes > 2 || s->kernel_elems > HN_BAND_MOST_TAPS)
         return false;
     int32_t w = s->n_axes - 1;
@@ -45,7 +45,7 @@ static void fill_outside(float outside, int64_t n, float *out) {
 /* Every stride_w-th element of an input row from column `from` on, `outside` outside. */
 static void lay_out_row(const hn_band *f, const float *row, int64_t from, float outside,
                         float *out) {
-    const hn_vec_loops_f32 *loops = hn_vec_loops_pick_f32();
+    const hn_row_loops_f32 *loops = hn_row_loops_pick_f32();
     int64_t step = f->stride_w, first = from < 0 ? (step - 1 - from) / step : 0;
     int64_t past = from < f->in_w ? (f->in_w - from + step - 1) / step : 0;
     past = row ? HN_MIN(past, f->pitch) : 0;

@@ -19,7 +19,7 @@ enum {
 /* Room for a band, or for its outputs. */
 #define HN_BAND_ROOM (HN_BAND_ELEMS + HN_TAP_SUMS_SLACK)
 
-/* The slide with exactly two axes, and how a band lies. */
+/* The window with exactly two axes, and how a band lies. */
 typedef struct hn_band {
     int64_t in_h, in_w, out_h, out_w, pad_h, pad_w, stride_h, stride_w;
     int64_t pitch;     /* of a row of one remainder */
@@ -32,7 +32,7 @@ typedef struct hn_band {
 
 /* Bands of up to most_rows rows of the output. False when there are other than one or two axes, or
  * a single row does not fit. */
-bool hn_band_read(const hn_slide *s, int64_t most_rows, hn_band *f);
+bool hn_band_read(const hn_window *s, int64_t most_rows, hn_band *f);
 /* What output rows row0 .. row0 + rows need of one plane; `outside` stands in the padding. */
 void hn_band_lay_out(const hn_band *f, const float *x, int64_t row0, float outside, float *band);
 /* Outputs of one band, laid out with f->pitch, of which `rows` rows count. */

@@ -27,23 +27,23 @@ enum {
 };
 
 /* The axis of rows; columns are the next. */
-static int32_t row_axis(const hn_slide *s) {
+static int32_t row_axis(const hn_window *s) {
     return s->n_axes - 2;
 }
 
-static int64_t chain_out_rows(const hn_slide *s) {
+static int64_t chain_out_rows(const hn_window *s) {
     return s->out[row_axis(s)];
 }
 
-static int64_t chain_out_cols(const hn_slide *s) {
+static int64_t chain_out_cols(const hn_window *s) {
     return s->out[row_axis(s) + 1];
 }
 
 bool hn_conv_chain_can(const hn_conv_chain *chain) {
     for (int i = 0; i < chain->n_stages; i++) {
-        const hn_conv_last_job *job = &chain->stages[i];
-        int32_t n_before = row_axis(job->slide);
-        bool has_rows = n_before == 0 || (i == 0 && n_before == 1 && job->slide->out[0] == 1);
+        const hn_conv_nhwc_job *job = &chain->stages[i];
+        int32_t n_before = row_axis(job->window);
+        bool has_rows = n_before == 0 || (i == 0 && n_before == 1 && job->window->out[0] == 1);
         if (!job->packed_w || !has_rows || job->method == HN_CONV_LAST_WINOGRAD)
             return false;
     }
@@ -60,23 +60,24 @@ static double macs_made_twice(const hn_conv_chain *chain) {
     double macs = 0;
     int64_t rows = 0;
     for (int i = chain->n_stages - 1; i > 0; i--) {
-        const hn_slide *s = chain->stages[i].slide;
-        const hn_conv_last_job *before = &chain->stages[i - 1];
+        const hn_window *s = chain->stages[i].window;
+        const hn_conv_nhwc_job *before = &chain->stages[i - 1];
         int64_t extent = (s->kernel[0] - 1) * s->dilation[0] + 1;
         rows = HN_MIN(rows * s->stride[0] + HN_MAX(extent - s->stride[0], 0), s->in[0]);
         macs += (double)(rows * s->in[1]) * (double)before->filters *
-                (double)(before->channels / before->groups * before->slide->kernel_elems);
+                (double)(before->channels / before->groups * before->window->kernel_elems);
     }
     return macs;
 }
 
 bool hn_conv_chain_pays(const hn_conv_chain *chain, int n_threads) {
-    const hn_conv_last_job *last = &chain->stages[chain->n_stages - 1];
-    int64_t most_bands = HN_MAX(chain_out_rows(last->slide) / CHAIN_BAND_ROWS, 1);
+    const hn_conv_nhwc_job *last = &chain->stages[chain->n_stages - 1];
+    int64_t most_bands = HN_MAX(chain_out_rows(last->window) / CHAIN_BAND_ROWS, 1);
     int64_t n_bands = bands_wanted(chain, n_threads);
     double most = 0, between = 0;
     for (int i = 1; i < chain->n_stages; i++) {
-        double elems = (double)chain->stages[i].slide->in_elems * (double)chain->stages[i].channels;
+        double elems =
+            (double)chain->stages[i].window->in_elems * (double)chain->stages[i].channels;
         most = HN_MAX(most, elems);
         between += elems;
     }
@@ -88,14 +89,14 @@ bool hn_conv_chain_pays(const hn_conv_chain *chain, int n_threads) {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* How many rows of the map outputs up to row `past` need. */
-static int64_t rows_needed(const hn_slide *s, int64_t past) {
+static int64_t rows_needed(const hn_window *s, int64_t past) {
     int32_t h = row_axis(s);
     int64_t last = (past - 1) * s->stride[h] - s->pad[h] + (s->kernel[h] - 1) * s->dilation[h];
     return HN_MIN(HN_MAX(last + 1, 0), s->in[h]);
 }
 
 /* The first row of the map that outputs from `row` on need. */
-static int64_t first_needed(const hn_slide *s, int64_t row) {
+static int64_t first_needed(const hn_window *s, int64_t row) {
     int32_t h = row_axis(s);
     return HN_MIN(HN_MAX(row * s->stride[h] - s->pad[h], 0), s->in[h]);
 }
@@ -120,45 +121,45 @@ typedef struct chain_band {
     const chain_run *run;
     int64_t image;
     const float *x; /* of the image */
-    hn_conv_last_job jobs[HN_CONV_CHAIN_MOST];
-    hn_slide slides[HN_CONV_CHAIN_MOST];
+    hn_conv_nhwc_job jobs[HN_CONV_CHAIN_MOST];
+    hn_window windows[HN_CONV_CHAIN_MOST];
     hn_finish_f32 finishes[HN_CONV_CHAIN_MOST];
     chain_rows made[HN_CONV_CHAIN_MOST]; /* by each stage */
 } chain_band;
 
 static void open_stage(chain_band *b, int i, int64_t row0, float *memory) {
-    const hn_conv_last_job *stage = &b->run->chain->stages[i];
+    const hn_conv_nhwc_job *stage = &b->run->chain->stages[i];
     bool is_last = i == b->run->chain->n_stages - 1;
-    b->slides[i] = *stage->slide;
+    b->windows[i] = *stage->window;
     b->jobs[i] = *stage;
-    b->jobs[i].slide = &b->slides[i];
+    b->jobs[i].window = &b->windows[i];
     b->jobs[i].batch = 1;
     if (stage->finish) {
         b->finishes[i] = *stage->finish;
         b->jobs[i].finish = &b->finishes[i];
     }
     b->made[i] = (chain_rows){.at = memory,
-                              .row_elems = chain_out_cols(stage->slide) * stage->filters,
+                              .row_elems = chain_out_cols(stage->window) * stage->filters,
                               .room = is_last ? 0 : b->run->room[i + 1],
                               .first = row0,
                               .past = row0};
     if (is_last) {
-        int64_t row = b->image * chain_out_rows(stage->slide) + row0;
-        b->made[i].row_elems = chain_out_cols(stage->slide) * hn_conv_last_y_step(stage);
+        int64_t row = b->image * chain_out_rows(stage->window) + row0;
+        b->made[i].row_elems = chain_out_cols(stage->window) * hn_conv_nhwc_y_stride(stage);
         b->made[i].at = stage->y + row * b->made[i].row_elems;
     }
 }
 
 static void open_band(chain_band *b, const chain_run *run, int64_t image, int64_t row0,
                       float *memory) {
-    const hn_conv_last_job *stages = run->chain->stages;
+    const hn_conv_nhwc_job *stages = run->chain->stages;
     b->run = run;
     b->image = image;
-    b->x = stages->x + image * stages->slide->in_elems * hn_conv_last_x_step(stages);
+    b->x = stages->x + image * stages->window->in_elems * hn_conv_nhwc_x_stride(stages);
     for (int i = run->chain->n_stages - 1; i >= 0; i--) {
         open_stage(b, i, row0, memory);
         memory += b->made[i].room * b->made[i].row_elems;
-        row0 = first_needed(stages[i].slide, row0);
+        row0 = first_needed(stages[i].window, row0);
     }
 }
 
@@ -176,11 +177,11 @@ static void drop_chain_rows(chain_rows *map, int64_t needed, int64_t past) {
 /* What stage i reads, from row `first` on: how many rows there are, and where they are. Where
  * planes of channels lie behind each other no row can be left out. */
 static int64_t rows_to_read(const chain_band *b, int i, int64_t first, const float **x) {
-    const hn_conv_last_job *stage = &b->run->chain->stages[i];
-    int32_t h = row_axis(stage->slide);
+    const hn_conv_nhwc_job *stage = &b->run->chain->stages[i];
+    int32_t h = row_axis(stage->window);
     if (i == 0) {
-        *x = b->x + first * stage->slide->in[h + 1] * hn_conv_last_x_step(stage);
-        return stage->slide->in[h] - first;
+        *x = b->x + first * stage->window->in[h + 1] * hn_conv_nhwc_x_stride(stage);
+        return stage->window->in[h] - first;
     }
     const chain_rows *before = &b->made[i - 1];
     *x = before->at + (first - before->first) * before->row_elems;
@@ -189,39 +190,39 @@ static int64_t rows_to_read(const chain_band *b, int i, int64_t first, const flo
 
 /* Stage i makes its rows up to `past`; what it reads has been made. */
 static void make_stage_rows(chain_band *b, int i, int64_t past) {
-    const hn_conv_last_job *stage = &b->run->chain->stages[i];
-    hn_conv_last_job *job = &b->jobs[i];
-    hn_slide *s = &b->slides[i];
+    const hn_conv_nhwc_job *stage = &b->run->chain->stages[i];
+    hn_conv_nhwc_job *job = &b->jobs[i];
+    hn_window *s = &b->windows[i];
     chain_rows *made = &b->made[i];
     int32_t h = row_axis(s);
-    int64_t row = made->past, first = h > 0 ? 0 : first_needed(stage->slide, row);
+    int64_t row = made->past, first = h > 0 ? 0 : first_needed(stage->window, row);
     if (past <= row)
         return;
     s->in[h] = rows_to_read(b, i, first, &job->x);
     s->out[h] = past - row;
-    s->pad[h] = first - (row * stage->slide->stride[h] - stage->slide->pad[h]);
+    s->pad[h] = first - (row * stage->window->stride[h] - stage->window->pad[h]);
     s->in_elems = s->in[h] * s->in[h + 1] * (h > 0 ? s->in[0] : 1);
     s->out_elems = s->out[h] * s->out[h + 1];
     job->y = made->at + (row - made->first) * made->row_elems;
     if (stage->finish && stage->finish->residual)
         b->finishes[i].residual =
-            stage->finish->residual + (b->image * chain_out_rows(stage->slide) + row) *
-                                          s->out[h + 1] * hn_conv_last_residual_step(stage);
-    hn_conv_last_f32(NULL, job);
+            stage->finish->residual + (b->image * chain_out_rows(stage->window) + row) *
+                                          s->out[h + 1] * hn_conv_nhwc_residual_stride(stage);
+    hn_conv_nhwc_f32(NULL, job);
     made->past = past;
 }
 
 /* Rows of y up to `past`. */
 static void make_band_step(chain_band *b, int64_t past) {
-    const hn_conv_last_job *stages = b->run->chain->stages;
+    const hn_conv_nhwc_job *stages = b->run->chain->stages;
     int last = b->run->chain->n_stages - 1;
     int64_t need[HN_CONV_CHAIN_MOST];
     need[last] = past;
     for (int i = last; i > 0; i--)
-        need[i - 1] = rows_needed(stages[i].slide, need[i]);
+        need[i - 1] = rows_needed(stages[i].window, need[i]);
     for (int i = 0; i <= last; i++) {
         if (i < last)
-            drop_chain_rows(&b->made[i], first_needed(stages[i + 1].slide, b->made[i + 1].past),
+            drop_chain_rows(&b->made[i], first_needed(stages[i + 1].window, b->made[i + 1].past),
                             need[i]);
         make_stage_rows(b, i, need[i]);
     }
@@ -231,7 +232,7 @@ static void make_band_step(chain_band *b, int64_t past) {
 
 static void chain_bands(void *ctx, int lane, int64_t begin, int64_t end) {
     const chain_run *run = ctx;
-    int64_t rows = chain_out_rows(run->chain->stages[run->chain->n_stages - 1].slide);
+    int64_t rows = chain_out_rows(run->chain->stages[run->chain->n_stages - 1].window);
     chain_band band;
     for (int64_t t = begin; t < end; t++) {
         int64_t row0 = t % run->n_bands * run->band_rows,
@@ -249,7 +250,7 @@ static int64_t read_rooms(chain_run *run) {
     int64_t rows = run->step_rows, elems = 0;
     run->room[0] = 0;
     for (int i = run->chain->n_stages - 1; i > 0; i--) {
-        const hn_slide *s = run->chain->stages[i].slide;
+        const hn_window *s = run->chain->stages[i].window;
         int64_t more = rows * s->stride[0], extent = (s->kernel[0] - 1) * s->dilation[0] + 1;
         rows = HN_MIN(more + HN_MAX(extent - s->stride[0], 0), s->in[0]);
         run->room[i] = extent > s->stride[0] ? HN_MIN(rows + more, s->in[0]) : rows;
@@ -260,7 +261,7 @@ static int64_t read_rooms(chain_run *run) {
 
 static chain_run cut_chain(const hn_conv_chain *chain, int n_threads) {
     chain_run run = {.chain = chain};
-    int64_t rows = chain_out_rows(chain->stages[chain->n_stages - 1].slide);
+    int64_t rows = chain_out_rows(chain->stages[chain->n_stages - 1].window);
     int64_t parts = bands_wanted(chain, n_threads);
     run.band_rows = HN_MAX((rows + parts - 1) / parts, CHAIN_BAND_ROWS);
     run.n_bands = (rows + run.band_rows - 1) / run.band_rows;

@@ -13,7 +13,7 @@
  * the stage's output would. */
 typedef struct hn_conv_chain {
     int n_stages; /* 1 to HN_CONV_CHAIN_MOST */
-    const hn_conv_last_job *stages;
+    const hn_conv_nhwc_job *stages;
     float *scratch; /* hn_conv_chain_scratch_elems floats */
 } hn_conv_chain;
 
@@ -23,7 +23,7 @@ bool hn_conv_chain_can(const hn_conv_chain *chain);
 /* Whether it is faster than one stage after the other, by sizes and threads. */
 bool hn_conv_chain_pays(const hn_conv_chain *chain, int n_threads);
 int64_t hn_conv_chain_scratch_elems(const hn_conv_chain *chain, int n_threads);
-/* The same bytes as the stages one by one by hn_conv_last_f32, for any number of threads. Neither
+/* The same bytes as the stages one by one by hn_conv_nhwc_f32, for any number of threads. Neither
  * x, filters, residuals nor scratch memory overlap y. */
 void hn_conv_chain_f32(hn_pool *pool, const hn_conv_chain *chain);
 

@@ -8,70 +8,70 @@
 
 #include "cpu/kernels/kernel.h"
 
-typedef enum hn_conv_last_method {
+typedef enum hn_conv_nhwc_method {
     HN_CONV_LAST_PRODUCT,  /* windows times filters; any convolution */
     HN_CONV_LAST_WINOGRAD, /* where hn_winograd_can; needs packed_w */
     HN_CONV_LAST_DEPTHWISE /* one channel per group */
-} hn_conv_last_method;
+} hn_conv_nhwc_method;
 
-typedef struct hn_conv_last_job {
-    const hn_slide *slide;
+typedef struct hn_conv_nhwc_job {
+    const hn_window *window;
     int64_t batch, channels, filters, groups;
     const float *x;
     const float *w;    /* as the file has it; not looked at when there is packed_w */
     const float *bias; /* one per filter; NULL: none */
-    hn_conv_last_method method;
+    hn_conv_nhwc_method method;
     const float *packed_w; /* laid out for `method`; NULL: it was not */
     float *y;
     const hn_finish_f32 *finish; /* NULL: none */
-    float *scratch;              /* hn_conv_last_scratch_elems floats */
+    float *scratch;              /* hn_conv_nhwc_scratch_elems floats */
     /* Elements from one pixel to the next; 0: pixels lie side by side. */
     int64_t x_step, y_step, residual_step;
-} hn_conv_last_job;
+} hn_conv_nhwc_job;
 
-static inline int64_t hn_conv_last_x_step(const hn_conv_last_job *job) {
+static inline int64_t hn_conv_nhwc_x_stride(const hn_conv_nhwc_job *job) {
     return job->x_step ? job->x_step : job->channels;
 }
-static inline int64_t hn_conv_last_y_step(const hn_conv_last_job *job) {
+static inline int64_t hn_conv_nhwc_y_stride(const hn_conv_nhwc_job *job) {
     return job->y_step ? job->y_step : job->filters;
 }
-static inline int64_t hn_conv_last_residual_step(const hn_conv_last_job *job) {
+static inline int64_t hn_conv_nhwc_residual_stride(const hn_conv_nhwc_job *job) {
     return job->residual_step ? job->residual_step : job->filters;
 }
 
-/* The best method by the sizes of a job alone; slide->out_elems is 0 when the size of the map is
+/* The best method by the sizes of a job alone; window->out_elems is 0 when the size of the map is
  * not known yet. */
-hn_conv_last_method hn_conv_last_choose(const hn_conv_last_job *job);
+hn_conv_nhwc_method hn_conv_nhwc_choose(const hn_conv_nhwc_job *job);
 /* Whether a method can do a job of known sizes on this processor from filters laid out ahead, be it
  * the best one or not. */
-bool hn_conv_last_fits(const hn_conv_last_job *job, hn_conv_last_method method);
-const char *hn_conv_last_method_name(int method); /* 0, 1, ...; NULL past the last */
+bool hn_conv_nhwc_fits(const hn_conv_nhwc_job *job, hn_conv_nhwc_method method);
+const char *hn_conv_nhwc_method_name(int method); /* 0, 1, ...; NULL past the last */
 /* Filters that serve many convolutions are laid out once: room for so many floats (0: nothing is
  * laid out ahead), filled from w, sizes and method of a job. */
-int64_t hn_conv_last_packed_elems(const hn_conv_last_job *job);
-void hn_conv_last_pack(const hn_conv_last_job *job, float *out);
+int64_t hn_conv_nhwc_packed_elems(const hn_conv_nhwc_job *job);
+void hn_conv_nhwc_pack(const hn_conv_nhwc_job *job, float *out);
 /* What one call needs, given that packed_w is NULL or not. */
-int64_t hn_conv_last_scratch_elems(const hn_conv_last_job *job, int n_threads);
+int64_t hn_conv_nhwc_scratch_elems(const hn_conv_nhwc_job *job, int n_threads);
 /* Neither x, filters, residual nor scratch memory overlap y. */
-void hn_conv_last_f32(hn_pool *pool, const hn_conv_last_job *job);
+void hn_conv_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 /* The same from w, element by element; needs no scratch memory. */
-void hn_conv_last_plain_f32(hn_pool *pool, const hn_conv_last_job *job);
+void hn_conv_nhwc_plain_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 
-/* ---- methods, for hn_conv_last_f32 alone ------------------------------------------------------- */
+/* ---- methods, for hn_conv_nhwc_f32 alone ------------------------------------------------------- */
 
 /* Windows of 3 x 3 that move by one. */
-bool hn_winograd_can(const hn_conv_last_job *job);
+bool hn_winograd_can(const hn_conv_nhwc_job *job);
 /* And whether it is faster than a product, by sizes alone. */
-bool hn_winograd_fits(const hn_conv_last_job *job);
-int64_t hn_winograd_packed_elems(const hn_conv_last_job *job);
-void hn_winograd_pack(const hn_conv_last_job *job, float *out);
-int64_t hn_winograd_scratch_elems(const hn_conv_last_job *job, int n_threads);
-void hn_winograd_f32(hn_pool *pool, const hn_conv_last_job *job);
+bool hn_winograd_fits(const hn_conv_nhwc_job *job);
+int64_t hn_winograd_packed_elems(const hn_conv_nhwc_job *job);
+void hn_winograd_pack(const hn_conv_nhwc_job *job, float *out);
+int64_t hn_winograd_scratch_elems(const hn_conv_nhwc_job *job, int n_threads);
+void hn_winograd_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 
 /* channels == groups. Without packed_w the filters are laid out in scratch, which then has room for
- * hn_depthwise_last_packed_elems floats. */
-int64_t hn_depthwise_last_packed_elems(const hn_conv_last_job *job);
-void hn_depthwise_last_pack(const hn_conv_last_job *job, float *out);
-void hn_depthwise_last_f32(hn_pool *pool, const hn_conv_last_job *job);
+ * hn_depthwise_nhwc_packed_elems floats. */
+int64_t hn_depthwise_nhwc_packed_elems(const hn_conv_nhwc_job *job);
+void hn_depthwise_nhwc_pack(const hn_conv_nhwc_job *job, float *out);
+void hn_depthwise_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 
 #endif /* HN_CONV_LAST_H */

@@ -1,7 +1,7 @@
 /* Channels-last convolutions with AVX-512: tiles of 14 outputs x 32 filters. 28 registers hold
  * sums, two a row of filters, one an element of x; two loads, 14 broadcasts and 28 multiply-adds
  * per step. Tiles that spread hold 14 vectors of x besides 14 of sums, and permute before each
- * multiply-add, which halves the peak. Measured: up to 93 % of the peak, see conv_last_product.c.
+ * multiply-add, which halves the peak. Measured: up to 93 % of the peak, see conv_nhwc_product.c.
  */
 #include "cpu/kernels/conv_nhwc/conv_nhwc_tile.h"
 

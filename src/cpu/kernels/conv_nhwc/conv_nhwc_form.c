@@ -2,21 +2,21 @@
 #include "cpu/kernels/conv_nhwc/conv_nhwc_form.h"
 #include "cpu/kernels/transpose/transpose.h"
 
-static bool has_no_extent(const hn_slide *s, int32_t a) {
+static bool has_no_extent(const hn_window *s, int32_t a) {
     return s->in[a] == 1 && s->out[a] == 1 && s->kernel[a] == 1 && s->pad[a] == 0;
 }
 
-static bool reads_each_pixel_once(const hn_slide *s) {
+static bool reads_each_pixel_once(const hn_window *s) {
     for (int32_t a = 0; a < s->n_axes; a++)
         if (s->kernel[a] != 1 || s->stride[a] != 1 || s->pad[a] != 0 || s->in[a] != s->out[a])
             return false;
     return true;
 }
 
-static const hn_slide no_axis = {
+static const hn_window no_axis = {
     .in = {1}, .out = {1}, .kernel = {1}, .stride = {1}, .dilation = {1}};
 
-static void add_axis(hn_product_form *f, const hn_slide *from, int32_t a, int64_t out_step) {
+static void add_axis(hn_product_form *f, const hn_window *from, int32_t a, int64_t out_step) {
     int32_t n = f->s.n_axes++;
     f->s.in[n] = from->in[a];
     f->s.out[n] = from->out[a];
@@ -27,30 +27,30 @@ static void add_axis(hn_product_form *f, const hn_slide *from, int32_t a, int64_
     f->out_step[n] = out_step;
 }
 
-static void place_side_by_side(const hn_conv_last_job *job, hn_product_place *place) {
-    int64_t step = hn_conv_last_y_step(job);
+static void place_side_by_side(const hn_conv_nhwc_job *job, hn_product_place *place) {
+    int64_t step = hn_conv_nhwc_y_stride(job);
     place->start = 0;
-    for (int32_t a = job->slide->n_axes - 1; a >= 0; a--) {
+    for (int32_t a = job->window->n_axes - 1; a >= 0; a--) {
         place->step[a] = step;
-        step *= job->slide->out[a];
+        step *= job->window->out[a];
     }
     place->image = step;
 }
 
 /* Where windows have one element, all images are one line. */
-static void read_line(const hn_conv_last_job *job, hn_product_form *f) {
-    hn_slide line = no_axis;
-    line.in[0] = line.out[0] = job->batch * job->slide->out_elems;
+static void read_line(const hn_conv_nhwc_job *job, hn_product_form *f) {
+    hn_window line = no_axis;
+    line.in[0] = line.out[0] = job->batch * job->window->out_elems;
     f->batch = 1;
     f->out_start = f->out_image = 0;
     add_axis(f, &no_axis, 0, 0);
-    add_axis(f, &line, 0, hn_conv_last_y_step(job));
+    add_axis(f, &line, 0, hn_conv_nhwc_y_stride(job));
 }
 
 /* Axes without extent are left out. */
-static void read_axes(const hn_conv_last_job *job, const hn_product_place *place,
+static void read_axes(const hn_conv_nhwc_job *job, const hn_product_place *place,
                       hn_product_form *f) {
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     int32_t missing = 2;
     f->batch = job->batch;
     f->out_start = place->start;
@@ -100,27 +100,27 @@ static void take_groups_together(const hn_conv_tiles *tiles, hn_product_form *f)
 }
 
 /* How filters lie: nothing of this depends on the size of the map. */
-static void read_panels(const hn_conv_last_job *job, const hn_conv_tiles *tiles,
+static void read_panels(const hn_conv_nhwc_job *job, const hn_conv_tiles *tiles,
                         hn_product_form *f) {
     int64_t wide = 2 * (int64_t)tiles->vector_elems, narrow = tiles->vector_elems;
-    int32_t n_axes = job->slide->n_axes;
+    int32_t n_axes = job->window->n_axes;
     f->groups = job->groups;
     f->all_filters = job->filters;
     f->group_span = f->channels = job->channels / job->groups;
     f->filters = job->filters / job->groups;
     take_groups_together(tiles, f);
-    f->depth = f->channels * job->slide->kernel_elems;
+    f->depth = f->channels * job->window->kernel_elems;
     f->width = wide;
     f->panels = (f->filters + wide - 1) / wide;
     f->padded = (f->filters + narrow - 1) / narrow * narrow;
-    read_slices(f, n_axes > 0 ? job->slide->kernel[n_axes - 1] : 1);
+    read_slices(f, n_axes > 0 ? job->window->kernel[n_axes - 1] : 1);
 }
 
-void hn_product_form_read(const hn_conv_last_job *job, const hn_product_place *place,
+void hn_product_form_read(const hn_conv_nhwc_job *job, const hn_product_place *place,
                           hn_product_form *f) {
     hn_product_place dense;
     f->s.n_axes = 0;
-    if (!place && reads_each_pixel_once(job->slide)) {
+    if (!place && reads_each_pixel_once(job->window)) {
         read_line(job, f);
     } else {
         if (!place)
@@ -128,10 +128,10 @@ void hn_product_form_read(const hn_conv_last_job *job, const hn_product_place *p
         read_axes(job, place ? place : &dense, f);
     }
     read_panels(job, hn_conv_tiles_pick(), f);
-    f->y_step = hn_conv_last_y_step(job);
-    f->residual_step = hn_conv_last_residual_step(job);
+    f->y_step = hn_conv_nhwc_y_stride(job);
+    f->residual_step = hn_conv_nhwc_residual_stride(job);
     f->planes = f->batch;
-    int64_t step = hn_conv_last_x_step(job);
+    int64_t step = hn_conv_nhwc_x_stride(job);
     for (int32_t a = f->s.n_axes - 1; a >= 0; a--) {
         f->in_step[a] = step;
         step *= f->s.in[a];
@@ -141,7 +141,7 @@ void hn_product_form_read(const hn_conv_last_job *job, const hn_product_place *p
 
 /* ---- laying out --------------------------------------------------------------------------------- */
 
-int64_t hn_product_filter_elems(const hn_conv_last_job *job) {
+int64_t hn_product_filter_elems(const hn_conv_nhwc_job *job) {
     const hn_conv_tiles *tiles = hn_conv_tiles_pick();
     hn_product_form f;
     if (!tiles)
@@ -168,16 +168,16 @@ typedef struct panel_slice {
     int64_t filter, n_filters, width, k0, nk;
 } panel_slice;
 
-static void lay_out_slice(const hn_conv_last_job *job, const hn_filter_view *view,
+static void lay_out_slice(const hn_conv_nhwc_job *job, const hn_filter_view *view,
                           const panel_slice *p, float *out) {
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     int64_t taps[HN_MAX_SPATIAL], channels = job->channels / job->groups, end = p->k0 + p->nk;
     if (p->n_filters < p->width)
         memset(out, 0, (size_t)(p->nk * p->width) * sizeof *out);
     for (int64_t k = p->k0, n; k < end; k += n, out += n * p->width) {
         int64_t channel = k % channels;
         int64_t at = view->start + p->filter * view->filter_step + channel * view->channel_step;
-        hn_slide_split(s->n_axes, s->kernel, k / channels, taps);
+        hn_window_split(s->n_axes, s->kernel, k / channels, taps);
         for (int32_t a = 0; a < s->n_axes; a++)
             at += taps[a] * view->tap_step[a];
         n = HN_MIN(channels - channel, end - k);
@@ -185,7 +185,7 @@ static void lay_out_slice(const hn_conv_last_job *job, const hn_filter_view *vie
     }
 }
 
-void hn_product_lay_out(const hn_conv_last_job *job, const hn_filter_view *view, float *out) {
+void hn_product_lay_out(const hn_conv_nhwc_job *job, const hn_filter_view *view, float *out) {
     hn_product_form f;
     read_panels(job, hn_conv_tiles_pick(), &f);
     for (int64_t i = 0; i < f.groups * f.panels; i++) {

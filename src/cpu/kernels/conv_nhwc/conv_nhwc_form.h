@@ -14,7 +14,7 @@
  * Groups that are narrower than a vector are taken together, as many as fill one: their filters lie
  * as those of one group, and each reads the channels of its own group (see `spread`). */
 typedef struct hn_product_form {
-    hn_slide s; /* two axes at least: the last two are lines, and outputs of a line */
+    hn_window s; /* two axes at least: the last two are lines, and outputs of a line */
     int64_t batch;
     int64_t all_filters;
     int64_t groups, channels, filters; /* channels and filters of one group */
@@ -39,10 +39,10 @@ typedef struct hn_product_place {
 } hn_product_place;
 
 /* place: NULL when outputs lie side by side. */
-void hn_product_form_read(const hn_conv_last_job *job, const hn_product_place *place,
+void hn_product_form_read(const hn_conv_nhwc_job *job, const hn_product_place *place,
                           hn_product_form *f);
 /* Neither w, packed_w nor method of the job matter. */
-void hn_product_run(hn_pool *pool, const hn_conv_last_job *job, const hn_product_form *f,
+void hn_product_run(hn_pool *pool, const hn_conv_nhwc_job *job, const hn_product_form *f,
                     const float *packed_w);
 
 /* Filters as somebody stored them: w[start + filter * filter_step + channel * channel_step + sum
@@ -52,8 +52,8 @@ typedef struct hn_filter_view {
     int64_t start, filter_step, channel_step, tap_step[HN_MAX_SPATIAL];
 } hn_filter_view;
 
-int64_t hn_product_filter_elems(const hn_conv_last_job *job); /* 0: there are no tiles */
-void hn_product_lay_out(const hn_conv_last_job *job, const hn_filter_view *view, float *out);
+int64_t hn_product_filter_elems(const hn_conv_nhwc_job *job); /* 0: there are no tiles */
+void hn_product_lay_out(const hn_conv_nhwc_job *job, const hn_filter_view *view, float *out);
 
 /* Rows of the slice that begins at k0. */
 static inline int64_t hn_product_slice(const hn_product_form *f, int64_t k0) {

@@ -1,11 +1,11 @@
 /* Channels-last convolutions as products of windows with filters, reading x where it lies.
  *
  * The depth of the product is ordered by window element, then channel: what a line of a window
- * covers lies side by side in x, and is one run of a tile (conv_last_tile.h). Outputs whose windows
+ * covers lies side by side in x, and is one run of a tile (conv_nhwc_tile.h). Outputs whose windows
  * have the same elements inside the image form a rectangle; its tiles leave out the runs that lie
  * in the padding, so nothing is copied and nothing is multiplied by padding.
  *
- * Filters lie in panels and slices (conv_last_form.h). A task is a block of outputs times some
+ * Filters lie in panels and slices (conv_nhwc_form.h). A task is a block of outputs times some
  * panels; it takes slice after slice, and of each slice one panel over all tiles of a rectangle.
  * Meanwhile the next panel is brought near, or the input of the next tile where all filters are
  * near already. Each output adds its products in the same order whatever the cut, so results do not
@@ -45,7 +45,7 @@ static int64_t divide_up(int64_t a, int64_t b) { /* 0 for a <= 0 */
     return a > 0 ? (a + b - 1) / b : 0;
 }
 
-static tap_range taps_inside(const hn_slide *s, int32_t a, int64_t out) {
+static tap_range taps_inside(const hn_window *s, int32_t a, int64_t out) {
     int64_t before = s->pad[a] - out * s->stride[a];
     tap_range t = {HN_MIN(divide_up(before, s->dilation[a]), s->kernel[a]),
                    HN_MIN(divide_up(s->in[a] + before, s->dilation[a]), s->kernel[a])};
@@ -54,7 +54,7 @@ static tap_range taps_inside(const hn_slide *s, int32_t a, int64_t out) {
 }
 
 /* Those of `all` that lie inside; all empty ranges are the same. */
-static tap_range taps_inside_of(const hn_slide *s, int32_t a, int64_t out, tap_range all) {
+static tap_range taps_inside_of(const hn_window *s, int32_t a, int64_t out, tap_range all) {
     tap_range t = taps_inside(s, a, out);
     t.first = HN_MAX(t.first, all.first);
     t.past = HN_MIN(t.past, all.past);
@@ -62,12 +62,12 @@ static tap_range taps_inside_of(const hn_slide *s, int32_t a, int64_t out, tap_r
 }
 
 /* The end of the outputs from `out` on that have the same taps of `all` inside. */
-static int64_t same_taps_end(const hn_slide *s, int32_t a, int64_t out, int64_t most,
+static int64_t same_taps_end(const hn_window *s, int32_t a, int64_t out, int64_t most,
                              tap_range all) {
     tap_range t = taps_inside_of(s, a, out, all);
     if (t.first == all.first && t.past == all.past && t.past > 0) {
         int64_t begin, end;
-        hn_slide_inside(s, a, all.past - 1, &begin, &end);
+        hn_window_inside(s, a, all.past - 1, &begin, &end);
         return HN_MIN(HN_MAX(end, out + 1), most);
     }
     for (out++; out < most; out++) {
@@ -125,7 +125,7 @@ static int64_t list_runs(const hn_product_form *f, const conv_rect *rect, int64_
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 typedef struct product_run {
-    const hn_conv_last_job *job;
+    const hn_conv_nhwc_job *job;
     const hn_pool *pool;
     const hn_conv_tiles *tiles;
     const float *packed_w;
@@ -222,7 +222,7 @@ static const float *next_panel(const filter_slice *s, int64_t p) {
 
 static void rect_panels(const filter_slice *s, const conv_rect *rect) {
     const hn_product_form *f = s->run->form;
-    const hn_conv_last_job *job = s->run->job;
+    const hn_conv_nhwc_job *job = s->run->job;
     const hn_finish_f32 *finish = job->finish;
     hn_tile_run runs[HN_PRODUCT_MOST_SLICE];
     int64_t n_runs = list_runs(f, rect, s->k0, s->k0 + s->nk, runs);
@@ -381,7 +381,7 @@ static void cut_product(const product_run *run, int64_t rows, int64_t outs_per_r
     *panel_grain = (panels + panel_parts - 1) / panel_parts;
 }
 
-void hn_product_run(hn_pool *pool, const hn_conv_last_job *job, const hn_product_form *f,
+void hn_product_run(hn_pool *pool, const hn_conv_nhwc_job *job, const hn_product_form *f,
                     const float *packed_w) {
     int64_t lines = f->planes * f->s.out[f->s.n_axes - 2], outs = f->s.out[f->s.n_axes - 1];
     int64_t rows = lines == 1 ? outs : lines, row_grain, panel_grain;
@@ -398,12 +398,12 @@ void hn_product_run(hn_pool *pool, const hn_conv_last_job *job, const hn_product
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-int64_t hn_product_last_packed_elems(const hn_conv_last_job *job) {
+int64_t hn_product_nhwc_packed_elems(const hn_conv_nhwc_job *job) {
     return hn_product_filter_elems(job);
 }
 
-void hn_product_last_pack(const hn_conv_last_job *job, float *out) {
-    const hn_slide *s = job->slide;
+void hn_product_nhwc_pack(const hn_conv_nhwc_job *job, float *out) {
+    const hn_window *s = job->window;
     hn_filter_view view = {.w = job->w,
                            .filter_step = job->channels / job->groups * s->kernel_elems,
                            .channel_step = s->kernel_elems};
@@ -414,14 +414,14 @@ void hn_product_last_pack(const hn_conv_last_job *job, float *out) {
     hn_product_lay_out(job, &view, out);
 }
 
-void hn_product_last_f32(hn_pool *pool, const hn_conv_last_job *job) {
+void hn_product_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job) {
     hn_product_form form;
     if (!hn_conv_tiles_pick()) {
-        hn_conv_last_plain_f32(pool, job);
+        hn_conv_nhwc_plain_f32(pool, job);
         return;
     }
     if (!job->packed_w)
-        hn_product_last_pack(job, job->scratch);
+        hn_product_nhwc_pack(job, job->scratch);
     hn_product_form_read(job, NULL, &form);
     hn_product_run(pool, job, &form, job->packed_w ? job->packed_w : job->scratch);
 }

@@ -1,5 +1,5 @@
 /* Tiles of a channels-last convolution of 1 to MOST_ROWS (6, 8 or 14) rows, for the V_COLS and
- * TILE(rows) of conv_last_tile_tmpl.h; TILES lists them. */
+ * TILE(rows) of conv_nhwc_tile_tmpl.h; TILES lists them. */
 #define ROWS 1
 #include "cpu/kernels/conv_nhwc/conv_nhwc_tile_tmpl.h"
 #define ROWS 2

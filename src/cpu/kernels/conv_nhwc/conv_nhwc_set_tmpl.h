@@ -1,5 +1,5 @@
 /* All tiles of a channels-last convolution for the vectors of a simd_*.h. The including file also
- * defines MOST_ROWS and, where vectors can be permuted, the indices of conv_last_tile_tmpl.h. */
+ * defines MOST_ROWS and, where vectors can be permuted, the indices of conv_nhwc_tile_tmpl.h. */
 #include "cpu/kernels/conv_nhwc/conv_nhwc_store_tmpl.h"
 
 #define V_COLS 1

@@ -51,10 +51,10 @@ typedef struct hn_conv_tiles {
 /* The best that this processor has; NULL: plain C is. */
 const hn_conv_tiles *hn_conv_tiles_pick(void);
 
-/* ---- products, for hn_conv_last_f32 alone ---- */
+/* ---- products, for hn_conv_nhwc_f32 alone ---- */
 
-int64_t hn_product_last_packed_elems(const hn_conv_last_job *job);
-void hn_product_last_pack(const hn_conv_last_job *job, float *out);
-void hn_product_last_f32(hn_pool *pool, const hn_conv_last_job *job);
+int64_t hn_product_nhwc_packed_elems(const hn_conv_nhwc_job *job);
+void hn_product_nhwc_pack(const hn_conv_nhwc_job *job, float *out);
+void hn_product_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 
 #endif /* HN_CONV_LAST_TILE_H */

@@ -7,23 +7,23 @@
 
 #include "cpu/kernels/kernel.h"
 
-typedef struct hn_conv_transpose_last_job {
-    const hn_slide *slide; /* seen from the windows: in is the image, out are the positions */
+typedef struct hn_conv_transpose_nhwc_job {
+    const hn_window *window; /* seen from the windows: in is the image, out are the positions */
     int64_t batch, channels, filters;
     const float *x;
     const float *w;        /* as the file has it; not looked at when there is packed_w */
     const float *packed_w; /* NULL: filters were not laid out */
     const float *bias;     /* NULL: none */
     float *y;
-    float *scratch;         /* hn_conv_transpose_last_scratch_elems */
+    float *scratch;         /* hn_conv_transpose_nhwc_scratch_elems */
     int64_t x_step, y_step; /* elements from one pixel to the next; 0: pixels lie side by side */
-} hn_conv_transpose_last_job;
+} hn_conv_transpose_nhwc_job;
 
 /* Filters that serve many are laid out once: room for so many floats (0: no use for it), filled
  * from w, channels, filters, kernel, strides and dilations of a job. */
-int64_t hn_conv_transpose_last_packed_elems(const hn_conv_transpose_last_job *job);
-void hn_conv_transpose_last_pack(const hn_conv_transpose_last_job *job, float *out);
-int64_t hn_conv_transpose_last_scratch_elems(const hn_conv_transpose_last_job *job);
-void hn_conv_transpose_last_f32(hn_pool *pool, const hn_conv_transpose_last_job *job);
+int64_t hn_conv_transpose_nhwc_packed_elems(const hn_conv_transpose_nhwc_job *job);
+void hn_conv_transpose_nhwc_pack(const hn_conv_transpose_nhwc_job *job, float *out);
+int64_t hn_conv_transpose_nhwc_scratch_elems(const hn_conv_transpose_nhwc_job *job);
+void hn_conv_transpose_nhwc_f32(hn_pool *pool, const hn_conv_transpose_nhwc_job *job);
 
 #endif /* HN_CONV_TRANSPOSE_LAST_H */

@@ -7,7 +7,7 @@
 typedef struct depthwise_run {
     const hn_conv_job_f32 *job;
     const hn_pool *pool;
-    const hn_vec_loops_f32 *loops;
+    const hn_row_loops_f32 *loops;
     hn_band form;
 } depthwise_run;
 
@@ -16,10 +16,10 @@ static void depthwise_plane(const depthwise_run *run, int64_t plane, float *band
     const hn_band *f = &run->form;
     int64_t filter = plane % job->filters, image = plane / job->filters;
     int64_t channel = filter / (job->filters / job->groups);
-    const float *x = job->x + (image * job->channels + channel) * job->slide->in_elems;
+    const float *x = job->x + (image * job->channels + channel) * job->window->in_elems;
     for (int64_t row0 = 0; row0 < f->out_h; row0 += f->rows) {
         int64_t rows = HN_MIN(f->rows, f->out_h - row0);
-        int64_t at = plane * job->slide->out_elems + row0 * f->out_w;
+        int64_t at = plane * job->window->out_elems + row0 * f->out_w;
         hn_band_lay_out(f, x, row0, 0, band);
         run->loops->tap_sums(hn_band_outputs(f, rows), band, f->n_taps, f->offsets,
                              job->w + filter * f->n_taps, job->bias ? job->bias[filter] : 0, sums);
@@ -38,10 +38,10 @@ static void depthwise_planes(void *ctx, int64_t begin, int64_t end) {
 }
 
 bool hn_conv_depthwise_f32(hn_pool *pool, const hn_conv_job_f32 *job) {
-    depthwise_run run = {.job = job, .pool = pool, .loops = hn_vec_loops_pick_f32()};
-    if (!run.loops || !hn_band_read(job->slide, INT64_MAX, &run.form))
+    depthwise_run run = {.job = job, .pool = pool, .loops = hn_row_loops_pick_f32()};
+    if (!run.loops || !hn_band_read(job->window, INT64_MAX, &run.form))
         return false;
-    int64_t work = job->slide->out_elems * run.form.n_taps;
+    int64_t work = job->window->out_elems * run.form.n_taps;
     hn_pool_for(pool, job->batch * job->filters, HN_MAX(1, 65536 / HN_MAX(work, 1)),
                 depthwise_planes, &run);
     return true;

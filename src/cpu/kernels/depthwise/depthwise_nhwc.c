@@ -17,28 +17,28 @@ enum {
     DEPTHWISE_SPREAD = 28      /* outputs at a time where a channel has several filters */
 };
 
-static bool depthwise_fits(const hn_conv_last_job *job) {
-    return hn_depthwise_pick() && job->channels == job->groups && job->slide->n_axes >= 1 &&
-           job->slide->n_axes <= 2;
+static bool depthwise_fits(const hn_conv_nhwc_job *job) {
+    return hn_depthwise_pick() && job->channels == job->groups && job->window->n_axes >= 1 &&
+           job->window->n_axes <= 2;
 }
 
 /* ---- filters ----------------------------------------------------------------------------------- */
 
 /* Vectors of channels that the filters are laid out in: first the first filter of each channel,
  * then the second. */
-static int64_t depthwise_vectors(const hn_conv_last_job *job) {
+static int64_t depthwise_vectors(const hn_conv_nhwc_job *job) {
     int64_t n = hn_depthwise_pick()->channels;
     return (job->channels + n - 1) / n;
 }
 
-int64_t hn_depthwise_last_packed_elems(const hn_conv_last_job *job) {
+int64_t hn_depthwise_nhwc_packed_elems(const hn_conv_nhwc_job *job) {
     return depthwise_fits(job) ? job->filters / job->channels * depthwise_vectors(job) *
-                                     hn_depthwise_pick()->channels * job->slide->kernel_elems
+                                     hn_depthwise_pick()->channels * job->window->kernel_elems
                                : 0;
 }
 
-void hn_depthwise_last_pack(const hn_conv_last_job *job, float *out) {
-    int64_t width = hn_depthwise_pick()->channels, taps = job->slide->kernel_elems;
+void hn_depthwise_nhwc_pack(const hn_conv_nhwc_job *job, float *out) {
+    int64_t width = hn_depthwise_pick()->channels, taps = job->window->kernel_elems;
     int64_t several = job->filters / job->channels, n_vectors = depthwise_vectors(job);
     for (int64_t v = 0; v < several * n_vectors; v++)
         for (int64_t t = 0; t < taps; t++)
@@ -51,8 +51,8 @@ void hn_depthwise_last_pack(const hn_conv_last_job *job, float *out) {
 
 /* ---- rows -------------------------------------------------------------------------------------- */
 
-typedef struct depthwise_last_run {
-    const hn_conv_last_job *job;
+typedef struct depthwise_nhwc_run {
+    const hn_conv_nhwc_job *job;
     const hn_pool *pool;
     const float *w;
     hn_depthwise_row_fn row;
@@ -63,12 +63,12 @@ typedef struct depthwise_last_run {
     int64_t block_rows, n_blocks;
     int64_t out_h, in_h, kernel_h, stride_h, dilation_h, pad_h;
     hn_depthwise_row common; /* what all rows share */
-} depthwise_last_run;
+} depthwise_nhwc_run;
 
 /* A row with several filters per channel goes through a buffer, from which its outputs are spread.
  */
-static void spread_row(const depthwise_last_run *run, hn_depthwise_row r, int64_t filter) {
-    const hn_conv_last_job *job = run->job;
+static void spread_row(const depthwise_nhwc_run *run, hn_depthwise_row r, int64_t filter) {
+    const hn_conv_nhwc_job *job = run->job;
     const float *residual = r.residual;
     float *y = r.y;
     int64_t y_col = r.y_col;
@@ -95,9 +95,9 @@ static void spread_row(const depthwise_last_run *run, hn_depthwise_row r, int64_
 }
 
 /* Output rows row0 .. row1 of one image, for some vectors of channels and the filter-th of each. */
-static void depthwise_rows(const depthwise_last_run *run, int64_t image, int64_t row0, int64_t row1,
+static void depthwise_rows(const depthwise_nhwc_run *run, int64_t image, int64_t row0, int64_t row1,
                            int64_t vector, int64_t n_vectors, int64_t filter) {
-    const hn_conv_last_job *job = run->job;
+    const hn_conv_nhwc_job *job = run->job;
     const float *residual = job->finish ? job->finish->residual : NULL;
     int64_t channel = vector * run->width, step = run->dilation_h;
     hn_depthwise_row r = run->common;
@@ -127,7 +127,7 @@ static void depthwise_rows(const depthwise_last_run *run, int64_t image, int64_t
 }
 
 /* The function of an activation that rows do not apply themselves. */
-static void map_block(const depthwise_last_run *run, int64_t pixel0, int64_t pixel1, int64_t c0,
+static void map_block(const depthwise_nhwc_run *run, int64_t pixel0, int64_t pixel1, int64_t c0,
                       int64_t c1) {
     const hn_finish_f32 *f = run->job->finish;
     int64_t step = run->common.y_col, n = c1 - c0, n_pixels = pixel1 - pixel0;
@@ -141,8 +141,8 @@ static void map_block(const depthwise_last_run *run, int64_t pixel0, int64_t pix
 }
 
 static void depthwise_blocks(void *ctx, int64_t block0, int64_t block1, int64_t v0, int64_t v1) {
-    const depthwise_last_run *run = ctx;
-    const hn_conv_last_job *job = run->job;
+    const depthwise_nhwc_run *run = ctx;
+    const hn_conv_nhwc_job *job = run->job;
     for (int64_t b = block0; b < block1 && !hn_pool_is_stopped(run->pool); b++) {
         int64_t image = b / run->n_blocks, row0 = b % run->n_blocks * run->block_rows;
         int64_t row1 = HN_MIN(row0 + run->block_rows, run->out_h);
@@ -160,13 +160,13 @@ static void depthwise_blocks(void *ctx, int64_t block0, int64_t block1, int64_t 
     }
 }
 
-static depthwise_last_run read_depthwise(const hn_conv_last_job *job) {
+static depthwise_nhwc_run read_depthwise(const hn_conv_nhwc_job *job) {
     const hn_depthwise_set *set = hn_depthwise_pick();
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     const hn_finish_f32 *f = job->finish;
     int32_t w = s->n_axes - 1;
     bool has_h = s->n_axes == 2, has_limits = f && f->map && f->is_clamp;
-    depthwise_last_run run = {.job = job,
+    depthwise_nhwc_run run = {.job = job,
                               .row = set->find(s->kernel[w], s->stride[w], s->dilation[w]),
                               .width = set->channels,
                               .n_vectors = depthwise_vectors(job),
@@ -180,7 +180,7 @@ static depthwise_last_run read_depthwise(const hn_conv_last_job *job) {
                               .stride_h = has_h ? s->stride[0] : 1,
                               .dilation_h = has_h ? s->dilation[0] : 1,
                               .pad_h = has_h ? s->pad[0] : 0};
-    int64_t x_step = hn_conv_last_x_step(job);
+    int64_t x_step = hn_conv_nhwc_x_stride(job);
     run.common = (hn_depthwise_row){.x_row = s->in[w] * x_step * run.dilation_h,
                                     .x_col = x_step,
                                     .in_w = s->in[w],
@@ -189,27 +189,27 @@ static depthwise_last_run read_depthwise(const hn_conv_last_job *job) {
                                     .dilation_w = s->dilation[w],
                                     .pad_w = s->pad[w],
                                     .w_vector = run.kernel_h * run.w_row,
-                                    .y_col = hn_conv_last_y_step(job),
-                                    .residual_col = hn_conv_last_residual_step(job),
+                                    .y_col = hn_conv_nhwc_y_stride(job),
+                                    .residual_col = hn_conv_nhwc_residual_stride(job),
                                     .out1 = s->out[w],
                                     .least = has_limits ? f->a : -HUGE_VALF,
                                     .most = has_limits ? f->b : HUGE_VALF};
     return run;
 }
 
-void hn_depthwise_last_f32(hn_pool *pool, const hn_conv_last_job *job) {
-    const hn_slide *s = job->slide;
+void hn_depthwise_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job) {
+    const hn_window *s = job->window;
     if (!depthwise_fits(job)) {
-        hn_conv_last_plain_f32(pool, job);
+        hn_conv_nhwc_plain_f32(pool, job);
         return;
     }
     if (s->out_elems == 0 || job->channels == 0)
         return;
-    depthwise_last_run run = read_depthwise(job);
+    depthwise_nhwc_run run = read_depthwise(job);
     run.pool = pool;
     run.w = job->packed_w;
     if (!run.w) {
-        hn_depthwise_last_pack(job, job->scratch);
+        hn_depthwise_nhwc_pack(job, job->scratch);
         run.w = job->scratch;
     }
     int64_t steps = HN_MAX(1, run.common.out1 * s->kernel_elems * run.several);

@@ -3,15 +3,15 @@
 
 #include "cpu/kernels/elementwise/binary_loops_int.h"
 
-hn_pair_fn hn_pair_find_f32(const char *op) {
-    const hn_vec_pairs *best = hn_vec_pairs_pick();
-    for (const hn_vec_pair *p = best ? best->pairs : NULL; p && p->op; p++)
+hn_binary_fn hn_binary_find_f32(const char *op) {
+    const hn_binary_loops *best = hn_binary_loops_pick();
+    for (const hn_binary_loop *p = best ? best->pairs : NULL; p && p->op; p++)
         if (strcmp(p->op, op) == 0)
             return p->fn;
     return NULL;
 }
 
-hn_choose_fn hn_choose_find_32(void) {
-    const hn_vec_pairs *best = hn_vec_pairs_pick();
+hn_select_fn hn_select_find_32(void) {
+    const hn_binary_loops *best = hn_binary_loops_pick();
     return best ? best->choose_32 : NULL;
 }

@@ -4,15 +4,15 @@
 
 #include "cpu/kernels/elementwise/binary.h"
 
-typedef struct hn_vec_pair {
+typedef struct hn_binary_loop {
     const char *op;
-    hn_pair_fn fn;
-} hn_vec_pair;
+    hn_binary_fn fn;
+} hn_binary_loop;
 
-typedef struct hn_vec_pairs {
-    const hn_vec_pair *pairs; /* ends with a row without a name */
-    hn_choose_fn choose_32;
-} hn_vec_pairs;
-const hn_vec_pairs *hn_vec_pairs_pick(void); /* NULL: plain C is best */
+typedef struct hn_binary_loops {
+    const hn_binary_loop *pairs; /* ends with a row without a name */
+    hn_select_fn choose_32;
+} hn_binary_loops;
+const hn_binary_loops *hn_binary_loops_pick(void); /* NULL: plain C is best */
 
 #endif /* HN_VEC_PAIRS_INT_H */

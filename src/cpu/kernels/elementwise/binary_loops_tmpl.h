@@ -53,7 +53,7 @@
 #undef HN_VEC_PAIR
 #undef HN_VEC_TEST
 
-static const hn_vec_pair V_NAME(vec_pair_rows)[] = {
+static const hn_binary_loop V_NAME(vec_pair_rows)[] = {
 #define HN_VEC_PAIR(op, expr) {#op, V_NAME(vec_pair_##op)},
 #define HN_VEC_TEST(op, expr) {#op, V_NAME(vec_pair_##op)},
 #include "cpu/kernels/elementwise/binary_loops.def"
@@ -82,4 +82,4 @@ static V_TARGET void V_NAME(vec_choose)(const uint8_t *condition, const void *px
     }
 }
 
-const hn_vec_pairs V_NAME(hn_vec_pairs) = {V_NAME(vec_pair_rows), V_NAME(vec_choose)};
+const hn_binary_loops V_NAME(hn_binary_loops) = {V_NAME(vec_pair_rows), V_NAME(vec_choose)};

@@ -24,8 +24,8 @@
 #undef HN_VEC_MAP
 
 #define HN_VEC_MAP(op, expr) {#op, V_NAME(vec_map_##op)},
-static const hn_vec_map V_NAME(vec_maps)[] = {
+static const hn_unary_loop V_NAME(vec_maps)[] = {
 #include "cpu/kernels/elementwise/unary_loops.def"
     {NULL, NULL}};
 #undef HN_VEC_MAP
-const hn_vec_maps_f32 V_NAME(hn_vec_maps_f32) = {V_NAME(vec_maps)};
+const hn_unary_loops_f32 V_NAME(hn_unary_loops_f32) = {V_NAME(vec_maps)};

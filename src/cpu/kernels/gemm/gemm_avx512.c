@@ -24,7 +24,7 @@
 const hn_gemm_set_f32 hn_gemm_set_f32__avx512 = {
     .max_rows = MOST_ROWS,
     .cols = 32,
-    .near_elems = 64 * 1024,
+    .working_set_elems = 64 * 1024,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6), FULL(7), FULL(8), FULL(9),
              FULL(10), FULL(11), FULL(12), FULL(13), FULL(14)},
     .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6), NARROW(7),

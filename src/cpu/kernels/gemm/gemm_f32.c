@@ -91,7 +91,7 @@ static void run_tile(gemm_slice *s, const gemm_left *left, int64_t j, int64_t wi
                      hn_gemm_tile_fn_f32 fn) {
     const hn_gemm_job_f32 *g = s->task->job;
     int64_t at = left->row0 * g->c_row + j;
-    hn_gemm_end_f32 end;
+    hn_epilogue_f32 end;
     hn_gemm_tile_f32 tile = {.k = s->nk,
                              .a = left->at,
                              .a_row = left->row,
@@ -102,7 +102,7 @@ static void run_tile(gemm_slice *s, const gemm_left *left, int64_t j, int64_t wi
                              .add = g->add || s->k0 > 0};
     find_right(s, j, width, &tile);
     if (g->end && s->k0 + s->nk == g->k) {
-        end = (hn_gemm_end_f32){.bias = g->end->bias ? g->end->bias + left->row0 : NULL,
+        end = (hn_epilogue_f32){.bias = g->end->bias ? g->end->bias + left->row0 : NULL,
                                 .col_bias = g->end->col_bias ? g->end->col_bias + j : NULL,
                                 .residual = g->end->residual ? g->end->residual + at : NULL,
                                 .least = g->end->least,
@@ -150,7 +150,7 @@ static void lay_rows(const gemm_slice *s, gemm_left *left, float *room) {
     } else {
         left->row = 1;
         left->col = rows;
-        hn_gemm_lay_strip_f32(g, row0, rows, s->k0, s->nk, room);
+        hn_gemm_pack_strip_f32(g, row0, rows, s->k0, s->nk, room);
     }
 }
 
@@ -205,7 +205,7 @@ static void lay_right(gemm_slice *s, float *room) {
     if (s->halves)
         widen_panels(s, room);
     else
-        hn_gemm_lay_panels_f32(t->set, t->job, s->k0, s->nk, s->panels0, s->col1, room);
+        hn_gemm_pack_panels_f32(t->set, t->job, s->k0, s->nk, s->panels0, s->col1, room);
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
@@ -292,7 +292,7 @@ static int64_t most_columns(const gemm_task *t, int64_t unit) {
     if (t->right == RIGHT_FRESH || (t->right == RIGHT_HALVES && !t->met_as_halves))
         return HN_GEMM_BLOCK_COLS;
     return unit > t->set->cols ? INT64_MAX
-                               : HN_MAX(t->set->near_elems / t->depth / unit * unit, unit);
+                               : HN_MAX(t->set->working_set_elems / t->depth / unit * unit, unit);
 }
 
 /* What caches hold, then smaller until all threads have work. */

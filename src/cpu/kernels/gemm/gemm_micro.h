@@ -22,7 +22,7 @@ typedef struct hn_gemm_tile_f32 {
     int64_t c_row;
     int64_t cols; /* of c that are touched */
     bool add;
-    const hn_gemm_end_f32 *end; /* begins where the tile does, has no map; NULL: none */
+    const hn_epilogue_f32 *end; /* begins where the tile does, has no map; NULL: none */
 } hn_gemm_tile_f32;
 typedef void (*hn_gemm_tile_fn_f32)(const hn_gemm_tile_f32 *tile);
 
@@ -41,7 +41,7 @@ typedef struct hn_gemm_wide_f32 {
 /* The tiles of one instruction set, by their rows, from 1. */
 typedef struct hn_gemm_set_f32 {
     int max_rows, cols;
-    int64_t near_elems; /* of b that stay in the second cache beside all else */
+    int64_t working_set_elems; /* of b that stay in the second cache beside all else */
     hn_gemm_tile_fn_f32 full[HN_GEMM_MAX_ROWS + 1];   /* `cols` columns */
     hn_gemm_tile_fn_f32 narrow[HN_GEMM_MAX_ROWS + 1]; /* half as many */
     /* By what b is made of; the widest first, whole multiples of the next one with as many rows; no
@@ -71,11 +71,11 @@ static inline int64_t hn_gemm_tile_row_f32(int64_t m, int64_t n_tiles, int64_t t
     return tile * m / n_tiles;
 }
 /* Rows k0 .. k0+nk and columns j0 .. j1 of b in panels. */
-void hn_gemm_lay_panels_f32(const hn_gemm_set_f32 *set, const hn_gemm_job_f32 *g, int64_t k0,
-                            int64_t nk, int64_t j0, int64_t j1, float *out);
+void hn_gemm_pack_panels_f32(const hn_gemm_set_f32 *set, const hn_gemm_job_f32 *g, int64_t k0,
+                             int64_t nk, int64_t j0, int64_t j1, float *out);
 /* Rows of one tile: all their elements of one column side by side, then those of the next. */
-void hn_gemm_lay_strip_f32(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0,
-                           int64_t nk, float *out);
+void hn_gemm_pack_strip_f32(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0,
+                            int64_t nk, float *out);
 
 enum { HN_GEMM_PACKED_DEPTH = 320 /* of panels laid out ahead */ };
 

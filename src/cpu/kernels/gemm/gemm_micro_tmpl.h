@@ -47,7 +47,7 @@ static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) a[r / 3] += a_col;
         _Pragma("GCC unroll 16") for (int p = 0; p < PANELS; p += 3) b[p / 3] += b_row;
     }
-    const hn_gemm_end_f32 *end = t->end;
+    const hn_epilogue_f32 *end = t->end;
     int64_t c_row = t->c_row;
     float *c[(ROWS + 2) / 3];
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) c[r / 3] = t->c + r * c_row;

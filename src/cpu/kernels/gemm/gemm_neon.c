@@ -22,7 +22,7 @@
 const hn_gemm_set_f32 hn_gemm_set_f32__neon = {
     .max_rows = MOST_ROWS,
     .cols = 8,
-    .near_elems = 32 * 1024,
+    .working_set_elems = 32 * 1024,
     .full = {NULL, FULL(1), FULL(2), FULL(3), FULL(4), FULL(5), FULL(6), FULL(7), FULL(8)},
     .narrow = {NULL, NARROW(1), NARROW(2), NARROW(3), NARROW(4), NARROW(5), NARROW(6), NARROW(7),
                NARROW(8)},

@@ -76,8 +76,8 @@ static void pack_panels(const hn_gemm_job_f32 *g, int64_t k0, int64_t nk, int64_
         pick_columns(g, k0, nk, j0, j1, width, out);
 }
 
-void hn_gemm_lay_panels_f32(const hn_gemm_set_f32 *set, const hn_gemm_job_f32 *g, int64_t k0,
-                            int64_t nk, int64_t j0, int64_t j1, float *out) {
+void hn_gemm_pack_panels_f32(const hn_gemm_set_f32 *set, const hn_gemm_job_f32 *g, int64_t k0,
+                             int64_t nk, int64_t j0, int64_t j1, float *out) {
     int64_t last = j0 + (j1 - 1 - j0) / set->cols * set->cols;
     int64_t narrow0 = hn_gemm_width_f32(set, j1, last) < set->cols ? last : j1;
     if (narrow0 > j0)
@@ -100,7 +100,7 @@ void hn_gemm_pack_f32(const hn_gemm_job_f32 *g, float *out) {
         int64_t nk = HN_MIN(depth, g->k - k0);
         for (int64_t j0 = 0, j1; j0 < g->n; j0 = j1) {
             j1 = HN_MIN(j0 + HN_GEMM_BLOCK_COLS, g->n);
-            hn_gemm_lay_panels_f32(set, g, k0, nk, j0, j1, out + k0 * padded + j0 * nk);
+            hn_gemm_pack_panels_f32(set, g, k0, nk, j0, j1, out + k0 * padded + j0 * nk);
         }
     }
 }
@@ -114,7 +114,7 @@ static bool halves_reach(int64_t n, const float *x) {
     return true;
 }
 
-bool hn_gemm_pack_halves_f32(const hn_gemm_job_f32 *g, hn_stored as, uint16_t *out) {
+bool hn_gemm_pack_half_f32(const hn_gemm_job_f32 *g, hn_stored as, uint16_t *out) {
     const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
     const hn_conversions *by = hn_conversions_find();
     int64_t depth = hn_gemm_depth_f32(g->k, HN_GEMM_PACKED_DEPTH), padded;
@@ -125,7 +125,7 @@ bool hn_gemm_pack_halves_f32(const hn_gemm_job_f32 *g, hn_stored as, uint16_t *o
         for (int64_t j0 = 0, j1; j0 < g->n; j0 = j1) {
             j1 = HN_MIN(j0 + set->cols, g->n);
             int64_t n = hn_gemm_width_f32(set, j1, j0) * nk;
-            hn_gemm_lay_panels_f32(set, g, k0, nk, j0, j1, room);
+            hn_gemm_pack_panels_f32(set, g, k0, nk, j0, j1, room);
             if (as == HN_STORED_F16 && !halves_reach(n, room))
                 return false;
             (as == HN_STORED_F16 ? by->floats_to_halves : by->floats_to_bfloats)(
@@ -137,8 +137,8 @@ bool hn_gemm_pack_halves_f32(const hn_gemm_job_f32 *g, hn_stored as, uint16_t *o
 
 /* ---- a ---------------------------------------------------------------------------------------- */
 
-void hn_gemm_lay_strip_f32(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0,
-                           int64_t nk, float *out) {
+void hn_gemm_pack_strip_f32(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0,
+                            int64_t nk, float *out) {
     const float *from = g->a + row0 * g->a_row + k0 * g->a_col;
     if (g->a_col == 1)
         hn_transpose(&(hn_transpose_job){.elem_bytes = sizeof *out,
@@ -163,6 +163,6 @@ void hn_gemm_pack_left_f32(const hn_gemm_job_f32 *g, float *out) {
     for (int64_t t = 0; t < n_tiles; t++) {
         int64_t row0 = hn_gemm_tile_row_f32(g->m, n_tiles, t);
         int64_t rows = hn_gemm_tile_row_f32(g->m, n_tiles, t + 1) - row0;
-        hn_gemm_lay_strip_f32(g, row0, rows, 0, g->k, out + row0 * g->k);
+        hn_gemm_pack_strip_f32(g, row0, rows, 0, g->k, out + row0 * g->k);
     }
 }

@@ -5,7 +5,7 @@
 
 typedef struct pool_max_run {
     const hn_pool *pool;
-    const hn_vec_loops_f32 *loops;
+    const hn_row_loops_f32 *loops;
     hn_band form;
     int64_t in_elems, out_elems;
     const float *x;
@@ -27,9 +27,10 @@ static void pool_max_planes(void *ctx, int64_t begin, int64_t end) {
         }
 }
 
-bool hn_pool_max_f32(hn_pool *pool, const hn_slide *s, int64_t n_planes, const float *x, float *y) {
+bool hn_pool_max_f32(hn_pool *pool, const hn_window *s, int64_t n_planes, const float *x,
+                     float *y) {
     pool_max_run run = {.pool = pool,
-                        .loops = hn_vec_loops_pick_f32(),
+                        .loops = hn_row_loops_pick_f32(),
                         .in_elems = s->in_elems,
                         .out_elems = s->out_elems,
                         .x = x,

@@ -5,7 +5,7 @@
 #include "cpu/kernels/pool/pool_nhwc.h"
 
 /* Elements of the window at output `out` that an average counts along one axis. */
-int64_t hn_pool_last_count(const hn_pool_last_job *job, int32_t axis, int64_t out);
+int64_t hn_pool_nhwc_count(const hn_pool_nhwc_job *job, int32_t axis, int64_t out);
 
 /* Pixels at x + i * row + j * col, i < n_rows, j < n_cols. */
 typedef struct hn_pixels_f32 {
@@ -14,7 +14,7 @@ typedef struct hn_pixels_f32 {
 } hn_pixels_f32;
 
 /* One output pixel, channel by channel. With `go_on` what stands in y counts, too. */
-typedef void (*hn_pool_last_take)(const hn_pixels_f32 *from, int64_t channels, bool go_on,
+typedef void (*hn_pool_nhwc_take)(const hn_pixels_f32 *from, int64_t channels, bool go_on,
                                   float *y);
 
 /* Outputs of one row whose windows lie inside the input along the row; strides count floats. */
@@ -28,13 +28,13 @@ typedef struct hn_pool_row {
 } hn_pool_row;
 typedef void (*hn_pool_row_fn)(const hn_pool_row *r);
 
-typedef struct hn_pool_last_loops {
-    hn_pool_last_take most, sum;
+typedef struct hn_pool_nhwc_loops {
+    hn_pool_nhwc_take most, sum;
     void (*divide)(int64_t channels, float by, float *y);
     /* For windows of such a width that move so far; NULL: there is none. */
-    hn_pool_row_fn (*find_row)(hn_pool_last_kind kind, int64_t width, int64_t stride);
-} hn_pool_last_loops;
+    hn_pool_row_fn (*find_row)(hn_pool_nhwc_kind kind, int64_t width, int64_t stride);
+} hn_pool_nhwc_loops;
 /* NULL: plain C is best. */
-const hn_pool_last_loops *hn_pool_last_loops_pick(void);
+const hn_pool_nhwc_loops *hn_pool_nhwc_loops_pick(void);
 
 #endif /* HN_POOL_LAST_INT_H */

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-int64_t hn_pool_last_count(const hn_pool_last_job *job, int32_t axis, int64_t out) {
-    const hn_slide *s = job->slide;
+int64_t hn_pool_nhwc_count(const hn_pool_nhwc_job *job, int32_t axis, int64_t out) {
+    const hn_window *s = job->window;
     int64_t first = out * s->stride[axis] - s->pad[axis], step = s->dilation[axis];
     int64_t least = job->pad_end ? -s->pad[axis] : 0;
     int64_t past = s->in[axis] + (job->pad_end ? job->pad_end[axis] : 0);
@@ -13,12 +13,12 @@ int64_t hn_pool_last_count(const hn_pool_last_job *job, int32_t axis, int64_t ou
     return HN_MAX(HN_MIN(end, s->kernel[axis]) - begin, 0);
 }
 
-static void pool_pixel_start(hn_pool_last_kind kind, int64_t channels, float *y) {
+static void pool_pixel_start(hn_pool_nhwc_kind kind, int64_t channels, float *y) {
     for (int64_t c = 0; c < channels; c++)
         y[c] = kind == HN_POOL_LAST_MAX ? -HUGE_VALF : 0;
 }
 
-static void pool_pixel_take(hn_pool_last_kind kind, int64_t channels, const float *x, float *y) {
+static void pool_pixel_take(hn_pool_nhwc_kind kind, int64_t channels, const float *x, float *y) {
     for (int64_t c = 0; c < channels; c++) {
         if (kind == HN_POOL_LAST_AVERAGE)
             y[c] += x[c];
@@ -27,24 +27,24 @@ static void pool_pixel_take(hn_pool_last_kind kind, int64_t channels, const floa
     }
 }
 
-static void pool_pixel_end(hn_pool_last_kind kind, int64_t channels, double count, float *y) {
+static void pool_pixel_end(hn_pool_nhwc_kind kind, int64_t channels, double count, float *y) {
     for (int64_t c = 0; kind == HN_POOL_LAST_AVERAGE && c < channels; c++)
         y[c] = (float)(y[c] / count);
 }
 
-typedef struct pool_last_plain {
-    const hn_pool_last_job *job;
+typedef struct pool_nhwc_plain {
+    const hn_pool_nhwc_job *job;
     const hn_pool *pool;
-} pool_last_plain;
+} pool_nhwc_plain;
 
 /* All window elements of the output `at`. */
-static void pool_plain_pixel(const hn_pool_last_job *job, const float *image, const int64_t *at,
+static void pool_plain_pixel(const hn_pool_nhwc_job *job, const float *image, const int64_t *at,
                              float *y) {
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     int64_t taps[HN_MAX_SPATIAL] = {0};
     double count = 1;
     pool_pixel_start(job->kind, job->channels, y);
-    for (int64_t t = 0; t < s->kernel_elems; t++, hn_slide_step(s->n_axes, s->kernel, taps)) {
+    for (int64_t t = 0; t < s->kernel_elems; t++, hn_window_step(s->n_axes, s->kernel, taps)) {
         int64_t pixel = 0;
         bool inside = true;
         for (int32_t a = 0; a < s->n_axes && inside; a++) {
@@ -53,33 +53,34 @@ static void pool_plain_pixel(const hn_pool_last_job *job, const float *image, co
             pixel = pixel * s->in[a] + i;
         }
         if (inside)
-            pool_pixel_take(job->kind, job->channels, image + pixel * hn_pool_last_x_step(job), y);
+            pool_pixel_take(job->kind, job->channels, image + pixel * hn_pool_nhwc_x_stride(job),
+                            y);
     }
     for (int32_t a = 0; a < s->n_axes; a++)
-        count *= (double)hn_pool_last_count(job, a, at[a]);
+        count *= (double)hn_pool_nhwc_count(job, a, at[a]);
     pool_pixel_end(job->kind, job->channels, count, y);
 }
 
 static void pool_plain_pixels(void *ctx, int64_t begin, int64_t end) {
-    const pool_last_plain *run = ctx;
-    const hn_pool_last_job *job = run->job;
-    const hn_slide *s = job->slide;
+    const pool_nhwc_plain *run = ctx;
+    const hn_pool_nhwc_job *job = run->job;
+    const hn_window *s = job->window;
     for (int64_t p = begin; p < end && !hn_pool_is_stopped(run->pool); p++) {
         int64_t at[HN_MAX_SPATIAL];
-        hn_slide_split(s->n_axes, s->out, p % s->out_elems, at);
-        pool_plain_pixel(job, job->x + p / s->out_elems * s->in_elems * hn_pool_last_x_step(job),
-                         at, job->y + p * hn_pool_last_y_step(job));
+        hn_window_split(s->n_axes, s->out, p % s->out_elems, at);
+        pool_plain_pixel(job, job->x + p / s->out_elems * s->in_elems * hn_pool_nhwc_x_stride(job),
+                         at, job->y + p * hn_pool_nhwc_y_stride(job));
     }
 }
 
-void hn_pool_last_plain_f32(hn_pool *pool, const hn_pool_last_job *job) {
-    pool_last_plain run = {job, pool};
-    if (job->slide->out_elems > 0)
-        hn_pool_for(pool, job->batch * job->slide->out_elems, 16, pool_plain_pixels, &run);
+void hn_pool_nhwc_plain_f32(hn_pool *pool, const hn_pool_nhwc_job *job) {
+    pool_nhwc_plain run = {job, pool};
+    if (job->window->out_elems > 0)
+        hn_pool_for(pool, job->batch * job->window->out_elems, 16, pool_plain_pixels, &run);
 }
 
 static void pool_plain_images(void *ctx, int64_t begin, int64_t end) {
-    const hn_pool_global_last_job *job = ctx;
+    const hn_pool_global_nhwc_job *job = ctx;
     for (int64_t image = begin; image < end; image++) {
         float *y = job->y + image * job->channels;
         pool_pixel_start(job->kind, job->channels, y);
@@ -90,7 +91,7 @@ static void pool_plain_images(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-void hn_pool_global_last_plain_f32(hn_pool *pool, const hn_pool_global_last_job *job) {
-    hn_pool_global_last_job copy = *job;
+void hn_pool_global_nhwc_plain_f32(hn_pool *pool, const hn_pool_global_nhwc_job *job) {
+    hn_pool_global_nhwc_job copy = *job;
     hn_pool_for(pool, job->batch, 1, pool_plain_images, &copy);
 }

@@ -1,4 +1,4 @@
-/* Pools of channels-last floats for one width; see pool_last_int.h. Four vectors of channels at a
+/* Pools of channels-last floats for one width; see pool_nhwc_int.h. Four vectors of channels at a
  * time hide the latency of a comparison or an addition; one load per element, no other traffic.
  * Rows hold the columns of a window, up to 5 times 4 registers (AVX2: 5 times 2): each element is
  * loaded once per row of windows that it belongs to. */
@@ -141,9 +141,9 @@ DEFINE_POOL_ROW(pool_row_sum_3_2, TAKE_SUM, 3, 2)
 #undef DEFINE_POOL_ROW
 #undef POOL_VECTORS
 
-static hn_pool_row_fn V_NAME(pool_find_row)(hn_pool_last_kind kind, int64_t width, int64_t stride) {
+static hn_pool_row_fn V_NAME(pool_find_row)(hn_pool_nhwc_kind kind, int64_t width, int64_t stride) {
     static const struct {
-        hn_pool_last_kind kind;
+        hn_pool_nhwc_kind kind;
         int64_t width, stride;
         hn_pool_row_fn fn;
     } rows[] = {{HN_POOL_LAST_MAX, 2, 2, V_NAME(pool_row_most_2_2)},
@@ -159,7 +159,7 @@ static hn_pool_row_fn V_NAME(pool_find_row)(hn_pool_last_kind kind, int64_t widt
     return NULL;
 }
 
-const hn_pool_last_loops V_NAME(hn_pool_last_loops) = {.most = V_NAME(pool_pixel_most),
+const hn_pool_nhwc_loops V_NAME(hn_pool_nhwc_loops) = {.most = V_NAME(pool_pixel_most),
                                                        .sum = V_NAME(pool_pixel_sum),
                                                        .divide = V_NAME(pool_pixel_divide),
                                                        .find_row = V_NAME(pool_find_row)};

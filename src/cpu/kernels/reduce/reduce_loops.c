@@ -43,7 +43,7 @@ static void weigh_rows_plain(int64_t n, int64_t n_rows, const float *x, const in
     }
 }
 
-#define RUN_ROW(name, start, step) [HN_FOLD_##name] = fold_run_##name,
-#define ROWS_ROW(name, start, step) [HN_FOLD_##name] = fold_rows_##name,
-const hn_folds_f32 hn_folds_f32__plain = {
+#define RUN_ROW(name, start, step) [HN_REDUCE_##name] = fold_run_##name,
+#define ROWS_ROW(name, start, step) [HN_REDUCE_##name] = fold_rows_##name,
+const hn_reduce_loops_f32 hn_reduce_loops_f32__plain = {
     {FOLD_ROWS(RUN_ROW)}, {FOLD_ROWS(ROWS_ROW)}, weigh_rows_plain};

@@ -133,10 +133,11 @@ static V_TARGET void V_NAME(weigh_rows)(int64_t n, int64_t n_rows, const float *
     }
 }
 
-#define V_RUN_ROW(name, start, step, join, join_numbers) [HN_FOLD_##name] = V_NAME(fold_run_##name),
+#define V_RUN_ROW(name, start, step, join, join_numbers) \
+  [HN_REDUCE_##name] = V_NAME(fold_run_##name),
 #define V_ROWS_ROW(name, start, step, join, join_numbers) \
-  [HN_FOLD_##name] = V_NAME(fold_rows_##name),
-const hn_folds_f32 V_NAME(hn_folds_f32) = {
+  [HN_REDUCE_##name] = V_NAME(fold_rows_##name),
+const hn_reduce_loops_f32 V_NAME(hn_reduce_loops_f32) = {
     {V_FOLDS(V_RUN_ROW)}, {V_FOLDS(V_ROWS_ROW)}, V_NAME(weigh_rows)};
 
 #undef V_FOLD_STEPS

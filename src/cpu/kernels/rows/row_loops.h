@@ -13,15 +13,15 @@
 #  define HN_PREFETCH_SECOND(p) ((void)(p))
 #endif
 
-typedef struct hn_vec_map {
+typedef struct hn_unary_loop {
     const char *op;
-    hn_map_f32 fn;
-} hn_vec_map;
+    hn_unary_fn_f32 fn;
+} hn_unary_loop;
 
-typedef struct hn_vec_maps_f32 {
-    const hn_vec_map *maps; /* ends with a row without a name */
-} hn_vec_maps_f32;
-const hn_vec_maps_f32 *hn_vec_maps_pick_f32(void); /* NULL: plain C is best */
+typedef struct hn_unary_loops_f32 {
+    const hn_unary_loop *maps; /* ends with a row without a name */
+} hn_unary_loops_f32;
+const hn_unary_loops_f32 *hn_unary_loops_pick_f32(void); /* NULL: plain C is best */
 
 #define HN_TAP_SUMS_SLACK 64 /* elements */
 
@@ -29,7 +29,7 @@ typedef struct hn_piece {
     int32_t from, to, n;
 } hn_piece;
 
-typedef struct hn_vec_loops_f32 {
+typedef struct hn_row_loops_f32 {
     /* out[i] = start + sum over t of w[t] * x[i + offsets[t]]. Works in pieces of up to
      * HN_TAP_SUMS_SLACK: so many elements past the last one of x and of out may be touched. */
     void (*tap_sums)(int64_t n, const float *x, int64_t n_taps, const int64_t *offsets,
@@ -53,7 +53,7 @@ typedef struct hn_vec_loops_f32 {
     void (*add_rows)(int64_t n, const float *x, const float *z, const float *b, float *y);
     /* y[i] += b, and += z[i] when there is a z. */
     void (*add_to)(int64_t n, float *y, float b, const float *z);
-} hn_vec_loops_f32;
-const hn_vec_loops_f32 *hn_vec_loops_pick_f32(void); /* NULL: plain C is best */
+} hn_row_loops_f32;
+const hn_row_loops_f32 *hn_row_loops_pick_f32(void); /* NULL: plain C is best */
 
 #endif /* HN_VEC_H */

@@ -203,7 +203,7 @@ static V_TARGET void V_NAME(add_to)(int64_t n, float *y, float b, const float *z
         y[i] = z ? y[i] + b + z[i] : y[i] + b;
 }
 
-const hn_vec_loops_f32 V_NAME(hn_vec_loops_f32) = {.tap_sums = V_NAME(tap_sums),
+const hn_row_loops_f32 V_NAME(hn_row_loops_f32) = {.tap_sums = V_NAME(tap_sums),
                                                    .tap_most = V_NAME(tap_most),
                                                    .tap_rows = V_NAME(tap_rows),
                                                    .every_other = V_NAME(every_other),

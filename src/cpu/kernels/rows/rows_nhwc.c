@@ -34,7 +34,7 @@ static void plain_spread(int64_t n_rows, int64_t channels, const float *x, int64
         }
 }
 
-const hn_rows_last_f32 hn_rows_last_f32__plain = {plain_scale, plain_sum, plain_spread};
+const hn_rows_nhwc_f32 hn_rows_nhwc_f32__plain = {plain_scale, plain_sum, plain_spread};
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
@@ -49,10 +49,10 @@ static int64_t count_blocks(int64_t n_rows, int64_t channels) {
 
 typedef struct scale_task {
     const hn_scale_rows_job *job;
-    const hn_rows_last_f32 *rows;
+    const hn_rows_nhwc_f32 *rows;
 } scale_task;
 
-static void map_rows_last(const hn_scale_rows_job *job, int64_t n_rows, float *y) {
+static void map_rows_nhwc(const hn_scale_rows_job *job, int64_t n_rows, float *y) {
     bool is_dense = job->y_step == job->channels;
     uint64_t n = (uint64_t)(is_dense ? n_rows * job->channels : job->channels);
     for (int64_t row = is_dense ? n_rows - 1 : 0; row < n_rows; row++, y += job->y_step)
@@ -68,12 +68,12 @@ static void scale_blocks(void *ctx, int64_t begin, int64_t end) {
         float *y = job->y + i * rows * job->y_step;
         t->rows->scale(n, job, job->x + i * rows * job->x_step, y);
         if (job->map)
-            map_rows_last(job, n, y);
+            map_rows_nhwc(job, n, y);
     }
 }
 
 void hn_scale_rows_f32(hn_pool *pool, const hn_scale_rows_job *job) {
-    scale_task t = {job, hn_rows_last_pick_f32()};
+    scale_task t = {job, hn_rows_nhwc_pick_f32()};
     hn_pool_for(pool, count_blocks(job->n_rows, job->channels), SCALE_GRAIN, scale_blocks, &t);
 }
 
@@ -85,7 +85,7 @@ int64_t hn_moments_rows_scratch_elems(int64_t n_rows, int64_t channels) {
 
 typedef struct moments_task {
     const hn_moments_rows_job *job;
-    const hn_rows_last_f32 *rows;
+    const hn_rows_nhwc_f32 *rows;
     int64_t n_blocks;
 } moments_task;
 
@@ -126,7 +126,7 @@ static void join_moments(void *ctx, int64_t begin, int64_t end) {
 }
 
 void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job) {
-    moments_task t = {job, hn_rows_last_pick_f32(), count_blocks(job->n_rows, job->channels)};
+    moments_task t = {job, hn_rows_nhwc_pick_f32(), count_blocks(job->n_rows, job->channels)};
     hn_pool_for(pool, t.n_blocks, SCALE_GRAIN, measure_blocks, &t);
     hn_pool_for(pool, job->channels, 64, join_moments, &t);
 }

@@ -10,7 +10,7 @@ typedef struct hn_scale_rows_job {
     int64_t n_rows, channels;
     const float *x, *center, *scale, *shift;
     float *y;
-    hn_map_f32 map; /* NULL: none */
+    hn_unary_fn_f32 map; /* NULL: none */
     float a, b;
     int64_t x_step, y_step; /* from one row to the next */
 } hn_scale_rows_job;
@@ -27,16 +27,16 @@ typedef struct hn_moments_rows_job {
 int64_t hn_moments_rows_scratch_elems(int64_t n_rows, int64_t channels);
 void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job);
 
-/* ---- tiers, for rows_last.c alone ------------------------------------------------------------ */
+/* ---- tiers, for rows_nhwc.c alone ------------------------------------------------------------ */
 
-typedef struct hn_rows_last_f32 {
+typedef struct hn_rows_nhwc_f32 {
     void (*scale)(int64_t n_rows, const hn_scale_rows_job *job, const float *x, float *y);
     void (*sum)(int64_t n_rows, int64_t channels, const float *x, int64_t step, float *sums);
     /* Sums of (x - mean)^2, and of x - mean, which tell what rounding did to the mean. */
     void (*spread)(int64_t n_rows, int64_t channels, const float *x, int64_t step,
                    const float *mean, float *squares, float *rests);
-} hn_rows_last_f32;
-const hn_rows_last_f32 *hn_rows_last_pick_f32(void); /* the best for this processor */
-extern const hn_rows_last_f32 hn_rows_last_f32__plain;
+} hn_rows_nhwc_f32;
+const hn_rows_nhwc_f32 *hn_rows_nhwc_pick_f32(void); /* the best for this processor */
+extern const hn_rows_nhwc_f32 hn_rows_nhwc_f32__plain;
 
 #endif /* HN_ROWS_LAST_H */

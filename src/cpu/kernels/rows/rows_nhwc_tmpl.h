@@ -73,5 +73,5 @@ static V_TARGET void V_NAME(rows_spread)(int64_t n_rows, int64_t channels, const
     }
 }
 
-const hn_rows_last_f32 V_NAME(hn_rows_last_f32) = {
+const hn_rows_nhwc_f32 V_NAME(hn_rows_nhwc_f32) = {
     .scale = V_NAME(rows_scale), .sum = V_NAME(rows_sum), .spread = V_NAME(rows_spread)};

@@ -46,15 +46,15 @@ static int64_t winograd_round_up(int64_t n, int64_t to) {
     return winograd_pieces(n, to) * to;
 }
 
-static bool is_three_by_three(const hn_slide *s) {
+static bool is_three_by_three(const hn_window *s) {
     bool is_so = s->n_axes == 2;
     for (int32_t a = 0; is_so && a < 2; a++)
         is_so = s->kernel[a] == 3 && s->stride[a] == 1;
     return is_so;
 }
 
-bool hn_winograd_can(const hn_conv_last_job *job) {
-    return hn_winograd_pick() && job->groups == 1 && is_three_by_three(job->slide);
+bool hn_winograd_can(const hn_conv_nhwc_job *job) {
+    return hn_winograd_pick() && job->groups == 1 && is_three_by_three(job->window);
 }
 
 /* Tiles along an axis of `size` outputs: pixels a dilation apart have tiles of their own. */
@@ -65,7 +65,7 @@ static int64_t tiles_along(int64_t size, int64_t dilation) {
 
 /* The share of the taps along an axis that lie inside the input: only far ones count, which a
  * product leaves out row by row. */
-static double share_of_taps_inside(const hn_slide *s, int32_t axis) {
+static double share_of_taps_inside(const hn_window *s, int32_t axis) {
     int64_t inside = 0, size = s->out[axis];
     if (s->dilation[axis] == 1 || s->out_elems == 0)
         return 1;
@@ -78,10 +78,10 @@ static double share_of_taps_inside(const hn_slide *s, int32_t axis) {
 
 /* Costs in units of one product while all is near. Measured with AVX-512; to read a number of the
  * filters takes between 14 (from the last cache) and 32 (from memory). */
-bool hn_winograd_fits(const hn_conv_last_job *job) {
+bool hn_winograd_fits(const hn_conv_nhwc_job *job) {
     const double read = 24, transform = 16;
     const int64_t unknown_size = 28;
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     const hn_winograd_set *set = hn_winograd_pick();
     if (!hn_winograd_can(job))
         return false;
@@ -103,7 +103,7 @@ bool hn_winograd_fits(const hn_conv_last_job *job) {
 /* ---- how the work is cut --------------------------------------------------------------------- */
 
 typedef struct winograd_run {
-    const hn_conv_last_job *job;
+    const hn_conv_nhwc_job *job;
     const hn_winograd_set *set;
     const hn_conv_tiles *products;
     const hn_pool *pool;
@@ -135,8 +135,8 @@ static void cut_winograd(winograd_run *r) {
         r->n_blocks = 2;
 }
 
-static winograd_run plan_winograd(const hn_conv_last_job *job) {
-    const hn_slide *s = job->slide;
+static winograd_run plan_winograd(const hn_conv_nhwc_job *job) {
+    const hn_window *s = job->window;
     const hn_finish_f32 *f = job->finish;
     bool is_limited = f && f->map && f->is_clamp;
     winograd_run r = {.job = job,
@@ -166,7 +166,7 @@ static int64_t lane_elems(const winograd_run *r) {
     return WHOLE_VECTOR + r->v_elems + r->m_elems;
 }
 
-int64_t hn_winograd_scratch_elems(const hn_conv_last_job *job, int n_threads) {
+int64_t hn_winograd_scratch_elems(const hn_conv_nhwc_job *job, int n_threads) {
     winograd_run r = plan_winograd(job);
     return n_threads * lane_elems(&r);
 }
@@ -179,7 +179,7 @@ typedef struct tile_place {
 } tile_place;
 
 /* Tile `tile` of `n` along an axis: its first output, and how many follow a dilation apart. */
-static int64_t place_along(const hn_slide *s, int32_t axis, int64_t tile, int64_t n,
+static int64_t place_along(const hn_window *s, int32_t axis, int64_t tile, int64_t n,
                            int64_t *inside) {
     int64_t phases = HN_MIN(s->dilation[axis], s->out[axis]), per_phase = n / phases;
     int64_t first = tile / per_phase + tile % per_phase * TILE_SIDE * phases;
@@ -189,7 +189,7 @@ static int64_t place_along(const hn_slide *s, int32_t axis, int64_t tile, int64_
 }
 
 static tile_place place_of_tile(const winograd_run *r, int64_t tile) {
-    const hn_slide *s = r->job->slide;
+    const hn_window *s = r->job->window;
     int64_t row = tile / r->tiles_w;
     tile_place at = {.image = row / r->tiles_h};
     at.y = place_along(s, 0, row % r->tiles_h, r->tiles_h, &at.height);
@@ -203,7 +203,7 @@ static tile_place place_of_tile(const winograd_run *r, int64_t tile) {
  * up to whole vectors. */
 static void copy_window(const winograd_run *r, const float *image, int64_t y0, int64_t x0,
                         int64_t c, int64_t n, float *out) {
-    const int64_t *in = r->job->slide->in, *dilation = r->job->slide->dilation;
+    const int64_t *in = r->job->window->in, *dilation = r->job->window->dilation;
     int64_t whole = winograd_round_up(n, WHOLE_VECTOR);
     for (int64_t i = 0; i < WINDOW_SIDE; i++)
         for (int64_t j = 0; j < WINDOW_SIDE; j++, out += WINDOW_CHUNK) {
@@ -212,17 +212,17 @@ static void copy_window(const winograd_run *r, const float *image, int64_t y0, i
             for (int64_t k = inside; k < whole; k++)
                 out[k] = 0;
             if (inside)
-                memcpy(out, image + (y * in[1] + x) * hn_conv_last_x_step(r->job) + c,
+                memcpy(out, image + (y * in[1] + x) * hn_conv_nhwc_x_stride(r->job) + c,
                        (size_t)n * sizeof *out);
         }
 }
 
 static void evaluate_tile(const winograd_block *b, int64_t tile) {
     const winograd_run *r = b->run;
-    const hn_slide *s = r->job->slide;
+    const hn_window *s = r->job->window;
     tile_place at = place_of_tile(r, tile);
     int64_t channels = r->job->channels, y = at.y - s->pad[0], x = at.x - s->pad[1], c = 0;
-    int64_t step = hn_conv_last_x_step(r->job);
+    int64_t step = hn_conv_nhwc_x_stride(r->job);
     const float *image = r->job->x + at.image * s->in_elems * step;
     float *v = b->v + (tile - b->tile0) * r->v_row;
     int64_t reach_y = (WINDOW_SIDE - 1) * s->dilation[0];
@@ -304,10 +304,11 @@ static void copy_outputs(tile_place at, int64_t n, const float *from, int64_t fr
 static void interpolate_tile(const winograd_block *b, int64_t tile, int64_t f0, int64_t n,
                              const float *bias) {
     const winograd_run *r = b->run;
-    const hn_slide *s = r->job->slide;
+    const hn_window *s = r->job->window;
     const hn_finish_f32 *f = r->job->finish;
     tile_place at = place_of_tile(r, tile);
-    int64_t pixel = hn_conv_last_y_step(r->job), from_pixel = hn_conv_last_residual_step(r->job);
+    int64_t pixel = hn_conv_nhwc_y_stride(r->job),
+            from_pixel = hn_conv_nhwc_residual_stride(r->job);
     int64_t down = s->out[1] * s->dilation[0], right = s->dilation[1], done = 0; /* in pixels */
     int64_t row = down * pixel, column = right * pixel;
     int64_t from_row = down * from_pixel, from_column = right * from_pixel;
@@ -318,18 +319,18 @@ static void interpolate_tile(const winograd_block *b, int64_t tile, int64_t f0, 
     const float *m = b->m + (tile - b->tile0) * BLOCK_FILTERS;
     float *y = r->job->y + first * pixel + f0;
     if (at.height == TILE_SIDE && at.width == TILE_SIDE) {
-        hn_winograd_end end = {bias, residual, from_row, from_column, r->least, r->most};
+        hn_winograd_epilogue end = {bias, residual, from_row, from_column, r->least, r->most};
         done = n / WHOLE_VECTOR * WHOLE_VECTOR;
         r->set->output(done, m, r->m_plane, &end, y, row, column);
     }
     if (done < n) {
         float buffer[TILE_SIDE * TILE_SIDE * BLOCK_FILTERS] = {0};
-        hn_winograd_end end = {bias + done,
-                               residual ? buffer : NULL,
-                               TILE_SIDE * BLOCK_FILTERS,
-                               BLOCK_FILTERS,
-                               r->least,
-                               r->most};
+        hn_winograd_epilogue end = {bias + done,
+                                    residual ? buffer : NULL,
+                                    TILE_SIDE * BLOCK_FILTERS,
+                                    BLOCK_FILTERS,
+                                    r->least,
+                                    r->most};
         if (residual)
             copy_outputs(at, n - done, residual + done, from_row, from_column, buffer,
                          TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS);
@@ -350,7 +351,7 @@ static void interpolate_tile(const winograd_block *b, int64_t tile, int64_t f0, 
 /* Second and third stage for panels panel0 .. panel1, of BLOCK_FILTERS filters at most. */
 static void convolve_panels(const winograd_block *b, int64_t panel0, int64_t panel1) {
     const winograd_run *r = b->run;
-    const hn_conv_last_job *job = r->job;
+    const hn_conv_nhwc_job *job = r->job;
     int64_t f0 = panel0 * r->width, n = HN_MIN(panel1 * r->width, job->filters) - f0;
     float bias[BLOCK_FILTERS] = {0};
     if (job->bias)
@@ -381,7 +382,7 @@ static void convolve_task(void *ctx, int lane, int64_t begin, int64_t end) {
     }
 }
 
-void hn_winograd_f32(hn_pool *pool, const hn_conv_last_job *job) {
+void hn_winograd_f32(hn_pool *pool, const hn_conv_nhwc_job *job) {
     winograd_run r = plan_winograd(job);
     r.pool = pool;
     for (int lane = 0; lane < hn_pool_threads(pool); lane++)

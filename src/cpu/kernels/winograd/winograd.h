@@ -20,12 +20,12 @@ enum {
 #define HN_WINOGRAD_B 1.41421356237309504880
 
 /* What outputs leave with. */
-typedef struct hn_winograd_end {
+typedef struct hn_winograd_epilogue {
     const float *bias;     /* one per filter */
     const float *residual; /* residual[i * row + j * column + f]; NULL: none */
     int64_t residual_row, residual_column;
     float least, most; /* infinities: no limit */
-} hn_winograd_end;
+} hn_winograd_epilogue;
 
 #define HN_WINOGRAD_LANES 16 /* numbers of channels and of filters are multiples of it below */
 
@@ -42,8 +42,8 @@ typedef struct hn_winograd_set {
     /* v[point * plane + c] from the window x[i * row + j * column + c], for n channels */
     void (*input)(int64_t n, const float *x, int64_t row, int64_t column, float *v, int64_t plane);
     /* outputs y[i * row + j * column + f] from m[point * plane + f], for n filters */
-    void (*output)(int64_t n, const float *m, int64_t plane, const hn_winograd_end *end, float *y,
-                   int64_t row, int64_t column);
+    void (*output)(int64_t n, const float *m, int64_t plane, const hn_winograd_epilogue *end,
+                   float *y, int64_t row, int64_t column);
 } hn_winograd_set;
 
 /* The best that this processor has; NULL: none. */

@@ -23,13 +23,13 @@ const double hn_winograd_weights[HN_WINOGRAD_WINDOW][3] = {
 #undef FACTOR
 #undef AT
 
-int64_t hn_winograd_packed_elems(const hn_conv_last_job *job) {
+int64_t hn_winograd_packed_elems(const hn_conv_nhwc_job *job) {
     int64_t width = hn_winograd_pick()->width;
     return HN_WINOGRAD_POINTS * job->channels * ((job->filters + width - 1) / width * width);
 }
 
 /* Panels of `width` filters; in each the points, in each of those the channels. */
-void hn_winograd_pack(const hn_conv_last_job *job, float *out) {
+void hn_winograd_pack(const hn_conv_nhwc_job *job, float *out) {
     const hn_winograd_set *set = hn_winograd_pick();
     int64_t width = set->width, channels = job->channels;
     double taps[FILTER_TAPS * HN_WINOGRAD_MOST_WIDTH];

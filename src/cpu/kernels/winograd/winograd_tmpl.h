@@ -76,7 +76,7 @@ static inline V_TARGET void V_NAME(winograd_interpolate)(const V *m, V *y) {
 }
 
 static V_TARGET void V_NAME(winograd_output)(int64_t n, const float *m, int64_t plane,
-                                             const hn_winograd_end *end, float *y, int64_t row,
+                                             const hn_winograd_epilogue *end, float *y, int64_t row,
                                              int64_t column) {
     const V least = V_SET1(end->least), most = V_SET1(end->most);
     for (int64_t f = 0; f < n; f += V_ELEMS) {

@@ -175,7 +175,7 @@ hone_status hn_eval_array_feature_extractor(hn_eval *c) {
     int64_t width = x->dims[x->rank - 1], rows = width ? (int64_t)x->n_elems / width : 0;
     hn_array from = hn_array_as(x, 2, (int64_t[]){rows, width}),
              to = hn_array_as(y, 2, (int64_t[]){rows, n});
-    return hn_move_picked(c, &to, &from, (const int64_t *const[]){NULL, at}, NULL);
+    return hn_copy_picked(c, &to, &from, (const int64_t *const[]){NULL, at}, NULL);
 }
 
 /* Takes the first `want` features of each row; what an input does not have is 0. */

@@ -151,8 +151,8 @@ static hone_status translate(hn_eval *c, hn_array keys, hn_array values) {
     HN_TRY(key_table_make(c, keys, &t));
     for (uint64_t i = 0; i < x->n_elems; i++) {
         int64_t at = key_table_find(&t, x, i);
-        HN_TRY(at < 0 ? hn_move_run(c, y, i, &fallback, 0, 1)
-                      : hn_move_run(c, y, i, &values, (uint64_t)at, 1));
+        HN_TRY(at < 0 ? hn_copy_run(c, y, i, &fallback, 0, 1)
+                      : hn_copy_run(c, y, i, &values, (uint64_t)at, 1));
     }
     return HONE_OK;
 }
@@ -212,7 +212,7 @@ hone_status hn_eval_one_hot_encoder(hn_eval *c) {
         HN_TRY_PTR(whole.data);
         hn_load_i64(x, 0, x->n_elems, whole.data);
     }
-    HN_TRY(hn_move_fill(c, y, 0, y->n_elems, NULL));
+    HN_TRY(hn_copy_fill(c, y, 0, y->n_elems, NULL));
     uint64_t n = x->n_elems ? y->n_elems / x->n_elems : 0;
     for (uint64_t i = 0; i < x->n_elems; i++) {
         int64_t at = keys.n_elems ? key_table_find(&t, &whole, i) : -1;
@@ -237,7 +237,7 @@ static hn_object *zip_row(hn_eval *c, const hn_object *labels, const hn_array *x
     map->items[0] = hn_object_ref(c, labels);
     map->items[1] = hn_object_tensor(c, HN_F32, 1, (int64_t[]){(int64_t)n});
     if (map->items[0] && map->items[1] &&
-        hn_move_run(c, &map->items[1]->array, 0, x, r * n, n) == HONE_OK)
+        hn_copy_run(c, &map->items[1]->array, 0, x, r * n, n) == HONE_OK)
         return map;
     hn_object_unref(c, map);
     return NULL;
@@ -296,7 +296,7 @@ static hone_status cast_value(hn_eval *c, hn_array *y, uint64_t at, const hn_arr
     char text[64];
     double v = 0;
     if (y->dtype == values->dtype)
-        return hn_move_run(c, y, at, values, i, 1);
+        return hn_copy_run(c, y, at, values, i, 1);
     if (values->dtype == HN_STRING) {
         hn_bytes s = ((const hn_bytes *)values->data)[i];
         size_t n = (size_t)HN_MIN(s.n, sizeof text - 1);
@@ -333,7 +333,7 @@ hone_status hn_eval_cast_map(hn_eval *c) {
     if (!y)
         return HONE_OK;
     HN_TRY(key_table_make(c, *keys, &t));
-    HN_TRY(hn_move_fill(c, y, 0, y->n_elems, NULL));
+    HN_TRY(hn_copy_fill(c, y, 0, y->n_elems, NULL));
     for (uint64_t i = 0; i < keys->n_elems; i++) {
         uint64_t from = t.order[i], at = i;
         if (is_sparse) {
@@ -361,11 +361,11 @@ hone_status hn_eval_dict_vectorizer(hn_eval *c) {
     if (!y)
         return HONE_OK;
     HN_TRY(key_table_make(c, *keys, &t));
-    HN_TRY(hn_move_fill(c, y, 0, y->n_elems, NULL));
+    HN_TRY(hn_copy_fill(c, y, 0, y->n_elems, NULL));
     for (uint64_t i = 0; i < words.n_elems; i++) {
         int64_t at = key_table_find(&t, &words, i);
         if (at >= 0)
-            HN_TRY(hn_move_run(c, y, i, values, (uint64_t)at, 1));
+            HN_TRY(hn_copy_run(c, y, i, values, (uint64_t)at, 1));
     }
     return HONE_OK;
 }

@@ -119,7 +119,7 @@ hone_status hn_channels_first(hn_eval *c, const hn_array *x, int64_t *dims, hn_a
     hn_strides(x->rank, dims, to);
     for (int32_t i = 0; i < x->rank; i++)
         moved[i] = from[i == 0 ? 0 : i == 1 ? x->rank - 1 : i - 1];
-    return hn_move_grid(c, x->rank, dims, out, &(hn_grid){0, to}, x, &(hn_grid){0, moved});
+    return hn_copy_grid(c, x->rank, dims, out, &(hn_grid){0, to}, x, &(hn_grid){0, moved});
 }
 
 hone_status hn_channels_last(hn_eval *c, const hn_array *x, hn_array *y) {
@@ -128,7 +128,7 @@ hone_status hn_channels_last(hn_eval *c, const hn_array *x, hn_array *y) {
     hn_strides(y->rank, y->dims, to);
     for (int32_t i = 0; i < y->rank; i++)
         moved[i] = from[i == 0 ? 0 : i == y->rank - 1 ? 1 : i + 1];
-    return hn_move_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, moved});
+    return hn_copy_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, moved});
 }
 
 /* ---- quantized numbers ----------------------------------------------------------------------- */
@@ -202,10 +202,10 @@ static hone_status clip_array(const hn_activation *act, hn_array *y) {
 bool hn_activation_map(const hn_activation *act, hn_finish_f32 *out) {
     char name[ACTIVATION_NAME];
     activation_name(act, name);
-    const hn_map_op *map = hn_map_find(name);
+    const hn_unary_op *map = hn_unary_find(name);
     bool is_clip = strcmp(name, "Clip") == 0, is_relu = strcmp(name, "Relu") == 0;
     out->is_clamp = is_clip || is_relu;
-    out->map = hn_map_find_f32(out->is_clamp ? "Clip" : name);
+    out->map = hn_unary_find_f32(out->is_clamp ? "Clip" : name);
     out->a = param_or(act->a, is_clip ? -INFINITY : map ? map->default_a : 0);
     out->b = param_or(act->b, is_clip ? INFINITY : map ? map->default_b : 0);
     if (is_relu) {
@@ -223,19 +223,19 @@ bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out) {
 static hone_status activate_array(hn_eval *c, const hn_activation *act, hn_array *y) {
     char name[ACTIVATION_NAME];
     activation_name(act, name);
-    const hn_map_op *map = hn_map_find(name);
+    const hn_unary_op *map = hn_unary_find(name);
     if (strcmp(name, "Clip") == 0)
         return clip_array(act, y);
     if (!map)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "activation '%s' is not known", name);
-    return hn_map_eval(c, map, (double)param_or(act->a, map->default_a),
-                       (double)param_or(act->b, map->default_b), y, y);
+    return hn_unary_eval(c, map, (double)param_or(act->a, map->default_a),
+                         (double)param_or(act->b, map->default_b), y, y);
 }
 
 hone_status hn_activate(hn_eval *c, const hn_activation *act, hn_array *y) {
     if (act->name.n == 0)
         return HONE_OK;
-    if (!y->row_step)
+    if (!y->row_stride)
         return activate_array(c, act, y);
     for (int64_t i = 0; i < hn_n_rows(y); i++) {
         hn_array row = hn_array_row(y, i);

@@ -11,11 +11,11 @@
 /* ---- products -------------------------------------------------------------------------------- */
 
 static hone_status add_in_place(hn_eval *c, hn_array *y, const hn_array *more) {
-    return more ? hn_pair_eval(c, hn_pair_find("Add"), y, more, y) : HONE_OK;
+    return more ? hn_binary_eval(c, hn_binary_find("Add"), y, more, y) : HONE_OK;
 }
 
 static hone_status map_in_place(hn_eval *c, const char *op, double a, hn_array *y) {
-    return hn_map_eval(c, hn_map_find(op), a, 0, y, y);
+    return hn_unary_eval(c, hn_unary_find(op), a, 0, y, y);
 }
 
 hone_status hn_eval_fused_conv(hn_eval *c) {
@@ -34,11 +34,11 @@ hone_status hn_eval_fused_conv(hn_eval *c) {
 }
 
 /* The node's activation at the end of a product. False: only on its own. */
-static bool activation_in_end(const hn_eval *c, hn_gemm_end_f32 *end) {
+static bool activation_in_end(const hn_eval *c, hn_epilogue_f32 *end) {
     hn_finish_f32 finish = {0};
     if (!hn_fused_map(c, &finish))
         return false;
-    *end = (hn_gemm_end_f32){.least = finish.is_clamp ? finish.a : -HUGE_VALF,
+    *end = (hn_epilogue_f32){.least = finish.is_clamp ? finish.a : -HUGE_VALF,
                              .most = finish.is_clamp ? finish.b : HUGE_VALF,
                              .map = finish.is_clamp ? NULL : finish.map,
                              .map_a = finish.a,
@@ -48,7 +48,7 @@ static bool activation_in_end(const hn_eval *c, hn_gemm_end_f32 *end) {
 
 hone_status hn_eval_fused_gemm(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    hn_gemm_end_f32 end;
+    hn_epilogue_f32 end;
     bool is_done = false;
     if (!y)
         return HONE_OK;
@@ -81,11 +81,11 @@ static hone_status lay_out_side(hn_eval *c, const hn_array *a, bool batch_first,
     HN_TRY(hn_scratch_array(c, a->dtype, rank, dims, out));
     *is_transposed = false;
     hn_strides(rank, dims, plain);
-    return hn_move_grid(c, rank, dims, out, &(hn_grid){0, plain}, a, &(hn_grid){0, moved});
+    return hn_copy_grid(c, rank, dims, out, &(hn_grid){0, plain}, a, &(hn_grid){0, moved});
 }
 
 /* The product alone; `end` may be NULL. */
-static hone_status fused_product(hn_eval *c, const hn_gemm_end_f32 *end, hn_array *y) {
+static hone_status fused_product(hn_eval *c, const hn_epilogue_f32 *end, hn_array *y) {
     const hn_infer *node = hn_eval_node(c);
     int64_t a_dims[HN_MAX_RANK], b_dims[HN_MAX_RANK];
     hn_array a, b;
@@ -108,9 +108,9 @@ hone_status hn_eval_fused_matmul(hn_eval *c) {
     if (!y)
         return HONE_OK;
     if (alpha != 1 && y->dtype == HN_F32) {
-        hn_gemm_end_f32 end = {.least = -HUGE_VALF,
+        hn_epilogue_f32 end = {.least = -HUGE_VALF,
                                .most = HUGE_VALF,
-                               .map = hn_map_find("Scale")->f32,
+                               .map = hn_unary_find("Scale")->f32,
                                .map_a = alpha};
         return fused_product(c, &end, y);
     }
@@ -120,7 +120,7 @@ hone_status hn_eval_fused_matmul(hn_eval *c) {
 
 hone_status hn_eval_fused_matmul_activation(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    hn_gemm_end_f32 end;
+    hn_epilogue_f32 end;
     if (!y)
         return HONE_OK;
     if (y->dtype == HN_F32 && hn_attr_f(hn_eval_node(c), "alpha", 1) == 1 &&
@@ -137,10 +137,10 @@ hone_status hn_eval_gemm_fast_gelu(hn_eval *c) {
         return HONE_OK;
     HN_TRY(hn_want_elems(c, 2, (uint64_t)(y->rank > 0 ? y->dims[y->rank - 1] : 1)));
     if (y->dtype == HN_F32) {
-        hn_gemm_end_f32 end = {.least = -HUGE_VALF,
+        hn_epilogue_f32 end = {.least = -HUGE_VALF,
                                .most = HUGE_VALF,
                                .col_bias = bias ? bias->data : NULL,
-                               .map = hn_map_find("Gelu_tanh")->f32};
+                               .map = hn_unary_find("Gelu_tanh")->f32};
         return fused_product(c, &end, y);
     }
     HN_TRY(hn_eval_matmul(c));
@@ -157,10 +157,10 @@ static hone_status map_with_bias(hn_eval *c, const char *op, double a) {
     if (!y)
         return HONE_OK;
     if (!bias)
-        return hn_map_eval(c, hn_map_find(op), a, 0, x, y);
+        return hn_unary_eval(c, hn_unary_find(op), a, 0, x, y);
     HN_TRY(hn_want_broadcast(c, 0, y));
     HN_TRY(hn_want_broadcast(c, 1, y));
-    HN_TRY(hn_pair_eval(c, hn_pair_find("Add"), x, bias, y));
+    HN_TRY(hn_binary_eval(c, hn_binary_find("Add"), x, bias, y));
     return map_in_place(c, op, a, y);
 }
 
@@ -185,7 +185,7 @@ hone_status hn_eval_bias_softmax(hn_eval *c) {
     HN_TRY(hn_want_broadcast(c, 0, y));
     HN_TRY(hn_want_broadcast(c, 1, y));
     HN_TRY(hn_scratch_array(c, y->dtype, y->rank, y->dims, &sum));
-    HN_TRY(hn_pair_eval(c, hn_pair_find("Add"), hn_arg(c, 0), hn_arg(c, 1), &sum));
+    HN_TRY(hn_binary_eval(c, hn_binary_find("Add"), hn_arg(c, 0), hn_arg(c, 1), &sum));
     return hn_eval_as(c, hn_eval_softmax, 1, (const hn_array *const[]){&sum}, y);
 }
 
@@ -195,7 +195,7 @@ hone_status hn_eval_bias_add(hn_eval *c) {
         return HONE_OK;
     for (uint32_t i = 0; i < 3; i++)
         HN_TRY(hn_want_broadcast(c, i, y));
-    HN_TRY(hn_pair_eval(c, hn_pair_find("Add"), hn_arg(c, 0), hn_arg(c, 1), y));
+    HN_TRY(hn_binary_eval(c, hn_binary_find("Add"), hn_arg(c, 0), hn_arg(c, 1), y));
     return add_in_place(c, y, hn_arg(c, 2));
 }
 
@@ -210,7 +210,7 @@ hone_status hn_eval_bias_split_gelu(hn_eval *c) {
     HN_TRY(hn_want_elems(c, 1, width));
     float *row = hn_eval_scratch_n(c, width, sizeof *row);
     HN_TRY_PTR(row && hn_arg_f32s(c, 1, &bias));
-    const hn_map_op *gelu = hn_map_find("Gelu");
+    const hn_unary_op *gelu = hn_unary_find("Gelu");
     for (uint64_t i = 0; i * half < y->n_elems; i++) {
         hn_load_f32(x, i * width, width, row);
         for (uint64_t k = 0; k < width; k++)

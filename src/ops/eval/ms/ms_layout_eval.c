@@ -8,7 +8,7 @@
 /* ---- channels last --------------------------------------------------------------------------- */
 
 static hone_status add_plain(hn_eval *c, hn_array *y, const hn_array *more) {
-    return more ? hn_pair_eval(c, hn_pair_find("Add"), y, more, y) : HONE_OK;
+    return more ? hn_binary_eval(c, hn_binary_find("Add"), y, more, y) : HONE_OK;
 }
 
 hone_status hn_eval_nhwc_conv(hn_eval *c) {

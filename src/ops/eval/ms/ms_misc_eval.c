@@ -88,8 +88,8 @@ hone_status hn_eval_gated_add(hn_eval *c) {
         return HONE_OK;
     for (uint32_t i = 0; i < 3; i++)
         HN_TRY(hn_want_broadcast(c, i, y));
-    HN_TRY(hn_pair_eval(c, hn_pair_find("Mul"), hn_arg(c, 1), hn_arg(c, 2), y));
-    return hn_pair_eval(c, hn_pair_find("Add"), hn_arg(c, 0), y, y);
+    HN_TRY(hn_binary_eval(c, hn_binary_find("Mul"), hn_arg(c, 1), hn_arg(c, 2), y));
+    return hn_binary_eval(c, hn_binary_find("Add"), hn_arg(c, 0), y, y);
 }
 
 hone_status hn_eval_is_all_finite(hn_eval *c) {
@@ -117,7 +117,7 @@ hone_status hn_eval_is_all_finite(hn_eval *c) {
 /* The same elements with another shape, or the same. */
 hone_status hn_eval_ms_copy(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    return y ? hn_move_all(c, y, hn_arg(c, 0)) : HONE_OK;
+    return y ? hn_copy_all(c, y, hn_arg(c, 0)) : HONE_OK;
 }
 
 /* Windows along one axis; the place in the window is the last axis. */
@@ -133,7 +133,7 @@ hone_status hn_eval_unfold_tensor(hn_eval *c) {
     hn_strides(y->rank, y->dims, to);
     from[x->rank] = from[axis];
     from[axis] *= hn_attr_i(hn_eval_node(c), "step", 1);
-    return hn_move_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, from});
+    return hn_copy_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, from});
 }
 
 /* ---- CropAndResize --------------------------------------------------------------------------- */

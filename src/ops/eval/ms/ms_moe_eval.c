@@ -26,7 +26,7 @@ typedef struct moe_form {
     expert_layer up, down, gate; /* fc1, fc2, fc3 */
     bool is_swiglu, is_interleaved, is_sparse;
     float alpha, beta, limit;
-    const hn_map_op *activation; /* NULL: identity, or SwiGLU */
+    const hn_unary_op *activation; /* NULL: identity, or SwiGLU */
 } moe_form;
 
 /* ---- layers ---------------------------------------------------------------------------------- */
@@ -305,7 +305,7 @@ static hone_status read_activation(hn_eval *c, moe_form *m) {
                             (long long)m->n_chosen);
     for (size_t i = 0; i < HN_COUNT(known); i++)
         if (hn_attr_is(node, "activation_type", known[i].name)) {
-            m->activation = known[i].map ? hn_map_find(known[i].map) : NULL;
+            m->activation = known[i].map ? hn_unary_find(known[i].map) : NULL;
             return HONE_OK;
         }
     return hn_eval_fail(c, HONE_E_UNSUPPORTED,

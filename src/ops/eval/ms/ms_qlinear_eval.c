@@ -22,7 +22,7 @@ static hone_status run_qlinear_pair(hn_eval *c, const char *op) {
     HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 1, 2), &a));
     HN_TRY(hn_dequantize_array(c, hn_arg(c, 3), hn_affine_args(c, 4, 5), &b));
     HN_TRY(hn_scratch_array(c, HN_F32, y->rank, y->dims, &real));
-    HN_TRY(hn_pair_eval(c, hn_pair_find(op), &a, &b, &real));
+    HN_TRY(hn_binary_eval(c, hn_binary_find(op), &a, &b, &real));
     return quantize_into(&real, hn_affine_args(c, 6, 7), y);
 }
 
@@ -39,7 +39,7 @@ static hone_status run_qlinear_map(hn_eval *c, const char *op, double a) {
     if (!y)
         return HONE_OK;
     HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 1, 2), &real));
-    HN_TRY(hn_map_eval(c, hn_map_find(op), a, 0, &real, &real));
+    HN_TRY(hn_unary_eval(c, hn_unary_find(op), a, 0, &real, &real));
     return quantize_into(&real, hn_affine_args(c, 3, 4), y);
 }
 
@@ -74,7 +74,7 @@ hone_status hn_eval_mul_integer(hn_eval *c) {
     a.data = hn_wide_i32(c, x, hn_arg(c, 1), &one);
     b.data = hn_wide_i32(c, y, hn_arg(c, 3), &one);
     HN_TRY_PTR(a.data && b.data);
-    return hn_pair_eval(c, hn_pair_find("Mul"), &a, &b, z);
+    return hn_binary_eval(c, hn_binary_find("Mul"), &a, &b, z);
 }
 
 /* ---- along axes ------------------------------------------------------------------------------ */

@@ -71,7 +71,7 @@ ARG_LANES(arg_lanes_real, double, hn_load_f64)
 typedef struct arg_rows {
     const arg_job *job;
     uint64_t n;
-    hn_fold_run_fn best;
+    hn_reduce_run_fn best;
 } arg_rows;
 
 static int64_t arg_of_run(const arg_rows *r, const float *x) {
@@ -95,8 +95,9 @@ static hone_status find_args(hn_eval *c, const axis_view *v, arg_job *job) {
     if (v->n == 0 && v->outer * v->inner > 0)
         return hn_eval_fail(c, HONE_E_INVALID, "the axis is empty, so there is no index to find");
     if (job->x->dtype == HN_F32 && v->inner == 1) {
-        arg_rows rows = {job, v->n,
-                         hn_folds_find_f32()->run[job->is_max ? HN_FOLD_MAX : HN_FOLD_MIN]};
+        arg_rows rows = {
+            job, v->n,
+            hn_reduce_loops_find_f32()->run[job->is_max ? HN_REDUCE_MAX : HN_REDUCE_MIN]};
         hn_pool_for(hn_eval_pool(c), (int64_t)v->outer, (int64_t)HN_MAX(HN_GRAIN / v->n, 1),
                     arg_row_range, &rows);
         return HONE_OK;
@@ -278,7 +279,7 @@ static void softmax_row_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static void exp_of_run(hn_map_f32 fast, float *x, uint64_t n) {
+static void exp_of_run(hn_unary_fn_f32 fast, float *x, uint64_t n) {
     if (fast) {
         fast(x, x, n, 0, 0);
         return;
@@ -287,8 +288,8 @@ static void exp_of_run(hn_map_f32 fast, float *x, uint64_t n) {
         x[i] = expf(x[i]);
 }
 
-static double sum_of_powers(hn_map_f32 fast, hn_fold_run_fn sum_of, const float *x, uint64_t n,
-                            float largest) {
+static double sum_of_powers(hn_unary_fn_f32 fast, hn_reduce_run_fn sum_of, const float *x,
+                            uint64_t n, float largest) {
     float powers[HN_TILE];
     double sum = 0;
     for (uint64_t at = 0; at < n; at += HN_TILE) {
@@ -304,14 +305,14 @@ static double sum_of_powers(hn_map_f32 fast, hn_fold_run_fn sum_of, const float 
 /* An infinite element leaves nothing to the others. */
 static void log_softmax_row_range(void *ctx, int64_t begin, int64_t end) {
     const softmax_rows *j = ctx;
-    const hn_folds_f32 *folds = hn_folds_find_f32();
-    hn_map_f32 fast = hn_map_find_f32("Exp");
+    const hn_reduce_loops_f32 *folds = hn_reduce_loops_find_f32();
+    hn_unary_fn_f32 fast = hn_unary_find_f32("Exp");
     for (int64_t r = begin; r < end; r++) {
         const float *x = j->x + (uint64_t)r * j->n;
         float *y = j->y + (uint64_t)r * j->n;
-        float largest = folds->run[HN_FOLD_MAX]((int64_t)j->n, x), log_sum = 0;
+        float largest = folds->run[HN_REDUCE_MAX]((int64_t)j->n, x), log_sum = 0;
         if (!isinf(largest))
-            log_sum = (float)log(sum_of_powers(fast, folds->run[HN_FOLD_SUM], x, j->n, largest));
+            log_sum = (float)log(sum_of_powers(fast, folds->run[HN_REDUCE_SUM], x, j->n, largest));
         for (uint64_t i = 0; i < j->n; i++)
             y[i] = x[i] - largest - log_sum;
     }

@@ -146,7 +146,7 @@ HN_C_INTS(SLOPE_INT)
   { HN_C_INTS(ROW) }
 
 /* Names with a point are modes of an operator that an attribute chooses. */
-static const hn_pair_op pair_ops[] = {
+static const hn_binary_op pair_ops[] = {
     {"Add", NUMBERS(ROW_ADD)},
     {"Sub", NUMBERS(ROW_SUB)},
     {"Mul", NUMBERS(ROW_MUL)},
@@ -171,7 +171,7 @@ static const hn_pair_op pair_ops[] = {
     {"Xor", {[HN_BOOL] = xor_bool}},
 };
 
-const hn_pair_op *hn_pair_find(const char *op) {
+const hn_binary_op *hn_binary_find(const char *op) {
     for (size_t i = 0; i < HN_COUNT(pair_ops); i++)
         if (strcmp(pair_ops[i].op, op) == 0)
             return &pair_ops[i];
@@ -181,7 +181,7 @@ const hn_pair_op *hn_pair_find(const char *op) {
 /* ---- running one ----------------------------------------------------------------------------- */
 
 typedef struct pair_job {
-    hn_pair_fn fn;
+    hn_binary_fn fn;
     const hn_array *x, *y;
     hn_array *out;
     size_t x_bytes, out_bytes; /* per element */
@@ -275,23 +275,23 @@ static void pair_parted_rows(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-hn_pair_fn hn_pair_float_loop(const hn_pair_op *op) {
-    hn_pair_fn fast = op->by_type[HN_F32] ? hn_pair_find_f32(op->op) : NULL;
+hn_binary_fn hn_binary_float_loop(const hn_binary_op *op) {
+    hn_binary_fn fast = op->by_type[HN_F32] ? hn_binary_find_f32(op->op) : NULL;
     return fast ? fast : op->by_type[HN_F32];
 }
 
-hone_status hn_pair_eval(hn_eval *c, const hn_pair_op *op, const hn_array *x, const hn_array *y,
-                         hn_array *out) {
+hone_status hn_binary_eval(hn_eval *c, const hn_binary_op *op, const hn_array *x, const hn_array *y,
+                           hn_array *out) {
     const hn_array *in[] = {x, y};
     pair_job job = {
         op->by_type[x->dtype], x, y, out, hn_elem_bytes(x->dtype), hn_elem_bytes(out->dtype),
         !op->by_type[x->dtype]};
     if (hn_dtype_is_float(x->dtype) && x->dtype != HN_F64)
-        job.fn = hn_pair_float_loop(op);
+        job.fn = hn_binary_float_loop(op);
     if (!job.fn)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation for %s",
                             hn_dtype_name(x->dtype));
-    if (x->row_step || y->row_step || out->row_step) {
+    if (x->row_stride || y->row_stride || out->row_stride) {
         int64_t grain = HN_GRAIN / HN_MAX(out->dims[out->rank - 1], 1);
         hn_pool_for(hn_eval_pool(c), hn_n_rows(out), HN_MAX(grain, 1), pair_parted_rows, &job);
         return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;

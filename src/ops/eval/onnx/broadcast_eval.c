@@ -18,14 +18,14 @@ static hone_status eval_pair_named(hn_eval *c, const char *name) {
     int64_t dims[HN_MAX_RANK];
     if (!out)
         return HONE_OK;
-    const hn_pair_op *op = hn_pair_find(name);
+    const hn_binary_op *op = hn_binary_find(name);
     if (!op)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation");
     hn_array along = legacy_operand(c, a, b, dims);
-    return hn_pair_eval(c, op, a, &along, out);
+    return hn_binary_eval(c, op, a, &along, out);
 }
 
-hone_status hn_eval_pair(hn_eval *c) {
+hone_status hn_eval_binary(hn_eval *c) {
     return eval_pair_named(c, hn_infer_op(hn_eval_node(c)));
 }
 
@@ -47,7 +47,7 @@ static hone_status refuse_zeros(hn_eval *c, const hn_array *divisor) {
 hone_status hn_eval_div(hn_eval *c) {
     if (hn_ret(c, 0) && hn_ret(c, 0)->n_elems > 0 && hn_dtype_is_int(hn_arg(c, 1)->dtype))
         HN_TRY(refuse_zeros(c, hn_arg(c, 1)));
-    return hn_eval_pair(c);
+    return hn_eval_binary(c);
 }
 
 hone_status hn_eval_mod(hn_eval *c) {
@@ -81,7 +81,7 @@ hone_status hn_eval_equal(hn_eval *c) {
     const hn_array *in[] = {hn_arg(c, 0), hn_arg(c, 1)};
     hn_array *out = hn_ret(c, 0);
     if (in[0]->dtype != HN_STRING || !out)
-        return hn_eval_pair(c);
+        return hn_eval_binary(c);
     text_pair job = {in[0]->data, in[1]->data, out->data};
     return hn_broadcast_rows(c, out, 2, in, equal_texts, &job);
 }
@@ -93,14 +93,14 @@ static hone_status divide_all(hn_eval *c, hn_array *out, uint32_t by) {
     uint64_t room;
     hn_array divisor = {.dtype = out->dtype, .n_elems = 1, .data = &room};
     hn_store_f64(&divisor, 0, 1, &n);
-    return hn_pair_eval(c, hn_pair_find("Div"), out, &divisor, out);
+    return hn_binary_eval(c, hn_binary_find("Div"), out, &divisor, out);
 }
 
 /* The running result stands in the output. */
 hone_status hn_eval_variadic(hn_eval *c) {
     const char *name = hn_infer_op(hn_eval_node(c));
     bool is_mean = strcmp(name, "Mean") == 0;
-    const hn_pair_op *op = hn_pair_find(is_mean || strcmp(name, "Sum") == 0 ? "Add" : name);
+    const hn_binary_op *op = hn_binary_find(is_mean || strcmp(name, "Sum") == 0 ? "Add" : name);
     hn_array *out = hn_ret(c, 0);
     uint32_t n = hn_n_args(c);
     if (!out)
@@ -108,7 +108,7 @@ hone_status hn_eval_variadic(hn_eval *c) {
     if (n == 1)
         return hn_array_copy(c, out, hn_arg(c, 0));
     for (uint32_t k = 1; k < n; k++)
-        HN_TRY(hn_pair_eval(c, op, k == 1 ? hn_arg(c, 0) : out, hn_arg(c, k), out));
+        HN_TRY(hn_binary_eval(c, op, k == 1 ? hn_arg(c, 0) : out, hn_arg(c, k), out));
     return is_mean ? divide_all(c, out, n) : HONE_OK;
 }
 
@@ -136,7 +136,7 @@ hone_status hn_eval_prelu(hn_eval *c) {
         return HONE_OK;
     if (hn_infer_version(hn_eval_node(c)) < 7)
         HN_TRY(channel_slope(c, x, &slope, dims));
-    return hn_pair_eval(c, hn_pair_find("PRelu"), x, &slope, y);
+    return hn_binary_eval(c, hn_binary_find("PRelu"), x, &slope, y);
 }
 
 /* ---- Pow ------------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ hone_status hn_eval_prelu(hn_eval *c) {
 typedef struct pow_job {
     const hn_array *x, *y;
     hn_array *z;
-    hn_pair_fn multiply; /* floats */
+    hn_binary_fn multiply; /* floats */
 } pow_job;
 
 /* Repeated squaring; what is too large wraps. Below an exponent of zero only 1 and -1 remain. */
@@ -223,7 +223,7 @@ hone_status hn_eval_pow(hn_eval *c) {
         return HONE_OK;
     hn_array y = legacy_operand(c, x, hn_arg(c, 1), dims);
     const hn_array *in[] = {x, &y};
-    pow_job job = {x, &y, z, hn_pair_float_loop(hn_pair_find("Mul"))};
+    pow_job job = {x, &y, z, hn_binary_float_loop(hn_binary_find("Mul"))};
     bool are_ints = hn_dtype_is_int(x->dtype) && hn_dtype_is_int(y.dtype);
     bool are_floats = x->dtype == HN_F32 && y.dtype == HN_F32;
     return hn_broadcast_rows(c, z, 2, in,
@@ -239,7 +239,7 @@ typedef struct choice {
     const uint8_t *condition;
     const void *x, *y;
     void *z;
-    hn_choose_fn fast; /* for elements of 4 bytes; may be NULL */
+    hn_select_fn fast; /* for elements of 4 bytes; may be NULL */
 } choice;
 
 #define CHOOSE_ROW(name, T)                                                                       \
@@ -287,7 +287,7 @@ hone_status hn_eval_where(hn_eval *c) {
         return HONE_OK;
     if (out->dtype == HN_STRING)
         return where_texts(c, in, out);
-    choice job = {in[0]->data, in[1]->data, in[2]->data, out->data, hn_choose_find_32()};
+    choice job = {in[0]->data, in[1]->data, in[2]->data, out->data, hn_select_find_32()};
     hn_row_fn fn = choose_16;
     switch (hn_elem_bytes(out->dtype)) {
     case 1:

@@ -35,7 +35,7 @@ typedef struct clip_job {
     const hn_array *x;
     hn_array *y;
     clip_limit low, high;
-    hn_map_f32 fast; /* for float32; may be NULL */
+    hn_unary_fn_f32 fast; /* for float32; may be NULL */
 } clip_job;
 
 static void clip_range(void *ctx, int64_t begin, int64_t end) {
@@ -110,7 +110,7 @@ hone_status hn_eval_clip(hn_eval *c) {
     no_bounds(t, &job.low, &job.high);
     read_bound(c, t, 1, "min", -FLT_MAX, &job.low);
     read_bound(c, t, 2, "max", FLT_MAX, &job.high);
-    job.fast = job.x->dtype == HN_F32 ? hn_map_find_f32("Clip") : NULL;
+    job.fast = job.x->dtype == HN_F32 ? hn_unary_find_f32("Clip") : NULL;
     hn_pool_for(hn_eval_pool(c), (int64_t)job.x->n_elems, HN_GRAIN,
                 job.fast            ? clip_range_fast
                 : t == job.x->dtype ? clip_range

@@ -194,7 +194,7 @@ static hone_status loop_stack(hn_eval *c, loop_job *l, uint32_t s) {
                 c, HONE_E_SHAPE,
                 "output %u of the body has another type or shape in iteration %u than in the first",
                 output + LOOP_FIRST_OUT, i);
-        HN_TRY(hn_move_to_axis(c, y, 0, i, 1, &items->at[i]->array));
+        HN_TRY(hn_copy_to_axis(c, y, 0, i, 1, &items->at[i]->array));
     }
     return HONE_OK;
 }

@@ -5,14 +5,14 @@
 #include <math.h>
 
 /* Input 0 and a filter [M, C/group, spatial...]. */
-static void read_conv_slide(const hn_eval *c, const hn_array *x, const hn_array *w,
-                            const hn_array *y, hn_slide *s) {
-    hn_slide_read(hn_eval_node(c), x->rank - 2, x->dims + 2, y->dims + 2, w->dims + 2, s);
+static void read_conv_window(const hn_eval *c, const hn_array *x, const hn_array *w,
+                             const hn_array *y, hn_window *s) {
+    hn_window_read(hn_eval_node(c), x->rank - 2, x->dims + 2, y->dims + 2, w->dims + 2, s);
 }
 
 #define CONV_JOB(name, c, s, input, filter, x_data, w_data, bias_data, y_data)                     \
   (hn_conv_job_##name) {                                                                           \
-    .slide = (s), .batch = (input)->dims[0], .channels = (input)->dims[1],                         \
+    .window = (s), .batch = (input)->dims[0], .channels = (input)->dims[1],                        \
     .filters = (filter)->dims[0], .groups = hn_attr_i(hn_eval_node(c), "group", 1), .x = (x_data), \
     .w = (w_data), .bias = (bias_data), .y = (y_data)                                              \
   }
@@ -24,10 +24,10 @@ hone_status hn_eval_conv(hn_eval *c) {
 hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
-    hn_slide s;
+    hn_window s;
     if (!y)
         return HONE_OK;
-    read_conv_slide(c, x, w, y, &s);
+    read_conv_window(c, x, w, y, &s);
     if (y->dtype == HN_F64) {
         hn_conv_f64(hn_eval_pool(c), &CONV_JOB(f64, c, &s, x, w, x->data, w->data,
                                                bias ? bias->data : NULL, y->data));
@@ -57,8 +57,8 @@ typedef struct conv_ints {
  * nothing. */
 static hone_status conv_int_sums(hn_eval *c, const conv_ints *in, const hn_array *y,
                                  int32_t *sums) {
-    hn_slide s;
-    read_conv_slide(c, in->input, in->filter, y, &s);
+    hn_window s;
+    read_conv_window(c, in->input, in->filter, y, &s);
     uint64_t filter_elems = in->filter->n_elems / (uint64_t)HN_MAX(in->filter->dims[0], 1);
     hn_slices one = {1, 1, UINT64_MAX},
               per_filter = {HN_MAX(filter_elems, 1), UINT64_MAX, UINT64_MAX};

@@ -7,14 +7,14 @@
 /* ---- ConvTranspose --------------------------------------------------------------------------- */
 
 /* A wanted output_shape and SAME take away at both ends what is too much. */
-void hn_slide_read_transposed(const hn_infer *node, int32_t n_axes, const int64_t *image,
-                              const int64_t *positions, const int64_t *kernel, hn_slide *s) {
+void hn_window_read_transposed(const hn_infer *node, int32_t n_axes, const int64_t *image,
+                               const int64_t *positions, const int64_t *kernel, hn_window *s) {
     uint32_t n_extra, n_shape;
     const int64_t *extra = NULL, *output_shape = NULL;
     bool has_extra = hn_attr_ints(node, "output_padding", &n_extra, &extra) && n_extra > 0;
     bool has_shape = hn_attr_ints(node, "output_shape", &n_shape, &output_shape) && n_shape > 0;
-    hn_slide_read(node, n_axes, image, positions, kernel, s);
-    for (int32_t i = 0; i < s->n_axes && (has_shape || hn_slide_is_same(node)); i++) {
+    hn_window_read(node, n_axes, image, positions, kernel, s);
+    for (int32_t i = 0; i < s->n_axes && (has_shape || hn_window_is_same(node)); i++) {
         int64_t total =
             (s->out[i] - 1) * s->stride[i] + (s->kernel[i] - 1) * s->dilation[i] + 1 - s->in[i];
         total = HN_MAX(total + (has_extra ? extra[i] : 0), 0);
@@ -25,11 +25,11 @@ void hn_slide_read_transposed(const hn_infer *node, int32_t n_axes, const int64_
 hone_status hn_eval_conv_transpose(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
-    hn_slide s;
+    hn_window s;
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    hn_slide_read_transposed(hn_eval_node(c), x->rank - 2, y->dims + 2, x->dims + 2, w->dims + 2,
-                             &s);
+    hn_window_read_transposed(hn_eval_node(c), x->rank - 2, y->dims + 2, x->dims + 2, w->dims + 2,
+                              &s);
     if (y->dtype == HN_F64)
         return transpose_all_f64(c, &s, x->data, w->data, bias ? bias->data : NULL, y->data);
     const float *wide_x = hn_wide_f32(c, x), *wide_w = hn_wide_f32(c, w),
@@ -43,7 +43,7 @@ hone_status hn_eval_conv_transpose(hn_eval *c) {
 
 /* ---- Col2Im ---------------------------------------------------------------------------------- */
 
-static hone_status read_col2im_slide(hn_eval *c, const hn_array *y, hn_slide *s) {
+static hone_status read_col2im_window(hn_eval *c, const hn_array *y, hn_window *s) {
     const hn_infer *node = hn_eval_node(c);
     int32_t n_axes = y->rank - 2;
     uint32_t n;
@@ -51,7 +51,7 @@ static hone_status read_col2im_slide(hn_eval *c, const hn_array *y, hn_slide *s)
     int64_t block[HN_MAX_RANK], positions[HN_MAX_RANK];
     hn_load_i64(hn_arg(c, 2), 0, (uint64_t)n_axes, block);
     bool has_pads = hn_attr_ints(node, "pads", &n, &pads) && n > 0;
-    hn_slide_read(node, n_axes, y->dims + 2, y->dims + 2, block, s);
+    hn_window_read(node, n_axes, y->dims + 2, y->dims + 2, block, s);
     s->out_elems = 1;
     for (int32_t i = 0; i < n_axes; i++) {
         int64_t room = s->in[i] + (has_pads ? pads[i] + pads[n_axes + i] : 0) -
@@ -75,13 +75,13 @@ static hone_status read_col2im_slide(hn_eval *c, const hn_array *y, hn_slide *s)
 hone_status hn_eval_col2im(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
-    hn_slide s;
+    hn_window s;
     if (!y)
         return HONE_OK;
     if (!hn_dtype_is_float(x->dtype) && !hn_dtype_is_int(x->dtype))
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "elements of type %s cannot be added up",
                             hn_dtype_name(x->dtype));
-    HN_TRY(read_col2im_slide(c, y, &s));
+    HN_TRY(read_col2im_window(c, y, &s));
     if (hn_dtype_is_int(x->dtype) || x->dtype == HN_F64) {
         const double *columns = hn_wide_f64(c, x);
         double *wide = hn_room_f64(c, y);

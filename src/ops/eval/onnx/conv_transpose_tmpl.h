@@ -3,7 +3,7 @@
 /* Windows that are added into an image: row r of `columns` holds window element r of every position
  * j0 .. j0+nj. */
 typedef struct NAME(scatter_job) {
-    const hn_slide *slide; /* in: the image; out: the positions */
+    const hn_window *window; /* in: the image; out: the positions */
     const T *columns;
     int64_t column_stride, j0, nj;
     T *image; /* [channels, image] */
@@ -11,14 +11,14 @@ typedef struct NAME(scatter_job) {
 
 static void NAME(scatter_channels)(void *ctx, int64_t begin, int64_t end) {
     const NAME(scatter_job) *job = ctx;
-    const hn_slide *s = job->slide;
+    const hn_window *s = job->window;
     int64_t taps[HN_MAX_SPATIAL], at[HN_MAX_SPATIAL];
     for (int64_t row = begin * s->kernel_elems; row < end * s->kernel_elems; row++) {
         T *image = job->image + row / s->kernel_elems * s->in_elems;
         const T *from = job->columns + row * job->column_stride;
-        hn_slide_split(s->n_axes, s->kernel, row % s->kernel_elems, taps);
-        hn_slide_split(s->n_axes, s->out, job->j0, at);
-        for (int64_t j = 0; j < job->nj; j++, hn_slide_step(s->n_axes, s->out, at)) {
+        hn_window_split(s->n_axes, s->kernel, row % s->kernel_elems, taps);
+        hn_window_split(s->n_axes, s->out, job->j0, at);
+        for (int64_t j = 0; j < job->nj; j++, hn_window_step(s->n_axes, s->out, at)) {
             int64_t pixel = 0;
             bool inside = true;
             for (int32_t a = 0; a < s->n_axes && inside; a++) {
@@ -39,7 +39,7 @@ static int64_t NAME(transpose_piece)(int64_t rows, int64_t positions) {
 }
 
 /* x[channels, positions] of one group, filters w[channels, rows] with rows = filters * kernel. */
-static hone_status NAME(transpose_group)(hn_eval *c, const hn_slide *s, int64_t channels,
+static hone_status NAME(transpose_group)(hn_eval *c, const hn_window *s, int64_t channels,
                                          int64_t filters, const T *x, const T *w, T *columns,
                                          T *y) {
     int64_t rows = filters * s->kernel_elems, piece = NAME(transpose_piece)(rows, s->out_elems);
@@ -65,7 +65,7 @@ static hone_status NAME(transpose_group)(hn_eval *c, const hn_slide *s, int64_t 
     return HONE_OK;
 }
 
-static hone_status NAME(transpose_all)(hn_eval *c, const hn_slide *s, const T *x, const T *w,
+static hone_status NAME(transpose_all)(hn_eval *c, const hn_window *s, const T *x, const T *w,
                                        const T *bias, T *y) {
     const hn_array *shape = hn_arg(c, 0);
     int64_t groups = hn_attr_i(hn_eval_node(c), "group", 1), filters = hn_arg(c, 1)->dims[1];
@@ -85,7 +85,7 @@ static hone_status NAME(transpose_all)(hn_eval *c, const hn_slide *s, const T *x
     return HONE_OK;
 }
 
-static void NAME(col2im_all)(hn_eval *c, const hn_slide *s, const T *columns, T *y) {
+static void NAME(col2im_all)(hn_eval *c, const hn_window *s, const T *columns, T *y) {
     const hn_array *x = hn_arg(c, 0), *image = hn_ret(c, 0);
     int64_t images = image->dims[0], channels = image->dims[1];
     memset(y, 0, image->n_elems * sizeof(T));

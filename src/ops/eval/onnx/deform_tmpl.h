@@ -2,13 +2,13 @@
 
 /* One image and one group of filters; `first` is its first channel. */
 typedef struct NAME(deform_columns) {
-    const hn_slide *slide;
+    const hn_window *window;
     int64_t first, channels_per_offset;
     const T *x, *offsets, *mask; /* of the image; mask may be NULL */
 } NAME(deform_columns);
 
 /* Between the four neighbours; what lies outside is 0. */
-static T NAME(deform_sample)(const hn_slide *s, const T *plane, T y, T x) {
+static T NAME(deform_sample)(const hn_window *s, const T *plane, T y, T x) {
     if (!(y > -1 && x > -1 && y < (T)s->in[0] && x < (T)s->in[1]))
         return 0;
     int64_t y0 = (int64_t)floor((double)y), x0 = (int64_t)floor((double)x);
@@ -25,7 +25,7 @@ static T NAME(deform_sample)(const hn_slide *s, const T *plane, T y, T x) {
 static void NAME(deform_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj,
                               T *out, int64_t out_stride) {
     const NAME(deform_columns) *m = ctx;
-    const hn_slide *s = m->slide;
+    const hn_window *s = m->window;
     for (int64_t k = k0; k < k0 + nk; k++) {
         int64_t channel = m->first + k / s->kernel_elems, tap = k % s->kernel_elems;
         int64_t field = channel / m->channels_per_offset * s->kernel_elems +
@@ -44,7 +44,7 @@ static void NAME(deform_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j
     }
 }
 
-static void NAME(deform_all)(hn_eval *c, const hn_slide *s, const T *x, const T *w,
+static void NAME(deform_all)(hn_eval *c, const hn_window *s, const T *x, const T *w,
                              const T *offsets, const T *bias, const T *mask, T *y) {
     const hn_infer *node = hn_eval_node(c);
     const int64_t *dims = hn_arg(c, 0)->dims;
@@ -81,7 +81,7 @@ static void NAME(deform_all)(hn_eval *c, const hn_slide *s, const T *x, const T 
     }
 }
 
-static hone_status NAME(deform_eval)(hn_eval *c, const hn_slide *s, hn_array *y) {
+static hone_status NAME(deform_eval)(hn_eval *c, const hn_window *s, hn_array *y) {
     const T *in[5] = {NULL};
     for (uint32_t i = 0; i < 5; i++)
         if (hn_arg(c, i)) {

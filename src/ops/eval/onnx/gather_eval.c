@@ -17,11 +17,11 @@ hone_status hn_eval_gather(hn_eval *c) {
     for (uint64_t i = 0; i < indices->n_elems; i++)
         HN_TRY(hn_index_of(c, at[i], s.mid, &at[i]));
     if (indices->n_elems == 1)
-        return hn_move_from_axis(c, y, x, axis, at[0], 1);
+        return hn_copy_from_axis(c, y, x, axis, at[0], 1);
     int64_t from_dims[3] = {s.outer, s.mid, s.inner},
             to_dims[3] = {s.outer, (int64_t)indices->n_elems, s.inner};
     hn_array from = hn_array_as(x, 3, from_dims), to = hn_array_as(y, 3, to_dims);
-    return hn_move_picked(c, &to, &from, (const int64_t *const[]){NULL, at, NULL}, NULL);
+    return hn_copy_picked(c, &to, &from, (const int64_t *const[]){NULL, at, NULL}, NULL);
 }
 
 /* Adds to n starts what index k of their tuples, which have `length` each, counts along an axis.
@@ -98,7 +98,7 @@ static void pick_elements(void *ctx, int64_t begin, int64_t end) {
             atomic_store(&j->is_outside, true);
             return;
         }
-        hone_status status = hn_move_listed(j->c, j->y, (uint64_t)from, j->x, 0, 1, n, starts);
+        hone_status status = hn_copy_listed(j->c, j->y, (uint64_t)from, j->x, 0, 1, n, starts);
         if (status != HONE_OK)
             j->status = status;
     }
@@ -178,7 +178,7 @@ hone_status hn_eval_gather_nd(hn_eval *c) {
     HN_TRY_PTR(starts);
     for (uint64_t b = 0; b < n_batches; b++) {
         HN_TRY(hn_locate_tuples(c, b * per_batch, (b + 1) * per_batch, n_batch, strides, starts));
-        HN_TRY(hn_move_listed(c, y, b * per_batch * run, x, (int64_t)b * batch, run, per_batch,
+        HN_TRY(hn_copy_listed(c, y, b * per_batch * run, x, (int64_t)b * batch, run, per_batch,
                               starts));
     }
     return HONE_OK;

@@ -10,7 +10,7 @@ hone_status hn_eval_concat(hn_eval *c) {
     HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 1), y->rank, &axis));
     for (uint32_t i = 0; i < hn_n_args(c); i++) {
         const hn_array *x = hn_arg(c, i);
-        HN_TRY(hn_move_to_axis(c, y, axis, at, x->dims[axis], x));
+        HN_TRY(hn_copy_to_axis(c, y, axis, at, x->dims[axis], x));
         at += x->dims[axis];
     }
     return HONE_OK;
@@ -101,7 +101,7 @@ hone_status hn_eval_pad(hn_eval *c) {
             HN_TRY(pad_axis(c, mode, pads[i], pads[n_axes + i], x->dims[axis], y->dims[axis], axis,
                             &picks[axis]));
     }
-    return hn_move_picked(c, y, x, picks, value);
+    return hn_copy_picked(c, y, x, picks, value);
 }
 
 /* ---- CenterCropPad --------------------------------------------------------------------------- */
@@ -124,5 +124,5 @@ hone_status hn_eval_center_crop_pad(hn_eval *c) {
             at[i] = i + shift >= 0 && i + shift < size ? i + shift : -1;
         picks[k] = at;
     }
-    return hn_move_picked(c, y, x, picks, NULL);
+    return hn_copy_picked(c, y, x, picks, NULL);
 }

@@ -131,9 +131,9 @@ hone_status hn_eval_layer_norm(hn_eval *c) {
     if (is_fast)
         return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
     if (l.y && !l.scale)
-        HN_TRY(hn_pair_eval(c, hn_pair_find("Mul"), l.y, scale, l.y));
+        HN_TRY(hn_binary_eval(c, hn_binary_find("Mul"), l.y, scale, l.y));
     if (l.y && bias && !l.bias)
-        HN_TRY(hn_pair_eval(c, hn_pair_find("Add"), l.y, bias, l.y));
+        HN_TRY(hn_binary_eval(c, hn_binary_find("Add"), l.y, bias, l.y));
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 

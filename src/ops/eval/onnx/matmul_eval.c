@@ -67,7 +67,7 @@ static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int
     hn_pool *pool;                                                                   \
     const T *a, *b;                                                                  \
     hn_packed_side packed_b;                                                         \
-    const hn_gemm_end_f32 *end;                                                      \
+    const hn_epilogue_f32 *end;                                                      \
     T *y;                                                                            \
   } matmul_job_##name;                                                               \
   static void matmul_products_##name(void *ctx, int64_t begin, int64_t end) {        \
@@ -265,7 +265,7 @@ static gemm_form read_gemm_form(const hn_eval *c) {
 
 #define GEMM_PRODUCT(name, T)                                                                  \
   static void gemm_product_##name(hn_pool *pool, const gemm_form *f, const T *a, const T *b,   \
-                                  hn_packed_side packed_b, const hn_gemm_end_f32 *end, T *y) { \
+                                  hn_packed_side packed_b, const hn_epilogue_f32 *end, T *y) { \
     hn_gemm_##name(pool, &(hn_gemm_job_##name){.m = f->m,                                      \
                                                .n = f->n,                                      \
                                                .k = f->k,                                      \
@@ -311,7 +311,7 @@ GEMM_FINISH(HN_U64, uint64_t, gemm_to_int)
 #undef GEMM_FINISH
 
 /* Whether the bias can be added before sums leave the registers. */
-static bool bias_meets_sums(const gemm_form *f, const float *bias, hn_gemm_end_f32 *end) {
+static bool bias_meets_sums(const gemm_form *f, const float *bias, hn_epilogue_f32 *end) {
     bool is_per_column = f->bias_strides[0] == 0 && f->bias_strides[1] == 1;
     bool is_per_row = f->bias_strides[0] == 1 && f->bias_strides[1] == 0;
     if (bias && is_per_column)
@@ -337,7 +337,7 @@ static hone_status read_gemm_floats(hn_eval *c, hn_array *y, gemm_floats *v) {
 }
 
 static hone_status gemm_eval_f32(hn_eval *c, const gemm_form *f, hn_array *y) {
-    hn_gemm_end_f32 end = {.least = -HUGE_VALF, .most = HUGE_VALF};
+    hn_epilogue_f32 end = {.least = -HUGE_VALF, .most = HUGE_VALF};
     gemm_floats v;
     HN_TRY(read_gemm_floats(c, y, &v));
     bool is_done = bias_meets_sums(f, v.bias, &end);
@@ -349,7 +349,7 @@ static hone_status gemm_eval_f32(hn_eval *c, const gemm_form *f, hn_array *y) {
     return HONE_OK;
 }
 
-hone_status hn_gemm_finished(hn_eval *c, hn_gemm_end_f32 *end, bool *is_done) {
+hone_status hn_gemm_finished(hn_eval *c, hn_epilogue_f32 *end, bool *is_done) {
     gemm_form f = read_gemm_form(c);
     hn_array *y = hn_ret(c, 0);
     gemm_floats v;

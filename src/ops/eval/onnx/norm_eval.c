@@ -12,14 +12,14 @@ typedef struct moments {
 } moments;
 
 static moments float_moments(const float *x, uint64_t n) {
-    const hn_folds_f32 *folds = hn_folds_find_f32();
-    hn_pair_fn subtract = hn_pair_float_loop(hn_pair_find("Sub"));
-    float tile[HN_TILE], mean = folds->run[HN_FOLD_SUM]((int64_t)n, x) / (float)n;
+    const hn_reduce_loops_f32 *folds = hn_reduce_loops_find_f32();
+    hn_binary_fn subtract = hn_binary_float_loop(hn_binary_find("Sub"));
+    float tile[HN_TILE], mean = folds->run[HN_REDUCE_SUM]((int64_t)n, x) / (float)n;
     double squares = 0;
     for (uint64_t at = 0; at < n; at += HN_TILE) {
         uint64_t n_tile = HN_MIN(n - at, HN_TILE);
         subtract(x + at, 1, &mean, 0, tile, n_tile);
-        squares += (double)folds->run[HN_FOLD_SQUARE]((int64_t)n_tile, tile);
+        squares += (double)folds->run[HN_REDUCE_SQUARE]((int64_t)n_tile, tile);
     }
     return (moments){(double)mean, squares / (double)n};
 }
@@ -37,7 +37,7 @@ static moments run_moments(const hn_array *x, uint64_t begin, uint64_t n) {
 static void scale_run(const hn_array *x, hn_array *y, uint64_t begin, uint64_t n, double scale,
                       double shift) {
     double tile[HN_TILE];
-    hn_map_f32 affine = hn_map_find_f32("Affine");
+    hn_unary_fn_f32 affine = hn_unary_find_f32("Affine");
     if (affine && x->dtype == HN_F32) {
         affine((const float *)x->data + begin, (float *)y->data + begin, n, (float)scale,
                (float)shift);

@@ -10,7 +10,7 @@ typedef enum pool_kind { POOL_MAX, POOL_AVERAGE, POOL_LP } pool_kind;
 
 typedef struct pool_form {
     pool_kind kind;
-    hn_slide slide;
+    hn_window window;
     double p;           /* POOL_LP */
     double lowest;      /* POOL_MAX: of a window without elements */
     bool count_padding; /* POOL_AVERAGE */
@@ -25,7 +25,7 @@ static double pow_of(double v, double p) {
 /* Elements of the window at output o that count along one axis: those inside the input, or inside
  * the padded input. */
 static int64_t pool_count(const pool_form *f, int32_t axis, int64_t o) {
-    const hn_slide *s = &f->slide;
+    const hn_window *s = &f->window;
     int64_t first = o * s->stride[axis] - s->pad[axis], step = s->dilation[axis];
     int64_t least = f->count_padding ? -s->pad[axis] : 0;
     int64_t past = s->in[axis] + (f->count_padding ? f->pad_end[axis] : 0);
@@ -37,11 +37,11 @@ static int64_t pool_count(const pool_form *f, int32_t axis, int64_t o) {
 /* The index of a maximum in the whole input; `at` counts within the plane, -1: the window was
  * empty. */
 static int64_t pool_index(const pool_form *f, int64_t plane, int64_t at) {
-    const hn_slide *s = &f->slide;
+    const hn_window *s = &f->window;
     at = HN_MAX(at, 0);
     if (f->column_major) {
         int64_t coordinates[HN_MAX_SPATIAL], flat = 0;
-        hn_slide_split(s->n_axes, s->in, at, coordinates);
+        hn_window_split(s->n_axes, s->in, at, coordinates);
         for (int32_t a = s->n_axes - 1; a >= 0; a--)
             flat = flat * s->in[a] + coordinates[a];
         at = flat;
@@ -55,8 +55,8 @@ static int64_t pool_index(const pool_form *f, int64_t plane, int64_t at) {
 static void read_pool_form(const hn_eval *c, const int64_t *out, pool_form *f) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
-    hn_slide_read(node, x->rank - 2, x->dims + 2, out, NULL, &f->slide);
-    hn_slide_pad_end(node, &f->slide, f->pad_end);
+    hn_window_read(node, x->rank - 2, x->dims + 2, out, NULL, &f->window);
+    hn_window_pad_end(node, &f->window, f->pad_end);
 }
 
 /* Largest floats without their places; false: this is something else. */
@@ -64,7 +64,7 @@ static bool pool_max_fast(const hn_eval *c, const pool_form *f) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     return f->kind == POOL_MAX && x->dtype == HN_F32 && y && !hn_ret(c, 1) &&
-           hn_pool_max_f32(hn_eval_pool(c), &f->slide, x->dims[0] * x->dims[1], x->data, y->data);
+           hn_pool_max_f32(hn_eval_pool(c), &f->window, x->dims[0] * x->dims[1], x->data, y->data);
 }
 
 static hone_status run_pool(hn_eval *c, pool_form *f) {
@@ -74,8 +74,8 @@ static hone_status run_pool(hn_eval *c, pool_form *f) {
     read_pool_form(c, y->dims + 2, f);
     double taps =
         1; /* no memory stands behind a window: what counts is the time to go through it */
-    for (int32_t i = 0; i < f->slide.n_axes; i++)
-        taps *= (double)f->slide.kernel[i];
+    for (int32_t i = 0; i < f->window.n_axes; i++)
+        taps *= (double)f->window.kernel[i];
     if (taps > POOL_MOST_TAPS)
         return hn_eval_fail(c, HONE_E_LIMIT, "a window of %g elements is too large", taps);
     if (pool_max_fast(c, f))
@@ -189,8 +189,8 @@ hone_status hn_eval_max_unpool(hn_eval *c) {
     read_pool_form(c, y->dims + 2, &f);
     for (int32_t i = 0; i < rank; i++)
         covered[i] = i < 2 ? x->dims[i]
-                           : (x->dims[i] - 1) * f.slide.stride[i - 2] + f.slide.kernel[i - 2] -
-                                 f.slide.pad[i - 2] - f.pad_end[i - 2];
+                           : (x->dims[i] - 1) * f.window.stride[i - 2] + f.window.kernel[i - 2] -
+                                 f.window.pad[i - 2] - f.pad_end[i - 2];
     hn_strides(rank, y->dims, strides);
     size_t bytes = hn_elem_bytes(y->dtype);
     memset(y->data, 0, y->n_elems * bytes);
@@ -205,7 +205,7 @@ hone_status hn_eval_max_unpool(hn_eval *c) {
         int64_t index = ((const int64_t *)indices->data)[i], to = 0;
         bool inside = index >= 0 && index < n_covered;
         if (inside)
-            hn_slide_split(rank, covered, index, at);
+            hn_window_split(rank, covered, index, at);
         for (int32_t a = 0; a < rank && inside; a++) {
             inside = at[a] < y->dims[a];
             to += at[a] * strides[a];

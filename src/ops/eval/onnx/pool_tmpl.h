@@ -12,10 +12,10 @@ typedef struct NAME(pool_job) {
  * flat index of line[0]. */
 static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, int64_t tap, T *y,
                             int64_t *indices) {
-    const hn_slide *s = &f->slide;
+    const hn_window *s = &f->window;
     int32_t last = s->n_axes - 1;
     int64_t begin, end, stride = s->stride[last];
-    hn_slide_inside(s, last, tap, &begin, &end);
+    hn_window_inside(s, last, tap, &begin, &end);
     int64_t shift = tap * s->dilation[last] - s->pad[last];
     switch (f->kind) {
     case POOL_MAX:
@@ -44,10 +44,10 @@ static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, in
 static bool NAME(pool_windows)(const NAME(pool_job) * job, const T *plane, const int64_t *at, T *y,
                                int64_t *indices, int64_t *unwatched) {
     const pool_form *f = job->form;
-    const hn_slide *s = &f->slide;
+    const hn_window *s = &f->window;
     int32_t last = s->n_axes - 1;
     int64_t taps[HN_MAX_SPATIAL] = {0};
-    for (int64_t k = 0; k < s->kernel_elems; k++, hn_slide_step(s->n_axes, s->kernel, taps)) {
+    for (int64_t k = 0; k < s->kernel_elems; k++, hn_window_step(s->n_axes, s->kernel, taps)) {
         int64_t line = 0;
         bool inside = true;
         *unwatched += s->out[last];
@@ -67,11 +67,11 @@ static bool NAME(pool_windows)(const NAME(pool_job) * job, const T *plane, const
 }
 
 static void NAME(pool_finish)(const pool_form *f, const int64_t *at, T *y) {
-    int32_t last = f->slide.n_axes - 1;
+    int32_t last = f->window.n_axes - 1;
     double outer = 1;
     for (int32_t a = 0; a < last && f->kind == POOL_AVERAGE; a++)
         outer *= (double)pool_count(f, a, at[a]);
-    for (int64_t o = 0; o < f->slide.out[last]; o++) {
+    for (int64_t o = 0; o < f->window.out[last]; o++) {
         if (f->kind == POOL_AVERAGE)
             y[o] = (T)((double)y[o] / (outer * (double)pool_count(f, last, o)));
         else if (f->kind == POOL_LP)
@@ -82,13 +82,13 @@ static void NAME(pool_finish)(const pool_form *f, const int64_t *at, T *y) {
 static void NAME(pool_planes)(void *ctx, int64_t begin, int64_t end) {
     const NAME(pool_job) *job = ctx;
     const pool_form *f = job->form;
-    const hn_slide *s = &f->slide;
+    const hn_window *s = &f->window;
     int32_t last = s->n_axes - 1;
     int64_t width = s->out[last], unwatched = 0;
     for (int64_t p = begin; p < end; p++) {
         int64_t at[HN_MAX_SPATIAL] = {0};
         for (int64_t line = 0; line * width < s->out_elems;
-             line++, hn_slide_step(last, s->out, at)) {
+             line++, hn_window_step(last, s->out, at)) {
             T *y = job->y + p * s->out_elems + line * width;
             int64_t *indices = job->indices ? job->indices + p * s->out_elems + line * width : NULL;
             for (int64_t o = 0; o < width; o++) {
@@ -111,10 +111,10 @@ static hone_status NAME(pool_eval)(hn_eval *c, const pool_form *f) {
     const T *wide_x = NAME(hn_wide)(c, x);
     int64_t planes = x->dims[0] * x->dims[1];
     T *wide = y ? NAME(hn_room)(c, y)
-                : hn_eval_scratch_n(c, (uint64_t)(planes * f->slide.out_elems), sizeof(T));
+                : hn_eval_scratch_n(c, (uint64_t)(planes * f->window.out_elems), sizeof(T));
     HN_TRY_PTR(wide_x && wide);
     NAME(pool_job) job = {c, f, wide_x, wide, indices ? indices->data : NULL};
-    if (f->slide.out_elems > 0)
+    if (f->window.out_elems > 0)
         hn_pool_for(hn_eval_pool(c), planes, 1, NAME(pool_planes), &job);
     if (hn_eval_stopped(c))
         return HONE_E_CANCELLED;

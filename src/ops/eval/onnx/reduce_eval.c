@@ -45,7 +45,7 @@ typedef struct reduction {
     uint64_t n_folded; /* elements per output */
     uint64_t run;      /* length of the innermost reduced axis when that is contiguous, else 1 */
     uint64_t n_lanes;  /* length of the innermost kept axis when that is contiguous, else 1 */
-    const hn_folds_f32 *folds;
+    const hn_reduce_loops_f32 *folds;
 } reduction;
 
 /* ---- folding --------------------------------------------------------------------------------- */
@@ -277,14 +277,14 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end) {
 /* ---- floats by vectors ------------------------------------------------------------------------ */
 
 /* One reduced axis of float32, which is where models spend their time. */
-static bool finds_fold(const reduction *r, hn_fold *fold) {
+static bool finds_fold(const reduction *r, hn_reduce_kind *fold) {
     bool is_plain = r->how.before == BEFORE_NOTHING;
     bool is_float = r->x->dtype == HN_F32 && r->out->dtype == HN_F32;
-    *fold = r->how.fold == FOLD_MAX          ? HN_FOLD_MAX
-            : r->how.fold == FOLD_MIN        ? HN_FOLD_MIN
-            : r->how.before == BEFORE_ABS    ? HN_FOLD_ABS
-            : r->how.before == BEFORE_SQUARE ? HN_FOLD_SQUARE
-                                             : HN_FOLD_SUM;
+    *fold = r->how.fold == FOLD_MAX          ? HN_REDUCE_MAX
+            : r->how.fold == FOLD_MIN        ? HN_REDUCE_MIN
+            : r->how.before == BEFORE_ABS    ? HN_REDUCE_ABS
+            : r->how.before == BEFORE_SQUARE ? HN_REDUCE_SQUARE
+                                             : HN_REDUCE_SUM;
     return is_float && r->n_reduced == 1 && r->how.fold != FOLD_PROD &&
            r->how.before != BEFORE_EXP && (is_plain || r->how.fold == FOLD_SUM);
 }
@@ -305,7 +305,7 @@ static void reduce_floats(void *ctx, int64_t begin, int64_t end) {
     const reduction *r = ctx;
     const float *x = r->x->data;
     float *out = r->out->data;
-    hn_fold fold;
+    hn_reduce_kind fold;
     finds_fold(r, &fold);
     if (hn_eval_stopped(r->c))
         return;
@@ -389,8 +389,8 @@ hone_status hn_reduce(hn_eval *c, const char *op, const hn_array *x, uint64_t ax
         (hn_dtype_is_int(x->dtype) || x->dtype == HN_BOOL) && is_exact && out->dtype == x->dtype;
     plan_axes(&r, axes);
     plan_start(&r, x->dtype);
-    r.folds = hn_folds_find_f32();
-    hn_fold fold;
+    r.folds = hn_reduce_loops_find_f32();
+    hn_reduce_kind fold;
     hn_pool_for(hn_eval_pool(c), (int64_t)out->n_elems, reduce_grain(&r),
                 finds_fold(&r, &fold) ? reduce_floats : reduce_range, &r);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;

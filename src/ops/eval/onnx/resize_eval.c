@@ -299,7 +299,7 @@ static hone_status weigh_taps(hn_eval *c, const resize_form *f, const resize_axi
 
 static void weigh_rows_f32(int64_t n, int64_t n_rows, const float *x, const int64_t *offsets,
                            const float *w, float *out) {
-    hn_folds_find_f32()->weigh_rows(n, n_rows, x, offsets, w, out);
+    hn_reduce_loops_find_f32()->weigh_rows(n, n_rows, x, offsets, w, out);
 }
 
 static void weigh_rows_f64(int64_t n, int64_t n_rows, const double *x, const int64_t *offsets,
@@ -371,12 +371,12 @@ static hone_status resize_by_nearest(hn_eval *c, const resize_form *f, const hn_
     for (int32_t a = 0; a < x->rank; a++)
         if (f->axes[a].is_resized)
             HN_TRY(nearest_picks(c, f, &f->axes[a], &picks[a]));
-    if ((x->row_step || y->row_step) && !picks[x->rank - 1]) {
+    if ((x->row_stride || y->row_stride) && !picks[x->rank - 1]) {
         resize_rows job = {x, y, picks, &fill};
         hn_pool_for(hn_eval_pool(c), hn_n_rows(y), 64, pick_nearest_rows, &job);
         return HONE_OK;
     }
-    return hn_move_picked(c, y, x, picks, is_text ? NULL : &fill);
+    return hn_copy_picked(c, y, x, picks, is_text ? NULL : &fill);
 }
 
 /* ---- the operators --------------------------------------------------------------------------- */
@@ -421,7 +421,7 @@ static hone_status resize_array(hn_eval *c, const resize_form *f, const hn_array
 
 static hone_status take_dense(hn_eval *c, const hn_array *a, hn_array *dense) {
     *dense = *a;
-    dense->row_step = 0;
+    dense->row_stride = 0;
     dense->data = hn_eval_scratch_n(c, a->n_elems, hn_elem_bytes(a->dtype));
     return dense->data ? HONE_OK : HONE_E_NOMEM;
 }
@@ -454,7 +454,7 @@ hone_status hn_eval_resize(hn_eval *c) {
         return HONE_OK;
     if (x->n_elems == 0)
         return hn_eval_fail(c, HONE_E_SHAPE, "an input without elements cannot be resized");
-    bool is_parted = x->row_step || y->row_step;
+    bool is_parted = x->row_stride || y->row_stride;
     bool by_rows = f.mode == RESIZE_NEAREST && !f.axes[x->rank - 1].is_resized;
     return is_parted && !by_rows ? resize_parted(c, &f, x, y) : resize_array(c, &f, x, y);
 }

@@ -104,7 +104,7 @@ static hone_status scan_begin(hn_eval *c, scan_job *s, int64_t b) {
                                 : hn_object_ref(c, hn_arg_object(c, i));
         HN_TRY_PTR(s->in[i]);
         if (s->has_batch)
-            HN_TRY(hn_move_all(c, &s->in[i]->array, &view));
+            HN_TRY(hn_copy_all(c, &s->in[i]->array, &view));
     }
     for (uint32_t i = 0; i < s->n_scans && s->has_batch; i++)
         s->views[i] = scan_sample(hn_arg(c, s->first + s->n_states + i), b);
@@ -123,7 +123,7 @@ static hone_status scan_slice_inputs(hn_eval *c, scan_job *s, int64_t t, int64_t
         hn_object *slice = hn_object_tensor(c, x->dtype, x->rank - 1, dims);
         HN_TRY_PTR(slice);
         s->in[s->n_states + i] = slice;
-        HN_TRY(hn_move_from_axis(c, &slice->array, x, axis, at, 1));
+        HN_TRY(hn_copy_from_axis(c, &slice->array, x, axis, at, 1));
     }
     return HONE_OK;
 }
@@ -143,7 +143,7 @@ static hone_status scan_stack_ready(hn_eval *c, const scan_job *s, uint32_t i, c
                             shape->rank + 1, HN_MAX_RANK);
     memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof *dims);
     HN_TRY(hn_ret_alloc(c, output, shape->dtype, shape->rank + 1, dims, y));
-    return !s->has_stepped && *y ? hn_move_fill(c, *y, 0, (*y)->n_elems, NULL)
+    return !s->has_stepped && *y ? hn_copy_fill(c, *y, 0, (*y)->n_elems, NULL)
                                  : HONE_OK; /* sequences may end early */
 }
 
@@ -167,7 +167,7 @@ static hone_status scan_put_stacks(hn_eval *c, scan_job *s, int64_t b, int64_t t
                 s->n_states + i, (long long)t);
         hn_array view = s->has_batch ? scan_sample(y, b) : *y;
         int64_t at = s->out_turned && s->out_turned[i] ? s->length - 1 - t : t;
-        HN_TRY(hn_move_to_axis(c, &view, shape.axis, at, 1, &item->array));
+        HN_TRY(hn_copy_to_axis(c, &view, shape.axis, at, 1, &item->array));
     }
     s->has_stepped = true;
     return HONE_OK;
@@ -207,7 +207,7 @@ static hone_status scan_end(hn_eval *c, scan_job *s, int64_t b) {
                                 i);
         HN_TRY(hn_ret_alloc(c, i, initial->dtype, initial->rank, initial->dims, &y));
         if (y)
-            HN_TRY(hn_move_run(c, y, (uint64_t)b * last->array.n_elems, &last->array, 0,
+            HN_TRY(hn_copy_run(c, y, (uint64_t)b * last->array.n_elems, &last->array, 0,
                                last->array.n_elems));
     }
     return HONE_OK;

@@ -56,7 +56,7 @@ static hone_status scatter_run(hn_eval *c, scatter_how how, hn_array *y, uint64_
                                const hn_array *updates, uint64_t first, uint64_t n) {
     bool is_float = hn_dtype_is_float(y->dtype);
     if (how == SCATTER_SET)
-        return hn_move_run(c, y, at, updates, first, n);
+        return hn_copy_run(c, y, at, updates, first, n);
     if (!is_float && !hn_dtype_is_int(y->dtype) && y->dtype != HN_BOOL)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "a reduction of %s is not supported",
                             hn_dtype_name(y->dtype));
@@ -108,7 +108,7 @@ hone_status hn_eval_scatter_elements(hn_eval *c) {
     if (!y)
         return HONE_OK;
     HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &axis));
-    HN_TRY(hn_move_all(c, y, x));
+    HN_TRY(hn_copy_all(c, y, x));
     hn_strides(x->rank, x->dims, strides);
     for (int32_t k = 0; k < x->rank; k++)
         if (k != axis && indices->dims[k] > x->dims[k])
@@ -140,7 +140,7 @@ hone_status hn_eval_scatter_nd(hn_eval *c) {
     int64_t strides[HN_MAX_RANK], starts[HN_TILE];
     if (!y)
         return HONE_OK;
-    HN_TRY(hn_move_all(c, y, x));
+    HN_TRY(hn_copy_all(c, y, x));
     hn_strides(x->rank, x->dims, strides);
     uint64_t run = hn_count(x->rank - length, x->dims + length),
              n_tuples = hn_count(indices->rank - 1, indices->dims);
@@ -164,7 +164,7 @@ hone_status hn_eval_tensor_scatter(hn_eval *c) {
     if (!y)
         return HONE_OK;
     HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", -2), cache->rank, &axis));
-    HN_TRY(hn_move_all(c, y, cache));
+    HN_TRY(hn_copy_all(c, y, cache));
     hn_split3 s = hn_split_at(cache->rank, cache->dims, axis);
     int64_t n_steps = update->dims[axis], n_batch = cache->dims[0],
             per_batch = n_batch ? s.outer / n_batch : 0;
@@ -179,7 +179,7 @@ hone_status hn_eval_tensor_scatter(hn_eval *c) {
                                 (long long)n_steps, (long long)place, (long long)s.mid);
         for (int64_t t = 0; t < n_steps; t++) {
             int64_t at = o * s.mid + (place + t) % s.mid, from = o * n_steps + t;
-            HN_TRY(hn_move_run(c, y, (uint64_t)(at * s.inner), update, (uint64_t)(from * s.inner),
+            HN_TRY(hn_copy_run(c, y, (uint64_t)(at * s.inner), update, (uint64_t)(from * s.inner),
                                (uint64_t)s.inner));
         }
     }

@@ -101,7 +101,7 @@ hone_status hn_eval_compress(hn_eval *c) {
     const int64_t *picks[HN_MAX_RANK] = {NULL};
     picks[axis] = at;
     HN_TRY(hn_ret_alloc(c, 0, x->dtype, from->rank, dims, &y));
-    return y ? hn_move_picked(c, y, from, picks, NULL) : HONE_OK;
+    return y ? hn_copy_picked(c, y, from, picks, NULL) : HONE_OK;
 }
 
 /* ---- OneHot ---------------------------------------------------------------------------------- */
@@ -122,14 +122,14 @@ hone_status hn_eval_one_hot(hn_eval *c) {
     HN_TRY(hn_ret_alloc(c, 0, values->dtype, indices->rank + 1, dims, &y));
     if (!y)
         return HONE_OK;
-    HN_TRY(hn_move_fill(c, y, 0, y->n_elems, values));
+    HN_TRY(hn_copy_fill(c, y, 0, y->n_elems, values));
     int64_t inner = (int64_t)hn_count(indices->rank - axis, indices->dims + axis);
     for (uint64_t i = 0; i < indices->n_elems; i++) {
         int64_t index, outer = (int64_t)i / inner;
         hn_load_i64(indices, i, 1, &index);
         index += index < 0 ? depth : 0;
         if (index >= 0 && index < depth)
-            HN_TRY(hn_move_run(c, y,
+            HN_TRY(hn_copy_run(c, y,
                                (uint64_t)((outer * depth + index) * inner + (int64_t)i % inner),
                                values, 1, 1));
     }

@@ -169,7 +169,7 @@ hone_status hn_eval_concat_from_sequence(hn_eval *c) {
     for (uint32_t i = 0; y && i < s->n_items; i++) {
         const hn_array *item = &s->items[i]->array;
         int64_t part = is_new ? 1 : item->dims[axis];
-        HN_TRY(hn_move_to_axis(c, y, axis, at, part, item));
+        HN_TRY(hn_copy_to_axis(c, y, axis, at, part, item));
         at += part;
     }
     return HONE_OK;
@@ -226,7 +226,7 @@ hone_status hn_eval_split_to_sequence(hn_eval *c) {
             if (k != axis || !drops_axis)
                 dims[rank++] = k == axis ? sizes[i] : x->dims[k];
         y->items[i] = hn_object_tensor(c, x->dtype, rank, dims);
-        status = y->items[i] ? hn_move_from_axis(c, &y->items[i]->array, x, axis, at, sizes[i])
+        status = y->items[i] ? hn_copy_from_axis(c, &y->items[i]->array, x, axis, at, sizes[i])
                              : HONE_E_NOMEM;
         at += sizes[i];
     }

@@ -9,7 +9,7 @@ hone_status hn_eval_reshape(hn_eval *c) {
         return hn_eval_fail(c, HONE_E_SHAPE,
                             "the input has %llu elements, but the new shape has %llu",
                             (unsigned long long)x->n_elems, (unsigned long long)y->n_elems);
-    return y ? hn_move_all(c, y, x) : HONE_OK;
+    return y ? hn_copy_all(c, y, x) : HONE_OK;
 }
 
 /* y = x, seen with these dims, with axis k of the result taken from axis perm[k]. */
@@ -22,7 +22,7 @@ static hone_status transpose_as(hn_eval *c, hn_array *y, const hn_array *x, int3
         out_dims[k] = dims[perm[k]];
     }
     hn_strides(rank, out_dims, to);
-    return hn_move_grid(c, rank, out_dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, permuted});
+    return hn_copy_grid(c, rank, out_dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, permuted});
 }
 
 hone_status hn_eval_transpose(hn_eval *c) {
@@ -47,7 +47,7 @@ hone_status hn_eval_expand(hn_eval *c) {
         return HONE_OK;
     hn_strides(y->rank, y->dims, to);
     hn_broadcast_strides(x, y->rank, from);
-    return hn_move_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, from});
+    return hn_copy_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, from});
 }
 
 /* Every version: an axis is walked through again and again. */
@@ -67,7 +67,7 @@ hone_status hn_eval_tile(hn_eval *c) {
             at[i] = i % x->dims[k];
         picks[k] = at;
     }
-    return hn_move_picked(c, y, x, picks, NULL);
+    return hn_copy_picked(c, y, x, picks, NULL);
 }
 
 /* ---- blocks of pixels ------------------------------------------------------------------------ */
@@ -115,13 +115,13 @@ hone_status hn_eval_space_to_depth(hn_eval *c) {
 }
 
 /* The same with channels last. */
-hone_status hn_eval_depth_to_space_last(hn_eval *c) {
+hone_status hn_eval_depth_to_space_nhwc(hn_eval *c) {
     static const block_turn dcr = {"nhwbbc", {0, 1, 3, 2, 4, 5}},
                             crd = {"nhwcbb", {0, 1, 4, 2, 5, 3}};
     return turn_blocks(c, true, 3, &dcr, &crd);
 }
 
-hone_status hn_eval_space_to_depth_last(hn_eval *c) {
+hone_status hn_eval_space_to_depth_nhwc(hn_eval *c) {
     static const block_turn dcr = {"nhbwbc", {0, 1, 3, 2, 4, 5}},
                             crd = {"nhbwbc", {0, 1, 3, 5, 2, 4}};
     return turn_blocks(c, false, 3, &dcr, &crd);
@@ -146,10 +146,10 @@ hone_status hn_eval_trilu(hn_eval *c) {
         int64_t diagonal = (int64_t)(r % (uint64_t)rows) + k;
         int64_t cut = HN_MAX(0, HN_MIN(is_upper ? diagonal : diagonal + 1, cols));
         uint64_t at = r * (uint64_t)cols, left = (uint64_t)cut, right = (uint64_t)(cols - cut);
-        HN_TRY(is_upper ? hn_move_fill(c, y, at, left, NULL) : hn_move_run(c, y, at, x, at, left));
+        HN_TRY(is_upper ? hn_copy_fill(c, y, at, left, NULL) : hn_copy_run(c, y, at, x, at, left));
         at += left;
-        HN_TRY(is_upper ? hn_move_run(c, y, at, x, at, right)
-                        : hn_move_fill(c, y, at, right, NULL));
+        HN_TRY(is_upper ? hn_copy_run(c, y, at, x, at, right)
+                        : hn_copy_fill(c, y, at, right, NULL));
     }
     return HONE_OK;
 }
@@ -174,7 +174,7 @@ hone_status hn_eval_reverse_sequence(hn_eval *c) {
             int64_t source = t < len ? len - 1 - t : t;
             int64_t at = time_first ? t * n_batch + b : b * n_time + t;
             int64_t first = time_first ? source * n_batch + b : b * n_time + source;
-            HN_TRY(hn_move_run(c, y, (uint64_t)at * run, x, (uint64_t)first * run, run));
+            HN_TRY(hn_copy_run(c, y, (uint64_t)at * run, x, (uint64_t)first * run, run));
         }
     }
     return HONE_OK;

@@ -82,7 +82,7 @@ hone_status hn_eval_slice(hn_eval *c) {
     }
     HN_TRY(hn_ret_alloc(c, 0, x->dtype, x->rank, dims, &y));
     hn_strides(x->rank, dims, to);
-    return y ? hn_move_grid(c, y->rank, dims, y, &(hn_grid){0, to}, x, &(hn_grid){first, from})
+    return y ? hn_copy_grid(c, y->rank, dims, y, &(hn_grid){0, to}, x, &(hn_grid){first, from})
              : HONE_OK;
 }
 
@@ -126,7 +126,7 @@ hone_status hn_eval_split(hn_eval *c) {
         dims[axis] = part;
         HN_TRY(hn_ret_alloc(c, i, x->dtype, x->rank, dims, &y));
         if (y)
-            HN_TRY(hn_move_from_axis(c, y, x, axis, from, part));
+            HN_TRY(hn_copy_from_axis(c, y, x, axis, from, part));
     }
     return HONE_OK;
 }
@@ -152,6 +152,6 @@ hone_status hn_eval_crop(hn_eval *c) {
         return hn_eval_fail(c, HONE_E_SHAPE, "border leaves the image");
     hn_strides(4, x->dims, from);
     hn_strides(4, y->dims, to);
-    return hn_move_grid(c, 4, y->dims, y, &(hn_grid){0, to}, x,
+    return hn_copy_grid(c, 4, y->dims, y, &(hn_grid){0, to}, x,
                         &(hn_grid){border[1] * from[2] + border[0], from});
 }

@@ -180,7 +180,7 @@ hone_status hn_eval_tfidf_vectorizer(hn_eval *c) {
         return HONE_OK;
     HN_TRY(tfidf_open(c, &j));
     j.hits = y->data;
-    HN_TRY(hn_move_fill(c, y, 0, y->n_elems, NULL));
+    HN_TRY(hn_copy_fill(c, y, 0, y->n_elems, NULL));
     for (uint64_t length = 1; length <= j.n_counts && length <= (uint64_t)j.max_length; length++) {
         HN_TRY(tfidf_take_length(c, &j, length));
         /* Single tokens skip nothing. */

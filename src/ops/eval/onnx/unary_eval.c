@@ -11,7 +11,7 @@
 #define SOFTPLUS(v) ((v) > 0 ? (v) + F(log1p)(F(exp)(-(v))) : F(log1p)(F(exp)(v)))
 #define UNIT(v) ((v) > 0 ? (v) < 1 ? (v) : 1 : (v) <= 0 ? 0 : (v)) /* into [0, 1]; NaN stays */
 
-#define HN_MAP(op, name_a, def_a, name_b, def_b, expr)                             \
+#define HN_UNARY(op, name_a, def_a, name_b, def_b, expr)                           \
   static void MAP_NAME(op)(const REAL *xs, REAL *ys, uint64_t n, REAL a, REAL b) { \
     (void)a, (void)b;                                                              \
     for (uint64_t i = 0; i < n; i++) {                                             \
@@ -35,16 +35,16 @@
 #undef REAL
 #undef F
 #undef MAP_NAME
-#undef HN_MAP
+#undef HN_UNARY
 
-static const hn_map_op map_ops[] = {
-#define HN_MAP(op, name_a, def_a, name_b, def_b, expr) \
+static const hn_unary_op map_ops[] = {
+#define HN_UNARY(op, name_a, def_a, name_b, def_b, expr) \
   {#op, name_a, name_b, def_a, def_b, map_##op##_f32, map_##op##_f64},
 #include "ops/eval/onnx/unary.def"
-#undef HN_MAP
+#undef HN_UNARY
 };
 
-const hn_map_op *hn_map_find(const char *op) {
+const hn_unary_op *hn_unary_find(const char *op) {
     for (size_t i = 0; i < HN_COUNT(map_ops); i++)
         if (strcmp(map_ops[i].op, op) == 0)
             return &map_ops[i];
@@ -55,8 +55,8 @@ const hn_map_op *hn_map_find(const char *op) {
 
 typedef struct map_job {
     const hn_eval *c;
-    const hn_map_op *op;
-    hn_map_f32 f32; /* the fastest there is */
+    const hn_unary_op *op;
+    hn_unary_fn_f32 f32; /* the fastest there is */
     double a, b;
     const hn_array *x;
     hn_array *y;
@@ -107,11 +107,11 @@ static void map_parted_rows(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-hone_status hn_map_eval(hn_eval *c, const hn_map_op *op, double a, double b, const hn_array *x,
-                        hn_array *y) {
-    hn_map_f32 fast = hn_map_find_f32(op->op);
+hone_status hn_unary_eval(hn_eval *c, const hn_unary_op *op, double a, double b, const hn_array *x,
+                          hn_array *y) {
+    hn_unary_fn_f32 fast = hn_unary_find_f32(op->op);
     map_job job = {c, op, fast ? fast : op->f32, a, b, x, y};
-    if (x->row_step || y->row_step)
+    if (x->row_stride || y->row_stride)
         hn_pool_for(hn_eval_pool(c), hn_n_rows(x),
                     HN_MAX(1, HN_GRAIN / HN_MAX(x->dims[x->rank - 1], 1)), map_parted_rows, &job);
     else
@@ -121,7 +121,7 @@ hone_status hn_map_eval(hn_eval *c, const hn_map_op *op, double a, double b, con
 
 static hone_status eval_map_named(hn_eval *c, const char *name) {
     const hn_infer *node = hn_eval_node(c);
-    const hn_map_op *op = hn_map_find(name);
+    const hn_unary_op *op = hn_unary_find(name);
     hn_array *y = hn_ret(c, 0);
     if (!y)
         return HONE_OK;
@@ -129,10 +129,10 @@ static hone_status eval_map_named(hn_eval *c, const char *name) {
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation");
     float a = op->attr_a ? hn_attr_f(node, op->attr_a, op->default_a) : 0;
     float b = op->attr_b ? hn_attr_f(node, op->attr_b, op->default_b) : 0;
-    return hn_map_eval(c, op, (double)a, (double)b, hn_arg(c, 0), y);
+    return hn_unary_eval(c, op, (double)a, (double)b, hn_arg(c, 0), y);
 }
 
-hone_status hn_eval_map(hn_eval *c) {
+hone_status hn_eval_unary(hn_eval *c) {
     return eval_map_named(c, hn_infer_op(hn_eval_node(c)));
 }
 
@@ -147,7 +147,7 @@ hone_status hn_eval_swiglu(hn_eval *c) {
     if (!y)
         return HONE_OK;
     HN_TRY(eval_map_named(c, "Swish"));
-    return hn_pair_eval(c, hn_pair_find("Mul"), y, hn_arg(c, 1), y);
+    return hn_binary_eval(c, hn_binary_find("Mul"), y, hn_arg(c, 1), y);
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */
@@ -195,14 +195,14 @@ static const struct {
 };
 
 /* Operators that take integers or bools, too, and mean them exactly. */
-hone_status hn_eval_map_any(hn_eval *c) {
+hone_status hn_eval_unary_any(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const char *op = hn_infer_op(hn_eval_node(c));
     for (size_t i = 0; y && i < HN_COUNT(int_map_ops); i++) {
         if (strcmp(int_map_ops[i].op, op) != 0 || !int_map_ops[i].by_type[x->dtype])
             continue;
-        bool is_parted = x->row_step || y->row_step;
+        bool is_parted = x->row_stride || y->row_stride;
         for (int64_t row = 0, n = is_parted ? hn_n_rows(x) : 1; row < n; row++) {
             hn_array from = is_parted ? hn_array_row(x, row) : *x;
             hn_array to = is_parted ? hn_array_row(y, row) : *y;
@@ -210,7 +210,7 @@ hone_status hn_eval_map_any(hn_eval *c) {
         }
         return HONE_OK;
     }
-    return hn_eval_map(c);
+    return hn_eval_unary(c);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

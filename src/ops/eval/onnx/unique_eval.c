@@ -136,7 +136,7 @@ static hone_status unique_put_values(hn_eval *c, const unique_run *u, const hn_a
     dims[axis] = (int64_t)u->n_groups;
     picks[axis] = u->first;
     HN_TRY(hn_ret_alloc(c, 0, from->dtype, from->rank, dims, &y));
-    return y ? hn_move_picked(c, y, from, picks, NULL) : HONE_OK;
+    return y ? hn_copy_picked(c, y, from, picks, NULL) : HONE_OK;
 }
 
 hone_status hn_eval_unique(hn_eval *c) {

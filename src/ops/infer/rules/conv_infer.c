@@ -57,14 +57,15 @@ static hone_status conv_filters(hn_infer *c, const hn_conv_form *form, int32_t r
 
 hone_status hn_conv_shape(hn_infer *c, const hn_conv_form *form) {
     int32_t rank;
-    hn_window win;
+    hn_window_attrs win;
     HN_TRY(conv_rank(c, form->x, form->weight, &rank));
     if (rank < 0)
         return HONE_OK;
-    HN_TRY(hn_window_read(c, rank - 2, &win));
+    HN_TRY(hn_window_attrs_read(c, rank - 2, &win));
     const hn_shape *w = hn_in_shape(c, form->weight);
     if (w)
-        HN_TRY(hn_window_merge_kernel(c, &win, w->dims + (form->weight_channels_last ? 1 : 2)));
+        HN_TRY(
+            hn_window_attrs_merge_kernel(c, &win, w->dims + (form->weight_channels_last ? 1 : 2)));
     hn_dim *dims = hn_infer_dims(c, rank);
     HN_TRY_PTR(dims);
     dims[0] = hn_in_dim(c, form->x, 0);
@@ -72,7 +73,7 @@ hone_status hn_conv_shape(hn_infer *c, const hn_conv_form *form) {
     HN_TRY(conv_filters(c, form, rank, &dims[hn_channel_axis(rank, to_last)]));
     for (int32_t i = 0; i < win.n_axes; i++) {
         hn_dim in = hn_in_dim(c, form->x, hn_spatial_axis(i, form->channels_last));
-        HN_TRY(hn_window_out(c, &win, i, in, &dims[hn_spatial_axis(i, to_last)]));
+        HN_TRY(hn_window_attrs_out(c, &win, i, in, &dims[hn_spatial_axis(i, to_last)]));
     }
     return hn_out_shape(c, 0, rank, dims);
 }
@@ -130,7 +131,7 @@ static hone_status transpose_filters(hn_infer *c, uint32_t bias, int32_t channel
     return merge_bias(c, bias, filters);
 }
 
-static hone_status replace_pads(hn_infer *c, hn_window *win, const hn_pads *pads) {
+static hone_status replace_pads(hn_infer *c, hn_window_attrs *win, const hn_pads *pads) {
     if (pads->n != 2 * (uint32_t)win->n_axes)
         return hn_infer_fail(c, HONE_E_SHAPE, "%u pads, but %d spatial axes need %d", pads->n,
                              win->n_axes, 2 * win->n_axes);
@@ -145,17 +146,17 @@ static hone_status replace_pads(hn_infer *c, hn_window *win, const hn_pads *pads
 }
 
 /* dims[0] is the first spatial one, and stands at axis `first` of input 0. */
-static hone_status transpose_spatial(hn_infer *c, const hn_window *win, bool has_sizes,
+static hone_status transpose_spatial(hn_infer *c, const hn_window_attrs *win, bool has_sizes,
                                      int32_t first, hn_dim *dims) {
     const int64_t *output_shape, *output_padding;
-    HN_TRY(hn_window_list(c, "output_shape", (uint32_t)win->n_axes, 0, &output_shape));
-    HN_TRY(hn_window_list(c, "output_padding", (uint32_t)win->n_axes, 0, &output_padding));
+    HN_TRY(hn_window_attrs_list(c, "output_shape", (uint32_t)win->n_axes, 0, &output_shape));
+    HN_TRY(hn_window_attrs_list(c, "output_padding", (uint32_t)win->n_axes, 0, &output_padding));
     for (int32_t i = 0; i < win->n_axes; i++) {
         int64_t extra = output_padding ? output_padding[i] : 0;
         if (output_shape)
             dims[i] = output_shape[i];
         else if (has_sizes)
-            HN_TRY(hn_window_cover(c, win, i, hn_in_dim(c, 0, i + first), extra, &dims[i]));
+            HN_TRY(hn_window_attrs_cover(c, win, i, hn_in_dim(c, 0, i + first), extra, &dims[i]));
     }
     return HONE_OK;
 }
@@ -163,13 +164,13 @@ static hone_status transpose_spatial(hn_infer *c, const hn_window *win, bool has
 hone_status hn_conv_transpose_shape(hn_infer *c, uint32_t bias, const hn_pads *pads,
                                     bool channels_last) {
     int32_t rank;
-    hn_window win;
+    hn_window_attrs win;
     HN_TRY(conv_rank(c, 0, 1, &rank));
     if (rank < 0)
         return HONE_OK;
-    HN_TRY(hn_window_read(c, rank - 2, &win));
+    HN_TRY(hn_window_attrs_read(c, rank - 2, &win));
     if (hn_in_shape(c, 1))
-        HN_TRY(hn_window_merge_kernel(c, &win, hn_in_shape(c, 1)->dims + 2));
+        HN_TRY(hn_window_attrs_merge_kernel(c, &win, hn_in_shape(c, 1)->dims + 2));
     if (pads && pads->at)
         HN_TRY(replace_pads(c, &win, pads));
     hn_dim *dims = hn_infer_dims(c, rank);
@@ -190,7 +191,7 @@ hone_status hn_infer_conv_transpose(hn_infer *c) {
     return hn_conv_transpose_shape(c, 2, NULL, false);
 }
 
-hone_status hn_infer_conv_transpose_last(hn_infer *c) {
+hone_status hn_infer_conv_transpose_nhwc(hn_infer *c) {
     return hn_conv_transpose_shape(c, 2, NULL, true);
 }
 

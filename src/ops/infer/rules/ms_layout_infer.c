@@ -8,20 +8,20 @@
 /* Channels are padded to blocks, so those of data and weights need not agree. */
 hone_status hn_infer_nchwc_conv(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0), *w = hn_in_shape(c, 1);
-    hn_window window;
+    hn_window_attrs window;
     HN_TRY(hn_expect_rank(c, 0, 3, HN_MAX_RANK));
     if (!x)
         return HONE_OK;
     HN_TRY(hn_expect_rank(c, 1, x->rank, x->rank));
-    HN_TRY(hn_window_read(c, x->rank - 2, &window));
+    HN_TRY(hn_window_attrs_read(c, x->rank - 2, &window));
     if (w)
-        HN_TRY(hn_window_merge_kernel(c, &window, w->dims + 2));
+        HN_TRY(hn_window_attrs_merge_kernel(c, &window, w->dims + 2));
     hn_dim *dims = hn_infer_dims(c, x->rank);
     HN_TRY_PTR(dims);
     dims[0] = x->dims[0];
     dims[1] = w ? w->dims[0] : HN_DIM_UNKNOWN;
     for (int32_t i = 0; i < window.n_axes; i++)
-        HN_TRY(hn_window_out(c, &window, i, x->dims[i + 2], &dims[i + 2]));
+        HN_TRY(hn_window_attrs_out(c, &window, i, x->dims[i + 2], &dims[i + 2]));
     return hn_out_shape(c, 0, x->rank, dims);
 }
 
@@ -94,7 +94,7 @@ hone_status hn_infer_nhwc_conv(hn_infer *c) {
     return hn_conv_shape(c, &(hn_conv_form){.x = 0, .weight = 1, .bias = 2, .channels_last = true});
 }
 
-hone_status hn_infer_planar_conv(hn_infer *c) {
+hone_status hn_infer_nchw_conv(hn_infer *c) {
     return hn_conv_shape(c, &(hn_conv_form){.x = 0, .weight = 1, .bias = 2, .turns = true});
 }
 

@@ -6,8 +6,8 @@ hone_status hn_pool_shape(hn_infer *c, uint32_t x, bool channels_last) {
     const hn_shape *in = hn_in_shape(c, x);
     if (!in)
         return HONE_OK;
-    hn_window win;
-    HN_TRY(hn_window_read(c, in->rank - 2, &win));
+    hn_window_attrs win;
+    HN_TRY(hn_window_attrs_read(c, in->rank - 2, &win));
     hn_dim *dims = hn_infer_dims(c, in->rank);
     HN_TRY_PTR(dims);
     int32_t channel = hn_channel_axis(in->rank, channels_last);
@@ -15,7 +15,7 @@ hone_status hn_pool_shape(hn_infer *c, uint32_t x, bool channels_last) {
     dims[channel] = in->dims[channel];
     for (int32_t i = 0; i < win.n_axes; i++) {
         int32_t axis = hn_spatial_axis(i, channels_last);
-        HN_TRY(hn_window_out(c, &win, i, in->dims[axis], &dims[axis]));
+        HN_TRY(hn_window_attrs_out(c, &win, i, in->dims[axis], &dims[axis]));
     }
     for (uint32_t i = 0; i < hn_n_outputs(c); i++)
         HN_TRY(hn_out_shape(c, i, in->rank, dims));
@@ -65,8 +65,8 @@ hone_status hn_infer_max_unpool(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0), *indices = hn_in_shape(c, 1);
     if (!x)
         return HONE_OK;
-    hn_window win;
-    HN_TRY(hn_window_read(c, x->rank - 2, &win));
+    hn_window_attrs win;
+    HN_TRY(hn_window_attrs_read(c, x->rank - 2, &win));
     HN_TRY(hn_expect_rank(c, 1, x->rank, x->rank));
     if (hn_has_input(c, 2))
         return unpool_to_given(c, x);
@@ -79,7 +79,7 @@ hone_status hn_infer_max_unpool(hn_infer *c) {
         if (i < 2)
             dims[i] = merged;
         else
-            HN_TRY(hn_window_cover(c, &win, i - 2, merged, 0, &dims[i]));
+            HN_TRY(hn_window_attrs_cover(c, &win, i - 2, merged, 0, &dims[i]));
     }
     return hn_out_shape(c, 0, x->rank, dims);
 }

@@ -378,12 +378,12 @@ hone_status hn_infer_space_to_depth(hn_infer *c) {
     return blocks_to_depth(c, 1, 2);
 }
 
-hone_status hn_infer_depth_to_space_last(hn_infer *c) {
+hone_status hn_infer_depth_to_space_nhwc(hn_infer *c) {
     HN_TRY(check_block_mode(c));
     return blocks_to_space(c, 3, 1);
 }
 
-hone_status hn_infer_space_to_depth_last(hn_infer *c) {
+hone_status hn_infer_space_to_depth_nhwc(hn_infer *c) {
     HN_TRY(check_block_mode(c));
     return blocks_to_depth(c, 3, 1);
 }

@@ -113,7 +113,7 @@ static void check_moments(int64_t n_rows, int64_t channels, float offset) {
     kern_release();
 }
 
-void kern_test_rows_last(void) {
+void kern_test_rows_nhwc(void) {
     static const int64_t sizes[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 64, 65, 200};
     static const int64_t rows[] = {1, 2, 5, 67, 300};
     for (size_t i = 0; i < HN_COUNT(sizes); i++)
@@ -130,8 +130,8 @@ void kern_test_rows_last(void) {
 /* ---- transposed convolutions ---- */
 
 /* Each position adds its window to the image. */
-static void add_windows(const hn_conv_transpose_last_job *job, double *image, double *size) {
-    const hn_slide *s = job->slide;
+static void add_windows(const hn_conv_transpose_nhwc_job *job, double *image, double *size) {
+    const hn_window *s = job->window;
     for (int64_t p = 0; p < s->out_elems; p++)
         for (int64_t tap = 0; tap < s->kernel_elems; tap++) {
             int64_t at = kern_window_at(s, p, tap);
@@ -145,14 +145,14 @@ static void add_windows(const hn_conv_transpose_last_job *job, double *image, do
         }
 }
 
-static void check_image(hn_conv_transpose_last_job *job, const float *y, size_t index) {
-    int64_t n = job->slide->in_elems * job->filters;
+static void check_image(hn_conv_transpose_nhwc_job *job, const float *y, size_t index) {
+    int64_t n = job->window->in_elems * job->filters;
     double *image = calloc((size_t)n + 1, sizeof *image),
            *size = calloc((size_t)n + 1, sizeof *size);
     add_windows(job, image, size);
     for (int64_t i = 0; i < n; i++) {
         double want = image[i] + (job->bias ? (double)job->bias[i % job->filters] : 0);
-        double bound = (double)(job->channels * job->slide->kernel_elems + 8) * KERN_EPS;
+        double bound = (double)(job->channels * job->window->kernel_elems + 8) * KERN_EPS;
         KERN_CHECK(fabs(y[i] - want) <= bound * (size[i] + 1),
                    "transposed convolution %zu: element %d is %g, not %g", index, (int)i,
                    (double)y[i], want);
@@ -163,26 +163,26 @@ static void check_image(hn_conv_transpose_last_job *job, const float *y, size_t 
 
 /* The image of the case is what windows lie on, its windows are the positions. */
 static void check_transposed(const kern_conv_case *t, size_t index, bool is_packed, bool has_bias) {
-    hn_slide s = kern_slide(t);
-    hn_conv_transpose_last_job job = {
-        .slide = &s, .batch = t->batch, .channels = t->channels, .filters = t->filters};
+    hn_window s = kern_window(t);
+    hn_conv_transpose_nhwc_job job = {
+        .window = &s, .batch = t->batch, .channels = t->channels, .filters = t->filters};
     int64_t n_in = s.out_elems * t->channels, n_out = s.in_elems * t->filters;
     float *y = kern_floats(t->batch * n_out);
     const float *x = kern_floats(t->batch * n_in);
     job.w = kern_floats(t->channels * t->filters * s.kernel_elems);
     job.bias = has_bias ? kern_floats(t->filters) : NULL;
-    int64_t n_packed = hn_conv_transpose_last_packed_elems(&job);
+    int64_t n_packed = hn_conv_transpose_nhwc_packed_elems(&job);
     if (is_packed && n_packed > 0) {
         float *packed = kern_floats(n_packed);
-        hn_conv_transpose_last_pack(&job, packed);
+        hn_conv_transpose_nhwc_pack(&job, packed);
         job.packed_w = packed;
     }
-    job.scratch = kern_floats(hn_conv_transpose_last_scratch_elems(&job));
+    job.scratch = kern_floats(hn_conv_transpose_nhwc_scratch_elems(&job));
     for (int i = 0; i < KERN_POOLS; i++) {
         job.x = x;
         job.y = y;
         memset(y, 0x7f, (size_t)(t->batch * n_out) * sizeof *y);
-        hn_conv_transpose_last_f32(kern_pool(i), &job);
+        hn_conv_transpose_nhwc_f32(kern_pool(i), &job);
         for (int64_t b = 0; b < t->batch; b++) {
             job.x = x + b * n_in;
             check_image(&job, y + b * n_out, index);
@@ -191,7 +191,7 @@ static void check_transposed(const kern_conv_case *t, size_t index, bool is_pack
     kern_release();
 }
 
-void kern_test_conv_transpose_last(void) {
+void kern_test_conv_transpose_nhwc(void) {
     static const kern_conv_case cases[] = {
         {2, {8, 6}, {2, 2}, {2, 2}, {1, 1}, {{0}, {0}}, 2, 5, 7, 1},
         {1, {12}, {3}, {3}, {1}, {{0}, {0}}, 1, 17, 33, 1},

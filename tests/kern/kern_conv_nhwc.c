@@ -22,8 +22,8 @@ static const kern_conv_case last_cases[] = {
 };
 
 /* Output `pixel` of all images, before the finish. */
-static double last_exact(const hn_conv_last_job *job, int64_t pixel, int64_t filter, double *size) {
-    const hn_slide *s = job->slide;
+static double last_exact(const hn_conv_nhwc_job *job, int64_t pixel, int64_t filter, double *size) {
+    const hn_window *s = job->window;
     int64_t channels = job->channels / job->groups, per_group = job->filters / job->groups;
     int64_t image = pixel / s->out_elems, first = filter / per_group * channels;
     double sum = job->bias ? job->bias[filter] : 0;
@@ -40,9 +40,9 @@ static double last_exact(const hn_conv_last_job *job, int64_t pixel, int64_t fil
     return sum;
 }
 
-static void check_last_outputs(const hn_conv_last_job *job, const char *what, size_t index) {
-    int64_t depth = job->channels / job->groups * job->slide->kernel_elems;
-    for (int64_t i = 0; i < job->batch * job->filters * job->slide->out_elems; i++) {
+static void check_last_outputs(const hn_conv_nhwc_job *job, const char *what, size_t index) {
+    int64_t depth = job->channels / job->groups * job->window->kernel_elems;
+    for (int64_t i = 0; i < job->batch * job->filters * job->window->out_elems; i++) {
         double size, sum = last_exact(job, i / job->filters, i % job->filters, &size);
         kern_finish_exact(job->finish, i, &sum, &size);
         KERN_CHECK(fabs(job->y[i] - sum) <= (double)(depth + 8) * KERN_EPS * size,
@@ -51,31 +51,31 @@ static void check_last_outputs(const hn_conv_last_job *job, const char *what, si
     }
 }
 
-static void check_conv_last(const kern_conv_case *t, size_t index, int form) {
+static void check_conv_nhwc(const kern_conv_case *t, size_t index, int form) {
     if (kern_leaves_out())
         return;
-    hn_slide s = kern_slide(t);
+    hn_window s = kern_window(t);
     int64_t n_out = t->batch * t->filters * s.out_elems;
     hn_finish_f32 finish = kern_finish(form, n_out);
-    hn_conv_last_job job = kern_conv_last_job(t, &s, form, &finish);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &finish);
     job.method = HN_CONV_LAST_PRODUCT;
-    int64_t packed = form & KERN_PACK ? hn_conv_last_packed_elems(&job) : 0;
+    int64_t packed = form & KERN_PACK ? hn_conv_nhwc_packed_elems(&job) : 0;
     float *first = NULL;
     if (packed > 0) {
         float *room = kern_floats(packed);
-        hn_conv_last_pack(&job, room);
+        hn_conv_nhwc_pack(&job, room);
         job.packed_w = room;
     }
-    job.scratch = kern_floats(hn_conv_last_scratch_elems(&job, KERN_POOLS));
+    job.scratch = kern_floats(hn_conv_nhwc_scratch_elems(&job, KERN_POOLS));
     for (int i = 0; i < KERN_POOLS; i++) {
         job.y = kern_floats(n_out);
         first = i ? first : job.y;
-        hn_conv_last_f32(kern_pool(i), &job);
+        hn_conv_nhwc_f32(kern_pool(i), &job);
         KERN_CHECK(memcmp(job.y, first, (size_t)n_out * sizeof *first) == 0,
                    "channels-last convolution %zu differs with %d threads", index, i + 1);
     }
     check_last_outputs(&job, "fast", index);
-    hn_conv_last_plain_f32(kern_pool(1), &job);
+    hn_conv_nhwc_plain_f32(kern_pool(1), &job);
     check_last_outputs(&job, "plain", index);
     kern_release();
 }
@@ -83,16 +83,16 @@ static void check_conv_last(const kern_conv_case *t, size_t index, int form) {
 /* What windows do not read does not matter, whatever it is; what they read is not lost. */
 static void check_last_nan(void) {
     kern_conv_case t = {2, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 1, 8, 40, 2};
-    hn_slide s = kern_slide(&t);
+    hn_window s = kern_window(&t);
     float *x = kern_floats(t.channels * s.in_elems), *w = kern_floats(t.filters * 4 * 9);
-    hn_conv_last_job job = {.slide = &s, .batch = 1, .channels = 8, .filters = 40, .groups = 2};
+    hn_conv_nhwc_job job = {.window = &s, .batch = 1, .channels = 8, .filters = 40, .groups = 2};
     x[(4 * 8 + 4) * t.channels + 1] = NAN; /* pixel 4, 4, first group */
     x[6] = HUGE_VALF;                      /* pixel 0, 0, second group */
     job.x = x;
     job.w = w;
     job.y = kern_floats(t.filters * s.out_elems);
-    job.scratch = kern_floats(hn_conv_last_scratch_elems(&job, 1));
-    hn_conv_last_f32(NULL, &job);
+    job.scratch = kern_floats(hn_conv_nhwc_scratch_elems(&job, 1));
+    hn_conv_nhwc_f32(NULL, &job);
     for (int64_t i = 0; i < s.out_elems * t.filters; i++) {
         int64_t line = i / t.filters / 8, column = i / t.filters % 8;
         bool is_first = i % t.filters < t.filters / 2;
@@ -105,13 +105,13 @@ static void check_last_nan(void) {
 }
 
 static void check_last_forms(const kern_conv_case *t, size_t index) {
-    check_conv_last(t, index, 0);
-    check_conv_last(t, index, KERN_PACK);
-    check_conv_last(t, index, KERN_PACK | KERN_BIAS | KERN_RESIDUAL | KERN_CLIP);
-    check_conv_last(t, index, (int)kern_between(1, KERN_ALL_FORMS));
+    check_conv_nhwc(t, index, 0);
+    check_conv_nhwc(t, index, KERN_PACK);
+    check_conv_nhwc(t, index, KERN_PACK | KERN_BIAS | KERN_RESIDUAL | KERN_CLIP);
+    check_conv_nhwc(t, index, (int)kern_between(1, KERN_ALL_FORMS));
 }
 
-void kern_test_conv_last(void) {
+void kern_test_conv_nhwc(void) {
     for (size_t i = 0; i < HN_COUNT(last_cases); i++)
         check_last_forms(&last_cases[i], i);
     for (size_t i = 0; i < KERN_CONV_CASES; i++)
@@ -119,7 +119,7 @@ void kern_test_conv_last(void) {
     for (size_t i = 0; i < 150; i++) {
         kern_conv_case t = kern_random_case();
         t.filters *= kern_between(1, 3);
-        check_conv_last(&t, 200 + i, (int)kern_between(0, KERN_ALL_FORMS));
+        check_conv_nhwc(&t, 200 + i, (int)kern_between(0, KERN_ALL_FORMS));
     }
     check_last_nan();
 }

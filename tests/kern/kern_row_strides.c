@@ -43,12 +43,12 @@ static void check_parted(const parted *p, const float *dense, const float *befor
 
 /* ---- convolutions ---- */
 
-typedef void (*conv_last_fn)(hn_pool *pool, const hn_conv_last_job *job);
+typedef void (*conv_nhwc_fn)(hn_pool *pool, const hn_conv_nhwc_job *job);
 
 /* A convolution side by side, then apart. */
-static void check_both_ways(hn_conv_last_job *job, hn_finish_f32 *finish, conv_last_fn run,
+static void check_both_ways(hn_conv_nhwc_job *job, hn_finish_f32 *finish, conv_nhwc_fn run,
                             const char *what, size_t index) {
-    int64_t in = job->batch * job->slide->in_elems, out = job->batch * job->slide->out_elems;
+    int64_t in = job->batch * job->window->in_elems, out = job->batch * job->window->out_elems;
     float *dense = kern_floats(out * job->filters);
     job->y = dense;
     run(NULL, job);
@@ -65,35 +65,35 @@ static void check_both_ways(hn_conv_last_job *job, hn_finish_f32 *finish, conv_l
     check_parted(&y, dense, before, what, index);
 }
 
-static void check_conv_steps(const kern_conv_case *t, size_t index, hn_conv_last_method method) {
-    hn_slide s = kern_slide(t);
+static void check_conv_steps(const kern_conv_case *t, size_t index, hn_conv_nhwc_method method) {
+    hn_window s = kern_window(t);
     int form = KERN_BIAS | KERN_RESIDUAL | KERN_MAP;
     hn_finish_f32 finish = kern_finish(form, t->batch * s.out_elems * t->filters);
-    hn_conv_last_job job = kern_conv_last_job(t, &s, form, &finish);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &finish);
     job.method = method;
-    if (!kern_leaves_out() && hn_conv_last_fits(&job, method)) {
-        float *packed = kern_floats(hn_conv_last_packed_elems(&job));
-        hn_conv_last_pack(&job, packed);
+    if (!kern_leaves_out() && hn_conv_nhwc_fits(&job, method)) {
+        float *packed = kern_floats(hn_conv_nhwc_packed_elems(&job));
+        hn_conv_nhwc_pack(&job, packed);
         job.packed_w = packed;
-        job.scratch = kern_floats(hn_conv_last_scratch_elems(&job, KERN_POOLS));
-        check_both_ways(&job, &finish, hn_conv_last_f32, hn_conv_last_method_name((int)method),
+        job.scratch = kern_floats(hn_conv_nhwc_scratch_elems(&job, KERN_POOLS));
+        check_both_ways(&job, &finish, hn_conv_nhwc_f32, hn_conv_nhwc_method_name((int)method),
                         index);
     }
     kern_release();
 }
 
 static void check_plain_steps(const kern_conv_case *t, size_t index) {
-    hn_slide s = kern_slide(t);
+    hn_window s = kern_window(t);
     hn_finish_f32 finish = kern_finish(KERN_RESIDUAL, t->batch * s.out_elems * t->filters);
-    hn_conv_last_job job = kern_conv_last_job(t, &s, KERN_RESIDUAL, &finish);
-    check_both_ways(&job, &finish, hn_conv_last_plain_f32, "plain convolution", index);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, KERN_RESIDUAL, &finish);
+    check_both_ways(&job, &finish, hn_conv_nhwc_plain_f32, "plain convolution", index);
     kern_release();
 }
 
 static void check_transposed_steps(const kern_conv_case *t, size_t index) {
-    hn_slide s = kern_slide(t);
+    hn_window s = kern_window(t);
     int64_t positions = t->batch * s.out_elems, pixels = t->batch * s.in_elems;
-    hn_conv_transpose_last_job job = {.slide = &s,
+    hn_conv_transpose_nhwc_job job = {.window = &s,
                                       .batch = t->batch,
                                       .channels = t->channels,
                                       .filters = t->filters,
@@ -101,8 +101,8 @@ static void check_transposed_steps(const kern_conv_case *t, size_t index) {
                                       .w = kern_floats(t->channels * t->filters * s.kernel_elems),
                                       .bias = kern_floats(t->filters),
                                       .y = kern_floats(pixels * t->filters)};
-    job.scratch = kern_floats(hn_conv_transpose_last_scratch_elems(&job));
-    hn_conv_transpose_last_f32(NULL, &job);
+    job.scratch = kern_floats(hn_conv_transpose_nhwc_scratch_elems(&job));
+    hn_conv_transpose_nhwc_f32(NULL, &job);
     const float *dense = job.y;
     parted x = part_rows(job.x, positions, t->channels), y = part_rows(NULL, pixels, t->filters);
     const float *before = copy_of(&y);
@@ -110,19 +110,19 @@ static void check_transposed_steps(const kern_conv_case *t, size_t index) {
     job.y = y.at;
     job.x_step = x.step;
     job.y_step = y.step;
-    hn_conv_transpose_last_f32(kern_pool(1), &job);
+    hn_conv_transpose_nhwc_f32(kern_pool(1), &job);
     check_parted(&y, dense, before, "transposed convolution", index);
     kern_release();
 }
 
 /* ---- pools, scales ---- */
 
-static void check_pool_steps(const kern_conv_case *t, size_t index, hn_pool_last_kind kind,
-                             void (*pool)(hn_pool *pool, const hn_pool_last_job *job)) {
-    hn_slide s = kern_slide(t);
+static void check_pool_steps(const kern_conv_case *t, size_t index, hn_pool_nhwc_kind kind,
+                             void (*pool)(hn_pool *pool, const hn_pool_nhwc_job *job)) {
+    hn_window s = kern_window(t);
     int64_t in = t->batch * s.in_elems, out = t->batch * s.out_elems;
-    hn_pool_last_job job = {.kind = kind,
-                            .slide = &s,
+    hn_pool_nhwc_job job = {.kind = kind,
+                            .window = &s,
                             .batch = t->batch,
                             .channels = t->channels,
                             .x = kern_floats(in * t->channels),
@@ -167,20 +167,20 @@ static void check_scale_steps(int64_t rows, int64_t channels) {
 }
 
 static void check_all_steps(const kern_conv_case *t, size_t index) {
-    for (int method = 0; hn_conv_last_method_name(method); method++)
-        check_conv_steps(t, index, (hn_conv_last_method)method);
+    for (int method = 0; hn_conv_nhwc_method_name(method); method++)
+        check_conv_steps(t, index, (hn_conv_nhwc_method)method);
     if (kern_leaves_out())
         return;
     check_plain_steps(t, index);
     if (t->groups == 1)
         check_transposed_steps(t, index);
     for (int kind = 0; kind < 2; kind++) {
-        check_pool_steps(t, index, (hn_pool_last_kind)kind, hn_pool_last_f32);
-        check_pool_steps(t, index, (hn_pool_last_kind)kind, hn_pool_last_plain_f32);
+        check_pool_steps(t, index, (hn_pool_nhwc_kind)kind, hn_pool_nhwc_f32);
+        check_pool_steps(t, index, (hn_pool_nhwc_kind)kind, hn_pool_nhwc_plain_f32);
     }
 }
 
-void kern_test_row_steps(void) {
+void kern_test_row_strides(void) {
     static const kern_conv_case more[] = {
         {2, {17, 14}, {3, 3}, {1, 1}, {1, 1}, {{1, 1}, {1, 1}}, 2, 24, 80, 1},
         {2, {13, 12}, {3, 3}, {2, 2}, {1, 1}, {{1, 1}, {1, 1}}, 1, 40, 40, 40},

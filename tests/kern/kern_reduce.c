@@ -11,17 +11,18 @@
 static const char *const fold_names[] = {"sum", "abs", "square", "max", "min"};
 
 /* What n numbers fold to, and the sum of their sizes, which errors are measured by. */
-static double exact_fold(hn_fold fold, int64_t n, const float *x, int64_t step, double *size) {
-    double acc = fold == HN_FOLD_MAX ? -HUGE_VAL : fold == HN_FOLD_MIN ? HUGE_VAL : 0;
+static double exact_fold(hn_reduce_kind fold, int64_t n, const float *x, int64_t step,
+                         double *size) {
+    double acc = fold == HN_REDUCE_MAX ? -HUGE_VAL : fold == HN_REDUCE_MIN ? HUGE_VAL : 0;
     *size = 0;
     for (int64_t i = 0; i < n; i++) {
         double v = x[i * step];
-        if (fold == HN_FOLD_MAX || fold == HN_FOLD_MIN) {
-            bool is_better = fold == HN_FOLD_MAX ? v > acc : v < acc;
+        if (fold == HN_REDUCE_MAX || fold == HN_REDUCE_MIN) {
+            bool is_better = fold == HN_REDUCE_MAX ? v > acc : v < acc;
             acc = is_better || isnan(v) ? v : acc;
             continue;
         }
-        v = fold == HN_FOLD_ABS ? fabs(v) : fold == HN_FOLD_SQUARE ? v * v : v;
+        v = fold == HN_REDUCE_ABS ? fabs(v) : fold == HN_REDUCE_SQUARE ? v * v : v;
         acc += v;
         *size += fabs(v);
     }
@@ -40,21 +41,22 @@ static void put_odd_ones(float *x, int64_t n, int form) {
         x[kern_between(0, n - 1)] = odd[form - 1];
 }
 
-static void check_run(hn_fold fold, int64_t n, int form) {
+static void check_run(hn_reduce_kind fold, int64_t n, int form) {
     float *x = kern_floats(n);
     double size;
     put_odd_ones(x, n, form);
-    double exact = exact_fold(fold, n, x, 1, &size), got = hn_folds_find_f32()->run[fold](n, x);
+    double exact = exact_fold(fold, n, x, 1, &size),
+           got = hn_reduce_loops_find_f32()->run[fold](n, x);
     KERN_CHECK(is_good_fold(got, exact, size, n), "%s of %d: %g, not %g", fold_names[fold], (int)n,
                got, exact);
     kern_release();
 }
 
-static void check_rows(hn_fold fold, int64_t n_rows, int64_t n, int64_t gap, int form) {
+static void check_rows(hn_reduce_kind fold, int64_t n_rows, int64_t n, int64_t gap, int form) {
     int64_t row = n + gap;
     float *x = kern_floats(n_rows ? (n_rows - 1) * row + n : 0), *out = kern_floats(n);
     put_odd_ones(x, n_rows ? n : 0, form);
-    hn_folds_find_f32()->rows[fold](n_rows, row, x, n, out);
+    hn_reduce_loops_find_f32()->rows[fold](n_rows, row, x, n, out);
     for (int64_t i = 0; i < n; i++) {
         double size, exact = exact_fold(fold, n_rows, x + i, row, &size);
         KERN_CHECK(is_good_fold(out[i], exact, size, n_rows), "%s of %d rows of %d: %g, not %g",
@@ -70,7 +72,7 @@ static void test_weighted_rows(void) {
             float *x = kern_floats(2 * n), *w = kern_floats(n_rows), *out = kern_floats(n);
             for (int64_t t = 0; t < n_rows; t++)
                 offsets[t] = kern_between(0, n);
-            hn_folds_find_f32()->weigh_rows(n, n_rows, x, offsets, w, out);
+            hn_reduce_loops_find_f32()->weigh_rows(n, n_rows, x, offsets, w, out);
             for (int64_t i = 0; i < n; i++) {
                 double exact = 0;
                 for (int64_t t = 0; t < n_rows; t++)
@@ -82,15 +84,15 @@ static void test_weighted_rows(void) {
         }
 }
 
-void kern_test_folds(void) {
+void kern_test_reduce(void) {
     static const int64_t rows[] = {0, 1, 2, 3, 5, 63, 64, 65, 257, 300};
-    for (int fold = 0; fold < HN_FOLD_COUNT; fold++)
+    for (int fold = 0; fold < HN_REDUCE_COUNT; fold++)
         for (int form = 0; form < 4; form++) {
             for (int64_t n = 0; n < 5000; n += n < 140 ? 1 : 971)
-                check_run((hn_fold)fold, n, form);
+                check_run((hn_reduce_kind)fold, n, form);
             for (size_t r = 0; r < HN_COUNT(rows); r++)
                 for (int64_t n = 0; n < 140; n += n < 36 ? 1 : 13)
-                    check_rows((hn_fold)fold, rows[r], n, n % 3, form);
+                    check_rows((hn_reduce_kind)fold, rows[r], n, n % 3, form);
         }
     test_weighted_rows();
 }

@@ -53,7 +53,7 @@ static bool is_same(float a, float b) {
 }
 
 /* over: 0 apart, 1 the result lies over x, 2 over y. */
-static void check_pair(const struct pair_case *t, hn_pair_fn fn, int64_t n, const int steps[2],
+static void check_pair(const struct pair_case *t, hn_binary_fn fn, int64_t n, const int steps[2],
                        int over) {
     float *x = odd_floats(steps[0] ? n : 1), *y = odd_floats(steps[1] ? n : 1);
     float *z = over == 1 ? x : over == 2 ? y : kern_floats(n);
@@ -70,7 +70,7 @@ static void check_pair(const struct pair_case *t, hn_pair_fn fn, int64_t n, cons
 }
 
 static void test_pair(const struct pair_case *t) {
-    hn_pair_fn fn = hn_pair_find_f32(t->op);
+    hn_binary_fn fn = hn_binary_find_f32(t->op);
     for (int64_t n = 0; fn && n < 100; n += n < 36 ? 1 : 21)
         for (int form = 0; form < 4; form++)
             for (int over = 0; over < 3; over++) {
@@ -82,7 +82,7 @@ static void test_pair(const struct pair_case *t) {
 
 /* ---- choices ---- */
 
-static void check_choice(hn_choose_fn fn, int64_t n, const int steps[3]) {
+static void check_choice(hn_select_fn fn, int64_t n, const int steps[3]) {
     int64_t n_flags = steps[0] ? n : 1;
     uint8_t *flags = (uint8_t *)kern_floats((n_flags + 3) / 4) + (-n_flags & 3);
     float *x = odd_floats(steps[1] ? n : 1), *y = odd_floats(steps[2] ? n : 1), *z = kern_floats(n);
@@ -98,8 +98,8 @@ static void check_choice(hn_choose_fn fn, int64_t n, const int steps[3]) {
     kern_release();
 }
 
-void kern_test_pairs(void) {
-    hn_choose_fn choose = hn_choose_find_32();
+void kern_test_binary(void) {
+    hn_select_fn choose = hn_select_find_32();
     for (size_t i = 0; i < HN_COUNT(pair_cases); i++)
         test_pair(&pair_cases[i]);
     for (int64_t n = 0; choose && n < 100; n += n < 36 ? 1 : 21)
