@@ -52,7 +52,7 @@ bool hone_op_get(uint32_t op, hone_op_info *info) {
         .since_version = version,
         .is_deprecated = deprecated,
         .is_extension = hn_op_is_extension(row),
-        .can_run = row->eval != NULL,
+        .can_run = row->impl != NULL,
         .n_inputs = n_formals(hn_op_text(row, HN_OP_INPUTS), version),
         .n_outputs = n_formals(hn_op_text(row, HN_OP_OUTPUTS), version)};
     hn_op_arity(hn_op_text(row, HN_OP_INPUTS), version, &info->min_inputs, &info->max_inputs);

@@ -20,7 +20,7 @@ static inline const hn_custom_op *hn_custom_of(const hone_op_node *node) {
 }
 
 hone_status hn_infer_custom(hn_infer *c);
-hone_status hn_eval_custom(hn_eval *c);
+extern const hn_impl hn_impl_custom[1];
 
 /* Records a failure that the operator itself has caused. */
 hone_status hn_custom_refuse(hone_op_node *node, const char *fmt, ...) HN_PRINTF(2, 3);

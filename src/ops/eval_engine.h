@@ -47,19 +47,6 @@ struct hn_eval {
     hone_error *err;
 };
 
-/* What an operator does before all runs. */
-typedef enum hn_preparation {
-    HN_PREPARES_NOTHING,
-    HN_PREPARES_BLOBS, /* reads constants by hn_prepared_blob alone; several at once may do so */
-    HN_PREPARES_STATE  /* reads what it likes */
-} hn_preparation;
-hn_preparation hn_eval_preparation(const hn_op *op);
-
-/* Work that need not be done in every run. Sees attributes, and those arguments that are constant;
- * there are no results, and no host. *state is NULL when there is nothing to do. */
-hone_status hn_eval_prepare(hn_eval *c, void **state);
-void hn_eval_release(const hn_op *op, void *state); /* NULL is fine for both */
-
 /* The kinds and element types of the arguments against the schema: for steps whose types were not
  * known before. */
 hone_status hn_eval_check_args(hn_eval *c);
@@ -75,37 +62,6 @@ uint64_t hn_eval_macs(hn_eval *c);
  * objects of the host's heap; on failure there are none. */
 hone_status hn_eval_once(hn_eval_host *host, const hn_graph *g, hn_id node, hn_object *const *args,
                          const bool *wanted, hn_object **rets, hone_error *err);
-
-/* Where an evaluation's first output may lie. */
-typedef enum hn_memory_kind {
-    HN_MEMORY_SEPARATE, /* apart from all arguments */
-    HN_MEMORY_ALIAS,    /* it is the first argument's bytes under another shape: nothing has to be
-                              done when they are shared */
-    HN_MEMORY_IN_PLACE, /* over an argument of the same type and shape */
-    HN_MEMORY_CONCAT,   /* apart, but an argument may lie where it goes along `axis` already */
-    HN_MEMORY_SPLIT     /* all outputs: parts of the first argument along `axis`, in order; they may
-                             lie there */
-} hn_memory_kind;
-hn_memory_kind hn_eval_memory(hn_eval_fn fn);
-/* Which arguments (bit i: argument i; the last bit: all from there on), and whether the first
- * output (of Split all) may have rows that do not lie side by side: hn_array.row_stride. */
-typedef struct hn_row_strides {
-    uint64_t args;
-    bool rets;
-    bool want_one_type; /* only where all arguments have the type and shape of the result */
-} hn_row_strides;
-hn_row_strides hn_eval_row_strides(hn_eval_fn fn);
-static inline bool hn_row_strides_arg(hn_row_strides s, uint32_t arg) {
-    return s.args >> HN_MIN(arg, 63u) & 1;
-}
-/* An argument whose elements are only copied, so that they need not be aligned. */
-bool hn_eval_copies_arg(hn_eval_fn fn, uint32_t arg);
-
-/* Of its first argument it reads no more than it makes. */
-bool hn_eval_reads_part(hn_eval_fn fn);
-/* May it run while other threads run other nodes? Not where code of others is called that does not
- * expect it, nor where references to objects are passed on: their counts belong to one thread. */
-bool hn_eval_runs_beside_others(hn_eval_fn fn);
 
 /* A tensor in memory that the caller owns: never freed, copied when somebody keeps it. */
 void hn_object_init_borrowed(hn_object *o, hn_dtype dtype, int32_t rank, const int64_t *dims,

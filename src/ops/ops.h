@@ -13,6 +13,7 @@ typedef hone_status (*hn_infer_fn)(hn_infer *c);
 typedef bool (*hn_macs_fn)(const hn_infer *c, uint64_t *macs);
 typedef struct hn_eval hn_eval; /* one node under evaluation: ops/eval/eval_int.h */
 typedef hone_status (*hn_eval_fn)(hn_eval *c);
+typedef struct hn_impl hn_impl; /* how it is evaluated: ops/eval.h */
 
 /* Operator sets, in the order of the table. */
 /* clang-format off */
@@ -55,8 +56,8 @@ typedef struct hn_op {
     hn_domain domain;
     const char *text; /* columns, each ended by NUL, in the order of hn_op_column */
     hn_infer_fn infer;
-    hn_macs_fn macs; /* NULL: none worth counting */
-    hn_eval_fn eval; /* NULL: cannot be run */
+    hn_macs_fn macs;     /* NULL: none worth counting */
+    const hn_impl *impl; /* NULL: cannot be run */
 } hn_op;
 typedef enum hn_op_column {
     HN_OP_NAME,

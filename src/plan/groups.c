@@ -65,7 +65,7 @@ static bool add_made_bytes(const strand_search *s, const hn_step *step, uint64_t
 static bool add_moved_bytes(const strand_search *s, const hn_step *step, uint64_t *bytes) {
     const hn_node *node = hn_node_at(s->g, step->node);
     bool all_known = add_made_bytes(s, step, bytes);
-    bool reads_part = hn_eval_reads_part(step->run);
+    bool reads_part = step->op->impl->reads_part;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         uint64_t unread = 0;
         all_known &= add_bytes(s, node->inputs[i], i == 0 && reads_part ? &unread : bytes);
@@ -82,7 +82,7 @@ static bool is_plain_tensor(const strand_search *s, hn_id id) {
 /* Objects that are passed on have counts of references, which belong to one thread. */
 static bool may_run_beside_others(const strand_search *s, const hn_step *step) {
     const hn_node *node = hn_node_at(s->g, step->node);
-    if (step->has_body || !hn_eval_runs_beside_others(step->run))
+    if (step->has_body || step->op->impl->runs_alone)
         return false;
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (!is_plain_tensor(s, node->inputs[i]))
@@ -114,7 +114,7 @@ static uint64_t cost_of_step(const strand_search *s, const hn_step *step) {
     if (!may_run_beside_others(s, step) || !known_macs(s, step, &macs))
         return 0;
     bool is_dynamic = !add_moved_bytes(s, step, &bytes);
-    if (!is_dynamic && step->memory == HN_MEMORY_ALIAS)
+    if (!is_dynamic && step->op->impl->memory == HN_MEMORY_ALIAS)
         return STEP_NS;
     uint64_t ns = (is_dynamic ? DYNAMIC_STEP_NS : STEP_NS) + macs / MACS_PER_NS;
     ns += bytes / BYTES_PER_NS;

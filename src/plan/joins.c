@@ -3,7 +3,7 @@
  *
  * With nothing but sizes of 1 before the axis such a part lies in one piece. Along the last axis it
  * is some columns of the whole: its rows lie as far apart as those of the whole, which its maker
- * and all its readers must know how to deal with (hn_eval_row_strides). Wholes may be parts of
+ * and all its readers must know how to deal with (hn_lowering.row_strides). Wholes may be parts of
  * others in turn: the growing concatenations of a dense block are the first columns of the last
  * one. */
 #include "plan/plan_int.h"
@@ -17,7 +17,7 @@ static const hn_step *step_of(const hn_memory_map *l, hn_id node) {
 /* By the shapes that the plan knows. */
 static bool deals_with_steps(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
     bool fits = hn_layout_is_exact(l, step, node);
-    for (uint32_t i = 0; fits && step->row_strides.want_one_type && i < node->n_inputs; i++)
+    for (uint32_t i = 0; fits && hn_step_row_strides(step).want_one_type && i < node->n_inputs; i++)
         fits =
             node->inputs[i] != HN_NONE && node->n_outputs > 0 && step->wanted[0] &&
             hn_type_equal(hn_layout_type(l, node->inputs[i]), hn_layout_type(l, node->outputs[0]));
@@ -28,7 +28,7 @@ static bool takes_parted_rows(const hn_memory_map *l, const hn_use *use) {
     if (use->node == HN_NONE || hn_node_at(l->g, use->node)->block != 0)
         return false;
     const hn_step *step = step_of(l, use->node);
-    return hn_row_strides_arg(step->row_strides, use->slot) &&
+    return hn_row_strides_arg(hn_step_row_strides(step), use->slot) &&
            deals_with_steps(l, step, hn_node_at(l->g, use->node));
 }
 
@@ -37,7 +37,8 @@ static bool makes_parted_rows(const hn_memory_map *l, hn_id node, hn_id value) {
         return false;
     const hn_step *step = step_of(l, node);
     bool is_first = hn_node_at(l->g, node)->outputs[0] == value;
-    return step->row_strides.rets && (is_first || step->memory == HN_MEMORY_SPLIT) &&
+    return hn_step_row_strides(step).rets &&
+           (is_first || step->op->impl->memory == HN_MEMORY_SPLIT) &&
            deals_with_steps(l, step, hn_node_at(l->g, node));
 }
 
@@ -160,7 +161,8 @@ static void join_argument_columns(hn_memory_map *l, const hn_node *node, hn_part
 }
 
 void hn_join_arguments(hn_memory_map *l, uint32_t s, const hn_node *node, hn_part_range *whole) {
-    if (l->plan->modes[s] != HN_STEP_PLANNED || l->list->steps[s].memory != HN_MEMORY_CONCAT)
+    if (l->plan->modes[s] != HN_STEP_PLANNED ||
+        l->list->steps[s].op->impl->memory != HN_MEMORY_CONCAT)
         return;
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (node->inputs[i] == HN_NONE)
@@ -189,7 +191,8 @@ static bool find_output(const hn_memory_map *l, part_form form, const hn_node *n
 bool hn_lie_in_argument(hn_memory_map *l, uint32_t s, const hn_node *node, uint32_t i) {
     hn_id id = node->outputs[i];
     uint64_t at, bytes;
-    if (l->plan->modes[s] != HN_STEP_PLANNED || l->list->steps[s].memory != HN_MEMORY_SPLIT)
+    if (l->plan->modes[s] != HN_STEP_PLANNED ||
+        l->list->steps[s].op->impl->memory != HN_MEMORY_SPLIT)
         return false;
     hn_part_range *whole = hn_layout_range(l, node->inputs[0]);
     const hn_type *t = hn_layout_type(l, node->inputs[0]);

@@ -64,7 +64,7 @@ static bool same_elems(const hn_type *a, const hn_type *b) {
 
 /* Graph outputs have memory of their own; all else may look at what is already there. */
 static bool can_be_view(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
-    if (step->memory != HN_MEMORY_ALIAS || node->n_inputs == 0 || node->n_outputs == 0)
+    if (step->op->impl->memory != HN_MEMORY_ALIAS || node->n_inputs == 0 || node->n_outputs == 0)
         return false;
     hn_id in = node->inputs[0], out = node->outputs[0];
     if (in == HN_NONE || !step->wanted[0] ||
@@ -111,7 +111,7 @@ static bool reads_piece_of(const hn_memory_map *l, const hn_node *node,
 /* An argument of the same form that nobody needs after this step: the result may be written over
  * it. */
 static hn_id dying_argument(const hn_memory_map *l, uint32_t s, const hn_node *node, hn_id out) {
-    if (l->list->steps[s].memory != HN_MEMORY_IN_PLACE)
+    if (l->list->steps[s].op->impl->memory != HN_MEMORY_IN_PLACE)
         return HN_NONE;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const hn_part_range *r = hn_layout_range(l, node->inputs[i]);

@@ -9,16 +9,46 @@
 
 typedef struct hn_provider hn_provider;
 
+/* ---- lowered steps --------------------------------------------------------------------------- */
+
+/* What a lowered step is given in a run: nothing but pointers. */
+typedef struct hn_step_io {
+    const void *const *in; /* data of the arguments; NULL where one is left out */
+    void *const *out;      /* data of the results; NULL where nobody reads one */
+    void *scratch;         /* hn_lowered.scratch_bytes, aligned to cache lines */
+    hn_pool *pool;         /* may be NULL */
+    hone_error *err;
+} hn_step_io;
+
+/* A node lowered for known shapes: one function, and the record that it is called with. The record
+ * has all that attributes, shapes, packed weights and the choice of a kernel decide; it is in the
+ * arena of the plan, and is immutable. */
+typedef struct hn_lowered {
+    hone_status (*run)(const void *record, const hn_step_io *io); /* NULL: it was not lowered */
+    const void *record;
+    size_t scratch_bytes;
+} hn_lowered;
+
+/* How a provider computes an operator. One row per implementation, beside its functions. */
+typedef struct hn_lowering {
+    /* Sees attributes, types and row strides of arguments and results, and the data of those
+     * arguments that are known; memory for the record comes from hn_lower_alloc. Leaves out->run
+     * NULL where the plain evaluation has to do: rare types and forms. */
+    hone_status (*lower)(hn_eval *c, hn_lowered *out);
+    /* Packs constants; as in hn_impl. */
+    hone_status (*prepare)(hn_eval *c, void **state);
+    void (*release)(const hn_op *op, void *state);
+    hn_row_strides row_strides; /* rows that need not be contiguous */
+} hn_lowering;
+
 /* One node, ready to run. */
 typedef struct hn_step {
     hn_id node;
     const hn_op *op;
     int version;
     const hn_provider *provider; /* who claimed the node */
-    hn_eval_fn run;              /* what the provider made of it */
-    hn_memory_kind memory;       /* where its first output may lie */
-    hn_row_strides row_strides;  /* what of it may have rows that do not lie side by side */
-    void *state;                 /* what the operator keeps for this node; see hn_eval_prepare */
+    const hn_lowering *lowering; /* how that provider computes it; NULL: it is evaluated */
+    void *state;                 /* what is kept for this node: packed weights, trees, ... */
     uint64_t packed_args;        /* bit i: the state holds what is read of argument i */
     bool is_prepared;            /* the state is there, if there is to be one */
     bool has_body;               /* If, Loop, ...: the evaluation makes its outputs itself */
@@ -26,6 +56,10 @@ typedef struct hn_step {
     uint32_t n_dead;             /* values of this block that nobody reads after this step */
     const hn_id *dead;
 } hn_step;
+
+static inline hn_row_strides hn_step_row_strides(const hn_step *s) {
+    return s->lowering ? s->lowering->row_strides : (hn_row_strides){0};
+}
 
 typedef struct hn_step_list {
     uint32_t n_steps;
@@ -41,9 +75,9 @@ typedef struct hn_step_list {
 struct hn_provider {
     const char *name;
     bool (*claims)(const hn_graph *g, const hn_step *step); /* node, op and version are known */
-    /* sets run, memory, row_strides */
-    hone_status (*lower)(const hn_graph *g, hn_step *step, hone_error *err);
+    const hn_lowering *(*lowering)(const hn_op *op);        /* NULL: it evaluates the operator */
 };
+extern const hn_provider hn_cpu_provider;
 const hn_provider *hn_provider_at(uint32_t i); /* all there are, 0, 1, ...; NULL past the last */
 /* HONE_E_UNSUPPORTED with a list of what is there. */
 hone_status hn_provider_find(const char *name, const hn_provider **out, hone_error *err);

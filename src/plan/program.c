@@ -178,7 +178,8 @@ static hone_status place_step(const hn_graph *g, const hn_program_options *o, hn
         if (!provider->claims(g, step))
             continue;
         step->provider = provider;
-        return provider->lower(g, step, err);
+        step->lowering = provider->lowering(step->op);
+        return HONE_OK;
     }
     return fail_unknown_op(g, step, err);
 }

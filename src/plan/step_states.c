@@ -140,6 +140,20 @@ static hone_status read_const_args(void *ctx) {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+typedef hone_status (*prepare_fn)(hn_eval *c, void **state);
+
+/* What a provider packs has precedence over what evaluations prepare; NULL: nothing is done. */
+static prepare_fn prepare_of(const hn_step *step) {
+    return step->lowering && step->lowering->prepare ? step->lowering->prepare
+                                                     : step->op->impl->prepare;
+}
+
+static void release_state(const hn_step *step) {
+    bool is_packed = step->lowering && step->lowering->prepare;
+    if (step->state)
+        (is_packed ? step->lowering->release : step->op->impl->release)(step->op, step->state);
+}
+
 /* Other steps may look at packed_args of this one any time: *taken is for whoever holds the lock.
  */
 static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scratch, uint64_t *taken,
@@ -165,7 +179,7 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
                  .consts = &host,
                  .err = err};
     if (status == HONE_OK)
-        status = hn_eval_prepare(&c, &step->state);
+        status = prepare_of(step)(&c, &step->state);
     *taken = c.packed_args;
     give_room_back(all, consts.room);
     if (status != HONE_OK)
@@ -178,7 +192,7 @@ static bool is_taken(const hn_step *step, uint32_t arg) {
 }
 
 static bool is_taken_or_copied(const hn_step *step, uint32_t arg) {
-    return is_taken(step, arg) || hn_eval_copies_arg(step->run, arg);
+    return is_taken(step, arg) || (arg < 64 && step->op->impl->copied_args >> arg & 1);
 }
 
 static bool all_readers(const hn_program *p, const hn_value *v,
@@ -245,12 +259,12 @@ static hone_status copy_const_args(preparation *all, const hn_step *step) {
     return HONE_OK;
 }
 
-static hone_status list_unprepared(preparation *all, hn_preparation kind, hn_arena *scratch) {
+static hone_status list_unprepared(preparation *all, bool are_alone, hn_arena *scratch) {
     for (hn_id b = 0; b < all->p->model->graph->blocks.n; b++)
         for (uint32_t i = 0; i < all->p->blocks[b].n_steps; i++) {
             hn_step *step = &all->p->blocks[b].steps[i];
-            if (hn_eval_preparation(step->op) == kind && !step->is_prepared &&
-                !HN_VEC_PUSH(scratch, &all->steps, step))
+            if (prepare_of(step) && step->op->impl->prepares_alone == are_alone &&
+                !step->is_prepared && !HN_VEC_PUSH(scratch, &all->steps, step))
                 return HONE_E_NOMEM;
         }
     return HONE_OK;
@@ -258,7 +272,7 @@ static hone_status list_unprepared(preparation *all, hn_preparation kind, hn_are
 
 /* Operators of others run alone, in order, on constants that can be read. */
 static hone_status prepare_strangers(preparation *all, hn_arena *scratch) {
-    HN_TRY(list_unprepared(all, HN_PREPARES_STATE, scratch));
+    HN_TRY(list_unprepared(all, true, scratch));
     for (uint32_t i = 0; i < all->steps.n; i++) {
         hn_step *step = all->steps.at[i];
         HN_TRY(copy_const_args(all, step));
@@ -282,7 +296,7 @@ static hone_status copy_late_consts(preparation *all) {
 }
 
 static hone_status prepare_weights(preparation *all, hn_arena *scratch) {
-    HN_TRY(list_unprepared(all, HN_PREPARES_BLOBS, scratch));
+    HN_TRY(list_unprepared(all, false, scratch));
     hn_pool_for(all->options->pool, all->steps.n, 1, prepare_steps, all);
     HN_TRY(all->status);
     return copy_late_consts(all);
@@ -330,5 +344,5 @@ hone_status hn_program_pack(hn_program *p, hn_pool *pool, hone_error *err) {
 void hn_program_release(hn_program *p) {
     for (hn_id b = 0; p->blocks && b < p->model->graph->blocks.n; b++)
         for (uint32_t i = 0; p->blocks[b].steps && i < p->blocks[b].n_steps; i++)
-            hn_eval_release(p->blocks[b].steps[i].op, p->blocks[b].steps[i].state);
+            release_state(&p->blocks[b].steps[i]);
 }

@@ -125,7 +125,7 @@ static void json_op(hn_json *j, const hn_op *op, int version, bool deprecated) {
     hn_json_key(j, "extension");
     hn_json_bool(j, hn_op_is_extension(op));
     hn_json_key(j, "can_run");
-    hn_json_bool(j, op->eval != NULL);
+    hn_json_bool(j, op->impl != NULL);
     hn_op_arity(hn_op_text(op, HN_OP_INPUTS), version, &min, &max);
     json_count(j, "min_inputs", min);
     json_count(j, "max_inputs", max);

@@ -47,7 +47,8 @@ static bool is_argument(const hn_node *n, hn_id value) {
 /* An argument of this type that ends with the step, and that nobody else holds or reads: the result
  * may be written over it. */
 static hn_object *dying_object(const step_frame *f, const hn_type *t) {
-    if (f->step->memory != HN_MEMORY_IN_PLACE || t->elem == HN_STRING || f->state->is_in_group)
+    if (f->step->op->impl->memory != HN_MEMORY_IN_PLACE || t->elem == HN_STRING ||
+        f->state->is_in_group)
         return NULL;
     for (uint32_t i = 0; i < f->step->n_dead; i++) {
         hn_object *o = f->state->values[f->step->dead[i]];
@@ -128,7 +129,7 @@ static hone_status settle_output(step_frame *f, uint32_t i) {
 
 static hone_status evaluate(step_frame *f) {
     HN_TRY(prepare_outputs(f));
-    HN_TRY(f->step->run(&f->eval));
+    HN_TRY(f->step->op->impl->eval(&f->eval));
     for (uint32_t i = 0; i < f->node->n_outputs; i++)
         if (f->step->wanted[i])
             HN_TRY(settle_output(f, i));

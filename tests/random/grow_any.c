@@ -149,7 +149,7 @@ static const hn_op *some_operator(grower *w, int *version) {
     if (op->domain != HN_DOMAIN_ONNX)
         return NULL;
     op = hn_op_find(NULL, HN_DOMAIN_ONNX, hn_op_name(op), w->opset, version, &is_deprecated);
-    return op && !is_deprecated && !hn_op_is_extension(op) && op->eval ? op : NULL;
+    return op && !is_deprecated && !hn_op_is_extension(op) && op->impl ? op : NULL;
 }
 
 static bool try_operator(grower *w) {

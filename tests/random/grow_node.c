@@ -97,7 +97,7 @@ static hone_status run_with_body(grower *w, hn_id node, hn_object **args, const 
     if (!hn_node_form_ok(w->g, NULL, node, NULL, &c.node.op, &c.node.version) || !c.node.op)
         return HONE_E_INVALID;
     hone_status status = hn_eval_check_args(&c);
-    return status == HONE_OK ? c.node.op->eval(&c) : status;
+    return status == HONE_OK ? c.node.op->impl->eval(&c) : status;
 }
 
 bool grow_compute(grower *w, hn_id node) {

@@ -1,5 +1,6 @@
 /* Chains of channels-last convolutions, computed: together where that is faster and the processor
  * has vectors for all stages, else one by one. The bytes are the same. */
+#include "cpu/lower/lower.h"
 #include "cpu/lower/conv_chain_form.h"
 #include "cpu/lower/conv_nhwc_eval.h"
 #include "ops/eval/ms/ms_eval.h"
@@ -148,7 +149,7 @@ static hone_status stages_one_by_one(hn_eval *c, chain_call *call) {
     return HONE_OK;
 }
 
-hone_status hn_eval_conv_chain(hn_eval *c) {
+static hone_status eval_conv_chain(hn_eval *c) {
     chain_call call;
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
@@ -167,8 +168,16 @@ hone_status hn_eval_conv_chain(hn_eval *c) {
     }
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_conv_chain[1] = {{.eval = eval_conv_chain}};
+const hn_lowering hn_lower_conv_chain[1] = {{.prepare = hn_prepare_chain,
+                                             .release = hn_release_chain,
+                                             .row_strides = {.args = 1 | 1 << 7, .rets = true}}};
 
 /* Of its own, because its first argument is no rows of pixels (hn_eval_row_strides). */
-hone_status hn_eval_nchw_conv_chain(hn_eval *c) {
-    return hn_eval_conv_chain(c);
+static hone_status eval_nchw_conv_chain(hn_eval *c) {
+    return eval_conv_chain(c);
 }
+const hn_impl hn_impl_nchw_conv_chain[1] = {{.eval = eval_nchw_conv_chain}};
+const hn_lowering hn_lower_nchw_conv_chain[1] = {{.prepare = hn_prepare_chain,
+                                                  .release = hn_release_chain,
+                                                  .row_strides = {.args = 1 << 7, .rets = true}}};

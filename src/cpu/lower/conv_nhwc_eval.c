@@ -1,4 +1,5 @@
 /* Convolutions of channels-last floats, computed. */
+#include "cpu/lower/lower.h"
 #include "cpu/lower/conv_nhwc_eval.h"
 
 #include "cpu/kernels/conv_nhwc/conv_transpose_nhwc.h"
@@ -13,7 +14,7 @@ hone_status hn_conv_nhwc_run(hn_eval *c, hn_conv_nhwc_job *job) {
     return HONE_OK;
 }
 
-hone_status hn_eval_conv_nhwc(hn_eval *c) {
+static hone_status eval_conv_nhwc(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *sum = hn_arg(c, 3);
     hn_array *y = hn_ret(c, 0);
     hn_window window;
@@ -45,8 +46,12 @@ hone_status hn_eval_conv_nhwc(hn_eval *c) {
     HN_TRY(has_map ? HONE_OK : hn_fused_activation(c, y));
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_conv_nhwc[1] = {{.eval = eval_conv_nhwc}};
+const hn_lowering hn_lower_conv_nhwc[1] = {{.prepare = hn_prepare_filters_nhwc,
+                                            .release = hn_release_filters_nhwc,
+                                            .row_strides = {.args = 1 | 1 << 3, .rets = true}}};
 
-hone_status hn_eval_conv_transpose_nhwc(hn_eval *c) {
+static hone_status eval_conv_transpose_nhwc(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     hn_window window;
@@ -71,3 +76,7 @@ hone_status hn_eval_conv_transpose_nhwc(hn_eval *c) {
     hn_conv_transpose_nhwc_f32(hn_eval_pool(c), &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_conv_transpose_nhwc[1] = {{.eval = eval_conv_transpose_nhwc}};
+const hn_lowering hn_lower_conv_transpose_nhwc[1] = {{.prepare = hn_prepare_transposed_nhwc,
+                                                      .release = hn_release_weights,
+                                                      .row_strides = {.args = 1, .rets = true}}};

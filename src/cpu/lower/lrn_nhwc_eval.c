@@ -50,7 +50,7 @@ static void lrn_rows(void *ctx, int lane, int64_t begin, int64_t end) {
     }
 }
 
-hone_status hn_eval_lrn_nhwc(hn_eval *c) {
+static hone_status eval_lrn_nhwc(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
@@ -79,3 +79,4 @@ hone_status hn_eval_lrn_nhwc(hn_eval *c) {
                       HN_MAX(LRN_GRAIN / channels, 1), lrn_rows, &l);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_lrn_nhwc[1] = {{.eval = eval_lrn_nhwc}};

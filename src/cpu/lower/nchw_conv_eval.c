@@ -2,6 +2,7 @@
  * image has three channels or so. Its channels are one more axis of the image, which windows cover
  * from one end to the other: a convolution of one channel over [C, spatial...], whose filters lie
  * as the file has them. */
+#include "cpu/lower/lower.h"
 #include "cpu/lower/conv_nhwc_eval.h"
 #include "ops/eval/ms/ms_eval.h"
 #include "cpu/pack/node_state.h"
@@ -25,7 +26,7 @@ void hn_window_add_channels(const hn_window *flat, int64_t channels, hn_window *
     memcpy(s->pad + 1, flat->pad, bytes);
 }
 
-hone_status hn_eval_nchw_conv(hn_eval *c) {
+static hone_status eval_nchw_conv(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *sum = hn_arg(c, 3);
     hn_array *y = hn_ret(c, 0);
     hn_window flat, window;
@@ -61,6 +62,10 @@ hone_status hn_eval_nchw_conv(hn_eval *c) {
     HN_TRY(has_map ? HONE_OK : hn_fused_activation(c, y));
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_nchw_conv[1] = {{.eval = eval_nchw_conv}};
+const hn_lowering hn_lower_nchw_conv[1] = {{.prepare = hn_prepare_nchw_filters,
+                                            .release = hn_release_weights,
+                                            .row_strides = {.args = 1 << 3, .rets = true}}};
 
 static hone_status fill_nchw_filters(void *job, void *out) {
     hn_conv_nhwc_pack(job, out);

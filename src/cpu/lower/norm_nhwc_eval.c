@@ -1,6 +1,7 @@
 /* Normalizations of channels-last floats, with an activation: batch, instance, group. */
 #include <math.h>
 
+#include "cpu/lower/lower.h"
 #include "cpu/kernels/rows/rows_nhwc.h"
 #include "ops/eval/ms/ms_eval.h"
 
@@ -69,7 +70,7 @@ static hone_status close_norm(hn_eval *c, const norm_nhwc *n) {
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
-hone_status hn_eval_batch_norm_nhwc(hn_eval *c) {
+static hone_status eval_batch_norm_nhwc(hn_eval *c) {
     norm_nhwc n;
     bool is_empty;
     HN_TRY(open_norm(c, &n, &is_empty));
@@ -83,6 +84,9 @@ hone_status hn_eval_batch_norm_nhwc(hn_eval *c) {
     scale_images(c, &n, 0, n.n_images);
     return close_norm(c, &n);
 }
+const hn_impl hn_impl_batch_norm_nhwc[1] = {
+    {.eval = eval_batch_norm_nhwc, .memory = HN_MEMORY_IN_PLACE}};
+const hn_lowering hn_lower_batch_norm_nhwc[1] = {{.row_strides = {.args = 1, .rets = true}}};
 
 /* ---- statistics of each image ---------------------------------------------------------------- */
 
@@ -119,7 +123,7 @@ static hone_status normalize_images(hn_eval *c, norm_nhwc *n, int64_t per_group)
     return close_norm(c, n);
 }
 
-hone_status hn_eval_instance_norm_nhwc(hn_eval *c) {
+static hone_status eval_instance_norm_nhwc(hn_eval *c) {
     norm_nhwc n;
     bool is_empty;
     HN_TRY(open_norm(c, &n, &is_empty));
@@ -129,6 +133,9 @@ hone_status hn_eval_instance_norm_nhwc(hn_eval *c) {
     HN_TRY(hn_want_elems(c, 2, (uint64_t)n.channels));
     return normalize_images(c, &n, 1);
 }
+const hn_impl hn_impl_instance_norm_nhwc[1] = {
+    {.eval = eval_instance_norm_nhwc, .memory = HN_MEMORY_IN_PLACE}};
+const hn_lowering hn_lower_instance_norm_nhwc[1] = {{.row_strides = {.args = 1, .rets = true}}};
 
 /* One element per group, as GroupNormalization-18 has it, becomes one per channel. */
 static hone_status spread_over_groups(hn_eval *c, const norm_nhwc *n, int64_t groups, uint32_t arg,
@@ -146,7 +153,7 @@ static hone_status spread_over_groups(hn_eval *c, const norm_nhwc *n, int64_t gr
     return HONE_OK;
 }
 
-hone_status hn_eval_group_norm_nhwc(hn_eval *c) {
+static hone_status eval_group_norm_nhwc(hn_eval *c) {
     norm_nhwc n;
     bool is_empty;
     int64_t groups = hn_attr_i(hn_eval_node(c), "num_groups", 1);
@@ -160,3 +167,6 @@ hone_status hn_eval_group_norm_nhwc(hn_eval *c) {
     HN_TRY(spread_over_groups(c, &n, groups, 2, &n.beta));
     return normalize_images(c, &n, n.channels / groups);
 }
+const hn_impl hn_impl_group_norm_nhwc[1] = {
+    {.eval = eval_group_norm_nhwc, .memory = HN_MEMORY_IN_PLACE}};
+const hn_lowering hn_lower_group_norm_nhwc[1] = {{.row_strides = {.args = 1, .rets = true}}};

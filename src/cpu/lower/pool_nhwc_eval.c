@@ -1,4 +1,5 @@
 /* Pools of channels-last floats, computed. */
+#include "cpu/lower/lower.h"
 #include "cpu/kernels/pool/pool_nhwc.h"
 #include "ops/eval/onnx/window_eval.h"
 
@@ -30,14 +31,18 @@ static hone_status run_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind, bool count_
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
-hone_status hn_eval_max_pool_nhwc(hn_eval *c) {
+static hone_status eval_max_pool_nhwc(hn_eval *c) {
     return run_pool_nhwc(c, HN_POOL_LAST_MAX, false);
 }
+const hn_impl hn_impl_max_pool_nhwc[1] = {{.eval = eval_max_pool_nhwc}};
+const hn_lowering hn_lower_max_pool_nhwc[1] = {{.row_strides = {.args = 1, .rets = true}}};
 
-hone_status hn_eval_average_pool_nhwc(hn_eval *c) {
+static hone_status eval_average_pool_nhwc(hn_eval *c) {
     return run_pool_nhwc(c, HN_POOL_LAST_AVERAGE,
                          hn_attr_i(hn_eval_node(c), "count_include_pad", 0) != 0);
 }
+const hn_impl hn_impl_average_pool_nhwc[1] = {{.eval = eval_average_pool_nhwc}};
+const hn_lowering hn_lower_average_pool_nhwc[1] = {{.row_strides = {.args = 1, .rets = true}}};
 
 static hone_status run_global_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind) {
     const hn_array *x = hn_arg(c, 0);
@@ -57,10 +62,12 @@ static hone_status run_global_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind) {
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
-hone_status hn_eval_global_max_pool_nhwc(hn_eval *c) {
+static hone_status eval_global_max_pool_nhwc(hn_eval *c) {
     return run_global_pool_nhwc(c, HN_POOL_LAST_MAX);
 }
+const hn_impl hn_impl_global_max_pool_nhwc[1] = {{.eval = eval_global_max_pool_nhwc}};
 
-hone_status hn_eval_global_average_pool_nhwc(hn_eval *c) {
+static hone_status eval_global_average_pool_nhwc(hn_eval *c) {
     return run_global_pool_nhwc(c, HN_POOL_LAST_AVERAGE);
 }
+const hn_impl hn_impl_global_average_pool_nhwc[1] = {{.eval = eval_global_average_pool_nhwc}};

@@ -1,6 +1,7 @@
 /* Recurrent layers of floats with the usual activations. The inputs of all steps and directions
  * meet their weights in one product; a step is one product with packed weights (two in a GRU that
  * resets late) and one pass over the gates by vectors. Directions run side by side. */
+#include "cpu/lower/lower.h"
 #include "ops/eval/onnx/rnn_eval.h"
 
 #include <math.h>
@@ -77,8 +78,8 @@ static hone_status fill_recurrent(void *job, void *out) {
 }
 
 static hn_rnn_kind kind_of(const hn_eval *c) {
-    hn_eval_fn eval = c->node.op->eval;
-    return eval == hn_eval_lstm ? HN_RNN_LSTM : eval == hn_eval_gru ? HN_RNN_GRU : HN_RNN_PLAIN;
+    const hn_impl *impl = c->node.op->impl;
+    return impl == hn_impl_lstm ? HN_RNN_LSTM : impl == hn_impl_gru ? HN_RNN_GRU : HN_RNN_PLAIN;
 }
 
 hone_status hn_prepare_recurrent(hn_eval *c, void **state) {
@@ -315,3 +316,10 @@ hone_status hn_rnn_eval_fast(hn_eval *c, const hn_rnn_form *f) {
     hn_pool_for(l.pool, f->dirs, 1, run_directions, &l);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+
+const hn_lowering hn_lower_gru[1] = {
+    {.prepare = hn_prepare_recurrent, .release = hn_release_weights}};
+const hn_lowering hn_lower_lstm[1] = {
+    {.prepare = hn_prepare_recurrent, .release = hn_release_weights}};
+const hn_lowering hn_lower_rnn[1] = {
+    {.prepare = hn_prepare_recurrent, .release = hn_release_weights}};

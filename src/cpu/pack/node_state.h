@@ -12,13 +12,6 @@ void hn_prepared_key_arg(const hn_eval *c, hn_blob_key *key, uint32_t arg);
 hone_status hn_prepared_blob(const hn_eval *c, const hn_blob_key *key, hn_blob_fill_fn fill,
                              void *job, hn_blob **out);
 
-hone_status hn_prepare_custom(hn_eval *c, void **state);
-void hn_release_custom(const hn_op *op, void *state);
-
-/* The trees that the attributes of an ensemble describe. */
-hone_status hn_prepare_forest(hn_eval *c, void **state);
-void hn_release_forest(const hn_op *op, void *state);
-
 /* ---- constant weights, laid out for the tiles of this processor ---- */
 
 enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_nhwc_weights.c larger */

@@ -60,7 +60,7 @@ bool hn_custom_is_stopped(const hone_op_node *node) {
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-hone_status hn_prepare_custom(hn_eval *c, void **state) {
+static hone_status prepare_custom(hn_eval *c, void **state) {
     hone_op_node node = {.infer = &c->node, .eval = c, .err = c->err};
     const hone_op_def *def = &hn_custom_of(&node)->def;
     if (!def->create)
@@ -71,7 +71,7 @@ hone_status hn_prepare_custom(hn_eval *c, void **state) {
     return status;
 }
 
-void hn_release_custom(const hn_op *op, void *state) {
+static void release_custom(const hn_op *op, void *state) {
     const hone_op_def *def = &((const hn_custom_op *)(const void *)op)->def;
     if (def->destroy)
         def->destroy(def->context, state);
@@ -88,13 +88,19 @@ static hone_status compute_with(hn_eval *c, void *state) {
 }
 
 /* Who runs a node once only has prepared nothing. */
-hone_status hn_eval_custom(hn_eval *c) {
+static hone_status eval_custom(hn_eval *c) {
     if (c->is_prepared)
         return compute_with(c, c->state);
     void *state;
-    hone_status status = hn_eval_prepare(c, &state);
+    hone_status status = prepare_custom(c, &state);
     if (status == HONE_OK)
         status = compute_with(c, state);
-    hn_eval_release(c->node.op, state);
+    if (state)
+        release_custom(c->node.op, state);
     return status;
 }
+const hn_impl hn_impl_custom[1] = {{.eval = eval_custom,
+                                    .runs_alone = true,
+                                    .prepare = prepare_custom,
+                                    .release = release_custom,
+                                    .prepares_alone = true}};

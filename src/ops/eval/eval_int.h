@@ -68,6 +68,21 @@ bool hn_eval_stopped(const hn_eval *c);
 hone_status hn_eval_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in,
                          uint32_t n_out, hn_object **out);
 
+/* Evaluations that those of other domains are made of. */
+hone_status hn_eval_average_pool(hn_eval *c);
+hone_status hn_eval_conv(hn_eval *c);
+hone_status hn_eval_gemm(hn_eval *c);
+hone_status hn_eval_global_average_pool(hn_eval *c);
+hone_status hn_eval_global_max_pool(hn_eval *c);
+hone_status hn_eval_gru(hn_eval *c);
+hone_status hn_eval_lstm(hn_eval *c);
+hone_status hn_eval_matmul(hn_eval *c);
+hone_status hn_eval_matmul_integer(hn_eval *c);
+hone_status hn_eval_max_pool(hn_eval *c);
+hone_status hn_eval_qlinear_conv(hn_eval *c);
+hone_status hn_eval_softmax(hn_eval *c);
+hone_status hn_eval_where(hn_eval *c);
+
 /* ---- elements -------------------------------------------------------------------------------- */
 
 #define HN_TILE 256 /* elements that loops over hn_load_* take at a time, on the stack */

@@ -112,7 +112,7 @@ static hone_status run_node_alone(hn_eval *c) {
         c->rets[i] = hn_heap_tensor(c->host->heap, t->elem, t->shape.rank, t->shape.dims);
         HN_TRY_PTR(c->rets[i]);
     }
-    HN_TRY(c->node.op->eval(c));
+    HN_TRY(c->node.op->impl->eval(c));
     for (uint32_t i = 0; i < c->n_rets; i++)
         if (c->wanted[i] && !c->rets[i])
             return hn_fail(c->err, HONE_E_SHAPE,
@@ -136,7 +136,7 @@ hone_status hn_eval_once(hn_eval_host *host, const hn_graph *g, hn_id node, hn_o
     for (uint32_t i = 0; i < n->n_outputs; i++)
         rets[i] = NULL;
     if (!hn_node_form_ok(g, NULL, node, NULL, &c.node.op, &c.node.version) || !c.node.op ||
-        !c.node.op->eval)
+        !c.node.op->impl)
         return hn_fail(err, HONE_E_UNSUPPORTED, "hone cannot run operator '%s'", hn_s(n->op));
     hone_status status = run_node_alone(&c);
     for (uint32_t i = 0; i < n->n_outputs && status != HONE_OK; i++) {

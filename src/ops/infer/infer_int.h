@@ -126,11 +126,10 @@ const hn_type *hn_type_join(hn_infer *c, const hn_type *a, const hn_type *b);
  * numbers that differ fail. Inputs that are absent or of unknown rank teach nothing. */
 hone_status hn_meet_dims(hn_infer *c, uint32_t input, int32_t rank, hn_dim *const *dims);
 
-/* Every rule, count and evaluation that the table names. */
-#define HN_OP(domain, op, versions, inputs, outputs, types, attrs, infer, macs, eval) \
-  hone_status hn_infer_##infer(hn_infer *c);                                          \
-  bool hn_macs_##macs(const hn_infer *c, uint64_t *n);                                \
-  hone_status hn_eval_##eval(hn_eval *c);
+/* Every rule and count that the table names. */
+#define HN_OP(domain, op, versions, inputs, outputs, types, attrs, infer, macs, impl, lower) \
+  hone_status hn_infer_##infer(hn_infer *c);                                                 \
+  bool hn_macs_##macs(const hn_infer *c, uint64_t *n);
 #include "ops/ops.def"
 #undef HN_OP
 

@@ -53,7 +53,7 @@ const hn_op *hn_registry_row(const hn_op_registry *r, uint32_t i) {
 }
 
 bool hn_op_is_random(const hn_op *op) {
-    return op->eval == hn_eval_custom && ((const hn_custom_op *)(const void *)op)->def.is_random;
+    return op->impl == hn_impl_custom && ((const hn_custom_op *)(const void *)op)->def.is_random;
 }
 
 const char *hn_registry_domain(const hn_op_registry *r, uint32_t i) {
@@ -151,7 +151,7 @@ static hone_status add_row(hn_op_registry *r, const hone_op_def *given, hone_err
                             .destroy = def.destroy};
     op->library = r->loading;
     op->row.infer = hn_infer_custom;
-    op->row.eval = hn_eval_custom;
+    op->row.impl = hn_impl_custom;
     op->row.text = join_columns(r, &def);
     HN_TRY_PTR(op->row.text);
     HN_TRY(domain_of(r, def.domain, &op->row.domain));

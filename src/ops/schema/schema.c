@@ -2,16 +2,17 @@
  * parameters and attributes. */
 #include "ops/ops.h"
 
+#include "ops/eval.h"
 #include "ops/infer/infer_int.h"
 #include "ops/schema/registry.h"
 #include "ops/schema/schema_int.h"
 
 /* Most operators have no count: a null pointer in the table needs no relocation. */
 #define hn_macs_none NULL
-#define hn_eval_none NULL
-#define HN_OP(dom, op, versions, inputs, outputs, types, attrs, infer, macs, eval)    \
-  {HN_DOMAIN_##dom, #op "\0" versions "\0" inputs "\0" outputs "\0" types "\0" attrs, \
-   hn_infer_##infer, hn_macs_##macs, hn_eval_##eval},
+#define hn_impl_none NULL
+#define HN_OP(dom, op, versions, inputs, outputs, types, attrs, infer, macs, impl, lower) \
+  {HN_DOMAIN_##dom, #op "\0" versions "\0" inputs "\0" outputs "\0" types "\0" attrs,     \
+   hn_infer_##infer, hn_macs_##macs, hn_impl_##impl},
 
 static const hn_op op_rows[] = {
 #include "ops/ops.def"
@@ -19,7 +20,7 @@ static const hn_op op_rows[] = {
 
 #undef HN_OP
 #undef hn_macs_none
-#undef hn_eval_none
+#undef hn_impl_none
 
 static const char *const domain_texts[] = {
 #define HN_DOMAIN_TEXT(id, text) text,

@@ -28,10 +28,11 @@ static void binarize(const void *ctx, uint64_t begin, uint64_t n, double *v) {
         v[i] = v[i] > (double)*threshold;
 }
 
-hone_status hn_eval_binarizer(hn_eval *c) {
+static hone_status eval_binarizer(hn_eval *c) {
     float threshold = hn_attr_f(hn_eval_node(c), "threshold", 0);
     return map_features(c, binarize, &threshold);
 }
+const hn_impl hn_impl_binarizer[1] = {{.eval = eval_binarizer}};
 
 typedef struct feature_scale {
     const float *offset, *scale;
@@ -56,7 +57,7 @@ static hone_status expect_features(hn_eval *c, const char *name, uint64_t n, uin
                         (unsigned long long)n, (unsigned long long)width);
 }
 
-hone_status hn_eval_scaler(hn_eval *c) {
+static hone_status eval_scaler(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     feature_scale s = {.width = x->rank == 0 ? 1 : (uint64_t)x->dims[x->rank - 1]};
@@ -66,6 +67,7 @@ hone_status hn_eval_scaler(hn_eval *c) {
     HN_TRY(expect_features(c, "scale", s.n_scales, s.width));
     return map_features(c, scale_features, &s);
 }
+const hn_impl hn_impl_scaler[1] = {{.eval = eval_scaler}};
 
 /* ---- Imputer --------------------------------------------------------------------------------- */
 
@@ -95,7 +97,7 @@ static void impute(const imputer *m, const hn_array *x, hn_array *y, uint64_t i)
     hn_store_f64(y, i, 1, &v);
 }
 
-hone_status hn_eval_imputer(hn_eval *c) {
+static hone_status eval_imputer(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
@@ -115,6 +117,7 @@ hone_status hn_eval_imputer(hn_eval *c) {
         impute(&m, x, y, i);
     return HONE_OK;
 }
+const hn_impl hn_impl_imputer[1] = {{.eval = eval_imputer}};
 
 /* ---- Normalizer ------------------------------------------------------------------------------ */
 
@@ -133,7 +136,7 @@ static float row_norm(norm_kind kind, uint64_t n, const float *row) {
     return norm == 0 ? 1 : norm;
 }
 
-hone_status hn_eval_normalizer(hn_eval *c) {
+static hone_status eval_normalizer(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_array *y = hn_ret(c, 0);
     hn_ml_samples_in in;
@@ -149,10 +152,11 @@ hone_status hn_eval_normalizer(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_normalizer[1] = {{.eval = eval_normalizer}};
 
 /* ---- ArrayFeatureExtractor, FeatureVectorizer ------------------------------------------------ */
 
-hone_status hn_eval_array_feature_extractor(hn_eval *c) {
+static hone_status eval_array_feature_extractor(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *picked = hn_arg(c, 1);
     hn_array *y;
     int64_t dims[HN_MAX_RANK];
@@ -177,6 +181,7 @@ hone_status hn_eval_array_feature_extractor(hn_eval *c) {
              to = hn_array_as(y, 2, (int64_t[]){rows, n});
     return hn_copy_picked(c, &to, &from, (const int64_t *const[]){NULL, at}, NULL);
 }
+const hn_impl hn_impl_array_feature_extractor[1] = {{.eval = eval_array_feature_extractor}};
 
 /* Takes the first `want` features of each row; what an input does not have is 0. */
 static hone_status copy_features(hn_eval *c, const hn_array *x, hn_array *y, uint64_t at,
@@ -195,7 +200,7 @@ static hone_status copy_features(hn_eval *c, const hn_array *x, hn_array *y, uin
     return HONE_OK;
 }
 
-hone_status hn_eval_feature_vectorizer(hn_eval *c) {
+static hone_status eval_feature_vectorizer(hn_eval *c) {
     const hn_array *first = hn_arg(c, 0);
     uint64_t n_sizes, at = 0, total = 0;
     const int64_t *sizes = hn_ml_ints(hn_eval_node(c), "inputdimensions", &n_sizes);
@@ -216,3 +221,4 @@ hone_status hn_eval_feature_vectorizer(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_feature_vectorizer[1] = {{.eval = eval_feature_vectorizer}};

@@ -173,7 +173,7 @@ static hone_status encode_places(hn_eval *c) {
                                             : translate(c, places, texts);
 }
 
-hone_status hn_eval_label_encoder(hn_eval *c) {
+static hone_status eval_label_encoder(hn_eval *c) {
     static const char *const key_names[4] = {"keys_tensor", "keys_strings", "keys_int64s",
                                              "keys_floats"};
     static const char *const value_names[4] = {"values_tensor", "values_strings", "values_int64s",
@@ -185,18 +185,20 @@ hone_status hn_eval_label_encoder(hn_eval *c) {
     HN_TRY(array_of_first(c, value_names, &values));
     return translate(c, keys, values);
 }
+const hn_impl hn_impl_label_encoder[1] = {{.eval = eval_label_encoder}};
 
-hone_status hn_eval_category_mapper(hn_eval *c) {
+static hone_status eval_category_mapper(hn_eval *c) {
     hn_array texts, numbers;
     HN_TRY(array_of_attr(c, "cats_strings", &texts));
     HN_TRY(array_of_attr(c, "cats_int64s", &numbers));
     return hn_arg(c, 0)->dtype == HN_STRING ? translate(c, texts, numbers)
                                             : translate(c, numbers, texts);
 }
+const hn_impl hn_impl_category_mapper[1] = {{.eval = eval_category_mapper}};
 
 /* ---- OneHotEncoder --------------------------------------------------------------------------- */
 
-hone_status hn_eval_one_hot_encoder(hn_eval *c) {
+static hone_status eval_one_hot_encoder(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0), keys, whole = *x;
     bool is_text = x->dtype == HN_STRING,
@@ -225,6 +227,7 @@ hone_status hn_eval_one_hot_encoder(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_one_hot_encoder[1] = {{.eval = eval_one_hot_encoder}};
 
 /* ---- ZipMap ---------------------------------------------------------------------------------- */
 
@@ -257,7 +260,7 @@ static hone_status zip_rows(hn_eval *c, const hn_object *labels, const hn_array 
     return hn_ret_object(c, 0, y);
 }
 
-hone_status hn_eval_zip_map(hn_eval *c) {
+static hone_status eval_zip_map(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_ml_labels labels =
         hn_ml_read_labels(hn_eval_node(c), "classlabels_strings", "classlabels_int64s");
@@ -277,6 +280,7 @@ hone_status hn_eval_zip_map(hn_eval *c) {
     hn_object_unref(c, keys);
     return status;
 }
+const hn_impl hn_impl_zip_map[1] = {{.eval = eval_zip_map}};
 
 /* ---- CastMap, DictVectorizer ----------------------------------------------------------------- */
 
@@ -314,7 +318,7 @@ static hone_status cast_value(hn_eval *c, hn_array *y, uint64_t at, const hn_arr
 }
 
 /* Dense: the values in the order of their keys. Sparse: each at its key, others are 0. */
-hone_status hn_eval_cast_map(hn_eval *c) {
+static hone_status eval_cast_map(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *keys, *values;
     bool is_sparse = hn_attr_is(node, "map_form", "SPARSE");
@@ -346,9 +350,10 @@ hone_status hn_eval_cast_map(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_cast_map[1] = {{.eval = eval_cast_map}};
 
 /* One column for each word of the vocabulary. */
-hone_status hn_eval_dict_vectorizer(hn_eval *c) {
+static hone_status eval_dict_vectorizer(hn_eval *c) {
     const hn_array *keys, *values;
     hn_array words, *y;
     key_table t;
@@ -369,3 +374,4 @@ hone_status hn_eval_dict_vectorizer(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_dict_vectorizer[1] = {{.eval = eval_dict_vectorizer}};

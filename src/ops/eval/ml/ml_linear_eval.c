@@ -45,7 +45,7 @@ static void linear_scores(const linear_model *m, uint64_t sample, float *out) {
     }
 }
 
-hone_status hn_eval_linear_regressor(hn_eval *c) {
+static hone_status eval_linear_regressor(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_array *y = hn_ret(c, 0);
     linear_model m;
@@ -59,6 +59,7 @@ hone_status hn_eval_linear_regressor(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_linear_regressor[1] = {{.eval = eval_linear_regressor}};
 
 static uint64_t best_of(uint64_t n, const float *scores) {
     uint64_t best = 0;
@@ -67,7 +68,7 @@ static uint64_t best_of(uint64_t n, const float *scores) {
     return best;
 }
 
-hone_status hn_eval_linear_classifier(hn_eval *c) {
+static hone_status eval_linear_classifier(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_ml_labels labels = hn_ml_read_labels(node, "classlabels_strings", "classlabels_ints");
     hn_ml_post post = hn_ml_read_post(node);
@@ -93,6 +94,7 @@ hone_status hn_eval_linear_classifier(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_linear_classifier[1] = {{.eval = eval_linear_classifier}};
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -160,7 +162,7 @@ static void svm_run_kernels(const svm_model *m, uint64_t sample) {
 
 /* ---- SVMRegressor ---------------------------------------------------------------------------- */
 
-hone_status hn_eval_svm_regressor(hn_eval *c) {
+static hone_status eval_svm_regressor(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_array *y = hn_ret(c, 0);
     int64_t n_supports = hn_attr_i(node, "n_supports", 0);
@@ -191,6 +193,7 @@ hone_status hn_eval_svm_regressor(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_svm_regressor[1] = {{.eval = eval_svm_regressor}};
 
 /* ---- SVMClassifier --------------------------------------------------------------------------- */
 
@@ -332,7 +335,7 @@ static hone_status svm_score(hn_eval *c, const svm_model *m, uint64_t sample, fl
     return HONE_OK;
 }
 
-hone_status hn_eval_svm_classifier(hn_eval *c) {
+static hone_status eval_svm_classifier(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_ml_labels labels = hn_ml_read_labels(node, "classlabels_strings", "classlabels_ints");
     hn_ml_post post = hn_ml_read_post(node);
@@ -364,3 +367,4 @@ hone_status hn_eval_svm_classifier(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_svm_classifier[1] = {{.eval = eval_svm_classifier}};

@@ -22,10 +22,10 @@ typedef struct forest_job {
 
 static hone_status forest_make(hn_eval *c, hn_arena *room, hn_forest *f) {
     const hn_infer *node = hn_eval_node(c);
-    hn_eval_fn eval = c->node.op->eval;
-    if (eval == hn_eval_tree_ensemble) {
+    const hn_impl *impl = c->node.op->impl;
+    if (impl == hn_impl_tree_ensemble) {
         HN_TRY(hn_forest_read(c, room, f));
-    } else if (eval == hn_eval_tree_regressor) {
+    } else if (impl == hn_impl_tree_regressor) {
         int64_t n_targets = hn_attr_i(node, "n_targets", 1);
         HN_TRY(hn_forest_read_old(c, room, "target", (uint64_t)HN_MAX(n_targets, 0), f));
     } else {
@@ -41,7 +41,7 @@ typedef struct forest_state {
 } forest_state;
 
 /* Trees that are wrong are left to the run, which says so when it comes to them. */
-hone_status hn_prepare_forest(hn_eval *c, void **state) {
+static hone_status prepare_forest(hn_eval *c, void **state) {
     hn_arena *room = hn_arena_new(hn_arena_allocator(c->node.scope->job->model->arena));
     forest_state *s = room ? HN_NEW_N(room, forest_state, 1) : NULL;
     hone_status status = s ? forest_make(c, room, &s->forest) : HONE_E_NOMEM;
@@ -54,7 +54,7 @@ hone_status hn_prepare_forest(hn_eval *c, void **state) {
     return HONE_OK;
 }
 
-void hn_release_forest(const hn_op *op, void *state) {
+static void release_forest(const hn_op *op, void *state) {
     (void)op;
     hn_arena_free(((forest_state *)state)->room);
 }
@@ -193,7 +193,7 @@ static hone_status forest_regress(hn_eval *c, forest_job *j, hn_ml_post post) {
     return HONE_OK;
 }
 
-hone_status hn_eval_tree_ensemble(hn_eval *c) {
+static hone_status eval_tree_ensemble(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     int64_t how = hn_attr_i(node, "aggregate_function", FOREST_SUM),
             post = hn_attr_i(node, "post_transform", HN_POST_NONE);
@@ -206,8 +206,10 @@ hone_status hn_eval_tree_ensemble(hn_eval *c) {
     j.how = (forest_sum)how;
     return forest_regress(c, &j, (hn_ml_post)post);
 }
+const hn_impl hn_impl_tree_ensemble[1] = {
+    {.eval = eval_tree_ensemble, .prepare = prepare_forest, .release = release_forest}};
 
-hone_status hn_eval_tree_regressor(hn_eval *c) {
+static hone_status eval_tree_regressor(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     static const char *const names[] = {"AVERAGE", "SUM", "MIN", "MAX"};
     forest_job j = {.how = FOREST_SUM};
@@ -217,6 +219,8 @@ hone_status hn_eval_tree_regressor(hn_eval *c) {
     HN_TRY(hn_ml_doubles(c, "base_values", "base_values_as_tensor", &j.n_base, &j.base));
     return forest_regress(c, &j, hn_ml_read_post(node));
 }
+const hn_impl hn_impl_tree_regressor[1] = {
+    {.eval = eval_tree_regressor, .prepare = prepare_forest, .release = release_forest}};
 
 /* ---- classification -------------------------------------------------------------------------- */
 
@@ -262,7 +266,7 @@ static uint64_t score_binary(const forest_job *j, const double *scores, const bi
     return score > (r->is_probability ? 0.5f : 0.0f);
 }
 
-hone_status hn_eval_tree_classifier(hn_eval *c) {
+static hone_status eval_tree_classifier(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_ml_labels labels = hn_ml_read_labels(node, "classlabels_strings", "classlabels_int64s");
     hn_ml_post post = hn_ml_read_post(node);
@@ -288,3 +292,5 @@ hone_status hn_eval_tree_classifier(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_tree_classifier[1] = {
+    {.eval = eval_tree_classifier, .prepare = prepare_forest, .release = release_forest}};

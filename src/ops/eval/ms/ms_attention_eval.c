@@ -133,12 +133,13 @@ static hone_status run_packed_attention(hn_eval *c, const packed_args *args, con
     return hn_attention_run(c, &p);
 }
 
-hone_status hn_eval_ms_attention(hn_eval *c) {
+static hone_status eval_ms_attention(hn_eval *c) {
     static const packed_args args = {.mask = 3, .past = 4, .bias = 5, .past_length = 6};
     const float *x, *w;
     HN_TRY_PTR(hn_arg_f32s(c, 0, &x) && hn_arg_f32s(c, 1, &w));
     return run_packed_attention(c, &args, x, w);
 }
+const hn_impl hn_impl_ms_attention[1] = {{.eval = eval_ms_attention}};
 
 /* Scale and zero point of the weights stand for all of them, or for each column. */
 static hone_status dequantize_columns(hn_eval *c, uint32_t arg, uint32_t scale_arg,
@@ -161,7 +162,7 @@ static hone_status dequantize_columns(hn_eval *c, uint32_t arg, uint32_t scale_a
     return HONE_OK;
 }
 
-hone_status hn_eval_qattention(hn_eval *c) {
+static hone_status eval_qattention(hn_eval *c) {
     static const packed_args args = {
         .mask = 5, .past = 8, .bias = HN_NO_ARG, .past_length = HN_NO_ARG};
     hn_array x;
@@ -170,9 +171,10 @@ hone_status hn_eval_qattention(hn_eval *c) {
     HN_TRY(dequantize_columns(c, 1, 4, 7, &w));
     return run_packed_attention(c, &args, x.data, w);
 }
+const hn_impl hn_impl_qattention[1] = {{.eval = eval_qattention}};
 
 /* Tokens without padding, [tokens, width]. */
-hone_status hn_eval_packed_attention(hn_eval *c) {
+static hone_status eval_packed_attention(hn_eval *c) {
     static const hn_token_args args = {.offsets = 3, .starts = 4, .bias = 5};
     const hn_array *x = hn_arg(c, 0);
     int64_t n_heads = hn_attr_i(hn_eval_node(c), "num_heads", 1), width = hn_arg(c, 1)->dims[1],
@@ -189,3 +191,4 @@ hone_status hn_eval_packed_attention(hn_eval *c) {
     a.v = hn_rows_packed(qkv + 2 * widths[0], n_tokens, width, a.value_size);
     return hn_attend_sequences(c, &args, n_tokens, &a);
 }
+const hn_impl hn_impl_packed_attention[1] = {{.eval = eval_packed_attention}};

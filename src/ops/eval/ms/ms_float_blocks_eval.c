@@ -57,7 +57,7 @@ static bool is_empty_product(const hn_eval *c) {
     return !y || y->n_elems == 0;
 }
 
-hone_status hn_eval_matmul_fp4_blocks(hn_eval *c) {
+static hone_status eval_matmul_fp4_blocks(hn_eval *c) {
     float_blocks w;
     if (is_empty_product(c))
         return HONE_OK;
@@ -66,9 +66,10 @@ hone_status hn_eval_matmul_fp4_blocks(hn_eval *c) {
     return hn_multiply_filled(c, hn_wide_f32(c, hn_arg(c, 0)), w.depth, hn_arg(c, 1)->dims[0],
                               float_blocks_fill, &w, 5);
 }
+const hn_impl hn_impl_matmul_fp4_blocks[1] = {{.eval = eval_matmul_fp4_blocks}};
 
 /* With a scale of its own the input is rounded to small floats, too. */
-hone_status hn_eval_matmul_fp8_blocks(hn_eval *c) {
+static hone_status eval_matmul_fp8_blocks(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     float_blocks w;
     if (is_empty_product(c))
@@ -82,3 +83,4 @@ hone_status hn_eval_matmul_fp8_blocks(hn_eval *c) {
     }
     return hn_multiply_filled(c, rows, w.depth, hn_arg(c, 1)->dims[0], float_blocks_fill, &w, 4);
 }
+const hn_impl hn_impl_matmul_fp8_blocks[1] = {{.eval = eval_matmul_fp8_blocks}};

@@ -18,7 +18,7 @@ static hone_status map_in_place(hn_eval *c, const char *op, double a, hn_array *
     return hn_unary_eval(c, hn_unary_find(op), a, 0, y, y);
 }
 
-hone_status hn_eval_fused_conv(hn_eval *c) {
+static hone_status eval_fused_conv(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     const hn_array *sum = hn_arg(c, 3);
     if (!y)
@@ -32,6 +32,7 @@ hone_status hn_eval_fused_conv(hn_eval *c) {
     HN_TRY(add_in_place(c, y, sum));
     return hn_fused_activation(c, y);
 }
+const hn_impl hn_impl_fused_conv[1] = {{.eval = eval_fused_conv}};
 
 /* The node's activation at the end of a product. False: only on its own. */
 static bool activation_in_end(const hn_eval *c, hn_epilogue_f32 *end) {
@@ -46,7 +47,7 @@ static bool activation_in_end(const hn_eval *c, hn_epilogue_f32 *end) {
     return true;
 }
 
-hone_status hn_eval_fused_gemm(hn_eval *c) {
+static hone_status eval_fused_gemm(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     hn_epilogue_f32 end;
     bool is_done = false;
@@ -59,6 +60,7 @@ hone_status hn_eval_fused_gemm(hn_eval *c) {
     HN_TRY(hn_eval_gemm(c));
     return hn_fused_activation(c, y);
 }
+const hn_impl hn_impl_fused_gemm[1] = {{.eval = eval_fused_gemm}};
 
 /* One side of a product laid out for numpy's matmul, when its rows stand before the stack: [rows,
  * stack..., columns]. The last two axes then stand in their places, too. */
@@ -102,7 +104,7 @@ static hone_status fused_product(hn_eval *c, const hn_epilogue_f32 *end, hn_arra
     return hn_product_eval(c, &p, y);
 }
 
-hone_status hn_eval_fused_matmul(hn_eval *c) {
+static hone_status eval_fused_matmul(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     float alpha = hn_attr_f(hn_eval_node(c), "alpha", 1);
     if (!y)
@@ -117,8 +119,9 @@ hone_status hn_eval_fused_matmul(hn_eval *c) {
     HN_TRY(fused_product(c, NULL, y));
     return alpha != 1 ? map_in_place(c, "Scale", (double)alpha, y) : HONE_OK;
 }
+const hn_impl hn_impl_fused_matmul[1] = {{.eval = eval_fused_matmul}};
 
-hone_status hn_eval_fused_matmul_activation(hn_eval *c) {
+static hone_status eval_fused_matmul_activation(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     hn_epilogue_f32 end;
     if (!y)
@@ -126,11 +129,12 @@ hone_status hn_eval_fused_matmul_activation(hn_eval *c) {
     if (y->dtype == HN_F32 && hn_attr_f(hn_eval_node(c), "alpha", 1) == 1 &&
         activation_in_end(c, &end))
         return fused_product(c, &end, y);
-    HN_TRY(hn_eval_fused_matmul(c));
+    HN_TRY(eval_fused_matmul(c));
     return hn_fused_activation(c, y);
 }
+const hn_impl hn_impl_fused_matmul_activation[1] = {{.eval = eval_fused_matmul_activation}};
 
-hone_status hn_eval_gemm_fast_gelu(hn_eval *c) {
+static hone_status eval_gemm_fast_gelu(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     const hn_array *bias = hn_arg(c, 2);
     if (!y)
@@ -147,6 +151,7 @@ hone_status hn_eval_gemm_fast_gelu(hn_eval *c) {
     HN_TRY(add_in_place(c, y, bias));
     return map_in_place(c, "Gelu_tanh", 0, y);
 }
+const hn_impl hn_impl_gemm_fast_gelu[1] = {{.eval = eval_gemm_fast_gelu}};
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
@@ -164,19 +169,22 @@ static hone_status map_with_bias(hn_eval *c, const char *op, double a) {
     return map_in_place(c, op, a, y);
 }
 
-hone_status hn_eval_ms_gelu(hn_eval *c) {
+static hone_status eval_ms_gelu(hn_eval *c) {
     return map_with_bias(c, "Gelu", 0);
 }
+const hn_impl hn_impl_ms_gelu[1] = {{.eval = eval_ms_gelu}};
 
-hone_status hn_eval_fast_gelu(hn_eval *c) {
+static hone_status eval_fast_gelu(hn_eval *c) {
     return map_with_bias(c, "Gelu_tanh", 0);
 }
+const hn_impl hn_impl_fast_gelu[1] = {{.eval = eval_fast_gelu}};
 
-hone_status hn_eval_quick_gelu(hn_eval *c) {
+static hone_status eval_quick_gelu(hn_eval *c) {
     return map_with_bias(c, "Swish", (double)hn_attr_f(hn_eval_node(c), "alpha", 1.702f));
 }
+const hn_impl hn_impl_quick_gelu[1] = {{.eval = eval_quick_gelu}};
 
-hone_status hn_eval_bias_softmax(hn_eval *c) {
+static hone_status eval_bias_softmax(hn_eval *c) {
     hn_array *y = hn_ret(c, 0), sum;
     int32_t axis;
     if (!y)
@@ -188,8 +196,9 @@ hone_status hn_eval_bias_softmax(hn_eval *c) {
     HN_TRY(hn_binary_eval(c, hn_binary_find("Add"), hn_arg(c, 0), hn_arg(c, 1), &sum));
     return hn_eval_as(c, hn_eval_softmax, 1, (const hn_array *const[]){&sum}, y);
 }
+const hn_impl hn_impl_bias_softmax[1] = {{.eval = eval_bias_softmax}};
 
-hone_status hn_eval_bias_add(hn_eval *c) {
+static hone_status eval_bias_add(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y)
         return HONE_OK;
@@ -198,9 +207,10 @@ hone_status hn_eval_bias_add(hn_eval *c) {
     HN_TRY(hn_binary_eval(c, hn_binary_find("Add"), hn_arg(c, 0), hn_arg(c, 1), y));
     return add_in_place(c, y, hn_arg(c, 2));
 }
+const hn_impl hn_impl_bias_add[1] = {{.eval = eval_bias_add}};
 
 /* The second half of the channels gates the first. */
-hone_status hn_eval_bias_split_gelu(hn_eval *c) {
+static hone_status eval_bias_split_gelu(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const float *bias;
@@ -222,3 +232,4 @@ hone_status hn_eval_bias_split_gelu(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_bias_split_gelu[1] = {{.eval = eval_bias_split_gelu}};

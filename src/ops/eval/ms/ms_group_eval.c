@@ -324,7 +324,7 @@ static hone_status read_group_scores(hn_eval *c, hn_group_parts *g) {
     return HONE_OK;
 }
 
-hone_status hn_eval_group_query_attention(hn_eval *c) {
+static hone_status eval_group_query_attention(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     int64_t total = hn_arg_i64_or(c, 6, 0);
     hn_group_parts g = {.n_fresh = 0};
@@ -350,3 +350,4 @@ hone_status hn_eval_group_query_attention(hn_eval *c) {
     HN_TRY(join_groups(c, &g, total));
     return hn_attend_groups(c, &g);
 }
+const hn_impl hn_impl_group_query_attention[1] = {{.eval = eval_group_query_attention}};

@@ -11,7 +11,7 @@ static hone_status add_plain(hn_eval *c, hn_array *y, const hn_array *more) {
     return more ? hn_binary_eval(c, hn_binary_find("Add"), y, more, y) : HONE_OK;
 }
 
-hone_status hn_eval_nhwc_conv(hn_eval *c) {
+static hone_status eval_nhwc_conv(hn_eval *c) {
     hn_array *y = hn_ret(c, 0), x, plain, sum;
     const hn_array *more = hn_arg(c, 3);
     int64_t x_dims[HN_MAX_RANK], y_dims[HN_MAX_RANK], sum_dims[HN_MAX_RANK];
@@ -28,6 +28,7 @@ hone_status hn_eval_nhwc_conv(hn_eval *c) {
     HN_TRY(hn_fused_activation(c, &plain));
     return hn_channels_last(c, &plain, y);
 }
+const hn_impl hn_impl_nhwc_conv[1] = {{.eval = eval_nhwc_conv}};
 
 /* Runs an evaluation whose first argument and result have channels last. */
 static hone_status run_channels_last(hn_eval *c, hn_eval_fn fn) {
@@ -44,14 +45,16 @@ static hone_status run_channels_last(hn_eval *c, hn_eval_fn fn) {
     return hn_channels_last(c, &plain, y);
 }
 
-hone_status hn_eval_nhwc_max_pool(hn_eval *c) {
+static hone_status eval_nhwc_max_pool(hn_eval *c) {
     return run_channels_last(c, hn_eval_max_pool);
 }
+const hn_impl hn_impl_nhwc_max_pool[1] = {{.eval = eval_nhwc_max_pool}};
 
-hone_status hn_eval_ms_qlinear_conv(hn_eval *c) {
+static hone_status eval_ms_qlinear_conv(hn_eval *c) {
     bool is_last = hn_attr_i(hn_eval_node(c), "channels_last", 0) != 0;
     return is_last ? run_channels_last(c, hn_eval_qlinear_conv) : hn_eval_qlinear_conv(c);
 }
+const hn_impl hn_impl_ms_qlinear_conv[1] = {{.eval = eval_ms_qlinear_conv}};
 
 /* ---- blocks of channels ---------------------------------------------------------------------- */
 
@@ -135,7 +138,7 @@ static hone_status unblocked_filter(hn_eval *c, const hn_array *w, bool is_deep,
     return HONE_OK;
 }
 
-hone_status hn_eval_nchwc_conv(hn_eval *c) {
+static hone_status eval_nchwc_conv(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *more = hn_arg(c, 3);
     hn_array *y = hn_ret(c, 0), plain_x, plain_w, plain_y, sum;
     int64_t groups = hn_attr_i(hn_eval_node(c), "group", 1), block = block_channels();
@@ -164,6 +167,7 @@ hone_status hn_eval_nchwc_conv(hn_eval *c) {
     block_up(plain_y.data, y->dims[0], y->dims[1], n_places(y), y->dims[1], y->data);
     return HONE_OK;
 }
+const hn_impl hn_impl_nchwc_conv[1] = {{.eval = eval_nchwc_conv}};
 
 static hone_status run_blocked_pool(hn_eval *c, hn_eval_fn pool) {
     hn_array *y = hn_ret(c, 0), x, plain;
@@ -176,25 +180,29 @@ static hone_status run_blocked_pool(hn_eval *c, hn_eval_fn pool) {
     return HONE_OK;
 }
 
-hone_status hn_eval_nchwc_max_pool(hn_eval *c) {
+static hone_status eval_nchwc_max_pool(hn_eval *c) {
     return run_blocked_pool(c, hn_eval_max_pool);
 }
+const hn_impl hn_impl_nchwc_max_pool[1] = {{.eval = eval_nchwc_max_pool}};
 
-hone_status hn_eval_nchwc_average_pool(hn_eval *c) {
+static hone_status eval_nchwc_average_pool(hn_eval *c) {
     return run_blocked_pool(c, hn_eval_average_pool);
 }
+const hn_impl hn_impl_nchwc_average_pool[1] = {{.eval = eval_nchwc_average_pool}};
 
-hone_status hn_eval_nchwc_global_max_pool(hn_eval *c) {
+static hone_status eval_nchwc_global_max_pool(hn_eval *c) {
     return run_blocked_pool(c, hn_eval_global_max_pool);
 }
+const hn_impl hn_impl_nchwc_global_max_pool[1] = {{.eval = eval_nchwc_global_max_pool}};
 
-hone_status hn_eval_nchwc_global_average_pool(hn_eval *c) {
+static hone_status eval_nchwc_global_average_pool(hn_eval *c) {
     return run_blocked_pool(c, hn_eval_global_average_pool);
 }
+const hn_impl hn_impl_nchwc_global_average_pool[1] = {{.eval = eval_nchwc_global_average_pool}};
 
 /* ---- in and out of blocks -------------------------------------------------------------------- */
 
-hone_status hn_eval_nchwc_reorder_input(hn_eval *c) {
+static hone_status eval_nchwc_reorder_input(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array plain = *x, *y;
     int64_t dims[HN_MAX_RANK], plain_dims[HN_MAX_RANK];
@@ -207,8 +215,9 @@ hone_status hn_eval_nchwc_reorder_input(hn_eval *c) {
         block_up(plain.data, plain.dims[0], plain.dims[1], n_places(&plain), dims[1], y->data);
     return HONE_OK;
 }
+const hn_impl hn_impl_nchwc_reorder_input[1] = {{.eval = eval_nchwc_reorder_input}};
 
-hone_status hn_eval_nchwc_reorder_output(hn_eval *c) {
+static hone_status eval_nchwc_reorder_output(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0), plain;
     int64_t dims[HN_MAX_RANK], channels = hn_attr_i(hn_eval_node(c), "channels", 0);
@@ -225,6 +234,7 @@ hone_status hn_eval_nchwc_reorder_output(hn_eval *c) {
     unblock(x->data, x->dims[1], x->dims[0], channels, n_places(x), plain.data);
     return is_last ? hn_channels_last(c, &plain, y) : HONE_OK;
 }
+const hn_impl hn_impl_nchwc_reorder_output[1] = {{.eval = eval_nchwc_reorder_output}};
 
 /* ---- upsampling ------------------------------------------------------------------------------ */
 
@@ -252,7 +262,7 @@ static upsample_tap find_tap(const hn_infer *node, bool is_linear, int64_t o, in
     return (upsample_tap){near, HN_MIN(near + 1, in - 1), place - (float)near};
 }
 
-hone_status hn_eval_nchwc_upsample(hn_eval *c) {
+static hone_status eval_nchwc_upsample(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
@@ -281,3 +291,4 @@ hone_status hn_eval_nchwc_upsample(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_nchwc_upsample[1] = {{.eval = eval_nchwc_upsample}};

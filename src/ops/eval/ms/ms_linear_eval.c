@@ -14,7 +14,7 @@ static float softplus(float x) {
 
 /* decay = scale * softplus(a + bias) and beta = sigmoid(b): scale and bias stand per head, the last
  * axis. */
-hone_status hn_eval_linear_attention_gate(hn_eval *c) {
+static hone_status eval_linear_attention_gate(hn_eval *c) {
     const hn_array *a = hn_arg(c, 0), *b = hn_arg(c, 3);
     hn_array *decay = hn_ret(c, 0), *beta = hn_ret(c, 1);
     const float *bias, *scale;
@@ -39,9 +39,10 @@ hone_status hn_eval_linear_attention_gate(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_linear_attention_gate[1] = {{.eval = eval_linear_attention_gate}};
 
 /* Groups as long as the scale are normalized and gated. */
-hone_status hn_eval_gated_rms_norm(hn_eval *c) {
+static hone_status eval_gated_rms_norm(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *scale = hn_arg(c, 1), *gate = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     hn_norm_row_f32 norm = {.epsilon = hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f),
@@ -68,3 +69,4 @@ hone_status hn_eval_gated_rms_norm(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_gated_rms_norm[1] = {{.eval = eval_gated_rms_norm}};

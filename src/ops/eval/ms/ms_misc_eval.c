@@ -39,7 +39,7 @@ static void invert(int64_t n, double *m, double *out) {
     }
 }
 
-hone_status hn_eval_inverse(hn_eval *c) {
+static hone_status eval_inverse(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
@@ -57,8 +57,9 @@ hone_status hn_eval_inverse(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_inverse[1] = {{.eval = eval_inverse}};
 
-hone_status hn_eval_cdist(hn_eval *c) {
+static hone_status eval_cdist(hn_eval *c) {
     const hn_array *a = hn_arg(c, 0), *b = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     if (!y)
@@ -78,11 +79,12 @@ hone_status hn_eval_cdist(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_cdist[1] = {{.eval = eval_cdist}};
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
 /* X + Y * gate, rounded in between as the two operators would. */
-hone_status hn_eval_gated_add(hn_eval *c) {
+static hone_status eval_gated_add(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y)
         return HONE_OK;
@@ -91,8 +93,9 @@ hone_status hn_eval_gated_add(hn_eval *c) {
     HN_TRY(hn_binary_eval(c, hn_binary_find("Mul"), hn_arg(c, 1), hn_arg(c, 2), y));
     return hn_binary_eval(c, hn_binary_find("Add"), hn_arg(c, 0), y, y);
 }
+const hn_impl hn_impl_gated_add[1] = {{.eval = eval_gated_add}};
 
-hone_status hn_eval_is_all_finite(hn_eval *c) {
+static hone_status eval_is_all_finite(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     bool inf_only = hn_attr_i(hn_eval_node(c), "isinf_only", 0) != 0,
          nan_only = hn_attr_i(hn_eval_node(c), "isnan_only", 0) != 0;
@@ -113,15 +116,17 @@ hone_status hn_eval_is_all_finite(hn_eval *c) {
     hn_store_i64(y, 0, 1, &is_fine);
     return HONE_OK;
 }
+const hn_impl hn_impl_is_all_finite[1] = {{.eval = eval_is_all_finite}};
 
 /* The same elements with another shape, or the same. */
-hone_status hn_eval_ms_copy(hn_eval *c) {
+static hone_status eval_ms_copy(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     return y ? hn_copy_all(c, y, hn_arg(c, 0)) : HONE_OK;
 }
+const hn_impl hn_impl_ms_copy[1] = {{.eval = eval_ms_copy}};
 
 /* Windows along one axis; the place in the window is the last axis. */
-hone_status hn_eval_unfold_tensor(hn_eval *c) {
+static hone_status eval_unfold_tensor(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     int64_t from[HN_MAX_RANK + 1], to[HN_MAX_RANK + 1];
@@ -135,6 +140,7 @@ hone_status hn_eval_unfold_tensor(hn_eval *c) {
     from[axis] *= hn_attr_i(hn_eval_node(c), "step", 1);
     return hn_copy_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, from});
 }
+const hn_impl hn_impl_unfold_tensor[1] = {{.eval = eval_unfold_tensor}};
 
 /* ---- CropAndResize --------------------------------------------------------------------------- */
 
@@ -179,7 +185,7 @@ static void crop_region(const crop_form *f, const float *image, const float *roi
         }
 }
 
-hone_status hn_eval_crop_and_resize(hn_eval *c) {
+static hone_status eval_crop_and_resize(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *size = hn_arg(c, 3);
     int64_t crop[2], n_regions = hn_arg(c, 1)->dims[0], image;
     hn_array *y;
@@ -214,3 +220,4 @@ hone_status hn_eval_crop_and_resize(hn_eval *c) {
     hn_narrow_f32(y, out);
     return HONE_OK;
 }
+const hn_impl hn_impl_crop_and_resize[1] = {{.eval = eval_crop_and_resize}};

@@ -364,15 +364,16 @@ static hone_status run_moe(hn_eval *c, const expert_args args[3], const router *
     return HONE_OK;
 }
 
-hone_status hn_eval_moe(hn_eval *c) {
+static hone_status eval_moe(hn_eval *c) {
     static const expert_args args[3] = {{2, HN_NO_ARG, 3, HN_NO_ARG, HN_NO_ARG, ""},
                                         {4, HN_NO_ARG, 5, HN_NO_ARG, HN_NO_ARG, ""},
                                         {6, HN_NO_ARG, 7, HN_NO_ARG, HN_NO_ARG, ""}};
     router by = {.normalize = hn_attr_i(hn_eval_node(c), "normalize_routing_weights", 0) != 0};
     return run_moe(c, args, &by);
 }
+const hn_impl hn_impl_moe[1] = {{.eval = eval_moe}};
 
-hone_status hn_eval_qmoe(hn_eval *c) {
+static hone_status eval_qmoe(hn_eval *c) {
     static const expert_args args[3] = {{2, 3, 4, 11, 15, "fc1_expert_weight_bits"},
                                         {5, 6, 7, 12, 16, "fc2_expert_weight_bits"},
                                         {8, 9, 10, 13, HN_NO_ARG, "fc3_expert_weight_bits"}};
@@ -384,3 +385,4 @@ hone_status hn_eval_qmoe(hn_eval *c) {
         by.normalize = hn_attr_i(hn_eval_node(c), "normalize_routing_weights", 0) != 0;
     return run_moe(c, args, &by);
 }
+const hn_impl hn_impl_qmoe[1] = {{.eval = eval_qmoe}};

@@ -183,14 +183,16 @@ static hone_status run_multi_head(hn_eval *c, const mha_args *args) {
     return hn_attention_run(c, &p);
 }
 
-hone_status hn_eval_multi_head_attention(hn_eval *c) {
+static hone_status eval_multi_head_attention(hn_eval *c) {
     static const mha_args args = {
         .bias = 3, .mask = 4, .score_bias = 5, .past = 6, .past_length = 8, .beams = 9};
     return run_multi_head(c, &args);
 }
+const hn_impl hn_impl_multi_head_attention[1] = {{.eval = eval_multi_head_attention}};
 
-hone_status hn_eval_masked_decoder_attention(hn_eval *c) {
+static hone_status eval_masked_decoder_attention(hn_eval *c) {
     static const mha_args args = {
         .bias = 10, .mask = 3, .score_bias = 4, .past = 5, .past_length = 7, .beams = 9};
     return run_multi_head(c, &args);
 }
+const hn_impl hn_impl_masked_decoder_attention[1] = {{.eval = eval_masked_decoder_attention}};

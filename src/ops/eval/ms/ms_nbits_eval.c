@@ -96,7 +96,7 @@ static hone_status read_nbits_groups(hn_eval *c, uint32_t arg, hn_nbits *w) {
     return HONE_OK;
 }
 
-hone_status hn_eval_matmul_nbits(hn_eval *c) {
+static hone_status eval_matmul_nbits(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_nbits w = {.data = hn_arg(c, 1)->data,
                   .n_rows = hn_attr_i(node, "N", 0),
@@ -125,6 +125,7 @@ hone_status hn_eval_matmul_nbits(hn_eval *c) {
     return hn_multiply_filled(c, hn_wide_f32(c, hn_arg(c, 0)), w.depth, w.n_rows, hn_nbits_fill, &w,
                               5);
 }
+const hn_impl hn_impl_matmul_nbits[1] = {{.eval = eval_matmul_nbits}};
 
 /* ---- MatMulBnb4 ------------------------------------------------------------------------------ */
 
@@ -148,7 +149,7 @@ static void bnb4_fill(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64
         }
 }
 
-hone_status hn_eval_matmul_bnb4(hn_eval *c) {
+static hone_status eval_matmul_bnb4(hn_eval *c) {
     /* Four-bit floats with three bits of exponent and fraction, and quantiles of the normal
      * distribution. */
     static const float codes[2][16] = {
@@ -176,6 +177,7 @@ hone_status hn_eval_matmul_bnb4(hn_eval *c) {
     return hn_multiply_filled(c, hn_wide_f32(c, hn_arg(c, 0)), is_transposed ? k : n,
                               is_transposed ? n : k, bnb4_fill, &w, HN_NO_ARG);
 }
+const hn_impl hn_impl_matmul_bnb4[1] = {{.eval = eval_matmul_bnb4}};
 
 /* ---- MatMulFpQ4 ------------------------------------------------------------------------------ */
 
@@ -207,7 +209,7 @@ static void q4_fill(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t
         }
 }
 
-hone_status hn_eval_matmul_fp_q4(hn_eval *c) {
+static hone_status eval_matmul_fp_q4(hn_eval *c) {
     int64_t shape[2] = {0, 0};
     uint64_t n_bytes;
     HN_TRY(hn_want_elems(c, 2, 2));
@@ -223,6 +225,7 @@ hone_status hn_eval_matmul_fp_q4(hn_eval *c) {
     return hn_multiply_filled(c, hn_wide_f32(c, hn_arg(c, 0)), shape[0], shape[1], q4_fill, &w,
                               HN_NO_ARG);
 }
+const hn_impl hn_impl_matmul_fp_q4[1] = {{.eval = eval_matmul_fp_q4}};
 
 /* ---- GatherBlockQuantized -------------------------------------------------------------------- */
 
@@ -290,7 +293,7 @@ static void widen_run(const block_gather *g, uint64_t from, uint64_t n, float *o
     }
 }
 
-hone_status hn_eval_gather_block_quantized(hn_eval *c) {
+static hone_status eval_gather_block_quantized(hn_eval *c) {
     const hn_array *data = hn_arg(c, 0), *indices = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     block_gather g;
@@ -320,3 +323,4 @@ hone_status hn_eval_gather_block_quantized(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_gather_block_quantized[1] = {{.eval = eval_gather_block_quantized}};

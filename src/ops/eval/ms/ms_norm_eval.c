@@ -99,13 +99,15 @@ static hone_status run_skip_norm(hn_eval *c, bool simplified) {
     return HONE_OK;
 }
 
-hone_status hn_eval_skip_layer_norm(hn_eval *c) {
+static hone_status eval_skip_layer_norm(hn_eval *c) {
     return run_skip_norm(c, false);
 }
+const hn_impl hn_impl_skip_layer_norm[1] = {{.eval = eval_skip_layer_norm}};
 
-hone_status hn_eval_skip_simplified_layer_norm(hn_eval *c) {
+static hone_status eval_skip_simplified_layer_norm(hn_eval *c) {
     return run_skip_norm(c, true);
 }
+const hn_impl hn_impl_skip_simplified_layer_norm[1] = {{.eval = eval_skip_simplified_layer_norm}};
 
 /* ---- of embeddings --------------------------------------------------------------------------- */
 
@@ -206,7 +208,7 @@ static hone_status run_embed_norm(hn_eval *c, const embed_form *f) {
     return embed_rows(c, f, &norm, width);
 }
 
-hone_status hn_eval_embed_layer_norm(hn_eval *c) {
+static hone_status eval_embed_layer_norm(hn_eval *c) {
     static const embed_form form = {{2, HN_NO_ARG, HN_NO_ARG},
                                     {3, HN_NO_ARG, HN_NO_ARG},
                                     {4, HN_NO_ARG, HN_NO_ARG},
@@ -218,12 +220,14 @@ hone_status hn_eval_embed_layer_norm(hn_eval *c) {
                                     2};
     return run_embed_norm(c, &form);
 }
+const hn_impl hn_impl_embed_layer_norm[1] = {{.eval = eval_embed_layer_norm}};
 
-hone_status hn_eval_qembed_layer_norm(hn_eval *c) {
+static hone_status eval_qembed_layer_norm(hn_eval *c) {
     static const embed_form form = {{2, 8, 13}, {3, 9, 14}, {4, 10, 15}, {5, 11, 16}, {6, 12, 17},
                                     7,          HN_NO_ARG,  1,           HN_NO_ARG};
     return run_embed_norm(c, &form);
 }
+const hn_impl hn_impl_qembed_layer_norm[1] = {{.eval = eval_qembed_layer_norm}};
 
 /* ---- of groups of channels ------------------------------------------------------------------- */
 
@@ -319,10 +323,12 @@ static hone_status run_group_norm(hn_eval *c, bool has_skip) {
     return HONE_OK;
 }
 
-hone_status hn_eval_ms_group_norm(hn_eval *c) {
+static hone_status eval_ms_group_norm(hn_eval *c) {
     return run_group_norm(c, false);
 }
+const hn_impl hn_impl_ms_group_norm[1] = {{.eval = eval_ms_group_norm}};
 
-hone_status hn_eval_skip_group_norm(hn_eval *c) {
+static hone_status eval_skip_group_norm(hn_eval *c) {
     return run_group_norm(c, true);
 }
+const hn_impl hn_impl_skip_group_norm[1] = {{.eval = eval_skip_group_norm}};

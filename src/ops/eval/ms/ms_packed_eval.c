@@ -142,7 +142,7 @@ static hone_status add_token_bias(hn_eval *c, uint32_t arg, int64_t n_tokens, co
     return HONE_OK;
 }
 
-hone_status hn_eval_packed_multi_head_attention(hn_eval *c) {
+static hone_status eval_packed_multi_head_attention(hn_eval *c) {
     static const hn_token_args args = {.offsets = 4, .starts = 5, .bias = 6};
     const hn_array *query = hn_arg(c, 0);
     hn_heads a = {.n_heads = hn_attr_i(hn_eval_node(c), "num_heads", 1)};
@@ -150,3 +150,4 @@ hone_status hn_eval_packed_multi_head_attention(hn_eval *c) {
     HN_TRY(add_token_bias(c, 3, query->dims[0], &a));
     return hn_attend_sequences(c, &args, query->dims[0], &a);
 }
+const hn_impl hn_impl_packed_multi_head_attention[1] = {{.eval = eval_packed_multi_head_attention}};

@@ -275,7 +275,7 @@ static hone_status attend_pages(hn_eval *c, paged *p) {
     return HONE_OK;
 }
 
-hone_status hn_eval_paged_attention(hn_eval *c) {
+static hone_status eval_paged_attention(hn_eval *c) {
     paged p = {.n_tokens = 0};
     hn_heads *a = &p.heads;
     int64_t *slots;
@@ -298,3 +298,4 @@ hone_status hn_eval_paged_attention(hn_eval *c) {
     HN_TRY_PTR(hn_arg_f32s(c, PAGED_SINKS, &a->sinks));
     return attend_pages(c, &p);
 }
+const hn_impl hn_impl_paged_attention[1] = {{.eval = eval_paged_attention}};

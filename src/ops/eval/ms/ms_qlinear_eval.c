@@ -26,13 +26,15 @@ static hone_status run_qlinear_pair(hn_eval *c, const char *op) {
     return quantize_into(&real, hn_affine_args(c, 6, 7), y);
 }
 
-hone_status hn_eval_qlinear_add(hn_eval *c) {
+static hone_status eval_qlinear_add(hn_eval *c) {
     return run_qlinear_pair(c, "Add");
 }
+const hn_impl hn_impl_qlinear_add[1] = {{.eval = eval_qlinear_add}};
 
-hone_status hn_eval_qlinear_mul(hn_eval *c) {
+static hone_status eval_qlinear_mul(hn_eval *c) {
     return run_qlinear_pair(c, "Mul");
 }
+const hn_impl hn_impl_qlinear_mul[1] = {{.eval = eval_qlinear_mul}};
 
 static hone_status run_qlinear_map(hn_eval *c, const char *op, double a) {
     hn_array *y = hn_ret(c, 0), real;
@@ -43,15 +45,17 @@ static hone_status run_qlinear_map(hn_eval *c, const char *op, double a) {
     return quantize_into(&real, hn_affine_args(c, 3, 4), y);
 }
 
-hone_status hn_eval_qlinear_sigmoid(hn_eval *c) {
+static hone_status eval_qlinear_sigmoid(hn_eval *c) {
     return run_qlinear_map(c, "Sigmoid", 0);
 }
+const hn_impl hn_impl_qlinear_sigmoid[1] = {{.eval = eval_qlinear_sigmoid}};
 
-hone_status hn_eval_qlinear_leaky_relu(hn_eval *c) {
+static hone_status eval_qlinear_leaky_relu(hn_eval *c) {
     return run_qlinear_map(c, "LeakyRelu", (double)hn_attr_f(hn_eval_node(c), "alpha", 0.01f));
 }
+const hn_impl hn_impl_qlinear_leaky_relu[1] = {{.eval = eval_qlinear_leaky_relu}};
 
-hone_status hn_eval_qlinear_where(hn_eval *c) {
+static hone_status eval_qlinear_where(hn_eval *c) {
     hn_array *y = hn_ret(c, 0), a, b, real;
     if (!y)
         return HONE_OK;
@@ -61,8 +65,9 @@ hone_status hn_eval_qlinear_where(hn_eval *c) {
     HN_TRY(hn_eval_as(c, hn_eval_where, 3, (const hn_array *const[]){hn_arg(c, 0), &a, &b}, &real));
     return quantize_into(&real, hn_affine_args(c, 7, 8), y);
 }
+const hn_impl hn_impl_qlinear_where[1] = {{.eval = eval_qlinear_where}};
 
-hone_status hn_eval_mul_integer(hn_eval *c) {
+static hone_status eval_mul_integer(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *y = hn_arg(c, 2);
     hn_array *z = hn_ret(c, 0), a = *x, b = *y;
     const hn_slices one = {1, 1, UINT64_MAX};
@@ -76,6 +81,7 @@ hone_status hn_eval_mul_integer(hn_eval *c) {
     HN_TRY_PTR(a.data && b.data);
     return hn_binary_eval(c, hn_binary_find("Mul"), &a, &b, z);
 }
+const hn_impl hn_impl_mul_integer[1] = {{.eval = eval_mul_integer}};
 
 /* ---- along axes ------------------------------------------------------------------------------ */
 
@@ -92,7 +98,7 @@ static void soften_line(float *v, uint64_t n, uint64_t step) {
 }
 
 /* Before opset 13 a softmax runs over all axes from `axis` on together. */
-hone_status hn_eval_qlinear_softmax(hn_eval *c) {
+static hone_status eval_qlinear_softmax(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_array *y = hn_ret(c, 0), real;
     int32_t axis;
@@ -110,6 +116,7 @@ hone_status hn_eval_qlinear_softmax(hn_eval *c) {
         soften_line((float *)real.data + i / inner * mid * inner + i % inner, mid, inner);
     return quantize_into(&real, hn_affine_args(c, 3, 4), y);
 }
+const hn_impl hn_impl_qlinear_softmax[1] = {{.eval = eval_qlinear_softmax}};
 
 /* A bit for each axis that the attribute names; all when there are none. */
 static hone_status read_axis_bits(hn_eval *c, int32_t rank, uint64_t *bits) {
@@ -127,7 +134,7 @@ static hone_status read_axis_bits(hn_eval *c, int32_t rank, uint64_t *bits) {
     return HONE_OK;
 }
 
-hone_status hn_eval_qlinear_reduce_mean(hn_eval *c) {
+static hone_status eval_qlinear_reduce_mean(hn_eval *c) {
     hn_array *y = hn_ret(c, 0), real, mean;
     uint64_t axes;
     if (!y)
@@ -138,8 +145,9 @@ hone_status hn_eval_qlinear_reduce_mean(hn_eval *c) {
     HN_TRY(hn_reduce(c, "ReduceMean", &real, axes, &mean));
     return quantize_into(&mean, hn_affine_args(c, 3, 4), y);
 }
+const hn_impl hn_impl_qlinear_reduce_mean[1] = {{.eval = eval_qlinear_reduce_mean}};
 
-hone_status hn_eval_reduce_sum_integer(hn_eval *c) {
+static hone_status eval_reduce_sum_integer(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     uint64_t axes;
     if (!y)
@@ -147,9 +155,10 @@ hone_status hn_eval_reduce_sum_integer(hn_eval *c) {
     HN_TRY(read_axis_bits(c, hn_arg(c, 0)->rank, &axes));
     return hn_reduce(c, "ReduceSum", hn_arg(c, 0), axes, y);
 }
+const hn_impl hn_impl_reduce_sum_integer[1] = {{.eval = eval_reduce_sum_integer}};
 
 /* Triples of data, scale and zero point after those of the result. */
-hone_status hn_eval_qlinear_concat(hn_eval *c) {
+static hone_status eval_qlinear_concat(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     hn_affine by = hn_affine_args(c, 0, 1);
     int32_t axis;
@@ -173,6 +182,7 @@ hone_status hn_eval_qlinear_concat(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_qlinear_concat[1] = {{.eval = eval_qlinear_concat}};
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
@@ -196,10 +206,12 @@ static hone_status run_qlinear_pool(hn_eval *c, hn_eval_fn pool) {
     return hn_channels_last(c, &quantized, y);
 }
 
-hone_status hn_eval_qlinear_average_pool(hn_eval *c) {
+static hone_status eval_qlinear_average_pool(hn_eval *c) {
     return run_qlinear_pool(c, hn_eval_average_pool);
 }
+const hn_impl hn_impl_qlinear_average_pool[1] = {{.eval = eval_qlinear_average_pool}};
 
-hone_status hn_eval_qlinear_global_average_pool(hn_eval *c) {
+static hone_status eval_qlinear_global_average_pool(hn_eval *c) {
     return run_qlinear_pool(c, hn_eval_global_average_pool);
 }
+const hn_impl hn_impl_qlinear_global_average_pool[1] = {{.eval = eval_qlinear_global_average_pool}};

@@ -30,7 +30,7 @@ static hone_status scale_sums(hn_eval *c, const int32_t *sums, float by_a, uint3
     return HONE_OK;
 }
 
-hone_status hn_eval_matmul_integer_to_float(hn_eval *c) {
+static hone_status eval_matmul_integer_to_float(hn_eval *c) {
     hn_array *y = hn_ret(c, 0), sums;
     if (!y)
         return HONE_OK;
@@ -40,8 +40,9 @@ hone_status hn_eval_matmul_integer_to_float(hn_eval *c) {
     HN_TRY(hn_want_elems(c, 2, 1));
     return scale_sums(c, sums.data, (float)hn_arg_f64_or(c, 2, 1), 3, 6, y);
 }
+const hn_impl hn_impl_matmul_integer_to_float[1] = {{.eval = eval_matmul_integer_to_float}};
 
-hone_status hn_eval_dynamic_quantize_matmul(hn_eval *c) {
+static hone_status eval_dynamic_quantize_matmul(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0), sums, bytes;
     if (!y)
@@ -59,6 +60,7 @@ hone_status hn_eval_dynamic_quantize_matmul(hn_eval *c) {
     HN_TRY(hn_eval_as(c, hn_eval_matmul_integer, 4, args, &sums));
     return scale_sums(c, sums.data, by.scale, 2, 4, y);
 }
+const hn_impl hn_impl_dynamic_quantize_matmul[1] = {{.eval = eval_dynamic_quantize_matmul}};
 
 /* ---- QGemm ----------------------------------------------------------------------------------- */
 
@@ -100,7 +102,7 @@ static hone_status qgemm_sums(hn_eval *c, const qgemm_form *f, int32_t *sums) {
     return HONE_OK;
 }
 
-hone_status hn_eval_qgemm(hn_eval *c) {
+static hone_status eval_qgemm(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *a = hn_arg(c, 0), *b_zero = hn_arg(c, 5);
     hn_array *y = hn_ret(c, 0), real;
@@ -125,6 +127,7 @@ hone_status hn_eval_qgemm(hn_eval *c) {
         hn_quantize_f32(real.data, hn_affine_args(c, 7, 8), y, 0, y->n_elems);
     return HONE_OK;
 }
+const hn_impl hn_impl_qgemm[1] = {{.eval = eval_qgemm}};
 
 /* ---- DynamicQuantizeLSTM --------------------------------------------------------------------- */
 
@@ -185,7 +188,7 @@ static hone_status round_lstm_input(hn_eval *c, hn_array *out) {
     return HONE_OK;
 }
 
-hone_status hn_eval_dynamic_quantize_lstm(hn_eval *c) {
+static hone_status eval_dynamic_quantize_lstm(hn_eval *c) {
     hn_array x, w, r;
     int64_t w_dims[3], r_dims[3];
     HN_TRY(want_lstm_sizes(c));
@@ -196,3 +199,4 @@ hone_status hn_eval_dynamic_quantize_lstm(hn_eval *c) {
                                      hn_arg(c, 4), hn_arg(c, 5), hn_arg(c, 6), hn_arg(c, 7)};
     return hn_eval_with(c, hn_eval_coarse_lstm, 8, args);
 }
+const hn_impl hn_impl_dynamic_quantize_lstm[1] = {{.eval = eval_dynamic_quantize_lstm}};

@@ -107,7 +107,7 @@ static hone_status read_first_position(hn_eval *c, const hn_rotary *r, int64_t *
 }
 
 /* One number is the position of the first row; else there is one for every row. */
-hone_status hn_eval_ms_rotary_embedding(hn_eval *c) {
+static hone_status eval_ms_rotary_embedding(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *positions = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     rotary_view v;
@@ -134,6 +134,7 @@ hone_status hn_eval_ms_rotary_embedding(hn_eval *c) {
     hn_narrow_f32(y, at);
     return HONE_OK;
 }
+const hn_impl hn_impl_ms_rotary_embedding[1] = {{.eval = eval_ms_rotary_embedding}};
 
 /* ---- MRotaryEmbedding ------------------------------------------------------------------------ */
 
@@ -183,7 +184,7 @@ static hone_status mix_positions(hn_eval *c, const hn_rotary *r, uint64_t row, u
     return HONE_OK;
 }
 
-hone_status hn_eval_mrotary_embedding(hn_eval *c) {
+static hone_status eval_mrotary_embedding(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     rotary_view v;
@@ -211,3 +212,4 @@ hone_status hn_eval_mrotary_embedding(hn_eval *c) {
     hn_narrow_f32(y, at);
     return HONE_OK;
 }
+const hn_impl hn_impl_mrotary_embedding[1] = {{.eval = eval_mrotary_embedding}};

@@ -55,7 +55,7 @@ static hn_key_span see_blocks(const void *ctx, int64_t b, int64_t h, int64_t i, 
     return seen;
 }
 
-hone_status hn_eval_sparse_attention(hn_eval *c) {
+static hone_status eval_sparse_attention(hn_eval *c) {
     hn_group_parts g = {.n_fresh = 0};
     block_layout layout;
     int64_t total = hn_arg_i64_or(c, 7, 0);
@@ -69,3 +69,4 @@ hone_status hn_eval_sparse_attention(hn_eval *c) {
     HN_TRY(hn_join_group_side(c, &g, 4, 2, total, &g.values, &g.heads.v));
     return hn_attend_groups(c, &g);
 }
+const hn_impl hn_impl_sparse_attention[1] = {{.eval = eval_sparse_attention}};

@@ -41,7 +41,7 @@ static void fill_offsets(const token_rows *t, const int32_t *starts, int32_t *of
     }
 }
 
-hone_status hn_eval_remove_padding(hn_eval *c) {
+static hone_status eval_remove_padding(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y, *offsets = hn_ret(c, 1), *ends = hn_ret(c, 2), *most = hn_ret(c, 3);
     token_rows t = {x->dims[0], x->dims[1], (size_t)x->dims[2] * hn_elem_bytes(x->dtype)};
@@ -65,8 +65,9 @@ hone_status hn_eval_remove_padding(hn_eval *c) {
         memcpy(most->data, &longest, sizeof longest);
     return HONE_OK;
 }
+const hn_impl hn_impl_remove_padding[1] = {{.eval = eval_remove_padding}};
 
-hone_status hn_eval_restore_padding(hn_eval *c) {
+static hone_status eval_restore_padding(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *offsets = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     token_rows t = {offsets->dims[0], offsets->dims[1],
@@ -86,6 +87,7 @@ hone_status hn_eval_restore_padding(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_restore_padding[1] = {{.eval = eval_restore_padding}};
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
@@ -109,7 +111,7 @@ static int64_t distance_bucket(const distance_buckets *d, int64_t distance) {
     return first + HN_MIN(exact + beyond, n - 1);
 }
 
-hone_status hn_eval_relative_position_bias(hn_eval *c) {
+static hone_status eval_relative_position_bias(hn_eval *c) {
     const hn_array *table = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const hn_infer *node = hn_eval_node(c);
@@ -132,6 +134,7 @@ hone_status hn_eval_relative_position_bias(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_relative_position_bias[1] = {{.eval = eval_relative_position_bias}};
 
 /* ---- gated positions ------------------------------------------------------------------------- */
 
@@ -198,7 +201,7 @@ static hone_status find_query_rows(hn_eval *c, const hn_array *y, int64_t **out)
     return HONE_OK;
 }
 
-hone_status hn_eval_gated_relative_position_bias(hn_eval *c) {
+static hone_status eval_gated_relative_position_bias(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     position_gate g;
     int64_t *rows;
@@ -220,6 +223,8 @@ hone_status hn_eval_gated_relative_position_bias(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_gated_relative_position_bias[1] = {
+    {.eval = eval_gated_relative_position_bias}};
 
 /* ---- repetitions ----------------------------------------------------------------------------- */
 
@@ -239,7 +244,7 @@ static hone_status block_repeats(hn_eval *c, const int64_t *ids, int64_t length,
     return HONE_OK;
 }
 
-hone_status hn_eval_ngram_repeat_block(hn_eval *c) {
+static hone_status eval_ngram_repeat_block(hn_eval *c) {
     const hn_array *ids = hn_arg(c, 0), *scores = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     int64_t n = hn_attr_i(hn_eval_node(c), "ngram_size", 0);
@@ -255,3 +260,4 @@ hone_status hn_eval_ngram_repeat_block(hn_eval *c) {
                              (float *)y->data + b * n_words));
     return HONE_OK;
 }
+const hn_impl hn_impl_ngram_repeat_block[1] = {{.eval = eval_ngram_repeat_block}};

@@ -99,7 +99,7 @@ static void read_attention_sizes(hn_eval *c, hn_attention_form *f) {
                                           : 1 / sqrt((double)HN_MAX(f->head_size, 1));
 }
 
-hone_status hn_eval_attention(hn_eval *c) {
+static hone_status eval_attention(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *past_k = hn_arg(c, 4), *past_v = hn_arg(c, 5);
     hn_attention_form f = {.lengths = hn_arg(c, 6)};
@@ -124,6 +124,7 @@ hone_status hn_eval_attention(hn_eval *c) {
         return hn_attention_run_fast(c, &f);
     return hn_arg(c, 0)->dtype == HN_F64 ? attention_run_f64(c, &f) : attention_run_f32(c, &f);
 }
+const hn_impl hn_impl_attention[1] = {{.eval = eval_attention}};
 
 /* ---- FlexAttention --------------------------------------------------------------------------- */
 
@@ -225,7 +226,7 @@ static hone_status flex_steps(hn_eval *c, const hn_attention_form *f, hn_object 
     return flex_values(c, f, &(*scores)->array, y);
 }
 
-hone_status hn_eval_flex_attention(hn_eval *c) {
+static hone_status eval_flex_attention(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_array *y = hn_ret(c, 0);
     hn_attention_form f = {.left = -1, .right = -1};
@@ -243,3 +244,4 @@ hone_status hn_eval_flex_attention(hn_eval *c) {
     hn_object_unref(c, scores);
     return status;
 }
+const hn_impl hn_impl_flex_attention[1] = {{.eval = eval_flex_attention}};

@@ -105,7 +105,7 @@ static hone_status find_args(hn_eval *c, const axis_view *v, arg_job *job) {
     return each_lanes(c, v, is_int ? arg_lanes_int : arg_lanes_real, job);
 }
 
-hone_status hn_eval_argreduce(hn_eval *c) {
+static hone_status eval_argreduce(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     hn_array *out = hn_ret(c, 0);
     if (!out)
@@ -115,6 +115,7 @@ hone_status hn_eval_argreduce(hn_eval *c) {
                    hn_attr_i(node, "select_last_index", 0) != 0};
     return find_args(c, &v, &job);
 }
+const hn_impl hn_impl_argreduce[1] = {{.eval = eval_argreduce}};
 
 /* ---- CumSum, CumProd ------------------------------------------------------------------------- */
 
@@ -166,7 +167,7 @@ CUMULATE_LANES(cumulate_ints, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WR
 CUMULATE_RUN(cumulate_real_run, double, hn_load_f64, hn_store_f64, old + x, old *x)
 CUMULATE_RUN(cumulate_int_run, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WRAPPED(*))
 
-hone_status hn_eval_cumulative(hn_eval *c) {
+static hone_status eval_cumulative(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0), *axis_given = hn_arg(c, 1);
     cumulate_job job = {x, hn_ret(c, 0), strcmp(hn_infer_op(node), "CumProd") == 0,
@@ -186,6 +187,7 @@ hone_status hn_eval_cumulative(hn_eval *c) {
         return each_lanes(c, &v, is_int ? cumulate_int_run : cumulate_real_run, &job);
     return each_lanes(c, &v, is_int ? cumulate_ints : cumulate_reals, &job);
 }
+const hn_impl hn_impl_cumulative[1] = {{.eval = eval_cumulative}};
 
 /* ---- Softmax and its family ------------------------------------------------------------------ */
 
@@ -334,8 +336,9 @@ hone_status hn_eval_softmax(hn_eval *c) {
                 is_log ? log_softmax_row_range : softmax_row_range, &rows);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_softmax[1] = {{.eval = hn_eval_softmax, .memory = HN_MEMORY_IN_PLACE}};
 
-hone_status hn_eval_hardmax(hn_eval *c) {
+static hone_status eval_hardmax(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const float one = 1;
@@ -354,8 +357,9 @@ hone_status hn_eval_hardmax(hn_eval *c) {
             hn_store_f32(y, (o * v.n + (uint64_t)job.out[o * v.inner + i]) * v.inner + i, 1, &one);
     return HONE_OK;
 }
+const hn_impl hn_impl_hardmax[1] = {{.eval = eval_hardmax}};
 
-hone_status hn_eval_lp_norm(hn_eval *c) {
+static hone_status eval_lp_norm(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     if (!hn_ret(c, 0) || x->n_elems == 0)
@@ -366,3 +370,4 @@ hone_status hn_eval_lp_norm(hn_eval *c) {
     axis_view v = x->rank ? view_axis(x, hn_attr_i(node, "axis", -1)) : (axis_view){1, 1, 1};
     return apply_reduced(c, &v, p == 1 ? "ReduceL1" : "ReduceL2", apply_norm);
 }
+const hn_impl hn_impl_lp_norm[1] = {{.eval = eval_lp_norm}};

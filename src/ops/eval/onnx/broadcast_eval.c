@@ -25,9 +25,10 @@ static hone_status eval_pair_named(hn_eval *c, const char *name) {
     return hn_binary_eval(c, op, a, &along, out);
 }
 
-hone_status hn_eval_binary(hn_eval *c) {
+static hone_status eval_binary(hn_eval *c) {
     return eval_pair_named(c, hn_infer_op(hn_eval_node(c)));
 }
+const hn_impl hn_impl_binary[1] = {{.eval = eval_binary, .memory = HN_MEMORY_IN_PLACE}};
 
 /* ---- division -------------------------------------------------------------------------------- */
 
@@ -44,22 +45,25 @@ static hone_status refuse_zeros(hn_eval *c, const hn_array *divisor) {
     return HONE_OK;
 }
 
-hone_status hn_eval_div(hn_eval *c) {
+static hone_status eval_div(hn_eval *c) {
     if (hn_ret(c, 0) && hn_ret(c, 0)->n_elems > 0 && hn_dtype_is_int(hn_arg(c, 1)->dtype))
         HN_TRY(refuse_zeros(c, hn_arg(c, 1)));
-    return hn_eval_binary(c);
+    return eval_binary(c);
 }
+const hn_impl hn_impl_div[1] = {{.eval = eval_div}};
 
-hone_status hn_eval_mod(hn_eval *c) {
+static hone_status eval_mod(hn_eval *c) {
     if (hn_ret(c, 0) && hn_ret(c, 0)->n_elems > 0 && hn_dtype_is_int(hn_arg(c, 1)->dtype))
         HN_TRY(refuse_zeros(c, hn_arg(c, 1)));
     return eval_pair_named(c, hn_attr_i(hn_eval_node(c), "fmod", 0) ? "Mod.fmod" : "Mod");
 }
+const hn_impl hn_impl_mod[1] = {{.eval = eval_mod}};
 
-hone_status hn_eval_bit_shift(hn_eval *c) {
+static hone_status eval_bit_shift(hn_eval *c) {
     bool is_left = hn_attr_is(hn_eval_node(c), "direction", "LEFT");
     return eval_pair_named(c, is_left ? "BitShift.LEFT" : "BitShift.RIGHT");
 }
+const hn_impl hn_impl_bit_shift[1] = {{.eval = eval_bit_shift}};
 
 /* ---- comparisons ----------------------------------------------------------------------------- */
 
@@ -77,14 +81,15 @@ static void equal_texts(void *ctx, const hn_row *row) {
     }
 }
 
-hone_status hn_eval_equal(hn_eval *c) {
+static hone_status eval_equal(hn_eval *c) {
     const hn_array *in[] = {hn_arg(c, 0), hn_arg(c, 1)};
     hn_array *out = hn_ret(c, 0);
     if (in[0]->dtype != HN_STRING || !out)
-        return hn_eval_binary(c);
+        return eval_binary(c);
     text_pair job = {in[0]->data, in[1]->data, out->data};
     return hn_broadcast_rows(c, out, 2, in, equal_texts, &job);
 }
+const hn_impl hn_impl_equal[1] = {{.eval = eval_equal}};
 
 /* ---- any number of operands ------------------------------------------------------------------ */
 
@@ -97,7 +102,7 @@ static hone_status divide_all(hn_eval *c, hn_array *out, uint32_t by) {
 }
 
 /* The running result stands in the output. */
-hone_status hn_eval_variadic(hn_eval *c) {
+static hone_status eval_variadic(hn_eval *c) {
     const char *name = hn_infer_op(hn_eval_node(c));
     bool is_mean = strcmp(name, "Mean") == 0;
     const hn_binary_op *op = hn_binary_find(is_mean || strcmp(name, "Sum") == 0 ? "Add" : name);
@@ -111,6 +116,7 @@ hone_status hn_eval_variadic(hn_eval *c) {
         HN_TRY(hn_binary_eval(c, op, k == 1 ? hn_arg(c, 0) : out, hn_arg(c, k), out));
     return is_mean ? divide_all(c, out, n) : HONE_OK;
 }
+const hn_impl hn_impl_variadic[1] = {{.eval = eval_variadic}};
 
 /* ---- PRelu ----------------------------------------------------------------------------------- */
 
@@ -127,7 +133,7 @@ static hone_status channel_slope(hn_eval *c, const hn_array *x, hn_array *slope,
     return HONE_OK;
 }
 
-hone_status hn_eval_prelu(hn_eval *c) {
+static hone_status eval_prelu(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array slope = *hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
@@ -138,6 +144,7 @@ hone_status hn_eval_prelu(hn_eval *c) {
         HN_TRY(channel_slope(c, x, &slope, dims));
     return hn_binary_eval(c, hn_binary_find("PRelu"), x, &slope, y);
 }
+const hn_impl hn_impl_prelu[1] = {{.eval = eval_prelu}};
 
 /* ---- Pow ------------------------------------------------------------------------------------- */
 
@@ -215,7 +222,7 @@ static void pow_floats(void *ctx, const hn_row *row) {
         z[i] = powf(x[row->step[0] ? i : 0], y[row->step[1] ? i : 0]);
 }
 
-hone_status hn_eval_pow(hn_eval *c) {
+static hone_status eval_pow(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *z = hn_ret(c, 0);
     int64_t dims[HN_MAX_RANK];
@@ -232,6 +239,7 @@ hone_status hn_eval_pow(hn_eval *c) {
                                           : pow_doubles,
                              &job);
 }
+const hn_impl hn_impl_pow[1] = {{.eval = eval_pow}};
 
 /* ---- Where ----------------------------------------------------------------------------------- */
 
@@ -307,3 +315,4 @@ hone_status hn_eval_where(hn_eval *c) {
     }
     return hn_broadcast_rows(c, out, 3, in, fn, &job);
 }
+const hn_impl hn_impl_where[1] = {{.eval = hn_eval_where, .memory = HN_MEMORY_IN_PLACE}};

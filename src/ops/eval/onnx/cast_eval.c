@@ -207,7 +207,7 @@ static hone_status cast_to_texts(hn_eval *c, const hn_array *x, hn_array *y) {
     return HONE_OK;
 }
 
-hone_status hn_eval_cast(hn_eval *c) {
+static hone_status eval_cast(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
@@ -227,15 +227,17 @@ hone_status hn_eval_cast(hn_eval *c) {
     hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, cast_range, &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_cast[1] = {{.eval = eval_cast}};
 
 /* The same bits under another type of the same size. */
-hone_status hn_eval_bit_cast(hn_eval *c) {
+static hone_status eval_bit_cast(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     return y ? hn_array_copy(c, y, x) : HONE_OK;
 }
+const hn_impl hn_impl_bit_cast[1] = {{.eval = eval_bit_cast}};
 
-hone_status hn_eval_identity(hn_eval *c) {
+static hone_status eval_identity(hn_eval *c) {
     const hn_object *x = hn_arg_object(c, 0);
     hn_array *y = hn_ret(c, 0);
     if (x && y && x->kind == HN_OBJECT_TENSOR && y->n_elems == x->array.n_elems)
@@ -244,3 +246,5 @@ hone_status hn_eval_identity(hn_eval *c) {
         return HONE_OK;
     return hn_ret_object(c, 0, x ? hn_object_ref(c, x) : hn_object_none(c));
 }
+const hn_impl hn_impl_identity[1] = {
+    {.eval = eval_identity, .memory = HN_MEMORY_ALIAS, .runs_alone = true}};

@@ -101,7 +101,7 @@ static void read_bound(const hn_eval *c, hn_dtype t, uint32_t input, const char 
         hn_store_f64(&at, 0, 1, &v);
 }
 
-hone_status hn_eval_clip(hn_eval *c) {
+static hone_status eval_clip(hn_eval *c) {
     clip_job job = {.x = hn_arg(c, 0), .y = hn_ret(c, 0)};
     if (!job.y)
         return HONE_OK;
@@ -118,11 +118,12 @@ hone_status hn_eval_clip(hn_eval *c) {
                 &job);
     return HONE_OK;
 }
+const hn_impl hn_impl_clip[1] = {{.eval = eval_clip, .memory = HN_MEMORY_IN_PLACE}};
 
 /* ---- ImageScaler ----------------------------------------------------------------------------- */
 
 /* Legacy: x * scale + bias[channel], for data [N, C, ...]. */
-hone_status hn_eval_image_scaler(hn_eval *c) {
+static hone_status eval_image_scaler(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const hn_attr *bias = hn_attr_raw(hn_eval_node(c), "bias");
@@ -147,3 +148,4 @@ hone_status hn_eval_image_scaler(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_image_scaler[1] = {{.eval = eval_image_scaler}};

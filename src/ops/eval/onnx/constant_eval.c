@@ -87,7 +87,7 @@ static hone_status copy_attr(hn_eval *c, hn_array *out, const hn_attr *a) {
     }
 }
 
-hone_status hn_eval_constant(hn_eval *c) {
+static hone_status eval_constant(hn_eval *c) {
     static const char *const names[] = {"value",        "sparse_value", "value_int",
                                         "value_ints",   "value_float",  "value_floats",
                                         "value_string", "value_strings"};
@@ -99,6 +99,7 @@ hone_status hn_eval_constant(hn_eval *c) {
         return HONE_OK;
     return a ? copy_attr(c, out, a) : hn_eval_fail(c, HONE_E_INVALID, "has no value");
 }
+const hn_impl hn_impl_constant[1] = {{.eval = eval_constant}};
 
 /* ---- ConstantOfShape ------------------------------------------------------------------------- */
 
@@ -112,7 +113,7 @@ static void fill_with(hn_array *out, const void *element, size_t bytes) {
         memcpy(to + done, to, (size_t)HN_MIN(done, total - done));
 }
 
-hone_status hn_eval_constant_of_shape(hn_eval *c) {
+static hone_status eval_constant_of_shape(hn_eval *c) {
     const hn_attr *a = hn_attr_raw(hn_eval_node(c), "value");
     const hn_tensor *value = a && a->kind == HN_ATTR_TENSOR ? a->v.tensor : NULL;
     hn_array *out = hn_ret(c, 0);
@@ -136,6 +137,7 @@ hone_status hn_eval_constant_of_shape(hn_eval *c) {
         hn_pack_int(out->data, i, bits, code);
     return HONE_OK;
 }
+const hn_impl hn_impl_constant_of_shape[1] = {{.eval = eval_constant_of_shape}};
 
 /* ---- Range ----------------------------------------------------------------------------------- */
 
@@ -162,7 +164,7 @@ static void fill_range(hn_array *out, const double *real, const int64_t *whole, 
     }
 }
 
-hone_status hn_eval_range(hn_eval *c) {
+static hone_status eval_range(hn_eval *c) {
     double real[3] = {0, 0, 1};
     int64_t whole[3] = {0, 0, 1}, n;
     hn_array *out;
@@ -183,6 +185,7 @@ hone_status hn_eval_range(hn_eval *c) {
         fill_range(out, real, whole, is_int);
     return HONE_OK;
 }
+const hn_impl hn_impl_range[1] = {{.eval = eval_range}};
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
@@ -191,7 +194,7 @@ static int32_t clamp_shape_axis(int64_t axis, int32_t rank) {
     return (int32_t)HN_MAX(0, HN_MIN(axis, rank));
 }
 
-hone_status hn_eval_shape(hn_eval *c) {
+static hone_status eval_shape(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *out = hn_ret(c, 0);
     if (!out)
@@ -201,15 +204,17 @@ hone_status hn_eval_shape(hn_eval *c) {
         memcpy(out->data, x->dims + start, (size_t)out->n_elems * sizeof(int64_t));
     return HONE_OK;
 }
+const hn_impl hn_impl_shape[1] = {{.eval = eval_shape, .reads_part = true}};
 
-hone_status hn_eval_size(hn_eval *c) {
+static hone_status eval_size(hn_eval *c) {
     hn_array *out = hn_ret(c, 0);
     if (out)
         *(int64_t *)out->data = (int64_t)hn_arg(c, 0)->n_elems;
     return HONE_OK;
 }
+const hn_impl hn_impl_size[1] = {{.eval = eval_size, .reads_part = true}};
 
-hone_status hn_eval_eye_like(hn_eval *c) {
+static hone_status eval_eye_like(hn_eval *c) {
     hn_array *out = hn_ret(c, 0);
     int64_t k = hn_attr_i(hn_eval_node(c), "k", 0);
     const float one = 1;
@@ -225,3 +230,4 @@ hone_status hn_eval_eye_like(hn_eval *c) {
         hn_store_f32(out, (uint64_t)(row * n_cols + row + k), 1, &one);
     return HONE_OK;
 }
+const hn_impl hn_impl_eye_like[1] = {{.eval = eval_eye_like}};

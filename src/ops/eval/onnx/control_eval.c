@@ -72,7 +72,7 @@ static hone_status read_condition(hn_eval *c, const hn_array *a, bool *out) {
     return HONE_OK;
 }
 
-hone_status hn_eval_if(hn_eval *c) {
+static hone_status eval_if(hn_eval *c) {
     bool is_true = false;
     uint32_t n = hn_n_rets(c);
     HN_TRY(read_condition(c, hn_arg(c, 0), &is_true));
@@ -83,6 +83,7 @@ hone_status hn_eval_if(hn_eval *c) {
         HN_TRY(hn_ret_object(c, i, out[i]));
     return HONE_OK;
 }
+const hn_impl hn_impl_if[1] = {{.eval = eval_if}};
 
 /* ---- Loop ------------------------------------------------------------------------------------ */
 
@@ -214,7 +215,7 @@ static hone_status loop_finish(hn_eval *c, loop_job *l) {
     return HONE_OK;
 }
 
-hone_status hn_eval_loop(hn_eval *c) {
+static hone_status eval_loop(hn_eval *c) {
     loop_job l;
     hone_status status = loop_open(c, &l);
     while (status == HONE_OK && l.goes_on && l.n_trips < l.max_trips)
@@ -227,6 +228,7 @@ hone_status hn_eval_loop(hn_eval *c) {
         hn_unref_all(c, l.stacks[s].n, l.stacks[s].at);
     return status;
 }
+const hn_impl hn_impl_loop[1] = {{.eval = eval_loop}};
 
 /* ---- SequenceMap ----------------------------------------------------------------------------- */
 
@@ -253,7 +255,7 @@ static hone_status map_turn(hn_eval *c, uint32_t i, uint32_t n_items, const hn_o
     return HONE_OK;
 }
 
-hone_status hn_eval_sequence_map(hn_eval *c) {
+static hone_status eval_sequence_map(hn_eval *c) {
     const hn_object *first = hn_arg_object(c, 0);
     uint32_t n_rets = hn_n_rets(c),
              n_items = first && first->kind == HN_OBJECT_SEQUENCE ? first->n_items : 0;
@@ -276,3 +278,4 @@ hone_status hn_eval_sequence_map(hn_eval *c) {
     hn_unref_all(c, n_rets, sequences);
     return status;
 }
+const hn_impl hn_impl_sequence_map[1] = {{.eval = eval_sequence_map}};

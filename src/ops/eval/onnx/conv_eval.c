@@ -20,6 +20,7 @@ static void read_conv_window(const hn_eval *c, const hn_array *x, const hn_array
 hone_status hn_eval_conv(hn_eval *c) {
     return hn_conv_finished(c, NULL);
 }
+const hn_impl hn_impl_conv[1] = {{.eval = hn_eval_conv}};
 
 hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
@@ -71,7 +72,7 @@ static hone_status conv_int_sums(hn_eval *c, const conv_ints *in, const hn_array
     return HONE_OK;
 }
 
-hone_status hn_eval_conv_integer(hn_eval *c) {
+static hone_status eval_conv_integer(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     conv_ints in = {.input = hn_arg(c, 0),
                     .input_zero = hn_arg(c, 2),
@@ -79,6 +80,7 @@ hone_status hn_eval_conv_integer(hn_eval *c) {
                     .filter_zero = hn_arg(c, 3)};
     return y ? conv_int_sums(c, &in, y, y->data) : HONE_OK;
 }
+const hn_impl hn_impl_conv_integer[1] = {{.eval = eval_conv_integer}};
 
 hone_status hn_eval_qlinear_conv(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
@@ -114,6 +116,7 @@ hone_status hn_eval_qlinear_conv(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_qlinear_conv[1] = {{.eval = hn_eval_qlinear_conv}};
 
 /* ---- causal, with state ---------------------------------------------------------------------- */
 
@@ -209,7 +212,7 @@ static hone_status check_causal_sizes(hn_eval *c, const causal_form *f) {
                         (unsigned long long)f->channels);
 }
 
-hone_status hn_eval_causal_conv(hn_eval *c) {
+static hone_status eval_causal_conv(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *past = hn_arg(c, 3);
     hn_array *y = hn_ret(c, 0), *present = hn_ret(c, 1);
     causal_form f = {.batch = 0};
@@ -237,3 +240,4 @@ hone_status hn_eval_causal_conv(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_causal_conv[1] = {{.eval = eval_causal_conv}};

@@ -22,7 +22,7 @@ void hn_window_read_transposed(const hn_infer *node, int32_t n_axes, const int64
     }
 }
 
-hone_status hn_eval_conv_transpose(hn_eval *c) {
+static hone_status eval_conv_transpose(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     hn_window s;
@@ -40,6 +40,7 @@ hone_status hn_eval_conv_transpose(hn_eval *c) {
     hn_narrow_f32(y, wide);
     return HONE_OK;
 }
+const hn_impl hn_impl_conv_transpose[1] = {{.eval = eval_conv_transpose}};
 
 /* ---- Col2Im ---------------------------------------------------------------------------------- */
 
@@ -72,7 +73,7 @@ static hone_status read_col2im_window(hn_eval *c, const hn_array *y, hn_window *
 }
 
 /* Integers that float cannot hold exactly go through double. */
-hone_status hn_eval_col2im(hn_eval *c) {
+static hone_status eval_col2im(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     hn_window s;
@@ -97,3 +98,4 @@ hone_status hn_eval_col2im(hn_eval *c) {
     hn_narrow_f32(y, wide);
     return HONE_OK;
 }
+const hn_impl hn_impl_col2im[1] = {{.eval = eval_col2im}};

@@ -6,7 +6,7 @@
 #define HN_TEMPLATE "ops/eval/onnx/deform_tmpl.h"
 #include "base/each_type_tmpl.h"
 
-hone_status hn_eval_deform_conv(hn_eval *c) {
+static hone_status eval_deform_conv(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *offset = hn_arg(c, 2),
                    *mask = hn_arg(c, 4);
     hn_array *y = hn_ret(c, 0);
@@ -28,3 +28,4 @@ hone_status hn_eval_deform_conv(hn_eval *c) {
             "output position");
     return y->dtype == HN_F64 ? deform_eval_f64(c, &s, y) : deform_eval_f32(c, &s, y);
 }
+const hn_impl hn_impl_deform_conv[1] = {{.eval = eval_deform_conv}};

@@ -283,7 +283,7 @@ static const void *einsum_wide(hn_eval *c, const hn_array *a) {
     return out;
 }
 
-hone_status hn_eval_einsum(hn_eval *c) {
+static hone_status eval_einsum(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     uint32_t n = hn_n_args(c);
     hn_bytes equation = hn_attr_s(hn_eval_node(c), "equation");
@@ -306,3 +306,4 @@ hone_status hn_eval_einsum(hn_eval *c) {
     return hn_dtype_is_int(y->dtype) ? einsum_int(c, &w, operands, n, y)
                                      : einsum_f32(c, &w, operands, n, y);
 }
+const hn_impl hn_impl_einsum[1] = {{.eval = eval_einsum}};

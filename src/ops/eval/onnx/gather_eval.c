@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-hone_status hn_eval_gather(hn_eval *c) {
+static hone_status eval_gather(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     int32_t axis;
@@ -23,6 +23,7 @@ hone_status hn_eval_gather(hn_eval *c) {
     hn_array from = hn_array_as(x, 3, from_dims), to = hn_array_as(y, 3, to_dims);
     return hn_copy_picked(c, &to, &from, (const int64_t *const[]){NULL, at, NULL}, NULL);
 }
+const hn_impl hn_impl_gather[1] = {{.eval = eval_gather, .reads_part = true, .copied_args = 1}};
 
 /* Adds to n starts what index k of their tuples, which have `length` each, counts along an axis.
  * False when an index lies outside. */
@@ -115,7 +116,7 @@ static hone_status refuse_elements(hn_eval *c, const hn_array *indices, int64_t 
 }
 
 /* Every output element has its own index along one axis. */
-hone_status hn_eval_gather_elements(hn_eval *c) {
+static hone_status eval_gather_elements(hn_eval *c) {
     elements_job j = {.c = c, .x = hn_arg(c, 0), .indices = hn_arg(c, 1), .y = hn_ret(c, 0)};
     const hn_array *x = j.x, *y = j.y;
     if (!y || y->n_elems == 0)
@@ -135,6 +136,7 @@ hone_status hn_eval_gather_elements(hn_eval *c) {
         return refuse_elements(c, j.indices, x->dims[j.axis]);
     return j.status;
 }
+const hn_impl hn_impl_gather_elements[1] = {{.eval = eval_gather_elements, .reads_part = true}};
 
 /* ---- GatherND -------------------------------------------------------------------------------- */
 
@@ -160,7 +162,7 @@ hone_status hn_locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n
 
 /* The last axis of `indices` names the leading axes of `data`, behind the batch axes that both
  * share. */
-hone_status hn_eval_gather_nd(hn_eval *c) {
+static hone_status eval_gather_nd(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     int32_t n_batch = (int32_t)hn_attr_i(hn_eval_node(c), "batch_dims", 0);
@@ -183,3 +185,4 @@ hone_status hn_eval_gather_nd(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_gather_nd[1] = {{.eval = eval_gather_nd, .reads_part = true}};

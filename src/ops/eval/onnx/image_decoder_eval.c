@@ -54,7 +54,7 @@ static void luma_of_pixels(const uint8_t *rgb, uint64_t n_pixels, uint8_t *luma)
     }
 }
 
-hone_status hn_eval_image_decoder(hn_eval *c) {
+static hone_status eval_image_decoder(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     decoded_image d = {.c = c, .is_gray = hn_attr_is(node, "pixel_format", "Grayscale")};
     if (!hn_wants_ret(c, 0))
@@ -67,3 +67,4 @@ hone_status hn_eval_image_decoder(hn_eval *c) {
         swap_red_and_blue(d.rgb, n_pixels);
     return HONE_OK;
 }
+const hn_impl hn_impl_image_decoder[1] = {{.eval = eval_image_decoder, .runs_alone = true}};

@@ -1,7 +1,7 @@
 /* Evaluation of operators that put tensors together or around: Concat, Pad, CenterCropPad. */
 #include "ops/eval/copy.h"
 
-hone_status hn_eval_concat(hn_eval *c) {
+static hone_status eval_concat(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     int32_t axis;
     int64_t at = 0;
@@ -15,6 +15,7 @@ hone_status hn_eval_concat(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_concat[1] = {{.eval = eval_concat, .memory = HN_MEMORY_CONCAT}};
 
 /* ---- Pad ------------------------------------------------------------------------------------- */
 
@@ -76,7 +77,7 @@ static hone_status pad_value(hn_eval *c, hn_dtype elem, hn_array *room, const hn
     return HONE_OK;
 }
 
-hone_status hn_eval_pad(hn_eval *c) {
+static hone_status eval_pad(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *value;
     hn_array *y = hn_ret(c, 0), room;
     const int64_t *pads, *axes = NULL, *picks[HN_MAX_RANK] = {NULL};
@@ -103,11 +104,12 @@ hone_status hn_eval_pad(hn_eval *c) {
     }
     return hn_copy_picked(c, y, x, picks, value);
 }
+const hn_impl hn_impl_pad[1] = {{.eval = eval_pad}};
 
 /* ---- CenterCropPad --------------------------------------------------------------------------- */
 
 /* The middle of an axis stays the middle; an odd element more is cut, or put, at the end. */
-hone_status hn_eval_center_crop_pad(hn_eval *c) {
+static hone_status eval_center_crop_pad(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const int64_t *picks[HN_MAX_RANK] = {NULL};
@@ -126,3 +128,4 @@ hone_status hn_eval_center_crop_pad(hn_eval *c) {
     }
     return hn_copy_picked(c, y, x, picks, NULL);
 }
+const hn_impl hn_impl_center_crop_pad[1] = {{.eval = eval_center_crop_pad}};

@@ -108,7 +108,7 @@ static hone_status stretch_parameter(hn_eval *c, const hn_array *a, const hn_arr
     return hn_broadcast_rows(c, &row, 1, in, widen_row, &job);
 }
 
-hone_status hn_eval_layer_norm(hn_eval *c) {
+static hone_status eval_layer_norm(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0), *scale = hn_arg(c, 1), *bias = hn_arg(c, 2);
     layer_norm l = {.eval = c, .x = x, .y = hn_ret(c, 0)};
@@ -136,6 +136,7 @@ hone_status hn_eval_layer_norm(hn_eval *c) {
         HN_TRY(hn_binary_eval(c, hn_binary_find("Add"), l.y, bias, l.y));
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_layer_norm[1] = {{.eval = eval_layer_norm}};
 
 /* ---- mean and variance over any axes --------------------------------------------------------- */
 
@@ -180,7 +181,7 @@ static hone_status mean_variance_axes(hn_eval *c, int32_t rank, uint64_t *bits) 
     return HONE_OK;
 }
 
-hone_status hn_eval_mean_variance_norm(hn_eval *c) {
+static hone_status eval_mean_variance_norm(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     mean_variance job = {.x = x, .y = hn_ret(c, 0)};
     int64_t dims[HN_MAX_RANK];
@@ -211,3 +212,4 @@ hone_status hn_eval_mean_variance_norm(hn_eval *c) {
     job.deviation = deviations;
     return hn_broadcast_rows(c, x, 1, in, mean_variance_row, &job);
 }
+const hn_impl hn_impl_mean_variance_norm[1] = {{.eval = eval_mean_variance_norm}};

@@ -64,11 +64,12 @@ static hone_status run_loss(hn_eval *c, const loss_form *f, hn_array *y) {
     return HONE_OK;
 }
 
-hone_status hn_eval_nll_loss(hn_eval *c) {
+static hone_status eval_nll_loss(hn_eval *c) {
     loss_form f;
     HN_TRY(read_loss_form(c, &f));
     return run_loss(c, &f, hn_ret(c, 0));
 }
+const hn_impl hn_impl_nll_loss[1] = {{.eval = eval_nll_loss}};
 
 /* The logarithm of the softmax over the classes of one position. */
 static void log_softmax_at(const loss_form *f, int64_t i, double *out) {
@@ -82,7 +83,7 @@ static void log_softmax_at(const loss_form *f, int64_t i, double *out) {
         out[begin + k * f->positions] = f->scores[begin + k * f->positions] - top - log(sum);
 }
 
-hone_status hn_eval_softmax_ce_loss(hn_eval *c) {
+static hone_status eval_softmax_ce_loss(hn_eval *c) {
     hn_array *log_prob = hn_ret(c, 1);
     uint64_t n = hn_arg(c, 0)->n_elems;
     loss_form f;
@@ -96,6 +97,7 @@ hone_status hn_eval_softmax_ce_loss(hn_eval *c) {
     f.scores = logs;
     return run_loss(c, &f, hn_ret(c, 0));
 }
+const hn_impl hn_impl_softmax_ce_loss[1] = {{.eval = eval_softmax_ce_loss}};
 
 /* ---- optimizers ------------------------------------------------------------------------------ */
 
@@ -174,22 +176,25 @@ static optimizer_form read_optimizer(const hn_eval *c) {
                             .is_nesterov = hn_attr_is(node, "mode", "nesterov")};
 }
 
-hone_status hn_eval_adam(hn_eval *c) {
+static hone_status eval_adam(hn_eval *c) {
     optimizer_form f = read_optimizer(c);
     double t = (double)hn_arg_i64_or(c, 1, 0);
     if (t > 0)
         f.rate *= sqrt(1 - pow(f.beta, t)) / (1 - pow(f.alpha, t));
     return run_optimizer(c, &f, 2, adam_step);
 }
+const hn_impl hn_impl_adam[1] = {{.eval = eval_adam}};
 
-hone_status hn_eval_adagrad(hn_eval *c) {
+static hone_status eval_adagrad(hn_eval *c) {
     optimizer_form f = read_optimizer(c);
     f.rate /=
         1 + (double)hn_arg_i64_or(c, 1, 0) * (double)hn_attr_f(hn_eval_node(c), "decay_factor", 0);
     return run_optimizer(c, &f, 1, adagrad_step);
 }
+const hn_impl hn_impl_adagrad[1] = {{.eval = eval_adagrad}};
 
-hone_status hn_eval_momentum(hn_eval *c) {
+static hone_status eval_momentum(hn_eval *c) {
     optimizer_form f = read_optimizer(c);
     return run_optimizer(c, &f, 1, momentum_step);
 }
+const hn_impl hn_impl_momentum[1] = {{.eval = eval_momentum}};

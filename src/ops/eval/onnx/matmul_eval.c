@@ -144,6 +144,7 @@ hone_status hn_eval_matmul(hn_eval *c) {
     hn_product p = {.a = hn_arg(c, 0), .b = hn_arg(c, 1), .packed_b = hn_packed_right_side(c)};
     return y ? hn_product_eval(c, &p, y) : HONE_OK;
 }
+const hn_impl hn_impl_matmul[1] = {{.eval = hn_eval_matmul}};
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
@@ -182,6 +183,7 @@ hone_status hn_eval_matmul_integer(hn_eval *c) {
                                y->data)
              : HONE_OK;
 }
+const hn_impl hn_impl_matmul_integer[1] = {{.eval = hn_eval_matmul_integer}};
 
 /* Float8: sums of floats. */
 static hone_status matmul_float8_sums(hn_eval *c, const hn_array *a, const hn_array *b,
@@ -206,7 +208,7 @@ static hone_status qlinear_sums(hn_eval *c, const hn_array *y, float *sums) {
     return HONE_OK;
 }
 
-hone_status hn_eval_qlinear_matmul(hn_eval *c) {
+static hone_status eval_qlinear_matmul(hn_eval *c) {
     const hn_array *a = hn_arg(c, 0), *b = hn_arg(c, 3);
     const hn_array *a_scale = hn_arg(c, 1), *b_scale = hn_arg(c, 4), *y_scale = hn_arg(c, 6),
                    *y_zero = hn_arg(c, 7);
@@ -238,6 +240,7 @@ hone_status hn_eval_qlinear_matmul(hn_eval *c) {
     hn_store_f32(y, 0, y->n_elems, sums);
     return HONE_OK;
 }
+const hn_impl hn_impl_qlinear_matmul[1] = {{.eval = eval_qlinear_matmul}};
 
 /* ---- Gemm ------------------------------------------------------------------------------------ */
 
@@ -386,6 +389,7 @@ hone_status hn_eval_gemm(hn_eval *c) {
     }
 #undef GEMM_CASE
 }
+const hn_impl hn_impl_gemm[1] = {{.eval = hn_eval_gemm}};
 
 /* ---- determinant ----------------------------------------------------------------------------- */
 
@@ -414,7 +418,7 @@ static double eliminate(int64_t n, double *m) {
     return det;
 }
 
-hone_status hn_eval_det(hn_eval *c) {
+static hone_status eval_det(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     if (!y)
@@ -430,3 +434,4 @@ hone_status hn_eval_det(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_det[1] = {{.eval = eval_det}};

@@ -156,7 +156,7 @@ static hone_status read_batch_norm(hn_eval *c, batch_norm *b) {
     return HONE_OK;
 }
 
-hone_status hn_eval_batch_norm(hn_eval *c) {
+static hone_status eval_batch_norm(hn_eval *c) {
     batch_norm b = {0};
     double epsilon = (double)hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f);
     HN_TRY(read_batch_norm(c, &b));
@@ -172,6 +172,7 @@ hone_status hn_eval_batch_norm(hn_eval *c) {
                 batch_norm_rows, &b);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_batch_norm[1] = {{.eval = eval_batch_norm, .memory = HN_MEMORY_IN_PLACE}};
 
 /* ---- instance and group ---------------------------------------------------------------------- */
 
@@ -201,7 +202,7 @@ static void group_norm_rows(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* An instance is a group of one channel. */
-hone_status hn_eval_group_norm(hn_eval *c) {
+static hone_status eval_group_norm(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     channel_groups g = {.x = x, .y = hn_ret(c, 0)};
@@ -224,6 +225,7 @@ hone_status hn_eval_group_norm(hn_eval *c) {
                 group_norm_rows, &g);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_group_norm[1] = {{.eval = eval_group_norm}};
 
 /* ---- local response -------------------------------------------------------------------------- */
 
@@ -259,7 +261,7 @@ static void response_norm_rows(void *ctx, int64_t begin, int64_t end) {
                                HN_MIN(r->inner - at, HN_TILE));
 }
 
-hone_status hn_eval_lrn(hn_eval *c) {
+static hone_status eval_lrn(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     response_norm r = {.x = x, .y = hn_ret(c, 0)};
@@ -281,3 +283,4 @@ hone_status hn_eval_lrn(hn_eval *c) {
                 &r);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_lrn[1] = {{.eval = eval_lrn}};

@@ -88,6 +88,7 @@ hone_status hn_eval_average_pool(hn_eval *c) {
                    .count_padding = hn_attr_i(hn_eval_node(c), "count_include_pad", 0) != 0};
     return run_pool(c, &f);
 }
+const hn_impl hn_impl_average_pool[1] = {{.eval = hn_eval_average_pool}};
 
 hone_status hn_eval_max_pool(hn_eval *c) {
     pool_form f = {.kind = POOL_MAX,
@@ -96,6 +97,7 @@ hone_status hn_eval_max_pool(hn_eval *c) {
     f.lowest = t == HN_U8 ? 0 : t == HN_I8 ? -128 : -HUGE_VAL;
     return run_pool(c, &f);
 }
+const hn_impl hn_impl_max_pool[1] = {{.eval = hn_eval_max_pool}};
 
 /* p is a float in version 1, an integer later. */
 static double read_pool_p(const hn_eval *c) {
@@ -104,10 +106,11 @@ static double read_pool_p(const hn_eval *c) {
                                       : (double)hn_attr_i(node, "p", 2);
 }
 
-hone_status hn_eval_lp_pool(hn_eval *c) {
+static hone_status eval_lp_pool(hn_eval *c) {
     pool_form f = {.kind = POOL_LP, .p = read_pool_p(c)};
     return run_pool(c, &f);
 }
+const hn_impl hn_impl_lp_pool[1] = {{.eval = eval_lp_pool}};
 
 /* ---- global ---------------------------------------------------------------------------------- */
 
@@ -167,18 +170,21 @@ static hone_status run_global_pool(hn_eval *c, pool_kind kind, double p) {
 hone_status hn_eval_global_average_pool(hn_eval *c) {
     return run_global_pool(c, POOL_AVERAGE, 1);
 }
+const hn_impl hn_impl_global_average_pool[1] = {{.eval = hn_eval_global_average_pool}};
 hone_status hn_eval_global_max_pool(hn_eval *c) {
     return run_global_pool(c, POOL_MAX, 1);
 }
-hone_status hn_eval_global_lp_pool(hn_eval *c) {
+const hn_impl hn_impl_global_max_pool[1] = {{.eval = hn_eval_global_max_pool}};
+static hone_status eval_global_lp_pool(hn_eval *c) {
     return run_global_pool(c, POOL_LP, read_pool_p(c));
 }
+const hn_impl hn_impl_global_lp_pool[1] = {{.eval = eval_global_lp_pool}};
 
 /* ---- unpooling ------------------------------------------------------------------------------- */
 
 /* Indices count within the output that the windows cover; a larger output_shape has that in its
  * first corner. */
-hone_status hn_eval_max_unpool(hn_eval *c) {
+static hone_status eval_max_unpool(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     pool_form f;
@@ -219,3 +225,4 @@ hone_status hn_eval_max_unpool(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_max_unpool[1] = {{.eval = eval_max_unpool}};

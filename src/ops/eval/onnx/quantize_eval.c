@@ -160,9 +160,10 @@ static hone_status run_quant(hn_eval *c, hn_range_fn fn) {
     return HONE_OK;
 }
 
-hone_status hn_eval_quantize_linear(hn_eval *c) {
+static hone_status eval_quantize_linear(hn_eval *c) {
     return run_quant(c, quantize_tiles);
 }
+const hn_impl hn_impl_quantize_linear[1] = {{.eval = eval_quantize_linear}};
 
 /* ---- DequantizeLinear ------------------------------------------------------------------------ */
 
@@ -180,13 +181,14 @@ static void dequantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
     }
 }
 
-hone_status hn_eval_dequantize_linear(hn_eval *c) {
+static hone_status eval_dequantize_linear(hn_eval *c) {
     return run_quant(c, dequantize_tiles);
 }
+const hn_impl hn_impl_dequantize_linear[1] = {{.eval = eval_dequantize_linear}};
 
 /* ---- DynamicQuantizeLinear ------------------------------------------------------------------- */
 
-hone_status hn_eval_dynamic_quantize_linear(hn_eval *c) {
+static hone_status eval_dynamic_quantize_linear(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0), *y_scale = hn_ret(c, 1), *y_zero = hn_ret(c, 2);
     const float *from = x->data;
@@ -200,3 +202,4 @@ hone_status hn_eval_dynamic_quantize_linear(hn_eval *c) {
         hn_store_f32(y_zero, 0, 1, &by.zero);
     return HONE_OK;
 }
+const hn_impl hn_impl_dynamic_quantize_linear[1] = {{.eval = eval_dynamic_quantize_linear}};

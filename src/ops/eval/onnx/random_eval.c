@@ -39,21 +39,23 @@ static hone_status fill_random(hn_eval *c, bool is_normal, double at_zero, doubl
     return HONE_OK;
 }
 
-hone_status hn_eval_random_normal(hn_eval *c) {
+static hone_status eval_random_normal(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     return fill_random(c, true, (double)hn_attr_f(node, "mean", 0),
                        (double)hn_attr_f(node, "scale", 1));
 }
+const hn_impl hn_impl_random_normal[1] = {{.eval = eval_random_normal}};
 
-hone_status hn_eval_random_uniform(hn_eval *c) {
+static hone_status eval_random_uniform(hn_eval *c) {
     const hn_infer *node = hn_eval_node(c);
     double low = (double)hn_attr_f(node, "low", 0), high = (double)hn_attr_f(node, "high", 1);
     return fill_random(c, false, low, high - low);
 }
+const hn_impl hn_impl_random_uniform[1] = {{.eval = eval_random_uniform}};
 
 /* ---- draws ----------------------------------------------------------------------------------- */
 
-hone_status hn_eval_bernoulli(hn_eval *c) {
+static hone_status eval_bernoulli(hn_eval *c) {
     const hn_array *p = hn_arg(c, 0);
     hn_array *out = hn_ret(c, 0);
     hn_rng own, *rng = seeded(c, &own);
@@ -67,6 +69,7 @@ hone_status hn_eval_bernoulli(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_bernoulli[1] = {{.eval = eval_bernoulli}};
 
 /* Index at which the running sum of weights passes `target`. */
 static int64_t pick(const double *sums, uint64_t n, double target) {
@@ -82,7 +85,7 @@ static int64_t pick(const double *sums, uint64_t n, double target) {
 }
 
 /* Inputs are logarithms of weights, one row for each batch. */
-hone_status hn_eval_multinomial(hn_eval *c) {
+static hone_status eval_multinomial(hn_eval *c) {
     const hn_array *logits = hn_arg(c, 0);
     hn_array *out = hn_ret(c, 0);
     hn_rng own, *rng = seeded(c, &own);
@@ -107,6 +110,7 @@ hone_status hn_eval_multinomial(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_multinomial[1] = {{.eval = eval_multinomial}};
 
 /* ---- Dropout --------------------------------------------------------------------------------- */
 
@@ -153,7 +157,7 @@ static void drop(const hn_array *x, hn_array *y, hn_array *mask, double ratio, h
     }
 }
 
-hone_status hn_eval_dropout(hn_eval *c) {
+static hone_status eval_dropout(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0), *mask = hn_ret(c, 1);
     hn_rng own;
@@ -165,3 +169,4 @@ hone_status hn_eval_dropout(hn_eval *c) {
     fill_ones(mask);
     return y ? hn_array_copy(c, y, x) : HONE_OK;
 }
+const hn_impl hn_impl_dropout[1] = {{.eval = eval_dropout}};

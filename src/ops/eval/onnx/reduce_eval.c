@@ -438,7 +438,7 @@ static hone_status reduced_axes(hn_eval *c, int32_t rank, uint64_t *bits) {
     return HONE_OK;
 }
 
-hone_status hn_eval_reduce(hn_eval *c) {
+static hone_status eval_reduce(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *out = hn_ret(c, 0);
     uint64_t axes;
@@ -447,3 +447,4 @@ hone_status hn_eval_reduce(hn_eval *c) {
     HN_TRY(reduced_axes(c, x->rank, &axes));
     return hn_reduce(c, hn_infer_op(hn_eval_node(c)), x, axes, out);
 }
+const hn_impl hn_impl_reduce[1] = {{.eval = eval_reduce}};

@@ -34,7 +34,7 @@ static hone_status roi_batch(hn_eval *c, double index, int64_t batch, uint64_t r
     return HONE_OK;
 }
 
-hone_status hn_eval_max_roi_pool(hn_eval *c) {
+static hone_status eval_max_roi_pool(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *rois = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
@@ -62,6 +62,7 @@ hone_status hn_eval_max_roi_pool(hn_eval *c) {
     hn_narrow_f64(y, out);
     return HONE_OK;
 }
+const hn_impl hn_impl_max_roi_pool[1] = {{.eval = eval_max_roi_pool}};
 
 /* ---- RoiAlign -------------------------------------------------------------------------------- */
 
@@ -154,7 +155,7 @@ static hone_status read_roi(hn_eval *c, const double *box, int64_t ph, int64_t p
     return HONE_OK;
 }
 
-hone_status hn_eval_roi_align(hn_eval *c) {
+static hone_status eval_roi_align(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *rois = hn_arg(c, 1), *batch_indices = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
@@ -184,6 +185,7 @@ hone_status hn_eval_roi_align(hn_eval *c) {
     hn_narrow_f64(y, j.out);
     return HONE_OK;
 }
+const hn_impl hn_impl_roi_align[1] = {{.eval = eval_roi_align}};
 
 /* ---- NonMaxSuppression ----------------------------------------------------------------------- */
 
@@ -314,7 +316,7 @@ static int64_t nms_class(const nms_work *w, const float *boxes, const float *sco
     return kept;
 }
 
-hone_status hn_eval_non_max_suppression(hn_eval *c) {
+static hone_status eval_non_max_suppression(hn_eval *c) {
     const hn_array *boxes = hn_arg(c, 0), *scores = hn_arg(c, 1);
     int64_t batch = scores->dims[0], classes = scores->dims[1], n = scores->dims[2];
     nms_work w = {.n_boxes = n,
@@ -350,3 +352,4 @@ hone_status hn_eval_non_max_suppression(hn_eval *c) {
         memcpy(y->data, rows, (size_t)n_rows * 3 * sizeof *rows);
     return HONE_OK;
 }
+const hn_impl hn_impl_non_max_suppression[1] = {{.eval = eval_non_max_suppression}};

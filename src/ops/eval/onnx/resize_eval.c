@@ -437,7 +437,7 @@ static hone_status resize_parted(hn_eval *c, const resize_form *f, const hn_arra
     return HONE_OK;
 }
 
-hone_status hn_eval_resize(hn_eval *c) {
+static hone_status eval_resize(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     resize_form f;
@@ -458,3 +458,4 @@ hone_status hn_eval_resize(hn_eval *c) {
     bool by_rows = f.mode == RESIZE_NEAREST && !f.axes[x->rank - 1].is_resized;
     return is_parted && !by_rows ? resize_parted(c, &f, x, y) : resize_array(c, &f, x, y);
 }
+const hn_impl hn_impl_resize[1] = {{.eval = eval_resize}};

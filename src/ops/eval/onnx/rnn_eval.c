@@ -166,15 +166,18 @@ static hone_status eval_recurrent(hn_eval *c, hn_rnn_kind kind, bool is_coarse) 
     return hn_arg(c, 0)->dtype == HN_F64 ? rnn_eval_f64(c, &f) : rnn_eval_f32(c, &f);
 }
 
-hone_status hn_eval_rnn(hn_eval *c) {
+static hone_status eval_rnn(hn_eval *c) {
     return eval_recurrent(c, HN_RNN_PLAIN, false);
 }
+const hn_impl hn_impl_rnn[1] = {{.eval = eval_rnn}};
 hone_status hn_eval_gru(hn_eval *c) {
     return eval_recurrent(c, HN_RNN_GRU, false);
 }
+const hn_impl hn_impl_gru[1] = {{.eval = hn_eval_gru}};
 hone_status hn_eval_lstm(hn_eval *c) {
     return eval_recurrent(c, HN_RNN_LSTM, false);
 }
+const hn_impl hn_impl_lstm[1] = {{.eval = hn_eval_lstm}};
 hone_status hn_eval_coarse_lstm(hn_eval *c) {
     return eval_recurrent(c, HN_RNN_LSTM, true);
 }
@@ -184,7 +187,7 @@ hone_status hn_eval_coarse_lstm(hn_eval *c) {
 /* One step of a GRU whose gates are given: hidden_prev [1, N, D], gates [1, N, 3 D] with the reset
  * gate, which is used up already, first. A sequence that has ended keeps its state, or loses it
  * with drop_states. */
-hone_status hn_eval_gru_unit(hn_eval *c) {
+static hone_status eval_gru_unit(hn_eval *c) {
     const hn_array *prev = hn_arg(c, 0), *gates = hn_arg(c, 1), *lengths = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
@@ -212,3 +215,4 @@ hone_status hn_eval_gru_unit(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_gru_unit[1] = {{.eval = eval_gru_unit}};

@@ -89,7 +89,7 @@ static void rotary_heads(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-hone_status hn_eval_rotary_embedding(hn_eval *c) {
+static hone_status eval_rotary_embedding(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     rotary_form f;
@@ -105,6 +105,7 @@ hone_status hn_eval_rotary_embedding(hn_eval *c) {
     hn_narrow_f32(y, job.heads);
     return HONE_OK;
 }
+const hn_impl hn_impl_rotary_embedding[1] = {{.eval = eval_rotary_embedding}};
 
 /* ---- LinearAttention ------------------------------------------------------------------------- */
 
@@ -171,7 +172,7 @@ static hone_status read_linear_form(hn_eval *c, linear_form *f) {
     return HONE_OK;
 }
 
-hone_status hn_eval_linear_attention(hn_eval *c) {
+static hone_status eval_linear_attention(hn_eval *c) {
     const hn_array *past = hn_arg(c, 3);
     hn_array *y = hn_ret(c, 0), *present = hn_ret(c, 1);
     linear_form f;
@@ -198,3 +199,4 @@ hone_status hn_eval_linear_attention(hn_eval *c) {
         hn_narrow_f32(y, out);
     return HONE_OK;
 }
+const hn_impl hn_impl_linear_attention[1] = {{.eval = eval_linear_attention}};

@@ -159,7 +159,7 @@ static double sample_sum(const sample_point *p, const double *plane) {
     return sum;
 }
 
-hone_status hn_eval_grid_sample(hn_eval *c) {
+static hone_status eval_grid_sample(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *grid = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     sample_form f;
@@ -194,6 +194,7 @@ hone_status hn_eval_grid_sample(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_grid_sample[1] = {{.eval = eval_grid_sample}};
 
 /* ---- AffineGrid ------------------------------------------------------------------------------ */
 
@@ -205,7 +206,7 @@ static double affine_coordinate(int64_t i, int64_t n, bool align_corners) {
     return -1 + (double)(2 * i + 1) / (double)n;
 }
 
-hone_status hn_eval_affine_grid(hn_eval *c) {
+static hone_status eval_affine_grid(hn_eval *c) {
     const hn_array *theta = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
@@ -232,3 +233,4 @@ hone_status hn_eval_affine_grid(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_affine_grid[1] = {{.eval = eval_affine_grid}};

@@ -246,7 +246,7 @@ static hone_status scan_make_missing(hn_eval *c, scan_job *s) {
     return HONE_OK;
 }
 
-hone_status hn_eval_scan(hn_eval *c) {
+static hone_status eval_scan(hn_eval *c) {
     scan_job s;
     hone_status status = scan_open(c, &s);
     for (int64_t b = 0; b < s.n_batch && status == HONE_OK; b++)
@@ -257,3 +257,4 @@ hone_status hn_eval_scan(hn_eval *c) {
         hn_unref_all(c, s.n_states + s.n_scans, s.in);
     return status;
 }
+const hn_impl hn_impl_scan[1] = {{.eval = eval_scan}};

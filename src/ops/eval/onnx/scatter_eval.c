@@ -99,7 +99,7 @@ static hone_status scatter_runs(hn_eval *c, scatter_how how, const int64_t *star
 
 /* ---- Scatter, ScatterElements ---------------------------------------------------------------- */
 
-hone_status hn_eval_scatter_elements(hn_eval *c) {
+static hone_status eval_scatter_elements(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     scatter_how how = scatter_read_how(hn_eval_node(c));
@@ -129,10 +129,11 @@ hone_status hn_eval_scatter_elements(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_scatter_elements[1] = {{.eval = eval_scatter_elements}};
 
 /* ---- ScatterND ------------------------------------------------------------------------------- */
 
-hone_status hn_eval_scatter_nd(hn_eval *c) {
+static hone_status eval_scatter_nd(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     scatter_how how = scatter_read_how(hn_eval_node(c));
@@ -151,12 +152,13 @@ hone_status hn_eval_scatter_nd(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_scatter_nd[1] = {{.eval = eval_scatter_nd}};
 
 /* ---- TensorScatter --------------------------------------------------------------------------- */
 
 /* A cache takes new steps, of each sample at its own place; a circular one begins again at its end.
  */
-hone_status hn_eval_tensor_scatter(hn_eval *c) {
+static hone_status eval_tensor_scatter(hn_eval *c) {
     const hn_array *cache = hn_arg(c, 0), *update = hn_arg(c, 1), *places = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     bool is_circular = hn_attr_is(hn_eval_node(c), "mode", "circular");
@@ -185,3 +187,4 @@ hone_status hn_eval_tensor_scatter(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_tensor_scatter[1] = {{.eval = eval_tensor_scatter}};

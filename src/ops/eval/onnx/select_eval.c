@@ -58,7 +58,7 @@ static hone_status non_zero_complex(hn_eval *c, const hn_array *x, hn_array *fla
 
 /* One row for each axis, one column for each element found: the last axis first, then what is left
  * of the positions is counted along those before it. */
-hone_status hn_eval_non_zero(hn_eval *c) {
+static hone_status eval_non_zero(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y, flags;
     int64_t *at;
@@ -80,10 +80,11 @@ hone_status hn_eval_non_zero(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_non_zero[1] = {{.eval = eval_non_zero}};
 
 /* Slices along an axis, or elements of the flattened input, whose condition is true. The condition
  * may be shorter. */
-hone_status hn_eval_compress(hn_eval *c) {
+static hone_status eval_compress(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *condition = hn_arg(c, 1);
     hn_array *y;
     int64_t *at, dims[HN_MAX_RANK];
@@ -103,11 +104,12 @@ hone_status hn_eval_compress(hn_eval *c) {
     HN_TRY(hn_ret_alloc(c, 0, x->dtype, from->rank, dims, &y));
     return y ? hn_copy_picked(c, y, from, picks, NULL) : HONE_OK;
 }
+const hn_impl hn_impl_compress[1] = {{.eval = eval_compress}};
 
 /* ---- OneHot ---------------------------------------------------------------------------------- */
 
 /* An index outside [-depth, depth) leaves its vector without the "on" value. */
-hone_status hn_eval_one_hot(hn_eval *c) {
+static hone_status eval_one_hot(hn_eval *c) {
     const hn_array *indices = hn_arg(c, 0), *depth_arg = hn_arg(c, 1), *values = hn_arg(c, 2);
     hn_array *y;
     int64_t depth, dims[HN_MAX_RANK];
@@ -135,3 +137,4 @@ hone_status hn_eval_one_hot(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_one_hot[1] = {{.eval = eval_one_hot}};

@@ -43,11 +43,12 @@ static hone_status sequence_finish(hn_eval *c, hn_object *sequence, hone_status 
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
-hone_status hn_eval_sequence_empty(hn_eval *c) {
+static hone_status eval_sequence_empty(hn_eval *c) {
     return hn_ret_object(c, 0, hn_object_sequence(c, 0));
 }
+const hn_impl hn_impl_sequence_empty[1] = {{.eval = eval_sequence_empty}};
 
-hone_status hn_eval_sequence_construct(hn_eval *c) {
+static hone_status eval_sequence_construct(hn_eval *c) {
     hn_object *y = hn_object_sequence(c, hn_n_args(c));
     hone_status status = HONE_OK;
     HN_TRY_PTR(y);
@@ -56,8 +57,9 @@ hone_status hn_eval_sequence_construct(hn_eval *c) {
                                      : hn_eval_fail(c, HONE_E_INVALID, "input %u is not given", i);
     return sequence_finish(c, y, status);
 }
+const hn_impl hn_impl_sequence_construct[1] = {{.eval = eval_sequence_construct}};
 
-hone_status hn_eval_sequence_at(hn_eval *c) {
+static hone_status eval_sequence_at(hn_eval *c) {
     const hn_object *s = sequence_arg(c, 0);
     int64_t at;
     if (!s)
@@ -65,8 +67,9 @@ hone_status hn_eval_sequence_at(hn_eval *c) {
     HN_TRY(sequence_position(c, 1, s->n_items, false, 0, &at));
     return hn_ret_object(c, 0, hn_object_ref(c, s->items[at]));
 }
+const hn_impl hn_impl_sequence_at[1] = {{.eval = eval_sequence_at}};
 
-hone_status hn_eval_sequence_length(hn_eval *c) {
+static hone_status eval_sequence_length(hn_eval *c) {
     const hn_object *s = sequence_arg(c, 0);
     hn_array *y;
     if (!s)
@@ -76,9 +79,10 @@ hone_status hn_eval_sequence_length(hn_eval *c) {
         *(int64_t *)y->data = s->n_items;
     return HONE_OK;
 }
+const hn_impl hn_impl_sequence_length[1] = {{.eval = eval_sequence_length}};
 
 /* Without a position the last element goes. */
-hone_status hn_eval_sequence_erase(hn_eval *c) {
+static hone_status eval_sequence_erase(hn_eval *c) {
     const hn_object *s = sequence_arg(c, 0);
     int64_t at;
     if (!s)
@@ -91,9 +95,10 @@ hone_status hn_eval_sequence_erase(hn_eval *c) {
         status = sequence_put(c, y, i, s->items[i < at ? i : i + 1]);
     return sequence_finish(c, y, status);
 }
+const hn_impl hn_impl_sequence_erase[1] = {{.eval = eval_sequence_erase}};
 
 /* Without a position the element goes to the end. */
-hone_status hn_eval_sequence_insert(hn_eval *c) {
+static hone_status eval_sequence_insert(hn_eval *c) {
     const hn_object *s = sequence_arg(c, 0), *fresh = hn_arg_object(c, 1);
     int64_t at;
     if (!s)
@@ -115,6 +120,7 @@ hone_status hn_eval_sequence_insert(hn_eval *c) {
         status = sequence_put(c, y, i, i == at ? fresh : s->items[i < at ? i : i - 1]);
     return sequence_finish(c, y, status);
 }
+const hn_impl hn_impl_sequence_insert[1] = {{.eval = eval_sequence_insert}};
 
 /* ---- from and to tensors --------------------------------------------------------------------- */
 
@@ -148,7 +154,7 @@ static hone_status joined_dims(hn_eval *c, const hn_object *s, int32_t axis, boo
     return HONE_OK;
 }
 
-hone_status hn_eval_concat_from_sequence(hn_eval *c) {
+static hone_status eval_concat_from_sequence(hn_eval *c) {
     const hn_object *s = sequence_arg(c, 0);
     bool is_new = hn_attr_i(hn_eval_node(c), "new_axis", 0) != 0;
     int64_t dims[HN_MAX_RANK], at = 0;
@@ -174,6 +180,7 @@ hone_status hn_eval_concat_from_sequence(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_concat_from_sequence[1] = {{.eval = eval_concat_from_sequence}};
 
 /* Sizes of the pieces; *n_pieces of them. Without `split` they are 1; a scalar is the size of all
  * but a smaller last one. */
@@ -209,7 +216,7 @@ static hone_status piece_sizes(hn_eval *c, int64_t whole, uint32_t *n_pieces, in
     return HONE_OK;
 }
 
-hone_status hn_eval_split_to_sequence(hn_eval *c) {
+static hone_status eval_split_to_sequence(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     bool drops_axis = !hn_attr_i(hn_eval_node(c), "keepdims", 1) && !hn_arg(c, 1);
     int64_t *sizes = NULL, dims[HN_MAX_RANK], at = 0;
@@ -232,16 +239,18 @@ hone_status hn_eval_split_to_sequence(hn_eval *c) {
     }
     return sequence_finish(c, y, status);
 }
+const hn_impl hn_impl_split_to_sequence[1] = {{.eval = eval_split_to_sequence}};
 
 /* ---- optionals ------------------------------------------------------------------------------- */
 
 /* An optional with content is its content. */
-hone_status hn_eval_optional(hn_eval *c) {
+static hone_status eval_optional(hn_eval *c) {
     const hn_object *x = hn_arg_object(c, 0);
     return hn_ret_object(c, 0, x ? hn_object_ref(c, x) : hn_object_none(c));
 }
+const hn_impl hn_impl_optional[1] = {{.eval = eval_optional}};
 
-hone_status hn_eval_optional_has_element(hn_eval *c) {
+static hone_status eval_optional_has_element(hn_eval *c) {
     const hn_object *x = hn_arg_object(c, 0);
     hn_array *y;
     HN_TRY(hn_ret_alloc(c, 0, HN_BOOL, 0, NULL, &y));
@@ -249,11 +258,13 @@ hone_status hn_eval_optional_has_element(hn_eval *c) {
         *(uint8_t *)y->data = x && x->kind != HN_OBJECT_NONE;
     return HONE_OK;
 }
+const hn_impl hn_impl_optional_has_element[1] = {{.eval = eval_optional_has_element}};
 
-hone_status hn_eval_optional_get_element(hn_eval *c) {
+static hone_status eval_optional_get_element(hn_eval *c) {
     const hn_object *x = hn_arg_object(c, 0);
     if (!x || x->kind == HN_OBJECT_NONE)
         return hn_eval_fail(c, HONE_E_INVALID,
                             "the optional is empty: ask OptionalHasElement first");
     return hn_ret_object(c, 0, hn_object_ref(c, x));
 }
+const hn_impl hn_impl_optional_get_element[1] = {{.eval = eval_optional_get_element}};

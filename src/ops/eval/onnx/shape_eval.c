@@ -2,7 +2,7 @@
 #include "ops/eval/copy.h"
 
 /* Reshape, Flatten, Squeeze, Unsqueeze, ExpandDims: the elements stay in order. */
-hone_status hn_eval_reshape(hn_eval *c) {
+static hone_status eval_reshape(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     if (y && y->n_elems != x->n_elems)
@@ -11,6 +11,7 @@ hone_status hn_eval_reshape(hn_eval *c) {
                             (unsigned long long)x->n_elems, (unsigned long long)y->n_elems);
     return y ? hn_copy_all(c, y, x) : HONE_OK;
 }
+const hn_impl hn_impl_reshape[1] = {{.eval = eval_reshape, .memory = HN_MEMORY_ALIAS}};
 
 /* y = x, seen with these dims, with axis k of the result taken from axis perm[k]. */
 static hone_status transpose_as(hn_eval *c, hn_array *y, const hn_array *x, int32_t rank,
@@ -25,7 +26,7 @@ static hone_status transpose_as(hn_eval *c, hn_array *y, const hn_array *x, int3
     return hn_copy_grid(c, rank, out_dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, permuted});
 }
 
-hone_status hn_eval_transpose(hn_eval *c) {
+static hone_status eval_transpose(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const int64_t *perm;
@@ -38,8 +39,9 @@ hone_status hn_eval_transpose(hn_eval *c) {
     bool has_perm = hn_attr_ints(hn_eval_node(c), "perm", &n, &perm);
     return transpose_as(c, y, x, x->rank, x->dims, has_perm ? perm : reversed);
 }
+const hn_impl hn_impl_transpose[1] = {{.eval = eval_transpose}};
 
-hone_status hn_eval_expand(hn_eval *c) {
+static hone_status eval_expand(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     int64_t to[HN_MAX_RANK], from[HN_MAX_RANK];
@@ -49,9 +51,10 @@ hone_status hn_eval_expand(hn_eval *c) {
     hn_broadcast_strides(x, y->rank, from);
     return hn_copy_grid(c, y->rank, y->dims, y, &(hn_grid){0, to}, x, &(hn_grid){0, from});
 }
+const hn_impl hn_impl_expand[1] = {{.eval = eval_expand}};
 
 /* Every version: an axis is walked through again and again. */
-hone_status hn_eval_tile(hn_eval *c) {
+static hone_status eval_tile(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const int64_t *picks[HN_MAX_RANK];
@@ -69,6 +72,7 @@ hone_status hn_eval_tile(hn_eval *c) {
     }
     return hn_copy_picked(c, y, x, picks, NULL);
 }
+const hn_impl hn_impl_tile[1] = {{.eval = eval_tile}};
 
 /* ---- blocks of pixels ------------------------------------------------------------------------ */
 
@@ -102,35 +106,39 @@ static hone_status turn_blocks(hn_eval *c, bool is_to_space, int channel_axis,
     return transpose_as(c, y, x, 6, dims, turn->perm);
 }
 
-hone_status hn_eval_depth_to_space(hn_eval *c) {
+static hone_status eval_depth_to_space(hn_eval *c) {
     static const block_turn dcr = {"nbbchw", {0, 3, 4, 1, 5, 2}},
                             crd = {"ncbbhw", {0, 1, 4, 2, 5, 3}};
     return turn_blocks(c, true, 1, &dcr, &crd);
 }
+const hn_impl hn_impl_depth_to_space[1] = {{.eval = eval_depth_to_space}};
 
-hone_status hn_eval_space_to_depth(hn_eval *c) {
+static hone_status eval_space_to_depth(hn_eval *c) {
     static const block_turn dcr = {"nchbwb", {0, 3, 5, 1, 2, 4}},
                             crd = {"nchbwb", {0, 1, 3, 5, 2, 4}};
     return turn_blocks(c, false, 1, &dcr, &crd);
 }
+const hn_impl hn_impl_space_to_depth[1] = {{.eval = eval_space_to_depth}};
 
 /* The same with channels last. */
-hone_status hn_eval_depth_to_space_nhwc(hn_eval *c) {
+static hone_status eval_depth_to_space_nhwc(hn_eval *c) {
     static const block_turn dcr = {"nhwbbc", {0, 1, 3, 2, 4, 5}},
                             crd = {"nhwcbb", {0, 1, 4, 2, 5, 3}};
     return turn_blocks(c, true, 3, &dcr, &crd);
 }
+const hn_impl hn_impl_depth_to_space_nhwc[1] = {{.eval = eval_depth_to_space_nhwc}};
 
-hone_status hn_eval_space_to_depth_nhwc(hn_eval *c) {
+static hone_status eval_space_to_depth_nhwc(hn_eval *c) {
     static const block_turn dcr = {"nhbwbc", {0, 1, 3, 2, 4, 5}},
                             crd = {"nhbwbc", {0, 1, 3, 5, 2, 4}};
     return turn_blocks(c, false, 3, &dcr, &crd);
 }
+const hn_impl hn_impl_space_to_depth_nhwc[1] = {{.eval = eval_space_to_depth_nhwc}};
 
 /* ---- parts kept or turned round -------------------------------------------------------------- */
 
 /* Keeps one triangle of each matrix: columns from i + k on, or up to it. */
-hone_status hn_eval_trilu(hn_eval *c) {
+static hone_status eval_trilu(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *k_arg = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     int64_t k = 0;
@@ -153,9 +161,10 @@ hone_status hn_eval_trilu(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_trilu[1] = {{.eval = eval_trilu}};
 
 /* Batch and time are the first two axes, in either order. */
-hone_status hn_eval_reverse_sequence(hn_eval *c) {
+static hone_status eval_reverse_sequence(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *lens = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     bool time_first = hn_attr_i(hn_eval_node(c), "time_axis", 0) == 0;
@@ -179,8 +188,9 @@ hone_status hn_eval_reverse_sequence(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_reverse_sequence[1] = {{.eval = eval_reverse_sequence}};
 
-hone_status hn_eval_given_tensor_fill(hn_eval *c) {
+static hone_status eval_given_tensor_fill(hn_eval *c) {
     const hn_attr *values = hn_attr_raw(hn_eval_node(c), "values");
     hn_array *y = hn_ret(c, 0);
     if (!y)
@@ -191,3 +201,4 @@ hone_status hn_eval_given_tensor_fill(hn_eval *c) {
     hn_store_f32(y, 0, y->n_elems, values->v.floats);
     return HONE_OK;
 }
+const hn_impl hn_impl_given_tensor_fill[1] = {{.eval = eval_given_tensor_fill}};

@@ -160,7 +160,7 @@ static void load_dft_line(const dft_lines *d, const double *x, int64_t n, double
     }
 }
 
-hone_status hn_eval_dft(hn_eval *c) {
+static hone_status eval_dft(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     fourier f;
@@ -206,10 +206,11 @@ hone_status hn_eval_dft(hn_eval *c) {
     hn_narrow_f64(y, to);
     return HONE_OK;
 }
+const hn_impl hn_impl_dft[1] = {{.eval = eval_dft}};
 
 /* ---- STFT ------------------------------------------------------------------------------------ */
 
-hone_status hn_eval_stft(hn_eval *c) {
+static hone_status eval_stft(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *window = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     fourier f;
@@ -242,6 +243,7 @@ hone_status hn_eval_stft(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_stft[1] = {{.eval = eval_stft}};
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
@@ -260,15 +262,18 @@ static hone_status run_window(hn_eval *c, double a, double b, double d) {
     return HONE_OK;
 }
 
-hone_status hn_eval_hann_window(hn_eval *c) {
+static hone_status eval_hann_window(hn_eval *c) {
     return run_window(c, 0.5, 0.5, 0);
 }
-hone_status hn_eval_hamming_window(hn_eval *c) {
+const hn_impl hn_impl_hann_window[1] = {{.eval = eval_hann_window}};
+static hone_status eval_hamming_window(hn_eval *c) {
     return run_window(c, 25.0 / 46, 21.0 / 46, 0);
 }
-hone_status hn_eval_blackman_window(hn_eval *c) {
+const hn_impl hn_impl_hamming_window[1] = {{.eval = eval_hamming_window}};
+static hone_status eval_blackman_window(hn_eval *c) {
     return run_window(c, 0.42, 0.5, 0.08);
 }
+const hn_impl hn_impl_blackman_window[1] = {{.eval = eval_blackman_window}};
 
 /* ---- MelWeightMatrix ------------------------------------------------------------------------- */
 
@@ -291,7 +296,7 @@ static void mel_triangle(double *m, int64_t rows, int64_t cols, int64_t col,
         m[j * cols + col] = (double)(high - j) / (double)(high - center);
 }
 
-hone_status hn_eval_mel_weight_matrix(hn_eval *c) {
+static hone_status eval_mel_weight_matrix(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
         return HONE_OK;
@@ -319,3 +324,4 @@ hone_status hn_eval_mel_weight_matrix(hn_eval *c) {
     hn_store_f64(y, 0, y->n_elems, m);
     return HONE_OK;
 }
+const hn_impl hn_impl_mel_weight_matrix[1] = {{.eval = eval_mel_weight_matrix}};

@@ -57,7 +57,7 @@ static slice_range slice_of_axis(int64_t start, int64_t end, int64_t step, int64
     return (slice_range){first, n > 1 ? step : 1, n};
 }
 
-hone_status hn_eval_slice(hn_eval *c) {
+static hone_status eval_slice(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y;
     int64_t from[HN_MAX_RANK], to[HN_MAX_RANK], dims[HN_MAX_RANK], first = 0;
@@ -85,10 +85,12 @@ hone_status hn_eval_slice(hn_eval *c) {
     return y ? hn_copy_grid(c, y->rank, dims, y, &(hn_grid){0, to}, x, &(hn_grid){first, from})
              : HONE_OK;
 }
+const hn_impl hn_impl_slice[1] = {{.eval = eval_slice, .reads_part = true}};
 
-hone_status hn_eval_dynamic_slice(hn_eval *c) {
-    return hn_eval_slice(c);
+static hone_status eval_dynamic_slice(hn_eval *c) {
+    return eval_slice(c);
 }
+const hn_impl hn_impl_dynamic_slice[1] = {{.eval = eval_dynamic_slice}};
 
 /* ---- Split ----------------------------------------------------------------------------------- */
 
@@ -110,7 +112,7 @@ static hone_status split_part(hn_eval *c, uint32_t i, uint32_t n, const int64_t 
     return HONE_OK;
 }
 
-hone_status hn_eval_split(hn_eval *c) {
+static hone_status eval_split(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     const int64_t *sizes = NULL;
     uint32_t n = 0;
@@ -130,12 +132,13 @@ hone_status hn_eval_split(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_split[1] = {{.eval = eval_split, .memory = HN_MEMORY_SPLIT}};
 
 /* ---- Crop ------------------------------------------------------------------------------------ */
 
 /* Legacy: cuts the border [left, top, right, bottom] from images; scale names the size that remains
  * instead. */
-hone_status hn_eval_crop(hn_eval *c) {
+static hone_status eval_crop(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const int64_t *border;
@@ -155,3 +158,4 @@ hone_status hn_eval_crop(hn_eval *c) {
     return hn_copy_grid(c, 4, y->dims, y, &(hn_grid){0, to}, x,
                         &(hn_grid){border[1] * from[2] + border[0], from});
 }
+const hn_impl hn_impl_crop[1] = {{.eval = eval_crop}};

@@ -23,7 +23,7 @@ static hone_status set_joined(hn_eval *c, hn_array *y, uint64_t i, hn_bytes a, h
     return status;
 }
 
-hone_status hn_eval_string_concat(hn_eval *c) {
+static hone_status eval_string_concat(hn_eval *c) {
     const hn_array *a = hn_arg(c, 0), *b = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
     int64_t stride_a[HN_MAX_RANK], stride_b[HN_MAX_RANK], index[HN_MAX_RANK] = {0}, at_a = 0,
@@ -46,6 +46,7 @@ hone_status hn_eval_string_concat(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_string_concat[1] = {{.eval = eval_string_concat}};
 
 /* ---- StringNormalizer ------------------------------------------------------------------------ */
 
@@ -87,7 +88,7 @@ static hone_status normalizer_keeps(normalizer *n, hn_bytes text, bool *keeps) {
 }
 
 /* When no string is left, one empty string stands for them all. */
-hone_status hn_eval_string_normalizer(hn_eval *c) {
+static hone_status eval_string_normalizer(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     normalizer n;
     hn_array *y;
@@ -109,6 +110,7 @@ hone_status hn_eval_string_normalizer(hn_eval *c) {
         HN_TRY(hn_array_set_string(c, y, i, kept[i].at, kept[i].n));
     return HONE_OK;
 }
+const hn_impl hn_impl_string_normalizer[1] = {{.eval = eval_string_normalizer}};
 
 /* ---- StringSplit ----------------------------------------------------------------------------- */
 
@@ -158,7 +160,7 @@ static uint64_t split_text(const text_splitter *s, hn_bytes text, hn_bytes *out)
     }
 }
 
-hone_status hn_eval_string_split(hn_eval *c) {
+static hone_status eval_string_split(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     const hn_infer *node = hn_eval_node(c);
     text_splitter s = {hn_attr_s(node, "delimiter"), hn_attr_i(node, "maxsplit", -1)};
@@ -187,10 +189,11 @@ hone_status hn_eval_string_split(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_string_split[1] = {{.eval = eval_string_split}};
 
 /* ---- RegexFullMatch -------------------------------------------------------------------------- */
 
-hone_status hn_eval_regex_full_match(hn_eval *c) {
+static hone_status eval_regex_full_match(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     hn_regex *re = NULL;
@@ -208,3 +211,4 @@ hone_status hn_eval_regex_full_match(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_regex_full_match[1] = {{.eval = eval_regex_full_match}};

@@ -173,7 +173,7 @@ static hone_status tfidf_weigh(hn_eval *c, tfidf_job *j) {
     return HONE_OK;
 }
 
-hone_status hn_eval_tfidf_vectorizer(hn_eval *c) {
+static hone_status eval_tfidf_vectorizer(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     tfidf_job j;
     if (!y)
@@ -191,3 +191,4 @@ hone_status hn_eval_tfidf_vectorizer(hn_eval *c) {
     }
     return tfidf_weigh(c, &j);
 }
+const hn_impl hn_impl_tfidf_vectorizer[1] = {{.eval = eval_tfidf_vectorizer}};

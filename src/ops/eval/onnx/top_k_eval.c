@@ -163,7 +163,7 @@ static hone_status make_rooms(hn_eval *c, top_run *t) {
 }
 
 /* NaN counts as the largest number. */
-hone_status hn_eval_top_k(hn_eval *c) {
+static hone_status eval_top_k(hn_eval *c) {
     top_run t = {.x = hn_arg(c, 0),
                  .values = hn_ret(c, 0),
                  .indices = hn_ret(c, 1),
@@ -174,3 +174,4 @@ hone_status hn_eval_top_k(hn_eval *c) {
     hn_pool_for_lanes(t.pool, t.s.outer, HN_MAX(SLAB_GRAIN / slab, 1), find_in_slabs, &t);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
+const hn_impl hn_impl_top_k[1] = {{.eval = eval_top_k}};

@@ -132,23 +132,26 @@ static hone_status eval_map_named(hn_eval *c, const char *name) {
     return hn_unary_eval(c, op, (double)a, (double)b, hn_arg(c, 0), y);
 }
 
-hone_status hn_eval_unary(hn_eval *c) {
+static hone_status eval_unary(hn_eval *c) {
     return eval_map_named(c, hn_infer_op(hn_eval_node(c)));
 }
+const hn_impl hn_impl_unary[1] = {{.eval = eval_unary, .memory = HN_MEMORY_IN_PLACE}};
 
-hone_status hn_eval_gelu(hn_eval *c) {
+static hone_status eval_gelu(hn_eval *c) {
     bool is_tanh = hn_attr_is(hn_eval_node(c), "approximate", "tanh");
     return eval_map_named(c, is_tanh ? "Gelu_tanh" : "Gelu");
 }
+const hn_impl hn_impl_gelu[1] = {{.eval = eval_gelu, .memory = HN_MEMORY_IN_PLACE}};
 
 /* The gate goes through Swish into the output, which the values then multiply. */
-hone_status hn_eval_swiglu(hn_eval *c) {
+static hone_status eval_swiglu(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y)
         return HONE_OK;
     HN_TRY(eval_map_named(c, "Swish"));
     return hn_binary_eval(c, hn_binary_find("Mul"), y, hn_arg(c, 1), y);
 }
+const hn_impl hn_impl_swiglu[1] = {{.eval = eval_swiglu}};
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
@@ -195,7 +198,7 @@ static const struct {
 };
 
 /* Operators that take integers or bools, too, and mean them exactly. */
-hone_status hn_eval_unary_any(hn_eval *c) {
+static hone_status eval_unary_any(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const char *op = hn_infer_op(hn_eval_node(c));
@@ -210,12 +213,13 @@ hone_status hn_eval_unary_any(hn_eval *c) {
         }
         return HONE_OK;
     }
-    return hn_eval_unary(c);
+    return eval_unary(c);
 }
+const hn_impl hn_impl_unary_any[1] = {{.eval = eval_unary_any, .memory = HN_MEMORY_IN_PLACE}};
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-hone_status hn_eval_is_nan(hn_eval *c) {
+static hone_status eval_is_nan(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     double tile[HN_TILE];
@@ -227,8 +231,9 @@ hone_status hn_eval_is_nan(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_is_nan[1] = {{.eval = eval_is_nan}};
 
-hone_status hn_eval_is_inf(hn_eval *c) {
+static hone_status eval_is_inf(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     bool wants_low = hn_attr_i(hn_eval_node(c), "detect_negative", 1) != 0;
@@ -243,3 +248,4 @@ hone_status hn_eval_is_inf(hn_eval *c) {
     }
     return HONE_OK;
 }
+const hn_impl hn_impl_is_inf[1] = {{.eval = eval_is_inf}};

@@ -139,7 +139,7 @@ static hone_status unique_put_values(hn_eval *c, const unique_run *u, const hn_a
     return y ? hn_copy_picked(c, y, from, picks, NULL) : HONE_OK;
 }
 
-hone_status hn_eval_unique(hn_eval *c) {
+static hone_status eval_unique(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     const hn_infer *node = hn_eval_node(c);
     hn_array flat = hn_array_as(x, 1, (int64_t[]){(int64_t)x->n_elems});
@@ -156,9 +156,10 @@ hone_status hn_eval_unique(hn_eval *c) {
     HN_TRY(unique_put_list(c, 2, u.n, u.group));
     return unique_put_list(c, 3, u.n_groups, u.counts);
 }
+const hn_impl hn_impl_unique[1] = {{.eval = eval_unique}};
 
 /* com.microsoft: in order of appearance; there is no list of first places. */
-hone_status hn_eval_ms_unique(hn_eval *c) {
+static hone_status eval_ms_unique(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     unique_run u;
     HN_TRY(unique_run_on(c, x, hn_split_at(1, x->dims, 0), false, &u));
@@ -166,3 +167,4 @@ hone_status hn_eval_ms_unique(hn_eval *c) {
     HN_TRY(unique_put_list(c, 1, u.n, u.group));
     return unique_put_list(c, 2, u.n_groups, u.counts);
 }
+const hn_impl hn_impl_ms_unique[1] = {{.eval = eval_ms_unique}};
