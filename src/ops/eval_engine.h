@@ -44,6 +44,7 @@ struct hn_eval {
     const hn_const_host *consts; /* during hn_eval_prepare; NULL: all data are there */
     uint64_t packed_args; /* set by hn_eval_prepare: bit i says that the state holds all that is
                             read of argument i, but for its type */
+    hn_arena *records; /* while the node is lowered: where hn_lower_alloc takes memory */
     hone_error *err;
 };
 

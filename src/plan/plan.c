@@ -47,17 +47,18 @@ static hone_status build_plan(hn_plan *p, int n_threads, uint32_t n,
                               const hn_object *const *inputs) {
     const hn_graph *g = p->program->model->graph;
     const hn_type **in_types = HN_NEW_N(p->arena, const hn_type *, (size_t)n + 1);
-    const hn_type **types;
+    hn_inferred known;
     HN_TRY_PTR(in_types);
     HN_TRY(keep_inputs(p, n, inputs, in_types));
-    HN_TRY(hn_infer_shapes(g, p->arena, n, in_types, &types));
+    HN_TRY(hn_infer_shapes(g, p->arena, n, in_types, &known));
     p->places = HN_NEW_N(p->arena, hn_place, (size_t)g->values.n + 1);
     HN_TRY_PTR(p->places);
     for (hn_id id = 0; id < g->values.n; id++)
-        p->places[id] = (hn_place){.type = is_exact_tensor(types[id]) ? types[id] : NULL,
+        p->places[id] = (hn_place){.type = is_exact_tensor(known.types[id]) ? known.types[id] : NULL,
                                    .offset = HN_NO_OFFSET};
-    HN_TRY(hn_plan_find_groups(p, types, n_threads));
-    return hn_plan_memory(p);
+    HN_TRY(hn_plan_find_groups(p, known.types, n_threads));
+    HN_TRY(hn_plan_memory(p));
+    return hn_plan_lower(p, known.data);
 }
 
 hone_status hn_plan_new(const hn_program *program, int n_threads, uint32_t n_inputs,

@@ -172,6 +172,7 @@ typedef struct hn_plan {
     const hn_array *inputs; /* shapes it was made for, in the order of the graph's inputs */
     hn_place *places;       /* by value */
     uint8_t *modes;         /* by step of the main graph: hn_step_mode */
+    hn_lowered *lowered;    /* by step: what its provider made of it; without run: evaluated */
     uint32_t n_groups;
     hn_group *groups; /* one after the other; steps between them run alone */
     uint32_t n_ranges;
@@ -187,6 +188,11 @@ hone_status hn_plan_new(const hn_program *p, int n_threads, uint32_t n_inputs,
 void hn_plan_free(hn_plan *p);
 bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *inputs);
 
+/* lower_steps.c: lowers all steps whose shapes are those of the plan. data: what is known of values,
+ * see hn_inferred. */
+hone_status hn_plan_lower(hn_plan *p, const void *const *data);
+/* Memory for a record, zeros, as long as the plan; NULL: there is none. */
+void *hn_lower_alloc(hn_eval *c, size_t bytes);
 /* memory.c: fills modes, ranges, offsets and block_bytes of a plan whose types are known. */
 hone_status hn_plan_memory(hn_plan *p);
 /* step_states.c: makes the states of steps that have some, but for those that hn_program_pack is

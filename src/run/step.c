@@ -136,11 +136,14 @@ static hone_status evaluate(step_frame *f) {
     return HONE_OK;
 }
 
+/* A view of planned memory has stood there since the plan was taken. */
 static void show_view(step_frame *f) {
     hn_id id = f->node->outputs[0];
     hn_object *view = &f->state->planned[id];
-    const hn_type *t = f->state->plan->places[id].type;
-    hn_object_init_borrowed(view, t->elem, t->shape.rank, t->shape.dims, f->args[0]->array.data);
+    const hn_place *at = &f->state->plan->places[id];
+    if (at->offset == HN_NO_OFFSET)
+        hn_object_init_borrowed(view, at->type->elem, at->type->shape.rank, at->type->shape.dims,
+                                f->args[0]->array.data);
     f->rets[0] = view;
 }
 
@@ -153,13 +156,9 @@ static void gather_args(step_frame *f) {
             f->step->wanted[i] && f->node->block == 0 ? s->values[f->node->outputs[i]] : NULL;
 }
 
-static hone_status compute_step(step_frame *f, hone_error *err) {
-    hn_state *s = f->state;
-    gather_args(f);
-    if (f->mode == HN_STEP_VIEW) {
-        show_view(f);
-        return HONE_OK;
-    }
+/* The frame of an evaluation: attributes, arguments and results as objects. */
+static void open_eval(step_frame *f, hone_error *err) {
+    const hn_state *s = f->state;
     f->job = (infer_job){
         .model = s->program->model, .work = f->lane->host.scratch, .ignore_declared = true};
     f->scope = (infer_scope){.job = &f->job, .g = hn_state_graph(s)};
@@ -177,12 +176,59 @@ static hone_status compute_step(step_frame *f, hone_error *err) {
                         .is_prepared = true,
                         .state = f->step->state,
                         .err = err};
+}
+
+/* ---- lowered steps ---------------------------------------------------------------------------- */
+
+static void *data_of(const hn_object *o) {
+    return o ? o->array.data : NULL;
+}
+
+/* Memory of a lane, aligned to cache lines, until the step ends; NULL: there is none. */
+static void *take_scratch(const step_frame *f, size_t bytes) {
+    uint8_t *p = hn_arena_alloc(f->lane->host.scratch, bytes + 64);
+    return p ? p + (64 - (uintptr_t)p % 64) % 64 : NULL;
+}
+
+/* Nothing is decided here: all shapes are those of the plan. */
+static hone_status run_lowered(step_frame *f, const hn_lowered *l, hone_error *err) {
+    const void *few_in[FEW], **in = few_in;
+    void *few_out[FEW], **out = few_out;
+    hn_arena *scratch = f->lane->host.scratch;
+    if (f->node->n_inputs > FEW)
+        in = hn_arena_alloc(scratch, f->node->n_inputs * sizeof *in);
+    if (f->node->n_outputs > FEW)
+        out = hn_arena_alloc(scratch, f->node->n_outputs * sizeof *out);
+    void *own = l->scratch_bytes ? take_scratch(f, l->scratch_bytes) : NULL;
+    if (!in || !out || (l->scratch_bytes && !own))
+        return HONE_E_NOMEM;
+    for (uint32_t i = 0; i < f->node->n_inputs; i++)
+        in[i] = data_of(f->args[i]);
+    for (uint32_t i = 0; i < f->node->n_outputs; i++) {
+        if (f->step->wanted[i])
+            HN_TRY(make_output(f, i, f->state->plan->places[f->node->outputs[i]].type));
+        out[i] = f->step->wanted[i] ? data_of(f->rets[i]) : NULL;
+    }
+    hn_step_io io = {.in = in, .out = out, .scratch = own, .pool = f->lane->host.pool, .err = err};
+    return l->run(l->record, &io);
+}
+
+static hone_status compute_step(step_frame *f, const hn_lowered *lowered, hone_error *err) {
+    gather_args(f);
+    if (f->mode == HN_STEP_VIEW) {
+        show_view(f);
+        return HONE_OK;
+    }
+    if (lowered && lowered->run)
+        return run_lowered(f, lowered, err);
+    open_eval(f, err);
     return evaluate(f);
 }
 
 static void observe(step_frame *f, uint64_t start_ns) {
     const hn_run_control *c = f->state->control;
     uint64_t end_ns = hn_now_ns();
+    open_eval(f, NULL);
     c->after_step(c->ctx,
                   &(hn_step_event){.g = hn_state_graph(f->state),
                                    .step = f->step,
@@ -194,7 +240,7 @@ static void observe(step_frame *f, uint64_t start_ns) {
 }
 
 static hone_status run_step(hn_state *s, hn_lane *lane, const hn_step *step, hn_step_mode mode,
-                            hone_error *err) {
+                            const hn_lowered *lowered, hone_error *err) {
     step_frame f; /* whose evaluation is filled by those that need one: it is large */
     f.state = s;
     f.lane = lane;
@@ -210,7 +256,7 @@ static hone_status run_step(hn_state *s, hn_lane *lane, const hn_step *step, hn_
         f.node->n_inputs <= FEW ? args : hn_arena_alloc(scratch, f.node->n_inputs * sizeof *args);
     f.rets =
         f.node->n_outputs <= FEW ? rets : hn_arena_alloc(scratch, f.node->n_outputs * sizeof *rets);
-    hone_status status = f.args && f.rets ? compute_step(&f, err) : HONE_E_NOMEM;
+    hone_status status = f.args && f.rets ? compute_step(&f, lowered, err) : HONE_E_NOMEM;
     for (uint32_t i = 0; f.args && f.rets && i < f.node->n_outputs; i++)
         if (step->wanted[i])
             s->values[f.node->outputs[i]] = f.rets[i];
@@ -246,10 +292,11 @@ hone_status hn_run_tell_step(const hn_state *s, const hn_step *step, hone_status
 
 /* A loop that was stopped within the step makes its results worthless. */
 static hone_status run_unless_stopped(hn_state *s, hn_lane *lane, const hn_step *step,
-                                      hn_step_mode mode, hone_error *err) {
+                                      hn_step_mode mode, const hn_lowered *lowered,
+                                      hone_error *err) {
     if (hn_run_is_stopped(s))
         return HONE_E_CANCELLED;
-    hone_status status = run_step(s, lane, step, mode, err);
+    hone_status status = run_step(s, lane, step, mode, lowered, err);
     return status == HONE_OK && hn_flag_is_set(&s->was_stopped) ? HONE_E_CANCELLED : status;
 }
 
@@ -259,7 +306,8 @@ hone_status hn_run_main_step(hn_state *s, hn_lane *lane, uint32_t i, hone_error 
     if (!s->needed_steps[i])
         return HONE_OK;
     hn_rng_seed(&lane->host.rng, step->node);
-    return run_unless_stopped(s, lane, step, (hn_step_mode)s->plan->modes[i], err);
+    return run_unless_stopped(s, lane, step, (hn_step_mode)s->plan->modes[i], &s->plan->lowered[i],
+                              err);
 }
 
 static void drop_dead(hn_state *s, const hn_step *step) {
@@ -296,7 +344,7 @@ static hone_status run_body_steps(hn_state *s, hn_id block, hone_error *err) {
     const hn_step_list *list = &s->program->blocks[block];
     for (uint32_t i = 0; i < list->n_steps; i++) {
         const hn_step *step = &list->steps[i];
-        hone_status status = run_unless_stopped(s, &s->lanes[0], step, HN_STEP_DYNAMIC, err);
+        hone_status status = run_unless_stopped(s, &s->lanes[0], step, HN_STEP_DYNAMIC, NULL, err);
         HN_TRY(hn_run_tell_step(s, step, status, err));
         drop_dead(s, step);
     }

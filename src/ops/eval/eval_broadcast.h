@@ -26,6 +26,21 @@ typedef struct hn_box {
 } hn_box;
 typedef void (*hn_box_fn)(void *ctx, const hn_box *box);
 
+/* The order in which a broadcast is walked: axes that follow each other in every operand are one. */
+typedef struct hn_walk_axis {
+    int64_t dim;
+    int64_t strides[HN_MAX_OPERANDS]; /* of each operand, in elements; 0: it is repeated */
+} hn_walk_axis;
+typedef struct hn_broadcast_walk {
+    int32_t rank; /* 0: one element */
+    uint32_t n_operands;
+    uint64_t n_elems;
+    hn_walk_axis *axes; /* the caller's, for HN_MAX_RANK of them while it is planned */
+} hn_broadcast_walk;
+void hn_broadcast_plan(hn_broadcast_walk *w, const hn_array *out, uint32_t n,
+                       const hn_array *const *in);
+void hn_broadcast_run(hn_pool *pool, const hn_broadcast_walk *w, hn_box_fn fn, void *ctx);
+
 /* Calls fn for runs that cover every element of `out` once, on all threads when there is enough to
  * do. Runs that are long are cut at multiples of 8 elements, so packed outputs are safe. Each
  * operand must broadcast to the shape of `out`. */
@@ -51,6 +66,14 @@ typedef struct hn_binary_op {
 const hn_binary_op *hn_binary_find(const char *op);
 /* The fastest loop over floats that there is; NULL: none. */
 hn_binary_fn hn_binary_float_loop(const hn_binary_op *op);
+/* One operation at work: what hn_binary_box needs. */
+typedef struct hn_binary_job {
+    hn_binary_fn fn;
+    const void *x, *y;
+    void *out;
+    size_t x_bytes, out_bytes; /* per element */
+} hn_binary_job;
+void hn_binary_box(void *job, const hn_box *box); /* an hn_box_fn */
 /* out = x op y, broadcast; x and y have one type, out the same or bool. */
 hone_status hn_binary_eval(hn_eval *c, const hn_binary_op *op, const hn_array *x, const hn_array *y,
                            hn_array *out);

@@ -349,8 +349,37 @@ hone_status hn_infer_store(const infer_scope *s, bool keep_declared) {
     return HONE_OK;
 }
 
+/* Elements of an integer tensor, all of them known, as they lie in memory; NULL: they are not, or
+ * there is no memory. */
+static const void *known_elems(hn_arena *work, const hn_type *t, const infer_ints *ints) {
+    if (!ints || !t || t->kind != HN_TYPE_TENSOR || (t->elem != HN_I64 && t->elem != HN_I32))
+        return NULL;
+    int64_t *wide = HN_NEW_N(work, int64_t, (size_t)ints->n + 1);
+    int32_t *narrow = (int32_t *)(void *)wide;
+    for (uint32_t i = 0; wide && i < ints->n; i++) {
+        int64_t v = ints->elems[i].v;
+        if (ints->elems[i].kind != HN_SINT_CONST)
+            return NULL;
+        if (t->elem == HN_I64)
+            wide[i] = v;
+        else
+            narrow[i] = (int32_t)v;
+    }
+    return wide;
+}
+
+static hone_status keep_known(const infer_scope *s, hn_arena *work, hn_inferred *out) {
+    uint32_t n = s->g->values.n;
+    out->types = s->types;
+    out->data = HN_NEW_N(work, const void *, (size_t)n + 1);
+    HN_TRY_PTR(out->data);
+    for (hn_id id = 0; id < n; id++)
+        out->data[id] = known_elems(work, s->types[id], s->ints[id]);
+    return HONE_OK;
+}
+
 hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, uint32_t n_inputs,
-                            const hn_type *const *inputs, const hn_type ***types) {
+                            const hn_type *const *inputs, hn_inferred *out) {
     infer_job job = {.model = g->model, .work = work, .ignore_declared = true};
     job.steps_left = UINT64_MAX;
     infer_scope scope;
@@ -359,7 +388,7 @@ hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, uint32_t n_inputs
     for (uint32_t i = 0; i < n_inputs && i < b->inputs.n; i++)
         scope.types[b->inputs.at[i]] = inputs[i];
     HN_TRY(hn_infer_block(&scope, 0));
-    *types = scope.types;
+    HN_TRY(keep_known(&scope, work, out));
     return hn_syms_failed(g->model->syms) || hn_arena_has_failed(work) ? HONE_E_NOMEM : HONE_OK;
 }
 

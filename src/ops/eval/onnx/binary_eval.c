@@ -180,19 +180,10 @@ const hn_binary_op *hn_binary_find(const char *op) {
 
 /* ---- running one ----------------------------------------------------------------------------- */
 
-typedef struct pair_job {
-    hn_binary_fn fn;
-    const hn_array *x, *y;
-    hn_array *out;
-    size_t x_bytes, out_bytes; /* per element */
-    bool is_small;             /* floats that are widened */
-} pair_job;
-
-static void pair_row(void *ctx, const hn_row *row) {
-    const pair_job *j = ctx;
-    j->fn((const uint8_t *)j->x->data + row->in[0] * j->x_bytes, row->step[0],
-          (const uint8_t *)j->y->data + row->in[1] * j->x_bytes, row->step[1],
-          (uint8_t *)j->out->data + row->out * j->out_bytes, row->n);
+static void binary_row(const hn_binary_job *j, const hn_row *row) {
+    j->fn((const uint8_t *)j->x + row->in[0] * j->x_bytes, row->step[0],
+          (const uint8_t *)j->y + row->in[1] * j->x_bytes, row->step[1],
+          (uint8_t *)j->out + row->out * j->out_bytes, row->n);
 }
 
 /* Rows so short that calls would cost more than arithmetic are put together where one operand lies
@@ -211,10 +202,10 @@ static void repeat_rows(const hn_box *b, int k, const uint32_t *from, uint64_t n
             out[i] = from[b->row.step[k] ? i : 0];
 }
 
-static void pair_short_rows(const pair_job *j, const hn_box *b) {
+static void binary_short_rows(const hn_binary_job *j, const hn_box *b) {
     uint32_t repeated[PAIR_REPEATED];
     int other = lies_as_output(b, 0) ? 1 : 0, along = 1 - other;
-    const uint32_t *data[2] = {j->x->data, j->y->data};
+    const uint32_t *data[2] = {j->x, j->y};
     uint64_t rows_at_once = PAIR_REPEATED / b->row.n;
     for (uint64_t r = 0; r < b->n_rows; r += rows_at_once) {
         uint64_t rows = HN_MIN(rows_at_once, b->n_rows - r), at = r * b->row.n;
@@ -224,30 +215,38 @@ static void pair_short_rows(const pair_job *j, const hn_box *b) {
                         repeated);
         operands[other] = repeated;
         operands[along] = data[along] + b->row.in[along] + at;
-        j->fn(operands[0], 1, operands[1], 1,
-              (uint8_t *)j->out->data + (b->row.out + at) * j->out_bytes, rows * b->row.n);
+        j->fn(operands[0], 1, operands[1], 1, (uint8_t *)j->out + (b->row.out + at) * j->out_bytes,
+              rows * b->row.n);
     }
 }
 
-static void pair_box(void *ctx, const hn_box *b) {
-    const pair_job *j = ctx;
+void hn_binary_box(void *job, const hn_box *b) {
+    const hn_binary_job *j = job;
     bool is_short = b->row.n <= PAIR_SHORT_ROW && b->n_rows > 4 && j->x_bytes == 4;
     if (is_short && (lies_as_output(b, 0) || lies_as_output(b, 1))) {
-        pair_short_rows(j, b);
+        binary_short_rows(j, b);
         return;
     }
     hn_row row = b->row;
     for (uint64_t i = 0; i < b->n_rows; i++) {
-        pair_row(ctx, &row);
+        binary_row(j, &row);
         row.out += row.n;
         row.in[0] += b->jump[0];
         row.in[1] += b->jump[1];
     }
 }
 
+/* The same on arrays: rows that are not contiguous, and floats that are widened. */
+typedef struct binary_arrays {
+    hn_binary_fn fn;
+    const hn_array *x, *y;
+    hn_array *out;
+    bool is_small; /* floats that are widened */
+} binary_arrays;
+
 /* Small floats: widen a tile, run the loop of float, narrow what is no bool. */
-static void pair_row_small(void *ctx, const hn_row *row) {
-    const pair_job *j = ctx;
+static void binary_row_small(void *ctx, const hn_row *row) {
+    const binary_arrays *j = ctx;
     float x[HN_TILE], y[HN_TILE], z[HN_TILE];
     uint8_t truth[HN_TILE];
     bool is_bool = j->out->dtype == HN_BOOL;
@@ -263,15 +262,28 @@ static void pair_row_small(void *ctx, const hn_row *row) {
     }
 }
 
-/* Operands and result have one shape, but their rows lie apart. */
-static void pair_parted_rows(void *ctx, int64_t begin, int64_t end) {
-    const pair_job *j = ctx;
+static hn_binary_job job_of(const binary_arrays *a) {
+    return (hn_binary_job){a->fn,
+                           a->x->data,
+                           a->y->data,
+                           a->out->data,
+                           hn_elem_bytes(a->x->dtype),
+                           hn_elem_bytes(a->out->dtype)};
+}
+
+/* Operands and result have one shape, but their rows are not contiguous. */
+static void binary_strided_rows(void *ctx, int64_t begin, int64_t end) {
+    const binary_arrays *j = ctx;
     for (int64_t i = begin; i < end; i++) {
         hn_array x = hn_array_row(j->x, i), y = hn_array_row(j->y, i),
                  out = hn_array_row(j->out, i);
-        pair_job one = {j->fn, &x, &y, &out, j->x_bytes, j->out_bytes, j->is_small};
+        binary_arrays one = {j->fn, &x, &y, &out, j->is_small};
         hn_row row = {.step = {1, 1}, .n = out.n_elems};
-        (j->is_small ? pair_row_small : pair_row)(&one, &row);
+        hn_binary_job job = job_of(&one);
+        if (j->is_small)
+            binary_row_small(&one, &row);
+        else
+            binary_row(&job, &row);
     }
 }
 
@@ -283,19 +295,20 @@ hn_binary_fn hn_binary_float_loop(const hn_binary_op *op) {
 hone_status hn_binary_eval(hn_eval *c, const hn_binary_op *op, const hn_array *x, const hn_array *y,
                            hn_array *out) {
     const hn_array *in[] = {x, y};
-    pair_job job = {
-        op->by_type[x->dtype], x, y, out, hn_elem_bytes(x->dtype), hn_elem_bytes(out->dtype),
-        !op->by_type[x->dtype]};
+    binary_arrays arrays = {op->by_type[x->dtype], x, y, out, !op->by_type[x->dtype]};
     if (hn_dtype_is_float(x->dtype) && x->dtype != HN_F64)
-        job.fn = hn_binary_float_loop(op);
-    if (!job.fn)
+        arrays.fn = hn_binary_float_loop(op);
+    if (!arrays.fn)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation for %s",
                             hn_dtype_name(x->dtype));
     if (x->row_stride || y->row_stride || out->row_stride) {
         int64_t grain = HN_GRAIN / HN_MAX(out->dims[out->rank - 1], 1);
-        hn_pool_for(hn_eval_pool(c), hn_n_rows(out), HN_MAX(grain, 1), pair_parted_rows, &job);
+        hn_pool_for(hn_eval_pool(c), hn_n_rows(out), HN_MAX(grain, 1), binary_strided_rows,
+                    &arrays);
         return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
     }
-    return job.is_small ? hn_broadcast_rows(c, out, 2, in, pair_row_small, &job)
-                        : hn_broadcast_boxes(c, out, 2, in, pair_box, &job);
+    if (arrays.is_small)
+        return hn_broadcast_rows(c, out, 2, in, binary_row_small, &arrays);
+    hn_binary_job job = job_of(&arrays);
+    return hn_broadcast_boxes(c, out, 2, in, hn_binary_box, &job);
 }

@@ -1,0 +1,101 @@
+/* Lowering: what attributes, shapes, packed weights and the processor decide about a step is
+ * decided here, once per plan. */
+#include "plan/plan_int.h"
+
+void *hn_lower_alloc(hn_eval *c, size_t bytes) {
+    return hn_arena_calloc(c->records, 1, bytes);
+}
+
+/* One step, with what a lowering sees of its arguments and results. */
+typedef struct lowering_frame {
+    hn_plan *plan;
+    const void *const *data; /* by value: known elements */
+    const hn_step *step;
+    const hn_node *node;
+    hn_object *objects; /* of arguments, then of results */
+    hn_object **args, **rets;
+} lowering_frame;
+
+/* The elements of a value, where no run can change them. */
+static void *known_data(const lowering_frame *f, hn_id id) {
+    const hn_program *p = f->plan->program;
+    const hn_object *o = &p->consts[id];
+    if (o->kind == HN_OBJECT_TENSOR && !p->is_deferred[id] &&
+        hn_infer_initial_const(p->model, hn_value_at(p->model->graph, id)))
+        return o->array.data;
+    return (void *)(uintptr_t)f->data[id];
+}
+
+static hn_object *describe_value(const lowering_frame *f, hn_object *o, hn_id id) {
+    const hn_place *at = id == HN_NONE ? NULL : &f->plan->places[id];
+    if (!at || !at->type)
+        return NULL;
+    hn_object_init_borrowed(o, at->type->elem, at->type->shape.rank, at->type->shape.dims, NULL);
+    o->array.row_stride = at->row_stride;
+    return o;
+}
+
+static hone_status describe_step(lowering_frame *f, hn_arena *work) {
+    const hn_node *n = f->node;
+    f->objects = HN_NEW_N(work, hn_object, (size_t)n->n_inputs + n->n_outputs + 1);
+    f->args = HN_NEW_N(work, hn_object *, (size_t)n->n_inputs + 1);
+    f->rets = HN_NEW_N(work, hn_object *, (size_t)n->n_outputs + 1);
+    if (!f->objects || !f->args || !f->rets)
+        return HONE_E_NOMEM;
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        f->args[i] = describe_value(f, &f->objects[i], n->inputs[i]);
+        if (f->args[i])
+            f->args[i]->array.data = known_data(f, n->inputs[i]);
+    }
+    for (uint32_t i = 0; i < n->n_outputs; i++)
+        f->rets[i] = f->step->wanted[i]
+                         ? describe_value(f, &f->objects[n->n_inputs + i], n->outputs[i])
+                         : NULL;
+    return HONE_OK;
+}
+
+/* A lowering that fails, memory aside, has met something wrong: the evaluation says what. */
+static hone_status lower_step(lowering_frame *f, hn_arena *work, hn_lowered *out) {
+    const hn_program *p = f->plan->program;
+    infer_job job = {.model = p->model, .work = work, .ignore_declared = true};
+    infer_scope scope = {.job = &job, .g = p->model->graph};
+    HN_TRY(describe_step(f, work));
+    hn_eval c = {.node = {.scope = &scope,
+                          .id = f->step->node,
+                          .node = f->node,
+                          .op = f->step->op,
+                          .version = f->step->version},
+                 .n_args = f->node->n_inputs,
+                 .n_rets = f->node->n_outputs,
+                 .args = f->args,
+                 .rets = f->rets,
+                 .wanted = f->step->wanted,
+                 .is_prepared = true,
+                 .state = f->step->state,
+                 .records = f->plan->arena};
+    hone_status status = f->step->lowering->lower(&c, out);
+    if (status != HONE_OK)
+        *out = (hn_lowered){0};
+    return status == HONE_E_NOMEM ? status : HONE_OK;
+}
+
+hone_status hn_plan_lower(hn_plan *p, const void *const *data) {
+    const hn_step_list *list = &p->program->blocks[0];
+    hn_arena *work = hn_arena_new(hn_arena_allocator(p->program->model->arena));
+    p->lowered = HN_NEW_N(p->arena, hn_lowered, (size_t)list->n_steps + 1);
+    hone_status status = work && p->lowered ? HONE_OK : HONE_E_NOMEM;
+    for (uint32_t i = 0; status == HONE_OK && i < list->n_steps; i++) {
+        const hn_step *step = &list->steps[i];
+        if (p->modes[i] != HN_STEP_PLANNED || !step->lowering || !step->lowering->lower)
+            continue;
+        hn_arena_mark mark = hn_arena_save(work);
+        lowering_frame f = {.plan = p,
+                            .data = data,
+                            .step = step,
+                            .node = hn_node_at(p->program->model->graph, step->node)};
+        status = lower_step(&f, work, &p->lowered[i]);
+        hn_arena_restore(work, mark);
+    }
+    hn_arena_free(work);
+    return status;
+}
