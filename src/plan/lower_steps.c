@@ -86,7 +86,8 @@ hone_status hn_plan_lower(hn_plan *p, const void *const *data) {
     hone_status status = work && p->lowered ? HONE_OK : HONE_E_NOMEM;
     for (uint32_t i = 0; status == HONE_OK && i < list->n_steps; i++) {
         const hn_step *step = &list->steps[i];
-        if (p->modes[i] != HN_STEP_PLANNED || !step->lowering || !step->lowering->lower)
+        if (p->modes[i] != HN_STEP_PLANNED || !step->lowering || !step->lowering->lower ||
+            p->program->evaluates_all)
             continue;
         hn_arena_mark mark = hn_arena_save(work);
         lowering_frame f = {.plan = p,

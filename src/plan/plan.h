@@ -96,6 +96,7 @@ typedef struct hn_program {
     pthread_mutex_t lock;    /* held while weights are laid out */
     _Atomic bool is_ready;   /* they are: hn_program_pack has done its work */
     hn_stored stored;        /* what right sides of products are made of */
+    bool evaluates_all;      /* plans lower nothing */
 } hn_program;
 
 typedef struct hn_program_options {
@@ -112,6 +113,7 @@ typedef struct hn_program_options {
     hn_kernel_choices *choices; /* that were measured; may be NULL */
     hn_stored stored;           /* what right sides of products are made of */
     struct hn_cache *cache;     /* of run/, where optimized graphs are kept; may be NULL */
+    bool evaluates_all; /* nothing is lowered: the plain meaning, for tests to compare with */
     bool is_lazy; /* weights are laid out by hn_program_pack; without store and choices only */
 } hn_program_options;
 

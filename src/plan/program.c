@@ -331,6 +331,7 @@ hone_status hn_program_adopt(hn_model *own, const hn_model *m, const hn_program_
         return HONE_E_NOMEM;
     }
     p->model = own;
+    p->evaluates_all = options && options->evaluates_all;
     pthread_mutex_init(&p->lock, NULL);
     hone_status status = make_program(p, m, options, err);
     if (status == HONE_OK)
