@@ -276,7 +276,7 @@ static hone_status open_search(strand_search *s) {
 hone_status hn_plan_find_groups(hn_plan *p, const hn_type *const *types, int n_threads) {
     strand_search s = {.plan = p,
                        .g = p->program->model->graph,
-                       .list = &p->program->blocks[0],
+                       .list = p->list,
                        .types = types,
                        .n_lanes = (uint32_t)n_threads};
     if (n_threads < 2)

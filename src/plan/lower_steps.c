@@ -55,46 +55,53 @@ static hone_status describe_step(lowering_frame *f, hn_arena *work) {
 }
 
 /* A lowering that fails, memory aside, has met something wrong: the evaluation says what. */
-static hone_status lower_step(lowering_frame *f, hn_arena *work, hn_lowered *out) {
-    const hn_program *p = f->plan->program;
+hone_status hn_lower_step(const hn_program *p, const hn_step *step, hn_object *const *args,
+                          hn_object **rets, hn_arena *records, hn_arena *work, hn_lowered *out) {
+    const hn_node *node = hn_node_at(p->model->graph, step->node);
     infer_job job = {.model = p->model, .work = work, .ignore_declared = true};
     infer_scope scope = {.job = &job, .g = p->model->graph};
-    HN_TRY(describe_step(f, work));
     hn_eval c = {.node = {.scope = &scope,
-                          .id = f->step->node,
-                          .node = f->node,
-                          .op = f->step->op,
-                          .version = f->step->version},
-                 .n_args = f->node->n_inputs,
-                 .n_rets = f->node->n_outputs,
-                 .args = f->args,
-                 .rets = f->rets,
-                 .wanted = f->step->wanted,
+                          .id = step->node,
+                          .node = node,
+                          .op = step->op,
+                          .version = step->version},
+                 .n_args = node->n_inputs,
+                 .n_rets = node->n_outputs,
+                 .args = args,
+                 .rets = rets,
+                 .wanted = step->wanted,
                  .is_prepared = true,
-                 .state = f->step->state,
-                 .records = f->plan->arena};
-    hone_status status = f->step->lowering->lower(&c, out);
+                 .state = step->state,
+                 .records = records};
+    *out = (hn_lowered){0};
+    if (!step->lowering || !step->lowering->lower || p->evaluates_all)
+        return HONE_OK;
+    hone_status status = step->lowering->lower(&c, out);
     if (status != HONE_OK)
         *out = (hn_lowered){0};
     return status == HONE_E_NOMEM ? status : HONE_OK;
 }
 
+static hone_status lower_planned(lowering_frame *f, hn_arena *work, hn_lowered *out) {
+    HN_TRY(describe_step(f, work));
+    return hn_lower_step(f->plan->program, f->step, f->args, f->rets, f->plan->arena, work, out);
+}
+
 hone_status hn_plan_lower(hn_plan *p, const void *const *data) {
-    const hn_step_list *list = &p->program->blocks[0];
+    const hn_step_list *list = p->list;
     hn_arena *work = hn_arena_new(hn_arena_allocator(p->program->model->arena));
     p->lowered = HN_NEW_N(p->arena, hn_lowered, (size_t)list->n_steps + 1);
     hone_status status = work && p->lowered ? HONE_OK : HONE_E_NOMEM;
     for (uint32_t i = 0; status == HONE_OK && i < list->n_steps; i++) {
         const hn_step *step = &list->steps[i];
-        if (p->modes[i] != HN_STEP_PLANNED || !step->lowering || !step->lowering->lower ||
-            p->program->evaluates_all)
+        if (p->modes[i] != HN_STEP_PLANNED || !step->lowering)
             continue;
         hn_arena_mark mark = hn_arena_save(work);
         lowering_frame f = {.plan = p,
                             .data = data,
                             .step = step,
                             .node = hn_node_at(p->program->model->graph, step->node)};
-        status = lower_step(&f, work, &p->lowered[i]);
+        status = lower_planned(&f, work, &p->lowered[i]);
         hn_arena_restore(work, mark);
     }
     hn_arena_free(work);

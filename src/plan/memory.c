@@ -70,7 +70,7 @@ static bool can_be_view(const hn_memory_map *l, const hn_step *step, const hn_no
     if (in == HN_NONE || !step->wanted[0] ||
         !same_elems(hn_layout_type(l, in), hn_layout_type(l, out)))
         return false; /* the evaluation says what is wrong */
-    return l->is_steady[in] && !hn_value_is_output(hn_value_at(l->g, out), 0);
+    return l->is_steady[in] && !hn_value_is_output(hn_value_at(l->g, out), l->plan->block);
 }
 
 static hn_step_mode mode_of_step(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
@@ -138,7 +138,7 @@ static void place_output(hn_memory_map *l, uint32_t s, const hn_node *node, uint
     uint64_t bytes;
     if (!l->list->steps[s].wanted[i])
         return;
-    if (hn_value_is_output(hn_value_at(l->g, id), 0)) {
+    if (hn_value_is_output(hn_value_at(l->g, id), p->block)) {
         l->is_steady[id] = true;
         return;
     }
@@ -197,9 +197,9 @@ static hone_status open_layout(hn_memory_map *l) {
     if (!l->placing.ranges || !l->last_use || !l->range_of || !l->is_steady || !l->first_beside ||
         !l->last_beside)
         return HONE_E_NOMEM;
-    for (hn_id id = 0; id < l->g->values.n; id++) { /* initializers, and inputs: the caller's */
+    for (hn_id id = 0; id < l->g->values.n; id++) { /* initializers, inputs, values of others */
         const hn_value *v = hn_value_at(l->g, id);
-        l->is_steady[id] = v->block == 0 && v->producer == HN_NONE;
+        l->is_steady[id] = v->block != p->block || v->producer == HN_NONE;
     }
     return HONE_OK;
 }
@@ -220,6 +220,31 @@ static void keep_place(const hn_memory_map *l, hn_id id, const hn_part_range *r)
     at->row_stride = step ? (int64_t)(step / (uint64_t)hn_dtype_bits(at->type->elem)) : 0;
 }
 
+/* What a run has to drop by itself: everything else stays where it is from run to run. */
+static hone_status list_unplaced(const hn_memory_map *l) {
+    hn_plan *p = l->plan;
+    const hn_step_list *list = l->list;
+    uint32_t *first = HN_NEW_N(p->arena, uint32_t, (size_t)list->n_steps + 1), n = 0;
+    hn_id *dropped = HN_NEW_N(p->arena, hn_id, (size_t)list->n_owned + 1);
+    hn_id *unplaced = HN_NEW_N(p->arena, hn_id, (size_t)list->n_owned + 1);
+    if (!first || !dropped || !unplaced)
+        return HONE_E_NOMEM;
+    for (uint32_t s = 0; s < list->n_steps; s++) {
+        first[s] = n;
+        for (uint32_t k = 0; k < list->steps[s].n_dead; k++)
+            if (!hn_layout_range(l, list->steps[s].dead[k]))
+                dropped[n++] = list->steps[s].dead[k];
+    }
+    first[list->n_steps] = n;
+    for (uint32_t i = 0; i < list->n_owned; i++)
+        if (!hn_layout_range(l, list->owned[i]))
+            unplaced[p->n_unplaced++] = list->owned[i];
+    p->first_dropped = first;
+    p->dropped = dropped;
+    p->unplaced = unplaced;
+    return HONE_OK;
+}
+
 static hone_status keep_layout(hn_memory_map *l) {
     hn_plan *p = l->plan;
     p->block_bytes = l->placing.block_bytes;
@@ -231,15 +256,14 @@ static hone_status keep_layout(hn_memory_map *l) {
     for (hn_id id = 0; id < l->g->values.n; id++)
         if (hn_layout_range(l, id))
             keep_place(l, id, hn_layout_range(l, id));
-    return HONE_OK;
+    return list_unplaced(l);
 }
 
 /* A joined result is taken up as soon as its first piece is made: where that costs much more memory
  * than it saves, pieces are copied. */
 hone_status hn_plan_memory(hn_plan *p) {
-    const hn_program *program = p->program;
     hn_memory_map joined = {
-        .plan = p, .g = program->model->graph, .list = &program->blocks[0], .joins = true};
+        .plan = p, .g = p->program->model->graph, .list = p->list, .joins = true};
     hn_memory_map apart = joined;
     apart.joins = false;
     p->modes = HN_NEW_N(p->arena, uint8_t, (size_t)joined.list->n_steps + 1);

@@ -66,6 +66,9 @@ typedef struct hn_step_list {
     hn_step *steps;
     uint32_t n_owned; /* values that live in this block, initializers aside */
     const hn_id *owned;
+    uint32_t n_entries; /* values that come from outside: the inputs of the block, then what it and
+                           blocks within it read of others, initializers aside */
+    const hn_id *entries;
 } hn_step_list;
 
 /* ---- providers ------------------------------------------------------------------------------- */
@@ -149,7 +152,7 @@ typedef enum hn_step_mode {
                         nothing to do */
 } hn_step_mode;
 
-/* Bytes of the block and the steps of the main graph, both inclusive, during which they are taken:
+/* Bytes of the block of memory and the steps, both inclusive, during which they are taken:
  * by one value, or by several that share them (views, results written over an argument). */
 typedef struct hn_live_range {
     hn_id value; /* the first that lies there */
@@ -166,20 +169,29 @@ typedef struct hn_group {
     const uint32_t *steps;  /* in the order of the program within each strand */
 } hn_group;
 
+/* Of the main graph, or of a body. */
 typedef struct hn_plan {
     hn_arena *arena;
     uint64_t serial; /* given by its session: an address alone may come back with another plan */
     const hn_program *program;
+    hn_id block;
+    const hn_step_list *list; /* steps of that block */
     uint32_t n_inputs;
-    const hn_array *inputs; /* shapes it was made for, in the order of the graph's inputs */
+    const hn_array *inputs; /* types it was made for, in the order of list->entries */
     hn_place *places;       /* by value */
-    uint8_t *modes;         /* by step of the main graph: hn_step_mode */
+    uint8_t *modes;         /* by step: hn_step_mode */
     hn_lowered *lowered;    /* by step: what its provider made of it; without run: evaluated */
     uint32_t n_groups;
     hn_group *groups; /* one after the other; steps between them run alone */
     uint32_t n_ranges;
     hn_live_range *ranges;
-    uint64_t block_bytes; /* of the main graph's intermediate values */
+    uint64_t block_bytes; /* of intermediate values */
+    /* Values that do not lie in the block of memory. */
+    const uint32_t *first_dropped; /* by step, and one more: where the list of those that die after
+                                      it begins in `dropped` */
+    const hn_id *dropped;
+    uint32_t n_unplaced; /* all of them */
+    const hn_id *unplaced;
 } hn_plan;
 
 /* Infers with these input shapes and lays values out by their lifetimes, for runs by this many
@@ -189,9 +201,17 @@ hone_status hn_plan_new(const hn_program *p, int n_threads, uint32_t n_inputs,
                         const hn_object *const *inputs, hn_plan **out, hone_error *err);
 void hn_plan_free(hn_plan *p);
 bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *inputs);
+/* The same for a body, whose entries are what `values` (by value) are now. */
+hone_status hn_plan_new_body(const hn_program *p, hn_id block, hn_object *const *values,
+                             hn_plan **out);
+bool hn_plan_fits_body(const hn_plan *p, hn_object *const *values);
 
-/* lower_steps.c: lowers all steps whose shapes are those of the plan. data: what is known of values,
- * see hn_inferred. */
+/* lower_steps.c: one step whose arguments and results have these types and shapes, with data where
+ * they are known. Records go to the arena, work is scratch. */
+hone_status hn_lower_step(const hn_program *p, const hn_step *step, hn_object *const *args,
+                          hn_object **rets, hn_arena *records, hn_arena *work, hn_lowered *out);
+/* lower_steps.c: lowers all steps whose shapes are those of the plan. data: what is known of
+ * values, see hn_inferred. */
 hone_status hn_plan_lower(hn_plan *p, const void *const *data);
 /* Memory for a record, zeros, as long as the plan; NULL: there is none. */
 void *hn_lower_alloc(hn_eval *c, size_t bytes);

@@ -251,6 +251,49 @@ static hone_status make_block(hn_program *p, const hn_program_options *o, const 
     return assign_dead(p, last, list);
 }
 
+/* ---- what blocks read of others ---------------------------------------------------------------- */
+
+static bool is_within(const hn_graph *g, hn_id block, hn_id outer) {
+    while (block != outer && block != 0) {
+        hn_id owner = hn_block_at(g, block)->owner;
+        block = owner == HN_NONE ? 0 : hn_node_at(g, owner)->block;
+    }
+    return block == outer;
+}
+
+/* Does a use stand in the block, at any depth? */
+static bool is_use_within(const hn_graph *g, const hn_use *u, hn_id block) {
+    return is_within(g, u->node != HN_NONE ? hn_node_at(g, u->node)->block : u->slot, block);
+}
+
+static bool is_captured(const hn_graph *g, const hn_value *v, hn_id block) {
+    if (is_within(g, v->block, block))
+        return false;
+    for (uint32_t i = 0; i < v->uses.n; i++)
+        if (is_use_within(g, &v->uses.at[i], block))
+            return true;
+    return false;
+}
+
+/* Constants of the program are no entries: they are the same in every run. */
+static hone_status find_entries(hn_program *p, hn_id block) {
+    const hn_graph *g = p->model->graph;
+    const hn_block *b = hn_block_at(g, block);
+    hn_step_list *list = &p->blocks[block];
+    HN_VEC(hn_id) found = {0};
+    for (uint32_t i = 0; i < b->inputs.n; i++)
+        if (!HN_VEC_PUSH(p->model->arena, &found, b->inputs.at[i]))
+            return HONE_E_NOMEM;
+    for (hn_id id = 0; block != 0 && id < g->values.n; id++)
+        if (is_captured(g, hn_value_at(g, id), block) &&
+            !hn_infer_initial_const(p->model, hn_value_at(g, id)) &&
+            !HN_VEC_PUSH(p->model->arena, &found, id))
+            return HONE_E_NOMEM;
+    list->n_entries = found.n;
+    list->entries = found.at;
+    return HONE_OK;
+}
+
 static hone_status make_blocks(hn_program *p, const hn_program_options *o, hone_error *err) {
     const hn_graph *g = p->model->graph;
     HN_TRY(find_positions(p));
@@ -260,6 +303,8 @@ static hone_status make_blocks(hn_program *p, const hn_program_options *o, hone_
         return HONE_E_NOMEM;
     for (hn_id b = 0; b < g->blocks.n; b++)
         HN_TRY(make_block(p, o, last, b, err));
+    for (hn_id b = 0; b < g->blocks.n; b++)
+        HN_TRY(find_entries(p, b));
     return HONE_OK;
 }
 

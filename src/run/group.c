@@ -40,7 +40,7 @@ static hone_status tell_group(const hn_state *s, hone_error *err) {
         return HONE_OK;
     if (err && err->code == HONE_OK)
         *err = first->err;
-    const hn_step *step = &s->program->blocks[0].steps[first->failed_step];
+    const hn_step *step = &s->plan->list->steps[first->failed_step];
     return hn_run_tell_step(s, step, first->status, err);
 }
 

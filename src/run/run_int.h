@@ -14,6 +14,8 @@ typedef struct hn_lane {
     hone_error err;
 } hn_lane;
 
+typedef struct hn_body hn_body; /* bodies.c */
+
 struct hn_state {
     const hn_program *program;
     const hn_plan *plan;
@@ -35,6 +37,8 @@ struct hn_state {
     uint32_t n_small_runs; /* in a row, that needed less than half of the block */
     hn_object **values;    /* by value: what it is now; NULL before and after its life */
     hn_object *planned;    /* by value: tensors in the block, or lent by the caller */
+    void **memos;          /* by node: memo.c */
+    hn_body *bodies;       /* by block */
     uint64_t planned_for;  /* serial of the plan whose places `planned` shows; 0: none */
 };
 
@@ -42,7 +46,43 @@ static inline const hn_graph *hn_state_graph(const hn_state *s) {
     return s->program->model->graph;
 }
 
-/* step.c */
+/* One step at work. */
+typedef struct hn_step_frame {
+    hn_state *state;
+    hn_lane *lane;
+    const hn_plan *plan; /* of its block; NULL: a body without one */
+    const hn_step *step;
+    const hn_node *node;
+    hn_step_mode mode;
+    hn_object **args, **rets;
+    hone_error *err;
+} hn_step_frame;
+
+/* What an evaluation sees of it. */
+typedef struct hn_eval_frame {
+    infer_job job;
+    infer_scope scope;
+    hn_eval eval;
+} hn_eval_frame;
+
+/* step.c: step i of the plan. Not told yet by hn_run_tell_step. */
+hone_status hn_run_step(hn_state *s, hn_lane *lane, const hn_plan *plan, const hn_step *step,
+                        uint32_t i, hone_error *err);
+void hn_run_open_eval(const hn_step_frame *f, hn_eval_frame *e);
+
+/* memo.c: what is known of a step whose shapes data decide. */
+typedef struct hn_memo {
+    const hn_type *const *out; /* by output; NULL: the evaluation finds out */
+    hn_lowered lowered;
+} hn_memo;
+const hn_memo *hn_memo_find(const hn_step_frame *f); /* NULL: nothing holds for these arguments */
+/* Infers the outputs, and keeps what follows from it. */
+hone_status hn_memo_make(const hn_step_frame *f, hn_eval_frame *e, const hn_memo **out);
+void hn_memos_free(hn_state *s);
+
+/* bodies.c */
+bool hn_bodies_open(hn_state *s); /* false: no memory */
+void hn_bodies_free(hn_state *s);
 hone_status hn_run_main(hn_state *s, hone_error *err); /* the main graph */
 /* One step of the main graph, on one lane; not told yet by hn_run_tell_step. */
 hone_status hn_run_main_step(hn_state *s, hn_lane *lane, uint32_t step, hone_error *err);
@@ -52,7 +92,11 @@ hone_status hn_run_tell_step(const hn_state *s, const hn_step *step, hone_status
 hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *const *in,
                             uint32_t n_out, hn_object **out, hone_error *err);
 bool hn_run_is_stopped(void *run);
-void hn_run_drop_values(hn_state *s, hn_id block); /* all that a block owns */
+/* All that a block owns, and its plan does not place. */
+void hn_run_drop_values(hn_state *s, const hn_plan *plan, hn_id block);
+
+/* state.c: the value lies there from now on. */
+void hn_run_show(hn_state *s, hn_id id, const hn_place *at, void *data);
 
 /* group.c: all strands, by as many threads as there are. Nothing is dropped. */
 hone_status hn_run_group(hn_state *s, const hn_group *group, hone_error *err);

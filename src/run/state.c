@@ -108,11 +108,13 @@ hn_state *hn_state_new(const hn_program *p, const hn_state_options *o) {
     s->values = hn_calloc(alloc, n_slots(s), sizeof *s->values);
     s->planned = hn_calloc(alloc, n_slots(s), sizeof *s->planned);
     s->needed_steps = hn_calloc(alloc, n_step_slots(s), sizeof *s->needed_steps);
+    s->memos = hn_calloc(alloc, (size_t)hn_state_graph(s)->nodes.n + 1, sizeof *s->memos);
     s->heap = hn_heap_new(alloc);
+    bool has_bodies = hn_bodies_open(s);
     s->pool = share_pool(s, o->pool);
     bool has_lanes = open_lanes(s, o), has_call = open_call(s);
     if (!s->values || !s->planned || !s->needed_steps || !s->heap || !s->pool || !has_lanes ||
-        !has_call) {
+        !has_call || !s->memos || !has_bodies) {
         hn_state_free(s);
         return NULL;
     }
@@ -127,6 +129,9 @@ void hn_state_free(hn_state *s) {
         return;
     const hone_allocator *alloc = allocator_of(s);
     hn_block_free(alloc, s->block, (size_t)s->block_bytes);
+    hn_bodies_free(s);
+    hn_memos_free(s);
+    hn_free(alloc, s->memos, ((size_t)hn_state_graph(s)->nodes.n + 1) * sizeof *s->memos);
     hn_heap_free(s->heap);
     close_lanes(s);
     hn_pool_free(s->pool);
@@ -196,6 +201,13 @@ static hone_status fit_block(hn_state *s, uint64_t bytes) {
     return HONE_OK;
 }
 
+void hn_run_show(hn_state *s, hn_id id, const hn_place *at, void *data) {
+    hn_object_init_borrowed(&s->planned[id], at->type->elem, at->type->shape.rank,
+                            at->type->shape.dims, data);
+    s->planned[id].array.row_stride = at->row_stride;
+    s->values[id] = &s->planned[id];
+}
+
 /* The block of the plan, and headers for the values that lie in it. */
 static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) {
     if (s->limit_bytes && plan->block_bytes > s->limit_bytes)
@@ -211,13 +223,13 @@ static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) 
         hn_heap_set_limit(s->heap, (size_t)HN_MAX(s->limit_bytes - plan->block_bytes, 1));
     if (s->planned_for == plan->serial)
         return HONE_OK;
-    for (hn_id id = 0; id < hn_state_graph(s)->values.n; id++) {
+    for (uint32_t i = 0; i < plan->list->n_owned; i++) {
+        hn_id id = plan->list->owned[i];
         const hn_place *at = &plan->places[id];
-        if (at->offset == HN_NO_OFFSET)
-            continue;
-        hn_object_init_borrowed(&s->planned[id], at->type->elem, at->type->shape.rank,
-                                at->type->shape.dims, (uint8_t *)s->block + at->offset);
-        s->planned[id].array.row_stride = at->row_stride;
+        bool is_const = s->program->consts[id].kind != HN_OBJECT_NONE;
+        s->values[id] = is_const ? &s->program->consts[id] : NULL;
+        if (at->offset != HN_NO_OFFSET)
+            hn_run_show(s, id, at, (uint8_t *)s->block + at->offset);
     }
     s->planned_for = plan->serial;
     return HONE_OK;
@@ -268,7 +280,7 @@ hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control 
     hone_status status = take_plan(s, plan, err);
     if (status == HONE_OK)
         status = run_all(s, err);
-    hn_run_drop_values(s, 0);
+    hn_run_drop_values(s, s->plan, 0);
     if (status == HONE_E_NOMEM && hit_limit(s))
         status = hn_fail(err, HONE_E_LIMIT,
                          "the run needs more than the limit of %llu bytes for intermediate values "

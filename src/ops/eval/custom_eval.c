@@ -63,6 +63,7 @@ bool hn_custom_is_stopped(const hone_op_node *node) {
 static hone_status prepare_custom(hn_eval *c, void **state) {
     hone_op_node node = {.infer = &c->node, .eval = c, .err = c->err};
     const hone_op_def *def = &hn_custom_of(&node)->def;
+    *state = NULL;
     if (!def->create)
         return HONE_OK;
     hone_status status = hn_custom_end(&node, "create", def->create(&hn_op_api, &node, state));

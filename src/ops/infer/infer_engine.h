@@ -54,6 +54,8 @@ struct hn_infer {
     const hn_type *const
         *arg_types; /* at run time: what the inputs really are; NULL: as the scope says */
     const hn_tensor *const *arg_consts; /* and their data */
+    uint64_t *read_args; /* at run time: bit i is set when the data of input i are looked at (bit 63:
+                            of that one or a later one); NULL: nobody wants to know */
 };
 
 #define HN_INFER_MAX_DEPTH 64 /* functions within functions, bodies within bodies */
