@@ -9,11 +9,10 @@ are contractions, so rounding does not grow along a chain.
 import numpy
 from onnx import TensorProto, helper, numpy_helper
 
-LENGTH = 1000
+LENGTH = 1000  # nodes, and turns of the Loop
 TAPS = (1, 10, 100)
 WIDTH = 8
 MAP = (1, 4, 4, 4)
-TURNS = 1000
 LOOP_OPS = ("Identity", "Mul", "Add", "Tanh", "Sub", "Sigmoid")
 
 
@@ -135,7 +134,7 @@ CHAINS = {
 LOOP = "Loop"
 
 
-def make_chain(name, length=LENGTH):
+def make_chain(name, length):
     grow, shape = CHAINS[name]
     chain = Chain(name, shape)
     while len(chain.nodes) < length:
@@ -143,8 +142,8 @@ def make_chain(name, length=LENGTH):
     return chain.model(), inputs(shape)
 
 
-def make_loop():
-    """1,000 turns over six nodes on eight floats."""
+def make_loop(turns):
+    """Turns over six nodes on eight floats."""
     body_nodes = [helper.make_node("Identity", ["go"], ["go_on"])]
     value = "v"
     for number, op in enumerate(LOOP_OPS[1:]):
@@ -159,19 +158,19 @@ def make_loop():
                              [info("i", TensorProto.INT64, ()), info("go", TensorProto.BOOL, ()), info("v")],
                              [info("go_on", TensorProto.BOOL, ()), info(value)])
     loop = helper.make_node("Loop", ["turns", "yes", "x"], ["y"], body=body)
-    weights = [numpy_helper.from_array(numpy.array(TURNS, "i8"), "turns"),
+    weights = [numpy_helper.from_array(numpy.array(turns, "i8"), "turns"),
                numpy_helper.from_array(numpy.array(True), "yes")]
     graph = helper.make_graph([loop], LOOP, [info(name) for name in "xab"], [info("y")], weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     return model, inputs((WIDTH,))
 
 
-def make(name):
+def make(name, length=LENGTH):
     """(model, inputs, how many nodes of each operator a run without optimization executes)."""
     if name == LOOP:
-        model, feed = make_loop()
-        return model, feed, {LOOP: 1} | {op: TURNS for op in LOOP_OPS}
-    model, feed = make_chain(name)
+        model, feed = make_loop(length)
+        return model, feed, {LOOP: 1} | {op: length for op in LOOP_OPS}
+    model, feed = make_chain(name, length)
     counts = {}
     for node in model.graph.node:
         counts[node.op_type] = counts.get(node.op_type, 0) + 1
