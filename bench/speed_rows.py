@@ -50,13 +50,17 @@ def summary(rows, names):
             for name in names if name != engines.HONE}
 
 
+def digits(milliseconds):
+    return f"{milliseconds:.3g}" if milliseconds < 100 else f"{milliseconds:.0f}"
+
+
 def cells(row, others):
     if "failure" in row:
         return [f"FAILED: {row['failure']}"] + [""] * (2 * len(others))
-    found = [f"{row['milliseconds'][engines.HONE]:.3g}"]
+    found = [digits(row["milliseconds"][engines.HONE])]
     for name in others:
         if name in row["ratio"]:
-            found += [f"{row['milliseconds'][name]:.3g}", f"{row['ratio'][name]:.2f} x ± {row['spread'][name]:.2f}"]
+            found += [digits(row["milliseconds"][name]), f"{row['ratio'][name]:.2f} x ± {row['spread'][name]:.2f}"]
         else:
             found += ["", ""]
     return found
