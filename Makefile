@@ -13,7 +13,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 check = $(call build,$(1)) && ctest --preset $(1)
 
 .PHONY: all help setup setup-test demo test test-dev test-asan test-tsan test-fuzz test-unity \
-        test-aarch64 test-random bench roofline install asan tsan lint format clean
+        test-aarch64 test-random bench bench-scratch roofline install asan tsan lint format clean
 
 all: setup ## build the library and the command (build/release)
 	@$(call build,release)
@@ -77,11 +77,14 @@ lint: ## layers, and no warnings from either compiler
 format: ## lay out all C files as .clang-format says
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
-bench: ## speed, memory and creation of sessions next to onnxruntime; see bench/run
+bench: ## every published number, and the pages that show them; bench/run --help has the parts
 	@bench/run
 
-roofline: ## each architecture next to what this machine allows
-	@bench/run roofline
+bench-scratch: ## some of them, from a tree with changes: WHAT="nodes small"
+	@bench/run --scratch $(WHAT)
+
+roofline: ## each architecture next to what this machine allows, into docs/roofline.md
+	@bench/run roofline page
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is respected
 	@cmake --install build/release --prefix $(PREFIX)

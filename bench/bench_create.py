@@ -1,91 +1,104 @@
 """How long it takes from a file to a session, and to its first result, beside onnxruntime.
 
-usage: python bench/bench_create.py [--threads N] [--processes N] [--json FILE] [NAME...]
+usage: bench/run create, or python bench/bench_create.py [--threads N] [--processes N] [--json FILE] [NAME...]
 
 Each engine gets a process of its own per measurement, and the engines take turns; the file is in the
 page cache. What counts is the time of creating the session and the time until the first run has
 ended, importing the package left out; medians over the processes. hone is measured once more with a
-folder that a session before has filled (docs/cache.md).
+folder that a session before has filled (docs/cache.md). First results are compared.
 """
 
 import argparse
 import json
-import math
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import bench_common
+import engines
+import means
+import models_to_measure
+import results
 
-ENGINES = ("hone", "onnxruntime")
-WARM = "warm"
-
-
-def warm_engine(path, threads, inputs, folder):
-    import hone
-
-    options = hone.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.add_session_config_entry("hone.cache_dir", folder)
-    session = hone.InferenceSession(path, options)
-    return lambda: session.run(None, inputs)
+COMPARED = (engines.HONE, engines.ONNXRUNTIME)
+WARM = "hone with a cache"
+WHAT = {"create": "creates", "first": "first result"}
 
 
-def child(engine, path, threads, folder):
+def child(engine, path, threads, cache, outputs):
     """In a process of its own: prints the seconds until the session was there and until it had run."""
     import importlib
     import time
 
-    importlib.import_module("hone" if engine == WARM else engine)
-    inputs = bench_common.random_inputs(Path(path))
+    import numpy
+
+    name = engines.package(engine)
+    importlib.import_module(name)
+    inputs = models_to_measure.random_inputs(Path(path))
+    config = [("hone.cache_dir", cache)] if engine == WARM else []
     start = time.perf_counter()
-    if engine == WARM:
-        run = warm_engine(path, int(threads), inputs, folder)
-    else:
-        run = bench_common.ENGINES[engine](path, int(threads), inputs)
+    made = engines.Ort(name, path, int(threads), config=config)
     created = time.perf_counter()
-    run()
-    print(json.dumps([created - start, time.perf_counter() - start]))
+    found = made.outputs(inputs)
+    first = time.perf_counter()
+    numpy.savez(outputs, **found)
+    print(json.dumps([created - start, first - start]))
+
+
+def time_of(engine, path, threads, folder):
+    command = [sys.executable, __file__, "--child", engine, str(path), str(threads), str(folder / "cache"),
+               str(folder / f"{engine}.npz")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{engine} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return json.loads(done.stdout)
+
+
+def judge(path, folder):
+    """The differences of both ways to get a first result of hone."""
+    import numpy
+    import verdict
+
+    found = {engine: dict(numpy.load(folder / f"{engine}.npz")) for engine in (*COMPARED, WARM)}
+    oracle = engines.Ort(engines.ONNXRUNTIME, path, 1).session
+    inputs = models_to_measure.random_inputs(path)
+    return max((verdict.judge(path.stem, found[engine], found[engines.ONNXRUNTIME], oracle, inputs)
+                for engine in (engines.HONE, WARM)), key=lambda judged: judged["difference"])
 
 
 def measure(path, options):
-    times = {engine: [] for engine in ENGINES + (WARM,)}
-
-    def time_of(engine, folder):
-        command = [sys.executable, __file__, "--child", engine, str(path), str(options.threads), folder]
-        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-    with tempfile.TemporaryDirectory() as folder:
-        time_of(WARM, folder)  # fills it
+    times = {engine: [] for engine in (*COMPARED, WARM)}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "cache").mkdir()
+        time_of(WARM, path, options.threads, folder)  # fills it
         for _ in range(options.processes):
             for engine, found in times.items():
-                found.append(time_of(engine, folder))
-    row = {"model": path.stem, "file_bytes": path.stat().st_size, "seconds": {}}
+                found.append(time_of(engine, path, options.threads, folder))
+        row = {"file_bytes": path.stat().st_size, "seconds": {}, **judge(path, folder)}
     for engine, found in times.items():
-        created, first = zip(*found)
-        row["seconds"][engine] = {"create": statistics.median(created), "first": statistics.median(first)}
+        row["seconds"][engine] = {what: statistics.median(column) for what, column in zip(WHAT, zip(*found))}
+    row["ratio"] = {what: row["seconds"][engines.ONNXRUNTIME][what] / row["seconds"][engines.HONE][what] for what in WHAT}
+    print(f"{path.stem}: {row['ratio']}", file=sys.stderr)
     return row
 
 
-def share(row, what):
-    return row["seconds"]["hone"][what] / row["seconds"]["onnxruntime"][what]
-
-
-def print_table(rows):
-    print("| model | file MB | hone creates, ms | onnxruntime | ratio | hone's first result, ms | onnxruntime | ratio "
-          "| with a cache: creates | first result |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for row in rows:
+def table(result):
+    lines = ["| model | file MB | hone creates, ms | onnxruntime | hone is | hone's first result, ms | onnxruntime | hone is "
+             "| with a cache: creates | first result |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    for row in result["rows"]:
+        if "failure" in row:
+            lines.append(f"| {row['model']} | FAILED: {row['failure']} |" + " |" * 8)
+            continue
         cells = [row["model"], f"{row['file_bytes'] / 1e6:.1f}"]
-        for what in ("create", "first"):
-            cells += [f"{row['seconds'][engine][what] * 1e3:.1f}" for engine in ENGINES] + [f"{share(row, what):.2f}"]
-        cells += [f"{row['seconds'][WARM][what] * 1e3:.1f}" for what in ("create", "first")]
-        print("| " + " | ".join(cells) + " |")
-    for what in ("create", "first"):
-        mean = math.exp(statistics.fmean(math.log(share(row, what)) for row in rows))
-        print(f"\ngeometric mean, {what}: {mean:.2f}")
+        for what in WHAT:
+            cells += [f"{row['seconds'][engine][what] * 1e3:.1f}" for engine in COMPARED] + [f"{row['ratio'][what]:.2f} x"]
+        cells += [f"{row['seconds'][WARM][what] * 1e3:.1f}" for what in WHAT]
+        lines.append("| " + " | ".join(cells) + " |")
+    for what, text in WHAT.items():
+        lines += ["", f"Geometric mean, {text}: {means.sentence(result['summary'][what])}."]
+    return "\n".join(lines)
 
 
 def main():
@@ -95,17 +108,16 @@ def main():
     parser.add_argument("names", nargs="*", help="parts of names of architectures")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--processes", type=int, default=5)
-    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
+    results.add_options(parser)
     options = parser.parse_args()
-    rows = []
-    for path in bench_common.architectures(options.names):
-        rows.append(measure(path, options))
-        print(f"{path.stem}: {share(rows[-1], 'create'):.2f}, {share(rows[-1], 'first'):.2f}", file=sys.stderr)
-    print_table(rows)
-    if options.json:
-        options.json.write_text(json.dumps({"machine": bench_common.machine(), "rows": rows}, indent=2) + "\n")
-    return None
+    engines.installed(COMPARED)
+    recorder = results.Recorder("create", options)
+    for path in models_to_measure.architectures(options.names):
+        recorder.measure({"model": path.stem}, measure, path, options)
+    good = [row for row in recorder.rows if "failure" not in row]
+    recorder.summary = {what: means.of({row["model"]: row["ratio"][what] for row in good}) for what in WHAT}
+    return recorder.finish(table)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,53 +1,27 @@
 """Times loading and saving, each against its yardstick in the same run: `hone info` against
 onnx.load, `hone save` against cp. The two of a pair alternate; medians are compared.
 
-usage: python bench/bench_load.py HONE [--runs N] [--json FILE] [MODEL...]
+usage: bench/run load, or python bench/bench_load.py [--runs N] [--json FILE] [MODEL...]
 
-Without models: the digits example and, where the folder HONE_SHARED (default ../shared) exists,
-the filled bert_base architecture. Without the onnx package the comparison with it is left out.
+Without models: the digits example and the architecture bert_base. A saved model must equal the
+original (`hone diff`).
 """
 
 import argparse
-import json
-import os
-import platform
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-SHARED = Path(os.environ.get("HONE_SHARED", ROOT.parent / "shared"))
-WORK = ROOT / "build" / "bench"
+import onnx
 
-try:
-    import onnx
-except ImportError:
-    onnx = None
+import meta
+import models_to_measure
+import results
 
-
-def bert_base():
-    """The path of bert_base with weights, made on first use; None where it cannot be had."""
-    target = WORK / "bert_base.onnx"
-    archive = SHARED / "models" / "architectures.zip"
-    if target.exists():
-        return target
-    if onnx is None or not archive.exists():
-        return None
-    WORK.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=WORK) as folder:
-        with zipfile.ZipFile(archive) as zipped:
-            for suffix in ("onnx", "json"):
-                zipped.extract(f"bert_base.{suffix}", folder)
-        fill = [sys.executable, SHARED / "models" / "fill.py"]
-        files = [Path(folder, name) for name in ("bert_base.onnx", "bert_base.json", "full.onnx")]
-        subprocess.run([*fill, *files], check=True)
-        files[-1].rename(target)
-    return target
+HONE = meta.BUILD / "hone"
 
 
 def seconds(action):
@@ -78,78 +52,47 @@ def compare(n_runs, ours, yardstick):
     return [statistics.median(column) for column in zip(*pairs)]
 
 
-def bench_model(hone, model, n_runs):
-    row = {"model": model.name, "bytes": model.stat().st_size}
-
-    def onnx_load():
-        if onnx is not None:
-            onnx.load(model)
-
-    row["info_s"], row["onnx_load_s"] = compare(n_runs, lambda: run(hone, "info", model), onnx_load)
-    row["info_anonymous_bytes"] = anonymous_peak_bytes(hone, "info", model)
-    with tempfile.TemporaryDirectory(dir=WORK) as folder:
+def measure(model, n_runs):
+    row = {"bytes": model.stat().st_size}
+    row["info_s"], row["onnx_load_s"] = compare(n_runs, lambda: run(HONE, "info", model), lambda: onnx.load(model))
+    row["info_anonymous_bytes"] = anonymous_peak_bytes(HONE, "info", model)
+    with tempfile.TemporaryDirectory(dir=meta.BUILD) as folder:
         saved, copied = Path(folder, "saved.onnx"), Path(folder, "copied.onnx")
         row["save_s"], row["cp_s"] = compare(
-            n_runs, lambda: run(hone, "save", model, "-o", saved), lambda: run("cp", model, copied)
-        )
-    if onnx is None:
-        row["onnx_load_s"] = None
+            n_runs, lambda: run(HONE, "save", model, "-o", saved), lambda: run("cp", model, copied))
+        run(HONE, "diff", model, saved)
     return row
 
 
-def print_row(row):
-    print(f"{row['model']}, {row['bytes'] / 1e6:.2f} MB")
-    line = f"  info  {row['info_s'] * 1e3:9.1f} ms"
-    if row["onnx_load_s"] is not None:
-        ratio = row["onnx_load_s"] / row["info_s"]
-        line += f"   onnx.load {row['onnx_load_s'] * 1e3:9.1f} ms   {ratio:6.1f} x as fast"
-    print(f"{line}   {row['info_anonymous_bytes'] / 1e6:.1f} MB beside the mapping")
-    ratio = row["cp_s"] / row["save_s"]
-    print(
-        f"  save  {row['save_s'] * 1e3:9.1f} ms   cp        {row['cp_s'] * 1e3:9.1f} ms"
-        f"   {ratio:6.2f} x as fast"
-    )
-
-
-def output_of(*command):
-    if shutil.which(command[0]) is None:
-        return ""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    return done.stdout.strip()
-
-
-def cpu_name():
-    for line in output_of("cat", "/proc/cpuinfo").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
+def table(result):
+    lines = ["| model | what | hone ms | yardstick ms | hone is |", "|---|---|---:|---:|---:|"]
+    for row in result["rows"]:
+        if "failure" in row:
+            lines.append(f"| {row['model']} | FAILED: {row['failure']} | | | |")
+            continue
+        name = f"{row['model']}, {row['bytes'] / 1e6:.2f} MB"
+        for what, ours, theirs in (("`hone info` against `onnx.load`", "info_s", "onnx_load_s"),
+                                   ("`hone save` against `cp`", "save_s", "cp_s")):
+            lines.append(f"| {name} | {what} | {row[ours] * 1e3:.1f} | {row[theirs] * 1e3:.1f} "
+                         f"| {row[theirs] / row[ours]:.2f} x |")
+    beside = [f"{row['info_anonymous_bytes'] / 1e6:.1f} MB for {row['model']}" for row in result["rows"]
+              if "failure" not in row]
+    return "\n".join([*lines, "", f"Memory of `hone info` beside the mapped file: {', '.join(beside)}."])
 
 
 def main():
     parser = argparse.ArgumentParser(description="Times hone info and hone save.")
-    parser.add_argument("hone", type=Path)
     parser.add_argument("models", type=Path, nargs="*")
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
+    results.add_options(parser)
     options = parser.parse_args()
-
-    WORK.mkdir(parents=True, exist_ok=True)
-    models = options.models or [ROOT / "examples/digits/digits.onnx", bert_base()]
-    rows = []
-    for model in filter(None, models):
-        rows.append(bench_model(options.hone.resolve(), model, options.runs))
-        print_row(rows[-1])
-    if options.json:
-        record = {
-            "cpu": cpu_name(),
-            "hone": output_of(str(options.hone.resolve()), "--version"),
-            "commit": output_of("git", "rev-parse", "--short", "HEAD"),
-            "onnx": onnx.__version__ if onnx else None,
-            "runs": options.runs,
-            "load": rows,
-        }
-        options.json.write_text(json.dumps(record, indent=2) + "\n")
+    paths = options.models or [meta.ROOT / "examples/digits/digits.onnx", *models_to_measure.architectures(["bert_base"])]
+    options.models = [str(path.name) for path in paths]
+    recorder = results.Recorder("load", options)
+    for path in paths:
+        recorder.measure({"model": path.stem}, measure, path, options.runs)
+    return recorder.finish(table)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

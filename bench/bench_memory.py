@@ -1,111 +1,127 @@
-"""Peak resident memory of hone and of onnxruntime, in processes of the same shape: load the model,
-run it 20 times on the same input, end.
+"""Peak resident memory of hone, onnxruntime and OpenVINO, all read in the same way.
 
-usage: python bench/bench_memory.py HONE [--runs N] [--processes N] [--threads N] [--json FILE] [NAME...]
+usage: bench/run memory, or python bench/bench_memory.py [--runs N] [--processes N] [--threads N] [--json FILE] [NAME...]
 
-Without names: every architecture (see tests/conform/models.py), at batch 1. onnxruntime keeps its
-default options, all optimizations among them; of several processes the lowest peak counts, for its
-peaks vary. It is called from Python, whose own memory before the
-package is imported is taken off its peak; of hone the whole process counts. Reads /proc, so Linux
-only.
+Each engine gets a process of its own: Python loads numpy and the inputs, the peak is reset and the memory of that moment
+noted; then the engine's package is imported, loads the model and runs it. What counts is the peak (VmHWM) less the
+memory noted, so an engine pays for its library, its session and its results. Mapped files count like other memory. All
+engines keep their default options; of several processes the lowest peak counts, for peaks vary. Results are
+compared. Reads /proc, so Linux only.
 """
 
 import argparse
-import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-import bench_common
+import engines
+import means
+import models_to_measure
+import results
 
-POLL_SECONDS = 0.002
-
-# A child process: MODEL RUNS THREADS INPUTS.npz; prints what onnxruntime adds to the interpreter.
-ORT_CHILD = """
-import re, sys
-import numpy
-def peak_kb(field):
-    return int(re.search(field + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1))
-inputs = dict(numpy.load(sys.argv[4]))
-before = peak_kb("VmRSS")
-import onnxruntime
-options = onnxruntime.SessionOptions()
-options.log_severity_level = 3
-options.intra_op_num_threads = int(sys.argv[3])
-session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
-for _ in range(int(sys.argv[2])):
-    session.run(None, inputs)
-print(peak_kb("VmHWM") - before)
-"""
+RESET_PEAK = "5"  # for /proc/self/clear_refs
 
 
-def peak_of_process(command):
-    """VmHWM in bytes. It only grows, so the last reading before the end is the peak but for the
-    memory of the last moments."""
-    peak_kb = 0
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        while process.poll() is None:
-            found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
-            peak_kb = int(found.group(1)) if found else peak_kb
-            time.sleep(POLL_SECONDS)
-    if process.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, command))} ended with {process.returncode}")
-    return peak_kb * 1024
+def status_bytes(field):
+    return 1024 * int(re.search(field + r":\s+(\d+)", Path("/proc/self/status").read_text()).group(1))
 
 
-def measure(hone, path, options, folder):
+def child(engine, path, runs, threads, inputs, outputs):
+    """In a process of its own: prints the bytes that the engine added at its peak."""
     import numpy
 
-    inputs = bench_common.random_inputs(path)
-    numpy.savez(folder / "inputs.npz", **inputs)
-    command = [hone, "run", path, "--repeat", str(options.runs - 1), "--threads", str(options.threads)]
-    for number, (name, value) in enumerate(inputs.items()):
-        numpy.save(folder / f"{number}.npy", value)
-        command += ["--input", f"{name}={folder / f'{number}.npy'}"]
-    child = [sys.executable, "-c", ORT_CHILD, path, str(options.runs), str(options.threads), folder / "inputs.npz"]
-    theirs = [int(subprocess.run(child, check=True, capture_output=True, text=True).stdout)
-              for _ in range(options.processes)]
-    return {
-        "model": path.stem,
-        "file_bytes": path.stat().st_size,
-        "input": " ".join("x".join(map(str, value.shape)) for value in inputs.values()),
-        "hone_bytes": min(peak_of_process(command) for _ in range(options.processes)),
-        "onnxruntime_bytes": min(theirs) * 1024,
-    }
+    feed = dict(numpy.load(inputs))
+    Path("/proc/self/clear_refs").write_text(RESET_PEAK)
+    before = status_bytes("VmRSS")
+    made = engines.make(engine, path, int(threads), feed)
+    run = made.runner(feed)
+    for _ in range(int(runs)):
+        found = run()
+    peak = status_bytes("VmHWM")
+    if engine in (engines.HONE, engines.ONNXRUNTIME):
+        numpy.savez(outputs, **dict(zip(made.names, found)))
+    print(peak - before)
 
 
-def print_table(rows):
-    print("| model | input | file MB | hone MB | onnxruntime MB | ratio |")
-    print("|---|---|---:|---:|---:|---:|")
-    for row in rows:
-        ours, theirs = row["hone_bytes"] / 1e6, row["onnxruntime_bytes"] / 1e6
-        print(f"| {row['model']} | {row['input']} | {row['file_bytes'] / 1e6:.1f} | {ours:.1f} | {theirs:.1f} "
-              f"| {ours / theirs:.2f} |")
+def peak_of(engine, path, options, folder):
+    command = [sys.executable, __file__, "--child", engine, path, str(options.runs), str(options.threads),
+               folder / "inputs.npz", folder / f"{engine}.npz"]
+    done = subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{engine} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return int(done.stdout)
+
+
+def peaks_of(names, path, options, folder):
+    """{engine: lowest peak}; OpenVINO may be unable to run a model."""
+    found = {}
+    for engine in names:
+        try:
+            found[engine] = min(peak_of(engine, path, options, folder) for _ in range(options.processes))
+        except RuntimeError:
+            if engine in (engines.HONE, engines.ONNXRUNTIME):
+                raise
+    return found
+
+
+def measure(path, names, options):
+    import numpy
+    import verdict
+
+    inputs = models_to_measure.random_inputs(path)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        numpy.savez(folder / "inputs.npz", **inputs)
+        peaks = peaks_of(names, path, options, folder)
+        outputs = [dict(numpy.load(folder / f"{engine}.npz")) for engine in (engines.HONE, engines.ONNXRUNTIME)]
+    oracle = engines.Ort(engines.ONNXRUNTIME, path, 1).session
+    row = {"file_bytes": path.stat().st_size, "input": models_to_measure.shapes_text(inputs), "peak_bytes": peaks,
+           "share": {engine: peaks[engines.HONE] / peak for engine, peak in peaks.items() if engine != engines.HONE},
+           **verdict.judge(path.stem, *outputs, oracle, inputs)}
+    print(f"{path.stem}: {row['share']}", file=sys.stderr)
+    return row
+
+
+def table(result):
+    others = list(result["summary"])
+    lines = ["| model | input | file MB | hone MB | " + " | ".join(f"{name} MB | hone's share" for name in others) + " |",
+             "|---|---|---:|---:|" + "---:|---:|" * len(others)]
+    for row in result["rows"]:
+        if "failure" in row:
+            lines.append(f"| {row['model']} | FAILED: {row['failure']} | | |" + " | |" * len(others))
+            continue
+        cells = [row["model"], row["input"], f"{row['file_bytes'] / 1e6:.1f}", f"{row['peak_bytes'][engines.HONE] / 1e6:.1f}"]
+        for name in others:
+            cells += [f"{row['peak_bytes'][name] / 1e6:.1f}", f"{row['share'][name]:.2f}"] if name in row["share"] else ["", ""]
+        lines.append("| " + " | ".join(cells) + " |")
+    for name, found in result["summary"].items():
+        if found:
+            lines += ["", f"Geometric mean of the shares of {name}'s memory: {means.shares(found)}."]
+    return "\n".join(lines)
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Compares peak resident memory with onnxruntime.")
-    parser.add_argument("hone", type=Path)
+    if sys.argv[1:2] == ["--child"]:
+        return child(*sys.argv[2:])
+    parser = argparse.ArgumentParser(description="Compares peak resident memory with other engines.")
     parser.add_argument("names", nargs="*", help="parts of file names of architectures")
-    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
+    results.add_options(parser)
     options = parser.parse_args()
-
-    rows = []
-    for path in bench_common.architectures(options.names):
-        with tempfile.TemporaryDirectory() as folder:
-            rows.append(measure(options.hone.resolve(), path, options, Path(folder)))
-        print(f"{path.stem}: {rows[-1]['hone_bytes'] / rows[-1]['onnxruntime_bytes']:.2f}", file=sys.stderr)
-    print_table(rows)
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=2) + "\n")
+    names = engines.installed()
+    recorder = results.Recorder("memory", options)
+    for path in models_to_measure.architectures(options.names):
+        recorder.measure({"model": path.stem}, measure, path, names, options)
+    good = [row for row in recorder.rows if "failure" not in row]
+    recorder.summary = {name: means.of({row["model"]: row["share"][name] for row in good if name in row["share"]})
+                        for name in names if name != engines.HONE}
+    return recorder.finish(table)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,22 +1,26 @@
 """What a call from Python costs for a model with next to nothing to compute, beside onnxruntime.
 
-usage: python bench/bench_python.py [--runs N] [--json FILE]
+usage: bench/run python, or python bench/bench_python.py [--runs N] [--rounds N] [--json FILE]
 
-The engines take turns; the best of several rounds counts. `in C` is the same model and inputs in the
-command, whose loop calls hone_session_run.
+The engines take turns; medians over the rounds. `in C` is the same model and inputs in the command, whose loop
+calls hone_session_run. Results of all calls are compared.
 """
 
 import argparse
+import importlib
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-import bench_common
+import engines
+import meta
+import results
 
-ROUNDS = 7
+ENGINES = (engines.HONE, engines.ONNXRUNTIME)
 
 
 def write_model(path):
@@ -39,61 +43,69 @@ def microseconds(run, n_runs):
 
 
 def calls_of(engine, path, inputs):
-    """The ways to run a session, by name."""
-    import importlib
-
+    """The ways to run a session, by name: the call, and what gets its result as an array."""
     module = importlib.import_module(engine)
-    options = module.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = module.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    session = engines.Ort(engine, path, 1).session
     binding = session.io_binding()
     for name, array in inputs.items():
         binding.bind_cpu_input(name, array)
     binding.bind_output("z")
     values = {name: module.OrtValue.ortvalue_from_numpy(array) for name, array in inputs.items()}
     return {
-        "run": lambda: session.run(None, inputs),
-        "run_with_ort_values": lambda: session.run_with_ort_values(["z"], values),
-        "run_with_iobinding": lambda: session.run_with_iobinding(binding),
+        "run": (lambda: session.run(None, inputs), lambda found: found[0]),
+        "run_with_ort_values": (lambda: session.run_with_ort_values(["z"], values), lambda found: found[0].numpy()),
+        "run_with_iobinding": (lambda: session.run_with_iobinding(binding), lambda _: binding.copy_outputs_to_cpu()[0]),
     }
 
 
 def in_c(path, n_runs):
-    command = [sys.executable, "-m", "hone", "run", path, "--random", "1", "--dim", "N=4", "--threads", "1",
+    command = [meta.BUILD / "hone", "run", path, "--random", "1", "--dim", "N=4", "--threads", "1",
                "--repeat", str(n_runs), "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return 1e6 * json.loads(done.stdout)["seconds"]["median"]
+
+
+def measure(way, calls, expected, options):
+    for engine in ENGINES:
+        call, array_of = calls[engine][way]
+        if not (array_of(call()) == expected).all():
+            raise ValueError(f"{engine} gives another result")
+    found = {engine: [] for engine in ENGINES}
+    for _ in range(options.rounds):
+        for engine in ENGINES:
+            found[engine].append(microseconds(calls[engine][way][0], options.runs))
+    return {"microseconds": {engine: statistics.median(costs) for engine, costs in found.items()}}
+
+
+def table(result):
+    lines = ["| call | hone, µs | onnxruntime, µs |", "|---|---:|---:|"]
+    for row in result["rows"]:
+        costs = row.get("microseconds", {})
+        cells = [f"{costs[engine]:.2f}" if engine in costs else "" for engine in ENGINES]
+        lines.append(f"| {row['call']} | " + (f"FAILED: {row['failure']} |" if "failure" in row else " | ".join(cells)) + " |")
+    return "\n".join(lines)
 
 
 def main():
     import numpy
 
     parser = argparse.ArgumentParser(description="Measures what a call from Python costs.")
-    parser.add_argument("--runs", type=int, default=5000)
-    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
+    parser.add_argument("--runs", type=int, default=3000)
+    parser.add_argument("--rounds", type=int, default=9)
+    results.add_options(parser)
     options = parser.parse_args()
-    inputs = {name: numpy.ones((4, 2), numpy.float32) for name in ("x", "y")}
-    best = {}
+    engines.installed(ENGINES)
+    recorder = results.Recorder("python", options)
+    inputs = {name: numpy.arange(8, dtype="f4").reshape(4, 2) + number for number, name in enumerate("xy")}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "adder.onnx"
         write_model(path)
-        calls = {engine: calls_of(engine, path, inputs) for engine in ("hone", "onnxruntime")}
-        for _ in range(ROUNDS):
-            for engine, ways in calls.items():
-                for way, call in ways.items():
-                    cost = microseconds(call, options.runs)
-                    best[way, engine] = min(cost, best.get((way, engine), cost))
-        c_call = in_c(path, 4 * options.runs)
-    print("| call | hone, µs | onnxruntime, µs |")
-    print("|---|---:|---:|")
-    for way in calls["hone"]:
-        print(f"| {way} | {best[way, 'hone']:.2f} | {best[way, 'onnxruntime']:.2f} |")
-    print(f"| in C | {c_call:.2f} | |")
-    if options.json:
-        rows = [{"call": way, "engine": engine, "microseconds": cost} for (way, engine), cost in best.items()]
-        rows.append({"call": "in C", "engine": "hone", "microseconds": c_call})
-        options.json.write_text(json.dumps({"machine": bench_common.machine(), "rows": rows}, indent=1) + "\n")
+        calls = {engine: calls_of(engine, path, inputs) for engine in ENGINES}
+        for way in calls[engines.HONE]:
+            recorder.measure({"call": way}, measure, way, calls, inputs["x"] + inputs["y"], options)
+        recorder.measure({"call": "in C"}, lambda: {"microseconds": {engines.HONE: in_c(path, 4 * options.runs)}})
+    return recorder.finish(table)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """How far each architecture is above the floor that the machine sets, and which nodes keep it there.
 
-usage: python bench/roofline.py HONE TEST_KERN [--runs N] [--json FILE] [--markdown FILE] [NAME...]
+usage: bench/run roofline, or python bench/bench_roofline.py TEST_KERN [--runs N] [--json FILE] [NAME...]
 
 The floor of a node is the longer of two times: its arithmetic at the peak of one core, and its bytes
 (weights, inputs, outputs, each once) at the speed at which one core reads memory. Both speeds are
@@ -16,7 +16,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import bench_common
+import meta
+import models_to_measure
+import results
 
 WORST = 10
 
@@ -34,21 +36,23 @@ def profile(hone, path, runs, folder):
     import numpy
 
     command = [hone, "run", path, "--threads", "1", "--repeat", str(runs), "--profile", "--json"]
-    for number, (name, value) in enumerate(bench_common.random_inputs(path).items()):
+    for number, (name, value) in enumerate(models_to_measure.random_inputs(path).items()):
         numpy.save(folder / f"{number}.npy", value)
         command += ["--input", f"{name}={folder / f'{number}.npy'}"]
     return json_of([str(part) for part in command])["profile_nodes"]
 
 
-def measure(hone, path, runs, peaks):
+def measure(path, runs, peaks):
     with tempfile.TemporaryDirectory() as folder:
-        nodes = profile(hone, path, runs, Path(folder))
+        nodes = profile(meta.BUILD / "hone", path, runs, Path(folder))
     for node in nodes:
         node["floor_seconds"] = floor_seconds(node, peaks)
     nodes.sort(key=lambda node: node["floor_seconds"] - node["seconds"])
-    return {"model": path.stem, "seconds": sum(node["seconds"] for node in nodes),
-            "floor_seconds": sum(node["floor_seconds"] for node in nodes),
-            "gflop": 2e-9 * sum(node["macs"] for node in nodes), "worst": nodes[:WORST]}
+    row = {"seconds": sum(node["seconds"] for node in nodes),
+           "floor_seconds": sum(node["floor_seconds"] for node in nodes),
+           "gflop": 2e-9 * sum(node["macs"] for node in nodes), "worst": nodes[:WORST]}
+    print(f"{path.stem}: {row['seconds'] / row['floor_seconds']:.2f} x its floor", file=sys.stderr)
+    return row
 
 
 def model_row(row, peaks):
@@ -63,10 +67,10 @@ def node_row(node, peaks):
             f"| {100 * share:.0f} % | {node['bytes'] / 1e6:.2f} |")
 
 
-def page(rows, peaks):
-    lines = ["# How far above the floor", "",
-             "Made by `make roofline` (bench/roofline.py), which says how the floor is computed: one thread, batch 1, sequence 128. One core of "
-             f"this machine multiplies and adds at most {peaks['gflops']:.0f} GFLOP/s and reads "
+def table(result):
+    """The models; the nodes that lose most follow, model by model."""
+    peaks, rows = result["peaks"], [row for row in result["rows"] if "failure" not in row]
+    lines = [f"One core multiplies and adds at most {peaks['gflops']:.0f} GFLOP/s and reads "
              f"{peaks['read_gbytes_per_second']:.1f} GB/s, measured in the same run.", "",
              "| model | GFLOP | floor, ms | hone, ms | above | of the peak |", "|---|---:|---:|---:|---:|---:|"]
     lines += [model_row(row, peaks) for row in rows]
@@ -74,33 +78,24 @@ def page(rows, peaks):
         lines += ["", f"## {row['model']}: the nodes that lose most", "",
                   "| node | operator | floor, ms | hone, ms | of the peak | MB |", "|---|---|---:|---:|---:|---:|"]
         lines += [node_row(node, peaks) for node in row["worst"]]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def main():
     parser = argparse.ArgumentParser(description="Compares hone with what the machine allows.")
-    parser.add_argument("hone", type=Path)
     parser.add_argument("test_kern", type=Path)
     parser.add_argument("names", nargs="*", help="parts of names of architectures")
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
-    parser.add_argument("--markdown", type=Path, help="write the page to this file and not to the terminal")
+    results.add_options(parser)
     options = parser.parse_args()
 
-    peaks = json_of([str(options.test_kern), "--peaks"])
-    rows = []
-    for path in bench_common.architectures(options.names):
-        rows.append(measure(options.hone.resolve(), path, options.runs, peaks))
-        print(model_row(rows[-1], peaks), file=sys.stderr)
-    text = page(rows, peaks)
-    if options.markdown:
-        options.markdown.write_text(text)
-    else:
-        print(text, end="")
-    if options.json:
-        result = {"machine": bench_common.machine(), "peaks": peaks, "rows": rows}
-        options.json.write_text(json.dumps(result, indent=2) + "\n")
+    recorder = results.Recorder("roofline", options)
+    peaks = json_of([str(options.test_kern.resolve()), "--peaks"])
+    recorder.extra = {"peaks": peaks}
+    for path in models_to_measure.architectures(options.names):
+        recorder.measure({"model": path.stem}, measure, path, options.runs, peaks)
+    return recorder.finish(table)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
