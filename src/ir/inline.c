@@ -1,8 +1,8 @@
-/* Model-local functions: calls become the nodes of the body.
+/* Inlining of model-local functions.
  *
- * First the calls are followed to see that they end, and that the operator sets agree where they
- * have to. Then every call is replaced one level at a time: the nodes of its body stand in its
- * place, and those that are calls themselves have their turn next. */
+ * First the calls are checked: recursion is refused, and operator sets must agree where necessary.
+ * Then calls are replaced by the nodes of the body, one level at a time; nodes of the body that are
+ * calls themselves are replaced next. */
 #include "ir/graph_int.h"
 
 /* ---- copying a body -------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static const char *prefixed(const body_copy *c, hn_str name) {
     return hn_arena_printf(c->scratch, "%s/%s", hn_s(c->prefix), hn_s(name));
 }
 
-/* Symbols of a body have their own meaning in each call, so they say nothing outside. */
+/* Symbols of a body mean something else in each call, so they are unknown outside. */
 static const hn_type *type_outside(const body_copy *c, const hn_type *t) {
     if (c->from == c->g || !t || t->kind != HN_TYPE_TENSOR || t->shape.rank <= 0)
         return t;
@@ -39,14 +39,14 @@ static const hn_type *type_outside(const body_copy *c, const hn_type *t) {
     hn_type *copy = hn_arena_copy(arena, t, sizeof(*t));
     hn_dim *dims = HN_NEW_N(arena, hn_dim, (size_t)t->shape.rank);
     if (!copy || !dims)
-        return NULL; /* no type is a lesser loss than no model */
+        return NULL; /* the type is optional: continue without it */
     for (int32_t i = 0; i < t->shape.rank; i++)
         dims[i] = hn_dim_is_symbolic(t->shape.dims[i]) ? HN_DIM_UNKNOWN : t->shape.dims[i];
     copy->shape.dims = dims;
     return copy;
 }
 
-/* The counterpart of a value that is defined here: made on first sight, in the given block of g. */
+/* The copy of a value that is defined here, created in the given block of g on first use. */
 static hone_status define_copy(body_copy *c, hn_id value, hn_id block, hn_id *out) {
     uint32_t known = value == HN_NONE ? VALUE_ABSENT : hn_map_get(&c->values, value);
     *out = known == VALUE_ABSENT ? HN_NONE : known;
@@ -65,7 +65,7 @@ static hone_status define_copy(body_copy *c, hn_id value, hn_id block, hn_id *ou
     return HONE_OK;
 }
 
-/* The counterpart of a value that is read here. */
+/* The copy of a value that is read here. */
 static hone_status read_copy(const body_copy *c, hn_id value, hn_id *out) {
     uint32_t known = value == HN_NONE ? VALUE_ABSENT : hn_map_get(&c->values, value);
     *out = known == VALUE_ABSENT ? HN_NONE : known;
@@ -80,9 +80,8 @@ static hone_status read_copy(const body_copy *c, hn_id value, hn_id *out) {
     return HONE_OK;
 }
 
-/* What a reference to an attribute of the call stands for: what the call says, else the default,
- * else nothing. Blocks of the call's attributes live in g, those of defaults in the function's
- * graph. */
+/* Resolves a reference to an attribute of the call: the call's attribute, else the default, else
+ * NULL. Blocks of the call's attributes are in g, those of defaults in the function's graph. */
 static const hn_attr *attr_of_call(const body_copy *c, hn_str ref, const hn_graph **home) {
     *home = c->g;
     const hn_attr *given = hn_node_attr(hn_node_at(c->g, c->call), hn_s(ref));
@@ -151,7 +150,7 @@ static bool bind_attrs(const body_copy *c, const hn_node *n, bound_attrs *out) {
     return true;
 }
 
-/* What a node of the body must say of its version to mean the same outside. */
+/* The opset_version with which a node of the body keeps its meaning outside. */
 static int64_t version_outside(const body_copy *c, const hn_node *n) {
     if (c->from == c->g)
         return n->opset_version;
@@ -264,8 +263,8 @@ static hone_status bind_inputs(body_copy *c, const hn_block *body) {
     return HONE_OK;
 }
 
-/* The body's node computes the call's value directly; only an output that is another one's value,
- * or an input, needs an Identity, which is added after the body. */
+/* A node of the body computes the call's value directly; only an output that is also another output
+ * or an input needs an Identity, which is added after the body. */
 static hone_status bind_outputs(body_copy *c, const hn_block *body, hn_id *by_identity) {
     const hn_node *call = hn_node_at(c->g, c->call);
     for (uint32_t i = 0; i < call->n_outputs; i++) {
@@ -293,7 +292,7 @@ static hone_status add_identity(body_copy *c, hn_id block, hn_id from, hn_id to)
     return HONE_OK;
 }
 
-/* Appends the body's nodes to the call's block and takes the call away. */
+/* Appends the body's nodes to the call's block and removes the call. */
 static hone_status expand_call(hn_graph *g, hn_id call, const hn_function *f, hn_arena *scratch,
                                hone_error *err) {
     const hn_block *body = hn_block_at(f->graph, 0);
@@ -326,8 +325,8 @@ static bool push_reversed(hn_arena *scratch, node_list *stack, const hn_id *node
     return true;
 }
 
-/* The block's list is empty while its nodes are on the stack, so that what an expansion appends is
- * exactly what has its turn next. */
+/* The block's list is empty while its nodes are on the stack, so that an expansion appends exactly
+ * the nodes to be processed next. */
 static hone_status expand_block(hn_graph *g, hn_id block, hn_arena *scratch, hone_error *err) {
     node_list pending = {0}, done = {0};
     hn_arena *names = hn_arena_new(hn_arena_allocator(scratch));
@@ -363,7 +362,7 @@ static hone_status expand_block(hn_graph *g, hn_id block, hn_arena *scratch, hon
 static hone_status inline_all(hn_model *m, hn_same_op_fn same_op, hn_arena *scratch,
                               hone_error *err) {
     HN_TRY(hn_inline_check(m, same_op, scratch, err));
-    /* Expansions add blocks at the end of the table: they have their turn, too. */
+    /* Expansions append blocks to the table; the loop reaches them, too. */
     for (hn_id block = 0; block < m->graph->blocks.n; block++)
         HN_TRY(expand_block(m->graph, block, scratch, err));
     for (hn_id id = 0; same_op && id < m->graph->nodes.n; id++)

@@ -1,4 +1,4 @@
-/* Notes: what the textual syntax has no place for (see text_print.c). */
+/* Notes: what the textual syntax cannot express (see text_print.c). */
 #include "ir/text_int.h"
 
 void hn_text_put_props(hn_text_out *o, const hn_props *props) {
@@ -108,8 +108,8 @@ static void put_value_note(hn_text_out *o, const hn_value *v) {
     end_note(o);
 }
 
-/* Values that are declared in this block; one that is declared twice has its note at the first
- * place. */
+/* Values declared in this block; one that is declared twice gets its note at the first
+ * declaration. */
 static void put_value_notes(hn_text_out *o, hn_id block, const hn_block *b) {
     for (uint32_t i = 0; i < b->inputs.n; i++)
         put_value_note(o, hn_value_at(o->graph, b->inputs.at[i]));

@@ -1,10 +1,10 @@
-/* Between the files of the structure checker. */
+/* Shared by the files of the structure checker. */
 #ifndef HN_VERIFY_INT_H
 #define HN_VERIFY_INT_H
 
 #include "ir/graph_int.h"
 
-/* Where a piece of data stands, for messages: "initializer 'w'", "attribute 'value' of node 'c'
+/* Location of constant data, for messages: "initializer 'w'", "attribute 'value' of node 'c'
  * (Constant)". */
 typedef struct hn_verify_place {
     hn_problems *p;
