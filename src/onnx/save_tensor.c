@@ -1,5 +1,5 @@
-/* TensorProto and SparseTensorProto. A tensor that was not touched goes out as the bytes it came
- * from. */
+/* TensorProto and SparseTensorProto. An unmodified tensor is saved as the bytes it was read from.
+ */
 #include "onnx/save_int.h"
 
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static void save_external_entries(hn_saver *s, const hn_tensor *t) {
     hn_out_varint(&s->out, HN_F_TENSOR_DATA_LOCATION, HN_LOCATION_EXTERNAL);
 }
 
-/* The reference of a tensor whose data was not loaded stays what it was. */
+/* A tensor whose data were not loaded keeps its reference. */
 static void save_reference(hn_saver *s, const hn_external *e) {
     save_entry(s, "location", hn_s(e->location));
     if (e->has_offset)

@@ -1,4 +1,4 @@
-/* Looking at what flows through a graph. */
+/* Observation of intermediate values. */
 #include "prove/prove.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static bool is_output_already(const hn_value *v) {
     return false;
 }
 
-/* The values become outputs, behind those that there are. */
+/* The values become outputs after the existing ones. */
 static bool add_outputs(hn_graph *g) {
     for (hn_id id = 0; id < g->values.n; id++)
         if (is_observable(hn_value_at(g, id)) && !is_output_already(hn_value_at(g, id)) &&

@@ -1,10 +1,10 @@
-/* Optimizing with a witness: results before and after every pass, and a bisection when they differ.
- */
+/* Optimization with verification: results are compared before and after every pass, and a bisection
+ * finds the rewrite that changed them. */
 #include "prove/prove.h"
 
 #include <stdio.h>
 
-#define MAX_GUILTY 64 /* rules that may be switched off before it is given up */
+#define MAX_GUILTY 64 /* maximum number of rules to disable before giving up */
 
 hn_proof *hn_proof_new(const hone_allocator *a) {
     hn_arena *arena = hn_arena_new(a);
@@ -21,12 +21,12 @@ void hn_proof_free(hn_proof *p) {
         hn_arena_free(p->arena);
 }
 
-/* One proven optimization under way. */
+/* State of one verified optimization. */
 typedef struct proof_job {
     const hn_model *original;
-    hn_optimize_options options; /* with the rules switched off so far */
+    hn_optimize_options options; /* including the rules disabled so far */
     HN_VEC(const char *) disabled;
-    hn_samples *samples; /* NULL: nothing is run */
+    hn_samples *samples; /* NULL: no verification */
     hn_proof *proof;
     hn_object **before; /* results before the pass that runs now */
     hn_object **first;  /* of the original */
@@ -50,7 +50,7 @@ static void drop_results(proof_job *job, hn_object **list) {
     }
 }
 
-/* Results move from the samples into a list of ours. */
+/* Moves the results out of the samples. */
 static hone_status run_into(proof_job *job, const hn_model *m, hn_object **list, hone_error *err) {
     hn_samples *s = job->samples;
     drop_results(job, list);
@@ -63,7 +63,7 @@ static hone_status run_into(proof_job *job, const hn_model *m, hn_object **list,
     return HONE_OK;
 }
 
-/* A graph that no longer runs differs as much as can be. */
+/* A graph that no longer runs counts as different. */
 static hone_status compare_run(proof_job *job, const hn_model *m, hn_object *const *with,
                                hn_object **now, hn_difference *d, hone_error *err) {
     hone_error why = {0};
@@ -191,7 +191,7 @@ static hone_status blame_difference(proof_job *job, const hn_opt_log *log, hone_
     return switch_off(job, w->pass->name, w->rule, w->node, reason);
 }
 
-/* What failed is told by the log or the comparison; anything else ends the work. */
+/* The log or the comparison identifies the rule that failed; other errors are returned. */
 static hone_status blame(proof_job *job, const hn_opt_log *log, hone_status status,
                          hone_error *err) {
     if (status == HONE_E_NOMEM || job->proof->guilty.n >= MAX_GUILTY)

@@ -1,4 +1,4 @@
-/* What an optimization did, as JSON. */
+/* The report of an optimization as JSON. */
 #include "report/report.h"
 
 static void opt_json_text(hn_json *j, const char *key, const char *text) {

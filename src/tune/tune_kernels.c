@@ -1,14 +1,15 @@
-/* Convolutions of a model, each done by every kernel that can, on numbers that are made up. The
- * kernels take turns, so that a busy moment of the machine meets all of them; the fastest run of
- * each counts. */
+/* Times every applicable kernel on the convolutions of a model, with random data. The kernels
+ * alternate, so that other load on the machine affects all of them; the fastest run of each
+ * counts. */
 #include "tune/tune.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { N_METHODS = HN_CONV_LAST_DEPTHWISE + 1, FEWEST_ROUNDS = 4, MOST_ROUNDS = 200 };
-#define ENOUGH_NS UINT64_C(40000000) /* for one convolution, beyond the fewest rounds */
-/* A kernel takes the place of the usual one only when it is clearly faster. */
+#define ENOUGH_NS \
+  UINT64_C(40000000) /* for one convolution, in addition to the minimum number of rounds */
+/* A kernel replaces the default one only when it is clearly faster. */
 #define CLEARLY_FASTER 0.98
 
 /* Memory for numbers. */
@@ -34,7 +35,7 @@ static void give_floats(float_room *r) {
     hn_block_free(r->alloc, r->at, r->bytes);
 }
 
-/* Elements of an image or a filter; -1 when there is no such number. */
+/* Number of elements of an image or a filter; -1 on overflow. */
 static int64_t elems_of(int64_t n, int64_t channels, const int64_t *sizes, int32_t n_axes) {
     bool is_number = hn_mul_i64(n, channels, &n);
     for (int32_t i = 0; i < n_axes; i++)
@@ -142,7 +143,7 @@ typedef struct tuning {
     const hone_allocator *alloc;
     hn_pool *pool;
     hn_kernel_choices *choices;
-    hn_kernel_choice **open; /* there are several kernels, and nodes of the model that ask */
+    hn_kernel_choice **open; /* there are several kernels, and nodes of the model use them */
     uint32_t n_open, n_done;
 } tuning;
 
@@ -170,7 +171,7 @@ static hone_status tune_one(tuning *u, hn_kernel_choice *choice, hone_error *err
     for (int i = 0; i < N_ROOMS; i++)
         give_floats(&t.rooms[i]);
     if (status == HONE_E_NOMEM)
-        return hn_fail(err, status, "no memory to time %s", choice->sizes);
+        return hn_fail(err, status, "out of memory while timing %s", choice->sizes);
     if (status == HONE_OK && tell_of(u, choice, &t))
         return hn_fail(err, HONE_E_CANCELLED, "tuning was stopped; nothing was written");
     return status;
@@ -204,7 +205,7 @@ static hone_status tune_open(tuning *u, hone_error *err) {
     return status;
 }
 
-/* A file that is no list of ours, or of another machine, is not written over. */
+/* A file of another kind or of another machine is not overwritten. */
 static hone_status read_earlier(tuning *u, hone_error *err) {
     hone_error why;
     if (!u->o->path)
@@ -212,7 +213,7 @@ static hone_status read_earlier(tuning *u, hone_error *err) {
     hn_error_clear(&why);
     hone_status status = hn_kernel_choices_read(u->choices, u->o->path, &why);
     if (status == HONE_E_FORMAT || status == HONE_E_UNSUPPORTED)
-        return hn_fail(err, status, "%s; it stays: write to another file", why.message);
+        return hn_fail(err, status, "%s; it was not changed: write to another file", why.message);
     return status == HONE_E_NOMEM ? status : HONE_OK;
 }
 
