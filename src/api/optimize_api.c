@@ -68,8 +68,8 @@ typedef struct pass_observer {
     uint32_t n_seen;
 } pass_observer;
 
-static hone_status tell_pass(void *ctx, hn_model *m, const hn_pass_row *pass, const hn_opt_log *log,
-                             hone_error *err) {
+static hone_status report_pass_to_caller(void *ctx, hn_model *m, const hn_pass_row *pass,
+                                         const hn_opt_log *log, hone_error *err) {
     pass_observer *o = ctx;
     uint32_t n = log->rewrites.n - HN_MIN(o->n_seen, log->rewrites.n);
     o->n_seen = log->rewrites.n;
@@ -105,7 +105,7 @@ static void translate_options(const hone_optimize_options *o, pass_observer *obs
     out->allow_approximate = o->allow_approximate;
     out->measure = o->measure;
     out->precision = translate_precision(o);
-    out->after_pass = o->after_pass ? tell_pass : NULL;
+    out->after_pass = o->after_pass ? report_pass_to_caller : NULL;
     out->ctx = observer;
     if (o->rules)
         out->custom = hn_rule_set_rows((const hn_rule_set *)(const void *)o->rules, &out->n_custom);

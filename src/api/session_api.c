@@ -266,7 +266,7 @@ static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *
 /* ---- outputs --------------------------------------------------------------------------------- */
 
 /* The output of the graph that was requested as the i-th; UINT32_MAX: none. */
-static uint32_t output_place(const api_call *c, const char *const *names, uint32_t i) {
+static uint32_t requested_output_index(const api_call *c, const char *const *names, uint32_t i) {
     if (!names)
         return i;
     return names[i] ? find_name(c->g, c->main->outputs.n, c->main->outputs.at, names[i])
@@ -277,7 +277,7 @@ static uint32_t output_place(const api_call *c, const char *const *names, uint32
 static hone_status bind_call_output(api_call *c, const char *const *names, uint32_t i,
                                     hone_value **value) {
     const hn_block *b = c->main;
-    uint32_t at = output_place(c, names, i);
+    uint32_t at = requested_output_index(c, names, i);
     if (at == UINT32_MAX)
         return fail_name(c->g, "output", b->outputs.n, b->outputs.at, names[i] ? names[i] : "",
                          c->error);
@@ -306,7 +306,7 @@ static hone_status bind_call_outputs(api_call *c, uint32_t n, const char *const 
 static void finish_outputs(api_call *c, hone_status status, uint32_t n, const char *const *names,
                            hone_value **values) {
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = output_place(c, names, i);
+        uint32_t at = requested_output_index(c, names, i);
         if (at == UINT32_MAX || !c->io->wanted[at] || c->io->is_bound[at] || !values[i] ||
             values[i]->heap != c->io->heaps[at])
             continue;
@@ -346,7 +346,7 @@ static void hide_values(shown_values *v) { /* copies made for the observer */
     }
 }
 
-static void tell_observer(void *ctx, const hn_step_event *sight) {
+static void notify_observer(void *ctx, const hn_step_event *sight) {
     const hone_run_options *o = ctx;
     const hn_node *n = hn_node_at(sight->g, sight->step->node);
     shown_values in, out;
@@ -390,7 +390,7 @@ static hone_status run_call(api_call *c, const hone_run_options *o, uint32_t n_i
                             hone_value **outputs) {
     hn_run_control control = {.cancel = o->cancel,
                               .deadline_ns = deadline_after(o->timeout_seconds),
-                              .after_step = o->observe ? tell_observer : NULL,
+                              .after_step = o->observe ? notify_observer : NULL,
                               .ctx = (void *)(uintptr_t)o};
     HN_TRY(bind_call_inputs(c, n_inputs, input_names, inputs));
     hone_status status = bind_call_outputs(c, n_outputs, output_names, outputs);

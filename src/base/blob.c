@@ -72,7 +72,7 @@ static hn_blob **bucket_of(const hn_blob_key *key) {
 }
 
 /* Finds a blob and adds an owner; the lock must be held. */
-static hn_blob *own_known(const hone_allocator *a, const hn_blob_key *key) {
+static hn_blob *find_and_own(const hone_allocator *a, const hn_blob_key *key) {
     hn_blob *b = *bucket_of(key);
     while (b && !(same_key(&b->key, key) && has_allocator(b, a)))
         b = b->next;
@@ -119,7 +119,7 @@ static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_store *store,
 hone_status hn_blob_get(const hone_allocator *a, const hn_blob_store *store, const hn_blob_key *key,
                         hn_blob_fill_fn fill, void *ctx, hn_blob **out) {
     pthread_mutex_lock(&blob_lock);
-    *out = own_known(a, key);
+    *out = find_and_own(a, key);
     pthread_mutex_unlock(&blob_lock);
     if (*out)
         return HONE_OK;
@@ -133,7 +133,7 @@ hone_status hn_blob_get(const hone_allocator *a, const hn_blob_store *store, con
         return status;
     }
     pthread_mutex_lock(&blob_lock);
-    *out = own_known(a, key);
+    *out = find_and_own(a, key);
     if (!*out) {
         fresh->next = *bucket_of(key);
         *bucket_of(key) = *out = fresh;

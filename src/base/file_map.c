@@ -22,7 +22,7 @@
 /* O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing for regular files. */
 #define READ_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC)
 
-static const char *what_it_is(mode_t mode) {
+static const char *file_kind_text(mode_t mode) {
     return S_ISDIR(mode)    ? "a folder"
            : S_ISFIFO(mode) ? "a pipe"
            : S_ISSOCK(mode) ? "a socket"
@@ -34,7 +34,7 @@ static const char *what_it_is(mode_t mode) {
 
 static hone_status refuse_kind(const char *path, mode_t mode, hone_error *err) {
     return hn_fail(err, HONE_E_IO, "cannot read '%s': it is %s; give the path of a file", path,
-                   what_it_is(mode));
+                   file_kind_text(mode));
 }
 
 #define SETTLED_SECONDS 2 /* more than the time stamp resolution of any file system */

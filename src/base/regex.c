@@ -7,7 +7,7 @@ typedef enum regex_op { OP_CODE, OP_PLACE, OP_FORK, OP_MATCH } regex_op;
 typedef struct regex_step {
     regex_op op;
     const hn_code_set *set;
-    hn_regex_place place;
+    hn_regex_assertion place;
     uint32_t next, other; /* other: second branch of a fork */
 } regex_step;
 
@@ -133,7 +133,7 @@ static bool is_word_code(uint32_t c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
-static bool is_at_place(hn_regex_place place, uint32_t before, uint32_t after) {
+static bool assertion_holds(hn_regex_assertion place, uint32_t before, uint32_t after) {
     bool is_edge = is_word_code(before) != is_word_code(after);
     switch (place) {
     case HN_AT_TEXT_START:
@@ -170,7 +170,7 @@ static void add_steps(hn_regex *re, step_set *s, uint32_t step, uint32_t before,
         if (t->op == OP_FORK) {
             re->stack[n++] = t->other;
             re->stack[n++] = t->next;
-        } else if (t->op == OP_PLACE && is_at_place(t->place, before, after)) {
+        } else if (t->op == OP_PLACE && assertion_holds(t->place, before, after)) {
             re->stack[n++] = t->next;
         }
     }

@@ -29,19 +29,19 @@ typedef enum hn_regex_kind {
     HN_RE_REPEAT  /* left, min to max times; max < 0: no limit */
 } hn_regex_kind;
 
-typedef enum hn_regex_place {
+typedef enum hn_regex_assertion {
     HN_AT_TEXT_START,
     HN_AT_TEXT_END,
     HN_AT_LINE_START,
     HN_AT_LINE_END,
     HN_AT_WORD_EDGE,
     HN_NOT_AT_WORD_EDGE
-} hn_regex_place;
+} hn_regex_assertion;
 
 typedef struct hn_regex_node {
     hn_regex_kind kind;
     const hn_code_set *set;
-    hn_regex_place place;
+    hn_regex_assertion place;
     const struct hn_regex_node *left, *right;
     int min, max;
 } hn_regex_node;

@@ -291,7 +291,7 @@ static const hn_regex_node *dot_node(regex_parser *p) {
     return set_node(p, set);
 }
 
-static const hn_regex_node *place_node(regex_parser *p, hn_regex_place place) {
+static const hn_regex_node *assertion_node(regex_parser *p, hn_regex_assertion place) {
     return new_node(p, (hn_regex_node){.kind = HN_RE_ASSERT, .place = place});
 }
 
@@ -314,14 +314,14 @@ static const hn_regex_node *parse_quoted(regex_parser *p) {
 static const hn_regex_node *parse_escape(regex_parser *p) {
     static const struct {
         const char *letter;
-        hn_regex_place place;
+        hn_regex_assertion place;
     } places[] = {{"A", HN_AT_TEXT_START},
                   {"z", HN_AT_TEXT_END},
                   {"b", HN_AT_WORD_EDGE},
                   {"B", HN_NOT_AT_WORD_EDGE}};
     for (size_t i = 0; i < HN_COUNT(places); i++)
         if (take(p, places[i].letter))
-            return place_node(p, places[i].place);
+            return assertion_node(p, places[i].place);
     if (take(p, "Q"))
         return parse_quoted(p);
     hn_code_set *set = new_set(p);
@@ -393,9 +393,9 @@ static const hn_regex_node *parse_atom(regex_parser *p) {
     if (take(p, "."))
         return dot_node(p);
     if (take(p, "^"))
-        return place_node(p, p->is_multi_line ? HN_AT_LINE_START : HN_AT_TEXT_START);
+        return assertion_node(p, p->is_multi_line ? HN_AT_LINE_START : HN_AT_TEXT_START);
     if (take(p, "$"))
-        return place_node(p, p->is_multi_line ? HN_AT_LINE_END : HN_AT_TEXT_END);
+        return assertion_node(p, p->is_multi_line ? HN_AT_LINE_END : HN_AT_TEXT_END);
     if (take(p, "\\"))
         return parse_escape(p);
     if (next_is(p, "*") || next_is(p, "+") || next_is(p, "?"))

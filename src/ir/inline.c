@@ -23,7 +23,7 @@ typedef struct body_copy {
 
 #define VALUE_ABSENT (HN_MAP_NONE - 1)
 
-static hone_status out_of_room(const hn_graph *g) {
+static hone_status fail_out_of_memory(const hn_graph *g) {
     return hn_arena_hit_limit(g->model->arena) ? HONE_E_LIMIT : HONE_E_NOMEM;
 }
 
@@ -57,7 +57,7 @@ static hone_status define_copy(body_copy *c, hn_id value, hn_id block, hn_id *ou
     hn_str name = text ? hn_graph_fresh_name(c->g, text) : NULL;
     hn_id id = name ? hn_graph_add_value(c->g, block, name) : HN_NONE;
     if (id == HN_NONE || !hn_map_put(&c->values, value, id))
-        return out_of_room(c->g);
+        return fail_out_of_memory(c->g);
     hn_value *v = hn_value_at(c->g, id);
     v->type = type_outside(c, old.type);
     v->is_declared = old.is_declared && v->type;
@@ -107,7 +107,7 @@ static hone_status copy_attr_blocks(body_copy *c, const hn_graph *home, hn_id no
         return HONE_OK;
     hn_id *copies = HN_NEW_N(c->g->model->arena, hn_id, n_blocks);
     if (!copies)
-        return out_of_room(c->g);
+        return fail_out_of_memory(c->g);
     body_copy of_call = *c;
     if (home != c->from) {
         of_call.from = home;
@@ -168,14 +168,14 @@ static hone_status copy_node(body_copy *c, hn_id node, hn_id block) {
                                        bound.n, bound.attrs)
                    : HN_NONE;
     if (id == HN_NONE)
-        return out_of_room(c->g);
+        return fail_out_of_memory(c->g);
     hn_node_at(c->g, id)->extra = n.extra;
     hn_node_at(c->g, id)->opset_version = version_outside(c, &n);
     for (uint32_t i = 0; i < n.n_inputs; i++) {
         hn_id value;
         HN_TRY(read_copy(c, n.inputs[i], &value));
         if (!hn_graph_set_input(c->g, id, i, value))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     for (uint32_t i = 0; i < bound.n; i++)
         HN_TRY(copy_attr_blocks(c, bound.homes[i], id, i));
@@ -192,19 +192,19 @@ static hone_status copy_definitions(body_copy *c, const hn_block *from, hn_id bl
     for (uint32_t i = 0; i < from->inputs.n; i++) {
         HN_TRY(define_copy(c, from->inputs.at[i], block, &id));
         if (!hn_graph_add_input(c->g, block, id))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     for (uint32_t i = 0; i < from->inits.n; i++) {
         HN_TRY(define_copy(c, from->inits.at[i], block, &id));
         if (!hn_graph_add_init(c->g, id, hn_value_at(c->from, from->inits.at[i])->init))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     for (uint32_t i = 0; i < from->sparse_inits.n; i++) {
         HN_TRY(define_copy(c, from->sparse_inits.at[i], block, &id));
         const hn_sparse *data = hn_value_at(c->from, from->sparse_inits.at[i])->sparse_init;
         hn_value_at(c->g, id)->sparse_init = data;
         if (!HN_VEC_PUSH(c->g->model->arena, &hn_block_at(c->g, block)->sparse_inits, id))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     return HONE_OK;
 }
@@ -217,7 +217,7 @@ static hone_status copy_value_infos(const body_copy *c, const hn_block *from, hn
         if (id == HN_MAP_NONE || id == VALUE_ABSENT || id < c->n_caller_values)
             continue;
         if (!HN_VEC_PUSH(c->g->model->arena, &hn_block_at(c->g, block)->value_infos, id))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     return HONE_OK;
 }
@@ -231,7 +231,7 @@ static hone_status copy_block(body_copy *c, hn_id block, hn_id parent, hn_id own
                        hn_s(c->f->name), HN_MAX_BLOCK_DEPTH);
     *out = hn_graph_add_block(c->g, parent, owner);
     if (*out == HN_NONE)
-        return out_of_room(c->g);
+        return fail_out_of_memory(c->g);
     hn_block_at(c->g, *out)->name = from.name;
     hn_block_at(c->g, *out)->extra = from.extra;
     HN_TRY(copy_definitions(c, &from, *out));
@@ -246,7 +246,7 @@ static hone_status copy_block(body_copy *c, hn_id block, hn_id parent, hn_id own
                            "leaves out",
                            hn_s(c->f->name));
         if (!hn_graph_add_output(c->g, *out, value))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     return copy_value_infos(c, &from, *out);
 }
@@ -287,7 +287,7 @@ static hone_status add_identity(body_copy *c, hn_id block, hn_id from, hn_id to)
     hn_str op = hn_intern_z(c->g->model->names, "Identity");
     hn_id id = op ? hn_graph_add_node(c->g, block, NULL, op, NULL, 1, 1, 0, NULL) : HN_NONE;
     if (id == HN_NONE || !hn_graph_set_input(c->g, id, 0, input))
-        return out_of_room(c->g);
+        return fail_out_of_memory(c->g);
     hn_graph_set_output(c->g, id, 0, to);
     return HONE_OK;
 }
@@ -352,7 +352,7 @@ static hone_status expand_block(hn_graph *g, hn_id block, hn_arena *scratch, hon
     }
     hn_arena_free(names);
     if (status == HONE_OK && !HN_VEC_RESERVE(g->model->arena, &b->nodes, done.n))
-        status = out_of_room(g);
+        status = fail_out_of_memory(g);
     if (status == HONE_OK && done.n > 0)
         memcpy(b->nodes.at, done.at, done.n * sizeof(*done.at));
     b->nodes.n = status == HONE_OK ? done.n : 0;

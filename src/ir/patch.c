@@ -126,7 +126,7 @@ bool hn_replace_needs_identity(const hn_graph *g, hn_id value, hn_id with) {
     return hn_patch_is_output(g, value) && !can_be_output(g, hn_value_at(g, value)->block, with);
 }
 
-static bool can_carry(const hn_patch *p, hn_id block, hn_id value) {
+static bool can_become_output(const hn_patch *p, hn_id block, hn_id value) {
     if (hn_map_get(&p->carriers, value) != HN_MAP_NONE)
         return false;
     return value < p->n_old_values ? can_be_output(p->g, block, value)
@@ -146,13 +146,14 @@ static hn_id put_identity(hn_patch *p, hn_id block, hn_id value) {
 
 /* The value that becomes an output of a block replaces the old one, in the main graph under its
  * name; where that is impossible, an Identity is inserted. */
-static hone_status choose_carriers(hn_patch *p) {
+static hone_status choose_output_values(hn_patch *p) {
     for (uint32_t i = 0; i < p->replaces.n; i++) {
         patch_replace *r = &p->replaces.at[i];
         hn_id block = hn_value_at(p->g, r->value)->block;
         if (!hn_patch_is_output(p->g, r->value))
             continue;
-        r->carrier = can_carry(p, block, r->with) ? r->with : put_identity(p, block, r->with);
+        r->carrier =
+            can_become_output(p, block, r->with) ? r->with : put_identity(p, block, r->with);
         if (r->carrier == HN_NONE || !hn_map_put(&p->carriers, r->carrier, 1))
             return HONE_E_NOMEM;
     }
@@ -332,7 +333,7 @@ static void commit(const hn_patch *p, hn_graph *g) {
 
 hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err) {
     HN_TRY(hn_patch_check(p, g, err));
-    HN_TRY(choose_carriers(p));
+    HN_TRY(choose_output_values(p));
     if (!prepare(p, g))
         return HONE_E_NOMEM;
     commit(p, g);

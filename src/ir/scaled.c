@@ -1,8 +1,9 @@
 /* Weights that are computed when they are packed: another tensor, times a factor per channel. */
 #include "ir/ir.h"
 
-#define RUN_ELEMS 1024u /* elements copied at a time, because those in the file may be unaligned \
-                         */
+#define RUN_ELEMS                                                                \
+  1024u /* elements copied at a time, because those in the file may be unaligned \
+         */
 #define BLOCK_ELEMS 16u
 
 typedef struct scaled_run {

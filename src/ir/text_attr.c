@@ -146,7 +146,7 @@ static bool push_value(hn_arena *a, attr_values *list, const hn_attr *v) {
 }
 
 /* [1, 2.5] without a kind is a list of floats. */
-static bool turn_ints_into_floats(hn_arena *a, attr_values *list) {
+static bool convert_ints_to_floats(hn_arena *a, attr_values *list) {
     for (uint32_t i = 0; i < list->ints.n; i++) {
         if (!HN_VEC_PUSH(a, &list->floats, (float)list->ints.at[i]))
             return false;
@@ -164,7 +164,7 @@ static hone_status read_list_element(hn_text *t, hn_id block, const hn_attr *att
     if (list->kind == HN_ATTR_UNDEFINED)
         list->kind = value.kind;
     if (list->kind == HN_ATTR_INT && value.kind == HN_ATTR_FLOAT && !is_kind_written)
-        HN_TRY_PTR(turn_ints_into_floats(t->model->arena, list));
+        HN_TRY_PTR(convert_ints_to_floats(t->model->arena, list));
     if (value.kind != list->kind)
         return fail_kind(t, at, attr, list->kind, value.kind);
     HN_TRY_PTR(push_value(t->model->arena, list, &value));

@@ -96,13 +96,13 @@ static hone_status next_element(hn_text *t, const hn_tensor *tensor, uint64_t i,
 }
 
 /* Every element takes at least one character, so the length of the text limits the memory. */
-static hone_status check_room(hn_text *t, const hn_tensor *tensor, uint64_t n) {
+static hone_status check_element_count(hn_text *t, const hn_tensor *tensor, uint64_t n) {
     return n > (uint64_t)(t->end - t->at) ? fail_count(t, tensor, n, "fewer") : HONE_OK;
 }
 
 static hone_status read_numbers(hn_text *t, hn_tensor *tensor) {
     uint64_t n = hn_text_n_literals(tensor->dtype, tensor->n_elems, tensor->data_bytes);
-    HN_TRY(check_room(t, tensor, n));
+    HN_TRY(check_element_count(t, tensor, n));
     uint8_t *data = hn_arena_alloc(t->model->arena, tensor->data_bytes ? tensor->data_bytes : 1);
     HN_TRY_PTR(data);
     tensor->data = tensor->data_bytes ? data : NULL;
@@ -118,7 +118,7 @@ static hone_status read_numbers(hn_text *t, hn_tensor *tensor) {
 
 static hone_status read_strings(hn_text *t, hn_tensor *tensor) {
     uint64_t n = tensor->n_elems;
-    HN_TRY(check_room(t, tensor, n));
+    HN_TRY(check_element_count(t, tensor, n));
     hn_bytes *strings = HN_NEW_N(t->model->arena, hn_bytes, n ? n : 1);
     HN_TRY_PTR(strings);
     tensor->strings = strings;
@@ -166,7 +166,7 @@ static hone_status pack_elements(hn_text *t, hn_tensor *tensor, const int16_t *v
  * too, because it is the natural way to write it. */
 static hone_status read_sub_byte_numbers(hn_text *t, hn_tensor *tensor) {
     uint64_t n_elems = tensor->n_elems, n_bytes = tensor->data_bytes, n = 0;
-    HN_TRY(check_room(t, tensor, n_bytes));
+    HN_TRY(check_element_count(t, tensor, n_bytes));
     uint8_t *data = hn_arena_calloc(t->model->arena, n_bytes ? n_bytes : 1, 1);
     uint64_t most = HN_MIN(n_elems, (uint64_t)(t->end - t->at));
     int16_t *values = HN_NEW_N(t->scratch, int16_t, most ? most : 1);

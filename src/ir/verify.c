@@ -145,8 +145,8 @@ static void verify_init_declared(verifier *v, hn_id value) {
                    hn_s(val->name), (long long)m->ir_version);
 }
 
-static hn_verify_place init_place(const verifier *v, hn_id value) {
-    return (hn_verify_place){.p = v->p, .g = v->g, .node = HN_NONE, .value = value};
+static hn_verify_location initializer_location(const verifier *v, hn_id value) {
+    return (hn_verify_location){.p = v->p, .g = v->g, .node = HN_NONE, .value = value};
 }
 
 static void verify_block_start(verifier *v, hn_id block) {
@@ -158,7 +158,7 @@ static void verify_block_start(verifier *v, hn_id block) {
         define_value(v, HN_NONE, b->inputs.at[i]);
     for (uint32_t i = 0; i < b->inits.n; i++) {
         hn_id id = b->inits.at[i];
-        hn_verify_place at = init_place(v, id);
+        hn_verify_location at = initializer_location(v, id);
         if (!hn_value_at(v->g, id)->is_input)
             define_value(v, HN_NONE, id);
         verify_init_declared(v, id);
@@ -166,7 +166,7 @@ static void verify_block_start(verifier *v, hn_id block) {
     }
     for (uint32_t i = 0; i < b->sparse_inits.n; i++) {
         hn_id id = b->sparse_inits.at[i];
-        hn_verify_place at = init_place(v, id);
+        hn_verify_location at = initializer_location(v, id);
         if (!hn_value_at(v->g, id)->is_input)
             define_value(v, HN_NONE, id);
         hn_verify_sparse(&at, hn_value_at(v->g, id)->sparse_init);
@@ -269,7 +269,7 @@ static void verify_attr_head(verifier *v, hn_id node, uint32_t i) {
 }
 
 static void verify_attr_data(verifier *v, hn_id node, const hn_attr *a) {
-    hn_verify_place at = {.p = v->p, .g = v->g, .node = node, .value = HN_NONE, .attr = a->name};
+    hn_verify_location at = {.p = v->p, .g = v->g, .node = node, .value = HN_NONE, .attr = a->name};
     if (a->ref)
         return;
     if (a->kind == HN_ATTR_TENSOR && a->v.tensor)

@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 /* Formats the location only when there is a problem. */
-static void data_error(const hn_verify_place *at, const char *fmt, ...) HN_PRINTF(2, 3);
+static void data_error(const hn_verify_location *at, const char *fmt, ...) HN_PRINTF(2, 3);
 
-static void data_error(const hn_verify_place *at, const char *fmt, ...) {
+static void data_error(const hn_verify_location *at, const char *fmt, ...) {
     char message[sizeof((hone_error *)0)->message], where[256], who[190];
     va_list args;
     va_start(args, fmt);
@@ -22,7 +22,7 @@ static void data_error(const hn_verify_place *at, const char *fmt, ...) {
                    where, message);
 }
 
-static bool has_good_dims(const hn_verify_place *at, int32_t rank, const int64_t *dims,
+static bool has_good_dims(const hn_verify_location *at, int32_t rank, const int64_t *dims,
                           int64_t least) {
     for (int32_t i = 0; i < rank; i++) {
         if (dims[i] < least) {
@@ -34,7 +34,7 @@ static bool has_good_dims(const hn_verify_place *at, int32_t rank, const int64_t
     return true;
 }
 
-static void verify_external(const hn_verify_place *at, const hn_tensor *t, uint64_t need) {
+static void verify_external(const hn_verify_location *at, const hn_tensor *t, uint64_t need) {
     const hn_external *e = t->external;
     if (hn_str_empty(e->location))
         data_error(at, "its data is external, but external_data has no 'location'");
@@ -43,7 +43,7 @@ static void verify_external(const hn_verify_place *at, const hn_tensor *t, uint6
                    (unsigned long long)need, (unsigned long long)e->length);
 }
 
-void hn_verify_tensor(const hn_verify_place *at, const hn_tensor *t) {
+void hn_verify_tensor(const hn_verify_location *at, const hn_tensor *t) {
     uint64_t need;
     if (t->dtype <= HN_UNDEFINED || t->dtype >= HN_DTYPE_COUNT) {
         data_error(at, "element type %d is not defined by ONNX", (int)t->dtype);
@@ -67,7 +67,7 @@ void hn_verify_tensor(const hn_verify_place *at, const hn_tensor *t) {
 }
 
 /* Offset of coordinate number i in the dense tensor; false, with a report, when it lies outside. */
-static bool dense_offset(const hn_verify_place *at, const hn_sparse *s, uint64_t i,
+static bool dense_offset(const hn_verify_location *at, const hn_sparse *s, uint64_t i,
                          uint64_t *offset) {
     bool is_linear = s->indices->rank == 1;
     int32_t n_coords = is_linear ? 1 : s->rank;
@@ -89,7 +89,7 @@ static bool dense_offset(const hn_verify_place *at, const hn_sparse *s, uint64_t
 }
 
 /* Any order of coordinates that is strictly ascending is strictly ascending in offsets, too. */
-static void verify_indices(const hn_verify_place *at, const hn_sparse *s, uint64_t nnz) {
+static void verify_indices(const hn_verify_location *at, const hn_sparse *s, uint64_t nnz) {
     uint64_t previous = 0, offset;
     for (uint64_t i = 0; i < nnz; i++, previous = offset) {
         if (!dense_offset(at, s, i, &offset))
@@ -117,7 +117,7 @@ static bool has_dense_size(const hn_sparse *s) {
     return true;
 }
 
-void hn_verify_sparse(const hn_verify_place *at, const hn_sparse *s) {
+void hn_verify_sparse(const hn_verify_location *at, const hn_sparse *s) {
     uint32_t n_before = at->p->n_errors;
     if (!s->values) {
         data_error(at, "a sparse tensor needs values");

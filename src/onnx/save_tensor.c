@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool goes_out(const hn_saver *s, const hn_tensor *t, bool is_initializer) {
+static bool becomes_external(const hn_saver *s, const hn_tensor *t, bool is_initializer) {
     if (!t->data || t->dtype == HN_STRING)
         return false;
     switch (s->external) {
@@ -84,7 +84,7 @@ static bool same_name(hn_str a, hn_str b) {
 }
 
 void hn_save_tensor(hn_saver *s, uint32_t tag, const hn_tensor *t, hn_str name) {
-    bool is_out = goes_out(s, t, name != NULL);
+    bool is_out = becomes_external(s, t, name != NULL);
     bool comes_in = t->external && t->data;
     if (t->wire.n && !is_out && !comes_in && (!name || same_name(name, t->name))) {
         hn_out_len(&s->out, tag, t->wire.at, t->wire.n);

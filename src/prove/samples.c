@@ -43,7 +43,7 @@ void hn_samples_free(hn_samples *s) {
     hn_free(a, s, sizeof *s);
 }
 
-/* ---- made-up inputs -------------------------------------------------------------------------- */
+/* ---- generated inputs ------------------------------------------------------------------------ */
 
 /* Sizes of symbols, assigned in the order of first use. */
 typedef struct sizes {
