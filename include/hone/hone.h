@@ -15,7 +15,7 @@
  *   - An index out of range gives an empty description: names "", counts 0, numbers HONE_NONE.
  *   - Strings are UTF-8 and NUL-terminated; those returned by a model live as long as the model and
  *     are not changed by edits.
- *   - Threads that call the library need 256 KiB of stack; musl gives new threads 128 KiB by
+ *   - Threads that call the library need 512 KiB of stack; musl gives new threads 128 KiB by
  * default.
  */
 #ifndef HONE_HONE_H

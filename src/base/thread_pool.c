@@ -32,8 +32,8 @@ enum {
     SPIN_NS = 1000 * 1000, /* covers the serial parts of a run; waking a thread costs 50 us */
     SPINS_PER_CLOCK_READ = 32,
     CACHE_LINE = 64,
-    /* The deepest kernels use less than 128 KiB. The default of the system ranges from 128 KiB
-     * (musl) to 8 MiB (glibc), so it is stated; operators of programs may call libraries. */
+    /* Kernels need less than the 512 KiB that hone.h asks of callers; user-defined operators may
+     * need more. Stated, because defaults range from 128 KiB (musl) to 8 MiB (glibc). */
     WORKER_STACK_BYTES = 1 << 20
 };
 
