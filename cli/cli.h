@@ -54,9 +54,9 @@ typedef struct cli_command {
     int (*run)(const struct cli_command *self, int argc, char **argv);
 } cli_command;
 
-extern const cli_command cli_command_info, cli_command_check, cli_command_save, cli_command_run,
-    cli_command_tune, cli_command_diff, cli_command_ops, cli_command_optimize, cli_command_passes,
-    cli_command_kernels;
+#define COMMAND(name) extern const cli_command cli_command_##name;
+#include "commands.def"
+#undef COMMAND
 extern const cli_command *const cli_commands[]; /* NULL-terminated */
 
 /* Fills the options struct and the list of other arguments. Returns EXIT_OK, or the status to leave

@@ -18,11 +18,21 @@ static void option_text(const cli_option *o, char *out, size_t size) {
         snprintf(out, size, "%s%s%s", head, o->value ? " " : "", o->value ? o->value : "");
 }
 
+static int longest_command_name(void) {
+    size_t longest = 0;
+    for (size_t i = 0; cli_commands[i]; i++) {
+        size_t n = strlen(cli_commands[i]->name);
+        longest = n > longest ? n : longest;
+    }
+    return (int)longest;
+}
+
 void cli_help_overview(FILE *out) {
     fprintf(out, "%shone%s - %s\n\nUsage: hone COMMAND [OPTIONS] ARGUMENTS\n\nCommands:\n",
             cli_begin(out, CLI_BOLD), cli_end(out), about);
+    int width = longest_command_name();
     for (size_t i = 0; cli_commands[i]; i++)
-        fprintf(out, "  %s%-8s%s %s\n", cli_begin(out, CLI_CYAN), cli_commands[i]->name,
+        fprintf(out, "  %s%-*s%s %s\n", cli_begin(out, CLI_CYAN), width, cli_commands[i]->name,
                 cli_end(out), cli_commands[i]->summary);
     fprintf(out, "\n`hone COMMAND --help` tells more. `hone --version` prints the version and this "
                  "CPU's features.\n");

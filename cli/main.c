@@ -2,17 +2,11 @@
 
 #include <string.h>
 
-const cli_command *const cli_commands[] = {&cli_command_info,
-                                           &cli_command_check,
-                                           &cli_command_save,
-                                           &cli_command_optimize,
-                                           &cli_command_run,
-                                           &cli_command_tune,
-                                           &cli_command_diff,
-                                           &cli_command_ops,
-                                           &cli_command_passes,
-                                           &cli_command_kernels,
-                                           NULL};
+const cli_command *const cli_commands[] = {
+#define COMMAND(name) &cli_command_##name,
+#include "commands.def"
+#undef COMMAND
+    NULL};
 
 static const cli_command *find_command(const char *name) {
     for (size_t i = 0; cli_commands[i]; i++)

@@ -1,20 +1,22 @@
 /*
- * hone: load, inspect, check, edit and save ONNX models.
+ * hone: load, inspect, check, edit, optimize, run and save ONNX models.
  *
  * Conventions
  *   - Every function that can fail returns hone_status; HONE_OK is 0. The optional last argument, a
- * hone_error that the caller owns, receives the whole story: code, message, node, operator, value,
- * byte offset. The library never prints.
- *   - Handles are opaque. A model may be read from many threads at once; functions that take a
- * non-const model need it alone.
- *   - Option structs are filled by their hone_*_options_init() first; `size` lets old programs meet
- * new libraries.
- *   - Pointers must not be NULL unless a comment allows it; where a hone_status is returned that is
- * HONE_E_ARGUMENT. Freeing NULL is fine, and so is a NULL error. A call that fails sets the handle
- * it would have made to NULL.
- *   - An index past the end gives an empty description: names "", counts 0, numbers HONE_NONE.
+ *     hone_error that the caller owns, receives code, message, node, operator, value and byte
+ *     offset. The library never prints.
+ *   - Handles are opaque. Functions that take a const model, and hone_session_run, may be called
+ *     from several threads at once; functions that take a non-const model need exclusive access.
+ *   - Initialize option structs with their hone_*_options_init(); `size` keeps programs compatible
+ *     with newer libraries.
+ *   - Pointers must not be NULL unless a comment allows it; functions that return a hone_status
+ *     report NULL as HONE_E_ARGUMENT. Freeing NULL is allowed, and so is a NULL error. A call that
+ *     fails sets the handle it would have created to NULL.
+ *   - An index out of range gives an empty description: names "", counts 0, numbers HONE_NONE.
  *   - Strings are UTF-8 and NUL-terminated; those returned by a model live as long as the model and
- * are not changed by edits.
+ *     are not changed by edits.
+ *   - Threads that call the library need 512 KiB of stack; musl gives new threads 128 KiB by
+ * default.
  */
 #ifndef HONE_HONE_H
 #define HONE_HONE_H
@@ -61,7 +63,7 @@ typedef enum hone_status {
 #undef HONE_STATUS_ENUM
 } hone_status;
 
-/* What went wrong. The first error wins; outer frames only put their context before it. Fields that
+/* Description of an error. The first error is kept; outer calls only prepend context. Fields that
  * do not apply are empty. */
 typedef struct hone_error {
     hone_status code;
@@ -78,21 +80,20 @@ HONE_API const char *hone_status_text(hone_status status);
 
 HONE_API const char *hone_version(void); /* "0.1.0" */
 HONE_API const char *hone_cpu_features(
-    void); /* "sse2 avx2 fma avx512f ...", after the cap of the HONE_CPU variable */
+    void); /* "sse2 avx2 fma avx512f ...", limited by the HONE_CPU variable */
 
-/* Memory comes from here. resize(ctx, NULL, 0, n) allocates, (ctx, p, old, 0) frees, else
- * reallocates; NULL on failure. Must be safe to call from several threads. NULL instead of an
- * allocator means malloc and free. */
+/* Memory allocator. resize(ctx, NULL, 0, n) allocates, (ctx, p, old, 0) frees, else reallocates;
+ * NULL on failure. Must be thread-safe. A NULL allocator means malloc and free. */
 typedef struct hone_allocator {
     void *(*resize)(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes);
     void *ctx;
 } hone_allocator;
 
-/* Where text goes. Returns false to stop (a full disk, a closed pipe). */
+/* Receives output text. Returns false to stop (a full disk, a closed pipe). */
 typedef bool (*hone_write_fn)(void *ctx, const char *text, size_t n_bytes);
 
-/* Called now and then during long work with 0 <= done <= total. Returns true to cancel:
- * HONE_E_CANCELLED, nothing left behind. */
+/* Called repeatedly during long operations with 0 <= done <= total. Returns true to cancel: the
+ * operation then fails with HONE_E_CANCELLED and leaves nothing behind. */
 typedef bool (*hone_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -102,20 +103,21 @@ typedef struct hone_model hone_model;
 typedef struct hone_load_options {
     size_t size;                     /* sizeof(hone_load_options), set by init */
     const hone_allocator *allocator; /* NULL: malloc; must outlive the model */
-    bool borrow_buffer;      /* load_buffer: the bytes outlive the model, do not copy them */
-    bool skip_external_data; /* tensors kept in other files stay without data: enough to inspect and
+    bool borrow_buffer;      /* load_buffer: do not copy the bytes, which must outlive the model */
+    bool skip_external_data; /* do not load tensors from other files: enough to inspect and
                                 check */
-    const char *external_data_folder; /* NULL: the model's own folder. Locations never leave it */
-    uint32_t max_depth;               /* of nested messages and subgraphs; default 64 */
-    uint64_t max_memory_bytes; /* for the graph, not counting mapped files; 0: in proportion to the
-                                  file */
+    const char
+        *external_data_folder; /* NULL: the model's folder. Locations outside it are refused */
+    uint32_t max_depth;        /* of nested messages and subgraphs; default 64 */
+    uint64_t max_memory_bytes; /* for the graph, without mapped files; 0: in proportion to the file
+                                  size */
     struct hone_op_registry *ops; /* operators beside the built-in ones; may be NULL */
 } hone_load_options;
 HONE_API void hone_load_options_init(hone_load_options *options);
 
 /* Maps the file and reads its structure; tensor data stay in the mapping. Binary ONNX, or ONNX text
- * syntax (.onnxtxt). The file must not be changed in place while the model lives; replacing it by a
- * rename is fine, and is what hone_model_save does. */
+ * syntax (.onnxtxt). The file must not be modified in place while the model exists; replacing it by
+ * a rename, as hone_model_save does, is safe. */
 HONE_API hone_status hone_model_load(const char *path, const hone_load_options *options,
                                      hone_model **model, hone_error *error);
 HONE_API hone_status hone_model_load_buffer(const void *data, size_t n_bytes,
@@ -123,13 +125,13 @@ HONE_API hone_status hone_model_load_buffer(const void *data, size_t n_bytes,
                                             hone_error *error);
 HONE_API void hone_model_free(hone_model *model);
 
-/* How tensors leave the model file. */
+/* Where tensors are saved. */
 typedef enum hone_external_data {
-    HONE_EXTERNAL_KEEP,  /* as it is; a model past 2 GiB, which protobuf cannot hold, goes external
-                            by itself */
+    HONE_EXTERNAL_KEEP,  /* as in the model; above 2 GiB, which protobuf cannot represent, data are
+                            saved externally */
     HONE_EXTERNAL_NEVER, /* all in one file */
     HONE_EXTERNAL_ALWAYS /* every tensor of at least external_threshold_bytes in one data file
-                            beside the model */
+                            next to the model */
 } hone_external_data;
 
 typedef struct hone_save_options {
@@ -142,17 +144,17 @@ typedef struct hone_save_options {
     void *progress_ctx;
 } hone_save_options;
 HONE_API void hone_save_options_init(hone_save_options *options);
-/* The file appears whole or not at all. Equal models give equal bytes. A name that ends in .onnxtxt
- * gets the textual syntax, with every element of every tensor; the options do not matter then. */
+/* The file is replaced atomically. Equal models give equal bytes. A name that ends in .onnxtxt
+ * selects the textual syntax, with every element of every tensor; options are ignored then. */
 HONE_API hone_status hone_model_save(const hone_model *model, const char *path,
                                      const hone_save_options *options, hone_error *error);
-/* Into memory of the model's allocator; give it back with hone_buffer_free. */
+/* Into memory of the model's allocator; free it with hone_buffer_free. */
 HONE_API hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t *n_bytes,
                                             hone_error *error);
 HONE_API void hone_buffer_free(const hone_model *model, void *data, size_t n_bytes);
 
-/* ONNX textual syntax. Initializers of more than max_elements are cut short, which reads better but
- * does not parse back. */
+/* ONNX textual syntax. Initializers of more than max_elements are abbreviated; such text cannot be
+ * parsed again. */
 HONE_API hone_status hone_model_print(const hone_model *model, uint64_t max_elements,
                                       hone_write_fn write, void *ctx, hone_error *error);
 
@@ -171,9 +173,9 @@ HONE_API void hone_model_get_opset(const hone_model *model, uint32_t i, const ch
 HONE_API void hone_model_get_metadata(const hone_model *model, uint32_t i, const char **key,
                                       const char **value);
 
-/* A graph with all its subgraphs: the main one, or a function's body. Nodes and values are numbered
- * from 0 across subgraphs; subgraph 0 is the graph itself. Nodes that were removed have no
- * subgraph. Valid until the model is edited or freed. */
+/* A graph with all its subgraphs: the main graph, or a function's body. Nodes and values are
+ * numbered from 0 across subgraphs; subgraph 0 is the graph itself. Removed nodes have no subgraph.
+ * Valid until the model is edited or freed. */
 typedef struct hone_graph hone_graph;
 #define HONE_NONE UINT32_MAX
 
@@ -189,8 +191,8 @@ HONE_API const hone_graph *hone_model_function(const hone_model *model, uint32_t
 
 typedef struct hone_subgraph_info {
     const char *name, *doc;
-    uint32_t parent, owner; /* subgraph and node it hangs on; HONE_NONE for subgraph 0, and an owner
-                               that was removed */
+    uint32_t parent, owner; /* enclosing subgraph and owning node; HONE_NONE for subgraph 0 and for
+                               a removed owner */
     uint32_t n_nodes, n_inputs, n_outputs, n_initializers;
     const uint32_t *nodes;                           /* in execution order */
     const uint32_t *inputs, *outputs, *initializers; /* values */
@@ -209,7 +211,7 @@ typedef enum hone_type_kind { /* the order is ONNX's */
                               HONE_TYPE_OPAQUE
 } hone_type_kind;
 
-/* The values of removed nodes keep their numbers: nothing makes them, nobody uses them. */
+/* Values of removed nodes keep their numbers, without producer and uses. */
 typedef struct hone_value_info {
     const char *name, *doc;
     hone_type_kind kind;
@@ -241,7 +243,7 @@ typedef struct hone_node_info {
 } hone_node_info;
 HONE_API uint32_t hone_graph_n_nodes(const hone_graph *graph);
 HONE_API void hone_graph_get_node(const hone_graph *graph, uint32_t node, hone_node_info *info);
-/* Multiply-accumulates and bytes of the outputs; false when a dimension they need is not known. */
+/* Multiply-accumulates and bytes of the outputs; false when a required dimension is unknown. */
 HONE_API bool hone_node_macs(const hone_graph *graph, uint32_t node, uint64_t *macs);
 HONE_API bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uint64_t *bytes);
 
@@ -290,8 +292,8 @@ typedef struct hone_tensor_info {
     int32_t rank;
     const int64_t *dims;
     uint64_t n_elements;
-    const void *data; /* little-endian, packed, maybe unaligned; NULL: strings, or external data
-                         that was not loaded */
+    const void *data; /* little-endian, packed, possibly unaligned; NULL: strings, or external
+                         data that was not loaded */
     uint64_t data_bytes;
     const char *external_location; /* NULL when the model file holds it */
     bool is_sparse;                /* dims are the dense ones, data are the values */
@@ -302,10 +304,10 @@ HONE_API bool hone_attribute_get_tensor(const hone_graph *graph, uint32_t node, 
                                         uint32_t k, hone_tensor_info *info);
 
 HONE_API const char *hone_elem_type_name(
-    int32_t elem_type); /* "float", "int64", ...; "?" when no such type */
+    int32_t elem_type); /* "float", "int64", ...; "?" for an unknown type */
 HONE_API int hone_elem_type_bits(int32_t elem_type); /* 0 for strings */
 
-/* The model in numbers. Operation counts need known shapes: infer first, fix free dimensions. */
+/* Statistics of a model. Operation counts need known shapes: fix free dimensions, then infer. */
 typedef struct hone_stats hone_stats;
 typedef struct hone_stats_totals {
     uint32_t
@@ -335,8 +337,7 @@ HONE_API void hone_stats_get_type(const hone_stats *stats, uint32_t i, hone_stat
 HONE_API void hone_stats_get_op(const hone_stats *stats, uint32_t i, hone_stats_op *op);
 HONE_API void hone_stats_free(hone_stats *stats);
 
-/* Memory that a run with inputs of the declared shapes takes, known before it. Free dimensions must
- * be fixed. */
+/* Memory plan for inputs of the declared shapes. Free dimensions must be fixed. */
 typedef struct hone_plan hone_plan;
 typedef struct hone_plan_info {
     uint64_t weight_bytes; /* initializers */
@@ -344,15 +345,15 @@ typedef struct hone_plan_info {
     uint64_t block_bytes; /* intermediate values at the peak; without those whose shape depends on
                              data */
     uint32_t n_nodes;     /* of the main graph, functions inlined */
-    uint32_t n_views;     /* nodes that only look at memory of others under another shape */
+    uint32_t n_views;     /* nodes whose output is a view of other memory */
     uint32_t n_dynamic_nodes; /* nodes whose shapes depend on data */
-    const char *peak_node;    /* where most bytes are in use */
-    uint32_t n_values;        /* alive there */
+    const char *peak_node;    /* at which the most bytes are in use */
+    uint32_t n_values;        /* live at that node */
 } hone_plan_info;
 /* A node of the main graph, in the order of the run. */
 typedef enum hone_step_kind {
-    HONE_STEP_PLANNED, /* its results have a place in planned memory, or are outputs */
-    HONE_STEP_VIEW,    /* it only looks at memory of others under another shape */
+    HONE_STEP_PLANNED, /* its outputs have offsets in planned memory, or are graph outputs */
+    HONE_STEP_VIEW,    /* its output is a view of other memory */
     HONE_STEP_DYNAMIC  /* shapes depend on data */
 } hone_step_kind;
 typedef struct hone_plan_step {
@@ -360,8 +361,8 @@ typedef struct hone_plan_step {
     const char *provider;
     hone_step_kind kind;
 } hone_plan_step;
-typedef struct hone_plan_value { /* largest first; views, and results written over an argument,
-                                    count as the value they share memory with */
+typedef struct hone_plan_value { /* largest first; views and in-place results count as the
+                                    value whose memory they share */
     const char *name;
     uint64_t bytes, offset;
 } hone_plan_value;
@@ -373,7 +374,7 @@ HONE_API void hone_plan_get_step(const hone_plan *plan, uint32_t i,
                                  hone_plan_step *step); /* i < n_nodes */
 HONE_API void hone_plan_free(hone_plan *plan);
 
-/* What to put into the JSON description beside the summary. */
+/* What the JSON description contains in addition to the summary. */
 typedef enum hone_json_parts {
     HONE_JSON_NODES = 1,   /* every node: operator, inputs, outputs, attributes, cost */
     HONE_JSON_WEIGHTS = 2, /* every initializer */
@@ -396,8 +397,8 @@ typedef struct hone_problem {
     const char *node, *op, *value; /* "" when it concerns the whole model */
 } hone_problem;
 typedef struct hone_problems hone_problems;
-/* Structure, operators against their schemas, types and shapes. HONE_OK means that the check was
- * made; the list says what it found. */
+/* Checks structure, operators against their schemas, types and shapes. HONE_OK means that the check
+ * ran; the list contains what it found. */
 HONE_API hone_status hone_model_check(hone_model *model, hone_problems **problems,
                                       hone_error *error);
 HONE_API uint32_t hone_problems_count(const hone_problems *problems,
@@ -413,15 +414,16 @@ HONE_API hone_status hone_problems_write_json(const hone_problems *problems, con
 HONE_API hone_status hone_error_write_json(const hone_error *unreadable, const char *label,
                                            hone_write_fn write, void *ctx);
 
-/* Types and shapes of all values. What contradicts is left as declared; hone_model_check tells. */
+/* Infers types and shapes of all values. Where inference contradicts a declaration, the declaration
+ * is kept; hone_model_check reports the contradiction. */
 HONE_API hone_status hone_model_infer(hone_model *model, hone_error *error);
-/* These two forget the types that hone_model_infer found, also when they fail: infer again
+/* These two discard the types that hone_model_infer found, even when they fail: infer again
  * afterwards. */
 
-/* Gives a free dimension a size, everywhere. */
+/* Sets the size of a free dimension in the whole model. */
 HONE_API hone_status hone_model_fix_dim(hone_model *model, const char *name, int64_t size,
                                         hone_error *error);
-/* Gives an input a shape; the free dimensions it had take those sizes everywhere. */
+/* Sets the shape of an input; the free dimensions it had get those sizes in the whole model. */
 HONE_API hone_status hone_model_fix_shape(hone_model *model, const char *input, uint32_t rank,
                                           const int64_t *dims, hone_error *error);
 
@@ -429,8 +431,8 @@ HONE_API hone_status hone_model_fix_shape(hone_model *model, const char *input, 
 
 typedef struct hone_value hone_value; /* a value at run time; see "running" */
 
-/* An edit that is refused leaves the model as it was. One that runs out of memory may be half done:
- * the model can only be freed. */
+/* A refused edit leaves the model unchanged. After an edit that ran out of memory the model may be
+ * inconsistent and can only be freed. */
 
 /* Replaces every call of a model-local function by its body. */
 HONE_API hone_status hone_model_inline_functions(hone_model *model, hone_error *error);
@@ -447,15 +449,15 @@ typedef enum hone_strip {
     HONE_STRIP_VALUE_NAMES = 4, /* short names for all values but inputs and outputs */
     HONE_STRIP_METADATA = 8,    /* metadata_props of every element */
     HONE_STRIP_VALUE_INFO = 16, /* types of intermediate values */
-    HONE_STRIP_UNUSED = 32      /* nodes, initializers and functions that nobody reads */
+    HONE_STRIP_UNUSED = 32      /* unused nodes, initializers and functions */
 } hone_strip;
 /* hone_strip flags; from functions, too. */
 HONE_API hone_status hone_model_strip(hone_model *model, unsigned what, hone_error *error);
-/* Other data for an initializer, of the same type and shape; they are copied. Also where its own
- * were not loaded. Infer again afterwards: shapes may follow from them. */
+/* Replaces the data of an initializer (copied; same type and shape), even if the old data were not
+ * loaded. Infer again afterwards: shapes may depend on them. */
 HONE_API hone_status hone_model_set_initializer(hone_model *model, const char *name,
                                                 const hone_value *data, hone_error *error);
-/* Writes inferred types into the model's value_info, so that the saved file carries them. */
+/* Adds inferred types to the model's value_info, so that they are saved. */
 HONE_API hone_status hone_model_store_shapes(hone_model *model, hone_error *error);
 
 /* ---- optimizing ------------------------------------------------------------------------------ */
@@ -469,17 +471,17 @@ typedef enum hone_level {
                            EXTENDED */
 } hone_level;
 
-/* Who is to run the optimized file. */
+/* The runtime that the optimized file is for. */
 typedef enum hone_target {
-    HONE_TARGET_ONNX,       /* anybody: operators of the standard */
+    HONE_TARGET_ONNX,       /* any runtime: operators of the standard */
     HONE_TARGET_ONNXRUNTIME /* onnxruntime on a CPU: operators of com.microsoft as well */
 } hone_target;
 
-/* What a pass may do to numbers. */
+/* How a pass may change results. */
 typedef enum hone_numerics {
-    HONE_NUMERICS_EXACT,        /* nothing */
-    HONE_NUMERICS_REASSOCIATES, /* the same real numbers, rounded elsewhere */
-    HONE_NUMERICS_APPROXIMATES  /* others; such passes run only when asked for */
+    HONE_NUMERICS_EXACT,        /* not at all */
+    HONE_NUMERICS_REASSOCIATES, /* mathematically equal, rounded differently */
+    HONE_NUMERICS_APPROXIMATES  /* different values; such passes run only on request */
 } hone_numerics;
 
 typedef struct hone_pass_info {
@@ -490,9 +492,9 @@ typedef struct hone_pass_info {
 HONE_API uint32_t hone_pass_count(void);
 HONE_API bool hone_pass_get(uint32_t pass, hone_pass_info *info); /* in the order of a run */
 
-/* What float numbers become. */
+/* What floats are converted to. */
 typedef enum hone_precision {
-    HONE_PRECISION_KEEP, /* they stay */
+    HONE_PRECISION_KEEP, /* unchanged */
     HONE_PRECISION_FLOAT16,
     HONE_PRECISION_BFLOAT16
 } hone_precision;
@@ -501,19 +503,19 @@ typedef struct hone_optimize_options {
     size_t size;
     hone_level level;   /* default EXTENDED */
     hone_target target; /* default ONNX */
-    int64_t opset;      /* of ai.onnx that the result shall have; 0: as it is, but for the target
-                           onnxruntime it may rise when a fusion needs it */
+    int64_t opset;      /* of ai.onnx in the result; 0: unchanged, except that for the target
+                           onnxruntime a fusion may raise it */
     uint32_t n_passes;  /* run these alone, whatever the level; 0: those of the level */
     const char *const *passes;
     uint32_t n_disabled; /* "pass", or "pass.rule" */
     const char *const *disabled;
     uint32_t stop_after;     /* rewrites; default UINT32_MAX */
-    uint64_t max_fold_bytes; /* constants larger than this and than what they are computed from stay
-                                computations; default 16 MiB */
+    uint64_t max_fold_bytes; /* a constant that is larger than this and than its inputs is not
+                                folded; default 16 MiB */
     bool allow_approximate;
     bool measure; /* weights and multiply-accumulates saved by each pass; takes a little longer */
-    /* Run the graph before and after every pass, and leave out what changes results. Inputs by
-     * name; what is not given is made up from the seed. */
+    /* Run the graph before and after every pass, and disable rules that change results. Inputs are
+     * given by name; missing ones are generated from the seed. */
     bool verify;
     uint64_t verify_seed;
     uint32_t n_verify_inputs;
@@ -523,9 +525,10 @@ typedef struct hone_optimize_options {
      * Returns true to stop: HONE_E_CANCELLED. */
     bool (*after_pass)(void *ctx, const hone_model *model, const char *pass, uint32_t n_rewrites);
     void *after_pass_ctx;
-    const struct hone_rule_set *rules; /* of your own, run as the pass custom-rules; may be NULL */
-    /* Nodes whose constants do not fit the range, and with `verify` those whose values were seen
-     * beyond it, stay float; so do operators that lose too much. */
+    const struct hone_rule_set
+        *rules; /* user-defined rules, run as the pass custom-rules; may be NULL */
+    /* Nodes whose constants exceed the range stay float, with `verify` also those whose values
+     * exceeded it, and operators that would lose too much accuracy. */
     hone_precision precision;
     bool keep_io_types;     /* inputs and outputs stay float */
     uint32_t n_blocked_ops; /* further operators that stay float */
@@ -535,7 +538,7 @@ typedef struct hone_optimize_options {
 } hone_optimize_options;
 HONE_API void hone_optimize_options_init(hone_optimize_options *options);
 
-/* What was done, and why the rest was not. */
+/* Report of the rewrites, and of near misses with their reasons. */
 typedef struct hone_optimization hone_optimization;
 /* The result shares weights with the model, which is not changed and must outlive it. Inputs and
  * outputs keep their names and order, and their types unless the precision changes. `report` may be
@@ -549,11 +552,11 @@ HONE_API void hone_optimization_free(hone_optimization *report);
 typedef struct hone_optimization_info {
     uint32_t n_passes, n_rewrites, n_near_misses, n_guilty; /* entries below */
     int64_t opset_before, opset_after;
-    bool is_stopped;           /* by stop_after */
-    bool is_verified;          /* the next two are numbers of a comparison */
+    bool is_stopped;           /* stopped by stop_after */
+    bool is_verified;          /* the fields below are valid */
     uint32_t n_runs;           /* of the model, for the verification */
     double max_difference;     /* between outputs of the model and of the result */
-    double max_relative;       /* the same over the largest element of that output */
+    double max_relative;       /* relative to the largest element of that output */
     const char *difference_at; /* name of that output */
 } hone_optimization_info;
 typedef struct hone_pass_stats { /* of one pass, over all its runs */
@@ -566,7 +569,7 @@ typedef struct hone_rewrite {
     const char *pass, *rule, *node, *detail;
     uint32_t n_nodes_removed, n_nodes_added;
 } hone_rewrite;
-typedef struct hone_near_miss { /* a rule that fitted but for one condition */
+typedef struct hone_near_miss { /* a near miss: a rule that matched except for one condition */
     const char *pass, *rule, *node, *reason;
 } hone_near_miss;
 HONE_API void hone_optimization_get_info(const hone_optimization *report,
@@ -577,7 +580,7 @@ HONE_API void hone_optimization_get_rewrite(const hone_optimization *report, uin
                                             hone_rewrite *rewrite);
 HONE_API void hone_optimization_get_near_miss(const hone_optimization *report, uint32_t i,
                                               hone_near_miss *miss);
-/* A rule that was switched off because it failed or changed results. */
+/* A rule that was disabled because it failed or changed results. */
 HONE_API void hone_optimization_get_guilty(const hone_optimization *report, uint32_t i,
                                            hone_near_miss *guilty);
 /* One JSON object with all of the above. */
@@ -593,8 +596,8 @@ typedef struct hone_op_info {
     const char *name;
     int since_version;
     bool is_deprecated;
-    bool is_extension; /* not in the standard, but other runtimes write it */
-    bool can_run;      /* it can be computed; all can be checked */
+    bool is_extension; /* not in the standard, but written by other runtimes */
+    bool can_run;      /* sessions can run it; all operators can be checked */
     uint32_t min_inputs, max_inputs, min_outputs, max_outputs; /* UINT32_MAX: no limit */
     uint32_t n_inputs, n_outputs;                              /* formal parameters */
     uint32_t n_attributes;
@@ -619,8 +622,8 @@ HONE_API bool hone_op_get_parameter(uint32_t op, bool is_output, uint32_t i,
 HONE_API size_t hone_op_parameter_types(uint32_t op, bool is_output, uint32_t i, char *text,
                                         size_t text_size);
 HONE_API bool hone_op_get_attribute(uint32_t op, uint32_t i, hone_op_attribute *attribute);
-/* The schema in force at an opset version; HONE_NONE when there is none. domain "" or "ai.onnx"
- * alike. */
+/* The schema that applies at an opset version; HONE_NONE when there is none. The domains "" and
+ * "ai.onnx" are the same. */
 HONE_API uint32_t hone_op_find(const char *domain, const char *name, int64_t opset_version);
 /* The whole table as a JSON array. */
 HONE_API hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_error *error);
@@ -629,12 +632,12 @@ HONE_API hone_status hone_ops_write_json(hone_write_fn write, void *ctx, hone_er
 
 /* A hone_value is a tensor, a sequence, a map, or an empty optional. */
 
-/* A tensor over the caller's memory, which outlives the value; aligned for its type, sub-byte types
- * packed. */
+/* A tensor over the caller's memory, which must outlive the value and be aligned for its type;
+ * sub-byte types are packed. */
 HONE_API hone_status hone_value_borrow(int32_t elem_type, int32_t rank, const int64_t *dims,
                                        void *data, size_t data_bytes, hone_value **value,
                                        hone_error *error);
-/* A tensor of its own; data is copied, or left uninitialized when NULL. */
+/* A tensor that owns its memory; data is copied, or left uninitialized when NULL. */
 HONE_API hone_status hone_value_create(int32_t elem_type, int32_t rank, const int64_t *dims,
                                        const void *data, hone_value **value, hone_error *error);
 /* A string tensor; texts[i] has lengths[i] bytes (lengths NULL: NUL-terminated). */
@@ -647,19 +650,19 @@ HONE_API hone_status hone_value_create_sequence(uint32_t n_items, const hone_val
 /* A map from keys to values: two tensors of rank 1 and of one size, which are copied. */
 HONE_API hone_status hone_value_create_map(const hone_value *keys, const hone_value *values,
                                            hone_value **value, hone_error *error);
-/* Reads what test data sets hold: a serialized TensorProto, SequenceProto or OptionalProto, as
- * `kind` says. */
+/* Parses the format of ONNX test data sets: a serialized TensorProto, SequenceProto or
+ * OptionalProto, according to `kind`. */
 HONE_API hone_status hone_value_parse(const void *bytes, size_t n_bytes, hone_type_kind kind,
                                       hone_value **value, hone_error *error);
 HONE_API void hone_value_free(hone_value *value);
 HONE_API hone_type_kind hone_value_kind(const hone_value *value); /* OPTIONAL: an empty one */
-/* False when it is no tensor. data may be written to. */
+/* False when it is not a tensor. data may be written to. */
 HONE_API bool hone_value_tensor(const hone_value *value, hone_tensor_info *info);
 HONE_API bool hone_value_string(const hone_value *value, uint64_t i, const char **text,
                                 size_t *n_bytes);
-/* Elements begin to begin + n of a tensor as plain numbers, whatever its type, and back. Complex
- * numbers count as two elements. Storing rounds to nearest even; integers lose their fraction.
- * False when there are not as many, or they are strings. */
+/* Converts elements begin to begin + n of a tensor of any numeric type to double or int64, and
+ * back. A complex number counts as two elements. Storing rounds to nearest even; conversion to
+ * integers truncates. False when the range is out of bounds or the elements are strings. */
 HONE_API bool hone_value_get_f64(const hone_value *value, uint64_t begin, uint64_t n, double *out);
 HONE_API bool hone_value_get_i64(const hone_value *value, uint64_t begin, uint64_t n,
                                  int64_t *out); /* uint64 wraps */
@@ -669,11 +672,11 @@ HONE_API bool hone_value_set_i64(hone_value *value, uint64_t begin, uint64_t n, 
 HONE_API uint32_t hone_value_n_items(const hone_value *value);
 HONE_API const hone_value *hone_value_item(const hone_value *value, uint32_t i);
 
-/* Decodes images that reach the operator ImageDecoder as the bytes of a file: the library knows no
- * image format. Asks `alloc`, once, for the room of the pixels and fills it: height * width * 3
- * bytes, red, green and blue, rows from top to bottom without gaps. `alloc` returns NULL when there
- * is no memory for as many, or there are none. Any other status than HONE_OK fails the run with the
- * error's message. Called from all threads that run the session, at the same time. */
+/* Decodes an encoded image for the operator ImageDecoder: the library itself supports no image
+ * format. Calls `alloc` once for the pixels and fills them: height * width * 3 bytes, red, green
+ * and blue, rows from top to bottom without gaps. `alloc` returns NULL when out of memory or when
+ * the image is empty. Any status other than HONE_OK fails the run with the error's message. Called
+ * concurrently from all threads that run the session. */
 typedef unsigned char *(*hone_image_alloc_fn)(void *image, uint64_t height, uint64_t width);
 typedef hone_status (*hone_decode_image_fn)(void *ctx, const void *encoded, size_t n_bytes,
                                             hone_image_alloc_fn alloc, void *image,
@@ -688,55 +691,55 @@ typedef struct hone_dim_size {
 typedef struct hone_session hone_session;
 typedef struct hone_session_options {
     size_t size;
-    int n_threads;               /* 0: as many as there are processors for this process */
-    uint64_t memory_limit_bytes; /* of intermediate values, and of each output that a run makes; 0:
-                                    none */
-    uint32_t max_plans;          /* input shapes whose plan is kept; default 16 */
-    /* Who runs the nodes: names of providers, the preferred one first. 0: "cpu". One that this
+    int n_threads;               /* 0: all processors available to this process */
+    uint64_t memory_limit_bytes; /* for intermediate values, and for each output that a run
+                                    allocates; 0: no limit */
+    uint32_t max_plans;          /* number of input shapes whose plans are kept; default 16 */
+    /* Names of the providers that run nodes, in order of preference. 0: "cpu". A provider that this
      * build does not have is an error, never a silent fallback. */
     uint32_t n_providers;
     const char *const *providers;
     /* Free dimensions of the model that have one size in all runs of this session. */
     uint32_t n_dims;
     const hone_dim_size *dims;
-    bool keep_denormals; /* compute with numbers below the smallest normal one, which is slow on
-                            most processors. Default: they count as zero while a run goes on, in all
-                            its threads; the caller's own mode is restored */
+    bool keep_denormals; /* compute with denormals, which is slow on most processors. Default:
+                            flushed to zero during a run, in all its threads; the caller's mode is
+                            restored afterwards */
     hone_decode_image_fn
         decode_image; /* NULL: models with the operator ImageDecoder fail when they reach it */
     void *decode_image_ctx;
-    hone_level level; /* of graph optimization, made on the session's own copy; default ALL */
-    /* A folder for the optimized graph, and weights as this processor wants them: made once, then
-     * mapped by all later sessions of the same model file, options, processor and build. The folder
-     * is made when it is not there. Whoever can write there can change results. NULL: both are made
-     * by every process, weights before the first run. */
+    hone_level level; /* of graph optimization, on the session's own copy; default ALL */
+    /* A folder for the optimized graph and packed weights: written once, then mapped by all later
+     * sessions with the same model file, options, processor and build. Created if it is missing.
+     * Anyone who can write to it can change results. NULL: no cache; every process packs weights
+     * before its first run. */
     const char *cache_dir;
-    /* A file of hone_model_tune_kernels: which kernels are the fastest on this processor. Results
-     * may differ in the last digits from those without it, and with another number of threads,
-     * which has choices of its own. NULL: kernels are chosen by sizes. */
+    /* A file written by hone_model_tune_kernels: the fastest kernels on this processor. Results may
+     * differ in the last digits from those without it, and between numbers of threads, which are
+     * tuned separately. NULL: kernels are chosen by sizes. */
     const char *kernel_choices;
-    /* What constant right sides of float products (MatMul, Gemm and what was fused of them) are
-     * stored in once they are laid out for the processor. Halves take half of the memory, and half
-     * of the time where few rows meet them; each weight is rounded to 11 or 8 bits, sums are made
-     * of floats all the same. A matrix with a number that float16 does not have stays as it is. */
+    /* Storage type of packed constant right operands of float matrix products (MatMul, Gemm and
+     * fused forms). Half precision takes half of the memory, and half of the time where the left
+     * operand has few rows; each weight is rounded to 11 or 8 bits, accumulation stays in float. A
+     * matrix with an element outside the range of float16 is not converted. */
     hone_precision weights;
 } hone_session_options;
 HONE_API void hone_session_options_init(hone_session_options *options);
-/* The model is read, not changed, and must outlive the session. Free dimensions stay free unless
- * the options give them a size: each new set of input shapes gets a plan. Runs are deterministic:
- * equal inputs give the same bytes, with any number of threads, whichever outputs are asked for.
- * Weights are laid out for this processor before the first run, which takes longer than anything
- * that is done here; with a cache_dir at once. Those that had to be copied are shared by all
- * sessions of this process that use the same allocator. */
+/* The model is not changed and must outlive the session. Free dimensions stay free unless the
+ * options set their size: each new set of input shapes gets a plan. Runs are deterministic: equal
+ * inputs give the same bytes, with any number of threads and any set of requested outputs. Weights
+ * are packed before the first run, which takes longer than creating the session; with a cache_dir
+ * they are packed here. Packed weights are shared by all sessions of this process that use the same
+ * allocator. */
 HONE_API hone_status hone_session_create(const hone_model *model,
                                          const hone_session_options *options,
                                          hone_session **session, hone_error *error);
 HONE_API void hone_session_free(hone_session *session);
-/* A sentence when a cache was asked for, but not used (it was damaged, or of another build) or not
- * written; "" otherwise. The session works in any case. */
+/* A message when a requested cache was not used (it was damaged, or of another build) or could not
+ * be written; "" otherwise. The session works in any case. */
 HONE_API const char *hone_session_cache_note(const hone_session *session);
-/* The same for kernel_choices: the file could not be read, is of another processor, or has lines
- * that are not understood. */
+/* The same for kernel_choices: the file could not be read, belongs to another processor, or has
+ * invalid lines. */
 HONE_API const char *hone_session_kernels_note(const hone_session *session);
 /* Names of the providers of this build: 0, 1, ...; "" past the last. */
 HONE_API const char *hone_provider_name(uint32_t i);
@@ -744,8 +747,8 @@ HONE_API const char *hone_provider_name(uint32_t i);
 /* A kernel that has a version for each of several instruction sets. */
 typedef struct hone_kernel_info {
     const char *name, *summary;
-    const char *tier;  /* the one that this processor gets: "avx512", "avx2", "neon" or "scalar" */
-    const char *tiles; /* computed at a time with AVX-512, AVX2, NEON: "14x32 6x16 8x8" */
+    const char *tier;  /* used on this processor: "avx512", "avx2", "neon" or "scalar" */
+    const char *tiles; /* tile sizes with AVX-512, AVX2, NEON: "14x32 6x16 8x8" */
 } hone_kernel_info;
 HONE_API uint32_t hone_kernel_count(void);
 HONE_API bool hone_kernel_get(uint32_t kernel, hone_kernel_info *info);
@@ -753,23 +756,23 @@ HONE_API bool hone_kernel_get(uint32_t kernel, hone_kernel_info *info);
 /* Convolutions of the same sizes, each kernel timed on its own. */
 typedef struct hone_kernel_timing {
     const char *node;  /* the first of them in the graph */
-    const char *sizes; /* as the file has them */
+    const char *sizes; /* as in the file */
     uint32_t n_nodes;  /* of those sizes */
     uint32_t n_kernels;
     const char *const *kernels;
     const double *seconds; /* of the fastest run */
-    uint32_t usual;        /* the kernel that is taken by sizes alone */
+    uint32_t usual;        /* the kernel chosen by sizes alone */
     uint32_t chosen;
     uint32_t done, total; /* this one included */
 } hone_kernel_timing;
 /* Called after each; strings are valid during the call. Returns true to stop: HONE_E_CANCELLED. */
 typedef bool (*hone_tune_fn)(void *ctx, const hone_kernel_timing *timing);
-/* Measures on this machine which kernel computes each convolution of the model fastest, wherever
- * there are several and sizes are known; fix free dimensions first, by the options or in the model.
- * Level, dimensions, providers and threads of the options (NULL: defaults) are those of the
- * sessions that are meant. The file at `path` gets what was measured, beside what it has of other
- * sizes; one that is no such file or of another processor is left alone: HONE_E_FORMAT,
- * HONE_E_UNSUPPORTED. path and `tell` may be NULL. */
+/* Measures on this machine which kernel is fastest for each convolution of the model that has known
+ * sizes and several kernels; fix free dimensions first, by the options or in the model. Level,
+ * dimensions, providers and threads of the options (NULL: defaults) must be those of the sessions
+ * that will use the result. The measurements are merged into the file at `path`; a file of another
+ * kind or of another processor is not changed: HONE_E_FORMAT, HONE_E_UNSUPPORTED. path and `tell`
+ * may be NULL. */
 HONE_API hone_status hone_model_tune_kernels(const hone_model *model,
                                              const hone_session_options *options, const char *path,
                                              hone_tune_fn tell, void *ctx, hone_error *error);
@@ -781,9 +784,9 @@ typedef struct hone_step {
     const char *name, *domain, *op; /* of the node */
     const char *provider;
     uint64_t start_ns, end_ns; /* monotonic */
-    uint64_t macs;             /* multiply-accumulates; 0: none worth counting */
-    /* By place, NULL where left out; valid during the call. The data of inputs may be overwritten
-     * by the outputs already; their shapes hold. */
+    uint64_t macs;             /* multiply-accumulates; 0: negligible */
+    /* By position, NULL where omitted; valid during the call. Outputs computed in place may have
+     * overwritten the data of inputs; their shapes are still valid. */
     const hone_value *const *inputs, *const *outputs;
     uint32_t n_inputs, n_outputs;
 } hone_step;
@@ -799,9 +802,9 @@ typedef struct hone_run_options {
 } hone_run_options;
 HONE_API void hone_run_options_init(hone_run_options *options);
 /* Inputs and outputs by name; n_outputs 0 with names NULL: all outputs of the model, in its order.
- * Nodes that no output asked for depends on are not run.
- * An entry of `outputs` that is not NULL is written to and must fit; the others are made and belong
- * to the caller. Safe from many threads at once. */
+ * Nodes that no requested output depends on are not run.
+ * An entry of `outputs` that is not NULL is written to and must have the right type and size; the
+ * others are created and belong to the caller. Thread-safe. */
 HONE_API hone_status hone_session_run(hone_session *session, const hone_run_options *options,
                                       uint32_t n_inputs, const char *const *input_names,
                                       const hone_value *const *inputs, uint32_t n_outputs,
@@ -822,6 +825,6 @@ HONE_API hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_i
 }
 #endif
 
-#include "hone/extend.h" /* operators and rules of your own */
+#include "hone/extend.h" /* user-defined operators and rules */
 
 #endif /* HONE_HONE_H */

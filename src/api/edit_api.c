@@ -80,7 +80,7 @@ hone_status hone_model_rename(hone_model *model, const char *from, const char *t
 
 /* ---- stored shapes --------------------------------------------------------------------------- */
 
-static bool is_worth_storing(const hn_value *v) {
+static bool is_storable_type(const hn_value *v) {
     if (v->is_declared || v->is_input || v->init || v->sparse_init || v->producer == HN_NONE ||
         !v->type)
         return false;
@@ -105,7 +105,7 @@ hone_status hone_model_store_shapes(hone_model *model, hone_error *error) {
     hn_model *m = model_to_edit(model);
     hone_status status = hn_infer_model(m, &(hn_infer_options){.problems = NULL}, error);
     for (hn_id id = 0; status == HONE_OK && id < m->graph->values.n; id++)
-        if (is_worth_storing(hn_value_at(m->graph, id)))
+        if (is_storable_type(hn_value_at(m->graph, id)))
             status = store_type(m->graph, id);
     return hn_error_complete(error, status);
 }

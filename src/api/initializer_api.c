@@ -1,4 +1,4 @@
-/* hone.h: other data for an initializer. */
+/* hone.h: replacing the data of an initializer. */
 #include "api/value_int.h"
 
 static hone_status find_initializer(hn_model *m, const char *name, hn_value **found,
@@ -22,13 +22,14 @@ static hone_status check_replacement(const hn_value *v, const hone_value *data, 
     const hn_array *a = &data->object->array;
     if (data->object->kind != HN_OBJECT_TENSOR || a->dtype != v->init->dtype)
         return hn_fail(error, HONE_E_TYPE,
-                       "initializer '%s' holds %s, and so must what replaces it", name,
-                       hn_dtype_name(v->init->dtype));
+                       "initializer '%s' has elements of type %s; the new data must have that type",
+                       name, hn_dtype_name(v->init->dtype));
     if (a->dtype == HN_STRING)
-        return hn_fail(error, HONE_E_UNSUPPORTED, "initializer '%s' holds strings", name);
+        return hn_fail(error, HONE_E_UNSUPPORTED,
+                       "initializer '%s' has strings, which cannot be replaced", name);
     if (!stated_shape_fits(v->init, a))
-        return hn_fail(error, HONE_E_SHAPE,
-                       "initializer '%s' has another shape than what is to replace it", name);
+        return hn_fail(error, HONE_E_SHAPE, "the new data of initializer '%s' must have its shape",
+                       name);
     return HONE_OK;
 }
 

@@ -1,4 +1,4 @@
-/* hone.h: looking at a model. */
+/* hone.h: inspecting a model. */
 #include "api/api_int.h"
 #include "ops/ops.h"
 
@@ -6,7 +6,8 @@ static const char *doc_of(const hn_extra *e) {
     return e ? hn_s(e->doc) : "";
 }
 
-/* What an index names; past the end, something empty, so that the functions below need not ask. */
+/* The element at an index; an empty one for an index out of range, so that callers need no check.
+ */
 
 static const hn_block *listed_block(const hone_graph *graph, uint32_t i) {
     static const hn_block none = {.parent = HN_NONE, .owner = HN_NONE};

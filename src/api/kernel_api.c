@@ -1,4 +1,4 @@
-/* hone.h: kernels, and which of them are the fastest. */
+/* hone.h: kernels and their tuning. */
 #include "api/session_options.h"
 #include "cpu/kernels/kernel_select.h"
 #include "tune/tune.h"

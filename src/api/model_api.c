@@ -25,7 +25,8 @@ size_t hn_api_give_text(hn_strbuf *b, char *text, size_t text_size) {
     return n;
 }
 
-/* Copies as much of the caller's struct as both sides know; the rest keeps its default. */
+/* Copies the members of the caller's struct that both sides know; the others keep their defaults.
+ */
 bool hn_api_read_options(void *ours, const void *theirs, size_t ours_bytes) {
     if (!theirs)
         return true;
@@ -38,7 +39,8 @@ bool hn_api_read_options(void *ours, const void *theirs, size_t ours_bytes) {
 }
 
 hone_status hn_api_fail_options(hone_error *error, const char *name) {
-    return hn_fail(error, HONE_E_ARGUMENT, "the options were not set up: call %s_init first", name);
+    return hn_fail(error, HONE_E_ARGUMENT, "the options are not initialized: call %s_init first",
+                   name);
 }
 
 void hone_load_options_init(hone_load_options *options) {

@@ -1,8 +1,8 @@
-/* hone.h: the elements of a tensor as plain numbers. */
+/* hone.h: the elements of a tensor as double or int64. */
 #include "api/value_int.h"
 
-/* The elements as reals: a complex number is two of them. False when they are no numbers, or not
- * that many. */
+/* The elements as real numbers; a complex number counts as two. False when they are not numbers, or
+ * when there are fewer. */
 static bool view_as_reals(const hone_value *value, uint64_t begin, uint64_t n, hn_array *view) {
     const hn_array *a = hn_value_array(value);
     if (!a || a->dtype == HN_STRING)

@@ -9,7 +9,7 @@ struct hone_optimization {
     hn_opt_log *log;
     hn_proof *proof;
     bool is_verified;
-    const char *difference_at; /* in the memory of the proof */
+    const char *difference_at; /* in the memory of the verification */
 };
 
 /* ---- passes ---------------------------------------------------------------------------------- */
@@ -42,15 +42,16 @@ hone_status hn_api_check_level(hone_level level, hone_error *error) {
     if (level == HONE_LEVEL_NONE || level == HONE_LEVEL_BASIC || level == HONE_LEVEL_EXTENDED ||
         level == HONE_LEVEL_ALL)
         return HONE_OK;
-    return hn_fail(error, HONE_E_ARGUMENT, "%d is no level: 0, 1, 2 and 99 are", (int)level);
+    return hn_fail(error, HONE_E_ARGUMENT, "%d is not a level; the levels are 0, 1, 2 and 99",
+                   (int)level);
 }
 
 static hone_status check_optimize_options(const hone_optimize_options *o, hone_error *error) {
     HN_TRY(hn_api_check_level(o->level, error));
     if (o->target != HONE_TARGET_ONNX && o->target != HONE_TARGET_ONNXRUNTIME)
-        return hn_fail(error, HONE_E_ARGUMENT, "%d is no target", (int)o->target);
+        return hn_fail(error, HONE_E_ARGUMENT, "%d is not a target", (int)o->target);
     if (o->precision > HONE_PRECISION_BFLOAT16)
-        return hn_fail(error, HONE_E_ARGUMENT, "%d is no precision", (int)o->precision);
+        return hn_fail(error, HONE_E_ARGUMENT, "%d is not a precision", (int)o->precision);
     HN_TRY(hn_api_require(!o->n_blocked_ops || o->blocked_ops, "blocked_ops", error));
     HN_TRY(hn_api_require(!o->n_blocked_nodes || o->blocked_nodes, "blocked_nodes", error));
     if (o->opset < 0)
@@ -61,14 +62,14 @@ static hone_status check_optimize_options(const hone_optimize_options *o, hone_e
                           "verify_inputs", error);
 }
 
-/* The caller's hook behind ours. */
+/* The caller's hook, called by ours. */
 typedef struct pass_observer {
     const hone_optimize_options *options;
     uint32_t n_seen;
 } pass_observer;
 
-static hone_status tell_pass(void *ctx, hn_model *m, const hn_pass_row *pass, const hn_opt_log *log,
-                             hone_error *err) {
+static hone_status report_pass_to_caller(void *ctx, hn_model *m, const hn_pass_row *pass,
+                                         const hn_opt_log *log, hone_error *err) {
     pass_observer *o = ctx;
     uint32_t n = log->rewrites.n - HN_MIN(o->n_seen, log->rewrites.n);
     o->n_seen = log->rewrites.n;
@@ -104,7 +105,7 @@ static void translate_options(const hone_optimize_options *o, pass_observer *obs
     out->allow_approximate = o->allow_approximate;
     out->measure = o->measure;
     out->precision = translate_precision(o);
-    out->after_pass = o->after_pass ? tell_pass : NULL;
+    out->after_pass = o->after_pass ? report_pass_to_caller : NULL;
     out->ctx = observer;
     if (o->rules)
         out->custom = hn_rule_set_rows((const hn_rule_set *)(const void *)o->rules, &out->n_custom);

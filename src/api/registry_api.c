@@ -1,4 +1,4 @@
-/* hone.h: operators of your own. */
+/* extend.h: user-defined operators. */
 #include "api/api_int.h"
 #include "ops/ops.h"
 

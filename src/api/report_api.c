@@ -1,4 +1,4 @@
-/* hone.h: numbers and JSON. */
+/* hone.h: statistics, memory plans and JSON. */
 #include "api/api_int.h"
 #include "report/report.h"
 
@@ -74,7 +74,7 @@ bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uint64_t *by
     return node < graph_of(graph)->nodes.n && hn_node_output_bytes(graph_of(graph), node, bytes);
 }
 
-/* Ends the document, hands it over, frees it. */
+/* Ends the document, passes it to the caller and frees it. */
 hone_status hn_api_give_json(hn_strbuf *text, hone_write_fn write, void *ctx, hone_error *error) {
     hone_status status = HONE_OK;
     hn_strbuf_puts(text, "\n");

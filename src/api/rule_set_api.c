@@ -1,4 +1,4 @@
-/* hone.h: rules of your own. */
+/* extend.h: user-defined rules. */
 #include "api/api_int.h"
 #include "pass/pass.h"
 

@@ -18,15 +18,15 @@ void hone_run_options_init(hone_run_options *options) {
     *options = (hone_run_options){.size = sizeof *options};
 }
 
-/* Providers must exist even where the model has no node to ask them for. */
+/* An unknown provider is an error even when no node needs it. */
 static hone_status check_session_options(const hone_session_options *o, hone_error *error) {
     const hn_provider *provider;
     HN_TRY(hn_api_check_level(o->level, error));
     if (o->weights > HONE_PRECISION_BFLOAT16)
-        return hn_fail(error, HONE_E_ARGUMENT, "%d is no precision of weights", (int)o->weights);
+        return hn_fail(error, HONE_E_ARGUMENT, "%d is not a precision of weights", (int)o->weights);
     if ((o->n_providers && !o->providers) || (o->n_dims && !o->dims))
-        return hn_fail(error, HONE_E_ARGUMENT, "%s are announced, but not given",
-                       o->n_dims && !o->dims ? "dimensions" : "providers");
+        return hn_fail(error, HONE_E_ARGUMENT, "%s is NULL, but its count is not 0",
+                       o->n_dims && !o->dims ? "dims" : "providers");
     for (uint32_t i = 0; i < o->n_providers; i++)
         HN_TRY(o->providers[i]
                    ? hn_provider_find(o->providers[i], &provider, error)
@@ -130,7 +130,7 @@ const char *hone_session_output_name(const hone_session *session, uint32_t i) {
     return i < b->outputs.n ? hn_s(hn_value_at(g, b->outputs.at[i])->name) : "";
 }
 
-/* Place of a name in a list of values; UINT32_MAX when it is not there. */
+/* Index of a name in a list of values; UINT32_MAX: not found. */
 static uint32_t find_name(const hn_graph *g, uint32_t n, const hn_id *values, const char *name) {
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(hn_s(hn_value_at(g, values[i])->name), name) == 0)
@@ -152,7 +152,7 @@ static hone_status fail_name(const hn_graph *g, const char *what, uint32_t n, co
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* One call of the API: a state of the session, and what it was asked for. */
+/* One call of the API: a state of the session, and the requested inputs and outputs. */
 typedef struct api_call {
     hn_session *session;
     const hn_graph *g;
@@ -196,7 +196,7 @@ static void put_given(hn_strbuf *text, const hn_object *given) {
     hn_strbuf_puts(text, "]");
 }
 
-/* Does the value fit what the model declares? */
+/* Does the value match the declared type? */
 static hone_status check_input(const api_call *c, hn_id id, const hn_object *given) {
     const hn_value *v = hn_value_at(c->g, id);
     const hn_type *t = v->type;
@@ -232,8 +232,8 @@ static hone_status bind_call_input(api_call *c, const char *name, const hone_val
     if (has_default(hn_value_at(c->g, b->inputs.at[at])) && c->g->model->ir_version < 4)
         return hn_fail(
             c->error, HONE_E_ARGUMENT,
-            "input '%s' is a constant of this model: only from IR version 4 on can the data of "
-            "an initializer be replaced",
+            "input '%s' is a constant of this model: an initializer can only be overridden from "
+            "IR version 4 on",
             name);
     c->io->inputs[at] = value->object;
     return check_input(c, b->inputs.at[at], value->object);
@@ -243,7 +243,7 @@ static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *
                                     const hone_value *const *values) {
     const hn_block *b = c->main;
     if (n && (!names || !values))
-        return hn_fail(c->error, HONE_E_ARGUMENT, "%u inputs are announced, but not given", n);
+        return hn_fail(c->error, HONE_E_ARGUMENT, "the inputs are NULL, but their count is %u", n);
     for (uint32_t i = 0; i < n; i++)
         HN_TRY(names[i] ? bind_call_input(c, names[i], values[i])
                         : hn_fail(c->error, HONE_E_ARGUMENT, "the name of input %u is NULL", i));
@@ -265,24 +265,24 @@ static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-/* Which output of the graph the i-th one asked for is; UINT32_MAX: none. */
-static uint32_t output_place(const api_call *c, const char *const *names, uint32_t i) {
+/* The output of the graph that was requested as the i-th; UINT32_MAX: none. */
+static uint32_t requested_output_index(const api_call *c, const char *const *names, uint32_t i) {
     if (!names)
         return i;
     return names[i] ? find_name(c->g, c->main->outputs.n, c->main->outputs.at, names[i])
                     : UINT32_MAX;
 }
 
-/* Outputs that are not bound get a new handle right away: its heap receives the value. */
+/* Outputs that are not bound get a new handle now: its heap receives the value. */
 static hone_status bind_call_output(api_call *c, const char *const *names, uint32_t i,
                                     hone_value **value) {
     const hn_block *b = c->main;
-    uint32_t at = output_place(c, names, i);
+    uint32_t at = requested_output_index(c, names, i);
     if (at == UINT32_MAX)
         return fail_name(c->g, "output", b->outputs.n, b->outputs.at, names[i] ? names[i] : "",
                          c->error);
     if (c->io->wanted[at])
-        return hn_fail(c->error, HONE_E_ARGUMENT, "output '%s' is asked for twice",
+        return hn_fail(c->error, HONE_E_ARGUMENT, "output '%s' is requested twice",
                        hn_s(hn_value_at(c->g, b->outputs.at[at])->name));
     bool is_bound = *value != NULL;
     if (!is_bound)
@@ -302,11 +302,11 @@ static hone_status bind_call_outputs(api_call *c, uint32_t n, const char *const 
     return HONE_OK;
 }
 
-/* Hands the values over, or takes the new handles back. */
+/* Passes the values to the caller, or frees the new handles. */
 static void finish_outputs(api_call *c, hone_status status, uint32_t n, const char *const *names,
                            hone_value **values) {
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = output_place(c, names, i);
+        uint32_t at = requested_output_index(c, names, i);
         if (at == UINT32_MAX || !c->io->wanted[at] || c->io->is_bound[at] || !values[i] ||
             values[i]->heap != c->io->heaps[at])
             continue;
@@ -320,7 +320,7 @@ static void finish_outputs(api_call *c, hone_status status, uint32_t n, const ch
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-enum { MOST_SHOWN = 64 }; /* inputs, and outputs, that an observer gets to see */
+enum { MOST_SHOWN = 64 }; /* maximum of inputs, and of outputs, that an observer sees */
 
 /* Handles on values that belong to the run. */
 typedef struct shown_values {
@@ -337,7 +337,7 @@ static void show_values(shown_values *v, hn_object *const *objects, uint32_t n) 
     }
 }
 
-static void hide_values(shown_values *v) { /* what was made for the observer to look at */
+static void hide_values(shown_values *v) { /* copies made for the observer */
     for (uint32_t i = 0; i < v->n; i++) {
         hn_value_free_items(&v->handles[i]);
         if (v->handles[i].heap && v->handles[i].object->array.row_stride == 0)
@@ -346,7 +346,7 @@ static void hide_values(shown_values *v) { /* what was made for the observer to 
     }
 }
 
-static void tell_observer(void *ctx, const hn_step_event *sight) {
+static void notify_observer(void *ctx, const hn_step_event *sight) {
     const hone_run_options *o = ctx;
     const hn_node *n = hn_node_at(sight->g, sight->step->node);
     shown_values in, out;
@@ -369,7 +369,7 @@ static void tell_observer(void *ctx, const hn_step_event *sight) {
     hide_values(&out);
 }
 
-/* 0: none, also for one that lies beyond what the clock can say. */
+/* The deadline; 0: none, also when it exceeds the range of the clock. */
 static uint64_t deadline_after(double seconds) {
     return seconds > 0 && seconds < 1e9 ? hn_now_ns() + (uint64_t)(seconds * 1e9) : 0;
 }
@@ -390,7 +390,7 @@ static hone_status run_call(api_call *c, const hone_run_options *o, uint32_t n_i
                             hone_value **outputs) {
     hn_run_control control = {.cancel = o->cancel,
                               .deadline_ns = deadline_after(o->timeout_seconds),
-                              .after_step = o->observe ? tell_observer : NULL,
+                              .after_step = o->observe ? notify_observer : NULL,
                               .ctx = (void *)(uintptr_t)o};
     HN_TRY(bind_call_inputs(c, n_inputs, input_names, inputs));
     hone_status status = bind_call_outputs(c, n_outputs, output_names, outputs);

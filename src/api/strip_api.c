@@ -1,4 +1,4 @@
-/* hone.h: leaving out what running a model does not need. */
+/* hone.h: removing what running a model does not need. */
 #include "api/api_int.h"
 
 static bool has_something_to_strip(const hn_extra *e, unsigned what) {
@@ -79,7 +79,7 @@ static void forget_value_infos(hn_graph *g, hn_block *b) {
     b->value_infos.n = 0;
 }
 
-/* Short names for everything that is no input or output of the graph itself. */
+/* Short names for all values except inputs and outputs of the graph itself. */
 static hone_status shorten_names(hn_graph *g) {
     for (hn_id id = 0; id < g->values.n; id++) {
         hone_value_info info;

@@ -47,7 +47,7 @@ static hone_status check_shape(int32_t elem_type, int32_t rank, const int64_t *d
                                uint64_t *bytes, hone_error *error) {
     uint64_t n = 1;
     if (elem_type <= 0 || elem_type >= HN_DTYPE_COUNT)
-        return hn_fail(error, HONE_E_ARGUMENT, "%d is no element type", elem_type);
+        return hn_fail(error, HONE_E_ARGUMENT, "%d is not an element type", elem_type);
     if (rank < 0 || rank > 64)
         return hn_fail(error, HONE_E_ARGUMENT, "a tensor cannot have rank %d", rank);
     for (int32_t i = 0; i < rank; i++)
@@ -105,8 +105,7 @@ hone_status hone_value_create(int32_t elem_type, int32_t rank, const int64_t *di
     hn_error_clear(error);
     uint64_t bytes;
     if (elem_type == HN_STRING)
-        return hn_fail(error, HONE_E_ARGUMENT,
-                       "string tensors are made by hone_value_create_strings");
+        return hn_fail(error, HONE_E_ARGUMENT, "use hone_value_create_strings for string tensors");
     HN_TRY(create_tensor(elem_type, rank, dims, value, &bytes, error));
     if (data && bytes)
         memcpy((*value)->object->array.data, data, (size_t)bytes);
@@ -169,7 +168,7 @@ hone_status hone_value_create_map(const hone_value *keys, const hone_value *valu
     if (k->kind != HN_OBJECT_TENSOR || v->kind != HN_OBJECT_TENSOR || k->array.rank != 1 ||
         v->array.rank != 1 || k->array.n_elems != v->array.n_elems)
         return hn_fail(error, HONE_E_ARGUMENT,
-                       "keys and values of a map are two tensors of rank 1 and of one size");
+                       "keys and values of a map must be tensors of rank 1 and of equal size");
     return create_of_items(HN_OBJECT_MAP, 2, (const hone_value *const[]){keys, values}, value,
                            error);
 }
@@ -278,7 +277,7 @@ uint32_t hone_value_n_items(const hone_value *value) {
     return value->object->n_items;
 }
 
-/* Handles of items are made on first sight and live with their parent. */
+/* Handles of items are created on first access and freed with their parent. */
 const hone_value *hone_value_item(const hone_value *value, uint32_t i) {
     hone_value *v = (hone_value *)(uintptr_t)value;
     if (i >= v->object->n_items)

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Zero bytes mean "free" to an allocator, so an empty block is asked for, and given back, as one
- * byte. */
+/* A size of zero tells an allocator to free, so an empty block is allocated and freed as one byte.
+ */
 static size_t block_bytes(size_t bytes) {
     return bytes ? bytes : 1;
 }

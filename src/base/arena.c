@@ -1,4 +1,5 @@
-/* Arena: blocks carved from chunks that are given back together; and the vectors in it. */
+/* Arenas, which allocate blocks from chunks that are freed together, and growable arrays in them.
+ */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -11,9 +12,8 @@
 #  endif
 #endif
 
-/* Under AddressSanitizer all of a chunk is poisoned but the blocks that were handed out, to the
- * byte, and a redzone follows each block, so that running past a block is caught even when another
- * one follows. */
+/* Under AddressSanitizer everything in a chunk except the allocated blocks is poisoned, and a
+ * redzone follows each block, so that an overrun is detected even when another block follows. */
 #ifdef ARENA_HAS_ASAN
 #  include <sanitizer/asan_interface.h>
 #  define REDZONE_BYTES 32
@@ -27,14 +27,14 @@
 
 #define BLOCK_ALIGN 16
 #define FIRST_CHUNK_BYTES ((size_t)4 << 10)
-/* Larger chunks exist, but only for one large block. The tests of failing allocations set this to
- * 1: every block then comes from the allocator. */
+/* A larger chunk holds only one large block. The tests of failing allocations set this to 1, so
+ * that every block comes from the allocator. */
 #ifndef LARGEST_GROWN_CHUNK_BYTES
 #  define LARGEST_GROWN_CHUNK_BYTES ((size_t)1 << 20)
 #endif
 
-/* What a chunk leaves unused at its end is less than the block that did not fit, so less than half
- * of an arena is waste. */
+/* The unused end of a chunk is smaller than the block that did not fit, so less than half of an
+ * arena is wasted. */
 typedef struct arena_chunk {
     struct arena_chunk *older;
     size_t bytes; /* of the whole chunk, this header included */
@@ -101,7 +101,7 @@ static size_t allowance(const hn_arena *arena) {
     return arena->limit_bytes > arena->held_bytes ? arena->limit_bytes - arena->held_bytes : 0;
 }
 
-/* What whoever found no memory answers. */
+/* Records a failed allocation and returns NULL. */
 static void *fail_for_memory(hn_arena *arena) {
     arena->last_failure = FAILED_FOR_MEMORY;
     return NULL;
@@ -112,7 +112,7 @@ static size_t first_block_at(const arena_chunk *chunk) {
     return sizeof(*chunk) + (BLOCK_ALIGN - first % BLOCK_ALIGN) % BLOCK_ALIGN;
 }
 
-/* Adds a chunk with room for a block of `bytes`, which includes padding and redzone. */
+/* Adds a chunk that fits a block of `bytes`, padding and redzone included. */
 static arena_chunk *add_chunk(hn_arena *arena, size_t bytes) {
     size_t least;
     if (!hn_add_size(bytes, sizeof(arena_chunk) + BLOCK_ALIGN, &least))
@@ -210,10 +210,8 @@ void hn_arena_clear(hn_arena *arena) {
         hn_arena_restore(arena, (hn_arena_mark){.chunk = first, .used = first_block_at(first)});
 }
 
-bool hn_row_loops_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need,
-                       size_t elem_bytes) {
-    /* The caller saw that cap is too small; a need that is not larger is a 32-bit sum that wrapped
-     * around. */
+bool hn_vec_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_t elem_bytes) {
+    /* The caller found cap too small; a need that is not larger is a 32-bit sum that overflowed. */
     if (need <= *cap)
         return false;
     uint32_t doubled = *cap > UINT32_MAX / 2 ? UINT32_MAX : *cap * 2;

@@ -1,4 +1,6 @@
-/* L0: what every folder stands on. No knowledge of models. */
+/* Layer 0, used by every other folder: status and errors, memory, strings, hashing, files, CPU
+ * features, threads, number formats, random numbers, JSON. It knows nothing about models. Regular
+ * expressions, sorting and letter case have headers of their own: regex.h, sort.h, text_case.h. */
 #ifndef HN_BASE_H
 #define HN_BASE_H
 
@@ -10,7 +12,7 @@
 
 #include "hone/hone.h"
 
-/* ---- compiler (the only place that knows about compiler extensions) -------------------------- */
+/* ---- compiler extensions; elsewhere only src/base/ .c files and src/cpu/kernels/ use any ------ */
 
 #if defined(__GNUC__)
 #  define HN_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -22,7 +24,7 @@
 #  define HN_UNLIKELY(x) (x)
 #endif
 
-/* A flag that another thread sets while we look. */
+/* A flag that another thread may set concurrently. */
 static inline bool hn_flag_is_set(const volatile int *flag) {
 #if defined(__GNUC__)
     return __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
@@ -45,7 +47,7 @@ static inline void hn_flag_set(volatile int *flag) {
 
 /* ---- status and error record ----------------------------------------------------------------- */
 
-/* Evaluate; on failure hand the status to the caller. */
+/* Evaluates `expr`; on failure returns its status from the calling function. */
 #define HN_TRY(expr)                           \
   do {                                         \
     hone_status hn_try_status = (expr);        \
@@ -69,10 +71,10 @@ hone_status hn_failv(hone_error *err, hone_status code, const char *fmt, va_list
 hone_status hn_fail_errno(hone_error *err, const char *fmt, ...) HN_PRINTF(2, 3);
 /* Puts "context: " before the message of a record that is set. */
 void hn_error_prefix(hone_error *err, const char *fmt, ...) HN_PRINTF(2, 3);
-/* A status that code of others returned: what is none of ours is an internal error. */
+/* A status returned by user code: a value that is not a hone_status becomes HONE_E_INTERNAL. */
 hone_status hn_status_from_outside(hone_status status);
-/* A status that reached the API without a message (HONE_E_NOMEM from deep inside) gets its plain
- * text. Returns status. */
+/* Gives a status that reached the API without a message (such as HONE_E_NOMEM) its default text.
+ * Returns status. */
 hone_status hn_error_complete(hone_error *err, hone_status status);
 
 /* ---- checked arithmetic: false on overflow, *out untouched ----------------------------------- */
@@ -84,20 +86,20 @@ bool hn_sub_i64(int64_t a, int64_t b, int64_t *out);
 bool hn_mul_i64(int64_t a, int64_t b, int64_t *out);
 bool hn_add_size(size_t a, size_t b, size_t *out);
 bool hn_mul_size(size_t a, size_t b, size_t *out);
-/* Floor division and modulus as mathematicians mean them; b > 0. */
+/* Floor division, which rounds toward negative infinity, and its remainder in [0, b); b > 0. */
 int64_t hn_floor_div(int64_t a, int64_t b);
 int64_t hn_floor_mod(int64_t a, int64_t b);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* `NULL` stands for malloc and free everywhere an allocator is asked for. */
+/* Wherever an allocator is expected, NULL means malloc and free. */
 void *hn_alloc(const hone_allocator *a, size_t bytes);
 void *hn_calloc(const hone_allocator *a, size_t n, size_t elem_bytes); /* checked product, zeroed */
 void *hn_realloc(const hone_allocator *a, void *ptr, size_t old_bytes, size_t new_bytes);
 void hn_free(const hone_allocator *a, void *ptr, size_t bytes);
 
-/* Memory that dies together. Chunks grow geometrically; a redzone follows each block under
- * AddressSanitizer. */
+/* An arena: allocations with one lifetime, freed together. Chunks grow geometrically; under
+ * AddressSanitizer a redzone follows each block. */
 typedef struct hn_arena hn_arena;
 
 typedef struct hn_arena_mark {
@@ -107,124 +109,127 @@ typedef struct hn_arena_mark {
 
 hn_arena *hn_arena_new(const hone_allocator *a);
 void hn_arena_free(hn_arena *arena); /* NULL is fine */
-/* Total bytes after which allocation fails; 0 = no limit. Keeps a hostile file from eating the
- * machine. */
+/* Total bytes after which allocation fails; 0 = no limit. Prevents a hostile file from exhausting
+ * memory. */
 void hn_arena_set_limit(hn_arena *arena, size_t bytes);
-/* True when the last failure was the limit, not the system: the caller says HONE_E_LIMIT instead of
- * HONE_E_NOMEM. */
+/* True when the last failure was due to the limit, not the system: the caller then returns
+ * HONE_E_LIMIT instead of HONE_E_NOMEM. */
 bool hn_arena_hit_limit(const hn_arena *arena);
-/* True when any allocation has failed so far: whoever tolerates single failures looks once at the
- * end. */
+/* True when any allocation has failed so far: callers that ignore single failures check this once
+ * at the end. */
 bool hn_arena_has_failed(const hn_arena *arena);
-size_t hn_arena_bytes(const hn_arena *arena); /* held from the system */
+size_t hn_arena_bytes(const hn_arena *arena); /* allocated from the system */
 const hone_allocator *hn_arena_allocator(const hn_arena *arena);
 void *hn_arena_alloc(hn_arena *arena,
                      size_t bytes); /* 16-byte aligned, uninitialized; NULL on failure */
 void *hn_arena_calloc(hn_arena *arena, size_t n, size_t elem_bytes); /* zeroed, product checked */
 void *hn_arena_copy(hn_arena *arena, const void *data, size_t bytes);
 char *hn_arena_printf(hn_arena *arena, const char *fmt, ...) HN_PRINTF(2, 3);
-/* Room for `bytes` more without asking the system, in one piece. False: no memory. */
+/* Reserves `bytes` contiguous bytes for later allocations. False: out of memory. */
 bool hn_arena_reserve(hn_arena *arena, size_t bytes);
-/* Everything allocated after a mark can be given back at once (scratch work inside a long-lived
- * arena). */
+/* Everything allocated after a mark can be freed at once (scratch memory in a long-lived arena). */
 hn_arena_mark hn_arena_save(hn_arena *arena);
 void hn_arena_restore(hn_arena *arena, hn_arena_mark mark);
-void hn_arena_clear(hn_arena *arena); /* everything goes but the first, small piece of memory */
+void hn_arena_clear(hn_arena *arena); /* frees everything but the first, small chunk */
 
 #define HN_NEW(arena, T) ((T *)hn_arena_calloc((arena), 1, sizeof(T)))
 #define HN_NEW_N(arena, T, n) ((T *)hn_arena_calloc((arena), (n), sizeof(T)))
 
 /* Typed growable array in an arena: `HN_VEC(hn_id) uses;`, zero-initialized. Growth is geometric;
- * the old block stays in the arena, so at most half is waste. Sizes are 32-bit: counts beyond 4 G
- * fail like an allocation. */
+ * the old block stays in the arena, so at most half of the memory is wasted. Counts are 32-bit: a
+ * larger array fails like an allocation. */
 #define HN_VEC(T) \
   struct {        \
     T *at;        \
     uint32_t n;   \
     uint32_t cap; \
   }
-bool hn_row_loops_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_t elem_bytes);
-/* Makes room for n_more; true on success. */
-#define HN_VEC_RESERVE(arena, vec, n_more)                                                     \
-  ((vec)->cap - (vec)->n >= (uint32_t)(n_more) ||                                              \
-   hn_row_loops_grow((arena), (void **)&(vec)->at, &(vec)->cap, (vec)->n + (uint32_t)(n_more), \
-                     sizeof(*(vec)->at)))
+bool hn_vec_grow(hn_arena *arena, void **at, uint32_t *cap, uint32_t need, size_t elem_bytes);
+/* Reserves capacity for n_more items; true on success. */
+#define HN_VEC_RESERVE(arena, vec, n_more)                                               \
+  ((vec)->cap - (vec)->n >= (uint32_t)(n_more) ||                                        \
+   hn_vec_grow((arena), (void **)&(vec)->at, &(vec)->cap, (vec)->n + (uint32_t)(n_more), \
+               sizeof(*(vec)->at)))
 /* Appends; true on success. */
 #define HN_VEC_PUSH(arena, vec, item) \
   (HN_VEC_RESERVE(arena, vec, 1) && ((vec)->at[(vec)->n++] = (item), true))
 
-/* Blocks that come and go during a run, 64-byte aligned; given back they wait by size for the next
- * request, so that work which repeats itself asks the system for nothing. One thread at a time. */
+/* A heap for blocks whose lifetimes lie within a run, 64-byte aligned. Freed blocks are kept for
+ * later requests, so that a repeated run makes no system allocations. hn_heap_alloc and
+ * hn_heap_give are thread-safe; the other functions need the heap exclusively. */
 typedef struct hn_heap hn_heap;
 hn_heap *hn_heap_new(const hone_allocator *a);
-void hn_heap_free(hn_heap *heap); /* NULL is fine; blocks still in use are the caller's loss */
-void *hn_heap_alloc(hn_heap *heap, size_t bytes);            /* NULL: no memory, or the limit */
-void hn_heap_give(hn_heap *heap, void *block, size_t bytes); /* the same size again; NULL is fine */
-void hn_heap_trim(hn_heap *heap); /* hands what nobody uses back to the system */
-/* What large blocks took at once, at most, since this was asked the last time; and what is held for
- * them. */
+void hn_heap_free(hn_heap *heap);                 /* NULL is fine; blocks still in use are leaked */
+void *hn_heap_alloc(hn_heap *heap, size_t bytes); /* NULL: out of memory, or over the limit */
+void hn_heap_give(hn_heap *heap, void *block,
+                  size_t bytes);  /* frees; bytes as allocated; NULL is fine */
+void hn_heap_trim(hn_heap *heap); /* returns unused memory to the system */
+/* Peak of the large blocks since the last call. */
 size_t hn_heap_recent_bytes(hn_heap *heap);
-size_t hn_heap_line_bytes(const hn_heap *heap);
-void hn_heap_set_limit(hn_heap *heap, size_t bytes); /* of blocks in use; 0 = none */
+/* Size of the region that is held for large blocks. */
+size_t hn_heap_region_bytes(const hn_heap *heap);
+void hn_heap_set_limit(hn_heap *heap, size_t bytes); /* for blocks in use; 0 = no limit */
 bool hn_heap_hit_limit(const hn_heap *heap);         /* since the limit was set */
-/* One large block, 64-byte aligned, of exactly this size. NULL: no memory. */
+/* One large block of exactly this size, 64-byte aligned. NULL: out of memory. */
 void *hn_block_alloc(const hone_allocator *a, size_t bytes);
 void hn_block_free(const hone_allocator *a, void *block, size_t bytes); /* NULL is fine */
-/* All of it will be written now: gets its memory from the system in one go. Advice only. */
+/* Populates the pages of a block that is about to be written completely. A hint only. */
 void hn_block_fetch(void *block, size_t bytes);
 
-/* Something with several owners: first member of what they share. The last one to drop it destroys
- * it. Safe from many threads. */
+/* Reference count of a shared object, whose first member it must be. Dropping the last reference
+ * destroys the object. Thread-safe. */
 typedef struct hn_shared {
     void (*destroy)(struct hn_shared *self);
     _Atomic uint32_t n_owners;
 } hn_shared;
 void hn_shared_init(hn_shared *s, void (*destroy)(hn_shared *self)); /* one owner */
-hn_shared *hn_shared_keep(hn_shared *s); /* one more; returns s. NULL is fine */
+hn_shared *hn_shared_keep(hn_shared *s); /* adds an owner; returns s. NULL is fine */
 void hn_shared_drop(hn_shared *s);       /* NULL is fine */
 
-/* A block of bytes that is made once and then only read, by everybody in this process who asks for
- * the same: known by what it is made from, not by who made it. 64-byte aligned. Lives as long as it
- * has owners; shared only among those with the same allocator. */
+/* An immutable block of bytes derived from a source, shared by all users in the process. It is
+ * identified by its source (hn_blob_key), not by its creator. 64-byte aligned. Reference counted;
+ * shared only among users of the same allocator. */
 typedef struct hn_blob hn_blob;
 typedef struct hn_blob_key {
-    uint32_t kind;    /* what was done to the source; numbers are the callers' agreement */
+    uint32_t kind;    /* how it was derived from the source; the callers agree on the numbers */
     uint64_t n_bytes; /* of the blob */
     uint64_t hash[2]; /* of the source */
 } hn_blob_key;
-/* Blobs that outlive a process. Called from any thread. */
+/* Persistent storage of blobs. Its functions are called from any thread. */
 typedef struct hn_blob_store {
-    uint64_t seed; /* of all its keys */
-    /* The bytes of that key, in memory that `keeper` holds; NULL: they are not there. */
+    uint64_t seed; /* hashed into all its keys */
+    /* The bytes of that key, in memory that `keeper` holds; NULL: not found. */
     const void *(*find)(void *ctx, const hn_blob_key *key);
-    void (*made)(void *ctx, hn_blob *b); /* one that was not there; to keep it is to own it */
+    /* Called with a new blob that was not found; the store may add itself as an owner. */
+    void (*made)(void *ctx, hn_blob *b);
     hn_shared *keeper;
     void *ctx;
 } hn_blob_store;
 /* store: NULL for none, here and below. */
 void hn_blob_key_init(hn_blob_key *key, const hn_blob_store *store, uint32_t kind,
                       uint64_t n_bytes);
-void hn_blob_key_mix(hn_blob_key *key, const void *bytes, uint64_t n); /* a part of the source */
+void hn_blob_key_mix(hn_blob_key *key, const void *bytes,
+                     uint64_t n); /* adds a part of the source */
 typedef hone_status (*hn_blob_fill_fn)(void *ctx, void *out);
-/* The blob of that key; made with `fill` when there is none. The caller becomes an owner. */
+/* The blob with that key, created with `fill` if there is none. The caller becomes an owner. */
 hone_status hn_blob_get(const hone_allocator *a, const hn_blob_store *store, const hn_blob_key *key,
                         hn_blob_fill_fn fill, void *ctx, hn_blob **out);
 const hn_blob_key *hn_blob_key_of(const hn_blob *b);
-void *hn_blob_data(const hn_blob *b); /* only read */
-hn_blob *hn_blob_keep(hn_blob *b);    /* one more owner; returns b */
+void *hn_blob_data(const hn_blob *b); /* read-only */
+hn_blob *hn_blob_keep(hn_blob *b);    /* adds an owner; returns b */
 void hn_blob_drop(hn_blob *b);        /* NULL is fine */
 
 /* ---- bytes and strings ----------------------------------------------------------------------- */
 
-/* A view; does not own. */
+/* A view of bytes that someone else owns. */
 typedef struct hn_bytes {
     const void *at;
     uint64_t n;
 } hn_bytes;
 
-/* An interned string: equal text, equal pointer (within one table). Text is NUL-terminated but may
- * hold NULs; `n` is its length in bytes. A NULL hn_str means "absent", which is not the same as
- * present and empty. */
+/* An interned string: within one table, equal strings have equal pointers. Text is NUL-terminated
+ * but may contain NULs; `n` is its length in bytes. A NULL hn_str means "absent", which differs
+ * from an empty string. */
 typedef const struct hn_string {
     uint32_t n;
     uint32_t hash;
@@ -250,8 +255,8 @@ static inline bool hn_str_empty(hn_str s) {
     return !s || s->n == 0;
 }
 
-/* Growable text buffer with a sticky failure flag: append freely, look at `failed` once at the end.
- */
+/* Growable text buffer with a sticky failure flag: append without checks, test `failed` once at the
+ * end. */
 typedef struct hn_strbuf {
     const hone_allocator *alloc;
     char *at; /* NUL-terminated once anything was appended */
@@ -275,8 +280,8 @@ uint32_t hn_hash32(const void *data, size_t n);
 uint64_t hn_hash64(const void *data, size_t n,
                    uint64_t seed); /* for content keys of tensors; not cryptographic */
 
-/* Map from a 64-bit key to a 32-bit id, open addressing, in an arena. Keys are made by the caller:
- * a pointer, a pair. */
+/* Hash map from a 64-bit key to a 32-bit id, with open addressing, in an arena. A key is anything
+ * that fits: a pointer, a pair of ids (hn_key). */
 typedef struct hn_map {
     hn_arena *arena;
     struct hn_map_slot *slots;
@@ -297,23 +302,22 @@ static inline uint64_t hn_key(uint32_t scope, uint32_t id) {
 typedef struct hn_filemap {
     hn_bytes bytes;
     uint64_t mapped_bytes;
-    /* Equal numbers: equal bytes, without reading them. Zeros: nothing is known, as of a file that
-     * was written a moment ago and might be again within the same tick of the clock. */
+    /* Maps with equal identities have equal bytes. Zeros: unknown, as for a file that was modified
+     * so recently that another change could leave the same time stamp. */
     uint64_t identity[2];
 } hn_filemap;
-/* Refuses directories and special files by a sentence that says what the path is. */
+/* Refuses directories and special files; the message says what the path is. */
 hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err);
-/* Opens `location`, relative to `folder`, without ever leaving it: no absolute path, no "..", no
- * symbolic link that leads out. */
+/* Opens `location`, relative to `folder`, and refuses everything outside it: absolute paths, "..",
+ * symbolic links that lead out. */
 hone_status hn_filemap_open_inside(const char *folder, const char *location, hn_filemap *out,
                                    hone_error *err);
-/* Nobody will read these bytes soon: memory that holds nothing else of the map goes back to the
- * system and is filled from the file when it is touched again. Bytes outside the map are left
- * alone. */
+/* Hint that these bytes will not be read soon: pages that lie completely inside them are released,
+ * and read from the file again on the next access. Bytes outside the map are ignored. */
 void hn_filemap_forget(const hn_filemap *map, const void *at, uint64_t n_bytes);
 void hn_filemap_close(hn_filemap *map);
 
-/* A file that appears whole or not at all: written under a temporary name beside `path`, renamed by
+/* A file that is replaced atomically: written under a temporary name next to `path`, renamed by
  * commit. */
 typedef struct hn_outfile hn_outfile;
 hone_status hn_outfile_open(const char *path, const hone_allocator *a, hn_outfile **out,
@@ -326,20 +330,21 @@ hone_status hn_outfile_commit(
     hn_outfile *f, hone_error *err);  /* closes in every case; on failure the target is untouched */
 void hn_outfile_abort(hn_outfile *f); /* closes and removes; NULL is fine */
 
-/* A shared library, loaded while the program runs; a path without a slash names a file here. */
+/* A shared library, loaded at run time; a path without a slash names a file in the current folder.
+ */
 hone_status hn_library_open(const char *path, void **library, hone_error *err);
 void *hn_library_symbol(void *library, const char *name); /* NULL when it has none */
 void hn_library_close(void *library);                     /* NULL is fine */
-/* A number that changes with the library or program that holds this code; 0: not known. */
+/* Identifies the build of the library or program that contains this code; 0: unknown. */
 uint64_t hn_code_identity(void);
 
 /* ---- processors ------------------------------------------------------------------------------ */
 
-/* Features usable now: present in the CPU, enabled by the operating system, and admitted by the cap
- * of the environment variable HONE_CPU. The cap names a tier: scalar; sse2, sse4.1, avx, avx2,
- * avxvnni, avx512, avx512vnni, avx512bf16, avx512fp16, amx; neon, fp16, dotprod, i8mm, bf16, sve. A
- * tier of another architecture leaves nothing but plain C; a name that is not in the list caps
- * nothing. hone_cpu_features() tells the effective set. */
+/* Features in use: present in the CPU, enabled by the operating system, and allowed by the
+ * environment variable HONE_CPU, which names the highest tier to use: scalar; sse2, sse4.1, avx,
+ * avx2, avxvnni, avx512, avx512vnni, avx512bf16, avx512fp16, amx; neon, fp16, dotprod, i8mm, bf16,
+ * sve. A tier of another architecture leaves plain C only; an unknown name has no effect.
+ * hone_cpu_features() returns the features in use. */
 /* clang-format off */
 #define HN_CPU_LIST(X)                                                                            \
     X(SSE2, "sse2") X(SSE41, "sse4.1") X(AVX, "avx") X(F16C, "f16c") X(FMA, "fma")                \
@@ -361,27 +366,27 @@ static inline bool hn_cpu_has(hn_cpu_feature f) {
 }
 const char *hn_cpu_tier_name(int i); /* the names above, 0, 1, 2, ...; NULL past the last */
 uint64_t hn_cpu_tier_mask(
-    const char *tier_name); /* what a cap admits; everything for NULL and for unknown names */
-/* What the maker calls the processor of this machine; "" when it does not say. `out` is filled up
- * to its size. */
+    const char *tier_name); /* features up to that tier; all for NULL and for unknown names */
+/* The vendor's name of the processor, truncated to `size`; "" when unknown. */
 void hn_cpu_name(char *out, size_t size);
-/* Whether this thread takes numbers smaller than the smallest normal one for zero, in operands and
- * in results; they cost some processors a hundred times more than others. Returns how it was
- * before, to be restored. On processors that we do not know nothing changes. */
+/* Sets whether this thread flushes denormals (numbers below the smallest normal one) to zero, in
+ * operands and results; on some processors they are a hundred times slower than others. Returns the
+ * previous mode, to be restored. No effect on unknown architectures. */
 typedef uint64_t hn_denormals;
 hn_denormals hn_flush_denormals(bool flush);
 void hn_restore_denormals(hn_denormals before);
-/* Processors this process may use: affinity mask and cgroup quota (rounded up), at least 1. */
+/* Number of processors available to this process, by affinity mask and cgroup quota (rounded up);
+ * at least 1. */
 int hn_cpu_count(void);
-/* The cgroup part alone, of the system whose / is at `root` ("" is the real one; tests have
- * others); INT_MAX = no quota. */
+/* The cgroup quota alone, read below `root` ("" is the real system; tests pass a folder); INT_MAX:
+ * no quota. */
 int hn_cgroup_cpu_limit(const char *root);
 
 uint64_t hn_now_ns(void); /* monotonic clock */
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Lets the other thread of a processor go on while this one waits for a moment. */
+/* Spin-wait hint: yields execution resources to the other hardware thread of the core. */
 static inline void hn_relax_processor(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -390,36 +395,37 @@ static inline void hn_relax_processor(void) {
 #endif
 }
 
-/* A fixed set of workers. Work is cut by the sizes alone, never by the thread count, so results do
- * not depend on it. Idle workers spin for a short bounded time, then sleep. One parallel loop at a
- * time per pool; a loop inside a loop, or from a second caller, runs on the calling thread. */
+/* A pool with a fixed number of workers. Loops are partitioned by their sizes alone, never by the
+ * thread count, so results do not depend on it. Idle workers spin for a short bounded time, then
+ * sleep. One parallel loop at a time per pool; a nested loop, or one of a second caller, runs on
+ * the calling thread. */
 typedef struct hn_pool hn_pool;
 typedef void (*hn_range_fn)(void *ctx, int64_t begin, int64_t end);
 typedef void (*hn_tile_fn)(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1);
-/* n_threads counts the caller; 0 = hn_cpu_count(). A system that refuses threads yields a smaller
- * pool, not an error. */
+/* n_threads includes the caller; 0 = hn_cpu_count(). When the system refuses to create threads, the
+ * pool is smaller; that is no error. */
 hn_pool *hn_pool_new(int n_threads, const hone_allocator *a);
 void hn_pool_free(hn_pool *pool); /* NULL is fine */
 int hn_pool_threads(const hn_pool *pool);
-/* How the loops of one run behave. */
+/* Settings of the loops of one run. */
 typedef struct hn_pool_run {
-    bool flush_denormals;          /* in the workers; the caller sees to its own thread */
-    bool (*is_stopped)(void *ctx); /* asked from all threads; NULL: never */
+    bool flush_denormals;          /* in the workers; the caller sets the mode of its own thread */
+    bool (*is_stopped)(void *ctx); /* called from all threads; NULL: never stopped */
     void *ctx;
 } hn_pool_run;
-/* A second handle on the workers of `pool`, which outlives it. NULL: no memory. */
+/* A second handle on the workers of `pool`, which must outlive it. NULL: out of memory. */
 hn_pool *hn_pool_share(const hn_pool *pool, const hn_pool_run *run);
-/* Asked now and then by loops that may take long. What a loop has not written when it ends early is
- * undefined, so only those ask whose results are numbers, never places to read or write at. */
+/* Polled by loops that may run long. The output of a loop that ends early is undefined where it was
+ * not written, so only loops poll whose results are never used as indices or addresses. */
 bool hn_pool_is_stopped(const hn_pool *pool);
-/* Calls fn over [0, n) in pieces of `grain` (the last may be short). pool may be NULL: runs here.
- * Returns when all is done. */
+/* Calls fn over [0, n) in ranges of `grain` (the last may be shorter). A NULL pool runs on the
+ * calling thread. Returns when all calls have returned. */
 void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx);
 /* The same over tiles of rows x cols; the number of tiles must fit in 63 bits. */
 void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain,
                     hn_tile_fn fn, void *ctx);
-/* The same over [0, n), for tasks that need memory of their own: `lane` is less than
- * hn_pool_threads(pool), and no two calls at the same time have the same one. */
+/* The same over [0, n), for loops with per-thread scratch: `lane` is less than
+ * hn_pool_threads(pool), and no two concurrent calls have the same one. */
 typedef void (*hn_lane_fn)(void *ctx, int lane, int64_t begin, int64_t end);
 void hn_pool_for_lanes(hn_pool *pool, int64_t n, int64_t grain, hn_lane_fn fn, void *ctx);
 
@@ -437,16 +443,16 @@ float hn_f8_to_f32(uint8_t v, hn_f8_kind kind);
 uint8_t hn_f32_to_f8(float f, hn_f8_kind kind, bool saturate);
 typedef enum hn_round { HN_ROUND_UP, HN_ROUND_DOWN, HN_ROUND_NEAREST } hn_round;
 float hn_e8m0_to_f32(uint8_t v);
-/* Nearest: ties go up. Beyond 2^127, and below 2^-127 with zero and negatives: the end of the range
- * when `saturate`, else NaN. */
+/* HN_ROUND_NEAREST rounds ties up. Values above 2^127 or below 2^-127, zero and negative ones give
+ * the nearest end of the range when `saturate`, else NaN. */
 uint8_t hn_f32_to_e8m0(float f, hn_round round, bool saturate);
 float hn_f4_to_f32(uint8_t nibble); /* e2m1 */
 uint8_t hn_f32_to_f4(float f);      /* saturates, NaN becomes -0; returns a nibble */
 typedef enum hn_f6_kind { HN_F6_E2M3, HN_F6_E3M2 } hn_f6_kind;
 float hn_f6_to_f32(uint8_t code, hn_f6_kind kind);
 uint8_t hn_f32_to_f6(float f, hn_f6_kind kind); /* saturates, NaN becomes -0; returns 6 bits */
-/* Packed sub-byte elements: a stream of bits, the first element in the lowest. `bits` is 2, 4 or 6;
- * elements of 6 may lie in two bytes. */
+/* Packed sub-byte elements: a bit stream, least significant bits first. `bits` is 2, 4 or 6; a
+ * 6-bit element may span two bytes. */
 int hn_unpack_int(const uint8_t *data, uint64_t i, int bits, bool is_signed);
 void hn_pack_int(uint8_t *data, uint64_t i, int bits, int value); /* keeps the low bits of value */
 
@@ -463,11 +469,11 @@ float hn_rng_normal(hn_rng *r);
 
 /* ---- JSON writer ----------------------------------------------------------------------------- */
 
-/* Writes well-formed JSON into a strbuf: commas, indentation and escapes are its business. Bytes
- * that are not UTF-8 become U+FFFD. Non-finite numbers become the strings "inf", "-inf", "nan".
- * Sticky failure lives in the strbuf. */
+/* Writes well-formed JSON into a strbuf; it adds commas, indentation and escapes. Bytes that are
+ * not UTF-8 become U+FFFD. Non-finite numbers become the strings "inf", "-inf", "nan". Failures are
+ * recorded in the strbuf. */
 #define HN_JSON_MAX_DEPTH \
-  127 /* more than the deepest type or graph that is read; deeper ones fail */
+  127 /* exceeds the nesting limit of types and graphs when reading; deeper output fails */
 typedef struct hn_json {
     hn_strbuf *out;
     int depth;
@@ -486,8 +492,7 @@ void hn_json_strn(hn_json *j, const char *text, size_t n);
 void hn_json_i64(hn_json *j, int64_t v);
 void hn_json_u64(hn_json *j, uint64_t v);
 void hn_json_f64(hn_json *j, double v);
-void hn_json_f32(hn_json *j,
-                 float v); /* the shortest text that is the same float, not its widened double */
+void hn_json_f32(hn_json *j, float v); /* the shortest text that reads back as the same float */
 void hn_json_bool(hn_json *j, bool v);
 void hn_json_null(hn_json *j);
 

@@ -1,20 +1,20 @@
-/* Blobs: every one that exists stands in a table of the process, where those who want the same
- * bytes find it. */
+/* Blobs. A hash table of the process holds all of them, so that users of the same source share one.
+ */
 #include "base/base.h"
 
 #include <pthread.h>
 
 #define N_BUCKETS 1024
-#define MIX_BYTES 16384 /* both hashes read a piece while it is in the first cache */
+#define MIX_BYTES 16384 /* small enough that the second hash finds it in the L1 cache */
 
 struct hn_blob {
     hn_blob *next; /* in its bucket */
     hn_blob_key key;
-    hone_allocator alloc; /* by value: who made it may be gone */
+    hone_allocator alloc; /* a copy: the creator may be gone */
     bool has_alloc;
     uint64_t n_owners;
     void *data;
-    hn_shared *keeper; /* of data that lie on a store; NULL: they are our own */
+    hn_shared *keeper; /* owner of data in a store; NULL: the blob owns them */
 };
 
 static pthread_mutex_t blob_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
@@ -23,8 +23,8 @@ static uint64_t blob_secret;
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* A number that whoever wrote a model cannot know, so that no two tensors can be made to have one
- * key. */
+/* A number that the author of a model cannot predict, so that nobody can construct two tensors with
+ * the same key. */
 static uint64_t secret_seed(void) {
     pthread_mutex_lock(&blob_lock);
     if (!blob_secret) {
@@ -71,8 +71,8 @@ static hn_blob **bucket_of(const hn_blob_key *key) {
     return &blob_buckets[key->hash[0] % N_BUCKETS];
 }
 
-/* One more owner of a blob that is there; the lock is held. */
-static hn_blob *own_known(const hone_allocator *a, const hn_blob_key *key) {
+/* Finds a blob and adds an owner; the lock must be held. */
+static hn_blob *find_and_own(const hone_allocator *a, const hn_blob_key *key) {
     hn_blob *b = *bucket_of(key);
     while (b && !(same_key(&b->key, key) && has_allocator(b, a)))
         b = b->next;
@@ -91,7 +91,7 @@ static void free_blob(hn_blob *b) {
     hn_free(a, b, sizeof *b);
 }
 
-/* With the bytes of a store, or room for them. */
+/* A new blob with the bytes of the store, or with memory to be filled. */
 static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_store *store,
                            const hn_blob_key *key) {
     const void *shelved = store ? store->find(store->ctx, key) : NULL;
@@ -115,11 +115,11 @@ static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_store *store,
     return b;
 }
 
-/* Blobs are filled without the lock; of two that were made at the same time one stays. */
+/* Blobs are filled without the lock; when two threads create the same one, one copy is kept. */
 hone_status hn_blob_get(const hone_allocator *a, const hn_blob_store *store, const hn_blob_key *key,
                         hn_blob_fill_fn fill, void *ctx, hn_blob **out) {
     pthread_mutex_lock(&blob_lock);
-    *out = own_known(a, key);
+    *out = find_and_own(a, key);
     pthread_mutex_unlock(&blob_lock);
     if (*out)
         return HONE_OK;
@@ -133,7 +133,7 @@ hone_status hn_blob_get(const hone_allocator *a, const hn_blob_store *store, con
         return status;
     }
     pthread_mutex_lock(&blob_lock);
-    *out = own_known(a, key);
+    *out = find_and_own(a, key);
     if (!*out) {
         fresh->next = *bucket_of(key);
         *bucket_of(key) = *out = fresh;

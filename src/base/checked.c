@@ -1,4 +1,4 @@
-/* Arithmetic that notices overflow. */
+/* Arithmetic with overflow checks. */
 #include "base/base.h"
 
 bool hn_add_u64(uint64_t a, uint64_t b, uint64_t *out) {

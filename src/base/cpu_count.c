@@ -8,10 +8,10 @@
 
 /* ---- control groups ----
  *
- * A quota may stand at any level between our group and the root of the hierarchy; the tightest
- * counts. Groups are looked for where distributions mount them. In a container without its own
- * cgroup namespace, our path names folders that are not visible; walking up from it ends at the
- * mount, which then is our group. */
+ * A quota may be set at any level between the group of this process and the root of the hierarchy;
+ * the smallest one applies. The usual mount points are searched. In a container without its own
+ * cgroup namespace the path of the group names folders that are not visible; walking up from it
+ * ends at the mount point, which then is the group. */
 
 enum { CGROUP_PATH_CHARS = 4096 };
 
@@ -36,8 +36,8 @@ static int read_quota_file(const char *folder, const char *file, long long out[2
     return sscanf(text, "%lld %lld", &out[0], &out[1]);
 }
 
-/* Whole processors that a quota (microseconds per period) pays for, rounded up; INT_MAX when it
- * limits nothing. */
+/* Number of processors that a quota (microseconds per period) allows, rounded up; INT_MAX: no
+ * limit. */
 static int quota_cpus(long long quota, long long period) {
     if (quota <= 0 || period <= 0) {
         return INT_MAX;

@@ -16,7 +16,7 @@
 
 #define FEATURE(id) (UINT64_C(1) << HN_CPU_##id)
 
-/* ---- tiers: what HONE_CPU may say ---- */
+/* ---- tiers: the values of HONE_CPU ---- */
 
 #define TIER_SSE41 (FEATURE(SSE2) | FEATURE(SSE41))
 #define TIER_AVX (TIER_SSE41 | FEATURE(AVX))
@@ -69,7 +69,7 @@ uint64_t hn_cpu_tier_mask(const char *name) {
     return UINT64_MAX;
 }
 
-/* ---- what the machine has ---- */
+/* ---- detection ---- */
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -140,8 +140,8 @@ static uint64_t detect_features(void) {
     return mask;
 }
 
-/* Linux grants the 8 KB of tile data per thread only to a process that asks. Asking makes signal
- * frames of the whole process larger, so it happens only when the cap lets AMX be used. */
+/* Linux grants the 8 KB of tile data per thread only to a process that requests it. The request
+ * enlarges the signal frames of the whole process, so it is made only when HONE_CPU allows AMX. */
 static bool amx_is_permitted(void) {
 #  if defined(__linux__) && defined(SYS_arch_prctl)
     enum { ARCH_REQ_XCOMP_PERM_CALL = 0x1023, TILE_DATA_COMPONENT = 18 };
@@ -153,7 +153,7 @@ static bool amx_is_permitted(void) {
 
 #elif defined(__aarch64__) && defined(__linux__)
 
-/* Bits of the kernel's interface, by number: old C libraries do not name the newer ones. */
+/* Bits of the kernel interface, by number: old C libraries lack names for the newer ones. */
 static uint64_t detect_features(void) {
     static const struct hwcap_bit {
         uint8_t feature;
@@ -193,7 +193,7 @@ static bool amx_is_permitted(void) {
 
 #endif
 
-/* ---- the effective set, found once ---- */
+/* ---- the features in use, determined once ---- */
 
 static const char *const feature_names[HN_CPU_COUNT] = {
 #define HN_CPU_NAME(id, text) text,

@@ -1,4 +1,4 @@
-/* Names of processors, for people and for telling machines apart. */
+/* Name of the processor, for reports and for distinguishing machines. */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void read_cpu_name(char raw[64]) {
 
 #else
 
-/* The number of the main identification register, which Linux shows. */
+/* The main ID register, which Linux exposes. */
 static void read_cpu_name(char raw[64]) {
     FILE *f = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "r");
     if (f && !fgets(raw, 63, f))

@@ -1,9 +1,9 @@
-/* The bits of the floating-point control register that turn tiny numbers into zero. */
+/* The bits of the floating-point control register that flush denormals to zero. */
 #include "base/base.h"
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
-/* MXCSR: flush results to zero, take denormal operands for zero. */
+/* MXCSR: flush-to-zero for results, denormals-are-zero for operands. */
 enum { FLUSH_BITS = 0x8040 };
 
 static uint64_t read_control(void) {

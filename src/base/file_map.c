@@ -1,4 +1,4 @@
-/* Files mapped read-only, and the fence around external data. */
+/* Files mapped read-only, and the check that external data stay in the model's folder. */
 #define _GNU_SOURCE /* O_PATH, realpath */
 #include "base/base.h"
 
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A folder on the way to a file needs to be searched only, not read. */
+/* The folders of a path need search permission only, not read permission. */
 #ifdef O_PATH
 #  define WALK_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 #else
@@ -22,7 +22,7 @@
 /* O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing for regular files. */
 #define READ_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC)
 
-static const char *what_it_is(mode_t mode) {
+static const char *file_kind_text(mode_t mode) {
     return S_ISDIR(mode)    ? "a folder"
            : S_ISFIFO(mode) ? "a pipe"
            : S_ISSOCK(mode) ? "a socket"
@@ -34,12 +34,12 @@ static const char *what_it_is(mode_t mode) {
 
 static hone_status refuse_kind(const char *path, mode_t mode, hone_error *err) {
     return hn_fail(err, HONE_E_IO, "cannot read '%s': it is %s; give the path of a file", path,
-                   what_it_is(mode));
+                   file_kind_text(mode));
 }
 
-#define SETTLED_SECONDS 2 /* more than a tick of any file system's clock */
+#define SETTLED_SECONDS 2 /* more than the time stamp resolution of any file system */
 
-/* Nobody can change a file and leave all of this as it was. */
+/* Any change of a file changes at least one of these. */
 static void identify_file(const struct stat *st, uint64_t identity[2]) {
     struct timespec now;
     uint64_t facts[] = {(uint64_t)st->st_dev,          (uint64_t)st->st_ino,
@@ -53,7 +53,7 @@ static void identify_file(const struct stat *st, uint64_t identity[2]) {
     identity[1] = hn_hash64(facts, sizeof facts, 1);
 }
 
-/* Maps the open file; `path` is for messages. The descriptor stays the caller's. */
+/* Maps the open file; `path` is for messages. The caller still owns the descriptor. */
 static hone_status map_descriptor(int fd, const char *path, hn_filemap *out, hone_error *err) {
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -82,7 +82,7 @@ hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err) 
     if (fd < 0) {
         int number = errno;
         struct stat st;
-        /* The one kind that cannot be opened at all. */
+        /* Sockets cannot be opened at all. */
         if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode))
             return refuse_kind(path, st.st_mode, err);
         errno = number;
@@ -102,7 +102,7 @@ void hn_filemap_forget(const hn_filemap *map, const void *at, uint64_t n_bytes) 
     uintptr_t mask = (uintptr_t)page - 1, end = (begin + (uintptr_t)n_bytes) & ~mask;
     begin = (begin + mask) & ~mask;
     if (begin < end)
-        madvise((void *)begin, end - begin, MADV_DONTNEED); /* only advice: no harm when it fails */
+        madvise((void *)begin, end - begin, MADV_DONTNEED); /* a hint: failure is harmless */
 }
 
 void hn_filemap_close(hn_filemap *map) {
@@ -140,8 +140,8 @@ static hone_status check_location(const char *location, hone_error *err) {
         location, why);
 }
 
-/* The path of `location` below `folder` once all symbolic links are resolved, without links and
- * without "..". *inside points into `real`, behind the folder's part. */
+/* Resolves all symbolic links and ".." of `location` below `folder`. *inside points into `real`,
+ * after the folder. */
 static hone_status resolve_inside(const char *folder, const char *location, char real[PATH_MAX],
                                   char **inside, hone_error *err) {
     char joined[PATH_MAX], fence[PATH_MAX];
@@ -164,9 +164,9 @@ static hone_status resolve_inside(const char *folder, const char *location, char
     return HONE_OK;
 }
 
-/* Opens a path that has no links and no "..", one component after the other, following nothing.
- * This is what makes the fence safe: whatever was exchanged since the path was resolved, the walk
- * cannot leave the folder. */
+/* Opens a resolved path one component at a time without following links. This closes the race with
+ * a concurrent change: whatever was replaced since the path was resolved, the walk cannot leave the
+ * folder. */
 static int open_without_links(const char *folder, char *path) {
     int at = open(folder, WALK_FLAGS);
     for (char *slash = strchr(path, '/'); at >= 0 && slash; slash = strchr(path, '/')) {

@@ -1,4 +1,4 @@
-/* Files that appear whole or not at all. */
+/* Files that are replaced atomically. */
 #define _GNU_SOURCE /* realpath, MADV_POPULATE_READ */
 #include "base/base.h"
 
@@ -24,9 +24,9 @@ struct hn_outfile {
     bool in_place; /* a device or a pipe: nothing to rename */
     uint64_t offset;
     size_t n_buffered;
-    size_t bytes; /* of this block, the texts included */
-    char *given;  /* the path as the caller said it, for messages */
-    char *target; /* the same without links: a link stays, what it points to is replaced */
+    size_t bytes; /* size of this allocation, strings included */
+    char *given;  /* the path that the caller gave, for messages */
+    char *target; /* with links resolved: a link is kept, and its target is replaced */
     char *temp;   /* in the folder of the target */
     unsigned char buffer[OUT_BUFFER_BYTES];
 };
@@ -38,7 +38,7 @@ static hone_status check_target(const char *path, const struct stat *st, hone_er
     if (S_ISSOCK(st->st_mode) || S_ISBLK(st->st_mode))
         return hn_fail(err, HONE_E_IO, "cannot write '%s': it is neither a file nor a stream",
                        path);
-    /* Renaming over it would work, but a file that was made read-only is meant to stay. */
+    /* Renaming over it would succeed, but a read-only file is meant to be kept. */
     if (access(path, W_OK) != 0)
         return hn_fail_errno(err, "cannot write '%s'", path);
     return HONE_OK;
@@ -66,8 +66,8 @@ static hn_outfile *new_outfile(const char *given, const char *target, const hone
     return f;
 }
 
-/* A short name of its own, not the target's with an ending: that one might become too long for the
- * file system. */
+/* A short name instead of the target's name with a suffix, which could be too long for the file
+ * system. */
 static void choose_temp_name(hn_outfile *f, int attempt) {
     const char *slash = strrchr(f->target, '/');
     size_t n_folder = slash ? (size_t)(slash - f->target) + 1 : 0;
@@ -82,7 +82,7 @@ static void choose_temp_name(hn_outfile *f, int attempt) {
 
 /* `existing` is the file to be replaced, or NULL. */
 static hone_status open_temp(hn_outfile *f, const struct stat *existing, hone_error *err) {
-    mode_t mode = existing ? 0600 : 0666; /* what was private is so at every moment */
+    mode_t mode = existing ? 0600 : 0666; /* a private file is private from the start */
     for (int attempt = 0; f->fd < 0 && attempt < TEMP_NAME_ATTEMPTS; attempt++) {
         choose_temp_name(f, attempt);
         f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -91,7 +91,7 @@ static hone_status open_temp(hn_outfile *f, const struct stat *existing, hone_er
     }
     if (f->fd < 0)
         return hn_fail_errno(err, "cannot write '%s'", f->given);
-    if (existing) /* may be refused by a file system without modes; the content matters more */
+    if (existing) /* a file system without modes may refuse it; that is no reason to fail */
         fchmod(f->fd, existing->st_mode & 0777);
     return HONE_OK;
 }
@@ -107,7 +107,7 @@ hone_status hn_outfile_open(const char *path, const hone_allocator *a, hn_outfil
     *out = NULL;
     struct stat st;
     bool exists = stat(path, &st) == 0;
-    /* A path that can never be one of a file is told now, not by the rename after all the work. */
+    /* Reports an impossible path now instead of after all data are written. */
     if (!exists && (errno != ENOENT || path[0] == '\0'))
         return hn_fail_errno(err, "cannot write '%s'", path);
     if (exists)
@@ -126,9 +126,8 @@ hone_status hn_outfile_open(const char *path, const hone_allocator *a, hn_outfil
     return HONE_OK;
 }
 
-/* Large data are mostly views into a mapped file. Mapping their pages in one call, instead of one
- * fault for every few of them, is a third of the time of a copy. Only a hint: systems without it
- * are slower, not wrong. */
+/* Large data are mostly views into a mapped file. Populating their pages in one call, instead of
+ * one page fault for every few of them, saves a third of the time of a copy. It is only a hint. */
 static void map_pages_ahead(const unsigned char *data, size_t n) {
 #ifdef MADV_POPULATE_READ
     long page_bytes = sysconf(_SC_PAGESIZE);
@@ -141,7 +140,7 @@ static void map_pages_ahead(const unsigned char *data, size_t n) {
 #endif
 }
 
-/* Past the buffer, straight to the system. */
+/* Writes to the file directly, without the buffer. */
 static hone_status write_through(hn_outfile *f, const unsigned char *data, uint64_t n,
                                  hone_error *err) {
     while (n > 0) {
@@ -205,8 +204,7 @@ uint64_t hn_outfile_offset(const hn_outfile *f) {
     return f->offset;
 }
 
-/* Everything that can go wrong before the rename. The descriptor is closed afterwards, whatever
- * happened. */
+/* All steps that can fail before the rename. Closes the descriptor in every case. */
 static hone_status finish_content(hn_outfile *f, hone_error *err) {
     hone_status status = f->failed ? fail_again(f, err) : flush_buffer(f, err);
     /* Network file systems report a full disk at close. */

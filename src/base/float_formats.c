@@ -65,8 +65,7 @@ static inline uint32_t widen_finite(uint32_t magnitude, const float_layout *layo
     if (magnitude == 0) {
         return 0;
     }
-    /* A subnormal: move the leading bit to the hidden place, one exponent step for each position.
-     */
+    /* A subnormal: shift the leading bit into the hidden bit and lower the exponent accordingly. */
     uint32_t significand = magnitude << shift;
     uint32_t bits = rebias + F32_HIDDEN_BIT;
     while (!(significand & F32_HIDDEN_BIT)) {
@@ -76,8 +75,8 @@ static inline uint32_t widen_finite(uint32_t magnitude, const float_layout *layo
     return bits + (significand & ~F32_HIDDEN_BIT);
 }
 
-/* Magnitude nearest to a finite float32 magnitude, ties to even, as if the exponent had no upper
- * end. */
+/* Magnitude nearest to a finite float32 magnitude, ties to even, as if the exponent range had no
+ * upper limit. */
 static inline uint32_t narrow_finite(uint32_t f32_magnitude, const float_layout *layout) {
     int shift = F32_MAN_BITS - layout->man_bits;
     int exponent = (int)(f32_magnitude >> F32_MAN_BITS) - F32_BIAS + layout->bias;
@@ -87,7 +86,7 @@ static inline uint32_t narrow_finite(uint32_t f32_magnitude, const float_layout 
     }
     shift += 1 - exponent;
     if (shift > F32_MAN_BITS + 1) {
-        return 0; /* under half of the smallest subnormal; every float32 subnormal ends here too */
+        return 0; /* less than half of the smallest subnormal, as every float32 subnormal is */
     }
     uint32_t significand = (f32_magnitude & (F32_HIDDEN_BIT - 1)) | F32_HIDDEN_BIT;
     return shift_right_nearest_even(significand, shift);
@@ -121,8 +120,8 @@ static inline float widen(uint32_t code, const float_layout *layout) {
     return f32_from_bits(sign | widen_finite(magnitude, layout));
 }
 
-/* NaNs of the 16-bit formats become quiet and keep their sign and upper payload, as processors do
- * it, so that kernels using the conversion instructions give the same bits. */
+/* NaNs of the 16-bit formats become quiet and keep their sign and upper payload, as in the
+ * conversion instructions of processors, so that kernels that use those give the same bits. */
 float hn_f16_to_f32(uint16_t h) {
     uint32_t magnitude = h & 0x7FFFu;
     if (magnitude > layout_f16.infinity) {
@@ -161,8 +160,7 @@ uint8_t hn_f32_to_f8(float f, hn_f8_kind kind, bool saturate) {
     return (uint8_t)narrow(f32_bits(f), &layouts_f8[kind], saturate);
 }
 
-/* Formats without Inf and NaN: the largest number stands for the one, negative zero for the other.
- */
+/* Formats without Inf and NaN: Inf becomes the largest number, NaN negative zero. */
 static inline uint8_t narrow_saturated(float f, const float_layout *layout) {
     uint32_t bits = f32_bits(f);
     if ((bits & ~F32_SIGN) > F32_INF) {
@@ -221,7 +219,7 @@ uint8_t hn_f32_to_e8m0(float f, hn_round round, bool saturate) {
     return (uint8_t)(exponent + goes_up);
 }
 
-/* Where element i begins: a byte, and the bits of it that belong to others. */
+/* Position of element i: a byte, and the number of its low bits that belong to earlier elements. */
 static inline unsigned packed_shift(uint64_t i, int bits) {
     return (unsigned)(i % 8 * (unsigned)bits % 8);
 }

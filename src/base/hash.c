@@ -6,7 +6,7 @@
 #define HASH_K1 UINT64_C(0x13198A2E03707345)
 #define HASH_K2 UINT64_C(0xA4093822299F31D1)
 
-/* The two halves of a 128-bit product, folded: every input bit reaches every output bit. */
+/* Exclusive or of both halves of the 128-bit product: every input bit affects every output bit. */
 static uint64_t fold_product(uint64_t a, uint64_t b) {
 #if defined(__SIZEOF_INT128__)
     __extension__ typedef unsigned __int128 u128;
@@ -83,7 +83,7 @@ static uint32_t map_home(const hn_map *m, uint64_t key) {
     return (uint32_t)fold_product(key ^ HASH_K0, HASH_K2) & (m->cap - 1);
 }
 
-/* Where the key is, or the free slot where it would go. There is always a free one. */
+/* The slot of the key, or the free slot where it would be inserted. There is always a free one. */
 static uint32_t map_seek(const hn_map *m, uint64_t key) {
     uint32_t i = map_home(m, key);
     while (m->slots[i].id != HN_MAP_NONE && m->slots[i].key != key)
@@ -111,7 +111,8 @@ static bool map_grow(hn_map *m) {
 }
 
 bool hn_map_put(hn_map *m, uint64_t key, uint32_t id) {
-    if (id == HN_MAP_NONE) { /* what get says of an absent key: storing it is removing */
+    if (id ==
+        HN_MAP_NONE) { /* hn_map_get returns it for an absent key, so storing it means removing */
         hn_map_remove(m, key);
         return true;
     }
@@ -137,8 +138,8 @@ bool hn_map_remove(hn_map *m, uint64_t key) {
     uint32_t hole = map_seek(m, key);
     if (m->slots[hole].id == HN_MAP_NONE)
         return false;
-    /* Entries behind the hole move into it when their way from home passes it, so no search ends
-     * too early and no tombstones pile up. */
+    /* Backward-shift deletion: later entries whose probe sequence passes the free slot move into
+     * it, so that no search ends too early and no tombstones accumulate. */
     uint32_t mask = m->cap - 1;
     for (uint32_t i = (hole + 1) & mask; m->slots[i].id != HN_MAP_NONE; i = (i + 1) & mask) {
         uint32_t way = (i - map_home(m, m->slots[i].key)) & mask;

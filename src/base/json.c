@@ -16,7 +16,7 @@ static void json_newline(hn_json *j) {
         hn_strbuf_put(j->out, "  ", 2);
 }
 
-/* What stands between the previous item and the next: nothing, a comma, a new line. */
+/* Writes the separator between two items: nothing, a comma, a line break. */
 static void json_separate(hn_json *j) {
     if (j->after_key) {
         j->after_key = false;
@@ -69,8 +69,8 @@ void hn_json_array_end(hn_json *j) {
     json_close(j, "]");
 }
 
-/* Length of the UTF-8 sequence at `at`; when it is not valid, *valid is false and the length is
- * that of its longest correct beginning, at least 1. */
+/* Length of the UTF-8 sequence at `at`; when it is invalid, *valid is false and the length is that
+ * of its longest valid prefix, at least 1. */
 static size_t utf8_sequence(const unsigned char *at, size_t n, bool *valid) {
     unsigned char lead = at[0];
     size_t want = lead < 0x80                   ? 1
@@ -104,7 +104,7 @@ static void json_escape(hn_strbuf *out, unsigned char c) {
 static void json_quoted(hn_strbuf *out, const char *text, size_t n) {
     const unsigned char *bytes = (const unsigned char *)text;
     hn_strbuf_put(out, "\"", 1);
-    size_t plain = 0; /* start of the run that needs no change */
+    size_t plain = 0; /* start of the bytes that need no escape */
     for (size_t i = 0; i < n;) {
         bool valid;
         size_t length = utf8_sequence(bytes + i, n - i, &valid);

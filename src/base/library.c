@@ -1,11 +1,11 @@
-/* Shared libraries that are loaded while the program runs, and the file that our own code is in. */
+/* Loading of shared libraries, and the identity of the file that contains this code. */
 #define _GNU_SOURCE /* dladdr */
 #include "base/base.h"
 
 #include <dlfcn.h>
 #include <sys/stat.h>
 
-/* A bare name would be looked for in the system's folders only. */
+/* dlopen searches a bare name in the folders of the system only. */
 static void *open_here(const char *path) {
     char here[4096];
     size_t n = strlen(path);

@@ -14,16 +14,17 @@ typedef struct short_decimal {
 } short_decimal;
 
 typedef struct text_precision {
-    int safe_digits; /* normal numbers: every decimal of so many digits survives a round trip */
-    int max_digits;  /* so many always tell two numbers apart */
+    int safe_digits; /* of normal numbers: every decimal with that many digits survives a round trip
+                      */
+    int max_digits;  /* digits that always distinguish two numbers */
     double min_normal;
 } text_precision;
 
 static const text_precision f32_precision = {FLT_DIG, FLT_DECIMAL_DIG, FLT_MIN};
 static const text_precision f64_precision = {DBL_DIG, DBL_DECIMAL_DIG, DBL_MIN};
 
-/* The nearest decimal of n_digits for a finite v >= 0. Only digits are taken from printf's text,
- * for the character between them depends on the locale. */
+/* The nearest decimal of n_digits for a finite v >= 0. Only the digits of printf's output are used,
+ * because the decimal point depends on the locale. */
 static short_decimal nearest_decimal(double v, int n_digits) {
     char text[64];
     snprintf(text, sizeof(text), "%.*e", n_digits - 1, v);
@@ -47,8 +48,8 @@ static bool reads_back(const short_decimal *d, double v, bool is_f32) {
 
 static short_decimal shortest_decimal(double v, bool is_f32) {
     const text_precision *precision = is_f32 ? &f32_precision : &f64_precision;
-    /* A decimal shorter than safe_digits would show up as one with trailing zeros, which are cut;
-     * so the search may begin there. Subnormal numbers have fewer bits and no such promise. */
+    /* A decimal shorter than safe_digits appears with trailing zeros, which are removed, so the
+     * search can start there. Subnormal numbers have fewer bits and no such guarantee. */
     int n_digits = v < precision->min_normal ? 1 : precision->safe_digits;
     short_decimal d = nearest_decimal(v, n_digits);
     while (n_digits < precision->max_digits && !reads_back(&d, v, is_f32))

@@ -1,5 +1,5 @@
-/* A machine with many threads and no memory: all ways through the pattern advance together, one
- * character at a time. */
+/* Simulation of an NFA (Thompson's construction): all paths through the pattern advance together,
+ * one character at a time, so there is no backtracking. */
 #include "base/regex_int.h"
 
 typedef enum regex_op { OP_CODE, OP_PLACE, OP_FORK, OP_MATCH } regex_op;
@@ -7,13 +7,13 @@ typedef enum regex_op { OP_CODE, OP_PLACE, OP_FORK, OP_MATCH } regex_op;
 typedef struct regex_step {
     regex_op op;
     const hn_code_set *set;
-    hn_regex_place place;
-    uint32_t next, other; /* other: of a fork */
+    hn_regex_assertion place;
+    uint32_t next, other; /* other: second branch of a fork */
 } regex_step;
 
-/* Steps that are alive, each once. */
+/* The set of active states. */
 typedef struct step_set {
-    uint32_t *at, *where; /* where[step] is its position in `at` when it is in */
+    uint32_t *at, *where; /* where[step] is its position in `at` if it is a member */
     uint32_t n;
 } step_set;
 
@@ -21,7 +21,7 @@ struct hn_regex {
     HN_VEC(regex_step) steps;
     uint32_t start;
     step_set now, later;
-    uint32_t *stack; /* of steps that are still to be followed */
+    uint32_t *stack; /* worklist of states to follow */
 };
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -32,8 +32,8 @@ typedef struct regex_compiler {
     hone_status status;
 } regex_compiler;
 
-/* The steps are made from the end to the beginning: each knows what follows. Returns the new step.
- */
+/* Instructions are emitted from the end of the pattern to its beginning, so the successor is always
+ * known. Returns the new instruction. */
 static uint32_t emit(regex_compiler *k, regex_step step) {
     if (k->status != HONE_OK)
         return 0;
@@ -67,8 +67,9 @@ static uint32_t emit_repeat(regex_compiler *k, const hn_regex_node *n, uint32_t 
 static uint32_t emit_node(regex_compiler *k, const hn_regex_node *n, uint32_t next, int depth) {
     if (depth > 4 * HN_REGEX_MAX_DEPTH)
         k->status = HONE_E_LIMIT;
-    uint32_t other = UINT32_MAX; /* what alternatives seen so far begin with */
-    for (;;) { /* long concatenations and alternatives lean to the left: this loop follows them */
+    uint32_t other = UINT32_MAX; /* entry of the alternatives so far */
+    for (;;) { /* long concatenations and alternatives are left-deep: the loop follows them without
+                  recursion */
         uint32_t at = next;
         if (k->status != HONE_OK)
             return 0;
@@ -132,7 +133,7 @@ static bool is_word_code(uint32_t c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
-static bool is_at_place(hn_regex_place place, uint32_t before, uint32_t after) {
+static bool assertion_holds(hn_regex_assertion place, uint32_t before, uint32_t after) {
     bool is_edge = is_word_code(before) != is_word_code(after);
     switch (place) {
     case HN_AT_TEXT_START:
@@ -154,8 +155,8 @@ static bool has_step(const step_set *s, uint32_t step) {
     return s->where[step] < s->n && s->at[s->where[step]] == step;
 }
 
-/* Adds a step and all that it leads to without taking a character, between `before` and `after`.
- * Each step is followed once, so the stack holds at most two per step. */
+/* Adds a state and its epsilon closure at the position between `before` and `after`. Each state is
+ * followed once, so the stack holds at most two entries per state. */
 static void add_steps(hn_regex *re, step_set *s, uint32_t step, uint32_t before, uint32_t after) {
     uint32_t n = 0;
     re->stack[n++] = step;
@@ -169,7 +170,7 @@ static void add_steps(hn_regex *re, step_set *s, uint32_t step, uint32_t before,
         if (t->op == OP_FORK) {
             re->stack[n++] = t->other;
             re->stack[n++] = t->next;
-        } else if (t->op == OP_PLACE && is_at_place(t->place, before, after)) {
+        } else if (t->op == OP_PLACE && assertion_holds(t->place, before, after)) {
             re->stack[n++] = t->next;
         }
     }

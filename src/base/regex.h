@@ -1,5 +1,5 @@
-/* Inside ops/: regular expressions in the syntax of RE2, matched against whole texts in time linear
- * in their length. */
+/* Regular expressions in the syntax of RE2, matched against whole texts in time linear in their
+ * length. */
 #ifndef HN_REGEX_H
 #define HN_REGEX_H
 

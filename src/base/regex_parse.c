@@ -1,5 +1,5 @@
-/* The syntax of RE2: classes, groups, repetitions, flags. What RE2 refuses (back references, look
- * around) is refused here, too. */
+/* Parser for the syntax of RE2: classes, groups, repetitions, flags. Like RE2 it refuses
+ * backreferences and lookaround. */
 #include "base/regex_int.h"
 
 typedef struct regex_parser {
@@ -92,7 +92,7 @@ static void add_range(regex_parser *p, hn_code_set *set, uint32_t lo, uint32_t h
         parse_fail(p, HONE_E_NOMEM, NULL);
 }
 
-/* A range, and with (?i) its letters of the other case; beyond ASCII case is not folded. */
+/* Adds a range, and with (?i) its ASCII letters in the other case. */
 static void add_folded(regex_parser *p, hn_code_set *set, uint32_t lo, uint32_t hi) {
     static const struct {
         uint32_t first, last;
@@ -138,7 +138,7 @@ static const named_set posix_sets[] = {
     {"xdigit", "09AFaf"},
 };
 
-/* Adds a named set, or everything else. The pairs are in ascending order. */
+/* Adds a named set, or its complement. The pairs are in ascending order. */
 static void add_named(regex_parser *p, hn_code_set *set, const named_set *named, bool is_negated) {
     uint32_t next = 0;
     for (const char *s = named->pairs; s[0]; s += 2) {
@@ -153,7 +153,7 @@ static void add_named(regex_parser *p, hn_code_set *set, const named_set *named,
         add_range(p, set, next, HN_REGEX_LAST_CODE);
 }
 
-/* \d \D \s \S \w \W, seen from behind the backslash. */
+/* \d \D \s \S \w \W; the backslash is already consumed. */
 static bool take_escape_set(regex_parser *p, hn_code_set *set) {
     if (at_end(p))
         return false;
@@ -176,7 +176,7 @@ static int hex_digit(uint32_t c) {
                                   : -1;
 }
 
-/* \x41 and \x{10FFFF}, seen from behind the x. */
+/* \x41 and \x{10FFFF}; the x is already consumed. */
 static uint32_t take_hex(regex_parser *p) {
     bool has_braces = take(p, "{");
     uint32_t code = 0, n = 0;
@@ -194,7 +194,7 @@ static uint32_t take_hex(regex_parser *p) {
     return code;
 }
 
-/* An escaped character, seen from behind the backslash. */
+/* An escaped character; the backslash is already consumed. */
 static uint32_t take_escape(regex_parser *p) {
     static const char letters[] = "afnrtv", meanings[] = "\a\f\n\r\t\v";
     if (at_end(p)) {
@@ -256,7 +256,7 @@ static void take_class_member(regex_parser *p, hn_code_set *set) {
         add_folded(p, set, lo, hi);
 }
 
-/* From behind the opening bracket. */
+/* The opening bracket is already consumed. */
 static const hn_regex_node *parse_class(regex_parser *p) {
     hn_code_set *set = new_set(p);
     if (!set)
@@ -291,7 +291,7 @@ static const hn_regex_node *dot_node(regex_parser *p) {
     return set_node(p, set);
 }
 
-static const hn_regex_node *place_node(regex_parser *p, hn_regex_place place) {
+static const hn_regex_node *assertion_node(regex_parser *p, hn_regex_assertion place) {
     return new_node(p, (hn_regex_node){.kind = HN_RE_ASSERT, .place = place});
 }
 
@@ -302,7 +302,7 @@ static const hn_regex_node *join_nodes(regex_parser *p, hn_regex_kind kind, cons
     return new_node(p, (hn_regex_node){.kind = kind, .left = a, .right = b});
 }
 
-/* \Q...\E: everything stands for itself. */
+/* \Q...\E: literal text. */
 static const hn_regex_node *parse_quoted(regex_parser *p) {
     const hn_regex_node *all = NULL;
     while (!at_end(p) && !take(p, "\\E") && p->status == HONE_OK)
@@ -310,18 +310,18 @@ static const hn_regex_node *parse_quoted(regex_parser *p) {
     return all ? all : new_node(p, (hn_regex_node){.kind = HN_RE_EMPTY});
 }
 
-/* From behind the backslash. */
+/* The backslash is already consumed. */
 static const hn_regex_node *parse_escape(regex_parser *p) {
     static const struct {
         const char *letter;
-        hn_regex_place place;
+        hn_regex_assertion place;
     } places[] = {{"A", HN_AT_TEXT_START},
                   {"z", HN_AT_TEXT_END},
                   {"b", HN_AT_WORD_EDGE},
                   {"B", HN_NOT_AT_WORD_EDGE}};
     for (size_t i = 0; i < HN_COUNT(places); i++)
         if (take(p, places[i].letter))
-            return place_node(p, places[i].place);
+            return assertion_node(p, places[i].place);
     if (take(p, "Q"))
         return parse_quoted(p);
     hn_code_set *set = new_set(p);
@@ -330,7 +330,7 @@ static const hn_regex_node *parse_escape(regex_parser *p) {
     return code_node(p, take_escape(p));
 }
 
-/* Flags behind "(?" up to ')' or ':'; true when a group follows. */
+/* Flags after "(?" up to ')' or ':'; true when a group follows. */
 static bool parse_flags(regex_parser *p) {
     bool is_on = true;
     while (!at_end(p) && p->status == HONE_OK) {
@@ -363,15 +363,15 @@ static void skip_group_name(regex_parser *p) {
         p->at++;
 }
 
-/* From behind the opening parenthesis. */
+/* The opening parenthesis is already consumed. */
 static const hn_regex_node *parse_group(regex_parser *p) {
     regex_parser before = *p;
     if (take(p, "?P<") || take(p, "?<"))
         skip_group_name(p);
     else if (take(p, "?") && !parse_flags(p))
         return new_node(
-            p,
-            (hn_regex_node){.kind = HN_RE_EMPTY}); /* the flags hold until the group around ends */
+            p, (hn_regex_node){
+                   .kind = HN_RE_EMPTY}); /* the flags apply until the enclosing group ends */
     if (++p->depth > HN_REGEX_MAX_DEPTH)
         return parse_fail(p, HONE_E_LIMIT, "its groups are nested too deeply");
     const hn_regex_node *inner = parse_alternatives(p);
@@ -393,9 +393,9 @@ static const hn_regex_node *parse_atom(regex_parser *p) {
     if (take(p, "."))
         return dot_node(p);
     if (take(p, "^"))
-        return place_node(p, p->is_multi_line ? HN_AT_LINE_START : HN_AT_TEXT_START);
+        return assertion_node(p, p->is_multi_line ? HN_AT_LINE_START : HN_AT_TEXT_START);
     if (take(p, "$"))
-        return place_node(p, p->is_multi_line ? HN_AT_LINE_END : HN_AT_TEXT_END);
+        return assertion_node(p, p->is_multi_line ? HN_AT_LINE_END : HN_AT_TEXT_END);
     if (take(p, "\\"))
         return parse_escape(p);
     if (next_is(p, "*") || next_is(p, "+") || next_is(p, "?"))
@@ -461,8 +461,8 @@ static const hn_regex_node *parse_repeated(regex_parser *p) {
     return atom;
 }
 
-/* Alternatives up to the end or a closing parenthesis. The tree leans to the left, so it is as deep
- * as the pattern is long: it is walked without recursion on that side. */
+/* Alternatives up to the end or a closing parenthesis. The tree is left-deep, as deep as the
+ * pattern is long, so it is walked without recursion on the left side. */
 static const hn_regex_node *parse_alternatives(regex_parser *p) {
     const hn_regex_node *either = NULL, *sequence = NULL;
     for (;;) {

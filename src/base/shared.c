@@ -14,7 +14,7 @@ hn_shared *hn_shared_keep(hn_shared *s) {
     return s;
 }
 
-/* What every owner did to it happens before its end. */
+/* All accesses of other owners happen before the destruction. */
 void hn_shared_drop(hn_shared *s) {
     if (s && atomic_fetch_sub_explicit(&s->n_owners, 1, memory_order_acq_rel) == 1)
         s->destroy(s);

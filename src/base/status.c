@@ -21,7 +21,7 @@ void hn_error_clear(hone_error *err) {
     err->offset = -1;
 }
 
-/* A cut inside a UTF-8 sequence would make the whole message invalid for strict readers. */
+/* Truncation inside a UTF-8 sequence would make the whole message invalid UTF-8. */
 static void drop_partial_utf8(char *text) {
     size_t n = strlen(text);
     size_t lead = n;
@@ -35,7 +35,7 @@ static void drop_partial_utf8(char *text) {
         text[lead - 1] = '\0';
 }
 
-/* Names come from the model file; they must not steer the terminal that shows the message. */
+/* Names come from the model file; they must not send control codes to the terminal. */
 static void hide_control_characters(char *text) {
     for (; *text; text++)
         if ((unsigned char)*text < 0x20 || *text == 0x7F)
@@ -81,8 +81,8 @@ hone_status hn_fail_errno(hone_error *err, const char *fmt, ...) {
 void hn_error_prefix(hone_error *err, const char *fmt, ...) {
     if (!err || err->code == HONE_OK)
         return;
-    /* The cause matters more than the place: however long the context, half of the room stays for
-     * the message. */
+    /* The cause matters more than the context: however long the context is, half of the buffer is
+     * kept for the message. */
     char context[sizeof(err->message) / 2];
     va_list args;
     va_start(args, fmt);

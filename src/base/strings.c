@@ -5,9 +5,8 @@
 
 /* ---- intern table ---------------------------------------------------------------------------- */
 
-/* Names come from hostile files. Slots are found by a hash whose seed differs from run to run, so
- * nobody can prepare names that all fall into one place; hn_string.hash is the plain one and the
- * same everywhere. */
+/* Names come from hostile files. The seed of the slot hash differs from run to run, so that nobody
+ * can prepare names that all collide; hn_string.hash is unseeded and the same everywhere. */
 typedef struct strtab_slot {
     struct hn_string *str; /* NULL = free */
     uint32_t probe_hash;
@@ -32,7 +31,7 @@ hn_strtab *hn_strtab_new(hn_arena *arena) {
     if (!tab->slots)
         return NULL;
     tab->cap = STRTAB_FIRST_CAP;
-    /* Addresses are randomized by the system: enough to be unpredictable to a file. */
+    /* The system randomizes addresses: the author of a file cannot predict them. */
     uintptr_t here = (uintptr_t)tab;
     tab->seed = hn_hash64(&here, sizeof(here), (uint64_t)(uintptr_t)&hn_strtab_new);
     return tab;
@@ -42,7 +41,7 @@ static uint32_t probe_hash(const hn_strtab *tab, const char *text, size_t n) {
     return (uint32_t)hn_hash64(text, n, tab->seed);
 }
 
-/* The slot that holds the text, or the free one where it belongs. */
+/* The slot that holds the text, or the free slot where it would be inserted. */
 static strtab_slot *strtab_seek(const hn_strtab *tab, const char *text, size_t n, uint32_t hash) {
     for (uint32_t i = hash;; i++) {
         strtab_slot *slot = &tab->slots[i & (tab->cap - 1)];
@@ -121,7 +120,7 @@ void hn_strbuf_free(hn_strbuf *b) {
     hn_strbuf_init(b, b->alloc);
 }
 
-/* Room for n_more characters and the NUL. */
+/* Reserves space for n_more characters and the NUL. */
 static bool strbuf_reserve(hn_strbuf *b, size_t n_more) {
     if (b->failed)
         return false;
@@ -165,7 +164,7 @@ static void strbuf_vprintf(hn_strbuf *b, const char *fmt, va_list args) {
     size_t room = b->cap - b->n;
     int n = vsnprintf(b->at + b->n, room, fmt, args);
     if (n >= 0 && (size_t)n >= room) {
-        b->at[b->n] = '\0'; /* should the room not come, what was there stays as it was */
+        b->at[b->n] = '\0'; /* if the allocation fails, the old text stays intact */
         n = strbuf_reserve(b, (size_t)n) ? vsnprintf(b->at + b->n, (size_t)n + 1, fmt, again) : -1;
     }
     va_end(again);

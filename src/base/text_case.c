@@ -1,8 +1,8 @@
 /* Upper and lower case without a locale. */
 #include "base/text_case.h"
 
-/* Upper-case letters first .. last; the lower-case ones lie `shift` behind. With a step of 2 both
- * alternate. */
+/* Upper-case letters first .. last; their lower-case letters are `shift` higher. With a step of 2
+ * both alternate. */
 typedef struct case_range {
     uint32_t first, last, shift, step;
 } case_range;
@@ -33,7 +33,7 @@ static uint32_t changed_case(uint32_t code, hn_text_case to) {
     return code;
 }
 
-/* Changes the character at s, `n` bytes before the end; returns how many bytes it has. */
+/* Converts the character at s, of which n bytes remain; returns its length in bytes. */
 static size_t change_one(uint8_t *s, size_t n, hn_text_case to) {
     bool is_two = n >= 2 && (s[0] & 0xE0) == 0xC0 && (s[1] & 0xC0) == 0x80;
     bool is_three =

@@ -1,4 +1,4 @@
-/* A copy of a model that can be edited while the original is read by others. Structure is copied,
+/* Copies of models that can be edited while other threads read the original. Structure is copied,
  * tensor data is shared: the original must outlive the copy. Ids stay the same. */
 #include "ir/ir.h"
 
@@ -20,14 +20,14 @@ static void *clone_array(cloner *c, const void *at, size_t n, size_t elem_bytes)
     return copy;
 }
 
-/* A vector with exactly the room it needs. */
+/* A vector whose capacity is its size. */
 #define CLONE_VEC(c, dst, src)                                            \
   do {                                                                    \
     (dst)->at = clone_array((c), (src)->at, (src)->n, sizeof *(src)->at); \
     (dst)->n = (dst)->cap = (dst)->at ? (src)->n : 0;                     \
   } while (0)
 
-/* Expressions travel as text: each model has its own table of them. */
+/* Expressions are copied through text: each model has its own expression table. */
 static hn_dim clone_dim(cloner *c, hn_dim d) {
     if (!hn_dim_is_symbolic(d))
         return d;

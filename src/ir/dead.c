@@ -1,11 +1,11 @@
-/* Removal of what nobody reads: nodes first, then initializers. */
+/* Dead code elimination: nodes without readers first, then initializers. */
 #include "ir/ir.h"
 
 typedef struct liveness {
     const hn_graph *g;
-    bool *is_dead;       /* per node; what is not reached stays true */
+    bool *is_dead;       /* per node; stays true unless the node is reached */
     bool *is_block_done; /* per block: its outputs were followed */
-    HN_VEC(hn_id) work;  /* nodes that are live and were not followed yet */
+    HN_VEC(hn_id) work;  /* worklist: live nodes that were not followed yet */
     hn_arena *scratch;
     bool failed;
 } liveness;
@@ -75,7 +75,7 @@ static uint32_t sweep_unread(hn_graph *g, hn_id *list, uint32_t *n) {
     return n_before - n_kept;
 }
 
-/* A declared type of a value that no longer exists would be noise in the saved file. */
+/* The declared type of a removed value must not be saved. */
 static void sweep_value_infos(hn_graph *g, hn_block *b) {
     uint32_t n_kept = 0;
     for (uint32_t i = 0; i < b->value_infos.n; i++) {

@@ -1,4 +1,4 @@
-/* Cutting a part out of a graph, between named values. */
+/* Extraction of the part of a graph between named values. */
 #include "ir/graph_int.h"
 
 typedef struct extraction {
@@ -84,8 +84,8 @@ static hone_status follow_into_node(extraction *x, hn_id node, uint32_t output) 
     return HONE_OK;
 }
 
-/* A node is entered once for each of its outputs that is needed; its own inputs are then known
- * already, but subgraphs would be walked again: `is_entered` spares that. */
+/* A node is reached once for each needed output; `is_entered` avoids walking its subgraphs again.
+ */
 static hone_status follow_outputs(extraction *x) {
     hn_map is_entered;
     hn_map_init(&is_entered, x->scratch);
@@ -105,7 +105,7 @@ static hone_status follow_outputs(extraction *x) {
 
 /* ---- the new interface ----------------------------------------------------------------------- */
 
-/* The producer may live on for its other outputs: it gets another value in the old one's place. */
+/* The producer may still be needed for its other outputs: it gets a new value as this output. */
 static bool cut_from_producer(hn_graph *g, hn_id value) {
     hn_id node = hn_value_at(g, value)->producer;
     if (node == HN_NONE)
@@ -119,7 +119,7 @@ static bool cut_from_producer(hn_graph *g, hn_id value) {
     return true;
 }
 
-/* A value that was no input before loses what defined it: its producer or its data. */
+/* A value that becomes an input loses its producer or its data. */
 static bool set_interface_inputs(extraction *x) {
     hn_graph *g = x->g;
     for (uint32_t i = 0; i < x->n_inputs; i++) {

@@ -1,4 +1,4 @@
-/* Which model-local functions are called, and dropping those that are not. */
+/* Removal of model-local functions that are never called. */
 #include "ir/graph_int.h"
 
 const hn_function *hn_node_function(const hn_graph *g, hn_id node) {
@@ -28,8 +28,7 @@ static bool follow_calls(call_walk *w, const hn_graph *g) {
     return true;
 }
 
-/* Domains that stay in use: of the functions that are kept and of the nodes that call no function.
- */
+/* Domains in use: those of the kept functions and of nodes that are not function calls. */
 static bool collect_domains(const hn_graph *g, hn_map *is_used) {
     for (hn_id id = 0; id < g->nodes.n; id++) {
         const hn_node *n = hn_node_at(g, id);

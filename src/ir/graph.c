@@ -130,8 +130,8 @@ bool hn_graph_rename(hn_graph *g, hn_id value, hn_str name) {
     return true;
 }
 
-/* A text that was never interned names nothing in the model, which is more than enough. The counter
- * keeps a stem that is asked for again and again from trying all earlier numbers. */
+/* A text that was never interned cannot be a name in the model. The counter avoids trying all
+ * earlier numbers again for a stem that is used often. */
 hn_str hn_graph_fresh_name(hn_graph *g, const char *stem) {
     hn_strtab *names = g->model->names;
     hn_arena *arena = graph_arena(g);
@@ -149,8 +149,7 @@ hn_str hn_graph_fresh_name(hn_graph *g, const char *stem) {
 
 /* ---- uses ------------------------------------------------------------------------------------ */
 
-/* The last use takes the place of the one that leaves; if it is a node's input, that node learns
- * its new place. */
+/* The last use replaces the removed one; if it is a node's input, the node's index is updated. */
 static void drop_use_at(hn_graph *g, hn_value *v, uint32_t at) {
     hn_use moved = v->uses.at[--v->uses.n];
     v->uses.at[at] = moved;
@@ -269,7 +268,7 @@ bool hn_graph_replace_uses(hn_graph *g, hn_id from, hn_id to) {
     if (!HN_VEC_RESERVE(graph_arena(g), &target->uses, old->uses.n))
         return false;
     hn_id last_block =
-        HN_NONE; /* a block that lists the value twice has two uses, mostly side by side */
+        HN_NONE; /* a block that lists the value twice has two uses, usually adjacent */
     for (uint32_t i = 0; i < old->uses.n; i++) {
         hn_use use = old->uses.at[i];
         if (use.node != HN_NONE) {

@@ -1,8 +1,8 @@
-/* Model-local functions: calls become the nodes of the body.
+/* Inlining of model-local functions.
  *
- * First the calls are followed to see that they end, and that the operator sets agree where they
- * have to. Then every call is replaced one level at a time: the nodes of its body stand in its
- * place, and those that are calls themselves have their turn next. */
+ * First the calls are checked: recursion is refused, and operator sets must agree where necessary.
+ * Then calls are replaced by the nodes of the body, one level at a time; nodes of the body that are
+ * calls themselves are replaced next. */
 #include "ir/graph_int.h"
 
 /* ---- copying a body -------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ typedef struct body_copy {
 
 #define VALUE_ABSENT (HN_MAP_NONE - 1)
 
-static hone_status out_of_room(const hn_graph *g) {
+static hone_status fail_out_of_memory(const hn_graph *g) {
     return hn_arena_hit_limit(g->model->arena) ? HONE_E_LIMIT : HONE_E_NOMEM;
 }
 
@@ -31,7 +31,7 @@ static const char *prefixed(const body_copy *c, hn_str name) {
     return hn_arena_printf(c->scratch, "%s/%s", hn_s(c->prefix), hn_s(name));
 }
 
-/* Symbols of a body have their own meaning in each call, so they say nothing outside. */
+/* Symbols of a body mean something else in each call, so they are unknown outside. */
 static const hn_type *type_outside(const body_copy *c, const hn_type *t) {
     if (c->from == c->g || !t || t->kind != HN_TYPE_TENSOR || t->shape.rank <= 0)
         return t;
@@ -39,14 +39,14 @@ static const hn_type *type_outside(const body_copy *c, const hn_type *t) {
     hn_type *copy = hn_arena_copy(arena, t, sizeof(*t));
     hn_dim *dims = HN_NEW_N(arena, hn_dim, (size_t)t->shape.rank);
     if (!copy || !dims)
-        return NULL; /* no type is a lesser loss than no model */
+        return NULL; /* the type is optional: continue without it */
     for (int32_t i = 0; i < t->shape.rank; i++)
         dims[i] = hn_dim_is_symbolic(t->shape.dims[i]) ? HN_DIM_UNKNOWN : t->shape.dims[i];
     copy->shape.dims = dims;
     return copy;
 }
 
-/* The counterpart of a value that is defined here: made on first sight, in the given block of g. */
+/* The copy of a value that is defined here, created in the given block of g on first use. */
 static hone_status define_copy(body_copy *c, hn_id value, hn_id block, hn_id *out) {
     uint32_t known = value == HN_NONE ? VALUE_ABSENT : hn_map_get(&c->values, value);
     *out = known == VALUE_ABSENT ? HN_NONE : known;
@@ -57,7 +57,7 @@ static hone_status define_copy(body_copy *c, hn_id value, hn_id block, hn_id *ou
     hn_str name = text ? hn_graph_fresh_name(c->g, text) : NULL;
     hn_id id = name ? hn_graph_add_value(c->g, block, name) : HN_NONE;
     if (id == HN_NONE || !hn_map_put(&c->values, value, id))
-        return out_of_room(c->g);
+        return fail_out_of_memory(c->g);
     hn_value *v = hn_value_at(c->g, id);
     v->type = type_outside(c, old.type);
     v->is_declared = old.is_declared && v->type;
@@ -65,7 +65,7 @@ static hone_status define_copy(body_copy *c, hn_id value, hn_id block, hn_id *ou
     return HONE_OK;
 }
 
-/* The counterpart of a value that is read here. */
+/* The copy of a value that is read here. */
 static hone_status read_copy(const body_copy *c, hn_id value, hn_id *out) {
     uint32_t known = value == HN_NONE ? VALUE_ABSENT : hn_map_get(&c->values, value);
     *out = known == VALUE_ABSENT ? HN_NONE : known;
@@ -80,9 +80,8 @@ static hone_status read_copy(const body_copy *c, hn_id value, hn_id *out) {
     return HONE_OK;
 }
 
-/* What a reference to an attribute of the call stands for: what the call says, else the default,
- * else nothing. Blocks of the call's attributes live in g, those of defaults in the function's
- * graph. */
+/* Resolves a reference to an attribute of the call: the call's attribute, else the default, else
+ * NULL. Blocks of the call's attributes are in g, those of defaults in the function's graph. */
 static const hn_attr *attr_of_call(const body_copy *c, hn_str ref, const hn_graph **home) {
     *home = c->g;
     const hn_attr *given = hn_node_attr(hn_node_at(c->g, c->call), hn_s(ref));
@@ -108,7 +107,7 @@ static hone_status copy_attr_blocks(body_copy *c, const hn_graph *home, hn_id no
         return HONE_OK;
     hn_id *copies = HN_NEW_N(c->g->model->arena, hn_id, n_blocks);
     if (!copies)
-        return out_of_room(c->g);
+        return fail_out_of_memory(c->g);
     body_copy of_call = *c;
     if (home != c->from) {
         of_call.from = home;
@@ -151,7 +150,7 @@ static bool bind_attrs(const body_copy *c, const hn_node *n, bound_attrs *out) {
     return true;
 }
 
-/* What a node of the body must say of its version to mean the same outside. */
+/* The opset_version with which a node of the body keeps its meaning outside. */
 static int64_t version_outside(const body_copy *c, const hn_node *n) {
     if (c->from == c->g)
         return n->opset_version;
@@ -169,14 +168,14 @@ static hone_status copy_node(body_copy *c, hn_id node, hn_id block) {
                                        bound.n, bound.attrs)
                    : HN_NONE;
     if (id == HN_NONE)
-        return out_of_room(c->g);
+        return fail_out_of_memory(c->g);
     hn_node_at(c->g, id)->extra = n.extra;
     hn_node_at(c->g, id)->opset_version = version_outside(c, &n);
     for (uint32_t i = 0; i < n.n_inputs; i++) {
         hn_id value;
         HN_TRY(read_copy(c, n.inputs[i], &value));
         if (!hn_graph_set_input(c->g, id, i, value))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     for (uint32_t i = 0; i < bound.n; i++)
         HN_TRY(copy_attr_blocks(c, bound.homes[i], id, i));
@@ -193,19 +192,19 @@ static hone_status copy_definitions(body_copy *c, const hn_block *from, hn_id bl
     for (uint32_t i = 0; i < from->inputs.n; i++) {
         HN_TRY(define_copy(c, from->inputs.at[i], block, &id));
         if (!hn_graph_add_input(c->g, block, id))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     for (uint32_t i = 0; i < from->inits.n; i++) {
         HN_TRY(define_copy(c, from->inits.at[i], block, &id));
         if (!hn_graph_add_init(c->g, id, hn_value_at(c->from, from->inits.at[i])->init))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     for (uint32_t i = 0; i < from->sparse_inits.n; i++) {
         HN_TRY(define_copy(c, from->sparse_inits.at[i], block, &id));
         const hn_sparse *data = hn_value_at(c->from, from->sparse_inits.at[i])->sparse_init;
         hn_value_at(c->g, id)->sparse_init = data;
         if (!HN_VEC_PUSH(c->g->model->arena, &hn_block_at(c->g, block)->sparse_inits, id))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     return HONE_OK;
 }
@@ -218,7 +217,7 @@ static hone_status copy_value_infos(const body_copy *c, const hn_block *from, hn
         if (id == HN_MAP_NONE || id == VALUE_ABSENT || id < c->n_caller_values)
             continue;
         if (!HN_VEC_PUSH(c->g->model->arena, &hn_block_at(c->g, block)->value_infos, id))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     return HONE_OK;
 }
@@ -232,7 +231,7 @@ static hone_status copy_block(body_copy *c, hn_id block, hn_id parent, hn_id own
                        hn_s(c->f->name), HN_MAX_BLOCK_DEPTH);
     *out = hn_graph_add_block(c->g, parent, owner);
     if (*out == HN_NONE)
-        return out_of_room(c->g);
+        return fail_out_of_memory(c->g);
     hn_block_at(c->g, *out)->name = from.name;
     hn_block_at(c->g, *out)->extra = from.extra;
     HN_TRY(copy_definitions(c, &from, *out));
@@ -247,7 +246,7 @@ static hone_status copy_block(body_copy *c, hn_id block, hn_id parent, hn_id own
                            "leaves out",
                            hn_s(c->f->name));
         if (!hn_graph_add_output(c->g, *out, value))
-            return out_of_room(c->g);
+            return fail_out_of_memory(c->g);
     }
     return copy_value_infos(c, &from, *out);
 }
@@ -264,8 +263,8 @@ static hone_status bind_inputs(body_copy *c, const hn_block *body) {
     return HONE_OK;
 }
 
-/* The body's node computes the call's value directly; only an output that is another one's value,
- * or an input, needs an Identity, which is added after the body. */
+/* A node of the body computes the call's value directly; only an output that is also another output
+ * or an input needs an Identity, which is added after the body. */
 static hone_status bind_outputs(body_copy *c, const hn_block *body, hn_id *by_identity) {
     const hn_node *call = hn_node_at(c->g, c->call);
     for (uint32_t i = 0; i < call->n_outputs; i++) {
@@ -288,12 +287,12 @@ static hone_status add_identity(body_copy *c, hn_id block, hn_id from, hn_id to)
     hn_str op = hn_intern_z(c->g->model->names, "Identity");
     hn_id id = op ? hn_graph_add_node(c->g, block, NULL, op, NULL, 1, 1, 0, NULL) : HN_NONE;
     if (id == HN_NONE || !hn_graph_set_input(c->g, id, 0, input))
-        return out_of_room(c->g);
+        return fail_out_of_memory(c->g);
     hn_graph_set_output(c->g, id, 0, to);
     return HONE_OK;
 }
 
-/* Appends the body's nodes to the call's block and takes the call away. */
+/* Appends the body's nodes to the call's block and removes the call. */
 static hone_status expand_call(hn_graph *g, hn_id call, const hn_function *f, hn_arena *scratch,
                                hone_error *err) {
     const hn_block *body = hn_block_at(f->graph, 0);
@@ -326,8 +325,8 @@ static bool push_reversed(hn_arena *scratch, node_list *stack, const hn_id *node
     return true;
 }
 
-/* The block's list is empty while its nodes are on the stack, so that what an expansion appends is
- * exactly what has its turn next. */
+/* The block's list is empty while its nodes are on the stack, so that an expansion appends exactly
+ * the nodes to be processed next. */
 static hone_status expand_block(hn_graph *g, hn_id block, hn_arena *scratch, hone_error *err) {
     node_list pending = {0}, done = {0};
     hn_arena *names = hn_arena_new(hn_arena_allocator(scratch));
@@ -353,7 +352,7 @@ static hone_status expand_block(hn_graph *g, hn_id block, hn_arena *scratch, hon
     }
     hn_arena_free(names);
     if (status == HONE_OK && !HN_VEC_RESERVE(g->model->arena, &b->nodes, done.n))
-        status = out_of_room(g);
+        status = fail_out_of_memory(g);
     if (status == HONE_OK && done.n > 0)
         memcpy(b->nodes.at, done.at, done.n * sizeof(*done.at));
     b->nodes.n = status == HONE_OK ? done.n : 0;
@@ -363,7 +362,7 @@ static hone_status expand_block(hn_graph *g, hn_id block, hn_arena *scratch, hon
 static hone_status inline_all(hn_model *m, hn_same_op_fn same_op, hn_arena *scratch,
                               hone_error *err) {
     HN_TRY(hn_inline_check(m, same_op, scratch, err));
-    /* Expansions add blocks at the end of the table: they have their turn, too. */
+    /* Expansions append blocks to the table; the loop reaches them, too. */
     for (hn_id block = 0; block < m->graph->blocks.n; block++)
         HN_TRY(expand_block(m->graph, block, scratch, err));
     for (hn_id id = 0; same_op && id < m->graph->nodes.n; id++)

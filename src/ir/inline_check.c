@@ -1,5 +1,5 @@
-/* Before functions are inlined: calls must end, fit their functions, and, where the result is to be
- * saved, agree on operators. */
+/* Checks before inlining: calls must not recurse, must match their functions, and must agree on
+ * operator versions if the result is to be saved. */
 #include "ir/graph_int.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ static hone_status refuse_recursion(const call_check *c, const hn_function *f) {
                    hn_s(f->name), text, hn_s(f->name));
 }
 
-/* A body may bring a domain along; where both have one, its nodes must mean the same in both. */
+/* A body may import a domain of its own; where both import it, its nodes must mean the same. */
 static hone_status check_version(call_check *c, const hn_function *f, const hn_node *n) {
     int64_t here = hn_opset_version(&c->m->opsets, n->domain);
     int64_t there = hn_opset_version(&f->opsets, n->domain);
@@ -118,8 +118,7 @@ static hone_status check_arguments(const call_check *c, const hn_graph *g, hn_id
     return HONE_OK;
 }
 
-/* Functions that call others twice, and those again, would fill any memory: nodes are counted
- * before the first is made. */
+/* Nested calls can grow exponentially, so nodes are counted before any is created. */
 static hone_status count_inlined(const call_check *c, const hn_function *f, uint32_t *n_nodes,
                                  uint32_t n_more) {
     *n_nodes += n_more;
@@ -130,7 +129,7 @@ static hone_status count_inlined(const call_check *c, const hn_function *f, uint
                    hn_s(f->name), c->max_nodes);
 }
 
-/* *n_nodes: of the graph when all is inlined. */
+/* *n_nodes: of the graph with everything inlined. */
 static hone_status check_calls(call_check *c, const hn_graph *g, const hn_function *caller,
                                uint32_t *n_nodes) {
     *n_nodes = 0;

@@ -1,5 +1,5 @@
-/* L1: what a model means. Types with symbolic shapes, tensors, graphs with def-use lists, patches,
- * verification, text. */
+/* Layer 1, the representation of models: types with symbolic shapes, tensors, graphs with def-use
+ * lists, patches, verification, textual syntax. */
 #ifndef HN_IR_H
 #define HN_IR_H
 
@@ -27,7 +27,7 @@ typedef enum hn_dtype {
 #undef HN_DTYPE_ENUM
         HN_DTYPE_COUNT
 } hn_dtype;
-const char *hn_dtype_name(hn_dtype t); /* "float"; "?" for a number that is no type */
+const char *hn_dtype_name(hn_dtype t); /* "float"; "?" for a number that is not a type */
 int hn_dtype_bits(hn_dtype t);         /* 0 for string and undefined */
 hn_dtype hn_dtype_from_name(const char *name, size_t n); /* HN_UNDEFINED when unknown */
 bool hn_dtype_is_int(hn_dtype t);                        /* any integer, not bool */
@@ -37,9 +37,9 @@ bool hn_dtype_bytes(hn_dtype t, uint64_t n_elems, uint64_t *bytes);
 
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
-/* One number says it all: >= 0 is the size; HN_DIM_UNKNOWN is nothing known; anything below is an
- * expression over symbols ("batch", "seq + 1", "2*h"), kept in canonical form in the model's
- * hn_syms, so equal numbers mean equal sizes. */
+/* One integer encodes a dimension: a value >= 0 is the size; HN_DIM_UNKNOWN is unknown; a value
+ * below that is an expression over symbols ("batch", "seq + 1", "2*h"), kept in canonical form in
+ * the model's hn_syms. Equal integers other than HN_DIM_UNKNOWN mean equal sizes. */
 typedef int64_t hn_dim;
 #define HN_DIM_UNKNOWN ((hn_dim)-1)
 static inline bool hn_dim_is_known(hn_dim d) {
@@ -50,26 +50,27 @@ static inline bool hn_dim_is_symbolic(hn_dim d) {
 }
 
 /* Expressions are polynomials with integer coefficients over atoms: symbols, floor quotients, max,
- * min. Every operation is total: unknown in, unknown out; what grows too large becomes unknown.
- * Inside expressions negative constants exist, but an operation whose result is a negative constant
- * yields unknown unless it is the value form below. Running out of memory also yields unknown and
- * sets the sticky flag that the caller of an inference looks at once. */
+ * min. Every operation is total: an unknown operand gives an unknown result, and an expression that
+ * grows too large becomes unknown. Expressions may contain negative constants, but an operation
+ * whose result is a negative constant gives unknown, except for hn_sint below. Running out of
+ * memory also gives unknown and sets a sticky flag, which the caller of an inference checks once.
+ */
 typedef struct hn_syms hn_syms;
 hn_syms *hn_syms_new(hn_arena *arena, hn_strtab *names);
 bool hn_syms_failed(const hn_syms *s);
 hn_dim hn_dim_symbol(hn_syms *s, hn_str name);
-/* Reads what hn_dim_text prints. A text that is not exactly in that canonical form is a symbol with
- * that name, so any dim_param survives a round trip letter for letter. */
+/* Parses the output of hn_dim_text. A text that is not in that canonical form becomes a symbol with
+ * that name, so any dim_param survives a round trip unchanged. */
 hn_dim hn_dim_parse(hn_syms *s, hn_str text);
 /* Text of a symbolic dimension: the symbol's name or "2*h + 1", "floor((h + 1)/2)", "max(a, b)".
- * Known: digits. Unknown: "?". Names that are no identifiers are quoted inside expressions: 2*"b +
- * a". */
+ * Known: digits. Unknown: "?". Names that are not identifiers are quoted in expressions: 2*"b + a".
+ */
 void hn_dim_text(const hn_syms *s, hn_dim d, hn_strbuf *out);
 hn_dim hn_dim_add(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_sub(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_mul(hn_syms *s, hn_dim a, hn_dim b);
-/* Division by 0 is unknown; a divisor with symbols is taken to be nonzero, so batch*seq*768 over
- * batch*seq is 768. */
+/* Division by 0 is unknown; a divisor with symbols is assumed to be nonzero, so batch*seq*768 /
+ * (batch*seq) is 768. */
 hn_dim hn_dim_floor_div(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_ceil_div(hn_syms *s, hn_dim a, hn_dim b);
 hn_dim hn_dim_max(hn_syms *s, hn_dim a, hn_dim b);
@@ -78,14 +79,14 @@ hn_dim hn_dim_add_i(hn_syms *s, hn_dim a, int64_t b); /* b may be negative */
 hn_dim hn_dim_mul_i(hn_syms *s, hn_dim a, int64_t b); /* b >= 0 */
 /* The same expression with one symbol replaced (by a number or another expression). */
 hn_dim hn_dim_subst(hn_syms *s, hn_dim d, hn_str symbol, hn_dim with);
-bool hn_dim_is_valid(const hn_syms *s, hn_dim d); /* no number that stands for nothing */
+bool hn_dim_is_valid(const hn_syms *s, hn_dim d); /* false for an id that was never assigned */
 bool hn_dim_is_symbol(const hn_syms *s, hn_dim d,
                       hn_str *name); /* a bare symbol, not an expression */
 bool hn_dim_at_least(const hn_syms *s, hn_dim d,
                      int64_t least); /* provable when every symbol is >= 0 */
 
-/* Integers that flow through shape computations (Shape -> Gather -> Concat -> Reshape): a
- * dimension, or a known number that may be negative (Reshape's -1, Slice's ends), or unknown. */
+/* An integer in a shape computation (Shape -> Gather -> Concat -> Reshape): a dimension, a known
+ * number that may be negative (Reshape's -1, Slice's ends), or unknown. */
 typedef struct hn_sint {
     enum { HN_SINT_UNKNOWN, HN_SINT_CONST, HN_SINT_DIM } kind;
     int64_t v; /* CONST: the number; DIM: an hn_dim that is symbolic */
@@ -104,14 +105,14 @@ typedef enum hn_sint_op {
     HN_SINT_MAX,
     HN_SINT_MIN
 } hn_sint_op;
-/* DIV truncates and MOD follows floor, as ONNX integers do. A dividend whose sign depends on its
- * symbols (h - 5) is taken as not negative by DIV. */
+/* As for ONNX integers, DIV truncates and MOD has the sign of the divisor. DIV assumes that a
+ * dividend whose sign depends on its symbols (h - 5) is not negative. */
 hn_sint hn_sint_apply(hn_syms *s, hn_sint_op op, hn_sint a, hn_sint b);
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
 typedef struct hn_shape {
-    int32_t rank; /* -1: not even the rank is known */
+    int32_t rank; /* -1: the rank is unknown */
     const hn_dim *dims;
 } hn_shape;
 
@@ -135,8 +136,8 @@ struct hn_type {
     hn_str denotation;
     const hn_str *dim_denotations; /* `rank` entries, or NULL */
     hn_str opaque_domain, opaque_name;
-    hn_bytes unknown; /* the whole TypeProto, when it says more than the fields above can; saved in
-                         their place, so a changed copy must clear it */
+    hn_bytes unknown; /* the whole TypeProto, when the fields above cannot represent it; saved
+                         instead of them, so a modified copy must clear it */
 };
 /* dims are copied; rank -1 with dims NULL for unknown rank. NULL when out of memory. */
 const hn_type *hn_type_tensor(hn_arena *a, hn_dtype elem, int32_t rank, const hn_dim *dims);
@@ -159,23 +160,23 @@ typedef HN_VEC(hn_prop) hn_props;
 /* Rare parts of any element; NULL pointer when there are none. */
 typedef struct hn_extra {
     hn_str doc;
-    hn_str overload; /* nodes: which overload of a model-local function */
-    hn_props props;  /* metadata_props */
-    hn_bytes
-        unknown; /* concatenated wire fields that hone does not interpret; written back verbatim */
+    hn_str overload;  /* nodes: which overload of a model-local function */
+    hn_props props;   /* metadata_props */
+    hn_bytes unknown; /* concatenated wire fields that hone does not interpret; saved verbatim */
 } hn_extra;
 
 typedef struct hn_external {
     hn_str location;
     uint64_t offset, length;
-    bool has_offset, has_length; /* absent is not zero when saving */
+    bool has_offset, has_length; /* saving distinguishes absent from zero */
     hn_str checksum;
 } hn_external;
 
-/* Data is little-endian, sub-byte types packed, a view into the mapped file whenever it can be: it
- * may be unaligned, so read elements through hn_tensor_get_* or memcpy. Immutable and shared. */
+/* Data is little-endian, sub-byte types are packed; where possible it is a view into the mapped
+ * file and may be unaligned, so read elements through hn_tensor_get_* or memcpy. Immutable and
+ * shared. */
 typedef struct hn_tensor {
-    hn_str name; /* as stored; initializers are known by their value's name */
+    hn_str name; /* as stored; an initializer is identified by its value's name */
     hn_dtype dtype;
     int32_t rank;
     const int64_t *dims; /* >= 0 */
@@ -183,33 +184,33 @@ typedef struct hn_tensor {
     const void *data; /* NULL: strings, or external data that was not loaded */
     uint64_t data_bytes;
     const hn_bytes *strings;     /* n_elems of them when dtype is HN_STRING */
-    const hn_external *external; /* where the file keeps it; NULL when inside */
+    const hn_external *external; /* location of external data; NULL: inside the model file */
     bool has_mixed_data;         /* the file holds elements in more than one field */
     hn_bytes wire; /* the serialized TensorProto it came from, for verbatim saving; n == 0 when made
                       here */
     const hn_extra *extra;
-    const struct hn_scaling *scaled; /* data is NULL, and this says how to compute it; NULL: it is
-                                        not of that kind */
+    const struct hn_scaling *scaled; /* data is NULL and computed from this; NULL: an ordinary
+                                        tensor */
 } hn_tensor;
 /* A tensor in the arena; data is copied unless `borrow`. */
 const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims,
                                const void *data, bool borrow);
-/* The same, zeroed and to be filled through *data before anybody sees it. NULL: no memory. */
+/* The same, zeroed; fill it through *data before sharing it. NULL: out of memory. */
 hn_tensor *hn_tensor_blank(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims, void **data);
-/* How channels lie in a weight: element (outer, mid, inner) belongs to channel
+/* Position of the channels in a weight: element (outer, mid, inner) belongs to channel
  * outer / outer_per_group * n_mid + mid. */
 typedef struct hn_channel_layout {
     uint64_t n_outer, n_mid, n_inner;
     uint64_t outer_per_group;
 } hn_channel_layout;
-/* Floats that nobody has computed: those of another tensor, times a factor per channel. */
+/* Floats that are computed on demand: those of another tensor, times a factor per channel. */
 typedef struct hn_scaling {
     const hn_tensor *of; /* has data */
     hn_channel_layout layout;
     uint64_t n_channels;
     const double *scale;
 } hn_scaling;
-/* A tensor of that kind; factors are copied. NULL: no memory. */
+/* A tensor of that kind; factors are copied. NULL: out of memory. */
 hn_tensor *hn_tensor_scaled(hn_arena *a, const hn_tensor *of, const hn_channel_layout *layout,
                             uint64_t n_channels, const double *scale);
 void hn_tensor_scale(const hn_scaling *s, float *out); /* as many as `of` has */
@@ -219,7 +220,7 @@ bool hn_tensor_get_f64(const hn_tensor *t, uint64_t i, double *out); /* any nume
 
 /* Same type, shape and bits; not names. False also when data are missing. */
 bool hn_tensor_equal(const hn_tensor *a, const hn_tensor *b);
-/* Equal for equal tensors; reads a few bytes of large ones only. */
+/* Equal for equal tensors; samples large ones. */
 uint64_t hn_tensor_fingerprint(const hn_tensor *t);
 
 typedef struct hn_sparse {
@@ -232,9 +233,9 @@ typedef struct hn_sparse {
 
 /* ---- graph ----------------------------------------------------------------------------------- */
 
-/* One graph holds a whole top-level graph (or function body) with all nested subgraphs: nodes and
- * values share one id space, and a subgraph is a block. So an inner node that reads an outer value
- * simply names it, and the outer value's uses list it. */
+/* An hn_graph holds a top-level graph (or function body) with all nested subgraphs: nodes and
+ * values share one id space, and a subgraph is a block. An inner node refers to an outer value by
+ * its id, and the uses of the outer value include the inner node. */
 typedef uint32_t hn_id;
 #define HN_NONE UINT32_MAX /* no value: an absent optional input or output */
 
@@ -259,11 +260,12 @@ typedef enum hn_attr_kind { /* numbers are ONNX's (AttributeProto.AttributeType)
 typedef struct hn_attr {
     hn_str name;
     hn_attr_kind kind;
-    bool is_kind_implied; /* the file gives none (IR version 1): the field that is there says it */
+    bool is_kind_implied; /* the file states no kind (IR version 1): it follows from the field that
+                             is set */
     bool has_other_value; /* the file also holds a value of another kind; kept in `extra` */
-    hn_str ref; /* inside functions: take the value of the caller's attribute of this name; NULL
-                   otherwise */
-    uint32_t n; /* length of a list kind, else 1 (0 when `ref` is set) */
+    hn_str ref;           /* in functions: the caller's attribute that supplies the value; NULL
+                             otherwise */
+    uint32_t n;           /* length of a list kind, else 1 (0 when `ref` is set) */
     union {
         int64_t i;
         float f;
@@ -291,16 +293,17 @@ static inline const hn_id *hn_attr_blocks(const hn_attr *a, uint32_t *n) {
 }
 
 typedef struct hn_node {
-    hn_str op;             /* operator type; never NULL, may be empty in a broken model */
-    hn_str domain;         /* NULL when absent: ai.onnx */
-    hn_str name;           /* NULL when absent */
-    hn_id block;           /* where it stands; HN_NONE once removed */
-    int64_t opset_version; /* of its domain, where that is not the graph's: inlined from a function
-                              written for another one, which no file can say; 0: the graph's */
+    hn_str op;     /* operator type; never NULL, may be empty in a broken model */
+    hn_str domain; /* NULL when absent: ai.onnx */
+    hn_str name;   /* NULL when absent */
+    hn_id block;   /* the block that contains it; HN_NONE once removed */
+    int64_t
+        opset_version; /* of its domain, if it differs from the graph's: inlined from a function
+                          with another opset import, which no file can express; 0: the graph's */
     uint32_t n_inputs, n_outputs, n_attrs;
     hn_id *inputs; /* value ids or HN_NONE; change through hn_graph_set_input only */
     hn_id *outputs;
-    uint32_t *use_at; /* where each input stands in its value's `uses`, so that it leaves in O(1) */
+    uint32_t *use_at; /* index of each input in its value's `uses`, for removal in O(1) */
     hn_attr *attrs;
     const hn_extra *extra;
 } hn_node;
@@ -321,7 +324,7 @@ typedef struct hn_value {
     hn_id producer;   /* node, or HN_NONE for inputs, initializers and undefined names */
     uint32_t slot;    /* which output of the producer, or which input of the block */
     bool is_input;    /* a formal input of its block */
-    bool is_declared; /* its type stands in the file (input, output or value_info) */
+    bool is_declared; /* the file declares its type (input, output or value_info) */
     HN_VEC(hn_use) uses;
     const hn_extra *extra; /* of its ValueInfoProto */
 } hn_value;
@@ -332,12 +335,12 @@ typedef struct hn_quant_annotation {
     hn_bytes unknown;
 } hn_quant_annotation;
 
-/* Deeper nesting of subgraphs is refused by hn_graph_add_block, so walks over nested blocks may
- * recurse. */
+/* hn_graph_add_block refuses deeper nesting of subgraphs, so walks over nested blocks may recurse.
+ */
 #define HN_MAX_BLOCK_DEPTH 64
 
-/* The main graph is block 0; If/Loop/Scan bodies are blocks whose owner is that node. Lists keep
- * the file's order. */
+/* The main graph is block 0; bodies of If, Loop and Scan are blocks owned by that node. Lists are
+ * in the order of the file. */
 typedef struct hn_block {
     hn_str name;
     hn_id parent;   /* block, HN_NONE for block 0 */
@@ -370,7 +373,7 @@ typedef struct hn_graph {
     HN_VEC(hn_value) values;
     HN_VEC(hn_block) blocks;
     hn_map by_name;   /* hn_key(block, name id) -> value: the first of that name in the block */
-    uint32_t n_fresh; /* numbers given out by hn_graph_fresh_name */
+    uint32_t n_fresh; /* counter of hn_graph_fresh_name */
 } hn_graph;
 
 /* Pointers into the tables are valid until the next hn_graph_add_*: hold ids across edits. */
@@ -390,7 +393,7 @@ bool hn_value_is_output(const hn_value *v, hn_id block);
 /* Adding returns HN_NONE when out of memory. */
 hn_graph *hn_graph_new(hn_model *m, const hn_opsets *opsets); /* with an empty block 0 */
 hn_id hn_graph_add_block(hn_graph *g, hn_id parent,
-                         hn_id owner); /* HN_NONE also when nested too deep: look first */
+                         hn_id owner); /* HN_NONE also when nested too deeply: check first */
 hn_id hn_graph_add_value(hn_graph *g, hn_id block, hn_str name); /* name NULL: a fresh unique one */
 hn_id hn_graph_find_local(const hn_graph *g, hn_id block, hn_str name);
 hn_id hn_graph_find(const hn_graph *g, hn_id block, hn_str name); /* this block, then outward */
@@ -399,27 +402,28 @@ hn_id hn_graph_add_node(hn_graph *g, hn_id block, hn_str domain, hn_str op, hn_s
                         uint32_t n_inputs, uint32_t n_outputs, uint32_t n_attrs,
                         const hn_attr *attrs);
 bool hn_graph_set_input(hn_graph *g, hn_id node, uint32_t slot,
-                        hn_id value); /* keeps uses right; false: no memory */
+                        hn_id value); /* updates `uses`; false: out of memory */
 void hn_graph_set_output(hn_graph *g, hn_id node, uint32_t slot, hn_id value);
 bool hn_graph_add_input(hn_graph *g, hn_id block, hn_id value);
 bool hn_graph_add_output(hn_graph *g, hn_id block, hn_id value);
 bool hn_graph_set_output_at(hn_graph *g, hn_id block, uint32_t index, hn_id value);
 void hn_graph_drop_output(hn_graph *g, hn_id block, uint32_t index);
-/* The value, which nobody reads, loses its producer; later outputs move up. */
+/* Removes an output that has no readers; later outputs move up. */
 void hn_graph_drop_node_output(hn_graph *g, hn_id node, uint32_t slot);
 bool hn_graph_add_init(hn_graph *g, hn_id value,
                        const hn_tensor *t); /* makes the value an initializer of its block */
 bool hn_graph_rename(hn_graph *g, hn_id value, hn_str name);
 void hn_graph_swap_names(hn_graph *g, hn_id a, hn_id b); /* of two values that the names find */
-/* All readers of `from` read `to` instead, block outputs too. */
+/* Makes all readers of `from`, block outputs included, read `to`. */
 bool hn_graph_replace_uses(hn_graph *g, hn_id from, hn_id to);
-/* Takes the node out of its block (its inner blocks go with it); its outputs lose their producer.
- */
+/* Removes the node and its inner blocks from its block; its outputs lose their producer. */
 void hn_graph_remove_node(hn_graph *g, hn_id node);
 void hn_graph_remove_nodes(
-    hn_graph *g, const bool *is_doomed); /* all marked ones, one entry per node, in linear time */
+    hn_graph *g,
+    const bool *is_doomed); /* removes all marked nodes (one entry per node) in linear time */
 void hn_graph_remove_value_listing(
-    hn_graph *g, hn_id value); /* out of inits, sparse_inits, value_infos, inputs of its block */
+    hn_graph *g,
+    hn_id value); /* removes it from inits, sparse_inits, value_infos and inputs of its block */
 const hn_attr *hn_node_attr(const hn_node *n, const char *name);      /* NULL when absent */
 bool hn_block_is_inside(const hn_graph *g, hn_id inner, hn_id outer); /* true when equal, too */
 hn_str hn_graph_fresh_name(hn_graph *g, const char *stem); /* unique in the whole graph */
@@ -449,30 +453,30 @@ struct hn_model {
     hn_graph *graph;         /* NULL only in a file without a graph, which the loader refuses */
     const hn_extra *extra;   /* doc, metadata_props, fields not interpreted */
     HN_VEC(hn_filemap) maps; /* closed with the model: the file itself and external data */
-    const hn_model *origin;  /* of a clone: the model whose maps its tensors lie in */
+    const hn_model *origin;  /* of a clone: the model whose mapped files hold its tensors */
     const char *path;        /* as given; NULL for a buffer */
     uint64_t file_bytes;     /* of the model file or buffer */
     uint64_t external_bytes; /* of tensors kept in other files */
     hn_shared *custom_ops;   /* operators beside the built-in ones (ops/ops.h); may be NULL */
-    uint64_t n_edits;        /* through the public interface: tells what was made from it before */
+    uint64_t n_edits; /* by the public interface; invalidates what was derived from it before */
 };
 hn_model *hn_model_new(const hone_allocator *a); /* empty, no graph */
 void hn_model_free(hn_model *m);                 /* NULL is fine; unmaps files */
 /* A copy to edit; ids stay the same. Tensors, docs and metadata are shared, so `m` must outlive it.
  * NULL: out of memory. */
 hn_model *hn_model_clone(const hn_model *m);
-/* Where bytes lie in a mapped file, as numbers that no other bytes have: what identifies the file,
- * and the place in it. False: they do not, or nothing is known of the file. */
+/* Identifies bytes by their mapped file and the offset in it. False: they are not in a mapped file,
+ * or the identity of the file is unknown. */
 bool hn_model_locate(const hn_model *m, const void *at, uint64_t n_bytes, uint64_t place[3]);
-/* Nobody will read the tensor soon: what it takes of a mapped file leaves memory until then. */
+/* Hint that the tensor will not be read soon: its pages of a mapped file are released. */
 void hn_model_let_go(const hn_model *m, const hn_tensor *t);
 int64_t hn_opset_version(const hn_opsets *o,
                          hn_str domain); /* -1 when not imported; "" and "ai.onnx" are one domain */
 bool hn_domain_is_onnx(hn_str domain);
 /* The version of its operator set that a node is written for; -1 when that is not imported. */
 int64_t hn_node_opset(const hn_graph *g, const hn_node *n);
-/* Appends and makes it known by name; name, domain and overload are set already. The first of equal
- * ones wins in lookups. */
+/* Appends the function and registers its name; name, domain and overload must be set. Lookups find
+ * the first of several equal ones. */
 bool hn_model_add_function(hn_model *m, hn_function *f);
 const hn_function *hn_model_function(const hn_model *m, hn_str domain, hn_str name,
                                      hn_str overload);
@@ -508,15 +512,14 @@ void hn_node_problem(hn_problems *p, hn_severity sev, hone_status code, const hn
                      hn_id node, hn_id value, const char *fmt, ...) HN_PRINTF(7, 8);
 /* "node 'conv1' (Conv)", or "node #12 (Conv)" for one without a name, into buf. Returns buf. */
 const char *hn_node_text(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
-/* Lets the problems from number `first` on say that they are about the body of a function. What
- * every call of it tells anew is listed once. */
+/* Marks the problems from index `first` on as problems of a function body. Those that every call
+ * repeats are listed once. */
 void hn_problems_in_function(hn_problems *p, uint32_t first, const struct hn_function *f);
 /* "conv1", or "#12 (Conv)" for a node without a name, into buf. Returns buf. */
 const char *hn_node_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
 /* "Conv", "com.microsoft.FusedConv". */
 const char *hn_node_op_label(const hn_graph *g, hn_id node, char *buf, size_t buf_bytes);
-/* Says in an error where it happened. The innermost node of several is the one that the record
- * names. */
+/* Adds the node to an error. Of several nested nodes the record names the innermost. */
 void hn_error_at_node(hone_error *err, const hn_graph *g, hn_id node);
 
 /* Structure alone, no operator knowledge: names defined once and before use (SSA), topological
@@ -529,45 +532,46 @@ void hn_model_verify(const hn_model *m, hn_problems *p);
 
 /* ---- edits ----------------------------------------------------------------------------------- */
 
-/* Rewrites are patches: filled against a const graph, applied in one go. New nodes and values get
- * ids that work as arguments within the patch and are theirs once it is applied. Filling never
- * fails visibly: apply reports it. Replacements concern readers that were there before, not what
- * the patch itself adds or sets, so a new node may read the very value it replaces. Attributes are
- * copied shallow: what they point to lives in the model's arena. */
+/* A rewrite is a patch: it is filled against a const graph and applied atomically. New nodes and
+ * values get ids that are valid as arguments within the patch and keep them once it is applied.
+ * Failures while filling are reported by apply. A replacement affects only readers that existed
+ * before the patch, so a new node may read the value it replaces. Attributes are copied shallowly:
+ * what they point to must live in the model's arena. */
 typedef struct hn_patch hn_patch;
 hn_patch *hn_patch_new(hn_arena *scratch, const hn_graph *g);
 hn_id hn_patch_node(hn_patch *p, hn_id before, hn_str domain, hn_str op, hn_str name,
                     uint32_t n_inputs, const hn_id *inputs, uint32_t n_outputs, uint32_t n_attrs,
-                    const hn_attr *attrs); /* `before`: stands right before that node; HN_NONE: last
-                                              in the main graph */
+                    const hn_attr *attrs); /* inserted before that node; HN_NONE: at the end
+                                              of the main graph */
 hn_id hn_patch_output(hn_patch *p, hn_id patch_node,
                       uint32_t slot); /* value id of a new node's output */
 void hn_patch_drop_output(hn_patch *p, hn_id patch_node,
-                          uint32_t slot); /* an optional output that the new node does without */
+                          uint32_t slot); /* omits an optional output of the new node */
 hn_id hn_patch_const(hn_patch *p, hn_id block, const char *stem,
                      const hn_tensor *t); /* a new initializer */
 void hn_patch_replace(hn_patch *p, hn_id value,
                       hn_id with); /* readers of value read `with`; graph output names are kept */
-/* Would an Identity stand in for `with`, because a block cannot hand it out in place of `value`? */
+/* Does the replacement need an Identity, because a block cannot output `with` instead of `value`?
+ */
 bool hn_replace_needs_identity(const hn_graph *g, hn_id value, hn_id with);
 void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value);
-/* What was to be filled in could not be made: apply will fail with this. */
+/* Records a failure while filling; apply will fail with it. */
 void hn_patch_fail(hn_patch *p, hone_status status);
 /* All or nothing: on failure (bad ids, no memory) the graph is as before. */
 hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err);
 
-/* Nodes whose outputs nobody reads, then initializers nobody reads; returns how many were removed.
- * Block outputs are read. HN_NONE: no memory, nothing was removed. */
+/* Removes nodes without readers, then initializers without readers; returns how many were removed.
+ * Block outputs count as readers. HN_NONE: out of memory, nothing was removed. */
 uint32_t hn_graph_remove_dead(hn_graph *g, bool remove_inits);
-/* Moves what a subgraph without inputs holds out, right before the node that owns it; names that
- * are taken change. Its outputs stay outputs of the block, which goes with the node. False: no
- * memory, the graph is half changed. */
+/* Moves the content of a subgraph without inputs to the position before its owner; conflicting
+ * names are changed. Its outputs stay outputs of the block, which is removed with the node. False:
+ * out of memory, the graph is partly changed. */
 bool hn_graph_splice(hn_graph *g, hn_id node, hn_id block);
-/* At least this IR version, with the meaning of the model kept: from 4 on inputs that are
- * initializers can be replaced by the caller, before they are constants that had to be listed. */
+/* Raises the IR version to at least this one and keeps the meaning of the model: from version 4 on
+ * the caller may override inputs that are initializers; before, initializers had to be inputs. */
 void hn_model_raise_ir(hn_model *m, int64_t version);
-/* Leaves only the functions that the main graph needs, and no import of a domain that only dropped
- * functions had. False when out of memory, with nothing changed. */
+/* Removes functions that the main graph does not need, and imports of domains that only they used.
+ * False: out of memory, nothing was changed. */
 bool hn_model_drop_unused_functions(hn_model *m);
 /* Stable topological order within every block (outer values used by inner blocks count);
  * HONE_E_INVALID names the cycle. */
@@ -575,14 +579,13 @@ hone_status hn_graph_sort(hn_graph *g, hone_error *err);
 /* Is an operator the same in two versions of its operator set? */
 typedef bool (*hn_same_op_fn)(const hn_model *m, hn_str domain, hn_str op, int64_t a, int64_t b);
 /* Replaces every call of a model-local function by its body, to any depth (capped, recursion
- * refused), then drops the functions. Of a function written for other versions than the model's,
- * nodes that `same_op` finds different are refused, before anything was changed. Without `same_op`
- * they are told apart by their opset_version: right for a run, but not to be saved. On any later
- * failure the model may be half changed and can only be freed. */
+ * refused), then removes the functions. For a function with other opset versions than the model's,
+ * nodes that `same_op` finds different are refused before anything is changed. Without `same_op`
+ * such nodes get an opset_version: correct for a run, but the model cannot be saved. After any
+ * later failure the model may be partly changed and can only be freed. */
 hone_status hn_model_inline(hn_model *m, hn_same_op_fn same_op, hone_error *err);
-/* Keeps what is needed to compute `outputs` from `inputs`: those become the graph's interface.
- * Names that are missing, or outputs that need a graph input which was not listed, are errors that
- * say which. */
+/* Keeps what is needed to compute `outputs` from `inputs`, which become the graph's interface.
+ * Unknown names, and outputs that need a graph input that was not listed, are errors. */
 hone_status hn_graph_extract(hn_graph *g, uint32_t n_inputs, const hn_str *inputs,
                              uint32_t n_outputs, const hn_str *outputs, hone_error *err);
 

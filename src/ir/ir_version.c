@@ -1,8 +1,8 @@
-/* Versions of the file format, as far as they change what a model means. */
+/* IR versions that change the meaning of a model. */
 #include "ir/ir.h"
 
-/* Before version 4 every initializer is listed as an input that nobody can give; from then on such
- * an input is one that callers may give. */
+/* Before version 4 every initializer had to be listed as an input, which callers could not set;
+ * from version 4 on callers may override an initializer that is listed as an input. */
 #define REPLACEABLE_SINCE 4
 
 static void unlist_initializers(hn_graph *g, hn_block *b) {

@@ -80,8 +80,8 @@ static uint32_t function_key_part(hn_str s) {
     return hn_str_empty(s) ? 0 : s->id + 1;
 }
 
-/* Three ids do not fit into one key: equal keys are compared in full, and a clash falls back to a
- * walk. */
+/* Three ids do not fit into one key: a hit is compared in full, and a collision falls back to a
+ * linear search. */
 static uint64_t function_key(hn_str domain, hn_str name, hn_str overload) {
     const uint64_t odd_multiplier = UINT64_C(0x9E3779B97F4A7C15);
     uint32_t domain_part = hn_domain_is_onnx(domain) ? 0 : function_key_part(domain);

@@ -1,10 +1,9 @@
-/* Stable topological order: every node moves back only as far as its inputs demand. */
+/* Stable topological order: nodes keep their order unless their inputs require another one. */
 #include "ir/ir.h"
 
 #include <stdio.h>
 
-/* Within a block, the node that stands for `node`: itself, or the owner of the subgraph it is in.
- */
+/* The node of the block that is or contains `node`: itself, or the owner of its subgraph. */
 static hn_id node_in_block(const hn_graph *g, hn_id node, hn_id block) {
     while (node != HN_NONE && hn_node_at(g, node)->block != block) {
         hn_id inner = hn_node_at(g, node)->block;
@@ -13,7 +12,7 @@ static hn_id node_in_block(const hn_graph *g, hn_id node, hn_id block) {
     return node;
 }
 
-/* Who must wait for whom, as lists: waiters of node n are edges first[n], next[...], ... */
+/* Dependencies as linked lists: nodes that wait for node n are edges first[n], next[...], ... */
 typedef struct order_edge {
     hn_id waiter;
     uint32_t next;
@@ -25,8 +24,8 @@ typedef struct order_state {
     uint32_t *n_missing; /* per node: inputs not computed yet, counted once per use */
     uint32_t *first;     /* per node: its newest edge */
     HN_VEC(order_edge) edges;
-    HN_VEC(hn_id) heap; /* ready nodes, the one that stood first on top */
-    uint32_t *position; /* per node: where it stood in its block */
+    HN_VEC(hn_id) heap; /* ready nodes, the earliest in the old order on top */
+    uint32_t *position; /* per node: its old position in its block */
 } order_state;
 
 static bool add_wait(order_state *s, hn_id producer, hn_id reader) {
@@ -95,7 +94,7 @@ static hn_id pop_ready(order_state *s) {
 
 #define CYCLE_NODES_NAMED 8
 
-/* For every node that never became ready, one node that it waits for in vain. */
+/* For every node that never became ready, one node that it waits for. */
 static void find_blockers(const order_state *s, const hn_block *b, hn_id *blocker) {
     for (uint32_t i = 0; i < b->nodes.n; i++) {
         hn_id producer = b->nodes.at[i];
@@ -106,7 +105,7 @@ static void find_blockers(const order_state *s, const hn_block *b, hn_id *blocke
     }
 }
 
-/* Following blockers long enough leads into a cycle, wherever the walk began. */
+/* Following these edges from any such node ends in a cycle. */
 static hone_status report_cycle(const order_state *s, const hn_block *b, hn_id start,
                                 hone_error *err) {
     hn_id *blocker = s->position; /* the old positions are no longer needed */

@@ -1,5 +1,5 @@
-/* Edits that happen whole or not at all. A patch is checked, then everything it needs is allocated
- * while the graph stays as it is, and only then committed by steps that cannot fail.
+/* Atomic edits. A patch is checked, then all memory is allocated while the graph is unchanged, and
+ * only then it is committed by steps that cannot fail.
  *
  * New nodes and values already have the ids they will get: they are the next ones of the graph's
  * tables. */
@@ -115,8 +115,8 @@ void hn_patch_set_input(hn_patch *p, hn_id node, uint32_t slot, hn_id value) {
 
 /* ---- outputs of blocks ----------------------------------------------------------------------- */
 
-/* Inputs and initializers are known by their names, an output has a name to keep already, and a
- * subgraph hands out only what it computes itself. */
+/* Inputs and initializers must keep their names, an output already has a name to keep, and a
+ * subgraph may only return values that it computes itself. */
 static bool can_be_output(const hn_graph *g, hn_id block, hn_id value) {
     const hn_value *v = hn_value_at(g, value);
     return v->block == block && v->producer != HN_NONE && !hn_patch_is_output(g, value);
@@ -126,7 +126,7 @@ bool hn_replace_needs_identity(const hn_graph *g, hn_id value, hn_id with) {
     return hn_patch_is_output(g, value) && !can_be_output(g, hn_value_at(g, value)->block, with);
 }
 
-static bool can_carry(const hn_patch *p, hn_id block, hn_id value) {
+static bool can_become_output(const hn_patch *p, hn_id block, hn_id value) {
     if (hn_map_get(&p->carriers, value) != HN_MAP_NONE)
         return false;
     return value < p->n_old_values ? can_be_output(p->g, block, value)
@@ -144,15 +144,16 @@ static hn_id put_identity(hn_patch *p, hn_id block, hn_id value) {
     return hn_patch_output(p, node, 0);
 }
 
-/* Whoever becomes an output of a block takes the place over, in the main graph with its name; where
- * that is impossible, an Identity does. */
-static hone_status choose_carriers(hn_patch *p) {
+/* The value that becomes an output of a block replaces the old one, in the main graph under its
+ * name; where that is impossible, an Identity is inserted. */
+static hone_status choose_output_values(hn_patch *p) {
     for (uint32_t i = 0; i < p->replaces.n; i++) {
         patch_replace *r = &p->replaces.at[i];
         hn_id block = hn_value_at(p->g, r->value)->block;
         if (!hn_patch_is_output(p->g, r->value))
             continue;
-        r->carrier = can_carry(p, block, r->with) ? r->with : put_identity(p, block, r->with);
+        r->carrier =
+            can_become_output(p, block, r->with) ? r->with : put_identity(p, block, r->with);
         if (r->carrier == HN_NONE || !hn_map_put(&p->carriers, r->carrier, 1))
             return HONE_E_NOMEM;
     }
@@ -222,7 +223,8 @@ static bool list_gains(hn_patch *p, const hn_graph *g, use_gains *gains) {
     return ok;
 }
 
-/* Gains of one value add up before room is made, since room for one does not count for the next. */
+/* Counts the new uses of each value before reserving, since reservations for one value do not add
+ * up. */
 static bool prepare_uses(hn_patch *p, hn_graph *g) {
     use_gains gains = {0};
     hn_map sums;
@@ -243,8 +245,7 @@ static bool prepare_uses(hn_patch *p, hn_graph *g) {
     return true;
 }
 
-/* The tails of the tables are filled beyond their counts; only the names must be taken back on
- * failure. */
+/* Fills the tables past their counts, so that on failure only the names must be undone. */
 static bool prepare(hn_patch *p, hn_graph *g) {
     hn_arena *arena = g->model->arena;
     if (!HN_VEC_RESERVE(arena, &g->values, p->values.n) ||
@@ -332,7 +333,7 @@ static void commit(const hn_patch *p, hn_graph *g) {
 
 hone_status hn_patch_apply(hn_patch *p, hn_graph *g, hone_error *err) {
     HN_TRY(hn_patch_check(p, g, err));
-    HN_TRY(choose_carriers(p));
+    HN_TRY(choose_output_values(p));
     if (!prepare(p, g))
         return HONE_E_NOMEM;
     commit(p, g);

@@ -1,4 +1,4 @@
-/* What a patch may not do: read values out of scope, go in circles. */
+/* Checks of a patch: no reads of values out of scope, no cycles. */
 #include "ir/patch_int.h"
 
 static hone_status refuse(const hn_patch *p, hn_id value, const char *why, hone_error *err) {
@@ -23,11 +23,12 @@ static hone_status resolve_chains(hn_patch *p, hone_error *err) {
         uint32_t next, n_steps = 0;
         while ((next = hn_map_get(&p->replaced, r->with)) != HN_MAP_NONE) {
             if (++n_steps > p->replaces.n)
-                return refuse(p, r->value, "is replaced in a circle", err);
+                return refuse(p, r->value, "is replaced by itself through a cycle of replacements",
+                              err);
             r->with = p->replaces.at[next].with;
         }
         if (hn_value_at(p->g, r->value)->is_input && hn_patch_is_output(p->g, r->value))
-            return refuse(p, r->value, "is input and output of the graph at once", err);
+            return refuse(p, r->value, "is both an input and an output of the graph", err);
         if (!patch_sees(p, patch_value_block(p, r->value), r->with))
             return refuse(p, r->with, "is not visible where it should be read", err);
     }

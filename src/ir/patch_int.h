@@ -1,4 +1,4 @@
-/* What a patch holds; between filling, checking and applying. */
+/* Contents of a patch, shared by filling, checking and applying. */
 #ifndef HN_PATCH_INT_H
 #define HN_PATCH_INT_H
 
@@ -24,7 +24,8 @@ typedef struct patch_value {
 
 typedef struct patch_replace {
     hn_id value, with;
-    hn_id carrier; /* takes over as the output of its block; HN_NONE when value is none */
+    hn_id
+        carrier; /* becomes the output of its block instead; HN_NONE when value is not an output */
 } patch_replace;
 
 typedef struct patch_input {
@@ -42,7 +43,7 @@ struct hn_patch {
     HN_VEC(patch_replace) replaces;
     HN_VEC(patch_input) inputs;
     hn_map replaced;    /* value -> index of its replace */
-    hn_map carriers;    /* values that take over as outputs */
+    hn_map carriers;    /* values that become outputs */
     hone_status failed; /* of filling; apply reports it */
 };
 
@@ -66,7 +67,7 @@ static inline hn_id patch_value_block(const hn_patch *p, hn_id value) {
                                    : p->values.at[value - p->n_old_values].block;
 }
 
-/* Refuses what would leave the graph broken, and follows chains of replacements to their ends. */
+/* Refuses edits that would break the graph, and resolves chains of replacements. */
 hone_status hn_patch_check(hn_patch *p, const hn_graph *g, hone_error *err);
 bool hn_patch_is_output(const hn_graph *g, hn_id value); /* of its own block */
 

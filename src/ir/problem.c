@@ -1,4 +1,4 @@
-/* The list of problems that checks fill, and how nodes are called in messages. */
+/* The list of problems that checks report, and labels of nodes in messages. */
 #include "ir/ir.h"
 
 #include <stdio.h>

@@ -1,7 +1,9 @@
-/* Weights that are computed when somebody lays them out: others, times a factor per channel. */
+/* Weights that are computed when they are packed: another tensor, times a factor per channel. */
 #include "ir/ir.h"
 
-#define RUN_ELEMS 1024u /* copied out of the file at a time, where they may lie unaligned */
+#define RUN_ELEMS                                                                \
+  1024u /* elements copied at a time, because those in the file may be unaligned \
+         */
 #define BLOCK_ELEMS 16u
 
 typedef struct scaled_run {
@@ -10,7 +12,7 @@ typedef struct scaled_run {
     uint64_t n;
 } scaled_run;
 
-/* Blocks have a fixed size, which compilers turn into vectors. */
+/* The fixed size lets compilers vectorize the loop. */
 static void scale_floats(float *to, const float *from, uint64_t n, double scale) {
     uint64_t i = 0;
     for (; i + BLOCK_ELEMS <= n; i += BLOCK_ELEMS)

@@ -32,7 +32,8 @@ static bool is_defined_value(const hn_value *v) {
 hn_str hn_graph_similar_name(const hn_graph *g, hn_id block, hn_str name) {
     if (hn_str_empty(name) || name->n > SIMILAR_MAX_NAME || g->values.n > SIMILAR_MAX_VALUES)
         return NULL;
-    uint32_t limit = HN_MIN(1 + name->n / 4, 3); /* short names are close to everything */
+    uint32_t limit =
+        HN_MIN(1 + name->n / 4, 3); /* short names have a small distance to everything */
     hn_str best = NULL;
     for (hn_id id = 0; id < g->values.n && limit > 0; id++) {
         const hn_value *v = hn_value_at(g, id);

@@ -1,7 +1,7 @@
-/* The inside of a subgraph moves out, to where its owner stands. */
+/* Moves the content of a subgraph to the position of its owner. */
 #include "ir/graph_int.h"
 
-/* Once outside, a name is seen from more places than before. */
+/* Outside the subgraph a name is visible to more nodes than before. */
 static bool is_name_elsewhere(const hn_graph *g, hn_id block, hn_str name) {
     for (hn_id b = 0; b < g->blocks.n; b++)
         if (b != block && hn_graph_find_local(g, b, name) != HN_NONE)
@@ -37,8 +37,8 @@ static bool move_values(hn_graph *g, hn_id from, hn_id to) {
     return ok;
 }
 
-/* Everything that a block lists besides its interface. Quantization annotations know values by
- * name, so those of renamed values are lost. */
+/* Moves everything that a block lists except its interface. Quantization annotations refer to
+ * values by name, so those of renamed values are lost. */
 #define APPEND_LIST(g, to, from, list)                                           \
   (HN_VEC_RESERVE((g)->model->arena, &(to)->list, (from)->list.n) &&             \
    ((from)->list.n == 0 || memcpy((to)->list.at + (to)->list.n, (from)->list.at, \

@@ -1,4 +1,4 @@
-/* What can be proved about the sign of an expression, and max and min, which use it. */
+/* Proofs about the sign of an expression, and max and min, which use them. */
 #include "ir/sym_int.h"
 
 /* ---- ranges ---- */
@@ -37,7 +37,7 @@ static sym_range scale_range(sym_range r, int64_t factor) {
     return scaled;
 }
 
-/* Sizes are not negative, so the other signs are not worth their cases. */
+/* Sizes are not negative, so other signs are not handled. */
 static sym_range multiply_ranges(sym_range a, sym_range b) {
     sym_range product = unbounded;
     if (!range_is_nonneg(a) || !range_is_nonneg(b))
@@ -153,7 +153,7 @@ static bool prove_with_extreme(const hn_syms *s, const hn_poly *p, uint32_t i, c
     return !any_is_enough;
 }
 
-/* Each step removes one atom, and the budget bounds the search however the atoms nest. */
+/* Each step removes one atom; the budget bounds the search. */
 static bool prove_nonneg(const hn_syms *s, const hn_poly *p, int *budget) {
     if (range_is_nonneg(range_of_terms(s, p->terms, p->n)))
         return true;
@@ -185,8 +185,8 @@ static bool dominates(const hn_syms *s, hn_atom_kind kind, uint32_t a, uint32_t 
     return hn_poly_subtract(s, &x, &y, &difference) && hn_poly_is_nonneg(s, &difference);
 }
 
-/* Puts one more argument into the sorted list, unless another makes it needless; drops those that
- * it makes needless. */
+/* Inserts an argument into the sorted list unless another one dominates it; removes those that it
+ * dominates. */
 static bool add_argument(const hn_syms *s, hn_atom *atom, uint32_t expr) {
     for (uint32_t i = 0; i < atom->n_args; i++) {
         if (dominates(s, atom->kind, atom->args[i], expr))

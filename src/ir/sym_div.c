@@ -1,5 +1,5 @@
-/* Floor division of polynomials: whatever divides is taken out, so that equal quotients meet in one
- * form. */
+/* Floor division of polynomials: common factors are cancelled, so that equal quotients have the
+ * same canonical form. */
 #include "ir/sym_int.h"
 
 /* The value is always quot + sign * floor(num / den). Each step keeps it and brings the fraction
@@ -7,10 +7,10 @@
 typedef struct division {
     hn_poly quot, num, den;
     int64_t sign;
-    bool changed; /* a step did something: go round again */
+    bool changed; /* a step changed something: run another round */
 } division;
 
-/* Rounds of steps; what has not settled by then is still right, only not in its simplest form. */
+/* Maximum number of rounds; a result without fixpoint is correct, only not in its simplest form. */
 enum { MAX_DIVISION_ROUNDS = 16 };
 
 static uint64_t coef_magnitude(int64_t v) {
@@ -61,7 +61,7 @@ static void divide_by_content(hn_poly *p, int64_t g) {
         p->n--;
 }
 
-/* A divisor that leads with a negative coefficient changes sides. */
+/* Negates both sides when the leading coefficient of the divisor is negative. */
 static bool make_den_lead_positive(division *d) {
     if (d->den.terms[0].coef > 0)
         return true;
@@ -107,8 +107,8 @@ static bool divide_exactly(hn_syms *s, const hn_poly *num, const hn_poly *den, h
     return rest.n == 0;
 }
 
-/* With den = c * m * p (number, monomial, and a sum without common factors): when p divides the
- * dividend, both lose it. */
+/* With den = c * m * p (number, monomial, and a sum without common factors): cancels p if it
+ * divides the dividend. */
 static bool cancel_sum(hn_syms *s, division *d) {
     if (d->den.n < 2)
         return true;

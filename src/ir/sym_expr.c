@@ -94,9 +94,8 @@ static bool is_nonpositive(const hn_syms *s, const hn_poly *p) {
     return hn_poly_scale(&negated, -1) && hn_poly_is_nonneg(s, &negated);
 }
 
-/* Rounds toward zero: the floor of the magnitudes, with the sign put back. A dividend whose sign
- * depends on its symbols is a size that somebody subtracted a margin from; it is taken as not
- * negative. */
+/* Rounds toward zero: the floor of the magnitudes, with the sign restored. A dividend whose sign
+ * depends on its symbols is usually a size minus a margin; it is assumed not to be negative. */
 static bool truncating_div_polys(hn_syms *s, const hn_poly *a, const hn_poly *b, hn_poly *out) {
     hn_poly num = *a, den = *b;
     bool negative_num = !hn_poly_is_nonneg(s, a) && is_nonpositive(s, a);
@@ -107,7 +106,7 @@ static bool truncating_div_polys(hn_syms *s, const hn_poly *a, const hn_poly *b,
            (negative_num == negative_den || hn_poly_scale(out, -1));
 }
 
-/* What remains after floor division: the sign follows the divisor. */
+/* Remainder of the floor division, with the sign of the divisor. */
 static bool mod_polys(hn_syms *s, const hn_poly *a, const hn_poly *b, hn_poly *out) {
     hn_poly quotient, product;
     return hn_poly_floor_div(s, a, b, &quotient) && hn_poly_multiply(s, &quotient, b, &product) &&

@@ -1,9 +1,9 @@
-/* Inside of the symbolic dimensions; only the sym_*.c files include it.
+/* Implementation of symbolic dimensions; only the sym_*.c files include it.
  *
  * An expression is a sum of terms, a term an integer times a monomial, a monomial a product of
  * atoms, an atom a symbol or a floor quotient, maximum or minimum of expressions. Atoms, monomials
- * and expressions are interned: equal content, equal id. Their order depends on names and structure
- * only, never on the order of creation, so the text is the same in every model.
+ * and expressions are interned: equal content has equal ids. Their order depends on names and
+ * structure only, never on the order of creation, so the text is the same in every model.
  *
  * Every function that returns bool returns false for "unknown": a limit was reached, a number
  * overflowed, or memory ran out (which also sets `failed`). */
@@ -97,8 +97,7 @@ bool hn_poly_scale(hn_poly *p, int64_t factor);
 bool hn_poly_multiply(hn_syms *s, const hn_poly *a, const hn_poly *b, hn_poly *out);
 bool hn_poly_subtract(const hn_syms *s, const hn_poly *a, const hn_poly *b, hn_poly *out);
 
-/* Floor of the quotient. A divisor that holds symbols is taken to be nonzero, whatever they stand
- * for. */
+/* Floor of the quotient. A divisor with symbols is assumed to be nonzero. */
 bool hn_poly_floor_div(hn_syms *s, const hn_poly *num, const hn_poly *den, hn_poly *out);
 /* The greater (HN_ATOM_MAX) or smaller (HN_ATOM_MIN) of two. */
 bool hn_poly_extreme(hn_syms *s, hn_atom_kind kind, const hn_poly *a, const hn_poly *b,

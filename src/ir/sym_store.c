@@ -4,9 +4,8 @@
 
 typedef bool (*same_content_fn)(const hn_syms *s, uint32_t id, const void *content);
 
-/* Looks for content whose hash is *key. Content that merely shares the hash moves on to the next
- * key; when nothing is found, *key is the free one to store under. Nothing is ever removed, so the
- * chain has no holes. */
+/* Finds content whose hash is *key. On a collision the search goes on with the next key; when
+ * nothing is found, *key is free. Nothing is ever removed, so the chain has no holes. */
 static uint32_t find_interned(const hn_syms *s, const hn_map *ids, uint64_t *key,
                               same_content_fn same, const void *content) {
     for (;; (*key)++) {
@@ -130,8 +129,8 @@ bool hn_syms_failed(const hn_syms *s) {
 
 /* ---- order ---- */
 
-/* Different ids mean different content, so the first difference decides and equal parts cost
- * nothing. */
+/* Different ids mean different content, so equal parts are skipped and the first difference
+ * decides. */
 
 static int compare_names(hn_str a, hn_str b) {
     int order = memcmp(a->s, b->s, HN_MIN(a->n, b->n));

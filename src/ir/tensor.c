@@ -16,7 +16,7 @@ static bool count_tensor_elems(int32_t rank, const int64_t *dims, uint64_t *n_el
     return true;
 }
 
-/* Copies only what a caller owns; a borrowed block outlives the tensor by contract. */
+/* Borrowed data outlive the tensor by contract; other data are copied. */
 static bool keep_tensor_data(hn_arena *a, hn_tensor *t, const void *data, uint64_t bytes,
                              bool borrow) {
     if (!data || bytes == 0)

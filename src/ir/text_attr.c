@@ -35,7 +35,7 @@ static hn_attr_kind kind_of_list(hn_attr_kind element) {
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-/* `kind` is what was asked for; an integer may stand where a float belongs. */
+/* `kind` is the requested kind; an integer is accepted as a float. */
 static hone_status read_attr_number(hn_text *t, hn_attr_kind kind, hn_attr *out) {
     hn_literal l;
     HN_TRY(hn_text_literal(t, "the value of the attribute", &l));
@@ -50,7 +50,7 @@ static hone_status read_attr_number(hn_text *t, hn_attr_kind kind, hn_attr *out)
     return hn_text_f32(t, &l, &out->v.f);
 }
 
-/* What begins with a type is that type, unless data follows. */
+/* A value that begins with a type is a type, unless data follow. */
 static hone_status read_attr_type_or_tensor(hn_text *t, hn_attr *out) {
     const hn_type *type;
     HN_TRY(hn_text_type(t, &type));
@@ -146,7 +146,7 @@ static bool push_value(hn_arena *a, attr_values *list, const hn_attr *v) {
 }
 
 /* [1, 2.5] without a kind is a list of floats. */
-static bool turn_ints_into_floats(hn_arena *a, attr_values *list) {
+static bool convert_ints_to_floats(hn_arena *a, attr_values *list) {
     for (uint32_t i = 0; i < list->ints.n; i++) {
         if (!HN_VEC_PUSH(a, &list->floats, (float)list->ints.at[i]))
             return false;
@@ -164,7 +164,7 @@ static hone_status read_list_element(hn_text *t, hn_id block, const hn_attr *att
     if (list->kind == HN_ATTR_UNDEFINED)
         list->kind = value.kind;
     if (list->kind == HN_ATTR_INT && value.kind == HN_ATTR_FLOAT && !is_kind_written)
-        HN_TRY_PTR(turn_ints_into_floats(t->model->arena, list));
+        HN_TRY_PTR(convert_ints_to_floats(t->model->arena, list));
     if (value.kind != list->kind)
         return fail_kind(t, at, attr, list->kind, value.kind);
     HN_TRY_PTR(push_value(t->model->arena, list, &value));
@@ -240,7 +240,7 @@ static hone_status read_kind(hn_text *t, hn_attr *attr) {
 hone_status hn_text_attr_rest(hn_text *t, hn_id block, hn_attr *attr) {
     if (hn_text_accept(t, ':')) {
         HN_TRY(read_kind(t, attr));
-        /* "a: undefined" is all that can be said of an attribute without kind and value. */
+        /* "a: undefined" represents an attribute without kind and value. */
         if (attr->kind == HN_ATTR_UNDEFINED && hn_text_peek(t) != '=')
             return HONE_OK;
     }

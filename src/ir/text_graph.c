@@ -1,4 +1,4 @@
-/* Graphs and function bodies of the textual syntax, and what their names refer to. */
+/* Graphs and function bodies of the textual syntax, and the resolution of names. */
 #include "ir/text_int.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -15,8 +15,8 @@ static hone_status note_reader(hn_text *t, hn_text_reader reader) {
     return HONE_OK;
 }
 
-/* An initializer may give an input its default; a second one of the same name is kept, for the
- * checker to report. */
+/* An initializer may be the default of an input; a second one of the same name is kept, so that the
+ * checker reports it. */
 static hone_status read_initializer(hn_text *t, hn_id block, const hn_type *type, hn_str name) {
     hn_graph *g = t->graph;
     if (!type)
@@ -162,8 +162,8 @@ static hone_status apply_value_note(hn_text *t, const hn_text_reader *r) {
     return HONE_OK;
 }
 
-/* An undefined name becomes a value without a producer: the checker says so, and the text is kept.
- * Types are said of values of the block itself; all others may be outer ones. */
+/* An undefined name becomes a value without a producer, which the checker reports. Declared types
+ * belong to values of the block itself; other references may be to outer values. */
 static hone_status resolve_reader(hn_text *t, const hn_text_reader *r) {
     hn_graph *g = t->graph;
     if (r->kind == HN_READS_NOTE)
@@ -188,8 +188,7 @@ static hone_status resolve_reader(hn_text *t, const hn_text_reader *r) {
     return done ? HONE_OK : HONE_E_NOMEM;
 }
 
-/* Nodes first: a type that is said of a name makes a value of it, which must not hide an outer one.
- */
+/* Nodes first: a declared type creates a value, which must not hide an outer one. */
 hone_status hn_text_resolve(hn_text *t) {
     for (int pass = 0; pass < 3; pass++) {
         for (uint32_t i = 0; i < t->readers.n; i++) {

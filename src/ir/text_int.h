@@ -1,11 +1,10 @@
-/* Inside of the text printer and parser. The extensions to ONNX's syntax are described in
- * text_print.c. */
+/* Shared by the text printer and parser. text_print.c describes the extensions to ONNX's syntax. */
 #ifndef HN_TEXT_INT_H
 #define HN_TEXT_INT_H
 
 #include "ir/ir.h"
 
-/* A comment that begins so carries what ONNX's syntax has no place for; other readers skip it. */
+/* Prefix of comments that carry what ONNX's syntax cannot express; other readers skip them. */
 #define HN_TEXT_NOTE "#hone "
 #define HN_TEXT_MAX_DEPTH HN_MAX_BLOCK_DEPTH /* nesting of graphs and types together */
 
@@ -24,14 +23,14 @@ uint64_t hn_text_n_literals(hn_dtype t, uint64_t n_elems, uint64_t data_bytes);
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Names may be used before the text defines them, and outer values may be defined after an inner
- * graph that reads them. So readers are noted, and looked up when the whole graph with its inner
- * blocks has been read. */
+ * graph that reads them. So references are recorded, and resolved when the whole graph with its
+ * inner blocks has been parsed. */
 typedef struct hn_text_reader {
     enum { HN_READS_INPUT, HN_READS_OUTPUT, HN_READS_VALUE_INFO, HN_READS_NOTE } kind;
     hn_id at; /* node for inputs, else block */
     uint32_t slot;
     hn_str name;
-    bool is_declaration;   /* says something of the value's type, if only that it is not known */
+    bool is_declaration;   /* declares the value's type, possibly as unknown */
     const hn_type *type;   /* declared there, or NULL */
     const hn_extra *extra; /* notes */
     hn_str denotation;
@@ -53,15 +52,15 @@ typedef struct hn_text {
 
 /* text_lex.c: characters, words, strings. All skip space and comments first. */
 hone_status hn_text_fail(hn_text *t, const char *at, const char *fmt, ...) HN_PRINTF(3, 4);
-/* "expected <what>, found '}'" at the next character that is no space. */
+/* "expected <what>, found '}'" at the next character that is not white space. */
 hone_status hn_text_expected(hn_text *t, const char *fmt, ...) HN_PRINTF(2, 3);
 int hn_text_peek(hn_text *t); /* next character, -1 at the end */
 bool hn_text_accept(hn_text *t, char c);
 /* `fmt` says where: "after the inputs of node 'Relu'". */
 hone_status hn_text_expect(hn_text *t, char c, const char *fmt, ...) HN_PRINTF(3, 4);
 hone_status hn_text_expect_arrow(hn_text *t, const char *after);
-bool hn_text_peek_word(hn_text *t, hn_bytes *word); /* an identifier stands there */
-bool hn_text_word(hn_text *t, hn_bytes *word);      /* the same, and takes it */
+bool hn_text_peek_word(hn_text *t, hn_bytes *word); /* an identifier follows */
+bool hn_text_word(hn_text *t, hn_bytes *word);      /* the same, and consumes it */
 bool hn_text_accept_word(hn_text *t, const char *word);
 /* A quoted string: a view into the text or the scratch arena. */
 hone_status hn_text_string(hn_text *t, const char *what, hn_bytes *out);
@@ -69,11 +68,11 @@ hone_status hn_text_string(hn_text *t, const char *what, hn_bytes *out);
 hone_status hn_text_string_copy(hn_text *t, const char *what, hn_bytes *out);
 hone_status hn_text_string_name(hn_text *t, const char *what, hn_str *out);
 hone_status hn_text_name(hn_text *t, const char *what, hn_str *out); /* identifier or string */
-/* "a.b.c": what stands before the last point (NULL when there is none) and what stands after it. */
+/* "a.b.c": the text before the last dot (NULL when there is none) and the text after it. */
 hone_status hn_text_dotted_name(hn_text *t, const char *what, hn_str *before, hn_str *last);
 hone_status hn_text_intern(hn_text *t, hn_bytes text, hn_str *out);
-/* Moves to the next note if nothing but space and other comments stands before it. Every note that
- * was entered is left by hn_text_note_end, which insists that all of the line was read. */
+/* Moves to the next note if only white space and other comments precede it. Leave every note with
+ * hn_text_note_end, which requires that the whole line was parsed. */
 bool hn_text_note_begin(hn_text *t);
 hone_status hn_text_note_end(hn_text *t);
 hone_status hn_text_descend(hn_text *t); /* one level deeper; t->depth-- on the way back */
@@ -108,8 +107,8 @@ hone_status hn_text_sparse(hn_text *t, const hn_type *type,
 
 /* text_attr.c */
 typedef HN_VEC(hn_attr) hn_text_attrs;
-/* "<axis: int = 1, ...>" if it stands there; inner graphs become blocks below `block` without an
- * owner yet. */
+/* "<axis: int = 1, ...>" if present; inner graphs become blocks below `block`, without an owner
+ * yet. */
 hone_status hn_text_attr_list(hn_text *t, hn_id block, hn_text_attrs *out);
 /* What follows the name of an attribute: [: kind] = value. */
 hone_status hn_text_attr_rest(hn_text *t, hn_id block, hn_attr *attr);
@@ -146,7 +145,7 @@ void hn_text_put_string(hn_text_out *o, const char *s, uint64_t n); /* quoted */
 void hn_text_put_str(hn_text_out *o, hn_str s);                     /* quoted */
 void hn_text_put_word(hn_text_out *o, hn_str s); /* quoted unless an identifier */
 void hn_text_put_name(hn_text_out *o,
-                      hn_str s); /* the same, and quoted when a type could stand there */
+                      hn_str s); /* the same, and quoted where a type would be accepted, too */
 void hn_text_put_dotted(hn_text_out *o,
                         hn_str s); /* identifiers with points between, else quoted */
 void hn_text_put_f32(hn_text_out *o, float v);
@@ -167,7 +166,7 @@ void hn_text_put_node_notes(hn_text_out *o, const hn_node *node);
 void hn_text_put_block(hn_text_out *o, hn_id block);
 void hn_text_put_indent(hn_text_out *o);
 void hn_text_end_line(hn_text_out *o);
-/* True when ONNX's syntax can say this name of a graph that is an attribute. */
+/* True when ONNX's syntax can express this name of a graph attribute. */
 bool hn_text_is_plain_graph_name(hn_str name);
 
 #endif /* HN_TEXT_INT_H */

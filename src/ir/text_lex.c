@@ -1,4 +1,4 @@
-/* Characters, words and strings of the textual syntax, and errors that say where. */
+/* Characters, words and strings of the textual syntax, and errors with their positions. */
 #include "ir/text_int.h"
 
 #include <stdio.h>
@@ -71,8 +71,7 @@ static size_t word_length(const char *at, const char *end) {
     return n;
 }
 
-/* What stands at the next place, for "found ...": a word or number, a sign, a byte that is neither.
- */
+/* Describes the next token for "found ...": a word, a number, a character or a byte. */
 static void describe_found(hn_text *t, char *out, size_t out_bytes) {
     int c = hn_text_peek(t);
     if (c < 0) {
@@ -127,7 +126,7 @@ int hn_text_peek(hn_text *t) {
     }
 }
 
-/* Stays before the space when something else follows it, for a note may stand there. */
+/* Does not consume the white space unless the character follows, because a note may be there. */
 bool hn_text_accept(hn_text *t, char c) {
     const char *before = t->at;
     bool found = hn_text_peek(t) == (unsigned char)c;
@@ -178,8 +177,8 @@ bool hn_text_accept_word(hn_text *t, const char *word) {
 
 /* ---- strings and names ----------------------------------------------------------------------- */
 
-/* A backslash stands for the character after it. Notes must stay on one line, so there, and only
- * there, \n and \r are line ends. */
+/* A backslash escapes the character after it. In notes, which must stay on one line, \n and \r are
+ * line breaks. */
 static char escaped_char(const hn_text *t, char c) {
     if (t->in_note && c == 'n')
         return '\n';
@@ -264,7 +263,7 @@ static bool append_part(hn_arena *a, text_chars *to, hn_str part) {
     return true;
 }
 
-/* Joined once, at the end: a prefix for every point would take quadratic room. */
+/* Joined once, at the end: a prefix for every dot would take quadratic memory. */
 hone_status hn_text_dotted_name(hn_text *t, const char *what, hn_str *before, hn_str *last) {
     text_chars joined = {0};
     *before = NULL;

@@ -1,4 +1,4 @@
-/* Notes: comments of the textual syntax that carry what it has no place for (see text_print.c). */
+/* Notes: comments that carry what the textual syntax cannot express (see text_print.c). */
 #include "ir/text_int.h"
 
 hone_status hn_text_props(hn_text *t, hn_props *out) {
@@ -15,8 +15,7 @@ hone_status hn_text_props(hn_text *t, hn_props *out) {
     return hn_text_expect(t, ']', "after pairs of strings");
 }
 
-/* What the notes of one element may say; a field that does not apply to the element stays unused.
- */
+/* Contents of the notes of one element; fields that do not apply to it are unused. */
 typedef struct note_fields {
     hn_extra *extra; /* made when needed */
     hn_str name, tensor_name, denotation;
@@ -93,7 +92,7 @@ static hone_status read_initializer_note(hn_text *t, hn_id block) {
     HN_TRY(read_note_fields(t, &f));
     hn_id id = hn_graph_find_local(t->graph, block, name);
     if (id == HN_NONE || !hn_value_at(t->graph, id)->init)
-        return hn_text_fail(t, at, "'%s' is no initializer of this graph", name->s);
+        return hn_text_fail(t, at, "'%s' is not an initializer of this graph", name->s);
     hn_value *v = hn_value_at(t->graph, id);
     hn_tensor *copy = hn_arena_copy(t->model->arena, v->init, sizeof(*copy));
     HN_TRY_PTR(copy);
@@ -182,7 +181,7 @@ hone_status hn_text_body_notes(hn_text *t, hn_id block, hn_function *f) {
 
 static hone_status name_attr_tensor(hn_text *t, hn_attr *a, hn_str name) {
     if (a->kind != HN_ATTR_TENSOR || a->ref)
-        return hn_text_fail(t, t->at, "attribute '%s' is no tensor", a->name->s);
+        return hn_text_fail(t, t->at, "attribute '%s' is not a tensor", a->name->s);
     hn_tensor *copy = hn_arena_copy(t->model->arena, a->v.tensor, sizeof(*copy));
     HN_TRY_PTR(copy);
     copy->name = name;

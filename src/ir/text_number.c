@@ -1,4 +1,4 @@
-/* Numbers of the textual syntax: checked, and read the same in every locale. */
+/* Numbers of the textual syntax, parsed independently of the locale. */
 #include "ir/text_int.h"
 
 #include <math.h>
@@ -120,7 +120,7 @@ hone_status hn_text_i64(hn_text *t, const char *what, int64_t *out) {
 
 /* ---- floats ---------------------------------------------------------------------------------- */
 
-/* "-12.5e3" becomes "-125e2": without a point strtod reads it alike in every locale.
+/* "-12.5e3" becomes "-125e2": without a decimal point strtod does not depend on the locale.
  * NUL-terminated, in the scratch arena when it is long. */
 static char *without_point(hn_text *t, const hn_literal *l, char *room, size_t room_bytes) {
     char *text = l->n + 32 <= room_bytes ? room : hn_arena_alloc(t->scratch, l->n + 32);
@@ -136,7 +136,7 @@ static char *without_point(hn_text *t, const hn_literal *l, char *room, size_t r
             exponent -= after_point;
         } else if (c == '.') {
             after_point = true;
-        } else { /* the exponent, up to where it could not matter any more */
+        } else { /* the exponent, clamped where the result no longer changes */
             bool negative = l->at[i + 1] == '-';
             long long written = 0;
             for (i++; i < l->n; i++) {

@@ -24,8 +24,8 @@ static bool is_key(hn_bytes key, const char *text) {
 }
 
 static hone_status fail_key(hn_text *t, hn_bytes key, const char *what) {
-    return hn_text_fail(t, key.at, "'%.*s' is no field of a %s", (int)HN_MIN(key.n, (uint64_t)40),
-                        (const char *)key.at, what);
+    return hn_text_fail(t, key.at, "'%.*s' is not a field of a %s",
+                        (int)HN_MIN(key.n, (uint64_t)40), (const char *)key.at, what);
 }
 
 static hone_status read_header(hn_text *t, header_field *read_field, void *of) {

@@ -1,6 +1,6 @@
 /* Models in ONNX's textual syntax, as onnx.parser reads it, with these additions:
  *
- * - What the syntax has no place for stands in notes: comments that begin with "#hone ", which
+ * - What the syntax cannot express is written as notes: comments that begin with "#hone ", which
  *   other readers skip. Before the first node of a graph or function:
  *       #hone graph name: "a/b", doc_string: "...", metadata_props: ["key": "value"]
  *       #hone function metadata_props: [...]
@@ -12,21 +12,21 @@
  *   and after a node:
  *       #hone node doc_string: "...", metadata_props: [...]
  *       #hone attr value tensor_name: "a/b", doc_string: "..."
- *   A graph that is an attribute and whose name is no identifier is called "_", and a note has its
- *   name. In the strings of notes \n and \r are line ends.
- * - Domains, operators, overloads and attributes whose names are no identifiers stand in quotes.
- *   Sparse attributes are written sparse_tensor(float[9]) {values, indices}. An element type that
- *   is none is "undefined", and a type inside a sequence, optional or map may be missing.
- * - A NaN other than the usual two is written by its bits: 0x7f800001. The parser takes bits in
- *   that form for any number.
- * - As onnx has it, small floats are integers (their bits) and sub-byte elements are bytes, the
- *   first element in the low bits. The parser also takes small floats as numbers with a point, and
- *   sub-byte tensors with one number per element.
+ *   A graph attribute whose name is not an identifier is called "_", and a note has its name. In
+ * the strings of notes \n and \r are line breaks.
+ * - Names of domains, operators, overloads and attributes that are not identifiers are quoted.
+ *   Sparse attributes are written sparse_tensor(float[9]) {values, indices}. A missing element type
+ *   is "undefined", and the type inside a sequence, optional or map may be missing.
+ * - A NaN other than the two default ones is written as its bits: 0x7f800001. The parser accepts
+ *   bits in that form for any number.
+ * - As in onnx, small floats are integers (their bits) and sub-byte elements are bytes, the first
+ *   element in the low bits. The parser also accepts small floats as numbers with a decimal point,
+ *   and sub-byte tensors with one number per element.
  * - A tensor whose data is missing has empty braces.
  *
  * Not in the text: wire fields that hone does not interpret, denotations inside of sequences and
- * attributes, doc_string of the attributes that a function declares, whether an empty string is
- * there or absent. */
+ * attributes, doc_string of the attributes that a function declares, the difference between an
+ * empty and an absent string. */
 #include "ir/text_int.h"
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ void hn_text_put_indent(hn_text_out *o) {
 
 void hn_text_end_line(hn_text_out *o) {
     if (o->n_left_out > 0)
-        hn_strbuf_printf(o->b, "  # %llu elements left out", (unsigned long long)o->n_left_out);
+        hn_strbuf_printf(o->b, "  # %llu elements omitted", (unsigned long long)o->n_left_out);
     o->n_left_out = 0;
     hn_strbuf_puts(o->b, "\n");
 }

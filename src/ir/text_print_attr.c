@@ -3,7 +3,7 @@
 
 #define SHORT_LIST 16 /* lists up to this length print in full whatever the limit */
 
-/* Only an identifier can be the name of a tensor that is an attribute; others stand in a note. */
+/* The name of a tensor attribute must be an identifier; other names go to a note. */
 static void put_attr_tensor(hn_text_out *o, const hn_tensor *t) {
     bool is_plain = t->name && hn_text_is_identifier(t->name->s, t->name->n);
     bool is_type = is_plain && hn_text_is_type_word(t->name->s, t->name->n);

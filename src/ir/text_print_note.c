@@ -1,4 +1,4 @@
-/* Notes: what the textual syntax has no place for (see text_print.c). */
+/* Notes: what the textual syntax cannot express (see text_print.c). */
 #include "ir/text_int.h"
 
 void hn_text_put_props(hn_text_out *o, const hn_props *props) {
@@ -47,7 +47,7 @@ static void put_note_props(hn_text_out *o, bool *first, const hn_props *props) {
     *first = false;
 }
 
-static bool extra_says_something(const hn_extra *e) {
+static bool has_printable_extra(const hn_extra *e) {
     return e && (!hn_str_empty(e->doc) || e->props.n > 0);
 }
 
@@ -60,7 +60,7 @@ static void put_note_extra(hn_text_out *o, bool *first, const hn_extra *e) {
 
 static void put_extra_note(hn_text_out *o, const char *subject, hn_str name, const hn_extra *e) {
     bool first = true;
-    if (!extra_says_something(e))
+    if (!has_printable_extra(e))
         return;
     begin_note(o, subject, name);
     put_note_extra(o, &first, e);
@@ -72,7 +72,7 @@ static void put_extra_note(hn_text_out *o, const char *subject, hn_str name, con
 static void put_graph_note(hn_text_out *o, hn_id block, const hn_block *b) {
     bool has_name = block != 0 && !hn_text_is_plain_graph_name(b->name);
     bool first = !has_name;
-    if (!has_name && !extra_says_something(b->extra))
+    if (!has_name && !has_printable_extra(b->extra))
         return;
     begin_note(o, "graph", NULL);
     if (has_name) {
@@ -97,7 +97,7 @@ static void put_value_note(hn_text_out *o, const hn_value *v) {
     bool first = true;
     bool has_denotation = v->type && !hn_str_empty(v->type->denotation);
     bool has_dims = v->type && v->type->dim_denotations && v->type->shape.rank > 0;
-    if (!extra_says_something(v->extra) && !has_denotation && !has_dims)
+    if (!has_printable_extra(v->extra) && !has_denotation && !has_dims)
         return;
     begin_note(o, "value", v->name);
     put_note_extra(o, &first, v->extra);
@@ -108,8 +108,8 @@ static void put_value_note(hn_text_out *o, const hn_value *v) {
     end_note(o);
 }
 
-/* Values that are declared in this block; one that is declared twice has its note at the first
- * place. */
+/* Values declared in this block; one that is declared twice gets its note at the first
+ * declaration. */
 static void put_value_notes(hn_text_out *o, hn_id block, const hn_block *b) {
     for (uint32_t i = 0; i < b->inputs.n; i++)
         put_value_note(o, hn_value_at(o->graph, b->inputs.at[i]));

@@ -31,7 +31,7 @@ void hn_text_put_string(hn_text_out *o, const char *s, uint64_t n) {
             begin = i + 1;
         }
     }
-    if (begin < n) /* an absent string is NULL, which nothing may be added to */
+    if (begin < n) /* an absent string is NULL, and NULL + n is undefined */
         hn_strbuf_put(o->b, s + begin, n - begin);
     hn_strbuf_puts(o->b, "\"");
 }
@@ -135,7 +135,7 @@ static bool put_type_opening(hn_text_out *o, const hn_type *type) {
     return true;
 }
 
-/* A loop, not a recursion: the file says how deep types nest. */
+/* Not recursive, because the file determines how deep types nest. */
 void hn_text_put_type(hn_text_out *o, const hn_type *type) {
     uint64_t n_open = 0;
     for (; type && put_type_opening(o, type); type = type->inner)
@@ -248,7 +248,7 @@ static bool has_all_data(const hn_tensor *t, uint64_t *data_bytes) {
            hn_dtype_bytes(t->dtype, t->n_elems, data_bytes) && t->data_bytes >= *data_bytes;
 }
 
-/* Empty braces also say that the model has none of the tensor's data. */
+/* Empty braces also represent a tensor whose data are missing. */
 static void put_data(hn_text_out *o, const hn_tensor *t) {
     uint64_t data_bytes;
     if (has_no_data(t)) {

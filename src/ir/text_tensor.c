@@ -12,7 +12,7 @@ static bool is_signed_dtype(hn_dtype t) {
     return t == HN_I64 || t == HN_I32 || t == HN_I16 || t == HN_I8 || t == HN_I4 || t == HN_I2;
 }
 
-/* Small floats, nearest to a number that was written with a point. */
+/* The small float nearest to a number with a decimal point. */
 static uint64_t small_float_bits(hn_dtype t, float v) {
     switch (t) {
     case HN_F16:
@@ -38,8 +38,8 @@ static uint64_t small_float_bits(hn_dtype t, float v) {
     }
 }
 
-/* Integers and bool by value; a small float by its bit pattern, as ONNX has it, or by value when it
- * has a point. */
+/* Integers and bool by value; a small float by its bits, as in ONNX, or by value when it has a
+ * decimal point. */
 static hone_status read_narrow(hn_text *t, hn_dtype dtype, int n_bits, uint64_t *bits) {
     hn_literal l;
     HN_TRY(hn_text_literal(t, "an element of the tensor", &l));
@@ -84,7 +84,7 @@ static hone_status fail_count(hn_text *t, const hn_tensor *tensor, uint64_t expe
                         (unsigned long long)expected, hn_s(tensor->name), found);
 }
 
-/* Before another element: false at the closing brace, which is taken. */
+/* True when another element follows; otherwise consumes the closing brace. */
 static hone_status next_element(hn_text *t, const hn_tensor *tensor, uint64_t i, uint64_t n,
                                 bool *more) {
     *more = !hn_text_accept(t, '}');
@@ -95,15 +95,14 @@ static hone_status next_element(hn_text *t, const hn_tensor *tensor, uint64_t i,
     return i == n ? fail_count(t, tensor, n, "more") : HONE_OK;
 }
 
-/* Every element takes a character at least, so the text bounds the memory that its dimensions ask
- * for. */
-static hone_status check_room(hn_text *t, const hn_tensor *tensor, uint64_t n) {
+/* Every element takes at least one character, so the length of the text limits the memory. */
+static hone_status check_element_count(hn_text *t, const hn_tensor *tensor, uint64_t n) {
     return n > (uint64_t)(t->end - t->at) ? fail_count(t, tensor, n, "fewer") : HONE_OK;
 }
 
 static hone_status read_numbers(hn_text *t, hn_tensor *tensor) {
     uint64_t n = hn_text_n_literals(tensor->dtype, tensor->n_elems, tensor->data_bytes);
-    HN_TRY(check_room(t, tensor, n));
+    HN_TRY(check_element_count(t, tensor, n));
     uint8_t *data = hn_arena_alloc(t->model->arena, tensor->data_bytes ? tensor->data_bytes : 1);
     HN_TRY_PTR(data);
     tensor->data = tensor->data_bytes ? data : NULL;
@@ -119,7 +118,7 @@ static hone_status read_numbers(hn_text *t, hn_tensor *tensor) {
 
 static hone_status read_strings(hn_text *t, hn_tensor *tensor) {
     uint64_t n = tensor->n_elems;
-    HN_TRY(check_room(t, tensor, n));
+    HN_TRY(check_element_count(t, tensor, n));
     hn_bytes *strings = HN_NEW_N(t->model->arena, hn_bytes, n ? n : 1);
     HN_TRY_PTR(strings);
     tensor->strings = strings;
@@ -163,11 +162,11 @@ static hone_status pack_elements(hn_text *t, hn_tensor *tensor, const int16_t *v
     return HONE_OK;
 }
 
-/* As ONNX has it, every number is a byte that holds several elements. One number per element is
- * what people write. */
+/* In ONNX every number is a byte that holds several elements. One number per element is accepted,
+ * too, because it is the natural way to write it. */
 static hone_status read_sub_byte_numbers(hn_text *t, hn_tensor *tensor) {
     uint64_t n_elems = tensor->n_elems, n_bytes = tensor->data_bytes, n = 0;
-    HN_TRY(check_room(t, tensor, n_bytes));
+    HN_TRY(check_element_count(t, tensor, n_bytes));
     uint8_t *data = hn_arena_calloc(t->model->arena, n_bytes ? n_bytes : 1, 1);
     uint64_t most = HN_MIN(n_elems, (uint64_t)(t->end - t->at));
     int16_t *values = HN_NEW_N(t->scratch, int16_t, most ? most : 1);
@@ -191,8 +190,8 @@ static hone_status read_sub_byte_numbers(hn_text *t, hn_tensor *tensor) {
     return HONE_OK;
 }
 
-/* Empty braces of a tensor that has elements: its data is missing, as in a model whose weights were
- * taken out. Strings have no such form. */
+/* Empty braces of a tensor with elements: its data are missing, as in a model whose weights were
+ * removed. Strings have no such form. */
 static hone_status read_elements(hn_text *t, hn_tensor *tensor) {
     int n_bits = hn_dtype_bits(tensor->dtype);
     if (tensor->dtype == HN_STRING)
@@ -215,7 +214,7 @@ static hone_status size_of_prop(hn_text *t, const hn_prop *p, uint64_t *out, boo
             l.n = 0;
     }
     if (l.n == 0)
-        return hn_text_fail(t, t->at, "the %s of external data is \"%s\", which is no number",
+        return hn_text_fail(t, t->at, "the %s of external data is \"%s\", which is not a number",
                             p->key->s, p->value->s);
     hn_text reader = *t; /* the value may be a copy: its place in the text is where it was read */
     reader.err = NULL;

@@ -23,7 +23,7 @@ static hone_status read_dim(hn_text *t, hn_dim *out) {
     return HONE_OK;
 }
 
-/* No brackets: a scalar. Empty brackets: not even the rank is known. */
+/* No brackets: a scalar. Empty brackets: the rank is unknown. */
 static hone_status read_tensor_type(hn_text *t, hn_dtype elem, const hn_type **out) {
     HN_VEC(hn_dim) dims = {0};
     int32_t rank = 0;
@@ -71,7 +71,7 @@ static hone_status read_sparse_type(hn_text *t, const hn_type **out) {
     return HONE_OK;
 }
 
-/* "seq()", without a type inside, is what is printed for one that is not known. */
+/* "seq()" is printed when the inner type is unknown. */
 static hone_status read_inner(hn_text *t, hn_type_kind kind, hn_dtype key, const hn_type **out) {
     const hn_type *inner = NULL;
     if (hn_text_peek(t) != ')')
@@ -123,7 +123,7 @@ static hone_status read_type_in_parentheses(hn_text *t, const hn_type **out) {
         HN_TRY(hn_text_expect(t, '(', "after 'opaque'"));
         HN_TRY(read_opaque_type(t, out));
     } else if (hn_text_peek_word(t, &word)) {
-        return hn_text_fail(t, t->at, "'%.*s' is no type", (int)HN_MIN(word.n, (uint64_t)40),
+        return hn_text_fail(t, t->at, "'%.*s' is not a type", (int)HN_MIN(word.n, (uint64_t)40),
                             (const char *)word.at);
     } else {
         return hn_text_expected(t, "a type");

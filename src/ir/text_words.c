@@ -1,4 +1,4 @@
-/* Words that both the printer and the parser of the textual syntax know. */
+/* Keywords shared by the printer and the parser of the textual syntax. */
 #include "ir/text_int.h"
 
 static const char *const attr_kind_names[] = {

@@ -71,7 +71,7 @@ static void put_type_leaf(const hn_syms *s, const hn_type *t, hn_strbuf *out) {
     }
 }
 
-/* A loop, not a recursion: how deep types nest is up to the file. */
+/* Not recursive, because the file determines how deep types nest. */
 void hn_type_text(const hn_syms *s, const hn_type *t, hn_strbuf *out) {
     uint64_t n_open = 0;
     for (; t && open_type_wrapper(t, out); t = t->inner)

@@ -22,7 +22,7 @@ typedef struct verifier {
 #define STRUCTURE_ERROR(v, node, value, ...) \
   hn_problem_add((v)->p, HN_SEVERITY_ERROR, HONE_E_INVALID, (v)->g, (node), (value), __VA_ARGS__)
 
-/* The same of a node, with its text before the message, which begins with a blank or a colon. */
+/* The same for a node: its label precedes the message, which begins with a blank or a colon. */
 static void node_error(verifier *v, hn_id node, hn_id value, const char *fmt, ...) HN_PRINTF(4, 5);
 
 static void node_error(verifier *v, hn_id node, hn_id value, const char *fmt, ...) {
@@ -54,8 +54,8 @@ static const char *definer_text(const hn_graph *g, hn_id value, char *buf) {
     return buf;
 }
 
-/* A subgraph's node may not take the name of an outer value that is visible to it; its inputs and
- * initializers may. */
+/* An output of a subgraph's node must not have the name of a visible outer value; inputs and
+ * initializers of the subgraph may. */
 static hn_id shadowed_value(const verifier *v, hn_id value) {
     const hn_value *inner = hn_value_at(v->g, value);
     hn_id parent = hn_block_at(v->g, inner->block)->parent;
@@ -118,7 +118,7 @@ static void verify_interface(verifier *v) {
         hn_id id = is_input ? b->inputs.at[i] : b->outputs.at[i - b->inputs.n];
         const char *missing = missing_in_type(hn_value_at(v->g, id)->type);
         bool is_runnable =
-            missing && strcmp(missing, "shape") == 0; /* invalid, but no harm in a run */
+            missing && strcmp(missing, "shape") == 0; /* invalid, but harmless in a run */
         if (missing)
             hn_problem_add(
                 v->p, HN_SEVERITY_ERROR, is_runnable ? HONE_E_SHAPE : HONE_E_INVALID, v->g, HN_NONE,
@@ -137,7 +137,7 @@ static void verify_init_declared(verifier *v, hn_id value) {
     if (val->is_input || v->f || !m->has_ir_version || m->ir_version >= 4 ||
         (parent != HN_NONE && hn_graph_find(v->g, parent, val->name) != HN_NONE))
         return;
-    hn_problem_add(/* not valid, but no harm in a run */
+    hn_problem_add(/* invalid, but harmless in a run */
                    v->p, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, v->g, HN_NONE, value,
                    "initializer '%s' is not listed among the inputs, which IR version %lld "
                    "demands; "
@@ -145,8 +145,8 @@ static void verify_init_declared(verifier *v, hn_id value) {
                    hn_s(val->name), (long long)m->ir_version);
 }
 
-static hn_verify_place init_place(const verifier *v, hn_id value) {
-    return (hn_verify_place){.p = v->p, .g = v->g, .node = HN_NONE, .value = value};
+static hn_verify_location initializer_location(const verifier *v, hn_id value) {
+    return (hn_verify_location){.p = v->p, .g = v->g, .node = HN_NONE, .value = value};
 }
 
 static void verify_block_start(verifier *v, hn_id block) {
@@ -158,7 +158,7 @@ static void verify_block_start(verifier *v, hn_id block) {
         define_value(v, HN_NONE, b->inputs.at[i]);
     for (uint32_t i = 0; i < b->inits.n; i++) {
         hn_id id = b->inits.at[i];
-        hn_verify_place at = init_place(v, id);
+        hn_verify_location at = initializer_location(v, id);
         if (!hn_value_at(v->g, id)->is_input)
             define_value(v, HN_NONE, id);
         verify_init_declared(v, id);
@@ -166,7 +166,7 @@ static void verify_block_start(verifier *v, hn_id block) {
     }
     for (uint32_t i = 0; i < b->sparse_inits.n; i++) {
         hn_id id = b->sparse_inits.at[i];
-        hn_verify_place at = init_place(v, id);
+        hn_verify_location at = initializer_location(v, id);
         if (!hn_value_at(v->g, id)->is_input)
             define_value(v, HN_NONE, id);
         hn_verify_sparse(&at, hn_value_at(v->g, id)->sparse_init);
@@ -180,7 +180,7 @@ static void report_undefined(verifier *v, hn_id node, hn_id value) {
     char producer[NODE_TEXT_BYTES];
     if (val->producer != HN_NONE) {
         node_error(v, node, value,
-                   " reads '%s' before %s computes it; nodes must stand in topological order",
+                   " reads '%s' before %s computes it; nodes must be in topological order",
                    hn_s(val->name), hn_node_text(v->g, val->producer, producer, NODE_TEXT_BYTES));
         return;
     }
@@ -252,11 +252,10 @@ static void verify_attr_head(verifier *v, hn_id node, uint32_t i) {
     if (is_repeated_attr(v, node, i))
         node_error(v, node, HN_NONE, " has attribute '%s' more than once", a->name->s);
     if (a->kind == HN_ATTR_UNDEFINED || (a->is_kind_implied && v->g->model->ir_version > 1))
-        node_error(v, node, HN_NONE, ": attribute '%s' does not say of which kind it is (type)",
-                   a->name->s);
+        node_error(v, node, HN_NONE, ": attribute '%s' has no type", a->name->s);
     else if (a->has_other_value)
-        node_error(v, node, HN_NONE,
-                   ": attribute '%s' holds a value of another kind than its type says", a->name->s);
+        node_error(v, node, HN_NONE, ": attribute '%s' has a value that does not match its type",
+                   a->name->s);
     if (a->ref && !v->f)
         node_error(v, node, HN_NONE,
                    ": attribute '%s' refers to attribute '%s' of a calling node, but only nodes "
@@ -270,7 +269,7 @@ static void verify_attr_head(verifier *v, hn_id node, uint32_t i) {
 }
 
 static void verify_attr_data(verifier *v, hn_id node, const hn_attr *a) {
-    hn_verify_place at = {.p = v->p, .g = v->g, .node = node, .value = HN_NONE, .attr = a->name};
+    hn_verify_location at = {.p = v->p, .g = v->g, .node = node, .value = HN_NONE, .attr = a->name};
     if (a->ref)
         return;
     if (a->kind == HN_ATTR_TENSOR && a->v.tensor)
@@ -307,7 +306,7 @@ static void verify_block(verifier *v, hn_id block);
 static void verify_node(verifier *v, hn_id node) {
     const hn_node *n = hn_node_at(v->g, node);
     if (hn_str_empty(n->op))
-        node_error(v, node, HN_NONE, " does not say which operator it is (op_type)");
+        node_error(v, node, HN_NONE, " has no operator (op_type)");
     if (n->n_inputs == 0 && n->n_outputs == 0)
         node_error(v, node, HN_NONE, " has neither inputs nor outputs");
     verify_domain(v, node);
@@ -356,7 +355,7 @@ static void verify_uses(verifier *v) {
             n_reads++;
             if (at >= read->uses.n || read->uses.at[at].node != id || read->uses.at[at].slot != i)
                 hn_problem_add(v->p, HN_SEVERITY_ERROR, HONE_E_INTERNAL, g, id, n->inputs[i],
-                               "the use list of value '%s' misses a reader", hn_s(read->name));
+                               "the use list of value '%s' lacks a reader", hn_s(read->name));
         }
     }
     if (n_uses != n_reads)

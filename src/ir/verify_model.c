@@ -10,9 +10,9 @@
 
 static void verify_versions(const hn_model *m, hn_problems *p) {
     if (!m->has_ir_version || m->ir_version == 0)
-        MODEL_PROBLEM(p, HN_SEVERITY_ERROR, "the model does not say its IR version (ir_version)");
+        MODEL_PROBLEM(p, HN_SEVERITY_ERROR, "the model has no IR version (ir_version)");
     else if (m->ir_version < 0)
-        MODEL_PROBLEM(p, HN_SEVERITY_ERROR, "IR version %lld is not a version",
+        MODEL_PROBLEM(p, HN_SEVERITY_ERROR, "IR version %lld is not valid; versions begin with 1",
                       (long long)m->ir_version);
     else if (m->ir_version > NEWEST_IR_VERSION)
         MODEL_PROBLEM(p, HN_SEVERITY_ERROR, "IR version %lld is newer than %d, the newest known",
@@ -156,7 +156,8 @@ static bool collect_function_calls(call_graph *c, uint32_t caller) {
     return c->n_open[caller] > 0 || HN_VEC_PUSH(c->scratch, &c->ended, caller);
 }
 
-/* What calls only functions that end, ends itself; the rest goes in circles or leads into one. */
+/* A function that calls only terminating functions terminates; the others are in a call cycle or
+ * reach one. */
 static bool peel_functions(call_graph *c) {
     uint32_t n = c->m->functions.n;
     c->callers = hn_arena_alloc(c->scratch, n * sizeof(*c->callers));

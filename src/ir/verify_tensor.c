@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-/* Texts are made when there is something to tell, which is hardly ever. */
-static void data_error(const hn_verify_place *at, const char *fmt, ...) HN_PRINTF(2, 3);
+/* Formats the location only when there is a problem. */
+static void data_error(const hn_verify_location *at, const char *fmt, ...) HN_PRINTF(2, 3);
 
-static void data_error(const hn_verify_place *at, const char *fmt, ...) {
+static void data_error(const hn_verify_location *at, const char *fmt, ...) {
     char message[sizeof((hone_error *)0)->message], where[256], who[190];
     va_list args;
     va_start(args, fmt);
@@ -22,7 +22,7 @@ static void data_error(const hn_verify_place *at, const char *fmt, ...) {
                    where, message);
 }
 
-static bool has_good_dims(const hn_verify_place *at, int32_t rank, const int64_t *dims,
+static bool has_good_dims(const hn_verify_location *at, int32_t rank, const int64_t *dims,
                           int64_t least) {
     for (int32_t i = 0; i < rank; i++) {
         if (dims[i] < least) {
@@ -34,16 +34,16 @@ static bool has_good_dims(const hn_verify_place *at, int32_t rank, const int64_t
     return true;
 }
 
-static void verify_external(const hn_verify_place *at, const hn_tensor *t, uint64_t need) {
+static void verify_external(const hn_verify_location *at, const hn_tensor *t, uint64_t need) {
     const hn_external *e = t->external;
     if (hn_str_empty(e->location))
-        data_error(at, "its data is external, but no file is named (external_data 'location')");
+        data_error(at, "its data is external, but external_data has no 'location'");
     else if (e->has_length && e->length != need)
         data_error(at, "its shape and type need %llu bytes, but external_data says %llu",
                    (unsigned long long)need, (unsigned long long)e->length);
 }
 
-void hn_verify_tensor(const hn_verify_place *at, const hn_tensor *t) {
+void hn_verify_tensor(const hn_verify_location *at, const hn_tensor *t) {
     uint64_t need;
     if (t->dtype <= HN_UNDEFINED || t->dtype >= HN_DTYPE_COUNT) {
         data_error(at, "element type %d is not defined by ONNX", (int)t->dtype);
@@ -53,21 +53,21 @@ void hn_verify_tensor(const hn_verify_place *at, const hn_tensor *t) {
         data_error(at, "its elements are in more than one field (raw_data, float_data, ...)");
     } else if (t->dtype == HN_STRING) {
         if (t->n_elems > 0 && !t->strings)
-            data_error(at, "%llu strings are missing (strings belong into string_data)",
+            data_error(at, "%llu strings are missing (strings must be in string_data)",
                        (unsigned long long)t->n_elems);
     } else if (!hn_dtype_bytes(t->dtype, t->n_elems, &need)) {
-        data_error(at, "its shape is larger than any memory");
+        data_error(at, "its shape exceeds the address space");
     } else if (t->external && !t->data) {
         verify_external(at, t, need);
     } else if (t->data_bytes != need || (need > 0 && !t->data && !t->scaled)) {
-        data_error(at, "%llu elements of type %s need %llu bytes, but %llu are there",
+        data_error(at, "%llu elements of type %s need %llu bytes, but there are %llu",
                    (unsigned long long)t->n_elems, hn_dtype_name(t->dtype),
                    (unsigned long long)need, (unsigned long long)t->data_bytes);
     }
 }
 
 /* Offset of coordinate number i in the dense tensor; false, with a report, when it lies outside. */
-static bool dense_offset(const hn_verify_place *at, const hn_sparse *s, uint64_t i,
+static bool dense_offset(const hn_verify_location *at, const hn_sparse *s, uint64_t i,
                          uint64_t *offset) {
     bool is_linear = s->indices->rank == 1;
     int32_t n_coords = is_linear ? 1 : s->rank;
@@ -89,13 +89,13 @@ static bool dense_offset(const hn_verify_place *at, const hn_sparse *s, uint64_t
 }
 
 /* Any order of coordinates that is strictly ascending is strictly ascending in offsets, too. */
-static void verify_indices(const hn_verify_place *at, const hn_sparse *s, uint64_t nnz) {
+static void verify_indices(const hn_verify_location *at, const hn_sparse *s, uint64_t nnz) {
     uint64_t previous = 0, offset;
     for (uint64_t i = 0; i < nnz; i++, previous = offset) {
         if (!dense_offset(at, s, i, &offset))
             return;
         if (i > 0 && offset <= previous) {
-            data_error(at, "sparse indices must ascend, each once; position %llu does not",
+            data_error(at, "sparse indices must be strictly ascending; position %llu is not",
                        (unsigned long long)i);
             return;
         }
@@ -117,7 +117,7 @@ static bool has_dense_size(const hn_sparse *s) {
     return true;
 }
 
-void hn_verify_sparse(const hn_verify_place *at, const hn_sparse *s) {
+void hn_verify_sparse(const hn_verify_location *at, const hn_sparse *s) {
     uint32_t n_before = at->p->n_errors;
     if (!s->values) {
         data_error(at, "a sparse tensor needs values");
@@ -131,7 +131,7 @@ void hn_verify_sparse(const hn_verify_place *at, const hn_sparse *s) {
     if (s->rank < 1)
         data_error(at, "a sparse tensor has at least one dimension");
     else if (has_good_dims(at, s->rank, s->dims, 1) && !has_dense_size(s))
-        data_error(at, "its shape is larger than any memory");
+        data_error(at, "its shape exceeds the address space");
     if (at->p->n_errors != n_before)
         return;
     int64_t nnz = s->values->dims[0];

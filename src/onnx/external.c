@@ -8,7 +8,7 @@ static hone_status map_data_file(hn_loader *ld, const hn_tensor *t, hn_bytes *ou
     if (index == HN_MAP_NONE) {
         if (strlen(location->s) != location->n)
             return hn_fail(ld->err, HONE_E_INVALID,
-                           "the external data location of tensor '%s' holds a zero byte",
+                           "the external data location of tensor '%s' contains a zero byte",
                            hn_s(t->name));
         hn_filemap map;
         if (!HN_VEC_RESERVE(m->arena, &m->maps, 1) ||
@@ -26,8 +26,8 @@ static hone_status map_data_file(hn_loader *ld, const hn_tensor *t, hn_bytes *ou
     return HONE_OK;
 }
 
-/* Without a stated length the shape decides, as far as the file reaches. */
-static uint64_t wanted_bytes(const hn_tensor *t) {
+/* Without a stated length, the shape determines it, up to the end of the file. */
+static uint64_t stated_or_shape_bytes(const hn_tensor *t) {
     uint64_t bytes = 0;
     if (t->external->has_length)
         return t->external->length;
@@ -39,10 +39,10 @@ static hone_status check_range(hn_loader *ld, const hn_tensor *t, uint64_t file_
     if (e->offset <= file_bytes && (!e->has_length || e->length <= file_bytes - e->offset))
         return HONE_OK;
     return hn_fail(ld->err, HONE_E_FORMAT,
-                   "tensor '%s' wants %llu bytes at offset %llu of '%s', which has %llu bytes: the "
-                   "file is cut short or belongs to "
+                   "tensor '%s' needs %llu bytes at offset %llu of '%s', which has %llu bytes: the "
+                   "file is truncated or belongs to "
                    "another model",
-                   hn_s(t->name), (unsigned long long)wanted_bytes(t),
+                   hn_s(t->name), (unsigned long long)stated_or_shape_bytes(t),
                    (unsigned long long)e->offset, hn_s(e->location),
                    (unsigned long long)file_bytes);
 }
@@ -50,7 +50,7 @@ static hone_status check_range(hn_loader *ld, const hn_tensor *t, uint64_t file_
 hone_status hn_load_external(hn_loader *ld, hn_tensor *t) {
     if (!ld->model)
         return HONE_OK;
-    uint64_t bytes = wanted_bytes(t);
+    uint64_t bytes = stated_or_shape_bytes(t);
     if (ld->skip_external) {
         if (!hn_add_u64(ld->model->external_bytes, bytes, &ld->model->external_bytes))
             ld->model->external_bytes = UINT64_MAX;

@@ -74,8 +74,8 @@ static const file_mark zip_members[] = {
 /* The first word of text files; white space before it is skipped. */
 static const file_mark text_starts[] = {
     MARK(0, "{", "JSON", "give the .onnx file"),
-    MARK(0, "<!DOCTYPE", "a web page", "the download went wrong: fetch the model again"),
-    MARK(0, "<html", "a web page", "the download went wrong: fetch the model again"),
+    MARK(0, "<!DOCTYPE", "a web page", "the download failed: fetch the model again"),
+    MARK(0, "<html", "a web page", "the download failed: fetch the model again"),
     MARK(0, "[net]", "a Darknet configuration", "convert it to ONNX first"),
     MARK(0, "#!", "a script", NOT_A_MODEL),
 };
@@ -153,7 +153,7 @@ static const file_mark *find_zip_kind(hn_bytes b) {
 }
 
 static const file_mark *find_text_kind(hn_bytes b) {
-    static const file_mark plain = {.kind = "plain text that is no ONNX text either",
+    static const file_mark plain = {.kind = "plain text, but not in ONNX text syntax",
                                     .advice = "give the .onnx file"};
     static const file_mark xml = {.kind = "XML", .advice = "give the .onnx file"};
     static const file_mark openvino = {.kind = "an OpenVINO model (XML)",

@@ -1,4 +1,4 @@
-/* ModelProto, and the doors: files, buffers, single tensors. */
+/* ModelProto, and the entry points: files, buffers, single tensors. */
 #include "onnx/file_kind.h"
 #include "onnx/load_int.h"
 
@@ -8,8 +8,7 @@
 
 /* ---- the message ----------------------------------------------------------------------------- */
 
-/* A version that is said to be zero is kept among the unknown fields: absent and zero are different
- * when saving. */
+/* An explicit version of zero is kept as an unknown field: saving distinguishes absent and zero. */
 hone_status hn_load_opset(hn_loader *ld, hn_bytes message, hn_opsets *opsets) {
     hn_wire w = hn_load_open(ld, message, "OperatorSetIdProto");
     hn_field f;
@@ -97,14 +96,14 @@ static void limit_arena(hn_arena *arena, const hn_load_options *o, uint64_t file
 static hone_status explain_no_memory(const hn_arena *arena, hone_status status, hone_error *err) {
     if (status == HONE_E_NOMEM && hn_arena_hit_limit(arena))
         return hn_fail(err, HONE_E_LIMIT,
-                       "the graph of this model needs more memory than its limit (%llu bytes were "
-                       "taken): the file is hostile, or "
+                       "the graph of this model exceeds the memory limit (%llu bytes were "
+                       "allocated): the file is hostile, or "
                        "the limit must be raised",
                        (unsigned long long)hn_arena_bytes(arena));
     return hn_error_complete(err, status);
 }
 
-/* Reads the bytes into the model, which owns whatever they are a view of. */
+/* Reads the bytes into the model, which owns the memory behind them. */
 static hone_status load_into(hn_model *m, hn_bytes bytes, const hn_load_options *o,
                              const char *folder, hone_error *err) {
     hn_loader ld = {
@@ -164,7 +163,7 @@ static const char *folder_of(hn_arena *arena, const char *path) {
     return hn_arena_printf(arena, "%.*s", slash ? (int)(slash - path) + 1 : 0, path);
 }
 
-/* Takes over the map. */
+/* Takes ownership of the map. */
 static hone_status load_mapped(const char *path, hn_filemap map, const hn_load_options *o,
                                hn_model **out, hone_error *err) {
     hn_model *m;
@@ -194,7 +193,7 @@ static bool path_ends_with(const char *path, const char *ending) {
     return n >= k && strcmp(path + n - k, ending) == 0;
 }
 
-/* Text carries everything with it: the file is not needed afterwards. */
+/* Parsed text keeps no views of the file. */
 static hone_status load_text(const char *path, hn_bytes text, const hn_load_options *o,
                              hn_model **out, hone_error *err) {
     hone_status status = hn_model_parse(text.at, (size_t)text.n, o->alloc, out, err);

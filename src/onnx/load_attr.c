@@ -3,7 +3,7 @@
 
 enum { N_ATTR_KINDS = HN_ATTR_TYPES + 1 };
 
-/* What the first walk over an attribute finds. */
+/* Result of the first pass over an attribute. */
 typedef struct attr_scan {
     hn_wire message;
     uint64_t type;
@@ -12,7 +12,7 @@ typedef struct attr_scan {
     hn_extra_draft extra;
 } attr_scan;
 
-/* Which kind's value a field holds. A switch: tree ensembles have millions of these fields. */
+/* The attribute kind of a field. A switch, because tree ensembles have millions of these fields. */
 static hn_attr_kind kind_of_field(uint32_t tag) {
     switch (tag) {
     case HN_F_ATTR_F:
@@ -84,7 +84,7 @@ static hone_status scan_attr(hn_loader *ld, attr_scan *scan, hn_attr *a) {
     return status;
 }
 
-/* Files of the first IR versions have no type: the field that is there says it. */
+/* Files of the first IR versions have no type: it follows from the field that is set. */
 static hn_attr_kind decide_kind(const attr_scan *scan) {
     if (scan->has_type)
         return scan->type < N_ATTR_KINDS ? (hn_attr_kind)scan->type : HN_ATTR_UNDEFINED;
@@ -103,7 +103,7 @@ static bool has_other_value(const attr_scan *scan, const hn_attr *a) {
     return false;
 }
 
-/* Everything but the name, the value of this kind and what the scan took is kept as it is. */
+/* Keeps every field verbatim except the name, the value of this kind and what the scan consumed. */
 static hone_status keep_rest(hn_loader *ld, attr_scan *scan, const hn_attr *a) {
     hn_wire w = scan->message;
     hn_field f;
@@ -140,7 +140,7 @@ static hone_status load_attr_block(hn_loader *ld, hn_graph *g, hn_id parent, hn_
     return HONE_OK;
 }
 
-/* Where attribute values are put: the place of a scalar, or the array of a list. */
+/* Destination of attribute values: a scalar, or the array of a list. */
 typedef struct attr_sink {
     hn_graph *g;
     hn_id block, node;
@@ -214,7 +214,7 @@ static hone_status load_attr_values(hn_loader *ld, const attr_scan *scan, attr_s
         if (kind_of_field(f.tag) != to.kind)
             continue;
         if (is_scalar)
-            to.n = 0; /* said again: the last one counts */
+            to.n = 0; /* repeated: the last one applies */
         HN_TRY(load_attr_value(ld, &w, &to, &f));
     }
     return status;
@@ -253,7 +253,7 @@ static bool attr_is_list(hn_attr_kind kind) {
            kind == HN_ATTR_TYPES;
 }
 
-/* Kinds whose value is a message: it must be there, once. A number or a string that is left out has
+/* Kinds whose value is a message: it must be present exactly once. An omitted number or string has
  * its default. */
 static bool attr_is_message(hn_attr_kind kind) {
     return kind == HN_ATTR_TENSOR || kind == HN_ATTR_GRAPH || kind == HN_ATTR_SPARSE ||
@@ -281,7 +281,7 @@ hone_status hn_load_attr(hn_loader *ld, hn_graph *g, hn_id block, hn_id node, hn
     out->n = 1;
     if (attr_is_message(out->kind) && scan.n_values[out->kind] != 1)
         return hn_wire_fail(&scan.message, scan.message.at,
-                            "attribute '%s' says it is a single message but holds %llu",
+                            "attribute '%s' is of a kind with one message but has %llu",
                             out->name->s, (unsigned long long)scan.n_values[out->kind]);
     return load_attr_values(ld, &scan, sink, true);
 }

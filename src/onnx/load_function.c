@@ -28,7 +28,7 @@ static hone_status load_attr_default(hn_loader *ld, hn_function *fn, hn_bytes me
     return HN_VEC_PUSH(ld->arena, &fn->attr_defaults, attr) ? HONE_OK : HONE_E_NOMEM;
 }
 
-/* Everything that does not look values up. */
+/* All fields that do not refer to values. */
 static hone_status load_function_field(hn_loader *ld, hn_function *fn, const hn_field *f,
                                        hn_extra_draft *extra) {
     switch (f->tag) {

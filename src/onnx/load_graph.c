@@ -1,4 +1,4 @@
-/* GraphProto: inputs and initializers, then nodes, then what is said about values by name. */
+/* GraphProto: inputs and initializers, then nodes, then fields that refer to values by name. */
 #include "onnx/load_int.h"
 
 hone_status hn_load_lookup(hn_graph *g, hn_id block, hn_str name, hn_id *out) {
@@ -149,7 +149,7 @@ static hone_status load_annotation(hn_loader *ld, hn_block *b, hn_bytes message)
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* Everything that does not look values up. */
+/* All fields that do not refer to values. */
 static hone_status load_graph_field(hn_loader *ld, hn_graph *g, hn_id block, const hn_field *f,
                                     hn_extra_draft *extra) {
     switch (f->tag) {

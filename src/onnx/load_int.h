@@ -1,4 +1,4 @@
-/* What the files of the loader share. */
+/* Shared by the files of the loader. */
 #ifndef HN_LOAD_INT_H
 #define HN_LOAD_INT_H
 
@@ -32,8 +32,8 @@ hone_status hn_load_i64s(hn_loader *ld, hn_wire message, uint32_t tag, uint32_t 
 hone_status hn_load_dims(hn_loader *ld, hn_wire message, uint32_t tag, uint32_t packed_tag,
                          const int64_t **dims, int32_t *rank, uint64_t *n_elems);
 
-/* Collects wire fields verbatim: a view while they are neighbours in the file, a copy that grows
- * geometrically otherwise. */
+/* Collects wire fields verbatim: a view while they are adjacent in the file, else a copy that grows
+ * geometrically. */
 typedef struct hn_keep {
     uint8_t *at;
     uint64_t n, cap; /* cap 0: a view */
@@ -51,7 +51,7 @@ typedef struct hn_extra_draft {
 } hn_extra_draft;
 /* A StringStringEntryProto; one with fields beyond key and value is kept verbatim instead. */
 hone_status hn_load_prop(hn_loader *ld, const hn_field *f, hn_props *props, hn_keep *unknown);
-/* *out is NULL when there is nothing rare. */
+/* *out is NULL when there are none. */
 hone_status hn_load_extra(hn_loader *ld, const hn_extra_draft *draft, const hn_extra **out);
 
 hone_status hn_load_type(hn_loader *ld, hn_bytes message, const hn_type **out);
@@ -70,7 +70,7 @@ hone_status hn_load_nodes(hn_loader *ld, hn_graph *g, hn_id block, hn_wire messa
                           uint32_t node_tag);
 /* A ValueInfoProto of the block's value_info list. */
 hone_status hn_load_value_info(hn_loader *ld, hn_graph *g, hn_id block, hn_bytes message);
-/* The value that a name means inside a block; one that nobody defines is made there. */
+/* The value that a name refers to in a block; an undefined one is created there. */
 hone_status hn_load_lookup(hn_graph *g, hn_id block, hn_str name, hn_id *out);
 hone_status hn_load_opset(hn_loader *ld, hn_bytes message, hn_opsets *opsets);
 hone_status hn_load_function(hn_loader *ld, hn_bytes message);

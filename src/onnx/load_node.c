@@ -1,5 +1,5 @@
-/* NodeProto: outputs are declared before any input is looked up, so that a broken order is a
- * finding of the checker and not a failure of the loader. */
+/* NodeProto: outputs are declared before any input is resolved, so that a wrong order of nodes is
+ * reported by the checker and does not make loading fail. */
 #include "onnx/load_int.h"
 
 typedef struct node_draft {
@@ -36,7 +36,7 @@ static hone_status scan_node_field(hn_loader *ld, const hn_field *f, node_draft 
     }
 }
 
-/* A name that is taken already makes a second value: the checker reports it. */
+/* A duplicate name creates a second value, which the checker reports. */
 static hone_status declare_output(hn_loader *ld, hn_graph *g, hn_id node, uint32_t slot,
                                   hn_bytes text) {
     if (text.n == 0)

@@ -1,4 +1,4 @@
-/* What several messages have: strings, number lists, properties, fields kept verbatim. */
+/* Parts of several messages: strings, lists of numbers, properties, fields kept verbatim. */
 #include "onnx/load_int.h"
 
 hn_wire hn_load_open(const hn_loader *ld, hn_bytes message, const char *name) {
@@ -12,7 +12,7 @@ hone_status hn_load_enter(hn_loader *ld, const hn_wire *w) {
         hone_status status =
             hn_fail(ld->err, HONE_E_LIMIT,
                     "at byte %lld: %s is nested deeper than %u levels; raise the limit if the "
-                    "model is meant so",
+                    "model is really so",
                     (long long)(w->at - w->file), w->message, (unsigned)ld->max_depth);
         if (ld->err)
             ld->err->offset = w->at - w->file;
@@ -86,7 +86,8 @@ hone_status hn_load_dims(hn_loader *ld, hn_wire message, uint32_t tag, uint32_t 
     uint32_t n;
     HN_TRY(hn_load_i64s(ld, message, tag, packed_tag, dims, &n));
     if (n > INT32_MAX)
-        return hn_wire_fail(&message, message.at, "a tensor with %u dimensions is not possible",
+        return hn_wire_fail(&message, message.at,
+                            "a tensor has %u dimensions, which is more than the limit",
                             (unsigned)n);
     *rank = (int32_t)n;
     *n_elems = 1;

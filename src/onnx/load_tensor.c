@@ -1,9 +1,9 @@
-/* TensorProto and SparseTensorProto. Data stays in the file when its bytes are what a tensor wants;
- * else it is decoded. */
+/* TensorProto and SparseTensorProto. Data are a view of the file if their layout permits; else they
+ * are decoded. */
 #include "onnx/load_int.h"
 
-/* Where a type keeps its elements when they are not in raw_data, and how many bytes one entry of
- * that field makes. Entries of 4-bit and 2-bit types hold a whole byte of packed elements. */
+/* The field that has the elements of a type when they are not in raw_data, and how many bytes one
+ * entry yields. Entries of 4-bit and 2-bit types hold a whole byte of packed elements. */
 typedef struct typed_field {
     uint32_t tag, packed_tag;
     uint8_t entry_bytes;
@@ -85,8 +85,8 @@ static hone_status decode_entries(hn_wire w, const typed_field *field, uint8_t *
     return status;
 }
 
-/* Entries hold one 6-bit element each, while those of 4 and 2 bits hold a packed byte. An element
- * is never written behind the entry it comes from. */
+/* Entries hold one 6-bit element each, while those of 4 and 2 bits hold a packed byte. Packing in
+ * place is safe: an element never moves past the entry it comes from. */
 static void pack_six_bits(hn_tensor *t, uint8_t *data) {
     uint64_t n = t->data_bytes;
     for (uint64_t i = 0; i < n; i++) {
@@ -140,8 +140,8 @@ static hone_status load_strings(hn_loader *ld, hn_wire message, hn_tensor *t) {
     HN_TRY(status);
     if (n != t->n_elems)
         return hn_wire_fail(&message, message.at,
-                            "tensor '%s' holds %llu strings, but its shape asks for %llu",
-                            hn_s(t->name), (unsigned long long)n, (unsigned long long)t->n_elems);
+                            "tensor '%s' has %llu strings, but its shape needs %llu", hn_s(t->name),
+                            (unsigned long long)n, (unsigned long long)t->n_elems);
     hn_bytes *strings = HN_NEW_N(ld->arena, hn_bytes, n ? (size_t)n : 1);
     HN_TRY_PTR(strings);
     for (uint64_t i = 0; hn_wire_next(&message, &f, &status);) {
@@ -246,7 +246,8 @@ static hone_status load_external_entries(hn_loader *ld, const hn_wire *w, const 
                 hn_s(t->name), hn_s(p->key), hn_s(p->value));
     }
     if (!e->location)
-        return hn_wire_fail(w, w->at, "the data of tensor '%s' is external, but no file is named",
+        return hn_wire_fail(w, w->at,
+                            "the data of tensor '%s' is external, but no location is given",
                             hn_s(t->name));
     t->external = e;
     return hn_load_external(ld, t);

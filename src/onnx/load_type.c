@@ -1,8 +1,8 @@
 /* TypeProto. */
 #include "onnx/load_int.h"
 
-/* A type while it is read. `is_odd`: the file says something that hn_type cannot, so its bytes are
- * kept for saving. */
+/* A type while it is read. `is_odd`: hn_type cannot represent it, so its bytes are kept for saving.
+ */
 typedef struct type_draft {
     hn_type type;
     bool is_odd;
@@ -146,7 +146,7 @@ static hone_status load_type_field(hn_loader *ld, type_draft *d, const hn_field 
     for (size_t i = 0; i < HN_COUNT(type_kinds); i++) {
         if (type_kinds[i].tag != f->tag)
             continue;
-        d->is_odd = d->is_odd || d->type.kind != HN_TYPE_NONE; /* said twice: the last one counts */
+        d->is_odd = d->is_odd || d->type.kind != HN_TYPE_NONE; /* repeated: the last one applies */
         d->type = (hn_type){
             .kind = type_kinds[i].kind, .shape.rank = -1, .denotation = d->type.denotation};
         return type_kinds[i].read(ld, d, f->bytes);

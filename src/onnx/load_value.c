@@ -89,6 +89,6 @@ hone_status hn_load_value(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_type
     const hn_tensor *t = &out->tensor;
     bool is_short = out->kind == HN_TYPE_TENSOR && t->dtype != HN_STRING &&
                     (!hn_dtype_bytes(t->dtype, t->n_elems, &need) || need > t->data_bytes);
-    return is_short ? hn_fail(err, HONE_E_FORMAT, "the tensor holds less data than its shape needs")
+    return is_short ? hn_fail(err, HONE_E_FORMAT, "the tensor has less data than its shape needs")
                     : HONE_OK;
 }

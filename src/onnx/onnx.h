@@ -1,5 +1,4 @@
-/* L2: ONNX files. Bytes to graphs and back, with our own bounds-checked protobuf reader and writer.
- */
+/* Layer 2: reading and writing ONNX files, with a bounds-checked protobuf reader and writer. */
 #ifndef HN_ONNX_H
 #define HN_ONNX_H
 
@@ -18,11 +17,11 @@ typedef struct hn_load_options {
 /* Reads a model file: binary ONNX, or the textual syntax when the name ends in .onnxtxt or .txt, or
  * the bytes are text that parses. A file of another kind (TensorFlow SavedModel, TFLite, PyTorch
  * zip or pickle, safetensors, GGUF, HDF5, OpenVINO IR, ORT flatbuffer, JSON, plain text, git LFS
- * pointer, gzip, ...) is refused by a sentence that names the kind and says what to do. The file
+ * pointer, gzip, ...) is refused with a message that names the kind and says what to do. The file
  * stays mapped: tensor data are views into it. */
 hone_status hn_load_file(const char *path, const hn_load_options *o, hn_model **out,
                          hone_error *err);
-/* Reads from memory. `borrow`: the bytes outlive the model and are not copied. */
+/* Reads from memory. `borrow`: the bytes are not copied and must outlive the model. */
 hone_status hn_load_buffer(const void *data, size_t n, bool borrow, const hn_load_options *o,
                            hn_model **out, hone_error *err);
 /* One serialized TensorProto (test data sets, .pb files), as a model-independent tensor in the
@@ -30,7 +29,7 @@ hone_status hn_load_buffer(const void *data, size_t n, bool borrow, const hn_loa
 hone_status hn_load_tensor(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_tensor *out,
                            hone_error *err);
 
-/* What a test data set holds: TensorProto, SequenceProto or OptionalProto; tensors, and sequences
+/* Contents of a test data set: TensorProto, SequenceProto or OptionalProto; tensors, and sequences
  * and optionals of them. */
 typedef struct hn_parsed {
     hn_type_kind
@@ -43,9 +42,9 @@ hone_status hn_load_value(hn_arena *a, hn_strtab *names, hn_bytes bytes, hn_type
                           hn_parsed *out, hone_error *err);
 
 typedef enum hn_external_mode {
-    HN_EXTERNAL_KEEP,  /* small and embedded tensors stay inside, external ones are written to a new
-                          file beside the model */
-    HN_EXTERNAL_NEVER, /* all inside; an error when the file would pass 2 GiB, which protobuf
+    HN_EXTERNAL_KEEP,  /* embedded tensors stay inside, external ones are written to a new file
+                          next to the model */
+    HN_EXTERNAL_NEVER, /* all inside; an error when the file would exceed 2 GiB, which protobuf
                           readers refuse */
     HN_EXTERNAL_ALWAYS /* every tensor of at least threshold_bytes goes to the data file */
 } hn_external_mode;
@@ -54,7 +53,7 @@ typedef struct hn_save_options {
     hn_external_mode external;
     uint64_t threshold_bytes; /* ALWAYS: smallest tensor that goes out; 0 = 1024 */
     uint64_t alignment;       /* of tensors in the data file; 0 = 4096 */
-    const char *data_name; /* file name of the data, beside the model; NULL: "<model file>.data" */
+    const char *data_name; /* name of the data file next to the model; NULL: "<model file>.data" */
     /* Called as bytes are written (may be NULL); returning true cancels with HONE_E_CANCELLED and
      * leaves no file. */
     bool (*progress)(void *ctx, uint64_t done_bytes, uint64_t total_bytes);
@@ -62,9 +61,9 @@ typedef struct hn_save_options {
 } hn_save_options;
 
 /* Deterministic: equal models give equal bytes. Untouched tensors are copied verbatim. Written
- * under temporary names, renamed last (data file first), so a reader never sees half a model.
- * Saving over the very file the model is mapped from is safe. A model that passes 2 GiB goes
- * external by itself in KEEP mode. */
+ * under temporary names, renamed last (data file first), so a reader never sees a partial model.
+ * Saving over the file that the model is mapped from is safe. In KEEP mode a model above 2 GiB gets
+ * external data. */
 hone_status hn_save_file(const hn_model *m, const char *path, const hn_save_options *o,
                          hone_error *err);
 /* Into memory from the allocator; free with hn_free(a, *data, *n). Everything inside. */

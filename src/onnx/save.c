@@ -1,4 +1,4 @@
-/* ModelProto, and the doors: files, memory, sizes. */
+/* ModelProto, and the entry points: files, memory, sizes. */
 #include "onnx/save_int.h"
 
 #include <inttypes.h>
@@ -84,7 +84,7 @@ hone_status hn_save_buffer(const hn_model *m, const hone_allocator *a, void **da
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Everything that belongs to writing one model to disk. */
+/* State of writing one model to disk. */
 typedef struct file_save {
     hn_saver saver;
     const hn_save_options *options;
@@ -94,7 +94,7 @@ typedef struct file_save {
     hone_error *err;
 } file_save;
 
-/* Reports in steps that a terminal can show, and at the end. */
+/* Reports progress in steps that a terminal can show, and at the end. */
 static hone_status count_written(void *ctx, uint64_t n) {
     file_save *f = ctx;
     f->done_bytes += n;
@@ -112,7 +112,7 @@ static hone_status pad_data_file(hn_saver *s, uint64_t n) {
     return n ? s->out.written(s->out.written_ctx, n) : HONE_OK;
 }
 
-/* Padding is a matter of the offset alone, so both walks agree on it. */
+/* Padding depends on the offset alone, so measuring and writing agree on it. */
 uint64_t hn_save_data(hn_saver *s, const void *data, uint64_t n) {
     uint64_t past = s->data_bytes % s->alignment;
     uint64_t padding = past ? s->alignment - past : 0;
@@ -138,8 +138,8 @@ static hone_status name_data_file(file_save *f) {
     if (!*name || strchr(name, '/') || strcmp(name, "..") == 0 || strcmp(name, base) == 0)
         return hn_fail(
             f->err, HONE_E_ARGUMENT,
-            "'%s' cannot be the name of the data file: it must be a file name of its own, "
-            "beside the model",
+            "'%s' cannot be the name of the data file: it must be a name without folders, "
+            "different from the model's",
             name);
     f->saver.data_name = name;
     f->data_path = hn_arena_printf(f->scratch, "%.*s%s", (int)(base - f->path), f->path, name);
@@ -147,7 +147,7 @@ static hone_status name_data_file(file_save *f) {
     return HONE_OK;
 }
 
-/* Decides what goes out, and how large everything gets. */
+/* Decides which tensors become external, and computes all sizes. */
 static hone_status measure_file(file_save *f) {
     hn_saver *s = &f->saver;
     HN_TRY(save_walk(s, HN_OUT_MEASURE));

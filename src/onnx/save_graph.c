@@ -12,7 +12,7 @@ static void save_doc(hn_saver *s, uint32_t tag, const hn_extra *extra) {
         hn_out_str(&s->out, tag, extra->doc);
 }
 
-/* metadata_props, then what is not interpreted: the end of most messages. */
+/* metadata_props, then fields that are not interpreted: the last fields of most messages. */
 static void save_tail(hn_saver *s, uint32_t props_tag, const hn_extra *extra) {
     if (extra)
         hn_save_props(s, props_tag, &extra->props);
@@ -113,7 +113,7 @@ static void save_attr_value(hn_saver *s, const hn_graph *g, const hn_attr *a) {
 }
 
 void hn_save_attr(hn_saver *s, uint32_t tag, const hn_graph *g, const hn_attr *a) {
-    /* Sparse values have the only field numbers that stand behind the type's. */
+    /* Only sparse values have field numbers above the type's. */
     bool is_sparse = a->kind == HN_ATTR_SPARSE || a->kind == HN_ATTR_SPARSES;
     bool is_type = a->kind == HN_ATTR_TYPE || a->kind == HN_ATTR_TYPES;
     hn_wire_scope scope = hn_out_begin(&s->out, tag);

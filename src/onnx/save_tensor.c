@@ -1,11 +1,11 @@
-/* TensorProto and SparseTensorProto. A tensor that was not touched goes out as the bytes it came
- * from. */
+/* TensorProto and SparseTensorProto. An unmodified tensor is saved as the bytes it was read from.
+ */
 #include "onnx/save_int.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool goes_out(const hn_saver *s, const hn_tensor *t, bool is_initializer) {
+static bool becomes_external(const hn_saver *s, const hn_tensor *t, bool is_initializer) {
     if (!t->data || t->dtype == HN_STRING)
         return false;
     switch (s->external) {
@@ -39,7 +39,7 @@ static void save_external_entries(hn_saver *s, const hn_tensor *t) {
     hn_out_varint(&s->out, HN_F_TENSOR_DATA_LOCATION, HN_LOCATION_EXTERNAL);
 }
 
-/* The reference of a tensor whose data was not loaded stays what it was. */
+/* A tensor whose data were not loaded keeps its reference. */
 static void save_reference(hn_saver *s, const hn_external *e) {
     save_entry(s, "location", hn_s(e->location));
     if (e->has_offset)
@@ -84,7 +84,7 @@ static bool same_name(hn_str a, hn_str b) {
 }
 
 void hn_save_tensor(hn_saver *s, uint32_t tag, const hn_tensor *t, hn_str name) {
-    bool is_out = goes_out(s, t, name != NULL);
+    bool is_out = becomes_external(s, t, name != NULL);
     bool comes_in = t->external && t->data;
     if (t->wire.n && !is_out && !comes_in && (!name || same_name(name, t->name))) {
         hn_out_len(&s->out, tag, t->wire.at, t->wire.n);

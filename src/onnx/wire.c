@@ -55,7 +55,7 @@ uint64_t hn_wire_count_varints(hn_bytes packed) {
 
 static hone_status fail_varint(const hn_wire *w, const uint8_t *where) {
     if (w->end - where < MAX_VARINT_BYTES)
-        return hn_wire_fail(w, where, "%s ends inside a number: the file is cut short or damaged",
+        return hn_wire_fail(w, where, "%s ends inside a number: the file is truncated or damaged",
                             w->message);
     return hn_wire_fail(w, where, "a number of %s is longer than 10 bytes: the file is damaged",
                         w->message);
@@ -64,7 +64,7 @@ static hone_status fail_varint(const hn_wire *w, const uint8_t *where) {
 static hone_status fail_length(const hn_wire *w, const uint8_t *where, uint32_t tag,
                                uint64_t claimed, uint64_t left) {
     return hn_wire_fail(
-        w, where, "field %u of %s claims %llu bytes, %llu remain: the file is cut short or damaged",
+        w, where, "field %u of %s claims %llu bytes, %llu remain: the file is truncated or damaged",
         (unsigned)(tag >> 3), w->message, (unsigned long long)claimed, (unsigned long long)left);
 }
 
@@ -75,7 +75,7 @@ static hone_status read_tag(hn_wire *w, uint32_t *tag) {
         return fail_varint(w, start);
     if (v > UINT32_MAX || v >> 3 == 0)
         return hn_wire_fail(w, start,
-                            "%s holds a field with the impossible number %llu: the file is damaged",
+                            "%s has a field with the invalid number %llu: the file is damaged",
                             w->message, (unsigned long long)(v >> 3));
     *tag = (uint32_t)v;
     return HONE_OK;
@@ -116,7 +116,7 @@ static hone_status read_payload(hn_wire *w, hn_field *f) {
     }
 }
 
-/* Groups are an old form of nesting that onnx.proto never used; they are stepped over without
+/* Groups are an old form of nesting that onnx.proto never used; they are skipped without
  * recursion. */
 static hone_status skip_group(hn_wire *w, uint32_t tag) {
     uint32_t open[MAX_GROUP_DEPTH];
@@ -133,9 +133,9 @@ static hone_status skip_group(hn_wire *w, uint32_t tag) {
             open[depth++] = inner.tag >> 3;
         } else if ((inner.tag & 7) == HN_WIRE_GROUP_END) {
             if (open[--depth] != inner.tag >> 3)
-                return hn_wire_fail(w, start,
-                                    "a group of %s ends that never began: the file is damaged",
-                                    w->message);
+                return hn_wire_fail(
+                    w, start, "%s has the end of a group that never began: the file is damaged",
+                    w->message);
         } else {
             HN_TRY(read_payload(w, &inner));
         }

@@ -1,5 +1,5 @@
-/* The protobuf wire format: a bounds-checked reader that copies nothing, and a writer that measures
- * before it writes. */
+/* The protobuf wire format: a bounds-checked zero-copy reader, and a writer that measures before it
+ * writes. */
 #ifndef HN_WIRE_H
 #define HN_WIRE_H
 
@@ -40,9 +40,9 @@ typedef struct hn_field {
     hn_bytes whole;  /* tag and payload */
 } hn_field;
 
-/* Moves to the next field. False at the end of the message and on damage; *status tells which. */
+/* Moves to the next field. False at the end of the message and on an error; see *status. */
 bool hn_wire_next(hn_wire *w, hn_field *out, hone_status *status);
-/* One varint of packed data; false when it is cut short or longer than 10 bytes. */
+/* One varint of packed data; false when it is truncated or longer than 10 bytes. */
 bool hn_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *out);
 /* How many varints end inside the bytes. */
 uint64_t hn_wire_count_varints(hn_bytes packed);
@@ -55,9 +55,9 @@ uint64_t hn_wire_load64(const void *at);
 
 typedef enum hn_out_mode { HN_OUT_MEASURE, HN_OUT_FILE, HN_OUT_MEMORY } hn_out_mode;
 
-/* A message is walked twice by the same code: first the sizes of all nested messages are measured
- * and remembered in order, then the bytes are written. The first failure sticks in `status`; later
- * calls do nothing. */
+/* The same code traverses a message twice: first it measures and records the sizes of all nested
+ * messages in order, then it writes the bytes. The first failure is kept in `status`; later calls
+ * do nothing. */
 typedef struct hn_wire_out {
     hn_out_mode mode;
     hone_status status;
@@ -67,14 +67,14 @@ typedef struct hn_wire_out {
     hn_arena *arena;        /* for `sizes`; NULL: measure the total alone */
     uint32_t next_size;
     hn_outfile *file;
-    uint8_t *memory; /* HN_OUT_MEMORY: where n_bytes so far were put */
+    uint8_t *memory; /* HN_OUT_MEMORY: the destination */
     uint64_t memory_bytes;
-    /* Told of each piece that went to the file; a failure ends the writing. May be NULL. */
+    /* Called after each write to the file; a failure stops writing. May be NULL. */
     hone_status (*written)(void *ctx, uint64_t n);
     void *written_ctx;
 } hn_wire_out;
 
-/* Between the two a nested message is written. The return value of begin goes to end. */
+/* Write a nested message between these two calls. Pass the return value of begin to end. */
 typedef struct hn_wire_scope {
     uint64_t start;
     uint32_t slot;

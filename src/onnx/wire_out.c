@@ -1,8 +1,8 @@
-/* The writing half of the wire format. */
+/* Writer of the wire format. */
 #include "onnx/wire.h"
 
-/* Pieces of this size keep progress moving and cancelling quick, and are large enough to cost
- * nothing. */
+/* Writes of this size allow frequent progress reports and quick cancelling, with negligible
+ * overhead. */
 #define PIECE_BYTES ((uint64_t)4 << 20)
 
 int hn_out_varint_bytes(uint64_t v) {

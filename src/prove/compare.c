@@ -1,15 +1,16 @@
-/* How far the outputs of two runs lie apart. */
+/* Comparison of the outputs of two runs. */
 #include "prove/prove.h"
 
 #include <math.h>
 
 /* Bounds on the largest difference, relative to the largest element of the output. */
-#define EXACT_BOUND 1e-6 /* the same computation, perhaps folded by other code */
+#define EXACT_BOUND \
+  1e-6 /* the same computation, possibly by other code when constants are folded */
 #define REASSOCIATED_BOUND 1e-3
 #define APPROXIMATE_BOUND 5e-2
 #define CHUNK 256
 
-/* Real numbers may be told in fewer bits. */
+/* Floats may be in a type of lower precision. */
 static bool are_comparable(hn_dtype a, hn_dtype b) {
     return a == b || (hn_dtype_is_float(a) && hn_dtype_is_float(b));
 }

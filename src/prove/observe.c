@@ -1,4 +1,4 @@
-/* Looking at what flows through a graph. */
+/* Observation of intermediate values. */
 #include "prove/prove.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static bool is_output_already(const hn_value *v) {
     return false;
 }
 
-/* The values become outputs, behind those that there are. */
+/* The values become outputs after the existing ones. */
 static bool add_outputs(hn_graph *g) {
     for (hn_id id = 0; id < g->values.n; id++)
         if (is_observable(hn_value_at(g, id)) && !is_output_already(hn_value_at(g, id)) &&
@@ -36,7 +36,7 @@ static bool add_outputs(hn_graph *g) {
     return true;
 }
 
-static hone_status run_and_look(const hn_samples *s, const hn_model *all, double limit,
+static hone_status run_observed(const hn_samples *s, const hn_model *all, double limit,
                                 bool *is_large, hone_error *err) {
     hn_samples *run;
     HN_TRY(hn_samples_empty(all, &run, err));
@@ -58,7 +58,7 @@ hone_status hn_samples_find_large(const hn_samples *s, const hn_model *m, double
                                   bool *is_large, hone_error *err) {
     hn_model *all = hn_model_clone(m);
     hone_status status =
-        all && add_outputs(all->graph) ? run_and_look(s, all, limit, is_large, err) : HONE_E_NOMEM;
+        all && add_outputs(all->graph) ? run_observed(s, all, limit, is_large, err) : HONE_E_NOMEM;
     hn_model_free(all);
     return hn_error_complete(err, status);
 }

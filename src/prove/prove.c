@@ -1,10 +1,10 @@
-/* Optimizing with a witness: results before and after every pass, and a bisection when they differ.
- */
+/* Optimization with verification: results are compared before and after every pass, and a bisection
+ * finds the rewrite that changed them. */
 #include "prove/prove.h"
 
 #include <stdio.h>
 
-#define MAX_GUILTY 64 /* rules that may be switched off before it is given up */
+#define MAX_GUILTY 64 /* maximum number of rules to disable before giving up */
 
 hn_proof *hn_proof_new(const hone_allocator *a) {
     hn_arena *arena = hn_arena_new(a);
@@ -21,12 +21,12 @@ void hn_proof_free(hn_proof *p) {
         hn_arena_free(p->arena);
 }
 
-/* One proven optimization under way. */
+/* State of one verified optimization. */
 typedef struct proof_job {
     const hn_model *original;
-    hn_optimize_options options; /* with the rules switched off so far */
+    hn_optimize_options options; /* including the rules disabled so far */
     HN_VEC(const char *) disabled;
-    hn_samples *samples; /* NULL: nothing is run */
+    hn_samples *samples; /* NULL: no verification */
     hn_proof *proof;
     hn_object **before; /* results before the pass that runs now */
     hn_object **first;  /* of the original */
@@ -50,7 +50,7 @@ static void drop_results(proof_job *job, hn_object **list) {
     }
 }
 
-/* Results move from the samples into a list of ours. */
+/* Moves the results out of the samples. */
 static hone_status run_into(proof_job *job, const hn_model *m, hn_object **list, hone_error *err) {
     hn_samples *s = job->samples;
     drop_results(job, list);
@@ -63,7 +63,7 @@ static hone_status run_into(proof_job *job, const hn_model *m, hn_object **list,
     return HONE_OK;
 }
 
-/* A graph that no longer runs differs as much as can be. */
+/* A graph that no longer runs counts as different. */
 static hone_status compare_run(proof_job *job, const hn_model *m, hn_object *const *with,
                                hn_object **now, hn_difference *d, hone_error *err) {
     hone_error why = {0};
@@ -78,8 +78,8 @@ static hone_status compare_run(proof_job *job, const hn_model *m, hn_object *con
 }
 
 /* Results of the graph after the pass become those before the next one. */
-static hone_status look_after_pass(void *ctx, hn_model *m, const hn_pass_row *pass,
-                                   const hn_opt_log *log, hone_error *err) {
+static hone_status compare_after_pass(void *ctx, hn_model *m, const hn_pass_row *pass,
+                                      const hn_opt_log *log, hone_error *err) {
     proof_job *job = ctx;
     hn_object **now = HN_NEW_N(job->proof->arena, hn_object *, (size_t)job->samples->n_outputs + 1);
     HN_TRY_PTR(now);
@@ -96,8 +96,8 @@ static hone_status look_after_pass(void *ctx, hn_model *m, const hn_pass_row *pa
     return job->users_hook ? job->users_hook(job->users_ctx, m, pass, log, err) : HONE_OK;
 }
 
-static hone_status look_for_large(void *ctx, const hn_model *m, double limit, bool *is_large,
-                                  hone_error *err) {
+static hone_status find_large_values(void *ctx, const hn_model *m, double limit, bool *is_large,
+                                     hone_error *err) {
     proof_job *job = ctx;
     job->proof->n_runs++;
     return hn_samples_find_large(job->samples, m, limit, is_large, err);
@@ -121,8 +121,8 @@ static hone_status optimize_copy(proof_job *job, hn_model **out, hn_opt_log **lo
 }
 
 /* Does the result differ after this many rewrites of the bad pass? */
-static hone_status is_bad_after(proof_job *job, uint32_t n_rewrites, hn_object **good,
-                                hn_object **now, bool *is_bad, hone_error *err) {
+static hone_status differs_after(proof_job *job, uint32_t n_rewrites, hn_object **good,
+                                 hn_object **now, bool *is_bad, hone_error *err) {
     hn_model *m;
     hn_opt_log *log;
     hn_difference d = {0};
@@ -148,10 +148,10 @@ static hone_status bisect(proof_job *job, uint32_t *guilty, hone_error *err) {
         return HONE_E_NOMEM;
     uint32_t lo = job->n_good, hi = job->n_bad;
     bool is_bad;
-    hone_status status = is_bad_after(job, lo, job->first, good, &is_bad, err);
+    hone_status status = differs_after(job, lo, job->first, good, &is_bad, err);
     while (status == HONE_OK && hi - lo > 1) {
         uint32_t mid = lo + (hi - lo) / 2;
-        status = is_bad_after(job, mid, good, now, &is_bad, err);
+        status = differs_after(job, mid, good, now, &is_bad, err);
         *(is_bad ? &hi : &lo) = mid;
     }
     drop_results(job, good);
@@ -162,8 +162,8 @@ static hone_status bisect(proof_job *job, uint32_t *guilty, hone_error *err) {
 
 /* ---- switching rules off --------------------------------------------------------------------- */
 
-static hone_status switch_off(proof_job *job, const char *pass, const char *rule, const char *node,
-                              const char *reason) {
+static hone_status disable_rule(proof_job *job, const char *pass, const char *rule,
+                                const char *node, const char *reason) {
     hn_arena *a = job->proof->arena;
     hn_guilty g = {.pass = pass,
                    .rule = hn_arena_printf(a, "%s", rule),
@@ -175,7 +175,7 @@ static hone_status switch_off(proof_job *job, const char *pass, const char *rule
     return ok ? HONE_OK : HONE_E_NOMEM;
 }
 
-static hone_status blame_difference(proof_job *job, const hn_opt_log *log, hone_error *err) {
+static hone_status disable_changing_rule(proof_job *job, const hn_opt_log *log, hone_error *err) {
     uint32_t i;
     char reason[200];
     HN_TRY(bisect(job, &i, err));
@@ -188,19 +188,19 @@ static hone_status blame_difference(proof_job *job, const hn_opt_log *log, hone_
         snprintf(reason, sizeof reason,
                  "output %u differs by %.3g, which is %.3g of its largest element",
                  job->difference.output, job->difference.max_abs, job->difference.max_relative);
-    return switch_off(job, w->pass->name, w->rule, w->node, reason);
+    return disable_rule(job, w->pass->name, w->rule, w->node, reason);
 }
 
-/* What failed is told by the log or the comparison; anything else ends the work. */
-static hone_status blame(proof_job *job, const hn_opt_log *log, hone_status status,
-                         hone_error *err) {
+/* The log or the comparison identifies the rule that failed; other errors are returned. */
+static hone_status disable_failed_rule(proof_job *job, const hn_opt_log *log, hone_status status,
+                                       hone_error *err) {
     if (status == HONE_E_NOMEM || job->proof->guilty.n >= MAX_GUILTY)
         return status;
     if (job->bad_pass)
-        return blame_difference(job, log, err);
+        return disable_changing_rule(job, log, err);
     if (log && log->failed.pass)
-        return switch_off(job, log->failed.pass->name, log->failed.rule, log->failed.node,
-                          err ? err->message : "it failed");
+        return disable_rule(job, log->failed.pass->name, log->failed.rule, log->failed.node,
+                            err ? err->message : "it failed");
     return status;
 }
 
@@ -218,7 +218,7 @@ static hone_status prove(proof_job *job, hn_model **out, hn_opt_log **log, hone_
         hone_status status = optimize_copy(job, out, log, err);
         if (status == HONE_OK)
             return HONE_OK;
-        hone_status settled = blame(job, *log, status, err);
+        hone_status settled = disable_failed_rule(job, *log, status, err);
         hn_opt_log_free(*log);
         *log = NULL;
         HN_TRY(settled);
@@ -236,9 +236,9 @@ static hone_status prove_with_samples(proof_job *job, hn_model **out, hn_opt_log
         return HONE_E_NOMEM;
     job->users_hook = job->options.after_pass;
     job->users_ctx = job->options.ctx;
-    job->options.after_pass = look_after_pass;
+    job->options.after_pass = compare_after_pass;
     job->options.ctx = job;
-    job->options.precision.find_large = look_for_large;
+    job->options.precision.find_large = find_large_values;
     job->options.precision.ctx = job;
     hone_status status = run_into(job, job->original, job->first, err);
     if (status == HONE_OK)

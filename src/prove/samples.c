@@ -1,4 +1,4 @@
-/* Inputs for a model, made up or given, and a run on them. */
+/* Inputs for a model, generated or given, and a run with them. */
 #include "prove/prove.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -43,9 +43,9 @@ void hn_samples_free(hn_samples *s) {
     hn_free(a, s, sizeof *s);
 }
 
-/* ---- made-up inputs -------------------------------------------------------------------------- */
+/* ---- generated inputs ------------------------------------------------------------------------ */
 
-/* Numbers for symbols, given in the order in which they are met. */
+/* Sizes of symbols, assigned in the order of first use. */
 typedef struct sizes {
     hn_model *model;
     hn_map by_symbol; /* string id -> number */
@@ -61,7 +61,7 @@ static hn_dim size_of(sizes *z, hn_dim d) {
     if (hn_dim_is_known(d))
         return d;
     if (!hn_dim_is_symbol(z->model->syms, d, &name))
-        return 2 * (hn_dim)z->scale; /* nothing known, or an expression: any size may do */
+        return 2 * (hn_dim)z->scale; /* unknown, or an expression: any size may work */
     uint32_t known = hn_map_get(&z->by_symbol, name->id);
     if (known == HN_MAP_NONE) {
         known = z->scale * free_sizes[z->n % HN_COUNT(free_sizes)];
@@ -93,7 +93,7 @@ static hone_status make_input(hn_samples *s, sizes *z, hn_rng *rng, uint32_t i, 
         return HONE_OK;
     if (!can_make(t))
         return hn_fail(err, HONE_E_UNSUPPORTED,
-                       "no values can be made up for input '%s': give some", hn_s(v->name));
+                       "no values can be generated for input '%s'; give it a value", hn_s(v->name));
     for (int32_t k = 0; k < t->shape.rank; k++)
         dims[k] = size_of(z, t->shape.dims[k]);
     s->inputs[i] = hn_heap_tensor(s->heap, t->elem, t->shape.rank, dims);
@@ -130,12 +130,12 @@ hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, 
         hn_samples_free(*out);
         *out = NULL;
         if (err && i == 0)
-            *err = why; /* the smallest sizes tell best what is wrong */
+            *err = why; /* the smallest sizes give the clearest message */
         if (status != HONE_E_SHAPE)
             break;
     }
     if (status != HONE_E_NOMEM)
-        hn_error_prefix(err, "the model does not run on made-up inputs (give some)");
+        hn_error_prefix(err, "the model does not run with generated inputs; give it some");
     return hn_error_complete(err, status);
 }
 
@@ -145,7 +145,7 @@ hone_status hn_samples_empty(const hn_model *m, hn_samples **out, hone_error *er
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* A copy of an input in the type that the model wants; NULL when it has that type already. */
+/* A copy of an input in the type that the model declares; NULL when it already has that type. */
 static hone_status copy_for(hn_samples *s, const hn_model *m, uint32_t i, hn_object **out) {
     const hn_type *t = hn_value_at(m->graph, hn_block_at(m->graph, 0)->inputs.at[i])->type;
     const hn_object *given = s->inputs[i];

@@ -1,4 +1,4 @@
-/* What an optimization did, as JSON. */
+/* The report of an optimization as JSON. */
 #include "report/report.h"
 
 static void opt_json_text(hn_json *j, const char *key, const char *text) {
@@ -11,7 +11,7 @@ static void opt_json_i64(hn_json *j, const char *key, int64_t n) {
     hn_json_i64(j, n);
 }
 
-static void opt_json_place(hn_json *j, const char *pass, const char *rule, const char *node) {
+static void opt_json_location(hn_json *j, const char *pass, const char *rule, const char *node) {
     opt_json_text(j, "pass", pass);
     opt_json_text(j, "rule", rule);
     opt_json_text(j, "node", node);
@@ -42,7 +42,7 @@ static void opt_json_rewrites(const hn_opt_log *log, hn_json *j) {
     for (uint32_t i = 0; i < log->rewrites.n; i++) {
         const hn_rewrite *w = &log->rewrites.at[i];
         hn_json_object(j);
-        opt_json_place(j, w->pass->name, w->rule, w->node);
+        opt_json_location(j, w->pass->name, w->rule, w->node);
         opt_json_text(j, "detail", w->detail);
         opt_json_i64(j, "nodes_removed", w->n_nodes_removed);
         opt_json_i64(j, "nodes_added", w->n_nodes_added);
@@ -57,20 +57,20 @@ static void opt_json_misses(const hn_opt_log *log, hn_json *j) {
     for (uint32_t i = 0; i < log->misses.n; i++) {
         const hn_near_miss *m = &log->misses.at[i];
         hn_json_object(j);
-        opt_json_place(j, m->pass->name, m->rule, m->node);
+        opt_json_location(j, m->pass->name, m->rule, m->node);
         opt_json_text(j, "reason", m->reason);
         hn_json_object_end(j);
     }
     hn_json_array_end(j);
 }
 
-static void opt_json_proof(const hn_proof *proof, bool is_verified, hn_json *j) {
+static void opt_json_verification(const hn_proof *proof, bool is_verified, hn_json *j) {
     hn_json_key(j, "switched_off");
     hn_json_array(j);
     for (uint32_t i = 0; i < proof->guilty.n; i++) {
         const hn_guilty *g = &proof->guilty.at[i];
         hn_json_object(j);
-        opt_json_place(j, g->pass, g->rule, g->node);
+        opt_json_location(j, g->pass, g->rule, g->node);
         opt_json_text(j, "reason", g->reason);
         hn_json_object_end(j);
     }
@@ -100,6 +100,6 @@ void hn_optimization_json(const hn_opt_log *log, const hn_proof *proof, bool is_
     opt_json_passes(log, j);
     opt_json_rewrites(log, j);
     opt_json_misses(log, j);
-    opt_json_proof(proof, is_verified, j);
+    opt_json_verification(proof, is_verified, j);
     hn_json_object_end(j);
 }

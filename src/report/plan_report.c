@@ -1,11 +1,11 @@
-/* What a run will need in memory, told before it happens. */
+/* Report of the memory that a run will need. */
 #include "plan/plan.h"
 #include "report/report.h"
 
 #include <stdlib.h>
 
-/* Inputs of the declared shapes, without data. An input with a default takes that; one that is no
- * tensor is not planned for. */
+/* Inputs of the declared shapes, without data. An input with a default has its shape; one that is
+ * not a tensor is ignored. */
 static hone_status declared_inputs(const hn_program *p, hn_arena *a, const hn_object ***out,
                                    uint64_t *bytes, hone_error *err) {
     const hn_model *m = p->model;
@@ -28,7 +28,7 @@ static hone_status declared_inputs(const hn_program *p, hn_arena *a, const hn_ob
                                hn_s(v->name));
         if (shape->rank < 0)
             return hn_fail(err, HONE_E_SHAPE,
-                           "memory can be planned for exact shapes only: input '%s' has none",
+                           "memory can be planned for exact shapes only: input '%s' has no shape",
                            hn_s(v->name));
         hn_object_init_borrowed(&objects[i], v->type->elem, shape->rank, shape->dims, NULL);
         (*out)[i] = &objects[i];

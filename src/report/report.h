@@ -1,4 +1,4 @@
-/* L5: what people and programs read about a model. One record of numbers, several writers. */
+/* Layer 5: statistics and memory plans of models, for people and, as JSON, for programs. */
 #ifndef HN_REPORT_H
 #define HN_REPORT_H
 
@@ -14,7 +14,7 @@ typedef struct hn_stats {
 } hn_stats;
 hone_status hn_stats_make(const hn_model *m, hn_stats **out);
 void hn_stats_free(hn_stats *s); /* NULL is fine */
-/* Bytes that the outputs of a node take; false when a dimension is not known. */
+/* Bytes of the outputs of a node; false when a dimension is unknown. */
 bool hn_node_output_bytes(const hn_graph *g, hn_id node, uint64_t *bytes);
 
 /* Everything lives in the arena, which the report owns. */

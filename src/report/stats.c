@@ -72,8 +72,7 @@ static bool count_node(hn_stats *s, hn_map *by_op, const hn_graph *g, hn_id id) 
     s->totals.n_nodes++;
     uint64_t macs, bytes;
     bool knows_macs = hn_node_macs(g, id, &macs), knows_bytes = hn_node_output_bytes(g, id, &bytes);
-    macs = knows_macs ? macs
-                      : 0; /* what was counted before an unknown dimension came up is no number */
+    macs = knows_macs ? macs : 0; /* a partial sum up to an unknown dimension is meaningless */
     bytes = knows_bytes ? bytes : 0;
     s->totals.n_unknown_nodes += !knows_macs || !knows_bytes;
     entry->macs += macs;

@@ -178,7 +178,7 @@ static void give_memory_back(hn_state *s) {
  * again. */
 static void forget_large_runs(hn_state *s, uint64_t block_bytes) {
     uint64_t need = block_bytes + hn_heap_recent_bytes(s->heap);
-    uint64_t held = s->block_bytes + hn_heap_line_bytes(s->heap);
+    uint64_t held = s->block_bytes + hn_heap_region_bytes(s->heap);
     s->n_small_runs = need < held / 2 ? s->n_small_runs + 1 : 0;
     if (s->n_small_runs < PATIENCE)
         return;

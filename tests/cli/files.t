@@ -39,7 +39,7 @@ hone: pointer.onnx is a git LFS pointer, not the file itself, not an ONNX model:
 [1]
 
 $ head -c 2000 digits.onnx > cut.onnx; hone info cut.onnx
-hone: 'cut.onnx': at byte 16: field 7 of ModelProto claims 156022 bytes, 1981 remain: the file is cut short or damaged
+hone: 'cut.onnx': at byte 16: field 7 of ModelProto claims 156022 bytes, 1981 remain: the file is truncated or damaged
 [1]
 
 Outputs appear whole or not at all.

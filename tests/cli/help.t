@@ -6,16 +6,17 @@ hone - make ONNX models fast, small and still right
 Usage: hone COMMAND [OPTIONS] ARGUMENTS
 ~
 Commands:
-  info     tell what is in a model: interface, parameters, operators, cost
-  check    find everything that is wrong with a model
-  save     rewrite a model: shapes, external data, parts, names
-  optimize make a graph smaller and faster, and tell what was done
-  run      compute the outputs of a model
-  tune     measure which kernels are the fastest here
-  diff     compare what two models compute, or a model with saved outputs
-  ops      list the operators hone knows, or describe one
-  passes   list the passes of the optimizer
-  kernels  list the kernels, and which tier of them runs here
+  info      tell what is in a model: interface, parameters, operators, cost
+  check     find everything that is wrong with a model
+  save      rewrite a model: shapes, external data, parts, names
+  optimize  make a graph smaller and faster, and tell what was done
+  run       compute the outputs of a model
+  tune      measure which kernels are the fastest here
+  diff      compare what two models compute, or a model with saved outputs
+  ops       list the operators hone knows, or describe one
+  passes    list the passes of the optimizer
+  kernels   list the kernels, and which tier of them runs here
+  providers list what runs nodes here, and the CPU features in use
 ~
 `hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
 
@@ -81,16 +82,17 @@ hone - make ONNX models fast, small and still right
 Usage: hone COMMAND [OPTIONS] ARGUMENTS
 ~
 Commands:
-  info     tell what is in a model: interface, parameters, operators, cost
-  check    find everything that is wrong with a model
-  save     rewrite a model: shapes, external data, parts, names
-  optimize make a graph smaller and faster, and tell what was done
-  run      compute the outputs of a model
-  tune     measure which kernels are the fastest here
-  diff     compare what two models compute, or a model with saved outputs
-  ops      list the operators hone knows, or describe one
-  passes   list the passes of the optimizer
-  kernels  list the kernels, and which tier of them runs here
+  info      tell what is in a model: interface, parameters, operators, cost
+  check     find everything that is wrong with a model
+  save      rewrite a model: shapes, external data, parts, names
+  optimize  make a graph smaller and faster, and tell what was done
+  run       compute the outputs of a model
+  tune      measure which kernels are the fastest here
+  diff      compare what two models compute, or a model with saved outputs
+  ops       list the operators hone knows, or describe one
+  passes    list the passes of the optimizer
+  kernels   list the kernels, and which tier of them runs here
+  providers list what runs nodes here, and the CPU features in use
 ~
 `hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
 [2]

@@ -30,7 +30,7 @@ hone: warning: kernels are not chosen by measurement: cannot open 'missing.txt':
 $ echo nonsense >> kernels.txt; hone run digits.onnx --random 1 --kernels kernels.txt > run
 hone: warning: 'kernels.txt': lines that are not understood and left out: 1
 $ hone tune --kernels digits.onnx -o notes.txt
-hone: 'notes.txt' is no list of kernels as `hone tune` writes it; it stays: write to another file
+hone: 'notes.txt' is no list of kernels as `hone tune` writes it; it was not changed: write to another file
 [1]
 $ cat notes.txt
 notes

@@ -9,7 +9,7 @@ if [ -n "$warnings" ]; then
     echo "$warnings"
     exit 1
 fi
-for command in info check save ops; do
+for command in $(sed -n 's/^COMMAND(\(.*\))$/\1/p' cli/commands.def); do
     groff -man -Tascii -P-c -P-b -P-u "$page" | grep -q "hone $command " || {
         echo "no section about hone $command"
         exit 1

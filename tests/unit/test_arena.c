@@ -195,7 +195,7 @@ static void test_vec_overflow(void **state) {
     assert_int_equal(v.at[0], 'a');
     void *at = v.at;
     uint32_t cap = v.cap;
-    assert_false(hn_row_loops_grow(arena, &at, &cap, UINT32_MAX, SIZE_MAX / 2));
+    assert_false(hn_vec_grow(arena, &at, &cap, UINT32_MAX, SIZE_MAX / 2));
     assert_ptr_equal(at, v.at);
     hn_arena_free(arena);
 }

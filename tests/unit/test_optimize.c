@@ -316,7 +316,7 @@ static void what_cannot_run_cannot_be_verified(void **state) {
     hone_optimize_options options = default_options();
     options.verify = true;
     expect_failure(hone_model_optimize(m, &options, &out, NULL, &error), HONE_E_UNSUPPORTED,
-                   "no values can be made up for input 'x'");
+                   "no values can be generated for input 'x'");
     hone_model_free(m);
 }
 
@@ -328,11 +328,11 @@ static void strange_options_are_refused(void **state) {
     hone_optimize_options options = default_options();
     options.level = (hone_level)7;
     expect_failure(hone_model_optimize(m, &options, &out, NULL, &error), HONE_E_ARGUMENT,
-                   "7 is no level");
+                   "7 is not a level");
     options = default_options();
     options.target = (hone_target)7;
     expect_failure(hone_model_optimize(m, &options, &out, NULL, &error), HONE_E_ARGUMENT,
-                   "7 is no target");
+                   "7 is not a target");
     options = default_options();
     options.n_passes = 3;
     expect_failure(hone_model_optimize(m, &options, &out, NULL, &error), HONE_E_ARGUMENT,

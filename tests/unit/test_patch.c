@@ -127,7 +127,7 @@ static void test_refusals(void **state) {
     f = start(TWO);
     hn_patch_replace(f.p, value_named(f.g, "a"), value_named(f.g, "x"));
     hn_patch_replace(f.p, value_named(f.g, "x"), value_named(f.g, "a"));
-    expect_refused(&f, TWO, "in a circle");
+    expect_refused(&f, TWO, "cycle of replacements");
 
     f = start(TWO);
     new_node(&f, producer_of(f.g, "y"), "Neg", value_named(f.g, "a"));

@@ -23,6 +23,43 @@ static void expect_match(const char *pattern, const char *text, bool wanted) {
     hn_arena_free(arena);
 }
 
+/* The complement of a class relies on the order of its ranges in the table. */
+static void test_classes_and_complements(void **state) {
+    static const char *const patterns[][2] = {
+        {"\\d", "\\D"},
+        {"\\s", "\\S"},
+        {"\\w", "\\W"},
+        {"[[:alnum:]]", "[[:^alnum:]]"},
+        {"[[:alpha:]]", "[[:^alpha:]]"},
+        {"[[:ascii:]]", "[[:^ascii:]]"},
+        {"[[:blank:]]", "[[:^blank:]]"},
+        {"[[:cntrl:]]", "[[:^cntrl:]]"},
+        {"[[:digit:]]", "[[:^digit:]]"},
+        {"[[:graph:]]", "[[:^graph:]]"},
+        {"[[:lower:]]", "[[:^lower:]]"},
+        {"[[:print:]]", "[[:^print:]]"},
+        {"[[:punct:]]", "[[:^punct:]]"},
+        {"[[:space:]]", "[[:^space:]]"},
+        {"[[:upper:]]", "[[:^upper:]]"},
+        {"[[:word:]]", "[[:^word:]]"},
+        {"[[:xdigit:]]", "[[:^xdigit:]]"},
+    };
+    (void)state;
+    for (size_t i = 0; i < HN_COUNT(patterns); i++) {
+        hn_arena *arena = hn_arena_new(NULL);
+        hn_regex *class, *complement;
+        const char *why;
+        assert_int_equal(hn_regex_compile(arena, bytes_of(patterns[i][0]), &class, &why), HONE_OK);
+        assert_int_equal(hn_regex_compile(arena, bytes_of(patterns[i][1]), &complement, &why),
+                         HONE_OK);
+        for (char c = 1; c < 127; c++)
+            if (hn_regex_matches(class, (hn_bytes){&c, 1}) ==
+                hn_regex_matches(complement, (hn_bytes){&c, 1}))
+                fail_msg("character %d and %s", c, patterns[i][0]);
+        hn_arena_free(arena);
+    }
+}
+
 static void test_meaning(void **state) {
     static const struct {
         const char *pattern, *yes, *no;
@@ -98,6 +135,7 @@ static void test_hostile_patterns(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_meaning),
+        cmocka_unit_test(test_classes_and_complements),
         cmocka_unit_test(test_refused_patterns),
         cmocka_unit_test(test_hostile_patterns),
     };

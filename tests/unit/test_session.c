@@ -50,7 +50,7 @@ static void wrong_inputs_are_named(void **state) {
     expect_failure(hone_session_run(r.session, NULL, 1, names, twice, 1, &bad, &y, &error),
                    HONE_E_NOT_FOUND, "'z'");
     expect_failure(hone_session_run(r.session, NULL, 1, NULL, NULL, 1, &out, &y, &error),
-                   HONE_E_ARGUMENT, "not given");
+                   HONE_E_ARGUMENT, "are NULL");
     assert_null(y);
     y = result_of(&r, "x", x, "y"); /* nothing of it is left behind */
     EXPECT_FLOATS(y, 10, 40, 30, 80);
@@ -130,7 +130,7 @@ static void outputs_can_be_chosen(void **state) {
     hone_value_free(two[1]);
     two[0] = two[1] = NULL;
     expect_failure(hone_session_run(r.session, NULL, 1, &in, &xs, 2, twice, two, &error),
-                   HONE_E_ARGUMENT, "'a' is asked for twice");
+                   HONE_E_ARGUMENT, "'a' is requested twice");
     assert_null(two[0]);
     assert_null(two[1]);
     hone_value_free(x);

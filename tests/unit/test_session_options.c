@@ -59,8 +59,7 @@ static void contradicting_dimensions_are_refused(void **state) {
                    HONE_E_ARGUMENT, "'n' is given two sizes: 2 and 3");
     expect_failure(open_sized(MOVING, 1, (const hone_dim_size[]){{NULL, 3}}, &r, &error),
                    HONE_E_ARGUMENT, "dimension 0 is NULL");
-    expect_failure(open_sized(MOVING, 1, NULL, &r, &error), HONE_E_ARGUMENT,
-                   "dimensions are announced");
+    expect_failure(open_sized(MOVING, 1, NULL, &r, &error), HONE_E_ARGUMENT, "dims is NULL");
     expect_failure(open_sized(MOVING, 2, (const hone_dim_size[]){{"n", 2}, {"k", 3}}, &r, &error),
                    HONE_E_SHAPE, "cannot take these dimensions");
 }
@@ -125,7 +124,7 @@ static void providers_are_asked_in_order(void **state) {
                    "provider 0 is NULL");
     options.providers = NULL;
     expect_failure(hone_session_create(model, &options, &session, &error), HONE_E_ARGUMENT,
-                   "providers are announced");
+                   "providers is NULL");
     options.n_providers = 2;
     options.providers = missing;
     expect_failure(hone_session_create(model, &options, &session, &error), HONE_E_UNSUPPORTED,

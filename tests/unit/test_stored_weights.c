@@ -86,7 +86,7 @@ static void other_precisions_are_refused(void **state) {
     options.weights = (hone_precision)3;
     hone_model *m = product_model("MatMul", 0);
     expect_failure(hone_session_create(m, &options, &session, &error), HONE_E_ARGUMENT,
-                   "3 is no precision of weights");
+                   "3 is not a precision of weights");
     hone_model_free(m);
 }
 

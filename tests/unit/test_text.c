@@ -247,10 +247,10 @@ static void large_tensors_are_cut(void **state) {
         " y = C <value = int8[4] {1,2,3,4}, l = [1,2,3]> () }",
         3,
         "g () => ()\n<\n"
-        "   float[2,3] w = {...},  # 6 elements left out\n"
+        "   float[2,3] w = {...},  # 6 elements omitted\n"
         "   int64[2] s = {1, 2}\n"
         "> {\n"
-        "   y = C <value: tensor = int8[4] {...}, l: ints = [1, 2, 3]> ()  # 4 elements left out\n"
+        "   y = C <value: tensor = int8[4] {...}, l: ints = [1, 2, 3]> ()  # 4 elements omitted\n"
         "}\n");
 }
 
@@ -303,7 +303,7 @@ static void errors_say_what_and_where(void **state) {
         {"", "line 1, column 1: expected the name of the graph, found the end of the text"},
         {"<ir_version 8>",
          "line 1, column 13: expected ':' after the field 'ir_version', found '8'"},
-        {"<speed: 8>", "line 1, column 2: 'speed' is no field of a model"},
+        {"<speed: 8>", "line 1, column 2: 'speed' is not a field of a model"},
         {"<ir_version: 99999999999999999999>", "line 1, column 14: 99999999999999999999 is out of "
                                                "range: expected -9223372036854775808 to "
                                                "9223372036854775807"},
@@ -318,7 +318,7 @@ static void errors_say_what_and_where(void **state) {
          "line 1, column 12: expected ']' after the dimensions of a type, found 'x'"},
         {"g (float[1.5] x) => () {}", "line 1, column 10: expected an integer, found 1.5"},
         {"g (seq[] x) => () {}", "line 1, column 7: expected '(' after 'seq', found '['"},
-        {"g (seq(blah) x) => () {}", "line 1, column 8: 'blah' is no type"},
+        {"g (seq(blah) x) => () {}", "line 1, column 8: 'blah' is not a type"},
         {"g () => () <x = {1}> {}",
          "line 1, column 16: the initializer 'x' needs a type before its name"},
         {"g () => () <float[] x = {1}> {}",
@@ -344,7 +344,7 @@ static void errors_say_what_and_where(void **state) {
         {"g () => () <float[1] x = [\"offset\": \"0\"]> {}",
          "line 1, column 41: the external data of tensor 'x' has no \"location\""},
         {"g () => () <float[1] x = [\"location\": \"f\", \"offset\": \"-1\"]> {}",
-         "line 1, column 59: the offset of external data is \"-1\", which is no number"},
+         "line 1, column 59: the offset of external data is \"-1\", which is not a number"},
         {"g () => () {} <domain: \"d\">",
          "line 1, column 28: expected the name of a function, found the end of the text"},
         {"g () => () {}\n\xFF",

@@ -33,7 +33,7 @@ static void wrong_shapes_are_refused(void **state) {
     expect_failure(hone_value_create(ELEM_FLOAT, DIMS(INT64_MAX / 8), NULL, &v, &error),
                    HONE_E_NOMEM, "");
     expect_failure(hone_value_create(99, DIMS(1), NULL, &v, &error), HONE_E_ARGUMENT,
-                   "99 is no element type");
+                   "99 is not an element type");
     expect_failure(hone_value_create(ELEM_STRING, DIMS(1), NULL, &v, &error), HONE_E_ARGUMENT,
                    "strings");
     expect_failure(hone_value_create(ELEM_FLOAT, 65, NULL, NULL, &v, &error), HONE_E_ARGUMENT,
@@ -79,7 +79,8 @@ static void maps_have_as_many_keys_as_values(void **state) {
     hone_value *keys = tensor_of(ELEM_INT64, numbers, DIMS(2)), *two = counting_floats(DIMS(2));
     hone_value *three = counting_floats(DIMS(3)), *map, *wrong;
     expect_ok(hone_value_create_map(keys, two, &map, &error));
-    expect_failure(hone_value_create_map(keys, three, &wrong, &error), HONE_E_ARGUMENT, "one size");
+    expect_failure(hone_value_create_map(keys, three, &wrong, &error), HONE_E_ARGUMENT,
+                   "equal size");
     expect_failure(hone_value_create_map(map, two, &wrong, &error), HONE_E_ARGUMENT, "rank 1");
     expect_failure(hone_value_create_map(keys, NULL, &wrong, &error), HONE_E_ARGUMENT, "values");
     hone_value_free(keys);

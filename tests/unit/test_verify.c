@@ -121,7 +121,7 @@ static void test_tensors(void **state) {
     hn_tensor t = good;
     t.data_bytes = 7;
     expect_tensor_problem(
-        t, "initializer 'w': 2 elements of type float need 8 bytes, but 7 are there");
+        t, "initializer 'w': 2 elements of type float need 8 bytes, but there are 7");
     t = good;
     t.dtype = (hn_dtype)99;
     expect_tensor_problem(t, "element type 99");
@@ -134,7 +134,7 @@ static void test_tensors(void **state) {
     t = good;
     t.data = NULL;
     t.external = &nowhere;
-    expect_tensor_problem(t, "no file is named");
+    expect_tensor_problem(t, "has no 'location'");
 }
 
 /* values and indices of a sparse tensor of shape [2,2] */
@@ -163,11 +163,11 @@ static void test_sparse(void **state) {
     (void)state;
     expect_sparse(1, (int64_t[]){0, 3}, 2, NULL);
     expect_sparse(2, (int64_t[]){0, 1, 1, 0}, 2, NULL);
-    expect_sparse(1, (int64_t[]){3, 0}, 2, "must ascend");
-    expect_sparse(1, (int64_t[]){3, 3}, 2, "must ascend");
+    expect_sparse(1, (int64_t[]){3, 0}, 2, "must be strictly ascending");
+    expect_sparse(1, (int64_t[]){3, 3}, 2, "must be strictly ascending");
     expect_sparse(1, (int64_t[]){0, 4}, 2, "sparse index 4 at position 1 is outside 0..3");
     expect_sparse(1, (int64_t[]){-1, 2}, 2, "sparse index -1");
-    expect_sparse(2, (int64_t[]){1, 0, 0, 1}, 2, "must ascend");
+    expect_sparse(2, (int64_t[]){1, 0, 0, 1}, 2, "must be strictly ascending");
     expect_sparse(2, (int64_t[]){0, 0, 0, 2}, 2, "sparse index 2 at position 1 is outside 0..1");
     expect_sparse(1, (int64_t[]){0, 1}, 1, "have the shape [1] or [1,2]");
 }

@@ -77,7 +77,7 @@ static void test_damage_is_named(void **state) {
          12,
          1,
          "longer than 10"},
-        {{0x00, 0x01}, 2, 0, "impossible number"},
+        {{0x00, 0x01}, 2, 0, "invalid number"},
         {{0x0e, 0x01}, 2, 1, "wire type 6"},
         {{0x0c}, 1, 1, "wire type 4"},
         {{0x0d, 1, 2}, 3, 1, "claims 4 bytes, 2 remain"},

@@ -2,7 +2,7 @@
  * OneHotEncoder, ZipMap, CastMap, DictVectorizer. */
 #include "ops/eval/ml/ml_eval.h"
 #include "ops/eval/copy.h"
-#include "ops/eval/sort.h"
+#include "ops/eval/sort_keys.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Regions of images: pooling them, choosing among them. */
 #include "cpu/kernels/overlap/overlap.h"
 #include "ops/eval/widen.h"
-#include "ops/eval/sort.h"
+#include "ops/eval/sort_keys.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Evaluation of TfIdfVectorizer: how often known n-grams occur in rows of tokens. */
 #include "ops/eval/copy.h"
-#include "ops/eval/sort.h"
+#include "base/sort.h"
 
 /* The n-grams of one length lie next to each other in the pool. */
 typedef struct gram_pool {

@@ -3,7 +3,7 @@
  * without a branch; what lies behind the last place that is asked for stays as it is. 300 of 3234
  * floats take 20 us, with the heap 80. */
 #include "ops/eval/copy.h"
-#include "ops/eval/sort.h"
+#include "ops/eval/sort_keys.h"
 
 #define SLAB_GRAIN 2048 /* elements that are worth another thread */
 

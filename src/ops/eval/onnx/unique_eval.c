@@ -1,6 +1,6 @@
 /* Evaluation of Unique: which slices of a tensor differ, and where each first stands. */
 #include "ops/eval/copy.h"
-#include "ops/eval/sort.h"
+#include "ops/eval/sort_keys.h"
 
 typedef struct unique_run {
     const hn_array *x; /* seen as [outer, n, inner]: slices along the middle axis are compared */
