@@ -23,21 +23,13 @@ void hn_release_chain(const hn_op *op, void *state) {
 /* Sizes of maps do not matter to the methods that chains use. */
 static void chain_stage_job(const hn_chain_stage *stage, const hn_array *w, const int64_t *in,
                             hn_window *window, hn_conv_nhwc_job *job) {
-    *window =
-        (hn_window){.n_axes = HN_CHAIN_AXES, .in_elems = 1, .out_elems = 1, .kernel_elems = 1};
-    for (int a = 0; a < HN_CHAIN_AXES; a++) {
-        int64_t extent = (w->dims[2 + a] - 1) * stage->dilations[a] + 1;
-        int64_t room = in[a] + stage->pads[a] + stage->pads[HN_CHAIN_AXES + a] - extent;
-        window->in[a] = in[a];
-        window->out[a] = room < 0 ? 0 : room / stage->strides[a] + 1;
-        window->kernel[a] = w->dims[2 + a];
-        window->stride[a] = stage->strides[a];
-        window->dilation[a] = stage->dilations[a];
-        window->pad[a] = stage->pads[a];
-        window->in_elems *= window->in[a];
-        window->out_elems *= window->out[a];
-        window->kernel_elems *= window->kernel[a];
+    hn_window_attrs attrs = stage->window;
+    int64_t out[HN_CHAIN_AXES];
+    for (int32_t a = 0; a < HN_CHAIN_AXES; a++) {
+        attrs.axes[a].kernel = w->dims[2 + a];
+        out[a] = hn_window_attrs_positions(&attrs, a, in[a]);
     }
+    hn_window_set(&attrs, in, out, NULL, window);
     *job = (hn_conv_nhwc_job){.window = window,
                               .channels = w->dims[1] * stage->group,
                               .filters = w->dims[0],
