@@ -14,17 +14,30 @@
 /* ys[i] = f(xs[i]); ys may be xs. a and b are the function's parameters. */
 typedef void (*hn_unary_fn_f32)(const float *xs, float *ys, uint64_t n, float a, float b);
 
-/* What happens to floats before a product leaves them: c = map(limited(c + bias + col_bias +
- * residual)), where limited values are no less than `least` and no more than `most`. NaN stays NaN
- * within limits. */
+/* What happens to float outputs before they leave the cache:
+ *   y = unary(limited(y + bias + col_bias + residual), a, b)
+ * where limited values are no less than `least` and no more than `most`. NaN stays NaN within
+ * limits. All zeros: nothing happens. */
 typedef struct hn_epilogue_f32 {
-    const float *bias;     /* one per row; NULL: none */
-    const float *col_bias; /* one per column; NULL: none */
-    const float *residual; /* lies as c does; NULL: none */
-    float least, most;     /* infinities: no limit */
-    hn_unary_fn_f32 map;   /* NULL: none */
-    float map_a, map_b;
+    const float *bias;       /* one per row; NULL: none */
+    const float *col_bias;   /* one per column: channel of channels-last outputs; NULL: none */
+    const float *residual;   /* NULL: none */
+    int64_t residual_stride; /* elements from one row of it to the next; 0: as in the output, or
+                                dense where that has a stride of its own */
+    bool is_limited;
+    float least, most;
+    hn_unary_fn_f32 unary; /* NULL: none */
+    float a, b;            /* its parameters */
 } hn_epilogue_f32;
+
+/* The same with infinite limits where it has none, for kernels that always apply them. */
+hn_epilogue_f32 hn_epilogue_limited_f32(const hn_epilogue_f32 *e);
+/* The unary function, if there is one, over n outputs of each row in place. */
+void hn_epilogue_unary_f32(const hn_epilogue_f32 *e, int64_t n_rows, int64_t n, int64_t stride,
+                           float *y);
+/* The limits before it, for kernels that do not apply them in registers. */
+void hn_epilogue_activate_f32(const hn_epilogue_f32 *e, int64_t n_rows, int64_t n, int64_t stride,
+                              float *y);
 
 /* ---- matrix product -------------------------------------------------------------------------- */
 
@@ -58,7 +71,7 @@ typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STOR
     hn_stored packed_as; /* what packed_b is made of */                                           \
     /* Writes the same as `fill`, in panels; floats only, NULL: `fill` does */                    \
     hn_panels_##name panels;                                                                      \
-    const hn_epilogue_f32 *end; /* floats only; NULL: none */                                     \
+    const hn_epilogue_f32 *epilogue; /* floats only; NULL: none */                                \
     /* Called for each part of c when it is finished, while it is still near; NULL: nobody is */  \
     hn_tile_fn after;                                                                             \
     void *after_ctx;                                                                              \
@@ -132,16 +145,9 @@ void hn_window_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at)
 /* Next position in row-major order. */
 void hn_window_step(int32_t n, const int64_t *sizes, int64_t *at);
 
-/* What happens to a float output before it leaves the cache: y = map(y + residual, a, b). */
-typedef struct hn_finish_f32 {
-    const float *residual; /* as large as y; NULL: none */
-    hn_unary_fn_f32 map;   /* NULL: none */
-    float a, b;
-    bool is_clamp; /* the map is Clip */
-} hn_finish_f32;
-
 /* y[batch, filters, out] = conv of x[batch, channels, in] with w[filters, channels/groups, kernel];
- * `bias` may be NULL, and so may `finish`, which only floats have. */
+ * `bias` may be NULL, and so may `epilogue`, which only floats have and whose own biases do not
+ * count. */
 #define HN_CONV_JOB(name, T)                   \
   typedef struct hn_conv_job_##name {          \
     const hn_window *window;                   \
@@ -149,7 +155,7 @@ typedef struct hn_finish_f32 {
     const T *x, *w, *bias;                     \
     const T *packed_w; /* floats; see below */ \
     T *y;                                      \
-    const hn_finish_f32 *finish;               \
+    const hn_epilogue_f32 *epilogue;           \
   } hn_conv_job_##name;                        \
   void hn_conv_##name(hn_pool *pool, const hn_conv_job_##name *job);
 HN_KERNEL_TYPES(HN_CONV_JOB)

@@ -83,8 +83,8 @@ typedef struct chain_call {
     hn_activation activations[HN_CONV_CHAIN_MOST];
     hn_conv_nhwc_job jobs[HN_CONV_CHAIN_MOST];
     hn_window windows[HN_CONV_CHAIN_MOST];
-    hn_finish_f32 finishes[HN_CONV_CHAIN_MOST];
-    bool has_maps; /* all activations are loops over floats */
+    bool is_fused[HN_CONV_CHAIN_MOST]; /* the activation is part of the epilogue */
+    bool all_fused;
 } chain_call;
 
 static void read_chain_stage(hn_eval *c, int i, const int64_t *in, chain_call *call) {
@@ -99,18 +99,17 @@ static void read_chain_stage(hn_eval *c, int i, const int64_t *in, chain_call *c
     call->activations[i] = (hn_activation){.name = stage.activation,
                                            .a = stage.n_params > 0 ? &stage.params[0] : NULL,
                                            .b = stage.n_params > 1 ? &stage.params[1] : NULL};
-    call->finishes[i] = (hn_finish_f32){0};
-    call->has_maps = hn_activation_map(&call->activations[i], &call->finishes[i]) && call->has_maps;
+    job->epilogue = (hn_epilogue_f32){.col_bias = bias ? bias->data : NULL};
+    call->is_fused[i] = hn_activation_epilogue(&call->activations[i], &job->epilogue);
+    call->all_fused = call->all_fused && call->is_fused[i];
     job->batch = hn_arg(c, 0)->dims[0];
-    job->bias = bias ? bias->data : NULL;
     job->packed_w = filters && filters->blobs[i] ? hn_blob_data(filters->blobs[i]) : NULL;
-    job->finish = &call->finishes[i];
 }
 
 static void read_chain(hn_eval *c, chain_call *call) {
     const hn_array *x = hn_arg(c, 0), *y = hn_ret(c, 0), *sum = hn_arg(c, HN_CHAIN_Z);
     call->n = hn_chain_n_stages(&c->node);
-    call->has_maps = true;
+    call->all_fused = true;
     const int64_t *in = x->dims + (hn_chain_reads_nchw(&c->node) ? 2 : 1);
     for (int i = 0; i < call->n; i++) {
         read_chain_stage(c, i, in, call);
@@ -120,8 +119,8 @@ static void read_chain(hn_eval *c, chain_call *call) {
     call->jobs[0].x_step = x->row_stride;
     call->jobs[call->n - 1].y = y->data;
     call->jobs[call->n - 1].y_step = y->row_stride;
-    call->jobs[call->n - 1].residual_step = sum ? sum->row_stride : 0;
-    call->finishes[call->n - 1].residual = sum ? sum->data : NULL;
+    call->jobs[call->n - 1].epilogue.residual_stride = sum ? sum->row_stride : 0;
+    call->jobs[call->n - 1].epilogue.residual = sum ? sum->data : NULL;
 }
 
 static hone_status stages_one_by_one(hn_eval *c, chain_call *call) {
@@ -135,7 +134,7 @@ static hone_status stages_one_by_one(hn_eval *c, chain_call *call) {
             call->jobs[i + 1].x = job->y = made.data;
         }
         HN_TRY(hn_conv_nhwc_run(c, job));
-        HN_TRY(job->finish->map ? HONE_OK : hn_activate(c, &call->activations[i], &made));
+        HN_TRY(call->is_fused[i] ? HONE_OK : hn_activate(c, &call->activations[i], &made));
     }
     return HONE_OK;
 }
@@ -149,7 +148,7 @@ hone_status hn_eval_conv_chain(hn_eval *c) {
     read_chain(c, &call);
     hn_conv_chain chain = {.n_stages = call.n, .stages = call.jobs};
     int n_threads = hn_pool_threads(hn_eval_pool(c));
-    if (!call.has_maps || !hn_conv_chain_can(&chain) || !hn_conv_chain_pays(&chain, n_threads)) {
+    if (!call.all_fused || !hn_conv_chain_can(&chain) || !hn_conv_chain_pays(&chain, n_threads)) {
         HN_TRY(stages_one_by_one(c, &call));
     } else {
         int64_t n = hn_conv_chain_scratch_elems(&chain, n_threads);

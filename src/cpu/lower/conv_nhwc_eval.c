@@ -20,8 +20,10 @@ hone_status hn_eval_conv_nhwc(hn_eval *c) {
     if (!y || y->n_elems == 0)
         return HONE_OK;
     HN_TRY(hn_want_dims(c, 3, y->rank, y->dims));
-    hn_finish_f32 finish = {.residual = sum ? sum->data : NULL};
-    bool has_map = hn_fused_map(c, &finish);
+    hn_epilogue_f32 epilogue = {.col_bias = bias ? bias->data : NULL,
+                                .residual = sum ? sum->data : NULL,
+                                .residual_stride = sum ? sum->row_stride : 0};
+    bool is_fused = hn_fused_epilogue(c, &epilogue);
     hn_window_read(hn_eval_node(c), x->rank - 2, x->dims + 1, y->dims + 1, w->dims + 2, &window);
     hn_conv_nhwc_job job = {.window = &window,
                             .batch = x->dims[0],
@@ -30,19 +32,17 @@ hone_status hn_eval_conv_nhwc(hn_eval *c) {
                             .groups = hn_attr_i(hn_eval_node(c), "group", 1),
                             .x = x->data,
                             .w = w->data,
-                            .bias = bias ? bias->data : NULL,
                             .y = y->data,
-                            .finish = sum || finish.map ? &finish : NULL,
+                            .epilogue = epilogue,
                             .x_step = x->row_stride,
-                            .y_step = y->row_stride,
-                            .residual_step = sum ? sum->row_stride : 0};
+                            .y_step = y->row_stride};
     if (w->n_elems == 0) { /* no channels: bias and what follows */
         hn_conv_nhwc_plain_f32(hn_eval_pool(c), &job);
-        return has_map ? HONE_OK : hn_fused_activation(c, y);
+        return is_fused ? HONE_OK : hn_fused_activation(c, y);
     }
     hn_conv_nhwc_take(c, &job);
     HN_TRY(hn_conv_nhwc_run(c, &job));
-    HN_TRY(has_map ? HONE_OK : hn_fused_activation(c, y));
+    HN_TRY(is_fused ? HONE_OK : hn_fused_activation(c, y));
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 

@@ -35,8 +35,10 @@ hone_status hn_eval_nchw_conv(hn_eval *c) {
         return hn_eval_fail(c, HONE_E_LIMIT, "input 0 has rank %d; at most %d is possible here",
                             x->rank, HN_MAX_SPATIAL + 1);
     HN_TRY(hn_want_dims(c, 3, y->rank, y->dims));
-    hn_finish_f32 finish = {.residual = sum ? sum->data : NULL};
-    bool has_map = hn_fused_map(c, &finish);
+    hn_epilogue_f32 epilogue = {.col_bias = bias ? bias->data : NULL,
+                                .residual = sum ? sum->data : NULL,
+                                .residual_stride = sum ? sum->row_stride : 0};
+    bool is_fused = hn_fused_epilogue(c, &epilogue);
     hn_window_read(hn_eval_node(c), x->rank - 2, x->dims + 2, y->dims + 1, w->dims + 2, &flat);
     hn_window_add_channels(&flat, x->dims[1], &window);
     hn_conv_nhwc_job job = {.window = &window,
@@ -46,19 +48,17 @@ hone_status hn_eval_nchw_conv(hn_eval *c) {
                             .groups = 1,
                             .x = x->data,
                             .w = w->data,
-                            .bias = bias ? bias->data : NULL,
                             .method = HN_CONV_LAST_PRODUCT,
                             .packed_w = hn_packed_weights(c),
                             .y = y->data,
-                            .finish = sum || finish.map ? &finish : NULL,
-                            .y_step = y->row_stride,
-                            .residual_step = sum ? sum->row_stride : 0};
+                            .epilogue = epilogue,
+                            .y_step = y->row_stride};
     if (w->n_elems == 0) { /* no channels: bias and what follows */
         hn_conv_nhwc_plain_f32(hn_eval_pool(c), &job);
-        return has_map ? HONE_OK : hn_fused_activation(c, y);
+        return is_fused ? HONE_OK : hn_fused_activation(c, y);
     }
     HN_TRY(hn_conv_nhwc_run(c, &job));
-    HN_TRY(has_map ? HONE_OK : hn_fused_activation(c, y));
+    HN_TRY(is_fused ? HONE_OK : hn_fused_activation(c, y));
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 

@@ -258,7 +258,7 @@ static void meet_inputs(const rnn_layer *l, const float *x, const float *w, cons
                         const float *biases) {
     const hn_rnn_form *f = l->f;
     int64_t n = f->dirs * rnn_width(f);
-    hn_epilogue_f32 end = {.col_bias = biases, .least = -HUGE_VALF, .most = HUGE_VALF};
+    hn_epilogue_f32 epilogue = {.col_bias = biases};
     hn_gemm_f32(l->pool, &(hn_gemm_job_f32){.m = f->seq * f->batch,
                                             .n = n,
                                             .k = f->input,
@@ -271,7 +271,7 @@ static void meet_inputs(const rnn_layer *l, const float *x, const float *w, cons
                                             .packed_b = packed_w,
                                             .c = l->x_part,
                                             .c_row = n,
-                                            .end = biases ? &end : NULL});
+                                            .epilogue = biases ? &epilogue : NULL});
 }
 
 static const float *array_floats(const hn_eval *c, uint32_t i) {

@@ -9,8 +9,8 @@
 
 /* Each stage reads what the one before it makes, over two spatial axes: sizes fit together. The
  * first may have an axis before them along which its windows cover everything. Of the jobs x of the
- * first and y of the last count, of all filters, sizes, steps, bias and finish; a residual lies as
- * the stage's output would. */
+ * first and y of the last count, of all filters, sizes, steps and epilogue; a residual has the
+ * shape of the stage's output. */
 typedef struct hn_conv_chain {
     int n_stages; /* 1 to HN_CONV_CHAIN_MOST */
     const hn_conv_nhwc_job *stages;

@@ -18,15 +18,13 @@ typedef struct hn_conv_nhwc_job {
     const hn_window *window;
     int64_t batch, channels, filters, groups;
     const float *x;
-    const float *w;    /* as the file has it; not looked at when there is packed_w */
-    const float *bias; /* one per filter; NULL: none */
+    const float *w; /* as the file has it; not read when there is packed_w */
     hn_conv_nhwc_method method;
-    const float *packed_w; /* laid out for `method`; NULL: it was not */
+    const float *packed_w; /* packed for `method`; NULL: not packed */
     float *y;
-    const hn_finish_f32 *finish; /* NULL: none */
-    float *scratch;              /* hn_conv_nhwc_scratch_elems floats */
-    /* Elements from one pixel to the next; 0: pixels lie side by side. */
-    int64_t x_step, y_step, residual_step;
+    hn_epilogue_f32 epilogue; /* without bias per row */
+    float *scratch;           /* hn_conv_nhwc_scratch_elems floats */
+    int64_t x_step, y_step;   /* elements from one pixel to the next; 0: pixels are contiguous */
 } hn_conv_nhwc_job;
 
 static inline int64_t hn_conv_nhwc_x_stride(const hn_conv_nhwc_job *job) {
@@ -36,7 +34,7 @@ static inline int64_t hn_conv_nhwc_y_stride(const hn_conv_nhwc_job *job) {
     return job->y_step ? job->y_step : job->filters;
 }
 static inline int64_t hn_conv_nhwc_residual_stride(const hn_conv_nhwc_job *job) {
-    return job->residual_step ? job->residual_step : job->filters;
+    return job->epilogue.residual_stride ? job->epilogue.residual_stride : job->filters;
 }
 
 /* The best method by the sizes of a job alone; window->out_elems is 0 when the size of the map is

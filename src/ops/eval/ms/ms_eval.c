@@ -199,25 +199,23 @@ static hone_status clip_array(const hn_activation *act, hn_array *y) {
     return HONE_OK;
 }
 
-bool hn_activation_map(const hn_activation *act, hn_finish_f32 *out) {
+bool hn_activation_epilogue(const hn_activation *act, hn_epilogue_f32 *out) {
     char name[ACTIVATION_NAME];
     activation_name(act, name);
-    const hn_unary_op *map = hn_unary_find(name);
-    bool is_clip = strcmp(name, "Clip") == 0, is_relu = strcmp(name, "Relu") == 0;
-    out->is_clamp = is_clip || is_relu;
-    out->map = hn_unary_find_f32(out->is_clamp ? "Clip" : name);
-    out->a = param_or(act->a, is_clip ? -INFINITY : map ? map->default_a : 0);
-    out->b = param_or(act->b, is_clip ? INFINITY : map ? map->default_b : 0);
-    if (is_relu) {
-        out->a = 0;
-        out->b = INFINITY;
-    }
-    return act->name.n == 0 || out->map;
+    const hn_unary_op *op = hn_unary_find(name);
+    bool is_clip = strcmp(name, "Clip") == 0;
+    out->is_limited = is_clip || strcmp(name, "Relu") == 0;
+    out->least = is_clip ? param_or(act->a, -INFINITY) : 0;
+    out->most = is_clip ? param_or(act->b, INFINITY) : INFINITY;
+    out->unary = out->is_limited ? NULL : hn_unary_find_f32(name);
+    out->a = param_or(act->a, op ? op->default_a : 0);
+    out->b = param_or(act->b, op ? op->default_b : 0);
+    return act->name.n == 0 || out->is_limited || out->unary;
 }
 
-bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out) {
+bool hn_fused_epilogue(const hn_eval *c, hn_epilogue_f32 *out) {
     hn_activation act = fused_activation(c);
-    return hn_activation_map(&act, out);
+    return hn_activation_epilogue(&act, out);
 }
 
 static hone_status activate_array(hn_eval *c, const hn_activation *act, hn_array *y) {

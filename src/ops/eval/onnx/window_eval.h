@@ -24,7 +24,7 @@ void hn_window_pad_end(const hn_infer *node, const hn_window *s, int64_t *pad_en
  * sizes that are not known are 0. */
 void hn_window_add_channels(const hn_window *flat, int64_t channels, hn_window *s);
 
-/* Conv, and what is to be done with its float output right away; finish: NULL for nothing. */
-hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish);
+/* Conv with an epilogue for float outputs: residual and activation. NULL: none. */
+hone_status hn_conv_with_epilogue(hn_eval *c, const hn_epilogue_f32 *epilogue);
 
 #endif /* HN_WINDOW_EVAL_H */
