@@ -9,10 +9,10 @@
 #include "cpu/pack/node_state.h"
 
 bool hn_rnn_is_fast(const hn_rnn_form *f, hn_dtype dtype) {
-    static const hn_rnn_act_kind usual[3][3] = {
-        [HN_RNN_PLAIN] = {HN_RNN_TANH},
-        [HN_RNN_GRU] = {HN_RNN_SIGMOID, HN_RNN_TANH},
-        [HN_RNN_LSTM] = {HN_RNN_SIGMOID, HN_RNN_TANH, HN_RNN_TANH}};
+    static const hn_activation_id usual[3][3] = {
+        [HN_RNN_PLAIN] = {HN_ACT_Tanh},
+        [HN_RNN_GRU] = {HN_ACT_Sigmoid, HN_ACT_Tanh},
+        [HN_RNN_LSTM] = {HN_ACT_Sigmoid, HN_ACT_Tanh, HN_ACT_Tanh}};
     static const int n_acts[3] = {[HN_RNN_PLAIN] = 1, [HN_RNN_GRU] = 2, [HN_RNN_LSTM] = 3};
     for (int64_t d = 0; d < f->dirs; d++)
         for (int i = 0; i < n_acts[f->kind]; i++)

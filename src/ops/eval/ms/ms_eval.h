@@ -5,6 +5,7 @@
 #define HN_MS_EVAL_H
 
 #include "cpu/kernels/kernel.h"
+#include "ops/activation.h"
 #include "ops/eval/widen.h"
 
 /* Where an operator of a family lacks an argument. */
