@@ -7,7 +7,7 @@
 
 /* Blobs made of constant arguments, whose data are read by `fill` alone: a key, what the arguments
  * are, then the blob. */
-void hn_prepared_key(const hn_eval *c, hn_blob_key *key, uint32_t kind, uint64_t n_bytes);
+void hn_prepared_key(const hn_eval *c, hn_blob_key *key, hn_blob_kind kind, uint64_t n_bytes);
 void hn_prepared_key_arg(const hn_eval *c, hn_blob_key *key, uint32_t arg);
 hone_status hn_prepared_blob(const hn_eval *c, const hn_blob_key *key, hn_blob_fill_fn fill,
                              void *job, hn_blob **out);
@@ -21,18 +21,10 @@ void hn_release_forest(const hn_op *op, void *state);
 
 /* ---- constant weights, laid out for the tiles of this processor ---- */
 
-enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_nhwc_weights.c larger */
-       HN_BLOB_RIGHT_SIDE = 16,
-       HN_BLOB_FILTERS,
-       HN_BLOB_RECURRENT,
-       HN_BLOB_NCHW_FILTERS,
-       HN_BLOB_RIGHT_SIDE_F16,
-       HN_BLOB_RIGHT_SIDE_BF16
-};
-
 /* What is laid out of the floats of arguments 1 to n_args, where a call of fill(job) puts it. */
 typedef struct hn_weights_form {
-    uint32_t kind, n_args;
+    hn_blob_kind kind;
+    uint32_t n_args;
     int64_t n_elems;
     bool is_half;     /* two bytes for an element, not four */
     int64_t sizes[3]; /* on which the places of elements depend */

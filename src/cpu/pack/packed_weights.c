@@ -35,7 +35,7 @@ static bool is_one_matrix(const hn_array *b) {
     return b->rank >= 2;
 }
 
-static const uint32_t right_side_kinds[] = {[HN_STORED_F32] = HN_BLOB_RIGHT_SIDE,
+static const hn_blob_kind right_side_kinds[] = {[HN_STORED_F32] = HN_BLOB_RIGHT_SIDE,
                                             [HN_STORED_F16] = HN_BLOB_RIGHT_SIDE_F16,
                                             [HN_STORED_BF16] = HN_BLOB_RIGHT_SIDE_BF16};
 
