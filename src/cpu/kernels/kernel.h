@@ -41,7 +41,7 @@ void hn_epilogue_activate_f32(const hn_epilogue_f32 *e, int64_t n_rows, int64_t 
 
 /* ---- matrix product -------------------------------------------------------------------------- */
 
-/* What a right side that was laid out ahead is made of. Products are sums of floats in any case. */
+/* The type of the elements of a packed right side. Products are accumulated in floats anyway. */
 typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STORED } hn_stored;
 
 /* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. The right side may be a
@@ -58,21 +58,21 @@ typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STOR
     int64_t m, n, k;                                                                              \
     const T *a;                                                                                   \
     int64_t a_row, a_col;                                                                         \
-    const T *b; /* with its strides; not looked at when there is `fill` */                        \
+    const T *b; /* with its strides; not read when there is `fill` */                             \
     int64_t b_row, b_col;                                                                         \
     hn_fill_##name fill;                                                                          \
     const void *fill_ctx;                                                                         \
     T *c;                                                                                         \
-    int64_t c_row; /* columns of c lie side by side */                                            \
+    int64_t c_row; /* columns of c are contiguous */                                              \
     bool add;                                                                                     \
-    /* a and b as hn_gemm_pack_* laid them out; floats only, NULL: it was not */                  \
+    /* a and b as hn_gemm_pack_* packed them; floats only, NULL: not packed */                    \
     const T *packed_a;                                                                            \
     const void *packed_b;                                                                         \
     hn_stored packed_as; /* what packed_b is made of */                                           \
     /* Writes the same as `fill`, in panels; floats only, NULL: `fill` does */                    \
     hn_panels_##name panels;                                                                      \
     const hn_epilogue_f32 *epilogue; /* floats only; NULL: none */                                \
-    /* Called for each part of c when it is finished, while it is still near; NULL: nobody is */  \
+    /* Called for each part of c when it is complete and still in the cache; NULL: not called */  \
     hn_tile_fn after;                                                                             \
     void *after_ctx;                                                                              \
   } hn_gemm_job_##name;                                                                           \
@@ -81,11 +81,11 @@ typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STOR
 HN_KERNEL_TYPES(HN_GEMM_JOB)
 #undef HN_GEMM_JOB
 
-/* A right side that serves many products is laid out once: room for so many floats (0: this
- * processor has no use for it), filled from the b and sizes n, k of a job. */
+/* A right side that serves many products is packed once: into a buffer of so many floats (0: this
+ * processor has no use for it), from the b and sizes n, k of a job. */
 int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k);
 void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
-/* The same number of halves. False: a number is too large for them. */
+/* The same number of elements in half precision. False: one of them is too large for it. */
 bool hn_gemm_pack_half_f32(const hn_gemm_job_f32 *job, hn_stored as, uint16_t *out);
 /* The same for a left side, of the a and sizes m, k of a job. */
 int64_t hn_gemm_packed_left_elems_f32(int64_t m, int64_t k);
@@ -127,7 +127,7 @@ hn_unary_fn_f32 hn_unary_find_f32(const char *op);
 
 #define HN_MAX_SPATIAL 62
 
-/* A window that windows over spatial axes; outermost axis first. Output o reads input o * stride -
+/* A window over spatial axes; outermost axis first. Output o reads input o * stride -
  * pad + tap * dilation. */
 typedef struct hn_window {
     int32_t n_axes;
@@ -161,9 +161,9 @@ void hn_window_step(int32_t n, const int64_t *sizes, int64_t *at);
 HN_KERNEL_TYPES(HN_CONV_JOB)
 #undef HN_CONV_JOB
 
-/* Filters that serve many convolutions are laid out once: room for so many floats (0: no use for
- * it), filled from the w and sizes channels, filters, groups and kernel_elems of a job. A job with
- * packed_w does not look at w. */
+/* Filters that serve many convolutions are packed once: into a buffer of so many floats (0: no use
+ * for it), from the w and sizes channels, filters, groups and kernel_elems of a job. A job with
+ * packed_w does not read w. */
 int64_t hn_conv_packed_elems_f32(const hn_conv_job_f32 *job);
 void hn_conv_pack_f32(const hn_conv_job_f32 *job, float *out);
 

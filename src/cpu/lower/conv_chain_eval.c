@@ -20,7 +20,7 @@ void hn_release_chain(const hn_op *op, void *state) {
     hn_free(filters->alloc, filters, sizeof *filters);
 }
 
-/* Sizes of maps do not matter to the methods that chains use. */
+/* `in` may be zeros: the methods that chains use pack filters alike for all sizes of maps. */
 static void chain_stage_job(const hn_chain_stage *stage, const hn_array *w, const int64_t *in,
                             hn_window *window, hn_conv_nhwc_job *job) {
     hn_window_attrs attrs = stage->window;
@@ -38,7 +38,7 @@ static void chain_stage_job(const hn_chain_stage *stage, const hn_array *w, cons
     job->method = hn_conv_nhwc_unpacked(job);
 }
 
-/* Channels that lie as planes are one more axis, and windows read one channel. */
+/* Channels first: the channels are one more axis of a map with a single channel. */
 static void read_stage_nchw(hn_window *window, hn_conv_nhwc_job *job) {
     hn_window flat = *window;
     hn_window_add_channels(&flat, job->channels, window);
@@ -92,7 +92,7 @@ static void read_chain_stage(hn_eval *c, int i, const int64_t *in, chain_call *c
     const hn_array *bias = hn_arg(c, hn_chain_bias(i));
     hn_chain_stage stage;
     hn_conv_nhwc_job *job = &call->jobs[i];
-    hn_chain_stage_read(&c->node, i, &stage); /* which inference has looked at */
+    hn_chain_stage_read(&c->node, i, &stage); /* inference has checked it */
     chain_stage_job(&stage, hn_arg(c, hn_chain_filters(i)), in, &call->windows[i], job);
     if (i == 0 && hn_chain_reads_nchw(&c->node))
         read_stage_nchw(&call->windows[i], job);
@@ -159,7 +159,8 @@ hone_status hn_eval_conv_chain(hn_eval *c) {
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
-/* Of its own, because its first argument is no rows of pixels (hn_eval_row_strides). */
+/* A function of its own because its first argument is not made of rows of pixels, which
+ * hn_eval_row_strides tells by the function. */
 hone_status hn_eval_nchw_conv_chain(hn_eval *c) {
     return hn_eval_conv_chain(c);
 }

@@ -1,7 +1,7 @@
 /* Convolutions that read channels first and write channels last: the first of a network, whose
- * image has three channels or so. Its channels are one more axis of the image, which windows cover
- * from one end to the other: a convolution of one channel over [C, spatial...], whose filters lie
- * as the file has them. */
+ * image has about three channels. Its channels are one more axis of the image, which windows cover
+ * completely: a convolution of one channel over [C, spatial...], whose filters have the order of
+ * the file. */
 #include "cpu/lower/conv_nhwc_eval.h"
 #include "ops/eval/ms/ms_eval.h"
 #include "cpu/pack/node_state.h"

@@ -2,21 +2,21 @@
 #include "cpu/kernels/pool/pool_nhwc.h"
 #include "ops/eval/onnx/window_eval.h"
 
-#define MOST_TAPS_LAST 1e8
+#define MOST_POOL_NHWC_TAPS 1e8
 
 static hone_status run_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind, bool count_padding) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     hn_window window;
     int64_t pad_end[HN_MAX_SPATIAL];
-    double taps = 1; /* no memory stands behind a window: what counts is the time */
+    double taps = 1; /* windows take no memory, so only the time limits them */
     if (!y || y->n_elems == 0)
         return HONE_OK;
     hn_window_read(hn_eval_node(c), x->rank - 2, x->dims + 1, y->dims + 1, NULL, &window);
     hn_window_pad_end(hn_eval_node(c), &window, pad_end);
     for (int32_t i = 0; i < window.n_axes; i++)
         taps *= (double)window.kernel[i];
-    if (taps > MOST_TAPS_LAST)
+    if (taps > MOST_POOL_NHWC_TAPS)
         return hn_eval_fail(c, HONE_E_LIMIT, "a window of %g elements is too large", taps);
     hn_pool_nhwc_f32(hn_eval_pool(c), &(hn_pool_nhwc_job){.kind = kind,
                                                           .window = &window,

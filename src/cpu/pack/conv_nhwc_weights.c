@@ -1,5 +1,5 @@
-/* Filters of channels-last convolutions: the way to convolve is chosen when the program is made,
- * and the filters are laid out for it. */
+/* Filters of channels-last convolutions: the method is chosen when the program is made, and the
+ * filters are packed for it. */
 #include "cpu/kernels/conv_nhwc/conv_transpose_nhwc.h"
 #include "cpu/lower/conv_nhwc_eval.h"
 #include "cpu/pack/node_state.h"
@@ -24,8 +24,7 @@ static hone_status fill_filters_nhwc(void *job, void *out) {
     return HONE_OK;
 }
 
-/* All sizes but the batch decide how filters lie: some methods cut maps into tiles by their size.
- */
+/* The packing depends on all sizes but the batch: some methods choose tiles by the size of maps. */
 static void name_filters(const hn_eval *c, const hn_conv_nhwc_job *job, uint64_t n_elems,
                          uint32_t arg, hn_blob_key *key) {
     const hn_window *s = job->window;
