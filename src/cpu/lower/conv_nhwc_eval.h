@@ -15,4 +15,16 @@ void hn_conv_nhwc_take(const hn_eval *c, hn_conv_nhwc_job *job);
 /* Allocates the workspace that the job needs, and computes. */
 hone_status hn_conv_nhwc_run(hn_eval *c, hn_conv_nhwc_job *job);
 
+/* A node with inputs X, W, B and Z as a job. The job points at the window: not to be copied. */
+typedef struct hn_conv_nhwc_call {
+    hn_window window;
+    hn_conv_nhwc_job job;
+    bool is_fused; /* the activation is part of the epilogue */
+} hn_conv_nhwc_call;
+/* Everything that does not depend on the layout of X; window, channels, groups and method remain to
+ * be set. */
+hone_status hn_conv_nhwc_fill(hn_eval *c, hn_conv_nhwc_call *call);
+/* Computes the job, and the activation where the epilogue does not have it. */
+hone_status hn_conv_nhwc_call_run(hn_eval *c, hn_conv_nhwc_call *call);
+
 #endif /* HN_CONV_NHWC_EVAL_H */

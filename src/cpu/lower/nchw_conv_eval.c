@@ -3,7 +3,6 @@
  * completely: a convolution of one channel over [C, spatial...], whose filters have the order of
  * the file. */
 #include "cpu/lower/conv_nhwc_eval.h"
-#include "ops/eval/ms/ms_eval.h"
 #include "cpu/pack/node_state.h"
 
 void hn_window_add_channels(const hn_window *flat, int64_t channels, hn_window *s) {
@@ -25,41 +24,28 @@ void hn_window_add_channels(const hn_window *flat, int64_t channels, hn_window *
     memcpy(s->pad + 1, flat->pad, bytes);
 }
 
-hone_status hn_eval_nchw_conv(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *sum = hn_arg(c, 3);
-    hn_array *y = hn_ret(c, 0);
-    hn_window flat, window;
-    if (!y || y->n_elems == 0)
-        return HONE_OK;
+static hone_status fill_nchw_conv(hn_eval *c, hn_conv_nhwc_call *call) {
+    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *y = hn_ret(c, 0);
+    hn_window flat;
     if (x->rank - 1 > HN_MAX_SPATIAL)
         return hn_eval_fail(c, HONE_E_LIMIT, "input 0 has rank %d; at most %d is possible here",
                             x->rank, HN_MAX_SPATIAL + 1);
-    HN_TRY(hn_want_dims(c, 3, y->rank, y->dims));
-    hn_epilogue_f32 epilogue = {.col_bias = bias ? bias->data : NULL,
-                                .residual = sum ? sum->data : NULL,
-                                .residual_stride = sum ? sum->row_stride : 0};
-    bool is_fused = hn_fused_epilogue(c, &epilogue);
+    HN_TRY(hn_conv_nhwc_fill(c, call));
     hn_window_read(hn_eval_node(c), x->rank - 2, x->dims + 2, y->dims + 1, w->dims + 2, &flat);
-    hn_window_add_channels(&flat, x->dims[1], &window);
-    hn_conv_nhwc_job job = {.window = &window,
-                            .batch = x->dims[0],
-                            .channels = 1,
-                            .filters = w->dims[0],
-                            .groups = 1,
-                            .x = x->data,
-                            .w = w->data,
-                            .method = HN_CONV_LAST_PRODUCT,
-                            .packed_w = hn_packed_weights(c),
-                            .y = y->data,
-                            .epilogue = epilogue,
-                            .y_step = y->row_stride};
-    if (w->n_elems == 0) { /* no channels: bias and what follows */
-        hn_conv_nhwc_plain_f32(hn_eval_pool(c), &job);
-        return is_fused ? HONE_OK : hn_fused_activation(c, y);
-    }
-    HN_TRY(hn_conv_nhwc_run(c, &job));
-    HN_TRY(is_fused ? HONE_OK : hn_fused_activation(c, y));
-    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+    hn_window_add_channels(&flat, x->dims[1], &call->window);
+    call->job.channels = call->job.groups = 1;
+    call->job.method = HN_CONV_LAST_PRODUCT;
+    call->job.packed_w = hn_packed_weights(c);
+    return HONE_OK;
+}
+
+hone_status hn_eval_nchw_conv(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0);
+    hn_conv_nhwc_call call;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(fill_nchw_conv(c, &call));
+    return hn_conv_nhwc_call_run(c, &call);
 }
 
 static hone_status fill_nchw_filters(void *job, void *out) {

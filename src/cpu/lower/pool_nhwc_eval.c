@@ -4,29 +4,43 @@
 
 #define MOST_POOL_NHWC_TAPS 1e8
 
-static hone_status run_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind, bool count_padding) {
-    const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0);
+/* A pooling node as a job, which points at the other fields: not to be copied. */
+typedef struct pool_nhwc_call {
     hn_window window;
     int64_t pad_end[HN_MAX_SPATIAL];
+    hn_pool_nhwc_job job;
+} pool_nhwc_call;
+
+static hone_status fill_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind, bool count_padding,
+                                  pool_nhwc_call *call) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y = hn_ret(c, 0);
     double taps = 1; /* windows take no memory, so only the time limits them */
-    if (!y || y->n_elems == 0)
-        return HONE_OK;
-    hn_window_read(hn_eval_node(c), x->rank - 2, x->dims + 1, y->dims + 1, NULL, &window);
-    hn_window_pad_end(hn_eval_node(c), &window, pad_end);
-    for (int32_t i = 0; i < window.n_axes; i++)
-        taps *= (double)window.kernel[i];
+    hn_window_read(hn_eval_node(c), x->rank - 2, x->dims + 1, y->dims + 1, NULL, &call->window);
+    hn_window_pad_end(hn_eval_node(c), &call->window, call->pad_end);
+    for (int32_t i = 0; i < call->window.n_axes; i++)
+        taps *= (double)call->window.kernel[i];
     if (taps > MOST_POOL_NHWC_TAPS)
         return hn_eval_fail(c, HONE_E_LIMIT, "a window of %g elements is too large", taps);
-    hn_pool_nhwc_f32(hn_eval_pool(c), &(hn_pool_nhwc_job){.kind = kind,
-                                                          .window = &window,
-                                                          .batch = x->dims[0],
-                                                          .channels = x->dims[x->rank - 1],
-                                                          .x = x->data,
-                                                          .y = y->data,
-                                                          .pad_end = count_padding ? pad_end : NULL,
-                                                          .x_step = x->row_stride,
-                                                          .y_step = y->row_stride});
+    call->job = (hn_pool_nhwc_job){.kind = kind,
+                                   .window = &call->window,
+                                   .batch = x->dims[0],
+                                   .channels = x->dims[x->rank - 1],
+                                   .x = x->data,
+                                   .y = y->data,
+                                   .pad_end = count_padding ? call->pad_end : NULL,
+                                   .x_step = x->row_stride,
+                                   .y_step = y->row_stride};
+    return HONE_OK;
+}
+
+static hone_status run_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind, bool count_padding) {
+    hn_array *y = hn_ret(c, 0);
+    pool_nhwc_call call;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(fill_pool_nhwc(c, kind, count_padding, &call));
+    hn_pool_nhwc_f32(hn_eval_pool(c), &call.job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
