@@ -190,8 +190,25 @@ void hn_shared_drop(hn_shared *s);       /* NULL is fine */
  * identified by its source (hn_blob_key), not by its creator. 64-byte aligned. Reference counted;
  * shared only among users of the same allocator. */
 typedef struct hn_blob hn_blob;
+/* What was done to the source. Cache files have these numbers: a kind keeps the one it has. */
+typedef enum hn_blob_kind {
+    HN_BLOB_COPY = 0,  /* of a tensor that cannot be read where it is */
+    HN_BLOB_DENSE = 1, /* the elements of a sparse tensor */
+    HN_BLOB_GRAPH = 8, /* an optimized model */
+    /* packed for the kernels of this processor */
+    HN_BLOB_RIGHT_SIDE = 16, /* of a product */
+    HN_BLOB_FILTERS = 17,
+    HN_BLOB_RECURRENT = 18,
+    HN_BLOB_NCHW_FILTERS = 19, /* of convolutions from channels first to channels last */
+    HN_BLOB_RIGHT_SIDE_F16 = 20,
+    HN_BLOB_RIGHT_SIDE_BF16 = 21,
+    HN_BLOB_NHWC_TRANSPOSED = 32, /* of transposed convolutions */
+    HN_BLOB_NHWC_PRODUCT = 33,
+    HN_BLOB_NHWC_WINOGRAD = 34,
+    HN_BLOB_NHWC_DEPTHWISE = 35
+} hn_blob_kind;
 typedef struct hn_blob_key {
-    uint32_t kind;    /* how it was derived from the source; the callers agree on the numbers */
+    uint32_t kind;    /* hn_blob_kind */
     uint64_t n_bytes; /* of the blob */
     uint64_t hash[2]; /* of the source */
 } hn_blob_key;
@@ -206,7 +223,7 @@ typedef struct hn_blob_store {
     void *ctx;
 } hn_blob_store;
 /* store: NULL for none, here and below. */
-void hn_blob_key_init(hn_blob_key *key, const hn_blob_store *store, uint32_t kind,
+void hn_blob_key_init(hn_blob_key *key, const hn_blob_store *store, hn_blob_kind kind,
                       uint64_t n_bytes);
 void hn_blob_key_mix(hn_blob_key *key, const void *bytes,
                      uint64_t n); /* adds a part of the source */

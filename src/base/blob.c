@@ -37,7 +37,7 @@ static uint64_t secret_seed(void) {
     return seed;
 }
 
-void hn_blob_key_init(hn_blob_key *key, const hn_blob_store *store, uint32_t kind,
+void hn_blob_key_init(hn_blob_key *key, const hn_blob_store *store, hn_blob_kind kind,
                       uint64_t n_bytes) {
     uint64_t seed = store ? store->seed : secret_seed();
     *key = (hn_blob_key){.kind = kind, .n_bytes = n_bytes, .hash = {seed, ~seed}};

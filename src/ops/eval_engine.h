@@ -45,6 +45,7 @@ struct hn_eval {
     uint64_t packed_args; /* set by hn_eval_prepare: bit i says that the state holds all that is
                             read of argument i, but for its type */
     hn_arena *records; /* while the node is lowered: where hn_lower_alloc takes memory */
+    int n_threads;     /* and how many threads at most will run it */
     hone_error *err;
 };
 

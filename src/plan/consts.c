@@ -4,9 +4,6 @@
 #define COPIED_BYTES ((uint64_t)4 << 20)
 #define LEAST_SHARED_BYTES 4096 /* smaller copies are not worth looking up */
 
-/* Constants that are not read where they lie in a file: kinds of blobs. */
-enum { BLOB_COPY, BLOB_DENSE };
-
 static const hn_blob_store *shelf_of(const hn_program_options *o) {
     return o ? o->store : NULL;
 }
@@ -88,7 +85,7 @@ hone_status hn_program_copy_const(hn_program *p, const hn_program_options *o, hn
     hn_tensor aligned = *t;
     hn_blob_key key;
     void *data;
-    hn_blob_key_init(&key, shelf_of(o), BLOB_COPY, t->data_bytes);
+    hn_blob_key_init(&key, shelf_of(o), HN_BLOB_COPY, t->data_bytes);
     hn_program_name_const(p, t, &key);
     HN_TRY(own_blob(p, o, &key, copy_const_bytes, &(const_copy){p, t}, &data));
     aligned.data = data;
@@ -170,7 +167,7 @@ static hone_status const_sparse(hn_program *p, const hn_program_options *o, cons
         !hn_mul_u64(job.n_elems, job.elem_bytes, &bytes) || bytes > SIZE_MAX)
         return hn_fail(err, HONE_E_UNSUPPORTED, "sparse initializer '%s' cannot be expanded",
                        hn_s(s->values->name));
-    hn_blob_key_init(&key, shelf_of(o), BLOB_DENSE, bytes);
+    hn_blob_key_init(&key, shelf_of(o), HN_BLOB_DENSE, bytes);
     hn_blob_key_mix(&key, s->dims, (uint64_t)s->rank * sizeof *s->dims);
     hn_blob_key_mix(&key, s->values->data, s->values->data_bytes);
     hn_blob_key_mix(&key, s->indices->data, s->indices->data_bytes);

@@ -56,7 +56,8 @@ static hone_status describe_step(lowering_frame *f, hn_arena *work) {
 
 /* A lowering that fails, memory aside, has met something wrong: the evaluation says what. */
 hone_status hn_lower_step(const hn_program *p, const hn_step *step, hn_object *const *args,
-                          hn_object **rets, hn_arena *records, hn_arena *work, hn_lowered *out) {
+                          hn_object **rets, int n_threads, hn_arena *records, hn_arena *work,
+                          hn_lowered *out) {
     const hn_node *node = hn_node_at(p->model->graph, step->node);
     infer_job job = {.model = p->model, .work = work, .ignore_declared = true};
     infer_scope scope = {.job = &job, .g = p->model->graph};
@@ -72,7 +73,8 @@ hone_status hn_lower_step(const hn_program *p, const hn_step *step, hn_object *c
                  .wanted = step->wanted,
                  .is_prepared = true,
                  .state = step->state,
-                 .records = records};
+                 .records = records,
+                 .n_threads = n_threads};
     *out = (hn_lowered){0};
     if (!step->lowering || !step->lowering->lower || p->evaluates_all)
         return HONE_OK;
@@ -84,7 +86,8 @@ hone_status hn_lower_step(const hn_program *p, const hn_step *step, hn_object *c
 
 static hone_status lower_planned(lowering_frame *f, hn_arena *work, hn_lowered *out) {
     HN_TRY(describe_step(f, work));
-    return hn_lower_step(f->plan->program, f->step, f->args, f->rets, f->plan->arena, work, out);
+    return hn_lower_step(f->plan->program, f->step, f->args, f->rets, f->plan->n_threads,
+                         f->plan->arena, work, out);
 }
 
 hone_status hn_plan_lower(hn_plan *p, const void *const *data) {

@@ -42,7 +42,7 @@ static hone_status keep_inputs(hn_plan *p, const hn_object *const *entries, cons
     return HONE_OK;
 }
 
-static hone_status build_plan(hn_plan *p, int n_threads, const hn_object *const *entries) {
+static hone_status build_plan(hn_plan *p, const hn_object *const *entries) {
     const hn_graph *g = p->program->model->graph;
     uint32_t n = p->list->n_entries;
     const hn_type **in_types = HN_NEW_N(p->arena, const hn_type *, (size_t)n + 1);
@@ -56,7 +56,8 @@ static hone_status build_plan(hn_plan *p, int n_threads, const hn_object *const 
         p->places[id] =
             (hn_place){.type = is_exact_tensor(known.types[id]) ? known.types[id] : NULL,
                        .offset = HN_NO_OFFSET};
-    HN_TRY(hn_plan_find_groups(p, known.types, n_threads));
+    if (p->block == 0)
+        HN_TRY(hn_plan_find_groups(p, known.types, p->n_threads));
     HN_TRY(hn_plan_memory(p));
     return hn_plan_lower(p, known.data);
 }
@@ -71,8 +72,9 @@ static hone_status make_plan(const hn_program *program, hn_id block, int n_threa
         p->arena = arena;
         p->program = program;
         p->block = block;
+        p->n_threads = n_threads;
         p->list = &program->blocks[block];
-        status = build_plan(p, n_threads, entries);
+        status = build_plan(p, entries);
     }
     if (status == HONE_OK)
         *out = p;
@@ -89,8 +91,8 @@ hone_status hn_plan_new(const hn_program *program, int n_threads, uint32_t n_inp
     return hn_error_complete(err, make_plan(program, 0, n_threads, inputs, out));
 }
 
-hone_status hn_plan_new_body(const hn_program *p, hn_id block, hn_object *const *values,
-                             hn_plan **out) {
+hone_status hn_plan_new_body(const hn_program *p, hn_id block, int n_threads,
+                             hn_object *const *values, hn_plan **out) {
     const hn_step_list *list = &p->blocks[block];
     const hone_allocator *a = hn_arena_allocator(p->model->arena);
     size_t n = (size_t)list->n_entries + 1;
@@ -99,7 +101,7 @@ hone_status hn_plan_new_body(const hn_program *p, hn_id block, hn_object *const 
     HN_TRY_PTR(entries);
     for (uint32_t i = 0; i < list->n_entries; i++)
         entries[i] = values[list->entries[i]];
-    hone_status status = make_plan(p, block, 1, entries, out);
+    hone_status status = make_plan(p, block, n_threads, entries, out);
     hn_free(a, entries, n * sizeof *entries);
     return status;
 }

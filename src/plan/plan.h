@@ -175,6 +175,7 @@ typedef struct hn_plan {
     uint64_t serial; /* given by its session: an address alone may come back with another plan */
     const hn_program *program;
     hn_id block;
+    int n_threads;            /* that run it, at most */
     const hn_step_list *list; /* steps of that block */
     uint32_t n_inputs;
     const hn_array *inputs; /* types it was made for, in the order of list->entries */
@@ -202,14 +203,15 @@ hone_status hn_plan_new(const hn_program *p, int n_threads, uint32_t n_inputs,
 void hn_plan_free(hn_plan *p);
 bool hn_plan_fits(const hn_plan *p, uint32_t n_inputs, const hn_object *const *inputs);
 /* The same for a body, whose entries are what `values` (by value) are now. */
-hone_status hn_plan_new_body(const hn_program *p, hn_id block, hn_object *const *values,
-                             hn_plan **out);
+hone_status hn_plan_new_body(const hn_program *p, hn_id block, int n_threads,
+                             hn_object *const *values, hn_plan **out);
 bool hn_plan_fits_body(const hn_plan *p, hn_object *const *values);
 
 /* lower_steps.c: one step whose arguments and results have these types and shapes, with data where
  * they are known. Records go to the arena, work is scratch. */
 hone_status hn_lower_step(const hn_program *p, const hn_step *step, hn_object *const *args,
-                          hn_object **rets, hn_arena *records, hn_arena *work, hn_lowered *out);
+                          hn_object **rets, int n_threads, hn_arena *records, hn_arena *work,
+                          hn_lowered *out);
 /* lower_steps.c: lowers all steps whose shapes are those of the plan. data: what is known of
  * values, see hn_inferred. */
 hone_status hn_plan_lower(hn_plan *p, const void *const *data);

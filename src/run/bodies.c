@@ -157,7 +157,7 @@ static hone_status make_body_plan(hn_state *s, hn_body *b, hn_id block) {
     int k = b->oldest;
     hide_placed(s, b);
     free_body_plan(s, b, k);
-    HN_TRY(hn_plan_new_body(s->program, block, s->values, &b->plans[k]));
+    HN_TRY(hn_plan_new_body(s->program, block, s->n_lanes, s->values, &b->plans[k]));
     b->n_made++;
     b->oldest = (k + 1) % N_BODY_PLANS;
     size_t bytes = (size_t)HN_MAX(b->plans[k]->block_bytes, 1);

@@ -54,8 +54,6 @@ const hn_blob_store *hn_cache_shelf(const hn_cache *c) {
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-enum { BLOB_GRAPH = 8 }; /* between the kinds of the plan and those of operators */
-
 /* A graph's bytes stand behind their hash: unlike weights they are read as a whole anyway. */
 typedef struct kept_graph {
     uint64_t hash;
@@ -65,7 +63,7 @@ typedef struct kept_graph {
 /* False when nothing tells one state of the model from another. Operators of others may mean
  * something else the next time. */
 static bool name_graph(const hn_cache *c, const hn_model *m, hn_blob_key *key) {
-    hn_blob_key_init(key, &c->store, BLOB_GRAPH, 0);
+    hn_blob_key_init(key, &c->store, HN_BLOB_GRAPH, 0);
     hn_blob_key_mix(key, c->asked, strlen(c->asked));
     bool is_known = m->maps.n > 0 && m->n_edits == 0 && !m->origin && !m->custom_ops;
     for (uint32_t i = 0; is_known && i < m->maps.n; i++) {
@@ -97,7 +95,7 @@ hone_status hn_cache_take_graph(hn_cache *c, const hn_model *m, hn_model **out) 
 static void forget_graph(hn_cache *c) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->found.n; i++)
-        if (c->found.at[i].key.kind != BLOB_GRAPH)
+        if (c->found.at[i].key.kind != HN_BLOB_GRAPH)
             c->found.at[n++] = c->found.at[i];
     c->found.n = n;
 }

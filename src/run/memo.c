@@ -110,7 +110,8 @@ static hone_status lower_for(memo_slot *m, const hn_step_frame *f) {
         rets[i] = &objects[n->n_inputs + i];
         hn_object_init_borrowed(rets[i], t->elem, t->shape.rank, t->shape.dims, NULL);
     }
-    return hn_lower_step(f->state->program, f->step, args, rets, m->arena, work, &m->memo.lowered);
+    return hn_lower_step(f->state->program, f->step, args, rets, f->state->n_lanes, m->arena, work,
+                         &m->memo.lowered);
 }
 
 static memo_slot *slot_for(const hn_step_frame *f) {

@@ -57,19 +57,20 @@ int64_t kern_window_at(const hn_window *s, int64_t out, int64_t tap);
 enum {
     KERN_BIAS = 1,
     KERN_RESIDUAL = 2,
-    KERN_MAP = 4,
-    KERN_PACK = 8, /* filters are laid out ahead */
-    KERN_CLIP = 16,
-    KERN_FINISH = KERN_RESIDUAL | KERN_MAP | KERN_CLIP,
+    KERN_UNARY = 4,
+    KERN_PACK = 8, /* filters are packed ahead */
+    KERN_LIMITS = 16,
+    KERN_EPILOGUE = KERN_BIAS | KERN_RESIDUAL | KERN_UNARY | KERN_LIMITS,
     KERN_ALL_FORMS = 31
 };
 void kern_line(const float *xs, float *ys, uint64_t n, float a, float b); /* a * x + b */
-hn_finish_f32 kern_finish(int form, int64_t n_out);
+/* Without bias. */
+hn_epilogue_f32 kern_epilogue(int form, int64_t n_out);
 /* What becomes of the exact sum of an output, and of the size of its terms; NULL: nothing. */
-void kern_finish_exact(const hn_finish_f32 *f, int64_t at, double *sum, double *size);
-/* Everything but laid out filters, scratch memory, method and result. */
+void kern_epilogue_exact(const hn_epilogue_f32 *e, int64_t at, double *sum, double *size);
+/* Everything but packed filters, scratch memory, method and result. */
 hn_conv_nhwc_job kern_conv_nhwc_job(const kern_conv_case *t, const hn_window *s, int form,
-                                    const hn_finish_f32 *finish);
+                                    const hn_epilogue_f32 *epilogue);
 
 /* ---- the tests ---- */
 

@@ -44,7 +44,7 @@ static void add_timed_stage(timed_chain *t, int i, const hn_conv_nhwc_job *sizes
     job->w = kern_floats(job->filters * depth);
     job->x = i > 0 ? t->stages[i - 1].y : kern_floats(job->batch * in * in * job->channels);
     job->y = kern_floats(job->batch * out * out * job->filters);
-    job->bias = kern_floats(job->filters);
+    job->epilogue.col_bias = kern_floats(job->filters);
     float *room = kern_floats(hn_conv_nhwc_packed_elems(job));
     hn_conv_nhwc_pack(job, room);
     job->packed_w = room;
@@ -63,19 +63,18 @@ static void run_together(hn_pool *pool, const void *job) {
 
 static void bench_chain(const chain_row *r) {
     char name[80];
-    hn_finish_f32 clip = {.map = hn_unary_find_f32("Clip"), .b = 6, .is_clamp = true};
     hn_conv_nhwc_job sizes = {.batch = r->batch,
                               .channels = r->channels,
                               .filters = r->between,
                               .groups = 1,
-                              .finish = clip.map ? &clip : NULL};
+                              .epilogue = {.is_limited = true, .most = 6}};
     timed_chain t = {.chain = {.n_stages = 3, .stages = t.stages}};
     add_timed_stage(&t, 0, &sizes, r->size, 1, 1);
     sizes.channels = sizes.groups = r->between;
     add_timed_stage(&t, 1, &sizes, r->size, r->kernel, r->stride);
     sizes.groups = 1;
     sizes.filters = r->filters;
-    sizes.finish = NULL;
+    sizes.epilogue.is_limited = false;
     add_timed_stage(&t, 2, &sizes, t.windows[1].out[0], 1, 1);
     t.chain.scratch = kern_floats(hn_conv_chain_scratch_elems(&t.chain, 2));
     for (int together = 0; together < 2 && hn_conv_chain_can(&t.chain); together++) {

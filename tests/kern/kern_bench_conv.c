@@ -111,7 +111,7 @@ static void bench_method(const conv_row *t, hn_conv_nhwc_job *job, const char *m
 
 static void bench_conv_row(const conv_row *t) {
     hn_window s = row_window(t);
-    hn_finish_f32 finish = {.map = hn_unary_find_f32("Clip"), .b = 6, .is_clamp = true};
+    hn_epilogue_f32 epilogue = {.col_bias = kern_floats(t->filters), .is_limited = true, .most = 6};
     hn_conv_nhwc_job job = {
         .window = &s,
         .batch = 1,
@@ -120,9 +120,8 @@ static void bench_conv_row(const conv_row *t) {
         .groups = t->groups,
         .x = kern_floats(t->channels * s.in_elems),
         .w = kern_floats(t->filters * (t->channels / t->groups) * s.kernel_elems),
-        .bias = kern_floats(t->filters),
         .y = kern_floats(t->filters * s.out_elems),
-        .finish = finish.map ? &finish : NULL};
+        .epilogue = epilogue};
     if (t->channels != t->groups)
         bench_method(t, &job, "product");
     job.method = hn_conv_nhwc_choose(&job);

@@ -83,45 +83,42 @@ void kern_line(const float *xs, float *ys, uint64_t n, float a, float b) {
         ys[i] = a * xs[i] + b;
 }
 
-static void clamp_plainly(const float *xs, float *ys, uint64_t n, float a, float b) {
-    for (uint64_t i = 0; i < n; i++)
-        ys[i] = xs[i] < a ? a : xs[i] > b ? b : xs[i];
+hn_epilogue_f32 kern_epilogue(int form, int64_t n_out) {
+    return (hn_epilogue_f32){.residual = form & KERN_RESIDUAL ? kern_floats(n_out) : NULL,
+                             .is_limited = form & KERN_LIMITS,
+                             .least = -0.75f,
+                             .most = 0.5f,
+                             .unary = form & KERN_UNARY ? kern_line : NULL,
+                             .a = -0.75f,
+                             .b = 0.5f};
 }
 
-hn_finish_f32 kern_finish(int form, int64_t n_out) {
-    hn_unary_fn_f32 clip = hn_unary_find_f32("Clip");
-    return (hn_finish_f32){.residual = form & KERN_RESIDUAL ? kern_floats(n_out) : NULL,
-                           .map = !(form & KERN_CLIP) ? form & KERN_MAP ? kern_line : NULL
-                                  : clip              ? clip
-                                                      : clamp_plainly,
-                           .a = -0.75f,
-                           .b = 0.5f,
-                           .is_clamp = form & KERN_CLIP};
-}
-
-void kern_finish_exact(const hn_finish_f32 *f, int64_t at, double *sum, double *size) {
-    if (f && f->residual) {
-        *sum += f->residual[at];
-        *size += fabs((double)f->residual[at]);
+void kern_epilogue_exact(const hn_epilogue_f32 *e, int64_t at, double *sum, double *size) {
+    if (!e)
+        return;
+    if (e->residual) {
+        *sum += e->residual[at];
+        *size += fabs((double)e->residual[at]);
     }
-    if (f && f->is_clamp)
-        *sum = fmin(fmax(*sum, f->a), f->b);
-    else if (f && f->map) {
-        *sum = *sum * f->a + f->b;
-        *size = *size * fabs((double)f->a) + fabs((double)f->b);
+    if (e->is_limited)
+        *sum = fmin(fmax(*sum, e->least), e->most);
+    if (e->unary) {
+        *sum = *sum * e->a + e->b;
+        *size = *size * fabs((double)e->a) + fabs((double)e->b);
     }
 }
 
 hn_conv_nhwc_job kern_conv_nhwc_job(const kern_conv_case *t, const hn_window *s, int form,
-                                    const hn_finish_f32 *finish) {
+                                    const hn_epilogue_f32 *epilogue) {
     int64_t depth = t->channels / t->groups * s->kernel_elems;
-    return (hn_conv_nhwc_job){.window = s,
-                              .batch = t->batch,
-                              .channels = t->channels,
-                              .filters = t->filters,
-                              .groups = t->groups,
-                              .x = kern_floats(t->batch * t->channels * s->in_elems),
-                              .w = kern_floats(t->filters * depth),
-                              .bias = form & KERN_BIAS ? kern_floats(t->filters) : NULL,
-                              .finish = form & KERN_FINISH ? finish : NULL};
+    hn_conv_nhwc_job job = {.window = s,
+                            .batch = t->batch,
+                            .channels = t->channels,
+                            .filters = t->filters,
+                            .groups = t->groups,
+                            .x = kern_floats(t->batch * t->channels * s->in_elems),
+                            .w = kern_floats(t->filters * depth),
+                            .epilogue = *epilogue};
+    job.epilogue.col_bias = form & KERN_BIAS ? kern_floats(t->filters) : NULL;
+    return job;
 }

@@ -29,7 +29,7 @@ static void check_outputs(const hn_conv_job_f32 *job, size_t index) {
     for (int64_t i = 0; i < job->batch * job->filters * job->window->out_elems; i++) {
         double size,
             sum = conv_exact(job, i / job->window->out_elems, i % job->window->out_elems, &size);
-        kern_finish_exact(job->finish, i, &sum, &size);
+        kern_epilogue_exact(job->epilogue, i, &sum, &size);
         KERN_CHECK(fabs(job->y[i] - sum) <= (double)(depth + 8) * KERN_EPS * size,
                    "convolution %zu: element %d is %g, not %g", index, (int)i, (double)job->y[i],
                    sum);
@@ -49,8 +49,8 @@ static void check_conv(const kern_conv_case *t, size_t index, int form) {
                            .x = kern_floats(t->batch * t->channels * s.in_elems),
                            .w = kern_floats(t->filters * channels * s.kernel_elems),
                            .bias = form & KERN_BIAS ? kern_floats(t->filters) : NULL};
-    hn_finish_f32 finish = kern_finish(form, n_out);
-    job.finish = form & KERN_FINISH ? &finish : NULL;
+    hn_epilogue_f32 epilogue = kern_epilogue(form, n_out);
+    job.epilogue = form & (KERN_EPILOGUE & ~KERN_BIAS) ? &epilogue : NULL;
     int64_t packed = form & KERN_PACK ? hn_conv_packed_elems_f32(&job) : 0;
     float *first = NULL, *room = kern_floats(packed);
     if (packed > 0) {
@@ -65,7 +65,7 @@ static void check_conv(const kern_conv_case *t, size_t index, int form) {
                    "convolution %zu differs with %d threads", index, i + 1);
     }
     check_outputs(&job, index);
-    if (!job.finish) {
+    if (!job.epilogue) {
         hn_conv_plain_f32(kern_pool(1), &job);
         check_outputs(&job, index);
     }

@@ -8,7 +8,6 @@ typedef struct chain_case {
     int n;
     int64_t batch, in[2], channels;
     hn_window windows[HN_CONV_CHAIN_MOST];
-    hn_finish_f32 finishes[HN_CONV_CHAIN_MOST];
     hn_conv_nhwc_job stages[HN_CONV_CHAIN_MOST];
 } chain_case;
 
@@ -70,18 +69,16 @@ static void random_stage(chain_case *t, int i, bool is_dense) {
     job->filters = is_dense ? kern_between(1, 70) : channels * (kern_between(0, 4) ? 1 : 2);
     int64_t n_out = t->batch * job->filters * job->window->out_elems;
     job->w = kern_floats(job->filters * channels / job->groups * job->window->kernel_elems);
-    job->bias = kern_between(0, 1) ? kern_floats(job->filters) : NULL;
     job->method = is_dense ? HN_CONV_LAST_PRODUCT : HN_CONV_LAST_DEPTHWISE;
-    t->finishes[i] = (hn_finish_f32){.residual = kern_between(0, 2) ? NULL : kern_floats(n_out),
-                                     .map = kern_between(0, 1) ? twice_and_shift : NULL,
-                                     .a = -0.25f,
-                                     .b = 0.5f};
-    hn_unary_fn_f32 clip = hn_unary_find_f32("Clip");
-    if (clip && kern_between(0, 1)) {
-        t->finishes[i].map = clip;
-        t->finishes[i].is_clamp = true;
-    }
-    job->finish = kern_between(0, 3) ? &t->finishes[i] : NULL;
+    job->epilogue =
+        (hn_epilogue_f32){.col_bias = kern_between(0, 1) ? kern_floats(job->filters) : NULL,
+                          .residual = kern_between(0, 2) ? NULL : kern_floats(n_out),
+                          .is_limited = kern_between(0, 1) != 0,
+                          .least = -0.25f,
+                          .most = 0.5f,
+                          .unary = kern_between(0, 1) ? twice_and_shift : NULL,
+                          .a = -0.25f,
+                          .b = 0.5f};
     int64_t packed = hn_conv_nhwc_packed_elems(job);
     if (packed > 0) {
         float *room = kern_floats(packed);
@@ -120,9 +117,10 @@ static void take_steps(chain_case *t) {
     int64_t n_out = t->batch * last->window->out_elems;
     first->x_step = kern_between(0, 1) ? t->channels + kern_between(0, 20) : 0;
     last->y_step = kern_between(0, 1) ? last->filters + kern_between(0, 20) : 0;
-    if (last->finish && last->finish->residual && kern_between(0, 1)) {
-        last->residual_step = last->filters + kern_between(0, 20);
-        t->finishes[t->n - 1].residual = kern_pixels(n_out, last->residual_step, last->filters);
+    if (last->epilogue.residual && kern_between(0, 1)) {
+        last->epilogue.residual_stride = last->filters + kern_between(0, 20);
+        last->epilogue.residual =
+            kern_pixels(n_out, last->epilogue.residual_stride, last->filters);
     }
     first->x =
         kern_pixels(t->batch * first->window->in_elems, hn_conv_nhwc_x_stride(first), t->channels);

@@ -21,12 +21,12 @@ static const kern_conv_case last_cases[] = {
     {2, {6, 6}, {2, 2}, {17, 1}, {1, 1}, {{0}, {0}}, 1, 4, 4, 1},
 };
 
-/* Output `pixel` of all images, before the finish. */
+/* Output `pixel` of all images, before the epilogue. */
 static double last_exact(const hn_conv_nhwc_job *job, int64_t pixel, int64_t filter, double *size) {
     const hn_window *s = job->window;
     int64_t channels = job->channels / job->groups, per_group = job->filters / job->groups;
     int64_t image = pixel / s->out_elems, first = filter / per_group * channels;
-    double sum = job->bias ? job->bias[filter] : 0;
+    double sum = job->epilogue.col_bias ? job->epilogue.col_bias[filter] : 0;
     *size = fabs(sum);
     for (int64_t t = 0; t < s->kernel_elems; t++) {
         int64_t at = kern_window_at(s, pixel % s->out_elems, t);
@@ -44,7 +44,7 @@ static void check_last_outputs(const hn_conv_nhwc_job *job, const char *what, si
     int64_t depth = job->channels / job->groups * job->window->kernel_elems;
     for (int64_t i = 0; i < job->batch * job->filters * job->window->out_elems; i++) {
         double size, sum = last_exact(job, i / job->filters, i % job->filters, &size);
-        kern_finish_exact(job->finish, i, &sum, &size);
+        kern_epilogue_exact(&job->epilogue, i, &sum, &size);
         KERN_CHECK(fabs(job->y[i] - sum) <= (double)(depth + 8) * KERN_EPS * size,
                    "%s convolution %zu: element %d is %g, not %g", what, index, (int)i,
                    (double)job->y[i], sum);
@@ -56,8 +56,8 @@ static void check_conv_nhwc(const kern_conv_case *t, size_t index, int form) {
         return;
     hn_window s = kern_window(t);
     int64_t n_out = t->batch * t->filters * s.out_elems;
-    hn_finish_f32 finish = kern_finish(form, n_out);
-    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &finish);
+    hn_epilogue_f32 epilogue = kern_epilogue(form, n_out);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &epilogue);
     job.method = HN_CONV_LAST_PRODUCT;
     int64_t packed = form & KERN_PACK ? hn_conv_nhwc_packed_elems(&job) : 0;
     float *first = NULL;
@@ -107,7 +107,7 @@ static void check_last_nan(void) {
 static void check_last_forms(const kern_conv_case *t, size_t index) {
     check_conv_nhwc(t, index, 0);
     check_conv_nhwc(t, index, KERN_PACK);
-    check_conv_nhwc(t, index, KERN_PACK | KERN_BIAS | KERN_RESIDUAL | KERN_CLIP);
+    check_conv_nhwc(t, index, KERN_PACK | KERN_BIAS | KERN_RESIDUAL | KERN_LIMITS);
     check_conv_nhwc(t, index, (int)kern_between(1, KERN_ALL_FORMS));
 }
 

@@ -114,7 +114,7 @@ enum right_form {
 
 typedef struct gemm_case {
     int64_t m, n, k;
-    bool add, has_after, has_end;
+    bool add, has_after, has_epilogue;
     enum left_form left;
     enum right_form right;
 } gemm_case;
@@ -128,7 +128,7 @@ static void fill_from_job(const void *ctx, int64_t k0, int64_t nk, int64_t j0, i
 }
 
 /* a * x + b, by which elements that are left out or met twice show. */
-static void map_twice(const float *xs, float *ys, uint64_t n, float a, float b) {
+static void double_and_shift(const float *xs, float *ys, uint64_t n, float a, float b) {
     for (uint64_t i = 0; i < n; i++)
         ys[i] = a * xs[i] + b;
 }
@@ -163,6 +163,7 @@ static hn_gemm_job_f32 make_job(const gemm_case *t) {
 }
 
 static void check_sums(const hn_gemm_job_f32 *g, const float *before) {
+    const hn_epilogue_f32 *e = g->epilogue;
     double sign = g->after ? -1 : 1;
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
@@ -173,15 +174,17 @@ static void check_sums(const hn_gemm_job_f32 *g, const float *before) {
                 sum += product;
                 size += fabs(product);
             }
-            if (g->end) {
-                double bias = g->end->bias ? g->end->bias[i] : 0;
-                double more = g->end->residual ? g->end->residual[i * g->c_row + j] : 0;
-                double by_col = g->end->col_bias ? g->end->col_bias[j] : 0;
-                sum = fmin(fmax(sum + bias + by_col + more, g->end->least), g->end->most);
+            if (e) {
+                double bias = e->bias ? e->bias[i] : 0;
+                int64_t stride = e->residual_stride ? e->residual_stride : g->c_row;
+                double more = e->residual ? e->residual[i * stride + j] : 0;
+                double by_col = e->col_bias ? e->col_bias[j] : 0;
+                sum += bias + by_col + more;
+                sum = e->is_limited ? fmin(fmax(sum, e->least), e->most) : sum;
                 size += fabs(bias) + fabs(by_col) + fabs(more);
-                if (g->end->map) {
-                    sum = sum * g->end->map_a + g->end->map_b;
-                    size = size * fabs((double)g->end->map_a) + 1;
+                if (e->unary) {
+                    sum = sum * e->a + e->b;
+                    size = size * fabs((double)e->a) + 1;
                 }
             }
             float got = g->c[i * g->c_row + j];
@@ -220,13 +223,15 @@ static void check_product(const gemm_case *t) {
     }
     if (t->right >= B_PACKED && packed > 0)
         g.packed_b = pack_right(&g, packed);
-    hn_epilogue_f32 end = {.least = -1, .most = 1.5f, .map_a = 2, .map_b = -0.5f};
-    if (t->has_end) {
-        end.bias = t->k % 2 ? kern_floats(t->m) : NULL;
-        end.residual = t->n % 2 ? kern_floats(n_out) : NULL;
-        end.col_bias = t->m % 2 ? kern_floats(t->n) : NULL;
-        end.map = kern_random() % 2 ? map_twice : NULL;
-        g.end = &end;
+    hn_epilogue_f32 epilogue = {.least = -1, .most = 1.5f, .a = 2, .b = -0.5f};
+    if (t->has_epilogue) {
+        epilogue.bias = t->k % 2 ? kern_floats(t->m) : NULL;
+        epilogue.residual_stride = t->n % 3 ? 0 : t->n + 5;
+        epilogue.residual = t->n % 2 ? kern_floats(n_out + 5 * t->m) : NULL;
+        epilogue.is_limited = (t->m + t->k) % 3 != 0;
+        epilogue.col_bias = t->m % 2 ? kern_floats(t->n) : NULL;
+        epilogue.unary = kern_random() % 2 ? double_and_shift : NULL;
+        g.epilogue = &epilogue;
     }
     if (t->has_after) {
         g.after = negate_part;
@@ -250,7 +255,7 @@ static gemm_case form_of(int i, int64_t m, int64_t n, int64_t k) {
                        .k = k,
                        .add = i % 2,
                        .has_after = i / 2 % 2,
-                       .has_end = kern_random() % 2,
+                       .has_epilogue = kern_random() % 2,
                        .left = (enum left_form)(i / 4 % N_LEFT_FORMS),
                        .right = (enum right_form)(i / 4 / N_LEFT_FORMS % N_RIGHT_FORMS)};
 }

@@ -46,37 +46,37 @@ static void check_parted(const parted *p, const float *dense, const float *befor
 typedef void (*conv_nhwc_fn)(hn_pool *pool, const hn_conv_nhwc_job *job);
 
 /* A convolution side by side, then apart. */
-static void check_both_ways(hn_conv_nhwc_job *job, hn_finish_f32 *finish, conv_nhwc_fn run,
+static void check_both_ways(hn_conv_nhwc_job *job, conv_nhwc_fn run,
                             const char *what, size_t index) {
     int64_t in = job->batch * job->window->in_elems, out = job->batch * job->window->out_elems;
     float *dense = kern_floats(out * job->filters);
     job->y = dense;
     run(NULL, job);
     parted x = part_rows(job->x, in, job->channels), y = part_rows(NULL, out, job->filters),
-           residual = part_rows(finish->residual, out, job->filters);
+           residual = part_rows(job->epilogue.residual, out, job->filters);
     const float *before = copy_of(&y);
-    finish->residual = residual.at;
+    job->epilogue.residual = residual.at;
     job->x = x.at;
     job->y = y.at;
     job->x_step = x.step;
     job->y_step = y.step;
-    job->residual_step = residual.step;
+    job->epilogue.residual_stride = residual.step;
     run(kern_pool(2), job);
     check_parted(&y, dense, before, what, index);
 }
 
 static void check_conv_steps(const kern_conv_case *t, size_t index, hn_conv_nhwc_method method) {
     hn_window s = kern_window(t);
-    int form = KERN_BIAS | KERN_RESIDUAL | KERN_MAP;
-    hn_finish_f32 finish = kern_finish(form, t->batch * s.out_elems * t->filters);
-    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &finish);
+    int form = KERN_BIAS | KERN_RESIDUAL | KERN_UNARY;
+    hn_epilogue_f32 epilogue = kern_epilogue(form, t->batch * s.out_elems * t->filters);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &epilogue);
     job.method = method;
     if (!kern_leaves_out() && hn_conv_nhwc_fits(&job, method)) {
         float *packed = kern_floats(hn_conv_nhwc_packed_elems(&job));
         hn_conv_nhwc_pack(&job, packed);
         job.packed_w = packed;
         job.scratch = kern_floats(hn_conv_nhwc_scratch_elems(&job, KERN_POOLS));
-        check_both_ways(&job, &finish, hn_conv_nhwc_f32, hn_conv_nhwc_method_name((int)method),
+        check_both_ways(&job, hn_conv_nhwc_f32, hn_conv_nhwc_method_name((int)method),
                         index);
     }
     kern_release();
@@ -84,9 +84,9 @@ static void check_conv_steps(const kern_conv_case *t, size_t index, hn_conv_nhwc
 
 static void check_plain_steps(const kern_conv_case *t, size_t index) {
     hn_window s = kern_window(t);
-    hn_finish_f32 finish = kern_finish(KERN_RESIDUAL, t->batch * s.out_elems * t->filters);
-    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, KERN_RESIDUAL, &finish);
-    check_both_ways(&job, &finish, hn_conv_nhwc_plain_f32, "plain convolution", index);
+    hn_epilogue_f32 epilogue = kern_epilogue(KERN_RESIDUAL, t->batch * s.out_elems * t->filters);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, KERN_RESIDUAL, &epilogue);
+    check_both_ways(&job, hn_conv_nhwc_plain_f32, "plain convolution", index);
     kern_release();
 }
 
@@ -148,9 +148,7 @@ static void check_scale_steps(int64_t rows, int64_t channels) {
                              .scale = kern_floats(channels),
                              .shift = kern_floats(channels),
                              .y = kern_floats(rows * channels),
-                             .map = kern_line,
-                             .a = 3,
-                             .b = 1,
+                             .epilogue = {.unary = kern_line, .a = 3, .b = 1},
                              .x_step = channels,
                              .y_step = channels};
     hn_scale_rows_f32(NULL, &job);

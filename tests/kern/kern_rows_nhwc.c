@@ -15,7 +15,7 @@ static void add_one(const float *xs, float *ys, uint64_t n, float a, float b) {
         ys[i] = xs[i] * a + b;
 }
 
-static void check_scale(int64_t n_rows, int64_t channels, bool in_place, bool has_map) {
+static void check_scale(int64_t n_rows, int64_t channels, bool in_place, bool has_unary) {
     int64_t n = n_rows * channels;
     float *x = kern_floats(n), *y = in_place ? x : kern_floats(n), *kept = kern_floats(n);
     hn_scale_rows_job job = {.x_step = channels,
@@ -27,15 +27,13 @@ static void check_scale(int64_t n_rows, int64_t channels, bool in_place, bool ha
                              .scale = kern_floats(channels),
                              .shift = kern_floats(channels),
                              .y = y,
-                             .map = has_map ? add_one : NULL,
-                             .a = 2,
-                             .b = 1};
+                             .epilogue = {.unary = has_unary ? add_one : NULL, .a = 2, .b = 1}};
     memcpy(kept, x, (size_t)n * sizeof *x);
     hn_scale_rows_f32(kern_pool(1), &job);
     for (int64_t i = 0; i < n; i++) {
         int64_t k = i % channels;
         double want = ((double)kept[i] - job.center[k]) * job.scale[k] + job.shift[k];
-        want = has_map ? want * 2 + 1 : want;
+        want = has_unary ? want * 2 + 1 : want;
         KERN_CHECK(fabs(y[i] - want) <= 32 * KERN_EPS, "scale of %d x %d: element %d is %g, not %g",
                    (int)n_rows, (int)channels, (int)i, (double)y[i], want);
     }

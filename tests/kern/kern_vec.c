@@ -23,7 +23,7 @@ static double between(double least, double most, double x) {
 typedef enum error_unit { OF_RESULT, OF_ARGUMENT, OF_ONE } error_unit;
 
 /* Function, unit, the largest error ever seen rounded up, what it should be. */
-#define KERN_MAPS(X)                                                        \
+#define KERN_UNARYS(X)                                                        \
   X(Abs, OF_RESULT, 0.0, fabs(x))                                           \
   X(Affine, OF_RESULT, 0.5, KERN_A *x + KERN_B)                             \
   X(Ceil, OF_RESULT, 0.0, ceil(x))                                          \
@@ -61,7 +61,7 @@ typedef enum error_unit { OF_RESULT, OF_ARGUMENT, OF_ONE } error_unit;
   static double exact_##op(double x) {     \
     return expr;                           \
   }
-KERN_MAPS(DEFINE_EXACT)
+KERN_UNARYS(DEFINE_EXACT)
 #undef DEFINE_EXACT
 
 static const struct map_case {
@@ -71,7 +71,7 @@ static const struct map_case {
     double (*exact)(double x);
 } map_cases[] = {
 #define MAP_ROW(op, unit, most, expr) {#op, unit, most, exact_##op},
-    KERN_MAPS(MAP_ROW)
+    KERN_UNARYS(MAP_ROW)
 #undef MAP_ROW
 };
 

@@ -31,7 +31,7 @@ static double depthwise_exact(const hn_conv_nhwc_job *job, int64_t i, double *si
     int64_t filter = i % job->filters, pixel = i / job->filters;
     int64_t channel = filter / (job->filters / job->channels);
     const float *image = job->x + pixel / s->out_elems * s->in_elems * job->channels + channel;
-    double sum = job->bias ? job->bias[filter] : 0;
+    double sum = job->epilogue.col_bias ? job->epilogue.col_bias[filter] : 0;
     *size = fabs(sum);
     for (int64_t t = 0; t < s->kernel_elems; t++) {
         int64_t at = kern_window_at(s, pixel % s->out_elems, t);
@@ -46,7 +46,7 @@ static double depthwise_exact(const hn_conv_nhwc_job *job, int64_t i, double *si
 static void check_depthwise_outputs(const hn_conv_nhwc_job *job, size_t index) {
     for (int64_t i = 0; i < job->batch * job->window->out_elems * job->filters; i++) {
         double size, sum = depthwise_exact(job, i, &size);
-        kern_finish_exact(job->finish, i, &sum, &size);
+        kern_epilogue_exact(&job->epilogue, i, &sum, &size);
         double allowed = (double)(job->window->kernel_elems + 8) * KERN_EPS * size;
         KERN_CHECK(fabs(job->y[i] - sum) <= allowed,
                    "depthwise convolution %zu: element %d is %g, not %g", index, (int)i,
@@ -59,8 +59,8 @@ static void check_depthwise(const kern_conv_case *t, size_t index, int form) {
         return;
     hn_window s = kern_window(t);
     int64_t n_out = t->batch * s.out_elems * t->filters;
-    hn_finish_f32 finish = kern_finish(form, n_out);
-    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &finish);
+    hn_epilogue_f32 epilogue = kern_epilogue(form, n_out);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &epilogue);
     job.method = HN_CONV_LAST_DEPTHWISE;
     float *packed = kern_floats(hn_depthwise_nhwc_packed_elems(&job)), *first = NULL;
     job.scratch = packed;
@@ -84,8 +84,8 @@ static void check_depthwise_odd(const kern_conv_case *t, size_t index) {
     hn_window s = kern_window(t);
     int64_t n_in = t->batch * t->channels * s.in_elems, n_out = t->batch * t->filters * s.out_elems;
     float *x = kern_floats(n_in);
-    hn_finish_f32 limits = kern_finish(KERN_CLIP, n_out);
-    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, KERN_CLIP, &limits);
+    hn_epilogue_f32 limits = kern_epilogue(KERN_LIMITS, n_out);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, KERN_LIMITS, &limits);
     job.method = HN_CONV_LAST_DEPTHWISE;
     job.x = x;
     job.y = kern_floats(n_out);
@@ -96,7 +96,7 @@ static void check_depthwise_odd(const kern_conv_case *t, size_t index) {
     for (int64_t i = 0; i < n_out; i++) {
         double size, sum = depthwise_exact(&job, i, &size);
         KERN_CHECK(isnan(sum) == (isnan(job.y[i]) != 0) &&
-                       (!isinf(sum) || job.y[i] == (sum > 0 ? limits.b : limits.a)),
+                       (!isinf(sum) || job.y[i] == (sum > 0 ? limits.most : limits.least)),
                    "depthwise convolution %zu: element %d is %g, not %g", index, (int)i,
                    (double)job.y[i], sum);
     }

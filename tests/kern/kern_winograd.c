@@ -88,13 +88,13 @@ static void find_largest(const hn_conv_nhwc_job *job, int64_t pixel, double *lar
         }
 }
 
-/* Sum of all products of an output in double, without the finish. `size` becomes the sum of their
+/* Sum of all products of an output in double, without the epilogue. `size` becomes the sum of their
  * absolute values, had every input been as large as the largest one. */
 static double winograd_exact(const hn_conv_nhwc_job *job, int64_t pixel, int64_t filter,
                              const double *largest, double *size) {
     const hn_window *s = job->window;
     const float *image = job->x + pixel / s->out_elems * s->in_elems * job->channels;
-    double sum = job->bias ? job->bias[filter] : 0;
+    double sum = job->epilogue.col_bias ? job->epilogue.col_bias[filter] : 0;
     *size = fabs(sum);
     for (int64_t t = 0; t < 9; t++) {
         int64_t at = kern_window_at(s, pixel % s->out_elems, t);
@@ -113,7 +113,7 @@ static void check_winograd_outputs(const hn_conv_nhwc_job *job, size_t index) {
         if (i % job->filters == 0)
             find_largest(job, i / job->filters, largest);
         double sum = winograd_exact(job, i / job->filters, i % job->filters, largest, &size);
-        kern_finish_exact(job->finish, i, &sum, &size);
+        kern_epilogue_exact(&job->epilogue, i, &sum, &size);
         KERN_CHECK(fabs(job->y[i] - sum) <= bound * size, "Winograd %zu: element %d is %g, not %g",
                    index, (int)i, (double)job->y[i], sum);
     }
@@ -126,8 +126,8 @@ static void check_winograd(const winograd_case *t, size_t index, int form, winog
     hn_window s = kern_window(&whole);
     int64_t n_in = t->batch * t->channels * s.in_elems, n_out = t->batch * t->filters * s.out_elems;
     float *x = kern_floats(n_in), *packed, *first = NULL;
-    hn_finish_f32 finish = kern_finish(form, n_out);
-    hn_conv_nhwc_job job = kern_conv_nhwc_job(&whole, &s, form, &finish);
+    hn_epilogue_f32 epilogue = kern_epilogue(form, n_out);
+    hn_conv_nhwc_job job = kern_conv_nhwc_job(&whole, &s, form, &epilogue);
     job.method = HN_CONV_LAST_WINOGRAD;
     job.x = x;
     spoil_numbers(data, n_in, x);
@@ -198,7 +198,7 @@ void kern_test_winograd(void) {
         return;
     for (size_t i = 0; i < HN_COUNT(winograd_cases); i++) {
         check_winograd(&winograd_cases[i], i, 0, EVEN);
-        check_winograd(&winograd_cases[i], i, KERN_BIAS | KERN_RESIDUAL | KERN_CLIP, EVEN);
+        check_winograd(&winograd_cases[i], i, KERN_BIAS | KERN_RESIDUAL | KERN_LIMITS, EVEN);
         check_winograd(&winograd_cases[i], i, (int)kern_between(1, KERN_ALL_FORMS),
                        (winograd_data)kern_between(1, N_DATA - 1));
     }

@@ -14,21 +14,34 @@
 /* ys[i] = f(xs[i]); ys may be xs. a and b are the function's parameters. */
 typedef void (*hn_unary_fn_f32)(const float *xs, float *ys, uint64_t n, float a, float b);
 
-/* What happens to floats before a product leaves them: c = map(limited(c + bias + col_bias +
- * residual)), where limited values are no less than `least` and no more than `most`. NaN stays NaN
- * within limits. */
+/* What happens to float outputs before they leave the cache:
+ *   y = unary(limited(y + bias + col_bias + residual), a, b)
+ * where limited values are no less than `least` and no more than `most`. NaN stays NaN within
+ * limits. All zeros: nothing happens. */
 typedef struct hn_epilogue_f32 {
-    const float *bias;     /* one per row; NULL: none */
-    const float *col_bias; /* one per column; NULL: none */
-    const float *residual; /* lies as c does; NULL: none */
-    float least, most;     /* infinities: no limit */
-    hn_unary_fn_f32 map;   /* NULL: none */
-    float map_a, map_b;
+    const float *bias;       /* one per row; NULL: none */
+    const float *col_bias;   /* one per column: channel of channels-last outputs; NULL: none */
+    const float *residual;   /* NULL: none */
+    int64_t residual_stride; /* elements from one row of it to the next; 0: as in the output, or
+                                dense where that has a stride of its own */
+    bool is_limited;
+    float least, most;
+    hn_unary_fn_f32 unary; /* NULL: none */
+    float a, b;            /* its parameters */
 } hn_epilogue_f32;
+
+/* The same with infinite limits where it has none, for kernels that always apply them. */
+hn_epilogue_f32 hn_epilogue_limited_f32(const hn_epilogue_f32 *e);
+/* The unary function, if there is one, over n outputs of each row in place. */
+void hn_epilogue_unary_f32(const hn_epilogue_f32 *e, int64_t n_rows, int64_t n, int64_t stride,
+                           float *y);
+/* The limits before it, for kernels that do not apply them in registers. */
+void hn_epilogue_activate_f32(const hn_epilogue_f32 *e, int64_t n_rows, int64_t n, int64_t stride,
+                              float *y);
 
 /* ---- matrix product -------------------------------------------------------------------------- */
 
-/* What a right side that was laid out ahead is made of. Products are sums of floats in any case. */
+/* The type of the elements of a packed right side. Products are accumulated in floats anyway. */
 typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STORED } hn_stored;
 
 /* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. The right side may be a
@@ -45,21 +58,21 @@ typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STOR
     int64_t m, n, k;                                                                              \
     const T *a;                                                                                   \
     int64_t a_row, a_col;                                                                         \
-    const T *b; /* with its strides; not looked at when there is `fill` */                        \
+    const T *b; /* with its strides; not read when there is `fill` */                             \
     int64_t b_row, b_col;                                                                         \
     hn_fill_##name fill;                                                                          \
     const void *fill_ctx;                                                                         \
     T *c;                                                                                         \
-    int64_t c_row; /* columns of c lie side by side */                                            \
+    int64_t c_row; /* columns of c are contiguous */                                              \
     bool add;                                                                                     \
-    /* a and b as hn_gemm_pack_* laid them out; floats only, NULL: it was not */                  \
+    /* a and b as hn_gemm_pack_* packed them; floats only, NULL: not packed */                    \
     const T *packed_a;                                                                            \
     const void *packed_b;                                                                         \
     hn_stored packed_as; /* what packed_b is made of */                                           \
     /* Writes the same as `fill`, in panels; floats only, NULL: `fill` does */                    \
     hn_panels_##name panels;                                                                      \
-    const hn_epilogue_f32 *end; /* floats only; NULL: none */                                     \
-    /* Called for each part of c when it is finished, while it is still near; NULL: nobody is */  \
+    const hn_epilogue_f32 *epilogue; /* floats only; NULL: none */                                \
+    /* Called for each part of c when it is complete and still in the cache; NULL: not called */  \
     hn_tile_fn after;                                                                             \
     void *after_ctx;                                                                              \
   } hn_gemm_job_##name;                                                                           \
@@ -68,11 +81,11 @@ typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STOR
 HN_KERNEL_TYPES(HN_GEMM_JOB)
 #undef HN_GEMM_JOB
 
-/* A right side that serves many products is laid out once: room for so many floats (0: this
- * processor has no use for it), filled from the b and sizes n, k of a job. */
+/* A right side that serves many products is packed once: into a buffer of so many floats (0: this
+ * processor has no use for it), from the b and sizes n, k of a job. */
 int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k);
 void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
-/* The same number of halves. False: a number is too large for them. */
+/* The same number of elements in half precision. False: one of them is too large for it. */
 bool hn_gemm_pack_half_f32(const hn_gemm_job_f32 *job, hn_stored as, uint16_t *out);
 /* The same for a left side, of the a and sizes m, k of a job. */
 int64_t hn_gemm_packed_left_elems_f32(int64_t m, int64_t k);
@@ -114,7 +127,7 @@ hn_unary_fn_f32 hn_unary_find_f32(const char *op);
 
 #define HN_MAX_SPATIAL 62
 
-/* A window that windows over spatial axes; outermost axis first. Output o reads input o * stride -
+/* A window over spatial axes; outermost axis first. Output o reads input o * stride -
  * pad + tap * dilation. */
 typedef struct hn_window {
     int32_t n_axes;
@@ -132,16 +145,9 @@ void hn_window_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at)
 /* Next position in row-major order. */
 void hn_window_step(int32_t n, const int64_t *sizes, int64_t *at);
 
-/* What happens to a float output before it leaves the cache: y = map(y + residual, a, b). */
-typedef struct hn_finish_f32 {
-    const float *residual; /* as large as y; NULL: none */
-    hn_unary_fn_f32 map;   /* NULL: none */
-    float a, b;
-    bool is_clamp; /* the map is Clip */
-} hn_finish_f32;
-
 /* y[batch, filters, out] = conv of x[batch, channels, in] with w[filters, channels/groups, kernel];
- * `bias` may be NULL, and so may `finish`, which only floats have. */
+ * `bias` may be NULL, and so may `epilogue`, which only floats have and whose own biases do not
+ * count. */
 #define HN_CONV_JOB(name, T)                   \
   typedef struct hn_conv_job_##name {          \
     const hn_window *window;                   \
@@ -149,15 +155,15 @@ typedef struct hn_finish_f32 {
     const T *x, *w, *bias;                     \
     const T *packed_w; /* floats; see below */ \
     T *y;                                      \
-    const hn_finish_f32 *finish;               \
+    const hn_epilogue_f32 *epilogue;           \
   } hn_conv_job_##name;                        \
   void hn_conv_##name(hn_pool *pool, const hn_conv_job_##name *job);
 HN_KERNEL_TYPES(HN_CONV_JOB)
 #undef HN_CONV_JOB
 
-/* Filters that serve many convolutions are laid out once: room for so many floats (0: no use for
- * it), filled from the w and sizes channels, filters, groups and kernel_elems of a job. A job with
- * packed_w does not look at w. */
+/* Filters that serve many convolutions are packed once: into a buffer of so many floats (0: no use
+ * for it), from the w and sizes channels, filters, groups and kernel_elems of a job. A job with
+ * packed_w does not read w. */
 int64_t hn_conv_packed_elems_f32(const hn_conv_job_f32 *job);
 void hn_conv_pack_f32(const hn_conv_job_f32 *job, float *out);
 

@@ -1,10 +1,10 @@
-/* Inside ops/: the convolutions of a ConvChain (ops_hone.def), two or three of them. Attributes are
- * lists of what each stage has, one behind the other. */
+/* The convolutions of a ConvChain (ops_cpu.def), two or three of them. Attributes are lists of what
+ * each stage has, concatenated. */
 #ifndef HN_CONV_CHAIN_FORM_H
 #define HN_CONV_CHAIN_FORM_H
 
 #include "cpu/kernels/conv_chain/conv_chain.h"
-#include "ops/infer/infer_int.h"
+#include "ops/infer/spatial.h"
 
 /* Inputs: X, then filters and bias of each stage, then what is added to the last one's result. */
 enum { HN_CHAIN_AXES = 2, HN_CHAIN_Z = 1 + 2 * HN_CONV_CHAIN_MOST };
@@ -16,9 +16,9 @@ static inline uint32_t hn_chain_bias(int stage) {
 }
 
 typedef struct hn_chain_stage {
-    int64_t group, strides[HN_CHAIN_AXES], dilations[HN_CHAIN_AXES];
-    int64_t pads[2 * HN_CHAIN_AXES]; /* all begins, all ends */
-    hn_bytes activation;             /* empty: none */
+    int64_t group;
+    hn_window_attrs window; /* kernel sizes are those of the weights, unknown where these are */
+    hn_bytes activation;    /* empty: none */
     uint32_t n_params;
     const float *params;
 } hn_chain_stage;

@@ -1,6 +1,5 @@
 /* Chains of channels-last convolutions: attributes, shapes, work. */
 #include "cpu/lower/conv_chain_form.h"
-#include "ops/infer/spatial.h"
 
 /* Rows and elements between stages are counted without looking for overflow, within these limits.
  */
@@ -57,12 +56,27 @@ static bool stage_activation(const hn_infer *c, int stage, hn_chain_stage *out) 
     return true;
 }
 
+/* All pads are explicit. */
+static bool stage_window(const hn_infer *c, int stage, hn_window_attrs *out) {
+    int64_t strides[HN_CHAIN_AXES], dilations[HN_CHAIN_AXES], pads[2 * HN_CHAIN_AXES];
+    if (!stage_ints(c, "strides", stage, HN_CHAIN_AXES, 1, strides) ||
+        !stage_ints(c, "dilations", stage, HN_CHAIN_AXES, 1, dilations) ||
+        !stage_ints(c, "pads", stage, 2 * HN_CHAIN_AXES, 0, pads))
+        return false;
+    *out = (hn_window_attrs){.n_axes = HN_CHAIN_AXES, .auto_pad = HN_PAD_EXPLICIT};
+    for (int32_t a = 0; a < HN_CHAIN_AXES; a++)
+        out->axes[a] =
+            (hn_window_attrs_axis){.kernel = hn_in_dim(c, hn_chain_filters(stage), a + 2),
+                                   .stride = strides[a],
+                                   .dilation = dilations[a],
+                                   .pad_begin = pads[a],
+                                   .pad_end = pads[HN_CHAIN_AXES + a]};
+    return true;
+}
+
 bool hn_chain_stage_read(const hn_infer *c, int stage, hn_chain_stage *out) {
     return stage_ints(c, "groups", stage, 1, 1, &out->group) &&
-           stage_ints(c, "strides", stage, HN_CHAIN_AXES, 1, out->strides) &&
-           stage_ints(c, "dilations", stage, HN_CHAIN_AXES, 1, out->dilations) &&
-           stage_ints(c, "pads", stage, 2 * HN_CHAIN_AXES, 0, out->pads) &&
-           stage_activation(c, stage, out);
+           stage_window(c, stage, &out->window) && stage_activation(c, stage, out);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -70,7 +84,6 @@ bool hn_chain_stage_read(const hn_infer *c, int stage, hn_chain_stage *out) {
 /* From the spatial sizes and channels of a map to those of the next. */
 static hone_status stage_shape(hn_infer *c, int i, hn_dim *dims) {
     hn_chain_stage stage;
-    hn_window_attrs win = {.n_axes = HN_CHAIN_AXES};
     uint32_t w = hn_chain_filters(i);
     hn_dim channels = hn_in_dim(c, w, 1), filters = hn_in_dim(c, w, 0);
     if (!hn_chain_stage_read(c, i, &stage))
@@ -90,14 +103,8 @@ static hone_status stage_shape(hn_infer *c, int i, hn_dim *dims) {
     if (hn_dim_is_known(filters) && filters % stage.group != 0)
         return hn_infer_fail(c, HONE_E_SHAPE, "filters of stage %d do not fill its groups", i);
     dims[HN_CHAIN_AXES] = filters;
-    for (int32_t a = 0; a < HN_CHAIN_AXES; a++) {
-        win.axes[a] = (hn_window_attrs_axis){.kernel = hn_in_dim(c, w, a + 2),
-                                             .stride = stage.strides[a],
-                                             .dilation = stage.dilations[a],
-                                             .pad_begin = stage.pads[a],
-                                             .pad_end = stage.pads[HN_CHAIN_AXES + a]};
-        HN_TRY(hn_window_attrs_out(c, &win, a, dims[a], &dims[a]));
-    }
+    for (int32_t a = 0; a < HN_CHAIN_AXES; a++)
+        HN_TRY(hn_window_attrs_out(c, &stage.window, a, dims[a], &dims[a]));
     return HONE_OK;
 }
 
@@ -119,12 +126,10 @@ hone_status hn_infer_conv_chain(hn_infer *c) {
 }
 
 /* Outputs along an axis; false where that is not a number. */
-static bool stage_positions(const hn_chain_stage *stage, int a, hn_dim kernel, hn_dim *size) {
-    if (!hn_dim_is_known(*size) || !hn_dim_is_known(kernel))
+static bool stage_positions(const hn_chain_stage *stage, int32_t a, hn_dim *size) {
+    if (!hn_dim_is_known(*size) || !hn_dim_is_known(stage->window.axes[a].kernel))
         return false;
-    int64_t extent = (kernel - 1) * stage->dilations[a] + 1;
-    int64_t room = *size + stage->pads[a] + stage->pads[HN_CHAIN_AXES + a] - extent;
-    *size = room < 0 ? 0 : room / stage->strides[a] + 1;
+    *size = hn_window_attrs_positions(&stage->window, a, *size);
     return true;
 }
 
@@ -139,8 +144,8 @@ bool hn_macs_conv_chain(const hn_infer *c, uint64_t *macs) {
         uint64_t here = 1;
         if (!w || !hn_chain_stage_read(c, i, &stage) || w->rank != HN_CHAIN_AXES + 2)
             return false;
-        for (int a = 0; a < HN_CHAIN_AXES; a++)
-            if (!stage_positions(&stage, a, w->dims[2 + a], &map[1 + a]))
+        for (int32_t a = 0; a < HN_CHAIN_AXES; a++)
+            if (!stage_positions(&stage, a, &map[1 + a]))
                 return false;
         if (!hn_macs_times(&here, HN_CHAIN_AXES + 1, map) ||
             !hn_macs_times(&here, w->rank, w->dims) || !hn_add_u64(*macs, here, macs))

@@ -29,6 +29,10 @@
 #include "ops/eval/eval_int.h"
 #include "plan/plan.h"
 
+static inline int hn_lower_threads(const hn_eval *c) {
+    return c->n_threads;
+}
+
 /* Every lowering that the tables of operators name. */
 #define HN_OP(domain, op, versions, inputs, outputs, types, attrs, infer, macs, impl, lower) \
   extern const hn_lowering hn_lower_##lower[1];

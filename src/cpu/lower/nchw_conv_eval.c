@@ -1,10 +1,9 @@
 /* Convolutions that read channels first and write channels last: the first of a network, whose
- * image has three channels or so. Its channels are one more axis of the image, which windows cover
- * from one end to the other: a convolution of one channel over [C, spatial...], whose filters lie
- * as the file has them. */
+ * image has about three channels. Its channels are one more axis of the image, which windows cover
+ * completely: a convolution of one channel over [C, spatial...], whose filters have the order of
+ * the file. */
 #include "cpu/lower/lower.h"
 #include "cpu/lower/conv_nhwc_eval.h"
-#include "ops/eval/ms/ms_eval.h"
 #include "cpu/pack/node_state.h"
 
 void hn_window_add_channels(const hn_window *flat, int64_t channels, hn_window *s) {
@@ -26,44 +25,36 @@ void hn_window_add_channels(const hn_window *flat, int64_t channels, hn_window *
     memcpy(s->pad + 1, flat->pad, bytes);
 }
 
-static hone_status eval_nchw_conv(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2), *sum = hn_arg(c, 3);
-    hn_array *y = hn_ret(c, 0);
-    hn_window flat, window;
-    if (!y || y->n_elems == 0)
-        return HONE_OK;
+static hone_status fill_nchw_conv(hn_eval *c, hn_conv_nhwc_call *call) {
+    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *y = hn_ret(c, 0);
+    hn_window flat;
     if (x->rank - 1 > HN_MAX_SPATIAL)
         return hn_eval_fail(c, HONE_E_LIMIT, "input 0 has rank %d; at most %d is possible here",
                             x->rank, HN_MAX_SPATIAL + 1);
-    HN_TRY(hn_want_dims(c, 3, y->rank, y->dims));
-    hn_finish_f32 finish = {.residual = sum ? sum->data : NULL};
-    bool has_map = hn_fused_map(c, &finish);
+    HN_TRY(hn_conv_nhwc_fill(c, call));
     hn_window_read(hn_eval_node(c), x->rank - 2, x->dims + 2, y->dims + 1, w->dims + 2, &flat);
-    hn_window_add_channels(&flat, x->dims[1], &window);
-    hn_conv_nhwc_job job = {.window = &window,
-                            .batch = x->dims[0],
-                            .channels = 1,
-                            .filters = w->dims[0],
-                            .groups = 1,
-                            .x = x->data,
-                            .w = w->data,
-                            .bias = bias ? bias->data : NULL,
-                            .method = HN_CONV_LAST_PRODUCT,
-                            .packed_w = hn_packed_weights(c),
-                            .y = y->data,
-                            .finish = sum || finish.map ? &finish : NULL,
-                            .y_step = y->row_stride,
-                            .residual_step = sum ? sum->row_stride : 0};
-    if (w->n_elems == 0) { /* no channels: bias and what follows */
-        hn_conv_nhwc_plain_f32(hn_eval_pool(c), &job);
-        return has_map ? HONE_OK : hn_fused_activation(c, y);
-    }
-    HN_TRY(hn_conv_nhwc_run(c, &job));
-    HN_TRY(has_map ? HONE_OK : hn_fused_activation(c, y));
-    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
+    hn_window_add_channels(&flat, x->dims[1], &call->window);
+    call->job.channels = call->job.groups = 1;
+    call->job.method = HN_CONV_LAST_PRODUCT;
+    call->job.packed_w = hn_packed_weights(c);
+    return HONE_OK;
+}
+
+static hone_status eval_nchw_conv(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0);
+    hn_conv_nhwc_call call;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(fill_nchw_conv(c, &call));
+    return hn_conv_nhwc_call_run(c, &call);
 }
 const hn_impl hn_impl_nchw_conv[1] = {{.eval = eval_nchw_conv}};
-const hn_lowering hn_lower_nchw_conv[1] = {{.prepare = hn_prepare_nchw_filters,
+
+static hone_status lower_nchw_conv(hn_eval *c, hn_lowered *out) {
+    return hn_conv_nhwc_lower(c, fill_nchw_conv, out);
+}
+const hn_lowering hn_lower_nchw_conv[1] = {{.lower = lower_nchw_conv,
+                                            .prepare = hn_prepare_nchw_filters,
                                             .release = hn_release_weights,
                                             .row_strides = {.args = 1 << 3, .rets = true}}};
 

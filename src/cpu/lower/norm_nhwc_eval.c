@@ -12,8 +12,8 @@ typedef struct norm_nhwc {
     float *y, *center, *scale; /* per channel; beta is the shift */
     int64_t x_step, y_step;    /* from one row to the next */
     double epsilon;
-    hn_finish_f32 finish;
-    bool has_map;
+    hn_epilogue_f32 epilogue; /* an activation */
+    bool is_fused;
 } norm_nhwc;
 
 /* gamma and beta are arguments 1 and 2. False: there is nothing to do. */
@@ -38,7 +38,7 @@ static hone_status open_norm(hn_eval *c, norm_nhwc *n, bool *is_empty) {
                      .epsilon = (double)hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f)};
     n->center = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->center);
     n->scale = hn_eval_scratch_n(c, (uint64_t)n->channels, sizeof *n->scale);
-    n->has_map = hn_fused_map(c, &n->finish);
+    n->is_fused = hn_fused_epilogue(c, &n->epilogue);
     HN_TRY_PTR(n->center && n->scale);
     return HONE_OK;
 }
@@ -58,15 +58,13 @@ static void scale_images(hn_eval *c, const norm_nhwc *n, int64_t first, int64_t 
                                                             .scale = n->scale,
                                                             .shift = n->beta,
                                                             .y = n->y + row * n->y_step,
-                                                            .map = n->finish.map,
-                                                            .a = n->finish.a,
-                                                            .b = n->finish.b,
+                                                            .epilogue = n->epilogue,
                                                             .x_step = n->x_step,
                                                             .y_step = n->y_step});
 }
 
 static hone_status close_norm(hn_eval *c, const norm_nhwc *n) {
-    HN_TRY(n->has_map ? HONE_OK : hn_fused_activation(c, hn_ret(c, 0)));
+    HN_TRY(n->is_fused ? HONE_OK : hn_fused_activation(c, hn_ret(c, 0)));
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 

@@ -10,10 +10,10 @@
 #include "cpu/pack/node_state.h"
 
 bool hn_rnn_is_fast(const hn_rnn_form *f, hn_dtype dtype) {
-    static const hn_rnn_act_kind usual[3][3] = {
-        [HN_RNN_PLAIN] = {HN_RNN_TANH},
-        [HN_RNN_GRU] = {HN_RNN_SIGMOID, HN_RNN_TANH},
-        [HN_RNN_LSTM] = {HN_RNN_SIGMOID, HN_RNN_TANH, HN_RNN_TANH}};
+    static const hn_activation_id usual[3][3] = {
+        [HN_RNN_PLAIN] = {HN_ACT_Tanh},
+        [HN_RNN_GRU] = {HN_ACT_Sigmoid, HN_ACT_Tanh},
+        [HN_RNN_LSTM] = {HN_ACT_Sigmoid, HN_ACT_Tanh, HN_ACT_Tanh}};
     static const int n_acts[3] = {[HN_RNN_PLAIN] = 1, [HN_RNN_GRU] = 2, [HN_RNN_LSTM] = 3};
     for (int64_t d = 0; d < f->dirs; d++)
         for (int i = 0; i < n_acts[f->kind]; i++)
@@ -259,7 +259,7 @@ static void meet_inputs(const rnn_layer *l, const float *x, const float *w, cons
                         const float *biases) {
     const hn_rnn_form *f = l->f;
     int64_t n = f->dirs * rnn_width(f);
-    hn_epilogue_f32 end = {.col_bias = biases, .least = -HUGE_VALF, .most = HUGE_VALF};
+    hn_epilogue_f32 epilogue = {.col_bias = biases};
     hn_gemm_f32(l->pool, &(hn_gemm_job_f32){.m = f->seq * f->batch,
                                             .n = n,
                                             .k = f->input,
@@ -272,7 +272,7 @@ static void meet_inputs(const rnn_layer *l, const float *x, const float *w, cons
                                             .packed_b = packed_w,
                                             .c = l->x_part,
                                             .c_row = n,
-                                            .end = biases ? &end : NULL});
+                                            .epilogue = biases ? &epilogue : NULL});
 }
 
 static const float *array_floats(const hn_eval *c, uint32_t i) {

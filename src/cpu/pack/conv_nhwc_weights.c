@@ -1,13 +1,12 @@
-/* Filters of channels-last convolutions: the way to convolve is chosen when the program is made,
- * and the filters are laid out for it. */
+/* Filters of channels-last convolutions: the method is chosen when the program is made, and the
+ * filters are packed for it. */
 #include "cpu/kernels/conv_nhwc/conv_transpose_nhwc.h"
 #include "cpu/lower/conv_nhwc_eval.h"
 #include "cpu/pack/node_state.h"
 
-enum { /* kinds of hn_blob_key; see packed_weights.c for the others */
-       BLOB_TRANSPOSED_LAST = 32,
-       BLOB_FILTERS_LAST /* and a number for each method */
-};
+static const hn_blob_kind filters_kinds[] = {[HN_CONV_LAST_PRODUCT] = HN_BLOB_NHWC_PRODUCT,
+                                             [HN_CONV_LAST_WINOGRAD] = HN_BLOB_NHWC_WINOGRAD,
+                                             [HN_CONV_LAST_DEPTHWISE] = HN_BLOB_NHWC_DEPTHWISE};
 
 typedef struct filters_nhwc {
     hn_conv_nhwc_method method;
@@ -25,14 +24,13 @@ static hone_status fill_filters_nhwc(void *job, void *out) {
     return HONE_OK;
 }
 
-/* All sizes but the batch decide how filters lie: some methods cut maps into tiles by their size.
- */
+/* The packing depends on all sizes but the batch: some methods choose tiles by the size of maps. */
 static void name_filters(const hn_eval *c, const hn_conv_nhwc_job *job, uint64_t n_elems,
                          uint32_t arg, hn_blob_key *key) {
     const hn_window *s = job->window;
     int64_t sizes[] = {job->channels, job->filters, job->groups, s->n_axes};
     size_t bytes = (size_t)s->n_axes * sizeof *s->kernel;
-    hn_prepared_key(c, key, BLOB_FILTERS_LAST + (uint32_t)job->method, n_elems * sizeof(float));
+    hn_prepared_key(c, key, filters_kinds[job->method], n_elems * sizeof(float));
     hn_blob_key_mix(key, sizes, sizeof sizes);
     hn_blob_key_mix(key, s->kernel, bytes);
     if (job->method == HN_CONV_LAST_WINOGRAD)
@@ -148,7 +146,7 @@ hone_status hn_prepare_transposed_nhwc(hn_eval *c, void **state) {
         return HONE_OK;
     hn_blob_key key;
     hn_blob *blob;
-    hn_prepared_key(c, &key, BLOB_TRANSPOSED_LAST, (uint64_t)n_elems * sizeof(float));
+    hn_prepared_key(c, &key, HN_BLOB_NHWC_TRANSPOSED, (uint64_t)n_elems * sizeof(float));
     hn_blob_key_mix(&key, w->dims, bytes + 2 * sizeof *w->dims);
     hn_blob_key_mix(&key, window.stride, bytes);
     hn_blob_key_mix(&key, window.dilation, bytes);

@@ -1,4 +1,5 @@
-/* Inside ops/: work that is done once per node. Each pair makes a state and ends it. */
+/* Work that is done once per node, not in every run. Each pair of functions makes a state and
+ * releases it. */
 #ifndef HN_NODE_STATE_H
 #define HN_NODE_STATE_H
 
@@ -7,51 +8,43 @@
 
 /* Blobs made of constant arguments, whose data are read by `fill` alone: a key, what the arguments
  * are, then the blob. */
-void hn_prepared_key(const hn_eval *c, hn_blob_key *key, uint32_t kind, uint64_t n_bytes);
+void hn_prepared_key(const hn_eval *c, hn_blob_key *key, hn_blob_kind kind, uint64_t n_bytes);
 void hn_prepared_key_arg(const hn_eval *c, hn_blob_key *key, uint32_t arg);
 hone_status hn_prepared_blob(const hn_eval *c, const hn_blob_key *key, hn_blob_fill_fn fill,
                              void *job, hn_blob **out);
 
-/* ---- constant weights, laid out for the tiles of this processor ---- */
+/* ---- constant weights, packed for the kernels of this processor ---- */
 
-enum { /* kinds of hn_blob_key; the plan's own are smaller, those of conv_nhwc_weights.c larger */
-       HN_BLOB_RIGHT_SIDE = 16,
-       HN_BLOB_FILTERS,
-       HN_BLOB_RECURRENT,
-       HN_BLOB_NCHW_FILTERS,
-       HN_BLOB_RIGHT_SIDE_F16,
-       HN_BLOB_RIGHT_SIDE_BF16
-};
-
-/* What is laid out of the floats of arguments 1 to n_args, where a call of fill(job) puts it. */
+/* How the floats of arguments 1 to n_args are packed; fill(job) writes them. */
 typedef struct hn_weights_form {
-    uint32_t kind, n_args;
+    hn_blob_kind kind;
+    uint32_t n_args;
     int64_t n_elems;
     bool is_half;     /* two bytes for an element, not four */
-    int64_t sizes[3]; /* on which the places of elements depend */
+    int64_t sizes[3]; /* on which the packing depends */
     hone_status (*fill)(void *job, void *out);
     void *job;
 } hn_weights_form;
-/* A state for hn_packed_weights and hn_release_weights, shared by all that lay out the same. */
+/* A state for hn_packed_weights and hn_release_weights, shared by all that pack the same. */
 hone_status hn_take_weights(hn_eval *c, const hn_weights_form *form, void **state);
 
-/* The constant right side of a float product (attribute transB is looked at), made of what the
+/* The constant right side of a float product (with attribute transB), made of what the
  * session asked for; of floats where those do not have its numbers. */
 hone_status hn_prepare_right_side(hn_eval *c, void **state);
 typedef struct hn_packed_side {
-    const void *at; /* NULL: it was not laid out */
+    const void *at; /* NULL: not packed */
     hn_stored as;
 } hn_packed_side;
 hn_packed_side hn_packed_right_side(const hn_eval *c);
 /* The constant weights of a recurrent layer that hn_rnn_eval_fast runs. */
 hone_status hn_prepare_recurrent(hn_eval *c, void **state);
-/* The constant filters of a float convolution (attribute group is looked at). */
+/* The constant filters of a float convolution (with attribute group). */
 hone_status hn_prepare_filters(hn_eval *c, void **state);
 void hn_release_weights(const hn_op *op, void *state);
-/* The floats that were laid out; NULL: none were. */
+/* The packed floats; NULL: none. */
 const float *hn_packed_weights(const hn_eval *c);
 
-/* The same for channels last, in the layout that the chosen way to convolve wants. */
+/* The same for channels last, as the chosen method needs it. */
 hone_status hn_prepare_filters_nhwc(hn_eval *c, void **state);
 void hn_release_filters_nhwc(const hn_op *op, void *state);
 /* For each convolution of a chain. */

@@ -1,7 +1,7 @@
-/* Weights laid out ahead of all runs, and shared by all sessions that have the same. */
+/* Weights packed before all runs, and shared by all sessions that have the same. */
 #include "cpu/pack/node_state.h"
 
-#define FEWEST_ELEMS 1024 /* smaller ones are laid out as fast as they are found */
+#define FEWEST_ELEMS 1024 /* packing smaller ones takes no longer than finding them */
 
 hone_status hn_take_weights(hn_eval *c, const hn_weights_form *form, void **state) {
     hn_blob_key key;
@@ -35,11 +35,11 @@ static bool is_one_matrix(const hn_array *b) {
     return b->rank >= 2;
 }
 
-static const uint32_t right_side_kinds[] = {[HN_STORED_F32] = HN_BLOB_RIGHT_SIDE,
+static const hn_blob_kind right_side_kinds[] = {[HN_STORED_F32] = HN_BLOB_RIGHT_SIDE,
                                             [HN_STORED_F16] = HN_BLOB_RIGHT_SIDE_F16,
                                             [HN_STORED_BF16] = HN_BLOB_RIGHT_SIDE_BF16};
 
-/* HONE_E_UNSUPPORTED: it has numbers that cannot be stored so. */
+/* HONE_E_UNSUPPORTED: it has numbers that this type cannot hold. */
 static hone_status take_right_side(hn_eval *c, const hn_array *b, hn_stored as, void **state) {
     bool is_transposed = hn_attr_i(&c->node, "transB", 0) != 0;
     const int64_t *dims = b->dims + b->rank - 2;

@@ -1,7 +1,7 @@
 /* Blobs of constants, before all runs: found by what the constants are, made where they are not. */
 #include "cpu/pack/node_state.h"
 
-void hn_prepared_key(const hn_eval *c, hn_blob_key *key, uint32_t kind, uint64_t n_bytes) {
+void hn_prepared_key(const hn_eval *c, hn_blob_key *key, hn_blob_kind kind, uint64_t n_bytes) {
     hn_blob_key_init(key, c->consts ? c->consts->store : NULL, kind, n_bytes);
 }
 

@@ -1,6 +1,7 @@
 /* Channels-last convolutions that follow each other become one chain (hone.ConvChain), whose rows
  * between stages never leave the cache. One of two neighbours is depthwise: its windows need few
  * rows, and what it reads or writes is large for the arithmetic that is done to it. */
+#include "ops/infer/spatial.h"
 #include "pass/engine/pass_int.h"
 
 enum {
@@ -49,36 +50,44 @@ static bool reads_nchw(const hn_rule *r, hn_id node) {
     return strncmp(hn_at(r, node)->op->s, "Nchw", 4) == 0;
 }
 
-/* What SAME_UPPER and SAME_LOWER pad, by the sizes. */
-static void read_same_pads(const hn_rule *r, hn_id node, chain_stage *s) {
+static bool stage_attrs(const hn_rule *r, hn_id node, hn_window_attrs *window) {
+    hn_infer c;
+    return hn_facts_view(r->pass->facts, node, &c) && hn_window_attrs_get(&c, 2, window);
+}
+
+/* The window of a convolution with its padding in numbers; SAME depends on the sizes. */
+static bool read_stage_window(const hn_rule *r, hn_id node, chain_stage *s) {
+    hn_window_attrs window;
+    if (!stage_attrs(r, node, &window))
+        return false;
     int first = reads_nchw(r, node) ? 2 : 1; /* spatial axis of x */
     const hn_shape *x = hn_shape_of(r, hn_in(r, node, 0)), *y = hn_shape_of(r, hn_out(r, node, 0)),
                    *w = hn_shape_of(r, s->filters);
     for (int a = 0; a < 2; a++) {
-        int64_t extent = (w->dims[2 + a] - 1) * s->dilations[a] + 1;
+        const hn_window_attrs_axis *axis = &window.axes[a];
+        s->strides[a] = axis->stride;
+        s->dilations[a] = axis->dilation;
+        s->pads[a] = axis->pad_begin;
+        s->pads[2 + a] = axis->pad_end;
+        if (!hn_pads_same(&window))
+            continue;
+        int64_t extent = (w->dims[2 + a] - 1) * axis->dilation + 1;
         int64_t total =
-            HN_MAX((y->dims[1 + a] - 1) * s->strides[a] + extent - x->dims[first + a], 0);
-        int64_t larger = total - total / 2;
-        bool is_lower = hn_node_s_is(r, node, "auto_pad", "SAME_LOWER");
-        s->pads[a] = is_lower ? larger : total - larger;
+            HN_MAX((y->dims[1 + a] - 1) * axis->stride + extent - x->dims[first + a], 0);
+        s->pads[a] = hn_auto_pad_begin(window.auto_pad, total);
         s->pads[2 + a] = total - s->pads[a];
     }
+    return true;
 }
 
-static void read_stage(const hn_rule *r, hn_id node, chain_stage *s) {
+static bool read_stage(const hn_rule *r, hn_id node, chain_stage *s) {
     const hn_node *n = hn_at(r, node);
     *s = (chain_stage){.group = hn_node_i(r, node, "group", 1),
                        .filters = hn_in(r, node, 1),
                        .bias = hn_in(r, node, 2),
                        .activation = hn_node_attr(n, "activation"),
                        .params = hn_node_attr(n, "activation_params")};
-    stage_list(r, node, "strides", 2, 1, s->strides);
-    stage_list(r, node, "dilations", 2, 1, s->dilations);
-    if (hn_node_s_is(r, node, "auto_pad", "SAME_UPPER") ||
-        hn_node_s_is(r, node, "auto_pad", "SAME_LOWER"))
-        read_same_pads(r, node, s);
-    else if (!hn_node_s_is(r, node, "auto_pad", "VALID"))
-        stage_list(r, node, "pads", 4, 0, s->pads);
+    return read_stage_window(r, node, s);
 }
 
 /* [N, H, W, C] or [N, C, H, W] of floats with numbers for all but N. */
@@ -105,13 +114,13 @@ static bool is_depthwise(const hn_tensor *filters, int64_t group) {
 static bool has_stage_filters(const hn_rule *r, hn_id node) {
     hn_id bias = hn_in(r, node, 2);
     const hn_tensor *filters = hn_const(r, hn_in(r, node, 1));
-    int64_t strides[2];
+    hn_window_attrs window;
     if (!filters || filters->rank != 4 || (bias != HN_NONE && !hn_const(r, bias)) ||
-        !has_known_attrs_only(hn_at(r, node)))
+        !has_known_attrs_only(hn_at(r, node)) || !stage_attrs(r, node, &window))
         return false;
-    stage_list(r, node, "strides", 2, 1, strides);
     return is_depthwise(filters, hn_node_i(r, node, "group", 1)) ||
-           filters->dims[2] * filters->dims[3] == 1 || strides[0] * strides[1] > 1;
+           filters->dims[2] * filters->dims[3] == 1 ||
+           window.axes[0].stride * window.axes[1].stride > 1;
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */
@@ -127,10 +136,11 @@ typedef struct chain_draft {
     bool reads_nchw;
 } chain_draft;
 
-static void add_stage(const hn_rule *r, hn_id node, chain_draft *d) {
+static bool add_stage(const hn_rule *r, hn_id node, chain_draft *d) {
     uint32_t i = d->n++;
     chain_stage s;
-    read_stage(r, node, &s);
+    if (!read_stage(r, node, &s))
+        return false;
     d->inputs[1 + 2 * i] = s.filters;
     d->inputs[2 + 2 * i] = s.bias;
     d->inputs[CHAIN_Z] = hn_in(r, node, 3);
@@ -142,6 +152,7 @@ static void add_stage(const hn_rule *r, hn_id node, chain_draft *d) {
     d->n_params[i] = s.params ? HN_MIN(s.params->n, 2) : 0;
     for (int64_t p = 0; p < d->n_params[i]; p++)
         d->params[d->n_all_params++] = s.params->v.floats[p];
+    return true;
 }
 
 static void open_draft(const hn_rule *r, hn_id node, chain_draft *d) {
@@ -196,9 +207,8 @@ static bool can_follow(const hn_rule *r, hn_id filters, int64_t group) {
 
 /* The root becomes the last stage. */
 static hone_status end_chain(hn_rule *r, chain_draft *d) {
-    if (image_bytes(r, hn_cap(r, "x")) < CHAIN_LEAST_BYTES)
+    if (image_bytes(r, hn_cap(r, "x")) < CHAIN_LEAST_BYTES || !add_stage(r, r->root, d))
         return HONE_OK;
-    add_stage(r, r->root, d);
     write_chain(r, d);
     return HONE_OK;
 }
@@ -213,8 +223,7 @@ static hone_status start_chain(hn_rule *r) {
     if (!is_known_map(r, hn_in(r, first, 0)) || !is_known_map(r, hn_out(r, r->root, 0)))
         return hn_miss(r, "the sizes of the maps are not known");
     open_draft(r, first, &d);
-    add_stage(r, first, &d);
-    return end_chain(r, &d);
+    return add_stage(r, first, &d) ? end_chain(r, &d) : HONE_OK;
 }
 
 static hone_status extend_chain(hn_rule *r) {

@@ -2,66 +2,36 @@
  * activation. Both are applied while results are still in the cache. */
 #include "pass/engine/pass_int.h"
 
-#include <float.h>
-
-/* Activations, and how the operators name them and their parameters. */
-typedef struct end_kind {
-    const char *op, *activation;
-    uint32_t n_params;
-    const char *params[2];
-    float defaults[2];
-} end_kind;
-
-static const end_kind end_kinds[] = {
-    {"Clip", "Clip", 2, {"min", "max"}, {-FLT_MAX, FLT_MAX}},
-    {"Elu", "Elu", 1, {"alpha", NULL}, {1, 0}},
-    {"Gelu", "Gelu", 0, {NULL, NULL}, {0, 0}},
-    {"HardSigmoid", "HardSigmoid", 2, {"alpha", "beta"}, {0.2f, 0.5f}},
-    {"HardSwish", "HardSwish", 0, {NULL, NULL}, {0, 0}},
-    {"LeakyRelu", "LeakyRelu", 1, {"alpha", NULL}, {0.01f, 0}},
-    {"Mish", "Mish", 0, {NULL, NULL}, {0, 0}},
-    {"Relu", "Relu", 0, {NULL, NULL}, {0, 0}},
-    {"Sigmoid", "Sigmoid", 0, {NULL, NULL}, {0, 0}},
-    {"Softplus", "Softplus", 0, {NULL, NULL}, {0, 0}},
-    {"Swish", "Swish", 1, {"alpha", NULL}, {1, 0}},
-    {"Tanh", "Tanh", 0, {NULL, NULL}, {0, 0}},
-    {"ms.Gelu", "Gelu", 0, {NULL, NULL}, {0, 0}},
-    {"ms.QuickGelu", "Swish", 1, {"alpha", NULL}, {1.702f, 0}},
-};
-
-static const end_kind *find_end(const hn_rule *r) {
-    for (size_t i = 0; i < HN_COUNT(end_kinds); i++)
-        if (hn_is_op(r, r->root, end_kinds[i].op))
-            return &end_kinds[i];
-    return NULL;
-}
-
-/* Clip has its parameters as constant inputs since version 11. */
-static bool read_params(const hn_rule *r, const end_kind *k, float *params) {
-    for (uint32_t i = 0; i < k->n_params; i++) {
-        hn_id input = hn_in(r, r->root, i + 1);
-        double v = (double)hn_node_f(r, r->root, k->params[i], k->defaults[i]);
-        if (input != HN_NONE && !hn_const_f64(r, input, &v))
-            return false;
-        params[i] = (float)v;
+/* The name of the activation at the root, its row and its parameters. Operators of com.microsoft
+ * are other names of standard ones. */
+static const hn_activation_row *root_activation(const hn_rule *r, float params[2]) {
+    if (hn_is_op(r, r->root, "ms.Gelu"))
+        return hn_activation_at(HN_ACT_Gelu);
+    if (hn_is_op(r, r->root, "ms.QuickGelu")) {
+        params[0] = hn_node_f(r, r->root, "alpha", 1.702f);
+        return hn_activation_at(HN_ACT_Swish);
     }
-    return true;
+    if (hn_is_op(r, r->root, "Gelu") && hn_node_s_is(r, r->root, "approximate", "tanh"))
+        return hn_activation_at(HN_ACT_Gelu_tanh);
+    const hn_activation_row *row = hn_activation_of(r, r->root);
+    bool is_possible =
+        row && row->users & HN_ACT_NHWC && hn_node_activation(r, r->root, row, params);
+    return is_possible ? row : NULL;
 }
 
 static hone_status add_activation(hn_rule *r) {
-    const end_kind *k = find_end(r);
-    hn_id node = hn_cap_node(r, "x");
     float params[2];
+    const hn_activation_row *row = root_activation(r, params);
+    hn_id node = hn_cap_node(r, "x");
     const hn_node *n = hn_at(r, node);
-    if (!k || hn_node_attr(n, "activation") || !read_params(r, k, params))
+    if (!row || hn_node_attr(n, "activation"))
         return HONE_OK;
-    bool is_tanh = strcmp(k->op, "Gelu") == 0 && hn_node_s_is(r, r->root, "approximate", "tanh");
-    hn_attr attrs[2] = {hn_new_s(r, "activation", is_tanh ? "Gelu_tanh" : k->activation)};
-    if (k->n_params > 0)
-        attrs[1] = hn_new_floats(r, "activation_params", k->n_params, params);
-    hn_rule_replace(
-        r, hn_out(r, hn_make_like(r, node, n->n_inputs, n->inputs, k->n_params > 0 ? 2 : 1, attrs),
-                  0));
+    hn_attr attrs[2] = {hn_new_s(r, "activation", row->name)};
+    uint32_t n_attrs = 1;
+    if (row->n_params > 0)
+        attrs[n_attrs++] = hn_new_floats(r, "activation_params", row->n_params, params);
+    hn_rule_replace(r,
+                    hn_out(r, hn_make_like(r, node, n->n_inputs, n->inputs, n_attrs, attrs), 0));
     return HONE_OK;
 }
 

@@ -11,15 +11,14 @@
 typedef struct hn_product {
     const hn_array *a, *b;
     bool trans_a, trans_b;
-    hn_packed_side packed_b; /* b as hn_prepare_right_side laid it out */
-    /* What floats of 32 bits and less go through at the end; no bias per row, no residual. NULL:
-     * nothing. */
-    const hn_epilogue_f32 *end;
+    hn_packed_side packed_b; /* b as hn_prepare_right_side packed it */
+    /* Of floats of 32 bits and less; without bias per row and residual. NULL: none. */
+    const hn_epilogue_f32 *epilogue;
 } hn_product;
 hone_status hn_product_eval(hn_eval *c, const hn_product *p, hn_array *y);
 
-/* Gemm of floats of 32 bits with limits and map of `end`, which is filled in. *is_done says whether
- * it could be; nothing was computed otherwise. */
-hone_status hn_gemm_finished(hn_eval *c, hn_epilogue_f32 *end, bool *is_done);
+/* Gemm of floats of 32 bits with an epilogue that has an activation at most; the bias is added to
+ * it. *is_done is false, and nothing was computed, where the bias cannot be part of an epilogue. */
+hone_status hn_gemm_with_epilogue(hn_eval *c, hn_epilogue_f32 *epilogue, bool *is_done);
 
 #endif /* HN_PRODUCT_H */

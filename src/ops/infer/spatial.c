@@ -26,43 +26,44 @@ hone_status hn_window_attrs_list(hn_infer *c, const char *name, uint32_t want, i
     return HONE_OK;
 }
 
-static hone_status read_auto_pad(hn_infer *c, hn_auto_pad *out) {
+bool hn_auto_pad_read(const hn_infer *c, hn_auto_pad *out) {
     static const struct {
         const char *text;
         hn_auto_pad mode;
     } modes[] = {{"NOTSET", HN_PAD_EXPLICIT},
                  {"", HN_PAD_EXPLICIT},
                  {"VALID", HN_PAD_VALID},
-                 {"SAME_UPPER", HN_PAD_SAME},
-                 {"SAME_LOWER", HN_PAD_SAME}};
+                 {"SAME_UPPER", HN_PAD_SAME_UPPER},
+                 {"SAME_LOWER", HN_PAD_SAME_LOWER}};
     for (size_t i = 0; i < HN_COUNT(modes); i++) {
         *out = modes[i].mode;
         if (hn_attr_is(c, "auto_pad", modes[i].text))
-            return HONE_OK;
+            return true;
     }
-    hn_bytes s = hn_attr_s(c, "auto_pad");
-    return hn_infer_fail(c, HONE_E_SHAPE,
-                         "auto_pad is '%.*s', but must be NOTSET, SAME_UPPER, SAME_LOWER or VALID",
-                         (int)HN_MIN(s.n, 100), (const char *)s.at);
+    *out = HN_PAD_EXPLICIT;
+    return false;
 }
 
-hone_status hn_window_attrs_read(hn_infer *c, int32_t n_axes, hn_window_attrs *w) {
-    if (n_axes < 0 || n_axes > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "%d spatial axes; hone allows %d", n_axes,
-                             HN_MAX_RANK);
+/* Values of a list attribute; NULL when it is absent. False: it has another length. */
+static bool window_list(const hn_infer *c, const char *name, uint32_t want, const int64_t **out) {
+    uint32_t n;
+    *out = NULL;
+    if (!hn_attr_ints(c, name, &n, out) || n == want)
+        return true;
+    *out = NULL;
+    return n == 0;
+}
+
+bool hn_window_attrs_get(const hn_infer *c, int32_t n_axes, hn_window_attrs *w) {
     const int64_t *kernel, *strides, *dilations, *pads;
     uint32_t n = (uint32_t)n_axes;
-    HN_TRY(hn_window_attrs_list(c, "kernel_shape", n, 1, &kernel));
-    HN_TRY(hn_window_attrs_list(c, "strides", n, 1, &strides));
-    HN_TRY(hn_window_attrs_list(c, "dilations", n, 1, &dilations));
-    HN_TRY(hn_window_attrs_list(c, "pads", 2 * n, 0, &pads));
-    HN_TRY(read_auto_pad(c, &w->auto_pad));
-    int64_t ceil_mode = hn_attr_i(c, "ceil_mode", 0);
-    if (ceil_mode != 0 && ceil_mode != 1)
-        return hn_infer_fail(c, HONE_E_INVALID, "ceil_mode is %lld, but must be 0 or 1",
-                             (long long)ceil_mode);
+    bool is_valid = window_list(c, "kernel_shape", n, &kernel);
+    is_valid = window_list(c, "strides", n, &strides) && is_valid;
+    is_valid = window_list(c, "dilations", n, &dilations) && is_valid;
+    is_valid = window_list(c, "pads", 2 * n, &pads) && is_valid;
+    is_valid = hn_auto_pad_read(c, &w->auto_pad) && is_valid;
     w->n_axes = n_axes;
-    w->ceil_mode = ceil_mode != 0;
+    w->ceil_mode = hn_attr_i(c, "ceil_mode", 0) != 0;
     w->drops_last =
         (hn_infer_version(c) < 10 || hn_infer_version(c) >= 22) && !hn_attr_i(c, "keeps_last", 0);
     bool explicit_pads = pads && w->auto_pad == HN_PAD_EXPLICIT;
@@ -74,6 +75,32 @@ hone_status hn_window_attrs_read(hn_infer *c, int32_t n_axes, hn_window_attrs *w
             .pad_begin = explicit_pads ? pads[i] : 0,
             .pad_end = explicit_pads ? pads[n + i] : 0,
         };
+    return is_valid;
+}
+
+hone_status hn_window_attrs_read(hn_infer *c, int32_t n_axes, hn_window_attrs *w) {
+    static const struct {
+        const char *name;
+        uint32_t per_axis;
+        int64_t least;
+    } lists[] = {{"kernel_shape", 1, 1}, {"strides", 1, 1}, {"dilations", 1, 1}, {"pads", 2, 0}};
+    const int64_t *list;
+    if (n_axes < 0 || n_axes > HN_MAX_RANK)
+        return hn_infer_fail(c, HONE_E_LIMIT, "%d spatial axes; hone allows %d", n_axes,
+                             HN_MAX_RANK);
+    for (size_t i = 0; i < HN_COUNT(lists); i++)
+        HN_TRY(hn_window_attrs_list(c, lists[i].name, lists[i].per_axis * (uint32_t)n_axes,
+                                    lists[i].least, &list));
+    int64_t ceil_mode = hn_attr_i(c, "ceil_mode", 0);
+    hn_bytes auto_pad = hn_attr_s(c, "auto_pad");
+    if (!hn_window_attrs_get(c, n_axes, w))
+        return hn_infer_fail(
+            c, HONE_E_SHAPE,
+            "auto_pad is '%.*s', but must be NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+            (int)HN_MIN(auto_pad.n, 100), (const char *)auto_pad.at);
+    if (ceil_mode != 0 && ceil_mode != 1)
+        return hn_infer_fail(c, HONE_E_INVALID, "ceil_mode is %lld, but must be 0 or 1",
+                             (long long)ceil_mode);
     return HONE_OK;
 }
 
@@ -101,44 +128,58 @@ static hn_dim window_extent(hn_syms *s, const hn_window_attrs_axis *a) {
     return hn_dim_add_i(s, hn_dim_mul_i(s, hn_dim_add_i(s, a->kernel, -1), a->dilation), 1);
 }
 
-/* floor((padded - extent) / stride) + 1, or ceil; false when a number does not fit. */
+/* floor((padded - extent) / stride) + 1, or ceil; negative where the window is larger than the
+ * padded input. False: a number does not fit. */
 static bool count_positions(const hn_window_attrs *w, const hn_window_attrs_axis *a, int64_t in,
                             int64_t extent, int64_t *out) {
-    int64_t reach, room;
-    if (!hn_add_i64(in, a->pad_begin, &reach) || !hn_add_i64(reach, a->pad_end, &room) ||
-        !hn_sub_i64(room, extent, &room))
+    int64_t reach, free_elems;
+    if (!hn_add_i64(in, a->pad_begin, &reach) || !hn_add_i64(reach, a->pad_end, &free_elems) ||
+        !hn_sub_i64(free_elems, extent, &free_elems))
         return false;
-    int64_t moves = hn_floor_div(room, a->stride);
-    if (w->ceil_mode && hn_floor_mod(room, a->stride) != 0)
+    int64_t moves = hn_floor_div(free_elems, a->stride);
+    if (w->ceil_mode && hn_floor_mod(free_elems, a->stride) != 0)
         moves++;
     if (w->ceil_mode && w->drops_last && moves > hn_floor_div(reach - 1, a->stride))
         moves--;
     return hn_add_i64(moves, 1, out);
 }
 
-/* The same over symbols, with the room for one more window added first so that no constant goes
- * negative. A window can start in the end padding only when that and the stride together exceed its
- * extent; then what counts is where windows start. */
+int64_t hn_window_attrs_positions(const hn_window_attrs *w, int32_t axis, int64_t in) {
+    const hn_window_attrs_axis *a = &w->axes[axis];
+    int64_t n;
+    if (!count_positions(w, a, in, (a->kernel - 1) * a->dilation + 1, &n))
+        return 0;
+    return HN_MAX(n, 0);
+}
+
+int64_t hn_auto_pad_begin(hn_auto_pad mode, int64_t total) {
+    total = HN_MAX(total, 0);
+    return mode == HN_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+}
+
+/* The same over symbols, with one more stride added first so that no constant goes negative. A
+ * window can start in the end padding only when that and the stride together exceed its extent;
+ * then what counts is where windows start. */
 static hn_dim symbolic_positions(hn_syms *s, const hn_window_attrs *w,
                                  const hn_window_attrs_axis *a, hn_dim in, hn_dim extent) {
     hn_dim reach = hn_dim_add_i(s, in, a->pad_begin);
-    hn_dim room = hn_dim_add_i(s, hn_dim_add_i(s, reach, a->pad_end), a->stride);
-    room = hn_dim_sub(s, room, extent);
+    hn_dim free_elems = hn_dim_add_i(s, hn_dim_add_i(s, reach, a->pad_end), a->stride);
+    free_elems = hn_dim_sub(s, free_elems, extent);
     if (!w->ceil_mode)
-        return hn_dim_floor_div(s, room, a->stride);
+        return hn_dim_floor_div(s, free_elems, a->stride);
     if (!w->drops_last)
-        return hn_dim_ceil_div(s, room, a->stride);
+        return hn_dim_ceil_div(s, free_elems, a->stride);
     if (!hn_dim_is_known(extent) || a->pad_end >= extent)
         return HN_DIM_UNKNOWN;
     bool fits = a->pad_end <= extent - a->stride;
-    return hn_dim_ceil_div(s, fits ? room : reach, a->stride);
+    return hn_dim_ceil_div(s, fits ? free_elems : reach, a->stride);
 }
 
 hone_status hn_window_attrs_out(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
                                 hn_dim *out) {
     hn_syms *s = hn_infer_syms(c);
     const hn_window_attrs_axis *a = &w->axes[axis];
-    if (w->auto_pad == HN_PAD_SAME) {
+    if (hn_pads_same(w)) {
         *out = hn_dim_ceil_div(s, in, a->stride);
         return HONE_OK;
     }
@@ -174,7 +215,7 @@ hone_status hn_window_attrs_cover(hn_infer *c, const hn_window_attrs *w, int32_t
     const hn_window_attrs_axis *a = &w->axes[axis];
     hn_dim extent = window_extent(s, a);
     hn_dim taken = hn_dim_add_i(s, hn_dim_add_i(s, a->pad_begin, a->pad_end), a->stride);
-    if (w->auto_pad == HN_PAD_SAME)
+    if (hn_pads_same(w))
         taken = hn_dim_add_i(s, same_overlap(s, a, extent), a->stride);
     hn_dim full = hn_dim_add_i(s, hn_dim_add(s, hn_dim_mul_i(s, in, a->stride), extent), extra);
     *out = hn_dim_sub(s, full, taken);

@@ -1,5 +1,6 @@
-/* Inside ops/: windows that window over spatial axes. Conv, pooling, their transposes and their
- * relatives in other domains. */
+/* Windows over spatial axes (kernel shape, stride, dilation, padding): Conv, pooling, their
+ * transposes and their relatives in other domains. The attributes are read here for inference,
+ * evaluation and passes alike. */
 #ifndef HN_SPATIAL_H
 #define HN_SPATIAL_H
 
@@ -8,7 +9,10 @@
 typedef enum hn_auto_pad {
     HN_PAD_EXPLICIT, /* NOTSET: the attribute `pads` */
     HN_PAD_VALID,    /* none */
-    HN_PAD_SAME      /* SAME_UPPER, SAME_LOWER: as much as makes the output ceil(input / stride) */
+    /* As much as makes the output ceil(input / stride); an odd element goes to the end, or to the
+     * beginning. */
+    HN_PAD_SAME_UPPER,
+    HN_PAD_SAME_LOWER
 } hn_auto_pad;
 
 /* One spatial axis. */
@@ -28,10 +32,21 @@ typedef struct hn_window_attrs {
     hn_window_attrs_axis axes[HN_MAX_RANK];
 } hn_window_attrs;
 
+static inline bool hn_pads_same(const hn_window_attrs *w) {
+    return w->auto_pad == HN_PAD_SAME_UPPER || w->auto_pad == HN_PAD_SAME_LOWER;
+}
+
 /* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode for n_axes spatial axes; a
- * missing kernel_shape leaves the kernels unknown. Wrong lengths and values fail. auto_pad other
- * than NOTSET wins over `pads`. */
+ * missing kernel_shape leaves the kernels unknown. auto_pad other than NOTSET wins over `pads`.
+ * False: a list has another length or auto_pad is unknown; those count as absent. */
+bool hn_window_attrs_get(const hn_infer *c, int32_t n_axes, hn_window_attrs *w);
+/* The same with all lengths and values checked; fails with a message. */
 hone_status hn_window_attrs_read(hn_infer *c, int32_t n_axes, hn_window_attrs *w);
+/* The attribute auto_pad alone; false: it is unknown. */
+bool hn_auto_pad_read(const hn_infer *c, hn_auto_pad *out);
+/* Padding at the beginning of an axis that needs `total` elements of it in all, 0 when that is
+ * negative. Modes other than SAME_UPPER put an odd element there. */
+int64_t hn_auto_pad_begin(hn_auto_pad mode, int64_t total);
 /* A list attribute that has `want` values, none below `least` or above INT32_MAX; *out is NULL when
  * it is absent. */
 hone_status hn_window_attrs_list(hn_infer *c, const char *name, uint32_t want, int64_t least,
@@ -43,6 +58,8 @@ hone_status hn_window_attrs_merge_kernel(hn_infer *c, hn_window_attrs *w, const 
  * symbols too. */
 hone_status hn_window_attrs_out(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
                                 hn_dim *out);
+/* The same for explicit padding where all sizes are numbers; 0 when the window does not fit. */
+int64_t hn_window_attrs_positions(const hn_window_attrs *w, int32_t axis, int64_t in);
 /* The other way: how many elements `in` windows cover, plus `extra` (output_padding) at the end. */
 hone_status hn_window_attrs_cover(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
                                   int64_t extra, hn_dim *out);
@@ -61,7 +78,7 @@ static inline int32_t hn_spatial_axis(int32_t i, bool channels_last) {
 typedef struct hn_conv_form {
     uint32_t x, weight, bias;
     bool channels_last, weight_channels_last;
-    bool turns; /* the result has the channels at the other end */
+    bool moves_channels; /* the result has the channels at the other end */
 } hn_conv_form;
 hone_status hn_conv_shape(hn_infer *c, const hn_conv_form *form);
 /* The same for the transpose: X 0, weights 1 of [C, M/group, spatial...]. `pads` replaces the

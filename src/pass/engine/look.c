@@ -202,6 +202,24 @@ bool hn_node_list(const hn_rule *r, hn_id node, const char *name, uint32_t input
     return hn_const_i64s(r, hn_in(r, node, input), n, out);
 }
 
+const hn_activation_row *hn_activation_of(const hn_rule *r, hn_id node) {
+    hn_str op = hn_at(r, node)->op;
+    return hn_activation_find((hn_bytes){op->s, op->n});
+}
+
+/* Clip has its parameters as constant inputs since version 11. */
+bool hn_node_activation(const hn_rule *r, hn_id node, const hn_activation_row *row,
+                        float params[2]) {
+    for (uint32_t i = 0; i < row->n_params; i++) {
+        hn_id input = hn_in(r, node, i + 1);
+        double v = (double)hn_node_f(r, node, row->params[i], (float)row->defaults[i]);
+        if (input != HN_NONE && !hn_const_f64(r, input, &v))
+            return false;
+        params[i] = (float)v;
+    }
+    return true;
+}
+
 int hn_node_version(const hn_rule *r, hn_id node) {
     hn_infer c;
     return hn_facts_view(r->pass->facts, node, &c) ? c.version : 0;

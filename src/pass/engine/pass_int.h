@@ -15,6 +15,7 @@
 #ifndef HN_PASS_INT_H
 #define HN_PASS_INT_H
 
+#include "ops/activation.h"
 #include "ops/facts.h"
 #include "pass/pass.h"
 
@@ -153,6 +154,11 @@ bool hn_node_ints(const hn_rule *r, hn_id node, const char *name, uint32_t *n, c
  * starts). False when absent or not constant. */
 bool hn_node_list(const hn_rule *r, hn_id node, const char *name, uint32_t input, uint32_t *n,
                   const int64_t **out);
+/* The row of activations.def that a node's operator has; NULL: none. */
+const hn_activation_row *hn_activation_of(const hn_rule *r, hn_id node);
+/* The parameters of an activation at a node, defaults included; false: they are not constant. */
+bool hn_node_activation(const hn_rule *r, hn_id node, const hn_activation_row *row,
+                        float params[2]);
 int hn_node_version(const hn_rule *r, hn_id node); /* since-version of its schema; 0 when unknown */
 
 /* ---- what may be written --------------------------------------------------------------------- */

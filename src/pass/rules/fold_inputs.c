@@ -1,6 +1,7 @@
 /* BatchNormalization before a convolution or a product, and constant factors before a convolution,
  * become part of its weights: W (scale * x + shift) is (W scale) x + W shift. Padding is 0 behind
  * the shift, so only convolutions that do not pad take one. */
+#include "ops/infer/spatial.h"
 #include "pass/engine/weights.h"
 
 /* Conv, Gemm or MatMul at the root, seen from its input channels. */
@@ -12,18 +13,16 @@ typedef struct taker {
     bool takes_shift;
 } taker;
 
-static bool pads_nothing(const hn_rule *r, hn_id conv) {
-    uint32_t n;
-    const int64_t *pads;
-    if (hn_node_s_is(r, conv, "auto_pad", "VALID"))
-        return true;
-    if (!hn_node_s_is(r, conv, "auto_pad", "NOTSET"))
+static bool pads_nothing(const hn_rule *r, hn_id conv, int32_t n_axes) {
+    hn_infer c;
+    hn_window_attrs window;
+    if (!hn_facts_view(r->pass->facts, conv, &c) || !hn_window_attrs_get(&c, n_axes, &window) ||
+        hn_pads_same(&window))
         return false;
-    bool is_plain = true;
-    if (hn_node_ints(r, conv, "pads", &n, &pads))
-        for (uint32_t i = 0; i < n; i++)
-            is_plain = is_plain && pads[i] == 0;
-    return is_plain;
+    for (int32_t i = 0; i < n_axes; i++)
+        if (window.axes[i].pad_begin != 0 || window.axes[i].pad_end != 0)
+            return false;
+    return true;
 }
 
 static bool describe_conv_taker(const hn_rule *r, const hn_tensor *w, taker *out) {
@@ -33,7 +32,7 @@ static bool describe_conv_taker(const hn_rule *r, const hn_tensor *w, taker *out
     uint64_t m = (uint64_t)w->dims[0], c = (uint64_t)w->dims[1], g = (uint64_t)n_groups;
     *out = (taker){.n_in = c * g, .n_out = m, .sums_rows = true, .rank = w->rank, .axis = 1};
     out->layout = (hn_channel_layout){m, c, w->n_elems / (m * c), m / g};
-    out->takes_shift = pads_nothing(r, r->root);
+    out->takes_shift = pads_nothing(r, r->root, w->rank - 2);
     return true;
 }
 

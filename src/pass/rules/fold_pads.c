@@ -1,6 +1,7 @@
 /* A Pad before a convolution or a pooling becomes part of its own padding, where both mean the
  * same: convolutions pad with zeros; AveragePool with zeros when it counts them; MaxPool with what
  * never wins. */
+#include "ops/infer/spatial.h"
 #include "pass/engine/pass_int.h"
 
 #include <math.h>
@@ -54,24 +55,23 @@ static bool read_padding(const hn_rule *r, hn_id pad, padding *out) {
     return true;
 }
 
-/* The node's own pads, 0 by default; false when they depend on the size of its input. */
+/* The window of the root; false when its padding depends on the size of its input. */
+static bool read_own_window(const hn_rule *r, uint32_t n_spatial, hn_window_attrs *window) {
+    hn_infer c;
+    return hn_facts_view(r->pass->facts, r->root, &c) &&
+           hn_window_attrs_get(&c, (int32_t)n_spatial, window) && !hn_pads_same(window);
+}
+
+/* The node's own pads, 0 by default. */
 static bool read_own_pads(const hn_rule *r, uint32_t n_spatial, int64_t *pads, bool *any) {
-    uint32_t n;
-    const int64_t *given;
-    bool is_valid = hn_node_s_is(r, r->root, "auto_pad", "VALID");
+    hn_window_attrs window;
     *any = false;
-    memset(pads, 0, 2 * n_spatial * sizeof *pads);
-    if (is_valid)
-        return true;
-    if (!hn_node_s_is(r, r->root, "auto_pad", "NOTSET"))
+    if (!read_own_window(r, n_spatial, &window))
         return false;
-    if (!hn_node_ints(r, r->root, "pads", &n, &given))
-        return true;
-    if (n != 2 * n_spatial)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        pads[i] = given[i];
-        *any = *any || given[i] != 0;
+    for (uint32_t i = 0; i < n_spatial; i++) {
+        pads[i] = window.axes[i].pad_begin;
+        pads[n_spatial + i] = window.axes[i].pad_end;
+        *any = *any || pads[i] != 0 || pads[n_spatial + i] != 0;
     }
     return true;
 }
@@ -120,18 +120,16 @@ static hone_status pad_conv(hn_rule *r) {
 
 /* Runtimes refuse pools with windows that may lie in the padding altogether. */
 static bool every_window_sees_data(const hn_rule *r, uint32_t n_spatial, const int64_t *pads) {
-    uint32_t n, n_dilations;
-    const int64_t *kernel, *dilations;
-    if (!hn_node_ints(r, r->root, "kernel_shape", &n, &kernel) || n != n_spatial)
+    hn_window_attrs window;
+    if (!read_own_window(r, n_spatial, &window))
         return false;
-    if (hn_node_ints(r, r->root, "dilations", &n_dilations, &dilations))
-        for (uint32_t i = 0; i < n_dilations; i++)
-            if (dilations[i] != 1)
-                return false;
-    for (uint32_t i = 0; i < n_spatial; i++)
-        if (pads[i] >= kernel[i] || pads[i + n_spatial] >= kernel[i])
+    for (uint32_t i = 0; i < n_spatial; i++) {
+        const hn_window_attrs_axis *axis = &window.axes[i];
+        if (!hn_dim_is_known(axis->kernel) || axis->dilation != 1 || pads[i] >= axis->kernel ||
+            pads[i + n_spatial] >= axis->kernel)
             return false;
-    return hn_node_i(r, r->root, "ceil_mode", 0) == 0;
+    }
+    return !window.ceil_mode;
 }
 
 static hone_status pad_average(hn_rule *r) {

@@ -2,50 +2,14 @@
  * onnxruntime. They exist for float alone. */
 #include "pass/engine/pass_int.h"
 
-#include <float.h>
-
-/* Parameters as the operators want them: attributes of the activation, in this order. */
-typedef struct activation_kind {
-    const char *op;
-    bool conv, gemm; /* which operators take it */
-    uint32_t n_params;
-    const char *params[2];
-    float defaults[2];
-} activation_kind;
-
-static const activation_kind activation_kinds[] = {
-    {"Relu", true, true, 0, {NULL, NULL}, {0, 0}},
-    {"Sigmoid", true, true, 0, {NULL, NULL}, {0, 0}},
-    {"Tanh", true, true, 0, {NULL, NULL}, {0, 0}},
-    {"LeakyRelu", true, true, 1, {"alpha", NULL}, {0.01f, 0}},
-    {"HardSigmoid", true, true, 2, {"alpha", "beta"}, {0.2f, 0.5f}},
-    {"Clip", true, false, 2, {"min", "max"}, {-FLT_MAX, FLT_MAX}},
-    {"Elu", false, true, 1, {"alpha", NULL}, {1, 0}},
-    {"Softplus", false, true, 0, {NULL, NULL}, {0, 0}},
-    {"Softsign", false, true, 0, {NULL, NULL}, {0, 0}},
-};
-
-/* The parameters of the root; Clip has them as constant inputs since version 11. */
-static bool activation_of(const hn_rule *r, bool is_conv, const activation_kind **kind,
-                          float params[2]) {
-    const activation_kind *k = NULL;
-    for (uint32_t i = 0; i < HN_COUNT(activation_kinds); i++) {
-        const activation_kind *each = &activation_kinds[i];
-        if (hn_is_op(r, r->root, each->op) && (is_conv ? each->conv : each->gemm))
-            k = each;
-    }
-    for (uint32_t i = 0; k && i < k->n_params; i++) {
-        hn_id input = hn_in(r, r->root, i + 1);
-        double v = (double)hn_node_f(r, r->root, k->params[i], k->defaults[i]);
-        if (input != HN_NONE && !hn_const_f64(r, input, &v))
-            return false;
-        params[i] = (float)v;
-    }
-    *kind = k;
-    return k != NULL;
+/* The activation at the root, if operators of that kind take it, and its parameters. */
+static bool activation_of(const hn_rule *r, hn_activation_users users,
+                          const hn_activation_row **row, float params[2]) {
+    *row = hn_activation_of(r, r->root);
+    return *row && (*row)->users & users && hn_node_activation(r, r->root, *row, params);
 }
 
-/* The attributes of a node, with room for more. NULL: no memory. */
+/* The attributes of a node, with space for more. NULL: no memory. */
 static hn_attr *copied_attrs(hn_rule *r, hn_id node, uint32_t n_more) {
     const hn_node *n = hn_at(r, node);
     hn_attr *attrs = HN_NEW_N(r->pass->rule_scratch, hn_attr, (size_t)n->n_attrs + n_more);
@@ -55,12 +19,12 @@ static hn_attr *copied_attrs(hn_rule *r, hn_id node, uint32_t n_more) {
 }
 
 /* `sum` is added before the activation; HN_NONE: nothing is. */
-static hone_status write_fused_conv(hn_rule *r, hn_id conv, hn_id sum, const activation_kind *k,
+static hone_status write_fused_conv(hn_rule *r, hn_id conv, hn_id sum, const hn_activation_row *k,
                                     const float *params) {
     hn_attr *attrs = copied_attrs(r, conv, 2);
     uint32_t n_attrs = hn_at(r, conv)->n_attrs;
     HN_TRY_PTR(attrs);
-    attrs[n_attrs++] = hn_new_s(r, "activation", k->op);
+    attrs[n_attrs++] = hn_new_s(r, "activation", k->name);
     if (k->n_params > 0)
         attrs[n_attrs++] = hn_new_floats(r, "activation_params", k->n_params, params);
     hn_id in[4] = {hn_in(r, conv, 0), hn_in(r, conv, 1), hn_in(r, conv, 2), sum};
@@ -69,11 +33,11 @@ static hone_status write_fused_conv(hn_rule *r, hn_id conv, hn_id sum, const act
 }
 
 static hone_status conv_activation(hn_rule *r) {
-    const activation_kind *k;
+    const hn_activation_row *k;
     float params[2];
     hn_id conv = hn_cap_node(r, "conv");
-    if (hn_elem_of(r, hn_cap(r, "conv")) != HN_F32 || !activation_of(r, true, &k, params) ||
-        !hn_can_write(r, "ms.FusedConv"))
+    if (hn_elem_of(r, hn_cap(r, "conv")) != HN_F32 ||
+        !activation_of(r, HN_ACT_FUSED_CONV, &k, params) || !hn_can_write(r, "ms.FusedConv"))
         return HONE_OK;
     return write_fused_conv(r, conv, HN_NONE, k, params);
 }
@@ -81,27 +45,29 @@ static hone_status conv_activation(hn_rule *r) {
 /* Only in our own runs: onnxruntime lays convolutions out in blocks, and does that to the sum only
  * where it adds it by itself. */
 static hone_status conv_sum_activation(hn_rule *r) {
-    const activation_kind *k;
+    const hn_activation_row *k;
     float params[2];
     hn_id conv = hn_cap_node(r, "conv"), sum = hn_cap(r, "z");
     if (r->pass->options->target != HN_TARGET_SESSION || hn_elem_of(r, sum) != HN_F32 ||
-        !hn_same_shape(r, sum, hn_cap(r, "conv")) || !activation_of(r, true, &k, params))
+        !hn_same_shape(r, sum, hn_cap(r, "conv")) ||
+        !activation_of(r, HN_ACT_FUSED_CONV, &k, params))
         return HONE_OK;
     return write_fused_conv(r, conv, sum, k, params);
 }
 
 static hone_status gemm_activation(hn_rule *r) {
     static const char *const names[] = {"activation_alpha", "activation_beta"};
-    const activation_kind *k;
+    const hn_activation_row *k;
     float params[2];
     hn_id gemm = hn_cap_node(r, "gemm");
-    if (hn_elem_of(r, hn_cap(r, "gemm")) != HN_F32 || !activation_of(r, false, &k, params) ||
-        hn_node_version(r, gemm) < 7 || !hn_can_write(r, "ms.FusedGemm"))
+    if (hn_elem_of(r, hn_cap(r, "gemm")) != HN_F32 ||
+        !activation_of(r, HN_ACT_FUSED_GEMM, &k, params) || hn_node_version(r, gemm) < 7 ||
+        !hn_can_write(r, "ms.FusedGemm"))
         return HONE_OK;
     hn_attr *attrs = copied_attrs(r, gemm, 3);
     uint32_t n_attrs = hn_at(r, gemm)->n_attrs;
     HN_TRY_PTR(attrs);
-    attrs[n_attrs++] = hn_new_s(r, "activation", k->op);
+    attrs[n_attrs++] = hn_new_s(r, "activation", k->name);
     for (uint32_t i = 0; i < k->n_params; i++)
         attrs[n_attrs++] = hn_new_f(r, names[i], params[i]);
     hn_id in[3] = {hn_in(r, gemm, 0), hn_in(r, gemm, 1), hn_in(r, gemm, 2)};

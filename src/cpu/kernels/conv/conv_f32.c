@@ -4,40 +4,20 @@
 #include "cpu/kernels/conv/conv_int.h"
 #include "cpu/kernels/rows/row_loops.h"
 
-#include <math.h>
-
-void hn_conv_finish_f32(const hn_conv_job_f32 *job, int64_t filter, int64_t at, int64_t n,
-                        bool with_bias) {
-    const hn_finish_f32 *f = job->finish;
+void hn_conv_epilogue_f32(const hn_conv_job_f32 *job, int64_t at, int64_t n) {
+    const hn_epilogue_f32 *e = job->epilogue;
     const hn_row_loops_f32 *loops = hn_row_loops_pick_f32();
-    const float *residual = f && f->residual ? f->residual + at : NULL;
-    float *y = job->y + at, bias = with_bias && job->bias ? job->bias[filter] : 0;
-    if (residual || bias != 0) {
-        if (loops)
-            loops->add_to(n, y, bias, residual);
-        else
-            for (int64_t i = 0; i < n; i++)
-                y[i] += residual ? bias + residual[i] : bias;
-    }
-    if (f && f->map)
-        f->map(y, y, (uint64_t)n, f->a, f->b);
+    float *y = job->y + at;
+    if (!e)
+        return;
+    if (e->residual && loops)
+        loops->add_to(n, y, 0, e->residual + at);
+    for (int64_t i = 0; e->residual && !loops && i < n; i++)
+        y[i] += e->residual[at + i];
+    hn_epilogue_activate_f32(e, 1, n, n, y);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
-
-typedef struct conv_part {
-    const hn_finish_f32 *finish;
-    float *y; /* of the group */
-    int64_t out_elems;
-} conv_part;
-
-static void map_part(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    const conv_part *p = ctx;
-    for (int64_t f = row0; f < row1; f++) {
-        float *y = p->y + f * p->out_elems + col0;
-        p->finish->map(y, y, (uint64_t)(col1 - col0), p->finish->a, p->finish->b);
-    }
-}
 
 /* Windows of one element that touch every input once: the input itself is the right side. */
 static bool is_pointwise(const hn_window *s) {
@@ -77,21 +57,14 @@ static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, const hn_band 
     int64_t channels = job->channels / job->groups, group = i % job->groups;
     hn_gemm_job_f32 g = group_filters(job, group);
     hn_conv_columns_f32 columns = {s, job->x + i * channels * s->in_elems, form};
-    const hn_finish_f32 *f = job->finish;
     int64_t at = i * g.m * s->out_elems;
-    conv_part part = {f, job->y + at, s->out_elems};
-    hn_epilogue_f32 end = {.bias = job->bias ? job->bias + group * g.m : NULL,
-                           .residual = f && f->residual ? f->residual + at : NULL,
-                           .least = f && f->is_clamp ? f->a : -HUGE_VALF,
-                           .most = f && f->is_clamp ? f->b : HUGE_VALF};
+    hn_epilogue_f32 epilogue = job->epilogue ? *job->epilogue : (hn_epilogue_f32){0};
+    epilogue.bias = job->bias ? job->bias + group * g.m : NULL;
+    epilogue.residual = epilogue.residual ? epilogue.residual + at : NULL;
     g.n = s->out_elems;
     g.c = job->y + at;
     g.c_row = s->out_elems;
-    g.end = &end;
-    if (f && f->map && !f->is_clamp) {
-        g.after = map_part;
-        g.after_ctx = &part;
-    }
+    g.epilogue = &epilogue;
     if (is_pointwise(s)) {
         g.b = columns.x;
         g.b_row = s->in_elems;
@@ -111,9 +84,7 @@ void hn_conv_f32(hn_pool *pool, const hn_conv_job_f32 *job) {
         if (hn_conv_depthwise_f32(pool, job))
             return;
         hn_conv_plain_f32(pool, job);
-        for (int64_t p = 0; job->finish && p < job->batch * job->filters; p++)
-            hn_conv_finish_f32(job, p % job->filters, p * job->window->out_elems,
-                               job->window->out_elems, false);
+        hn_conv_epilogue_f32(job, 0, job->batch * job->filters * job->window->out_elems);
         return;
     }
     hn_band form;

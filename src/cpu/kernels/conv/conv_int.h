@@ -15,7 +15,7 @@
   } hn_conv_columns_##name;                                                                 \
   void hn_conv_fill_##name(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, \
                            T *out, int64_t out_stride);                                     \
-  void hn_conv_plain_##name(hn_pool *pool, const hn_conv_job_##name *job); /* without `finish` */
+  void hn_conv_plain_##name(hn_pool *pool, const hn_conv_job_##name *job); /* without epilogue */
 HN_KERNEL_TYPES(HN_CONV_COLUMNS)
 #undef HN_CONV_COLUMNS
 
@@ -27,8 +27,7 @@ void hn_conv_panels_f32(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int
 
 /* One channel per filter, by vectors; false when this processor or these sizes are not for it. */
 bool hn_conv_depthwise_f32(hn_pool *pool, const hn_conv_job_f32 *job);
-/* Bias, residual and function of n outputs of one filter, from element `at` of y on. */
-void hn_conv_finish_f32(const hn_conv_job_f32 *job, int64_t filter, int64_t at, int64_t n,
-                        bool with_bias);
+/* The epilogue of n outputs from element `at` of y on; the bias is part of them already. */
+void hn_conv_epilogue_f32(const hn_conv_job_f32 *job, int64_t at, int64_t n);
 
 #endif /* HN_CONV_INT_H */

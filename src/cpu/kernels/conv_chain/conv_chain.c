@@ -123,7 +123,6 @@ typedef struct chain_band {
     const float *x; /* of the image */
     hn_conv_nhwc_job jobs[HN_CONV_CHAIN_MOST];
     hn_window windows[HN_CONV_CHAIN_MOST];
-    hn_finish_f32 finishes[HN_CONV_CHAIN_MOST];
     chain_rows made[HN_CONV_CHAIN_MOST]; /* by each stage */
 } chain_band;
 
@@ -134,10 +133,6 @@ static void open_stage(chain_band *b, int i, int64_t row0, float *memory) {
     b->jobs[i] = *stage;
     b->jobs[i].window = &b->windows[i];
     b->jobs[i].batch = 1;
-    if (stage->finish) {
-        b->finishes[i] = *stage->finish;
-        b->jobs[i].finish = &b->finishes[i];
-    }
     b->made[i] = (chain_rows){.at = memory,
                               .row_elems = chain_out_cols(stage->window) * stage->filters,
                               .room = is_last ? 0 : b->run->room[i + 1],
@@ -204,10 +199,10 @@ static void make_stage_rows(chain_band *b, int i, int64_t past) {
     s->in_elems = s->in[h] * s->in[h + 1] * (h > 0 ? s->in[0] : 1);
     s->out_elems = s->out[h] * s->out[h + 1];
     job->y = made->at + (row - made->first) * made->row_elems;
-    if (stage->finish && stage->finish->residual)
-        b->finishes[i].residual =
-            stage->finish->residual + (b->image * chain_out_rows(stage->window) + row) *
-                                          s->out[h + 1] * hn_conv_nhwc_residual_stride(stage);
+    if (stage->epilogue.residual)
+        job->epilogue.residual =
+            stage->epilogue.residual + (b->image * chain_out_rows(stage->window) + row) *
+                                           s->out[h + 1] * hn_conv_nhwc_residual_stride(stage);
     hn_conv_nhwc_f32(NULL, job);
     made->past = past;
 }

@@ -1,10 +1,10 @@
-/* Float convolutions of images whose channels lie side by side (channels last):
+/* Float convolutions of channels-last images:
  *   y[batch, out..., filters] = conv of x[batch, in..., channels] with
  *                               w[filters, channels / groups, kernel...]
  * with a bias, a residual and an activation applied before an output leaves the cache. Results do
  * not depend on the number of threads. */
-#ifndef HN_CONV_LAST_H
-#define HN_CONV_LAST_H
+#ifndef HN_CONV_NHWC_H
+#define HN_CONV_NHWC_H
 
 #include "cpu/kernels/kernel.h"
 
@@ -18,15 +18,13 @@ typedef struct hn_conv_nhwc_job {
     const hn_window *window;
     int64_t batch, channels, filters, groups;
     const float *x;
-    const float *w;    /* as the file has it; not looked at when there is packed_w */
-    const float *bias; /* one per filter; NULL: none */
+    const float *w; /* as the file has it; not read when there is packed_w */
     hn_conv_nhwc_method method;
-    const float *packed_w; /* laid out for `method`; NULL: it was not */
+    const float *packed_w; /* packed for `method`; NULL: not packed */
     float *y;
-    const hn_finish_f32 *finish; /* NULL: none */
-    float *scratch;              /* hn_conv_nhwc_scratch_elems floats */
-    /* Elements from one pixel to the next; 0: pixels lie side by side. */
-    int64_t x_step, y_step, residual_step;
+    hn_epilogue_f32 epilogue; /* without bias per row */
+    float *scratch;           /* hn_conv_nhwc_scratch_elems floats */
+    int64_t x_step, y_step;   /* elements from one pixel to the next; 0: pixels are contiguous */
 } hn_conv_nhwc_job;
 
 static inline int64_t hn_conv_nhwc_x_stride(const hn_conv_nhwc_job *job) {
@@ -36,18 +34,18 @@ static inline int64_t hn_conv_nhwc_y_stride(const hn_conv_nhwc_job *job) {
     return job->y_step ? job->y_step : job->filters;
 }
 static inline int64_t hn_conv_nhwc_residual_stride(const hn_conv_nhwc_job *job) {
-    return job->residual_step ? job->residual_step : job->filters;
+    return job->epilogue.residual_stride ? job->epilogue.residual_stride : job->filters;
 }
 
 /* The best method by the sizes of a job alone; window->out_elems is 0 when the size of the map is
  * not known yet. */
 hn_conv_nhwc_method hn_conv_nhwc_choose(const hn_conv_nhwc_job *job);
-/* Whether a method can do a job of known sizes on this processor from filters laid out ahead, be it
- * the best one or not. */
+/* Whether a method can do a job of known sizes on this processor with packed filters, be it the
+ * best one or not. */
 bool hn_conv_nhwc_fits(const hn_conv_nhwc_job *job, hn_conv_nhwc_method method);
 const char *hn_conv_nhwc_method_name(int method); /* 0, 1, ...; NULL past the last */
-/* Filters that serve many convolutions are laid out once: room for so many floats (0: nothing is
- * laid out ahead), filled from w, sizes and method of a job. */
+/* Filters that serve many convolutions are packed once: into a buffer of so many floats (0: nothing
+ * is packed), from w, sizes and method of a job. */
 int64_t hn_conv_nhwc_packed_elems(const hn_conv_nhwc_job *job);
 void hn_conv_nhwc_pack(const hn_conv_nhwc_job *job, float *out);
 /* What one call needs, given that packed_w is NULL or not. */
@@ -68,10 +66,10 @@ void hn_winograd_pack(const hn_conv_nhwc_job *job, float *out);
 int64_t hn_winograd_scratch_elems(const hn_conv_nhwc_job *job, int n_threads);
 void hn_winograd_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 
-/* channels == groups. Without packed_w the filters are laid out in scratch, which then has room for
+/* channels == groups. Without packed_w the filters are packed into scratch, which then has
  * hn_depthwise_nhwc_packed_elems floats. */
 int64_t hn_depthwise_nhwc_packed_elems(const hn_conv_nhwc_job *job);
 void hn_depthwise_nhwc_pack(const hn_conv_nhwc_job *job, float *out);
 void hn_depthwise_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 
-#endif /* HN_CONV_LAST_H */
+#endif /* HN_CONV_NHWC_H */

@@ -183,7 +183,7 @@ static void panel_tiles(const filter_slice *s, const conv_rect *rect, const hn_c
     hn_conv_tile t = *first;
     t.x_row = x_steps[along];
     t.y_row = y_steps[along];
-    t.residual_row = residual_at(f, t.y_row);
+    t.epilogue.residual_stride = residual_at(f, t.y_row);
     for (int64_t across = 0; across < sizes[1 - along]; across++)
         for (int64_t i = 0, begin = 0, rows; i < n_tiles; i++, begin += rows) {
             int64_t y = across * y_steps[1 - along] + begin * t.y_row;
@@ -193,7 +193,8 @@ static void panel_tiles(const filter_slice *s, const conv_rect *rect, const hn_c
             t.ahead = reads_on ? t.x + rows * t.x_row : first->ahead + n_done * ahead_step * s->nk;
             t.ahead_step = reads_on ? rows : ahead_step;
             t.y = first->y + y;
-            t.residual = first->residual ? first->residual + residual_at(f, y) : NULL;
+            if (first->epilogue.residual)
+                t.epilogue.residual = first->epilogue.residual + residual_at(f, y);
             n_done++;
             fns[rows](&t);
         }
@@ -223,13 +224,11 @@ static const float *next_panel(const filter_slice *s, int64_t p) {
 static void rect_panels(const filter_slice *s, const conv_rect *rect) {
     const hn_product_form *f = s->run->form;
     const hn_conv_nhwc_job *job = s->run->job;
-    const hn_finish_f32 *finish = job->finish;
+    const hn_epilogue_f32 *e = &job->epilogue;
     hn_tile_run runs[HN_PRODUCT_MOST_SLICE];
     int64_t n_runs = list_runs(f, rect, s->k0, s->k0 + s->nk, runs);
     int64_t x = n_runs > 0 ? rect->x + runs[0].x : 0; /* no address in the padding is ever made */
     bool is_last = s->k0 + s->nk == f->depth;
-    const float *residual =
-        is_last && finish && finish->residual ? finish->residual + residual_at(f, rect->y) : NULL;
     if (n_runs == 0 && s->k0 > 0 && !is_last)
         return;
     for (int64_t i = n_runs - 1; i >= 0; i--)
@@ -248,12 +247,13 @@ static void rect_panels(const filter_slice *s, const conv_rect *rect) {
             .y = job->y + rect->y + column,
             .cols = HN_MIN(f->width, f->filters - panel * f->width),
             .add = s->k0 > 0,
-            .bias = is_last && job->bias ? job->bias + column : NULL,
-            .residual = residual ? residual + column : NULL,
-            .is_limited = is_last && finish && finish->is_clamp,
-            .least = finish ? finish->a : 0,
-            .most = finish ? finish->b : 0,
         };
+        if (is_last) {
+            first.epilogue = *e;
+            first.epilogue.col_bias = e->col_bias ? e->col_bias + column : NULL;
+            first.epilogue.residual =
+                e->residual ? e->residual + residual_at(f, rect->y) + column : NULL;
+        }
         panel_tiles(s, rect, panel_fns(s->run, panel), &first);
     }
 }
@@ -313,31 +313,25 @@ static plane_part next_part(const product_run *run, int64_t row, int64_t end) {
     return (plane_part){row / lines, row % lines, HN_MIN(lines, row % lines + end - row), 0, outs};
 }
 
-/* The function of one number that no tile applied. */
-static void map_part_last(const product_run *run, const plane_part *p, int64_t panel0,
-                          int64_t panel1) {
+/* The unary function, which no tile applies. */
+static void apply_unary_to_part(const product_run *run, const plane_part *p, int64_t panel0,
+                                int64_t panel1) {
     const hn_product_form *f = run->form;
-    const hn_finish_f32 *finish = run->job->finish;
     int32_t w = f->s.n_axes - 1, h = w - 1;
     int64_t from = panel0 / f->panels * f->filters + panel0 % f->panels * f->width;
     int64_t to =
         HN_MIN(panel1 / f->panels * f->filters + panel1 % f->panels * f->width, f->all_filters);
-    bool is_whole = to - from == f->out_step[w]; /* then outputs of a line lie side by side */
-    int64_t n_outs = is_whole ? 1 : p->out1 - p->out0;
-    uint64_t n = (uint64_t)(is_whole ? (p->out1 - p->out0) * to : to - from);
     conv_rect plane;
     enter_plane(f, p->plane, &plane);
     for (int64_t line = p->line0; line < p->line1; line++) {
         float *y = run->job->y + plane.y + line * f->out_step[h] + p->out0 * f->out_step[w] + from;
-        for (int64_t i = 0; i < n_outs; i++, y += f->out_step[w])
-            finish->map(y, y, n, finish->a, finish->b);
+        hn_epilogue_unary_f32(&run->job->epilogue, p->out1 - p->out0, to - from, f->out_step[w], y);
     }
 }
 
 static void product_task(void *ctx, int64_t row0, int64_t row1, int64_t panel0, int64_t panel1) {
     const product_run *run = ctx;
     const hn_product_form *f = run->form;
-    const hn_finish_f32 *finish = run->job->finish;
     filter_slice s = {.run = run, .panel0 = panel0, .panel1 = panel1};
     plane_part part;
     /* once even without any depth: bias and residual remain */
@@ -351,11 +345,11 @@ static void product_task(void *ctx, int64_t row0, int64_t row1, int64_t panel0, 
             part_rects(&s, &part);
         }
     }
-    if (!finish || !finish->map || finish->is_clamp)
+    if (!run->job->epilogue.unary)
         return;
     for (int64_t row = row0; row < row1; row += run->cuts_lines ? row1 : part.line1 - part.line0) {
         part = next_part(run, row, row1);
-        map_part_last(run, &part, panel0, panel1);
+        apply_unary_to_part(run, &part, panel0, panel1);
     }
 }
 

@@ -32,13 +32,12 @@ static void add_tap(const hn_conv_nhwc_job *job, const float *x, int64_t tap, fl
     }
 }
 
-static void finish_pixel(const hn_conv_nhwc_job *job, int64_t pixel, float *y) {
-    const hn_finish_f32 *f = job->finish;
+static void pixel_epilogue(const hn_conv_nhwc_job *job, int64_t pixel, float *y) {
+    const hn_epilogue_f32 *e = &job->epilogue;
     int64_t at = pixel * hn_conv_nhwc_residual_stride(job);
-    for (int64_t i = 0; f && f->residual && i < job->filters; i++)
-        y[i] += f->residual[at + i];
-    if (f && f->map)
-        f->map(y, y, (uint64_t)job->filters, f->a, f->b);
+    for (int64_t i = 0; e->residual && i < job->filters; i++)
+        y[i] += e->residual[at + i];
+    hn_epilogue_activate_f32(e, 1, job->filters, job->filters, y);
 }
 
 static void plain_pixels(void *ctx, int64_t begin, int64_t end) {
@@ -53,13 +52,13 @@ static void plain_pixels(void *ctx, int64_t begin, int64_t end) {
         int64_t taps[HN_MAX_SPATIAL] = {0};
         hn_window_split(s->n_axes, s->out, p % s->out_elems, at);
         for (int64_t f = 0; f < job->filters; f++)
-            y[f] = job->bias ? job->bias[f] : 0;
+            y[f] = job->epilogue.col_bias ? job->epilogue.col_bias[f] : 0;
         for (int64_t t = 0; t < s->kernel_elems; t++, hn_window_step(s->n_axes, s->kernel, taps)) {
             int64_t pixel = last_pixel(s, at, taps);
             if (pixel >= 0)
                 add_tap(job, image + pixel * x_step, t, y);
         }
-        finish_pixel(job, p, y);
+        pixel_epilogue(job, p, y);
     }
 }
 

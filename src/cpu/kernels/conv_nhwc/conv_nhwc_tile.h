@@ -14,7 +14,7 @@ typedef struct hn_tile_run {
 
 /* Some outputs, a constant distance apart, times some filters:
  *   y[r, j] = sum over runs and i < n of x[r * x_row + run.x + i] * panel[run.k + i, j]
- * plus y (when `add`), bias and residual, then limited. */
+ * plus y (when `add`), then the epilogue but for its unary function. */
 typedef struct hn_conv_tile {
     const hn_tile_run *runs;
     int64_t n_runs;
@@ -27,11 +27,7 @@ typedef struct hn_conv_tile {
     float *y;
     int64_t y_row, cols; /* columns of y that are touched; the others do not exist */
     bool add;
-    const float *bias;     /* one per column; NULL: none */
-    const float *residual; /* NULL: none */
-    int64_t residual_row;
-    bool is_limited;
-    float least, most;
+    hn_epilogue_f32 epilogue; /* begins where the tile does */
 } hn_conv_tile;
 
 typedef void (*hn_conv_tile_fn)(const hn_conv_tile *t);

@@ -12,14 +12,17 @@
 static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
     V sum[ROWS][V_COLS];
     int64_t x_row = t->x_row;
-    /* outputs and residuals are brought near while sums are made; not unrolled, for the sake of
-     * registers */
-    const float *near = t->y;
-    int64_t near_row = t->y_row;
-    for (int i = 0; i < 2 && near; i++, near = t->residual, near_row = t->residual_row)
-        _Pragma("GCC unroll 1") for (int r = 0; r < ROWS; r++, near += near_row)
+    /* outputs and residuals are prefetched while sums are computed; not unrolled, which would take
+     * registers from the sums */
+    const float *soon = t->y;
+    int64_t soon_row = t->y_row;
+    for (int i = 0; i < 2 && soon; i++) {
+        _Pragma("GCC unroll 1") for (int r = 0; r < ROWS; r++, soon += soon_row)
             _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
-                HN_PREFETCH(near + v * V_ELEMS);
+                HN_PREFETCH(soon + v * V_ELEMS);
+        soon = t->epilogue.residual;
+        soon_row = t->epilogue.residual_stride;
+    }
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
         _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = V_ZERO();
 #ifdef SPREADS
@@ -71,12 +74,13 @@ static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
       _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = to
     if (t->add)
         EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->y + r * t->y_row + v * V_ELEMS)));
-    if (t->bias)
-        EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->bias + v * V_ELEMS)));
-    if (t->residual)
-        EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->residual + r * t->residual_row + v * V_ELEMS)));
-    if (t->is_limited) {
-        V least = V_SET1(t->least), most = V_SET1(t->most);
+    if (t->epilogue.col_bias)
+        EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->epilogue.col_bias + v * V_ELEMS)));
+    if (t->epilogue.residual)
+        EACH_SUM(V_ADD(sum[r][v], V_LOAD(t->epilogue.residual + r * t->epilogue.residual_stride +
+                                         v * V_ELEMS)));
+    if (t->epilogue.is_limited) {
+        V least = V_SET1(t->epilogue.least), most = V_SET1(t->epilogue.most);
         EACH_SUM(V_MIN(most, V_MAX(least, sum[r][v])));
     }
 #undef EACH_SUM

@@ -98,8 +98,8 @@ static hn_conv_nhwc_job phase_job(const hn_conv_transpose_nhwc_job *job, const t
                               .filters = job->filters,
                               .groups = 1,
                               .x = job->x,
-                              .bias = job->bias,
                               .y = job->y,
+                              .epilogue = {.col_bias = job->bias},
                               .x_step = job->x_step,
                               .y_step = job->y_step};
 }

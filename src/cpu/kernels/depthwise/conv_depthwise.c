@@ -26,7 +26,7 @@ static void depthwise_plane(const depthwise_run *run, int64_t plane, float *band
         for (int64_t r = 0; r < rows; r++)
             memcpy(job->y + at + r * f->out_w, sums + r * f->pitch,
                    (size_t)f->out_w * sizeof *sums);
-        hn_conv_finish_f32(job, filter, at, rows * f->out_w, false);
+        hn_conv_epilogue_f32(job, at, rows * f->out_w);
     }
 }
 

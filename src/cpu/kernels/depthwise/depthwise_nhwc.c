@@ -67,17 +67,14 @@ typedef struct depthwise_nhwc_run {
 
 /* A row with several filters per channel goes through a buffer, from which its outputs are spread.
  */
-static void spread_row(const depthwise_nhwc_run *run, hn_depthwise_row r, int64_t filter) {
-    const hn_conv_nhwc_job *job = run->job;
-    const float *residual = r.residual;
+static void spread_row(const depthwise_nhwc_run *run, hn_depthwise_row r) {
+    const hn_epilogue_f32 e = r.epilogue;
     float *y = r.y;
     int64_t y_col = r.y_col;
     float sums[DEPTHWISE_SPREAD * DEPTHWISE_MOST_WIDTH];
     int64_t out_w = r.out1;
     r.y_col = run->width;
-    r.bias = r.residual = NULL;
-    r.least = -HUGE_VALF;
-    r.most = HUGE_VALF;
+    r.epilogue = hn_epilogue_limited_f32(&(hn_epilogue_f32){0});
     for (r.out0 = 0; r.out0 < out_w; r.out0 = r.out1) {
         r.out1 = HN_MIN(r.out0 + DEPTHWISE_SPREAD, out_w);
         r.y = sums - r.out0 * r.y_col;
@@ -85,11 +82,11 @@ static void spread_row(const depthwise_nhwc_run *run, hn_depthwise_row r, int64_
         for (int64_t o = r.out0; o < r.out1; o++)
             for (int64_t c = 0; c < r.n_channels; c++) {
                 float v = sums[(o - r.out0) * run->width + c];
-                v += job->bias ? job->bias[filter + c * run->several] : 0;
-                v += residual ? residual[o * r.residual_col + c * run->several] : 0;
-                y[o * y_col + c * run->several] = v < run->common.least  ? run->common.least
-                                                  : v > run->common.most ? run->common.most
-                                                                         : v;
+                v += e.col_bias ? e.col_bias[c * run->several] : 0;
+                v += e.residual ? e.residual[o * e.residual_stride + c * run->several] : 0;
+                y[o * y_col + c * run->several] = v < e.least  ? e.least
+                                                  : v > e.most ? e.most
+                                                               : v;
             }
     }
 }
@@ -98,7 +95,7 @@ static void spread_row(const depthwise_nhwc_run *run, hn_depthwise_row r, int64_
 static void depthwise_rows(const depthwise_nhwc_run *run, int64_t image, int64_t row0, int64_t row1,
                            int64_t vector, int64_t n_vectors, int64_t filter) {
     const hn_conv_nhwc_job *job = run->job;
-    const float *residual = job->finish ? job->finish->residual : NULL;
+    const hn_epilogue_f32 *e = &job->epilogue;
     int64_t channel = vector * run->width, step = run->dilation_h;
     hn_depthwise_row r = run->common;
     int64_t in_row = r.in_w * r.x_col;
@@ -106,7 +103,7 @@ static void depthwise_rows(const depthwise_nhwc_run *run, int64_t image, int64_t
     const float *w = run->w + (filter * run->n_vectors + vector) * run->kernel_h * run->w_row;
     filter += channel * run->several;
     r.n_channels = (int)HN_MIN(n_vectors * run->width, job->channels - channel);
-    r.bias = job->bias ? job->bias + filter : NULL;
+    r.epilogue.col_bias = e->col_bias ? e->col_bias + filter : NULL;
     for (int64_t row = row0; row < row1; row++) {
         int64_t pixel = (image * run->out_h + row) * r.out1;
         int64_t top = row * run->stride_h - run->pad_h, begin = 0, end = run->kernel_h;
@@ -118,26 +115,13 @@ static void depthwise_rows(const depthwise_nhwc_run *run, int64_t image, int64_t
         r.x = r.n_rows ? x + (top + begin * step) * in_row : x;
         r.w = w + begin * run->w_row;
         r.y = job->y + pixel * r.y_col + filter;
-        r.residual = residual ? residual + pixel * r.residual_col + filter : NULL;
+        if (e->residual)
+            r.epilogue.residual = e->residual + pixel * r.epilogue.residual_stride + filter;
         if (run->several > 1)
-            spread_row(run, r, filter);
+            spread_row(run, r);
         else
             run->row(&r);
     }
-}
-
-/* The function of an activation that rows do not apply themselves. */
-static void map_block(const depthwise_nhwc_run *run, int64_t pixel0, int64_t pixel1, int64_t c0,
-                      int64_t c1) {
-    const hn_finish_f32 *f = run->job->finish;
-    int64_t step = run->common.y_col, n = c1 - c0, n_pixels = pixel1 - pixel0;
-    if (n == step) {
-        n *= n_pixels;
-        n_pixels = 1;
-    }
-    float *y = run->job->y + pixel0 * step + c0;
-    for (int64_t p = 0; p < n_pixels; p++, y += step)
-        f->map(y, y, (uint64_t)n, f->a, f->b);
 }
 
 static void depthwise_blocks(void *ctx, int64_t block0, int64_t block1, int64_t v0, int64_t v1) {
@@ -151,21 +135,19 @@ static void depthwise_blocks(void *ctx, int64_t block0, int64_t block1, int64_t 
             for (int64_t f = 0; f < run->several; f++)
                 depthwise_rows(run, image, row0, row1, v, n, f);
         }
-        if (job->finish && job->finish->map && !job->finish->is_clamp) {
-            int64_t first = image * run->out_h, out_w = run->common.out1;
-            map_block(run, (first + row0) * out_w, (first + row1) * out_w,
-                      v0 * run->width * run->several,
-                      HN_MIN(v1 * run->width, job->channels) * run->several);
-        }
+        int64_t first = (image * run->out_h + row0) * run->common.out1;
+        int64_t c0 = v0 * run->width * run->several,
+                c1 = HN_MIN(v1 * run->width, job->channels) * run->several;
+        hn_epilogue_unary_f32(&job->epilogue, (row1 - row0) * run->common.out1, c1 - c0,
+                              run->common.y_col, job->y + first * run->common.y_col + c0);
     }
 }
 
 static depthwise_nhwc_run read_depthwise(const hn_conv_nhwc_job *job) {
     const hn_depthwise_set *set = hn_depthwise_pick();
     const hn_window *s = job->window;
-    const hn_finish_f32 *f = job->finish;
     int32_t w = s->n_axes - 1;
-    bool has_h = s->n_axes == 2, has_limits = f && f->map && f->is_clamp;
+    bool has_h = s->n_axes == 2;
     depthwise_nhwc_run run = {.job = job,
                               .row = set->find(s->kernel[w], s->stride[w], s->dilation[w]),
                               .width = set->channels,
@@ -190,10 +172,9 @@ static depthwise_nhwc_run read_depthwise(const hn_conv_nhwc_job *job) {
                                     .pad_w = s->pad[w],
                                     .w_vector = run.kernel_h * run.w_row,
                                     .y_col = hn_conv_nhwc_y_stride(job),
-                                    .residual_col = hn_conv_nhwc_residual_stride(job),
                                     .out1 = s->out[w],
-                                    .least = has_limits ? f->a : -HUGE_VALF,
-                                    .most = has_limits ? f->b : HUGE_VALF};
+                                    .epilogue = hn_epilogue_limited_f32(&job->epilogue)};
+    run.common.epilogue.residual_stride = hn_conv_nhwc_residual_stride(job);
     return run;
 }
 

@@ -15,10 +15,8 @@ typedef struct hn_depthwise_row {
     int64_t w_vector; /* from the weights of one vector to those of the next */
     float *y;         /* of output 0 */
     int64_t y_col, out0, out1;
-    const float *bias;     /* NULL: none */
-    const float *residual; /* of output 0; NULL: none */
-    int64_t residual_col;
-    float least, most;
+    /* The residual is that of output 0, limits are always applied, and the unary function never. */
+    hn_epilogue_f32 epilogue;
     int n_channels;
 } hn_depthwise_row;
 

@@ -25,19 +25,20 @@ V_INLINE void V_NAME(depthwise_start)(const hn_depthwise_row *r, const int n_vec
                                       V sums[][DEPTHWISE_TILE]) {
 #pragma GCC unroll 2
     for (int v = 0; v < n_vectors; v++) {
-        V bias = r->bias ? V_NAME(depthwise_load)(r->bias + v * V_ELEMS, part, lanes) : V_ZERO();
+        const float *by = r->epilogue.col_bias;
+        V bias = by ? V_NAME(depthwise_load)(by + v * V_ELEMS, part, lanes) : V_ZERO();
 #pragma GCC unroll 8
         for (int p = 0; p < DEPTHWISE_TILE; p++)
             sums[v][p] = bias;
     }
 }
 
-V_INLINE void V_NAME(depthwise_end)(const hn_depthwise_row *r, int64_t out, const int n_vectors,
-                                    V_NAME(depthwise_part) part, V_SOME lanes,
-                                    V sums[][DEPTHWISE_TILE]) {
-    const int64_t y_col = r->y_col, z_col = r->residual_col, n = r->out1 - out;
-    const V least = V_SET1(r->least), most = V_SET1(r->most);
-    const float *z = r->residual ? r->residual + out * z_col : NULL;
+V_INLINE void V_NAME(depthwise_epilogue)(const hn_depthwise_row *r, int64_t out,
+                                         const int n_vectors, V_NAME(depthwise_part) part,
+                                         V_SOME lanes, V sums[][DEPTHWISE_TILE]) {
+    const int64_t y_col = r->y_col, z_col = r->epilogue.residual_stride, n = r->out1 - out;
+    const V least = V_SET1(r->epilogue.least), most = V_SET1(r->epilogue.most);
+    const float *z = r->epilogue.residual ? r->epilogue.residual + out * z_col : NULL;
     float *y = r->y + out * y_col;
 #pragma GCC unroll 8
     for (int p = 0; p < DEPTHWISE_TILE; p++, y += y_col) {
@@ -91,7 +92,7 @@ V_INLINE void V_NAME(depthwise_tile)(const hn_depthwise_row *r, int64_t out, con
             }
         }
     }
-    V_NAME(depthwise_end)(r, out, n_vectors, part, lanes, sums);
+    V_NAME(depthwise_epilogue)(r, out, n_vectors, part, lanes, sums);
 }
 
 /* The same for any window. */
@@ -120,7 +121,7 @@ V_INLINE void V_NAME(depthwise_any_tile)(const hn_depthwise_row *r, int64_t out,
                                        sums[v][p]);
             }
         }
-    V_NAME(depthwise_end)(r, out, n_vectors, part, lanes, sums);
+    V_NAME(depthwise_epilogue)(r, out, n_vectors, part, lanes, sums);
 }
 
 /* All inputs and outputs of the tile are there. */

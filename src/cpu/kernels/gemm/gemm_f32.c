@@ -64,9 +64,18 @@ typedef struct gemm_left {
     int64_t row, col; /* strides */
 } gemm_left;
 
-static void map_rows(const hn_gemm_job_f32 *g, int64_t i, int64_t rows, int64_t j, int64_t cols) {
-    for (float *c = g->c + i * g->c_row + j; rows > 0; rows--, c += g->c_row)
-        g->end->map(c, c, (uint64_t)cols, g->end->map_a, g->end->map_b);
+static int64_t residual_stride(const hn_gemm_job_f32 *g) {
+    return g->epilogue->residual_stride ? g->epilogue->residual_stride : g->c_row;
+}
+
+/* The epilogue of a tile whose first element is row i, column j. */
+static hn_epilogue_f32 tile_epilogue(const hn_gemm_job_f32 *g, int64_t i, int64_t j) {
+    hn_epilogue_f32 e = *g->epilogue;
+    e.residual_stride = residual_stride(g);
+    e.bias = e.bias ? e.bias + i : NULL;
+    e.col_bias = e.col_bias ? e.col_bias + j : NULL;
+    e.residual = e.residual ? e.residual + i * e.residual_stride + j : NULL;
+    return e;
 }
 
 /* Where a tile of up to `width` columns from column j on finds b. */
@@ -91,7 +100,7 @@ static void run_tile(gemm_slice *s, const gemm_left *left, int64_t j, int64_t wi
                      hn_gemm_tile_fn_f32 fn) {
     const hn_gemm_job_f32 *g = s->task->job;
     int64_t at = left->row0 * g->c_row + j;
-    hn_epilogue_f32 end;
+    hn_epilogue_f32 epilogue;
     hn_gemm_tile_f32 tile = {.k = s->nk,
                              .a = left->at,
                              .a_row = left->row,
@@ -101,13 +110,9 @@ static void run_tile(gemm_slice *s, const gemm_left *left, int64_t j, int64_t wi
                              .cols = HN_MIN(width, s->col1 - j),
                              .add = g->add || s->k0 > 0};
     find_right(s, j, width, &tile);
-    if (g->end && s->k0 + s->nk == g->k) {
-        end = (hn_epilogue_f32){.bias = g->end->bias ? g->end->bias + left->row0 : NULL,
-                                .col_bias = g->end->col_bias ? g->end->col_bias + j : NULL,
-                                .residual = g->end->residual ? g->end->residual + at : NULL,
-                                .least = g->end->least,
-                                .most = g->end->most};
-        tile.end = &end;
+    if (g->epilogue && s->k0 + s->nk == g->k) {
+        epilogue = tile_epilogue(g, left->row0, j);
+        tile.epilogue = &epilogue;
     }
     if (s->later < s->later_end) {
         tile.later = s->later;
@@ -130,8 +135,9 @@ static void run_tiles(gemm_slice *s, const gemm_left *left) {
         width = hn_gemm_width_f32(set, s->col1, j);
         run_tile(s, left, j, width, width == set->cols ? set->full[rows] : set->narrow[rows]);
     }
-    if (g->end && g->end->map && s->k0 + s->nk == g->k)
-        map_rows(g, left->row0, rows, s->col0, s->col1 - s->col0);
+    if (g->epilogue && s->k0 + s->nk == g->k)
+        hn_epilogue_unary_f32(g->epilogue, rows, s->col1 - s->col0, g->c_row,
+                              g->c + left->row0 * g->c_row + s->col0);
 }
 
 /* ---- sides ----------------------------------------------------------------------------------- */
@@ -344,26 +350,23 @@ static void choose_wide_tiles(gemm_task *t) {
         t->wide = halves;
 }
 
-static void end_plainly(const hn_gemm_job_f32 *g) {
+static void apply_epilogue_plainly(const hn_gemm_job_f32 *g) {
+    const hn_epilogue_f32 *e = g->epilogue;
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
-            int64_t at = i * g->c_row + j;
-            float v = g->c[at] + (g->end->bias ? g->end->bias[i] : 0);
-            v = g->end->col_bias ? v + g->end->col_bias[j] : v;
-            v = g->end->residual ? v + g->end->residual[at] : v;
-            v = v < g->end->least ? g->end->least : v;
-            g->c[at] = v > g->end->most ? g->end->most : v;
+            float v = g->c[i * g->c_row + j] + (e->bias ? e->bias[i] : 0);
+            v = e->col_bias ? v + e->col_bias[j] : v;
+            g->c[i * g->c_row + j] = e->residual ? v + e->residual[i * residual_stride(g) + j] : v;
         }
-    if (g->end->map)
-        map_rows(g, 0, g->m, 0, g->n);
+    hn_epilogue_activate_f32(e, g->m, g->n, g->c_row, g->c);
 }
 
 static void gemm_plainly(hn_pool *pool, const hn_gemm_job_f32 *job) {
     hn_gemm_job_f32 sums = *job;
     sums.after = NULL;
     hn_gemm_plain_f32(pool, &sums);
-    if (job->end)
-        end_plainly(job);
+    if (job->epilogue)
+        apply_epilogue_plainly(job);
     if (job->after && job->m > 0 && job->n > 0)
         job->after(job->after_ctx, 0, job->m, 0, job->n);
 }

@@ -22,7 +22,8 @@ typedef struct hn_gemm_tile_f32 {
     int64_t c_row;
     int64_t cols; /* of c that are touched */
     bool add;
-    const hn_epilogue_f32 *end; /* begins where the tile does, has no map; NULL: none */
+    /* Begins where the tile does, with its residual_stride and no unary function; NULL: none. */
+    const hn_epilogue_f32 *epilogue;
 } hn_gemm_tile_f32;
 typedef void (*hn_gemm_tile_fn_f32)(const hn_gemm_tile_f32 *tile);
 

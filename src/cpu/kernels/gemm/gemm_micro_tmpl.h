@@ -47,17 +47,17 @@ static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
         _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) a[r / 3] += a_col;
         _Pragma("GCC unroll 16") for (int p = 0; p < PANELS; p += 3) b[p / 3] += b_row;
     }
-    const hn_epilogue_f32 *end = t->end;
+    const hn_epilogue_f32 *epilogue = t->epilogue;
     int64_t c_row = t->c_row;
     float *c[(ROWS + 2) / 3];
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r += 3) c[r / 3] = t->c + r * c_row;
     if (V_COLS > 2 || t->cols == V_COLS * V_ELEMS) {
-        TILE_END(TILE_LOAD, TILE_STORE)
+        TILE_EPILOGUE(TILE_LOAD, TILE_STORE)
         return;
     }
     V_SOME some[V_COLS];
     _Pragma("GCC unroll 16") for (int v = 0; v < V_COLS; v++) some[v] =
         V_FIRST(HN_MIN(HN_MAX(t->cols - v * V_ELEMS, 0), V_ELEMS));
-    TILE_END(TILE_LOAD_SOME, TILE_STORE_SOME)
+    TILE_EPILOGUE(TILE_LOAD_SOME, TILE_STORE_SOME)
 }
 #undef ROWS

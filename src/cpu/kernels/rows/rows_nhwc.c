@@ -52,13 +52,6 @@ typedef struct scale_task {
     const hn_rows_nhwc_f32 *rows;
 } scale_task;
 
-static void map_rows_nhwc(const hn_scale_rows_job *job, int64_t n_rows, float *y) {
-    bool is_dense = job->y_step == job->channels;
-    uint64_t n = (uint64_t)(is_dense ? n_rows * job->channels : job->channels);
-    for (int64_t row = is_dense ? n_rows - 1 : 0; row < n_rows; row++, y += job->y_step)
-        job->map(y, y, n, job->a, job->b);
-}
-
 static void scale_blocks(void *ctx, int64_t begin, int64_t end) {
     const scale_task *t = ctx;
     const hn_scale_rows_job *job = t->job;
@@ -67,8 +60,7 @@ static void scale_blocks(void *ctx, int64_t begin, int64_t end) {
         int64_t n = HN_MIN(rows, job->n_rows - i * rows);
         float *y = job->y + i * rows * job->y_step;
         t->rows->scale(n, job, job->x + i * rows * job->x_step, y);
-        if (job->map)
-            map_rows_nhwc(job, n, y);
+        hn_epilogue_activate_f32(&job->epilogue, n, job->channels, job->y_step, y);
     }
 }
 

@@ -5,13 +5,13 @@
 
 #include "cpu/kernels/kernel.h"
 
-/* y = map((x - center) * scale + shift), with one of each per channel; y may be x. */
+/* y = (x - center) * scale + shift with one of each per channel, then limits and unary function of
+ * the epilogue; y may be x. */
 typedef struct hn_scale_rows_job {
     int64_t n_rows, channels;
     const float *x, *center, *scale, *shift;
     float *y;
-    hn_unary_fn_f32 map; /* NULL: none */
-    float a, b;
+    hn_epilogue_f32 epilogue;
     int64_t x_step, y_step; /* from one row to the next */
 } hn_scale_rows_job;
 void hn_scale_rows_f32(hn_pool *pool, const hn_scale_rows_job *job);

@@ -113,7 +113,7 @@ typedef struct winograd_run {
     int64_t v_row;             /* floats per tile and point: the channels in whole vectors */
     int64_t v_plane, m_plane;  /* floats per point */
     int64_t v_elems, m_elems;
-    float least, most;
+    hn_epilogue_f32 epilogue; /* of the job, with limits */
 } winograd_run;
 
 /* One block of tiles, and memory for it. */
@@ -137,8 +137,6 @@ static void cut_winograd(winograd_run *r) {
 
 static winograd_run plan_winograd(const hn_conv_nhwc_job *job) {
     const hn_window *s = job->window;
-    const hn_finish_f32 *f = job->finish;
-    bool is_limited = f && f->map && f->is_clamp;
     winograd_run r = {.job = job,
                       .set = hn_winograd_pick(),
                       .products = hn_conv_tiles_pick(),
@@ -146,8 +144,7 @@ static winograd_run plan_winograd(const hn_conv_nhwc_job *job) {
                       .tiles_w = tiles_along(s->out[1], s->dilation[1]),
                       .width = hn_winograd_pick()->width,
                       .v_row = winograd_round_up(job->channels, WHOLE_VECTOR),
-                      .least = is_limited ? f->a : -HUGE_VALF,
-                      .most = is_limited ? f->b : HUGE_VALF};
+                      .epilogue = hn_epilogue_limited_f32(&job->epilogue)};
     r.n_tiles = job->batch * r.tiles_h * r.tiles_w;
     r.n_panels = winograd_pieces(job->filters, r.width);
     cut_winograd(&r);
@@ -305,7 +302,6 @@ static void interpolate_tile(const winograd_block *b, int64_t tile, int64_t f0, 
                              const float *bias) {
     const winograd_run *r = b->run;
     const hn_window *s = r->job->window;
-    const hn_finish_f32 *f = r->job->finish;
     tile_place at = place_of_tile(r, tile);
     int64_t pixel = hn_conv_nhwc_y_stride(r->job),
             from_pixel = hn_conv_nhwc_residual_stride(r->job);
@@ -315,35 +311,32 @@ static void interpolate_tile(const winograd_block *b, int64_t tile, int64_t f0, 
     int64_t first = (at.image * s->out[0] + at.y) * s->out[1] + at.x;
     if (at.height == 0 || at.width == 0)
         return;
-    const float *residual = f && f->residual ? f->residual + first * from_pixel + f0 : NULL;
+    hn_epilogue_f32 e = r->epilogue;
+    const float *residual = e.residual ? e.residual + first * from_pixel + f0 : NULL;
+    e.col_bias = bias;
+    e.residual = residual;
+    e.residual_stride = from_column;
     const float *m = b->m + (tile - b->tile0) * BLOCK_FILTERS;
     float *y = r->job->y + first * pixel + f0;
     if (at.height == TILE_SIDE && at.width == TILE_SIDE) {
-        hn_winograd_epilogue end = {bias, residual, from_row, from_column, r->least, r->most};
         done = n / WHOLE_VECTOR * WHOLE_VECTOR;
-        r->set->output(done, m, r->m_plane, &end, y, row, column);
+        r->set->output(done, m, r->m_plane, &e, from_row, y, row, column);
     }
     if (done < n) {
         float buffer[TILE_SIDE * TILE_SIDE * BLOCK_FILTERS] = {0};
-        hn_winograd_epilogue end = {bias + done,
-                                    residual ? buffer : NULL,
-                                    TILE_SIDE * BLOCK_FILTERS,
-                                    BLOCK_FILTERS,
-                                    r->least,
-                                    r->most};
+        e.col_bias = bias + done;
+        e.residual = residual ? buffer : NULL;
+        e.residual_stride = BLOCK_FILTERS;
         if (residual)
             copy_outputs(at, n - done, residual + done, from_row, from_column, buffer,
                          TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS);
-        r->set->output(winograd_round_up(n - done, WHOLE_VECTOR), m + done, r->m_plane, &end,
-                       buffer, TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS);
+        r->set->output(winograd_round_up(n - done, WHOLE_VECTOR), m + done, r->m_plane, &e,
+                       TILE_SIDE * BLOCK_FILTERS, buffer, TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS);
         copy_outputs(at, n - done, buffer, TILE_SIDE * BLOCK_FILTERS, BLOCK_FILTERS, y + done, row,
                      column);
     }
-    if (f && f->map && !f->is_clamp)
-        for (int64_t i = 0; i < at.height * at.width; i++) {
-            float *out = y + i / at.width * row + i % at.width * column;
-            f->map(out, out, (uint64_t)n, f->a, f->b);
-        }
+    for (int64_t i = 0; i < at.height; i++)
+        hn_epilogue_unary_f32(&e, at.width, n, column, y + i * row);
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
@@ -354,8 +347,8 @@ static void convolve_panels(const winograd_block *b, int64_t panel0, int64_t pan
     const hn_conv_nhwc_job *job = r->job;
     int64_t f0 = panel0 * r->width, n = HN_MIN(panel1 * r->width, job->filters) - f0;
     float bias[BLOCK_FILTERS] = {0};
-    if (job->bias)
-        memcpy(bias, job->bias + f0, (size_t)n * sizeof *bias);
+    if (job->epilogue.col_bias)
+        memcpy(bias, job->epilogue.col_bias + f0, (size_t)n * sizeof *bias);
     multiply_panels(b, panel0, panel1);
     for (int64_t tile = b->tile0; tile < b->tile1; tile++)
         interpolate_tile(b, tile, f0, n, bias);

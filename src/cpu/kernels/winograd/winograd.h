@@ -19,14 +19,6 @@ enum {
 #define HN_WINOGRAD_A 0.70710678118654752440
 #define HN_WINOGRAD_B 1.41421356237309504880
 
-/* What outputs leave with. */
-typedef struct hn_winograd_epilogue {
-    const float *bias;     /* one per filter */
-    const float *residual; /* residual[i * row + j * column + f]; NULL: none */
-    int64_t residual_row, residual_column;
-    float least, most; /* infinities: no limit */
-} hn_winograd_epilogue;
-
 #define HN_WINOGRAD_LANES 16 /* numbers of channels and of filters are multiples of it below */
 
 /* What the three taps of a filter's line weigh at each point. */
@@ -41,9 +33,10 @@ typedef struct hn_winograd_set {
     void (*filters)(const double *taps, float *out, int64_t plane);
     /* v[point * plane + c] from the window x[i * row + j * column + c], for n channels */
     void (*input)(int64_t n, const float *x, int64_t row, int64_t column, float *v, int64_t plane);
-    /* outputs y[i * row + j * column + f] from m[point * plane + f], for n filters */
-    void (*output)(int64_t n, const float *m, int64_t plane, const hn_winograd_epilogue *end,
-                   float *y, int64_t row, int64_t column);
+    /* outputs y[i * row + j * column + f] from m[point * plane + f], for n filters. The epilogue
+     * has a bias per column, limits, and residual[i * residual_row + j * residual_stride + f]. */
+    void (*output)(int64_t n, const float *m, int64_t plane, const hn_epilogue_f32 *epilogue,
+                   int64_t residual_row, float *y, int64_t row, int64_t column);
 } hn_winograd_set;
 
 /* The best that this processor has; NULL: none. */

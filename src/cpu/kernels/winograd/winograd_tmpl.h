@@ -76,9 +76,9 @@ static inline V_TARGET void V_NAME(winograd_interpolate)(const V *m, V *y) {
 }
 
 static V_TARGET void V_NAME(winograd_output)(int64_t n, const float *m, int64_t plane,
-                                             const hn_winograd_epilogue *end, float *y, int64_t row,
-                                             int64_t column) {
-    const V least = V_SET1(end->least), most = V_SET1(end->most);
+                                             const hn_epilogue_f32 *epilogue, int64_t residual_row,
+                                             float *y, int64_t row, int64_t column) {
+    const V least = V_SET1(epilogue->least), most = V_SET1(epilogue->most);
     for (int64_t f = 0; f < n; f += V_ELEMS) {
         V lines[HN_WINOGRAD_WINDOW][HN_WINOGRAD_TILE], d[HN_WINOGRAD_WINDOW], bias;
         _Pragma("GCC unroll 6") for (int j = 0; j < HN_WINOGRAD_WINDOW; j++) {
@@ -86,7 +86,7 @@ static V_TARGET void V_NAME(winograd_output)(int64_t n, const float *m, int64_t 
                 V_LOAD(m + f + (i * HN_WINOGRAD_WINDOW + j) * plane);
             V_NAME(winograd_interpolate)(d, lines[j]);
         }
-        bias = V_LOAD(end->bias + f);
+        bias = V_LOAD(epilogue->col_bias + f);
         _Pragma("GCC unroll 4") for (int i = 0; i < HN_WINOGRAD_TILE; i++) {
             V out[HN_WINOGRAD_TILE];
             _Pragma("GCC unroll 6") for (int j = 0; j < HN_WINOGRAD_WINDOW; j++) d[j] = lines[j][i];
@@ -94,9 +94,9 @@ static V_TARGET void V_NAME(winograd_output)(int64_t n, const float *m, int64_t 
             _Pragma("GCC unroll 4") for (int j = 0; j < HN_WINOGRAD_TILE; j++) {
                 int64_t at = i * row + j * column + f;
                 V sum = V_ADD(out[j], bias);
-                if (end->residual)
-                    sum = V_ADD(sum, V_LOAD(end->residual + i * end->residual_row +
-                                            j * end->residual_column + f));
+                if (epilogue->residual)
+                    sum = V_ADD(sum, V_LOAD(epilogue->residual + i * residual_row +
+                                            j * epilogue->residual_stride + f));
                 V_STORE(y + at, V_MIN(most, V_MAX(least, sum)));
             }
         }

@@ -174,20 +174,12 @@ static hn_activation fused_activation(const hn_eval *c) {
                            .b = activation_param(c, 1, "activation_beta")};
 }
 
-#define ACTIVATION_NAME 32 /* longer ones are not known */
-
-static void activation_name(const hn_activation *act, char name[ACTIVATION_NAME]) {
-    size_t n = HN_MIN(act->name.n, (size_t)ACTIVATION_NAME - 1);
-    memcpy(name, act->name.at ? act->name.at : "", n);
-    name[n] = 0;
+/* Parameter i of an activation: given, or its default. */
+static float activation_value(const hn_activation_row *row, uint32_t i, const float *given) {
+    return given && i < row->n_params ? *given : (float)row->defaults[i];
 }
 
-static float param_or(const float *param, float def) {
-    return param ? *param : def;
-}
-
-static hone_status clip_array(const hn_activation *act, hn_array *y) {
-    double lo = (double)param_or(act->a, -INFINITY), hi = (double)param_or(act->b, INFINITY);
+static hone_status limit_array(double lo, double hi, hn_array *y) {
     double tile[HN_TILE];
     for (uint64_t begin = 0; begin < y->n_elems; begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, y->n_elems - begin);
@@ -199,37 +191,31 @@ static hone_status clip_array(const hn_activation *act, hn_array *y) {
     return HONE_OK;
 }
 
-bool hn_activation_map(const hn_activation *act, hn_finish_f32 *out) {
-    char name[ACTIVATION_NAME];
-    activation_name(act, name);
-    const hn_unary_op *map = hn_unary_find(name);
-    bool is_clip = strcmp(name, "Clip") == 0, is_relu = strcmp(name, "Relu") == 0;
-    out->is_clamp = is_clip || is_relu;
-    out->map = hn_unary_find_f32(out->is_clamp ? "Clip" : name);
-    out->a = param_or(act->a, is_clip ? -INFINITY : map ? map->default_a : 0);
-    out->b = param_or(act->b, is_clip ? INFINITY : map ? map->default_b : 0);
-    if (is_relu) {
-        out->a = 0;
-        out->b = INFINITY;
+bool hn_activation_epilogue(const hn_activation *act, hn_epilogue_f32 *out) {
+    const hn_activation_row *row = hn_activation_find(act->name);
+    out->is_limited = row && row->is_limit;
+    out->unary = row && !row->is_limit ? hn_unary_find_f32(row->name) : NULL;
+    if (row) {
+        out->a = out->least = activation_value(row, 0, act->a);
+        out->b = out->most = activation_value(row, 1, act->b);
     }
-    return act->name.n == 0 || out->map;
+    return act->name.n == 0 || out->is_limited || out->unary;
 }
 
-bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out) {
+bool hn_fused_epilogue(const hn_eval *c, hn_epilogue_f32 *out) {
     hn_activation act = fused_activation(c);
-    return hn_activation_map(&act, out);
+    return hn_activation_epilogue(&act, out);
 }
 
 static hone_status activate_array(hn_eval *c, const hn_activation *act, hn_array *y) {
-    char name[ACTIVATION_NAME];
-    activation_name(act, name);
-    const hn_unary_op *map = hn_unary_find(name);
-    if (strcmp(name, "Clip") == 0)
-        return clip_array(act, y);
-    if (!map)
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "activation '%s' is not known", name);
-    return hn_unary_eval(c, map, (double)param_or(act->a, map->default_a),
-                         (double)param_or(act->b, map->default_b), y, y);
+    const hn_activation_row *row = hn_activation_find(act->name);
+    if (!row)
+        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "activation '%.*s' is unknown",
+                            (int)HN_MIN(act->name.n, 100), (const char *)act->name.at);
+    double a = (double)activation_value(row, 0, act->a),
+           b = (double)activation_value(row, 1, act->b);
+    return row->is_limit ? limit_array(a, b, y)
+                         : hn_unary_eval(c, hn_unary_find(row->name), a, b, y, y);
 }
 
 hone_status hn_activate(hn_eval *c, const hn_activation *act, hn_array *y) {

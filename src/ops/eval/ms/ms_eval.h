@@ -5,6 +5,7 @@
 #define HN_MS_EVAL_H
 
 #include "cpu/kernels/kernel.h"
+#include "ops/activation.h"
 #include "ops/eval/widen.h"
 
 /* Where an operator of a family lacks an argument. */
@@ -62,15 +63,16 @@ typedef struct hn_activation {
 } hn_activation;
 /* Over y in place. */
 hone_status hn_activate(hn_eval *c, const hn_activation *act, hn_array *y);
-/* The same as a loop over floats; false when there is none for it. */
-bool hn_activation_map(const hn_activation *act, hn_finish_f32 *out);
+/* Limits and unary function of an epilogue; false, and neither is set, when the activation has no
+ * loop over floats on this processor. */
+bool hn_activation_epilogue(const hn_activation *act, hn_epilogue_f32 *out);
 
 /* The activation that attribute `activation` names, over y in place; none when it is absent. Its
  * parameters are the list activation_params, or activation_alpha, activation_beta and
  * activation_gamma. */
 hone_status hn_fused_activation(hn_eval *c, hn_array *y);
-/* The same as a loop over floats; false when there is none for it. */
-bool hn_fused_map(const hn_eval *c, hn_finish_f32 *out);
+/* The same as hn_activation_epilogue. */
+bool hn_fused_epilogue(const hn_eval *c, hn_epilogue_f32 *out);
 
 /* y[i] = (x[i] - mean) * gamma / sqrt(variance + epsilon) + beta over one row; simplified: no mean.
  * Returns mean and 1 / deviation. */

@@ -18,11 +18,11 @@ static void read_conv_window(const hn_eval *c, const hn_array *x, const hn_array
   }
 
 hone_status hn_eval_conv(hn_eval *c) {
-    return hn_conv_finished(c, NULL);
+    return hn_conv_with_epilogue(c, NULL);
 }
 const hn_impl hn_impl_conv[1] = {{.eval = hn_eval_conv}};
 
-hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish) {
+hone_status hn_conv_with_epilogue(hn_eval *c, const hn_epilogue_f32 *epilogue) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
     hn_window s;
@@ -40,7 +40,7 @@ hone_status hn_conv_finished(hn_eval *c, const hn_finish_f32 *finish) {
     float *wide = hn_room_f32(c, y);
     HN_TRY_PTR(wide_x && (packed_w || wide_w) && wide && (!bias || wide_bias));
     hn_conv_job_f32 job = CONV_JOB(f32, c, &s, x, w, wide_x, wide_w, wide_bias, wide);
-    job.finish = finish;
+    job.epilogue = epilogue;
     job.packed_w = packed_w;
     hn_conv_f32(hn_eval_pool(c), &job);
     hn_narrow_f32(y, wide);

@@ -6,22 +6,6 @@
 
 /* ---- ConvTranspose --------------------------------------------------------------------------- */
 
-/* A wanted output_shape and SAME take away at both ends what is too much. */
-void hn_window_read_transposed(const hn_infer *node, int32_t n_axes, const int64_t *image,
-                               const int64_t *positions, const int64_t *kernel, hn_window *s) {
-    uint32_t n_extra, n_shape;
-    const int64_t *extra = NULL, *output_shape = NULL;
-    bool has_extra = hn_attr_ints(node, "output_padding", &n_extra, &extra) && n_extra > 0;
-    bool has_shape = hn_attr_ints(node, "output_shape", &n_shape, &output_shape) && n_shape > 0;
-    hn_window_read(node, n_axes, image, positions, kernel, s);
-    for (int32_t i = 0; i < s->n_axes && (has_shape || hn_window_is_same(node)); i++) {
-        int64_t total =
-            (s->out[i] - 1) * s->stride[i] + (s->kernel[i] - 1) * s->dilation[i] + 1 - s->in[i];
-        total = HN_MAX(total + (has_extra ? extra[i] : 0), 0);
-        s->pad[i] = hn_attr_is(node, "auto_pad", "SAME_UPPER") ? total / 2 : total - total / 2;
-    }
-}
-
 static hone_status eval_conv_transpose(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *bias = hn_arg(c, 2);
     hn_array *y = hn_ret(c, 0);
@@ -45,22 +29,16 @@ const hn_impl hn_impl_conv_transpose[1] = {{.eval = eval_conv_transpose}};
 /* ---- Col2Im ---------------------------------------------------------------------------------- */
 
 static hone_status read_col2im_window(hn_eval *c, const hn_array *y, hn_window *s) {
-    const hn_infer *node = hn_eval_node(c);
     int32_t n_axes = y->rank - 2;
-    uint32_t n;
-    const int64_t *pads = NULL;
     int64_t block[HN_MAX_RANK], positions[HN_MAX_RANK];
+    hn_window_attrs attrs;
     hn_load_i64(hn_arg(c, 2), 0, (uint64_t)n_axes, block);
-    bool has_pads = hn_attr_ints(node, "pads", &n, &pads) && n > 0;
-    hn_window_read(node, n_axes, y->dims + 2, y->dims + 2, block, s);
-    s->out_elems = 1;
+    hn_window_attrs_get(hn_eval_node(c), n_axes, &attrs);
     for (int32_t i = 0; i < n_axes; i++) {
-        int64_t room = s->in[i] + (has_pads ? pads[i] + pads[n_axes + i] : 0) -
-                       (s->kernel[i] - 1) * s->dilation[i] - 1;
-        positions[i] = room < 0 ? 0 : room / s->stride[i] + 1;
-        s->out[i] = positions[i];
-        s->out_elems *= positions[i];
+        attrs.axes[i].kernel = block[i];
+        positions[i] = hn_window_attrs_positions(&attrs, i, y->dims[2 + i]);
     }
+    hn_window_set(&attrs, y->dims + 2, positions, block, s);
     const hn_array *x = hn_arg(c, 0);
     if (s->out_elems != x->dims[2] || s->kernel_elems * y->dims[1] != x->dims[1])
         return hn_eval_fail(c, HONE_E_SHAPE,

@@ -67,7 +67,7 @@ static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int
     hn_pool *pool;                                                                   \
     const T *a, *b;                                                                  \
     hn_packed_side packed_b;                                                         \
-    const hn_epilogue_f32 *end;                                                      \
+    const hn_epilogue_f32 *epilogue;                                                 \
     T *y;                                                                            \
   } matmul_job_##name;                                                               \
   static void matmul_products_##name(void *ctx, int64_t begin, int64_t end) {        \
@@ -87,7 +87,7 @@ static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int
                                                       .b_col = s->b_col,             \
                                                       .packed_b = job->packed_b.at,  \
                                                       .packed_as = job->packed_b.as, \
-                                                      .end = job->end,               \
+                                                      .epilogue = job->epilogue,     \
                                                       .c = job->y + i * s->m * s->n, \
                                                       .c_row = s->n});               \
     }                                                                                \
@@ -129,7 +129,7 @@ hone_status hn_product_eval(hn_eval *c, const hn_product *p, hn_array *y) {
     default:
         break;
     }
-    matmul_job_f32 job = {.stack = &s, .packed_b = p->packed_b, .end = p->end};
+    matmul_job_f32 job = {.stack = &s, .packed_b = p->packed_b, .epilogue = p->epilogue};
     job.a = hn_wide_f32(c, a);
     job.b = hn_wide_f32(c, b);
     job.y = hn_room_f32(c, y);
@@ -268,7 +268,8 @@ static gemm_form read_gemm_form(const hn_eval *c) {
 
 #define GEMM_PRODUCT(name, T)                                                                  \
   static void gemm_product_##name(hn_pool *pool, const gemm_form *f, const T *a, const T *b,   \
-                                  hn_packed_side packed_b, const hn_epilogue_f32 *end, T *y) { \
+                                  hn_packed_side packed_b, const hn_epilogue_f32 *epilogue,    \
+                                  T *y) {                                                      \
     hn_gemm_##name(pool, &(hn_gemm_job_##name){.m = f->m,                                      \
                                                .n = f->n,                                      \
                                                .k = f->k,                                      \
@@ -280,7 +281,7 @@ static gemm_form read_gemm_form(const hn_eval *c) {
                                                .b_col = f->trans_b ? f->k : 1,                 \
                                                .packed_b = packed_b.at,                        \
                                                .packed_as = packed_b.as,                       \
-                                               .end = end,                                     \
+                                               .epilogue = epilogue,                           \
                                                .c = y,                                         \
                                                .c_row = f->n});                                \
   }
@@ -294,8 +295,8 @@ static int64_t gemm_to_int(double v) {
 }
 
 /* y = alpha * y + beta * bias. Factors other than 1 round integers toward zero. */
-#define GEMM_FINISH(id, T, ROUND)                                                      \
-  static void gemm_finish_##id(const gemm_form *f, const T *bias, T *y) {              \
+#define GEMM_SCALE_AND_BIAS(id, T, ROUND)                                                      \
+  static void gemm_scale_and_bias_##id(const gemm_form *f, const T *bias, T *y) {              \
     for (int64_t i = 0; i < f->m && (bias || f->alpha != 1); i++)                      \
       for (int64_t j = 0; j < f->n; j++) {                                             \
         T v = y[i * f->n + j], b = 0;                                                  \
@@ -305,22 +306,22 @@ static int64_t gemm_to_int(double v) {
         y[i * f->n + j] = (T)(v + (f->beta == 1 ? b : (T)ROUND(f->beta * (double)b))); \
       }                                                                                \
   }
-GEMM_FINISH(HN_F32, float, )
-GEMM_FINISH(HN_F64, double, )
-GEMM_FINISH(HN_I32, int32_t, gemm_to_int)
-GEMM_FINISH(HN_U32, uint32_t, gemm_to_int)
-GEMM_FINISH(HN_I64, int64_t, gemm_to_int)
-GEMM_FINISH(HN_U64, uint64_t, gemm_to_int)
-#undef GEMM_FINISH
+GEMM_SCALE_AND_BIAS(HN_F32, float, )
+GEMM_SCALE_AND_BIAS(HN_F64, double, )
+GEMM_SCALE_AND_BIAS(HN_I32, int32_t, gemm_to_int)
+GEMM_SCALE_AND_BIAS(HN_U32, uint32_t, gemm_to_int)
+GEMM_SCALE_AND_BIAS(HN_I64, int64_t, gemm_to_int)
+GEMM_SCALE_AND_BIAS(HN_U64, uint64_t, gemm_to_int)
+#undef GEMM_SCALE_AND_BIAS
 
 /* Whether the bias can be added before sums leave the registers. */
-static bool bias_meets_sums(const gemm_form *f, const float *bias, hn_epilogue_f32 *end) {
+static bool bias_meets_sums(const gemm_form *f, const float *bias, hn_epilogue_f32 *epilogue) {
     bool is_per_column = f->bias_strides[0] == 0 && f->bias_strides[1] == 1;
     bool is_per_row = f->bias_strides[0] == 1 && f->bias_strides[1] == 0;
     if (bias && is_per_column)
-        end->col_bias = bias;
+        epilogue->col_bias = bias;
     if (bias && is_per_row)
-        end->bias = bias;
+        epilogue->bias = bias;
     return f->alpha == 1 && (!bias || (f->beta == 1 && (is_per_column || is_per_row)));
 }
 
@@ -340,19 +341,19 @@ static hone_status read_gemm_floats(hn_eval *c, hn_array *y, gemm_floats *v) {
 }
 
 static hone_status gemm_eval_f32(hn_eval *c, const gemm_form *f, hn_array *y) {
-    hn_epilogue_f32 end = {.least = -HUGE_VALF, .most = HUGE_VALF};
+    hn_epilogue_f32 epilogue = {0};
     gemm_floats v;
     HN_TRY(read_gemm_floats(c, y, &v));
-    bool is_done = bias_meets_sums(f, v.bias, &end);
-    gemm_product_f32(hn_eval_pool(c), f, v.a, v.b, hn_packed_right_side(c), is_done ? &end : NULL,
-                     v.y);
+    bool is_done = bias_meets_sums(f, v.bias, &epilogue);
+    gemm_product_f32(hn_eval_pool(c), f, v.a, v.b, hn_packed_right_side(c),
+                     is_done ? &epilogue : NULL, v.y);
     if (!is_done)
-        gemm_finish_HN_F32(f, v.bias, v.y);
+        gemm_scale_and_bias_HN_F32(f, v.bias, v.y);
     hn_narrow_f32(y, v.y);
     return HONE_OK;
 }
 
-hone_status hn_gemm_finished(hn_eval *c, hn_epilogue_f32 *end, bool *is_done) {
+hone_status hn_gemm_with_epilogue(hn_eval *c, hn_epilogue_f32 *epilogue, bool *is_done) {
     gemm_form f = read_gemm_form(c);
     hn_array *y = hn_ret(c, 0);
     gemm_floats v;
@@ -360,9 +361,9 @@ hone_status hn_gemm_finished(hn_eval *c, hn_epilogue_f32 *end, bool *is_done) {
     if (y->dtype != HN_F32)
         return HONE_OK;
     HN_TRY(read_gemm_floats(c, y, &v));
-    *is_done = bias_meets_sums(&f, v.bias, end);
+    *is_done = bias_meets_sums(&f, v.bias, epilogue);
     if (*is_done)
-        gemm_product_f32(hn_eval_pool(c), &f, v.a, v.b, hn_packed_right_side(c), end, v.y);
+        gemm_product_f32(hn_eval_pool(c), &f, v.a, v.b, hn_packed_right_side(c), epilogue, v.y);
     return HONE_OK;
 }
 
@@ -376,7 +377,7 @@ hone_status hn_eval_gemm(hn_eval *c) {
 #define GEMM_CASE(id, kernel)                                                    \
   case id:                                                                       \
     gemm_product_##kernel(hn_eval_pool(c), &f, a, b, not_packed, NULL, y->data); \
-    gemm_finish_##id(&f, bias, y->data);                                         \
+    gemm_scale_and_bias_##id(&f, bias, y->data);                                         \
     return HONE_OK;
     switch (y->dtype) {
         GEMM_CASE(HN_F64, f64)

@@ -1,4 +1,4 @@
-/* Pooling, computed: window elements run over whole lines of outputs. */
+/* Pooling: each window element is applied to whole lines of outputs. */
 #include "ops/eval/onnx/window_eval.h"
 
 #include <math.h>
@@ -72,8 +72,7 @@ static hone_status run_pool(hn_eval *c, pool_form *f) {
     if (!y)
         return HONE_OK;
     read_pool_form(c, y->dims + 2, f);
-    double taps =
-        1; /* no memory stands behind a window: what counts is the time to go through it */
+    double taps = 1; /* windows take no memory, so only the time limits them */
     for (int32_t i = 0; i < f->window.n_axes; i++)
         taps *= (double)f->window.kernel[i];
     if (taps > POOL_MOST_TAPS)
@@ -218,7 +217,7 @@ static hone_status eval_max_unpool(hn_eval *c) {
         }
         if (!inside)
             return hn_eval_fail(c, HONE_E_INVALID,
-                                "index %lld of element %llu lies outside the output",
+                                "index %lld of element %llu is outside the output",
                                 (long long)index, (unsigned long long)i);
         memcpy((uint8_t *)y->data + (size_t)to * bytes, (const uint8_t *)x->data + i * bytes,
                bytes);

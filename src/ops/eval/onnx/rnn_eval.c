@@ -2,7 +2,6 @@
  * after the other. */
 #include "ops/eval/onnx/rnn_eval.h"
 
-#include <ctype.h>
 #include <math.h>
 
 #include "cpu/kernels/rnn/rnn_cells.h"
@@ -10,50 +9,33 @@
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    bool takes_alpha, takes_beta;
-    double alpha, beta; /* defaults */
-} rnn_act_facts[] = {
-    [HN_RNN_AFFINE] = {"affine", true, true, 1, 0},
-    [HN_RNN_RELU] = {"relu", false, false, 0, 0},
-    [HN_RNN_LEAKY_RELU] = {"leakyrelu", true, false, 0.01, 0},
-    [HN_RNN_THRESHOLDED_RELU] = {"thresholdedrelu", true, false, 1, 0},
-    [HN_RNN_TANH] = {"tanh", false, false, 0, 0},
-    [HN_RNN_SCALED_TANH] = {"scaledtanh", true, true, 1, 1},
-    [HN_RNN_SIGMOID] = {"sigmoid", false, false, 0, 0},
-    [HN_RNN_HARD_SIGMOID] = {"hardsigmoid", true, true, 0.2, 0.5},
-    [HN_RNN_ELU] = {"elu", true, false, 1, 0},
-    [HN_RNN_SOFTSIGN] = {"softsign", false, false, 0, 0},
-    [HN_RNN_SOFTPLUS] = {"softplus", false, false, 0, 0},
-};
-
 static double rnn_activate(const hn_rnn_act *act, double v) {
     switch (act->kind) {
-    case HN_RNN_AFFINE:
+    case HN_ACT_Affine:
         return act->alpha * v + act->beta;
-    case HN_RNN_RELU:
+    case HN_ACT_Relu:
         return fmax(v, 0);
-    case HN_RNN_LEAKY_RELU:
+    case HN_ACT_LeakyRelu:
         return v >= 0 ? v : act->alpha * v;
-    case HN_RNN_THRESHOLDED_RELU:
+    case HN_ACT_ThresholdedRelu:
         return v > act->alpha ? v : 0;
-    case HN_RNN_TANH:
+    case HN_ACT_Tanh:
         return tanh(v);
-    case HN_RNN_SCALED_TANH:
+    case HN_ACT_ScaledTanh:
         return act->alpha * tanh(act->beta * v);
-    case HN_RNN_SIGMOID:
+    case HN_ACT_Sigmoid:
         return 1 / (1 + exp(-v));
-    case HN_RNN_HARD_SIGMOID:
+    case HN_ACT_HardSigmoid:
         return fmin(fmax(act->alpha * v + act->beta, 0), 1);
-    case HN_RNN_ELU:
+    case HN_ACT_Elu:
         return v >= 0 ? v : act->alpha * expm1(v);
-    case HN_RNN_SOFTSIGN:
+    case HN_ACT_Softsign:
         return v / (1 + fabs(v));
-    case HN_RNN_SOFTPLUS:
+    case HN_ACT_Softplus:
         return fmax(v, 0) + log1p(exp(-fabs(v)));
+    default: /* no recurrent layer has it */
+        return v;
     }
-    return v;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */
@@ -77,31 +59,20 @@ int64_t hn_rnn_output_at(const hn_rnn_form *f, int64_t dir, int64_t b, int64_t t
     return at * f->hidden;
 }
 
-static bool same_word(hn_bytes s, const char *lower) {
-    const char *text = s.at;
-    if (s.n != strlen(lower))
-        return false;
-    for (uint64_t i = 0; i < s.n; i++)
-        if (tolower((unsigned char)text[i]) != lower[i])
-            return false;
-    return true;
-}
-
 static bool find_rnn_act(hn_bytes name, hn_rnn_act *act) {
-    for (size_t i = 0; i < HN_COUNT(rnn_act_facts); i++)
-        if (same_word(name, rnn_act_facts[i].name)) {
-            *act = (hn_rnn_act){(hn_rnn_act_kind)i, rnn_act_facts[i].alpha, rnn_act_facts[i].beta};
-            return true;
-        }
-    return false;
+    if (!hn_activation_find_rnn(name, &act->kind))
+        return false;
+    act->alpha = hn_activation_at(act->kind)->defaults[0];
+    act->beta = hn_activation_at(act->kind)->defaults[1];
+    return true;
 }
 
 /* Alphas and betas are given in order to those activations that take one. */
 static hone_status read_rnn_acts(hn_eval *c, hn_rnn_form *f) {
-    static const hn_rnn_act_kind defaults[3][3] = {
-        [HN_RNN_PLAIN] = {HN_RNN_TANH},
-        [HN_RNN_GRU] = {HN_RNN_SIGMOID, HN_RNN_TANH},
-        [HN_RNN_LSTM] = {HN_RNN_SIGMOID, HN_RNN_TANH, HN_RNN_TANH}};
+    static const hn_activation_id defaults[3][3] = {
+        [HN_RNN_PLAIN] = {HN_ACT_Tanh},
+        [HN_RNN_GRU] = {HN_ACT_Sigmoid, HN_ACT_Tanh},
+        [HN_RNN_LSTM] = {HN_ACT_Sigmoid, HN_ACT_Tanh, HN_ACT_Tanh}};
     const hn_infer *node = hn_eval_node(c);
     const hn_attr *names = hn_attr_raw(node, "activations"),
                   *alphas = hn_attr_raw(node, "activation_alpha");
@@ -115,9 +86,9 @@ static hone_status read_rnn_acts(hn_eval *c, hn_rnn_form *f) {
         *act = (hn_rnn_act){.kind = defaults[f->kind][i % n]};
         if (names && names->n > 0 && (i >= names->n || !find_rnn_act(names->v.strings[i], act)))
             return hn_eval_fail(c, HONE_E_UNSUPPORTED, "activation %u is missing or unknown", i);
-        if (alphas && rnn_act_facts[act->kind].takes_alpha && i_alpha < alphas->n)
+        if (alphas && hn_activation_at(act->kind)->n_params > 0 && i_alpha < alphas->n)
             act->alpha = (double)alphas->v.floats[i_alpha++];
-        if (betas && rnn_act_facts[act->kind].takes_beta && i_beta < betas->n)
+        if (betas && hn_activation_at(act->kind)->n_params > 1 && i_beta < betas->n)
             act->beta = (double)betas->v.floats[i_beta++];
     }
     return HONE_OK;

@@ -2,24 +2,11 @@
 #ifndef HN_RNN_EVAL_H
 #define HN_RNN_EVAL_H
 
+#include "ops/activation.h"
 #include "ops/eval/widen.h"
 
-typedef enum hn_rnn_act_kind {
-    HN_RNN_AFFINE,
-    HN_RNN_RELU,
-    HN_RNN_LEAKY_RELU,
-    HN_RNN_THRESHOLDED_RELU,
-    HN_RNN_TANH,
-    HN_RNN_SCALED_TANH,
-    HN_RNN_SIGMOID,
-    HN_RNN_HARD_SIGMOID,
-    HN_RNN_ELU,
-    HN_RNN_SOFTSIGN,
-    HN_RNN_SOFTPLUS
-} hn_rnn_act_kind;
-
 typedef struct hn_rnn_act {
-    hn_rnn_act_kind kind;
+    hn_activation_id kind;
     double alpha, beta;
 } hn_rnn_act;
 

@@ -69,7 +69,7 @@ hone_status hn_conv_shape(hn_infer *c, const hn_conv_form *form) {
     hn_dim *dims = hn_infer_dims(c, rank);
     HN_TRY_PTR(dims);
     dims[0] = hn_in_dim(c, form->x, 0);
-    bool to_last = form->channels_last != form->turns;
+    bool to_last = form->channels_last != form->moves_channels;
     HN_TRY(conv_filters(c, form, rank, &dims[hn_channel_axis(rank, to_last)]));
     for (int32_t i = 0; i < win.n_axes; i++) {
         hn_dim in = hn_in_dim(c, form->x, hn_spatial_axis(i, form->channels_last));
@@ -184,8 +184,9 @@ hone_status hn_conv_transpose_shape(hn_infer *c, uint32_t bias, const hn_pads *p
 }
 
 hone_status hn_infer_conv_transpose(hn_infer *c) {
-    bool has_auto_pad = !hn_attr_is(c, "auto_pad", "NOTSET") && !hn_attr_is(c, "auto_pad", "");
-    if (hn_infer_version(c) >= 11 && has_auto_pad && hn_has_attr(c, "pads"))
+    hn_auto_pad auto_pad;
+    if (hn_infer_version(c) >= 11 && hn_auto_pad_read(c, &auto_pad) &&
+        auto_pad != HN_PAD_EXPLICIT && hn_has_attr(c, "pads"))
         return hn_infer_fail(c, HONE_E_SHAPE,
                              "attributes pads and auto_pad cannot be used together; remove one");
     return hn_conv_transpose_shape(c, 2, NULL, false);

@@ -95,7 +95,8 @@ hone_status hn_infer_nhwc_conv(hn_infer *c) {
 }
 
 hone_status hn_infer_nchw_conv(hn_infer *c) {
-    return hn_conv_shape(c, &(hn_conv_form){.x = 0, .weight = 1, .bias = 2, .turns = true});
+    return hn_conv_shape(
+        c, &(hn_conv_form){.x = 0, .weight = 1, .bias = 2, .moves_channels = true});
 }
 
 bool hn_macs_nhwc_conv(const hn_infer *c, uint64_t *macs) {
