@@ -26,6 +26,6 @@ static void bytes_to_floats_plain(uint64_t n, const uint8_t *x, float *y) {
         y[i] = (float)x[i];
 }
 
-const hn_conversions hn_conversions__plain = {halves_to_floats_plain, floats_to_halves_plain,
-                                              bfloats_to_floats_plain, floats_to_bfloats_plain,
-                                              bytes_to_floats_plain};
+const hn_conversions hn_conversions__scalar = {halves_to_floats_plain, floats_to_halves_plain,
+                                               bfloats_to_floats_plain, floats_to_bfloats_plain,
+                                               bytes_to_floats_plain};

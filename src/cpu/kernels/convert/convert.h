@@ -13,6 +13,6 @@ typedef struct hn_conversions {
     void (*bytes_to_floats)(uint64_t n, const uint8_t *x, float *y); /* 0 .. 255 */
 } hn_conversions;
 const hn_conversions *hn_conversions_find(void); /* the best for this processor */
-extern const hn_conversions hn_conversions__plain;
+extern const hn_conversions hn_conversions__scalar;
 
 #endif /* HN_CONVERT_H */

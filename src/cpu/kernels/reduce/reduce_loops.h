@@ -31,6 +31,6 @@ typedef struct hn_reduce_loops_f32 {
     hn_weigh_rows_fn weigh_rows;
 } hn_reduce_loops_f32;
 const hn_reduce_loops_f32 *hn_reduce_loops_find_f32(void); /* the best for this processor */
-extern const hn_reduce_loops_f32 hn_reduce_loops_f32__plain;
+extern const hn_reduce_loops_f32 hn_reduce_loops_f32__scalar;
 
 #endif /* HN_FOLDS_H */

@@ -34,7 +34,7 @@ static void plain_spread(int64_t n_rows, int64_t channels, const float *x, int64
         }
 }
 
-const hn_rows_nhwc_f32 hn_rows_nhwc_f32__plain = {plain_scale, plain_sum, plain_spread};
+const hn_rows_nhwc_f32 hn_rows_nhwc_f32__scalar = {plain_scale, plain_sum, plain_spread};
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
