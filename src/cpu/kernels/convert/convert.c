@@ -29,3 +29,8 @@ static void bytes_to_floats_plain(uint64_t n, const uint8_t *x, float *y) {
 const hn_conversions hn_conversions__scalar = {halves_to_floats_plain, floats_to_halves_plain,
                                                bfloats_to_floats_plain, floats_to_bfloats_plain,
                                                bytes_to_floats_plain};
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/convert/convert_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

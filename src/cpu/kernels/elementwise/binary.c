@@ -15,3 +15,8 @@ hn_select_fn hn_select_find_32(void) {
     const hn_binary_loops *best = hn_binary_loops_pick();
     return best ? best->choose_32 : NULL;
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/elementwise/binary_loops_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

@@ -4,7 +4,7 @@
  *   TILE(rows)     name of the function for so many rows
  *   ROWS
  *   RIGHT, RIGHT_LOAD(p)  what b is made of, and how a vector of it is loaded as floats
- * and includes gemm_end.h. Rows of a, and panels of b, are reached from every third one, which
+ * and includes gemm_epilogue.h. Rows of a, and panels of b, are reached from every third one, which
  * needs fewer address registers than one pointer each. */
 
 static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {

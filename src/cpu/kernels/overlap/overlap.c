@@ -23,3 +23,8 @@ bool hn_overlaps__scalar(const hn_corner_lists *boxes, int64_t n, const hn_corne
     }
     return false;
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/overlap/overlap_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

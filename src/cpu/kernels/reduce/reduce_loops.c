@@ -47,3 +47,8 @@ static void weigh_rows_plain(int64_t n, int64_t n_rows, const float *x, const in
 #define ROWS_ROW(name, start, step) [HN_REDUCE_##name] = fold_rows_##name,
 const hn_reduce_loops_f32 hn_reduce_loops_f32__scalar = {
     {FOLD_ROWS(RUN_ROW)}, {FOLD_ROWS(ROWS_ROW)}, weigh_rows_plain};
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/reduce/reduce_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

@@ -130,3 +130,8 @@ void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job) {
     hn_pool_for(pool, t.n_blocks, SCALE_GRAIN, measure_blocks, &t);
     hn_pool_for(pool, job->channels, 64, join_moments, &t);
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/rows/rows_nhwc_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

@@ -83,3 +83,8 @@ void hn_transpose(const hn_transpose_job *j) {
     else
         hn_transpose_pick_32()(j);
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/transpose/transpose_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

@@ -390,3 +390,8 @@ void hn_winograd_f32(hn_pool *pool, const hn_conv_nhwc_job *job) {
     if (r.n_tiles > 0)
         hn_pool_for_lanes(pool, r.n_blocks * r.n_parts, 1, convolve_task, &r);
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/winograd/winograd_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"
