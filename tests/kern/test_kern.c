@@ -74,6 +74,10 @@ float *kern_floats(int64_t n) {
     return numbers;
 }
 
+void *kern_bytes(int64_t n) {
+    return (uint8_t *)kern_floats((n + 3) / 4) + (kern_at_start ? 0 : -n & 3);
+}
+
 static bool is_untouched(const unsigned char *from, const unsigned char *to) {
     while (from < to && *from == CANARY)
         from++;
