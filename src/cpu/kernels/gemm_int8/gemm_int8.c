@@ -12,6 +12,7 @@
 #include "cpu/kernels/gemm_int8/gemm_int8.h"
 
 #include "cpu/kernels/gemm_int8/gemm_u8s8.h"
+#include "cpu/kernels/kernel_select.h"
 
 enum {
     SIGN_BIT = 0x80,
@@ -33,6 +34,10 @@ static size_t aligned_bytes(int64_t n, size_t elem_bytes) {
     return (bytes + HN_GEMM_INT8_ALIGN - 1) / HN_GEMM_INT8_ALIGN * HN_GEMM_INT8_ALIGN;
 }
 
+bool hn_gemm_int8_is_fast(void) {
+    return hn_kernel_picked(HN_FAMILY_gemm_u8s8)->isa != HN_ISA_SCALAR;
+}
+
 /* ---- b --------------------------------------------------------------------------------------- */
 
 /* Packed: all panels, then the sum of each column. */
@@ -52,23 +57,46 @@ typedef struct int8_pack {
     uint32_t *col_sums;
 } int8_pack;
 
+/* n rows of b, at most a group, in `cols` columns of a panel. */
+static void pack_int8_rows(const hn_gemm_int8_job *job, const uint8_t *from, int64_t n,
+                           int64_t cols, uint8_t *out, uint32_t *sums) {
+    uint8_t flip = job->b_is_signed ? 0 : SIGN_BIT;
+    for (int64_t e = 0; e < n; e++)
+        for (int64_t j = 0; j < cols; j++) {
+            uint8_t byte = from[e * job->b_row + j * job->b_col] ^ flip;
+            int32_t value = (int8_t)byte;
+            out[j * HN_U8S8_GROUP + e] = byte;
+            sums[j] += (uint32_t)value;
+        }
+}
+
+/* A whole group of rows whose columns are contiguous. */
+static void interleave_int8_rows(const hn_gemm_int8_job *job, const uint8_t *from, int64_t cols,
+                                 uint8_t *out, uint32_t *sums) {
+    const uint8_t *r0 = from, *r1 = r0 + job->b_row, *r2 = r1 + job->b_row, *r3 = r2 + job->b_row;
+    uint8_t flip = job->b_is_signed ? 0 : SIGN_BIT;
+    for (int64_t j = 0; j < cols; j++) {
+        uint8_t bytes[HN_U8S8_GROUP] = {r0[j] ^ flip, r1[j] ^ flip, r2[j] ^ flip, r3[j] ^ flip};
+        int32_t sum = (int8_t)bytes[0] + (int8_t)bytes[1] + (int8_t)bytes[2] + (int8_t)bytes[3];
+        memcpy(out + j * HN_U8S8_GROUP, bytes, sizeof bytes);
+        sums[j] += (uint32_t)sum;
+    }
+}
+
 static void pack_int8_panel(const int8_pack *p, int64_t panel) {
     const hn_gemm_int8_job *job = p->job;
     int64_t width = p->set->cols, j0 = panel * width, cols = HN_MIN(width, job->n - j0);
-    int64_t panel_bytes = groups_of(job->k) * width * HN_U8S8_GROUP;
-    uint8_t *out = p->panels + panel * panel_bytes, flip = job->b_is_signed ? 0 : SIGN_BIT;
+    int64_t group_bytes = width * HN_U8S8_GROUP, panel_bytes = groups_of(job->k) * group_bytes;
+    uint8_t *out = p->panels + panel * panel_bytes;
     uint32_t *sums = p->col_sums + j0;
     memset(out, 0, (size_t)panel_bytes);
     memset(sums, 0, (size_t)width * sizeof *sums);
-    for (int64_t k = 0; k < job->k; k++) {
+    for (int64_t k = 0; k < job->k; k += HN_U8S8_GROUP, out += group_bytes) {
         const uint8_t *from = (const uint8_t *)job->b + k * job->b_row + j0 * job->b_col;
-        uint8_t *to = out + k / HN_U8S8_GROUP * width * HN_U8S8_GROUP + k % HN_U8S8_GROUP;
-        for (int64_t j = 0; j < cols; j++) {
-            uint8_t byte = from[j * job->b_col] ^ flip;
-            int32_t value = (int8_t)byte;
-            to[j * HN_U8S8_GROUP] = byte;
-            sums[j] += (uint32_t)value;
-        }
+        if (job->b_col == 1 && job->k - k >= HN_U8S8_GROUP)
+            interleave_int8_rows(job, from, cols, out, sums);
+        else
+            pack_int8_rows(job, from, HN_MIN(HN_U8S8_GROUP, job->k - k), cols, out, sums);
     }
 }
 
@@ -151,20 +179,52 @@ static void find_column_terms(const int8_run *run) {
     }
 }
 
+/* One group of a row, fewer than four numbers at the end of it. Returns their sum. */
+static uint32_t pack_int8_group(const uint8_t *from, int64_t step, int64_t n, uint8_t flip,
+                                uint8_t *out) {
+    uint32_t sum = 0;
+    memset(out, 0, HN_U8S8_GROUP);
+    for (int64_t e = 0; e < n; e++) {
+        out[e] = from[e * step] ^ flip;
+        sum += out[e];
+    }
+    return sum;
+}
+
+/* Whole groups of contiguous numbers, as words; two sums grow in the halves of one word. */
+static uint32_t pack_int8_words(const uint8_t *from, int64_t n_groups, uint8_t flip, uint8_t *out,
+                                int64_t out_step) {
+    const uint32_t flips = flip * 0x01010101u, low_bytes = 0x00FF00FFu;
+    enum { MOST_ADDED = 128 }; /* groups until half a word is full */
+    uint32_t sum = 0;
+    for (int64_t first = 0; first < n_groups; first += MOST_ADDED) {
+        uint32_t pair = 0;
+        for (int64_t g = first; g < HN_MIN(first + MOST_ADDED, n_groups); g++) {
+            uint32_t word;
+            memcpy(&word, from + g * HN_U8S8_GROUP, sizeof word);
+            word ^= flips;
+            memcpy(out + g * out_step, &word, sizeof word);
+            pair += (word & low_bytes) + (word >> 8 & low_bytes);
+        }
+        sum += (pair & 0xFFFF) + (pair >> 16);
+    }
+    return sum;
+}
+
 /* Row i of the strip at `out`, which has `rows`. Returns the sum of its numbers. */
 static uint32_t pack_int8_row(const hn_gemm_int8_job *job, int64_t i, int64_t rows, uint8_t *out) {
     const uint8_t *from = (const uint8_t *)job->a + i * job->a_row;
     uint8_t flip = job->a_is_signed ? SIGN_BIT : 0;
-    int64_t n_whole = job->k / HN_U8S8_GROUP;
+    int64_t out_step = rows * HN_U8S8_GROUP, n_groups = groups_of(job->k), g = 0;
     uint32_t sum = 0;
-    for (int64_t g = 0; g < groups_of(job->k); g++, out += rows * HN_U8S8_GROUP) {
-        int64_t n = g < n_whole ? HN_U8S8_GROUP : job->k % HN_U8S8_GROUP;
-        uint8_t group[HN_U8S8_GROUP] = {0};
-        for (int64_t e = 0; e < n; e++) {
-            group[e] = from[(g * HN_U8S8_GROUP + e) * job->a_col] ^ flip;
-            sum += group[e];
-        }
-        memcpy(out, group, sizeof group);
+    if (job->a_col == 1) {
+        g = job->k / HN_U8S8_GROUP;
+        sum = pack_int8_words(from, g, flip, out, out_step);
+    }
+    for (; g < n_groups; g++) {
+        int64_t k = g * HN_U8S8_GROUP;
+        sum += pack_int8_group(from + k * job->a_col, job->a_col, HN_MIN(HN_U8S8_GROUP, job->k - k),
+                               flip, out + g * out_step);
     }
     return sum;
 }

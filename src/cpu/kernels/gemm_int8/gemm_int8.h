@@ -28,6 +28,10 @@ typedef struct hn_gemm_int8_job {
 
 #define HN_GEMM_INT8_ALIGN 64
 
+/* Whether the processor has instructions for it; plain C is no faster than a product of 32-bit
+ * integers. */
+bool hn_gemm_int8_is_fast(void);
+
 /* Right sides that serve many products are packed once, from b, its strides and n, k of a job. The
  * packed form depends on the processor, not on zero points. */
 size_t hn_gemm_int8_packed_bytes(int64_t n, int64_t k);

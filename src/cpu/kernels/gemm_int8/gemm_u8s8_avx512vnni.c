@@ -2,9 +2,9 @@
  * per group (four steps along k) two loads, 14 broadcasts and 28 vpdpbusd, each of 64 products.
  * The inner loop has no reference to the stack.
  *
- * Measured on one core whose float peak is 118 GFLOP/s, so 472 GOP/s of bytes, within products
- * whose b is packed: 92 % for 128 x 768 x 768, 128 x 768 x 3072 and 8 x 3072 x 768, 84 % for 196 x
- * 1024 x 256; one row reads packed weights at 85 GB/s from the second and third cache. */
+ * Measured on one core of an AMD EPYC server (118 GFLOP/s of floats, so 472 GOP/s of bytes), within
+ * products whose b is packed: 92 % for 128 x 768 x 768, 128 x 768 x 3072 and 8 x 3072 x 768, 84 %
+ * for 196 x 1024 x 256; one row reads packed weights at 85 GB/s from the second and third cache. */
 #include "cpu/kernels/gemm_int8/gemm_u8s8.h"
 
 #if defined(__x86_64__)
