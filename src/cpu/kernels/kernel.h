@@ -59,7 +59,7 @@ typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STOR
     /* Writes the same as `fill`, in panels; floats only, NULL: `fill` does */                    \
     hn_panels_##name panels;                                                                      \
     const hn_epilogue_f32 *end; /* floats only; NULL: none */                                     \
-    /* Called for each part of c when it is finished, while it is still near; NULL: nobody is */  \
+    /* Called for each part of c when it is complete, while caches hold it; NULL: not called */   \
     hn_tile_fn after;                                                                             \
     void *after_ctx;                                                                              \
   } hn_gemm_job_##name;                                                                           \
@@ -72,7 +72,7 @@ HN_KERNEL_TYPES(HN_GEMM_JOB)
  * processor has no use for it), filled from the b and sizes n, k of a job. */
 int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k);
 void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
-/* The same number of halves. False: a number is too large for them. */
+/* The same number of float16 or bfloat16. False: a number is too large. */
 bool hn_gemm_pack_half_f32(const hn_gemm_job_f32 *job, hn_stored as, uint16_t *out);
 /* The same for a left side, of the a and sizes m, k of a job. */
 int64_t hn_gemm_packed_left_elems_f32(int64_t m, int64_t k);

@@ -1,4 +1,4 @@
-/* Inside kernels/: everything that kernels.def names. */
+/* Inside cpu/kernels: everything that kernels.def names. */
 #ifndef HN_KERNEL_SETS_H
 #define HN_KERNEL_SETS_H
 

@@ -12,14 +12,14 @@
 static V_TARGET void TILE(ROWS)(const hn_conv_tile *t) {
     V sum[ROWS][V_COLS];
     int64_t x_row = t->x_row;
-    /* outputs and residuals are brought near while sums are made; not unrolled, for the sake of
+    /* outputs and residuals are prefetched while sums are made; not unrolled, for the sake of
      * registers */
-    const float *near = t->y;
-    int64_t near_row = t->y_row;
-    for (int i = 0; i < 2 && near; i++, near = t->residual, near_row = t->residual_row)
-        _Pragma("GCC unroll 1") for (int r = 0; r < ROWS; r++, near += near_row)
+    const float *later = t->y;
+    int64_t later_row = t->y_row;
+    for (int i = 0; i < 2 && later; i++, later = t->residual, later_row = t->residual_row)
+        _Pragma("GCC unroll 1") for (int r = 0; r < ROWS; r++, later += later_row)
             _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++)
-                HN_PREFETCH(near + v * V_ELEMS);
+                HN_PREFETCH(later + v * V_ELEMS);
     _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)
         _Pragma("GCC unroll 4") for (int v = 0; v < V_COLS; v++) sum[r][v] = V_ZERO();
 #ifdef SPREADS

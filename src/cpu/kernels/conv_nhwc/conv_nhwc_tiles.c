@@ -7,8 +7,8 @@
  *   NEON      8 x 8              16 of 32
  *
  * Per step: two loads, a broadcast for each output, two multiply-adds for each. Tiles that spread
- * hold as many vectors of x as of sums, and permute before each multiply-add, which halves the
- * peak; NEON has none.
+ * hold as many vectors of x as of sums, and permute before each multiply-add, for half of
+ * the peak; NEON has none.
  *
  * Measured with AVX-512: up to 93 % of the peak, see conv_nhwc_product.c; with AVX2 80 to 89 % for
  * 1x1 and 3x3. */

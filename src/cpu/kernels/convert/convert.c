@@ -1,4 +1,4 @@
-/* Conversions of runs in plain C. */
+/* Conversions of runs in plain C and with vectors. */
 #include "cpu/kernels/convert/convert.h"
 
 static void halves_to_floats_plain(uint64_t n, const uint16_t *x, float *y) {

@@ -1,4 +1,4 @@
-/* Inside and above kernels/: runs of small numbers as floats, and back. Exactly as base/base.h
+/* Inside and above cpu/kernels: runs of small numbers as floats, and back. Exactly as base/base.h
  * converts single ones. */
 #ifndef HN_CONVERT_H
 #define HN_CONVERT_H

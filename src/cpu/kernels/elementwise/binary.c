@@ -1,4 +1,4 @@
-/* Loops over pairs, where the processor has vectors for them. */
+/* Elementwise functions of two operands, where the processor has vectors for them. */
 #include "cpu/kernels/elementwise/binary.h"
 
 #include "cpu/kernels/elementwise/binary_loops_int.h"

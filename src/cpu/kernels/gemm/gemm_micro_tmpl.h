@@ -10,7 +10,7 @@
 static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
     enum {
         PANELS = (V_COLS + 1) / 2,
-        LATER_LINE = 64, /* bytes that come near at once; a single tile wants two per step */
+        LATER_LINE = 64, /* bytes of a prefetch; a single tile wants two per step */
         IS_LOW = ROWS * V_COLS * 4 < V_REGISTERS * 3, /* sums would not hide what is missing */
         AHEAD = 8, /* steps by which wide tiles fetch panels: more than processors follow */
         LINE = V_ELEMS * sizeof(RIGHT) < 64 ? 2 : 1 /* vectors, within a panel */

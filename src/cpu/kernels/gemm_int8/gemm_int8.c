@@ -191,7 +191,7 @@ static uint32_t pack_int8_group(const uint8_t *from, int64_t step, int64_t n, ui
     return sum;
 }
 
-/* Whole groups of contiguous numbers, as words; two sums grow in the halves of one word. */
+/* Whole groups of contiguous numbers, as words; two sums of 16 bits grow in one word. */
 static uint32_t pack_int8_words(const uint8_t *from, int64_t n_groups, uint8_t flip, uint8_t *out,
                                 int64_t out_step) {
     const uint32_t flips = flip * 0x01010101u, low_bytes = 0x00FF00FFu;

@@ -1,4 +1,4 @@
-/* Boxes that overlap one, in plain C. */
+/* Boxes that overlap one, in plain C and with vectors. */
 #include "cpu/kernels/overlap/overlap.h"
 
 /* Comparisons that compile to one instruction, which fminf and fmaxf do not. */

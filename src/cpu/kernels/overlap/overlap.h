@@ -1,4 +1,4 @@
-/* Inside and above kernels/: boxes that overlap. */
+/* Inside and above cpu/kernels: boxes that overlap. */
 #ifndef HN_OVERLAP_H
 #define HN_OVERLAP_H
 

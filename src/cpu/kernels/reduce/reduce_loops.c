@@ -1,4 +1,4 @@
-/* Folds in plain C, sums in double. */
+/* Reductions in plain C, sums in double, and with vectors. */
 #include "cpu/kernels/reduce/reduce_loops.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Inside and above kernels/: many floats folded into one, and weighted sums of rows. Sums grow in
+/* Inside and above cpu/kernels: many floats reduced to one, and weighted sums of rows. Sums grow in
  * blocks whose sizes are fixed, so that errors stay small and results do not depend on who asks. */
 #ifndef HN_FOLDS_H
 #define HN_FOLDS_H

@@ -77,7 +77,7 @@
 #ifndef HN_SIMD_AVX2_H
 #  define HN_SIMD_AVX2_H
 
-/* 2^n is made in two halves, so that results below the normal numbers come out right. */
+/* 2^n is made of two factors, so that results below the normal numbers come out right. */
 static inline V_TARGET __m256 hn_scale__avx2(__m256 a, __m256 n) {
     __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
     __m256i rest = _mm256_sub_epi32(whole, half), bias = _mm256_set1_epi32(127);

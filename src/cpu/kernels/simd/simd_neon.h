@@ -71,7 +71,7 @@
 #ifndef HN_SIMD_NEON_H
 #  define HN_SIMD_NEON_H
 
-/* 2^n is made in two halves, so that results below the normal numbers come out right. */
+/* 2^n is made of two factors, so that results below the normal numbers come out right. */
 static inline float32x4_t hn_scale__neon(float32x4_t a, float32x4_t n) {
     int32x4_t whole = vcvtnq_s32_f32(n), half = vshrq_n_s32(whole, 1);
     int32x4_t rest = vsubq_s32(whole, half), bias = vdupq_n_s32(127);

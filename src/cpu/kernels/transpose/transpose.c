@@ -1,4 +1,4 @@
-/* Matrices turned around: in tiles by vectors where both sides are long enough, else element by
+/* Transpose of matrices: in tiles by vectors where both sides are long enough, else element by
  * element. Measured beside a copy of the same size: 1.4 times as long by tiles of 16 x 16 in the
  * second level of the cache, 1.3 to 1.7 in memory; three planes into pixels 0.4 ns per element. */
 #include "cpu/kernels/transpose/transpose.h"
