@@ -1,11 +1,13 @@
 /* hone passes, hone kernels: what this build has, as a table or as JSON. */
 #include "cli_value.h"
 
-enum { MOST_LISTED = 4 };
+enum { MOST_LISTED = 8 };
 
-/* Rows of texts, the last of which explains the others. */
+/* Rows of texts: those of the table, the last of which explains the others, then what only JSON
+ * has. */
 typedef struct listing {
-    size_t n_columns;
+    size_t n_columns, n_keys;
+    const char *align;                 /* as cli_table_begin takes it */
     const char *headings[MOST_LISTED]; /* of the table */
     const char *keys[MOST_LISTED];     /* of the objects */
     bool (*row)(uint32_t row, const char **texts);
@@ -22,7 +24,7 @@ static const cli_option list_option_table[] = {
 static void print_list_table(const listing *l) {
     const char *texts[MOST_LISTED];
     cli_table table;
-    cli_table_begin(&table, l->n_columns, l->headings, "lllL");
+    cli_table_begin(&table, l->n_columns, l->headings, l->align);
     for (uint32_t i = 0; l->row(i, texts); i++)
         for (size_t k = 0; k < l->n_columns; k++)
             cli_table_add(&table, "%s", texts[k]);
@@ -34,7 +36,7 @@ static int print_list_json(const listing *l) {
     cli_buffer b = {0};
     for (uint32_t i = 0; l->row(i, texts); i++) {
         cli_buffer_printf(&b, "%s\n  {", i ? "," : "[");
-        for (size_t k = 0; k < l->n_columns; k++) {
+        for (size_t k = 0; k < l->n_keys; k++) {
             cli_buffer_printf(&b, "%s", k ? ", " : "");
             cli_json_member(&b, l->keys[k], texts[k]);
         }
@@ -82,6 +84,8 @@ static bool pass_texts(uint32_t row, const char **texts) {
 
 static int run_passes(const cli_command *self, int argc, char **argv) {
     static const listing passes = {4,
+                                   4,
+                                   "lllL",
                                    {"pass", "level", "numbers", "what it does"},
                                    {"name", "level", "numerics", "summary"},
                                    pass_texts};
@@ -109,23 +113,30 @@ static bool kernel_texts(uint32_t row, const char **texts) {
     hone_kernel_info k;
     if (!hone_kernel_get(row, &k))
         return false;
-    texts[0] = k.name;
-    texts[1] = k.tier;
-    texts[2] = k.tiles;
-    texts[3] = k.summary;
+    texts[0] = k.family;
+    texts[1] = k.instruction_set;
+    texts[2] = k.is_picked ? "yes" : "";
+    texts[3] = k.types;
+    texts[4] = k.tile;
+    texts[5] = k.is_exact ? "exact" : "rounded";
+    texts[6] = k.summary;
+    texts[7] = k.name;
     return true;
 }
 
 static int run_kernels(const cli_command *self, int argc, char **argv) {
-    static const listing kernels = {4,
-                                    {"kernel", "tier", "tiles", "what it computes"},
-                                    {"name", "tier", "tiles", "summary"},
-                                    kernel_texts};
+    static const listing kernels = {
+        7,
+        8,
+        "llllllL",
+        {"family", "instructions", "runs", "types", "tile", "results", "what it computes"},
+        {"family", "instruction_set", "runs", "types", "tile", "results", "summary", "name"},
+        kernel_texts};
     return run_list(self, &kernels, argc, argv);
 }
 
 static const char *const kernels_examples[] = {
-    "hone kernels|the tier is the best that this processor has",
+    "hone kernels|those that run on this processor are marked",
     "HONE_CPU=avx2 hone kernels|as on a processor without AVX-512",
     NULL,
 };
@@ -133,10 +144,12 @@ static const char *const kernels_examples[] = {
 const cli_command cli_command_kernels = {
     .name = "kernels",
     .arguments = "",
-    .summary = "list the kernels, and which tier of them runs here",
+    .summary = "list the kernels, and which of them run here",
     .details =
-        "Tiles are what is computed at a time with AVX-512, AVX2 and NEON: rows and columns of a "
-        "result, or floats of a vector. On the tier `scalar` plain C computes.",
+        "Of each family the first kernel runs that the processor has the instructions for and that "
+        "HONE_CPU admits. A tile is what is computed at a time: rows and columns of a result, or "
+        "elements of a vector. Results are exact where all kernels of a family give the same "
+        "bytes.",
     .options = list_option_table,
     .n_options = sizeof list_option_table / sizeof *list_option_table,
     .examples = kernels_examples,

@@ -744,11 +744,16 @@ HONE_API const char *hone_session_kernels_note(const hone_session *session);
 /* Names of the providers of this build: 0, 1, ...; "" past the last. */
 HONE_API const char *hone_provider_name(uint32_t i);
 
-/* A kernel that has a version for each of several instruction sets. */
+/* A kernel: what one family of loops is on one instruction set. Those of a family follow each
+ * other, the best first; of each family a processor runs the first one that it can. */
 typedef struct hone_kernel_info {
-    const char *name, *summary;
-    const char *tier;  /* used on this processor: "avx512", "avx2", "neon" or "scalar" */
-    const char *tiles; /* tile sizes with AVX-512, AVX2, NEON: "14x32 6x16 8x8" */
+    const char *family, *name;
+    const char *instruction_set; /* as HONE_CPU spells it: "avx512", "neon", "scalar" (plain C) */
+    const char *types;           /* of elements: "f32" */
+    const char *tile;    /* computed at a time: rows x columns, "14x32", or elements of a vector */
+    const char *summary; /* what the family computes */
+    bool is_exact;       /* gives the same bytes as the other kernels of its family */
+    bool is_picked;      /* runs on this processor */
 } hone_kernel_info;
 HONE_API uint32_t hone_kernel_count(void);
 HONE_API bool hone_kernel_get(uint32_t kernel, hone_kernel_info *info);

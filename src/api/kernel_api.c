@@ -13,10 +13,14 @@ uint32_t hone_kernel_count(void) {
 bool hone_kernel_get(uint32_t kernel, hone_kernel_info *info) {
     const hn_kernel *row = hn_kernel_row(kernel);
     if (row)
-        *info = (hone_kernel_info){.name = row->name,
-                                   .summary = row->summary,
-                                   .tier = hn_kernel_tier_name(hn_kernel_tier_of_cpu()),
-                                   .tiles = row->tiles};
+        *info = (hone_kernel_info){.family = hn_kernel_family_name(row->family),
+                                   .name = row->function,
+                                   .instruction_set = hn_isa_name(row->isa),
+                                   .types = row->types,
+                                   .tile = row->tile,
+                                   .summary = hn_kernel_family_summary(row->family),
+                                   .is_exact = row->flags & HN_KERNEL_EXACT,
+                                   .is_picked = hn_kernel_picked(row->family) == row};
     return row != NULL;
 }
 

@@ -115,15 +115,17 @@ $ hone ops Relux
 hone: hone knows no operator 'Relux'; `hone ops` lists them
 [1]
 
-Kernels, and the tier that runs: the cap makes it the same everywhere.
+Kernels, and those that run: the cap makes it the same everywhere.
 
-$ HONE_CPU=scalar hone kernels | head -n 3
-  kernel          tier    tiles           what it computes
-  gemm            scalar  14x32 6x16 8x8  tiles of matrix products, of which attention is made, too
-  conv_nhwc       scalar  14x32 6x16 8x8  tiles of convolutions with channels last
+$ HONE_CPU=scalar hone kernels | grep -e family -e convert | cut -c 1-61
+  family          instructions  runs  types        tile   res
+  convert         avx512              f16 bf16 u8  16     exa
+  convert         avx2                f16 bf16 u8  8      exa
+  convert         neon                f16 bf16 u8  4      exa
+  convert         scalar        yes   f16 bf16 u8  1      exa
 $ HONE_CPU=scalar hone kernels --json | head -n 2
 [
-  {"name": "gemm", "tier": "scalar", "tiles": "14x32 6x16 8x8", "summary": "tiles of matrix products, of which attention is made, too"},
+  {"family": "gemm", "instruction_set": "avx512", "runs": "", "types": "f32", "tile": "14x32", "results": "rounded", "summary": "tiles of matrix products, of which attention is made, too", "name": "hn_gemm_set_f32__avx512"},
 $ hone kernels gemm
 hone: `hone kernels` takes no arguments
 [2]

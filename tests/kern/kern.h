@@ -29,6 +29,7 @@ int64_t kern_between(int64_t least, int64_t most);
  * touched. They live until kern_release, which also checks that nobody wrote beside them. */
 float *kern_floats(int64_t n);
 extern bool kern_at_start;
+void *kern_bytes(int64_t n); /* the same for bytes, of which nothing is known */
 void kern_release(void);
 
 /* Pools of 1, 2 and 3 threads; results must not depend on them. */
@@ -75,6 +76,7 @@ hn_conv_nhwc_job kern_conv_nhwc_job(const kern_conv_case *t, const hn_window *s,
 /* ---- the tests ---- */
 
 void kern_test_gemm(void);
+void kern_test_gemm_u8s8(void);
 void kern_test_conv(void);
 void kern_test_conv_nhwc(void);
 void kern_test_conv_chain(void);
@@ -98,6 +100,7 @@ void kern_test_row_strides(void);
 void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);
 void kern_bench_gemm(void);
+void kern_bench_gemm_int8(void);
 void kern_bench_conv_nhwc(void);
 void kern_bench_conv_chain(void);
 void kern_bench_move(void);
@@ -106,6 +109,7 @@ typedef struct kern_run {
     const void *job;
     double flops;
     bool with_two; /* with two threads, too */
+    bool is_int;   /* operations of integers: the peak of floats says nothing */
 } kern_run;
 void kern_time(const char *name, const kern_run *run); /* prints one row */
 double kern_peak_gflops(void); /* what one core can multiply and add with this tier */

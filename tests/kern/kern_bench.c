@@ -25,9 +25,12 @@ static double best_seconds(const kern_run *run, hn_pool *pool) {
 
 /* The best of many: other programs only ever make it slower. */
 void kern_time(const char *name, const kern_run *run) {
-    double best = best_seconds(run, NULL), peak = kern_peak_gflops();
-    printf("%-40s %9.1f us %8.1f GFLOP/s %5.1f %% of %.0f", name, best * 1e6,
-           run->flops / best * 1e-9, 100 * run->flops / best * 1e-9 / peak, peak);
+    double best = best_seconds(run, NULL), rate = run->flops / best * 1e-9;
+    printf("%-40s %9.1f us %8.1f %s", name, best * 1e6, rate, run->is_int ? "GOP/s" : "GFLOP/s");
+    if (!run->is_int) {
+        double peak = kern_peak_gflops();
+        printf(" %5.1f %% of %.0f", 100 * rate / peak, peak);
+    }
     if (run->with_two)
         printf(", two threads %.2f x", best / best_seconds(run, kern_pool(1)));
     putchar('\n');
@@ -73,8 +76,9 @@ static void bench_conv(int64_t channels, int64_t size, int64_t filters, int64_t 
     snprintf(name, sizeof name, "conv %dx%dx%d -> %d, %dx%d /%d%s", (int)channels, (int)size,
              (int)size, (int)filters, (int)kernel, (int)kernel, (int)stride,
              groups > 1 ? " depthwise" : "");
-    kern_time(name,
-              &(kern_run){run_conv, &job, 2.0 * (double)(filters * out * out * depth), false});
+    kern_time(name, &(kern_run){.fn = run_conv,
+                                .job = &job,
+                                .flops = 2.0 * (double)(filters * out * out * depth)});
     kern_release();
 }
 
@@ -112,7 +116,7 @@ static void bench_attention(int64_t heads, int64_t n, int64_t size, bool causal,
     snprintf(name, sizeof name, "attention %d heads of %d, %d%s%s", (int)heads, (int)size, (int)n,
              causal ? " causal" : "", masked ? " masked" : "");
     double flops = 4.0 * (double)(heads * n * n * size) / (causal ? 2 : 1);
-    kern_time(name, &(kern_run){run_attention, &job, flops, false});
+    kern_time(name, &(kern_run){.fn = run_attention, .job = &job, .flops = flops});
     kern_release();
 }
 
@@ -134,6 +138,7 @@ static void bench_attentions(void) {
 void kern_bench(void) {
     bench_attentions();
     kern_bench_gemm();
+    kern_bench_gemm_int8();
     bench_conv(256, 56, 64, 1, 1, 1);
     bench_conv(64, 56, 256, 1, 1, 1);
     bench_conv(1024, 14, 256, 1, 1, 1);

@@ -41,7 +41,9 @@ static void bench_gemm(int64_t m, int64_t n, int64_t k, bench_right right) {
         g.packed_b = room;
     }
     snprintf(name, sizeof name, "gemm %dx%dx%d%s", (int)m, (int)n, (int)k, names[right]);
-    kern_time(name, &(kern_run){run_gemm, &g, 2.0 * (double)(m * n * k), true});
+    kern_time(name,
+              &(kern_run){
+                  .fn = run_gemm, .job = &g, .flops = 2.0 * (double)(m * n * k), .with_two = true});
     kern_release();
 }
 

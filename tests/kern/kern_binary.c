@@ -133,7 +133,7 @@ void kern_test_overlap(void) {
             hn_corners box = random_box();
             float threshold = (float)kern_between(0, 9) / 10;
             KERN_CHECK(hn_overlap_find()(&lists, n, &box, threshold) ==
-                           hn_overlaps__plain(&lists, n, &box, threshold),
+                           hn_overlaps__scalar(&lists, n, &box, threshold),
                        "a box among %d overlaps differently", (int)n);
         }
         kern_release();

@@ -4,12 +4,6 @@
 
 #include <math.h>
 
-/* Bytes that end, or begin, at a page that cannot be touched. */
-static void *convert_room(int64_t n, int64_t elem_bytes) {
-    int64_t bytes = n * elem_bytes;
-    return (uint8_t *)kern_floats((bytes + 3) / 4) + (kern_at_start ? 0 : -bytes & 3);
-}
-
 typedef struct half_format {
     const char *name;
     void (*widen)(uint64_t n, const uint16_t *x, float *y);
@@ -27,7 +21,7 @@ static half_format format_at(int i) {
 }
 
 static void check_halves(const half_format *f, uint32_t first, int64_t n) {
-    uint16_t *x = convert_room(n, 2), *back = convert_room(n, 2);
+    uint16_t *x = kern_bytes(n * 2), *back = kern_bytes(n * 2);
     float *y = kern_floats(n);
     for (int64_t i = 0; i < n; i++)
         x[i] = (uint16_t)(first + i);
@@ -46,7 +40,7 @@ static void check_halves(const half_format *f, uint32_t first, int64_t n) {
 /* Bits in steps through all floats: ties, numbers too large and too small for halves, NaN. */
 static void check_floats(const half_format *f, uint32_t first, uint32_t step, int64_t n) {
     float *x = kern_floats(n);
-    uint16_t *y = convert_room(n, 2);
+    uint16_t *y = kern_bytes(n * 2);
     for (int64_t i = 0; i < n; i++) {
         uint32_t bits = first + (uint32_t)i * step;
         memcpy(x + i, &bits, sizeof bits);
@@ -59,7 +53,7 @@ static void check_floats(const half_format *f, uint32_t first, uint32_t step, in
 }
 
 static void check_bytes(int64_t n) {
-    uint8_t *x = convert_room(n, 1);
+    uint8_t *x = kern_bytes(n);
     float *y = kern_floats(n);
     hn_conversions_find()->bytes_to_floats((uint64_t)n, x, y);
     for (int64_t i = 0; i < n; i++)

@@ -48,12 +48,11 @@ DEFINE_PEAK(neon)
 
 static double peak_flops(void) {
 #if defined(__x86_64__)
-    hn_kernel_tier tier = hn_kernel_tier_of_cpu();
-    return tier == HN_TIER_AVX512 ? peak_flops__avx512()
-           : tier == HN_TIER_AVX2 ? peak_flops__avx2()
-                                  : 0;
+    return hn_isa_is_available(HN_ISA_AVX512) ? peak_flops__avx512()
+           : hn_isa_is_available(HN_ISA_AVX2) ? peak_flops__avx2()
+                                              : 0;
 #elif defined(__aarch64__)
-    return peak_flops__neon();
+    return hn_isa_is_available(HN_ISA_NEON) ? peak_flops__neon() : 0;
 #else
     return 0;
 #endif

@@ -99,10 +99,6 @@ void kern_test_reduce(void) {
 
 /* ---- matrices ---- */
 
-static uint8_t *kern_bytes(int64_t n) {
-    return (uint8_t *)kern_floats((n + 3) / 4) + (kern_at_start ? 0 : -n & 3);
-}
-
 static void check_transpose(size_t bytes, int64_t rows, int64_t cols, int64_t gap) {
     int64_t from_row = cols + gap, to_row = rows + gap, size = (int64_t)bytes;
     int64_t n_from = (rows - 1) * from_row + cols, n_to = (cols - 1) * to_row + rows;

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cpu/kernels/kernel_sets.h"
 #include "cpu/kernels/kernel_select.h"
 
 /* ---- verdicts ---- */
@@ -75,6 +74,10 @@ float *kern_floats(int64_t n) {
     return numbers;
 }
 
+void *kern_bytes(int64_t n) {
+    return (uint8_t *)kern_floats((n + 3) / 4) + (kern_at_start ? 0 : -n & 3);
+}
+
 static bool is_untouched(const unsigned char *from, const unsigned char *to) {
     while (from < to && *from == CANARY)
         from++;
@@ -107,31 +110,44 @@ hn_pool *kern_pool(int i) {
 
 /* ---- tiers ---- */
 
-/* The tier is what HONE_CPU names where the processor has it, and every row has a version for it.
- */
+/* What a processor with these features gets of each family is the first row that it can run. */
+static void check_picks(uint64_t cpu_mask) {
+    const hn_kernel *first[HN_FAMILY_COUNT] = {NULL}, *k;
+    for (uint32_t row = 0; (k = hn_kernel_row(row)); row++)
+        if (!first[k->family] && hn_isa_is_in(k->isa, cpu_mask))
+            first[k->family] = k;
+    for (hn_kernel_family f = 0; f < HN_FAMILY_COUNT; f++)
+        KERN_CHECK(hn_kernel_picked(f) == first[f], "%s: another kernel is picked",
+                   hn_kernel_family_name(f));
+}
+
+/* Kernels are those of the cap where the processor has it, and of each lower one when asked. */
 static void test_tiers(void) {
     const char *cap = getenv("HONE_CPU");
-    hn_kernel_tier tier = hn_kernel_tier_of_cpu();
-    uint64_t named = hn_cpu_tier_mask(cap);
-    if (cap && (hn_cpu_mask() & named) == named)
-        KERN_CHECK(strcmp(hn_kernel_tier_name(tier), cap) == 0, "%s instead of %s",
-                   hn_kernel_tier_name(tier), cap);
-#define HN_KERNEL(name, type, set, plain, pick, tiles, summary) \
-  KERN_CHECK((pick() == (plain)) == (tier == HN_TIER_SCALAR), "%s has another tier", #name);
-#include "cpu/kernels/kernels.def"
-#undef HN_KERNEL
+    uint64_t mask = hn_cpu_mask();
+    check_picks(mask);
+    for (hn_isa isa = 0; isa < HN_ISA_COUNT; isa++) {
+        const char *name = hn_isa_name(isa);
+        bool is_cap = cap && strcmp(cap, name) == 0;
+        KERN_CHECK(!is_cap || hn_isa_is_available(isa) || hn_cpu_tier_mask(cap) & ~mask,
+                   "%s admits no kernels of its own", cap);
+        KERN_CHECK(hn_cpu_tier_mask(name) != UINT64_MAX, "HONE_CPU does not know %s", name);
+        hn_kernels_pick_for(mask & hn_cpu_tier_mask(name));
+        check_picks(mask & hn_cpu_tier_mask(name));
+    }
+    hn_kernels_pick_for(mask);
 }
 
 /* ---- running ---- */
 
-/* One for each row of kernels.def, and what is made of several. */
+/* One for each row of kernel_families.def, and what is made of several. */
 static const struct kern_test {
     const char *name;
     void (*run)(void);
 } kern_tests[] = {
-#define HN_KERNEL(name, type, set, plain, pick, tiles, summary) {#name, kern_test_##name},
-#include "cpu/kernels/kernels.def"
-#undef HN_KERNEL
+#define HN_KERNEL_FAMILY(family, type, pick, summary) {#family, kern_test_##family},
+#include "cpu/kernels/kernel_families.def"
+#undef HN_KERNEL_FAMILY
     {"conv", kern_test_conv},
     {"conv_chain", kern_test_conv_chain},
     {"conv_transpose_nhwc", kern_test_conv_transpose_nhwc},

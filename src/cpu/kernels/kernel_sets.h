@@ -1,4 +1,4 @@
-/* Inside kernels/: everything that kernels.def names. */
+/* Inside cpu/kernels: everything that kernels.def names. */
 #ifndef HN_KERNEL_SETS_H
 #define HN_KERNEL_SETS_H
 
@@ -9,6 +9,7 @@
 #include "cpu/kernels/convert/convert.h"
 #include "cpu/kernels/reduce/reduce_loops.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
+#include "cpu/kernels/gemm_int8/gemm_u8s8.h"
 #include "cpu/kernels/overlap/overlap.h"
 #include "cpu/kernels/pool/pool_nhwc_int.h"
 #include "cpu/kernels/rnn/rnn_cells.h"

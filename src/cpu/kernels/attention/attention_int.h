@@ -1,4 +1,4 @@
-/* Inside kernels/: the loops of attention that have a version for each instruction set. */
+/* Inside cpu/kernels: the loops of attention that have a version for each instruction set. */
 #ifndef HN_ATTENTION_INT_H
 #define HN_ATTENTION_INT_H
 

@@ -1,4 +1,4 @@
-/* Inside kernels/: convolutions as products, and in plain C. */
+/* Inside cpu/kernels: convolutions as products, and in plain C. */
 #ifndef HN_CONV_INT_H
 #define HN_CONV_INT_H
 

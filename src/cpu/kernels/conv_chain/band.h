@@ -1,4 +1,4 @@
-/* Inside kernels/: images laid out so that neighbouring outputs of a sliding window read
+/* Inside cpu/kernels: images laid out so that neighbouring outputs of a sliding window read
  * neighbouring elements.
  *
  * Rows and columns of the padded input are sorted by their remainders of the stride. Then each

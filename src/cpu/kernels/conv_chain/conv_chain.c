@@ -18,7 +18,8 @@
 #include "cpu/kernels/conv_chain/conv_chain.h"
 
 enum {
-    CHAIN_FAR_BYTES = 768 * 1024, /* less than this stays near one thread without bands, too */
+    CHAIN_FAR_BYTES =
+        768 * 1024, /* less than this stays in the cache of a thread without bands, too */
     CHAIN_NEAR_ELEMS = 768 * 1024 / (int)sizeof(float), /* of rows between stages, at most */
     CHAIN_STEP_ROWS = 8,   /* more gain nothing, fewer are called too often */
     CHAIN_BAND_ROWS = 7,   /* at least: rows around a band are made twice */

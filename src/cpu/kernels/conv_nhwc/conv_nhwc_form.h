@@ -1,4 +1,4 @@
-/* Inside kernels/: a channels-last convolution in the form that its product has, and how the
+/* Inside cpu/kernels: a channels-last convolution in the form that its product has, and how the
  * filters of the product lie. */
 #ifndef HN_CONV_LAST_FORM_H
 #define HN_CONV_LAST_FORM_H

@@ -7,9 +7,9 @@
  *
  * Filters lie in panels and slices (conv_nhwc_form.h). A task is a block of outputs times some
  * panels; it takes slice after slice, and of each slice one panel over all tiles of a rectangle.
- * Meanwhile the next panel is brought near, or the input of the next tile where all filters are
- * near already. Each output adds its products in the same order whatever the cut, so results do not
- * depend on the number of threads.
+ * Meanwhile the next panel is prefetched, or the input of the next tile where all filters are in
+ * cache already. Each output adds its products in the same order whatever the cut, so results do
+ * not depend on the number of threads.
  *
  * Measured with AVX-512, of the peak: 1x1 83 to 93 % (44 to 75 % with few channels over large maps,
  * where writing y is the limit), 3x3 83 to 94 %, and 100 % of what windows without padding would
@@ -18,10 +18,10 @@
 #include "cpu/kernels/conv_nhwc/conv_nhwc_form.h"
 
 enum {
-    TASK_OUTPUTS = 560,     /* outputs of a task, at most: a slice of their input stays near */
-    LINE_OUTPUTS = 112,     /* the same on one line with near filters: whole pixels are written */
-    TASK_WORK = 1 << 19,    /* products of a task, at least, about */
-    MOST_TASKS = 16,        /* except for the sake of TASK_OUTPUTS */
+    TASK_OUTPUTS = 560,  /* outputs of a task, at most: a slice of their input stays in cache */
+    LINE_OUTPUTS = 112,  /* the same on one line with filters in cache: whole pixels are written */
+    TASK_WORK = 1 << 19, /* products of a task, at least, about */
+    MOST_TASKS = 16,     /* except for the sake of TASK_OUTPUTS */
     FAR_FILTERS = 1 << 18,  /* elements that do not stay in the second cache, beside all else */
     WHOLE_TILES = 56,       /* a multiple of the rows of most tiles */
     CACHE_SETS_BYTES = 4096 /* addresses so far apart compete for the same places of a cache */

@@ -1,5 +1,4 @@
-/* All tiles of a channels-last convolution for the vectors of a simd_*.h. The including file also
- * defines MOST_ROWS and, where vectors can be permuted, the indices of conv_nhwc_tile_tmpl.h. */
+/* All tiles of a channels-last convolution for the vectors of a simd_*.h. */
 #include "cpu/kernels/conv_nhwc/conv_nhwc_store_tmpl.h"
 
 #define V_COLS 1
@@ -32,7 +31,7 @@
 #endif
 #undef TILE
 
-const hn_conv_tiles V_NAME(hn_conv_tiles) = {.most_rows = MOST_ROWS,
+const hn_conv_tiles V_NAME(hn_conv_tiles) = {.most_rows = V_TILE_ROWS,
                                              .vector_elems = V_ELEMS,
                                              .narrow = V_NAME(narrow_conv_tiles),
                                              .wide = V_NAME(wide_conv_tiles),
@@ -40,4 +39,3 @@ const hn_conv_tiles V_NAME(hn_conv_tiles) = {.most_rows = MOST_ROWS,
                                              .spread = V_NAME(spread_conv_tiles)
 #endif
 };
-#undef MOST_ROWS

@@ -1,4 +1,4 @@
-/* Inside kernels/: tiles of a channels-last convolution whose sums stay in registers. */
+/* Inside cpu/kernels: tiles of a channels-last convolution whose sums stay in registers. */
 #ifndef HN_CONV_LAST_TILE_H
 #define HN_CONV_LAST_TILE_H
 
@@ -22,7 +22,7 @@ typedef struct hn_conv_tile {
     int64_t x_row;
     const float *panel;    /* as wide as the tile, row after row */
     const int32_t *spread; /* for tiles that spread: where the elements of each column begin */
-    const float *ahead; /* will be needed soon: each step of a run brings one line of it near ... */
+    const float *ahead; /* will be needed soon: each step of a run prefetches one line of it ... */
     int64_t ahead_step; /* ... and moves on by so many elements */
     float *y;
     int64_t y_row, cols; /* columns of y that are touched; the others do not exist */

@@ -1,4 +1,4 @@
-/* Conversions of runs in plain C. */
+/* Conversions of runs in plain C and with vectors. */
 #include "cpu/kernels/convert/convert.h"
 
 static void halves_to_floats_plain(uint64_t n, const uint16_t *x, float *y) {
@@ -26,6 +26,11 @@ static void bytes_to_floats_plain(uint64_t n, const uint8_t *x, float *y) {
         y[i] = (float)x[i];
 }
 
-const hn_conversions hn_conversions__plain = {halves_to_floats_plain, floats_to_halves_plain,
-                                              bfloats_to_floats_plain, floats_to_bfloats_plain,
-                                              bytes_to_floats_plain};
+const hn_conversions hn_conversions__scalar = {halves_to_floats_plain, floats_to_halves_plain,
+                                               bfloats_to_floats_plain, floats_to_bfloats_plain,
+                                               bytes_to_floats_plain};
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/convert/convert_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

@@ -1,4 +1,4 @@
-/* Inside and above kernels/: runs of small numbers as floats, and back. Exactly as base/base.h
+/* Inside and above cpu/kernels: runs of small numbers as floats, and back. Exactly as base/base.h
  * converts single ones. */
 #ifndef HN_CONVERT_H
 #define HN_CONVERT_H
@@ -13,6 +13,6 @@ typedef struct hn_conversions {
     void (*bytes_to_floats)(uint64_t n, const uint8_t *x, float *y); /* 0 .. 255 */
 } hn_conversions;
 const hn_conversions *hn_conversions_find(void); /* the best for this processor */
-extern const hn_conversions hn_conversions__plain;
+extern const hn_conversions hn_conversions__scalar;
 
 #endif /* HN_CONVERT_H */

@@ -202,3 +202,8 @@ void hn_depthwise_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job) {
     hn_pool_for_2d(pool, job->batch * run.n_blocks, run.n_vectors, 1, vectors, depthwise_blocks,
                    &run);
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/depthwise/depthwise_nhwc_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

@@ -1,4 +1,4 @@
-/* Inside kernels/: rows of a channels-last convolution with one channel per filter. */
+/* Inside cpu/kernels: rows of a channels-last convolution with one channel per filter. */
 #ifndef HN_CONV_LAST_DEPTHWISE_H
 #define HN_CONV_LAST_DEPTHWISE_H
 

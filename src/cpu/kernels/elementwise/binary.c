@@ -1,4 +1,4 @@
-/* Loops over pairs, where the processor has vectors for them. */
+/* Elementwise functions of two operands, where the processor has vectors for them. */
 #include "cpu/kernels/elementwise/binary.h"
 
 #include "cpu/kernels/elementwise/binary_loops_int.h"
@@ -15,3 +15,8 @@ hn_select_fn hn_select_find_32(void) {
     const hn_binary_loops *best = hn_binary_loops_pick();
     return best ? best->choose_32 : NULL;
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/elementwise/binary_loops_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

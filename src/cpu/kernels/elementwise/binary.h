@@ -1,4 +1,4 @@
-/* Inside and above kernels/: functions of two floats, and choices between them. */
+/* Inside and above cpu/kernels: functions of two floats, and select. */
 #ifndef HN_PAIRS_H
 #define HN_PAIRS_H
 

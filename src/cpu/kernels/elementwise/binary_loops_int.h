@@ -1,4 +1,4 @@
-/* Inside kernels/: the tables of loops over two operands, one per instruction set. */
+/* Inside cpu/kernels: the tables of loops over two operands, one per instruction set. */
 #ifndef HN_VEC_PAIRS_INT_H
 #define HN_VEC_PAIRS_INT_H
 

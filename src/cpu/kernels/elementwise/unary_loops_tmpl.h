@@ -1,6 +1,5 @@
-/* The loops of vec_maps.def for one width. The last elements go through a full vector, too: what an
- * element becomes does not depend on where it stands. */
-#include "cpu/kernels/simd/simd_math_tmpl.h"
+/* The loops of unary_loops.def for one width. The last elements go through a full vector, too: what
+ * an element becomes does not depend on where it stands. */
 
 #define HN_VEC_MAP(op, expr)                                                                     \
   static V_TARGET void V_NAME(vec_map_##op)(const float *xs, float *ys, uint64_t n, float alpha, \

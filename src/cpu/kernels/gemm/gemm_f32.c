@@ -3,28 +3,30 @@
  * The output is cut into blocks of columns and tiles of rows; a task is some tiles of one block.
  * Sums stay in registers over a slice of up to HN_GEMM_PACKED_DEPTH steps along k. The block's part
  * of b in that slice stays in the second cache while tiles of a pass by, each staying in the first
- * while it meets all panels; meanwhile the next part of packed weights comes near. b is laid out in
- * panels, unless it was packed ahead, or few rows meet it where it lies. Halves become floats in
- * registers where few rows meet them, else in panels that a block of columns shares. Each element
- * sums its products in the same order whatever the cut, so results do not depend on the number of
- * threads.
+ * while it meets all panels; meanwhile the next part of packed weights is prefetched. b is packed
+ * in panels, unless it was packed ahead, or few rows read it in place. Half precision becomes
+ * floats in registers where there are few rows, else in panels that a block of columns shares. Each
+ * element sums its products in the same order whatever the cut, so results do not depend on the
+ * number of threads.
  *
  * Measured on one core of an Emerald Rapids server (230 GFLOP/s): 95 % of the peak for 128 x 768 x
  * 768, 97 % for 196 x 1024 x 256 with packed weights, 89 % with k of 3072, 84 % for n of 116; one
  * row reads packed weights at 93 % of what the core can read from its second cache. Weights beyond
- * the second cache: one row reads floats at 17.7 GB/s and halves at 16.4, two rows 17.5 and 15.2, 8
- * rows 14.2 and 8.7; with 64 rows halves take 1.1 of the time of floats. */
+ * the second cache: one row reads floats at 17.7 GB/s and float16 at 16.4, two rows 17.5 and 15.2,
+ * 8 rows 14.2 and 8.7; with 64 rows float16 takes 1.1 of the time of floats. */
 #include "cpu/kernels/convert/convert.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
+#include "cpu/kernels/workspace.h"
 
 enum {
     FRESH_DEPTH = 256, /* of panels that are laid out for one product */
-    ROOM_ELEMS = HN_GEMM_PACKED_DEPTH * HN_GEMM_BLOCK_COLS, /* 160 KB on a task's stack */
-    LEFT_GAP = 16,          /* floats between laid out rows, so that they do not evict each other */
-    OUT_ELEMS = 128 * 1024, /* of c in one task that comes back to it */
-    PAGE_ELEMS = 1024,      /* addresses so far apart share a place in the first cache */
-    FEW_TILES = 2,          /* that meet b where it lies: laying out costs more than it gains */
-    NEAR_ELEMS = 128,       /* as long may rows of such a b be for any number of tiles */
+    ROOM_ELEMS = HN_GEMM_PACKED_DEPTH * HN_GEMM_BLOCK_COLS, /* 160 KB */
+    LEFT_GAP = 16, /* floats between laid out rows, so that they do not evict each other */
+    LEFT_ELEMS = HN_GEMM_MAX_ROWS * (HN_GEMM_PACKED_DEPTH + LEFT_GAP),
+    OUT_ELEMS = 128 * 1024,   /* of c in one task that comes back to it */
+    PAGE_ELEMS = 1024,        /* addresses so far apart share a place in the first cache */
+    FEW_TILES = 2,            /* that meet b where it lies: laying out costs more than it gains */
+    NEAR_ELEMS = 128,         /* as long may rows of such a b be for any number of tiles */
     LEAST_PRODUCTS = 1 << 19, /* of a task that is worth another thread */
     LEAST_HEIGHT = 8,         /* fewer rows take as long: all of b is read for them */
     TASKS_PER_THREAD = 4
@@ -32,7 +34,7 @@ enum {
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-typedef enum right_form { RIGHT_PACKED, RIGHT_HALVES, RIGHT_FRESH, RIGHT_AS_IS } right_form;
+typedef enum right_form { RIGHT_PACKED, RIGHT_HALF, RIGHT_FRESH, RIGHT_AS_IS } right_form;
 
 /* A product under way. */
 typedef struct gemm_task {
@@ -42,19 +44,20 @@ typedef struct gemm_task {
     int64_t n_tiles, depth, padded; /* tiles of rows; steps of a slice; columns of all panels */
     right_form right;
     const hn_gemm_wide_f32 *wide; /* tiles of several panels */
-    int64_t met_as_halves; /* columns of the least of those that reads halves; 0: none does */
+    int64_t half_cols; /* columns of the least of those that reads half precision; 0: none does */
 } gemm_task;
 
 /* What a slice adds to a block of columns. */
 typedef struct gemm_slice {
     const gemm_task *task;
     int64_t col0, col1, k0, nk;
-    const float *panels;    /* laid out, or packed ahead */
-    int64_t panels0;        /* the first column that stands there */
-    const uint16_t *halves; /* packed panels from col0 on, when b is made of those */
-    /* Packed panels that come next, brought near by a part in each tile. */
+    const float *panels;         /* laid out, or packed ahead */
+    int64_t panels0;             /* the first column that stands there */
+    const uint16_t *half_panels; /* from col0 on, when b is packed in half precision */
+    /* Packed panels that come next, prefetched by a part in each tile. */
     const char *later, *later_end;
     int64_t later_bytes; /* per step along k */
+    float *left_room;    /* of LEFT_ELEMS */
 } gemm_slice;
 
 /* Where the elements of a tile's rows lie. */
@@ -83,14 +86,14 @@ static void find_right(const gemm_slice *s, int64_t j, int64_t width, hn_gemm_ti
     const hn_gemm_job_f32 *g = s->task->job;
     int64_t cols = s->task->set->cols;
     bool is_laid_out = j >= s->panels0;
-    if (!is_laid_out && !s->halves) {
+    if (!is_laid_out && !s->half_panels) {
         tile->b = g->b + s->k0 * g->b_row + j;
         tile->b_row = g->b_row;
         tile->b_next = cols;
         return;
     }
     tile->b = is_laid_out ? (const void *)(s->panels + (j - s->panels0) * s->nk)
-                          : s->halves + (j - s->col0) * s->nk;
+                          : s->half_panels + (j - s->col0) * s->nk;
     tile->b_row = HN_MIN(width, cols);
     tile->b_next = s->nk * cols;
 }
@@ -169,7 +172,6 @@ static bool rows_collide(const hn_gemm_job_f32 *g) {
 static void tile_of_rows(gemm_slice *s, int64_t tile) {
     const gemm_task *t = s->task;
     const hn_gemm_job_f32 *g = t->job;
-    float room[HN_GEMM_MAX_ROWS * (HN_GEMM_PACKED_DEPTH + LEFT_GAP)];
     gemm_left left = {.row0 = hn_gemm_tile_row_f32(g->m, t->n_tiles, tile)};
     left.rows = hn_gemm_tile_row_f32(g->m, t->n_tiles, tile + 1) - left.row0;
     bool is_met_once = s->col1 - s->col0 <= t->set->cols;
@@ -182,18 +184,18 @@ static void tile_of_rows(gemm_slice *s, int64_t tile) {
         left.row = g->a_row;
         left.col = g->a_col;
     } else {
-        lay_rows(s, &left, room);
+        lay_rows(s, &left, s->left_room);
     }
     run_tiles(s, &left);
 }
 
-/* Panels of packed halves as floats. */
+/* Panels of half precision as floats. */
 static void widen_panels(const gemm_slice *s, float *room) {
     const gemm_task *t = s->task;
     const hn_conversions *by = hn_conversions_find();
     int64_t padded = hn_gemm_padded_f32(t->set, s->col1 - s->panels0);
     (t->job->packed_as == HN_STORED_F16 ? by->halves_to_floats : by->bfloats_to_floats)(
-        (uint64_t)(padded * s->nk), s->halves + (s->panels0 - s->col0) * s->nk, room);
+        (uint64_t)(padded * s->nk), s->half_panels + (s->panels0 - s->col0) * s->nk, room);
 }
 
 /* Panels for the columns of the slice; those that can be read where they lie are left there. */
@@ -204,11 +206,11 @@ static void lay_right(gemm_slice *s, float *room) {
     s->panels0 = s->col0;
     if (t->right == RIGHT_AS_IS)
         s->panels0 += cols / unit * unit;
-    else if (t->met_as_halves)
-        s->panels0 += cols / t->met_as_halves * t->met_as_halves;
+    else if (t->half_cols)
+        s->panels0 += cols / t->half_cols * t->half_cols;
     if (s->panels0 >= s->col1)
         return;
-    if (s->halves)
+    if (s->half_panels)
         widen_panels(s, room);
     else
         hn_gemm_pack_panels_f32(t->set, t->job, s->k0, s->nk, s->panels0, s->col1, room);
@@ -226,7 +228,7 @@ static void look_ahead(const gemm_task *t, int64_t n_tiles, gemm_slice *s) {
         cols = HN_MIN(cols, g->n - col0);
     }
     int64_t nk = HN_MIN(t->depth, g->k - k0), calls = n_tiles * (s->col1 - s->col0);
-    int64_t elem_bytes = s->halves ? sizeof *s->halves : sizeof *s->panels;
+    int64_t elem_bytes = s->half_panels ? sizeof *s->half_panels : sizeof *s->panels;
     s->later = s->later_end = NULL;
     if (cols <= 0)
         return;
@@ -238,8 +240,8 @@ static void look_ahead(const gemm_task *t, int64_t n_tiles, gemm_slice *s) {
 /* The part of packed panels that the slice needs. */
 static void find_packed(const gemm_task *t, gemm_slice *s) {
     int64_t at = s->k0 * t->padded + s->col0 * s->nk;
-    if (t->right == RIGHT_HALVES)
-        s->halves = (const uint16_t *)t->job->packed_b + at;
+    if (t->right == RIGHT_HALF)
+        s->half_panels = (const uint16_t *)t->job->packed_b + at;
     else
         s->panels = (const float *)t->job->packed_b + at;
 }
@@ -260,20 +262,14 @@ static void run_slices(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_sl
     }
 }
 
-static void packed_block(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_slice *s) {
-    run_slices(t, tile0, tile1, s, NULL);
-}
-
-static void laid_block(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_slice *s) {
-    float room[ROOM_ELEMS];
-    run_slices(t, tile0, tile1, s, room);
-}
-
 static void gemm_block(void *ctx, int64_t tile0, int64_t tile1, int64_t col0, int64_t col1) {
     const gemm_task *t = ctx;
     const hn_gemm_job_f32 *g = t->job;
-    gemm_slice s = {.task = t, .col0 = col0, .col1 = col1, .panels0 = col0};
-    (t->right == RIGHT_PACKED ? packed_block : laid_block)(t, tile0, tile1, &s);
+    float *room = hn_workspace_push((ROOM_ELEMS + LEFT_ELEMS) * sizeof *room);
+    gemm_slice s = {
+        .task = t, .col0 = col0, .col1 = col1, .panels0 = col0, .left_room = room + ROOM_ELEMS};
+    run_slices(t, tile0, tile1, &s, room);
+    hn_workspace_pop(room);
     if (g->after)
         g->after(g->after_ctx, hn_gemm_tile_row_f32(g->m, t->n_tiles, tile0),
                  hn_gemm_tile_row_f32(g->m, t->n_tiles, tile1), col0, col1);
@@ -295,7 +291,7 @@ static int64_t widest_tile(const gemm_task *t) {
 
 /* Columns that a block may have. Nothing is read twice where all rows are one wide tile. */
 static int64_t most_columns(const gemm_task *t, int64_t unit) {
-    if (t->right == RIGHT_FRESH || (t->right == RIGHT_HALVES && !t->met_as_halves))
+    if (t->right == RIGHT_FRESH || (t->right == RIGHT_HALF && !t->half_cols))
         return HN_GEMM_BLOCK_COLS;
     return unit > t->set->cols ? INT64_MAX
                                : HN_MAX(t->set->working_set_elems / t->depth / unit * unit, unit);
@@ -320,7 +316,7 @@ static void cut_into_tasks(const gemm_task *t, int64_t *tile_grain, int64_t *col
         if ((few_rows && few_cols) ||
             HN_MAX(height, LEAST_HEIGHT) * *col_grain * g->k < 2 * LEAST_PRODUCTS)
             return;
-        bool is_laid_out = t->right == RIGHT_FRESH || t->right == RIGHT_HALVES;
+        bool is_laid_out = t->right == RIGHT_FRESH || t->right == RIGHT_HALF;
         bool by_rows = !is_laid_out && height > *col_grain;
         if (few_cols || (by_rows && !few_rows))
             *tile_grain = grain_of(t->n_tiles, down *= 2, 1);
@@ -331,23 +327,23 @@ static void cut_into_tasks(const gemm_task *t, int64_t *tile_grain, int64_t *col
 
 static right_form choose_right(const hn_gemm_job_f32 *g, int64_t n_tiles) {
     if (g->packed_b)
-        return g->packed_as == HN_STORED_F32 ? RIGHT_PACKED : RIGHT_HALVES;
+        return g->packed_as == HN_STORED_F32 ? RIGHT_PACKED : RIGHT_HALF;
     bool lies_well = !g->fill && !g->panels && g->b_col == 1;
     return lies_well && (n_tiles <= FEW_TILES || g->b_row <= NEAR_ELEMS) ? RIGHT_AS_IS
                                                                          : RIGHT_FRESH;
 }
 
-/* Halves are read by tiles of several panels alone, where all rows are one. */
+/* Half precision is read by tiles of several panels alone, where all rows are one of them. */
 static void choose_wide_tiles(gemm_task *t) {
     t->wide = t->set->wide[HN_STORED_F32];
-    if (t->right != RIGHT_HALVES)
+    if (t->right != RIGHT_HALF)
         return;
-    const hn_gemm_wide_f32 *halves = t->set->wide[t->job->packed_as];
-    for (const hn_gemm_wide_f32 *w = halves; w->rows; w++)
+    const hn_gemm_wide_f32 *half = t->set->wide[t->job->packed_as];
+    for (const hn_gemm_wide_f32 *w = half; w->rows; w++)
         if (w->rows == t->job->m)
-            t->met_as_halves = w->cols;
-    if (t->met_as_halves)
-        t->wide = halves;
+            t->half_cols = w->cols;
+    if (t->half_cols)
+        t->wide = half;
 }
 
 static void apply_epilogue_plainly(const hn_gemm_job_f32 *g) {

@@ -1,4 +1,4 @@
-/* Inside kernels/: tiles of a float product whose sums stay in registers. */
+/* Inside cpu/kernels: tiles of a float product whose sums stay in registers. */
 #ifndef HN_GEMM_MICRO_H
 #define HN_GEMM_MICRO_H
 
@@ -14,7 +14,7 @@ typedef struct hn_gemm_tile_f32 {
     const void *b;
     int64_t b_row;
     int64_t b_next; /* from one panel of a set's `cols` columns to the next */
-    /* What is needed later comes near meanwhile, so much per step along k; NULL and 0: nothing.
+    /* What is needed later is prefetched meanwhile, so much per step along k; NULL and 0: nothing.
      * Tiles of several panels leave it. */
     const void *later;
     int64_t later_bytes;

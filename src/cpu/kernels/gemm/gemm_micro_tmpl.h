@@ -4,13 +4,13 @@
  *   TILE(rows)     name of the function for so many rows
  *   ROWS
  *   RIGHT, RIGHT_LOAD(p)  what b is made of, and how a vector of it is loaded as floats
- * and includes gemm_end.h. Rows of a, and panels of b, are reached from every third one, which
+ * and includes gemm_epilogue.h. Rows of a, and panels of b, are reached from every third one, which
  * needs fewer address registers than one pointer each. */
 
 static V_TARGET void TILE(ROWS)(const hn_gemm_tile_f32 *t) {
     enum {
         PANELS = (V_COLS + 1) / 2,
-        LATER_LINE = 64, /* bytes that come near at once; a single tile wants two per step */
+        LATER_LINE = 64, /* bytes of a prefetch; a single tile wants two per step */
         IS_LOW = ROWS * V_COLS * 4 < V_REGISTERS * 3, /* sums would not hide what is missing */
         AHEAD = 8, /* steps by which wide tiles fetch panels: more than processors follow */
         LINE = V_ELEMS * sizeof(RIGHT) < 64 ? 2 : 1 /* vectors, within a panel */

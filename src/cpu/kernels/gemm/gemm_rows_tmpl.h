@@ -1,4 +1,4 @@
-/* Tiles of gemm_micro_tmpl.h with floats, of one row up to MOST_ROWS: 6, 8 or 14. */
+/* Tiles of gemm_micro_tmpl.h with floats, of one row up to V_TILE_ROWS: 6, 8 or 14. */
 #define RIGHT float
 #define RIGHT_LOAD(p) V_LOAD(p)
 #define ROWS 1
@@ -13,13 +13,13 @@
 #include "cpu/kernels/gemm/gemm_micro_tmpl.h"
 #define ROWS 6
 #include "cpu/kernels/gemm/gemm_micro_tmpl.h"
-#if MOST_ROWS > 6
+#if V_TILE_ROWS > 6
 #  define ROWS 7
 #  include "cpu/kernels/gemm/gemm_micro_tmpl.h"
 #  define ROWS 8
 #  include "cpu/kernels/gemm/gemm_micro_tmpl.h"
 #endif
-#if MOST_ROWS > 8
+#if V_TILE_ROWS > 8
 #  define ROWS 9
 #  include "cpu/kernels/gemm/gemm_micro_tmpl.h"
 #  define ROWS 10

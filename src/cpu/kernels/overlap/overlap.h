@@ -1,4 +1,4 @@
-/* Inside and above kernels/: boxes that overlap. */
+/* Inside and above cpu/kernels: boxes that overlap. */
 #ifndef HN_OVERLAP_H
 #define HN_OVERLAP_H
 
@@ -20,6 +20,6 @@ typedef struct hn_corner_lists {
 typedef bool hn_overlap_fn(const hn_corner_lists *boxes, int64_t n, const hn_corners *box,
                            float threshold);
 hn_overlap_fn *hn_overlap_find(void); /* the best for this processor */
-hn_overlap_fn hn_overlaps__plain;
+hn_overlap_fn hn_overlaps__scalar;
 
 #endif /* HN_OVERLAP_H */

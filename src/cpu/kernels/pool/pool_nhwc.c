@@ -7,6 +7,8 @@
  * 24 GB/s. */
 #include "cpu/kernels/pool/pool_nhwc_int.h"
 
+#include <math.h>
+
 enum { POOL_LAST_LOADS = 1 << 15 }; /* elements that one piece of work reads, at least */
 
 typedef struct pool_nhwc_run {
@@ -240,3 +242,8 @@ void hn_pool_global_nhwc_f32(hn_pool *pool, const hn_pool_global_nhwc_job *job) 
     int64_t loads = HN_MAX(job->channels * (run.n_blocks > 1 ? run.n_blocks : job->elems), 1);
     hn_pool_for(pool, job->batch, HN_MAX(1, POOL_GLOBAL_LOADS / loads), pool_global_images, &run);
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/pool/pool_nhwc_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

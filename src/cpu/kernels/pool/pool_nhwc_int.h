@@ -1,4 +1,4 @@
-/* Inside kernels/: pools of channels-last floats. */
+/* Inside cpu/kernels: pools of channels-last floats. */
 #ifndef HN_POOL_LAST_INT_H
 #define HN_POOL_LAST_INT_H
 

@@ -1,4 +1,4 @@
-/* Folds in plain C, sums in double. */
+/* Reductions in plain C, sums in double, and with vectors. */
 #include "cpu/kernels/reduce/reduce_loops.h"
 
 #include <math.h>
@@ -45,5 +45,10 @@ static void weigh_rows_plain(int64_t n, int64_t n_rows, const float *x, const in
 
 #define RUN_ROW(name, start, step) [HN_REDUCE_##name] = fold_run_##name,
 #define ROWS_ROW(name, start, step) [HN_REDUCE_##name] = fold_rows_##name,
-const hn_reduce_loops_f32 hn_reduce_loops_f32__plain = {
+const hn_reduce_loops_f32 hn_reduce_loops_f32__scalar = {
     {FOLD_ROWS(RUN_ROW)}, {FOLD_ROWS(ROWS_ROW)}, weigh_rows_plain};
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/reduce/reduce_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

@@ -1,4 +1,4 @@
-/* Inside and above kernels/: many floats folded into one, and weighted sums of rows. Sums grow in
+/* Inside and above cpu/kernels: many floats reduced to one, and weighted sums of rows. Sums grow in
  * blocks whose sizes are fixed, so that errors stay small and results do not depend on who asks. */
 #ifndef HN_FOLDS_H
 #define HN_FOLDS_H
@@ -31,6 +31,6 @@ typedef struct hn_reduce_loops_f32 {
     hn_weigh_rows_fn weigh_rows;
 } hn_reduce_loops_f32;
 const hn_reduce_loops_f32 *hn_reduce_loops_find_f32(void); /* the best for this processor */
-extern const hn_reduce_loops_f32 hn_reduce_loops_f32__plain;
+extern const hn_reduce_loops_f32 hn_reduce_loops_f32__scalar;
 
 #endif /* HN_FOLDS_H */

@@ -1,4 +1,4 @@
-/* Folds of floats for one width.
+/* Reductions of floats for one width.
  *
  * Runs: four vectors grow side by side through a block, and the sums of blocks are joined in
  * double. Rows: four vectors of neighbours, or one vector of four rows at a time, grow through a

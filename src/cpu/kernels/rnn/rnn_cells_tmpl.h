@@ -1,4 +1,4 @@
-/* The steps of rnn_cells.h for one width. Nothing but the functions of vec_math_tmpl.h, each behind
+/* The steps of rnn_cells.h for one width. Nothing but the functions of simd_math_tmpl.h, each after
  * the additions that make its argument: all of a step passes through registers once. */
 
 #define CELL_LANES V_SOME some = V_FIRST(HN_MIN(n - i, V_ELEMS)) /* that are units */

@@ -1,4 +1,4 @@
-/* Loops over floats for one width; see vec.h for what each does. */
+/* Loops over floats for one width; see row_loops.h for what each does. */
 
 /* Four vectors at a time: as many sums as hide the latency of an addition. */
 static V_TARGET void V_NAME(tap_sums)(int64_t n, const float *x, int64_t n_taps,

@@ -34,7 +34,7 @@ static void plain_spread(int64_t n_rows, int64_t channels, const float *x, int64
         }
 }
 
-const hn_rows_nhwc_f32 hn_rows_nhwc_f32__plain = {plain_scale, plain_sum, plain_spread};
+const hn_rows_nhwc_f32 hn_rows_nhwc_f32__scalar = {plain_scale, plain_sum, plain_spread};
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
@@ -122,3 +122,8 @@ void hn_moments_rows_f32(hn_pool *pool, const hn_moments_rows_job *job) {
     hn_pool_for(pool, t.n_blocks, SCALE_GRAIN, measure_blocks, &t);
     hn_pool_for(pool, job->channels, 64, join_moments, &t);
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/rows/rows_nhwc_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

@@ -37,6 +37,6 @@ typedef struct hn_rows_nhwc_f32 {
                    const float *mean, float *squares, float *rests);
 } hn_rows_nhwc_f32;
 const hn_rows_nhwc_f32 *hn_rows_nhwc_pick_f32(void); /* the best for this processor */
-extern const hn_rows_nhwc_f32 hn_rows_nhwc_f32__plain;
+extern const hn_rows_nhwc_f32 hn_rows_nhwc_f32__scalar;
 
 #endif /* HN_ROWS_LAST_H */

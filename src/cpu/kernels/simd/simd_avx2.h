@@ -4,6 +4,9 @@
 #define V __m256
 #define V_ELEMS 8
 #define V_REGISTERS 16
+#define V_TILE_ROWS 6
+#define V_TILE_COLS 16
+#define V_WORKING_SET_ELEMS (32 * 1024)
 #define V_TARGET __attribute__((target("avx2,fma,f16c")))
 #define V_INLINE static inline __attribute__((always_inline)) V_TARGET
 #define V_NAME(name) name##__avx2
@@ -14,6 +17,10 @@
 #define V_LOAD_BF16(p) \
   _mm256_castsi256_ps( \
       _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(p))), 16))
+#define V_STORE_F16(p, v) \
+  _mm_storeu_si128((void *)(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT))
+#define V_STORE_BF16(p, v) _mm_storeu_si128((void *)(p), hn_bf16__avx2(v))
+#define V_LOAD_U8(p) _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(p))))
 #define V_SOME __m256i
 #define V_FIRST(n) \
   _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
@@ -61,11 +68,16 @@
 #define V_INVERSE(a) V_DIV(V_SET1(1.0f), a)
 #define V_SUM(a) hn_sum__avx2(a)
 #define V_LARGEST(a) hn_largest__avx2(a)
+#define V_INDEX __m256i
+#define V_INDEX_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define V_INDEX_NEXT(i) _mm256_add_epi32(i, _mm256_set1_epi32(1))
+#define V_PICK(v, i) _mm256_permutevar8x32_ps(v, i)
+#define V_TRANSPOSE(r) hn_transpose__avx2(r)
 
 #ifndef HN_SIMD_AVX2_H
 #  define HN_SIMD_AVX2_H
 
-/* 2^n is made in two halves, so that results below the normal numbers come out right. */
+/* 2^n is made of two factors, so that results below the normal numbers come out right. */
 static inline V_TARGET __m256 hn_scale__avx2(__m256 a, __m256 n) {
     __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
     __m256i rest = _mm256_sub_epi32(whole, half), bias = _mm256_set1_epi32(127);
@@ -100,5 +112,37 @@ static inline V_TARGET __m256 hn_load_truth__avx2(const uint8_t *p) {
 static inline V_TARGET __m256 hn_exponent__avx2(__m256 a) {
     __m256i biased = _mm256_srli_epi32(_mm256_castps_si256(a), 23);
     return _mm256_cvtepi32_ps(_mm256_sub_epi32(biased, _mm256_set1_epi32(127)));
+}
+
+/* As hn_bf16__avx512. */
+V_INLINE __m128i hn_bf16__avx2(__m256 v) {
+    __m256i bits = _mm256_castps_si256(v), odd = _mm256_srli_epi32(_mm256_slli_epi32(bits, 15), 31);
+    __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    rounded = _mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, is_nan), 16);
+    return _mm_packus_epi32(_mm256_castsi256_si128(rounded), _mm256_extracti128_si256(rounded, 1));
+}
+
+/* Within the lower and the upper half of a vector: element k of four consecutive rows becomes
+ * half-row k. */
+V_INLINE void hn_transpose_halves__avx2(__m256 *r) {
+    __m256 low0 = _mm256_unpacklo_ps(r[0], r[1]), high0 = _mm256_unpackhi_ps(r[0], r[1]);
+    __m256 low1 = _mm256_unpacklo_ps(r[2], r[3]), high1 = _mm256_unpackhi_ps(r[2], r[3]);
+    r[0] = _mm256_shuffle_ps(low0, low1, 0x44);
+    r[1] = _mm256_shuffle_ps(low0, low1, 0xEE);
+    r[2] = _mm256_shuffle_ps(high0, high1, 0x44);
+    r[3] = _mm256_shuffle_ps(high0, high1, 0xEE);
+}
+
+/* 8 x 8 by 24 shuffles. */
+V_INLINE void hn_transpose__avx2(__m256 *r) {
+    hn_transpose_halves__avx2(r);
+    hn_transpose_halves__avx2(r + 4);
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+        __m256 low = _mm256_permute2f128_ps(r[i], r[i + 4], 0x20);
+        r[i + 4] = _mm256_permute2f128_ps(r[i], r[i + 4], 0x31);
+        r[i] = low;
+    }
 }
 #endif

@@ -5,6 +5,11 @@
 #define V __m512
 #define V_ELEMS 16
 #define V_REGISTERS 32
+/* Register tiles: rows of a tile whose sums fill the registers, columns (two vectors), and floats
+ * of packed operands that stay in the second cache of such processors beside all else. */
+#define V_TILE_ROWS 14
+#define V_TILE_COLS 32
+#define V_WORKING_SET_ELEMS (64 * 1024)
 #define V_TARGET __attribute__((target("avx512f,avx512dq")))
 /* A part of functions: compiled into each, for the constants that they pass. */
 #define V_INLINE static inline __attribute__((always_inline)) V_TARGET
@@ -17,6 +22,12 @@
 #define V_LOAD_BF16(p) \
   _mm512_castsi512_ps( \
       _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(p))), 16))
+/* To the nearest, ties to even. */
+#define V_STORE_F16(p, v) \
+  _mm256_storeu_si256((void *)(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT))
+#define V_STORE_BF16(p, v) _mm256_storeu_si256((void *)(p), hn_bf16__avx512(v))
+/* Bytes 0 .. 255 as floats. */
+#define V_LOAD_U8(p) _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(p))))
 /* The first n elements, 0 <= n <= V_ELEMS: memory of others is not touched, they are loaded as 0.
  */
 #define V_SOME __mmask16
@@ -76,6 +87,14 @@
 #define V_INVERSE(a) hn_inverse__avx512(a)
 #define V_SUM(a) _mm512_reduce_add_ps(a)
 #define V_LARGEST(a) _mm512_reduce_max_ps(a)
+/* Vectors of indices, less than V_ELEMS: V_PICK gives element i[k] of v at place k. Instruction
+ * sets without such a permutation do not define them. */
+#define V_INDEX __m512i
+#define V_INDEX_LOAD(p) _mm512_loadu_si512(p)
+#define V_INDEX_NEXT(i) _mm512_add_epi32(i, _mm512_set1_epi32(1))
+#define V_PICK(v, i) _mm512_permutexvar_ps(i, v)
+/* r[V_ELEMS] is transposed in registers. */
+#define V_TRANSPOSE(r) hn_transpose__avx512(r)
 
 #ifndef HN_SIMD_AVX512_H
 #  define HN_SIMD_AVX512_H
@@ -87,4 +106,39 @@ V_INLINE __m512 hn_inverse__avx512(__m512 a) {
     return _mm512_maskz_fmadd_ps(is_normal, _mm512_fnmadd_ps(a, y, one), y, y);
 }
 
+/* Half of the last place, less a bit when the place is even, carries over. NaN keeps its upper bits
+ * and becomes quiet. */
+V_INLINE __m256i hn_bf16__avx512(__m512 v) {
+    __m512i bits = _mm512_castps_si512(v), odd = _mm512_srli_epi32(_mm512_slli_epi32(bits, 15), 31);
+    __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    __mmask16 is_nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    rounded = _mm512_mask_or_epi32(rounded, is_nan, bits, _mm512_set1_epi32(0x400000));
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16));
+}
+
+/* Within quarters of a vector: element k of four consecutive rows becomes quarter-row k. */
+V_INLINE void hn_transpose_quarters__avx512(__m512 *r) {
+    __m512 low0 = _mm512_unpacklo_ps(r[0], r[1]), high0 = _mm512_unpackhi_ps(r[0], r[1]);
+    __m512 low1 = _mm512_unpacklo_ps(r[2], r[3]), high1 = _mm512_unpackhi_ps(r[2], r[3]);
+    r[0] = _mm512_shuffle_ps(low0, low1, 0x44);
+    r[1] = _mm512_shuffle_ps(low0, low1, 0xEE);
+    r[2] = _mm512_shuffle_ps(high0, high1, 0x44);
+    r[3] = _mm512_shuffle_ps(high0, high1, 0xEE);
+}
+
+/* 16 x 16 by 64 shuffles: pairs of rows, then of pairs, interleave within each quarter of a vector;
+ * then the quarters change places. */
+V_INLINE void hn_transpose__avx512(__m512 *r) {
+    _Pragma("GCC unroll 4") for (int i = 0; i < 16; i += 4) hn_transpose_quarters__avx512(r + i);
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+        __m512 a = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
+        __m512 b = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xDD);
+        __m512 c = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
+        __m512 d = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xDD);
+        r[i] = _mm512_shuffle_f32x4(a, c, 0x88);
+        r[i + 4] = _mm512_shuffle_f32x4(b, d, 0x88);
+        r[i + 8] = _mm512_shuffle_f32x4(a, c, 0xDD);
+        r[i + 12] = _mm512_shuffle_f32x4(b, d, 0xDD);
+    }
+}
 #endif

@@ -53,3 +53,14 @@
 #undef V_BOTH
 #undef V_ANY
 #undef V_CHOOSE
+#undef V_TILE_ROWS
+#undef V_TILE_COLS
+#undef V_WORKING_SET_ELEMS
+#undef V_STORE_F16
+#undef V_STORE_BF16
+#undef V_LOAD_U8
+#undef V_INDEX
+#undef V_INDEX_LOAD
+#undef V_INDEX_NEXT
+#undef V_PICK
+#undef V_TRANSPOSE

@@ -1,9 +1,12 @@
-/* Vectors of 4 floats; see x86/simd_avx512.h. */
+/* Vectors of 4 floats; see simd_avx512.h. */
 #include <arm_neon.h>
 
 #define V float32x4_t
 #define V_ELEMS 4
 #define V_REGISTERS 32
+#define V_TILE_ROWS 8
+#define V_TILE_COLS 8
+#define V_WORKING_SET_ELEMS (32 * 1024)
 #define V_TARGET
 #define V_INLINE static inline __attribute__((always_inline)) V_TARGET
 #define V_NAME(name) name##__neon
@@ -12,6 +15,9 @@
 #define V_STORE(p, v) vst1q_f32(p, v)
 #define V_LOAD_F16(p) vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)))
 #define V_LOAD_BF16(p) vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16))
+#define V_STORE_F16(p, v) vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)))
+#define V_STORE_BF16(p, v) vst1_u16(p, hn_bf16__neon(v))
+#define V_LOAD_U8(p) vcvtq_f32_u32((uint32x4_t){(p)[0], (p)[1], (p)[2], (p)[3]})
 #define V_SOME int
 #define V_FIRST(n) ((int)(n))
 #define V_LOAD_SOME(p, some) hn_load_some__neon(p, some)
@@ -60,11 +66,12 @@
 #define V_INVERSE(a) V_DIV(V_SET1(1.0f), a)
 #define V_SUM(a) vaddvq_f32(a)
 #define V_LARGEST(a) vmaxvq_f32(a)
+#define V_TRANSPOSE(r) hn_transpose__neon(r)
 
 #ifndef HN_SIMD_NEON_H
 #  define HN_SIMD_NEON_H
 
-/* 2^n is made in two halves, so that results below the normal numbers come out right. */
+/* 2^n is made of two factors, so that results below the normal numbers come out right. */
 static inline float32x4_t hn_scale__neon(float32x4_t a, float32x4_t n) {
     int32x4_t whole = vcvtnq_s32_f32(n), half = vshrq_n_s32(whole, 1);
     int32x4_t rest = vsubq_s32(whole, half), bias = vdupq_n_s32(127);
@@ -100,5 +107,26 @@ static inline uint32x4_t hn_load_truth__neon(const uint8_t *p) {
 static inline float32x4_t hn_exponent__neon(float32x4_t a) {
     uint32x4_t biased = vshrq_n_u32(vreinterpretq_u32_f32(a), 23);
     return vcvtq_f32_s32(vsubq_s32(vreinterpretq_s32_u32(biased), vdupq_n_s32(127)));
+}
+
+/* As hn_bf16__avx512. */
+V_INLINE uint16x4_t hn_bf16__neon(float32x4_t v) {
+    uint32x4_t bits = vreinterpretq_u32_f32(v);
+    uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
+    uint32x4_t rounded = vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7fff)));
+    uint32x4_t quiet = vorrq_u32(bits, vdupq_n_u32(0x400000));
+    return vshrn_n_u32(vbslq_u32(vceqq_f32(v, v), rounded, quiet), 16);
+}
+
+/* 4 x 4: pairs of rows interleave, then pairs of pairs. */
+V_INLINE void hn_transpose__neon(float32x4_t *r) {
+    float64x2_t even0 = vreinterpretq_f64_f32(vtrn1q_f32(r[0], r[1]));
+    float64x2_t odd0 = vreinterpretq_f64_f32(vtrn2q_f32(r[0], r[1]));
+    float64x2_t even1 = vreinterpretq_f64_f32(vtrn1q_f32(r[2], r[3]));
+    float64x2_t odd1 = vreinterpretq_f64_f32(vtrn2q_f32(r[2], r[3]));
+    r[0] = vreinterpretq_f32_f64(vtrn1q_f64(even0, even1));
+    r[1] = vreinterpretq_f32_f64(vtrn1q_f64(odd0, odd1));
+    r[2] = vreinterpretq_f32_f64(vtrn2q_f64(even0, even1));
+    r[3] = vreinterpretq_f32_f64(vtrn2q_f64(odd0, odd1));
 }
 #endif

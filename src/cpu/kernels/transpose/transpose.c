@@ -1,4 +1,4 @@
-/* Matrices turned around: in tiles by vectors where both sides are long enough, else element by
+/* Transpose of matrices: in tiles by vectors where both sides are long enough, else element by
  * element. Measured beside a copy of the same size: 1.4 times as long by tiles of 16 x 16 in the
  * second level of the cache, 1.3 to 1.7 in memory; three planes into pixels 0.4 ns per element. */
 #include "cpu/kernels/transpose/transpose.h"
@@ -83,3 +83,8 @@ void hn_transpose(const hn_transpose_job *j) {
     else
         hn_transpose_pick_32()(j);
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/transpose/transpose_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

@@ -1,4 +1,4 @@
-/* Inside and above kernels/: matrices turned around. */
+/* Inside and above cpu/kernels: transpose of matrices. */
 #ifndef HN_TRANSPOSE_H
 #define HN_TRANSPOSE_H
 

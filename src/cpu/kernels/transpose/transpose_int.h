@@ -1,4 +1,4 @@
-/* Inside kernels/: matrices whose tiles are turned around in registers. */
+/* Inside cpu/kernels: matrices whose tiles are transposed in registers. */
 #ifndef HN_TRANSPOSE_INT_H
 #define HN_TRANSPOSE_INT_H
 

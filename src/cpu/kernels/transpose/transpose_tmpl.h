@@ -1,11 +1,11 @@
-/* Matrices of 4-byte elements for one width, in square tiles that are turned around in registers
- * (as many as a vector has elements) by V_TURN. Down a strip of columns first, so that the rows
+/* Matrices of 4-byte elements for one width, in square tiles that are transposed in registers,
+ * as many of them as a vector has elements. Down a strip of columns first, so that the rows
  * written are filled from their beginning to their end. Bits pass unchanged. */
 
 V_INLINE void V_NAME(turn_tile)(const float *from, int64_t from_row, float *to, int64_t to_row) {
     V r[V_ELEMS];
     _Pragma("GCC unroll 16") for (int i = 0; i < V_ELEMS; i++) r[i] = V_LOAD(from + i * from_row);
-    V_TURN(r);
+    V_TRANSPOSE(r);
     _Pragma("GCC unroll 16") for (int i = 0; i < V_ELEMS; i++) V_STORE(to + i * to_row, r[i]);
 }
 
@@ -16,7 +16,7 @@ static V_TARGET void V_NAME(turn_edge)(int64_t ni, int64_t nj, const float *from
     V r[V_ELEMS];
     for (int i = 0; i < V_ELEMS; i++)
         r[i] = i < ni ? V_LOAD_SOME(from + i * from_row, wide) : V_ZERO();
-    V_TURN(r);
+    V_TRANSPOSE(r);
     for (int j = 0; j < V_ELEMS && j < nj; j++)
         V_STORE_SOME(to + j * to_row, high, r[j]);
 }
@@ -38,4 +38,3 @@ V_TARGET void V_NAME(hn_transpose_32)(const hn_transpose_job *job) {
         }
     }
 }
-#undef V_TURN

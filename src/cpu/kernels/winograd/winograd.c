@@ -26,7 +26,7 @@ enum {
     WINDOW_SIDE = HN_WINOGRAD_WINDOW,
     N_POINTS = HN_WINOGRAD_POINTS,
     WHOLE_VECTOR = HN_WINOGRAD_LANES,
-    NEAR_FILTERS = 1 << 20, /* so many numbers of filters stay near from block to block */
+    NEAR_FILTERS = 1 << 20, /* so many numbers of filters stay in the second cache */
     NEAR_BLOCK_TILES = 28,  /* of a block, at most: with such filters, and with more */
     FAR_BLOCK_TILES = 56,
     LEAST_BLOCK_TILES = 12, /* of a block, where there is more than one */
@@ -76,8 +76,8 @@ static double share_of_taps_inside(const hn_window *s, int32_t axis) {
     return (double)inside / (3 * (double)size);
 }
 
-/* Costs in units of one product while all is near. Measured with AVX-512; to read a number of the
- * filters takes between 14 (from the last cache) and 32 (from memory). */
+/* Costs in units of one product while all is in cache. Measured with AVX-512; to read a number of
+ * the filters takes between 14 (from the last cache) and 32 (from memory). */
 bool hn_winograd_fits(const hn_conv_nhwc_job *job) {
     const double read = 24, transform = 16;
     const int64_t unknown_size = 28;
@@ -383,3 +383,8 @@ void hn_winograd_f32(hn_pool *pool, const hn_conv_nhwc_job *job) {
     if (r.n_tiles > 0)
         hn_pool_for_lanes(pool, r.n_blocks * r.n_parts, 1, convolve_task, &r);
 }
+
+/* ---- with vectors --------------------------------------------------------------------------- */
+
+#define SIMD_TEMPLATE "cpu/kernels/winograd/winograd_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"

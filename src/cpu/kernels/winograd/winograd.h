@@ -1,4 +1,4 @@
-/* Inside kernels/: the transforms of Winograd's convolution, by vectors over channels.
+/* Inside cpu/kernels: the transforms of Winograd's convolution, by vectors over channels.
  *
  * 4 x 4 outputs of a 3 x 3 convolution come from a window of 6 x 6 inputs by 36 products instead of
  * 144: rows and columns of the window are taken for polynomials, evaluated at 6 points, multiplied

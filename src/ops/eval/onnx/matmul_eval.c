@@ -1,4 +1,5 @@
 /* Matrix products, computed. */
+#include "cpu/kernels/gemm_int8/gemm_int8.h"
 #include "cpu/pack/node_state.h"
 #include "ops/eval/product.h"
 
@@ -160,12 +161,49 @@ static hn_slices matmul_column_slices(int64_t columns, int64_t matrix_elems) {
                        .outer = (uint64_t)HN_MAX(matrix_elems, 1)};
 }
 
+/* Bytes by the instructions that multiply them. */
+static hone_status matmul_int8_sums(hn_eval *c, const matmul_stack *s, const hn_array *a,
+                                    const hn_array *a_zero, const hn_array *b,
+                                    const hn_array *b_zero, int32_t *sums) {
+    const hn_slices one = {1, 1, UINT64_MAX};
+    hn_gemm_int8_job job = {.m = s->m,
+                            .n = s->n,
+                            .k = s->k,
+                            .a = a->data,
+                            .a_is_signed = a->dtype == HN_I8,
+                            .a_row = s->a_row,
+                            .a_col = s->a_col,
+                            .b = b->data,
+                            .b_is_signed = b->dtype == HN_I8,
+                            .b_row = s->b_row,
+                            .b_col = s->b_col,
+                            .c = sums,
+                            .c_row = s->n};
+    if (a_zero) {
+        HN_TRY_PTR(job.a_zeros = hn_wide_i32(c, a_zero, NULL, &one));
+        job.n_a_zeros = (int64_t)a_zero->n_elems;
+    }
+    if (b_zero) {
+        HN_TRY_PTR(job.b_zeros = hn_wide_i32(c, b_zero, NULL, &one));
+        job.n_b_zeros = (int64_t)b_zero->n_elems;
+    }
+    HN_TRY_PTR(job.workspace = hn_eval_scratch(c, hn_gemm_int8_workspace_bytes(&job)));
+    hn_gemm_int8(hn_eval_pool(c), &job);
+    return HONE_OK;
+}
+
+static bool is_int8(const hn_array *a) {
+    return a->dtype == HN_I8 || a->dtype == HN_U8;
+}
+
 /* Sums of (a - a_zero) * (b - b_zero) as int32. */
 static hone_status matmul_int_sums(hn_eval *c, const hn_array *a, const hn_array *a_zero,
                                    const hn_array *b, const hn_array *b_zero, const hn_array *y,
                                    int32_t *sums) {
     matmul_stack s;
     read_matmul_stack(&(hn_product){.a = a, .b = b}, y, &s);
+    if (is_int8(a) && is_int8(b) && s.n_products == 1 && y->n_elems > 0 && hn_gemm_int8_is_fast())
+        return matmul_int8_sums(c, &s, a, a_zero, b, b_zero, sums);
     hn_slices rows = matmul_row_slices(s.k), columns = matmul_column_slices(s.n, s.k * s.n);
     const int32_t *wide_a = hn_wide_i32(c, a, a_zero, &rows),
                   *wide_b = hn_wide_i32(c, b, b_zero, &columns);

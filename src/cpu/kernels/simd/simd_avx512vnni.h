@@ -1,0 +1,36 @@
+/* Vectors of 16 integers of 32 bits, and products of 64 bytes, with AVX-512 VNNI. No other
+ * instruction set has these words yet, so they are never undefined. */
+#ifndef HN_SIMD_AVX512VNNI_H
+#define HN_SIMD_AVX512VNNI_H
+
+#include <immintrin.h>
+
+#include "base/base.h"
+
+#define VNNI __m512i
+#define VNNI_ELEMS 16
+#define VNNI_TARGET __attribute__((target("avx512f,avx512vnni")))
+#define VNNI_INLINE static inline __attribute__((always_inline)) VNNI_TARGET
+#define VNNI_ZERO() _mm512_setzero_si512()
+#define VNNI_LOAD(p) _mm512_loadu_si512(p)
+#define VNNI_SET1(x) _mm512_set1_epi32((int)(x))
+#define VNNI_ADD(a, b) _mm512_add_epi32(a, b)
+#define VNNI_SUB(a, b) _mm512_sub_epi32(a, b)
+#define VNNI_MUL(a, b) _mm512_mullo_epi32(a, b)
+/* The first n elements, 0 <= n <= VNNI_ELEMS: memory of others is not touched. */
+#define VNNI_SOME __mmask16
+#define VNNI_FIRST(n) ((__mmask16)((1u << (n)) - 1))
+#define VNNI_STORE_SOME(p, some, v) _mm512_mask_storeu_epi32(p, some, v)
+/* The same four bytes for each element. */
+#define VNNI_BROADCAST(p) hn_broadcast__avx512vnni(p)
+/* sum += u0 * s0 + ... + u3 * s3 of the unsigned bytes of u and the signed bytes of s, modulo 2^32.
+ * In assembly, because gcc 12 copies and spills the sums around the intrinsic. */
+#define VNNI_DOT(sum, u, s) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(u), "v"(s))
+
+VNNI_INLINE __m512i hn_broadcast__avx512vnni(const void *p) {
+    int32_t bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    return _mm512_set1_epi32(bytes);
+}
+
+#endif /* HN_SIMD_AVX512VNNI_H */
