@@ -20,7 +20,6 @@
 #include "cpu/kernels/attention/attention_int.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
 #include "cpu/kernels/transpose/transpose.h"
-#include "cpu/kernels/workspace.h"
 
 enum { TILE = 64, BLOCK = 140, MOST_SIZE = 256 /* of a key */, THIN = 4 /* queries */ };
 
@@ -268,28 +267,27 @@ static void attend_tile(query_tile *q) {
 static void attend_tiles(void *ctx, int64_t begin, int64_t end) {
     const attention_task *t = ctx;
     const hn_attention_job_f32 *j = t->job;
-    query_tile *q = hn_workspace_push(sizeof *q);
-    q->task = t;
+    query_tile q;
+    q.task = t;
     for (int64_t i = begin; i < end; i++) {
         int64_t head = i / t->n_tiles;
-        q->b = head / j->n_heads;
-        q->h = head % j->n_heads;
-        q->first = i % t->n_tiles * t->tile;
-        q->n = HN_MIN(t->tile, j->n_queries - q->first);
-        q->is_thin = q->n <= THIN;
-        int64_t kv = q->h / (j->n_heads / j->n_kv_heads);
-        q->k = j->k + q->b * j->k_step.batch + kv * j->k_step.head;
-        q->v = j->v + q->b * j->v_step.batch + kv * j->v_step.head;
-        q->out = j->out + q->b * j->out_step.batch + q->h * j->out_step.head +
-                 q->first * j->out_step.row;
-        const float *mask = mask_of_head(t, q->b, q->h);
-        q->mask = mask ? mask + q->first : NULL;
-        q->key_mask = j->key_mask.at
-                          ? j->key_mask.at + q->b * j->key_mask.batch + q->h * j->key_mask.head
-                          : NULL;
-        attend_tile(q);
+        q.b = head / j->n_heads;
+        q.h = head % j->n_heads;
+        q.first = i % t->n_tiles * t->tile;
+        q.n = HN_MIN(t->tile, j->n_queries - q.first);
+        q.is_thin = q.n <= THIN;
+        int64_t kv = q.h / (j->n_heads / j->n_kv_heads);
+        q.k = j->k + q.b * j->k_step.batch + kv * j->k_step.head;
+        q.v = j->v + q.b * j->v_step.batch + kv * j->v_step.head;
+        q.out =
+            j->out + q.b * j->out_step.batch + q.h * j->out_step.head + q.first * j->out_step.row;
+        const float *mask = mask_of_head(t, q.b, q.h);
+        q.mask = mask ? mask + q.first : NULL;
+        q.key_mask = j->key_mask.at
+                         ? j->key_mask.at + q.b * j->key_mask.batch + q.h * j->key_mask.head
+                         : NULL;
+        attend_tile(&q);
     }
-    hn_workspace_pop(q);
 }
 
 bool hn_attention_fits_f32(int64_t key_size) {

@@ -4,7 +4,6 @@
  * % over 7x7, 58 % with stride 2. */
 #include "cpu/kernels/conv/conv_int.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
-#include "cpu/kernels/workspace.h"
 
 bool hn_conv_windows_read(const hn_window *s, hn_band *form) {
     int64_t width = s->n_axes > 0 ? s->out[s->n_axes - 1] : 0;
@@ -35,7 +34,7 @@ void hn_conv_panels_f32(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int
     const hn_band *f = m->form;
     const hn_row_loops_f32 *loops = hn_row_loops_pick_f32();
     hn_piece pieces[HN_GEMM_BLOCK_COLS];
-    float *band = hn_workspace_push(HN_BAND_ROOM * sizeof *band);
+    float band[HN_BAND_ROOM];
     int64_t n_pieces = cut_columns(f, nk, j0, j1, width, pieces), tap;
     for (int64_t k = 0, n; k < nk; k += n) {
         tap = (k0 + k) % f->n_taps;
@@ -50,5 +49,4 @@ void hn_conv_panels_f32(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int
     for (int64_t i = 0; i < n_pieces; i++)
         memcpy(out + (nk - 1) * width + pieces[i].to, band + f->offsets[tap] + pieces[i].from,
                (size_t)pieces[i].n * sizeof *out);
-    hn_workspace_pop(band);
 }

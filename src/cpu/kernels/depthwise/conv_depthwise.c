@@ -3,7 +3,6 @@
  * over 7x7 and with stride 2. */
 #include "cpu/kernels/conv_chain/band.h"
 #include "cpu/kernels/conv/conv_int.h"
-#include "cpu/kernels/workspace.h"
 
 typedef struct depthwise_run {
     const hn_conv_job_f32 *job;
@@ -33,10 +32,9 @@ static void depthwise_plane(const depthwise_run *run, int64_t plane, float *band
 
 static void depthwise_planes(void *ctx, int64_t begin, int64_t end) {
     const depthwise_run *run = ctx;
-    float *band = hn_workspace_push(2 * HN_BAND_ROOM * sizeof *band), *sums = band + HN_BAND_ROOM;
+    float band[HN_BAND_ROOM], sums[HN_BAND_ROOM];
     for (int64_t p = begin; p < end && !hn_pool_is_stopped(run->pool); p++)
         depthwise_plane(run, p, band, sums);
-    hn_workspace_pop(band);
 }
 
 bool hn_conv_depthwise_f32(hn_pool *pool, const hn_conv_job_f32 *job) {

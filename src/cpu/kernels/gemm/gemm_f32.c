@@ -16,17 +16,15 @@
  * 8 rows 14.2 and 8.7; with 64 rows float16 takes 1.1 of the time of floats. */
 #include "cpu/kernels/convert/convert.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
-#include "cpu/kernels/workspace.h"
 
 enum {
     FRESH_DEPTH = 256, /* of panels that are laid out for one product */
-    ROOM_ELEMS = HN_GEMM_PACKED_DEPTH * HN_GEMM_BLOCK_COLS, /* 160 KB */
-    LEFT_GAP = 16, /* floats between laid out rows, so that they do not evict each other */
-    LEFT_ELEMS = HN_GEMM_MAX_ROWS * (HN_GEMM_PACKED_DEPTH + LEFT_GAP),
-    OUT_ELEMS = 128 * 1024,   /* of c in one task that comes back to it */
-    PAGE_ELEMS = 1024,        /* addresses so far apart share a place in the first cache */
-    FEW_TILES = 2,            /* that meet b where it lies: laying out costs more than it gains */
-    NEAR_ELEMS = 128,         /* as long may rows of such a b be for any number of tiles */
+    ROOM_ELEMS = HN_GEMM_PACKED_DEPTH * HN_GEMM_BLOCK_COLS, /* 160 KB on a task's stack */
+    LEFT_GAP = 16,          /* floats between laid out rows, so that they do not evict each other */
+    OUT_ELEMS = 128 * 1024, /* of c in one task that comes back to it */
+    PAGE_ELEMS = 1024,      /* addresses so far apart share a place in the first cache */
+    FEW_TILES = 2,          /* that meet b where it lies: laying out costs more than it gains */
+    NEAR_ELEMS = 128,       /* as long may rows of such a b be for any number of tiles */
     LEAST_PRODUCTS = 1 << 19, /* of a task that is worth another thread */
     LEAST_HEIGHT = 8,         /* fewer rows take as long: all of b is read for them */
     TASKS_PER_THREAD = 4
@@ -57,7 +55,6 @@ typedef struct gemm_slice {
     /* Packed panels that come next, prefetched by a part in each tile. */
     const char *later, *later_end;
     int64_t later_bytes; /* per step along k */
-    float *left_room;    /* of LEFT_ELEMS */
 } gemm_slice;
 
 /* Where the elements of a tile's rows lie. */
@@ -172,6 +169,7 @@ static bool rows_collide(const hn_gemm_job_f32 *g) {
 static void tile_of_rows(gemm_slice *s, int64_t tile) {
     const gemm_task *t = s->task;
     const hn_gemm_job_f32 *g = t->job;
+    float room[HN_GEMM_MAX_ROWS * (HN_GEMM_PACKED_DEPTH + LEFT_GAP)];
     gemm_left left = {.row0 = hn_gemm_tile_row_f32(g->m, t->n_tiles, tile)};
     left.rows = hn_gemm_tile_row_f32(g->m, t->n_tiles, tile + 1) - left.row0;
     bool is_met_once = s->col1 - s->col0 <= t->set->cols;
@@ -184,7 +182,7 @@ static void tile_of_rows(gemm_slice *s, int64_t tile) {
         left.row = g->a_row;
         left.col = g->a_col;
     } else {
-        lay_rows(s, &left, s->left_room);
+        lay_rows(s, &left, room);
     }
     run_tiles(s, &left);
 }
@@ -262,14 +260,20 @@ static void run_slices(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_sl
     }
 }
 
+static void packed_block(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_slice *s) {
+    run_slices(t, tile0, tile1, s, NULL);
+}
+
+static void laid_block(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_slice *s) {
+    float room[ROOM_ELEMS];
+    run_slices(t, tile0, tile1, s, room);
+}
+
 static void gemm_block(void *ctx, int64_t tile0, int64_t tile1, int64_t col0, int64_t col1) {
     const gemm_task *t = ctx;
     const hn_gemm_job_f32 *g = t->job;
-    float *room = hn_workspace_push((ROOM_ELEMS + LEFT_ELEMS) * sizeof *room);
-    gemm_slice s = {
-        .task = t, .col0 = col0, .col1 = col1, .panels0 = col0, .left_room = room + ROOM_ELEMS};
-    run_slices(t, tile0, tile1, &s, room);
-    hn_workspace_pop(room);
+    gemm_slice s = {.task = t, .col0 = col0, .col1 = col1, .panels0 = col0};
+    (t->right == RIGHT_PACKED ? packed_block : laid_block)(t, tile0, tile1, &s);
     if (g->after)
         g->after(g->after_ctx, hn_gemm_tile_row_f32(g->m, t->n_tiles, tile0),
                  hn_gemm_tile_row_f32(g->m, t->n_tiles, tile1), col0, col1);

@@ -9,7 +9,6 @@
 #include "cpu/kernels/convert/convert.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
 #include "cpu/kernels/transpose/transpose.h"
-#include "cpu/kernels/workspace.h"
 
 int64_t hn_gemm_depth_f32(int64_t k, int64_t most) {
     int64_t n_slices = (k + most - 1) / most;
@@ -115,11 +114,11 @@ static bool halves_reach(int64_t n, const float *x) {
     return true;
 }
 
-/* `room` is for one panel. */
-static bool pack_half_panels(const hn_gemm_job_f32 *g, hn_stored as, float *room, uint16_t *out) {
+bool hn_gemm_pack_half_f32(const hn_gemm_job_f32 *g, hn_stored as, uint16_t *out) {
     const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
     const hn_conversions *by = hn_conversions_find();
     int64_t depth = hn_gemm_depth_f32(g->k, HN_GEMM_PACKED_DEPTH), padded;
+    float room[HN_GEMM_PACKED_DEPTH * HN_GEMM_MAX_COLS]; /* one panel */
     padded = hn_gemm_padded_f32(set, g->n);
     for (int64_t k0 = 0; k0 < g->k; k0 += depth) {
         int64_t nk = HN_MIN(depth, g->k - k0);
@@ -134,13 +133,6 @@ static bool pack_half_panels(const hn_gemm_job_f32 *g, hn_stored as, float *room
         }
     }
     return true;
-}
-
-bool hn_gemm_pack_half_f32(const hn_gemm_job_f32 *g, hn_stored as, uint16_t *out) {
-    float *room = hn_workspace_push(HN_GEMM_PACKED_DEPTH * HN_GEMM_MAX_COLS * sizeof *room);
-    bool fits = pack_half_panels(g, as, room, out);
-    hn_workspace_pop(room);
-    return fits;
 }
 
 /* ---- a ---------------------------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
 /* The matrix product in plain C, written so that compilers turn the strips into vectors of whatever
  * width the machine has. */
 #include "cpu/kernels/kernel.h"
-#include "cpu/kernels/workspace.h"
 
 enum {
     GEMM_ROWS = 4, /* of a strip: 4 x 8 sums fit the registers of the smallest machine */

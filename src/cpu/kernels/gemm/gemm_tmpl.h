@@ -97,26 +97,21 @@ typedef struct NAME(gemm_run) {
     const hn_pool *pool; /* says when to give up */
 } NAME(gemm_run);
 
-static void NAME(gemm_slices)(const NAME(gemm_run) * run, NAME(gemm_slice) * s, int64_t row0,
-                              int64_t row1) {
+static void NAME(gemm_tile)(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+    const NAME(gemm_run) *run = ctx;
     const NAME(hn_gemm_job) *g = &run->job;
-    for (s->k0 = 0; s->k0 < g->k; s->k0 += GEMM_DEPTH) {
-        s->nk = HN_MIN(GEMM_DEPTH, g->k - s->k0);
-        NAME(gemm_lay_out)(g, s);
+    NAME(gemm_slice) s;
+    s.j0 = col0;
+    s.nj = col1 - col0;
+    for (s.k0 = 0; s.k0 < g->k; s.k0 += GEMM_DEPTH) {
+        s.nk = HN_MIN(GEMM_DEPTH, g->k - s.k0);
+        NAME(gemm_lay_out)(g, &s);
         for (int64_t i = row0; i < row1; i += GEMM_ROWS) {
             if (i % GEMM_HEIGHT == 0 && hn_pool_is_stopped(run->pool))
                 return;
-            NAME(gemm_rows)(g, s, i, HN_MIN(GEMM_ROWS, row1 - i));
+            NAME(gemm_rows)(g, &s, i, HN_MIN(GEMM_ROWS, row1 - i));
         }
     }
-}
-
-static void NAME(gemm_tile)(void *ctx, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    NAME(gemm_slice) *s = hn_workspace_push(sizeof *s);
-    s->j0 = col0;
-    s->nj = col1 - col0;
-    NAME(gemm_slices)(ctx, s, row0, row1);
-    hn_workspace_pop(s);
 }
 
 /* c[0..n) += x * b[0..n), in pieces of a constant size that compilers turn into vectors. */

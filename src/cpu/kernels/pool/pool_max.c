@@ -1,6 +1,5 @@
 /* The largest of each window, over one or two axes. Bound by the copies into bands. */
 #include "cpu/kernels/conv_chain/band.h"
-#include "cpu/kernels/workspace.h"
 
 #include <math.h>
 
@@ -16,7 +15,7 @@ typedef struct pool_max_run {
 static void pool_max_planes(void *ctx, int64_t begin, int64_t end) {
     const pool_max_run *run = ctx;
     const hn_band *f = &run->form;
-    float *band = hn_workspace_push(2 * HN_BAND_ROOM * sizeof *band), *most = band + HN_BAND_ROOM;
+    float band[HN_BAND_ROOM], most[HN_BAND_ROOM];
     for (int64_t p = begin; p < end && !hn_pool_is_stopped(run->pool); p++)
         for (int64_t row0 = 0; row0 < f->out_h; row0 += f->rows) {
             int64_t rows = HN_MIN(f->rows, f->out_h - row0);
@@ -26,7 +25,6 @@ static void pool_max_planes(void *ctx, int64_t begin, int64_t end) {
                 memcpy(run->y + p * run->out_elems + (row0 + r) * f->out_w, most + r * f->pitch,
                        (size_t)f->out_w * sizeof *most);
         }
-    hn_workspace_pop(band);
 }
 
 bool hn_pool_max_f32(hn_pool *pool, const hn_window *s, int64_t n_planes, const float *x,
