@@ -13,8 +13,8 @@ static const cli_option providers_option_table[] = {
 
 typedef struct provider_row {
     const char *name;
-    const char *tier;     /* of its kernels; "" when it has none */
-    uint32_t n_kernels;   /* that have a version for that tier */
+    const char *tier;     /* instruction set of most of its kernels; "" when it has none */
+    uint32_t n_kernels;   /* that run here, plain C aside */
     const char *features; /* of the processor that they may use */
 } provider_row;
 
@@ -27,9 +27,10 @@ static provider_row describe_provider(const char *name) {
     row.tier = "scalar";
     row.features = hone_cpu_features();
     for (uint32_t i = 0; hone_kernel_get(i, &kernel); i++) {
-        bool is_vectorized = strcmp(kernel.tier, "scalar") != 0;
-        row.n_kernels += is_vectorized;
-        row.tier = is_vectorized ? kernel.tier : row.tier;
+        if (!kernel.is_picked || strcmp(kernel.instruction_set, "scalar") == 0)
+            continue;
+        if (row.n_kernels++ == 0)
+            row.tier = kernel.instruction_set;
     }
     return row;
 }

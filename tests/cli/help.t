@@ -15,7 +15,7 @@ Commands:
   diff      compare what two models compute, or a model with saved outputs
   ops       list the operators hone knows, or describe one
   passes    list the passes of the optimizer
-  kernels   list the kernels, and which tier of them runs here
+  kernels   list the kernels, and which of them run here
   providers list what runs nodes here, and the CPU features in use
 ~
 `hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
@@ -91,7 +91,7 @@ Commands:
   diff      compare what two models compute, or a model with saved outputs
   ops       list the operators hone knows, or describe one
   passes    list the passes of the optimizer
-  kernels   list the kernels, and which tier of them runs here
+  kernels   list the kernels, and which of them run here
   providers list what runs nodes here, and the CPU features in use
 ~
 `hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
