@@ -5,7 +5,7 @@
 #ifndef HN_LAYOUT_H
 #define HN_LAYOUT_H
 
-#include "cpu/passes/relayout.h"
+#include "pass/rules/relayout.h"
 
 struct hn_layout_row;
 
