@@ -71,9 +71,9 @@ static uint32_t count_scaled(const hn_model *m, const hn_model *of) {
     uint32_t n = 0;
     for (hn_id id = 0; id < m->graph->values.n; id++) {
         const hn_tensor *t = hn_value_at(m->graph, id)->init;
-        if (!t || !t->scaled || hn_value_at(m->graph, id)->uses.n == 0)
+        if (!t || !hn_tensor_is_deferred(t) || hn_value_at(m->graph, id)->uses.n == 0)
             continue;
-        assert_true((uintptr_t)t->scaled->of->data >= (uintptr_t)of->maps.at[0].bytes.at);
+        assert_true((uintptr_t)hn_tensor_stored(t)->data >= (uintptr_t)of->maps.at[0].bytes.at);
         n++;
     }
     return n;
