@@ -5,6 +5,15 @@
 #include "pass/pass.h"
 #include "run/run.h"
 
+/* Every pass there is, in the order of a run: the portable ones, then those of the providers. NULL
+ * past the last. */
+const hn_pass_row *hn_pass_at(uint32_t i);
+const hn_pass_row *hn_pass_find(const char *name, size_t n); /* NULL when there is none */
+/* The portable passes and then the rewrites of the providers that the program asks (NULL: of the
+ * one that is asked by default). */
+hone_status hn_optimize_for_session(hn_model *m, const hn_program_options *program,
+                                    const hn_optimize_options *o, hn_opt_log *log, hone_error *err);
+
 /* A program of the graph as the passes of a level leave it. o: NULL for none. */
 hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_program_options *o,
                                  hn_program **out, hone_error *err);

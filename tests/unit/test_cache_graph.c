@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "onnx/onnx.h"
-#include "pass/pass.h"
+#include "run/session.h"
 #include "plan/plan.h"
 #include "run/cache_graph.h"
 
@@ -53,7 +53,7 @@ static kept keep_optimized(void) {
     o.level = HN_LEVEL_ALL;
     o.target = HN_TARGET_SESSION;
     o.defer_weights = true;
-    assert_int_equal(hn_optimize(k.optimized, &o, log, &err), HONE_OK);
+    assert_int_equal(hn_optimize_for_session(k.optimized, NULL, &o, log, &err), HONE_OK);
     hn_opt_log_free(log);
     assert_int_equal(hn_cached_graph_write(k.source, k.optimized, NULL, &k.bytes, &k.n), HONE_OK);
     assert_non_null(k.bytes);

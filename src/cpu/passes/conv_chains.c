@@ -1,7 +1,7 @@
 /* Channels-last convolutions that follow each other become one chain (hone.ConvChain), whose rows
  * between stages never leave the cache. One of two neighbours is depthwise: its windows need few
  * rows, and what it reads or writes is large for the arithmetic that is done to it. */
-#include "pass/engine/pass_int.h"
+#include "cpu/passes/passes_cpu.h"
 
 enum {
     CHAIN_MOST = 3, /* stages */
@@ -172,15 +172,15 @@ static void read_chain_node(const hn_rule *r, hn_id node, chain_draft *d) {
 }
 
 static void write_chain(hn_rule *r, const chain_draft *d) {
-    hn_id chain =
-        hn_make1(r, d->reads_nchw ? "hone.NchwConvChain" : "hone.ConvChain", CHAIN_INPUTS, d->inputs,
-                 HN_ATTRS(hn_new_floats(r, "activation_params", d->n_all_params, d->params),
-                          hn_new_strings(r, "activations", d->n, d->activations),
-                          hn_new_ints(r, "dilations", 2 * d->n, d->dilations),
-                          hn_new_ints(r, "groups", d->n, d->groups),
-                          hn_new_ints(r, "n_activation_params", d->n, d->n_params),
-                          hn_new_ints(r, "pads", 4 * d->n, d->pads),
-                          hn_new_ints(r, "strides", 2 * d->n, d->strides)));
+    hn_id chain = hn_make1(
+        r, d->reads_nchw ? "hone.NchwConvChain" : "hone.ConvChain", CHAIN_INPUTS, d->inputs,
+        HN_ATTRS(hn_new_floats(r, "activation_params", d->n_all_params, d->params),
+                 hn_new_strings(r, "activations", d->n, d->activations),
+                 hn_new_ints(r, "dilations", 2 * d->n, d->dilations),
+                 hn_new_ints(r, "groups", d->n, d->groups),
+                 hn_new_ints(r, "n_activation_params", d->n, d->n_params),
+                 hn_new_ints(r, "pads", 4 * d->n, d->pads),
+                 hn_new_ints(r, "strides", 2 * d->n, d->strides)));
     hn_detail(r, "%u convolutions", d->n);
     hn_rule_replace(r, chain);
 }

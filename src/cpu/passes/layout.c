@@ -339,9 +339,9 @@ static hone_status lay_out_block(hn_pass *p, hn_id block) {
 
 hone_status hn_pass_layout(hn_pass *p) {
     uint32_t n_blocks = p->g->blocks.n;
-    if (p->is_laid_out || !hn_pass_may(p, "layout"))
+    if (!hn_pass_may(p, "layout"))
         return HONE_OK;
-    p->is_laid_out = true;
+    p->is_done = true;
     for (hn_id block = 0; block < n_blocks; block++)
         HN_TRY(lay_out_block(p, block));
     return HONE_OK;

@@ -1,10 +1,11 @@
-/* Inside pass/: which nodes can work on data whose channels lie side by side, and what that saves.
+/* Inside cpu/: which nodes can work on data whose channels lie side by side, and what that saves.
  *
  * The order of axes that a value would have is its order channels last: [N, spatial..., C] for what
  * convolutions read, and what Reshapes and Transposes make of that. */
 #ifndef HN_LAYOUT_H
 #define HN_LAYOUT_H
 
+#include "cpu/passes/passes_cpu.h"
 #include "pass/rules/relayout.h"
 
 struct hn_layout_row;
