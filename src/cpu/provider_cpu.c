@@ -2,6 +2,7 @@
  * vectors. */
 #include "cpu/provider_cpu.h"
 
+#include "cpu/ops_cpu.h"
 #include "cpu/passes/passes_cpu.h"
 
 static hone_status cpu_rewrite(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
@@ -26,6 +27,7 @@ const hn_provider hn_cpu_provider = {
     .name = "cpu",
     .rewrite = cpu_rewrite,
     .passes = &hn_cpu_passes,
+    .ops = &hn_cpu_ops,
     .claims = cpu_claims,
     .lower = cpu_lower,
 };

@@ -49,6 +49,7 @@ struct hn_provider {
     hone_status (*rewrite)(hn_model *m, const struct hn_optimize_options *o, struct hn_opt_log *log,
                            hone_error *err);
     const struct hn_pass_table *passes; /* that `rewrite` runs: for lists of passes; may be NULL */
+    const hn_op_table *ops; /* that `rewrite` writes beside those of files; may be NULL */
     bool (*claims)(const hn_graph *g, const hn_step *step); /* node, op and version are known */
     /* sets run, memory, row_strides */
     hone_status (*lower)(const hn_graph *g, hn_step *step, hone_error *err);

@@ -60,7 +60,13 @@ static hone_status take_kept_graph(const hn_model *m, const hn_program_options *
     rest.n_dims = 0;
     *out = NULL;
     HN_TRY(hn_cache_take_graph(o->cache, m, &graph));
-    hone_status status = graph ? hn_program_adopt(graph, m, &rest, out, NULL) : HONE_OK;
+    if (!graph)
+        return HONE_OK;
+    hone_status status = hn_providers_add_ops(graph, o, NULL);
+    if (status == HONE_OK)
+        status = hn_program_adopt(graph, m, &rest, out, NULL);
+    else
+        hn_model_free(graph);
     return status == HONE_E_NOMEM ? status : HONE_OK;
 }
 

@@ -35,10 +35,35 @@ static bool is_named_before(const hn_program_options *o, uint32_t i) {
     return false;
 }
 
-static hone_status rewrite_by_providers(hn_model *m, const hn_program_options *program,
-                                        const hn_optimize_options *o, hn_opt_log *log,
-                                        hone_error *err) {
+hone_status hn_providers_add_ops(hn_model *m, const hn_program_options *program, hone_error *err) {
     const hn_provider *provider;
+    for (uint32_t i = 0;; i++) {
+        HN_TRY(hn_program_provider(program, i, &provider, err));
+        if (!provider)
+            return HONE_OK;
+        if (provider->ops)
+            HN_TRY(hn_model_add_ops(m, provider->ops));
+    }
+}
+
+static bool has_unknown_ops(const hn_graph *g) {
+    int since;
+    bool deprecated;
+    for (hn_id id = 0; id < g->nodes.n; id++)
+        if (hn_node_at(g, id)->block != HN_NONE &&
+            !hn_node_op(g, hn_node_at(g, id), &since, &deprecated))
+            return true;
+    return false;
+}
+
+hone_status hn_optimize_for_session(hn_model *m, const hn_program_options *program,
+                                    const hn_optimize_options *o, hn_opt_log *log,
+                                    hone_error *err) {
+    const hn_provider *provider;
+    HN_TRY(hn_optimize(m, o, log, err));
+    if (has_unknown_ops(m->graph)) /* refused by the program; providers must not make them known */
+        return HONE_OK;
+    HN_TRY(hn_providers_add_ops(m, program, err));
     for (uint32_t i = 0;; i++) {
         HN_TRY(hn_program_provider(program, i, &provider, err));
         if (!provider)
@@ -46,11 +71,4 @@ static hone_status rewrite_by_providers(hn_model *m, const hn_program_options *p
         if (provider->rewrite && !is_named_before(program, i))
             HN_TRY(provider->rewrite(m, o, log, err));
     }
-}
-
-hone_status hn_optimize_for_session(hn_model *m, const hn_program_options *program,
-                                    const hn_optimize_options *o, hn_opt_log *log,
-                                    hone_error *err) {
-    HN_TRY(hn_optimize(m, o, log, err));
-    return rewrite_by_providers(m, program, o, log, err);
 }

@@ -13,6 +13,8 @@ const hn_pass_row *hn_pass_find(const char *name, size_t n); /* NULL when there 
  * one that is asked by default). */
 hone_status hn_optimize_for_session(hn_model *m, const hn_program_options *program,
                                     const hn_optimize_options *o, hn_opt_log *log, hone_error *err);
+/* The model learns the operators of those providers: graphs of a cache have them. */
+hone_status hn_providers_add_ops(hn_model *m, const hn_program_options *program, hone_error *err);
 
 /* A program of the graph as the passes of a level leave it. o: NULL for none. */
 hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_program_options *o,

@@ -101,6 +101,7 @@ static void what_is_read_is_what_was_written(void **state) {
     assert_int_equal(count_scaled(k.optimized, k.source), 1);
     assert_int_equal(count_scaled(read, k.source), 1);
     hn_program *program;
+    assert_int_equal(hn_providers_add_ops(read, NULL, &err), HONE_OK);
     assert_int_equal(hn_program_adopt(read, k.source, NULL, &program, &err), HONE_OK);
     hn_program_free(program);
     free_kept(&k);
@@ -121,7 +122,7 @@ static void damaged_graphs_make_no_harm(void **state) {
             bytes[hn_rng_below(&rng, k.n)] = (uint8_t)hn_rng_below(&rng, 256);
         size_t length = i % 4 ? k.n : (size_t)hn_rng_below(&rng, k.n);
         assert_int_equal(hn_cached_graph_read(k.source, (hn_bytes){bytes, length}, &read), HONE_OK);
-        if (read)
+        if (read && hn_providers_add_ops(read, NULL, NULL) == HONE_OK)
             hn_program_adopt(read, k.source, NULL, &program, NULL);
         hn_program_free(program);
     }

@@ -1,5 +1,6 @@
 /* Pools of channels-last floats, computed. */
 #include "cpu/kernels/pool/pool_nhwc.h"
+#include "cpu/ops_cpu.h"
 #include "ops/eval/onnx/window_eval.h"
 
 #define MOST_TAPS_LAST 1e8

@@ -1,6 +1,7 @@
 /* What evaluations do once per node, before any run: a row per evaluation that has such work. */
 #include "cpu/pack/node_state.h"
 
+#include "cpu/ops_cpu.h"
 #include "ops/custom.h"
 
 static const struct {

@@ -1,4 +1,5 @@
 /* What planners may do with an evaluation, and with the memory of its result. */
+#include "cpu/ops_cpu.h"
 #include "ops/custom.h"
 #include "ops/eval_engine.h"
 
