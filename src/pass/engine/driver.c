@@ -22,11 +22,11 @@ typedef struct opt_job {
 
 /* ---- which passes ---------------------------------------------------------------------------- */
 
-static uint32_t n_rows(const opt_job *job) {
+static uint32_t pass_row_count(const opt_job *job) {
     return hn_portable_passes.n + (job->provider ? job->provider->n : 0);
 }
 
-static const hn_pass_row *row_at(const opt_job *job, uint32_t i) {
+static const hn_pass_row *pass_row_at(const opt_job *job, uint32_t i) {
     return i < hn_portable_passes.n ? &hn_portable_passes.rows[i]
                                     : &job->provider->rows[i - hn_portable_passes.n];
 }
@@ -149,8 +149,8 @@ static bool belongs_to(const hn_pass_row *row, hn_pass_group group) {
 
 static hone_status run_round(opt_job *job, hn_pass_group group, bool *is_changed) {
     *is_changed = false;
-    for (uint32_t i = 0; i < n_rows(job); i++) {
-        const hn_pass_row *row = row_at(job, i);
+    for (uint32_t i = 0; i < pass_row_count(job); i++) {
+        const hn_pass_row *row = pass_row_at(job, i);
         bool changed;
         if (!belongs_to(row, group) || !is_enabled(job->pass.options, row) ||
             job->clean_at[i] == job->serial || job->clean_at[i] == PASS_IS_DONE)
@@ -306,7 +306,7 @@ static hone_status run_provider(opt_job *job) {
     return settle_node_names(p, n_before);
 }
 
-static hone_status run_job(opt_job *job, const hone_allocator *a) {
+static hone_status run_passes(opt_job *job, const hone_allocator *a) {
     hn_pass *p = &job->pass;
     p->scratch = hn_arena_new(a);
     p->rule_scratch = hn_arena_new(a);
@@ -315,7 +315,7 @@ static hone_status run_job(opt_job *job, const hone_allocator *a) {
     job->serial = 1;
     hone_status status = HONE_E_NOMEM;
     if (p->scratch && p->rule_scratch && p->kept)
-        job->clean_at = HN_NEW_N(p->kept, uint64_t, (size_t)n_rows(job) + 1);
+        job->clean_at = HN_NEW_N(p->kept, uint64_t, (size_t)pass_row_count(job) + 1);
     if (job->clean_at)
         status = job->provider ? run_provider(job) : run_portable(job);
     hn_facts_free(p->facts);
@@ -328,12 +328,12 @@ static hone_status run_job(opt_job *job, const hone_allocator *a) {
 hone_status hn_optimize(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
                         hone_error *err) {
     opt_job job = {.pass = {.model = m, .options = o, .log = log, .err = err}};
-    return run_job(&job, hn_arena_allocator(m->arena));
+    return run_passes(&job, hn_arena_allocator(m->arena));
 }
 
 hone_status hn_optimize_for_provider(hn_model *m, const hn_pass_table *passes,
                                      const hn_optimize_options *o, hn_opt_log *log,
                                      hone_error *err) {
     opt_job job = {.pass = {.model = m, .options = o, .log = log, .err = err}, .provider = passes};
-    return run_job(&job, hn_arena_allocator(m->arena));
+    return run_passes(&job, hn_arena_allocator(m->arena));
 }
