@@ -38,7 +38,7 @@ typedef struct hn_session_options {
     hn_level level;             /* of the passes that run first */
     hn_program_options program; /* looked at while the session is made */
     bool shares_program;        /* with other sessions of the model */
-    const char *cache_folder;   /* of weights laid out by earlier processes; NULL: none */
+    const char *cache_folder;   /* of weights packed by earlier processes; NULL: none */
     const char *kernels_path;   /* of kernels that were measured; NULL: none */
 } hn_session_options;
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,

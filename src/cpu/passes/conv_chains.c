@@ -101,7 +101,7 @@ static bool is_depthwise(const hn_tensor *filters, int64_t group) {
     return filters->dims[1] == 1 && group > 1;
 }
 
-/* Filters that can be laid out ahead. Dense windows that move by one have a method of their own. */
+/* Filters that can be packed ahead. Dense windows that move by one have a method of their own. */
 static bool has_stage_filters(const hn_rule *r, hn_id node) {
     hn_id bias = hn_in(r, node, 2);
     const hn_tensor *filters = hn_const(r, hn_in(r, node, 1));

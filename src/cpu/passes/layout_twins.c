@@ -1,4 +1,4 @@
-/* Operators that have a twin in the domain `hone`, which works channels last. */
+/* Operators that have a twin in the domain `hone`, which works channels-last. */
 #include "cpu/passes/layout.h"
 
 #define MOST_PLANES 4      /* channels of an image that is read channels first */
