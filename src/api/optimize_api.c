@@ -1,6 +1,7 @@
 /* hone.h: optimizing. */
 #include "api/value_int.h"
 #include "report/report.h"
+#include "run/session.h"
 
 #define RAISED_OPSET 23 /* Attention, RMSNormalization, RotaryEmbedding: onnxruntime runs them */
 
@@ -15,13 +16,16 @@ struct hone_optimization {
 /* ---- passes ---------------------------------------------------------------------------------- */
 
 uint32_t hone_pass_count(void) {
-    return hn_pass_count();
+    uint32_t n = 0;
+    while (hn_pass_at(n))
+        n++;
+    return n;
 }
 
 bool hone_pass_get(uint32_t pass, hone_pass_info *info) {
-    if (pass >= hn_pass_count())
-        return false;
     const hn_pass_row *row = hn_pass_at(pass);
+    if (!row)
+        return false;
     *info = (hone_pass_info){.name = row->name,
                              .summary = row->summary,
                              .level = (hone_level)row->level,
@@ -46,6 +50,18 @@ hone_status hn_api_check_level(hone_level level, hone_error *error) {
                    (int)level);
 }
 
+/* Names of passes, or of passes and rules: "fold-affine.conv". */
+static hone_status check_pass_names(uint32_t n, const char *const *names, bool with_rules,
+                                    hone_error *error) {
+    for (uint32_t i = 0; i < n; i++) {
+        size_t len = with_rules ? strcspn(names[i], ".") : strlen(names[i]);
+        if (!hn_pass_find(names[i], len))
+            return hn_fail(error, HONE_E_NOT_FOUND,
+                           "there is no pass '%s'; `hone passes` lists them", names[i]);
+    }
+    return HONE_OK;
+}
+
 static hone_status check_optimize_options(const hone_optimize_options *o, hone_error *error) {
     HN_TRY(hn_api_check_level(o->level, error));
     if (o->target != HONE_TARGET_ONNX && o->target != HONE_TARGET_ONNXRUNTIME)
@@ -58,6 +74,8 @@ static hone_status check_optimize_options(const hone_optimize_options *o, hone_e
         return hn_fail(error, HONE_E_ARGUMENT, "opset %lld does not exist", (long long)o->opset);
     HN_TRY(hn_api_require(!o->n_passes || o->passes, "passes", error));
     HN_TRY(hn_api_require(!o->n_disabled || o->disabled, "disabled", error));
+    HN_TRY(check_pass_names(o->n_passes, o->passes, false, error));
+    HN_TRY(check_pass_names(o->n_disabled, o->disabled, true, error));
     return hn_api_require(!o->n_verify_inputs || (o->verify_input_names && o->verify_inputs),
                           "verify_inputs", error);
 }

@@ -189,8 +189,7 @@ typedef struct hn_tensor {
     hn_bytes wire; /* the serialized TensorProto it came from, for verbatim saving; n == 0 when made
                       here */
     const hn_extra *extra;
-    const struct hn_scaling *scaled; /* data is NULL and computed from this; NULL: an ordinary
-                                        tensor */
+    const struct hn_scaling *deferred; /* of ir/scaled.c alone: ask hn_tensor_is_deferred */
 } hn_tensor;
 /* A tensor in the arena; data is copied unless `borrow`. */
 const hn_tensor *hn_tensor_new(hn_arena *a, hn_dtype t, int32_t rank, const int64_t *dims,
@@ -203,17 +202,26 @@ typedef struct hn_channel_layout {
     uint64_t n_outer, n_mid, n_inner;
     uint64_t outer_per_group;
 } hn_channel_layout;
-/* Floats that are computed on demand: those of another tensor, times a factor per channel. */
+/* How to compute floats from those of another tensor: a factor per channel. */
 typedef struct hn_scaling {
     const hn_tensor *of; /* has data */
     hn_channel_layout layout;
     uint64_t n_channels;
     const double *scale;
 } hn_scaling;
-/* A tensor of that kind; factors are copied. NULL: out of memory. */
+/* A deferred tensor: `of` times a factor per channel, which nobody has computed yet. Factors are
+ * copied. When `of` is deferred itself the result has the products of both factors. NULL: no
+ * memory, or they belong to other channels. */
 hn_tensor *hn_tensor_scaled(hn_arena *a, const hn_tensor *of, const hn_channel_layout *layout,
                             uint64_t n_channels, const double *scale);
-void hn_tensor_scale(const hn_scaling *s, float *out); /* as many as `of` has */
+bool hn_tensor_is_deferred(const hn_tensor *t);
+const hn_scaling *hn_tensor_scaling(const hn_tensor *t); /* NULL: it is not deferred */
+/* The tensor whose data are stored: t itself, or the one that a deferred t is computed from. */
+const hn_tensor *hn_tensor_stored(const hn_tensor *t);
+/* The data of a deferred tensor, n_elems floats. */
+void hn_tensor_compute(const hn_tensor *t, float *out);
+/* t with its data: itself, or a copy in the arena when it is deferred. NULL: no memory. */
+const hn_tensor *hn_tensor_dense(hn_arena *a, const hn_tensor *t);
 /* Element i of any integer or bool type as int64; false for other types, or out of range. */
 bool hn_tensor_get_i64(const hn_tensor *t, uint64_t i, int64_t *out);
 bool hn_tensor_get_f64(const hn_tensor *t, uint64_t i, double *out); /* any numeric type */

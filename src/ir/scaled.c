@@ -1,4 +1,5 @@
-/* Weights that are computed when they are packed: another tensor, times a factor per channel. */
+/* Deferred tensors: weights that are computed when somebody packs them, from others times a factor
+ * per channel. Nobody else looks at hn_tensor.deferred. */
 #include "ir/ir.h"
 
 #define RUN_ELEMS                                                                \
@@ -42,7 +43,7 @@ static void scale_columns(const scaled_run *r, const double *scale) {
     }
 }
 
-void hn_tensor_scale(const hn_scaling *s, float *out) {
+static void scale_tensor(const hn_scaling *s, float *out) {
     const hn_channel_layout *l = &s->layout;
     const uint8_t *from = s->of->data;
     for (uint64_t outer = 0; outer < l->n_outer; outer++) {
@@ -57,19 +58,61 @@ void hn_tensor_scale(const hn_scaling *s, float *out) {
     }
 }
 
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static bool has_same_channels(const hn_scaling *s, const hn_channel_layout *layout, uint64_t n) {
+    return s->n_channels == n && memcmp(&s->layout, layout, sizeof *layout) == 0;
+}
+
 hn_tensor *hn_tensor_scaled(hn_arena *a, const hn_tensor *of, const hn_channel_layout *layout,
                             uint64_t n_channels, const double *scale) {
+    const hn_scaling *before = of->deferred;
+    if (before && !has_same_channels(before, layout, n_channels))
+        return NULL;
     hn_tensor *t = HN_NEW(a, hn_tensor);
     hn_scaling *s = HN_NEW(a, hn_scaling);
     double *kept = hn_arena_copy(a, scale, (size_t)n_channels * sizeof *scale);
     if (!t || !s || !kept)
         return NULL;
-    *s = (hn_scaling){.of = of, .layout = *layout, .n_channels = n_channels, .scale = kept};
+    for (uint64_t i = 0; before && i < n_channels; i++)
+        kept[i] = before->scale[i] * scale[i];
+    *s = (hn_scaling){.of = hn_tensor_stored(of),
+                      .layout = *layout,
+                      .n_channels = n_channels,
+                      .scale = kept};
     *t = (hn_tensor){.dtype = of->dtype,
                      .rank = of->rank,
                      .dims = of->dims,
                      .n_elems = of->n_elems,
                      .data_bytes = of->data_bytes,
-                     .scaled = s};
+                     .deferred = s};
     return t;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+bool hn_tensor_is_deferred(const hn_tensor *t) {
+    return t->deferred != NULL;
+}
+
+const hn_scaling *hn_tensor_scaling(const hn_tensor *t) {
+    return t->deferred;
+}
+
+const hn_tensor *hn_tensor_stored(const hn_tensor *t) {
+    return t->deferred ? t->deferred->of : t;
+}
+
+void hn_tensor_compute(const hn_tensor *t, float *out) {
+    scale_tensor(t->deferred, out);
+}
+
+const hn_tensor *hn_tensor_dense(hn_arena *a, const hn_tensor *t) {
+    void *data;
+    if (!t->deferred)
+        return t;
+    hn_tensor *made = hn_tensor_blank(a, t->dtype, t->rank, t->dims, &data);
+    if (made)
+        hn_tensor_compute(t, data);
+    return made;
 }

@@ -59,7 +59,7 @@ void hn_verify_tensor(const hn_verify_location *at, const hn_tensor *t) {
         data_error(at, "its shape exceeds the address space");
     } else if (t->external && !t->data) {
         verify_external(at, t, need);
-    } else if (t->data_bytes != need || (need > 0 && !t->data && !t->scaled)) {
+    } else if (t->data_bytes != need || (need > 0 && !t->data && !hn_tensor_is_deferred(t))) {
         data_error(at, "%llu elements of type %s need %llu bytes, but there are %llu",
                    (unsigned long long)t->n_elems, hn_dtype_name(t->dtype),
                    (unsigned long long)need, (unsigned long long)t->data_bytes);

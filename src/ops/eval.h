@@ -76,9 +76,11 @@ struct hn_impl {
                             nodes at once */
 };
 
-/* Every implementation that the table names. */
-#define HN_OP(domain, op, versions, inputs, outputs, types, attrs, infer, macs, impl, lower) \
+/* Every implementation that the table names; see HN_OP_DECLARED. */
+#define HN_OP_IMPLEMENTED(domain, op, versions, inputs, outputs, types, attrs, infer, macs, impl, \
+                          lower)                                                                  \
   extern const hn_impl hn_impl_##impl[1];
+#define HN_OP HN_OP_IMPLEMENTED
 #include "ops/ops.def"
 #undef HN_OP
 

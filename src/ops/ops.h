@@ -22,6 +22,7 @@ typedef struct hn_impl hn_impl; /* how it is evaluated: ops/eval.h */
     X(TRAINING, "ai.onnx.preview.training") X(MS, "com.microsoft")                                \
     X(NCHWC, "com.microsoft.nchwc") X(NHWC, "com.ms.internal.nhwc") X(HONE, "hone")
 /* clang-format on */
+/* HONE: what providers write into the graphs that they run (hn_op_table). Files have none of it. */
 typedef enum hn_domain {
 #define HN_DOMAIN_ENUM(id, text) HN_DOMAIN_##id,
     HN_DOMAIN_LIST(HN_DOMAIN_ENUM)
@@ -30,9 +31,9 @@ typedef enum hn_domain {
     HN_DOMAIN_CUSTOM     /* the first that only a registry knows; its others follow */
 } hn_domain;
 
-/* Operators beside those of the table, registered by programs and shared libraries: rows of the
- * same form. Models share it (hn_model.custom_ops). Wherever one is asked for, NULL stands for the
- * table alone. */
+/* Operators beside those of the table, registered by programs and shared libraries or brought by
+ * providers: rows of the same form. Models share it (hn_model.custom_ops). Wherever one is asked
+ * for, NULL stands for the table alone. */
 typedef struct hn_op_registry hn_op_registry;
 hn_op_registry *hn_registry_new(const hone_allocator *alloc); /* with one owner; NULL: no memory */
 void hn_registry_drop(hn_op_registry *r);                     /* one owner less */
@@ -44,6 +45,15 @@ extern const hone_op_api hn_op_api; /* what registered operators may call */
 static inline const hn_op_registry *hn_model_ops(const hn_model *m) {
     return (const hn_op_registry *)(const void *)m->custom_ops;
 }
+
+/* Rows that a provider brings along, sorted as those of the table. */
+typedef struct hn_op_table {
+    const struct hn_op *rows;
+    uint32_t n;
+} hn_op_table;
+/* From now on the model knows these operators, too. Only for a graph that is about to be run: in a
+ * file they stay unknown. */
+hone_status hn_model_add_ops(hn_model *m, const hn_op_table *table);
 
 const char *hn_domain_text(const hn_op_registry *r, hn_domain d);
 /* HN_DOMAIN_COUNT when nobody knows anything of that domain. "ai.onnx" is "". */

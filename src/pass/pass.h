@@ -1,5 +1,6 @@
-/* L3: rewriting graphs. A pass is a row of passes.def; it proposes patches, the driver applies,
- * verifies and logs them. Everything a pass leaves in the graph is ONNX that can be saved. */
+/* L3: rewriting graphs. A pass is a row of a table; it proposes patches, the driver applies,
+ * verifies and logs them. Everything that the portable passes (passes.def) leave in the graph is
+ * ONNX that can be saved; a provider brings a table of its own for the graph that it runs. */
 #ifndef HN_PASS_H
 #define HN_PASS_H
 
@@ -33,7 +34,7 @@ typedef enum hn_pass_group {
     HN_GROUP_FINISH,  /* forms that hide structure from the other groups: biases, activations, Gemm
                        */
     HN_GROUP_CONVERT, /* other types, on the graph that the others have left */
-    HN_GROUP_LAYOUT   /* other orders of axes, for our own runs alone; only clean runs with it */
+    HN_GROUP_PROVIDER /* a provider's, on a graph that it alone runs; only clean runs with it */
 } hn_pass_group;
 
 typedef struct hn_pass hn_pass; /* one pass under way: pass_int.h */
@@ -47,9 +48,11 @@ typedef struct hn_pass_row {
     hn_pass_fn fn;
     const char *summary; /* one line for people */
 } hn_pass_row;
-uint32_t hn_pass_count(void);
-const hn_pass_row *hn_pass_at(uint32_t i); /* in the order of the table, which is that of a run */
-const hn_pass_row *hn_pass_find(const char *name); /* NULL when there is none */
+typedef struct hn_pass_table {
+    const hn_pass_row *rows; /* in the order of a run */
+    uint32_t n;
+} hn_pass_table;
+extern const hn_pass_table hn_portable_passes;
 
 /* ---- what happened --------------------------------------------------------------------------- */
 
@@ -131,7 +134,7 @@ typedef struct hn_optimize_options {
                           never */
     uint32_t n_only;   /* run just these passes, whatever their level; 0: as the level says */
     const char *const *only;
-    uint32_t n_disabled; /* "pass" or "pass.rule" */
+    uint32_t n_disabled; /* "pass" or "pass.rule", of any table */
     const char *const *disabled;
     uint32_t stop_after;     /* rewrites; UINT32_MAX: no limit */
     uint64_t max_fold_bytes; /* a folded constant that is larger than this and than what it was made
@@ -157,6 +160,11 @@ void hn_optimize_options_init(hn_optimize_options *o);
  * to keep the original. */
 hone_status hn_optimize(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
                         hone_error *err);
+/* The passes of a provider, to a fixpoint with those of the group clean, on a graph that
+ * hn_optimize has left. Goes on with its log. */
+hone_status hn_optimize_for_provider(hn_model *m, const hn_pass_table *passes,
+                                     const hn_optimize_options *o, hn_opt_log *log,
+                                     hone_error *err);
 
 /* Brings a model to another version of ai.onnx: up, and down where every node can still say what it
  * means. Fails with a message that names the first node that cannot; the model is then as before.

@@ -23,9 +23,9 @@ static hone_status own_blob(hn_program *p, const hn_program_options *o, const hn
 
 /* Piece by piece, so that no constant is resident twice as a whole. */
 void hn_program_read_const(const hn_program *p, const hn_tensor *t, void *out) {
-    if (t->scaled) {
-        hn_tensor_scale(t->scaled, out);
-        hn_model_let_go(p->model, t->scaled->of);
+    if (hn_tensor_is_deferred(t)) {
+        hn_tensor_compute(t, out);
+        hn_model_let_go(p->model, hn_tensor_stored(t));
         return;
     }
     hn_tensor part = *t;
@@ -59,7 +59,7 @@ static void forget_source(const hn_model *source) {
  * out by the only step that reads them: nobody needs a copy as well. */
 static bool is_late_const(const hn_tensor *t) {
     uint64_t n_bytes;
-    if (t->scaled)
+    if (hn_tensor_is_deferred(t))
         return true;
     return hn_dtype_bytes(t->dtype, t->n_elems, &n_bytes) && n_bytes <= t->data_bytes && t->data &&
            n_bytes >= LEAST_SHARED_BYTES && (uintptr_t)t->data % hn_dtype_alignment(t->dtype) != 0;
@@ -67,11 +67,11 @@ static bool is_late_const(const hn_tensor *t) {
 
 void hn_program_name_const(const hn_program *p, const hn_tensor *t, hn_blob_key *key) {
     uint64_t place[3];
-    const hn_scaling *s = t->scaled;
+    const hn_scaling *s = hn_tensor_scaling(t);
     if (s) {
         hn_blob_key_mix(key, &s->layout, sizeof s->layout);
         hn_blob_key_mix(key, s->scale, s->n_channels * sizeof *s->scale);
-        t = s->of;
+        t = hn_tensor_stored(t);
     }
     if (hn_model_locate(p->model, t->data, t->data_bytes, place))
         hn_blob_key_mix(key, place, sizeof place);

@@ -73,14 +73,26 @@ typedef struct hn_step_list {
 
 /* ---- providers ------------------------------------------------------------------------------- */
 
-/* Somebody who runs nodes. Of the providers that a session names, in its order, the first that
- * claims a node lowers it to a step. */
+struct hn_optimize_options; /* of pass/, which plan/ does not see */
+struct hn_opt_log;
+struct hn_pass_table;
+
+/* Somebody who runs nodes. Of the providers that a session names, in its order, each may rewrite
+ * the portable graph; then the first that claims a node lowers it to a step. */
 struct hn_provider {
     const char *name;
+    /* Rewrites the program's own copy of the graph, which the portable passes have left, into one
+     * that it runs faster; NULL: it runs portable graphs. */
+    hone_status (*rewrite)(hn_model *m, const struct hn_optimize_options *o, struct hn_opt_log *log,
+                           hone_error *err);
+    const struct hn_pass_table *passes; /* that `rewrite` runs: for lists of passes; may be NULL */
+    const hn_op_table *ops; /* that `rewrite` writes beside those of files; may be NULL */
     bool (*claims)(const hn_graph *g, const hn_step *step); /* node, op and version are known */
     const hn_lowering *(*lowering)(const hn_op *op);        /* NULL: it evaluates the operator */
 };
-extern const hn_provider hn_cpu_provider;
+/* Ends with NULL; the first one is asked where a session names none. Defined by run/, which sees
+ * the folders of all providers. */
+extern const hn_provider *const hn_builtin_providers[];
 const hn_provider *hn_provider_at(uint32_t i); /* all there are, 0, 1, ...; NULL past the last */
 /* HONE_E_UNSUPPORTED with a list of what is there. */
 hone_status hn_provider_find(const char *name, const hn_provider **out, hone_error *err);
@@ -105,7 +117,7 @@ typedef struct hn_program {
 typedef struct hn_program_options {
     uint32_t n_dims; /* free dimensions to be given a size */
     const hone_dim_size *dims;
-    uint32_t n_providers; /* names, the preferred one first; 0: cpu */
+    uint32_t n_providers; /* names, the preferred one first; 0: the first built-in one */
     const char *const *providers;
     /* May change the graph once functions are inlined and dimensions are fixed; NULL: nobody does.
      */
@@ -119,6 +131,10 @@ typedef struct hn_program_options {
     bool evaluates_all; /* nothing is lowered: the plain meaning, for tests to compare with */
     bool is_lazy; /* weights are laid out by hn_program_pack; without store and choices only */
 } hn_program_options;
+
+/* The i-th provider that a program asks, in its order; *out is NULL past the last. */
+hone_status hn_program_provider(const hn_program_options *o, uint32_t i, const hn_provider **out,
+                                hone_error *err);
 
 /* Refuses a model that is not valid, or has an operator that cannot be run, by a message that names
  * it. The original must outlive it. options: NULL for none. */

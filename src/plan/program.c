@@ -169,19 +169,17 @@ static hone_status fail_unknown_op(const hn_graph *g, const hn_step *step, hone_
 /* The first of the providers that claims the node runs it. */
 static hone_status place_step(const hn_graph *g, const hn_program_options *o, hn_step *step,
                               hone_error *err) {
-    static const char *const by_default[] = {"cpu"};
-    bool is_asked = o && o->n_providers;
-    const char *const *names = is_asked ? o->providers : by_default;
-    for (uint32_t i = 0; i < (is_asked ? o->n_providers : 1); i++) {
-        const hn_provider *provider;
-        HN_TRY(hn_provider_find(names[i], &provider, err));
+    const hn_provider *provider;
+    for (uint32_t i = 0;; i++) {
+        HN_TRY(hn_program_provider(o, i, &provider, err));
+        if (!provider)
+            return fail_unknown_op(g, step, err);
         if (!provider->claims(g, step))
             continue;
         step->provider = provider;
         step->lowering = provider->lowering(step->op);
         return HONE_OK;
     }
-    return fail_unknown_op(g, step, err);
 }
 
 static hone_status make_step(hn_program *p, const hn_program_options *o, hn_id node, hn_step *step,

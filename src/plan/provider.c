@@ -1,10 +1,11 @@
-/* Who runs nodes: the table of providers. */
+/* Who runs nodes: finding providers by their names. */
 #include "plan/plan.h"
 
-static const hn_provider *const provider_table[] = {&hn_cpu_provider};
-
 const hn_provider *hn_provider_at(uint32_t i) {
-    return i < HN_COUNT(provider_table) ? provider_table[i] : NULL;
+    uint32_t n = 0;
+    while (n < i && hn_builtin_providers[n])
+        n++;
+    return hn_builtin_providers[n];
 }
 
 hone_status hn_provider_find(const char *name, const hn_provider **out, hone_error *err) {
@@ -20,4 +21,13 @@ hone_status hn_provider_find(const char *name, const hn_provider **out, hone_err
                 names.failed ? "others" : names.at);
     hn_strbuf_free(&names);
     return status;
+}
+
+hone_status hn_program_provider(const hn_program_options *o, uint32_t i, const hn_provider **out,
+                                hone_error *err) {
+    *out = NULL;
+    if (o && o->n_providers)
+        return i < o->n_providers ? hn_provider_find(o->providers[i], out, err) : HONE_OK;
+    *out = i == 0 ? hn_builtin_providers[0] : NULL;
+    return HONE_OK;
 }

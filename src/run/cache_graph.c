@@ -80,16 +80,17 @@ static hone_status write_factors(graph_writer *w, const hn_scaling *s, hn_str *n
 
 static hone_status write_kept_const(graph_writer *w, hn_id value) {
     const hn_tensor *t = hn_value_at(w->copy->graph, value)->init;
-    const hn_tensor *data = t->scaled ? t->scaled->of : t;
+    const hn_tensor *data = hn_tensor_stored(t);
+    const hn_scaling *scaling = hn_tensor_scaling(t);
     hn_str factors = NULL;
     uint32_t map;
     uint64_t offset;
     bool is_referred =
         data->data_bytes >= LEAST_REFERRED_BYTES && find_source_map(w->source, data, &map, &offset);
-    if (!is_referred && t->scaled)
+    if (!is_referred && scaling)
         return HONE_E_UNSUPPORTED;
-    if (t->scaled)
-        HN_TRY(write_factors(w, t->scaled, &factors));
+    if (scaling)
+        HN_TRY(write_factors(w, scaling, &factors));
     if (is_referred)
         return refer_to(w, hn_value_at(w->copy->graph, value), data, map, offset, factors);
     w->inside_bytes += t->data_bytes;

@@ -8,6 +8,7 @@
 /* What one attempt uses and leaves for the next one. */
 typedef struct attempt {
     hn_optimize_options options;
+    const hn_program_options *program;
     hn_arena *arena;
     HN_VEC(const char *) disabled;
     bool has_failed_rule;
@@ -26,7 +27,7 @@ static hone_status optimize_graph(void *ctx, hn_model *m, hone_error *err) {
     HN_TRY_PTR(log);
     a->options.n_disabled = a->disabled.n;
     a->options.disabled = a->disabled.at;
-    hone_status status = hn_optimize(m, &a->options, log, err);
+    hone_status status = hn_optimize_for_session(m, a->program, &a->options, log, err);
     if (status != HONE_OK && status != HONE_E_NOMEM && log->failed.pass)
         status = remember_failure(a, &log->failed) == HONE_OK ? status : HONE_E_NOMEM;
     hn_opt_log_free(log);
@@ -59,7 +60,13 @@ static hone_status take_kept_graph(const hn_model *m, const hn_program_options *
     rest.n_dims = 0;
     *out = NULL;
     HN_TRY(hn_cache_take_graph(o->cache, m, &graph));
-    hone_status status = graph ? hn_program_adopt(graph, m, &rest, out, NULL) : HONE_OK;
+    if (!graph)
+        return HONE_OK;
+    hone_status status = hn_providers_add_ops(graph, o, NULL);
+    if (status == HONE_OK)
+        status = hn_program_adopt(graph, m, &rest, out, NULL);
+    else
+        hn_model_free(graph);
     return status == HONE_E_NOMEM ? status : HONE_OK;
 }
 
@@ -82,7 +89,7 @@ hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_pro
         HN_TRY(take_kept_graph(m, o, out));
     if (o->cache && *out)
         return HONE_OK;
-    attempt a = {.arena = hn_arena_new(hn_arena_allocator(m->arena))};
+    attempt a = {.program = o, .arena = hn_arena_new(hn_arena_allocator(m->arena))};
     if (!a.arena)
         return HONE_E_NOMEM;
     hn_optimize_options_init(&a.options);

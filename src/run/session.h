@@ -5,6 +5,17 @@
 #include "pass/pass.h"
 #include "run/run.h"
 
+/* Every pass there is, in the order of a run: the portable ones, then those of the providers. NULL
+ * past the last. */
+const hn_pass_row *hn_pass_at(uint32_t i);
+const hn_pass_row *hn_pass_find(const char *name, size_t n); /* NULL when there is none */
+/* The portable passes and then the rewrites of the providers that the program asks (NULL: of the
+ * one that is asked by default). */
+hone_status hn_optimize_for_session(hn_model *m, const hn_program_options *program,
+                                    const hn_optimize_options *o, hn_opt_log *log, hone_error *err);
+/* The model learns the operators of those providers: graphs of a cache have them. */
+hone_status hn_providers_add_ops(hn_model *m, const hn_program_options *program, hone_error *err);
+
 /* A program of the graph as the passes of a level leave it. o: NULL for none. */
 hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_program_options *o,
                                  hn_program **out, hone_error *err);
@@ -27,7 +38,7 @@ typedef struct hn_session_options {
     hn_level level;             /* of the passes that run first */
     hn_program_options program; /* looked at while the session is made */
     bool shares_program;        /* with other sessions of the model */
-    const char *cache_folder;   /* of weights laid out by earlier processes; NULL: none */
+    const char *cache_folder;   /* of weights packed by earlier processes; NULL: none */
     const char *kernels_path;   /* of kernels that were measured; NULL: none */
 } hn_session_options;
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,

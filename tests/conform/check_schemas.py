@@ -33,9 +33,6 @@ except ImportError:
 # Domains that onnxruntime defines; all others belong to the onnx package.
 ORT_DOMAINS = {"com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc"}
 
-# Operators that sessions write for themselves: nobody else has them.
-OWN_DOMAIN = "hone"
-
 # Schemas that hone leaves out on purpose.
 LEFT_OUT = {
     "MemcpyFromHost": "inserted by onnxruntime at run time, never saved",
@@ -200,8 +197,7 @@ def load_rows(arguments):
 
 
 def main():
-    rows = {(r["domain"], r["name"], r["since_version"]): r
-            for r in load_rows(sys.argv[1:]) if r["domain"] != OWN_DOMAIN}
+    rows = {(r["domain"], r["name"], r["since_version"]): r for r in load_rows(sys.argv[1:])}
     schemas = reference_schemas()
     newest = {}
     for domain, name, version in rows:

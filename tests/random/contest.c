@@ -99,10 +99,16 @@ static hn_optimize_options options_for(const contest_setup *s, uint32_t stop_aft
     o.stop_after = stop_after;
     o.max_opset = s->target == HN_TARGET_SESSION ? HN_LATEST_OPSET : RAISED_OPSET;
     o.disabled = disabled;
-    for (uint32_t i = 0; s->is_exact && i < hn_pass_count() && o.n_disabled < MAX_INEXACT; i++)
+    for (uint32_t i = 0; s->is_exact && hn_pass_at(i) && o.n_disabled < MAX_INEXACT; i++)
         if (hn_pass_at(i)->numerics != HN_NUMERICS_EXACT)
             disabled[o.n_disabled++] = hn_pass_at(i)->name;
     return o;
+}
+
+static hone_status optimize_as(const contest_setup *s, hn_model *m, const hn_optimize_options *o,
+                               hn_opt_log *log, hone_error *err) {
+    return s->target == HN_TARGET_SESSION ? hn_optimize_for_session(m, NULL, o, log, err)
+                                          : hn_optimize(m, o, log, err);
 }
 
 /* Operators against their schemas, types, shapes. */
@@ -228,7 +234,7 @@ bool contest_hold(const contest *c, const contest_setup *s, uint32_t stop_after,
     if (s->in_session)
         return run_and_compare(c, s, c->model, complaint, complaint_bytes);
     hn_model *m = hn_model_clone(c->model);
-    bool ok = m && hn_optimize(m, &o, log, &err) == HONE_OK;
+    bool ok = m && optimize_as(s, m, &o, log, &err) == HONE_OK;
     if (!ok)
         snprintf(complaint, complaint_bytes, "it fails: %s", err.message);
     ok = ok && keeps_ports(c->model, m, complaint, complaint_bytes) &&

@@ -72,7 +72,7 @@ static void count_rewrites(totals *t, const hn_opt_log *log) {
 }
 
 static void print_rules(const totals *t) {
-    for (uint32_t i = 0; i < hn_pass_count(); i++) {
+    for (uint32_t i = 0; hn_pass_at(i); i++) {
         printf("%s:", hn_pass_at(i)->name);
         for (uint32_t k = 0; k < t->n_rules; k++)
             if (strcmp(t->rules[k].pass, hn_pass_at(i)->name) == 0)

@@ -9,6 +9,9 @@
 static inline hn_model *inferred_from(const char *text, hn_problems *problems) {
     hn_model *m = model_from(text);
     hone_error err = {0};
+#ifdef INFER_CASE_OPS /* operators of a provider */
+    assert_int_equal(hn_model_add_ops(m, INFER_CASE_OPS), HONE_OK);
+#endif
     *problems = (hn_problems){.arena = hn_arena_new(NULL)};
     assert_non_null(problems->arena);
     if (hn_infer_model(m, &(hn_infer_options){.problems = problems}, &err) != HONE_OK)

@@ -4,6 +4,7 @@
 
 #include "model_text.h"
 #include "prove/prove.h"
+#include "run/session.h"
 
 typedef struct pass_case {
     const char *passes; /* names with commas, run to a fixpoint; NULL: a level does */
@@ -83,6 +84,13 @@ static inline hn_optimize_options options_of(const pass_case *c, char *names, co
     return o;
 }
 
+/* Sessions go on with the passes of the provider. */
+static inline hone_status optimize_case(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
+                                        hone_error *err) {
+    return o->target == HN_TARGET_SESSION ? hn_optimize_for_session(m, NULL, o, log, err)
+                                          : hn_optimize(m, o, log, err);
+}
+
 /* The model as the passes leave it; the log when wanted. */
 static inline hn_model *optimized_from(const pass_case *c, hn_opt_log **log_out) {
     char names[512];
@@ -91,7 +99,7 @@ static inline hn_model *optimized_from(const pass_case *c, hn_opt_log **log_out)
     hn_optimize_options o = options_of(c, names, list);
     hn_model *m = model_from(c->text);
     hn_opt_log *log = hn_opt_log_new(NULL);
-    if (hn_optimize(m, &o, log, &err) != HONE_OK)
+    if (optimize_case(m, &o, log, &err) != HONE_OK)
         fail_msg("%s\nin\n%s", err.message, c->text);
     expect_sound(m);
     if (log_out)

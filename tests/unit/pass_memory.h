@@ -11,7 +11,7 @@ static inline hone_status optimize_text(const char *text, const hn_optimize_opti
     hn_model *m = NULL;
     HN_TRY(hn_model_parse(text, strlen(text), a, &m, NULL));
     hn_opt_log *log = hn_opt_log_new(a);
-    hone_status status = log ? hn_optimize(m, o, log, &err) : HONE_E_NOMEM;
+    hone_status status = log ? optimize_case(m, o, log, &err) : HONE_E_NOMEM;
     if (status == HONE_OK)
         *n_nodes = hn_block_at(m->graph, 0)->nodes.n;
     hn_opt_log_free(log);

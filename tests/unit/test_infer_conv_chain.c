@@ -1,4 +1,7 @@
 /* Shapes and work of chains of convolutions, and what is wrong with those that nobody made. */
+#include "cpu/ops_cpu.h"
+
+#define INFER_CASE_OPS &hn_cpu_ops
 #include "infer_case.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 21, \"hone\" : 1]>\n"

@@ -17,6 +17,8 @@ static void names_must_be_free(void **state) {
     expect_failure(hone_op_registry_add(r, &relu, &error), HONE_E_ARGUMENT, "built in");
     relu.domain = "";
     expect_failure(hone_op_registry_add(r, &relu, &error), HONE_E_ARGUMENT, "built in");
+    relu.domain = "hone";
+    expect_failure(hone_op_registry_add(r, &relu, &error), HONE_E_ARGUMENT, "for itself");
     expect_failure(hone_op_registry_add(r, &bare, &error), HONE_E_ARGUMENT,
                    "compute must be there");
     bare.abi = 99;

@@ -5,6 +5,7 @@
 #include "cpu/lower/conv_nhwc_eval.h"
 #include "ops/eval/ms/ms_eval.h"
 #include "cpu/pack/node_state.h"
+#include "cpu/ops_cpu.h"
 
 /* ---- filters --------------------------------------------------------------------------------- */
 

@@ -1,5 +1,7 @@
 /* Chains of channels-last convolutions: attributes, shapes, work. */
 #include "cpu/lower/conv_chain_form.h"
+#include "cpu/ops_cpu.h"
+#include "ops/infer/spatial.h"
 
 /* Rows and elements between stages are counted without looking for overflow, within these limits.
  */

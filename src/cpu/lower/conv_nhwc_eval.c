@@ -5,6 +5,7 @@
 #include "cpu/kernels/conv_nhwc/conv_transpose_nhwc.h"
 #include "ops/eval/ms/ms_eval.h"
 #include "cpu/pack/node_state.h"
+#include "cpu/ops_cpu.h"
 
 hone_status hn_conv_nhwc_run(hn_eval *c, hn_conv_nhwc_job *job) {
     int64_t n_scratch = hn_conv_nhwc_scratch_elems(job, hn_pool_threads(hn_eval_pool(c)));

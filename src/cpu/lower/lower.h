@@ -36,6 +36,7 @@ static inline int hn_lower_threads(const hn_eval *c) {
 /* Every lowering that the tables of operators name. */
 #define HN_OP(domain, op, versions, inputs, outputs, types, attrs, infer, macs, impl, lower) \
   extern const hn_lowering hn_lower_##lower[1];
+#include "cpu/ops_cpu.def"
 #include "ops/ops.def"
 #undef HN_OP
 

@@ -1,5 +1,6 @@
 /* Local response normalization of channels-last floats: each row of channels by itself. */
 #include "cpu/kernels/kernel.h"
+#include "cpu/ops_cpu.h"
 #include "ops/eval/widen.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "cpu/lower/lower.h"
 #include "cpu/lower/conv_nhwc_eval.h"
 #include "cpu/pack/node_state.h"
+#include "cpu/ops_cpu.h"
 
 void hn_window_add_channels(const hn_window *flat, int64_t channels, hn_window *s) {
     size_t bytes = (size_t)flat->n_axes * sizeof *flat->in;

@@ -3,6 +3,7 @@
 
 #include "cpu/lower/lower.h"
 #include "cpu/kernels/rows/rows_nhwc.h"
+#include "cpu/ops_cpu.h"
 #include "ops/eval/ms/ms_eval.h"
 
 /* Floats [N, spatial..., C], and what becomes of each channel. */

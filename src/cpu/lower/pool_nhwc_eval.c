@@ -1,6 +1,7 @@
 /* Pools of channels-last floats, computed. */
 #include "cpu/lower/lower.h"
 #include "cpu/kernels/pool/pool_nhwc.h"
+#include "cpu/ops_cpu.h"
 #include "ops/eval/onnx/window_eval.h"
 
 #define MOST_POOL_NHWC_TAPS 1e8

@@ -1,8 +1,8 @@
 /* Channels-last convolutions that follow each other become one chain (hone.ConvChain), whose rows
  * between stages never leave the cache. One of two neighbours is depthwise: its windows need few
  * rows, and what it reads or writes is large for the arithmetic that is done to it. */
+#include "cpu/passes/passes_cpu.h"
 #include "ops/infer/spatial.h"
-#include "pass/engine/pass_int.h"
 
 enum {
     CHAIN_MOST = 3, /* stages */
@@ -110,7 +110,7 @@ static bool is_depthwise(const hn_tensor *filters, int64_t group) {
     return filters->dims[1] == 1 && group > 1;
 }
 
-/* Filters that can be laid out ahead. Dense windows that move by one have a method of their own. */
+/* Filters that can be packed ahead. Dense windows that move by one have a method of their own. */
 static bool has_stage_filters(const hn_rule *r, hn_id node) {
     hn_id bias = hn_in(r, node, 2);
     const hn_tensor *filters = hn_const(r, hn_in(r, node, 1));
@@ -183,15 +183,15 @@ static void read_chain_node(const hn_rule *r, hn_id node, chain_draft *d) {
 }
 
 static void write_chain(hn_rule *r, const chain_draft *d) {
-    hn_id chain =
-        hn_make1(r, d->reads_nchw ? "hone.NchwConvChain" : "hone.ConvChain", CHAIN_INPUTS, d->inputs,
-                 HN_ATTRS(hn_new_floats(r, "activation_params", d->n_all_params, d->params),
-                          hn_new_strings(r, "activations", d->n, d->activations),
-                          hn_new_ints(r, "dilations", 2 * d->n, d->dilations),
-                          hn_new_ints(r, "groups", d->n, d->groups),
-                          hn_new_ints(r, "n_activation_params", d->n, d->n_params),
-                          hn_new_ints(r, "pads", 4 * d->n, d->pads),
-                          hn_new_ints(r, "strides", 2 * d->n, d->strides)));
+    hn_id chain = hn_make1(
+        r, d->reads_nchw ? "hone.NchwConvChain" : "hone.ConvChain", CHAIN_INPUTS, d->inputs,
+        HN_ATTRS(hn_new_floats(r, "activation_params", d->n_all_params, d->params),
+                 hn_new_strings(r, "activations", d->n, d->activations),
+                 hn_new_ints(r, "dilations", 2 * d->n, d->dilations),
+                 hn_new_ints(r, "groups", d->n, d->groups),
+                 hn_new_ints(r, "n_activation_params", d->n, d->n_params),
+                 hn_new_ints(r, "pads", 4 * d->n, d->pads),
+                 hn_new_ints(r, "strides", 2 * d->n, d->strides)));
     hn_detail(r, "%u convolutions", d->n);
     hn_rule_replace(r, chain);
 }

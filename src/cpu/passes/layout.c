@@ -1,4 +1,4 @@
-/* Channels last: the order of axes in which convolutions are fastest.
+/* Channels-last: the order of axes in which convolutions are fastest.
  *
  * Every node that can work in both orders is given one of them, so that the fewest bytes are moved:
  * a value that its maker and a reader want in different orders costs a Transpose, a convolution
@@ -13,15 +13,15 @@
 #define MOST_LAYOUT_NODES 20000u /* of a block: what a patch can insert in good time */
 
 typedef struct layout_value {
-    hn_perm order;       /* channels last; rank 0: there is none */
+    hn_perm order;       /* channels-last; rank 0: there is none */
     bool is_known;       /* order was set */
-    bool is_likely;      /* made by what is best channels last, or from such */
+    bool is_likely;      /* made by what is best channels-last, or from such */
     bool is_netted;      /* its arcs are in the network */
     hn_id turned, plain; /* while writing: the value in either order; HN_NONE until it is made */
 } layout_value;
 
 typedef struct layout_node {
-    bool is_turnable, is_last; /* can it be, is it channels last? */
+    bool is_turnable, is_last; /* can it be, is it channels-last? */
     uint32_t vertex;
     hn_layout_form form;
 } layout_node;
@@ -46,7 +46,7 @@ static layout_value *value_of(layout_job *l, hn_id value) {
     return v;
 }
 
-/* The order that the node's data has channels last: that of the first which is not free. */
+/* The order that the node's data has channels-last: that of the first which is not free. */
 static void read_order(layout_job *l, const hn_node *n, hn_layout_form *f) {
     f->in.rank = 0;
     for (uint32_t i = 0; i < n->n_inputs; i++) {
@@ -339,9 +339,9 @@ static hone_status lay_out_block(hn_pass *p, hn_id block) {
 
 hone_status hn_pass_layout(hn_pass *p) {
     uint32_t n_blocks = p->g->blocks.n;
-    if (p->is_laid_out || !hn_pass_may(p, "layout"))
+    if (!hn_pass_may(p, "layout"))
         return HONE_OK;
-    p->is_laid_out = true;
+    p->is_done = true;
     for (hn_id block = 0; block < n_blocks; block++)
         HN_TRY(lay_out_block(p, block));
     return HONE_OK;

@@ -1,22 +1,23 @@
-/* Inside pass/: which nodes can work on data whose channels lie side by side, and what that saves.
+/* Inside cpu/: which nodes can work on data in channels-last layout, and what that saves.
  *
- * The order of axes that a value would have is its order channels last: [N, spatial..., C] for what
+ * The order of axes that a value would have is its order channels-last: [N, spatial..., C] for what
  * convolutions read, and what Reshapes and Transposes make of that. */
 #ifndef HN_LAYOUT_H
 #define HN_LAYOUT_H
 
-#include "cpu/passes/relayout.h"
+#include "cpu/passes/passes_cpu.h"
+#include "pass/rules/relayout.h"
 
 struct hn_layout_row;
 
-/* A node that works channels last. */
+/* A node that works channels-last. */
 typedef struct hn_layout_form {
     const struct hn_layout_row *row;
     const hn_relayout *how; /* of operators that relayout.h knows */
     hn_perm in;             /* how its data is turned; rank 0: it reads it as it was */
     hn_perm out;            /* how its results are; rank 0: they are as they were */
-    bool is_likely;         /* asked: is its data made by what is best channels last? */
-    bool is_seed;           /* told: this node is best channels last */
+    bool is_likely;         /* asked: is its data made by what is best channels-last? */
+    bool is_seed;           /* told: this node is best channels-last */
     bool takes_both;        /* told: it reads its first input as well as it was; then in.rank is 0
                                when it is written */
     double saved_bytes;     /* told: what that saves beside Transposes; negative: it costs */
@@ -27,18 +28,18 @@ typedef struct hn_layout_row {
     uint32_t n_data;    /* first inputs that are turned */
     uint32_t also_data; /* one more of them; 0: none */
     /* Can the node work on data turned by f->in? Fills in the rest of the form; rank 0 on entry:
-     * its data has no order channels last. */
+     * its data has no order channels-last. */
     bool (*judge)(const hn_rule *r, hn_id node, hn_layout_form *f);
     /* The node on turned data: `inputs` has one entry per input of the node, `outputs` one per
      * output, to be filled with values. */
     void (*write)(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs, hn_id *outputs);
 } hn_layout_row;
 
-/* The order channels last of a value with that rank; rank 0 when it has none. */
+/* The order channels-last of a value with that rank; rank 0 when it has none. */
 hn_perm hn_layout_last(int32_t rank);
 bool hn_layout_is_last(const hn_perm *p); /* is it the one of its rank? */
 bool hn_perm_same(const hn_perm *a, const hn_perm *b);
-/* The ways in which a node may work channels last, the best first. */
+/* The ways in which a node may work channels-last, the best first. */
 typedef struct hn_layout_rows {
     uint32_t n;
     const hn_layout_row *at[2];

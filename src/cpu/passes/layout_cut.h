@@ -1,4 +1,4 @@
-/* Inside pass/: the cheapest way to divide the vertices of a graph into two sides. */
+/* Inside cpu/: the cheapest way to divide the vertices of a graph into two sides. */
 #ifndef HN_LAYOUT_CUT_H
 #define HN_LAYOUT_CUT_H
 

@@ -3,7 +3,7 @@
 
 /* ---- Transpose, Reshape ---------------------------------------------------------------------- */
 
-/* One that undoes the turn goes. So does one that makes the order channels last from what is in
+/* One that undoes the turn goes. So does one that makes the order channels-last from what is in
  * that order as it is; with three axes either may be meant. */
 static bool judge_transpose(const hn_rule *r, hn_id node, hn_layout_form *f) {
     hn_perm perm;

@@ -1,4 +1,4 @@
-/* What the operators of all kinds need to work channels last, and those that work as themselves on
+/* What the operators of all kinds need to work channels-last, and those that work as themselves on
  * other axes. */
 #include "cpu/passes/layout.h"
 

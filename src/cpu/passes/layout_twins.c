@@ -1,4 +1,4 @@
-/* Operators that have a twin in the domain `hone`, which works channels last. */
+/* Operators that have a twin in the domain `hone`, which works channels-last. */
 #include "cpu/passes/layout.h"
 
 #define MOST_PLANES 4      /* channels of an image that is read channels first */
@@ -14,7 +14,8 @@ static hn_id make_twin(hn_rule *r, hn_id node, const char *op, uint32_t n_in, co
     int since;
     bool deprecated;
     hn_attr_spec spec;
-    const hn_op *row = hn_op_find(NULL, HN_DOMAIN_HONE, op, 1, &since, &deprecated);
+    const hn_op *row =
+        hn_op_find(hn_model_ops(r->pass->model), HN_DOMAIN_HONE, op, 1, &since, &deprecated);
     if (!attrs || !domain || !type || !row) {
         hn_patch_fail(r->patch, HONE_E_NOMEM);
         return HN_NONE;

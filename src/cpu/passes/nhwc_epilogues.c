@@ -1,6 +1,6 @@
 /* What is done to the results of channels-last operators becomes part of them: a sum, an
  * activation. Both are applied while results are still in the cache. */
-#include "pass/engine/pass_int.h"
+#include "cpu/passes/passes_cpu.h"
 
 /* The name of the activation at the root, its row and its parameters. Operators of com.microsoft
  * are other names of standard ones. */

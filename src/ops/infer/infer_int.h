@@ -126,11 +126,23 @@ const hn_type *hn_type_join(hn_infer *c, const hn_type *a, const hn_type *b);
  * numbers that differ fail. Inputs that are absent or of unknown rank teach nothing. */
 hone_status hn_meet_dims(hn_infer *c, uint32_t input, int32_t rank, hn_dim *const *dims);
 
-/* Every rule and count that the table names. */
-#define HN_OP(domain, op, versions, inputs, outputs, types, attrs, infer, macs, impl, lower) \
-  hone_status hn_infer_##infer(hn_infer *c);                                                 \
+/* What a row of a table of operators stands for: #define HN_OP as one of them and include the
+ * table. First: declarations of all that it names. */
+#define HN_OP_DECLARED(domain, op, versions, inputs, outputs, types, attrs, infer, macs, impl, \
+                       lower)                                                                  \
+  hone_status hn_infer_##infer(hn_infer *c);                                                   \
   bool hn_macs_##macs(const hn_infer *c, uint64_t *n);
+/* An hn_op; where this is used hn_macs_none and hn_impl_none are defined as NULL, which needs no
+ * relocation in a table. */
+#define HN_OP_ROW(dom, op, versions, inputs, outputs, types, attrs, infer, macs, impl, lower) \
+  {HN_DOMAIN_##dom, #op "\0" versions "\0" inputs "\0" outputs "\0" types "\0" attrs,         \
+   hn_infer_##infer, hn_macs_##macs, hn_impl_##impl},
+
+#define HN_OP HN_OP_DECLARED
 #include "ops/ops.def"
 #undef HN_OP
+/* With channels last: for the tables of providers. */
+hone_status hn_infer_depth_to_space_nhwc(hn_infer *c);
+hone_status hn_infer_space_to_depth_nhwc(hn_infer *c);
 
 #endif /* HN_INFER_INT_H */

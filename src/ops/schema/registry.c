@@ -1,5 +1,5 @@
-/* Operators that programs and shared libraries bring along. Rows are sorted as those of the table;
- * once a model uses them they do not change any more. */
+/* Operators that programs, shared libraries and providers bring along. Rows are sorted as those of
+ * the table; once a model uses them they do not change any more. */
 #include "ops/schema/registry.h"
 
 #include <stdatomic.h>
@@ -10,7 +10,8 @@ struct hn_op_registry {
     hn_shared shared; /* first: models know it by this */
     hn_arena *arena;  /* the registry itself lives there */
     _Atomic bool is_sealed;
-    HN_VEC(const hn_custom_op *) rows;
+    hn_shared *base; /* the registry of which this one has all rows, too; may be NULL */
+    HN_VEC(const hn_op *) rows;
     HN_VEC(const char *) domains; /* those that the table does not have */
     HN_VEC(void *) libraries;     /* closed at the end */
     uint32_t loading;             /* number of the library that registers now, from 1; 0: none */
@@ -20,6 +21,7 @@ static void registry_destroy(hn_shared *shared) {
     hn_op_registry *r = (hn_op_registry *)(void *)shared;
     for (uint32_t i = 0; i < r->libraries.n; i++)
         hn_library_close(r->libraries.at[i]);
+    hn_shared_drop(r->base);
     hn_arena_free(r->arena);
 }
 
@@ -49,11 +51,16 @@ uint32_t hn_registry_count(const hn_op_registry *r) {
 }
 
 const hn_op *hn_registry_row(const hn_op_registry *r, uint32_t i) {
-    return &r->rows.at[i]->row;
+    return r->rows.at[i];
+}
+
+/* NULL: the row is none of a registered operator. */
+static const hn_custom_op *custom_op(const hn_op *op) {
+    return op->impl == hn_impl_custom ? (const hn_custom_op *)(const void *)op : NULL;
 }
 
 bool hn_op_is_random(const hn_op *op) {
-    return op->impl == hn_impl_custom && ((const hn_custom_op *)(const void *)op)->def.is_random;
+    return custom_op(op) && custom_op(op)->def.is_random;
 }
 
 const char *hn_registry_domain(const hn_op_registry *r, uint32_t i) {
@@ -96,6 +103,10 @@ static hone_status refuse_taken(const hn_op_registry *r, const hn_op *row, hone_
     bool deprecated;
     int since;
     const char *domain = row->domain == HN_DOMAIN_ONNX ? "ai.onnx" : hn_domain_text(r, row->domain);
+    if (row->domain == HN_DOMAIN_HONE)
+        return hn_fail(err, HONE_E_ARGUMENT,
+                       "operator %s.%s cannot be registered: hone keeps that domain for itself",
+                       domain, hn_op_name(row));
     if (hn_op_introduced(NULL, row->domain, hn_op_name(row)))
         return hn_fail(err, HONE_E_ARGUMENT,
                        "operator %s.%s cannot be registered: hone has it built in", domain,
@@ -123,13 +134,11 @@ static const char *join_columns(hn_op_registry *r, const hone_op_def *def) {
     return text;
 }
 
-static bool insert_row(hn_op_registry *r, const hn_custom_op *op) {
+static bool insert_row(hn_op_registry *r, const hn_op *op) {
     if (!HN_VEC_RESERVE(r->arena, &r->rows, 1))
         return false;
     uint32_t at = r->rows.n++;
-    for (; at > 0 &&
-           hn_op_compare(&r->rows.at[at - 1]->row, op->row.domain, hn_op_name(&op->row)) > 0;
-         at--)
+    for (; at > 0 && hn_op_compare(r->rows.at[at - 1], op->domain, hn_op_name(op)) > 0; at--)
         r->rows.at[at] = r->rows.at[at - 1];
     r->rows.at[at] = op;
     return true;
@@ -156,7 +165,7 @@ static hone_status add_row(hn_op_registry *r, const hone_op_def *given, hone_err
     HN_TRY_PTR(op->row.text);
     HN_TRY(domain_of(r, def.domain, &op->row.domain));
     HN_TRY(refuse_taken(r, &op->row, err));
-    return insert_row(r, op) ? HONE_OK : HONE_E_NOMEM;
+    return insert_row(r, &op->row) ? HONE_OK : HONE_E_NOMEM;
 }
 
 hone_status hn_registry_add(hn_op_registry *r, const hone_op_def *def, hone_error *err) {
@@ -165,6 +174,44 @@ hone_status hn_registry_add(hn_op_registry *r, const hone_op_def *def, hone_erro
     if (status != HONE_OK)
         r->domains.n = n_domains;
     return status;
+}
+
+/* ---- rows of providers ----------------------------------------------------------------------- */
+
+static bool has_row(const hn_op_registry *r, const hn_op *row) {
+    for (uint32_t i = 0; r && i < r->rows.n; i++)
+        if (r->rows.at[i] == row)
+            return true;
+    return false;
+}
+
+static bool copy_registry(hn_op_registry *to, const hn_op_registry *from) {
+    for (uint32_t i = 0; from && i < from->rows.n; i++)
+        if (!HN_VEC_PUSH(to->arena, &to->rows, from->rows.at[i]))
+            return false;
+    for (uint32_t i = 0; from && i < from->domains.n; i++)
+        if (!HN_VEC_PUSH(to->arena, &to->domains, from->domains.at[i]))
+            return false;
+    return true;
+}
+
+hone_status hn_model_add_ops(hn_model *m, const hn_op_table *table) {
+    const hn_op_registry *before = hn_model_ops(m);
+    if (has_row(before, &table->rows[0]))
+        return HONE_OK;
+    hn_op_registry *r = hn_registry_new(hn_arena_allocator(m->arena));
+    HN_TRY_PTR(r);
+    bool ok = copy_registry(r, before);
+    for (uint32_t i = 0; ok && i < table->n; i++)
+        ok = insert_row(r, &table->rows[i]);
+    if (!ok) {
+        hn_registry_drop(r);
+        return HONE_E_NOMEM;
+    }
+    atomic_store(&r->is_sealed, true);
+    r->base = m->custom_ops; /* whose owner is this registry now */
+    m->custom_ops = &r->shared;
+    return HONE_OK;
 }
 
 /* ---- libraries ------------------------------------------------------------------------------- */
@@ -176,7 +223,7 @@ typedef hone_status (*register_ops_fn)(const hone_op_api *hone, hone_op_registry
 static void remove_loading(hn_op_registry *r, uint32_t n_domains) {
     uint32_t n_kept = 0;
     for (uint32_t i = 0; i < r->rows.n; i++)
-        if (r->rows.at[i]->library != r->loading)
+        if (custom_op(r->rows.at[i])->library != r->loading)
             r->rows.at[n_kept++] = r->rows.at[i];
     r->rows.n = n_kept;
     r->domains.n = n_domains;

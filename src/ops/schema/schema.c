@@ -7,12 +7,9 @@
 #include "ops/schema/registry.h"
 #include "ops/schema/schema_int.h"
 
-/* Most operators have no count: a null pointer in the table needs no relocation. */
 #define hn_macs_none NULL
 #define hn_impl_none NULL
-#define HN_OP(dom, op, versions, inputs, outputs, types, attrs, infer, macs, impl, lower) \
-  {HN_DOMAIN_##dom, #op "\0" versions "\0" inputs "\0" outputs "\0" types "\0" attrs,     \
-   hn_infer_##infer, hn_macs_##macs, hn_impl_##impl},
+#define HN_OP HN_OP_ROW
 
 static const hn_op op_rows[] = {
 #include "ops/ops.def"

@@ -1,16 +1,18 @@
-/* Rows of ops.def as they are in force at one version, walked once. Nothing is allocated: a table
- * of fixed size holds more operators and versions than models use; rows that find no room in it, or
- * have more parameters than fit, and rows of registries are walked each time. Entries are never
+/* Rows of compiled-in tables as they are in force at one version, walked once. Nothing is
+ * allocated: a table of fixed size holds more operators and versions than models use; rows that
+ * find no room in it, or have more parameters than fit, and rows of registered operators, whose
+ * memory ends, are walked each time. Entries are never
  * changed once they can be seen, so any number of threads may look. */
 #include "ops/ops.h"
 
 #include <limits.h>
 #include <stdatomic.h>
 
+#include "ops/custom.h"
 #include "ops/schema/registry.h"
 #include "ops/schema/schema_int.h"
 
-enum { MEMO_PARAMS = 16, MEMO_ATTRS = 20, MEMO_COUNT = 512, MEMO_ROWS = 1024 };
+enum { MEMO_PARAMS = 16, MEMO_ATTRS = 20, MEMO_COUNT = 512, MEMO_BUCKETS = 1024 };
 
 /* Texts are places in the text of the row. */
 typedef struct memo_param {
@@ -32,7 +34,8 @@ typedef struct memo_list {
 } memo_list;
 
 typedef struct row_memo {
-    const struct row_memo *next; /* of the same row, another version */
+    const struct row_memo *next; /* of the same bucket */
+    const hn_op *op;
     int version;
     memo_list lists[2]; /* inputs, outputs */
     uint8_t n_attrs;
@@ -41,8 +44,8 @@ typedef struct row_memo {
 } row_memo;
 
 static row_memo memos[MEMO_COUNT];
-static _Atomic uint32_t n_memos;                         /* handed out */
-static _Atomic(const row_memo *) memo_of_row[MEMO_ROWS]; /* newest first */
+static _Atomic uint32_t n_memos;                             /* handed out */
+static _Atomic(const row_memo *) memo_buckets[MEMO_BUCKETS]; /* newest first */
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
@@ -92,8 +95,8 @@ static bool remember_attrs(const hn_op *op, int version, row_memo *m) {
     return true;
 }
 
-static const row_memo *make_memo(const hn_op *op, uint32_t row, int version) {
-    row_memo m = {.version = version};
+static const row_memo *make_memo(const hn_op *op, _Atomic(const row_memo *) *bucket, int version) {
+    row_memo m = {.op = op, .version = version};
     if (atomic_load_explicit(&n_memos, memory_order_relaxed) >= MEMO_COUNT ||
         !remember_list(op, version, HN_OP_INPUTS, 0, &m) ||
         !remember_list(op, version, HN_OP_OUTPUTS, m.lists[0].n, &m) ||
@@ -102,24 +105,23 @@ static const row_memo *make_memo(const hn_op *op, uint32_t row, int version) {
     uint32_t at = atomic_fetch_add(&n_memos, 1);
     if (at >= MEMO_COUNT)
         return NULL;
-    m.next = atomic_load(&memo_of_row[row]);
+    m.next = atomic_load(bucket);
     do
         memos[at] = m;
-    while (!atomic_compare_exchange_weak(&memo_of_row[row], &m.next, &memos[at]));
+    while (!atomic_compare_exchange_weak(bucket, &m.next, &memos[at]));
     return &memos[at];
 }
 
 /* NULL: the row has to be walked. */
 static const row_memo *memo_of(const hn_op *op, int version) {
-    uintptr_t first = (uintptr_t)hn_op_row(NULL, 0), here = (uintptr_t)op;
-    uint32_t n_rows = HN_MIN(hn_op_count(NULL), (uint32_t)MEMO_ROWS);
-    if (here < first || here >= first + n_rows * sizeof *op)
+    if (op->impl == hn_impl_custom)
         return NULL;
-    uint32_t row = (uint32_t)((here - first) / sizeof *op);
-    const row_memo *m = atomic_load_explicit(&memo_of_row[row], memory_order_acquire);
-    while (m && m->version != version)
+    /* rows of one table come into buckets one after the other */
+    _Atomic(const row_memo *) *bucket = &memo_buckets[(uintptr_t)op / sizeof *op % MEMO_BUCKETS];
+    const row_memo *m = atomic_load_explicit(bucket, memory_order_acquire);
+    while (m && (m->op != op || m->version != version))
         m = m->next;
-    return m ? m : make_memo(op, row, version);
+    return m ? m : make_memo(op, bucket, version);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

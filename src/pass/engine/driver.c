@@ -1,8 +1,9 @@
 /* Running passes: groups to their fixpoints, the opset raised where a fusion needs it. */
 #include "pass/engine/opt_log.h"
 
-#define MAX_ROUNDS 24          /* over all passes of a group */
-#define FREE_INITIALIZERS_IR 4 /* since then initializers need not be listed as inputs */
+#define MAX_ROUNDS 24           /* over all passes of a group */
+#define PASS_IS_DONE UINT64_MAX /* as a serial: it need not run again */
+#define FREE_INITIALIZERS_IR 4  /* since then initializers need not be listed as inputs */
 
 void hn_optimize_options_init(hn_optimize_options *o) {
     *o = (hn_optimize_options){
@@ -11,7 +12,8 @@ void hn_optimize_options_init(hn_optimize_options *o) {
 
 /* One optimization under way. */
 typedef struct opt_job {
-    hn_pass pass; /* what passes see; `row` changes */
+    hn_pass pass;                  /* what passes see; `row` changes */
+    const hn_pass_table *provider; /* behind the portable passes; NULL: those alone run */
     uint64_t serial;
     uint64_t *clean_at; /* by pass: the serial at which it last found nothing to do */
     int64_t wanted_opset;
@@ -19,6 +21,15 @@ typedef struct opt_job {
 } opt_job;
 
 /* ---- which passes ---------------------------------------------------------------------------- */
+
+static uint32_t pass_row_count(const opt_job *job) {
+    return hn_portable_passes.n + (job->provider ? job->provider->n : 0);
+}
+
+static const hn_pass_row *pass_row_at(const opt_job *job, uint32_t i) {
+    return i < hn_portable_passes.n ? &hn_portable_passes.rows[i]
+                                    : &job->provider->rows[i - hn_portable_passes.n];
+}
 
 static bool names_pass(uint32_t n, const char *const *names, const char *pass) {
     for (uint32_t i = 0; i < n; i++)
@@ -32,29 +43,10 @@ static bool is_enabled(const hn_optimize_options *o, const hn_pass_row *row) {
         return false;
     if (row->group == HN_GROUP_CONVERT) /* it has an option of its own */
         return o->precision.elem != HN_UNDEFINED;
-    if (row->group == HN_GROUP_LAYOUT && o->target != HN_TARGET_SESSION)
-        return false;
     if (o->n_only > 0)
         return names_pass(o->n_only, o->only, row->name);
     return row->level <= o->level &&
            (row->numerics != HN_NUMERICS_APPROXIMATES || o->allow_approximate);
-}
-
-static hone_status check_names(uint32_t n, const char *const *names, bool with_rules,
-                               hone_error *err) {
-    for (uint32_t i = 0; i < n; i++) {
-        char pass[64];
-        size_t len = with_rules ? strcspn(names[i], ".") : strlen(names[i]);
-        if (len < sizeof pass) {
-            memcpy(pass, names[i], len);
-            pass[len] = '\0';
-            if (hn_pass_find(pass))
-                continue;
-        }
-        return hn_fail(err, HONE_E_NOT_FOUND, "there is no pass '%s'; `hone passes` lists them",
-                       names[i]);
-    }
-    return HONE_OK;
 }
 
 /* ---- costs ----------------------------------------------------------------------------------- */
@@ -124,6 +116,7 @@ static hone_status run_pass(opt_job *job, const hn_pass_row *row, bool *is_chang
     uint64_t start_ns = hn_now_ns();
     p->row = row;
     p->n_rewrites = 0;
+    p->is_done = false;
     if (p->options->measure)
         before = cost_of(p->g);
     hn_log_forget_misses(p->log, row);
@@ -147,23 +140,26 @@ static hone_status run_pass(opt_job *job, const hn_pass_row *row, bool *is_chang
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Once axes have another order there is nothing left to recognize, only to clean up. */
+/* In a provider's graph there is nothing left to recognize, only to clean up. */
 static bool belongs_to(const hn_pass_row *row, hn_pass_group group) {
-    return group == HN_GROUP_LAYOUT ? row->group == HN_GROUP_CLEAN || row->group == HN_GROUP_LAYOUT
-                                    : row->group <= group;
+    return group == HN_GROUP_PROVIDER
+               ? row->group == HN_GROUP_CLEAN || row->group == HN_GROUP_PROVIDER
+               : row->group <= group;
 }
 
 static hone_status run_round(opt_job *job, hn_pass_group group, bool *is_changed) {
     *is_changed = false;
-    for (uint32_t i = 0; i < hn_pass_count(); i++) {
-        const hn_pass_row *row = hn_pass_at(i);
-        bool changed, is_done = row->group == HN_GROUP_CONVERT && job->pass.is_narrowed;
-        if (!belongs_to(row, group) || !is_enabled(job->pass.options, row) || is_done ||
-            job->clean_at[i] == job->serial)
+    for (uint32_t i = 0; i < pass_row_count(job); i++) {
+        const hn_pass_row *row = pass_row_at(job, i);
+        bool changed;
+        if (!belongs_to(row, group) || !is_enabled(job->pass.options, row) ||
+            job->clean_at[i] == job->serial || job->clean_at[i] == PASS_IS_DONE)
             continue;
         HN_TRY(run_pass(job, row, &changed));
         *is_changed |= changed;
-        if (!changed)
+        if (job->pass.is_done)
+            job->clean_at[i] = PASS_IS_DONE;
+        else if (!changed)
             job->clean_at[i] = job->serial;
     }
     return HONE_OK;
@@ -209,11 +205,15 @@ static hone_status sharpen_facts(opt_job *job) {
     return HONE_OK;
 }
 
+static hone_status look_at_graph(opt_job *job) {
+    HN_TRY(count_errors(job, &job->n_errors_before, NULL));
+    return refresh_facts(job);
+}
+
 static hone_status run_groups(opt_job *job) {
     hn_model_raise_ir(job->pass.model, FREE_INITIALIZERS_IR);
-    HN_TRY(count_errors(job, &job->n_errors_before, NULL));
-    HN_TRY(refresh_facts(job));
-    for (int group = HN_GROUP_CLEAN; group <= HN_GROUP_LAYOUT; group++) {
+    HN_TRY(look_at_graph(job));
+    for (int group = HN_GROUP_CLEAN; group <= HN_GROUP_CONVERT; group++) {
         bool look_again;
         if (group == HN_GROUP_FUSE)
             HN_TRY(sharpen_facts(job));
@@ -266,11 +266,9 @@ static hone_status refuse_malformed(hn_pass *p) {
     return problems.failed ? HONE_E_NOMEM : HONE_OK;
 }
 
-static hone_status optimize(opt_job *job) {
+static hone_status run_portable(opt_job *job) {
     hn_pass *p = &job->pass;
     const hn_optimize_options *o = p->options;
-    HN_TRY(check_names(o->n_only, o->only, false, p->err));
-    HN_TRY(check_names(o->n_disabled, o->disabled, true, p->err));
     if (p->model->functions.n > 0)
         HN_TRY(
             hn_model_inline(p->model, o->target == HN_TARGET_SESSION ? NULL : hn_same_op, p->err));
@@ -286,25 +284,56 @@ static hone_status optimize(opt_job *job) {
     return settle_node_names(p, n_before);
 }
 
+static bool has_enabled_rows(const opt_job *job) {
+    bool is_any = false;
+    for (uint32_t i = 0; i < job->provider->n; i++)
+        is_any |= is_enabled(job->pass.options, &job->provider->rows[i]);
+    return is_any;
+}
+
+/* The portable passes have nothing to do before the provider's have changed something. */
+static hone_status run_provider(opt_job *job) {
+    hn_pass *p = &job->pass;
+    uint32_t n_before = p->model->graph->nodes.n;
+    p->g = p->model->graph;
+    p->is_opset_settled = true;
+    if (!has_enabled_rows(job))
+        return HONE_OK;
+    for (uint32_t i = 0; i < hn_portable_passes.n; i++)
+        job->clean_at[i] = job->serial;
+    HN_TRY(look_at_graph(job));
+    HN_TRY(run_group(job, HN_GROUP_PROVIDER));
+    return settle_node_names(p, n_before);
+}
+
+static hone_status run_passes(opt_job *job, const hone_allocator *a) {
+    hn_pass *p = &job->pass;
+    p->scratch = hn_arena_new(a);
+    p->rule_scratch = hn_arena_new(a);
+    p->kept = hn_arena_new(a);
+    p->wanted_opset = &job->wanted_opset;
+    job->serial = 1;
+    hone_status status = HONE_E_NOMEM;
+    if (p->scratch && p->rule_scratch && p->kept)
+        job->clean_at = HN_NEW_N(p->kept, uint64_t, (size_t)pass_row_count(job) + 1);
+    if (job->clean_at)
+        status = job->provider ? run_provider(job) : run_portable(job);
+    hn_facts_free(p->facts);
+    hn_arena_free(p->kept);
+    hn_arena_free(p->scratch);
+    hn_arena_free(p->rule_scratch);
+    return hn_error_complete(p->err, status);
+}
+
 hone_status hn_optimize(hn_model *m, const hn_optimize_options *o, hn_opt_log *log,
                         hone_error *err) {
-    const hone_allocator *a = hn_arena_allocator(m->arena);
-    hn_arena *scratch = hn_arena_new(a), *rule_scratch = hn_arena_new(a), *kept = hn_arena_new(a);
-    opt_job job = {.pass = {.model = m,
-                            .options = o,
-                            .log = log,
-                            .scratch = scratch,
-                            .rule_scratch = rule_scratch,
-                            .kept = kept,
-                            .err = err},
-                   .serial = 1};
-    job.pass.wanted_opset = &job.wanted_opset;
-    job.clean_at = HN_NEW_N(log->arena, uint64_t, (size_t)hn_pass_count() + 1);
-    hone_status status =
-        scratch && rule_scratch && kept && job.clean_at ? optimize(&job) : HONE_E_NOMEM;
-    hn_facts_free(job.pass.facts);
-    hn_arena_free(kept);
-    hn_arena_free(scratch);
-    hn_arena_free(rule_scratch);
-    return hn_error_complete(err, status);
+    opt_job job = {.pass = {.model = m, .options = o, .log = log, .err = err}};
+    return run_passes(&job, hn_arena_allocator(m->arena));
+}
+
+hone_status hn_optimize_for_provider(hn_model *m, const hn_pass_table *passes,
+                                     const hn_optimize_options *o, hn_opt_log *log,
+                                     hone_error *err) {
+    opt_job job = {.pass = {.model = m, .options = o, .log = log, .err = err}, .provider = passes};
+    return run_passes(&job, hn_arena_allocator(m->arena));
 }

@@ -1,4 +1,4 @@
-/* Inside pass/: what passes and rules are written with.
+/* What passes and rules are written with, those of pass/ and those of providers.
  *
  * A rule is tried at every node that its pattern fits. It looks, and either does nothing, or writes
  * new nodes and replaces values; then the driver applies its patch, infers the new values' types,
@@ -33,8 +33,7 @@ struct hn_pass {
     hone_error *err;
     uint32_t n_rewrites;   /* so far in this run of the pass */
     int64_t *wanted_opset; /* that a rule would have needed; 0: none */
-    bool is_narrowed;      /* the precision was changed: once is enough */
-    bool is_laid_out;      /* and so were the orders of axes */
+    bool is_done;          /* set by a pass that need not run again in this optimization */
     bool is_opset_settled; /* no wish is granted any more */
 };
 
@@ -222,8 +221,16 @@ void hn_rule_replace_value(hn_rule *r, hn_id value, hn_id with); /* of another n
 /* Changes an input of a node in place; the node's other readers are not touched. */
 void hn_rule_set_input(hn_rule *r, hn_id node, uint32_t i, hn_id value);
 
-/* Every pass of the table. */
-#define HN_PASS(name, group, level, numerics, fn, summary) hone_status hn_pass_##fn(hn_pass *p);
+/* ---- tables of passes ------------------------------------------------------------------------ */
+
+/* What a row of a table of passes stands for: #define HN_PASS as one of them and include the table.
+ */
+#define HN_PASS_DECLARED(name, group, level, numerics, fn, summary) \
+  hone_status hn_pass_##fn(hn_pass *p);
+#define HN_PASS_ROW(name, group, level, numerics, fn, summary) \
+  {name, HN_GROUP_##group, HN_LEVEL_##level, HN_NUMERICS_##numerics, hn_pass_##fn, summary},
+
+#define HN_PASS HN_PASS_DECLARED
 #include "pass/passes.def"
 #undef HN_PASS
 

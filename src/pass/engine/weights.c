@@ -71,7 +71,7 @@ static bool store_row(hn_dtype elem, void *data, uint64_t begin, uint64_t n, con
 
 const hn_tensor *hn_own_weight(hn_rule *r, hn_id value) {
     const hn_tensor *t = hn_const(r, value);
-    if (!t || !is_weight_type(t->dtype) || (!t->data && !t->scaled))
+    if (!t || !is_weight_type(t->dtype) || (!t->data && !hn_tensor_is_deferred(t)))
         return NULL;
     if (hn_n_readers(r, value) > 1 && t->data_bytes > SMALL_WEIGHT_BYTES) {
         hn_miss(r, "the weight has %u readers and is too large for a copy", hn_n_readers(r, value));
@@ -80,20 +80,9 @@ const hn_tensor *hn_own_weight(hn_rule *r, hn_id value) {
     return t;
 }
 
-/* The same with its data. NULL: no memory. */
-static const hn_tensor *computed(hn_arena *a, const hn_tensor *t) {
-    void *data;
-    if (!t->scaled)
-        return t;
-    hn_tensor *made = hn_tensor_blank(a, t->dtype, t->rank, t->dims, &data);
-    if (made)
-        hn_tensor_scale(t->scaled, data);
-    return made;
-}
-
 double *hn_const_f64s(hn_rule *r, const hn_tensor *t) {
     double *out = HN_NEW_N(r->pass->rule_scratch, double, HN_MAX(t->n_elems, 1));
-    const hn_tensor *numbers = computed(r->pass->rule_scratch, t);
+    const hn_tensor *numbers = hn_tensor_dense(r->pass->rule_scratch, t);
     if (!out || !numbers)
         return NULL;
     load_row(numbers, 0, t->n_elems, out);
@@ -163,22 +152,6 @@ static bool may_wait(const hn_rule *r, const hn_tensor *t, const hn_channel_map 
     return is_moderate;
 }
 
-/* A tensor that says what to compute. What was scaled before gets both factors; NULL when they do
- * not belong to the same channels, or memory ran out. */
-static const hn_tensor *postponed(hn_rule *r, const hn_tensor *t, const hn_channel_layout *layout,
-                                  const hn_channel_map *by) {
-    hn_arena *a = r->pass->model->arena;
-    if (!t->scaled)
-        return hn_tensor_scaled(a, t, layout, by->n, by->scale);
-    double *both = HN_NEW_N(r->pass->rule_scratch, double, HN_MAX(by->n, 1));
-    if (!both || t->scaled->n_channels != by->n ||
-        memcmp(&t->scaled->layout, layout, sizeof *layout) != 0)
-        return NULL;
-    for (uint64_t i = 0; i < by->n; i++)
-        both[i] = t->scaled->scale[i] * by->scale[i];
-    return hn_tensor_scaled(a, t->scaled->of, layout, by->n, both);
-}
-
 static const hn_tensor *scaled_now(hn_rule *r, const hn_tensor *t, const hn_channel_layout *layout,
                                    const double *scale) {
     void *data;
@@ -202,9 +175,12 @@ static const hn_tensor *scaled_now(hn_rule *r, const hn_tensor *t, const hn_chan
 hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_channel_layout *layout,
                        const hn_channel_map *by) {
     const hn_tensor *t = hn_const(r, weight);
-    const hn_tensor *made = may_wait(r, t, by) ? postponed(r, t, layout, by) : NULL;
+    const hn_tensor *made =
+        may_wait(r, t, by)
+            ? hn_tensor_scaled(r->pass->model->arena, t, layout, by->n, by->scale)
+            : NULL;
     if (!made) {
-        t = computed(r->pass->rule_scratch, t);
+        t = hn_tensor_dense(r->pass->rule_scratch, t);
         made = t ? scaled_now(r, t, layout, by->scale) : NULL;
     }
     return made ? hn_new_const(r, hn_s(hn_value_at(r->g, weight)->name), made) : HN_NONE;

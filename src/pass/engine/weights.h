@@ -29,7 +29,7 @@ bool hn_channel_map_of(hn_rule *r, hn_id node, uint32_t slot, int32_t rank, int3
                        hn_channel_map *out);
 bool hn_is_finite_map(const hn_channel_map *m);
 /* New constants; HN_NONE when a number leaves the range of the type, or memory ran out. Large
- * scaled weights may be left to be computed by whoever lays them out (defer_weights). */
+ * scaled weights may be left to be computed by whoever packs them (defer_weights). */
 hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_channel_layout *layout,
                        const hn_channel_map *by);
 hn_id hn_new_const_f64s(hn_rule *r, const char *stem, hn_dtype elem, int32_t rank,

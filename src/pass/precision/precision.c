@@ -247,7 +247,7 @@ hone_status hn_pass_precision(hn_pass *p) {
     judge_values(&w);
     HN_TRY(change_all(&w));
     drop_wide_constants(&w);
-    p->is_narrowed = true;
+    p->is_done = true;
     HN_TRY(log_narrowing(&w));
     HN_TRY(hn_graph_sort(p->g, p->err));
     hn_facts_free(p->facts);

@@ -55,7 +55,7 @@ static bool has_constant_inputs(const hn_pass *p, const hn_node *n) {
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         const hn_tensor *t =
             n->inputs[i] == HN_NONE ? NULL : hn_facts_const(p->facts, n->inputs[i]);
-        if (n->inputs[i] != HN_NONE && (!t || t->scaled))
+        if (n->inputs[i] != HN_NONE && (!t || hn_tensor_is_deferred(t)))
             return false;
     }
     return true;

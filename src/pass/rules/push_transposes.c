@@ -4,7 +4,7 @@
  * instead, and those that they are bound to by shared values. Turning the region removes the
  * Transposes at its border that undo each other, and needs new ones where a value comes in or goes
  * out in the old order. It happens when that moves fewer bytes, so it comes to an end. */
-#include "cpu/passes/relayout.h"
+#include "pass/rules/relayout.h"
 
 #define MAX_REGION_NODES 4096u
 #define MAX_PRUNINGS 64u

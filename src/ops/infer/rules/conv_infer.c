@@ -192,10 +192,6 @@ hone_status hn_infer_conv_transpose(hn_infer *c) {
     return hn_conv_transpose_shape(c, 2, NULL, false);
 }
 
-hone_status hn_infer_conv_transpose_nhwc(hn_infer *c) {
-    return hn_conv_transpose_shape(c, 2, NULL, true);
-}
-
 /* Every input element meets every element of its channel's filters once. */
 bool hn_macs_conv_transpose(const hn_infer *c, uint64_t *macs) {
     const hn_shape *x = hn_in_shape(c, 0), *w = hn_in_shape(c, 1);

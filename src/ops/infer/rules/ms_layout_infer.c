@@ -94,19 +94,10 @@ hone_status hn_infer_nhwc_conv(hn_infer *c) {
     return hn_conv_shape(c, &(hn_conv_form){.x = 0, .weight = 1, .bias = 2, .channels_last = true});
 }
 
-hone_status hn_infer_nchw_conv(hn_infer *c) {
-    return hn_conv_shape(
-        c, &(hn_conv_form){.x = 0, .weight = 1, .bias = 2, .moves_channels = true});
-}
-
 bool hn_macs_nhwc_conv(const hn_infer *c, uint64_t *macs) {
     return hn_conv_macs(c, 1, macs);
 }
 
 hone_status hn_infer_nhwc_pool(hn_infer *c) {
     return hn_pool_shape(c, 0, true);
-}
-
-hone_status hn_infer_nhwc_global_pool(hn_infer *c) {
-    return hn_global_pool_shape(c, 0, true);
 }

@@ -1,5 +1,5 @@
 /* What each operator does to an order of axes, and how it is written for another one. */
-#include "cpu/passes/relayout.h"
+#include "pass/rules/relayout.h"
 
 #define MAX_COPIED_BYTES 65536u /* of a constant that others read, too */
 

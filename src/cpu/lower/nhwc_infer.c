@@ -1,0 +1,15 @@
+/* Shapes of the channels-last operators that the processor's passes write. */
+#include "cpu/ops_cpu.h"
+#include "ops/infer/spatial.h"
+
+hone_status hn_infer_nchw_conv(hn_infer *c) {
+    return hn_conv_shape(c, &(hn_conv_form){.x = 0, .weight = 1, .bias = 2, .moves_channels = true});
+}
+
+hone_status hn_infer_conv_transpose_nhwc(hn_infer *c) {
+    return hn_conv_transpose_shape(c, 2, NULL, true);
+}
+
+hone_status hn_infer_nhwc_global_pool(hn_infer *c) {
+    return hn_global_pool_shape(c, 0, true);
+}
