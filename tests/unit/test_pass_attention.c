@@ -124,19 +124,19 @@ typedef struct miss_case {
 static const miss_case missed[] = {
     {OPSET_23 "g (" FOUR ") => (float[b,2,s,4] y, float[b,2,s,t] p) {"
               " h = MatMul (q, k) p = Softmax (h) y = MatMul (p, v) }",
-     "weights are read elsewhere"},
+     "weights have other readers"},
     {OPSET_23 "g (" FOUR ") => (float[b,2,s,4] y, float[b,2,s,t] h) {"
               " h = MatMul (q, k) p = Softmax (h) y = MatMul (p, v) }",
-     "scores are read elsewhere"},
+     "scores have other readers"},
     {OPSET_23 "g (" FOUR ") => (float[b,2,s,4] y) {"
               " h = MatMul (q, k) p = Softmax <axis = 2> (h) y = MatMul (p, v) }",
      "not over the last axis"},
     {OPSET_23 "g (" FOUR ") => (float[b,2,s,4] y) <float[2,1,1] c = {1, 2}> {"
               " h = MatMul (q, k) i = Mul (h, c) p = Softmax (i) y = MatMul (p, v) }",
-     "not one constant number"},
+     "other than one constant number"},
     {OPSET_23 "g (" FOUR ", bool[s,t] m) => (float[b,2,s,4] y) <float c = {-3}> {"
               " h = MatMul (q, k) i = Where (m, h, c) p = Softmax (i) y = MatMul (p, v) }",
-     "no large negative number"},
+     "not a large negative number"},
     {OPSET_23 "g (float[1,2,s,4] q, float[1,2,4,t] k, float[1,2,t,4] v, float[b,1,s,t] m) =>"
               " (float[b,2,s,4] y) {"
               " h = MatMul (q, k) i = Add (h, m) p = Softmax (i) y = MatMul (p, v) }",

@@ -90,13 +90,13 @@ static void test_parts(void **state) {
 static void test_slices(void **state) {
     (void)state;
     expect_passes(slices, HN_COUNT(slices));
-    expect_miss(&slices[3], "two-slices", "counts from its end");
+    expect_miss(&slices[3], "two-slices", "relative to its end");
 }
 
 static void test_pads(void **state) {
     (void)state;
     expect_passes(pads, HN_COUNT(pads));
-    expect_miss(&pads[3], "two-pads", "different numbers");
+    expect_miss(&pads[3], "two-pads", "different values");
 }
 
 int main(void) {

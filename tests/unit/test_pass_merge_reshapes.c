@@ -75,7 +75,7 @@ static void test_moved(void **state) {
 static void test_kept(void **state) {
     (void)state;
     expect_passes(kept, HN_COUNT(kept));
-    expect_miss(&kept[0], "two-reshapes", "one step");
+    expect_miss(&kept[0], "two-reshapes", "single Reshape");
 }
 
 int main(void) {

@@ -82,7 +82,7 @@ static void test_others_stay(void **state) {
     (void)state;
     expect_passes(kept, HN_COUNT(kept));
     expect_miss(&kept[7], "neutral", "the shape");
-    expect_miss(&kept[9], "where-constant", "widens the shape");
+    expect_miss(&kept[9], "where-constant", "broadcasts the result");
 }
 
 int main(void) {

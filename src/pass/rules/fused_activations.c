@@ -1,13 +1,13 @@
-/* An activation right after a convolution or a Gemm becomes part of it, in the operators of
- * onnxruntime. They exist for float alone. */
+/* Fuses an activation into the convolution or Gemm before it, with the operators of onnxruntime,
+ * which exist for float only. */
 #include "pass/engine/pass_int.h"
 
 #include <float.h>
 
-/* Parameters as the operators want them: attributes of the activation, in this order. */
+/* Attributes of the activation that are its parameters, in the order of the fused operator. */
 typedef struct activation_kind {
     const char *op;
-    bool conv, gemm; /* which operators take it */
+    bool conv, gemm; /* the operators that support it */
     uint32_t n_params;
     const char *params[2];
     float defaults[2];
@@ -25,7 +25,7 @@ static const activation_kind activation_kinds[] = {
     {"Softsign", false, true, 0, {NULL, NULL}, {0, 0}},
 };
 
-/* The parameters of the root; Clip has them as constant inputs since version 11. */
+/* Reads the parameters of the root; since version 11, those of Clip are constant inputs. */
 static bool activation_of(const hn_rule *r, bool is_conv, const activation_kind **kind,
                           float params[2]) {
     const activation_kind *k = NULL;
@@ -45,7 +45,7 @@ static bool activation_of(const hn_rule *r, bool is_conv, const activation_kind 
     return k != NULL;
 }
 
-/* The attributes of a node, with room for more. NULL: no memory. */
+/* Copies the attributes of a node, with space for more. NULL: out of memory. */
 static hn_attr *copied_attrs(hn_rule *r, hn_id node, uint32_t n_more) {
     const hn_node *n = hn_at(r, node);
     hn_attr *attrs = HN_NEW_N(r->pass->rule_scratch, hn_attr, (size_t)n->n_attrs + n_more);
@@ -54,7 +54,7 @@ static hn_attr *copied_attrs(hn_rule *r, hn_id node, uint32_t n_more) {
     return attrs;
 }
 
-/* `sum` is added before the activation; HN_NONE: nothing is. */
+/* `sum` is added before the activation; HN_NONE: no sum. */
 static hone_status write_fused_conv(hn_rule *r, hn_id conv, hn_id sum, const activation_kind *k,
                                     const float *params) {
     hn_attr *attrs = copied_attrs(r, conv, 2);
@@ -78,8 +78,8 @@ static hone_status conv_activation(hn_rule *r) {
     return write_fused_conv(r, conv, HN_NONE, k, params);
 }
 
-/* Only in our own runs: onnxruntime lays convolutions out in blocks, and does that to the sum only
- * where it adds it by itself. */
+/* For our own sessions only: onnxruntime computes convolutions in a blocked layout, and converts
+ * the sum to it only where it fuses the addition itself. */
 static hone_status conv_sum_activation(hn_rule *r) {
     const activation_kind *k;
     float params[2];
