@@ -182,7 +182,7 @@ hone: --target is onnx or onnxruntime, not 'tensorflow'
 [2]
 
 $ hone optimize gelu.onnxtxt --opset 99
-hone: opset 99 does not exist; hone knows 1 to 28
+hone: opset 99 does not exist; hone supports 1 to 28
 [1]
 
 $ hone optimize gelu.onnxtxt --opset seventeen

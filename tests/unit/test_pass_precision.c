@@ -103,7 +103,7 @@ static void test_tells_what_stays(void **state) {
     static const pass_case beyond = {
         HALF,
         .text = HEAD "g (float[2] x) => (float[2] y) <float big = {-1e30}> { y = Add (x, big) }"};
-    expect_miss(&beyond, "stay-float", "'big' has numbers beyond the range");
+    expect_miss(&beyond, "stay-float", "'big' has elements beyond the range");
 }
 
 static hone_status all_sums_are_large(void *ctx, const hn_model *m, double limit, bool *is_large,
