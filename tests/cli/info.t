@@ -185,7 +185,7 @@ $ hone info --json --nodes branch.onnxtxt | python3 -c "import json,sys; m=json.
 Wrong dimensions are refused, with what there is.
 
 $ hone info --dim bach=1 digits.onnx
-hone: the model has no free dimension 'bach'; it has batch
+hone: the model has no symbolic dimension 'bach'; it has batch
 [1]
 
 $ hone info --dim batch=-1 digits.onnx

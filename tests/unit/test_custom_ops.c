@@ -200,7 +200,7 @@ static void nonsense_is_refused(void **state) {
     static const char *const phrases[] = {
         "node 'n' (t.Wild): the operator's infer gives dimension 0 of output 0 the size -12345",
         "gives output 0 rank 65",
-        "speaks of output 5, but there are 1",
+        "sets output 5, but the node has 1 outputs",
         "the element type double, which its own notation does not allow",
         "the element type int64, which its own notation does not allow",
         "the operator's own infer failed: internal error",
@@ -253,7 +253,7 @@ static void failed_computations_name_the_node(void **state) {
         {HONE_E_INVALID, "with element type int64, which its own notation does not allow"},
         {HONE_E_INVALID, "makes output 1, but there are 1"},
         {HONE_E_SHAPE, "another shape than the model's own shapes promise"},
-        {HONE_E_INVALID, "in compute what belongs into its infer"},
+        {HONE_E_INVALID, "sets an output type in compute"},
         {HONE_E_INTERNAL, "the operator's own compute failed: internal error"},
         {HONE_E_LIMIT, "node 'n' (t.Wild): too hot"},
     };

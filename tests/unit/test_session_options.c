@@ -52,7 +52,7 @@ static void contradicting_dimensions_are_refused(void **state) {
     (void)state;
     runner r;
     expect_failure(open_sized(MOVING, 1, (const hone_dim_size[]){{"q", 2}}, &r, &error),
-                   HONE_E_NOT_FOUND, "no free dimension 'q'; it has n, k");
+                   HONE_E_NOT_FOUND, "no symbolic dimension 'q'; it has n, k");
     expect_failure(open_sized(MOVING, 1, (const hone_dim_size[]){{"n", -1}}, &r, &error),
                    HONE_E_ARGUMENT, "cannot be -1");
     expect_failure(open_sized(MOVING, 2, (const hone_dim_size[]){{"n", 2}, {"n", 3}}, &r, &error),

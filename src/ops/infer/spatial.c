@@ -1,4 +1,4 @@
-/* Windows over spatial axes: attributes in, sizes out. */
+/* Windows over spatial axes: reads their attributes and computes output sizes. */
 #include "ops/infer/spatial.h"
 
 /* ---- attributes ------------------------------------------------------------------------------ */
@@ -14,10 +14,11 @@ hone_status hn_window_attrs_list(hn_infer *c, const char *name, uint32_t want, i
                              "attribute %s has %u values, but the input %s needs %u", name, n,
                              hn_in_text(c, 0), want);
     for (uint32_t i = 0; i < n; i++)
-        if ((*out)[i] > INT32_MAX) /* so that sums of their products hold */
-            return hn_infer_fail(c, HONE_E_LIMIT,
-                                 "attribute %s holds %lld, which is too large: hone allows %lld",
-                                 name, (long long)(*out)[i], (long long)INT32_MAX);
+        if ((*out)[i] > INT32_MAX) /* so that sums of products do not overflow */
+            return hn_infer_fail(
+                c, HONE_E_LIMIT,
+                "attribute %s holds %lld, which is too large: hone supports up to %lld", name,
+                (long long)(*out)[i], (long long)INT32_MAX);
     for (uint32_t i = 0; i < n; i++)
         if ((*out)[i] < least)
             return hn_infer_fail(c, HONE_E_SHAPE,
@@ -48,7 +49,7 @@ static hone_status read_auto_pad(hn_infer *c, hn_auto_pad *out) {
 
 hone_status hn_window_attrs_read(hn_infer *c, int32_t n_axes, hn_window_attrs *w) {
     if (n_axes < 0 || n_axes > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "%d spatial axes; hone allows %d", n_axes,
+        return hn_infer_fail(c, HONE_E_LIMIT, "%d spatial axes; hone supports up to %d", n_axes,
                              HN_MAX_RANK);
     const int64_t *kernel, *strides, *dilations, *pads;
     uint32_t n = (uint32_t)n_axes;
@@ -96,12 +97,12 @@ hone_status hn_window_attrs_merge_kernel(hn_infer *c, hn_window_attrs *w, const 
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Elements from the first to the last that a dilated window touches. */
+/* The distance from the first to the last element of a dilated window, in elements. */
 static hn_dim window_extent(hn_syms *s, const hn_window_attrs_axis *a) {
     return hn_dim_add_i(s, hn_dim_mul_i(s, hn_dim_add_i(s, a->kernel, -1), a->dilation), 1);
 }
 
-/* floor((padded - extent) / stride) + 1, or ceil; false when a number does not fit. */
+/* floor((padded - extent) / stride) + 1, or ceil; false when a number overflows. */
 static bool count_positions(const hn_window_attrs *w, const hn_window_attrs_axis *a, int64_t in,
                             int64_t extent, int64_t *out) {
     int64_t reach, room;
@@ -116,9 +117,9 @@ static bool count_positions(const hn_window_attrs *w, const hn_window_attrs_axis
     return hn_add_i64(moves, 1, out);
 }
 
-/* The same over symbols, with the room for one more window added first so that no constant goes
- * negative. A window can start in the end padding only when that and the stride together exceed its
- * extent; then what counts is where windows start. */
+/* The same for symbols. One stride is added before dividing, so that no constant becomes negative.
+ * A window can start in the end padding only when that and the stride together exceed its extent;
+ * then the positions where windows start are counted. */
 static hn_dim symbolic_positions(hn_syms *s, const hn_window_attrs *w,
                                  const hn_window_attrs_axis *a, hn_dim in, hn_dim extent) {
     hn_dim reach = hn_dim_add_i(s, in, a->pad_begin);
@@ -161,7 +162,7 @@ hone_status hn_window_attrs_out(hn_infer *c, const hn_window_attrs *w, int32_t a
     return HONE_OK;
 }
 
-/* SAME takes away what the windows overlap. */
+/* SAME removes the overlap of the windows. */
 static hn_dim same_overlap(hn_syms *s, const hn_window_attrs_axis *a, hn_dim extent) {
     if (!hn_dim_is_known(extent))
         return hn_dim_max(s, hn_dim_sub(s, extent, a->stride), 0);
@@ -180,8 +181,8 @@ hone_status hn_window_attrs_cover(hn_infer *c, const hn_window_attrs *w, int32_t
     *out = hn_dim_sub(s, full, taken);
     if (hn_dim_is_known(full) && hn_dim_is_known(taken) && full < taken)
         return hn_infer_fail(c, HONE_E_SHAPE,
-                             "padding takes away more than there is along spatial axis %d: input "
-                             "%s gives %lld elements less than none",
+                             "padding removes more elements than spatial axis %d has: input "
+                             "%s lacks %lld elements",
                              axis, hn_in_text(c, 0), (long long)(taken - full));
     return HONE_OK;
 }

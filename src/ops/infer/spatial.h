@@ -1,5 +1,5 @@
-/* Inside ops/: windows that window over spatial axes. Conv, pooling, their transposes and their
- * relatives in other domains. */
+/* Inside ops/: windows over spatial axes, for Conv, pooling, their transposes and related operators
+ * of other domains. */
 #ifndef HN_SPATIAL_H
 #define HN_SPATIAL_H
 
@@ -7,8 +7,8 @@
 
 typedef enum hn_auto_pad {
     HN_PAD_EXPLICIT, /* NOTSET: the attribute `pads` */
-    HN_PAD_VALID,    /* none */
-    HN_PAD_SAME      /* SAME_UPPER, SAME_LOWER: as much as makes the output ceil(input / stride) */
+    HN_PAD_VALID,    /* no padding */
+    HN_PAD_SAME      /* SAME_UPPER, SAME_LOWER: padded so that the output is ceil(input / stride) */
 } hn_auto_pad;
 
 /* One spatial axis. */
@@ -22,32 +22,32 @@ typedef struct hn_window_attrs {
     int32_t n_axes; /* spatial ones */
     hn_auto_pad auto_pad;
     bool ceil_mode;
-    /* With ceil_mode: a last window that would start in the end padding does not count. So say
-     * opset 22 and the other domains; versions 10 to 19 counted it, as keeps_last does. */
+    /* With ceil_mode: a last window that would start in the end padding is dropped, as in opset 22
+     * and in other domains. Versions 10 to 19 count it, which keeps_last stands for. */
     bool drops_last;
     hn_window_attrs_axis axes[HN_MAX_RANK];
 } hn_window_attrs;
 
-/* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode for n_axes spatial axes; a
- * missing kernel_shape leaves the kernels unknown. Wrong lengths and values fail. auto_pad other
- * than NOTSET wins over `pads`. */
+/* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode for n_axes spatial axes;
+ * without kernel_shape the kernel sizes stay unknown. Wrong lengths and values fail. auto_pad other
+ * than NOTSET takes precedence over `pads`. */
 hone_status hn_window_attrs_read(hn_infer *c, int32_t n_axes, hn_window_attrs *w);
-/* A list attribute that has `want` values, none below `least` or above INT32_MAX; *out is NULL when
- * it is absent. */
+/* Reads a list attribute with `want` values, none below `least` or above INT32_MAX; *out is NULL
+ * when it is absent. */
 hone_status hn_window_attrs_list(hn_infer *c, const char *name, uint32_t want, int64_t least,
                                  const int64_t **out);
-/* Kernel sizes that a weight tensor states: fills what is unknown, fails where kernel_shape says
- * otherwise. */
+/* Merges the kernel sizes of a weight tensor: sets unknown ones, fails where kernel_shape
+ * differs. */
 hone_status hn_window_attrs_merge_kernel(hn_infer *c, hn_window_attrs *w, const hn_dim *sizes);
-/* Positions of the window along one axis of `in` elements; SAME gives ceil(in / stride), for
- * symbols too. */
+/* The number of window positions along an axis of `in` elements; SAME gives ceil(in / stride), also
+ * for symbols. */
 hone_status hn_window_attrs_out(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
                                 hn_dim *out);
-/* The other way: how many elements `in` windows cover, plus `extra` (output_padding) at the end. */
+/* The inverse: the number of elements that `in` windows cover, plus `extra` (output_padding). */
 hone_status hn_window_attrs_cover(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
                                   int64_t extra, hn_dim *out);
 
-/* Where channels and spatial axes stand in a tensor of rank n_axes + 2. */
+/* The axes of channels and spatial dimensions in a tensor of rank n_axes + 2. */
 static inline int32_t hn_channel_axis(int32_t rank, bool channels_last) {
     return channels_last ? rank - 1 : 1;
 }
@@ -55,21 +55,21 @@ static inline int32_t hn_spatial_axis(int32_t i, bool channels_last) {
     return channels_last ? i + 1 : i + 2;
 }
 
-/* Whole rules for output 0, whose element type is set by the caller. `x`, `weight` and `bias` are
+/* Complete rules for output 0, whose element type the caller sets. `x`, `weight` and `bias` are
  * input numbers. Weights are [M, C/group, spatial...], or [M, spatial..., C/group] when
  * weight_channels_last. */
 typedef struct hn_conv_form {
     uint32_t x, weight, bias;
     bool channels_last, weight_channels_last;
-    bool turns; /* the result has the channels at the other end */
+    bool turns; /* the result has the other layout (channels-first or channels-last) */
 } hn_conv_form;
 hone_status hn_conv_shape(hn_infer *c, const hn_conv_form *form);
-/* The same for the transpose: X 0, weights 1 of [C, M/group, spatial...]. `pads` replaces the
- * attribute when it is an input of the node: all begins, then all ends. NULL: the attribute counts.
- */
+/* The same for the transposed convolution: X 0, weights 1 of [C, M/group, spatial...]. `pads`
+ * replaces the attribute when it is an input of the node: all begins, then all ends. NULL: the
+ * attribute applies. */
 typedef struct hn_pads {
     uint32_t n;
-    const int64_t *at; /* NULL: given at run time, so the sizes stay unknown */
+    const int64_t *at; /* NULL: known at run time only, so the sizes stay unknown */
 } hn_pads;
 hone_status hn_conv_transpose_shape(hn_infer *c, uint32_t bias, const hn_pads *pads,
                                     bool channels_last);
@@ -78,8 +78,7 @@ hone_status hn_pool_shape(hn_infer *c, uint32_t x, bool channels_last);
 /* Global pooling: every spatial axis becomes 1. */
 hone_status hn_global_pool_shape(hn_infer *c, uint32_t x, bool channels_last);
 
-/* Product of n dimensions times *macs; false when one is not a number or the product does not fit.
- */
+/* Multiplies *macs by n dimensions; false when one is not a number or the product overflows. */
 bool hn_macs_times(uint64_t *macs, int32_t n, const hn_dim *dims);
 /* Output elements times the elements of one filter, weight dims 1..rank-1. */
 bool hn_conv_macs(const hn_infer *c, uint32_t weight, uint64_t *macs);
