@@ -1,9 +1,9 @@
-/* hone passes, hone kernels: what this build has, as a table or as JSON. */
+/* hone passes, hone kernels: lists what this build contains, as a table or as JSON. */
 #include "cli_value.h"
 
 enum { MOST_LISTED = 4 };
 
-/* Rows of texts, the last of which explains the others. */
+/* Rows of texts, of which the last is a description. */
 typedef struct listing {
     size_t n_columns;
     const char *headings[MOST_LISTED]; /* of the table */
@@ -125,7 +125,7 @@ static int run_kernels(const cli_command *self, int argc, char **argv) {
 }
 
 static const char *const kernels_examples[] = {
-    "hone kernels|the tier is the best that this processor has",
+    "hone kernels|the tier is the best that this processor supports",
     "HONE_CPU=avx2 hone kernels|as on a processor without AVX-512",
     NULL,
 };
@@ -133,10 +133,10 @@ static const char *const kernels_examples[] = {
 const cli_command cli_command_kernels = {
     .name = "kernels",
     .arguments = "",
-    .summary = "list the kernels, and which tier of them runs here",
-    .details =
-        "Tiles are what is computed at a time with AVX-512, AVX2 and NEON: rows and columns of a "
-        "result, or floats of a vector. On the tier `scalar` plain C computes.",
+    .summary = "list the kernels and the tier that runs on this processor",
+    .details = "Tiles are the blocks computed at a time with AVX-512, AVX2 and NEON: rows and "
+               "columns of a "
+               "result, or floats of a vector. The tier `scalar` is plain C.",
     .options = list_option_table,
     .n_options = sizeof list_option_table / sizeof *list_option_table,
     .examples = kernels_examples,

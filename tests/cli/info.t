@@ -31,7 +31,7 @@ Operators
   GlobalAveragePool       1
   MaxPool                 1
 ~
-17 nodes have free dimensions: add --dim batch=1 to count operations
+17 nodes have symbolic dimensions: add --dim batch=1 to count operations
 
 With the free dimension fixed, operations are counted.
 
@@ -175,7 +175,7 @@ Values
   6  s     int64[3]
   7  y     float[batch,rows,8]
 ~
-5 nodes have free dimensions: add --dim batch=1 --dim seq=1 to count operations
+5 nodes have symbolic dimensions: add --dim batch=1 --dim seq=1 to count operations
 
 For programs.
 
@@ -214,7 +214,7 @@ $ hone info --dim batch=16 --plan digits.onnx | sed '1,/^Memory/d'
   nodes                            8 on cpu
   of them copy nothing             1
 ~
-alive at the peak, at node 'block.relu2' (hone.Conv)
+live at the peak, at node 'block.relu2' (hone.Conv)
   value            bytes
   stem.relu_17    131 kB
   block.relu1_18  131 kB

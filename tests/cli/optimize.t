@@ -162,11 +162,11 @@ gelu-erf erf
 What is refused.
 
 $ hone optimize
-hone: name one model; `hone optimize --help` tells more
+hone: give one model; see `hone optimize --help`
 [2]
 
 $ hone optimize gelu.onnxtxt gelu.onnxtxt
-hone: name one model; `hone optimize --help` tells more
+hone: give one model; see `hone optimize --help`
 [2]
 
 $ hone optimize nowhere.onnx

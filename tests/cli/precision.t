@@ -15,7 +15,7 @@ $ hone optimize $DATA/digits.onnx --precision float17
 hone: --precision is float16 or bfloat16, not 'float17'
 [2]
 $ hone optimize $DATA/digits.onnx --keep-io
-hone: --keep-io, --block-op and --block-node go with --precision
+hone: --keep-io, --block-op and --block-node need --precision
 [2]
 
 Another opset.
