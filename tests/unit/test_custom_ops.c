@@ -1,4 +1,5 @@
-/* Operators that a program registers itself: what they see, what is believed of what they say. */
+/* Operators that a program registers: what they can read, and which of their results are
+ * rejected. */
 #include "custom_op_model.h"
 
 static runner runner_with_op(const char *text, const hone_op_def *op) {

@@ -1,5 +1,5 @@
-/* Corners of matrix products, windows, recurrent layers and losses that no published test case
- * reaches. */
+/* Edge cases of matrix products, windows, recurrent layers and losses that no published test case
+ * covers. */
 #include "run_model.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " opset "]>\n"
@@ -26,9 +26,9 @@ static void expect_numbers(const char *text, uint64_t n, const double *wanted) {
             fail_msg("%s: element %u is %g, not %g", text, (unsigned)i, got[i], wanted[i]);
     hone_value_free(z);
 }
-#define EXPECT_NUMBERS(text, ...)                                        \
-  expect_numbers(text, sizeof((double[]){__VA_ARGS__}) / sizeof(double), \
-                 (const double[]){__VA_ARGS__})
+#define EXPECT_NUMBERS(text, ...)                                          \
+    expect_numbers(text, sizeof((double[]){__VA_ARGS__}) / sizeof(double), \
+                   (const double[]){__VA_ARGS__})
 
 static void expect_refused(const char *text, const char *why) {
     hone_value *z;

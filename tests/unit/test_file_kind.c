@@ -1,3 +1,4 @@
+/* Detection of file formats by content. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +9,7 @@
 #include "onnx/file_kind.h"
 #include "proto_builder.h"
 
-#define CASE(bytes, says) \
-  { bytes, sizeof(bytes) - 1, says }
+#define CASE(bytes, says) {bytes, sizeof(bytes) - 1, says}
 static const struct {
     const char *bytes;
     size_t n;

@@ -1,9 +1,9 @@
-/* The tables of a graph: use lists stay right through every edit. */
+/* The tables of a graph: use lists stay exact through every edit. */
 #include "model_text.h"
 
 #define DIAMOND \
-  TEXT_HEAD     \
-  "g (float[2] x) => (float[2] y) { a = Relu(x) b = Add(a, a) c = Mul(a, b) y = Sub(c, a) }"
+    TEXT_HEAD   \
+    "g (float[2] x) => (float[2] y) { a = Relu(x) b = Add(a, a) c = Mul(a, b) y = Sub(c, a) }"
 
 static void test_uses_follow_inputs(void **state) {
     (void)state;

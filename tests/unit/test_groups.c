@@ -1,10 +1,10 @@
-/* Steps that run beside each other: which are taken together, and that nobody can tell. */
+/* Steps that run concurrently: which ones form a group, and that results do not change. */
 #include "counted_model.h"
 #include "plan/plan.h"
 
 enum { N_ROWS = 64, N_COLS = 32, N_ELEMS = N_ROWS * N_COLS };
 
-/* ---- graphs made up ---------------------------------------------------------------------------- */
+/* ---- graphs made up -------------------------------------------------------------------------- */
 
 typedef struct made_graph {
     char text[8192];
@@ -195,12 +195,12 @@ static void groups_change_no_bit(void **state) {
 }
 
 /* Both strands fail, the one that comes first in the program later in time. */
-#define TWO_FAULTS                                                                          \
-  RUN_HEAD                                                                                  \
-  "g (float[64,32] x, int64[2] s) => (float[n,k] y, float[m,l] z) {\n"                      \
-  "  a = Softmax (x) b = Softmax (a) c = Softmax (b) [first] y = Reshape (c, s)\n"          \
-  "  d = Softmax (x) e = Softmax (d) [second] z = Reshape (e, s) f = Neg (z) h = Neg (f)\n" \
-  "  }"
+#define TWO_FAULTS                                                                            \
+    RUN_HEAD                                                                                  \
+    "g (float[64,32] x, int64[2] s) => (float[n,k] y, float[m,l] z) {\n"                      \
+    "  a = Softmax (x) b = Softmax (a) c = Softmax (b) [first] y = Reshape (c, s)\n"          \
+    "  d = Softmax (x) e = Softmax (d) [second] z = Reshape (e, s) f = Neg (z) h = Neg (f)\n" \
+    "  }"
 
 static hone_status run_faults(const runner *r, const hone_run_options *options, hone_error *err) {
     const char *names[] = {"x", "s"};

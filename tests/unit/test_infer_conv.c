@@ -1,4 +1,4 @@
-/* Convolutions and their transposes. */
+/* Inference of convolutions and transposed convolutions. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {

@@ -1,4 +1,4 @@
-/* Matrix products, Einsum, determinants. */
+/* Inference of matrix products, Einsum and determinants. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {

@@ -1,4 +1,4 @@
-/* Quantization and its inverse. */
+/* Inference of quantization and dequantization. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {

@@ -1,5 +1,4 @@
-/* Models brought to other opsets: what they become, that they compute the same, and why some stay.
- */
+/* Opset conversion: the converted models, equal results, and the reasons for failures. */
 #include "pass_case.h"
 
 #define AT(opset) "<ir_version: 10, opset_import: [\"\" : " opset "]>\n"
@@ -155,7 +154,7 @@ static void test_expands(void **state) {
         expect_conversion(&expanded[i]);
 }
 
-/* ---- operators whose expansion is long: only what they compute ---------------------------------- */
+/* ---- operators whose expansion is long: only what they compute ------------------------------- */
 
 static void test_expansions_compute_the_same(void **state) {
     (void)state;

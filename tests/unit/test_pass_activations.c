@@ -1,16 +1,17 @@
-/* The pass "activations": formulas in many spellings, and those that are none. */
+/* The pass "activations": formulas in many spellings, and formulas that must not match. */
 #include <stdio.h>
 
 #include "pass_case.h"
 
-#define HEAD(opset, type) \
-  "<ir_version: 10, opset_import: [\"\" : " #opset "]>\ng (" type "[2,3] x) => (" type "[2,3] y)"
-#define MS_HEAD                                                          \
-  "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n" \
-  "g (float[2,3] x) => (float[2,3] y)"
-#define GELU_CONSTS                                                                       \
-  "<float h = {0.5}, float one = {1}, float two = {2}, float r = {1.4142135}, float i = " \
-  "{0.70710678}>"
+#define HEAD(opset, type)                                                                         \
+    "<ir_version: 10, opset_import: [\"\" : " #opset "]>\ng (" type "[2,3] x) => (" type "[2,3] " \
+    "y)"
+#define MS_HEAD                                                            \
+    "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n" \
+    "g (float[2,3] x) => (float[2,3] y)"
+#define GELU_CONSTS                                                                         \
+    "<float h = {0.5}, float one = {1}, float two = {2}, float r = {1.4142135}, float i = " \
+    "{0.70710678}>"
 
 static void expect_activation(const char *head_consts_body, const char *head, const char *result) {
     char expected[512];
@@ -191,7 +192,7 @@ static void test_must_not_fire(void **state) {
     expect_nothing("<ir_version: 10, opset_import: [\"\" : 24]>\n"
                    "g (float[2,3] x, float[2,3] z) => (float[2,3] y) { s = Sigmoid(x) "
                    "y = Mul(z, s) }");
-    /* Max picks the other branch; 0 * infinity is no number; a plain limit stays one */
+    /* Max selects the other branch; 0 * infinity is NaN; a plain limit stays a Clip */
     expect_nothing(NOT_GELU(13, "float", "float a = {1.5}", "m = Mul(x, a) y = Max(m, x)"));
     expect_nothing(NOT_GELU(13, "float", "float a = {0}", "m = Mul(x, a) y = Max(m, x)"));
     expect_nothing(NOT_GELU(13, "float", "float a = {0}, float b = {1}", "y = Clip(x, a, b)"));

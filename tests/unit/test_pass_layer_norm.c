@@ -4,11 +4,11 @@
 #include "pass_case.h"
 
 #define HEAD(opset) \
-  "<ir_version: 10, opset_import: [\"\" : " #opset "]>\ng (float[B,2,4] x) => (float[B,2,4] y)"
-#define NUMBERS                                                                               \
-  "<float e = {0.001}, float two = {2}, float one = {1}, float half = {0.5}, float m_half = " \
-  "{-0.5}, "                                                                                  \
-  "int64[1] ax = {-1}, float[4] s = {1,2,3,4}, float[4] b = {4,3,2,1}>"
+    "<ir_version: 10, opset_import: [\"\" : " #opset "]>\ng (float[B,2,4] x) => (float[B,2,4] y)"
+#define NUMBERS                                                                                 \
+    "<float e = {0.001}, float two = {2}, float one = {1}, float half = {0.5}, float m_half = " \
+    "{-0.5}, "                                                                                  \
+    "int64[1] ax = {-1}, float[4] s = {1,2,3,4}, float[4] b = {4,3,2,1}>"
 
 static void expect_norm(const char *body, const char *head, const char *expected_rest) {
     char text[1024], expected[512];
@@ -37,11 +37,11 @@ static void test_layer_norm(void **state) {
         /* the scale first */
         "m = ReduceMean(x, ax) d = Sub(x, m) p = Pow(d, two) v = ReduceMean(p, ax) a = Add(v, e)"
         "q = Sqrt(a) i = Reciprocal(q) f = Mul(i, s) t = Mul(d, f) y = Add(t, b)",
-        /* mean of squares less the squared mean */
+        /* mean of squares minus the squared mean */
         "m = ReduceMean(x, ax) k = Mul(m, m) p = Mul(x, x) w = ReduceMean(p, ax) v = Sub(w, k)"
         "d = Sub(x, m) a = Add(v, e) q = Sqrt(a) i = Reciprocal(q) f = Mul(i, s) t = Mul(d, f)"
         "y = Add(t, b)",
-        /* reduced axes are put back later */
+        /* reduced axes are restored later */
         "m = ReduceMean<keepdims = 0>(x, ax) k = Mul(m, m) p = Mul(x, x) "
         "w = ReduceMean<keepdims = 0>(p, ax) v = Sub(w, k) c = Relu(v) u = Unsqueeze(c, ax) "
         "a = Add(u, e) q = Sqrt(a) i = Reciprocal(q) f = Mul(i, s) z = Unsqueeze(m, ax) "
@@ -55,9 +55,9 @@ static void test_layer_norm(void **state) {
         expect_norm(bodies[i], HEAD(18), FULL_NORM);
 }
 
-#define NORM                                                                                \
-  "m = ReduceMean(x, ax) d = Sub(x, m) p = Pow(d, two) v = ReduceMean(p, ax) a = Add(v, e)" \
-  "q = Sqrt(a)"
+#define NORM                                                                                  \
+    "m = ReduceMean(x, ax) d = Sub(x, m) p = Pow(d, two) v = ReduceMean(p, ax) a = Add(v, e)" \
+    "q = Sqrt(a)"
 
 static void test_without_scale_or_bias(void **state) {
     (void)state;
@@ -146,7 +146,7 @@ static void test_must_not_fire(void **state) {
         "q = Sqrt(a) y = Div(d, q)",
         "z = Abs(x) m = ReduceMean(z, ax) d = Sub(x, m) p = Pow(d, two) v = ReduceMean(p, ax)"
         "a = Add(v, e) q = Sqrt(a) y = Div(d, q)",
-        /* put back at another place */
+        /* restored at another position */
         "m = ReduceMean<keepdims = 0>(x, ay) z = Unsqueeze(m, ay) d = Sub(x, z) p = Mul(d, d)"
         "v = ReduceMean<keepdims = 0>(p, ay) u = Unsqueeze(v, ay) a = Add(u, e) q = Sqrt(a)"
         "y = Div(d, q)",
@@ -162,13 +162,13 @@ static void test_must_not_fire(void **state) {
     expect_no_norm("<ir_version: 10, opset_import: [\"\" : 18]>\n"
                    "g (float[B,2,C] x) => (float[B,2,C] y)",
                    numbers, NORM "y = Div(d, q)");
-    /* numbers read more than their mean */
+    /* the data has other readers than its mean */
     expect_no_norm("<ir_version: 10, opset_import: [\"\" : 18]>\n"
                    "g (float[B,2,4] x) => (float[B,2,4] y, float[B,2,1] q)",
                    numbers, NORM "y = Div(d, q)");
 }
 
-/* A scale that does not fit stays behind. */
+/* A scale that does not fit stays in the graph. */
 static void test_scale_stays(void **state) {
     (void)state;
     pass_case c = {
@@ -192,9 +192,9 @@ static void test_near_misses(void **state) {
     expect_miss(&shared, "layer-norm", "'q' is an output of the graph");
 }
 
-#define PLANES(opset)                                     \
-  "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n" \
-  "g (bfloat16[1,2,2,2] x) => (bfloat16[1,2,2,2] y)"
+#define PLANES(opset)                                       \
+    "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n" \
+    "g (bfloat16[1,2,2,2] x) => (bfloat16[1,2,2,2] y)"
 
 /* InstanceNormalization takes bfloat16 since opset 22; until then the other one does the same. */
 static void test_planes_of_bfloat16(void **state) {

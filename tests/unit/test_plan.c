@@ -1,4 +1,4 @@
-/* Plans: who shares memory with whom, and who must not. */
+/* Memory plans: which values share memory, and which must not. */
 #include "model_text.h"
 #include "plan/plan.h"
 
@@ -60,10 +60,10 @@ static void expect_disjoint(const hn_plan *plan) {
         }
 }
 
-#define D16              \
-  1, (const int64_t[]) { \
-    16                   \
-  }
+#define D16                \
+    1, (const int64_t[]) { \
+        16                 \
+    }
 
 static void views_share_the_memory_of_their_source(void **state) {
     (void)state;
@@ -125,10 +125,10 @@ static void other_forms_are_not_written_over(void **state) {
     free_planned(&p);
 }
 
-#define D1X16            \
-  2, (const int64_t[]) { \
-    1, 16                \
-  }
+#define D1X16              \
+    2, (const int64_t[]) { \
+        1, 16              \
+    }
 
 /* Pieces lie in the result, also in the result of a result, as long as nothing stands between. */
 static void pieces_are_made_where_they_are_joined(void **state) {

@@ -1,4 +1,4 @@
-/* Registering operators: names, notation, memory; operators that nobody knows. */
+/* Registration of operators: names, notation, memory; unknown operators. */
 #include "custom_op_model.h"
 
 #include "counting_allocator.h"

@@ -1,9 +1,10 @@
-/* Sessions: what goes in, what comes out, and what is refused. */
+/* Sessions: inputs, outputs, and invalid calls. */
 #include "run_model.h"
 
-#define AFFINE                                                                                    \
-  RUN_HEAD "g (float[n,2] x) => (float[n,2] y) <float[2] w = {10, 20}> { s = Mul (x, w) y = Add " \
-           "(s, w) }"
+#define AFFINE                                                                             \
+    RUN_HEAD                                                                               \
+    "g (float[n,2] x) => (float[n,2] y) <float[2] w = {10, 20}> { s = Mul (x, w) y = Add " \
+    "(s, w) }"
 
 static void a_model_computes(void **state) {
     (void)state;
@@ -21,7 +22,7 @@ static void a_model_computes(void **state) {
     runner_free(&r);
 }
 
-/* ---- refused ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static void wrong_inputs_are_named(void **state) {
     (void)state;
@@ -110,7 +111,7 @@ static void a_failed_run_leaves_the_session_sound(void **state) {
     runner_free(&r);
 }
 
-/* ---- outputs ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static void outputs_can_be_chosen(void **state) {
     (void)state;
@@ -215,7 +216,7 @@ static void joined_values_are_right(void **state) {
     runner_free(&r);
 }
 
-/* ---- inputs ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static void initializers_are_defaults(void **state) {
     (void)state;

@@ -1,4 +1,5 @@
-/* Weights kept in a folder: used again, replaced when damaged or outdated, never in the way. */
+/* The session cache: reused, replaced when damaged or outdated, and never the cause of a
+ * failure. */
 #include "run_model.h"
 
 #include "counting_allocator.h"

@@ -1,17 +1,17 @@
-/* Chains of convolutions in sessions: the same bytes for any number of threads and images, memory
- * that is asked for once, and none. */
+/* Chains of convolutions in sessions: the same bytes for any number of threads and images, a single
+ * allocation, and failed allocations. */
 #include "counted_model.h"
 
 /* Maps between the convolutions have 0.5 MB: with one image and one thread they are made one by
  * one, else as a chain. */
-#define CHAINED                                                                               \
-  RUN_HEAD "g (float[n,5,260,257] x) => (float[n,3,130,129] y) <"                             \
-           "float[2,5,1,1] e = {1, 2, -3, 4, 5, 6, 7, -8, 9, 1}, float[2] s = {0.5, -1}, "    \
-           "float[2,1,3,3] d = "                                                              \
-           "{1, 2, 3, -4, 5, 6, 7, -8, 9, 1, -2, 3, 4, -5, 6, 7, -8, 9}, float[3,2,1,1] p = " \
-           "{1, -2, 3, 4, 0.5, 0.25}> {"                                                      \
-           " a = Conv (x, e, s) b = Relu (a) c = Conv <group = 2, strides = [2, 2], pads = "  \
-           "[1, 1, 1, 1]> (b, d) f = HardSwish (c) y = Conv (f, p) }"
+#define CHAINED                                                                                 \
+    RUN_HEAD "g (float[n,5,260,257] x) => (float[n,3,130,129] y) <"                             \
+             "float[2,5,1,1] e = {1, 2, -3, 4, 5, 6, 7, -8, 9, 1}, float[2] s = {0.5, -1}, "    \
+             "float[2,1,3,3] d = "                                                              \
+             "{1, 2, 3, -4, 5, 6, 7, -8, 9, 1, -2, 3, 4, -5, 6, 7, -8, 9}, float[3,2,1,1] p = " \
+             "{1, -2, 3, 4, 0.5, 0.25}> {"                                                      \
+             " a = Conv (x, e, s) b = Relu (a) c = Conv <group = 2, strides = [2, 2], pads = "  \
+             "[1, 1, 1, 1]> (b, d) f = HardSwish (c) y = Conv (f, p) }"
 
 enum { RESULT = 3 * 130 * 129 };
 

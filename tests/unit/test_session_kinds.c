@@ -1,4 +1,4 @@
-/* Sessions over everything that is no plain tensor: strings, sequences, optionals, subgraphs,
+/* Sessions with values other than tensors of numbers: strings, sequences, optionals; and subgraphs,
  * functions, observers. */
 #include "run_model.h"
 

@@ -1,25 +1,27 @@
-/* Memory of sessions: what a run takes, what it keeps, and what happens when there is none. */
+/* Memory of sessions: what a run allocates, what it keeps, and what happens when memory runs
+ * out. */
 #include "counted_model.h"
 
 /* Fixed shapes, views, results in place, a softmax in scratch; and shapes that only the data
  * decides. */
-#define PLANNED                                                                                   \
-  RUN_HEAD "g (float[n,8] x) => (float[m] y) <float[8,8] w = {0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
-           "10, 11, 12, 13, 14, 15, 16, 17, "                                                     \
-           "18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, " \
-           "39, 40, 41, 42, 43, 44, 45, "                                                         \
-           "46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63}, int64[1] "   \
-           "flat = {-1}> {\n"                                                                     \
-           "  a = MatMul (x, w) b = Relu (a) c = Softmax (b) d = Add (c, x) e = Reshape (d, "     \
-           "flat) y = Neg (e) }"
-#define BY_DATA                                                                                  \
-  RUN_HEAD "g (float[n] x) => (int64[1,m] y) { a = Neg (x) i = NonZero (a) j = Neg (i) k = Add " \
-           "(j, i) y = Sub (k, j) }"
-#define LOOPING                                                                               \
-  RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y, float[m,n] seen) {\n"                 \
-           "  y, seen = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool " \
-           "keep, float[n] next, float[n] s) { \n"                                            \
-           "    keep = Identity (go) next = Add (c, x) s = Neg (next) }>\n}"
+#define PLANNED                                                                            \
+    RUN_HEAD                                                                               \
+    "g (float[n,8] x) => (float[m] y) <float[8,8] w = {0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
+    "10, 11, 12, 13, 14, 15, 16, 17, "                                                     \
+    "18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, " \
+    "39, 40, 41, 42, 43, 44, 45, "                                                         \
+    "46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63}, int64[1] "   \
+    "flat = {-1}> {\n"                                                                     \
+    "  a = MatMul (x, w) b = Relu (a) c = Softmax (b) d = Add (c, x) e = Reshape (d, "     \
+    "flat) y = Neg (e) }"
+#define BY_DATA                                                                                    \
+    RUN_HEAD "g (float[n] x) => (int64[1,m] y) { a = Neg (x) i = NonZero (a) j = Neg (i) k = Add " \
+             "(j, i) y = Sub (k, j) }"
+#define LOOPING                                                                                 \
+    RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y, float[m,n] seen) {\n"                 \
+             "  y, seen = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool " \
+             "keep, float[n] next, float[n] s) { \n"                                            \
+             "    keep = Identity (go) next = Add (c, x) s = Neg (next) }>\n}"
 
 typedef struct counted {
     counting_allocator memory;
@@ -43,7 +45,7 @@ static void close_counted(counted *c) {
     assert_true(counting_is_clean(&c->memory));
 }
 
-/* ---- runs that repeat themselves -------------------------------------------------------------------------------------------------- */
+/* ---- runs that repeat themselves ------------------------------------------------------------- */
 
 static void expect_no_requests(const char *text, uint32_t n_in, const char *const *names,
                                const hone_value *const *in, uint32_t n_out, hone_value **bound) {
@@ -79,7 +81,7 @@ static void repeated_runs_ask_for_no_memory(void **state) {
     hone_value_free(t);
 }
 
-/* ---- many shapes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- many shapes ----------------------------------------------------------------------------- */
 
 static void run_rows(counted *c, int64_t rows) {
     hone_value *x = counting_floats(DIMS(rows, 8)), *y = result_of(&c->runner, "x", x, "y");
@@ -140,7 +142,7 @@ static void one_large_run_is_forgotten(void **state) {
     close_counted(&c);
 }
 
-/* ---- limits ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static uint64_t peak_of(const runner *r, const hone_value *x) {
     const char *in = "x";
@@ -187,7 +189,7 @@ static void limits_hold_for_sizes_that_data_decides(void **state) {
     hone_value_free(less);
 }
 
-/* ---- constants ------------------------------------------------------------------------------------ */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 enum { N_WEIGHTS = 100 * 1000 };
 
@@ -301,7 +303,7 @@ static void sessions_share_their_constants(void **state) {
     free(rooms);
 }
 
-/* ---- no memory -------------------------------------------------------------------------------------------------------------------- */
+/* ---- no memory ------------------------------------------------------------------------------- */
 
 /* The session is made, run twice with different shapes, and freed; the Nth request fails. False
  * when there were fewer. */

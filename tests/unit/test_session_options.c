@@ -1,13 +1,13 @@
-/* Sessions: dimensions, denormals, providers, chosen outputs, deadlines. */
+/* Session options: dimensions, denormals, providers, requested outputs, deadlines. */
 #include "run_model.h"
 
 #include <math.h>
 
-/* ---- dimensions ----------------------------------------------------------------------------------- */
+/* ---- dimensions ------------------------------------------------------------------------------ */
 
-#define MOVING                                                                             \
-  RUN_HEAD "g (float[n,k] x, float[n,4] z) => (float[n,m] y) <int64[2] s = {0, 4}> { r = " \
-           "Reshape (x, s) y = Add (r, z) }"
+#define MOVING                                                                               \
+    RUN_HEAD "g (float[n,k] x, float[n,4] z) => (float[n,m] y) <int64[2] s = {0, 4}> { r = " \
+             "Reshape (x, s) y = Add (r, z) }"
 
 static hone_status open_sized(const char *text, uint32_t n, const hone_dim_size *dims, runner *r,
                               hone_error *error) {
@@ -65,7 +65,7 @@ static void contradicting_dimensions_are_refused(void **state) {
                    HONE_E_SHAPE, "cannot take these dimensions");
 }
 
-/* ---- denormals ------------------------------------------------------------------------------------ */
+/* ---- denormals ------------------------------------------------------------------------------- */
 
 #define HALVING RUN_HEAD "g (float[n] x) => (float[n] y) <float h = {0.5}> { y = Mul (x, h) }"
 
@@ -105,7 +105,7 @@ static void denormals_count_as_zero_unless_kept(void **state) {
     }
 }
 
-/* ---- providers ------------------------------------------------------------------------------------ */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static void providers_are_asked_in_order(void **state) {
     (void)state;
@@ -133,7 +133,7 @@ static void providers_are_asked_in_order(void **state) {
     hone_model_free(model);
 }
 
-/* ---- chosen outputs ------------------------------------------------------------------------------- */
+/* ---- chosen outputs -------------------------------------------------------------------------- */
 
 static void list_ops(void *ctx, const hone_step *step) {
     strncat(ctx, step->op, 127 - strlen(ctx));
@@ -197,7 +197,7 @@ static void random_numbers_do_not_depend_on_other_outputs(void **state) {
     runner_free(&r);
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------------ */
+/* ---- deadlines ------------------------------------------------------------------------------- */
 
 /* One node that works for minutes: only its own kernel can notice that time is up. */
 static void expect_stopped_within(const char *text, int32_t rank, const int64_t *dims) {

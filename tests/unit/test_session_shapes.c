@@ -1,5 +1,5 @@
-/* Thousands of input shapes through a transformer and a U-net: memory stays where it was after the
- * first hundred. */
+/* Thousands of input shapes for a transformer and a U-net: memory stops growing after the first
+ * hundred. */
 #include "run_model.h"
 
 #include "counting_allocator.h"
@@ -10,7 +10,7 @@ enum { RUNS = 300, WARM_UP = 100 };
 enum { RUNS = 2000, WARM_UP = 100 };
 #endif
 
-/* ---- the text of a model --------------------------------------------------------------------------- */
+/* ---- the text of a model --------------------------------------------------------------------- */
 
 typedef struct text_out {
     char *at;
@@ -109,7 +109,7 @@ static void write_unet(text_out *t) {
         "y = Conv <pads = [1, 1, 1, 1]> (j1, w6) }");
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------ */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* In kB; 0 where the system does not tell, or a sanitizer keeps what is freed. */
 static size_t resident_kb(void) {

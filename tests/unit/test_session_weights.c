@@ -1,5 +1,4 @@
-/* Large weights that a session scales while it lays them out: results are those of the graph as it
- * is written. */
+/* Large weights that a session scales during packing: results equal those of the original graph. */
 #include "run_model.h"
 
 #include <math.h>

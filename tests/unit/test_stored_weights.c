@@ -1,4 +1,4 @@
-/* Weights of products that a session keeps in halves. */
+/* Weights of matrix products that a session keeps in half precision. */
 #include "run_model.h"
 
 #include <math.h>
