@@ -138,10 +138,11 @@ typedef struct cli_model_options { /* options that several commands share */
     cli_list shapes;               /* --shape INPUT=1x3x224x224 */
     cli_list custom_ops;           /* --custom-ops LIBRARY */
 } cli_model_options;
-#define CLI_CUSTOM_OPS(options)                         \
-    {"custom-ops", 0,                                   \
-     CLI_TEXTS,    offsetof(options, model.custom_ops), \
-     "LIBRARY",    "operators of a shared library, see docs/custom-ops.md (repeatable)"}
+#define CLI_CUSTOM_OPS(options)                                                 \
+  {                                                                             \
+    "custom-ops", 0, CLI_TEXTS, offsetof(options, model.custom_ops), "LIBRARY", \
+        "operators of a shared library, see docs/custom-ops.md (repeatable)"    \
+  }
 /* Parses "extended", "2"; NULL leaves the level unchanged. Reports errors: EXIT_FAILED. */
 int cli_parse_level(const char *text, hone_level *level);
 /* Parses float, float16, bfloat16 as the value of an option. */

@@ -119,7 +119,7 @@ typedef struct cli_input_options {
 } cli_input_options;
 /* The rows of an option table whose struct has the member `input`. */
 #define CLI_INPUT_ROW(type, name, letter, kind, member, value, help) \
-    {name, letter, kind, offsetof(type, input.member), value, help}
+  { name, letter, kind, offsetof(type, input.member), value, help }
 /* clang-format off */
 #define CLI_INPUT_OPTIONS(type)                                                                    \
     CLI_INPUT_ROW(type, "input", 'i', CLI_TEXTS, files, "NAME=FILE",                               \

@@ -55,27 +55,27 @@ static inline bool scratch_has(const char *name) {
 #define DIGITS "examples/digits/digits.onnx"
 
 /* Subgraphs, a function with an attribute, an initializer, metadata. */
-#define BRANCHES                                                                                   \
-    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], producer_name: \"tests\","            \
-    " doc_string: \"about\", metadata_props: [\"author\": \"me\", \"empty\": \"\"]>\n"             \
-    "main (float[batch,3] x, bool flag, int64 trips)"                                              \
-    " => (float[batch,3] y, float[n,batch,3] last) <float[3] w = {1, 2, 3}> {\n"                   \
-    "  [pick] c = If (flag) <\n"                                                                   \
-    "    then_branch = yes () => (float[batch,3] t) { t = Add (x, w) },\n"                         \
-    "    else_branch = no () => (float[batch,3] e) { e = my.twice <gain = 2.5> (x) }>\n"           \
-    "  [again] y, scanned = Loop (trips, flag, c) <body = step (int64 i, bool go, float[batch,3] " \
-    "carried) => (bool keep, float[batch,3] next, float[batch,3] seen) {\n"                        \
-    "      keep = Identity (go)\n"                                                                 \
-    "      next = Relu (carried)\n"                                                                \
-    "      seen = Neg (next)\n"                                                                    \
-    "  }>\n"                                                                                       \
-    "  [end] last = Identity (scanned)\n"                                                          \
-    "}\n"                                                                                          \
-    "<domain: \"my\", opset_import: [\"\" : 21], doc_string: \"doubles\">\n"                       \
-    "twice <gain: float = 2> (a) => (b) {\n"                                                       \
-    "  g = Constant <value_float: float = @gain> ()\n"                                             \
-    "  b = Mul (a, g)\n"                                                                           \
-    "}\n"
+#define BRANCHES                                                                                 \
+  "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], producer_name: \"tests\","            \
+  " doc_string: \"about\", metadata_props: [\"author\": \"me\", \"empty\": \"\"]>\n"             \
+  "main (float[batch,3] x, bool flag, int64 trips)"                                              \
+  " => (float[batch,3] y, float[n,batch,3] last) <float[3] w = {1, 2, 3}> {\n"                   \
+  "  [pick] c = If (flag) <\n"                                                                   \
+  "    then_branch = yes () => (float[batch,3] t) { t = Add (x, w) },\n"                         \
+  "    else_branch = no () => (float[batch,3] e) { e = my.twice <gain = 2.5> (x) }>\n"           \
+  "  [again] y, scanned = Loop (trips, flag, c) <body = step (int64 i, bool go, float[batch,3] " \
+  "carried) => (bool keep, float[batch,3] next, float[batch,3] seen) {\n"                        \
+  "      keep = Identity (go)\n"                                                                 \
+  "      next = Relu (carried)\n"                                                                \
+  "      seen = Neg (next)\n"                                                                    \
+  "  }>\n"                                                                                       \
+  "  [end] last = Identity (scanned)\n"                                                          \
+  "}\n"                                                                                          \
+  "<domain: \"my\", opset_import: [\"\" : 21], doc_string: \"doubles\">\n"                       \
+  "twice <gain: float = 2> (a) => (b) {\n"                                                       \
+  "  g = Constant <value_float: float = @gain> ()\n"                                             \
+  "  b = Mul (a, g)\n"                                                                           \
+  "}\n"
 
 static inline hone_status load_text(const char *text, const hone_load_options *options,
                                     hone_model **model, hone_error *error) {
@@ -104,22 +104,22 @@ static inline hone_model *model_at(const char *path) {
 }
 
 /* A call that must succeed; prints its error otherwise. */
-#define expect_ok(call)                               \
-    do {                                              \
-        hone_error error;                             \
-        if ((call) != HONE_OK)                        \
-            fail_msg("%s: %s", #call, error.message); \
-    } while (0)
+#define expect_ok(call)                         \
+  do {                                          \
+    hone_error error;                           \
+    if ((call) != HONE_OK)                      \
+      fail_msg("%s: %s", #call, error.message); \
+  } while (0)
 
 /* A call that must fail with this code and with this phrase in its message. */
-#define expect_failure(call, wanted, phrase)                              \
-    do {                                                                  \
-        hone_error error;                                                 \
-        assert_int_equal(call, wanted);                                   \
-        assert_int_equal(error.code, wanted);                             \
-        if (!strstr(error.message, phrase))                               \
-            fail_msg("%s: no '%s' in: %s", #call, phrase, error.message); \
-    } while (0)
+#define expect_failure(call, wanted, phrase)                        \
+  do {                                                              \
+    hone_error error;                                               \
+    assert_int_equal(call, wanted);                                 \
+    assert_int_equal(error.code, wanted);                           \
+    if (!strstr(error.message, phrase))                             \
+      fail_msg("%s: no '%s' in: %s", #call, phrase, error.message); \
+  } while (0)
 
 /* ---- text that the library writes ------------------------------------------------------------ */
 

@@ -4,9 +4,9 @@
 
 #include "run_model.h"
 
-#define HEAD(opset)                                                                              \
-    "<ir_version: 13, opset_import: [\"\" : " opset ", \"ai.onnx.ml\" : 3, \"com.microsoft\" : " \
-    "1]>\n"
+#define HEAD(opset)                                                                            \
+  "<ir_version: 13, opset_import: [\"\" : " opset ", \"ai.onnx.ml\" : 3, \"com.microsoft\" : " \
+  "1]>\n"
 
 static inline hone_status run_text(const char *text, hone_value **z, hone_error *why) {
     runner r = runner_of(text);
@@ -31,7 +31,7 @@ static inline void expect_ints(const char *text, uint64_t n, const int64_t *want
     hone_value_free(z);
 }
 #define EXPECT_INTS(text, ...) \
-    expect_ints(text, sizeof((int64_t[]){__VA_ARGS__}) / 8, (const int64_t[]){__VA_ARGS__})
+  expect_ints(text, sizeof((int64_t[]){__VA_ARGS__}) / 8, (const int64_t[]){__VA_ARGS__})
 #define EXPECT_EMPTY(text) expect_ints(text, 0, NULL)
 
 static inline void expect_refused(const char *text, const char *why) {

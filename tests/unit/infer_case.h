@@ -81,19 +81,19 @@ static inline void expect_macs(const char *text, const char *value, uint64_t exp
 }
 
 /* The program of a file with the tables `typed` and `wrong`, and more tests when they are given. */
-#define RUN_TABLE_TESTS(...)                                                              \
-    static void test_types(void **state) {                                                \
-        (void)state;                                                                      \
-        expect_types(typed, HN_COUNT(typed));                                             \
-    }                                                                                     \
-    static void test_problems(void **state) {                                             \
-        (void)state;                                                                      \
-        expect_problems(wrong, HN_COUNT(wrong));                                          \
-    }                                                                                     \
-    int main(void) {                                                                      \
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_types),                  \
-                                           cmocka_unit_test(test_problems), __VA_ARGS__}; \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                 \
-    }
+#define RUN_TABLE_TESTS(...)                                                          \
+  static void test_types(void **state) {                                              \
+    (void)state;                                                                      \
+    expect_types(typed, HN_COUNT(typed));                                             \
+  }                                                                                   \
+  static void test_problems(void **state) {                                           \
+    (void)state;                                                                      \
+    expect_problems(wrong, HN_COUNT(wrong));                                          \
+  }                                                                                   \
+  int main(void) {                                                                    \
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_types),                  \
+                                       cmocka_unit_test(test_problems), __VA_ARGS__}; \
+    return cmocka_run_group_tests(tests, NULL, NULL);                                 \
+  }
 
 #endif /* TEST_INFER_CASE_H */

@@ -42,10 +42,10 @@ static inline void runner_free(runner *r) {
     hone_model_free(r->model);
 }
 
-#define DIMS(...)                                                                      \
-    (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { \
-        __VA_ARGS__                                                                    \
-    }
+#define DIMS(...)                                                                    \
+  (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { \
+    __VA_ARGS__                                                                      \
+  }
 #define SCALAR 0, NULL
 
 static inline hone_value *tensor_of(int32_t elem, const void *data, int32_t rank,
@@ -87,7 +87,7 @@ static inline void expect_floats(const hone_value *v, uint64_t n, const float *w
         assert_float_equal(((const float *)info.data)[i], wanted[i], 1e-6);
 }
 #define EXPECT_FLOATS(v, ...) \
-    expect_floats(v, sizeof((float[]){__VA_ARGS__}) / sizeof(float), (const float[]){__VA_ARGS__})
+  expect_floats(v, sizeof((float[]){__VA_ARGS__}) / sizeof(float), (const float[]){__VA_ARGS__})
 
 static inline void expect_dims(const hone_value *v, int32_t rank, const int64_t *dims) {
     hone_tensor_info info;

@@ -102,23 +102,23 @@ static void bad_names_are_refused(void **state) {
 
 /* ---- strip ----------------------------------------------------------------------------------- */
 
-#define COMMENTED                                                                               \
-    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1, \"spare\" : 1], doc_string: \"m\"," \
-    " metadata_props: [\"k\": \"v\"]>\n"                                                        \
-    "main (float[2] x) => (float[2] y) <float[2] w = {1, 2}, float[2] unread = {3, 4},"         \
-    " float[2] a> {\n"                                                                          \
-    "  #hone graph doc_string: \"a graph\", metadata_props: [\"a\": \"b\"]\n"                   \
-    "  #hone value x doc_string: \"an input\"\n"                                                \
-    "  #hone initializer w doc_string: \"weights\"\n"                                           \
-    "  [first] a = Add (x, w)\n"                                                                \
-    "  #hone node doc_string: \"adds\", metadata_props: [\"n\": \"1\"]\n"                       \
-    "  [idle] z = Neg (a)\n"                                                                    \
-    "  [last] y = my.used (a)\n"                                                                \
-    "}\n"                                                                                       \
-    "<domain: \"my\", opset_import: [\"\" : 21], doc_string: \"f\">\n"                          \
-    "used (p) => (q) { [one] inner = Relu (p) [idle] no = Neg (p) [two] q = Neg (inner) }\n"    \
-    "<domain: \"spare\", opset_import: [\"\" : 21]>\n"                                          \
-    "unused (p) => (q) { q = Relu (p) }\n"
+#define COMMENTED                                                                             \
+  "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1, \"spare\" : 1], doc_string: \"m\"," \
+  " metadata_props: [\"k\": \"v\"]>\n"                                                        \
+  "main (float[2] x) => (float[2] y) <float[2] w = {1, 2}, float[2] unread = {3, 4},"         \
+  " float[2] a> {\n"                                                                          \
+  "  #hone graph doc_string: \"a graph\", metadata_props: [\"a\": \"b\"]\n"                   \
+  "  #hone value x doc_string: \"an input\"\n"                                                \
+  "  #hone initializer w doc_string: \"weights\"\n"                                           \
+  "  [first] a = Add (x, w)\n"                                                                \
+  "  #hone node doc_string: \"adds\", metadata_props: [\"n\": \"1\"]\n"                       \
+  "  [idle] z = Neg (a)\n"                                                                    \
+  "  [last] y = my.used (a)\n"                                                                \
+  "}\n"                                                                                       \
+  "<domain: \"my\", opset_import: [\"\" : 21], doc_string: \"f\">\n"                          \
+  "used (p) => (q) { [one] inner = Relu (p) [idle] no = Neg (p) [two] q = Neg (inner) }\n"    \
+  "<domain: \"spare\", opset_import: [\"\" : 21]>\n"                                          \
+  "unused (p) => (q) { q = Relu (p) }\n"
 
 static hone_model *stripped(unsigned what) {
     hone_model *model = model_from(COMMENTED);

@@ -31,15 +31,15 @@ static optimized with_rule(const char *text, const char *pattern,
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-#define SEEN                                                                    \
-    "<ir_version: 10, opset_import: [\"\" : 21]>\n"                             \
-    "g (float[batch,4] x) => (float[batch,2] y, int64[2] z)"                    \
-    " <float[4] w = {1, 2, 3, 4}, float half = {0.5}, int64[2] s = {0, 2}> {\n" \
-    "  scaled = Mul (x, w)\n"                                                   \
-    "  [soft] p = Softmax <axis: int = 1> (scaled)\n"                           \
-    "  a, y = Split <axis: int = 1, num_outputs: int = 2> (p)\n"                \
-    "  z = Shape (a)\n"                                                         \
-    "}"
+#define SEEN                                                                  \
+  "<ir_version: 10, opset_import: [\"\" : 21]>\n"                             \
+  "g (float[batch,4] x) => (float[batch,2] y, int64[2] z)"                    \
+  " <float[4] w = {1, 2, 3, 4}, float half = {0.5}, int64[2] s = {0, 2}> {\n" \
+  "  scaled = Mul (x, w)\n"                                                   \
+  "  [soft] p = Softmax <axis: int = 1> (scaled)\n"                           \
+  "  a, y = Split <axis: int = 1, num_outputs: int = 2> (p)\n"                \
+  "  z = Shape (a)\n"                                                         \
+  "}"
 
 static hone_status look_around(const hone_rule_api *hone, hone_rule_site *site) {
     int *n_seen = hone->context(site);
@@ -128,11 +128,11 @@ static void a_rule_sees_its_place(void **state) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-#define CHAIN                                         \
-    RUN_HEAD "g (float[2,3] x) => (float[2,3] y) {\n" \
-             "  [first] a = Tanh (x)\n"               \
-             "  [second] y = Sin (a)\n"               \
-             "}"
+#define CHAIN                                       \
+  RUN_HEAD "g (float[2,3] x) => (float[2,3] y) {\n" \
+           "  [first] a = Tanh (x)\n"               \
+           "  [second] y = Sin (a)\n"               \
+           "}"
 
 static hone_status write_all_kinds(const hone_rule_api *hone, hone_rule_site *site) {
     static const int64_t ints[] = {4, 5};

@@ -66,17 +66,16 @@ static void test_sequence_positions(void **state) {
 
 static void test_trees_that_lead_nowhere(void **state) {
     (void)state;
-#define TREE(yes, no)                                                                            \
-    HEAD("21")                                                                                   \
-    "g () => (float[1,1] z) <float[1,1] x = {1}> { z = ai.onnx.ml.TreeEnsembleRegressor "        \
-    "<n_targets "                                                                                \
-    "= 1, "                                                                                      \
-    "nodes_treeids = [0, 0], nodes_nodeids = [0, 1], nodes_featureids = [0, 0], nodes_values = " \
-    "[2.0, 0.0], "                                                                               \
-    "nodes_modes = [\"BRANCH_LEQ\", \"LEAF\"], nodes_truenodeids = [" yes ", 0], "               \
-    "nodes_falsenodeids = [" no                                                                  \
-    ", 0], target_treeids = [0], target_nodeids = [1], target_ids = [0], "                       \
-    "target_weights = [3.0]> (x) }"
+#define TREE(yes, no)                                                                              \
+  HEAD("21")                                                                                       \
+  "g () => (float[1,1] z) <float[1,1] x = {1}> { z = ai.onnx.ml.TreeEnsembleRegressor <n_targets " \
+  "= 1, "                                                                                          \
+  "nodes_treeids = [0, 0], nodes_nodeids = [0, 1], nodes_featureids = [0, 0], nodes_values = "     \
+  "[2.0, 0.0], "                                                                                   \
+  "nodes_modes = [\"BRANCH_LEQ\", \"LEAF\"], nodes_truenodeids = [" yes ", 0], "                   \
+  "nodes_falsenodeids = [" no                                                                      \
+  ", 0], target_treeids = [0], target_nodeids = [1], target_ids = [0], "                           \
+  "target_weights = [3.0]> (x) }"
     EXPECT_INTS(TREE("1", "1"), 3);
     expect_refused(TREE("0", "1"), "circle");
     expect_refused(TREE("7", "1"), "points nowhere");

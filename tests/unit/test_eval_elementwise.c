@@ -111,14 +111,14 @@ static void test_wide_integers(void **state) {
 }
 
 /* Along the middle axis, and turned so that it is the last one: elements that differ. */
-#define SOFTENED(op)                                                                               \
-    HEAD("21")                                                                                     \
-    "g () => (int64 z) <float no = {0}, float one = {1}, float all = {60770}, float part = {97}, " \
-    "int64[3] s = {2, 59, 515}, float near = {0.000002}> {"                                        \
-    " r = Range (no, all, one) m = Mod <fmod = 1> (r, part) h = Sin (m) x = Reshape (h, s)"        \
-    " y = " op " <axis = 1> (x) t = Transpose <perm = [0, 2, 1]> (x) u = " op " <axis = 2> (t)"    \
-    " w = Transpose <perm = [0, 2, 1]> (u) d = Sub (y, w) a = Abs (d) b = Greater (a, near)"       \
-    " i = Cast <to = 7> (b) z = ReduceSum <keepdims = 0> (i) }"
+#define SOFTENED(op)                                                                             \
+  HEAD("21")                                                                                     \
+  "g () => (int64 z) <float no = {0}, float one = {1}, float all = {60770}, float part = {97}, " \
+  "int64[3] s = {2, 59, 515}, float near = {0.000002}> {"                                        \
+  " r = Range (no, all, one) m = Mod <fmod = 1> (r, part) h = Sin (m) x = Reshape (h, s)"        \
+  " y = " op " <axis = 1> (x) t = Transpose <perm = [0, 2, 1]> (x) u = " op " <axis = 2> (t)"    \
+  " w = Transpose <perm = [0, 2, 1]> (u) d = Sub (y, w) a = Abs (d) b = Greater (a, near)"       \
+  " i = Cast <to = 7> (b) z = ReduceSum <keepdims = 0> (i) }"
 
 static void test_softmax_along_any_axis(void **state) {
     (void)state;

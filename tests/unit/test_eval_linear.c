@@ -26,9 +26,9 @@ static void expect_numbers(const char *text, uint64_t n, const double *wanted) {
             fail_msg("%s: element %u is %g, not %g", text, (unsigned)i, got[i], wanted[i]);
     hone_value_free(z);
 }
-#define EXPECT_NUMBERS(text, ...)                                          \
-    expect_numbers(text, sizeof((double[]){__VA_ARGS__}) / sizeof(double), \
-                   (const double[]){__VA_ARGS__})
+#define EXPECT_NUMBERS(text, ...)                                        \
+  expect_numbers(text, sizeof((double[]){__VA_ARGS__}) / sizeof(double), \
+                 (const double[]){__VA_ARGS__})
 
 static void expect_refused(const char *text, const char *why) {
     hone_value *z;

@@ -9,7 +9,8 @@
 #include "onnx/file_kind.h"
 #include "proto_builder.h"
 
-#define CASE(bytes, says) {bytes, sizeof(bytes) - 1, says}
+#define CASE(bytes, says) \
+  { bytes, sizeof(bytes) - 1, says }
 static const struct {
     const char *bytes;
     size_t n;

@@ -5,10 +5,9 @@
 #define FUNCTION_12 "<domain: \"my\", opset_import: [\"\" : 12]> "
 
 /* Softmax-12 takes all axes from 1 on together, Softmax-13 the last one alone. */
-#define SOFTMAX_OF_BOTH                                                                     \
-    HEAD_17                                                                                 \
-    "g (float[1,2,2] x) => (float[1,2,2] y) { s = my.F (x) y = Softmax (s) }\n" FUNCTION_12 \
-    "F (a) => (b) { b = Softmax (a) }"
+#define SOFTMAX_OF_BOTH                                                                           \
+  HEAD_17 "g (float[1,2,2] x) => (float[1,2,2] y) { s = my.F (x) y = Softmax (s) }\n" FUNCTION_12 \
+          "F (a) => (b) { b = Softmax (a) }"
 
 static void each_node_means_what_it_was_written_for(void **state) {
     (void)state;

@@ -2,8 +2,8 @@
 #include "model_text.h"
 
 #define DIAMOND \
-    TEXT_HEAD   \
-    "g (float[2] x) => (float[2] y) { a = Relu(x) b = Add(a, a) c = Mul(a, b) y = Sub(c, a) }"
+  TEXT_HEAD     \
+  "g (float[2] x) => (float[2] y) { a = Relu(x) b = Add(a, a) c = Mul(a, b) y = Sub(c, a) }"
 
 static void test_uses_follow_inputs(void **state) {
     (void)state;

@@ -60,7 +60,7 @@ static const char *graph_of_seed(made_graph *m, uint32_t seed) {
                   "g (float[64,32] x) => (float[64,32] y0, float[64,32] y1, float[64,32] y2, "
                   "float[64,32] y3) <int64[1] s0 = {0}, int64[1] s1 = {64}, int64[1] flat = {-1}, "
                   "int64[2] form = {64, 32}> {\n");
-    for (int i = 0; i < 32; i++) /* now one strand after the other, now by turns */
+    for (int i = 0; i < 32; i++) /* strands in sequence and interleaved */
         write_node(m, seed % 2 ? i / 8 : (int)draw(m, 4),
                    node_forms[draw(m, sizeof node_forms / sizeof *node_forms)]);
     for (int k = 0; k < 4; k++) {
@@ -97,7 +97,7 @@ static void expect_independent_strands(const hn_plan *p, const hn_group *group) 
         }
 }
 
-/* Memory of a group belongs to somebody from its beginning to its end. */
+/* The memory of a group is reserved from its beginning to its end. */
 static void expect_stretched_ranges(const hn_plan *p, const hn_group *group) {
     for (uint32_t i = 0; i < p->n_ranges; i++) {
         const hn_live_range *r = &p->ranges[i];
@@ -194,13 +194,13 @@ static void groups_change_no_bit(void **state) {
     }
 }
 
-/* Both strands fail, the one that comes first in the program later in time. */
-#define TWO_FAULTS                                                                            \
-    RUN_HEAD                                                                                  \
-    "g (float[64,32] x, int64[2] s) => (float[n,k] y, float[m,l] z) {\n"                      \
-    "  a = Softmax (x) b = Softmax (a) c = Softmax (b) [first] y = Reshape (c, s)\n"          \
-    "  d = Softmax (x) e = Softmax (d) [second] z = Reshape (e, s) f = Neg (z) h = Neg (f)\n" \
-    "  }"
+/* Both strands fail; the one that is first in program order fails later in time. */
+#define TWO_FAULTS                                                                          \
+  RUN_HEAD                                                                                  \
+  "g (float[64,32] x, int64[2] s) => (float[n,k] y, float[m,l] z) {\n"                      \
+  "  a = Softmax (x) b = Softmax (a) c = Softmax (b) [first] y = Reshape (c, s)\n"          \
+  "  d = Softmax (x) e = Softmax (d) [second] z = Reshape (e, s) f = Neg (z) h = Neg (f)\n" \
+  "  }"
 
 static hone_status run_faults(const runner *r, const hone_run_options *options, hone_error *err) {
     const char *names[] = {"x", "s"};

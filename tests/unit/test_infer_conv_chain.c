@@ -3,11 +3,11 @@
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 21, \"hone\" : 1]>\n"
 #define CHAIN(x, filters, lists) \
-    HEAD "g (float" x " x, " filters ") => (y) { y = hone.ConvChain <" lists "> (x, u, , v) }"
+  HEAD "g (float" x " x, " filters ") => (y) { y = hone.ConvChain <" lists "> (x, u, , v) }"
 #define FILTERS "float[6,4,1,1] u, float[6,1,3,3] v"
-#define LISTS(groups, strides, pads, dilations)                                                  \
-    "activations = [\"Clip\", \"\"], activation_params = [0.0, 6.0], n_activation_params = [2, " \
-    "0], groups = " groups ", strides = " strides ", pads = " pads ", dilations = " dilations
+#define LISTS(groups, strides, pads, dilations)                                                \
+  "activations = [\"Clip\", \"\"], activation_params = [0.0, 6.0], n_activation_params = [2, " \
+  "0], groups = " groups ", strides = " strides ", pads = " pads ", dilations = " dilations
 #define SAME "[0, 0, 0, 0, 1, 1, 1, 1]"
 #define ONES "[1, 1, 1, 1]"
 

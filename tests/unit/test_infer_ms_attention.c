@@ -4,17 +4,17 @@
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\n"
 #define MS "com.microsoft."
 
-#define ATTENTION                                                                                \
-    HEAD "g (float[b,s,32] x, float[32,96] w, float[96] bias, float[2,b,4,p,8] past) => (y, z) " \
-         "{ y, z = " MS "Attention <num_heads = 4> (x, w, bias, , past) }"
-#define MHA(inputs, outs, args)                          \
-    HEAD "g (" inputs ") => (" outs ") { " outs " = " MS \
-         "MultiHeadAttention <num_heads = 4> (" args ") }"
+#define ATTENTION                                                                              \
+  HEAD "g (float[b,s,32] x, float[32,96] w, float[96] bias, float[2,b,4,p,8] past) => (y, z) " \
+       "{ y, z = " MS "Attention <num_heads = 4> (x, w, bias, , past) }"
+#define MHA(inputs, outs, args)                                                                    \
+  HEAD "g (" inputs ") => (" outs ") { " outs " = " MS "MultiHeadAttention <num_heads = 4> (" args \
+       ") }"
 #define CACHED \
-    "float[b,s,32] q, float[b,s,32] k, float[b,s,32] v, float[b,4,p,8] pk, float[b,4,p,8] pv"
-#define GQA(inputs, inits, outs, args, attrs)                                       \
-    HEAD "g (" inputs ", int32[b] lens) => (" outs ") <" inits "> { " outs " = " MS \
-         "GroupQueryAttention <num_heads = 4, kv_num_heads = 2" attrs "> (" args ") }"
+  "float[b,s,32] q, float[b,s,32] k, float[b,s,32] v, float[b,4,p,8] pk, float[b,4,p,8] pv"
+#define GQA(inputs, inits, outs, args, attrs)                                     \
+  HEAD "g (" inputs ", int32[b] lens) => (" outs ") <" inits "> { " outs " = " MS \
+       "GroupQueryAttention <num_heads = 4, kv_num_heads = 2" attrs "> (" args ") }"
 #define GROUPS "float[b,s,32] q, float[b,s,16] k, float[b,s,16] v"
 
 static const typed_case typed[] = {

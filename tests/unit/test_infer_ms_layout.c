@@ -1,9 +1,9 @@
 /* Shapes in the memory layouts of onnxruntime. */
 #include "infer_case.h"
 
-#define HEAD                                                             \
-    "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1, " \
-    "\"com.microsoft.nchwc\" : 1, \"com.ms.internal.nhwc\" : 19]>\n"
+#define HEAD                                                           \
+  "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1, " \
+  "\"com.microsoft.nchwc\" : 1, \"com.ms.internal.nhwc\" : 19]>\n"
 #define ONE(inputs, call) HEAD "g (" inputs ") => (y) { y = " call " }"
 #define NCHWC "com.microsoft.nchwc."
 

@@ -2,10 +2,10 @@
 #include "infer_case.h"
 
 #define OPSET(version) \
-    "<ir_version: 10, opset_import: [\"\" : " #version ", \"com.microsoft\" : 1]>\n"
+  "<ir_version: 10, opset_import: [\"\" : " #version ", \"com.microsoft\" : 1]>\n"
 /* One initializer s of int64 besides the input x. */
 #define WITH_LIST(type, n, values, node) \
-    OPSET(21) "g (" type " x) => (y) <int64[" #n "] s = {" values "}> { y = " node " }"
+  OPSET(21) "g (" type " x) => (y) <int64[" #n "] s = {" values "}> { y = " node " }"
 
 static const typed_case typed[] = {
     {OPSET(21) "g (float[n,3,4] x) => (y) { y = Transpose (x) }", "float[4,3,n]", "y"},

@@ -5,13 +5,13 @@
 #include "cpu/kernel_choices.h"
 
 /* Two convolutions of the same sizes, with filters that the optimizer computes. */
-#define CONVOLUTIONS                                                                               \
-    RUN_HEAD "g (float[1,16,24,24] x) => (float[1,16,24,24] y)"                                    \
-             " <int64[4] sizes = {16, 16, 3, 3}, float from = {0}, float to = {2304}, float by = " \
-             "{1}> {\n"                                                                            \
-             " numbers = Range(from, to, by)\n waves = Sin(numbers)\n w = Reshape(waves, sizes)\n" \
-             " a = Conv <pads: ints = [1, 1, 1, 1]> (x, w)\n b = Relu(a)\n"                        \
-             " y = Conv <pads: ints = [1, 1, 1, 1]> (b, w)\n}"
+#define CONVOLUTIONS                                                                             \
+  RUN_HEAD "g (float[1,16,24,24] x) => (float[1,16,24,24] y)"                                    \
+           " <int64[4] sizes = {16, 16, 3, 3}, float from = {0}, float to = {2304}, float by = " \
+           "{1}> {\n"                                                                            \
+           " numbers = Range(from, to, by)\n waves = Sin(numbers)\n w = Reshape(waves, sizes)\n" \
+           " a = Conv <pads: ints = [1, 1, 1, 1]> (x, w)\n b = Relu(a)\n"                        \
+           " y = Conv <pads: ints = [1, 1, 1, 1]> (b, w)\n}"
 enum { N_OUTPUTS = 16 * 24 * 24 };
 
 static const hn_window square = {.n_axes = 2,

@@ -2,19 +2,19 @@
 #include "optimize_model.h"
 
 /* A no-op, a fusion that needs opset 20, and one that needs com.microsoft. */
-#define GELU(opset)                                                                            \
-    "<ir_version: 8, opset_import: [\"\" : " #opset "]>\n"                                     \
-    "g (float[2,3,4] x) => (float[2,3,4] y)"                                                   \
-    " <float half = {0.5}, float one = {1}, float root = {1.4142135}, float[4] b = {1,2,3,4}>" \
-    " {\n"                                                                                     \
-    "  same = Identity (x)\n"                                                                  \
-    "  [bias] a = Add (same, b)\n"                                                             \
-    "  [div] d = Div (a, root)\n"                                                              \
-    "  [erf] e = Erf (d)\n"                                                                    \
-    "  f = Add (e, one)\n"                                                                     \
-    "  h = Mul (a, f)\n"                                                                       \
-    "  y = Mul (h, half)\n"                                                                    \
-    "}"
+#define GELU(opset)                                                                          \
+  "<ir_version: 8, opset_import: [\"\" : " #opset "]>\n"                                     \
+  "g (float[2,3,4] x) => (float[2,3,4] y)"                                                   \
+  " <float half = {0.5}, float one = {1}, float root = {1.4142135}, float[4] b = {1,2,3,4}>" \
+  " {\n"                                                                                     \
+  "  same = Identity (x)\n"                                                                  \
+  "  [bias] a = Add (same, b)\n"                                                             \
+  "  [div] d = Div (a, root)\n"                                                              \
+  "  [erf] e = Erf (d)\n"                                                                    \
+  "  f = Add (e, one)\n"                                                                     \
+  "  h = Mul (a, f)\n"                                                                       \
+  "  y = Mul (h, half)\n"                                                                    \
+  "}"
 
 /* ---- which passes ---------------------------------------------------------------------------- */
 

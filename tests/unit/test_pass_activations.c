@@ -3,15 +3,14 @@
 
 #include "pass_case.h"
 
-#define HEAD(opset, type)                                                                         \
-    "<ir_version: 10, opset_import: [\"\" : " #opset "]>\ng (" type "[2,3] x) => (" type "[2,3] " \
-    "y)"
-#define MS_HEAD                                                            \
-    "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n" \
-    "g (float[2,3] x) => (float[2,3] y)"
-#define GELU_CONSTS                                                                         \
-    "<float h = {0.5}, float one = {1}, float two = {2}, float r = {1.4142135}, float i = " \
-    "{0.70710678}>"
+#define HEAD(opset, type) \
+  "<ir_version: 10, opset_import: [\"\" : " #opset "]>\ng (" type "[2,3] x) => (" type "[2,3] y)"
+#define MS_HEAD                                                          \
+  "<ir_version: 10, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n" \
+  "g (float[2,3] x) => (float[2,3] y)"
+#define GELU_CONSTS                                                                       \
+  "<float h = {0.5}, float one = {1}, float two = {2}, float r = {1.4142135}, float i = " \
+  "{0.70710678}>"
 
 static void expect_activation(const char *head_consts_body, const char *head, const char *result) {
     char expected[512];

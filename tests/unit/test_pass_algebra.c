@@ -2,15 +2,16 @@
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
-#define FOLDS(pass, opset, io, inits, before, new_inits, after) \
-    {.passes = pass,                                            \
-     .text = HEAD(opset) io " <" inits "> {" before "}",        \
-     .expected = HEAD(opset) io " <" new_inits "> {" after "}"}
+#define FOLDS(pass, opset, io, inits, before, new_inits, after)         \
+  {                                                                     \
+    .passes = pass, .text = HEAD(opset) io " <" inits "> {" before "}", \
+    .expected = HEAD(opset) io " <" new_inits "> {" after "}"           \
+  }
 #define STAYS(pass, opset, io, inits, nodes) FOLDS(pass, opset, io, inits, nodes, inits, nodes)
 #define NONE "float unused = {0}"
 #define ROW "g (float[b,2] x) => (float[b,2] y)"
 #define MATH(inits, before, new_inits, after) \
-    FOLDS("algebra", 17, ROW, inits, before, new_inits, after)
+  FOLDS("algebra", 17, ROW, inits, before, new_inits, after)
 
 static const pass_case steps[] = {
     MATH("float c = {2}, float d = {3}", "u = Add (x, c) y = Add (d, u)", "float c = {5}",
@@ -59,7 +60,7 @@ static const pass_case kept_steps[] = {
 };
 
 #define CLIP(opset, inits, before, new_inits, after) \
-    FOLDS("clip-chains", opset, ROW, inits, before, new_inits, after)
+  FOLDS("clip-chains", opset, ROW, inits, before, new_inits, after)
 
 static const pass_case clips[] = {
     CLIP(13, "float a = {-1}, float b = {6}", "u = Clip (x, a, b) y = Relu (u)",
@@ -92,7 +93,7 @@ static const pass_case clips[] = {
 };
 
 #define CHEAP(inits, before, new_inits, after) \
-    FOLDS("cheaper-math", 17, ROW, inits, before, new_inits, after)
+  FOLDS("cheaper-math", 17, ROW, inits, before, new_inits, after)
 
 static const pass_case cheap[] = {
     CHEAP("float c = {2}", "y = Pow (x, c)", NONE, "y = Mul (x, x)"),

@@ -8,16 +8,16 @@
 #define FUSE_MS .passes = "attention", .target = HN_TARGET_ONNXRUNTIME
 
 /* Two heads of four elements, split from q, k, v by constant shapes. */
-#define CUT                                                            \
-    " q4 = Reshape (q, cut) qh = Transpose <perm = [0, 2, 1, 3]> (q4)" \
-    " k4 = Reshape (k, cut) kt = Transpose <perm = [0, 2, 3, 1]> (k4)" \
-    " v4 = Reshape (v, cut) vh = Transpose <perm = [0, 2, 1, 3]> (v4)"
+#define CUT                                                          \
+  " q4 = Reshape (q, cut) qh = Transpose <perm = [0, 2, 1, 3]> (q4)" \
+  " k4 = Reshape (k, cut) kt = Transpose <perm = [0, 2, 3, 1]> (k4)" \
+  " v4 = Reshape (v, cut) vh = Transpose <perm = [0, 2, 1, 3]> (v4)"
 #define JOIN " y4 = Transpose <perm = [0, 2, 1, 3]> (yh) y = Reshape (y4, join)"
 #define SHAPES "int64[4] cut = {0, 0, 2, 4}, int64[3] join = {0, 0, 8}, float half = {0.5}"
 #define QKV "float[b,s,8] q, float[b,s,8] k, float[b,s,8] v"
-#define PLAIN(head)                                                                  \
-    head "g (" QKV ") => (float[b,s,8] y) <" SHAPES "> {" CUT " h = MatMul (qh, kt)" \
-         " i = Mul (h, half) p = Softmax <axis = -1> (i) yh = MatMul (p, vh)" JOIN " }"
+#define PLAIN(head)                                                                \
+  head "g (" QKV ") => (float[b,s,8] y) <" SHAPES "> {" CUT " h = MatMul (qh, kt)" \
+       " i = Mul (h, half) p = Softmax <axis = -1> (i) yh = MatMul (p, vh)" JOIN " }"
 
 static const pass_case fused[] = {
     {FUSE, /* the operator splits the heads */

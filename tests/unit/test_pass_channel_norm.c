@@ -1,15 +1,15 @@
 /* The pass "channel-norm", and the fusion of InstanceNormalization. */
 #include "pass_case.h"
 
-#define HEAD(opset)                                         \
-    "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n" \
-    "g (float[B,4,2,3] x) => (float[B,4,2,3] y)"
-#define GROUPED                                                            \
-    "float[2] one = {1,1}, float[2] zero = {0,0}, int64[3] s = {0,2,-1}, " \
-    "float[4,1,1] k = {1,2,3,4}, float[1,4,1,1] c = {4,3,2,1}"
-#define GROUPING                                                                  \
-    "r = Reshape(x, s) n = InstanceNormalization<epsilon = 0.001>(r, one, zero) " \
-    "z = Shape(x) "
+#define HEAD(opset)                                       \
+  "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n" \
+  "g (float[B,4,2,3] x) => (float[B,4,2,3] y)"
+#define GROUPED                                                          \
+  "float[2] one = {1,1}, float[2] zero = {0,0}, int64[3] s = {0,2,-1}, " \
+  "float[4,1,1] k = {1,2,3,4}, float[1,4,1,1] c = {4,3,2,1}"
+#define GROUPING                                                                \
+  "r = Reshape(x, s) n = InstanceNormalization<epsilon = 0.001>(r, one, zero) " \
+  "z = Shape(x) "
 
 static void expect_found(const char *passes, const char *text, const char *expected) {
     pass_case c = {.passes = passes, .text = text, .expected = expected, .bound = 1e-5};

@@ -2,10 +2,11 @@
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 20]>\n"
-#define CASE(io, before, after)         \
-    {.passes = "common-subexpressions", \
-     .text = HEAD io " {" before "}",   \
-     .expected = HEAD io " {" after "}"}
+#define CASE(io, before, after)                                         \
+  {                                                                     \
+    .passes = "common-subexpressions", .text = HEAD io " {" before "}", \
+    .expected = HEAD io " {" after "}"                                  \
+  }
 #define STAYS(io, nodes) CASE(io, nodes, nodes)
 
 #define FLOATS "g (float[2,2] x) => (float[2,2] y)"
@@ -62,10 +63,11 @@ static void test_others_stay(void **state) {
 
 /* ---- initializers ---------------------------------------------------------------------------- */
 
-#define INITS(io, before, nodes, after, nodes_after) \
-    {.passes = "duplicate-initializers",             \
-     .text = HEAD io " <" before "> {" nodes "}",    \
-     .expected = HEAD io " <" after "> {" nodes_after "}"}
+#define INITS(io, before, nodes, after, nodes_after)                                 \
+  {                                                                                  \
+    .passes = "duplicate-initializers", .text = HEAD io " <" before "> {" nodes "}", \
+    .expected = HEAD io " <" after "> {" nodes_after "}"                             \
+  }
 
 #define ROWS "g (float[2] x) => (float[2] y)"
 

@@ -2,7 +2,8 @@
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 18]>\n"
-#define CASE(names, before, after) {.passes = names, .text = HEAD before, .expected = HEAD after}
+#define CASE(names, before, after) \
+  { .passes = names, .text = HEAD before, .expected = HEAD after }
 #define STAYS(names, text_) CASE(names, text_, text_)
 
 #define BRANCH "constant-branches"

@@ -4,12 +4,12 @@
 #define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
 #define OLD "<ir_version: 8, opset_import: [\"\" : 9]>\n"
 #define CUT .passes = "slices-to-split,space-depth"
-#define GRID                                                                                \
-    "g (float[1,2,4,6] x) => (float[1,8,2,3] y) <int64[2] a = {2, 3}, int64[2] t = {2, 2}," \
-    " int64[2] e = {100000000000, 100000000000}, int64[2] s00 = {0, 0},"                    \
-    " int64[2] s01 = {0, 1}, int64[2] s10 = {1, 0}, int64[2] s11 = {1, 1}> {"               \
-    " p = Slice (x, s00, e, a, t) q = Slice (x, s01, e, a, t)"                              \
-    " r = Slice (x, s10, e, a, t) s = Slice (x, s11, e, a, t)"
+#define GRID                                                                              \
+  "g (float[1,2,4,6] x) => (float[1,8,2,3] y) <int64[2] a = {2, 3}, int64[2] t = {2, 2}," \
+  " int64[2] e = {100000000000, 100000000000}, int64[2] s00 = {0, 0},"                    \
+  " int64[2] s01 = {0, 1}, int64[2] s10 = {1, 0}, int64[2] s11 = {1, 1}> {"               \
+  " p = Slice (x, s00, e, a, t) q = Slice (x, s01, e, a, t)"                              \
+  " r = Slice (x, s10, e, a, t) s = Slice (x, s11, e, a, t)"
 
 static const pass_case cut[] = {
     {CUT, /* in any order, with negative ends */

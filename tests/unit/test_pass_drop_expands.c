@@ -2,10 +2,11 @@
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
-#define CASE(io, before, after)           \
-    {.passes = "drop-expands",            \
-     .text = HEAD(17) io " {" before "}", \
-     .expected = HEAD(17) io " {" after "}"}
+#define CASE(io, before, after)                                    \
+  {                                                                \
+    .passes = "drop-expands", .text = HEAD(17) io " {" before "}", \
+    .expected = HEAD(17) io " {" after "}"                         \
+  }
 #define STAYS(io, nodes) CASE(io, nodes, nodes)
 
 static const pass_case cases[] = {

@@ -2,12 +2,14 @@
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
-#define FOLDS(opset, io, equation, new_inits, after)                                 \
-    {.passes = "einsum-matmul",                                                      \
-     .text = HEAD(opset) io " { y = Einsum <equation = \"" equation "\"> " ARGS "}", \
-     .expected = HEAD(opset) io new_inits " {" after "}"}
+#define FOLDS(opset, io, equation, new_inits, after)                                \
+  {                                                                                 \
+    .passes = "einsum-matmul",                                                      \
+    .text = HEAD(opset) io " { y = Einsum <equation = \"" equation "\"> " ARGS "}", \
+    .expected = HEAD(opset) io new_inits " {" after "}"                             \
+  }
 #define STAYS(opset, io, equation) \
-    FOLDS(opset, io, equation, "", "y = Einsum <equation = \"" equation "\"> " ARGS)
+  FOLDS(opset, io, equation, "", "y = Einsum <equation = \"" equation "\"> " ARGS)
 
 #define ARGS "(a)"
 static const pass_case one_input[] = {

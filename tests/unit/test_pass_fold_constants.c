@@ -2,12 +2,13 @@
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 20]>\n"
-#define CASE(io, before, inits, after) \
-    {.passes = "fold-constants",       \
-     .text = HEAD io " {" before "}",  \
-     .expected = HEAD io inits " {" after "}"}
+#define CASE(io, before, inits, after)                           \
+  {                                                              \
+    .passes = "fold-constants", .text = HEAD io " {" before "}", \
+    .expected = HEAD io inits " {" after "}"                     \
+  }
 #define STAYS(io, nodes) \
-    {.passes = "fold-constants", .text = HEAD io " {" nodes "}", .expected = HEAD io " {" nodes "}"}
+  { .passes = "fold-constants", .text = HEAD io " {" nodes "}", .expected = HEAD io " {" nodes "}" }
 
 #define FLOATS "g (float[2] x) => (float[2] y)"
 
@@ -38,10 +39,11 @@ static const pass_case constant_nodes[] = {
           " else_branch = e () => (float b) { b = Constant <value_float = 2.0> () }>"),
 };
 
-#define FOLDS(io, inits, before, new_inits, after) \
-    {.passes = "fold-constants",                   \
-     .text = HEAD io " <" inits "> {" before "}",  \
-     .expected = HEAD io " <" new_inits "> {" after "}"}
+#define FOLDS(io, inits, before, new_inits, after)                           \
+  {                                                                          \
+    .passes = "fold-constants", .text = HEAD io " <" inits "> {" before "}", \
+    .expected = HEAD io " <" new_inits "> {" after "}"                       \
+  }
 
 static const pass_case computed[] = {
     FOLDS(FLOATS, "float[2] a = {1, 2}, float b = {3}", "c = Mul (a, b) d = Neg (c) y = Add (x, d)",
@@ -118,19 +120,19 @@ static uint32_t nodes_left(const char *text, uint64_t max_fold_bytes, hn_opt_log
     return n;
 }
 
-#define GROWING                                                                     \
-    HEAD "g (float[1] x) => (float[1000] y) <float w = {2}, int64[1] s = {1000}> {" \
-         " a = Expand (w, s) y = Add (x, a) }"
-#define SHRINKING                                                                            \
-    HEAD "g (float[1] x) => (float[2] y) <float[4] w = {1, 2, 3, 4}, int64[2] k = {0, 1}> {" \
-         " a = Gather (w, k) y = Add (x, a) }"
-#define SHARED                                                          \
-    HEAD "g (float[1] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> {" \
-         " a = Neg (w) b = Add (x, a) y = Add (b, w) }"
-#define HIDDEN_SIZE                                                                            \
-    HEAD "g (int64[1] x) => (int64[n] y) <bool[1] w = {1}, int64[1] s = {1000}, int64[1] k = " \
-         "{-1}> {"                                                                             \
-         " a = Expand (w, s) b = NonZero (a) c = Reshape (b, k) y = Add (x, c) }"
+#define GROWING                                                                   \
+  HEAD "g (float[1] x) => (float[1000] y) <float w = {2}, int64[1] s = {1000}> {" \
+       " a = Expand (w, s) y = Add (x, a) }"
+#define SHRINKING                                                                          \
+  HEAD "g (float[1] x) => (float[2] y) <float[4] w = {1, 2, 3, 4}, int64[2] k = {0, 1}> {" \
+       " a = Gather (w, k) y = Add (x, a) }"
+#define SHARED                                                        \
+  HEAD "g (float[1] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> {" \
+       " a = Neg (w) b = Add (x, a) y = Add (b, w) }"
+#define HIDDEN_SIZE                                                                                \
+  HEAD                                                                                             \
+      "g (int64[1] x) => (int64[n] y) <bool[1] w = {1}, int64[1] s = {1000}, int64[1] k = {-1}> {" \
+      " a = Expand (w, s) b = NonZero (a) c = Reshape (b, k) y = Add (x, c) }"
 
 static void test_files_do_not_grow(void **state) {
     (void)state;

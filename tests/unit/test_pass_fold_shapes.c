@@ -2,16 +2,18 @@
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
-#define CASE(opset, io, before, after)       \
-    {.passes = "fold-shapes",                \
-     .text = HEAD(opset) io " {" before "}", \
-     .expected = HEAD(opset) io " {" after "}"}
+#define CASE(opset, io, before, after)                               \
+  {                                                                  \
+    .passes = "fold-shapes", .text = HEAD(opset) io " {" before "}", \
+    .expected = HEAD(opset) io " {" after "}"                        \
+  }
 #define STAYS(opset, io, nodes) CASE(opset, io, nodes, nodes)
 /* The parts with their own initializers. */
-#define FOLDS(opset, io, inits, before, new_inits, after) \
-    {.passes = "fold-shapes",                             \
-     .text = HEAD(opset) io " <" inits "> {" before "}",  \
-     .expected = HEAD(opset) io " <" new_inits "> {" after "}"}
+#define FOLDS(opset, io, inits, before, new_inits, after)                        \
+  {                                                                              \
+    .passes = "fold-shapes", .text = HEAD(opset) io " <" inits "> {" before "}", \
+    .expected = HEAD(opset) io " <" new_inits "> {" after "}"                    \
+  }
 
 static const pass_case numbers[] = {
     FOLDS(17, "g (float[2,3] x) => (int64[2] y)", "int64 unused = {0}",

@@ -2,18 +2,19 @@
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
-#define FOLDS(io, inits, before, new_inits, after)    \
-    {.passes = "gather-all",                          \
-     .text = HEAD(17) io " <" inits "> {" before "}", \
-     .expected = HEAD(17) io " <" new_inits "> {" after "}"}
+#define FOLDS(io, inits, before, new_inits, after)                           \
+  {                                                                          \
+    .passes = "gather-all", .text = HEAD(17) io " <" inits "> {" before "}", \
+    .expected = HEAD(17) io " <" new_inits "> {" after "}"                   \
+  }
 #define STAYS(io, inits, nodes) FOLDS(io, inits, nodes, inits, nodes)
 
 /* Rows of a flattened mask, one by one. */
 #define MASK "g (bool[b,s] x) => (bool[b,1,s,1] y)"
 #define NUMBERS \
-    "int64 z = {0}, int64 o = {1}, int64[1] i = {0}, int64[1] j = {1}, int64[2] u = {1, 2}"
+  "int64 z = {0}, int64 o = {1}, int64[1] i = {0}, int64[1] j = {1}, int64[2] u = {1, 2}"
 #define RANGES \
-    "d = Shape (x) b = Gather (d, z) s = Gather (d, o) p = Range (z, b, o) q = Range (z, s, o)"
+  "d = Shape (x) b = Gather (d, z) s = Gather (d, o) p = Range (z, b, o) q = Range (z, s, o)"
 #define FLAT " f = Flatten <axis = 2> (x)"
 
 static const pass_case cases[] = {

@@ -2,10 +2,11 @@
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
-#define FOLDS(opset, io, inits, before, new_inits, after) \
-    {.passes = "keep-axes",                               \
-     .text = HEAD(opset) io " <" inits "> {" before "}",  \
-     .expected = HEAD(opset) io " <" new_inits "> {" after "}"}
+#define FOLDS(opset, io, inits, before, new_inits, after)                      \
+  {                                                                            \
+    .passes = "keep-axes", .text = HEAD(opset) io " <" inits "> {" before "}", \
+    .expected = HEAD(opset) io " <" new_inits "> {" after "}"                  \
+  }
 #define STAYS(opset, io, inits, nodes) FOLDS(opset, io, inits, nodes, inits, nodes)
 #define NONE "int64 unused = {0}"
 

@@ -4,11 +4,11 @@
 #include "pass_case.h"
 
 #define HEAD(opset) \
-    "<ir_version: 10, opset_import: [\"\" : " #opset "]>\ng (float[B,2,4] x) => (float[B,2,4] y)"
-#define NUMBERS                                                                                 \
-    "<float e = {0.001}, float two = {2}, float one = {1}, float half = {0.5}, float m_half = " \
-    "{-0.5}, "                                                                                  \
-    "int64[1] ax = {-1}, float[4] s = {1,2,3,4}, float[4] b = {4,3,2,1}>"
+  "<ir_version: 10, opset_import: [\"\" : " #opset "]>\ng (float[B,2,4] x) => (float[B,2,4] y)"
+#define NUMBERS                                                                               \
+  "<float e = {0.001}, float two = {2}, float one = {1}, float half = {0.5}, float m_half = " \
+  "{-0.5}, "                                                                                  \
+  "int64[1] ax = {-1}, float[4] s = {1,2,3,4}, float[4] b = {4,3,2,1}>"
 
 static void expect_norm(const char *body, const char *head, const char *expected_rest) {
     char text[1024], expected[512];
@@ -55,9 +55,9 @@ static void test_layer_norm(void **state) {
         expect_norm(bodies[i], HEAD(18), FULL_NORM);
 }
 
-#define NORM                                                                                  \
-    "m = ReduceMean(x, ax) d = Sub(x, m) p = Pow(d, two) v = ReduceMean(p, ax) a = Add(v, e)" \
-    "q = Sqrt(a)"
+#define NORM                                                                                \
+  "m = ReduceMean(x, ax) d = Sub(x, m) p = Pow(d, two) v = ReduceMean(p, ax) a = Add(v, e)" \
+  "q = Sqrt(a)"
 
 static void test_without_scale_or_bias(void **state) {
     (void)state;
@@ -192,9 +192,9 @@ static void test_near_misses(void **state) {
     expect_miss(&shared, "layer-norm", "'q' is an output of the graph");
 }
 
-#define PLANES(opset)                                       \
-    "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n" \
-    "g (bfloat16[1,2,2,2] x) => (bfloat16[1,2,2,2] y)"
+#define PLANES(opset)                                     \
+  "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n" \
+  "g (bfloat16[1,2,2,2] x) => (bfloat16[1,2,2,2] y)"
 
 /* InstanceNormalization takes bfloat16 since opset 22; until then the other one does the same. */
 static void test_planes_of_bfloat16(void **state) {

@@ -51,20 +51,20 @@ static void expect_layout(const layout_case *c) {
 
 /* A convolution that reads a channels-first image, an operator, and another convolution: one
  * Transpose after them. */
-#define WEIGHTS                                                                                    \
-    "float[4,3,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, " \
-    "7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
-    "-1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, "  \
-    "4, 5, -6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "                   \
-    "float[2,4,1,1] v = {1, 2, 3, 4, 5, 6, 7, 8}"
-#define CHAIN(opset, inputs, inits, nodes)                       \
-    HEAD(opset)                                                  \
-    "g (" inputs ") => (float[n,2,i,j] y) <" WEIGHTS inits "> {" \
-    " a = Conv <pads = [1, 1, 1, 1]> (x, w) " nodes " y = Conv (z, v) }"
+#define WEIGHTS                                                                                  \
+  "float[4,3,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, " \
+  "7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
+  "-1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, "  \
+  "4, 5, -6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "                   \
+  "float[2,4,1,1] v = {1, 2, 3, 4, 5, 6, 7, 8}"
+#define CHAIN(opset, inputs, inits, nodes)                     \
+  HEAD(opset)                                                  \
+  "g (" inputs ") => (float[n,2,i,j] y) <" WEIGHTS inits "> {" \
+  " a = Conv <pads = [1, 1, 1, 1]> (x, w) " nodes " y = Conv (z, v) }"
 #define BETWEEN(opset, inits, nodes) CHAIN(opset, "float[1,3,6,5] x", inits, nodes)
 #define FREELY(opset, inits, nodes) CHAIN(opset, "float[n,3,h,k] x", inits, nodes)
 #define FILTERED(opset, filters, inits, nodes) \
-    CHAIN(opset, "float[1,3,6,5] x, " filters, inits, nodes)
+  CHAIN(opset, "float[1,3,6,5] x, " filters, inits, nodes)
 #define WHOLE "hone.NchwConv 1, hone.Conv 1, Transpose 1"
 
 static const layout_case elementwise[] = {

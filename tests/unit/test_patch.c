@@ -135,10 +135,10 @@ static void test_refusals(void **state) {
     expect_refused(&f, TWO, "changed since");
 }
 
-#define NESTED                                                                            \
-    TEXT_HEAD "g (float[2] x, bool c) => (float[2] y) { a = Abs(x) "                      \
-              "y = If(c) <then_branch = t () => (float[2] r) { q = Exp(a) r = Neg(q) }, " \
-              "else_branch = e () => (float[2] s) { s = Neg(a) }> }"
+#define NESTED                                                                          \
+  TEXT_HEAD "g (float[2] x, bool c) => (float[2] y) { a = Abs(x) "                      \
+            "y = If(c) <then_branch = t () => (float[2] r) { q = Exp(a) r = Neg(q) }, " \
+            "else_branch = e () => (float[2] s) { s = Neg(a) }> }"
 
 static void test_scopes(void **state) {
     (void)state;

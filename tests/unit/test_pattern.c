@@ -63,11 +63,11 @@ static void expect_cap(const place *p, const char *name, const char *value) {
     assert_string_equal(id == HN_NONE ? "-" : hn_s(hn_value_at(p->m->graph, id)->name), value);
 }
 
-#define GELU                                                                              \
-    TEXT_HEAD "g (float[2] x) => (float[2] y)"                                            \
-              "<float half = {0.5}, float one = {1}, float root = {1.41421}> {"           \
-              "[d] d = Div(x, root) [e] e = Erf(d) [s] s = Add(one, e) [m] m = Mul(x, s)" \
-              "[y] y = Mul(half, m) }"
+#define GELU                                                                            \
+  TEXT_HEAD "g (float[2] x) => (float[2] y)"                                            \
+            "<float half = {0.5}, float one = {1}, float root = {1.41421}> {"           \
+            "[d] d = Div(x, root) [e] e = Erf(d) [s] s = Add(one, e) [m] m = Mul(x, s)" \
+            "[y] y = Mul(half, m) }"
 
 static void test_nested_terms_and_captures(void **state) {
     (void)state;
@@ -166,9 +166,9 @@ static void test_attributes(void **state) {
     close_place(&p);
 }
 
-#define SHARED(outputs, more)                     \
-    TEXT_HEAD "g (float[2] x) => (" outputs ") {" \
-              "[a] a = Abs(x) [e] e = Exp(a) [n] n = Neg(e) [y] y = Relu(n)" more "}"
+#define SHARED(outputs, more)                   \
+  TEXT_HEAD "g (float[2] x) => (" outputs ") {" \
+            "[a] a = Abs(x) [e] e = Exp(a) [n] n = Neg(e) [y] y = Relu(n)" more "}"
 #define CHAIN "Relu(Neg(Exp(Abs(x))))"
 
 static void test_other_readers(void **state) {

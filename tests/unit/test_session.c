@@ -1,10 +1,9 @@
 /* Sessions: inputs, outputs, and invalid calls. */
 #include "run_model.h"
 
-#define AFFINE                                                                             \
-    RUN_HEAD                                                                               \
-    "g (float[n,2] x) => (float[n,2] y) <float[2] w = {10, 20}> { s = Mul (x, w) y = Add " \
-    "(s, w) }"
+#define AFFINE                                                                                    \
+  RUN_HEAD "g (float[n,2] x) => (float[n,2] y) <float[2] w = {10, 20}> { s = Mul (x, w) y = Add " \
+           "(s, w) }"
 
 static void a_model_computes(void **state) {
     (void)state;
@@ -192,7 +191,7 @@ static void outputs_may_be_inputs_or_initializers(void **state) {
     runner_free(&r);
 }
 
-/* Pieces are computed in the joined result, and read there by others. */
+/* Inputs of a Concat are computed in its result, and read there. */
 static void joined_values_are_right(void **state) {
     (void)state;
     runner r = runner_of(

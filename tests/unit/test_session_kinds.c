@@ -147,7 +147,7 @@ static void branches_and_loops_see_outer_values(void **state) {
     runner_free(&r);
 }
 
-/* A branch hands out an outer value that others still read. */
+/* A branch returns an outer value that still has readers. */
 static void branches_may_pass_outer_values_on(void **state) {
     (void)state;
     runner r =

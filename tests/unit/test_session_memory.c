@@ -2,26 +2,24 @@
  * out. */
 #include "counted_model.h"
 
-/* Fixed shapes, views, results in place, a softmax in scratch; and shapes that only the data
- * decides. */
-#define PLANNED                                                                            \
-    RUN_HEAD                                                                               \
-    "g (float[n,8] x) => (float[m] y) <float[8,8] w = {0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
-    "10, 11, 12, 13, 14, 15, 16, 17, "                                                     \
-    "18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, " \
-    "39, 40, 41, 42, 43, 44, 45, "                                                         \
-    "46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63}, int64[1] "   \
-    "flat = {-1}> {\n"                                                                     \
-    "  a = MatMul (x, w) b = Relu (a) c = Softmax (b) d = Add (c, x) e = Reshape (d, "     \
-    "flat) y = Neg (e) }"
-#define BY_DATA                                                                                    \
-    RUN_HEAD "g (float[n] x) => (int64[1,m] y) { a = Neg (x) i = NonZero (a) j = Neg (i) k = Add " \
-             "(j, i) y = Sub (k, j) }"
-#define LOOPING                                                                                 \
-    RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y, float[m,n] seen) {\n"                 \
-             "  y, seen = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool " \
-             "keep, float[n] next, float[n] s) { \n"                                            \
-             "    keep = Identity (go) next = Add (c, x) s = Neg (next) }>\n}"
+/* Fixed shapes, views, results in place, a softmax in scratch; and shapes that depend on data. */
+#define PLANNED                                                                                   \
+  RUN_HEAD "g (float[n,8] x) => (float[m] y) <float[8,8] w = {0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
+           "10, 11, 12, 13, 14, 15, 16, 17, "                                                     \
+           "18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, " \
+           "39, 40, 41, 42, 43, 44, 45, "                                                         \
+           "46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63}, int64[1] "   \
+           "flat = {-1}> {\n"                                                                     \
+           "  a = MatMul (x, w) b = Relu (a) c = Softmax (b) d = Add (c, x) e = Reshape (d, "     \
+           "flat) y = Neg (e) }"
+#define BY_DATA                                                                                  \
+  RUN_HEAD "g (float[n] x) => (int64[1,m] y) { a = Neg (x) i = NonZero (a) j = Neg (i) k = Add " \
+           "(j, i) y = Sub (k, j) }"
+#define LOOPING                                                                               \
+  RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y, float[m,n] seen) {\n"                 \
+           "  y, seen = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool " \
+           "keep, float[n] next, float[n] s) { \n"                                            \
+           "    keep = Identity (go) next = Add (c, x) s = Neg (next) }>\n}"
 
 typedef struct counted {
     counting_allocator memory;
@@ -158,7 +156,7 @@ static void limits_name_the_peak(void **state) {
     char phrase[64];
     open_counted(&c, PLANNED, 3200);
     uint64_t peak = peak_of(&c.runner, x);
-    assert_int_equal(peak, 3200); /* each step writes over its argument */
+    assert_int_equal(peak, 3200); /* each step runs in place */
     y = result_of(&c.runner, "x", x, "y");
     hone_value_free(y);
     y = NULL;
@@ -205,7 +203,8 @@ static hone_model *heavy_model(void) {
     return m;
 }
 
-/* The serialized model `shift` bytes into `room`: its weights lie aligned for one of four. */
+/* The serialized model `shift` bytes into `room`: its weights are aligned for one of four
+ * shifts. */
 static hone_model *shifted_model(const void *data, size_t n, size_t shift, char *room,
                                  const hone_allocator *allocator) {
     hone_load_options options;
@@ -264,8 +263,8 @@ static hone_session *open_planned_session(const hone_model *m) {
     return s;
 }
 
-/* Weights that must be copied are copied once: not by the second session of a model, nor by that of
- * another copy of the model. */
+/* Weights that must be copied are copied once, shared by a second session of the model and by
+ * sessions of its copies. */
 static void sessions_share_their_constants(void **state) {
     (void)state;
     enum { MODELS = 4, EACH = 10, WEIGHT_BYTES = N_WEIGHTS * 4 };

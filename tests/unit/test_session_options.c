@@ -5,9 +5,9 @@
 
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
-#define MOVING                                                                               \
-    RUN_HEAD "g (float[n,k] x, float[n,4] z) => (float[n,m] y) <int64[2] s = {0, 4}> { r = " \
-             "Reshape (x, s) y = Add (r, z) }"
+#define MOVING                                                                             \
+  RUN_HEAD "g (float[n,k] x, float[n,4] z) => (float[n,m] y) <int64[2] s = {0, 4}> { r = " \
+           "Reshape (x, s) y = Add (r, z) }"
 
 static hone_status open_sized(const char *text, uint32_t n, const hone_dim_size *dims, runner *r,
                               hone_error *error) {
@@ -101,7 +101,7 @@ static void denormals_count_as_zero_unless_kept(void **state) {
 #if defined(__x86_64__) || defined(__aarch64__)
         assert_true(smallest_half(false, n_threads) == 0);
 #endif
-        assert_true(least * 0.5f == 0x1p-127f); /* the caller's own mode is back */
+        assert_true(least * 0.5f == 0x1p-127f); /* the caller's mode is restored */
     }
 }
 
@@ -156,7 +156,7 @@ static const char *ops_run_for(const runner *r, const hone_value *x, uint32_t n,
     return ops;
 }
 
-/* The body of the If reads `a` from outside; nobody reads what Exp makes. */
+/* The body of the If reads `a` from outside; the result of Exp has no reader. */
 static void nodes_that_no_output_needs_are_not_run(void **state) {
     (void)state;
     runner r = runner_as_written(
@@ -199,7 +199,7 @@ static void random_numbers_do_not_depend_on_other_outputs(void **state) {
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
 
-/* One node that works for minutes: only its own kernel can notice that time is up. */
+/* One node that runs for minutes: only its kernel can notice the deadline. */
 static void expect_stopped_within(const char *text, int32_t rank, const int64_t *dims) {
     runner r = runner_of(text);
     hone_value *x = counting_floats(rank, dims), *y = NULL;

@@ -26,7 +26,7 @@ static void put(text_out *t, const char *fmt, ...) {
     t->n += (size_t)n;
 }
 
-/* An initializer of small numbers; `dims` as it stands in the type. */
+/* An initializer of small numbers; `dims` as written in the type. */
 static void put_weights(text_out *t, const char *name, const char *dims, int n_elems) {
     put(t, "float[%s] %s = {", dims, name);
     for (int i = 0; i < n_elems; i++)
@@ -111,7 +111,7 @@ static void write_unet(text_out *t) {
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* In kB; 0 where the system does not tell, or a sanitizer keeps what is freed. */
+/* In kB; 0 where the system does not provide it, or a sanitizer keeps freed memory. */
 static size_t resident_kb(void) {
     unsigned long long pages = 0;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

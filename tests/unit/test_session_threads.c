@@ -7,16 +7,16 @@
 
 /* ---- many runs at once ----------------------------------------------------------------------- */
 
-#define MIXED                                                                                    \
-    RUN_HEAD                                                                                     \
-    "g (float[n] x) => (float[n] y, int64[1,m] i, float[n] z) <int64[2] pair = {1, -1}, "        \
-    "int64[1] flat = {-1}> {\n"                                                                  \
-    "  a = Neg (x) b = Reshape (a, pair) c = Abs (b) y = Reshape (c, flat) i = NonZero (x)\n"    \
-    "  n_found = Size (i) none = Constant <value_int: int = 0> () any = Greater (n_found, "      \
-    "none)\n"                                                                                    \
-    "  z = If (any) <then_branch = t () => (float[n] p) { p = Add (y, x) }, else_branch = e () " \
-    "=> (float[n] q) { q = "                                                                     \
-    "Neg (y) }> }"
+#define MIXED                                                                                  \
+  RUN_HEAD                                                                                     \
+  "g (float[n] x) => (float[n] y, int64[1,m] i, float[n] z) <int64[2] pair = {1, -1}, "        \
+  "int64[1] flat = {-1}> {\n"                                                                  \
+  "  a = Neg (x) b = Reshape (a, pair) c = Abs (b) y = Reshape (c, flat) i = NonZero (x)\n"    \
+  "  n_found = Size (i) none = Constant <value_int: int = 0> () any = Greater (n_found, "      \
+  "none)\n"                                                                                    \
+  "  z = If (any) <then_branch = t () => (float[n] p) { p = Add (y, x) }, else_branch = e () " \
+  "=> (float[n] q) { q = "                                                                     \
+  "Neg (y) }> }"
 
 typedef struct worker {
     const runner *runner;
@@ -73,11 +73,11 @@ static void one_session_serves_many_threads(void **state) {
 
 /* ---- runs that are stopped ------------------------------------------------------------------- */
 
-#define ENDLESS                                                                                 \
-    RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y) {\n"                                  \
-             "  y = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool keep, " \
-             "float[n] next) { \n"                                                              \
-             "    keep = Identity (go) next = Add (c, x) }>\n}"
+#define ENDLESS                                                                               \
+  RUN_HEAD "g (float[n] x, int64 trips) => (float[n] y) {\n"                                  \
+           "  y = Loop (trips, , x) <body = b (int64 i, bool go, float[n] c) => (bool keep, " \
+           "float[n] next) { \n"                                                              \
+           "    keep = Identity (go) next = Add (c, x) }>\n}"
 
 static hone_status run_trips(const runner *r, int64_t trips, const hone_run_options *options,
                              hone_value **y, hone_error *error) {
@@ -119,7 +119,7 @@ static void runs_can_be_cancelled(void **state) {
     pthread_join(thread, NULL);
     assert_null(y);
     expect_failure(run_trips(&r, 1, &options, &y, &error), HONE_E_CANCELLED,
-                   "the run was cancelled"); /* the flag still stands */
+                   "the run was cancelled"); /* the flag is still set */
     expect_still_works(&r);
     runner_free(&r);
 }
@@ -146,13 +146,12 @@ static void fill(float *data, size_t n, uint32_t seed) {
     }
 }
 
-#define HEAVY                                                                              \
-    RUN_HEAD                                                                               \
-    "g (float[1,8,40,40] x, float[16,8,3,3] k, float[1600,70] w) => (float[1,16,70] y, "   \
-    "float mean) <int64[3] rows = {1, 16, -1}> {\n"                                        \
-    "  a = Conv <pads: ints = [1, 1, 1, 1]> (x, k) b = Sigmoid (a) c = Reshape (b, rows) " \
-    "d = MatMul (c, w)\n"                                                                  \
-    "  y = Softmax (d) e = Mul (d, d) mean = ReduceMean <keepdims: int = 0> (e) }"
+#define HEAVY                                                                                     \
+  RUN_HEAD "g (float[1,8,40,40] x, float[16,8,3,3] k, float[1600,70] w) => (float[1,16,70] y, "   \
+           "float mean) <int64[3] rows = {1, 16, -1}> {\n"                                        \
+           "  a = Conv <pads: ints = [1, 1, 1, 1]> (x, k) b = Sigmoid (a) c = Reshape (b, rows) " \
+           "d = MatMul (c, w)\n"                                                                  \
+           "  y = Softmax (d) e = Mul (d, d) mean = ReduceMean <keepdims: int = 0> (e) }"
 
 static float heavy_x[8 * 40 * 40], heavy_k[16 * 8 * 9], heavy_w[1600 * 70];
 

@@ -6,16 +6,16 @@
 #include <stdio.h>
 
 /* The first tree asks feature 0 and then feature 1, the second is one leaf. */
-#define FOREST                                                                                   \
-    "<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 3]>\n"                          \
-    "g (float[n,2] x) => (float[n,1] y) { y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, " \
-    "aggregate_function = \"%s\", nodes_modes = [\"%s\", \"LEAF\", \"%s\", \"LEAF\", \"LEAF\", " \
-    "\"LEAF\"], nodes_missing_value_tracks_true = [%d, 0, 0, 0, 0, 0], "                         \
-    "nodes_treeids = [0, 0, 0, 0, 0, 1], nodes_nodeids = [0, 1, 2, 3, 4, 0], "                   \
-    "nodes_featureids = [0, 0, 1, 0, 0, 0], nodes_values = [3.0, 0.0, -1.0, 0.0, 0.0, 0.0], "    \
-    "nodes_truenodeids = [1, 0, 3, 0, 0, 0], nodes_falsenodeids = [2, 0, 4, 0, 0, 0], "          \
-    "target_treeids = [0, 0, 0, 1], target_nodeids = [1, 3, 4, 0], target_ids = [0, 0, 0, 0], "  \
-    "target_weights = [1.0, 2.0, 4.0, 1.5]> (x) }"
+#define FOREST                                                                                 \
+  "<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 3]>\n"                          \
+  "g (float[n,2] x) => (float[n,1] y) { y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, " \
+  "aggregate_function = \"%s\", nodes_modes = [\"%s\", \"LEAF\", \"%s\", \"LEAF\", \"LEAF\", " \
+  "\"LEAF\"], nodes_missing_value_tracks_true = [%d, 0, 0, 0, 0, 0], "                         \
+  "nodes_treeids = [0, 0, 0, 0, 0, 1], nodes_nodeids = [0, 1, 2, 3, 4, 0], "                   \
+  "nodes_featureids = [0, 0, 1, 0, 0, 0], nodes_values = [3.0, 0.0, -1.0, 0.0, 0.0, 0.0], "    \
+  "nodes_truenodeids = [1, 0, 3, 0, 0, 0], nodes_falsenodeids = [2, 0, 4, 0, 0, 0], "          \
+  "target_treeids = [0, 0, 0, 1], target_nodeids = [1, 3, 4, 0], target_ids = [0, 0, 0, 0], "  \
+  "target_weights = [1.0, 2.0, 4.0, 1.5]> (x) }"
 
 static const char *const modes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                     "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
@@ -34,7 +34,7 @@ static float wanted_of(int sum, int first, int second, bool nan_is_true, const f
     return all[sum];
 }
 
-/* Numbers around the splits, and some that are none. */
+/* Numbers around the splits, and NaN. */
 static hone_value *samples_of(int64_t n) {
     hone_value *v = tensor_of(ELEM_FLOAT, NULL, DIMS(n, 2));
     hone_tensor_info info;

@@ -129,9 +129,9 @@ hone_status hn_meet_dims(hn_infer *c, uint32_t input, int32_t rank, hn_dim *cons
 
 /* Declares every rule, operation count and evaluation that the table names. */
 #define HN_OP(domain, op, versions, inputs, outputs, types, attrs, infer, macs, eval) \
-    hone_status hn_infer_##infer(hn_infer *c);                                        \
-    bool hn_macs_##macs(const hn_infer *c, uint64_t *n);                              \
-    hone_status hn_eval_##eval(hn_eval *c);
+  hone_status hn_infer_##infer(hn_infer *c);                                          \
+  bool hn_macs_##macs(const hn_infer *c, uint64_t *n);                                \
+  hone_status hn_eval_##eval(hn_eval *c);
 #include "ops/ops.def"
 #undef HN_OP
 

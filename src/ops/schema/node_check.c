@@ -16,13 +16,13 @@ typedef struct form {
     bool ok;
 } form;
 
-#define FORM_FAIL(f, code, ...)                                                               \
-    do {                                                                                      \
-        (f)->ok = false;                                                                      \
-        if ((f)->problems)                                                                    \
-            hn_node_problem((f)->problems, HN_SEVERITY_ERROR, code, (f)->g, (f)->id, HN_NONE, \
-                            __VA_ARGS__);                                                     \
-    } while (0)
+#define FORM_FAIL(f, code, ...)                                                         \
+  do {                                                                                  \
+    (f)->ok = false;                                                                    \
+    if ((f)->problems)                                                                  \
+      hn_node_problem((f)->problems, HN_SEVERITY_ERROR, code, (f)->g, (f)->id, HN_NONE, \
+                      __VA_ARGS__);                                                     \
+  } while (0)
 
 static const char *shown_domain(hn_str domain) {
     return hn_domain_is_onnx(domain) ? "ai.onnx" : hn_s(domain);

@@ -2,9 +2,9 @@
  * direction. */
 #include "pass/opset/opset.h"
 
-#define REDUCING                                                                     \
-    "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|" \
-    "ReduceProd|ReduceSum|ReduceSumSquare"
+#define REDUCING                                                                   \
+  "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|" \
+  "ReduceProd|ReduceSum|ReduceSumSquare"
 
 static hone_status stays(hn_rule *r, const char *why) {
     return hn_fail(r->pass->err, HONE_E_UNSUPPORTED, "%s", why);

@@ -2,9 +2,9 @@
 #include "ops/eval/eval_int.h"
 #include "pass/opset/opset.h"
 
-#define REDUCE                                                                       \
-    "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|" \
-    "ReduceProd|ReduceSumSquare"
+#define REDUCE                                                                     \
+  "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|" \
+  "ReduceProd|ReduceSumSquare"
 
 static const hn_moved moved[] = {
     {"Reshape", 5, "shape", 1, HN_MOVED_INTS},

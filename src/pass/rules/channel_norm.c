@@ -103,7 +103,7 @@ static hone_status fold_into_norm(hn_rule *r) {
 }
 
 #define NORM_OF \
-    "InstanceNormalization|GroupNormalization|LayerNormalization(x, #scale, #bias?):norm"
+  "InstanceNormalization|GroupNormalization|LayerNormalization(x, #scale, #bias?):norm"
 
 static const hn_rule_row channel_norm_rules[] = {
     {"group-norm",

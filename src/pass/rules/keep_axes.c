@@ -95,9 +95,9 @@ static hone_status fix_keepdims(hn_rule *r) {
     return HONE_OK;
 }
 
-#define REDUCTIONS                                                                              \
-    "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|ReduceProd|" \
-    "ReduceSum|ReduceSumSquare|ArgMax|ArgMin"
+#define REDUCTIONS                                                                            \
+  "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|ReduceProd|" \
+  "ReduceSum|ReduceSumSquare|ArgMax|ArgMin"
 
 hone_status hn_pass_keep_axes(hn_pass *p) {
     static const hn_rule_row rules[] = {

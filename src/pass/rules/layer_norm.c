@@ -324,9 +324,9 @@ static hone_status fuse_rms_norm_scaled(hn_rule *r) {
 /* clang-format on */
 #define DISTANCE "{Sub(x, mean):d | Sub(mean, x):d}"
 #define DISTANCES "Add(ReduceMean({Pow(" DISTANCE ", 2) | Mul(" DISTANCE ", d)}, ...):var, #eps)"
-#define FOLDED_NORM                                                \
-    "Add(Mul(x, Mul(" ONE_BY_ROOT(DISTANCES) ", #scale):factor), " \
-                                             "Sub(#bias, Mul(ReduceMean(x, ...):mean, factor)))"
+#define FOLDED_NORM                                              \
+  "Add(Mul(x, Mul(" ONE_BY_ROOT(DISTANCES) ", #scale):factor), " \
+                                           "Sub(#bias, Mul(ReduceMean(x, ...):mean, factor)))"
 #define MEAN_SQUARE "Add(" BACK("ReduceMean(" SQUARE("x") ", ...):var", "var_back") ", #eps)"
 
 static const hn_rule_row layer_norm_rules[] = {

@@ -73,9 +73,9 @@ static hone_status cancel_pair(hn_rule *r) {
 
 /* Operators that only select, repeat or reorder elements of their first input, for any type.
  * MaxPool of bytes qualifies because quantization is monotone. */
-#define MOVING_OPS                                                                         \
-    "Reshape|Transpose|Flatten|Squeeze|Unsqueeze|Slice|Gather|GatherElements|Expand|Tile|" \
-    "DepthToSpace|SpaceToDepth|Identity"
+#define MOVING_OPS                                                                       \
+  "Reshape|Transpose|Flatten|Squeeze|Unsqueeze|Slice|Gather|GatherElements|Expand|Tile|" \
+  "DepthToSpace|SpaceToDepth|Identity"
 
 static bool is_moving(const hn_rule *r, hn_id node) {
     bool is_pool = hn_is_op(r, node, "MaxPool") && hn_node_version(r, node) >= 12 &&
