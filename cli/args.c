@@ -1,4 +1,4 @@
-/* Command line options, read by the table that also makes the help. */
+/* Parses command line options with the tables that also generate the help. */
 #include "cli.h"
 
 #include <errno.h>
@@ -84,10 +84,10 @@ static int store(parser *p, const cli_option *o, const char *value) {
     return EXIT_USAGE;
 }
 
-/* The option's value: after '=', or the next argument. */
+/* Reads the option's value: the text after '=', or the next argument. */
 static int take_option(parser *p, const cli_option *o, const char *attached) {
     if (o->kind == CLI_FLAG && attached)
-        return usage_error(p->command, "no value belongs to option", p->argv[p->i]);
+        return usage_error(p->command, "this option takes no value:", p->argv[p->i]);
     if (o->kind == CLI_FLAG || attached)
         return store(p, o, attached);
     if (o->kind == CLI_CHOICE)

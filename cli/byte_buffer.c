@@ -1,4 +1,4 @@
-/* Bytes of files, in memory. */
+/* A growing byte buffer, and reading and writing whole files. */
 #include "cli_value.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
-/* The hone command: one file per command, everything through hone.h. */
+/* The hone command: shared declarations. One file per command; all access to the library is through
+ * hone.h. */
 #ifndef HONE_CLI_H
 #define HONE_CLI_H
 
@@ -13,9 +14,9 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* "hone: sentence" on stderr, coloured on a terminal; returns EXIT_FAILED. */
+/* Prints "hone: sentence" to stderr, coloured on a terminal; returns EXIT_FAILED. */
 int cli_fail(const char *fmt, ...);
-/* The message of an error record; returns EXIT_FAILED. */
+/* Prints the message of an error record; returns EXIT_FAILED. */
 int cli_fail_error(const hone_error *error);
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -50,7 +51,7 @@ typedef struct cli_command {
     const char *details;   /* paragraph, may be NULL */
     const cli_option *options;
     size_t n_options;
-    const char *const *examples; /* "command line|what it does", NULL-terminated */
+    const char *const *examples; /* "command line|description", NULL-terminated */
     int (*run)(const struct cli_command *self, int argc, char **argv);
 } cli_command;
 
@@ -59,8 +60,8 @@ typedef struct cli_command {
 #undef COMMAND
 extern const cli_command *const cli_commands[]; /* NULL-terminated */
 
-/* Fills the options struct and the list of other arguments. Returns EXIT_OK, or the status to leave
- * with: help was printed (-1), or a usage error was reported. */
+/* Fills the options struct and the list of other arguments. Returns EXIT_OK, -1 after printing
+ * help, or the exit status of a usage error that was reported. */
 int cli_parse(const cli_command *c, int argc, char **argv, void *options, cli_list *arguments);
 void cli_list_free(cli_list *list);
 
@@ -84,21 +85,21 @@ typedef enum cli_style {
 } cli_style;
 bool cli_is_terminal(FILE *f);
 int cli_width(void); /* columns to use: the terminal's, or a generous number when output is piped */
-/* Escape sequence when `f` is a terminal that wants colours (NO_COLOR, TERM=dumb), else "". */
+/* Escape sequence when `f` is a terminal with colours (NO_COLOR, TERM=dumb), else "". */
 const char *cli_begin(FILE *f, cli_style style);
 const char *cli_end(FILE *f);
 bool cli_write_stdout(void *ctx, const char *text, size_t n_bytes); /* a hone_write_fn */
 void cli_heading(const char *text);
 
-/* "12,345,678", "1.23 M", "12.3 MB"; static buffers are not used: `out` has 32 bytes. */
+/* "12,345,678", "1.23 M", "12.3 MB"; `out` has 32 bytes, so that there are no static buffers. */
 const char *cli_count(char out[32], uint64_t n);
 const char *cli_amount(char out[32], uint64_t n);
 const char *cli_bytes(char out[32], uint64_t n);
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Collects cells, then prints columns that fit the terminal: the widest flexible column gives way,
- * with "…" in the middle. */
+/* Collects cells, then prints columns that fit the terminal: the widest flexible column is
+ * shortened, with "…" in the middle. */
 typedef struct cli_table {
     size_t n_columns;
     const char *const *headings;
@@ -109,13 +110,13 @@ typedef struct cli_table {
 void cli_table_begin(cli_table *t, size_t n_columns, const char *const *headings,
                      const char *align);
 void cli_table_add(cli_table *t, const char *fmt, ...); /* next cell, row by row */
-void cli_table_print(cli_table *t);                     /* and frees */
-void cli_table_free(cli_table *t);                      /* again is fine */
+void cli_table_print(cli_table *t);                     /* also frees */
+void cli_table_free(cli_table *t);                      /* may be called again */
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-/* A bar on stderr when that is a terminal and the work takes over a second. Ctrl-C asks the library
- * to stop. */
+/* A bar on stderr when it is a terminal and the work takes over a second. Ctrl-C stops the
+ * library. */
 typedef struct cli_progress {
     const char *what;
     double start, last;
@@ -127,7 +128,7 @@ void cli_progress_end(cli_progress *p);
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* What a run takes, and with `each_node` who runs every node. Reports errors. */
+/* Prints the memory of a run, and with `each_node` the provider of every node. Reports errors. */
 int cli_print_plan(const hone_model *m, bool each_node);
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -142,15 +143,15 @@ typedef struct cli_model_options { /* options that several commands share */
     "custom-ops", 0, CLI_TEXTS, offsetof(options, model.custom_ops), "LIBRARY", \
         "operators of a shared library, see docs/custom-ops.md (repeatable)"    \
   }
-/* "extended", "2"; NULL leaves it. Reports errors: EXIT_FAILED. */
+/* Parses "extended", "2"; NULL leaves the level unchanged. Reports errors: EXIT_FAILED. */
 int cli_parse_level(const char *text, hone_level *level);
-/* The same for float, float16, bfloat16, the value of an option. */
+/* Parses float, float16, bfloat16 as the value of an option. */
 int cli_parse_precision(const char *option, const char *text, hone_precision *precision);
 void cli_model_options_free(cli_model_options *o);
-/* Loads with the operators of these libraries. */
+/* Loads a model with the operators of these libraries. */
 hone_status cli_load_model(const char *path, const cli_list *custom_ops, bool skip_external_data,
                            hone_model **model, hone_error *error);
-/* Loads, applies --dim and --shape. Reports errors; NULL then. */
+/* Loads a model and applies --dim and --shape. Reports errors and returns NULL. */
 hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_external_data);
 typedef struct cli_save_options { /* where and how a model is written */
     const char *output, *external, *external_file;
@@ -169,10 +170,10 @@ typedef struct cli_save_options { /* where and how a model is written */
     {"external-alignment", 0, CLI_SIZE, offsetof(options, save.alignment), "BYTES",                \
      "alignment in the data file (default 4096)"}
 /* clang-format on */
-/* Writes with a progress bar; reports errors. Returns the exit status. */
+/* Writes a model with a progress bar; reports errors. Returns the exit status. */
 int cli_save_model(const hone_model *m, const cli_save_options *o);
 
-/* "float[batch,3]" in memory that the caller frees. */
+/* Returns "float[batch,3]" in memory that the caller frees. */
 char *cli_type_text(const hone_graph *g, uint32_t value);
 
 #endif /* HONE_CLI_H */

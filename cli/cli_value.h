@@ -1,4 +1,4 @@
-/* Values in the command: read from files and images, made up, summarized, compared, written. */
+/* Values in the command: reading files and images, generating, summarizing, comparing, writing. */
 #ifndef HONE_CLI_VALUE_H
 #define HONE_CLI_VALUE_H
 
@@ -8,7 +8,7 @@
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* Grows as needed. A failed allocation sticks and shows when the buffer is saved. */
+/* A growing buffer. A failed allocation is remembered and reported when the buffer is saved. */
 typedef struct cli_buffer {
     unsigned char *at;
     size_t n, cap;
@@ -20,11 +20,11 @@ void cli_buffer_printf(cli_buffer *b, const char *fmt, ...);
 void cli_buffer_free(cli_buffer *b);
 bool cli_file_read(const char *path, cli_buffer *out, hone_error *error);
 bool cli_file_write(const char *path, const cli_buffer *b, hone_error *error);
-/* A number in memory, little-endian. */
+/* Reads a little-endian number. */
 uint64_t cli_number_at(const unsigned char *at, int n_bytes);
-bool cli_has_suffix(const char *path, const char *suffix); /* letters of either case */
+bool cli_has_suffix(const char *path, const char *suffix); /* ignores case */
 
-/* Fills the message; always false, so that `return cli_refuse(...)` reads well. */
+/* Sets the message; always returns false, for `return cli_refuse(...)`. */
 bool cli_refuse(hone_error *error, const char *fmt, ...);
 
 /* ---- what a model declares ------------------------------------------------------------------- */
@@ -58,35 +58,35 @@ typedef struct cli_image { /* 8-bit RGB, rows from top to bottom */
 bool cli_image_decode(const cli_buffer *file, const char *path, cli_image *image,
                       hone_error *error);
 void cli_image_free(cli_image *image);
-/* Is it one of the formats that cli_image_decode knows? */
+/* True for a format that cli_image_decode supports. */
 bool cli_is_image(const cli_buffer *file);
-/* The same for sessions: a hone_decode_image_fn that needs no context. */
+/* The decoder as a hone_decode_image_fn for sessions; it needs no context. */
 hone_status cli_decode_image(void *ctx, const void *encoded, size_t n_bytes,
                              hone_image_alloc_fn alloc, void *image, hone_error *error);
 
-/* For decoders: room for the pixels; what is too large is refused before it is allocated. */
+/* Allocates the pixels for a decoder; rejects an image that is too large before allocating. */
 bool cli_image_reserve(cli_image *image, uint64_t width, uint64_t height, const char *path,
                        hone_error *error);
-/* Formats that need no library; `image` is empty before, and stays so with the error. */
+/* Decodes formats that need no library; `image` is empty before, and stays empty after an error. */
 bool cli_bmp_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
 bool cli_pnm_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
-/* Resizes, crops, scales and normalizes into the tensor that `e` wants. NULL with the error. */
+/* Resizes, crops, scales and normalizes into the tensor that `e` describes. NULL with the error. */
 hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, const cli_expect *e,
                                hone_error *error);
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The formats are told apart by content, .pb and raw files by their names. */
+/* Detects the format by content, .pb and raw files by name. */
 hone_value *cli_value_read(const char *path, const cli_expect *e, const cli_image_options *o,
                            hone_error *error);
-/* .npy, .pb or .json by the name of the file. */
+/* Writes .npy, .pb or .json, depending on the file name. */
 bool cli_value_write(const char *path, const hone_value *v, hone_error *error);
 
 hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, const cli_expect *e,
                           hone_error *error);
 bool cli_npy_print(const hone_value *v, cli_buffer *out, hone_error *error);
 
-/* Archives of .npy files. `each` gets every member without its ".npy"; false stops. */
+/* Reads an archive of .npy files. `each` gets every member without its ".npy"; false stops. */
 typedef bool (*cli_npz_fn)(void *ctx, const char *name, const unsigned char *at, size_t n,
                            hone_error *error);
 bool cli_npz_read(const char *path, cli_npz_fn each, void *ctx, hone_error *error);
@@ -149,13 +149,12 @@ typedef struct cli_feed {
     const char **names; /* the model's */
     hone_value **values;
 } cli_feed;
-/* A value for every input that has no default. Reports errors; false then. */
+/* Provides a value for every input without a default. Reports errors and returns false. */
 bool cli_feed_make(const hone_model *m, const cli_input_options *o, cli_feed *feed);
 void cli_feed_free(cli_feed *feed);
-/* "1e-3", "1/255"; false when it is no number. */
+/* Parses "1e-3", "1/255"; false when it is not a number. */
 bool cli_parse_number(const char *text, double *out);
-/* Up to `max` numbers with commas between them; their count, 0 when something else is in between.
- */
+/* Parses up to `max` numbers separated by commas; returns their count, 0 on an error. */
 int cli_parse_numbers(const char *text, int max, double *out);
 /* Names of the graph's inputs without a default, or its outputs, as "a, b, c". */
 const char *cli_list_names(const hone_graph *g, bool outputs, char *text, size_t size);
@@ -163,13 +162,13 @@ const char *cli_list_names(const hone_graph *g, bool outputs, char *text, size_t
 /* ---- summaries ------------------------------------------------------------------------------- */
 
 typedef struct cli_summary {
-    double min, max, mean; /* of the numbers that are finite; NaN when there are none */
+    double min, max, mean; /* of the finite elements; NaN when there are none */
     uint64_t n_nan, n_inf;
 } cli_summary;
 bool cli_summarize(const hone_value *v, cli_summary *s); /* false: no numbers */
 
-/* The largest elements of a row, largest first. Returns how many there are: k, or fewer. NaN comes
- * last. */
+/* Finds the largest elements of a row in descending order. Returns how many there are: k, or fewer.
+ * NaN is last. */
 typedef struct cli_rank {
     uint64_t index; /* in the row */
     double value;
@@ -186,7 +185,7 @@ typedef struct cli_tolerance {
 typedef struct cli_comparison {
     bool equal;        /* same kind, type, shape, and all elements close */
     char problem[512]; /* "" when equal: the first difference */
-    bool has_numbers;  /* the measures below are there */
+    bool has_numbers;  /* the measures below are valid */
     uint64_t n, n_different;
     double max_abs, max_rel, cosine;
     double sqnr_db; /* infinite when there is no difference */

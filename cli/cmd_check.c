@@ -1,4 +1,4 @@
-/* hone check: is it a valid model, and if not, what is wrong? */
+/* hone check: lists everything that is wrong with a model. */
 #include "cli.h"
 
 typedef struct check_options {
@@ -75,7 +75,7 @@ static int run_check(const cli_command *self, int argc, char **argv) {
     cli_list files = {0};
     int status = cli_parse(self, argc, argv, &o, &files);
     if (status == EXIT_OK && files.n == 0) {
-        cli_fail("name at least one model; `hone check --help` tells more");
+        cli_fail("give at least one model; see `hone check --help`");
         status = EXIT_USAGE;
     }
     if (status == EXIT_OK) {

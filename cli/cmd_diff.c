@@ -1,4 +1,4 @@
-/* hone diff: how far apart are the outputs of two models? */
+/* hone diff: compares the outputs of two models. */
 #include "cli_value.h"
 
 #include <stdlib.h>
@@ -17,14 +17,14 @@ static const cli_option diff_option_table[] = {
     {"all", 'a', CLI_FLAG, offsetof(diff_options, all), NULL,
      "every value that both models compute under the same name"},
     {"limit", 'l', CLI_TEXT, offsetof(diff_options, limit), "NUMBER",
-     "largest difference, relative to the largest element (default 1e-4)"},
+     "largest allowed difference, relative to the largest element (default 1e-4)"},
     CLI_INPUT_OPTIONS(diff_options),
     {"level", 0, CLI_TEXT, offsetof(diff_options, level), "LEVEL",
-     "of graph optimization: none, basic, extended, all (default; with --all: none)"},
+     "graph optimization level: none, basic, extended, all (default; with --all: none)"},
     {"threads", 't', CLI_SIZE, offsetof(diff_options, threads), "N",
      "threads to use (default: all processors)"},
     {"dim", 'd', CLI_TEXTS, offsetof(diff_options, model.dims), "NAME=SIZE",
-     "fix a free dimension of both (repeatable)"},
+     "fix a symbolic dimension of both (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(diff_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input of both (repeatable)"},
     CLI_CUSTOM_OPS(diff_options),
@@ -52,7 +52,7 @@ static void kept_free(kept_values *k) {
     free(k->at);
 }
 
-/* Takes the value over. */
+/* Takes ownership of the value. */
 static void keep(kept_values *k, const char *name, hone_value *v) {
     if (k->n == k->cap) {
         size_t cap = k->cap ? 2 * k->cap : 64;
@@ -81,7 +81,7 @@ static const hone_value *find_kept(const kept_values *k, const char *name) {
     return NULL;
 }
 
-/* Tensors of numbers are what differences are looked for in. */
+/* Only tensors of numbers are compared by difference. */
 static hone_value *copy_tensor(const hone_value *v) {
     hone_tensor_info t;
     hone_value *copy = NULL;
@@ -91,7 +91,7 @@ static hone_value *copy_tensor(const hone_value *v) {
     return copy;
 }
 
-/* Keeps what nodes of the main graph compute; those inside of loops would come many times. */
+/* Keeps the results of nodes of the main graph; nodes in loops would give many. */
 static void watch_node(void *ctx, const hone_step *step) {
     hone_node_info info;
     const hone_value *const *outputs = step->outputs;
@@ -109,7 +109,7 @@ static void watch_node(void *ctx, const hone_step *step) {
 
 /* ---- the two sides --------------------------------------------------------------------------- */
 
-/* Everything the model computes, or its outputs alone. Reports errors. */
+/* Returns all values that the model computes, or only its outputs. Reports errors. */
 static bool run_side(hone_model *m, const diff_options *o, const cli_feed *feed, kept_values *out) {
     hone_session_options session_options;
     hone_run_options run_options;
@@ -118,7 +118,7 @@ static bool run_side(hone_model *m, const diff_options *o, const cli_feed *feed,
     hone_session_options_init(&session_options);
     hone_run_options_init(&run_options);
     session_options.n_threads = (int)o->threads;
-    if (o->all) /* inner values are those of the models as they are written */
+    if (o->all) /* compare the intermediate values of the models as written */
         session_options.level = HONE_LEVEL_NONE;
     if (cli_parse_level(o->level, &session_options.level) != EXIT_OK)
         return false;
@@ -161,7 +161,7 @@ static bool keep_npz_member(void *ctx, const char *name, const unsigned char *at
     return v != NULL;
 }
 
-/* Saved outputs: an archive with all of them, or one file for a model with one output. */
+/* Loads saved outputs: an archive with all of them, or one file for a model with one output. */
 static bool read_side(const char *path, const hone_model *m, kept_values *out) {
     const cli_image_options no_image = {0};
     hone_subgraph_info graph;
@@ -197,9 +197,9 @@ typedef struct diff_row {
 
 typedef struct diff_report {
     const char *a, *b;
-    diff_row *rows; /* common values */
+    diff_row *rows; /* values that both have */
     size_t n, n_apart;
-    const diff_row *first; /* that is further apart than the limit; NULL: none */
+    const diff_row *first; /* the first one that differs by more than the limit; NULL: none */
     double limit;
 } diff_report;
 
@@ -309,7 +309,7 @@ static bool is_saved_output(const char *path) {
            cli_has_suffix(path, ".pb") || cli_has_suffix(path, ".json");
 }
 
-/* The other side, on the same inputs. */
+/* Loads the other side, on the same inputs. */
 static bool open_other_side(const char *path, const diff_options *o, const hone_model *m,
                             const cli_feed *feed, kept_values *out) {
     if (is_saved_output(path))
@@ -345,7 +345,7 @@ static int run_diff(const cli_command *self, int argc, char **argv) {
     cli_list files = {0};
     int status = cli_parse(self, argc, argv, &o, &files);
     if (status == EXIT_OK && files.n != 2) {
-        cli_fail("name a model and what to compare it with; `hone diff --help` tells more");
+        cli_fail("give a model and what to compare it with; see `hone diff --help`");
         status = EXIT_USAGE;
     }
     if (status == EXIT_OK)
@@ -367,8 +367,8 @@ static const char *const diff_examples[] = {
 const cli_command cli_command_diff = {
     .name = "diff",
     .arguments = "MODEL MODEL|OUTPUTS",
-    .summary = "compare what two models compute, or a model with saved outputs",
-    .details = "The first model is the reference. Both get the same inputs: those given, and "
+    .summary = "compare the outputs of two models, or of a model with saved outputs",
+    .details = "The first model is the reference. Both get the same inputs: the given ones, and "
                "random numbers (seed 0) for the others.\n"
                "Exit status 1 when a value differs by more than the limit.",
     .options = diff_option_table,

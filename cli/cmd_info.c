@@ -1,4 +1,4 @@
-/* hone info: what is in a model? */
+/* hone info: describes a model. */
 #include "cli.h"
 
 #include <stdarg.h>
@@ -17,14 +17,14 @@ static const cli_option info_option_table[] = {
     {"values", 0, CLI_FLAG, offsetof(info_options, values), NULL,
      "every value with its inferred type"},
     {"plan", 'p', CLI_FLAG, offsetof(info_options, plan), NULL,
-     "memory of a run: weights, intermediate values, what is alive at the peak; with --nodes also "
-     "who runs each node"},
+     "memory of a run: weights, intermediate values, live values at the peak; with --nodes also "
+     "the provider of each node"},
     {"text", 't', CLI_FLAG, offsetof(info_options, text), NULL,
      "the model in the ONNX textual syntax"},
     {"full", 0, CLI_FLAG, offsetof(info_options, full), NULL,
-     "with --text: all elements of all tensors, so that it parses back"},
+     "with --text: all elements of all tensors, so that the text can be loaded"},
     {"dim", 'd', CLI_TEXTS, offsetof(info_options, model.dims), "NAME=SIZE",
-     "fix a free dimension (repeatable)"},
+     "fix a symbolic dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(info_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
     CLI_CUSTOM_OPS(info_options),
@@ -37,7 +37,7 @@ static void add_row(cli_table *t, const char *what, const char *value) {
     cli_table_add(t, "%s", value);
 }
 
-/* Adds to a text, as far as it has room. */
+/* Appends to a text as far as it fits. */
 static void append(char *text, size_t size, const char *fmt, ...) {
     size_t used = strlen(text);
     va_list args;
@@ -177,7 +177,7 @@ static void print_metadata(const hone_model *m) {
     cli_table_print(&table);
 }
 
-/* " --dim batch=1 --dim seq=1": what would fix every free dimension of the inputs. */
+/* " --dim batch=1 --dim seq=1": the options that fix every symbolic dimension of the inputs. */
 static void list_free_dims(const hone_graph *g, char *out, size_t size) {
     hone_subgraph_info graph;
     hone_graph_get_subgraph(g, 0, &graph);
@@ -196,7 +196,7 @@ static void list_free_dims(const hone_graph *g, char *out, size_t size) {
     }
 }
 
-/* Says what keeps work from being counted. */
+/* Explains why operations cannot be counted. */
 static void print_hint(const hone_model *m, const hone_stats_totals *t) {
     char options[256];
     if (!t->n_unknown_nodes)
@@ -204,7 +204,7 @@ static void print_hint(const hone_model *m, const hone_stats_totals *t) {
     list_free_dims(hone_model_graph(m), options, sizeof options);
     printf("\n%s", cli_begin(stdout, CLI_DIM));
     if (*options)
-        printf("%u nodes have free dimensions: add%s to count operations", t->n_unknown_nodes,
+        printf("%u nodes have symbolic dimensions: add%s to count operations", t->n_unknown_nodes,
                options);
     else
         printf("the shapes of %u nodes depend on data: operations are not counted",
@@ -341,7 +341,7 @@ static int run_info(const cli_command *self, int argc, char **argv) {
     cli_list files = {0};
     int status = cli_parse(self, argc, argv, &o, &files);
     if (status == EXIT_OK && files.n == 0) {
-        cli_fail("name a model; `hone info --help` tells more");
+        cli_fail("give a model; see `hone info --help`");
         status = EXIT_USAGE;
     }
     bool can_run = status == EXIT_OK;
@@ -361,7 +361,7 @@ static int run_info(const cli_command *self, int argc, char **argv) {
 static const char *const info_examples[] = {
     "hone info model.onnx|producer, opsets, inputs and outputs, parameters, operators",
     "hone info --dim batch=1 --nodes model.onnx|cost of every node at batch 1",
-    "hone info --dim batch=1 --plan model.onnx|memory that a run takes",
+    "hone info --dim batch=1 --plan model.onnx|memory of a run",
     "hone info --text model.onnx|read the graph",
     "hone info --json --values model.onnx|everything about every value, for a program",
     NULL,
@@ -370,8 +370,8 @@ static const char *const info_examples[] = {
 const cli_command cli_command_info = {
     .name = "info",
     .arguments = "MODEL...",
-    .summary = "tell what is in a model: interface, parameters, operators, cost",
-    .details = "Types and shapes are inferred through the whole graph; free dimensions stay "
+    .summary = "describe a model: interface, parameters, operators, cost",
+    .details = "Types and shapes are inferred through the whole graph; symbolic dimensions stay "
                "symbolic until --dim or --shape fix them.",
     .options = info_option_table,
     .n_options = sizeof info_option_table / sizeof *info_option_table,

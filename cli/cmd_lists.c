@@ -1,4 +1,4 @@
-/* hone passes, hone kernels: what this build has, as a table or as JSON. */
+/* hone passes, hone kernels: lists what this build contains, as a table or as JSON. */
 #include "cli_value.h"
 
 enum { MOST_LISTED = 8 };

@@ -1,4 +1,4 @@
-/* hone ops: the operators hone knows. */
+/* hone ops: lists and describes the operators that hone supports. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static void print_op(uint32_t index, const hone_op_info *op) {
     }
 }
 
-/* All versions of an operator, in every domain that has one of that name. */
+/* Prints all versions of an operator, in every domain that has one of that name. */
 static int describe(const char *name) {
     hone_op_info op;
     bool found = false;
@@ -108,7 +108,7 @@ static int describe(const char *name) {
         print_op(i, &op);
         found = true;
     }
-    return found ? EXIT_OK : cli_fail("hone knows no operator '%s'; `hone ops` lists them", name);
+    return found ? EXIT_OK : cli_fail("hone has no operator '%s'; `hone ops` lists them", name);
 }
 
 static int run_ops(const cli_command *self, int argc, char **argv) {
@@ -139,7 +139,7 @@ static const char *const ops_examples[] = {
 const cli_command cli_command_ops = {
     .name = "ops",
     .arguments = "[OPERATOR...]",
-    .summary = "list the operators hone knows, or describe one",
+    .summary = "list the operators that hone supports, or describe one",
     .options = ops_option_table,
     .n_options = sizeof ops_option_table / sizeof *ops_option_table,
     .examples = ops_examples,

@@ -1,4 +1,4 @@
-/* hone optimize: a smaller and faster graph that computes the same. */
+/* hone optimize: rewrites a graph into a smaller and faster one that computes the same. */
 #include "cli_value.h"
 #include "optimize_report.h"
 
@@ -20,40 +20,40 @@ typedef struct optimize_options {
 static const cli_option optimize_option_table[] = {
     CLI_SAVE_OPTIONS(optimize_options),
     {"level", 'l', CLI_TEXT, offsetof(optimize_options, level), "LEVEL",
-     "none, basic, extended (default) or all; 0, 1, 2 and 99 are the same"},
+     "none, basic, extended (default) or all; or 0, 1, 2, 99"},
     {"target", 0, CLI_TEXT, offsetof(optimize_options, target), "onnx|onnxruntime",
-     "operators of the standard only (default), or also those that onnxruntime adds"},
+     "write operators of the standard only (default), or also those of onnxruntime"},
     {"opset", 0, CLI_TEXT, offsetof(optimize_options, opset), "N",
-     "bring the model to this opset first, up or down"},
+     "convert the model to this opset first, up or down"},
     {"passes", 'p', CLI_TEXT, offsetof(optimize_options, passes), "A,B",
-     "run these passes alone; `hone passes` lists them"},
+     "run only these passes; `hone passes` lists them"},
     {"disable", 0, CLI_TEXTS, offsetof(optimize_options, disabled), "PASS[.RULE]",
-     "leave out a pass, or one rule of it (repeatable)"},
+     "disable a pass, or one rule of it (repeatable)"},
     {"stop-after", 0, CLI_TEXT, offsetof(optimize_options, stop_after), "N",
-     "make N rewrites and no more"},
+     "stop after N rewrites"},
     {"max-fold", 0, CLI_SIZE, offsetof(optimize_options, max_fold), "BYTES",
-     "largest constant that may grow by folding (default 16M)"},
+     "largest result of constant folding that may grow the model (default 16M)"},
     {"approximate", 0, CLI_FLAG, offsetof(optimize_options, approximate), NULL,
-     "allow passes that change numbers a little"},
+     "allow passes that change results slightly"},
     {"precision", 0, CLI_TEXT, offsetof(optimize_options, precision), "float16|bfloat16",
-     "compute in 16 bits; with --verify what leaves the range stays float"},
+     "compute in half precision; with --verify nodes that exceed its range stay float"},
     {"keep-io", 0, CLI_FLAG, offsetof(optimize_options, keep_io), NULL,
      "with --precision: inputs and outputs of the graph stay float"},
     {"block-op", 0, CLI_TEXTS, offsetof(optimize_options, blocked_ops), "OP",
-     "with --precision: operators that stay float, beside the usual ones (repeatable)"},
+     "with --precision: further operators that stay float (repeatable)"},
     {"block-node", 0, CLI_TEXTS, offsetof(optimize_options, blocked_nodes), "NAME",
      "with --precision: nodes that stay float (repeatable)"},
     {"verify", 0, CLI_FLAG, offsetof(optimize_options, verify), NULL,
-     "run the graph before and after every pass, and leave out what changes results"},
+     "run the graph before and after every pass, and disable rules that change results"},
     {"explain", 'e', CLI_FLAG, offsetof(optimize_options, explain), NULL,
-     "tell what every pass did, and what it nearly did"},
+     "list the rewrites and near misses of every pass"},
     {"print-after", 0, CLI_TEXT, offsetof(optimize_options, print_after), "PASS",
-     "print the graph whenever this pass changed it"},
+     "print the graph after this pass changed it"},
     {"print-changed", 0, CLI_FLAG, offsetof(optimize_options, print_changed), NULL,
      "print the graph after every pass that changed it"},
     {"json", 0, CLI_FLAG, offsetof(optimize_options, json), NULL, "the report as one JSON object"},
     {"dim", 'd', CLI_TEXTS, offsetof(optimize_options, model.dims), "NAME=SIZE",
-     "fix a free dimension (repeatable)"},
+     "fix a symbolic dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(optimize_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
     CLI_CUSTOM_OPS(optimize_options),
@@ -77,7 +77,7 @@ static int parse_target(const char *text, hone_target *target) {
 static int parse_precision(const optimize_options *o, hone_optimize_options *options) {
     bool has_details = o->keep_io || o->blocked_ops.n || o->blocked_nodes.n;
     if (!o->precision)
-        return has_details ? cli_fail("--keep-io, --block-op and --block-node go with --precision")
+        return has_details ? cli_fail("--keep-io, --block-op and --block-node need --precision")
                            : EXIT_OK;
     if (cli_parse_precision("--precision", o->precision, &options->precision) != EXIT_OK)
         return EXIT_USAGE;
@@ -112,7 +112,7 @@ static int check_pass_name(const char *option, const char *name) {
 
 #define MAX_PASSES 128
 
-/* Cuts a copy of `text` at commas. The copy is to be freed. */
+/* Splits a copy of `text` at commas. The caller frees the copy. */
 static char *split_passes(const char *text, const char **names, uint32_t *n) {
     char *copy = malloc(strlen(text) + 1);
     if (!copy)
@@ -128,7 +128,7 @@ static char *split_passes(const char *text, const char **names, uint32_t *n) {
     return copy;
 }
 
-/* ---- printing on the way --------------------------------------------------------------------- */
+/* ---- printing between passes ----------------------------------------------------------------- */
 
 static bool print_graph(void *ctx, const hone_model *m, const char *pass, uint32_t n_rewrites) {
     const optimize_options *o = ctx;
@@ -143,7 +143,7 @@ static bool print_graph(void *ctx, const hone_model *m, const char *pass, uint32
     return false;
 }
 
-/* ---- the work -------------------------------------------------------------------------------- */
+/* ---- optimization ---------------------------------------------------------------------------- */
 
 static uint64_t bytes_of_file(const char *path) {
     struct stat s;
@@ -262,7 +262,7 @@ static int run_optimize(const cli_command *self, int argc, char **argv) {
     cli_list files = {0};
     int status = cli_parse(self, argc, argv, &o, &files);
     if (status == EXIT_OK && files.n != 1) {
-        cli_fail("name one model; `hone optimize --help` tells more");
+        cli_fail("give one model; see `hone optimize --help`");
         status = EXIT_USAGE;
     }
     if (status == EXIT_OK)
@@ -282,18 +282,19 @@ static const char *const optimize_examples[] = {
     "hone optimize in.onnx -o out.onnx --target onnxruntime|with the fused operators of "
     "onnxruntime",
     "hone optimize in.onnx -o out.onnx --opset 23|attention as one operator of the standard",
-    "hone optimize in.onnx --explain|what would be done, and what not, and why",
+    "hone optimize in.onnx --explain|the rewrites, and the near misses with their reasons",
     "hone optimize in.onnx -o out.onnx --verify --input image=cat.jpg --resize 256 --crop "
-    "224x224|proven on a real input",
-    "hone optimize in.onnx -o out.onnx --level none --opset 17|another opset, nothing else",
-    "hone optimize in.onnx -o out.onnx --precision float16 --keep-io|half the size, float outside",
+    "224x224|verified on a real input",
+    "hone optimize in.onnx -o out.onnx --level none --opset 17|only convert the opset",
+    "hone optimize in.onnx -o out.onnx --precision float16 --keep-io|half the size, float inputs "
+    "and outputs",
     NULL,
 };
 
 const cli_command cli_command_optimize = {
     .name = "optimize",
     .arguments = "MODEL [-o FILE]",
-    .summary = "make a graph smaller and faster, and tell what was done",
+    .summary = "make a graph smaller and faster, and report the changes",
     .details =
         "Inputs and outputs keep their names and order, and their types unless --precision "
         "changes them. Without -o nothing is written. With --verify (or any input given) the\n"

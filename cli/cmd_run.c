@@ -1,4 +1,4 @@
-/* hone run: computes a model's outputs. */
+/* hone run: runs a model. */
 #define _POSIX_C_SOURCE 200809L
 #include "run_report.h"
 #include "test_sets.h"
@@ -25,47 +25,47 @@ typedef struct run_options {
 static const cli_option run_option_table[] = {
     CLI_INPUT_OPTIONS(run_options),
     {"output", 'o', CLI_TEXTS, offsetof(run_options, outputs), "NAME=FILE",
-     "write an output as .npy, .pb or .json; FILE.npz alone takes all (repeatable)"},
+     "write an output as .npy, .pb or .json; FILE.npz alone gets all (repeatable)"},
     {"outputs", 0, CLI_TEXT, offsetof(run_options, folder), "FOLDER",
      "write all outputs into a folder"},
     {"format", 'f', CLI_TEXT, offsetof(run_options, format), "npy|npz|pb|json",
-     "of the files in that folder (default npy)"},
+     "format of the files in that folder (default npy)"},
     {"top", 'k', CLI_SIZE, offsetof(run_options, top), "K",
      "show the K largest elements of each row (5 with --labels)"},
     {"labels", 0, CLI_TEXT, offsetof(run_options, labels), "FILE",
      "names of the classes, one per line"},
     {"repeat", 'n', CLI_SIZE, offsetof(run_options, repeat), "N",
-     "run N times more and tell how long it took"},
+     "run N more times and print the time"},
     {"level", 'l', CLI_TEXT, offsetof(run_options, level), "LEVEL",
-     "of graph optimization: none, basic, extended, all (default)"},
+     "graph optimization level: none, basic, extended, all (default)"},
     {"threads", 't', CLI_SIZE, offsetof(run_options, threads), "N",
      "threads to use (default: all processors)"},
     {"cache", 0, CLI_TEXT, offsetof(run_options, cache), "FOLDER",
-     "keep weights there as this processor wants them, and start faster the next time"},
+     "store the optimized graph and packed weights there, to start faster next time"},
     {"kernels", 0, CLI_TEXT, offsetof(run_options, kernels), "FILE",
-     "take the kernels that `hone tune` found to be the fastest"},
+     "use the kernels that `hone tune` selected"},
     {"weights", 0, CLI_TEXT, offsetof(run_options, weights), "float16|bfloat16",
-     "keep weights of matrix products in halves: less memory, and few rows take less time"},
+     "keep weights of matrix products in half precision: less memory, faster for few rows"},
     {"memory", 'm', CLI_SIZE, offsetof(run_options, memory), "BYTES",
-     "limit for intermediate values"},
-    {"timeout", 0, CLI_SIZE, offsetof(run_options, timeout), "SECONDS", "give up after that time"},
+     "limit of the memory for intermediate values"},
+    {"timeout", 0, CLI_SIZE, offsetof(run_options, timeout), "SECONDS", "stop after that time"},
     {"provider", 0, CLI_TEXTS, offsetof(run_options, providers), "NAME",
-     "who runs the nodes, the preferred one first (default cpu; repeatable)"},
+     "a provider of the nodes, in order of preference (default cpu; repeatable)"},
     {"keep-denormals", 0, CLI_FLAG, offsetof(run_options, keep_denormals), NULL,
-     "compute with numbers so small that they count as zero otherwise"},
+     "keep denormal numbers, which are flushed to zero by default"},
     {"profile", 0, CLI_FLAG, offsetof(run_options, profile), NULL,
-     "tell where the time goes, by operator"},
+     "print the time by operator and by node"},
     {"dim", 'd', CLI_TEXTS, offsetof(run_options, model.dims), "NAME=SIZE",
-     "fix a free dimension (repeatable)"},
+     "fix a symbolic dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(run_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
     CLI_CUSTOM_OPS(run_options),
     {"test", 0, CLI_FLAG, offsetof(run_options, test), NULL,
      "the arguments are folders of ONNX test data sets: run and compare"},
     {"jobs", 'j', CLI_SIZE, offsetof(run_options, jobs), "N",
-     "with --test: cases at a time (default: all processors)"},
+     "with --test: parallel cases (default: all processors)"},
     {"manifest", 0, CLI_TEXT, offsetof(run_options, manifest), "FILE",
-     "with --test: cases that are known to fail, as lines NAME: reason"},
+     "with --test: known failures, as lines NAME: reason"},
     {"json", 0, CLI_FLAG, offsetof(run_options, json), NULL, "one JSON object instead of tables"},
 };
 
@@ -189,7 +189,7 @@ static bool write_named(run_state *s, const char *text) {
                       text, cli_list_names(hone_model_graph(s->model), true, names, sizeof names));
 }
 
-/* Names of outputs may hold slashes; files' names do not. */
+/* Output names may contain slashes; file names must not. */
 static bool write_into_folder(run_state *s, const char *folder, const char *format) {
     static const char *const formats[] = {"npy", "npz", "pb", "json"};
     const run_results *r = &s->results;
@@ -200,7 +200,7 @@ static bool write_into_folder(run_state *s, const char *folder, const char *form
     if (!is_known)
         return cli_refuse(&s->error, "--format %s: write npy, npz, pb or json", format);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return cli_refuse(&s->error, "cannot make the folder '%s': %s", folder, strerror(errno));
+        return cli_refuse(&s->error, "cannot create the folder '%s': %s", folder, strerror(errno));
     if (strcmp(format, "npz") == 0) {
         snprintf(path, sizeof path, "%s/outputs.npz", folder);
         return cli_npz_write(path, r->n_outputs, r->names, r->values, &s->error);
@@ -276,8 +276,7 @@ static int run_run(const cli_command *self, int argc, char **argv) {
     int status = cli_parse(self, argc, argv, &o, &arguments);
     bool is_usable = o.test ? arguments.n > 0 : arguments.n == 1;
     if (status == EXIT_OK && !is_usable) {
-        cli_fail("name %s; `hone run --help` tells more",
-                 o.test ? "a folder of test cases" : "one model");
+        cli_fail("give %s; see `hone run --help`", o.test ? "a folder of test cases" : "one model");
         status = EXIT_USAGE;
     }
     if (status == EXIT_OK &&
@@ -300,8 +299,8 @@ static const char *const run_examples[] = {
     "hone run model.onnx -i cat.jpg --resize 256 --crop 224 --mean 0.485,0.456,0.406 --std "
     "0.229,0.224,0.225 --labels "
     "classes.txt|classify a photo",
-    "hone run model.onnx --random 1 --dim batch=8 --repeat 100|how long a batch takes",
-    "hone run model.onnx --random 1 --repeat 20 --profile|where the time goes",
+    "hone run model.onnx --random 1 --dim batch=8 --repeat 100|time of a batch",
+    "hone run model.onnx --random 1 --repeat 20 --profile|time by operator and by node",
     "hone run --test onnx/backend/test/data/node|the test cases of ONNX",
     NULL,
 };
@@ -309,10 +308,10 @@ static const char *const run_examples[] = {
 const cli_command cli_command_run = {
     .name = "run",
     .arguments = "MODEL | --test FOLDER...",
-    .summary = "compute the outputs of a model",
-    .details = "Inputs come from files, or are made up by --random or --fill with a free dimension "
-               "taken as 1. Of a model with one input the\n"
-               "name may be left out. JSON files hold nested arrays; raw files (.raw, .bin) the "
+    .summary = "run a model",
+    .details = "Inputs come from files, or from --random or --fill, with a symbolic dimension "
+               "taken as 1. For a model with one input the\n"
+               "name may be omitted. JSON files hold nested arrays; raw files (.raw, .bin) the "
                "elements alone.",
     .options = run_option_table,
     .n_options = sizeof run_option_table / sizeof *run_option_table,

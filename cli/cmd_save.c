@@ -1,4 +1,4 @@
-/* hone save: rewrite a model. */
+/* hone save: edits a model and writes it. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const cli_option save_option_table[] = {
     {"infer", 'i', CLI_FLAG, offsetof(save_options, infer), NULL,
      "store the inferred type and shape of every value"},
     {"dim", 'd', CLI_TEXTS, offsetof(save_options, model.dims), "NAME=SIZE",
-     "fix a free dimension (repeatable)"},
+     "fix a symbolic dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(save_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
     CLI_CUSTOM_OPS(save_options),
@@ -29,7 +29,7 @@ static const cli_option save_option_table[] = {
      "rename an input, an output or any value (repeatable)"},
     {"strip", 0, CLI_CHOICE, offsetof(save_options, strip),
      "docs,names,values,metadata,shapes,unused",
-     "leave out what running does not need (alone: docs, names, metadata)"},
+     "remove what a run does not need (without a value: docs, names, metadata)"},
 };
 
 /* ---- strip ----------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static int parse_strip(const char *text, unsigned *what) {
             i++;
         if (i == sizeof parts / sizeof *parts)
             return cli_fail(
-                "--strip knows docs, names, values, metadata, shapes and unused, not '%.*s'",
+                "--strip accepts docs, names, values, metadata, shapes and unused, not '%.*s'",
                 (int)n, text);
         *what |= parts[i].flag;
         text += n + (text[n] == ',');
@@ -66,7 +66,7 @@ typedef struct name_list {
     uint32_t n;
 } name_list;
 
-/* Cuts `text` in place at commas; false when a name is not in the graph. */
+/* Splits `text` in place at commas; false when a name is not in the graph. */
 static bool split_names(const hone_graph *g, char *text, name_list *out) {
     out->n = 0;
     for (char *name = text; name;) {
@@ -81,8 +81,8 @@ static bool split_names(const hone_graph *g, char *text, name_list *out) {
     return true;
 }
 
-/* Splits at position k of a fresh copy. Names may hold ':' or ',' themselves, so a split counts
- * only if all names exist. */
+/* Splits a new copy at position k. Names may contain ':' or ',', so a split counts only if all
+ * names exist. */
 static char *try_split(const hone_graph *g, const char *spec, size_t k, name_list *in,
                        name_list *out) {
     char *copy = malloc(strlen(spec) + 1);
@@ -163,7 +163,7 @@ static int run_save(const cli_command *self, int argc, char **argv) {
     cli_list files = {0};
     int status = cli_parse(self, argc, argv, &o, &files);
     if (status == EXIT_OK && (files.n != 1 || !o.save.output)) {
-        cli_fail("name one model and -o FILE; `hone save --help` tells more");
+        cli_fail("give one model and -o FILE; see `hone save --help`");
         status = EXIT_USAGE;
     }
     if (status == EXIT_OK) {
@@ -181,9 +181,10 @@ static int run_save(const cli_command *self, int argc, char **argv) {
 
 static const char *const save_examples[] = {
     "hone save in.onnx -o out.onnx --infer|store inferred shapes, for viewers and other tools",
-    "hone save big.onnx -o big2.onnx --external-data|weights into big2.onnx.data",
-    "hone save in.onnx -o fixed.onnx --dim batch=1 --shape image=1x3x224x224|fix free dimensions",
-    "hone save in.onnx -o part.onnx --extract image,features|cut a part out",
+    "hone save big.onnx -o big2.onnx --external-data|write weights to big2.onnx.data",
+    "hone save in.onnx -o fixed.onnx --dim batch=1 --shape image=1x3x224x224|fix symbolic "
+    "dimensions",
+    "hone save in.onnx -o part.onnx --extract image,features|extract a part",
     "hone save in.onnx -o small.onnx --strip --inline-functions|plain nodes, no docs, no names",
     "hone save in.onnx -o in.onnxtxt|the textual syntax",
     NULL,
@@ -192,10 +193,10 @@ static const char *const save_examples[] = {
 const cli_command cli_command_save = {
     .name = "save",
     .arguments = "MODEL -o FILE",
-    .summary = "rewrite a model: shapes, external data, parts, names",
+    .summary = "edit a model: shapes, external data, parts, names",
     .details = "The output is written under a temporary name and renamed, so FILE is the old one "
-               "or the new one, never half of it;\n"
-               "it may be the model itself. Untouched tensors are copied byte for byte.",
+               "or the new one, never incomplete;\n"
+               "it may be the model itself. Unchanged tensors are copied byte for byte.",
     .options = save_option_table,
     .n_options = sizeof save_option_table / sizeof *save_option_table,
     .examples = save_examples,

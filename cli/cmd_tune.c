@@ -1,4 +1,4 @@
-/* hone tune: measures what is fastest on this machine. */
+/* hone tune: measures the fastest kernels on this machine. */
 #include "cli_value.h"
 
 #include <string.h>
@@ -13,22 +13,22 @@ typedef struct tune_options {
 
 static const cli_option tune_option_table[] = {
     {"kernels", 0, CLI_FLAG, offsetof(tune_options, kernels), NULL,
-     "which kernel computes each convolution fastest"},
+     "find the fastest kernel for each convolution"},
     {"output", 'o', CLI_TEXT, offsetof(tune_options, output), "FILE",
-     "write what was found for `hone run --kernels FILE`; choices of other models there stay"},
+     "write the choices for `hone run --kernels FILE`; those of other models are kept"},
     {"level", 'l', CLI_TEXT, offsetof(tune_options, level), "LEVEL",
-     "of graph optimization: none, basic, extended, all (default)"},
+     "graph optimization level: none, basic, extended, all (default)"},
     {"threads", 't', CLI_SIZE, offsetof(tune_options, threads), "N",
      "threads to use (default: all processors)"},
     {"dim", 'd', CLI_TEXTS, offsetof(tune_options, model.dims), "NAME=SIZE",
-     "fix a free dimension (repeatable)"},
+     "fix a symbolic dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(tune_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
     CLI_CUSTOM_OPS(tune_options),
     {"json", 0, CLI_FLAG, offsetof(tune_options, json), NULL, "one JSON object instead of a table"},
 };
 
-/* Collects timings as they come. */
+/* Collects timings during the measurement. */
 typedef struct tune_report {
     cli_table table;
     cli_buffer json;
@@ -127,8 +127,8 @@ static int run_tune(const cli_command *self, int argc, char **argv) {
     cli_list arguments = {0};
     int status = cli_parse(self, argc, argv, &o, &arguments);
     if (status == EXIT_OK && (arguments.n != 1 || !o.kernels)) {
-        cli_fail("%s; `hone tune --help` tells more",
-                 o.kernels ? "name one model" : "say what to tune: --kernels");
+        cli_fail("%s; see `hone tune --help`",
+                 o.kernels ? "give one model" : "add --kernels to tell what to tune");
         status = EXIT_USAGE;
     }
     if (status == EXIT_OK && cli_parse_level(o.level, &o.parsed_level) != EXIT_OK)
@@ -142,18 +142,17 @@ static int run_tune(const cli_command *self, int argc, char **argv) {
 
 static const char *const tune_examples[] = {
     "hone tune --kernels model.onnx --dim batch=1 -o kernels.txt|find the fastest kernels",
-    "hone run model.onnx --random 1 --dim batch=1 --kernels kernels.txt|and use them",
+    "hone run model.onnx --random 1 --dim batch=1 --kernels kernels.txt|use them",
     NULL,
 };
 
 const cli_command cli_command_tune = {
     .name = "tune",
     .arguments = "--kernels MODEL",
-    .summary = "measure which kernels are the fastest here",
-    .details =
-        "Times every kernel that can compute a convolution, for all convolutions whose sizes "
-        "are known and that have a\n"
-        "choice. Choices hold for these sizes, this number of threads and this processor.",
+    .summary = "measure the fastest kernels on this machine",
+    .details = "Times every kernel that supports a convolution, for all convolutions whose sizes "
+               "are known and that have more than one\n"
+               "kernel. Choices apply to these sizes, this number of threads and this processor.",
     .options = tune_option_table,
     .n_options = sizeof tune_option_table / sizeof *tune_option_table,
     .examples = tune_examples,

@@ -1,4 +1,4 @@
-/* Values for the inputs of a model: from files, or made up. */
+/* Provides values for the inputs of a model: from files, random or constant. */
 #include "cli_value.h"
 
 #include <math.h>
@@ -38,9 +38,9 @@ int cli_parse_numbers(const char *text, int max, double *out) {
     return 0;
 }
 
-/* ---- made up --------------------------------------------------------------------------------- */
+/* ---- generated values ------------------------------------------------------------------------ */
 
-/* splitmix64: any seed is as good as any other. */
+/* splitmix64, which has no weak seeds. */
 static uint64_t next_random(uint64_t *state) {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -48,7 +48,7 @@ static uint64_t next_random(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-/* Reals between -1 and 1; bytes of any value; 0 or 1 for wider integers, which are mostly indices
+/* Floats between -1 and 1; bytes of any value; 0 or 1 for wider integers, which are mostly indices
  * or masks. */
 static double random_number(uint64_t *state, int32_t elem_type) {
     uint64_t bits = next_random(state);
@@ -62,7 +62,7 @@ static double random_number(uint64_t *state, int32_t elem_type) {
     return (double)(bits >> 63);
 }
 
-/* Each input has its own sequence, whatever the others are. */
+/* The sequence of each input does not depend on other inputs. */
 static uint64_t seed_for(const char *name, uint64_t seed) {
     for (; *name; name++)
         seed = (seed ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
@@ -80,7 +80,7 @@ static hone_value *make_value(const cli_expect *e, const made_up *how, hone_erro
     hone_value *v;
     if (e->kind != HONE_TYPE_TENSOR || !hone_elem_type_bits(e->elem_type) || e->rank < 0) {
         cli_refuse(error,
-                   "input '%s' is %s: no values can be made up for it, give --input %s=FILE%s",
+                   "input '%s' is %s: values cannot be generated for it, give --input %s=FILE%s",
                    e->name, e->text, e->name, e->rank < 0 ? " or --shape" : "");
         return NULL;
     }
@@ -99,7 +99,7 @@ static hone_value *make_value(const cli_expect *e, const made_up *how, hone_erro
     return v;
 }
 
-/* False when nothing says how; the error is filled when it says so badly. */
+/* False when no option applies; the error is set when an option is wrong. */
 static bool read_made_up(const cli_input_options *o, const cli_expect *e, const char *inputs,
                          made_up *how, hone_error *error) {
     char *end;
@@ -124,13 +124,13 @@ static bool read_made_up(const cli_input_options *o, const cli_expect *e, const 
 
 /* ---- from files ------------------------------------------------------------------------------ */
 
-/* "NAME=FILE" for this input: the file; NULL when it is about another one. Names may hold '='. */
+/* Returns the file of "NAME=FILE" for this input; NULL for another input. Names may contain '='. */
 static const char *file_for(const char *text, const char *name) {
     size_t n = strlen(name);
     return strncmp(text, name, n) == 0 && text[n] == '=' ? text + n + 1 : NULL;
 }
 
-/* The graph's inputs that have no default, and those that a file is given for. */
+/* The graph inputs without a default, and those with a file. */
 typedef struct feed_maker {
     const hone_graph *g;
     const cli_input_options *o;
@@ -173,7 +173,7 @@ static bool feed_input(feed_maker *m, uint32_t value, bool has_default) {
     return true;
 }
 
-/* A name that is no input's would be passed over in silence. */
+/* A name that no input has would be ignored silently. */
 static bool check_given_names(feed_maker *m, const hone_subgraph_info *graph) {
     for (size_t i = 0; i < m->o->files.n; i++) {
         const char *text = m->o->files.at[i];

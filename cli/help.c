@@ -1,4 +1,4 @@
-/* Help, man page and bash completion: all from the same tables. */
+/* Generates help, man page and bash completion from the option tables. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -34,7 +34,7 @@ void cli_help_overview(FILE *out) {
     for (size_t i = 0; cli_commands[i]; i++)
         fprintf(out, "  %s%-*s%s %s\n", cli_begin(out, CLI_CYAN), width, cli_commands[i]->name,
                 cli_end(out), cli_commands[i]->summary);
-    fprintf(out, "\n`hone COMMAND --help` tells more. `hone --version` prints the version and this "
+    fprintf(out, "\nSee `hone COMMAND --help`. `hone --version` prints the version and this "
                  "CPU's features.\n");
 }
 
@@ -73,7 +73,7 @@ void cli_help_command(const cli_command *c, FILE *out) {
 
 /* ---- man page -------------------------------------------------------------------------------- */
 
-/* A character that troff would take for something else, or draw as a typographic one. */
+/* Escapes a character that troff would interpret or replace by a typographic one. */
 static const char *man_escape(char c) {
     switch (c) {
     case '\\':
@@ -160,13 +160,13 @@ void cli_print_man(FILE *out) {
     for (size_t i = 0; cli_commands[i]; i++)
         man_command(cli_commands[i], out);
     fputs(".SH \"EXIT STATUS\"\n", out);
-    man_entry(out, "0", "All is well.");
+    man_entry(out, "0", "Success.");
     man_entry(out, "1", "The command failed, or a check found errors.");
     man_entry(out, "2", "The command line is wrong.");
     fputs(".SH ENVIRONMENT\n", out);
     man_entry(out, "HONE_CPU",
               "Highest instruction set to use: scalar, sse2, avx2, avx512, neon, ...");
-    man_entry(out, "NO_COLOR", "No colours, whatever the terminal.");
+    man_entry(out, "NO_COLOR", "Disables colours.");
 }
 
 /* ---- bash completion ------------------------------------------------------------------------- */
@@ -195,8 +195,8 @@ static void complete_options(const cli_command *c, FILE *out) {
     fputs("' ;;\n", out);
 }
 
-/* Where no word fits, bash completes file names. Bash splits words at '=', so "--strip=do" arrives
- * as three. */
+/* Bash completes file names where no word matches. It splits words at '=', so "--strip=do" arrives
+ * as three words. */
 void cli_print_bash_completion(FILE *out) {
     fputs("# bash completion for hone; made by `hone help --bash-completion`\n_hone() {\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} before=$((COMP_CWORD - 1)) key words=\n"

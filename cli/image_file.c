@@ -1,4 +1,4 @@
-/* Images, decoded to 8-bit RGB: JPEG and PNG by the libraries that the build found. */
+/* Decodes images to 8-bit RGB: JPEG and PNG with the libraries that the build found. */
 #include "cli_value.h"
 
 #include <stdlib.h>
@@ -45,13 +45,13 @@ static void on_jpeg_error(j_common_ptr decoder) {
     longjmp(f->escape, 1);
 }
 
-/* Stray bytes are harmless; a file that ends early would be filled up with gray. */
+/* Extraneous bytes are harmless; a truncated file would be filled with gray. */
 static void on_jpeg_warning(j_common_ptr decoder, int level) {
     if (level < 0 && decoder->err->msg_code == JWRN_JPEG_EOF)
         on_jpeg_error(decoder);
 }
 
-/* All that is alive across the jump is behind pointers. */
+/* All data that is live across longjmp is behind pointers. */
 static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *image,
                         hone_error *error) {
     struct jpeg_decompress_struct decoder;
@@ -62,7 +62,7 @@ static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *ima
     if (setjmp(failure.escape)) {
         jpeg_destroy_decompress(&decoder);
         cli_image_free(image);
-        return cli_refuse(error, "'%s' is no good JPEG file: %s", path, failure.message);
+        return cli_refuse(error, "'%s' is not a valid JPEG file: %s", path, failure.message);
     }
     jpeg_create_decompress(&decoder);
     jpeg_mem_src(&decoder, file->at, (unsigned long)file->n);
@@ -97,13 +97,13 @@ static bool decode_png(const cli_buffer *file, const char *path, cli_image *imag
     if (ok) {
         png.format = PNG_FORMAT_RGB;
         ok = cli_image_reserve(image, png.width, png.height, path, error);
-        png_color black = {0, 0, 0}; /* stands behind what is transparent */
+        png_color black = {0, 0, 0}; /* the background of transparent pixels */
         if (ok && !png_image_finish_read(&png, &black, image->rgb, 0, NULL)) {
             cli_image_free(image);
-            ok = cli_refuse(error, "'%s' is no good PNG file: %s", path, png.message);
+            ok = cli_refuse(error, "'%s' is not a valid PNG file: %s", path, png.message);
         }
     } else {
-        cli_refuse(error, "'%s' is no good PNG file: %s", path, png.message);
+        cli_refuse(error, "'%s' is not a valid PNG file: %s", path, png.message);
     }
     png_image_free(&png);
     return ok;
@@ -148,7 +148,7 @@ bool cli_image_decode(const cli_buffer *file, const char *path, cli_image *image
     *image = (cli_image){0};
     image_decoder_fn decode = find_image_decoder(file);
     return decode ? decode(file, path, image, error)
-                  : cli_refuse(error, "'%s' is no JPEG, PNG, BMP or PNM image", path);
+                  : cli_refuse(error, "'%s' is not a JPEG, PNG, BMP or PNM image", path);
 }
 
 hone_status cli_decode_image(void *ctx, const void *encoded, size_t n_bytes,

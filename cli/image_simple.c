@@ -1,4 +1,4 @@
-/* Image formats that are pixels after a short header: BMP without compression, and PNM. */
+/* Decodes image formats with a short header and plain pixels: uncompressed BMP, and PNM. */
 #include "cli_value.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct bmp_layout {
     uint64_t row_bytes; /* a multiple of 4 */
 } bmp_layout;
 
-/* Blue, green, red and maybe a fourth byte, or masks that say the same. */
+/* Blue, green, red and an optional fourth byte, or masks with that meaning. */
 static bool has_plain_pixels(const cli_buffer *file) {
     static const unsigned char masks[BMP_MASKS_BYTES] = {0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 0};
     uint64_t n_bits = cli_number_at(file->at + 28, 2), method = cli_number_at(file->at + 30, 4);
@@ -27,10 +27,10 @@ static bool has_plain_pixels(const cli_buffer *file) {
 static bool read_bmp_layout(const cli_buffer *file, const char *path, bmp_layout *l,
                             hone_error *error) {
     if (file->n < BMP_HEADER_BYTES || cli_number_at(file->at + 14, 4) < 40)
-        return cli_refuse(error, "'%s' is no good BMP file: it has no full header", path);
+        return cli_refuse(error, "'%s' is not a valid BMP file: its header is incomplete", path);
     if (!has_plain_pixels(file))
         return cli_refuse(
-            error, "'%s' is a BMP file of a kind that is not read: save it with 24 bits per pixel",
+            error, "'%s' is a BMP file of an unsupported kind: save it with 24 bits per pixel",
             path);
     int32_t height = (int32_t)cli_number_at(file->at + 22, 4);
     l->width = cli_number_at(file->at + 18, 4);
@@ -41,7 +41,7 @@ static bool read_bmp_layout(const cli_buffer *file, const char *path, bmp_layout
     l->row_bytes = (l->width * l->pixel_bytes + 3) / 4 * 4;
     if (l->pixels_at > file->n ||
         (l->row_bytes && l->height > (file->n - l->pixels_at) / l->row_bytes))
-        return cli_refuse(error, "'%s' is no good BMP file: it ends too early", path);
+        return cli_refuse(error, "'%s' is not a valid BMP file: it is truncated", path);
     return true;
 }
 
@@ -71,7 +71,7 @@ typedef struct pnm_reader {
     const unsigned char *at, *end;
     bool is_text;   /* P2, P3 */
     bool is_gray;   /* P2, P5 */
-    bool has_ended; /* or something else than a number came */
+    bool has_ended; /* or something other than a number follows */
     uint32_t largest_sample;
 } pnm_reader;
 
@@ -99,7 +99,7 @@ static uint32_t read_pnm_number(pnm_reader *r) {
     return v;
 }
 
-/* Binary samples of more than 8 bits have two bytes, the high one first. */
+/* Binary samples of more than 8 bits have two bytes, big-endian. */
 static size_t pnm_sample_bytes(const pnm_reader *r) {
     return !r->is_text && r->largest_sample > 255 ? 2 : 1;
 }
@@ -135,15 +135,15 @@ bool cli_pnm_decode(const cli_buffer *file, const char *path, cli_image *image, 
     r.largest_sample = read_pnm_number(&r);
     if (r.has_ended || r.largest_sample < 1 || r.largest_sample > 65535 || r.at == r.end ||
         !is_pnm_space(*r.at++))
-        return cli_refuse(error, "'%s' is no good PNM file: it has no full header", path);
+        return cli_refuse(error, "'%s' is not a valid PNM file: its header is incomplete", path);
     uint64_t pixel_bytes = (r.is_gray ? 1 : 3) * pnm_sample_bytes(&r);
     if (width && height > (uint64_t)(r.end - r.at) / pixel_bytes / width)
-        return cli_refuse(error, "'%s' is no good PNM file: it ends too early", path);
+        return cli_refuse(error, "'%s' is not a valid PNM file: it is truncated", path);
     if (!cli_image_reserve(image, width, height, path, error))
         return false;
     read_pnm_pixels(&r, image);
     if (!r.has_ended)
         return true;
     cli_image_free(image);
-    return cli_refuse(error, "'%s' is no good PNM file: numbers are missing", path);
+    return cli_refuse(error, "'%s' is not a valid PNM file: samples are missing", path);
 }

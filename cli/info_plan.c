@@ -1,4 +1,4 @@
-/* hone info --plan: the memory of a run, and who runs the nodes. */
+/* hone info --plan: prints the memory of a run and the provider of each node. */
 #include "cli.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static void plan_row(cli_table *t, const char *what, const char *text) {
     cli_table_add(t, "%s", text);
 }
 
-/* "cpu: 120 nodes", one row for each provider that has any. */
+/* "cpu: 120 nodes", one row for each provider with nodes. */
 static void add_providers(cli_table *t, const hone_plan *plan, uint32_t n_nodes) {
     const char *provider;
     char text[64];
@@ -57,7 +57,7 @@ static void print_peak(const hone_plan *plan, const hone_plan_info *info) {
     char text[32];
     if (!info->n_values)
         return;
-    printf("\nalive at the peak, at %s\n", info->peak_node);
+    printf("\nlive at the peak, at %s\n", info->peak_node);
     cli_table_begin(&table, 2, headings, "Lr");
     for (uint32_t i = 0; i < info->n_values && i < MOST_SHOWN; i++) {
         hone_plan_value v;

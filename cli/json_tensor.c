@@ -1,5 +1,5 @@
-/* Tensors in JSON: nested arrays, or {"shape": [2, 3], "data": [...]} with the elements in a row.
- */
+/* Reads and writes tensors as JSON: nested arrays, or {"shape": [2, 3], "data": [...]} with all
+ * elements in one array. */
 #include "cli_value.h"
 
 #include <math.h>
@@ -10,11 +10,11 @@ enum { ELEM_STRING_JSON = 8 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-typedef struct json_item { /* one element, whatever it is */
+typedef struct json_item { /* one element of any kind */
     double number;
     int64_t integer;
     bool is_integer, is_text;
-    size_t text; /* place in the texts */
+    size_t text; /* offset in the texts */
 } json_item;
 
 typedef struct json_reader {
@@ -48,7 +48,7 @@ static bool take(json_reader *r, char c) {
 static bool read_json_unicode(json_reader *r) {
     unsigned c = 0;
     if (r->end - r->at < 4)
-        return json_stop(r, "a \\u escape is cut short");
+        return json_stop(r, "a \\u escape is incomplete");
     char digits[5] = {r->at[0], r->at[1], r->at[2], r->at[3], 0};
     char *end;
     c = (unsigned)strtoul(digits, &end, 16);
@@ -63,7 +63,7 @@ static bool read_json_unicode(json_reader *r) {
     return true;
 }
 
-/* The text after the opening quote goes, unescaped, to the texts. */
+/* Appends the text after the opening quote, unescaped, to the texts. */
 static bool read_json_text(json_reader *r) {
     static const char escapes[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
     while (r->at < r->end && *r->at != '"') {
@@ -166,7 +166,7 @@ static bool read_nested(json_reader *r) {
     return read_json_array(r);
 }
 
-/* Shape first or data first; other members, like "type", are texts. */
+/* The members can be in any order; others, like "type", are texts. */
 static bool read_json_object(json_reader *r, json_reader *shape) {
     bool has_data = false;
     do {
@@ -191,7 +191,7 @@ static bool read_json_object(json_reader *r, json_reader *shape) {
     return take(r, '}') && has_data ? true : json_stop(r, "the member \"data\" is missing");
 }
 
-/* The shape that was given takes the place of the nesting. */
+/* A given shape replaces that of the nesting. */
 static bool apply_json_shape(json_reader *r, const json_reader *shape) {
     const json_item *sizes = (const json_item *)(const void *)shape->items.at;
     size_t rank = shape->items.n / sizeof *sizes;
@@ -199,7 +199,7 @@ static bool apply_json_shape(json_reader *r, const json_reader *shape) {
     for (size_t i = 0; i < rank && i < CLI_MAX_RANK; i++) {
         r->dims[i] = sizes[i].integer;
         if (!sizes[i].is_integer || sizes[i].integer < 0)
-            return json_stop(r, "\"shape\" has sizes that are none");
+            return json_stop(r, "\"shape\" has an invalid size");
         n *= (uint64_t)sizes[i].integer;
     }
     r->rank = (int32_t)rank;
@@ -222,7 +222,7 @@ static hone_value *json_strings(const json_reader *r, size_t n, hone_error *erro
     return v;
 }
 
-/* "nan", "inf" and "-inf" are texts, for JSON has no such numbers. */
+/* "nan", "inf" and "-inf" are texts, because JSON has no such numbers. */
 static bool json_special(const json_reader *r, const json_item *item, double *number) {
     const char *text = (const char *)r->texts.at + item->text;
     bool is_nan = strcmp(text, "nan") == 0, is_inf = strcmp(text + (*text == '-'), "inf") == 0;
@@ -252,7 +252,7 @@ static hone_value *json_numbers(const json_reader *r, const char *path, size_t n
     return v;
 }
 
-/* What the file holds when the model does not say. */
+/* The element type of the file when the model does not define one. */
 static int32_t guess_elem_type(const json_reader *r, size_t n) {
     enum { FLOAT_TYPE = 1, INT64_TYPE = 7 };
     const json_item *items = (const json_item *)(const void *)r->items.at;

@@ -1,4 +1,4 @@
-/* Loading a model, with the options that several commands share. */
+/* Loads a model, with the options that several commands share. */
 #include "cli.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static bool parse_i64(const char **text, int64_t *out) {
     return true;
 }
 
-/* "NAME=...": the name may hold '=' itself, so the last one counts. NULL when there is none. */
+/* Splits "NAME=...". The name may contain '=', so the last one counts. NULL when there is none. */
 static char *split_assignment(const char *text, const char **value) {
     const char *equals = strrchr(text, '=');
     if (!equals || equals == text)

@@ -1,4 +1,4 @@
-/* Writing a model, with the options that several commands share. */
+/* Writes a model, with the options that several commands share. */
 #include "cli.h"
 
 #include <string.h>

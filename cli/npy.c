@@ -1,4 +1,4 @@
-/* NumPy's .npy files: a header in Python syntax, then the elements. */
+/* Reads and writes NumPy's .npy files: a header in Python syntax, then the elements. */
 #include "cli_value.h"
 
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 enum { ELEM_FLOAT = 1, ELEM_UINT8 = 2, ELEM_INT8 = 3, ELEM_STRING = 8 }; /* ONNX's numbers */
 
-/* NumPy's letter and size for an ONNX element type. The types that are not here (bfloat16, float8,
- * int4, ...) travel as wider ones. */
+/* NumPy's letter and size for an ONNX element type. Other types (bfloat16, float8, int4, ...) are
+ * stored as wider ones. */
 static const struct {
     char letter;
     int bytes;
@@ -85,7 +85,7 @@ static bool parse_npy_header(const unsigned char *at, size_t n, const char *path
     size_t left = n - prefix - dict_bytes;
     if (h->item_bytes == 0 ? h->n_elems > 0 : h->n_elems > left / h->item_bytes)
         return cli_refuse(error,
-                          "'%s' is cut short: %llu elements of %zu bytes do not fit into %zu", path,
+                          "'%s' is truncated: %llu elements of %zu bytes do not fit into %zu", path,
                           (unsigned long long)h->n_elems, h->item_bytes, left);
     return true;
 }
@@ -97,11 +97,11 @@ static int32_t npy_elem_type(const npy_header *h, const cli_expect *e) {
             return npy_types[i].elem_type;
     if (h->letter == 'V' && e->elem_type &&
         (size_t)hone_elem_type_bits(e->elem_type) == 8 * h->item_bytes)
-        return e->elem_type; /* how ml_dtypes are saved */
+        return e->elem_type; /* the format in which ml_dtypes are saved */
     return 0;
 }
 
-/* Row-major place of each element of a column-major array. */
+/* The row-major index of each element of a column-major array. */
 static void next_fortran_place(const npy_header *h, int64_t *index, uint64_t *place) {
     uint64_t stride = 1;
     uint64_t strides[CLI_MAX_RANK];
@@ -176,7 +176,7 @@ static hone_value *npy_strings(const npy_header *h, const unsigned char *data, h
     return v;
 }
 
-/* Types that NumPy does not have are read from wider ones. */
+/* Types that NumPy lacks are read from wider ones. */
 static hone_value *narrow_npy(hone_value *wide, const npy_header *h, const cli_expect *e,
                               hone_error *error) {
     enum { PIECE = 256 };
@@ -251,7 +251,7 @@ static void print_npy_header(const hone_tensor_info *t, char letter, size_t item
     cli_buffer_free(&dict);
 }
 
-/* One character of UTF-8; what is none stands for itself. */
+/* Decodes one UTF-8 character; an invalid byte stands for itself. */
 static uint32_t next_char(const unsigned char **at, const unsigned char *end) {
     unsigned char c = *(*at)++;
     int n_more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : 0;
@@ -268,7 +268,8 @@ static void print_npy_strings(const hone_value *v, const hone_tensor_info *t, cl
     const char *text;
     size_t n;
     for (uint64_t i = 0; i < t->n_elements && hone_value_string(v, i, &text, &n); i++)
-        longest = n > longest ? n : longest; /* in bytes: at least as many as characters */
+        /* in bytes, which is at least the number of characters */
+        longest = n > longest ? n : longest;
     print_npy_header(t, 'U', longest, out);
     for (uint64_t i = 0; i < t->n_elements && hone_value_string(v, i, &text, &n); i++) {
         const unsigned char *at = (const unsigned char *)text, *end = at + n;

@@ -1,4 +1,4 @@
-/* NumPy's .npz files: .npy files in a zip archive. */
+/* Reads and writes NumPy's .npz files: .npy files in a zip archive. */
 #include "cli_value.h"
 
 #include <stdlib.h>
@@ -75,10 +75,10 @@ static bool read_zip_member(const zip_member *m, const char *path, cli_npz_fn ea
     if (m->method == 0)
         return each(ctx, m->name, m->data, m->packed, error);
     if (m->method != 8)
-        return cli_refuse(error, "'%s': '%s' is packed by method %u, which is not supported", path,
-                          m->name, m->method);
+        return cli_refuse(error, "'%s': '%s' is compressed with method %u, which is not supported",
+                          path, m->name, m->method);
 #ifdef HONE_HAVE_ZLIB
-    if (m->unpacked / 1032 > m->packed) /* no deflated data grow more */
+    if (m->unpacked / 1032 > m->packed) /* deflate cannot expand data further */
         return cli_refuse(error, "'%s': '%s' is damaged", path, m->name);
     unsigned char *data = malloc(m->unpacked + 1);
     bool ok = data && inflate_member(m, data)
@@ -128,9 +128,9 @@ static uint32_t zip_crc(const unsigned char *at, size_t n) {
 /* The fields that the local and the central header share, from "version needed" on. */
 static void print_zip_fields(cli_buffer *out, const char *name, uint32_t crc, size_t n_bytes) {
     cli_buffer_number(out, 20, 2);
-    cli_buffer_number(out, 0, 4); /* flags, stored as it is */
+    cli_buffer_number(out, 0, 4); /* flags, no compression */
     cli_buffer_number(out, 0x00210000,
-                      4); /* the first of January 1980: equal values give equal files */
+                      4); /* 1 January 1980, so that equal values give equal files */
     cli_buffer_number(out, crc, 4);
     cli_buffer_number(out, n_bytes, 4);
     cli_buffer_number(out, n_bytes, 4);
@@ -154,7 +154,7 @@ static bool print_zip_member(cli_buffer *zip, cli_buffer *directory, const char 
         cli_buffer_number(directory, central_magic, 4);
         cli_buffer_number(directory, 20, 2);
         print_zip_fields(directory, name, crc, npy.n);
-        cli_buffer_number(directory, 0, 8); /* no comment, disk 0, no attributes inside */
+        cli_buffer_number(directory, 0, 8); /* no comment, disk 0, no internal attributes */
         cli_buffer_number(directory, 0, 2);
         cli_buffer_number(directory, offset, 4);
         cli_buffer_printf(directory, "%s.npy", name);

@@ -1,4 +1,4 @@
-/* Tables of an optimization: what changed, what each pass did, what nearly happened. */
+/* Prints the tables of an optimization: changes, rewrites of each pass, near misses. */
 #include "optimize_report.h"
 
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static void print_passes(const hone_optimization *report, const hone_optimizatio
     cli_table_print(&table);
 }
 
-/* The same rule at many nodes is one line with the first of them. */
+/* Rewrites by the same rule at many nodes are one line with the first node. */
 static void print_rewrites(const hone_optimization *report, const hone_optimization_info *info) {
     static const char *const headings[] = {"rule", "times", "first at", "what"};
     bool *is_told = calloc(info->n_rewrites + 1u, sizeof *is_told);
@@ -160,7 +160,7 @@ static void print_rewrites(const hone_optimization *report, const hone_optimizat
     free(is_told);
 }
 
-/* The same rule for the same reason at many nodes is one line. */
+/* Near misses of the same rule for the same reason are one line. */
 static void print_near_misses(const hone_optimization *report, const hone_optimization_info *info) {
     bool *is_told = calloc(info->n_near_misses + 1u, sizeof *is_told);
     if (!is_told || !info->n_near_misses) {

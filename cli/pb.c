@@ -1,4 +1,5 @@
-/* Serialized TensorProto, SequenceProto and OptionalProto: what ONNX test data sets hold. */
+/* Reads and writes serialized TensorProto, SequenceProto and OptionalProto, the format of ONNX test
+ * data. */
 #include "cli_value.h"
 
 #include <string.h>
@@ -73,7 +74,7 @@ static void put_sequence(const hone_value *v, cli_buffer *out) {
         put_message(hone_value_item(v, i), field, out);
 }
 
-/* Maps have no place here: only sequences and tensors are written. */
+/* Only sequences and tensors are written, no maps. */
 static bool can_put(const hone_value *v) {
     bool ok = hone_value_kind(v) != HONE_TYPE_MAP;
     for (uint32_t i = 0; ok && i < hone_value_n_items(v); i++)

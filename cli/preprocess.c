@@ -1,4 +1,4 @@
-/* From pixels to the tensor that a model wants. */
+/* Converts an image to the input tensor of a model. */
 #include "cli_value.h"
 
 #include <math.h>
@@ -9,15 +9,15 @@
 
 /* ---- resizing -------------------------------------------------------------------------------- */
 
-/* One pass of a resize: the pixels of each line that a new pixel is mixed from. Lines lie
- * `line_stride` bytes apart, their pixels `step` bytes. */
+/* One direction of a resize: the source pixels of each line that contribute to a new pixel. Lines
+ * are `line_stride` bytes apart, their pixels `step` bytes. */
 typedef struct resize_pass {
     int from, to, n_lines;
     size_t line_stride_in, line_stride_out, step_in, step_out;
 } resize_pass;
 
-/* A triangle as wide as the new pixel (or the old one, when enlarging) weighs the old pixels:
- * bilinear with antialiasing. */
+/* Bilinear interpolation with antialiasing: the weights are a triangle as wide as the new pixel (or
+ * the old one, when enlarging). */
 static int triangle_weights(int from, int to, int at, float *weights, int *n_weights) {
     double ratio = (double)from / to, width = ratio > 1 ? ratio : 1, centre = (at + 0.5) * ratio,
            sum = 0;
@@ -90,7 +90,7 @@ static bool apply_resize(cli_image *image, const char *text, hone_error *error) 
     if (!parse_image_size(text, &height, &width))
         return cli_refuse(
             error, "--resize %s: write HEIGHTxWIDTH or the length of the shorter side", text);
-    if (width == 0) { /* keeps the proportions */
+    if (width == 0) { /* keep the aspect ratio */
         int side = height, shorter = image->width < image->height ? image->width : image->height;
         int64_t w = (int64_t)image->width * side / shorter;
         int64_t h = (int64_t)image->height * side / shorter;
@@ -120,14 +120,14 @@ static bool apply_crop(cli_image *image, const char *text, hone_error *error) {
     return true;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
-typedef struct pixel_rule { /* number = (pixel * scale - mean) / std */
+typedef struct pixel_rule { /* element = (pixel * scale - mean) / std */
     double scale, mean[3], std[3];
     int n_channels, channel_axis;
 } pixel_rule;
 
-/* One number for all channels, or one for each. */
+/* One number for all channels, or one per channel. */
 static bool parse_per_channel(const char *option, const char *text, double *out,
                               hone_error *error) {
     int n = text ? cli_parse_numbers(text, 3, out) : 3;
@@ -152,7 +152,7 @@ static bool find_channels(const cli_image_options *o, const cli_expect *e, pixel
     if (o->layout && strcmp(o->layout, "nchw") != 0 && strcmp(o->layout, "nhwc") != 0)
         return cli_refuse(error, "--layout %s: write nchw or nhwc", o->layout);
     if (!o->layout && has_first == has_last)
-        return cli_refuse(error, "'%s' is %s: say --layout nchw or --layout nhwc", e->name,
+        return cli_refuse(error, "'%s' is %s: give --layout nchw or --layout nhwc", e->name,
                           e->text);
     bool is_first = o->layout ? strcmp(o->layout, "nchw") == 0 : has_first;
     rule->channel_axis = is_first ? e->rank - 3 : e->rank - 1;

@@ -1,4 +1,4 @@
-/* A bar for what takes long. */
+/* A progress bar for long operations. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
@@ -22,7 +22,7 @@ void cli_progress_begin(cli_progress *p, const char *what) {
     *p = (cli_progress){.what = what, .start = now()};
     struct sigaction action = {.sa_handler = on_interrupt,
                                .sa_flags =
-                                   (int)SA_RESETHAND}; /* a second Ctrl-C ends it the hard way */
+                                   (int)SA_RESETHAND}; /* a second Ctrl-C terminates the process */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }

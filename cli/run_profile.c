@@ -1,4 +1,4 @@
-/* hone run --profile: where the time of a run goes, by operator and by node. */
+/* hone run --profile: prints the time of a run by operator and by node. */
 #include "run_report.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static run_profile_entry *entry_of_op(run_profile *p, const char *op) {
     return e;
 }
 
-/* Nodes run in the same order each time, so the entry wanted follows the one found last. */
+/* Nodes run in the same order each time, so the search starts after the last entry found. */
 static run_profile_entry *entry_of_node(run_profile *p, const hone_step *step, const char *op) {
     for (size_t i = 0; i < p->nodes.n; i++) {
         size_t at = (p->last_node + 1 + i) % p->nodes.n;
@@ -66,7 +66,7 @@ static void count_step(run_profile_entry *e, const hone_step *step) {
     e->bytes += bytes_of(step->inputs, step->n_inputs) + bytes_of(step->outputs, step->n_outputs);
 }
 
-/* Nodes of bodies are a part of the If or Loop that runs them. */
+/* The time of nodes in bodies is part of the If or Loop that runs them. */
 void run_profile_see(void *profile, const hone_step *step) {
     run_profile *p = profile;
     hone_node_info info;

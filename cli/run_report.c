@@ -1,4 +1,4 @@
-/* What `hone run` prints: tables for people, JSON for programs. */
+/* Prints the report of `hone run`: tables for people, JSON for programs. */
 #include "run_report.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static uint64_t row_length(const hone_tensor_info *t) {
     return t->rank > 0 ? (uint64_t)t->dims[t->rank - 1] : 1;
 }
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void print_inputs(const run_results *r) {
     static const char *const headings[] = {"", ""};
@@ -152,7 +152,7 @@ void run_print_tables(const run_results *r) {
     print_times(r);
 }
 
-/* ---- for programs ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void add_named_value(cli_buffer *out, const char *name, const hone_value *v) {
     char text[256];

@@ -1,4 +1,4 @@
-/* What `hone run` prints. */
+/* The report of `hone run`. */
 #ifndef HONE_RUN_REPORT_H
 #define HONE_RUN_REPORT_H
 
@@ -11,12 +11,12 @@ typedef struct run_labels { /* names of classes, one per line of a file */
 bool run_labels_read(const char *path, run_labels *labels, hone_error *error);
 void run_labels_free(run_labels *labels);
 
-/* Time by operator and by node, over all runs that were watched. */
+/* Time by operator and by node, over all observed runs. */
 typedef struct run_profile_entry {
     char op[96];
-    char name[96];     /* of the node; "" when the entry is an operator's */
+    char name[96];     /* of the node; "" for an operator */
     uint32_t node;     /* its id */
-    uint64_t n_nodes;  /* times that it, or one of them, ran */
+    uint64_t n_nodes;  /* number of executions */
     uint64_t ns, macs; /* multiply-accumulates of known shapes */
     uint64_t bytes;    /* read and written, weights included */
 } run_profile_entry;
@@ -26,11 +26,11 @@ typedef struct run_profile_list {
 } run_profile_list;
 typedef struct run_profile {
     run_profile_list ops, nodes;
-    size_t last_node; /* where the last step was counted */
+    size_t last_node; /* entry of the last step */
     uint64_t ns;      /* of all nodes */
 } run_profile;
 void run_profile_see(void *profile, const hone_step *step); /* an observer */
-void run_profile_sort(run_profile *p);                      /* the slowest first */
+void run_profile_sort(run_profile *p);                      /* slowest first */
 void run_profile_print(const run_profile *p, size_t n_runs);
 void run_profile_json(const run_profile *p, size_t n_runs, cli_buffer *out);
 void run_profile_free(run_profile *p);
@@ -45,10 +45,11 @@ typedef struct run_results {
         *seconds; /* of each run, in order; the first is not among them when there are others */
     size_t n_runs;
     double first_seconds;
-    uint64_t planned_bytes; /* of intermediate values; UINT64_MAX: not known */
+    uint64_t planned_bytes; /* of intermediate values; UINT64_MAX: unknown */
     uint64_t top;           /* largest elements to show; 0: none */
     run_labels labels;
-    run_profile profile; /* of the runs in `seconds`, or of the first when there are none */
+    /* of the runs in `seconds`, or of the first run when there are no others */
+    run_profile profile;
 } run_results;
 void run_print_tables(const run_results *r);
 void run_print_json(const run_results *r);

@@ -1,4 +1,4 @@
-/* Tables that fit the terminal. */
+/* Tables that fit the terminal width. */
 #include "cli.h"
 
 #include <stdarg.h>
@@ -33,7 +33,7 @@ void cli_table_add(cli_table *t, const char *fmt, ...) {
         t->cells[t->n_cells++] = memcpy(copy, text, n);
 }
 
-/* Columns that a UTF-8 text takes, every character counted as one. */
+/* Counts the columns of a UTF-8 text, one per character. */
 static int text_width(const char *s) {
     int n = 0;
     for (; *s; s++)
@@ -52,7 +52,7 @@ static const char *at_char(const char *s, int k) {
 
 static void print_cell(const char *text, int width, char align, bool is_last) {
     int n = text_width(text);
-    if (n > width) { /* keep both ends: names differ at either */
+    if (n > width) { /* keep both ends, because names differ at either */
         int head = (width - 1) / 2, tail = width - 1 - head;
         const char *cut = at_char(text, head);
         printf("%.*s…%s", (int)(cut - text), text, at_char(text, n - tail));

@@ -1,17 +1,17 @@
-/* Files that hold a tensor, in any of the formats. */
+/* Reads and writes files that hold a tensor, in all formats. */
 #include "cli_value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Stays so far from overflow that a product with the bits of an element is exact. */
+/* Low enough that a product with the bits of an element cannot overflow. */
 static uint64_t capped_product(uint64_t a, uint64_t b) {
     const uint64_t cap = UINT64_MAX >> 8;
     return b && a > cap / b ? cap : a * b;
 }
 
-/* The elements alone: type and shape are the model's. One free dimension follows from the size of
- * the file. */
+/* A raw file has only the elements: type and shape are those of the model. The file size determines
+ * one symbolic dimension. */
 static hone_value *parse_raw(const cli_buffer *file, const char *path, const cli_expect *e,
                              hone_error *error) {
     uint64_t known = 1, bits = (uint64_t)hone_elem_type_bits(e->elem_type);

@@ -1,4 +1,4 @@
-/* The terminal: colours, width, numbers, messages. */
+/* Terminal functions: colours, width, numbers, messages. */
 #define _DEFAULT_SOURCE
 #include "cli.h"
 
@@ -20,7 +20,7 @@ int cli_width(void) {
     if (n <= 0 && cli_is_terminal(stdout) && ioctl(fileno(stdout), TIOCGWINSZ, &size) == 0)
         n = size.ws_col;
     if (n <= 0)
-        return cli_is_terminal(stdout) ? 80 : 1 << 20; /* a pipe takes lines of any length */
+        return cli_is_terminal(stdout) ? 80 : 1 << 20; /* a pipe accepts lines of any length */
     return n < 40 ? 40 : n;
 }
 

@@ -1,4 +1,4 @@
-/* One ONNX test case: runs the model on its inputs and compares with its outputs. */
+/* Runs one ONNX test case and compares the outputs. */
 #define _POSIX_C_SOURCE 200809L
 #include "test_sets.h"
 
@@ -63,7 +63,7 @@ static void push_input(case_run *r, uint32_t value, hone_value *v) {
     r->feed.values[r->feed.n++] = v;
 }
 
-/* input_N.pb belongs to the Nth input of the graph. */
+/* input_N.pb is the Nth input of the graph. */
 static bool read_inputs(case_run *r, const char *set) {
     char path[MAX_PATH_TEXT + 32];
     for (uint32_t i = 0; i < r->graph.n_inputs; i++) {
@@ -92,7 +92,7 @@ static bool make_inputs(case_run *r) {
     return true;
 }
 
-/* bfloat16 has 8 bits: two units in its last place are the least that can be asked for. */
+/* bfloat16 has 8 significant bits: two ulp are the smallest useful tolerance. */
 static cli_tolerance tolerance_for(const test_case *c, const hone_value *expected) {
     cli_tolerance t = c->tolerance;
     hone_tensor_info info;
@@ -139,7 +139,7 @@ static bool run_feed(case_run *r) {
                             &r->error) == HONE_OK;
 }
 
-/* `set` is a folder of inputs and outputs; NULL: made-up inputs. */
+/* `set` is a folder of inputs and outputs; NULL: generated inputs. */
 static bool run_set(case_run *r, const char *set) {
     char prefix[MAX_PATH_TEXT];
     size_t n_model = strlen(r->c->model) - strlen(".onnx");

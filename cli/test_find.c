@@ -1,4 +1,4 @@
-/* Finds ONNX test cases in folders, and reads what is known about them. */
+/* Finds ONNX test cases in folders, and reads the manifest of known failures. */
 #define _POSIX_C_SOURCE 200809L
 #include "test_sets.h"
 
@@ -40,7 +40,7 @@ static char *case_name(const char *path) {
     return name;
 }
 
-/* Takes `model` and `folder` over. */
+/* Takes ownership of `model` and `folder`. */
 static bool push_case(test_case_list *list, char *model, char *folder, hone_error *error) {
     if (list->n == list->cap) {
         size_t cap = list->cap ? list->cap * 2 : 256;
@@ -160,7 +160,7 @@ void test_cases_free(test_case_list *list) {
 
 /* ---- manifest -------------------------------------------------------------------------------- */
 
-/* "rtol=1e-2 atol=1e-5"; true when there is nothing, too. */
+/* Parses "rtol=1e-2 atol=1e-5"; true for an empty text, too. */
 static bool read_tolerances(char *words, cli_tolerance *t, bool *has_any) {
     for (char *word = strtok(words, " \t"); word; word = strtok(NULL, " \t")) {
         double *target = strncmp(word, "rtol=", 5) == 0   ? &t->relative
@@ -173,7 +173,7 @@ static bool read_tolerances(char *words, cli_tolerance *t, bool *has_any) {
     return true;
 }
 
-/* One line without its end. Cases that are not in the list are none of its business. */
+/* Parses one line. Lines about other cases are ignored. */
 static bool apply_line(char *line, test_case_list *list) {
     line += strspn(line, " \t");
     if (*line == '\0' || *line == '#')

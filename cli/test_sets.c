@@ -1,5 +1,5 @@
-/* Runs many ONNX test cases, each in a process of its own: one that crashes or hangs is a failure
- * like any other. */
+/* Runs many ONNX test cases, each in its own process, so that a crash or a hang is an ordinary
+ * failure. */
 #define _POSIX_C_SOURCE 200809L
 #include "test_sets.h"
 
@@ -12,7 +12,7 @@
 
 typedef struct test_job {
     pid_t pid; /* 0: idle */
-    int pipe;  /* the result comes through it */
+    int pipe;  /* delivers the result */
     size_t i_case;
 } test_job;
 
@@ -54,7 +54,7 @@ static bool start_job(test_run *r, test_job *job, size_t i_case, hone_error *err
     return true;
 }
 
-/* What the process wrote; or what became of it. */
+/* Reads the result, or reports how the process ended. */
 static void collect_job(test_run *r, test_job *job, int status) {
     test_result *result = &r->results[job->i_case];
     ssize_t n = read(job->pipe, result, sizeof *result);
@@ -65,7 +65,7 @@ static void collect_job(test_run *r, test_job *job, int status) {
         return;
     *result = (test_result){.passed = false};
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(result->message, sizeof result->message, "not done after %u seconds",
+        snprintf(result->message, sizeof result->message, "not finished after %u seconds",
                  r->o->timeout_seconds);
     else if (WIFSIGNALED(status))
         snprintf(result->message, sizeof result->message, "ended by signal %d (%s)",
@@ -92,7 +92,7 @@ static test_job *idle_job(test_run *r) {
 
 static bool run_all_cases(test_run *r, hone_error *error) {
     bool ok = true;
-    fflush(stdout); /* a child must not print it again */
+    fflush(stdout); /* or a child would print it again */
     for (size_t i = 0; ok && i < r->cases.n; i++) {
         while (!idle_job(r))
             wait_for_one(r);
@@ -120,7 +120,7 @@ static void print_test_lines(const test_run *r, const size_t counts[N_VERDICTS])
             printf("%sFAIL%s %s: %s\n", cli_begin(stdout, CLI_RED), cli_end(stdout),
                    r->cases.at[i].name, r->results[i].message);
         else if (v == CASE_STALE)
-            printf("%sPASS%s %s: the manifest says that it fails: %s\n",
+            printf("%sPASS%s %s: the manifest lists it as a known failure: %s\n",
                    cli_begin(stdout, CLI_YELLOW), cli_end(stdout), r->cases.at[i].name,
                    r->cases.at[i].excuse);
     }
@@ -129,7 +129,7 @@ static void print_test_lines(const test_run *r, const size_t counts[N_VERDICTS])
     if (counts[CASE_EXCUSED])
         printf(", %zu known to fail", counts[CASE_EXCUSED]);
     if (counts[CASE_STALE])
-        printf(", %zu to be taken off the manifest", counts[CASE_STALE]);
+        printf(", %zu to be removed from the manifest", counts[CASE_STALE]);
     putchar('\n');
 }
 
@@ -178,7 +178,8 @@ static bool prepare_cases(test_run *r, hone_error *error) {
         if (!test_cases_find(r->o->folders->at[i], &r->cases, error))
             return false;
     if (r->cases.n == 0)
-        return cli_refuse(error, "no test cases: a folder with a model and test_data_set_0 is one");
+        return cli_refuse(
+            error, "no test cases found: a case is a folder with a model and test_data_set_0");
     if (r->o->manifest) {
         if (!cli_file_read(r->o->manifest, &r->manifest, error))
             return false;

@@ -4,7 +4,7 @@
 
 #include "cli_value.h"
 
-/* A model with inputs and what must come out of them. */
+/* A model with inputs and expected outputs. */
 typedef struct test_case {
     char *name;   /* of its folder, or of the model without ".onnx" */
     char *model;  /* path */
@@ -18,11 +18,11 @@ typedef struct test_case_list {
     test_case *at;
     size_t n, cap;
 } test_case_list;
-/* Every case under the folder, sorted by path. */
+/* Finds every case under the folder, sorted by path. */
 bool test_cases_find(const char *folder, test_case_list *list, hone_error *error);
 void test_cases_free(test_case_list *list);
 
-/* What one case gave; small enough to go through a pipe in one piece. */
+/* The result of one case; small enough to be written to a pipe atomically. */
 typedef struct test_result {
     bool passed;
     double seconds;
@@ -42,8 +42,8 @@ typedef struct test_options {
 int test_sets_run(const test_options *o);
 void test_case_run(const test_case *c, const test_options *o, test_result *result);
 
-/* Lines "NAME: reason" excuse a case; "NAME rtol=1e-2 atol=1e-5: reason" give it a tolerance. '#'
- * begins a remark. The text must live as long as the cases. */
+/* Reads a manifest: a line "NAME: reason" marks a known failure; "NAME rtol=1e-2 atol=1e-5: reason"
+ * sets a tolerance. '#' begins a comment. The text must live as long as the cases. */
 bool test_manifest_apply(char *text, const char *path, test_case_list *list, hone_error *error);
 
 #endif /* HONE_TEST_SETS_H */

@@ -1,4 +1,4 @@
-/* How far a value is from its reference. */
+/* Compares a value with its reference. */
 #include "cli_value.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static double largest_magnitude(const hone_value *v, uint64_t n_elements) {
     return largest;
 }
 
-/* 0 for numbers that are the same, also two NaN; infinite when only one of them is finite. */
+/* 0 for equal numbers, also for two NaN; infinite when only one of them is finite. */
 static double distance_of(double r, double v) {
     if (r == v || (isnan(r) && isnan(v)))
         return 0;

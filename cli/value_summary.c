@@ -1,4 +1,4 @@
-/* A tensor in a few numbers. */
+/* Summarizes a tensor: minimum, maximum, mean. */
 #include "cli_value.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ bool cli_summarize(const hone_value *v, cli_summary *s) {
                 continue;
             s->min = numbers[i] >= s->min
                          ? s->min
-                         : numbers[i]; /* false for NaN: the first number goes in */
+                         : numbers[i]; /* false for NaN, so that the first number is taken */
             s->max = numbers[i] <= s->max ? s->max : numbers[i];
             sum += numbers[i];
             n_finite++;

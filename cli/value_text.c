@@ -1,4 +1,4 @@
-/* What values are, in words. */
+/* Describes values as text. */
 #include "cli_value.h"
 
 #include <stdlib.h>

@@ -50,7 +50,7 @@ def get_version_string() -> str:
 
 
 def get_build_info() -> str:
-    """The version of the library, and what it uses of this processor."""
+    """The version of the library, and the processor features it uses."""
     return f"hone {__version__}, {_core.cpu_features()}"
 
 

@@ -1,4 +1,4 @@
-"""python -m hone: the command line tool, which the package carries along."""
+"""python -m hone: the command line tool, which is part of the package."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ _COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "hone
 
 
 def main():
-    """Becomes the command, with the arguments of this program."""
+    """Replaces this process by the command, with the same arguments."""
     arguments = [_COMMAND, *sys.argv[1:]]
     if os.name == "nt":
         sys.exit(subprocess.call(arguments))

@@ -1,4 +1,4 @@
-"""Between Python objects and Values, where it is not plain arrays: those the extension handles itself."""
+"""Converts between Python objects and Values. The extension converts plain arrays itself."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def tensor(thing: Any, elem_type: int | None = None) -> Value:
 
 
 def _array_of_plain(thing: Any, elem_type: int | None) -> np.ndarray:
-    """Numbers, strings and lists of them take the type that the model wants."""
+    """Numbers, strings and lists of them get the element type that the model declares."""
     if elem_type == _types.STRING or isinstance(thing, (str, bytes)):
         return np.array(thing, dtype=object)
     if isinstance(thing, dict):
@@ -140,7 +140,7 @@ def _map(thing: Any, text: str) -> Value:
 
 
 def _packed(array: np.ndarray, bits: int) -> np.ndarray:
-    """Elements of one byte each, packed: the first lies in the lowest bits."""
+    """Packs elements of one byte each: the first is in the lowest bits."""
     per_byte = 8 // bits
     flat = array.reshape(-1).view(np.uint8) & ((1 << bits) - 1)
     flat = np.concatenate([flat, np.zeros(-len(flat) % per_byte, np.uint8)])
@@ -169,7 +169,7 @@ def unpacked(data: bytes, elem_type: int, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def to_python(value: Value) -> Any:
-    """What people want of a Value that is no plain array."""
+    """Converts a Value that is not a plain array to Python objects."""
     if value.kind == "tensor":
         return _array_of(value)
     if value.kind == "sequence":

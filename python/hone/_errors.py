@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class Error(RuntimeError):
-    """Something went wrong. Beside the message it tells what is known about the place."""
+    """The base class. Beside the message it has the node, operator, value and offset, where known."""
 
     code: str = "HONE_E_INTERNAL"  #: name of the library's status
     node: str = ""  #: node of the model
@@ -22,27 +22,27 @@ class Fail(Error):
 
 
 class InvalidArgument(Error, ValueError):
-    """An argument does not fit: a name, a type, a shape."""
+    """An argument has a wrong name, type or shape."""
 
 
 class NoSuchFile(Error, FileNotFoundError):
-    """There is no such file."""
+    """The file does not exist."""
 
 
 class NoModel(Error):
-    """There is no model."""
+    """No model is loaded."""
 
 
 class EngineError(Error):
-    """The library contradicts itself."""
+    """An internal error of the library."""
 
 
 class RuntimeException(Error):  # noqa: N818 (the name is onnxruntime's)
-    """A run failed for want of something."""
+    """A run failed because a resource was missing."""
 
 
 class OutOfMemory(RuntimeException, MemoryError):
-    """There is no memory left, or a limit of memory was reached."""
+    """Memory ran out, or a memory limit was reached."""
 
 
 class InvalidProtobuf(Error):
@@ -58,7 +58,7 @@ class Unsupported(Error, NotImplementedError):
 
 
 class InvalidGraph(Error):
-    """The model breaks rules of ONNX."""
+    """The model violates the ONNX specification."""
 
 
 class EPFail(Error):
@@ -69,7 +69,7 @@ class Cancelled(Fail, TimeoutError):
     """A run was stopped by its options: `terminate` or `timeout`."""
 
 
-# The same status has another meaning for a file than for a call.
+# The same status maps to different exceptions for a file and for a call.
 _LOADING: dict[str, type[Error]] = {
     "HONE_E_NOMEM": OutOfMemory,
     "HONE_E_ARGUMENT": InvalidArgument,

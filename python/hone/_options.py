@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class GraphOptimizationLevel(enum.IntEnum):
-    """How much a session rewrites its copy of the graph before it runs."""
+    """The optimization level of a session, which applies to its own copy of the graph."""
 
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1
@@ -40,7 +40,7 @@ class ExecutionOrder(enum.IntEnum):
 
 
 class IgnoredOptionWarning(UserWarning):
-    """An option was accepted that has no meaning here."""
+    """An option was accepted that has no effect."""
 
 
 _said: set[str] = set()
@@ -61,9 +61,9 @@ OPTIMIZED_DATA_FILE = "session.optimized_model_external_initializers_file_name"
 OPTIMIZED_DATA_MIN_BYTES = "session.optimized_model_external_initializers_min_size_in_bytes"
 MEMORY_LIMIT = "hone.memory_limit_bytes"  # ours: of intermediate values, and of each output
 MAX_PLANS = "hone.max_plans"  # ours: input shapes whose plan is kept
-CACHE_FOLDER = "hone.cache_dir"  # ours: weights laid out for this processor
+CACHE_FOLDER = "hone.cache_dir"  # ours: packed weights for this processor
 KERNEL_CHOICES = "hone.kernel_choices"  # ours: a file of `hone tune --kernels`
-WEIGHTS = "hone.weights"  # ours: what weights of matrix products are kept in
+WEIGHTS = "hone.weights"  # ours: the type that weights of matrix products are kept in
 
 _HONOURED = {
     DENORMALS,
@@ -75,10 +75,10 @@ _HONOURED = {
     CACHE_FOLDER,
     KERNEL_CHOICES,
     WEIGHTS,
-    "session.use_deterministic_compute",  # runs always are
+    "session.use_deterministic_compute",  # runs always are deterministic
     "session.disable_cpu_ep_fallback",  # providers never fall back
 }
-# Values that would promise what does not happen.
+# Values that promise an effect that hone does not have.
 _REFUSED = {
     ("session.load_model_format", "ORT"): "models in onnxruntime's own format cannot be read: give it the .onnx file",
     ("session.save_model_format", "ORT"): "models are saved as .onnx files only",
@@ -117,7 +117,7 @@ class _ConfigEntries:
 
 
 class SessionOptions(_ConfigEntries):
-    """How a session is made. Names and defaults are onnxruntime's."""
+    """Options of a session. Names and defaults are those of onnxruntime."""
 
     graph_optimization_level: GraphOptimizationLevel
     optimized_model_filepath: str
@@ -184,11 +184,11 @@ class SessionOptions(_ConfigEntries):
         return self._get(key)
 
     def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
-        """Gives a free dimension of the model ('batch') one size in all runs."""
+        """Fixes a symbolic dimension of the model ('batch') to one size in all runs."""
         self._dims[name] = int(size)
 
     def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
-        """Refused: denotations are not kept."""
+        """Raises an error: denotations are not kept."""
         raise Unsupported(
             f"dimensions are not known by their denotation ({denotation!r}): use add_free_dimension_override_by_name"
         )
@@ -203,14 +203,14 @@ class SessionOptions(_ConfigEntries):
             self.add_initializer(name, value)
 
     def register_custom_ops_library(self, path: str | os.PathLike[str]) -> None:
-        """Operators of a shared library made for hone (docs/custom-ops.md)."""
+        """Loads operators of a shared library built for hone (docs/custom-ops.md)."""
         path = os.fspath(path)
         if not os.path.exists(path):
             raise InvalidArgument(f"there is no library {path!r}")
         self._custom_ops.append(os.fsencode(path))
 
     def add_provider(self, name: str, options: Mapping[str, str]) -> None:
-        """Prefers a provider, after those that were added before."""
+        """Adds a provider, with lower preference than those added before."""
         self._providers.append((name, dict(options)))
 
     def has_providers(self) -> bool:
@@ -228,7 +228,7 @@ class SessionOptions(_ConfigEntries):
 
 
 class RunOptions(_core.RunControl):
-    """How a run goes. `timeout` (seconds) is hone's own; terminate may be set from another thread."""
+    """Options of a run. `timeout` (seconds) is hone's own; terminate may be set from another thread."""
 
     __slots__ = ("_config", "log_severity_level", "log_verbosity_level", "logid", "only_execute_path_to_fetches")
 
@@ -237,10 +237,10 @@ class RunOptions(_core.RunControl):
         self.log_severity_level = -1
         self.log_verbosity_level = 0
         self.logid = ""
-        self.only_execute_path_to_fetches = True  # always so
+        self.only_execute_path_to_fetches = True  # always the case
 
     def add_run_config_entry(self, key: str, value: str) -> None:
-        """Accepted for compatibility: no entry has a meaning here."""
+        """Accepted for compatibility: no entry has an effect."""
         say_once(f"the run config entry {key!r}", "it steers something that is not done this way here", stacklevel=3)
         self._config._add(key, value)
 
@@ -251,7 +251,7 @@ class RunOptions(_core.RunControl):
 
 # ---- providers ------------------------------------------------------------------------------------------
 
-# Providers that programs name, in onnxruntime's order. Those of this build are in _core.providers().
+# Providers that programs may name, in the order of onnxruntime. Those of this build are in _core.providers().
 _KNOWN_PROVIDERS = (
     "NvTensorRTRTXExecutionProvider",
     "TensorrtExecutionProvider",

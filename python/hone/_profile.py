@@ -1,4 +1,4 @@
-"""Profiles: a file of events in the form that onnxruntime writes and that trace viewers read."""
+"""Profiles: a file of events in the format of onnxruntime, which trace viewers read."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Profile:
         self._lock = threading.Lock()
 
     def add_session_event(self, name: str, start_ns: int, end_ns: int) -> None:
-        """Something that a session does as a whole."""
+        """Records an event of the whole session."""
         with self._lock:
             self._events.append(self._event("Session", name, start_ns, end_ns, {}))
 
     def add_run(self, steps: list[Any], start_ns: int, end_ns: int) -> None:
-        """A run: the steps are what the extension recorded."""
+        """Records a run, with the steps that the extension recorded."""
         events = [self._step_event(step) for step in steps]
         began, ended = (steps[0][5], steps[-1][6]) if steps else (start_ns, end_ns)
         events.append(self._event("Session", "SequentialExecutor::Execute", began, ended, {}))

@@ -1,4 +1,4 @@
-"""What is found out about models, as plain dataclasses that notebooks show as tables."""
+"""Reports about models, as dataclasses that notebooks show as tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Operator:
 
 @dataclasses.dataclass(frozen=True)
 class ModelInfo:
-    """A model in numbers. `macs` and `activation_bytes` count nodes whose shapes are known."""
+    """Statistics of a model. `macs` and `activation_bytes` count nodes whose shapes are known."""
 
     model: str
     graph: str
@@ -62,7 +62,7 @@ class ModelInfo:
 
     @classmethod
     def of_json(cls, found: dict[str, Any]) -> ModelInfo:
-        """Of the object that the library writes."""
+        """Converts the JSON object that the library writes."""
         operators = [Operator(**entry) for entry in found.pop("operators")]
         names = {field.name for field in dataclasses.fields(cls)}
         return cls(operators=operators, **{name: value for name, value in found.items() if name in names})
@@ -97,7 +97,7 @@ class ModelInfo:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """Something that a check found. `severity` is 'error' or 'warning'."""
+    """A problem that a check found. `severity` is 'error' or 'warning'."""
 
     severity: str
     code: str
@@ -109,7 +109,7 @@ class Problem:
 
 @dataclasses.dataclass(frozen=True)
 class CheckReport:
-    """What a check found; true when there is no error."""
+    """The result of a check; true when there is no error."""
 
     model: str
     valid: bool
@@ -119,7 +119,7 @@ class CheckReport:
 
     @classmethod
     def of_json(cls, found: dict[str, Any]) -> CheckReport:
-        """Of the object that the library writes."""
+        """Converts the JSON object that the library writes."""
         problems = [Problem(**entry) for entry in found.pop("problems")]
         return cls(problems=problems, **found)
 
@@ -135,7 +135,7 @@ class CheckReport:
 
 @dataclasses.dataclass(frozen=True)
 class PassStats:
-    """What one pass did, over all its runs."""
+    """The work of one pass, over all its runs."""
 
     name: str
     runs: int
@@ -160,7 +160,7 @@ class Rewrite:
 
 @dataclasses.dataclass(frozen=True)
 class NearMiss:
-    """A rule that fitted but for one condition, or was switched off."""
+    """A near miss: a rule that matched except for one condition, or was disabled."""
 
     pass_name: str
     rule: str
@@ -170,7 +170,7 @@ class NearMiss:
 
 @dataclasses.dataclass(frozen=True)
 class Optimization:
-    """What the optimizer did, and why it did not do the rest."""
+    """The rewrites of the optimizer, and its near misses."""
 
     opset_before: int
     opset_after: int
@@ -183,7 +183,7 @@ class Optimization:
 
     @classmethod
     def of_json(cls, found: dict[str, Any]) -> Optimization:
-        """Of the object that the library writes."""
+        """Converts the JSON object that the library writes."""
 
         def named(entry: dict[str, Any]) -> dict[str, Any]:
             return {("pass_name" if key == "pass" else key): value for key, value in entry.items()}

@@ -1,4 +1,4 @@
-"""InferenceSession: a model made ready to run."""
+"""InferenceSession: a model prepared for execution."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EXTERNAL_KEEP, _EXTERNAL_ALWAYS = 0, 2
 
 
 class NodeArg:
-    """An input or output: name, type ('tensor(float)') and shape (sizes, names of free dimensions, None)."""
+    """An input or output: name, type ('tensor(float)') and shape (sizes, symbols, None)."""
 
     __slots__ = ("name", "shape", "type")
 
@@ -50,7 +50,7 @@ class NodeArg:
 
 
 class ModelMetadata:
-    """What the file says about itself."""
+    """The metadata of the file."""
 
     __slots__ = (
         "custom_metadata_map",
@@ -100,7 +100,7 @@ def load_core_model(
             raise NoSuchFile(f"there is no file {os.fspath(source)!r}")
         return _core.Model.load(path, None, *options)
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return _core.Model.load(None, bytes(source), *options)  # nobody changes it under the model
+        return _core.Model.load(None, bytes(source), *options)  # a copy, so that it cannot change
     shared = _shared_model(source)
     if shared:
         return shared
@@ -110,7 +110,7 @@ def load_core_model(
 
 
 def _own_model(source: ModelSource, options: SessionOptions) -> _core.Model:
-    """A model that the session may change: with sizes for free dimensions, and shapes of all outputs."""
+    """A copy of the model with fixed dimensions and the shapes of all outputs."""
     model = load_core_model(
         source,
         external_data_folder=options._entry(_options.EXTERNAL_FOLDER),
@@ -269,7 +269,7 @@ class InferenceSession:
         else:
             iobinding._run(run_options, None)
 
-    # ---- looking ----------------------------------------------------------------------------------------
+    # ---- queries ----------------------------------------------------------------------------------------
 
     def get_inputs(self) -> list[NodeArg]:
         """Inputs that a run needs."""
@@ -284,7 +284,7 @@ class InferenceSession:
         return list(self._defaults)
 
     def get_modelmeta(self) -> ModelMetadata:
-        """What the file says about itself."""
+        """The metadata of the file."""
         return ModelMetadata(self._model.header())
 
     def get_providers(self) -> list[str]:
@@ -300,11 +300,11 @@ class InferenceSession:
         providers: Sequence[str | tuple[str, dict[Any, Any]]] | None = None,
         provider_options: Sequence[dict[Any, Any]] | None = None,
     ) -> None:
-        """Checks the providers; a session's own are chosen when it is made."""
+        """Checks the providers; those of a session are set when it is created."""
         self._providers = _options.choose_providers(providers, provider_options)
 
     def get_session_options(self) -> SessionOptions:
-        """The options that the session was made with."""
+        """The options that the session was created with."""
         return self._options
 
     def enable_fallback(self) -> None:

@@ -69,7 +69,7 @@ def dtype_of(elem_type: int) -> np.dtype | None:
 
 
 def viewed_dtype(elem_type: int) -> np.dtype | None:
-    """The same for elements that an array can show where they lie; None for strings and packed types."""
+    """The same for elements that an array can view in place; None for strings and packed types."""
     if elem_type not in _TYPES or bits_of(elem_type) < 8:
         return None
     return dtype_of(elem_type)

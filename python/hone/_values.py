@@ -1,4 +1,4 @@
-"""OrtValue and IOBinding: values that stay where they are from run to run."""
+"""OrtValue and IOBinding: values that stay in place from run to run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class OrtDevice:
 
     @staticmethod
     def default_memory() -> int:
-        """Number of the plain kind of memory."""
+        """Number of the default kind of memory."""
         return 0
 
     def device_type(self) -> str:
@@ -229,10 +229,10 @@ class IOBinding:
         self._bind_output(name, ortvalue._value)
 
     def synchronize_inputs(self) -> None:
-        """Does nothing: everything lies in the memory of the CPU."""
+        """Does nothing: everything is in CPU memory."""
 
     def synchronize_outputs(self) -> None:
-        """Does nothing: everything lies in the memory of the CPU."""
+        """Does nothing: everything is in CPU memory."""
 
     def get_outputs(self) -> list[OrtValue]:
         """The outputs of the last run, in the order in which they were bound."""
@@ -243,15 +243,15 @@ class IOBinding:
         return self.get_outputs()
 
     def copy_outputs_to_cpu(self) -> list[Any]:
-        """The outputs of the last run as arrays of their own."""
+        """The outputs of the last run as copied arrays."""
         return [np.copy(value) if value.is_tensor() else value.numpy() for value in self.get_outputs()]
 
     def clear_binding_inputs(self) -> None:
-        """Forgets all inputs."""
+        """Removes all inputs."""
         self._inputs.clear()
 
     def clear_binding_outputs(self) -> None:
-        """Forgets all outputs."""
+        """Removes all outputs."""
         self._outputs.clear()
         self._results.clear()
 

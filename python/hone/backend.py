@@ -1,4 +1,4 @@
-"""The backend interface of the onnx package: onnx.backend.test.BackendTest(hone.backend) judges it.
+"""The backend interface of the onnx package: onnx.backend.test.BackendTest(hone.backend) tests it.
 
 Needs the package onnx.
 """
@@ -11,7 +11,7 @@ from ._session import InferenceSession
 
 
 class HoneBackendRep(BackendRep):
-    """A model made ready to run."""
+    """A model prepared for execution."""
 
     def __init__(self, session):
         self.session = session
@@ -19,7 +19,7 @@ class HoneBackendRep(BackendRep):
         self._output_names = [arg.name for arg in session.get_outputs()]
 
     def run(self, inputs, **kwargs):
-        """Outputs by place and by name. Inputs are a list, a dict, or the only one."""
+        """Outputs by position and by name. Inputs are a list, a dict, or the only one."""
         if isinstance(inputs, dict):
             feed = inputs
         else:
@@ -48,7 +48,7 @@ class HoneBackend(Backend):
 
     @classmethod
     def prepare(cls, model, device="CPU", **kwargs):
-        """Makes a model ready to run: an onnx.ModelProto, a path, bytes or a hone.Model."""
+        """Prepares a model for execution: an onnx.ModelProto, a path, bytes or a hone.Model."""
         if not cls.supports_device(device):
             raise ValueError(f"models run on the CPU, not on {device!r}")
         if isinstance(model, (HoneBackendRep, InferenceSession)):

@@ -47,7 +47,7 @@ class Node:
 
 
 def _array_of(tensor: _core.Tensor) -> np.ndarray:
-    """An array over the data of a constant, which cannot be written to."""
+    """A read-only array over the data of a constant."""
     if tensor.elem_type == _types.STRING:
         raise Unsupported("constants that hold strings cannot be seen as arrays")
     if not tensor.has_data:
@@ -84,7 +84,7 @@ class Initializers(collections.abc.Mapping):  # type: ignore[type-arg]
         return len(self._tensors)
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Sizes, also of data that were not loaded."""
+        """Sizes, also of data that was not loaded."""
         return self._tensors[name].shape
 
     def type(self, name: str) -> str:
@@ -125,7 +125,7 @@ class Model:
 
     @property
     def initializers(self) -> Initializers:
-        """Constants by name, as arrays that are not copies and cannot be written to."""
+        """Constants by name, as read-only arrays without a copy."""
         return Initializers(self._core.initializers())
 
     @property
@@ -140,35 +140,35 @@ class Model:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Strings that the file carries along."""
+        """Metadata strings of the file."""
         return self._core.header()["metadata"]
 
     def info(self) -> ModelInfo:
-        """The model in numbers."""
+        """Statistics of the model."""
         return ModelInfo.of_json(json.loads(self._core.info_json(self.path, 0)))
 
     def check(self) -> CheckReport:
-        """Whether the model keeps ONNX's rules, and what breaks them."""
+        """Checks the model against the ONNX specification."""
         return CheckReport.of_json(json.loads(self._core.check_json(self.path)))
 
     def to_text(self, max_elements: int | None = 8) -> str:
-        """The model in ONNX text syntax; longer initializers are cut short (None: none is)."""
+        """The model in ONNX text syntax; longer initializers are abbreviated (None: none is)."""
         return self._core.to_text(2**64 - 1 if max_elements is None else max_elements)
 
     # ---- changing ---------------------------------------------------------------------------------------
 
     def infer(self) -> Model:
-        """Finds types and shapes of all values."""
+        """Infers types and shapes of all values."""
         self._core.infer()
         return self
 
     def fix_dim(self, name: str, size: int) -> Model:
-        """Gives a free dimension a size, everywhere."""
+        """Fixes a symbolic dimension to a size, everywhere."""
         self._core.fix_dim(name, size)
         return self
 
     def fix_shape(self, name: str, shape: Sequence[int]) -> Model:
-        """Gives an input a shape."""
+        """Fixes the shape of an input."""
         self._core.fix_shape(name, tuple(shape))
         return self
 
@@ -178,7 +178,7 @@ class Model:
         return self
 
     def set_initializer(self, name: str, array: Any) -> Model:
-        """Other data for an initializer, of the same type and shape."""
+        """Replaces the data of an initializer by data of the same type and shape."""
         self._core.set_initializer(name, _convert.tensor(array))
         return self
 
@@ -244,12 +244,12 @@ def load(
 
 
 def info(source: ModelSource) -> ModelInfo:
-    """A model in numbers: interface, operators, parameters, cost."""
+    """Statistics of a model: interface, operators, parameters, cost."""
     return load(source, load_external_data=False).info() if not isinstance(source, Model) else source.info()
 
 
 def check(source: ModelSource) -> CheckReport:
-    """Whether a model keeps ONNX's rules, and what breaks them."""
+    """Checks a model against the ONNX specification."""
     return _model_of(source).check()
 
 
@@ -276,13 +276,13 @@ def optimize(
     block_nodes: Iterable[str] = (),
     stop_after: int | None = None,
 ) -> Model:
-    """An optimized model; its `optimization` tells what was done. The other model stays as it is.
+    """Returns an optimized model; its `optimization` is the report. The original model does not change.
 
     output: a file to write it to.
     level: 'none', 'basic', 'extended' or 'all'. target: 'onnx', or 'onnxruntime' to allow its fused operators.
-    passes: these alone; disable: 'pass' or 'pass.rule'. approximate: allow what changes numbers a little.
-    verify: run the graph before and after every pass, on `inputs` (arrays by name) or random ones, and leave out
-    what changes results. precision: 'float16' or 'bfloat16' to compute in 16 bits.
+    passes: these alone; disable: 'pass' or 'pass.rule'. approximate: allow passes that change results slightly.
+    verify: run the graph before and after every pass, on `inputs` (arrays by name) or random ones, and disable
+    rules that change results. precision: 'float16' or 'bfloat16' to compute in half precision.
     """
     model = _model_of(source)
     feed = {name: _convert.tensor(array) for name, array in (inputs or {}).items()}
@@ -312,7 +312,7 @@ def optimize(
 
 
 def random_inputs(source: ModelSource | InferenceSession, seed: int = 0, free_size: int = 1) -> dict[str, np.ndarray]:
-    """Made-up inputs for a model or an InferenceSession: arrays by name. Free dimensions get one size."""
+    """Random inputs for a model or an InferenceSession: arrays by name. Symbolic dimensions get one size."""
     random = np.random.default_rng(seed)
     inputs = source.get_inputs() if isinstance(source, InferenceSession) else _model_of(source).inputs
     return {arg.name: _random_array(arg, random, free_size) for arg in inputs}
@@ -368,7 +368,7 @@ def diff(
     seed: int = 0,
     sess_options: SessionOptions | None = None,
 ) -> Diff:
-    """How two models differ in what they compute, and in their operators.
+    """Compares the outputs and the operators of two models.
 
     inputs: arrays by name; the others are random. limit: largest difference that counts as none, relative to the
     largest element of the first model's output.

@@ -15,7 +15,7 @@
 
 #include "hone/hone.h"
 
-/* Slots of types and tables of methods hold functions as pointers to data. */
+/* Type slots and method tables hold functions as data pointers. */
 #define HNPY_SLOT(function) ((void *)(uintptr_t)(function))
 #define HNPY_METHOD(function) ((PyCFunction)(void (*)(void))(function))
 
@@ -23,21 +23,23 @@
 
 typedef struct model_object {
     PyObject_HEAD hone_model *model;
-    PyObject *source;   /* whose memory the model reads: a buffer's owner, or the Model it was
-                           optimized from; may be NULL */
-    Py_buffer bytes;    /* the file's bytes; obj is NULL when it was read from a path */
-    uint32_t n_readers; /* sessions and calls without the lock that need it unchanged */
+    /* owner of the memory that the model reads: a buffer's owner, or the Model it was optimized
+     * from; may be NULL */
+    PyObject *source;
+    Py_buffer bytes; /* the file's bytes; obj is NULL when it was read from a path */
+    /* sessions and calls that run without the interpreter lock and need it unchanged */
+    uint32_t n_readers;
 } model_object;
 
 typedef struct value_object {
     PyObject_HEAD hone_value *value;
     PyObject
         *owner;     /* whose memory the value borrows, or the Value it is an item of; may be NULL */
-    bool is_item;   /* `value` belongs to the owner */
+    bool is_item;   /* the owner frees `value` */
     Py_buffer view; /* borrowed memory; obj is NULL when there is none */
 } value_object;
 
-/* What another thread may do to a run. */
+/* Controls a run from another thread. */
 typedef struct run_control_object {
     PyObject_HEAD volatile int cancel;
     double timeout_seconds; /* 0: none */
@@ -49,67 +51,70 @@ extern PyTypeObject *hnpy_session_type;
 extern PyTypeObject *hnpy_run_control_type;
 extern PyTypeObject *hnpy_tensor_type;
 
-/* Each makes its types and puts them into the module. */
+/* Each function creates its types and adds them to the module. */
 int hnpy_model_ready(PyObject *module);
 int hnpy_value_ready(PyObject *module);
 int hnpy_session_ready(PyObject *module);
 int hnpy_run_control_ready(PyObject *module);
 int hnpy_tensor_ready(PyObject *module);
-/* NULL on failure. The module gets a reference of its own. */
+/* NULL on failure. The module holds its own reference. */
 PyTypeObject *hnpy_add_type(PyObject *module, PyType_Spec *spec, const char *name);
 
 /* ---- errors and helpers ---------------------------------------------------------------------- */
 
-/* When something went wrong: the same code is another exception for a file than for a call. */
+/* The operation that failed: the same code maps to different exceptions for a file and for a
+ * call. */
 typedef enum hnpy_phase { HNPY_LOADING, HNPY_RUNNING } hnpy_phase;
-/* Sets the exception that hone._errors has for the error; returns NULL. */
+/* Sets the exception that hone._errors defines for the error; returns NULL. */
 PyObject *hnpy_raise(const hone_error *error, hnpy_phase phase);
 
-/* A function of a module of the package, kept for good in *cache; borrowed. */
+/* Returns a function of a module of the package, cached in *cache; borrowed. */
 PyObject *hnpy_helper(PyObject **cache, const char *module, const char *name);
 
-/* Zeroed memory for free(); NULL with a MemoryError. */
+/* Zeroed memory, released with free(); NULL with a MemoryError. */
 void *hnpy_alloc(size_t n, size_t size);
 
-PyObject *hnpy_text(const char *utf8); /* bytes that are no UTF-8 are escaped */
+PyObject *hnpy_text(const char *utf8); /* bytes that are not UTF-8 are escaped */
 PyObject *hnpy_text_n(const char *utf8, size_t n_bytes);
 PyObject *hnpy_shape(int32_t rank, const int64_t *dims); /* a tuple */
 
-/* Dimensions of a tuple or list. *dims has room for HNPY_MAX_RANK. */
+/* Reads the dimensions of a tuple or list. *dims has space for HNPY_MAX_RANK. */
 #define HNPY_MAX_RANK 64
 int hnpy_read_shape(PyObject *shape, int64_t *dims, int32_t *rank);
 
-/* Text that the library writes piece by piece. Zero it first; the finished text is free()d. */
+/* Collects text that the library writes in pieces. Zero it first; free() the finished text. */
 typedef struct hnpy_writer {
     char *at;
     size_t n, cap;
     bool has_failed;
 } hnpy_writer;
-bool hnpy_write(void *writer, const char *text, size_t n_bytes); /* a hone_write_fn; no lock */
-PyObject *hnpy_writer_finish(hnpy_writer *writer);               /* a str; frees the text */
+/* a hone_write_fn; runs without the lock */
+bool hnpy_write(void *writer, const char *text, size_t n_bytes);
+PyObject *hnpy_writer_finish(hnpy_writer *writer); /* a str; frees the text */
 
 /* ---- element types --------------------------------------------------------------------------- */
 
-/* Format of the struct module, "" where it has none: such elements go by as plain integers. */
+/* Format of the struct module, "" where it has none: such elements are exposed as integers. */
 const char *hnpy_format_of(int32_t elem_type);
-/* ONNX number of a buffer's format and item size; 0: none, or not in this machine's byte order. */
+/* ONNX number of a buffer's format and item size; 0: none, or not in native byte order. */
 int32_t hnpy_elem_type_of(const char *format, Py_ssize_t itemsize);
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Takes the value over, also on failure. */
+/* Takes ownership of the value, also on failure. */
 PyObject *hnpy_value_wrap(hone_value *value);
-bool hnpy_value_is_readonly(PyObject *value); /* its memory belongs to a read-only buffer */
-/* As people want it: an array, or what hone._convert makes of strings, sequences and maps. */
+/* true when its memory belongs to a read-only buffer */
+bool hnpy_value_is_readonly(PyObject *value);
+/* Converts a value to an array, or by hone._convert to strings, lists and dicts. */
 PyObject *hnpy_value_to_python(PyObject *value);
-/* Fills a view of memory that lies dense in C order; what view->internal holds is freed by the
- * release function. `owner` is kept alive by the view. */
+/* Fills a view of dense memory in C order; the release function frees view->internal. The view
+ * keeps `owner` alive. */
 int hnpy_fill_view(PyObject *owner, Py_buffer *view, int flags, const hone_tensor_info *tensor,
                    bool is_readonly);
 void hnpy_release_view(PyObject *owner, Py_buffer *view);
-/* A tensor over the memory of a buffer, which stays locked in *view until the value is freed.
- * *value stays NULL, without an exception, when the object has no
- * such buffer or its elements are of no type of ONNX. */
+/* Makes a tensor over the memory of a buffer, which stays locked in *view until the value is freed.
+ * *value stays NULL, without an exception, when the object has no such buffer or ONNX lacks its
+ * element type. */
 int hnpy_borrow(PyObject *object, Py_buffer *view, hone_value **value);
 
 PyObject *hnpy_dlpack_export(PyObject *value);   /* a capsule */
@@ -125,7 +130,7 @@ PyObject *hnpy_tensor_wrap(PyObject *model, const hone_tensor_info *info);
 PyObject *hnpy_model_nodes(PyObject *model, PyObject *unused);
 PyObject *hnpy_model_initializers(PyObject *model, PyObject *unused);
 PyObject *hnpy_model_optimize(PyObject *model, PyObject *args, PyObject *kwargs);
-PyObject *hnpy_model_wrap(hone_model *model, PyObject *source); /* takes the model over */
+PyObject *hnpy_model_wrap(hone_model *model, PyObject *source); /* takes ownership of the model */
 
 /* ---- profiles -------------------------------------------------------------------------------- */
 

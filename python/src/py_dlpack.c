@@ -1,11 +1,11 @@
-/* DLPack: tensors of other packages without a copy. The structs are those of its version 0, which
- * everybody still gives out and takes. */
+/* DLPack: exchanges tensors with other packages without a copy. The structs are those of version 0,
+ * which all packages still support. */
 #include "py_core.h"
 
 #include <stdlib.h>
 
 typedef struct dl_device {
-    int32_t type; /* 1: memory of the processor */
+    int32_t type; /* 1: CPU memory */
     int32_t id;
 } dl_device;
 typedef struct dl_type {
@@ -46,15 +46,15 @@ static const dl_type_row dl_types[] = {
 #define CAPSULE_USED "used_dltensor"
 #define CAPSULE_OWNER "hone.dltensor"
 
-/* ---- out ------------------------------------------------------------------------------------- */
+/* ---- export ---------------------------------------------------------------------------------- */
 
-/* What an exported tensor consists of. */
+/* The parts of an exported tensor. */
 typedef struct dl_export {
     dl_managed_tensor managed;
     int64_t shape[HNPY_MAX_RANK];
 } dl_export;
 
-/* May come from any thread. */
+/* May be called from any thread. */
 static void release_export(dl_managed_tensor *managed) {
     PyGILState_STATE lock = PyGILState_Ensure();
     Py_DECREF((PyObject *)managed->manager);
@@ -64,7 +64,7 @@ static void release_export(dl_managed_tensor *managed) {
 
 static void free_unused_export(PyObject *capsule) {
     if (!PyCapsule_IsValid(capsule, CAPSULE))
-        return; /* somebody took it over */
+        return; /* the consumer owns it now */
     dl_managed_tensor *managed = PyCapsule_GetPointer(capsule, CAPSULE);
     managed->deleter(managed);
 }
@@ -87,7 +87,7 @@ PyObject *hnpy_dlpack_export(PyObject *value) {
     }
     if (hnpy_value_is_readonly(value)) {
         PyErr_SetString(PyExc_BufferError,
-                        "the memory is read-only, which DLPack cannot tell: copy it first");
+                        "the memory is read-only, which DLPack cannot express: copy it first");
         return NULL;
     }
     dl_export *out = hnpy_alloc(1, sizeof *out);
@@ -112,7 +112,7 @@ PyObject *hnpy_dlpack_export(PyObject *value) {
     return capsule;
 }
 
-/* ---- in -------------------------------------------------------------------------------------- */
+/* ---- import ---------------------------------------------------------------------------------- */
 
 static void release_import(PyObject *capsule) {
     dl_managed_tensor *managed = PyCapsule_GetPointer(capsule, CAPSULE_OWNER);
@@ -139,7 +139,7 @@ static int32_t elem_type_of_dl(const dl_type *type) {
 
 static const char *reason_against(const dl_tensor *t) {
     if (t->device.type != DL_CPU)
-        return "the tensor lies in the memory of another device: copy it to the CPU first";
+        return "the tensor is in the memory of another device: copy it to the CPU first";
     if (t->rank < 0 || t->rank > HNPY_MAX_RANK)
         return "the tensor has too many dimensions";
     if (!elem_type_of_dl(&t->type))
@@ -167,7 +167,7 @@ PyObject *hnpy_dlpack_import(PyObject *capsule) {
         return hnpy_raise(&error, HNPY_RUNNING);
     value_object *self = (value_object *)hnpy_value_wrap(value);
     PyObject *owner = self ? PyCapsule_New(managed, CAPSULE_OWNER, NULL) : NULL;
-    /* The tensor is ours from the moment the capsule has its other name. */
+    /* Renaming the capsule transfers ownership of the tensor. */
     if (!owner || PyCapsule_SetName(capsule, CAPSULE_USED) < 0 ||
         PyCapsule_SetDestructor(owner, release_import) < 0) {
         Py_XDECREF(owner);

@@ -1,4 +1,4 @@
-/* Element types: ONNX numbers and formats of the struct module. */
+/* Maps element types between ONNX numbers and formats of the struct module. */
 #include "py_core.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@ typedef struct elem_format {
     int32_t elem_type;
 } elem_format;
 
-/* The first format of a type is the one that is given out. `l` is missing on purpose: it has the
- * size of the machine's long, and integers are told apart by size. */
+/* Exported buffers use the first format of a type. `l` is missing on purpose: it has the size of
+ * the machine's long, and integers are distinguished by size. */
 static const elem_format elem_formats[] = {
     {"f", 1},  {"B", 2},  {"b", 3},  {"H", 4},  {"h", 5},  {"i", 6},   {"q", 7},
     {"?", 9},  {"e", 10}, {"d", 11}, {"I", 12}, {"Q", 13}, {"Zf", 14}, {"Zd", 15},

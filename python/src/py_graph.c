@@ -1,10 +1,10 @@
-/* What a graph holds, as plain Python objects. */
+/* Exposes the contents of a graph as plain Python objects. */
 #include "py_core.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends an item, which is taken over also on failure. */
+/* Appends an item and takes ownership of it, also on failure. */
 static int append(PyObject *list, PyObject *item) {
     int failed = item ? PyList_Append(list, item) : -1;
     Py_XDECREF(item);
@@ -13,7 +13,7 @@ static int append(PyObject *list, PyObject *item) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Text of functions that work like snprintf. */
+/* Calls a function that works like snprintf and returns its text. */
 typedef size_t (*text_fn)(const hone_graph *graph, uint32_t value, char *text, size_t text_size);
 
 static PyObject *text_of(text_fn write, const hone_graph *graph, uint32_t value) {

@@ -1,4 +1,4 @@
-/* Model: a loaded model, to inspect, check, edit, save, optimize and run. */
+/* Model: a loaded model that can be inspected, checked, edited, saved, optimized and run. */
 #include "py_core.h"
 
 #include <stdlib.h>
@@ -39,7 +39,8 @@ static void free_model(model_object *self) {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Operators of shared libraries: a list of paths as bytes. *registry stays NULL without any. */
+/* Loads operators of shared libraries from a list of paths as bytes. *registry stays NULL when
+ * there are none. */
 static int load_registry(PyObject *paths, hone_op_registry **registry) {
     hone_error error;
     Py_ssize_t n = PyList_Size(paths);

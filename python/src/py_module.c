@@ -1,4 +1,4 @@
-/* hone._core: the module, and helpers that all of it uses. */
+/* hone._core: the module, and helpers that all its files use. */
 #include "py_core.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The steps of a run, for profiles. */
+/* Records the steps of a run for profiles. */
 #include "py_core.h"
 
 #include <stdio.h>
@@ -6,18 +6,18 @@
 #include <string.h>
 
 typedef struct hnpy_step {
-    const char *name, *domain, *op, *provider; /* of the session */
+    const char *name, *domain, *op, *provider; /* the session owns them */
     uint32_t node;
     uint64_t start_ns, end_ns;
     uint64_t activation_bytes, parameter_bytes, output_bytes;
-    size_t inputs_at, outputs_at, end_at; /* in the texts */
+    size_t inputs_at, outputs_at, end_at; /* offsets in the texts */
 } hnpy_step;
 
 static bool put(hnpy_recorder *r, const char *text) {
     return hnpy_write(&r->texts, text, strlen(text));
 }
 
-/* [{"float":[1,3]},{"int64":[]}], as onnxruntime writes it; what is no tensor is {}. */
+/* [{"float":[1,3]},{"int64":[]}], the format of onnxruntime; {} for values that are not tensors. */
 static void put_types(hnpy_recorder *r, const hone_value *const *values, uint32_t n) {
     char number[32];
     hone_tensor_info info;

@@ -1,28 +1,28 @@
-/* Session.run and run_values: from Python's objects to the library and back. */
+/* Session.run and run_values: converts Python objects to values, runs, and converts the results. */
 #include "py_session.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* One input of a run, and what keeps it alive. */
+/* One input of a run, and the objects that keep it alive. */
 typedef struct fed_input {
     hone_value *value;
-    Py_buffer view;   /* obj NULL: none, else `value` is ours and borrows from it */
+    Py_buffer view;   /* obj NULL: none, else we own `value` and it borrows from the view */
     PyObject *holder; /* the Value that `value` belongs to; NULL: none */
 } fed_input;
 
-enum { FEW = 8 }; /* inputs, or outputs, of nearly all models */
+enum { FEW = 8 }; /* enough for the inputs or outputs of nearly all models */
 
 typedef struct run_call {
     session_object *session;
     uint32_t n_inputs, n_outputs;
-    size_t max_inputs; /* room in the arrays */
+    size_t max_inputs; /* capacity of the arrays */
     const char **input_names, **output_names;
     const hone_value **inputs;
     hone_value **outputs;
     fed_input *fed;
-    bool *is_given; /* outputs that are written to */
-    void *memory;   /* of all these arrays; NULL: those below */
+    bool *is_given; /* outputs that the caller provides */
+    void *memory;   /* of all these arrays; NULL: the fixed ones below are used */
     struct {
         fed_input fed[FEW];
         const char *input_names[FEW], *output_names[FEW];
@@ -32,7 +32,7 @@ typedef struct run_call {
     } few;
 } run_call;
 
-/* The next n elements of a piece of memory. */
+/* Takes the next n elements of a memory block. */
 static void *take(char **at, size_t n, size_t size) {
     void *taken = *at;
     *at += n * size;
@@ -88,7 +88,7 @@ static void end_call(run_call *c) {
     free(c->memory);
 }
 
-/* Raises what a name that is not in the table deserves. */
+/* Raises the exception for an unknown name. */
 static void raise_unknown(const hnpy_names *table, const char *what, PyObject *name) {
     static PyObject *unknown_name;
     if (!hnpy_helper(&unknown_name, "hone._errors", "unknown_name"))
@@ -102,7 +102,7 @@ static void raise_unknown(const hnpy_names *table, const char *what, PyObject *n
     Py_XDECREF(exception);
 }
 
-/* Number of a name; -1 with an exception when there is none such. */
+/* The number of a name; -1 with an exception when it is unknown. */
 static long place_of(const hnpy_names *table, const char *what, PyObject *name) {
     PyObject *place = PyUnicode_Check(name) ? PyDict_GetItemWithError(table->places, name) : NULL;
     if (place)
@@ -112,7 +112,7 @@ static long place_of(const hnpy_names *table, const char *what, PyObject *name) 
     return -1;
 }
 
-/* What hone._convert makes of an object that is no plain array. */
+/* Converts an object that is not a plain array by hone._convert. */
 static int convert_input(const hnpy_names *table, long place, PyObject *object, fed_input *in) {
     static PyObject *to_value;
     if (!hnpy_helper(&to_value, "hone._convert", "to_value"))
@@ -153,7 +153,7 @@ static int feed(run_call *c, PyObject *name, PyObject *object) {
     if (!in->value && convert_input(table, place, object, in) < 0)
         return -1;
     if (!in->value)
-        return 0; /* None: an optional input is left out */
+        return 0; /* None: the optional input is absent */
     c->input_names[c->n_inputs] = table->names[place];
     c->inputs[c->n_inputs] = in->value;
     c->n_inputs++;
@@ -197,7 +197,7 @@ static int name_outputs(run_call *c, PyObject *names) {
     return 0;
 }
 
-/* Outputs that somebody gave memory for: a list of Values and None. */
+/* Outputs with memory from the caller: a list of Values and None. */
 static int give_outputs(run_call *c, PyObject *given) {
     for (uint32_t i = 0; given && i < c->n_outputs; i++) {
         PyObject *value = PyList_GetItem(given, (Py_ssize_t)i);
@@ -245,7 +245,7 @@ static int run_unlocked(run_call *c, PyObject *control, PyObject *record) {
     return failed;
 }
 
-/* Results as a list: arrays, or Values as they are. */
+/* Results as a list: arrays, or Values unchanged. */
 static PyObject *take_outputs(run_call *c, PyObject *given, bool as_values) {
     PyObject *list = PyList_New((Py_ssize_t)c->n_outputs);
     for (uint32_t i = 0; list && i < c->n_outputs; i++) {
@@ -269,7 +269,7 @@ static PyObject *take_outputs(run_call *c, PyObject *given, bool as_values) {
     return list;
 }
 
-/* What both kinds of run do; names of outputs are None or a sequence. */
+/* The common part of both kinds of run; the output names are None or a sequence. */
 static PyObject *run_with(session_object *self, PyObject *names, PyObject *inputs, PyObject *given,
                           PyObject *control, PyObject *record, bool as_values) {
     run_call call;

@@ -1,4 +1,4 @@
-/* RunControl: how another thread stops a run. */
+/* RunControl: lets another thread stop a run. */
 #include "py_core.h"
 
 PyTypeObject *hnpy_run_control_type;
@@ -55,7 +55,7 @@ static PyType_Slot run_control_slots[] = {
     {Py_tp_new, HNPY_SLOT(PyType_GenericNew)},
     {Py_tp_dealloc, HNPY_SLOT(free_run_control)},
     {Py_tp_getset, run_control_properties},
-    {Py_tp_doc, (void *)(uintptr_t) "What another thread may do to a run."},
+    {Py_tp_doc, (void *)(uintptr_t) "Controls a run from another thread."},
     {0, NULL},
 };
 

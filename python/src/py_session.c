@@ -1,4 +1,4 @@
-/* Session: a model made ready to run. */
+/* Session: a model prepared for execution. */
 #include "py_session.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 PyTypeObject *hnpy_session_type;
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static int fill_names(hnpy_names *table, const hone_graph *graph, uint32_t n,
                       const uint32_t *values) {
@@ -39,7 +39,7 @@ static void free_names(hnpy_names *table) {
     Py_XDECREF(table->types);
 }
 
-/* ImageDecoder: what hone._images says of the bytes of a file. Called from any thread. */
+/* ImageDecoder: calls hone._images with the bytes of a file, from any thread. */
 static hone_status decode_image(void *ctx, const void *encoded, size_t n_bytes,
                                 hone_image_alloc_fn alloc, void *image, hone_error *error) {
     static PyObject *decode;
@@ -162,7 +162,7 @@ static PyMethodDef session_methods[] = {
      "run_values(names, inputs, outputs, control, record): outputs as Values; those given are "
      "written to."},
     {"notes", HNPY_METHOD(session_notes), METH_NOARGS,
-     "Why a cache or a choice of kernels that was asked for is not used."},
+     "Why a requested cache or kernel choice is not used."},
     {"inputs", HNPY_METHOD(session_inputs), METH_NOARGS, "Descriptions of the inputs."},
     {"outputs", HNPY_METHOD(session_outputs), METH_NOARGS, "Descriptions of the outputs."},
     {NULL, NULL, 0, NULL},
@@ -172,7 +172,7 @@ static PyType_Slot session_slots[] = {
     {Py_tp_new, HNPY_SLOT(session_new)},
     {Py_tp_dealloc, HNPY_SLOT(free_session)},
     {Py_tp_methods, session_methods},
-    {Py_tp_doc, (void *)(uintptr_t) "A model made ready to run. Safe from many threads."},
+    {Py_tp_doc, (void *)(uintptr_t) "A model prepared for execution. Thread-safe."},
     {0, NULL},
 };
 

@@ -1,15 +1,15 @@
-/* What a Session is, for the files that make and run it. */
+/* The Session object, for the files that create and run it. */
 #ifndef HNPY_SESSION_H
 #define HNPY_SESSION_H
 
 #include "py_core.h"
 
-/* Inputs or outputs: their names, and where a name stands. */
+/* The names of inputs or outputs, and their positions. */
 typedef struct hnpy_names {
     uint32_t n;
-    const char **names; /* of the model */
+    const char **names; /* owned by the model */
     PyObject *places;   /* dict: name to number */
-    PyObject *types;    /* list: what hnpy_describe_value says */
+    PyObject *types;    /* list: results of hnpy_describe_value */
 } hnpy_names;
 
 typedef struct session_object {

@@ -1,4 +1,4 @@
-/* Tensor: constant data of a model, seen where it lies. */
+/* Tensor: a view of constant data of a model. */
 #include "py_core.h"
 
 typedef struct tensor_object {
@@ -31,14 +31,14 @@ static int tensor_getbuffer(tensor_object *self, Py_buffer *view, int flags) {
     if (self->info.n_elements && !self->info.data) {
         view->obj = NULL;
         PyErr_SetString(PyExc_BufferError, self->info.external_location
-                                               ? "the data of the tensor were not loaded"
+                                               ? "the data of the tensor was not loaded"
                                                : "strings have no buffer");
         return -1;
     }
     return hnpy_fill_view((PyObject *)self, view, flags, &self->info, true);
 }
 
-/* Packed data of types that NumPy cannot see: two elements in a byte. */
+/* Packed data of types that NumPy lacks: two elements per byte. */
 static PyObject *tensor_bytes(tensor_object *self, PyObject *unused) {
     (void)unused;
     return PyBytes_FromStringAndSize(self->info.data,
@@ -78,7 +78,7 @@ static PyObject *tensor_external(tensor_object *self, void *unused) {
 }
 
 static PyMethodDef tensor_methods[] = {
-    {"tobytes", HNPY_METHOD(tensor_bytes), METH_NOARGS, "A copy of the data as they lie."},
+    {"tobytes", HNPY_METHOD(tensor_bytes), METH_NOARGS, "A copy of the stored data."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -86,9 +86,8 @@ static PyGetSetDef tensor_properties[] = {
     {"elem_type", (getter)tensor_elem_type, NULL, "ONNX number of the element type", NULL},
     {"shape", (getter)tensor_shape, NULL, "sizes", NULL},
     {"nbytes", (getter)tensor_nbytes, NULL, "bytes of the data", NULL},
-    {"has_data", (getter)tensor_has_data, NULL, "whether the elements can be seen", NULL},
-    {"is_sparse", (getter)tensor_is_sparse, NULL, "the data are the values that are not zero",
-     NULL},
+    {"has_data", (getter)tensor_has_data, NULL, "whether the elements are available", NULL},
+    {"is_sparse", (getter)tensor_is_sparse, NULL, "the data are the nonzero elements", NULL},
     {"external_location", (getter)tensor_external, NULL, "file that holds the data, or None", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

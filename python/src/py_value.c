@@ -1,4 +1,4 @@
-/* Value: anything that goes into a run or comes out of it. */
+/* Value: an input or output of a run. */
 #include "py_core.h"
 
 #include <stdlib.h>
@@ -474,7 +474,7 @@ static PyGetSetDef value_properties[] = {
      NULL},
     {"shape", (getter)value_shape, NULL, "sizes of a tensor; None: no tensor", NULL},
     {"nbytes", (getter)value_nbytes, NULL, "bytes of a tensor's data", NULL},
-    {"address", (getter)value_address, NULL, "where a tensor's data lie", NULL},
+    {"address", (getter)value_address, NULL, "address of a tensor's data", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -81,7 +81,7 @@ hone: 'two.json': the model has 2 outputs; save them with `hone run --output FIL
 [1]
 
 $ hone diff digits.onnx
-hone: name a model and what to compare it with; `hone diff --help` tells more
+hone: give a model and what to compare it with; see `hone diff --help`
 [2]
 
 $ hone diff digits.onnx other.onnx --limit much

@@ -6,31 +6,31 @@ hone - make ONNX models fast, small and still right
 Usage: hone COMMAND [OPTIONS] ARGUMENTS
 ~
 Commands:
-  info      tell what is in a model: interface, parameters, operators, cost
+  info      describe a model: interface, parameters, operators, cost
   check     find everything that is wrong with a model
-  save      rewrite a model: shapes, external data, parts, names
-  optimize  make a graph smaller and faster, and tell what was done
-  run       compute the outputs of a model
-  tune      measure which kernels are the fastest here
-  diff      compare what two models compute, or a model with saved outputs
-  ops       list the operators hone knows, or describe one
+  save      edit a model: shapes, external data, parts, names
+  optimize  make a graph smaller and faster, and report the changes
+  run       run a model
+  tune      measure the fastest kernels on this machine
+  diff      compare the outputs of two models, or of a model with saved outputs
+  ops       list the operators that hone supports, or describe one
   passes    list the passes of the optimizer
   kernels   list the kernels, and which of them run here
   providers list what runs nodes here, and the CPU features in use
 ~
-`hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
+See `hone COMMAND --help`. `hone --version` prints the version and this CPU's features.
 
 $ hone --version
 hone *
 cpu: *
 
 $ hone help save
-hone save - rewrite a model: shapes, external data, parts, names
+hone save - edit a model: shapes, external data, parts, names
 ~
 Usage: hone save [OPTIONS] MODEL -o FILE
 ~
-The output is written under a temporary name and renamed, so FILE is the old one or the new one, never half of it;
-it may be the model itself. Untouched tensors are copied byte for byte.
+The output is written under a temporary name and renamed, so FILE is the old one or the new one, never incomplete;
+it may be the model itself. Unchanged tensors are copied byte for byte.
 ~
 Options:
   -o, --output FILE              where to write; .onnxtxt writes the textual syntax
@@ -41,24 +41,24 @@ Options:
       --external-alignment BYTES alignment in the data file (default 4096)
       --inline-functions         replace calls of model-local functions by their bodies
   -i, --infer                    store the inferred type and shape of every value
-  -d, --dim NAME=SIZE            fix a free dimension (repeatable)
+  -d, --dim NAME=SIZE            fix a symbolic dimension (repeatable)
   -s, --shape INPUT=1x3x8x8      fix the shape of an input (repeatable)
       --custom-ops LIBRARY       operators of a shared library, see docs/custom-ops.md (repeatable)
   -e, --extract IN,OUT           keep the part from value IN to value OUT; several: in1,in2:out1,out2
   -r, --rename OLD=NEW           rename an input, an output or any value (repeatable)
       --strip[=docs,names,values,metadata,shapes,unused]
-                                 leave out what running does not need (alone: docs, names, metadata)
+                                 remove what a run does not need (without a value: docs, names, metadata)
   -h, --help                     print this help
 ~
 Examples:
   hone save in.onnx -o out.onnx --infer
       store inferred shapes, for viewers and other tools
   hone save big.onnx -o big2.onnx --external-data
-      weights into big2.onnx.data
+      write weights to big2.onnx.data
   hone save in.onnx -o fixed.onnx --dim batch=1 --shape image=1x3x224x224
-      fix free dimensions
+      fix symbolic dimensions
   hone save in.onnx -o part.onnx --extract image,features
-      cut a part out
+      extract a part
   hone save in.onnx -o small.onnx --strip --inline-functions
       plain nodes, no docs, no names
   hone save in.onnx -o in.onnxtxt
@@ -69,7 +69,7 @@ hone: there is no command 'polish'; `hone --help` lists them
 [2]
 
 $ hone info
-hone: name a model; `hone info --help` tells more
+hone: give a model; see `hone info --help`
 [2]
 
 $ hone info --nodez model.onnx
@@ -82,19 +82,19 @@ hone - make ONNX models fast, small and still right
 Usage: hone COMMAND [OPTIONS] ARGUMENTS
 ~
 Commands:
-  info      tell what is in a model: interface, parameters, operators, cost
+  info      describe a model: interface, parameters, operators, cost
   check     find everything that is wrong with a model
-  save      rewrite a model: shapes, external data, parts, names
-  optimize  make a graph smaller and faster, and tell what was done
-  run       compute the outputs of a model
-  tune      measure which kernels are the fastest here
-  diff      compare what two models compute, or a model with saved outputs
-  ops       list the operators hone knows, or describe one
+  save      edit a model: shapes, external data, parts, names
+  optimize  make a graph smaller and faster, and report the changes
+  run       run a model
+  tune      measure the fastest kernels on this machine
+  diff      compare the outputs of two models, or of a model with saved outputs
+  ops       list the operators that hone supports, or describe one
   passes    list the passes of the optimizer
   kernels   list the kernels, and which of them run here
   providers list what runs nodes here, and the CPU features in use
 ~
-`hone COMMAND --help` tells more. `hone --version` prints the version and this CPU's features.
+See `hone COMMAND --help`. `hone --version` prints the version and this CPU's features.
 [2]
 
 $ hone ops Relu | head -12
@@ -112,7 +112,7 @@ Relu-6
  outputs
 
 $ hone ops Relux
-hone: hone knows no operator 'Relux'; `hone ops` lists them
+hone: hone has no operator 'Relux'; `hone ops` lists them
 [1]
 
 Kernels, and those that run: the cap makes it the same everywhere.

@@ -31,7 +31,7 @@ Operators
   GlobalAveragePool       1
   MaxPool                 1
 ~
-17 nodes have free dimensions: add --dim batch=1 to count operations
+17 nodes have symbolic dimensions: add --dim batch=1 to count operations
 
 With the free dimension fixed, operations are counted.
 
@@ -175,7 +175,7 @@ Values
   6  s     int64[3]
   7  y     float[batch,rows,8]
 ~
-5 nodes have free dimensions: add --dim batch=1 --dim seq=1 to count operations
+5 nodes have symbolic dimensions: add --dim batch=1 --dim seq=1 to count operations
 
 For programs.
 
@@ -185,7 +185,7 @@ $ hone info --json --nodes branch.onnxtxt | python3 -c "import json,sys; m=json.
 Wrong dimensions are refused, with what there is.
 
 $ hone info --dim bach=1 digits.onnx
-hone: the model has no free dimension 'bach'; it has batch
+hone: the model has no symbolic dimension 'bach'; it has batch
 [1]
 
 $ hone info --dim batch=-1 digits.onnx
@@ -214,7 +214,7 @@ $ hone info --dim batch=16 --plan digits.onnx | sed '1,/^Memory/d'
   nodes                            8 on cpu
   of them copy nothing             1
 ~
-alive at the peak, at node 'block.relu2' (hone.Conv)
+live at the peak, at node 'block.relu2' (hone.Conv)
   value            bytes
   stem.relu_17    131 kB
   block.relu1_18  131 kB

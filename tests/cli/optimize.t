@@ -162,11 +162,11 @@ gelu-erf erf
 What is refused.
 
 $ hone optimize
-hone: name one model; `hone optimize --help` tells more
+hone: give one model; see `hone optimize --help`
 [2]
 
 $ hone optimize gelu.onnxtxt gelu.onnxtxt
-hone: name one model; `hone optimize --help` tells more
+hone: give one model; see `hone optimize --help`
 [2]
 
 $ hone optimize nowhere.onnx
@@ -182,7 +182,7 @@ hone: --target is onnx or onnxruntime, not 'tensorflow'
 [2]
 
 $ hone optimize gelu.onnxtxt --opset 99
-hone: opset 99 does not exist; hone knows 1 to 28
+hone: opset 99 does not exist; hone supports 1 to 28
 [1]
 
 $ hone optimize gelu.onnxtxt --opset seventeen

@@ -15,19 +15,19 @@ $ printf 'P5 2 1 65535\n\x80\x00\xff\xff' >b.pgm && bash see b.pgm
 {"type": "float", "shape": [1, 3, 1, 2], "data": [128, 255, 128, 255, 128, 255]}
 
 $ printf 'P5 2 1 65535\n\x80\x00\xff' >cut.pgm && bash see cut.pgm
-hone: 'cut.pgm' is no good PNM file: it ends too early
+hone: 'cut.pgm' is not a valid PNM file: it is truncated
 [1]
 
 $ printf 'P2 2 1 255\n1 x\n' >cut.pgm && bash see cut.pgm
-hone: 'cut.pgm' is no good PNM file: numbers are missing
+hone: 'cut.pgm' is not a valid PNM file: samples are missing
 [1]
 
 $ printf 'P6 1 2 255' >cut.pgm && bash see cut.pgm
-hone: 'cut.pgm' is no good PNM file: it has no full header
+hone: 'cut.pgm' is not a valid PNM file: its header is incomplete
 [1]
 
 $ printf 'P6 1 2 70000\nabcdef' >cut.pgm && bash see cut.pgm
-hone: 'cut.pgm' is no good PNM file: it has no full header
+hone: 'cut.pgm' is not a valid PNM file: its header is incomplete
 [1]
 
 $ printf 'P6 0 2 255\nabcdef' >cut.pgm && bash see cut.pgm
@@ -43,15 +43,15 @@ $ (head -c 22 a.bmp; printf '\xfe\xff\xff\xff\x01\0\x20\0'; tail -c +31 a.bmp) >
 {"type": "float", "shape": [1, 3, 2, 1], "data": [3, 6, 2, 5, 1, 4]}
 
 $ head -c 61 a.bmp >cut.bmp && bash see cut.bmp
-hone: 'cut.bmp' is no good BMP file: it ends too early
+hone: 'cut.bmp' is not a valid BMP file: it is truncated
 [1]
 
 $ head -c 40 a.bmp >cut.bmp && bash see cut.bmp
-hone: 'cut.bmp' is no good BMP file: it has no full header
+hone: 'cut.bmp' is not a valid BMP file: its header is incomplete
 [1]
 
 $ (head -c 28 a.bmp; printf '\x08'; tail -c +30 a.bmp) >few.bmp && bash see few.bmp
-hone: 'few.bmp' is a BMP file of a kind that is not read: save it with 24 bits per pixel
+hone: 'few.bmp' is a BMP file of an unsupported kind: save it with 24 bits per pixel
 [1]
 
 In a model.
@@ -62,5 +62,5 @@ $ cp a.ppm a.raw && hone run decode.onnxtxt -i a.raw -o y.json >/dev/null && cat
 {"type": "uint8", "shape": [1, 2, 3], "data": [3, 2, 1, 6, 5, 4]}
 
 $ printf 'RIFF' >no.raw && hone run decode.onnxtxt -i no.raw
-hone: node #0 (ImageDecoder): 'encoded_stream' is no JPEG, PNG, BMP or PNM image
+hone: node #0 (ImageDecoder): 'encoded_stream' is not a JPEG, PNG, BMP or PNM image
 [1]

@@ -15,7 +15,7 @@ $ hone optimize $DATA/digits.onnx --precision float17
 hone: --precision is float16 or bfloat16, not 'float17'
 [2]
 $ hone optimize $DATA/digits.onnx --keep-io
-hone: --keep-io, --block-op and --block-node go with --precision
+hone: --keep-io, --block-op and --block-node need --precision
 [2]
 
 Another opset.
@@ -26,5 +26,5 @@ $ hone info nine.onnx | grep format
 $ hone diff $DATA/digits.onnx nine.onnx | tail -1
 1 value compared, 0 differ by more than 0.0001 of the largest element
 $ hone optimize $DATA/digits.onnx --opset 99
-hone: opset 99 does not exist; hone knows 1 to 28
+hone: opset 99 does not exist; hone supports 1 to 28
 [1]

@@ -115,7 +115,7 @@ hone: --output y.npy: write NAME=FILE with the name of an output; the model has 
 Mistakes are named, with what is wanted.
 
 $ hone run
-hone: name one model; `hone run --help` tells more
+hone: give one model; see `hone run --help`
 [2]
 
 $ hone run digits.onnx
@@ -215,8 +215,8 @@ $ echo 'bad: on purpose' >manifest.txt && hone run --test --manifest manifest.tx
 2 cases: 1 passed, 0 failed, 1 known to fail
 
 $ echo 'good: on purpose' >manifest.txt && hone run --test --manifest manifest.txt cases/good
-PASS good: the manifest says that it fails: on purpose
-1 case: 1 passed, 0 failed, 1 to be taken off the manifest
+PASS good: the manifest lists it as a known failure: on purpose
+1 case: 1 passed, 0 failed, 1 to be removed from the manifest
 [1]
 
 $ hone run --test --json cases | sed 's/"seconds": [0-9.e-]*/"seconds": */'
@@ -230,7 +230,7 @@ hone: manifest.txt:1: write 'NAME: reason' or 'NAME rtol=1e-2: reason'
 [1]
 
 $ hone run --test out
-hone: no test cases: a folder with a model and test_data_set_0 is one
+hone: no test cases found: a case is a folder with a model and test_data_set_0
 [1]
 
 Where the time goes; who runs the nodes.

@@ -89,7 +89,7 @@ flat.onnxtxt: valid
 Wrong command lines.
 
 $ hone save digits.onnx
-hone: name one model and -o FILE; `hone save --help` tells more
+hone: give one model and -o FILE; see `hone save --help`
 [2]
 
 $ hone save digits.onnx -o x.onnx --external-data=maybe
@@ -97,7 +97,7 @@ hone: --external-data is always, never or keep, not 'maybe'
 [2]
 
 $ hone save digits.onnx -o x.onnx --strip=everything
-hone: --strip knows docs, names, values, metadata, shapes and unused, not 'everything'
+hone: --strip accepts docs, names, values, metadata, shapes and unused, not 'everything'
 [1]
 
 $ ls x.onnx

@@ -7,10 +7,10 @@ no convolution of known sizes has more than one kernel
 $ hone tune --kernels pair.onnxtxt --json
 {"model": "pair.onnxtxt", "convolutions": []}
 $ hone tune pair.onnxtxt
-hone: say what to tune: --kernels; `hone tune --help` tells more
+hone: add --kernels to tell what to tune; see `hone tune --help`
 [2]
 $ hone tune --kernels
-hone: name one model; `hone tune --help` tells more
+hone: give one model; see `hone tune --help`
 [2]
 
 What is written depends on the processor; a run takes it, whatever it is.

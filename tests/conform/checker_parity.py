@@ -55,10 +55,10 @@ HONE_IS_STRICTER = {
     r"\d+ inputs and \d+ outputs": "arguments that onnx does not count for training operators",
     r"must not be negative|must be (none|at least|one of|LEFT|RGB|TF|LOWER|constant|0 or 1|positive|RIGHT|\d)|must be \w+, \w+|must be \w+ or \w+":
         "an attribute's value that the operator does not define",
-    r"a range must move|cannot be negative": "values that only hone follows through the graph",
+    r"delta is 0, but must not be|cannot be negative": "values that only hone follows through the graph",
     r"has no operator '": "onnx takes any name in the preview domains",
     r"has no attribute '": "onnx takes any attribute for some function operators",
-    r"is left out, but is not optional": "onnx takes gaps in lists of inputs",
+    r"is missing, but is not optional": "onnx takes gaps in lists of inputs",
     r"there are \d+ and \d+|names one axis twice|must have one element|blocks of":
         "numbers of arguments, axes and elements that onnx does not check for this operator",
     r"elements of type \S+ need \d+ bytes, but": "onnx accepts more data than the shape asks for",

@@ -1,4 +1,4 @@
-/* Models for tests that see the library as its users do: through hone.h alone. */
+/* Models for tests that use only the public API, hone.h. */
 #ifndef TEST_API_MODEL_H
 #define TEST_API_MODEL_H
 
@@ -37,7 +37,7 @@ static inline int leave_scratch(void **state) {
     return system(command);
 }
 
-/* The path of a file there; good until two more were asked for. */
+/* The path of a file in the folder; valid until the function is called twice more. */
 static inline const char *scratch_path(const char *name) {
     static char paths[3][400];
     static unsigned next;
@@ -103,7 +103,7 @@ static inline hone_model *model_at(const char *path) {
     return model;
 }
 
-/* A call that must succeed, with its story when it does not. */
+/* A call that must succeed; prints its error otherwise. */
 #define expect_ok(call)                         \
   do {                                          \
     hone_error error;                           \
@@ -111,7 +111,7 @@ static inline hone_model *model_at(const char *path) {
       fail_msg("%s: %s", #call, error.message); \
   } while (0)
 
-/* A call that must fail: with this code, and with this phrase in its message. */
+/* A call that must fail with this code and with this phrase in its message. */
 #define expect_failure(call, wanted, phrase)                        \
   do {                                                              \
     hone_error error;                                               \

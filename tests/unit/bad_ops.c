@@ -1,4 +1,4 @@
-/* Libraries that cannot be taken for operators; FAULT_<name> says which. */
+/* Libraries that must be rejected as operator libraries; FAULT_<name> selects the fault. */
 #include "hone/hone.h"
 
 #ifdef FAULT_no_entry

@@ -1,4 +1,4 @@
-/* Libraries that cannot be taken for rules; FAULT_<name> says which. */
+/* Libraries that must be rejected as rule libraries; FAULT_<name> selects the fault. */
 #include "hone/hone.h"
 
 #ifdef FAULT_no_entry

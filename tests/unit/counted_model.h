@@ -1,4 +1,4 @@
-/* Models whose memory is counted, and refused at will. */
+/* Models with counted memory and injected allocation failures. */
 #ifndef TEST_COUNTED_MODEL_H
 #define TEST_COUNTED_MODEL_H
 
@@ -6,7 +6,7 @@
 
 #include "counting_allocator.h"
 
-/* The requests of loading are not counted: `fail_at` begins with what follows. */
+/* Loading is not counted: `fail_at` starts with the requests after it. */
 static inline hone_model *counted_model(const char *text, counting_allocator *memory,
                                         size_t fail_at) {
     hone_load_options load;

@@ -1,4 +1,4 @@
-/* An allocator for tests: counts what is held, checks the sizes it is told, and fails the Nth
+/* An allocator for tests: counts the bytes in use, checks the sizes passed to it, and fails the Nth
  * request. */
 #ifndef TEST_COUNTING_ALLOCATOR_H
 #define TEST_COUNTING_ALLOCATOR_H
@@ -16,18 +16,18 @@
 #include "base/base.h"
 
 typedef struct counting_allocator {
-    hone_allocator hook; /* give &hook to the code under test */
+    hone_allocator hook; /* pass &hook to the code under test */
     size_t n_requests;
     size_t fail_at;     /* 1 = the first request; 0 = never. Later requests succeed */
-    bool keeps_failing; /* from fail_at on, as a full machine does */
+    bool keeps_failing; /* from fail_at on, as when memory is exhausted */
     size_t n_blocks, n_bytes;
     size_t peak_bytes;  /* most bytes held at once */
-    size_t limit_bytes; /* more than this at once is refused; 0 = no limit */
+    size_t limit_bytes; /* larger totals are refused; 0 = no limit */
     size_t n_refused;   /* requests that failed for one of these reasons */
-    bool wrong_size;    /* a block came back with another size than it left with */
+    bool wrong_size;    /* a block was freed with another size than it was allocated with */
 } counting_allocator;
 
-/* The true size stands before the block. */
+/* The true size is stored before the block. */
 #define COUNTING_HEADER_BYTES 16
 
 static inline bool counting_refuses(counting_allocator *c, size_t old_bytes, size_t new_bytes) {
@@ -83,7 +83,8 @@ static inline bool counting_is_clean(const counting_allocator *c) {
     return c->n_blocks == 0 && c->n_bytes == 0 && !c->wrong_size;
 }
 
-/* Does the work once for each of its requests, which fails: the work tells, or does without. */
+/* Repeats the work and fails each of its requests once: the work reports the failure, or succeeds
+ * without the memory. */
 static inline void expect_failures_told(hone_status (*work)(const hone_allocator *a)) {
     counting_allocator c;
     counting_init(&c, 0);
@@ -99,7 +100,7 @@ static inline void expect_failures_told(hone_status (*work)(const hone_allocator
     }
 }
 
-/* The same for work that says whether it is done; it must not be when a request fails. */
+/* The same for work that reports success; it must not when a request fails. */
 static inline void expect_every_failure_counts(bool (*work)(const hone_allocator *a)) {
     bool done = false;
     for (size_t n = 1; !done; n++) {

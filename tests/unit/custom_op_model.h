@@ -23,7 +23,7 @@ static inline hone_op_registry *registry_with(const hone_op_def *op) {
     return r;
 }
 
-/* The registry is given up at once: the model keeps what it needs. */
+/* The registry is freed at once: the model holds a reference. */
 static inline hone_model *model_with(const char *text, const hone_op_def *op) {
     hone_load_options load;
     hone_model *m;
@@ -46,7 +46,7 @@ static inline void expect_problem(hone_model *m, hone_severity severity, const c
     hone_problems_free(problems);
 }
 
-/* hone->fail stands in parentheses: cmocka has a macro of that name. */
+/* hone->fail is in parentheses, because cmocka has a macro of that name. */
 static inline hone_status negate(const hone_op_api *hone, hone_op_node *node, void *state) {
     hone_tensor_info x;
     void *y;

@@ -1,4 +1,4 @@
-/* Models without inputs, written as text, whose output z is looked at. */
+/* Models without inputs, written as text, whose output z is checked. */
 #ifndef TEST_EVAL_TEXT_H
 #define TEST_EVAL_TEXT_H
 

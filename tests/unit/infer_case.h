@@ -5,7 +5,7 @@
 #include "model_text.h"
 #include "ops/ops.h"
 
-/* The whole text; `problems` receives what is wrong. */
+/* Infers the whole text; `problems` receives the problems. */
 static inline hn_model *inferred_from(const char *text, hn_problems *problems) {
     hn_model *m = model_from(text);
     hone_error err = {0};
@@ -19,8 +19,8 @@ static inline hn_model *inferred_from(const char *text, hn_problems *problems) {
     return m;
 }
 
-/* Inference finds nothing wrong and gives the value this type: "float[2,?]", "float" for a scalar,
- * "float[]" for an unknown rank, "none" when nothing is known. */
+/* Inference reports no problem and infers this type: "float[2,?]", "float" for a scalar, "float[]"
+ * for an unknown rank, "none" when nothing is known. */
 static inline void expect_type(const char *text, const char *value, const char *expected) {
     hn_problems p;
     hn_model *m = inferred_from(text, &p);
@@ -40,7 +40,7 @@ static inline void expect_type(const char *text, const char *value, const char *
     hn_model_free(m);
 }
 
-/* Inference finds a problem whose message has this part. */
+/* Inference reports a problem whose message contains this part. */
 static inline void expect_problem(const char *text, const char *part) {
     hn_problems p;
     hn_model *m = inferred_from(text, &p);
@@ -54,7 +54,7 @@ static inline void expect_problem(const char *text, const char *part) {
     hn_model_free(m);
 }
 
-/* Many at once. */
+/* Tables of cases. */
 typedef struct typed_case {
     const char *text, *type, *value;
 } typed_case;

@@ -33,7 +33,7 @@ static inline hn_id producer_of(const hn_graph *g, const char *name) {
     return hn_value_at(g, value_named(g, name))->producer;
 }
 
-/* No problem at all; in particular the use lists are right. */
+/* No problem at all; in particular the use lists are exact. */
 static inline void expect_sound(const hn_model *m) {
     hn_problems p = {.arena = hn_arena_new(NULL)};
     hn_model_verify(m, &p);
@@ -54,7 +54,7 @@ static inline void expect_ops(const hn_graph *g, hn_id block, const char *expect
     assert_string_equal(text, expected);
 }
 
-/* Everything that is visible in the text form. */
+/* The complete text form. */
 static inline void print_into(const hn_model *m, hn_strbuf *out) {
     hn_print_options all = {.max_elems = UINT64_MAX};
     hn_strbuf_init(out, NULL);

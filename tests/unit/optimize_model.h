@@ -1,10 +1,10 @@
-/* Optimizing small models, for tests that see the optimizer as its users do. */
+/* Optimizes small models through the public API. */
 #ifndef TEST_OPTIMIZE_MODEL_H
 #define TEST_OPTIMIZE_MODEL_H
 
 #include "run_model.h"
 
-/* A model, what became of it, and the report. */
+/* A model, its optimized version, and the report. */
 typedef struct optimized {
     hone_model *before, *after;
     hone_optimization *report;
@@ -72,7 +72,7 @@ static inline void expect_near_miss(const optimized *o, const char *rule, const 
     fail_msg("no near miss of %s says '%s'", rule, phrase);
 }
 
-/* Exactly one rule was switched off, for a reason with this phrase. */
+/* Exactly one rule was disabled, for a reason with this phrase. */
 static inline void expect_guilty(const optimized *o, const char *rule, const char *phrase) {
     hone_near_miss g;
     assert_int_equal(o->info.n_guilty, 1);

@@ -1,4 +1,4 @@
-/* Passes on models given as text: what comes out, and that it still computes the same. */
+/* Passes on models given as text: checks the resulting graph and that results do not change. */
 #ifndef TEST_PASS_CASE_H
 #define TEST_PASS_CASE_H
 
@@ -7,18 +7,19 @@
 #include "run/session.h"
 
 typedef struct pass_case {
-    const char *passes; /* names with commas, run to a fixpoint; NULL: a level does */
+    const char *passes; /* names with commas, run to a fixpoint; NULL: use the level */
     hn_level level;     /* when no passes are named */
     hn_target target;
     int64_t max_opset;
     hn_precision precision;
     const char *text;
     const char
-        *expected; /* the same text: nothing may happen; names of inner values do not matter */
+        *expected; /* the same text: no rewrite expected; names of inner values do not matter */
     double bound;  /* on the results, relative to the largest; 0: 1e-6 */
 } pass_case;
 
-/* Inner values get names by their order, so that two graphs with the same structure read alike. */
+/* Names inner values by their order, so that two graphs with the same structure have the same
+ * text. */
 static inline void forget_names(hn_model *m) {
     hn_graph *g = m->graph;
     for (hn_id id = 0; id < g->values.n; id++) {
@@ -44,7 +45,7 @@ static inline void forget_names(hn_model *m) {
     }
 }
 
-/* Initializers by their new names: their order in the file says nothing. */
+/* Sorts initializers by their new names: their order in the file does not matter. */
 static inline int compare_inits(const void *a, const void *b) {
     const hn_value *const *x = a, *const *y = b;
     int d = (int)(*x)->name->n - (int)(*y)->name->n;
@@ -146,7 +147,7 @@ static inline void expect_passes(const pass_case *cases, size_t n) {
         expect_pass(&cases[i]);
 }
 
-/* The log has a near miss of this rule whose reason has this part. */
+/* The log has a near miss of this rule whose reason contains this part. */
 static inline void expect_miss(const pass_case *c, const char *rule, const char *part) {
     hn_opt_log *log;
     hn_model *m = optimized_from(c, &log);

@@ -1,4 +1,4 @@
-/* Optimizing when memory runs out: the failure is told, nothing is lost. */
+/* Optimization with allocation failures: the failure is reported, and nothing leaks. */
 #ifndef TEST_PASS_MEMORY_H
 #define TEST_PASS_MEMORY_H
 
@@ -19,8 +19,8 @@ static inline hone_status optimize_text(const char *text, const hn_optimize_opti
     return status;
 }
 
-/* Fails every allocation once. With memory enough `least` to `most` nodes are left: the passes
- * really had something to do. */
+/* Fails every allocation once. Without failures `least` to `most` nodes remain, which shows that
+ * the passes rewrote something. */
 static inline void expect_every_failure_told(const char *text, const hn_optimize_options *o,
                                              uint32_t least, uint32_t most) {
     counting_allocator c;
@@ -33,7 +33,8 @@ static inline void expect_every_failure_told(const char *text, const hn_optimize
     for (size_t fail_at = 1; fail_at <= n_requests; fail_at++) {
         counting_init(&c, fail_at);
         hone_status status = optimize_text(text, o, &c.hook, &n_nodes);
-        bool is_spared = status == HONE_OK && n_nodes == n_fewest; /* heaps ask twice */
+        /* heaps retry a failed request */
+        bool is_spared = status == HONE_OK && n_nodes == n_fewest;
         if (status != HONE_E_NOMEM && !is_spared)
             fail_msg("allocation %zu failed, but the status is %d", fail_at, status);
         assert_true(counting_is_clean(&c));

@@ -1,4 +1,4 @@
-/* Writes protobuf messages byte by byte, right or wrong, independent of the code under test. */
+/* Writes protobuf messages byte by byte, valid or invalid, independent of the code under test. */
 #ifndef TEST_PROTO_BUILDER_H
 #define TEST_PROTO_BUILDER_H
 

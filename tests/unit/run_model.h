@@ -1,4 +1,4 @@
-/* Running small models, for tests that see sessions as their users do. */
+/* Runs small models through the public API. */
 #ifndef TEST_RUN_MODEL_H
 #define TEST_RUN_MODEL_H
 
@@ -28,7 +28,7 @@ static inline runner runner_of(const char *text) {
     return runner_with(text, NULL, &options);
 }
 
-/* Runs the graph as it is written. */
+/* Runs the graph without optimization. */
 static inline runner runner_as_written(const char *text) {
     hone_session_options options;
     hone_session_options_init(&options);

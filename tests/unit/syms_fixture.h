@@ -1,4 +1,4 @@
-/* For tests of dimensions and types: a table of symbols, and room for a text. */
+/* Fixture for tests of dimensions and types: a table of symbols, and a text buffer. */
 #ifndef TEST_SYMS_FIXTURE_H
 #define TEST_SYMS_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* The public header: loading, looking at a model, checking, shapes, threads. */
+/* The public API: loading, inspecting, checking, shapes, threads. */
 #include "api_model.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* The public header: editing. Every edit leaves a model that checks, and comes back from a save. */
+/* The public API: editing. After every edit the model is valid and survives saving and loading. */
 #include "api_model.h"
 
 /* Sound, and the same after a way through bytes. */

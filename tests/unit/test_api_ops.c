@@ -1,4 +1,4 @@
-/* The public header: numbers about a model, JSON, the tables of operators and kernels. */
+/* The public API: statistics, JSON, the tables of operators and kernels. */
 #include "api_model.h"
 
 #include <ctype.h>

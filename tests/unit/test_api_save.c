@@ -1,4 +1,4 @@
-/* The public header: saving, printing, the allocator. */
+/* The public API: saving, printing, the allocator. */
 #include "api_model.h"
 
 #include <sys/stat.h>

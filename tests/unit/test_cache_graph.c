@@ -1,5 +1,5 @@
-/* Optimized graphs as a cache keeps them: what is read is what was written, and bytes of any kind
- * make no harm. */
+/* Optimized graphs in a cache: reading returns what was written, and arbitrary bytes are
+ * harmless. */
 #include "run_model.h"
 
 #include <math.h>

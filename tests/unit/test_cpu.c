@@ -1,3 +1,5 @@
+/* Instruction-set tiers, the limit that HONE_CPU sets, and the number of processors in containers.
+ */
 #define _GNU_SOURCE /* sched_setaffinity, mkdtemp */
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +19,7 @@
 
 #include "base/base.h"
 
-/* ---- features ---- */
+/* ---- features -------------------------------------------------------------------------------- */
 
 static const char *const names[HN_CPU_COUNT] = {
 #define NAME(id, text) text,
@@ -139,7 +141,7 @@ static void test_first_use_from_many_threads(void **state) {
     in_child_with_cap(NULL, threads_agree);
 }
 
-/* ---- count ---- */
+/* ---- count ----------------------------------------------------------------------------------- */
 
 static char root[64]; /* of a pretended system */
 

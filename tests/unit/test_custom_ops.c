@@ -1,4 +1,5 @@
-/* Operators that a program registers itself: what they see, what is believed of what they say. */
+/* Operators that a program registers: what they can read, and which of their results are
+ * rejected. */
 #include "custom_op_model.h"
 
 static runner runner_with_op(const char *text, const hone_op_def *op) {
@@ -200,7 +201,7 @@ static void nonsense_is_refused(void **state) {
     static const char *const phrases[] = {
         "node 'n' (t.Wild): the operator's infer gives dimension 0 of output 0 the size -12345",
         "gives output 0 rank 65",
-        "speaks of output 5, but there are 1",
+        "sets output 5, but the node has 1 outputs",
         "the element type double, which its own notation does not allow",
         "the element type int64, which its own notation does not allow",
         "the operator's own infer failed: internal error",
@@ -253,7 +254,7 @@ static void failed_computations_name_the_node(void **state) {
         {HONE_E_INVALID, "with element type int64, which its own notation does not allow"},
         {HONE_E_INVALID, "makes output 1, but there are 1"},
         {HONE_E_SHAPE, "another shape than the model's own shapes promise"},
-        {HONE_E_INVALID, "in compute what belongs into its infer"},
+        {HONE_E_INVALID, "sets an output type in compute"},
         {HONE_E_INTERNAL, "the operator's own compute failed: internal error"},
         {HONE_E_LIMIT, "node 'n' (t.Wild): too hot"},
     };

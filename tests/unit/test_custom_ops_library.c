@@ -1,5 +1,5 @@
-/* Operators of shared libraries: the example, and libraries that are refused. MY_OPS is the
- * example's, BAD_OPS the folder of the others. */
+/* Operators of shared libraries: the example, and libraries that are rejected. MY_OPS is the
+ * example, BAD_OPS the folder of the others. */
 #include "run_model.h"
 
 static const char *bad_library(const char *fault) {

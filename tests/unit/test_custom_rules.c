@@ -1,4 +1,4 @@
-/* Rules that a program brings along. */
+/* Rules that a program registers. */
 #include "optimize_model.h"
 
 #include "counting_allocator.h"

@@ -1,5 +1,5 @@
-/* Rules of shared libraries: the example, and libraries that are refused. MY_OPS and MY_RULES are
- * the examples', BAD_RULES the folder of the others. */
+/* Rules of shared libraries: the example, and libraries that are rejected. MY_OPS and MY_RULES are
+ * the examples, BAD_RULES the folder of the others. */
 #include "optimize_model.h"
 
 static const char *bad_library(const char *fault) {

@@ -1,3 +1,4 @@
+/* Element types: names, numbers, families, sizes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Corners of bodies, sequences and trees which no published test case reaches. */
+/* Edge cases of bodies, sequences and trees that no published test case covers. */
 #include "eval_text.h"
 
 static void test_loops_without_a_trip(void **state) {

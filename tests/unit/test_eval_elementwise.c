@@ -1,4 +1,4 @@
-/* Corners of elementwise operators, casts and reductions that no published test case reaches. */
+/* Edge cases of elementwise operators, casts and reductions that no published test case covers. */
 #include "eval_text.h"
 
 static void test_integers_wrap(void **state) {

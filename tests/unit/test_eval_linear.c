@@ -1,5 +1,5 @@
-/* Corners of matrix products, windows, recurrent layers and losses that no published test case
- * reaches. */
+/* Edge cases of matrix products, windows, recurrent layers and losses that no published test case
+ * covers. */
 #include "run_model.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " opset "]>\n"

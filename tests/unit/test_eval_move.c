@@ -1,4 +1,4 @@
-/* Corners of operators that move elements which no published test case reaches: packed types, empty
+/* Edge cases of data-movement operators that no published test case covers: packed types, empty
  * tensors, hostile indices. */
 #include "eval_text.h"
 

@@ -1,3 +1,4 @@
+/* Detection of file formats by content. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Mapped files, the fence around external data, files that appear whole or not at all. */
+/* Mapped files, the folder restriction of external data, and atomic writing of files. */
 #define _GNU_SOURCE /* mount, mkdtemp */
 #include <setjmp.h>
 #include <stdarg.h>

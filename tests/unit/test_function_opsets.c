@@ -1,4 +1,4 @@
-/* Functions that are written for another version of an operator set than the model. */
+/* Functions that import another version of an operator set than the model. */
 #include "run_model.h"
 
 #define HEAD_17 "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"

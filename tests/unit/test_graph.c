@@ -1,4 +1,4 @@
-/* The tables of a graph: use lists stay right through every edit. */
+/* The tables of a graph: use lists stay exact through every edit. */
 #include "model_text.h"
 
 #define DIAMOND \

@@ -1,10 +1,10 @@
-/* Steps that run beside each other: which are taken together, and that nobody can tell. */
+/* Steps that run concurrently: which ones form a group, and that results do not change. */
 #include "counted_model.h"
 #include "plan/plan.h"
 
 enum { N_ROWS = 64, N_COLS = 32, N_ELEMS = N_ROWS * N_COLS };
 
-/* ---- graphs made up ---------------------------------------------------------------------------- */
+/* ---- graphs made up -------------------------------------------------------------------------- */
 
 typedef struct made_graph {
     char text[8192];
@@ -60,7 +60,7 @@ static const char *graph_of_seed(made_graph *m, uint32_t seed) {
                   "g (float[64,32] x) => (float[64,32] y0, float[64,32] y1, float[64,32] y2, "
                   "float[64,32] y3) <int64[1] s0 = {0}, int64[1] s1 = {64}, int64[1] flat = {-1}, "
                   "int64[2] form = {64, 32}> {\n");
-    for (int i = 0; i < 32; i++) /* now one strand after the other, now by turns */
+    for (int i = 0; i < 32; i++) /* strands in sequence and interleaved */
         write_node(m, seed % 2 ? i / 8 : (int)draw(m, 4),
                    node_forms[draw(m, sizeof node_forms / sizeof *node_forms)]);
     for (int k = 0; k < 4; k++) {
@@ -97,7 +97,7 @@ static void expect_independent_strands(const hn_plan *p, const hn_group *group) 
         }
 }
 
-/* Memory of a group belongs to somebody from its beginning to its end. */
+/* The memory of a group is reserved from its beginning to its end. */
 static void expect_stretched_ranges(const hn_plan *p, const hn_group *group) {
     for (uint32_t i = 0; i < p->n_ranges; i++) {
         const hn_live_range *r = &p->ranges[i];
@@ -194,7 +194,7 @@ static void groups_change_no_bit(void **state) {
     }
 }
 
-/* Both strands fail, the one that comes first in the program later in time. */
+/* Both strands fail; the one that is first in program order fails later in time. */
 #define TWO_FAULTS                                                                          \
   RUN_HEAD                                                                                  \
   "g (float[64,32] x, int64[2] s) => (float[n,k] y, float[m,l] z) {\n"                      \

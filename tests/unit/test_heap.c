@@ -1,4 +1,4 @@
-/* The heap of runs: blocks come back, sizes are rounded, limits hold. */
+/* The heap of runs: blocks are reused, sizes are rounded, limits hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

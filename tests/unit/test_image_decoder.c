@@ -1,4 +1,4 @@
-/* ImageDecoder with a decoder of the program: what it is told, and what becomes of its answers. */
+/* ImageDecoder with a decoder of the program: its arguments, and how its results are used. */
 #include "run_model.h"
 
 enum { ELEM_UINT8 = 2 };

@@ -1,4 +1,4 @@
-/* Attention, with and without caches. */
+/* Inference of attention, with and without caches. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {

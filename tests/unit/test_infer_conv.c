@@ -1,4 +1,4 @@
-/* Convolutions and their transposes. */
+/* Inference of convolutions and transposed convolutions. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {
@@ -73,7 +73,7 @@ static const wrong_case wrong[] = {
           "ConvTranspose <auto_pad = \"VALID\", pads = [0, 0]> (x, f)"),
      "cannot be used together"},
     {NODE(22, "float[1,2,1] x, float[2,3,1] f", "ConvTranspose <pads = [2, 2]> (x, f)"),
-     "padding takes away"},
+     "padding removes more"},
     {NODES(27, "float[1,2,8] x, float[3,1,3] f", "y, s = CausalConvWithState (x, f)"),
      "both 2 and 3"},
 };

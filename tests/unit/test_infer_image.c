@@ -1,4 +1,4 @@
-/* Resizing, sampling, regions. */
+/* Inference of resizing, sampling and regions. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {

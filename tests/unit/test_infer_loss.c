@@ -1,4 +1,4 @@
-/* Losses, gradients, optimizers. */
+/* Inference of losses, gradients and optimizers. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {

@@ -1,4 +1,4 @@
-/* Matrix products, Einsum, determinants. */
+/* Inference of matrix products, Einsum and determinants. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {
@@ -36,7 +36,7 @@ static const typed_case typed[] = {
 
 static const wrong_case wrong[] = {
     {NODE(13, "float[2,3] a, float[4,5] b", "MatMul (a, b)"),
-     "rows of 3 elements meet columns of 4"},
+     "rows have 3 elements, but columns have 4"},
     {NODE(13, "float a, float[4,5] b", "MatMul (a, b)"), "is a scalar"},
     {NODE(13, "float[2,2,3] a, float[5,3,4] b", "MatMul (a, b)"), "do not broadcast"},
     {NODE(13, "float[2,3] a, float[4,3] b", "Gemm (a, b)"), "cannot be multiplied"},
@@ -44,16 +44,16 @@ static const wrong_case wrong[] = {
     {NODE(13, "float[2,3] a, float[3,4] b, float[3] c", "Gemm (a, b, c)"), "does not broadcast"},
     {NODE(22, "float[2,3] x", "Det (x)"), "both 2 and 3"},
     {NODE(12, "float[2,3] a, float[4,5] b", "Einsum <equation = \"ij,jk\"> (a, b)"),
-     "another size than an earlier axis"},
+     "different size than an earlier axis"},
     {NODE(12, "float[2,3] a", "Einsum <equation = \"ijk\"> (a)"), "has fewer axes"},
     {NODE(12, "float[2,3] a", "Einsum <equation = \"i\"> (a)"), "has more axes"},
     {NODE(12, "float[2,3] a", "Einsum <equation = \"ij,jk\"> (a)"), "the equation describes more"},
     {NODE(12, "float[2] a, float[2] b", "Einsum <equation = \"i\"> (a, b)"), "more are given"},
     {NODE(12, "float[2] a", "Einsum <equation = \"i->k\"> (a)"), "letter that no input has"},
     {NODE(12, "float[2] a", "Einsum <equation = \"i->ii\"> (a)"), "letter twice"},
-    {NODE(12, "float[2] a", "Einsum <equation = \"1\"> (a)"), "no letter"},
+    {NODE(12, "float[2] a", "Einsum <equation = \"1\"> (a)"), "not a letter"},
     {NODE(12, "float[2,3] a, float[2] b", "Einsum <equation = \"...,...\"> (a, b)"),
-     "another number of axes"},
+     "different number of axes"},
 };
 
 static void test_macs(void **state) {

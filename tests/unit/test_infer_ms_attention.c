@@ -1,4 +1,4 @@
-/* Shapes of the attention operators of com.microsoft and of what surrounds them. */
+/* Shapes of the attention operators of com.microsoft and related operators. */
 #include "infer_case.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\n"
@@ -79,7 +79,7 @@ static const wrong_case wrong[] = {
      "is both 95 and 96"},
     {HEAD "g (float[b,s,32] x, float[32,96] w, float[96] bias) => (y) { y = " MS
           "Attention <num_heads = 5> (x, w, bias) }",
-     "32, which is no multiple of 5"},
+     "32, which is not a multiple of 5"},
     {HEAD "g (float[b,s,32] x, float[32,96] w, float[96] bias) => (y) { y = " MS
           "Attention <num_heads = 0> (x, w, bias) }",
      "num_heads is 0"},
@@ -88,7 +88,7 @@ static const wrong_case wrong[] = {
      "there is no output 3"},
     {HEAD "g (float[b,s,24] q, int32[b] n, int32 t) => (y) { y = " MS "GroupQueryAttention "
           "<num_heads = 4, kv_num_heads = 3> (q, , , , , n, t) }",
-     "no multiple of kv_num_heads"},
+     "not a multiple of kv_num_heads"},
 };
 
 static void test_macs(void **state) {

@@ -1,4 +1,4 @@
-/* Shapes in the memory layouts that onnxruntime makes. */
+/* Shapes in the memory layouts of onnxruntime. */
 #include "infer_case.h"
 
 #define HEAD                                                           \

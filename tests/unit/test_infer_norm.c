@@ -1,4 +1,4 @@
-/* Normalizations and dropout. */
+/* Inference of normalizations and dropout. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {

@@ -1,4 +1,4 @@
-/* Pooling, global and over windows. */
+/* Inference of pooling, global and over windows. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {

@@ -1,4 +1,4 @@
-/* Quantization and its inverse. */
+/* Inference of quantization and dequantization. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {
@@ -26,7 +26,7 @@ static const wrong_case wrong[] = {
     {NODE(21, "uint4[4,33] x, float[4,3] s", "DequantizeLinear <block_size = 32> (x, s)"),
      "blocks of 32"},
     {NODE(24, "float8e4m3fn[4] x, float8e8m0 s", "DequantizeLinear (x, s)"),
-     "output_dtype must say"},
+     "output_dtype must give"},
 };
 
 RUN_TABLE_TESTS()

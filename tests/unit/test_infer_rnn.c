@@ -1,4 +1,4 @@
-/* Recurrent layers. */
+/* Inference of recurrent layers. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {

@@ -1,4 +1,4 @@
-/* Operators that rearrange, cut, join and pick. */
+/* Inference of operators that reshape, slice, concatenate and gather. */
 #include "infer_case.h"
 
 #define OPSET(version) \
@@ -118,14 +118,14 @@ static const wrong_case wrong[] = {
     {WITH_LIST("float[4,3]", 2, "3, 3", "Reshape (x, s)"), "the numbers of elements differ"},
     {WITH_LIST("float[4,3]", 2, "-1, -1", "Reshape (x, s)"), "at most one"},
     {WITH_LIST("float[4,3]", 3, "4, 3, 0", "Reshape (x, s)"), "does not have"},
-    {WITH_LIST("float[4,0]", 2, "0, -1", "Reshape <allowzero = 1> (x, s)"), "not defined"},
-    {WITH_LIST("float[4,0]", 2, "-1, 0", "Reshape (x, s)"), "not defined"},
+    {WITH_LIST("float[4,0]", 2, "0, -1", "Reshape <allowzero = 1> (x, s)"), "undefined"},
+    {WITH_LIST("float[4,0]", 2, "-1, 0", "Reshape (x, s)"), "undefined"},
     {OPSET(9) "g (float[n,9] x) => (y) { y = Slice <axes = [2], starts = [0], ends = [1]> (x) }",
      "must lie in"},
     {OPSET(9) "g (float[n,9] x) => (y) { y = Slice <starts = [0], ends = [1, 1]> (x) }",
      "must agree"},
     {OPSET(21) "g (float[9] x) => (y) <int64[1] s = {0}> { y = Slice (x, s, s, s, s) }",
-     "must move"},
+     "is 0, but must not be"},
     {OPSET(17) "g (float[5] x) => (y, z) { y, z = Split (x) }", "not a multiple of 2"},
     {OPSET(21) "g (float[5] x) => (y, z) <int64[2] s = {2, 2}> { y, z = Split (x, s) }",
      "add up to 4"},

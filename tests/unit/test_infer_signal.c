@@ -1,4 +1,4 @@
-/* Fourier transforms and windows. */
+/* Inference of Fourier transforms and window functions. */
 #include "infer_node.h"
 
 static const typed_case typed[] = {

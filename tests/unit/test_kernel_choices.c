@@ -1,4 +1,4 @@
-/* Kernels chosen by measurement: the table, its file, sessions that use it. */
+/* Kernel tuning: the table of choices, its file, and sessions that use it. */
 #include "run_model.h"
 
 #include "counting_allocator.h"

@@ -1,4 +1,4 @@
-/* Minimum cuts against all divisions there are. */
+/* Minimum cuts, compared with an exhaustive search. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* The ONNX reader: valid models, damaged models, limits, failed allocations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* The ONNX reader: tensors in all encodings, and damaged tensors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The elements of values as plain numbers. */
+/* The elements of values as doubles. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

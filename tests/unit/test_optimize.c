@@ -1,4 +1,4 @@
-/* The optimizer as a whole: which passes run, how far, what is told, and what is refused. */
+/* The whole optimizer: which passes run, limits, reports, and invalid options. */
 #include "optimize_model.h"
 
 /* A no-op, a fusion that needs opset 20, and one that needs com.microsoft. */

@@ -1,6 +1,5 @@
-/* Values that are columns of others: nobody can tell from the results. Where a value is an output
- * of the graph it has memory of its own, so the same graph with all values as outputs copies
- * everything. */
+/* Values that are columns of other values: results must not change. A graph output has its own
+ * memory, so the same graph with all values as outputs copies everything and is the reference. */
 #include "counted_model.h"
 
 enum { N_ROWS = 6, MOST_COLS = 64, MOST_VALUES = 64, N_ENDS = 3 };
@@ -36,7 +35,7 @@ static int draw_like(made_columns *m, int like) {
     return like;
 }
 
-/* One node more, or several. */
+/* One node or several. */
 static void grow(made_columns *m) {
     static const char *const alone[] = {" v%d = Sigmoid (v%d)", " v%d = Neg (v%d)",
                                         " v%d = Softmax (v%d)"};
@@ -119,7 +118,7 @@ static void columns_make_no_difference(void **state) {
     hone_value_free(x);
 }
 
-/* ---- operators with more to do ----------------------------------------------------------------- */
+/* ---- operators with more to do --------------------------------------------------------------- */
 
 /* Nodes from x [1,2,3,4] to c; a, b and d, which become columns of it, may be outputs, too. */
 typedef struct parted_case {
@@ -211,7 +210,7 @@ static void missing_memory_is_told(void **state) {
     hone_value_free(x);
 }
 
-/* ---- observers --------------------------------------------------------------------------------- */
+/* ---- observers ------------------------------------------------------------------------------- */
 
 /* The last element of each Sigmoid's result. */
 static void keep_last(void *ctx, const hone_step *step) {

@@ -1,4 +1,4 @@
-/* The pass "activations": formulas in many spellings, and those that are none. */
+/* The pass "activations": formulas in many spellings, and formulas that must not match. */
 #include <stdio.h>
 
 #include "pass_case.h"
@@ -191,7 +191,7 @@ static void test_must_not_fire(void **state) {
     expect_nothing("<ir_version: 10, opset_import: [\"\" : 24]>\n"
                    "g (float[2,3] x, float[2,3] z) => (float[2,3] y) { s = Sigmoid(x) "
                    "y = Mul(z, s) }");
-    /* Max picks the other branch; 0 * infinity is no number; a plain limit stays one */
+    /* Max selects the other branch; 0 * infinity is NaN; a plain limit stays a Clip */
     expect_nothing(NOT_GELU(13, "float", "float a = {1.5}", "m = Mul(x, a) y = Max(m, x)"));
     expect_nothing(NOT_GELU(13, "float", "float a = {0}", "m = Mul(x, a) y = Max(m, x)"));
     expect_nothing(NOT_GELU(13, "float", "float a = {0}, float b = {1}", "y = Clip(x, a, b)"));

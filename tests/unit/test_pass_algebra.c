@@ -1,4 +1,4 @@
-/* Constants in a row, clips in a row, cheaper operators. */
+/* Chains of constants, chains of clips, cheaper operators. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
@@ -42,7 +42,7 @@ static const pass_case steps[] = {
 };
 
 static const pass_case kept_steps[] = {
-    /* A grid of constants is larger than a row and a column. */
+    /* The broadcast of a row and a column is larger than either. */
     STAYS("algebra", 17, "g (float[1,1] x) => (float[2,2] y)",
           "float[2,1] c = {2, 3}, float[2] d = {3, 4}", "u = Mul (x, c) y = Mul (u, d)"),
     STAYS("algebra", 17, ROW, "float c = {-3e38}, float d = {-3e38}",
@@ -78,7 +78,7 @@ static const pass_case clips[] = {
     CLIP(13, "float[1,1] a = {0}", "y = Max (a, x)", NONE, "y = Relu (x)"),
     FOLDS("clip-chains", 13, "g (int32[2] x) => (int32[2] y)", "int32 a = {1}, int32 b = {6}",
           "u = Max (x, a) y = Min (u, b)", "int32 a = {1}, int32 b = {6}", "y = Clip (x, a, b)"),
-    /* Bounds that are not known, per element, or read by others. */
+    /* Bounds that are unknown, per element, or have other readers. */
     STAYS("clip-chains", 13, "g (float[b,2] x, float m) => (float[b,2] y)", NONE,
           "u = Clip (x, m) y = Relu (u)"),
     STAYS("clip-chains", 13, ROW, "float[2] a = {1, 2}, float b = {6}",

@@ -1,4 +1,4 @@
-/* Attention from its parts: heads, masks, groups, a past, and what keeps it from being one. */
+/* The fusion of attention: heads, masks, groups, a past, and near misses. */
 #include "pass_memory.h"
 
 #define OPSET_23 "<ir_version: 10, opset_import: [\"\" : 23]>\n"
@@ -7,7 +7,7 @@
 #define FUSE .passes = "attention"
 #define FUSE_MS .passes = "attention", .target = HN_TARGET_ONNXRUNTIME
 
-/* Two heads of four elements, cut out of q, k, v by constant shapes. */
+/* Two heads of four elements, split from q, k, v by constant shapes. */
 #define CUT                                                          \
   " q4 = Reshape (q, cut) qh = Transpose <perm = [0, 2, 1, 3]> (q4)" \
   " k4 = Reshape (k, cut) kt = Transpose <perm = [0, 2, 3, 1]> (k4)" \
@@ -20,15 +20,15 @@
        " i = Mul (h, half) p = Softmax <axis = -1> (i) yh = MatMul (p, vh)" JOIN " }"
 
 static const pass_case fused[] = {
-    {FUSE, /* heads are cut by the operator */
+    {FUSE, /* the operator splits the heads */
      .text = PLAIN(OPSET_23),
      .expected = OPSET_23 "g (" QKV ") => (float[b,s,8] y) {"
                           " y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v) }"},
-    {FUSE_MS, /* where the standard has no such operator yet */
+    {FUSE_MS, /* where the standard lacks the operator */
      .text = PLAIN(OPSET_17),
      .expected = WITH_MS "g (" QKV ") => (float[b,s,8] y) {"
                          " y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, v) }"},
-    {FUSE, /* queries and values that have heads already */
+    {FUSE, /* queries and values that already have heads */
      .text = OPSET_23 "g (float[b,2,s,4] q, float[b,2,4,t] k, float[b,2,t,4] v) =>"
                       " (float[b,2,s,4] y) <float two = {2}> {"
                       " h = MatMul (q, k) i = Div (h, two) p = Softmax (i) y = MatMul (p, v) }",
@@ -36,14 +36,14 @@ static const pass_case fused[] = {
                           " (float[b,2,s,4] y) {"
                           " kh = Transpose <perm = [0, 1, 3, 2]> (k)"
                           " y = Attention (q, kh, v) }"},
-    {FUSE, /* scales of queries and keys count, too */
+    {FUSE, /* scales of queries and keys are included */
      .text = OPSET_23 "g (" QKV ") => (float[b,s,8] y) <" SHAPES "> {" CUT
                       " qs = Mul (qh, half) ks = Div (kt, half) h = MatMul (qs, ks)"
                       " p = Softmax <axis = 3> (h) yh = MatMul (p, vh)" JOIN " }",
      .expected = OPSET_23 "g (" QKV ") => (float[b,s,8] y) {"
                           " y = Attention <q_num_heads = 2, kv_num_heads = 2, scale = 1.0>"
                           " (q, k, v) }"},
-    {FUSE, /* the numbers of a triangle say: not after the query */
+    {FUSE, /* a constant triangle is a causal mask */
      .text = OPSET_23 "g (float[b,2,8] q, float[b,2,8] k, float[b,2,8] v) => (float[b,2,8] y)"
                       " <" SHAPES ", float[2,2] m = {0, -1e9, 0, 0}> {" CUT
                       " h = MatMul (qh, kt) i = Mul (h, half) j = Add (i, m)"
@@ -51,7 +51,7 @@ static const pass_case fused[] = {
      .expected = OPSET_23 "g (float[b,2,8] q, float[b,2,8] k, float[b,2,8] v) => (float[b,2,8] y)"
                           " { y = Attention <is_causal = 1, q_num_heads = 2, kv_num_heads = 2>"
                           " (q, k, v) }"},
-    {FUSE, /* another matrix does not */
+    {FUSE, /* another matrix is not */
      .text = OPSET_23 "g (float[b,2,8] q, float[b,2,8] k, float[b,2,8] v) => (float[b,2,8] y)"
                       " <" SHAPES ", float[1,1,2,2] m = {0, -1e9, -1e9, 0}> {" CUT
                       " h = MatMul (qh, kt) i = Mul (h, half) j = Add (m, i)"
@@ -59,7 +59,7 @@ static const pass_case fused[] = {
      .expected = OPSET_23 "g (float[b,2,8] q, float[b,2,8] k, float[b,2,8] v) => (float[b,2,8] y)"
                           " <float[1,1,2,2] m = {0, -1e9, -1e9, 0}> {"
                           " y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v, m) }"},
-    {FUSE, /* a mask for all queries is spread over them; the guard is what the operator does */
+    {FUSE, /* a mask for all queries is expanded to them; the operator includes the guard */
      .text = OPSET_23 "g (" QKV ", bool[b,1,1,s] open) => (float[b,s,8] y)"
                       " <" SHAPES ", float zero = {0}, float no = {-inf}> {" CUT
                       " h = MatMul (qh, kt) i = Mul (h, half) m = Where (open, zero, no)"
@@ -71,7 +71,7 @@ static const pass_case fused[] = {
                           " m = Where (open, zero, no) n = Shape <start = 3, end = 4> (open)"
                           " to = Concat <axis = 0> (ones, n, one) all = Expand (m, to)"
                           " y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v, all) }"},
-    {FUSE, /* without a guard a query without keys gives NaN, and goes on doing so */
+    {FUSE, /* without a guard a query without keys gives NaN before and after */
      .text = OPSET_23 "g (" QKV ", bool[1,1,s,s] open) => (float[b,s,8] y)"
                       " <" SHAPES ", float no = {-inf}> {" CUT
                       " h = MatMul (qh, kt) i = Mul (h, half) j = Where (open, i, no)"
@@ -94,7 +94,7 @@ static const pass_case fused[] = {
      .expected = OPSET_23 "g (float[b,s,8] q, float[b,s,4] k, float[b,s,4] v) =>"
                           " (float[b,s,8] y) {"
                           " y = Attention <q_num_heads = 2, kv_num_heads = 1> (q, k, v) }"},
-    {FUSE, /* a past that new keys and values are joined to */
+    {FUSE, /* new keys and values are appended to a past */
      .text = OPSET_23 "g (float[b,2,s,4] q, float[b,2,s,4] k, float[b,2,s,4] v,"
                       " float[b,2,p,4] pk, float[b,2,p,4] pv) =>"
                       " (float[b,2,s,4] y, float[b,2,n,4] nk, float[b,2,n,4] nv)"
@@ -124,19 +124,19 @@ typedef struct miss_case {
 static const miss_case missed[] = {
     {OPSET_23 "g (" FOUR ") => (float[b,2,s,4] y, float[b,2,s,t] p) {"
               " h = MatMul (q, k) p = Softmax (h) y = MatMul (p, v) }",
-     "weights are read elsewhere"},
+     "weights have other readers"},
     {OPSET_23 "g (" FOUR ") => (float[b,2,s,4] y, float[b,2,s,t] h) {"
               " h = MatMul (q, k) p = Softmax (h) y = MatMul (p, v) }",
-     "scores are read elsewhere"},
+     "scores have other readers"},
     {OPSET_23 "g (" FOUR ") => (float[b,2,s,4] y) {"
               " h = MatMul (q, k) p = Softmax <axis = 2> (h) y = MatMul (p, v) }",
      "not over the last axis"},
     {OPSET_23 "g (" FOUR ") => (float[b,2,s,4] y) <float[2,1,1] c = {1, 2}> {"
               " h = MatMul (q, k) i = Mul (h, c) p = Softmax (i) y = MatMul (p, v) }",
-     "not one constant number"},
+     "other than one constant number"},
     {OPSET_23 "g (" FOUR ", bool[s,t] m) => (float[b,2,s,4] y) <float c = {-3}> {"
               " h = MatMul (q, k) i = Where (m, h, c) p = Softmax (i) y = MatMul (p, v) }",
-     "no large negative number"},
+     "not a large negative number"},
     {OPSET_23 "g (float[1,2,s,4] q, float[1,2,4,t] k, float[1,2,t,4] v, float[b,1,s,t] m) =>"
               " (float[b,2,s,4] y) {"
               " h = MatMul (q, k) i = Add (h, m) p = Softmax (i) y = MatMul (p, v) }",

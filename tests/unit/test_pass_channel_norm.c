@@ -1,4 +1,4 @@
-/* The pass "channel-norm", and InstanceNormalization from its parts. */
+/* The pass "channel-norm", and the fusion of InstanceNormalization. */
 #include "pass_case.h"
 
 #define HEAD(opset)                                       \
@@ -65,7 +65,7 @@ static void test_must_not_fire(void **state) {
         "<ir_version: 10, opset_import: [\"\" : 21]>\n"
         "g (float[B,4,2,3] x) => (float[B,2,12] y) <" GROUPED ", int64[3] z2 = {0,2,12}>{"
         "r = Reshape(x, s) n = InstanceNormalization(r, one, zero) y = Reshape(n, z2) }",
-        /* constants of another shape; somebody else reads the result */
+        /* constants of another shape; another reader of the result */
         HEAD(17) "<float[3] s = {1,2,1}, float[4,1,1] k = {1,2,3,4}>"
                  "{ n = LayerNormalization<axis = 3>(x, s) y = Mul(n, k) }",
         "<ir_version: 10, opset_import: [\"\" : 17]>\n"

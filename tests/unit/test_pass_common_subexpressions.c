@@ -1,4 +1,4 @@
-/* Equal nodes and equal initializers become one. */
+/* The merging of equal nodes and of equal initializers. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 20]>\n"
@@ -20,13 +20,13 @@ static const pass_case merged[] = {
          "a = Exp (x) b = Add (a, x) y = Mul (b, b)"),
     CASE(FLOATS, "a = Softmax <axis = 1> (x) b = Softmax <axis = 1> (x) y = Mul (a, b)",
          "a = Softmax <axis = 1> (x) y = Mul (a, a)"),
-    /* One of them is an output and gives the name. */
+    /* One of them is a graph output, whose name stays. */
     CASE("g (float[2] x) => (float[2] y, float[2] z)", "a = Exp (x) y = Exp (x) z = Neg (a)",
          "y = Exp (x) z = Neg (y)"),
     CASE("g (float[4] x) => (float[2] y)",
          "a, b = Split <num_outputs = 2> (x) c, d = Split <num_outputs = 2> (x) y = Add (a, d)",
          "a, b = Split <num_outputs = 2> (x) y = Add (a, b)"),
-    /* A branch sees what was computed before. */
+    /* A branch sees nodes before it. */
     CASE(BRANCHES,
          "a = Exp (x) b = If (c) <then_branch = t () => (float[2] r) { d = Exp (x) r = Neg (d) },"
          " else_branch = e () => (float[2] s) { s = Neg (x) }> y = Add (a, b)",
@@ -43,7 +43,7 @@ static const pass_case kept[] = {
     STAYS(FLOATS, "a = Softmax <axis = 1> (x) b = Softmax <axis = 0> (x) y = Mul (a, b)"),
     STAYS(FLOATS, "a = Exp (x) b = Sub (a, x) c = Sub (x, a) y = Mul (b, c)"),
     STAYS("g (float[2] x) => (float[2] y, float[2] z)", "y = Exp (x) z = Exp (x)"),
-    /* Not after the branch, nor from branch to branch, nor as what a branch hands out. */
+    /* Not after the branch, not from branch to branch, and not as an output of a branch. */
     STAYS(BRANCHES, "b = If (c) <then_branch = t () => (float[2] r) { d = Exp (x) r = Neg (d) },"
                     " else_branch = e () => (float[2] s) { f = Exp (x) s = Abs (f) }>"
                     " a = Exp (x) y = Add (a, b)"),
@@ -83,7 +83,7 @@ static const pass_case inits[] = {
           "float a = {0}, float b = {-0.0}", "c = Add (x, a) y = Mul (c, b)"),
     INITS(ROWS, "float a = {1}, float[1] b = {1}", "c = Add (x, a) y = Mul (c, b)",
           "float a = {1}, float[1] b = {1}", "c = Add (x, a) y = Mul (c, b)"),
-    /* The interface stays. */
+    /* Graph inputs and outputs stay. */
     {.passes = "duplicate-initializers",
      .text = HEAD "g (float[2] x, float a = {1}) => (float[2] y) <float b = {1}> {"
                   " c = Add (x, a) y = Mul (c, b) }",

@@ -1,5 +1,4 @@
-/* Branches whose condition is known, sequences and optionals opened where they were made, and what
- * nobody reads. */
+/* Branches with a known condition, sequences and optionals that are opened again, and dead code. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 18]>\n"
@@ -23,7 +22,7 @@ static const pass_case branches[] = {
          " s = Mul (x, w) v = Add (s, w) }> }",
          "g (float[2] x) => (float[2] y, float[2] z) <float w = {3}> {"
          " y = Mul (x, w) z = Add (y, w) }"),
-    /* A branch that hands out one value twice, and one of an If inside an If. */
+    /* A branch that returns one value twice, and an If inside an If. */
     CASE(BRANCH,
          "g (float[2] x) => (float[2] y, float[2] z) <bool c = {1}> {"
          " y, z = If (c) <then_branch = t () => (float[2] r, float[2] u) {"
@@ -94,7 +93,7 @@ static const pass_case unread_outputs[] = {
          "g (bool c, float[2] x) => (float[2] y) {"
          " y = If (c) <then_branch = t () => (float[2] u) { u = Abs (x) },"
          " else_branch = e () => (float[2] v) { v = Neg (x) }> }"),
-    /* What goes from turn to turn stays. */
+    /* Loop-carried values stay. */
     CASE(DEAD,
          "g (float[2] x) => (float[2,2] y) <int64 m = {2}, bool c = {1}> {"
          " a, b, y = Loop (m, c, x) <body = l (int64 i, bool k, float[2] p) =>"

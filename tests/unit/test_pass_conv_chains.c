@@ -1,4 +1,4 @@
-/* Chains of convolutions in sessions: which are formed, and that they compute the same. */
+/* Chains of convolutions in sessions: which are formed, and that results do not change. */
 #include "pass_memory.h"
 
 #include <stdio.h>
@@ -16,9 +16,9 @@
   "float "                                                                                         \
   "hi = {6}"
 #define OVER(x, y, nodes) HEAD "g (" x ") => (" y ") <" FILTERS "> {" nodes " }"
-/* A map of two channels has as many bytes as chains begin to be formed at. */
+/* A map of two channels has the smallest size for which chains are formed. */
 #define SMALL(nodes) OVER("float[n,5,128,128] x", "float[a,b,c,f] y", nodes)
-/* And here so many that they also run as chains, with bands and steps. */
+/* This size is large enough that they also run as chains, in bands and steps. */
 #define LARGE(nodes) OVER("float[2,5,260,257] x", "float[a,b,c,f] y", nodes)
 #define PLANES(nodes) OVER("float[4,3,260,257] x", "float[a,b,c,f] y", nodes)
 #define PADDED "<group = 2, pads = [1, 1, 1, 1]>"
@@ -28,7 +28,7 @@ typedef struct chain_counts {
     uint32_t n_chains, n_convs;
 } chain_counts;
 
-/* Of both kinds: those that read channels last, and planes. */
+/* Both kinds: channels-last and channels-first input. */
 static uint32_t count_in_hone(const hn_graph *g, const char *op) {
     uint32_t n = 0;
     for (hn_id id = 0; id < g->nodes.n; id++) {
@@ -91,14 +91,14 @@ static void test_run_as_chains(void **state) {
         {LARGE("a1 = Conv (x, e) a2 = Conv <group = 2, pads = [2, 0, 1, 3]> (a1, d)"
                " y = Conv <auto_pad = \"VALID\"> (a2, p)"),
          1, 0},
-        /* the first convolution reads the image as it is */
+        /* the first convolution reads the channels-first image */
         {PLANES("a1 = Conv <strides = [1, 2], auto_pad = \"SAME_UPPER\"> (x, h, s) r1 = Relu (a1)"
                 " a2 = Conv " PADDED " (r1, d) r2 = HardSwish (a2) y = Conv (r2, p)"),
          1, 0},
         {PLANES("a1 = Conv <strides = [2, 1], pads = [1, 0, 2, 1]> (x, h)"
                 " y = Conv <group = 2, strides = [2, 2]> (a1, d5)"),
          1, 0},
-        /* a piece of a Concat */
+        /* an input of a Concat */
         {LARGE("r = Relu (x) a1 = Conv (r, e) a2 = Conv " PADDED " (a1, d)"
                " b = Concat <axis = 1> (r, a2, r) y = Abs (b)"),
          1, 0},
@@ -113,13 +113,13 @@ static void test_not_formed(void **state) {
         {OVER("float[n,5,64,64] x", "float[a,b,c,f] y",
               "a1 = Conv (x, e) y = Conv " PADDED " (a1, d)"),
          0, 2},
-        /* dense windows that move by one; two that are not depthwise; two that are */
+        /* dense windows of stride 1; two that are not depthwise; two that are */
         {SMALL("a1 = Conv (x, k) y = Conv " PADDED " (a1, d)"), 0, 2},
         {SMALL("a1 = Conv (x, e) y = Conv (a1, p)"), 0, 2},
         {SMALL("t1 = Relu (x) a1 = Conv (t1, k) a2 = Conv " PADDED " (a1, d) y = Conv " PADDED
                " (a2, d)"),
          0, 3},
-        /* others read what lies between */
+        /* the intermediate value has other readers */
         {OVER("float[n,5,128,128] x", "float[a,b,c,f] y, float[a2,b2,c2,f2] z",
               "z = Conv (x, e) y = Conv " PADDED " (z, d)"),
          0, 2},
@@ -128,7 +128,7 @@ static void test_not_formed(void **state) {
         {SMALL("a0 = Conv (x, e) r = Abs (a0) a1 = Conv (r, p) a2 = Conv " PADDED " (a1, d)"
                " b2 = Add (a2, r) y = Conv (b2, p)"),
          1, 2},
-        /* filters that come from outside */
+        /* weights that are graph inputs */
         {OVER("float[n,5,128,128] x, float[2,1,3,3] w", "float[a,b,c,f] y",
               "a1 = Conv (x, e) y = Conv " PADDED " (a1, w)"),
          0, 2},

@@ -1,4 +1,4 @@
-/* Split from Slices and Gathers; SpaceToDepth and DepthToSpace from their parts. */
+/* Split from Slices and Gathers; the fusion of SpaceToDepth and DepthToSpace. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
@@ -61,14 +61,14 @@ static void test_cuts(void **state) {
 static void test_leaves_alone(void **state) {
     (void)state;
     static const char *const texts[] = {
-        /* something is left out, or taken twice */
+        /* an element is omitted, or taken twice */
         HEAD "g (float[n,6] x) => (float[n,2] y) <int64[1] i0 = {0}, int64[1] i2 = {2},"
              " int64[1] i4 = {4}, int64[1] a = {1}> {"
              " p = Slice (x, i0, i2, a) q = Slice (x, i2, i4, a) y = Sub (q, p) }",
         HEAD "g (float[n,3] x) => (float[n,2] y) <int64[1] i0 = {0}, int64[1] i1 = {1},"
              " int64[1] i2 = {2}, int64[1] i3 = {3}, int64[1] a = {1}> {"
              " p = Slice (x, i0, i2, a) q = Slice (x, i1, i3, a) y = Sub (q, p) }",
-        /* a size that is not known */
+        /* a size that is unknown */
         HEAD "g (float[n,2] x) => (float[m,2] y) <int64[1] i0 = {0}, int64[1] i1 = {1},"
              " int64[1] i3 = {1000}, int64[1] a = {0}> {"
              " p = Slice (x, i0, i1, a) q = Slice (x, i1, i3, a) y = Sub (q, p) }",
@@ -77,7 +77,7 @@ static void test_leaves_alone(void **state) {
              " p = Gather <axis = 1> (x, i0) q = Gather <axis = 1> (x, i1) y = Sub (q, p) }",
         /* a block twice, another axis */
         HEAD GRID " y = Concat <axis = 1> (p, q, r, r) }",
-        /* other blocks than pixels */
+        /* blocks that are not of pixels */
         HEAD "g (float[n,8,3,4] x) => (float[n,2,6,8] y) <int64[6] s = {-1, 2, 4, 1, 3, 4},"
              " int64[4] t = {-1, 2, 6, 8}> { h = Reshape (x, s)"
              " i = Transpose <perm = [0, 1, 4, 2, 5, 3]> (h) y = Reshape (i, t) }",

@@ -1,4 +1,4 @@
-/* Expand before operators that broadcast. */
+/* The removal of Expand before operators that broadcast. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
@@ -17,7 +17,7 @@ static const pass_case cases[] = {
     CASE("g (bool[b,1,s] c, float[b,s,s] x, float v) => (float[b,s,s] y)",
          "t = Shape (x) e = Expand (v, t) f = Expand (c, t) y = Where (f, x, e)",
          "y = Where (c, x, v)"),
-    /* One of two that have the shape must stay. */
+    /* Two have the shape; one of them must stay. */
     CASE("g (float[1,s] x, float[b,1] z, float[b,s] w) => (float[b,s] y)",
          "t = Shape (w) e = Expand (x, t) f = Expand (z, t) y = Add (e, f)", "y = Add (x, z)"),
     STAYS("g (float[1,s] x, float[b,s] w) => (float[b,s] y)",

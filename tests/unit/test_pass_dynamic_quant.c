@@ -1,4 +1,4 @@
-/* Dynamically quantized products. */
+/* The fusion of dynamically quantized products. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
@@ -18,7 +18,7 @@ static const pass_case fused[] = {
                   " q, s, z = DynamicQuantizeLinear (x)" PRODUCT " h = Mul (t, c) y = Add (h, b) }",
      .expected = MS "g (float[n,2] x) => (float[n,3] y) <" WEIGHT ", float[3] b = {1, 2, 3}> {"
                     " y = com.microsoft.DynamicQuantizeMatMul (x, w, ws, wz, b) }"},
-    {DYNAMIC, /* what is quantized once stays so */
+    {DYNAMIC, /* a value that is quantized once for several readers stays so */
      .text = HEAD "g (float[n,2] x) => (float[n,3] y, uint8[n,2] q) <" WEIGHT "> {"
                   " q, s, z = DynamicQuantizeLinear (x)" PRODUCT " y = Mul (c, t) }",
      .expected = MS "g (float[n,2] x) => (float[n,3] y, uint8[n,2] q) <" WEIGHT "> {"
@@ -34,7 +34,7 @@ static void test_fuses(void **state) {
 static void test_leaves_alone(void **state) {
     (void)state;
     static const char *const texts[] = {
-        /* integers are read elsewhere */
+        /* the integers have other readers */
         HEAD "g (uint8[n,2] q, uint8 z, float s) => (float[n,3] y, int32[n,3] p) <" WEIGHT
              "> {" PRODUCT " y = Mul (c, t) }",
         /* a scale for every row */

@@ -1,4 +1,4 @@
-/* Einsum in plainer operators. */
+/* Einsum rewritten as simpler operators. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
@@ -32,7 +32,7 @@ static const pass_case two_inputs[] = {
           "y = MatMul (a, b)"),
     FOLDS(13, "g (float[n,h,q,3] a, float[n,h,k,3] b) => (float[n,h,q,k] y)", "bhqd,bhkd->bhqk", "",
           "t = Transpose <perm = [0, 1, 3, 2]> (b) y = MatMul (a, t)"),
-    /* The other way round it needs no Transpose. */
+    /* With swapped operands no Transpose is needed. */
     FOLDS(13, "g (float[3,4] a, float[2,3] b) => (float[2,4] y)", "jk,ij->ik", "",
           "y = MatMul (b, a)"),
     FOLDS(13, "g (float[n,3] a, float[3] b) => (float[n] y)", "ij,j", "", "y = MatMul (a, b)"),
@@ -43,10 +43,10 @@ static const pass_case two_inputs[] = {
     FOLDS(13, "g (float[n,s,2,3] a, float[2,3,4] b) => (float[n,s,4] y)", "bshk,hkd->bsd",
           " <int64[3] v = {0, 0, 6}, int64[2] w = {6, 4}>",
           "r = Reshape (a, v) q = Reshape (b, w) y = MatMul (r, q)"),
-    /* Nothing is added up. */
+    /* No letter is reduced. */
     FOLDS(13, "g (float[n] a, float[3] b) => (float[n,3] y)", "i,j->ij", " <int64[1] v = {1}>",
           "u = Unsqueeze (a, v) y = Mul (u, b)"),
-    /* Everything that is left is in both. */
+    /* All remaining letters are in both inputs. */
     FOLDS(13, "g (float[n,3] a, float[n,3] b) => (float[n] y)", "bi,bi->b", " <int64[1] v = {1}>",
           "p = Mul (a, b) y = ReduceSum <keepdims = 0> (p, v)"),
     FOLDS(13, "g (float[2,3] a, float[3,4] b) => (float[4] y)", "ij,jk->k", " <int64[1] v = {0}>",
@@ -64,7 +64,7 @@ static void test_two_inputs(void **state) {
     expect_passes(two_inputs, HN_COUNT(two_inputs));
 }
 
-/* Sizes that may differ: an axis of size 1 would be repeated. */
+/* Sizes that may differ: an axis of size 1 would broadcast. */
 static void test_sizes_must_be_equal(void **state) {
     (void)state;
     pass_case c =

@@ -26,7 +26,7 @@ static const pass_case folded[] = {
                   " h = Conv (x, w, b) y = Sub (c, h) }",
      .expected = HEAD "g (float[1,1,2] x) => (float[1,2,2] y) <float[2,1,1] w = {-1, -2},"
                       " float[2] b = {7, 16}> { y = Conv (x, w, b) }"},
-    {FOLD, /* two after one another, a scalar divisor */
+    {FOLD, /* two in a row, a scalar divisor */
      .text = HEAD "g (float[1,1,2] x) => (float[1,1,2] y) <float[1,1,1] w = {3}, float c = {2},"
                   " float d = {4}> { h = Conv (x, w) i = Add (h, c) y = Div (i, d) }",
      .expected = HEAD "g (float[1,1,2] x) => (float[1,1,2] y) <float[1,1,1] w = {0.75},"
@@ -61,7 +61,7 @@ static const pass_case folded[] = {
                   " h = MatMul (x, w) i = Add (b, h) y = Mul (s, i) }",
      .expected = HEAD "g (float[n,3,2] x) => (float[n,3,2] y) <float[2,2] w = {1, 20, 3, 40},"
                       " float[2] b = {5, 60}> { h = MatMul (x, w) y = Add (h, b) }"},
-    {FOLD, /* axes that were moved */
+    {FOLD, /* transposed axes */
      .text = HEAD "g (float[n,3,2] x) => (float[n,2,3] y) <float[2,2] w = {1, 2, 3, 4},"
                   " float[2] s = {2, 4}, float[2] b = {1, 1}, float[2] m = {1, 2},"
                   " float[2] v = {3, 3}> { h = MatMul (x, w) i = Transpose <perm = [0, 2, 1]> (h)"
@@ -75,7 +75,7 @@ static const pass_case folded[] = {
                   " h = Conv (x, w) i = Transpose (h) y = Mul (i, s) }",
      .expected = HEAD "g (float[1,1,2] x) => (float[2,2,1] y) <float[2,1,1] w = {3, 8}> {"
                       " h = Conv (x, w) y = Transpose (h) }"},
-    {FOLD, /* operands of old versions stand at an axis */
+    {FOLD, /* old versions align operands with an axis */
      .text =
          "<ir_version: 4, opset_import: [\"\" : 6]>\n"
          "g (float[1,1,2] x) => (float[1,2,2] y) { w = Constant <value = float[2,1,1] {1, 2}> ()"
@@ -91,7 +91,7 @@ static void test_folds(void **state) {
     expect_passes(folded, HN_COUNT(folded));
 }
 
-/* What must stay as it is: the text is the expectation. */
+/* Graphs that must not change: the text is the expectation. */
 static void test_leaves_alone(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -116,20 +116,20 @@ static void test_leaves_alone(void **state) {
         /* not constant */
         HEAD "g (float[1,1,2] x, float c) => (float[1,1,2] y) <float[1,1,1] w = {3}> {"
              " h = Conv (x, w) y = Mul (h, c) }",
-        /* a quotient of the result is not linear */
+        /* dividing by the result is not linear */
         HEAD "g (float[1,1,2] x) => (float[1,1,2] y) <float[1,1,1] w = {3}, float c = {2}> {"
              " h = Conv (x, w) y = Div (c, h) }",
         /* infinite scale */
         HEAD "g (float[1,1,2] x) => (float[1,1,2] y) <float[1,1,1] w = {3}, float c = {0}> {"
              " h = Conv (x, w) y = Div (h, c) }",
-        /* integers round */
+        /* integer division rounds */
         HEAD "g (int32[1,2] x) => (int32[1,2] y) <int32[2,2] w = {1, 2, 3, 4}, int32 c = {2}> {"
              " h = MatMul (x, w) y = Div (h, c) }",
         /* the bias is one number per row */
         HEAD "g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4},"
              " float[2,1] b = {1, 2}, float[2] c = {2, 3}> {"
              " h = Gemm (x, w, b) y = Mul (h, c) }",
-        /* computed in the bodies only when needed */
+        /* used in the bodies only */
         HEAD "g (bool p, float[1,1,2] x) => (float[1,1,2] y) <float[1,1,1] w = {3}, float c = {2}>"
              " { h = Conv (x, w) y = If (p) <"
              "then_branch = t () => (float[1,1,2] a) { a = Mul (h, c) },"
@@ -148,7 +148,7 @@ static void test_near_misses(void **state) {
     expect_miss(&(pass_case){FOLD, .text = HEAD
                                    "g (float[1,1,2] x) => (float[1,1,2] y) <float[1,1,1] w = {3},"
                                    " float c = {0}> { h = Conv (x, w) y = Div (h, c) }"},
-                "scale", "not finite");
+                "scale", "infinite");
     /* float16 is written as bits: these are 1024 */
     expect_miss(&(pass_case){FOLD, .text =
                                        HEAD "g (float16[1,1,2] x) => (float16[1,1,2] y)"

@@ -1,4 +1,4 @@
-/* What is computed before the model runs, and what is left to the run. */
+/* Constant folding: nodes that are evaluated, and nodes that are left to the run. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 20]>\n"
@@ -30,10 +30,10 @@ static const pass_case constant_nodes[] = {
          " y = StringConcat (f, c)",
          " <string[2] e = {\"aq\", \"bcq\"}, string[2] c = {\"a\", \"bc\"}>",
          "s = Cast <to = 8> (x) f = StringConcat (s, e) y = StringConcat (f, c)"),
-    /* An output is an initializer of its name. */
+    /* A graph output becomes an initializer of its name. */
     CASE("g (float[2] x) => (float[2] y, float z)",
          "y = Neg (x) z = Constant <value_float = 1.0> ()", " <float z = {1}>", "y = Neg (x)"),
-    /* A branch hands out what a node makes. */
+    /* A branch must return the result of a node. */
     STAYS("g (bool c) => (float y)",
           "y = If (c) <then_branch = t () => (float a) { a = Constant <value_float = 1.0> () },"
           " else_branch = e () => (float b) { b = Constant <value_float = 2.0> () }>"),
@@ -54,11 +54,11 @@ static const pass_case computed[] = {
     FOLDS("g (float[1] x) => (float[2] y)", "float[4] w = {1, 2, 3, 4}",
           "a, b = Split <num_outputs = 2> (w) c = Add (a, b) y = Add (x, c)", "float[2] c = {4, 6}",
           "y = Add (x, c)"),
-    /* Of shapes that only the data tell. */
+    /* Shapes that depend on data. */
     FOLDS("g (int64[1] x) => (int64[2] y)", "bool[3] w = {1, 0, 1}",
           "a = NonZero (w) s = Constant <value_ints = [-1]> () b = Reshape (a, s) y = Add (x, b)",
           "int64[2] b = {0, 2}", "y = Add (x, b)"),
-    /* In a branch, from what stands outside. */
+    /* In a branch, from constants outside. */
     FOLDS("g (bool c, float[2] x) => (float[2] y)", "float[2] w = {1, 2}",
           "y = If (c) <then_branch = t () => (float[2] a) { n = Neg (w) a = Add (x, n) },"
           " else_branch = e () => (float[2] b) { b = Exp (x) }>",
@@ -82,12 +82,12 @@ static const pass_case kept[] = {
           "w = DequantizeLinear (q, s) y = Add (x, w)"),
     STAYS("g (float[2] x) => (uint8[2] y) <float[2] w = {1, 2}, float s = {0.5}, uint8 z = {0}>",
           "y = QuantizeLinear (w, s, z)"),
-    /* One that the caller may replace is no constant. */
+    /* An initializer that the caller may replace is not a constant. */
     STAYS("g (float[2] x, float[2] w = {1, 2}) => (float[2] y)", "a = Neg (w) y = Add (x, a)"),
     STAYS("g (float[2] x) => (float[2] y)", "a = Neg (x) y = Add (x, a)"),
 };
 
-/* Before IR 4 every initializer had to be listed as an input, and none could be replaced. */
+/* Before IR 4 every initializer is listed as an input, and none can be replaced. */
 static void test_listed_initializers(void **state) {
     (void)state;
     static const pass_case c = {
@@ -143,9 +143,9 @@ static void test_files_do_not_grow(void **state) {
     assert_int_equal(log->misses.n, 1);
     assert_non_null(strstr(log->misses.at[0].reason, "larger than"));
     hn_opt_log_free(log);
-    assert_int_equal(nodes_left(SHRINKING, 0, &log), 1); /* what it reads goes */
+    assert_int_equal(nodes_left(SHRINKING, 0, &log), 1); /* its input is removed */
     hn_opt_log_free(log);
-    assert_int_equal(nodes_left(SHARED, 15, &log), 3); /* what it reads stays */
+    assert_int_equal(nodes_left(SHARED, 15, &log), 3); /* its input stays */
     hn_opt_log_free(log);
     assert_int_equal(nodes_left(HIDDEN_SIZE, 2000, &log), 3);
     hn_opt_log_free(log);
@@ -162,7 +162,7 @@ static void test_random_stays_random(void **state) {
     hn_opt_log_free(log);
 }
 
-/* What fails in a run fails in a run. */
+/* A node that fails in a run is left to fail in the run. */
 static void test_wrong_nodes_stay(void **state) {
     (void)state;
     hn_opt_log *log;

@@ -1,4 +1,4 @@
-/* BatchNormalization and factors folded into the weights behind them. */
+/* BatchNormalization and factors folded into the weights after them. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
@@ -13,7 +13,7 @@ static const pass_case folded[] = {
                   "> {" NORMALIZED " y = Conv (h, w) }",
      .expected = HEAD "g (float[1,2,3] x) => (float[1,1,2] y) <float[1,2,2] w = {1, 2, 6, 8},"
                       " float[1] c = {-21}> { y = Conv (x, w, c) }"},
-    {FOLD, /* each group sees its own channels */
+    {FOLD, /* each group reads its own channels */
      .text = HEAD "g (float[1,2,3] x) => (float[1,4,3] y) <float[4,1,1] w = {1, 2, 3, 4},"
                   " float[4] c = {1, 1, 1, 1}, " NORM "> {" NORMALIZED
                   " y = Conv <group = 2> (h, w, c) }",
@@ -56,7 +56,7 @@ static void test_leaves_alone(void **state) {
         /* another reader */
         HEAD "g (float[1,2,3] x) => (float[1,1,2] y, float[1,2,3] h) <float[1,2,2] w = {1, 2, 3, "
              "4}, " NORM "> {" NORMALIZED " y = Conv (h, w) }",
-        /* the channels are another axis */
+        /* the channels are on another axis */
         HEAD "g (float[1,2,3] x) => (float[1,2,1] y) <float[3,1] w = {1, 2, 3}, " NORM
              "> {" NORMALIZED " y = MatMul (h, w) }",
         HEAD "g (float[1,2,3] x) => (float[1,1,2] y) <float[1,2,2] w = {1, 2, 3, 4},"
@@ -64,7 +64,7 @@ static void test_leaves_alone(void **state) {
         /* a factor that enlarges its input */
         HEAD "g (float[1,1,3] x) => (float[1,1,2] y) <float[1,2,2] w = {1, 2, 3, 4},"
              " float[2,1] c = {10, 100}> { h = Mul (c, x) y = Conv (h, w) }",
-        /* no constants */
+        /* not constant */
         HEAD "g (float[1,2,3] x, float c) => (float[1,1,2] y) <float[1,2,2] w = {1, 2, 3, 4}> {"
              " h = Mul (c, x) y = Conv (h, w) }",
         HEAD "g (float[1,2,3] x, float[1,2,2] w) => (float[1,1,2] y) <float c = {2}> {"

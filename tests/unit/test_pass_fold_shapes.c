@@ -1,4 +1,4 @@
-/* Shape computations that inference has seen through. */
+/* Shape computations whose result inference knows. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
@@ -42,12 +42,12 @@ static const pass_case reshapes[] = {
           "s = Shape (x) b = Gather (s, z) n = Gather (s, o) c = Concat <axis = 0> (b, n, t)"
           " y = Reshape (x, c)",
           "int64[4] c = {0, 0, 2, 3}", "y = Reshape (x, c)"),
-    /* -1 is what inference found. */
+    /* -1 is the size that inference found. */
     FOLDS(17, COUNTED, "int64[1] z = {0}, int64[1] o = {1}, int64[2] t = {-1, 3}",
           "s = Shape (x) b = Gather (s, z) n = Gather (s, o) c = Concat <axis = 0> (b, n, t)"
           " y = Reshape (x, c)",
           "int64[4] c = {0, 0, 2, 3}", "y = Reshape (x, c)"),
-    /* One size may be left over. */
+    /* One size may be inferred. */
     FOLDS(17, "g (float[b,s,6] x) => (float[m,6] y)",
           "int64[1] z = {0}, int64[1] o = {1}, int64[1] t = {6}",
           "s = Shape (x) b = Gather (s, z) n = Gather (s, o) p = Mul (b, n)"
@@ -58,13 +58,13 @@ static const pass_case reshapes[] = {
           "s = Shape (x) b = Gather (s, z) c = Concat <axis = 0> (b, t)"
           " y = Reshape <allowzero = 1> (x, c)",
           "int64[3] c = {0, 2, 3}", "y = Reshape (x, c)"),
-    /* Two sizes that stand elsewhere in the input. */
+    /* Two sizes from other axes of the input. */
     STAYS(17, "g (float[b,s,6] x) => (float[s,b,6] y) <int64[3] i = {1, 0, 2}>",
           "s = Shape (x) c = Gather (s, i) y = Reshape (x, c)"),
 };
 
 static const pass_case targets[] = {
-    /* Expand: a size that is there already needs no name. */
+    /* Expand: a size that the input already has is not needed. */
     FOLDS(17, "g (float[b,1] x) => (float[b,3] y)", "int64[1] z = {0}, int64[1] t = {3}",
           "s = Shape (x) b = Gather (s, z) c = Concat <axis = 0> (b, t) y = Expand (x, c)",
           "int64[2] c = {1, 3}", "y = Expand (x, c)"),

@@ -1,4 +1,4 @@
-/* FusedConv, FusedGemm and FusedMatMul. */
+/* The fusion into FusedConv, FusedGemm and FusedMatMul. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
@@ -43,7 +43,7 @@ static const pass_case fused[] = {
      .expected =
          MS "g (float[n,4,2] a, float[n,3,2] b) => (float[n,4,3] y) {"
             " y = com.microsoft.FusedMatMul <alpha = 1.5, transA = 0, transB = 1> (a, b) }"},
-    {FUSE, /* every reader takes it over */
+    {FUSE, /* every reader absorbs it */
      .text = HEAD "g (float[2,4] a, float[4,3] b) => (float[2,2] y, float[3,2] z) {"
                   " c = Transpose (a) d = Transpose (b) y = MatMul (a, c) z = MatMul (d, c) }",
      .expected =
@@ -65,13 +65,13 @@ static void test_leaves_alone(void **state) {
              " h = Conv (x, w) y = Relu (h) }",
         HEAD "g (float[1,1,3] x) => (float[1,1,3] y) <float[1,1,1] w = {2}> {"
              " h = Conv (x, w) i = Sigmoid (h) y = Mul (h, i) }",
-        /* float alone */
+        /* float only */
         HEAD "g (double[1,1,3] x) => (double[1,1,3] y) <double[1,1,1] w = {2}> {"
              " h = Conv (x, w) y = Relu (h) }",
-        /* bounds that are not known */
+        /* bounds that are unknown */
         HEAD "g (float[1,1,3] x, float lo) => (float[1,1,3] y) <float[1,1,1] w = {2}> {"
              " h = Conv (x, w) y = Clip (h, lo) }",
-        /* the sum is added by onnxruntime itself */
+        /* onnxruntime fuses the sum itself */
         HEAD "g (float[1,1,3] x, float[1,1,3] z) => (float[1,1,3] y) <float[1,1,1] w = {2}> {"
              " h = Conv (x, w) i = Add (z, h) y = Relu (i) }",
         /* other axes */
@@ -79,7 +79,7 @@ static void test_leaves_alone(void **state) {
              " c = Transpose <perm = [0, 1, 2]> (a) y = MatMul (b, c) }",
         HEAD "g (float[3,2,4] a, float[2,2,3] b) => (float[2,2,4] y) {"
              " c = Transpose <perm = [1, 0, 2]> (a) y = MatMul (b, c) }",
-        /* the transpose is needed anyway */
+        /* the transpose has another reader */
         HEAD "g (float[2,4] a) => (float[2,2] y, float[4,2] c) {"
              " c = Transpose (a) y = MatMul (a, c) }",
         /* a factor that enlarges the result, one that is 0, one per column */

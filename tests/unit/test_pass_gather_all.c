@@ -1,4 +1,4 @@
-/* Gather of rows in their order. */
+/* Gather of all rows in order. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"

@@ -1,4 +1,4 @@
-/* Products written as Gemm, and what a Gemm takes over. */
+/* Products written as Gemm, and operators that a Gemm absorbs. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
@@ -10,7 +10,7 @@ static const pass_case formed[] = {
                   " float[3] b = {1, 2, 3}> { h = MatMul (x, w) y = Add (b, h) }",
      .expected = HEAD "g (float[n,2] x) => (float[n,3] y) <float[2,3] w = {1, 2, 3, 4, 5, 6},"
                       " float[3] b = {1, 2, 3}> { y = Gemm (x, w, b) }"},
-    {FORM, /* what is added may be computed and differ by row */
+    {FORM, /* the value that is added may be computed and differ by row */
      .text = HEAD "g (float[n,2] x, float[2,3] w, float[n,1] b) => (float[n,3] y) {"
                   " h = MatMul (x, w) y = Add (h, b) }",
      .expected = HEAD "g (float[n,2] x, float[2,3] w, float[n,1] b) => (float[n,3] y) {"
@@ -54,7 +54,7 @@ static void test_leaves_alone(void **state) {
         /* a Gemm multiplies matrices only */
         HEAD "g (float[n,4,2] x) => (float[n,4,3] y) <float[2,3] w = {1, 2, 3, 4, 5, 6},"
              " float[3] b = {1, 2, 3}> { h = MatMul (x, w) y = Add (b, h) }",
-        /* what is added enlarges the result, or may do so */
+        /* the value that is added enlarges the result, or may do so */
         HEAD "g (float[1,2] x, float[2,3] w, float[5,3] b) => (float[5,3] y) {"
              " h = MatMul (x, w) y = Add (h, b) }",
         HEAD "g (float[1,2] x, float[2,3] w, float[m,3] b) => (float[m,3] y) {"
@@ -69,7 +69,7 @@ static void test_leaves_alone(void **state) {
              " h = MatMul (x, w) y = Add (h, b) }",
         HEAD "g (float[2,2] x, float[3,2] w, float[3] b) => (float[2,3] y, float[2,3] u) {"
              " u = Transpose (w) y = Gemm (x, u, b) }",
-        /* a C that is there */
+        /* a C that is already there */
         HEAD "g (float[2,2] x, float[2,3] w, float[3] b, float[3] c) => (float[2,3] y) {"
              " h = Gemm (x, w, b) y = Add (h, c) }",
         /* one factor per column */

@@ -1,4 +1,4 @@
-/* Axes that are dropped and brought back. */
+/* Axes that are dropped and restored. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"

@@ -37,11 +37,11 @@ static void test_layer_norm(void **state) {
         /* the scale first */
         "m = ReduceMean(x, ax) d = Sub(x, m) p = Pow(d, two) v = ReduceMean(p, ax) a = Add(v, e)"
         "q = Sqrt(a) i = Reciprocal(q) f = Mul(i, s) t = Mul(d, f) y = Add(t, b)",
-        /* mean of squares less the squared mean */
+        /* mean of squares minus the squared mean */
         "m = ReduceMean(x, ax) k = Mul(m, m) p = Mul(x, x) w = ReduceMean(p, ax) v = Sub(w, k)"
         "d = Sub(x, m) a = Add(v, e) q = Sqrt(a) i = Reciprocal(q) f = Mul(i, s) t = Mul(d, f)"
         "y = Add(t, b)",
-        /* reduced axes are put back later */
+        /* reduced axes are restored later */
         "m = ReduceMean<keepdims = 0>(x, ax) k = Mul(m, m) p = Mul(x, x) "
         "w = ReduceMean<keepdims = 0>(p, ax) v = Sub(w, k) c = Relu(v) u = Unsqueeze(c, ax) "
         "a = Add(u, e) q = Sqrt(a) i = Reciprocal(q) f = Mul(i, s) z = Unsqueeze(m, ax) "
@@ -146,7 +146,7 @@ static void test_must_not_fire(void **state) {
         "q = Sqrt(a) y = Div(d, q)",
         "z = Abs(x) m = ReduceMean(z, ax) d = Sub(x, m) p = Pow(d, two) v = ReduceMean(p, ax)"
         "a = Add(v, e) q = Sqrt(a) y = Div(d, q)",
-        /* put back at another place */
+        /* restored at another position */
         "m = ReduceMean<keepdims = 0>(x, ay) z = Unsqueeze(m, ay) d = Sub(x, z) p = Mul(d, d)"
         "v = ReduceMean<keepdims = 0>(p, ay) u = Unsqueeze(v, ay) a = Add(u, e) q = Sqrt(a)"
         "y = Div(d, q)",
@@ -162,13 +162,13 @@ static void test_must_not_fire(void **state) {
     expect_no_norm("<ir_version: 10, opset_import: [\"\" : 18]>\n"
                    "g (float[B,2,C] x) => (float[B,2,C] y)",
                    numbers, NORM "y = Div(d, q)");
-    /* numbers read more than their mean */
+    /* the data has other readers than its mean */
     expect_no_norm("<ir_version: 10, opset_import: [\"\" : 18]>\n"
                    "g (float[B,2,4] x) => (float[B,2,4] y, float[B,2,1] q)",
                    numbers, NORM "y = Div(d, q)");
 }
 
-/* A scale that does not fit stays behind. */
+/* A scale that does not fit stays in the graph. */
 static void test_scale_stays(void **state) {
     (void)state;
     pass_case c = {

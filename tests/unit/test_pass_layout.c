@@ -1,13 +1,13 @@
-/* Channels last in sessions: what each kind of operator becomes, and how many Transposes are left.
- */
+/* Channels-last layout in sessions: the result for each kind of operator, and the number of
+ * Transposes that remain. */
 #include "pass_case.h"
 
 #include <stdio.h>
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset ", \"com.microsoft\" : 1]>\n"
 
-/* How often operators stand in the graph afterwards: "hone.Conv 2, Transpose 1". Others may be
- * there. */
+/* Counts of operators in the resulting graph: "hone.Conv 2, Transpose 1". Other operators may
+ * occur. */
 typedef struct layout_case {
     const char *text, *counts;
 } layout_case;
@@ -49,8 +49,8 @@ static void expect_layout(const layout_case *c) {
     hn_model_free(m);
 }
 
-/* A convolution that reads an image as it is, something, and a convolution again: one Transpose
- * behind them. */
+/* A convolution that reads a channels-first image, an operator, and another convolution: one
+ * Transpose after them. */
 #define WEIGHTS                                                                                  \
   "float[4,3,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, " \
   "7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
@@ -154,11 +154,11 @@ static const layout_case moves[] = {
     {BETWEEN(17, "", "z = Softmax <axis = 1> (a)"), WHOLE},
     {BETWEEN(17, "", "z = Transpose <perm = [0, 1, 3, 2]> (a)"),
      "hone.NchwConv 1, hone.Conv 1, Transpose 2"},
-    /* Channels as groups change places. */
+    /* A channel shuffle swaps groups. */
     {BETWEEN(17, ", int64[5] s = {1, 2, 2, 6, 5}, int64[4] t = {1, 4, 6, 5}",
              "b = Reshape (a, s) c = Transpose <perm = [0, 2, 1, 3, 4]> (b) z = Reshape (c, t)"),
      "hone.NchwConv 1, hone.Conv 1, Transpose 2"},
-    /* What asks for the shape asks for that of the other order. */
+    /* A Shape returns the dimensions in the other order. */
     {FREELY(17, ", int64 one = {2}",
             "s = Shape (a) i = Gather (s, one) f = Cast <to = 1> (i)"
             " z = Mul (a, f)"),
@@ -166,7 +166,7 @@ static const layout_case moves[] = {
 };
 
 static const layout_case ends[] = {
-    /* Transposes that ask for channels last are there already. */
+    /* Existing Transposes to channels-last cancel. */
     {HEAD(17) "g (float[1,6,5,3] x) => (float[1,6,5,4] y) <" WEIGHTS "> {"
               " t = Transpose <perm = [0, 3, 1, 2]> (x) a = Conv <pads = [1, 1, 1, 1]> (t, w)"
               " y = Transpose <perm = [0, 2, 3, 1]> (a) }",
@@ -186,7 +186,7 @@ static const layout_case ends[] = {
               " a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Reshape (a, s)"
               " y = Transpose <perm = [0, 2, 1]> (b) }",
      "hone.NchwConv 1, Transpose 0"},
-    /* One place is in both orders at once. */
+    /* An axis of size 1 is in both orders at once. */
     {HEAD(17) "g (float[n,3,6,5] x) => (float[n,4] y) <" WEIGHTS "> {"
               " a = Conv <pads = [1, 1, 1, 1]> (x, w) p = GlobalAveragePool (a) y = Flatten (p) }",
      "hone.NchwConv 1, Transpose 0"},
@@ -213,11 +213,11 @@ static const layout_case ends[] = {
     {HEAD(17) "g (float[2,4,7,9] x, float[5,4,3,2] k, float[5] b) => (float[2,5,3,8] y) {"
               " y = Conv <dilations = [2, 1]> (x, k, b) }",
      "hone.NchwConv 1, Transpose 1"},
-    /* More channels than an image has are turned. */
+    /* An input with more channels than an image is transposed. */
     {HEAD(
          17) "g (float[1,5,30,30] x, float[9,5,3,3] k) => (float[1,9,28,28] y) { y = Conv (x, k) }",
      "hone.Conv 1, hone.NchwConv 0, Transpose 2"},
-    /* So is an image that something else wants turned. */
+    /* So is an image that another node needs transposed. */
     {HEAD(17) "g (float[1,6,5,3] x, float[2,3,3,3] k) => (float[1,2,4,3] y) {"
               " t = Transpose <perm = [0, 3, 1, 2]> (x) s = Tanh (t) y = Conv (s, k) }",
      "hone.Conv 1, hone.NchwConv 0, Transpose 1"},
@@ -230,7 +230,7 @@ static const layout_case ends[] = {
 };
 
 static const layout_case kept[] = {
-    /* Other types, filters of groups, places of maxima, training, ranks that are not known. */
+    /* Other types, grouped weights, indices of maxima, training, unknown ranks. */
     {HEAD(17) "g (double[1,3,6,5] x, double[3,3,1,1] k) => (double[1,3,6,5] y) { y = Conv (x, k) }",
      "Conv 1, hone.Conv 0, Transpose 0"},
     {HEAD(17) "g (float[1,4,6,5] x, float[4,1,1,1] k) => (float[1,2,6,5] y) {"
@@ -242,7 +242,8 @@ static const layout_case kept[] = {
     {HEAD(17) "g (float[1,2,6,5] x) => (float[1,2,6,5] y, float[2] m) <float[2] s = {1, 2}> {"
               " y, m, n = BatchNormalization <training_mode = 1> (x, s, s, s, s) }",
      "BatchNormalization 1, Transpose 0"},
-    /* A pool alone does not pay for two Transposes, nor does what has no convolution. */
+    /* A pool alone does not pay for two Transposes, and neither does a graph without
+     * convolutions. */
     {HEAD(17) "g (float[1,3,6,5] x) => (float[1,3,5,4] y) {"
               " y = AveragePool <kernel_shape = [2, 2]> (x) }",
      "AveragePool 1, Transpose 0"},
@@ -280,7 +281,7 @@ static void test_kept(void **state) {
     expect_layouts(kept, HN_COUNT(kept));
 }
 
-/* Files never have channels last. */
+/* Files never contain channels-last operators. */
 static void test_other_targets(void **state) {
     (void)state;
     const hn_target targets[] = {HN_TARGET_ONNX, HN_TARGET_ONNXRUNTIME};

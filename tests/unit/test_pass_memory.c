@@ -1,9 +1,9 @@
-/* The basic passes when memory runs out. */
+/* The basic passes with allocation failures. */
 #include "pass_memory.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 20]>\n"
 
-/* Something for every basic pass. */
+/* A graph with work for every basic pass. */
 static const char subject[] =
     HEAD "g (float[b,2] x, int64[2] k) => (float[b,2] y, string[2] z) <bool c = {1}, float[2] w = "
          "{1, 2},"

@@ -1,4 +1,4 @@
-/* Transpose, Slice, Concat, Split, Pad in a row. */
+/* The merging of Transpose, Slice, Concat, Split and Pad in a row. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
@@ -50,7 +50,7 @@ static const pass_case slices[] = {
           "t = Slice <starts = [1, 0], ends = [9, 4]> (x)"
           " y = Slice <axes = [1], starts = [1], ends = [3]> (t)",
           NONE, "y = Slice <axes = [0, 1], starts = [1, 1], ends = [9, 3]> (x)"),
-    /* What counts from the end of the first result is not known. */
+    /* A bound relative to the end of the first result is unknown. */
     STAYS(17, CUT(4), "int64[1] o = {1}, int64[1] e = {-2}, int64[1] f = {5}",
           "t = Slice (x, o, e, o) y = Slice (t, o, f, o)"),
     STAYS(17, CUT(3), "int64[1] o = {1}, int64[1] e = {9}, int64[1] d = {2}",
@@ -90,13 +90,13 @@ static void test_parts(void **state) {
 static void test_slices(void **state) {
     (void)state;
     expect_passes(slices, HN_COUNT(slices));
-    expect_miss(&slices[3], "two-slices", "counts from its end");
+    expect_miss(&slices[3], "two-slices", "relative to its end");
 }
 
 static void test_pads(void **state) {
     (void)state;
     expect_passes(pads, HN_COUNT(pads));
-    expect_miss(&pads[3], "two-pads", "different numbers");
+    expect_miss(&pads[3], "two-pads", "different values");
 }
 
 int main(void) {

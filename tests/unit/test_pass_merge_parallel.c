@@ -1,4 +1,4 @@
-/* Narrow convolutions and products that read the same value. */
+/* The merging of narrow convolutions and products that read the same value. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
@@ -45,7 +45,7 @@ static void test_leaves_alone(void **state) {
         HEAD "g (float[1,64,2,2] x) => (float[1,1,2,2] y, float[1,1,2,2] z)"
              " <float[1,64,1,1] v = {" ROW64 "}, float[1,64,1,1] w = {" ROW64 "},"
              " float[1] b = {1}> { y = Conv (x, v) z = Conv (x, w, b) }",
-        /* an activation that could become part of it */
+        /* an activation that could be fused */
         HEAD "g (float[1,64,2,2] x) => (float[1,1,2,2] y, float[1,1,2,2] z)"
              " <float[1,64,1,1] v = {" ROW64 "}, float[1,64,1,1] w = {" ROW64 "}> {"
              " h = Conv (x, v) y = Relu (h) z = Conv (x, w) }",
@@ -55,7 +55,7 @@ static void test_leaves_alone(void **state) {
         HEAD "g (float[n,64] x, float[n,64] t) => (float[n,1] y, float[n,1] z, float[n,1] u)"
              " <float[64,1] v = {" ROW64 "}, float[64,1] w = {" ROW64 "}> {"
              " y = MatMul (x, v) z = MatMul (x, w) u = MatMul (t, w) }",
-        /* too little to do */
+        /* too few multiply-accumulates */
         HEAD "g (float[n,8] x) => (float[n,1] y, float[n,1] z)"
              " <float[8,1] v = {" ROW8 "}, float[8,1] w = {" ROW8 "}> {"
              " y = MatMul (x, v) z = MatMul (x, w) }",

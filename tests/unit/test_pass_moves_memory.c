@@ -1,8 +1,8 @@
-/* Passes on sizes, moves and constants when memory runs out: the failure is told, nothing is lost.
- */
+/* Passes on sizes, data movement and constants with allocation failures: the failure is reported,
+ * and nothing leaks. */
 #include "pass_memory.h"
 
-/* Something for each of them. */
+/* A graph with work for each of them. */
 static const char subject[] =
     "<ir_version: 10, opset_import: [\"\" : 17]>\n"
     "g (float[b,3,4,5] x, float[b,s,4] z, bool[b,s] k) => (float[b,3,4,5] y, float[b,s,4] v,"

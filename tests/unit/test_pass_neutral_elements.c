@@ -1,4 +1,4 @@
-/* Arithmetic with constants that change nothing. */
+/* The removal of arithmetic with constants that change nothing. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
@@ -39,7 +39,7 @@ static const pass_case gone[] = {
          "a = Where (c, x, z) y = Neg (a)", "y = Neg (z)"),
     TO_NEG(17, FLOATS, "a = Clip (x)"),
     TO_NEG(17, FLOATS " <float l = {-inf}, float h = {inf}>", "a = Clip (x, l, h)"),
-    /* Whatever the shape of x is, a scalar does not change it. */
+    /* A scalar does not change the shape of x, whatever it is. */
     CASE(17, "g (float[n] x, int64[k] t) => (float[m] y) <float c = {1}>",
          "a = Reshape (x, t) b = Mul (a, c) y = Relu (b)", "a = Reshape (x, t) y = Relu (a)"),
 };
@@ -82,7 +82,7 @@ static void test_others_stay(void **state) {
     (void)state;
     expect_passes(kept, HN_COUNT(kept));
     expect_miss(&kept[7], "neutral", "the shape");
-    expect_miss(&kept[9], "where-constant", "widens the shape");
+    expect_miss(&kept[9], "where-constant", "broadcasts the result");
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* Nodes that hand on what they get, and nodes that only look so. */
+/* Nodes that return their input, and nodes that only seem to. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
@@ -20,7 +20,7 @@ static const pass_case gone[] = {
     TO_RELU(17, ANY, "a = Identity (x)"),
     TO_RELU(7, ANY, "a = Dropout (x)"),
     TO_RELU(6, ANY, "a = Dropout <is_test = 1> (x)"),
-    TO_RELU(17, ANY, "a, mask = Dropout (x)"), /* nobody reads the mask */
+    TO_RELU(17, ANY, "a, mask = Dropout (x)"), /* the mask has no reader */
     TO_RELU(17, ANY " <float r = {0.5}, bool t = {0}>", "a = Dropout (x, r, t)"),
     TO_RELU(17, ANY, "a = Cast <to = 1> (x)"),
     TO_RELU(17, ANY, "a = CastLike (x, x)"),
@@ -51,14 +51,14 @@ static const pass_case gone[] = {
     TO_RELU(17, "g (float[b,1,3] x) => (float[b,1,3] y)", "a = ReduceMean <axes = [1]> (x)"),
     TO_RELU(18, "g (float[b,1] x) => (float[b,1] y) <int64[1] k = {-1}>", "a = ReduceMax (x, k)"),
     TO_RELU(17, "g (float[1,8,1,1] x) => (float[1,8,1,1] y)", "a = GlobalAveragePool (x)"),
-    /* What is not known does not change. */
+    /* Unknown sizes do not change. */
     CASE(17, UNKNOWN " <int64[2] s = {0, -1}>", "a = NonZero (x) b = Reshape (a, s) y = Neg (b)",
          "a = NonZero (x) y = Neg (a)"),
     CASE(17, UNKNOWN " <int64[1] s = {0}, int64[1] e = {9223372036854775807}, int64[1] k = {1}>",
          "a = NonZero (x) b = Slice (a, s, e, k) y = Neg (b)", "a = NonZero (x) y = Neg (a)"),
     CASE(17, UNKNOWN " <int64[2] s = {1, 1}>", "a = NonZero (x) b = Tile (a, s) y = Neg (b)",
          "a = NonZero (x) y = Neg (a)"),
-    /* A chain goes in one run; outputs keep their names. */
+    /* A chain is removed in one run; outputs keep their names. */
     CASE(17, SAME, "a = Relu (x) b = Identity (a) c = Cast <to = 1> (b) y = Identity (c)",
          "y = Relu (x)"),
     CASE(17, "g (float[2] x) => (float[2] y)", "y = Cast <to = 1> (x)", "y = Identity (x)"),
@@ -85,7 +85,7 @@ static const pass_case kept[] = {
     STAYS(17, "g (float[2,2] x) => (float[2,2] y)", "a = Transpose (x) y = Relu (a)"),
     STAYS(17, "g (float[2,2] x) => (float[2,2] y)",
           "a = Einsum <equation = \"ij->ji\"> (x) y = Relu (a)"),
-    /* What one side loses the other gets. */
+    /* One side is padded, the other cropped. */
     STAYS(17, "g (float[3] x) => (float[3] y) <int64[2] p = {-1, 1}>",
           "a = Pad (x, p) y = Relu (a)"),
     STAYS(17,
@@ -105,7 +105,7 @@ static const pass_case kept[] = {
                   " int64[1] t = {2}>",
           "a = NonZero (x) b = Slice (a, s, e, k, t) y = Neg (b)"),
     STAYS(17, UNKNOWN " <int64[2] s = {1, 2}>", "a = NonZero (x) b = Tile (a, s) y = Neg (b)"),
-    /* Nothing is known of the shape. */
+    /* The shape is unknown. */
     STAYS(17, "g (float[n] x, int64[k] t) => (float[m] y) <int64[1] s = {-1}>",
           "a = Reshape (x, t) b = Reshape (a, s) y = Relu (b)"),
     STAYS(17, "g (float[b] x, float[c] z) => (float[d] y)", "s = Shape (z) y = Expand (x, s)"),
@@ -127,7 +127,7 @@ static void test_near_misses(void **state) {
     (void)state;
     pass_case mask =
         STAYS(17, "g (float[2] x) => (float[2] y, bool[2] m)", "a, m = Dropout (x) y = Relu (a)");
-    expect_miss(&mask, "dropout", "mask is read");
+    expect_miss(&mask, "dropout", "mask has readers");
     pass_case crop =
         STAYS(17, IMAGE " <float[8] r = {0, 0, 0, 0, 1, 1, 1, 1}, float[4] s = {1, 1, 1, 1}>",
               "a = Resize <coordinate_transformation_mode = \"tf_crop_and_resize\">"

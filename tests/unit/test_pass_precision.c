@@ -1,4 +1,4 @@
-/* Float numbers become float16 or bfloat16, but for what stays. */
+/* The conversion of float to float16 or bfloat16, and what stays float. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 21]>\n"
@@ -18,32 +18,32 @@ static const pass_case narrowed[] = {
      .expected = HEAD "g (float[2,2] x) => (float[2,2] y, float[2,2] z) {"
                       " a = Cast <to = 10> (x) b = Relu (a) h = Sigmoid (a) c = Mul (h, b)"
                       " y = Cast <to = 1> (b) z = Cast <to = 1> (c) }"},
-    {HALF, /* an operator that stays; integers are no concern */
+    {HALF, /* an operator that stays float; integers do not change */
      .text = HEAD "g (float[4] x) => (float[4] y, int64[4] i) <int64[1] d = {0}> {"
                   " h = Relu (x) s = CumSum (h, d) y = Neg (s) i = Cast <to = 7> (y) }",
      .expected = HEAD "g (float16[4] x) => (float16[4] y, int64[4] i) <int64[1] d = {0}> {"
                       " h = Relu (x) a = Cast <to = 1> (h) s = CumSum (a, d) b = Cast <to = 10> (s)"
                       " y = Neg (b) i = Cast <to = 7> (y) }"},
-    {HALF, /* a constant for both sides; numbers that would vanish do not */
+    {HALF, /* a constant for both types; small numbers do not become 0 */
      .text = HEAD
      "g (float[2] x) => (float[2] y, float[2] z) <float[2] c = {0.5, 1e-9}, int64[1] d = {0}>"
      " { y = Mul (x, c) h = CumSum (c, d) z = Neg (h) }",
      .expected = HEAD "g (float16[2] x) => (float16[2] y, float16[2] z) <float[2] c = {0.5, 1e-9},"
                       " float16[2] e = {14336, 1}, int64[1] d = {0}>"
                       " { y = Mul (x, e) h = CumSum (c, d) b = Cast <to = 10> (h) z = Neg (b) }"},
-    {HALF, /* numbers beyond the range */
+    {HALF, /* elements beyond the range */
      .text = HEAD "g (float[2] x) => (float[2] y) <float big = {100000}> {"
                   " a = Relu (x) b = Div (a, big) y = Neg (b) }",
      .expected = HEAD "g (float16[2] x) => (float16[2] y) <float big = {100000}> {"
                       " a = Relu (x) c = Cast <to = 1> (a) b = Div (c, big)"
                       " d = Cast <to = 10> (b) y = Neg (d) }"},
-    {HALF, /* scales of quantized numbers, and what lies between them */
+    {HALF, /* scales of quantized tensors, and the nodes between them */
      .text = HEAD "g (uint8[2] x) => (uint8[2] y) <float s = {0.5}, uint8 z = {3}> {"
                   " h = DequantizeLinear (x, s, z) r = Relu (h) y = QuantizeLinear (r, s, z) }",
      .expected =
          HEAD "g (uint8[2] x) => (uint8[2] y) <float s = {0.5}, uint8 z = {3}> {"
               " h = DequantizeLinear (x, s, z) r = Relu (h) y = QuantizeLinear (r, s, z) }"},
-    {HALF, /* sizes on their way through floats */
+    {HALF, /* sizes that pass through floats */
      .text = HEAD "g (float[2,n] x) => (float[1,m] y) <float half = {0.5}, int64[1] k = {-1},"
                   " int64[1] o = {1}> { s = Shape <start = 1> (x) f = Cast <to = 1> (s)"
                   " h = Mul (f, half) i = Cast <to = 7> (h) p = Concat <axis = 0> (o, k)"
@@ -60,7 +60,7 @@ static const pass_case narrowed[] = {
      .expected = HEAD "g (bool c, float16[2] x) => (float16[2] y) {"
                       " y = If (c) <then_branch = t () => (float16[2] u) { u = Relu (x) },"
                       " else_branch = e () => (float16[2] v) { v = Neg (x) }> }"},
-    {HALF, /* Constant nodes; a Cast from integers changes its aim */
+    {HALF, /* Constant nodes; a Cast from integers changes its target type */
      .text = HEAD "g (int32[2] x) => (float[2] y) { f = Cast <to = 1> (x)"
                   " c = Constant <value = float {2}> () y = Mul (f, c) }",
      .expected = HEAD "g (int32[2] x) => (float16[2] y) { f = Cast <to = 10> (x)"
@@ -103,7 +103,7 @@ static void test_tells_what_stays(void **state) {
     static const pass_case beyond = {
         HALF,
         .text = HEAD "g (float[2] x) => (float[2] y) <float big = {-1e30}> { y = Add (x, big) }"};
-    expect_miss(&beyond, "stay-float", "'big' has numbers beyond the range");
+    expect_miss(&beyond, "stay-float", "'big' has elements beyond the range");
 }
 
 static hone_status all_sums_are_large(void *ctx, const hn_model *m, double limit, bool *is_large,

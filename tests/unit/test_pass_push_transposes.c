@@ -1,4 +1,4 @@
-/* Transposes that cancel, through every kind of operator that can work in another order. */
+/* Transposes that cancel across every kind of operator that supports permuted axes. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
@@ -29,7 +29,7 @@ static const pass_case elementwise[] = {
     FOLDS(17, "g (float[b,3,4,5] x, float[b,3,4,5] z) => (float[b,3,4,5] y)", NONE,
           IN "s = Transpose <perm = [0, 2, 3, 1]> (z) m = Less (t, s) u = Where (m, t, s)" OUT,
           NONE, "m = Less (x, z) y = Where (m, x, z)"),
-    /* What goes around an operator that cannot follow is small. */
+    /* The Transposes around an operator without support are small. */
     FOLDS(17, IMAGE, NONE, IN "v = GlobalAveragePool (t) u = Mul (t, v)" OUT, NONE,
           IN "v = GlobalAveragePool (t) u = Transpose <perm = [0, 3, 1, 2]> (v) y = Mul (x, u)"),
     /* A residual branch: each Transpose meets its inverse. */
@@ -67,14 +67,14 @@ static const pass_case axes[] = {
            "u = QuantizeLinear <axis = 3> (t, s, z)",
            "float[3] s = {0.1, 0.2, 0.3}, uint8[3] z = {1, 2, 3}",
            "y = QuantizeLinear <axis = 1> (x, s, z)"),
-    /* Rows of a product and of a normalization stand in any order. */
+    /* Rows of a product and of a normalization may be in any order. */
     FOLDS(17, "g (float[b,s,2] x) => (float[b,s,2] y)",
           "float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}",
           "t = Transpose <perm = [1, 0, 2]> (x) p = MatMul (t, w) q = LayerNormalization (p, c, c)"
           " y = Transpose <perm = [1, 0, 2]> (q)",
           "float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}",
           "p = MatMul (x, w) y = LayerNormalization (p, c, c)"),
-    /* The order goes with the axes: no Transpose is left at all. */
+    /* The permutation propagates to all axes: no Transpose remains. */
     FOLDS(17, "g (float[b,3,4,5] x) => (float[b,3] y)", NONE,
           IN "y = ReduceMean <axes = [1, 2], keepdims = 0> (t)", NONE,
           "u = ReduceMean <axes = [2, 3], keepdims = 0> (x) y = Transpose <perm = [0, 1]> (u)"),
@@ -90,23 +90,23 @@ static const pass_case axes[] = {
 static const pass_case kept[] = {
     /* Nothing would cancel. */
     STAYS(17, "g (float[b,3,4,5] x) => (float[b,4,5,3] y)", NONE, IN "y = Relu (t)"),
-    /* The other operand would need a Transpose as large. */
+    /* The other operand would need a Transpose of the same size. */
     STAYS(17, "g (float[b,3,4,5] x, float[b,4,5,3] z) => (float[b,4,5,3] y)", NONE,
           IN "y = Add (t, z)"),
-    /* An operator that knows its axes. */
+    /* An operator with fixed axes. */
     STAYS(17, "g (float[b,3,4,5] x) => (float[b,3,2,4] y)", NONE,
           IN "u = MaxPool <kernel_shape = [3, 2]> (t)" OUT),
     /* Before opset 13 Softmax works on a matrix. */
     STAYS(11, IMAGE, NONE, IN "u = Softmax <axis = 3> (t)" OUT),
-    /* Interpolation over the first axes is not what runtimes do. */
+    /* Runtimes do not interpolate over the first axes. */
     STAYS(17, "g (float[1,4,5,3] x) => (float[1,8,10,3] y)", "float[4] r = {1, 1, 2, 2}",
           "t = Transpose <perm = [0, 3, 1, 2]> (x) u = Resize <mode = \"linear\"> (t, , r)"
           " y = Transpose <perm = [0, 2, 3, 1]> (u)"),
-    /* The axis that is multiplied moves. */
+    /* The reduced axis moves. */
     STAYS(17, "g (float[b,2,2] x) => (float[b,2,2] y)", "float[2,2] w = {1, 2, 3, 4}",
           "t = Transpose <perm = [0, 2, 1]> (x) p = MatMul (t, w)"
           " y = Transpose <perm = [0, 2, 1]> (p)"),
-    /* Axes that are computed. */
+    /* Axes that are not constant. */
     STAYS(18, "g (float[1,3,4,5] x, int64[1] a) => (float[b,c,d,e] y)", NONE,
           IN "u = ReduceMax (t, a)" OUT),
 };

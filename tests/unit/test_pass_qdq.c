@@ -16,12 +16,12 @@ static const pass_case cancelled[] = {
                   " h = DequantizeLinear (x, s) q = QuantizeLinear (h, t, z) y = Max (q) }",
      .expected = HEAD "g (uint8[2,3] x) => (uint8[2,3] y, float[2,3] h) <float s = {0.5}> {"
                       " h = DequantizeLinear (x, s) y = Max (x) }"},
-    {QDQ, /* scales by channel */
+    {QDQ, /* scales per channel */
      .text = HEAD "g (int8[2,3] x) => (int8[2,3] y) <float[3] s = {1, 2, 3}, int8[3] z = {0, 1, 2}>"
                   " { h = DequantizeLinear <axis = 1> (x, s, z)"
                   " q = QuantizeLinear <axis = 1> (h, s, z) y = Max (q) }",
      .expected = HEAD "g (int8[2,3] x) => (int8[2,3] y) { y = Max (x) }"},
-    {QDQ, /* bytes are moved instead of floats */
+    {QDQ, /* data movement of bytes instead of floats */
      .text = HEAD "g (uint8[1,4,4,4] x) => (uint8[1,2,2,4] y) <" PARAMS "> {"
                   " h = DequantizeLinear (x, s, z)"
                   " i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (h)"
@@ -29,12 +29,12 @@ static const pass_case cancelled[] = {
      .expected = HEAD "g (uint8[1,4,4,4] x) => (uint8[1,2,2,4] y) {"
                       " i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)"
                       " y = Transpose <perm = [0, 3, 2, 1]> (i) }"},
-    {QDQ, /* below 0 there is nothing */
+    {QDQ, /* negative numbers become 0 */
      .text = HEAD "g (float[2,3] x) => (uint8[2,3] y) <float s = {0.5}, uint8 z = {0}> {"
                   " h = Relu (x) y = QuantizeLinear (h, s, z) }",
      .expected = HEAD "g (float[2,3] x) => (uint8[2,3] y) <float s = {0.5}, uint8 z = {0}> {"
                       " y = QuantizeLinear (x, s, z) }"},
-    {QDQ, /* 6 is 127 and more would be, too */
+    {QDQ, /* 6 maps to 127, and so do larger numbers */
      .text = HEAD "g (float[2,3] x) => (int8[2,3] y) <float s = {0.02353}, int8 z = {-128},"
                   " float lo = {0}, float hi = {6}> {"
                   " h = Clip (x, lo, hi) y = QuantizeLinear (h, s, z) }",
@@ -60,21 +60,21 @@ static void test_leaves_alone(void **state) {
         HEAD "g (int8[2,2] x) => (int8[2,2] y) <float[2] s = {1, 2}, int8[2] z = {0, 1}>"
              " { h = DequantizeLinear <axis = 1> (x, s, z)"
              " y = QuantizeLinear <axis = 0> (h, s, z) }",
-        /* a scale that nothing undoes */
+        /* a scale whose division does not undo the multiplication */
         HEAD "g (uint8[2,3] x) => (uint8[2,3] y) <float s = {0}, uint8 z = {3}> {"
              " h = DequantizeLinear (x, s, z) y = QuantizeLinear (h, s, z) }",
-        /* half floats between them hold 11 bits */
+        /* half precision in between has 11 bits */
         "<ir_version: 11, opset_import: [\"\" : 23]>\n"
         "g (uint16[4] x) => (uint16[4] y) <float s = {0.5}> {"
         " h = DequantizeLinear <output_dtype = 10> (x, s)"
         " y = QuantizeLinear <output_dtype = 4> (h, s) }",
-        /* computing, not moving */
+        /* computation, not data movement */
         HEAD "g (uint8[2,3] x) => (uint8[2,3] y) <" PARAMS "> {"
              " h = DequantizeLinear (x, s, z) i = Sqrt (h) y = QuantizeLinear (i, s, z) }",
         /* the moved floats have another reader */
         HEAD "g (uint8[2,3] x) => (uint8[3,2] y, float[3,2] i) <" PARAMS "> {"
              " h = DequantizeLinear (x, s, z) i = Transpose (h) y = QuantizeLinear (i, s, z) }",
-        /* scales by channel do not move */
+        /* scales per channel do not move */
         HEAD "g (int8[2,2] x) => (int8[2,2] y) <float[2] s = {1, 2}, int8[2] z = {0, 1}>"
              " { h = DequantizeLinear (x, s, z) i = Transpose (h) y = QuantizeLinear (i, s, z) }",
         /* negative numbers can be represented */

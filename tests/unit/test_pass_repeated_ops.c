@@ -1,4 +1,4 @@
-/* Two operators in a row that are one, or none. */
+/* The merging or removal of two operators in a row. */
 #include "pass_case.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 18]>\n"
@@ -19,7 +19,7 @@ static const pass_case merged[] = {
     CASE(FLOATS, "a = Floor (x) y = Round (a)", "y = Floor (x)"),
     CASE(FLOATS, "a = Sigmoid (x) y = Relu (a)", "y = Sigmoid (x)"),
     CASE(FLOATS, "a = Softmax <axis = 0> (x) y = Abs (a)", "y = Softmax <axis = 0> (x)"),
-    /* The inner one has another reader: it stays for that. */
+    /* The inner one has another reader, so it stays. */
     CASE("g (float[4] x) => (float[4] y, float[4] z)",
          "a = Neg (x) b = Neg (a) y = Exp (b) z = Exp (a)", "a = Neg (x) y = Exp (x) z = Exp (a)"),
     CASE("g (bool[4] c, float[4] x, float[4] z) => (float[4] y)", "n = Not (c) y = Where (n, x, z)",
@@ -73,7 +73,7 @@ static const pass_case casts[] = {
     MERGES("int16", 1, "int32", 6),
     MERGES("float", 11, "int32", 6),
     MERGES("int32", 11, "bool", 9),
-    {.passes = "repeated-ops", /* there and back */
+    {.passes = "repeated-ops", /* a cast and its inverse */
      .text = HEAD "g (float16[4] x) => (float16[4] y) { a = Cast <to = 1> (x)"
                   " b = Cast <to = 10> (a) y = Neg (b) }",
      .expected = HEAD "g (float16[4] x) => (float16[4] y) { y = Neg (x) }"},

@@ -1,4 +1,4 @@
-/* Rotary embeddings from slices, negations, cosines and sines. */
+/* The fusion of rotary embeddings from slices, negations, cosines and sines. */
 #include "pass_case.h"
 
 #define OPSET_23 "<ir_version: 10, opset_import: [\"\" : 23]>\n"
@@ -28,7 +28,7 @@ static const pass_case fused[] = {
                           " (float[b,3,t,4] y) <int64[3] to = {0, -1, 2}> {"
                           " c3 = Reshape (c, to) s3 = Reshape (s, to)"
                           " y = RotaryEmbedding (x, c3, s3) }"},
-    {FUSE, .target = HN_TARGET_ONNXRUNTIME, /* before heads are cut, and of neighbours */
+    {FUSE, .target = HN_TARGET_ONNXRUNTIME, /* before the heads are split, with interleaved pairs */
      .text = OPSET_23 "g (float[b,2,12] w) => (float[b,2,3,4] y)"
                       " <int64[4] cut = {0, 0, 3, 4}, int64[1] zero = {0}, int64[1] one = {1},"
                       " int64[1] two = {2}, int64[1] end = {4}, int64[1] last = {3},"

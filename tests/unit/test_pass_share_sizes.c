@@ -1,4 +1,4 @@
-/* Free sizes that are computed once. */
+/* The sharing of symbolic sizes. */
 #include "pass_case.h"
 
 #define HEAD(opset) "<ir_version: 10, opset_import: [\"\" : " #opset "]>\n"
@@ -13,11 +13,11 @@
 #define INDEX " <int64[1] i = {0}, int64[1] j = {1}>"
 
 static const pass_case shared[] = {
-    /* Two ways to [b, s]; the shape of the first tensor that has these sizes. */
+    /* Two computations of [b, s]; the shape of the first tensor with these sizes replaces both. */
     CASE(17, TWO,
          "e = Exp (x) f = Exp (z) s = Shape (e) y = Expand (o, s) t = Shape (f) w = Expand (o, t)",
          "s = Shape (x) y = Expand (o, s) w = Expand (o, s)"),
-    /* Put together again from its parts. */
+    /* A shape that is split and concatenated again. */
     CASE(17, "g (float[b,s] x, float[1,1] o) => (float[b,s] y)" INDEX,
          "e = Relu (x) s = Shape (e) p = Gather (s, i) t = Shape (e) q = Gather (t, j)"
          " c = Concat <axis = 0> (p, q) y = Expand (o, c)",
@@ -29,7 +29,7 @@ static const pass_case shared[] = {
          "s = Shape (x) p = Gather (s, i) u = Unsqueeze (p, a) v = Abs (u)"
          " c = Concat <axis = 0> (v, t) y = Expand (o, c)",
          "p = Shape <start = 0, end = 1> (x) c = Concat <axis = 0> (p, t) y = Expand (o, c)"),
-    /* Branches share what was computed outside. */
+    /* Branches share values computed outside. */
     CASE(17, "g (bool c, float[b] x, float[1] o) => (float[b] y, int64[1] s)",
          "s = Shape (x) y = If (c) <then_branch = t () => (float[b] r) { e = Exp (x) u = Shape (e)"
          " r = Expand (o, u) }, else_branch = e () => (float[b] q) { q = Neg (x) }>",
@@ -40,7 +40,7 @@ static const pass_case shared[] = {
 static const pass_case kept[] = {
     STAYS(17, "g (float[b] x, float[c] z, float[1] o) => (float[b] y, float[c] w)",
           "s = Shape (x) y = Expand (o, s) t = Shape (z) w = Expand (o, t)"),
-    /* As long as what is there. */
+    /* As many nodes as the original. */
     STAYS(14, "g (float[b,s] x, float[1] o) => (float[b] y) <int64[1] i = {0}>",
           "s = Shape (x) p = Gather (s, i) y = Expand (o, p)"),
 };
@@ -55,7 +55,7 @@ static void test_kept(void **state) {
     expect_passes(kept, HN_COUNT(kept));
 }
 
-/* What is reused does not count as saved: the passes come to an end. */
+/* Reused values do not count as savings, so the passes terminate. */
 static void test_comes_to_an_end(void **state) {
     (void)state;
     hn_opt_log *log;
@@ -72,7 +72,7 @@ static void test_comes_to_an_end(void **state) {
     hn_model_free(m);
 }
 
-/* In the body of a loop a symbol may be another size in each turn: nothing from outside is used. */
+/* In a loop body a symbol may be another size in each iteration: no value from outside is used. */
 static void test_loop_bodies_are_apart(void **state) {
     (void)state;
     expect_pass(&(pass_case)STAYS(

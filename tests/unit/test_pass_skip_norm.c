@@ -1,4 +1,4 @@
-/* The passes "skip-norm" and "bias-gelu": what com.microsoft's operators take along. */
+/* The passes "skip-norm" and "bias-gelu": fusion into operators of com.microsoft. */
 #include "pass_case.h"
 
 #define DOMAINS "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1]>\n"
@@ -49,7 +49,7 @@ static void test_bias(void **state) {
                  ONE "<" PARAMS
                      ", float[4] c = {1,2,1,2}>{ t = Add(c, q) s = Add(p, t) " NORM("s") "}",
                  fused);
-    /* somebody else reads the sum with the bias */
+    /* the sum with the bias has another reader */
     expect_fused("skip-norm",
                  TWO "<" PARAMS
                      ", float[4] c = {1,2,1,2}>{ z = Add(p, c) s = Add(z, q) " NORM("s") "}",
@@ -83,7 +83,7 @@ static void test_skip_must_not_fire(void **state) {
     expect_kept("skip-norm",
                 DOMAINS "g (float[2,1,S,4] p, float[2,1,S,4] q) => (float[2,1,S,4] y) <" PARAMS
                         ">{ s = Add(p, q) " NORM("s") "}");
-    /* the mean is read; weights come from outside */
+    /* the mean has a reader; weights are graph inputs */
     expect_kept("skip-norm", DOMAINS
                 "g (float[B,S,4] p, float[B,S,4] q) => (float[B,S,4] y, float[B,S,1] m) <" PARAMS
                 ">{ s = Add(p, q) y, m = LayerNormalization<axis = -1>(s, g, b) }");

@@ -61,7 +61,7 @@ static void test_mean(void **state) {
 static void test_must_not_fire(void **state) {
     (void)state;
     static const char *const texts[] = {
-        /* old Softmax flattens; two axes; the sum is read elsewhere; other values */
+        /* old Softmax flattens; two axes; the sum has another reader; other values */
         HEAD(9) "{ e = Exp(x) s = ReduceSum<axes = [1]>(e) y = Div(e, s) }",
         HEAD(18) "<int64[2] a = {1, 2}>{ e = Exp(x) s = ReduceSum(e, a) y = Div(e, s) }",
         "<ir_version: 10, opset_import: [\"\" : 18]>\n"
@@ -70,17 +70,17 @@ static void test_must_not_fire(void **state) {
         HEAD(18) AXIS "{ e = Exp(x) n = Neg(x) f = Exp(n) s = ReduceSum(f, a) y = Div(e, s) }",
         /* the maximum of another axis */
         HEAD(18) "<int64[1] a = {1}>{ m = ReduceMax(x, a) d = Sub(x, m) y = Softmax(d) }",
-        /* not the number of terms; that is not known */
+        /* not the number of elements; an unknown number */
         SUM(18) "<int64[1] a = {-1}, float n = {3}>{ s = ReduceSum(x, a) y = Div(s, n) }",
         "<ir_version: 10, opset_import: [\"\" : 18]>\n"
         "g (float[B,4] x) => (float[1,4] y) <int64[1] a = {0}, float n = {4}>"
         "{ s = ReduceSum(x, a) y = Div(s, n) }",
-        /* axes that are not known, where an attribute needs them; integers */
+        /* unknown axes where an attribute needs them; integers */
         "<ir_version: 10, opset_import: [\"\" : 13]>\n"
         "g (float[B,4] x, int64[1] a) => (float[B,1] y) { q = Abs(x) y = ReduceSum(q, a) }",
         "<ir_version: 10, opset_import: [\"\" : 18]>\n"
         "g (int32[B,4] x) => (int32[1,1] y) { q = Abs(x) y = ReduceSum(q) }",
-        /* the exponent enlarges what is summed up */
+        /* the exponent enlarges the data that is reduced */
         "<ir_version: 10, opset_import: [\"\" : 18]>\n"
         "g (float[B,1] x) => (float[B,1] y) <int64[1] a = {1}, float[1,3] two = {2, 2, 2}>"
         "{ q = Pow(x, two) y = ReduceSum(q, a) }",

@@ -1,4 +1,4 @@
-/* Patches: what they do, what they refuse, and that a failure leaves the graph as it was. */
+/* Patches: what they change, what they reject, and that a failure leaves the graph unchanged. */
 #include "model_text.h"
 
 typedef struct fixture {

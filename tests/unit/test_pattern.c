@@ -1,4 +1,4 @@
-/* Patterns: what they accept, what they capture, what nearly fits, and texts that are refused. */
+/* Patterns: matches, captures, near misses, and invalid syntax. */
 #include "model_text.h"
 #include "pass/engine/pattern.h"
 

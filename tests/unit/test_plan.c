@@ -1,4 +1,4 @@
-/* Plans: who shares memory with whom, and who must not. */
+/* Memory plans: which values share memory, and which must not. */
 #include "model_text.h"
 #include "plan/plan.h"
 
@@ -47,7 +47,7 @@ static hn_step_mode mode_of(const planned *p, const char *output) {
     return HN_STEP_DYNAMIC;
 }
 
-/* No two ranges at the same time at the same place. */
+/* No two values overlap in time and memory. */
 static void expect_disjoint(const hn_plan *plan) {
     for (uint32_t i = 0; i < plan->n_ranges; i++)
         for (uint32_t k = 0; k < i; k++) {
@@ -130,7 +130,7 @@ static void other_forms_are_not_written_over(void **state) {
     1, 16                \
   }
 
-/* Pieces lie in the result, also in the result of a result, as long as nothing stands between. */
+/* Inputs of a Concat are computed in place, also in nested Concats. */
 static void pieces_are_made_where_they_are_joined(void **state) {
     (void)state;
     planned p = plan_of(TEXT_HEAD
@@ -163,8 +163,8 @@ static int64_t row_step_of(const planned *p, const char *name) {
     return p->plan->places[value_named(p->program->model->graph, name)].row_stride;
 }
 
-/* Along the last axis pieces are columns of the result, where all who make and read them can deal
- * with that; so are the results of concatenations that become part of others. */
+/* Along the last axis the inputs of a Concat are columns of the result, where their producers and
+ * readers support strides; so are nested Concats. */
 static void columns_are_made_in_the_result(void **state) {
     (void)state;
     planned p =
@@ -185,7 +185,7 @@ static void columns_are_made_in_the_result(void **state) {
     free_planned(&p);
 }
 
-/* Results of a Split are columns of its argument, which may be columns of a concatenation. */
+/* Outputs of a Split are columns of its input, which may be columns of a Concat. */
 static void splits_are_read_in_the_argument(void **state) {
     (void)state;
     planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Exp (x) p, q = Split "
@@ -209,8 +209,8 @@ static void splits_are_read_in_the_argument(void **state) {
     free_planned(&p);
 }
 
-/* A result over a piece, or over the whole while a piece is read, would destroy what is joined.
- * (The large pieces see to it that joining pays.) */
+/* A result written in place over an input of the Concat, or over the whole while an input is still
+ * read, would destroy data. (The large inputs make concat in place worthwhile.) */
 static void joined_values_are_not_written_over(void **state) {
     (void)state;
     planned p =
@@ -227,7 +227,8 @@ static void joined_values_are_not_written_over(void **state) {
     free_planned(&p);
 }
 
-/* A piece that is made long before the rest would hold room for all of it. */
+/* An input that is computed long before the others would keep the memory of the whole result
+ * live. */
 static void joining_must_not_cost_memory(void **state) {
     (void)state;
     planned p = plan_of(

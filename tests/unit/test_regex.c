@@ -1,4 +1,4 @@
-/* Regular expressions: syntax, meaning, and patterns that make backtracking matchers slow. */
+/* Regular expressions: syntax, semantics, and patterns that make backtracking matchers slow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Registering operators: names, notation, memory; operators that nobody knows. */
+/* Registration of operators: names, notation, memory; unknown operators. */
 #include "custom_op_model.h"
 
 #include "counting_allocator.h"
@@ -60,7 +60,7 @@ static void unknown_operators_have_neighbours(void **state) {
     op.versions = "3";
     m = model_with(HEAD "g (float[n] x) => (float[n] y) { [n] y = t.Frobnicate (x) }", &op);
     expect_problem(m, HONE_ERROR,
-                   "came with version 3 of operator set t, but the model imports "
+                   "was introduced in version 3 of operator set t, but the model imports "
                    "version 2");
     hone_model_free(m);
 }
@@ -70,7 +70,7 @@ static void bad_notation_is_refused(void **state) {
     static const struct {
         const char *name, *versions, *inputs, *types, *attributes, *phrase;
     } cases[] = {
-        {"2nd", "1", "X:T", "T=float", "", "'2nd' in its name is no name of an operator"},
+        {"2nd", "1", "X:T", "T=float", "", "'2nd' in its name is not a name for an operator"},
         {"Op", "", "X:T", "T=float", "", "'' in its versions must name a version"},
         {"Op", "2 1", "X:T", "T=float", "", "'1' in its versions must be a version"},
         {"Op", "0", "X:T", "T=float", "", "'0' in its versions must be a version"},
@@ -78,16 +78,16 @@ static void bad_notation_is_refused(void **state) {
         {"Op", "9999999999", "X:T", "T=float", "", "'9999999999' in its versions"},
         {"Op", "1", "X", "T=float", "", "'X' in its inputs must look like name:type"},
         {"Op", "1", "X:T  Y:T", "T=float", "", "'' in its inputs must look like name:type"},
-        {"Op", "1", "X:U", "T=float", "", "is of a type that is neither a variable"},
-        {"Op", "1", "X:T*1 Y:T", "T=float", "", "'Y:T' in its inputs stands after a parameter"},
-        {"Op", "1", "X:T?2", "T=float", "", "is none of ?, *N and ~N"},
+        {"Op", "1", "X:U", "T=float", "", "has a type that is neither a variable"},
+        {"Op", "1", "X:T*1 Y:T", "T=float", "", "'Y:T' in its inputs follows a variadic parameter"},
+        {"Op", "1", "X:T?2", "T=float", "", "unknown mark; use ?, *N or ~N"},
         {"Op", "1", "X:T@", "T=float", "", "'X:T@' in its inputs"},
         {"Op", "1", "X:T", "T", "", "'T' in its types must look like T=float"},
-        {"Op", "1", "X:T", "T=quad", "", "'quad' in its types is no element type"},
+        {"Op", "1", "X:T", "T=quad", "", "'quad' in its types is neither an element type"},
         {"Op", "1", "X:T", "T=$none", "", "'$none' in its types"},
-        {"Op", "1", "X:T", "T=seq(float)", "", "holds parentheses"},
+        {"Op", "1", "X:T", "T=seq(float)", "", "has parentheses"},
         {"Op", "1", "X:T", "T=float", "a", "'a' in its attributes must look like name:kind"},
-        {"Op", "1", "X:T", "T=float", "a:g!", "is of a kind that is none of"},
+        {"Op", "1", "X:T", "T=float", "a:g!", "has an unknown kind"},
         {"Op", "1", "X:T", "T=float", "a:i=x", "'a:i=x' in its attributes has a default"},
         {"Op", "1", "X:T", "T=float", "a:f=1e", "has a default that cannot be read"},
         {"Op", "1", "X:T", "T=float", "a:ints=1,x", "has a default"},
@@ -124,7 +124,7 @@ static void the_table_passes(void **state) {
         bool passes = hn_op_columns_ok(&op, &error) == HONE_OK;
         n_passed += passes;
         if (!passes && !hn_op_is_extension(row) && !strstr(error.message, "parentheses") &&
-            !strstr(error.message, "is of a kind"))
+            !strstr(error.message, "has an unknown kind"))
             fail_msg("%s", error.message);
     }
     assert_true(n_passed > hn_op_count(NULL) / 2);

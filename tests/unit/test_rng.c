@@ -1,3 +1,4 @@
+/* Random number generators and their distributions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

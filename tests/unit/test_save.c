@@ -1,3 +1,4 @@
+/* The ONNX writer: unchanged bytes, and renamed values. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE 1 /* mkdtemp, symlink */
 #endif
@@ -14,7 +15,7 @@
 #include "onnx/onnx.h"
 #include "proto_builder.h"
 
-/* ---- a folder of its own for each test -------------------------------------------------------- */
+/* ---- a folder of its own for each test ------------------------------------------------------- */
 
 static char folder[256];
 static char path_text[2][512];
@@ -83,7 +84,7 @@ static const hn_tensor *weight(const hn_model *m) {
     return hn_value_at(m->graph, hn_block_at(m->graph, 0)->inits.at[0])->init;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void test_bytes_come_back(void **state) {
     (void)state;
@@ -119,7 +120,7 @@ static void test_renamed_initializer(void **state) {
     hn_model_free(m);
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void test_external_there_and_back(void **state) {
     (void)state;
@@ -283,7 +284,7 @@ static void test_progress_and_cancel(void **state) {
     hn_model_free(m);
 }
 
-/* ---- no memory ---------------------------------------------------------------------------------- */
+/* ---- no memory ------------------------------------------------------------------------------- */
 
 static void test_every_allocation_may_fail(void **state) {
     (void)state;

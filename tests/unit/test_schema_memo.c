@@ -1,4 +1,4 @@
-/* What is remembered of schemas is what their text says: every row, at every version of it. */
+/* The schema cache agrees with the text of the rows, for every row and version. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

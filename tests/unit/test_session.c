@@ -1,4 +1,4 @@
-/* Sessions: what goes in, what comes out, and what is refused. */
+/* Sessions: inputs, outputs, and invalid calls. */
 #include "run_model.h"
 
 #define AFFINE                                                                                    \
@@ -21,7 +21,7 @@ static void a_model_computes(void **state) {
     runner_free(&r);
 }
 
-/* ---- refused ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static void wrong_inputs_are_named(void **state) {
     (void)state;
@@ -110,7 +110,7 @@ static void a_failed_run_leaves_the_session_sound(void **state) {
     runner_free(&r);
 }
 
-/* ---- outputs ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static void outputs_can_be_chosen(void **state) {
     (void)state;
@@ -191,7 +191,7 @@ static void outputs_may_be_inputs_or_initializers(void **state) {
     runner_free(&r);
 }
 
-/* Pieces are computed in the joined result, and read there by others. */
+/* Inputs of a Concat are computed in its result, and read there. */
 static void joined_values_are_right(void **state) {
     (void)state;
     runner r = runner_of(
@@ -215,7 +215,7 @@ static void joined_values_are_right(void **state) {
     runner_free(&r);
 }
 
-/* ---- inputs ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static void initializers_are_defaults(void **state) {
     (void)state;

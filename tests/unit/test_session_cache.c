@@ -1,4 +1,5 @@
-/* Weights kept in a folder: used again, replaced when damaged or outdated, never in the way. */
+/* The session cache: reused, replaced when damaged or outdated, and never the cause of a
+ * failure. */
 #include "run_model.h"
 
 #include "counting_allocator.h"
@@ -9,7 +10,7 @@
 
 enum { N_CLASSES = 10 };
 
-/* What the model makes of a fixed image; the session's note goes to `note`. */
+/* The output for a fixed image; the session's note goes to `note`. */
 static void run_cached(const char *path, const char *folder, float scores[N_CLASSES],
                        char note[512]) {
     hone_session_options options;
@@ -73,7 +74,7 @@ static void weights_are_written_once(void **state) {
     expect_same(plain, second);
 }
 
-/* Changes the byte at `at`, counted from the end when negative; or cuts the file there. */
+/* Changes the byte at `at`, counted from the end when negative; or truncates the file there. */
 static void damage(const char *path, long at, bool cuts) {
     FILE *f = fopen(path, "r+b");
     assert_non_null(f);

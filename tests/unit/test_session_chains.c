@@ -1,9 +1,9 @@
-/* Chains of convolutions in sessions: the same bytes for any number of threads and images, memory
- * that is asked for once, and none. */
+/* Chains of convolutions in sessions: the same bytes for any number of threads and images, a single
+ * allocation, and failed allocations. */
 #include "counted_model.h"
 
-/* Maps between the convolutions have 0.5 MB: with one image and one thread they are made one by
- * one, else as a chain. */
+/* The intermediate maps have 0.5 MB: with one image and one thread they are computed one by one,
+ * else as a chain. */
 #define CHAINED                                                                               \
   RUN_HEAD "g (float[n,5,260,257] x) => (float[n,3,130,129] y) <"                             \
            "float[2,5,1,1] e = {1, 2, -3, 4, 5, 6, 7, -8, 9, 1}, float[2] s = {0.5, -1}, "    \
@@ -37,7 +37,7 @@ static const float *floats_of(const hone_value *v) {
     return info.data;
 }
 
-/* As written it is computed by other kernels. */
+/* Without optimization, other kernels compute it. */
 static void expect_near(const hone_value *y, const hone_value *wanted, size_t n) {
     const float *a = floats_of(y), *b = floats_of(wanted);
     for (size_t i = 0; i < n; i++)

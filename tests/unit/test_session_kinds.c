@@ -1,4 +1,4 @@
-/* Sessions over everything that is no plain tensor: strings, sequences, optionals, subgraphs,
+/* Sessions with values other than tensors of numbers: strings, sequences, optionals; and subgraphs,
  * functions, observers. */
 #include "run_model.h"
 
@@ -147,7 +147,7 @@ static void branches_and_loops_see_outer_values(void **state) {
     runner_free(&r);
 }
 
-/* A branch hands out an outer value that others still read. */
+/* A branch returns an outer value that still has readers. */
 static void branches_may_pass_outer_values_on(void **state) {
     (void)state;
     runner r =

@@ -1,8 +1,8 @@
-/* Memory of sessions: what a run takes, what it keeps, and what happens when there is none. */
+/* Memory of sessions: what a run allocates, what it keeps, and what happens when memory runs
+ * out. */
 #include "counted_model.h"
 
-/* Fixed shapes, views, results in place, a softmax in scratch; and shapes that only the data
- * decides. */
+/* Fixed shapes, views, results in place, a softmax in scratch; and shapes that depend on data. */
 #define PLANNED                                                                                   \
   RUN_HEAD "g (float[n,8] x) => (float[m] y) <float[8,8] w = {0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, "   \
            "10, 11, 12, 13, 14, 15, 16, 17, "                                                     \
@@ -43,7 +43,7 @@ static void close_counted(counted *c) {
     assert_true(counting_is_clean(&c->memory));
 }
 
-/* ---- runs that repeat themselves -------------------------------------------------------------------------------------------------- */
+/* ---- runs that repeat themselves ------------------------------------------------------------- */
 
 static void expect_no_requests(const char *text, uint32_t n_in, const char *const *names,
                                const hone_value *const *in, uint32_t n_out, hone_value **bound) {
@@ -79,7 +79,7 @@ static void repeated_runs_ask_for_no_memory(void **state) {
     hone_value_free(t);
 }
 
-/* ---- many shapes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- many shapes ----------------------------------------------------------------------------- */
 
 static void run_rows(counted *c, int64_t rows) {
     hone_value *x = counting_floats(DIMS(rows, 8)), *y = result_of(&c->runner, "x", x, "y");
@@ -140,7 +140,7 @@ static void one_large_run_is_forgotten(void **state) {
     close_counted(&c);
 }
 
-/* ---- limits ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static uint64_t peak_of(const runner *r, const hone_value *x) {
     const char *in = "x";
@@ -156,7 +156,7 @@ static void limits_name_the_peak(void **state) {
     char phrase[64];
     open_counted(&c, PLANNED, 3200);
     uint64_t peak = peak_of(&c.runner, x);
-    assert_int_equal(peak, 3200); /* each step writes over its argument */
+    assert_int_equal(peak, 3200); /* each step runs in place */
     y = result_of(&c.runner, "x", x, "y");
     hone_value_free(y);
     y = NULL;
@@ -187,7 +187,7 @@ static void limits_hold_for_sizes_that_data_decides(void **state) {
     hone_value_free(less);
 }
 
-/* ---- constants ------------------------------------------------------------------------------------ */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 enum { N_WEIGHTS = 100 * 1000 };
 
@@ -203,7 +203,8 @@ static hone_model *heavy_model(void) {
     return m;
 }
 
-/* The serialized model `shift` bytes into `room`: its weights lie aligned for one of four. */
+/* The serialized model `shift` bytes into `room`: its weights are aligned for one of four
+ * shifts. */
 static hone_model *shifted_model(const void *data, size_t n, size_t shift, char *room,
                                  const hone_allocator *allocator) {
     hone_load_options options;
@@ -262,8 +263,8 @@ static hone_session *open_planned_session(const hone_model *m) {
     return s;
 }
 
-/* Weights that must be copied are copied once: not by the second session of a model, nor by that of
- * another copy of the model. */
+/* Weights that must be copied are copied once, shared by a second session of the model and by
+ * sessions of its copies. */
 static void sessions_share_their_constants(void **state) {
     (void)state;
     enum { MODELS = 4, EACH = 10, WEIGHT_BYTES = N_WEIGHTS * 4 };
@@ -301,7 +302,7 @@ static void sessions_share_their_constants(void **state) {
     free(rooms);
 }
 
-/* ---- no memory -------------------------------------------------------------------------------------------------------------------- */
+/* ---- no memory ------------------------------------------------------------------------------- */
 
 /* The session is made, run twice with different shapes, and freed; the Nth request fails. False
  * when there were fewer. */

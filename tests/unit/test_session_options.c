@@ -1,9 +1,9 @@
-/* Sessions: dimensions, denormals, providers, chosen outputs, deadlines. */
+/* Session options: dimensions, denormals, providers, requested outputs, deadlines. */
 #include "run_model.h"
 
 #include <math.h>
 
-/* ---- dimensions ----------------------------------------------------------------------------------- */
+/* ---- dimensions ------------------------------------------------------------------------------ */
 
 #define MOVING                                                                             \
   RUN_HEAD "g (float[n,k] x, float[n,4] z) => (float[n,m] y) <int64[2] s = {0, 4}> { r = " \
@@ -52,7 +52,7 @@ static void contradicting_dimensions_are_refused(void **state) {
     (void)state;
     runner r;
     expect_failure(open_sized(MOVING, 1, (const hone_dim_size[]){{"q", 2}}, &r, &error),
-                   HONE_E_NOT_FOUND, "no free dimension 'q'; it has n, k");
+                   HONE_E_NOT_FOUND, "no symbolic dimension 'q'; it has n, k");
     expect_failure(open_sized(MOVING, 1, (const hone_dim_size[]){{"n", -1}}, &r, &error),
                    HONE_E_ARGUMENT, "cannot be -1");
     expect_failure(open_sized(MOVING, 2, (const hone_dim_size[]){{"n", 2}, {"n", 3}}, &r, &error),
@@ -64,7 +64,7 @@ static void contradicting_dimensions_are_refused(void **state) {
                    HONE_E_SHAPE, "cannot take these dimensions");
 }
 
-/* ---- denormals ------------------------------------------------------------------------------------ */
+/* ---- denormals ------------------------------------------------------------------------------- */
 
 #define HALVING RUN_HEAD "g (float[n] x) => (float[n] y) <float h = {0.5}> { y = Mul (x, h) }"
 
@@ -100,11 +100,11 @@ static void denormals_count_as_zero_unless_kept(void **state) {
 #if defined(__x86_64__) || defined(__aarch64__)
         assert_true(smallest_half(false, n_threads) == 0);
 #endif
-        assert_true(least * 0.5f == 0x1p-127f); /* the caller's own mode is back */
+        assert_true(least * 0.5f == 0x1p-127f); /* the caller's mode is restored */
     }
 }
 
-/* ---- providers ------------------------------------------------------------------------------------ */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static void providers_are_asked_in_order(void **state) {
     (void)state;
@@ -132,7 +132,7 @@ static void providers_are_asked_in_order(void **state) {
     hone_model_free(model);
 }
 
-/* ---- chosen outputs ------------------------------------------------------------------------------- */
+/* ---- chosen outputs -------------------------------------------------------------------------- */
 
 static void list_ops(void *ctx, const hone_step *step) {
     strncat(ctx, step->op, 127 - strlen(ctx));
@@ -155,7 +155,7 @@ static const char *ops_run_for(const runner *r, const hone_value *x, uint32_t n,
     return ops;
 }
 
-/* The body of the If reads `a` from outside; nobody reads what Exp makes. */
+/* The body of the If reads `a` from outside; the result of Exp has no reader. */
 static void nodes_that_no_output_needs_are_not_run(void **state) {
     (void)state;
     runner r = runner_as_written(
@@ -196,9 +196,9 @@ static void random_numbers_do_not_depend_on_other_outputs(void **state) {
     runner_free(&r);
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------------ */
+/* ---- deadlines ------------------------------------------------------------------------------- */
 
-/* One node that works for minutes: only its own kernel can notice that time is up. */
+/* One node that runs for minutes: only its kernel can notice the deadline. */
 static void expect_stopped_within(const char *text, int32_t rank, const int64_t *dims) {
     runner r = runner_of(text);
     hone_value *x = counting_floats(rank, dims), *y = NULL;

@@ -1,5 +1,5 @@
-/* Thousands of input shapes through a transformer and a U-net: memory stays where it was after the
- * first hundred. */
+/* Thousands of input shapes for a transformer and a U-net: memory stops growing after the first
+ * hundred. */
 #include "run_model.h"
 
 #include "counting_allocator.h"
@@ -10,7 +10,7 @@ enum { RUNS = 300, WARM_UP = 100 };
 enum { RUNS = 2000, WARM_UP = 100 };
 #endif
 
-/* ---- the text of a model --------------------------------------------------------------------------- */
+/* ---- the text of a model --------------------------------------------------------------------- */
 
 typedef struct text_out {
     char *at;
@@ -26,7 +26,7 @@ static void put(text_out *t, const char *fmt, ...) {
     t->n += (size_t)n;
 }
 
-/* An initializer of small numbers; `dims` as it stands in the type. */
+/* An initializer of small numbers; `dims` as written in the type. */
 static void put_weights(text_out *t, const char *name, const char *dims, int n_elems) {
     put(t, "float[%s] %s = {", dims, name);
     for (int i = 0; i < n_elems; i++)
@@ -109,9 +109,9 @@ static void write_unet(text_out *t) {
         "y = Conv <pads = [1, 1, 1, 1]> (j1, w6) }");
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------ */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
-/* In kB; 0 where the system does not tell, or a sanitizer keeps what is freed. */
+/* In kB; 0 where the system does not provide it, or a sanitizer keeps freed memory. */
 static size_t resident_kb(void) {
     unsigned long long pages = 0;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

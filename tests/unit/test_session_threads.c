@@ -1,5 +1,5 @@
-/* Sessions and threads: many runs at once, runs that are stopped, results that do not depend on the
- * number of threads. */
+/* Sessions and threads: concurrent runs, stopped runs, results that do not depend on the number of
+ * threads. */
 #include "run_model.h"
 
 #include <pthread.h>
@@ -119,7 +119,7 @@ static void runs_can_be_cancelled(void **state) {
     pthread_join(thread, NULL);
     assert_null(y);
     expect_failure(run_trips(&r, 1, &options, &y, &error), HONE_E_CANCELLED,
-                   "the run was cancelled"); /* the flag still stands */
+                   "the run was cancelled"); /* the flag is still set */
     expect_still_works(&r);
     runner_free(&r);
 }

@@ -1,4 +1,5 @@
-/* Ensembles of trees in sessions: every comparison and sum, any number of samples and threads. */
+/* Tree ensembles in sessions: every comparison and aggregation, any number of samples and
+ * threads. */
 #include "run_model.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ static float wanted_of(int sum, int first, int second, bool nan_is_true, const f
     return all[sum];
 }
 
-/* Numbers around the splits, and some that are none. */
+/* Numbers around the splits, and NaN. */
 static hone_value *samples_of(int64_t n) {
     hone_value *v = tensor_of(ELEM_FLOAT, NULL, DIMS(n, 2));
     hone_tensor_info info;

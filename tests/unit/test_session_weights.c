@@ -1,13 +1,12 @@
-/* Large weights that a session scales while it lays them out: results are those of the graph as it
- * is written. */
+/* Large weights that a session scales during packing: results equal those of the original graph. */
 #include "run_model.h"
 
 #include <math.h>
 
-enum { CHANNELS = 192, SIZE = 5 }; /* weights of 147 kB: from 128 kB on they wait */
+enum { CHANNELS = 192, SIZE = 5 }; /* weights of 147 kB: scaling is deferred from 128 kB on */
 
-/* A model with one weight w of these dimensions and vectors s, t, m, v of `n` numbers; numbers are
- * the same each time. */
+/* A model with one weight w of these dimensions and vectors s, t, m, v of `n` elements; the
+ * elements are the same each time. */
 static char *weighted_model(const char *head, const char *dims, int n_weights, int n,
                             const char *nodes) {
     char *text = malloc((size_t)(n_weights + 4 * n) * 12 + 2000), *at = text;
@@ -112,7 +111,7 @@ static void matrices_are_scaled(void **state) {
         DIMS(3, CHANNELS));
 }
 
-/* Factors that might take weights out of their range are applied at once. */
+/* Factors that might exceed the range of weights are applied at once. */
 static void large_factors_do_not_wait(void **state) {
     (void)state;
     expect_same_results(

@@ -1,4 +1,4 @@
-/* Weights of products that a session keeps in halves. */
+/* Weights of matrix products that a session keeps in half precision. */
 #include "run_model.h"
 
 #include <math.h>
@@ -7,12 +7,12 @@
 
 enum { ROWS = 40, COLS = 33 };
 
-/* Numbers that neither of the halves has, and one of the caller's. */
+/* Numbers that neither half-precision type represents, and one from the caller. */
 static float weight_at(int i, float first) {
     return i == 0 ? first : (float)(i % 17 - 8) * 0.123457f + 1e-5f;
 }
 
-/* y = x * w, one row of which is asked for at a time. */
+/* y = x * w, requested one row at a time. */
 static hone_model *product_model(const char *op, float first) {
     static char text[64 << 10];
     int n = snprintf(text, sizeof text,
@@ -26,14 +26,14 @@ static hone_model *product_model(const char *op, float first) {
 }
 
 static float stored_as(hone_precision precision, float w) {
-    if (hn_gemm_packed_elems_f32(1, 1) == 0) /* plain C lays nothing out */
+    if (hn_gemm_packed_elems_f32(1, 1) == 0) /* plain C does not pack */
         return w;
     return precision == HONE_PRECISION_FLOAT16    ? hn_f16_to_f32(hn_f32_to_f16(w))
            : precision == HONE_PRECISION_BFLOAT16 ? hn_bf16_to_f32(hn_f32_to_bf16(w))
                                                   : w;
 }
 
-/* Rows of the unit matrix give the weights back, whether few rows meet them or many. */
+/* Rows of the identity matrix return the weights, for few rows and for many. */
 static void expect_weights(const hone_model *m, hone_precision asked, hone_precision expected,
                            float first) {
     hone_session_options options;

@@ -1,3 +1,4 @@
+/* Symbolic dimensions: canonical forms, arithmetic, parsing, substitution. */
 #include "syms_fixture.h"
 
 static hn_dim sym(fixture *f, const char *name) {

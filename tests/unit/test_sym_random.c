@@ -1,5 +1,5 @@
-/* Random shape computations, done twice: with symbols that get their numbers afterwards, and with
- * the numbers from the start. */
+/* Random shape computations, done twice: with symbols that are substituted afterwards, and with
+ * numbers from the start. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

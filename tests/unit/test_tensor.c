@@ -1,3 +1,4 @@
+/* Tensors: sizes, conversions of every type, failed allocations. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

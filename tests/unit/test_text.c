@@ -1,3 +1,4 @@
+/* The ONNX textual syntax: round trips, spellings, errors, hostile input. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -22,7 +22,7 @@ static void sleep_ms(long ms) {
     nanosleep(&t, NULL);
 }
 
-/* ---- every element once, in the promised pieces ---- */
+/* ---- every element once, in the promised pieces ---------------------------------------------- */
 
 enum { MAX_N = 5000, MAX_LANES = 8 };
 
@@ -159,7 +159,7 @@ static void test_tiles(void **state) {
     hn_pool_free(pool);
 }
 
-/* ---- results are visible to the caller, whatever the rhythm ---- */
+/* ---- results are visible to the caller, whatever the rhythm ---------------------------------- */
 
 static void store_squares(void *ctx, int64_t begin, int64_t end) {
     int64_t *out = ctx; /* plain memory: the thread sanitizer watches it */
@@ -240,7 +240,7 @@ static void test_workers_take_part(void **state) {
     hn_pool_free(pool);
 }
 
-/* ---- loops inside loops, and from several callers ---- */
+/* ---- loops inside loops, and from several callers -------------------------------------------- */
 
 typedef struct nest {
     hn_pool *pool;
@@ -299,7 +299,7 @@ static void test_several_callers(void **state) {
     hn_pool_free(pool);
 }
 
-/* ---- life ---- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void test_new_and_free_at_once(void **state) {
     (void)state;
@@ -370,7 +370,7 @@ static void test_system_refuses_threads(void **state) {
 }
 #endif
 
-/* ---- handles ---- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 typedef struct halving {
     pthread_t caller;

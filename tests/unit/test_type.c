@@ -1,3 +1,4 @@
+/* Types: text, equality, nesting, element types. */
 #include "syms_fixture.h"
 
 static void expect_text(fixture *f, const hn_type *t, const char *text) {

@@ -1,4 +1,4 @@
-/* Values at run time, as their users see them. */
+/* Values at run time, through the public API. */
 #include "run_model.h"
 
 static void tensors_hold_what_was_given(void **state) {

@@ -1,4 +1,4 @@
-/* The structure checker: each rule with a model that breaks it, and the sentence that says so. */
+/* The structure checker: a model that violates each rule, and its message. */
 #include "model_text.h"
 
 static void expect_problem_in(const hn_model *m, const char *part) {
@@ -100,7 +100,7 @@ static void test_allowed(void **state) {
     }
 }
 
-/* ---- data ------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 #define WITH_WEIGHT G("<float[2] w = {1, 2}> { y = Add(x, w) }")
 

@@ -1,3 +1,4 @@
+/* The protobuf wire format: every type, damaged messages, sizes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

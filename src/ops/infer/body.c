@@ -1,5 +1,5 @@
-/* Body graphs of control flow: what their outputs are made of, and how types from several runs
- * meet. */
+/* Body graphs of control flow: how their outputs depend on their inputs, and how types from several
+ * runs are joined. */
 #include "ops/infer/body.h"
 
 #include "ops/infer/infer_engine.h"

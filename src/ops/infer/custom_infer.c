@@ -1,4 +1,5 @@
-/* Registered operators during inference. What they say is looked at before it is believed. */
+/* Inference of registered operators. Results of their functions are checked before they are
+ * used. */
 #include "ops/custom.h"
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -27,8 +28,8 @@ bool hn_custom_input_dims(const hone_op_node *node, uint32_t i, uint32_t *n,
     return list != NULL;
 }
 
-/* At run time the table of symbols belongs to many threads: nothing may be added to it. All sizes
- * are numbers then. */
+/* At run time many threads share the table of symbols, so nothing is added to it. All sizes are
+ * numbers then. */
 hone_dim hn_custom_dim_apply(hone_op_node *node, hone_dim_op op, hone_dim a, hone_dim b) {
     hn_syms *s = hn_infer_syms(node->infer);
     bool is_fixed = node->infer->scope->job->ignore_declared;
@@ -60,9 +61,11 @@ hone_status hn_custom_output_type(hone_op_node *node, uint32_t i, int32_t elem_t
                                   const hone_dim *dims) {
     hn_infer *c = node->infer;
     if (node->eval)
-        return hn_custom_refuse(node, "the operator says in compute what belongs into its infer");
+        return hn_custom_refuse(
+            node, "the operator sets an output type in compute; do that in its infer function");
     if (i >= hn_n_outputs(c))
-        return hn_custom_refuse(node, "the operator's infer speaks of output %u, but there are %u",
+        return hn_custom_refuse(node,
+                                "the operator's infer sets output %u, but the node has %u outputs",
                                 i, hn_n_outputs(c));
     if (elem_type != HN_UNDEFINED && !hn_custom_elem_fits(node, i, elem_type))
         return hn_custom_refuse(node,
@@ -82,7 +85,7 @@ hone_status hn_custom_output_type(hone_op_node *node, uint32_t i, int32_t elem_t
     return status;
 }
 
-/* The element type that the notation implies stands in the output already. */
+/* The output already has the element type that the schema implies. */
 static int32_t implied_elem(const hn_infer *c, uint32_t i) {
     const hn_type *t = hn_has_output(c, i) ? c->out[i] : NULL;
     return t && t->kind == HN_TYPE_TENSOR ? (int32_t)t->elem : HN_UNDEFINED;

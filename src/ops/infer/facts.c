@@ -1,12 +1,12 @@
-/* Facts: an inference that stays open while the graph is edited. */
+/* Facts: inference results that are kept current while the graph is edited. */
 #include "ops/facts.h"
 
 struct hn_facts {
     hn_model *model;
     infer_job job;
     infer_scope scope;
-    uint32_t n_values;  /* that the tables know */
-    uint32_t n_entries; /* that they have room for */
+    uint32_t n_values;  /* that the tables cover */
+    uint32_t n_entries; /* allocated in the tables */
 };
 
 static hone_status open_facts(hn_facts *f) {
@@ -41,7 +41,7 @@ void hn_facts_free(hn_facts *f) {
         hn_arena_free(f->job.work);
 }
 
-/* ---- keeping up with edits ------------------------------------------------------------------- */
+/* ---- updates after edits --------------------------------------------------------------------- */
 
 static void *grown(hn_arena *a, const void *old, uint32_t n_old, uint32_t n_new, size_t bytes) {
     char *copy = hn_arena_calloc(a, n_new, bytes);
@@ -73,13 +73,13 @@ hone_status hn_facts_learn(hn_facts *f) {
     HN_TRY(make_room(f, g->values.n));
     for (; f->n_values < g->values.n; f->n_values++) {
         HN_TRY(hn_infer_seed(&f->scope, f->n_values));
-        if (!f->scope.types[f->n_values]) /* a new output that took over the type of an old one */
+        if (!f->scope.types[f->n_values]) /* a new output that got the type of an old one */
             f->scope.types[f->n_values] = hn_value_at(g, f->n_values)->type;
     }
     return HONE_OK;
 }
 
-/* What was known of an output before stays known: an edit changes no value. */
+/* Facts about an output stay valid, because an edit changes no values. */
 static hone_status settle_with_old(hn_facts *f, hn_id node, hn_id value) {
     hn_value *v = hn_value_at(f->scope.g, value);
     const hn_type *found = f->scope.types[value];
@@ -119,7 +119,7 @@ hone_status hn_facts_visit(hn_facts *f, hn_id node, hone_error *err) {
     return status;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 const hn_tensor *hn_facts_const(const hn_facts *f, hn_id value) {
     return value < f->n_values ? f->scope.consts[value] : NULL;

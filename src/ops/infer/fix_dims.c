@@ -1,4 +1,4 @@
-/* Giving symbols a size: --dim batch=4, --shape x=1x3x224x224. */
+/* Replaces symbolic dimensions by sizes: --dim batch=4, --shape x=1x3x224x224. */
 #include "ops/ops.h"
 
 typedef struct fix {
@@ -8,7 +8,7 @@ typedef struct fix {
     bool found;
 } fix;
 
-/* The type with the symbol replaced; the same pointer when nothing changes; NULL when out of
+/* Returns the type with the symbol replaced; the same pointer when nothing changes; NULL: out of
  * memory. */
 static const hn_type *substitute_type(fix *f, const hn_type *t) {
     hn_type changed = *t;
@@ -31,11 +31,12 @@ static const hn_type *substitute_type(fix *f, const hn_type *t) {
         changed.shape.dims = dims;
     }
     f->found |= differs;
-    changed.unknown = (hn_bytes){NULL, 0}; /* the serialized form, which no longer holds */
+    changed.unknown = (hn_bytes){NULL, 0}; /* the serialized form, which is no longer valid */
     return differs ? hn_arena_copy(f->m->arena, &changed, sizeof changed) : t;
 }
 
-/* Replaces the symbol in every declared type and forgets inferred ones, which no longer hold. */
+/* Replaces the symbol in every declared type and drops inferred types, which are no longer
+ * valid. */
 static hone_status substitute_everywhere(fix *f) {
     hn_graph *g = f->m->graph;
     for (hn_id id = 0; id < g->values.n; id++) {
@@ -80,8 +81,8 @@ hone_status hn_fix_dim(hn_model *m, const char *symbol, int64_t value, hone_erro
     hn_strbuf_init(&names, hn_arena_allocator(m->arena));
     list_symbols(m, &names);
     hone_status status =
-        hn_fail(err, HONE_E_NOT_FOUND, "the model has no free dimension '%s'; it has %s", symbol,
-                names.n ? names.at : "none");
+        hn_fail(err, HONE_E_NOT_FOUND, "the model has no symbolic dimension '%s'; it has %s",
+                symbol, names.n ? names.at : "none");
     hn_strbuf_free(&names);
     return status;
 }
@@ -124,7 +125,7 @@ static bool shape_fits(const hn_shape *declared, uint32_t rank, const int64_t *d
         bool is_fixed = declared->rank >= 0 && hn_dim_is_known(declared->dims[i]);
         if (dims[i] < 0 || (is_fixed && declared->dims[i] != dims[i]))
             return false;
-        for (uint32_t k = 0; k < i && declared->rank >= 0; k++) /* one symbol, one size */
+        for (uint32_t k = 0; k < i && declared->rank >= 0; k++) /* one symbol has one size */
             if (hn_dim_is_symbolic(declared->dims[i]) && declared->dims[k] == declared->dims[i] &&
                 dims[k] != dims[i])
                 return false;
@@ -152,7 +153,7 @@ hone_status hn_fix_shape(hn_model *m, const char *input, uint32_t rank, const in
         return fail_no_input(m, input, err);
     const hn_type *t = hn_value_at(m->graph, id)->type;
     if (!t || t->kind != HN_TYPE_TENSOR)
-        return hn_fail(err, HONE_E_TYPE, "input '%s' is no tensor, so it has no shape to fix",
+        return hn_fail(err, HONE_E_TYPE, "input '%s' is not a tensor, so it has no shape to fix",
                        input);
     if (!shape_fits(&t->shape, rank, dims))
         return fail_shape(m, input, t, rank, dims, err);

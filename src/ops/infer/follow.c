@@ -1,4 +1,5 @@
-/* Integer lists of rules, and how known integers pass from inputs to outputs. */
+/* Integer lists of inference rules, and the propagation of known integers from inputs to
+ * outputs. */
 #include "ops/infer/follow.h"
 #include "ops/infer/infer_engine.h"
 
@@ -25,7 +26,8 @@ hone_status hn_axis_set_read(hn_infer *c, const char *what, const hn_int_list *l
                              hn_axis_set *out) {
     *out = (hn_axis_set){.is_known = l->is_counted};
     if (rank > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "a tensor of rank %d is needed; hone allows %d", rank,
+        return hn_infer_fail(c, HONE_E_LIMIT,
+                             "a tensor of rank %d is needed; hone supports up to %d", rank,
                              HN_MAX_RANK);
     for (uint32_t i = 0; l->is_counted && i < l->n; i++) {
         int32_t axis;
@@ -49,7 +51,7 @@ bool hn_sint_at_least(const hn_syms *s, hn_sint v, int64_t least) {
 }
 
 hn_sint hn_sint_count_steps(hn_syms *s, hn_sint from, hn_sint to, int64_t step) {
-    if (step == INT64_MIN) /* its magnitude is no int64 */
+    if (step == INT64_MIN) /* its magnitude does not fit int64 */
         return (hn_sint){HN_SINT_UNKNOWN, 0};
     hn_sint way = step > 0 ? hn_sint_apply(s, HN_SINT_SUB, to, from)
                            : hn_sint_apply(s, HN_SINT_SUB, from, to);
@@ -58,8 +60,8 @@ hn_sint hn_sint_count_steps(hn_syms *s, hn_sint from, hn_sint to, int64_t step) 
     return hn_sint_from_dim(hn_dim_ceil_div(s, hn_sint_to_dim(room), stride));
 }
 
-/* What a value becomes in a type. Out of range the arithmetic would wrap, which nobody means in a
- * shape: it is unknown then. Symbols are taken to fit the types that sizes are kept in. */
+/* Converts a value to a type. A value out of range becomes unknown, because wrapping is not
+ * intended in a shape. Symbols are assumed to fit the types that hold sizes. */
 static hn_sint sint_in_type(const hn_syms *s, hn_dtype elem, hn_sint v) {
     const hn_sint unknown = {HN_SINT_UNKNOWN, 0};
     int bits = hn_dtype_bits(elem);
@@ -130,7 +132,7 @@ hone_status hn_attr_dtype(hn_infer *c, const char *name, uint32_t output, hn_dty
         return HONE_OK;
     if (number <= HN_UNDEFINED || number >= HN_DTYPE_COUNT)
         return hn_infer_fail(c, HONE_E_TYPE,
-                             "attribute '%s' is %lld, which is no element type; they are 1 to %d",
+                             "attribute '%s' is %lld, which is not an element type; use 1 to %d",
                              name, (long long)number, HN_DTYPE_COUNT - 1);
     *out = (hn_dtype)number;
     return hn_expect_out_elem(c, name, output, *out);

@@ -1,15 +1,15 @@
-/* The inference engine: visits nodes in order, asks the rule of each, settles the result against
- * what the file declares. */
+/* The inference engine: visits nodes in order, calls the rule of each, and reconciles the result
+ * with the types that the file declares. */
 #include "ops/infer/infer_engine.h"
 
 #include <stdio.h>
 
-/* Real models take less than half of the proportional part; functions that call functions can take
- * anything. */
+/* Real models use less than half of the proportional part; nested function calls can use any
+ * amount. */
 #define WORK_BASE_BYTES ((size_t)48 << 20)
 #define WORK_BYTES_PER_FILE_BYTE 24u
 
-/* ---- settling declared against inferred types ------------------------------------------------ */
+/* ---- declared and inferred types ------------------------------------------------------------- */
 
 typedef struct settle {
     const infer_scope *scope;
@@ -137,7 +137,7 @@ hone_status hn_infer_seed(infer_scope *s, hn_id id) {
         const hn_type *of_data = hn_type_tensor(s->job->work, init->dtype, rank, dims);
         HN_TRY_PTR(of_data);
         const hn_type *exact = hn_infer_reconcile(s, HN_NONE, id, t, of_data, false);
-        /* As the default of an input the data may be replaced by any shape that the declaration
+        /* A caller may replace the default of an input by data of any shape that the declaration
          * allows. */
         t = v->is_input && t && t->shape.rank >= 0 ? t : exact;
     }
@@ -214,7 +214,7 @@ static void settle_outputs(hn_infer *c) {
             continue;
         const hn_value *v = hn_value_at(s->g, id);
         const hn_type *declared = declared_type(s, v);
-        /* The interface of the model keeps the names that its author gave. */
+        /* Graph outputs keep the symbol names that the file declares. */
         bool is_interface = hn_value_is_output(v, 0);
         s->types[id] = hn_infer_reconcile(s, c->id, id, declared, c->out[i], is_interface);
         s->ints[id] = c->out_ints[i];
@@ -269,7 +269,8 @@ hone_status hn_infer_block(infer_scope *s, hn_id block) {
     return HONE_OK;
 }
 
-/* Inputs that have to be given: before IR version 4 initializers are listed as inputs, too. */
+/* Counts the inputs that a caller must provide: before IR version 4, initializers are listed as
+ * inputs, too. */
 static uint32_t count_parameters(const hn_graph *g, const hn_block *b) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < b->inputs.n; i++)
@@ -285,7 +286,7 @@ hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn
     const hn_attr *a = hn_node_attr(c->node, attr);
     if (!a || a->ref ||
         a->kind !=
-            HN_ATTR_GRAPH) /* a body handed to a function belongs to another graph: left unknown */
+            HN_ATTR_GRAPH) /* a body passed to a function belongs to another graph: stays unknown */
         return HONE_OK;
     if (s->depth + 1 > HN_INFER_MAX_DEPTH)
         return hn_infer_fail(c, HONE_E_LIMIT, "subgraphs are nested more than %d deep",
@@ -317,8 +318,8 @@ hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn
 
 /* ---- whole models ---------------------------------------------------------------------------- */
 
-/* A copy that lives as long as the model; denotations already do. It no longer is what the file
- * says, word for word. */
+/* Copies a type so that it lives as long as the model; denotations already do. The copy has no
+ * serialized form. */
 const hn_type *hn_infer_keep_type(hn_arena *a, const hn_type *t) {
     hn_type *copy = hn_arena_copy(a, t, sizeof *t);
     if (!copy)
@@ -404,9 +405,9 @@ static hone_status run_job(infer_job *job, const hn_infer_options *o) {
     HN_TRY(hn_infer_block(&main_scope, 0));
     if (job->out_of_steps && job->problems)
         hn_problem_add(job->problems, HN_SEVERITY_WARNING, HONE_E_LIMIT, NULL, HN_NONE, HN_NONE,
-                       "functions and subgraphs unfold to too many nodes: shapes are known for a "
+                       "functions and subgraphs expand to too many nodes: shapes are known for a "
                        "part of the model only");
-    /* Rules take a failed allocation for something unknown and go on; it is told here. */
+    /* Rules treat a failed allocation as an unknown value and continue; it is reported here. */
     if (hn_syms_failed(job->model->syms) || hn_arena_has_failed(job->work) || job->lost_text)
         return HONE_E_NOMEM;
     return hn_infer_store(&main_scope, o->keep_declared);
@@ -437,7 +438,7 @@ bool hn_node_macs(const hn_graph *g, hn_id node, uint64_t *macs) {
         return true;
     infer_job job = {.model = g->model};
     infer_scope scope = {.job = &job,
-                         .g = g}; /* no side tables: the values themselves carry their types */
+                         .g = g}; /* no tables: the values themselves hold their types */
     job.work = hn_arena_new(hn_arena_allocator(g->model->arena));
     if (!job.work)
         return false;

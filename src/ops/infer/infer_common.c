@@ -1,4 +1,4 @@
-/* Steps that many inference rules share. */
+/* Functions that many inference rules share. */
 #include "ops/infer/infer_engine.h"
 
 #include <stdio.h>
@@ -97,9 +97,9 @@ static bool is_never_below(hn_syms *s, hn_dim a, hn_dim b) {
     return hn_dim_at_least(s, hn_dim_sub(s, a, b), 0);
 }
 
-/* Size of one result dimension. A number above 1 decides; equal symbols stay. Of two different
- * expressions the one that is never the smaller decides ("seq" against "min(seq, 512)"): sizes that
- * broadcast are equal or one of them is 1. */
+/* The size of one result dimension. A number above 1 wins, and equal symbols stay. Of two different
+ * expressions the one that is provably not smaller wins ("seq" over "min(seq, 512)"), because sizes
+ * that broadcast are equal or one of them is 1. */
 static bool broadcast_dim(hn_syms *s, hn_dim a, hn_dim b, hn_dim *out) {
     if (a == b || b == 1)
         *out = a;

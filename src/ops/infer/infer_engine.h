@@ -1,18 +1,18 @@
-/* Inside ops/: the machinery behind infer_int.h. Rules do not include this. */
+/* Inside ops/: the inference engine behind infer_int.h. Rules do not include this header. */
 #ifndef HN_INFER_ENGINE_H
 #define HN_INFER_ENGINE_H
 
 #include "ops/infer/infer_int.h"
 
-/* Elements of a small integer tensor, as far as they are known. */
+/* Elements of a small integer tensor, each known or unknown. */
 typedef struct infer_ints {
     uint32_t n;
     bool is_scalar;
-    uint32_t n_cols; /* of a matrix, whose rows follow each other; 0: it is none */
+    uint32_t n_cols; /* of a row-major matrix; 0: not a matrix */
     const hn_sint *elems;
 } infer_ints;
 
-/* One inference of a whole model: what all scopes share. */
+/* The inference of one model: the state that all scopes share. */
 typedef struct infer_job {
     hn_model *model;
     hn_arena
@@ -22,7 +22,7 @@ typedef struct infer_job {
     uint64_t steps_left; /* nodes that may still be visited: nested functions and loops can multiply
                             without end */
     bool out_of_steps;
-    bool lost_text;       /* there was no memory for the text of a message */
+    bool lost_text;       /* memory for the text of a message ran out */
     bool ignore_declared; /* real inputs decide: what the file says of other values may hold for its
                              own example only */
 } infer_job;

@@ -17,7 +17,7 @@
 
 #include "ops/ops.h"
 
-#define HN_MAX_RANK 64       /* higher ranks are refused */
+#define HN_MAX_RANK 64       /* higher ranks are rejected */
 #define HN_MAX_FOLLOWED 1024 /* longest integer tensor followed through shape computations */
 
 /* The node. */
@@ -90,7 +90,7 @@ const hn_shape *hn_out_shape_known(
 hone_status hn_out_const(hn_infer *c, uint32_t i,
                          const hn_tensor *t); /* the output is this constant; sets its type too */
 
-/* Failing. */
+/* Errors. */
 hone_status hn_infer_fail(hn_infer *c, hone_status code, const char *fmt, ...) HN_PRINTF(3, 4);
 /* "float[batch,3,224,224]" of an input, "[?,3]" of a shape, for messages; memory is the engine's
  * scratch. */
@@ -100,16 +100,17 @@ const char *hn_shape_str(const hn_infer *c, int32_t rank, const hn_dim *dims);
  * the engine tells at its end. */
 const char *hn_infer_keep_text(const hn_infer *c, hn_strbuf *b);
 
-/* Common steps. */
+/* Helpers. */
 hn_dim *hn_infer_dims(hn_infer *c,
                       int32_t n); /* n dims, all unknown, in scratch; NULL: no memory. n may be 0 */
 /* Normalizes a possibly negative axis into [0, rank); fails with a message that names the attribute
  * and the range. */
 hone_status hn_infer_axis(hn_infer *c, const char *what, int64_t axis, int32_t rank, int32_t *out);
-/* Two claims about one dimension: the more exact one; fails when both are numbers and differ.
- * `what` names it in the message. */
+/* Merges two statements about one dimension into the more exact one; fails when both are numbers
+ * and differ. `what` names the dimension in the message. */
 hone_status hn_merge_dim(hn_infer *c, const char *what, hn_dim a, hn_dim b, hn_dim *out);
-/* Numpy broadcast of n shapes (NULL = unknown rank -> *rank = -1). Result in scratch. */
+/* NumPy broadcast of n shapes (NULL: unknown rank, gives *rank = -1). The result is in scratch
+ * memory. */
 hone_status hn_broadcast(hn_infer *c, uint32_t n, const hn_shape *const *shapes, int32_t *rank,
                          const hn_dim **dims);
 /* Fails unless the input's rank, when known, is within [lo, hi]. */
@@ -118,12 +119,12 @@ hone_status hn_expect_rank(hn_infer *c, uint32_t input, int32_t lo, int32_t hi);
  * inputs (NULL entries: as declared) and returns the types of its outputs in scratch. */
 hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn_type *const *in,
                           uint32_t *n_out, const hn_type *const **out);
-/* Most exact type that both a and b are instances of (If branches, loop-carried values); NULL when
- * kinds or elements differ. */
+/* The most exact type that both a and b are instances of (If branches, loop-carried values); NULL
+ * when kinds or element types differ. */
 const hn_type *hn_type_join(hn_infer *c, const hn_type *a, const hn_type *b);
 
-/* The input has exactly these dimensions: each learns from it what is not known yet, and two
- * numbers that differ fail. Inputs that are absent or of unknown rank teach nothing. */
+/* The input must have these dimensions: unknown ones are set from it, and two numbers that differ
+ * fail. Inputs that are absent or of unknown rank change nothing. */
 hone_status hn_meet_dims(hn_infer *c, uint32_t input, int32_t rank, hn_dim *const *dims);
 
 /* What a row of a table of operators stands for: #define HN_OP as one of them and include the

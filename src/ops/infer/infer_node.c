@@ -1,4 +1,4 @@
-/* What a rule sees of its node: inputs, attributes, outputs. */
+/* The view of a node that inference rules have: inputs, attributes, outputs. */
 #include "ops/infer/infer_engine.h"
 
 int hn_infer_version(const hn_infer *c) {
@@ -69,7 +69,7 @@ hn_dim hn_in_dim(const hn_infer *c, uint32_t i, int32_t axis) {
     return axis >= 0 && axis < s->rank ? s->dims[axis] : HN_DIM_UNKNOWN;
 }
 
-/* An initializer that callers may override at run time is no constant; before IR 4 every
+/* An initializer that callers may override at run time is not a constant; before IR 4 every
  * initializer had to be an input. */
 const hn_tensor *hn_infer_initial_const(const hn_model *m, const hn_value *v) {
     return !v->is_input || m->ir_version < 4 ? v->init : NULL;
@@ -103,7 +103,7 @@ static bool ints_from_tensor(const hn_infer *c, const hn_tensor *t, uint32_t *n,
     return true;
 }
 
-/* Nothing is known but how many there are. */
+/* Only the number of elements is known. */
 static bool ints_from_shape(const hn_infer *c, uint32_t i, uint32_t *n, const hn_sint **elems,
                             bool *is_scalar) {
     const hn_shape *s = hn_in_shape(c, i);
@@ -199,7 +199,7 @@ const hn_attr *hn_infer_resolve(const infer_scope *s, const hn_attr *a) {
         if (!s || !s->function)
             return NULL;
         const hn_attr *given = s->call ? hn_node_attr(s->call, hn_s(a->ref)) : NULL;
-        if (!given) { /* the function's own default needs no further resolving */
+        if (!given) { /* the default of the function needs no further resolution */
             for (uint32_t i = 0; i < s->function->attr_defaults.n; i++)
                 if (s->function->attr_defaults.at[i].name == a->ref)
                     return &s->function->attr_defaults.at[i];
@@ -219,7 +219,8 @@ bool hn_has_attr(const hn_infer *c, const char *name) {
     return hn_attr_raw(c, name) != NULL;
 }
 
-/* The written attribute of that kind, or else the text of the schema's default. */
+/* Returns the attribute of the node when it has that kind, else the text of the schema's
+ * default. */
 static const hn_attr *attr_or_default(const hn_infer *c, const char *name, hn_attr_kind kind,
                                       hn_attr_spec *spec) {
     const hn_attr *a = hn_attr_raw(c, name);
@@ -294,8 +295,9 @@ hone_status hn_out_tensor(hn_infer *c, uint32_t i, hn_dtype elem, int32_t rank,
     if (!hn_has_output(c, i))
         return HONE_OK;
     if (rank > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "output %u would have rank %d; hone allows %d", i,
-                             rank, HN_MAX_RANK);
+        return hn_infer_fail(c, HONE_E_LIMIT,
+                             "output %u would have rank %d; hone supports up to %d", i, rank,
+                             HN_MAX_RANK);
     const hn_type *t = hn_type_tensor(hn_infer_arena(c), elem, rank, dims);
     HN_TRY_PTR(t);
     return hn_out_type(c, i, t);
@@ -314,7 +316,7 @@ hone_status hn_out_shape(hn_infer *c, uint32_t i, int32_t rank, const hn_dim *di
 
 hone_status hn_out_same(hn_infer *c, uint32_t i, uint32_t input) {
     const hn_type *t = hn_in_type(c, input);
-    if (t && t->kind == HN_TYPE_TENSOR) /* denotations and the like stay with the input */
+    if (t && t->kind == HN_TYPE_TENSOR) /* denotations stay with the input */
         return hn_out_tensor(c, i, t->elem, t->shape.rank, t->shape.dims);
     return hn_out_type(c, i, t);
 }

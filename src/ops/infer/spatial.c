@@ -1,4 +1,4 @@
-/* Windows over spatial axes: attributes in, sizes out. */
+/* Windows over spatial axes: reads their attributes and computes output sizes. */
 #include "ops/infer/spatial.h"
 
 /* ---- attributes ------------------------------------------------------------------------------ */
@@ -14,10 +14,11 @@ hone_status hn_window_attrs_list(hn_infer *c, const char *name, uint32_t want, i
                              "attribute %s has %u values, but the input %s needs %u", name, n,
                              hn_in_text(c, 0), want);
     for (uint32_t i = 0; i < n; i++)
-        if ((*out)[i] > INT32_MAX) /* so that sums of their products hold */
-            return hn_infer_fail(c, HONE_E_LIMIT,
-                                 "attribute %s holds %lld, which is too large: hone allows %lld",
-                                 name, (long long)(*out)[i], (long long)INT32_MAX);
+        if ((*out)[i] > INT32_MAX) /* so that sums of products do not overflow */
+            return hn_infer_fail(
+                c, HONE_E_LIMIT,
+                "attribute %s holds %lld, which is too large: hone supports up to %lld", name,
+                (long long)(*out)[i], (long long)INT32_MAX);
     for (uint32_t i = 0; i < n; i++)
         if ((*out)[i] < least)
             return hn_infer_fail(c, HONE_E_SHAPE,
@@ -123,7 +124,7 @@ hone_status hn_window_attrs_merge_kernel(hn_infer *c, hn_window_attrs *w, const 
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Elements from the first to the last that a dilated window touches. */
+/* The distance from the first to the last element of a dilated window, in elements. */
 static hn_dim window_extent(hn_syms *s, const hn_window_attrs_axis *a) {
     return hn_dim_add_i(s, hn_dim_mul_i(s, hn_dim_add_i(s, a->kernel, -1), a->dilation), 1);
 }
@@ -202,7 +203,7 @@ hone_status hn_window_attrs_out(hn_infer *c, const hn_window_attrs *w, int32_t a
     return HONE_OK;
 }
 
-/* SAME takes away what the windows overlap. */
+/* SAME removes the overlap of the windows. */
 static hn_dim same_overlap(hn_syms *s, const hn_window_attrs_axis *a, hn_dim extent) {
     if (!hn_dim_is_known(extent))
         return hn_dim_max(s, hn_dim_sub(s, extent, a->stride), 0);
@@ -221,8 +222,8 @@ hone_status hn_window_attrs_cover(hn_infer *c, const hn_window_attrs *w, int32_t
     *out = hn_dim_sub(s, full, taken);
     if (hn_dim_is_known(full) && hn_dim_is_known(taken) && full < taken)
         return hn_infer_fail(c, HONE_E_SHAPE,
-                             "padding takes away more than there is along spatial axis %d: input "
-                             "%s gives %lld elements less than none",
+                             "padding removes more elements than spatial axis %d has: input "
+                             "%s lacks %lld elements",
                              axis, hn_in_text(c, 0), (long long)(taken - full));
     return HONE_OK;
 }

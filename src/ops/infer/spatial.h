@@ -26,8 +26,8 @@ typedef struct hn_window_attrs {
     int32_t n_axes; /* spatial ones */
     hn_auto_pad auto_pad;
     bool ceil_mode;
-    /* With ceil_mode: a last window that would start in the end padding does not count. So say
-     * opset 22 and the other domains; versions 10 to 19 counted it, as keeps_last does. */
+    /* With ceil_mode: a last window that would start in the end padding is dropped, as in opset 22
+     * and in other domains. Versions 10 to 19 count it, which keeps_last stands for. */
     bool drops_last;
     hn_window_attrs_axis axes[HN_MAX_RANK];
 } hn_window_attrs;
@@ -51,11 +51,11 @@ int64_t hn_auto_pad_begin(hn_auto_pad mode, int64_t total);
  * it is absent. */
 hone_status hn_window_attrs_list(hn_infer *c, const char *name, uint32_t want, int64_t least,
                                  const int64_t **out);
-/* Kernel sizes that a weight tensor states: fills what is unknown, fails where kernel_shape says
- * otherwise. */
+/* Merges the kernel sizes of a weight tensor: sets unknown ones, fails where kernel_shape
+ * differs. */
 hone_status hn_window_attrs_merge_kernel(hn_infer *c, hn_window_attrs *w, const hn_dim *sizes);
-/* Positions of the window along one axis of `in` elements; SAME gives ceil(in / stride), for
- * symbols too. */
+/* The number of window positions along an axis of `in` elements; SAME gives ceil(in / stride), also
+ * for symbols. */
 hone_status hn_window_attrs_out(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
                                 hn_dim *out);
 /* The same for explicit padding where all sizes are numbers; 0 when the window does not fit. */
@@ -64,7 +64,7 @@ int64_t hn_window_attrs_positions(const hn_window_attrs *w, int32_t axis, int64_
 hone_status hn_window_attrs_cover(hn_infer *c, const hn_window_attrs *w, int32_t axis, hn_dim in,
                                   int64_t extra, hn_dim *out);
 
-/* Where channels and spatial axes stand in a tensor of rank n_axes + 2. */
+/* The axes of channels and spatial dimensions in a tensor of rank n_axes + 2. */
 static inline int32_t hn_channel_axis(int32_t rank, bool channels_last) {
     return channels_last ? rank - 1 : 1;
 }
@@ -72,7 +72,7 @@ static inline int32_t hn_spatial_axis(int32_t i, bool channels_last) {
     return channels_last ? i + 1 : i + 2;
 }
 
-/* Whole rules for output 0, whose element type is set by the caller. `x`, `weight` and `bias` are
+/* Complete rules for output 0, whose element type the caller sets. `x`, `weight` and `bias` are
  * input numbers. Weights are [M, C/group, spatial...], or [M, spatial..., C/group] when
  * weight_channels_last. */
 typedef struct hn_conv_form {
@@ -81,12 +81,12 @@ typedef struct hn_conv_form {
     bool moves_channels; /* the result has the channels at the other end */
 } hn_conv_form;
 hone_status hn_conv_shape(hn_infer *c, const hn_conv_form *form);
-/* The same for the transpose: X 0, weights 1 of [C, M/group, spatial...]. `pads` replaces the
- * attribute when it is an input of the node: all begins, then all ends. NULL: the attribute counts.
- */
+/* The same for the transposed convolution: X 0, weights 1 of [C, M/group, spatial...]. `pads`
+ * replaces the attribute when it is an input of the node: all begins, then all ends. NULL: the
+ * attribute applies. */
 typedef struct hn_pads {
     uint32_t n;
-    const int64_t *at; /* NULL: given at run time, so the sizes stay unknown */
+    const int64_t *at; /* NULL: known at run time only, so the sizes stay unknown */
 } hn_pads;
 hone_status hn_conv_transpose_shape(hn_infer *c, uint32_t bias, const hn_pads *pads,
                                     bool channels_last);
@@ -95,8 +95,7 @@ hone_status hn_pool_shape(hn_infer *c, uint32_t x, bool channels_last);
 /* Global pooling: every spatial axis becomes 1. */
 hone_status hn_global_pool_shape(hn_infer *c, uint32_t x, bool channels_last);
 
-/* Product of n dimensions times *macs; false when one is not a number or the product does not fit.
- */
+/* Multiplies *macs by n dimensions; false when one is not a number or the product overflows. */
 bool hn_macs_times(uint64_t *macs, int32_t n, const hn_dim *dims);
 /* Output elements times the elements of one filter, weight dims 1..rank-1. */
 bool hn_conv_macs(const hn_infer *c, uint32_t weight, uint64_t *macs);

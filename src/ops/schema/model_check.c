@@ -1,4 +1,4 @@
-/* The whole check: structure, operators against their schemas, types and shapes. */
+/* Checks a model: its structure, its nodes against their schemas, types and shapes. */
 #include "ops/infer/infer_engine.h"
 
 static void check_forms(const hn_graph *g, const hn_function *f, hn_problems *p) {
@@ -25,20 +25,23 @@ static int newest_version(hn_domain d) {
     return newest;
 }
 
-/* Nodes are judged by the newest version that is known, which may not be what the file means. */
+/* Nodes are checked against the newest supported version, which may differ from the one the file
+ * means. */
 static void check_known_version(const hn_model *m, hn_problems *p) {
     int64_t imported = hn_opset_version(&m->opsets, NULL);
     int newest = newest_version(HN_DOMAIN_ONNX);
     if (imported > newest)
-        hn_problem_add(p, HN_SEVERITY_WARNING, HONE_E_UNSUPPORTED, NULL, HN_NONE, HN_NONE,
-                       "version %lld of operator set ai.onnx is newer than %d, the newest known, "
-                       "which it is checked "
-                       "against",
-                       (long long)imported, newest);
+        hn_problem_add(
+            p, HN_SEVERITY_WARNING, HONE_E_UNSUPPORTED, NULL, HN_NONE, HN_NONE,
+            "version %lld of operator set ai.onnx is newer than %d, the newest that hone supports, "
+            "which it is checked "
+            "against",
+            (long long)imported, newest);
 }
 
-/* The standard wants the operators of a function to mean the same in the model's versions. Nothing
- * else depends on it: nodes are inferred and run by the version they are written for. */
+/* The standard requires that the operators of a function mean the same in the versions of the
+ * model. Nothing else depends on it: nodes are inferred and run by the version they are written
+ * for. */
 static void check_same_version(const hn_function *f, hn_id id, hn_problems *p) {
     const hn_node *n = hn_node_at(f->graph, id);
     const hn_model *m = f->graph->model;

@@ -1,5 +1,5 @@
-/* One node against its schema: first its form (operator, arity, attributes), then the types of its
- * inputs. */
+/* Checks a node against its schema: first its form (operator, arity, attributes), then the types of
+ * its inputs. */
 #include "ops/infer/infer_engine.h"
 
 #include <limits.h>
@@ -9,10 +9,10 @@
 
 typedef struct form {
     const hn_graph *g;
-    const hn_function *function; /* whose body the node stands in; NULL in the main graph */
+    const hn_function *function; /* the function that contains the node; NULL in the main graph */
     hn_id id;
     const hn_node *node;
-    hn_problems *problems; /* NULL: only the verdict counts */
+    hn_problems *problems; /* NULL: only the result counts */
     bool ok;
 } form;
 
@@ -28,19 +28,20 @@ static const char *shown_domain(hn_str domain) {
     return hn_domain_is_onnx(domain) ? "ai.onnx" : hn_s(domain);
 }
 
-/* Texts that could not be completed leave the list of problems incomplete. */
+/* A text that ran out of memory makes the list of problems incomplete. */
 static void free_text(hn_problems *problems, hn_strbuf *text) {
     problems->failed |= text->failed;
     hn_strbuf_free(text);
 }
 
-/* True when nobody wants to know more than the verdict. */
+/* True when the caller needs no message. */
 static bool fails_silently(form *f) {
     f->ok = false;
     return !f->problems;
 }
 
-/* An operator of a set that hone knows must be there; of other sets anything may be. */
+/* In an operator set that hone supports the operator must exist; in other sets it is not
+ * checked. */
 static void tell_unknown_op(form *f, bool is_error) {
     f->ok &= !is_error;
     if (!f->problems)
@@ -68,7 +69,7 @@ static int standard_since(const hn_op *extension) {
     return since;
 }
 
-/* What only ONNX Runtime knows is no valid ONNX, but its rule can be applied. */
+/* An operator that only ONNX Runtime supports is not valid ONNX, but its rule can be applied. */
 static void report_extension(form *f, const hn_op *op, int64_t opset) {
     char standard[64] = "";
     if (standard_since(op))
@@ -80,11 +81,11 @@ static void report_extension(form *f, const hn_op *op, int64_t opset) {
                         (long long)opset, shown_domain(f->node->domain), hn_op_name(op), standard);
 }
 
-/* NULL with ok == true: an operator of a set that nobody knows, which cannot be judged. */
+/* NULL with ok == true: the operator is of an unknown set and cannot be checked. */
 static const hn_op *find_schema(form *f, int *version) {
     hn_str domain = f->node->domain;
     int64_t opset = hn_node_opset(f->g, f->node);
-    if (opset < 0) { /* told once for each operator set by the check of the structure */
+    if (opset < 0) { /* the structure check reports it once per operator set */
         f->ok = false;
         return NULL;
     }
@@ -103,7 +104,7 @@ static const hn_op *find_schema(form *f, int *version) {
     return op;
 }
 
-/* "X, W, [B]": what an operator takes or gives; brackets mark what may be left out. */
+/* Prints the parameters of an operator as "X, W, [B]"; brackets mark optional ones. */
 static void print_params(const char *list, int version, hn_strbuf *out) {
     hn_param p;
     for (uint32_t i = 0; hn_op_formal(list, version, i, &p); i++) {
@@ -126,8 +127,8 @@ static void fail_arity(form *f, const hn_op *op, int version, bool is_input, uin
     free_text(f->problems, &params);
 }
 
-/* Checks that the arguments given are as many as the schema wants, and that only optional ones are
- * left out. */
+/* Checks that the number of arguments matches the schema, and that only optional ones are
+ * omitted. */
 static void check_arity(form *f, const hn_op *op, int version, bool is_input) {
     hn_op_column column = is_input ? HN_OP_INPUTS : HN_OP_OUTPUTS;
     uint32_t n = is_input ? f->node->n_inputs : f->node->n_outputs;
@@ -142,7 +143,7 @@ static void check_arity(form *f, const hn_op *op, int version, bool is_input) {
         hn_param p;
         if (args[i] == HN_NONE && hn_op_arg(op, column, version, i, &p) && !p.optional &&
             (!p.variadic || is_input))
-            FORM_FAIL(f, HONE_E_INVALID, "%s %u (%.*s) is left out, but is not optional",
+            FORM_FAIL(f, HONE_E_INVALID, "%s %u (%.*s) is missing, but is not optional",
                       is_input ? "input" : "output", i, (int)p.name_len, p.name);
     }
 }
@@ -232,7 +233,7 @@ bool hn_node_form_ok(const hn_graph *g, const hn_function *function, hn_id node,
 
 #define MAX_TYPE_VARS 16
 
-/* Type variables (T, T1, ...) and the type that the first input of that variable gave them. */
+/* Type variables (T, T1, ...) and the types that the first input of each gives them. */
 typedef struct bindings {
     struct {
         const char *name;
@@ -252,7 +253,7 @@ static const hn_type *bound_type(const bindings *b, const hn_param *p, uint32_t 
     return NULL;
 }
 
-/* Same type apart from shapes; unknown parts agree with anything. */
+/* True for equal types apart from shapes; unknown parts match anything. */
 static bool same_kind_of_type(const hn_type *a, const hn_type *b) {
     while (a && b) {
         if (a->kind != b->kind || (a->elem && b->elem && a->elem != b->elem))
@@ -263,7 +264,7 @@ static bool same_kind_of_type(const hn_type *a, const hn_type *b) {
     return true;
 }
 
-/* A type without its element type cannot be judged yet. */
+/* A type without an element type cannot be checked yet. */
 static bool is_complete(const hn_type *t) {
     while (t->inner)
         t = t->inner;
@@ -320,7 +321,7 @@ static bool check_input_type(hn_infer *c, hn_problems *problems, bindings *b, ui
     return false;
 }
 
-/* The element type that a parameter implies by itself: exactly one is allowed. */
+/* The element type that a parameter implies when exactly one is allowed. */
 static hn_dtype only_allowed(const hn_infer *c, const hn_param *p) {
     hn_dtype found = HN_UNDEFINED;
     for (int k = 1; k < HN_DTYPE_COUNT; k++) {

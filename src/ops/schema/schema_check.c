@@ -1,10 +1,10 @@
-/* The notation of ops.def, as written by others: rows of the table are right, those of a registry
- * are read with care once, before anything else walks them. Others have tensors only, and no
- * subgraphs. */
+/* Checks the notation of registered operators, which is that of ops.def. Rows of the table are
+ * trusted; rows of a registry are validated once, before any other code reads them. Registered
+ * operators have tensors only, and no subgraphs. */
 #include "ops/schema/registry.h"
 #include "ops/schema/schema_int.h"
 
-#define LONGEST_WORD 63 /* room for names in hone_op_parameter */
+#define LONGEST_WORD 63 /* space for names in hone_op_parameter */
 #define MOST_DIGITS 9   /* of numbers, so that they fit an int */
 
 typedef struct column_check {
@@ -77,7 +77,7 @@ static bool is_float_text(hn_span s) {
     return s.at[0] == 'e' && is_integer_text(exponent) && exponent.n <= 3;
 }
 
-/* 0 when it is none. */
+/* 0 when it is not a version. */
 static int version_of(hn_span s) {
     int version = 0;
     for (size_t i = 0; is_plain_number(s) && i < s.n; i++)
@@ -85,7 +85,7 @@ static int version_of(hn_span s) {
     return version;
 }
 
-/* Takes a trailing "@V" off; false when V is no version. */
+/* Removes a trailing "@V"; false when V is not a version. */
 static bool take_mark(hn_span *token) {
     for (size_t i = token->n; i > 0; i--) {
         if (token->at[i - 1] != '@')
@@ -97,7 +97,7 @@ static bool take_mark(hn_span *token) {
     return true;
 }
 
-/* Cuts at the first `separator`; false when there is none. */
+/* Splits at the first `separator`; false when there is none. */
 static bool split_notation(hn_span whole, char separator, hn_span *before, hn_span *after) {
     const char *at = whole.n ? memchr(whole.at, separator, whole.n) : NULL;
     if (!at)
@@ -149,15 +149,16 @@ static hone_status check_types(const column_check *c, const char *text) {
             return refuse_notation(c, group, "must look like T=float,double");
         while (hn_span_cut(&names, ',', &token))
             if (!is_notation_word(token, ""))
-                return refuse_notation(c, token, "is no name of a type variable");
+                return refuse_notation(c, token, "is not a name for a type variable");
         while (hn_span_cut(&terms, ',', &token))
             if (!take_mark(&token) || !is_elem_term(token))
-                return refuse_notation(c, token, "is no element type, nor a set of them ($num)");
+                return refuse_notation(c, token,
+                                       "is neither an element type nor a set of them ($num)");
     }
     return HONE_OK;
 }
 
-/* What may stand after a parameter's type: ?, *N or ~N. */
+/* The marks after a parameter's type: ?, *N or ~N. */
 static bool is_arity_mark(hn_span mark, bool *is_variadic) {
     *is_variadic = mark.n > 0 && mark.at[0] != '?';
     if (mark.n < 2)
@@ -171,7 +172,7 @@ static hone_status check_params(const column_check *c, const char *text, const c
     while (hn_span_cut(&rest, ' ', &whole)) {
         hn_span token = whole, name, type;
         if (is_variadic)
-            return refuse_notation(c, whole, "stands after a parameter that takes all the rest");
+            return refuse_notation(c, whole, "follows a variadic parameter");
         if (!take_mark(&token) || !split_notation(token, ':', &name, &type) ||
             !is_notation_word(name, "."))
             return refuse_notation(c, whole, "must look like name:type");
@@ -179,11 +180,11 @@ static hone_status check_params(const column_check *c, const char *text, const c
         while (n < type.n && !strchr("?*~", type.at[n]))
             n++;
         if (!is_arity_mark(skip_chars(type, n), &is_variadic))
-            return refuse_notation(c, whole, "ends in a mark that is none of ?, *N and ~N");
+            return refuse_notation(c, whole, "ends in an unknown mark; use ?, *N or ~N");
         type.n = n;
         if (!names_variable(types, type) && !is_elem_term(type))
             return refuse_notation(c, whole,
-                                   "is of a type that is neither a variable nor an element type");
+                                   "has a type that is neither a variable nor an element type");
     }
     return HONE_OK;
 }
@@ -230,7 +231,7 @@ static hone_status check_attrs(const column_check *c, const char *text) {
             kind.n--;
         if (!is_attr_kind(kind))
             return refuse_notation(c, whole,
-                                   "is of a kind that is none of i f s t ints floats strings");
+                                   "has an unknown kind; use i f s t ints floats strings");
         if (has_default && !is_attr_default(kind, def))
             return refuse_notation(c, whole, "has a default that cannot be read");
     }
@@ -242,15 +243,16 @@ hone_status hn_op_columns_ok(const hone_op_def *def, hone_error *err) {
     static const char *const columns[] = {"versions", "inputs", "outputs", "types", "attributes"};
     column_check c = {.def = def, .column = "name", .err = err};
     if (!is_notation_word(hn_span_z(def->name), ""))
-        return refuse_notation(&c, hn_span_z(def->name), "is no name of an operator");
+        return refuse_notation(&c, hn_span_z(def->name), "is not a name for an operator");
     c.column = "domain";
     if (*def->domain && !is_notation_word(hn_span_z(def->domain), ".-"))
-        return refuse_notation(&c, hn_span_z(def->domain), "is no name of an operator set");
-    for (size_t i = 0; i < HN_COUNT(texts); i++) { /* the walkers see more in them */
+        return refuse_notation(&c, hn_span_z(def->domain), "is not a name for an operator set");
+    /* other readers of the notation give them a meaning */
+    for (size_t i = 0; i < HN_COUNT(texts); i++) {
         c.column = columns[i];
         if (strpbrk(texts[i], "()"))
             return refuse_notation(&c, hn_span_z(texts[i]),
-                                   "holds parentheses: there are only tensors");
+                                   "has parentheses, but only tensor types are supported");
     }
     c.column = columns[0];
     HN_TRY(check_versions(&c, def->versions));

@@ -1,4 +1,4 @@
-/* "Did you mean": names of operators near a misspelt one. */
+/* Suggests operator names that are similar to a misspelled one. */
 #include "ops/ops.h"
 
 #define LONGEST_NAME 48
@@ -6,16 +6,17 @@
 
 typedef struct suggestion {
     const hn_op *op;
-    int distance; /* edits, doubled; odd: in another domain, which comes after the same distance at
-                     home */
+    /* twice the edit distance; odd: in another domain, which ranks after the same distance in its
+     * own */
+    int distance;
 } suggestion;
 
 static char fold_case(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Insertions, deletions and substitutions that turn a into b, whatever the case; `limit` + 1 when
- * it takes more. */
+/* The number of insertions, deletions and substitutions that turn a into b, ignoring case; `limit`
+ * + 1 when it is more. */
 static int edit_distance(const char *a, size_t n_a, const char *b, size_t n_b, int limit) {
     int row[LONGEST_NAME + 1];
     if (n_a > LONGEST_NAME || n_b > LONGEST_NAME || n_a > n_b + (size_t)limit ||
@@ -39,7 +40,7 @@ static int edit_distance(const char *a, size_t n_a, const char *b, size_t n_b, i
     return row[n_b];
 }
 
-/* Keeps the nearest few, nearest first, and of operators with one name only the nearest. */
+/* Keeps the few closest suggestions in order, and only the closest of operators with one name. */
 static void offer_suggestion(suggestion *list, int *n, suggestion s) {
     int at = 0;
     while (at < *n && strcmp(hn_op_name(list[at].op), hn_op_name(s.op)) != 0)
@@ -85,10 +86,11 @@ void hn_op_tell_unknown(const hn_graph *g, const hn_node *n, hn_strbuf *out) {
     int64_t opset = hn_node_opset(g, n);
     int since = hn_op_introduced(r, d, name);
     if (since > opset) {
-        hn_strbuf_printf(out,
-                         "%s came with version %d of operator set %s, but the model imports "
-                         "version %lld: raise the import to %d or more",
-                         name, since, domain_name(r, d), (long long)opset, since);
+        hn_strbuf_printf(
+            out,
+            "%s was introduced in version %d of operator set %s, but the model imports "
+            "version %lld: raise the import to %d or more",
+            name, since, domain_name(r, d), (long long)opset, since);
         return;
     }
     if (d == HN_DOMAIN_COUNT)

@@ -1,4 +1,4 @@
-/* The types column of ops.def: which types a parameter accepts, by test and by name. */
+/* Reads the types column of ops.def: which types a parameter accepts, by test and by name. */
 #include "ops/ops.h"
 
 #include "ops/schema/schema_int.h"
@@ -23,7 +23,7 @@ bool hn_typeset_exists(hn_span name) {
     return typeset_members(name) != NULL;
 }
 
-/* Members of "$name", separated by commas; any other term is its own only member. */
+/* The members of "$name", separated by commas; any other term is its only member. */
 static hn_span members_of(hn_span term) {
     if (term.n == 0 || term.at[0] != '$')
         return term;
@@ -31,7 +31,8 @@ static hn_span members_of(hn_span term) {
     return hn_span_z(members ? members : "");
 }
 
-/* The list that the types column gives for a parameter's variable; any other type is its own. */
+/* The list that the types column has for the variable of a parameter; any other type is its own
+ * list. */
 static hn_span terms_of(const hn_op *op, const hn_param *p) {
     hn_span wanted = {p->type, p->type_len}, rest = hn_span_z(hn_op_text(op, HN_OP_TYPES)), group;
     while (hn_span_cut(&rest, ';', &group)) {
@@ -51,7 +52,7 @@ static bool next_term(hn_span *terms, int version, hn_span *term) {
     return false;
 }
 
-/* Takes "word(" and ")" off a term that has that form. */
+/* Removes "word(" and ")" from a term of that form. */
 static bool unwrap(hn_span *term, const char *word) {
     size_t n = strlen(word);
     if (term->n < n + 2 || memcmp(term->at, word, n) != 0 || term->at[n] != '(')
@@ -60,7 +61,7 @@ static bool unwrap(hn_span *term, const char *word) {
     return true;
 }
 
-/* An element type that is not known yet contradicts nothing. */
+/* An unknown element type matches everything. */
 static bool elem_matches(hn_span term, hn_dtype elem) {
     hn_span rest = members_of(term), member;
     const char *name = hn_dtype_name(elem);
@@ -70,7 +71,7 @@ static bool elem_matches(hn_span term, hn_dtype elem) {
     return false;
 }
 
-/* Nesting is that of the table's terms, so recursion is shallow whatever the model holds. */
+/* Recursion follows the nesting of the table's terms, so it is shallow for any model. */
 static bool term_matches(hn_span term, const hn_type *t) {
     if (!t || t->kind == HN_TYPE_NONE)
         return true;

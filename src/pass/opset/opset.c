@@ -1,5 +1,5 @@
-/* Bringing a model to another version of ai.onnx, one border at a time. At each border the nodes
- * whose operator changed are rewritten; at the end every node must fit its schema. */
+/* Converts a model to another version of ai.onnx, one version at a time. At each step the nodes
+ * whose operator changed are rewritten; at the end every node must match its schema. */
 #include "pass/opset/opset.h"
 
 #include "pass/engine/opt_log.h"
@@ -7,7 +7,7 @@
 #define OLDEST_OPSET 1
 #define LATEST_OPSET 28
 
-/* The oldest IR version that may import an opset, from the releases of the standard. */
+/* The oldest IR version that may import an opset, from the releases of ONNX. */
 static int64_t ir_version_for(int64_t opset) {
     static const struct {
         int64_t opset, ir;
@@ -26,7 +26,7 @@ static void set_import(hn_model *m, int64_t version) {
     hn_model_raise_ir(m, ir_version_for(version));
 }
 
-/* ---- for adapters ---------------------------------------------------------------------------- */
+/* ---- helpers for adapters -------------------------------------------------------------------- */
 
 bool hn_list_names(const char *list, const char *name, size_t n) {
     for (const char *at = list; at && *at;) {
@@ -64,7 +64,7 @@ void hn_remake(hn_rule *r, const char *op, uint32_t n_in, const hn_id *in, const
             hn_rule_replace_output(r, i, hn_out(r, node, i));
 }
 
-/* ---- one border ------------------------------------------------------------------------------ */
+/* ---- one version ----------------------------------------------------------------------------- */
 
 static hone_status adapt_up(hn_rule *r, int version) {
     hn_str op = hn_at(r, r->root)->op;
@@ -72,11 +72,13 @@ static hone_status adapt_up(hn_rule *r, int version) {
     if (!a)
         return hn_move_to_inputs(r, version);
     return a->up ? a->up(r)
-                 : hn_fail(r->pass->err, HONE_E_UNSUPPORTED, "%s changed in opset %d", hn_s(op),
+                 : hn_fail(r->pass->err, HONE_E_UNSUPPORTED,
+                           "%s changed in opset %d, and hone has no conversion for it", hn_s(op),
                            version);
 }
 
-/* The first that knows the operator; then what is left of young attributes goes. */
+/* Applies the first adapter for the operator, then removes attributes that the older version
+ * lacks. */
 static hone_status adapt_down(hn_rule *r, int version) {
     hn_str op = hn_at(r, r->root)->op;
     const hn_adapter *a = hn_adapter_find(op, version);
@@ -90,15 +92,17 @@ static hone_status adapt_down(hn_rule *r, int version) {
         return HONE_OK;
     if (!hn_op_exists(op, version - 1))
         return hn_fail(r->pass->err, HONE_E_UNSUPPORTED,
-                       "%s came with opset %d, and nothing older says the same", hn_s(op), version);
+                       "opset %d introduced %s, and older operators cannot express it", version,
+                       hn_s(op));
     if (a && !fn)
-        return hn_fail(r->pass->err, HONE_E_UNSUPPORTED, "%s changed in opset %d", hn_s(op),
+        return hn_fail(r->pass->err, HONE_E_UNSUPPORTED,
+                       "%s changed in opset %d, and hone has no conversion for it", hn_s(op),
                        version);
     return hn_has_moved(op, version) ? hn_move_to_attrs(r, version)
                                      : hn_drop_young_attrs(r, version);
 }
 
-/* Has the operator of the node changed, or come, with this version? */
+/* True when this version changed or introduced the operator of the node. */
 static bool is_concerned(const hn_node *n, int version, bool is_up) {
     int since;
     bool deprecated;
@@ -108,7 +112,7 @@ static bool is_concerned(const hn_node *n, int version, bool is_up) {
            since == version;
 }
 
-/* Versions before 6 carried hints for the reuse of memory. */
+/* Versions before 6 have attributes for the reuse of memory. */
 static bool has_hints(const hn_node *n, int version) {
     return version <= 6 && hn_node_attr(n, "consumed_inputs") != NULL;
 }
@@ -145,9 +149,9 @@ static hone_status cross_border(hn_pass *p, int version, bool is_up) {
     return HONE_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole model ------------------------------------------------------------------------- */
 
-/* Nodes that no adapter knows are the same in both versions, or do not fit. */
+/* A node without an adapter is either valid in both versions or fails here. */
 static hone_status check_schemas(hn_pass *p) {
     hn_problems problems = {.arena = p->scratch};
     const hn_op *op;
@@ -201,11 +205,11 @@ static hone_status convert_model(hn_model *m, int64_t version, hone_error *err) 
     return status;
 }
 
-/* First on a copy: a model that cannot be converted stays as it was. */
+/* Converts a copy first, so that a model that cannot be converted stays unchanged. */
 hone_status hn_convert_opset(hn_model *m, int64_t version, hone_error *err) {
     int64_t from = hn_opset_version(&m->opsets, NULL);
     if (version < OLDEST_OPSET || version > LATEST_OPSET)
-        return hn_fail(err, HONE_E_ARGUMENT, "opset %lld does not exist; hone knows %d to %d",
+        return hn_fail(err, HONE_E_ARGUMENT, "opset %lld does not exist; hone supports %d to %d",
                        (long long)version, OLDEST_OPSET, LATEST_OPSET);
     if (from < 0 || from == version)
         return HONE_OK;
@@ -216,7 +220,7 @@ hone_status hn_convert_opset(hn_model *m, int64_t version, hone_error *err) {
     if (status == HONE_OK)
         status = convert_model(m, version, err);
     if (status != HONE_OK && status != HONE_E_NOMEM)
-        hn_error_prefix(err, "the model cannot be brought from opset %lld to %lld", (long long)from,
-                        (long long)version);
+        hn_error_prefix(err, "the model cannot be converted from opset %lld to %lld",
+                        (long long)from, (long long)version);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Operators that changed otherwise than by an attribute that became an input. */
+/* Adapters for operators that changed in other ways than an attribute becoming an input. */
 #include "pass/opset/opset.h"
 
 #define BROADCASTING "Add|Sub|Mul|Div|And|Or|Xor|Equal|Greater|Less|Pow"
@@ -13,9 +13,10 @@ static hone_status drop_attrs(hn_rule *r, const char *names) {
     return HONE_OK;
 }
 
-/* ---- before opset 7: hints for memory, explicit broadcasts ------------------------------------- */
+/* ---- before opset 7: memory hints and explicit broadcasting ---------------------------------- */
 
-/* With an axis the second operand's dimensions stand there; now trailing ones of size 1 say it. */
+/* `axis` aligns the second operand with the dimensions from there on; trailing axes of size 1
+ * express that since version 7. */
 static hone_status broadcast_up(hn_rule *r) {
     hn_id a = hn_in(r, r->root, 0), b = hn_in(r, r->root, 1);
     int64_t rank_a = hn_rank_of(r, a), rank_b = hn_rank_of(r, b), axes[64];
@@ -38,7 +39,7 @@ static hone_status prelu_up(hn_rule *r) {
     int64_t rank = hn_rank_of(r, x), axes[64];
     uint32_t n = 0;
     if (rank < 0 || hn_rank_of(r, slope) != 1)
-        return cannot(r, "the rank of its input is not known");
+        return cannot(r, "the rank of its input is unknown");
     for (int64_t i = 2; i < rank && n < 64; i++)
         axes[n] = 1 + (int64_t)n, n++;
     if (hn_dim_of(r, slope, 0) == 1 || n == 0)
@@ -52,11 +53,11 @@ static hone_status batch_norm_7(hn_rule *r) {
     return drop_attrs(r, "is_test");
 }
 
-/* Its mask was of the type of the data, and is bool now. */
+/* The mask had the type of the data before; it is bool now. */
 static hone_status dropout_10(hn_rule *r) {
     const hn_node *n = hn_at(r, r->root);
     return n->n_outputs > 1 && n->outputs[1] != HN_NONE && hn_n_readers(r, n->outputs[1])
-               ? cannot(r, "its mask is read, and changed its type in opset 10")
+               ? cannot(r, "its mask has readers, and opset 10 changed the type of the mask")
                : HONE_OK;
 }
 
@@ -71,15 +72,16 @@ static hone_status gemm_7_down(hn_rule *r) {
 }
 
 static hone_status batch_norm_9(hn_rule *r) {
-    return hn_raw_i(r, "spatial", 1) ? drop_attrs(r, "spatial")
-                                     : cannot(r, "it normalizes every element apart (spatial = 0)");
+    return hn_raw_i(r, "spatial", 1)
+               ? drop_attrs(r, "spatial")
+               : cannot(r, "it normalizes every element separately (spatial = 0)");
 }
 
 static hone_status batch_norm_14(hn_rule *r) {
     const hn_node *n = hn_at(r, r->root);
     for (uint32_t i = 1; i < n->n_outputs; i++)
         if (n->outputs[i] != HN_NONE && hn_n_readers(r, n->outputs[i]))
-            return cannot(r, "it gives statistics of training");
+            return cannot(r, "it returns training statistics");
     return HONE_OK;
 }
 
@@ -100,7 +102,7 @@ static hone_status cast_up(hn_rule *r) {
     }
     hn_dtype elem = hn_dtype_from_name(name, n);
     if (elem == HN_UNDEFINED)
-        return cannot(r, "it casts to a type that is none");
+        return cannot(r, "its attribute 'to' is not a type");
     hn_remake(r, NULL, HN_VALUES(hn_in(r, r->root, 0)), "to", HN_ATTRS(hn_new_i(r, "to", elem)));
     return HONE_OK;
 }
@@ -135,7 +137,7 @@ static hone_status recurrent_up(hn_rule *r) {
                                                               : HONE_OK;
 }
 
-/* ---- softmax: from the matrix that an axis makes of a tensor to that axis alone ----------------- */
+/* ---- softmax: over the trailing axes as a matrix before opset 13, over one axis since -------- */
 
 static bool is_last_axis(const hn_rule *r, int64_t axis) {
     int64_t rank = hn_rank_of(r, hn_in(r, r->root, 0));
@@ -157,12 +159,12 @@ static hone_status softmax_up(hn_rule *r) {
     return HONE_OK;
 }
 
-/* Another axis than the last changes places with it. */
+/* An axis other than the last is swapped with it. */
 static hone_status softmax_down(hn_rule *r) {
     hn_id x = hn_in(r, r->root, 0);
     int64_t rank = hn_rank_of(r, x), axis = hn_raw_i(r, "axis", -1), perm[64];
     if (rank < 1 || rank > 64 || axis < -rank || axis >= rank)
-        return cannot(r, "the rank of its input is not known");
+        return cannot(r, "the rank of its input is unknown");
     hn_attr last = hn_new_i(r, "axis", rank - 1);
     if (is_last_axis(r, axis)) {
         hn_remake(r, NULL, HN_VALUES(x), "axis", HN_ATTRS(last));
@@ -217,7 +219,7 @@ static hone_status resize_11_up(hn_rule *r) {
     return HONE_OK;
 }
 
-/* An empty tensor once stood for an input that is left out now. */
+/* An empty tensor stands for an input that is omitted since version 13. */
 static hone_status resize_13_up(hn_rule *r) {
     const hn_node *n = hn_at(r, r->root);
     hn_id in[4];
@@ -281,7 +283,7 @@ static hone_status roi_align_down(hn_rule *r) {
     const hn_attr *a = hn_node_attr(hn_at(r, r->root), "coordinate_transformation_mode");
     static const char was[] = "output_half_pixel";
     if (!a || a->v.s.n != sizeof was - 1 || memcmp(a->v.s.at, was, a->v.s.n) != 0)
-        return cannot(r, "it places its samples by half pixels");
+        return cannot(r, "it uses half-pixel coordinates");
     return drop_attrs(r, "coordinate_transformation_mode");
 }
 
@@ -302,13 +304,14 @@ static hone_status split_18_down(hn_rule *r) {
     return drop_attrs(r, "num_outputs");
 }
 
-/* From one scale per group to one per channel: only constants can be repeated here and now. */
+/* From one scale per group to one per channel: only constants can be repeated during the
+ * conversion. */
 static hone_status group_norm_up(hn_rule *r) {
     hn_id x = hn_in(r, r->root, 0);
     hn_dim channels = hn_dim_of(r, x, 1);
     int64_t groups = hn_raw_i(r, "num_groups", 1);
     if (!hn_dim_is_known(channels) || groups < 1 || channels % groups)
-        return cannot(r, "its number of channels is not known");
+        return cannot(r, "its number of channels is unknown");
     int64_t axis[1] = {1}, wide[2] = {groups, channels / groups}, flat[1] = {channels};
     hn_id in[3] = {x, HN_NONE, HN_NONE};
     for (uint32_t i = 1; i < 3; i++) {

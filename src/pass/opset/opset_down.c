@@ -1,5 +1,5 @@
-/* Going back to older versions: attributes that are not there yet, and changes that only matter in
- * this direction. */
+/* Conversion to older versions: attributes that they lack, and changes that matter only in this
+ * direction. */
 #include "pass/opset/opset.h"
 
 #define REDUCING                                                                   \
@@ -17,7 +17,7 @@ bool hn_op_exists(hn_str op, int64_t version) {
     return row && !deprecated && !hn_op_is_extension(row);
 }
 
-/* ---- young attributes ------------------------------------------------------------------------ */
+/* ---- attributes that the older version lacks ------------------------------------------------- */
 
 static bool is_default(const hn_attr *a, const hn_attr_spec *spec) {
     int64_t i = 0;
@@ -35,7 +35,7 @@ static bool is_default(const hn_attr *a, const hn_attr_spec *spec) {
     }
 }
 
-/* Lists without a default in the schema: steps of 1 say nothing. */
+/* Lists without a default in the schema: steps of 1 are what the older version implies. */
 static bool is_plain_list(const hn_attr *a) {
     if (a->kind != HN_ATTR_INTS || !hn_list_names("dilations|strides", hn_s(a->name), a->name->n))
         return false;
@@ -61,8 +61,8 @@ hone_status hn_drop_young_attrs(hn_rule *r, int version) {
             continue;
         if (!is_default(a, &spec) && !is_plain_list(a))
             return hn_fail(r->pass->err, HONE_E_UNSUPPORTED,
-                           "its attribute '%s' came with opset %d and is not at its default",
-                           hn_s(a->name), version);
+                           "opset %d introduced its attribute '%s', which is not at its default",
+                           version, hn_s(a->name));
         if (strlen(names) + a->name->n + 2 < sizeof names) {
             strcat(names, *names ? "|" : "");
             strcat(names, hn_s(a->name));
@@ -73,7 +73,7 @@ hone_status hn_drop_young_attrs(hn_rule *r, int version) {
     return HONE_OK;
 }
 
-/* ---- string attributes with new words --------------------------------------------------------- */
+/* ---- string attributes with new values ------------------------------------------------------- */
 
 static bool attr_is(const hn_rule *r, const char *name, const char *texts) {
     const hn_attr *a = hn_node_attr(hn_at(r, r->root), name);
@@ -82,17 +82,17 @@ static bool attr_is(const hn_rule *r, const char *name, const char *texts) {
 }
 
 static hone_status pad_19_down(hn_rule *r) {
-    return attr_is(r, "mode", "wrap") ? stays(r, "its mode 'wrap' came with opset 19") : HONE_OK;
+    return attr_is(r, "mode", "wrap") ? stays(r, "opset 19 introduced its mode 'wrap'") : HONE_OK;
 }
 
 static hone_status resize_19_down(hn_rule *r) {
     return attr_is(r, "coordinate_transformation_mode", "half_pixel_symmetric")
-               ? stays(r, "its mode 'half_pixel_symmetric' came with opset 19")
+               ? stays(r, "opset 19 introduced its mode 'half_pixel_symmetric'")
                : HONE_OK;
 }
 
 static hone_status scatter_18_down(hn_rule *r) {
-    return attr_is(r, "reduction", "max|min") ? stays(r, "its reduction came with opset 18")
+    return attr_is(r, "reduction", "max|min") ? stays(r, "opset 18 introduced its reduction")
                                               : HONE_OK;
 }
 
@@ -100,12 +100,12 @@ static hone_status mod_28_down(hn_rule *r) {
     bool is_int = hn_dtype_is_int(hn_elem_of(r, hn_in(r, r->root, 0)));
     return is_int || hn_raw_i(r, "fmod", 0)
                ? HONE_OK
-               : stays(r, "real numbers with fmod = 0 came with opset 28");
+               : stays(r, "opset 28 introduced floating-point inputs with fmod = 0");
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* Pads of some axes become pads of all. */
+/* Expands pads of some axes to pads of all axes. */
 static hone_status pad_18_down(hn_rule *r) {
     hn_id x = hn_in(r, r->root, 0);
     int64_t rank = hn_rank_of(r, x), all[2 * 64] = {0};
@@ -115,7 +115,7 @@ static hone_status pad_18_down(hn_rule *r) {
         return HONE_OK;
     if (rank < 0 || rank > 64 || !hn_const_i64s(r, hn_in(r, r->root, 1), &n_pads, &pads) ||
         !hn_const_i64s(r, hn_in(r, r->root, 3), &n_axes, &axes) || n_pads != 2 * n_axes)
-        return stays(r, "its axes or pads are computed, or the rank of its input is not known");
+        return stays(r, "its axes or pads are not constant, or the rank of its input is unknown");
     for (uint32_t i = 0; i < n_axes; i++) {
         int64_t axis = axes[i] + (axes[i] < 0 ? rank : 0);
         if (axis < 0 || axis >= rank)
@@ -128,7 +128,7 @@ static hone_status pad_18_down(hn_rule *r) {
     return HONE_OK;
 }
 
-/* What may be left out now was an empty tensor. */
+/* An input that can be omitted now is an empty tensor in the older version. */
 static hone_status resize_13_down(hn_rule *r) {
     int64_t none[1] = {0};
     hn_id in[4];
@@ -146,15 +146,15 @@ static hone_status resize_13_down(hn_rule *r) {
     return HONE_OK;
 }
 
-/* Opset 10 knew one way to place samples. */
+/* Opset 10 has only one coordinate transformation. */
 static hone_status resize_11_down(hn_rule *r) {
     bool is_nearest = !hn_node_attr(hn_at(r, r->root), "mode") || attr_is(r, "mode", "nearest");
     const hn_tensor *scales = hn_const(r, hn_in(r, r->root, 2));
     if (!attr_is(r, "coordinate_transformation_mode", "asymmetric") ||
         (is_nearest ? !attr_is(r, "nearest_mode", "floor") : !attr_is(r, "mode", "linear")))
-        return stays(r, "opset 10 only knows asymmetric coordinates, rounded down");
+        return stays(r, "opset 10 supports only asymmetric coordinates, rounded down");
     if (hn_in(r, r->root, 3) != HN_NONE || !scales || scales->n_elems == 0)
-        return stays(r, "opset 10 wants constant scales");
+        return stays(r, "opset 10 needs constant scales");
     hn_remake(r, NULL, HN_VALUES(hn_in(r, r->root, 0), hn_in(r, r->root, 2)),
               "coordinate_transformation_mode|nearest_mode|cubic_coeff_a|exclude_outside|"
               "extrapolation_value",
@@ -168,10 +168,10 @@ static hone_status resize_10_down(hn_rule *r) {
     for (uint64_t i = 0; scales && i < scales->n_elems; i++) {
         double v;
         if (!hn_tensor_get_f64(scales, i, &v) || v < 1)
-            return stays(r, "Upsample does not make images smaller");
+            return stays(r, "Upsample cannot make images smaller");
     }
     if (!scales)
-        return stays(r, "its scales are computed, and may make images smaller");
+        return stays(r, "its scales are not constant and may make images smaller");
     hn_remake(r, "Upsample", n->n_inputs, n->inputs, NULL, HN_NO_ATTRS);
     return HONE_OK;
 }
@@ -196,24 +196,24 @@ static hone_status dft_20_down(hn_rule *r) {
     int64_t rank = hn_rank_of(r, hn_in(r, r->root, 0)), at = -2;
     if (value != HN_NONE) {
         if (!hn_const_i64s(r, value, &n, &axis) || n != 1)
-            return stays(r, "its axis would have to be an attribute, but is computed");
+            return stays(r, "its axis would have to be an attribute, but is not constant");
         at = axis[0];
     }
     if (at < 0 && rank < 0)
-        return stays(r, "the rank of its input is not known");
+        return stays(r, "the rank of its input is unknown");
     hn_remake(r, NULL, HN_VALUES(hn_in(r, r->root, 0), hn_in(r, r->root, 1)), NULL,
               HN_ATTRS(hn_new_i(r, "axis", at + (at < 0 ? rank : 0))));
     return HONE_OK;
 }
 
-/* One scale for all was all there was. */
+/* The older version has one scale for the whole tensor. */
 static hone_status quantize_13_down(hn_rule *r) {
     hn_id scale = hn_in(r, r->root, 1);
     bool is_one =
         hn_rank_of(r, scale) == 0 || (hn_rank_of(r, scale) == 1 && hn_dim_of(r, scale, 0) == 1);
     const hn_node *n = hn_at(r, r->root);
     if (!is_one)
-        return stays(r, "its scales differ by channel, or may do so");
+        return stays(r, "its scales are per channel, or may be");
     if (hn_node_attr(n, "axis"))
         hn_remake(r, NULL, n->n_inputs, n->inputs, "axis", HN_NO_ATTRS);
     return HONE_OK;
@@ -227,13 +227,13 @@ static hone_status pow_12_down(hn_rule *r) {
     if (elem == hn_elem_of(r, y))
         return HONE_OK;
     if (!hn_dtype_is_float(elem))
-        return stays(r, "its inputs are of two types");
+        return stays(r, "its inputs have different types");
     hn_id cast = hn_make1(r, "Cast", HN_VALUES(y), HN_ATTRS(hn_new_i(r, "to", elem)));
     hn_remake(r, NULL, HN_VALUES(x, cast), NULL, HN_NO_ATTRS);
     return HONE_OK;
 }
 
-/* What it says about small floats, which older versions do not have. */
+/* Removes attributes about 8-bit floats, which older versions lack. */
 static hone_status cast_plain(hn_rule *r) {
     const hn_node *n = hn_at(r, r->root);
     hn_remake(r, NULL, n->n_inputs, n->inputs, "saturate|round_mode", HN_NO_ATTRS);
@@ -243,12 +243,12 @@ static hone_status cast_plain(hn_rule *r) {
 static hone_status cast_like_down(hn_rule *r) {
     hn_dtype elem = hn_elem_of(r, hn_in(r, r->root, 1));
     if (elem == HN_UNDEFINED)
-        return stays(r, "the type of its second input is not known");
+        return stays(r, "the type of its second input is unknown");
     hn_remake(r, "Cast", HN_VALUES(hn_in(r, r->root, 0)), NULL, HN_ATTRS(hn_new_i(r, "to", elem)));
     return HONE_OK;
 }
 
-/* Clip of integers. */
+/* Clip of integers does not exist before version 12. */
 static hone_status clip_12_down(hn_rule *r) {
     hn_id x = hn_in(r, r->root, 0), least = hn_in(r, r->root, 1), most = hn_in(r, r->root, 2);
     if (!hn_dtype_is_int(hn_elem_of(r, x)))
@@ -279,7 +279,7 @@ static hone_status shape_15_down(hn_rule *r) {
     return HONE_OK;
 }
 
-/* Zeros mean themselves only where none stands: then nothing changes. */
+/* allowzero changes nothing when the shape has no zeros. */
 static hone_status reshape_14_down(hn_rule *r) {
     uint32_t n;
     const int64_t *dims;
@@ -287,10 +287,11 @@ static hone_status reshape_14_down(hn_rule *r) {
     if (!hn_raw_i(r, "allowzero", 0))
         return HONE_OK;
     if (!hn_const_i64s(r, hn_in(r, r->root, 1), &n, &dims))
-        return stays(r, "its shape is computed and may have zeros that mean themselves");
+        return stays(
+            r, "its shape is not constant, and with allowzero it may have zeros that are sizes");
     for (uint32_t i = 0; i < n; i++)
         if (dims[i] == 0)
-            return stays(r, "its shape has zeros that mean themselves");
+            return stays(r, "its shape has zeros that are sizes (allowzero)");
     hn_remake(r, NULL, node->n_inputs, node->inputs, "allowzero", HN_NO_ATTRS);
     return HONE_OK;
 }
@@ -301,9 +302,9 @@ static hone_status constant_12_down(hn_rule *r) {
     if (hn_node_attr(n, "value") || hn_node_attr(n, "sparse_value"))
         return HONE_OK;
     if (!t || !t->data)
-        return stays(r, "its value is not known, or of strings");
+        return stays(r, "its value is unknown, or holds strings");
     hn_attr a = hn_new_i(r, "value", 0);
-    a.kind = HN_ATTR_TENSOR; /* what inference knows goes with it: a copy stays */
+    a.kind = HN_ATTR_TENSOR; /* a copy, because inference frees its own */
     a.v.tensor = hn_tensor_new(r->pass->model->arena, t->dtype, t->rank, t->dims, t->data, false);
     HN_TRY_PTR(a.v.tensor);
     hn_rule_replace(r, hn_make1(r, "Constant", 0, NULL, HN_ATTRS(a)));
@@ -316,7 +317,7 @@ static hone_status scatter_elements_down(hn_rule *r) {
     return HONE_OK;
 }
 
-/* Axes count from the end since opset 11. */
+/* Negative axes exist since opset 11. */
 static hone_status positive_axes(hn_rule *r) {
     const hn_node *n = hn_at(r, r->root);
     const hn_attr *axis = hn_node_attr(n, "axis"), *axes = hn_node_attr(n, "axes");
@@ -330,7 +331,7 @@ static hone_status positive_axes(hn_rule *r) {
         if (list[i] >= 0)
             continue;
         if (rank < 0)
-            return stays(r, "its axis counts from the end, and the rank of its input is not known");
+            return stays(r, "its axis is negative, and the rank of its input is unknown");
         list[i] += rank;
         is_changed = true;
     }

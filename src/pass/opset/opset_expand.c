@@ -1,19 +1,23 @@
-/* Operators younger than the opset that a model is brought to, said with older ones. One row and
- * one term per operator, in the language of patterns (pass_int.h), written instead of matched: a,
- * b, c       the inputs; c? may be absent, then its operator stands for its first argument alpha,
- * ...    a real attribute of the node, as a constant; so are numbers Op(...):name  computed once,
- * read by name further right [epsilon=epsilon]  a real attribute of the node as it is [axes=axes]
- * the list that the row's `prepare` made; in an input where the opset has it there [to=wide] float
- * for types of 16 bits, else the type of `a`; [to=type]: that type itself */
+/* Expands operators that the target opset lacks into older ones.
+ *
+ * Each operator has one row with one term. Terms use the pattern language (pass_int.h), but are
+ * written instead of matched:
+ *
+ *   a, b, c            the inputs; where c? is absent, its operator becomes its first argument
+ *   alpha, ...         a float attribute of the node, as a constant; numbers are constants, too
+ *   Op(...):name       computed once; terms further right read it by name
+ *   [epsilon=epsilon]  a float attribute of the node, copied
+ *   [axes=axes]        the list that `prepare` of the row made; an input where the opset has one
+ *   [to=wide]          float for 16-bit types, else the type of `a`; [to=type]: the type of `a` */
 #include "pass/opset/opset.h"
 #include "pass/engine/pattern.h"
 
 typedef struct expansion expansion;
 typedef struct expansion_row {
     const char *op;
-    int version; /* that brought it */
+    int version; /* that introduced it */
     const char *term;
-    const char *only_if; /* "approximate=tanh": of several rows the first that fits; NULL: always */
+    const char *only_if; /* "approximate=tanh": the first of several rows that fits; NULL: always */
     bool is_wide;        /* constants are of the wide type */
     hone_status (*prepare)(expansion *e);
 } expansion_row;
@@ -21,10 +25,10 @@ typedef struct expansion_row {
 struct expansion {
     hn_rule *r;
     const expansion_row *row;
-    const hn_op *op; /* the young operator */
+    const hn_op *op; /* the operator to express */
     int since;
     const hn_pattern *pattern;
-    hn_id values[HN_PATTERN_MAX_NAMES]; /* by the pattern's names */
+    hn_id values[HN_PATTERN_MAX_NAMES]; /* by the names of the pattern */
     hn_dtype type, wide;
     uint32_t n_axes;
     int64_t axes[64];
@@ -34,7 +38,7 @@ static bool word_equals(hn_word w, const char *text) {
     return w.n == strlen(text) && memcmp(w.at, text, w.n) == 0;
 }
 
-/* ---- what names stand for -------------------------------------------------------------------- */
+/* ---- names in terms -------------------------------------------------------------------------- */
 
 static void bind_value(expansion *e, const char *name, hn_id value) {
     for (uint32_t i = 0; i < e->pattern->n_names; i++)
@@ -61,7 +65,7 @@ static hn_id number_const(expansion *e, double v) {
     return hn_new_const_f(e->r, "number", e->row->is_wide ? e->wide : e->type, v);
 }
 
-/* Inputs by letter, real attributes by name. */
+/* Binds inputs by letter and float attributes by name. */
 static void bind_names(expansion *e) {
     const hn_pattern *p = e->pattern;
     for (uint32_t i = 0; i < p->n_names; i++) {
@@ -105,7 +109,7 @@ static hn_id write_op(expansion *e, const hn_pattern_term *t, uint32_t n, const 
     return hn_make1(e->r, op, n, args, n_attrs, attrs);
 }
 
-/* Terms are ours and shallow. */
+/* The recursion is shallow, because all terms are in this file. */
 static hn_id write_term(expansion *e, const hn_pattern_term *t) {
     hn_id args[HN_PATTERN_MAX_ARGS], value;
     bool is_whole = true;
@@ -129,7 +133,7 @@ static hn_id write_term(expansion *e, const hn_pattern_term *t) {
 static hone_status prepare_tail(expansion *e) {
     int64_t axis = hn_raw_i(e->r, "axis", -1), rank = hn_rank_of(e->r, hn_in(e->r, e->r->root, 0));
     if (axis >= 0 && rank < 0)
-        return hn_fail(e->r->pass->err, HONE_E_UNSUPPORTED, "the rank of its input is not known");
+        return hn_fail(e->r->pass->err, HONE_E_UNSUPPORTED, "the rank of its input is unknown");
     axis -= axis >= 0 ? rank : 0;
     for (; axis < 0 && e->n_axes < HN_COUNT(e->axes); axis++)
         e->axes[e->n_axes++] = axis;
@@ -153,14 +157,14 @@ static hn_id filled(expansion *e, const char *stem, int64_t n, float v) {
     return hn_new_const(e->r, stem, t);
 }
 
-/* Each group becomes one channel; scale and bias stand before the spatial axes. */
+/* Each group becomes one channel; scale and bias get axes of size 1 for the spatial axes. */
 static hone_status prepare_groups(expansion *e) {
     int64_t groups = hn_raw_i(e->r, "num_groups", 1),
             rank = hn_rank_of(e->r, hn_in(e->r, e->r->root, 0));
     bool is_float = e->wide == HN_F32;
     if (rank < 2 || groups < 1 || groups > 1 << 20 || !is_float)
         return hn_fail(e->r->pass->err, HONE_E_UNSUPPORTED,
-                       "the rank of its input is not known, or it computes in double");
+                       "the rank of its input is unknown, or it computes in double");
     for (int64_t i = 2; i < rank && e->n_axes < HN_COUNT(e->axes); i++)
         e->axes[e->n_axes++] = i - 1;
     bind_value(e, "rows", hn_new_const_i64s(e->r, "rows", 3, (int64_t[]){0, groups, -1}));
@@ -213,7 +217,7 @@ static const expansion_row expansions[] = {
     {.op = "SwiGLU", .version = 28, .term = "Mul(Mul(a, Sigmoid(Mul(a, alpha))), b)"},
 };
 
-/* "name=text" against a string attribute as it is written. */
+/* Compares "name=text" with a string attribute as written. */
 static bool condition_holds(const hn_node *n, const char *condition) {
     char name[32];
     size_t len = condition ? strcspn(condition, "=") : 0;
@@ -254,8 +258,8 @@ hone_status hn_expand(hn_rule *r, int version, bool *is_known) {
         return HONE_OK;
     if (e.type == HN_UNDEFINED || has_more_outputs(r))
         return hn_fail(r->pass->err, HONE_E_UNSUPPORTED,
-                       e.type == HN_UNDEFINED ? "the type of its input is not known"
-                                              : "its further outputs are read");
+                       e.type == HN_UNDEFINED ? "the type of its input is unknown"
+                                              : "its additional outputs have readers");
     e.op = hn_op_find(NULL, HN_DOMAIN_ONNX, e.row->op, version, &e.since, &deprecated);
     e.wide = e.type == HN_F16 || e.type == HN_BF16 ? HN_F32 : e.type;
     HN_TRY(hn_pattern_parse(r->pass->rule_scratch, e.row->term, &pattern, r->pass->err));

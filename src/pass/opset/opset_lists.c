@@ -1,4 +1,4 @@
-/* Attributes that became inputs, both ways. */
+/* Moves attributes that became inputs, in both directions. */
 #include "ops/eval/eval_int.h"
 #include "pass/opset/opset.h"
 
@@ -59,7 +59,7 @@ static hone_status attr_as_input(hn_rule *r, const hn_moved *m, const hn_attr *a
         return HONE_OK;
     case HN_MOVED_REAL:
         if (elem == HN_UNDEFINED)
-            return hn_fail(r->pass->err, HONE_E_TYPE, "the type of its first input is not known");
+            return hn_fail(r->pass->err, HONE_E_TYPE, "the type of its first input is unknown");
         *out = hn_new_const_f(r, m->attr, elem, (double)a->v.f);
         return HONE_OK;
     case HN_MOVED_ONE:
@@ -112,7 +112,7 @@ static const float *floats_of(hn_rule *r, const hn_tensor *t) {
     return copy;
 }
 
-/* *n_attrs stays when the attribute can be left out. */
+/* *n_attrs does not change when the attribute can be omitted. */
 static hone_status input_as_attr(hn_rule *r, const hn_moved *m, hn_id value, hn_attr *attrs,
                                  uint32_t *n_attrs) {
     const hn_tensor *t = hn_const(r, value);
@@ -136,13 +136,13 @@ static hone_status input_as_attr(hn_rule *r, const hn_moved *m, hn_id value, hn_
     else
         return hn_fail(r->pass->err, HONE_E_UNSUPPORTED,
                        m->kind == HN_MOVED_ONE || m->kind == HN_MOVED_FALSE
-                           ? "its input '%s' has no counterpart"
-                           : "its %s would have to be an attribute, but is computed",
+                           ? "the older version has no counterpart of its input '%s'"
+                           : "its %s would have to be an attribute, but is not constant",
                        m->attr);
     return HONE_OK;
 }
 
-/* An operator that does nothing when it has no axes could not say so. */
+/* The older version cannot express that a reduction without axes does nothing. */
 static bool is_no_op_reduction(const hn_rule *r, uint32_t n_attrs) {
     return n_attrs == 0 && hn_raw_i(r, "noop_with_empty_axes", 0);
 }
@@ -160,7 +160,8 @@ hone_status hn_move_to_attrs(hn_rule *r, int version) {
             HN_TRY(input_as_attr(r, &moved[i], value, attrs, &n_attrs));
     }
     if (is_no_op_reduction(r, n_attrs))
-        return hn_fail(r->pass->err, HONE_E_UNSUPPORTED, "it reduces nothing");
+        return hn_fail(r->pass->err, HONE_E_UNSUPPORTED,
+                       "it reduces no axes (noop_with_empty_axes)");
     hn_remake(r, NULL, n_kept, n->inputs, "noop_with_empty_axes|num_outputs|seed", n_attrs, attrs);
     return HONE_OK;
 }

@@ -1,18 +1,19 @@
-/* From float to float16 or bfloat16: nodes compute in 16 bits unless something speaks against it,
- * values have the type that their producer gives them, and where a reader wants the other type one
- * Cast stands for all such readers. Nodes stay what they are, so this edits the graph in place. */
+/* Converts float to float16 or bfloat16: nodes compute in half precision unless a rule keeps them
+ * in float, a value has the type its producer gives it, and one Cast serves all readers that need
+ * the other type. The nodes stay the same, so this pass edits the graph in place. */
 #include "pass/precision/precision.h"
 #include "pass/engine/opt_log.h"
 
 /* ---- which values ---------------------------------------------------------------------------- */
 
-/* Do inputs and outputs of a block have the small type? Bodies follow the node that owns them. */
+/* True when the inputs and outputs of a block are in half precision. Bodies follow the node that
+ * owns them. */
 static bool is_narrow_block(const hn_narrowing *w, hn_id block) {
     hn_id owner = hn_block_at(w->g, block)->owner;
     return owner == HN_NONE ? !w->wish->keep_io : owner < w->n_nodes && w->is_narrow_node[owner];
 }
 
-/* Inputs with initializers are weights that could be replaced: nobody counts on their type. */
+/* Graph inputs with initializers are weights that a caller may replace; their type may change. */
 static void judge_values(hn_narrowing *w) {
     for (hn_id id = 0; id < w->n_values; id++) {
         const hn_value *v = hn_value_at(w->g, id);
@@ -24,7 +25,7 @@ static void judge_values(hn_narrowing *w) {
     }
 }
 
-/* Cast to other types, Shape, ArgMax: one float comes in, none goes out. */
+/* Cast to other types, Shape, ArgMax: one float input and no float output. */
 static bool takes_either(const hn_narrowing *w, hn_id node) {
     const hn_node *n = hn_node_at(w->g, node);
     uint32_t n_floats = 0;
@@ -35,7 +36,7 @@ static bool takes_either(const hn_narrowing *w, hn_id node) {
     return n_floats == 1 && w->is_narrow_node[node];
 }
 
-/* Does a reader want the small type of a float value? */
+/* True when a reader needs a float value in half precision. */
 static bool wants_narrow(const hn_narrowing *w, hn_id value, const hn_use *use) {
     if (use->node == HN_NONE)
         return is_narrow_block(w, use->slot);
@@ -55,7 +56,7 @@ static hone_status set_elem(hn_narrowing *w, hn_value *v, hn_dtype elem) {
     return HONE_OK;
 }
 
-/* A constant in the other type has no need of a Cast. */
+/* A constant is converted instead of cast. */
 static hone_status narrow_copy(hn_narrowing *w, hn_id value, hn_id *out) {
     const hn_value v = *hn_value_at(w->g, value);
     const hn_tensor *t = hn_narrow_tensor(w->g->model, v.init, w->elem);
@@ -97,7 +98,7 @@ static hone_status in_other_type(hn_narrowing *w, hn_id value, hn_id *out) {
     return HONE_OK;
 }
 
-/* The main graph's outputs keep their names whoever computes them. */
+/* The outputs of the main graph keep their names, whichever node makes them. */
 static hone_status redirect(hn_narrowing *w, hn_id value, hn_use use, hn_id with) {
     if (use.node != HN_NONE)
         return hn_graph_set_input(w->g, use.node, use.slot, with) ? HONE_OK : HONE_E_NOMEM;
@@ -116,13 +117,13 @@ static hone_status redirect(hn_narrowing *w, hn_id value, hn_use use, hn_id with
     return HONE_OK;
 }
 
-/* Readers that want the other type read a copy in it. */
+/* Readers that need the other type read a converted copy. */
 static hone_status serve_readers(hn_narrowing *w, hn_id value) {
     uint32_t n = hn_value_at(w->g, value)->uses.n;
     if (n == 0)
         return HONE_OK;
     const hn_use *uses = hn_arena_copy(w->pass->scratch, hn_value_at(w->g, value)->uses.at,
-                                       n * sizeof *uses); /* the list changes */
+                                       n * sizeof *uses); /* a copy, because the list changes */
     HN_TRY_PTR(uses);
     for (uint32_t i = 0; i < n; i++) {
         hn_id with;
@@ -171,7 +172,7 @@ static hone_status change_all(hn_narrowing *w) {
     return HONE_OK;
 }
 
-/* Weights keep their names; what only narrow nodes read is needed once. */
+/* Weights keep their names; a constant that only half-precision nodes read is kept once. */
 static void drop_wide_constants(hn_narrowing *w) {
     for (hn_id id = 0; id < w->n_values; id++) {
         const hn_value *v = hn_value_at(w->g, id);
@@ -183,7 +184,7 @@ static void drop_wide_constants(hn_narrowing *w) {
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole graph ------------------------------------------------------------------------- */
 
 static hone_status begin_narrowing(hn_narrowing *w) {
     hn_arena *a = w->pass->scratch;
@@ -205,7 +206,7 @@ static hone_status begin_narrowing(hn_narrowing *w) {
                : HONE_OK;
 }
 
-/* One entry in the log for all of it. */
+/* Writes one log entry for the whole conversion. */
 static hone_status log_narrowing(hn_narrowing *w) {
     hn_id first = 0;
     uint32_t n_narrow = 0, n_stay = 0;
@@ -221,8 +222,8 @@ static hone_status log_narrowing(hn_narrowing *w) {
     HN_TRY_PTR(r);
     const char *label = hn_log_label(r);
     HN_TRY_PTR(label);
-    hn_detail(r, "%u nodes in %s, %u as they were, %u casts", n_narrow, hn_dtype_name(w->elem),
-              n_stay, w->n_casts);
+    hn_detail(r, "%u nodes in %s, %u unchanged, %u casts", n_narrow, hn_dtype_name(w->elem), n_stay,
+              w->n_casts);
     w->pass->n_rewrites++;
     return hn_log_rewrite(r, label, w->n_casts, 0) ? HONE_OK : HONE_E_NOMEM;
 }
@@ -232,7 +233,7 @@ static hone_status check_opset(const hn_narrowing *w) {
     return opset >= least
                ? HONE_OK
                : hn_fail(w->pass->err, HONE_E_UNSUPPORTED,
-                         "%s needs opset %lld, the model has %lld: bring it there first (--opset)",
+                         "%s needs opset %lld, the model has %lld: convert it first (--opset)",
                          hn_dtype_name(w->elem), (long long)least, (long long)opset);
 }
 

@@ -1,9 +1,9 @@
-/* Which nodes compute in 16 bits. */
+/* Decides which nodes compute in half precision. */
 #include "pass/opset/opset.h"
 #include "pass/precision/precision.h"
 
-/* Stay in float: they select, count or place things by numbers that must not be rounded, follow
- * types that their attributes name, or hold scales of quantized numbers. */
+/* Operators that stay in float: they select, count or place elements by numbers that must not be
+ * rounded, have types that their attributes name, or hold scales of quantized tensors. */
 static const char blocked_by_default[] =
     "Bernoulli|BlackmanWindow|CumSum|DequantizeLinear|DynamicQuantizeLinear|EyeLike|GridSample|"
     "HammingWindow|HannWindow|ImageDecoder|MaxRoiPool|MelWeightMatrix|Multinomial|"
@@ -25,7 +25,8 @@ static bool holds_float(const hn_type *t) {
     return false;
 }
 
-/* Lists of floats: their readers and writers would all have to change at once. */
+/* Sequences and optionals of floats stay: all their readers and writers would have to change at
+ * once. */
 static bool holds_floats_inside(const hn_narrowing *w, hn_id value) {
     const hn_type *t = value == HN_NONE ? NULL : hn_value_at(w->g, value)->type;
     return t && t->kind != HN_TYPE_TENSOR && holds_float(t);
@@ -42,7 +43,7 @@ bool hn_narrow_allows(const hn_narrowing *w, hn_id node, bool is_input, uint32_t
            hn_op_type_allowed(op, since, &param, &type);
 }
 
-/* ---- which nodes ----------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static hone_status tell_why(hn_narrowing *w, hn_id node, const char *fmt, const char *name) {
     hn_rule *r = hn_rewrite_begin(w->pass, "stay-float", node);
@@ -63,15 +64,14 @@ static bool is_blocked(const hn_narrowing *w, const hn_node *n) {
            names_it(w->wish->n_blocked_nodes, w->wish->blocked_nodes, n->name);
 }
 
-/* Constant and ConstantOfShape: the type stands in a tensor, or cannot be changed. */
+/* Constant and ConstantOfShape: an attribute holds the type, or it cannot be changed. */
 static bool names_its_type(const hn_node *n) {
     const hn_attr *value = hn_node_attr(n, "value");
     return !hn_list_names("Constant|ConstantOfShape", hn_s(n->op), n->op->n) ||
            (value && value->kind == HN_ATTR_TENSOR);
 }
 
-/* Some output must have the small type, or some input, and no output that is a float may be left.
- */
+/* True when the schema allows half precision for some output or input and for all float outputs. */
 static bool schema_fits(const hn_narrowing *w, hn_id node) {
     const hn_node *n = hn_node_at(w->g, node);
     bool any = false;
@@ -102,7 +102,8 @@ static bool is_followed_from_shapes(const hn_narrowing *w, hn_id value) {
     return n > 0;
 }
 
-/* Sizes pass through floats on their way from Shape to Resize or Reshape: 2049 must stay 2049. */
+/* Sizes pass through floats between Shape and Resize or Reshape, and 2049 is not exact in
+ * float16. */
 static bool computes_sizes(const hn_narrowing *w, const hn_node *n) {
     bool any = false;
     for (uint32_t i = 0; i < n->n_inputs; i++) {
@@ -116,8 +117,8 @@ static bool computes_sizes(const hn_narrowing *w, const hn_node *n) {
     return any;
 }
 
-/* Between DequantizeLinear and QuantizeLinear runtimes compute with integers: casts would be in
- * their way. */
+/* Runtimes compute with integers between DequantizeLinear and QuantizeLinear; Casts would prevent
+ * that. */
 static bool is_quantized(const hn_narrowing *w, const hn_node *n) {
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         hn_id maker = n->inputs[i] == HN_NONE ? HN_NONE : hn_value_at(w->g, n->inputs[i])->producer;
@@ -138,7 +139,7 @@ static bool is_too_large(const hn_narrowing *w, const hn_tensor *t) {
     return t && t->dtype == HN_F32 && t->data && !hn_narrow_fits(t, w->elem);
 }
 
-/* The name of a constant that does not fit the type; NULL when all do. */
+/* Returns the name of a constant that does not fit the type; NULL when all fit. */
 static hn_str too_large_constant(const hn_narrowing *w, const hn_node *n) {
     for (uint32_t i = 0; i < n->n_inputs; i++)
         if (n->inputs[i] != HN_NONE &&
@@ -172,17 +173,17 @@ static hone_status judge_node(hn_narrowing *w, hn_id node) {
         return HONE_OK;
     hn_str constant = too_large_constant(w, n);
     if (constant)
-        return tell_why(w, node, "constant '%s' has numbers beyond the range of the type",
+        return tell_why(w, node, "constant '%s' has elements beyond the range of the type",
                         hn_s(constant));
     hn_id large = too_large_value(w, n);
     if (large != HN_NONE)
-        return tell_why(w, node, "'%s' was seen with numbers beyond the range of the type",
+        return tell_why(w, node, "'%s' had elements beyond the range of the type in the samples",
                         hn_s(hn_value_at(w->g, large)->name));
     w->is_narrow_node[node] = true;
     return HONE_OK;
 }
 
-/* Outer blocks and earlier nodes first: sizes are followed forward. */
+/* Visits outer blocks and earlier nodes first, because sizes are followed forward. */
 hone_status hn_narrow_judge(hn_narrowing *w) {
     for (hn_id block = 0; block < w->g->blocks.n; block++)
         for (uint32_t i = 0; i < hn_block_at(w->g, block)->nodes.n; i++)

@@ -1,4 +1,4 @@
-/* Float tensors as float16 or bfloat16. */
+/* Converts float tensors to float16 or bfloat16. */
 #include "ops/eval/eval_int.h"
 #include "pass/precision/precision.h"
 
@@ -13,7 +13,8 @@ double hn_narrow_limit(hn_dtype to) {
     return to == HN_F16 ? MAX_FLOAT16 : MAX_BFLOAT16;
 }
 
-/* Elements [begin, begin + n) of data that may be unaligned, for they can lie in the file. */
+/* Loads elements [begin, begin + n) of data that may be unaligned, because it can lie in the
+ * file. */
 static void load_tile(const hn_tensor *t, uint64_t begin, uint64_t n, float *out) {
     double aligned[HN_TILE];
     size_t bytes = hn_elem_bytes(t->dtype);

@@ -1,16 +1,19 @@
-/* Activations written out as formulas become one operator: Gelu, Swish, HardSwish, HardSigmoid, ...
+/* Fuses activations that are written as formulas into one operator: Gelu, Swish, HardSwish,
+ * HardSigmoid and others.
  *
- * Most are a polynomial in x and in one curve t of a polynomial in x, as x/2 + x*t/2 with t = Erf(x
- * / sqrt 2). A rule begins at the curve, finds x below it, and follows the result until the formula
- * is complete; so neither order nor spelling of the arithmetic matters. */
+ * Most formulas are a polynomial in x and in one nonlinear function t of a polynomial in x, such as
+ * x/2 + x*t/2 with t = Erf(x / sqrt 2). A rule starts at the nonlinear function, searches x among
+ * its inputs, and follows the result until the formula is complete, so neither the order nor the
+ * spelling of the arithmetic matters. */
 #include "pass/engine/poly.h"
 #include "pass/engine/weights.h"
 
 #include <math.h>
 
-#define MAX_FORMULA_DEPTH 8 /* nodes between the curve and x, and from the curve to the result */
+/* nodes from x to the nonlinear function, and from there to the result */
+#define MAX_FORMULA_DEPTH 8
 #define MAX_X_CANDIDATES 16
-#define MAX_SLOPE_ELEMS 65536 /* of a PRelu: it may have to be written anew */
+#define MAX_SLOPE_ELEMS 65536 /* largest PRelu slope that is copied with the opposite sign */
 
 /* 2/sqrt(pi) * 1/sqrt(2), the slope of the tanh form at 0, and its cubic term */
 #define GELU_SLOPE 0.7978845608028654
@@ -23,10 +26,10 @@ static const hn_polynomial sigmoid_inner = {.c = {{0, 2 * GELU_SLOPE, 0, 2 * GEL
 static const hn_polynomial half_x_plus_half_xt = {.c = {{0, 0.5}, {0, 0.5}}};
 static const hn_polynomial x_times_t = {.c = {{0}, {0, 1}}};
 
-/* A formula found: `last` computes it from x. */
+/* A formula that was found: `last` computes it from x. */
 typedef struct formula {
     hn_id x, last;
-    hn_polynomial inner; /* what the curve is applied to */
+    hn_polynomial inner; /* argument of the nonlinear function */
     hn_polynomial outer;
 } formula;
 
@@ -37,7 +40,7 @@ typedef struct x_candidates {
     hn_id at[MAX_X_CANDIDATES];
 } x_candidates;
 
-/* Everything that the arithmetic below `value` is made of, that itself included. */
+/* Collects `value` and every value that the arithmetic above it reads, as candidates for x. */
 static void collect_candidates(const hn_rule *r, hn_id value, int depth, x_candidates *c) {
     if (value == HN_NONE || depth == 0 || c->n == MAX_X_CANDIDATES || hn_const(r, value))
         return;
@@ -60,25 +63,27 @@ static bool is_multiple(const hn_polynomial *p, const hn_polynomial *of, double 
     return hn_poly_is(p, &multiple);
 }
 
-/* A curve at the root of a polynomial that `inner_fits` accepts, and factor * outer around it. */
+/* A formula of the form factor * outer, with a nonlinear function whose argument `inner_fits`
+ * accepts. */
 typedef struct formula_form {
     bool (*inner_fits)(const hn_polynomial *inner);
     const hn_polynomial *outer;
     double factor;
-    const char *miss; /* what to tell when only the inner one fits; NULL: nothing */
+    /* start of the near-miss message when only the argument fits; NULL: no message */
+    const char *miss;
 } formula_form;
 
-/* A curve of the right inner polynomial is rare enough to tell why nothing came of it. */
+/* The expected argument is rare in other places, so the near miss is worth a message. */
 static void tell_miss(hn_rule *r, const formula_form *form, hn_id at) {
     const char *name = hn_s(hn_value_at(r->g, at)->name);
     uint32_t n = hn_n_readers(r, at);
     if (form->miss && n != 1)
         hn_miss(r, "%s, but '%s' has %u readers", form->miss, name, n);
     else if (form->miss)
-        hn_miss(r, "%s, but what reads '%s' is no part of the formula", form->miss, name);
+        hn_miss(r, "%s, but what reads '%s' is not part of the formula", form->miss, name);
 }
 
-/* From the curve's output along values that are read once, until they are the polynomial wanted. */
+/* Follows values with a single reader from the nonlinear function until one equals the formula. */
 static bool follow_formula(const hn_rule *r, formula *f, const formula_form *form, hn_id *at) {
     hn_id t = hn_out(r, r->root, 0);
     f->last = r->root;
@@ -100,7 +105,7 @@ static bool find_formula(hn_rule *r, const formula_form *form, formula *f) {
     hn_id u = hn_in(r, r->root, 0), stopped_at = HN_NONE;
     x_candidates c = {0};
     collect_candidates(r, u, MAX_FORMULA_DEPTH, &c);
-    while (c.n > 0) { /* the deepest first: the most arithmetic goes away with it */
+    while (c.n > 0) { /* the deepest first: it removes the most arithmetic */
         f->x = c.at[--c.n];
         if (!hn_poly_read(r, u, f->x, HN_NONE, &f->inner) || !form->inner_fits(&f->inner))
             continue;
@@ -114,8 +119,9 @@ static bool find_formula(hn_rule *r, const formula_form *form, formula *f) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Types that every runtime's fused operators know; our own knows more. Of double too many digits
- * would be lost: attributes are floats, and formulas are known by few digits of their numbers. */
+/* Types that the fused operators of every runtime support; our own runtime supports more. Double is
+ * left out because attributes are floats and the constants of a formula are matched to a few digits
+ * only. */
 static bool is_fusable_type(const hn_rule *r, hn_id x) {
     hn_dtype elem = hn_elem_of(r, x);
     bool is_ours = r->pass->options->target == HN_TARGET_SESSION;
@@ -126,8 +132,8 @@ static bool is_standard(const hn_rule *r, const char *op) {
     return hn_rule_opset(r) >= hn_op_introduced(NULL, HN_DOMAIN_ONNX, op);
 }
 
-/* The operator's name: the standard one where the opset has it, else com.microsoft's, else a wish
- * for a newer opset. NULL: neither may be written. */
+/* Returns the standard operator where the opset has it, else the one of com.microsoft, else
+ * requests a newer opset. NULL when neither may be written. */
 static const char *pick_op(hn_rule *r, const char *standard, const char *ms) {
     if (is_standard(r, standard))
         return standard;
@@ -164,7 +170,7 @@ static bool is_x_itself(const hn_polynomial *p) {
 
 static hone_status fuse_gelu_erf(hn_rule *r) {
     static const formula_form form = {is_erf_inner, &half_x_plus_half_xt, 1,
-                                      "Erf(x / sqrt(2)) is there"};
+                                      "it computes Erf(x / sqrt(2))"};
     formula f;
     if (!find_formula(r, &form, &f) || !is_fusable_type(r, f.x))
         return HONE_OK;
@@ -186,7 +192,7 @@ static hone_status write_tanh_gelu(hn_rule *r, const formula_form *form) {
 
 static hone_status fuse_gelu_tanh(hn_rule *r) {
     static const formula_form form = {is_tanh_inner, &half_x_plus_half_xt, 1,
-                                      "Tanh of Gelu's polynomial is there"};
+                                      "it computes Tanh of Gelu's polynomial"};
     return write_tanh_gelu(r, &form);
 }
 
@@ -203,7 +209,7 @@ static bool is_multiple_of_x(const hn_polynomial *p) {
     return p->c[0][1] != 0 && hn_poly_is(p, &multiple);
 }
 
-/* onnxruntime computes Swish as a function of two or three nodes, QuickGelu as one. */
+/* onnxruntime computes Swish as a function of two or three nodes, and QuickGelu as one kernel. */
 static hone_status fuse_swish(hn_rule *r) {
     static const formula_form form = {is_multiple_of_x, &x_times_t, 1, NULL};
     formula f;
@@ -225,7 +231,7 @@ static bool is_rising_line(const hn_polynomial *p) {
     return p->c[0][1] > 0 && hn_poly_is(p, &line) && !is_x_itself(p);
 }
 
-/* Clip's limits, whatever its version. */
+/* Reads the bounds of a Clip in any version. */
 static bool clip_limits(const hn_rule *r, hn_id clip, double *low, double *high) {
     if (hn_node_version(r, clip) < 11) {
         *low = hn_node_f(r, clip, "min", -INFINITY);
@@ -243,7 +249,7 @@ static bool is_hard_swish_line(double alpha, double beta) {
     return is_near(alpha, 1.0 / 6) && is_near(beta, 0.5);
 }
 
-/* Clip(a*x + b, 0, 1/k) inside k * outer: then k*a and k*b are the line of a HardSigmoid. */
+/* Clip(a*x + b, 0, 1/k) inside k * outer: k*a and k*b are alpha and beta of a HardSigmoid. */
 static bool find_hard_line(hn_rule *r, const hn_polynomial *outer, formula *f, double *alpha,
                            double *beta) {
     double low, high;
@@ -303,8 +309,8 @@ static hone_status fuse_softplus(hn_rule *r) {
     return fits ? replace_by(r, "Softplus", HN_NO_ATTRS) : HONE_OK;
 }
 
-/* max(x, 0) + log(1 + exp(-|x|)), of which the second half is one by now. */
-static hone_status fuse_softplus_halves(hn_rule *r) {
+/* max(x, 0) + log(1 + exp(-|x|)); the second term is already a Softplus here. */
+static hone_status fuse_softplus_terms(hn_rule *r) {
     return replace_by(r, "Softplus", HN_NO_ATTRS);
 }
 
@@ -313,11 +319,11 @@ static hone_status fuse_mish(hn_rule *r) {
     return fits ? replace_by(r, "Mish", HN_NO_ATTRS) : HONE_OK;
 }
 
-/* top / (1 + exp(-x)), where 1 / ... is written as a reciprocal, too. */
+/* top / (1 + exp(-x)), also with a Reciprocal in place of the division. */
 static hone_status fuse_sigmoid(hn_rule *r) {
     hn_id x = hn_cap(r, "x"), top = hn_cap(r, "top");
     if (!cap_is_number(r, "one", 1) || !is_fusable_type(r, x) || hn_rule_opset(r) < 7)
-        return HONE_OK; /* a Div of old versions says how it broadcasts */
+        return HONE_OK; /* before version 7, Div has broadcast attributes */
     hn_id y = hn_make1(r, "Sigmoid", HN_VALUES(x), HN_NO_ATTRS);
     if (top != HN_NONE && !cap_is_number(r, "top", 1))
         y = hn_make1(r, "Mul", HN_VALUES(top, y), HN_NO_ATTRS);
@@ -325,7 +331,7 @@ static hone_status fuse_sigmoid(hn_rule *r) {
     return HONE_OK;
 }
 
-/* With a factor of 0 infinities would become NaN in one form and 0 in the other. */
+/* With a factor of 0, infinities become NaN in one form and 0 in the other. */
 static hone_status fuse_leaky_relu(hn_rule *r) {
     double alpha;
     if (!hn_scalar_beside(r, hn_cap(r, "alpha"), hn_cap(r, "x"), &alpha) || alpha <= 0 ||
@@ -337,7 +343,7 @@ static hone_status fuse_leaky_relu(hn_rule *r) {
     return replace_by(r, "LeakyRelu", HN_ATTRS(hn_new_f(r, "alpha", (float)alpha)));
 }
 
-/* Relu(x) - slope * Relu(-x), with the slope or its negative as the constant. */
+/* Relu(x) - slope * Relu(-x), where the constant is the slope or its negative. */
 static hone_status write_prelu(hn_rule *r, double sign) {
     hn_id x = hn_cap(r, "x"), slope = hn_cap(r, "slope");
     const hn_tensor *t = hn_const(r, slope);
@@ -372,7 +378,7 @@ static const hn_rule_row activation_rules[] = {
     {"hard-sigmoid", "Clip", fuse_hard_sigmoid, false, NULL},
     {"hard-swish", "HardSigmoid", fuse_hard_swish_short, false, NULL},
     {"softplus", "Log(Add(Exp(x), #one))", fuse_softplus, false, NULL},
-    {"softplus", "Add(Relu(x), Softplus(Neg(Abs(x))))", fuse_softplus_halves, false, NULL},
+    {"softplus", "Add(Relu(x), Softplus(Neg(Abs(x))))", fuse_softplus_terms, false, NULL},
     {"mish", "Mul(x, Tanh(Softplus(x)))", fuse_mish, false, NULL},
     {"sigmoid", "Div(top, Add(Exp(Neg(x)), #one))", fuse_sigmoid, false, NULL},
     {"sigmoid", "Reciprocal(Add(Exp(Neg(x)), #one))", fuse_sigmoid, false, NULL},

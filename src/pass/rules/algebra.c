@@ -1,5 +1,5 @@
-/* Chains of Add, Sub, Mul, Div, Neg with constants: (x * 2 + 1) * 0.5 is x * 1 + 0.5. Real numbers
- * only, so that nothing wraps around. */
+/* Merges chains of Add, Sub, Mul, Div and Neg with constants: (x * 2 + 1) * 0.5 becomes x * 1 +
+ * 0.5. Floating-point types only, because integers wrap around. */
 #include "pass/engine/weights.h"
 
 #include <float.h>
@@ -7,7 +7,8 @@
 
 #define MAX_COMBINED_ELEMS 65536u
 
-/* y = sign * x + c, or y = x * c, or y = x / c. A Neg is either, without a constant. */
+/* y = sign * x + c, or y = x * c, or y = x / c. A Neg is either of the first two, without a
+ * constant. */
 typedef struct const_step {
     enum { STEP_NONE, STEP_ADD, STEP_MUL } kind;
     hn_id x;
@@ -26,8 +27,8 @@ static bool is_small_const(const hn_rule *r, hn_id value) {
     return t && is_real(t->dtype) && t->n_elems <= MAX_COMBINED_ELEMS && t->data;
 }
 
-/* How a node computes from one value and a constant; operators that broadcast as numpy does only.
- */
+/* Reads a node as an operation on one value and a constant. Accepts only versions that broadcast
+ * like NumPy. */
 static const_step read_step(const hn_rule *r, hn_id node) {
     const_step s = {.kind = STEP_NONE, .constant = HN_NONE, .sign = 1};
     if (!hn_is_op(r, node, "Add|Sub|Mul|Div|Neg"))
@@ -56,7 +57,7 @@ static const_step read_step(const hn_rule *r, hn_id node) {
     return s;
 }
 
-/* A Neg beside an addition is one, too. */
+/* Next to an addition, a Neg counts as one. */
 static void see_as_addition(const_step *s) {
     if (s->kind == STEP_MUL && s->constant == HN_NONE) {
         s->kind = STEP_ADD;
@@ -64,9 +65,10 @@ static void see_as_addition(const_step *s) {
     }
 }
 
-/* ---- constants from constants ---------------------------------------------------------------- */
+/* ---- arithmetic on constants
+ * ------------------------------------------------------------------ */
 
-/* Elements of a constant that broadcasts. */
+/* The elements of a constant that broadcasts. */
 typedef struct const_grid {
     int32_t rank;
     int64_t dims[HN_MAX_RANK];
@@ -92,7 +94,7 @@ static int64_t grid_dim(const const_grid *g, int32_t rank, int32_t axis) {
     return own < 0 ? 1 : g->dims[own];
 }
 
-/* The common shape of both; false when it has more elements than either. */
+/* Computes the broadcast shape; false when it has more elements than either operand. */
 static bool common_shape(const const_grid *a, const const_grid *b, const_grid *out) {
     out->rank = HN_MAX(a->rank, b->rank);
     out->n = 1;
@@ -119,7 +121,7 @@ static uint64_t grid_index(const const_grid *g, const const_grid *whole, uint64_
     return index;
 }
 
-/* out = fa * a + fb * b, or a * b, element by element. */
+/* out = fa * a + fb * b, or a * b, elementwise. */
 static bool combine_grids(hn_rule *r, const const_grid *a, double fa, const const_grid *b,
                           double fb, bool is_product, const_grid *out) {
     if (!common_shape(a, b, out))
@@ -137,7 +139,7 @@ static void invert_grid(const_grid *g) {
         g->at[i] = 1 / g->at[i];
 }
 
-/* Numbers that the type cannot hold to full precision would change more than the last digits. */
+/* Values that the type cannot hold at full precision would change more than the last digits. */
 static bool grid_fits(const const_grid *g, hn_dtype elem, bool is_factor) {
     double least = elem == HN_F64 ? DBL_MIN : elem == HN_F16 ? 6.103515625e-05 : (double)FLT_MIN;
     for (uint64_t i = 0; i < g->n; i++)
@@ -163,8 +165,8 @@ static bool read_factor(hn_rule *r, const const_step *s, const_grid *g) {
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 static hone_status miss_range(hn_rule *r) {
-    return hn_miss(r,
-                   "the combined constant would be larger than either, or leave its type's range");
+    return hn_miss(
+        r, "the combined constant would be larger than either, or exceed the range of its type");
 }
 
 /* s2 (s1 x + c1) + c2 */
@@ -191,7 +193,7 @@ static hone_status merge_factors(hn_rule *r, const const_step *inner, const cons
     bool divides = inner->divides && outer->divides;
     if (!read_factor(r, inner, &a) || !read_factor(r, outer, &b))
         return HONE_E_NOMEM;
-    if (divides) { /* x / a / b is x / (a b): the constants as they stand */
+    if (divides) { /* x / a / b is x / (a b): multiply the constants as they are */
         invert_grid(&a);
         invert_grid(&b);
     }
@@ -203,13 +205,13 @@ static hone_status merge_factors(hn_rule *r, const const_step *inner, const cons
     return HONE_OK;
 }
 
-/* The step behind a value that only this reader reads. */
+/* The step that makes a value which only `reader` reads. */
 static const_step step_behind(const hn_rule *r, hn_id value, hn_id reader) {
     hn_id node = hn_lone_maker(r, reader, value, "Add|Sub|Mul|Div|Neg");
     return node == HN_NONE ? (const_step){.kind = STEP_NONE} : read_step(r, node);
 }
 
-/* Two steps in a row; the one in between is read by the other alone. */
+/* Merges two steps in a row when only the second reads the first. */
 static hone_status merge_steps(hn_rule *r) {
     const_step outer = read_step(r, r->root), inner = {.kind = STEP_NONE};
     if (outer.kind != STEP_NONE)
@@ -225,7 +227,7 @@ static hone_status merge_steps(hn_rule *r) {
     return (inner.kind == STEP_ADD ? merge_additions : merge_factors)(r, &inner, &outer);
 }
 
-/* (x a + b) c is x (a c) + b c: one step less. */
+/* (x a + b) c becomes x (a c) + b c, which saves one step. */
 static hone_status distribute(hn_rule *r) {
     const_step last = read_step(r, r->root), sum = {.kind = STEP_NONE}, first = sum;
     if (last.kind == STEP_MUL)
@@ -252,7 +254,7 @@ static hone_status distribute(hn_rule *r) {
     return HONE_OK;
 }
 
-/* 1 / x * y: the 1 must not add axes. */
+/* 1 / x * y becomes y / x; the constant 1 must not add axes. */
 static hone_status divide_once(hn_rule *r) {
     hn_id x = hn_cap(r, "x"), one = hn_in(r, hn_cap_node(r, "quotient"), 0);
     bool is_plain = hn_node_version(r, r->root) >= 7 && is_real(hn_elem_of(r, x)) &&

@@ -1,5 +1,5 @@
-/* Attention: masks that say "not after the query", as numbers or as what computes them; and whether
- * masks may leave a query without any key. */
+/* Attention: recognizes causal masks, constant or computed, and finds out whether masks may hide
+ * every key from a query. */
 #include "pass/rules/attention_site.h"
 
 #include <math.h>
@@ -8,11 +8,11 @@
 
 /* ---- constant masks -------------------------------------------------------------------------- */
 
-/* The number that an element of a constant mask adds to a score. */
+/* Returns what an element of a constant mask adds to a score. */
 static double added_by(const hn_attn_mask *m, const hn_tensor *t, uint64_t at) {
     double x = NAN;
     int64_t truth;
-    if (m->kind == HN_MASK_CHOSEN)
+    if (m->kind == HN_MASK_SELECTED)
         x = !hn_tensor_get_i64(t, at, &truth) ? NAN : truth ? m->yes : m->no;
     else if (!hn_tensor_get_f64(t, at, &x))
         return NAN;
@@ -35,8 +35,8 @@ static bool is_causal_const(const hn_attn *a, const hn_attn_mask *m, const hn_te
 
 /* ---- computed masks -------------------------------------------------------------------------- */
 
-/* Is an integer vector 0, 1, 2, ... along `axis` (counted from the end) of the mask, and has it
- * size 1 along the other? */
+/* True when an integer vector is 0, 1, 2, ... along `axis` (counted from the end) of the mask and
+ * has size 1 along the other axis. */
 static bool counts_along(const hn_attn *a, hn_id value, uint32_t axis) {
     hn_view v;
     if (!hn_view_begin(&v, a->r, value) || v.of_value.n != 1 ||
@@ -53,7 +53,7 @@ static bool counts_along(const hn_attn *a, hn_id value, uint32_t axis) {
     return false;
 }
 
-/* One node up through what leaves the last two axes alone; HN_NONE when there is none. */
+/* Skips one node that does not change the last two axes; HN_NONE when there is none. */
 static hn_id same_matrix_above(const hn_attn *a, hn_id value) {
     hn_id node = hn_maker(a->r, value, "Unsqueeze|Squeeze|Reshape|Expand|Cast|Identity");
     hn_id x = node == HN_NONE ? HN_NONE : hn_in(a->r, node, 0);
@@ -61,12 +61,12 @@ static hn_id same_matrix_above(const hn_attn *a, hn_id value) {
     return fits ? x : HN_NONE;
 }
 
-/* Is a truth value the same as "the key's number is at most the query's"? `negated` asks for the
- * opposite. */
+/* True when a boolean value says that the key position is at most the query position. `negated`
+ * asks for the opposite. */
 static bool is_causal_test(const hn_attn *a, hn_id value, bool negated) {
     static const struct {
         const char *op;
-        uint32_t query; /* which input counts queries */
+        uint32_t query; /* which input holds the query positions */
         bool is_opposite;
     } tests[] = {{"GreaterOrEqual", 0, false},
                  {"LessOrEqual", 1, false},
@@ -89,7 +89,7 @@ static bool is_causal_test(const hn_attn *a, hn_id value, bool negated) {
     return false;
 }
 
-/* A matrix of one number, whatever makes it. */
+/* True when all elements of a value are the same number, whichever node makes it. */
 static bool is_filled(const hn_rule *r, hn_id value, double *number) {
     for (uint32_t i = 0; i < MAX_MASK_DEPTH; i++) {
         hn_id node = hn_maker(r, value, "ConstantOfShape");
@@ -109,8 +109,8 @@ static bool is_filled(const hn_rule *r, hn_id value, double *number) {
     return false;
 }
 
-/* Trilu of one number: the rest is 0. True: what lies above the diagonal is `*above`, the rest
- * `*below`. */
+/* Reads a Trilu of a filled matrix, which is 0 elsewhere: `*above` is the number above the
+ * diagonal, `*below` the number in the rest. */
 static bool read_triangle(const hn_rule *r, hn_id value, double *above, double *below) {
     hn_id cast = hn_maker(r, value, "Cast");
     hn_id node = hn_maker(r, cast == HN_NONE ? value : hn_in(r, cast, 0), "Trilu");
@@ -138,16 +138,16 @@ static bool is_causal_triangle(const hn_attn *a, const hn_attn_mask *m) {
         at = same_matrix_above(a, at);
     if (at == HN_NONE)
         return false;
-    if (m->kind == HN_MASK_CHOSEN) {
+    if (m->kind == HN_MASK_SELECTED) {
         above = above != 0 ? m->yes : m->no;
         below = below != 0 ? m->yes : m->no;
     }
     return m->kind != HN_MASK_SUBTRACTED && above * m->factor <= HN_ATTN_HIDDEN && below == 0;
 }
 
-/* A test of numbers of keys against those of queries. */
-static bool is_causal_choice(const hn_attn *a, const hn_attn_mask *m) {
-    if (m->kind != HN_MASK_CHOSEN)
+/* True when the mask selects by comparing key positions with query positions. */
+static bool is_causal_select(const hn_attn *a, const hn_attn_mask *m) {
+    if (m->kind != HN_MASK_SELECTED)
         return false;
     bool keeps = m->yes == 0 && m->no * m->factor <= HN_ATTN_HIDDEN;
     bool drops = m->no == 0 && m->yes * m->factor <= HN_ATTN_HIDDEN;
@@ -156,10 +156,10 @@ static bool is_causal_choice(const hn_attn *a, const hn_attn_mask *m) {
 
 static bool is_causal_mask(const hn_attn *a, const hn_attn_mask *m) {
     const hn_tensor *t = hn_const(a->r, m->value);
-    return t ? is_causal_const(a, m, t) : is_causal_triangle(a, m) || is_causal_choice(a, m);
+    return t ? is_causal_const(a, m, t) : is_causal_triangle(a, m) || is_causal_select(a, m);
 }
 
-/* Beside another mask it stays one: rows that both hide come out as the sum says. */
+/* Next to another mask, the causal mask stays a mask: a row that both hide depends on their sum. */
 void hn_attn_find_causal(hn_attn *a) {
     if (a->n_masks == 1 && a->n_queries == a->n_keys && is_causal_mask(a, &a->masks[0])) {
         a->is_causal = true;
@@ -169,7 +169,7 @@ void hn_attn_find_causal(hn_attn *a) {
 
 /* ---- rows without keys ----------------------------------------------------------------------- */
 
-/* Has some row of a constant mask nothing but -inf? */
+/* True when some row of a constant mask is -inf throughout. */
 static bool has_hidden_row(const hn_attn_mask *m, const hn_tensor *t) {
     uint64_t width = t->rank > 0 ? (uint64_t)t->dims[t->rank - 1] : 1, n_open = 1;
     for (uint64_t i = 0; i < t->n_elems; i++) {
@@ -211,7 +211,7 @@ bool hn_attn_may_hide_all(const hn_attn *a) {
     for (uint32_t i = 0; i < a->n_masks; i++) {
         const hn_attn_mask *m = &a->masks[i];
         const hn_tensor *t = hn_const(a->r, m->value);
-        bool may = m->kind == HN_MASK_CHOSEN
+        bool may = m->kind == HN_MASK_SELECTED
                        ? isinf(m->yes) || isinf(m->no)
                        : has_infinity(a->r, m->value, MAX_MASK_DEPTH, &budget);
         if (may && !(t && a->n_masks == 1 && !has_hidden_row(m, t)))

@@ -1,5 +1,5 @@
-/* Attention: from the product with the values up through softmax, masks and scale to the product of
- * queries and keys. */
+/* Attention: matches the core, from the product with the values through softmax, masks and scale to
+ * the product of queries and keys. */
 #include "pass/rules/attention_site.h"
 
 #include <float.h>
@@ -8,7 +8,8 @@
 #define MAX_SCORE_STEPS 24
 #define MAX_SCORE_DEPTH 10
 
-/* ---- below the softmax ----------------------------------------------------------------------- */
+/* ---- from the product to the softmax
+ * ---------------------------------------------------------- */
 
 /* Where(IsNaN(p), 0, p) -> p */
 static hn_id unguarded(const hn_rule *r, hn_id value) {
@@ -25,7 +26,7 @@ static bool is_read_elsewhere(const hn_attn *a, hn_id value, uint32_t n_readers)
     return hn_n_readers(a->r, value) != n_readers || hn_is_graph_output(a->r, value);
 }
 
-/* The softmax behind the first input of the product. */
+/* Finds the softmax that the first input of the product comes from. */
 static hn_id find_softmax(hn_attn *a) {
     hn_rule *r = a->r;
     hn_id at = a->probabilities;
@@ -51,7 +52,7 @@ static hn_id find_softmax(hn_attn *a) {
         }
         is_shared |= maker != HN_NONE && is_read_elsewhere(a, at, n_readers);
         if (maker != HN_NONE && is_shared)
-            hn_miss(r, "the attention weights are read elsewhere, too");
+            hn_miss(r, "the attention weights have other readers");
         return is_shared ? HN_NONE : maker;
     }
     return HN_NONE;
@@ -63,14 +64,14 @@ static bool is_over_keys(const hn_attn *a) {
     return axis == -1 || (hn_rank_of(a->r, x) > 0 && axis == hn_rank_of(a->r, x) - 1);
 }
 
-/* ---- above the softmax ----------------------------------------------------------------------- */
+/* ---- from the softmax to the scores ---------------------------------------------------------- */
 
 static bool is_product(const hn_rule *r, hn_id node) {
     return hn_is_op(r, node, "MatMul") && !hn_const(r, hn_in(r, node, 0)) &&
            !hn_const(r, hn_in(r, node, 1));
 }
 
-/* Does a value come from a product, through what attention does to its scores? */
+/* True when a value comes from a product through operators that attention applies to its scores. */
 static bool is_scores(const hn_rule *r, hn_id value, uint32_t depth) {
     if (value == HN_NONE || depth == 0 || hn_const(r, value))
         return false;
@@ -91,8 +92,8 @@ static bool is_scores(const hn_rule *r, hn_id value, uint32_t depth) {
     return false;
 }
 
-/* The same shape, or at least all but the last axis: that one holds keys, and the product with the
- * values allows for no other number of them. */
+/* The shapes must be equal except for the last axis. That one holds the keys, and the product with
+ * the values fixes their number. */
 static bool is_same_but_keys(const hn_rule *r, hn_id scores, hn_id masked) {
     const hn_shape *a = hn_shape_of(r, scores), *b = hn_shape_of(r, masked);
     if (!a || !b || a->rank != b->rank || a->rank == 0)
@@ -104,8 +105,8 @@ static bool is_same_but_keys(const hn_rule *r, hn_id scores, hn_id masked) {
     return true;
 }
 
-/* Which of two inputs holds the scores: that of the result's own shape, when both come from
- * products. */
+/* Returns which of two inputs holds the scores. When both come from products, it is the one with
+ * the shape of the result. */
 static uint32_t scores_input(const hn_rule *r, hn_id node, uint32_t first, hn_id result) {
     hn_id x = hn_in(r, node, first);
     bool is_first = is_scores(r, x, MAX_SCORE_DEPTH);
@@ -115,15 +116,15 @@ static uint32_t scores_input(const hn_rule *r, hn_id node, uint32_t first, hn_id
     return is_first ? first : first + 1;
 }
 
-/* Where of two numbers, of which one is 0, is looked through: what moves its condition matters. */
-static void read_choice(const hn_rule *r, hn_attn_mask *mask) {
+/* Where(c, 0, number) reduces to its condition, because the data movement above c matters. */
+static void read_mask_select(const hn_rule *r, hn_attn_mask *mask) {
     hn_id where = mask->kind == HN_MASK_ADDED ? hn_maker(r, mask->value, "Where") : HN_NONE;
     double yes, no;
     if (where == HN_NONE || !hn_const_f64(r, hn_in(r, where, 1), &yes) ||
         !hn_const_f64(r, hn_in(r, where, 2), &no) || (yes != 0 && no != 0) ||
         !hn_same_shape(r, hn_in(r, where, 0), mask->value))
         return;
-    mask->kind = HN_MASK_CHOSEN;
+    mask->kind = HN_MASK_SELECTED;
     mask->value = hn_in(r, where, 0);
     mask->yes = yes;
     mask->no = no;
@@ -133,10 +134,10 @@ static bool push_mask(hn_attn *a, hn_attn_mask mask) {
     if (a->n_masks == HN_COUNT(a->masks))
         return false;
     if (a->softcap != 0) {
-        hn_miss(a->r, "a mask is added before the cap of the scores");
+        hn_miss(a->r, "a mask is added before the softcap of the scores");
         return false;
     }
-    read_choice(a->r, &mask);
+    read_mask_select(a->r, &mask);
     a->masks[a->n_masks++] = mask;
     return true;
 }
@@ -159,17 +160,17 @@ static bool take_sum(hn_attn *a, hn_id node, hn_id *at) {
 
 static bool take_where(hn_attn *a, hn_id node, hn_id *at) {
     uint32_t i = scores_input(a->r, node, 1, *at);
-    hn_attn_mask mask = {.kind = HN_MASK_CHOSEN,
+    hn_attn_mask mask = {.kind = HN_MASK_SELECTED,
                          .value = hn_in(a->r, node, 0),
                          .scores = hn_in(a->r, node, i),
                          .factor = 1};
     double fill;
     if (!hn_const_f64(a->r, hn_in(a->r, node, 3 - i), &fill) ||
         !(fill * a->scale <= HN_ATTN_HIDDEN)) {
-        hn_miss(a->r, "scores are replaced by something that is no large negative number");
+        hn_miss(a->r, "scores are replaced by something that is not a large negative number");
         return false;
     }
-    *(i == 1 ? &mask.no : &mask.yes) = isinf(fill) ? fill : -DBL_MAX; /* swallows the score */
+    *(i == 1 ? &mask.no : &mask.yes) = isinf(fill) ? fill : -DBL_MAX; /* hides the score */
     if (!is_same_but_keys(a->r, mask.scores, *at)) {
         hn_miss(a->r, "a mask has more dimensions than the scores that it selects");
         return false;
@@ -184,7 +185,7 @@ static bool take_factor(hn_attn *a, hn_id node, hn_id *at) {
     double c;
     if (!hn_const_f64(a->r, hn_in(a->r, node, 1 - i), &c) || c == 0 ||
         !is_same_but_keys(a->r, hn_in(a->r, node, i), *at)) {
-        hn_miss(a->r, "the scores are scaled by something that is not one constant number");
+        hn_miss(a->r, "the scores are scaled by something other than one constant number");
         return false;
     }
     a->scale *= is_div ? 1 / c : c;
@@ -201,7 +202,7 @@ static bool take_cap(hn_attn *a, hn_id node, hn_id *at) {
     return true;
 }
 
-/* Max with the lowest number keeps sums of masks from becoming -inf. */
+/* Max with the lowest number of the type keeps sums of masks from becoming -inf. */
 static bool take_floor(hn_attn *a, hn_id node, hn_id *at) {
     uint32_t i = scores_input(a->r, node, 0, *at);
     double c;
@@ -235,7 +236,7 @@ static bool take_step(hn_attn *a, hn_id node, hn_id *at) {
     return false;
 }
 
-/* Scores may also be measured, by a Shape to which masks are expanded: that goes with them. */
+/* A Shape may also read the scores, for Expands of masks. It is removed together with them. */
 static bool is_score_shared(hn_attn *a, hn_id value) {
     const hn_value *v = hn_value_at(a->r->g, value);
     uint32_t n_chain = 0;
@@ -245,10 +246,10 @@ static bool is_score_shared(hn_attn *a, hn_id value) {
             return true;
         if (!hn_is_op(a->r, reader, "Shape"))
             n_chain++;
-        else if (a->measure != HN_NONE)
+        else if (a->scores_shape != HN_NONE)
             return true;
         else
-            a->measure = reader;
+            a->scores_shape = reader;
     }
     return n_chain != 1;
 }
@@ -260,8 +261,8 @@ static bool is_expanded_mask(const hn_attn *a, hn_id node) {
     return false;
 }
 
-static bool measures_masks_alone(const hn_attn *a) {
-    const hn_value *v = hn_value_at(a->r->g, hn_out(a->r, a->measure, 0));
+static bool shapes_masks_only(const hn_attn *a) {
+    const hn_value *v = hn_value_at(a->r->g, hn_out(a->r, a->scores_shape, 0));
     for (uint32_t i = 0; i < v->uses.n; i++)
         if (!is_expanded_mask(a, v->uses.at[i].node))
             return false;
@@ -278,8 +279,8 @@ static bool find_scores(hn_attn *a) {
             return false;
         bool is_end = is_product(a->r, node);
         if (is_score_shared(a, at) ||
-            (is_end && a->measure != HN_NONE && !measures_masks_alone(a))) {
-            hn_miss(a->r, "the scores are read elsewhere, too");
+            (is_end && a->scores_shape != HN_NONE && !shapes_masks_only(a))) {
+            hn_miss(a->r, "the scores have other readers");
             return false;
         }
         if (is_end) {
@@ -295,7 +296,7 @@ static bool find_scores(hn_attn *a) {
 
 bool hn_attn_find_core(hn_attn *a) {
     a->scale = 1;
-    a->measure = HN_NONE;
+    a->scores_shape = HN_NONE;
     a->probabilities = hn_in(a->r, a->product, 0);
     a->softmax = find_softmax(a);
     if (a->softmax == HN_NONE || !find_scores(a))

@@ -1,4 +1,5 @@
-/* Attention: what queries, keys and values are views of, and into how many heads they are cut. */
+/* Attention: finds the tensors that queries, keys and values are views of, and the number of
+ * heads. */
 #include "pass/rules/attention_site.h"
 
 static hn_syms *site_syms(const hn_attn *a) {
@@ -39,13 +40,13 @@ static bool find_sizes(hn_attn *a) {
         return false;
     }
     hn_dim columns =
-        hn_dim_of(r, a->probabilities, -1); /* reshaping leaves rows and columns alone */
+        hn_dim_of(r, a->probabilities, -1); /* a reshape between them keeps rows and columns */
     return hn_dim_of(r, a->probabilities, -2) == a->n_queries &&
            (columns == a->n_keys || columns == HN_DIM_UNKNOWN) &&
            hn_dim_of(r, values(a), -2) == a->n_keys;
 }
 
-/* Heads are the axis before the positions where there are two or more axes for batch and heads. */
+/* The axis before the positions holds the heads when at least two axes hold batch and heads. */
 static bool heads_from_rank(hn_attn *a, hn_id value, int32_t n_last) {
     const hn_shape *s = hn_shape_of(a->r, value);
     if (!s || s->rank < n_last + 2)
@@ -66,7 +67,8 @@ static uint32_t source_place(const hn_view *v, uint32_t atom) {
     return i;
 }
 
-/* Where one axis holds batch and heads: heads lie right before the size of a head in the source. */
+/* One axis holds both batch and heads: in the source, the heads lie directly before the head
+ * size. */
 static hn_dim heads_in_source(const hn_view *top, uint32_t size_axis) {
     uint32_t n = top->of_value.n, first_size = HN_VIEW_ATOMS;
     for (uint32_t i = n; i-- > 0;)
@@ -126,7 +128,7 @@ static bool find_heads(hn_attn *a) {
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-static bool view_of(hn_attn *a, hn_id value, bool is_turned, hn_dim heads, hn_dim length,
+static bool view_of(hn_attn *a, hn_id value, bool is_transposed, hn_dim heads, hn_dim length,
                     hn_dim size, hn_view *v) {
     uint8_t perm[HN_VIEW_RANK];
     if (!hn_view_begin(v, a->r, value))
@@ -134,7 +136,7 @@ static bool view_of(hn_attn *a, hn_id value, bool is_turned, hn_dim heads, hn_di
     uint32_t rank = v->source_rank;
     for (uint32_t i = 0; i < rank; i++)
         perm[i] = (uint8_t)i;
-    if (is_turned && rank >= 2) {
+    if (is_transposed && rank >= 2) {
         perm[rank - 2] = (uint8_t)(rank - 1);
         perm[rank - 1] = (uint8_t)(rank - 2);
         hn_view_permute(v, rank, perm);
@@ -142,22 +144,22 @@ static bool view_of(hn_attn *a, hn_id value, bool is_turned, hn_dim heads, hn_di
     return hn_view_regroup(v, 4, (hn_dim[]){a->batch, heads, length, size});
 }
 
-/* A view of keys or values: all heads, or one that the product broadcasts. */
-static bool view_of_kv(hn_attn *a, hn_id value, bool is_turned, hn_dim size, hn_view *v,
+/* Builds the view of keys or values: all heads, or one head that the product broadcasts. */
+static bool view_of_kv(hn_attn *a, hn_id value, bool is_transposed, hn_dim size, hn_view *v,
                        hn_dim *heads) {
     *heads = a->n_heads;
-    if (view_of(a, value, is_turned, *heads, a->n_keys, size, v))
+    if (view_of(a, value, is_transposed, *heads, a->n_keys, size, v))
         return true;
     *heads = 1;
-    return view_of(a, value, is_turned, 1, a->n_keys, size, v);
+    return view_of(a, value, is_transposed, 1, a->n_keys, size, v);
 }
 
 static bool has_repeats(const hn_view *v, uint32_t axis) {
     return hn_view_axis_size(v, axis, false) != hn_view_axis_size(v, axis, true);
 }
 
-/* The heads that there are before they are repeated for groups of queries. Goes up no further than
- * it has to. */
+/* Returns the number of heads before they are repeated for groups of queries, following the view no
+ * further up than needed. */
 static hn_dim grouped_heads(const hn_view *v, hn_dim heads) {
     hn_view at = *v;
     while (!has_repeats(&at, 1))
@@ -179,7 +181,7 @@ static bool find_groups(hn_attn *a, hn_dim k_heads, hn_dim v_heads) {
 
 /* ---- past keys and values -------------------------------------------------------------------- */
 
-/* Is the source laid out as batch, heads, position, size? */
+/* True when the axes of the source are batch, heads, position, size. */
 static bool is_four(const hn_view *v, const hn_attn *a, hn_dim size) {
     const hn_dim dims[] = {a->batch, a->n_kv_heads, a->n_keys, size};
     hn_view_plan plan;
@@ -195,7 +197,8 @@ static bool is_read_by_chain_alone(const hn_rule *r, hn_id value, hn_id chain) {
     return v->block == hn_at(r, r->root)->block;
 }
 
-/* The Concat of a past with new keys or values, as a node; HN_NONE. `top` is the view up to it. */
+/* Finds the Concat that appends new keys or values to the past, or HN_NONE. `top` is the view up to
+ * it. */
 static hn_id find_append(const hn_attn *a, const hn_view *v, hn_id reader, hn_dim size,
                          hn_view *top) {
     *top = *v;

@@ -1,4 +1,4 @@
-/* Attention: all masks as one sum with axes batch, heads, queries, keys. */
+/* Attention: combines all masks into one sum with axes batch, heads, queries, keys. */
 #include "pass/rules/attention_site.h"
 #include "pass/rules/moves.h"
 
@@ -7,7 +7,7 @@
 
 /* ---- alignment ------------------------------------------------------------------------------- */
 
-/* Axes either repeat as a whole or not at all. */
+/* True when every axis is repeated as a whole or not at all. */
 static bool is_cleanly_repeated(const hn_view *v) {
     for (uint32_t axis = 0; axis < 4; axis++) {
         hn_dim all = hn_view_axis_size(v, axis, true), own = hn_view_axis_size(v, axis, false);
@@ -21,15 +21,15 @@ static bool is_own_axis(const hn_view *v, uint32_t axis) {
     return hn_view_axis_size(v, axis, false) == hn_view_axis_size(v, axis, true);
 }
 
-/* The source from which a mask of rank 4 takes the fewest nodes; the nearest of equal ones, since
- * layers share masks. */
-static bool plan_mask(hn_view *v, bool is_measured, hn_view_plan *plan, bool *is_whole_q,
+/* Chooses the source from which a rank-4 mask needs the fewest nodes. Among equals the closest one
+ * wins, because layers share masks. */
+static bool plan_mask(hn_view *v, bool is_expanded_to_scores, hn_view_plan *plan, bool *is_whole_q,
                       bool *is_whole_k) {
     uint32_t best = UINT32_MAX;
     do {
         hn_view_plan here;
         bool q = is_own_axis(v, 2), k = is_own_axis(v, 3);
-        if ((is_measured && v->n_steps == 0) || !is_cleanly_repeated(v) ||
+        if ((is_expanded_to_scores && v->n_steps == 0) || !is_cleanly_repeated(v) ||
             !hn_view_plan_write(v, "0,1,2,3", &here))
             continue;
         uint32_t cost = here.n_nodes + (here.pick_of > 1) + (q && k ? 0 : 1);
@@ -43,7 +43,7 @@ static bool plan_mask(hn_view *v, bool is_measured, hn_view_plan *plan, bool *is
     return best != UINT32_MAX;
 }
 
-/* Rank 4 by axes of size 1 in front, for masks whose sizes tell too little. */
+/* Adds leading axes of size 1 up to rank 4, for masks whose sizes are not known well enough. */
 static hn_id with_leading_axes(hn_rule *r, hn_id value) {
     const int64_t axes[] = {0, 1, 2, 3};
     int32_t rank = hn_rank_of(r, value);
@@ -53,21 +53,22 @@ static hn_id with_leading_axes(hn_rule *r, hn_id value) {
                      : hn_make_with_list(r, "Unsqueeze", value, "axes", (uint32_t)(4 - rank), axes);
 }
 
-/* Do the scores that a mask meets have axes batch, heads, queries, keys themselves? */
+/* True when the scores that a mask applies to have the axes batch, heads, queries, keys. */
 static bool meets_four_axes(const hn_attn *a, const hn_attn_mask *m) {
     const hn_dim dims[] = {a->batch, a->n_heads, a->n_queries, a->n_keys};
     const hn_shape *s = hn_shape_of(a->r, m->scores);
     return s && s->rank == 4 && memcmp(s->dims, dims, sizeof dims) == 0;
 }
 
-/* Is a mask expanded to the shape of the scores, which shall go? */
-static bool is_measured(const hn_attn *a, const hn_attn_mask *m) {
-    hn_id expand = a->measure == HN_NONE ? HN_NONE : hn_maker(a->r, m->value, "Expand");
-    return expand != HN_NONE && hn_in(a->r, expand, 1) == hn_out(a->r, a->measure, 0);
+/* True when a mask is expanded to the shape of the scores, which the rewrite removes. */
+static bool is_expanded_to_scores(const hn_attn *a, const hn_attn_mask *m) {
+    hn_id expand = a->scores_shape == HN_NONE ? HN_NONE : hn_maker(a->r, m->value, "Expand");
+    return expand != HN_NONE && hn_in(a->r, expand, 1) == hn_out(a->r, a->scores_shape, 0);
 }
 
-/* Windows (Swin): scores are met as (images, windows, heads, queries, keys), and a mask differs by
- * window. It is repeated for all images, whose number q tells when it is free. */
+/* Swin windows: the scores have the axes (images, windows, heads, queries, keys) and the mask
+ * differs by window. It is repeated for all images; q provides their number when it is not
+ * constant. */
 static hn_id repeated_by_windows(hn_attn *a, const hn_attn_mask *m, hn_id q) {
     hn_rule *r = a->r;
     const hn_shape *met = hn_shape_of(r, m->scores), *s = hn_shape_of(r, m->value);
@@ -104,7 +105,7 @@ static hn_id aligned(hn_attn *a, hn_view_writer *w, const hn_attn_mask *m, hn_id
     if (met && met->rank <= HN_VIEW_RANK && hn_view_begin(&v, a->r, m->value) &&
         hn_view_broadcast(&v, met) && hn_view_regroup(&v, 4, dims)) {
         v.keeps_factor = true;
-        if (!plan_mask(&v, is_measured(a, m), &plan, &is_whole_q, &is_whole_k))
+        if (!plan_mask(&v, is_expanded_to_scores(a, m), &plan, &is_whole_q, &is_whole_k))
             return repeated_by_windows(a, m, q);
         a->has_all_queries |= is_whole_q;
         a->has_all_keys |= is_whole_k;
@@ -113,7 +114,7 @@ static hn_id aligned(hn_attn *a, hn_view_writer *w, const hn_attn_mask *m, hn_id
             a->shared_length = m->value;
         return hn_view_write(w, &plan);
     }
-    if (meets_four_axes(a, m) && !is_measured(a, m)) {
+    if (meets_four_axes(a, m) && !is_expanded_to_scores(a, m)) {
         a->has_all_queries |= hn_dim_of(a->r, m->value, -2) == a->n_queries;
         a->has_all_keys |= hn_dim_of(a->r, m->value, -1) == a->n_keys;
         a->has_heads |= hn_rank_of(a->r, m->value) > 2 && hn_dim_of(a->r, m->value, -3) != 1;
@@ -132,10 +133,10 @@ static double in_range(double x, hn_dtype t) {
     return isinf(x) ? x : HN_MAX(x, lowest_of(t));
 }
 
-/* A mask as numbers to be added. */
+/* Converts a mask to numbers that are added to the scores. */
 static hn_id as_numbers(hn_attn *a, const hn_attn_mask *m, hn_id x, hn_dtype elem) {
     hn_rule *r = a->r;
-    if (m->kind == HN_MASK_CHOSEN) {
+    if (m->kind == HN_MASK_SELECTED) {
         hn_id yes = hn_new_const_f(r, "yes", elem, in_range(m->yes * m->factor, elem));
         hn_id no = hn_new_const_f(r, "no", elem, in_range(m->no * m->factor, elem));
         return hn_make1(r, "Where", HN_VALUES(x, yes, no), HN_NO_ATTRS);
@@ -185,7 +186,7 @@ hn_id hn_attn_expand_mask(hn_attn *a, hn_id mask, hn_id q, uint32_t q_axis, hn_i
         queries = hn_new_const_i64s(r, "one", 1, &one);
     else if (hn_dim_is_known(a->n_queries))
         queries = hn_new_const_i64s(r, "queries", 1, &a->n_queries);
-    else if (is_shared) /* the same for all layers that share the mask */
+    else if (is_shared) /* gives the same nodes for all layers that share the mask */
         queries =
             hn_make_axis_size(r, a->shared_length, (uint32_t)hn_rank_of(r, a->shared_length) - 1);
     else

@@ -1,4 +1,4 @@
-/* Attention: which operator expresses it for the target, and writing that. */
+/* Attention: chooses the operator that expresses it for the target, and writes it. */
 #include "pass/rules/attention_site.h"
 
 #include <float.h>
@@ -6,22 +6,21 @@
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-/* How an operator takes its inputs and gives its output: as rank 3 (batch, position, heads and
- * size), or rank 4 (batch, heads, position, size). */
+/* How an operator takes its inputs and gives its output: rank 3 (batch, position, heads and size)
+ * or rank 4 (batch, heads, position, size). */
 #define RANK_3 "0,2,13"
 #define RANK_4 "0,1,2,3"
 
 typedef struct attn_form {
     const char *q, *kv, *out;
-    int64_t n_kv_heads; /* those of the keys and values that it takes */
+    int64_t n_kv_heads; /* heads of the keys and values that it takes */
     bool has_past;
     hn_view_plan q_plan, k_plan, v_plan, out_plan;
     hn_id replaced; /* the value that out_plan writes */
     int32_t cost;
 } attn_form;
 
-/* Values that the output is merely moved to: the product's own, and down the chain of nodes that
- * are alone in reading it. */
+/* Follows the output through data-movement nodes, as long as each is the only reader. */
 static hn_id moved_further(const hn_rule *r, hn_id value) {
     hn_id node = hn_only_reader(r, value);
     if (node == HN_NONE || hn_at(r, node)->block != hn_at(r, r->root)->block ||
@@ -31,7 +30,7 @@ static hn_id moved_further(const hn_rule *r, hn_id value) {
     return hn_out(r, node, 0);
 }
 
-/* Writes `value`, `n_moves` below the product, from an output of this layout. */
+/* Plans to write `value`, `n_moves` nodes after the product, from an output of this layout. */
 static bool plan_moved_output(hn_attn *a, hn_id value, uint32_t n_moves, const char *layout,
                               hn_view_plan *plan) {
     static const char each_axis[] = "0,1,2,3,4,5,6,7";
@@ -79,7 +78,7 @@ static bool plan_form(hn_attn *a, attn_form *f) {
     return true;
 }
 
-/* The cheapest of some forms; false when none can be written. */
+/* Picks the cheapest form; false when none can be written. */
 static bool plan_best_form(hn_attn *a, attn_form *forms, uint32_t n, attn_form *best) {
     bool found = false;
     for (uint32_t i = 0; i < n; i++)
@@ -92,21 +91,22 @@ static bool plan_best_form(hn_attn *a, attn_form *forms, uint32_t n, attn_form *
     return found;
 }
 
-/* ---- what all operators need ----------------------------------------------------------------- */
+/* ---- parts that all operators need
+ * ------------------------------------------------------------ */
 
 typedef struct attn_parts {
     hn_id q, k, v, mask;
-    hn_id hidden_rows; /* truth of (batch, queries or 1, 1): no key is left; HN_NONE */
+    hn_id hidden_rows; /* boolean (batch, queries or 1, 1): the row has no visible key; HN_NONE */
     double scale;
 } attn_parts;
 
-/* What the largest element of each row of a mask is. */
+/* The largest element of each row of a mask. */
 static hn_id row_maximum(hn_rule *r, hn_id mask) {
     const int64_t last = -1;
     return hn_make_with_list(r, "ReduceMax", mask, "axes", 1, &last);
 }
 
-/* Rows of -inf alone get NaN, so that their result is NaN as it was: 0 * -inf is NaN. */
+/* Adds NaN to rows of -inf, so that their result stays NaN: 0 * -inf is NaN. */
 static hn_id with_nan_rows(hn_rule *r, hn_id mask, hn_dtype elem) {
     hn_id zero = hn_new_const_f(r, "zero", elem, 0);
     hn_id nan_or_zero = hn_make1(r, "Mul", HN_VALUES(row_maximum(r, mask), zero), HN_NO_ATTRS);
@@ -120,7 +120,7 @@ static hn_id hidden_rows(hn_rule *r, hn_id mask, hn_dtype elem) {
     return hn_make_with_list(r, "Squeeze", test, "axes", 1, &heads);
 }
 
-/* What the operator itself makes of a row of -inf. */
+/* What the operator computes for a row of -inf. */
 typedef enum row_habit { GIVES_ZERO, GIVES_NAN } row_habit;
 
 static bool write_parts(hn_attn *a, const attn_form *f, row_habit habit, attn_parts *p) {
@@ -137,7 +137,7 @@ static bool write_parts(hn_attn *a, const attn_form *f, row_habit habit, attn_pa
         return false;
     }
     if (elem == HN_F64 && (float)p->scale != p->scale) {
-        hn_miss(a->r, "the scale of doubles is an attribute, which holds a float only");
+        hn_miss(a->r, "the scale is an attribute, and an attribute holds no double");
         return false;
     }
     if (a->n_masks == 0)
@@ -159,7 +159,7 @@ static bool write_parts(hn_attn *a, const attn_form *f, row_habit habit, attn_pa
     return true;
 }
 
-/* Lets readers take the new node's outputs. */
+/* Connects the readers to the outputs of the new node. */
 static void write_output(hn_attn *a, const attn_form *f, const attn_parts *p, hn_id node) {
     hn_rule *r = a->r;
     hn_view_writer w = {.r = r};
@@ -223,7 +223,7 @@ static hone_status write_standard(hn_attn *a) {
     return HONE_OK;
 }
 
-/* One head that the product repeated for all by broadcasting. */
+/* True when the product broadcasts a single head of keys and values to all query heads. */
 static bool is_one_for_all(const hn_attn *a) {
     return a->n_heads > 1 && hn_view_axis_size(&a->all_k, 1, true) == 1;
 }
@@ -272,7 +272,7 @@ static hn_id new_const_i32s(hn_rule *r, const char *stem, int64_t n, int32_t num
     return hn_new_const(r, stem, t);
 }
 
-/* What GroupQueryAttention can do: causal, one length for all sequences, no mask. */
+/* GroupQueryAttention supports causal attention with one length for all sequences and no mask. */
 static bool fits_group_query(const hn_attn *a) {
     return a->is_causal && a->past_k == HN_NONE && hn_dim_is_known(a->batch) &&
            hn_dim_is_known(a->n_keys) && a->n_keys <= INT32_MAX && a->size == a->value_size &&
@@ -303,16 +303,16 @@ static hone_status write_group_query(hn_attn *a) {
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 #define STANDARD_SINCE 23 /* opset of ai.onnx Attention */
-#define WHERE_SINCE 9     /* of the newest operator that masks are written with */
+#define WHERE_SINCE 9     /* opset of the newest operator that masks are written with */
 
-/* MultiHeadAttention has no cap, and of types these. */
+/* MultiHeadAttention has no softcap, and supports only these types. */
 static bool fits_multi_head(const hn_attn *a) {
     hn_dtype elem = hn_elem_of(a->r, a->q.value);
     return a->softcap == 0 && (elem == HN_F32 || elem == HN_F16);
 }
 
-/* onnxruntime computes the standard operator no slower than its own, except for grouped causal
- * attention. */
+/* In onnxruntime the standard operator is no slower than those of com.microsoft, except for grouped
+ * causal attention. */
 hone_status hn_attn_write(hn_attn *a) {
     hn_rule *r = a->r;
     const hn_pass *p = r->pass;

@@ -1,7 +1,7 @@
-/* Operators of com.microsoft that take the bias before Gelu along: BiasGelu and FastGelu. */
+/* Fuses an Add of a bias and a Gelu into BiasGelu or FastGelu of com.microsoft. */
 #include "pass/engine/pass_int.h"
 
-/* A rank-1 constant along the last axis, which it does not enlarge. */
+/* True for a rank-1 constant along the last axis of x that does not enlarge it. */
 static bool is_bias_of(const hn_rule *r, hn_id bias, hn_id x) {
     hn_dim n = hn_dim_of(r, bias, 0);
     return hn_rank_of(r, bias) == 1 && hn_rank_of(r, x) >= 1 && hn_dim_is_known(n) &&

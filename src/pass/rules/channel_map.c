@@ -1,4 +1,4 @@
-/* What an operator with constants does to its input, channel by channel. */
+/* Describes an operator with constants as a scale and a shift per channel of its input. */
 #include "pass/engine/weights.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
-/* Normalizations with one scale and one bias per channel: GroupNormalization from the Reshapes
- * around an InstanceNormalization, and constant factors and shifts that become part of scale and
- * bias. */
+/* Normalizations with one scale and one bias per channel: fuses InstanceNormalization between
+ * Reshapes into GroupNormalization, and folds constant factors and shifts that follow into scale
+ * and bias. */
 #include "pass/engine/weights.h"
 
 /* ---- GroupNormalization ---------------------------------------------------------------------- */
 
-/* Per group in, per channel out. */
+/* Expands a parameter per group to one per channel. */
 static hn_id repeat_param(hn_rule *r, hn_id param, uint64_t n_groups, uint64_t n_channels) {
     const hn_tensor *t = hn_const(r, param);
     if (!t || t->rank != 1 || t->n_elems != n_groups || !hn_dtype_is_float(t->dtype))
@@ -20,7 +20,7 @@ static hn_id repeat_param(hn_rule *r, hn_id param, uint64_t n_groups, uint64_t n
     return hn_new_const_f64s(r, "param", t->dtype, 1, dims, to);
 }
 
-/* [N, C, ...] seen as [N, G, ...]: groups are whole channels in a row. */
+/* True when [N, C, ...] is viewed as [N, G, ...], where each group is a run of whole channels. */
 static bool splits_channels(const hn_rule *r, hn_id x, hn_id grouped, hn_dim *n_groups,
                             hn_dim *n_channels) {
     *n_groups = hn_dim_of(r, grouped, 1);
@@ -30,8 +30,8 @@ static bool splits_channels(const hn_rule *r, hn_id x, hn_id grouped, hn_dim *n_
            *n_channels % *n_groups == 0;
 }
 
-/* onnxruntime computes GroupNormalization as a function of many nodes, InstanceNormalization as
- * one: there nothing is won. */
+/* onnxruntime computes GroupNormalization as a function of many nodes and InstanceNormalization as
+ * one kernel, so the fusion gains nothing there. */
 static hone_status fuse_group_norm(hn_rule *r) {
     hn_id x = hn_cap(r, "x"), grouped = hn_cap(r, "grouped");
     hn_dim n_groups, n_channels;
@@ -53,19 +53,20 @@ static hone_status fuse_group_norm(hn_rule *r) {
     return HONE_OK;
 }
 
-/* ---- constants behind a normalization -------------------------------------------------------- */
+/* ---- constants after a normalization
+ * ---------------------------------------------------------- */
 
-/* Does the normalization have one scale and bias per place along an axis, and which? */
+/* Finds the axis along which the normalization has one scale and one bias per element. */
 static bool norm_axis(const hn_rule *r, hn_id norm, int32_t rank, int32_t *axis) {
     if (hn_is_op(r, norm, "GroupNormalization") && hn_node_version(r, norm) < 21)
-        return false; /* they were per group */
+        return false; /* old versions have them per group */
     bool is_layer = hn_is_op(r, norm, "LayerNormalization");
     int64_t layer_axis = is_layer ? hn_node_i(r, norm, "axis", -1) : 1;
     *axis = is_layer ? rank - 1 : 1;
     return rank >= 2 && (layer_axis == *axis || layer_axis == *axis - rank);
 }
 
-/* scale*k and bias*k + shift as new constants; an absent bias is 0 everywhere. */
+/* scale*k and bias*k + shift as new constants; an absent bias is 0. */
 static hn_id combined_param(hn_rule *r, hn_id param, const hn_tensor *like, const double *factor,
                             const double *shift) {
     const hn_tensor *t = param == HN_NONE ? NULL : hn_const(r, param);

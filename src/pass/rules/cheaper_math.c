@@ -1,5 +1,5 @@
-/* The same numbers by cheaper operators. Last, because formulas are recognized in their usual
- * spelling before. */
+/* Replaces arithmetic by cheaper operators with the same results. Runs last, because other rules
+ * recognize formulas in their usual spelling. */
 #include "pass/engine/pass_int.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@ static bool is_real_number(hn_dtype t) {
     return t == HN_F32 || t == HN_F64 || t == HN_F16 || t == HN_BF16;
 }
 
-/* A constant of one number that adds no axes to x. */
+/* True for a constant of one element that adds no axes to x. */
 static bool is_number_for(const hn_rule *r, hn_id constant, hn_id x, double *out) {
     const hn_tensor *t = hn_const(r, constant);
     return t && t->n_elems == 1 && t->rank <= hn_rank_of(r, x) &&

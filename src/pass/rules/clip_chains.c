@@ -1,16 +1,16 @@
-/* Relu, Clip, Max and Min with constants in a row are one Clip. */
+/* Merges Relu, Clip, Max and Min with constants in a row into one Clip. */
 #include "pass/engine/weights.h"
 
 #include <math.h>
 
-/* min(high, max(low, x)); what is not there is infinite. */
+/* min(high, max(low, x)); an absent bound is infinite. */
 typedef struct number_range {
     bool has_low, has_high;
     double low, high;
 } number_range;
 
-/* Types whose numbers a double holds, where bounds are compared, and for which runtimes have a Clip
- * of this opset. */
+/* Types whose values a double represents exactly, so that bounds can be compared, and for which
+ * runtimes have a Clip of this opset. */
 static bool is_clip_type(const hn_rule *r, hn_dtype t) {
     int64_t opset = hn_rule_opset(r);
     if (t == HN_F32)
@@ -21,7 +21,7 @@ static bool is_clip_type(const hn_rule *r, hn_dtype t) {
            (t == HN_F64 || t == HN_F16 || t == HN_I8 || t == HN_U8 || t == HN_I32 || t == HN_U32);
 }
 
-/* As an attribute it has a default, which is finite: infinities do not pass. */
+/* The defaults of the attributes are finite, so they clip infinities. */
 static bool read_range_end(const hn_rule *r, hn_id node, const char *attr, uint32_t input,
                            bool *has, double *out) {
     if (hn_node_version(r, node) < 11) {
@@ -34,7 +34,7 @@ static bool read_range_end(const hn_rule *r, hn_id node, const char *attr, uint3
     return !*has || hn_const_f64(r, value, out);
 }
 
-/* Max or Min of one value and one number; the number must not add axes. */
+/* Max or Min of one value and one constant that must not add axes. */
 static bool read_extreme(const hn_rule *r, hn_id node, double *bound, hn_id *x) {
     const hn_node *n = hn_at(r, node);
     if (n->n_inputs != 2 || hn_node_version(r, node) < 8)
@@ -67,7 +67,7 @@ static double clamp_to(const number_range *c, double v) {
     return fmin(c->high, fmax(c->low, v));
 }
 
-/* A Clip, or a Relu where it says the same; HN_NONE when a bound cannot be written. */
+/* Makes a Clip, or a Relu where it is equivalent; HN_NONE when a bound cannot be written. */
 static hn_id make_clip(hn_rule *r, hn_id x, const number_range *c) {
     hn_dtype elem = hn_elem_of(r, x);
     if (c->has_low && c->low == 0 && !c->has_high && hn_dtype_is_float(elem))
@@ -84,7 +84,7 @@ static hn_id make_clip(hn_rule *r, hn_id x, const number_range *c) {
         HN_ATTRS(hn_new_f(r, "min", (float)c->low), hn_new_f(r, "max", (float)c->high)));
 }
 
-/* Clipping what was clipped: the second range, cut to what the first leaves. */
+/* The merged range is the second range limited to the first. */
 static hone_status merge_clips(hn_rule *r) {
     number_range outer, inner;
     hn_id between, x;
@@ -99,7 +99,8 @@ static hone_status merge_clips(hn_rule *r) {
                          .high = clamp_to(&outer, inner.high)};
     hn_id clip = make_clip(r, x, &both);
     if (clip == HN_NONE)
-        return hn_miss(r, "a bound is no float, and Clip keeps bounds in attributes at this opset");
+        return hn_miss(
+            r, "a bound is not exact in float, and Clip of this opset has float attributes");
     hn_rule_replace(r, clip);
     return HONE_OK;
 }

@@ -1,13 +1,13 @@
-/* Nodes that compute what another one has computed before.
+/* Merges nodes that compute the same as an earlier node.
  *
- * The graph is walked in the order of execution. What was computed in a block is seen by the blocks
- * inside that follow, and forgotten at its end. */
+ * The walk follows the topological order. Nested blocks see the nodes of the blocks around them;
+ * the nodes of a block are forgotten at its end. */
 #include "pass/engine/pass_int.h"
 
 typedef struct seen_node {
     uint64_t hash;
     hn_id node;
-    uint32_t older; /* entry of the same hash; HN_MAP_NONE */
+    uint32_t older; /* entry with the same hash; HN_MAP_NONE */
 } seen_node;
 
 typedef struct seen_nodes {
@@ -18,7 +18,8 @@ typedef struct seen_nodes {
 
 /* ---- equal attributes ------------------------------------------------------------------------ */
 
-/* Length in bytes of what a list or a scalar holds in place; 0 for other kinds. */
+/* Size in bytes of an element that a list or scalar attribute stores directly; 0 for other
+ * kinds. */
 static size_t attr_elem_bytes(hn_attr_kind kind) {
     switch (kind) {
     case HN_ATTR_INT:
@@ -49,7 +50,7 @@ static bool same_texts(const hn_attr *a, const hn_attr *b) {
     return true;
 }
 
-/* Subgraphs and what is rarely seen count as different. */
+/* Subgraphs and rare kinds count as different. */
 static bool same_attr(const hn_attr *a, const hn_attr *b) {
     if (a->kind != b->kind || a->n != b->n || a->ref || b->ref)
         return false;
@@ -80,7 +81,7 @@ static uint64_t hash_attr(const hn_attr *a) {
 
 /* ---- equal nodes ----------------------------------------------------------------------------- */
 
-/* With attributes (of old versions) the sides are not alike. */
+/* Nodes with attributes (of old versions) broadcast one side only. */
 static bool is_symmetric(const hn_node *n) {
     static const char *const ops[] = {"Add",   "Mul",        "And",       "Or",        "Xor",
                                       "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"};
@@ -128,14 +129,15 @@ static uint64_t hash_node(const hn_node *n) {
     }
     hash = hn_hash64(swap ? inputs : n->inputs, n->n_inputs * sizeof *inputs, hash);
     for (uint32_t i = 0; i < n->n_attrs; i++)
-        hash += hash_attr(&n->attrs[i]); /* in any order */
+        hash += hash_attr(&n->attrs[i]); /* a sum, because the order does not matter */
     return hash;
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* Has the earlier node all outputs of this one that are read, and can they take over? */
-static bool can_stand_in(const hn_graph *g, const hn_node *earlier, const hn_node *n) {
+/* True when the earlier node has all outputs of this one that are read, with types that can replace
+ * them. */
+static bool can_replace_node(const hn_graph *g, const hn_node *earlier, const hn_node *n) {
     for (uint32_t i = 0; i < n->n_outputs; i++) {
         if (n->outputs[i] == HN_NONE || hn_value_at(g, n->outputs[i])->uses.n == 0)
             continue;
@@ -151,7 +153,7 @@ static hn_id find_equal(const seen_nodes *s, hn_id node, uint64_t hash) {
     const hn_node *n = hn_node_at(g, node);
     for (uint32_t i = hn_map_get(&s->newest, hash); i != HN_MAP_NONE; i = s->list.at[i].older) {
         const hn_node *other = hn_node_at(g, s->list.at[i].node);
-        if (same_node(n, other) && can_stand_in(g, other, n))
+        if (same_node(n, other) && can_replace_node(g, other, n))
             return s->list.at[i].node;
     }
     return HN_NONE;

@@ -1,4 +1,4 @@
-/* If with a condition that is known: the branch that is taken stands in its place. */
+/* Replaces an If with a known condition by the nodes of the branch that is taken. */
 #include "pass/engine/pass_int.h"
 
 static bool branch_taken(const hn_pass *p, const hn_node *n, hn_id *block) {
@@ -13,7 +13,8 @@ static bool branch_taken(const hn_pass *p, const hn_node *n, hn_id *block) {
     return true;
 }
 
-/* A branch without inputs whose outputs are the node's, as the standard wants it. */
+/* True for a branch without inputs whose outputs match those of the node, as the standard
+ * requires. */
 static bool can_inline(const hn_graph *g, const hn_node *n, hn_id block) {
     const hn_block *b = hn_block_at(g, block);
     if (b->inputs.n > 0 || b->outputs.n < n->n_outputs)
@@ -36,7 +37,7 @@ static hone_status inline_branch(hn_pass *p, hn_id node, hn_id block) {
     return hn_rewrite_end(r);
 }
 
-/* Outer nodes first: what was inside comes out and has its turn in the next run. */
+/* Visits outer nodes first; the next run visits the nodes that were moved out of a branch. */
 hone_status hn_pass_constant_branches(hn_pass *p) {
     for (hn_id id = 0; id < p->g->nodes.n; id++) {
         const hn_node *n = hn_node_at(p->g, id);

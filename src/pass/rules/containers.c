@@ -1,4 +1,4 @@
-/* Sequences and optionals that are opened where they were made. */
+/* Removes sequences and optionals that are made and then opened again. */
 #include "pass/engine/pass_int.h"
 
 static hone_status sequence_at(hn_rule *r) {
@@ -38,7 +38,7 @@ static hone_status open_optional(hn_rule *r) {
     return HONE_OK;
 }
 
-/* Since version 18 it takes what is no optional, too, and hands it on. */
+/* Since version 18 the node also accepts a value that is not an optional, and returns it. */
 static hone_status open_plain(hn_rule *r) {
     const hn_type *t = hn_value_at(r->g, hn_cap(r, "x"))->type;
     if (t && (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SEQUENCE))

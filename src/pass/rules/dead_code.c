@@ -1,9 +1,9 @@
-/* What nobody reads. Rewrites remove what they leave behind; this is for what was there before, for
- * initializers, and for outputs of subgraphs. */
+/* Removes nodes, initializers and outputs of subgraphs that nothing reads. Rewrites remove what
+ * they leave behind; this pass handles what the file contains. */
 #include "pass/engine/pass_int.h"
 
-/* Which outputs of a node with subgraphs can go alone: those from `first` on, and which output of
- * the subgraphs each one is. */
+/* Outputs of a node with subgraphs that can be removed one by one: those from `first` on, and the
+ * output of the subgraphs that each corresponds to. */
 typedef struct body_outputs {
     uint32_t first, shift;
     uint32_t n_blocks;
@@ -18,7 +18,7 @@ static bool add_body(const hn_node *n, const char *attr, body_outputs *out) {
     return true;
 }
 
-/* What a Loop or Scan hands from turn to turn is needed inside even if nobody outside reads it. */
+/* A Loop or Scan needs its carried values even if nothing outside reads them. */
 static bool find_body_outputs(const hn_node *n, body_outputs *out) {
     *out = (body_outputs){0};
     if (!hn_domain_is_onnx(n->domain))
@@ -27,7 +27,7 @@ static bool find_body_outputs(const hn_node *n, body_outputs *out) {
         return add_body(n, "then_branch", out) && add_body(n, "else_branch", out);
     if (hn_str_is(n->op, "Loop") && n->n_inputs >= 2) {
         out->first = n->n_inputs - 2;
-        out->shift = 1; /* the condition comes first */
+        out->shift = 1; /* the condition is the first output */
         return add_body(n, "body", out);
     }
     return false;
@@ -44,7 +44,7 @@ static bool is_unread(const hn_graph *g, hn_id value) {
     return value == HN_NONE || hn_value_at(g, value)->uses.n == 0;
 }
 
-/* One output stays, or there would be no node. */
+/* Keeps at least one output, because a node needs one. */
 static void drop_unread_outputs(hn_pass *p, hn_id node) {
     const hn_node *n = hn_node_at(p->g, node);
     body_outputs body;

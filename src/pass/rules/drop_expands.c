@@ -1,5 +1,5 @@
-/* Expand before an operator that broadcasts anyway: it reads what was expanded, as long as the
- * other operands still give the result its shape. */
+/* Removes an Expand before an operator that broadcasts anyway, when the other operands still give
+ * the result its shape. */
 #include "pass/engine/pass_int.h"
 
 static bool has_dim_from_end(const hn_rule *r, hn_id value, int32_t from_end, hn_dim dim) {
@@ -7,7 +7,7 @@ static bool has_dim_from_end(const hn_rule *r, hn_id value, int32_t from_end, hn
     return from_end <= rank && hn_dim_of(r, value, rank - from_end) == dim;
 }
 
-/* Does some operand have each dimension of the result, with x in the place of input `slot`? */
+/* True when some operand has each dimension of the result after x replaces input `slot`. */
 static bool keeps_result_shape(const hn_rule *r, uint32_t slot, hn_id x) {
     const hn_node *n = hn_at(r, r->root);
     const hn_shape *out = hn_shape_of(r, n->outputs[0]);

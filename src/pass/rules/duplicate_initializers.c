@@ -1,10 +1,10 @@
-/* Initializers with the same content. Of large ones only those are read in full whose type, shape
- * and a few bytes agree. */
+/* Merges initializers with the same content. A fingerprint of type, shape and a few bytes selects
+ * candidates; only those are compared in full. */
 #include "pass/engine/pass_int.h"
 
 typedef struct known_init {
     hn_id value;
-    uint32_t older; /* entry of the same fingerprint; HN_MAP_NONE */
+    uint32_t older; /* entry with the same fingerprint; HN_MAP_NONE */
 } known_init;
 
 typedef struct known_inits {
@@ -13,13 +13,13 @@ typedef struct known_inits {
     HN_VEC(known_init) list;
 } known_inits;
 
-/* Formal inputs and outputs have a name to keep. */
+/* Graph inputs and outputs must keep their names. */
 static bool is_mergeable(const hn_value *v) {
     return v->init && !v->is_input && v->uses.n > 0 && !hn_value_is_output(v, HN_NONE);
 }
 
-/* One that is visible wherever this one is. */
-static hn_id find_twin(const known_inits *k, hn_id value, uint64_t fingerprint) {
+/* Finds an equal initializer that is visible wherever `value` is. */
+static hn_id find_equal_initializer(const known_inits *k, hn_id value, uint64_t fingerprint) {
     const hn_graph *g = k->pass->g;
     const hn_value *v = hn_value_at(g, value);
     uint32_t i = hn_map_get(&k->newest, fingerprint);
@@ -48,7 +48,7 @@ static hone_status merge_init(hn_pass *p, hn_id value, hn_id twin) {
     return hn_rewrite_end(r);
 }
 
-/* Outer blocks first: their initializers serve the inner ones. */
+/* Visits outer blocks first, because inner ones can read their initializers. */
 hone_status hn_pass_duplicate_initializers(hn_pass *p) {
     known_inits k = {.pass = p};
     hn_map_init(&k.newest, p->scratch);
@@ -59,7 +59,7 @@ hone_status hn_pass_duplicate_initializers(hn_pass *p) {
             if (!is_mergeable(hn_value_at(p->g, value)) || !hn_pass_may(p, "same-data"))
                 continue;
             uint64_t fingerprint = hn_tensor_fingerprint(hn_value_at(p->g, value)->init);
-            hn_id twin = find_twin(&k, value, fingerprint);
+            hn_id twin = find_equal_initializer(&k, value, fingerprint);
             HN_TRY(twin == HN_NONE ? add_init(&k, value, fingerprint) : merge_init(p, value, twin));
         }
     }

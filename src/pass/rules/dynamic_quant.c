@@ -1,6 +1,6 @@
-/* Dynamically quantized products as onnxruntime has them in one operator: MatMulInteger, the way
- * back to floats and the bias become MatMulIntegerToFloat; together with the quantization of the
- * input they become DynamicQuantizeMatMul. */
+/* Fuses dynamically quantized products into operators of com.microsoft: MatMulInteger, its
+ * dequantization and the bias become MatMulIntegerToFloat; with the quantization of the input they
+ * become DynamicQuantizeMatMul. */
 #include "pass/engine/pass_int.h"
 
 /* y = Cast(MatMulInteger(a, b, a_zero, b_zero)) * (a_scale * b_scale) [+ bias] */
@@ -8,13 +8,13 @@ typedef struct integer_product {
     hn_id a, b, a_zero, b_zero, a_scale, b_scale;
 } integer_product;
 
-/* One element, of rank 0 or 1. */
+/* True for one element of rank 0 or 1. */
 static bool is_single(const hn_rule *r, hn_id value) {
     int32_t rank = hn_rank_of(r, value);
     return rank == 0 || (rank == 1 && hn_dim_of(r, value, 0) == 1);
 }
 
-/* One element, or one for each column of b. */
+/* True for one element, or one per column of b. */
 static bool fits_columns(const hn_rule *r, hn_id value, hn_id b) {
     hn_dim n = hn_dim_of(r, value, 0);
     return is_single(r, value) ||
@@ -30,7 +30,7 @@ static bool read_product(hn_rule *r, integer_product *p) {
     hn_id node = hn_cap_node(r, "product"), cast = hn_cap_node(r, "real");
     *p = (integer_product){hn_in(r, node, 0), hn_in(r, node, 1), hn_in(r, node, 2),
                            hn_in(r, node, 3), hn_cap(r, "s"),    hn_cap(r, "t")};
-    if (!is_single(r, p->a_scale)) { /* the factors stand in either order */
+    if (!is_single(r, p->a_scale)) { /* the factors occur in either order */
         p->a_scale = hn_cap(r, "t");
         p->b_scale = hn_cap(r, "s");
     }
@@ -51,7 +51,7 @@ static hone_status to_float(hn_rule *r) {
     return HONE_OK;
 }
 
-/* The input's quantization belongs to this product alone. */
+/* The quantization of the input must have no other reader. */
 static hone_status quantize_too(hn_rule *r) {
     hn_id node = hn_value_at(r->g, hn_in(r, r->root, 0))->producer;
     if (node == HN_NONE || !hn_is_op(r, node, "DynamicQuantizeLinear"))
@@ -73,7 +73,7 @@ static hone_status quantize_too(hn_rule *r) {
     return HONE_OK;
 }
 
-/* A constant bias, one number per column. */
+/* Accepts a constant bias with one element per column. */
 static hone_status add_bias(hn_rule *r) {
     hn_id node = hn_cap_node(r, "product"), bias = hn_cap(r, "bias");
     bool is_dynamic = hn_is_op(r, node, "ms.DynamicQuantizeMatMul");

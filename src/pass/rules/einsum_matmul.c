@@ -1,13 +1,13 @@
-/* Einsum of one or two tensors, written as Transpose, ReduceSum, Mul or one MatMul. */
+/* Rewrites an Einsum of one or two tensors as Transpose, ReduceSum, Mul or one MatMul. */
 #include "pass/rules/moves.h"
 
-/* Letters of a term, one per axis. */
+/* The letters of a term, one per axis. */
 typedef struct ein_term {
     uint32_t n;
     char at[HN_MAX_RANK];
 } ein_term;
 
-/* A value whose axes have letters. */
+/* A value whose axes are named by letters. */
 typedef struct ein_value {
     hn_id id;
     ein_term axes;
@@ -35,7 +35,7 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Letters up to the next separator, each once; ellipses and diagonals are refused. */
+/* Reads letters up to the next separator, each at most once; refuses ellipses and diagonals. */
 static bool read_letters(const char **at, const char *end, ein_term *t) {
     t->n = 0;
     for (; *at < end && **at != ',' && **at != '-'; ++*at) {
@@ -48,7 +48,7 @@ static bool read_letters(const char **at, const char *end, ein_term *t) {
     return true;
 }
 
-/* Without "->": the letters that occur once, in the order of the alphabet. */
+/* Without "->" the output has the letters that occur once, in alphabetical order. */
 static bool imply_out_term(ein_job *j) {
     j->out.n = 0;
     for (int c = 'A'; c <= 'z'; c++) {
@@ -79,8 +79,8 @@ static bool read_equation(ein_job *j, hn_bytes text) {
     return read_letters(&at, end, &j->out) && at == end;
 }
 
-/* Sizes by letter. A letter of both must have the same size for sure: Einsum would repeat an axis
- * of size 1. */
+/* Reads the size of each letter. Both inputs must provably have the same size for it, because
+ * Einsum broadcasts an axis of size 1. */
 static bool read_sizes(ein_job *j) {
     memset(j->size, 0, sizeof j->size);
     for (uint32_t i = 0; i < j->n_inputs; i++) {
@@ -125,7 +125,7 @@ static bool read_einsum(hn_rule *r, ein_job *j) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The axes in another order; `order` has the same letters. */
+/* Permutes the axes to `order`, which has the same letters. */
 static void reorder(ein_job *j, ein_value *v, const ein_term *order) {
     hn_perm perm = {.rank = (int32_t)order->n};
     for (uint32_t i = 0; i < order->n; i++)
@@ -146,7 +146,7 @@ static hn_id make_sum(ein_job *j, hn_id x, uint32_t n, const int64_t *axes) {
                     HN_ATTRS(keep));
 }
 
-/* Adds up over the letters that neither the output nor the other input has. */
+/* Reduces the letters that neither the output nor the other input has. */
 static void sum_alone(ein_job *j, ein_value *v, const ein_value *other) {
     ein_term left = {0};
     int64_t axes[HN_MAX_RANK];
@@ -163,7 +163,7 @@ static void sum_alone(ein_job *j, ein_value *v, const ein_value *other) {
     v->axes = left;
 }
 
-/* The letters of a term that a value has, in that order, and axes of size 1 for the others. */
+/* Brings the axes into the order of `over`, with axes of size 1 for missing letters. */
 static hn_id spread(ein_job *j, ein_value *v, const ein_term *over) {
     ein_term order = {0};
     int64_t missing[HN_MAX_RANK];
@@ -171,7 +171,7 @@ static hn_id spread(ein_job *j, ein_value *v, const ein_term *over) {
     for (uint32_t i = 0; i < over->n; i++) {
         if (term_has(&v->axes, over->at[i]))
             term_add(&order, over->at[i]);
-        else if (order.n > 0) /* in front broadcasting does it */
+        else if (order.n > 0) /* leading axes of size 1 come from broadcasting */
             missing[n_missing++] = i;
     }
     uint32_t n_front = over->n - order.n - n_missing;
@@ -183,9 +183,10 @@ static hn_id spread(ein_job *j, ein_value *v, const ein_term *over) {
     return hn_make_with_list(j->r, "Unsqueeze", v->id, "axes", n_missing, missing);
 }
 
-/* ---- two inputs ------------------------------------------------------------------------------ */
+/* ---- groups of letters ----------------------------------------------------------------------- */
 
-/* Letters by where they occur: in both and the output, in one and the output, in both alone. */
+/* Letters by where they occur: in both inputs and the output, in one input and the output, in both
+ * inputs only. */
 typedef struct ein_groups {
     ein_term batch, rows, columns, inner;
 } ein_groups;
@@ -211,7 +212,7 @@ static ein_term joined(const ein_term *a, const ein_term *b, const ein_term *c) 
     return t;
 }
 
-/* Element by element, then added up over the inner letters. */
+/* Writes an elementwise product that is then reduced over the inner letters. */
 static hn_id write_mul(ein_job *j, const ein_groups *g) {
     ein_term over = joined(&j->out, &g->inner, &(ein_term){0});
     int64_t axes[HN_MAX_RANK];
@@ -222,7 +223,7 @@ static hn_id write_mul(ein_job *j, const ein_groups *g) {
     return g->inner.n ? make_sum(j, product, g->inner.n, axes) : product;
 }
 
-/* ---- one product of matrices ----------------------------------------------------------------- */
+/* ---- one MatMul ------------------------------------------------------------------------------ */
 
 static void list_sizes(const ein_job *j, const ein_term *t, hn_dim *dims, uint32_t *n) {
     for (uint32_t i = 0; i < t->n; i++)
@@ -245,7 +246,7 @@ static hn_id reshape_from(ein_job *j, hn_id x, uint32_t n_from, const hn_dim *fr
                : HN_NONE;
 }
 
-/* Batch, then one axis for each of the two groups. */
+/* Reshapes to batch axes and one axis for each of the two groups. */
 static hn_id make_matrix(ein_job *j, ein_value *v, const ein_term *batch, const ein_term *first,
                          const ein_term *second) {
     ein_term order = joined(batch, first, second);
@@ -261,7 +262,7 @@ static hn_id make_matrix(ein_job *j, ein_value *v, const ein_term *batch, const 
     return reshape_from(j, v->id, n_from, from, n_to, to);
 }
 
-/* A product [batch, rows, columns] in the axes of its letters. */
+/* Splits a product [batch, rows, columns] into the axes of its letters. */
 static hn_id split_axes(ein_job *j, hn_id product, const ein_term *leading, const ein_groups *g,
                         const ein_term *all) {
     hn_dim from[HN_MAX_RANK + 2], to[HN_MAX_RANK];
@@ -273,9 +274,10 @@ static hn_id split_axes(ein_job *j, hn_id product, const ein_term *leading, cons
     return reshape_from(j, product, n_from, from, n_to, to);
 }
 
-/* Rows need not become one axis when the other operand has no batch: all but the last lead. */
+/* When the other operand has no batch, rows need not be merged: all but the last are leading
+ * axes. */
 static hn_id make_product(ein_job *j, ein_value *a, ein_value *b, ein_groups *g, ein_value *out) {
-    bool has_vectors = g->batch.n == 0 && g->inner.n == 1; /* MatMul takes them as they are */
+    bool has_vectors = g->batch.n == 0 && g->inner.n == 1; /* MatMul accepts vectors directly */
     bool is_left_vector = has_vectors && g->rows.n == 0 && g->columns.n == 1;
     bool is_right_vector = has_vectors && g->rows.n > 0 && g->columns.n == 0;
     ein_term leading = g->batch;
@@ -298,7 +300,7 @@ static bool is_same_term(const ein_term *a, const ein_term *b) {
     return a->n == b->n && memcmp(a->at, b->at, a->n) == 0;
 }
 
-/* Transposes that a product of these two in this order needs. */
+/* Counts the Transposes that a product of these two in this order needs. */
 static uint32_t count_transposes(const ein_job *j, const ein_value *a, const ein_value *b,
                                  const ein_groups *g) {
     ein_term left = joined(&g->batch, &g->rows, &g->inner);
@@ -328,8 +330,9 @@ static hn_id write_matmul(ein_job *j, ein_groups *g) {
 static hone_status rewrite_einsum(hn_rule *r) {
     ein_job j;
     if (!read_einsum(r, &j))
-        return hn_miss(r, "it has other than one or two inputs of known sizes, an ellipsis or a "
-                          "diagonal");
+        return hn_miss(r,
+                       "it does not have one or two inputs of known sizes, or has an ellipsis or a "
+                       "diagonal");
     sum_alone(&j, &j.in[0], j.n_inputs == 2 ? &j.in[1] : NULL);
     if (j.n_inputs == 1) {
         reorder(&j, &j.in[0], &j.out);
@@ -343,7 +346,7 @@ static hone_status rewrite_einsum(hn_rule *r) {
     bool has_matrices = g.inner.n > 0 && g.rows.n + g.columns.n > 0;
     hn_id product = has_matrices ? write_matmul(&j, &g) : write_mul(&j, &g);
     if (product == HN_NONE)
-        return hn_miss(r, "its free sizes cannot be joined into the axes of matrices");
+        return hn_miss(r, "its symbolic sizes cannot be merged into the axes of matrices");
     hn_rule_replace(r, product);
     return HONE_OK;
 }

@@ -1,22 +1,23 @@
-/* BatchNormalization and constant Mul, Div, Add, Sub after a convolution or a product with constant
- * weights: y = scale * (W x + b) + shift, channel by channel, is a convolution or product with
- * other weights. A Transpose may stand in between. */
+/* Folds BatchNormalization and constant Mul, Div, Add, Sub into the constant weights of the
+ * convolution or product before them: y = scale * (W x + b) + shift per channel is a convolution or
+ * product with other weights. A Transpose may stand in between. */
 #include "pass/engine/weights.h"
 
-/* Conv, ConvTranspose, Gemm or MatMul with constant weights, and where its channels are. */
+/* Conv, ConvTranspose, Gemm or MatMul with constant weights, and the axis of its channels. */
 typedef struct linear_node {
     hn_id node;
-    hn_id add, transpose;  /* what follows it: the Add of a MatMul's bias, moved axes; or HN_NONE */
+    /* nodes that follow: the Add of a MatMul's bias, a Transpose; or HN_NONE */
+    hn_id add, transpose;
     hn_id x, weight, bias; /* values; bias may be HN_NONE */
     int32_t rank, axis;    /* of the result, and of its channels */
-    int32_t seen_axis;     /* the same axis behind the Transpose */
+    int32_t seen_axis;     /* the channel axis after the Transpose */
     uint64_t n_channels;
     hn_channel_layout layout;
     bool is_gemm, is_matmul;
     double beta; /* factor of the bias */
 } linear_node;
 
-/* ---- what is scaled -------------------------------------------------------------------------- */
+/* ---- the linear node ------------------------------------------------------------------------- */
 
 static uint64_t product_of(const int64_t *dims, int32_t begin, int32_t end) {
     uint64_t n = 1;
@@ -65,7 +66,7 @@ static bool describe_product(const hn_rule *r, const hn_tensor *w, linear_node *
     return true;
 }
 
-/* Where the Transpose puts the channels. */
+/* Returns the axis of the channels after the Transpose. */
 static int32_t moved_axis(const hn_rule *r, hn_id transpose, int32_t rank, int32_t axis) {
     uint32_t n;
     const int64_t *perm;
@@ -77,7 +78,7 @@ static int32_t moved_axis(const hn_rule *r, hn_id transpose, int32_t rank, int32
     return -1;
 }
 
-/* The product and what stands between it and input `slot` of the root. */
+/* Finds the linear node and the nodes between it and input `slot` of the root. */
 static bool find_linear(const hn_rule *r, uint32_t slot, linear_node *out) {
     hn_id value = hn_in(r, r->root, slot), reader = r->root;
     *out = (linear_node){.add = HN_NONE, .bias = HN_NONE, .beta = 1};
@@ -115,7 +116,7 @@ static bool describe_linear(hn_rule *r, linear_node *l) {
 
 /* ---- the new node ---------------------------------------------------------------------------- */
 
-/* The bias as one number per channel; zeros when there is none. NULL when it is something else. */
+/* Reads the bias as one number per channel, zeros when there is none. NULL for any other bias. */
 static double *read_bias(hn_rule *r, const linear_node *l) {
     double *bias = HN_NEW_N(r->pass->rule_scratch, double, l->n_channels);
     const hn_tensor *t = hn_const(r, l->bias);
@@ -134,7 +135,7 @@ static double *read_bias(hn_rule *r, const linear_node *l) {
     return given ? bias : NULL;
 }
 
-/* The bias of a MatMul: added, or taken by a Gemm where a single node was. */
+/* A MatMul gets its bias from an Add, or becomes a Gemm when there was no Add. */
 static hn_id make_biased_product(hn_rule *r, const linear_node *l, hn_id weight, hn_id bias) {
     if (l->add == HN_NONE && l->rank == 2 && hn_rank_of(r, l->x) == 2)
         return hn_make1(r, "Gemm", HN_VALUES(l->x, weight, bias), HN_NO_ATTRS);
@@ -168,12 +169,12 @@ static hone_status fold_into(hn_rule *r, const linear_node *l, const hn_channel_
                 (by->scale ? by->scale[i] : 1) * numbers[i] + (by->shift ? by->shift[i] : 0);
         bias = hn_new_const_f64s(r, stem, elem, 1, dims, numbers);
         if (bias == HN_NONE)
-            return hn_miss(r, "the new bias leaves the range of %s", hn_dtype_name(elem));
+            return hn_miss(r, "the new bias exceeds the range of %s", hn_dtype_name(elem));
     }
     if (by->scale)
         weight = hn_scaled_weight(r, l->weight, &l->layout, by);
     if (weight == HN_NONE)
-        return hn_miss(r, "the new weights leave the range of %s", hn_dtype_name(elem));
+        return hn_miss(r, "the new weights exceed the range of %s", hn_dtype_name(elem));
     hn_id y = make_linear(r, l, weight, bias);
     if (l->transpose != HN_NONE)
         y = hn_out(r, hn_make_like(r, l->transpose, HN_VALUES(y), HN_NO_ATTRS), 0);
@@ -184,7 +185,7 @@ static hone_status fold_into(hn_rule *r, const linear_node *l, const hn_channel_
 static hone_status fold_affine(hn_rule *r) {
     bool is_batch_norm = hn_is_op(r, r->root, "BatchNormalization");
     bool is_first = is_batch_norm || hn_const(r, hn_in(r, r->root, 1));
-    uint32_t slot = is_first ? 0 : 1; /* of what is scaled or shifted */
+    uint32_t slot = is_first ? 0 : 1; /* of the input that is scaled or shifted */
     linear_node l;
     if (!hn_const(r, hn_in(r, r->root, 1 - slot)) || !find_linear(r, slot, &l) ||
         !describe_linear(r, &l))
@@ -193,9 +194,9 @@ static hone_status fold_affine(hn_rule *r) {
     if (!hn_channel_map_of(r, r->root, slot, l.rank, l.seen_axis, &by))
         return HONE_OK;
     if (!by.scale && l.is_matmul)
-        return HONE_OK; /* a bias that other rules want to see */
+        return HONE_OK; /* a bias, which other rules match */
     if (!hn_is_finite_map(&by))
-        return hn_miss(r, "a channel is scaled or shifted by a number that is not finite");
+        return hn_miss(r, "a channel is scaled or shifted by an infinite number or NaN");
     return fold_into(r, &l, &by);
 }
 

@@ -1,27 +1,26 @@
-/* Constants: Constant nodes become initializers, and nodes that read nothing but constants are
- * computed now. */
+/* Turns Constant nodes into initializers and evaluates nodes whose inputs are all constant. */
 #include "ops/eval_engine.h"
 #include "pass/engine/pass_int.h"
 
-/* What takes longer is left to the run: normally told by what it multiplies, so that results do not
- * depend on the machine; the clock is for what has no such number. */
+/* Nodes that take longer are left to the run. The limit counts multiply-accumulates, so that
+ * results do not depend on the machine; the deadline is for operators without such a count. */
 #define MAX_FOLD_MACS ((uint64_t)1 << 29)
 #define MAX_FOLD_NS ((uint64_t)5000000000)
 #define MAX_SCRATCH_BYTES ((size_t)1 << 31)
-#define HEADROOM_BYTES 4096 /* of an object beside its elements, rounded up by the heap */
-#define TOO_LARGE "its result is larger than what folding may add to the model"
-#define TOO_LONG "computing it takes long"
+#define HEADROOM_BYTES 4096 /* an object beside its elements, rounded up by the heap */
+#define TOO_LARGE "its result is larger than constant folding may add to the model"
+#define TOO_LONG "computing it takes too long"
 
 typedef struct folder {
     hn_pass *pass;
     hn_eval_host host;
-    uint64_t deadline_ns; /* of the node under evaluation */
+    uint64_t deadline_ns; /* of the node being evaluated */
 } folder;
 
 /* One node whose inputs are constant. */
 typedef struct fold_job {
     hn_id node;
-    bool *wanted; /* per output: somebody reads it */
+    bool *wanted; /* per output: something reads it */
     hn_object **args, **rets;
     uint64_t limit_bytes; /* of all results */
 } fold_job;
@@ -32,7 +31,8 @@ static bool is_past_deadline(void *run) {
 
 /* ---- which nodes ----------------------------------------------------------------------------- */
 
-/* Quantization is kept visible: runtimes look for it. An Identity is there for its name. */
+/* Quantization stays visible because runtimes match it. An Identity exists for the name of its
+ * output. */
 static bool stays_computed(const hn_node *n) {
     static const char *const ops[] = {"Identity", "QuantizeLinear", "DequantizeLinear"};
     for (size_t i = 0; i < HN_COUNT(ops); i++)
@@ -66,7 +66,7 @@ static bool is_read_tensor(const hn_graph *g, hn_id value) {
     return hn_value_at(g, value)->uses.n > 0 && t && t->kind == HN_TYPE_TENSOR;
 }
 
-/* Is anything read, and nothing but tensors? */
+/* True when at least one output is read, and all outputs are tensors. */
 static bool has_foldable_outputs(const hn_graph *g, const hn_node *n) {
     bool is_any_read = false;
     for (uint32_t i = 0; i < n->n_outputs; i++) {
@@ -85,7 +85,7 @@ static bool can_fold(const hn_pass *p, hn_id node) {
            has_foldable_outputs(p->g, n) && hn_is_repeatable(p->g, node);
 }
 
-/* ---- how much it may grow -------------------------------------------------------------------- */
+/* ---- limits on growth ------------------------------------------------------------------------ */
 
 static bool is_read_by_one(const hn_value *v, hn_id node) {
     for (uint32_t i = 0; i < v->uses.n; i++)
@@ -94,7 +94,7 @@ static bool is_read_by_one(const hn_value *v, hn_id node) {
     return !v->is_input;
 }
 
-/* Constants that only this node reads, and that are not needed any more. */
+/* Bytes of constants that only this node reads and that are removed with it. */
 static uint64_t bytes_freed(const hn_pass *p, hn_id node) {
     const hn_node *n = hn_node_at(p->g, node);
     uint64_t sum = 0;
@@ -111,7 +111,7 @@ static uint64_t bytes_freed(const hn_pass *p, hn_id node) {
     return sum;
 }
 
-/* Bytes of the outputs as far as their shapes are known before. */
+/* Bytes of the outputs whose shapes are known before evaluation. */
 static uint64_t bytes_expected(const hn_graph *g, const hn_node *n, const bool *wanted) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n->n_outputs; i++) {
@@ -126,8 +126,8 @@ static uint64_t bytes_expected(const hn_graph *g, const hn_node *n, const bool *
     return sum;
 }
 
-/* Results are kept until the model goes, also those that a later fold reads for the last time: all
- * of them together stay in proportion to the file. */
+/* The arena keeps all results until the model is freed, including intermediate ones, so their sum
+ * is limited in proportion to the file. */
 static uint64_t bytes_left(const hn_pass *p) {
     uint64_t weights = p->model->file_bytes + p->model->external_bytes;
     uint64_t budget = p->options->max_fold_bytes + HN_MIN(weights, UINT64_MAX / 4) * 2;
@@ -228,12 +228,12 @@ static hone_status open_scratch(folder *f) {
     return HONE_OK;
 }
 
-/* A node that cannot be computed, because it is wrong or too large, stays as it is. */
+/* A node that cannot be evaluated, because it is invalid or too large, stays in the graph. */
 static hone_status settle_failure(folder *f, hn_id node, hone_status status) {
     bool hit_limit = hn_heap_hit_limit(f->host.heap);
     if (hn_arena_hit_limit(f->host.scratch)) {
         hit_limit = true;
-        HN_TRY(open_scratch(f)); /* one that failed stays so */
+        HN_TRY(open_scratch(f)); /* a heap that failed stays unusable */
     }
     if (status == HONE_E_NOMEM)
         return hit_limit ? leave(f, node, TOO_LARGE) : status;
@@ -249,7 +249,7 @@ static hone_status evaluate_alone(folder *f, fold_job *job) {
     HN_TRY(bind_args(f, job));
     HN_TRY(
         hn_eval_once(&f->host, f->pass->g, job->node, job->args, job->wanted, job->rets, &unused));
-    return is_past_deadline(f) ? HONE_E_CANCELLED : HONE_OK; /* may have left results undone */
+    return is_past_deadline(f) ? HONE_E_CANCELLED : HONE_OK; /* the results may be incomplete */
 }
 
 static hone_status fold_node(folder *f, hn_id node) {
@@ -272,7 +272,7 @@ static hone_status fold_node(folder *f, hn_id node) {
 
 /* ---- Constant nodes -------------------------------------------------------------------------- */
 
-/* Shares the data of the attribute. */
+/* The initializer shares the data of the attribute. */
 static hone_status move_constant(hn_pass *p, hn_id node, const hn_tensor *t) {
     hn_rule *r = hn_rewrite_begin(p, "constant-node", node);
     HN_TRY_PTR(r);
@@ -280,7 +280,7 @@ static hone_status move_constant(hn_pass *p, hn_id node, const hn_tensor *t) {
     return hn_rewrite_end(r);
 }
 
-/* A subgraph that hands a constant out needs a node for that: the Constant may as well stay. */
+/* A subgraph output needs a node, so a Constant that makes one stays. */
 static bool is_output_of_subgraph(const hn_graph *g, hn_id value) {
     const hn_value *v = hn_value_at(g, value);
     for (uint32_t i = 0; i < v->uses.n; i++)
@@ -306,7 +306,7 @@ static hone_status fold_or_leave(folder *f, hn_id node) {
     return hn_pass_may(p, "fold") ? fold_node(f, node) : HONE_OK;
 }
 
-/* In the order of execution, outer blocks first: what one node leaves the next one can use. */
+/* Topological order, outer blocks first, so that a node can use the results of earlier ones. */
 static hone_status fold_blocks(folder *f) {
     const hn_graph *g = f->pass->g;
     for (hn_id block = 0; block < g->blocks.n; block++) {

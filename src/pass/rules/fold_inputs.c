@@ -4,14 +4,14 @@
 #include "ops/infer/spatial.h"
 #include "pass/engine/weights.h"
 
-/* Conv, Gemm or MatMul at the root, seen from its input channels. */
-typedef struct taker {
+/* Conv, Gemm or MatMul at the root, described by its input channels. */
+typedef struct input_folder {
     uint64_t n_in, n_out;
-    hn_channel_layout layout; /* channels are those of the input */
-    bool sums_rows;           /* outputs are `outer` in the layout, else `inner` */
+    hn_channel_layout layout; /* of the input channels */
+    bool sums_rows;           /* output channels are `outer` in the layout, else `inner` */
     int32_t rank, axis;       /* of the input and its channels */
     bool takes_shift;
-} taker;
+} input_folder;
 
 static bool pads_nothing(const hn_rule *r, hn_id conv, int32_t n_axes) {
     hn_infer c;
@@ -25,26 +25,26 @@ static bool pads_nothing(const hn_rule *r, hn_id conv, int32_t n_axes) {
     return true;
 }
 
-static bool describe_conv_taker(const hn_rule *r, const hn_tensor *w, taker *out) {
+static bool describe_conv_taker(const hn_rule *r, const hn_tensor *w, input_folder *out) {
     int64_t n_groups = hn_node_i(r, r->root, "group", 1);
     if (w->rank < 3 || n_groups < 1 || w->dims[0] % n_groups != 0)
         return false;
     uint64_t m = (uint64_t)w->dims[0], c = (uint64_t)w->dims[1], g = (uint64_t)n_groups;
-    *out = (taker){.n_in = c * g, .n_out = m, .sums_rows = true, .rank = w->rank, .axis = 1};
+    *out = (input_folder){.n_in = c * g, .n_out = m, .sums_rows = true, .rank = w->rank, .axis = 1};
     out->layout = (hn_channel_layout){m, c, w->n_elems / (m * c), m / g};
     out->takes_shift = pads_nothing(r, r->root, w->rank - 2);
     return true;
 }
 
-/* Matrices only: the shift needs a Gemm. */
-static bool describe_product_taker(const hn_rule *r, const hn_tensor *w, taker *out) {
+/* Matrices only, because the shift needs a Gemm. */
+static bool describe_product_folder(const hn_rule *r, const hn_tensor *w, input_folder *out) {
     bool is_transposed = hn_node_i(r, r->root, "transB", 0) != 0;
     if (w->rank != 2 || hn_rank_of(r, hn_in(r, r->root, 0)) != 2 ||
         hn_node_i(r, r->root, "transA", 0) != 0 || hn_node_f(r, r->root, "alpha", 1) != 1 ||
         hn_node_f(r, r->root, "beta", 1) != 1 || hn_rule_opset(r) < 7)
         return false;
     uint64_t d0 = (uint64_t)w->dims[0], d1 = (uint64_t)w->dims[1];
-    *out = (taker){.rank = 2, .axis = 1, .takes_shift = true};
+    *out = (input_folder){.rank = 2, .axis = 1, .takes_shift = true};
     out->sums_rows = is_transposed;
     out->n_in = is_transposed ? d1 : d0;
     out->n_out = is_transposed ? d0 : d1;
@@ -53,8 +53,8 @@ static bool describe_product_taker(const hn_rule *r, const hn_tensor *w, taker *
     return true;
 }
 
-/* The old bias and what the weights make of the shift. */
-static hn_id shifted_bias(hn_rule *r, const taker *t, const double *shift) {
+/* The old bias plus the product of the weights and the shift. */
+static hn_id shifted_bias(hn_rule *r, const input_folder *t, const double *shift) {
     hn_id old = hn_in(r, r->root, 2);
     const hn_tensor *bias = hn_const(r, old), *w = hn_const(r, hn_in(r, r->root, 1));
     const hn_channel_layout *l = &t->layout;
@@ -79,7 +79,8 @@ static hn_id shifted_bias(hn_rule *r, const taker *t, const double *shift) {
     return hn_new_const_f64s(r, "bias", w->dtype, 1, dims, sums);
 }
 
-static hone_status fold_input(hn_rule *r, hn_id x, const taker *t, const hn_channel_map *by) {
+static hone_status fold_input(hn_rule *r, hn_id x, const input_folder *t,
+                              const hn_channel_map *by) {
     hn_id bias = hn_in(r, r->root, 2), weight = hn_in(r, r->root, 1);
     if (by->shift)
         bias = shifted_bias(r, t, by->shift);
@@ -88,7 +89,7 @@ static hone_status fold_input(hn_rule *r, hn_id x, const taker *t, const hn_chan
     if (by->scale)
         weight = hn_scaled_weight(r, weight, &t->layout, by);
     if (weight == HN_NONE)
-        return hn_miss(r, "the new weights leave the range of their type");
+        return hn_miss(r, "the new weights exceed the range of their type");
     hn_id in[3] = {x, weight, bias};
     if (hn_is_op(r, r->root, "MatMul"))
         hn_rule_replace(r, hn_make1(r, bias == HN_NONE ? "MatMul" : "Gemm", 3, in, HN_NO_ATTRS));
@@ -97,7 +98,7 @@ static hone_status fold_input(hn_rule *r, hn_id x, const taker *t, const hn_chan
     return HONE_OK;
 }
 
-/* Which input of the node comes from elsewhere; the other one is constant. */
+/* Returns which input of the node is not constant; the other one is. */
 static uint32_t open_slot(const hn_rule *r, hn_id node) {
     return !hn_is_op(r, node, "BatchNormalization") && hn_const(r, hn_in(r, node, 0)) ? 1 : 0;
 }
@@ -109,21 +110,21 @@ static hone_status fold_inputs(hn_rule *r) {
     if (node == HN_NONE)
         return HONE_OK;
     const hn_tensor *w = hn_own_weight(r, hn_in(r, r->root, 1));
-    taker t;
+    input_folder t;
     if (!w || w->n_elems == 0 ||
-        !(is_conv ? describe_conv_taker(r, w, &t) : describe_product_taker(r, w, &t)))
+        !(is_conv ? describe_conv_taker(r, w, &t) : describe_product_folder(r, w, &t)))
         return HONE_OK;
     uint32_t slot = open_slot(r, node);
     hn_id x = hn_in(r, node, slot);
     if (hn_rank_of(r, x) != t.rank || hn_dim_of(r, x, t.axis) != (hn_dim)t.n_in)
-        return HONE_OK; /* the constant may enlarge it */
+        return HONE_OK; /* the constant may enlarge the result */
     hn_channel_map by = {.n = t.n_in};
     if (!hn_channel_map_of(r, node, slot, t.rank, t.axis, &by))
         return HONE_OK;
     if (by.shift && !t.takes_shift)
-        return hn_miss(r, "the convolution pads: its padding is not shifted");
+        return hn_miss(r, "the convolution has padding, which the shift does not apply to");
     if (!hn_is_finite_map(&by))
-        return hn_miss(r, "a channel is scaled or shifted by a number that is not finite");
+        return hn_miss(r, "a channel is scaled or shifted by an infinite number or NaN");
     return fold_input(r, x, &t, &by);
 }
 

@@ -8,14 +8,14 @@
 
 #define MAX_SPATIAL 8
 
-/* What a Pad adds around the spatial axes. */
+/* The padding that a Pad adds to the spatial axes. */
 typedef struct padding {
     uint32_t n_spatial;
     int64_t pads[2 * MAX_SPATIAL]; /* begins, then ends */
     double value;
 } padding;
 
-/* Adds the pads of one axis; those of batch and channels must be 0, none may cut. */
+/* Adds the pads of one axis. Those of batch and channels must be 0, and none may be negative. */
 static bool add_axis_pads(padding *p, int64_t axis, int64_t rank, int64_t begin, int64_t end) {
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= rank || begin < 0 || end < 0)
@@ -118,7 +118,7 @@ static hone_status pad_conv(hn_rule *r) {
     return write_padded(r, &p, pads, NULL);
 }
 
-/* Runtimes refuse pools with windows that may lie in the padding altogether. */
+/* Runtimes refuse pools with a window that may lie entirely in the padding. */
 static bool every_window_sees_data(const hn_rule *r, uint32_t n_spatial, const int64_t *pads) {
     hn_window_attrs window;
     if (!read_own_window(r, n_spatial, &window))
@@ -139,9 +139,9 @@ static hone_status pad_average(hn_rule *r) {
     if (!find_pad(r, &p) || p.value != 0 || !read_own_pads(r, p.n_spatial, pads, &any))
         return HONE_OK;
     if (hn_node_version(r, r->root) < 7)
-        return HONE_OK; /* padding never counts */
+        return HONE_OK; /* the average does not count padding */
     if (any && hn_node_i(r, r->root, "count_include_pad", 0) == 0)
-        return hn_miss(r, "the pool leaves its own padding out of the average");
+        return hn_miss(r, "the pool does not count its own padding in the average");
     if (!sum_pads(&p, pads))
         return HONE_OK;
     if (!every_window_sees_data(r, p.n_spatial, pads))
@@ -150,7 +150,7 @@ static hone_status pad_average(hn_rule *r) {
     return write_padded(r, &p, pads, &count);
 }
 
-/* Numbers that are never below 0. */
+/* True when no element can be negative. */
 static bool is_never_negative(const hn_rule *r, hn_id value) {
     double least, most = 0;
     if (hn_maker(r, value, "Relu|Sigmoid|HardSigmoid|Softmax|Abs|Exp|Softplus") != HN_NONE)
@@ -161,7 +161,7 @@ static bool is_never_negative(const hn_rule *r, hn_id value) {
     if (hn_node_version(r, clip) < 11)
         return hn_node_f(r, clip, "min", -INFINITY) >= 0 &&
                hn_node_f(r, clip, "max", INFINITY) >= 0;
-    hn_id max = hn_in(r, clip, 2); /* wins over a larger min */
+    hn_id max = hn_in(r, clip, 2); /* takes precedence over a larger min */
     return hn_const_f64(r, hn_in(r, clip, 1), &least) && least >= 0 &&
            (max == HN_NONE || (hn_const_f64(r, max, &most) && most >= 0));
 }
@@ -171,13 +171,13 @@ static hone_status pad_max(hn_rule *r) {
     int64_t pads[2 * MAX_SPATIAL];
     bool any;
     if (!find_pad(r, &p) || hn_out(r, r->root, 1) != HN_NONE)
-        return HONE_OK; /* indices count in the padded image */
+        return HONE_OK; /* indices refer to the padded image */
     hn_id data = hn_in(r, hn_maker(r, hn_in(r, r->root, 0), "Pad"), 0);
     bool is_float = hn_dtype_is_float(hn_elem_of(r, data));
     if (!is_float || !read_own_pads(r, p.n_spatial, pads, &any) || !sum_pads(&p, pads))
         return HONE_OK;
     if (p.value != -INFINITY && !(p.value == 0 && is_never_negative(r, data)))
-        return hn_miss(r, "the Pad fills with %g, which could be the largest number", p.value);
+        return hn_miss(r, "the Pad fills with %g, which could be the maximum of a window", p.value);
     if (!every_window_sees_data(r, p.n_spatial, pads))
         return hn_miss(r, "the padding is as wide as a window");
     return write_padded(r, &p, pads, NULL);

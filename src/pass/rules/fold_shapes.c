@@ -1,9 +1,9 @@
-/* Shape computations whose result inference knows: numbers become constants, and targets of
- * Reshape, Expand and Slice that name the sizes of their own input say so without computing them.
- */
+/* Folds shape computations whose result inference knows: known integers become constants, and the
+ * targets of Reshape, Expand and Slice refer to the sizes of their own input instead of computing
+ * them. */
 #include "pass/rules/moves.h"
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- known integers -------------------------------------------------------------------------- */
 
 static void put_int(hn_dtype elem, void *data, uint32_t i, int64_t v) {
     if (elem == HN_I64)
@@ -21,13 +21,13 @@ static bool are_numbers(uint32_t n, const hn_sint *elems) {
     return true;
 }
 
-/* What sizes are kept in and compared with. */
+/* Types that hold sizes and results of comparisons. */
 static bool is_size_type(const hn_type *t) {
     return t && t->kind == HN_TYPE_TENSOR && t->shape.rank >= 0 && t->shape.rank <= 1 &&
            (t->elem == HN_I64 || t->elem == HN_I32 || t->elem == HN_BOOL);
 }
 
-/* An integer value that is not constant by itself, but all of whose elements are known. */
+/* True for an integer value that is not constant itself, but all of whose elements are known. */
 static bool is_foldable(const hn_pass *p, hn_id value, uint32_t *n, const hn_sint **elems) {
     const hn_value *v = hn_value_at(p->g, value);
     bool is_scalar;
@@ -53,15 +53,15 @@ static hone_status fold_output(hn_pass *p, hn_id node, hn_id value) {
 
 /* ---- targets in terms of the input ----------------------------------------------------------- */
 
-/* The value of an input that was computed, and what is known of its elements. */
+/* A computed input and what inference knows of its elements. */
 static bool computed_ints(const hn_rule *r, uint32_t input, uint32_t *n, const hn_sint **elems) {
     hn_id value = hn_in(r, r->root, input);
     return value != HN_NONE && !hn_const(r, value) && hn_ints(r, value, n, elems) &&
            *n <= HN_MAX_RANK;
 }
 
-/* Can the elements of x take this shape (0: copied, -1: what is left), as far as numbers tell? A
- * file may ask for what cannot be, but in terms that hide it. */
+/* True when the elements of x may take this shape (0: copied, -1: inferred), as far as sizes are
+ * known. A file may ask for an impossible shape in a form that hides it. */
 static bool target_fits(const hn_shape *x, uint32_t n, const int64_t *target) {
     uint64_t have = 1, want = 1;
     bool has_rest = false;
@@ -81,7 +81,7 @@ static bool target_fits(const hn_shape *x, uint32_t n, const int64_t *target) {
     return !x || (has_rest ? have % want == 0 : have == want);
 }
 
-/* An entry of the shape that is a size says so itself; what is copied, left over or unknown is what
+/* A size in the target is written as a number; a copied, inferred or unknown entry is the size that
  * inference found for the output. */
 static hone_status fold_reshape(hn_rule *r) {
     hn_id x = hn_in(r, r->root, 0), y = hn_out(r, r->root, 0);
@@ -100,13 +100,13 @@ static hone_status fold_reshape(hn_rule *r) {
     }
     if (!hn_reshape_target(r->pass->model->syms, hn_shape_of(r, x), n, want, target))
         return hn_miss(r,
-                       "its shape has two sizes that are neither numbers nor those of the input");
+                       "its shape has two sizes that are neither constant nor those of the input");
     if (target_fits(hn_shape_of(r, x), n, target))
         hn_rule_replace(r, hn_make_reshape_to(r, x, n, target));
     return HONE_OK;
 }
 
-/* Where the target names the size that is there already, 1 says the same. */
+/* Where the target is the size that the input has already, 1 is equivalent. */
 static hone_status fold_expand(hn_rule *r) {
     hn_id x = hn_in(r, r->root, 0);
     const hn_sint *elems;
@@ -128,8 +128,8 @@ static hone_status fold_expand(hn_rule *r) {
     return HONE_OK;
 }
 
-/* A bound of a slice without symbols: the size of the axis is its end, one less is -1. Others below
- * the end stay: counted from the end they could be cut where the original wraps around. */
+/* Writes a bound of a slice without symbols: the size of the axis becomes the maximum, one less
+ * becomes -1. Other bounds relative to the end stay, because clamping would differ. */
 static bool bound_number(const hn_rule *r, hn_dim size, hn_sint bound, int64_t *out) {
     hn_syms *s = r->pass->model->syms;
     *out = bound.v;
@@ -141,7 +141,7 @@ static bool bound_number(const hn_rule *r, hn_dim size, hn_sint bound, int64_t *
     return bound.v == size || hn_dim_add_i(s, bound.v, 1) == size;
 }
 
-/* The axes of a slice; without the input they are the first ones. */
+/* Reads the axes of a slice; when the input is absent, they are the first ones. */
 static bool sliced_axes(const hn_rule *r, uint32_t n, int64_t *axes) {
     const int64_t *given;
     uint32_t n_given;
@@ -176,7 +176,7 @@ static hone_status fold_slice_bounds(hn_rule *r) {
 
 /* ---- parts of shapes ------------------------------------------------------------------------- */
 
-/* Indices one after the other, counted from the front, all of them there. */
+/* True for consecutive indices counted from the front, all within the axis. */
 static bool is_run(uint32_t n, const int64_t *at, hn_dim length, int64_t *begin) {
     if (n == 0 || !hn_dim_is_known(length) || at[0] < -length || at[0] >= length)
         return false;
@@ -187,7 +187,7 @@ static bool is_run(uint32_t n, const int64_t *at, hn_dim length, int64_t *begin)
     return *begin + (int64_t)n <= length;
 }
 
-/* Since opset 15 Shape can give a part by itself. */
+/* Since opset 15, Shape can return a range of dimensions. */
 static hone_status shape_range(hn_rule *r) {
     hn_id shape = hn_cap_node(r, "shape");
     const hn_node *n = hn_at(r, shape);
@@ -238,13 +238,13 @@ static bool is_fully_known(const hn_pass *p, hn_id value) {
     return true;
 }
 
-/* What became constant since may tell more of what it flows into. */
+/* Newly constant values may determine the values computed from them. */
 static hone_status learn_again(hn_pass *p, hn_id node) {
     const hn_node *n = hn_node_at(p->g, node);
     bool is_known = true;
     for (uint32_t i = 0; i < n->n_outputs && is_known; i++)
         is_known = n->outputs[i] == HN_NONE || is_fully_known(p, n->outputs[i]);
-    hone_error unused = {0}; /* contradictions of the file are not ours to tell here */
+    hone_error unused = {0}; /* contradictions in the file are reported elsewhere */
     hone_status status = is_known ? HONE_OK : hn_facts_visit(p->facts, node, &unused);
     return status == HONE_E_NOMEM ? status : HONE_OK;
 }
@@ -252,7 +252,8 @@ static hone_status learn_again(hn_pass *p, hn_id node) {
 static hone_status fold_block(hn_pass *p, hn_id block) {
     const hn_block *b = hn_block_at(p->g, block);
     uint32_t n = b->nodes.n;
-    hn_id *nodes = hn_arena_copy(p->scratch, b->nodes.at, n * sizeof *nodes); /* the list changes */
+    /* a copy, because the list changes */
+    hn_id *nodes = hn_arena_copy(p->scratch, b->nodes.at, n * sizeof *nodes);
     HN_TRY_PTR(nodes);
     for (uint32_t i = 0; i < n; i++) {
         if (hn_node_at(p->g, nodes[i])->block == HN_NONE)

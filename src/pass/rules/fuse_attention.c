@@ -1,6 +1,6 @@
-/* Attention in whatever spelling becomes one operator. The spelling is taken apart into a core
- * (softmax, masks, scale), views (heads, packed projections, transposes, repeated keys) and masks;
- * none of them knows of exporters. */
+/* Fuses attention into one operator, whichever exporter wrote it. The match consists of a core
+ * (softmax, masks, scale), views (heads, packed projections, transposes, repeated keys) and masks,
+ * none of which depends on an exporter. */
 #include "pass/rules/attention_site.h"
 
 static bool is_one_type(const hn_attn *a) {
@@ -8,7 +8,7 @@ static bool is_one_type(const hn_attn *a) {
     if (hn_dtype_is_float(elem) && hn_elem_of(a->r, a->k.value) == elem &&
         hn_elem_of(a->r, a->v.value) == elem)
         return true;
-    hn_miss(a->r, "queries, keys and values are not of one type");
+    hn_miss(a->r, "queries, keys and values have different types");
     return false;
 }
 

@@ -1,11 +1,11 @@
-/* Rotary embeddings become one operator, on (batch, position, heads and size) where x is made of
- * that: heads are cut after it, where attention takes them back. */
+/* Fuses rotary embeddings into one operator, on (batch, position, heads and size) where x is a view
+ * of that: the heads are then split after it, where attention merges them again. */
 #include "pass/rules/rotary_site.h"
 
 /* Axes of x: batch and size are the first and the last. */
 typedef struct rope_axes {
     uint8_t heads, position;
-    bool has_batch; /* do the caches differ by batch? */
+    bool has_batch; /* true when the caches differ by batch */
 } rope_axes;
 
 static bool is_alike(const hn_view *v, uint32_t axis) {
@@ -16,10 +16,10 @@ static bool has_all_of(const hn_view *v, uint32_t axis) {
     return hn_view_axis_size(v, axis, false) == hn_view_axis_size(v, axis, true);
 }
 
-/* A cache as repeated over x, its axes those of x. */
+/* The view of a cache as broadcast to x, with the axes of x. */
 static bool view_cache(const hn_rope *p, hn_id cache, hn_view *v) {
-    const hn_shape *x = hn_shape_of(p->r, p->turned);
-    hn_dim dims[4] = {x->dims[0], x->dims[1], x->dims[2], p->n_turned / (p->is_by_pair ? 2 : 1)};
+    const hn_shape *x = hn_shape_of(p->r, p->rotated);
+    hn_dim dims[4] = {x->dims[0], x->dims[1], x->dims[2], p->n_rotated / (p->is_by_pair ? 2 : 1)};
     hn_shape met = {.rank = 4, .dims = dims};
     if (!hn_view_begin(v, p->r, cache) || !hn_view_broadcast(v, &met))
         return false;
@@ -35,14 +35,14 @@ static bool find_axes(const hn_rope *p, const hn_view *cos, rope_axes *out) {
     out->heads = heads_first ? 1 : 2;
     out->position = heads_first ? 2 : 1;
     out->has_batch = !is_alike(cos, 0);
-    return hn_dim_is_known(hn_dim_of(p->r, p->turned, out->heads));
+    return hn_dim_is_known(hn_dim_of(p->r, p->rotated, out->heads));
 }
 
 /* ---- caches ---------------------------------------------------------------------------------- */
 
-/* One number for each pair: the first half of the last axis, or every second element. */
+/* Takes one number per pair: the first half of the last axis, or every second element. */
 static hn_id first_of_pairs(const hn_rope *p, hn_id cache) {
-    const int64_t start = 0, axis = -1, end = p->is_interleaved ? p->n_turned : p->n_turned / 2;
+    const int64_t start = 0, axis = -1, end = p->is_interleaved ? p->n_rotated : p->n_rotated / 2;
     const int64_t step = p->is_interleaved ? 2 : 1;
     hn_rule *r = p->r;
     return hn_make1(r, "Slice",
@@ -62,10 +62,10 @@ static hn_id write_cache(const hn_rope *p, hn_view_writer *w, const hn_view *v,
     return p->is_by_pair ? cache : first_of_pairs(p, cache);
 }
 
-/* The standard operator wants caches for every batch element. */
+/* The standard operator needs caches for every batch element. */
 static hn_id for_all_batches(const hn_rope *p, hn_id cache, hn_id x) {
     hn_rule *r = p->r;
-    hn_dim batch = hn_dim_of(r, p->turned, 0);
+    hn_dim batch = hn_dim_of(r, p->rotated, 0);
     const int64_t sizes[] = {batch, 1, 1};
     if (batch == 1)
         return cache;
@@ -85,18 +85,18 @@ typedef struct rope_form {
     int32_t cost;
 } rope_form;
 
-/* x and the result with axes batch, heads, position, size, arranged as `layout` says. */
+/* Plans x and the result, which have the axes batch, heads, position, size, in this layout. */
 static bool plan_rope(const hn_rope *p, const rope_axes *axes, const char *layout, rope_form *f) {
     const uint8_t perm[] = {0, axes->heads, axes->position, 3};
     hn_view x = p->x, out;
-    if (!hn_view_begin(&out, p->r, p->turned))
+    if (!hn_view_begin(&out, p->r, p->rotated))
         return false;
     hn_dim dims[4];
     for (uint32_t i = 0; i < 4; i++)
         dims[i] = out.source_dims[perm[i]];
     x.keeps_factor = true;
     hn_view_permute(&x, 4, perm);
-    hn_view_permute(&out, 4, perm); /* so that the source's axes can be told by the same names */
+    hn_view_permute(&out, 4, perm); /* so that the same names apply to the axes of the source */
     out.of_source = out.of_value;
     if (!hn_view_plan_best(&x, layout, dims[1], &f->x) ||
         !hn_view_rebase(&out, HN_NONE, 4, dims, layout) ||
@@ -125,12 +125,12 @@ static hone_status write_rope(const hn_rope *p, const rope_axes *axes, const hn_
         return hn_miss(r, "cosines or sines cannot be rearranged with constant shapes");
     if (p->is_interleaved)
         attrs[n++] = hn_new_i(r, "interleaved", 1);
-    hn_dim size = hn_dim_of(r, p->turned, -1);
-    bool is_partial = p->n_turned != size;
+    hn_dim size = hn_dim_of(r, p->rotated, -1);
+    bool is_partial = p->n_rotated != size;
     if (is_three || is_partial)
-        attrs[n++] = hn_new_i(r, "num_heads", hn_dim_of(r, p->turned, axes->heads));
+        attrs[n++] = hn_new_i(r, "num_heads", hn_dim_of(r, p->rotated, axes->heads));
     if (is_partial)
-        attrs[n++] = hn_new_i(r, "rotary_embedding_dim", p->n_turned);
+        attrs[n++] = hn_new_i(r, "rotary_embedding_dim", p->n_rotated);
     hn_view_plan out = is_three ? three.out : four.out;
     if (is_standard) {
         if (!axes->has_batch) {
@@ -143,8 +143,8 @@ static hone_status write_rope(const hn_rope *p, const rope_axes *axes, const hn_
         hn_id position = hn_new_const_i64s(r, "first_position", 1, &first);
         out.source = hn_make1(r, "ms.RotaryEmbedding", HN_VALUES(x, position, c, s), n, attrs);
     }
-    hn_rule_replace_value(r, p->turned, hn_view_write(&w, &out));
-    hn_detail(r, "%lld of %lld elements%s", (long long)p->n_turned, (long long)size,
+    hn_rule_replace_value(r, p->rotated, hn_view_write(&w, &out));
+    hn_detail(r, "%lld of %lld elements%s", (long long)p->n_rotated, (long long)size,
               p->is_interleaved ? ", interleaved" : "");
     return HONE_OK;
 }
@@ -155,9 +155,9 @@ static hone_status fuse_rope(hn_rule *r) {
     rope_axes axes, sin_axes;
     if (!hn_rope_find(&p))
         return HONE_OK;
-    hn_dtype elem = hn_elem_of(r, p.turned);
-    if (hn_rank_of(r, p.turned) != 4 || (elem != HN_F32 && elem != HN_F16 && elem != HN_BF16))
-        return hn_miss(r, "a rotary embedding needs floats of four dimensions");
+    hn_dtype elem = hn_elem_of(r, p.rotated);
+    if (hn_rank_of(r, p.rotated) != 4 || (elem != HN_F32 && elem != HN_F16 && elem != HN_BF16))
+        return hn_miss(r, "a rotary embedding needs a floating-point tensor of rank 4");
     if (hn_elem_of(r, p.cos) != elem || hn_elem_of(r, p.sin) != elem ||
         !view_cache(&p, p.cos, &cos) || !view_cache(&p, p.sin, &sin) ||
         !find_axes(&p, &cos, &axes) || !find_axes(&p, &sin, &sin_axes) ||
@@ -166,7 +166,7 @@ static hone_status fuse_rope(hn_rule *r) {
     if (!p.is_by_pair && !(hn_rope_is_paired(&p, p.cos) && hn_rope_is_paired(&p, p.sin)))
         return hn_miss(r, "cosines or sines are not provably the same for both elements of a pair");
     if (hn_rule_opset(r) < 11)
-        return HONE_OK; /* nothing that is written above knows steps before */
+        return HONE_OK; /* no pattern matches positions on an axis after the heads */
     hn_view_permute(&cos, 4, (uint8_t[]){0, axes.heads, axes.position, 3});
     hn_view_permute(&sin, 4, (uint8_t[]){0, axes.heads, axes.position, 3});
     if (!axes.has_batch && r->pass->options->target != HN_TARGET_ONNX)

@@ -1,5 +1,5 @@
-/* An activation right after a convolution or a Gemm becomes part of it, in the operators of
- * onnxruntime. They exist for float alone. */
+/* Fuses an activation into the convolution or Gemm before it, with the operators of onnxruntime,
+ * which exist for float only. */
 #include "pass/engine/pass_int.h"
 
 /* The activation at the root, if operators of that kind take it, and its parameters. */
@@ -42,8 +42,8 @@ static hone_status conv_activation(hn_rule *r) {
     return write_fused_conv(r, conv, HN_NONE, k, params);
 }
 
-/* Only in our own runs: onnxruntime lays convolutions out in blocks, and does that to the sum only
- * where it adds it by itself. */
+/* For our own sessions only: onnxruntime computes convolutions in a blocked layout, and converts
+ * the sum to it only where it fuses the addition itself. */
 static hone_status conv_sum_activation(hn_rule *r) {
     const hn_activation_row *k;
     float params[2];

@@ -1,8 +1,8 @@
-/* Products that read transposes or are scaled: onnxruntime's FusedMatMul does both by itself, for
- * float and double. */
+/* Fuses transposes of operands and a scale of the result into FusedMatMul of onnxruntime, for float
+ * and double. */
 #include "pass/engine/pass_int.h"
 
-/* A MatMul or FusedMatMul with what was absorbed so far. */
+/* A MatMul or FusedMatMul with the transposes and the scale absorbed so far. */
 typedef struct product_form {
     hn_id in[2];
     bool is_transposed[2];
@@ -34,7 +34,7 @@ static product_form form_of(const hn_rule *r, hn_id node) {
     return f;
 }
 
-/* Does every reader absorb the transpose, so that it goes? */
+/* True when every reader absorbs the transpose, so that it is removed. */
 static bool only_products_read(const hn_rule *r, hn_id value) {
     const hn_value *v = hn_value_at(r->g, value);
     for (uint32_t i = 0; i < v->uses.n; i++)
@@ -43,7 +43,7 @@ static bool only_products_read(const hn_rule *r, hn_id value) {
     return true;
 }
 
-/* Does it swap the last two axes and nothing else? */
+/* True when the Transpose swaps the last two axes and nothing else. */
 static bool swaps_last_two(const hn_rule *r, hn_id transpose) {
     uint32_t n;
     const int64_t *perm;
@@ -68,7 +68,7 @@ static void absorb_transposes(const hn_rule *r, product_form *f) {
     }
 }
 
-/* The factor when a node multiplies `x` by one constant number without changing its shape. */
+/* Reads the factor when a node multiplies `x` by one constant number and keeps its shape. */
 static bool scalar_factor(const hn_rule *r, hn_id node, uint32_t x_slot, double *factor) {
     hn_id x = hn_in(r, node, x_slot);
     const hn_tensor *t = hn_const(r, hn_in(r, node, 1 - x_slot));

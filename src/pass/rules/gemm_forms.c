@@ -1,4 +1,4 @@
-/* Products of matrices as Gemm, and what a Gemm can do by itself: add, transpose, scale. */
+/* Rewrites matrix products as Gemm, and folds additions, transposes and scales into a Gemm. */
 #include "pass/engine/pass_int.h"
 
 /* Types for which runtimes have a Gemm. */
@@ -7,7 +7,7 @@ static bool is_gemm_type(const hn_rule *r, hn_id value) {
     return t == HN_F32 || t == HN_F64 || t == HN_F16;
 }
 
-/* Does `c` spread over a matrix of this shape without enlarging it? */
+/* True when `c` broadcasts to a matrix of this shape without enlarging it. */
 static bool fits_matrix(const hn_rule *r, hn_id c, hn_dim rows, hn_dim cols) {
     int32_t rank = hn_rank_of(r, c);
     if (rank < 0 || rank > 2)
@@ -24,7 +24,7 @@ static hone_status matmul_add(hn_rule *r) {
     if (hn_rule_opset(r) < 7)
         return HONE_OK;
     if (!fits_matrix(r, c, hn_dim_of(r, a, 0), hn_dim_of(r, b, 1)))
-        return hn_miss(r, "what is added may be larger than the product");
+        return hn_miss(r, "the value that is added may be larger than the product");
     hn_rule_replace(r, hn_make1(r, "Gemm", HN_VALUES(a, b, c), HN_NO_ATTRS));
     return HONE_OK;
 }
@@ -34,14 +34,14 @@ static hone_status gemm_add(hn_rule *r) {
     if (!is_gemm_type(r, y))
         return HONE_OK;
     if (!fits_matrix(r, c, hn_dim_of(r, y, 0), hn_dim_of(r, y, 1)))
-        return hn_miss(r, "what is added may be larger than the product");
+        return hn_miss(r, "the value that is added may be larger than the product");
     hn_id in[3] = {hn_in(r, gemm, 0), hn_in(r, gemm, 1), c};
     hn_id made = hn_make_like(r, gemm, 3, in, HN_ATTRS(hn_new_f(r, "beta", 1)));
     hn_rule_replace(r, hn_out(r, made, 0));
     return HONE_OK;
 }
 
-/* x when the value is its transpose as a matrix. */
+/* Returns x when the value is the transpose of the matrix x. */
 static hn_id untransposed(const hn_rule *r, hn_id value) {
     uint32_t n;
     const int64_t *perm;
@@ -97,7 +97,7 @@ static hone_status gemm_scale(hn_rule *r) {
         return HONE_OK;
     float factor = (float)(hn_is_op(r, r->root, "Div") ? 1 / s : s);
     if (hn_elem_of(r, y) != HN_F32 && hn_elem_of(r, y) != HN_F16)
-        return HONE_OK; /* an attribute holds no double */
+        return HONE_OK; /* a float attribute cannot hold it */
     hn_id in[3] = {hn_in(r, gemm, 0), hn_in(r, gemm, 1), hn_in(r, gemm, 2)};
     hn_id made =
         hn_make_like(r, gemm, 3, in,

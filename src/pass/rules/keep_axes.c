@@ -1,8 +1,8 @@
-/* Axes that one node drops and the next brings back, or the other way round: they stay, or never
- * come. */
+/* Removes pairs of nodes of which one drops axes and the next restores them, or the other way
+ * round. */
 #include "pass/rules/moves.h"
 
-/* Axes as bits; false when the node's are not known. */
+/* Reads axes as a bit mask; false when they are not known. */
 static bool axis_bits(const hn_rule *r, hn_id node, int32_t rank, uint64_t *bits) {
     const int64_t *axes;
     uint32_t n;
@@ -43,7 +43,7 @@ static hone_status keep_gathered(hn_rule *r) {
 
 /* ---- Reduce and Arg -------------------------------------------------------------------------- */
 
-/* The axes that a node reduces. */
+/* Reads the axes that a node reduces. */
 static bool reduced_bits(const hn_rule *r, hn_id node, int32_t rank, uint64_t *bits) {
     int64_t axis = hn_node_i(r, node, "axis", 0);
     if (rank < 0 || rank > HN_MAX_RANK)
@@ -59,7 +59,7 @@ static bool reduced_bits(const hn_rule *r, hn_id node, int32_t rank, uint64_t *b
     return !hn_node_i(r, node, "noop_with_empty_axes", 0);
 }
 
-/* Has the value the shape of x without these axes, or with size 1 there? */
+/* True when the value has the shape of x without these axes, or with size 1 there. */
 static bool is_reduced_shape(const hn_rule *r, hn_id value, hn_id x, uint64_t gone, bool keeps) {
     const hn_shape *from = hn_shape_of(r, x), *to = hn_shape_of(r, value);
     int32_t k = 0;
@@ -75,13 +75,13 @@ static bool is_reduced_shape(const hn_rule *r, hn_id value, hn_id x, uint64_t go
     return to && k == to->rank;
 }
 
-/* Reduce without keeping axes, and a step that brings them back; or with, and one that drops them.
- */
-static hone_status reduce_rightly(hn_rule *r) {
+/* Merges a reduction without keepdims and a node that restores the axes, or one with keepdims and a
+ * node that drops them. */
+static hone_status fix_keepdims(hn_rule *r) {
     hn_id reduce = hn_cap_node(r, "reduced"), x = hn_in(r, reduce, 0);
     const hn_node *n = hn_at(r, reduce);
     int32_t rank = hn_rank_of(r, x);
-    bool keeps = hn_node_i(r, reduce, "keepdims", 1) != 1; /* afterwards */
+    bool keeps = hn_node_i(r, reduce, "keepdims", 1) != 1; /* of the new node */
     uint64_t gone, listed;
     if (!reduced_bits(r, reduce, rank, &gone))
         return HONE_OK;
@@ -107,7 +107,7 @@ hone_status hn_pass_keep_axes(hn_pass *p) {
          .allow_shared = true},
         {.name = "reduce-keepdims",
          .pattern = "Unsqueeze|Squeeze|Reshape|Flatten(" REDUCTIONS "(x, ...):reduced, ...)",
-         .fn = reduce_rightly},
+         .fn = fix_keepdims},
     };
     return hn_pass_rules(p, rules, HN_COUNT(rules));
 }

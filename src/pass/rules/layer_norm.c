@@ -1,26 +1,26 @@
-/* LayerNormalization, InstanceNormalization and RMSNormalization from means, squares and roots. A
- * rule begins where x is divided by its deviation; the scale, the bias and a Cast that follow are
- * taken along. */
+/* Fuses LayerNormalization, InstanceNormalization and RMSNormalization from means, squares and
+ * square roots. A rule starts where x is divided by its deviation, and absorbs the scale, the bias
+ * and a Cast that follow. */
 #include "pass/engine/poly.h"
 #include "pass/engine/weights.h"
 
-#define MAX_SPREAD_ELEMS 65536 /* of a scale that is written out to the shape it must have */
+#define MAX_SPREAD_ELEMS 65536 /* of a scale that is expanded to the shape it must have */
 
 #define MAX_NORM_AXES 32
 
-/* One normalization as it is found. */
+/* A normalization that was found. */
 typedef struct found_norm {
     const char *op;
     hn_id x;
     int32_t n_axes; /* the last ones */
     double epsilon;
     hn_id scale, bias; /* HN_NONE: none */
-    hn_id y;           /* the last value that belongs to it */
+    hn_id y;           /* the last value of the formula */
 } found_norm;
 
-/* ---- what is reduced ------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-/* A reduction over the last axes; how many they are. */
+/* True for a reduction over the last axes; *n_axes is their number. */
 static bool reduces_last_axes(const hn_rule *r, hn_id node, int32_t rank, int32_t *n_axes) {
     uint32_t n;
     const int64_t *axes;
@@ -37,7 +37,8 @@ static bool reduces_last_axes(const hn_rule *r, hn_id node, int32_t rank, int32_
     return n > 0 && n < MAX_NORM_AXES && seen == (UINT64_C(1) << n) - 1;
 }
 
-/* Do the reduced axes stay, as axes of size 1: in the reduction itself, or put back by `back`? */
+/* True when the reduced axes stay as axes of size 1, by keepdims or because `back` restores
+ * them. */
 static bool keeps_axes(const hn_rule *r, hn_id reduction, hn_id back, hn_id x, int32_t n_axes) {
     int32_t rank = hn_rank_of(r, x);
     if (hn_node_i(r, reduction, "keepdims", 1) == 1)
@@ -50,7 +51,7 @@ static bool keeps_axes(const hn_rule *r, hn_id reduction, hn_id back, hn_id x, i
     return hn_rank_of(r, back) == rank;
 }
 
-/* Numbers that stand in the pattern can be tensors, too: they must not have enlarged anything. */
+/* Constants of the pattern can be tensors, which must not have enlarged the result. */
 static bool keeps_dims(const hn_rule *r, hn_id y, hn_id x) {
     int32_t rank = hn_rank_of(r, x);
     for (int32_t i = 0; i < rank; i++)
@@ -59,7 +60,7 @@ static bool keeps_dims(const hn_rule *r, hn_id y, hn_id x) {
     return rank >= 1 && hn_rank_of(r, y) == rank;
 }
 
-/* Is x divided by the square root, in whichever way that is written? */
+/* True when x is divided by the square root, in any spelling. */
 static bool divides_by_root(const hn_rule *r) {
     double power = 0.5;
     bool is_product = !hn_is_op(r, r->root, "Div");
@@ -94,7 +95,7 @@ static bool read_norm(hn_rule *r, const char *op, found_norm *f) {
 
 /* ---- scale and bias -------------------------------------------------------------------------- */
 
-/* Sizes of the normalized axes, as numbers. */
+/* Reads the sizes of the normalized axes. */
 static bool normalized_dims(const hn_rule *r, const found_norm *f, int64_t *dims) {
     for (int32_t i = 0; i < f->n_axes; i++) {
         dims[i] = hn_dim_of(r, f->x, i - f->n_axes);
@@ -115,7 +116,8 @@ static bool has_normalized_shape(const hn_rule *r, const found_norm *f, hn_id va
     return true;
 }
 
-/* Does a constant of this shape leave the result's shape as it is, the same along other axes? */
+/* True when a constant of this shape keeps the shape of the result and is constant along other
+ * axes. */
 static bool spreads_over(const hn_tensor *t, const found_norm *f, int32_t x_rank,
                          const int64_t *dims) {
     for (int32_t i = 1; i <= t->rank; i++) {
@@ -126,7 +128,7 @@ static bool spreads_over(const hn_tensor *t, const found_norm *f, int32_t x_rank
     return t->rank <= x_rank;
 }
 
-/* The constant's element for a place in the normalized axes. */
+/* The index of the constant's element for a position in the normalized axes. */
 static uint64_t spread_index(const hn_tensor *t, int32_t n_axes, const int64_t *dims,
                              uint64_t place) {
     uint64_t index = 0, stride = 1;
@@ -147,13 +149,13 @@ static bool count_elems(const found_norm *f, const int64_t *dims, uint64_t *n) {
     return true;
 }
 
-/* The constant t, or 1 everywhere, in the normalized shape. */
+/* Expands the constant t, or 1 when it is NULL, to the normalized shape. */
 static hn_id spread_const(hn_rule *r, const found_norm *f, const hn_tensor *t,
                           const int64_t *dims) {
     uint64_t n;
     if (!count_elems(f, dims, &n))
         return HN_NONE;
-    if (t && n == t->n_elems) { /* only axes of size 1 go away */
+    if (t && n == t->n_elems) { /* only axes of size 1 are removed */
         hn_arena *arena = r->pass->model->arena;
         return hn_new_const(r, "param",
                             hn_tensor_new(arena, t->dtype, f->n_axes, dims, t->data, true));
@@ -167,8 +169,8 @@ static hn_id spread_const(hn_rule *r, const found_norm *f, const hn_tensor *t,
     return hn_new_const_f64s(r, "param", hn_elem_of(r, f->x), f->n_axes, dims, to);
 }
 
-/* What may stand as scale or bias: of the normalized shape, or a constant that can be brought to
- * it. HN_NONE when it cannot. */
+/* Returns a value that can be the scale or bias: one of the normalized shape, or a constant that
+ * can be expanded to it. HN_NONE otherwise. */
 static hn_id fit_param(hn_rule *r, const found_norm *f, hn_id value) {
     int64_t dims[MAX_NORM_AXES];
     if (hn_elem_of(r, value) != hn_elem_of(r, f->x))
@@ -184,7 +186,7 @@ static hn_id fit_param(hn_rule *r, const found_norm *f, hn_id value) {
 
 /* ---- what follows ---------------------------------------------------------------------------- */
 
-/* Normalizing in float what comes and goes in a smaller type is what the operators do anyway. */
+/* The operators normalize a smaller type in float anyway, so Casts around them are absorbed. */
 static void take_casts(const hn_rule *r, found_norm *f) {
     hn_id before = hn_maker(r, f->x, "Cast"), after = hn_lone_reader(r, f->y, "Cast");
     if (before == HN_NONE || after == HN_NONE || hn_elem_of(r, f->x) != HN_F32)
@@ -212,7 +214,9 @@ static hone_status write_norm(hn_rule *r, found_norm *f) {
     if (f->scale == HN_NONE && normalized_dims(r, f, dims))
         f->scale = spread_const(r, f, NULL, dims);
     if (f->scale == HN_NONE)
-        return hn_miss(r, "there is no scale of the normalized shape, and none can be made up");
+        return hn_miss(
+            r,
+            "there is no scale of the normalized shape, and its sizes are not known to create one");
     hn_rule_before(r, hn_value_at(r->g, f->y)->producer);
     hn_id y = hn_make1(
         r, f->op, HN_VALUES(f->x, f->scale, f->bias),
@@ -221,9 +225,8 @@ static hone_status write_norm(hn_rule *r, found_norm *f) {
     return HONE_OK;
 }
 
-/* Every plane of every channel by itself: that is InstanceNormalization, unless there are
- * parameters within planes. What is scaled by channels can look like that in three dimensions, too.
- */
+/* A normalization of every plane of every channel is InstanceNormalization, unless parameters
+ * differ within a plane. A scale per channel in three dimensions can look the same. */
 static bool is_per_channel(hn_rule *r, const found_norm *f) {
     int32_t rank = hn_rank_of(r, f->x);
     hn_dim n_channels = hn_dim_of(r, f->x, 1);
@@ -237,7 +240,7 @@ static bool is_per_channel(hn_rule *r, const found_norm *f) {
                                          rank, 1, (uint64_t)n_channels, &unused));
 }
 
-/* Scale and bias follow as constants that another rule folds in. */
+/* Scale and bias follow as constants that another rule folds. */
 static hone_status write_instance_norm(hn_rule *r, const found_norm *f) {
     int64_t dims[1] = {hn_dim_of(r, f->x, 1)};
     double *numbers = HN_NEW_N(r->pass->rule_scratch, double, (size_t)dims[0]);
@@ -310,10 +313,10 @@ static hone_status fuse_rms_norm_scaled(hn_rule *r) {
 #define SQUARE(d) "{Pow(" d ", 2) | Mul(" d ", " d ")}"
 #define ROOT(v) "Sqrt|Pow(" v ", #power?)"
 #define ONE_BY_ROOT(v) "{Reciprocal?(" ROOT(v) "):inverse | Div(1, Sqrt(" v ")):inverse}"
-/* Axes that a reduction drops may be put back. */
+/* A node that restores axes which a reduction drops. */
 #define BACK(v, name) "Reshape|Unsqueeze?(" v ", ...):" name
 #define CENTERED "Sub(x, " BACK("ReduceMean(x, ...):mean", "mean_back") "):d"
-/* The mean of squared distances, or that of squares less the squared mean. */
+/* The mean of squared differences, or the mean of squares minus the squared mean. */
 /* clang-format off */
 #define VARIANCE                                                                                   \
   "Add(" BACK("{ReduceMean(" SQUARE("d") ", ...):var | "                                           \

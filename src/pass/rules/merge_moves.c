@@ -1,4 +1,4 @@
-/* Two operators in a row that only move data, made one: Transpose, Slice, Concat, Split, Pad. */
+/* Merges two data-movement operators in a row: Transpose, Slice, Concat, Split, Pad. */
 #include "pass/rules/moves.h"
 
 /* ---- Transpose ------------------------------------------------------------------------------- */
@@ -16,7 +16,7 @@ static hone_status merge_transposes(hn_rule *r) {
 
 /* ---- Concat and Split ------------------------------------------------------------------------ */
 
-/* Axis counted from the front. */
+/* Reads the axis, counted from the front. */
 static bool joined_axis(const hn_rule *r, hn_id node, hn_id value, int64_t *axis) {
     int32_t rank = hn_rank_of(r, value);
     *axis = hn_node_i(r, node, "axis", 0);
@@ -30,7 +30,7 @@ static bool is_mergeable_part(const hn_rule *r, hn_id part, int64_t axis) {
            joined_axis(r, maker, part, &inner_axis) && inner_axis == axis;
 }
 
-/* A Concat of Concats along one axis has all their parts. */
+/* A Concat of Concats along one axis takes all their inputs. */
 static hone_status merge_concats(hn_rule *r) {
     HN_VEC(hn_id) parts = {0};
     const hn_node *n = hn_at(r, r->root);
@@ -54,7 +54,7 @@ static hone_status merge_concats(hn_rule *r) {
     return HONE_OK;
 }
 
-/* All parts of a Split, joined again in their order. */
+/* A Concat of all parts of a Split in their order is the input of the Split. */
 static hone_status rejoin_split(hn_rule *r) {
     const hn_node *n = hn_at(r, r->root);
     const hn_value *first = hn_value_at(r->g, n->inputs[0]);
@@ -93,7 +93,7 @@ static bool read_slice_list(const hn_rule *r, hn_id node, const char *name, uint
     return true;
 }
 
-/* Absent axes are the first ones, absent steps are 1. Needs everything constant. */
+/* Absent axes are the first ones, absent steps are 1. All inputs must be constant. */
 static bool read_slice(const hn_rule *r, hn_id node, slice_list *s) {
     const int64_t *starts;
     int32_t rank = hn_rank_of(r, hn_in(r, node, 0));
@@ -117,8 +117,8 @@ static bool read_slice(const hn_rule *r, hn_id node, slice_list *s) {
     return true;
 }
 
-/* Lays a cut over the one on the same axis: x[a:b][c:d] is x[a+c : min(b, a+d)] when nothing counts
- * from the end. */
+/* Applies a slice to one on the same axis: x[a:b][c:d] is x[a+c : min(b, a+d)] when no bound is
+ * relative to the end. */
 static bool cut_further(slice_list *s, uint32_t at, const slice_list *then, uint32_t i) {
     bool is_plain = s->starts[at] >= 0 && s->ends[at] >= 0 && s->steps[at] == 1 &&
                     then->starts[i] >= 0 && then->ends[i] >= 0 && then->steps[i] == 1;
@@ -174,14 +174,15 @@ static hone_status merge_slices(hn_rule *r) {
     if (!read_slice(r, hn_cap_node(r, "inner"), &both) || !read_slice(r, r->root, &then))
         return HONE_OK;
     if (!merge_slice_lists(&both, &then))
-        return hn_miss(r, "both cut one axis, and at least one counts from its end or in steps");
+        return hn_miss(
+            r, "both slice one axis, and a bound is relative to its end or a step is not 1");
     hn_rule_replace(r, make_slice(r, hn_cap(r, "x"), &both));
     return HONE_OK;
 }
 
 /* ---- Pad ------------------------------------------------------------------------------------- */
 
-/* Of every axis, begins then ends, in elements; none negative. */
+/* Reads the pads of every axis, begins then ends; none is negative. */
 static bool read_pads(const hn_rule *r, hn_id node, int32_t rank, int64_t *pads) {
     const int64_t *given, *axes = NULL;
     uint32_t n, n_axes = (uint32_t)rank;
@@ -201,7 +202,7 @@ static bool read_pads(const hn_rule *r, hn_id node, int32_t rank, int64_t *pads)
     return true;
 }
 
-/* The number that is padded with; 0 when absent. */
+/* Reads the padding value, 0 when absent. */
 static bool read_pad_value(const hn_rule *r, hn_id node, double *out) {
     *out = (double)hn_node_f(r, node, "value", 0);
     hn_id value = hn_in(r, node, 2);
@@ -217,7 +218,7 @@ static hone_status merge_pads(hn_rule *r) {
         !read_pad_value(r, inner, &value) || !read_pad_value(r, r->root, &then_value))
         return HONE_OK;
     if (!(value == then_value))
-        return hn_miss(r, "the two pad with different numbers");
+        return hn_miss(r, "the two pad with different values");
     for (int32_t i = 0; i < 2 * rank; i++)
         pads[i] += then[i];
     uint32_t n = 2 * (uint32_t)rank;

@@ -1,13 +1,13 @@
-/* Convolutions and products with few output channels that read the same value become one, and a
- * Split. Processors compute a block of channels at a time: several that fill a block together cost
- * as much as one. Wider ones gain nothing and would pay for the Split. */
+/* Merges convolutions and products with few output channels that read the same value into one node
+ * and a Split. Kernels compute a tile of channels at a time: several nodes that fill a tile
+ * together cost as much as one. Wider nodes gain nothing and would pay for the Split. */
 #include "pass/engine/weights.h"
 
-#define NARROW_CHANNELS 16 /* of one node; from here on merging was measured not to pay */
-#define LEAST_DEPTH 64     /* products summed up for one result; below, the Split costs too much */
+#define NARROW_CHANNELS 16 /* of one node; merging wider ones was measured to be slower */
+#define LEAST_DEPTH 64     /* multiply-accumulates per output; below, the Split costs too much */
 #define MAX_MERGED 32
 
-/* Nodes that differ in their weights alone. */
+/* Nodes that differ only in their weights. */
 typedef struct narrow_group {
     uint32_t n;
     hn_id nodes[MAX_MERGED];
@@ -17,7 +17,7 @@ typedef struct narrow_group {
     bool has_bias;
 } narrow_group;
 
-/* The axis of a weight along which output channels lie; -1 when this node cannot be merged. */
+/* The axis of a weight that holds the output channels; -1 when this node cannot be merged. */
 static int32_t channel_axis(const hn_rule *r, hn_id node, const hn_tensor *w) {
     if (hn_is_op(r, node, "Conv"))
         return hn_node_i(r, node, "group", 1) == 1 ? 0 : -1;
@@ -26,7 +26,7 @@ static int32_t channel_axis(const hn_rule *r, hn_id node, const hn_tensor *w) {
     return hn_node_i(r, node, "transB", 0) != 0 ? 0 : 1;
 }
 
-/* An activation that would become part of the node. */
+/* True when an activation follows that another pass fuses into the node. */
 static bool feeds_activation(const hn_rule *r, hn_id node) {
     hn_id reader = hn_only_reader(r, hn_out(r, node, 0));
     return reader != HN_NONE &&
@@ -35,7 +35,7 @@ static bool feeds_activation(const hn_rule *r, hn_id node) {
                     "BatchNormalization");
 }
 
-/* A vector of biases, one per channel. */
+/* True for a bias vector with one element per channel, or no bias. */
 static bool has_plain_bias(const hn_rule *r, hn_id node, int64_t n_channels) {
     const hn_tensor *t = hn_const(r, hn_in(r, node, 2));
     return t && t->data && t->rank == 1 && t->dims[0] == n_channels;
@@ -46,7 +46,7 @@ static bool is_narrow(hn_rule *r, hn_id node, const hn_tensor *w, int32_t axis) 
            w->n_elems / (uint64_t)w->dims[axis] >= LEAST_DEPTH && !feeds_activation(r, node);
 }
 
-/* Can the node be merged with the root? */
+/* True when the node can be merged with the root. */
 static bool merges_with_root(hn_rule *r, hn_id node, const narrow_group *g) {
     const hn_node *a = hn_at(r, r->root), *b = hn_at(r, node);
     const hn_tensor *v = hn_const(r, hn_in(r, r->root, 1)), *w = hn_const(r, hn_in(r, node, 1));
@@ -74,7 +74,7 @@ static bool collect_alike(hn_rule *r, narrow_group *g) {
     return g->n >= 2 && hn_stands_first(r, g->n, g->nodes);
 }
 
-/* Input `slot` of all nodes, one after the other along an axis. */
+/* Concatenates input `slot` of all nodes along an axis. */
 static hn_id joined_weights(hn_rule *r, const narrow_group *g, uint32_t slot, int32_t axis) {
     hn_id first = hn_in(r, g->nodes[0], slot);
     const hn_tensor *t = hn_const(r, first);

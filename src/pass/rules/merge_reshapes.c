@@ -1,10 +1,10 @@
-/* Reshape, Squeeze, Unsqueeze and Flatten in a row, and Transposes that move nothing between them,
- * are one step: elements keep their order. */
+/* Merges Reshape, Squeeze, Unsqueeze and Flatten in a row into one node, also across Transposes
+ * that keep the order of elements. */
 #include "pass/rules/moves.h"
 
-/* ---- one step for two ------------------------------------------------------------------------ */
+/* ---- two reshapes into one ------------------------------------------------------------------- */
 
-/* Does the last step of the row look at nothing but the number of elements? */
+/* True when the last reshape depends on nothing but the number of elements. */
 static bool is_absolute(const hn_rule *r) {
     const int64_t *target;
     uint32_t n;
@@ -24,11 +24,11 @@ static hone_status merge_two(hn_rule *r) {
     else if (is_absolute(r))
         hn_rule_set_input(r, r->root, 0, x);
     else
-        return hn_miss(r, "the shape cannot be said in one step with at most one size left over");
+        return hn_miss(r, "the shape needs more than one inferred size in a single Reshape");
     return HONE_OK;
 }
 
-/* A Transpose beside a reshape that only moves axes of size 1 is a reshape itself. */
+/* A Transpose that only moves axes of size 1, next to a reshape, is a reshape itself. */
 static hone_status untangle_ones(hn_rule *r) {
     hn_id transpose = hn_is_op(r, r->root, "Transpose") ? r->root : hn_cap_node(r, "moved");
     hn_id x = hn_in(r, transpose, 0);
@@ -41,15 +41,15 @@ static hone_status untangle_ones(hn_rule *r) {
     return HONE_OK;
 }
 
-/* ---- splitting before moving ----------------------------------------------------------------- */
+/* ---- splitting before a Transpose ------------------------------------------------------------ */
 
-/* How the last step of Reshape, Transpose, Reshape cuts each axis that it gets. */
+/* How the last node of Reshape, Transpose, Reshape splits each of its axes. */
 typedef struct axis_cut {
     int32_t begin[HN_MAX_RANK + 1]; /* first axis of the result for each axis; then the rank */
 } axis_cut;
 
-/* True when every axis is cut into whole ones: the result has those of `moved` in their order, some
- * of them split, some of size 1 gone or new. */
+/* True when the result only splits the axes of `moved`, in their order, and adds or drops axes of
+ * size 1. */
 static bool find_cuts(hn_syms *s, const hn_shape *moved, const hn_shape *out, axis_cut *cut) {
     int32_t k = 0;
     for (int32_t i = 0; i < moved->rank; i++) {
@@ -69,7 +69,7 @@ static bool find_cuts(hn_syms *s, const hn_shape *moved, const hn_shape *out, ax
     return k == out->rank;
 }
 
-/* The axes of the result as they stand before the Transpose, and the permutation that is left. */
+/* The axes of the result before the Transpose, and the permutation that remains. */
 static void cut_before(const hn_perm *perm, const axis_cut *cut, const hn_shape *out, hn_dim *dims,
                        hn_perm *rest) {
     hn_perm back = hn_perm_inverse(perm);
@@ -86,7 +86,8 @@ static bool has_dims(const hn_shape *s, int32_t rank, const hn_dim *dims) {
     return s && s->rank == rank && memcmp(s->dims, dims, (size_t)rank * sizeof *dims) == 0;
 }
 
-/* A Reshape that only splits what a Transpose moved can split first: there it meets another one. */
+/* A Reshape that only splits axes after a Transpose can split them before it, next to another
+ * Reshape. */
 static hone_status split_first(hn_rule *r) {
     hn_id x = hn_cap(r, "x"), moved = hn_cap_node(r, "moved");
     const hn_shape *between = hn_shape_of(r, hn_out(r, moved, 0));
@@ -102,7 +103,7 @@ static hone_status split_first(hn_rule *r) {
     if (!has_dims(hn_shape_of(r, x), out->rank, dims))
         split = hn_make_reshape(r, x, (uint32_t)out->rank, dims);
     if (split == HN_NONE)
-        return hn_miss(r, "the shape cannot be said in one step with at most one size left over");
+        return hn_miss(r, "the shape needs more than one inferred size in a single Reshape");
     hn_rule_replace(r, hn_perm_is_identity(&rest) ? split : hn_make_transpose(r, split, &rest));
     return HONE_OK;
 }

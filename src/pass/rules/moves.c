@@ -1,4 +1,4 @@
-/* Permutations of axes, and constant targets of Reshape. */
+/* Helpers for data-movement operators: permutations of axes and constant targets of Reshape. */
 #include "pass/rules/moves.h"
 
 /* ---- permutations ---------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ hn_id hn_make_transpose(hn_rule *r, hn_id x, const hn_perm *p) {
 
 /* ---- Reshape --------------------------------------------------------------------------------- */
 
-/* A named size is taken to be 1 or more; what is computed from names may well be 0. */
+/* A symbol is assumed to be 1 or more; an expression of symbols may be 0. */
 static bool may_be_empty(const hn_syms *s, hn_dim d) {
     hn_str name;
     return d == 0 ||
@@ -110,7 +110,8 @@ hn_id hn_make_reshape(hn_rule *r, hn_id x, uint32_t n, const hn_dim *want) {
     return hn_make_reshape_to(r, x, n, target);
 }
 
-/* Axes of size 1 that `longer` has and `shorter` has not, when that is all the difference. */
+/* Finds axes of size 1 that `longer` has and `shorter` does not, when that is the only
+ * difference. */
 static bool find_extra_ones(const hn_shape *shorter, const hn_shape *longer, uint32_t *n,
                             int64_t *axes) {
     int32_t k = 0;

@@ -1,5 +1,6 @@
-/* Arithmetic with a constant that changes nothing: x*1, x + 0, x and true. Of floating-point
- * numbers x + 0 changes one thing, the sign of a negative zero; we let that sign live. */
+/* Removes arithmetic with a constant that changes nothing: x*1, x + 0, x and true. In floating
+ * point x + 0 turns a negative zero into a positive one; removing it keeps the sign, which is
+ * accepted. */
 #include "pass/engine/pass_int.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 typedef struct neutral_element {
     const char *op;
     double number;
-    bool is_either_side; /* else on the right only */
+    bool is_either_side; /* else only on the right */
 } neutral_element;
 
 static const neutral_element neutral_elements[] = {
@@ -26,7 +27,7 @@ static const neutral_element neutral_elements[] = {
     {"Min", (double)INFINITY, true},
 };
 
-/* Has the result the shape of x, whatever that is? */
+/* True when the result has the shape of x, whatever that is. */
 static bool keeps_shape_of(const hn_rule *r, hn_id x, hn_id constant) {
     const hn_tensor *c = hn_const(r, constant);
     bool is_scalar = c && c->n_elems == 1 && c->rank <= HN_MAX(hn_rank_of(r, x), 0);
@@ -53,7 +54,7 @@ static hone_status neutral(hn_rule *r) {
         if (!is_filled_with(r, n->inputs[side], e->number) || !has_type_of(r, x))
             continue;
         if (!keeps_shape_of(r, x, n->inputs[side]))
-            return hn_miss(r, "the constant changes no number, but perhaps the shape");
+            return hn_miss(r, "the constant changes no element, but may change the shape");
         hn_rule_replace(r, x);
         return HONE_OK;
     }
@@ -66,12 +67,13 @@ static hone_status where_constant(hn_rule *r) {
         return HONE_OK;
     hn_id taken = hn_in(r, r->root, condition != 0 ? 1 : 2);
     if (!hn_same_shape(r, taken, hn_out(r, r->root, 0)))
-        return hn_miss(r, "its condition is constant, but the other choice widens the shape");
+        return hn_miss(r, "its condition is constant, but the other operand broadcasts the result");
     hn_rule_replace(r, taken);
     return HONE_OK;
 }
 
-/* An attribute before version 11, an input since: absent, or beyond all numbers. */
+/* An attribute before version 11, an input since: absent, or not a bound for any value of the
+ * type. */
 static bool is_unbounded(const hn_rule *r, const char *attr, uint32_t input, double end) {
     if (hn_node_version(r, r->root) < 11)
         return hn_node_attr(hn_at(r, r->root), attr) &&

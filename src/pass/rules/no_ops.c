@@ -1,9 +1,9 @@
-/* Nodes that hand on what they get, because of their attributes or of the shapes they meet. */
+/* Removes nodes that return their input because of their attributes or of the shapes they get. */
 #include "pass/engine/pass_int.h"
 
 /* ---- common ---------------------------------------------------------------------------------- */
 
-static hone_status hand_on(hn_rule *r) {
+static hone_status forward_input(hn_rule *r) {
     hn_rule_replace(r, hn_in(r, r->root, 0));
     return HONE_OK;
 }
@@ -17,7 +17,7 @@ static bool keeps_shape(const hn_rule *r) {
     return hn_same_shape(r, hn_in(r, r->root, 0), hn_out(r, r->root, 0));
 }
 
-/* A list is this number throughout; an absent one is, too. */
+/* True when all elements of a list are this number, or when it is absent. */
 static bool is_list_of(const hn_rule *r, const char *name, int64_t number) {
     uint32_t n;
     const int64_t *v;
@@ -31,15 +31,14 @@ static bool is_list_of(const hn_rule *r, const char *name, int64_t number) {
     return true;
 }
 
-/* ---- whatever the shapes are ----------------------------------------------------------------- */
+/* ---- for any shape --------------------------------------------------------------------------- */
 
 static hone_status identity(hn_rule *r) {
     bool is_needed = hn_replace_needs_identity(r->g, hn_out(r, r->root, 0), hn_in(r, r->root, 0));
-    return is_needed ? HONE_OK : hand_on(r);
+    return is_needed ? HONE_OK : forward_input(r);
 }
 
-/* Before version 7 an attribute says that this is no training; since 12 an input says that it is.
- */
+/* Before version 7 an attribute turns training off; since version 12 an input turns it on. */
 static hone_status dropout(hn_rule *r) {
     int version = hn_node_version(r, r->root);
     hn_id training = version >= 12 ? hn_in(r, r->root, 2) : HN_NONE;
@@ -48,30 +47,30 @@ static hone_status dropout(hn_rule *r) {
         return HONE_OK;
     if (training != HN_NONE && (!hn_const_f64(r, training, &is_training) || is_training != 0))
         return HONE_OK;
-    return is_output_read(r, 1) ? hn_miss(r, "its mask is read") : hand_on(r);
+    return is_output_read(r, 1) ? hn_miss(r, "its mask has readers") : forward_input(r);
 }
 
 static hone_status cast_to_same(hn_rule *r) {
     hn_dtype from = hn_elem_of(r, hn_in(r, r->root, 0));
     hn_dtype to = hn_elem_of(r, hn_out(r, r->root, 0));
-    return from != HN_UNDEFINED && from == to ? hand_on(r) : HONE_OK;
+    return from != HN_UNDEFINED && from == to ? forward_input(r) : HONE_OK;
 }
 
 static hone_status one_input(hn_rule *r) {
-    return hn_at(r, r->root)->n_inputs == 1 ? hand_on(r) : HONE_OK;
+    return hn_at(r, r->root)->n_inputs == 1 ? forward_input(r) : HONE_OK;
 }
 
-/* Of several parts the node may name the first alone. */
+/* A node with several outputs may declare only the first. */
 static hone_status one_output(hn_rule *r) {
     bool is_whole = hn_node_i(r, r->root, "num_outputs", 1) == 1;
-    return hn_at(r, r->root)->n_outputs == 1 && is_whole ? hand_on(r) : HONE_OK;
+    return hn_at(r, r->root)->n_outputs == 1 && is_whole ? forward_input(r) : HONE_OK;
 }
 
 static hone_status blocks_of_one(hn_rule *r) {
-    return hn_node_i(r, r->root, "blocksize", 0) == 1 ? hand_on(r) : HONE_OK;
+    return hn_node_i(r, r->root, "blocksize", 0) == 1 ? forward_input(r) : HONE_OK;
 }
 
-/* "ij->ij": one operand whose letters come out in their order, none twice. */
+/* "ij->ij": one operand whose letters all occur once, in the same order in the output. */
 static hone_status einsum_identity(hn_rule *r) {
     const hn_attr *equation = hn_node_attr(hn_at(r, r->root), "equation");
     char sides[2][64];
@@ -93,28 +92,28 @@ static hone_status einsum_identity(hn_rule *r) {
             return HONE_OK;
         sides[side][n[side]++] = text[i];
     }
-    return side == 1 && n[0] == n[1] && memcmp(sides[0], sides[1], n[0]) == 0 ? hand_on(r)
+    return side == 1 && n[0] == n[1] && memcmp(sides[0], sides[1], n[0]) == 0 ? forward_input(r)
                                                                               : HONE_OK;
 }
 
-/* ---- because of what they are told ----------------------------------------------------------- */
+/* ---- because of attributes ------------------------------------------------------------------- */
 
 static hone_status transpose(hn_rule *r) {
     uint32_t n;
     const int64_t *perm;
     if (!hn_node_attr(hn_at(r, r->root), "perm")) {
         int32_t rank = hn_rank_of(r, hn_in(r, r->root, 0));
-        return rank == 0 || rank == 1 ? hand_on(r) : HONE_OK;
+        return rank == 0 || rank == 1 ? forward_input(r) : HONE_OK;
     }
     if (!hn_node_ints(r, r->root, "perm", &n, &perm))
         return HONE_OK;
     for (uint32_t i = 0; i < n; i++)
         if (perm[i] != i)
             return HONE_OK;
-    return hand_on(r);
+    return forward_input(r);
 }
 
-/* Equal shapes say nothing here: what one side gets the other may lose. */
+/* Equal shapes are no proof: one side may be padded and the other cropped. */
 static hone_status pad(hn_rule *r) {
     uint32_t n;
     const int64_t *pads;
@@ -124,7 +123,7 @@ static hone_status pad(hn_rule *r) {
     for (uint32_t i = 0; i < n; i++)
         if (pads[i] != 0)
             return HONE_OK;
-    return hand_on(r);
+    return forward_input(r);
 }
 
 static bool all_are(uint32_t n, const int64_t *v, int64_t least, int64_t most) {
@@ -134,7 +133,7 @@ static bool all_are(uint32_t n, const int64_t *v, int64_t least, int64_t most) {
     return true;
 }
 
-/* From the first element on, without an end: INT32_MAX is how some exporters write that. */
+/* From the first element without an end, which some exporters write as INT32_MAX. */
 static bool is_open_slice(const hn_rule *r) {
     uint32_t n;
     const int64_t *starts, *ends;
@@ -142,7 +141,7 @@ static bool is_open_slice(const hn_rule *r) {
            hn_node_list(r, r->root, "ends", 2, &n, &ends) && all_are(n, ends, INT32_MAX, INT64_MAX);
 }
 
-/* A slice forward that is as long as the whole is the whole. */
+/* A forward slice as long as its axis returns the axis unchanged. */
 static hone_status slice(hn_rule *r) {
     hn_id steps = hn_in(r, r->root, 4);
     uint32_t n = 0;
@@ -151,19 +150,19 @@ static hone_status slice(hn_rule *r) {
         return HONE_OK;
     bool is_whole =
         keeps_shape(r) ? all_are(n, v, 1, INT64_MAX) : is_open_slice(r) && all_are(n, v, 1, 1);
-    return is_whole ? hand_on(r) : HONE_OK;
+    return is_whole ? forward_input(r) : HONE_OK;
 }
 
 static hone_status pool(hn_rule *r) {
     if (!hn_node_attr(hn_at(r, r->root), "kernel_shape") || !is_list_of(r, "kernel_shape", 1) ||
         !is_list_of(r, "strides", 1) || !is_list_of(r, "pads", 0) || !keeps_shape(r))
         return HONE_OK;
-    return is_output_read(r, 1) ? hn_miss(r, "its indices are read") : hand_on(r);
+    return is_output_read(r, 1) ? hn_miss(r, "its indices have readers") : forward_input(r);
 }
 
 /* ---- Resize ---------------------------------------------------------------------------------- */
 
-/* The scales of Resize and Upsample, wherever their version keeps them, are all exactly 1. */
+/* True when all scales of a Resize or Upsample, in any version, are exactly 1. */
 static bool is_scaled_by_one(const hn_rule *r) {
     bool is_upsample = hn_is_op(r, r->root, "Upsample");
     const hn_attr *attr = hn_node_attr(hn_at(r, r->root), "scales");
@@ -178,14 +177,14 @@ static bool is_scaled_by_one(const hn_rule *r) {
     return true;
 }
 
-/* Sizes that are the input's make scales of 1, unless these are chosen by a policy. */
+/* Sizes equal to the input's give scales of 1, unless a policy adjusts them. */
 static bool is_sized_as_input(const hn_rule *r) {
     return hn_in(r, r->root, 3) != HN_NONE && keeps_shape(r) &&
            (hn_node_version(r, r->root) < 18 ||
             hn_node_s_is(r, r->root, "keep_aspect_ratio_policy", "stretch"));
 }
 
-/* Some ways to count coordinates do not map a scale of 1 to itself. */
+/* Some coordinate transformations do not map a scale of 1 to the identity. */
 static hone_status resize(hn_rule *r) {
     static const char *const odd[] = {"tf_crop_and_resize", "tf_half_pixel_for_nn"};
     if (!is_scaled_by_one(r) && !is_sized_as_input(r))
@@ -193,18 +192,18 @@ static hone_status resize(hn_rule *r) {
     for (size_t i = 0; i < HN_COUNT(odd); i++)
         if (hn_node_s_is(r, r->root, "coordinate_transformation_mode", odd[i]))
             return hn_miss(r, "coordinate_transformation_mode %s moves the samples", odd[i]);
-    return hand_on(r);
+    return forward_input(r);
 }
 
 /* ---- because of shapes ----------------------------------------------------------------------- */
 
-/* Operators that keep the elements and their order whenever they keep the shape; a reduction that
- * does went over axes of size 1. */
+/* Operators that keep the elements and their order whenever they keep the shape. A reduction that
+ * keeps the shape runs over axes of size 1. */
 static hone_status same_shape(hn_rule *r) {
-    return keeps_shape(r) ? hand_on(r) : HONE_OK;
+    return keeps_shape(r) ? forward_input(r) : HONE_OK;
 }
 
-/* Sizes that are not known stay the same, too, when all are copied but perhaps one. */
+/* Unknown sizes stay the same, too, when all but at most one are copied. */
 static bool copies_sizes(const hn_rule *r) {
     hn_id x = hn_in(r, r->root, 0);
     uint32_t n, n_free = 0;
@@ -221,7 +220,7 @@ static bool copies_sizes(const hn_rule *r) {
 }
 
 static hone_status reshape(hn_rule *r) {
-    return keeps_shape(r) || copies_sizes(r) ? hand_on(r) : HONE_OK;
+    return keeps_shape(r) || copies_sizes(r) ? forward_input(r) : HONE_OK;
 }
 
 static hone_status tile(hn_rule *r) {
@@ -229,7 +228,7 @@ static hone_status tile(hn_rule *r) {
     const int64_t *repeats;
     bool is_once = hn_const_i64s(r, hn_in(r, r->root, 1), &n, &repeats) &&
                    hn_node_version(r, r->root) >= 6 && all_are(n, repeats, 1, 1);
-    return keeps_shape(r) || is_once ? hand_on(r) : HONE_OK;
+    return keeps_shape(r) || is_once ? forward_input(r) : HONE_OK;
 }
 
 static const hn_rule_row no_op_rules[] = {

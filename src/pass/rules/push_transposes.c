@@ -1,4 +1,4 @@
-/* Transposes pushed through operators that can work in either order of axes, where they cancel.
+/* Pushes Transposes through operators that work with any order of axes, to where they cancel.
  *
  * From each Transpose a region grows: the operators that could compute on what it transposes
  * instead, and those that they are bound to by shared values. Turning the region removes the
@@ -8,33 +8,33 @@
 
 #define MAX_REGION_NODES 4096u
 #define MAX_PRUNINGS 64u
-#define FREE_SIZE 64          /* taken for a dimension that is not known */
-#define TRANSPOSE_BYTES 256.0 /* what a Transpose costs beside its data */
+#define FREE_SIZE 64          /* assumed for a dimension that is not known */
+#define TRANSPOSE_BYTES 256.0 /* cost of a Transpose beside its data */
 
-typedef struct turned_value {
+typedef struct permuted_value {
     hn_id value;
     hn_perm perm;
-    hn_id turned; /* while writing: the value in the new order; HN_NONE until it is made */
-} turned_value;
+    hn_id permuted; /* while writing: the value in the new order; HN_NONE until it exists */
+} permuted_value;
 
-typedef struct turned_node {
+typedef struct permuted_node {
     hn_id node;
     const hn_relayout *how;
     hn_perm in;
     bool is_out; /* pruned */
-} turned_node;
+} permuted_node;
 
 typedef struct region {
     hn_rule *r;
     hn_id block;
-    HN_VEC(turned_node) nodes;
-    HN_VEC(turned_value) values;
+    HN_VEC(permuted_node) nodes;
+    HN_VEC(permuted_value) values;
     hn_map node_index, value_index; /* id -> index */
 } region;
 
 /* ---- membership ------------------------------------------------------------------------------ */
 
-static turned_value *value_in_region(const region *g, hn_id value) {
+static permuted_value *value_in_region(const region *g, hn_id value) {
     uint32_t i = hn_map_get(&g->value_index, value);
     return i == HN_MAP_NONE ? NULL : &g->values.at[i];
 }
@@ -49,32 +49,33 @@ static bool is_same_perm(const hn_perm *a, const hn_perm *b) {
 }
 
 static bool agrees(const region *g, hn_id value, const hn_perm *perm) {
-    const turned_value *v = value == HN_NONE ? NULL : value_in_region(g, value);
+    const permuted_value *v = value == HN_NONE ? NULL : value_in_region(g, value);
     return !v || is_same_perm(&v->perm, perm);
 }
 
 static hone_status add_value(region *g, hn_id value, const hn_perm *perm) {
     if (value == HN_NONE || value_in_region(g, value))
         return HONE_OK;
-    turned_value v = {value, *perm, HN_NONE};
+    permuted_value v = {value, *perm, HN_NONE};
     return HN_VEC_PUSH(g->r->pass->scratch, &g->values, v) &&
                    hn_map_put(&g->value_index, value, g->values.n - 1)
                ? HONE_OK
                : HONE_E_NOMEM;
 }
 
-static uint32_t count_data_inputs(const region *g, const turned_node *t) {
+static uint32_t count_data_inputs(const region *g, const permuted_node *t) {
     return HN_MIN(t->how->n_data, hn_at(g->r, t->node)->n_inputs);
 }
 
-/* Adds a node whose data is turned by `in`, when it can follow and nothing turns otherwise. */
+/* Adds a node whose data is permuted by `in`, when it supports that and no value has another
+ * permutation. */
 static hone_status try_add_node(region *g, hn_id node, const hn_perm *in, bool from_output) {
     hn_rule *r = g->r;
     hn_perm out;
     if (hn_map_get(&g->node_index, node) != HN_MAP_NONE || g->nodes.n >= MAX_REGION_NODES ||
         hn_at(r, node)->block != g->block)
         return HONE_OK;
-    turned_node t = {.node = node, .how = hn_relayout_find(r, node), .in = *in};
+    permuted_node t = {.node = node, .how = hn_relayout_find(r, node), .in = *in};
     if (!t.how || (from_output && !t.how->keeps_perm) || !t.how->turn(r, node, in, &out))
         return HONE_OK;
     uint32_t n_data = count_data_inputs(g, &t);
@@ -134,9 +135,9 @@ static double transpose_cost(const hn_rule *r, hn_id value, const hn_perm *perm)
     return TRANSPOSE_BYTES + bytes;
 }
 
-/* The order in which a border Transpose hands its own input to the region. */
-static hn_perm entry_perm(const hn_perm *transpose, const hn_perm *turned) {
-    hn_perm inverse = hn_perm_inverse(turned);
+/* The permutation between the input of a border Transpose and the region. */
+static hn_perm entry_perm(const hn_perm *transpose, const hn_perm *permuted) {
+    hn_perm inverse = hn_perm_inverse(permuted);
     return hn_perm_compose(transpose, &inverse);
 }
 
@@ -145,7 +146,7 @@ static bool border_transpose(const region *g, hn_id value, hn_id *node, hn_perm 
     return *node != HN_NONE && hn_perm_read(g->r, *node, perm);
 }
 
-/* Readers of a value inside the region, Transposes among the others, and the rest. */
+/* The readers of a value: inside the region, Transposes outside it, and others. */
 typedef struct reader_counts {
     uint32_t n_inside, n_transposes, n_others;
 } reader_counts;
@@ -164,8 +165,8 @@ static reader_counts count_readers(const region *g, const hn_value *v) {
     return n;
 }
 
-/* A value that comes in: new Transposes less those that go. */
-static double entry_cost(const region *g, const turned_value *t, const reader_counts *n) {
+/* A value that enters: new Transposes minus those that are removed. */
+static double entry_cost(const region *g, const permuted_value *t, const reader_counts *n) {
     hn_perm perm;
     hn_id node;
     if (n->n_inside == 0)
@@ -180,8 +181,8 @@ static double entry_cost(const region *g, const turned_value *t, const reader_co
     return cost;
 }
 
-/* A value that goes out: one new Transpose for all readers, less Transposes that cancel. */
-static double exit_cost(const region *g, const turned_value *t, const reader_counts *n) {
+/* A value that leaves: one new Transpose for all readers, minus Transposes that cancel. */
+static double exit_cost(const region *g, const permuted_value *t, const reader_counts *n) {
     const hn_value *v = hn_value_at(g->r->g, t->value);
     double cost = n->n_others > 0 ? transpose_cost(g->r, t->value, &t->perm) : 0;
     for (uint32_t i = 0; n->n_transposes > 0 && i < v->uses.n; i++) {
@@ -198,7 +199,7 @@ static double exit_cost(const region *g, const turned_value *t, const reader_cou
 }
 
 static double value_cost(const region *g, hn_id value) {
-    const turned_value *t = value == HN_NONE ? NULL : value_in_region(g, value);
+    const permuted_value *t = value == HN_NONE ? NULL : value_in_region(g, value);
     if (!t)
         return 0;
     const hn_value *v = hn_value_at(g->r->g, value);
@@ -206,7 +207,7 @@ static double value_cost(const region *g, hn_id value) {
     return is_in_region(g, v->producer) ? exit_cost(g, t, &n) : entry_cost(g, t, &n);
 }
 
-/* Bytes that more Transposes move when the region is turned; negative: it pays. */
+/* Additional bytes that Transposes move when the region is permuted; negative: it pays. */
 static double region_cost(const region *g) {
     double cost = 0;
     for (uint32_t i = 0; i < g->values.n; i++)
@@ -214,7 +215,7 @@ static double region_cost(const region *g) {
     return cost;
 }
 
-/* The part of the cost that a node has a hand in. */
+/* The part of the cost that depends on a node. */
 static double cost_around(const region *g, hn_id node) {
     const hn_node *n = hn_at(g->r, node);
     double cost = 0;
@@ -229,12 +230,12 @@ static double cost_around(const region *g, hn_id node) {
     return cost;
 }
 
-/* Leaves out nodes as long as that saves something. */
+/* Removes nodes from the region as long as that lowers the cost. */
 static void prune_region(region *g) {
     for (uint32_t round = 0; round < MAX_PRUNINGS; round++) {
         bool is_better = false;
         for (uint32_t i = 0; i < g->nodes.n; i++) {
-            turned_node *t = &g->nodes.at[i];
+            permuted_node *t = &g->nodes.at[i];
             if (t->is_out)
                 continue;
             double with = cost_around(g, t->node);
@@ -249,7 +250,7 @@ static void prune_region(region *g) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static hn_id enter_region(region *g, turned_value *t) {
+static hn_id enter_region(region *g, permuted_value *t) {
     hn_rule *r = g->r;
     hn_perm perm, whole = hn_perm_inverse(&t->perm);
     hn_id node, x = t->value;
@@ -257,22 +258,22 @@ static hn_id enter_region(region *g, turned_value *t) {
         whole = entry_perm(&perm, &t->perm);
         x = hn_in(r, node, 0);
     }
-    t->turned = hn_perm_is_identity(&whole) ? x : hn_make_transpose(r, x, &whole);
-    return t->turned;
+    t->permuted = hn_perm_is_identity(&whole) ? x : hn_make_transpose(r, x, &whole);
+    return t->permuted;
 }
 
-static hn_id turned_input(region *g, const turned_node *t, uint32_t i) {
+static hn_id turned_input(region *g, const permuted_node *t, uint32_t i) {
     hn_id value = hn_in(g->r, t->node, i);
     if (value == HN_NONE || i >= count_data_inputs(g, t))
         return value;
-    turned_value *v = value_in_region(g, value);
-    if (v && v->turned != HN_NONE)
-        return v->turned;
+    permuted_value *v = value_in_region(g, value);
+    if (v && v->permuted != HN_NONE)
+        return v->permuted;
     return hn_is_turned_for_free(g->r, value, &t->in) ? hn_turn_for_free(g->r, value, &t->in)
                                                       : enter_region(g, v);
 }
 
-static hone_status write_node(region *g, const turned_node *t) {
+static hone_status write_node(region *g, const permuted_node *t) {
     hn_rule *r = g->r;
     const hn_node *n = hn_at(r, t->node);
     hn_id *inputs = HN_NEW_N(r->pass->rule_scratch, hn_id, (size_t)n->n_inputs + 1);
@@ -283,12 +284,12 @@ static hone_status write_node(region *g, const turned_node *t) {
     hn_id made = t->how->write(r, t->node, &t->in, inputs);
     for (uint32_t i = 0; i < n->n_outputs; i++)
         if (n->outputs[i] != HN_NONE)
-            value_in_region(g, n->outputs[i])->turned = hn_out(r, made, i);
+            value_in_region(g, n->outputs[i])->permuted = hn_out(r, made, i);
     return HONE_OK;
 }
 
-/* What others read of a value that the region makes. */
-static void leave_region(region *g, const turned_value *t) {
+/* Writes the value in its old order for readers outside the region. */
+static void leave_region(region *g, const permuted_value *t) {
     hn_rule *r = g->r;
     const hn_value *v = hn_value_at(r->g, t->value);
     reader_counts n = count_readers(g, v);
@@ -302,16 +303,16 @@ static void leave_region(region *g, const turned_value *t) {
         hn_rule_before(r, node);
         hn_rule_replace_value(
             r, hn_out(r, node, 0),
-            hn_perm_is_identity(&whole) ? t->turned : hn_make_transpose(r, t->turned, &whole));
+            hn_perm_is_identity(&whole) ? t->permuted : hn_make_transpose(r, t->permuted, &whole));
     }
     hn_rule_before(r, v->producer);
     if (n.n_others > 0)
-        hn_rule_replace_value(r, t->value, hn_make_transpose(r, t->turned, &t->perm));
+        hn_rule_replace_value(r, t->value, hn_make_transpose(r, t->permuted, &t->perm));
 }
 
 static hone_status write_region(region *g) {
     const hn_block *b = hn_block_at(g->r->g, g->block);
-    for (uint32_t i = 0; i < b->nodes.n; i++) /* makers before readers */
+    for (uint32_t i = 0; i < b->nodes.n; i++) /* producers before readers */
         if (is_in_region(g, b->nodes.at[i]))
             HN_TRY(write_node(g, &g->nodes.at[hn_map_get(&g->node_index, b->nodes.at[i])]));
     for (uint32_t i = 0; i < g->values.n; i++)
@@ -322,7 +323,7 @@ static hone_status write_region(region *g) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-/* Other Transposes at the border that would lead to the same region. */
+/* Other Transposes at the border would lead to the same region, so they are skipped. */
 static hone_status remember_seeds(const region *g, hn_map *seen) {
     for (uint32_t i = 0; i < g->values.n; i++) {
         hn_perm perm;

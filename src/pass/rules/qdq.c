@@ -1,5 +1,5 @@
-/* Pairs of DequantizeLinear and QuantizeLinear that cancel, also around operators that only move
- * data, and clipping that quantization does by itself. */
+/* Removes pairs of DequantizeLinear and QuantizeLinear that cancel, also around data-movement
+ * operators, and clipping that quantization performs itself. */
 #include "pass/engine/pass_int.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static bool same_constant(const hn_rule *r, hn_id a, hn_id b) {
            x->rank == y->rank && memcmp(x->data, y->data, x->data_bytes) == 0;
 }
 
-/* Scale or zero point; an absent zero point is 0. */
+/* Compares scales or zero points; an absent zero point is 0. */
 static bool same_parameter(const hn_rule *r, hn_id a, hn_id b) {
     if (a == b)
         return true;
@@ -23,14 +23,15 @@ static bool same_parameter(const hn_rule *r, hn_id a, hn_id b) {
     return same_constant(r, a, b);
 }
 
-/* One scale for the whole tensor, so that the order of elements does not matter. */
+/* True for one scale for the whole tensor, so that the order of elements does not matter. */
 static bool is_per_tensor(const hn_rule *r, hn_id node) {
     const hn_shape *s = hn_shape_of(r, hn_in(r, node, 1));
     return s && (s->rank == 0 || (s->rank == 1 && s->dims[0] == 1)) &&
            hn_node_i(r, node, "block_size", 0) == 0;
 }
 
-/* Scales with which dividing undoes multiplying, up to a rounding that quantization absorbs. */
+/* True for scales with which division undoes multiplication, up to a rounding that quantization
+ * absorbs. */
 static bool is_plain_scale(const hn_rule *r, hn_id scale) {
     const hn_tensor *t = hn_const(r, scale);
     double v;
@@ -42,8 +43,8 @@ static bool is_plain_scale(const hn_rule *r, hn_id scale) {
     return true;
 }
 
-/* Does the QuantizeLinear give back exactly what the DequantizeLinear read? Half floats between
- * them would have rounded it. */
+/* True when the QuantizeLinear returns exactly what the DequantizeLinear read. Half precision in
+ * between would have rounded it. */
 static bool is_undone(const hn_rule *r, hn_id dq, hn_id q) {
     hn_dtype elem = hn_elem_of(r, hn_in(r, dq, 0));
     int bits = hn_dtype_bits(elem);
@@ -53,7 +54,7 @@ static bool is_undone(const hn_rule *r, hn_id dq, hn_id q) {
            same_parameter(r, hn_in(r, dq, 2), hn_in(r, q, 2)) && is_plain_scale(r, hn_in(r, q, 1));
 }
 
-/* The same axis and blocks, which matters when there are several scales. */
+/* True for equal axes and blocks, which matter when there are several scales. */
 static bool same_axes(const hn_rule *r, hn_id dq, hn_id q) {
     return is_per_tensor(r, q) ||
            (hn_node_i(r, dq, "axis", 1) == hn_node_i(r, q, "axis", 1) &&
@@ -70,8 +71,8 @@ static hone_status cancel_pair(hn_rule *r) {
     return HONE_OK;
 }
 
-/* Operators that only choose, repeat or reorder elements of their first input, for any type. So
- * does MaxPool for bytes: quantization keeps their order. */
+/* Operators that only select, repeat or reorder elements of their first input, for any type.
+ * MaxPool of bytes qualifies because quantization is monotone. */
 #define MOVING_OPS                                                                       \
   "Reshape|Transpose|Flatten|Squeeze|Unsqueeze|Slice|Gather|GatherElements|Expand|Tile|" \
   "DepthToSpace|SpaceToDepth|Identity"
@@ -101,10 +102,10 @@ static hone_status move_quantized(hn_rule *r) {
     if (n == 0 || dq == HN_NONE || !is_undone(r, dq, r->root))
         return HONE_OK;
     if (!is_per_tensor(r, r->root))
-        return hn_miss(r, "every channel has its own scale");
+        return hn_miss(r, "the scale is per channel");
     hn_id x = hn_in(r, dq, 0);
     if (hn_dtype_bits(hn_elem_of(r, x)) < 8)
-        return hn_miss(r, "elements of %s are moved by few operators",
+        return hn_miss(r, "few data-movement operators support %s",
                        hn_dtype_name(hn_elem_of(r, x)));
     while (n > 0) {
         const hn_node *node = hn_at(r, chain[--n]);
@@ -119,7 +120,7 @@ static hone_status move_quantized(hn_rule *r) {
 
 /* ---- clipping -------------------------------------------------------------------------------- */
 
-/* What the QuantizeLinear at the root makes of a number, and the ends of its range. */
+/* Quantizes a number as the QuantizeLinear at the root does, and returns the range of the type. */
 static bool quantize(const hn_rule *r, double v, double *out, double *least, double *most) {
     hn_dtype elem = hn_elem_of(r, hn_out(r, r->root, 0));
     double scale, zero = 0;
@@ -137,7 +138,7 @@ static bool quantize(const hn_rule *r, double v, double *out, double *least, dou
     return true;
 }
 
-/* Bounds of a Relu or Clip; infinite where there is none. */
+/* Reads the bounds of a Relu or Clip; infinite where there is none. */
 static bool read_bounds(const hn_rule *r, hn_id node, double *lo, double *hi) {
     *lo = hn_is_op(r, node, "Relu") ? 0 : -INFINITY;
     *hi = INFINITY;
@@ -153,7 +154,7 @@ static bool read_bounds(const hn_rule *r, hn_id node, double *lo, double *hi) {
            (max == HN_NONE || hn_const_f64(r, max, hi)) && *lo <= *hi;
 }
 
-/* Quantization is monotone: bounds that become the ends of its range change nothing. */
+/* Quantization is monotone, so bounds that map to the ends of its range change nothing. */
 static hone_status absorb_clip(hn_rule *r) {
     hn_id clip = hn_maker(r, hn_in(r, r->root, 0), "Relu|Clip");
     double lo, hi, q_lo, q_hi, least, most;
@@ -161,7 +162,7 @@ static hone_status absorb_clip(hn_rule *r) {
         !quantize(r, lo, &q_lo, &least, &most) || !quantize(r, hi, &q_hi, &least, &most))
         return HONE_OK;
     if (q_lo != least || q_hi != most)
-        return hn_miss(r, "numbers beyond the bounds %g, %g can be represented", lo, hi);
+        return hn_miss(r, "the quantized type represents numbers beyond the bounds %g, %g", lo, hi);
     hn_rule_set_input(r, r->root, 0, hn_in(r, clip, 0));
     return HONE_OK;
 }

@@ -1,4 +1,4 @@
-/* Two operators in a row that are one, or none: Not(Not(x)), Relu(Sigmoid(x)), Cast(Cast(x)). */
+/* Merges or removes two operators in a row: Not(Not(x)), Relu(Sigmoid(x)), Cast(Cast(x)). */
 #include "pass/engine/pass_int.h"
 
 static hone_status undone(hn_rule *r) {
@@ -25,7 +25,7 @@ static hone_status where_not(hn_rule *r) {
     return HONE_OK;
 }
 
-/* Not for floats: with a NaN both sides are false. */
+/* Not for floats: a NaN makes both comparisons false. */
 static hone_status not_compare(hn_rule *r) {
     static const char *const opposite[][2] = {{"Less", "GreaterOrEqual"},
                                               {"Greater", "LessOrEqual"},
@@ -44,12 +44,12 @@ static hone_status not_compare(hn_rule *r) {
 
 /* ---- casts ----------------------------------------------------------------------------------- */
 
-/* What numbers a type holds exactly: integers of up to `bits` bits, and for floating-point types
- * fractions. Types that are not here are left alone. */
+/* The numbers a type represents exactly: integers of up to `bits` bits, and fractions for
+ * floating-point types. Types that are not listed are left alone. */
 typedef struct number_format {
     hn_dtype type;
     bool is_float, is_signed;
-    int bits; /* of the magnitude: without sign; of floating-point types the mantissa */
+    int bits; /* of the magnitude without the sign, or of the mantissa */
     int exponent_bits;
 } number_format;
 
@@ -68,7 +68,8 @@ static const number_format *format_of(hn_dtype t) {
     return NULL;
 }
 
-/* Is every number of one type a number of the other? A bool is not: it would make 1 of 2. */
+/* True when every value of one type is a value of the other. A bool never is the wider one: it
+ * turns 2 into 1. */
 static bool holds_all(const number_format *wide, const number_format *narrow) {
     if (wide->type == narrow->type)
         return true;
@@ -77,8 +78,8 @@ static bool holds_all(const number_format *wide, const number_format *narrow) {
            wide->exponent_bits >= narrow->exponent_bits;
 }
 
-/* Integers that go through a floating-point type into a small integer type: what is too large for
- * it is undefined that way, but wraps around the direct way. */
+/* Integers cast through a floating-point type to a small integer type: an out-of-range value is
+ * undefined on that path, and wraps around with a direct cast. */
 static bool is_same_direct(const number_format *x, const number_format *middle,
                            const number_format *to) {
     if (!holds_all(middle, x))

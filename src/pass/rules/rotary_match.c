@@ -1,10 +1,10 @@
-/* Rotary embeddings in their spellings: x*cos + turned(x)*sin, and pair by pair. */
+/* Matches rotary embeddings in their spellings: x*cos + rotated(x)*sin, and pair by pair. */
 #include "pass/rules/moves.h"
 #include "pass/rules/rotary_site.h"
 
 /* ---- parts of x ------------------------------------------------------------------------------ */
 
-/* Is `value` the element `index` of each pair of x's last axis, and nothing else? */
+/* True when `value` is exactly the element `index` of each pair of x's last axis. */
 static bool is_part(hn_rule *r, hn_id value, hn_id x, int64_t index, bool is_interleaved) {
     hn_view v;
     if (value == HN_NONE || !hn_view_begin(&v, r, value))
@@ -22,7 +22,7 @@ static bool is_part(hn_rule *r, hn_id value, hn_id x, int64_t index, bool is_int
     return hn_view_plan_write(&v, "0,1,2,3", &plan) && plan.n_nodes == 0;
 }
 
-/* Both elements of all pairs put together again: by Concat of halves, or as neighbours. */
+/* Matches both elements of all pairs joined again: by a Concat of halves, or interleaved. */
 static bool read_joined(const hn_rule *r, hn_id value, hn_id *first, hn_id *second,
                         bool *is_interleaved) {
     hn_id reshape = hn_maker(r, value, "Reshape|Flatten");
@@ -49,10 +49,11 @@ static bool read_joined(const hn_rule *r, hn_id value, hn_id *first, hn_id *seco
     return hn_same_shape(r, *first, *second);
 }
 
-/* ---- x*cos + turned(x)*sin ------------------------------------------------------------------- */
+/* ---- x*cos + rotated(x)*sin
+ * ------------------------------------------------------------------- */
 
 /* (-second, first) of each pair of x. */
-static bool is_turned(hn_rule *r, hn_id value, hn_id x, bool *is_interleaved) {
+static bool is_rotated(hn_rule *r, hn_id value, hn_id x, bool *is_interleaved) {
     hn_id first, second;
     if (!read_joined(r, value, &first, &second, is_interleaved))
         return false;
@@ -63,8 +64,8 @@ static bool is_turned(hn_rule *r, hn_id value, hn_id x, bool *is_interleaved) {
 
 static bool find_whole(hn_rope *p, hn_id plain, hn_id crossed) {
     for (uint32_t i = 0; i < 4; i++) {
-        hn_id x = hn_in(p->r, plain, i & 1), turned = hn_in(p->r, crossed, i >> 1);
-        if (hn_const(p->r, x) || !is_turned(p->r, turned, x, &p->is_interleaved))
+        hn_id x = hn_in(p->r, plain, i & 1), rotated = hn_in(p->r, crossed, i >> 1);
+        if (hn_const(p->r, x) || !is_rotated(p->r, rotated, x, &p->is_interleaved))
             continue;
         p->cos = hn_in(p->r, plain, 1 - (i & 1));
         p->sin = hn_in(p->r, crossed, 1 - (i >> 1));
@@ -75,7 +76,7 @@ static bool find_whole(hn_rope *p, hn_id plain, hn_id crossed) {
 
 /* ---- pair by pair ---------------------------------------------------------------------------- */
 
-/* Mul(a, b) of known inputs in any order; the other one than `part` goes to *cache. */
+/* Matches Mul(a, b) in either order; *cache is the input that is not `part`. */
 static bool is_scaled(const hn_rule *r, hn_id value, hn_id part, hn_id *cache) {
     hn_id mul = hn_maker(r, value, "Mul");
     if (mul == HN_NONE)
@@ -103,7 +104,7 @@ static bool is_rotation(hn_rope *p, hn_id real, hn_id imag, hn_id first, hn_id s
     return false;
 }
 
-/* The view of one part of all pairs, up to where it was picked. */
+/* The view of one element of all pairs, up to the node that selects it. */
 static bool view_part(hn_rule *r, hn_id part, int64_t index, bool is_interleaved, hn_view *v) {
     if (!hn_view_begin(v, r, part))
         return false;
@@ -121,8 +122,8 @@ static bool are_orders_equal(const hn_atom_order *a, const hn_atom_order *b) {
            memcmp(a->axis, b->axis, a->n) == 0;
 }
 
-/* x, of which `first` and `second` are the parts. Both are picked from one value in the same way,
- * so that their atoms have the same numbers. */
+/* Finds x, of which `first` and `second` are the parts. Both are selected from one value in the
+ * same way, so that their atoms have the same numbers. */
 static bool find_paired_source(hn_rope *p, hn_id first, hn_id second) {
     hn_view other;
     return view_part(p->r, first, 0, p->is_interleaved, &p->x) &&
@@ -134,7 +135,7 @@ static bool find_paired_source(hn_rope *p, hn_id first, hn_id second) {
 static bool find_by_pair(hn_rope *p) {
     hn_id real, imag;
     p->is_by_pair = true;
-    if (!read_joined(p->r, p->turned, &real, &imag, &p->is_interleaved))
+    if (!read_joined(p->r, p->rotated, &real, &imag, &p->is_interleaved))
         return false;
     hn_id sub = hn_maker(p->r, real, "Sub");
     hn_id a = sub == HN_NONE ? HN_NONE : hn_maker(p->r, hn_in(p->r, sub, 0), "Mul");
@@ -147,9 +148,9 @@ static bool find_by_pair(hn_rope *p) {
     return false;
 }
 
-/* ---- turned in part -------------------------------------------------------------------------- */
+/* ---- partial rotation ------------------------------------------------------------------------ */
 
-/* Where a value begins on the last axis of what it is cut out of. */
+/* Reads where a value starts on the last axis of the tensor it is sliced from. */
 static bool read_cut(const hn_rule *r, hn_id value, hn_id *whole, int64_t *start) {
     const hn_value *v = hn_value_at(r->g, value);
     const int64_t *starts, *axes, *steps;
@@ -175,29 +176,29 @@ static bool read_cut(const hn_rule *r, hn_id value, hn_id *whole, int64_t *start
     return hn_axis_normalize(&axis, rank) && axis == rank - 1 && *start >= 0;
 }
 
-/* Concat(turned(x[:n]), x[n:]) */
+/* Concat(rotated(x[:n]), x[n:]) */
 static void widen_to_part(hn_rope *p) {
     hn_rule *r = p->r;
-    hn_id concat = hn_only_reader(r, p->turned), whole, other_whole;
+    hn_id concat = hn_only_reader(r, p->rotated), whole, other_whole;
     int64_t start, rest_start, axis;
-    int32_t rank = hn_rank_of(r, p->turned);
+    int32_t rank = hn_rank_of(r, p->rotated);
     if (concat == HN_NONE || !hn_is_op(r, concat, "Concat") || hn_at(r, concat)->n_inputs != 2 ||
-        hn_in(r, concat, 0) != p->turned || hn_at(r, concat)->block != hn_at(r, r->root)->block)
+        hn_in(r, concat, 0) != p->rotated || hn_at(r, concat)->block != hn_at(r, r->root)->block)
         return;
     axis = hn_node_i(r, concat, "axis", 0);
     if (!hn_axis_normalize(&axis, rank) || axis != rank - 1 || p->x.n_steps != 0 ||
         !read_cut(r, p->x.source, &whole, &start) || start != 0 ||
         !read_cut(r, hn_in(r, concat, 1), &other_whole, &rest_start) || other_whole != whole ||
-        rest_start != p->n_turned || !hn_same_shape(r, whole, hn_out(r, concat, 0)))
+        rest_start != p->n_rotated || !hn_same_shape(r, whole, hn_out(r, concat, 0)))
         return;
     if (hn_view_begin(&p->x, r, whole))
-        p->turned = hn_out(r, concat, 0);
+        p->rotated = hn_out(r, concat, 0);
 }
 
 bool hn_rope_find(hn_rope *p) {
     hn_rule *r = p->r;
     bool is_found = false;
-    p->turned = hn_out(r, r->root, 0);
+    p->rotated = hn_out(r, r->root, 0);
     if (hn_is_op(r, r->root, "Add")) {
         hn_id a = hn_maker(r, hn_in(r, r->root, 0), "Mul"),
               b = hn_maker(r, hn_in(r, r->root, 1), "Mul");
@@ -205,8 +206,8 @@ bool hn_rope_find(hn_rope *p) {
     } else {
         is_found = find_by_pair(p);
     }
-    p->n_turned = is_found ? hn_dim_of(r, p->turned, -1) : 0;
-    if (!is_found || p->n_turned < 2 || p->n_turned % 2 != 0)
+    p->n_rotated = is_found ? hn_dim_of(r, p->rotated, -1) : 0;
+    if (!is_found || p->n_rotated < 2 || p->n_rotated % 2 != 0)
         return false;
     widen_to_part(p);
     return true;
@@ -228,7 +229,7 @@ static bool is_paired_const(const hn_tensor *t, bool is_interleaved) {
     return n % 2 == 0;
 }
 
-/* Is the last axis of the value a repetition of pairs? */
+/* True when the last axis of the value repeats each element for a pair. */
 static bool repeats_pairs(const hn_view *v, uint32_t last_axis, bool is_interleaved) {
     const hn_atom_order *o = &v->of_value;
     for (uint32_t i = 0; i < o->n; i++) {
@@ -240,7 +241,7 @@ static bool repeats_pairs(const hn_view *v, uint32_t last_axis, bool is_interlea
     return false;
 }
 
-/* One node up that computes element by element, so that equal elements stay equal. */
+/* Skips one elementwise node, because equal elements stay equal. */
 static bool skip_elementwise(hn_view *v) {
     hn_id node = hn_maker(v->r, v->source, "Cos|Sin|Cast|Neg|Mul|Div");
     double c;
@@ -250,7 +251,7 @@ static bool skip_elementwise(hn_view *v) {
     return hn_view_skip(v, hn_in(v->r, node, 0));
 }
 
-/* Is the last axis of the value the last one of the source, too? */
+/* True when the last axis of the value is also the last axis of the source. */
 static bool keeps_last_axis(const hn_view *v, uint32_t last_axis) {
     const hn_atom_order *a = &v->of_value, *b = &v->of_source;
     return a->n > 0 && b->n > 0 && a->atom[a->n - 1] == b->atom[b->n - 1] &&

@@ -1,5 +1,5 @@
-/* Inside pass/: one place where positions are written into queries or keys by turning pairs of
- * elements (rotary embedding). */
+/* Inside pass/: describes one place where pairs of elements of queries or keys are rotated by an
+ * angle that depends on the position (rotary embedding). */
 #ifndef HN_ROTARY_SITE_H
 #define HN_ROTARY_SITE_H
 
@@ -7,17 +7,17 @@
 
 typedef struct hn_rope {
     hn_rule *r;
-    hn_view x;           /* what is turned, with the axes of `turned` */
+    hn_view x;           /* the data that is rotated, with the axes of `rotated` */
     hn_id cos, sin;      /* as they are multiplied with x */
-    hn_id turned;        /* x with its first n_turned elements turned: to be replaced */
-    int64_t n_turned;    /* of the last axis */
-    bool is_interleaved; /* pairs are neighbours; else they lie half of n_turned apart */
-    bool is_by_pair;     /* cos and sin have one number for a pair, else one for each element */
+    hn_id rotated;       /* x with its first n_rotated elements rotated: the value to replace */
+    int64_t n_rotated;   /* of the last axis */
+    bool is_interleaved; /* pairs are adjacent; else they are n_rotated / 2 apart */
+    bool is_by_pair;     /* cos and sin have one element per pair, else one per element of x */
 } hn_rope;
 
-/* Is the root the end of a rotary embedding? */
+/* True when the root is the last node of a rotary embedding. */
 bool hn_rope_find(hn_rope *p);
-/* Has a cache the same number for both elements of every pair, provably? */
+/* True when a cache provably has the same number for both elements of every pair. */
 bool hn_rope_is_paired(const hn_rope *p, hn_id cache);
 
 #endif /* HN_ROTARY_SITE_H */

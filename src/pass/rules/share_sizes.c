@@ -1,12 +1,12 @@
-/* Sizes that are not known yet, computed once. Inference says which integer values hold the same
- * sizes ([batch, 1, seq]); one of them is enough, and the way from the shape of the first tensor
- * that has these sizes is often shorter than the one that was written. */
+/* Computes symbolic sizes once. Inference knows which integer values hold the same sizes ([batch,
+ * 1, seq]); one of them is enough, and reading the shape of the first tensor with these sizes often
+ * needs fewer nodes than the original computation. */
 #include "pass/engine/pass_int.h"
 
-#define MAX_WAYS 4   /* tensors remembered for one size */
-#define MAX_DYING 64 /* nodes looked at for what a replacement makes dead */
+#define MAX_WAYS 4   /* sources remembered for one size */
+#define MAX_DYING 64 /* nodes visited to count what a replacement removes */
 
-/* A tensor that has a free size at an axis. */
+/* A tensor that has a symbolic size at an axis. */
 typedef struct size_source {
     hn_dim size;
     hn_id value;
@@ -28,17 +28,18 @@ typedef struct size_walk {
     hn_map by_size, by_hash;
     HN_VEC(size_source) sources;
     HN_VEC(size_value) values;
-    hn_id block; /* under visit */
-    hn_id world; /* the block around it outside of which a symbol may mean another size */
+    hn_id block; /* the block being visited */
+    /* the innermost enclosing loop body, outside of which a symbol may mean another size */
+    hn_id scope;
 } size_walk;
 
-/* ---- what was seen --------------------------------------------------------------------------- */
+/* ---- values and sources seen so far ---------------------------------------------------------- */
 
 static bool is_in_reach(const size_walk *w, hn_id value) {
     const hn_value *v = hn_value_at(w->pass->g, value);
     bool is_alive = v->producer != HN_NONE || v->is_input;
     return is_alive && hn_block_is_inside(w->pass->g, w->block, v->block) &&
-           hn_block_is_inside(w->pass->g, v->block, w->world);
+           hn_block_is_inside(w->pass->g, v->block, w->scope);
 }
 
 static hone_status remember_source(size_walk *w, hn_dim size, hn_id value, int32_t axis) {
@@ -87,7 +88,7 @@ static bool same_sizes(const size_value *v, uint32_t n, const hn_sint *elems, bo
     return true;
 }
 
-/* A value with these elements that can be read here; HN_NONE. */
+/* Finds a value with these elements that is visible here, or HN_NONE. */
 static hn_id find_same_sizes(const size_walk *w, uint32_t n, const hn_sint *elems, bool is_scalar) {
     uint32_t i = hn_map_get(&w->by_hash, hash_sizes(n, elems, is_scalar));
     for (; i != HN_MAP_NONE; i = w->values.at[i].next)
@@ -109,14 +110,14 @@ static hone_status remember_sizes(size_walk *w, const size_value *v) {
                : HONE_E_NOMEM;
 }
 
-/* ---- another way to the same sizes ----------------------------------------------------------- */
+/* ---- a shorter computation of the same sizes ------------------------------------------------- */
 
-/* Consecutive elements: dimensions of a tensor, or numbers. */
+/* Consecutive elements: dimensions of one tensor, or constants. */
 typedef struct size_run {
     uint32_t begin, n;
-    hn_id source; /* HN_NONE: numbers */
+    hn_id source; /* HN_NONE: constants */
     int32_t axis;
-    hn_id known; /* a value that holds them already; HN_NONE */
+    hn_id known; /* a value that already holds them; HN_NONE */
 } size_run;
 
 typedef struct size_plan {
@@ -162,7 +163,7 @@ static uint32_t count_shape_nodes(const size_walk *w, const size_plan *plan, con
     return plan->sizes->is_scalar || (!is_whole && !plan->has_ranges) ? 2 : 1;
 }
 
-/* False when a size is found nowhere. */
+/* False when no source is known for some size. */
 static bool plan_sizes(const size_walk *w, const size_value *v, size_plan *plan) {
     int64_t opset = hn_opset_version(w->pass->g->opsets, NULL);
     *plan = (size_plan){.sizes = v, .has_ranges = opset >= 15};
@@ -221,7 +222,7 @@ static hn_id make_run(hn_rule *r, const size_plan *plan, const size_run *run) {
                     HN_ATTRS(hn_new_i(r, "axis", 0)));
 }
 
-/* ---- what a replacement saves ---------------------------------------------------------------- */
+/* ---- savings --------------------------------------------------------------------------------- */
 
 static bool is_among(uint32_t n, const hn_id *list, hn_id node) {
     for (uint32_t i = 0; i < n; i++)
@@ -248,7 +249,7 @@ static bool is_reused(const hn_graph *g, hn_id node, const size_plan *plan) {
     return false;
 }
 
-/* Nodes that only the old way to the value needs, its own included. */
+/* Counts the nodes that only the old computation needs, including the one that makes the value. */
 static uint32_t count_dying(const hn_graph *g, hn_id node, const size_plan *plan) {
     hn_id dying[MAX_DYING] = {node};
     uint32_t n = 1;
@@ -277,7 +278,8 @@ static hone_status reuse(size_walk *w, hn_id node, hn_id value, hn_id known) {
     return hn_rewrite_end(r);
 }
 
-/* The value that holds the sizes afterwards: another one, unless the log is full. */
+/* Returns in *holder the value that holds the sizes afterwards; it is the old one when the log is
+ * full. */
 static hone_status rewrite_sizes(size_walk *w, hn_id node, const size_plan *plan, hn_id *holder) {
     hn_id pieces[HN_MAX_RANK];
     uint32_t n_before = w->pass->n_rewrites;
@@ -295,7 +297,7 @@ static hone_status rewrite_sizes(size_walk *w, hn_id node, const size_plan *plan
     return HONE_OK;
 }
 
-/* A way of as many nodes is better when it starts from an earlier tensor. */
+/* A computation with as many nodes is preferred when it starts from an earlier tensor. */
 static bool is_worth_it(const size_walk *w, hn_id node, const size_plan *plan) {
     const hn_node *n = hn_node_at(w->pass->g, node);
     uint32_t n_dying = count_dying(w->pass->g, node, plan);
@@ -304,7 +306,7 @@ static bool is_worth_it(const size_walk *w, hn_id node, const size_plan *plan) {
     return plan->n_nodes < n_dying || (is_shape && is_elsewhere && plan->n_nodes == n_dying);
 }
 
-/* Sizes with symbols, every one of them known. */
+/* Reads sizes with symbols, all of which must be known. */
 static bool describe_sizes(const size_walk *w, hn_id value, size_value *out) {
     const hn_pass *p = w->pass;
     const hn_value *v = hn_value_at(p->g, value);
@@ -339,21 +341,22 @@ static hone_status visit_sizes(size_walk *w, hn_id node, hn_id value) {
 
 static hone_status walk_sizes(size_walk *w, hn_id block);
 
-/* Bodies of loops are worlds of their own: a symbol there may be another size in each turn. */
+/* A symbol in a loop body may be another size in each iteration, so the body is a scope of its
+ * own. */
 static hone_status walk_inner(size_walk *w, hn_id node) {
     const hn_node *n = hn_node_at(w->pass->g, node);
-    hn_id block = w->block, world = w->world;
+    hn_id block = w->block, scope = w->scope;
     bool is_same_world = hn_str_is(n->op, "If") && hn_domain_is_onnx(n->domain);
     for (uint32_t i = 0; i < hn_node_at(w->pass->g, node)->n_attrs; i++) {
         uint32_t n_blocks;
         const hn_id *blocks = hn_attr_blocks(&hn_node_at(w->pass->g, node)->attrs[i], &n_blocks);
         for (uint32_t k = 0; k < n_blocks; k++) {
-            w->world = is_same_world ? world : blocks[k];
+            w->scope = is_same_world ? scope : blocks[k];
             HN_TRY(walk_sizes(w, blocks[k]));
         }
     }
     w->block = block;
-    w->world = world;
+    w->scope = scope;
     return HONE_OK;
 }
 
@@ -380,7 +383,7 @@ static hone_status walk_sizes(size_walk *w, hn_id block) {
 }
 
 hone_status hn_pass_share_sizes(hn_pass *p) {
-    size_walk w = {.pass = p, .world = 0};
+    size_walk w = {.pass = p, .scope = 0};
     hn_map_init(&w.by_size, p->scratch);
     hn_map_init(&w.by_hash, p->scratch);
     return walk_sizes(&w, 0);

@@ -1,5 +1,5 @@
-/* Operators of com.microsoft that take the sum before a normalization along: SkipLayerNormalization
- * and SkipSimplifiedLayerNormalization. */
+/* Fuses the sum before a normalization into SkipLayerNormalization and
+ * SkipSimplifiedLayerNormalization of com.microsoft. */
 #include "pass/engine/pass_int.h"
 
 #define SKIP_SUM_OUTPUT 3
@@ -9,7 +9,7 @@ static bool normalizes_last_axis(const hn_rule *r, hn_id norm) {
     return axis == -1 || axis == hn_rank_of(r, hn_in(r, norm, 0)) - 1;
 }
 
-/* Mean and deviation go away with the node. */
+/* True when mean and deviation have no readers; the fused node does not make them. */
 static bool is_result_alone(const hn_rule *r, hn_id norm) {
     for (uint32_t i = 1; i < hn_at(r, norm)->n_outputs; i++)
         if (hn_out(r, norm, i) != HN_NONE && hn_n_readers(r, hn_out(r, norm, i)) > 0)
@@ -24,8 +24,8 @@ static bool has_param_shape(const hn_rule *r, hn_id param, hn_id x) {
             hn_dim_of(r, param, 0) == hn_dim_of(r, x, -1));
 }
 
-/* A constant bias that `value` is the sum with, when nobody else needs that sum: then *value
- * becomes what it is added to. HN_NONE: there is none. */
+/* Finds a constant bias in a sum that has no other reader, and sets *value to the other operand.
+ * HN_NONE: there is none. */
 static hn_id take_bias(const hn_rule *r, hn_id sum, hn_id *value) {
     hn_id add = hn_maker(r, *value, "Add");
     if (add == HN_NONE || hn_n_readers(r, *value) != 1)
@@ -62,7 +62,7 @@ static hone_status write_skip(hn_rule *r, const char *op, bool has_beta) {
                       has_beta ? bias : HN_NONE};
     bool is_sum_read = hn_n_readers(r, sum) > 1;
     hn_attr epsilon = hn_new_f(r, "epsilon", hn_node_f(r, r->root, "epsilon", 1e-5f));
-    hn_rule_before(r, hn_cap_node(r, "sum")); /* others read the sum, too */
+    hn_rule_before(r, hn_cap_node(r, "sum")); /* the sum has other readers */
     hn_id skip = hn_make(r, op, HN_VALUES(a, b, params[0], params[1], params[2]),
                          is_sum_read ? SKIP_SUM_OUTPUT + 1 : 1, 1, &epsilon);
     if (is_sum_read) {

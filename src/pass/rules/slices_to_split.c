@@ -1,10 +1,9 @@
-/* Slices and Gathers that together cut one value along one axis become one Split. */
+/* Replaces Slices and Gathers that together partition one value along one axis by one Split. */
 #include "pass/engine/pass_int.h"
 
 #define MAX_CUTS 64
 
-/* A node that takes elements begin .. end along an axis of its first input, and all of the others.
- */
+/* A node that takes elements begin .. end along one axis of its first input. */
 typedef struct part {
     hn_id node;
     int64_t begin, end;
@@ -45,7 +44,7 @@ static bool sliced_part(const hn_rule *r, hn_id node, int32_t rank, int32_t *axi
     return true;
 }
 
-/* A Gather of neighbours. */
+/* A Gather of consecutive elements. */
 static bool gathered_part(const hn_rule *r, hn_id node, int32_t rank, int32_t *axis, part *out) {
     uint32_t n;
     const int64_t *indices;
@@ -72,7 +71,7 @@ static bool cut_part(const hn_rule *r, hn_id node, int32_t rank, int32_t *axis, 
     return hn_is_op(r, node, "Gather") && gathered_part(r, node, rank, axis, out);
 }
 
-/* Keeps parts in the order of their elements. */
+/* Keeps the parts sorted by their first element. */
 static bool insert_part(cut_axis *c, part p) {
     uint32_t at = c->n;
     if (c->n == MAX_CUTS || p.end <= p.begin)
@@ -84,7 +83,7 @@ static bool insert_part(cut_axis *c, part p) {
     return true;
 }
 
-/* All readers of x in this block that cut it along the axis. */
+/* Collects all readers of x in this block that slice it along the axis. */
 static bool collect_parts(const hn_rule *r, hn_id x, cut_axis *c) {
     const hn_value *v = hn_value_at(r->g, x);
     for (uint32_t i = 0; i < v->uses.n; i++) {

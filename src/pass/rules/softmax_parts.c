@@ -1,11 +1,11 @@
-/* Softmax, LogSoftmax and reductions from exponentials, sums and logarithms. */
+/* Fuses Softmax, LogSoftmax and reductions from exponentials, sums and logarithms. */
 #include "pass/engine/poly.h"
 
 #include <math.h>
 
 /* ---- Softmax --------------------------------------------------------------------------------- */
 
-/* The one axis that a reduction runs along, in [0, rank), and keeps. */
+/* Reads the single axis of a reduction with keepdims, in [0, rank). */
 static bool reduced_axis(const hn_rule *r, hn_id node, int32_t rank, int64_t *axis) {
     uint32_t n;
     const int64_t *axes;
@@ -16,7 +16,8 @@ static bool reduced_axis(const hn_rule *r, hn_id node, int32_t rank, int64_t *ax
     return *axis >= 0 && *axis < rank;
 }
 
-/* Before version 13 Softmax flattens the axes from its own on: the same for the last one only. */
+/* Before version 13, Softmax flattens all axes from `axis` on, which is the same only for the last
+ * one. */
 static hone_status write_softmax(hn_rule *r, const char *op, hn_id x, int64_t axis) {
     int32_t rank = hn_rank_of(r, x);
     if (hn_rule_opset(r) < 13 && axis != rank - 1)
@@ -44,7 +45,7 @@ static hone_status fuse_log_softmax(hn_rule *r) {
     return softmax_along_sum(r, "LogSoftmax");
 }
 
-/* The operator takes the maximum off by itself. */
+/* The operator subtracts the maximum itself. */
 static hone_status drop_shift(hn_rule *r) {
     hn_id x = hn_cap(r, "x");
     int32_t rank = hn_rank_of(r, x);
@@ -68,8 +69,8 @@ static hone_status fuse_log_of_softmax(hn_rule *r) {
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* The same reduction by another operator. Axes became an input of ReduceSum in version 13, of the
- * others in 18. HN_NONE when they are not known where an attribute needs them. */
+/* Makes the same reduction by another operator. The axes are an input of ReduceSum since version
+ * 13, of the others since 18. HN_NONE when an attribute needs axes that are not known. */
 static hn_id make_reduction(hn_rule *r, const char *op, hn_id x, hn_id like) {
     hn_attr attrs[2] = {hn_new_i(r, "keepdims", hn_node_i(r, like, "keepdims", 1))};
     hn_id axes_input = hn_in(r, like, 1);
@@ -120,7 +121,7 @@ static hone_status fuse_reduce_log_sum_exp(hn_rule *r) {
     return write_reduction(r, "ReduceLogSumExp");
 }
 
-/* How many elements each result of a reduction comes from; 0 when that is not known. */
+/* Returns how many elements each result of a reduction comes from; 0 when that is not known. */
 static double reduced_elems(const hn_rule *r, hn_id node, hn_id x) {
     uint32_t n;
     const int64_t *axes;
@@ -135,7 +136,7 @@ static double reduced_elems(const hn_rule *r, hn_id node, hn_id x) {
     return product;
 }
 
-/* A sum divided by the number of its terms. */
+/* A sum divided by the number of its elements. */
 static hone_status fuse_mean(hn_rule *r) {
     hn_id x = hn_cap(r, "x"), sum = hn_cap_node(r, "sum");
     double number, n_elems = reduced_elems(r, sum, x);
@@ -155,7 +156,7 @@ static hone_status fuse_mean(hn_rule *r) {
 
 #define SQUARE_OF_X "{Pow(x, 2):power | Mul(x, x)}"
 
-/* Larger formulas are found in steps: the log of a sum of exponentials is there first. */
+/* Larger formulas are found in steps: the logarithm of a sum of exponentials is fused first. */
 static const hn_rule_row softmax_rules[] = {
     {"softmax", "Div(Exp(x):e, ReduceSum(e, ...):sum)", fuse_softmax, false, NULL},
     {"softmax", "Mul(Exp(x):e, Reciprocal(ReduceSum(e, ...):sum))", fuse_softmax, false, NULL},

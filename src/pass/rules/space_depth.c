@@ -1,9 +1,9 @@
-/* Blocks of pixels that become channels and back: DepthToSpace and SpaceToDepth from the Reshape,
- * Transpose, Reshape that spell them, and from strided Slices that are concatenated. */
+/* Fuses DepthToSpace and SpaceToDepth from Reshape, Transpose, Reshape, and from strided Slices
+ * that are concatenated. */
 #include "pass/engine/pass_int.h"
 
 #define MAX_BLOCK 8
-#define MAX_SLICES 4 /* one behind the other */
+#define MAX_SLICES 4 /* in a chain */
 
 /* Types for which runtimes have both operators. */
 static bool is_block_type(const hn_rule *r, hn_id value) {
@@ -13,12 +13,12 @@ static bool is_block_type(const hn_rule *r, hn_id value) {
 
 /* ---- Reshape, Transpose, Reshape ------------------------------------------------------------- */
 
-/* An operator as a Transpose of six axes, two of which are the block. */
+/* An operator described as a Transpose of six axes, two of which are the block. */
 typedef struct block_form {
-    const char *op, *mode; /* mode NULL: the operator has none */
+    const char *op, *mode; /* mode NULL: the operator has no such attribute */
     int64_t perm[6];
-    int32_t block[2]; /* which they are before the Transpose */
-    int32_t rest[3];  /* where channels, height and width are then */
+    int32_t block[2]; /* the block axes before the Transpose */
+    int32_t rest[3];  /* the channel, height and width axes before the Transpose */
     bool is_to_space;
 } block_form;
 
@@ -35,7 +35,7 @@ static const block_form *find_form(const int64_t *perm) {
     return NULL;
 }
 
-/* Are these four dimensions [n, c * c_by, h * hw_by, w * hw_by]? */
+/* True when the four dimensions are [n, c * c_by, h * hw_by, w * hw_by]. */
 static bool has_block_dims(const hn_rule *r, hn_id value, hn_dim n, const hn_dim chw[3],
                            int64_t c_by, int64_t hw_by) {
     hn_syms *s = r->pass->model->syms;
@@ -80,12 +80,12 @@ static hone_status reshape_transpose(hn_rule *r) {
 
 /* ---- strided Slices -------------------------------------------------------------------------- */
 
-/* Elements begin, begin + step, ... of height and width. */
+/* The elements begin, begin + step, ... of height and width. */
 typedef struct grid_offset {
     int64_t begin[2], step[2];
 } grid_offset;
 
-/* One axis of one Slice; it must reach to the end. */
+/* Adds one axis of one Slice, which must extend to the end. */
 static bool add_stride(const hn_rule *r, hn_id x, int64_t axis, int64_t start, int64_t end,
                        int64_t step, grid_offset *g) {
     axis += axis < 0 ? 4 : 0;
@@ -96,7 +96,7 @@ static bool add_stride(const hn_rule *r, hn_id x, int64_t axis, int64_t start, i
     if (!to_end || step < 1 || step > MAX_BLOCK || start < 0 || start >= step)
         return false;
     if (g->step[axis - 2] != 1)
-        return false; /* twice the same axis */
+        return false; /* the same axis twice */
     g->begin[axis - 2] = start;
     g->step[axis - 2] = step;
     return true;
@@ -118,7 +118,7 @@ static bool add_slice(const hn_rule *r, hn_id slice, grid_offset *g) {
     return true;
 }
 
-/* Through all Slices to what is cut. */
+/* Follows a chain of Slices to the tensor they read. */
 static hn_id trace_slices(const hn_rule *r, hn_id value, grid_offset *g) {
     *g = (grid_offset){{0, 0}, {1, 1}};
     for (uint32_t i = 0; i < MAX_SLICES; i++) {
@@ -132,7 +132,7 @@ static hn_id trace_slices(const hn_rule *r, hn_id value, grid_offset *g) {
     return value;
 }
 
-/* Which block of channels of the SpaceToDepth each input of the Concat is. */
+/* Finds which channel block of the SpaceToDepth each input of the Concat is. */
 static hn_id grid_of_concat(const hn_rule *r, int64_t *block, int64_t *order) {
     const hn_node *concat = hn_at(r, r->root);
     hn_id x = HN_NONE;
@@ -156,7 +156,7 @@ static hn_id grid_of_concat(const hn_rule *r, int64_t *block, int64_t *order) {
     return is_all ? x : HN_NONE;
 }
 
-/* The channels in the order of the Concat. */
+/* Writes the channels in the order of the Concat. */
 static hone_status write_grid(hn_rule *r, hn_id x, int64_t block, const int64_t *order) {
     uint32_t n_blocks = (uint32_t)(block * block);
     int64_t n_channels = hn_dim_of(r, x, 1);

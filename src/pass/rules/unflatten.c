@@ -1,8 +1,8 @@
-/* Gemm and MatMul between a Reshape to a matrix and one back: a MatMul on the tensor as it is,
- * which is the spelling that other rules know. */
+/* Replaces a Gemm or MatMul between a Reshape to a matrix and one back by a MatMul of the original
+ * tensor, which is the spelling that other rules match. */
 #include "pass/rules/moves.h"
 
-/* A summand that means the same when rows become several axes. */
+/* True for an addend that means the same when rows become several axes. */
 static bool is_row(const hn_rule *r, hn_id value) {
     int32_t rank = hn_rank_of(r, value);
     return rank == 0 || rank == 1 || (rank == 2 && hn_dim_of(r, value, 0) == 1);
@@ -14,7 +14,7 @@ static bool is_plain_gemm(const hn_rule *r, hn_id gemm, hn_id bias) {
            (bias == HN_NONE || (hn_node_f(r, gemm, "beta", 1) == 1 && is_row(r, bias)));
 }
 
-/* Do all readers transpose it? Then it can be stored transposed. */
+/* True when all readers transpose the weight, so that it can be stored transposed. */
 static bool is_always_transposed(const hn_rule *r, hn_id weight) {
     const hn_value *v = hn_value_at(r->g, weight);
     for (uint32_t i = 0; i < v->uses.n; i++) {
@@ -26,7 +26,7 @@ static bool is_always_transposed(const hn_rule *r, hn_id weight) {
     return true;
 }
 
-/* The weight as MatMul takes it; HN_NONE when it would be there twice then. */
+/* Makes the weight as MatMul takes it; HN_NONE when the model would then hold it twice. */
 static hn_id make_right_weight(hn_rule *r, hn_id gemm) {
     hn_id w = hn_in(r, gemm, 1);
     static const hn_perm swap = {.rank = 2, .at = {1, 0}};
@@ -58,12 +58,12 @@ static hone_status multiply_unflattened(hn_rule *r) {
         hn_only_reader(r, product) != r->root)
         return HONE_OK;
     if (hn_is_op(r, node, "Gemm") && !is_plain_gemm(r, node, bias))
-        return hn_miss(r, "the Gemm scales, transposes its input or adds a whole matrix");
+        return hn_miss(r, "the Gemm has a scale, transposes its input or adds a matrix");
     hn_id w = make_right_weight(r, node), left = make_leading(r, x, out, n_inner);
     if (w == HN_NONE)
         return hn_miss(r, "the weight would have to be copied to be transposed");
     if (left == HN_NONE)
-        return hn_miss(r, "the shape cannot be said in one step with at most one size left over");
+        return hn_miss(r, "the shape needs more than one inferred size in a single Reshape");
     hn_id y = hn_make1(r, "MatMul", HN_VALUES(left, w), HN_NO_ATTRS);
     hn_rule_replace(r, bias == HN_NONE ? y : hn_make1(r, "Add", HN_VALUES(y, bias), HN_NO_ATTRS));
     return HONE_OK;

@@ -20,7 +20,7 @@ $ sed 's/1,3,h,w/1,h,w,1/g; s/float/uint8/g' picture.onnxtxt >gray.onnxtxt && ho
 {"type": "uint8", "shape": [1, 2, 2, 1], "data": [76, 150, 29, 255]}
 
 $ sed 's/1,3,h,w/1,c,h,w/g' picture.onnxtxt >free.onnxtxt && hone run free.onnxtxt -i four.png
-hone: 'image' is float[1,c,h,w]: say --layout nchw or --layout nhwc
+hone: 'image' is float[1,c,h,w]: give --layout nchw or --layout nhwc
 [1]
 
 $ hone run free.onnxtxt -i four.png --layout nchw -o y.json >/dev/null && head -c 44 y.json
@@ -39,7 +39,7 @@ hone: --mean 1,2: write one number, or three with commas
 [1]
 
 $ head -c 40 four.png >cut.png && hone run picture.onnxtxt -i cut.png
-hone: 'cut.png' is no good PNG file: read beyond end of data
+hone: 'cut.png' is not a valid PNG file: read beyond end of data
 [1]
 
 A gray-brown square.
@@ -50,9 +50,9 @@ $ hone run picture.onnxtxt -i square.jpg --crop 1 --scale 1 -o y.json >/dev/null
 {"type": "float", "shape": [1, 3, 1, 1], "data": [126, 63, 28]}
 
 $ head -c 270 square.jpg >cut.jpg && hone run picture.onnxtxt -i cut.jpg
-hone: 'cut.jpg' is no good JPEG file: Premature end of JPEG file
+hone: 'cut.jpg' is not a valid JPEG file: Premature end of JPEG file
 [1]
 
 $ head -c 100 square.jpg >cut.jpg && hone run picture.onnxtxt -i cut.jpg
-hone: 'cut.jpg' is no good JPEG file: Premature end of JPEG file
+hone: 'cut.jpg' is not a valid JPEG file: Premature end of JPEG file
 [1]

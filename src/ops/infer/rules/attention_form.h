@@ -1,4 +1,4 @@
-/* Inside ops/: what the evaluations of Attention share. */
+/* Inside ops/: definitions that the evaluations of Attention share. */
 #ifndef HN_ATTENTION_FORM_H
 #define HN_ATTENTION_FORM_H
 
@@ -14,18 +14,19 @@ typedef struct hn_attention_form {
     int64_t left, right; /* window; -1: none */
     const hn_array *mask, *lengths;
     int64_t mask_strides[4]; /* of batch, head, query, key */
-    int64_t mask_len;        /* keys that the mask speaks of */
+    int64_t mask_len;        /* keys that the mask covers */
 } hn_attention_form;
 
-/* Past and new keys (or values) as [batch, heads, total, size], in the memory of `present` when
- * that is wanted (not NULL) and has the type; new ones may stand packed, [batch, length, heads *
- * size]. NULL: out of memory. */
+/* Concatenates past and new keys (or values) to [batch, heads, total, size], in the memory of
+ * `present` when that is requested (not NULL) and has the type. New ones may be packed as [batch,
+ * length, heads * size]. NULL: out of memory. */
 float *hn_attention_join_f32(hn_eval *c, const hn_attention_form *f, const hn_array *past,
                              const hn_array *fresh, int64_t size, hn_array *present);
 double *hn_attention_join_f64(hn_eval *c, const hn_attention_form *f, const hn_array *past,
                               const hn_array *fresh, int64_t size, hn_array *present);
 
-/* Without scores in memory, where nobody wants to see them. */
+/* True when the attention can be computed without storing the scores, because no output needs
+ * them. */
 bool hn_attention_is_fast(const hn_eval *c, const hn_attention_form *f);
 hone_status hn_attention_run_fast(hn_eval *c, const hn_attention_form *f);
 

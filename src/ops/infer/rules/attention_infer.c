@@ -1,12 +1,12 @@
-/* Scaled dot-product attention and rotary embeddings. */
+/* Inference rules of scaled dot-product attention and rotary embeddings. */
 #include "ops/infer/infer_int.h"
 
 #include "ops/infer/spatial.h"
 
 /* ---- Attention ------------------------------------------------------------------------------- */
 
-/* Inputs have rank 4, [batch, heads, length, size], or rank 3 with the heads packed side by side:
- * [batch, length, width]. */
+/* Inputs have rank 4, [batch, heads, length, size], or rank 3 with packed heads: [batch, length,
+ * width]. */
 enum {
     ATTENTION_Q,
     ATTENTION_K,
@@ -33,7 +33,7 @@ static const attention_sizes no_attention_sizes = {
     .out_width = HN_DIM_UNKNOWN,
 };
 
-/* Width of one head in a packed axis; learns into *size. */
+/* The width of one head in a packed axis, merged into *size. */
 static hone_status unpack_heads(hn_infer *c, uint32_t input, int64_t n_heads, hn_dim *size) {
     hn_dim packed = hn_in_dim(c, input, 2);
     if (hn_dim_is_known(packed) && packed % n_heads != 0)
@@ -63,7 +63,7 @@ static hone_status meet_packed(hn_infer *c, attention_sizes *s) {
     HN_TRY(unpack_heads(c, ATTENTION_K, s->kv_heads, &s->head));
     HN_TRY(unpack_heads(c, ATTENTION_V, s->kv_heads, &s->v_head));
     hn_syms *syms = hn_infer_syms(c);
-    bool is_even = s->q_heads % s->kv_heads == 0; /* then no quotient enters the result */
+    bool is_even = s->q_heads % s->kv_heads == 0; /* then the result contains no quotient */
     s->out_width = is_even && any_v != HN_DIM_UNKNOWN
                        ? hn_dim_mul_i(syms, any_v, s->q_heads / s->kv_heads)
                        : hn_dim_mul_i(syms, s->v_head, s->q_heads);
@@ -100,7 +100,7 @@ static hone_status attention_rank(hn_infer *c, int32_t *rank) {
     return HONE_OK;
 }
 
-/* Caches first: their dimensions often have plain names where the others are quotients. */
+/* Caches first: their dimensions often are plain symbols where the others are quotients. */
 static hone_status read_attention(hn_infer *c, int32_t rank, attention_sizes *s) {
     *s = no_attention_sizes;
     HN_TRY(hn_meet_dims(c, ATTENTION_PAST_KEY, 4,
@@ -114,14 +114,14 @@ static hone_status read_attention(hn_infer *c, int32_t rank, attention_sizes *s)
     return hn_meet_dims(c, ATTENTION_KV_LENGTHS, 1, (hn_dim *const[]){&s->batch});
 }
 
-/* Combinations that version 25 rules out. */
+/* Combinations that version 25 excludes. */
 static hone_status check_attention_25(hn_infer *c, int32_t rank) {
     bool has_past = hn_has_input(c, ATTENTION_PAST_KEY), has_present = hn_has_output(c, 1);
     const char *wrong = NULL;
     if (hn_attr_i(c, "left_window_size", -1) < -1 || hn_attr_i(c, "right_window_size", -1) < -1)
         wrong = "left_window_size and right_window_size must be -1 or more";
     else if (has_present != hn_has_output(c, 2))
-        wrong = "present_key and present_value must be asked for together";
+        wrong = "present_key and present_value must be requested together";
     else if (hn_has_input(c, ATTENTION_KV_LENGTHS) && (has_past || has_present))
         wrong = "nonpad_kv_seqlen cannot be combined with past or present keys and values";
     else if (rank == 4 && (hn_has_attr(c, "q_num_heads") || hn_has_attr(c, "kv_num_heads")))
@@ -149,7 +149,7 @@ hone_status hn_infer_attention(hn_infer *c) {
     return hn_out_shape(c, 3, 4, (hn_dim[]){s.batch, s.q_heads, s.q_len, total});
 }
 
-/* Each query element meets every key, and each output element sums over every value. */
+/* Each query is multiplied with every key, and each output element sums over every value. */
 bool hn_macs_attention(const hn_infer *c, uint64_t *macs) {
     const hn_shape *q = hn_in_shape(c, ATTENTION_Q), *y = hn_out_shape_known(c, 0);
     hn_dim past = hn_has_input(c, ATTENTION_PAST_KEY) ? hn_in_dim(c, ATTENTION_PAST_KEY, 2) : 0;
@@ -209,7 +209,8 @@ hone_status hn_infer_flex_attention(hn_infer *c) {
 
 hone_status hn_infer_rotary_embedding(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
-    bool is_standard = hn_infer_version(c) >= 23; /* com.microsoft finds the heads by the caches */
+    /* com.microsoft derives the heads from the caches */
+    bool is_standard = hn_infer_version(c) >= 23;
     if (!x)
         return HONE_OK;
     HN_TRY(hn_expect_rank(c, 0, 3, 4));

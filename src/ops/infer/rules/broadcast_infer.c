@@ -1,5 +1,5 @@
-/* Operators that broadcast their inputs against each other, and the integers that pass through
- * them. */
+/* Inference rules of operators that broadcast their inputs, and the integers that they
+ * propagate. */
 #include "ops/infer/follow.h"
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -11,7 +11,7 @@ static bool is_one_of(const char *name, const char *const *list, size_t n) {
     return false;
 }
 
-/* Operators of any number of inputs, which broadcast since version 8; the others do since 7. */
+/* Variadic operators broadcast since version 8, the others since 7. */
 static bool is_before_broadcast(const hn_infer *c) {
     static const char *const variadic[] = {"Max", "Mean", "Min", "Sum"};
     return hn_infer_version(c) < (is_one_of(hn_infer_op(c), variadic, HN_COUNT(variadic)) ? 8 : 7);
@@ -41,8 +41,8 @@ static hone_status infer_equal_shapes(hn_infer *c) {
     return hn_out_shape(c, 0, rank, dims);
 }
 
-/* Before version 7: B is laid along a run of A's axes, from `axis` on or else at the end, and A
- * decides the shape. */
+/* Before version 7, B is aligned with a run of A's axes, from `axis` on or else at the end, and A
+ * determines the shape. */
 static hone_status infer_one_sided(hn_infer *c) {
     const hn_shape *a = hn_in_shape(c, 0), *b = hn_in_shape(c, 1);
     if (!a || !b)
@@ -76,7 +76,7 @@ static hone_status infer_broadcast_shape(hn_infer *c) {
 
 typedef hn_sint (*combine_fn)(hn_syms *s, int how, hn_sint a, hn_sint b);
 
-/* Elements of an input, one or as many as the longest input has. */
+/* The elements of an input: one, or as many as the longest input has. */
 typedef struct operand {
     uint32_t n;
     const hn_sint *elems;
@@ -91,7 +91,7 @@ static hn_sint operand_at(const operand *o, uint32_t i) {
     return o->elems[o->n == 1 ? 0 : i];
 }
 
-/* False when neither count is 1 and they differ, which a wrong declaration can bring about. */
+/* False when neither count is 1 and they differ, which a wrong declaration can cause. */
 static bool broadcast_count(uint32_t a, uint32_t b, uint32_t *out) {
     *out = a == 1 ? b : a;
     return a == b || a == 1 || b == 1;
@@ -129,7 +129,7 @@ static const struct {
 };
 
 static hone_status follow_arithmetic(hn_infer *c) {
-    if (hn_attr_i(c, "fmod", 0)) /* its sign is the dividend's */
+    if (hn_attr_i(c, "fmod", 0)) /* its sign is that of the dividend */
         return HONE_OK;
     for (size_t i = 0; i < HN_COUNT(followed_arithmetic); i++)
         if (strcmp(hn_infer_op(c), followed_arithmetic[i].op) == 0)
@@ -142,7 +142,7 @@ static hone_status follow_arithmetic(hn_infer *c) {
 
 enum { IS_LESS = 1, IS_EQUAL = 2, IS_GREATER = 4 };
 
-/* Which orders of a and b cannot be ruled out. */
+/* The orders of a and b that cannot be excluded. */
 static int possible_orders(hn_syms *s, hn_sint a, hn_sint b) {
     hn_sint more = hn_sint_apply(s, HN_SINT_SUB, a, b), less = hn_sint_apply(s, HN_SINT_SUB, b, a);
     int orders = IS_LESS | IS_EQUAL | IS_GREATER;

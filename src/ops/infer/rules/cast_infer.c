@@ -1,4 +1,4 @@
-/* Operators that change the element type. */
+/* Inference rules of operators that change the element type. */
 #include "ops/infer/follow.h"
 
 /* Version 1 names the type: "FLOAT", "INT64". */
@@ -13,7 +13,7 @@ static hone_status cast_target_by_name(hn_infer *c, hn_dtype *out) {
     *out = hn_dtype_from_name(lower, n);
     if (*out == HN_UNDEFINED)
         return hn_infer_fail(c, HONE_E_TYPE,
-                             "attribute 'to' is no element type; one is FLOAT, INT64, BOOL ...");
+                             "attribute 'to' is not an element type; use FLOAT, INT64, BOOL ...");
     return hn_expect_out_elem(c, "to", 0, *out);
 }
 

@@ -1,11 +1,11 @@
-/* Operators that make tensors from attributes or numbers. */
+/* Inference rules of operators that make tensors from attributes or numbers. */
 #include "ops/infer/follow.h"
 
 #include <math.h>
 
 /* ---- Constant -------------------------------------------------------------------------------- */
 
-/* A tensor of 4- or 8-byte elements whose data stay with the attribute. */
+/* A tensor of 4- or 8-byte elements that shares the data of the attribute. */
 static hone_status out_attr_data(hn_infer *c, hn_dtype elem, bool is_scalar, uint32_t n,
                                  const void *data) {
     int64_t length = n;
@@ -61,7 +61,7 @@ hone_status hn_infer_constant(hn_infer *c) {
 
 /* ---- ConstantOfShape ------------------------------------------------------------------------- */
 
-/* A short vector of one integer. */
+/* Propagates a short vector filled with one integer. */
 static hone_status follow_filled(hn_infer *c, const hn_tensor *value, hn_dim length) {
     int64_t v;
     if (!value || !hn_tensor_get_i64(value, 0, &v) || !hn_dim_is_known(length) ||
@@ -89,7 +89,8 @@ hone_status hn_infer_constant_of_shape(hn_infer *c) {
     if (!hn_in_ints(c, 0, &n, &sizes, NULL))
         return HONE_OK;
     if (n > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "the shape has %u entries; hone allows rank %d", n,
+        return hn_infer_fail(c, HONE_E_LIMIT,
+                             "the shape has %u entries; hone supports up to rank %d", n,
                              HN_MAX_RANK);
     hn_dim *dims = hn_infer_dims(c, (int32_t)n);
     HN_TRY_PTR(dims);
@@ -106,7 +107,7 @@ hone_status hn_infer_constant_of_shape(hn_infer *c) {
 
 /* ---- Range ----------------------------------------------------------------------------------- */
 
-/* com.microsoft lets delta be absent, which is 1. */
+/* com.microsoft allows delta to be absent, which means 1. */
 static bool range_number(const hn_infer *c, uint32_t i, double *out) {
     const hn_tensor *t = hn_in_const(c, i);
     *out = 1;
@@ -118,7 +119,7 @@ static hone_status range_of_floats(hn_infer *c, hn_dim *count) {
     if (!range_number(c, 0, &start) || !range_number(c, 1, &limit) || !range_number(c, 2, &delta))
         return HONE_OK;
     if (delta == 0)
-        return hn_infer_fail(c, HONE_E_INVALID, "delta is 0; a range must move");
+        return hn_infer_fail(c, HONE_E_INVALID, "delta is 0, but must not be");
     double n = ceil((limit - start) / delta);
     if (n <= 0)
         *count = 0;
@@ -159,7 +160,7 @@ hone_status hn_infer_range(hn_infer *c) {
     if (delta.kind != HN_SINT_CONST)
         return hn_out_shape(c, 0, 1, &count);
     if (delta.v == 0)
-        return hn_infer_fail(c, HONE_E_INVALID, "delta is 0; a range must move");
+        return hn_infer_fail(c, HONE_E_INVALID, "delta is 0, but must not be");
     count = hn_sint_to_dim(hn_sint_count_steps(hn_infer_syms(c), start, limit, delta.v));
     HN_TRY(hn_out_shape(c, 0, 1, &count));
     return follow_range(c, start, delta.v, count);
@@ -175,8 +176,7 @@ hone_status hn_infer_eye_like(hn_infer *c) {
     return hn_out_tensor(c, 0, elem, 2, dims);
 }
 
-/* Legacy: the shape is an attribute, or that of the input, in which case extra_shape stands behind
- * it. */
+/* Legacy: the shape is an attribute, or the shape of the input followed by extra_shape. */
 hone_status hn_infer_given_tensor_fill(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
     const int64_t *extra = NULL;
@@ -189,7 +189,8 @@ hone_status hn_infer_given_tensor_fill(hn_infer *c) {
         hn_attr_ints(c, "extra_shape", &n_extra, &extra);
     uint32_t n_base = shape.is_given ? shape.n : (uint32_t)x->rank;
     if (n_base > HN_MAX_RANK || n_extra > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "the shape has %u entries; hone allows rank %d",
+        return hn_infer_fail(c, HONE_E_LIMIT,
+                             "the shape has %u entries; hone supports up to rank %d",
                              HN_MAX(n_base, n_extra), HN_MAX_RANK);
     hn_dim *dims = hn_infer_dims(c, (int32_t)(n_base + n_extra));
     HN_TRY_PTR(dims);

@@ -1,4 +1,5 @@
-/* Operators that run a body graph: If, Loop, SequenceMap. Scan has its own file. */
+/* Inference rules of operators that run a body graph: If, Loop, SequenceMap. Scan has its own
+ * file. */
 #include "ops/infer/body.h"
 
 /* ---- If -------------------------------------------------------------------------------------- */
@@ -12,7 +13,7 @@ static hone_status infer_branch(hn_infer *c, const char *attr, const hn_type *co
     return HONE_OK;
 }
 
-/* Conditions and counts are one number, whatever the rank. */
+/* Conditions and counts have one element, of any rank. */
 static hone_status expect_single(hn_infer *c, uint32_t input, const char *what) {
     const hn_shape *s = hn_in_shape(c, input);
     hn_dim n = s ? hn_shape_elems(hn_infer_syms(c), s) : HN_DIM_UNKNOWN;
@@ -41,7 +42,7 @@ hone_status hn_infer_if(hn_infer *c) {
 
 /* ---- Loop ------------------------------------------------------------------------------------ */
 
-#define LOOP_ROUNDS 4 /* looks at a body until all shapes are taken for unknown */
+#define LOOP_ROUNDS 4 /* attempts before all shapes are assumed unknown */
 
 enum {
     LOOP_IN_FIRST_VAR = 2,
@@ -50,11 +51,11 @@ enum {
 
 typedef struct loop_run {
     uint32_t n_vars, n_body_in, n_body_out;
-    const hn_type **in;        /* types of the body's inputs, wide enough for every iteration */
-    const hn_type *const *out; /* of its outputs; NULL when the body cannot be seen */
-    hn_sint max_trips;         /* of input M; unknown when absent */
-    bool is_first_sure;        /* the first iteration is known to take place, */
-    bool is_first_refused;     /* or known not to */
+    const hn_type **in;        /* types of the body's inputs, joined over all iterations */
+    const hn_type *const *out; /* types of its outputs; NULL when the body is not visible */
+    hn_sint max_trips;         /* input M; unknown when absent */
+    bool is_first_sure;        /* the first iteration provably runs, */
+    bool is_first_refused;     /* or provably does not */
 } loop_run;
 
 static hone_status open_loop(hn_infer *c, loop_run *l) {
@@ -98,7 +99,7 @@ static hone_status scalar_unless_declared(hn_infer *c, uint32_t body_input, hn_d
     return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
-/* The condition enters the first turn as it is. */
+/* The condition enters the first iteration unchanged. */
 static hone_status check_condition_rank(hn_infer *c) {
     const hn_type *declared = hn_body_in_declared(c, "body", 1);
     int32_t rank = hn_in_rank(c, 1);
@@ -118,8 +119,8 @@ static bool shapes_contradict(const hn_type *a, const hn_type *b) {
     return differ;
 }
 
-/* Exporters leave shapes of some later turn in the body's declaration: the first value need not
- * have them. */
+/* Exporters leave shapes of a later iteration in the declaration of the body; the initial value
+ * need not have them. */
 static hone_status entry_type(hn_infer *c, uint32_t input, const hn_type **out) {
     *out = hn_in_type(c, input);
     if (!shapes_contradict(*out, hn_body_in_declared(c, "body", input)))
@@ -127,15 +128,15 @@ static hone_status entry_type(hn_infer *c, uint32_t input, const hn_type **out) 
     return hn_type_forget_shape(c, *out, out);
 }
 
-/* A variable may begin as an optional and go on as what that holds: then the content is what
- * counts. */
+/* A variable may start as an optional and continue as its content: then the type of the content
+ * applies. */
 static const hn_type *begun_as(const hn_type *initial, const hn_type *given) {
     bool is_unwrapped =
         initial && given && initial->kind == HN_TYPE_OPTIONAL && given->kind != HN_TYPE_OPTIONAL;
     return is_unwrapped ? initial->inner : initial;
 }
 
-/* The type of a variable at the body's door, wide enough for what the body gave. */
+/* The type of a variable at the input of the body, joined with what the body returned. */
 static hone_status widen_variable(hn_infer *c, uint32_t v, const hn_type *in, const hn_type *given,
                                   const hn_type **out) {
     const hn_type *begun = begun_as(in, given);
@@ -146,7 +147,7 @@ static hone_status widen_variable(hn_infer *c, uint32_t v, const hn_type *in, co
     return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
-/* Widens all variables; tells whether that changed any. */
+/* Joins all variables with the body's results; tells whether that changed any. */
 static hone_status widen_variables(hn_infer *c, loop_run *l, bool forget_shapes,
                                    bool *has_changed) {
     *has_changed = forget_shapes;
@@ -162,7 +163,7 @@ static hone_status widen_variables(hn_infer *c, loop_run *l, bool forget_shapes,
     return HONE_OK;
 }
 
-/* The first look has the most exact types and reports what is wrong; the others only widen. */
+/* The first attempt has the most exact types and reports problems; the others only widen. */
 static hone_status infer_loop_body(hn_infer *c, loop_run *l) {
     HN_TRY(check_condition_rank(c));
     HN_TRY(scalar_unless_declared(c, 0, HN_I64, &l->in[0]));
@@ -187,7 +188,7 @@ static hone_status infer_loop_body(hn_infer *c, loop_run *l) {
     return HONE_OK;
 }
 
-/* The number of iterations is the limit exactly when the condition never ends the loop. */
+/* The number of iterations equals M exactly when the condition never ends the loop. */
 static hn_dim loop_trips(hn_infer *c, const loop_run *l) {
     bool keeps_on = false;
     if (l->is_first_refused)
@@ -216,7 +217,7 @@ static hone_status loop_scan_out(hn_infer *c, uint32_t i, const hn_type *item, h
         return HONE_OK;
     if (item->kind != HN_TYPE_TENSOR)
         return hn_infer_fail(c, HONE_E_TYPE,
-                             "the body gives %s for output %u, but only tensors can be stacked",
+                             "the body returns %s for output %u, but only tensors can be stacked",
                              hn_type_str(c, item), i);
     int32_t rank = item->shape.rank;
     if (rank < 0)
@@ -265,7 +266,7 @@ hone_status hn_infer_sequence_map(hn_infer *c) {
             continue;
         if (out[i]->kind != HN_TYPE_TENSOR)
             return hn_infer_fail(c, HONE_E_TYPE,
-                                 "the body gives %s for output %u, but must give a tensor",
+                                 "the body returns %s for output %u, but must return a tensor",
                                  hn_type_str(c, out[i]), i);
         const hn_type *t = hn_type_wrap(hn_infer_arena(c), HN_TYPE_SEQUENCE, HN_UNDEFINED, out[i]);
         HN_TRY_PTR(t);

@@ -1,4 +1,4 @@
-/* Convolutions and their transposes. */
+/* Inference rules of convolutions and transposed convolutions. */
 #include "ops/infer/spatial.h"
 
 /* ---- shared checks --------------------------------------------------------------------------- */
@@ -11,7 +11,8 @@ static hone_status read_group(hn_infer *c, int64_t *group) {
     return HONE_OK;
 }
 
-/* Input and weights have the same rank, 3 or more; the rank of either, -1 when neither is known. */
+/* Input and weights must have the same rank of at least 3. Returns it, or -1 when neither is
+ * known. */
 static hone_status conv_rank(hn_infer *c, uint32_t x, uint32_t weight, int32_t *rank) {
     HN_TRY(hn_expect_rank(c, x, 3, HN_MAX_RANK));
     HN_TRY(hn_expect_rank(c, weight, 3, HN_MAX_RANK));
@@ -24,7 +25,7 @@ static hone_status conv_rank(hn_infer *c, uint32_t x, uint32_t weight, int32_t *
     return HONE_OK;
 }
 
-/* The bias has one element per filter, which may also tell their number. */
+/* The bias has one element per filter, which may determine their number. */
 static hone_status merge_bias(hn_infer *c, uint32_t bias, hn_dim *filters) {
     HN_TRY(hn_expect_rank(c, bias, 1, 1));
     return hn_merge_dim(c, "the number of filters, by the weights and by the bias,", *filters,
@@ -82,7 +83,7 @@ hone_status hn_infer_conv(hn_infer *c) {
     return hn_conv_shape(c, &(hn_conv_form){.x = 0, .weight = 1, .bias = 2});
 }
 
-#define NO_BIAS UINT32_MAX /* an input that no node has */
+#define NO_BIAS UINT32_MAX /* an input number that no node has */
 
 hone_status hn_infer_conv_integer(hn_infer *c) {
     return hn_conv_shape(c, &(hn_conv_form){.x = 0, .weight = 1, .bias = NO_BIAS});
@@ -133,8 +134,8 @@ static hone_status transpose_filters(hn_infer *c, uint32_t bias, int32_t channel
 
 static hone_status replace_pads(hn_infer *c, hn_window_attrs *win, const hn_pads *pads) {
     if (pads->n != 2 * (uint32_t)win->n_axes)
-        return hn_infer_fail(c, HONE_E_SHAPE, "%u pads, but %d spatial axes need %d", pads->n,
-                             win->n_axes, 2 * win->n_axes);
+        return hn_infer_fail(c, HONE_E_SHAPE, "there are %u pads, but %d spatial axes need %d",
+                             pads->n, win->n_axes, 2 * win->n_axes);
     for (int32_t i = 0; i < win->n_axes; i++) {
         win->axes[i].pad_begin = pads->at[i];
         win->axes[i].pad_end = pads->at[win->n_axes + i];
@@ -145,7 +146,7 @@ static hone_status replace_pads(hn_infer *c, hn_window_attrs *win, const hn_pads
     return HONE_OK;
 }
 
-/* dims[0] is the first spatial one, and stands at axis `first` of input 0. */
+/* dims[0] is the first spatial dimension, axis `first` of input 0. */
 static hone_status transpose_spatial(hn_infer *c, const hn_window_attrs *win, bool has_sizes,
                                      int32_t first, hn_dim *dims) {
     const int64_t *output_shape, *output_padding;
@@ -202,7 +203,7 @@ bool hn_macs_conv_transpose(const hn_infer *c, uint64_t *macs) {
 
 /* ---- causal, with state ---------------------------------------------------------------------- */
 
-/* Positions that are carried from call to call: all that a window reaches back. */
+/* The number of positions carried from call to call: all that a window reaches back to. */
 static hone_status carried_length(hn_infer *c, hn_dim *length) {
     int64_t dilation = hn_attr_i(c, "dilation", 1);
     hn_dim taps = hn_in_dim(c, 1, -1);

@@ -1,20 +1,20 @@
-/* Einsum: the equation is read once per node, letter by letter, against the shapes of the inputs.
- */
+/* Inference rule of Einsum: reads the equation letter by letter and compares it with the input
+ * shapes. */
 #include "ops/infer/spatial.h"
 
 #define EINSUM_LETTERS 52
 
 typedef struct einsum {
-    const char *at, *end;            /* what is left of the equation */
+    const char *at, *end;            /* the rest of the equation */
     hn_dim size[EINSUM_LETTERS];     /* of a letter */
     uint32_t n_uses[EINSUM_LETTERS]; /* on the left side */
     bool has_ellipsis;               /* on the left side */
-    int32_t ellipsis_rank;           /* -1: not known yet */
+    int32_t ellipsis_rank;           /* -1: unknown so far */
     hn_dim ellipsis[HN_MAX_RANK];    /* broadcast over all inputs */
-    uint32_t input;                  /* being read, for messages */
+    uint32_t input;                  /* the one being read, for messages */
 } einsum;
 
-/* Uppercase before lowercase, as implicit outputs are ordered. */
+/* Uppercase before lowercase, which is the order of implicit outputs. */
 static int letter_index(char ch) {
     if (ch >= 'A' && ch <= 'Z')
         return ch - 'A';
@@ -50,7 +50,7 @@ static einsum_token next_token(einsum *e, int *letter) {
     return EINSUM_BAD;
 }
 
-/* Two sizes under one letter: equal, or one of them 1. */
+/* Merges two sizes of one letter: equal, or one of them 1. */
 static bool meet_sizes(hn_dim a, hn_dim *size) {
     if (*size == HN_DIM_UNKNOWN || (*size == 1 && a != HN_DIM_UNKNOWN)) {
         *size = a;
@@ -62,7 +62,7 @@ static bool meet_sizes(hn_dim a, hn_dim *size) {
     return true;
 }
 
-/* Letters after this point of the term, so that an ellipsis knows how many axes it stands for. */
+/* Counts the letters in the rest of the term, to find how many axes an ellipsis stands for. */
 static int32_t letters_in_rest(einsum e) {
     int letter;
     int32_t n = 0;
@@ -83,7 +83,7 @@ static const char *read_ellipsis(einsum *e, const hn_shape *x, int32_t *axis) {
     if (rank < 0 || rank > HN_MAX_RANK)
         return "has fewer axes than the equation has letters for it";
     if (e->ellipsis_rank >= 0 && e->ellipsis_rank != rank)
-        return "has another number of axes at its ellipsis than the inputs before it";
+        return "has a different number of axes at its ellipsis than the inputs before it";
     for (int32_t i = 0; i < rank; i++) {
         if (e->ellipsis_rank < 0)
             e->ellipsis[i] = HN_DIM_UNKNOWN;
@@ -95,7 +95,7 @@ static const char *read_ellipsis(einsum *e, const hn_shape *x, int32_t *axis) {
     return NULL;
 }
 
-/* The letters of one input; returns what is wrong with it, or NULL. *next ends the term. */
+/* Reads the letters of one input; returns what is wrong with it, or NULL. *next ends the term. */
 static const char *read_term(einsum *e, const hn_shape *x, einsum_token *next) {
     int32_t axis = 0;
     int letter = -1;
@@ -114,10 +114,10 @@ static const char *read_term(einsum *e, const hn_shape *x, einsum_token *next) {
             if (x && axis >= x->rank)
                 return "has fewer axes than the equation has letters for it";
             if (x && !meet_sizes(x->dims[axis], &e->size[letter]))
-                return "has another size than an earlier axis with the same letter";
+                return "has a different size than an earlier axis with the same letter";
             axis++;
         } else if (*next == EINSUM_BAD) {
-            return "is described by a character that is no letter";
+            return "is described by a character that is not a letter";
         } else {
             return x && axis != x->rank ? "has more axes than the equation has letters for it"
                                         : NULL;
@@ -157,7 +157,7 @@ static void put_ellipsis(const einsum *e, einsum_output *y) {
         y->dims[y->rank++] = e->ellipsis[i];
 }
 
-/* What numpy does without "->": the ellipsis, then every letter that stands once, in order. */
+/* NumPy's rule without "->": the ellipsis, then every letter that occurs once, in order. */
 static void implicit_output(const einsum *e, einsum_output *y) {
     put_ellipsis(e, y);
     for (int i = 0; i < EINSUM_LETTERS; i++)
@@ -174,7 +174,7 @@ static const char *explicit_output(einsum *e, einsum_output *y) {
         if (t == EINSUM_DOTS && !y->has_ellipsis)
             put_ellipsis(e, y);
         else if (t != EINSUM_LETTER)
-            return "has no letter where one should be";
+            return "has a character where a letter is expected";
         else if (e->n_uses[letter] == 0)
             return "has a letter that no input has";
         else if (y->has_letter[letter])
@@ -208,8 +208,7 @@ hone_status hn_infer_einsum(hn_infer *c) {
     return hn_out_shape(c, 0, y.rank, y.dims);
 }
 
-/* Every combination of indices, times the products of each: one multiplication fewer than there are
- * inputs. */
+/* All combinations of indices, times one multiplication fewer than there are inputs. */
 bool hn_macs_einsum(const hn_infer *c, uint64_t *macs) {
     einsum e;
     einsum_token last;

@@ -1,4 +1,4 @@
-/* Operators whose output is shaped like their first input. */
+/* Inference rules of operators whose output has the shape of their first input. */
 #include "ops/infer/follow.h"
 
 static hn_sint negated(hn_syms *s, hn_sint v) {
@@ -13,7 +13,7 @@ static hn_sint inverted(hn_syms *s, hn_sint v) {
     return hn_sint_apply(s, HN_SINT_SUB, hn_sint_const(1), v);
 }
 
-/* Operators of one operand that shape computations use. */
+/* Unary operators that occur in shape computations. */
 static const struct {
     const char *op;
     hn_sint (*apply)(hn_syms *s, hn_sint v);
@@ -32,7 +32,7 @@ static hone_status follow_unary(hn_infer *c, hn_sint (*apply)(hn_syms *, hn_sint
     return hn_out_followed(c, 0, hn_in_elem(c, 0), n, out, is_scalar);
 }
 
-/* A bound that is absent does not bind; one that is not known leaves nothing known. */
+/* An absent bound does not apply; an unknown one makes the result unknown. */
 static bool clip_bound(hn_infer *c, uint32_t input, hn_sint *bound) {
     const hn_sint *elems;
     uint32_t n;
@@ -81,8 +81,8 @@ hone_status hn_infer_elementwise_bool(hn_infer *c) {
     return hn_out_shape_of(c, 0, 0);
 }
 
-/* Version 1 of Softmax and its kin flattens the input to a matrix at the axis, which may then lie
- * behind the last dimension. */
+/* Version 1 of Softmax and related operators flattens the input to a matrix at the axis, which may
+ * then equal the rank. */
 hone_status hn_infer_softmax(hn_infer *c) {
     int32_t rank = hn_in_rank(c, 0), axis;
     int64_t given = hn_attr_i(c, "axis", -1);
@@ -93,8 +93,8 @@ hone_status hn_infer_softmax(hn_infer *c) {
     return hn_out_shape_of(c, 0, 0);
 }
 
-/* The slope must reach the shape of X by broadcasting. Before version 7 it was one number, or one
- * per channel. */
+/* The slope must broadcast to the shape of X. Before version 7 it is one number, or one per
+ * channel. */
 hone_status hn_infer_prelu(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0), *slope = hn_in_shape(c, 1);
     for (int32_t i = 1; x && slope && hn_infer_version(c) >= 7 && i <= slope->rank; i++) {

@@ -1,10 +1,10 @@
-/* Operators that pick or replace elements by index. */
+/* Inference rules of operators that select or replace elements by index. */
 #include "ops/infer/follow.h"
 
 /* ---- Gather ---------------------------------------------------------------------------------- */
 
-/* Elements of a vector of a shape computation, picked. An index outside it is left unknown: the
- * node may never run. */
+/* Selects elements of a vector in a shape computation. An index out of range gives an unknown
+ * element, because the node may never run. */
 static hone_status follow_gather(hn_infer *c) {
     const hn_sint *elems, *indices;
     uint32_t n_elems, n;
@@ -65,8 +65,8 @@ hone_status hn_infer_gather_elements(hn_infer *c) {
     return hn_out_shape_of(c, 0, 1);
 }
 
-/* The last axis of `indices` holds positions in the leading axes of `data` behind the batch axes:
- * how many. False: not known. */
+/* The last axis of `indices` holds positions in the leading axes of `data` after the batch axes;
+ * reads how many. False: unknown. */
 static hone_status read_index_length(hn_infer *c, int32_t batch_dims, int32_t *length,
                                      bool *is_known) {
     const hn_shape *data = hn_in_shape(c, 0), *indices = hn_in_shape(c, 1);
@@ -85,7 +85,7 @@ static hone_status read_index_length(hn_infer *c, int32_t batch_dims, int32_t *l
     return HONE_OK;
 }
 
-/* Shape of what `indices` names in `data`: one slice per index tuple. */
+/* The shape of the slices of `data` that `indices` selects, one per index tuple. */
 static hone_status indexed_slices(hn_infer *c, int32_t batch_dims, int32_t length, int32_t *rank,
                                   hn_dim **out) {
     const hn_shape *data = hn_in_shape(c, 0), *indices = hn_in_shape(c, 1);
@@ -174,7 +174,7 @@ static hone_status check_scatter_elements(hn_infer *c) {
     return indices ? expect_updates(c, indices->rank, indices->dims) : HONE_OK;
 }
 
-/* A cache [batch, ..., length, ...] that takes an update of the same shape but for its length. */
+/* A cache [batch, ..., length, ...] with an update of the same shape except for its length. */
 static hone_status check_tensor_scatter(hn_infer *c) {
     const hn_shape *cache = hn_in_shape(c, 0), *update = hn_in_shape(c, 1);
     int32_t axis;

@@ -1,4 +1,4 @@
-/* Sampling, regions and other image operators. */
+/* Inference rules of sampling, regions and other image operators. */
 #include "ops/infer/infer_int.h"
 
 /* ---- sampling -------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ hone_status hn_infer_crop_and_resize(hn_infer *c) {
     return pool_regions(c, hn_sint_to_dim(size[0]), hn_sint_to_dim(size[1]));
 }
 
-/* How many boxes survive depends on the data. */
+/* The number of boxes that remain depends on the data. */
 hone_status hn_infer_non_max_suppression(hn_infer *c) {
     hn_dim four, same;
     HN_TRY(hn_expect_rank(c, 0, 3, 3));
@@ -108,8 +108,8 @@ hone_status hn_infer_image_decoder(hn_infer *c) {
     return hn_out_shape(c, 0, 3, (hn_dim[]){HN_DIM_UNKNOWN, HN_DIM_UNKNOWN, is_gray ? 1 : 3});
 }
 
-/* The number of spatial axes, from every input and attribute that has one value per axis; -1 when
- * none tells. */
+/* The number of spatial axes, from every input and attribute with one value per axis; -1 when none
+ * is known. */
 static hone_status col2im_axes(hn_infer *c, hn_dim *n_axes) {
     static const struct {
         const char *name;

@@ -1,4 +1,4 @@
-/* Operators that put tensors together or around: Concat, Pad, CenterCropPad. */
+/* Inference rules of operators that join or extend tensors: Concat, Pad, CenterCropPad. */
 #include "ops/infer/follow.h"
 
 /* ---- Concat ---------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static hone_status check_pad_mode(hn_infer *c) {
                          has_wrap ? "," : " or", has_wrap ? " or wrap" : "");
 }
 
-/* The size of a dimension with what is put before and after it; negative pads cut. */
+/* The size of a dimension with its padding before and after; negative pads crop. */
 static hone_status padded_dim(hn_infer *c, int32_t axis, hn_sint before, hn_sint after,
                               hn_dim *dim) {
     hn_syms *s = hn_infer_syms(c);
@@ -95,7 +95,7 @@ static hone_status padded_dim(hn_infer *c, int32_t axis, hn_sint before, hn_sint
     return HONE_OK;
 }
 
-/* pads holds the amounts before every axis, then those after. Without axes it covers all. */
+/* pads holds the amounts before every axis, then those after. Without axes it applies to all. */
 static hone_status pad_axes(hn_infer *c, const hn_int_list *pads, const hn_int_list *axes) {
     const hn_shape *x = hn_in_shape(c, 0);
     uint32_t n = axes->is_counted ? axes->n : axes->is_given ? pads->n / 2 : (uint32_t)x->rank;

@@ -1,11 +1,11 @@
-/* Linear attention: a state per head instead of a cache of keys. */
+/* Inference rule of linear attention, which has a state per head instead of a cache of keys. */
 #include "ops/infer/infer_int.h"
 
 #include "ops/infer/spatial.h"
 
 enum { LINEAR_Q, LINEAR_K, LINEAR_V, LINEAR_PAST, LINEAR_DECAY, LINEAR_BETA };
 
-/* Which of the optional inputs an update rule uses; the others must be absent. */
+/* The optional inputs that an update rule uses; the others must be absent. */
 static const struct linear_rule {
     const char *name;
     bool decay, beta;
@@ -51,7 +51,7 @@ static hone_status read_linear_heads(hn_infer *c, linear_sizes *s) {
                          (long long)s->q_heads, (long long)s->kv_heads);
 }
 
-/* A packed input [batch, length, heads * size]; learns the size of a head. */
+/* A packed input [batch, length, heads * size]; merges the size of a head. */
 static hone_status meet_heads(hn_infer *c, uint32_t input, int64_t n_heads, linear_sizes *s,
                               hn_dim *size) {
     hn_dim packed = HN_DIM_UNKNOWN;
@@ -100,13 +100,13 @@ hone_status hn_infer_linear_attention(hn_infer *c) {
     HN_TRY(hn_out_elem(c, 1, hn_in_elem(c, hn_has_input(c, LINEAR_PAST) ? LINEAR_PAST : LINEAR_Q)));
     const hn_dim state[] = {window, s.batch, s.kv_heads, s.key, s.value};
     HN_TRY(window > 0 ? hn_out_shape(c, 1, 5, state) : hn_out_shape(c, 1, 4, state + 1));
-    hn_dim packed = hn_in_dim(c, LINEAR_V, 2); /* its multiple holds no quotient */
+    hn_dim packed = hn_in_dim(c, LINEAR_V, 2); /* its multiple contains no quotient */
     hn_dim width = packed != HN_DIM_UNKNOWN ? hn_dim_mul_i(syms, packed, s.q_heads / s.kv_heads)
                                             : hn_dim_mul_i(syms, s.value, s.q_heads);
     return hn_out_shape(c, 0, 3, (hn_dim[]){s.batch, s.len, width});
 }
 
-/* Per position: an outer product into the state of each head, a look-up before it for delta rules,
+/* Per position: an outer product into the state of each head, a lookup before it for delta rules,
  * and one product with the state for each query head. */
 bool hn_macs_linear_attention(const hn_infer *c, uint64_t *macs) {
     const struct linear_rule *rule = find_linear_rule(c);

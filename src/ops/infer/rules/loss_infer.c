@@ -1,4 +1,4 @@
-/* Training: losses, gradients, optimizers. */
+/* Inference rules of training operators: losses, gradients, optimizers. */
 #include "ops/infer/infer_int.h"
 
 /* ---- losses ---------------------------------------------------------------------------------- */
@@ -12,8 +12,8 @@ static hone_status check_loss_reduction(hn_infer *c) {
                          (int)HN_MIN(s.n, 100), (const char *)s.at);
 }
 
-/* Scores [N, C, d1, ...] meet targets [N, d1, ...] and weights [C]; *rank is the targets', -1 when
- * nothing is known. */
+/* Merges scores [N, C, d1, ...] with targets [N, d1, ...] and weights [C]; *rank is that of the
+ * targets, -1 when nothing is known. */
 static hone_status target_shape(hn_infer *c, int32_t *rank, hn_dim **dims) {
     HN_TRY(hn_expect_rank(c, 0, 2, HN_MAX_RANK));
     HN_TRY(hn_expect_rank(c, 2, 1, 1));
@@ -68,7 +68,7 @@ hone_status hn_infer_gradient(hn_infer *c) {
 /* ---- optimizers ------------------------------------------------------------------------------ */
 
 /* Inputs: rate, step, then groups of n tensors: the parameters, their gradients, and one or two
- * kinds of state. Outputs: the new parameters and states, each like its old one. */
+ * kinds of state. Outputs: the new parameters and states, with the types of the old ones. */
 hone_status hn_infer_optimizer(hn_infer *c) {
     const uint32_t n_scalars = 2;
     uint32_t n_states = strcmp(hn_infer_op(c), "Adam") == 0 ? 2 : 1;

@@ -1,11 +1,11 @@
-/* Matrix products. */
+/* Inference rules of matrix products. */
 #include "ops/infer/rules/matmul_int.h"
 
 #include "ops/infer/spatial.h"
 
-/* ---- numpy's matmul -------------------------------------------------------------------------- */
+/* ---- NumPy's matmul -------------------------------------------------------------------------- */
 
-/* One operand as a stack of matrices, in the order of axes that enters the product. */
+/* One operand as a batch of matrices, after its axes are permuted for the product. */
 typedef struct matmul_operand {
     hn_shape batch; /* leading axes */
     hn_dim rows, cols;
@@ -51,8 +51,8 @@ hone_status hn_matmul_shape(hn_infer *c, hn_matmul_side a, hn_matmul_side b, int
     HN_TRY(load_operand(c, b, false, &right));
     if (hn_dim_is_known(left.cols) && hn_dim_is_known(right.rows) && left.cols != right.rows)
         return hn_infer_fail(c, HONE_E_SHAPE,
-                             "%s and %s cannot be multiplied: rows of %lld elements meet columns "
-                             "of %lld",
+                             "%s and %s cannot be multiplied: rows have %lld elements, but columns "
+                             "have %lld",
                              hn_in_text(c, a.input), hn_in_text(c, b.input), (long long)left.cols,
                              (long long)right.rows);
     if (depth)
@@ -84,7 +84,7 @@ hone_status hn_infer_matmul(hn_infer *c) {
     return hn_matmul_out(c, 0, 1);
 }
 
-/* ONNX knows int32 alone; the 16-bit relative is unsigned when both operands are. */
+/* ONNX has int32 only; the 16-bit variant is unsigned when both operands are. */
 hone_status hn_infer_matmul_integer(hn_infer *c) {
     bool is_unsigned = hn_in_elem(c, 0) == HN_U16 && hn_in_elem(c, 1) == HN_U16;
     HN_TRY(hn_out_elem(c, 0, is_unsigned ? HN_U32 : HN_I32));
@@ -111,7 +111,7 @@ bool hn_macs_qlinear_matmul(const hn_infer *c, uint64_t *macs) {
 
 /* ---- Gemm ------------------------------------------------------------------------------------ */
 
-/* The bias is stretched to [M, N], never the other way round. */
+/* The bias broadcasts to [M, N], never the other way round. */
 static hone_status check_gemm_bias(hn_infer *c, uint32_t bias, const hn_dim y[2]) {
     HN_TRY(hn_expect_rank(c, bias, 0, 2));
     int32_t rank = HN_MAX(hn_in_rank(c, bias), 0);
@@ -131,8 +131,8 @@ hone_status hn_gemm_out(hn_infer *c, uint32_t a, uint32_t b, uint32_t bias) {
     hn_dim depth_a = hn_in_dim(c, a, 1 - trans_a), depth_b = hn_in_dim(c, b, trans_b);
     if (hn_dim_is_known(depth_a) && hn_dim_is_known(depth_b) && depth_a != depth_b)
         return hn_infer_fail(c, HONE_E_SHAPE,
-                             "A %s%s and B %s%s cannot be multiplied: rows of %lld elements meet "
-                             "columns of %lld",
+                             "A %s%s and B %s%s cannot be multiplied: rows have %lld elements, but "
+                             "columns have %lld",
                              hn_in_text(c, a), trans_a ? " transposed" : "", hn_in_text(c, b),
                              trans_b ? " transposed" : "", (long long)depth_a, (long long)depth_b);
     const hn_dim y[2] = {hn_in_dim(c, a, trans_a), hn_in_dim(c, b, 1 - trans_b)};

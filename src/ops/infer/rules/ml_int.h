@@ -1,4 +1,4 @@
-/* Inside ops/: what the rules of ai.onnx.ml share. */
+/* Inside ops/: functions that the rules of ai.onnx.ml share. */
 #ifndef HN_ML_INT_H
 #define HN_ML_INT_H
 

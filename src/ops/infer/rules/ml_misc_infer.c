@@ -1,4 +1,4 @@
-/* Operators of ai.onnx.ml that are no trees: linear and support vector models, encoders, maps. */
+/* Inference rules of ai.onnx.ml except trees: linear and support vector models, encoders, maps. */
 #include "ops/infer/rules/ml_int.h"
 
 /* ---- shared ---------------------------------------------------------------------------------- */
@@ -22,8 +22,8 @@ hone_status hn_ml_out_labels(hn_infer *c, const char *strings, hn_dim samples, h
 
 /* ---- linear and support vector models -------------------------------------------------------- */
 
-/* Without probabilities a support vector classifier of more than two classes scores every pair of
- * them. */
+/* Without probabilities, a support vector classifier of more than two classes has a score for every
+ * pair of them. */
 static hn_dim n_svm_scores(hn_infer *c, uint32_t n_labels) {
     int64_t n = n_labels;
     bool has_vectors =
@@ -44,7 +44,7 @@ hone_status hn_infer_ml_classifier(hn_infer *c) {
         return hn_ml_out_labels(c, "classlabels_strings", samples, n_svm_scores(c, n_labels));
     uint32_t n = hn_ml_list_len(c, "intercepts");
     if (n == 1 && n_labels == 2)
-        n = 2; /* one score decides between two labels: the other is derived from it */
+        n = 2; /* one score decides between two labels: the other score is derived from it */
     return hn_ml_out_labels(c, "classlabels_strings", samples, n ? (hn_dim)n : HN_DIM_UNKNOWN);
 }
 
@@ -62,11 +62,11 @@ hone_status hn_infer_ml_regressor(hn_infer *c) {
 
 /* ---- features -------------------------------------------------------------------------------- */
 
-/* Picks features, all of them listed in input 1, from the last axis. */
+/* Selects the features that input 1 lists from the last axis. */
 hone_status hn_infer_array_feature_extractor(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0), *picked = hn_in_shape(c, 1);
     HN_TRY(hn_expect_rank(c, 0, 1, HN_MAX_RANK));
-    if (!x || x->rank == 1) /* runtimes disagree about the rank of the result for vectors */
+    if (!x || x->rank == 1) /* runtimes disagree on the rank of the result for vectors */
         return HONE_OK;
     hn_dim *dims = hn_infer_dims(c, x->rank);
     HN_TRY_PTR(dims);
@@ -126,7 +126,7 @@ hone_status hn_infer_one_hot_encoder(hn_infer *c) {
 
 /* ---- labels and categories ------------------------------------------------------------------- */
 
-/* Strings become numbers and numbers strings, one for one. */
+/* Maps strings to integers and integers to strings. */
 static hone_status out_other_kind_of_label(hn_infer *c) {
     hn_dtype from = hn_in_elem(c, 0);
     const hn_shape *x = hn_in_shape(c, 0);
@@ -154,7 +154,7 @@ typedef struct label_list {
 /* The one of keys_* or values_* that the node has. */
 static label_list find_labels(const hn_infer *c, const char *const names[4]) {
     static const hn_dtype elems[4] = {HN_UNDEFINED, HN_STRING, HN_I64,
-                                      HN_F32}; /* a tensor tells its own */
+                                      HN_F32}; /* a tensor has its own type */
     for (size_t i = 0; i < 4; i++) {
         const hn_attr *a = hn_attr_raw(c, names[i]);
         if (!a || (a->kind != HN_ATTR_TENSOR && a->n == 0))

@@ -1,20 +1,20 @@
-/* Tree ensembles of ai.onnx.ml. */
+/* Inference rules of the tree ensembles of ai.onnx.ml. */
 #include "ops/infer/rules/ml_int.h"
 
-/* An attribute and its twin of type double exclude each other. */
-static hone_status refuse_twins(hn_infer *c) {
-    static const char *const twins[][2] = {
+/* An attribute and its variant of type double exclude each other. */
+static hone_status refuse_double_variants(hn_infer *c) {
+    static const char *const variants[][2] = {
         {"nodes_values", "nodes_values_as_tensor"},
         {"nodes_hitrates", "nodes_hitrates_as_tensor"},
         {"class_weights", "class_weights_as_tensor"},
         {"target_weights", "target_weights_as_tensor"},
         {"base_values", "base_values_as_tensor"},
     };
-    for (size_t i = 0; i < HN_COUNT(twins); i++)
-        if (hn_has_attr(c, twins[i][0]) && hn_has_attr(c, twins[i][1]))
+    for (size_t i = 0; i < HN_COUNT(variants); i++)
+        if (hn_has_attr(c, variants[i][0]) && hn_has_attr(c, variants[i][1]))
             return hn_infer_fail(c, HONE_E_INVALID,
-                                 "has both %s and %s; only one of them may be given", twins[i][0],
-                                 twins[i][1]);
+                                 "has both %s and %s; only one of them may be given",
+                                 variants[i][0], variants[i][1]);
     return HONE_OK;
 }
 
@@ -56,7 +56,7 @@ static hone_status check_nodes(hn_infer *c) {
     const hn_attr *splits = hn_attr_raw(c, "nodes_splits"),
                   *targets = hn_attr_raw(c, "leaf_targetids");
     if (!splits || splits->kind != HN_ATTR_TENSOR || !targets)
-        return HONE_OK; /* both are required: the schema check speaks of them */
+        return HONE_OK; /* both are required: the schema check reports them */
     if (splits->v.tensor->rank != 1)
         return hn_infer_fail(c, HONE_E_SHAPE, "nodes_splits must be a vector, but has rank %d",
                              splits->v.tensor->rank);
@@ -72,7 +72,7 @@ static hone_status check_nodes(hn_infer *c) {
 hone_status hn_infer_tree_ensemble(hn_infer *c) {
     hn_dim dims[2] = {HN_DIM_UNKNOWN, HN_DIM_UNKNOWN};
     bool is_regressor = strcmp(hn_infer_op(c), "TreeEnsembleRegressor") == 0;
-    HN_TRY(is_regressor ? refuse_twins(c) : check_nodes(c));
+    HN_TRY(is_regressor ? refuse_double_variants(c) : check_nodes(c));
     HN_TRY(hn_ml_samples(c, is_regressor && hn_infer_version(c) < 3 ? 1 : 2, &dims[0]));
     if (hn_has_attr(c, "n_targets")) {
         int64_t n = hn_attr_i(c, "n_targets", 0);
@@ -86,7 +86,7 @@ hone_status hn_infer_tree_ensemble(hn_infer *c) {
 
 hone_status hn_infer_tree_classifier(hn_infer *c) {
     hn_dim samples;
-    HN_TRY(refuse_twins(c));
+    HN_TRY(refuse_double_variants(c));
     HN_TRY(hn_ml_samples(c, hn_infer_version(c) < 3 ? 1 : 2, &samples));
     uint32_t n_strings = hn_ml_list_len(c, "classlabels_strings"),
              n_ints = hn_ml_list_len(c, "classlabels_int64s");

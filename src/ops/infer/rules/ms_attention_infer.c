@@ -1,5 +1,5 @@
-/* Attention operators of com.microsoft with a batch axis: packed weights, separate Q K V, grouped
- * heads. */
+/* Inference rules of the attention operators of com.microsoft with a batch axis: packed weights,
+ * separate Q K V, grouped heads. */
 #include "ops/infer/follow.h"
 #include "ops/infer/rules/ms_heads.h"
 #include "ops/infer/spatial.h"
@@ -24,7 +24,7 @@ static const packed_form *find_packed_form(const hn_infer *c) {
     return &forms[HN_COUNT(forms) - 1];
 }
 
-/* Keys and values side by side, with the past before the new ones: [2, batch, heads, past + new,
+/* Keys and values stacked, with the past before the new ones: [2, batch, heads, past + new,
  * head]. */
 static hone_status packed_present(hn_infer *c, uint32_t past, hn_dim head) {
     hn_dim dims[5] = {2, hn_in_dim(c, 0, 0), hn_attr_i(c, "num_heads", 0), hn_in_dim(c, 0, 1),
@@ -69,7 +69,7 @@ bool hn_macs_ms_attention(const hn_infer *c, uint64_t *n) {
         !out || out->rank != 3)
         return false;
     hn_dim packed = hn_in_dim(c, form->weights, 1), value_width = out->dims[2];
-    bool is_third = form->past == HN_NO_INPUT; /* the weights seen are those of V alone */
+    bool is_third = form->past == HN_NO_INPUT; /* the weights are those of V only */
     if (!hn_dim_is_known(packed) || (is_third && !hn_mul_i64(packed, 3, &packed)))
         return false;
     uint64_t projections = 1, products;
@@ -82,7 +82,7 @@ bool hn_macs_ms_attention(const hn_infer *c, uint64_t *n) {
 
 /* ---- MultiHeadAttention: Q, K and V come projected ------------------------------------------- */
 
-/* The inputs may be packed in several ways; this is what they say whichever it is. */
+/* The sizes that the inputs give, in whichever way they are packed. */
 typedef struct head_view {
     hn_dim batch, n_queries, n_keys; /* n_keys: new ones, without the past */
     hn_dim width;                    /* of the output: all heads */
@@ -93,7 +93,7 @@ static bool is_masked_decoder(const hn_infer *c) {
     return strcmp(hn_infer_op(c), "DecoderMaskedMultiHeadAttention") == 0;
 }
 
-/* Everything stands in the query: [batch, seq, heads, 3, head], or [batch, seq, 3 * hidden] for the
+/* The query holds Q, K and V: [batch, seq, heads, 3, head], or [batch, seq, 3 * hidden] for the
  * masked decoder. */
 static hone_status view_packed_qkv(hn_infer *c, int64_t n_heads, head_view *v) {
     v->n_keys = v->n_queries;
@@ -141,8 +141,8 @@ static hone_status view_heads(hn_infer *c, int64_t n_heads, head_view *v) {
     return view_separate(c, n_heads, v);
 }
 
-/* Whether the caches are buffers of the full length, so that the present is as large as the past.
- */
+/* True when the caches are buffers of the full length, so that the present has the size of the
+ * past. */
 static bool shares_cache(const hn_infer *c, uint32_t past) {
     if (!hn_has_input(c, past))
         return false;
@@ -175,7 +175,7 @@ hone_status hn_infer_ms_multi_head_attention(hn_infer *c) {
     return hn_out_shape(c, 3, 4, scores);
 }
 
-/* ---- GroupQueryAttention and SparseAttention: several query heads share the heads of keys and values  */
+/* ---- GroupQueryAttention and SparseAttention: query heads share heads of keys and values ----- */
 
 typedef struct group_view {
     int64_t n_heads, n_kv_heads;
@@ -193,7 +193,7 @@ static hone_status view_groups(hn_infer *c, group_view *v) {
     int64_t n_packed = v->n_heads;
     if (v->n_heads % v->n_kv_heads != 0)
         return hn_infer_fail(c, HONE_E_INVALID,
-                             "num_heads is %lld, which is no multiple of kv_num_heads, %lld",
+                             "num_heads is %lld, which is not a multiple of kv_num_heads, %lld",
                              (long long)v->n_heads, (long long)v->n_kv_heads);
     if (is_packed && (!hn_add_i64(n_packed, v->n_kv_heads, &n_packed) ||
                       !hn_add_i64(n_packed, v->n_kv_heads, &n_packed)))
@@ -208,8 +208,8 @@ static hone_status view_groups(hn_infer *c, group_view *v) {
     return HONE_OK;
 }
 
-/* `total` is the number of keys after this step; caches never shrink. Quantized caches have other
- * heads than the query. */
+/* `total` is the number of keys after this step; caches never shrink. Quantized caches have a
+ * different head size than the query. */
 static hone_status group_present(hn_infer *c, const group_view *v, hn_dim total, bool keeps_size) {
     hn_dim dims[4] = {v->batch, v->n_kv_heads, total, v->head};
     bool has_past = hn_has_input(c, 3);
@@ -257,8 +257,8 @@ hone_status hn_infer_sparse_attention(hn_infer *c) {
     return group_present(c, &v, HN_DIM_UNKNOWN, true);
 }
 
-/* Query heads times keys, for all operators whose Q, K and V come projected. The present cache,
- * when there is one, tells how many keys. */
+/* Query heads times keys, for all operators with projected Q, K and V. The present cache, if there
+ * is one, gives the number of keys. */
 bool hn_macs_multi_head_attention(const hn_infer *c, uint64_t *n) {
     const hn_shape *out = hn_out_shape_known(c, 0), *present = hn_out_shape_known(c, 1);
     int32_t key_rank = hn_in_rank(c, 1);
@@ -272,8 +272,8 @@ bool hn_macs_multi_head_attention(const hn_infer *c, uint64_t *n) {
 
 /* ---- DecoderAttention ------------------------------------------------------------------------ */
 
-/* The sequence axis comes first here: [seq, batch, hidden]. How long the caches get depends on
- * flags known at run time. */
+/* The sequence axis is first: [seq, batch, hidden]. The length of the caches depends on flags known
+ * at run time only. */
 hone_status hn_infer_decoder_attention(hn_infer *c) {
     int64_t n_heads;
     hn_dim head;

@@ -1,5 +1,5 @@
-/* Fused operators of com.microsoft that compute in floating point: products, normalizations,
- * dropouts, experts, odds and ends. */
+/* Inference rules of fused floating-point operators of com.microsoft: products, normalizations,
+ * dropouts, experts and others. */
 #include "ops/infer/follow.h"
 #include "ops/infer/rules/matmul_int.h"
 #include "ops/infer/spatial.h"
@@ -135,7 +135,7 @@ hone_status hn_infer_embed_layer_norm(hn_infer *c) {
     for (uint32_t i = 0; i < 2; i++)
         HN_TRY(hn_expect_rank(c, i, 2, 2));
     for (uint32_t i = 2; i <= 6; i++) {
-        int32_t rank = i < 5 ? 2 : 1; /* embeddings; gamma, beta */
+        int32_t rank = i < 5 ? 2 : 1; /* embeddings have rank 2; gamma and beta rank 1 */
         HN_TRY(hn_expect_rank(c, i, rank, rank));
         HN_TRY(hn_merge_dim(c, "the width of the embeddings", width, hn_in_dim(c, i, -1), &width));
     }
@@ -164,7 +164,7 @@ hone_status hn_infer_linear_attention_gate(hn_infer *c) {
 
 /* ---- activations and dropouts ---------------------------------------------------------------- */
 
-/* One half of the channels gates the other. */
+/* Half of the channels gates the other half. */
 hone_status hn_infer_bias_split_gelu(hn_infer *c) {
     hn_dim width;
     HN_TRY(hn_expect_rank(c, 0, 3, 3));
@@ -178,7 +178,7 @@ hone_status hn_infer_bias_split_gelu(hn_infer *c) {
     return hn_out_shape(c, 0, 3, dims);
 }
 
-/* The mask has one truth value per element, or one bit. */
+/* The mask has one bool per element, or one bit. */
 hone_status hn_infer_bias_dropout(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
     HN_TRY(hn_out_same(c, 0, 0));
@@ -190,7 +190,7 @@ hone_status hn_infer_bias_dropout(hn_infer *c) {
     return hn_out_shape(c, 1, 1, &words);
 }
 
-/* ---- odds and ends --------------------------------------------------------------------------- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 hone_status hn_infer_is_all_finite(hn_infer *c) {
     if (hn_attr_i(c, "isinf_only", 0) && hn_attr_i(c, "isnan_only", 0))
@@ -227,7 +227,7 @@ hone_status hn_infer_torch_embedding(hn_infer *c) {
     return hn_out_shape(c, 0, indices->rank + 1, dims);
 }
 
-/* Windows of `size` elements along one axis, each `step` further, stand in a new last axis. */
+/* Windows of `size` elements along one axis, `step` apart, become a new last axis. */
 hone_status hn_infer_unfold_tensor(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
     int64_t size = hn_attr_i(c, "size", 0), step = hn_attr_i(c, "step", 1);
@@ -254,7 +254,7 @@ hone_status hn_infer_unfold_tensor(hn_infer *c) {
     return hn_out_shape(c, 0, x->rank + 1, dims);
 }
 
-/* Words of characters become one vector each, as wide as the convolution has filters. */
+/* Each word of characters becomes one vector, as wide as the convolution has filters. */
 hone_status hn_infer_word_conv_embedding(hn_infer *c) {
     HN_TRY(hn_expect_rank(c, 0, 2, 2));
     HN_TRY(hn_expect_rank(c, 1, 4, 4));

@@ -4,11 +4,11 @@
 
 #include "ops/infer/infer_int.h"
 
-/* A positive integer attribute; fails when it is not. */
+/* Reads an integer attribute that must be positive. */
 hone_status hn_ms_positive(hn_infer *c, const char *attr, int64_t *out);
-/* whole / parts, which must come out even; `what` names the whole. */
+/* whole / parts without remainder, or an error; `what` names the whole. */
 hone_status hn_ms_divide(hn_infer *c, const char *what, hn_dim whole, int64_t parts, hn_dim *out);
-/* The one number of an integer input as a dimension; unknown when absent. */
+/* The single element of an integer input as a dimension; unknown when absent. */
 hn_dim hn_ms_in_dim(const hn_infer *c, uint32_t input);
 /* Width of the value projection: qkv_hidden_sizes[2], or a third of the packed bias or weights. */
 hone_status hn_ms_value_width(hn_infer *c, uint32_t weights, uint32_t bias, hn_dim *out);

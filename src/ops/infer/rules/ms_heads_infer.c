@@ -13,7 +13,7 @@ hone_status hn_ms_positive(hn_infer *c, const char *attr, int64_t *out) {
 
 hone_status hn_ms_divide(hn_infer *c, const char *what, hn_dim whole, int64_t parts, hn_dim *out) {
     if (hn_dim_is_known(whole) && whole % parts != 0)
-        return hn_infer_fail(c, HONE_E_SHAPE, "%s is %lld, which is no multiple of %lld", what,
+        return hn_infer_fail(c, HONE_E_SHAPE, "%s is %lld, which is not a multiple of %lld", what,
                              (long long)whole, (long long)parts);
     *out = hn_dim_floor_div(hn_infer_syms(c), whole, parts);
     return HONE_OK;

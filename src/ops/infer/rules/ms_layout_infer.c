@@ -1,11 +1,11 @@
-/* Operators that onnxruntime makes for other memory layouts: channels in blocks
- * (com.microsoft.nchwc), channels last. A blocked tensor has the shape [N, C, spatial...] in the
+/* Inference rules of operators that onnxruntime makes for other memory layouts: blocked channels
+ * (com.microsoft.nchwc) and channels-last. A blocked tensor has the shape [N, C, spatial...] in the
  * graph, with C rounded up to whole blocks. */
 #include "ops/infer/spatial.h"
 
 /* ---- blocked channels ------------------------------------------------------------------------ */
 
-/* Channels are padded to blocks, so those of data and weights need not agree. */
+/* Channels are padded to blocks, so those of data and weights may differ. */
 hone_status hn_infer_nchwc_conv(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0), *w = hn_in_shape(c, 1);
     hn_window_attrs window;
@@ -54,7 +54,7 @@ hone_status hn_infer_nchwc_upsample(hn_infer *c) {
     return hn_out_shape(c, 0, x->rank, dims);
 }
 
-/* From a plain tensor into blocks and back. */
+/* Converts a plain tensor to blocks and back. */
 static hone_status reordered(hn_infer *c, bool from_last, bool to_last, hn_dim channels) {
     const hn_shape *x = hn_in_shape(c, 0);
     HN_TRY(hn_expect_rank(c, 0, 2, HN_MAX_RANK));
@@ -69,8 +69,8 @@ static hone_status reordered(hn_infer *c, bool from_last, bool to_last, hn_dim c
     return hn_out_shape(c, 0, x->rank, dims);
 }
 
-/* Blocks have 8 or 16 channels, as the machine has it that runs the model: only a multiple of 16
- * stays what it is everywhere. */
+/* Blocks have 8 or 16 channels, depending on the machine that runs the model: only a multiple of 16
+ * is the same everywhere. */
 hone_status hn_infer_nchwc_reorder_input(hn_infer *c) {
     bool is_last = hn_attr_i(c, "channels_last", 0) != 0;
     int32_t rank = hn_in_rank(c, 0);
@@ -87,7 +87,7 @@ hone_status hn_infer_nchwc_reorder_output(hn_infer *c) {
     return reordered(c, false, hn_attr_i(c, "channels_last", 0) != 0, channels);
 }
 
-/* ---- channels last --------------------------------------------------------------------------- */
+/* ---- channels-last --------------------------------------------------------------------------- */
 
 /* The weights keep the standard layout. */
 hone_status hn_infer_nhwc_conv(hn_infer *c) {

@@ -1,4 +1,4 @@
-/* Products of com.microsoft with quantized operands. */
+/* Inference rules of quantized products of com.microsoft. */
 #include "ops/infer/rules/matmul_int.h"
 #include "ops/infer/spatial.h"
 
@@ -16,7 +16,7 @@ hone_status hn_infer_qordered_matmul(hn_infer *c) {
     return hn_matmul_out(c, 0, 2);
 }
 
-/* Without a zero point for the result it stays in floating point. */
+/* Without a zero point of the result, the result is floating point. */
 hone_status hn_infer_qgemm(hn_infer *c) {
     HN_TRY(hn_out_elem(c, 0, hn_has_input(c, 8) ? hn_in_elem(c, 8) : HN_F32));
     return hn_gemm_out(c, 0, 3, 6);
@@ -24,7 +24,7 @@ hone_status hn_infer_qgemm(hn_infer *c) {
 
 /* ---- packed weights -------------------------------------------------------------------------- */
 
-/* Rows of input 0, which are `depth` long, become rows of `width` in the output. */
+/* Rows of `depth` elements of input 0 become rows of `width` in the output. */
 static hone_status out_rows(hn_infer *c, uint32_t output, hn_dim depth, hn_dim width) {
     const hn_shape *a = hn_in_shape(c, 0);
     HN_TRY(hn_expect_rank(c, 0, 1, HN_MAX_RANK));
@@ -52,7 +52,7 @@ static hone_status read_width(hn_infer *c, const char *attr, hn_dim *out) {
     return HONE_OK;
 }
 
-/* Only MatMulBnb4 can have its weights the other way round. */
+/* Only MatMulBnb4 allows transposed weights. */
 static bool has_plain_weights(const hn_infer *c) {
     return hn_attr_i(c, "transB", 1) == 0;
 }
@@ -114,7 +114,7 @@ hone_status hn_infer_matmul_fp_q4(hn_infer *c) {
     return out_rows(c, 0, k, width);
 }
 
-/* B is [N, K], with two numbers of four bits in each byte. */
+/* B is [N, K], with two 4-bit elements per byte. */
 hone_status hn_infer_matmul_block_quantized(hn_infer *c) {
     bool is_packed = hn_in_elem(c, 1) == HN_U8;
     HN_TRY(hn_expect_rank(c, 1, 2, 2));

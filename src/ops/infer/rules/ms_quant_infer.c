@@ -1,11 +1,11 @@
-/* Quantized operators of com.microsoft that are no products: element-wise ones, pooling,
- * reductions, block formats. */
+/* Inference rules of quantized operators of com.microsoft except products: elementwise operators,
+ * pooling, reductions, block formats. */
 #include "ops/infer/follow.h"
 #include "ops/infer/spatial.h"
 
-/* ---- element-wise ---------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
-/* Broadcasts the given inputs into output 0, whose element type the schema tells. */
+/* Broadcasts the given inputs into output 0, whose element type the schema defines. */
 static hone_status broadcast_inputs(hn_infer *c, uint32_t n, const uint32_t *inputs) {
     const hn_shape *shapes[3];
     int32_t rank;
@@ -72,7 +72,7 @@ hone_status hn_infer_reduce_sum_integer(hn_infer *c) {
 
 /* ---- QLinearConcat --------------------------------------------------------------------------- */
 
-/* Input `i` adds its length along the axis, and must agree with the others elsewhere. */
+/* Adds the length of input `i` along the axis, and merges its other dimensions. */
 static hone_status append_quantized(hn_infer *c, uint32_t i, int32_t axis, int32_t rank,
                                     hn_dim *dims) {
     const hn_shape *x = hn_in_shape(c, i);
@@ -87,7 +87,7 @@ static hone_status append_quantized(hn_infer *c, uint32_t i, int32_t axis, int32
     return HONE_OK;
 }
 
-/* After scale and zero point of the result come triples: data, scale, zero point. */
+/* The inputs are scale and zero point of the result, then triples of data, scale, zero point. */
 hone_status hn_infer_qlinear_concat(hn_infer *c) {
     uint32_t n = hn_n_inputs(c);
     int32_t rank = -1, axis;
@@ -110,7 +110,7 @@ hone_status hn_infer_qlinear_concat(hn_infer *c) {
 
 /* ---- block formats --------------------------------------------------------------------------- */
 
-/* The blob's size depends on the format; shape and strides of the tensor are beside it. */
+/* The size of the blob depends on the format; shape and strides of the tensor are other outputs. */
 hone_status hn_infer_quantize_bfp(hn_infer *c) {
     const hn_dim blob = HN_DIM_UNKNOWN;
     hn_dim rank = hn_in_rank(c, 0);
@@ -135,7 +135,7 @@ hone_status hn_infer_dequantize_bfp(hn_infer *c) {
     return hn_out_shape(c, 0, (int32_t)rank, dims);
 }
 
-/* Data in bytes may hold several numbers each, along its last axis. */
+/* Bytes of the data may hold several elements each, along its last axis. */
 static hone_status numbers_per_byte(hn_infer *c, int64_t *out) {
     int64_t bits = hn_attr_i(c, "bits", 4);
     *out = 1;
@@ -172,7 +172,7 @@ static hone_status check_block_scales(hn_infer *c, int32_t quantize_axis, int64_
     return HONE_OK;
 }
 
-/* The gathered axis is replaced by those of the indices. */
+/* The axes of the indices replace the gathered axis. */
 hone_status hn_infer_gather_block_quantized(hn_infer *c) {
     const hn_shape *data = hn_in_shape(c, 0), *indices = hn_in_shape(c, 1);
     int32_t gather_axis, quantize_axis, n = 0;

@@ -1,5 +1,5 @@
-/* Operators of com.microsoft around attention: packed and paged tokens, positions, padding, search
- * loops; and those whose result cannot be told in advance. */
+/* Inference rules of com.microsoft around attention: packed and paged tokens, positions, padding,
+ * search loops, and operators whose result shape is unknown before the run. */
 #include "ops/infer/rules/ms_heads.h"
 
 /* ---- tokens without a batch axis ------------------------------------------------------------- */
@@ -22,7 +22,7 @@ hone_status hn_infer_packed_attention(hn_infer *c) {
     return rank < 0 ? HONE_OK : hn_out_shape(c, 0, 2, dims);
 }
 
-/* Width of the output of a paged attention. */
+/* The width of the output of paged attention. */
 static hone_status paged_width(hn_infer *c, hn_dim *out) {
     int64_t n_heads, n_kv_heads, n_packed, value_head = hn_attr_i(c, "v_head_size", 0);
     hn_dim width = hn_in_dim(c, 0, 1), head;
@@ -34,7 +34,7 @@ static hone_status paged_width(hn_infer *c, hn_dim *out) {
         HN_TRY(hn_ms_divide(c, "the width of the query", width, n_heads, &head));
         if (hn_dim_is_known(head) && value_head > head)
             return hn_infer_fail(c, HONE_E_INVALID,
-                                 "v_head_size is %lld, but heads have the size %lld only",
+                                 "v_head_size is %lld, but the head size is only %lld",
                                  (long long)value_head, (long long)head);
         *out = hn_dim_mul_i(hn_infer_syms(c), n_heads, value_head);
         return HONE_OK;
@@ -87,7 +87,7 @@ hone_status hn_infer_gated_relative_position_bias(hn_infer *c) {
     HN_TRY(hn_expect_rank(c, 6, 2, 2));
     uint32_t from = hn_has_input(c, 6)
                         ? 6
-                        : 0; /* tokens without padding: their offsets tell batch and length */
+                        : 0; /* tokens without padding: their offsets define batch and length */
     if (from == 0)
         HN_TRY(hn_expect_rank(c, 0, 3, 3));
     if (!hn_in_shape(c, from))
@@ -153,7 +153,7 @@ hone_status hn_infer_generation(hn_infer *c) {
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
-/* Element types follow from the schema; nothing is said about shapes. */
+/* The schema defines the element types; the shapes stay unknown. */
 hone_status hn_infer_opaque(hn_infer *c) {
     (void)c;
     return HONE_OK;

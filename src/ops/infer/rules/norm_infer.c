@@ -1,7 +1,8 @@
-/* Normalizations: the data keeps its shape; what differs is the shape of scales and statistics. */
+/* Inference rules of normalizations: the data keeps its shape, and scales and statistics have their
+ * own. */
 #include "ops/infer/infer_int.h"
 
-/* A per-channel parameter: one axis of `*n` elements, which may also tell their number. */
+/* A parameter per channel: one axis of `*n` elements, which may determine their number. */
 static hone_status merge_channels(hn_infer *c, uint32_t input, hn_dim *n) {
     HN_TRY(hn_expect_rank(c, input, 1, 1));
     hn_dim have = hn_in_dim(c, input, 0);
@@ -11,7 +12,7 @@ static hone_status merge_channels(hn_infer *c, uint32_t input, hn_dim *n) {
     return hn_merge_dim(c, "the number of channels", *n, have, n);
 }
 
-/* A scale or bias that is stretched to the data, never the other way round. */
+/* A scale or bias that must broadcast to the data, never the other way round. */
 static hone_status check_stretches_to_data(hn_infer *c, uint32_t input) {
     const hn_shape *x = hn_in_shape(c, 0), *s = hn_in_shape(c, input);
     if (!x || !s)
@@ -33,7 +34,7 @@ static hone_status out_like_data(hn_infer *c, uint32_t output) {
 
 /* ---- batch ----------------------------------------------------------------------------------- */
 
-/* From version 14 on the running statistics are outputs in training, and only then. */
+/* Since version 14 the running statistics are outputs in training, and only then. */
 static hone_status check_batch_norm_outputs(hn_infer *c) {
     if (hn_infer_version(c) < 14) {
         bool fits = hn_n_outputs(c) == 1 || hn_n_outputs(c) == 5;
@@ -56,7 +57,7 @@ static hone_status check_batch_norm_outputs(hn_infer *c) {
 hone_status hn_infer_batch_norm(hn_infer *c) {
     HN_TRY(check_batch_norm_outputs(c));
     HN_TRY(out_like_data(c, 0));
-    if (hn_attr_i(c, "spatial", 1) == 0) /* statistics of every element: [C, D1, ...] */
+    if (hn_attr_i(c, "spatial", 1) == 0) /* statistics per element: [C, D1, ...] */
         return HONE_OK;
     int32_t rank = hn_in_rank(c, 0);
     hn_dim channels = rank < 0 || rank > 1 ? hn_in_dim(c, 0, 1) : 1;

@@ -1,4 +1,4 @@
-/* Pooling, and its inverse. */
+/* Inference rules of pooling and unpooling. */
 #include "ops/infer/spatial.h"
 
 hone_status hn_pool_shape(hn_infer *c, uint32_t x, bool channels_last) {
@@ -44,7 +44,7 @@ hone_status hn_infer_global_pool(hn_infer *c) {
 
 /* ---- unpooling ------------------------------------------------------------------------------- */
 
-/* The output's shape as input 2 gives it; sizes that are not known there stay unknown. */
+/* Takes the output shape from input 2; sizes that are unknown there stay unknown. */
 static hone_status unpool_to_given(hn_infer *c, const hn_shape *x) {
     HN_TRY(hn_expect_rank(c, 2, 1, 1));
     const hn_sint *sizes;

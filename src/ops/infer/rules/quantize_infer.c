@@ -1,16 +1,16 @@
-/* Quantization and its inverse: shapes stay, element types change. */
+/* Inference rules of quantization and dequantization: shapes stay, element types change. */
 #include "ops/infer/infer_int.h"
 
 static hone_status read_output_dtype(hn_infer *c, hn_dtype *out) {
     int64_t t = hn_attr_i(c, "output_dtype", HN_UNDEFINED);
     if (t < 0 || t >= HN_DTYPE_COUNT || t == HN_STRING || t == HN_BOOL)
-        return hn_infer_fail(c, HONE_E_TYPE, "output_dtype is %lld, which is no numeric type",
+        return hn_infer_fail(c, HONE_E_TYPE, "output_dtype is %lld, which is not a numeric type",
                              (long long)t);
     *out = (hn_dtype)t;
     return HONE_OK;
 }
 
-/* Blocks along `axis`: the scale has the shape of x, but one element per block there. */
+/* Blocks along `axis`: the scale has the shape of x, but one element per block on that axis. */
 static hone_status check_blocked_scale(hn_infer *c, int64_t axis_attr, int64_t block) {
     const hn_shape *x = hn_in_shape(c, 0), *scale = hn_in_shape(c, 1);
     HN_TRY(hn_expect_rank(c, 1, x->rank, x->rank));
@@ -30,7 +30,7 @@ static hone_status check_blocked_scale(hn_infer *c, int64_t axis_attr, int64_t b
     return HONE_OK;
 }
 
-/* One scale for all (a scalar or a single element), one per slice of an axis, or one per block. */
+/* One scale per tensor (a scalar or a single element), per slice of an axis, or per block. */
 static hone_status check_scale(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0), *scale = hn_in_shape(c, 1);
     int64_t block = hn_attr_i(c, "block_size", 0), axis_attr = hn_attr_i(c, "axis", 1);
@@ -77,7 +77,7 @@ hone_status hn_infer_dequantize_linear(hn_infer *c) {
         elem = hn_in_elem(c, 1);
     if (elem == HN_F8E8M0)
         return hn_infer_fail(c, HONE_E_TYPE,
-                             "the scale is %s, so output_dtype must say what the output is",
+                             "the scale is %s, so output_dtype must give the type of the output",
                              hn_in_text(c, 1));
     HN_TRY(hn_out_elem(c, 0, elem));
     return out_like_x(c);

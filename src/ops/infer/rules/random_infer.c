@@ -1,4 +1,4 @@
-/* Operators that draw random numbers. */
+/* Inference rules of operators that draw random numbers. */
 #include "ops/infer/follow.h"
 
 hone_status hn_infer_random(hn_infer *c) {
@@ -10,8 +10,8 @@ hone_status hn_infer_random(hn_infer *c) {
     if (!hn_attr_ints(c, "shape", &n, &shape))
         return HONE_OK;
     if (n > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "shape has %u entries; hone allows rank %d", n,
-                             HN_MAX_RANK);
+        return hn_infer_fail(c, HONE_E_LIMIT, "shape has %u entries; hone supports up to rank %d",
+                             n, HN_MAX_RANK);
     for (uint32_t i = 0; i < n; i++)
         if (shape[i] < 0)
             return hn_infer_fail(c, HONE_E_SHAPE, "shape[%u] is %lld, but cannot be negative", i,

@@ -1,7 +1,7 @@
-/* Reductions over axes. */
+/* Inference rules of reductions over axes. */
 #include "ops/infer/follow.h"
 
-/* Shape after the axes of `gone` were reduced to size 1, or removed. */
+/* The shape after the axes in `gone` are reduced to size 1, or removed. */
 static hone_status out_reduced(hn_infer *c, const hn_axis_set *gone, bool keepdims) {
     const hn_shape *x = hn_in_shape(c, 0);
     hn_dim *dims = hn_infer_dims(c, x->rank);
@@ -21,7 +21,7 @@ static hn_axis_set all_axes(int32_t rank) {
     return (hn_axis_set){.is_known = true, .bits = bits, .n = (uint32_t)rank};
 }
 
-/* Axes that are only counted still give the rank. */
+/* When only the number of axes is known, it still determines the rank. */
 static hone_status out_reduced_somewhere(hn_infer *c, const hn_int_list *axes, bool keepdims) {
     int32_t rank = hn_in_rank(c, 0);
     if (!keepdims && (!axes->is_counted || axes->n > (uint32_t)rank))
@@ -32,7 +32,7 @@ static hone_status out_reduced_somewhere(hn_infer *c, const hn_int_list *axes, b
     return hn_out_shape(c, 0, rank, dims);
 }
 
-/* Reductions that shape computations use; of a single number all of them are that number. */
+/* Reductions that occur in shape computations; of a single element, each returns that element. */
 typedef struct plain_reduction {
     const char *op;
     hn_sint_op how;
@@ -40,7 +40,7 @@ typedef struct plain_reduction {
     int64_t start;
 } plain_reduction;
 
-/* NULL: another one, which may compute more than a reduction. */
+/* NULL: another reduction, which may compute more. */
 static const plain_reduction *find_plain_reduction(const hn_infer *c) {
     static const plain_reduction table[] = {{"ReduceSum", HN_SINT_ADD, true, 0},
                                             {"ReduceProd", HN_SINT_MUL, true, 1},
@@ -52,7 +52,7 @@ static const plain_reduction *find_plain_reduction(const hn_infer *c) {
     return NULL;
 }
 
-/* The single number that a vector of a shape computation reduces to. */
+/* The integer that a vector in a shape computation reduces to. */
 static hone_status follow_reduce(hn_infer *c, bool keepdims) {
     const plain_reduction *p = find_plain_reduction(c);
     const hn_sint *elems;

@@ -1,19 +1,21 @@
-/* Reshape: a target shape with 0 (copy), -1 (what is left over) and sizes that may be symbols. */
+/* Inference rule of Reshape: a target shape with 0 (copied), -1 (inferred) and sizes that may be
+ * symbols. */
 #include "ops/infer/follow.h"
 
 typedef struct reshape_plan {
     const hn_shape *data; /* NULL: rank unknown */
     uint32_t n;
     const hn_sint *target;
-    bool allow_zero; /* 0 is a size, not "copy" */
-    int32_t open;    /* the one entry that the number of elements decides; -1 when there is none */
+    bool allow_zero; /* 0 is a size, not a copy */
+    /* the entry that is inferred from the number of elements; -1 when there is none */
+    int32_t open;
 } reshape_plan;
 
 static bool is_copied(const reshape_plan *p, uint32_t i) {
     return !p->allow_zero && p->target[i].kind == HN_SINT_CONST && p->target[i].v == 0;
 }
 
-/* Finds the entry that is left over: -1, or a single entry of which nothing is known. */
+/* Finds the entry to infer: -1, or a single entry of which nothing is known. */
 static hone_status find_open_entry(hn_infer *c, reshape_plan *p) {
     uint32_t n_minus_one = 0, n_unknown = 0, n_zero = 0;
     p->open = -1;
@@ -32,18 +34,18 @@ static hone_status find_open_entry(hn_infer *c, reshape_plan *p) {
     }
     if (n_minus_one > 1)
         return hn_infer_fail(c, HONE_E_SHAPE,
-                             "shape has %u entries -1; at most one can be left over", n_minus_one);
+                             "shape has %u entries -1; at most one can be inferred", n_minus_one);
     if (p->allow_zero && n_zero && n_minus_one)
         return hn_infer_fail(
             c, HONE_E_SHAPE,
-            "shape has both 0 and -1 while allowzero is set: what is left over is not defined");
+            "shape has both 0 and -1 while allowzero is set: the size for -1 is undefined");
     if (n_minus_one + n_unknown > 1)
         p->open = -1;
     return HONE_OK;
 }
 
-/* Elements of the input over those of the output without its open entry. Dimensions that are merely
- * copied stand on both sides and are left out, so they need not be known. */
+/* Counts the elements of the input and of the output without its open entry. Dimensions that are
+ * copied occur on both sides and are left out, so they need not be known. */
 static void count_both_sides(hn_infer *c, const reshape_plan *p, const hn_dim *dims, hn_dim *data,
                              hn_dim *rest) {
     hn_syms *s = hn_infer_syms(c);
@@ -61,12 +63,12 @@ static hone_status fail_element_count(hn_infer *c, const reshape_plan *p, const 
                          hn_in_text(c, 0), hn_shape_str(c, (int32_t)p->n, dims));
 }
 
-/* An empty output says nothing about its open entry. */
+/* An empty output does not determine its open entry. */
 static hone_status settle_empty(hn_infer *c, const reshape_plan *p, const hn_dim *dims) {
     hn_dim data = hn_shape_elems(hn_infer_syms(c), p->data);
     if (p->open >= 0 && p->target[p->open].kind == HN_SINT_CONST)
         return hn_infer_fail(c, HONE_E_SHAPE,
-                             "shape has -1 beside a size of 0: what is left over is not defined");
+                             "shape has -1 beside a size of 0: the size for -1 is undefined");
     return hn_dim_is_known(data) && data != 0 ? fail_element_count(c, p, dims) : HONE_OK;
 }
 
@@ -101,7 +103,7 @@ static hone_status reshaped_dims(hn_infer *c, reshape_plan *p, hn_dim *dims) {
     return p->data ? settle_element_count(c, p, dims) : HONE_OK;
 }
 
-/* The elements stay as they are, in a scalar, a vector or a matrix. */
+/* Propagates the elements of a scalar, a vector or a matrix. */
 static hone_status follow_reshape(hn_infer *c, uint32_t rank, const hn_dim *dims) {
     hn_int_matrix m;
     uint32_t n;
@@ -128,8 +130,8 @@ hone_status hn_infer_reshape(hn_infer *c) {
     if (!shape.is_counted)
         return HONE_OK;
     if (shape.n > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "shape has %u entries; hone allows rank %d", shape.n,
-                             HN_MAX_RANK);
+        return hn_infer_fail(c, HONE_E_LIMIT, "shape has %u entries; hone supports up to rank %d",
+                             shape.n, HN_MAX_RANK);
     reshape_plan p = {.data = hn_in_shape(c, 0), .n = shape.n, .target = shape.elems};
     p.allow_zero = hn_attr_i(c, "allowzero", 0) != 0;
     hn_dim *dims = hn_infer_dims(c, (int32_t)p.n);

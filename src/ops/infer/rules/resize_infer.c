@@ -1,4 +1,5 @@
-/* Resize and Upsample: target sizes, or scales that may meet symbolic dimensions. */
+/* Inference rules of Resize and Upsample: target sizes, or scales of dimensions that may be
+ * symbolic. */
 #include "ops/infer/infer_int.h"
 
 #include <math.h>
@@ -38,13 +39,12 @@ static hone_status check_resize_count(hn_infer *c, const char *what, uint64_t n,
 
 /* ---- scales ---------------------------------------------------------------------------------- */
 
-/* 2^62 and more is no size. */
+/* 2^62 or more is not a valid size. */
 static bool is_size(double v) {
     return v < 4611686018427387904.0;
 }
 
-/* floor(d * scale). Over symbols the scale is taken as the fraction that it is: 0.5 gives
- * floor(d/2). */
+/* floor(d * scale). For symbols the scale is converted to a fraction: 0.5 gives floor(d/2). */
 static hn_dim scaled_dim(hn_syms *s, hn_dim d, double scale) {
     const int64_t largest_fraction = 1 << 20;
     if (hn_dim_is_known(d)) {
@@ -68,7 +68,7 @@ static hone_status apply_scale(hn_infer *c, double scale, hn_dim *d) {
     return HONE_OK;
 }
 
-/* Scales that are an input. Only a constant tells sizes. */
+/* Scales from an input. Only a constant determines sizes. */
 static hone_status resize_by_input(hn_infer *c, uint32_t input, const resize_axes *axes,
                                    hn_dim *dims) {
     const hn_tensor *t = hn_in_const(c, input);
@@ -104,8 +104,8 @@ static hone_status resize_by_attributes(hn_infer *c, const resize_axes *axes, hn
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* The one scale that keeps the aspect ratio: the smallest that a size asks for, or the largest.
- * Needs all numbers. */
+/* The single scale that keeps the aspect ratio: the smallest or the largest that the sizes imply.
+ * All sizes must be known. */
 static bool common_scale(const hn_dim *dims, const resize_axes *axes, const hn_dim *sizes,
                          bool smallest, double *scale) {
     for (uint32_t i = 0; i < axes->n; i++) {

@@ -1,4 +1,4 @@
-/* Recurrent layers: RNN, GRU, LSTM. */
+/* Inference rules of recurrent layers: RNN, GRU, LSTM. */
 #include "ops/infer/infer_int.h"
 
 #include "ops/infer/spatial.h"
@@ -67,7 +67,7 @@ hone_status hn_infer_rnn(hn_infer *c) {
     return hn_out_shape(c, 2, 3, state[s.batch_first]);
 }
 
-/* Each step of each sequence meets every weight once. */
+/* Each step of each sequence uses every weight once. */
 bool hn_macs_rnn(const hn_infer *c, uint64_t *macs) {
     const hn_shape *x = hn_in_shape(c, 0), *w = hn_in_shape(c, 1), *r = hn_in_shape(c, 2);
     uint64_t by_input = 1, by_state = 1;

@@ -1,10 +1,10 @@
-/* Scan: a body that runs over slices of tensors. Version 8 has a batch axis in front of everything;
- * later ones choose axes. */
+/* Inference rule of Scan: a body that runs over slices of tensors. Version 8 has a leading batch
+ * axis everywhere; later versions have attributes for the axes. */
 #include "ops/infer/body.h"
 
 typedef struct scan_run {
     bool has_batch;                    /* version 8 */
-    uint32_t first;                    /* input that is the first state variable */
+    uint32_t first;                    /* the input that is the first state variable */
     uint32_t n_states, n_scans;        /* state variables, scanned inputs */
     const int64_t *in_axes, *out_axes; /* NULL: all 0 */
     hn_dim batch, length;
@@ -63,7 +63,7 @@ static hone_status open_scan(hn_infer *c, scan_run *s) {
     return read_scan_list(c, "scan_output_axes", n_scan_outs, &s->out_axes);
 }
 
-/* Takes one axis out of a type and merges its size into *size. */
+/* Removes one axis from a type and merges its size into *size. */
 static hone_status take_axis(hn_infer *c, const char *what, const hn_type *t, int64_t axis,
                              hn_dim *size, const hn_type **out) {
     int32_t at, rank = t->shape.rank;
@@ -89,7 +89,7 @@ static hone_status put_axis(hn_infer *c, const char *what, const hn_type *t, int
     return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
-/* What the body sees of input `i` of those after sequence_lens. */
+/* The type of input `i` (counted after sequence_lens) inside the body. */
 static hone_status scan_body_input(hn_infer *c, scan_run *s, uint32_t i, const hn_type **out) {
     const hn_type *t = *out = hn_in_type(c, s->first + i);
     if (!t || t->shape.rank < 0)
@@ -104,11 +104,12 @@ static hone_status scan_body_input(hn_infer *c, scan_run *s, uint32_t i, const h
     return take_axis(c, "the scanned axis", t, axis, &s->length, out);
 }
 
-/* A state variable keeps its shape: the claims of the initial value and of the body are merged. */
+/* A state variable keeps its shape: the shapes of the initial value and of the body's result are
+ * merged. */
 static hone_status scan_state_out(hn_infer *c, const scan_run *s, uint32_t i,
                                   const hn_type *initial, const hn_type *given) {
     if (!hn_types_agree(initial, given))
-        return hn_infer_fail(c, HONE_E_TYPE, "state variable %u is %s, but the body gives %s", i,
+        return hn_infer_fail(c, HONE_E_TYPE, "state variable %u is %s, but the body returns %s", i,
                              hn_type_str(c, initial), hn_type_str(c, given));
     const hn_type *t = given && given->shape.rank >= 0 ? given : initial ? initial : given;
     if (!t || t->shape.rank < 0)
@@ -137,7 +138,7 @@ static hone_status scan_stack_out(hn_infer *c, const scan_run *s, uint32_t i, co
         return HONE_OK;
     if (item->kind != HN_TYPE_TENSOR)
         return hn_infer_fail(c, HONE_E_TYPE,
-                             "the body gives %s for output %u, but only tensors can be stacked",
+                             "the body returns %s for output %u, but only tensors can be stacked",
                              hn_type_str(c, item), i);
     if (item->shape.rank < 0)
         return hn_out_type(c, i, item);

@@ -1,4 +1,4 @@
-/* Operators that select elements: how many often depends on the data. */
+/* Inference rules of operators that select elements; the number often depends on the data. */
 #include "ops/infer/follow.h"
 
 hone_status hn_infer_top_k(hn_infer *c) {
@@ -64,7 +64,7 @@ hone_status hn_infer_unique(hn_infer *c) {
     return hn_out_shape(c, 3, 1, &found);
 }
 
-/* com.microsoft: of a vector, with where each element went and how often each value was there. */
+/* com.microsoft: values of a vector, the index of each element among them, and the counts. */
 hone_status hn_infer_ms_unique(hn_infer *c) {
     hn_dim found = HN_DIM_UNKNOWN, all = hn_in_dim(c, 0, 0);
     HN_TRY(hn_expect_rank(c, 0, 1, 1));
@@ -73,7 +73,7 @@ hone_status hn_infer_ms_unique(hn_infer *c) {
     return hn_out_shape(c, 2, 1, &found);
 }
 
-/* Elements of the condition that are true; false when it is not known. */
+/* Counts the true elements of the condition; false when it is unknown. */
 static bool count_true(const hn_infer *c, uint32_t input, hn_dim *count) {
     const int64_t *flags;
     uint32_t n;
@@ -104,7 +104,7 @@ hone_status hn_infer_compress(hn_infer *c) {
     return hn_out_shape(c, 0, x->rank, dims);
 }
 
-/* The number of classes: any numeric type, so a constant float counts too. */
+/* The number of classes may have any numeric type, so a constant float is accepted, too. */
 static hone_status read_depth(hn_infer *c, hn_dim *depth) {
     const hn_tensor *t = hn_in_const(c, 1);
     const hn_sint *elems;

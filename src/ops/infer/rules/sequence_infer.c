@@ -1,5 +1,5 @@
-/* Sequences and optionals. A sequence's element type is the join of the types of everything that
- * went into it. */
+/* Inference rules of sequences and optionals. The element type of a sequence is the join of the
+ * types of all its elements. */
 #include "ops/infer/body.h"
 
 static const hn_type *element_of(const hn_type *t, hn_type_kind kind) {
@@ -30,10 +30,9 @@ hone_status hn_infer_sequence_construct(hn_infer *c) {
 hone_status hn_infer_sequence_empty(hn_infer *c) {
     int64_t dtype = hn_attr_i(c, "dtype", HN_F32);
     if (dtype < HN_F32 || dtype > HN_C128)
-        return hn_infer_fail(
-            c, HONE_E_TYPE,
-            "dtype is %lld, which is no element type of sequences; 1 is float, 7 is int64",
-            (long long)dtype);
+        return hn_infer_fail(c, HONE_E_TYPE,
+                             "dtype is %lld, which is not an element type; 1 is float, 7 is int64",
+                             (long long)dtype);
     const hn_type *element = hn_type_tensor(hn_infer_arena(c), (hn_dtype)dtype, -1, NULL);
     HN_TRY_PTR(element);
     return out_wrapped(c, HN_TYPE_SEQUENCE, element);
@@ -57,8 +56,8 @@ hone_status hn_infer_sequence_length(hn_infer *c) {
     return hn_out_tensor(c, 0, HN_I64, 0, NULL);
 }
 
-/* The elements' sizes along the axis add up to an unknown sum; a new axis counts the elements, also
- * unknown. */
+/* The sum of the elements' sizes along the axis is unknown; so is the size of a new axis, which is
+ * the number of elements. */
 hone_status hn_infer_concat_from_sequence(hn_infer *c) {
     const hn_type *element = element_of(hn_in_type(c, 0), HN_TYPE_SEQUENCE);
     int64_t new_axis = hn_attr_i(c, "new_axis", 0);
@@ -81,7 +80,8 @@ hone_status hn_infer_concat_from_sequence(hn_infer *c) {
 
 /* ---- SplitToSequence ------------------------------------------------------------------------- */
 
-/* The size that all pieces share; unknown when they differ, as a last smaller piece does. */
+/* The size that all parts share; unknown when they differ, for example when the last part is
+ * smaller. */
 static hone_status piece_size(hn_infer *c, hn_dim whole, hn_dim *out) {
     const hn_sint *elems;
     uint32_t n;
@@ -91,9 +91,8 @@ static hone_status piece_size(hn_infer *c, hn_dim whole, hn_dim *out) {
         return HONE_OK;
     for (uint32_t i = 0; i < n; i++)
         if (elems[i].kind == HN_SINT_CONST && elems[i].v < (is_scalar ? 1 : 0))
-            return hn_infer_fail(c, HONE_E_SHAPE,
-                                 "split has the entry %lld; pieces cannot be that small",
-                                 (long long)elems[i].v);
+            return hn_infer_fail(c, HONE_E_SHAPE, "split has the entry %lld; it must be %d or more",
+                                 (long long)elems[i].v, is_scalar ? 1 : 0);
     if (n == 0)
         return HONE_OK;
     hn_dim first = hn_sint_to_dim(elems[0]), sum = first;
@@ -126,7 +125,7 @@ hone_status hn_infer_split_to_sequence(hn_infer *c) {
     HN_TRY_PTR(dims);
     hn_dim size;
     HN_TRY(piece_size(c, x->dims[axis], &size));
-    /* Pieces of given sizes keep the axis in any case. */
+    /* Parts of given sizes always keep the axis. */
     bool drops_axis = !hn_attr_i(c, "keepdims", 1) && !hn_has_input(c, 1);
     int32_t n = 0;
     for (int32_t k = 0; k < rank; k++)

@@ -1,9 +1,9 @@
-/* Operators that read a shape or give their input another one. */
+/* Inference rules of operators that read a shape or change the shape of their input. */
 #include "ops/infer/follow.h"
 
 /* ---- Shape and Size -------------------------------------------------------------------------- */
 
-/* A bound of Shape's range of axes: negative counts from the end, and what lies outside is cut. */
+/* Clamps a bound of Shape's range of axes to [0, rank]; a negative one is relative to the end. */
 static int32_t clamp_axis(int64_t axis, int32_t rank) {
     if (axis < 0)
         axis = axis < -(int64_t)rank ? 0 : axis + rank;
@@ -45,7 +45,7 @@ static hone_status check_permutation(hn_infer *c, uint32_t n, const int64_t *per
                              "perm has %u entries, but the input is %s: it needs %d", n,
                              hn_in_text(c, 0), rank);
     if (n > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "perm has %u entries; hone allows rank %d", n,
+        return hn_infer_fail(c, HONE_E_LIMIT, "perm has %u entries; hone supports up to rank %d", n,
                              HN_MAX_RANK);
     for (uint32_t i = 0; i < n; i++) {
         if (perm[i] < 0 || perm[i] >= (int64_t)n)
@@ -58,7 +58,7 @@ static hone_status check_permutation(hn_infer *c, uint32_t n, const int64_t *per
     return HONE_OK;
 }
 
-/* Rows and columns of a small matrix change places. */
+/* Propagates the elements of a small transposed matrix. */
 static hone_status follow_transpose(hn_infer *c) {
     hn_int_matrix m;
     if (!hn_in_int_matrix(c, 0, &m))
@@ -93,7 +93,7 @@ hone_status hn_infer_transpose(hn_infer *c) {
 
 /* ---- Squeeze and Unsqueeze ------------------------------------------------------------------- */
 
-/* Without axes every dimension of size 1 goes; false when a size is not known. */
+/* Without axes, every dimension of size 1 is removed; false when a size is unknown. */
 static bool find_ones(const hn_shape *x, hn_axis_set *out) {
     *out = (hn_axis_set){.is_known = x->rank <= HN_MAX_RANK};
     for (int32_t i = 0; out->is_known && i < x->rank; i++) {
@@ -121,7 +121,7 @@ static hone_status out_squeezed(hn_infer *c, const hn_shape *x, const hn_axis_se
     return hn_out_shape(c, 0, rank, dims);
 }
 
-/* Rank alone, when it is known how many axes come or go but not which. */
+/* Sets only the rank, when the number of axes is known but not which. */
 static hone_status out_rank_only(hn_infer *c, int64_t rank) {
     if (rank < 0 || rank > HN_MAX_RANK)
         return hn_infer_fail(c, HONE_E_SHAPE, "%s with these axes has no valid rank (%lld)",
@@ -131,7 +131,7 @@ static hone_status out_rank_only(hn_infer *c, int64_t rank) {
     return hn_out_shape(c, 0, (int32_t)rank, dims);
 }
 
-/* A vector of one element and a scalar hold the same integer. */
+/* A vector of one element and a scalar propagate the same integer. */
 static hone_status follow_to_rank(hn_infer *c, int32_t rank) {
     const hn_sint *elems;
     uint32_t n;
@@ -159,7 +159,7 @@ hone_status hn_infer_squeeze(hn_infer *c) {
     return follow_to_rank(c, x->rank - (int32_t)gone.n);
 }
 
-/* New dimensions of size 1 stand at the axes of `fresh`, which count in the result. */
+/* Adds dimensions of size 1 at the axes of `fresh`, which refer to the result. */
 static hone_status out_unsqueezed(hn_infer *c, const hn_shape *x, const hn_axis_set *fresh) {
     int32_t rank = x->rank + (int32_t)fresh->n;
     hn_dim *dims = hn_infer_dims(c, rank);
@@ -179,7 +179,8 @@ hone_status hn_infer_unsqueeze(hn_infer *c) {
         return HONE_OK;
     int64_t rank = (int64_t)x->rank + axes.n;
     if (rank > HN_MAX_RANK)
-        return hn_infer_fail(c, HONE_E_LIMIT, "the output would have rank %lld; hone allows %d",
+        return hn_infer_fail(c, HONE_E_LIMIT,
+                             "the output would have rank %lld; hone supports up to %d",
                              (long long)rank, HN_MAX_RANK);
     HN_TRY(hn_axis_set_read(c, "axes", &axes, (int32_t)rank, &fresh));
     if (!fresh.is_known)
@@ -234,7 +235,7 @@ hone_status hn_infer_expand(hn_infer *c) {
     return hn_out_followed(c, 0, hn_in_elem(c, 0), (uint32_t)dims[0], out, false);
 }
 
-/* Version 1: scalars of the data's type say how often one axis is repeated. */
+/* Version 1: scalars of the data's type give the repetitions of one axis. */
 static hone_status infer_tile_axis(hn_infer *c) {
     const hn_shape *x = hn_in_shape(c, 0);
     const hn_tensor *tiles = hn_in_const(c, 1), *axis_data = hn_in_const(c, 2);
@@ -313,14 +314,14 @@ hone_status hn_infer_flatten(hn_infer *c) {
         return hn_infer_fail(c, HONE_E_SHAPE, "axis is %lld, but must lie in [%d, %d] for input %s",
                              (long long)axis, lowest, x->rank, hn_in_text(c, 0));
     int32_t cut = (int32_t)(axis < 0 ? axis + x->rank : axis);
-    /* A scalar has no dims at all, not even to point behind. */
+    /* dims of a scalar is NULL, so it must not be offset. */
     const hn_shape head = {cut, x->dims}, tail = {x->rank - cut, cut ? x->dims + cut : x->dims};
     dims[0] = hn_shape_elems(hn_infer_syms(c), &head);
     dims[1] = hn_shape_elems(hn_infer_syms(c), &tail);
     return hn_out_shape(c, 0, 2, dims);
 }
 
-/* Blocks are squares of pixels, so a block size fits 31 bits and its square 62. */
+/* A block is a square of pixels: its size is limited to 31 bits so that its square fits 62. */
 static hone_status read_block_size(hn_infer *c, int64_t *size) {
     *size = hn_attr_i(c, "blocksize", 0);
     if (*size < 1 || *size > INT32_MAX)
@@ -345,7 +346,7 @@ static hone_status check_block_mode(hn_infer *c) {
     return HONE_OK;
 }
 
-/* The channels stand at axis `channel`, rows and columns at `row` and the next. */
+/* The channels are axis `channel`, rows and columns are `row` and the next axis. */
 static hone_status blocks_to_space(hn_infer *c, int32_t channel, int32_t row) {
     int64_t block;
     hn_dim dims[4] = {hn_in_dim(c, 0, 0)};

@@ -1,12 +1,12 @@
-/* Fourier transforms and the windows that go with them. */
+/* Inference rules of Fourier transforms and window functions. */
 #include "ops/infer/infer_int.h"
 
-/* Unique bins of a transform of real data. */
+/* The number of unique bins in a transform of real data. */
 static hn_dim half_spectrum(hn_syms *s, hn_dim n) {
     return hn_dim_add_i(s, hn_dim_floor_div(s, n, 2), 1);
 }
 
-/* A scalar length; unknown when it is not followed. Fails when it is known not to be positive. */
+/* Reads a scalar length, unknown when it is not propagated. Fails when it is not positive. */
 static hone_status scalar_length(hn_infer *c, uint32_t input, const char *what, hn_dim *out) {
     const hn_sint *elems;
     uint32_t n;
@@ -25,7 +25,7 @@ static hone_status scalar_length(hn_infer *c, uint32_t input, const char *what, 
 
 typedef struct dft_form {
     bool inverse, onesided;
-    bool has_axis; /* false: an input that is not known */
+    bool has_axis; /* false: an input that is unknown */
     int32_t axis;
 } dft_form;
 
@@ -47,8 +47,7 @@ static hone_status read_dft_form(hn_infer *c, int32_t rank, dft_form *f) {
     return HONE_OK;
 }
 
-/* The last dimension says whether the input is real or complex; one-sided transforms need one of
- * the two. */
+/* The last dimension tells real from complex data; one-sided transforms need one of the two. */
 static hone_status check_dft_parts(hn_infer *c, const dft_form *f) {
     hn_dim parts = hn_in_dim(c, 0, -1);
     bool needs_real = f->onesided && !f->inverse, needs_complex = f->onesided && f->inverse;
@@ -120,7 +119,8 @@ static hone_status out_datatype(hn_infer *c) {
     bool is_numeric = t > 0 && t < HN_DTYPE_COUNT &&
                       (hn_dtype_is_int((hn_dtype)t) || hn_dtype_is_float((hn_dtype)t));
     if (!is_numeric)
-        return hn_infer_fail(c, HONE_E_TYPE, "output_datatype is %lld, which is no real type",
+        return hn_infer_fail(c, HONE_E_TYPE,
+                             "output_datatype is %lld, which is not a floating-point type",
                              (long long)t);
     return hn_out_elem(c, 0, (hn_dtype)t);
 }
@@ -142,7 +142,7 @@ hone_status hn_infer_mel_weight_matrix(hn_infer *c) {
 
 /* ---- com.microsoft --------------------------------------------------------------------------- */
 
-/* Checks signal_ndim and copies the shape with room for one more axis. */
+/* Checks signal_ndim and copies the shape with space for one more axis. */
 static hone_status fft_dims(hn_infer *c, int32_t n_after, hn_dim **dims) {
     const hn_shape *x = hn_in_shape(c, 0);
     int64_t n_signal = hn_attr_i(c, "signal_ndim", 1);

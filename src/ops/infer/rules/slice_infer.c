@@ -1,4 +1,4 @@
-/* Operators that cut along axes: Slice, Split and the legacy Crop. */
+/* Inference rules of operators that slice along axes: Slice, Split and the legacy Crop. */
 #include "ops/infer/follow.h"
 
 /* ---- Slice ----------------------------------------------------------------------------------- */
@@ -13,8 +13,7 @@ static hn_sint slice_step(const slice_args *a, uint32_t i) {
     return a->steps.is_given ? a->steps.elems[i] : hn_sint_const(1);
 }
 
-/* Beyond the size, or beyond what any size can be when it is a symbol, exporters mean "to the end".
- */
+/* A bound beyond the size (or, for a symbol, beyond any possible size) means "to the end". */
 static bool is_past_size(hn_sint bound, hn_sint size) {
     int64_t most = size.kind == HN_SINT_CONST ? size.v : INT32_MAX;
     return size.kind != HN_SINT_UNKNOWN && bound.kind == HN_SINT_CONST &&
@@ -23,13 +22,13 @@ static bool is_past_size(hn_sint bound, hn_sint size) {
 
 typedef enum bound_side { FROM_FRONT, FROM_END, SIDE_UNKNOWN } bound_side;
 
-/* A size with a name is taken to be at least 1. */
+/* A symbolic size is assumed to be at least 1. */
 static bool is_positive(hn_syms *s, hn_sint v) {
     hn_str name;
     return hn_sint_at_least(s, v, 1) || (v.kind == HN_SINT_DIM && hn_dim_is_symbol(s, v.v, &name));
 }
 
-/* Does a bound count from the front or, being negative, from the end? */
+/* Tells whether a bound is relative to the front or, being negative, to the end. */
 static bound_side side_of(hn_syms *s, hn_sint v) {
     if (hn_sint_at_least(s, v, 0) ||
         is_positive(s, hn_sint_apply(s, HN_SINT_ADD, v, hn_sint_const(1))))
@@ -38,7 +37,7 @@ static bound_side side_of(hn_syms *s, hn_sint v) {
                                                                               : SIDE_UNKNOWN;
 }
 
-/* Where a bound falls in a dimension: counted from the front, within [lowest, highest]. */
+/* The position of a bound in a dimension: relative to the front, within [lowest, highest]. */
 static hn_sint place_bound(hn_syms *s, hn_sint bound, hn_sint size, hn_sint lowest,
                            hn_sint highest) {
     if (is_past_size(bound, size))
@@ -69,7 +68,8 @@ static hn_sint sliced_forward(hn_syms *s, hn_sint size, hn_sint start, hn_sint e
         return hn_sint_count_steps(s, start, stop, step);
     if (side_of(s, start) != FROM_END || !is_same_sint(stop, size))
         return hn_sint_count_steps(s, *first, stop, step);
-    hn_sint from_end = hn_sint_apply(s, HN_SINT_SUB, zero, start); /* x[-k:] has min(k, size) */
+    /* x[-k:] has min(k, size) elements */
+    hn_sint from_end = hn_sint_apply(s, HN_SINT_SUB, zero, start);
     return hn_sint_count_steps(s, zero, hn_sint_apply(s, HN_SINT_MIN, from_end, size), step);
 }
 
@@ -83,7 +83,7 @@ static hn_sint sliced_backward(hn_syms *s, hn_sint size, hn_sint start, hn_sint 
     return hn_sint_count_steps(s, *first, place_bound(s, end, size, before, last), step);
 }
 
-/* Size of a sliced dimension, and where the slice begins in it. */
+/* The size of a sliced dimension, and the position where the slice begins. */
 static hn_dim sliced_size(hn_syms *s, hn_dim dim, hn_sint start, hn_sint end, int64_t step,
                           hn_sint *first) {
     hn_sint size = hn_sint_from_dim(dim);
@@ -111,7 +111,7 @@ static hone_status check_slice_lists(hn_infer *c, slice_args *a) {
     return HONE_OK;
 }
 
-/* One list that is not counted leaves its share of the answer open, not all of it. */
+/* A list of unknown length makes only its part of the result unknown. */
 static hone_status fill_uncounted(hn_infer *c, const slice_args *a, hn_int_list *l) {
     if (!l->is_given || l->is_counted)
         return HONE_OK;
@@ -121,7 +121,7 @@ static hone_status fill_uncounted(hn_infer *c, const slice_args *a, hn_int_list 
     return HONE_OK;
 }
 
-/* Of n places, those that a slice of `size` picks; NULL when they are not known. */
+/* The positions of n that a slice of `size` selects; NULL when they are unknown. */
 static const uint32_t *picked_places(hn_infer *c, uint32_t n, hn_dim size, hn_sint first,
                                      int64_t step) {
     if (!hn_dim_is_known(size) || size > (hn_dim)n || (size > 0 && first.kind != HN_SINT_CONST))
@@ -138,7 +138,7 @@ static const uint32_t *picked_places(hn_infer *c, uint32_t n, hn_dim size, hn_si
     return places;
 }
 
-/* A vector of a shape computation, or the rows of a small matrix, cut to `size` of them. */
+/* Propagates `size` elements of a vector in a shape computation, or rows of a small matrix. */
 static hone_status follow_slice(hn_infer *c, hn_dim size, hn_sint first, int64_t step) {
     hn_int_matrix m = {.n_cols = 1};
     bool is_matrix = hn_in_int_matrix(c, 0, &m);
@@ -165,7 +165,7 @@ static hone_status slice_axis(hn_infer *c, const slice_args *a, uint32_t i, int3
         return HONE_OK;
     }
     if (step.v == 0)
-        return hn_infer_fail(c, HONE_E_SHAPE, "steps[%u] is 0; a slice must move", i);
+        return hn_infer_fail(c, HONE_E_SHAPE, "steps[%u] is 0, but must not be", i);
     dims[axis] = sliced_size(hn_infer_syms(c), x->dims[axis], a->starts.elems[i], a->ends.elems[i],
                              step.v, &first);
     bool is_by_rows = x->rank == 1 || (x->rank == 2 && axis == 0 && a->n == 1);
@@ -192,7 +192,7 @@ static hone_status apply_slice(hn_infer *c, slice_args *a) {
     if (!a->axes.is_given && a->n > (uint32_t)x->rank)
         return hn_infer_fail(c, HONE_E_SHAPE, "starts has %u entries, but the input is %s", a->n,
                              hn_in_text(c, 0));
-    if (a->axes.is_given && !touched.is_known) /* any axis may be cut */
+    if (a->axes.is_given && !touched.is_known) /* any axis may be sliced */
         return hn_out_shape(c, 0, x->rank, dims);
     for (int32_t k = 0; k < x->rank; k++)
         dims[k] = x->dims[k];
@@ -223,7 +223,7 @@ hone_status hn_infer_dynamic_slice(hn_infer *c) {
 
 /* ---- Split ----------------------------------------------------------------------------------- */
 
-/* Sizes written by the user: as many as there are outputs, and together the whole axis. */
+/* Sizes that the node gives: one per output, and their sum is the axis. */
 static hone_status check_split_sizes(hn_infer *c, const hn_int_list *split, hn_dim dim) {
     int64_t sum = 0;
     if (split->n != hn_n_outputs(c))
@@ -246,7 +246,7 @@ static hone_status check_split_sizes(hn_infer *c, const hn_int_list *split, hn_d
     return HONE_OK;
 }
 
-/* Before version 18 the parts had to be equal. */
+/* Before version 18 the parts must be equal. */
 static hone_status equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
     uint32_t n = hn_n_outputs(c);
     if (hn_dim_is_known(dim) && dim % n != 0)
@@ -260,7 +260,7 @@ static hone_status equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
 }
 
 /* Since version 18 the last of num_outputs parts may be smaller. Where too little is left for a
- * part, it stays unknown: such nodes stand in branches that never run. */
+ * part, its size stays unknown: such nodes occur in branches that never run. */
 static hone_status nearly_equal_parts(hn_infer *c, hn_dim dim, hn_dim *parts) {
     hn_syms *s = hn_infer_syms(c);
     int64_t n = hn_attr_i(c, "num_outputs", 0);
@@ -329,8 +329,8 @@ hone_status hn_infer_split(hn_infer *c) {
 
 /* ---- Crop ------------------------------------------------------------------------------------ */
 
-/* border: left, top, right, bottom of the last two axes; scale: the height and width that remain
- * from the top left on. */
+/* border: left, top, right, bottom of the last two axes; scale: the height and width that remain,
+ * starting at the top left. */
 hone_status hn_infer_crop(hn_infer *c) {
     const int64_t *border, *scale;
     uint32_t n_border, n_scale;

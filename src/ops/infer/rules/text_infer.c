@@ -1,4 +1,4 @@
-/* Operators on strings. */
+/* Inference rules of operators on strings. */
 #include "ops/infer/infer_int.h"
 
 hone_status hn_infer_string_concat(hn_infer *c) {
@@ -9,7 +9,8 @@ hone_status hn_infer_string_concat(hn_infer *c) {
     return hn_out_tensor(c, 0, HN_STRING, rank, dims);
 }
 
-/* Stop words leave the last axis; when none remains, one empty string stands for them all. */
+/* Stop words are removed from the last axis; when nothing remains, the result is one empty
+ * string. */
 hone_status hn_infer_string_normalizer(hn_infer *c) {
     static const char *const actions[] = {"NONE", "LOWER", "UPPER"};
     bool is_action = false;
@@ -57,7 +58,7 @@ hone_status hn_infer_regex_full_match(hn_infer *c) {
     return hn_out_tensor(c, 0, HN_BOOL, x ? x->rank : -1, x ? x->dims : NULL);
 }
 
-/* One number per n-gram coordinate: the largest coordinate tells how many. */
+/* One number per n-gram coordinate: the largest coordinate determines how many. */
 hone_status hn_infer_tfidf_vectorizer(hn_infer *c) {
     uint32_t n;
     const int64_t *coordinates;
