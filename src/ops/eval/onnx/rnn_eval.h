@@ -53,7 +53,7 @@ int64_t hn_rnn_row(const hn_rnn_form *f, int64_t b, int64_t t);
 int64_t hn_rnn_state_at(const hn_rnn_form *f, int64_t dir, int64_t b);
 int64_t hn_rnn_output_at(const hn_rnn_form *f, int64_t dir, int64_t b, int64_t t);
 
-/* ---- layers of floats with the usual activations, by vectors (rnn_fast_eval.c) ------------------ */
+/* ---- layers of floats with the usual activations, by vectors (rnn_lower.c) ------------------ */
 
 /* Whether it is such a layer, and this processor has the vectors. */
 bool hn_rnn_is_fast(const hn_rnn_form *f, hn_dtype dtype);
