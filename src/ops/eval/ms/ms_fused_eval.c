@@ -6,8 +6,6 @@
 #include "ops/eval/product.h"
 #include "ops/eval/onnx/window_eval.h"
 
-#include <math.h>
-
 /* ---- products -------------------------------------------------------------------------------- */
 
 static hone_status add_in_place(hn_eval *c, hn_array *y, const hn_array *more) {
@@ -34,28 +32,9 @@ static hone_status eval_fused_conv(hn_eval *c) {
 }
 const hn_impl hn_impl_fused_conv[1] = {{.eval = eval_fused_conv}};
 
-/* The node's activation at the end of a product. False: only on its own. */
-static bool activation_in_end(const hn_eval *c, hn_epilogue_f32 *end) {
-    hn_finish_f32 finish = {0};
-    if (!hn_fused_map(c, &finish))
-        return false;
-    *end = (hn_epilogue_f32){.least = finish.is_clamp ? finish.a : -HUGE_VALF,
-                             .most = finish.is_clamp ? finish.b : HUGE_VALF,
-                             .map = finish.is_clamp ? NULL : finish.map,
-                             .map_a = finish.a,
-                             .map_b = finish.b};
-    return true;
-}
-
 static hone_status eval_fused_gemm(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    hn_epilogue_f32 end;
-    bool is_done = false;
     if (!y)
-        return HONE_OK;
-    if (activation_in_end(c, &end))
-        HN_TRY(hn_gemm_finished(c, &end, &is_done));
-    if (is_done)
         return HONE_OK;
     HN_TRY(hn_eval_gemm(c));
     return hn_fused_activation(c, y);
@@ -86,8 +65,7 @@ static hone_status lay_out_side(hn_eval *c, const hn_array *a, bool batch_first,
     return hn_copy_grid(c, rank, dims, out, &(hn_grid){0, plain}, a, &(hn_grid){0, moved});
 }
 
-/* The product alone; `end` may be NULL. */
-static hone_status fused_product(hn_eval *c, const hn_epilogue_f32 *end, hn_array *y) {
+static hone_status fused_product(hn_eval *c, hn_array *y) {
     const hn_infer *node = hn_eval_node(c);
     int64_t a_dims[HN_MAX_RANK], b_dims[HN_MAX_RANK];
     hn_array a, b;
@@ -95,8 +73,7 @@ static hone_status fused_product(hn_eval *c, const hn_epilogue_f32 *end, hn_arra
                     .b = &b,
                     .trans_a = hn_attr_i(node, "transA", 0) != 0,
                     .trans_b = hn_attr_i(node, "transB", 0) != 0,
-                    .packed_b = hn_packed_right_side(c),
-                    .end = end};
+                    .packed_b = hn_packed_right_side(c)};
     HN_TRY(lay_out_side(c, hn_arg(c, 0), hn_attr_i(node, "transBatchA", 0) != 0, &p.trans_a, a_dims,
                         &a));
     HN_TRY(lay_out_side(c, hn_arg(c, 1), hn_attr_i(node, "transBatchB", 0) != 0, &p.trans_b, b_dims,
@@ -109,26 +86,15 @@ static hone_status eval_fused_matmul(hn_eval *c) {
     float alpha = hn_attr_f(hn_eval_node(c), "alpha", 1);
     if (!y)
         return HONE_OK;
-    if (alpha != 1 && y->dtype == HN_F32) {
-        hn_epilogue_f32 end = {.least = -HUGE_VALF,
-                               .most = HUGE_VALF,
-                               .map = hn_unary_find("Scale")->f32,
-                               .map_a = alpha};
-        return fused_product(c, &end, y);
-    }
-    HN_TRY(fused_product(c, NULL, y));
+    HN_TRY(fused_product(c, y));
     return alpha != 1 ? map_in_place(c, "Scale", (double)alpha, y) : HONE_OK;
 }
 const hn_impl hn_impl_fused_matmul[1] = {{.eval = eval_fused_matmul}};
 
 static hone_status eval_fused_matmul_activation(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    hn_epilogue_f32 end;
     if (!y)
         return HONE_OK;
-    if (y->dtype == HN_F32 && hn_attr_f(hn_eval_node(c), "alpha", 1) == 1 &&
-        activation_in_end(c, &end))
-        return fused_product(c, &end, y);
     HN_TRY(eval_fused_matmul(c));
     return hn_fused_activation(c, y);
 }
@@ -140,13 +106,6 @@ static hone_status eval_gemm_fast_gelu(hn_eval *c) {
     if (!y)
         return HONE_OK;
     HN_TRY(hn_want_elems(c, 2, (uint64_t)(y->rank > 0 ? y->dims[y->rank - 1] : 1)));
-    if (y->dtype == HN_F32) {
-        hn_epilogue_f32 end = {.least = -HUGE_VALF,
-                               .most = HUGE_VALF,
-                               .col_bias = bias ? bias->data : NULL,
-                               .map = hn_unary_find("Gelu_tanh")->f32};
-        return fused_product(c, &end, y);
-    }
     HN_TRY(hn_eval_matmul(c));
     HN_TRY(add_in_place(c, y, bias));
     return map_in_place(c, "Gelu_tanh", 0, y);
