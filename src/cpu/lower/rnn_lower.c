@@ -9,7 +9,8 @@
 #include "cpu/kernels/rnn/rnn_cells.h"
 #include "cpu/pack/node_state.h"
 
-bool hn_rnn_is_fast(const hn_rnn_form *f, hn_dtype dtype) {
+/* Whether it is such a layer, and this processor has the vectors. */
+static bool is_usual_layer(const hn_rnn_form *f, hn_dtype dtype) {
     static const hn_rnn_act_kind usual[3][3] = {
         [HN_RNN_PLAIN] = {HN_RNN_TANH},
         [HN_RNN_GRU] = {HN_RNN_SIGMOID, HN_RNN_TANH},
@@ -90,7 +91,7 @@ hone_status hn_prepare_recurrent(hn_eval *c, void **state) {
     *state = NULL;
     if (!w || !r || w->rank != 3 || r->rank != 3 || w->n_elems == 0 || r->n_elems == 0 ||
         r->dims[0] > 2 || hn_rnn_read_attrs(&quiet, kind_of(c), &f) != HONE_OK ||
-        !hn_rnn_is_fast(&f, w->dtype) || r->dtype != HN_F32)
+        !is_usual_layer(&f, w->dtype) || r->dtype != HN_F32)
         return HONE_OK;
     f.input = w->dims[2];
     if (w->dims[0] != f.dirs || w->dims[1] != rnn_width(&f) || r->dims[1] != rnn_width(&f))
@@ -243,14 +244,13 @@ static void run_directions(void *ctx, int64_t begin, int64_t end) {
 
 /* What biases add to the parts of inputs: all, but for that of a hidden gate whose reset comes
  * between. */
-static void add_biases(const rnn_layer *l, float *sums) {
-    int64_t width = rnn_width(l->f);
-    int64_t both = l->f->kind == HN_RNN_GRU && l->f->linear_before_reset
-                       ? HN_GRU_HIDDEN * l->f->hidden
-                       : width;
-    for (int64_t d = 0; d < l->f->dirs; d++)
+static void add_biases(const hn_rnn_form *f, const float *biases, float *sums) {
+    int64_t width = rnn_width(f);
+    int64_t both =
+        f->kind == HN_RNN_GRU && f->linear_before_reset ? HN_GRU_HIDDEN * f->hidden : width;
+    for (int64_t d = 0; d < f->dirs; d++)
         for (int64_t i = 0; i < width; i++) {
-            const float *bias = l->bias + 2 * d * width + i;
+            const float *bias = biases + 2 * d * width + i;
             sums[d * width + i] = bias[0] + (i < both ? bias[width] : 0);
         }
 }
@@ -275,51 +275,143 @@ static void meet_inputs(const rnn_layer *l, const float *x, const float *w, cons
                                             .end = biases ? &end : NULL});
 }
 
-static const float *array_floats(const hn_eval *c, uint32_t i) {
-    return hn_arg(c, i) ? hn_arg(c, i)->data : NULL;
+/* Arguments of a node. */
+enum { RNN_X, RNN_W, RNN_R, RNN_B, RNN_LENGTHS, RNN_H0, RNN_C0, RNN_P, RNN_ARGS };
+enum { RNN_Y, RNN_YH, RNN_YC, RNN_RETS };
+
+typedef struct rnn_step {
+    hn_rnn_form form;    /* lengths are filled in when it runs */
+    const float *packed; /* NULL: weights are packed in each run */
+    const float *biases; /* as add_biases makes them; NULL: in each run, if there are some */
+    bool has_bias, has_lengths;
+    int64_t n_lengths;
+    uint32_t n_args, n_rets;
+    /* Of scratch, in floats: what the inputs give, rooms of directions, packed weights, biases. */
+    int64_t x_elems, room_elems, r_elems, bias_elems;
+} rnn_step;
+
+static int64_t whole_lines(int64_t n_floats) {
+    return (n_floats + 15) / 16 * 16;
 }
 
-/* Behind the end of a short sequence there are zeros. */
-static float *output_of(hn_eval *c, uint32_t i, bool is_cleared) {
-    hn_array *y = hn_ret(c, i);
-    if (y && is_cleared)
-        memset(y->data, 0, y->n_elems * sizeof(float));
-    return y ? y->data : NULL;
+static uint64_t layer_scratch_bytes(const rnn_step *s) {
+    return (uint64_t)(s->x_elems + s->room_elems + s->r_elems + s->bias_elems) * sizeof(float);
 }
 
-hone_status hn_rnn_eval_fast(hn_eval *c, const hn_rnn_form *f) {
-    enum { X, W, R, B, LENGTHS, H0, C0, P };
+static void size_layer(const hn_eval *c, rnn_step *s) {
+    const hn_rnn_form *f = &s->form;
+    const hn_array *lengths = hn_arg(c, RNN_LENGTHS);
+    int64_t width = f->dirs * rnn_width(f);
+    s->n_args = hn_n_args(c);
+    s->n_rets = hn_n_rets(c);
+    s->packed = hn_packed_weights(c);
+    s->has_bias = hn_arg(c, RNN_B) != NULL;
+    s->has_lengths = lengths != NULL;
+    s->n_lengths = lengths ? (int64_t)lengths->n_elems : 0;
+    s->x_elems = whole_lines(f->seq * f->batch * width);
+    s->room_elems = whole_lines(f->dirs * room_elems(f));
+    s->r_elems = s->packed ? 0 : whole_lines(f->dirs * state_elems(f));
+    s->bias_elems = s->has_bias ? whole_lines(width) : 0;
+}
+
+/* in and out have an entry for each argument and result there may be; NULL: left out, or not
+ * wanted. */
+static void run_layer(const rnn_step *s, const hn_rnn_form *f, const float *const *in,
+                      float *const *out, hn_pool *pool, float *scratch) {
     rnn_layer l = {.f = f,
                    .cells = hn_rnn_cells_pick_f32(),
-                   .pool = hn_eval_pool(c),
-                   .bias = array_floats(c, B),
-                   .peepholes = array_floats(c, P),
-                   .h0 = array_floats(c, H0),
-                   .c0 = array_floats(c, C0),
-                   .y = output_of(c, 0, f->lengths != NULL),
-                   .yh = output_of(c, 1, false),
-                   .yc = output_of(c, 2, false)};
-    const float *packed = hn_packed_weights(c);
-    uint64_t width = (uint64_t)(f->dirs * rnn_width(f));
-    float *biases = hn_eval_scratch_n(c, l.bias ? width : 0, sizeof *biases);
-    float *r = hn_eval_scratch_n(c, packed ? 0 : (uint64_t)(f->dirs * state_elems(f)), sizeof *r);
-    l.x_part = hn_eval_scratch_n(c, (uint64_t)(f->seq * f->batch) * width, sizeof *l.x_part);
-    l.rooms = hn_eval_scratch_n(c, (uint64_t)(f->dirs * room_elems(f)), sizeof *l.rooms);
-    HN_TRY_PTR(biases && r && l.x_part && l.rooms);
-    l.r = packed ? packed + input_elems(f) : r;
-    l.inner = f->dirs > 1 ? NULL : l.pool;
-    if (!packed)
-        pack_states(&(rnn_weights){.f = f, .r = array_floats(c, R)}, r);
-    if (l.bias)
-        add_biases(&l, biases);
-    meet_inputs(&l, array_floats(c, X), array_floats(c, W), packed, l.bias ? biases : NULL);
-    hn_pool_for(l.pool, f->dirs, 1, run_directions, &l);
+                   .pool = pool,
+                   .inner = f->dirs > 1 ? NULL : pool,
+                   .bias = in[RNN_B],
+                   .peepholes = in[RNN_P],
+                   .h0 = in[RNN_H0],
+                   .c0 = in[RNN_C0],
+                   .x_part = scratch,
+                   .rooms = scratch + s->x_elems,
+                   .y = out[RNN_Y],
+                   .yh = out[RNN_YH],
+                   .yc = out[RNN_YC]};
+    float *r = l.rooms + s->room_elems, *sums = r + s->r_elems;
+    l.r = s->packed ? s->packed + input_elems(f) : r;
+    if (!s->packed)
+        pack_states(&(rnn_weights){.f = f, .r = in[RNN_R]}, r);
+    if (s->has_bias && !s->biases)
+        add_biases(f, l.bias, sums);
+    if (l.y && f->lengths) /* behind the end of a short sequence there are zeros */
+        memset(l.y, 0, (size_t)(f->seq * f->batch * f->dirs * f->hidden) * sizeof *l.y);
+    const float *biases = s->biases ? s->biases : s->has_bias ? sums : NULL;
+    meet_inputs(&l, in[RNN_X], in[RNN_W], s->packed, biases);
+    hn_pool_for(pool, f->dirs, 1, run_directions, &l);
+}
+
+hone_status hn_rnn_eval_packed(hn_eval *c, const hn_rnn_form *f) {
+    const float *in[RNN_ARGS];
+    float *out[RNN_RETS];
+    rnn_step s = {.form = *f};
+    size_layer(c, &s);
+    for (uint32_t i = 0; i < RNN_ARGS; i++)
+        in[i] = hn_arg(c, i) ? hn_arg(c, i)->data : NULL;
+    for (uint32_t i = 0; i < RNN_RETS; i++)
+        out[i] = hn_ret(c, i) ? hn_ret(c, i)->data : NULL;
+    float *scratch = hn_eval_scratch(c, layer_scratch_bytes(&s));
+    HN_TRY_PTR(scratch);
+    run_layer(&s, f, in, out, hn_eval_pool(c), scratch);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
+/* ---- lowering --------------------------------------------------------------------------------- */
+
+static hone_status run_recurrent(const void *record, const hn_step_io *io) {
+    const rnn_step *s = record;
+    const float *in[RNN_ARGS] = {NULL};
+    float *out[RNN_RETS] = {NULL};
+    memcpy(in, io->in, HN_MIN(s->n_args, RNN_ARGS) * sizeof *in);
+    memcpy(out, io->out, HN_MIN(s->n_rets, RNN_RETS) * sizeof *out);
+    if (!s->has_lengths) {
+        run_layer(s, &s->form, in, out, io->pool, io->scratch);
+        return HONE_OK;
+    }
+    hn_rnn_form f = s->form;
+    f.lengths = io->in[RNN_LENGTHS];
+    HN_TRY(hn_rnn_check_lengths(io->err, &f, s->n_lengths));
+    run_layer(s, &f, in, out, io->pool, io->scratch);
+    return HONE_OK;
+}
+
+/* Biases that are known are added once. */
+static hone_status keep_biases(hn_eval *c, rnn_step *s) {
+    const hn_array *bias = hn_arg(c, RNN_B);
+    if (!bias || !bias->data)
+        return HONE_OK;
+    float *sums = hn_lower_alloc(c, (size_t)(s->form.dirs * rnn_width(&s->form)) * sizeof *sums);
+    HN_TRY_PTR(sums);
+    add_biases(&s->form, bias->data, sums);
+    s->biases = sums;
+    s->bias_elems = 0;
+    return HONE_OK;
+}
+
+static hone_status lower_recurrent(hn_eval *c, hn_lowered *out) {
+    const hn_array *x = hn_arg(c, RNN_X);
+    hn_rnn_form f;
+    if (!x || !hn_arg(c, RNN_W) || !hn_arg(c, RNN_R) || x->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(hn_rnn_read_form(c, kind_of(c), &f));
+    if (!is_usual_layer(&f, x->dtype) || f.hidden == 0)
+        return HONE_OK;
+    rnn_step *s = hn_lower_alloc(c, sizeof *s);
+    HN_TRY_PTR(s);
+    s->form = f;
+    size_layer(c, s);
+    HN_TRY(keep_biases(c, s));
+    *out = (hn_lowered){
+        .run = run_recurrent, .record = s, .scratch_bytes = (size_t)layer_scratch_bytes(s)};
+    return HONE_OK;
+}
+
 const hn_lowering hn_lower_gru[1] = {
-    {.prepare = hn_prepare_recurrent, .release = hn_release_weights}};
+    {.lower = lower_recurrent, .prepare = hn_prepare_recurrent, .release = hn_release_weights}};
 const hn_lowering hn_lower_lstm[1] = {
-    {.prepare = hn_prepare_recurrent, .release = hn_release_weights}};
+    {.lower = lower_recurrent, .prepare = hn_prepare_recurrent, .release = hn_release_weights}};
 const hn_lowering hn_lower_rnn[1] = {
-    {.prepare = hn_prepare_recurrent, .release = hn_release_weights}};
+    {.lower = lower_recurrent, .prepare = hn_prepare_recurrent, .release = hn_release_weights}};
