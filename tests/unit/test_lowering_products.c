@@ -65,7 +65,7 @@ static void gemm_is_lowered(void **state) {
 
 #define FUSED(op, dims_a, dims_b, attrs)                                                           \
   HEAD "g (float" dims_a " a, float" dims_b " b) => (float[] y) { y = " MS op " " attrs " (a, b) " \
-                                                                                        "}"
+       "}"
 
 static const lowered_case fused_cases[] = {
     {.text = FUSED("FusedMatMul", "[3,7]", "[7,5]", ""), BOUND},
@@ -107,6 +107,29 @@ static void fused_products_are_lowered(void **state) {
     EXPECT_LOWERED_CASES(fused_cases);
 }
 
+#define NBITS(more, consts, args)                                                       \
+  HEAD "g (float[2,5,20] a, uint8[3,2,8] b, float[6] s" more ") => (float[] y) " consts \
+       "{ y = com.microsoft.MatMulNBits <K = 20, N = 3, block_size = 16> (a, b, s" args ") }"
+
+static const lowered_case nbits_cases[] = {
+    {.text = NBITS("", "", ""), BOUND},
+    {.text = NBITS(", float[3] c", "", ", , , c"), BOUND},
+    {.text = NBITS(", float[6] z", "", ", z"), BOUND},
+    {.text = NBITS(", float[3] c", "<uint8[3] z = {18, 52, 240}> ", ", z, , c"), BOUND},
+    {.text = NBITS("", "<int32[20] i = {1,0,0,0,1,1,1,0,0,0,0,0,0,1,1,1,1,1,0,0}> ", ", , i"),
+     BOUND},
+    {.text = NBITS("", "<int32[20] i = {1,0,0,0,1,1,1,0,0,0,0,0,0,1,1,1,1,1,0,2}> ", ", , i"),
+     .lowered = "",
+     .fails = true},
+    {.text = NBITS(", uint8[3] z", "", ", z"), .lowered = "", BOUND},
+    {.text = NBITS(", float[2] c", "", ", , , c"), .lowered = "", .fails = true},
+};
+
+static void products_of_few_bits_are_lowered(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(nbits_cases);
+}
+
 /* A right side that is large enough to be packed ahead. */
 static void expect_packed(const char *inputs, const char *dims, const char *body) {
     enum { N_ELEMS = 37 * 41, BYTES = N_ELEMS * 8 + 1024 };
@@ -136,6 +159,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(matmul_is_lowered),
                                        cmocka_unit_test(gemm_is_lowered),
                                        cmocka_unit_test(fused_products_are_lowered),
+                                       cmocka_unit_test(products_of_few_bits_are_lowered),
                                        cmocka_unit_test(packed_products_are_lowered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
