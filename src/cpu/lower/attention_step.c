@@ -36,7 +36,7 @@ void hn_attention_set_mask(const hn_attention_form *f, const float *at, hn_atten
 
 /* ---- runs ------------------------------------------------------------------------------------- */
 
-static float *take_floats(float **at, int64_t n) {
+static float *take_scratch_floats(float **at, int64_t n) {
     float *taken = *at;
     *at += n;
     return taken;
@@ -52,7 +52,8 @@ static const float *join_side_at_run(const hn_attention_step *s, uint32_t side, 
                                      const hn_step_io *io, float **scratch) {
     if (!s->is_joined[side])
         return io->in[side];
-    float *all = s->has_present[side] ? io->out[side] : take_floats(scratch, s->n_joined[side]);
+    float *all =
+        s->has_present[side] ? io->out[side] : take_scratch_floats(scratch, s->n_joined[side]);
     const float *past = s->i_past ? io->in[s->i_past + side - HN_ATTENTION_K] : NULL;
     hn_attention_join_rows_f32(&s->form, past, io->in[side], size, all);
     return all;
@@ -67,12 +68,12 @@ static hone_status run_attention_step(const void *record, const hn_step_io *io) 
     job.k = join_side_at_run(s, HN_ATTENTION_K, s->form.head_size, io, &scratch);
     job.v = join_side_at_run(s, HN_ATTENTION_V, s->form.v_size, io, &scratch);
     if (s->i_lengths) {
-        hn_key_reach *reach = (void *)take_floats(&scratch, s->n_reach);
+        hn_key_reach *reach = (void *)take_scratch_floats(&scratch, s->n_reach);
         hn_attention_fill_reach(&s->form, io->in[s->i_lengths], reach);
         job.reach = reach;
     }
     if (s->has_truths) {
-        float *mask = take_floats(&scratch, line_floats(s->n_truths));
+        float *mask = take_scratch_floats(&scratch, line_floats(s->n_truths));
         hn_attention_fill_mask(s->n_truths, io->in[s->i_mask], mask);
         hn_attention_set_mask(&s->form, mask, &job);
     } else if (s->i_mask) {

@@ -7,104 +7,8 @@
 #include <math.h>
 
 #include "cpu/kernels/rnn/rnn_cells.h"
+#include "cpu/lower/rnn_weights.h"
 #include "cpu/pack/node_state.h"
-
-/* Whether it is such a layer, and this processor has the vectors. */
-static bool is_usual_layer(const hn_rnn_form *f, hn_dtype dtype) {
-    static const hn_rnn_act_kind usual[3][3] = {
-        [HN_RNN_PLAIN] = {HN_RNN_TANH},
-        [HN_RNN_GRU] = {HN_RNN_SIGMOID, HN_RNN_TANH},
-        [HN_RNN_LSTM] = {HN_RNN_SIGMOID, HN_RNN_TANH, HN_RNN_TANH}};
-    static const int n_acts[3] = {[HN_RNN_PLAIN] = 1, [HN_RNN_GRU] = 2, [HN_RNN_LSTM] = 3};
-    for (int64_t d = 0; d < f->dirs; d++)
-        for (int i = 0; i < n_acts[f->kind]; i++)
-            if (f->acts[d][i].kind != usual[f->kind][i])
-                return false;
-    return dtype == HN_F32 && f->clip == 0 && !f->input_forget && !f->is_coarse &&
-           hn_rnn_cells_pick_f32() && hn_gemm_packed_elems_f32(1, 1) > 0;
-}
-
-/* ---- weights ---------------------------------------------------------------------------------- */
-
-/* How weights lie when packed: those of inputs, of all directions together, then those of states
- * for each direction; the hidden gate of a GRU that resets late stands alone. */
-typedef struct rnn_weights {
-    const hn_rnn_form *f;
-    const float *w, *r; /* as the file has them: rows are gates, columns inputs or states */
-} rnn_weights;
-
-static int64_t rnn_width(const hn_rnn_form *f) {
-    return f->gates * f->hidden;
-}
-
-/* Gates that the state meets first. */
-static int64_t first_gates(const hn_rnn_form *f) {
-    return hn_rnn_resets_late(f) ? HN_GRU_HIDDEN : f->gates;
-}
-
-static int64_t first_elems(const hn_rnn_form *f) {
-    return hn_gemm_packed_elems_f32(first_gates(f) * f->hidden, f->hidden);
-}
-
-static int64_t state_elems(const hn_rnn_form *f) {
-    int64_t late = f->gates - first_gates(f);
-    return first_elems(f) + hn_gemm_packed_elems_f32(late * f->hidden, f->hidden);
-}
-
-static int64_t input_elems(const hn_rnn_form *f) {
-    return hn_gemm_packed_elems_f32(f->dirs * rnn_width(f), f->input);
-}
-
-/* Rows of weights as the columns of a product's right side. */
-static void pack_gates(const float *rows, int64_t n, int64_t k, float *out) {
-    hn_gemm_pack_f32(&(hn_gemm_job_f32){.n = n, .k = k, .b = rows, .b_row = 1, .b_col = k}, out);
-}
-
-static void pack_states(const rnn_weights *v, float *out) {
-    const hn_rnn_form *f = v->f;
-    int64_t n = f->hidden, first = first_gates(f) * n, width = rnn_width(f);
-    for (int64_t d = 0; d < f->dirs; d++, out += state_elems(f)) {
-        const float *r = v->r + d * width * n;
-        pack_gates(r, first, n, out);
-        if (first < width)
-            pack_gates(r + first * n, width - first, n, out + first_elems(f));
-    }
-}
-
-static hone_status fill_recurrent(void *job, void *out) {
-    const rnn_weights *v = job;
-    pack_gates(v->w, v->f->dirs * rnn_width(v->f), v->f->input, out);
-    pack_states(v, (float *)out + input_elems(v->f));
-    return HONE_OK;
-}
-
-static hn_rnn_kind kind_of(const hn_eval *c) {
-    const hn_impl *impl = c->node.op->impl;
-    return impl == hn_impl_lstm ? HN_RNN_LSTM : impl == hn_impl_gru ? HN_RNN_GRU : HN_RNN_PLAIN;
-}
-
-hone_status hn_prepare_recurrent(hn_eval *c, void **state) {
-    const hn_array *w = hn_arg(c, 1), *r = hn_arg(c, 2);
-    hn_eval quiet = *c; /* what is wrong is said when it runs */
-    hn_rnn_form f;
-    quiet.err = NULL;
-    *state = NULL;
-    if (!w || !r || w->rank != 3 || r->rank != 3 || w->n_elems == 0 || r->n_elems == 0 ||
-        r->dims[0] > 2 || hn_rnn_read_attrs(&quiet, kind_of(c), &f) != HONE_OK ||
-        !is_usual_layer(&f, w->dtype) || r->dtype != HN_F32)
-        return HONE_OK;
-    f.input = w->dims[2];
-    if (w->dims[0] != f.dirs || w->dims[1] != rnn_width(&f) || r->dims[1] != rnn_width(&f))
-        return HONE_OK;
-    rnn_weights weights = {.f = &f, .w = w->data, .r = r->data};
-    hn_weights_form form = {.kind = HN_BLOB_RECURRENT,
-                            .n_args = 2,
-                            .n_elems = input_elems(&f) + f.dirs * state_elems(&f),
-                            .sizes = {f.hidden, f.input, first_gates(&f)},
-                            .fill = fill_recurrent,
-                            .job = &weights};
-    return hn_take_weights(c, &form, state);
-}
 
 /* ---- steps ------------------------------------------------------------------------------------ */
 
@@ -128,14 +32,14 @@ typedef struct rnn_room {
 } rnn_room;
 
 static int64_t room_elems(const hn_rnn_form *f) {
-    return f->batch * (rnn_width(f) + 3 * f->hidden);
+    return f->batch * (hn_rnn_width(f) + 3 * f->hidden);
 }
 
 static rnn_room room_of(const rnn_layer *l, int64_t d) {
     const hn_rnn_form *f = l->f;
     int64_t state = f->batch * f->hidden;
     rnn_room room = {.h_part = l->rooms + d * room_elems(f)};
-    room.h = room.h_part + f->batch * rnn_width(f);
+    room.h = room.h_part + f->batch * hn_rnn_width(f);
     room.cell = room.h + state;
     room.late = room.cell + state;
     return room;
@@ -168,12 +72,12 @@ static void meet_weights(const rnn_layer *l, const float *state, const float *pa
                                              .a_col = 1,
                                              .packed_b = packed,
                                              .c = h_part + from * n,
-                                             .c_row = rnn_width(l->f)});
+                                             .c_row = hn_rnn_width(l->f)});
 }
 
 /* What the input of a step gives to sequence b; NULL behind its end. */
 static const float *input_part(const rnn_layer *l, int64_t d, int64_t b, int64_t step) {
-    int64_t width = rnn_width(l->f);
+    int64_t width = hn_rnn_width(l->f);
     int64_t row = hn_rnn_row(l->f, b, hn_rnn_time(l->f, b, step, hn_rnn_is_reverse(l->f, d)));
     return row < 0 ? NULL : l->x_part + (row * l->f->dirs + d) * width;
 }
@@ -184,17 +88,17 @@ static void reset_late(const rnn_layer *l, const rnn_room *room, int64_t d, int6
     for (int64_t b = 0; b < f->batch; b++) {
         const float *x = input_part(l, d, b, step);
         if (x)
-            l->cells->gru_reset(n, x, room->h_part + b * rnn_width(f), room->h + b * n,
+            l->cells->gru_reset(n, x, room->h_part + b * hn_rnn_width(f), room->h + b * n,
                                 room->late + b * n);
     }
-    meet_weights(l, room->late, l->r + d * state_elems(f) + first_elems(f), HN_GRU_HIDDEN,
-                 HN_GRU_HIDDEN + 1, room->h_part);
+    meet_weights(l, room->late, l->r + d * hn_rnn_state_elems(f) + hn_rnn_first_elems(f),
+                 HN_GRU_HIDDEN, HN_GRU_HIDDEN + 1, room->h_part);
 }
 
 static void step_sequence(const rnn_layer *l, const rnn_room *room, int64_t d, int64_t b,
                           const float *x) {
     const hn_rnn_form *f = l->f;
-    int64_t n = f->hidden, width = rnn_width(f);
+    int64_t n = f->hidden, width = hn_rnn_width(f);
     const float *h = room->h_part + b * width;
     float *state = room->h + b * n;
     if (f->kind == HN_RNN_LSTM)
@@ -211,7 +115,8 @@ static void step_sequence(const rnn_layer *l, const rnn_room *room, int64_t d, i
 
 static void run_time_step(const rnn_layer *l, const rnn_room *room, int64_t d, int64_t step) {
     const hn_rnn_form *f = l->f;
-    meet_weights(l, room->h, l->r + d * state_elems(f), 0, first_gates(f), room->h_part);
+    meet_weights(l, room->h, l->r + d * hn_rnn_state_elems(f), 0, hn_rnn_first_gates(f),
+                 room->h_part);
     if (hn_rnn_resets_late(f))
         reset_late(l, room, d, step);
     for (int64_t b = 0; b < f->batch; b++) {
@@ -245,7 +150,7 @@ static void run_directions(void *ctx, int64_t begin, int64_t end) {
 /* What biases add to the parts of inputs: all, but for that of a hidden gate whose reset comes
  * between. */
 static void add_biases(const hn_rnn_form *f, const float *biases, float *sums) {
-    int64_t width = rnn_width(f);
+    int64_t width = hn_rnn_width(f);
     int64_t both =
         f->kind == HN_RNN_GRU && f->linear_before_reset ? HN_GRU_HIDDEN * f->hidden : width;
     for (int64_t d = 0; d < f->dirs; d++)
@@ -258,7 +163,7 @@ static void add_biases(const hn_rnn_form *f, const float *biases, float *sums) {
 static void meet_inputs(const rnn_layer *l, const float *x, const float *w, const float *packed_w,
                         const float *biases) {
     const hn_rnn_form *f = l->f;
-    int64_t n = f->dirs * rnn_width(f);
+    int64_t n = f->dirs * hn_rnn_width(f);
     hn_epilogue_f32 end = {.col_bias = biases, .least = -HUGE_VALF, .most = HUGE_VALF};
     hn_gemm_f32(l->pool, &(hn_gemm_job_f32){.m = f->seq * f->batch,
                                             .n = n,
@@ -301,7 +206,7 @@ static uint64_t layer_scratch_bytes(const rnn_step *s) {
 static void size_layer(const hn_eval *c, rnn_step *s) {
     const hn_rnn_form *f = &s->form;
     const hn_array *lengths = hn_arg(c, RNN_LENGTHS);
-    int64_t width = f->dirs * rnn_width(f);
+    int64_t width = f->dirs * hn_rnn_width(f);
     s->n_args = hn_n_args(c);
     s->n_rets = hn_n_rets(c);
     s->packed = hn_packed_weights(c);
@@ -310,14 +215,14 @@ static void size_layer(const hn_eval *c, rnn_step *s) {
     s->n_lengths = lengths ? (int64_t)lengths->n_elems : 0;
     s->x_elems = whole_lines(f->seq * f->batch * width);
     s->room_elems = whole_lines(f->dirs * room_elems(f));
-    s->r_elems = s->packed ? 0 : whole_lines(f->dirs * state_elems(f));
+    s->r_elems = s->packed ? 0 : whole_lines(f->dirs * hn_rnn_state_elems(f));
     s->bias_elems = s->has_bias ? whole_lines(width) : 0;
 }
 
 /* in and out have an entry for each argument and result there may be; NULL: left out, or not
  * wanted. */
-static void run_layer(const rnn_step *s, const hn_rnn_form *f, const float *const *in,
-                      float *const *out, hn_pool *pool, float *scratch) {
+static void run_recurrent_layer(const rnn_step *s, const hn_rnn_form *f, const float *const *in,
+                                float *const *out, hn_pool *pool, float *scratch) {
     rnn_layer l = {.f = f,
                    .cells = hn_rnn_cells_pick_f32(),
                    .pool = pool,
@@ -332,9 +237,9 @@ static void run_layer(const rnn_step *s, const hn_rnn_form *f, const float *cons
                    .yh = out[RNN_YH],
                    .yc = out[RNN_YC]};
     float *r = l.rooms + s->room_elems, *sums = r + s->r_elems;
-    l.r = s->packed ? s->packed + input_elems(f) : r;
+    l.r = s->packed ? s->packed + hn_rnn_input_elems(f) : r;
     if (!s->packed)
-        pack_states(&(rnn_weights){.f = f, .r = in[RNN_R]}, r);
+        hn_rnn_pack_states(f, in[RNN_R], r);
     if (s->has_bias && !s->biases)
         add_biases(f, l.bias, sums);
     if (l.y && f->lengths) /* behind the end of a short sequence there are zeros */
@@ -355,7 +260,7 @@ hone_status hn_rnn_eval_packed(hn_eval *c, const hn_rnn_form *f) {
         out[i] = hn_ret(c, i) ? hn_ret(c, i)->data : NULL;
     float *scratch = hn_eval_scratch(c, layer_scratch_bytes(&s));
     HN_TRY_PTR(scratch);
-    run_layer(&s, f, in, out, hn_eval_pool(c), scratch);
+    run_recurrent_layer(&s, f, in, out, hn_eval_pool(c), scratch);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
@@ -368,13 +273,13 @@ static hone_status run_recurrent(const void *record, const hn_step_io *io) {
     memcpy(in, io->in, HN_MIN(s->n_args, RNN_ARGS) * sizeof *in);
     memcpy(out, io->out, HN_MIN(s->n_rets, RNN_RETS) * sizeof *out);
     if (!s->has_lengths) {
-        run_layer(s, &s->form, in, out, io->pool, io->scratch);
+        run_recurrent_layer(s, &s->form, in, out, io->pool, io->scratch);
         return HONE_OK;
     }
     hn_rnn_form f = s->form;
     f.lengths = io->in[RNN_LENGTHS];
     HN_TRY(hn_rnn_check_lengths(io->err, &f, s->n_lengths));
-    run_layer(s, &f, in, out, io->pool, io->scratch);
+    run_recurrent_layer(s, &f, in, out, io->pool, io->scratch);
     return HONE_OK;
 }
 
@@ -383,7 +288,7 @@ static hone_status keep_biases(hn_eval *c, rnn_step *s) {
     const hn_array *bias = hn_arg(c, RNN_B);
     if (!bias || !bias->data)
         return HONE_OK;
-    float *sums = hn_lower_alloc(c, (size_t)(s->form.dirs * rnn_width(&s->form)) * sizeof *sums);
+    float *sums = hn_lower_alloc(c, (size_t)(s->form.dirs * hn_rnn_width(&s->form)) * sizeof *sums);
     HN_TRY_PTR(sums);
     add_biases(&s->form, bias->data, sums);
     s->biases = sums;
@@ -396,8 +301,8 @@ static hone_status lower_recurrent(hn_eval *c, hn_lowered *out) {
     hn_rnn_form f;
     if (!x || !hn_arg(c, RNN_W) || !hn_arg(c, RNN_R) || x->n_elems == 0)
         return HONE_OK;
-    HN_TRY(hn_rnn_read_form(c, kind_of(c), &f));
-    if (!is_usual_layer(&f, x->dtype) || f.hidden == 0)
+    HN_TRY(hn_rnn_read_form(c, hn_rnn_kind_of(c), &f));
+    if (!hn_rnn_is_usual(&f, x->dtype) || f.hidden == 0)
         return HONE_OK;
     rnn_step *s = hn_lower_alloc(c, sizeof *s);
     HN_TRY_PTR(s);
