@@ -36,7 +36,7 @@ typedef struct hn_packed_side {
     hn_stored as;
 } hn_packed_side;
 hn_packed_side hn_packed_right_side(const hn_eval *c);
-/* The constant weights of a recurrent layer that hn_rnn_eval_fast runs. */
+/* The constant weights of a recurrent layer of floats with the usual activations. */
 hone_status hn_prepare_recurrent(hn_eval *c, void **state);
 /* The constant filters of a float convolution (with attribute group). */
 hone_status hn_prepare_filters(hn_eval *c, void **state);

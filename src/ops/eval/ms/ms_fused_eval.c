@@ -6,8 +6,6 @@
 #include "ops/eval/product.h"
 #include "ops/eval/onnx/window_eval.h"
 
-#include <math.h>
-
 /* ---- products -------------------------------------------------------------------------------- */
 
 static hone_status add_in_place(hn_eval *c, hn_array *y, const hn_array *more) {
@@ -36,13 +34,7 @@ const hn_impl hn_impl_fused_conv[1] = {{.eval = eval_fused_conv}};
 
 static hone_status eval_fused_gemm(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    hn_epilogue_f32 epilogue = {0};
-    bool is_done = false;
     if (!y)
-        return HONE_OK;
-    if (hn_fused_epilogue(c, &epilogue))
-        HN_TRY(hn_gemm_with_epilogue(c, &epilogue, &is_done));
-    if (is_done)
         return HONE_OK;
     HN_TRY(hn_eval_gemm(c));
     return hn_fused_activation(c, y);
@@ -73,8 +65,7 @@ static hone_status lay_out_side(hn_eval *c, const hn_array *a, bool batch_first,
     return hn_copy_grid(c, rank, dims, out, &(hn_grid){0, plain}, a, &(hn_grid){0, moved});
 }
 
-/* The product alone; `epilogue` may be NULL. */
-static hone_status fused_product(hn_eval *c, const hn_epilogue_f32 *epilogue, hn_array *y) {
+static hone_status fused_product(hn_eval *c, hn_array *y) {
     const hn_infer *node = hn_eval_node(c);
     int64_t a_dims[HN_MAX_RANK], b_dims[HN_MAX_RANK];
     hn_array a, b;
@@ -82,8 +73,7 @@ static hone_status fused_product(hn_eval *c, const hn_epilogue_f32 *epilogue, hn
                     .b = &b,
                     .trans_a = hn_attr_i(node, "transA", 0) != 0,
                     .trans_b = hn_attr_i(node, "transB", 0) != 0,
-                    .packed_b = hn_packed_right_side(c),
-                    .epilogue = epilogue};
+                    .packed_b = hn_packed_right_side(c)};
     HN_TRY(lay_out_side(c, hn_arg(c, 0), hn_attr_i(node, "transBatchA", 0) != 0, &p.trans_a, a_dims,
                         &a));
     HN_TRY(lay_out_side(c, hn_arg(c, 1), hn_attr_i(node, "transBatchB", 0) != 0, &p.trans_b, b_dims,
@@ -96,23 +86,15 @@ static hone_status eval_fused_matmul(hn_eval *c) {
     float alpha = hn_attr_f(hn_eval_node(c), "alpha", 1);
     if (!y)
         return HONE_OK;
-    if (alpha != 1 && y->dtype == HN_F32) {
-        hn_epilogue_f32 epilogue = {.unary = hn_unary_find("Scale")->f32, .a = alpha};
-        return fused_product(c, &epilogue, y);
-    }
-    HN_TRY(fused_product(c, NULL, y));
+    HN_TRY(fused_product(c, y));
     return alpha != 1 ? map_in_place(c, "Scale", (double)alpha, y) : HONE_OK;
 }
 const hn_impl hn_impl_fused_matmul[1] = {{.eval = eval_fused_matmul}};
 
 static hone_status eval_fused_matmul_activation(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    hn_epilogue_f32 epilogue = {0};
     if (!y)
         return HONE_OK;
-    if (y->dtype == HN_F32 && hn_attr_f(hn_eval_node(c), "alpha", 1) == 1 &&
-        hn_fused_epilogue(c, &epilogue))
-        return fused_product(c, &epilogue, y);
     HN_TRY(eval_fused_matmul(c));
     return hn_fused_activation(c, y);
 }
@@ -124,11 +106,6 @@ static hone_status eval_gemm_fast_gelu(hn_eval *c) {
     if (!y)
         return HONE_OK;
     HN_TRY(hn_want_elems(c, 2, (uint64_t)(y->rank > 0 ? y->dims[y->rank - 1] : 1)));
-    if (y->dtype == HN_F32) {
-        hn_epilogue_f32 epilogue = {.col_bias = bias ? bias->data : NULL,
-                                    .unary = hn_unary_find("Gelu_tanh")->f32};
-        return fused_product(c, &epilogue, y);
-    }
     HN_TRY(hn_eval_matmul(c));
     HN_TRY(add_in_place(c, y, bias));
     return map_in_place(c, "Gelu_tanh", 0, y);

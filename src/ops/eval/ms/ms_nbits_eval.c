@@ -3,6 +3,7 @@
 #include "ops/eval/ms/ms_nbits_eval.h"
 
 #include "ops/eval/copy.h"
+#include "ops/eval_engine.h"
 
 static inline unsigned take_bits(const uint8_t *at, int64_t i, int bits) {
     int64_t first = i * bits;
@@ -13,12 +14,18 @@ static inline unsigned take_bits(const uint8_t *at, int64_t i, int bits) {
     return word >> shift & ((1u << bits) - 1);
 }
 
+void hn_nbits_widen_zeros(const hn_nbits *w, const uint8_t *packed, float *out) {
+    int64_t row_bytes = hn_bits_to_bytes(w->n_blocks, w->bits);
+    for (int64_t i = 0; i < w->n_rows * w->n_blocks; i++)
+        out[i] = (float)take_bits(packed + i / w->n_blocks * row_bytes, i % w->n_blocks, w->bits);
+}
+
 float *hn_nbits_zeros(hn_eval *c, const uint8_t *packed, int64_t n_rows, int64_t n_blocks,
                       int bits) {
     float *out = hn_eval_scratch_n(c, (uint64_t)(n_rows * n_blocks), sizeof *out);
-    int64_t row_bytes = hn_bits_to_bytes(n_blocks, bits);
-    for (int64_t i = 0; out && i < n_rows * n_blocks; i++)
-        out[i] = (float)take_bits(packed + i / n_blocks * row_bytes, i % n_blocks, bits);
+    if (out)
+        hn_nbits_widen_zeros(&(hn_nbits){.bits = bits, .n_rows = n_rows, .n_blocks = n_blocks},
+                             packed, out);
     return out;
 }
 
@@ -82,6 +89,14 @@ static hone_status read_nbits_zeros(hn_eval *c, uint32_t arg, hn_nbits *w) {
     return HONE_OK;
 }
 
+hone_status hn_nbits_check_groups(hone_error *err, const hn_nbits *w) {
+    for (int64_t k = 0; k < w->depth; k++)
+        if (w->groups[k] < 0 || w->groups[k] >= w->n_blocks)
+            return hn_fail(err, HONE_E_INVALID, "g_idx names group %d of %lld", w->groups[k],
+                           (long long)w->n_blocks);
+    return HONE_OK;
+}
+
 static hone_status read_nbits_groups(hn_eval *c, uint32_t arg, hn_nbits *w) {
     const hn_array *groups = hn_arg(c, arg);
     if (!groups)
@@ -89,36 +104,37 @@ static hone_status read_nbits_groups(hn_eval *c, uint32_t arg, hn_nbits *w) {
     if ((int64_t)groups->n_elems < w->depth)
         return hn_want_elems(c, arg, (uint64_t)w->depth);
     w->groups = groups->data;
-    for (int64_t k = 0; k < w->depth; k++)
-        if (w->groups[k] < 0 || w->groups[k] >= w->n_blocks)
-            return hn_eval_fail(c, HONE_E_INVALID, "g_idx names group %d of %lld", w->groups[k],
-                                (long long)w->n_blocks);
-    return HONE_OK;
+    return hn_nbits_check_groups(c->err, w);
 }
 
-static hone_status eval_matmul_nbits(hn_eval *c) {
+hone_status hn_nbits_read_form(hn_eval *c, hn_nbits *w) {
     const hn_infer *node = hn_eval_node(c);
-    hn_nbits w = {.data = hn_arg(c, 1)->data,
-                  .n_rows = hn_attr_i(node, "N", 0),
-                  .depth = hn_attr_i(node, "K", 0),
-                  .block = hn_attr_i(node, "block_size", 0)};
+    *w = (hn_nbits){.n_rows = hn_attr_i(node, "N", 0),
+                    .depth = hn_attr_i(node, "K", 0),
+                    .block = hn_attr_i(node, "block_size", 0)};
     int64_t bits = hn_attr_i(node, "bits", 4);
     uint64_t n_scales, n_bytes;
-    if (bits < 2 || bits > 8 || w.block < 8 || w.block % 8 != 0)
+    if (bits < 2 || bits > 8 || w->block < 8 || w->block % 8 != 0)
         return hn_eval_fail(
             c, HONE_E_INVALID,
             "bits is %lld and block_size %lld; bits must be 2 to 8, block_size a multiple of 8",
-            (long long)bits, (long long)w.block);
+            (long long)bits, (long long)w->block);
     if (hn_attr_i(node, "weight_prepacked", 0))
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "weights prepacked for a GPU cannot be read");
-    w.bits = (int)bits;
-    w.n_blocks = w.depth / w.block + (w.depth % w.block != 0);
-    w.block_bytes = w.block / 8 * bits;
-    if (!hn_mul_u64((uint64_t)w.n_rows, (uint64_t)w.n_blocks, &n_scales) ||
-        !hn_mul_u64(n_scales, (uint64_t)w.block_bytes, &n_bytes))
+    w->bits = (int)bits;
+    w->n_blocks = w->depth / w->block + (w->depth % w->block != 0);
+    w->block_bytes = w->block / 8 * bits;
+    if (!hn_mul_u64((uint64_t)w->n_rows, (uint64_t)w->n_blocks, &n_scales) ||
+        !hn_mul_u64(n_scales, (uint64_t)w->block_bytes, &n_bytes))
         return hn_eval_fail(c, HONE_E_LIMIT, "N and K are too large");
     HN_TRY(hn_want_elems(c, 1, n_bytes));
-    HN_TRY(hn_want_elems(c, 2, n_scales));
+    return hn_want_elems(c, 2, n_scales);
+}
+
+static hone_status eval_matmul_nbits(hn_eval *c) {
+    hn_nbits w;
+    HN_TRY(hn_nbits_read_form(c, &w));
+    w.data = hn_arg(c, 1)->data;
     HN_TRY_PTR(hn_arg_f32s(c, 2, &w.scales));
     HN_TRY(read_nbits_zeros(c, 3, &w));
     HN_TRY(read_nbits_groups(c, 4, &w));

@@ -27,6 +27,13 @@ typedef struct hn_nbits {
  * weights. */
 void hn_nbits_fill(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, float *out,
                    int64_t out_stride);
+/* Sizes from the attributes of MatMulNBits, which the weights and scales, inputs 1 and 2, must fit;
+ * no data. */
+hone_status hn_nbits_read_form(hn_eval *c, hn_nbits *w);
+/* Zero points packed in rows of bytes, as floats [n_rows, n_blocks]. */
+void hn_nbits_widen_zeros(const hn_nbits *w, const uint8_t *packed, float *out);
+/* Fails unless groups, of which there are enough, name blocks. */
+hone_status hn_nbits_check_groups(hone_error *err, const hn_nbits *w);
 /* Zero points packed in rows of bytes, as floats [n_rows, n_blocks]; NULL: out of memory. */
 float *hn_nbits_zeros(hn_eval *c, const uint8_t *packed, int64_t n_rows, int64_t n_blocks,
                       int bits);

@@ -37,28 +37,6 @@ static void skip_norm_row(const skip_norm *s, uint64_t row, float *v, float *ski
         hn_store_f32(s->inverse, row, 1, &inverse);
 }
 
-/* Floats, where they lie: the sum stands in its output or, for a moment, in y. */
-static bool skip_norm_is_fast(const skip_norm *s) {
-    return s->y && s->y->dtype == HN_F32 && s->x->dtype == HN_F32 && s->skip->dtype == HN_F32 &&
-           (!s->sum || s->sum->dtype == HN_F32) && hn_rows_are_fast_f32();
-}
-
-static void skip_norm_rows(void *ctx, int64_t begin, int64_t end) {
-    const skip_norm *s = ctx;
-    const float *x = s->x->data, *skip = s->skip->data;
-    float *y = s->y->data, *sums = s->sum ? s->sum->data : y, mean, inverse;
-    for (uint64_t row = (uint64_t)begin; row < (uint64_t)end; row++) {
-        uint64_t at = row * s->width;
-        hn_add_rows_f32((int64_t)s->width, x + at, skip + at % s->skip->n_elems, s->bias,
-                        sums + at);
-        hn_normalize_row(&s->norm, s->width, sums + at, y + at, &mean, &inverse);
-        if (s->mean)
-            hn_store_f32(s->mean, row, 1, &mean);
-        if (s->inverse)
-            hn_store_f32(s->inverse, row, 1, &inverse);
-    }
-}
-
 /* The skip input may lack the batch: it is repeated then. */
 static hone_status check_skip_norm(hn_eval *c, const skip_norm *s, uint32_t n_vectors) {
     if (s->skip->n_elems == 0 || s->skip->n_elems % s->width != 0 ||
@@ -86,11 +64,6 @@ static hone_status run_skip_norm(hn_eval *c, bool simplified) {
     s.inverse = hn_ret(c, 2);
     s.sum = hn_ret(c, 3);
     uint64_t n_rows = x->n_elems / s.width;
-    if (skip_norm_is_fast(&s)) {
-        hn_pool_for(hn_eval_pool(c), (int64_t)n_rows, (int64_t)HN_MAX(HN_GRAIN / s.width, 1),
-                    skip_norm_rows, &s);
-        return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
-    }
     float *v = hn_eval_scratch_n(c, s.width, sizeof *v),
           *skip = hn_eval_scratch_n(c, s.width, sizeof *skip);
     HN_TRY_PTR(v && skip);

@@ -1,6 +1,8 @@
 /* Rotary positions of com.microsoft, computed. */
 #include "ops/eval/eval_broadcast.h"
 #include "ops/eval/ms/ms_heads_eval.h"
+#include "ops/eval/onnx/rotary_eval.h"
+#include "ops/eval_engine.h"
 
 hone_status hn_read_rotary(hn_eval *c, uint32_t cosines, uint32_t sines, int64_t size,
                            const char *interleaved, hn_rotary *out) {
@@ -55,11 +57,7 @@ hone_status hn_rotate_heads(hn_eval *c, const hn_rotary *r, const int64_t *posit
                             const hn_head_rows *rows, int64_t batch, int64_t n_heads,
                             int64_t n_rows) {
     rotate_job job = {r, positions, rows, n_heads, n_rows};
-    for (int64_t i = 0; i < batch * n_rows; i++)
-        if (positions[i] < 0 || positions[i] >= r->n_positions)
-            return hn_eval_fail(c, HONE_E_INVALID,
-                                "position %lld lies outside the tables, which have %lld",
-                                (long long)positions[i], (long long)r->n_positions);
+    HN_TRY(hn_rotary_check(c->err, batch * n_rows, positions, r->n_positions));
     int64_t per_row = HN_MAX(n_heads * r->half * 2, 1);
     hn_pool_for(hn_eval_pool(c), batch * n_rows, HN_MAX(HN_GRAIN / per_row, 1), rotate_rows, &job);
     return HONE_OK;
@@ -100,10 +98,7 @@ static hone_status view_rotary(hn_eval *c, float *at, rotary_view *v) {
 /* In range, so that those after it do not overflow. */
 static hone_status read_first_position(hn_eval *c, const hn_rotary *r, int64_t *first) {
     hn_load_i64(hn_arg(c, 1), 0, 1, first);
-    if (*first >= 0 && *first < r->n_positions)
-        return HONE_OK;
-    return hn_eval_fail(c, HONE_E_INVALID, "position %lld lies outside the tables, which have %lld",
-                        (long long)*first, (long long)r->n_positions);
+    return hn_rotary_check(c->err, 1, first, r->n_positions);
 }
 
 /* One number is the position of the first row; else there is one for every row. */
@@ -169,13 +164,9 @@ static hone_status mix_positions(hn_eval *c, const hn_rotary *r, uint64_t row, u
                                  const mixed_row *out) {
     const hn_array *positions = hn_arg(c, 1);
     int64_t at[3];
-    for (uint64_t s = 0; s < 3; s++) {
+    for (uint64_t s = 0; s < 3; s++)
         hn_load_i64(positions, s * n_rows + row, 1, &at[s]);
-        if (at[s] < 0 || at[s] >= r->n_positions)
-            return hn_eval_fail(c, HONE_E_INVALID,
-                                "position %lld lies outside the tables, which have %lld",
-                                (long long)at[s], (long long)r->n_positions);
-    }
+    HN_TRY(hn_rotary_check(c->err, 3, at, r->n_positions));
     for (int64_t i = 0; i < r->half; i++) {
         int64_t from = at[out->stream[i]] * r->half + i;
         out->cosines[i] = r->cosines[from] * out->scale;

@@ -65,6 +65,7 @@ static hone_status read_score_mask(hn_eval *c, hn_attention_form *f) {
     const int64_t want[4] = {f->batch, f->q_heads, f->q_len, f->total};
     const hn_array *mask = hn_arg(c, 3);
     f->mask = mask;
+    f->mask_len = f->total;
     if (!mask)
         return HONE_OK;
     bool fits = mask->rank >= 1 && mask->rank <= 4;
@@ -99,27 +100,32 @@ static void read_attention_sizes(hn_eval *c, hn_attention_form *f) {
                                           : 1 / sqrt((double)HN_MAX(f->head_size, 1));
 }
 
-static hone_status eval_attention(hn_eval *c) {
+hone_status hn_attention_form_read(hn_eval *c, hn_attention_form *f) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *past_k = hn_arg(c, 4), *past_v = hn_arg(c, 5);
-    hn_attention_form f = {.lengths = hn_arg(c, 6)};
+    *f = (hn_attention_form){.lengths = past_k ? NULL : hn_arg(c, 6)};
     if ((past_k != NULL) != (past_v != NULL))
         return hn_eval_fail(c, HONE_E_INVALID, "past_key and past_value must be given together");
-    read_attention_sizes(c, &f);
-    f.past_len = past_k ? past_k->dims[2] : 0;
-    f.total = f.past_len + f.kv_len;
-    f.softcap = (double)hn_attr_f(node, "softcap", 0);
-    f.qk_mode = (int)hn_attr_i(node, "qk_matmul_output_mode", 0);
-    f.is_causal = hn_attr_i(node, "is_causal", 0) != 0;
-    f.left = HN_MIN(hn_attr_i(node, "left_window_size", -1), INT32_MAX);
-    f.right = HN_MIN(hn_attr_i(node, "right_window_size", -1), INT32_MAX);
-    if (past_k)
-        f.lengths = NULL;
-    if (f.kv_heads < 1 || f.q_heads % f.kv_heads != 0)
-        return f.q_heads == 0
+    read_attention_sizes(c, f);
+    f->past_len = past_k ? past_k->dims[2] : 0;
+    f->total = f->past_len + f->kv_len;
+    f->softcap = (double)hn_attr_f(node, "softcap", 0);
+    f->qk_mode = (int)hn_attr_i(node, "qk_matmul_output_mode", 0);
+    f->is_causal = hn_attr_i(node, "is_causal", 0) != 0;
+    f->left = HN_MIN(hn_attr_i(node, "left_window_size", -1), INT32_MAX);
+    f->right = HN_MIN(hn_attr_i(node, "right_window_size", -1), INT32_MAX);
+    if (f->kv_heads < 1 || f->q_heads % f->kv_heads != 0)
+        return f->q_heads == 0
                    ? HONE_OK
                    : hn_eval_fail(c, HONE_E_SHAPE, "there are no key and value heads to attend");
-    HN_TRY(read_score_mask(c, &f));
+    return read_score_mask(c, f);
+}
+
+static hone_status eval_attention(hn_eval *c) {
+    hn_attention_form f;
+    HN_TRY(hn_attention_form_read(c, &f));
+    if (f.kv_heads < 1)
+        return HONE_OK;
     if (hn_attention_is_fast(c, &f))
         return hn_attention_run_fast(c, &f);
     return hn_arg(c, 0)->dtype == HN_F64 ? attention_run_f64(c, &f) : attention_run_f32(c, &f);

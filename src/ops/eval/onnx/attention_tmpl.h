@@ -97,23 +97,31 @@ static void NAME(attention_head)(hn_eval *c, const hn_attention_form *f,
     }
 }
 
+void NAME(hn_attention_join_rows)(const hn_attention_form *f, const T *past, const T *fresh,
+                                  int64_t size, T *all) {
+    int64_t n_past = f->past_len * size, n_fresh = f->kv_len * size;
+    for (int64_t i = 0; i < f->batch * f->kv_heads; i++) {
+        int64_t batch = i / f->kv_heads, head = i % f->kv_heads;
+        T *to = all + i * f->total * size;
+        if (n_past > 0)
+            memcpy(to, past + i * n_past, (size_t)n_past * sizeof(T));
+        to += n_past;
+        if (!f->is_packed && n_fresh > 0)
+            memcpy(to, fresh + i * n_fresh, (size_t)n_fresh * sizeof(T));
+        for (int64_t t = 0; f->is_packed && t < f->kv_len; t++)
+            memcpy(to + t * size, fresh + ((batch * f->kv_len + t) * f->kv_heads + head) * size,
+                   (size_t)size * sizeof(T));
+    }
+}
+
 T *NAME(hn_attention_join)(hn_eval *c, const hn_attention_form *f, const hn_array *past,
                            const hn_array *fresh, int64_t size, hn_array *present) {
     uint64_t n_all = (uint64_t)(f->batch * f->kv_heads * f->total * size);
     T *all = present ? NAME(hn_room)(c, present) : hn_eval_scratch_n(c, n_all, sizeof(T));
-    uint64_t n_past = (uint64_t)((f->total - f->kv_len) * size), n = (uint64_t)size;
-    T *to = all;
-    for (int64_t i = 0; all && i < f->batch * f->kv_heads; i++) {
-        int64_t batch = i / f->kv_heads, head = i % f->kv_heads;
-        if (past)
-            NAME(hn_load)(past, (uint64_t)i * n_past, n_past, to);
-        to += n_past;
-        for (int64_t t = 0; t < f->kv_len; t++, to += size) {
-            int64_t row =
-                f->is_packed ? (batch * f->kv_len + t) * f->kv_heads + head : i * f->kv_len + t;
-            NAME(hn_load)(fresh, (uint64_t)row * n, n, to);
-        }
-    }
+    const T *before = past ? NAME(hn_wide)(c, past) : NULL, *behind = NAME(hn_wide)(c, fresh);
+    if (!all || !behind || (past && !before))
+        return NULL;
+    NAME(hn_attention_join_rows)(f, before, behind, size, all);
     return all;
 }
 

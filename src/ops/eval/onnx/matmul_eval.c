@@ -7,17 +7,8 @@
 
 /* ---- stacks of matrices ---------------------------------------------------------------------- */
 
-/* Numpy's matmul of two arrays: how many products, and where each begins. */
-typedef struct matmul_stack {
-    int64_t m, n, k;
-    int64_t a_row, a_col, b_row, b_col; /* strides within a matrix */
-    int32_t n_axes;                     /* of the stack */
-    int64_t dims[HN_MAX_RANK], a_strides[HN_MAX_RANK], b_strides[HN_MAX_RANK];
-    int64_t n_products;
-} matmul_stack;
-
 /* Strides of the leading axes of `a`, aligned to the end of the stack's; 0 where it is repeated. */
-static void matmul_stack_strides(const hn_array *a, const matmul_stack *s, int64_t matrix_elems,
+static void matmul_stack_strides(const hn_array *a, const hn_product_stack *s, int64_t matrix_elems,
                                  int64_t *strides) {
     hn_array leading = *a;
     leading.rank = HN_MAX(a->rank - 2, 0);
@@ -26,7 +17,7 @@ static void matmul_stack_strides(const hn_array *a, const matmul_stack *s, int64
         strides[i] *= matrix_elems;
 }
 
-static void read_matmul_stack(const hn_product *p, const hn_array *y, matmul_stack *s) {
+void hn_product_stack_read(const hn_product *p, const hn_array *y, hn_product_stack *s) {
     const hn_array *a = p->a, *b = p->b;
     bool trans_a = p->trans_a && a->rank > 1, trans_b = p->trans_b && b->rank > 1;
     s->k = a->dims[a->rank - 1 - trans_a];
@@ -48,10 +39,11 @@ static void read_matmul_stack(const hn_product *p, const hn_array *y, matmul_sta
     if (same_b && hn_count(a->rank, a->dims) == (uint64_t)(s->n_products * s->m * s->k)) {
         s->m *= s->n_products; /* one tall matrix */
         s->n_products = 1;
+        s->n_axes = 0;
     }
 }
 
-static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int64_t *b) {
+static void matmul_begin(const hn_product_stack *s, int64_t product, int64_t *a, int64_t *b) {
     *a = *b = 0;
     for (int32_t i = s->n_axes - 1; i >= 0; i--) {
         int64_t at = product % s->dims[i];
@@ -62,80 +54,78 @@ static void matmul_begin(const matmul_stack *s, int64_t product, int64_t *a, int
 }
 
 /* Many products: one per task. Few: each over all threads. */
-#define MATMUL_STACK(name, T)                                                        \
-  typedef struct matmul_job_##name {                                                 \
-    const matmul_stack *stack;                                                       \
-    hn_pool *pool;                                                                   \
-    const T *a, *b;                                                                  \
-    hn_packed_side packed_b;                                                         \
-    const hn_epilogue_f32 *epilogue;                                                 \
-    T *y;                                                                            \
-  } matmul_job_##name;                                                               \
-  static void matmul_products_##name(void *ctx, int64_t begin, int64_t end) {        \
-    const matmul_job_##name *job = ctx;                                              \
-    const matmul_stack *s = job->stack;                                              \
-    for (int64_t i = begin; i < end; i++) {                                          \
-      int64_t a, b;                                                                  \
-      matmul_begin(s, i, &a, &b);                                                    \
-      hn_gemm_##name(job->pool, &(hn_gemm_job_##name){.m = s->m,                     \
-                                                      .n = s->n,                     \
-                                                      .k = s->k,                     \
-                                                      .a = job->a + a,               \
-                                                      .a_row = s->a_row,             \
-                                                      .a_col = s->a_col,             \
-                                                      .b = job->b + b,               \
-                                                      .b_row = s->b_row,             \
-                                                      .b_col = s->b_col,             \
-                                                      .packed_b = job->packed_b.at,  \
-                                                      .packed_as = job->packed_b.as, \
-                                                      .epilogue = job->epilogue,     \
-                                                      .c = job->y + i * s->m * s->n, \
-                                                      .c_row = s->n});               \
-    }                                                                                \
-  }                                                                                  \
-  static void matmul_run_##name(hn_pool *pool, matmul_job_##name *job) {             \
-    const matmul_stack *s = job->stack;                                              \
-    bool many = s->n_products >= 2 * hn_pool_threads(pool);                          \
-    job->pool = many ? NULL : pool;                                                  \
-    if (s->m == 0 || s->n == 0)                                                      \
-      return;                                                                        \
-    if (many)                                                                        \
-      hn_pool_for(pool, s->n_products, 1, matmul_products_##name, job);              \
-    else                                                                             \
-      matmul_products_##name(job, 0, s->n_products);                                 \
+#define MATMUL_STACK(name, T)                                                    \
+  typedef struct matmul_task_##name {                                            \
+    const hn_products_##name *p;                                                 \
+    hn_pool *pool; /* for what one product does */                               \
+  } matmul_task_##name;                                                          \
+  static void matmul_products_##name(void *ctx, int64_t begin, int64_t end) {    \
+    const matmul_task_##name *task = ctx;                                        \
+    const hn_products_##name *p = task->p;                                       \
+    const hn_product_stack *s = p->stack;                                        \
+    hn_gemm_job_##name job = {.m = s->m,                                         \
+                              .n = s->n,                                         \
+                              .k = s->k,                                         \
+                              .a_row = s->a_row,                                 \
+                              .a_col = s->a_col,                                 \
+                              .b_row = s->b_row,                                 \
+                              .b_col = s->b_col,                                 \
+                              .packed_b = p->packed_b.at,                        \
+                              .packed_as = p->packed_b.as,                       \
+                              .epilogue = p->epilogue,                           \
+                              .c_row = s->n};                                    \
+    for (int64_t i = begin; i < end; i++) {                                      \
+      int64_t a, b;                                                              \
+      matmul_begin(s, i, &a, &b);                                                \
+      job.a = p->a + a;                                                          \
+      job.b = p->packed_b.at ? NULL : p->b + b;                                  \
+      job.c = p->y + i * s->m * s->n;                                            \
+      hn_gemm_##name(task->pool, &job);                                          \
+    }                                                                            \
+  }                                                                              \
+  void hn_products_run_##name(hn_pool *pool, const hn_products_##name *p) {      \
+    const hn_product_stack *s = p->stack;                                        \
+    bool many = s->n_products > 1 && s->n_products >= 2 * hn_pool_threads(pool); \
+    matmul_task_##name task = {p, many ? NULL : pool};                           \
+    if (s->m == 0 || s->n == 0)                                                  \
+      return;                                                                    \
+    if (many)                                                                    \
+      hn_pool_for(pool, s->n_products, 1, matmul_products_##name, &task);        \
+    else                                                                         \
+      matmul_products_##name(&task, 0, s->n_products);                           \
   }
 HN_KERNEL_TYPES(MATMUL_STACK)
 #undef MATMUL_STACK
 
 hone_status hn_product_eval(hn_eval *c, const hn_product *p, hn_array *y) {
     const hn_array *a = p->a, *b = p->b;
-    matmul_stack s;
-    read_matmul_stack(p, y, &s);
+    hn_product_stack s;
+    hn_product_stack_read(p, y, &s);
     hn_pool *pool = hn_eval_pool(c);
     switch (a->dtype) {
     case HN_I32:
     case HN_U32:
-        matmul_run_u32(pool,
-                       &(matmul_job_u32){.stack = &s, .a = a->data, .b = b->data, .y = y->data});
+        hn_products_run_u32(
+            pool, &(hn_products_u32){.stack = &s, .a = a->data, .b = b->data, .y = y->data});
         return HONE_OK;
     case HN_I64:
     case HN_U64:
-        matmul_run_u64(pool,
-                       &(matmul_job_u64){.stack = &s, .a = a->data, .b = b->data, .y = y->data});
+        hn_products_run_u64(
+            pool, &(hn_products_u64){.stack = &s, .a = a->data, .b = b->data, .y = y->data});
         return HONE_OK;
     case HN_F64:
-        matmul_run_f64(pool,
-                       &(matmul_job_f64){.stack = &s, .a = a->data, .b = b->data, .y = y->data});
+        hn_products_run_f64(
+            pool, &(hn_products_f64){.stack = &s, .a = a->data, .b = b->data, .y = y->data});
         return HONE_OK;
     default:
         break;
     }
-    matmul_job_f32 job = {.stack = &s, .packed_b = p->packed_b, .epilogue = p->epilogue};
+    hn_products_f32 job = {.stack = &s, .packed_b = p->packed_b};
     job.a = hn_wide_f32(c, a);
     job.b = hn_wide_f32(c, b);
     job.y = hn_room_f32(c, y);
     HN_TRY_PTR(job.a && (job.b || job.packed_b.at) && job.y);
-    matmul_run_f32(pool, &job);
+    hn_products_run_f32(pool, &job);
     hn_narrow_f32(y, job.y);
     return HONE_OK;
 }
@@ -162,7 +152,7 @@ static hn_slices matmul_column_slices(int64_t columns, int64_t matrix_elems) {
 }
 
 /* Bytes by the instructions that multiply them. */
-static hone_status matmul_int8_sums(hn_eval *c, const matmul_stack *s, const hn_array *a,
+static hone_status matmul_int8_sums(hn_eval *c, const hn_product_stack *s, const hn_array *a,
                                     const hn_array *a_zero, const hn_array *b,
                                     const hn_array *b_zero, int32_t *sums) {
     const hn_slices one = {1, 1, UINT64_MAX};
@@ -200,18 +190,18 @@ static bool is_int8(const hn_array *a) {
 static hone_status matmul_int_sums(hn_eval *c, const hn_array *a, const hn_array *a_zero,
                                    const hn_array *b, const hn_array *b_zero, const hn_array *y,
                                    int32_t *sums) {
-    matmul_stack s;
-    read_matmul_stack(&(hn_product){.a = a, .b = b}, y, &s);
+    hn_product_stack s;
+    hn_product_stack_read(&(hn_product){.a = a, .b = b}, y, &s);
     if (is_int8(a) && is_int8(b) && s.n_products == 1 && y->n_elems > 0 && hn_gemm_int8_is_fast())
         return matmul_int8_sums(c, &s, a, a_zero, b, b_zero, sums);
     hn_slices rows = matmul_row_slices(s.k), columns = matmul_column_slices(s.n, s.k * s.n);
     const int32_t *wide_a = hn_wide_i32(c, a, a_zero, &rows),
                   *wide_b = hn_wide_i32(c, b, b_zero, &columns);
     HN_TRY_PTR(wide_a && wide_b);
-    matmul_run_u32(hn_eval_pool(c), &(matmul_job_u32){.stack = &s,
-                                                      .a = (const uint32_t *)wide_a,
-                                                      .b = (const uint32_t *)wide_b,
-                                                      .y = (uint32_t *)sums});
+    hn_products_run_u32(hn_eval_pool(c), &(hn_products_u32){.stack = &s,
+                                                            .a = (const uint32_t *)wide_a,
+                                                            .b = (const uint32_t *)wide_b,
+                                                            .y = (uint32_t *)sums});
     return HONE_OK;
 }
 
@@ -226,11 +216,11 @@ const hn_impl hn_impl_matmul_integer[1] = {{.eval = hn_eval_matmul_integer}};
 /* Float8: sums of floats. */
 static hone_status matmul_float8_sums(hn_eval *c, const hn_array *a, const hn_array *b,
                                       const hn_array *y, float *sums) {
-    matmul_stack s;
-    read_matmul_stack(&(hn_product){.a = a, .b = b}, y, &s);
-    matmul_job_f32 job = {.stack = &s, .a = hn_wide_f32(c, a), .b = hn_wide_f32(c, b), .y = sums};
+    hn_product_stack s;
+    hn_product_stack_read(&(hn_product){.a = a, .b = b}, y, &s);
+    hn_products_f32 job = {.stack = &s, .a = hn_wide_f32(c, a), .b = hn_wide_f32(c, b), .y = sums};
     HN_TRY_PTR(job.a && job.b);
-    matmul_run_f32(hn_eval_pool(c), &job);
+    hn_products_run_f32(hn_eval_pool(c), &job);
     return HONE_OK;
 }
 
@@ -253,8 +243,8 @@ static hone_status eval_qlinear_matmul(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y)
         return HONE_OK;
-    matmul_stack s;
-    read_matmul_stack(&(hn_product){.a = a, .b = b}, y, &s);
+    hn_product_stack s;
+    hn_product_stack_read(&(hn_product){.a = a, .b = b}, y, &s);
     float *sums = hn_eval_scratch_n(c, y->n_elems, sizeof *sums);
     const float *by_a = hn_wide_f32(c, a_scale), *by_b = hn_wide_f32(c, b_scale),
                 *by_y = hn_wide_f32(c, y_scale);
@@ -279,156 +269,6 @@ static hone_status eval_qlinear_matmul(hn_eval *c) {
     return HONE_OK;
 }
 const hn_impl hn_impl_qlinear_matmul[1] = {{.eval = eval_qlinear_matmul}};
-
-/* ---- Gemm ------------------------------------------------------------------------------------ */
-
-typedef struct gemm_form {
-    bool trans_a, trans_b;
-    int64_t m, n, k;
-    double alpha, beta;
-    int64_t bias_strides[2]; /* the bias is stretched to [m, n] */
-} gemm_form;
-
-static gemm_form read_gemm_form(const hn_eval *c) {
-    const hn_infer *node = hn_eval_node(c);
-    const int64_t *a = hn_arg(c, 0)->dims, *b = hn_arg(c, 1)->dims;
-    gemm_form f = {.trans_a = hn_attr_i(node, "transA", 0) != 0,
-                   .trans_b = hn_attr_i(node, "transB", 0) != 0,
-                   .alpha = (double)hn_attr_f(node, "alpha", 1),
-                   .beta = (double)hn_attr_f(node, "beta", 1)};
-    f.m = a[f.trans_a];
-    f.k = a[!f.trans_a];
-    f.n = b[!f.trans_b];
-    if (hn_arg(c, 2))
-        hn_broadcast_strides(hn_arg(c, 2), 2, f.bias_strides);
-    return f;
-}
-
-#define GEMM_PRODUCT(name, T)                                                                  \
-  static void gemm_product_##name(hn_pool *pool, const gemm_form *f, const T *a, const T *b,   \
-                                  hn_packed_side packed_b, const hn_epilogue_f32 *epilogue,    \
-                                  T *y) {                                                      \
-    hn_gemm_##name(pool, &(hn_gemm_job_##name){.m = f->m,                                      \
-                                               .n = f->n,                                      \
-                                               .k = f->k,                                      \
-                                               .a = a,                                         \
-                                               .a_row = f->trans_a ? 1 : f->k,                 \
-                                               .a_col = f->trans_a ? f->m : 1,                 \
-                                               .b = b,                                         \
-                                               .b_row = f->trans_b ? 1 : f->n,                 \
-                                               .b_col = f->trans_b ? f->k : 1,                 \
-                                               .packed_b = packed_b.at,                        \
-                                               .packed_as = packed_b.as,                       \
-                                               .epilogue = epilogue,                           \
-                                               .c = y,                                         \
-                                               .c_row = f->n});                                \
-  }
-HN_KERNEL_TYPES(GEMM_PRODUCT)
-#undef GEMM_PRODUCT
-
-static const hn_packed_side not_packed = {NULL, HN_STORED_F32};
-
-static int64_t gemm_to_int(double v) {
-    return v > -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : 0;
-}
-
-/* y = alpha * y + beta * bias. Factors other than 1 round integers toward zero. */
-#define GEMM_SCALE_AND_BIAS(id, T, ROUND)                                                      \
-  static void gemm_scale_and_bias_##id(const gemm_form *f, const T *bias, T *y) {              \
-    for (int64_t i = 0; i < f->m && (bias || f->alpha != 1); i++)                      \
-      for (int64_t j = 0; j < f->n; j++) {                                             \
-        T v = y[i * f->n + j], b = 0;                                                  \
-        if (bias)                                                                      \
-          b = bias[i * f->bias_strides[0] + j * f->bias_strides[1]];                   \
-        v = f->alpha == 1 ? v : (T)ROUND(f->alpha * (double)v);                        \
-        y[i * f->n + j] = (T)(v + (f->beta == 1 ? b : (T)ROUND(f->beta * (double)b))); \
-      }                                                                                \
-  }
-GEMM_SCALE_AND_BIAS(HN_F32, float, )
-GEMM_SCALE_AND_BIAS(HN_F64, double, )
-GEMM_SCALE_AND_BIAS(HN_I32, int32_t, gemm_to_int)
-GEMM_SCALE_AND_BIAS(HN_U32, uint32_t, gemm_to_int)
-GEMM_SCALE_AND_BIAS(HN_I64, int64_t, gemm_to_int)
-GEMM_SCALE_AND_BIAS(HN_U64, uint64_t, gemm_to_int)
-#undef GEMM_SCALE_AND_BIAS
-
-/* Whether the bias can be added before sums leave the registers. */
-static bool bias_meets_sums(const gemm_form *f, const float *bias, hn_epilogue_f32 *epilogue) {
-    bool is_per_column = f->bias_strides[0] == 0 && f->bias_strides[1] == 1;
-    bool is_per_row = f->bias_strides[0] == 1 && f->bias_strides[1] == 0;
-    if (bias && is_per_column)
-        epilogue->col_bias = bias;
-    if (bias && is_per_row)
-        epilogue->bias = bias;
-    return f->alpha == 1 && (!bias || (f->beta == 1 && (is_per_column || is_per_row)));
-}
-
-typedef struct gemm_floats {
-    const float *a, *b, *bias; /* bias: NULL for none */
-    float *y;
-} gemm_floats;
-
-static hone_status read_gemm_floats(hn_eval *c, hn_array *y, gemm_floats *v) {
-    const hn_array *bias = hn_arg(c, 2);
-    *v = (gemm_floats){.a = hn_wide_f32(c, hn_arg(c, 0)),
-                       .b = hn_wide_f32(c, hn_arg(c, 1)),
-                       .bias = bias ? hn_wide_f32(c, bias) : NULL,
-                       .y = hn_room_f32(c, y)};
-    HN_TRY_PTR(v->a && (v->b || hn_packed_right_side(c).at) && v->y && (!bias || v->bias));
-    return HONE_OK;
-}
-
-static hone_status gemm_eval_f32(hn_eval *c, const gemm_form *f, hn_array *y) {
-    hn_epilogue_f32 epilogue = {0};
-    gemm_floats v;
-    HN_TRY(read_gemm_floats(c, y, &v));
-    bool is_done = bias_meets_sums(f, v.bias, &epilogue);
-    gemm_product_f32(hn_eval_pool(c), f, v.a, v.b, hn_packed_right_side(c),
-                     is_done ? &epilogue : NULL, v.y);
-    if (!is_done)
-        gemm_scale_and_bias_HN_F32(f, v.bias, v.y);
-    hn_narrow_f32(y, v.y);
-    return HONE_OK;
-}
-
-hone_status hn_gemm_with_epilogue(hn_eval *c, hn_epilogue_f32 *epilogue, bool *is_done) {
-    gemm_form f = read_gemm_form(c);
-    hn_array *y = hn_ret(c, 0);
-    gemm_floats v;
-    *is_done = false;
-    if (y->dtype != HN_F32)
-        return HONE_OK;
-    HN_TRY(read_gemm_floats(c, y, &v));
-    *is_done = bias_meets_sums(&f, v.bias, epilogue);
-    if (*is_done)
-        gemm_product_f32(hn_eval_pool(c), &f, v.a, v.b, hn_packed_right_side(c), epilogue, v.y);
-    return HONE_OK;
-}
-
-hone_status hn_eval_gemm(hn_eval *c) {
-    hn_array *y = hn_ret(c, 0);
-    if (!y)
-        return HONE_OK;
-    gemm_form f = read_gemm_form(c);
-    const void *a = hn_arg(c, 0)->data, *b = hn_arg(c, 1)->data,
-               *bias = hn_arg(c, 2) ? hn_arg(c, 2)->data : NULL;
-#define GEMM_CASE(id, kernel)                                                    \
-  case id:                                                                       \
-    gemm_product_##kernel(hn_eval_pool(c), &f, a, b, not_packed, NULL, y->data); \
-    gemm_scale_and_bias_##id(&f, bias, y->data);                                         \
-    return HONE_OK;
-    switch (y->dtype) {
-        GEMM_CASE(HN_F64, f64)
-        GEMM_CASE(HN_I32, u32)
-        GEMM_CASE(HN_U32, u32)
-        GEMM_CASE(HN_I64, u64)
-        GEMM_CASE(HN_U64, u64)
-    default:
-        return gemm_eval_f32(c, &f, y);
-    }
-#undef GEMM_CASE
-}
-const hn_impl hn_impl_gemm[1] = {{.eval = hn_eval_gemm}};
 
 /* ---- determinant ----------------------------------------------------------------------------- */
 

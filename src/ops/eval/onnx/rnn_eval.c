@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "cpu/kernels/rnn/rnn_cells.h"
+#include "cpu/pack/node_state.h"
 #include "ops/eval/ms/ms_eval.h"
 
 /* ---- activations ----------------------------------------------------------------------------- */
@@ -108,20 +109,21 @@ hone_status hn_rnn_read_attrs(hn_eval *c, hn_rnn_kind kind, hn_rnn_form *f) {
     return read_rnn_acts(c, f);
 }
 
-static hone_status read_rnn_form(hn_eval *c, hn_rnn_kind kind, hn_rnn_form *f) {
-    const hn_array *x = hn_arg(c, 0), *lengths = hn_arg(c, 4);
+hone_status hn_rnn_read_form(hn_eval *c, hn_rnn_kind kind, hn_rnn_form *f) {
+    const hn_array *x = hn_arg(c, 0);
     HN_TRY(hn_rnn_read_attrs(c, kind, f));
     f->seq = x->dims[f->batch_first];
     f->batch = x->dims[!f->batch_first];
     f->input = x->dims[2];
-    for (uint64_t i = 0; lengths && i < lengths->n_elems; i++) {
-        int32_t n = ((const int32_t *)lengths->data)[i];
-        if (n < 0 || n > f->seq)
-            return hn_eval_fail(c, HONE_E_INVALID,
-                                "sequence %llu is %d elements long, but the input has %lld",
-                                (unsigned long long)i, n, (long long)f->seq);
-    }
-    f->lengths = lengths ? lengths->data : NULL;
+    return HONE_OK;
+}
+
+hone_status hn_rnn_check_lengths(hone_error *err, const hn_rnn_form *f, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (f->lengths[i] < 0 || f->lengths[i] > f->seq)
+            return hn_fail(err, HONE_E_INVALID,
+                           "sequence %lld is %d elements long, but the input has %lld",
+                           (long long)i, f->lengths[i], (long long)f->seq);
     return HONE_OK;
 }
 
@@ -129,11 +131,16 @@ static hone_status read_rnn_form(hn_eval *c, hn_rnn_kind kind, hn_rnn_form *f) {
 #include "base/each_type_tmpl.h"
 
 static hone_status eval_recurrent(hn_eval *c, hn_rnn_kind kind, bool is_coarse) {
+    const hn_array *lengths = hn_arg(c, 4);
     hn_rnn_form f;
-    HN_TRY(read_rnn_form(c, kind, &f));
+    HN_TRY(hn_rnn_read_form(c, kind, &f));
+    if (lengths) {
+        f.lengths = lengths->data;
+        HN_TRY(hn_rnn_check_lengths(c->err, &f, (int64_t)lengths->n_elems));
+    }
     f.is_coarse = is_coarse;
-    if (hn_rnn_is_fast(&f, hn_arg(c, 0)->dtype))
-        return hn_rnn_eval_fast(c, &f);
+    if (hn_packed_weights(c))
+        return hn_rnn_eval_packed(c, &f);
     return hn_arg(c, 0)->dtype == HN_F64 ? rnn_eval_f64(c, &f) : rnn_eval_f32(c, &f);
 }
 

@@ -24,6 +24,10 @@ typedef struct hn_rnn_form {
 
 /* What attributes and the weights' sizes say; without seq, batch, input and lengths. */
 hone_status hn_rnn_read_attrs(hn_eval *c, hn_rnn_kind kind, hn_rnn_form *f);
+/* The same with the sizes of the input; without lengths. */
+hone_status hn_rnn_read_form(hn_eval *c, hn_rnn_kind kind, hn_rnn_form *f);
+/* Fails at one of n lengths that is none. */
+hone_status hn_rnn_check_lengths(hone_error *err, const hn_rnn_form *f, int64_t n);
 
 /* A GRU whose reset gate comes before the weights of the hidden gate. */
 static inline bool hn_rnn_resets_late(const hn_rnn_form *f) {
@@ -40,10 +44,7 @@ int64_t hn_rnn_row(const hn_rnn_form *f, int64_t b, int64_t t);
 int64_t hn_rnn_state_at(const hn_rnn_form *f, int64_t dir, int64_t b);
 int64_t hn_rnn_output_at(const hn_rnn_form *f, int64_t dir, int64_t b, int64_t t);
 
-/* ---- layers of floats with the usual activations, by vectors (rnn_fast_eval.c) ------------------ */
-
-/* Whether it is such a layer, and this processor has the vectors. */
-bool hn_rnn_is_fast(const hn_rnn_form *f, hn_dtype dtype);
-hone_status hn_rnn_eval_fast(hn_eval *c, const hn_rnn_form *f);
+/* Of weights that hn_prepare_recurrent has packed; nobody can read them otherwise. */
+hone_status hn_rnn_eval_packed(hn_eval *c, const hn_rnn_form *f);
 
 #endif /* HN_RNN_EVAL_H */

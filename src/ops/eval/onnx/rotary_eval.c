@@ -1,6 +1,8 @@
 /* Rotary embeddings and linear attention, computed. */
 #include "ops/eval/eval_broadcast.h"
+#include "ops/eval/onnx/rotary_eval.h"
 #include "ops/eval/widen.h"
+#include "ops/eval_engine.h"
 
 #include <math.h>
 
@@ -43,6 +45,16 @@ static hone_status read_rotary_form(hn_eval *c, rotary_form *f) {
     return HONE_OK;
 }
 
+hone_status hn_rotary_check(hone_error *err, int64_t n, const int64_t *positions,
+                            int64_t n_positions) {
+    for (int64_t i = 0; i < n; i++)
+        if (positions[i] < 0 || positions[i] >= n_positions)
+            return hn_fail(err, HONE_E_INVALID,
+                           "position %lld lies outside the tables, which have %lld",
+                           (long long)positions[i], (long long)n_positions);
+    return HONE_OK;
+}
+
 /* Rows of the caches by which batch * len rows are turned. */
 static hone_status read_rotary_positions(hn_eval *c, const rotary_form *f, const int64_t **out) {
     uint64_t n = (uint64_t)(f->batch * f->len);
@@ -51,15 +63,9 @@ static hone_status read_rotary_positions(hn_eval *c, const rotary_form *f, const
     *out = at;
     if (f->positions)
         hn_load_i64(f->positions, 0, n, at);
-    for (uint64_t i = 0; i < n; i++) {
-        if (!f->positions)
-            at[i] = (int64_t)i;
-        if (at[i] < 0 || at[i] >= f->n_positions)
-            return hn_eval_fail(c, HONE_E_INVALID,
-                                "position %lld is outside the caches, which have %lld",
-                                (long long)at[i], (long long)f->n_positions);
-    }
-    return HONE_OK;
+    for (uint64_t i = 0; i < n && !f->positions; i++)
+        at[i] = (int64_t)i;
+    return hn_rotary_check(c->err, (int64_t)n, at, f->n_positions);
 }
 
 typedef struct rotary_job {
