@@ -144,9 +144,6 @@ void hn_question_run(hn_pool *pool, const hn_question *q);
  * each place along the other axes, and may be of another type. Floats are folded as doubles,
  * integers as 64-bit integers. */
 hone_status hn_reduce(hn_eval *c, const char *op, const hn_array *x, uint64_t axes, hn_array *out);
-/* Softmax or LogSoftmax of input 0, seen as [outer, n, inner], along n; nothing is empty. False:
- * not of floats, or not on this processor. */
-bool hn_softmax_lanes(hn_eval *c, bool is_log, uint64_t outer, uint64_t n, uint64_t inner);
 /* Sum of (x - from)^power over the elements begin .. begin+n; power is 1 or 2. */
 double hn_sum_run(const hn_array *x, uint64_t begin, uint64_t n, double from, int power);
 
