@@ -188,7 +188,7 @@ static hone_status lower_prelu(hn_eval *c, hn_lowered *out) {
 }
 const hn_lowering hn_lower_prelu[1] = {{.lower = lower_prelu}};
 
-/* Division of integers looks for zeros first. */
+/* Division of integers looks for zeros first, unless the divisors are known. */
 typedef struct division_step {
     hn_array divisor; /* without data */
     hn_lowered divide;
@@ -205,11 +205,13 @@ static hone_status run_division(const void *record, const hn_step_io *io) {
 
 static hone_status lower_division(hn_eval *c, const char *name, hn_lowered *out) {
     HN_TRY(lower_pair(c, name, out));
-    if (!out->run || !hn_dtype_is_int(hn_arg(c, 1)->dtype))
+    const hn_array *by = hn_arg(c, 1);
+    bool is_known = by && by->data && hn_first_zero(by) == by->n_elems;
+    if (!out->run || !hn_dtype_is_int(by->dtype) || is_known)
         return HONE_OK;
     division_step *s = hn_lower_alloc(c, sizeof *s);
     HN_TRY_PTR(s);
-    s->divisor = hn_array_at(hn_arg(c, 1), NULL);
+    s->divisor = hn_array_at(by, NULL);
     s->divide = *out;
     *out = (hn_lowered){.run = run_division, .record = s};
     return HONE_OK;

@@ -4,7 +4,7 @@
 
 typedef struct clip_step {
     hn_clip clip;
-    hn_array x, y, low, high; /* without data; limits that are left out have no elements */
+    hn_array x, y, low, high; /* without data; limits that are known have no elements */
 } clip_step;
 
 static hone_status run_clip(const void *record, const hn_step_io *io) {
@@ -23,8 +23,16 @@ static hone_status run_clip(const void *record, const hn_step_io *io) {
     return HONE_OK;
 }
 
-static hn_array limit_form(const hn_eval *c, const clip_step *s, uint32_t i) {
-    return s->clip.reads_limits && hn_arg(c, i) ? hn_array_at(hn_arg(c, i), NULL) : (hn_array){0};
+/* A limit that no run can change is read now. */
+static hn_array read_limit_form(const hn_eval *c, const hn_clip *clip, uint32_t i,
+                                hn_clip_limit *limit) {
+    const hn_array *given = clip->reads_limits ? hn_arg(c, i) : NULL;
+    if (!given || given->n_elems == 0)
+        return (hn_array){0};
+    if (!given->data)
+        return *given;
+    hn_clip_set(clip, given, limit);
+    return (hn_array){0};
 }
 
 static hone_status lower_clip(hn_eval *c, hn_lowered *out) {
@@ -36,8 +44,8 @@ static hone_status lower_clip(hn_eval *c, hn_lowered *out) {
     hn_clip_read(c, &s->clip);
     s->x = hn_array_at(x, NULL);
     s->y = hn_array_at(y, NULL);
-    s->low = limit_form(c, s, 1);
-    s->high = limit_form(c, s, 2);
+    s->low = read_limit_form(c, &s->clip, 1, &s->clip.low);
+    s->high = read_limit_form(c, &s->clip, 2, &s->clip.high);
     *out = (hn_lowered){.run = run_clip, .record = s};
     return HONE_OK;
 }

@@ -70,7 +70,7 @@ typedef struct group_norm_step {
     hn_array x, scale, bias, y; /* without data */
 } group_norm_step;
 
-static hone_status run_group_norm(const void *record, const hn_step_io *io) {
+static hone_status run_group_norm_step(const void *record, const hn_step_io *io) {
     const group_norm_step *s = record;
     hn_array x = hn_array_at(&s->x, io->in[0]), scale = hn_array_at(&s->scale, io->in[1]),
              bias = hn_array_at(&s->bias, io->in[2]), y = hn_array_at(&s->y, io->out[0]);
@@ -97,7 +97,7 @@ static hone_status lower_group_norm(hn_eval *c, hn_lowered *out) {
     s->scale = hn_array_at(scale, NULL);
     s->bias = hn_array_at(bias, NULL);
     s->y = hn_array_at(hn_ret(c, 0), NULL);
-    *out = (hn_lowered){.run = run_group_norm, .record = s};
+    *out = (hn_lowered){.run = run_group_norm_step, .record = s};
     return HONE_OK;
 }
 const hn_lowering hn_lower_group_norm[1] = {{.lower = lower_group_norm}};

@@ -122,6 +122,15 @@ static void quant_store(const quant_job *job, uint64_t begin, uint64_t n, const 
         ((uint8_t *)job->y->data)[begin + i] = hn_f32_to_f8(v[i], kind, false);
 }
 
+/* NaN becomes the smallest. */
+static void round_into(uint64_t n, const float *zero, float lo, float hi, float *x) {
+    for (uint64_t i = 0; i < n; i++) {
+        float v = hn_round_even(x[i]) + zero[i];
+        v = v > lo ? v : lo;
+        x[i] = v < hi ? v : hi;
+    }
+}
+
 /* Tiles begin at multiples of HN_TILE, so that no two threads share a byte of packed elements. */
 static void quantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
     const quant_job *job = ctx;
@@ -134,12 +143,16 @@ static void quantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
         hn_load_f32(job->x, begin, n, x);
         if (!quant_is_loaded(job, begin, tile0))
             quant_load(job, begin, n, scale, zero);
-        for (uint64_t i = 0; i < n; i++) {
-            float v = x[i] / scale[i];
-            if (job->form->precision != HN_F32)
-                v = quant_in_precision(job->form->precision, v);
-            x[i] = is_int ? fminf(fmaxf(hn_round_even(v) + zero[i], lo), hi) : v + zero[i];
-        }
+        for (uint64_t i = 0; i < n; i++)
+            x[i] /= scale[i];
+        if (job->form->precision != HN_F32)
+            for (uint64_t i = 0; i < n; i++)
+                x[i] = quant_in_precision(job->form->precision, x[i]);
+        if (is_int)
+            round_into(n, zero, lo, hi, x);
+        else
+            for (uint64_t i = 0; i < n; i++)
+                x[i] += zero[i];
         quant_store(job, begin, n, x);
     }
 }

@@ -116,6 +116,8 @@ static void store_ints(const reducing *r, uint64_t at, uint64_t n, int64_t *acc)
 
 static uint64_t offset_of(int32_t rank, const int64_t *dims, const int64_t *strides, uint64_t at) {
     uint64_t offset = 0;
+    if (rank == 1)
+        return at * (uint64_t)strides[0];
     for (int32_t i = rank - 1; i >= 0; i--) {
         offset += at % (uint64_t)dims[i] * (uint64_t)strides[i];
         at /= (uint64_t)dims[i];

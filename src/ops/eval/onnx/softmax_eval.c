@@ -136,7 +136,7 @@ static void soften_tiles(void *ctx, int64_t begin, int64_t end) {
 bool hn_softmax_plan(hn_softmax *s, const hn_axis_view *v, bool is_log, hn_dtype t) {
     const hn_row_loops_f32 *loops = hn_row_loops_pick_f32();
     const hn_reduce_loops_f32 *folds = hn_reduce_loops_find_f32();
-    hn_unary_fn_f32 exp = hn_unary_find_f32("Exp");
+    hn_unary_fn_f32 fast_exp = hn_unary_find_f32("Exp");
     *s = (hn_softmax){.outer = (int64_t)v->outer,
                       .n = (int64_t)v->n,
                       .inner = (int64_t)v->inner,
@@ -145,12 +145,12 @@ bool hn_softmax_plan(hn_softmax *s, const hn_axis_view *v, bool is_log, hn_dtype
                       .row = loops ? loops->softmax : plain_softmax_row,
                       .most = folds->run[HN_REDUCE_MAX],
                       .sum = folds->run[HN_REDUCE_SUM],
-                      .exp = exp ? exp : hn_unary_find("Exp")->f32,
+                      .exp = fast_exp ? fast_exp : hn_unary_find("Exp")->f32,
                       .add = hn_binary_find_f32("Add"),
                       .sub = hn_binary_find_f32("Sub"),
                       .mul = hn_binary_find_f32("Mul"),
                       .max = hn_binary_find_f32("Max")};
-    bool has_lanes = exp && s->add && s->sub && s->mul && s->max;
+    bool has_lanes = fast_exp && s->add && s->sub && s->mul && s->max;
     return t == HN_F32 && (v->inner == 1 || has_lanes);
 }
 
