@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "cpu/ops_cpu.h"
 #include "model_text.h"
 #include "run/run.h"
 
@@ -188,6 +189,7 @@ static inline void expect_lowered_steps(const lowered_case *c, const lowered_sid
 /* By one thread and by several, each plan used for several runs. */
 static inline void expect_lowered_case(const lowered_case *c) {
     hn_model *m = model_from(c->text);
+    assert_int_equal(hn_model_add_ops(m, &hn_cpu_ops), HONE_OK);
     for (int n_threads = 1; n_threads <= 3; n_threads += 2) {
         hn_pool *pool = hn_pool_new(n_threads, NULL);
         assert_non_null(pool);

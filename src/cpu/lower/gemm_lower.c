@@ -135,7 +135,7 @@ static hone_status lower_fused_matmul(hn_eval *c, hn_lowered *out) {
 }
 
 static hone_status lower_fused_matmul_activation(hn_eval *c, hn_lowered *out) {
-    hn_epilogue_f32 epilogue;
+    hn_epilogue_f32 epilogue = no_epilogue;
     if (hn_attr_f(hn_eval_node(c), "alpha", 1) != 1 || !hn_fused_epilogue(c, &epilogue))
         return HONE_OK;
     return lower_product_with(c, &epilogue, out);
@@ -191,7 +191,7 @@ static hone_status lower_gemm(hn_eval *c, hn_lowered *out) {
 }
 
 static hone_status lower_fused_gemm(hn_eval *c, hn_lowered *out) {
-    hn_epilogue_f32 epilogue;
+    hn_epilogue_f32 epilogue = no_epilogue;
     return hn_fused_epilogue(c, &epilogue) ? lower_gemm_with(c, &epilogue, out) : HONE_OK;
 }
 

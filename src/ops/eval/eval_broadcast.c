@@ -139,6 +139,11 @@ static void call_each_row(void *ctx, const hn_box *box) {
     }
 }
 
+void hn_broadcast_run_rows(hn_pool *pool, const hn_broadcast_walk *w, hn_row_fn fn, void *ctx) {
+    row_caller caller = {fn, ctx};
+    hn_broadcast_run(pool, w, call_each_row, &caller);
+}
+
 hone_status hn_broadcast_rows(hn_eval *c, const hn_array *out, uint32_t n,
                               const hn_array *const *in, hn_row_fn fn, void *ctx) {
     row_caller caller = {fn, ctx};

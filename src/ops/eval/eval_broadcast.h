@@ -26,7 +26,8 @@ typedef struct hn_box {
 } hn_box;
 typedef void (*hn_box_fn)(void *ctx, const hn_box *box);
 
-/* The order in which a broadcast is walked: axes that follow each other in every operand are one. */
+/* The order in which a broadcast is walked: axes that follow each other in every operand are one.
+ */
 typedef struct hn_walk_axis {
     int64_t dim;
     int64_t strides[HN_MAX_OPERANDS]; /* of each operand, in elements; 0: it is repeated */
@@ -40,6 +41,7 @@ typedef struct hn_broadcast_walk {
 void hn_broadcast_plan(hn_broadcast_walk *w, const hn_array *out, uint32_t n,
                        const hn_array *const *in);
 void hn_broadcast_run(hn_pool *pool, const hn_broadcast_walk *w, hn_box_fn fn, void *ctx);
+void hn_broadcast_run_rows(hn_pool *pool, const hn_broadcast_walk *w, hn_row_fn fn, void *ctx);
 
 /* Calls fn for runs that cover every element of `out` once, on all threads when there is enough to
  * do. Runs that are long are cut at multiples of 8 elements, so packed outputs are safe. Each
@@ -74,9 +76,30 @@ typedef struct hn_binary_job {
     size_t x_bytes, out_bytes; /* per element */
 } hn_binary_job;
 void hn_binary_box(void *job, const hn_box *box); /* an hn_box_fn */
+/* The same on arrays: rows that are not contiguous, and floats that are widened. */
+typedef struct hn_binary_arrays {
+    hn_binary_fn fn;
+    const hn_array *x, *y;
+    hn_array *out;
+    bool is_small; /* floats that are widened */
+} hn_binary_arrays;
+void hn_binary_small_row(void *arrays, const hn_row *row); /* an hn_row_fn */
+void hn_binary_strided_rows(void *arrays, int64_t begin, int64_t end);
 /* out = x op y, broadcast; x and y have one type, out the same or bool. */
 hone_status hn_binary_eval(hn_eval *c, const hn_binary_op *op, const hn_array *x, const hn_array *y,
                            hn_array *out);
+
+/* The first element that is 0; n_elems: there is none. */
+uint64_t hn_first_zero(const hn_array *divisor);
+#define HN_DIVIDES_BY_ZERO "divides by zero: element %llu of B is 0"
+
+/* z = x to the power of y. */
+typedef struct hn_pow_job {
+    const hn_array *x, *y;
+    hn_array *z;
+    hn_binary_fn multiply; /* floats */
+} hn_pow_job;
+hn_row_fn hn_pow_row(hn_dtype x, hn_dtype y); /* takes an hn_pow_job */
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
@@ -94,6 +117,26 @@ const hn_unary_op *hn_unary_find(const char *op);
 /* y = f(x) of any float type; integers go through double. */
 hone_status hn_unary_eval(hn_eval *c, const hn_unary_op *op, double a, double b, const hn_array *x,
                           hn_array *y);
+typedef struct hn_unary_job {
+    const hn_unary_op *op;
+    hn_unary_fn_f32 f32; /* the fastest there is */
+    double a, b;
+    const hn_array *x;
+    hn_array *y;
+} hn_unary_job;
+void hn_unary_run(hn_pool *pool, const hn_unary_job *job);
+/* Exact loops over integers and bools: Abs, Neg, Not ...; NULL: there is none. */
+typedef void (*hn_unary_int_fn)(const void *x, void *y, uint64_t n);
+hn_unary_int_fn hn_unary_find_int(const char *op, hn_dtype t);
+
+/* Questions about elements of any float type: begin .. end. */
+typedef struct hn_question {
+    bool wants_nan, wants_high, wants_low; /* infinities */
+    const hn_array *x;
+    hn_array *y;
+} hn_question;
+void hn_question_read(const hn_eval *c, hn_question *q); /* IsNaN or IsInf */
+void hn_question_run(hn_pool *pool, const hn_question *q);
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
@@ -101,9 +144,6 @@ hone_status hn_unary_eval(hn_eval *c, const hn_unary_op *op, double a, double b,
  * each place along the other axes, and may be of another type. Floats are folded as doubles,
  * integers as 64-bit integers. */
 hone_status hn_reduce(hn_eval *c, const char *op, const hn_array *x, uint64_t axes, hn_array *out);
-/* Softmax or LogSoftmax of input 0, seen as [outer, n, inner], along n; nothing is empty. False:
- * not of floats, or not on this processor. */
-bool hn_softmax_lanes(hn_eval *c, bool is_log, uint64_t outer, uint64_t n, uint64_t inner);
 /* Sum of (x - from)^power over the elements begin .. begin+n; power is 1 or 2. */
 double hn_sum_run(const hn_array *x, uint64_t begin, uint64_t n, double from, int power);
 

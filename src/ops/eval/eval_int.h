@@ -109,6 +109,13 @@ int64_t hn_n_rows(const hn_array *a);
 hn_array hn_array_row(const hn_array *a, int64_t row); /* of rank 1; whole bytes only */
 void hn_copy_rows(hn_array *to, const hn_array *from); /* of one shape; whole bytes only */
 
+/* The same array with other data. */
+static inline hn_array hn_array_at(const hn_array *a, const void *data) {
+    hn_array at = *a;
+    at.data = (void *)(uintptr_t)data;
+    return at;
+}
+
 /* Row-major strides in elements. */
 void hn_strides(int32_t rank, const int64_t *dims, int64_t *strides);
 /* Strides of `a` as seen from a broadcast result of `rank` dims: 0 where it is repeated. */

@@ -1,47 +1,49 @@
 /* Operators that look along one axis: the data is [outer, n, inner] with that axis in the middle.
  */
-#include "cpu/kernels/reduce/reduce_loops.h"
-#include "ops/eval/eval_broadcast.h"
+#include "ops/eval/onnx/axis_eval.h"
 
 #include <math.h>
 
-typedef struct axis_view {
-    uint64_t outer, n, inner;
-} axis_view;
-
-static axis_view view_axis(const hn_array *x, int64_t axis) {
+hn_axis_view hn_view_axis(const hn_array *x, int64_t axis) {
     axis += axis < 0 ? x->rank : 0;
-    return (axis_view){hn_count((int32_t)axis, x->dims), (uint64_t)x->dims[axis],
-                       hn_count(x->rank - (int32_t)axis - 1, x->dims + axis + 1)};
+    return (hn_axis_view){hn_count((int32_t)axis, x->dims), (uint64_t)x->dims[axis],
+                          hn_count(x->rank - (int32_t)axis - 1, x->dims + axis + 1)};
 }
 
 /* Calls fn for up to HN_TILE lanes side by side: `at` is their first element on the axis, `lane`
  * the first lane counted over outer and inner. */
-typedef void (*lanes_fn)(void *ctx, const axis_view *v, uint64_t at, uint64_t lane,
+typedef void (*lanes_fn)(void *ctx, const hn_axis_view *v, uint64_t at, uint64_t lane,
                          uint64_t n_lanes);
 
-static hone_status each_lanes(hn_eval *c, const axis_view *v, lanes_fn fn, void *ctx) {
-    for (uint64_t o = 0; o < v->outer; o++) {
-        if (hn_eval_stopped(c))
-            return HONE_E_CANCELLED;
-        for (uint64_t i = 0; i < v->inner; i += HN_TILE)
-            fn(ctx, v, o * v->n * v->inner + i, o * v->inner + i, HN_MIN(v->inner - i, HN_TILE));
+typedef struct lanes_walk {
+    const hn_axis_view *v;
+    uint64_t tiles_per_row;
+    lanes_fn fn;
+    void *ctx;
+} lanes_walk;
+
+static void walk_lanes(void *ctx, int64_t begin, int64_t end) {
+    const lanes_walk *w = ctx;
+    const hn_axis_view *v = w->v;
+    for (uint64_t tile = (uint64_t)begin; tile < (uint64_t)end; tile++) {
+        uint64_t o = tile / w->tiles_per_row, i = tile % w->tiles_per_row * HN_TILE;
+        w->fn(w->ctx, v, o * v->n * v->inner + i, o * v->inner + i, HN_MIN(v->inner - i, HN_TILE));
     }
-    return HONE_OK;
+}
+
+static void each_lanes(hn_pool *pool, const hn_axis_view *v, lanes_fn fn, void *ctx) {
+    lanes_walk w = {v, (v->inner + HN_TILE - 1) / HN_TILE, fn, ctx};
+    uint64_t of_tile = HN_MAX(v->n * HN_MIN(v->inner, HN_TILE), 1);
+    hn_pool_for(pool, (int64_t)(v->outer * w.tiles_per_row), (int64_t)HN_MAX(HN_GRAIN / of_tile, 1),
+                walk_lanes, &w);
 }
 
 /* ---- ArgMax, ArgMin, Hardmax ----------------------------------------------------------------- */
 
-typedef struct arg_job {
-    const hn_array *x;
-    int64_t *out; /* one index per lane */
-    bool is_max, is_last;
-} arg_job;
-
 /* A NaN is larger and smaller than every number; the first one, or else the last, is found. */
 #define ARG_LANES(name, T, load)                                                                \
-  static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) {     \
-    const arg_job *j = ctx;                                                                     \
+  static void name(void *ctx, const hn_axis_view *v, uint64_t at, uint64_t lane, uint64_t n) {  \
+    const hn_arg_job *j = ctx;                                                                  \
     T best[HN_TILE], tile[HN_TILE];                                                             \
     for (uint64_t k = 0; k < v->n; k++) {                                                       \
       load(j->x, at + k * v->inner, n, tile);                                                   \
@@ -69,13 +71,12 @@ ARG_LANES(arg_lanes_real, double, hn_load_f64)
 
 /* Runs of float32: the best one first, then where it stands. */
 typedef struct arg_rows {
-    const arg_job *job;
+    const hn_arg_job *job;
     uint64_t n;
-    hn_reduce_run_fn best;
 } arg_rows;
 
 static int64_t arg_of_run(const arg_rows *r, const float *x) {
-    float best = r->best((int64_t)r->n, x);
+    float best = r->job->best((int64_t)r->n, x);
     for (uint64_t i = 0; i < r->n; i++) {
         uint64_t at = r->job->is_last ? r->n - 1 - i : i;
         if (x[at] == best || (x[at] != x[at] && best != best))
@@ -90,76 +91,81 @@ static void arg_row_range(void *ctx, int64_t begin, int64_t end) {
         r->job->out[row] = arg_of_run(r, (const float *)r->job->x->data + (uint64_t)row * r->n);
 }
 
-static hone_status find_args(hn_eval *c, const axis_view *v, arg_job *job) {
-    bool is_int = hn_dtype_is_int(job->x->dtype);
+void hn_arg_run(hn_pool *pool, const hn_axis_view *v, const hn_arg_job *job) {
+    hn_arg_job j = *job;
+    arg_rows rows = {job, v->n};
+    if (job->x->dtype == HN_F32 && v->inner == 1)
+        hn_pool_for(pool, (int64_t)v->outer, (int64_t)HN_MAX(HN_GRAIN / v->n, 1), arg_row_range,
+                    &rows);
+    else
+        each_lanes(pool, v, hn_dtype_is_int(job->x->dtype) ? arg_lanes_int : arg_lanes_real, &j);
+}
+
+void hn_arg_read(const hn_eval *c, hn_arg_job *job) {
+    const hn_infer *node = hn_eval_node(c);
+    *job = (hn_arg_job){.is_max = strcmp(hn_infer_op(node), "ArgMin") != 0,
+                        .is_last = hn_attr_i(node, "select_last_index", 0) != 0};
+    job->best = hn_reduce_loops_find_f32()->run[job->is_max ? HN_REDUCE_MAX : HN_REDUCE_MIN];
+}
+
+static hone_status find_args(hn_eval *c, const hn_axis_view *v, int64_t *out) {
+    hn_arg_job job;
     if (v->n == 0 && v->outer * v->inner > 0)
         return hn_eval_fail(c, HONE_E_INVALID, "the axis is empty, so there is no index to find");
-    if (job->x->dtype == HN_F32 && v->inner == 1) {
-        arg_rows rows = {
-            job, v->n,
-            hn_reduce_loops_find_f32()->run[job->is_max ? HN_REDUCE_MAX : HN_REDUCE_MIN]};
-        hn_pool_for(hn_eval_pool(c), (int64_t)v->outer, (int64_t)HN_MAX(HN_GRAIN / v->n, 1),
-                    arg_row_range, &rows);
+    if (v->outer * v->inner == 0)
         return HONE_OK;
-    }
-    return each_lanes(c, v, is_int ? arg_lanes_int : arg_lanes_real, job);
+    hn_arg_read(c, &job);
+    job.x = hn_arg(c, 0);
+    job.out = out;
+    hn_arg_run(hn_eval_pool(c), v, &job);
+    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
 static hone_status eval_argreduce(hn_eval *c) {
-    const hn_infer *node = hn_eval_node(c);
-    hn_array *out = hn_ret(c, 0);
-    if (!out)
+    if (!hn_ret(c, 0))
         return HONE_OK;
-    axis_view v = view_axis(hn_arg(c, 0), hn_attr_i(node, "axis", 0));
-    arg_job job = {hn_arg(c, 0), out->data, strcmp(hn_infer_op(node), "ArgMax") == 0,
-                   hn_attr_i(node, "select_last_index", 0) != 0};
-    return find_args(c, &v, &job);
+    hn_axis_view v = hn_view_axis(hn_arg(c, 0), hn_attr_i(hn_eval_node(c), "axis", 0));
+    return find_args(c, &v, hn_ret(c, 0)->data);
 }
 const hn_impl hn_impl_argreduce[1] = {{.eval = eval_argreduce}};
 
 /* ---- CumSum, CumProd ------------------------------------------------------------------------- */
 
-typedef struct cumulate_job {
-    const hn_array *x;
-    hn_array *y;
-    bool is_product, is_exclusive, is_reverse;
-} cumulate_job;
-
-#define CUMULATE_LANES(name, T, load, store, sum, product)                                  \
-  static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
-    const cumulate_job *j = ctx;                                                            \
-    T acc[HN_TILE], tile[HN_TILE];                                                          \
-    (void)lane;                                                                             \
-    for (uint64_t i = 0; i < n; i++)                                                        \
-      acc[i] = j->is_product;                                                               \
-    for (uint64_t step = 0; step < v->n; step++) {                                          \
-      uint64_t k = j->is_reverse ? v->n - 1 - step : step;                                  \
-      load(j->x, at + k * v->inner, n, tile);                                               \
-      for (uint64_t i = 0; i < n; i++) {                                                    \
-        T x = tile[i], old = acc[i];                                                        \
-        acc[i] = j->is_product ? (product) : (sum);                                         \
-        tile[i] = j->is_exclusive ? old : acc[i];                                           \
-      }                                                                                     \
-      store(j->y, at + k * v->inner, n, tile);                                              \
-    }                                                                                       \
+#define CUMULATE_LANES(name, T, load, store, sum, product)                                     \
+  static void name(void *ctx, const hn_axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
+    const hn_cumulation *j = ctx;                                                              \
+    T acc[HN_TILE], tile[HN_TILE];                                                             \
+    (void)lane;                                                                                \
+    for (uint64_t i = 0; i < n; i++)                                                           \
+      acc[i] = j->is_product;                                                                  \
+    for (uint64_t step = 0; step < v->n; step++) {                                             \
+      uint64_t k = j->is_reverse ? v->n - 1 - step : step;                                     \
+      load(j->x, at + k * v->inner, n, tile);                                                  \
+      for (uint64_t i = 0; i < n; i++) {                                                       \
+        T x = tile[i], old = acc[i];                                                           \
+        acc[i] = j->is_product ? (product) : (sum);                                            \
+        tile[i] = j->is_exclusive ? old : acc[i];                                              \
+      }                                                                                        \
+      store(j->y, at + k * v->inner, n, tile);                                                 \
+    }                                                                                          \
   }
 /* The same along one lane whose elements lie side by side. */
-#define CUMULATE_RUN(name, T, load, store, sum, product)                                    \
-  static void name(void *ctx, const axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
-    const cumulate_job *j = ctx;                                                            \
-    T acc = j->is_product, tile[HN_TILE];                                                   \
-    (void)lane;                                                                             \
-    for (uint64_t done = 0; done < v->n; done += n) {                                       \
-      n = HN_MIN(v->n - done, HN_TILE);                                                     \
-      uint64_t first = at + (j->is_reverse ? v->n - done - n : done);                       \
-      load(j->x, first, n, tile);                                                           \
-      for (uint64_t step = 0; step < n; step++) {                                           \
-        T *here = &tile[j->is_reverse ? n - 1 - step : step], x = *here, old = acc;         \
-        acc = j->is_product ? (product) : (sum);                                            \
-        *here = j->is_exclusive ? old : acc;                                                \
-      }                                                                                     \
-      store(j->y, first, n, tile);                                                          \
-    }                                                                                       \
+#define CUMULATE_RUN(name, T, load, store, sum, product)                                       \
+  static void name(void *ctx, const hn_axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
+    const hn_cumulation *j = ctx;                                                              \
+    T acc = j->is_product, tile[HN_TILE];                                                      \
+    (void)lane;                                                                                \
+    for (uint64_t done = 0; done < v->n; done += n) {                                          \
+      n = HN_MIN(v->n - done, HN_TILE);                                                        \
+      uint64_t first = at + (j->is_reverse ? v->n - done - n : done);                          \
+      load(j->x, first, n, tile);                                                              \
+      for (uint64_t step = 0; step < n; step++) {                                              \
+        T *here = &tile[j->is_reverse ? n - 1 - step : step], x = *here, old = acc;            \
+        acc = j->is_product ? (product) : (sum);                                               \
+        *here = j->is_exclusive ? old : acc;                                                   \
+      }                                                                                        \
+      store(j->y, first, n, tile);                                                             \
+    }                                                                                          \
   }
 #define WRAPPED(op) (int64_t)((uint64_t)old op(uint64_t) x)
 CUMULATE_LANES(cumulate_reals, double, hn_load_f64, hn_store_f64, old + x, old *x)
@@ -167,13 +173,27 @@ CUMULATE_LANES(cumulate_ints, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WR
 CUMULATE_RUN(cumulate_real_run, double, hn_load_f64, hn_store_f64, old + x, old *x)
 CUMULATE_RUN(cumulate_int_run, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WRAPPED(*))
 
-static hone_status eval_cumulative(hn_eval *c) {
+void hn_cumulation_read(const hn_eval *c, hn_cumulation *job) {
     const hn_infer *node = hn_eval_node(c);
+    *job = (hn_cumulation){.is_product = strcmp(hn_infer_op(node), "CumProd") == 0,
+                           .is_exclusive = hn_attr_i(node, "exclusive", 0) != 0,
+                           .is_reverse = hn_attr_i(node, "reverse", 0) != 0};
+}
+
+void hn_cumulation_run(hn_pool *pool, const hn_axis_view *v, const hn_cumulation *job) {
+    hn_cumulation j = *job;
+    bool is_int = hn_dtype_is_int(job->x->dtype);
+    if (v->inner == 1)
+        each_lanes(pool, v, is_int ? cumulate_int_run : cumulate_real_run, &j);
+    else
+        each_lanes(pool, v, is_int ? cumulate_ints : cumulate_reals, &j);
+}
+
+static hone_status eval_cumulative(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *axis_given = hn_arg(c, 1);
-    cumulate_job job = {x, hn_ret(c, 0), strcmp(hn_infer_op(node), "CumProd") == 0,
-                        hn_attr_i(node, "exclusive", 0) != 0, hn_attr_i(node, "reverse", 0) != 0};
+    hn_cumulation job;
     int64_t axis = 0;
-    if (!job.y)
+    if (!hn_ret(c, 0))
         return HONE_OK;
     if (axis_given->n_elems != 1)
         return hn_eval_fail(c, HONE_E_SHAPE, "axis must be one number");
@@ -181,23 +201,16 @@ static hone_status eval_cumulative(hn_eval *c) {
     if (axis < -(int64_t)x->rank || axis >= x->rank)
         return hn_eval_fail(c, HONE_E_SHAPE, "axis %lld does not exist in data of rank %d",
                             (long long)axis, x->rank);
-    axis_view v = view_axis(x, axis);
-    bool is_int = hn_dtype_is_int(x->dtype);
-    if (v.inner == 1)
-        return each_lanes(c, &v, is_int ? cumulate_int_run : cumulate_real_run, &job);
-    return each_lanes(c, &v, is_int ? cumulate_ints : cumulate_reals, &job);
+    hn_axis_view v = hn_view_axis(x, axis);
+    hn_cumulation_read(c, &job);
+    job.x = x;
+    job.y = hn_ret(c, 0);
+    hn_cumulation_run(hn_eval_pool(c), &v, &job);
+    return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 const hn_impl hn_impl_cumulative[1] = {{.eval = eval_cumulative}};
 
 /* ---- Softmax and its family ------------------------------------------------------------------ */
-
-/* One number per lane, computed beforehand, goes into each element. */
-typedef struct lane_job {
-    const hn_array *x;
-    hn_array *y;
-    const double *of_lane;
-    double (*apply)(double x, double of_lane);
-} lane_job;
 
 static double apply_softmax(double x, double log_sum) {
     return exp(x - log_sum);
@@ -209,8 +222,8 @@ static double apply_norm(double x, double norm) {
     return norm == 0 ? 0 : x / norm;
 }
 
-static void lane_row(void *ctx, const hn_row *row) {
-    const lane_job *j = ctx;
+void hn_lane_row(void *ctx, const hn_row *row) {
+    const hn_lane_job *j = ctx;
     double tile[HN_TILE];
     for (uint64_t at = 0; at < row->n; at += HN_TILE) {
         uint64_t n = HN_MIN(row->n - at, HN_TILE);
@@ -222,9 +235,16 @@ static void lane_row(void *ctx, const hn_row *row) {
     }
 }
 
+hn_lane_form hn_lane_form_softmax(bool is_log) {
+    return (hn_lane_form){"ReduceLogSumExp", is_log ? apply_log_softmax : apply_softmax};
+}
+
+hn_lane_form hn_lane_form_norm(int64_t p) {
+    return (hn_lane_form){p == 1 ? "ReduceL1" : "ReduceL2", apply_norm};
+}
+
 /* y = apply(x, reduction of x along the axis). */
-static hone_status apply_reduced(hn_eval *c, const axis_view *v, const char *reduce,
-                                 double (*apply)(double, double)) {
+static hone_status apply_reduced(hn_eval *c, const hn_axis_view *v, hn_lane_form form) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     const int64_t dims[] = {(int64_t)v->outer, (int64_t)v->n, (int64_t)v->inner};
@@ -236,88 +256,21 @@ static hone_status apply_reduced(hn_eval *c, const axis_view *v, const char *red
     middle.dims = dims;
     lanes.data = hn_eval_scratch(c, lanes.n_elems * sizeof(double));
     HN_TRY_PTR(lanes.data);
-    HN_TRY(hn_reduce(c, reduce, &middle, 2, &lanes));
+    HN_TRY(hn_reduce(c, form.reduce, &middle, 2, &lanes));
     const hn_array *in[] = {&lanes};
-    lane_job job = {x, y, lanes.data, apply};
-    return hn_broadcast_rows(c, &middle, 1, in, lane_row, &job);
+    hn_lane_job job = {x, y, lanes.data, form.apply};
+    return hn_broadcast_rows(c, &middle, 1, in, hn_lane_row, &job);
 }
 
 /* Before version 13 the axis cut the shape in two, and everything behind it was one row. */
-static axis_view view_softmax(const hn_eval *c, const hn_array *x) {
+hn_axis_view hn_view_softmax(const hn_eval *c, const hn_array *x) {
     const hn_infer *node = hn_eval_node(c);
     int64_t axis = hn_attr_i(node, "axis", -1);
     if (hn_infer_version(node) >= 13)
-        return x->rank ? view_axis(x, axis) : (axis_view){1, 1, 1};
+        return x->rank ? hn_view_axis(x, axis) : (hn_axis_view){1, 1, 1};
     axis += axis < 0 ? x->rank : 0;
-    return (axis_view){hn_count((int32_t)axis, x->dims),
-                       hn_count(x->rank - (int32_t)axis, x->dims + axis), 1};
-}
-
-typedef struct softmax_rows {
-    const float *x;
-    float *y;
-    uint64_t n;
-} softmax_rows;
-
-/* Rows of float32, which is where models spend their time. */
-static void softmax_row_range(void *ctx, int64_t begin, int64_t end) {
-    const softmax_rows *j = ctx;
-    for (int64_t r = begin; r < end; r++) {
-        const float *x = j->x + (uint64_t)r * j->n;
-        float *y = j->y + (uint64_t)r * j->n;
-        float largest = -INFINITY;
-        double sum = 0;
-        if (hn_softmax_row_f32((int64_t)j->n, x, y))
-            continue;
-        for (uint64_t i = 0; i < j->n; i++)
-            largest = x[i] > largest ? x[i] : largest;
-        for (uint64_t i = 0; i < j->n; i++) {
-            y[i] = expf(x[i] - largest);
-            sum += (double)y[i];
-        }
-        float scale = (float)(1 / sum);
-        for (uint64_t i = 0; i < j->n; i++)
-            y[i] *= scale;
-    }
-}
-
-static void exp_of_run(hn_unary_fn_f32 fast, float *x, uint64_t n) {
-    if (fast) {
-        fast(x, x, n, 0, 0);
-        return;
-    }
-    for (uint64_t i = 0; i < n; i++)
-        x[i] = expf(x[i]);
-}
-
-static double sum_of_powers(hn_unary_fn_f32 fast, hn_reduce_run_fn sum_of, const float *x,
-                            uint64_t n, float largest) {
-    float powers[HN_TILE];
-    double sum = 0;
-    for (uint64_t at = 0; at < n; at += HN_TILE) {
-        uint64_t some = HN_MIN(HN_TILE, n - at);
-        for (uint64_t i = 0; i < some; i++)
-            powers[i] = x[at + i] - largest;
-        exp_of_run(fast, powers, some);
-        sum += (double)sum_of((int64_t)some, powers);
-    }
-    return sum;
-}
-
-/* An infinite element leaves nothing to the others. */
-static void log_softmax_row_range(void *ctx, int64_t begin, int64_t end) {
-    const softmax_rows *j = ctx;
-    const hn_reduce_loops_f32 *folds = hn_reduce_loops_find_f32();
-    hn_unary_fn_f32 fast = hn_unary_find_f32("Exp");
-    for (int64_t r = begin; r < end; r++) {
-        const float *x = j->x + (uint64_t)r * j->n;
-        float *y = j->y + (uint64_t)r * j->n;
-        float largest = folds->run[HN_REDUCE_MAX]((int64_t)j->n, x), log_sum = 0;
-        if (!isinf(largest))
-            log_sum = (float)log(sum_of_powers(fast, folds->run[HN_REDUCE_SUM], x, j->n, largest));
-        for (uint64_t i = 0; i < j->n; i++)
-            y[i] = x[i] - largest - log_sum;
-    }
+    return (hn_axis_view){hn_count((int32_t)axis, x->dims),
+                          hn_count(x->rank - (int32_t)axis, x->dims + axis), 1};
 }
 
 hone_status hn_eval_softmax(hn_eval *c) {
@@ -326,35 +279,35 @@ hone_status hn_eval_softmax(hn_eval *c) {
     bool is_log = strcmp(hn_infer_op(hn_eval_node(c)), "LogSoftmax") == 0;
     if (!y || x->n_elems == 0)
         return HONE_OK;
-    axis_view v = view_softmax(c, x);
-    if (v.inner != 1 && hn_softmax_lanes(c, is_log, v.outer, v.n, v.inner))
-        return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
-    if (v.inner != 1 || x->dtype != HN_F32)
-        return apply_reduced(c, &v, "ReduceLogSumExp", is_log ? apply_log_softmax : apply_softmax);
-    softmax_rows rows = {x->data, y->data, v.n};
-    hn_pool_for(hn_eval_pool(c), (int64_t)v.outer, (int64_t)HN_MAX(HN_GRAIN / v.n, 1),
-                is_log ? log_softmax_row_range : softmax_row_range, &rows);
+    hn_axis_view v = hn_view_softmax(c, x);
+    hn_softmax form;
+    if (!hn_softmax_plan(&form, &v, is_log, x->dtype))
+        return apply_reduced(c, &v, hn_lane_form_softmax(is_log));
+    hn_softmax_run(hn_eval_pool(c), &form, x->data, y->data);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 const hn_impl hn_impl_softmax[1] = {{.eval = hn_eval_softmax, .memory = HN_MEMORY_IN_PLACE}};
 
-static hone_status eval_hardmax(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0);
+void hn_hardmax_write(const hn_axis_view *v, const int64_t *indices, hn_array *y) {
     const float one = 1;
     uint64_t bytes = 0;
-    if (!y || x->n_elems == 0)
-        return HONE_OK;
-    axis_view v = view_softmax(c, x);
-    arg_job job = {.x = x, .is_max = true};
-    job.out = hn_eval_scratch(c, v.outer * v.inner * sizeof(int64_t));
-    HN_TRY_PTR(job.out);
-    HN_TRY(find_args(c, &v, &job));
     hn_dtype_bytes(y->dtype, y->n_elems, &bytes);
     memset(y->data, 0, (size_t)bytes);
-    for (uint64_t o = 0; o < v.outer; o++)
-        for (uint64_t i = 0; i < v.inner; i++)
-            hn_store_f32(y, (o * v.n + (uint64_t)job.out[o * v.inner + i]) * v.inner + i, 1, &one);
+    for (uint64_t o = 0; o < v->outer; o++)
+        for (uint64_t i = 0; i < v->inner; i++)
+            hn_store_f32(y, (o * v->n + (uint64_t)indices[o * v->inner + i]) * v->inner + i, 1,
+                         &one);
+}
+
+static hone_status eval_hardmax(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    if (!hn_ret(c, 0) || x->n_elems == 0)
+        return HONE_OK;
+    hn_axis_view v = hn_view_softmax(c, x);
+    int64_t *indices = hn_eval_scratch(c, v.outer * v.inner * sizeof *indices);
+    HN_TRY_PTR(indices);
+    HN_TRY(find_args(c, &v, indices));
+    hn_hardmax_write(&v, indices, hn_ret(c, 0));
     return HONE_OK;
 }
 const hn_impl hn_impl_hardmax[1] = {{.eval = eval_hardmax}};
@@ -367,7 +320,8 @@ static hone_status eval_lp_norm(hn_eval *c) {
     int64_t p = hn_attr_i(node, "p", 2);
     if (p != 1 && p != 2)
         return hn_eval_fail(c, HONE_E_INVALID, "p is %lld, but must be 1 or 2", (long long)p);
-    axis_view v = x->rank ? view_axis(x, hn_attr_i(node, "axis", -1)) : (axis_view){1, 1, 1};
-    return apply_reduced(c, &v, p == 1 ? "ReduceL1" : "ReduceL2", apply_norm);
+    hn_axis_view v =
+        x->rank ? hn_view_axis(x, hn_attr_i(node, "axis", -1)) : (hn_axis_view){1, 1, 1};
+    return apply_reduced(c, &v, hn_lane_form_norm(p));
 }
 const hn_impl hn_impl_lp_norm[1] = {{.eval = eval_lp_norm}};

@@ -236,17 +236,9 @@ void hn_binary_box(void *job, const hn_box *b) {
     }
 }
 
-/* The same on arrays: rows that are not contiguous, and floats that are widened. */
-typedef struct binary_arrays {
-    hn_binary_fn fn;
-    const hn_array *x, *y;
-    hn_array *out;
-    bool is_small; /* floats that are widened */
-} binary_arrays;
-
 /* Small floats: widen a tile, run the loop of float, narrow what is no bool. */
-static void binary_row_small(void *ctx, const hn_row *row) {
-    const binary_arrays *j = ctx;
+void hn_binary_small_row(void *ctx, const hn_row *row) {
+    const hn_binary_arrays *j = ctx;
     float x[HN_TILE], y[HN_TILE], z[HN_TILE];
     uint8_t truth[HN_TILE];
     bool is_bool = j->out->dtype == HN_BOOL;
@@ -262,7 +254,7 @@ static void binary_row_small(void *ctx, const hn_row *row) {
     }
 }
 
-static hn_binary_job job_of(const binary_arrays *a) {
+static hn_binary_job job_of(const hn_binary_arrays *a) {
     return (hn_binary_job){a->fn,
                            a->x->data,
                            a->y->data,
@@ -272,16 +264,16 @@ static hn_binary_job job_of(const binary_arrays *a) {
 }
 
 /* Operands and result have one shape, but their rows are not contiguous. */
-static void binary_strided_rows(void *ctx, int64_t begin, int64_t end) {
-    const binary_arrays *j = ctx;
+void hn_binary_strided_rows(void *ctx, int64_t begin, int64_t end) {
+    const hn_binary_arrays *j = ctx;
     for (int64_t i = begin; i < end; i++) {
         hn_array x = hn_array_row(j->x, i), y = hn_array_row(j->y, i),
                  out = hn_array_row(j->out, i);
-        binary_arrays one = {j->fn, &x, &y, &out, j->is_small};
+        hn_binary_arrays one = {j->fn, &x, &y, &out, j->is_small};
         hn_row row = {.step = {1, 1}, .n = out.n_elems};
         hn_binary_job job = job_of(&one);
         if (j->is_small)
-            binary_row_small(&one, &row);
+            hn_binary_small_row(&one, &row);
         else
             binary_row(&job, &row);
     }
@@ -295,7 +287,7 @@ hn_binary_fn hn_binary_float_loop(const hn_binary_op *op) {
 hone_status hn_binary_eval(hn_eval *c, const hn_binary_op *op, const hn_array *x, const hn_array *y,
                            hn_array *out) {
     const hn_array *in[] = {x, y};
-    binary_arrays arrays = {op->by_type[x->dtype], x, y, out, !op->by_type[x->dtype]};
+    hn_binary_arrays arrays = {op->by_type[x->dtype], x, y, out, !op->by_type[x->dtype]};
     if (hn_dtype_is_float(x->dtype) && x->dtype != HN_F64)
         arrays.fn = hn_binary_float_loop(op);
     if (!arrays.fn)
@@ -303,12 +295,12 @@ hone_status hn_binary_eval(hn_eval *c, const hn_binary_op *op, const hn_array *x
                             hn_dtype_name(x->dtype));
     if (x->row_stride || y->row_stride || out->row_stride) {
         int64_t grain = HN_GRAIN / HN_MAX(out->dims[out->rank - 1], 1);
-        hn_pool_for(hn_eval_pool(c), hn_n_rows(out), HN_MAX(grain, 1), binary_strided_rows,
+        hn_pool_for(hn_eval_pool(c), hn_n_rows(out), HN_MAX(grain, 1), hn_binary_strided_rows,
                     &arrays);
         return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
     }
     if (arrays.is_small)
-        return hn_broadcast_rows(c, out, 2, in, binary_row_small, &arrays);
+        return hn_broadcast_rows(c, out, 2, in, hn_binary_small_row, &arrays);
     hn_binary_job job = job_of(&arrays);
     return hn_broadcast_boxes(c, out, 2, in, hn_binary_box, &job);
 }

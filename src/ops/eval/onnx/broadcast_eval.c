@@ -32,29 +32,37 @@ const hn_impl hn_impl_binary[1] = {{.eval = eval_binary, .memory = HN_MEMORY_IN_
 
 /* ---- division -------------------------------------------------------------------------------- */
 
-static hone_status refuse_zeros(hn_eval *c, const hn_array *divisor) {
+uint64_t hn_first_zero(const hn_array *divisor) {
     int64_t v[HN_TILE];
     for (uint64_t at = 0; at < divisor->n_elems; at += HN_TILE) {
         uint64_t n = HN_MIN(divisor->n_elems - at, HN_TILE);
         hn_load_i64(divisor, at, n, v);
         for (uint64_t i = 0; i < n; i++)
             if (v[i] == 0)
-                return hn_eval_fail(c, HONE_E_INVALID, "divides by zero: element %llu of B is 0",
-                                    (unsigned long long)(at + i));
+                return at + i;
     }
-    return HONE_OK;
+    return divisor->n_elems;
+}
+
+/* Integers that are divided by zero have no result. */
+static hone_status refuse_zeros(hn_eval *c) {
+    const hn_array *divisor = hn_arg(c, 1);
+    if (!hn_ret(c, 0) || hn_ret(c, 0)->n_elems == 0 || !hn_dtype_is_int(divisor->dtype))
+        return HONE_OK;
+    uint64_t zero = hn_first_zero(divisor);
+    return zero < divisor->n_elems
+               ? hn_eval_fail(c, HONE_E_INVALID, HN_DIVIDES_BY_ZERO, (unsigned long long)zero)
+               : HONE_OK;
 }
 
 static hone_status eval_div(hn_eval *c) {
-    if (hn_ret(c, 0) && hn_ret(c, 0)->n_elems > 0 && hn_dtype_is_int(hn_arg(c, 1)->dtype))
-        HN_TRY(refuse_zeros(c, hn_arg(c, 1)));
+    HN_TRY(refuse_zeros(c));
     return eval_binary(c);
 }
 const hn_impl hn_impl_div[1] = {{.eval = eval_div}};
 
 static hone_status eval_mod(hn_eval *c) {
-    if (hn_ret(c, 0) && hn_ret(c, 0)->n_elems > 0 && hn_dtype_is_int(hn_arg(c, 1)->dtype))
-        HN_TRY(refuse_zeros(c, hn_arg(c, 1)));
+    HN_TRY(refuse_zeros(c));
     return eval_pair_named(c, hn_attr_i(hn_eval_node(c), "fmod", 0) ? "Mod.fmod" : "Mod");
 }
 const hn_impl hn_impl_mod[1] = {{.eval = eval_mod}};
@@ -148,12 +156,6 @@ const hn_impl hn_impl_prelu[1] = {{.eval = eval_prelu}};
 
 /* ---- Pow ------------------------------------------------------------------------------------- */
 
-typedef struct pow_job {
-    const hn_array *x, *y;
-    hn_array *z;
-    hn_binary_fn multiply; /* floats */
-} pow_job;
-
 /* Repeated squaring; what is too large wraps. Below an exponent of zero only 1 and -1 remain. */
 static int64_t integer_power(int64_t base, int64_t exponent) {
     uint64_t result = 1, square = (uint64_t)base;
@@ -168,7 +170,7 @@ static int64_t integer_power(int64_t base, int64_t exponent) {
 }
 
 static void pow_integers(void *ctx, const hn_row *row) {
-    const pow_job *j = ctx;
+    const hn_pow_job *j = ctx;
     int64_t x[HN_TILE], y[HN_TILE];
     for (uint64_t i = 0; i < row->n; i += HN_TILE) {
         uint64_t n = HN_MIN(row->n - i, HN_TILE);
@@ -181,7 +183,7 @@ static void pow_integers(void *ctx, const hn_row *row) {
 }
 
 static void pow_doubles(void *ctx, const hn_row *row) {
-    const pow_job *j = ctx;
+    const hn_pow_job *j = ctx;
     double x[HN_TILE], y[HN_TILE];
     for (uint64_t i = 0; i < row->n; i += HN_TILE) {
         uint64_t n = HN_MIN(row->n - i, HN_TILE);
@@ -194,7 +196,7 @@ static void pow_doubles(void *ctx, const hn_row *row) {
 }
 
 /* In tiles, because z may be x. */
-static void pow_cubes(const pow_job *j, const float *x, float *z, uint64_t n) {
+static void pow_cubes(const hn_pow_job *j, const float *x, float *z, uint64_t n) {
     float squares[HN_TILE];
     for (uint64_t i = 0; i < n; i += HN_TILE) {
         uint64_t n_tile = HN_MIN(n - i, HN_TILE);
@@ -205,7 +207,7 @@ static void pow_cubes(const pow_job *j, const float *x, float *z, uint64_t n) {
 
 /* Squares and cubes are by far the most common powers. */
 static void pow_floats(void *ctx, const hn_row *row) {
-    const pow_job *j = ctx;
+    const hn_pow_job *j = ctx;
     const float *x = (const float *)j->x->data + row->in[0];
     const float *y = (const float *)j->y->data + row->in[1];
     float *z = (float *)j->z->data + row->out;
@@ -222,6 +224,12 @@ static void pow_floats(void *ctx, const hn_row *row) {
         z[i] = powf(x[row->step[0] ? i : 0], y[row->step[1] ? i : 0]);
 }
 
+hn_row_fn hn_pow_row(hn_dtype x, hn_dtype y) {
+    return hn_dtype_is_int(x) && hn_dtype_is_int(y) ? pow_integers
+           : x == HN_F32 && y == HN_F32             ? pow_floats
+                                                    : pow_doubles;
+}
+
 static hone_status eval_pow(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *z = hn_ret(c, 0);
@@ -230,14 +238,8 @@ static hone_status eval_pow(hn_eval *c) {
         return HONE_OK;
     hn_array y = legacy_operand(c, x, hn_arg(c, 1), dims);
     const hn_array *in[] = {x, &y};
-    pow_job job = {x, &y, z, hn_binary_float_loop(hn_binary_find("Mul"))};
-    bool are_ints = hn_dtype_is_int(x->dtype) && hn_dtype_is_int(y.dtype);
-    bool are_floats = x->dtype == HN_F32 && y.dtype == HN_F32;
-    return hn_broadcast_rows(c, z, 2, in,
-                             are_ints     ? pow_integers
-                             : are_floats ? pow_floats
-                                          : pow_doubles,
-                             &job);
+    hn_pow_job job = {x, &y, z, hn_binary_float_loop(hn_binary_find("Mul"))};
+    return hn_broadcast_rows(c, z, 2, in, hn_pow_row(x->dtype, y.dtype), &job);
 }
 const hn_impl hn_impl_pow[1] = {{.eval = eval_pow}};
 

@@ -1,5 +1,5 @@
 /* Clip, and the legacy operators with one parameter per channel. */
-#include "ops/eval/eval_broadcast.h"
+#include "ops/eval/onnx/clip_eval.h"
 
 #include <float.h>
 #include <math.h>
@@ -24,18 +24,10 @@ typedef void (*clip_fn)(const void *x, void *y, uint64_t n, const void *low, con
 #define CLIP_ROW(id, T) [id] = clip_##T,
 static const clip_fn clip_by_type[HN_DTYPE_COUNT] = {HN_C_INTS(CLIP_ROW) HN_C_FLOATS(CLIP_ROW)};
 
-/* One number of any type that Clip has. */
-typedef union clip_limit {
-    uint64_t bits;
-    float f32;
-    double f64;
-} clip_limit;
-
 typedef struct clip_job {
+    const hn_clip *clip;
     const hn_array *x;
     hn_array *y;
-    clip_limit low, high;
-    hn_unary_fn_f32 fast; /* for float32; may be NULL */
 } clip_job;
 
 static void clip_range(void *ctx, int64_t begin, int64_t end) {
@@ -43,13 +35,13 @@ static void clip_range(void *ctx, int64_t begin, int64_t end) {
     size_t bytes = hn_elem_bytes(j->x->dtype);
     clip_by_type[j->x->dtype]((const uint8_t *)j->x->data + (size_t)begin * bytes,
                               (uint8_t *)j->y->data + (size_t)begin * bytes,
-                              (uint64_t)(end - begin), &j->low, &j->high);
+                              (uint64_t)(end - begin), &j->clip->low, &j->clip->high);
 }
 
 static void clip_range_fast(void *ctx, int64_t begin, int64_t end) {
     const clip_job *j = ctx;
-    j->fast((const float *)j->x->data + begin, (float *)j->y->data + begin, (uint64_t)(end - begin),
-            j->low.f32, j->high.f32);
+    j->clip->fast((const float *)j->x->data + begin, (float *)j->y->data + begin,
+                  (uint64_t)(end - begin), j->clip->low.f32, j->clip->high.f32);
 }
 
 static void clip_range_small(void *ctx, int64_t begin, int64_t end) {
@@ -58,13 +50,13 @@ static void clip_range_small(void *ctx, int64_t begin, int64_t end) {
     for (uint64_t i = (uint64_t)begin; i < (uint64_t)end; i += HN_TILE) {
         uint64_t n = HN_MIN((uint64_t)end - i, HN_TILE);
         hn_load_f32(j->x, i, n, tile);
-        clip_float(tile, tile, n, &j->low, &j->high);
+        clip_float(tile, tile, n, &j->clip->low, &j->clip->high);
         hn_store_f32(j->y, i, n, tile);
     }
 }
 
 /* What bounds nothing: the ends of the type. */
-static void no_bounds(hn_dtype t, clip_limit *low, clip_limit *high) {
+static void no_bounds(hn_dtype t, hn_clip_limit *low, hn_clip_limit *high) {
     hn_array at_low = {.dtype = t, .n_elems = 1, .data = low}, at_high = at_low;
     at_high.data = high;
     if (!hn_dtype_is_int(t)) {
@@ -81,41 +73,56 @@ static void no_bounds(hn_dtype t, clip_limit *low, clip_limit *high) {
     hn_store_i64(&at_high, 0, 1, &top);
 }
 
-/* An input since version 11, an attribute before. */
-static void read_bound(const hn_eval *c, hn_dtype t, uint32_t input, const char *attr, float def,
-                       clip_limit *bound) {
+static void read_limit(const hn_eval *c, hn_dtype t, const char *attr, float def,
+                       hn_clip_limit *limit) {
     const hn_infer *node = hn_eval_node(c);
-    const hn_array *given = hn_arg(c, input);
-    hn_array at = {.dtype = t, .n_elems = 1, .data = bound};
-    if (hn_infer_version(node) >= 11) {
-        if (!given || given->n_elems == 0)
-            return;
-        if (t == HN_F32)
-            hn_load_f32(given, 0, 1, &bound->f32);
-        else
-            memcpy(bound, given->data, hn_elem_bytes(given->dtype));
-        return;
-    }
+    hn_array at = {.dtype = t, .n_elems = 1, .data = limit};
     double v = (double)hn_attr_f(node, attr, def);
     if (hn_infer_version(node) >= 6 || hn_has_attr(node, attr))
         hn_store_f64(&at, 0, 1, &v);
 }
 
-static hone_status eval_clip(hn_eval *c) {
-    clip_job job = {.x = hn_arg(c, 0), .y = hn_ret(c, 0)};
-    if (!job.y)
-        return HONE_OK;
-    /* Small floats are compared as floats. */
-    hn_dtype t = clip_by_type[job.x->dtype] ? job.x->dtype : HN_F32;
-    no_bounds(t, &job.low, &job.high);
-    read_bound(c, t, 1, "min", -FLT_MAX, &job.low);
-    read_bound(c, t, 2, "max", FLT_MAX, &job.high);
-    job.fast = job.x->dtype == HN_F32 ? hn_unary_find_f32("Clip") : NULL;
-    hn_pool_for(hn_eval_pool(c), (int64_t)job.x->n_elems, HN_GRAIN,
-                job.fast            ? clip_range_fast
-                : t == job.x->dtype ? clip_range
-                                    : clip_range_small,
+/* Limits are arguments since version 11, attributes before. Small floats are compared as floats. */
+void hn_clip_read(const hn_eval *c, hn_clip *clip) {
+    hn_dtype t = hn_arg(c, 0)->dtype;
+    *clip = (hn_clip){.type = clip_by_type[t] ? t : HN_F32,
+                      .reads_limits = hn_infer_version(hn_eval_node(c)) >= 11,
+                      .fast = t == HN_F32 ? hn_unary_find_f32("Clip") : NULL};
+    no_bounds(clip->type, &clip->low, &clip->high);
+    if (clip->reads_limits)
+        return;
+    read_limit(c, clip->type, "min", -FLT_MAX, &clip->low);
+    read_limit(c, clip->type, "max", FLT_MAX, &clip->high);
+}
+
+void hn_clip_set(const hn_clip *clip, const hn_array *given, hn_clip_limit *limit) {
+    if (!given || given->n_elems == 0)
+        return;
+    if (clip->type == HN_F32)
+        hn_load_f32(given, 0, 1, &limit->f32);
+    else
+        memcpy(limit, given->data, hn_elem_bytes(given->dtype));
+}
+
+void hn_clip_run(hn_pool *pool, const hn_clip *clip, const hn_array *x, hn_array *y) {
+    clip_job job = {clip, x, y};
+    hn_pool_for(pool, (int64_t)x->n_elems, HN_GRAIN,
+                clip->fast               ? clip_range_fast
+                : clip->type == x->dtype ? clip_range
+                                         : clip_range_small,
                 &job);
+}
+
+static hone_status eval_clip(hn_eval *c) {
+    hn_clip clip;
+    if (!hn_ret(c, 0))
+        return HONE_OK;
+    hn_clip_read(c, &clip);
+    if (clip.reads_limits) {
+        hn_clip_set(&clip, hn_arg(c, 1), &clip.low);
+        hn_clip_set(&clip, hn_arg(c, 2), &clip.high);
+    }
+    hn_clip_run(hn_eval_pool(c), &clip, hn_arg(c, 0), hn_ret(c, 0));
     return HONE_OK;
 }
 const hn_impl hn_impl_clip[1] = {{.eval = eval_clip, .memory = HN_MEMORY_IN_PLACE}};

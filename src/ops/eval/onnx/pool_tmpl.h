@@ -1,8 +1,8 @@
 /* The body of pool_eval.c for one type: T, and NAME(x) that appends the type's name. */
 
 typedef struct NAME(pool_job) {
-    const hn_eval *c;
-    const pool_form *form;
+    const hn_pool *pool;
+    const hn_pooling *form;
     const T *x;
     T *y;
     int64_t *indices; /* of maxima; may be NULL */
@@ -10,7 +10,7 @@ typedef struct NAME(pool_job) {
 
 /* One window element meets all outputs of a line. `line` is NULL in the padding; `first` is the
  * flat index of line[0]. */
-static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, int64_t tap, T *y,
+static void NAME(pool_line)(const hn_pooling *f, const T *line, int64_t first, int64_t tap, T *y,
                             int64_t *indices) {
     const hn_window *s = &f->window;
     int32_t last = s->n_axes - 1;
@@ -18,7 +18,7 @@ static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, in
     hn_window_inside(s, last, tap, &begin, &end);
     int64_t shift = tap * s->dilation[last] - s->pad[last];
     switch (f->kind) {
-    case POOL_MAX:
+    case HN_POOL_MAX:
         for (int64_t o = begin; o < end; o++) {
             T v = line[o * stride + shift];
             if (v > y[o] || v != v || (indices && indices[o] < 0)) {
@@ -28,11 +28,11 @@ static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, in
             }
         }
         break;
-    case POOL_AVERAGE:
+    case HN_POOL_AVERAGE:
         for (int64_t o = begin; o < end; o++)
             y[o] += line[o * stride + shift];
         break;
-    case POOL_LP:
+    case HN_POOL_LP:
         for (int64_t o = begin; o < end; o++)
             y[o] += (T)pow_of(fabs((double)line[o * stride + shift]), f->p);
         break;
@@ -43,7 +43,7 @@ static void NAME(pool_line)(const pool_form *f, const T *line, int64_t first, in
  * was stopped. */
 static bool NAME(pool_windows)(const NAME(pool_job) * job, const T *plane, const int64_t *at, T *y,
                                int64_t *indices, int64_t *unwatched) {
-    const pool_form *f = job->form;
+    const hn_pooling *f = job->form;
     const hn_window *s = &f->window;
     int32_t last = s->n_axes - 1;
     int64_t taps[HN_MAX_SPATIAL] = {0};
@@ -51,7 +51,7 @@ static bool NAME(pool_windows)(const NAME(pool_job) * job, const T *plane, const
         int64_t line = 0;
         bool inside = true;
         *unwatched += s->out[last];
-        if (*unwatched >= POOL_UNWATCHED && hn_eval_stopped(job->c))
+        if (*unwatched >= POOL_UNWATCHED && hn_pool_is_stopped(job->pool))
             return false;
         *unwatched %= POOL_UNWATCHED;
         for (int32_t a = 0; a < last && inside; a++) {
@@ -66,22 +66,22 @@ static bool NAME(pool_windows)(const NAME(pool_job) * job, const T *plane, const
     return true;
 }
 
-static void NAME(pool_finish)(const pool_form *f, const int64_t *at, T *y) {
+static void NAME(pool_finish)(const hn_pooling *f, const int64_t *at, T *y) {
     int32_t last = f->window.n_axes - 1;
     double outer = 1;
-    for (int32_t a = 0; a < last && f->kind == POOL_AVERAGE; a++)
+    for (int32_t a = 0; a < last && f->kind == HN_POOL_AVERAGE; a++)
         outer *= (double)pool_count(f, a, at[a]);
     for (int64_t o = 0; o < f->window.out[last]; o++) {
-        if (f->kind == POOL_AVERAGE)
+        if (f->kind == HN_POOL_AVERAGE)
             y[o] = (T)((double)y[o] / (outer * (double)pool_count(f, last, o)));
-        else if (f->kind == POOL_LP)
+        else if (f->kind == HN_POOL_LP)
             y[o] = (T)pow_of((double)y[o], 1 / f->p);
     }
 }
 
 static void NAME(pool_planes)(void *ctx, int64_t begin, int64_t end) {
     const NAME(pool_job) *job = ctx;
-    const pool_form *f = job->form;
+    const hn_pooling *f = job->form;
     const hn_window *s = &f->window;
     int32_t last = s->n_axes - 1;
     int64_t width = s->out[last], unwatched = 0;
@@ -92,7 +92,7 @@ static void NAME(pool_planes)(void *ctx, int64_t begin, int64_t end) {
             T *y = job->y + p * s->out_elems + line * width;
             int64_t *indices = job->indices ? job->indices + p * s->out_elems + line * width : NULL;
             for (int64_t o = 0; o < width; o++) {
-                y[o] = f->kind == POOL_MAX ? (T)f->lowest : 0;
+                y[o] = f->kind == HN_POOL_MAX ? (T)f->lowest : 0;
                 if (indices)
                     indices[o] = -1;
             }
@@ -105,20 +105,9 @@ static void NAME(pool_planes)(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static hone_status NAME(pool_eval)(hn_eval *c, const pool_form *f) {
-    const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0), *indices = hn_ret(c, 1);
-    const T *wide_x = NAME(hn_wide)(c, x);
-    int64_t planes = x->dims[0] * x->dims[1];
-    T *wide = y ? NAME(hn_room)(c, y)
-                : hn_eval_scratch_n(c, (uint64_t)(planes * f->window.out_elems), sizeof(T));
-    HN_TRY_PTR(wide_x && wide);
-    NAME(pool_job) job = {c, f, wide_x, wide, indices ? indices->data : NULL};
+static void NAME(pool_all_planes)(hn_pool *pool, const hn_pooling *f, int64_t n_planes, const T *x,
+                                  T *y, int64_t *indices) {
+    NAME(pool_job) job = {pool, f, x, y, indices};
     if (f->window.out_elems > 0)
-        hn_pool_for(hn_eval_pool(c), planes, 1, NAME(pool_planes), &job);
-    if (hn_eval_stopped(c))
-        return HONE_E_CANCELLED;
-    if (y)
-        NAME(hn_narrow)(y, wide);
-    return HONE_OK;
+        hn_pool_for(pool, n_planes, 1, NAME(pool_planes), &job);
 }

@@ -1,30 +1,23 @@
 /* Quantization and its inverse, computed. */
-#include "ops/eval/widen.h"
+#include "ops/eval/onnx/quantize_eval.h"
 
 #include <math.h>
 
-/* Which scale an element has: one for all, one per slice of an axis, or one per block along it. */
-typedef struct quant_form {
-    const float *scale, *zero; /* zero may be NULL */
-    uint64_t inner;            /* elements behind the axis */
-    uint64_t axis;             /* length of the axis */
-    uint64_t block;            /* of elements along the axis; 0: no blocks */
-    bool is_single;
-} quant_form;
-
-static hone_status read_quant_form(hn_eval *c, quant_form *q) {
+hone_status hn_quant_read(hn_eval *c, hn_quant *q) {
+    const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0), *scale = hn_arg(c, 1), *zero = hn_arg(c, 2);
-    int64_t axis = hn_attr_i(hn_eval_node(c), "axis", 1),
-            block = hn_attr_i(hn_eval_node(c), "block_size", 0);
+    int64_t axis = hn_attr_i(node, "axis", 1), block = hn_attr_i(node, "block_size", 0),
+            precision = hn_attr_i(node, "precision", 0);
     if (zero && zero->n_elems != scale->n_elems)
         return hn_eval_fail(c, HONE_E_SHAPE, "%llu scales, but %llu zero points",
                             (unsigned long long)scale->n_elems, (unsigned long long)zero->n_elems);
-    *q = (quant_form){.scale = hn_wide_f32(c, scale),
-                      .zero = zero ? hn_wide_f32(c, zero) : NULL,
-                      .inner = 1,
-                      .axis = 1};
-    HN_TRY_PTR(q->scale && (!zero || q->zero));
-    q->is_single = scale->n_elems == 1 && scale->rank <= 1;
+    *q = (hn_quant){.inner = 1,
+                    .axis = 1,
+                    .is_single = scale->n_elems == 1 && scale->rank <= 1,
+                    .saturate = hn_attr_i(node, "saturate", 1) != 0};
+    q->precision = precision > 0                                       ? (hn_dtype)precision
+                   : scale->dtype == HN_F16 || scale->dtype == HN_BF16 ? scale->dtype
+                                                                       : HN_F32;
     if (q->is_single || x->n_elems == 0)
         return HONE_OK;
     axis += axis < 0 ? x->rank : 0;
@@ -45,18 +38,18 @@ typedef struct quant_cursor {
     uint64_t inner, along, outer;
 } quant_cursor;
 
-static quant_cursor quant_at(const quant_form *q, uint64_t i) {
+static quant_cursor quant_at(const hn_quant *q, uint64_t i) {
     return (quant_cursor){i % q->inner, i / q->inner % q->axis, i / q->inner / q->axis};
 }
 
-static uint64_t quant_slot(const quant_form *q, const quant_cursor *at) {
+static uint64_t quant_slot(const hn_quant *q, const quant_cursor *at) {
     if (q->block == 0)
         return at->along;
     uint64_t blocks = (q->axis + q->block - 1) / q->block;
     return (at->outer * blocks + at->along / q->block) * q->inner + at->inner;
 }
 
-static void quant_next(const quant_form *q, quant_cursor *at) {
+static void quant_next(const hn_quant *q, quant_cursor *at) {
     if (++at->inner < q->inner)
         return;
     at->inner = 0;
@@ -66,25 +59,31 @@ static void quant_next(const quant_form *q, quant_cursor *at) {
     at->outer++;
 }
 
+typedef struct quant_job {
+    const hn_quant *form;
+    const float *scale, *zero; /* zero may be NULL */
+    const hn_array *x;
+    hn_array *y;
+} quant_job;
+
 /* Scales and zero points of the elements begin .. begin+n. */
-static void quant_load(const quant_form *q, uint64_t begin, uint64_t n, float *scale, float *zero) {
+static void quant_load(const quant_job *job, uint64_t begin, uint64_t n, float *scale,
+                       float *zero) {
+    const hn_quant *q = job->form;
     quant_cursor at = q->is_single ? (quant_cursor){0, 0, 0} : quant_at(q, begin);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t slot = q->is_single ? 0 : quant_slot(q, &at);
-        scale[i] = q->scale[slot];
-        zero[i] = q->zero ? q->zero[slot] : 0;
+        scale[i] = job->scale[slot];
+        zero[i] = job->zero ? job->zero[slot] : 0;
         if (!q->is_single)
             quant_next(q, &at);
     }
 }
 
-typedef struct quant_job {
-    quant_form form;
-    const hn_array *x;
-    hn_array *y;
-    hn_dtype precision; /* of the quotient */
-    bool saturate;
-} quant_job;
+/* One scale for all is there since the first tile. */
+static bool quant_is_loaded(const quant_job *job, uint64_t begin, int64_t tile0) {
+    return job->form->is_single && begin > (uint64_t)tile0 * HN_TILE;
+}
 
 /* ---- QuantizeLinear -------------------------------------------------------------------------- */
 
@@ -115,12 +114,21 @@ static bool quant_f8_kind(hn_dtype t, hn_f8_kind *kind) {
 
 static void quant_store(const quant_job *job, uint64_t begin, uint64_t n, const float *v) {
     hn_f8_kind kind;
-    if (job->saturate || !quant_f8_kind(job->y->dtype, &kind)) {
+    if (job->form->saturate || !quant_f8_kind(job->y->dtype, &kind)) {
         hn_store_f32(job->y, begin, n, v);
         return;
     }
     for (uint64_t i = 0; i < n; i++)
         ((uint8_t *)job->y->data)[begin + i] = hn_f32_to_f8(v[i], kind, false);
+}
+
+/* NaN becomes the smallest. */
+static void round_into(uint64_t n, const float *zero, float lo, float hi, float *x) {
+    for (uint64_t i = 0; i < n; i++) {
+        float v = hn_round_even(x[i]) + zero[i];
+        v = v > lo ? v : lo;
+        x[i] = v < hi ? v : hi;
+    }
 }
 
 /* Tiles begin at multiples of HN_TILE, so that no two threads share a byte of packed elements. */
@@ -133,37 +141,21 @@ static void quantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
          begin < HN_MIN((uint64_t)tile1 * HN_TILE, job->x->n_elems); begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, job->x->n_elems - begin);
         hn_load_f32(job->x, begin, n, x);
-        quant_load(&job->form, begin, n, scale, zero);
-        for (uint64_t i = 0; i < n; i++) {
-            float v = x[i] / scale[i];
-            if (job->precision != HN_F32)
-                v = quant_in_precision(job->precision, v);
-            x[i] = is_int ? fminf(fmaxf(hn_round_even(v) + zero[i], lo), hi) : v + zero[i];
-        }
+        if (!quant_is_loaded(job, begin, tile0))
+            quant_load(job, begin, n, scale, zero);
+        for (uint64_t i = 0; i < n; i++)
+            x[i] /= scale[i];
+        if (job->form->precision != HN_F32)
+            for (uint64_t i = 0; i < n; i++)
+                x[i] = quant_in_precision(job->form->precision, x[i]);
+        if (is_int)
+            round_into(n, zero, lo, hi, x);
+        else
+            for (uint64_t i = 0; i < n; i++)
+                x[i] += zero[i];
         quant_store(job, begin, n, x);
     }
 }
-
-static hone_status run_quant(hn_eval *c, hn_range_fn fn) {
-    const hn_infer *node = hn_eval_node(c);
-    quant_job job = {
-        .x = hn_arg(c, 0), .y = hn_ret(c, 0), .saturate = hn_attr_i(node, "saturate", 1) != 0};
-    if (!job.y)
-        return HONE_OK;
-    hn_dtype scale = hn_arg(c, 1)->dtype;
-    int64_t precision = hn_attr_i(node, "precision", 0);
-    job.precision = precision > 0                         ? (hn_dtype)precision
-                    : scale == HN_F16 || scale == HN_BF16 ? scale
-                                                          : HN_F32;
-    HN_TRY(read_quant_form(c, &job.form));
-    hn_pool_for(hn_eval_pool(c), (int64_t)((job.x->n_elems + HN_TILE - 1) / HN_TILE), 64, fn, &job);
-    return HONE_OK;
-}
-
-static hone_status eval_quantize_linear(hn_eval *c) {
-    return run_quant(c, quantize_tiles);
-}
-const hn_impl hn_impl_quantize_linear[1] = {{.eval = eval_quantize_linear}};
 
 /* ---- DequantizeLinear ------------------------------------------------------------------------ */
 
@@ -174,32 +166,63 @@ static void dequantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
          begin < HN_MIN((uint64_t)tile1 * HN_TILE, job->x->n_elems); begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, job->x->n_elems - begin);
         hn_load_f32(job->x, begin, n, x);
-        quant_load(&job->form, begin, n, scale, zero);
+        if (!quant_is_loaded(job, begin, tile0))
+            quant_load(job, begin, n, scale, zero);
         for (uint64_t i = 0; i < n; i++)
             x[i] = (x[i] - zero[i]) * scale[i];
         hn_store_f32(job->y, begin, n, x);
     }
 }
 
+/* ---- both ------------------------------------------------------------------------------------ */
+
+void hn_quant_run(hn_pool *pool, const hn_quant *q, bool is_back, const hn_array *x, hn_array *y,
+                  const float *scale, const float *zero) {
+    quant_job job = {q, scale, zero, x, y};
+    hn_pool_for(pool, (int64_t)((x->n_elems + HN_TILE - 1) / HN_TILE), 64,
+                is_back ? dequantize_tiles : quantize_tiles, &job);
+}
+
+static hone_status eval_quant(hn_eval *c, bool is_back) {
+    const hn_array *zero = hn_arg(c, 2);
+    hn_quant q;
+    if (!hn_ret(c, 0))
+        return HONE_OK;
+    HN_TRY(hn_quant_read(c, &q));
+    const float *scales = hn_wide_f32(c, hn_arg(c, 1)), *zeros = zero ? hn_wide_f32(c, zero) : NULL;
+    HN_TRY_PTR(scales && (!zero || zeros));
+    hn_quant_run(hn_eval_pool(c), &q, is_back, hn_arg(c, 0), hn_ret(c, 0), scales, zeros);
+    return HONE_OK;
+}
+
+static hone_status eval_quantize_linear(hn_eval *c) {
+    return eval_quant(c, false);
+}
+const hn_impl hn_impl_quantize_linear[1] = {{.eval = eval_quantize_linear}};
+
 static hone_status eval_dequantize_linear(hn_eval *c) {
-    return run_quant(c, dequantize_tiles);
+    return eval_quant(c, true);
 }
 const hn_impl hn_impl_dequantize_linear[1] = {{.eval = eval_dequantize_linear}};
 
 /* ---- DynamicQuantizeLinear ------------------------------------------------------------------- */
 
+void hn_dynamic_quantize(uint64_t n, const float *x, uint8_t *y, float *scale, uint8_t *zero) {
+    hn_affine by = hn_byte_affine(n, x);
+    for (uint64_t i = 0; y && i < n; i++)
+        y[i] = (uint8_t)fminf(fmaxf(hn_round_even(x[i] / by.scale) + by.zero, 0), 255);
+    if (scale)
+        *scale = by.scale;
+    if (zero)
+        *zero = (uint8_t)by.zero;
+}
+
 static hone_status eval_dynamic_quantize_linear(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0), *y_scale = hn_ret(c, 1), *y_zero = hn_ret(c, 2);
-    const float *from = x->data;
-    hn_affine by = hn_byte_affine(x->n_elems, from);
-    for (uint64_t i = 0; y && i < x->n_elems; i++)
-        ((uint8_t *)y->data)[i] =
-            (uint8_t)fminf(fmaxf(hn_round_even(from[i] / by.scale) + by.zero, 0), 255);
-    if (y_scale)
-        hn_store_f32(y_scale, 0, 1, &by.scale);
-    if (y_zero)
-        hn_store_f32(y_zero, 0, 1, &by.zero);
+    void *out[3];
+    for (uint32_t i = 0; i < 3; i++)
+        out[i] = hn_ret(c, i) ? hn_ret(c, i)->data : NULL;
+    hn_dynamic_quantize(x->n_elems, x->data, out[0], out[1], out[2]);
     return HONE_OK;
 }
 const hn_impl hn_impl_dynamic_quantize_linear[1] = {{.eval = eval_dynamic_quantize_linear}};

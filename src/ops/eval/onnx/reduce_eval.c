@@ -1,52 +1,18 @@
-/* Reductions. Axes that lie together and share their fate become one, so that either the innermost
- * axis is reduced (long runs fold into one number) or it is kept (runs fold lane by lane). */
-#include "cpu/kernels/reduce/reduce_loops.h"
+/* Reductions. Floats are folded as doubles, or by vectors in blocks; integers as 64-bit integers.
+ */
+#include "ops/eval/reduction.h"
 #include "ops/eval/eval_broadcast.h"
 
 #include <math.h>
 
-typedef enum fold_kind { FOLD_SUM, FOLD_PROD, FOLD_MAX, FOLD_MIN } fold_kind;
-typedef enum fold_before { BEFORE_NOTHING, BEFORE_ABS, BEFORE_SQUARE, BEFORE_EXP } fold_before;
-typedef enum fold_after { AFTER_NOTHING, AFTER_MEAN, AFTER_SQRT, AFTER_LOG } fold_after;
-
-typedef struct reduce_op {
-    const char *op;
-    fold_before before;
-    fold_kind fold;
-    fold_after after;
-} reduce_op;
-
-static const reduce_op reduce_ops[] = {
-    {"ReduceSum", BEFORE_NOTHING, FOLD_SUM, AFTER_NOTHING},
-    {"ReduceMean", BEFORE_NOTHING, FOLD_SUM, AFTER_MEAN},
-    {"ReduceProd", BEFORE_NOTHING, FOLD_PROD, AFTER_NOTHING},
-    {"ReduceMax", BEFORE_NOTHING, FOLD_MAX, AFTER_NOTHING},
-    {"ReduceMin", BEFORE_NOTHING, FOLD_MIN, AFTER_NOTHING},
-    {"ReduceL1", BEFORE_ABS, FOLD_SUM, AFTER_NOTHING},
-    {"ReduceL2", BEFORE_SQUARE, FOLD_SUM, AFTER_SQRT},
-    {"ReduceSumSquare", BEFORE_SQUARE, FOLD_SUM, AFTER_NOTHING},
-    {"ReduceLogSum", BEFORE_NOTHING, FOLD_SUM, AFTER_LOG},
-    {"ReduceLogSumExp", BEFORE_EXP, FOLD_SUM,
-     AFTER_LOG}, /* around the largest, so that nothing overflows */
-};
-
-typedef struct reduction {
-    hn_eval *c;
+/* One at work. What is folded, and from where, may be changed on the way. */
+typedef struct reducing {
+    const hn_reduction *plan;
     const hn_array *x;
     hn_array *out;
-    reduce_op how;
-    bool is_int;         /* folds int64, else double */
-    bool flips_sign_bit; /* uint64 in the order of int64 */
-    int64_t first_int;   /* where folding starts */
+    hn_reduce_op how;
     double first_real;
-    int32_t n_kept, n_reduced; /* axes, outermost first; strides in elements */
-    int64_t kept[HN_MAX_RANK], kept_strides[HN_MAX_RANK];
-    int64_t reduced[HN_MAX_RANK], reduced_strides[HN_MAX_RANK];
-    uint64_t n_folded; /* elements per output */
-    uint64_t run;      /* length of the innermost reduced axis when that is contiguous, else 1 */
-    uint64_t n_lanes;  /* length of the innermost kept axis when that is contiguous, else 1 */
-    const hn_reduce_loops_f32 *folds;
-} reduction;
+} reducing;
 
 /* ---- folding --------------------------------------------------------------------------------- */
 
@@ -55,78 +21,78 @@ typedef struct reduction {
     acc[i] = (expr);               \
   break
 
-static void fold_reals(fold_kind fold, double *acc, const double *x, uint64_t n) {
+static void fold_reals(hn_fold fold, double *acc, const double *x, uint64_t n) {
     switch (fold) {
-    case FOLD_SUM:
+    case HN_FOLD_SUM:
         FOLD_ALL(acc[i] + x[i]);
-    case FOLD_PROD:
+    case HN_FOLD_PROD:
         FOLD_ALL(acc[i] * x[i]);
-    case FOLD_MAX:
+    case HN_FOLD_MAX:
         FOLD_ALL(x[i] > acc[i] || x[i] != x[i] ? x[i] : acc[i]);
-    case FOLD_MIN:
+    case HN_FOLD_MIN:
         FOLD_ALL(x[i] < acc[i] || x[i] != x[i] ? x[i] : acc[i]);
     }
 }
 
-static void fold_ints(fold_kind fold, int64_t *acc, const int64_t *x, uint64_t n) {
+static void fold_ints(hn_fold fold, int64_t *acc, const int64_t *x, uint64_t n) {
     switch (fold) {
-    case FOLD_SUM:
+    case HN_FOLD_SUM:
         FOLD_ALL((int64_t)((uint64_t)acc[i] + (uint64_t)x[i]));
-    case FOLD_PROD:
+    case HN_FOLD_PROD:
         FOLD_ALL((int64_t)((uint64_t)acc[i] * (uint64_t)x[i]));
-    case FOLD_MAX:
+    case HN_FOLD_MAX:
         FOLD_ALL(x[i] > acc[i] ? x[i] : acc[i]);
-    case FOLD_MIN:
+    case HN_FOLD_MIN:
         FOLD_ALL(x[i] < acc[i] ? x[i] : acc[i]);
     }
 }
 
 /* Elements as they are folded; `around` is what the exponents are taken relative to. */
-static void load_reals(const reduction *r, uint64_t at, uint64_t n, const double *around,
+static void load_reals(const reducing *r, uint64_t at, uint64_t n, const double *around,
                        uint64_t around_step, double *x) {
     hn_load_f64(r->x, at, n, x);
-    if (r->how.before == BEFORE_ABS)
+    if (r->how.before == HN_BEFORE_ABS)
         for (uint64_t i = 0; i < n; i++)
             x[i] = fabs(x[i]);
-    else if (r->how.before == BEFORE_SQUARE)
+    else if (r->how.before == HN_BEFORE_SQUARE)
         for (uint64_t i = 0; i < n; i++)
             x[i] *= x[i];
-    else if (r->how.before == BEFORE_EXP)
+    else if (r->how.before == HN_BEFORE_EXP)
         for (uint64_t i = 0; i < n; i++)
             x[i] = exp(x[i] - around[i * around_step]);
 }
 
-static void load_ints(const reduction *r, uint64_t at, uint64_t n, int64_t *x) {
+static void load_ints(const reducing *r, uint64_t at, uint64_t n, int64_t *x) {
     hn_load_i64(r->x, at, n, x);
-    if (r->how.before == BEFORE_ABS)
+    if (r->how.before == HN_BEFORE_ABS)
         for (uint64_t i = 0; i < n; i++)
             x[i] = x[i] < 0 ? (int64_t)((uint64_t)0 - (uint64_t)x[i]) : x[i];
-    else if (r->how.before == BEFORE_SQUARE)
+    else if (r->how.before == HN_BEFORE_SQUARE)
         for (uint64_t i = 0; i < n; i++)
             x[i] = (int64_t)((uint64_t)x[i] * (uint64_t)x[i]);
-    if (r->flips_sign_bit)
+    if (r->plan->flips_sign_bit)
         for (uint64_t i = 0; i < n; i++)
             x[i] ^= INT64_MIN;
 }
 
-static void store_reals(const reduction *r, uint64_t at, uint64_t n, const double *around,
+static void store_reals(const reducing *r, uint64_t at, uint64_t n, const double *around,
                         double *acc) {
     for (uint64_t i = 0; i < n; i++) {
-        if (r->how.after == AFTER_MEAN)
-            acc[i] /= (double)r->n_folded;
-        else if (r->how.after == AFTER_SQRT)
+        if (r->how.after == HN_AFTER_MEAN)
+            acc[i] /= (double)r->plan->n_folded;
+        else if (r->how.after == HN_AFTER_SQRT)
             acc[i] = sqrt(acc[i]);
-        else if (r->how.after == AFTER_LOG)
+        else if (r->how.after == HN_AFTER_LOG)
             acc[i] = log(acc[i]) + (around ? around[i] : 0);
     }
     hn_store_f64(r->out, at, n, acc);
 }
 
-static void store_ints(const reduction *r, uint64_t at, uint64_t n, int64_t *acc) {
+static void store_ints(const reducing *r, uint64_t at, uint64_t n, int64_t *acc) {
     for (uint64_t i = 0; i < n; i++) {
-        if (r->how.after == AFTER_MEAN && r->n_folded)
-            acc[i] /= (int64_t)r->n_folded;
-        if (r->flips_sign_bit)
+        if (r->how.after == HN_AFTER_MEAN && r->plan->n_folded)
+            acc[i] /= (int64_t)r->plan->n_folded;
+        if (r->plan->flips_sign_bit)
             acc[i] ^= INT64_MIN;
     }
     hn_store_i64(r->out, at, n, acc);
@@ -136,6 +102,8 @@ static void store_ints(const reduction *r, uint64_t at, uint64_t n, int64_t *acc
 
 static uint64_t offset_of(int32_t rank, const int64_t *dims, const int64_t *strides, uint64_t at) {
     uint64_t offset = 0;
+    if (rank == 1)
+        return at * (uint64_t)strides[0];
     for (int32_t i = rank - 1; i >= 0; i--) {
         offset += at % (uint64_t)dims[i] * (uint64_t)strides[i];
         at /= (uint64_t)dims[i];
@@ -143,9 +111,14 @@ static uint64_t offset_of(int32_t rank, const int64_t *dims, const int64_t *stri
     return offset;
 }
 
+/* First element that goes into output `at`. */
+static uint64_t reduction_base(const hn_reduction *r, uint64_t at) {
+    return offset_of(r->n_kept, r->kept, r->kept_strides, at);
+}
+
 /* Start of the run that holds folded element `at`. */
-static uint64_t folded_offset(const reduction *r, uint64_t at) {
-    return offset_of(r->n_reduced, r->reduced, r->reduced_strides, at);
+static uint64_t folded_offset(const reducing *r, uint64_t at) {
+    return offset_of(r->plan->n_reduced, r->plan->reduced, r->plan->reduced_strides, at);
 }
 
 #define PARTIALS \
@@ -156,14 +129,14 @@ static uint64_t folded_offset(const reduction *r, uint64_t at) {
   for (uint64_t k = 0; k < (n); k += PARTIALS) \
   fold_fn(r->how.fold, acc, (x) + k, HN_MIN((n)-k, (uint64_t)PARTIALS))
 
-static double fold_real_at(const reduction *r, uint64_t base, const double *around) {
+static double fold_real_at(const reducing *r, uint64_t base, const double *around) {
     double acc[PARTIALS], tile[HN_TILE];
     for (int i = 0; i < PARTIALS; i++)
         acc[i] = r->first_real;
-    for (uint64_t at = 0; at < r->n_folded; at += r->run) {
+    for (uint64_t at = 0; at < r->plan->n_folded; at += r->plan->run) {
         uint64_t begin = base + folded_offset(r, at);
-        for (uint64_t i = 0; i < r->run; i += HN_TILE) {
-            uint64_t n = HN_MIN(r->run - i, HN_TILE);
+        for (uint64_t i = 0; i < r->plan->run; i += HN_TILE) {
+            uint64_t n = HN_MIN(r->plan->run - i, HN_TILE);
             load_reals(r, begin + i, n, around, 0, tile);
             FOLD_RUN(fold_reals, acc, tile, n);
         }
@@ -173,14 +146,14 @@ static double fold_real_at(const reduction *r, uint64_t base, const double *arou
     return acc[0];
 }
 
-static int64_t fold_int_at(const reduction *r, uint64_t base) {
+static int64_t fold_int_at(const reducing *r, uint64_t base) {
     int64_t acc[PARTIALS], tile[HN_TILE];
     for (int i = 0; i < PARTIALS; i++)
-        acc[i] = r->first_int;
-    for (uint64_t at = 0; at < r->n_folded; at += r->run) {
+        acc[i] = r->plan->first_int;
+    for (uint64_t at = 0; at < r->plan->n_folded; at += r->plan->run) {
         uint64_t begin = base + folded_offset(r, at);
-        for (uint64_t i = 0; i < r->run; i += HN_TILE) {
-            uint64_t n = HN_MIN(r->run - i, HN_TILE);
+        for (uint64_t i = 0; i < r->plan->run; i += HN_TILE) {
+            uint64_t n = HN_MIN(r->plan->run - i, HN_TILE);
             load_ints(r, begin + i, n, tile);
             FOLD_RUN(fold_ints, acc, tile, n);
         }
@@ -196,41 +169,41 @@ static double anchor(double largest) {
 }
 
 /* One output at a time. */
-static void reduce_runs(const reduction *r, uint64_t begin, uint64_t end) {
-    reduction largest = *r;
-    largest.how = (reduce_op){NULL, BEFORE_NOTHING, FOLD_MAX, AFTER_NOTHING};
+static void reduce_runs(const reducing *r, uint64_t begin, uint64_t end) {
+    reducing largest = *r;
+    largest.how = (hn_reduce_op){NULL, HN_BEFORE_NOTHING, HN_FOLD_MAX, HN_AFTER_NOTHING};
     largest.first_real = -(double)INFINITY;
     for (uint64_t at = begin; at < end; at++) {
-        uint64_t base = offset_of(r->n_kept, r->kept, r->kept_strides, at);
-        if (r->is_int) {
+        uint64_t base = reduction_base(r->plan, at);
+        if (r->plan->is_int) {
             int64_t v = fold_int_at(r, base);
             store_ints(r, at, 1, &v);
             continue;
         }
         double around =
-            r->how.before == BEFORE_EXP ? anchor(fold_real_at(&largest, base, NULL)) : 0;
+            r->how.before == HN_BEFORE_EXP ? anchor(fold_real_at(&largest, base, NULL)) : 0;
         double v = fold_real_at(r, base, &around);
         store_reals(r, at, 1, &around, &v);
     }
 }
 
-static void fold_real_lanes(const reduction *r, uint64_t base, uint64_t n, const double *around,
+static void fold_real_lanes(const reducing *r, uint64_t base, uint64_t n, const double *around,
                             double *acc) {
     double tile[HN_TILE];
     for (uint64_t i = 0; i < n; i++)
         acc[i] = r->first_real;
-    for (uint64_t at = 0; at < r->n_folded; at++) {
+    for (uint64_t at = 0; at < r->plan->n_folded; at++) {
         load_reals(r, base + folded_offset(r, at), n, around, 1, tile);
         fold_reals(r->how.fold, acc, tile, n);
     }
 }
 
-static void reduce_real_lanes(const reduction *r, uint64_t at, uint64_t base, uint64_t n) {
+static void reduce_real_lanes(const reducing *r, uint64_t at, uint64_t base, uint64_t n) {
     double acc[HN_TILE], around[HN_TILE];
-    bool is_exp = r->how.before == BEFORE_EXP;
+    bool is_exp = r->how.before == HN_BEFORE_EXP;
     if (is_exp) {
-        reduction largest = *r;
-        largest.how = (reduce_op){NULL, BEFORE_NOTHING, FOLD_MAX, AFTER_NOTHING};
+        reducing largest = *r;
+        largest.how = (hn_reduce_op){NULL, HN_BEFORE_NOTHING, HN_FOLD_MAX, HN_AFTER_NOTHING};
         largest.first_real = -(double)INFINITY;
         fold_real_lanes(&largest, base, n, NULL, around);
         for (uint64_t i = 0; i < n; i++)
@@ -240,11 +213,11 @@ static void reduce_real_lanes(const reduction *r, uint64_t at, uint64_t base, ui
     store_reals(r, at, n, is_exp ? around : NULL, acc);
 }
 
-static void reduce_int_lanes(const reduction *r, uint64_t at, uint64_t base, uint64_t n) {
+static void reduce_int_lanes(const reducing *r, uint64_t at, uint64_t base, uint64_t n) {
     int64_t acc[HN_TILE], tile[HN_TILE];
     for (uint64_t i = 0; i < n; i++)
-        acc[i] = r->first_int;
-    for (uint64_t k = 0; k < r->n_folded; k++) {
+        acc[i] = r->plan->first_int;
+    for (uint64_t k = 0; k < r->plan->n_folded; k++) {
         load_ints(r, base + folded_offset(r, k), n, tile);
         fold_ints(r->how.fold, acc, tile, n);
     }
@@ -252,12 +225,12 @@ static void reduce_int_lanes(const reduction *r, uint64_t at, uint64_t base, uin
 }
 
 /* Neighbouring outputs together. */
-static void reduce_lanes(const reduction *r, uint64_t begin, uint64_t end) {
+static void reduce_lanes(const reducing *r, uint64_t begin, uint64_t end) {
     for (uint64_t at = begin, n; at < end; at += n) {
-        uint64_t in_run = r->n_lanes - at % r->n_lanes;
+        uint64_t in_run = r->plan->n_lanes - at % r->plan->n_lanes;
         n = HN_MIN(HN_MIN(in_run, end - at), HN_TILE);
-        uint64_t base = offset_of(r->n_kept, r->kept, r->kept_strides, at);
-        if (r->is_int)
+        uint64_t base = reduction_base(r->plan, at);
+        if (r->plan->is_int)
             reduce_int_lanes(r, at, base, n);
         else
             reduce_real_lanes(r, at, base, n);
@@ -265,10 +238,8 @@ static void reduce_lanes(const reduction *r, uint64_t begin, uint64_t end) {
 }
 
 static void reduce_range(void *ctx, int64_t begin, int64_t end) {
-    const reduction *r = ctx;
-    if (hn_eval_stopped(r->c))
-        return;
-    if (r->n_lanes > 1)
+    const reducing *r = ctx;
+    if (r->plan->n_lanes > 1)
         reduce_lanes(r, (uint64_t)begin, (uint64_t)end);
     else
         reduce_runs(r, (uint64_t)begin, (uint64_t)end);
@@ -276,123 +247,54 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end) {
 
 /* ---- floats by vectors ------------------------------------------------------------------------ */
 
-/* One reduced axis of float32, which is where models spend their time. */
-static bool finds_fold(const reduction *r, hn_reduce_kind *fold) {
-    bool is_plain = r->how.before == BEFORE_NOTHING;
-    bool is_float = r->x->dtype == HN_F32 && r->out->dtype == HN_F32;
-    *fold = r->how.fold == FOLD_MAX          ? HN_REDUCE_MAX
-            : r->how.fold == FOLD_MIN        ? HN_REDUCE_MIN
-            : r->how.before == BEFORE_ABS    ? HN_REDUCE_ABS
-            : r->how.before == BEFORE_SQUARE ? HN_REDUCE_SQUARE
-                                             : HN_REDUCE_SUM;
-    return is_float && r->n_reduced == 1 && r->how.fold != FOLD_PROD &&
-           r->how.before != BEFORE_EXP && (is_plain || r->how.fold == FOLD_SUM);
-}
-
-static void finish_floats(const reduction *r, float *out, uint64_t n) {
+static void finish_floats(const hn_reduction *r, float *out, uint64_t n) {
     float count = (float)r->n_folded;
     for (uint64_t i = 0; i < n; i++) {
-        if (r->how.after == AFTER_MEAN)
+        if (r->how.after == HN_AFTER_MEAN)
             out[i] /= count;
-        else if (r->how.after == AFTER_SQRT)
+        else if (r->how.after == HN_AFTER_SQRT)
             out[i] = sqrtf(out[i]);
-        else if (r->how.after == AFTER_LOG)
+        else if (r->how.after == HN_AFTER_LOG)
             out[i] = logf(out[i]);
     }
 }
 
 static void reduce_floats(void *ctx, int64_t begin, int64_t end) {
-    const reduction *r = ctx;
-    const float *x = r->x->data;
-    float *out = r->out->data;
-    hn_reduce_kind fold;
-    finds_fold(r, &fold);
-    if (hn_eval_stopped(r->c))
-        return;
+    const reducing *job = ctx;
+    const hn_reduction *r = job->plan;
+    const float *from = job->x->data;
+    float *out = job->out->data;
     for (uint64_t at = (uint64_t)begin, n; at < (uint64_t)end; at += n) {
-        uint64_t base = offset_of(r->n_kept, r->kept, r->kept_strides, at);
+        const float *x = from + reduction_base(r, at);
         n = HN_MIN(r->n_lanes - at % r->n_lanes, (uint64_t)end - at);
         if (r->run > 1)
-            out[at] = r->folds->run[fold]((int64_t)r->run, x + base);
+            out[at] = r->fold_run((int64_t)r->run, x);
         else
-            r->folds->rows[fold](r->reduced[0], r->reduced_strides[0], x + base, (int64_t)n,
-                                 out + at);
+            r->fold_rows(r->reduced[0], r->reduced_strides[0], x, (int64_t)n, out + at);
     }
-    finish_floats(r, out + begin, (uint64_t)(end - begin));
+    if (r->how.after != HN_AFTER_NOTHING)
+        finish_floats(r, out + begin, (uint64_t)(end - begin));
 }
 
 /* Outputs that one thread takes at a time: whole vectors of them. */
-static int64_t reduce_grain(const reduction *r) {
+static int64_t reduce_grain(const hn_reduction *r) {
     const uint64_t unit = 16;
     uint64_t grain = HN_GRAIN / HN_MAX(1, HN_MIN(r->n_folded, HN_GRAIN));
     return (int64_t)(r->n_lanes > 1 ? (grain + unit - 1) / unit * unit : HN_MAX(grain, 1));
 }
 
-/* ---- planning -------------------------------------------------------------------------------- */
-
-static void plan_axes(reduction *r, uint64_t axes) {
-    int64_t strides[HN_MAX_RANK];
-    bool was_reduced = false;
-    r->n_folded = 1;
-    hn_strides(r->x->rank, r->x->dims, strides);
-    for (int32_t i = 0; i < r->x->rank; i++) {
-        int64_t dim = r->x->dims[i];
-        bool is_reduced = (axes >> i) & 1;
-        int32_t *n = is_reduced ? &r->n_reduced : &r->n_kept;
-        int64_t *dims = is_reduced ? r->reduced : r->kept;
-        int64_t *steps = is_reduced ? r->reduced_strides : r->kept_strides;
-        if (is_reduced)
-            r->n_folded *= (uint64_t)dim;
-        if (dim == 1)
-            continue;
-        bool joins = r->n_kept + r->n_reduced > 0 && was_reduced == is_reduced;
-        if (!joins)
-            dims[(*n)++] = 1;
-        dims[*n - 1] *= dim;
-        steps[*n - 1] = strides[i];
-        was_reduced = is_reduced;
-    }
-    bool has_axes = r->n_kept + r->n_reduced > 0;
-    r->run = has_axes && was_reduced ? (uint64_t)r->reduced[r->n_reduced - 1] : 1;
-    r->n_lanes = has_axes && !was_reduced ? (uint64_t)r->kept[r->n_kept - 1] : 1;
-}
-
-/* What an empty set reduces to. */
-static void plan_start(reduction *r, hn_dtype t) {
-    bool is_max = r->how.fold == FOLD_MAX, is_min = r->how.fold == FOLD_MIN;
-    r->first_real = r->how.fold == FOLD_PROD ? 1
-                    : is_max                 ? -(double)INFINITY
-                    : is_min                 ? (double)INFINITY
-                                             : 0;
-    r->first_int = r->how.fold == FOLD_PROD;
-    if (!r->is_int || (!is_max && !is_min))
-        return;
-    if (t == HN_BOOL) {
-        r->first_int = is_min;
-        return;
-    }
-    bool is_signed = t == HN_I8 || t == HN_I16 || t == HN_I32 || t == HN_I64 || t == HN_U64;
-    int64_t top = (int64_t)(UINT64_MAX >> (64 - hn_dtype_bits(t) + is_signed));
-    r->flips_sign_bit = t == HN_U64;
-    r->first_int = is_min ? top : is_signed ? -top - 1 : 0;
+void hn_reduction_run(hn_pool *pool, const hn_reduction *r, const hn_array *x, hn_array *out) {
+    reducing job = {r, x, out, r->how, r->first_real};
+    hn_pool_for(pool, (int64_t)r->n_out, reduce_grain(r),
+                r->fold_run ? reduce_floats : reduce_range, &job);
 }
 
 hone_status hn_reduce(hn_eval *c, const char *op, const hn_array *x, uint64_t axes, hn_array *out) {
-    reduction r = {.c = c, .x = x, .out = out};
-    for (size_t i = 0; i < HN_COUNT(reduce_ops); i++)
-        if (strcmp(reduce_ops[i].op, op) == 0)
-            r.how = reduce_ops[i];
+    hn_reduction r;
     if (out->n_elems == 0)
         return HONE_OK;
-    bool is_exact = r.how.after == AFTER_NOTHING || r.how.after == AFTER_MEAN;
-    r.is_int =
-        (hn_dtype_is_int(x->dtype) || x->dtype == HN_BOOL) && is_exact && out->dtype == x->dtype;
-    plan_axes(&r, axes);
-    plan_start(&r, x->dtype);
-    r.folds = hn_reduce_loops_find_f32();
-    hn_reduce_kind fold;
-    hn_pool_for(hn_eval_pool(c), (int64_t)out->n_elems, reduce_grain(&r),
-                finds_fold(&r, &fold) ? reduce_floats : reduce_range, &r);
+    hn_reduction_plan(&r, op, x, axes, out);
+    hn_reduction_run(hn_eval_pool(c), &r, x, out);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
@@ -413,8 +315,7 @@ double hn_sum_run(const hn_array *x, uint64_t begin, uint64_t n, double from, in
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* Axes as bits, from the attribute or from input 1. */
-static hone_status reduced_axes(hn_eval *c, int32_t rank, uint64_t *bits) {
+hone_status hn_reduced_axes(hn_eval *c, int32_t rank, uint64_t *bits) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *given = hn_arg(c, 1);
     const int64_t *list = NULL;
@@ -444,7 +345,7 @@ static hone_status eval_reduce(hn_eval *c) {
     uint64_t axes;
     if (!out)
         return HONE_OK;
-    HN_TRY(reduced_axes(c, x->rank, &axes));
+    HN_TRY(hn_reduced_axes(c, x->rank, &axes));
     return hn_reduce(c, hn_infer_op(hn_eval_node(c)), x, axes, out);
 }
 const hn_impl hn_impl_reduce[1] = {{.eval = eval_reduce}};

@@ -53,16 +53,7 @@ const hn_unary_op *hn_unary_find(const char *op) {
 
 /* ---- running one ----------------------------------------------------------------------------- */
 
-typedef struct map_job {
-    const hn_eval *c;
-    const hn_unary_op *op;
-    hn_unary_fn_f32 f32; /* the fastest there is */
-    double a, b;
-    const hn_array *x;
-    hn_array *y;
-} map_job;
-
-static void map_range_wide(const map_job *j, uint64_t begin, uint64_t end) {
+static void map_range_wide(const hn_unary_job *j, uint64_t begin, uint64_t end) {
     double tile[HN_TILE];
     for (uint64_t i = begin; i < end; i += HN_TILE) {
         uint64_t n = HN_MIN(end - i, HN_TILE);
@@ -72,7 +63,7 @@ static void map_range_wide(const map_job *j, uint64_t begin, uint64_t end) {
     }
 }
 
-static void map_range_small(const map_job *j, uint64_t begin, uint64_t end) {
+static void map_range_small(const hn_unary_job *j, uint64_t begin, uint64_t end) {
     float tile[HN_TILE];
     for (uint64_t i = begin; i < end; i += HN_TILE) {
         uint64_t n = HN_MIN(end - i, HN_TILE);
@@ -83,10 +74,8 @@ static void map_range_small(const map_job *j, uint64_t begin, uint64_t end) {
 }
 
 static void map_range(void *ctx, int64_t begin, int64_t end) {
-    const map_job *j = ctx;
+    const hn_unary_job *j = ctx;
     uint64_t n = (uint64_t)(end - begin);
-    if (hn_eval_stopped(j->c))
-        return;
     if (j->x->dtype == HN_F32)
         j->f32((const float *)j->x->data + begin, (float *)j->y->data + begin, n, (float)j->a,
                (float)j->b);
@@ -97,25 +86,30 @@ static void map_range(void *ctx, int64_t begin, int64_t end) {
 }
 
 static void map_parted_rows(void *ctx, int64_t begin, int64_t end) {
-    const map_job *j = ctx;
+    const hn_unary_job *j = ctx;
     for (int64_t i = begin; i < end; i++) {
         hn_array x = hn_array_row(j->x, i), y = hn_array_row(j->y, i);
-        map_job row = *j;
+        hn_unary_job row = *j;
         row.x = &x;
         row.y = &y;
         map_range(&row, 0, (int64_t)x.n_elems);
     }
 }
 
+void hn_unary_run(hn_pool *pool, const hn_unary_job *job) {
+    const hn_array *x = job->x;
+    hn_unary_job j = *job;
+    if (x->row_stride || job->y->row_stride)
+        hn_pool_for(pool, hn_n_rows(x), HN_MAX(1, HN_GRAIN / HN_MAX(x->dims[x->rank - 1], 1)),
+                    map_parted_rows, &j);
+    else
+        hn_pool_for(pool, (int64_t)x->n_elems, HN_GRAIN, map_range, &j);
+}
+
 hone_status hn_unary_eval(hn_eval *c, const hn_unary_op *op, double a, double b, const hn_array *x,
                           hn_array *y) {
     hn_unary_fn_f32 fast = hn_unary_find_f32(op->op);
-    map_job job = {c, op, fast ? fast : op->f32, a, b, x, y};
-    if (x->row_stride || y->row_stride)
-        hn_pool_for(hn_eval_pool(c), hn_n_rows(x),
-                    HN_MAX(1, HN_GRAIN / HN_MAX(x->dims[x->rank - 1], 1)), map_parted_rows, &job);
-    else
-        hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, map_range, &job);
+    hn_unary_run(hn_eval_pool(c), &(hn_unary_job){op, fast ? fast : op->f32, a, b, x, y});
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
@@ -185,7 +179,7 @@ static void map_not(const void *px, void *py, uint64_t n) {
 
 static const struct {
     const char *op;
-    void (*by_type[HN_DTYPE_COUNT])(const void *x, void *y, uint64_t n);
+    hn_unary_int_fn by_type[HN_DTYPE_COUNT];
 } int_map_ops[] = {
 #define ROW_ABS(id, T) [id] = map_Abs_##T,
 #define ROW_NEG(id, T) [id] = map_Neg_##T,
@@ -197,55 +191,67 @@ static const struct {
     {"BitwiseNot", {HN_C_INTS(ROW_BITNOT)}}, {"Not", {[HN_BOOL] = map_not}},
 };
 
+hn_unary_int_fn hn_unary_find_int(const char *op, hn_dtype t) {
+    for (size_t i = 0; i < HN_COUNT(int_map_ops); i++)
+        if (strcmp(int_map_ops[i].op, op) == 0)
+            return int_map_ops[i].by_type[t];
+    return NULL;
+}
+
 /* Operators that take integers or bools, too, and mean them exactly. */
 static hone_status eval_unary_any(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
-    const char *op = hn_infer_op(hn_eval_node(c));
-    for (size_t i = 0; y && i < HN_COUNT(int_map_ops); i++) {
-        if (strcmp(int_map_ops[i].op, op) != 0 || !int_map_ops[i].by_type[x->dtype])
-            continue;
-        bool is_parted = x->row_stride || y->row_stride;
-        for (int64_t row = 0, n = is_parted ? hn_n_rows(x) : 1; row < n; row++) {
-            hn_array from = is_parted ? hn_array_row(x, row) : *x;
-            hn_array to = is_parted ? hn_array_row(y, row) : *y;
-            int_map_ops[i].by_type[x->dtype](from.data, to.data, from.n_elems);
-        }
-        return HONE_OK;
+    hn_unary_int_fn fn = hn_unary_find_int(hn_infer_op(hn_eval_node(c)), x->dtype);
+    if (!y || !fn)
+        return eval_unary(c);
+    bool is_parted = x->row_stride || y->row_stride;
+    for (int64_t row = 0, n = is_parted ? hn_n_rows(x) : 1; row < n; row++) {
+        hn_array from = is_parted ? hn_array_row(x, row) : *x;
+        hn_array to = is_parted ? hn_array_row(y, row) : *y;
+        fn(from.data, to.data, from.n_elems);
     }
-    return eval_unary(c);
+    return HONE_OK;
 }
 const hn_impl hn_impl_unary_any[1] = {{.eval = eval_unary_any, .memory = HN_MEMORY_IN_PLACE}};
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-static hone_status eval_is_nan(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0);
+static void answer_range(void *ctx, int64_t begin, int64_t end) {
+    const hn_question *q = ctx;
     double tile[HN_TILE];
-    for (uint64_t at = 0; y && at < x->n_elems; at += HN_TILE) {
-        uint64_t n = HN_MIN(x->n_elems - at, HN_TILE);
-        hn_load_f64(x, at, n, tile);
+    for (uint64_t at = (uint64_t)begin; at < (uint64_t)end; at += HN_TILE) {
+        uint64_t n = HN_MIN((uint64_t)end - at, HN_TILE);
+        uint8_t *y = (uint8_t *)q->y->data + at;
+        hn_load_f64(q->x, at, n, tile);
         for (uint64_t i = 0; i < n; i++)
-            ((uint8_t *)y->data)[at + i] = tile[i] != tile[i];
+            y[i] = (q->wants_nan && tile[i] != tile[i]) ||
+                   (q->wants_high && tile[i] == (double)INFINITY) ||
+                   (q->wants_low && tile[i] == -(double)INFINITY);
     }
-    return HONE_OK;
 }
-const hn_impl hn_impl_is_nan[1] = {{.eval = eval_is_nan}};
 
-static hone_status eval_is_inf(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0);
-    bool wants_low = hn_attr_i(hn_eval_node(c), "detect_negative", 1) != 0;
-    bool wants_high = hn_attr_i(hn_eval_node(c), "detect_positive", 1) != 0;
-    double tile[HN_TILE];
-    for (uint64_t at = 0; y && at < x->n_elems; at += HN_TILE) {
-        uint64_t n = HN_MIN(x->n_elems - at, HN_TILE);
-        hn_load_f64(x, at, n, tile);
-        for (uint64_t i = 0; i < n; i++)
-            ((uint8_t *)y->data)[at + i] = (tile[i] == (double)INFINITY && wants_high) ||
-                                           (tile[i] == -(double)INFINITY && wants_low);
-    }
+void hn_question_read(const hn_eval *c, hn_question *q) {
+    const hn_infer *node = hn_eval_node(c);
+    bool is_nan = strcmp(hn_infer_op(node), "IsNaN") == 0;
+    *q = (hn_question){.wants_nan = is_nan,
+                       .wants_high = !is_nan && hn_attr_i(node, "detect_positive", 1) != 0,
+                       .wants_low = !is_nan && hn_attr_i(node, "detect_negative", 1) != 0,
+                       .x = hn_arg(c, 0),
+                       .y = hn_ret(c, 0)};
+}
+
+void hn_question_run(hn_pool *pool, const hn_question *q) {
+    hn_question job = *q;
+    hn_pool_for(pool, (int64_t)q->x->n_elems, HN_GRAIN, answer_range, &job);
+}
+
+static hone_status eval_question(hn_eval *c) {
+    hn_question q;
+    hn_question_read(c, &q);
+    if (q.y)
+        hn_question_run(hn_eval_pool(c), &q);
     return HONE_OK;
 }
-const hn_impl hn_impl_is_inf[1] = {{.eval = eval_is_inf}};
+const hn_impl hn_impl_is_nan[1] = {{.eval = eval_question}};
+const hn_impl hn_impl_is_inf[1] = {{.eval = eval_question}};
