@@ -3,6 +3,7 @@
 #ifndef HN_MOVE_H
 #define HN_MOVE_H
 
+#include "cpu/kernels/transpose/transpose.h"
 #include "ops/eval/eval_int.h"
 
 #define HN_MOVE_GRAIN 16384 /* elements that one thread takes at a time */
@@ -10,6 +11,10 @@
 /* Elements that are not whole bytes: neighbours share them. */
 static inline bool hn_array_is_packed(const hn_array *a) {
     return a->dtype != HN_STRING && hn_dtype_bits(a->dtype) < 8;
+}
+
+static inline bool hn_is_whole_bytes(hn_dtype t) {
+    return t != HN_STRING && hn_dtype_bits(t) >= 8;
 }
 
 /* A copy whose size the compiler knows is one move; the sizes of elements are few. */
@@ -51,6 +56,35 @@ typedef struct hn_grid {
 hone_status hn_copy_grid(hn_eval *c, int32_t rank, const int64_t *dims, hn_array *to,
                          const hn_grid *to_grid, const hn_array *from, const hn_grid *from_grid);
 
+/* A box and where it lies on both sides; see hn_grid. */
+typedef struct hn_box_move {
+    int32_t rank;
+    int64_t dims[HN_MAX_RANK], to_strides[HN_MAX_RANK], from_strides[HN_MAX_RANK];
+    int64_t to_first, from_first;
+} hn_box_move;
+hone_status hn_copy_box(hn_eval *c, hn_array *to, const hn_array *from, const hn_box_move *m);
+
+/* The same planned for a type of element, to be moved as often as one likes. Axes of size 1 are
+ * gone, and those are merged that lie next to each other on both sides. */
+typedef struct hn_grid_axis {
+    int64_t dim, to_stride, from_stride;
+} hn_grid_axis;
+typedef struct hn_grid_copy {
+    int64_t elem_bytes; /* 0: strings, or packed */
+    int64_t to_first, from_first;
+    int32_t n_outer;     /* axes in front of rows or matrices */
+    hn_grid_axis *outer; /* the caller's, for HN_MAX_GRID_RANK of them while it is planned */
+    hn_grid_axis row;
+    hn_transpose_job matrix;
+    int64_t block_rows, block_cols, n_row_blocks, n_col_blocks;
+    int64_t n, grain; /* rows, blocks of matrices, or elements of one run; 0: there are none */
+    hn_range_fn move;
+} hn_grid_copy;
+void hn_grid_plan(hn_grid_copy *p, hn_dtype t, int32_t rank, const int64_t *dims, const hn_grid *to,
+                  const hn_grid *from);
+/* Elements of whole bytes; on all threads where there are many. */
+void hn_grid_run(hn_pool *pool, const hn_grid_copy *p, void *to, const void *from);
+
 /* to[i, j, ...] = from[picks[0][i], picks[1][j], ...]; both have one rank. picks[k] has to->dims[k]
  * positions, or is NULL for all in order; where any position is negative, `fill` is taken. */
 hone_status hn_copy_picked(hn_eval *c, hn_array *to, const hn_array *from,
@@ -61,6 +95,10 @@ hone_status hn_copy_to_axis(hn_eval *c, hn_array *to, int32_t axis, int64_t at, 
                             const hn_array *from);
 hone_status hn_copy_from_axis(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
                               int64_t at, int64_t part);
+/* What those two move. True: nothing has to be moved where both lie in the same place, as the plan
+ * may let them. */
+bool hn_part_move(const hn_array *to, const hn_array *from, int32_t axis, int64_t at, int64_t part,
+                  bool is_to_wide, hn_box_move *m);
 
 /* ---- what the movers read -------------------------------------------------------------------- */
 
