@@ -100,6 +100,20 @@ hone_status hn_copy_from_axis(hn_eval *c, hn_array *to, const hn_array *from, in
 bool hn_part_move(const hn_array *to, const hn_array *from, int32_t axis, int64_t at, int64_t part,
                   bool is_to_wide, hn_box_move *m);
 
+/* ---- what operators move ---------------------------------------------------------------------- */
+
+/* From the first argument to the first result, whose data are not looked at. */
+typedef hone_status (*hn_box_move_fn)(hn_eval *c, hn_box_move *m);
+hone_status hn_transpose_box(hn_eval *c, hn_box_move *m);
+hone_status hn_expand_box(hn_eval *c, hn_box_move *m);
+hone_status hn_slice_box(hn_eval *c, hn_box_move *m);
+hone_status hn_depth_to_space_box(hn_eval *c, hn_box_move *m);
+hone_status hn_space_to_depth_box(hn_eval *c, hn_box_move *m);
+hone_status hn_depth_to_space_nhwc_box(hn_eval *c, hn_box_move *m);
+hone_status hn_space_to_depth_nhwc_box(hn_eval *c, hn_box_move *m);
+/* The axis of a Split, and how much of it each result takes. */
+hone_status hn_split_parts(hn_eval *c, int32_t *axis, const int64_t **parts);
+
 /* ---- what the movers read -------------------------------------------------------------------- */
 
 /* A list of integers that is an attribute in old versions and an input in new ones; false when it
