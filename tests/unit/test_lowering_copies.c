@@ -81,6 +81,60 @@ static const lowered_case boxes[] = {
                "(x, a) z = Unsqueeze (x, a) }"},
 };
 
+static const lowered_case gathers[] = {
+    {.text = G "(float[5,7] x, int64[3] i) => (float[3,7] y) { y = Gather (x, i) }", .most = 5},
+    {.text = G "(float[5,7] x, int32[2,3] i) => (float[5,2,3] y) { y = Gather <axis = 1> (x, i) }",
+     .most = 7},
+    {.text = G "(double[5,7] x, int64 i) => (double[5] y) { y = Gather <axis = -1> (x, i) }",
+     .most = 7},
+    {.text = G "(int8[5,7] x, int64[1] i) => (int8[1,7] y) { y = Gather (x, i) }", .most = 5},
+    {.text = G "(float[5,7] x) => (float[5,3] y) <int64[3] i = {6, -7, 6}> { y = Gather <axis = 1> "
+               "(x, i) }"},
+    {.text = G "(bool[2,7,3] x) => (bool[2,5,3] y) <int64[5] i = {1, 2, 3, 0, 0}> { y = Gather "
+               "<axis = 1> (x, i) }"},
+    {.text = G "(float[5,7] x) => (float[7] y) <int64 i = {4}> { y = Gather (x, i) }"},
+    {.text = G "(float[50,700] x, int64[300] i) => (float[300,700] y) { y = Gather (x, i) }",
+     .most = 50},
+    {.text = G "(float[5,7] x, int64[0] i) => (float[0,7] y) { y = Gather (x, i) }", .lowered = ""},
+    {.text = G "(float[2] x, int64[99] i) => (float[99] y) { y = Gather (x, i) }",
+     .most = 1000,
+     .fails = true},
+    {.text = G "(float[0] x, int64 i) => (float y) { y = Gather (x, i) }", .fails = true},
+    {.text = G "(float[2,3] x) => (float[2,1] y) <int64[1] i = {3}> { y = Gather <axis = 1> (x, i) "
+               "}",
+     .lowered = "",
+     .fails = true},
+    {.text = G "(float[2,3] x) => (float[2,2] y) <int64[2] i = {0, 3}> { y = Gather <axis = 1> (x, "
+               "i) }",
+     .lowered = "",
+     .fails = true},
+};
+
+static const lowered_case picks[] = {
+    {.text = G "(float[2,3] x) => (float[4,9] y) <int64[2] r = {2, 3}> { y = Tile (x, r) }"},
+    {.text = G "(int8[2,3,1] x) => (int8[2,3,5] y) <int64[3] r = {1, 1, 5}> { y = Tile (x, r) }"},
+    {.text = G "(float[2,3] x) => (float[2,0] y) <int64[2] r = {1, 0}> { y = Tile (x, r) }",
+     .lowered = ""},
+    {.text = G "(float[2,3] x) => (float[2,3] y) <int64[2] r = {1, 1}> { y = Tile (x, r) }"},
+    {.text = G "(float[100,300] x) => (float[200,900] y) <int64[2] r = {2, 3}> { y = Tile (x, r) "
+               "}"},
+    {.text = G "(float[3,4] x) => (float[6,5] y) <int64[4] p = {1, 2, 2, -1}> { y = Pad (x, p) }"},
+    {.text = G "(float[3,4] x, float v) => (float[5,6] y) <int64[4] p = {1, 1, 1, 1}> { y = Pad "
+               "(x, p, v) }"},
+    {.text = G "(float16[3,4] x) => (float16[5,8] y) <int64[4] p = {1, 2, 1, 2}> { y = Pad <mode = "
+               "\"edge\"> (x, p) }"},
+    {.text = G "(int64[3,4] x) => (int64[3,8] y) <int64[2] p = {2, 2}, int64[1] a = {-1}> { y = "
+               "Pad <mode = \"reflect\"> (x, p, , a) }"},
+    {.text = G "(float[3,4] x) => (float[9,4] y) <int64[4] p = {3, 0, 3, 0}> { y = Pad <mode = "
+               "\"wrap\"> (x, p) }"},
+    {.text = G "(float[1,3,40,50] x) => (float[1,3,42,52] y) <int64[8] p = {0, 0, 1, 1, 0, 0, 1, "
+               "1}> { y = Pad (x, p) }"},
+    {.text = G "(float[3,9] x) => (float[6,4] y) <int64[2] s = {6, 4}> { y = CenterCropPad (x, s) "
+               "}"},
+    {.text = "<ir_version: 3, opset_import: [\"\" : 2]> g (float[3] x) => (float[6] y) { y = Pad "
+             "<pads = [1, 2], value = 2.5> (x) }"},
+};
+
 static void transposes_move_the_same(void **state) {
     (void)state;
     EXPECT_LOWERED_CASES(transposes);
@@ -101,12 +155,24 @@ static void other_boxes_move_the_same(void **state) {
     EXPECT_LOWERED_CASES(boxes);
 }
 
+static void gathers_take_and_refuse_the_same(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(gathers);
+}
+
+static void picks_take_the_same(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(picks);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transposes_move_the_same),
         cmocka_unit_test(parts_are_joined_and_cut_the_same),
         cmocka_unit_test(slices_take_the_same),
         cmocka_unit_test(other_boxes_move_the_same),
+        cmocka_unit_test(gathers_take_and_refuse_the_same),
+        cmocka_unit_test(picks_take_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,13 +13,6 @@ hone_status hn_keep_grid(hn_eval *c, hn_dtype t, const hn_box_move *m, hn_grid_c
     return HONE_OK;
 }
 
-bool hn_args_are_known(const hn_eval *c, uint32_t first) {
-    for (uint32_t i = first; i < hn_n_args(c); i++)
-        if (hn_arg(c, i) && hn_arg(c, i)->n_elems > 0 && !hn_arg(c, i)->data)
-            return false;
-    return true;
-}
-
 static hone_status run_box(const void *record, const hn_step_io *io) {
     hn_grid_run(io->pool, record, io->out[0], io->in[0]);
     return HONE_OK;

@@ -90,6 +90,30 @@ void hn_grid_run(hn_pool *pool, const hn_grid_copy *p, void *to, const void *fro
 hone_status hn_copy_picked(hn_eval *c, hn_array *to, const hn_array *from,
                            const int64_t *const *picks, const hn_array *fill);
 
+/* The same planned. n elements go to `at` of a row; from < 0: none, they are filled. */
+typedef struct hn_pick_piece {
+    int64_t from;
+    uint64_t at, n;
+} hn_pick_piece;
+typedef struct hn_pick_copy {
+    hn_dtype dtype;
+    bool is_plain; /* whole bytes */
+    const int64_t *dims;
+    const int64_t *const *picks;
+    int32_t n_outer;       /* axes in front of the innermost that is picked from */
+    uint64_t row;          /* elements of that axis and those behind it */
+    const int64_t *starts; /* of single elements; NULL: there are pieces */
+    const hn_pick_piece *pieces;
+    int64_t strides[HN_MAX_RANK];
+    int64_t n_rows, n_pieces, row_grain, piece_grain;
+} hn_pick_copy;
+/* Dims of `to` and picks must outlive the plan. */
+hone_status hn_pick_plan(hn_eval *c, hn_pick_copy *p, const hn_array *to, const hn_array *from,
+                         const int64_t *const *picks);
+/* c: for strings; NULL where elements are whole bytes. */
+hone_status hn_pick_run(hn_eval *c, hn_pool *pool, const hn_pick_copy *p, void *to,
+                        const void *from, const hn_array *fill);
+
 /* All of `from` becomes the elements at .. at+part along an axis of `to`, and the way back. */
 hone_status hn_copy_to_axis(hn_eval *c, hn_array *to, int32_t axis, int64_t at, int64_t part,
                             const hn_array *from);
@@ -113,6 +137,16 @@ hone_status hn_depth_to_space_nhwc_box(hn_eval *c, hn_box_move *m);
 hone_status hn_space_to_depth_nhwc_box(hn_eval *c, hn_box_move *m);
 /* The axis of a Split, and how much of it each result takes. */
 hone_status hn_split_parts(hn_eval *c, int32_t *axis, const int64_t **parts);
+
+/* What is picked from the first argument: `picks` has one entry per axis, see hn_copy_picked. */
+typedef hone_status (*hn_picks_fn)(hn_eval *c, const int64_t **picks);
+hone_status hn_tile_picks(hn_eval *c, const int64_t **picks);
+hone_status hn_pad_picks(hn_eval *c, const int64_t **picks);
+hone_status hn_center_crop_pad_picks(hn_eval *c, const int64_t **picks);
+/* What Pad fills with: an argument, an attribute of old versions that is put into `room`, or NULL.
+ */
+hone_status hn_pad_value(hn_eval *c, hn_array *room, const hn_array **out);
+hone_status hn_fail_index_at(hone_error *err, int64_t index, int64_t size); /* out of range */
 
 /* ---- what the movers read -------------------------------------------------------------------- */
 

@@ -69,12 +69,8 @@ static hone_status eval_expand(hn_eval *c) {
 const hn_impl hn_impl_expand[1] = {{.eval = eval_expand}};
 
 /* Every version: an axis is walked through again and again. */
-static hone_status eval_tile(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0);
-    const int64_t *picks[HN_MAX_RANK];
-    if (!y || y->n_elems == 0)
-        return HONE_OK;
+hone_status hn_tile_picks(hn_eval *c, const int64_t **picks) {
+    const hn_array *x = hn_arg(c, 0), *y = hn_ret(c, 0);
     for (int32_t k = 0; k < y->rank; k++) {
         picks[k] = NULL;
         if (y->dims[k] == x->dims[k])
@@ -85,7 +81,16 @@ static hone_status eval_tile(hn_eval *c) {
             at[i] = i % x->dims[k];
         picks[k] = at;
     }
-    return hn_copy_picked(c, y, x, picks, NULL);
+    return HONE_OK;
+}
+
+static hone_status eval_tile(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0);
+    const int64_t *picks[HN_MAX_RANK];
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(hn_tile_picks(c, picks));
+    return hn_copy_picked(c, y, hn_arg(c, 0), picks, NULL);
 }
 const hn_impl hn_impl_tile[1] = {{.eval = eval_tile}};
 
