@@ -135,6 +135,54 @@ static const lowered_case picks[] = {
              "<pads = [1, 2], value = 2.5> (x) }"},
 };
 
+static const lowered_case choices[] = {
+    {.text = G "(bool[5] c, float[5] x, float[5] y) => (float[5] z) { z = Where (c, x, y) }"},
+    {.text = G "(bool[3,1] c, float[4] x, float y) => (float[3,4] z) { z = Where (c, x, y) }"},
+    {.text = G "(bool[2,1,3] c, int64[2,5,1] x, int64[1,1,3] y) => (int64[2,5,3] z) { z = Where "
+               "(c, x, y) }"},
+    {.text = G "(bool c, int8[7] x, int8[1] y) => (int8[7] z) { z = Where (c, x, y) }"},
+    {.text = G "(bool[0] c, float[0] x, float y) => (float[0] z) { z = Where (c, x, y) }",
+     .lowered = ""},
+    {.text = G "(bool[30000] c, float16[30000] x, float16 y) => (float16[30000] z) { z = Where (c, "
+               "x, y) }"},
+    {.text = G "(bool[9] c, float[9] x) => (float[9] z) { a = Neg (x) b = Abs (x) d = Where (c, a, "
+               "b) z = Neg (d) }"},
+    {.text = G "(bool[9] c, bool[9] x, bool[1] y) => (bool[9] z) { z = Where (c, x, y) }"},
+};
+
+static const lowered_case casts[] = {
+    {.text = G "(float[7] x) => (int64[7] y) { y = Cast <to = 7> (x) }", .is_tame = true},
+    {.text = G "(int64[7] x) => (float[7] y) { y = Cast <to = 1> (x) }"},
+    {.text = G "(int32[300] x) => (int64[300] y) { y = Cast <to = 7> (x) }"},
+    {.text = G "(int64[300] x) => (int8[300] y) { y = Cast <to = 3> (x) }", .most = 1000},
+    {.text = G "(float[20000] x) => (float16[20000] y) { y = Cast <to = 10> (x) }"},
+    {.text = G "(float16[20000] x) => (float[20000] y) { y = Cast <to = 1> (x) }"},
+    {.text = G "(float[33] x) => (bfloat16[33] y) { y = Cast <to = 16> (x) }"},
+    {.text = G "(float[33] x) => (bool[33] y) { y = Cast <to = 9> (x) }"},
+    {.text = G "(bool[33] x) => (float[33] y) { y = Cast <to = 1> (x) }"},
+    {.text = G "(double[33] x) => (float[33] y) { y = Cast <to = 1> (x) }"},
+    {.text = G "(float[33] x) => (float8e4m3fn[33] y) { y = Cast <to = 17, saturate = 0> (x) }"},
+    {.text = G "(int8[5] x) => (int4[5] y) { y = Cast <to = 22> (x) }"},
+    {.text = G "(int4[5] x) => (int4[5] y) { y = Cast <to = 22> (x) }", .most = 8},
+    {.text = G "(float[5] x) => (float[5] y) { y = Cast <to = 1> (x) }"},
+    {.text = G "(float[5] x, double z) => (double[5] y) { y = CastLike (x, z) }"},
+    {.text = G "(float[0] x) => (double[0] y) { y = Cast <to = 11> (x) }", .lowered = ""},
+};
+
+static const lowered_case known_results[] = {
+    {.text = G "(float[5,3,0] x) => (int64[3] y) { y = Shape (x) }"},
+    {.text = G "(float[5,3,2] x) => (int64[1] y) { y = Shape <start = 1, end = -1> (x) }"},
+    {.text = G "(float[5,3] x) => (int64 y) { y = Size (x) }"},
+    {.text = G "(float[5,3] x) => (float[5,3] y) { s = Shape (x) y = ConstantOfShape (s) }"},
+    {.text = G "(float[5,3] x) => (int8[5,3] y) { s = Shape (x) y = ConstantOfShape <value = "
+               "int8[1] {7}> (s) }"},
+    {.text = G "(float[300,300] x) => (float[300,300] y) { s = Shape (x) y = ConstantOfShape (s) }",
+     .lowered = "s"},
+    {.text = G "(float[3,5] x) => (float[3,5] y) { y = EyeLike <k = 1> (x) }"},
+    {.text = G "(float[9] x) => (int64[9] y) <int64 a = {0}, int64 d = {1}> { n = Size (x) y = "
+               "Range (a, n, d) }"},
+};
+
 static void transposes_move_the_same(void **state) {
     (void)state;
     EXPECT_LOWERED_CASES(transposes);
@@ -165,6 +213,21 @@ static void picks_take_the_same(void **state) {
     EXPECT_LOWERED_CASES(picks);
 }
 
+static void choices_are_the_same(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(choices);
+}
+
+static void casts_give_the_same(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(casts);
+}
+
+static void known_results_are_the_same(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(known_results);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transposes_move_the_same),
@@ -173,6 +236,9 @@ int main(void) {
         cmocka_unit_test(other_boxes_move_the_same),
         cmocka_unit_test(gathers_take_and_refuse_the_same),
         cmocka_unit_test(picks_take_the_same),
+        cmocka_unit_test(choices_are_the_same),
+        cmocka_unit_test(casts_give_the_same),
+        cmocka_unit_test(known_results_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
