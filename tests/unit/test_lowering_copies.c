@@ -183,6 +183,31 @@ static const lowered_case known_results[] = {
                "Range (a, n, d) }"},
 };
 
+static const lowered_case resizes[] = {
+    {.text = G "(float[1,2,3,4] x) => (float[1,2,6,8] y) <float[4] s = {1, 1, 2, 2}> { y = Resize "
+               "(x, , s) }"},
+    {.text = G "(uint8[1,2,3,4] x) => (uint8[1,2,5,7] y) <int64[4] s = {1, 2, 5, 7}> { y = Resize "
+               "<nearest_mode = \"ceil\"> (x, , , s) }"},
+    {.text = G "(float[1,2,3,4] x) => (float[1,2,6,8] y) <float[4] s = {1, 1, 2, 2}> { y = Resize "
+               "<mode = \"linear\"> (x, , s) }"},
+    {.text = G "(float[1,70,31,40] x) => (float[1,70,62,61] y) <int64[4] s = {1, 70, 62, 61}> { y "
+               "= Resize <mode = \"linear\", coordinate_transformation_mode = "
+               "\"align_corners\"> (x, , , s) }"},
+    {.text = G "(float[1,2,9,4] x) => (float[1,2,3,8] y) <int64[4] s = {1, 2, 3, 8}> { y = Resize "
+               "<mode = \"cubic\", antialias = 1> (x, , , s) }"},
+    {.text = G "(float[3,4] x) => (float[3,4] y) <float[2] s = {1, 1}> { y = Resize <mode = "
+               "\"linear\"> (x, , s) }"},
+    {.text = G "(float16[3,4] x) => (float16[6,4] y) <float[2] s = {2, 1}> { y = Resize <mode = "
+               "\"linear\"> (x, , s) }",
+     .lowered = ""},
+    {.text = G "(float[1,2,3,4] x) => (float[1,2,6,k] y) <float[4] s = {1, 1, 2, 1}> { e = Neg (x) "
+               "a = Resize (e, , s) b = Resize <mode = \"linear\"> (e, , s) c = Concat <axis = 3> "
+               "(a, b) y = Neg (c) }",
+     .lowered = "c"},
+    {.text = "<ir_version: 3, opset_import: [\"\" : 9]> g (float[1,1,2,3] x) => (float[1,1,4,6] y) "
+             "<float[4] s = {1, 1, 2, 2}> { y = Upsample (x, s) }"},
+};
+
 static void transposes_move_the_same(void **state) {
     (void)state;
     EXPECT_LOWERED_CASES(transposes);
@@ -228,6 +253,11 @@ static void known_results_are_the_same(void **state) {
     EXPECT_LOWERED_CASES(known_results);
 }
 
+static void resizes_are_the_same(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(resizes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transposes_move_the_same),
@@ -239,6 +269,7 @@ int main(void) {
         cmocka_unit_test(choices_are_the_same),
         cmocka_unit_test(casts_give_the_same),
         cmocka_unit_test(known_results_are_the_same),
+        cmocka_unit_test(resizes_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
