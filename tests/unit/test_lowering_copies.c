@@ -208,6 +208,48 @@ static const lowered_case resizes[] = {
              "<float[4] s = {1, 1, 2, 2}> { y = Upsample (x, s) }"},
 };
 
+static const lowered_case indexed[] = {
+    {.text = G "(float[5,7] x, int64[5,3] i) => (float[5,3] y) { y = GatherElements <axis = 1> (x, "
+               "i) }",
+     .most = 7},
+    {.text = G "(uint8[5,7] x, int32[9,2] i) => (uint8[9,2] y) { y = GatherElements (x, i) }",
+     .most = 5},
+    {.text = G "(float[300,70] x, int64[300,70] i) => (float[300,70] y) { y = GatherElements <axis "
+               "= -1> (x, i) }",
+     .most = 70},
+    {.text = G "(float[5,7] x, int64[5,3] i) => (float[5,3] y) { y = GatherElements <axis = 1> (x, "
+               "i) }",
+     .most = 100,
+     .fails = true},
+    {.text = G "(float[5,5,3] x, int64[4,2] i) => (float[4,3] y) { y = GatherND (x, i) }",
+     .most = 5},
+    {.text = G "(int16[2,5,3] x, int64[2,600,1] i) => (int16[2,600,3] y) { y = GatherND "
+               "<batch_dims = 1> (x, i) }",
+     .most = 5},
+    {.text = G "(float[5,5] x, int64[4,2] i) => (float[4] y) { y = GatherND (x, i) }",
+     .most = 50,
+     .fails = true},
+    {.text = G "(float[5,7] x, int64[2,7] i, float[2,7] u) => (float[5,7] y) { y = ScatterElements "
+               "(x, i, u) }",
+     .most = 5},
+    {.text = G "(int32[5,7] x, int64[5,2] i, int32[5,2] u) => (int32[5,7] y) { y = ScatterElements "
+               "<axis = 1, reduction = \"add\"> (x, i, u) }",
+     .most = 7},
+    {.text = G "(float[5,7] x, int64[2,7] i, float[2,7] u) => (float[5,7] y) { y = ScatterElements "
+               "(x, i, u) }",
+     .most = 1000,
+     .fails = true},
+    {.text = G "(float[5,7] x, int64[3,1] i, float[3,7] u) => (float[5,7] y) { y = ScatterND (x, "
+               "i, u) }",
+     .most = 5},
+    {.text = G "(double[5,5] x, int64[30,2] i, double[30] u) => (double[5,5] y) { y = ScatterND "
+               "<reduction = \"max\"> (x, i, u) }",
+     .most = 5,
+     .is_tame = true},
+    {.text = G "(float[5,7] x, int64[0,1] i, float[0,7] u) => (float[5,7] y) { y = ScatterND (x, "
+               "i, u) }"},
+};
+
 static void transposes_move_the_same(void **state) {
     (void)state;
     EXPECT_LOWERED_CASES(transposes);
@@ -258,6 +300,11 @@ static void resizes_are_the_same(void **state) {
     EXPECT_LOWERED_CASES(resizes);
 }
 
+static void indexed_elements_are_the_same(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(indexed);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transposes_move_the_same),
@@ -270,6 +317,7 @@ int main(void) {
         cmocka_unit_test(casts_give_the_same),
         cmocka_unit_test(known_results_are_the_same),
         cmocka_unit_test(resizes_are_the_same),
+        cmocka_unit_test(indexed_elements_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

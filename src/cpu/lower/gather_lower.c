@@ -1,6 +1,7 @@
 /* Lowering of Gather. */
 #include "cpu/lower/lower.h"
 #include "cpu/lower/copy_step.h"
+#include "ops/eval_engine.h"
 
 typedef struct gather_step {
     hn_dtype dtype, index_type;
@@ -22,7 +23,7 @@ static hone_status find_gather_starts(const gather_step *s, const hn_step_io *io
     hn_load_i64(&indices, 0, (uint64_t)s->n, starts);
     for (int64_t i = 0; i < s->n; i++) {
         if (starts[i] < -size || starts[i] >= size)
-            return hn_fail_index_at(io->err, starts[i], size);
+            return hn_fail_index(io->err, starts[i], size);
         starts[i] = (starts[i] < 0 ? starts[i] + size : starts[i]) * s->size.inner;
     }
     return HONE_OK;
@@ -71,7 +72,7 @@ static hone_status run_gather_one(const void *record, const hn_step_io *io) {
     int64_t index;
     hn_load_i64(&indices, 0, 1, &index);
     if (index < -s->size || index >= s->size)
-        return hn_fail_index_at(io->err, index, s->size);
+        return hn_fail_index(io->err, index, s->size);
     index += index < 0 ? s->size : 0;
     hn_grid_run(io->pool, &s->copy, io->out[0],
                 (const uint8_t *)io->in[0] + index * s->index_bytes);
@@ -104,7 +105,7 @@ static hone_status lower_known_gather(hn_eval *c, const hn_split3 *size, hn_lowe
     HN_TRY_PTR(dims && at && s);
     hn_load_i64(indices, 0, indices->n_elems, at);
     for (uint64_t i = 0; i < indices->n_elems; i++)
-        HN_TRY(hn_index_of(c, at[i], size->mid, &at[i]));
+        HN_TRY(hn_index_of(c->err, at[i], size->mid, &at[i]));
     dims[0] = dims[3] = size->outer;
     dims[1] = size->mid;
     dims[4] = (int64_t)indices->n_elems;

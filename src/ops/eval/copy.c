@@ -1,7 +1,6 @@
 /* Moving elements of any type: whole bytes, strings that are copied, and elements packed into bits.
  */
 #include "ops/eval/copy.h"
-#include "ops/eval_engine.h"
 
 /* ---- single elements and runs ---------------------------------------------------------------- */
 
@@ -119,13 +118,9 @@ hone_status hn_axis_of(hn_eval *c, int64_t axis, int32_t rank, int32_t *out) {
     return HONE_OK;
 }
 
-hone_status hn_fail_index_at(hone_error *err, int64_t index, int64_t size) {
+hone_status hn_fail_index(hone_error *err, int64_t index, int64_t size) {
     return hn_fail(err, HONE_E_INVALID, "index %lld is out of range for an axis of %lld elements",
                    (long long)index, (long long)size);
-}
-
-hone_status hn_fail_index(hn_eval *c, int64_t index, int64_t size) {
-    return hn_fail_index_at(c->err, index, size);
 }
 
 hn_split3 hn_split_at(int32_t rank, const int64_t *dims, int32_t axis) {

@@ -146,7 +146,6 @@ hone_status hn_center_crop_pad_picks(hn_eval *c, const int64_t **picks);
 /* What Pad fills with: an argument, an attribute of old versions that is put into `room`, or NULL.
  */
 hone_status hn_pad_value(hn_eval *c, hn_array *room, const hn_array **out);
-hone_status hn_fail_index_at(hone_error *err, int64_t index, int64_t size); /* out of range */
 
 /* ---- what the movers read -------------------------------------------------------------------- */
 
@@ -157,17 +156,18 @@ bool hn_list_arg(hn_eval *c, const char *attr, uint32_t arg, uint32_t *n, const 
 /* An axis of rank `rank`, from the front; fails outside [-rank, rank). */
 hone_status hn_axis_of(hn_eval *c, int64_t axis, int32_t rank, int32_t *out);
 /* An index into an axis, from the front; fails outside [-size, size). */
-hone_status hn_fail_index(hn_eval *c, int64_t index, int64_t size);
-static inline hone_status hn_index_of(hn_eval *c, int64_t index, int64_t size, int64_t *out) {
+hone_status hn_fail_index(hone_error *err, int64_t index, int64_t size);
+static inline hone_status hn_index_of(hone_error *err, int64_t index, int64_t size, int64_t *out) {
     if (index < -size || index >= size)
-        return hn_fail_index(c, index, size);
+        return hn_fail_index(err, index, size);
     *out = index < 0 ? index + size : index;
     return HONE_OK;
 }
-/* Input 1 holds tuples of indices into the axes of input 0 behind the first n_batch: where those of
+/* `indices` holds tuples of indices into the axes of x behind the first n_batch: where those of
  * begin .. end point to, from the first element of their batch. */
-hone_status hn_locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n_batch,
-                             const int64_t *strides, int64_t *starts);
+hone_status hn_locate_tuples(hone_error *err, const hn_array *x, const hn_array *indices,
+                             uint64_t begin, uint64_t end, int32_t n_batch, const int64_t *strides,
+                             int64_t *starts);
 /* Where elements begin .. begin + n of `indices` would point to in a tensor with these strides,
  * were they 0; the stride along their axis is 0. */
 void hn_locate_elements(const hn_array *indices, const int64_t *strides, uint64_t begin, uint64_t n,
