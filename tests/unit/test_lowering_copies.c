@@ -250,6 +250,23 @@ static const lowered_case indexed[] = {
                "i, u) }"},
 };
 
+static const lowered_case fills[] = {
+    {.text = G "(float[3,5] x) => (float[3,5] y) { y = Trilu (x) }"},
+    {.text = G "(int64[2,5,3] x) => (int64[2,5,3] y) <int64 k = {-1}> { y = Trilu <upper = 0> (x, "
+               "k) }"},
+    {.text = G "(float[3,0] x) => (float[3,0] y) { y = Trilu (x) }", .lowered = ""},
+    {.text = G "(int64[4] i, float[2] v) => (float[4,7] y) <int64 d = {7}> { y = OneHot (i, d, v) "
+               "}",
+     .most = 9},
+    {.text = G "(int32[2,3] i, bool[2] v) => (bool[2,5,3] y) <int64[1] d = {5}> { y = OneHot <axis "
+               "= 1> (i, d, v) }",
+     .most = 6},
+    {.text = G "(float[4] i, int8[2] v) => (int8[0,4] y) <int64 d = {0}> { y = OneHot <axis = 0> "
+               "(i, d, v) }",
+     .lowered = "",
+     .is_tame = true},
+};
+
 static void transposes_move_the_same(void **state) {
     (void)state;
     EXPECT_LOWERED_CASES(transposes);
@@ -305,6 +322,11 @@ static void indexed_elements_are_the_same(void **state) {
     EXPECT_LOWERED_CASES(indexed);
 }
 
+static void fills_are_the_same(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(fills);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transposes_move_the_same),
@@ -318,6 +340,7 @@ int main(void) {
         cmocka_unit_test(known_results_are_the_same),
         cmocka_unit_test(resizes_are_the_same),
         cmocka_unit_test(indexed_elements_are_the_same),
+        cmocka_unit_test(fills_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

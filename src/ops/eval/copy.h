@@ -177,6 +177,17 @@ typedef struct hn_split3 {
     int64_t outer, mid, inner;
 } hn_split3;
 hn_split3 hn_split_at(int32_t rank, const int64_t *dims, int32_t axis);
+/* Trilu: of matrices that are not empty. */
+typedef struct hn_trilu_form {
+    int64_t k, rows, cols;
+    uint64_t n_rows; /* of all matrices */
+    bool is_upper;
+} hn_trilu_form;
+void hn_trilu_read(const hn_eval *c, hn_trilu_form *f);
+hone_status hn_trilu_run(hn_eval *c, const hn_trilu_form *f, hn_array *y, const hn_array *x);
+/* OneHot: size->mid is the depth; values are "off" and "on". */
+hone_status hn_one_hot_run(hn_eval *c, const hn_split3 *size, hn_array *y, const hn_array *indices,
+                           const hn_array *values);
 /* The same elements seen with another shape. */
 static inline hn_array hn_array_as(const hn_array *a, int32_t rank, const int64_t *dims) {
     hn_array view = *a;

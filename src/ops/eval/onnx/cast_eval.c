@@ -37,29 +37,52 @@ static bool encode_by_attributes(const hn_cast_job *j, uint64_t at, uint64_t n, 
     return false;
 }
 
+static void cast_integers(const hn_cast_job *j, uint64_t at, uint64_t n) {
+    int64_t tile[HN_TILE];
+    if (j->y->dtype == HN_I64) {
+        hn_load_i64(j->x, at, n, (int64_t *)j->y->data + at);
+    } else if (j->x->dtype == HN_I64) {
+        hn_store_i64(j->y, at, n, (const int64_t *)j->x->data + at);
+    } else {
+        hn_load_i64(j->x, at, n, tile);
+        hn_store_i64(j->y, at, n, tile);
+    }
+}
+
+static void cast_doubles(const hn_cast_job *j, uint64_t at, uint64_t n) {
+    double tile[HN_TILE];
+    float narrow[HN_TILE];
+    hn_load_f64(j->x, at, n, tile);
+    for (uint64_t i = 0; i < n; i++)
+        narrow[i] = (float)tile[i];
+    if (!encode_by_attributes(j, at, n, narrow))
+        hn_store_f64(j->y, at, n, tile);
+}
+
+static void cast_floats(const hn_cast_job *j, uint64_t at, uint64_t n) {
+    float tile[HN_TILE];
+    const float *in = tile;
+    if (j->y->dtype == HN_F32) {
+        hn_load_f32(j->x, at, n, (float *)j->y->data + at);
+        return;
+    }
+    if (j->x->dtype == HN_F32)
+        in = (const float *)j->x->data + at;
+    else
+        hn_load_f32(j->x, at, n, tile);
+    if (!encode_by_attributes(j, at, n, in))
+        hn_store_f32(j->y, at, n, in);
+}
+
 /* Integers pass as int64, which every one fits; float64 as itself; everything else fits float32. */
 static void cast_tile(const hn_cast_job *j, uint64_t at, uint64_t n) {
     hn_dtype from = j->x->dtype, to = j->y->dtype;
-    union {
-        int64_t i64[HN_TILE];
-        double f64[HN_TILE];
-        float f32[HN_TILE];
-    } tile;
-    if (is_integer_like(from) && is_integer_like(to)) {
-        hn_load_i64(j->x, at, n, tile.i64);
-        hn_store_i64(j->y, at, n, tile.i64);
-    } else if (from == HN_F64 || to == HN_F64) {
-        hn_load_f64(j->x, at, n, tile.f64);
-        float narrow[HN_TILE];
-        for (uint64_t i = 0; i < n; i++)
-            narrow[i] = (float)tile.f64[i];
-        if (!encode_by_attributes(j, at, n, narrow))
-            hn_store_f64(j->y, at, n, tile.f64);
-    } else {
-        hn_load_f32(j->x, at, n, tile.f32);
-        if (!encode_by_attributes(j, at, n, tile.f32))
-            hn_store_f32(j->y, at, n, tile.f32);
-    }
+    if (is_integer_like(from) && is_integer_like(to))
+        cast_integers(j, at, n);
+    else if (from == HN_F64 || to == HN_F64)
+        cast_doubles(j, at, n);
+    else
+        cast_floats(j, at, n);
 }
 
 void hn_cast_range(void *job, int64_t begin, int64_t end) {

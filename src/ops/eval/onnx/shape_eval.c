@@ -168,28 +168,41 @@ const hn_impl hn_impl_space_to_depth_nhwc[1] = {{.eval = eval_space_to_depth_nhw
 /* ---- parts kept or turned round -------------------------------------------------------------- */
 
 /* Keeps one triangle of each matrix: columns from i + k on, or up to it. */
-static hone_status eval_trilu(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0), *k_arg = hn_arg(c, 1);
-    hn_array *y = hn_ret(c, 0);
-    int64_t k = 0;
-    bool is_upper = hn_attr_i(hn_eval_node(c), "upper", 1) != 0;
-    if (!y || y->n_elems == 0)
-        return HONE_OK;
-    if (k_arg && k_arg->n_elems > 0)
-        hn_load_i64(k_arg, 0, 1, &k);
-    int64_t rows = x->dims[x->rank - 2], cols = x->dims[x->rank - 1];
-    k = HN_MAX(-rows, HN_MIN(k, cols)); /* beyond that nothing changes, and sums stay small */
-    uint64_t n_rows = x->n_elems / (uint64_t)cols;
-    for (uint64_t r = 0; r < n_rows; r++) {
-        int64_t diagonal = (int64_t)(r % (uint64_t)rows) + k;
-        int64_t cut = HN_MAX(0, HN_MIN(is_upper ? diagonal : diagonal + 1, cols));
-        uint64_t at = r * (uint64_t)cols, left = (uint64_t)cut, right = (uint64_t)(cols - cut);
-        HN_TRY(is_upper ? hn_copy_fill(c, y, at, left, NULL) : hn_copy_run(c, y, at, x, at, left));
+void hn_trilu_read(const hn_eval *c, hn_trilu_form *f) {
+    const hn_array *x = hn_arg(c, 0), *k = hn_arg(c, 1);
+    f->k = 0;
+    if (k && k->n_elems > 0)
+        hn_load_i64(k, 0, 1, &f->k);
+    f->is_upper = hn_attr_i(hn_eval_node(c), "upper", 1) != 0;
+    f->rows = x->dims[x->rank - 2];
+    f->cols = x->dims[x->rank - 1];
+    f->n_rows = x->n_elems / (uint64_t)f->cols;
+    f->k =
+        HN_MAX(-f->rows, HN_MIN(f->k, f->cols)); /* beyond that nothing changes, sums are small */
+}
+
+hone_status hn_trilu_run(hn_eval *c, const hn_trilu_form *f, hn_array *y, const hn_array *x) {
+    for (uint64_t r = 0; r < f->n_rows; r++) {
+        int64_t diagonal = (int64_t)(r % (uint64_t)f->rows) + f->k;
+        int64_t cut = HN_MAX(0, HN_MIN(f->is_upper ? diagonal : diagonal + 1, f->cols));
+        uint64_t at = r * (uint64_t)f->cols, left = (uint64_t)cut,
+                 right = (uint64_t)(f->cols - cut);
+        HN_TRY(f->is_upper ? hn_copy_fill(c, y, at, left, NULL)
+                           : hn_copy_run(c, y, at, x, at, left));
         at += left;
-        HN_TRY(is_upper ? hn_copy_run(c, y, at, x, at, right)
-                        : hn_copy_fill(c, y, at, right, NULL));
+        HN_TRY(f->is_upper ? hn_copy_run(c, y, at, x, at, right)
+                           : hn_copy_fill(c, y, at, right, NULL));
     }
     return HONE_OK;
+}
+
+static hone_status eval_trilu(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0);
+    hn_trilu_form f;
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    hn_trilu_read(c, &f);
+    return hn_trilu_run(c, &f, y, hn_arg(c, 0));
 }
 const hn_impl hn_impl_trilu[1] = {{.eval = eval_trilu}};
 
