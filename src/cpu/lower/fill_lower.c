@@ -2,7 +2,7 @@
 #include "cpu/lower/lower.h"
 #include "cpu/lower/copy_step.h"
 
-static hn_array array_of(hn_dtype t, const void *data) {
+static hn_array step_array(hn_dtype t, const void *data) {
     return (hn_array){.dtype = t, .data = (void *)(uintptr_t)data};
 }
 
@@ -13,7 +13,7 @@ typedef struct trilu_step {
 
 static hone_status run_trilu(const void *record, const hn_step_io *io) {
     const trilu_step *s = record;
-    hn_array x = array_of(s->dtype, io->in[0]), y = array_of(s->dtype, io->out[0]);
+    hn_array x = step_array(s->dtype, io->in[0]), y = step_array(s->dtype, io->out[0]);
     return hn_trilu_run(NULL, &s->form, &y, &x);
 }
 
@@ -37,8 +37,8 @@ typedef struct one_hot_step {
 
 static hone_status run_one_hot(const void *record, const hn_step_io *io) {
     const one_hot_step *s = record;
-    hn_array indices = array_of(s->index_type, io->in[0]), values = array_of(s->dtype, io->in[2]),
-             y = array_of(s->dtype, io->out[0]);
+    hn_array indices = step_array(s->index_type, io->in[0]),
+             values = step_array(s->dtype, io->in[2]), y = step_array(s->dtype, io->out[0]);
     return hn_one_hot_run(NULL, &s->size, &y, &indices, &values);
 }
 

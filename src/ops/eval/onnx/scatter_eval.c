@@ -51,8 +51,8 @@ static int64_t scatter_i64(scatter_how how, bool is_u64, int64_t a, int64_t b) {
     }
 }
 
-/* The order of types that a reduction knows. */
-static hone_status check_reduction(hn_eval *c, scatter_how how, hn_dtype t) {
+/* Reductions compare and add numbers alone. */
+static hone_status check_scatter_type(hn_eval *c, scatter_how how, hn_dtype t) {
     if (how == SCATTER_SET || hn_dtype_is_float(t) || hn_dtype_is_int(t) || t == HN_BOOL)
         return HONE_OK;
     return hn_eval_fail(c, HONE_E_UNSUPPORTED, "a reduction of %s is not supported",
@@ -109,7 +109,7 @@ static hone_status read_scatter(hn_eval *c, hn_indexed_form *f) {
     f->y = *hn_ret(c, 0);
     f->how = (int)scatter_read_how(hn_eval_node(c));
     hn_strides(f->x.rank, f->x.dims, f->strides);
-    return f->indices.n_elems ? check_reduction(c, (scatter_how)f->how, f->y.dtype) : HONE_OK;
+    return f->indices.n_elems ? check_scatter_type(c, (scatter_how)f->how, f->y.dtype) : HONE_OK;
 }
 
 /* ---- Scatter, ScatterElements ---------------------------------------------------------------- */
