@@ -40,6 +40,7 @@ static inline hone_status hn_copy_all(hn_eval *c, hn_array *to, const hn_array *
 }
 /* Element 0 of `value` n times; NULL: zeros, or empty strings. */
 hone_status hn_copy_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value);
+void hn_fill_elems(uint8_t *to, uint64_t n, size_t elem_bytes, const void *value); /* whole bytes */
 
 /* A run of `run` elements for each of n starts: first + starts[k]. */
 hone_status hn_copy_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array *from,

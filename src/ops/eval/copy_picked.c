@@ -24,12 +24,30 @@ static int64_t pick_first(const hn_pick_copy *p, int64_t row) {
     return is_gap ? -1 : first;
 }
 
+static void pick_plain_pieces(const pick_walk *w, uint64_t at, int64_t first, int64_t begin,
+                              int64_t end) {
+    const hn_pick_copy *p = w->plan;
+    size_t bytes = hn_elem_bytes(p->dtype);
+    uint8_t *to = (uint8_t *)w->to.data + at * bytes;
+    const uint8_t *from = (const uint8_t *)w->from.data + first * (int64_t)bytes;
+    for (const hn_pick_piece *q = p->pieces + begin; q < p->pieces + end; q++) {
+        if (q->from < 0)
+            hn_fill_elems(to + q->at * bytes, q->n, bytes, w->fill ? w->fill->data : NULL);
+        else
+            memcpy(to + q->at * bytes, from + q->from * (int64_t)bytes, (size_t)q->n * bytes);
+    }
+}
+
 static hone_status pick_pieces(pick_walk *w, uint64_t at, int64_t first, int64_t begin,
                                int64_t end) {
     const hn_pick_copy *p = w->plan;
     if (p->starts)
         return hn_copy_listed(w->c, &w->to, at + (uint64_t)begin, &w->from, first, 1,
                               (uint64_t)(end - begin), p->starts + begin);
+    if (p->is_plain) {
+        pick_plain_pieces(w, at, first, begin, end);
+        return HONE_OK;
+    }
     for (const hn_pick_piece *q = p->pieces + begin; q < p->pieces + end; q++) {
         if (q->from < 0)
             HN_TRY(hn_copy_fill(w->c, &w->to, at + q->at, q->n, w->fill));
