@@ -267,6 +267,20 @@ static const lowered_case fills[] = {
      .is_tame = true},
 };
 
+static const lowered_case best[] = {
+    {.text = G "(float[3,50] x) => (float[3,5] v, int64[3,5] i) <int64[1] k = {5}> { v, i = TopK "
+               "(x, k) }"},
+    {.text = G "(int32[40,3] x) => (int64[2,3] i) <int64[1] k = {2}> { v, i = TopK <axis = 0, "
+               "largest = 0> (x, k) }"},
+    {.text = G "(double[7] x) => (double[7] v, int64[7] i) <int64[1] k = {7}> { v, i = TopK (x, k) "
+               "}"},
+    {.text = G "(float[7] x) => (float[0] v, int64[0] i) <int64[1] k = {0}> { v, i = TopK (x, k) "
+               "}"},
+    {.text = G "(float[70,90] x) => (float[70,9] v, int64[70,9] i) <int64[1] k = {9}> { v, i = "
+               "TopK (x, k) }",
+     .lowered = ""},
+};
+
 static void transposes_move_the_same(void **state) {
     (void)state;
     EXPECT_LOWERED_CASES(transposes);
@@ -327,6 +341,11 @@ static void fills_are_the_same(void **state) {
     EXPECT_LOWERED_CASES(fills);
 }
 
+static void the_best_are_the_same(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(best);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transposes_move_the_same),
@@ -341,6 +360,7 @@ int main(void) {
         cmocka_unit_test(resizes_are_the_same),
         cmocka_unit_test(indexed_elements_are_the_same),
         cmocka_unit_test(fills_are_the_same),
+        cmocka_unit_test(the_best_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
