@@ -145,13 +145,10 @@ hone_status hn_top_k_read(hn_eval *c, hn_top_k_form *f) {
     return HONE_OK;
 }
 
-/* Elements of 8 bytes, all of them: keys, those of one column, and pairs of the best. */
-static uint64_t room_elems(const hn_top_k_form *f) {
-    return (uint64_t)f->s.mid * (uint64_t)f->s.inner + (uint64_t)f->s.mid + 2 * (uint64_t)f->k;
-}
-
+/* Keys, those of one column, and pairs of the best: all are of 8 bytes. */
 size_t hn_top_k_room(const hn_top_k_form *f) {
-    return (size_t)room_elems(f) * sizeof(int64_t);
+    uint64_t mid = (uint64_t)f->s.mid, inner = (uint64_t)f->s.inner, k = (uint64_t)f->k;
+    return (size_t)(mid * inner + mid + 2 * k) * sizeof(int64_t);
 }
 
 static top_room lay_room(const hn_top_k_form *f, int64_t *memory) {
