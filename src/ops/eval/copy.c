@@ -39,17 +39,26 @@ static void repeat_first(uint8_t *to, size_t elem_bytes, size_t n_bytes) {
         memcpy(to + done, to, HN_MIN(done, n_bytes - done));
 }
 
+void hn_fill_elems(uint8_t *to, uint64_t n, size_t elem_bytes, const void *value) {
+    enum { FEW_ELEMS = 8 };
+#define FILL_LOOP(B)               \
+  for (uint64_t i = 0; i < n; i++) \
+    memcpy(to + i * B, value, B);
+    if (!value) {
+        memset(to, 0, (size_t)n * elem_bytes);
+    } else if (n <= FEW_ELEMS) {
+        HN_FOR_ELEM_BYTES(elem_bytes, FILL_LOOP)
+    } else {
+        memcpy(to, value, elem_bytes);
+        repeat_first(to, elem_bytes, (size_t)n * elem_bytes);
+    }
+#undef FILL_LOOP
+}
+
 hone_status hn_copy_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value) {
-    size_t bytes = hn_elem_bytes(to->dtype);
-    bool is_plain = to->dtype != HN_STRING && !hn_array_is_packed(to);
-    if (is_plain && n > 0) {
-        uint8_t *first = (uint8_t *)to->data + at * bytes;
-        if (!value) {
-            memset(first, 0, (size_t)n * bytes);
-            return HONE_OK;
-        }
-        memcpy(first, value->data, bytes);
-        repeat_first(first, bytes, (size_t)n * bytes);
+    if (n > 0 && hn_is_whole_bytes(to->dtype)) {
+        size_t bytes = hn_elem_bytes(to->dtype);
+        hn_fill_elems((uint8_t *)to->data + at * bytes, n, bytes, value ? value->data : NULL);
         return HONE_OK;
     }
     for (uint64_t i = 0; i < n; i++) {
@@ -118,10 +127,9 @@ hone_status hn_axis_of(hn_eval *c, int64_t axis, int32_t rank, int32_t *out) {
     return HONE_OK;
 }
 
-hone_status hn_fail_index(hn_eval *c, int64_t index, int64_t size) {
-    return hn_eval_fail(c, HONE_E_INVALID,
-                        "index %lld is out of range for an axis of %lld elements", (long long)index,
-                        (long long)size);
+hone_status hn_fail_index(hone_error *err, int64_t index, int64_t size) {
+    return hn_fail(err, HONE_E_INVALID, "index %lld is out of range for an axis of %lld elements",
+                   (long long)index, (long long)size);
 }
 
 hn_split3 hn_split_at(int32_t rank, const int64_t *dims, int32_t axis) {

@@ -1,232 +1,267 @@
 /* Boxes of elements, moved from one set of strides to another: row by row where rows lie together
- * on both sides, as matrices turned around where they do not. */
-#include "cpu/kernels/transpose/transpose.h"
+ * on both sides, as matrices turned around where they do not. Planned first, so that the same box
+ * can be moved again and again. */
 #include "ops/eval/copy.h"
 
-typedef struct grid_walk {
-    hn_eval *c;
-    hn_array *to;
-    const hn_array *from;
-    int32_t rank; /* without axes of size 1, and with those merged that lie next to each other on
-                     both sides; at least 1 */
-    int64_t dims[HN_MAX_GRID_RANK], to_strides[HN_MAX_GRID_RANK], from_strides[HN_MAX_GRID_RANK];
-    int64_t to_first, from_first;
-    int64_t elem_bytes; /* 0: strings, or packed */
-    hone_status status; /* of string copies, which one thread makes */
-} grid_walk;
-
-static void grid_add_axis(grid_walk *w, int64_t dim, int64_t to_stride, int64_t from_stride) {
-    int32_t last = w->rank - 1;
-    if (dim == 1)
+static void grid_add_axis(int32_t *rank, hn_grid_axis *axes, hn_grid_axis next) {
+    hn_grid_axis *last = *rank > 0 ? &axes[*rank - 1] : NULL;
+    if (next.dim == 1)
         return;
-    if (last >= 0 && w->to_strides[last] == to_stride * dim &&
-        w->from_strides[last] == from_stride * dim) {
-        w->dims[last] *= dim;
-    } else {
-        last = w->rank++;
-        w->dims[last] = dim;
-    }
-    w->to_strides[last] = to_stride;
-    w->from_strides[last] = from_stride;
+    if (last && last->to_stride == next.to_stride * next.dim &&
+        last->from_stride == next.from_stride * next.dim)
+        next.dim *= last->dim;
+    else
+        last = &axes[(*rank)++];
+    *last = next;
 }
 
-/* Where position `at` of the first n axes lies, on both sides. */
-static void grid_locate(const grid_walk *w, int32_t n, int64_t at, int64_t *index, int64_t *to_at,
+/* A box that is being moved. */
+typedef struct grid_run {
+    const hn_grid_copy *plan;
+    uint8_t *to; /* of the first element */
+    const uint8_t *from;
+} grid_run;
+
+/* Where position `at` of the outer axes lies, on both sides. */
+static void grid_locate(const hn_grid_copy *p, int64_t at, int64_t *index, int64_t *to_at,
                         int64_t *from_at) {
-    *to_at = w->to_first;
-    *from_at = w->from_first;
-    for (int32_t k = n - 1; k >= 0; k--) {
-        index[k] = at % w->dims[k];
-        at /= w->dims[k];
-        *to_at += index[k] * w->to_strides[k];
-        *from_at += index[k] * w->from_strides[k];
+    *to_at = *from_at = 0;
+    for (int32_t k = p->n_outer - 1; k >= 0; k--) {
+        const hn_grid_axis *axis = &p->outer[k];
+        index[k] = at % axis->dim;
+        at /= axis->dim;
+        *to_at += index[k] * axis->to_stride;
+        *from_at += index[k] * axis->from_stride;
+    }
+}
+
+/* The next position of the outer axes. */
+static void grid_advance(const hn_grid_copy *p, int64_t *index, int64_t *to_at, int64_t *from_at) {
+    for (int32_t k = p->n_outer - 1; k >= 0; k--) {
+        const hn_grid_axis *axis = &p->outer[k];
+        *to_at += axis->to_stride;
+        *from_at += axis->from_stride;
+        if (++index[k] < axis->dim)
+            return;
+        index[k] = 0;
+        *to_at -= axis->dim * axis->to_stride;
+        *from_at -= axis->dim * axis->from_stride;
     }
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void move_strided_elems(const grid_walk *w, uint8_t *to, const uint8_t *from) {
-    int64_t n = w->dims[w->rank - 1], to_step = w->to_strides[w->rank - 1] * w->elem_bytes,
-            from_step = w->from_strides[w->rank - 1] * w->elem_bytes;
+static void move_strided_elems(const hn_grid_copy *p, uint8_t *to, const uint8_t *from) {
+    int64_t n = p->row.dim, to_step = p->row.to_stride * p->elem_bytes,
+            from_step = p->row.from_stride * p->elem_bytes;
 #define STRIDED_LOOP(B)           \
   for (int64_t i = 0; i < n; i++) \
     memcpy(to + i * to_step, from + i * from_step, B);
-    HN_FOR_ELEM_BYTES(w->elem_bytes, STRIDED_LOOP)
+    HN_FOR_ELEM_BYTES(p->elem_bytes, STRIDED_LOOP)
 #undef STRIDED_LOOP
 }
 
-/* One innermost row. */
-static void grid_move_row(grid_walk *w, int64_t to_at, int64_t from_at) {
-    int32_t last = w->rank - 1;
-    bool is_run = w->to_strides[last] == 1 && w->from_strides[last] == 1;
-    if (w->elem_bytes) {
-        uint8_t *to = (uint8_t *)w->to->data + to_at * w->elem_bytes;
-        const uint8_t *from = (const uint8_t *)w->from->data + from_at * w->elem_bytes;
-        if (is_run)
-            memcpy(to, from, (size_t)(w->dims[last] * w->elem_bytes));
-        else
-            move_strided_elems(w, to, from);
-        return;
-    }
-    for (int64_t i = 0; i < w->dims[last] && w->status == HONE_OK; i++)
-        w->status = hn_copy_run(w->c, w->to, (uint64_t)(to_at + i * w->to_strides[last]), w->from,
-                                (uint64_t)(from_at + i * w->from_strides[last]), 1);
+static bool grid_row_is_run(const hn_grid_copy *p) {
+    return p->elem_bytes && p->row.to_stride == 1 && p->row.from_stride == 1;
 }
 
 static void grid_move_rows(void *ctx, int64_t begin, int64_t end) {
-    grid_walk *w = ctx;
+    const grid_run *r = ctx;
+    const hn_grid_copy *p = r->plan;
     int64_t index[HN_MAX_GRID_RANK], to_at, from_at;
-    grid_locate(w, w->rank - 1, begin, index, &to_at, &from_at);
+    size_t run_bytes = grid_row_is_run(p) ? (size_t)(p->row.dim * p->elem_bytes) : 0;
+    grid_locate(p, begin, index, &to_at, &from_at);
     for (int64_t row = begin; row < end; row++) {
-        grid_move_row(w, to_at, from_at);
-        for (int32_t k = w->rank - 2; k >= 0; k--) {
-            to_at += w->to_strides[k];
-            from_at += w->from_strides[k];
-            if (++index[k] < w->dims[k])
-                break;
-            index[k] = 0;
-            to_at -= w->dims[k] * w->to_strides[k];
-            from_at -= w->dims[k] * w->from_strides[k];
-        }
+        uint8_t *to = r->to + to_at * p->elem_bytes;
+        const uint8_t *from = r->from + from_at * p->elem_bytes;
+        if (run_bytes)
+            memcpy(to, from, run_bytes);
+        else
+            move_strided_elems(p, to, from);
+        grid_advance(p, index, &to_at, &from_at);
     }
 }
 
-/* ---- one long run ---------------------------------------------------------------------------- */
-
-static bool grid_is_run(const grid_walk *w) {
-    return w->elem_bytes && w->rank == 1 && w->to_strides[0] == 1 && w->from_strides[0] == 1;
+/* One long run, of which begin .. end are elements. */
+static void grid_move_part(void *ctx, int64_t begin, int64_t end) {
+    const grid_run *r = ctx;
+    int64_t bytes = r->plan->elem_bytes;
+    memcpy(r->to + begin * bytes, r->from + begin * bytes, (size_t)((end - begin) * bytes));
 }
 
-static void grid_move_part(void *ctx, int64_t begin, int64_t end) {
-    const grid_walk *w = ctx;
-    memcpy((uint8_t *)w->to->data + (w->to_first + begin) * w->elem_bytes,
-           (const uint8_t *)w->from->data + (w->from_first + begin) * w->elem_bytes,
-           (size_t)((end - begin) * w->elem_bytes));
+static void grid_plan_rows(hn_grid_copy *p) {
+    p->row = (hn_grid_axis){1, 1, 1};
+    if (p->n_outer > 0)
+        p->row = p->outer[--p->n_outer];
+    p->n = (int64_t)p->row.dim;
+    p->grain = HN_MOVE_GRAIN;
+    p->move = grid_move_part;
+    if (p->n_outer == 0 && grid_row_is_run(p))
+        return;
+    p->n = 1;
+    for (int32_t k = 0; k < p->n_outer; k++)
+        p->n *= p->outer[k].dim;
+    p->grain = HN_MAX(1, HN_MOVE_GRAIN / p->row.dim);
+    p->move = grid_move_rows;
 }
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
 /* Two axes: elements lie side by side along one in `from` and along the other in `to`. */
-typedef struct grid_turn {
-    grid_walk outer; /* the other axes */
-    hn_transpose_job matrix;
-    int64_t block_rows, block_cols;
-    int64_t n_row_blocks, n_col_blocks;
-} grid_turn;
-
-static bool grid_find_turn(const grid_walk *w, int32_t *row_axis, int32_t *col_axis) {
+static bool grid_find_turn(const hn_grid_copy *p, int32_t *row_axis, int32_t *col_axis) {
     *row_axis = *col_axis = -1;
-    for (int32_t k = 0; k < w->rank; k++) {
-        if (w->to_strides[k] == 1)
+    for (int32_t k = 0; k < p->n_outer; k++) {
+        if (p->outer[k].to_stride == 1)
             *row_axis = k;
-        if (w->from_strides[k] == 1)
+        if (p->outer[k].from_stride == 1)
             *col_axis = k;
     }
-    return w->elem_bytes && *row_axis >= 0 && *col_axis >= 0 && *row_axis != *col_axis;
+    return p->elem_bytes && *row_axis >= 0 && *col_axis >= 0 && *row_axis != *col_axis;
 }
 
 static void grid_turn_blocks(void *ctx, int64_t begin, int64_t end) {
-    const grid_turn *t = ctx;
-    const grid_walk *w = &t->outer;
+    const grid_run *r = ctx;
+    const hn_grid_copy *p = r->plan;
     for (int64_t at = begin; at < end; at++) {
-        int64_t index[HN_MAX_GRID_RANK], to_at, from_at, rest = at / t->n_col_blocks;
-        int64_t row = rest % t->n_row_blocks * t->block_rows;
-        int64_t col = at % t->n_col_blocks * t->block_cols;
-        hn_transpose_job block = t->matrix;
-        grid_locate(w, w->rank, rest / t->n_row_blocks, index, &to_at, &from_at);
+        int64_t index[HN_MAX_GRID_RANK], to_at, from_at, rest = at / p->n_col_blocks;
+        int64_t row = rest % p->n_row_blocks * p->block_rows;
+        int64_t col = at % p->n_col_blocks * p->block_cols;
+        hn_transpose_job block = p->matrix;
+        grid_locate(p, rest / p->n_row_blocks, index, &to_at, &from_at);
         to_at += col * block.to_row + row;
         from_at += row * block.from_row + col;
-        block.rows = HN_MIN(t->block_rows, block.rows - row);
-        block.cols = HN_MIN(t->block_cols, block.cols - col);
-        block.from = (const uint8_t *)w->from->data + from_at * w->elem_bytes;
-        block.to = (uint8_t *)w->to->data + to_at * w->elem_bytes;
+        block.rows = HN_MIN(p->block_rows, block.rows - row);
+        block.cols = HN_MIN(p->block_cols, block.cols - col);
+        block.from = r->from + from_at * p->elem_bytes;
+        block.to = r->to + to_at * p->elem_bytes;
         hn_transpose(&block);
     }
 }
 
-static void grid_turn_all(const grid_walk *w, int32_t row_axis, int32_t col_axis) {
+static void grid_plan_turn(hn_grid_copy *p, int32_t row_axis, int32_t col_axis) {
     enum { MOST_COLS = 64, ROW_UNIT = 16 };
-    grid_turn t = {.outer = *w};
-    t.outer.rank = 0;
-    for (int32_t k = 0; k < w->rank; k++)
-        if (k != row_axis && k != col_axis)
-            grid_add_axis(&t.outer, w->dims[k], w->to_strides[k], w->from_strides[k]);
-    t.matrix = (hn_transpose_job){.elem_bytes = (size_t)w->elem_bytes,
-                                  .rows = w->dims[row_axis],
-                                  .cols = w->dims[col_axis],
-                                  .from_row = w->from_strides[row_axis],
-                                  .to_row = w->to_strides[col_axis]};
-    t.block_cols = HN_MIN(t.matrix.cols, MOST_COLS);
-    t.block_rows = HN_MOVE_GRAIN / t.block_cols / ROW_UNIT * ROW_UNIT;
-    t.n_col_blocks = (t.matrix.cols + t.block_cols - 1) / t.block_cols;
-    t.n_row_blocks = (t.matrix.rows + t.block_rows - 1) / t.block_rows;
-    int64_t elems = t.block_cols * HN_MIN(t.block_rows, t.matrix.rows);
-    int64_t n_outer = (int64_t)hn_count(t.outer.rank, t.outer.dims);
-    hn_pool_for(hn_eval_pool(w->c), n_outer * t.n_row_blocks * t.n_col_blocks,
-                HN_MAX(1, HN_MOVE_GRAIN / elems), grid_turn_blocks, &t);
+    hn_grid_axis row = p->outer[row_axis], col = p->outer[col_axis];
+    int32_t n_axes = p->n_outer;
+    p->n_outer = 0;
+    p->n = 1;
+    for (int32_t k = 0; k < n_axes; k++) {
+        if (k == row_axis || k == col_axis)
+            continue;
+        p->n *= p->outer[k].dim;
+        grid_add_axis(&p->n_outer, p->outer, p->outer[k]);
+    }
+    p->matrix = (hn_transpose_job){.elem_bytes = (size_t)p->elem_bytes,
+                                   .rows = row.dim,
+                                   .cols = col.dim,
+                                   .from_row = row.from_stride,
+                                   .to_row = col.to_stride};
+    p->block_cols = HN_MIN(col.dim, MOST_COLS);
+    p->block_rows = HN_MOVE_GRAIN / p->block_cols / ROW_UNIT * ROW_UNIT;
+    p->n_col_blocks = (col.dim + p->block_cols - 1) / p->block_cols;
+    p->n_row_blocks = (row.dim + p->block_rows - 1) / p->block_rows;
+    p->n *= p->n_row_blocks * p->n_col_blocks;
+    p->grain = HN_MAX(1, HN_MOVE_GRAIN / (p->block_cols * HN_MIN(p->block_rows, row.dim)));
+    p->move = grid_turn_blocks;
 }
 
-/* ---- choosing -------------------------------------------------------------------------------- */
+/* ---- planning and moving --------------------------------------------------------------------- */
+
+void hn_grid_plan(hn_grid_copy *p, hn_dtype t, int32_t rank, const int64_t *dims, const hn_grid *to,
+                  const hn_grid *from) {
+    hn_grid_axis *axes = p->outer;
+    int32_t row_axis, col_axis;
+    *p = (hn_grid_copy){.outer = axes,
+                        .elem_bytes = hn_is_whole_bytes(t) ? (int64_t)hn_elem_bytes(t) : 0,
+                        .to_first = to->first,
+                        .from_first = from->first};
+    for (int32_t k = 0; k < rank; k++) {
+        if (dims[k] == 0)
+            return;
+        grid_add_axis(&p->n_outer, axes, (hn_grid_axis){dims[k], to->strides[k], from->strides[k]});
+    }
+    if (grid_find_turn(p, &row_axis, &col_axis))
+        grid_plan_turn(p, row_axis, col_axis);
+    else
+        grid_plan_rows(p);
+}
+
+void hn_grid_run(hn_pool *pool, const hn_grid_copy *p, void *to, const void *from) {
+    grid_run r = {p, to, from};
+    if (p->n == 0)
+        return;
+    r.to += p->to_first * p->elem_bytes;
+    r.from += p->from_first * p->elem_bytes;
+    if (p->n <= p->grain)
+        p->move(&r, 0, p->n);
+    else
+        hn_pool_for(pool, p->n, p->grain, p->move, &r);
+}
+
+/* Strings, and elements that share bytes: one by one. */
+static hone_status grid_move_each(hn_eval *c, const hn_grid_copy *p, hn_array *to,
+                                  const hn_array *from) {
+    int64_t index[HN_MAX_GRID_RANK], to_at, from_at;
+    if (p->n > 0)
+        grid_locate(p, 0, index, &to_at, &from_at);
+    for (int64_t row = 0; row < p->n; row++) {
+        for (int64_t i = 0; i < p->row.dim; i++)
+            HN_TRY(hn_copy_run(c, to, (uint64_t)(p->to_first + to_at + i * p->row.to_stride), from,
+                               (uint64_t)(p->from_first + from_at + i * p->row.from_stride), 1));
+        grid_advance(p, index, &to_at, &from_at);
+    }
+    return HONE_OK;
+}
 
 hone_status hn_copy_grid(hn_eval *c, int32_t rank, const int64_t *dims, hn_array *to,
                          const hn_grid *to_grid, const hn_array *from, const hn_grid *from_grid) {
-    grid_walk w = {
-        .c = c, .to = to, .from = from, .to_first = to_grid->first, .from_first = from_grid->first};
-    int32_t row_axis, col_axis;
-    bool is_plain = to->dtype != HN_STRING && !hn_array_is_packed(to);
-    w.elem_bytes = is_plain ? (int64_t)hn_elem_bytes(to->dtype) : 0;
-    for (int32_t k = 0; k < rank; k++) {
-        if (dims[k] == 0)
-            return HONE_OK;
-        grid_add_axis(&w, dims[k], to_grid->strides[k], from_grid->strides[k]);
-    }
-    if (w.rank == 0) {
-        w.rank = 1;
-        w.dims[0] = w.to_strides[0] = w.from_strides[0] = 1;
-    }
-    if (grid_find_turn(&w, &row_axis, &col_axis)) {
-        grid_turn_all(&w, row_axis, col_axis);
-    } else if (grid_is_run(&w)) {
-        hn_pool_for(hn_eval_pool(c), w.dims[0], HN_MOVE_GRAIN, grid_move_part, &w);
-    } else {
-        int64_t n_rows = (int64_t)hn_count(w.rank - 1, w.dims);
-        hn_pool_for(is_plain ? hn_eval_pool(c) : NULL, n_rows,
-                    HN_MAX(1, HN_MOVE_GRAIN / w.dims[w.rank - 1]), grid_move_rows, &w);
-    }
-    return w.status;
+    hn_grid_axis axes[HN_MAX_GRID_RANK];
+    hn_grid_copy p = {.outer = axes};
+    hn_grid_plan(&p, to->dtype, rank, dims, to_grid, from_grid);
+    if (!p.elem_bytes)
+        return grid_move_each(c, &p, to, from);
+    hn_grid_run(hn_eval_pool(c), &p, to->data, from->data);
+    return HONE_OK;
+}
+
+hone_status hn_copy_box(hn_eval *c, hn_array *to, const hn_array *from, const hn_box_move *m) {
+    return hn_copy_grid(c, m->rank, m->dims, to, &(hn_grid){m->to_first, m->to_strides}, from,
+                        &(hn_grid){m->from_first, m->from_strides});
 }
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-static bool has_same_strides(int32_t rank, const int64_t *dims, const int64_t *a,
-                             const int64_t *b) {
-    for (int32_t k = 0; k < rank; k++)
-        if (dims[k] != 1 && a[k] != b[k])
+static bool has_same_strides(const hn_box_move *m) {
+    for (int32_t k = 0; k < m->rank; k++)
+        if (m->dims[k] != 1 && m->to_strides[k] != m->from_strides[k])
             return false;
     return true;
 }
 
-/* Elements at .. at+part along an axis of `wide`, and all of `narrow`. Nothing is moved where the
- * plan lets both lie in the same place. */
-static hone_status move_part(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
-                             int64_t at, int64_t part, bool is_to_wide) {
+bool hn_part_move(const hn_array *to, const hn_array *from, int32_t axis, int64_t at, int64_t part,
+                  bool is_to_wide, hn_box_move *m) {
     const hn_array *wide = is_to_wide ? to : from;
     hn_array narrow = is_to_wide ? *from : *to;
-    int64_t box[HN_MAX_RANK], wide_strides[HN_MAX_RANK], narrow_strides[HN_MAX_RANK];
-    size_t bytes = hn_elem_bytes(wide->dtype);
-    memcpy(box, wide->dims, (size_t)wide->rank * sizeof *box);
-    box[axis] = part;
+    m->rank = wide->rank;
+    memcpy(m->dims, wide->dims, (size_t)wide->rank * sizeof *m->dims);
+    m->dims[axis] = part;
     narrow.rank = wide->rank;
-    narrow.dims = box;
-    hn_array_strides(wide, wide_strides);
-    hn_array_strides(&narrow, narrow_strides);
-    int64_t first = at * wide_strides[axis];
-    if (bytes && narrow.n_elems && narrow.data == (uint8_t *)wide->data + first * (int64_t)bytes &&
-        has_same_strides(wide->rank, box, wide_strides, narrow_strides))
+    narrow.dims = m->dims;
+    hn_array_strides(wide, is_to_wide ? m->to_strides : m->from_strides);
+    hn_array_strides(&narrow, is_to_wide ? m->from_strides : m->to_strides);
+    m->to_first = is_to_wide ? at * m->to_strides[axis] : 0;
+    m->from_first = is_to_wide ? 0 : at * m->from_strides[axis];
+    return hn_is_whole_bytes(to->dtype) && narrow.n_elems && has_same_strides(m);
+}
+
+static hone_status move_part(hn_eval *c, hn_array *to, const hn_array *from, int32_t axis,
+                             int64_t at, int64_t part, bool is_to_wide) {
+    hn_box_move m;
+    bool may_be_there = hn_part_move(to, from, axis, at, part, is_to_wide, &m);
+    int64_t bytes = (int64_t)hn_elem_bytes(to->dtype);
+    if (may_be_there && (const uint8_t *)to->data + m.to_first * bytes ==
+                            (const uint8_t *)from->data + m.from_first * bytes)
         return HONE_OK;
-    hn_grid in_wide = {first, wide_strides}, in_narrow = {0, narrow_strides};
-    return hn_copy_grid(c, wide->rank, box, to, is_to_wide ? &in_wide : &in_narrow, from,
-                        is_to_wide ? &in_narrow : &in_wide);
+    return hn_copy_box(c, to, from, &m);
 }
 
 hone_status hn_copy_to_axis(hn_eval *c, hn_array *to, int32_t axis, int64_t at, int64_t part,

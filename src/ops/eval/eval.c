@@ -61,7 +61,7 @@ hone_status hn_ret_object(hn_eval *c, uint32_t i, hn_object *o) {
 void *hn_eval_scratch(hn_eval *c, uint64_t bytes) {
     if (bytes > SIZE_MAX - 64)
         return NULL;
-    uint8_t *p = hn_arena_alloc(c->host->scratch, (size_t)bytes + 64);
+    uint8_t *p = hn_arena_alloc(c->records ? c->records : c->host->scratch, (size_t)bytes + 64);
     return p ? p + (64 - (uintptr_t)p % 64) % 64 : NULL;
 }
 

@@ -52,6 +52,13 @@ hone_status hn_broadcast_rows(hn_eval *c, const hn_array *out, uint32_t n,
 hone_status hn_broadcast_boxes(hn_eval *c, const hn_array *out, uint32_t n,
                                const hn_array *const *in, hn_box_fn fn, void *ctx);
 
+/* The box function that calls another one for each run. */
+typedef struct hn_row_caller {
+    hn_row_fn fn;
+    void *ctx;
+} hn_row_caller;
+void hn_call_each_row(void *row_caller, const hn_box *box);
+
 /* `a` with ones behind its dims, so that it lies along out's axes from `axis` on; dims holds
  * HN_MAX_RANK entries and must outlive the result. */
 hn_array hn_array_along(const hn_array *a, int64_t axis, int32_t rank, int64_t *dims);
@@ -100,6 +107,31 @@ typedef struct hn_pow_job {
     hn_binary_fn multiply; /* floats */
 } hn_pow_job;
 hn_row_fn hn_pow_row(hn_dtype x, hn_dtype y); /* takes an hn_pow_job */
+/* ---- choices --------------------------------------------------------------------------------- */
+
+/* z = condition ? x : y. */
+typedef struct hn_select_job {
+    const uint8_t *condition;
+    const void *x, *y;
+    void *z;
+    hn_select_fn fast; /* for elements of 4 bytes; may be NULL */
+} hn_select_job;
+/* What fits elements of this size: an hn_row_fn of the job, whose operands are the condition, x and
+ * y. */
+hn_row_fn hn_select_row_fn(const hn_select_job *job, size_t elem_bytes);
+
+/* ---- conversions ----------------------------------------------------------------------------- */
+
+/* Numbers to numbers of another type. */
+typedef struct hn_cast_job {
+    const hn_pool *pool; /* whose run may be stopped */
+    const hn_array *x;
+    hn_array *y;
+    bool is_saturated; /* float8 */
+    hn_round round;    /* float8e8m0 */
+} hn_cast_job;
+void hn_cast_read_attrs(const hn_infer *node, hn_cast_job *job);
+void hn_cast_range(void *job, int64_t begin, int64_t end); /* an hn_range_fn */
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 

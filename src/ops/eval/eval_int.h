@@ -49,7 +49,8 @@ void hn_object_unref(hn_eval *c, hn_object *o); /* NULL is fine */
 /* Text for string tensors, kept as long as the object: copies n bytes. */
 hone_status hn_array_set_string(hn_eval *c, hn_array *a, uint64_t i, const void *text, uint64_t n);
 
-/* Scratch that lives until the evaluation returns; 64-byte aligned; NULL: out of memory. */
+/* Scratch that lives until the evaluation returns, or, of a node that is lowered, as long as the
+ * plan; 64-byte aligned; NULL: out of memory. */
 void *hn_eval_scratch(hn_eval *c, uint64_t bytes);
 hn_pool *hn_eval_pool(const hn_eval *c); /* may be NULL */
 hn_rng *hn_eval_rng(hn_eval *c);         /* of the run: reproducible, in node order */

@@ -245,16 +245,9 @@ const hn_impl hn_impl_pow[1] = {{.eval = eval_pow}};
 
 /* ---- Where ----------------------------------------------------------------------------------- */
 
-typedef struct choice {
-    const uint8_t *condition;
-    const void *x, *y;
-    void *z;
-    hn_select_fn fast; /* for elements of 4 bytes; may be NULL */
-} choice;
-
 #define CHOOSE_ROW(name, T)                                                                       \
   static void name(void *ctx, const hn_row *row) {                                                \
-    const choice *j = ctx;                                                                        \
+    const hn_select_job *j = ctx;                                                                 \
     const uint8_t *condition = j->condition + row->in[0];                                         \
     const T *x = (const T *)j->x + row->in[1], *y = (const T *)j->y + row->in[2];                 \
     T *z = (T *)j->z + row->out;                                                                  \
@@ -272,7 +265,7 @@ CHOOSE_ROW(choose_16, sixteen_bytes)
 CHOOSE_ROW(choose_texts, hn_bytes)
 
 static void choose_fast(void *ctx, const hn_row *row) {
-    const choice *j = ctx;
+    const hn_select_job *j = ctx;
     j->fast(j->condition + row->in[0], (const uint32_t *)j->x + row->in[1],
             (const uint32_t *)j->y + row->in[2], row->step, (uint32_t *)j->z + row->out, row->n);
 }
@@ -285,9 +278,24 @@ static hone_status where_texts(hn_eval *c, const hn_array *const *in, hn_array *
     hn_array chosen = *out;
     chosen.data = hn_eval_scratch(c, bytes);
     HN_TRY_PTR(chosen.data);
-    choice job = {in[0]->data, in[1]->data, in[2]->data, chosen.data, NULL};
+    hn_select_job job = {in[0]->data, in[1]->data, in[2]->data, chosen.data, NULL};
     HN_TRY(hn_broadcast_rows(c, out, 3, in, choose_texts, &job));
     return hn_array_copy(c, out, &chosen);
+}
+
+hn_row_fn hn_select_row_fn(const hn_select_job *job, size_t elem_bytes) {
+    switch (elem_bytes) {
+    case 1:
+        return choose_1;
+    case 2:
+        return choose_2;
+    case 4:
+        return job->fast ? choose_fast : choose_4;
+    case 8:
+        return choose_8;
+    default:
+        return choose_16;
+    }
 }
 
 hone_status hn_eval_where(hn_eval *c) {
@@ -297,24 +305,8 @@ hone_status hn_eval_where(hn_eval *c) {
         return HONE_OK;
     if (out->dtype == HN_STRING)
         return where_texts(c, in, out);
-    choice job = {in[0]->data, in[1]->data, in[2]->data, out->data, hn_select_find_32()};
-    hn_row_fn fn = choose_16;
-    switch (hn_elem_bytes(out->dtype)) {
-    case 1:
-        fn = choose_1;
-        break;
-    case 2:
-        fn = choose_2;
-        break;
-    case 4:
-        fn = job.fast ? choose_fast : choose_4;
-        break;
-    case 8:
-        fn = choose_8;
-        break;
-    default:
-        break;
-    }
-    return hn_broadcast_rows(c, out, 3, in, fn, &job);
+    hn_select_job job = {in[0]->data, in[1]->data, in[2]->data, out->data, hn_select_find_32()};
+    return hn_broadcast_rows(c, out, 3, in, hn_select_row_fn(&job, hn_elem_bytes(out->dtype)),
+                             &job);
 }
 const hn_impl hn_impl_where[1] = {{.eval = hn_eval_where, .memory = HN_MEMORY_IN_PLACE}};

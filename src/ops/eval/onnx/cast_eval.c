@@ -8,20 +8,12 @@
 
 /* ---- numbers to numbers ---------------------------------------------------------------------- */
 
-typedef struct cast_job {
-    const hn_eval *c;
-    const hn_array *x;
-    hn_array *y;
-    bool is_saturated; /* float8 */
-    hn_round round;    /* float8e8m0 */
-} cast_job;
-
 static bool is_integer_like(hn_dtype t) {
     return hn_dtype_is_int(t) || t == HN_BOOL;
 }
 
 /* The formats that an attribute of Cast has a say in. */
-static bool encode_by_attributes(const cast_job *j, uint64_t at, uint64_t n, const float *in) {
+static bool encode_by_attributes(const hn_cast_job *j, uint64_t at, uint64_t n, const float *in) {
     static const struct {
         hn_dtype dtype;
         hn_f8_kind kind;
@@ -45,34 +37,57 @@ static bool encode_by_attributes(const cast_job *j, uint64_t at, uint64_t n, con
     return false;
 }
 
-/* Integers pass as int64, which every one fits; float64 as itself; everything else fits float32. */
-static void cast_tile(const cast_job *j, uint64_t at, uint64_t n) {
-    hn_dtype from = j->x->dtype, to = j->y->dtype;
-    union {
-        int64_t i64[HN_TILE];
-        double f64[HN_TILE];
-        float f32[HN_TILE];
-    } tile;
-    if (is_integer_like(from) && is_integer_like(to)) {
-        hn_load_i64(j->x, at, n, tile.i64);
-        hn_store_i64(j->y, at, n, tile.i64);
-    } else if (from == HN_F64 || to == HN_F64) {
-        hn_load_f64(j->x, at, n, tile.f64);
-        float narrow[HN_TILE];
-        for (uint64_t i = 0; i < n; i++)
-            narrow[i] = (float)tile.f64[i];
-        if (!encode_by_attributes(j, at, n, narrow))
-            hn_store_f64(j->y, at, n, tile.f64);
+static void cast_integers(const hn_cast_job *j, uint64_t at, uint64_t n) {
+    int64_t tile[HN_TILE];
+    if (j->y->dtype == HN_I64) {
+        hn_load_i64(j->x, at, n, (int64_t *)j->y->data + at);
+    } else if (j->x->dtype == HN_I64) {
+        hn_store_i64(j->y, at, n, (const int64_t *)j->x->data + at);
     } else {
-        hn_load_f32(j->x, at, n, tile.f32);
-        if (!encode_by_attributes(j, at, n, tile.f32))
-            hn_store_f32(j->y, at, n, tile.f32);
+        hn_load_i64(j->x, at, n, tile);
+        hn_store_i64(j->y, at, n, tile);
     }
 }
 
-static void cast_range(void *ctx, int64_t begin, int64_t end) {
-    const cast_job *j = ctx;
-    if (hn_eval_stopped(j->c))
+static void cast_doubles(const hn_cast_job *j, uint64_t at, uint64_t n) {
+    double tile[HN_TILE];
+    float narrow[HN_TILE];
+    hn_load_f64(j->x, at, n, tile);
+    for (uint64_t i = 0; i < n; i++)
+        narrow[i] = (float)tile[i];
+    if (!encode_by_attributes(j, at, n, narrow))
+        hn_store_f64(j->y, at, n, tile);
+}
+
+static void cast_floats(const hn_cast_job *j, uint64_t at, uint64_t n) {
+    float tile[HN_TILE];
+    const float *in = tile;
+    if (j->y->dtype == HN_F32) {
+        hn_load_f32(j->x, at, n, (float *)j->y->data + at);
+        return;
+    }
+    if (j->x->dtype == HN_F32)
+        in = (const float *)j->x->data + at;
+    else
+        hn_load_f32(j->x, at, n, tile);
+    if (!encode_by_attributes(j, at, n, in))
+        hn_store_f32(j->y, at, n, in);
+}
+
+/* Integers pass as int64, which every one fits; float64 as itself; everything else fits float32. */
+static void cast_tile(const hn_cast_job *j, uint64_t at, uint64_t n) {
+    hn_dtype from = j->x->dtype, to = j->y->dtype;
+    if (is_integer_like(from) && is_integer_like(to))
+        cast_integers(j, at, n);
+    else if (from == HN_F64 || to == HN_F64)
+        cast_doubles(j, at, n);
+    else
+        cast_floats(j, at, n);
+}
+
+void hn_cast_range(void *job, int64_t begin, int64_t end) {
+    const hn_cast_job *j = job;
+    if (hn_pool_is_stopped(j->pool))
         return;
     for (uint64_t at = (uint64_t)begin; at < (uint64_t)end; at += HN_TILE)
         cast_tile(j, at, HN_MIN((uint64_t)end - at, HN_TILE));
@@ -207,8 +222,14 @@ static hone_status cast_to_texts(hn_eval *c, const hn_array *x, hn_array *y) {
     return HONE_OK;
 }
 
+void hn_cast_read_attrs(const hn_infer *node, hn_cast_job *job) {
+    job->is_saturated = hn_attr_i(node, "saturate", 1) != 0;
+    job->round = hn_attr_is(node, "round_mode", "down")      ? HN_ROUND_DOWN
+                 : hn_attr_is(node, "round_mode", "nearest") ? HN_ROUND_NEAREST
+                                                             : HN_ROUND_UP;
+}
+
 static hone_status eval_cast(hn_eval *c) {
-    const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     if (!y)
@@ -219,12 +240,9 @@ static hone_status eval_cast(hn_eval *c) {
         return cast_texts(c, x, y);
     if (y->dtype == HN_STRING)
         return cast_to_texts(c, x, y);
-    cast_job job = {c, x, y, hn_attr_i(node, "saturate", 1) != 0, HN_ROUND_UP};
-    if (hn_attr_is(node, "round_mode", "down"))
-        job.round = HN_ROUND_DOWN;
-    else if (hn_attr_is(node, "round_mode", "nearest"))
-        job.round = HN_ROUND_NEAREST;
-    hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, cast_range, &job);
+    hn_cast_job job = {.pool = hn_eval_pool(c), .x = x, .y = y};
+    hn_cast_read_attrs(hn_eval_node(c), &job);
+    hn_pool_for(hn_eval_pool(c), (int64_t)x->n_elems, HN_GRAIN, hn_cast_range, &job);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 const hn_impl hn_impl_cast[1] = {{.eval = eval_cast}};

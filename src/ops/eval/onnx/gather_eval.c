@@ -1,5 +1,6 @@
 /* Evaluation of operators that pick elements by index. */
-#include "ops/eval/copy.h"
+#include "ops/eval/onnx/indexed_copy.h"
+#include "ops/eval_engine.h"
 
 #include <stdatomic.h>
 
@@ -15,7 +16,7 @@ static hone_status eval_gather(hn_eval *c) {
     HN_TRY_PTR(at);
     hn_load_i64(indices, 0, indices->n_elems, at);
     for (uint64_t i = 0; i < indices->n_elems; i++)
-        HN_TRY(hn_index_of(c, at[i], s.mid, &at[i]));
+        HN_TRY(hn_index_of(c->err, at[i], s.mid, &at[i]));
     if (indices->n_elems == 1)
         return hn_copy_from_axis(c, y, x, axis, at[0], 1);
     int64_t from_dims[3] = {s.outer, s.mid, s.inner},
@@ -24,6 +25,18 @@ static hone_status eval_gather(hn_eval *c) {
     return hn_copy_picked(c, &to, &from, (const int64_t *const[]){NULL, at, NULL}, NULL);
 }
 const hn_impl hn_impl_gather[1] = {{.eval = eval_gather, .reads_part = true, .copied_args = 1}};
+
+hone_status hn_indexed_eval(hn_eval *c, hn_indexed_read_fn read, hn_indexed_run_fn run) {
+    const hn_array *updates = hn_arg(c, 2);
+    hn_array *y = hn_ret(c, 0);
+    hn_indexed_form f;
+    if (!y)
+        return HONE_OK;
+    HN_TRY(read(c, &f));
+    return run(c, &f,
+               &(hn_indexed_io){hn_arg(c, 0)->data, hn_arg(c, 1)->data,
+                                updates ? updates->data : NULL, y->data, hn_eval_pool(c), c->err});
+}
 
 /* Adds to n starts what index k of their tuples, which have `length` each, counts along an axis.
  * False when an index lies outside. */
@@ -40,11 +53,11 @@ static bool add_index(const int64_t *tuples, uint64_t length, uint64_t n, int64_
     return !is_outside;
 }
 
-static hone_status refuse_index(hn_eval *c, const int64_t *tuples, uint64_t length, uint64_t n,
+static hone_status refuse_index(hone_error *err, const int64_t *tuples, uint64_t length, uint64_t n,
                                 int64_t size) {
     int64_t ignored;
     for (uint64_t i = 0; i < n; i++)
-        HN_TRY(hn_index_of(c, tuples[i * length], size, &ignored));
+        HN_TRY(hn_index_of(err, tuples[i * length], size, &ignored));
     return HONE_OK;
 }
 
@@ -54,12 +67,10 @@ static hone_status refuse_index(hn_eval *c, const int64_t *tuples, uint64_t leng
 
 typedef struct elements_job {
     hn_eval *c;
-    const hn_array *x, *indices;
-    hn_array *y;
-    int32_t axis;
-    int64_t strides[HN_MAX_RANK]; /* of x; 0 along the axis */
-    atomic_bool is_outside;       /* an index is */
-    hone_status status;           /* of moves, which fail with one thread only */
+    const hn_indexed_form *form;
+    hn_array x, indices, y;
+    atomic_bool is_outside; /* an index is */
+    hone_status status;     /* of moves, which fail with one thread only */
 } elements_job;
 
 void hn_locate_elements(const hn_array *indices, const int64_t *strides, uint64_t begin, uint64_t n,
@@ -89,60 +100,75 @@ void hn_locate_elements(const hn_array *indices, const int64_t *strides, uint64_
 
 static void pick_elements(void *ctx, int64_t begin, int64_t end) {
     elements_job *j = ctx;
-    int64_t at[HN_TILE], starts[HN_TILE], stride[HN_MAX_RANK];
-    hn_strides(j->x->rank, j->x->dims, stride);
+    const hn_indexed_form *f = j->form;
+    int64_t at[HN_TILE], starts[HN_TILE];
     for (int64_t from = begin; from < end; from += HN_TILE) {
         uint64_t n = (uint64_t)HN_MIN(HN_TILE, end - from);
-        hn_load_i64(j->indices, (uint64_t)from, n, at);
-        hn_locate_elements(j->indices, j->strides, (uint64_t)from, n, starts);
-        if (!add_index(at, 1, n, j->x->dims[j->axis], stride[j->axis], starts)) {
+        hn_load_i64(&j->indices, (uint64_t)from, n, at);
+        hn_locate_elements(&j->indices, f->strides, (uint64_t)from, n, starts);
+        if (!add_index(at, 1, n, j->x.dims[f->axis], f->stride, starts)) {
             atomic_store(&j->is_outside, true);
             return;
         }
-        hone_status status = hn_copy_listed(j->c, j->y, (uint64_t)from, j->x, 0, 1, n, starts);
+        hone_status status = hn_copy_listed(j->c, &j->y, (uint64_t)from, &j->x, 0, 1, n, starts);
         if (status != HONE_OK)
             j->status = status;
     }
 }
 
-static hone_status refuse_elements(hn_eval *c, const hn_array *indices, int64_t size) {
+static hone_status refuse_elements(hone_error *err, const hn_array *indices, int64_t size) {
     int64_t at[HN_TILE];
     for (uint64_t begin = 0; begin < indices->n_elems; begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, indices->n_elems - begin);
         hn_load_i64(indices, begin, n, at);
-        HN_TRY(refuse_index(c, at, 1, n, size));
+        HN_TRY(refuse_index(err, at, 1, n, size));
     }
     return HONE_OK;
 }
 
 /* Every output element has its own index along one axis. */
-static hone_status eval_gather_elements(hn_eval *c) {
-    elements_job j = {.c = c, .x = hn_arg(c, 0), .indices = hn_arg(c, 1), .y = hn_ret(c, 0)};
-    const hn_array *x = j.x, *y = j.y;
-    if (!y || y->n_elems == 0)
-        return HONE_OK;
-    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &j.axis));
+hone_status hn_gather_elements_read(hn_eval *c, hn_indexed_form *f) {
+    const hn_array *x = hn_arg(c, 0), *y = hn_ret(c, 0);
+    f->x = *x;
+    f->indices = *hn_arg(c, 1);
+    f->y = *y;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &f->axis));
     for (int32_t k = 0; k < x->rank; k++)
-        if (k != j.axis && y->dims[k] > x->dims[k])
+        if (k != f->axis && y->dims[k] > x->dims[k])
             return hn_eval_fail(c, HONE_E_SHAPE,
                                 "axis %d of indices has %lld elements, but data has %lld", k,
                                 (long long)y->dims[k], (long long)x->dims[k]);
-    hn_strides(x->rank, x->dims, j.strides);
-    j.strides[j.axis] = 0;
-    bool is_plain = y->dtype != HN_STRING && !hn_array_is_packed(y);
-    hn_pool_for(is_plain ? hn_eval_pool(c) : NULL, (int64_t)y->n_elems, ELEMENTS_AT_ONCE,
-                pick_elements, &j);
+    hn_strides(x->rank, x->dims, f->strides);
+    f->stride = f->strides[f->axis];
+    f->strides[f->axis] = 0;
+    return HONE_OK;
+}
+
+hone_status hn_gather_elements_run(hn_eval *c, const hn_indexed_form *f, const hn_indexed_io *io) {
+    elements_job j = {.c = c,
+                      .form = f,
+                      .x = hn_array_at(&f->x, io->x),
+                      .indices = hn_array_at(&f->indices, io->indices),
+                      .y = hn_array_at(&f->y, io->y)};
+    hn_pool_for(hn_is_whole_bytes(f->y.dtype) ? io->pool : NULL, (int64_t)f->y.n_elems,
+                ELEMENTS_AT_ONCE, pick_elements, &j);
     if (atomic_load(&j.is_outside))
-        return refuse_elements(c, j.indices, x->dims[j.axis]);
+        return refuse_elements(io->err, &j.indices, f->x.dims[f->axis]);
     return j.status;
+}
+
+static hone_status eval_gather_elements(hn_eval *c) {
+    if (hn_ret(c, 0) && hn_ret(c, 0)->n_elems == 0)
+        return HONE_OK;
+    return hn_indexed_eval(c, hn_gather_elements_read, hn_gather_elements_run);
 }
 const hn_impl hn_impl_gather_elements[1] = {{.eval = eval_gather_elements, .reads_part = true}};
 
 /* ---- GatherND -------------------------------------------------------------------------------- */
 
-hone_status hn_locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n_batch,
-                             const int64_t *strides, int64_t *starts) {
-    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
+hone_status hn_locate_tuples(hone_error *err, const hn_array *x, const hn_array *indices,
+                             uint64_t begin, uint64_t end, int32_t n_batch, const int64_t *strides,
+                             int64_t *starts) {
     uint64_t length = (uint64_t)indices->dims[indices->rank - 1];
     uint64_t per_tile = HN_TILE / HN_MAX(length, 1);
     int64_t tuples[HN_TILE];
@@ -154,7 +180,7 @@ hone_status hn_locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n
         for (uint64_t k = 0; k < length; k++) {
             int32_t axis = n_batch + (int32_t)k;
             if (!add_index(tuples + k, length, n, x->dims[axis], strides[axis], some))
-                return refuse_index(c, tuples + k, length, n, x->dims[axis]);
+                return refuse_index(err, tuples + k, length, n, x->dims[axis]);
         }
     }
     return HONE_OK;
@@ -162,27 +188,39 @@ hone_status hn_locate_tuples(hn_eval *c, uint64_t begin, uint64_t end, int32_t n
 
 /* The last axis of `indices` names the leading axes of `data`, behind the batch axes that both
  * share. */
-static hone_status eval_gather_nd(hn_eval *c) {
+hone_status hn_gather_nd_read(hn_eval *c, hn_indexed_form *f) {
     const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1);
-    hn_array *y = hn_ret(c, 0);
-    int32_t n_batch = (int32_t)hn_attr_i(hn_eval_node(c), "batch_dims", 0);
     int32_t length = (int32_t)indices->dims[indices->rank - 1];
-    int64_t strides[HN_MAX_RANK];
-    if (!y || y->n_elems == 0)
-        return HONE_OK;
-    hn_strides(x->rank, x->dims, strides);
-    uint64_t run = hn_count(x->rank - n_batch - length, x->dims + n_batch + length);
-    uint64_t n_tuples = hn_count(indices->rank - 1, indices->dims),
-             n_batches = hn_count(n_batch, indices->dims);
-    uint64_t per_batch = n_batches ? n_tuples / n_batches : 0;
-    int64_t batch = (int64_t)hn_count(x->rank - n_batch, x->dims + n_batch);
-    int64_t *starts = hn_eval_scratch(c, per_batch * sizeof *starts + 1);
-    HN_TRY_PTR(starts);
-    for (uint64_t b = 0; b < n_batches; b++) {
-        HN_TRY(hn_locate_tuples(c, b * per_batch, (b + 1) * per_batch, n_batch, strides, starts));
-        HN_TRY(hn_copy_listed(c, y, b * per_batch * run, x, (int64_t)b * batch, run, per_batch,
-                              starts));
-    }
+    f->x = *x;
+    f->indices = *indices;
+    f->y = *hn_ret(c, 0);
+    f->n_batch = (int32_t)hn_attr_i(hn_eval_node(c), "batch_dims", 0);
+    f->stride = (int64_t)hn_count(x->rank - f->n_batch, x->dims + f->n_batch);
+    hn_strides(x->rank, x->dims, f->strides);
+    f->run = hn_count(x->rank - f->n_batch - length, x->dims + f->n_batch + length);
+    f->n_batches = hn_count(f->n_batch, indices->dims);
+    f->per_batch = f->n_batches ? hn_count(indices->rank - 1, indices->dims) / f->n_batches : 0;
     return HONE_OK;
+}
+
+hone_status hn_gather_nd_run(hn_eval *c, const hn_indexed_form *f, const hn_indexed_io *io) {
+    hn_array x = hn_array_at(&f->x, io->x), indices = hn_array_at(&f->indices, io->indices),
+             y = hn_array_at(&f->y, io->y);
+    int64_t starts[HN_TILE];
+    for (uint64_t b = 0; b < f->n_batches; b++)
+        for (uint64_t begin = 0; begin < f->per_batch; begin += HN_TILE) {
+            uint64_t at = b * f->per_batch + begin, n = HN_MIN(f->per_batch - begin, HN_TILE);
+            HN_TRY(hn_locate_tuples(io->err, &x, &indices, at, at + n, f->n_batch, f->strides,
+                                    starts));
+            HN_TRY(
+                hn_copy_listed(c, &y, at * f->run, &x, (int64_t)b * f->stride, f->run, n, starts));
+        }
+    return HONE_OK;
+}
+
+static hone_status eval_gather_nd(hn_eval *c) {
+    if (hn_ret(c, 0) && hn_ret(c, 0)->n_elems == 0)
+        return HONE_OK;
+    return hn_indexed_eval(c, hn_gather_nd_read, hn_gather_nd_run);
 }
 const hn_impl hn_impl_gather_nd[1] = {{.eval = eval_gather_nd, .reads_part = true}};

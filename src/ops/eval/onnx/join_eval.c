@@ -63,29 +63,25 @@ static hone_status pad_axis(hn_eval *c, pad_mode mode, int64_t before, int64_t a
     return HONE_OK;
 }
 
-/* The value to pad with: an input, or in old versions an attribute. */
-static hone_status pad_value(hn_eval *c, hn_dtype elem, hn_array *room, const hn_array **out) {
+hone_status hn_pad_value(hn_eval *c, hn_array *room, const hn_array **out) {
     const hn_array *given = hn_arg(c, 2);
     float value = hn_attr_f(hn_eval_node(c), "value", 0);
     *out = given && given->n_elems > 0 ? given : NULL;
     if (given || value == 0)
         return HONE_OK;
-    *room = (hn_array){.dtype = elem, .n_elems = 1, .data = hn_eval_scratch(c, 16)};
+    *room = (hn_array){.dtype = hn_arg(c, 0)->dtype, .n_elems = 1, .data = hn_eval_scratch(c, 16)};
     HN_TRY_PTR(room->data);
     hn_store_f32(room, 0, 1, &value);
     *out = room;
     return HONE_OK;
 }
 
-static hone_status eval_pad(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0), *value;
-    hn_array *y = hn_ret(c, 0), room;
-    const int64_t *pads, *axes = NULL, *picks[HN_MAX_RANK] = {NULL};
+hone_status hn_pad_picks(hn_eval *c, const int64_t **picks) {
+    const hn_array *x = hn_arg(c, 0), *y = hn_ret(c, 0);
+    const int64_t *pads, *axes = NULL;
     uint32_t n_pads, n_axes = (uint32_t)x->rank;
     pad_mode mode = pad_read_mode(hn_eval_node(c));
     bool is_first = hn_infer_version(hn_eval_node(c)) == 1 && !hn_arg(c, 1);
-    if (!y || y->n_elems == 0)
-        return HONE_OK;
     if (!hn_list_arg(c, is_first ? "paddings" : "pads", 1, &n_pads, &pads))
         return hn_eval_fail(c, HONE_E_INVALID, "pads is not given");
     HN_TRY_PTR(pads);
@@ -94,7 +90,8 @@ static hone_status eval_pad(hn_eval *c) {
     if (n_pads % 2 != 0 || n_pads / 2 != n_axes)
         return hn_eval_fail(c, HONE_E_SHAPE, "pads has %u entries, but %u axes need two each",
                             n_pads, n_axes);
-    HN_TRY(pad_value(c, x->dtype, &room, &value));
+    for (int32_t k = 0; k < x->rank; k++)
+        picks[k] = NULL;
     for (uint32_t i = 0; i < n_axes; i++) {
         int32_t axis;
         HN_TRY(hn_axis_of(c, axes ? axes[i] : (int64_t)i, x->rank, &axis));
@@ -102,22 +99,30 @@ static hone_status eval_pad(hn_eval *c) {
             HN_TRY(pad_axis(c, mode, pads[i], pads[n_axes + i], x->dims[axis], y->dims[axis], axis,
                             &picks[axis]));
     }
-    return hn_copy_picked(c, y, x, picks, value);
+    return HONE_OK;
+}
+
+static hone_status eval_pad(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0), room;
+    const hn_array *value;
+    const int64_t *picks[HN_MAX_RANK];
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(hn_pad_picks(c, picks));
+    HN_TRY(hn_pad_value(c, &room, &value));
+    return hn_copy_picked(c, y, hn_arg(c, 0), picks, value);
 }
 const hn_impl hn_impl_pad[1] = {{.eval = eval_pad}};
 
 /* ---- CenterCropPad --------------------------------------------------------------------------- */
 
 /* The middle of an axis stays the middle; an odd element more is cut, or put, at the end. */
-static hone_status eval_center_crop_pad(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0);
-    hn_array *y = hn_ret(c, 0);
-    const int64_t *picks[HN_MAX_RANK] = {NULL};
-    if (!y || y->n_elems == 0)
-        return HONE_OK;
+hone_status hn_center_crop_pad_picks(hn_eval *c, const int64_t **picks) {
+    const hn_array *x = hn_arg(c, 0), *y = hn_ret(c, 0);
     for (int32_t k = 0; k < x->rank; k++) {
         int64_t size = x->dims[k], out_size = y->dims[k];
         int64_t shift = size > out_size ? (size - out_size) / 2 : -((out_size - size) / 2);
+        picks[k] = NULL;
         if (size == out_size)
             continue;
         int64_t *at = hn_eval_scratch(c, (uint64_t)out_size * sizeof *at);
@@ -126,6 +131,15 @@ static hone_status eval_center_crop_pad(hn_eval *c) {
             at[i] = i + shift >= 0 && i + shift < size ? i + shift : -1;
         picks[k] = at;
     }
-    return hn_copy_picked(c, y, x, picks, NULL);
+    return HONE_OK;
+}
+
+static hone_status eval_center_crop_pad(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0);
+    const int64_t *picks[HN_MAX_RANK];
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(hn_center_crop_pad_picks(c, picks));
+    return hn_copy_picked(c, y, hn_arg(c, 0), picks, NULL);
 }
 const hn_impl hn_impl_center_crop_pad[1] = {{.eval = eval_center_crop_pad}};

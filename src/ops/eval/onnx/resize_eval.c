@@ -3,6 +3,7 @@
 #include "cpu/kernels/reduce/reduce_loops.h"
 #include "ops/eval/widen.h"
 #include "ops/eval/copy.h"
+#include "ops/eval/onnx/resize_eval.h"
 
 #include <math.h>
 
@@ -359,24 +360,33 @@ static void pick_nearest_rows(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static hone_status resize_by_nearest(hn_eval *c, const resize_form *f, const hn_array *x,
-                                     hn_array *y) {
-    const int64_t *picks[HN_MAX_RANK] = {NULL};
+/* What is picked along each axis, and what stands for what lies outside: no text. */
+static hone_status pick_nearest(hn_eval *c, const resize_form *f, const hn_array *x,
+                                const int64_t **picks, hn_array *fill) {
     float outside = (float)f->outside;
-    hn_array fill = {.dtype = y->dtype, .n_elems = 1, .data = hn_eval_scratch(c, 16)};
-    bool is_text = y->dtype == HN_STRING;
-    HN_TRY_PTR(fill.data);
-    if (!is_text)
-        hn_store_f32(&fill, 0, 1, &outside);
-    for (int32_t a = 0; a < x->rank; a++)
+    *fill = (hn_array){.dtype = x->dtype, .n_elems = 1, .data = hn_eval_scratch(c, 16)};
+    HN_TRY_PTR(fill->data);
+    if (x->dtype != HN_STRING)
+        hn_store_f32(fill, 0, 1, &outside);
+    for (int32_t a = 0; a < x->rank; a++) {
+        picks[a] = NULL;
         if (f->axes[a].is_resized)
             HN_TRY(nearest_picks(c, f, &f->axes[a], &picks[a]));
+    }
+    return HONE_OK;
+}
+
+static hone_status resize_by_nearest(hn_eval *c, const resize_form *f, const hn_array *x,
+                                     hn_array *y) {
+    const int64_t *picks[HN_MAX_RANK];
+    hn_array fill;
+    HN_TRY(pick_nearest(c, f, x, picks, &fill));
     if ((x->row_stride || y->row_stride) && !picks[x->rank - 1]) {
         resize_rows job = {x, y, picks, &fill};
         hn_pool_for(hn_eval_pool(c), hn_n_rows(y), 64, pick_nearest_rows, &job);
         return HONE_OK;
     }
-    return hn_copy_picked(c, y, x, picks, is_text ? NULL : &fill);
+    return hn_copy_picked(c, y, x, picks, y->dtype == HN_STRING ? NULL : &fill);
 }
 
 /* ---- the operators --------------------------------------------------------------------------- */
@@ -459,3 +469,32 @@ static hone_status eval_resize(hn_eval *c) {
     return is_parted && !by_rows ? resize_parted(c, &f, x, y) : resize_array(c, &f, x, y);
 }
 const hn_impl hn_impl_resize[1] = {{.eval = eval_resize}};
+
+/* ---- what a lowering keeps ------------------------------------------------------------------- */
+
+struct hn_resize_plan {
+    resize_plan_f32 plan;
+};
+
+hone_status hn_resize_plan_new(hn_eval *c, const int64_t **picks, hn_array *fill,
+                               hn_resize_plan **out) {
+    const hn_array *x = hn_arg(c, 0);
+    resize_form f;
+    *out = NULL;
+    HN_TRY(read_resize_modes(c, &f));
+    HN_TRY(read_resize_axes_of(c, &f));
+    if (f.mode == RESIZE_NEAREST)
+        return pick_nearest(c, &f, x, picks, fill);
+    *out = hn_eval_scratch(c, sizeof **out);
+    HN_TRY_PTR(*out);
+    return plan_resize_f32(c, &f, x->rank, &(*out)->plan);
+}
+
+size_t hn_resize_scratch(const hn_resize_plan *plan) {
+    return (size_t)plan->plan.room * sizeof(float);
+}
+
+void hn_resize_run(const hn_resize_plan *plan, hn_pool *pool, const float *x, float *y,
+                   float *scratch) {
+    run_resize_f32(&plan->plan, pool, x, y, scratch);
+}

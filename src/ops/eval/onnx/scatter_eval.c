@@ -1,5 +1,5 @@
 /* Evaluation of operators that put elements where indices say. */
-#include "ops/eval/copy.h"
+#include "ops/eval/onnx/indexed_copy.h"
 
 /* ---- what happens to an element that is there already ---------------------------------------- */
 
@@ -51,15 +51,20 @@ static int64_t scatter_i64(scatter_how how, bool is_u64, int64_t a, int64_t b) {
     }
 }
 
+/* Reductions compare and add numbers alone. */
+static hone_status check_scatter_type(hn_eval *c, scatter_how how, hn_dtype t) {
+    if (how == SCATTER_SET || hn_dtype_is_float(t) || hn_dtype_is_int(t) || t == HN_BOOL)
+        return HONE_OK;
+    return hn_eval_fail(c, HONE_E_UNSUPPORTED, "a reduction of %s is not supported",
+                        hn_dtype_name(t));
+}
+
 /* A sum or product of two floats is the same when it is rounded from double. */
 static hone_status scatter_run(hn_eval *c, scatter_how how, hn_array *y, uint64_t at,
                                const hn_array *updates, uint64_t first, uint64_t n) {
     bool is_float = hn_dtype_is_float(y->dtype);
     if (how == SCATTER_SET)
         return hn_copy_run(c, y, at, updates, first, n);
-    if (!is_float && !hn_dtype_is_int(y->dtype) && y->dtype != HN_BOOL)
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "a reduction of %s is not supported",
-                            hn_dtype_name(y->dtype));
     for (uint64_t i = 0; i < n; i++) {
         double a, b;
         int64_t p, q;
@@ -87,70 +92,90 @@ static uint64_t neighbours_from(const int64_t *starts, uint64_t n, int64_t run) 
 }
 
 /* Runs first .. first + n of the updates go to their starts in the result. */
-static hone_status scatter_runs(hn_eval *c, scatter_how how, const int64_t *starts, uint64_t n,
-                                const hn_array *updates, uint64_t first, uint64_t run) {
+static hone_status scatter_runs(hn_eval *c, scatter_how how, hn_array *y, const int64_t *starts,
+                                uint64_t n, const hn_array *updates, uint64_t first, uint64_t run) {
     for (uint64_t i = 0, n_joined; i < n; i += n_joined) {
         n_joined = neighbours_from(starts + i, n - i, (int64_t)run);
-        HN_TRY(scatter_run(c, how, hn_ret(c, 0), (uint64_t)starts[i], updates, (first + i) * run,
+        HN_TRY(scatter_run(c, how, y, (uint64_t)starts[i], updates, (first + i) * run,
                            n_joined * run));
     }
     return HONE_OK;
 }
 
+static hone_status read_scatter(hn_eval *c, hn_indexed_form *f) {
+    f->x = *hn_arg(c, 0);
+    f->indices = *hn_arg(c, 1);
+    f->updates = *hn_arg(c, 2);
+    f->y = *hn_ret(c, 0);
+    f->how = (int)scatter_read_how(hn_eval_node(c));
+    hn_strides(f->x.rank, f->x.dims, f->strides);
+    return f->indices.n_elems ? check_scatter_type(c, (scatter_how)f->how, f->y.dtype) : HONE_OK;
+}
+
 /* ---- Scatter, ScatterElements ---------------------------------------------------------------- */
 
-static hone_status eval_scatter_elements(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
-    hn_array *y = hn_ret(c, 0);
-    scatter_how how = scatter_read_how(hn_eval_node(c));
-    int64_t strides[HN_MAX_RANK], index[HN_TILE], starts[HN_TILE];
-    int32_t axis;
-    if (!y)
-        return HONE_OK;
-    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &axis));
-    HN_TRY(hn_copy_all(c, y, x));
-    hn_strides(x->rank, x->dims, strides);
+hone_status hn_scatter_elements_read(hn_eval *c, hn_indexed_form *f) {
+    HN_TRY(read_scatter(c, f));
+    const hn_array *x = &f->x, *indices = &f->indices;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &f->axis));
     for (int32_t k = 0; k < x->rank; k++)
-        if (k != axis && indices->dims[k] > x->dims[k])
+        if (k != f->axis && indices->dims[k] > x->dims[k])
             return hn_eval_fail(c, HONE_E_SHAPE,
                                 "axis %d of indices has %lld elements, but data has %lld", k,
                                 (long long)indices->dims[k], (long long)x->dims[k]);
-    int64_t stride = strides[axis];
-    strides[axis] = 0;
-    for (uint64_t begin = 0; begin < indices->n_elems; begin += HN_TILE) {
-        uint64_t n = HN_MIN(HN_TILE, indices->n_elems - begin);
-        hn_load_i64(indices, begin, n, index);
-        hn_locate_elements(indices, strides, begin, n, starts);
+    f->stride = f->strides[f->axis];
+    f->strides[f->axis] = 0;
+    return HONE_OK;
+}
+
+hone_status hn_scatter_elements_run(hn_eval *c, const hn_indexed_form *f, const hn_indexed_io *io) {
+    hn_array x = hn_array_at(&f->x, io->x), indices = hn_array_at(&f->indices, io->indices),
+             updates = hn_array_at(&f->updates, io->updates), y = hn_array_at(&f->y, io->y);
+    int64_t index[HN_TILE], starts[HN_TILE];
+    HN_TRY(hn_copy_all(c, &y, &x));
+    for (uint64_t begin = 0; begin < indices.n_elems; begin += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, indices.n_elems - begin);
+        hn_load_i64(&indices, begin, n, index);
+        hn_locate_elements(&indices, f->strides, begin, n, starts);
         for (uint64_t i = 0; i < n; i++) {
-            HN_TRY(hn_index_of(c, index[i], x->dims[axis], &index[i]));
-            starts[i] += index[i] * stride;
+            HN_TRY(hn_index_of(io->err, index[i], x.dims[f->axis], &index[i]));
+            starts[i] += index[i] * f->stride;
         }
-        HN_TRY(scatter_runs(c, how, starts, n, updates, begin, 1));
+        HN_TRY(scatter_runs(c, (scatter_how)f->how, &y, starts, n, &updates, begin, 1));
     }
     return HONE_OK;
+}
+
+static hone_status eval_scatter_elements(hn_eval *c) {
+    return hn_indexed_eval(c, hn_scatter_elements_read, hn_scatter_elements_run);
 }
 const hn_impl hn_impl_scatter_elements[1] = {{.eval = eval_scatter_elements}};
 
 /* ---- ScatterND ------------------------------------------------------------------------------- */
 
-static hone_status eval_scatter_nd(hn_eval *c) {
-    const hn_array *x = hn_arg(c, 0), *indices = hn_arg(c, 1), *updates = hn_arg(c, 2);
-    hn_array *y = hn_ret(c, 0);
-    scatter_how how = scatter_read_how(hn_eval_node(c));
-    int32_t length = (int32_t)indices->dims[indices->rank - 1];
-    int64_t strides[HN_MAX_RANK], starts[HN_TILE];
-    if (!y)
-        return HONE_OK;
-    HN_TRY(hn_copy_all(c, y, x));
-    hn_strides(x->rank, x->dims, strides);
-    uint64_t run = hn_count(x->rank - length, x->dims + length),
-             n_tuples = hn_count(indices->rank - 1, indices->dims);
-    for (uint64_t begin = 0; begin < n_tuples; begin += HN_TILE) {
-        uint64_t n = HN_MIN(HN_TILE, n_tuples - begin);
-        HN_TRY(hn_locate_tuples(c, begin, begin + n, 0, strides, starts));
-        HN_TRY(scatter_runs(c, how, starts, n, updates, begin, run));
+hone_status hn_scatter_nd_read(hn_eval *c, hn_indexed_form *f) {
+    HN_TRY(read_scatter(c, f));
+    int32_t length = (int32_t)f->indices.dims[f->indices.rank - 1];
+    f->run = hn_count(f->x.rank - length, f->x.dims + length);
+    f->per_batch = hn_count(f->indices.rank - 1, f->indices.dims);
+    return HONE_OK;
+}
+
+hone_status hn_scatter_nd_run(hn_eval *c, const hn_indexed_form *f, const hn_indexed_io *io) {
+    hn_array x = hn_array_at(&f->x, io->x), indices = hn_array_at(&f->indices, io->indices),
+             updates = hn_array_at(&f->updates, io->updates), y = hn_array_at(&f->y, io->y);
+    int64_t starts[HN_TILE];
+    HN_TRY(hn_copy_all(c, &y, &x));
+    for (uint64_t begin = 0; begin < f->per_batch; begin += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, f->per_batch - begin);
+        HN_TRY(hn_locate_tuples(io->err, &x, &indices, begin, begin + n, 0, f->strides, starts));
+        HN_TRY(scatter_runs(c, (scatter_how)f->how, &y, starts, n, &updates, begin, f->run));
     }
     return HONE_OK;
+}
+
+static hone_status eval_scatter_nd(hn_eval *c) {
+    return hn_indexed_eval(c, hn_scatter_nd_read, hn_scatter_nd_run);
 }
 const hn_impl hn_impl_scatter_nd[1] = {{.eval = eval_scatter_nd}};
 

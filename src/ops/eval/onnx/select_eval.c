@@ -109,32 +109,37 @@ const hn_impl hn_impl_compress[1] = {{.eval = eval_compress}};
 /* ---- OneHot ---------------------------------------------------------------------------------- */
 
 /* An index outside [-depth, depth) leaves its vector without the "on" value. */
+hone_status hn_one_hot_run(hn_eval *c, const hn_split3 *size, hn_array *y, const hn_array *indices,
+                           const hn_array *values) {
+    int64_t depth = size->mid, inner = size->inner;
+    HN_TRY(hn_copy_fill(c, y, 0, (uint64_t)(size->outer * depth * inner), values));
+    for (int64_t i = 0; i < size->outer * inner; i++) {
+        int64_t index;
+        hn_load_i64(indices, (uint64_t)i, 1, &index);
+        index += index < 0 ? depth : 0;
+        if (index >= 0 && index < depth)
+            HN_TRY(hn_copy_run(c, y, (uint64_t)((i / inner * depth + index) * inner + i % inner),
+                               values, 1, 1));
+    }
+    return HONE_OK;
+}
+
 static hone_status eval_one_hot(hn_eval *c) {
-    const hn_array *indices = hn_arg(c, 0), *depth_arg = hn_arg(c, 1), *values = hn_arg(c, 2);
+    const hn_array *indices = hn_arg(c, 0), *values = hn_arg(c, 2);
     hn_array *y;
     int64_t depth, dims[HN_MAX_RANK];
     int32_t axis, from = 0;
     HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", -1), indices->rank + 1, &axis));
-    hn_load_i64(depth_arg, 0, 1, &depth);
+    hn_load_i64(hn_arg(c, 1), 0, 1, &depth);
     if (depth < 0)
         return hn_eval_fail(c, HONE_E_INVALID, "depth is %lld, but cannot be negative",
                             (long long)depth);
     for (int32_t k = 0; k <= indices->rank; k++)
         dims[k] = k == axis ? depth : indices->dims[from++];
     HN_TRY(hn_ret_alloc(c, 0, values->dtype, indices->rank + 1, dims, &y));
-    if (!y)
+    if (!y || y->n_elems == 0)
         return HONE_OK;
-    HN_TRY(hn_copy_fill(c, y, 0, y->n_elems, values));
-    int64_t inner = (int64_t)hn_count(indices->rank - axis, indices->dims + axis);
-    for (uint64_t i = 0; i < indices->n_elems; i++) {
-        int64_t index, outer = (int64_t)i / inner;
-        hn_load_i64(indices, i, 1, &index);
-        index += index < 0 ? depth : 0;
-        if (index >= 0 && index < depth)
-            HN_TRY(hn_copy_run(c, y,
-                               (uint64_t)((outer * depth + index) * inner + (int64_t)i % inner),
-                               values, 1, 1));
-    }
-    return HONE_OK;
+    hn_split3 size = hn_split_at(y->rank, dims, axis);
+    return hn_one_hot_run(c, &size, y, indices, values);
 }
 const hn_impl hn_impl_one_hot[1] = {{.eval = eval_one_hot}};

@@ -57,16 +57,15 @@ static slice_range slice_of_axis(int64_t start, int64_t end, int64_t step, int64
     return (slice_range){first, n > 1 ? step : 1, n};
 }
 
-static hone_status eval_slice(hn_eval *c) {
+hone_status hn_slice_box(hn_eval *c, hn_box_move *m) {
     const hn_array *x = hn_arg(c, 0);
-    hn_array *y;
-    int64_t from[HN_MAX_RANK], to[HN_MAX_RANK], dims[HN_MAX_RANK], first = 0;
     uint64_t seen = 0;
     slice_lists s;
     HN_TRY(slice_read(c, &s));
-    hn_strides(x->rank, x->dims, from);
-    for (int32_t k = 0; k < x->rank; k++)
-        dims[k] = x->dims[k];
+    hn_strides(x->rank, x->dims, m->from_strides);
+    memcpy(m->dims, x->dims, (size_t)x->rank * sizeof *m->dims);
+    m->rank = x->rank;
+    m->to_first = m->from_first = 0;
     for (uint32_t i = 0; i < s.n; i++) {
         int32_t axis;
         int64_t step = s.steps ? s.steps[i] : 1;
@@ -76,14 +75,21 @@ static hone_status eval_slice(hn_eval *c) {
                                 axis);
         seen |= (uint64_t)1 << axis;
         slice_range r = slice_of_axis(s.starts[i], s.ends[i], step, x->dims[axis]);
-        dims[axis] = r.n;
-        first += r.first * from[axis];
-        from[axis] *= r.step;
+        m->dims[axis] = r.n;
+        m->from_first += r.first * m->from_strides[axis];
+        m->from_strides[axis] *= r.step;
     }
-    HN_TRY(hn_ret_alloc(c, 0, x->dtype, x->rank, dims, &y));
-    hn_strides(x->rank, dims, to);
-    return y ? hn_copy_grid(c, y->rank, dims, y, &(hn_grid){0, to}, x, &(hn_grid){first, from})
-             : HONE_OK;
+    hn_strides(x->rank, m->dims, m->to_strides);
+    return HONE_OK;
+}
+
+static hone_status eval_slice(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    hn_array *y;
+    hn_box_move m;
+    HN_TRY(hn_slice_box(c, &m));
+    HN_TRY(hn_ret_alloc(c, 0, x->dtype, x->rank, m.dims, &y));
+    return y ? hn_copy_box(c, y, x, &m) : HONE_OK;
 }
 const hn_impl hn_impl_slice[1] = {{.eval = eval_slice, .reads_part = true}};
 
@@ -112,23 +118,35 @@ static hone_status split_part(hn_eval *c, uint32_t i, uint32_t n, const int64_t 
     return HONE_OK;
 }
 
-static hone_status eval_split(hn_eval *c) {
+hone_status hn_split_parts(hn_eval *c, int32_t *axis, const int64_t **out) {
     const hn_array *x = hn_arg(c, 0);
     const int64_t *sizes = NULL;
     uint32_t n = 0;
-    int32_t axis;
-    int64_t from = 0, part = 0, dims[HN_MAX_RANK];
-    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, &axis));
+    int64_t from = 0;
+    HN_TRY(hn_axis_of(c, hn_attr_i(hn_eval_node(c), "axis", 0), x->rank, axis));
     if (hn_list_arg(c, "split", 1, &n, &sizes))
         HN_TRY_PTR(sizes);
+    int64_t *parts = hn_eval_scratch(c, hn_n_rets(c) * sizeof *parts);
+    HN_TRY_PTR(parts);
+    for (uint32_t i = 0; i < hn_n_rets(c); from += parts[i++])
+        HN_TRY(split_part(c, i, n, sizes, x->dims[*axis], from, &parts[i]));
+    *out = parts;
+    return HONE_OK;
+}
+
+static hone_status eval_split(hn_eval *c) {
+    const hn_array *x = hn_arg(c, 0);
+    const int64_t *parts;
+    int32_t axis;
+    int64_t from = 0, dims[HN_MAX_RANK];
+    HN_TRY(hn_split_parts(c, &axis, &parts));
     memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
-    for (uint32_t i = 0; i < hn_n_rets(c); i++, from += part) {
+    for (uint32_t i = 0; i < hn_n_rets(c); from += parts[i++]) {
         hn_array *y;
-        HN_TRY(split_part(c, i, n, sizes, x->dims[axis], from, &part));
-        dims[axis] = part;
+        dims[axis] = parts[i];
         HN_TRY(hn_ret_alloc(c, i, x->dtype, x->rank, dims, &y));
         if (y)
-            HN_TRY(hn_copy_from_axis(c, y, x, axis, from, part));
+            HN_TRY(hn_copy_from_axis(c, y, x, axis, from, parts[i]));
     }
     return HONE_OK;
 }
