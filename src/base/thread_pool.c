@@ -373,11 +373,17 @@ static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grai
 
 void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain,
                     hn_tile_fn fn, void *ctx) {
-    run_loop(pool, rows, cols, row_grain, col_grain, (pool_call){.tile_fn = fn, .ctx = ctx});
+    if (rows > 0 && cols > 0 && rows <= row_grain && cols <= col_grain)
+        fn(ctx, 0, rows, 0, cols); /* most loops of small models */
+    else
+        run_loop(pool, rows, cols, row_grain, col_grain, (pool_call){.tile_fn = fn, .ctx = ctx});
 }
 
 void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx) {
-    run_loop(pool, n, 1, grain, 1, (pool_call){.range_fn = fn, .ctx = ctx});
+    if (n > 0 && n <= grain)
+        fn(ctx, 0, n);
+    else
+        run_loop(pool, n, 1, grain, 1, (pool_call){.range_fn = fn, .ctx = ctx});
 }
 
 void hn_pool_for_lanes(hn_pool *pool, int64_t n, int64_t grain, hn_lane_fn fn, void *ctx) {

@@ -39,6 +39,7 @@ struct hn_eval {
     hn_object *const *args; /* NULL where left out */
     hn_object **rets;       /* prepared, or NULL */
     const bool *wanted;     /* per output: does anybody read it? */
+    const hn_id *bodies;    /* by role: blocks of graph attributes, or HN_NONE; NULL: none */
     bool is_prepared;       /* state is what hn_eval_prepare made */
     void *state;
     const hn_const_host *consts; /* during hn_eval_prepare; NULL: all data are there */

@@ -26,7 +26,7 @@ static void *known_data(const lowering_frame *f, hn_id id) {
     return (void *)(uintptr_t)f->data[id];
 }
 
-static hn_object *describe_value(const lowering_frame *f, hn_object *o, hn_id id) {
+static hn_object *operand_of(const lowering_frame *f, hn_object *o, hn_id id) {
     const hn_place *at = id == HN_NONE ? NULL : &f->plan->places[id];
     if (!at || !at->type)
         return NULL;
@@ -35,7 +35,7 @@ static hn_object *describe_value(const lowering_frame *f, hn_object *o, hn_id id
     return o;
 }
 
-static hone_status describe_step(lowering_frame *f, hn_arena *work) {
+static hone_status list_operands(lowering_frame *f, hn_arena *work) {
     const hn_node *n = f->node;
     f->objects = HN_NEW_N(work, hn_object, (size_t)n->n_inputs + n->n_outputs + 1);
     f->args = HN_NEW_N(work, hn_object *, (size_t)n->n_inputs + 1);
@@ -43,14 +43,13 @@ static hone_status describe_step(lowering_frame *f, hn_arena *work) {
     if (!f->objects || !f->args || !f->rets)
         return HONE_E_NOMEM;
     for (uint32_t i = 0; i < n->n_inputs; i++) {
-        f->args[i] = describe_value(f, &f->objects[i], n->inputs[i]);
+        f->args[i] = operand_of(f, &f->objects[i], n->inputs[i]);
         if (f->args[i])
             f->args[i]->array.data = known_data(f, n->inputs[i]);
     }
     for (uint32_t i = 0; i < n->n_outputs; i++)
-        f->rets[i] = f->step->wanted[i]
-                         ? describe_value(f, &f->objects[n->n_inputs + i], n->outputs[i])
-                         : NULL;
+        f->rets[i] =
+            f->step->wanted[i] ? operand_of(f, &f->objects[n->n_inputs + i], n->outputs[i]) : NULL;
     return HONE_OK;
 }
 
@@ -85,7 +84,7 @@ hone_status hn_lower_step(const hn_program *p, const hn_step *step, hn_object *c
 }
 
 static hone_status lower_planned(lowering_frame *f, hn_arena *work, hn_lowered *out) {
-    HN_TRY(describe_step(f, work));
+    HN_TRY(list_operands(f, work));
     return hn_lower_step(f->plan->program, f->step, f->args, f->rets, f->plan->n_threads,
                          f->plan->arena, work, out);
 }

@@ -52,6 +52,7 @@ typedef struct hn_step {
     uint64_t packed_args;        /* bit i: the state holds what is read of argument i */
     bool is_prepared;            /* the state is there, if there is to be one */
     bool has_body;               /* If, Loop, ...: the evaluation makes its outputs itself */
+    hn_id bodies[HN_N_BODIES];   /* by role; HN_NONE: there is none */
     const bool *wanted;          /* per output: does anybody read it? */
     uint32_t n_dead;             /* values of this block that nobody reads after this step */
     const hn_id *dead;

@@ -196,8 +196,16 @@ static hone_status make_step(hn_program *p, const hn_program_options *o, hn_id n
     HN_TRY_PTR(wanted);
     for (uint32_t i = 0; i < n->n_outputs; i++)
         wanted[i] = n->outputs[i] != HN_NONE && hn_value_at(g, n->outputs[i])->uses.n > 0;
-    for (uint32_t i = 0; i < n->n_attrs; i++)
-        step->has_body |= n->attrs[i].kind == HN_ATTR_GRAPH;
+    for (int i = 0; i < HN_N_BODIES; i++)
+        step->bodies[i] = HN_NONE;
+    for (uint32_t i = 0; i < n->n_attrs; i++) {
+        if (n->attrs[i].kind != HN_ATTR_GRAPH)
+            continue;
+        const char *name = hn_s(n->attrs[i].name);
+        bool is_second = strcmp(name, "else_branch") == 0 || strcmp(name, "prob_mod") == 0;
+        step->bodies[is_second ? HN_BODY_SECOND : HN_BODY_MAIN] = n->attrs[i].v.block;
+        step->has_body = true;
+    }
     step->wanted = wanted;
     return HONE_OK;
 }

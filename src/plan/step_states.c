@@ -283,7 +283,8 @@ static hone_status prepare_strangers(preparation *all, hn_arena *scratch) {
 
 /* Whoever copies parts of a constant can do so wherever it lies, but it has to be there. */
 static bool is_never_read(const hn_program *p, const hn_value *v) {
-    return all_readers(p, v, v->init && hn_tensor_is_deferred(v->init) ? is_taken : is_taken_or_copied);
+    return all_readers(p, v,
+                       v->init && hn_tensor_is_deferred(v->init) ? is_taken : is_taken_or_copied);
 }
 
 /* Constants that somebody still reads, as numbers. */

@@ -134,6 +134,7 @@ void hn_run_open_eval(const hn_step_frame *f, hn_eval_frame *e) {
                         .args = f->args,
                         .rets = f->rets,
                         .wanted = f->step->wanted,
+                        .bodies = f->step->bodies,
                         .is_prepared = true,
                         .state = f->step->state,
                         .err = f->err};

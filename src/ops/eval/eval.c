@@ -87,10 +87,13 @@ hone_status hn_eval_fail(hn_eval *c, hone_status code, const char *fmt, ...) {
     return code;
 }
 
-hone_status hn_eval_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in,
+bool hn_eval_has_body(const hn_eval *c, hn_body_role role) {
+    return c->bodies && c->bodies[role] != HN_NONE;
+}
+
+hone_status hn_eval_body(hn_eval *c, hn_body_role role, uint32_t n_in, hn_object *const *in,
                          uint32_t n_out, hn_object **out) {
-    const hn_attr *a = hn_node_attr(c->node.node, attr);
-    if (!a || a->kind != HN_ATTR_GRAPH)
-        return hn_eval_fail(c, HONE_E_INVALID, "attribute '%s' holds no graph", attr);
-    return c->host->run_body(c->host->run, a->v.block, n_in, in, n_out, out, c->err);
+    if (!hn_eval_has_body(c, role))
+        return hn_eval_fail(c, HONE_E_INVALID, "has no body to run");
+    return c->host->run_body(c->host->run, c->bodies[role], n_in, in, n_out, out, c->err);
 }

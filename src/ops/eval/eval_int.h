@@ -64,9 +64,13 @@ hone_status hn_eval_fail(hn_eval *c, hone_status code, const char *fmt, ...) HN_
 /* Looked at by long loops: cancelled or past the deadline? */
 bool hn_eval_stopped(const hn_eval *c);
 
-/* Runs a subgraph attribute. Gives n_in objects to its inputs (borrowed) and returns its outputs
+/* Which of the bodies of a node: If has then_branch and else_branch, FlexAttention score_mod and
+ * prob_mod. */
+typedef enum hn_body_role { HN_BODY_MAIN, HN_BODY_SECOND, HN_N_BODIES } hn_body_role;
+bool hn_eval_has_body(const hn_eval *c, hn_body_role role);
+/* Runs a body that was resolved when the program was made. Gives n_in objects to its inputs (borrowed) and returns its outputs
  * (references that the caller drops). */
-hone_status hn_eval_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in,
+hone_status hn_eval_body(hn_eval *c, hn_body_role role, uint32_t n_in, hn_object *const *in,
                          uint32_t n_out, hn_object **out);
 
 /* Evaluations that those of other domains are made of. */

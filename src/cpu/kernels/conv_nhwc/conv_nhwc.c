@@ -12,10 +12,14 @@ typedef struct conv_nhwc_way {
     int64_t (*scratch_elems)(const hn_conv_nhwc_job *job, int n_threads);
 } conv_nhwc_way;
 
-/* Filters that were not laid out ahead are laid out in scratch memory. */
+/* Filters that were not packed ahead are packed in scratch memory. */
 static int64_t no_scratch_but_filters(const hn_conv_nhwc_job *job, int n_threads) {
     (void)n_threads;
     return job->packed_w ? 0 : hn_conv_nhwc_packed_elems(job);
+}
+
+static int64_t product_scratch_elems(const hn_conv_nhwc_job *job, int n_threads) {
+    return job->packed_w ? hn_im2col_nhwc_elems(job) : no_scratch_but_filters(job, n_threads);
 }
 
 static bool is_any_convolution(const hn_conv_nhwc_job *job) {
@@ -29,7 +33,7 @@ static bool has_group_per_channel(const hn_conv_nhwc_job *job) {
 
 static const conv_nhwc_way conv_nhwc_ways[] = {
     [HN_CONV_LAST_PRODUCT] = {"product", is_any_convolution, hn_product_nhwc_packed_elems,
-                              hn_product_nhwc_pack, hn_product_nhwc_f32, no_scratch_but_filters},
+                              hn_product_nhwc_pack, hn_product_nhwc_f32, product_scratch_elems},
     [HN_CONV_LAST_WINOGRAD] = {"winograd", hn_winograd_can, hn_winograd_packed_elems,
                                hn_winograd_pack, hn_winograd_f32, hn_winograd_scratch_elems},
     [HN_CONV_LAST_DEPTHWISE] = {"depthwise", has_group_per_channel, hn_depthwise_nhwc_packed_elems,

@@ -286,20 +286,20 @@ static void enter_plane(const hn_product_form *f, int64_t plane, conv_rect *rect
 static void part_rects(const filter_slice *s, const plane_part *part) {
     const hn_product_form *f = s->run->form;
     int32_t w = f->s.n_axes - 1, h = w - 1;
-    conv_rect plane, rect;
-    enter_plane(f, part->plane, &plane);
-    for (int64_t line = part->line0; line < part->line1; line = plane.line1) {
-        plane.taps[h] = taps_inside_of(&f->s, h, line, s->line_taps);
-        plane.line0 = line;
-        plane.line1 = same_taps_end(&f->s, h, line, part->line1, s->line_taps);
+    conv_rect rect; /* large: filled in place */
+    enter_plane(f, part->plane, &rect);
+    int64_t x = rect.x, y = rect.y;
+    for (int64_t line = part->line0; line < part->line1; line = rect.line1) {
+        rect.taps[h] = taps_inside_of(&f->s, h, line, s->line_taps);
+        rect.line0 = line;
+        rect.line1 = same_taps_end(&f->s, h, line, part->line1, s->line_taps);
         for (int64_t out = part->out0; out < part->out1; out = rect.out1) {
-            rect = plane;
             rect.taps[w] = taps_inside_of(&f->s, w, out, s->out_taps);
             rect.out0 = out;
             rect.out1 = same_taps_end(&f->s, w, out, part->out1, s->out_taps);
-            rect.x += (line * f->s.stride[h] - f->s.pad[h]) * f->in_step[h] +
-                      (out * f->s.stride[w] - f->s.pad[w]) * f->in_step[w];
-            rect.y += line * f->out_step[h] + out * f->out_step[w];
+            rect.x = x + (line * f->s.stride[h] - f->s.pad[h]) * f->in_step[h] +
+                     (out * f->s.stride[w] - f->s.pad[w]) * f->in_step[w];
+            rect.y = y + line * f->out_step[h] + out * f->out_step[w];
             rect_panels(s, &rect);
         }
     }
@@ -414,6 +414,8 @@ void hn_product_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job) {
         hn_conv_nhwc_plain_f32(pool, job);
         return;
     }
+    if (hn_im2col_nhwc_f32(pool, job))
+        return;
     if (!job->packed_w)
         hn_product_nhwc_pack(job, job->scratch);
     hn_product_form_read(job, NULL, &form);

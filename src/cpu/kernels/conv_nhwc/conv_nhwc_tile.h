@@ -52,5 +52,9 @@ const hn_conv_tiles *hn_conv_tiles_pick(void);
 int64_t hn_product_nhwc_packed_elems(const hn_conv_nhwc_job *job);
 void hn_product_nhwc_pack(const hn_conv_nhwc_job *job, float *out);
 void hn_product_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
+/* conv_nhwc_im2col.c: small maps with packed filters. Scratch memory that it needs, 0: this is none
+ * of them; false: nothing was computed. */
+int64_t hn_im2col_nhwc_elems(const hn_conv_nhwc_job *job);
+bool hn_im2col_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 
 #endif /* HN_CONV_LAST_TILE_H */

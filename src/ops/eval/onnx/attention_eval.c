@@ -135,18 +135,19 @@ const hn_impl hn_impl_attention[1] = {{.eval = eval_attention}};
 /* ---- FlexAttention --------------------------------------------------------------------------- */
 
 /* Gives the scores to a body and takes its answer in their place. */
-static hone_status flex_modify(hn_eval *c, const char *attr, hn_object **scores) {
+static hone_status flex_modify(hn_eval *c, hn_body_role role, hn_object **scores) {
     hn_object *out = NULL;
-    if (!hn_has_attr(hn_eval_node(c), attr))
+    if (!hn_eval_has_body(c, role))
         return HONE_OK;
-    HN_TRY(hn_eval_body(c, attr, 1, scores, 1, &out));
+    HN_TRY(hn_eval_body(c, role, 1, scores, 1, &out));
     const hn_array *a = &out->array, *b = &(*scores)->array;
     bool fits = out->kind == HN_OBJECT_TENSOR && a->dtype == b->dtype && a->rank == b->rank &&
                 memcmp(a->dims, b->dims, (size_t)b->rank * sizeof *b->dims) == 0;
     if (!fits) {
         hn_object_unref(c, out);
         return hn_eval_fail(c, HONE_E_SHAPE,
-                            "%s must give a tensor of the type and shape that it gets", attr);
+                            "%s must give a tensor of the type and shape that it gets",
+                            role == HN_BODY_MAIN ? "score_mod" : "prob_mod");
     }
     hn_object_unref(c, *scores);
     *scores = out;
@@ -219,7 +220,7 @@ static hone_status flex_values(hn_eval *c, const hn_attention_form *f, const hn_
 static hone_status flex_steps(hn_eval *c, const hn_attention_form *f, hn_object **scores,
                               hn_array *y) {
     HN_TRY(flex_scores(c, f, &(*scores)->array));
-    HN_TRY(flex_modify(c, "score_mod", scores));
+    HN_TRY(flex_modify(c, HN_BODY_MAIN, scores));
     hn_object *weights = hn_object_tensor(c, (*scores)->array.dtype, 4, (*scores)->array.dims);
     HN_TRY_PTR(weights); /* the body's answer may be somebody else's as well: not written to */
     uint64_t bytes = weights->array.n_elems * hn_elem_bytes(weights->array.dtype);
@@ -228,7 +229,7 @@ static hone_status flex_steps(hn_eval *c, const hn_attention_form *f, hn_object 
     hn_object_unref(c, *scores);
     *scores = weights;
     HN_TRY(flex_softmax(c, f, &weights->array));
-    HN_TRY(flex_modify(c, "prob_mod", scores));
+    HN_TRY(flex_modify(c, HN_BODY_SECOND, scores));
     return flex_values(c, f, &(*scores)->array, y);
 }
 

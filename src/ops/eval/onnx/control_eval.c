@@ -11,15 +11,15 @@ void hn_unref_all(hn_eval *c, uint32_t n, hn_object **objects) {
     }
 }
 
-hone_status hn_run_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in,
+hone_status hn_run_body(hn_eval *c, hn_body_role role, uint32_t n_in, hn_object *const *in,
                         uint32_t n_out, hn_object **out) {
     if (hn_eval_stopped(c))
         return HONE_E_CANCELLED;
-    HN_TRY(hn_eval_body(c, attr, n_in, in, n_out, out));
+    HN_TRY(hn_eval_body(c, role, n_in, in, n_out, out));
     for (uint32_t i = 0; i < n_out; i++)
         if (!out[i]) {
             hn_unref_all(c, n_out, out);
-            return hn_eval_fail(c, HONE_E_INVALID, "%s has fewer than %u outputs", attr, n_out);
+            return hn_eval_fail(c, HONE_E_INVALID, "the body has fewer than %u outputs", n_out);
         }
     return HONE_OK;
 }
@@ -78,7 +78,7 @@ static hone_status eval_if(hn_eval *c) {
     HN_TRY(read_condition(c, hn_arg(c, 0), &is_true));
     hn_object **out = hn_eval_scratch(c, n * sizeof *out);
     HN_TRY_PTR(out);
-    HN_TRY(hn_run_body(c, is_true ? "then_branch" : "else_branch", 0, NULL, n, out));
+    HN_TRY(hn_run_body(c, is_true ? HN_BODY_MAIN : HN_BODY_SECOND, 0, NULL, n, out));
     for (uint32_t i = 0; i < n; i++)
         HN_TRY(hn_ret_object(c, i, out[i]));
     return HONE_OK;
@@ -167,7 +167,7 @@ static hone_status loop_trip(hn_eval *c, loop_job *l) {
     uint32_t n_out = hn_n_rets(c) + LOOP_FIRST_OUT;
     hone_status status = loop_set_counters(c, l);
     if (status == HONE_OK)
-        status = hn_run_body(c, "body", l->n_vars + LOOP_FIRST_IN, l->in, n_out, l->out);
+        status = hn_run_body(c, HN_BODY_MAIN, l->n_vars + LOOP_FIRST_IN, l->in, n_out, l->out);
     if (status == HONE_OK)
         status = loop_take_results(c, l);
     hn_unref_all(c, LOOP_FIRST_IN, l->in);
@@ -248,7 +248,7 @@ static hone_status map_inputs(hn_eval *c, uint32_t i, uint32_t n_items, const hn
 static hone_status map_turn(hn_eval *c, uint32_t i, uint32_t n_items, const hn_object **in,
                             hn_object **out, hn_object **sequences) {
     HN_TRY(map_inputs(c, i, n_items, in));
-    HN_TRY(hn_run_body(c, "body", hn_n_args(c), (hn_object *const *)(const void *)in, hn_n_rets(c),
+    HN_TRY(hn_run_body(c, HN_BODY_MAIN, hn_n_args(c), (hn_object *const *)(const void *)in, hn_n_rets(c),
                        out));
     for (uint32_t k = 0; k < hn_n_rets(c); k++)
         sequences[k]->items[i] = out[k];

@@ -7,7 +7,7 @@
 /* Drops references and leaves NULL in their places. */
 void hn_unref_all(hn_eval *c, uint32_t n, hn_object **objects);
 /* hn_eval_body that looks for a cancelled run first, and leaves either all outputs or none. */
-hone_status hn_run_body(hn_eval *c, const char *attr, uint32_t n_in, hn_object *const *in,
+hone_status hn_run_body(hn_eval *c, hn_body_role role, uint32_t n_in, hn_object *const *in,
                         uint32_t n_out, hn_object **out);
 
 /* The tensor that elements are stacked to, with a new axis of `length`. */

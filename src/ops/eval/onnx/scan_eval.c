@@ -177,7 +177,7 @@ static hone_status scan_step(hn_eval *c, scan_job *s, int64_t b, int64_t t, int6
     uint32_t n_rets = hn_n_rets(c);
     hone_status status = scan_slice_inputs(c, s, t, length);
     if (status == HONE_OK)
-        status = hn_run_body(c, "body", s->n_states + s->n_scans, s->in, n_rets, s->out);
+        status = hn_run_body(c, HN_BODY_MAIN, s->n_states + s->n_scans, s->in, n_rets, s->out);
     hn_unref_all(c, s->n_scans, s->in + s->n_states);
     if (status == HONE_OK)
         status = scan_put_stacks(c, s, b, t);
