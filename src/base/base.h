@@ -513,4 +513,21 @@ void hn_json_f32(hn_json *j, float v); /* the shortest text that reads back as t
 void hn_json_bool(hn_json *j, bool v);
 void hn_json_null(hn_json *j);
 
+/* ---- decisions --------------------------------------------------------------------------------- */
+
+/* What a plan decides once, and a steady run never again. Builds with HONE_COUNT_DECISIONS (the
+ * presets for tests) count them, so that a test can tell. */
+typedef enum hn_decision {
+    HN_DECISION_ATTRIBUTE, /* an attribute is looked up by its name */
+    HN_DECISION_INFERENCE, /* types and shapes of a node are inferred */
+    HN_DECISION_SELECTION, /* a function is found by the name of an operator */
+    HN_N_DECISIONS
+} hn_decision;
+#ifdef HONE_COUNT_DECISIONS
+void hn_count_decision(hn_decision d);
+uint64_t hn_decisions_made(hn_decision d);
+#else
+#  define hn_count_decision(d) ((void)0)
+#endif
+
 #endif /* HN_BASE_H */

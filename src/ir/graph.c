@@ -376,6 +376,7 @@ void hn_graph_remove_value_listing(hn_graph *g, hn_id value) {
 /* ---- looking --------------------------------------------------------------------------------- */
 
 const hn_attr *hn_node_attr(const hn_node *n, const char *name) {
+    hn_count_decision(HN_DECISION_ATTRIBUTE);
     for (uint32_t i = 0; i < n->n_attrs; i++) {
         if (hn_str_is(n->attrs[i].name, name))
             return &n->attrs[i];

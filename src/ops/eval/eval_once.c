@@ -60,6 +60,7 @@ static hone_status describe_args(hn_eval *c) {
 hone_status hn_eval_infer(hn_eval *c) {
     hn_infer *node = &c->node;
     hn_arena *a = c->host->scratch;
+    hn_count_decision(HN_DECISION_INFERENCE);
     size_t n = (size_t)c->n_rets + 1;
     HN_TRY(describe_args(c));
     node->out = HN_NEW_N(a, const hn_type *, n);

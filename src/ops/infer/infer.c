@@ -239,6 +239,7 @@ static hone_status apply_rule(hn_infer *c) {
 }
 
 hone_status hn_infer_visit(infer_scope *s, hn_id id) {
+    hn_count_decision(HN_DECISION_INFERENCE);
     const hn_node *node = hn_node_at(s->g, id);
     hn_infer c = {.scope = s, .id = id, .node = node};
     size_t n = (size_t)node->n_outputs + 1;

@@ -4,6 +4,7 @@
 #include "cpu/kernels/elementwise/binary_loops_int.h"
 
 hn_binary_fn hn_binary_find_f32(const char *op) {
+    hn_count_decision(HN_DECISION_SELECTION);
     const hn_binary_loops *best = hn_binary_loops_pick();
     for (const hn_binary_loop *p = best ? best->pairs : NULL; p && p->op; p++)
         if (strcmp(p->op, op) == 0)

@@ -43,6 +43,7 @@ bool hn_normalize_row_f32(const hn_norm_row_f32 *norm, int64_t n, const float *x
 }
 
 hn_unary_fn_f32 hn_unary_find_f32(const char *op) {
+    hn_count_decision(HN_DECISION_SELECTION);
     const hn_unary_loops_f32 *best = hn_unary_loops_pick_f32();
     for (const hn_unary_loop *m = best ? best->maps : NULL; m && m->op; m++)
         if (strcmp(m->op, op) == 0)

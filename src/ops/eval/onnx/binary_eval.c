@@ -172,6 +172,7 @@ static const hn_binary_op pair_ops[] = {
 };
 
 const hn_binary_op *hn_binary_find(const char *op) {
+    hn_count_decision(HN_DECISION_SELECTION);
     for (size_t i = 0; i < HN_COUNT(pair_ops); i++)
         if (strcmp(pair_ops[i].op, op) == 0)
             return &pair_ops[i];

@@ -45,6 +45,7 @@ static const hn_unary_op map_ops[] = {
 };
 
 const hn_unary_op *hn_unary_find(const char *op) {
+    hn_count_decision(HN_DECISION_SELECTION);
     for (size_t i = 0; i < HN_COUNT(map_ops); i++)
         if (strcmp(map_ops[i].op, op) == 0)
             return &map_ops[i];
