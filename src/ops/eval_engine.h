@@ -32,6 +32,8 @@ typedef struct hn_const_host {
     void *ctx;
 } hn_const_host;
 
+#define HN_MOST_RECORD_BYTES ((uint64_t)1 << 20) /* at a time */
+
 struct hn_eval {
     hn_infer node; /* attributes, version */
     hn_eval_host *host;
@@ -43,10 +45,11 @@ struct hn_eval {
     bool is_prepared;       /* state is what hn_eval_prepare made */
     void *state;
     const hn_const_host *consts; /* during hn_eval_prepare; NULL: all data are there */
-    uint64_t packed_args; /* set by hn_eval_prepare: bit i says that the state holds all that is
-                            read of argument i, but for its type */
-    hn_arena *records; /* while the node is lowered: where hn_lower_alloc takes memory */
-    int n_threads;     /* and how many threads at most will run it */
+    uint64_t packed_args;     /* set by hn_eval_prepare: bit i says that the state holds all that is
+                                read of argument i, but for its type */
+    hn_arena *records;        /* while the node is lowered: where hn_lower_alloc takes memory */
+    int n_threads;            /* and how many threads at most will run it */
+    bool is_record_too_large; /* somebody asked for more than HN_MOST_RECORD_BYTES */
     hone_error *err;
 };
 

@@ -3,7 +3,8 @@
 #include "plan/plan_int.h"
 
 void *hn_lower_alloc(hn_eval *c, size_t bytes) {
-    return hn_arena_calloc(c->records, 1, bytes);
+    c->is_record_too_large |= bytes > HN_MOST_RECORD_BYTES;
+    return c->is_record_too_large ? NULL : hn_arena_calloc(c->records, 1, bytes);
 }
 
 /* One step, with what a lowering sees of its arguments and results. */
@@ -53,6 +54,29 @@ static hone_status list_operands(lowering_frame *f, hn_arena *work) {
     return HONE_OK;
 }
 
+/* Sizes whose products lowerings need not check: no array is larger than memory could be. */
+static bool has_possible_size(const hn_object *o) {
+    uint64_t n = 1, bytes;
+    for (int32_t i = 0; o && i < o->array.rank; i++)
+        if (!hn_mul_u64(n, (uint64_t)HN_MAX(o->array.dims[i], 1), &n))
+            return false;
+    return !o || o->array.dtype == HN_STRING ||
+           (hn_dtype_bytes(o->array.dtype, n, &bytes) && bytes < (uint64_t)1 << 48);
+}
+
+static bool can_lower(const hn_program *p, const hn_step *step, const hn_node *node,
+                      hn_object *const *args, hn_object *const *rets) {
+    if (!step->lowering || !step->lowering->lower || p->evaluates_all)
+        return false;
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (!has_possible_size(args[i]))
+            return false;
+    for (uint32_t i = 0; i < node->n_outputs; i++)
+        if (!has_possible_size(rets[i]))
+            return false;
+    return true;
+}
+
 /* A lowering that fails, memory aside, has met something wrong: the evaluation says what. */
 hone_status hn_lower_step(const hn_program *p, const hn_step *step, hn_object *const *args,
                           hn_object **rets, int n_threads, hn_arena *records, hn_arena *work,
@@ -75,12 +99,12 @@ hone_status hn_lower_step(const hn_program *p, const hn_step *step, hn_object *c
                  .records = records,
                  .n_threads = n_threads};
     *out = (hn_lowered){0};
-    if (!step->lowering || !step->lowering->lower || p->evaluates_all)
+    if (!can_lower(p, step, node, args, rets))
         return HONE_OK;
     hone_status status = step->lowering->lower(&c, out);
     if (status != HONE_OK)
         *out = (hn_lowered){0};
-    return status == HONE_E_NOMEM ? status : HONE_OK;
+    return status == HONE_E_NOMEM && !c.is_record_too_large ? status : HONE_OK;
 }
 
 static hone_status lower_planned(lowering_frame *f, hn_arena *work, hn_lowered *out) {

@@ -58,8 +58,15 @@ hone_status hn_ret_object(hn_eval *c, uint32_t i, hn_object *o) {
     return HONE_OK;
 }
 
+/* Records outlive the plan's making: what needs tables that large is left to the evaluation, which
+ * knows the limits of a run. */
+static bool is_too_large_for_record(hn_eval *c, uint64_t bytes) {
+    c->is_record_too_large |= c->records && bytes > HN_MOST_RECORD_BYTES;
+    return c->is_record_too_large;
+}
+
 void *hn_eval_scratch(hn_eval *c, uint64_t bytes) {
-    if (bytes > SIZE_MAX - 64)
+    if (bytes > SIZE_MAX - 64 || is_too_large_for_record(c, bytes))
         return NULL;
     uint8_t *p = hn_arena_alloc(c->records ? c->records : c->host->scratch, (size_t)bytes + 64);
     return p ? p + (64 - (uintptr_t)p % 64) % 64 : NULL;
