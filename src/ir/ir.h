@@ -58,6 +58,9 @@ static inline bool hn_dim_is_symbolic(hn_dim d) {
 typedef struct hn_syms hn_syms;
 hn_syms *hn_syms_new(hn_arena *arena, hn_strtab *names);
 bool hn_syms_failed(const hn_syms *s);
+/* From now on the table is read only, so that any number of threads may use it: what would need a
+ * new expression is unknown. Numbers never need one. */
+void hn_syms_freeze(hn_syms *s);
 hn_dim hn_dim_symbol(hn_syms *s, hn_str name);
 /* Parses the output of hn_dim_text. A text that is not in that canonical form becomes a symbol with
  * that name, so any dim_param survives a round trip unchanged. */

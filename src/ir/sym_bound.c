@@ -226,6 +226,11 @@ static bool add_operand(hn_syms *s, hn_atom *atom, const hn_poly *p) {
 bool hn_poly_extreme(hn_syms *s, hn_atom_kind kind, const hn_poly *a, const hn_poly *b,
                      hn_poly *out) {
     hn_atom atom = {.kind = kind};
+    int64_t x, y;
+    if (hn_poly_is_const(a, &x) && hn_poly_is_const(b, &y)) {
+        hn_poly_set_const(out, kind == HN_ATOM_MAX ? HN_MAX(x, y) : HN_MIN(x, y));
+        return true;
+    }
     if (!add_operand(s, &atom, a) || !add_operand(s, &atom, b))
         return false;
     if (atom.n_args > 1)

@@ -60,7 +60,8 @@ typedef struct hn_poly {
 struct hn_syms {
     hn_arena *arena;
     hn_strtab *names;
-    bool failed; /* memory ran out once */
+    bool failed;    /* memory ran out once */
+    bool is_frozen; /* nothing is added any more */
     HN_VEC(hn_atom) atoms;
     HN_VEC(hn_mono) monos;
     HN_VEC(hn_expr) exprs;

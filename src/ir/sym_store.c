@@ -55,8 +55,8 @@ bool hn_atom_intern(hn_syms *s, const hn_atom *atom, uint32_t *id) {
     if (atom->name)
         key = hn_hash64(&atom->name->id, sizeof(atom->name->id), key);
     *id = find_interned(s, &s->atom_ids, &key, same_atom, atom);
-    if (*id != HN_MAP_NONE)
-        return true;
+    if (*id != HN_MAP_NONE || s->is_frozen)
+        return *id != HN_MAP_NONE;
     hn_atom stored = *atom;
     if (!measure_atom(s, &stored))
         return false;
@@ -71,8 +71,8 @@ bool hn_mono_intern(hn_syms *s, const uint32_t *sorted_atoms, uint32_t n, uint32
     hn_mono stored = {.atoms = sorted_atoms, .n = n};
     uint64_t key = hn_hash64(sorted_atoms, n * sizeof(sorted_atoms[0]), n);
     *id = find_interned(s, &s->mono_ids, &key, same_mono, &stored);
-    if (*id != HN_MAP_NONE)
-        return true;
+    if (*id != HN_MAP_NONE || s->is_frozen)
+        return *id != HN_MAP_NONE;
     for (uint32_t i = 0; i < n; i++) {
         stored.nodes += s->atoms.at[sorted_atoms[i]].nodes;
         stored.depth = HN_MAX(stored.depth, s->atoms.at[sorted_atoms[i]].depth);
@@ -91,8 +91,8 @@ bool hn_expr_intern(hn_syms *s, const hn_poly *p, uint32_t *id) {
     hn_expr stored = {.terms = p->terms, .n = p->n, .nodes = 1};
     uint64_t key = hn_hash64(p->terms, p->n * sizeof(p->terms[0]), p->n);
     *id = find_interned(s, &s->expr_ids, &key, same_expr, &stored);
-    if (*id != HN_MAP_NONE)
-        return true;
+    if (*id != HN_MAP_NONE || s->is_frozen)
+        return *id != HN_MAP_NONE;
     for (uint32_t i = 0; i < p->n; i++) {
         stored.nodes += 1 + s->monos.at[p->terms[i].mono].nodes;
         stored.depth = HN_MAX(stored.depth, s->monos.at[p->terms[i].mono].depth);
@@ -121,6 +121,10 @@ hn_syms *hn_syms_new(hn_arena *arena, hn_strtab *names) {
     static const uint32_t no_atoms[1];
     uint32_t one;
     return hn_mono_intern(s, no_atoms, 0, &one) ? s : NULL; /* the first id: HN_MONO_ONE */
+}
+
+void hn_syms_freeze(hn_syms *s) {
+    s->is_frozen = true;
 }
 
 bool hn_syms_failed(const hn_syms *s) {

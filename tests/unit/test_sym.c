@@ -344,6 +344,22 @@ static void test_every_allocation_may_fail(void **state) {
     }
 }
 
+/* A frozen table still answers what it knows, and computes with numbers. */
+static void test_frozen(void **state) {
+    fixture *f = *state;
+    hn_syms *s = f->syms;
+    hn_dim h = sym(f, "h"), next = hn_dim_add_i(s, h, 1);
+    hn_syms_freeze(s);
+    assert_true(hn_dim_add_i(s, h, 1) == next && hn_dim_add_i(s, next, -1) == h);
+    assert_true(hn_dim_add_i(s, h, 2) == HN_DIM_UNKNOWN);
+    assert_true(hn_dim_max(s, h, 7) == HN_DIM_UNKNOWN);
+    assert_true(hn_dim_max(s, 123457, 7) == 123457 && hn_dim_min(s, 123457, 7) == 7);
+    assert_true(hn_dim_floor_div(s, 123457, 7) == 17636 && hn_dim_mul(s, 123457, 3) == 370371);
+    hn_sint below = hn_sint_apply(s, HN_SINT_MIN, hn_sint_const(-9), hn_sint_const(4));
+    assert_true(below.kind == HN_SINT_CONST && below.v == -9);
+    assert_false(hn_syms_failed(s));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_known_and_unknown, setup, teardown),
@@ -359,6 +375,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_limits_give_unknown, setup, teardown),
         cmocka_unit_test_setup_teardown(test_substitution, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shape_integers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_frozen, setup, teardown),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
