@@ -16,11 +16,10 @@ static const hn_step *step_of(const hn_memory_map *l, hn_id node) {
 
 /* By the shapes that the plan knows. */
 static bool deals_with_steps(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
-    bool fits = hn_layout_is_exact(l, step, node);
+    bool fits = hn_map_is_exact(l, step, node);
     for (uint32_t i = 0; fits && hn_step_row_strides(step).want_one_type && i < node->n_inputs; i++)
-        fits =
-            node->inputs[i] != HN_NONE && node->n_outputs > 0 && step->wanted[0] &&
-            hn_type_equal(hn_layout_type(l, node->inputs[i]), hn_layout_type(l, node->outputs[0]));
+        fits = node->inputs[i] != HN_NONE && node->n_outputs > 0 && step->wanted[0] &&
+               hn_type_equal(hn_map_type(l, node->inputs[i]), hn_map_type(l, node->outputs[0]));
     return fits;
 }
 
@@ -44,10 +43,10 @@ static bool makes_parted_rows(const hn_memory_map *l, hn_id node, hn_id value) {
 
 bool hn_rows_may_part(const hn_memory_map *l, hn_id id) {
     const hn_value *v = hn_value_at(l->g, id);
-    const hn_type *t = hn_layout_type(l, id);
+    const hn_type *t = hn_map_type(l, id);
     uint64_t bytes;
-    if (!t || t->shape.rank < 1 || hn_dtype_bits(t->elem) % 8 != 0 ||
-        !hn_layout_bytes_of(t, &bytes) || bytes == 0 || !makes_parted_rows(l, v->producer, id))
+    if (!t || t->shape.rank < 1 || hn_dtype_bits(t->elem) % 8 != 0 || !hn_map_bytes_of(t, &bytes) ||
+        bytes == 0 || !makes_parted_rows(l, v->producer, id))
         return false;
     for (uint32_t i = 0; i < v->uses.n; i++)
         if (!takes_parted_rows(l, &v->uses.at[i]))
@@ -81,7 +80,7 @@ static part_form form_of_parts(const hn_memory_map *l, const hn_node *node, cons
 /* Bytes that a part takes along the axis: all, or of a row. */
 static bool extent_of_part(part_form form, const hn_type *t, uint64_t *bytes) {
     uint64_t all;
-    if (!t || !hn_layout_bytes_of(t, &all))
+    if (!t || !hn_map_bytes_of(t, &all))
         return false;
     *bytes = form == PART_PIECE ? all
                                 : (uint64_t)t->shape.dims[t->shape.rank - 1] *
@@ -126,8 +125,8 @@ static uint64_t place_in_whole(const hn_placing *p, const hn_part_range *r) {
 static void join_argument_pieces(hn_memory_map *l, const hn_node *node, hn_part_range *whole) {
     uint64_t at = 0, bytes;
     for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
-        hn_part_range *r = hn_layout_range(l, node->inputs[i]);
-        if (!extent_of_part(PART_PIECE, hn_layout_type(l, node->inputs[i]), &bytes))
+        hn_part_range *r = hn_map_range(l, node->inputs[i]);
+        if (!extent_of_part(PART_PIECE, hn_map_type(l, node->inputs[i]), &bytes))
             return;
         if (r && !r->within)
             make_part(l, r, whole, at, 0);
@@ -140,9 +139,9 @@ static bool make_up_columns(const hn_memory_map *l, const hn_node *node, uint32_
                             const hn_part_range *range) {
     uint64_t at = 0, bytes;
     for (uint32_t i = first; i < node->n_inputs && at < range->row_bytes; i++, at += bytes) {
-        hn_part_range *r = hn_layout_range(l, node->inputs[i]);
+        hn_part_range *r = hn_map_range(l, node->inputs[i]);
         if (!r || hn_whole_range(&l->placing, r) != range || place_in_whole(&l->placing, r) != at ||
-            !extent_of_part(PART_COLUMNS, hn_layout_type(l, node->inputs[i]), &bytes))
+            !extent_of_part(PART_COLUMNS, hn_map_type(l, node->inputs[i]), &bytes))
             return false;
     }
     return at == range->row_bytes;
@@ -151,8 +150,8 @@ static bool make_up_columns(const hn_memory_map *l, const hn_node *node, uint32_
 static void join_argument_columns(hn_memory_map *l, const hn_node *node, hn_part_range *whole) {
     uint64_t at = 0, bytes;
     for (uint32_t i = 0; i < node->n_inputs; i++, at += bytes) {
-        hn_part_range *r = hn_layout_range(l, node->inputs[i]);
-        if (!extent_of_part(PART_COLUMNS, hn_layout_type(l, node->inputs[i]), &bytes))
+        hn_part_range *r = hn_map_range(l, node->inputs[i]);
+        if (!extent_of_part(PART_COLUMNS, hn_map_type(l, node->inputs[i]), &bytes))
             return;
         hn_part_range *all = r ? hn_whole_range(&l->placing, r) : NULL;
         if (all && all != whole && !all->is_rigid && make_up_columns(l, node, i, all))
@@ -167,7 +166,7 @@ void hn_join_arguments(hn_memory_map *l, uint32_t s, const hn_node *node, hn_par
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (node->inputs[i] == HN_NONE)
             return;
-    part_form form = form_of_parts(l, node, hn_layout_type(l, node->outputs[0]), 1);
+    part_form form = form_of_parts(l, node, hn_map_type(l, node->outputs[0]), 1);
     if (form == PART_PIECE)
         join_argument_pieces(l, node, whole);
     else if (form == PART_COLUMNS)
@@ -182,7 +181,7 @@ static bool find_output(const hn_memory_map *l, part_form form, const hn_node *n
     uint64_t bytes;
     *at = 0;
     for (uint32_t k = 0; k < i; k++, *at += bytes)
-        if (!extent_of_part(form, hn_layout_type(l, node->outputs[k]), &bytes))
+        if (!extent_of_part(form, hn_map_type(l, node->outputs[k]), &bytes))
             return false;
     return true;
 }
@@ -194,11 +193,11 @@ bool hn_lie_in_argument(hn_memory_map *l, uint32_t s, const hn_node *node, uint3
     if (l->plan->modes[s] != HN_STEP_PLANNED ||
         l->list->steps[s].op->impl->memory != HN_MEMORY_SPLIT)
         return false;
-    hn_part_range *whole = hn_layout_range(l, node->inputs[0]);
-    const hn_type *t = hn_layout_type(l, node->inputs[0]);
+    hn_part_range *whole = hn_map_range(l, node->inputs[0]);
+    const hn_type *t = hn_map_type(l, node->inputs[0]);
     part_form form = form_of_parts(l, node, t, 0);
     if (!whole || form == PART_NONE || !find_output(l, form, node, i, &at) ||
-        !extent_of_part(form, hn_layout_type(l, id), &bytes) ||
+        !extent_of_part(form, hn_map_type(l, id), &bytes) ||
         (form == PART_PIECE ? hn_range_row_stride(&l->placing, whole) != 0
                             : !hn_rows_may_part(l, id)))
         return false;

@@ -4,11 +4,11 @@
 
 #define JOINING_WORTH 4 /* the part of the memory that may be spent to spare all copies */
 
-const hn_type *hn_layout_type(const hn_memory_map *l, hn_id id) {
+const hn_type *hn_map_type(const hn_memory_map *l, hn_id id) {
     return id == HN_NONE ? NULL : l->plan->places[id].type;
 }
 
-bool hn_layout_bytes_of(const hn_type *t, uint64_t *bytes) {
+bool hn_map_bytes_of(const hn_type *t, uint64_t *bytes) {
     uint64_t n = 1;
     for (int32_t i = 0; i < t->shape.rank; i++)
         if (!hn_mul_u64(n, (uint64_t)t->shape.dims[i], &n))
@@ -46,19 +46,19 @@ static void stretch_over_groups(hn_memory_map *l) {
 
 /* ---- how steps run --------------------------------------------------------------------------- */
 
-bool hn_layout_is_exact(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
+bool hn_map_is_exact(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (node->inputs[i] != HN_NONE && !hn_layout_type(l, node->inputs[i]))
+        if (node->inputs[i] != HN_NONE && !hn_map_type(l, node->inputs[i]))
             return false;
     for (uint32_t i = 0; i < node->n_outputs; i++)
-        if (step->wanted[i] && !hn_layout_type(l, node->outputs[i]))
+        if (step->wanted[i] && !hn_map_type(l, node->outputs[i]))
             return false;
     return !step->has_body;
 }
 
 static bool same_elems(const hn_type *a, const hn_type *b) {
     uint64_t bytes; /* only says whether the counts below can be trusted */
-    return hn_layout_bytes_of(a, &bytes) && hn_layout_bytes_of(b, &bytes) &&
+    return hn_map_bytes_of(a, &bytes) && hn_map_bytes_of(b, &bytes) &&
            hn_count(a->shape.rank, a->shape.dims) == hn_count(b->shape.rank, b->shape.dims);
 }
 
@@ -67,27 +67,26 @@ static bool can_be_view(const hn_memory_map *l, const hn_step *step, const hn_no
     if (step->op->impl->memory != HN_MEMORY_ALIAS || node->n_inputs == 0 || node->n_outputs == 0)
         return false;
     hn_id in = node->inputs[0], out = node->outputs[0];
-    if (in == HN_NONE || !step->wanted[0] ||
-        !same_elems(hn_layout_type(l, in), hn_layout_type(l, out)))
+    if (in == HN_NONE || !step->wanted[0] || !same_elems(hn_map_type(l, in), hn_map_type(l, out)))
         return false; /* the evaluation says what is wrong */
     return l->is_steady[in] && !hn_value_is_output(hn_value_at(l->g, out), l->plan->block);
 }
 
 static hn_step_mode mode_of_step(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
-    if (!hn_layout_is_exact(l, step, node))
+    if (!hn_map_is_exact(l, step, node))
         return HN_STEP_DYNAMIC;
     return can_be_view(l, step, node) ? HN_STEP_VIEW : HN_STEP_PLANNED;
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-hn_part_range *hn_layout_range(const hn_memory_map *l, hn_id id) {
+hn_part_range *hn_map_range(const hn_memory_map *l, hn_id id) {
     return id != HN_NONE && l->range_of[id] ? &l->placing.ranges[l->range_of[id] - 1] : NULL;
 }
 
 /* The value lies where another one does. */
 static void share_range(hn_memory_map *l, hn_id id, hn_id with) {
-    hn_part_range *r = hn_layout_range(l, with);
+    hn_part_range *r = hn_map_range(l, with);
     l->range_of[id] = l->range_of[with];
     l->is_steady[id] = true;
     if (r) {
@@ -101,7 +100,7 @@ static void share_range(hn_memory_map *l, hn_id id, hn_id with) {
 static bool reads_piece_of(const hn_memory_map *l, const hn_node *node,
                            const hn_part_range *whole) {
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        hn_part_range *r = hn_layout_range(l, node->inputs[i]);
+        hn_part_range *r = hn_map_range(l, node->inputs[i]);
         if (r && r != whole && hn_whole_range(&l->placing, r) == whole)
             return true;
     }
@@ -114,10 +113,10 @@ static hn_id dying_argument(const hn_memory_map *l, uint32_t s, const hn_node *n
     if (l->list->steps[s].op->impl->memory != HN_MEMORY_IN_PLACE)
         return HN_NONE;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const hn_part_range *r = hn_layout_range(l, node->inputs[i]);
+        const hn_part_range *r = hn_map_range(l, node->inputs[i]);
         if (r && !r->within && r->live.last == s && is_own_range(l, s, r) &&
             !reads_piece_of(l, node, r) &&
-            hn_type_equal(hn_layout_type(l, node->inputs[i]), hn_layout_type(l, out)))
+            hn_type_equal(hn_map_type(l, node->inputs[i]), hn_map_type(l, out)))
             return node->inputs[i];
     }
     return HN_NONE;
@@ -142,8 +141,8 @@ static void place_output(hn_memory_map *l, uint32_t s, const hn_node *node, uint
         l->is_steady[id] = true;
         return;
     }
-    const hn_type *t = hn_layout_type(l, id);
-    if (!t || t->elem == HN_STRING || l->list->steps[s].has_body || !hn_layout_bytes_of(t, &bytes))
+    const hn_type *t = hn_map_type(l, id);
+    if (!t || t->elem == HN_STRING || l->list->steps[s].has_body || !hn_map_bytes_of(t, &bytes))
         return;
     if (hn_lie_in_argument(l, s, node, i))
         return;
@@ -185,7 +184,7 @@ static void find_last_uses(hn_memory_map *l) {
             l->last_use[l->list->steps[s].dead[k]] = s;
 }
 
-static hone_status open_layout(hn_memory_map *l) {
+static hone_status open_memory_map(hn_memory_map *l) {
     hn_plan *p = l->plan;
     size_t n_values = (size_t)l->g->values.n + 1, n_steps = (size_t)l->list->n_steps + 1;
     l->placing.ranges = HN_NEW_N(p->arena, hn_part_range, (size_t)l->list->n_owned + 1);
@@ -204,8 +203,8 @@ static hone_status open_layout(hn_memory_map *l) {
     return HONE_OK;
 }
 
-static hone_status lay_plan_out(hn_memory_map *l) {
-    HN_TRY(open_layout(l));
+static hone_status place_values(hn_memory_map *l) {
+    HN_TRY(open_memory_map(l));
     find_last_uses(l);
     find_neighbours(l);
     find_ranges(l);
@@ -232,12 +231,12 @@ static hone_status list_unplaced(const hn_memory_map *l) {
     for (uint32_t s = 0; s < list->n_steps; s++) {
         first[s] = n;
         for (uint32_t k = 0; k < list->steps[s].n_dead; k++)
-            if (!hn_layout_range(l, list->steps[s].dead[k]))
+            if (!hn_map_range(l, list->steps[s].dead[k]))
                 dropped[n++] = list->steps[s].dead[k];
     }
     first[list->n_steps] = n;
     for (uint32_t i = 0; i < list->n_owned; i++)
-        if (!hn_layout_range(l, list->owned[i]))
+        if (!hn_map_range(l, list->owned[i]))
             unplaced[p->n_unplaced++] = list->owned[i];
     p->first_dropped = first;
     p->dropped = dropped;
@@ -245,7 +244,7 @@ static hone_status list_unplaced(const hn_memory_map *l) {
     return HONE_OK;
 }
 
-static hone_status keep_layout(hn_memory_map *l) {
+static hone_status keep_places(hn_memory_map *l) {
     hn_plan *p = l->plan;
     p->block_bytes = l->placing.block_bytes;
     p->ranges = HN_NEW_N(p->arena, hn_live_range, (size_t)l->placing.n_ranges + 1);
@@ -254,8 +253,8 @@ static hone_status keep_layout(hn_memory_map *l) {
         if (!l->placing.ranges[i].within)
             p->ranges[p->n_ranges++] = l->placing.ranges[i].live;
     for (hn_id id = 0; id < l->g->values.n; id++)
-        if (hn_layout_range(l, id))
-            keep_place(l, id, hn_layout_range(l, id));
+        if (hn_map_range(l, id))
+            keep_place(l, id, hn_map_range(l, id));
     return list_unplaced(l);
 }
 
@@ -268,11 +267,11 @@ hone_status hn_plan_memory(hn_plan *p) {
     apart.joins = false;
     p->modes = HN_NEW_N(p->arena, uint8_t, (size_t)joined.list->n_steps + 1);
     HN_TRY_PTR(p->modes);
-    HN_TRY(lay_plan_out(&joined));
+    HN_TRY(place_values(&joined));
     if (!joined.n_joined)
-        return keep_layout(&joined);
-    HN_TRY(lay_plan_out(&apart));
+        return keep_places(&joined);
+    HN_TRY(place_values(&apart));
     uint64_t apart_bytes = apart.placing.block_bytes;
     bool pays = joined.placing.block_bytes <= apart_bytes + apart_bytes / JOINING_WORTH;
-    return keep_layout(pays ? &joined : &apart);
+    return keep_places(pays ? &joined : &apart);
 }

@@ -109,7 +109,7 @@ typedef struct hn_program {
         *consts; /* by value: initializers as borrowed tensors; kind NONE when there is none */
     HN_VEC(hn_blob *) blobs; /* constants that could not be read where they lie */
     bool *is_deferred;       /* by value: its constant is copied when it turns out to be read */
-    pthread_mutex_t lock;    /* held while weights are laid out */
+    pthread_mutex_t lock;    /* held while weights are packed */
     _Atomic bool is_ready;   /* they are: hn_program_pack has done its work */
     hn_stored stored;        /* what right sides of products are made of */
     bool evaluates_all;      /* plans lower nothing */
@@ -124,13 +124,13 @@ typedef struct hn_program_options {
      */
     hone_status (*rewrite)(void *ctx, hn_model *m, hone_error *err);
     void *rewrite_ctx;
-    hn_pool *pool;              /* helps to lay weights out; may be NULL */
-    const hn_blob_store *store; /* of weights that were laid out before; may be NULL */
+    hn_pool *pool;              /* helps to pack weights; may be NULL */
+    const hn_blob_store *store; /* of weights that were packed before; may be NULL */
     hn_kernel_choices *choices; /* that were measured; may be NULL */
     hn_stored stored;           /* what right sides of products are made of */
     struct hn_cache *cache;     /* of run/, where optimized graphs are kept; may be NULL */
     bool evaluates_all; /* nothing is lowered: the plain meaning, for tests to compare with */
-    bool is_lazy; /* weights are laid out by hn_program_pack; without store and choices only */
+    bool is_lazy;       /* weights are packed by hn_program_pack; without store and choices only */
 } hn_program_options;
 
 /* The i-th provider that a program asks, in its order; *out is NULL past the last. */
@@ -145,7 +145,7 @@ hone_status hn_program_new(const hn_model *m, const hn_program_options *options,
  * in the files of the original. */
 hone_status hn_program_adopt(hn_model *own, const hn_model *m, const hn_program_options *options,
                              hn_program **out, hone_error *err);
-/* Lays weights out that a lazy program has left; does nothing the second time. Before anything is
+/* Packs weights that a lazy program has left; does nothing the second time. Before anything is
  * planned; any number of threads may call it. After a failure it may be tried again. */
 hone_status hn_program_pack(hn_program *p, hn_pool *pool, hone_error *err);
 void hn_program_free(hn_program *p); /* NULL is fine */

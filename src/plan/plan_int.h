@@ -47,12 +47,12 @@ typedef struct hn_memory_map {
     hn_placing placing;
 } hn_memory_map;
 
-const hn_type *hn_layout_type(const hn_memory_map *l, hn_id id);  /* NULL: not known, or HN_NONE */
-hn_part_range *hn_layout_range(const hn_memory_map *l, hn_id id); /* NULL: it has none */
+const hn_type *hn_map_type(const hn_memory_map *l, hn_id id);  /* NULL: not known, or HN_NONE */
+hn_part_range *hn_map_range(const hn_memory_map *l, hn_id id); /* NULL: it has none */
 /* Bytes of the value of a type; false when they are too many. */
-bool hn_layout_bytes_of(const hn_type *t, uint64_t *bytes);
+bool hn_map_bytes_of(const hn_type *t, uint64_t *bytes);
 /* Are all shapes of the step those of the plan? */
-bool hn_layout_is_exact(const hn_memory_map *l, const hn_step *step, const hn_node *node);
+bool hn_map_is_exact(const hn_memory_map *l, const hn_step *step, const hn_node *node);
 
 /* joins.c: may the rows of a value lie apart, as far as its maker and all its readers go? */
 bool hn_rows_may_part(const hn_memory_map *l, hn_id id);

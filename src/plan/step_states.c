@@ -1,4 +1,4 @@
-/* What steps do once, before any run: weights are laid out by several threads at a time. */
+/* What steps do once, before any run: weights are packed by several threads at a time. */
 #include "plan/plan.h"
 
 #include <stdatomic.h>
@@ -6,11 +6,11 @@
 #define MOST_KEPT_BYTES ((size_t)16 << 20)
 
 /* Aligned room for constants that lie where they cannot be read; used again and again. */
-typedef struct const_room {
-    struct const_room *next;
+typedef struct const_buffer {
+    struct const_buffer *next;
     uint8_t *at;
     size_t bytes;
-} const_room;
+} const_buffer;
 
 typedef struct preparation {
     hn_program *p;
@@ -18,7 +18,7 @@ typedef struct preparation {
     const hone_allocator *alloc;
     HN_VEC(hn_step *) steps;
     pthread_mutex_t lock; /* guards all below, and what steps write to the program */
-    const_room *rooms;    /* that nobody uses now */
+    const_buffer *rooms;  /* that nobody uses now */
     hone_status status;   /* of the first step that failed */
     hone_error *err;
 } preparation;
@@ -28,7 +28,7 @@ typedef struct step_consts {
     preparation *all;
     const hn_node *node;
     hn_object **args, *copies; /* by argument; copies point into the room */
-    const_room *room;
+    const_buffer *room;
     bool is_read;
 } step_consts;
 
@@ -39,9 +39,9 @@ static bool is_const_arg(const hn_program *p, hn_id id) {
 
 /* ---- rooms ----------------------------------------------------------------------------------- */
 
-static const_room *take_room(preparation *all, size_t bytes) {
+static const_buffer *take_buffer(preparation *all, size_t bytes) {
     pthread_mutex_lock(&all->lock);
-    const_room *room = all->rooms;
+    const_buffer *room = all->rooms;
     if (room)
         all->rooms = room->next;
     pthread_mutex_unlock(&all->lock);
@@ -55,12 +55,12 @@ static const_room *take_room(preparation *all, size_t bytes) {
     return room;
 }
 
-static void give_room_back(preparation *all, const_room *room) {
+static void return_buffer(preparation *all, const_buffer *room) {
     if (!room)
         return;
     if (room->bytes > MOST_KEPT_BYTES) {
         hn_block_free(all->alloc, room->at, room->bytes);
-        *room = (const_room){0};
+        *room = (const_buffer){0};
     }
     pthread_mutex_lock(&all->lock);
     room->next = all->rooms;
@@ -68,8 +68,8 @@ static void give_room_back(preparation *all, const_room *room) {
     pthread_mutex_unlock(&all->lock);
 }
 
-static void free_rooms(preparation *all) {
-    for (const_room *room = all->rooms, *next; room; room = next) {
+static void free_buffers(preparation *all) {
+    for (const_buffer *room = all->rooms, *next; room; room = next) {
         next = room->next;
         hn_block_free(all->alloc, room->at, room->bytes);
         hn_free(all->alloc, room, sizeof *room);
@@ -84,7 +84,7 @@ static const hn_tensor *late_arg(const step_consts *s, uint32_t i) {
     return s->args[i] && p->is_deferred[id] ? hn_value_at(p->model->graph, id)->init : NULL;
 }
 
-static uint64_t room_bytes_of(const hn_tensor *t) {
+static uint64_t buffer_bytes_of(const hn_tensor *t) {
     return t->data_bytes + (64 - t->data_bytes % 64);
 }
 
@@ -100,11 +100,11 @@ static hone_status find_const_args(step_consts *s, hn_arena *scratch) {
         return HONE_E_NOMEM;
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         s->args[i] = is_const_arg(p, n->inputs[i]) ? &p->consts[n->inputs[i]] : NULL;
-        bytes += late_arg(s, i) ? room_bytes_of(late_arg(s, i)) : 0;
+        bytes += late_arg(s, i) ? buffer_bytes_of(late_arg(s, i)) : 0;
     }
     if (bytes == 0)
         return HONE_OK;
-    s->room = bytes <= SIZE_MAX ? take_room(s->all, (size_t)bytes) : NULL;
+    s->room = bytes <= SIZE_MAX ? take_buffer(s->all, (size_t)bytes) : NULL;
     if (!s->room || !s->room->at)
         return HONE_E_NOMEM;
     for (uint32_t i = 0; i < n->n_inputs; i++) {
@@ -113,7 +113,7 @@ static hone_status find_const_args(step_consts *s, hn_arena *scratch) {
             continue;
         s->copies[i] = *s->args[i];
         s->copies[i].array.data = s->room->at + at;
-        at += room_bytes_of(t);
+        at += buffer_bytes_of(t);
     }
     for (uint32_t i = 0; i < n->n_inputs; i++)
         if (late_arg(s, i))
@@ -181,7 +181,7 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
     if (status == HONE_OK)
         status = prepare_of(step)(&c, &step->state);
     *taken = c.packed_args;
-    give_room_back(all, consts.room);
+    return_buffer(all, consts.room);
     if (status != HONE_OK)
         hn_error_at_node(err, g, step->node);
     return status;
@@ -310,7 +310,7 @@ static hone_status prepare_all(hn_program *p, const hn_program_options *o, hone_
         .p = p, .options = o, .alloc = hn_arena_allocator(p->model->arena), .err = err};
     pthread_mutex_init(&all.lock, NULL);
     hone_status status = scratch ? prepare(&all, scratch) : HONE_E_NOMEM;
-    free_rooms(&all);
+    free_buffers(&all);
     pthread_mutex_destroy(&all.lock);
     hn_arena_free(scratch);
     return status;

@@ -123,7 +123,7 @@ hone_status hn_cache_put_graph(hn_cache *c, const hn_model *m, const hn_model *o
 
 /* ---- which file ------------------------------------------------------------------------------ */
 
-/* Whatever decides how weights are laid out: this build and this processor. */
+/* Whatever decides how weights are packed: this build and this processor. */
 static uint64_t environment_now(void) {
     uint64_t facts[] = {hn_cpu_mask(),      hn_code_identity(), sizeof(size_t),
                         HONE_VERSION_MAJOR, HONE_VERSION_MINOR, HONE_VERSION_PATCH};

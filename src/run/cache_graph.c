@@ -97,7 +97,7 @@ static hone_status write_kept_const(graph_writer *w, hn_id value) {
     return w->inside_bytes <= MOST_INSIDE_BYTES ? HONE_OK : HONE_E_UNSUPPORTED;
 }
 
-/* What is known of values decides how weights are laid out: the next process knows the same. */
+/* What is known of values decides how weights are packed: the next process knows the same. */
 static hone_status declare_types(hn_graph *g) {
     for (hn_id id = 0; id < g->values.n; id++) {
         hn_value *v = hn_value_at(g, id);

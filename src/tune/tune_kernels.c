@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { N_METHODS = HN_CONV_LAST_DEPTHWISE + 1, FEWEST_ROUNDS = 4, MOST_ROUNDS = 200 };
+enum { N_METHODS = HN_CONV_NHWC_DEPTHWISE + 1, FEWEST_ROUNDS = 4, MOST_ROUNDS = 200 };
 #define ENOUGH_NS \
   UINT64_C(40000000) /* for one convolution, in addition to the minimum number of rounds */
 /* A kernel replaces the default one only when it is clearly faster. */

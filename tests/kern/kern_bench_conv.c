@@ -125,7 +125,7 @@ static void bench_conv_row(const conv_row *t) {
     if (t->channels != t->groups)
         bench_method(t, &job, "product");
     job.method = hn_conv_nhwc_choose(&job);
-    if (job.method != HN_CONV_LAST_PRODUCT)
+    if (job.method != HN_CONV_NHWC_PRODUCT)
         bench_method(t, &job, "chosen ");
     kern_release();
 }

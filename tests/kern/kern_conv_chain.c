@@ -69,7 +69,7 @@ static void random_stage(chain_case *t, int i, bool is_dense) {
     job->filters = is_dense ? kern_between(1, 70) : channels * (kern_between(0, 4) ? 1 : 2);
     int64_t n_out = t->batch * job->filters * job->window->out_elems;
     job->w = kern_floats(job->filters * channels / job->groups * job->window->kernel_elems);
-    job->method = is_dense ? HN_CONV_LAST_PRODUCT : HN_CONV_LAST_DEPTHWISE;
+    job->method = is_dense ? HN_CONV_NHWC_PRODUCT : HN_CONV_NHWC_DEPTHWISE;
     job->epilogue =
         (hn_epilogue_f32){.col_bias = kern_between(0, 1) ? kern_floats(job->filters) : NULL,
                           .residual = kern_between(0, 2) ? NULL : kern_floats(n_out),
@@ -119,8 +119,7 @@ static void take_steps(chain_case *t) {
     last->y_step = kern_between(0, 1) ? last->filters + kern_between(0, 20) : 0;
     if (last->epilogue.residual && kern_between(0, 1)) {
         last->epilogue.residual_stride = last->filters + kern_between(0, 20);
-        last->epilogue.residual =
-            kern_pixels(n_out, last->epilogue.residual_stride, last->filters);
+        last->epilogue.residual = kern_pixels(n_out, last->epilogue.residual_stride, last->filters);
     }
     first->x =
         kern_pixels(t->batch * first->window->in_elems, hn_conv_nhwc_x_stride(first), t->channels);

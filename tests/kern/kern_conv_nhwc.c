@@ -58,7 +58,7 @@ static void check_conv_nhwc(const kern_conv_case *t, size_t index, int form) {
     int64_t n_out = t->batch * t->filters * s.out_elems;
     hn_epilogue_f32 epilogue = kern_epilogue(form, n_out);
     hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &epilogue);
-    job.method = HN_CONV_LAST_PRODUCT;
+    job.method = HN_CONV_NHWC_PRODUCT;
     int64_t packed = form & KERN_PACK ? hn_conv_nhwc_packed_elems(&job) : 0;
     float *first = NULL;
     if (packed > 0) {

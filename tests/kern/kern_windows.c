@@ -61,7 +61,7 @@ static void check_depthwise(const kern_conv_case *t, size_t index, int form) {
     int64_t n_out = t->batch * s.out_elems * t->filters;
     hn_epilogue_f32 epilogue = kern_epilogue(form, n_out);
     hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, form, &epilogue);
-    job.method = HN_CONV_LAST_DEPTHWISE;
+    job.method = HN_CONV_NHWC_DEPTHWISE;
     float *packed = kern_floats(hn_depthwise_nhwc_packed_elems(&job)), *first = NULL;
     job.scratch = packed;
     if (form & KERN_PACK && hn_depthwise_nhwc_packed_elems(&job) > 0) {
@@ -86,7 +86,7 @@ static void check_depthwise_odd(const kern_conv_case *t, size_t index) {
     float *x = kern_floats(n_in);
     hn_epilogue_f32 limits = kern_epilogue(KERN_LIMITS, n_out);
     hn_conv_nhwc_job job = kern_conv_nhwc_job(t, &s, KERN_LIMITS, &limits);
-    job.method = HN_CONV_LAST_DEPTHWISE;
+    job.method = HN_CONV_NHWC_DEPTHWISE;
     job.x = x;
     job.y = kern_floats(n_out);
     job.scratch = kern_floats(hn_depthwise_nhwc_packed_elems(&job));
@@ -138,7 +138,7 @@ static float pool_exact(const hn_pool_nhwc_job *job, int64_t i, double *size) {
         *size += fabs((double)v);
         count++;
     }
-    if (job->kind == HN_POOL_LAST_MAX)
+    if (job->kind == HN_POOL_NHWC_MAX)
         return most;
     if (job->pad_end) {
         int64_t at[KERN_AXES];
@@ -162,7 +162,7 @@ static void check_pool_outputs(const hn_pool_nhwc_job *job, size_t index) {
     for (int64_t i = 0; i < job->batch * job->window->out_elems * job->channels; i++) {
         double size, allowed = 0;
         float exact = pool_exact(job, i, &size);
-        if (job->kind == HN_POOL_LAST_AVERAGE)
+        if (job->kind == HN_POOL_NHWC_AVERAGE)
             allowed = (double)(job->window->kernel_elems + 4) * KERN_EPS * size;
         KERN_CHECK(job->y[i] == exact || (isnan(job->y[i]) && isnan(exact)) ||
                        fabs((double)job->y[i] - (double)exact) <= allowed,
@@ -246,8 +246,8 @@ static void check_pool_rows(void) {
                                 {1, 1}, {{pad, pad}, {pad, kern_between(0, k - 1)}},
                                 2,      channels,
                                 1,      1};
-            check_pool(&t, 1000 + i, HN_POOL_LAST_MAX, false);
-            check_pool(&t, 1000 + i, HN_POOL_LAST_AVERAGE, channels % 2);
+            check_pool(&t, 1000 + i, HN_POOL_NHWC_MAX, false);
+            check_pool(&t, 1000 + i, HN_POOL_NHWC_AVERAGE, channels % 2);
         }
 }
 
@@ -256,13 +256,13 @@ void kern_test_pool_nhwc(void) {
     for (size_t i = 0; i < KERN_CONV_CASES + 150; i++) {
         kern_conv_case t = i < KERN_CONV_CASES ? kern_conv_cases[i] : kern_random_case();
         t.channels = i < KERN_CONV_CASES ? t.channels : kern_between(1, 150);
-        check_pool(&t, i, HN_POOL_LAST_MAX, false);
-        check_pool(&t, i, HN_POOL_LAST_AVERAGE, i % 2);
+        check_pool(&t, i, HN_POOL_NHWC_MAX, false);
+        check_pool(&t, i, HN_POOL_NHWC_AVERAGE, i % 2);
     }
     for (int64_t channels = 1; channels < 200; channels += channels < 70 ? 1 : 31) {
-        check_global_pool(2, 49, channels, HN_POOL_LAST_AVERAGE);
-        check_global_pool(1, kern_between(1, 5), channels, HN_POOL_LAST_MAX);
+        check_global_pool(2, 49, channels, HN_POOL_NHWC_AVERAGE);
+        check_global_pool(1, kern_between(1, 5), channels, HN_POOL_NHWC_MAX);
         check_global_pool(2, kern_between(400, 900), channels,
-                          channels % 2 ? HN_POOL_LAST_AVERAGE : HN_POOL_LAST_MAX);
+                          channels % 2 ? HN_POOL_NHWC_AVERAGE : HN_POOL_NHWC_MAX);
     }
 }

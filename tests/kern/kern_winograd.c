@@ -128,7 +128,7 @@ static void check_winograd(const winograd_case *t, size_t index, int form, winog
     float *x = kern_floats(n_in), *packed, *first = NULL;
     hn_epilogue_f32 epilogue = kern_epilogue(form, n_out);
     hn_conv_nhwc_job job = kern_conv_nhwc_job(&whole, &s, form, &epilogue);
-    job.method = HN_CONV_LAST_WINOGRAD;
+    job.method = HN_CONV_NHWC_WINOGRAD;
     job.x = x;
     spoil_numbers(data, n_in, x);
     packed = kern_floats(hn_winograd_packed_elems(&job));

@@ -46,7 +46,7 @@ static hn_conv_nhwc_method method_for(hn_kernel_choices *c, int64_t channels) {
 
 static bool has_winograd(void) {
     hn_conv_nhwc_job job = square_job(16);
-    return hn_conv_nhwc_fits(&job, HN_CONV_LAST_WINOGRAD);
+    return hn_conv_nhwc_fits(&job, HN_CONV_NHWC_WINOGRAD);
 }
 
 static hn_kernel_choices *choices_from(const char *path, int n_threads) {
@@ -69,19 +69,19 @@ static void write_choices(const char *path, int64_t channels, hn_conv_nhwc_metho
 static void choices_come_back(void **state) {
     (void)state;
     const char *path = scratch_path("back.txt");
-    write_choices(path, 16, HN_CONV_LAST_WINOGRAD);
+    write_choices(path, 16, HN_CONV_NHWC_WINOGRAD);
     hn_kernel_choices *c = choices_from(path, 2);
     assert_int_equal(hn_kernel_choices_n(c), 1);
     assert_int_equal(hn_kernel_choices_n_skipped(c), 0);
     assert_string_equal(hn_kernel_choices_at(c, 0)->times, "winograd 1.0");
     assert_int_equal(method_for(c, 16),
-                     has_winograd() ? HN_CONV_LAST_WINOGRAD : HN_CONV_LAST_PRODUCT);
-    assert_int_equal(method_for(c, 17), HN_CONV_LAST_PRODUCT);
-    assert_int_equal(method_for(c, 17), HN_CONV_LAST_PRODUCT);
+                     has_winograd() ? HN_CONV_NHWC_WINOGRAD : HN_CONV_NHWC_PRODUCT);
+    assert_int_equal(method_for(c, 17), HN_CONV_NHWC_PRODUCT);
+    assert_int_equal(method_for(c, 17), HN_CONV_NHWC_PRODUCT);
     assert_int_equal(hn_kernel_choices_n(c), 2);
     assert_int_equal(hn_kernel_choices_at(c, 1)->n_nodes, 2);
     hn_kernel_choices *other_threads = choices_from(path, 1);
-    assert_int_equal(method_for(other_threads, 16), HN_CONV_LAST_PRODUCT);
+    assert_int_equal(method_for(other_threads, 16), HN_CONV_NHWC_PRODUCT);
     assert_true(hn_kernel_choices_hash(c) != hn_kernel_choices_hash(other_threads));
     hn_kernel_choices_free(other_threads);
     hn_kernel_choices_free(c);
@@ -90,9 +90,9 @@ static void choices_come_back(void **state) {
 static void kernels_that_cannot_do_it_are_not_taken(void **state) {
     (void)state;
     const char *path = scratch_path("cannot.txt");
-    write_choices(path, 16, HN_CONV_LAST_DEPTHWISE);
+    write_choices(path, 16, HN_CONV_NHWC_DEPTHWISE);
     hn_kernel_choices *c = choices_from(path, 2);
-    assert_int_equal(method_for(c, 16), HN_CONV_LAST_PRODUCT);
+    assert_int_equal(method_for(c, 16), HN_CONV_NHWC_PRODUCT);
     hn_kernel_choices_free(c);
 }
 
@@ -117,7 +117,7 @@ static void lines_that_are_not_understood_are_skipped(void **state) {
         "other-family 1x2: product (product 1.0)\n",
     };
     const char *path = scratch_path("lines.txt");
-    write_choices(path, 16, HN_CONV_LAST_WINOGRAD);
+    write_choices(path, 16, HN_CONV_NHWC_WINOGRAD);
     for (size_t i = 0; i < HN_COUNT(lines); i++)
         append_text(path, "a", lines[i]);
     append_text(path, "a", "\nconv-last 3: product (product 1.0)"); /* the last one stands */
@@ -235,9 +235,9 @@ static void sessions_take_what_was_chosen(void **state) {
     assert_int_equal(seen.n, 1);
     assert_int_equal(seen.n_nodes, 2);
     run_chosen(NULL, usual);
-    choose_for_all(path, HN_CONV_LAST_PRODUCT);
+    choose_for_all(path, HN_CONV_NHWC_PRODUCT);
     run_chosen(path, product);
-    choose_for_all(path, HN_CONV_LAST_WINOGRAD);
+    choose_for_all(path, HN_CONV_NHWC_WINOGRAD);
     run_chosen(path, winograd);
     expect_close(usual, product);
     expect_close(usual, winograd);
@@ -279,7 +279,7 @@ static hone_status use_table(const hone_allocator *a, const char *path) {
 static void nothing_is_lost_without_memory(void **state) {
     (void)state;
     const char *path = scratch_path("memory.txt");
-    write_choices(path, 16, HN_CONV_LAST_WINOGRAD);
+    write_choices(path, 16, HN_CONV_NHWC_WINOGRAD);
     hone_status status = HONE_E_NOMEM;
     for (size_t n = 1; status != HONE_OK; n++) {
         counting_allocator a;

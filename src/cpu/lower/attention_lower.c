@@ -80,7 +80,7 @@ hone_status hn_attention_run_fast(hn_eval *c, const hn_attention_form *f) {
     hn_array *y = hn_ret(c, 0), *present_k = hn_ret(c, 1), *present_v = hn_ret(c, 2);
     hn_attention_job_f32 job = attention_job(f);
     job.q = hn_wide_f32(c, hn_arg(c, 0));
-    job.out = hn_room_f32(c, y);
+    job.out = hn_buffer_f32(c, y);
     HN_TRY_PTR(job.q && job.out);
     HN_TRY(find_side(c, f, HN_ATTENTION_K, f->head_size, &job.k, &job.k_step));
     HN_TRY(find_side(c, f, HN_ATTENTION_V, f->v_size, &job.v, &job.v_step));

@@ -45,7 +45,7 @@ static void read_stage_nchw(hn_window *window, hn_conv_nhwc_job *job) {
     hn_window flat = *window;
     hn_window_add_channels(&flat, job->channels, window);
     job->channels = 1;
-    job->method = HN_CONV_LAST_PRODUCT;
+    job->method = HN_CONV_NHWC_PRODUCT;
 }
 
 static hone_status prepare_stages(hn_eval *c, chain_filters *filters) {

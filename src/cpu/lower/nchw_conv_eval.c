@@ -36,7 +36,7 @@ static hone_status fill_nchw_conv(hn_eval *c, hn_conv_nhwc_call *call) {
     hn_window_read(hn_eval_node(c), x->rank - 2, x->dims + 2, y->dims + 1, w->dims + 2, &flat);
     hn_window_add_channels(&flat, x->dims[1], &call->window);
     call->job.channels = call->job.groups = 1;
-    call->job.method = HN_CONV_LAST_PRODUCT;
+    call->job.method = HN_CONV_NHWC_PRODUCT;
     call->job.packed_w = hn_packed_weights(c);
     return HONE_OK;
 }
@@ -78,7 +78,7 @@ hone_status hn_prepare_nchw_filters(hn_eval *c, void **state) {
                             .filters = w->dims[0],
                             .groups = 1,
                             .w = w->data,
-                            .method = HN_CONV_LAST_PRODUCT};
+                            .method = HN_CONV_NHWC_PRODUCT};
     hn_weights_form form = {.kind = HN_BLOB_NCHW_FILTERS,
                             .n_args = 1,
                             .n_elems = hn_conv_nhwc_packed_elems(&job),

@@ -66,11 +66,11 @@ static hone_status lower_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind, bool coun
 }
 
 static hone_status eval_max_pool_nhwc(hn_eval *c) {
-    return run_pool_nhwc(c, HN_POOL_LAST_MAX, false);
+    return run_pool_nhwc(c, HN_POOL_NHWC_MAX, false);
 }
 const hn_impl hn_impl_max_pool_nhwc[1] = {{.eval = eval_max_pool_nhwc}};
 static hone_status lower_max_pool_nhwc(hn_eval *c, hn_lowered *out) {
-    return lower_pool_nhwc(c, HN_POOL_LAST_MAX, false, out);
+    return lower_pool_nhwc(c, HN_POOL_NHWC_MAX, false, out);
 }
 const hn_lowering hn_lower_max_pool_nhwc[1] = {
     {.lower = lower_max_pool_nhwc, .row_strides = {.args = 1, .rets = true}}};
@@ -80,11 +80,11 @@ static bool counts_padding(const hn_eval *c) {
 }
 
 static hone_status eval_average_pool_nhwc(hn_eval *c) {
-    return run_pool_nhwc(c, HN_POOL_LAST_AVERAGE, counts_padding(c));
+    return run_pool_nhwc(c, HN_POOL_NHWC_AVERAGE, counts_padding(c));
 }
 const hn_impl hn_impl_average_pool_nhwc[1] = {{.eval = eval_average_pool_nhwc}};
 static hone_status lower_average_pool_nhwc(hn_eval *c, hn_lowered *out) {
-    return lower_pool_nhwc(c, HN_POOL_LAST_AVERAGE, counts_padding(c), out);
+    return lower_pool_nhwc(c, HN_POOL_NHWC_AVERAGE, counts_padding(c), out);
 }
 const hn_lowering hn_lower_average_pool_nhwc[1] = {
     {.lower = lower_average_pool_nhwc, .row_strides = {.args = 1, .rets = true}}};
@@ -136,20 +136,20 @@ static hone_status run_global_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind) {
 }
 
 static hone_status eval_global_max_pool_nhwc(hn_eval *c) {
-    return run_global_pool_nhwc(c, HN_POOL_LAST_MAX);
+    return run_global_pool_nhwc(c, HN_POOL_NHWC_MAX);
 }
 const hn_impl hn_impl_global_max_pool_nhwc[1] = {{.eval = eval_global_max_pool_nhwc}};
 static hone_status lower_global_max_pool_nhwc(hn_eval *c, hn_lowered *out) {
-    return lower_global(c, HN_POOL_LAST_MAX, out);
+    return lower_global(c, HN_POOL_NHWC_MAX, out);
 }
 const hn_lowering hn_lower_global_max_pool_nhwc[1] = {{.lower = lower_global_max_pool_nhwc}};
 
 static hone_status eval_global_average_pool_nhwc(hn_eval *c) {
-    return run_global_pool_nhwc(c, HN_POOL_LAST_AVERAGE);
+    return run_global_pool_nhwc(c, HN_POOL_NHWC_AVERAGE);
 }
 const hn_impl hn_impl_global_average_pool_nhwc[1] = {{.eval = eval_global_average_pool_nhwc}};
 static hone_status lower_global_average_pool_nhwc(hn_eval *c, hn_lowered *out) {
-    return lower_global(c, HN_POOL_LAST_AVERAGE, out);
+    return lower_global(c, HN_POOL_NHWC_AVERAGE, out);
 }
 const hn_lowering hn_lower_global_average_pool_nhwc[1] = {
     {.lower = lower_global_average_pool_nhwc}};

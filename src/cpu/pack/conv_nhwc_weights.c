@@ -4,9 +4,9 @@
 #include "cpu/lower/conv_nhwc_eval.h"
 #include "cpu/pack/node_state.h"
 
-static const hn_blob_kind filters_kinds[] = {[HN_CONV_LAST_PRODUCT] = HN_BLOB_NHWC_PRODUCT,
-                                             [HN_CONV_LAST_WINOGRAD] = HN_BLOB_NHWC_WINOGRAD,
-                                             [HN_CONV_LAST_DEPTHWISE] = HN_BLOB_NHWC_DEPTHWISE};
+static const hn_blob_kind filters_kinds[] = {[HN_CONV_NHWC_PRODUCT] = HN_BLOB_NHWC_PRODUCT,
+                                             [HN_CONV_NHWC_WINOGRAD] = HN_BLOB_NHWC_WINOGRAD,
+                                             [HN_CONV_NHWC_DEPTHWISE] = HN_BLOB_NHWC_DEPTHWISE};
 
 typedef struct filters_nhwc {
     hn_conv_nhwc_method method;
@@ -16,7 +16,7 @@ typedef struct filters_nhwc {
 
 hn_conv_nhwc_method hn_conv_nhwc_unpacked(const hn_conv_nhwc_job *job) {
     hn_conv_nhwc_method method = hn_conv_nhwc_choose(job);
-    return method == HN_CONV_LAST_WINOGRAD ? HN_CONV_LAST_PRODUCT : method;
+    return method == HN_CONV_NHWC_WINOGRAD ? HN_CONV_NHWC_PRODUCT : method;
 }
 
 static hone_status fill_filters_nhwc(void *job, void *out) {
@@ -33,7 +33,7 @@ static void name_filters(const hn_eval *c, const hn_conv_nhwc_job *job, uint64_t
     hn_prepared_key(c, key, filters_kinds[job->method], n_elems * sizeof(float));
     hn_blob_key_mix(key, sizes, sizeof sizes);
     hn_blob_key_mix(key, s->kernel, bytes);
-    if (job->method == HN_CONV_LAST_WINOGRAD)
+    if (job->method == HN_CONV_NHWC_WINOGRAD)
         hn_blob_key_mix(key, s->out, bytes);
     hn_prepared_key_arg(c, key, arg);
 }

@@ -17,7 +17,7 @@ void *hn_eval_scratch_n(hn_eval *c, uint64_t n, size_t elem_bytes) {
       hn_load_##name(a, 0, a->n_elems, out);                                       \
     return out;                                                                    \
   }                                                                                \
-  T *hn_room_##name(hn_eval *c, hn_array *y) {                                     \
+  T *hn_buffer_##name(hn_eval *c, hn_array *y) {                                     \
     return y->dtype == id ? y->data : hn_eval_scratch_n(c, y->n_elems, sizeof(T)); \
   }                                                                                \
   void hn_narrow_##name(hn_array *y, const T *from) {                              \

@@ -23,8 +23,8 @@ int32_t *hn_wide_i32(hn_eval *c, const hn_array *a, const hn_array *zero, const 
 
 /* Room for the elements of an output: its own memory when that has the type. hn_narrow_* then
  * stores them; it does nothing when they are there already. NULL: out of memory. */
-float *hn_room_f32(hn_eval *c, hn_array *y);
-double *hn_room_f64(hn_eval *c, hn_array *y);
+float *hn_buffer_f32(hn_eval *c, hn_array *y);
+double *hn_buffer_f64(hn_eval *c, hn_array *y);
 void hn_narrow_f32(hn_array *y, const float *from);
 void hn_narrow_f64(hn_array *y, const double *from);
 

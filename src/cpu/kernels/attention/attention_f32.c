@@ -4,7 +4,7 @@
  * of a panel lie side by side; a block of up to BLOCK keys then meets each panel as the left side
  * of a product, the powers of its scores stay where they are and are the left side of a second
  * product with the block's values, which is added to the rows of the result. Neither keys nor
- * values are laid out. When a block brings a larger score, what the rows hold so far is scaled
+ * values are packed. When a block brings a larger score, what the rows hold so far is scaled
  * down. Registers are those of the tiles of products; scores of a tile take 35 KB, queries of 64
  * elements 16 KB.
  *

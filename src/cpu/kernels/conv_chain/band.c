@@ -68,7 +68,7 @@ static void lay_out_dense_row(const hn_band *f, const float *row, float outside,
     fill_outside(outside, f->pitch - before - n, out + before + n);
 }
 
-void hn_band_lay_out(const hn_band *f, const float *x, int64_t row0, float outside, float *band) {
+void hn_band_plan(const hn_band *f, const float *x, int64_t row0, float outside, float *band) {
     for (int64_t part = 0; part < f->stride_h * f->stride_w; part++) {
         int64_t phase_h = part / f->stride_w, phase_w = part % f->stride_w;
         if (!f->has_phase_h[phase_h] || !f->has_phase_w[phase_w])

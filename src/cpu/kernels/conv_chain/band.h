@@ -1,4 +1,4 @@
-/* Inside cpu/kernels: images laid out so that neighbouring outputs of a sliding window read
+/* Inside cpu/kernels: images packed so that neighbouring outputs of a window read
  * neighbouring elements.
  *
  * Rows and columns of the padded input are sorted by their remainders of the stride. Then each
@@ -12,7 +12,7 @@
 #include "cpu/kernels/rows/row_loops.h"
 
 enum {
-    HN_BAND_ELEMS = 16384, /* of a laid out band, with slack: 64 KB */
+    HN_BAND_ELEMS = 16384, /* of a packed band, with slack: 64 KB */
     HN_BAND_MOST_TAPS = 128,
     HN_BAND_MOST_STRIDE = 16
 };
@@ -24,7 +24,7 @@ typedef struct hn_band {
     int64_t in_h, in_w, out_h, out_w, pad_h, pad_w, stride_h, stride_w;
     int64_t pitch;     /* of a row of one remainder */
     int64_t rows;      /* output rows of a full band */
-    int64_t part_rows; /* laid out rows of one remainder, for a full band */
+    int64_t part_rows; /* packed rows of one remainder, for a full band */
     int64_t n_taps, offsets[HN_BAND_MOST_TAPS];
     bool has_phase_h[HN_BAND_MOST_STRIDE]; /* remainders that any tap reads */
     bool has_phase_w[HN_BAND_MOST_STRIDE];
@@ -34,8 +34,8 @@ typedef struct hn_band {
  * a single row does not fit. */
 bool hn_band_read(const hn_window *s, int64_t most_rows, hn_band *f);
 /* What output rows row0 .. row0 + rows need of one plane; `outside` stands in the padding. */
-void hn_band_lay_out(const hn_band *f, const float *x, int64_t row0, float outside, float *band);
-/* Outputs of one band, laid out with f->pitch, of which `rows` rows count. */
+void hn_band_plan(const hn_band *f, const float *x, int64_t row0, float outside, float *band);
+/* Outputs of one band, packed with f->pitch, of which `rows` rows count. */
 static inline int64_t hn_band_outputs(const hn_band *f, int64_t rows) {
     return (rows - 1) * f->pitch + f->out_w;
 }

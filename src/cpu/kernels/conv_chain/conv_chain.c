@@ -45,7 +45,7 @@ bool hn_conv_chain_can(const hn_conv_chain *chain) {
         const hn_conv_nhwc_job *job = &chain->stages[i];
         int32_t n_before = row_axis(job->window);
         bool has_rows = n_before == 0 || (i == 0 && n_before == 1 && job->window->out[0] == 1);
-        if (!job->packed_w || !has_rows || job->method == HN_CONV_LAST_WINOGRAD)
+        if (!job->packed_w || !has_rows || job->method == HN_CONV_NHWC_WINOGRAD)
             return false;
     }
     return true;

@@ -32,11 +32,11 @@ static bool has_group_per_channel(const hn_conv_nhwc_job *job) {
 }
 
 static const conv_nhwc_way conv_nhwc_ways[] = {
-    [HN_CONV_LAST_PRODUCT] = {"product", is_any_convolution, hn_product_nhwc_packed_elems,
+    [HN_CONV_NHWC_PRODUCT] = {"product", is_any_convolution, hn_product_nhwc_packed_elems,
                               hn_product_nhwc_pack, hn_product_nhwc_f32, product_scratch_elems},
-    [HN_CONV_LAST_WINOGRAD] = {"winograd", hn_winograd_can, hn_winograd_packed_elems,
+    [HN_CONV_NHWC_WINOGRAD] = {"winograd", hn_winograd_can, hn_winograd_packed_elems,
                                hn_winograd_pack, hn_winograd_f32, hn_winograd_scratch_elems},
-    [HN_CONV_LAST_DEPTHWISE] = {"depthwise", has_group_per_channel, hn_depthwise_nhwc_packed_elems,
+    [HN_CONV_NHWC_DEPTHWISE] = {"depthwise", has_group_per_channel, hn_depthwise_nhwc_packed_elems,
                                 hn_depthwise_nhwc_pack, hn_depthwise_nhwc_f32,
                                 no_scratch_but_filters},
 };
@@ -52,9 +52,9 @@ const char *hn_conv_nhwc_method_name(int method) {
 
 hn_conv_nhwc_method hn_conv_nhwc_choose(const hn_conv_nhwc_job *job) {
     bool is_gray = job->channels == 1 && job->filters > 1; /* its vectors would have one element */
-    return job->channels == job->groups && !is_gray ? HN_CONV_LAST_DEPTHWISE
-           : hn_winograd_fits(job)                  ? HN_CONV_LAST_WINOGRAD
-                                                    : HN_CONV_LAST_PRODUCT;
+    return job->channels == job->groups && !is_gray ? HN_CONV_NHWC_DEPTHWISE
+           : hn_winograd_fits(job)                  ? HN_CONV_NHWC_WINOGRAD
+                                                    : HN_CONV_NHWC_PRODUCT;
 }
 
 int64_t hn_conv_nhwc_packed_elems(const hn_conv_nhwc_job *job) {

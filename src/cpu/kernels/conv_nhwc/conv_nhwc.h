@@ -9,9 +9,9 @@
 #include "cpu/kernels/kernel.h"
 
 typedef enum hn_conv_nhwc_method {
-    HN_CONV_LAST_PRODUCT,  /* windows times filters; any convolution */
-    HN_CONV_LAST_WINOGRAD, /* where hn_winograd_can; needs packed_w */
-    HN_CONV_LAST_DEPTHWISE /* one channel per group */
+    HN_CONV_NHWC_PRODUCT,  /* windows times filters; any convolution */
+    HN_CONV_NHWC_WINOGRAD, /* where hn_winograd_can; needs packed_w */
+    HN_CONV_NHWC_DEPTHWISE /* one channel per group */
 } hn_conv_nhwc_method;
 
 typedef struct hn_conv_nhwc_job {

@@ -1,4 +1,4 @@
-/* Axes, groups, slices and panels of a channels-last convolution by products; filters laid out. */
+/* Axes, groups, slices and panels of a channels-last convolution by products; filters packed. */
 #include "cpu/kernels/conv_nhwc/conv_nhwc_form.h"
 #include "cpu/kernels/transpose/transpose.h"
 
@@ -139,7 +139,7 @@ void hn_product_form_read(const hn_conv_nhwc_job *job, const hn_product_place *p
     }
 }
 
-/* ---- laying out --------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 int64_t hn_product_filter_elems(const hn_conv_nhwc_job *job) {
     const hn_conv_tiles *tiles = hn_conv_tiles_pick();
@@ -151,8 +151,8 @@ int64_t hn_product_filter_elems(const hn_conv_nhwc_job *job) {
 }
 
 /* Some channels at one place of the window; w is the first of the first filter. */
-static void lay_out_channels(const hn_filter_view *view, const float *w, int64_t n_filters,
-                             int64_t n_channels, int64_t width, float *out) {
+static void pack_channels(const hn_filter_view *view, const float *w, int64_t n_filters,
+                          int64_t n_channels, int64_t width, float *out) {
     if (view->channel_step == 1) {
         hn_transpose(&(hn_transpose_job){sizeof *out, n_filters, n_channels, w, view->filter_step,
                                          out, width});
@@ -168,8 +168,8 @@ typedef struct panel_slice {
     int64_t filter, n_filters, width, k0, nk;
 } panel_slice;
 
-static void lay_out_slice(const hn_conv_nhwc_job *job, const hn_filter_view *view,
-                          const panel_slice *p, float *out) {
+static void pack_filter_slice(const hn_conv_nhwc_job *job, const hn_filter_view *view,
+                              const panel_slice *p, float *out) {
     const hn_window *s = job->window;
     int64_t taps[HN_MAX_SPATIAL], channels = job->channels / job->groups, end = p->k0 + p->nk;
     if (p->n_filters < p->width)
@@ -181,11 +181,11 @@ static void lay_out_slice(const hn_conv_nhwc_job *job, const hn_filter_view *vie
         for (int32_t a = 0; a < s->n_axes; a++)
             at += taps[a] * view->tap_step[a];
         n = HN_MIN(channels - channel, end - k);
-        lay_out_channels(view, view->w + at, p->n_filters, n, p->width, out);
+        pack_channels(view, view->w + at, p->n_filters, n, p->width, out);
     }
 }
 
-void hn_product_lay_out(const hn_conv_nhwc_job *job, const hn_filter_view *view, float *out) {
+void hn_product_pack_filters(const hn_conv_nhwc_job *job, const hn_filter_view *view, float *out) {
     hn_product_form f;
     read_panels(job, hn_conv_tiles_pick(), &f);
     for (int64_t i = 0; i < f.groups * f.panels; i++) {
@@ -195,7 +195,7 @@ void hn_product_lay_out(const hn_conv_nhwc_job *job, const hn_filter_view *view,
                          .width = hn_panel_width(&f, panel)};
         for (; p.k0 < f.depth; p.k0 += p.nk) {
             p.nk = hn_product_slice(&f, p.k0);
-            lay_out_slice(job, view, &p, out + hn_panel_at(&f, group, panel, p.k0, p.nk));
+            pack_filter_slice(job, view, &p, out + hn_panel_at(&f, group, panel, p.k0, p.nk));
         }
     }
 }

@@ -1,7 +1,7 @@
 /* Inside cpu/kernels: a channels-last convolution in the form that its product has, and how the
  * filters of the product lie. */
-#ifndef HN_CONV_LAST_FORM_H
-#define HN_CONV_LAST_FORM_H
+#ifndef HN_CONV_NHWC_FORM_H
+#define HN_CONV_NHWC_FORM_H
 
 #include "cpu/kernels/conv_nhwc/conv_nhwc_tile.h"
 
@@ -53,7 +53,7 @@ typedef struct hn_filter_view {
 } hn_filter_view;
 
 int64_t hn_product_filter_elems(const hn_conv_nhwc_job *job); /* 0: there are no tiles */
-void hn_product_lay_out(const hn_conv_nhwc_job *job, const hn_filter_view *view, float *out);
+void hn_product_pack_filters(const hn_conv_nhwc_job *job, const hn_filter_view *view, float *out);
 
 /* Rows of the slice that begins at k0. */
 static inline int64_t hn_product_slice(const hn_product_form *f, int64_t k0) {
@@ -70,4 +70,4 @@ static inline int64_t hn_panel_at(const hn_product_form *f, int64_t group, int64
     return group * f->padded * f->depth + k0 * f->padded + panel * f->width * nk;
 }
 
-#endif /* HN_CONV_LAST_FORM_H */
+#endif /* HN_CONV_NHWC_FORM_H */

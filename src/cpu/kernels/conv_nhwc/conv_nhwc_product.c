@@ -405,7 +405,7 @@ void hn_product_nhwc_pack(const hn_conv_nhwc_job *job, float *out) {
         view.tap_step[a] = step;
         step *= s->kernel[a];
     }
-    hn_product_lay_out(job, &view, out);
+    hn_product_pack_filters(job, &view, out);
 }
 
 void hn_product_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job) {

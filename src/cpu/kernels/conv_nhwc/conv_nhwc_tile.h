@@ -1,6 +1,6 @@
 /* Inside cpu/kernels: tiles of a channels-last convolution whose sums stay in registers. */
-#ifndef HN_CONV_LAST_TILE_H
-#define HN_CONV_LAST_TILE_H
+#ifndef HN_CONV_NHWC_TILE_H
+#define HN_CONV_NHWC_TILE_H
 
 #include "cpu/kernels/conv_nhwc/conv_nhwc.h"
 #include "cpu/kernels/rows/row_loops.h"
@@ -57,4 +57,4 @@ void hn_product_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 int64_t hn_im2col_nhwc_elems(const hn_conv_nhwc_job *job);
 bool hn_im2col_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 
-#endif /* HN_CONV_LAST_TILE_H */
+#endif /* HN_CONV_NHWC_TILE_H */

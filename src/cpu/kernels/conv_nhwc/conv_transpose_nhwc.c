@@ -104,7 +104,7 @@ static hn_conv_nhwc_job phase_job(const hn_conv_transpose_nhwc_job *job, const t
                               .y_step = job->y_step};
 }
 
-/* Calls fn with each phase, its job, and where its filters lie among all that are laid out. Returns
+/* Calls fn with each phase, its job, and where its filters lie among all that are packed. Returns
  * how many floats those are. */
 typedef void (*phase_fn)(void *ctx, const transpose_phase *p, const hn_conv_nhwc_job *job,
                          int64_t filters_at);
@@ -135,7 +135,7 @@ int64_t hn_conv_transpose_nhwc_packed_elems(const hn_conv_transpose_nhwc_job *jo
 
 static void pack_phase(void *ctx, const transpose_phase *p, const hn_conv_nhwc_job *job,
                        int64_t filters_at) {
-    hn_product_lay_out(job, &p->view, (float *)ctx + filters_at);
+    hn_product_pack_filters(job, &p->view, (float *)ctx + filters_at);
 }
 
 void hn_conv_transpose_nhwc_pack(const hn_conv_transpose_nhwc_job *job, float *out) {

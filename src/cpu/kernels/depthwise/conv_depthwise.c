@@ -20,7 +20,7 @@ static void depthwise_plane(const depthwise_run *run, int64_t plane, float *band
     for (int64_t row0 = 0; row0 < f->out_h; row0 += f->rows) {
         int64_t rows = HN_MIN(f->rows, f->out_h - row0);
         int64_t at = plane * job->window->out_elems + row0 * f->out_w;
-        hn_band_lay_out(f, x, row0, 0, band);
+        hn_band_plan(f, x, row0, 0, band);
         run->loops->tap_sums(hn_band_outputs(f, rows), band, f->n_taps, f->offsets,
                              job->w + filter * f->n_taps, job->bias ? job->bias[filter] : 0, sums);
         for (int64_t r = 0; r < rows; r++)

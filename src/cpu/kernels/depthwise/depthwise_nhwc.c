@@ -24,7 +24,7 @@ static bool depthwise_fits(const hn_conv_nhwc_job *job) {
 
 /* ---- filters ----------------------------------------------------------------------------------- */
 
-/* Vectors of channels that the filters are laid out in: first the first filter of each channel,
+/* Vectors of channels that the filters are packed in: first the first filter of each channel,
  * then the second. */
 static int64_t depthwise_vectors(const hn_conv_nhwc_job *job) {
     int64_t n = hn_depthwise_pick()->channels;
@@ -84,9 +84,7 @@ static void spread_row(const depthwise_nhwc_run *run, hn_depthwise_row r) {
                 float v = sums[(o - r.out0) * run->width + c];
                 v += e.col_bias ? e.col_bias[c * run->several] : 0;
                 v += e.residual ? e.residual[o * e.residual_stride + c * run->several] : 0;
-                y[o * y_col + c * run->several] = v < e.least  ? e.least
-                                                  : v > e.most ? e.most
-                                                               : v;
+                y[o * y_col + c * run->several] = v < e.least ? e.least : v > e.most ? e.most : v;
             }
     }
 }

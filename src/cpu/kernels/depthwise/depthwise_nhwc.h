@@ -1,6 +1,6 @@
 /* Inside cpu/kernels: rows of a channels-last convolution with one channel per filter. */
-#ifndef HN_CONV_LAST_DEPTHWISE_H
-#define HN_CONV_LAST_DEPTHWISE_H
+#ifndef HN_CONV_NHWC_DEPTHWISE_H
+#define HN_CONV_NHWC_DEPTHWISE_H
 
 #include "cpu/kernels/conv_nhwc/conv_nhwc.h"
 
@@ -32,4 +32,4 @@ typedef struct hn_depthwise_set {
 /* NULL: plain C is best. */
 const hn_depthwise_set *hn_depthwise_pick(void);
 
-#endif /* HN_CONV_LAST_DEPTHWISE_H */
+#endif /* HN_CONV_NHWC_DEPTHWISE_H */

@@ -18,13 +18,13 @@
 #include "cpu/kernels/gemm/gemm_micro.h"
 
 enum {
-    FRESH_DEPTH = 256, /* of panels that are laid out for one product */
+    FRESH_DEPTH = 256, /* of panels that are packed for one product */
     ROOM_ELEMS = HN_GEMM_PACKED_DEPTH * HN_GEMM_BLOCK_COLS, /* 160 KB on a task's stack */
-    LEFT_GAP = 16,          /* floats between laid out rows, so that they do not evict each other */
-    OUT_ELEMS = 128 * 1024, /* of c in one task that comes back to it */
-    PAGE_ELEMS = 1024,      /* addresses so far apart share a place in the first cache */
-    FEW_TILES = 2,          /* that meet b where it lies: laying out costs more than it gains */
-    NEAR_ELEMS = 128,       /* as long may rows of such a b be for any number of tiles */
+    LEFT_GAP = 16,            /* floats between packed rows, so that they do not evict each other */
+    OUT_ELEMS = 128 * 1024,   /* of c in one task that comes back to it */
+    PAGE_ELEMS = 1024,        /* addresses so far apart share a place in the first cache */
+    FEW_TILES = 2,            /* that meet b where it lies: packing costs more than it gains */
+    NEAR_ELEMS = 128,         /* as long may rows of such a b be for any number of tiles */
     LEAST_PRODUCTS = 1 << 19, /* of a task that is worth another thread */
     LEAST_HEIGHT = 8,         /* fewer rows take as long: all of b is read for them */
     TASKS_PER_THREAD = 4
@@ -49,7 +49,7 @@ typedef struct gemm_task {
 typedef struct gemm_slice {
     const gemm_task *task;
     int64_t col0, col1, k0, nk;
-    const float *panels;         /* laid out, or packed ahead */
+    const float *panels;         /* packed, or packed ahead */
     int64_t panels0;             /* the first column that stands there */
     const uint16_t *half_panels; /* from col0 on, when b is packed in half precision */
     /* Packed panels that come next, prefetched by a part in each tile. */
@@ -142,7 +142,7 @@ static void run_tiles(gemm_slice *s, const gemm_left *left) {
 
 /* ---- sides ----------------------------------------------------------------------------------- */
 
-/* Rows of the left side laid out next to each other, for as many panels as the slice has. */
+/* Rows of the left side packed next to each other, for as many panels as the slice has. */
 static void lay_rows(const gemm_slice *s, gemm_left *left, float *room) {
     const hn_gemm_job_f32 *g = s->task->job;
     int64_t row0 = left->row0, rows = left->rows;
@@ -264,7 +264,8 @@ static void packed_block(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_
     run_slices(t, tile0, tile1, s, NULL);
 }
 
-static void laid_block(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_slice *s) {
+/* Panels are packed here, on the stack, whose size base/thread_pool.c states. */
+static void fresh_block(const gemm_task *t, int64_t tile0, int64_t tile1, gemm_slice *s) {
     float room[ROOM_ELEMS];
     run_slices(t, tile0, tile1, s, room);
 }
@@ -273,7 +274,7 @@ static void gemm_block(void *ctx, int64_t tile0, int64_t tile1, int64_t col0, in
     const gemm_task *t = ctx;
     const hn_gemm_job_f32 *g = t->job;
     gemm_slice s = {.task = t, .col0 = col0, .col1 = col1, .panels0 = col0};
-    (t->right == RIGHT_PACKED ? packed_block : laid_block)(t, tile0, tile1, &s);
+    (t->right == RIGHT_PACKED ? packed_block : fresh_block)(t, tile0, tile1, &s);
     if (g->after)
         g->after(g->after_ctx, hn_gemm_tile_row_f32(g->m, t->n_tiles, tile0),
                  hn_gemm_tile_row_f32(g->m, t->n_tiles, tile1), col0, col1);

@@ -78,6 +78,6 @@ void hn_gemm_pack_panels_f32(const hn_gemm_set_f32 *set, const hn_gemm_job_f32 *
 void hn_gemm_pack_strip_f32(const hn_gemm_job_f32 *g, int64_t row0, int64_t rows, int64_t k0,
                             int64_t nk, float *out);
 
-enum { HN_GEMM_PACKED_DEPTH = 320 /* of panels laid out ahead */ };
+enum { HN_GEMM_PACKED_DEPTH = 320 /* of panels packed ahead */ };
 
 #endif /* HN_GEMM_MICRO_H */

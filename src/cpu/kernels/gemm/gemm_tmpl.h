@@ -1,11 +1,11 @@
 /* The body of gemm_ref.c for one type: T, and NAME(x) that appends the type's name.
  *
- * The output is cut into blocks of columns. For each, the right side is laid out in slices of DEPTH
+ * The output is cut into blocks of columns. For each, the right side is packed in slices of DEPTH
  * rows; every group of ROWS rows of the left side meets a slice in strips of COLS columns, whose
  * sums stay in registers. Each output element sums its products in the same order whatever the cut.
  */
 
-/* Sums of one strip: acc[r][j] over nk products. b is laid out with GEMM_STRIDE. */
+/* Sums of one strip: acc[r][j] over nk products. b is packed with GEMM_STRIDE. */
 static void NAME(gemm_strip)(int64_t nk, const T *const a[GEMM_ROWS], const T *b,
                              T acc[GEMM_ROWS][GEMM_COLS]) {
     T s[GEMM_ROWS][GEMM_COLS] = {{0}};

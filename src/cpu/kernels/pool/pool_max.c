@@ -19,7 +19,7 @@ static void pool_max_planes(void *ctx, int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end && !hn_pool_is_stopped(run->pool); p++)
         for (int64_t row0 = 0; row0 < f->out_h; row0 += f->rows) {
             int64_t rows = HN_MIN(f->rows, f->out_h - row0);
-            hn_band_lay_out(f, run->x + p * run->in_elems, row0, -HUGE_VALF, band);
+            hn_band_plan(f, run->x + p * run->in_elems, row0, -HUGE_VALF, band);
             run->loops->tap_most(hn_band_outputs(f, rows), band, f->n_taps, f->offsets, most);
             for (int64_t r = 0; r < rows; r++)
                 memcpy(run->y + p * run->out_elems + (row0 + r) * f->out_w, most + r * f->pitch,

@@ -80,7 +80,7 @@ static void pool_nhwc_pixel(const pool_nhwc_run *run, const float *image, const 
         hn_pixels_f32 from = pixels_inside(job, image + plane * run->plane_elems, at);
         run->take(&from, job->channels, go_on, y);
     }
-    if (job->kind == HN_POOL_LAST_AVERAGE) {
+    if (job->kind == HN_POOL_NHWC_AVERAGE) {
         double count = 1;
         for (int32_t a = 0; a < s->n_axes; a++)
             count *= (double)hn_pool_nhwc_count(job, a, at[a]);
@@ -156,7 +156,7 @@ void hn_pool_nhwc_f32(hn_pool *pool, const hn_pool_nhwc_job *job) {
     }
     if (s->out_elems == 0 || job->channels == 0)
         return;
-    run.take = job->kind == HN_POOL_LAST_MAX ? run.loops->most : run.loops->sum;
+    run.take = job->kind == HN_POOL_NHWC_MAX ? run.loops->most : run.loops->sum;
     for (int32_t a = 0; a < run.n_outer; a++)
         run.outer_taps *= s->kernel[a];
     for (int32_t a = run.n_outer; a < s->n_axes; a++)
@@ -221,7 +221,7 @@ static void pool_global_images(void *ctx, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && !hn_pool_is_stopped(run->pool); i++) {
         float *y = job->y + i * job->channels;
         take_pixels(run, from + i * n * job->channels, n, y);
-        if (job->kind == HN_POOL_LAST_AVERAGE)
+        if (job->kind == HN_POOL_NHWC_AVERAGE)
             run->loops->divide(job->channels, (float)job->elems, y);
     }
 }
@@ -236,7 +236,7 @@ void hn_pool_global_nhwc_f32(hn_pool *pool, const hn_pool_global_nhwc_job *job) 
         hn_pool_global_nhwc_plain_f32(pool, job);
         return;
     }
-    run.take = job->kind == HN_POOL_LAST_MAX ? run.loops->most : run.loops->sum;
+    run.take = job->kind == HN_POOL_NHWC_MAX ? run.loops->most : run.loops->sum;
     if (run.n_blocks > 1)
         hn_pool_for(pool, job->batch * run.n_blocks, 1, pool_global_blocks, &run);
     int64_t loads = HN_MAX(job->channels * (run.n_blocks > 1 ? run.n_blocks : job->elems), 1);

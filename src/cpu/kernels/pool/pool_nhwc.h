@@ -1,10 +1,10 @@
 /* Pools of channels-last floats: y[batch, out..., channels] from x[batch, in..., channels]. */
-#ifndef HN_POOL_LAST_H
-#define HN_POOL_LAST_H
+#ifndef HN_POOL_NHWC_H
+#define HN_POOL_NHWC_H
 
 #include "cpu/kernels/kernel.h"
 
-typedef enum hn_pool_nhwc_kind { HN_POOL_LAST_MAX, HN_POOL_LAST_AVERAGE } hn_pool_nhwc_kind;
+typedef enum hn_pool_nhwc_kind { HN_POOL_NHWC_MAX, HN_POOL_NHWC_AVERAGE } hn_pool_nhwc_kind;
 
 typedef struct hn_pool_nhwc_job {
     hn_pool_nhwc_kind kind;
@@ -42,4 +42,4 @@ int64_t hn_pool_global_nhwc_scratch_elems(const hn_pool_global_nhwc_job *job);
 void hn_pool_global_nhwc_f32(hn_pool *pool, const hn_pool_global_nhwc_job *job);
 void hn_pool_global_nhwc_plain_f32(hn_pool *pool, const hn_pool_global_nhwc_job *job);
 
-#endif /* HN_POOL_LAST_H */
+#endif /* HN_POOL_NHWC_H */

@@ -1,6 +1,6 @@
 /* Inside cpu/kernels: pools of channels-last floats. */
-#ifndef HN_POOL_LAST_INT_H
-#define HN_POOL_LAST_INT_H
+#ifndef HN_POOL_NHWC_INT_H
+#define HN_POOL_NHWC_INT_H
 
 #include "cpu/kernels/pool/pool_nhwc.h"
 
@@ -37,4 +37,4 @@ typedef struct hn_pool_nhwc_loops {
 /* NULL: plain C is best. */
 const hn_pool_nhwc_loops *hn_pool_nhwc_loops_pick(void);
 
-#endif /* HN_POOL_LAST_INT_H */
+#endif /* HN_POOL_NHWC_INT_H */

@@ -15,12 +15,12 @@ int64_t hn_pool_nhwc_count(const hn_pool_nhwc_job *job, int32_t axis, int64_t ou
 
 static void pool_pixel_start(hn_pool_nhwc_kind kind, int64_t channels, float *y) {
     for (int64_t c = 0; c < channels; c++)
-        y[c] = kind == HN_POOL_LAST_MAX ? -HUGE_VALF : 0;
+        y[c] = kind == HN_POOL_NHWC_MAX ? -HUGE_VALF : 0;
 }
 
 static void pool_pixel_take(hn_pool_nhwc_kind kind, int64_t channels, const float *x, float *y) {
     for (int64_t c = 0; c < channels; c++) {
-        if (kind == HN_POOL_LAST_AVERAGE)
+        if (kind == HN_POOL_NHWC_AVERAGE)
             y[c] += x[c];
         else if (x[c] > y[c] || x[c] != x[c])
             y[c] = x[c];
@@ -28,7 +28,7 @@ static void pool_pixel_take(hn_pool_nhwc_kind kind, int64_t channels, const floa
 }
 
 static void pool_pixel_end(hn_pool_nhwc_kind kind, int64_t channels, double count, float *y) {
-    for (int64_t c = 0; kind == HN_POOL_LAST_AVERAGE && c < channels; c++)
+    for (int64_t c = 0; kind == HN_POOL_NHWC_AVERAGE && c < channels; c++)
         y[c] = (float)(y[c] / count);
 }
 

@@ -146,13 +146,13 @@ static hn_pool_row_fn V_NAME(pool_find_row)(hn_pool_nhwc_kind kind, int64_t widt
         hn_pool_nhwc_kind kind;
         int64_t width, stride;
         hn_pool_row_fn fn;
-    } rows[] = {{HN_POOL_LAST_MAX, 2, 2, V_NAME(pool_row_most_2_2)},
-                {HN_POOL_LAST_MAX, 3, 1, V_NAME(pool_row_most_3_1)},
-                {HN_POOL_LAST_MAX, 3, 2, V_NAME(pool_row_most_3_2)},
-                {HN_POOL_LAST_MAX, 5, 1, V_NAME(pool_row_most_5_1)},
-                {HN_POOL_LAST_AVERAGE, 2, 2, V_NAME(pool_row_sum_2_2)},
-                {HN_POOL_LAST_AVERAGE, 3, 1, V_NAME(pool_row_sum_3_1)},
-                {HN_POOL_LAST_AVERAGE, 3, 2, V_NAME(pool_row_sum_3_2)}};
+    } rows[] = {{HN_POOL_NHWC_MAX, 2, 2, V_NAME(pool_row_most_2_2)},
+                {HN_POOL_NHWC_MAX, 3, 1, V_NAME(pool_row_most_3_1)},
+                {HN_POOL_NHWC_MAX, 3, 2, V_NAME(pool_row_most_3_2)},
+                {HN_POOL_NHWC_MAX, 5, 1, V_NAME(pool_row_most_5_1)},
+                {HN_POOL_NHWC_AVERAGE, 2, 2, V_NAME(pool_row_sum_2_2)},
+                {HN_POOL_NHWC_AVERAGE, 3, 1, V_NAME(pool_row_sum_3_1)},
+                {HN_POOL_NHWC_AVERAGE, 3, 2, V_NAME(pool_row_sum_3_2)}};
     for (size_t i = 0; i < HN_COUNT(rows); i++)
         if (rows[i].kind == kind && rows[i].width == width && rows[i].stride == stride)
             return rows[i].fn;

@@ -1,7 +1,7 @@
 /* Channels-last floats as rows of channels: x[n_rows, channels]. Results do not depend on the
  * number of threads. */
-#ifndef HN_ROWS_LAST_H
-#define HN_ROWS_LAST_H
+#ifndef HN_ROWS_NHWC_H
+#define HN_ROWS_NHWC_H
 
 #include "cpu/kernels/kernel.h"
 
@@ -39,4 +39,4 @@ typedef struct hn_rows_nhwc_f32 {
 const hn_rows_nhwc_f32 *hn_rows_nhwc_pick_f32(void); /* the best for this processor */
 extern const hn_rows_nhwc_f32 hn_rows_nhwc_f32__scalar;
 
-#endif /* HN_ROWS_LAST_H */
+#endif /* HN_ROWS_NHWC_H */

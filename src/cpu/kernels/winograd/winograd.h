@@ -28,7 +28,7 @@ extern const double hn_winograd_weights[HN_WINOGRAD_WINDOW][3];
 
 /* The transforms of one instruction set. Strides count floats. */
 typedef struct hn_winograd_set {
-    int width; /* filters that are laid out side by side: two vectors */
+    int width; /* filters that are packed side by side: two vectors */
     /* out[point * plane + f] from taps[9][width], for one channel of `width` filters */
     void (*filters)(const double *taps, float *out, int64_t plane);
     /* v[point * plane + c] from the window x[i * row + j * column + c], for n channels */

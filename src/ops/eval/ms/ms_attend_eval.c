@@ -162,7 +162,7 @@ hone_status hn_attention_run(hn_eval *c, hn_attention_parts *p) {
     uint64_t n = (uint64_t)(a->batch * a->n_queries * a->n_heads * a->value_size);
     if (hn_wants_ret(c, 0) && (!y || y->n_elems != n))
         return hn_eval_fail(c, HONE_E_SHAPE, "queries, keys and values do not fit each other");
-    float *out = y ? hn_room_f32(c, y) : hn_eval_scratch_n(c, n, sizeof *out);
+    float *out = y ? hn_buffer_f32(c, y) : hn_eval_scratch_n(c, n, sizeof *out);
     HN_TRY_PTR(out);
     a->out = hn_rows_packed(out, a->n_queries, a->n_heads * a->value_size, a->value_size);
     HN_TRY(hn_heads_attend(c, a));

@@ -43,8 +43,8 @@ const hn_impl hn_impl_fused_gemm[1] = {{.eval = eval_fused_gemm}};
 
 /* One side of a product laid out for numpy's matmul, when its rows stand before the stack: [rows,
  * stack..., columns]. The last two axes then stand in their places, too. */
-static hone_status lay_out_side(hn_eval *c, const hn_array *a, bool batch_first,
-                                bool *is_transposed, int64_t *dims, hn_array *out) {
+static hone_status move_stack_axes(hn_eval *c, const hn_array *a, bool batch_first,
+                                   bool *is_transposed, int64_t *dims, hn_array *out) {
     int32_t rank = a->rank;
     int64_t strides[HN_MAX_RANK], plain[HN_MAX_RANK], moved[HN_MAX_RANK];
     *out = *a;
@@ -74,10 +74,10 @@ static hone_status fused_product(hn_eval *c, hn_array *y) {
                     .trans_a = hn_attr_i(node, "transA", 0) != 0,
                     .trans_b = hn_attr_i(node, "transB", 0) != 0,
                     .packed_b = hn_packed_right_side(c)};
-    HN_TRY(lay_out_side(c, hn_arg(c, 0), hn_attr_i(node, "transBatchA", 0) != 0, &p.trans_a, a_dims,
-                        &a));
-    HN_TRY(lay_out_side(c, hn_arg(c, 1), hn_attr_i(node, "transBatchB", 0) != 0, &p.trans_b, b_dims,
-                        &b));
+    HN_TRY(move_stack_axes(c, hn_arg(c, 0), hn_attr_i(node, "transBatchA", 0) != 0, &p.trans_a,
+                           a_dims, &a));
+    HN_TRY(move_stack_axes(c, hn_arg(c, 1), hn_attr_i(node, "transBatchB", 0) != 0, &p.trans_b,
+                           b_dims, &b));
     return hn_product_eval(c, &p, y);
 }
 

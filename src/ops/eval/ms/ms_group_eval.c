@@ -167,7 +167,7 @@ hone_status hn_attend_groups(hn_eval *c, hn_group_parts *g) {
     if (hn_wants_ret(c, 0) && (!y || y->n_elems != n))
         return hn_eval_fail(c, HONE_E_SHAPE, "the query does not hold %lld heads",
                             (long long)a->n_heads);
-    float *out = y ? hn_room_f32(c, y) : hn_eval_scratch_n(c, n, sizeof *out);
+    float *out = y ? hn_buffer_f32(c, y) : hn_eval_scratch_n(c, n, sizeof *out);
     HN_TRY_PTR(out);
     a->out = hn_rows_packed(out, a->n_queries, width, a->value_size);
     HN_TRY(hn_heads_attend(c, a));

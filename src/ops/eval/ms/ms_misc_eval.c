@@ -207,7 +207,7 @@ static hone_status eval_crop_and_resize(hn_eval *c) {
                          hn_attr_is(hn_eval_node(c), "mode", "nearest"),
                          hn_attr_f(hn_eval_node(c), "extrapolation_value", 0)};
     HN_TRY_PTR(hn_arg_f32s(c, 0, &data) && hn_arg_f32s(c, 1, &rois));
-    float *out = hn_room_f32(c, y);
+    float *out = hn_buffer_f32(c, y);
     HN_TRY_PTR(out);
     for (int64_t i = 0; i < n_regions; i++) {
         hn_load_i64(hn_arg(c, 2), (uint64_t)i, 1, &image);

@@ -53,7 +53,7 @@ hone_status hn_multiply_filled(hn_eval *c, const float *rows, int64_t depth, int
     if (!y || y->n_elems == 0)
         return HONE_OK;
     int64_t n_rows = (int64_t)y->n_elems / width;
-    float *out = hn_room_f32(c, y);
+    float *out = hn_buffer_f32(c, y);
     HN_TRY(hn_want_elems(c, bias_arg, (uint64_t)width));
     HN_TRY_PTR(out && hn_arg_f32s(c, bias_arg, &bias));
     for (int64_t i = 0; bias && i < n_rows; i++)

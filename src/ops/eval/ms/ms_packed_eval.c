@@ -69,7 +69,7 @@ hone_status hn_attend_sequences(hn_eval *c, const hn_token_args *args, int64_t n
                          .right = HN_REACH_ALL,
                          .unseen = -HUGE_VALF};
     a->sight = &keys;
-    float *out = hn_room_f32(c, y);
+    float *out = hn_buffer_f32(c, y);
     HN_TRY_PTR(out);
     const int32_t *starts = hn_arg(c, args->starts)->data;
     const hn_heads all = *a;

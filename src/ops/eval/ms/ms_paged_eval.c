@@ -267,7 +267,7 @@ static hone_status attend_pages(hn_eval *c, paged *p) {
     if (y->n_elems != n_out)
         return hn_eval_fail(c, HONE_E_SHAPE, "the query does not hold %lld heads",
                             (long long)a->n_heads);
-    float *out = hn_room_f32(c, y), *queries = a->q.at;
+    float *out = hn_buffer_f32(c, y), *queries = a->q.at;
     HN_TRY_PTR(room[0] && room[1] && out);
     for (int64_t s = 0; s < p->n_sequences; s++)
         HN_TRY(attend_sequence(c, p, s, room, queries, out));

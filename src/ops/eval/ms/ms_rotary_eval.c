@@ -109,7 +109,7 @@ static hone_status eval_ms_rotary_embedding(hn_eval *c) {
     hn_rotary r;
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    float *at = hn_room_f32(c, y);
+    float *at = hn_buffer_f32(c, y);
     HN_TRY_PTR(at);
     hn_load_f32(x, 0, x->n_elems, at);
     HN_TRY(view_rotary(c, at, &v));
@@ -182,7 +182,7 @@ static hone_status eval_mrotary_embedding(hn_eval *c) {
     hn_rotary r;
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    float *at = hn_room_f32(c, y);
+    float *at = hn_buffer_f32(c, y);
     HN_TRY_PTR(at);
     hn_load_f32(x, 0, x->n_elems, at);
     HN_TRY(view_rotary(c, at, &v));

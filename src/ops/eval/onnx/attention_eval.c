@@ -196,7 +196,8 @@ static hone_status flex_values(hn_eval *c, const hn_attention_form *f, const hn_
                                hn_array *y) {
     const double *v = hn_wide_f64(c, hn_arg(c, 2));
     int64_t matrix = f->q_len * f->total, shared = f->q_heads / f->kv_heads;
-    double *block = hn_eval_scratch_n(c, (uint64_t)matrix, sizeof *block), *out = hn_room_f64(c, y);
+    double *block = hn_eval_scratch_n(c, (uint64_t)matrix, sizeof *block),
+           *out = hn_buffer_f64(c, y);
     HN_TRY_PTR(v && block && out);
     for (int64_t i = 0; i < f->batch * f->q_heads; i++) {
         int64_t kv = i / f->q_heads * f->kv_heads + i % f->q_heads / shared;

@@ -117,7 +117,7 @@ void NAME(hn_attention_join_rows)(const hn_attention_form *f, const T *past, con
 T *NAME(hn_attention_join)(hn_eval *c, const hn_attention_form *f, const hn_array *past,
                            const hn_array *fresh, int64_t size, hn_array *present) {
     uint64_t n_all = (uint64_t)(f->batch * f->kv_heads * f->total * size);
-    T *all = present ? NAME(hn_room)(c, present) : hn_eval_scratch_n(c, n_all, sizeof(T));
+    T *all = present ? NAME(hn_buffer)(c, present) : hn_eval_scratch_n(c, n_all, sizeof(T));
     const T *before = past ? NAME(hn_wide)(c, past) : NULL, *behind = NAME(hn_wide)(c, fresh);
     if (!all || !behind || (past && !before))
         return NULL;
@@ -132,7 +132,7 @@ static hone_status NAME(attention_run)(hn_eval *c, const hn_attention_form *f) {
          .k = NAME(hn_attention_join)(c, f, hn_arg(c, 4), hn_arg(c, 1), f->head_size, present_k),
          .v = NAME(hn_attention_join)(c, f, hn_arg(c, 5), hn_arg(c, 2), f->v_size, present_v)};
     a.scores = hn_eval_scratch_n(c, (uint64_t)(ATTENTION_ROWS * f->total), sizeof(T));
-    a.y = y ? NAME(hn_room)(c, y) : NULL;
+    a.y = y ? NAME(hn_buffer)(c, y) : NULL;
     HN_TRY_PTR(a.q && a.k && a.v && a.scores && (!y || a.y));
     for (int64_t i = 0; i < f->batch * f->q_heads; i++) {
         if (hn_eval_stopped(c))

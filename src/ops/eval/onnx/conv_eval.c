@@ -37,7 +37,7 @@ hone_status hn_conv_with_epilogue(hn_eval *c, const hn_epilogue_f32 *epilogue) {
     const float *packed_w = hn_packed_weights(c); /* then the others may not be there any more */
     const float *wide_x = hn_wide_f32(c, x), *wide_w = packed_w ? NULL : hn_wide_f32(c, w),
                 *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
-    float *wide = hn_room_f32(c, y);
+    float *wide = hn_buffer_f32(c, y);
     HN_TRY_PTR(wide_x && (packed_w || wide_w) && wide && (!bias || wide_bias));
     hn_conv_job_f32 job = CONV_JOB(f32, c, &s, x, w, wide_x, wide_w, wide_bias, wide);
     job.epilogue = epilogue;

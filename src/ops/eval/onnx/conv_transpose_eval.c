@@ -18,7 +18,7 @@ static hone_status eval_conv_transpose(hn_eval *c) {
         return transpose_all_f64(c, &s, x->data, w->data, bias ? bias->data : NULL, y->data);
     const float *wide_x = hn_wide_f32(c, x), *wide_w = hn_wide_f32(c, w),
                 *wide_bias = bias ? hn_wide_f32(c, bias) : NULL;
-    float *wide = hn_room_f32(c, y);
+    float *wide = hn_buffer_f32(c, y);
     HN_TRY_PTR(wide_x && wide_w && wide && (!bias || wide_bias));
     HN_TRY(transpose_all_f32(c, &s, wide_x, wide_w, wide_bias, wide));
     hn_narrow_f32(y, wide);
@@ -63,14 +63,14 @@ static hone_status eval_col2im(hn_eval *c) {
     HN_TRY(read_col2im_window(c, y, &s));
     if (hn_dtype_is_int(x->dtype) || x->dtype == HN_F64) {
         const double *columns = hn_wide_f64(c, x);
-        double *wide = hn_room_f64(c, y);
+        double *wide = hn_buffer_f64(c, y);
         HN_TRY_PTR(columns && wide);
         col2im_all_f64(c, &s, columns, wide);
         hn_narrow_f64(y, wide);
         return HONE_OK;
     }
     const float *columns = hn_wide_f32(c, x);
-    float *wide = hn_room_f32(c, y);
+    float *wide = hn_buffer_f32(c, y);
     HN_TRY_PTR(columns && wide);
     col2im_all_f32(c, &s, columns, wide);
     hn_narrow_f32(y, wide);

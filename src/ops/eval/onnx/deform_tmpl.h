@@ -88,7 +88,7 @@ static hone_status NAME(deform_eval)(hn_eval *c, const hn_window *s, hn_array *y
             in[i] = NAME(hn_wide)(c, hn_arg(c, i));
             HN_TRY_PTR(in[i]);
         }
-    T *wide = NAME(hn_room)(c, y);
+    T *wide = NAME(hn_buffer)(c, y);
     HN_TRY_PTR(wide);
     NAME(deform_all)(c, s, in[0], in[1], in[2], in[3], in[4], wide);
     NAME(hn_narrow)(y, wide);

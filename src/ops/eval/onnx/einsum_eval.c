@@ -255,7 +255,7 @@ EINSUM_TYPED(u64, uint64_t)
 
 static hone_status einsum_f32(hn_eval *c, einsum_work *w, einsum_operand *o, uint32_t n,
                               hn_array *y) {
-    float *wide = hn_room_f32(c, y);
+    float *wide = hn_buffer_f32(c, y);
     HN_TRY_PTR(wide);
     HN_TRY(einsum_run_f32(c, w, o, n, wide));
     hn_narrow_f32(y, wide);

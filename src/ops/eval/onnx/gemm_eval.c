@@ -51,7 +51,7 @@ static hone_status gemm_eval_f32(hn_eval *c, const hn_gemm_form *f, const hn_pro
     hn_products_f32 run = {.stack = &stack,
                            .a = hn_wide_f32(c, p->a),
                            .b = hn_wide_f32(c, p->b),
-                           .y = hn_room_f32(c, y),
+                           .y = hn_buffer_f32(c, y),
                            .packed_b = p->packed_b};
     const float *added = bias ? hn_wide_f32(c, bias) : NULL;
     HN_TRY_PTR(run.a && (run.b || run.packed_b.at) && run.y && (!bias || added));

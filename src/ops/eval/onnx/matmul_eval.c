@@ -123,7 +123,7 @@ hone_status hn_product_eval(hn_eval *c, const hn_product *p, hn_array *y) {
     hn_products_f32 job = {.stack = &s, .packed_b = p->packed_b};
     job.a = hn_wide_f32(c, a);
     job.b = hn_wide_f32(c, b);
-    job.y = hn_room_f32(c, y);
+    job.y = hn_buffer_f32(c, y);
     HN_TRY_PTR(job.a && (job.b || job.packed_b.at) && job.y);
     hn_products_run_f32(pool, &job);
     hn_narrow_f32(y, job.y);

@@ -40,7 +40,8 @@ static hone_status eval_max_roi_pool(hn_eval *c) {
     if (!y || y->n_elems == 0)
         return HONE_OK;
     const double *planes = hn_wide_f64(c, x), *boxes = hn_wide_f64(c, rois);
-    double *out = hn_room_f64(c, y), scale = (double)hn_attr_f(hn_eval_node(c), "spatial_scale", 1);
+    double *out = hn_buffer_f64(c, y),
+           scale = (double)hn_attr_f(hn_eval_node(c), "spatial_scale", 1);
     HN_TRY_PTR(planes && boxes && out);
     int64_t channels = x->dims[1], height = x->dims[2], width = x->dims[3], ph = y->dims[2],
             pw = y->dims[3];
@@ -164,7 +165,7 @@ static hone_status eval_roi_align(hn_eval *c) {
     roi_form *forms = hn_eval_scratch_n(c, (uint64_t)rois->dims[0], sizeof *forms);
     roi_job j = {.forms = forms,
                  .planes = hn_wide_f64(c, x),
-                 .out = hn_room_f64(c, y),
+                 .out = hn_buffer_f64(c, y),
                  .channels = x->dims[1],
                  .ph = y->dims[2],
                  .pw = y->dims[3],

@@ -406,7 +406,7 @@ static hone_status resize_by_weights(hn_eval *c, const resize_form *f, const hn_
                                      hn_array *y) {
     if (hn_dtype_is_int(x->dtype) || x->dtype == HN_F64) {
         const double *wide_x = hn_wide_f64(c, x);
-        double *wide = hn_room_f64(c, y);
+        double *wide = hn_buffer_f64(c, y);
         HN_TRY_PTR(wide_x && wide);
         HN_TRY(resize_weighted_f64(c, f, wide_x, x->rank, wide));
         if (y->dtype != HN_F64)
@@ -417,7 +417,7 @@ static hone_status resize_by_weights(hn_eval *c, const resize_form *f, const hn_
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "elements of type %s cannot be interpolated",
                             hn_dtype_name(x->dtype));
     const float *wide_x = hn_wide_f32(c, x);
-    float *wide = hn_room_f32(c, y);
+    float *wide = hn_buffer_f32(c, y);
     HN_TRY_PTR(wide_x && wide);
     HN_TRY(resize_weighted_f32(c, f, wide_x, x->rank, wide));
     hn_narrow_f32(y, wide);

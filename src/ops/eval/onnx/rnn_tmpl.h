@@ -230,7 +230,7 @@ static hone_status NAME(rnn_eval)(hn_eval *c, const hn_rnn_form *f) {
         }
     for (uint32_t i = 0; i < 3; i++)
         if (hn_ret(c, i)) {
-            out[i] = NAME(hn_room)(c, hn_ret(c, i));
+            out[i] = NAME(hn_buffer)(c, hn_ret(c, i));
             HN_TRY_PTR(out[i]);
             memset(out[i], 0,
                    hn_ret(c, i)->n_elems *

@@ -102,7 +102,7 @@ static hone_status eval_rotary_embedding(hn_eval *c) {
     if (!y || y->n_elems == 0)
         return HONE_OK;
     HN_TRY(read_rotary_form(c, &f));
-    rotary_job job = {.form = &f, .heads = hn_room_f32(c, y)};
+    rotary_job job = {.form = &f, .heads = hn_buffer_f32(c, y)};
     HN_TRY_PTR(job.heads);
     HN_TRY(read_rotary_positions(c, &f, &job.positions));
     hn_load_f32(x, 0, x->n_elems, job.heads);
@@ -187,7 +187,7 @@ static hone_status eval_linear_attention(hn_eval *c) {
              n_out = (uint64_t)(f.batch * f.len * f.q_heads * f.d_v);
     float *state = hn_eval_scratch_n(c, matrix, sizeof *state),
           *v = hn_eval_scratch_n(c, (uint64_t)f.d_v, sizeof *v);
-    float *out = y ? hn_room_f32(c, y) : hn_eval_scratch_n(c, n_out, sizeof *out);
+    float *out = y ? hn_buffer_f32(c, y) : hn_eval_scratch_n(c, n_out, sizeof *out);
     HN_TRY_PTR(state && v && out);
     for (int64_t i = 0; i < f.batch * f.kv_heads; i++) {
         memset(state, 0, matrix * sizeof *state);

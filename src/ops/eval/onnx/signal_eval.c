@@ -187,7 +187,7 @@ static hone_status eval_dft(hn_eval *c) {
                             (long long)length);
     HN_TRY(prepare_fourier(c, length, &f));
     const double *from = hn_wide_f64(c, x);
-    double *to = hn_room_f64(c, y),
+    double *to = hn_buffer_f64(c, y),
            *line = hn_eval_scratch_n(c, (uint64_t)length, 2 * sizeof *line);
     HN_TRY_PTR(from && to && line);
     for (int64_t i = 0; i < outer * d.inner; i++) {
