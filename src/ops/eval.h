@@ -14,7 +14,7 @@ typedef struct hn_array {
     const int64_t *dims;
     void *data; /* strings: hn_bytes[n_elems] */
     /* Elements from one row of the last axis to the next, in memory that a plan lets several values
-     * share; 0: side by side, as all see them but the evaluations of hn_eval_row_strides. */
+     * share; 0: side by side, as all see them but the evaluations of hn_lowering.row_strides. */
     int64_t row_stride;
 } hn_array;
 

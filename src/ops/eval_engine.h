@@ -42,10 +42,10 @@ struct hn_eval {
     hn_object **rets;       /* prepared, or NULL */
     const bool *wanted;     /* per output: does anybody read it? */
     const hn_id *bodies;    /* by role: blocks of graph attributes, or HN_NONE; NULL: none */
-    bool is_prepared;       /* state is what hn_eval_prepare made */
+    bool is_prepared;       /* state is what `prepare` of hn_impl or hn_lowering made */
     void *state;
-    const hn_const_host *consts; /* during hn_eval_prepare; NULL: all data are there */
-    uint64_t packed_args;     /* set by hn_eval_prepare: bit i says that the state holds all that is
+    const hn_const_host *consts; /* during a preparation; NULL: all data are there */
+    uint64_t packed_args;     /* set by a preparation: bit i says that the state holds all that is
                                 read of argument i, but for its type */
     hn_arena *records;        /* while the node is lowered: where hn_lower_alloc takes memory */
     int n_threads;            /* and how many threads at most will run it */

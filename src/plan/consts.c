@@ -4,7 +4,7 @@
 #define COPIED_BYTES ((uint64_t)4 << 20)
 #define LEAST_SHARED_BYTES 4096 /* smaller copies are not worth looking up */
 
-static const hn_blob_store *shelf_of(const hn_program_options *o) {
+static const hn_blob_store *store_of(const hn_program_options *o) {
     return o ? o->store : NULL;
 }
 
@@ -13,7 +13,7 @@ static hone_status own_blob(hn_program *p, const hn_program_options *o, const hn
     hn_blob *b;
     if (!HN_VEC_RESERVE(p->model->arena, &p->blobs, 1))
         return HONE_E_NOMEM;
-    HN_TRY(hn_blob_get(hn_arena_allocator(p->model->arena), shelf_of(o), key, fill, ctx, &b));
+    HN_TRY(hn_blob_get(hn_arena_allocator(p->model->arena), store_of(o), key, fill, ctx, &b));
     p->blobs.at[p->blobs.n++] = b;
     *data = hn_blob_data(b);
     return HONE_OK;
@@ -82,15 +82,18 @@ void hn_program_name_const(const hn_program *p, const hn_tensor *t, hn_blob_key 
 hone_status hn_program_copy_const(hn_program *p, const hn_program_options *o, hn_id value,
                                   hone_error *err) {
     const hn_tensor *t = hn_value_at(p->model->graph, value)->init;
-    hn_tensor aligned = *t;
+    uint64_t bytes;
     hn_blob_key key;
     void *data;
-    hn_blob_key_init(&key, shelf_of(o), HN_BLOB_COPY, t->data_bytes);
+    if (!hn_dtype_bytes(t->dtype, t->n_elems, &bytes) || bytes > t->data_bytes)
+        return hn_fail(err, HONE_E_INVALID, "initializer '%s' has less data than its shape needs",
+                       hn_s(t->name));
+    hn_blob_key_init(&key, store_of(o), HN_BLOB_COPY, t->data_bytes);
     hn_program_name_const(p, t, &key);
     HN_TRY(own_blob(p, o, &key, copy_const_bytes, &(const_copy){p, t}, &data));
-    aligned.data = data;
     p->is_deferred[value] = false;
-    return hn_object_init_tensor(&p->consts[value], p->model->arena, &aligned, err);
+    p->consts[value].array.data = data; /* alone: states that are made meanwhile read the rest */
+    return HONE_OK;
 }
 
 static hone_status const_tensor(hn_program *p, const hn_model *source, hn_id value,
@@ -167,7 +170,7 @@ static hone_status const_sparse(hn_program *p, const hn_program_options *o, cons
         !hn_mul_u64(job.n_elems, job.elem_bytes, &bytes) || bytes > SIZE_MAX)
         return hn_fail(err, HONE_E_UNSUPPORTED, "sparse initializer '%s' cannot be expanded",
                        hn_s(s->values->name));
-    hn_blob_key_init(&key, shelf_of(o), HN_BLOB_DENSE, bytes);
+    hn_blob_key_init(&key, store_of(o), HN_BLOB_DENSE, bytes);
     hn_blob_key_mix(&key, s->dims, (uint64_t)s->rank * sizeof *s->dims);
     hn_blob_key_mix(&key, s->values->data, s->values->data_bytes);
     hn_blob_key_mix(&key, s->indices->data, s->indices->data_bytes);

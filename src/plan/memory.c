@@ -196,9 +196,12 @@ static hone_status open_memory_map(hn_memory_map *l) {
     if (!l->placing.ranges || !l->last_use || !l->range_of || !l->is_steady || !l->first_beside ||
         !l->last_beside)
         return HONE_E_NOMEM;
-    for (hn_id id = 0; id < l->g->values.n; id++) { /* initializers, inputs, values of others */
+    /* Constants, values of other blocks, and inputs of the main graph, which the caller holds:
+     * those of a body may be dropped after their last reader. */
+    for (hn_id id = 0; id < l->g->values.n; id++) {
         const hn_value *v = hn_value_at(l->g, id);
-        l->is_steady[id] = v->block != p->block || v->producer == HN_NONE;
+        bool is_held = p->block == 0 || p->program->consts[id].kind != HN_OBJECT_NONE;
+        l->is_steady[id] = v->block != p->block || (v->producer == HN_NONE && is_held);
     }
     return HONE_OK;
 }

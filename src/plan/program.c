@@ -91,8 +91,8 @@ static const hn_type *without_symbols(hn_arena *a, const hn_type *t) {
     return t->inner && !copy->inner ? NULL : copy;
 }
 
-/* At run time every size is a number, so that inference needs no symbol: the table is frozen, and any
- * number of threads may plan and run. */
+/* At run time every size is a number, so that inference needs no symbol: the table is frozen, and
+ * any number of threads may plan and run. */
 static hone_status forget_symbols(hn_model *m) {
     const hn_graph *g = m->graph;
     for (hn_id id = 0; id < g->nodes.n; id++) {

@@ -5,7 +5,7 @@
 
 #define MOST_KEPT_BYTES ((size_t)16 << 20)
 
-/* Aligned room for constants that lie where they cannot be read; used again and again. */
+/* Aligned buffer for constants that lie where they cannot be read; used again and again. */
 typedef struct const_buffer {
     struct const_buffer *next;
     uint8_t *at;
@@ -17,9 +17,9 @@ typedef struct preparation {
     const hn_program_options *options;
     const hone_allocator *alloc;
     HN_VEC(hn_step *) steps;
-    pthread_mutex_t lock; /* guards all below, and what steps write to the program */
-    const_buffer *rooms;  /* that nobody uses now */
-    hone_status status;   /* of the first step that failed */
+    pthread_mutex_t lock;  /* guards all below, and what steps write to the program */
+    const_buffer *buffers; /* that nobody uses now */
+    hone_status status;    /* of the first step that failed */
     hone_error *err;
 } preparation;
 
@@ -27,8 +27,8 @@ typedef struct preparation {
 typedef struct step_consts {
     preparation *all;
     const hn_node *node;
-    hn_object **args, *copies; /* by argument; copies point into the room */
-    const_buffer *room;
+    hn_object **args, *copies; /* by argument; copies point into the buffer */
+    const_buffer *buffer;
     bool is_read;
 } step_consts;
 
@@ -37,42 +37,42 @@ static bool is_const_arg(const hn_program *p, hn_id id) {
            hn_infer_initial_const(p->model, hn_value_at(p->model->graph, id));
 }
 
-/* ---- rooms ----------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static const_buffer *take_buffer(preparation *all, size_t bytes) {
     pthread_mutex_lock(&all->lock);
-    const_buffer *room = all->rooms;
-    if (room)
-        all->rooms = room->next;
+    const_buffer *buffer = all->buffers;
+    if (buffer)
+        all->buffers = buffer->next;
     pthread_mutex_unlock(&all->lock);
-    if (!room)
-        room = hn_calloc(all->alloc, 1, sizeof *room);
-    if (room && room->bytes < bytes) {
-        hn_block_free(all->alloc, room->at, room->bytes);
-        room->at = hn_block_alloc(all->alloc, bytes);
-        room->bytes = room->at ? bytes : 0;
+    if (!buffer)
+        buffer = hn_calloc(all->alloc, 1, sizeof *buffer);
+    if (buffer && buffer->bytes < bytes) {
+        hn_block_free(all->alloc, buffer->at, buffer->bytes);
+        buffer->at = hn_block_alloc(all->alloc, bytes);
+        buffer->bytes = buffer->at ? bytes : 0;
     }
-    return room;
+    return buffer;
 }
 
-static void return_buffer(preparation *all, const_buffer *room) {
-    if (!room)
+static void return_buffer(preparation *all, const_buffer *buffer) {
+    if (!buffer)
         return;
-    if (room->bytes > MOST_KEPT_BYTES) {
-        hn_block_free(all->alloc, room->at, room->bytes);
-        *room = (const_buffer){0};
+    if (buffer->bytes > MOST_KEPT_BYTES) {
+        hn_block_free(all->alloc, buffer->at, buffer->bytes);
+        *buffer = (const_buffer){0};
     }
     pthread_mutex_lock(&all->lock);
-    room->next = all->rooms;
-    all->rooms = room;
+    buffer->next = all->buffers;
+    all->buffers = buffer;
     pthread_mutex_unlock(&all->lock);
 }
 
 static void free_buffers(preparation *all) {
-    for (const_buffer *room = all->rooms, *next; room; room = next) {
-        next = room->next;
-        hn_block_free(all->alloc, room->at, room->bytes);
-        hn_free(all->alloc, room, sizeof *room);
+    for (const_buffer *buffer = all->buffers, *next; buffer; buffer = next) {
+        next = buffer->next;
+        hn_block_free(all->alloc, buffer->at, buffer->bytes);
+        hn_free(all->alloc, buffer, sizeof *buffer);
     }
 }
 
@@ -89,7 +89,7 @@ static uint64_t buffer_bytes_of(const hn_tensor *t) {
 }
 
 /* Constants among the arguments; the others are left out. Those that cannot be read where they lie
- * get their places in a room. */
+ * get their places in a buffer. */
 static hone_status find_const_args(step_consts *s, hn_arena *scratch) {
     const hn_program *p = s->all->p;
     const hn_node *n = s->node;
@@ -104,15 +104,15 @@ static hone_status find_const_args(step_consts *s, hn_arena *scratch) {
     }
     if (bytes == 0)
         return HONE_OK;
-    s->room = bytes <= SIZE_MAX ? take_buffer(s->all, (size_t)bytes) : NULL;
-    if (!s->room || !s->room->at)
+    s->buffer = bytes <= SIZE_MAX ? take_buffer(s->all, (size_t)bytes) : NULL;
+    if (!s->buffer || !s->buffer->at)
         return HONE_E_NOMEM;
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         const hn_tensor *t = late_arg(s, i);
         if (!t)
             continue;
         s->copies[i] = *s->args[i];
-        s->copies[i].array.data = s->room->at + at;
+        s->copies[i].array.data = s->buffer->at + at;
         at += buffer_bytes_of(t);
     }
     for (uint32_t i = 0; i < n->n_inputs; i++)
@@ -181,7 +181,7 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
     if (status == HONE_OK)
         status = prepare_of(step)(&c, &step->state);
     *taken = c.packed_args;
-    return_buffer(all, consts.room);
+    return_buffer(all, consts.buffer);
     if (status != HONE_OK)
         hn_error_at_node(err, g, step->node);
     return status;

@@ -248,6 +248,8 @@ hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *co
         status = run_body_steps(s, plan, block, err);
     if (status == HONE_OK)
         status = take_body_outputs(s, b, n_out, out, err);
+    if (!plan)
+        hide_placed(s, &s->bodies[block]);
     hn_run_drop_values(s, plan, block);
     for (uint32_t i = 0; i < n_out && status != HONE_OK; i++) {
         hn_heap_unref(s->heap, out[i]);

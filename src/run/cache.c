@@ -48,7 +48,7 @@ static void remember_made(void *ctx, hn_blob *b) {
     pthread_mutex_unlock(&c->lock);
 }
 
-const hn_blob_store *hn_cache_shelf(const hn_cache *c) {
+const hn_blob_store *hn_cache_store(const hn_cache *c) {
     return &c->store;
 }
 

@@ -53,7 +53,7 @@ typedef struct hn_cache hn_cache;
  * `arena`. */
 hone_status hn_cache_open(const char *folder, const hn_model *m, const char *asked, hn_arena *arena,
                           hn_cache **out, const char **note);
-const hn_blob_store *hn_cache_shelf(const hn_cache *c);
+const hn_blob_store *hn_cache_store(const hn_cache *c);
 /* The optimized graph that an earlier session of the same model and options has left, in a model of
  * its own; NULL: there is none. */
 hone_status hn_cache_take_graph(hn_cache *c, const hn_model *m, hn_model **out);

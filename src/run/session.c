@@ -48,7 +48,7 @@ static hone_status open_cache(hn_session *s, const hn_model *m, hn_cache **cache
 static hone_status take_cached_program(hn_session *s, const hn_model *m, hone_error *err) {
     hn_cache *cache;
     HN_TRY(open_cache(s, m, &cache));
-    s->options.program.store = cache ? hn_cache_shelf(cache) : NULL;
+    s->options.program.store = cache ? hn_cache_store(cache) : NULL;
     s->options.program.cache = cache;
     hone_status status = take_program(s, m, err);
     if (status == HONE_OK && cache)

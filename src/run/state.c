@@ -278,9 +278,11 @@ hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control 
     find_needed(s);
     limit_outputs(&s->call, s->limit_bytes);
     hone_status status = take_plan(s, plan, err);
-    if (status == HONE_OK)
+    if (status == HONE_OK) {
         status = run_all(s, err);
-    hn_run_drop_values(s, s->plan, 0);
+        hn_run_drop_values(s, plan, 0);
+    }
+    s->plan = NULL; /* its session may free it */
     if (status == HONE_E_NOMEM && hit_limit(s))
         status = hn_fail(err, HONE_E_LIMIT,
                          "the run needs more than the limit of %llu bytes for intermediate values "

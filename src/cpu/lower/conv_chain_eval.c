@@ -171,6 +171,7 @@ static hone_status run_conv_chain(const void *record, const hn_step_io *io) {
 static hone_status lower_conv_chain(hn_eval *c, hn_lowered *out) {
     if (!hn_ret(c, 0) || hn_ret(c, 0)->n_elems == 0)
         return HONE_OK;
+    HN_TRY(hn_want_dims(c, HN_CHAIN_Z, hn_ret(c, 0)->rank, hn_ret(c, 0)->dims));
     chain_step *s = hn_lower_alloc(c, sizeof *s);
     HN_TRY_PTR(s);
     read_chain(c, &s->call);

@@ -125,7 +125,7 @@ static inline hn_array hn_array_at(const hn_array *a, const void *data) {
 void hn_strides(int32_t rank, const int64_t *dims, int64_t *strides);
 /* Strides of `a` as seen from a broadcast result of `rank` dims: 0 where it is repeated. */
 void hn_broadcast_strides(const hn_array *a, int32_t rank, int64_t *strides);
-/* Counts through `dims` with up to N sets of strides at once; see eval_common.c. */
+/* Counts through `dims` with up to N sets of strides at once. */
 uint64_t hn_count(int32_t rank, const int64_t *dims); /* product */
 
 #endif /* HN_EVAL_INT_H */

@@ -79,7 +79,7 @@ const hn_tensor *hn_in_const(const hn_infer *c, uint32_t i) {
     hn_id v = input_value(c, i);
     if (v == HN_NONE)
         return NULL;
-    if (c->arg_consts && c->read_args)
+    if (c->arg_consts && c->arg_consts[i] && c->read_args)
         *c->read_args |= (uint64_t)1 << HN_MIN(i, 63u);
     if (c->arg_consts)
         return c->arg_consts[i];
