@@ -54,16 +54,19 @@ def rendered(result):
     return f"{meta.sentence(result['meta'])}\n\n{module.table(result)}\n"
 
 
-def refusals(folder, root):
+def refusals(folder, root, names):
     found = [f"{path} is not as the commit has it" for path in meta.changed_files(root)]
-    for name in names_in(root):
+    found += [f"no page shows {name}" for name in names if name not in names_in(root)]
+    for name in names:
         found += complaints(name, folder / f"{name}.json", root)
     return found
 
 
-def write(folder=results.FOLDER, root=meta.ROOT):
-    """Writes all pages or none; returns the exit status."""
-    found = refusals(folder, root)
+def write(folder=results.FOLDER, root=meta.ROOT, names=()):
+    """Writes all tables, or those of these names, or none; returns the exit status. Tables that are left say which
+    commit they were measured at."""
+    names = names or names_in(root)
+    found = refusals(folder, root, names)
     for line in found:
         print(f"no page is written: {line}", file=sys.stderr)
     if found:
@@ -72,7 +75,8 @@ def write(folder=results.FOLDER, root=meta.ROOT):
         path = Path(root / page)
         if path.exists():
             path.write_text(MARKED.sub(
-                lambda mark: mark.group(1) + rendered(results.read(folder / f"{mark.group(2)}.json")) + mark.group(3),
+                lambda mark: mark.group(0) if mark.group(2) not in names else
+                mark.group(1) + rendered(results.read(folder / f"{mark.group(2)}.json")) + mark.group(3),
                 path.read_text()))
     return 0
 

@@ -1,11 +1,11 @@
 """The published numbers and the options that they are measured with; bench/run builds and calls this.
 
 usage: bench/run [--scratch] [WHAT...]
-       bench/run page
+       bench/run page [WHAT...]
 
 Without WHAT everything is measured, some hours on two processors that should have nothing else to do, and the pages are
 written. Results go to bench/results; a tree with changes is refused, unless --scratch sends them to build/bench/results,
-which no page shows. The exit status is not 0 when a bench failed, for whatever reason.
+which no page shows. `page` measures nothing: it writes the tables of WHAT, or all, from bench/results. The exit status is not 0 when a bench failed, for whatever reason.
 """
 
 import argparse
@@ -92,6 +92,8 @@ def main():
     if changed and not options.scratch:
         print(f"bench/run: the tree has changes ({', '.join(changed[:5])}); commit them, or use --scratch", file=sys.stderr)
         return 1
+    if options.what[:1] == ["page"]:
+        return page.write(names=options.what[1:])
     wanted = options.what or [*PUBLISHED, "page"]
     folder = meta.BUILD / "results" if options.scratch else results.FOLDER
     failed = [name for name in wanted if name != "page" and not measure(name, folder)]

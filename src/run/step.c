@@ -142,7 +142,7 @@ void hn_run_open_eval(const hn_step_frame *f, hn_eval_frame *e) {
 
 /* Later steps rely on the plan: what it knows a value to be is what the value must be, where it
  * must be. */
-static hone_status settle_output(hn_step_frame *f, uint32_t i) {
+static hone_status settle_result(hn_step_frame *f, uint32_t i) {
     hn_state *s = f->state;
     hn_object *o = f->rets[i];
     if (!o)
@@ -163,10 +163,10 @@ static hone_status settle_output(hn_step_frame *f, uint32_t i) {
     return ok ? HONE_OK : HONE_E_NOMEM;
 }
 
-static hone_status settle_outputs(hn_step_frame *f) {
+static hone_status settle_results(hn_step_frame *f) {
     for (uint32_t i = 0; i < f->node->n_outputs; i++)
         if (f->step->wanted[i])
-            HN_TRY(settle_output(f, i));
+            HN_TRY(settle_result(f, i));
     return HONE_OK;
 }
 
@@ -175,14 +175,14 @@ static hone_status evaluate(hn_step_frame *f, hn_eval_frame *e) {
     return f->step->op->impl->eval(&e->eval);
 }
 
-static hone_status run_planned(hn_step_frame *f) {
+static hone_status evaluate_planned(hn_step_frame *f) {
     hn_eval_frame e;
     for (uint32_t i = 0; i < f->node->n_outputs; i++)
         if (f->step->wanted[i])
             HN_TRY(make_output(f, i, f->plan->places[f->node->outputs[i]].type));
     hn_run_open_eval(f, &e);
     HN_TRY(evaluate(f, &e));
-    return settle_outputs(f);
+    return settle_results(f);
 }
 
 /* Sequences, optionals and bodies make their outputs themselves. */
@@ -207,7 +207,7 @@ static hone_status run_dynamic(hn_step_frame *f) {
     if (known)
         HN_TRY(make_outputs(f, known->out));
     HN_TRY(known && known->lowered.run ? call_lowered(f, &known->lowered) : evaluate(f, &e));
-    return settle_outputs(f);
+    return settle_results(f);
 }
 
 /* ---- all kinds ------------------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ static hone_status compute(hn_step_frame *f, const hn_lowered *lowered) {
     if (f->mode == HN_STEP_DYNAMIC)
         return run_dynamic(f);
     if (f->mode == HN_STEP_PLANNED)
-        return lowered->run ? run_lowered(f, lowered) : run_planned(f);
+        return lowered->run ? run_lowered(f, lowered) : evaluate_planned(f);
     show_view(f);
     return HONE_OK;
 }

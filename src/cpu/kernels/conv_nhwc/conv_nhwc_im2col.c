@@ -30,7 +30,7 @@ static inner_taps find_inner_taps(const hn_window *s, int32_t a, int64_t out) {
 }
 
 /* One window, whose padding is zero already. */
-static void copy_window(const hn_conv_nhwc_job *job, const float *image, inner_taps line,
+static void gather_window(const hn_conv_nhwc_job *job, const float *image, inner_taps line,
                         inner_taps pixel, float *out) {
     const hn_window *s = job->window;
     int64_t channels = job->channels, step = hn_conv_nhwc_x_stride(job);
@@ -45,7 +45,7 @@ static void copy_window(const hn_conv_nhwc_job *job, const float *image, inner_t
     }
 }
 
-static void copy_windows(const hn_conv_nhwc_job *job, int64_t depth, float *out) {
+static void gather_windows(const hn_conv_nhwc_job *job, int64_t depth, float *out) {
     const hn_window *s = job->window;
     int64_t image_elems = s->in_elems * hn_conv_nhwc_x_stride(job);
     inner_taps pixels[MOST_OUTPUTS];
@@ -56,7 +56,7 @@ static void copy_windows(const hn_conv_nhwc_job *job, int64_t depth, float *out)
         for (int64_t i = 0; i < s->out[0]; i++) {
             inner_taps line = find_inner_taps(s, 0, i);
             for (int64_t j = 0; j < s->out[1]; j++, out += depth)
-                copy_window(job, job->x + b * image_elems, line, pixels[j], out);
+                gather_window(job, job->x + b * image_elems, line, pixels[j], out);
         }
 }
 
@@ -76,7 +76,7 @@ bool hn_im2col_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job) {
                         .kernel_elems = 1};
     hn_conv_nhwc_job product = *job;
     hn_product_form form;
-    copy_windows(job, depth, job->scratch);
+    gather_windows(job, depth, job->scratch);
     product.window = &points;
     product.batch = 1;
     product.channels = depth;
