@@ -100,8 +100,6 @@ bool hn_softmax_row_f32(int64_t n, const float *x, float *y);
 bool hn_sum_row_f32(int64_t n, const float *x, float *sum);
 /* Whether the processor has the loops of this section, which say false otherwise. */
 bool hn_rows_are_fast_f32(void);
-/* y = x + z + b; b may be NULL, y may be any of them. */
-bool hn_add_rows_f32(int64_t n, const float *x, const float *z, const float *b, float *y);
 /* Turns pairs (x[i], x[half + i]) by angles: y[i] = cosines[i] * x[i] - sines[i] * x[half + i],
  * y[half
  * + i] = sines[i] * x[i] + cosines[i] * x[half + i]. y may be x. */

@@ -13,11 +13,10 @@ typedef struct select_step {
 static hone_status run_select(const void *record, const hn_step_io *io) {
     const select_step *s = record;
     hn_select_job job = {io->in[0], io->in[1], io->in[2], io->out[0], s->fast};
-    hn_row_caller caller = {s->fn, &job};
     if (s->row.n)
         s->fn(&job, &s->row);
     else
-        hn_broadcast_run(io->pool, &s->walk, hn_call_each_row, &caller);
+        hn_broadcast_run_rows(io->pool, &s->walk, s->fn, &job);
     return HONE_OK;
 }
 

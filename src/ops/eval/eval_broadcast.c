@@ -123,8 +123,13 @@ hone_status hn_broadcast_boxes(hn_eval *c, const hn_array *out, uint32_t n,
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
-void hn_call_each_row(void *row_caller, const hn_box *box) {
-    const hn_row_caller *caller = row_caller;
+typedef struct row_caller {
+    hn_row_fn fn;
+    void *ctx;
+} row_caller;
+
+static void call_each_row(void *ctx, const hn_box *box) {
+    const row_caller *caller = ctx;
     hn_row row = box->row;
     for (uint64_t i = 0; i < box->n_rows; i++) {
         caller->fn(caller->ctx, &row);
@@ -135,14 +140,14 @@ void hn_call_each_row(void *row_caller, const hn_box *box) {
 }
 
 void hn_broadcast_run_rows(hn_pool *pool, const hn_broadcast_walk *w, hn_row_fn fn, void *ctx) {
-    hn_row_caller caller = {fn, ctx};
-    hn_broadcast_run(pool, w, hn_call_each_row, &caller);
+    row_caller caller = {fn, ctx};
+    hn_broadcast_run(pool, w, call_each_row, &caller);
 }
 
 hone_status hn_broadcast_rows(hn_eval *c, const hn_array *out, uint32_t n,
                               const hn_array *const *in, hn_row_fn fn, void *ctx) {
-    hn_row_caller caller = {fn, ctx};
-    return hn_broadcast_boxes(c, out, n, in, hn_call_each_row, &caller);
+    row_caller caller = {fn, ctx};
+    return hn_broadcast_boxes(c, out, n, in, call_each_row, &caller);
 }
 
 hn_array hn_array_along(const hn_array *a, int64_t axis, int32_t rank, int64_t *dims) {

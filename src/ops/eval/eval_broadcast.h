@@ -52,13 +52,6 @@ hone_status hn_broadcast_rows(hn_eval *c, const hn_array *out, uint32_t n,
 hone_status hn_broadcast_boxes(hn_eval *c, const hn_array *out, uint32_t n,
                                const hn_array *const *in, hn_box_fn fn, void *ctx);
 
-/* The box function that calls another one for each run. */
-typedef struct hn_row_caller {
-    hn_row_fn fn;
-    void *ctx;
-} hn_row_caller;
-void hn_call_each_row(void *row_caller, const hn_box *box);
-
 /* `a` with ones behind its dims, so that it lies along out's axes from `axis` on; dims holds
  * HN_MAX_RANK entries and must outlive the result. */
 hn_array hn_array_along(const hn_array *a, int64_t axis, int32_t rank, int64_t *dims);

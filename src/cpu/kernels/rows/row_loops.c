@@ -19,13 +19,6 @@ bool hn_sum_row_f32(int64_t n, const float *x, float *sum) {
     return loops != NULL;
 }
 
-bool hn_add_rows_f32(int64_t n, const float *x, const float *z, const float *b, float *y) {
-    const hn_row_loops_f32 *loops = hn_row_loops_pick_f32();
-    if (loops)
-        loops->add_rows(n, x, z, b, y);
-    return loops != NULL;
-}
-
 bool hn_rotate_row_f32(int64_t half, const float *cosines, const float *sines, const float *x,
                        float *y) {
     const hn_row_loops_f32 *loops = hn_row_loops_pick_f32();

@@ -50,6 +50,7 @@ typedef struct hn_row_loops_f32 {
                       float *inverse);
     void (*rotate)(int64_t half, const float *cosines, const float *sines, const float *x,
                    float *y);
+    /* y = x + z + b; b may be NULL, y may be any of them. */
     void (*add_rows)(int64_t n, const float *x, const float *z, const float *b, float *y);
     /* y[i] += b, and += z[i] when there is a z. */
     void (*add_to)(int64_t n, float *y, float b, const float *z);
