@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "cpu/kernels/conv/conv_form.h"
 #include "cpu/kernels/conv/conv_int.h"
 
 static double conv_exact(const hn_conv_job_f32 *job, int64_t plane, int64_t out, double *size) {
@@ -70,6 +71,26 @@ static void check_conv(const kern_conv_case *t, size_t index, int form) {
         check_outputs(&job, index);
     }
     kern_release();
+}
+
+/* Small maps with all sorts of padding. */
+void kern_test_conv_small(void) {
+    int n_small = 0;
+    for (size_t i = 0; i < 300; i++) {
+        kern_conv_case t = kern_random_case();
+        t.n_axes = HN_MIN(t.n_axes, 2);
+        for (int32_t a = 0; a < t.n_axes; a++) {
+            t.in[a] = kern_between(1, t.n_axes == 2 ? 7 : 60);
+            t.stride[a] = 1;
+        }
+        hn_window s = kern_window(&t);
+        hn_conv_job_f32 job = {
+            .window = &s, .channels = t.channels, .filters = t.filters, .groups = t.groups};
+        hn_conv_small_f32 small;
+        n_small += hn_conv_small_pick() && s.out_elems > 0 && hn_conv_small_read(&job, &small);
+        check_conv(&t, i, (int)kern_between(0, KERN_ALL_FORMS));
+    }
+    KERN_CHECK(!hn_conv_small_pick() || n_small > 100, "only %d maps were small", n_small);
 }
 
 void kern_test_conv(void) {

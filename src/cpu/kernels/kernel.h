@@ -146,15 +146,17 @@ void hn_window_step(int32_t n, const int64_t *sizes, int64_t *at);
 /* y[batch, filters, out] = conv of x[batch, channels, in] with w[filters, channels/groups, kernel];
  * `bias` may be NULL, and so may `epilogue`, which only floats have and whose own biases do not
  * count. */
-#define HN_CONV_JOB(name, T)                   \
-  typedef struct hn_conv_job_##name {          \
-    const hn_window *window;                   \
-    int64_t batch, channels, filters, groups;  \
-    const T *x, *w, *bias;                     \
-    const T *packed_w; /* floats; see below */ \
-    T *y;                                      \
-    const hn_epilogue_f32 *epilogue;           \
-  } hn_conv_job_##name;                        \
+typedef struct hn_conv_form_f32 hn_conv_form_f32; /* conv/conv_form.h */
+#define HN_CONV_JOB(name, T)                                                             \
+  typedef struct hn_conv_job_##name {                                                    \
+    const hn_window *window;                                                             \
+    int64_t batch, channels, filters, groups;                                            \
+    const T *x, *w, *bias;                                                               \
+    const T *packed_w; /* floats; see below */                                           \
+    T *y;                                                                                \
+    const hn_epilogue_f32 *epilogue;                                                     \
+    const hn_conv_form_f32 *form; /* of this job; floats only, NULL: read in the call */ \
+  } hn_conv_job_##name;                                                                  \
   void hn_conv_##name(hn_pool *pool, const hn_conv_job_##name *job);
 HN_KERNEL_TYPES(HN_CONV_JOB)
 #undef HN_CONV_JOB

@@ -1,13 +1,15 @@
 /* Lowering of channels-first convolutions of floats: constant filters are packed once, the job is
  * filled once per plan. */
+#include "cpu/kernels/conv/conv_form.h"
 #include "cpu/lower/lower.h"
 #include "cpu/pack/node_state.h"
 #include "ops/eval/ms/ms_eval.h"
 #include "ops/eval/onnx/window_eval.h"
 
-/* The job points at the window. */
+/* The job points at the window and the form. */
 typedef struct conv_step {
     hn_window window;
+    hn_conv_form_f32 form;
     hn_conv_job_f32 job;
     hn_epilogue_f32 epilogue;
     bool has_bias, has_epilogue, has_residual;
@@ -51,6 +53,8 @@ static conv_step *new_conv(hn_eval *c, hone_status *status) {
                                .filters = w->dims[0],
                                .groups = hn_attr_i(hn_eval_node(c), "group", 1),
                                .packed_w = hn_packed_weights(c)};
+    hn_conv_form_read(&s->job, &s->form);
+    s->job.form = &s->form;
     s->has_bias = hn_arg(c, 2) != NULL;
     return s;
 }

@@ -3,6 +3,9 @@
 
 #define MOST_PLANES 4      /* channels of an image that is read channels first */
 #define MACS_PER_BYTE 16.0 /* by which a convolution is faster in the time that moves a byte */
+#define NARROW_FILTERS 16  /* fewer of them do not fill the vectors of channels-last tiles */
+#define SMALL_PLANE 64     /* outputs that the channels-first kernel of small maps takes */
+#define SMALL_BYTES 512.0  /* moved in the time by which it is faster */
 
 /* The node's twin: attributes that the twin does not have are left out. */
 static hn_id make_twin(hn_rule *r, hn_id node, const char *op, uint32_t n_in, const hn_id *in,
@@ -59,6 +62,18 @@ static bool reads_planes(const hn_rule *r, hn_id node, const hn_shape *filters) 
            hn_node_i(r, node, "group", 1) == 1 && hn_in(r, node, 3) == HN_NONE;
 }
 
+static double plane_elems(const hn_shape *s) {
+    return hn_layout_elems(s) / HN_MAX((double)s->dims[0] * (double)s->dims[1], 1);
+}
+
+/* Measured on maps of 2x2 to 7x7 with AVX-512, 3x3 windows: channels-first is 1.3 to 7 times faster
+ * with 2 to 8 filters, 0.5 to 1.05 times as fast with 16 of them. */
+static bool is_small_conv(const hn_shape *filters, const hn_shape *y) {
+    return y && y->rank <= 4 && y->rank == filters->rank && hn_dim_is_known(y->dims[0]) &&
+           hn_dim_is_known(y->dims[1]) && filters->dims[0] < NARROW_FILTERS &&
+           filters->dims[1] > 1 && plane_elems(filters) > 1 && plane_elems(y) <= SMALL_PLANE;
+}
+
 static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
     hn_id x = hn_in(r, node, 0), w = hn_in(r, node, 1), y = hn_out(r, node, 0);
     const hn_shape *filters = hn_shape_of(r, w);
@@ -67,6 +82,8 @@ static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
     double macs = hn_layout_elems(hn_shape_of(r, y)) * hn_layout_elems(filters) /
                   HN_MAX((double)filters->dims[0], 1);
     f->saved_bytes = 2 * (hn_layout_bytes(r, x) + hn_layout_bytes(r, y)) + macs / MACS_PER_BYTE;
+    if (is_small_conv(filters, hn_shape_of(r, y)))
+        f->saved_bytes = -SMALL_BYTES;
     f->takes_both = reads_planes(r, node, filters);
     return true;
 }

@@ -1,6 +1,7 @@
 /* Float convolutions: a product of the filters with the windows, or over whole planes where each
  * filter has one channel. Bias, residual and activation are applied to each piece of the output
  * while it is still in the cache. Measured with AVX-512: 1x1 at 64 to 76 % of the peak. */
+#include "cpu/kernels/conv/conv_form.h"
 #include "cpu/kernels/conv/conv_int.h"
 #include "cpu/kernels/rows/row_loops.h"
 
@@ -52,11 +53,14 @@ void hn_conv_pack_f32(const hn_conv_job_f32 *job, float *out) {
     }
 }
 
-static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, const hn_band *form, int64_t i) {
+static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, const hn_conv_form_f32 *form,
+                       int64_t i) {
     const hn_window *s = job->window;
     int64_t channels = job->channels / job->groups, group = i % job->groups;
+    bool has_bands = form->way == HN_CONV_BANDS;
     hn_gemm_job_f32 g = group_filters(job, group);
-    hn_conv_columns_f32 columns = {s, job->x + i * channels * s->in_elems, form};
+    hn_conv_columns_f32 columns = {s, job->x + i * channels * s->in_elems,
+                                   has_bands ? &form->band : NULL};
     int64_t at = i * g.m * s->out_elems;
     hn_epilogue_f32 epilogue = job->epilogue ? *job->epilogue : (hn_epilogue_f32){0};
     epilogue.bias = job->bias ? job->bias + group * g.m : NULL;
@@ -65,30 +69,54 @@ static void conv_group(hn_pool *pool, const hn_conv_job_f32 *job, const hn_band 
     g.c = job->y + at;
     g.c_row = s->out_elems;
     g.epilogue = &epilogue;
-    if (is_pointwise(s)) {
+    if (form->way == HN_CONV_POINTWISE) {
         g.b = columns.x;
         g.b_row = s->in_elems;
         g.b_col = 1;
     } else {
         g.fill = hn_conv_fill_f32;
-        g.panels = form ? hn_conv_panels_f32 : NULL;
+        g.panels = has_bands ? hn_conv_panels_f32 : NULL;
         g.fill_ctx = &columns;
     }
     hn_gemm_f32(pool, &g);
 }
 
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+void hn_conv_form_read(const hn_conv_job_f32 *job, hn_conv_form_f32 *form) {
+    if (job->channels == job->groups)
+        form->way = HN_CONV_DEPTHWISE;
+    else if (is_pointwise(job->window))
+        form->way = HN_CONV_POINTWISE;
+    else if (hn_conv_small_read(job, &form->small))
+        form->way = HN_CONV_SMALL;
+    else
+        form->way =
+            hn_conv_windows_read(job->window, &form->band) ? HN_CONV_BANDS : HN_CONV_COLUMNS;
+}
+
+static void conv_depthwise(hn_pool *pool, const hn_conv_job_f32 *job) {
+    if (hn_conv_depthwise_f32(pool, job))
+        return;
+    hn_conv_plain_f32(pool, job);
+    hn_conv_epilogue_f32(job, 0, job->batch * job->filters * job->window->out_elems);
+}
+
+static void conv_formed(hn_pool *pool, const hn_conv_job_f32 *job, const hn_conv_form_f32 *form) {
+    if (form->way == HN_CONV_DEPTHWISE)
+        conv_depthwise(pool, job);
+    else if (form->way == HN_CONV_SMALL)
+        hn_conv_small_run(pool, job, &form->small);
+    else
+        for (int64_t i = 0; i < job->batch * job->groups && !hn_pool_is_stopped(pool); i++)
+            conv_group(pool, job, form, i);
+}
+
 void hn_conv_f32(hn_pool *pool, const hn_conv_job_f32 *job) {
+    hn_conv_form_f32 form;
     if (job->window->out_elems == 0 || job->batch == 0 || job->filters == 0)
         return;
-    if (job->channels == job->groups) {
-        if (hn_conv_depthwise_f32(pool, job))
-            return;
-        hn_conv_plain_f32(pool, job);
-        hn_conv_epilogue_f32(job, 0, job->batch * job->filters * job->window->out_elems);
-        return;
-    }
-    hn_band form;
-    bool has_form = hn_conv_windows_read(job->window, &form);
-    for (int64_t i = 0; i < job->batch * job->groups && !hn_pool_is_stopped(pool); i++)
-        conv_group(pool, job, has_form ? &form : NULL, i);
+    if (!job->form)
+        hn_conv_form_read(job, &form);
+    conv_formed(pool, job, job->form ? job->form : &form);
 }
