@@ -448,6 +448,12 @@ void hn_pool_for_lanes(hn_pool *pool, int64_t n, int64_t grain, hn_lane_fn fn, v
 
 /* ---- small number formats, exact to the ONNX rules (round to nearest even) ------------------- */
 
+/* To the nearest integer, ties to even; what is too large to have a fraction stays. */
+static inline float hn_round_even(float v) {
+    const float shift = 12582912.0f; /* 1.5 * 2^23: sums with it have no bits left for a fraction */
+    return v > -4194304.0f && v < 4194304.0f ? (v + shift) - shift : v;
+}
+
 float hn_f16_to_f32(uint16_t h);
 uint16_t hn_f32_to_f16(float f);
 float hn_bf16_to_f32(uint16_t h);

@@ -91,6 +91,7 @@ void kern_test_binary(void);
 void kern_test_overlap(void);
 void kern_test_reduce(void);
 void kern_test_convert(void);
+void kern_test_quantize(void);
 void kern_test_transpose(void);
 void kern_test_rows(void);
 void kern_test_rows_nhwc(void);

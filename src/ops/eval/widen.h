@@ -28,11 +28,6 @@ double *hn_buffer_f64(hn_eval *c, hn_array *y);
 void hn_narrow_f32(hn_array *y, const float *from);
 void hn_narrow_f64(hn_array *y, const double *from);
 
-/* To the nearest integer, ties to even; what is too large to have a fraction stays. */
-static inline float hn_round_even(float v) {
-    const float shift = 12582912.0f; /* 1.5 * 2^23: sums with it have no bits left for a fraction */
-    return v > -4194304.0f && v < 4194304.0f ? (v + shift) - shift : v;
-}
 /* Numbers of one scale and zero point: real = (q - zero) * scale. */
 typedef struct hn_affine {
     float scale, zero;

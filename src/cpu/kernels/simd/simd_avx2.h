@@ -21,6 +21,9 @@
   _mm_storeu_si128((void *)(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT))
 #define V_STORE_BF16(p, v) _mm_storeu_si128((void *)(p), hn_bf16__avx2(v))
 #define V_LOAD_U8(p) _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(p))))
+#define V_LOAD_S8(p) _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)(p))))
+#define V_STORE_U8(p, v) hn_store_bytes__avx2(p, v)
+#define V_STORE_S8(p, v) hn_store_bytes__avx2(p, v)
 #define V_SOME __m256i
 #define V_FIRST(n) \
   _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
@@ -102,6 +105,13 @@ static inline V_TARGET void hn_store_truth__avx2(uint8_t *p, __m256 t) {
     __m256i ones = _mm256_srli_epi32(_mm256_castps_si256(t), 31);
     __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(ones), _mm256_extracti128_si256(ones, 1));
     _mm_storel_epi64((void *)p, _mm_packus_epi16(half, half));
+}
+
+/* The lowest byte of each number. */
+static inline V_TARGET void hn_store_bytes__avx2(void *p, __m256 v) {
+    __m256i low = _mm256_and_si256(_mm256_cvtps_epi32(v), _mm256_set1_epi32(0xff));
+    __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    _mm_storel_epi64(p, _mm_packus_epi16(half, half));
 }
 
 static inline V_TARGET __m256 hn_load_truth__avx2(const uint8_t *p) {

@@ -28,6 +28,10 @@
 #define V_STORE_BF16(p, v) _mm256_storeu_si256((void *)(p), hn_bf16__avx512(v))
 /* Bytes 0 .. 255 as floats. */
 #define V_LOAD_U8(p) _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(p))))
+#define V_LOAD_S8(p) _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(p))))
+/* Whole numbers that a byte can have. */
+#define V_STORE_U8(p, v) _mm_storeu_si128((void *)(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)))
+#define V_STORE_S8(p, v) V_STORE_U8(p, v)
 /* The first n elements, 0 <= n <= V_ELEMS: memory of others is not touched, they are loaded as 0.
  */
 #define V_SOME __mmask16

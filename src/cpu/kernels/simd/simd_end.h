@@ -59,6 +59,9 @@
 #undef V_STORE_F16
 #undef V_STORE_BF16
 #undef V_LOAD_U8
+#undef V_LOAD_S8
+#undef V_STORE_U8
+#undef V_STORE_S8
 #undef V_INDEX
 #undef V_INDEX_LOAD
 #undef V_INDEX_NEXT

@@ -18,6 +18,9 @@
 #define V_STORE_F16(p, v) vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)))
 #define V_STORE_BF16(p, v) vst1_u16(p, hn_bf16__neon(v))
 #define V_LOAD_U8(p) vcvtq_f32_u32((uint32x4_t){(p)[0], (p)[1], (p)[2], (p)[3]})
+#define V_LOAD_S8(p) vcvtq_f32_s32((int32x4_t){(p)[0], (p)[1], (p)[2], (p)[3]})
+#define V_STORE_U8(p, v) hn_store_bytes__neon(p, v)
+#define V_STORE_S8(p, v) hn_store_bytes__neon(p, v)
 #define V_SOME int
 #define V_FIRST(n) ((int)(n))
 #define V_LOAD_SOME(p, some) hn_load_some__neon(p, some)
@@ -97,6 +100,12 @@ static inline void hn_store_some__neon(float *p, int some, float32x4_t all) {
 static inline void hn_store_truth__neon(uint8_t *p, uint32x4_t t) {
     for (int i = 0; i < 4; i++)
         p[i] = (uint8_t)(t[i] & 1);
+}
+
+static inline void hn_store_bytes__neon(void *p, float32x4_t v) {
+    uint16x4_t low = vmovn_u32(vreinterpretq_u32_s32(vcvtq_s32_f32(v)));
+    uint8x8_t bytes = vmovn_u16(vcombine_u16(low, low));
+    memcpy(p, &bytes, 4);
 }
 
 static inline uint32x4_t hn_load_truth__neon(const uint8_t *p) {

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "cpu/kernels/quantize/quantize.h"
+
 hone_status hn_quant_read(hn_eval *c, hn_quant *q) {
     const hn_infer *node = hn_eval_node(c);
     const hn_array *x = hn_arg(c, 0), *scale = hn_arg(c, 1), *zero = hn_arg(c, 2);
@@ -174,11 +176,59 @@ static void dequantize_tiles(void *ctx, int64_t tile0, int64_t tile1) {
     }
 }
 
+/* ---- floats and bytes ------------------------------------------------------------------------ */
+
+/* Elements that follow each other and have the same scale. */
+static uint64_t slice_elems(const quant_job *job) {
+    return job->form->is_single ? job->x->n_elems : job->form->inner;
+}
+
+/* Kernels take runs of elements with one scale; runs of a few are no work for them. */
+static bool suits_byte_loops(const quant_job *job) {
+    enum { FEWEST_ELEMS = 16 };
+    hn_dtype x = job->x->dtype, y = job->y->dtype;
+    bool is_pair =
+        (x == HN_F32 && (y == HN_U8 || y == HN_I8)) || (y == HN_F32 && (x == HN_U8 || x == HN_I8));
+    return is_pair && job->form->block == 0 && job->form->precision == HN_F32 &&
+           (job->form->is_single || job->form->inner >= FEWEST_ELEMS);
+}
+
+static void convert_byte_run(const quant_job *job, uint64_t at, uint64_t n, float scale,
+                             float zero) {
+    const hn_quantize_loops *loops = hn_quantize_loops_find();
+    const hn_array *x = job->x;
+    hn_array *y = job->y;
+    if (x->dtype == HN_U8)
+        loops->from_u8(n, (const uint8_t *)x->data + at, scale, zero, (float *)y->data + at);
+    else if (x->dtype == HN_I8)
+        loops->from_s8(n, (const int8_t *)x->data + at, scale, zero, (float *)y->data + at);
+    else if (y->dtype == HN_U8)
+        loops->to_u8(n, (const float *)x->data + at, scale, zero, (uint8_t *)y->data + at);
+    else
+        loops->to_s8(n, (const float *)x->data + at, scale, zero, (int8_t *)y->data + at);
+}
+
+static void convert_byte_tiles(void *ctx, int64_t tile0, int64_t tile1) {
+    const quant_job *job = ctx;
+    uint64_t slice = slice_elems(job), n_scales = job->form->is_single ? 1 : job->form->axis;
+    uint64_t end = HN_MIN((uint64_t)tile1 * HN_TILE, job->x->n_elems);
+    for (uint64_t at = (uint64_t)tile0 * HN_TILE, n; at < end; at += n) {
+        uint64_t i = at / slice % n_scales;
+        n = HN_MIN(end - at, slice - at % slice);
+        convert_byte_run(job, at, n, job->scale[i], job->zero ? job->zero[i] : 0);
+    }
+}
+
 /* ---- both ------------------------------------------------------------------------------------ */
 
 void hn_quant_run(hn_pool *pool, const hn_quant *q, bool is_back, const hn_array *x, hn_array *y,
                   const float *scale, const float *zero) {
     quant_job job = {q, scale, zero, x, y};
+    if (suits_byte_loops(&job)) {
+        hn_pool_for(pool, (int64_t)((x->n_elems + HN_TILE - 1) / HN_TILE), 64, convert_byte_tiles,
+                    &job);
+        return;
+    }
     hn_pool_for(pool, (int64_t)((x->n_elems + HN_TILE - 1) / HN_TILE), 64,
                 is_back ? dequantize_tiles : quantize_tiles, &job);
 }
