@@ -381,7 +381,9 @@ uint64_t hn_outfile_offset(const hn_outfile *f);
 /* Brings all content to the disk, under the temporary name: what is left for commit is a rename. */
 hone_status hn_outfile_finish(hn_outfile *f, hone_error *err);
 hone_status hn_outfile_commit(
-    hn_outfile *f, hone_error *err);  /* closes in every case; on failure the target is untouched */
+    hn_outfile *f, hone_error *err); /* closes in every case; on failure the target is untouched */
+/* The same under another name in the same folder. */
+hone_status hn_outfile_commit_as(hn_outfile *f, const char *path, hone_error *err);
 void hn_outfile_abort(hn_outfile *f); /* closes and removes; NULL is fine */
 /* Whether a file has the content of one that is finished. */
 bool hn_outfile_equals(const hn_outfile *f, const char *path);

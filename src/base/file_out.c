@@ -232,19 +232,23 @@ hone_status hn_outfile_finish(hn_outfile *f, hone_error *err) {
     return HONE_OK;
 }
 
-hone_status hn_outfile_commit(hn_outfile *f, hone_error *err) {
+hone_status hn_outfile_commit_as(hn_outfile *f, const char *path, hone_error *err) {
     hone_status status = hn_outfile_finish(f, err);
-    if (status == HONE_OK && !f->in_place && rename(f->temp, f->target) != 0)
+    if (status == HONE_OK && !f->in_place && rename(f->temp, path) != 0)
         status = hn_fail_errno(err, "cannot write '%s'", f->given);
     if (status != HONE_OK) {
         hn_outfile_abort(f);
         return status;
     }
     if (!f->in_place && !f->is_expendable)
-        hn_folder_sync(f->target);
+        hn_folder_sync(path);
     close(f->fd);
     free_outfile(f);
     return HONE_OK;
+}
+
+hone_status hn_outfile_commit(hn_outfile *f, hone_error *err) {
+    return hn_outfile_commit_as(f, f->target, err);
 }
 
 bool hn_file_link(const char *from, const char *to, const hone_allocator *a) {

@@ -124,12 +124,14 @@ hone_status hn_data_file_fate(const hn_model *m, const char *path, const char *d
     bool is_main;
     char neighbour[PATH_MAX];
     *fate = HN_DATA_NEW;
-    *why = "it appeared while the model was saved: try again";
-    if (stat(data_path, &st) != 0 || !hn_file_stamp_read(data_path, &s.data))
+    *why = "";
+    if (lstat(data_path, &st) != 0)
         return HONE_OK;
     if (!S_ISREG(st.st_mode))
         return hn_fail(err, HONE_E_IO, "'%s' cannot be the data file: it is %s", data_path,
                        hn_file_kind_name(st.st_mode));
+    if (!hn_file_stamp_read(data_path, &s.data))
+        return HONE_OK;
     bool is_in_place = hn_file_stamp_read(path, &model) && is_read_from(m, &model, &is_main);
     if (is_read_from(m, &s.data, &is_main) && (is_main || !is_in_place))
         return keep_data(fate, *why = "the model that is saved is read from it");

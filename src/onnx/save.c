@@ -199,8 +199,7 @@ static hone_status open_files(file_save *f) {
             return fail_data_file(f);
         f->step_path = hn_data_step_name(f->scratch, f->data_path);
         HN_TRY_PTR(f->step_path);
-        HN_TRY(hn_outfile_open(f->fate == HN_DATA_NEW ? f->data_path : f->step_path, a, &s->data,
-                               f->err));
+        HN_TRY(hn_outfile_open(f->data_path, a, &s->data, f->err));
     }
     return hn_outfile_open(f->path, a, &s->out.file, f->err);
 }
@@ -211,10 +210,10 @@ static hone_status commit_model(file_save *f) {
     return hn_outfile_commit(file, f->err);
 }
 
-static hone_status commit_data(file_save *f) {
+static hone_status commit_data(file_save *f, const char *path) {
     hn_outfile *file = f->saver.data;
     f->saver.data = NULL;
-    return hn_outfile_commit(file, f->err);
+    return hn_outfile_commit_as(file, path, f->err);
 }
 
 /* The model once more, with another name of its data. */
@@ -238,7 +237,7 @@ static hone_status save_step_model(file_save *f) {
  * the data that it names are its own. Where a file cannot have two names, the first change is all.
  */
 static hone_status replace_together(file_save *f) {
-    HN_TRY(commit_data(f));
+    HN_TRY(commit_data(f, f->step_path));
     hone_status status = save_step_model(f);
     if (status != HONE_OK) {
         unlink(f->step_path);
@@ -253,18 +252,17 @@ static hone_status replace_together(file_save *f) {
 
 static hone_status commit_files_locked(file_save *f) {
     hn_saver *s = &f->saver;
-    hn_data_fate fate_before = f->fate;
     HN_TRY(look_at_data_file(f));
     if (f->fate != HN_DATA_NEW && hn_outfile_equals(s->data, f->data_path)) {
         hn_outfile_abort(s->data);
         s->data = NULL;
         return commit_model(f);
     }
-    if (f->fate == HN_DATA_KEEP || (f->fate == HN_DATA_NEW) != (fate_before == HN_DATA_NEW))
+    if (f->fate == HN_DATA_KEEP)
         return fail_data_file(f);
     if (f->fate == HN_DATA_REPLACE)
         return replace_together(f);
-    HN_TRY(commit_data(f));
+    HN_TRY(commit_data(f, f->data_path));
     hone_status status = commit_model(f);
     if (status != HONE_OK)
         unlink(f->data_path);
