@@ -333,9 +333,9 @@ typedef struct hn_filemap {
     bool is_copy;        /* memory of its own: the file may change */
     hn_file_stamp stamp; /* when it was opened */
     const char *path;    /* absolute, in memory of whoever opened it; NULL: not known */
-    /* Maps with equal identities have equal bytes. Zeros: unknown, as for a file that was modified
-     * so recently that another change could leave the same time stamp, or whose file system does
-     * not tell. */
+    /* Maps with equal identities have equal bytes, while nobody writes through mappings of his own.
+     * Zeros: unknown, as for a file that was modified so recently that another change could leave
+     * the same time stamp. */
     uint64_t identity[2];
     uint64_t content[2]; /* hash of the bytes, by hn_model_identify; zeros: not computed */
 } hn_filemap;

@@ -1,6 +1,6 @@
 /* Files mapped read-only, and the check that external data stay in the model's folder. */
 #define _GNU_SOURCE /* O_PATH, realpath, MAP_ANONYMOUS */
-#include "base/base.h"
+#include "base/file_identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,39 +58,55 @@ bool hn_file_stamp_read(const char *path, hn_file_stamp *out) {
 
 /* ---- identity -------------------------------------------------------------------------------- */
 
+#define SETTLED_SECONDS 2 /* more than the time stamp resolution of any file system */
 /* Whoever has mapped a file for writing changes its time stamp with the first write to a page, and
  * again only after the page was written to the disk: half a minute later. */
-#define SETTLED_SECONDS 120
+#define WRITTEN_BACK_SECONDS 120
+
+static bool is_older(const struct stat *st, time_t seconds) {
+    struct timespec now;
+    return clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - st->st_ctim.tv_sec >= seconds;
+}
+
+/* Any change of a file changes at least one of these. */
+static void identify_file(const struct stat *st, uint64_t identity[2]) {
+    uint64_t facts[] = {(uint64_t)st->st_dev,          (uint64_t)st->st_ino,
+                        (uint64_t)st->st_size,         (uint64_t)st->st_mtim.tv_sec,
+                        (uint64_t)st->st_mtim.tv_nsec, (uint64_t)st->st_ctim.tv_sec,
+                        (uint64_t)st->st_ctim.tv_nsec};
+    if (!is_older(st, SETTLED_SECONDS))
+        return;
+    identity[0] = hn_hash64(facts, sizeof facts, 0);
+    identity[1] = hn_hash64(facts, sizeof facts, 1);
+}
 
 /* File systems that write pages back and tell the time of every change after it. */
-static bool tells_changes(int fd) {
+static bool tells_changes(const char *path) {
 #ifdef __linux__
     static const uint32_t kinds[] = {0xEF53 /* ext2, ext3, ext4 */, 0x58465342 /* xfs */,
                                      0x9123683E /* btrfs */, 0xF2F52010 /* f2fs */};
     struct statfs fs;
-    if (fstatfs(fd, &fs) != 0)
+    if (statfs(path, &fs) != 0)
         return false;
     for (size_t i = 0; i < HN_COUNT(kinds); i++)
         if ((uint32_t)fs.f_type == kinds[i])
             return true;
 #else
-    (void)fd;
+    (void)path;
 #endif
     return false;
 }
 
-/* Any change of a file changes at least one of these. */
-static void identify_file(int fd, const struct stat *st, uint64_t identity[2]) {
-    struct timespec now;
-    uint64_t facts[] = {(uint64_t)st->st_dev,          (uint64_t)st->st_ino,
-                        (uint64_t)st->st_size,         (uint64_t)st->st_mtim.tv_sec,
-                        (uint64_t)st->st_mtim.tv_nsec, (uint64_t)st->st_ctim.tv_sec,
-                        (uint64_t)st->st_ctim.tv_nsec};
-    if (clock_gettime(CLOCK_REALTIME, &now) != 0 ||
-        now.tv_sec - st->st_ctim.tv_sec < SETTLED_SECONDS || !tells_changes(fd))
-        return;
-    identity[0] = hn_hash64(facts, sizeof facts, 0);
-    identity[1] = hn_hash64(facts, sizeof facts, 1);
+static bool is_in_state(const struct stat *st, const hn_file_stamp *stamp) {
+    hn_file_stamp now = stamp_of(st);
+    return hn_same_file(&now, stamp) && now.bytes == stamp->bytes &&
+           now.changed_s == stamp->changed_s && now.changed_ns == stamp->changed_ns;
+}
+
+bool hn_filemap_tells_changes(const hn_filemap *map) {
+    struct stat st;
+    return map->path && stat(map->path, &st) == 0 && is_in_state(&st, &map->stamp) &&
+           is_older(&st, WRITTEN_BACK_SECONDS) && tells_changes(map->path);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -157,7 +173,7 @@ static hone_status map_descriptor(int fd, const char *path, hn_map_mode mode, hn
     if (status != HONE_OK)
         hn_filemap_close(out);
     else
-        identify_file(fd, &st, out->identity);
+        identify_file(&st, out->identity);
     return status;
 }
 
@@ -185,11 +201,11 @@ hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err) 
 }
 
 hone_status hn_filemap_check(const hn_filemap *map, hone_error *err) {
-    hn_file_stamp now;
-    if (map->is_copy || !map->path || !hn_file_stamp_read(map->path, &now) ||
-        !hn_same_file(&now, &map->stamp) ||
-        (now.bytes == map->stamp.bytes && now.changed_s == map->stamp.changed_s &&
-         now.changed_ns == map->stamp.changed_ns))
+    struct stat st;
+    if (map->is_copy || !map->path || stat(map->path, &st) != 0 || is_in_state(&st, &map->stamp))
+        return HONE_OK;
+    hn_file_stamp now = stamp_of(&st);
+    if (!hn_same_file(&now, &map->stamp))
         return HONE_OK;
     return hn_fail(err, HONE_E_IO,
                    "'%s' was %s while the model is in use: load the model again, or load a copy",

@@ -3,10 +3,12 @@
 
 #include <pthread.h>
 
+#include "base/file_identity.h"
+
 #define HASHED_BYTES ((uint64_t)1 << 20) /* by one thread at a time */
 
 const uint64_t *hn_map_identity(const hn_filemap *map, bool by_content) {
-    return by_content && !map->identity[0] && !map->identity[1] ? map->content : map->identity;
+    return by_content && (map->content[0] || map->content[1]) ? map->content : map->identity;
 }
 
 bool hn_model_locate(const hn_model *m, const void *at, uint64_t n_bytes, bool by_content,
@@ -48,26 +50,30 @@ typedef struct part_hashes {
     hn_blob_key *parts;
 } part_hashes;
 
-static void hash_parts(void *ctx, int64_t begin, int64_t end) {
-    const part_hashes *h = ctx;
-    for (int64_t i = begin; i < end; i++) {
-        uint64_t at = (uint64_t)i * HASHED_BYTES;
-        h->parts[i] = (hn_blob_key){.hash = {1, 2}};
-        hn_blob_key_mix(&h->parts[i], (const uint8_t *)h->file.at + at,
-                        HN_MIN(h->file.n - at, HASHED_BYTES));
-    }
+static hn_blob_key hash_part(hn_bytes file, uint64_t i) {
+    hn_blob_key key = {.hash = {1, 2}};
+    uint64_t at = i * HASHED_BYTES;
+    hn_blob_key_mix(&key, (const uint8_t *)file.at + at, HN_MIN(file.n - at, HASHED_BYTES));
+    return key;
 }
 
-/* Nothing is known without the memory for it. */
+static void hash_parts(void *ctx, int64_t begin, int64_t end) {
+    const part_hashes *h = ctx;
+    for (int64_t i = begin; i < end; i++)
+        h->parts[i] = hash_part(h->file, (uint64_t)i);
+}
+
+/* Without memory for the parts, one after the other. */
 static void hash_file(hn_filemap *map, hn_pool *pool, const hone_allocator *a) {
     uint64_t n_parts = (map->bytes.n + HASHED_BYTES - 1) / HASHED_BYTES;
     part_hashes h = {map->bytes, hn_calloc(a, (size_t)n_parts + 1, sizeof *h.parts)};
-    if (!h.parts)
-        return;
-    hn_pool_for(pool, (int64_t)n_parts, 1, hash_parts, &h);
+    if (h.parts)
+        hn_pool_for(pool, (int64_t)n_parts, 1, hash_parts, &h);
     hn_blob_key whole = {.hash = {map->bytes.n, ~map->bytes.n}};
-    for (uint64_t i = 0; i < n_parts; i++)
-        hn_blob_key_mix(&whole, h.parts[i].hash, sizeof h.parts[i].hash);
+    for (uint64_t i = 0; i < n_parts; i++) {
+        hn_blob_key part = h.parts ? h.parts[i] : hash_part(map->bytes, i);
+        hn_blob_key_mix(&whole, part.hash, sizeof part.hash);
+    }
     hn_free(a, h.parts, ((size_t)n_parts + 1) * sizeof *h.parts);
     map->content[0] = whole.hash[0];
     map->content[1] = whole.hash[1] | 1;
@@ -80,8 +86,8 @@ void hn_model_identify(const hn_model *m, hn_pool *pool) {
     for (; m; m = m->origin)
         for (uint32_t i = 0; i < m->maps.n; i++) {
             hn_filemap *map = &m->maps.at[i];
-            const uint64_t *known = hn_map_identity(map, true);
-            if (!known[0] && !known[1])
+            bool is_hashed = map->content[0] || map->content[1];
+            if (!is_hashed && !hn_filemap_tells_changes(map))
                 hash_file(map, pool, hn_arena_allocator(m->arena));
         }
     pthread_mutex_unlock(&lock);
