@@ -107,10 +107,5 @@ bool cli_file_read(const char *path, cli_buffer *out, hone_error *error) {
 bool cli_file_write(const char *path, const cli_buffer *b, hone_error *error) {
     if (b->failed)
         return cli_refuse(error, "cannot write '%s': out of memory", path);
-    FILE *f = fopen(path, "wb");
-    if (!f)
-        return cli_refuse(error, "cannot write '%s': %s", path, strerror(errno));
-    bool ok = b->n == 0 || fwrite(b->at, 1, b->n, f) == b->n;
-    ok = fclose(f) == 0 && ok;
-    return ok ? true : cli_refuse(error, "cannot write '%s': %s", path, strerror(errno));
+    return hone_write_file(path, b->at, b->n, error) == HONE_OK;
 }

@@ -137,11 +137,17 @@ typedef struct cli_model_options { /* options that several commands share */
     cli_list dims;                 /* --dim NAME=SIZE */
     cli_list shapes;               /* --shape INPUT=1x3x224x224 */
     cli_list custom_ops;           /* --custom-ops LIBRARY */
+    bool copy;                     /* --copy */
 } cli_model_options;
 #define CLI_CUSTOM_OPS(options)                                                 \
   {                                                                             \
     "custom-ops", 0, CLI_TEXTS, offsetof(options, model.custom_ops), "LIBRARY", \
         "operators of a shared library, see docs/custom-ops.md (repeatable)"    \
+  }
+#define CLI_COPY(options)                                            \
+  {                                                                  \
+    "copy", 0, CLI_FLAG, offsetof(options, model.copy), NULL,        \
+        "read the model into memory: its files may change meanwhile" \
   }
 /* Parses "extended", "2"; NULL leaves the level unchanged. Reports errors: EXIT_FAILED. */
 int cli_parse_level(const char *text, hone_level *level);
@@ -150,7 +156,7 @@ int cli_parse_precision(const char *option, const char *text, hone_precision *pr
 void cli_model_options_free(cli_model_options *o);
 /* Loads a model with the operators of these libraries. */
 hone_status cli_load_model(const char *path, const cli_list *custom_ops, bool skip_external_data,
-                           hone_model **model, hone_error *error);
+                           bool copy_files, hone_model **model, hone_error *error);
 /* Loads a model and applies --dim and --shape. Reports errors and returns NULL. */
 hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_external_data);
 typedef struct cli_save_options { /* where and how a model is written */

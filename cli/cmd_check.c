@@ -46,7 +46,7 @@ static int check_file(const char *path, const check_options *o) {
     hone_error error;
     hone_model *m;
     hone_problems *problems;
-    if (cli_load_model(path, &o->model.custom_ops, false, &m, &error) != HONE_OK) {
+    if (cli_load_model(path, &o->model.custom_ops, false, false, &m, &error) != HONE_OK) {
         if (o->json)
             hone_error_write_json(&error, path, cli_write_stdout, NULL);
         else

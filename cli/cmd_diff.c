@@ -28,6 +28,7 @@ static const cli_option diff_option_table[] = {
     {"shape", 's', CLI_TEXTS, offsetof(diff_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input of both (repeatable)"},
     CLI_CUSTOM_OPS(diff_options),
+    CLI_COPY(diff_options),
     {"json", 0, CLI_FLAG, offsetof(diff_options, json), NULL, "one JSON object instead of a table"},
 };
 

@@ -57,6 +57,7 @@ static const cli_option optimize_option_table[] = {
     {"shape", 's', CLI_TEXTS, offsetof(optimize_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
     CLI_CUSTOM_OPS(optimize_options),
+    CLI_COPY(optimize_options),
     {"rules", 0, CLI_TEXTS, offsetof(optimize_options, rules), "LIBRARY",
      "rules of a shared library, see docs/custom-rules.md (repeatable)"},
     CLI_INPUT_OPTIONS(optimize_options),

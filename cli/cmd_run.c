@@ -60,6 +60,7 @@ static const cli_option run_option_table[] = {
     {"shape", 's', CLI_TEXTS, offsetof(run_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
     CLI_CUSTOM_OPS(run_options),
+    CLI_COPY(run_options),
     {"test", 0, CLI_FLAG, offsetof(run_options, test), NULL,
      "the arguments are folders of ONNX test data sets: run and compare"},
     {"jobs", 'j', CLI_SIZE, offsetof(run_options, jobs), "N",

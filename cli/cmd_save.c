@@ -196,7 +196,9 @@ const cli_command cli_command_save = {
     .summary = "edit a model: shapes, external data, parts, names",
     .details = "The output is written under a temporary name and renamed, so FILE is the old one "
                "or the new one, never incomplete;\n"
-               "it may be the model itself. Unchanged tensors are copied byte for byte.",
+               "it may be the model itself. A data file is replaced together with its model, and "
+               "kept when another model needs it.\n"
+               "Unchanged tensors are copied byte for byte.",
     .options = save_option_table,
     .n_options = sizeof save_option_table / sizeof *save_option_table,
     .examples = save_examples,

@@ -25,6 +25,7 @@ static const cli_option tune_option_table[] = {
     {"shape", 's', CLI_TEXTS, offsetof(tune_options, model.shapes), "INPUT=1x3x8x8",
      "fix the shape of an input (repeatable)"},
     CLI_CUSTOM_OPS(tune_options),
+    CLI_COPY(tune_options),
     {"json", 0, CLI_FLAG, offsetof(tune_options, json), NULL, "one JSON object instead of a table"},
 };
 

@@ -117,10 +117,11 @@ void cli_model_options_free(cli_model_options *o) {
 }
 
 hone_status cli_load_model(const char *path, const cli_list *custom_ops, bool skip_external_data,
-                           hone_model **model, hone_error *error) {
+                           bool copy_files, hone_model **model, hone_error *error) {
     hone_load_options load;
     hone_load_options_init(&load);
     load.skip_external_data = skip_external_data;
+    load.copy_files = copy_files;
     hone_status status = HONE_OK;
     *model = NULL;
     if (custom_ops->n)
@@ -136,7 +137,7 @@ hone_status cli_load_model(const char *path, const cli_list *custom_ops, bool sk
 hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_external_data) {
     hone_model *m;
     hone_error error;
-    if (cli_load_model(path, &o->custom_ops, skip_external_data, &m, &error) != HONE_OK) {
+    if (cli_load_model(path, &o->custom_ops, skip_external_data, o->copy, &m, &error) != HONE_OK) {
         cli_fail_error(&error);
         return NULL;
     }

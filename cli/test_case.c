@@ -190,7 +190,7 @@ void test_case_run(const test_case *c, const test_options *o, test_result *resul
     options.n_threads = o->n_threads;
     options.level = o->level;
     options.decode_image = cli_decode_image;
-    bool ok = cli_load_model(c->model, o->custom_ops, false, &m, &r.error) == HONE_OK &&
+    bool ok = cli_load_model(c->model, o->custom_ops, false, false, &m, &r.error) == HONE_OK &&
               hone_session_create(m, &options, &r.session, &r.error) == HONE_OK;
     if (ok) {
         r.g = hone_model_graph(m);

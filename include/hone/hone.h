@@ -112,12 +112,16 @@ typedef struct hone_load_options {
     uint64_t max_memory_bytes; /* for the graph, without mapped files; 0: in proportion to the file
                                   size */
     struct hone_op_registry *ops; /* operators beside the built-in ones; may be NULL */
+    bool
+        copy_files; /* read files into memory instead of mapping them: they may change afterwards */
 } hone_load_options;
 HONE_API void hone_load_options_init(hone_load_options *options);
 
 /* Maps the file and reads its structure; tensor data stay in the mapping. Binary ONNX, or ONNX text
- * syntax (.onnxtxt). The file must not be modified in place while the model exists; replacing it by
- * a rename, as hone_model_save does, is safe. */
+ * syntax (.onnxtxt). The file must not be modified in place while the model exists: where its size
+ * or time stamp shows it, the next session, run or save fails with HONE_E_IO, but a file truncated
+ * during a run ends the process (SIGBUS). Replacing it by a rename, as hone_model_save does, is
+ * safe, and with copy_files everything is. */
 HONE_API hone_status hone_model_load(const char *path, const hone_load_options *options,
                                      hone_model **model, hone_error *error);
 HONE_API hone_status hone_model_load_buffer(const void *data, size_t n_bytes,
@@ -144,14 +148,20 @@ typedef struct hone_save_options {
     void *progress_ctx;
 } hone_save_options;
 HONE_API void hone_save_options_init(hone_save_options *options);
-/* The file is replaced atomically. Equal models give equal bytes. A name that ends in .onnxtxt
- * selects the textual syntax, with every element of every tensor; options are ignored then. */
+/* The file is replaced atomically, together with its data file: at each moment the path leads to
+ * the whole old model or the whole new one. A data file that exists is replaced only if the model
+ * at `path` uses it and no other model in the folder does (HONE_E_ARGUMENT); equal data stay in
+ * place. Equal models give equal bytes. A name that ends in .onnxtxt selects the textual syntax,
+ * with every element of every tensor; options are ignored then. */
 HONE_API hone_status hone_model_save(const hone_model *model, const char *path,
                                      const hone_save_options *options, hone_error *error);
 /* Into memory of the model's allocator; free it with hone_buffer_free. */
 HONE_API hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t *n_bytes,
                                             hone_error *error);
 HONE_API void hone_buffer_free(const hone_model *model, void *data, size_t n_bytes);
+/* Replaces a file atomically, as saving does: on failure the old one stays, or there is none. */
+HONE_API hone_status hone_write_file(const char *path, const void *data, size_t n_bytes,
+                                     hone_error *error);
 
 /* ONNX textual syntax. Initializers of more than max_elements are abbreviated; such text cannot be
  * parsed again. */

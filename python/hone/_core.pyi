@@ -53,7 +53,13 @@ class Tensor:
 class Model:
     @staticmethod
     def load(
-        path: Optional[bytes], data: Any, folder: Optional[bytes], skip_external: bool, libraries: List[bytes], /
+        path: Optional[bytes],
+        data: Any,
+        folder: Optional[bytes],
+        skip_external: bool,
+        copy_files: bool,
+        libraries: List[bytes],
+        /,
     ) -> Model: ...
     def save(self, path: bytes, external: int, threshold: int, file_name: Optional[str], /) -> None: ...
     def to_bytes(self) -> bytes: ...

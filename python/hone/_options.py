@@ -63,6 +63,7 @@ MEMORY_LIMIT = "hone.memory_limit_bytes"  # ours: of intermediate values, and of
 MAX_PLANS = "hone.max_plans"  # ours: input shapes whose plan is kept
 CACHE_FOLDER = "hone.cache_dir"  # ours: packed weights for this processor
 KERNEL_CHOICES = "hone.kernel_choices"  # ours: a file of `hone tune --kernels`
+COPY_FILES = "hone.copy_files"  # ours: "1" reads the model's files into memory, so that they may change
 WEIGHTS = "hone.weights"  # ours: the type that weights of matrix products are kept in
 
 _HONOURED = {
@@ -74,6 +75,7 @@ _HONOURED = {
     MAX_PLANS,
     CACHE_FOLDER,
     KERNEL_CHOICES,
+    COPY_FILES,
     WEIGHTS,
     "session.use_deterministic_compute",  # runs always are deterministic
     "session.disable_cpu_ep_fallback",  # providers never fall back
@@ -225,6 +227,12 @@ class SessionOptions(_ConfigEntries):
 
     def _entry(self, key: str) -> str | None:
         return self._entries.get(key)
+
+    def _flag(self, key: str) -> bool:
+        value = self._entries.get(key, "0")
+        if value not in ("0", "1"):
+            raise InvalidArgument(f"{key} is '0' or '1', not {value!r}")
+        return value == "1"
 
 
 class RunOptions(_core.RunControl):

@@ -90,10 +90,11 @@ def load_core_model(
     external_data_folder: str | os.PathLike[str] | None = None,
     skip_external_data: bool = False,
     libraries: Iterable[bytes] = (),
+    copy_files: bool = False,
 ) -> _core.Model:
     """The extension's Model of a path, bytes, a hone.Model or an onnx.ModelProto."""
     folder = os.fsencode(external_data_folder) if external_data_folder else None
-    options = (folder, skip_external_data, list(libraries))
+    options = (folder, skip_external_data, copy_files, list(libraries))
     if isinstance(source, (str, os.PathLike)):
         path = os.fsencode(source)
         if not os.path.exists(path):
@@ -115,12 +116,13 @@ def _own_model(source: ModelSource, options: SessionOptions) -> _core.Model:
         source,
         external_data_folder=options._entry(_options.EXTERNAL_FOLDER),
         libraries=options._custom_ops,
+        copy_files=options._flag(_options.COPY_FILES),
     )
     is_shared = _shared_model(source) is not None
     if is_shared and not options._dims and not options._initializers:
         return model
     if is_shared:
-        model = _core.Model.load(None, model.to_bytes(), None, False, options._custom_ops)
+        model = _core.Model.load(None, model.to_bytes(), None, False, False, options._custom_ops)
     for name, value in options._initializers.items():
         model.set_initializer(name, value._value)
     for name, size in options._dims.items():

@@ -231,15 +231,16 @@ def load(
     external_data_folder: str | os.PathLike[str] | None = None,
     load_external_data: bool = True,
     custom_ops: Iterable[str | os.PathLike[str]] = (),
+    copy_files: bool = False,
 ) -> Model:
-    """Loads a model. Its tensors stay where they are in the file.
+    """Loads a model. Its tensors stay where they are in the file, which must not be modified in place.
 
     external_data_folder: of tensors in other files; the model's own folder unless it is given.
     custom_ops: paths of shared libraries with operators made for hone.
+    copy_files: read the files into memory, so that they may change afterwards.
     """
-    core = load_core_model(
-        source, external_data_folder, not load_external_data, [os.fsencode(library) for library in custom_ops]
-    )
+    libraries = [os.fsencode(library) for library in custom_ops]
+    core = load_core_model(source, external_data_folder, not load_external_data, libraries, copy_files)
     return Model(core, os.fspath(source) if isinstance(source, (str, os.PathLike)) else "")
 
 

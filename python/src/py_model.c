@@ -72,12 +72,13 @@ static hone_status load_unlocked(model_object *self, const char *path, const hon
 }
 
 static int load_model(model_object *self, const char *path, const char *folder, bool skip_external,
-                      PyObject *libraries) {
+                      bool copy_files, PyObject *libraries) {
     hone_load_options o;
     hone_error error;
     hone_load_options_init(&o);
     o.external_data_folder = folder;
     o.skip_external_data = skip_external;
+    o.copy_files = copy_files;
     o.borrow_buffer = true;
     if (load_registry(libraries, &o.ops) < 0)
         return -1;
@@ -99,15 +100,15 @@ static PyObject *model_load(PyObject *type, PyObject *args) {
     (void)type;
     const char *path, *folder;
     PyObject *data, *libraries;
-    int skip_external;
-    if (!PyArg_ParseTuple(args, "O&OO&pO!:load", read_path, &path, &data, read_path, &folder,
-                          &skip_external, &PyList_Type, &libraries))
+    int skip_external, copy_files;
+    if (!PyArg_ParseTuple(args, "O&OO&ppO!:load", read_path, &path, &data, read_path, &folder,
+                          &skip_external, &copy_files, &PyList_Type, &libraries))
         return NULL;
     model_object *self = new_model();
     if (!self)
         return NULL;
     if ((!path && PyObject_GetBuffer(data, &self->bytes, PyBUF_C_CONTIGUOUS) < 0) ||
-        load_model(self, path, folder, skip_external, libraries) < 0)
+        load_model(self, path, folder, skip_external, copy_files, libraries) < 0)
         Py_CLEAR(self);
     return (PyObject *)self;
 }

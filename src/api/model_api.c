@@ -62,6 +62,7 @@ static hone_status read_load_options(const hone_load_options *options, hone_load
     *out = (hn_load_options){.alloc = o->allocator,
                              .max_depth = o->max_depth,
                              .max_arena_bytes = o->max_memory_bytes,
+                             .copies_files = o->copy_files,
                              .skip_external = o->skip_external_data,
                              .external_folder = o->external_data_folder};
     return HONE_OK;
@@ -149,6 +150,23 @@ hone_status hone_model_save(const hone_model *model, const char *path,
                           .progress = o.progress,
                           .progress_ctx = o.progress_ctx};
     return hn_error_complete(error, hn_save_file(model_of(model), path, &so, error));
+}
+
+hone_status hone_write_file(const char *path, const void *data, size_t n_bytes, hone_error *error) {
+    hn_outfile *file;
+    hn_error_clear(error);
+    HN_REQUIRE(path, error);
+    if (n_bytes > 0)
+        HN_REQUIRE(data, error);
+    hone_status status = hn_outfile_open(path, NULL, &file, error);
+    if (status == HONE_OK) {
+        status = hn_outfile_write(file, data, n_bytes, error);
+        if (status == HONE_OK)
+            status = hn_outfile_commit(file, error);
+        else
+            hn_outfile_abort(file);
+    }
+    return hn_error_complete(error, status);
 }
 
 hone_status hone_model_save_buffer(const hone_model *model, void **data, size_t *n_bytes,

@@ -315,37 +315,81 @@ static inline uint64_t hn_key(uint32_t scope, uint32_t id) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* A file mapped read-only. An empty file maps to n == 0. */
+/* Which file it is, and in which state. */
+typedef struct hn_file_stamp {
+    uint64_t device, inode, bytes;
+    int64_t changed_s, changed_ns;
+} hn_file_stamp;
+/* Of the file that a path leads to; false: there is none. */
+bool hn_file_stamp_read(const char *path, hn_file_stamp *out);
+static inline bool hn_same_file(const hn_file_stamp *a, const hn_file_stamp *b) {
+    return a->device == b->device && a->inode == b->inode;
+}
+
+/* The bytes of a file, mapped read-only or copied. An empty file has n == 0. */
 typedef struct hn_filemap {
     hn_bytes bytes;
     uint64_t mapped_bytes;
-    /* Maps with equal identities have equal bytes. Zeros: unknown, as for a file that was modified
-     * so recently that another change could leave the same time stamp. */
+    bool is_copy;        /* memory of its own: the file may change */
+    hn_file_stamp stamp; /* when it was opened */
+    const char *path;    /* absolute, in memory of whoever opened it; NULL: not known */
+    /* Maps with equal identities have equal bytes, while nobody writes through mappings of his own.
+     * Zeros: unknown, as for a file that was modified so recently that another change could leave
+     * the same time stamp. */
     uint64_t identity[2];
+    uint64_t content[2]; /* hash of the bytes, by hn_model_identify; zeros: not computed */
 } hn_filemap;
+typedef enum hn_map_mode {
+    HN_MAP_FILE, /* small files are copied, too: that takes no longer */
+    HN_MAP_COPY,
+    HN_MAP_CACHE /* of hone's own: no link, owned by the user or root, writable by nobody else */
+} hn_map_mode;
 /* Refuses directories and special files; the message says what the path is. */
-hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err);
+hone_status hn_filemap_open_as(const char *path, hn_map_mode mode, hn_filemap *out,
+                               hone_error *err);
+hone_status hn_filemap_open(const char *path, hn_filemap *out, hone_error *err); /* HN_MAP_FILE */
 /* Opens `location`, relative to `folder`, and refuses everything outside it: absolute paths, "..",
  * symbolic links that lead out. */
-hone_status hn_filemap_open_inside(const char *folder, const char *location, hn_filemap *out,
-                                   hone_error *err);
+hone_status hn_filemap_open_inside(const char *folder, const char *location, hn_map_mode mode,
+                                   hn_filemap *out, hone_error *err);
+/* Fails when the mapped file was modified since it was opened, as far as its size and time stamp
+ * tell: reading behind its new end would end the process. A file that has another one's name now is
+ * not modified. */
+hone_status hn_filemap_check(const hn_filemap *map, hone_error *err);
 /* Hint that these bytes will not be read soon: pages that lie completely inside them are released,
  * and read from the file again on the next access. Bytes outside the map are ignored. */
 void hn_filemap_forget(const hn_filemap *map, const void *at, uint64_t n_bytes);
 void hn_filemap_close(hn_filemap *map);
 
-/* A file that is replaced atomically: written under a temporary name next to `path`, renamed by
- * commit. */
+/* "a folder", "a pipe", ...: what a path names that is no regular file; `mode` as stat gives it. */
+const char *hn_file_kind_name(unsigned mode);
+
+/* A file that is replaced atomically: written under a temporary name next to `path`, on the disk
+ * before it is renamed by commit. Temporary files that a killed process left in the folder are
+ * removed. */
 typedef struct hn_outfile hn_outfile;
 hone_status hn_outfile_open(const char *path, const hone_allocator *a, hn_outfile **out,
                             hone_error *err);
+/* For what can be made again: only a regular file is replaced, links are not followed, the file is
+ * writable by its owner alone, and nothing waits for the disk. */
+hone_status hn_outfile_open_cache(const char *path, const hone_allocator *a, hn_outfile **out,
+                                  hone_error *err);
 hone_status hn_outfile_write(hn_outfile *f, const void *data, uint64_t n, hone_error *err);
 hone_status hn_outfile_pad_to(hn_outfile *f, uint64_t alignment,
                               hone_error *err); /* zeros up to a multiple */
 uint64_t hn_outfile_offset(const hn_outfile *f);
+/* Brings all content to the disk, under the temporary name: what is left for commit is a rename. */
+hone_status hn_outfile_finish(hn_outfile *f, hone_error *err);
 hone_status hn_outfile_commit(
-    hn_outfile *f, hone_error *err);  /* closes in every case; on failure the target is untouched */
+    hn_outfile *f, hone_error *err); /* closes in every case; on failure the target is untouched */
+/* The same under another name in the same folder. */
+hone_status hn_outfile_commit_as(hn_outfile *f, const char *path, hone_error *err);
 void hn_outfile_abort(hn_outfile *f); /* closes and removes; NULL is fine */
+/* Whether a file has the content of one that is finished. */
+bool hn_outfile_equals(const hn_outfile *f, const char *path);
+/* Makes `to` another name of the file `from`, in place of what has that name now; false where the
+ * file system has no hard links, or no room. */
+bool hn_file_link(const char *from, const char *to, const hone_allocator *a);
 
 /* A shared library, loaded at run time; a path without a slash names a file in the current folder.
  */

@@ -1,6 +1,6 @@
 /* Files that are replaced atomically. */
 #define _GNU_SOURCE /* realpath, MADV_POPULATE_READ */
-#include "base/base.h"
+#include "base/temp_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,19 +9,19 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define OUT_BUFFER_BYTES ((size_t)64 << 10)
 #define OUT_LARGEST_WRITE ((size_t)4 << 20) /* larger ones gain nothing */
-#define TEMP_NAME_ROOM 40
-#define TEMP_NAME_ATTEMPTS 100
+#define MODE_OF_CACHES 0644 /* whoever may write a file of a cache decides about results */
 
 struct hn_outfile {
     const hone_allocator *alloc;
     int fd;
     bool failed;
-    bool in_place; /* a device or a pipe: nothing to rename */
+    bool in_place;      /* a device or a pipe: nothing to rename */
+    bool is_expendable; /* need not survive a crash */
+    bool is_finished;   /* nothing more is written */
     uint64_t offset;
     size_t n_buffered;
     size_t bytes; /* size of this allocation, strings included */
@@ -50,7 +50,7 @@ static void free_outfile(hn_outfile *f) {
 
 static hn_outfile *new_outfile(const char *given, const char *target, const hone_allocator *a) {
     size_t n_given = strlen(given) + 1, n_target = strlen(target) + 1;
-    size_t bytes = sizeof(hn_outfile) + n_given + n_target + n_target + TEMP_NAME_ROOM;
+    size_t bytes = sizeof(hn_outfile) + n_given + n_target + n_target + HN_TEMP_NAME_ROOM;
     hn_outfile *f = hn_alloc(a, bytes);
     if (!f)
         return NULL;
@@ -66,32 +66,17 @@ static hn_outfile *new_outfile(const char *given, const char *target, const hone
     return f;
 }
 
-/* A short name instead of the target's name with a suffix, which could be too long for the file
- * system. */
-static void choose_temp_name(hn_outfile *f, int attempt) {
-    const char *slash = strrchr(f->target, '/');
-    size_t n_folder = slash ? (size_t)(slash - f->target) + 1 : 0;
-    struct timespec now = {0};
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t unique[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid(),
-                         (uint64_t)(uintptr_t)f, (uint64_t)attempt};
-    uint32_t tag = hn_hash32(unique, sizeof(unique));
-    memcpy(f->temp, f->target, n_folder);
-    snprintf(f->temp + n_folder, TEMP_NAME_ROOM, ".hone-%08lx.tmp", (unsigned long)tag);
-}
-
 /* `existing` is the file to be replaced, or NULL. */
 static hone_status open_temp(hn_outfile *f, const struct stat *existing, hone_error *err) {
-    mode_t mode = existing ? 0600 : 0666; /* a private file is private from the start */
-    for (int attempt = 0; f->fd < 0 && attempt < TEMP_NAME_ATTEMPTS; attempt++) {
-        choose_temp_name(f, attempt);
-        f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (f->fd < 0 && errno != EEXIST && errno != EINTR)
-            break;
-    }
+    mode_t mode = f->is_expendable ? MODE_OF_CACHES
+                  : existing       ? 0600 /* a private file is private from the start */
+                                   : 0666;
+    hn_temp_remove_left(f->target);
+    f->fd = hn_temp_open(f->target, mode, f->temp);
     if (f->fd < 0)
         return hn_fail_errno(err, "cannot write '%s'", f->given);
-    if (existing) /* a file system without modes may refuse it; that is no reason to fail */
+    /* A file system without modes may refuse it; that is no reason to fail. */
+    if (existing && !f->is_expendable)
         fchmod(f->fd, existing->st_mode & 0777);
     return HONE_OK;
 }
@@ -100,6 +85,19 @@ static hone_status open_in_place(hn_outfile *f, hone_error *err) {
     f->in_place = true;
     f->fd = open(f->target, O_WRONLY | O_CLOEXEC);
     return f->fd < 0 ? hn_fail_errno(err, "cannot write '%s'", f->given) : HONE_OK;
+}
+
+static hone_status open_new_outfile(hn_outfile *f, const struct stat *existing, hn_outfile **out,
+                                    hone_error *err) {
+    HN_TRY_PTR(f);
+    bool is_stream = existing && !S_ISREG(existing->st_mode);
+    hone_status status = is_stream ? open_in_place(f, err) : open_temp(f, existing, err);
+    if (status != HONE_OK) {
+        free_outfile(f);
+        return status;
+    }
+    *out = f;
+    return HONE_OK;
 }
 
 hone_status hn_outfile_open(const char *path, const hone_allocator *a, hn_outfile **out,
@@ -114,16 +112,21 @@ hone_status hn_outfile_open(const char *path, const hone_allocator *a, hn_outfil
         HN_TRY(check_target(path, &st, err));
     char real[PATH_MAX];
     const char *target = exists && realpath(path, real) ? real : path;
-    hn_outfile *f = new_outfile(path, target, a);
-    HN_TRY_PTR(f);
-    bool is_stream = exists && !S_ISREG(st.st_mode);
-    hone_status status = is_stream ? open_in_place(f, err) : open_temp(f, exists ? &st : NULL, err);
-    if (status != HONE_OK) {
-        free_outfile(f);
-        return status;
-    }
-    *out = f;
-    return HONE_OK;
+    return open_new_outfile(new_outfile(path, target, a), exists ? &st : NULL, out, err);
+}
+
+hone_status hn_outfile_open_cache(const char *path, const hone_allocator *a, hn_outfile **out,
+                                  hone_error *err) {
+    *out = NULL;
+    struct stat st;
+    bool exists = lstat(path, &st) == 0;
+    if (exists && !S_ISREG(st.st_mode))
+        return hn_fail(err, HONE_E_IO, "'%s' is %s and stays as it is", path,
+                       hn_file_kind_name(st.st_mode));
+    hn_outfile *f = new_outfile(path, path, a);
+    if (f)
+        f->is_expendable = true;
+    return open_new_outfile(f, exists ? &st : NULL, out, err);
 }
 
 /* Large data are mostly views into a mapped file. Populating their pages in one call, instead of
@@ -204,25 +207,65 @@ uint64_t hn_outfile_offset(const hn_outfile *f) {
     return f->offset;
 }
 
-/* All steps that can fail before the rename. Closes the descriptor in every case. */
-static hone_status finish_content(hn_outfile *f, hone_error *err) {
-    hone_status status = f->failed ? fail_again(f, err) : flush_buffer(f, err);
-    /* Network file systems report a full disk at close. */
-    if (close(f->fd) != 0 && errno != EINTR && status == HONE_OK)
+/* Network file systems report a full disk at close; the descriptor that is left holds the lock. */
+static bool report_close(int fd) {
+    int copy = dup(fd);
+    return copy < 0 || close(copy) == 0 || errno == EINTR;
+}
+
+/* What a crash must not lose is on the disk before it gets its name. Pipes and devices cannot be
+ * asked. */
+static bool sync_content(const hn_outfile *f) {
+    return f->in_place || f->is_expendable || fsync(f->fd) == 0 || errno == EINVAL ||
+           errno == ENOTSUP;
+}
+
+hone_status hn_outfile_finish(hn_outfile *f, hone_error *err) {
+    if (f->is_finished)
+        return HONE_OK;
+    HN_TRY(f->failed ? fail_again(f, err) : flush_buffer(f, err));
+    if (!sync_content(f) || !report_close(f->fd)) {
+        f->failed = true;
+        return hn_fail_errno(err, "cannot write '%s'", f->given);
+    }
+    f->is_finished = true;
+    return HONE_OK;
+}
+
+hone_status hn_outfile_commit_as(hn_outfile *f, const char *path, hone_error *err) {
+    hone_status status = hn_outfile_finish(f, err);
+    if (status == HONE_OK && !f->in_place && rename(f->temp, path) != 0)
         status = hn_fail_errno(err, "cannot write '%s'", f->given);
-    f->fd = -1;
-    return status;
+    if (status != HONE_OK) {
+        hn_outfile_abort(f);
+        return status;
+    }
+    if (!f->in_place && !f->is_expendable)
+        hn_folder_sync(path);
+    close(f->fd);
+    free_outfile(f);
+    return HONE_OK;
 }
 
 hone_status hn_outfile_commit(hn_outfile *f, hone_error *err) {
-    hone_status status = finish_content(f, err);
-    if (status == HONE_OK && !f->in_place && rename(f->temp, f->target) != 0)
-        status = hn_fail_errno(err, "cannot write '%s'", f->given);
-    if (status != HONE_OK)
-        hn_outfile_abort(f);
-    else
-        free_outfile(f);
-    return status;
+    return hn_outfile_commit_as(f, f->target, err);
+}
+
+bool hn_file_link(const char *from, const char *to, const hone_allocator *a) {
+    size_t room = strlen(to) + HN_TEMP_NAME_ROOM;
+    char *temp = hn_alloc(a, room);
+    if (!temp)
+        return false;
+    hn_temp_name(to, 0, temp);
+    bool is_linked = link(from, temp) == 0;
+    if (is_linked && rename(temp, to) != 0) {
+        unlink(temp);
+        is_linked = false;
+    }
+    hn_free(a, temp, room);
+    if (is_linked)
+        hn_folder_sync(to);
+    return is_linked;
 }
 
 void hn_outfile_abort(hn_outfile *f) {
@@ -233,4 +276,16 @@ void hn_outfile_abort(hn_outfile *f) {
     if (!f->in_place)
         unlink(f->temp);
     free_outfile(f);
+}
+
+bool hn_outfile_equals(const hn_outfile *f, const char *path) {
+    hn_filemap ours, theirs = {.mapped_bytes = 0};
+    if (f->in_place || hn_filemap_open(f->temp, &ours, NULL) != HONE_OK)
+        return false;
+    bool is_equal = hn_filemap_open(path, &theirs, NULL) == HONE_OK &&
+                    ours.bytes.n == theirs.bytes.n &&
+                    memcmp(ours.bytes.at, theirs.bytes.at, (size_t)ours.bytes.n) == 0;
+    hn_filemap_close(&theirs);
+    hn_filemap_close(&ours);
+    return is_equal;
 }

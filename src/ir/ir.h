@@ -477,8 +477,15 @@ void hn_model_free(hn_model *m);                 /* NULL is fine; unmaps files *
  * NULL: out of memory. */
 hn_model *hn_model_clone(const hn_model *m);
 /* Identifies bytes by their mapped file and the offset in it. False: they are not in a mapped file,
- * or the identity of the file is unknown. */
-bool hn_model_locate(const hn_model *m, const void *at, uint64_t n_bytes, uint64_t place[3]);
+ * or the identity of the file is unknown. `by_content`: hn_model_identify was called. */
+bool hn_model_locate(const hn_model *m, const void *at, uint64_t n_bytes, bool by_content,
+                     uint64_t place[3]);
+/* The identity of a file of the model; zeros: unknown. */
+const uint64_t *hn_map_identity(const hn_filemap *map, bool by_content);
+/* Hashes the files whose time stamps do not tell their state, by all threads of the pool. */
+void hn_model_identify(const hn_model *m, hn_pool *pool);
+/* Fails when a file that the model reads was modified since it was loaded, if that shows. */
+hone_status hn_model_check_files(const hn_model *m, hone_error *err);
 /* Hint that the tensor will not be read soon: its pages of a mapped file are released. */
 void hn_model_let_go(const hn_model *m, const hn_tensor *t);
 int64_t hn_opset_version(const hn_opsets *o,

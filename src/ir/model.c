@@ -19,28 +19,6 @@ hn_model *hn_model_new(const hone_allocator *a) {
     return m;
 }
 
-bool hn_model_locate(const hn_model *m, const void *at, uint64_t n_bytes, uint64_t place[3]) {
-    for (; m; m = m->origin)
-        for (uint32_t i = 0; i < m->maps.n; i++) {
-            const hn_filemap *map = &m->maps.at[i];
-            uint64_t offset = (uint64_t)((uintptr_t)at - (uintptr_t)map->bytes.at);
-            if ((uintptr_t)at < (uintptr_t)map->bytes.at || offset > map->mapped_bytes ||
-                n_bytes > map->mapped_bytes - offset)
-                continue;
-            place[0] = map->identity[0];
-            place[1] = map->identity[1];
-            place[2] = offset;
-            return place[0] || place[1];
-        }
-    return false;
-}
-
-void hn_model_let_go(const hn_model *m, const hn_tensor *t) {
-    for (; m && t->data; m = m->origin)
-        for (uint32_t i = 0; i < m->maps.n; i++)
-            hn_filemap_forget(&m->maps.at[i], t->data, t->data_bytes);
-}
-
 void hn_model_free(hn_model *m) {
     if (!m)
         return;

@@ -1,5 +1,21 @@
 /* Tensor data kept in other files: mapped once per file, checked against the file's size. */
+#define _GNU_SOURCE /* realpath */
 #include "onnx/load_int.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+hone_status hn_load_remember_path(const char *folder, const char *name, hn_arena *arena,
+                                  hn_filemap *map) {
+    char path[PATH_MAX], real[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", name);
+    if (map->is_copy || n < 0 || n >= (int)sizeof path || !realpath(path, real))
+        return HONE_OK;
+    map->path = hn_arena_printf(arena, "%s", real);
+    HN_TRY_PTR(map->path);
+    return HONE_OK;
+}
 
 static hone_status map_data_file(hn_loader *ld, const hn_tensor *t, hn_bytes *out) {
     hn_model *m = ld->model;
@@ -14,13 +30,15 @@ static hone_status map_data_file(hn_loader *ld, const hn_tensor *t, hn_bytes *ou
         if (!HN_VEC_RESERVE(m->arena, &m->maps, 1) ||
             !hn_map_put(&ld->data_files, location->id, m->maps.n))
             return HONE_E_NOMEM;
-        hone_status status = hn_filemap_open_inside(ld->folder, location->s, &map, ld->err);
+        hone_status status =
+            hn_filemap_open_inside(ld->folder, location->s, ld->map_mode, &map, ld->err);
         if (status != HONE_OK) {
             hn_error_prefix(ld->err, "tensor '%s'", hn_s(t->name));
             return status;
         }
         index = m->maps.n;
         m->maps.at[m->maps.n++] = map;
+        HN_TRY(hn_load_remember_path(ld->folder, location->s, m->arena, &m->maps.at[index]));
     }
     *out = m->maps.at[index].bytes;
     return HONE_OK;
@@ -52,6 +70,8 @@ hone_status hn_load_external(hn_loader *ld, hn_tensor *t) {
         return HONE_OK;
     uint64_t bytes = stated_or_shape_bytes(t);
     if (ld->skip_external) {
+        if (ld->skipped)
+            ld->skipped(ld->skipped_ctx, hn_s(t->external->location));
         if (!hn_add_u64(ld->model->external_bytes, bytes, &ld->model->external_bytes))
             ld->model->external_bytes = UINT64_MAX;
         return HONE_OK;

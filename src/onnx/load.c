@@ -103,6 +103,10 @@ static hone_status explain_no_memory(const hn_arena *arena, hone_status status, 
     return hn_error_complete(err, status);
 }
 
+static hn_map_mode map_mode_of(const hn_load_options *o) {
+    return o->copies_files ? HN_MAP_COPY : HN_MAP_FILE;
+}
+
 /* Reads the bytes into the model, which owns the memory behind them. */
 static hone_status load_into(hn_model *m, hn_bytes bytes, const hn_load_options *o,
                              const char *folder, hone_error *err) {
@@ -113,7 +117,10 @@ static hone_status load_into(hn_model *m, hn_bytes bytes, const hn_load_options 
         .file = bytes.at,
         .max_depth = o->max_depth ? o->max_depth : DEFAULT_MAX_DEPTH,
         .folder = o->external_folder ? o->external_folder : folder,
+        .map_mode = map_mode_of(o),
         .skip_external = o->skip_external,
+        .skipped = o->skipped,
+        .skipped_ctx = o->skipped_ctx,
         .err = err,
     };
     ld.max_depth = HN_MIN(ld.max_depth, HN_MAX_BLOCK_DEPTH);
@@ -175,8 +182,10 @@ static hone_status load_mapped(const char *path, hn_filemap map, const hn_load_o
     }
     const char *folder = folder_of(m->arena, path);
     m->path = hn_arena_printf(m->arena, "%s", path);
-    if (!folder || !m->path)
-        status = hn_error_complete(err, HONE_E_NOMEM);
+    status = folder && m->path ? hn_load_remember_path("", path, m->arena, &m->maps.at[0])
+                               : HONE_E_NOMEM;
+    if (status != HONE_OK)
+        status = hn_error_complete(err, status);
     else
         status = load_into(m, map.bytes, o, folder, err);
     if (status != HONE_OK) {
@@ -217,7 +226,7 @@ hone_status hn_load_file(const char *path, const hn_load_options *o, hn_model **
     *out = NULL;
     if (!o)
         o = &defaults;
-    HN_TRY(hn_filemap_open(path, &map, err));
+    HN_TRY(hn_filemap_open_as(path, map_mode_of(o), &map, err));
     hone_status status;
     if (path_ends_with(path, ".onnxtxt") || path_ends_with(path, ".txt")) {
         status = load_text(path, map.bytes, o, out, err);

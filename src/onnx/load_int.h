@@ -13,7 +13,10 @@ typedef struct hn_loader {
     const uint8_t *file; /* first byte of the file, for offsets in messages */
     uint32_t depth, max_depth;
     const char *folder; /* of external data; NULL: there is none */
+    hn_map_mode map_mode;
     bool skip_external;
+    void (*skipped)(void *ctx, const char *location);
+    void *skipped_ctx;
     hn_map data_files; /* id of a location -> index into model->maps */
     hone_error *err;
 } hn_loader;
@@ -57,6 +60,9 @@ hone_status hn_load_extra(hn_loader *ld, const hn_extra_draft *draft, const hn_e
 hone_status hn_load_type(hn_loader *ld, hn_bytes message, const hn_type **out);
 hone_status hn_load_tensor_proto(hn_loader *ld, hn_bytes message, hn_tensor *out);
 hone_status hn_load_sparse(hn_loader *ld, hn_bytes message, const hn_sparse **out);
+/* Where a mapped file lies, so that it can be looked at again. */
+hone_status hn_load_remember_path(const char *folder, const char *name, hn_arena *arena,
+                                  hn_filemap *map);
 /* Gives an external tensor its data. */
 hone_status hn_load_external(hn_loader *ld, hn_tensor *t);
 /* Graph-valued attributes become blocks inside `block`, owned by `node`. */

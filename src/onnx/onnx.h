@@ -8,17 +8,21 @@ typedef struct hn_load_options {
     const hone_allocator *alloc; /* NULL: malloc */
     uint32_t max_depth;          /* nesting of messages and subgraphs; 0 = 64 */
     uint64_t max_arena_bytes;    /* memory for the graph itself; 0 = 64 MB + 32 x file size */
+    bool copies_files;           /* read files into memory instead of mapping them */
     bool skip_external; /* leave external tensors without data (inspection of a model whose data is
                            elsewhere) */
     const char *external_folder; /* where external data lies; NULL: the model file's folder
                                     (buffers: refused) */
+    /* Called with each location of external data that is skipped; may be NULL. */
+    void (*skipped)(void *ctx, const char *location);
+    void *skipped_ctx;
 } hn_load_options;
 
 /* Reads a model file: binary ONNX, or the textual syntax when the name ends in .onnxtxt or .txt, or
  * the bytes are text that parses. A file of another kind (TensorFlow SavedModel, TFLite, PyTorch
  * zip or pickle, safetensors, GGUF, HDF5, OpenVINO IR, ORT flatbuffer, JSON, plain text, git LFS
  * pointer, gzip, ...) is refused with a message that names the kind and says what to do. The file
- * stays mapped: tensor data are views into it. */
+ * stays mapped, if it is not small: tensor data are views into it. */
 hone_status hn_load_file(const char *path, const hn_load_options *o, hn_model **out,
                          hone_error *err);
 /* Reads from memory. `borrow`: the bytes are not copied and must outlive the model. */
@@ -61,9 +65,11 @@ typedef struct hn_save_options {
 } hn_save_options;
 
 /* Deterministic: equal models give equal bytes. Untouched tensors are copied verbatim. Written
- * under temporary names, renamed last (data file first), so a reader never sees a partial model.
- * Saving over the file that the model is mapped from is safe. In KEEP mode a model above 2 GiB gets
- * external data. */
+ * under temporary names and renamed when all is on the disk: whenever the process or the machine
+ * stops, the path leads to the whole old model or to the whole new one, each with its own data.
+ * Saving over the file that the model is mapped from is safe. A data file that belongs to another
+ * model, or to nobody known, is not replaced. In KEEP mode a model above 2 GiB gets external data.
+ */
 hone_status hn_save_file(const hn_model *m, const char *path, const hn_save_options *o,
                          hone_error *err);
 /* Into memory from the allocator; free with hn_free(a, *data, *n). Everything inside. */

@@ -1,7 +1,9 @@
 /* ModelProto, and the entry points: files, memory, sizes. */
+#include "base/temp_files.h"
 #include "onnx/save_int.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 #define DEFAULT_THRESHOLD_BYTES 1024u
 #define DEFAULT_ALIGNMENT 4096u
@@ -90,6 +92,9 @@ typedef struct file_save {
     const hn_save_options *options;
     hn_arena *scratch;
     const char *path, *data_path;
+    const char *step_path; /* of the data while the model changes to them */
+    hn_data_fate fate;     /* of a file at data_path */
+    const char *why_kept;
     uint64_t done_bytes, total_bytes, next_report_bytes;
     hone_error *err;
 } file_save;
@@ -164,21 +169,131 @@ static hone_status measure_file(file_save *f) {
     return HONE_OK;
 }
 
+/* ---- data and model change together ----------------------------------------------------------- */
+
+static hone_status fail_data_file(const file_save *f) {
+    return hn_fail(f->err, HONE_E_ARGUMENT,
+                   "'%s' cannot be the data file of '%s': %s; another name can be given",
+                   f->data_path, f->path, f->why_kept);
+}
+
+/* Before anything is written, and again when everything is. */
+static hone_status look_at_data_file(file_save *f) {
+    if (f->saver.keeps_data_name)
+        return hn_fail(f->err, HONE_E_ARGUMENT,
+                       "'%s' cannot be the data file of '%s': it has data of the model that were "
+                       "not loaded",
+                       f->data_path, f->path);
+    return hn_data_file_fate(f->saver.model, f->path, f->data_path, f->scratch, &f->fate,
+                             &f->why_kept, f->err);
+}
+
+static hone_status open_files(file_save *f) {
+    hn_saver *s = &f->saver;
+    const hone_allocator *a = hn_arena_allocator(f->scratch);
+    if (s->data_bytes) {
+        hn_file_stamp old;
+        HN_TRY(look_at_data_file(f));
+        if (f->fate == HN_DATA_KEEP && hn_file_stamp_read(f->data_path, &old) &&
+            old.bytes != s->data_bytes)
+            return fail_data_file(f);
+        f->step_path = hn_data_step_name(f->scratch, f->data_path);
+        HN_TRY_PTR(f->step_path);
+        HN_TRY(hn_outfile_open(f->data_path, a, &s->data, f->err));
+    }
+    return hn_outfile_open(f->path, a, &s->out.file, f->err);
+}
+
+static hone_status commit_model(file_save *f) {
+    hn_outfile *file = f->saver.out.file;
+    f->saver.out.file = NULL;
+    return hn_outfile_commit(file, f->err);
+}
+
+static hone_status commit_data(file_save *f, const char *path) {
+    hn_outfile *file = f->saver.data;
+    f->saver.data = NULL;
+    return hn_outfile_commit_as(file, path, f->err);
+}
+
+/* The model once more, with another name of its data. */
+static hone_status save_step_model(file_save *f) {
+    hn_saver step = f->saver;
+    const char *slash = strrchr(f->step_path, '/');
+    step.data_name = slash ? slash + 1 : f->step_path;
+    step.out.written = NULL;
+    HN_TRY(hn_outfile_open(f->path, hn_arena_allocator(f->scratch), &step.out.file, f->err));
+    hone_status status = save_walk(&step, HN_OUT_MEASURE);
+    if (status == HONE_OK)
+        status = save_walk(&step, HN_OUT_FILE);
+    if (status == HONE_OK)
+        return hn_outfile_commit(step.out.file, f->err);
+    hn_outfile_abort(step.out.file);
+    return status;
+}
+
+/* Two files cannot be renamed at once. So the model first changes to the new data under a name of
+ * their own, then these get the name of the old data, and the model changes to that: at each moment
+ * the data that it names are its own. Where a file cannot have two names, the first change is all.
+ */
+static hone_status replace_together(file_save *f) {
+    HN_TRY(commit_data(f, f->step_path));
+    hone_status status = save_step_model(f);
+    if (status != HONE_OK) {
+        unlink(f->step_path);
+        return status;
+    }
+    if (hn_file_link(f->step_path, f->data_path, hn_arena_allocator(f->scratch)) &&
+        commit_model(f) == HONE_OK)
+        hn_data_steps_remove(f->data_path);
+    hn_error_clear(f->err);
+    return HONE_OK;
+}
+
+static hone_status commit_files_locked(file_save *f) {
+    hn_saver *s = &f->saver;
+    HN_TRY(look_at_data_file(f));
+    if (f->fate != HN_DATA_NEW && hn_outfile_equals(s->data, f->data_path)) {
+        hn_outfile_abort(s->data);
+        s->data = NULL;
+        return commit_model(f);
+    }
+    if (f->fate == HN_DATA_KEEP)
+        return fail_data_file(f);
+    if (f->fate == HN_DATA_REPLACE)
+        return replace_together(f);
+    HN_TRY(commit_data(f, f->data_path));
+    hone_status status = commit_model(f);
+    if (status != HONE_OK)
+        unlink(f->data_path);
+    return status;
+}
+
+static hone_status commit_files(file_save *f) {
+    int lock;
+    if (!f->saver.data)
+        return commit_model(f);
+    HN_TRY(hn_folder_lock(f->data_path, &lock, f->err));
+    hone_status status = commit_files_locked(f);
+    hn_folder_unlock(lock);
+    return status;
+}
+
+/* All that needs room on the disk is there before the first name changes. */
 static hone_status write_files(file_save *f) {
     hn_saver *s = &f->saver;
+    HN_TRY(hn_model_check_files(s->model, f->err));
+    HN_TRY(hn_check_save_path(s->model, f->path, f->err));
     HN_TRY(measure_file(f));
-    const hone_allocator *a = hn_arena_allocator(f->scratch);
-    if (s->data_bytes)
-        HN_TRY(hn_outfile_open(f->data_path, a, &s->data, f->err));
-    hone_status status = hn_outfile_open(f->path, a, &s->out.file, f->err);
+    hone_status status = open_files(f);
     if (status == HONE_OK)
         status = save_walk(s, HN_OUT_FILE);
-    if (status == HONE_OK && s->data) {
-        status = hn_outfile_commit(s->data, f->err);
-        s->data = NULL;
-    }
+    if (status == HONE_OK && s->data)
+        status = hn_outfile_finish(s->data, f->err);
     if (status == HONE_OK)
-        return hn_outfile_commit(s->out.file, f->err);
+        status = hn_outfile_finish(s->out.file, f->err);
+    if (status == HONE_OK)
+        status = commit_files(f);
     hn_outfile_abort(s->data);
     hn_outfile_abort(s->out.file);
     return status;

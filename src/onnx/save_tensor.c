@@ -41,6 +41,7 @@ static void save_external_entries(hn_saver *s, const hn_tensor *t) {
 
 /* A tensor whose data were not loaded keeps its reference. */
 static void save_reference(hn_saver *s, const hn_external *e) {
+    s->keeps_data_name |= s->data_name && strcmp(hn_s(e->location), s->data_name) == 0;
     save_entry(s, "location", hn_s(e->location));
     if (e->has_offset)
         save_number_entry(s, "offset", e->offset);

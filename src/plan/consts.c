@@ -65,7 +65,8 @@ static bool is_late_const(const hn_tensor *t) {
            n_bytes >= LEAST_SHARED_BYTES && (uintptr_t)t->data % hn_dtype_alignment(t->dtype) != 0;
 }
 
-void hn_program_name_const(const hn_program *p, const hn_tensor *t, hn_blob_key *key) {
+void hn_program_name_const(const hn_program *p, const hn_tensor *t, const hn_blob_store *store,
+                           hn_blob_key *key) {
     uint64_t place[3];
     const hn_scaling *s = hn_tensor_scaling(t);
     if (s) {
@@ -73,7 +74,7 @@ void hn_program_name_const(const hn_program *p, const hn_tensor *t, hn_blob_key 
         hn_blob_key_mix(key, s->scale, s->n_channels * sizeof *s->scale);
         t = hn_tensor_stored(t);
     }
-    if (hn_model_locate(p->model, t->data, t->data_bytes, place))
+    if (hn_model_locate(p->model, t->data, t->data_bytes, store != NULL, place))
         hn_blob_key_mix(key, place, sizeof place);
     else
         hn_blob_key_mix(key, t->data, t->data_bytes);
@@ -89,7 +90,7 @@ hone_status hn_program_copy_const(hn_program *p, const hn_program_options *o, hn
         return hn_fail(err, HONE_E_INVALID, "initializer '%s' has less data than its shape needs",
                        hn_s(t->name));
     hn_blob_key_init(&key, store_of(o), HN_BLOB_COPY, t->data_bytes);
-    hn_program_name_const(p, t, &key);
+    hn_program_name_const(p, t, store_of(o), &key);
     HN_TRY(own_blob(p, o, &key, copy_const_bytes, &(const_copy){p, t}, &data));
     p->is_deferred[value] = false;
     p->consts[value].array.data = data; /* alone: states that are made meanwhile read the rest */

@@ -250,6 +250,7 @@ hone_status hn_program_copy_const(hn_program *p, const hn_program_options *o, hn
 void hn_program_read_const(const hn_program *p, const hn_tensor *t, void *out);
 void hn_program_drop_consts(hn_program *p);
 /* Mixes into a key what a constant is: its place in a file, or its bytes. */
-void hn_program_name_const(const hn_program *p, const hn_tensor *t, hn_blob_key *key);
+void hn_program_name_const(const hn_program *p, const hn_tensor *t, const hn_blob_store *store,
+                           hn_blob_key *key);
 
 #endif /* HN_PLAN_H */

@@ -124,7 +124,8 @@ static hone_status find_const_args(step_consts *s, hn_arena *scratch) {
 static void name_const_arg(void *ctx, uint32_t arg, hn_blob_key *key) {
     const step_consts *s = ctx;
     const hn_program *p = s->all->p;
-    hn_program_name_const(p, hn_value_at(p->model->graph, s->node->inputs[arg])->init, key);
+    hn_program_name_const(p, hn_value_at(p->model->graph, s->node->inputs[arg])->init,
+                          s->all->options->store, key);
 }
 
 static hone_status read_const_args(void *ctx) {

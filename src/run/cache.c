@@ -1,6 +1,7 @@
 /* A store over the file of a cache, and the graph in it: what is found there, and what is to be
  * written. */
 #define _GNU_SOURCE /* realpath */
+#include "base/temp_files.h"
 #include "run/cache.h"
 #include "run/cache_graph.h"
 
@@ -20,22 +21,27 @@ struct hn_cache {
     pthread_mutex_t lock; /* guards all below */
     HN_VEC(hn_cache_piece) found;
     HN_VEC(hn_blob *) made; /* owned */
+    uint32_t n_damaged;     /* blobs of the file that could not be used */
     bool is_incomplete;     /* no memory to remember something: nothing is written */
     hn_cache_piece graph;   /* to be written; no bytes: there is none */
 };
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
+/* Whatever does not fit its checksum is made again, and replaced. */
 static const void *find_cached(void *ctx, const hn_blob_key *key) {
     hn_cache *c = ctx;
-    const void *bytes = c->map ? hn_cache_map_find(c->map, key) : NULL;
-    if (bytes) {
-        pthread_mutex_lock(&c->lock);
-        if (!HN_VEC_PUSH(c->arena, &c->found, ((hn_cache_piece){*key, bytes})))
-            c->is_incomplete = true;
-        pthread_mutex_unlock(&c->lock);
-    }
-    return bytes;
+    hn_bytes bytes;
+    hn_cache_answer answer = c->map ? hn_cache_map_find(c->map, key, &bytes) : HN_CACHE_ABSENT;
+    if (answer == HN_CACHE_ABSENT)
+        return NULL;
+    pthread_mutex_lock(&c->lock);
+    if (answer == HN_CACHE_DAMAGED)
+        c->n_damaged++;
+    else if (!HN_VEC_PUSH(c->arena, &c->found, ((hn_cache_piece){*key, bytes.at})))
+        c->is_incomplete = true;
+    pthread_mutex_unlock(&c->lock);
+    return answer == HN_CACHE_FOUND ? bytes.at : NULL;
 }
 
 static void remember_made(void *ctx, hn_blob *b) {
@@ -54,12 +60,6 @@ const hn_blob_store *hn_cache_store(const hn_cache *c) {
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-/* A graph's bytes stand behind their hash: unlike weights they are read as a whole anyway. */
-typedef struct kept_graph {
-    uint64_t hash;
-    uint8_t bytes[];
-} kept_graph;
-
 /* False when nothing tells one state of the model from another. Operators of others may mean
  * something else the next time. */
 static bool name_graph(const hn_cache *c, const hn_model *m, hn_blob_key *key) {
@@ -67,7 +67,7 @@ static bool name_graph(const hn_cache *c, const hn_model *m, hn_blob_key *key) {
     hn_blob_key_mix(key, c->asked, strlen(c->asked));
     bool is_known = m->maps.n > 0 && m->n_edits == 0 && !m->origin && !m->custom_ops;
     for (uint32_t i = 0; is_known && i < m->maps.n; i++) {
-        const uint64_t *identity = m->maps.at[i].identity;
+        const uint64_t *identity = hn_map_identity(&m->maps.at[i], true);
         hn_blob_key_mix(key, identity, sizeof m->maps.at[i].identity);
         is_known = identity[0] || identity[1];
     }
@@ -76,17 +76,16 @@ static bool name_graph(const hn_cache *c, const hn_model *m, hn_blob_key *key) {
 
 hone_status hn_cache_take_graph(hn_cache *c, const hn_model *m, hn_model **out) {
     hn_blob_key key;
-    hn_bytes found;
+    hn_bytes graph;
     *out = NULL;
-    if (!c->map || !name_graph(c, m, &key) || !hn_cache_map_find_sized(c->map, &key, &found) ||
-        found.n < sizeof(kept_graph))
+    if (!c->map || !name_graph(c, m, &key))
         return HONE_OK;
-    const kept_graph *kept = found.at;
-    hn_bytes graph = {kept->bytes, found.n - sizeof *kept};
-    if (hn_hash64(graph.at, (size_t)graph.n, c->store.seed) != kept->hash)
+    hn_cache_answer answer = hn_cache_map_find_sized(c->map, &key, &graph);
+    c->n_damaged += answer == HN_CACHE_DAMAGED;
+    if (answer != HN_CACHE_FOUND)
         return HONE_OK;
-    key.n_bytes = found.n;
-    if (!HN_VEC_PUSH(c->arena, &c->found, ((hn_cache_piece){key, found.at})))
+    key.n_bytes = graph.n;
+    if (!HN_VEC_PUSH(c->arena, &c->found, ((hn_cache_piece){key, graph.at})))
         return HONE_E_NOMEM;
     return hn_cached_graph_read(m, graph, out);
 }
@@ -110,13 +109,10 @@ hone_status hn_cache_put_graph(hn_cache *c, const hn_model *m, const hn_model *o
     HN_TRY(hn_cached_graph_write(m, optimized, c->alloc, &data, &n));
     if (!data)
         return HONE_OK;
-    kept_graph *kept = hn_arena_alloc(c->arena, sizeof *kept + n);
-    if (kept) {
-        memcpy(kept->bytes, data, n);
-        kept->hash = hn_hash64(data, n, c->store.seed);
-        key.n_bytes = sizeof *kept + n;
+    void *kept = hn_arena_copy(c->arena, data, n);
+    key.n_bytes = n;
+    if (kept)
         c->graph = (hn_cache_piece){key, kept};
-    }
     hn_free(c->alloc, data, n);
     return kept ? HONE_OK : HONE_E_NOMEM;
 }
@@ -158,6 +154,7 @@ static hone_status start_cache(hn_cache *c, const char *folder, const char *mode
     if (!c->path || !c->asked)
         return HONE_E_NOMEM;
     c->environment = environment_now();
+    hn_temp_remove_left(c->path);
     hone_status status = hn_cache_map_open(c->path, c->environment, c->alloc, &c->map, &err);
     if (status == HONE_E_NOMEM)
         return status;
@@ -173,8 +170,8 @@ static hone_status start_cache(hn_cache *c, const char *folder, const char *mode
     return HONE_OK;
 }
 
-hone_status hn_cache_open(const char *folder, const hn_model *m, const char *asked, hn_arena *arena,
-                          hn_cache **out, const char **note) {
+hone_status hn_cache_open(const char *folder, const hn_model *m, const char *asked, hn_pool *pool,
+                          hn_arena *arena, hn_cache **out, const char **note) {
     const hone_allocator *a = hn_arena_allocator(arena);
     *out = NULL;
     char model[PATH_MAX];
@@ -183,11 +180,12 @@ hone_status hn_cache_open(const char *folder, const hn_model *m, const char *ask
                         : "there is no cache for a model that does not come from a file";
         return HONE_OK;
     }
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+    if (mkdir(folder, 0755) != 0 && errno != EEXIST) {
         *note = hn_arena_printf(arena, "the cache cannot be used: '%s' cannot be made: %s", folder,
                                 strerror(errno));
         return *note ? HONE_OK : HONE_E_NOMEM;
     }
+    hn_model_identify(m, pool);
     hn_cache *c = hn_calloc(a, 1, sizeof *c);
     HN_TRY_PTR(c);
     c->alloc = a;
@@ -205,6 +203,11 @@ hone_status hn_cache_open(const char *folder, const hn_model *m, const char *ask
 hone_status hn_cache_save(hn_cache *c, hn_arena *arena, const char **note) {
     hone_error err;
     size_t n = c->found.n;
+    if (c->n_damaged) {
+        *note = hn_arena_printf(arena, "the cache '%s' is damaged: %u of its parts were made again",
+                                c->path, c->n_damaged);
+        HN_TRY_PTR(*note);
+    }
     if ((c->made.n == 0 && !c->graph.bytes) || c->is_incomplete)
         return HONE_OK;
     hn_cache_piece *pieces = HN_NEW_N(c->arena, hn_cache_piece, n + c->made.n + 1);

@@ -15,6 +15,7 @@
 typedef struct hn_cache_entry {
     uint64_t kind, n_bytes, hash[2]; /* the key of a blob */
     uint64_t offset;                 /* into the file; aligned */
+    uint64_t checksum;               /* of the bytes */
 } hn_cache_entry;
 
 /* A mapped file, for as long as anybody keeps it. */
@@ -28,14 +29,17 @@ typedef struct hn_cache_map {
     const hn_cache_entry *entries; /* in the order of keys */
 } hn_cache_map;
 
-/* Maps and checks a file: that it is whole, ours, of this machine, and that no entry leads out of
- * it. *out is NULL when there is none. Fails, with the reason, when it cannot be used. */
+/* Maps and checks a file: that it is a regular one that only its owner writes, whole, ours, of this
+ * machine, and that no entry leads out of it. *out is NULL when there is none. Fails, with the
+ * reason, when it cannot be used. */
 hone_status hn_cache_map_open(const char *path, uint64_t environment, const hone_allocator *a,
                               hn_cache_map **out, hone_error *err);
-/* Bytes of that key; NULL: not there. */
-const void *hn_cache_map_find(const hn_cache_map *m, const hn_blob_key *key);
+typedef enum hn_cache_answer { HN_CACHE_ABSENT, HN_CACHE_DAMAGED, HN_CACHE_FOUND } hn_cache_answer;
+/* Bytes of that key. Reads all of them, because they have to fit their checksum. */
+hn_cache_answer hn_cache_map_find(const hn_cache_map *m, const hn_blob_key *key, hn_bytes *out);
 /* The same for one whose size is not known. */
-bool hn_cache_map_find_sized(const hn_cache_map *m, const hn_blob_key *key, hn_bytes *out);
+hn_cache_answer hn_cache_map_find_sized(const hn_cache_map *m, const hn_blob_key *key,
+                                        hn_bytes *out);
 
 typedef struct hn_cache_piece {
     hn_blob_key key;
@@ -51,8 +55,8 @@ typedef struct hn_cache hn_cache;
 /* `asked`: equal texts for equal options. *out is NULL when no cache can be used, which keeps
  * nobody from anything; *note is then, or when a file is not used, a sentence that says why, in
  * `arena`. */
-hone_status hn_cache_open(const char *folder, const hn_model *m, const char *asked, hn_arena *arena,
-                          hn_cache **out, const char **note);
+hone_status hn_cache_open(const char *folder, const hn_model *m, const char *asked, hn_pool *pool,
+                          hn_arena *arena, hn_cache **out, const char **note);
 const hn_blob_store *hn_cache_store(const hn_cache *c);
 /* The optimized graph that an earlier session of the same model and options has left, in a model of
  * its own; NULL: there is none. */

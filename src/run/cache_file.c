@@ -1,11 +1,11 @@
-/* The file of a cache: a header, an index, then the blobs, each round_to_alignment. */
+/* The file of a cache: a header, an index with a checksum of each blob, then the blobs, aligned. */
 #include "run/cache.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define CACHE_MAGIC "honeblob"
-#define CACHE_FORMAT 1
+#define CACHE_FORMAT 2
 #define CACHE_ALIGNMENT 64 /* of blobs */
 
 typedef struct cache_header {
@@ -89,7 +89,7 @@ hone_status hn_cache_map_open(const char *path, uint64_t environment, const hone
     cache_header h = {.n_entries = 0};
     *out = NULL;
     errno = 0;
-    hone_status status = hn_filemap_open(path, &map, err);
+    hone_status status = hn_filemap_open_as(path, HN_MAP_CACHE, &map, err);
     if (status != HONE_OK)
         return errno == ENOENT ? HONE_OK : status;
     const hn_cache_entry *entries =
@@ -115,31 +115,39 @@ hone_status hn_cache_map_open(const char *path, uint64_t environment, const hone
     return HONE_OK;
 }
 
-const void *hn_cache_map_find(const hn_cache_map *m, const hn_blob_key *key) {
+static uint64_t checksum_of(const void *bytes, uint64_t n, uint64_t seed) {
+    return hn_hash64(bytes, (size_t)n, seed);
+}
+
+static hn_cache_answer open_entry(const hn_cache_map *m, const hn_cache_entry *e, hn_bytes *out) {
+    *out = (hn_bytes){(const uint8_t *)m->map.bytes.at + e->offset, e->n_bytes};
+    return checksum_of(out->at, out->n, m->seed) == e->checksum ? HN_CACHE_FOUND : HN_CACHE_DAMAGED;
+}
+
+hn_cache_answer hn_cache_map_find(const hn_cache_map *m, const hn_blob_key *key, hn_bytes *out) {
     uint64_t from = 0, to = m->n_entries;
     while (from < to) {
         uint64_t middle = from + (to - from) / 2;
         hn_blob_key here = key_of_entry(&m->entries[middle]);
         int order = compare_keys(&here, key);
         if (order == 0)
-            return (const uint8_t *)m->map.bytes.at + m->entries[middle].offset;
+            return open_entry(m, &m->entries[middle], out);
         if (order < 0)
             from = middle + 1;
         else
             to = middle;
     }
-    return NULL;
+    return HN_CACHE_ABSENT;
 }
 
-bool hn_cache_map_find_sized(const hn_cache_map *m, const hn_blob_key *key, hn_bytes *out) {
+hn_cache_answer hn_cache_map_find_sized(const hn_cache_map *m, const hn_blob_key *key,
+                                        hn_bytes *out) {
     for (uint64_t i = 0; i < m->n_entries; i++) {
         const hn_cache_entry *e = &m->entries[i];
-        if (e->kind != key->kind || e->hash[0] != key->hash[0] || e->hash[1] != key->hash[1])
-            continue;
-        *out = (hn_bytes){(const uint8_t *)m->map.bytes.at + e->offset, e->n_bytes};
-        return true;
+        if (e->kind == key->kind && e->hash[0] == key->hash[0] && e->hash[1] == key->hash[1])
+            return open_entry(m, e, out);
     }
-    return false;
+    return HN_CACHE_ABSENT;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -149,7 +157,8 @@ static uint64_t round_to_alignment(uint64_t offset) {
 }
 
 /* Where each piece goes; the size of the whole file. */
-static uint64_t lay_pieces(size_t n, const hn_cache_piece *pieces, hn_cache_entry *entries) {
+static uint64_t lay_pieces(size_t n, const hn_cache_piece *pieces, uint64_t seed,
+                           hn_cache_entry *entries) {
     uint64_t at = sizeof(cache_header) + n * sizeof *entries;
     for (size_t i = 0; i < n; i++) {
         const hn_blob_key *key = &pieces[i].key;
@@ -157,7 +166,8 @@ static uint64_t lay_pieces(size_t n, const hn_cache_piece *pieces, hn_cache_entr
         entries[i] = (hn_cache_entry){.kind = key->kind,
                                       .n_bytes = key->n_bytes,
                                       .hash = {key->hash[0], key->hash[1]},
-                                      .offset = at};
+                                      .offset = at,
+                                      .checksum = checksum_of(pieces[i].bytes, key->n_bytes, seed)};
         at += key->n_bytes;
     }
     return at;
@@ -194,11 +204,11 @@ hone_status hn_cache_file_write(const char *path, uint64_t environment, uint64_t
                       .format = CACHE_FORMAT,
                       .environment = environment,
                       .seed = seed,
-                      .file_bytes = lay_pieces(n, pieces, entries),
+                      .file_bytes = lay_pieces(n, pieces, seed, entries),
                       .n_entries = n};
     h.index_hash = hn_hash64(entries, n * sizeof *entries, seed);
     h.header_hash = hash_header(&h);
-    hone_status status = hn_outfile_open(path, a, &f, err);
+    hone_status status = hn_outfile_open_cache(path, a, &f, err);
     if (status == HONE_OK) {
         status = write_pieces(f, &h, entries, pieces, err);
         if (status == HONE_OK)

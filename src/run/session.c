@@ -39,7 +39,7 @@ static hone_status open_cache(hn_session *s, const hn_model *m, hn_cache **cache
     hn_strbuf_init(&asked, s->alloc);
     hn_program_describe(s->options.level, &s->options.program, &asked);
     hone_status status = asked.failed ? HONE_E_NOMEM
-                                      : hn_cache_open(s->options.cache_folder, m, asked.at,
+                                      : hn_cache_open(s->options.cache_folder, m, asked.at, s->pool,
                                                       s->notes, cache, &s->cache_note);
     hn_strbuf_free(&asked);
     return status;
@@ -118,8 +118,9 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     s->notes = hn_arena_new(alloc);
     s->cache_note = s->kernels_note = "";
     s->options.program.pool = s->pool;
-    hone_status status = HONE_E_NOMEM;
-    if (s->plans && s->idle && s->pool && s->notes)
+    bool has_all = s->plans && s->idle && s->pool && s->notes;
+    hone_status status = has_all ? hn_model_check_files(m, err) : HONE_E_NOMEM;
+    if (status == HONE_OK)
         status = take_chosen_program(s, m, err);
     if (status != HONE_OK)
         hn_session_free(s);
@@ -283,5 +284,6 @@ static hone_status run_planned(const hn_plan *plan, void *ctx, hone_error *err) 
 hone_status hn_session_run(hn_session *s, hn_state *state, const hn_run_control *control,
                            hone_error *err) {
     planned_run r = {state, control};
+    HN_TRY(hn_model_check_files(s->program->model, err));
     return hn_session_with_plan(s, state, run_planned, &r, err);
 }

@@ -30,7 +30,8 @@ hone save - edit a model: shapes, external data, parts, names
 Usage: hone save [OPTIONS] MODEL -o FILE
 ~
 The output is written under a temporary name and renamed, so FILE is the old one or the new one, never incomplete;
-it may be the model itself. Unchanged tensors are copied byte for byte.
+it may be the model itself. A data file is replaced together with its model, and kept when another model needs it.
+Unchanged tensors are copied byte for byte.
 ~
 Options:
   -o, --output FILE              where to write; .onnxtxt writes the textual syntax

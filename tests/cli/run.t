@@ -264,3 +264,10 @@ $ hone run digits.onnx --random 1 --weights float16 | grep -c logits
 $ hone run digits.onnx --random 1 --weights int8
 hone: --weights is float16 or bfloat16, not 'int8'
 [2]
+
+A disk without room leaves no empty file, and no temporary one.
+
+$ mkdir full; (ulimit -f 0; trap '' XFSZ; hone run digits.onnx --random 1 --outputs full 2>&1 > /dev/null); ls -A full
+hone: cannot write 'full/logits.npy': File too large
+$ hone run digits.onnx --random 1 --copy --outputs full > /dev/null && ls -A full
+logits.npy

@@ -34,6 +34,30 @@ $ rm ext.onnx.data; hone check ext.onnx
 ext.onnx: error: 'ext.onnx': tensor 'block.conv1.weight': cannot open external data './ext.onnx.data': No such file or directory
 [1]
 
+In place, with the data file under its own name. A file that another model needs is kept.
+
+$ hone save digits.onnx -o ext.onnx --external-data && hone save ext.onnx -o ext.onnx --external-data --external-threshold 4k && ls -A ext.onnx* .hone* 2>&1 | grep -v cannot && hone check ext.onnx
+ext.onnx
+ext.onnx.data
+ext.onnx: valid
+
+$ hone save digits.onnx -o other.onnx --external-data --external-file ext.onnx.data
+hone: 'ext.onnx.data' cannot be the data file of 'other.onnx': it exists, and is not the data file of the model that is replaced: remove it if nobody needs it; another name can be given
+[1]
+
+$ hone save digits.onnx -o other.onnx --external-data --external-file digits.onnx
+hone: 'digits.onnx' cannot be the data file of 'other.onnx': the model that is saved is read from it; another name can be given
+[1]
+
+$ hone save ext.onnx -o ext.onnx.data
+hone: cannot save to 'ext.onnx.data': it holds data of the model that is saved; give another path
+[1]
+
+$ (ulimit -f 16; trap '' XFSZ; hone save ext.onnx -o ext.onnx --external-data); hone check ext.onnx; ls -A .hone* other* 2>/dev/null
+hone: cannot write 'ext.onnx.data': File too large
+ext.onnx: valid
+[2]
+
 A part of the graph.
 
 $ hone info digits.onnx --values | grep -E "stem|pool" | head -3

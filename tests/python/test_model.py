@@ -1,6 +1,7 @@
 """Models as objects."""
 
 import gc
+import os
 
 import hone
 import ml_dtypes
@@ -172,3 +173,35 @@ def test_shapes_that_the_file_does_not_tell():
     )
     model.graph.output[0].type.tensor_type.ClearField("shape")
     assert hone.InferenceSession(model).get_outputs()[0].shape == ["n", 12]
+
+
+def _write_large(path):
+    weights = np.arange(100_000, dtype=np.float32)
+    nodes = [helper.make_node("Add", ["x", "w"], ["y"])]
+    x, y = ("x", TensorProto.FLOAT, [1]), ("y", TensorProto.FLOAT, [100_000])
+    path.write_bytes(make_model(nodes, [x], [y], [("w", weights)]).SerializeToString())
+    return {"x": np.ones(1, np.float32)}, weights + 1
+
+
+def test_copied_files_may_change(tmp_path):
+    path = tmp_path / "large.onnx"
+    inputs, expected = _write_large(path)
+    options = hone.SessionOptions()
+    options.add_session_config_entry("hone.copy_files", "1")
+    sessions = [hone.InferenceSession(str(path), options), hone.load(path, copy_files=True).session()]
+    os.truncate(path, 100)
+    for session in sessions:
+        np.testing.assert_array_equal(session.run(None, inputs)[0], expected)
+    options.add_session_config_entry("hone.copy_files", "yes")
+    with pytest.raises(ValueError, match="hone.copy_files"):
+        hone.InferenceSession(str(path), options)
+
+
+def test_a_truncated_file_is_an_error(tmp_path):
+    path = tmp_path / "large.onnx"
+    inputs, expected = _write_large(path)
+    session = hone.InferenceSession(str(path))
+    np.testing.assert_array_equal(session.run(None, inputs)[0], expected)
+    os.truncate(path, 100)
+    with pytest.raises(hone.Error, match="was truncated while the model is in use"):
+        session.run(None, inputs)

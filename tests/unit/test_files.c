@@ -120,7 +120,7 @@ static void accept_inside(const char *folder, const char *location, const char *
     hn_filemap map;
     hone_error err;
     hn_error_clear(&err);
-    if (hn_filemap_open_inside(folder, location, &map, &err) != HONE_OK)
+    if (hn_filemap_open_inside(folder, location, HN_MAP_FILE, &map, &err) != HONE_OK)
         fail_msg("%s", err.message);
     assert_int_equal(map.bytes.n, strlen(text));
     assert_memory_equal(map.bytes.at, text, map.bytes.n);
@@ -132,7 +132,7 @@ static void refuse_inside(const char *folder, const char *location, hone_status 
     hn_filemap map;
     hone_error err;
     hn_error_clear(&err);
-    assert_int_equal(hn_filemap_open_inside(folder, location, &map, &err), code);
+    assert_int_equal(hn_filemap_open_inside(folder, location, HN_MAP_FILE, &map, &err), code);
     if (!strstr(err.message, why))
         fail_msg("'%s' does not say '%s'", err.message, why);
     hn_filemap_close(&map);

@@ -5,6 +5,8 @@
 #include "counting_allocator.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -94,12 +96,12 @@ static void a_damaged_file_is_replaced(void **state) {
         long at;
         bool cuts;
         const char *why;
-    } cases[] = {{0, false, "no cache of hone"},   {0, true, "no cache of hone"},
-                 {40, true, "no cache of hone"},   {8, false, "another format"},
-                 {16, false, "header is damaged"}, {32, false, "header is damaged"},
-                 {63, false, "header is damaged"}, {64, false, "index is damaged"},
-                 {100, false, "index is damaged"}, {-1, true, "not whole"},
-                 {80, true, "not whole"}};
+    } cases[] = {{-1, false, "is damaged"},        {0, false, "no cache of hone"},
+                 {0, true, "no cache of hone"},    {40, true, "no cache of hone"},
+                 {8, false, "another format"},     {16, false, "header is damaged"},
+                 {32, false, "header is damaged"}, {63, false, "header is damaged"},
+                 {64, false, "index is damaged"},  {100, false, "index is damaged"},
+                 {-1, true, "not whole"},          {80, true, "not whole"}};
     const char *folder = scratch_path("damage");
     float plain[N_CLASSES], scores[N_CLASSES];
     char note[512], path[600];
@@ -126,6 +128,114 @@ static void copy_model(const char *to, bool changed) {
     hone_model_free(model);
     if (changed)
         damage(to, -2000, false);
+}
+
+/* Whatever byte is wrong: it is in what is used, and then it is told and made again, or nobody
+ * reads it. */
+static void no_damage_changes_results(void **state) {
+    (void)state;
+    enum { STEP = 997 };
+    const char *folder = scratch_path("bytes");
+    float plain[N_CLASSES], scores[N_CLASSES];
+    char note[512], path[600];
+    struct stat st;
+    int n_told = 0, n_all = 0;
+    run_cached(DIGITS, folder, plain, note);
+    assert_true(find_cache(folder, path, &st));
+    for (long at = 0; at < st.st_size; at += STEP) {
+        damage(path, at, false);
+        run_cached(DIGITS, folder, scores, note);
+        expect_same(plain, scores);
+        n_told += *note != 0;
+        n_all++;
+        assert_true(find_cache(folder, path, &st));
+    }
+    assert_true(n_all > 100 && n_told > n_all * 9 / 10);
+}
+
+static void expect_refused(const char *folder, const float *plain, const char *why) {
+    float scores[N_CLASSES];
+    char note[512];
+    run_cached(DIGITS, folder, scores, note);
+    expect_same(plain, scores);
+    if (!strstr(note, why))
+        fail_msg("'%s' does not say '%s'", note, why);
+}
+
+/* What others put in the folder is neither read nor written, and nobody waits for it. */
+static void only_files_of_the_user_are_used(void **state) {
+    (void)state;
+    const char *folder = scratch_path("strange");
+    float plain[N_CLASSES];
+    char note[512], path[600], victim[600];
+    struct stat st, kept;
+    run_cached(DIGITS, folder, plain, note);
+    assert_true(find_cache(folder, path, &st));
+    assert_int_equal(st.st_mode & 022, 0);
+    snprintf(victim, sizeof victim, "%s", scratch_path("victim"));
+    assert_int_equal(rename(path, victim), 0);
+    assert_int_equal(symlink(victim, path), 0);
+    damage(victim, 16, false);
+    assert_int_equal(stat(victim, &st), 0);
+    expect_refused(folder, plain, "symbolic link");
+    assert_int_equal(stat(victim, &kept), 0);
+    assert_true(kept.st_ino == st.st_ino && kept.st_mtime == st.st_mtime);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(60);
+    expect_refused(folder, plain, "a pipe");
+    alarm(0);
+    assert_int_equal(unlink(path), 0);
+    run_cached(DIGITS, folder, plain, note);
+    assert_int_equal(chmod(path, 0666), 0);
+    expect_refused(folder, plain, "others may write it");
+    run_cached(DIGITS, folder, plain, note);
+    assert_string_equal(note, "");
+    if (getuid() == 0) {
+        assert_int_equal(chown(path, 65534, 65534), 0);
+        expect_refused(folder, plain, "another user");
+    }
+}
+
+/* A write through a mapping changes the time stamp of the file once, and then not for a while. */
+static void a_change_through_a_mapping_is_noticed(void **state) {
+    (void)state;
+    char model[600], folder[600], note[512];
+    float plain[N_CLASSES], cached[N_CLASSES];
+    struct stat st;
+    snprintf(model, sizeof model, "%s", scratch_path("mapped.onnx"));
+    snprintf(folder, sizeof folder, "%s", scratch_path("mapped"));
+    copy_model(model, false);
+    int fd = open(model, O_RDWR);
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    unsigned char *bytes =
+        mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(bytes != MAP_FAILED);
+    for (int i = 0; i < 3; i++) {
+        sleep(i == 1 ? 3 : 0); /* longer than time stamps are exact */
+        bytes[st.st_size - 2000] ^= 0x40;
+        run_cached(model, folder, cached, note);
+        run_cached(model, NULL, plain, note);
+        expect_same(plain, cached);
+    }
+    munmap(bytes, (size_t)st.st_size);
+    close(fd);
+}
+
+/* What a process leaves that is killed while it writes goes with the next session. */
+static void left_temporary_files_are_removed(void **state) {
+    (void)state;
+    const char *folder = scratch_path("left");
+    float scores[N_CLASSES];
+    char note[512], left[600], other[600];
+    run_cached(DIGITS, folder, scores, note);
+    snprintf(left, sizeof left, "%s/.hone-0123abcd.tmp", folder);
+    snprintf(other, sizeof other, "%s/.hone-notes.tmp", folder);
+    fclose(fopen(left, "wb"));
+    fclose(fopen(other, "wb"));
+    run_cached(DIGITS, folder, scores, note);
+    assert_int_equal(access(left, F_OK), -1);
+    assert_int_equal(access(other, F_OK), 0);
 }
 
 static void another_model_at_the_path_has_its_own_weights(void **state) {
@@ -241,6 +351,10 @@ int main(void) {
         cmocka_unit_test(weights_are_written_once),
         cmocka_unit_test(a_damaged_file_is_replaced),
         cmocka_unit_test(another_model_at_the_path_has_its_own_weights),
+        cmocka_unit_test(no_damage_changes_results),
+        cmocka_unit_test(only_files_of_the_user_are_used),
+        cmocka_unit_test(a_change_through_a_mapping_is_noticed),
+        cmocka_unit_test(left_temporary_files_are_removed),
         cmocka_unit_test(processes_may_write_at_once),
         cmocka_unit_test(a_cache_keeps_nobody_from_running),
         cmocka_unit_test(a_model_without_a_file_has_no_cache),
