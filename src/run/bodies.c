@@ -225,7 +225,7 @@ static hone_status give_body_inputs(hn_state *s, const hn_block *b, uint32_t n_i
 static hone_status take_body_outputs(hn_state *s, const hn_block *b, uint32_t n_out,
                                      hn_object **out, hone_error *err) {
     for (uint32_t i = 0; i < n_out && i < b->outputs.n; i++) {
-        hn_object *o = s->values[b->outputs.at[i]];
+        hn_object *o = b->outputs.at[i] == HN_NONE ? NULL : s->values[b->outputs.at[i]];
         if (!o)
             return hn_fail(err, HONE_E_INTERNAL, "the subgraph did not compute its output %u", i);
         out[i] = hn_heap_ref(s->heap, o);
