@@ -1,8 +1,6 @@
 /* Sessions keep plans by shape and states by the number of runs that went on at once. */
 #include "run/session.h"
 
-#include <pthread.h>
-
 #include "run/cache.h"
 
 typedef struct kept_plan {
@@ -18,7 +16,8 @@ struct hn_session {
     hn_session_options options;
     hn_arena *notes;
     const char *cache_note, *kernels_note;
-    pthread_mutex_t lock; /* guards all below */
+    hn_fork_hook fork_hook; /* of the lock */
+    pthread_mutex_t lock;   /* guards all below */
     kept_plan *plans;
     uint32_t n_plans;
     uint64_t clock;
@@ -112,6 +111,8 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     if (!s->options.max_plans)
         s->options.max_plans = 16;
     pthread_mutex_init(&s->lock, NULL);
+    s->fork_hook.lock = &s->lock;
+    hn_fork_list(&s->fork_hook, HN_FORK_SESSION);
     s->plans = hn_calloc(alloc, s->options.max_plans, sizeof *s->plans);
     s->idle = hn_calloc(alloc, MAX_IDLE_STATES, sizeof *s->idle);
     s->pool = hn_pool_new(o->n_threads, alloc);
@@ -131,6 +132,7 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
 void hn_session_free(hn_session *s) {
     if (!s)
         return;
+    hn_fork_unlist(&s->fork_hook);
     for (uint32_t i = 0; i < s->n_idle; i++)
         hn_state_free(s->idle[i]);
     for (uint32_t i = 0; i < s->n_plans; i++)
