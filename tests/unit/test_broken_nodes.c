@@ -70,11 +70,26 @@ static void one_past_alone_is_the_fault_of_the_model(void **state) {
     expect_refused(GROUPED("", "past"), HONE_E_INVALID, "past_key is missing");
 }
 
+/* The past of packed attention must be [2, batch, heads, length, size]. */
+#define PACKED                                                                                   \
+  PREVIEW_HEAD                                                                                   \
+  "g () => (float[1,1,8] y) <int64[3] tokens = {1, 1, 8}, int64[2] square = {8, 24}, int64[1] "  \
+  "flat = {64}, int64[1] wide = {24}> {\n"                                                       \
+  "  x = ConstantOfShape (tokens) w = ConstantOfShape (square) b = ConstantOfShape (wide) past " \
+  "= ConstantOfShape (flat)\n"                                                                   \
+  "  y = com.microsoft.Attention <num_heads: int = 1> (x, w, b, , past) }"
+
+static void pasts_of_low_rank_are_refused(void **state) {
+    (void)state;
+    expect_refused(PACKED, HONE_E_SHAPE, "input 4");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bodies_without_outputs_are_refused),
         cmocka_unit_test(caches_of_paged_attention_are_checked),
         cmocka_unit_test(one_past_alone_is_the_fault_of_the_model),
+        cmocka_unit_test(pasts_of_low_rank_are_refused),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }
