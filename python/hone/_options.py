@@ -64,6 +64,9 @@ MAX_PLANS = "hone.max_plans"  # ours: input shapes whose plan is kept
 CACHE_FOLDER = "hone.cache_dir"  # ours: packed weights for this processor
 KERNEL_CHOICES = "hone.kernel_choices"  # ours: a file of `hone tune --kernels`
 WEIGHTS = "hone.weights"  # ours: the type that weights of matrix products are kept in
+SEED = "hone.seed"  # ours: of operators that draw random numbers and have no seed
+
+default_seed = 0  # of sessions without that entry; 0: new numbers in every run
 
 _HONOURED = {
     DENORMALS,
@@ -75,6 +78,7 @@ _HONOURED = {
     CACHE_FOLDER,
     KERNEL_CHOICES,
     WEIGHTS,
+    SEED,
     "session.use_deterministic_compute",  # runs always are deterministic
     "session.disable_cpu_ep_fallback",  # providers never fall back
 }

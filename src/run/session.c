@@ -1,6 +1,8 @@
 /* Sessions keep plans by shape and states by the number of runs that went on at once. */
 #include "run/session.h"
 
+#include <unistd.h>
+
 #include "run/cache.h"
 
 typedef struct kept_plan {
@@ -21,6 +23,7 @@ struct hn_session {
     kept_plan *plans;
     uint32_t n_plans;
     uint64_t clock;
+    uint64_t n_runs;
     hn_state **idle; /* states that no run uses now */
     uint32_t n_idle;
 };
@@ -282,8 +285,20 @@ static hone_status run_planned(const hn_plan *plan, void *ctx, hone_error *err) 
     return hn_state_run(r->state, plan, r->control, err);
 }
 
+/* Without a seed, runs of other sessions and processes draw other numbers. */
+static uint64_t seed_of_run(hn_session *s) {
+    pthread_mutex_lock(&s->lock);
+    uint64_t run = ++s->n_runs;
+    pthread_mutex_unlock(&s->lock);
+    const uint64_t parts[] = {s->options.seed, run,
+                              s->options.seed ? 0 : hn_now_ns() ^ (uint64_t)getpid() << 40};
+    return hn_hash64(parts, sizeof parts, 0);
+}
+
 hone_status hn_session_run(hn_session *s, hn_state *state, const hn_run_control *control,
                            hone_error *err) {
-    planned_run r = {state, control};
+    hn_run_control own = control ? *control : (hn_run_control){0};
+    own.seed = seed_of_run(s);
+    planned_run r = {state, &own};
     return hn_session_with_plan(s, state, run_planned, &r, err);
 }
