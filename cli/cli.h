@@ -115,6 +115,11 @@ void cli_table_free(cli_table *t);                      /* may be called again *
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
+/* From now on Ctrl-C and SIGTERM set the flag that is returned, and only the second one ends the
+ * process at once: whatever writes files can end in order. */
+const volatile int *cli_watch_interrupts(void);
+void cli_end_interrupted(void); /* ends the process by the signal that has come, if one has */
+
 /* A bar on stderr when it is a terminal and the work takes over a second. Ctrl-C stops the
  * library. */
 typedef struct cli_progress {

@@ -17,7 +17,7 @@ typedef struct run_options {
     const char *folder, *format, *labels, *manifest, *level, *cache, *kernels, *weights;
     hone_level parsed_level;
     hone_precision parsed_weights;
-    uint64_t repeat, threads, top, jobs, timeout, memory;
+    uint64_t repeat, threads, top, jobs, timeout, memory, seed;
     cli_list providers;
     bool json, test, profile, keep_denormals;
 } run_options;
@@ -48,6 +48,8 @@ static const cli_option run_option_table[] = {
      "keep weights of matrix products in half precision: less memory, faster for few rows"},
     {"memory", 'm', CLI_SIZE, offsetof(run_options, memory), "BYTES",
      "limit of the memory for intermediate values"},
+    {"seed", 0, CLI_SIZE, offsetof(run_options, seed), "N",
+     "random numbers of operators that have no seed of their own (default: new ones in every run)"},
     {"timeout", 0, CLI_SIZE, offsetof(run_options, timeout), "SECONDS", "stop after that time"},
     {"provider", 0, CLI_TEXTS, offsetof(run_options, providers), "NAME",
      "a provider of the nodes, in order of preference (default cpu; repeatable)"},
@@ -79,6 +81,7 @@ typedef struct run_state {
     cli_feed feed;
     run_results results;
     double *seconds;
+    const volatile int *interrupted;
     hone_error error;
 } run_state;
 
@@ -105,7 +108,9 @@ static bool open_run(run_state *s, const char *path) {
     options.n_providers = (uint32_t)s->o->providers.n;
     options.providers = (const char *const *)s->o->providers.at;
     options.keep_denormals = s->o->keep_denormals;
+    options.seed = s->o->seed;
     options.decode_image = cli_decode_image;
+    s->interrupted = cli_watch_interrupts(); /* a cache is written whole or not at all */
     s->model = cli_load(path, &s->o->model, false);
     if (!s->model || !cli_feed_make(s->model, &s->o->input, &s->feed))
         return false;
@@ -144,6 +149,7 @@ static void drop_outputs(run_results *r) {
 static bool run_once(run_state *s, bool is_watched, double *seconds) {
     hone_run_options options;
     hone_run_options_init(&options);
+    options.cancel = s->interrupted;
     options.timeout_seconds = (double)s->o->timeout;
     options.observe = is_watched ? run_profile_see : NULL;
     options.observe_ctx = &s->results.profile;
@@ -252,6 +258,7 @@ static int run_model(const char *path, const run_options *o) {
     hone_session_free(s.session);
     cli_feed_free(&s.feed);
     hone_model_free(s.model);
+    cli_end_interrupted();
     return status;
 }
 

@@ -5,11 +5,10 @@
 #include <signal.h>
 #include <time.h>
 
-static volatile sig_atomic_t interrupted;
+static volatile int interrupted; /* the signal; an int, which is what runs look at */
 
 static void on_interrupt(int signal_number) {
-    (void)signal_number;
-    interrupted = 1;
+    interrupted = signal_number;
 }
 
 static double now(void) {
@@ -18,13 +17,25 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void cli_progress_begin(cli_progress *p, const char *what) {
-    *p = (cli_progress){.what = what, .start = now()};
+const volatile int *cli_watch_interrupts(void) {
     struct sigaction action = {.sa_handler = on_interrupt,
                                .sa_flags =
                                    (int)SA_RESETHAND}; /* a second Ctrl-C terminates the process */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    return &interrupted;
+}
+
+void cli_end_interrupted(void) {
+    if (interrupted) {
+        signal((int)interrupted, SIG_DFL);
+        raise((int)interrupted);
+    }
+}
+
+void cli_progress_begin(cli_progress *p, const char *what) {
+    *p = (cli_progress){.what = what, .start = now()};
+    cli_watch_interrupts();
 }
 
 static void draw(cli_progress *p, double t, uint64_t done, uint64_t total) {

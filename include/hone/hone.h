@@ -702,8 +702,8 @@ typedef struct hone_session hone_session;
 typedef struct hone_session_options {
     size_t size;
     int n_threads;               /* 0: all processors available to this process */
-    uint64_t memory_limit_bytes; /* for intermediate values, and for each output that a run
-                                    allocates; 0: no limit */
+    uint64_t memory_limit_bytes; /* for intermediate values and scratch of operators, and for each
+                                    output that a run allocates; 0: what the machine has */
     uint32_t max_plans;          /* number of input shapes whose plans are kept; default 16 */
     /* Names of the providers that run nodes, in order of preference. 0: "cpu". A provider that this
      * build does not have is an error, never a silent fallback. */
@@ -733,6 +733,10 @@ typedef struct hone_session_options {
      * operand has few rows; each weight is rounded to 11 or 8 bits, accumulation stays in float. A
      * matrix with an element outside the range of float16 is not converted. */
     hone_precision weights;
+    /* Where operators such as RandomNormal begin that have no `seed` of their own: the first run of
+     * a session draws the same numbers each time, the second one others. 0: new ones in every run
+     * of every process. */
+    uint64_t seed;
 } hone_session_options;
 HONE_API void hone_session_options_init(hone_session_options *options);
 /* The model is not changed and must outlive the session. Free dimensions stay free unless the
@@ -814,6 +818,10 @@ typedef struct hone_run_options {
     /* Called after every node, in the thread of the run; may be NULL. */
     void (*observe)(void *ctx, const hone_step *step);
     void *observe_ctx;
+    /* Called about fifty times a second by the thread of the run, also within long nodes; true
+     * stops the run. May be NULL. */
+    bool (*should_stop)(void *ctx);
+    void *should_stop_ctx;
 } hone_run_options;
 HONE_API void hone_run_options_init(hone_run_options *options);
 /* Inputs and outputs by name; n_outputs 0 with names NULL: all outputs of the model, in its order.

@@ -8,7 +8,7 @@ Programs written for onnxruntime run with `import hone as ort`:
 Models are objects, too: hone.load, info, check, save, optimize and diff.
 """
 
-from . import _core, capi
+from . import _core, _options, capi
 from ._errors import (
     Cancelled,
     EngineError,
@@ -63,7 +63,8 @@ def set_default_logger_verbosity(verbosity: int) -> None:
 
 
 def set_seed(seed: int) -> None:
-    """Accepted for compatibility: operators that draw numbers take their seed from the model."""
+    """Sessions created from now on draw reproducible random numbers; 0: new ones in every run."""
+    _options.default_seed = int(seed)
 
 
 def enable_telemetry_events() -> None:

@@ -110,6 +110,7 @@ class Session:
         cache_dir: Optional[str],
         kernel_choices: Optional[str],
         weights: int,
+        seed: int,
     ) -> Session: ...
     def notes(self) -> Tuple[str, str]: ...
     def run(

@@ -65,6 +65,9 @@ CACHE_FOLDER = "hone.cache_dir"  # ours: packed weights for this processor
 KERNEL_CHOICES = "hone.kernel_choices"  # ours: a file of `hone tune --kernels`
 COPY_FILES = "hone.copy_files"  # ours: "1" reads the model's files into memory, so that they may change
 WEIGHTS = "hone.weights"  # ours: the type that weights of matrix products are kept in
+SEED = "hone.seed"  # ours: of operators that draw random numbers and have no seed
+
+default_seed = 0  # of sessions without that entry; 0: new numbers in every run
 
 _HONOURED = {
     DENORMALS,
@@ -77,6 +80,7 @@ _HONOURED = {
     KERNEL_CHOICES,
     COPY_FILES,
     WEIGHTS,
+    SEED,
     "session.use_deterministic_compute",  # runs always are deterministic
     "session.disable_cpu_ep_fallback",  # providers never fall back
 }

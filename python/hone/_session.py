@@ -181,6 +181,7 @@ class InferenceSession:
             options._entry(_options.CACHE_FOLDER),
             options._entry(_options.KERNEL_CHOICES),
             weights,
+            int(options._entry(_options.SEED) or _options.default_seed),
         )
         for note in filter(None, self._core.notes()):
             warnings.warn(note, stacklevel=2)

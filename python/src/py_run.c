@@ -216,6 +216,15 @@ static int give_outputs(run_call *c, PyObject *given) {
     return 0;
 }
 
+/* Signals such as Ctrl-C: their handlers run now, and an exception of theirs ends the run. */
+static bool has_raised_signal(void *unused) {
+    (void)unused;
+    PyGILState_STATE lock = PyGILState_Ensure();
+    bool has_raised = PyErr_CheckSignals() != 0;
+    PyGILState_Release(lock);
+    return has_raised;
+}
+
 static int run_unlocked(run_call *c, PyObject *control, PyObject *record) {
     hone_run_options o;
     hone_error error;
@@ -227,6 +236,7 @@ static int run_unlocked(run_call *c, PyObject *control, PyObject *record) {
         o.cancel = &ctl->cancel;
         o.timeout_seconds = ctl->timeout_seconds;
     }
+    o.should_stop = has_raised_signal;
     if (record != Py_None) {
         o.observe = hnpy_recorder_see;
         o.observe_ctx = &recorder;
@@ -236,7 +246,8 @@ static int run_unlocked(run_call *c, PyObject *control, PyObject *record) {
                          c->n_outputs, c->output_names, c->outputs, &error);
     Py_END_ALLOW_THREADS int failed = 0;
     if (status) {
-        hnpy_raise(&error, HNPY_RUNNING);
+        if (!PyErr_Occurred())
+            hnpy_raise(&error, HNPY_RUNNING);
         failed = -1;
     } else if (record != Py_None) {
         failed = hnpy_recorder_move(&recorder, record);

@@ -75,7 +75,8 @@ hone_status hone_session_create(const hone_model *model, const hone_session_opti
                              .program = hn_api_program_options(&o),
                              .shares_program = true,
                              .cache_folder = o.cache_dir,
-                             .kernels_path = o.kernel_choices};
+                             .kernels_path = o.kernel_choices,
+                             .seed = o.seed};
     hn_session *s = NULL;
     hone_status status = hn_session_new(model_of(model), &so, &s, error);
     *session = (hone_session *)(void *)s;
@@ -390,6 +391,8 @@ static hone_status run_call(api_call *c, const hone_run_options *o, uint32_t n_i
                             hone_value **outputs) {
     hn_run_control control = {.cancel = o->cancel,
                               .deadline_ns = deadline_after(o->timeout_seconds),
+                              .should_stop = o->should_stop,
+                              .should_stop_ctx = o->should_stop_ctx,
                               .after_step = o->observe ? notify_observer : NULL,
                               .ctx = (void *)(uintptr_t)o};
     HN_TRY(bind_call_inputs(c, n_inputs, input_names, inputs));

@@ -46,6 +46,8 @@ struct hn_arena {
     arena_chunk *newest;
     size_t held_bytes;
     size_t limit_bytes; /* 0 = none */
+    hn_budget *budget;  /* may be NULL */
+    bool is_frozen;     /* nothing is allocated any more: threads share what is there */
     enum { FAILED_NEVER, FAILED_FOR_MEMORY, FAILED_FOR_LIMIT } last_failure;
 };
 
@@ -63,6 +65,7 @@ static void drop_newest_chunk(hn_arena *arena) {
     arena->newest = chunk->older;
     arena->held_bytes -= chunk->bytes;
     UNPOISON(chunk, chunk->bytes);
+    hn_budget_give(arena->budget, chunk->bytes);
     hn_free(arena->alloc, chunk, chunk->bytes);
 }
 
@@ -76,6 +79,14 @@ void hn_arena_free(hn_arena *arena) {
 
 void hn_arena_set_limit(hn_arena *arena, size_t bytes) {
     arena->limit_bytes = bytes;
+}
+
+void hn_arena_set_budget(hn_arena *arena, hn_budget *budget) {
+    arena->budget = budget;
+}
+
+void hn_arena_freeze(hn_arena *arena) {
+    arena->is_frozen = true;
 }
 
 bool hn_arena_hit_limit(const hn_arena *arena) {
@@ -124,9 +135,17 @@ static arena_chunk *add_chunk(hn_arena *arena, size_t bytes) {
     }
     size_t grown = HN_MIN(HN_MAX(arena->held_bytes, FIRST_CHUNK_BYTES), LARGEST_GROWN_CHUNK_BYTES);
     size_t chunk_bytes = HN_MAX(least, HN_MIN(grown, allowed));
+    if (!hn_budget_take(arena->budget, chunk_bytes) &&
+        !hn_budget_take(arena->budget, chunk_bytes = least)) {
+        arena->last_failure = FAILED_FOR_LIMIT;
+        return NULL;
+    }
     arena_chunk *chunk = hn_alloc(arena->alloc, chunk_bytes);
-    if (!chunk)
+    if (!chunk) {
+        hn_budget_give(arena->budget, chunk_bytes);
+        hn_budget_note_failure(arena->budget, chunk_bytes);
         return fail_for_memory(arena);
+    }
     chunk->older = arena->newest;
     chunk->bytes = chunk_bytes;
     chunk->used = first_block_at(chunk);
@@ -138,6 +157,8 @@ static arena_chunk *add_chunk(hn_arena *arena, size_t bytes) {
 
 void *hn_arena_alloc(hn_arena *arena, size_t bytes) {
     size_t padded;
+    if (arena->is_frozen) /* without a record: other threads read the arena */
+        return NULL;
     if (!hn_add_size(HN_MAX(bytes, 1), BLOCK_ALIGN - 1 + REDZONE_BYTES, &padded))
         return fail_for_memory(arena);
     padded &= ~(size_t)(BLOCK_ALIGN - 1);
@@ -154,7 +175,8 @@ void *hn_arena_alloc(hn_arena *arena, size_t bytes) {
 
 bool hn_arena_reserve(hn_arena *arena, size_t bytes) {
     arena_chunk *chunk = arena->newest;
-    return (chunk && chunk->bytes - chunk->used >= bytes) || add_chunk(arena, bytes);
+    bool has_room = chunk && chunk->bytes - chunk->used >= bytes;
+    return has_room || (!arena->is_frozen && add_chunk(arena, bytes));
 }
 
 void *hn_arena_calloc(hn_arena *arena, size_t n, size_t elem_bytes) {

@@ -4,6 +4,7 @@
 #ifndef HN_BASE_H
 #define HN_BASE_H
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,6 +99,19 @@ void *hn_calloc(const hone_allocator *a, size_t n, size_t elem_bytes); /* checke
 void *hn_realloc(const hone_allocator *a, void *ptr, size_t old_bytes, size_t new_bytes);
 void hn_free(const hone_allocator *a, void *ptr, size_t bytes);
 
+/* Memory that several arenas and heaps take together. Thread-safe. */
+typedef struct hn_budget {
+    uint64_t limit; /* 0: none; written while nobody takes */
+    _Atomic uint64_t used;
+    _Atomic uint64_t refused; /* bytes of the last request that failed, here or in the system */
+    _Atomic bool is_over;     /* that one exceeded the limit */
+} hn_budget;
+bool hn_budget_take(hn_budget *b, uint64_t bytes); /* false: over the limit; true where b is NULL */
+void hn_budget_give(hn_budget *b, uint64_t bytes);
+void hn_budget_note_failure(hn_budget *b, uint64_t bytes); /* the system refused that many */
+/* What this process may have at most, by physical memory and control groups; cached. */
+uint64_t hn_machine_bytes(void);
+
 /* An arena: allocations with one lifetime, freed together. Chunks grow geometrically; under
  * AddressSanitizer a redzone follows each block. */
 typedef struct hn_arena hn_arena;
@@ -112,9 +126,13 @@ void hn_arena_free(hn_arena *arena); /* NULL is fine */
 /* Total bytes after which allocation fails; 0 = no limit. Prevents a hostile file from exhausting
  * memory. */
 void hn_arena_set_limit(hn_arena *arena, size_t bytes);
+/* What it allocates from the system counts there, too; set while it holds nothing. */
+void hn_arena_set_budget(hn_arena *arena, hn_budget *budget);
 /* True when the last failure was due to the limit, not the system: the caller then returns
  * HONE_E_LIMIT instead of HONE_E_NOMEM. */
 bool hn_arena_hit_limit(const hn_arena *arena);
+/* From now on nothing is allocated: hn_arena_alloc returns NULL. For what threads share. */
+void hn_arena_freeze(hn_arena *arena);
 /* True when any allocation has failed so far: callers that ignore single failures check this once
  * at the end. */
 bool hn_arena_has_failed(const hn_arena *arena);
@@ -168,8 +186,9 @@ void hn_heap_trim(hn_heap *heap); /* returns unused memory to the system */
 size_t hn_heap_recent_bytes(hn_heap *heap);
 /* Size of the region that is held for large blocks. */
 size_t hn_heap_region_bytes(const hn_heap *heap);
-void hn_heap_set_limit(hn_heap *heap, size_t bytes); /* for blocks in use; 0 = no limit */
-bool hn_heap_hit_limit(const hn_heap *heap);         /* since the limit was set */
+void hn_heap_set_limit(hn_heap *heap, size_t bytes);       /* for blocks in use; 0 = no limit */
+bool hn_heap_hit_limit(const hn_heap *heap);               /* since the limit was set */
+void hn_heap_set_budget(hn_heap *heap, hn_budget *budget); /* blocks in use count there, too */
 /* One large block of exactly this size, 64-byte aligned. NULL: out of memory. */
 void *hn_block_alloc(const hone_allocator *a, size_t bytes);
 void hn_block_free(const hone_allocator *a, void *block, size_t bytes); /* NULL is fine */
@@ -476,12 +495,14 @@ typedef struct hn_pool_run {
 } hn_pool_run;
 /* A second handle on the workers of `pool`, which must outlive it. NULL: out of memory. */
 hn_pool *hn_pool_share(const hn_pool *pool, const hn_pool_run *run);
-/* Polled by loops that may run long. The output of a loop that ends early is undefined where it was
- * not written, so only loops poll whose results are never used as indices or addresses. */
+/* Polled between the tiles of every parallel loop, and by loops that may run long within a tile.
+ * What a stopped loop did not write is undefined: nobody may use it as an index or address. */
 bool hn_pool_is_stopped(const hn_pool *pool);
 /* Calls fn over [0, n) in ranges of `grain` (the last may be shorter). A NULL pool runs on the
  * calling thread. Returns when all calls have returned. */
 void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx);
+/* The same for code that relies on every call: a stopped run leaves none out. */
+void hn_pool_for_all(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx);
 /* The same over tiles of rows x cols; the number of tiles must fit in 63 bits. */
 void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain, int64_t col_grain,
                     hn_tile_fn fn, void *ctx);
@@ -489,6 +510,26 @@ void hn_pool_for_2d(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grain
  * hn_pool_threads(pool), and no two concurrent calls have the same one. */
 typedef void (*hn_lane_fn)(void *ctx, int lane, int64_t begin, int64_t end);
 void hn_pool_for_lanes(hn_pool *pool, int64_t n, int64_t grain, hn_lane_fn fn, void *ctx);
+
+/* ---- fork() ---------------------------------------------------------------------------------- */
+
+/* Before a fork all locks that are listed are taken, in this order, so that in the child they are
+ * free and what they guard is consistent. Nobody may list or unlist while holding one of them. */
+typedef enum hn_fork_rank {
+    HN_FORK_PROGRAM,
+    HN_FORK_SESSION,
+    HN_FORK_REGISTRY,
+    HN_FORK_BLOBS,
+    HN_FORK_POOL,
+    HN_N_FORK_RANKS
+} hn_fork_rank;
+typedef struct hn_fork_hook {
+    struct hn_fork_hook *next, **link;
+    pthread_mutex_t *lock;                       /* may be NULL */
+    void (*in_child)(struct hn_fork_hook *hook); /* may be NULL */
+} hn_fork_hook;
+void hn_fork_list(hn_fork_hook *hook, hn_fork_rank rank);
+void hn_fork_unlist(hn_fork_hook *hook); /* one that was never listed is fine */
 
 /* ---- small number formats, exact to the ONNX rules (round to nearest even) ------------------- */
 

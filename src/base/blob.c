@@ -2,8 +2,6 @@
  */
 #include "base/base.h"
 
-#include <pthread.h>
-
 #define N_BUCKETS 1024
 #define MIX_BYTES 16384 /* small enough that the second hash finds it in the L1 cache */
 
@@ -115,9 +113,16 @@ static hn_blob *blank_blob(const hone_allocator *a, const hn_blob_store *store,
     return b;
 }
 
+static void list_blob_lock(void) {
+    static hn_fork_hook hook = {.lock = &blob_lock};
+    hn_fork_list(&hook, HN_FORK_BLOBS);
+}
+
 /* Blobs are filled without the lock; when two threads create the same one, one copy is kept. */
 hone_status hn_blob_get(const hone_allocator *a, const hn_blob_store *store, const hn_blob_key *key,
                         hn_blob_fill_fn fill, void *ctx, hn_blob **out) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, list_blob_lock);
     pthread_mutex_lock(&blob_lock);
     *out = find_and_own(a, key);
     pthread_mutex_unlock(&blob_lock);

@@ -46,7 +46,8 @@ struct hn_heap {
     size_t recent_bytes; /* the same, since the last call of hn_heap_recent_bytes */
     size_t used_bytes, peak_bytes, limit_bytes;
     bool hit_limit;
-    atomic_flag lock; /* held while blocks are allocated or freed */
+    hn_budget *budget; /* may be NULL */
+    atomic_flag lock;  /* held while blocks are allocated or freed */
 };
 
 /* ---- single blocks --------------------------------------------------------------------------- */
@@ -193,6 +194,10 @@ void hn_heap_set_limit(hn_heap *h, size_t bytes) {
     h->hit_limit = false;
 }
 
+void hn_heap_set_budget(hn_heap *h, hn_budget *budget) {
+    h->budget = budget;
+}
+
 bool hn_heap_hit_limit(const hn_heap *h) {
     return h->hit_limit;
 }
@@ -311,12 +316,19 @@ static void *alloc_locked(hn_heap *h, size_t bytes) {
     size_t left = h->limit_bytes - HN_MIN(h->limit_bytes, h->used_bytes);
     bool exceeds_limit = h->limit_bytes && (!taken || taken > left);
     h->hit_limit |= exceeds_limit;
-    if (!taken || exceeds_limit || taken > SIZE_MAX / 2 - h->used_bytes)
+    if (!taken || exceeds_limit || taken > SIZE_MAX / 2 - h->used_bytes) {
+        hn_budget_note_failure(h->budget, bytes);
+        return NULL;
+    }
+    if (!hn_budget_take(h->budget, taken))
         return NULL;
     void *block = bytes < MIN_LARGE_BYTES ? alloc_small(h, class_of(bytes)) : alloc_large(h, taken);
     if (block) {
         h->used_bytes += taken;
         h->peak_bytes = HN_MAX(h->peak_bytes, h->used_bytes);
+    } else {
+        hn_budget_give(h->budget, taken);
+        hn_budget_note_failure(h->budget, taken);
     }
     return block;
 }
@@ -333,6 +345,7 @@ void hn_heap_give(hn_heap *h, void *block, size_t bytes) {
         return;
     lock_heap(h);
     h->used_bytes -= taken_bytes(bytes);
+    hn_budget_give(h->budget, taken_bytes(bytes));
     if (bytes < MIN_LARGE_BYTES)
         free_small(h, block, class_of(bytes));
     else

@@ -21,7 +21,6 @@
 #include "base/base.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -53,6 +52,7 @@ typedef struct pool_call {
     hn_range_fn range_fn;
     hn_lane_fn lane_fn;
     void *ctx;
+    bool must_run_all; /* in a stopped run, too */
 } pool_call;
 
 /* A grid of rows and columns, partitioned into tiles that are numbered row by row. Everything that
@@ -65,6 +65,7 @@ typedef struct pool_job {
     uint64_t n_tiles;
     pool_call call;
     bool flush_denormals;
+    const hn_pool_run *stop; /* who knows whether tiles are left out; NULL: none is */
 } pool_job;
 
 /* One thread of a loop, and the tiles [next, end) of its partition that are not claimed yet. */
@@ -87,7 +88,9 @@ typedef struct pool_threads {
     const hone_allocator *alloc;
     int64_t spin_ns;
     int n_workers;
-    int n_lanes; /* started workers and the caller */
+    int n_lanes;       /* started workers and the caller */
+    bool lost_workers; /* in a process that was forked: started again by the next loop */
+    hn_fork_hook fork_hook;
     int n_slots; /* allocated entries of `lanes` */
     pthread_mutex_t mutex;
     pthread_cond_t job_opened;
@@ -177,7 +180,14 @@ static void leave_cpu(int cpu) {
 
 /* ---- work ---- */
 
+static bool is_run_stopped(const hn_pool_run *run) {
+    return run && run->is_stopped && run->is_stopped(run->ctx);
+}
+
 static void run_job_tile(const pool_job *job, int lane, uint64_t tile) {
+    if (is_run_stopped(job->stop)) {
+        return;
+    }
     int64_t row = (int64_t)tile / job->n_col_tiles * job->row_grain;
     int64_t col = (int64_t)tile % job->n_col_tiles * job->col_grain;
     int64_t n_rows = HN_MIN(job->row_grain, job->rows - row);
@@ -337,6 +347,16 @@ static void run_alone(const pool_job *job) {
     }
 }
 
+static void start_workers(pool_threads *threads);
+
+/* Called by the one who runs a loop. */
+static void regain_workers(pool_threads *threads) {
+    if (threads->lost_workers) {
+        threads->lost_workers = false;
+        start_workers(threads);
+    }
+}
+
 static int64_t tile_count(int64_t n, int64_t grain) {
     return n / grain + (n % grain != 0);
 }
@@ -354,7 +374,8 @@ static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grai
                     .col_grain = col_grain,
                     .n_col_tiles = tile_count(cols, col_grain),
                     .call = call,
-                    .flush_denormals = pool && pool->run.flush_denormals};
+                    .flush_denormals = pool && pool->run.flush_denormals,
+                    .stop = pool && !call.must_run_all ? &pool->run : NULL};
     job.n_tiles = (uint64_t)tile_count(rows, row_grain) * (uint64_t)job.n_col_tiles;
     pool_threads *threads = pool ? pool->threads : NULL;
     bool can_share = threads && threads->n_workers > 0 && job.n_tiles > 1;
@@ -362,6 +383,7 @@ static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grai
         run_alone(&job);
         return;
     }
+    regain_workers(threads);
     threads->job = job;
     threads->caller_cpu =
         threads->spin_ns ? current_cpu() : -1; /* else there is no free processor */
@@ -386,12 +408,16 @@ void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *
         run_loop(pool, n, 1, grain, 1, (pool_call){.range_fn = fn, .ctx = ctx});
 }
 
+void hn_pool_for_all(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx) {
+    run_loop(pool, n, 1, grain, 1, (pool_call){.range_fn = fn, .ctx = ctx, .must_run_all = true});
+}
+
 void hn_pool_for_lanes(hn_pool *pool, int64_t n, int64_t grain, hn_lane_fn fn, void *ctx) {
     run_loop(pool, n, 1, grain, 1, (pool_call){.lane_fn = fn, .ctx = ctx});
 }
 
 bool hn_pool_is_stopped(const hn_pool *pool) {
-    return pool && pool->run.is_stopped && pool->run.is_stopped(pool->run.ctx);
+    return pool && is_run_stopped(&pool->run);
 }
 
 /* ---- creation and destruction ---- */
@@ -412,8 +438,8 @@ static size_t worker_stack_bytes(void) {
 static void start_workers(pool_threads *threads) {
     pthread_attr_t attr;
     sigset_t all, before;
+    threads->n_lanes = 1;
     if (pthread_attr_init(&attr) != 0) {
-        threads->n_lanes = 1;
         return;
     }
     pthread_attr_setstacksize(&attr, worker_stack_bytes());
@@ -426,11 +452,25 @@ static void start_workers(pool_threads *threads) {
         if (i > 0 && pthread_create(&lane->thread, &attr, worker_main, lane) != 0) {
             break;
         }
-        threads->n_workers = i;
+        threads->n_lanes = i + 1;
     }
-    threads->n_lanes = threads->n_workers + 1;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
+}
+
+static void open_locks(pool_threads *threads) {
+    atomic_init(&threads->gate, 0);
+    atomic_flag_clear(&threads->busy);
+    pthread_mutex_init(&threads->mutex, NULL);
+    pthread_cond_init(&threads->job_opened, NULL);
+    pthread_cond_init(&threads->workers_left, NULL);
+}
+
+/* In the child of a fork: whatever another thread was doing with them ended there. */
+static void forget_workers(hn_fork_hook *hook) {
+    pool_threads *threads = (void *)((char *)hook - offsetof(pool_threads, fork_hook));
+    open_locks(threads);
+    threads->lost_workers = true;
 }
 
 static pool_threads *create_threads(int n_threads, const hone_allocator *a) {
@@ -445,16 +485,19 @@ static pool_threads *create_threads(int n_threads, const hone_allocator *a) {
     threads->n_slots = n_threads;
     /* With more threads than processors, spinning delays the thread that is waited for. */
     threads->spin_ns = n_threads <= n_cpus ? SPIN_NS : 0;
-    atomic_init(&threads->gate, 0);
-    atomic_flag_clear(&threads->busy);
-    pthread_mutex_init(&threads->mutex, NULL);
-    pthread_cond_init(&threads->job_opened, NULL);
-    pthread_cond_init(&threads->workers_left, NULL);
+    open_locks(threads);
     start_workers(threads);
+    threads->n_workers = threads->n_lanes - 1;
+    threads->fork_hook.in_child = forget_workers;
+    hn_fork_list(&threads->fork_hook, HN_FORK_POOL);
     return threads;
 }
 
 static void join_threads(pool_threads *threads) {
+    hn_fork_unlist(&threads->fork_hook);
+    if (threads->lost_workers) {
+        threads->n_lanes = 1;
+    }
     atomic_fetch_or_explicit(&threads->gate, GATE_STOP, memory_order_release);
     synchronize_waiters(threads);
     pthread_cond_broadcast(&threads->job_opened);
@@ -499,6 +542,7 @@ void hn_pool_free(hn_pool *pool) {
     hn_free(a, pool, sizeof *pool);
 }
 
+/* After a fork fewer may be there: it says how many lanes a loop may use at most. */
 int hn_pool_threads(const hn_pool *pool) {
     return pool ? pool->threads->n_workers + 1 : 1;
 }

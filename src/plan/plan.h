@@ -3,8 +3,6 @@
 #ifndef HN_PLAN_H
 #define HN_PLAN_H
 
-#include <pthread.h>
-
 #include "ops/eval_engine.h"
 
 typedef struct hn_provider hn_provider;
@@ -110,6 +108,7 @@ typedef struct hn_program {
     HN_VEC(hn_blob *) blobs; /* constants that could not be read where they lie */
     bool *is_deferred;       /* by value: its constant is copied when it turns out to be read */
     pthread_mutex_t lock;    /* held while weights are packed */
+    hn_fork_hook fork_hook;  /* of the lock */
     _Atomic bool is_ready;   /* they are: hn_program_pack has done its work */
     hn_stored stored;        /* what right sides of products are made of */
     bool evaluates_all;      /* plans lower nothing */

@@ -385,6 +385,8 @@ hone_status hn_program_adopt(hn_model *own, const hn_model *m, const hn_program_
     p->model = own;
     p->evaluates_all = options && options->evaluates_all;
     pthread_mutex_init(&p->lock, NULL);
+    p->fork_hook.lock = &p->lock;
+    hn_fork_list(&p->fork_hook, HN_FORK_PROGRAM);
     hone_status status = make_program(p, m, options, err);
     if (status == HONE_OK)
         *out = p;
@@ -396,6 +398,7 @@ hone_status hn_program_adopt(hn_model *own, const hn_model *m, const hn_program_
 void hn_program_free(hn_program *p) {
     if (!p)
         return;
+    hn_fork_unlist(&p->fork_hook);
     hn_program_release(p);
     hn_program_drop_consts(p);
     pthread_mutex_destroy(&p->lock);

@@ -317,6 +317,12 @@ static hone_status prepare_all(hn_program *p, const hn_program_options *o, hone_
     return status;
 }
 
+/* Runs share the program from now on: nothing can be added to it any more. */
+static void set_ready(hn_program *p) {
+    hn_arena_freeze(p->model->arena);
+    atomic_store_explicit(&p->is_ready, true, memory_order_release);
+}
+
 hone_status hn_program_prepare(hn_program *p, const hn_program_options *o, hone_error *err) {
     static const hn_program_options none;
     o = o ? o : &none;
@@ -325,7 +331,7 @@ hone_status hn_program_prepare(hn_program *p, const hn_program_options *o, hone_
     if (o->is_lazy)
         return HONE_OK;
     HN_TRY(prepare_all(p, o, err, prepare_weights));
-    atomic_store(&p->is_ready, true);
+    set_ready(p);
     return HONE_OK;
 }
 
@@ -338,7 +344,7 @@ hone_status hn_program_pack(hn_program *p, hn_pool *pool, hone_error *err) {
         status = prepare_all(p, &(hn_program_options){.pool = pool, .stored = p->stored}, err,
                              prepare_weights);
     if (status == HONE_OK)
-        atomic_store_explicit(&p->is_ready, true, memory_order_release);
+        set_ready(p);
     pthread_mutex_unlock(&p->lock);
     return status;
 }

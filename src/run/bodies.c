@@ -93,9 +93,9 @@ static const hone_allocator *allocator_of_state(const hn_state *s) {
 }
 
 static void free_body_plan(hn_state *s, hn_body *b, int k) {
-    if (b->plans[k])
-        hn_block_free(allocator_of_state(s), b->memory[k],
-                      (size_t)HN_MAX(b->plans[k]->block_bytes, 1));
+    size_t bytes = b->plans[k] ? (size_t)HN_MAX(b->plans[k]->block_bytes, 1) : 0;
+    hn_block_free(allocator_of_state(s), b->memory[k], bytes);
+    hn_budget_give(&s->budget, bytes);
     hn_plan_free(b->plans[k]);
     b->plans[k] = NULL;
     b->memory[k] = NULL;
@@ -161,8 +161,13 @@ static hone_status make_body_plan(hn_state *s, hn_body *b, hn_id block) {
     b->n_made++;
     b->oldest = (k + 1) % N_BODY_PLANS;
     size_t bytes = (size_t)HN_MAX(b->plans[k]->block_bytes, 1);
-    b->memory[k] = hn_block_alloc(allocator_of_state(s), bytes);
+    bool is_allowed = hn_budget_take(&s->budget, bytes);
+    b->memory[k] = is_allowed ? hn_block_alloc(allocator_of_state(s), bytes) : NULL;
     if (!b->memory[k]) {
+        if (is_allowed) {
+            hn_budget_give(&s->budget, bytes);
+            hn_budget_note_failure(&s->budget, bytes);
+        }
         hn_plan_free(b->plans[k]);
         b->plans[k] = NULL;
         return HONE_E_NOMEM;
@@ -225,7 +230,7 @@ static hone_status give_body_inputs(hn_state *s, const hn_block *b, uint32_t n_i
 static hone_status take_body_outputs(hn_state *s, const hn_block *b, uint32_t n_out,
                                      hn_object **out, hone_error *err) {
     for (uint32_t i = 0; i < n_out && i < b->outputs.n; i++) {
-        hn_object *o = s->values[b->outputs.at[i]];
+        hn_object *o = b->outputs.at[i] == HN_NONE ? NULL : s->values[b->outputs.at[i]];
         if (!o)
             return hn_fail(err, HONE_E_INTERNAL, "the subgraph did not compute its output %u", i);
         out[i] = hn_heap_ref(s->heap, o);
@@ -239,6 +244,7 @@ hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *co
     hn_state *s = run;
     const hn_block *b = hn_block_at(hn_state_graph(s), block);
     const hn_plan *plan = NULL;
+    s->n_body_runs++; /* each draws its own random numbers */
     for (uint32_t i = 0; i < n_out; i++)
         out[i] = NULL;
     hone_status status = give_body_inputs(s, b, n_in, in);

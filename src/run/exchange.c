@@ -8,16 +8,48 @@ static void lend(hn_state *s, hn_id id, const hn_array *a) {
     s->values[id] = &s->planned[id];
 }
 
-/* Tensors are read where they lie; sequences and maps are copied, so that nobody else's reference
- * counts are touched. */
-hone_status hn_run_take_inputs(hn_state *s) {
+static bool shares_bytes(const hn_object *a, const hn_object *b) {
+    uint64_t a_bytes, b_bytes;
+    if (a->kind != HN_OBJECT_TENSOR || b->kind != HN_OBJECT_TENSOR ||
+        !hn_dtype_bytes(a->array.dtype, a->array.n_elems, &a_bytes) ||
+        !hn_dtype_bytes(b->array.dtype, b->array.n_elems, &b_bytes))
+        return a == b;
+    uintptr_t a_at = (uintptr_t)a->array.data, b_at = (uintptr_t)b->array.data;
+    return a == b || (a_at < b_at + b_bytes && b_at < a_at + a_bytes);
+}
+
+/* Will a result be written to the memory of this value, while it is still read? */
+static bool is_bound_to_output(const hn_call *c, const hn_object *o, uint32_t n_outputs) {
+    for (uint32_t i = 0; i < n_outputs; i++)
+        if (c->is_bound[i] && shares_bytes(o, c->outputs[i]))
+            return true;
+    return false;
+}
+
+static hone_status refuse_shared_outputs(const hn_state *s, hone_error *err) {
+    const hn_call *c = &s->call;
+    for (uint32_t i = 0; i < c->n_outputs; i++)
+        if (c->is_bound[i] && is_bound_to_output(c, c->outputs[i], i))
+            return hn_fail(err, HONE_E_ARGUMENT,
+                           "the buffer for output '%s' overlaps that of another output",
+                           hn_s(hn_value_at(hn_state_graph(s),
+                                            hn_block_at(hn_state_graph(s), 0)->outputs.at[i])
+                                    ->name));
+    return HONE_OK;
+}
+
+/* Tensors are read where they lie, but for those whose memory is also that of an output; sequences
+ * and maps are copied, so that nobody else's reference counts are touched. */
+hone_status hn_run_take_inputs(hn_state *s, hone_error *err) {
     const hn_block *b = hn_block_at(hn_state_graph(s), 0);
+    HN_TRY(refuse_shared_outputs(s, err));
     for (uint32_t i = 0; i < b->inputs.n; i++) {
         const hn_object *given = s->call.inputs[i];
         hn_id id = b->inputs.at[i];
         if (!given)
             continue;
-        if (given->kind == HN_OBJECT_TENSOR)
+        if (given->kind == HN_OBJECT_TENSOR &&
+            !is_bound_to_output(&s->call, given, s->call.n_outputs))
             lend(s, id, &given->array);
         else
             s->values[id] = hn_heap_copy(s->heap, given);
@@ -64,7 +96,10 @@ hone_status hn_run_lend_outputs(hn_state *s, hone_error *err) {
             continue; /* copied at the end */
         if (!c->outputs[i])
             c->outputs[i] = hn_heap_tensor(c->heaps[i], t->elem, t->shape.rank, t->shape.dims);
-        HN_TRY_PTR(c->outputs[i]);
+        if (!c->outputs[i]) {
+            hn_array wanted = {.dtype = t->elem, .rank = t->shape.rank, .dims = t->shape.dims};
+            return hn_run_refuse_output(s, i, &wanted, err);
+        }
         lend(s, id, &c->outputs[i]->array);
     }
     return HONE_OK;
@@ -95,7 +130,7 @@ static hone_status give_output(hn_state *s, uint32_t i, hone_error *err) {
     if (*to)
         return fill_buffer(s, id, s->call.heaps[i], *to, o, err);
     *to = hn_heap_copy(s->call.heaps[i], o);
-    return *to ? HONE_OK : HONE_E_NOMEM;
+    return *to ? HONE_OK : hn_run_refuse_output(s, i, &o->array, err);
 }
 
 hone_status hn_run_give_outputs(hn_state *s, hone_error *err) {

@@ -36,8 +36,9 @@ static hone_status tell_group(const hn_state *s, hone_error *err) {
     for (int i = 1; i < s->n_lanes; i++)
         if (s->lanes[i].failed_step < first->failed_step)
             first = &s->lanes[i];
+    bool is_stopped = hn_flag_is_set(&s->was_stopped); /* then strands may be left out */
     if (first->failed_step == UINT32_MAX)
-        return HONE_OK;
+        return is_stopped ? hn_run_tell_step(s, NULL, HONE_E_CANCELLED, err) : HONE_OK;
     if (err && err->code == HONE_OK)
         *err = first->err;
     const hn_step *step = &s->plan->list->steps[first->failed_step];

@@ -15,8 +15,11 @@ typedef struct hn_step_event {
 
 /* What a caller may watch and stop. */
 typedef struct hn_run_control {
-    const volatile int *cancel; /* nonzero stops the run; may be NULL */
-    uint64_t deadline_ns;       /* hn_now_ns() after which the run stops; 0: none */
+    const volatile int *cancel;     /* nonzero stops the run; may be NULL */
+    uint64_t deadline_ns;           /* hn_now_ns() after which the run stops; 0: none */
+    bool (*should_stop)(void *ctx); /* asked now and then by the thread of the run; may be NULL */
+    void *should_stop_ctx;
+    uint64_t seed;                                             /* of random numbers */
     void (*after_step)(void *ctx, const hn_step_event *sight); /* may be NULL */
     void *ctx;
 } hn_run_control;

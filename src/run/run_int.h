@@ -26,13 +26,18 @@ struct hn_state {
     hn_pool *pool;
     bool is_in_group; /* other steps may be running */
     hn_call call;
-    volatile int was_stopped; /* some loop of this run has ended early */
+    volatile int was_stopped;   /* some loop of this run has ended early */
+    volatile int was_cancelled; /* because hn_run_control.should_stop said so */
+    pthread_t caller;           /* thread of the run */
+    uint64_t next_question_ns;  /* when it asks should_stop again */
+    uint64_t n_body_runs;       /* of this run */
     bool keeps_denormals;
     bool *needed_steps; /* of the main graph, for the outputs in needed_for */
     bool *needed_for;
     bool has_needed;
-    uint64_t limit_bytes;
-    void *block; /* planned values */
+    uint64_t limit_bytes; /* 0: what the machine has */
+    hn_budget budget;     /* of what is not in the block: values of unknown size, scratch, bodies */
+    void *block;          /* planned values */
     uint64_t block_bytes;
     uint32_t n_small_runs; /* in a row, that needed less than half of the block */
     hn_object **values;    /* by value: what it is now; NULL before and after its life */
@@ -101,8 +106,15 @@ void hn_run_show(hn_state *s, hn_id id, const hn_place *at, void *data);
 /* group.c: all strands, by as many threads as there are. Nothing is dropped. */
 hone_status hn_run_group(hn_state *s, const hn_group *group, hone_error *err);
 
+/* refusal.c: memory that is not there, told with who wanted how much. */
+uint64_t hn_run_limit(const hn_state *s);
+hone_status hn_run_refuse_plan(const hn_state *s, const hn_plan *plan, hone_error *err);
+hone_status hn_run_refuse_memory(const hn_state *s, hone_error *err); /* to a step */
+hone_status hn_run_refuse_output(const hn_state *s, uint32_t output, const hn_array *wanted,
+                                 hone_error *err);
+
 /* exchange.c: between the caller's values and ours. */
-hone_status hn_run_take_inputs(hn_state *s);
+hone_status hn_run_take_inputs(hn_state *s, hone_error *err);
 hone_status hn_run_lend_outputs(hn_state *s, hone_error *err);
 hone_status hn_run_give_outputs(hn_state *s, hone_error *err);
 

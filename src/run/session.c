@@ -1,7 +1,7 @@
 /* Sessions keep plans by shape and states by the number of runs that went on at once. */
 #include "run/session.h"
 
-#include <pthread.h>
+#include <unistd.h>
 
 #include "run/cache.h"
 
@@ -18,10 +18,12 @@ struct hn_session {
     hn_session_options options;
     hn_arena *notes;
     const char *cache_note, *kernels_note;
-    pthread_mutex_t lock; /* guards all below */
+    hn_fork_hook fork_hook; /* of the lock */
+    pthread_mutex_t lock;   /* guards all below */
     kept_plan *plans;
     uint32_t n_plans;
     uint64_t clock;
+    uint64_t n_runs;
     hn_state **idle; /* states that no run uses now */
     uint32_t n_idle;
 };
@@ -112,6 +114,8 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     if (!s->options.max_plans)
         s->options.max_plans = 16;
     pthread_mutex_init(&s->lock, NULL);
+    s->fork_hook.lock = &s->lock;
+    hn_fork_list(&s->fork_hook, HN_FORK_SESSION);
     s->plans = hn_calloc(alloc, s->options.max_plans, sizeof *s->plans);
     s->idle = hn_calloc(alloc, MAX_IDLE_STATES, sizeof *s->idle);
     s->pool = hn_pool_new(o->n_threads, alloc);
@@ -132,6 +136,7 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
 void hn_session_free(hn_session *s) {
     if (!s)
         return;
+    hn_fork_unlist(&s->fork_hook);
     for (uint32_t i = 0; i < s->n_idle; i++)
         hn_state_free(s->idle[i]);
     for (uint32_t i = 0; i < s->n_plans; i++)
@@ -281,9 +286,21 @@ static hone_status run_planned(const hn_plan *plan, void *ctx, hone_error *err) 
     return hn_state_run(r->state, plan, r->control, err);
 }
 
+/* Without a seed, runs of other sessions and processes draw other numbers. */
+static uint64_t seed_of_run(hn_session *s) {
+    pthread_mutex_lock(&s->lock);
+    uint64_t run = ++s->n_runs;
+    pthread_mutex_unlock(&s->lock);
+    const uint64_t parts[] = {s->options.seed, run,
+                              s->options.seed ? 0 : hn_now_ns() ^ (uint64_t)getpid() << 40};
+    return hn_hash64(parts, sizeof parts, 0);
+}
+
 hone_status hn_session_run(hn_session *s, hn_state *state, const hn_run_control *control,
                            hone_error *err) {
-    planned_run r = {state, control};
     HN_TRY(hn_model_check_files(s->program->model, err));
+    hn_run_control own = control ? *control : (hn_run_control){0};
+    own.seed = seed_of_run(s);
+    planned_run r = {state, &own};
     return hn_session_with_plan(s, state, run_planned, &r, err);
 }

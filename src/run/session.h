@@ -40,6 +40,7 @@ typedef struct hn_session_options {
     bool shares_program;        /* with other sessions of the model */
     const char *cache_folder;   /* of weights packed by earlier processes; NULL: none */
     const char *kernels_path;   /* of kernels that were measured; NULL: none */
+    uint64_t seed;              /* of random numbers; 0: new ones in every run */
 } hn_session_options;
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,
                            hone_error *err);

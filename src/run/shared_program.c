@@ -2,8 +2,6 @@
  * made. */
 #include "run/session.h"
 
-#include <pthread.h>
-
 typedef struct shared_program {
     struct shared_program *next;
     const hn_model *model;
@@ -59,9 +57,16 @@ static void drop_entry(const hone_allocator *a, shared_program *p) {
     hn_free(a, p, sizeof *p);
 }
 
+static void list_programs_lock(void) {
+    static hn_fork_hook hook = {.lock = &programs_lock};
+    hn_fork_list(&hook, HN_FORK_REGISTRY);
+}
+
 /* Programs are made without the lock; of two that were made at the same time one stays. */
 hone_status hn_program_shared(const hn_model *m, hn_level level, const hn_program_options *o,
                               hn_program **out, hone_error *err) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, list_programs_lock);
     const hone_allocator *a = hn_arena_allocator(m->arena);
     shared_program *fresh = hn_calloc(a, 1, sizeof *fresh);
     *out = NULL;

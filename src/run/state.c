@@ -87,6 +87,8 @@ static bool open_lanes(hn_state *s, const hn_state_options *o) {
                                           .is_stopped = hn_run_is_stopped,
                                           .image_hook = o->image_hook};
         ok &= s->lanes[i].host.scratch != NULL;
+        if (ok)
+            hn_arena_set_budget(s->lanes[i].host.scratch, &s->budget);
     }
     return s->lanes && ok;
 }
@@ -110,6 +112,8 @@ hn_state *hn_state_new(const hn_program *p, const hn_state_options *o) {
     s->needed_steps = hn_calloc(alloc, n_step_slots(s), sizeof *s->needed_steps);
     s->memos = hn_calloc(alloc, (size_t)hn_state_graph(s)->nodes.n + 1, sizeof *s->memos);
     s->heap = hn_heap_new(alloc);
+    if (s->heap)
+        hn_heap_set_budget(s->heap, &s->budget);
     bool has_bodies = hn_bodies_open(s);
     s->pool = share_pool(s, o->pool);
     bool has_lanes = open_lanes(s, o), has_call = open_call(s);
@@ -146,18 +150,17 @@ void hn_state_free(hn_state *s) {
 
 /* Steps take scratch in one piece that stays. An arena remembers a failure for ever: the next run
  * gets a new one. */
-static hone_status reserve_scratch(const hn_state *s, hn_lane *lane) {
+static hone_status reserve_scratch(hn_state *s, hn_lane *lane) {
     hn_arena *held = lane->host.scratch;
     if (hn_arena_bytes(held) >= lane->scratch_need && !hn_arena_has_failed(held))
         return HONE_OK;
     hn_arena *larger = hn_arena_new(allocator_of(s));
-    if (!larger || !hn_arena_reserve(larger, lane->scratch_need)) {
-        hn_arena_free(larger);
-        return HONE_E_NOMEM;
-    }
+    HN_TRY_PTR(larger);
     hn_arena_free(held);
+    hn_arena_set_budget(larger, &s->budget);
     lane->host.scratch = larger;
-    lane->scratch_need = hn_arena_bytes(larger);
+    if (hn_arena_reserve(larger, lane->scratch_need)) /* else the step that needs it says so */
+        lane->scratch_need = hn_arena_bytes(larger);
     return HONE_OK;
 }
 
@@ -210,17 +213,13 @@ void hn_run_show(hn_state *s, hn_id id, const hn_place *at, void *data) {
 
 /* The block of the plan, and headers for the values that lie in it. */
 static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) {
-    if (s->limit_bytes && plan->block_bytes > s->limit_bytes)
-        return hn_fail(
-            err, HONE_E_LIMIT,
-            "the run needs %llu bytes for intermediate values at its peak, but the limit is %llu",
-            (unsigned long long)plan->block_bytes, (unsigned long long)s->limit_bytes);
-    HN_TRY(fit_block(s, plan->block_bytes));
+    if (plan->block_bytes > hn_run_limit(s) || fit_block(s, plan->block_bytes) != HONE_OK)
+        return hn_run_refuse_plan(s, plan, err);
+    /* What is left for values of unknown shape and scratch; 0 would be no limit. */
+    s->budget.limit = HN_MAX(hn_run_limit(s) - plan->block_bytes, 1);
     for (int i = 0; i < s->n_lanes; i++)
         HN_TRY(reserve_scratch(s, &s->lanes[i]));
     s->plan = plan;
-    if (s->limit_bytes) /* what is left for values of unknown shape; 0 would be no limit */
-        hn_heap_set_limit(s->heap, (size_t)HN_MAX(s->limit_bytes - plan->block_bytes, 1));
     if (s->planned_for == plan->serial)
         return HONE_OK;
     for (uint32_t i = 0; i < plan->list->n_owned; i++) {
@@ -238,7 +237,7 @@ static hone_status take_plan(hn_state *s, const hn_plan *plan, hone_error *err) 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 static hone_status run_all(hn_state *s, hone_error *err) {
-    HN_TRY(hn_run_take_inputs(s));
+    HN_TRY(hn_run_take_inputs(s, err));
     HN_TRY(hn_run_lend_outputs(s, err));
     HN_TRY(hn_run_main(s, err));
     return hn_run_give_outputs(s, err);
@@ -253,42 +252,32 @@ static void drop_outputs(hn_call *c) {
 }
 
 /* An output that the run makes may by itself be as large as all that lies between; its heap takes a
- * header and rounds up. */
+ * header and rounds up. 0: no limit. */
 static void limit_outputs(const hn_call *c, uint64_t bytes) {
-    if (bytes && bytes < SIZE_MAX / 2)
+    bytes = HN_MIN(bytes, SIZE_MAX / 2);
+    if (bytes)
         bytes += bytes / 4 + 4096;
     for (uint32_t i = 0; i < c->n_outputs; i++)
         if (c->wanted[i] && !c->is_bound[i])
             hn_heap_set_limit(c->heaps[i], (size_t)bytes);
 }
 
-static bool hit_limit(const hn_state *s) {
-    const hn_call *c = &s->call;
-    bool hit = hn_heap_hit_limit(s->heap);
-    for (uint32_t i = 0; i < c->n_outputs; i++)
-        hit |= c->wanted[i] && !c->is_bound[i] && hn_heap_hit_limit(c->heaps[i]);
-    return hit;
-}
-
 hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control *control,
                          hone_error *err) {
     hn_denormals before = hn_flush_denormals(!s->keeps_denormals);
     s->control = control;
-    s->was_stopped = 0;
+    s->was_stopped = s->was_cancelled = 0;
+    s->caller = pthread_self();
+    s->next_question_ns = 0;
+    s->n_body_runs = 0;
     find_needed(s);
-    limit_outputs(&s->call, s->limit_bytes);
+    limit_outputs(&s->call, hn_run_limit(s));
     hone_status status = take_plan(s, plan, err);
     if (status == HONE_OK) {
         status = run_all(s, err);
         hn_run_drop_values(s, plan, 0);
     }
     s->plan = NULL; /* its session may free it */
-    if (status == HONE_E_NOMEM && hit_limit(s))
-        status = hn_fail(err, HONE_E_LIMIT,
-                         "the run needs more than the limit of %llu bytes for intermediate values "
-                         "or for one output; %llu of them are planned, the others have shapes that "
-                         "depend on data",
-                         (unsigned long long)s->limit_bytes, (unsigned long long)plan->block_bytes);
     limit_outputs(&s->call, 0);
     if (status != HONE_OK)
         drop_outputs(&s->call);

@@ -4,6 +4,21 @@
 
 #define FEW 16 /* arguments and results that need no memory of the heap */
 
+#define QUESTION_NS 20000000 /* between two questions; one may have to wait for a lock */
+
+static bool is_asked_to_stop(hn_state *s) {
+    if (!pthread_equal(pthread_self(), s->caller))
+        return false;
+    uint64_t now_ns = hn_now_ns();
+    if (now_ns < s->next_question_ns)
+        return false;
+    s->next_question_ns = now_ns + QUESTION_NS;
+    bool stops = s->control->should_stop(s->control->should_stop_ctx);
+    if (stops)
+        hn_flag_set(&s->was_cancelled);
+    return stops;
+}
+
 /* Once stopped, always stopped: a loop that has seen it leaves its results undone. */
 bool hn_run_is_stopped(void *run) {
     hn_state *s = run;
@@ -11,14 +26,16 @@ bool hn_run_is_stopped(void *run) {
     if (hn_flag_is_set(&s->was_stopped))
         return true;
     bool stops = c && ((c->cancel && hn_flag_is_set(c->cancel)) ||
-                       (c->deadline_ns && hn_now_ns() > c->deadline_ns));
+                       (c->deadline_ns && hn_now_ns() > c->deadline_ns) ||
+                       (c->should_stop && is_asked_to_stop(s)));
     if (stops)
         hn_flag_set(&s->was_stopped);
     return stops;
 }
 
 static hone_status fail_stopped(const hn_state *s, hone_error *err) {
-    bool is_cancelled = s->control && s->control->cancel && hn_flag_is_set(s->control->cancel);
+    bool is_cancelled = hn_flag_is_set(&s->was_cancelled) ||
+                        (s->control && s->control->cancel && hn_flag_is_set(s->control->cancel));
     return hn_fail(err, HONE_E_CANCELLED,
                    is_cancelled ? "the run was cancelled"
                                 : "the run was stopped: its deadline has passed");
@@ -28,6 +45,8 @@ hone_status hn_run_tell_step(const hn_state *s, const hn_step *step, hone_status
                              hone_error *err) {
     if (status == HONE_E_CANCELLED)
         return fail_stopped(s, err);
+    if (status == HONE_E_NOMEM)
+        status = hn_run_refuse_memory(s, err);
     if (status != HONE_OK)
         hn_error_at_node(err, hn_state_graph(s), step->node);
     return status;
@@ -171,7 +190,10 @@ static hone_status settle_results(hn_step_frame *f) {
 }
 
 static hone_status evaluate(hn_step_frame *f, hn_eval_frame *e) {
-    hn_rng_seed(&f->lane->host.rng, f->step->node);
+    const hn_state *s = f->state;
+    const uint64_t parts[] = {s->control ? s->control->seed : 0,
+                              f->node->block ? s->n_body_runs : 0, f->step->node};
+    hn_rng_seed(&f->lane->host.rng, hn_hash64(parts, sizeof parts, 0));
     return f->step->op->impl->eval(&e->eval);
 }
 

@@ -179,7 +179,7 @@ hone: 'y.xyz': the name of an output file ends in .npy, .npz, .pb or .json
 [1]
 
 $ hone run digits.onnx --random 1 --memory 1k
-hone: the run needs 24576 bytes for intermediate values at its peak, but the limit is 1024
+hone: the run needs 24576 bytes for intermediate values at its peak, but the limit is 1024; the largest is made by node 'stem.relu' (hone.NchwConv)
 [1]
 
 $ hone run digits.onnx --random 1 --outputs out --format csv

@@ -178,13 +178,80 @@ static void limits_hold_for_sizes_that_data_decides(void **state) {
     hone_value *x = counting_floats(DIMS(1000)), *less = counting_floats(DIMS(10)), *y = NULL;
     open_counted(&c, BY_DATA, 8000);
     expect_failure(run_one(&c.runner, "x", x, "y", &y, &error), HONE_E_LIMIT,
-                   "limit of 8000 bytes");
+                   "but the limit is 8000");
     assert_null(y);
     y = result_of(&c.runner, "x", less, "y");
     hone_value_free(y);
     close_counted(&c);
     hone_value_free(x);
     hone_value_free(less);
+}
+
+/* Scratch counts, and the message names the node and the bytes. */
+#define BY_SCRATCH                                                                             \
+  RUN_HEAD                                                                                     \
+      "g (float[n] x) => (int64[m] y) { a = Neg (x) b, y, c, d = Unique <sorted: int = 1> (a)" \
+      " }"
+
+static void limits_hold_for_scratch(void **state) {
+    (void)state;
+    counted c;
+    hone_value *x = counting_floats(DIMS(100000)), *y = NULL;
+    open_counted(&c, BY_SCRATCH, 900000); /* enough for the argument and what is read of it */
+    expect_failure(run_one(&c.runner, "x", x, "y", &y, &error), HONE_E_LIMIT, "(Unique): needs");
+    assert_null(y);
+    close_counted(&c);
+    open_counted(&c, BY_SCRATCH, 40000000);
+    y = result_of(&c.runner, "x", x, "y");
+    hone_value_free(y);
+    close_counted(&c);
+    hone_value_free(x);
+}
+
+/* Without a limit it is the machine that is too small. */
+#define HUGE_EXPAND                                            \
+  RUN_HEAD "g (float[1] x, int64[2] dims) => (float[1] y) {\n" \
+           "  a = Expand (x, dims) b = Neg (a) y = ReduceMax <keepdims: int = 0> (b) }"
+
+static void machines_have_limits(void **state) {
+    (void)state;
+    const char *names[] = {"x", "dims"}, *out = "y";
+    int64_t dims[] = {1 << 30, 1 << 22};
+    runner r = runner_of(HUGE_EXPAND);
+    hone_value *x = counting_floats(DIMS(1)), *d = tensor_of(ELEM_INT64, dims, DIMS(2)), *y = NULL;
+    const hone_value *in[] = {x, d};
+    expect_failure(hone_session_run(r.session, NULL, 2, names, in, 1, &out, &y, &error),
+                   HONE_E_NOMEM, "(Expand): needs 180143985094");
+    assert_null(y);
+    hone_value_free(x);
+    hone_value_free(d);
+    runner_free(&r);
+}
+
+/* ---- buffers that are input and output --------------------------------------------------------- */
+
+#define SWAP \
+  RUN_HEAD "g (float[4] a, float[4] b) => (float[4] x, float[4] y) { x = Neg (b) y = Neg (a) }"
+
+static void inputs_may_be_overwritten(void **state) {
+    (void)state;
+    const char *in_names[] = {"a", "b"};
+    float a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8};
+    int64_t n = 4;
+    runner r = runner_of(SWAP);
+    hone_value *of_a, *of_b;
+    expect_ok(hone_value_borrow(ELEM_FLOAT, 1, &n, a, sizeof a, &of_a, &error));
+    expect_ok(hone_value_borrow(ELEM_FLOAT, 1, &n, b, sizeof b, &of_b, &error));
+    const hone_value *in[] = {of_a, of_b};
+    hone_value *out[] = {of_a, of_b}, *same[] = {of_a, of_a};
+    expect_ok(hone_session_run(r.session, NULL, 2, in_names, in, 0, NULL, out, &error));
+    EXPECT_FLOATS(of_a, -5, -6, -7, -8);
+    EXPECT_FLOATS(of_b, -1, -2, -3, -4);
+    expect_failure(hone_session_run(r.session, NULL, 2, in_names, in, 0, NULL, same, &error),
+                   HONE_E_ARGUMENT, "overlaps that of another output");
+    hone_value_free(of_a);
+    hone_value_free(of_b);
+    runner_free(&r);
 }
 
 /* ---- constants ------------------------------------------------------------------------------- */
@@ -369,6 +436,9 @@ int main(void) {
         cmocka_unit_test(one_large_run_is_forgotten),
         cmocka_unit_test(limits_name_the_peak),
         cmocka_unit_test(limits_hold_for_sizes_that_data_decides),
+        cmocka_unit_test(limits_hold_for_scratch),
+        cmocka_unit_test(machines_have_limits),
+        cmocka_unit_test(inputs_may_be_overwritten),
         cmocka_unit_test(sessions_of_one_model_share_their_program),
         cmocka_unit_test(sessions_share_their_constants),
         cmocka_unit_test(missing_memory_is_told),

@@ -175,12 +175,24 @@ static void nodes_that_no_output_needs_are_not_run(void **state) {
     runner_free(&r);
 }
 
+#define NOISE                                                  \
+  RUN_HEAD "g (float[n] x) => (float[n] a, float[n] b) { a = " \
+           "RandomNormalLike (x) b = RandomNormalLike (x) }"
+
+static runner runner_with_seed(const char *text, uint64_t seed) {
+    hone_session_options options;
+    hone_session_options_init(&options);
+    options.seed = seed;
+    return runner_with(text, NULL, &options);
+}
+
 static void random_numbers_do_not_depend_on_other_outputs(void **state) {
     (void)state;
-    runner r = runner_of(RUN_HEAD "g (float[n] x) => (float[n] a, float[n] b) { a = "
-                                  "RandomNormalLike (x) b = RandomNormalLike (x) }");
+    runner r = runner_with_seed(NOISE, 3), other = runner_with_seed(NOISE, 3);
     const char *in = "x";
-    hone_value *x = counting_floats(DIMS(3)), *alone = result_of(&r, "x", x, "b"), *both[2] = {0};
+    hone_value *x = counting_floats(DIMS(3)), *alone = result_of(&other, "x", x, "b"),
+               *both[2] = {0};
+    runner_free(&other);
     const hone_value *xs = x;
     hone_tensor_info info;
     expect_ok(hone_session_run(r.session, NULL, 1, &in, &xs, 0, NULL, both, &error));
@@ -193,6 +205,51 @@ static void random_numbers_do_not_depend_on_other_outputs(void **state) {
     hone_value *all[] = {x, alone, both[0], both[1]};
     for (size_t i = 0; i < 4; i++)
         hone_value_free(all[i]);
+    runner_free(&r);
+}
+
+static double first_of(const runner *r, const hone_value *x, const char *out) {
+    hone_value *y = result_of(r, "x", x, out);
+    double first = 0;
+    hone_value_get_f64(y, 0, 1, &first);
+    hone_value_free(y);
+    return first;
+}
+
+static void every_run_draws_new_numbers(void **state) {
+    (void)state;
+    runner free_one = runner_of(NOISE), seeded = runner_with_seed(NOISE, 4),
+           again = runner_with_seed(NOISE, 4);
+    hone_value *x = counting_floats(DIMS(3));
+    double before = first_of(&free_one, x, "a"), drawn[2];
+    assert_true(first_of(&free_one, x, "a") != before);
+    for (int i = 0; i < 2; i++) {
+        drawn[i] = first_of(&seeded, x, "a");
+        assert_true(first_of(&again, x, "a") == drawn[i]);
+    }
+    assert_true(drawn[0] != drawn[1]);
+    hone_value_free(x);
+    runner_free(&free_one);
+    runner_free(&seeded);
+    runner_free(&again);
+}
+
+/* Each trip of a loop draws its own. */
+static void loops_draw_new_numbers(void **state) {
+    (void)state;
+    runner r = runner_with_seed(
+        RUN_HEAD
+        "g (float[1] x) => (float[t,1] y) <int64 trips = {8}, bool start = {1}> {\n"
+        "  y = Loop (trips, start) <body = b (int64 i, bool go) => (bool keep, float[1] drawn) "
+        "{ keep = Identity (go) drawn = RandomUniformLike (x) }> }",
+        5);
+    hone_value *x = counting_floats(DIMS(1)), *y = result_of(&r, "x", x, "y");
+    double drawn[8];
+    assert_true(hone_value_get_f64(y, 0, 8, drawn));
+    for (int i = 1; i < 8; i++)
+        assert_true(drawn[i] != drawn[i - 1]);
+    hone_value_free(x);
+    hone_value_free(y);
     runner_free(&r);
 }
 
@@ -237,6 +294,8 @@ int main(void) {
         cmocka_unit_test(providers_are_asked_in_order),
         cmocka_unit_test(nodes_that_no_output_needs_are_not_run),
         cmocka_unit_test(random_numbers_do_not_depend_on_other_outputs),
+        cmocka_unit_test(every_run_draws_new_numbers),
+        cmocka_unit_test(loops_draw_new_numbers),
         cmocka_unit_test(kernels_look_at_the_deadline),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);

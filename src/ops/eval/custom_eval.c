@@ -50,8 +50,8 @@ void *hn_custom_scratch(hone_op_node *node, size_t n_bytes) {
 
 void hn_custom_parallel_for(const hone_op_node *node, int64_t n, int64_t grain,
                             void (*work)(void *ctx, int64_t begin, int64_t end), void *ctx) {
-    hn_pool_for(node->is_computing ? hn_eval_pool(node->eval) : NULL, n, HN_MAX(grain, 1), work,
-                ctx);
+    hn_pool_for_all(node->is_computing ? hn_eval_pool(node->eval) : NULL, n, HN_MAX(grain, 1), work,
+                    ctx);
 }
 
 bool hn_custom_is_stopped(const hone_op_node *node) {

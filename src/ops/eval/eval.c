@@ -102,5 +102,15 @@ hone_status hn_eval_body(hn_eval *c, hn_body_role role, uint32_t n_in, hn_object
                          uint32_t n_out, hn_object **out) {
     if (!hn_eval_has_body(c, role))
         return hn_eval_fail(c, HONE_E_INVALID, "has no body to run");
-    return c->host->run_body(c->host->run, c->bodies[role], n_in, in, n_out, out, c->err);
+    HN_TRY(c->host->run_body(c->host->run, c->bodies[role], n_in, in, n_out, out, c->err));
+    bool has_all = true;
+    for (uint32_t i = 0; i < n_out; i++)
+        has_all &= out[i] != NULL;
+    if (has_all)
+        return HONE_OK;
+    for (uint32_t i = 0; i < n_out; i++) {
+        hn_object_unref(c, out[i]);
+        out[i] = NULL;
+    }
+    return hn_eval_fail(c, HONE_E_INVALID, "the body has fewer than %u outputs", n_out);
 }

@@ -62,9 +62,9 @@ static hone_status find_packed_past(hn_eval *c, const packed_args *args, hn_atte
         return hn_eval_fail(c, HONE_E_SHAPE,
                             "keys and values of different sizes cannot stand in one past");
     if (past) {
-        HN_TRY(
-            hn_want_dims(c, args->past, 5,
-                         (const int64_t[]){2, a->batch, a->n_heads, past->dims[3], a->key_size}));
+        HN_TRY(hn_want_dims(
+            c, args->past, 5,
+            (const int64_t[]){2, a->batch, a->n_heads, hn_dim_or(past, 3), a->key_size}));
         p->keys.past = p->values.past = past;
         p->keys.past_room = p->values.past_room = p->n_past = past->dims[3];
         p->values.past_begin = a->batch * a->n_heads * past->dims[3];

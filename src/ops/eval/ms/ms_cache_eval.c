@@ -20,7 +20,7 @@ static hone_status read_kv_scales(hn_eval *c, const char *kind, uint32_t arg, in
 
 hone_status hn_read_kv_codes(hn_eval *c, const hn_array *cache, const char *kind, hn_dtype type,
                              uint32_t scales, int64_t n_heads, int64_t size, hn_kv_codes *out) {
-    int64_t per_byte = hn_dtype_bits(type) == 4 ? 2 : 1, bytes = cache->dims[cache->rank - 1];
+    int64_t per_byte = hn_dtype_bits(type) == 4 ? 2 : 1, bytes = hn_dim_or(cache, cache->rank - 1);
     bool is_float = cache->dtype == HN_F32 || cache->dtype == HN_F16 || cache->dtype == HN_BF16;
     *out = (hn_kv_codes){.type = type, .size = size, .row = bytes * per_byte};
     if (is_float != hn_attr_is(hn_eval_node(c), kind, "NONE"))

@@ -31,6 +31,10 @@ float *hn_arg_copy_f32(hn_eval *c, uint32_t arg);
 /* Fails unless the argument is left out or has n elements; inference does not look at every
  * argument. */
 hone_status hn_want_elems(hn_eval *c, uint32_t arg, uint64_t n);
+/* Size of an axis; -1, which no axis has, where there is none. */
+static inline int64_t hn_dim_or(const hn_array *a, int32_t axis) {
+    return axis >= 0 && axis < a->rank ? a->dims[axis] : -1;
+}
 /* Fails unless the argument has these dimensions (or is left out). */
 hone_status hn_want_dims(hn_eval *c, uint32_t arg, int32_t rank, const int64_t *dims);
 /* Fails unless the argument is left out or broadcasts to the shape of y. */

@@ -109,8 +109,8 @@ static hone_status find_group_cache(hn_eval *c, const hn_group_parts *g, uint32_
     cache->n_fresh = g->n_fresh;
     if (!cache->past)
         return HONE_OK;
-    cache->past_room = cache->past->dims[2];
-    int64_t width = cache->codes.scales ? cache->past->dims[3] : a->key_size;
+    cache->past_room = hn_dim_or(cache->past, 2);
+    int64_t width = cache->codes.scales ? hn_dim_or(cache->past, 3) : a->key_size;
     return hn_want_dims(c, past, 4,
                         (const int64_t[]){a->batch, a->n_kv_heads, cache->past_room, width});
 }
@@ -191,7 +191,7 @@ static hone_status plan_window(hn_eval *c, hn_group_parts *g) {
     if (!hn_attr_i(hn_eval_node(c), "sliding_window_cache", 0))
         return HONE_OK;
     w->window = hn_attr_i(hn_eval_node(c), "local_window_size", -1);
-    w->room = past ? past->dims[2] : 0;
+    w->room = past ? hn_dim_or(past, 2) : 0;
     if (w->window < 1 || w->room < w->window || hn_arg(c, 10) || hn_wants_ret(c, 3))
         return hn_eval_fail(c, HONE_E_INVALID,
                             "sliding_window_cache needs a past with room for local_window_size, "

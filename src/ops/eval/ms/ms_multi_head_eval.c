@@ -113,8 +113,8 @@ static hone_status find_cache(hn_eval *c, uint32_t past, uint32_t present,
     cache->past = hn_arg(c, past);
     cache->present = hn_ret(c, present);
     if (cache->past) {
-        HN_TRY(hn_want_dims(c, past, 4,
-                            (const int64_t[]){a->batch, a->n_heads, cache->past->dims[2], size}));
+        HN_TRY(hn_want_dims(
+            c, past, 4, (const int64_t[]){a->batch, a->n_heads, hn_dim_or(cache->past, 2), size}));
         cache->past_room = cache->past->dims[2];
     }
     cache->room =

@@ -132,6 +132,9 @@ static hone_status copy_paged_cache(hn_eval *c, const paged *p, uint32_t arg, ui
     const hn_array *from = hn_arg(c, arg);
     hn_array *to = hn_ret(c, ret);
     bool is_key = arg == PAGED_KEY_CACHE;
+    if (!from || from->rank != 4)
+        return hn_eval_fail(c, HONE_E_SHAPE, "%s must be [blocks, rows, heads, size]",
+                            is_key ? "key_cache" : "value_cache");
     hn_dtype type = coded_type(hn_eval_node(c), is_key ? "k_cache_dtype" : "v_cache_dtype", from);
     const int64_t dims[4] = {p->n_slots / p->block, p->block, p->heads.n_kv_heads, from->dims[3]};
     HN_TRY(hn_want_dims(c, arg, 4, dims));

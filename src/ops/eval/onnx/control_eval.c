@@ -15,13 +15,7 @@ hone_status hn_run_body(hn_eval *c, hn_body_role role, uint32_t n_in, hn_object 
                         uint32_t n_out, hn_object **out) {
     if (hn_eval_stopped(c))
         return HONE_E_CANCELLED;
-    HN_TRY(hn_eval_body(c, role, n_in, in, n_out, out));
-    for (uint32_t i = 0; i < n_out; i++)
-        if (!out[i]) {
-            hn_unref_all(c, n_out, out);
-            return hn_eval_fail(c, HONE_E_INVALID, "the body has fewer than %u outputs", n_out);
-        }
-    return HONE_OK;
+    return hn_eval_body(c, role, n_in, in, n_out, out);
 }
 
 hone_status hn_stacked_dims(hn_eval *c, const char *attr, uint32_t body_output,

@@ -183,8 +183,9 @@ static hone_status infer_flex_body(hn_infer *c, const char *attr, const hn_type 
     if (!hn_has_attr(c, attr))
         return HONE_OK;
     HN_TRY(hn_infer_body(c, attr, 1, &scores, &n_out, &out));
-    if (n_out > 1)
-        return hn_infer_fail(c, HONE_E_SHAPE, "%s has %u outputs, but must have one", attr, n_out);
+    if (out && n_out != 1)
+        return hn_infer_fail(c, HONE_E_INVALID, "%s has %u outputs, but must have one", attr,
+                             n_out);
     if (n_out == 1 && out[0] && out[0]->elem && out[0]->elem != scores->elem)
         return hn_infer_fail(c, HONE_E_TYPE, "%s gives %s, but must give %s", attr,
                              hn_dtype_name(out[0]->elem), hn_dtype_name(scores->elem));

@@ -213,6 +213,10 @@ static hone_status view_groups(hn_infer *c, group_view *v) {
 static hone_status group_present(hn_infer *c, const group_view *v, hn_dim total, bool keeps_size) {
     hn_dim dims[4] = {v->batch, v->n_kv_heads, total, v->head};
     bool has_past = hn_has_input(c, 3);
+    if (has_past != hn_has_input(c, 4))
+        return hn_infer_fail(c, HONE_E_INVALID, "%s is missing, but %s is there: give both or none",
+                             has_past ? "past_value" : "past_key",
+                             has_past ? "past_key" : "past_value");
     HN_TRY(hn_expect_rank(c, 3, 4, 4));
     HN_TRY(hn_expect_rank(c, 4, 4, 4));
     for (uint32_t i = 1; i <= 2; i++) {

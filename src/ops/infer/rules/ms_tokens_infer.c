@@ -52,6 +52,10 @@ hone_status hn_infer_paged_attention(hn_infer *c) {
     hn_dim dims[2] = {hn_in_dim(c, 0, 0), HN_DIM_UNKNOWN};
     HN_TRY(hn_expect_rank(c, 0, 2, 2));
     HN_TRY(hn_expect_rank(c, 3, 4, 4));
+    HN_TRY(hn_expect_rank(c, 4, 4, 4));
+    if (!hn_has_input(c, 4) && !hn_attr_is(c, "kv_cache_layout", "LATENT"))
+        return hn_infer_fail(c, HONE_E_INVALID,
+                             "value_cache is missing; only the layout LATENT has none");
     HN_TRY(paged_width(c, &dims[1]));
     HN_TRY(hn_out_shape(c, 0, 2, dims));
     HN_TRY(hn_out_same(c, 1, 3));
