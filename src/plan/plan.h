@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "ops/claims.h"
 #include "ops/eval_engine.h"
 
 typedef struct hn_provider hn_provider;
@@ -118,6 +119,7 @@ typedef struct hn_program {
 typedef struct hn_program_options {
     uint32_t n_dims; /* free dimensions to be given a size */
     const hone_dim_size *dims;
+    hn_split_dims split;  /* names of dimensions that must not be relied on */
     uint32_t n_providers; /* names, the preferred one first; 0: the first built-in one */
     const char *const *providers;
     /* May change the graph once functions are inlined and dimensions are fixed; NULL: nobody does.

@@ -9,13 +9,41 @@
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
-static const hn_type *declared_type(const infer_scope *s, const hn_value *v) {
-    return v->is_declared && !s->job->ignore_declared ? v->type : NULL;
+/* The inputs of a model are checked against their declarations when it runs; nothing else is. */
+static bool is_checked_in_runs(const infer_scope *s, const hn_value *v) {
+    return v->is_input && v->block == 0 && !s->function && v->type->kind == HN_TYPE_TENSOR;
+}
+
+static hone_status declared_type(const infer_scope *s, const hn_value *v, const hn_type **out) {
+    *out = v->is_declared && !s->job->ignore_declared ? v->type : NULL;
+    if (!*out || !s->job->trusts_nodes || is_checked_in_runs(s, v))
+        return HONE_OK;
+    *out = hn_type_without_shapes(s->job->work, v->type);
+    return *out ? HONE_OK : HONE_E_NOMEM;
+}
+
+/* A caller may replace the default of an input by data of any shape that the declaration allows. Of
+ * a declaration that does not even allow the default, nothing is known. */
+static bool admits_default(const hn_type *declared, const hn_type *data) {
+    const hn_shape *a = &declared->shape, *b = &data->shape;
+    bool fits = a->rank == b->rank;
+    for (int32_t i = 0; fits && i < a->rank; i++)
+        fits = !hn_dim_is_known(a->dims[i]) || a->dims[i] == b->dims[i];
+    return fits;
+}
+
+static hone_status type_of_default(const infer_scope *s, const hn_type *declared,
+                                   const hn_type *data, const hn_type **out) {
+    *out = declared;
+    if (s->job->trusts_nodes && !admits_default(declared, data))
+        *out = hn_type_without_shapes(s->job->work, declared);
+    return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
 hone_status hn_infer_seed(infer_scope *s, hn_id id) {
     const hn_value *v = hn_value_at(s->g, id);
-    const hn_type *t = declared_type(s, v);
+    const hn_type *t;
+    HN_TRY(declared_type(s, v, &t));
     const hn_tensor *init = v->init ? v->init : v->sparse_init ? v->sparse_init->values : NULL;
     if (init) {
         int32_t rank = v->init ? init->rank : v->sparse_init->rank;
@@ -23,9 +51,10 @@ hone_status hn_infer_seed(infer_scope *s, hn_id id) {
         const hn_type *of_data = hn_type_tensor(s->job->work, init->dtype, rank, dims);
         HN_TRY_PTR(of_data);
         const hn_type *exact = hn_infer_reconcile(s, HN_NONE, id, t, of_data, false);
-        /* A caller may replace the default of an input by data of any shape that the declaration
-         * allows. */
-        t = v->is_input && t && t->shape.rank >= 0 ? t : exact;
+        if (v->is_input && t && t->shape.rank >= 0)
+            HN_TRY(type_of_default(s, t, of_data, &t));
+        else
+            t = exact;
     }
     s->types[id] = t;
     s->consts[id] = hn_infer_initial_const(s->job->model, v);
@@ -92,23 +121,25 @@ static hone_status infer_call(hn_infer *c, const hn_function *f) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void settle_outputs(hn_infer *c) {
+static hone_status settle_outputs(hn_infer *c) {
     infer_scope *s = c->scope;
     for (uint32_t i = 0; i < c->node->n_outputs; i++) {
         hn_id id = c->node->outputs[i];
         if (id == HN_NONE)
             continue;
         const hn_value *v = hn_value_at(s->g, id);
-        const hn_type *declared = declared_type(s, v);
+        const hn_type *declared;
+        HN_TRY(declared_type(s, v, &declared));
         /* Graph outputs keep the symbol names that the file declares. */
         bool is_interface = hn_value_is_output(v, 0);
         s->types[id] = hn_infer_reconcile(s, c->id, id, declared, c->out[i], is_interface);
         s->ints[id] = c->out_ints[i];
         s->consts[id] = c->out_consts[i];
     }
+    return HONE_OK;
 }
 
-static hone_status apply_rule(hn_infer *c) {
+static hone_status apply_rule(hn_infer *c, bool *fits) {
     const hn_model *m = c->scope->job->model;
     hn_str overload = c->node->extra ? c->node->extra->overload : NULL;
     const hn_function *f = hn_model_function(m, c->node->domain, c->node->op, overload);
@@ -117,10 +148,21 @@ static hone_status apply_rule(hn_infer *c) {
     if (!hn_node_form_ok(c->scope->g, c->scope->function, c->id, NULL, &c->op, &c->version) ||
         !c->op)
         return HONE_OK;
-    if (!hn_node_types_ok(c, c->scope->job->problems))
+    *fits = hn_node_types_ok(c, c->scope->job->problems);
+    if (!*fits)
         return HONE_OK;
     HN_TRY(c->op->infer(c));
-    hn_node_outputs_ok(c, c->scope->job->problems);
+    *fits = hn_node_outputs_ok(c, c->scope->job->problems);
+    return HONE_OK;
+}
+
+static hone_status note_validity(const infer_scope *s, hn_id node, bool is_valid) {
+    if (!s->invalid_nodes)
+        return HONE_OK;
+    if (is_valid)
+        hn_map_remove(s->invalid_nodes, node);
+    else if (!hn_map_put(s->invalid_nodes, node, node))
+        return HONE_E_NOMEM;
     return HONE_OK;
 }
 
@@ -134,14 +176,15 @@ hone_status hn_infer_visit(infer_scope *s, hn_id id) {
     c.out_consts = HN_NEW_N(s->job->work, const hn_tensor *, n);
     if (!c.out || !c.out_ints || !c.out_consts)
         return HONE_E_NOMEM;
-    hone_status status = apply_rule(&c);
+    bool fits = true;
+    hone_status status = apply_rule(&c, &fits);
     if (status == HONE_E_NOMEM)
         return status;
+    HN_TRY(note_validity(s, id, status == HONE_OK && fits));
     if (status != HONE_OK && s->job->problems)
         hn_node_problem(s->job->problems, HN_SEVERITY_ERROR, status, s->g, id, HN_NONE, "%s",
                         c.fail.message);
-    settle_outputs(&c);
-    return HONE_OK;
+    return settle_outputs(&c);
 }
 
 hone_status hn_infer_block(infer_scope *s, hn_id block) {
@@ -185,8 +228,8 @@ hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn
     for (uint32_t i = 0; i < b->inputs.n; i++) {
         hn_id id = b->inputs.at[i];
         const hn_value *v = hn_value_at(s->g, id);
-        const hn_type *declared = declared_type(s, v);
-        const hn_type *given = i < n_in ? in[i] : NULL;
+        const hn_type *declared, *given = i < n_in ? in[i] : NULL;
+        HN_TRY(declared_type(s, v, &declared));
         s->types[id] = hn_infer_reconcile(s, c->id, id, declared, given, false);
         s->ints[id] = NULL;
     }
@@ -219,6 +262,19 @@ const hn_type *hn_infer_keep_type(hn_arena *a, const hn_type *t) {
         if (!copy->shape.dims)
             return NULL;
     }
+    return copy;
+}
+
+const hn_type *hn_type_without_shapes(hn_arena *a, const hn_type *t) {
+    hn_type *copy = hn_arena_copy(a, t, sizeof *t);
+    if (!copy)
+        return NULL;
+    copy->unknown = (hn_bytes){NULL, 0};
+    copy->dim_denotations = NULL;
+    copy->shape.rank = -1;
+    copy->shape.dims = NULL;
+    if (t->inner && !(copy->inner = hn_type_without_shapes(a, t->inner)))
+        return NULL;
     return copy;
 }
 
