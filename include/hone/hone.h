@@ -538,6 +538,10 @@ typedef struct hone_optimize_options {
     /* Dimensions of inputs that share a name have one size. Files that say so of different sizes
      * compute something else afterwards, in any runtime; names are documentation without this. */
     bool trust_dim_names;
+    /* Limits of the verification: of its time (default 300), and of the memory for intermediate
+     * values of a run (default 4 GiB; made-up inputs take at most a quarter of it). 0: none. */
+    double verify_timeout_seconds;
+    uint64_t verify_memory_limit_bytes;
 } hone_optimize_options;
 HONE_API void hone_optimize_options_init(hone_optimize_options *options);
 
@@ -561,6 +565,7 @@ typedef struct hone_optimization_info {
     double max_difference;     /* between outputs of the model and of the result */
     double max_relative;       /* relative to the largest element of that output */
     const char *difference_at; /* name of that output */
+    const char *verify_shapes; /* of the inputs that were made up: "ids 2x8, mask 2x8"; "": none */
 } hone_optimization_info;
 typedef struct hone_pass_stats { /* of one pass, over all its runs */
     const char *pass;

@@ -335,6 +335,34 @@ static void files_do_not_rely_on_names(void **state) {
     hone_model_free(m);
 }
 
+/* ---- unknown ranks ----------------------------------------------------------------------------- */
+
+/* What a convolution adds is turned with it only where its rank is known: not that of z, whose
+ * shape data decide. */
+static void an_addend_of_unknown_rank_runs(void **state) {
+    (void)state;
+    static const char text[] =
+        "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n"
+        "g (float[a,b,c] x, int64[n] s) => (float[d,e,f] y) <float[2,1,1] w = {2, 3}> {"
+        " z = Expand (x, s)"
+        " y = com.microsoft.FusedConv <activation = \"Relu\"> (x, w, , z) }";
+    static const char *const names[] = {"x", "s"};
+    const int64_t sizes[] = {1, 2, 3};
+    hone_model *m;
+    hone_value *y, *in[] = {counting_floats(DIMS(1, 1, 3)), tensor_of(ELEM_INT64, sizes, DIMS(3))};
+    expect_ok(load_text(text, NULL, &m, &error));
+    for (int level = 0; level < 2; level++) {
+        hone_session *s = session_at(m, level ? HONE_LEVEL_ALL : HONE_LEVEL_NONE);
+        expect_ok(run_named(s, 2, names, (const hone_value *const *)in, &y, &error));
+        EXPECT_FLOATS(y, 0, 3, 6, 0, 4, 8);
+        hone_value_free(y);
+        hone_session_free(s);
+    }
+    hone_value_free(in[0]);
+    hone_value_free(in[1]);
+    hone_model_free(m);
+}
+
 /* ---- several threads --------------------------------------------------------------------------- */
 
 enum { N_THREADS = 4, N_RUNS = 20 };
@@ -407,6 +435,7 @@ int main(void) {
         cmocka_unit_test(an_expression_is_a_claim),
         cmocka_unit_test(an_edited_model_is_not_taken),
         cmocka_unit_test(files_do_not_rely_on_names),
+        cmocka_unit_test(an_addend_of_unknown_rank_runs),
         cmocka_unit_test(threads_contradict_a_name),
     };
     return cmocka_run_group_tests_name("claims of files", tests, enter_scratch, leave_scratch);

@@ -59,9 +59,13 @@ static bool reads_planes(const hn_rule *r, hn_id node, const hn_shape *filters) 
            hn_node_i(r, node, "group", 1) == 1 && hn_in(r, node, 3) == HN_NONE;
 }
 
+/* What is added to the sums (input 3 of FusedConv) is turned, too. */
 static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
     hn_id x = hn_in(r, node, 0), w = hn_in(r, node, 1), y = hn_out(r, node, 0);
     const hn_shape *filters = hn_shape_of(r, w);
+    hn_id addend = hn_in(r, node, 3);
+    if (addend != HN_NONE && hn_rank_of(r, addend) != f->in.rank)
+        return false;
     if (!filters || filters->rank != f->in.rank || !judge_seed(r, node, f))
         return false;
     double macs = hn_layout_elems(hn_shape_of(r, y)) * hn_layout_elems(filters) /
