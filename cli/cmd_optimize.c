@@ -13,8 +13,8 @@ typedef struct optimize_options {
     cli_save_options save;
     const char *level, *target, *opset, *passes, *print_after, *stop_after, *precision;
     cli_list disabled, blocked_ops, blocked_nodes, rules;
-    uint64_t max_fold;
-    bool approximate, verify, explain, json, print_changed, keep_io;
+    uint64_t max_fold, timeout, memory;
+    bool approximate, verify, trust_names, explain, json, print_changed, keep_io;
 } optimize_options;
 
 static const cli_option optimize_option_table[] = {
@@ -45,6 +45,12 @@ static const cli_option optimize_option_table[] = {
      "with --precision: nodes that stay float (repeatable)"},
     {"verify", 0, CLI_FLAG, offsetof(optimize_options, verify), NULL,
      "run the graph before and after every pass, and disable rules that change results"},
+    {"timeout", 0, CLI_SIZE, offsetof(optimize_options, timeout), "SECONDS",
+     "with --verify: stop after that time (default 300)"},
+    {"memory", 'm', CLI_SIZE, offsetof(optimize_options, memory), "BYTES",
+     "with --verify: limit of the memory for intermediate values (default 4G)"},
+    {"trust-names", 0, CLI_FLAG, offsetof(optimize_options, trust_names), NULL,
+     "dimensions of inputs that share a name have one size: fewer nodes, wrong where they do not"},
     {"explain", 'e', CLI_FLAG, offsetof(optimize_options, explain), NULL,
      "list the rewrites and near misses of every pass"},
     {"print-after", 0, CLI_TEXT, offsetof(optimize_options, print_after), "PASS",
@@ -249,6 +255,11 @@ static int optimize_file(const char *path, optimize_options *o) {
     options.n_disabled = (uint32_t)o->disabled.n;
     if (o->max_fold)
         options.max_fold_bytes = o->max_fold;
+    if (o->timeout)
+        options.verify_timeout_seconds = (double)o->timeout;
+    if (o->memory)
+        options.verify_memory_limit_bytes = o->memory;
+    options.trust_dim_names = o->trust_names;
     options.allow_approximate = o->approximate;
     options.measure = o->explain || o->json;
     options.after_pass = print_graph;

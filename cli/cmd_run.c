@@ -166,6 +166,7 @@ static bool run_all(run_state *s) {
     uint64_t bytes;
     if (!run_once(s, s->o->profile && !s->o->repeat, &s->results.first_seconds))
         return false;
+    run_warn(hone_session_dims_note(s->session));
     for (uint64_t i = 0; i < s->o->repeat; i++)
         if (!run_once(s, s->o->profile, &s->seconds[s->results.n_runs++]))
             return false;

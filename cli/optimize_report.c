@@ -211,4 +211,6 @@ void print_verdict(const hone_optimization *report) {
                "element%s%s)\n",
                cli_begin(stdout, CLI_GREEN), cli_end(stdout), info.n_runs, info.max_difference,
                info.max_relative, *info.difference_at ? " of " : "", info.difference_at);
+    if (*info.verify_shapes)
+        printf("inputs made up: %s\n", info.verify_shapes);
 }

@@ -545,6 +545,13 @@ typedef struct hone_optimize_options {
     const char *const *blocked_ops;
     uint32_t n_blocked_nodes; /* nodes that stay float, by name */
     const char *const *blocked_nodes;
+    /* Dimensions of inputs that share a name have one size. Files that say so of different sizes
+     * compute something else afterwards, in any runtime; names are documentation without this. */
+    bool trust_dim_names;
+    /* Limits of the verification: of its time (default 300), and of the memory for intermediate
+     * values of a run (default 4 GiB; made-up inputs take at most a quarter of it). 0: none. */
+    double verify_timeout_seconds;
+    uint64_t verify_memory_limit_bytes;
 } hone_optimize_options;
 HONE_API void hone_optimize_options_init(hone_optimize_options *options);
 
@@ -568,6 +575,7 @@ typedef struct hone_optimization_info {
     double max_difference;     /* between outputs of the model and of the result */
     double max_relative;       /* relative to the largest element of that output */
     const char *difference_at; /* name of that output */
+    const char *verify_shapes; /* of the inputs that were made up: "ids 2x8, mask 2x8"; "": none */
 } hone_optimization_info;
 typedef struct hone_pass_stats { /* of one pass, over all its runs */
     const char *pass;
@@ -755,6 +763,12 @@ HONE_API const char *hone_session_cache_note(const hone_session *session);
 /* The same for kernel_choices: the file could not be read, belongs to another processor, or has
  * invalid lines. */
 HONE_API const char *hone_session_kernels_note(const hone_session *session);
+/* Names of dimensions that the inputs of a run have contradicted ("dimension 'batch' is 2 and 8 in
+ * one run: ..."), because the model uses one name for two sizes; "" for none. Such a run is
+ * computed as the nodes say: the session prepares the model again without relying on the name,
+ * which takes as long as creating it. May change in any run; a text once returned stays valid until
+ * the session is freed. */
+HONE_API const char *hone_session_dims_note(const hone_session *session);
 /* Names of the providers of this build: 0, 1, ...; "" past the last. */
 HONE_API const char *hone_provider_name(uint32_t i);
 

@@ -92,6 +92,9 @@ class Model:
         keep_io_types: bool,
         blocked_ops: List[str],
         blocked_nodes: List[str],
+        trust_names: bool,
+        timeout: float,
+        memory_limit: int,
     ) -> Tuple[Model, str]: ...
 
 class RunControl:

@@ -363,6 +363,9 @@ def _save_optimized(model: _core.Model, level: int, options: SessionOptions) -> 
             keep_io_types=True,
             blocked_ops=[],
             blocked_nodes=[],
+            trust_names=False,
+            timeout=0.0,
+            memory_limit=0,
         )
     data_file = options._entry(_options.OPTIMIZED_DATA_FILE)
     optimized.save(

@@ -276,6 +276,9 @@ def optimize(
     block_ops: Iterable[str] = (),
     block_nodes: Iterable[str] = (),
     stop_after: int | None = None,
+    trust_names: bool = False,
+    timeout: float = 300.0,
+    memory_limit: int = 4 << 30,
 ) -> Model:
     """Returns an optimized model; its `optimization` is the report. The original model does not change.
 
@@ -283,7 +286,8 @@ def optimize(
     level: 'none', 'basic', 'extended' or 'all'. target: 'onnx', or 'onnxruntime' to allow its fused operators.
     passes: these alone; disable: 'pass' or 'pass.rule'. approximate: allow passes that change results slightly.
     verify: run the graph before and after every pass, on `inputs` (arrays by name) or random ones, and disable
-    rules that change results. precision: 'float16' or 'bfloat16' to compute in half precision.
+    rules that change results; within `timeout` seconds, and `memory_limit` bytes for intermediate values.
+    trust_names: dimensions of inputs that share a name have one size. precision: 'float16' or 'bfloat16' to compute in half precision.
     """
     model = _model_of(source)
     feed = {name: _convert.tensor(array) for name, array in (inputs or {}).items()}
@@ -302,6 +306,9 @@ def optimize(
         keep_io_types=keep_io_types,
         blocked_ops=list(block_ops),
         blocked_nodes=list(block_nodes),
+        trust_names=trust_names,
+        timeout=timeout,
+        memory_limit=memory_limit,
     )
     optimized = Model(core, optimization=Optimization.of_json(json.loads(report)))
     if output is not None:

@@ -57,21 +57,22 @@ static int read_inputs(PyObject *inputs, optimize_call *c) {
 }
 
 static int read_call(PyObject *args, PyObject *kwargs, optimize_call *c) {
-    static char *names[] = {"level",       "target",        "opset",       "passes",
-                            "disabled",    "stop_after",    "approximate", "verify",
-                            "seed",        "inputs",        "precision",   "keep_io_types",
-                            "blocked_ops", "blocked_nodes", NULL};
+    static char *names[] = {
+        "level",       "target",        "opset",       "passes",  "disabled",     "stop_after",
+        "approximate", "verify",        "seed",        "inputs",  "precision",    "keep_io_types",
+        "blocked_ops", "blocked_nodes", "trust_names", "timeout", "memory_limit", NULL};
     PyObject *passes, *disabled, *inputs, *ops, *nodes;
-    int level, target, approximate, verify, precision, keep_io_types;
+    int level, target, approximate, verify, precision, keep_io_types, trust_names;
     long long opset;
-    unsigned long long seed;
+    unsigned long long seed, memory_limit;
+    double timeout;
     hone_optimize_options *o = &c->options;
     hone_optimize_options_init(o);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iiLO!O!IppKO!ipO!O!:optimize", names, &level,
-                                     &target, &opset, &PyList_Type, &passes, &PyList_Type,
-                                     &disabled, &o->stop_after, &approximate, &verify, &seed,
-                                     &PyDict_Type, &inputs, &precision, &keep_io_types,
-                                     &PyList_Type, &ops, &PyList_Type, &nodes) ||
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "iiLO!O!IppKO!ipO!O!pdK:optimize", names, &level, &target, &opset,
+            &PyList_Type, &passes, &PyList_Type, &disabled, &o->stop_after, &approximate, &verify,
+            &seed, &PyDict_Type, &inputs, &precision, &keep_io_types, &PyList_Type, &ops,
+            &PyList_Type, &nodes, &trust_names, &timeout, &memory_limit) ||
         read_names(passes, &c->passes) < 0 || read_names(disabled, &c->disabled) < 0 ||
         read_names(ops, &c->blocked_ops) < 0 || read_names(nodes, &c->blocked_nodes) < 0 ||
         read_inputs(inputs, c) < 0)
@@ -92,6 +93,9 @@ static int read_call(PyObject *args, PyObject *kwargs, optimize_call *c) {
     o->verify_inputs = c->inputs;
     o->precision = (hone_precision)precision;
     o->keep_io_types = keep_io_types;
+    o->trust_dim_names = trust_names;
+    o->verify_timeout_seconds = timeout;
+    o->verify_memory_limit_bytes = memory_limit;
     o->n_blocked_ops = c->blocked_ops.n;
     o->blocked_ops = c->blocked_ops.at;
     o->n_blocked_nodes = c->blocked_nodes.n;

@@ -225,6 +225,21 @@ static bool has_raised_signal(void *unused) {
     return has_raised;
 }
 
+/* What a run found out about the names of dimensions goes to the log, once. */
+static int log_dims_note(session_object *s) {
+    const char *note = hone_session_dims_note(s->session);
+    if (!*note || note == s->dims_note)
+        return 0;
+    s->dims_note = note;
+    PyObject *logging = PyImport_ImportModule("logging");
+    PyObject *logger = logging ? PyObject_CallMethod(logging, "getLogger", "s", "hone") : NULL;
+    PyObject *done = logger ? PyObject_CallMethod(logger, "warning", "ss", "%s", note) : NULL;
+    Py_XDECREF(done);
+    Py_XDECREF(logger);
+    Py_XDECREF(logging);
+    return done ? 0 : -1;
+}
+
 static int run_unlocked(run_call *c, PyObject *control, PyObject *record) {
     hone_run_options o;
     hone_error error;
@@ -253,7 +268,7 @@ static int run_unlocked(run_call *c, PyObject *control, PyObject *record) {
         failed = hnpy_recorder_move(&recorder, record);
     }
     hnpy_recorder_free(&recorder);
-    return failed;
+    return failed ? failed : log_dims_note(c->session);
 }
 
 /* Results as a list: arrays, or Values unchanged. */

@@ -16,6 +16,7 @@ typedef struct session_object {
     PyObject_HEAD hone_session *session;
     PyObject *model; /* outlives the session */
     hnpy_names inputs, outputs;
+    const char *dims_note; /* that was logged last */
 } session_object;
 
 /* Methods of Session. */

@@ -39,7 +39,9 @@ void hone_optimize_options_init(hone_optimize_options *options) {
     *options = (hone_optimize_options){.size = sizeof *options,
                                        .level = HONE_LEVEL_EXTENDED,
                                        .stop_after = UINT32_MAX,
-                                       .max_fold_bytes = (uint64_t)16 << 20};
+                                       .max_fold_bytes = (uint64_t)16 << 20,
+                                       .verify_timeout_seconds = 300,
+                                       .verify_memory_limit_bytes = (uint64_t)4 << 30};
 }
 
 hone_status hn_api_check_level(hone_level level, hone_error *error) {
@@ -122,6 +124,7 @@ static void translate_options(const hone_optimize_options *o, pass_observer *obs
     out->max_fold_bytes = o->max_fold_bytes;
     out->allow_approximate = o->allow_approximate;
     out->measure = o->measure;
+    out->trusts_names = o->trust_dim_names;
     out->precision = translate_precision(o);
     out->after_pass = o->after_pass ? report_pass_to_caller : NULL;
     out->ctx = observer;
@@ -153,12 +156,16 @@ static hone_status open_samples(const hn_model *m, const hone_optimize_options *
     *samples = NULL;
     if (!o->verify)
         return HONE_OK;
-    bool are_all_given = o->n_verify_inputs >= hn_block_at(m->graph, 0)->inputs.n;
-    HN_TRY(are_all_given ? hn_samples_empty(m, samples, error)
-                         : hn_samples_make(m, o->verify_seed, samples, error));
+    double seconds = o->verify_timeout_seconds;
+    HN_TRY(hn_samples_empty(m, samples, error));
+    (*samples)->memory_limit = o->verify_memory_limit_bytes;
+    if (seconds > 0 && seconds < 1e9)
+        (*samples)->deadline_ns = hn_now_ns() + (uint64_t)(seconds * 1e9);
     hone_status status = HONE_OK;
     for (uint32_t i = 0; i < o->n_verify_inputs && status == HONE_OK; i++)
         status = give_sample(*samples, m, o->verify_input_names[i], o->verify_inputs[i], error);
+    if (status == HONE_OK && o->n_verify_inputs < hn_block_at(m->graph, 0)->inputs.n)
+        status = hn_samples_fill(*samples, m, o->verify_seed, false, error);
     if (status != HONE_OK) {
         hn_samples_free(*samples);
         *samples = NULL;
@@ -199,6 +206,11 @@ static hone_status optimize_into(hone_optimization *report, const hn_model *m,
     report->is_verified = samples != NULL;
     hone_status status =
         hn_prove_optimize(m, &options, samples, out, &report->log, report->proof, error);
+    if (status == HONE_OK && samples && samples->shapes.n) {
+        report->proof->shapes =
+            hn_arena_copy(report->proof->arena, samples->shapes.at, samples->shapes.n + 1);
+        status = report->proof->shapes ? HONE_OK : HONE_E_NOMEM;
+    }
     hn_samples_free(samples);
     return status == HONE_OK ? keep_difference(report, m) : status;
 }
@@ -241,19 +253,20 @@ hone_status hone_model_optimize(const hone_model *model, const hone_optimize_opt
 
 void hone_optimization_get_info(const hone_optimization *report, hone_optimization_info *info) {
     const hn_opt_log *log = report->log;
-    *info = (hone_optimization_info){.n_passes = log->stats.n,
-                                     .n_rewrites = log->rewrites.n,
-                                     .n_near_misses = log->misses.n,
-                                     .n_guilty = report->proof->guilty.n,
-                                     .opset_before = log->opset_before,
-                                     .opset_after = log->opset_after,
-                                     .is_stopped = log->is_stopped,
-                                     .is_verified = report->is_verified,
-                                     .n_runs = report->proof->n_runs,
-                                     .max_difference = report->proof->remaining.max_abs,
-                                     .max_relative = report->proof->remaining.max_relative,
-                                     .difference_at =
-                                         report->difference_at ? report->difference_at : ""};
+    *info = (hone_optimization_info){
+        .n_passes = log->stats.n,
+        .n_rewrites = log->rewrites.n,
+        .n_near_misses = log->misses.n,
+        .n_guilty = report->proof->guilty.n,
+        .opset_before = log->opset_before,
+        .opset_after = log->opset_after,
+        .is_stopped = log->is_stopped,
+        .is_verified = report->is_verified,
+        .n_runs = report->proof->n_runs,
+        .max_difference = report->proof->remaining.max_abs,
+        .max_relative = report->proof->remaining.max_relative,
+        .difference_at = report->difference_at ? report->difference_at : "",
+        .verify_shapes = report->proof->shapes ? report->proof->shapes : ""};
 }
 
 void hone_optimization_get_pass(const hone_optimization *report, uint32_t i,

@@ -87,6 +87,10 @@ bool hn_dim_is_symbol(const hn_syms *s, hn_dim d,
                       hn_str *name); /* a bare symbol, not an expression */
 bool hn_dim_at_least(const hn_syms *s, hn_dim d,
                      int64_t least); /* provable when every symbol is >= 0 */
+/* The number that a dimension is when its symbols have these sizes; false: one has none, or the
+ * number does not fit. */
+typedef bool (*hn_symbol_size_fn)(void *ctx, hn_str symbol, int64_t *size);
+bool hn_dim_value(const hn_syms *s, hn_dim d, hn_symbol_size_fn size_of, void *ctx, int64_t *out);
 
 /* An integer in a shape computation (Shape -> Gather -> Concat -> Reshape): a dimension, a known
  * number that may be negative (Reshape's -1, Slice's ends), or unknown. */

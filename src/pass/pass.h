@@ -4,6 +4,7 @@
 #ifndef HN_PASS_H
 #define HN_PASS_H
 
+#include "ops/claims.h"
 #include "ops/ops.h"
 
 typedef enum hn_level { /* numbers are onnxruntime's */
@@ -140,10 +141,12 @@ typedef struct hn_optimize_options {
     uint64_t max_fold_bytes; /* a folded constant that is larger than this and than what it was made
                                 from stays a computation */
     bool allow_approximate;
-    bool defer_weights; /* large weights that change by a factor per channel are not computed: the
-                           graph is run, not saved */
-    bool is_quiet;      /* nobody asks for near misses of patterns */
-    bool measure;       /* weights and multiply-accumulates that each pass saves */
+    bool defer_weights;  /* large weights that change by a factor per channel are not computed: the
+                            graph is run, not saved */
+    bool trusts_names;   /* of dimensions of inputs: equal ones are equal sizes; sessions always do */
+    hn_split_dims split; /* of a session: names that its inputs have contradicted */
+    bool is_quiet;       /* nobody asks for near misses of patterns */
+    bool measure;        /* weights and multiply-accumulates that each pass saves */
     hn_precision precision;
     uint32_t n_custom; /* rules of the caller: run as the pass custom-rules */
     const struct hn_rule_row *custom;

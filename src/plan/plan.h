@@ -3,6 +3,7 @@
 #ifndef HN_PLAN_H
 #define HN_PLAN_H
 
+#include "ops/claims.h"
 #include "ops/eval_engine.h"
 
 typedef struct hn_provider hn_provider;
@@ -117,6 +118,7 @@ typedef struct hn_program {
 typedef struct hn_program_options {
     uint32_t n_dims; /* free dimensions to be given a size */
     const hone_dim_size *dims;
+    hn_split_dims split;  /* names of dimensions that must not be relied on */
     uint32_t n_providers; /* names, the preferred one first; 0: the first built-in one */
     const char *const *providers;
     /* May change the graph once functions are inlined and dimensions are fixed; NULL: nobody does.

@@ -42,6 +42,8 @@ static hone_status run_observed(const hn_samples *s, const hn_model *all, double
     HN_TRY(hn_samples_empty(all, &run, err));
     for (uint32_t i = 0; i < run->n_inputs && i < s->n_inputs; i++)
         run->inputs[i] = s->inputs[i]; /* borrowed */
+    run->deadline_ns = s->deadline_ns;
+    run->memory_limit = s->memory_limit;
     hone_status status = hn_samples_run(run, all, err);
     const hn_block *b = hn_block_at(all->graph, 0);
     for (uint32_t i = 0; status == HONE_OK && i < run->n_outputs; i++) {

@@ -68,8 +68,8 @@ static hone_status compare_run(proof_job *job, const hn_model *m, hn_object *con
                                hn_object **now, hn_difference *d, hone_error *err) {
     hone_error why = {0};
     hone_status status = run_into(job, m, now, &why);
-    if (status == HONE_E_NOMEM)
-        return hn_error_complete(err, status);
+    if (status == HONE_E_NOMEM || status == HONE_E_CANCELLED || status == HONE_E_LIMIT)
+        return hn_fail(err, status, "the verification exceeds its limits: %s", why.message);
     if (status == HONE_OK)
         hn_samples_compare(job->samples->n_outputs, with, now, d);
     else
@@ -194,7 +194,8 @@ static hone_status disable_changing_rule(proof_job *job, const hn_opt_log *log, 
 /* The log or the comparison identifies the rule that failed; other errors are returned. */
 static hone_status disable_failed_rule(proof_job *job, const hn_opt_log *log, hone_status status,
                                        hone_error *err) {
-    if (status == HONE_E_NOMEM || job->proof->guilty.n >= MAX_GUILTY)
+    bool is_final = status == HONE_E_NOMEM || status == HONE_E_CANCELLED || status == HONE_E_LIMIT;
+    if (is_final || job->proof->guilty.n >= MAX_GUILTY)
         return status;
     if (job->bad_pass)
         return disable_changing_rule(job, log, err);

@@ -15,13 +15,20 @@ typedef struct hn_samples {
     uint32_t n_inputs, n_outputs;
     hn_object **inputs; /* in the order of the main graph; NULL: the initializer of that name */
     hn_object **outputs;
+    uint64_t deadline_ns;  /* of all runs; 0: none */
+    uint64_t memory_limit; /* of each run; 0: none */
+    hn_strbuf shapes;      /* of the inputs that were made up: "x 2x3, y 4" */
 } hn_samples;
 
-/* Generates inputs with which the model runs: free dimensions get small sizes (one per symbol), or
- * larger ones if the model fails with those; floats are drawn from a normal distribution, integers
- * are 0 or 1, so that they are valid as indices and masks. Inputs that are not tensors are
- * refused. */
+/* Generates inputs with which the model runs: free dimensions get small sizes, or larger ones if
+ * the model fails with those, the same for equal names; floats are drawn from a normal
+ * distribution, integers are 0 or 1, so that they are valid as indices and masks. Inputs that are
+ * not tensors are refused. */
 hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, hone_error *err);
+/* The same for the inputs that are still missing, within the limits. Unless it obeys names, equal
+ * names get different sizes if the model runs with those. */
+hone_status hn_samples_fill(hn_samples *s, const hn_model *m, uint64_t seed, bool obeys_names,
+                            hone_error *err);
 /* No inputs yet: the caller puts objects of the samples' heap into `inputs`. */
 hone_status hn_samples_empty(const hn_model *m, hn_samples **out, hone_error *err);
 void hn_samples_free(hn_samples *s); /* NULL is fine */
@@ -62,6 +69,7 @@ typedef struct hn_proof {
     HN_VEC(hn_guilty) guilty;
     uint32_t n_runs;         /* of the model, in all */
     hn_difference remaining; /* between the original and the result */
+    const char *shapes;      /* of inputs that were made up; NULL: none was */
 } hn_proof;
 hn_proof *hn_proof_new(const hone_allocator *a);
 void hn_proof_free(hn_proof *p);

@@ -1,5 +1,5 @@
 /* Inputs for a model, generated or given, and a run with them. */
-#include "prove/prove.h"
+#include "prove/sample_sizes.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -10,6 +10,7 @@ static hone_status new_samples(const hn_model *m, hn_samples **out) {
     hn_samples *s = hn_calloc(a, 1, sizeof *s);
     HN_TRY_PTR(s);
     s->alloc = a;
+    hn_strbuf_init(&s->shapes, a);
     s->n_inputs = b->inputs.n;
     s->n_outputs = b->outputs.n;
     s->heap = hn_heap_new(a);
@@ -40,35 +41,41 @@ void hn_samples_free(hn_samples *s) {
     hn_free(a, s->inputs, ((size_t)s->n_inputs + 1) * sizeof *s->inputs);
     hn_free(a, s->outputs, ((size_t)s->n_outputs + 1) * sizeof *s->outputs);
     hn_heap_free(s->heap);
+    hn_strbuf_free(&s->shapes);
     hn_free(a, s, sizeof *s);
 }
 
 /* ---- generated inputs ------------------------------------------------------------------------ */
 
-/* Sizes of symbols, assigned in the order of first use. */
-typedef struct sizes {
-    hn_model *model;
-    hn_map by_symbol; /* string id -> number */
-    uint32_t n;
-    uint32_t scale;
-} sizes;
+#define SEARCH_SHARE                                                                           \
+  10                  /* of the time of a verification: the part that a search for sizes takes \
+                       */
+#define TRIAL_SHARE 4 /* of the search: the part that one trial takes */
 
-static const uint32_t free_sizes[] = {2, 3, 4, 6};
-static const uint32_t scales[] = {1, 8, 256}; /* windows of audio models span hundreds */
+struct hn_size_trial {
+    hn_samples *samples;
+    const hn_model *m;
+    uint64_t seed;
+    bool *is_given; /* by input: not made up */
+    hn_shape *given;
+    int64_t (*dims)[HN_MAX_RANK]; /* by input */
+    uint64_t search_end_ns;       /* 0: none */
+    uint64_t trial_ns;
+    bool has_empty_result; /* some sizes run, but leave an output without elements */
+    bool takes_empty;
+};
 
-static hn_dim size_of(sizes *z, hn_dim d) {
-    hn_str name;
-    if (hn_dim_is_known(d))
-        return d;
-    if (!hn_dim_is_symbol(z->model->syms, d, &name))
-        return 2 * (hn_dim)z->scale; /* unknown, or an expression: any size may work */
-    uint32_t known = hn_map_get(&z->by_symbol, name->id);
-    if (known == HN_MAP_NONE) {
-        known = z->scale * free_sizes[z->n % HN_COUNT(free_sizes)];
-        z->n++;
-        hn_map_put(&z->by_symbol, name->id, known);
-    }
-    return known;
+const hn_shape *hn_trial_given(const hn_size_trial *t, uint32_t input) {
+    return t->is_given[input] && t->given[input].rank >= 0 ? &t->given[input] : NULL;
+}
+
+int64_t *hn_trial_dims(hn_size_trial *t, uint32_t input) {
+    return t->is_given[input] ? NULL : t->dims[input];
+}
+
+bool hn_trial_may_go_on(const hn_size_trial *t, hone_status status) {
+    bool is_late = t->search_end_ns && hn_now_ns() > t->search_end_ns;
+    return status != HONE_OK && status != HONE_E_NOMEM && status != HONE_E_UNSUPPORTED && !is_late;
 }
 
 static void fill_sample(hn_rng *rng, hn_array *a) {
@@ -85,57 +92,131 @@ static bool can_make(const hn_type *t) {
     return hn_dtype_is_float(t->elem) || hn_dtype_is_int(t->elem) || t->elem == HN_BOOL;
 }
 
-static hone_status make_input(hn_samples *s, sizes *z, hn_rng *rng, uint32_t i, hone_error *err) {
-    const hn_value *v = hn_value_at(z->model->graph, hn_block_at(z->model->graph, 0)->inputs.at[i]);
-    const hn_type *t = v->type;
-    int64_t dims[HN_MAX_RANK];
-    if (v->init)
+static const hn_value *sample_input(const hn_model *m, uint32_t i) {
+    return hn_value_at(m->graph, hn_block_at(m->graph, 0)->inputs.at[i]);
+}
+
+static bool exceeds_limit(const hn_samples *s, const hn_type *t, const int64_t *dims) {
+    uint64_t n = 8;
+    for (int32_t i = 0; i < t->shape.rank; i++)
+        if (!hn_mul_u64(n, (uint64_t)dims[i], &n))
+            return true;
+    return s->memory_limit && n > s->memory_limit;
+}
+
+static hone_status make_input(hn_size_trial *t, hn_rng *rng, uint32_t i, hone_error *err) {
+    hn_samples *s = t->samples;
+    const hn_value *v = sample_input(t->m, i);
+    if (t->is_given[i] || v->init)
         return HONE_OK;
-    if (!can_make(t))
+    if (!can_make(v->type))
         return hn_fail(err, HONE_E_UNSUPPORTED,
                        "no values can be generated for input '%s'; give it a value", hn_s(v->name));
-    for (int32_t k = 0; k < t->shape.rank; k++)
-        dims[k] = size_of(z, t->shape.dims[k]);
-    s->inputs[i] = hn_heap_tensor(s->heap, t->elem, t->shape.rank, dims);
+    if (exceeds_limit(s, v->type, t->dims[i]))
+        return hn_fail(err, HONE_E_LIMIT, "input '%s' is larger than the limit", hn_s(v->name));
+    if (s->inputs[i])
+        hn_heap_unref(s->heap, s->inputs[i]);
+    s->inputs[i] = hn_heap_tensor(s->heap, v->type->elem, v->type->shape.rank, t->dims[i]);
     HN_TRY_PTR(s->inputs[i]);
     fill_sample(rng, &s->inputs[i]->array);
     return HONE_OK;
 }
 
-static hone_status make_inputs(const hn_model *m, uint64_t seed, uint32_t scale, hn_samples **out,
-                               hone_error *err) {
-    HN_TRY(new_samples(m, out));
+/* Such a run proves little. */
+static bool has_empty_output(const hn_samples *s) {
+    for (uint32_t i = 0; i < s->n_outputs; i++)
+        if (s->outputs[i] && s->outputs[i]->kind == HN_OBJECT_TENSOR &&
+            s->outputs[i]->array.n_elems == 0)
+            return true;
+    return false;
+}
+
+bool hn_trial_take_empty(hn_size_trial *t) {
+    t->takes_empty = true;
+    return t->has_empty_result;
+}
+
+/* A quarter of the memory and a part of the time: larger sizes that run need not be the best. */
+hone_status hn_trial_run(hn_size_trial *t, hone_error *err) {
+    hn_samples *s = t->samples;
+    uint64_t end_ns = s->deadline_ns, limit = s->memory_limit;
     hn_rng rng;
-    hn_rng_seed(&rng, seed);
-    hn_arena *scratch = hn_arena_new((*out)->alloc);
-    hone_status status = scratch ? HONE_OK : HONE_E_NOMEM;
-    sizes z = {.model = (hn_model *)(uintptr_t)m, .scale = scale};
-    if (scratch)
-        hn_map_init(&z.by_symbol, scratch);
-    for (uint32_t i = 0; i < (*out)->n_inputs && status == HONE_OK; i++)
-        status = make_input(*out, &z, &rng, i, err);
-    hn_arena_free(scratch);
+    hn_rng_seed(&rng, t->seed);
+    s->memory_limit = limit / 4;
+    if (t->trial_ns)
+        s->deadline_ns = HN_MIN(hn_now_ns() + t->trial_ns, t->search_end_ns);
+    hone_status status = HONE_OK;
+    for (uint32_t i = 0; i < s->n_inputs && status == HONE_OK; i++)
+        status = make_input(t, &rng, i, err);
+    if (status == HONE_OK)
+        status = hn_samples_run(s, t->m, err);
+    if (status == HONE_OK && has_empty_output(s) && !t->takes_empty) {
+        t->has_empty_result = true;
+        status = hn_fail(err, HONE_E_SHAPE, "an output has no elements");
+    }
+    s->deadline_ns = end_ns;
+    s->memory_limit = limit;
     return status;
 }
 
+static void put_shapes(const hn_size_trial *t, hn_strbuf *out) {
+    for (uint32_t i = 0; i < t->samples->n_inputs; i++) {
+        const hn_object *o = t->samples->inputs[i];
+        if (t->is_given[i] || !o)
+            continue;
+        hn_strbuf_printf(out, "%s%s%s", out->n ? ", " : "", hn_s(sample_input(t->m, i)->name),
+                         o->array.rank ? " " : "");
+        for (int32_t k = 0; k < o->array.rank; k++)
+            hn_strbuf_printf(out, "%s%lld", k ? "x" : "", (long long)o->array.dims[k]);
+    }
+}
+
+static hone_status open_trial(hn_size_trial *t, hn_arena *arena) {
+    const hn_samples *s = t->samples;
+    size_t n = (size_t)s->n_inputs + 1;
+    t->is_given = HN_NEW_N(arena, bool, n);
+    t->given = HN_NEW_N(arena, hn_shape, n);
+    t->dims = hn_arena_calloc(arena, n, sizeof *t->dims);
+    if (!t->is_given || !t->given || !t->dims)
+        return HONE_E_NOMEM;
+    for (uint32_t i = 0; i < s->n_inputs; i++) {
+        const hn_object *o = s->inputs[i];
+        bool is_tensor = o && o->kind == HN_OBJECT_TENSOR;
+        t->is_given[i] = o != NULL;
+        t->given[i] = is_tensor ? (hn_shape){o->array.rank, o->array.dims} : (hn_shape){-1, NULL};
+    }
+    uint64_t now = hn_now_ns();
+    if (s->deadline_ns > now) {
+        t->search_end_ns = now + (s->deadline_ns - now) / SEARCH_SHARE;
+        t->trial_ns = (t->search_end_ns - now) / TRIAL_SHARE;
+    }
+    return HONE_OK;
+}
+
+hone_status hn_samples_fill(hn_samples *s, const hn_model *m, uint64_t seed, bool obeys_names,
+                            hone_error *err) {
+    hn_size_trial t = {.samples = s, .m = m, .seed = seed};
+    hn_arena *arena = hn_arena_new(s->alloc);
+    HN_TRY_PTR(arena);
+    hone_status status = open_trial(&t, arena);
+    if (status == HONE_OK)
+        status = hn_sample_sizes_search(&t, m, obeys_names, arena, err);
+    if (status == HONE_OK)
+        put_shapes(&t, &s->shapes);
+    else if (status != HONE_E_NOMEM)
+        hn_error_prefix(err, "the model does not run with generated inputs; give it some");
+    hn_arena_free(arena);
+    return s->shapes.failed ? HONE_E_NOMEM : status;
+}
+
 hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, hone_error *err) {
-    hone_status status = HONE_OK;
-    for (uint32_t i = 0; i < HN_COUNT(scales); i++) {
-        hone_error why = {.offset = -1};
-        status = make_inputs(m, seed, scales[i], out, &why);
-        if (status == HONE_OK)
-            status = hn_samples_run(*out, m, &why);
-        if (status == HONE_OK)
-            return HONE_OK;
+    hone_status status = new_samples(m, out);
+    if (status == HONE_OK)
+        status = hn_samples_fill(*out, m, seed, true, err);
+    if (status != HONE_OK) {
         hn_samples_free(*out);
         *out = NULL;
-        if (err && i == 0)
-            *err = why; /* the smallest sizes give the clearest message */
-        if (status != HONE_E_SHAPE)
-            break;
     }
-    if (status != HONE_E_NOMEM)
-        hn_error_prefix(err, "the model does not run with generated inputs; give it some");
     return hn_error_complete(err, status);
 }
 
@@ -170,6 +251,7 @@ static hone_status copy_for(hn_samples *s, const hn_model *m, uint32_t i, hn_obj
 static hone_status run_state(hn_samples *s, const hn_model *m, hn_session *session, hn_state *state,
                              hn_object **copies, hone_error *err) {
     hn_call *call = hn_state_call(state);
+    hn_run_control control = {.deadline_ns = s->deadline_ns};
     hone_status status = HONE_OK;
     for (uint32_t i = 0; i < call->n_inputs && i < s->n_inputs && status == HONE_OK; i++) {
         status = copy_for(s, m, i, &copies[i]);
@@ -180,7 +262,7 @@ static hone_status run_state(hn_samples *s, const hn_model *m, hn_session *sessi
         call->heaps[i] = s->heap;
     }
     if (status == HONE_OK)
-        status = hn_session_run(session, state, NULL, err);
+        status = hn_session_run(session, state, &control, err);
     for (uint32_t i = 0; status == HONE_OK && i < call->n_outputs && i < s->n_outputs; i++) {
         s->outputs[i] = call->outputs[i];
         call->outputs[i] = NULL;
@@ -190,7 +272,8 @@ static hone_status run_state(hn_samples *s, const hn_model *m, hn_session *sessi
 
 hone_status hn_samples_run(hn_samples *s, const hn_model *m, hone_error *err) {
     hn_session *session;
-    hn_session_options options = {.seed = 1}; /* runs before and after a pass are compared */
+    hn_session_options options = {.memory_limit = s->memory_limit,
+                                  .seed = 1}; /* runs before and after a pass are compared */
     drop_objects(s->heap, s->n_outputs, s->outputs);
     HN_TRY(hn_session_new(m, &options, &session, err));
     hn_state *state = hn_session_open(session);

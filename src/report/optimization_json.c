@@ -86,6 +86,7 @@ static void opt_json_verification(const hn_proof *proof, bool is_verified, hn_js
     hn_json_f64(j, proof->remaining.max_abs);
     hn_json_key(j, "max_relative");
     hn_json_f64(j, proof->remaining.max_relative);
+    opt_json_text(j, "made_up_inputs", proof->shapes ? proof->shapes : "");
     hn_json_object_end(j);
 }
 

@@ -1,32 +1,8 @@
 /* Sessions keep plans by shape and states by the number of runs that went on at once. */
-#include "run/session.h"
-
 #include <unistd.h>
 
 #include "run/cache.h"
-
-typedef struct kept_plan {
-    hn_plan *plan;
-    uint64_t last_used;
-    uint32_t n_users;
-} kept_plan;
-
-struct hn_session {
-    const hone_allocator *alloc;
-    hn_program *program;
-    hn_pool *pool;
-    hn_session_options options;
-    hn_arena *notes;
-    const char *cache_note, *kernels_note;
-    hn_fork_hook fork_hook; /* of the lock */
-    pthread_mutex_t lock;   /* guards all below */
-    kept_plan *plans;
-    uint32_t n_plans;
-    uint64_t clock;
-    uint64_t n_runs;
-    hn_state **idle; /* states that no run uses now */
-    uint32_t n_idle;
-};
+#include "run/session_int.h"
 
 #define MAX_IDLE_STATES 64
 
@@ -102,6 +78,12 @@ static void give_program_back(hn_session *s) {
         hn_program_free(s->program);
 }
 
+/* In the child of a fork nobody holds it: whoever made a session there does not go on. */
+static void renew_split_lock(hn_fork_hook *hook) {
+    hn_session *s = (hn_session *)(void *)((char *)hook - offsetof(hn_session, split_hook));
+    pthread_mutex_init(&s->split_lock, NULL);
+}
+
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,
                            hone_error *err) {
     const hone_allocator *alloc = hn_arena_allocator(m->arena);
@@ -111,19 +93,28 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
         return HONE_E_NOMEM;
     s->alloc = alloc;
     s->options = *o;
+    s->model = m;
+    s->n_edits = m->n_edits;
+    s->newest = s;
+    s->dims_note = "";
     if (!s->options.max_plans)
         s->options.max_plans = 16;
     pthread_mutex_init(&s->lock, NULL);
     s->fork_hook.lock = &s->lock;
     hn_fork_list(&s->fork_hook, HN_FORK_SESSION);
+    renew_split_lock(&s->split_hook);
+    s->split_hook.in_child = renew_split_lock;
+    hn_fork_list(&s->split_hook, HN_FORK_SESSION);
     s->plans = hn_calloc(alloc, s->options.max_plans, sizeof *s->plans);
     s->idle = hn_calloc(alloc, MAX_IDLE_STATES, sizeof *s->idle);
-    s->pool = hn_pool_new(o->n_threads, alloc);
+    s->pool = o->pool ? o->pool : hn_pool_new(o->n_threads, alloc);
     s->notes = hn_arena_new(alloc);
     s->cache_note = s->kernels_note = "";
     s->options.program.pool = s->pool;
     bool has_all = s->plans && s->idle && s->pool && s->notes;
     hone_status status = has_all ? hn_model_check_files(m, err) : HONE_E_NOMEM;
+    if (status == HONE_OK)
+        status = hn_session_keep_options(s);
     if (status == HONE_OK)
         status = take_chosen_program(s, m, err);
     if (status != HONE_OK)
@@ -133,21 +124,39 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     return status;
 }
 
-void hn_session_free(hn_session *s) {
-    if (!s)
-        return;
+void hn_session_drop_idle(hn_session *s) {
+    pthread_mutex_lock(&s->lock);
+    while (s->n_idle > 0)
+        hn_state_free(s->idle[--s->n_idle]);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void free_one_session(hn_session *s) {
     hn_fork_unlist(&s->fork_hook);
-    for (uint32_t i = 0; i < s->n_idle; i++)
-        hn_state_free(s->idle[i]);
+    hn_fork_unlist(&s->split_hook);
+    if (s->idle)
+        hn_session_drop_idle(s);
     for (uint32_t i = 0; i < s->n_plans; i++)
         hn_plan_free(s->plans[i].plan);
     give_program_back(s);
-    hn_pool_free(s->pool);
+    if (!s->options.pool)
+        hn_pool_free(s->pool);
     hn_arena_free(s->notes);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->split_lock);
     hn_free(s->alloc, s->plans, s->options.max_plans * sizeof *s->plans);
     hn_free(s->alloc, s->idle, MAX_IDLE_STATES * sizeof *s->idle);
     hn_free(s->alloc, s, sizeof *s);
+}
+
+/* The first one owns the threads of all. */
+void hn_session_free(hn_session *first) {
+    hn_session *next = first ? first->newest : NULL;
+    while (next) {
+        hn_session *s = next;
+        next = s->older;
+        free_one_session(s);
+    }
 }
 
 const hn_program *hn_session_program(const hn_session *s) {
@@ -162,9 +171,13 @@ const char *hn_session_kernels_note(const hn_session *s) {
     return s->kernels_note;
 }
 
+const char *hn_session_dims_note(const hn_session *s) {
+    return s->dims_note;
+}
+
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-static kept_plan *find_plan(hn_session *s, const hn_call *c) {
+static hn_kept_plan *find_plan(hn_session *s, const hn_call *c) {
     for (uint32_t i = 0; i < s->n_plans; i++)
         if (hn_plan_fits(s->plans[i].plan, c->n_inputs, c->inputs))
             return &s->plans[i];
@@ -173,10 +186,10 @@ static kept_plan *find_plan(hn_session *s, const hn_call *c) {
 
 /* Room for one more: a free slot, or that of the plan unused for the longest time. NULL when all
  * are in use right now. */
-static kept_plan *free_slot(hn_session *s) {
+static hn_kept_plan *free_slot(hn_session *s) {
     if (s->n_plans < s->options.max_plans)
         return &s->plans[s->n_plans++];
-    kept_plan *oldest = NULL;
+    hn_kept_plan *oldest = NULL;
     for (uint32_t i = 0; i < s->n_plans; i++)
         if (!s->plans[i].n_users && (!oldest || s->plans[i].last_used < oldest->last_used))
             oldest = &s->plans[i];
@@ -190,7 +203,7 @@ typedef struct borrowed_plan {
     bool is_kept; /* in the list */
 } borrowed_plan;
 
-static void use_kept(hn_session *s, kept_plan *kept, borrowed_plan *b) {
+static void use_kept(hn_session *s, hn_kept_plan *kept, borrowed_plan *b) {
     *b = (borrowed_plan){kept->plan, true};
     kept->n_users++;
     kept->last_used = ++s->clock;
@@ -198,21 +211,28 @@ static void use_kept(hn_session *s, kept_plan *kept, borrowed_plan *b) {
 
 static bool borrow_kept(hn_session *s, const hn_call *c, borrowed_plan *b) {
     pthread_mutex_lock(&s->lock);
-    kept_plan *kept = find_plan(s, c);
+    hn_kept_plan *kept = find_plan(s, c);
     if (kept)
         use_kept(s, kept, b);
     pthread_mutex_unlock(&s->lock);
     return kept != NULL;
 }
 
+bool hn_session_knows_call(hn_session *s, const hn_call *c) {
+    pthread_mutex_lock(&s->lock);
+    bool is_known = find_plan(s, c) != NULL;
+    pthread_mutex_unlock(&s->lock);
+    return is_known;
+}
+
 /* Another thread may have planned the same shapes meanwhile: one plan is enough. */
 static void keep_plan(hn_session *s, const hn_call *c, hn_plan *fresh, borrowed_plan *b) {
     pthread_mutex_lock(&s->lock);
-    kept_plan *kept = find_plan(s, c);
+    hn_kept_plan *kept = find_plan(s, c);
     bool is_spare = kept != NULL;
     fresh->serial = ++s->clock;
     if (!kept && (kept = free_slot(s)) != NULL)
-        *kept = (kept_plan){.plan = fresh};
+        *kept = (hn_kept_plan){.plan = fresh};
     *b = (borrowed_plan){.plan = fresh};
     if (kept)
         use_kept(s, kept, b);
@@ -241,10 +261,21 @@ static void give_plan_back(hn_session *s, const borrowed_plan *b) {
         hn_plan_free(b->plan);
 }
 
-hone_status hn_session_with_plan(hn_session *s, hn_state *state, hn_plan_fn look, void *ctx,
+/* The plan, and the session that it is of. */
+static hone_status borrow_for_call(hn_session *first, const hn_call *c, hn_session **s,
+                                   borrowed_plan *b, hone_error *err) {
+    *s = first->newest;
+    if (borrow_kept(*s, c, b))
+        return HONE_OK;
+    HN_TRY(hn_session_for_call(first, c, s, err));
+    return borrow_plan(*s, c, b, err);
+}
+
+hone_status hn_session_with_plan(hn_session *first, hn_state *state, hn_plan_fn look, void *ctx,
                                  hone_error *err) {
+    hn_session *s;
     borrowed_plan b;
-    HN_TRY(borrow_plan(s, hn_state_call(state), &b, err));
+    HN_TRY(borrow_for_call(first, hn_state_call(state), &s, &b, err));
     hone_status status = look(b.plan, ctx, err);
     give_plan_back(s, &b);
     return status;
@@ -252,7 +283,7 @@ hone_status hn_session_with_plan(hn_session *s, hn_state *state, hn_plan_fn look
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-hn_state *hn_session_open(hn_session *s) {
+static hn_state *open_state(hn_session *s) {
     pthread_mutex_lock(&s->lock);
     hn_state *state = s->n_idle ? s->idle[--s->n_idle] : NULL;
     pthread_mutex_unlock(&s->lock);
@@ -263,9 +294,7 @@ hn_state *hn_session_open(hn_session *s) {
     return state ? state : hn_state_new(s->program, &o);
 }
 
-void hn_session_close(hn_session *s, hn_state *state) {
-    if (!state)
-        return;
+static void close_state(hn_session *s, hn_state *state) {
     hn_state_clear_call(state);
     pthread_mutex_lock(&s->lock);
     bool has_room = s->n_idle < MAX_IDLE_STATES;
@@ -276,14 +305,42 @@ void hn_session_close(hn_session *s, hn_state *state) {
         hn_state_free(state);
 }
 
-typedef struct planned_run {
-    hn_state *state;
-    const hn_run_control *control;
-} planned_run;
+static hn_session *owner_of(hn_session *first, const hn_state *state) {
+    hn_session *s = first->newest;
+    while (s->program != state->program)
+        s = s->older;
+    return s;
+}
 
-static hone_status run_planned(const hn_plan *plan, void *ctx, hone_error *err) {
-    const planned_run *r = ctx;
-    return hn_state_run(r->state, plan, r->control, err);
+hn_state *hn_session_open(hn_session *first) {
+    return open_state(first->newest);
+}
+
+void hn_session_close(hn_session *first, hn_state *state) {
+    if (state)
+        close_state(owner_of(first, state), state);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static void copy_call(const hn_call *from, const hn_call *to) {
+    memcpy(to->inputs, from->inputs, from->n_inputs * sizeof *from->inputs);
+    memcpy(to->wanted, from->wanted, from->n_outputs * sizeof *from->wanted);
+    memcpy(to->is_bound, from->is_bound, from->n_outputs * sizeof *from->is_bound);
+    memcpy(to->heaps, from->heaps, from->n_outputs * sizeof *from->heaps);
+    memcpy(to->outputs, from->outputs, from->n_outputs * sizeof *from->outputs);
+}
+
+/* The state belongs to a session that another one has taken over from: its call runs there. */
+static hone_status run_elsewhere(hn_session *s, const hn_plan *plan, hn_state *asked,
+                                 const hn_run_control *control, hone_error *err) {
+    hn_state *state = open_state(s);
+    HN_TRY_PTR(state);
+    copy_call(hn_state_call(asked), hn_state_call(state));
+    hone_status status = hn_state_run(state, plan, control, err);
+    copy_call(hn_state_call(state), hn_state_call(asked));
+    close_state(s, state);
+    return status;
 }
 
 /* Without a seed, runs of other sessions and processes draw other numbers. */
@@ -296,11 +353,17 @@ static uint64_t seed_of_run(hn_session *s) {
     return hn_hash64(parts, sizeof parts, 0);
 }
 
-hone_status hn_session_run(hn_session *s, hn_state *state, const hn_run_control *control,
+hone_status hn_session_run(hn_session *first, hn_state *state, const hn_run_control *control,
                            hone_error *err) {
-    HN_TRY(hn_model_check_files(s->program->model, err));
+    hn_session *s;
+    borrowed_plan b;
     hn_run_control own = control ? *control : (hn_run_control){0};
-    own.seed = seed_of_run(s);
-    planned_run r = {state, &own};
-    return hn_session_with_plan(s, state, run_planned, &r, err);
+    HN_TRY(hn_model_check_files(first->program->model, err));
+    HN_TRY(borrow_for_call(first, hn_state_call(state), &s, &b, err));
+    own.seed = seed_of_run(first);
+    hone_status status = s->program == state->program
+                             ? hn_state_run(state, b.plan, &own, err)
+                             : run_elsewhere(s, b.plan, state, &own, err);
+    give_plan_back(s, &b);
+    return status;
 }

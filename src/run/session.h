@@ -41,6 +41,7 @@ typedef struct hn_session_options {
     const char *cache_folder;   /* of weights packed by earlier processes; NULL: none */
     const char *kernels_path;   /* of kernels that were measured; NULL: none */
     uint64_t seed;              /* of random numbers; 0: new ones in every run */
+    hn_pool *pool;              /* of another session that lives longer; NULL: its own */
 } hn_session_options;
 hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_session **out,
                            hone_error *err);
@@ -50,6 +51,10 @@ const hn_program *hn_session_program(const hn_session *s);
 const char *hn_session_cache_note(const hn_session *s);
 /* The same for the measured kernels. */
 const char *hn_session_kernels_note(const hn_session *s);
+
+/* Which names of dimensions inputs have contradicted so far; "" for none. May change in any run;
+ * every text lives as long as the session. */
+const char *hn_session_dims_note(const hn_session *s);
 
 /* A run is: open a state, fill its call, run, look at the results, close. Any number may be open at
  * once, in any threads. */

@@ -22,6 +22,8 @@ void hn_program_describe(hn_level level, const hn_program_options *o, hn_strbuf 
     }
     for (uint32_t i = 0; i < o->n_providers; i++)
         hn_strbuf_printf(out, "\n%s", o->providers[i]);
+    for (uint32_t i = 0; i < o->split.n; i++)
+        hn_strbuf_printf(out, "\n\nsplit %zu %s", strlen(o->split.names[i]), o->split.names[i]);
     if (o->stored != HN_STORED_F32)
         hn_strbuf_printf(out, "\n\nstored %d", (int)o->stored);
     if (o->choices)

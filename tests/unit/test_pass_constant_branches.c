@@ -61,9 +61,9 @@ static const pass_case containers[] = {
          " s = SequenceConstruct (x, z) y = ConcatFromSequence <axis = 0> (s) }",
          "g (float[2] x, float[3] z) => (float[5] y) { y = Concat <axis = 0> (x, z) }"),
     CASE(OPEN,
-         "g (float[2] x) => (int64[2] y) { s = SequenceConstruct (x, x) n = SequenceLength (s)"
+         "g (float[2] x) => (int64[1] y) { s = SequenceConstruct (x, x) n = SequenceLength (s)"
          " h = Shape (x) y = Mul (h, n) }",
-         "g (float[2] x) => (int64[2] y) <int64 n = {2}> { h = Shape (x) y = Mul (h, n) }"),
+         "g (float[2] x) => (int64[1] y) <int64 n = {2}> { h = Shape (x) y = Mul (h, n) }"),
     CASE(OPEN,
          "g (float[2] x) => (float[2] y) { o = Optional (x) a = OptionalGetElement (o) y = Neg (a) "
          "}",

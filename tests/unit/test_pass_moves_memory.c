@@ -35,6 +35,7 @@ static void test_every_allocation_may_fail(void **state) {
     (void)state;
     hn_optimize_options o;
     hn_optimize_options_init(&o);
+    o.trusts_names = true;
     o.only = passes;
     o.n_only = HN_COUNT(passes);
     expect_every_failure_told(subject, &o, 8, 18);

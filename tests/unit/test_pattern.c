@@ -19,7 +19,7 @@ static void open_place(place *p, const char *text, const char *root) {
     p->pass.g = p->m->graph;
     p->pass.scratch = hn_arena_new(NULL);
     p->pass.rule_scratch = hn_arena_new(NULL);
-    assert_int_equal(hn_facts_new(p->m, &p->pass.facts, &err), HONE_OK);
+    assert_int_equal(hn_facts_new(p->m, NULL, &p->pass.facts, &err), HONE_OK);
     p->rule = (hn_rule){.pass = &p->pass, .row = &p->row, .g = p->m->graph, .match = &p->match};
     p->rule.root = producer_of(p->m->graph, root);
     hn_strbuf_init(&p->why, NULL);

@@ -74,9 +74,13 @@ static bool is_small_conv(const hn_shape *filters, const hn_shape *y) {
            filters->dims[1] > 1 && plane_elems(filters) > 1 && plane_elems(y) <= SMALL_PLANE;
 }
 
+/* What is added to the sums (input 3 of FusedConv) is turned, too. */
 static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
     hn_id x = hn_in(r, node, 0), w = hn_in(r, node, 1), y = hn_out(r, node, 0);
     const hn_shape *filters = hn_shape_of(r, w);
+    hn_id addend = hn_in(r, node, 3);
+    if (addend != HN_NONE && hn_rank_of(r, addend) != f->in.rank)
+        return false;
     if (!filters || filters->rank != f->in.rank || !judge_seed(r, node, f))
         return false;
     double macs = hn_layout_elems(hn_shape_of(r, y)) * hn_layout_elems(filters) /

@@ -5,12 +5,17 @@ struct hn_facts {
     hn_model *model;
     infer_job job;
     infer_scope scope;
+    hn_claims *claims;
+    hn_map invalid_nodes;
     uint32_t n_values;  /* that the tables cover */
     uint32_t n_entries; /* allocated in the tables */
 };
 
-static hone_status open_facts(hn_facts *f) {
+static hone_status open_facts(hn_facts *f, const hn_split_dims *split) {
+    HN_TRY(hn_claims_set_aside(f->model, split, f->job.work, &f->claims));
+    hn_map_init(&f->invalid_nodes, f->job.work);
     HN_TRY(hn_infer_open_scope(&f->scope, &f->job, f->model->graph));
+    f->scope.invalid_nodes = &f->invalid_nodes;
     f->n_values = f->n_entries = f->model->graph->values.n;
     HN_TRY(hn_infer_block(&f->scope, 0));
     HN_TRY(hn_infer_store(&f->scope, false));
@@ -18,7 +23,7 @@ static hone_status open_facts(hn_facts *f) {
                                                                               : HONE_OK;
 }
 
-hone_status hn_facts_new(hn_model *m, hn_facts **out, hone_error *err) {
+hone_status hn_facts_new(hn_model *m, const hn_split_dims *split, hn_facts **out, hone_error *err) {
     *out = NULL;
     const hone_allocator *a = hn_arena_allocator(m->arena);
     hn_arena *work = hn_arena_new(a);
@@ -27,18 +32,22 @@ hone_status hn_facts_new(hn_model *m, hn_facts **out, hone_error *err) {
         hn_arena_free(work);
         return hn_error_complete(err, HONE_E_NOMEM);
     }
-    *f = (hn_facts){.model = m, .job = {.model = m, .work = work, .steps_left = UINT64_MAX}};
-    hone_status status = open_facts(f);
+    *f = (hn_facts){
+        .model = m,
+        .job = {.model = m, .work = work, .steps_left = UINT64_MAX, .trusts_nodes = true}};
+    hone_status status = open_facts(f, split);
     if (status == HONE_OK)
         *out = f;
     else
-        hn_arena_free(work);
+        hn_facts_free(f);
     return hn_error_complete(err, status);
 }
 
 void hn_facts_free(hn_facts *f) {
-    if (f)
-        hn_arena_free(f->job.work);
+    if (!f)
+        return;
+    hn_claims_restore(f->claims);
+    hn_arena_free(f->job.work);
 }
 
 /* ---- updates after edits --------------------------------------------------------------------- */
@@ -132,6 +141,10 @@ bool hn_facts_ints(const hn_facts *f, hn_id value, uint32_t *n, const hn_sint **
     hn_node reader = {.n_inputs = 1, .inputs = &value};
     hn_infer c = {.scope = (infer_scope *)&f->scope, .id = HN_NONE, .node = &reader};
     return hn_in_ints(&c, 0, n, elems, is_scalar);
+}
+
+bool hn_facts_is_invalid(const hn_facts *f, hn_id node) {
+    return f->invalid_nodes.n > 0 && hn_map_get(&f->invalid_nodes, node) != HN_MAP_NONE;
 }
 
 bool hn_facts_view(const hn_facts *f, hn_id node, hn_infer *c) {

@@ -125,11 +125,15 @@ static bool shape_fits(const hn_shape *declared, uint32_t rank, const int64_t *d
         bool is_fixed = declared->rank >= 0 && hn_dim_is_known(declared->dims[i]);
         if (dims[i] < 0 || (is_fixed && declared->dims[i] != dims[i]))
             return false;
-        for (uint32_t k = 0; k < i && declared->rank >= 0; k++) /* one symbol has one size */
-            if (hn_dim_is_symbolic(declared->dims[i]) && declared->dims[k] == declared->dims[i] &&
-                dims[k] != dims[i])
-                return false;
     }
+    return true;
+}
+
+/* A name that this very input contradicts says nothing about other values. */
+static bool has_one_size_here(const hn_shape *declared, uint32_t i, const int64_t *dims) {
+    for (int32_t k = 0; k < declared->rank; k++)
+        if (declared->dims[k] == declared->dims[i] && dims[k] != dims[i])
+            return false;
     return true;
 }
 
@@ -159,7 +163,8 @@ hone_status hn_fix_shape(hn_model *m, const char *input, uint32_t rank, const in
         return fail_shape(m, input, t, rank, dims, err);
     for (uint32_t i = 0; i < rank && t->shape.rank >= 0; i++) {
         fix f = {.m = m, .value = dims[i]};
-        if (hn_dim_is_symbol(m->syms, t->shape.dims[i], &f.symbol))
+        if (hn_dim_is_symbol(m->syms, t->shape.dims[i], &f.symbol) &&
+            has_one_size_here(&t->shape, i, dims))
             HN_TRY(hn_error_complete(err, substitute_everywhere(&f)));
         t = hn_value_at(m->graph, id)->type;
     }

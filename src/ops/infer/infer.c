@@ -2,134 +2,48 @@
  * with the types that the file declares. */
 #include "ops/infer/infer_engine.h"
 
-#include <stdio.h>
-
 /* Real models use less than half of the proportional part; nested function calls can use any
  * amount. */
 #define WORK_BASE_BYTES ((size_t)48 << 20)
 #define WORK_BYTES_PER_FILE_BYTE 24u
 
-/* ---- declared and inferred types ------------------------------------------------------------- */
-
-typedef struct settle {
-    const infer_scope *scope;
-    bool keep_declared_symbols;
-    bool conflict;
-    bool failed; /* out of memory */
-} settle;
-
-static const hn_type *settle_types(settle *st, const hn_type *declared, const hn_type *inferred);
-
-static hn_dim settle_dim(settle *st, hn_dim declared, hn_dim inferred) {
-    if (hn_dim_is_known(declared) && hn_dim_is_known(inferred)) {
-        st->conflict |= declared != inferred;
-        return declared;
-    }
-    if (hn_dim_is_known(declared) || inferred == HN_DIM_UNKNOWN)
-        return declared;
-    if (hn_dim_is_known(inferred) || declared == HN_DIM_UNKNOWN)
-        return inferred;
-    return st->keep_declared_symbols ? declared : inferred;
-}
-
-static const hn_type *settle_tensors(settle *st, const hn_type *declared, const hn_type *inferred) {
-    hn_type *t = HN_NEW(st->scope->job->work, hn_type);
-    if (!t) {
-        st->failed = true;
-        return declared;
-    }
-    *t = *declared;
-    st->conflict |= declared->elem && inferred->elem && declared->elem != inferred->elem;
-    t->elem = declared->elem ? declared->elem : inferred->elem;
-    if (declared->shape.rank < 0) {
-        t->shape = inferred->shape;
-        t->dim_denotations = NULL;
-        return t;
-    }
-    if (inferred->shape.rank < 0)
-        return t;
-    if (declared->shape.rank != inferred->shape.rank) {
-        st->conflict = true;
-        return declared;
-    }
-    hn_dim *dims = HN_NEW_N(st->scope->job->work, hn_dim, (size_t)declared->shape.rank + 1);
-    if (!dims) {
-        st->failed = true;
-        return declared;
-    }
-    for (int32_t i = 0; i < declared->shape.rank; i++)
-        dims[i] = settle_dim(st, declared->shape.dims[i], inferred->shape.dims[i]);
-    t->shape.dims = dims;
-    return t;
-}
-
-static const hn_type *settle_types(settle *st, const hn_type *declared, const hn_type *inferred) {
-    if (!declared || declared->kind == HN_TYPE_NONE || declared == inferred)
-        return inferred;
-    if (!inferred || inferred->kind == HN_TYPE_NONE)
-        return declared;
-    if (declared->kind != inferred->kind) {
-        st->conflict = true;
-        return declared;
-    }
-    if (declared->kind == HN_TYPE_TENSOR || declared->kind == HN_TYPE_SPARSE)
-        return settle_tensors(st, declared, inferred);
-    st->conflict |= declared->kind == HN_TYPE_MAP && declared->elem != inferred->elem;
-    const hn_type *inner = settle_types(st, declared->inner, inferred->inner);
-    if (inner == declared->inner)
-        return declared;
-    hn_type *t = HN_NEW(st->scope->job->work, hn_type);
-    st->failed |= !t;
-    if (!t)
-        return declared;
-    *t = *declared;
-    t->inner = inner;
-    return t;
-}
-
-static void report_contradiction(const infer_scope *s, hn_id node, hn_id value,
-                                 const hn_type *declared, const hn_type *inferred) {
-    hn_strbuf a, b;
-    hn_strbuf_init(&a, hn_arena_allocator(s->job->work));
-    hn_strbuf_init(&b, hn_arena_allocator(s->job->work));
-    hn_type_text(s->job->model->syms, declared, &a);
-    hn_type_text(s->job->model->syms, inferred, &b);
-    bool same_elem = declared->kind == inferred->kind && declared->elem == inferred->elem;
-    char who[200] = "its context";
-    if (node == HN_NONE && hn_value_at(s->g, value)->init)
-        snprintf(who, sizeof who, "its initializer");
-    if (node != HN_NONE)
-        hn_node_text(s->g, node, who, sizeof who);
-    hn_problem_add(s->job->problems, HN_SEVERITY_ERROR, same_elem ? HONE_E_SHAPE : HONE_E_TYPE,
-                   s->g, node, value, "'%s' is declared as %s, but %s gives %s",
-                   hn_s(hn_value_at(s->g, value)->name), a.at ? a.at : "?", who, b.at ? b.at : "?");
-    s->job->problems->failed |= a.failed || b.failed;
-    hn_strbuf_free(&a);
-    hn_strbuf_free(&b);
-}
-
-const hn_type *hn_infer_reconcile(const infer_scope *s, hn_id node, hn_id value,
-                                  const hn_type *declared, const hn_type *inferred,
-                                  bool keep_declared_symbols) {
-    settle st = {.scope = s, .keep_declared_symbols = keep_declared_symbols};
-    const hn_type *t = settle_types(&st, declared, inferred);
-    if (st.conflict) {
-        if (s->job->problems)
-            report_contradiction(s, node, value, declared, inferred);
-        return declared;
-    }
-    return t;
-}
-
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
-static const hn_type *declared_type(const infer_scope *s, const hn_value *v) {
-    return v->is_declared && !s->job->ignore_declared ? v->type : NULL;
+/* The inputs of a model are checked against their declarations when it runs; nothing else is. */
+static bool is_checked_in_runs(const infer_scope *s, const hn_value *v) {
+    return v->is_input && v->block == 0 && !s->function && v->type->kind == HN_TYPE_TENSOR;
+}
+
+static hone_status declared_type(const infer_scope *s, const hn_value *v, const hn_type **out) {
+    *out = v->is_declared && !s->job->ignore_declared ? v->type : NULL;
+    if (!*out || !s->job->trusts_nodes || is_checked_in_runs(s, v))
+        return HONE_OK;
+    *out = hn_type_without_shapes(s->job->work, v->type);
+    return *out ? HONE_OK : HONE_E_NOMEM;
+}
+
+/* A caller may replace the default of an input by data of any shape that the declaration allows. Of
+ * a declaration that does not even allow the default, nothing is known. */
+static bool admits_default(const hn_type *declared, const hn_type *data) {
+    const hn_shape *a = &declared->shape, *b = &data->shape;
+    bool fits = a->rank == b->rank;
+    for (int32_t i = 0; fits && i < a->rank; i++)
+        fits = !hn_dim_is_known(a->dims[i]) || a->dims[i] == b->dims[i];
+    return fits;
+}
+
+static hone_status type_of_default(const infer_scope *s, const hn_type *declared,
+                                   const hn_type *data, const hn_type **out) {
+    *out = declared;
+    if (s->job->trusts_nodes && !admits_default(declared, data))
+        *out = hn_type_without_shapes(s->job->work, declared);
+    return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
 hone_status hn_infer_seed(infer_scope *s, hn_id id) {
     const hn_value *v = hn_value_at(s->g, id);
-    const hn_type *t = declared_type(s, v);
+    const hn_type *t;
+    HN_TRY(declared_type(s, v, &t));
     const hn_tensor *init = v->init ? v->init : v->sparse_init ? v->sparse_init->values : NULL;
     if (init) {
         int32_t rank = v->init ? init->rank : v->sparse_init->rank;
@@ -137,9 +51,10 @@ hone_status hn_infer_seed(infer_scope *s, hn_id id) {
         const hn_type *of_data = hn_type_tensor(s->job->work, init->dtype, rank, dims);
         HN_TRY_PTR(of_data);
         const hn_type *exact = hn_infer_reconcile(s, HN_NONE, id, t, of_data, false);
-        /* A caller may replace the default of an input by data of any shape that the declaration
-         * allows. */
-        t = v->is_input && t && t->shape.rank >= 0 ? t : exact;
+        if (v->is_input && t && t->shape.rank >= 0)
+            HN_TRY(type_of_default(s, t, of_data, &t));
+        else
+            t = exact;
     }
     s->types[id] = t;
     s->consts[id] = hn_infer_initial_const(s->job->model, v);
@@ -206,23 +121,25 @@ static hone_status infer_call(hn_infer *c, const hn_function *f) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void settle_outputs(hn_infer *c) {
+static hone_status settle_outputs(hn_infer *c) {
     infer_scope *s = c->scope;
     for (uint32_t i = 0; i < c->node->n_outputs; i++) {
         hn_id id = c->node->outputs[i];
         if (id == HN_NONE)
             continue;
         const hn_value *v = hn_value_at(s->g, id);
-        const hn_type *declared = declared_type(s, v);
+        const hn_type *declared;
+        HN_TRY(declared_type(s, v, &declared));
         /* Graph outputs keep the symbol names that the file declares. */
         bool is_interface = hn_value_is_output(v, 0);
         s->types[id] = hn_infer_reconcile(s, c->id, id, declared, c->out[i], is_interface);
         s->ints[id] = c->out_ints[i];
         s->consts[id] = c->out_consts[i];
     }
+    return HONE_OK;
 }
 
-static hone_status apply_rule(hn_infer *c) {
+static hone_status apply_rule(hn_infer *c, bool *fits) {
     const hn_model *m = c->scope->job->model;
     hn_str overload = c->node->extra ? c->node->extra->overload : NULL;
     const hn_function *f = hn_model_function(m, c->node->domain, c->node->op, overload);
@@ -231,10 +148,21 @@ static hone_status apply_rule(hn_infer *c) {
     if (!hn_node_form_ok(c->scope->g, c->scope->function, c->id, NULL, &c->op, &c->version) ||
         !c->op)
         return HONE_OK;
-    if (!hn_node_types_ok(c, c->scope->job->problems))
+    *fits = hn_node_types_ok(c, c->scope->job->problems);
+    if (!*fits)
         return HONE_OK;
     HN_TRY(c->op->infer(c));
-    hn_node_outputs_ok(c, c->scope->job->problems);
+    *fits = hn_node_outputs_ok(c, c->scope->job->problems);
+    return HONE_OK;
+}
+
+static hone_status note_validity(const infer_scope *s, hn_id node, bool is_valid) {
+    if (!s->invalid_nodes)
+        return HONE_OK;
+    if (is_valid)
+        hn_map_remove(s->invalid_nodes, node);
+    else if (!hn_map_put(s->invalid_nodes, node, node))
+        return HONE_E_NOMEM;
     return HONE_OK;
 }
 
@@ -248,14 +176,15 @@ hone_status hn_infer_visit(infer_scope *s, hn_id id) {
     c.out_consts = HN_NEW_N(s->job->work, const hn_tensor *, n);
     if (!c.out || !c.out_ints || !c.out_consts)
         return HONE_E_NOMEM;
-    hone_status status = apply_rule(&c);
+    bool fits = true;
+    hone_status status = apply_rule(&c, &fits);
     if (status == HONE_E_NOMEM)
         return status;
+    HN_TRY(note_validity(s, id, status == HONE_OK && fits));
     if (status != HONE_OK && s->job->problems)
         hn_node_problem(s->job->problems, HN_SEVERITY_ERROR, status, s->g, id, HN_NONE, "%s",
                         c.fail.message);
-    settle_outputs(&c);
-    return HONE_OK;
+    return settle_outputs(&c);
 }
 
 hone_status hn_infer_block(infer_scope *s, hn_id block) {
@@ -299,8 +228,8 @@ hone_status hn_infer_body(hn_infer *c, const char *attr, uint32_t n_in, const hn
     for (uint32_t i = 0; i < b->inputs.n; i++) {
         hn_id id = b->inputs.at[i];
         const hn_value *v = hn_value_at(s->g, id);
-        const hn_type *declared = declared_type(s, v);
-        const hn_type *given = i < n_in ? in[i] : NULL;
+        const hn_type *declared, *given = i < n_in ? in[i] : NULL;
+        HN_TRY(declared_type(s, v, &declared));
         s->types[id] = hn_infer_reconcile(s, c->id, id, declared, given, false);
         s->ints[id] = NULL;
     }
@@ -333,6 +262,19 @@ const hn_type *hn_infer_keep_type(hn_arena *a, const hn_type *t) {
         if (!copy->shape.dims)
             return NULL;
     }
+    return copy;
+}
+
+const hn_type *hn_type_without_shapes(hn_arena *a, const hn_type *t) {
+    hn_type *copy = hn_arena_copy(a, t, sizeof *t);
+    if (!copy)
+        return NULL;
+    copy->unknown = (hn_bytes){NULL, 0};
+    copy->dim_denotations = NULL;
+    copy->shape.rank = -1;
+    copy->shape.dims = NULL;
+    if (t->inner && !(copy->inner = hn_type_without_shapes(a, t->inner)))
+        return NULL;
     return copy;
 }
 

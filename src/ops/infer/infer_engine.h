@@ -25,6 +25,7 @@ typedef struct infer_job {
     bool lost_text;       /* memory for the text of a message ran out */
     bool ignore_declared; /* real inputs decide: what the file says of other values may hold for its
                              own example only */
+    bool trusts_nodes; /* of what nodes compute, the file is believed the type of elements only */
 } infer_job;
 
 /* One graph under inference: the main graph, or the body of a function for one call. Types stand
@@ -38,6 +39,7 @@ typedef struct infer_scope {
     const struct infer_scope *caller; /* NULL for a top-level graph */
     const hn_node *call;              /* the caller's node */
     const hn_function *function;      /* whose body this is; NULL for the main graph */
+    hn_map *invalid_nodes;            /* that no rule or schema fits; NULL: nobody wants to know */
     uint32_t depth;
 } infer_scope;
 
@@ -54,8 +56,8 @@ struct hn_infer {
     const hn_type *const
         *arg_types; /* at run time: what the inputs really are; NULL: as the scope says */
     const hn_tensor *const *arg_consts; /* and their data */
-    uint64_t *read_args; /* at run time: bit i is set when the data of input i are looked at (bit 63:
-                            of that one or a later one); NULL: nobody wants to know */
+    uint64_t *read_args; /* at run time: bit i is set when the data of input i are looked at (bit
+                            63: of that one or a later one); NULL: nobody wants to know */
 };
 
 #define HN_INFER_MAX_DEPTH 64 /* functions within functions, bodies within bodies */
@@ -74,6 +76,8 @@ hone_status hn_infer_visit(infer_scope *s, hn_id node);
 hone_status hn_infer_store(const infer_scope *s, bool keep_declared);
 /* A copy of a type in another arena. NULL: no memory. */
 const hn_type *hn_infer_keep_type(hn_arena *a, const hn_type *t);
+/* The same without shapes. */
+const hn_type *hn_type_without_shapes(hn_arena *a, const hn_type *t);
 /* The more exact of a declared and an inferred type; reports a contradiction as a problem. */
 const hn_type *hn_infer_reconcile(const infer_scope *s, hn_id node, hn_id value,
                                   const hn_type *declared, const hn_type *inferred,

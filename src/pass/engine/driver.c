@@ -79,12 +79,18 @@ static void add_saving(hn_pass_stat *stat, const graph_cost *before, const graph
 
 /* ---- one pass -------------------------------------------------------------------------------- */
 
+/* Outputs without a shape are none: what the file declares of them is set aside. */
 static hone_status count_errors(opt_job *job, uint32_t *n, const char **last) {
     hn_problems problems = {.arena = job->pass.scratch};
+    const char *found = "";
     hn_graph_verify(job->pass.g, &problems);
     *n = problems.n_errors;
+    for (uint32_t i = 0; i < problems.list.n; i++) {
+        *n -= problems.list.at[i].code == HONE_E_SHAPE;
+        found = problems.list.at[i].code == HONE_E_SHAPE ? found : problems.list.at[i].message;
+    }
     if (last)
-        *last = problems.list.n > 0 ? problems.list.at[problems.list.n - 1].message : "";
+        *last = found;
     return problems.failed ? HONE_E_NOMEM : HONE_OK;
 }
 
@@ -172,10 +178,14 @@ static hone_status run_group(opt_job *job, hn_pass_group group) {
     return HONE_OK;
 }
 
-static hone_status refresh_facts(opt_job *job) {
-    hn_facts_free(job->pass.facts);
-    job->pass.facts = NULL;
-    return hn_facts_new(job->pass.model, &job->pass.facts, job->pass.err);
+/* A session finds out when sizes contradict a name, and prepares anew; whoever reads a file does
+ * not. */
+hone_status hn_pass_refresh_facts(hn_pass *p) {
+    static const hn_split_dims all = {.all = true};
+    bool trusts = p->options->target == HN_TARGET_SESSION || p->options->trusts_names;
+    hn_facts_free(p->facts);
+    p->facts = NULL;
+    return hn_facts_new(p->model, trusts ? &p->options->split : &all, &p->facts, p->err);
 }
 
 /* A fusion would need a newer operator: the whole model moves there, and the passes look again. A
@@ -194,20 +204,20 @@ static hone_status raise_opset(opt_job *job, bool *look_again) {
     job->wanted_opset = 0;
     job->pass.is_opset_settled =
         status != HONE_OK || job->pass.options->target == HN_TARGET_SESSION;
-    return status == HONE_OK ? refresh_facts(job) : HONE_OK;
+    return status == HONE_OK ? hn_pass_refresh_facts(&job->pass) : HONE_OK;
 }
 
 /* Patches tell what their own nodes compute, not what follows from it further down; what shape
  * computations left behind makes many sizes known. */
 static hone_status sharpen_facts(opt_job *job) {
-    HN_TRY(refresh_facts(job));
+    HN_TRY(hn_pass_refresh_facts(&job->pass));
     job->serial++;
     return HONE_OK;
 }
 
 static hone_status look_at_graph(opt_job *job) {
     HN_TRY(count_errors(job, &job->n_errors_before, NULL));
-    return refresh_facts(job);
+    return hn_pass_refresh_facts(&job->pass);
 }
 
 static hone_status run_groups(opt_job *job) {

@@ -37,6 +37,8 @@ bool hn_is_op(const hn_rule *r, hn_id node, const char *ops) {
     bool is_ms = strncmp(ops, "ms.", 3) == 0;
     if (n->opset_version) /* rules think of the graph's version, where it may mean something else */
         return false;
+    if (hn_facts_is_invalid(r->pass->facts, node))
+        return false;
     if (is_ms ? !hn_str_is(n->domain, "com.microsoft") : !hn_domain_is_onnx(n->domain))
         return false;
     return list_has(is_ms ? ops + 3 : ops, n->op);

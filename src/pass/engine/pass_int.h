@@ -92,6 +92,8 @@ hone_status hn_pass_rules(hn_pass *p, const hn_rule_row *rows, uint32_t n_rows);
  * applies it when it says so. NULL: no memory. Both together are one rewrite in the log. */
 hn_rule *hn_rewrite_begin(hn_pass *p, const char *rule, hn_id root);
 hone_status hn_rewrite_end(hn_rule *r);
+/* Infers the whole graph anew, after more than patches has changed. */
+hone_status hn_pass_refresh_facts(hn_pass *p);
 /* May one more rewrite by this rule happen (disabled, stop_after)? */
 bool hn_pass_may(const hn_pass *p, const char *rule);
 

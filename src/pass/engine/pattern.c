@@ -178,8 +178,9 @@ static hn_id maker_for(const pattern_search *s, const hn_pattern_term *t, hn_id 
     if (value == HN_NONE)
         return HN_NONE;
     const hn_value *v = hn_value_at(s->r->g, value);
-    bool fits =
-        v->producer != HN_NONE && v->slot == 0 && find_op(t, hn_node_at(s->r->g, v->producer));
+    bool fits = v->producer != HN_NONE && v->slot == 0 &&
+                find_op(t, hn_node_at(s->r->g, v->producer)) &&
+                !hn_facts_is_invalid(s->r->pass->facts, v->producer);
     return fits ? v->producer : HN_NONE;
 }
 

@@ -238,6 +238,8 @@ static hone_status find_rules(hn_pass *p, rule_index *set, const hn_node *n, rul
 /* Every rule that may begin at the node, until it is gone. */
 static hone_status visit_node(hn_pass *p, rule_index *set, hn_id node) {
     rule_list list;
+    if (hn_facts_is_invalid(p->facts, node))
+        return HONE_OK;
     HN_TRY(find_rules(p, set, hn_node_at(p->g, node), &list));
     for (uint32_t i = 0; i < list.n && hn_node_at(p->g, node)->block != HN_NONE; i++)
         HN_TRY(try_rule(p, set, list.rules[i], node));

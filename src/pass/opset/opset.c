@@ -171,7 +171,7 @@ static hone_status check_schemas(hn_pass *p) {
 }
 
 static hone_status convert(hn_pass *p, int64_t from, int64_t to) {
-    HN_TRY(hn_facts_new(p->model, &p->facts, p->err));
+    HN_TRY(hn_pass_refresh_facts(p));
     for (int64_t v = from + 1; v <= to; v++)
         HN_TRY(cross_border(p, (int)v, true));
     for (int64_t v = from; v > to; v--)

@@ -251,7 +251,5 @@ hone_status hn_pass_precision(hn_pass *p) {
     p->is_done = true;
     HN_TRY(log_narrowing(&w));
     HN_TRY(hn_graph_sort(p->g, p->err));
-    hn_facts_free(p->facts);
-    p->facts = NULL;
-    return hn_facts_new(p->model, &p->facts, p->err);
+    return hn_pass_refresh_facts(p);
 }

@@ -17,6 +17,12 @@ static bool keeps_shape(const hn_rule *r) {
     return hn_same_shape(r, hn_in(r, r->root, 0), hn_out(r, r->root, 0));
 }
 
+/* Inference checks axes and the lengths of lists against the rank; where that is unknown, the node
+ * may still have to fail. */
+static bool is_checked(const hn_rule *r) {
+    return hn_rank_of(r, hn_in(r, r->root, 0)) >= 0;
+}
+
 /* True when all elements of a list are this number, or when it is absent. */
 static bool is_list_of(const hn_rule *r, const char *name, int64_t number) {
     uint32_t n;
@@ -57,17 +63,22 @@ static hone_status cast_to_same(hn_rule *r) {
 }
 
 static hone_status one_input(hn_rule *r) {
-    return hn_at(r, r->root)->n_inputs == 1 ? forward_input(r) : HONE_OK;
+    bool has_axis = hn_is_op(r, r->root, "Concat");
+    return hn_at(r, r->root)->n_inputs == 1 && (!has_axis || is_checked(r)) ? forward_input(r)
+                                                                            : HONE_OK;
 }
 
 /* A node with several outputs may declare only the first. */
 static hone_status one_output(hn_rule *r) {
-    bool is_whole = hn_node_i(r, r->root, "num_outputs", 1) == 1;
-    return hn_at(r, r->root)->n_outputs == 1 && is_whole ? forward_input(r) : HONE_OK;
+    bool has_sizes = hn_node_attr(hn_at(r, r->root), "split") || hn_in(r, r->root, 1) != HN_NONE;
+    bool is_whole = hn_node_i(r, r->root, "num_outputs", 1) == 1 && is_checked(r);
+    return hn_at(r, r->root)->n_outputs == 1 && is_whole && (!has_sizes || keeps_shape(r))
+               ? forward_input(r)
+               : HONE_OK;
 }
 
 static hone_status blocks_of_one(hn_rule *r) {
-    return hn_node_i(r, r->root, "blocksize", 0) == 1 ? forward_input(r) : HONE_OK;
+    return hn_node_i(r, r->root, "blocksize", 0) == 1 && is_checked(r) ? forward_input(r) : HONE_OK;
 }
 
 /* "ij->ij": one operand whose letters all occur once, in the same order in the output. */
@@ -76,7 +87,8 @@ static hone_status einsum_identity(hn_rule *r) {
     char sides[2][64];
     size_t n[2] = {0, 0};
     int side = 0;
-    if (!equation || equation->kind != HN_ATTR_STRING || hn_at(r, r->root)->n_inputs != 1)
+    if (!equation || equation->kind != HN_ATTR_STRING || hn_at(r, r->root)->n_inputs != 1 ||
+        !is_checked(r))
         return HONE_OK;
     const char *text = equation->v.s.at;
     for (uint64_t i = 0; i < equation->v.s.n; i++) {
@@ -105,7 +117,7 @@ static hone_status transpose(hn_rule *r) {
         int32_t rank = hn_rank_of(r, hn_in(r, r->root, 0));
         return rank == 0 || rank == 1 ? forward_input(r) : HONE_OK;
     }
-    if (!hn_node_ints(r, r->root, "perm", &n, &perm))
+    if (!hn_node_ints(r, r->root, "perm", &n, &perm) || !is_checked(r))
         return HONE_OK;
     for (uint32_t i = 0; i < n; i++)
         if (perm[i] != i)
@@ -118,7 +130,7 @@ static hone_status pad(hn_rule *r) {
     uint32_t n;
     const int64_t *pads;
     const char *name = hn_node_version(r, r->root) < 2 ? "paddings" : "pads";
-    if (!hn_node_list(r, r->root, name, 1, &n, &pads))
+    if (!hn_node_list(r, r->root, name, 1, &n, &pads) || !is_checked(r))
         return HONE_OK;
     for (uint32_t i = 0; i < n; i++)
         if (pads[i] != 0)
@@ -137,8 +149,9 @@ static bool all_are(uint32_t n, const int64_t *v, int64_t least, int64_t most) {
 static bool is_open_slice(const hn_rule *r) {
     uint32_t n;
     const int64_t *starts, *ends;
-    return hn_node_list(r, r->root, "starts", 1, &n, &starts) && all_are(n, starts, 0, 0) &&
-           hn_node_list(r, r->root, "ends", 2, &n, &ends) && all_are(n, ends, INT32_MAX, INT64_MAX);
+    return is_checked(r) && hn_node_list(r, r->root, "starts", 1, &n, &starts) &&
+           all_are(n, starts, 0, 0) && hn_node_list(r, r->root, "ends", 2, &n, &ends) &&
+           all_are(n, ends, INT32_MAX, INT64_MAX);
 }
 
 /* A forward slice as long as its axis returns the axis unchanged. */
@@ -187,7 +200,7 @@ static bool is_sized_as_input(const hn_rule *r) {
 /* Some coordinate transformations do not map a scale of 1 to the identity. */
 static hone_status resize(hn_rule *r) {
     static const char *const odd[] = {"tf_crop_and_resize", "tf_half_pixel_for_nn"};
-    if (!is_scaled_by_one(r) && !is_sized_as_input(r))
+    if (!is_checked(r) || (!is_scaled_by_one(r) && !is_sized_as_input(r)))
         return HONE_OK;
     for (size_t i = 0; i < HN_COUNT(odd); i++)
         if (hn_node_s_is(r, r->root, "coordinate_transformation_mode", odd[i]))
@@ -227,7 +240,7 @@ static hone_status tile(hn_rule *r) {
     uint32_t n;
     const int64_t *repeats;
     bool is_once = hn_const_i64s(r, hn_in(r, r->root, 1), &n, &repeats) &&
-                   hn_node_version(r, r->root) >= 6 && all_are(n, repeats, 1, 1);
+                   hn_node_version(r, r->root) >= 6 && all_are(n, repeats, 1, 1) && is_checked(r);
     return keeps_shape(r) || is_once ? forward_input(r) : HONE_OK;
 }
 

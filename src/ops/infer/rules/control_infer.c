@@ -94,8 +94,8 @@ static hone_status open_loop(hn_infer *c, loop_run *l) {
 static hone_status scalar_unless_declared(hn_infer *c, uint32_t body_input, hn_dtype elem,
                                           const hn_type **out) {
     const hn_type *declared = hn_body_in_declared(c, "body", body_input);
-    bool has_rank = declared && declared->kind == HN_TYPE_TENSOR && declared->shape.rank >= 0;
-    *out = hn_type_tensor(hn_infer_arena(c), elem, has_rank ? -1 : 0, NULL);
+    bool is_other = declared && declared->kind == HN_TYPE_TENSOR && declared->shape.rank > 0;
+    *out = hn_type_tensor(hn_infer_arena(c), elem, is_other ? -1 : 0, NULL);
     return *out ? HONE_OK : HONE_E_NOMEM;
 }
 
