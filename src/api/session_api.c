@@ -94,6 +94,10 @@ const char *hone_session_kernels_note(const hone_session *session) {
     return hn_session_kernels_note(session_of(session));
 }
 
+const char *hone_session_model_note(const hone_session *session) {
+    return hn_session_model_note(session_of(session));
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Inputs with a default come after those without. */

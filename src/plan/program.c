@@ -5,8 +5,8 @@
 /* ---- checking -------------------------------------------------------------------------------- */
 
 /* Some rules of the standard do not matter to a run: shapes that the file declares wrongly or not
- * at all, since the real ones are inferred from the inputs, and operators that are deprecated but
- * known. */
+ * at all, and types of outputs, since the real ones are inferred from the inputs; operators that
+ * are deprecated but known; names that nobody needs. */
 static bool keeps_from_running(const hn_problem *p) {
     return p->severity == HN_SEVERITY_ERROR && p->code != HONE_E_SHAPE &&
            p->code != HONE_E_UNSUPPORTED;
@@ -33,6 +33,16 @@ static hone_status refuse_problems(hn_model *m, problem_test is_fatal, const cha
                 hn_fail(err, problems.list.at[i].code, "%s: %s", what, problems.list.at[i].message);
     hn_arena_free(arena);
     return status;
+}
+
+/* Other runtimes take models that break some more rules. */
+static hone_status repair_model(hn_program *p, hone_error *err) {
+    hn_strbuf notes;
+    hn_strbuf_init(&notes, hn_arena_allocator(p->model->arena));
+    hone_status status = hn_model_repair(p->model, true, &notes, err);
+    p->repairs = notes.n ? hn_arena_copy(p->model->arena, notes.at, notes.n + 1) : "";
+    hn_strbuf_free(&notes);
+    return status == HONE_OK && !p->repairs ? HONE_E_NOMEM : status;
 }
 
 static hone_status refuse_invalid(hn_model *m, hone_error *err) {
@@ -356,6 +366,7 @@ void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, boo
 static hone_status make_program(hn_program *p, const hn_model *source, const hn_program_options *o,
                                 hone_error *err) {
     hn_model *m = p->model;
+    HN_TRY(repair_model(p, err));
     HN_TRY(refuse_invalid(m, err));
     HN_TRY(fix_dims(m, o, err));
     HN_TRY(hn_model_inline(m, NULL, err));

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Results that hang on a detail are those of onnxruntime, with and without optimization.
+"""Results that hang on a detail, and those of models that are not quite valid, are those of onnxruntime, with and
+without optimization. The checker refuses the latter.
 
     run_corners.py [NAME...]     parts of the names of cases; all when none is given
 
-The cases are in corner_cases.py. The command is found in HONE_BIN. Exits with 77 when onnxruntime is missing.
+The cases are in corner_cases.py and lenient_cases.py. The command is found in HONE_BIN. Exits with 77 when onnxruntime is missing.
 """
 import os
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy
 
 import corner_cases
+import lenient_cases
 
 try:
     import onnxruntime
@@ -46,9 +48,11 @@ def hone_outputs(path, feed, level, folder):
 
 def difference(ours, theirs):
     """None, or a sentence."""
-    if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+    is_text = theirs.dtype.kind == "O"
+    if (ours.dtype != theirs.dtype and not is_text) or ours.shape != theirs.shape:
         return f"{ours.dtype}{list(ours.shape)} instead of {theirs.dtype}{list(theirs.shape)}"
     if theirs.dtype.kind != "f":
+        ours = ours.astype(theirs.dtype)  # texts
         return None if numpy.array_equal(ours, theirs) else f"{ours.tolist()} instead of {theirs.tolist()}"
     limit = 2e-3 if theirs.dtype == numpy.float16 else 2e-5
     is_near = numpy.allclose(ours.astype("f8"), theirs.astype("f8"), rtol=limit, atol=limit, equal_nan=True)
@@ -74,13 +78,24 @@ def complaint(model, feed):
     return None
 
 
+def is_accepted(model):
+    """By the checker."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "model.onnx"
+        path.write_bytes(model.SerializeToString())
+        return subprocess.run([HONE, "check", "--quiet", str(path)], capture_output=True, check=False).returncode == 0
+
+
 def main():
     n_cases = n_wrong = 0
-    for name, model, feed in corner_cases.all_cases():
+    cases = [(*case, False) for case in corner_cases.all_cases()] + [(*case, True) for case in lenient_cases.all_cases()]
+    for name, model, feed, is_invalid in cases:
         if sys.argv[1:] and not any(a in name for a in sys.argv[1:]):
             continue
         n_cases += 1
         sentence = complaint(model, feed)
+        if not sentence and is_invalid and is_accepted(model):
+            sentence = "hone check accepts it"
         if sentence:
             n_wrong += 1
             print(f"{name}: {sentence}", flush=True)
