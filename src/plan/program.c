@@ -193,6 +193,15 @@ static hone_status place_step(const hn_graph *g, const hn_program_options *o, hn
     }
 }
 
+/* Is this the attribute with the second body of a node? See hn_body_role. */
+static bool names_second_body(const char *attr) {
+    static const char *const names[] = {"else_branch", "prob_mod", "encoder", "init_decoder"};
+    for (size_t i = 0; i < HN_COUNT(names); i++)
+        if (strcmp(attr, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static hone_status make_step(hn_program *p, const hn_program_options *o, hn_id node, hn_step *step,
                              hone_error *err) {
     hn_graph *g = p->model->graph;
@@ -212,8 +221,7 @@ static hone_status make_step(hn_program *p, const hn_program_options *o, hn_id n
     for (uint32_t i = 0; i < n->n_attrs; i++) {
         if (n->attrs[i].kind != HN_ATTR_GRAPH)
             continue;
-        const char *name = hn_s(n->attrs[i].name);
-        bool is_second = strcmp(name, "else_branch") == 0 || strcmp(name, "prob_mod") == 0;
+        bool is_second = names_second_body(hn_s(n->attrs[i].name));
         step->bodies[is_second ? HN_BODY_SECOND : HN_BODY_MAIN] = n->attrs[i].v.block;
         step->has_body = true;
     }

@@ -4,8 +4,9 @@ without optimization. The checker refuses the latter.
 
     run_corners.py [NAME...]     parts of the names of cases; all when none is given
 
-The cases are in corner_cases.py and lenient_cases.py. The command is found in HONE_BIN. Exits with 77 when onnxruntime is missing.
+The cases are in corner_cases.py, lenient_cases.py and generation_cases.py. The command is found in HONE_BIN. Exits with 77 when onnxruntime is missing.
 """
+import json
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy
 
 import corner_cases
+import generation_cases
 import lenient_cases
 
 try:
@@ -37,8 +39,12 @@ def oracle_outputs(model, feed):
 def hone_outputs(path, feed, level, folder):
     command = [HONE, "run", str(path), "--level", level, "--output", str(folder / "out.npz")]
     for i, (name, value) in enumerate(feed.items()):
-        numpy.save(folder / f"{i}.npy", value)
-        command += ["--input", f"{name}={folder / str(i)}.npy"]
+        source = folder / f"{i}.{'json' if value.dtype == object else 'npy'}"
+        if value.dtype == object:
+            source.write_text(json.dumps(value.tolist()))
+        else:
+            numpy.save(source, value)
+        command += ["--input", f"{name}={source}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip() or f"hone ended with status {done.returncode}")
@@ -59,11 +65,11 @@ def difference(ours, theirs):
     return None if is_near else f"{ours.tolist()} instead of {theirs.tolist()}"
 
 
-def complaint(model, feed):
+def complaint(name, model, feed):
     """None, or what is wrong with one case."""
     theirs = oracle_outputs(model, feed)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         path = folder / "model.onnx"
         path.write_bytes(model.SerializeToString())
         for level in ("none", "all"):
@@ -71,7 +77,7 @@ def complaint(model, feed):
                 ours = hone_outputs(path, feed, level, folder)
             except RuntimeError as error:
                 return str(error)
-            for i, (a, b) in enumerate(zip(ours, theirs)):
+            for i, (a, b) in enumerate(zip(ours, generation_cases.comparable(name, ours, theirs))):
                 sentence = difference(a, b)
                 if sentence:
                     return f"output {i} at level {level}: {sentence}"
@@ -88,12 +94,13 @@ def is_accepted(model):
 
 def main():
     n_cases = n_wrong = 0
-    cases = [(*case, False) for case in corner_cases.all_cases()] + [(*case, True) for case in lenient_cases.all_cases()]
+    cases = [(*case, maker is lenient_cases) for maker in (corner_cases, lenient_cases, generation_cases)
+             for case in maker.all_cases()]
     for name, model, feed, is_invalid in cases:
         if sys.argv[1:] and not any(a in name for a in sys.argv[1:]):
             continue
         n_cases += 1
-        sentence = complaint(model, feed)
+        sentence = complaint(name, model, feed)
         if not sentence and is_invalid and is_accepted(model):
             sentence = "hone check accepts it"
         if sentence:
