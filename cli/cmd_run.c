@@ -120,6 +120,7 @@ static bool open_run(run_state *s, const char *path) {
     }
     run_warn(hone_session_cache_note(s->session));
     run_warn(hone_session_kernels_note(s->session));
+    run_warn(hone_session_model_note(s->session));
     run_results *r = &s->results;
     *r = (run_results){.model = path,
                        .inputs = &s->feed,

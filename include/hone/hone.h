@@ -769,6 +769,11 @@ HONE_API const char *hone_session_kernels_note(const hone_session *session);
  * which takes as long as creating it. May change in any run; a text once returned stays valid until
  * the session is freed. */
 HONE_API const char *hone_session_dims_note(const hone_session *session);
+/* Rules of the standard that the model breaks and hone_model_check reports, though its meaning is
+ * clear: nodes that are not in topological order, missing imports of known operator sets, IR
+ * versions that disagree with the imports. Says what was assumed; "" when the model is valid, or
+ * came from the cache. */
+HONE_API const char *hone_session_model_note(const hone_session *session);
 /* Names of the providers of this build: 0, 1, ...; "" past the last. */
 HONE_API const char *hone_provider_name(uint32_t i);
 

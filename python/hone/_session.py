@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -132,7 +133,7 @@ def _own_model(source: ModelSource, options: SessionOptions) -> _core.Model:
             if problem.code != "HONE_E_NOT_FOUND":
                 raise
             _options.say_once(f"the size for the dimension {name!r}", str(problem))
-    if any(shape is None or None in shape for *_, kind, _, shape, _ in model.outputs() if kind == 1):
+    if any(kind == 0 or (kind == 1 and (shape is None or None in shape)) for *_, kind, _, shape, _ in model.outputs()):
         model.infer()
     return model
 
@@ -183,8 +184,11 @@ class InferenceSession:
             weights,
             int(options._entry(_options.SEED) or _options.default_seed),
         )
-        for note in filter(None, self._core.notes()):
+        *notes, model_note = self._core.notes()
+        for note in filter(None, notes):
             warnings.warn(note, stacklevel=2)
+        if model_note:
+            logging.getLogger("hone").warning("%s", model_note)
         self._describe()
         if self._profile:
             is_path = isinstance(path_or_bytes, (str, os.PathLike))

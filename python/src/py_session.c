@@ -153,8 +153,9 @@ static PyObject *session_outputs(session_object *self, PyObject *unused) {
 
 static PyObject *session_notes(session_object *self, PyObject *unused) {
     (void)unused;
-    return Py_BuildValue("(ss)", hone_session_cache_note(self->session),
-                         hone_session_kernels_note(self->session));
+    return Py_BuildValue("(sss)", hone_session_cache_note(self->session),
+                         hone_session_kernels_note(self->session),
+                         hone_session_model_note(self->session));
 }
 
 static PyMethodDef session_methods[] = {

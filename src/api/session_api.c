@@ -99,6 +99,10 @@ const char *hone_session_dims_note(const hone_session *session) {
     return hn_session_dims_note(session_of(session));
 }
 
+const char *hone_session_model_note(const hone_session *session) {
+    return hn_session_model_note(session_of(session));
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Inputs with a default come after those without. */

@@ -176,14 +176,34 @@ static void add_steps(hn_regex *re, step_set *s, uint32_t step, uint32_t before,
     }
 }
 
-bool hn_regex_matches(hn_regex *re, hn_bytes text) {
-    uint64_t at = 0;
-    uint32_t after = text.n ? hn_utf8_next(text, &at) : NO_CODE;
+static bool is_accepting(const hn_regex *re) {
+    for (uint32_t i = 0; i < re->now.n; i++)
+        if (re->steps.at[re->now.at[i]].op == OP_MATCH)
+            return true;
+    return false;
+}
+
+/* The character before a byte of the text. */
+static uint32_t code_before(hn_bytes text, uint64_t at) {
+    if (at == 0)
+        return NO_CODE;
+    uint64_t begin = at - 1;
+    while (begin > 0 && at - begin < 4 && (((const uint8_t *)text.at)[begin] & 0xc0) == 0x80)
+        begin--;
+    return hn_utf8_next(text, &begin);
+}
+
+bool hn_regex_longest(hn_regex *re, hn_bytes text, uint64_t begin, uint64_t *end) {
+    uint64_t here = begin, next = begin;
+    uint32_t after = begin < text.n ? hn_utf8_next(text, &next) : NO_CODE;
     re->now.n = 0;
-    add_steps(re, &re->now, re->start, NO_CODE, after);
+    add_steps(re, &re->now, re->start, code_before(text, begin), after);
+    bool is_found = is_accepting(re);
+    *end = begin;
     while (after != NO_CODE && re->now.n > 0) {
         uint32_t code = after;
-        after = at < text.n ? hn_utf8_next(text, &at) : NO_CODE;
+        here = next;
+        after = next < text.n ? hn_utf8_next(text, &next) : NO_CODE;
         re->later.n = 0;
         for (uint32_t i = 0; i < re->now.n; i++) {
             const regex_step *t = &re->steps.at[re->now.at[i]];
@@ -193,9 +213,15 @@ bool hn_regex_matches(hn_regex *re, hn_bytes text) {
         step_set swapped = re->now;
         re->now = re->later;
         re->later = swapped;
+        if (is_accepting(re)) {
+            is_found = true;
+            *end = here;
+        }
     }
-    for (uint32_t i = 0; after == NO_CODE && i < re->now.n; i++)
-        if (re->steps.at[re->now.at[i]].op == OP_MATCH)
-            return true;
-    return false;
+    return is_found;
+}
+
+bool hn_regex_matches(hn_regex *re, hn_bytes text) {
+    uint64_t end;
+    return hn_regex_longest(re, text, 0, &end) && end == text.n;
 }

@@ -1,5 +1,4 @@
-/* Regular expressions in the syntax of RE2, matched against whole texts in time linear in their
- * length. */
+/* Regular expressions in the syntax of RE2, matched in time linear in the length of the text. */
 #ifndef HN_REGEX_H
 #define HN_REGEX_H
 
@@ -12,5 +11,7 @@ typedef struct hn_regex hn_regex;
 hone_status hn_regex_compile(hn_arena *arena, hn_bytes pattern, hn_regex **out, const char **why);
 /* Does the whole text match? */
 bool hn_regex_matches(hn_regex *re, hn_bytes text);
+/* The end of the longest match that begins at this byte of the text; false when there is none. */
+bool hn_regex_longest(hn_regex *re, hn_bytes text, uint64_t begin, uint64_t *end);
 
 #endif /* HN_REGEX_H */

@@ -598,6 +598,9 @@ bool hn_model_drop_unused_functions(hn_model *m);
 /* Stable topological order within every block (outer values used by inner blocks count);
  * HONE_E_INVALID names the cycle. */
 hone_status hn_graph_sort(hn_graph *g, hone_error *err);
+/* A node that reads what a later node computes, itself or in its body; HN_NONE when the order is
+ * topological. */
+hone_status hn_graph_find_unsorted(const hn_graph *g, hn_id *reader);
 /* Is an operator the same in two versions of its operator set? */
 typedef bool (*hn_same_op_fn)(const hn_model *m, hn_str domain, hn_str op, int64_t a, int64_t b);
 /* Replaces every call of a model-local function by its body, to any depth (capped, recursion

@@ -28,6 +28,11 @@ typedef struct order_state {
     uint32_t *position; /* per node: its old position in its block */
 } order_state;
 
+/* The node that reads a value, or owns the subgraph whose output it is; HN_NONE: nobody does. */
+static hn_id reader_of(const hn_graph *g, const hn_use *use) {
+    return use->node != HN_NONE ? use->node : hn_block_at(g, use->slot)->owner;
+}
+
 static bool add_wait(order_state *s, hn_id producer, hn_id reader) {
     hn_id block = hn_node_at(s->g, producer)->block;
     hn_id waiter = block == HN_NONE ? HN_NONE : node_in_block(s->g, reader, block);
@@ -49,8 +54,7 @@ static bool collect_waits(order_state *s) {
         if (v->producer == HN_NONE)
             continue;
         for (uint32_t i = 0; i < v->uses.n; i++) {
-            hn_use use = v->uses.at[i];
-            hn_id reader = use.node != HN_NONE ? use.node : hn_block_at(g, use.slot)->owner;
+            hn_id reader = reader_of(g, &v->uses.at[i]);
             if (reader != HN_NONE && !add_wait(s, v->producer, reader))
                 return false;
         }
@@ -182,6 +186,33 @@ hone_status hn_graph_sort(hn_graph *g, hone_error *err) {
     HN_TRY_PTR(scratch);
     order_state s = {.g = g, .scratch = scratch};
     hone_status status = sort_all(&s, err);
+    hn_arena_free(scratch);
+    return status;
+}
+
+/* A node that reads the value and does not follow the one that computes it. */
+static hn_id early_reader(const hn_graph *g, const hn_value *v, const uint32_t *position) {
+    hn_id block = hn_node_at(g, v->producer)->block;
+    for (uint32_t i = 0; block != HN_NONE && i < v->uses.n; i++) {
+        hn_id reader = reader_of(g, &v->uses.at[i]);
+        hn_id waiter = reader == HN_NONE ? HN_NONE : node_in_block(g, reader, block);
+        if (waiter != HN_NONE && position[waiter] <= position[v->producer])
+            return reader;
+    }
+    return HN_NONE;
+}
+
+hone_status hn_graph_find_unsorted(const hn_graph *g, hn_id *reader) {
+    hn_arena *scratch = hn_arena_new(hn_arena_allocator(g->model->arena));
+    uint32_t *position = scratch ? HN_NEW_N(scratch, uint32_t, g->nodes.n) : NULL;
+    *reader = HN_NONE;
+    for (hn_id b = 0; position && b < g->blocks.n; b++)
+        for (uint32_t i = 0; i < hn_block_at(g, b)->nodes.n; i++)
+            position[hn_block_at(g, b)->nodes.at[i]] = i;
+    for (hn_id id = 0; position && *reader == HN_NONE && id < g->values.n; id++)
+        if (hn_value_at(g, id)->producer != HN_NONE)
+            *reader = early_reader(g, hn_value_at(g, id), position);
+    hone_status status = position ? HONE_OK : HONE_E_NOMEM;
     hn_arena_free(scratch);
     return status;
 }

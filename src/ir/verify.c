@@ -117,9 +117,9 @@ static void verify_interface(verifier *v) {
         bool is_input = i < b->inputs.n;
         hn_id id = is_input ? b->inputs.at[i] : b->outputs.at[i - b->inputs.n];
         const char *missing = missing_in_type(hn_value_at(v->g, id)->type);
-        bool is_runnable =
-            missing && strcmp(missing, "shape") == 0; /* invalid, but harmless in a run */
-        if (missing)
+        bool is_runnable = missing && (strcmp(missing, "shape") == 0 ||
+                                       (!is_input && strcmp(missing, "type") == 0));
+        if (missing) /* invalid, but harmless in a run: what is missing is inferred */
             hn_problem_add(
                 v->p, HN_SEVERITY_ERROR, is_runnable ? HONE_E_SHAPE : HONE_E_INVALID, v->g, HN_NONE,
                 id, "graph %s '%s' has no %s; the main graph must declare it",
@@ -152,8 +152,8 @@ static hn_verify_location initializer_location(const verifier *v, hn_id value) {
 static void verify_block_start(verifier *v, hn_id block) {
     const hn_block *b = hn_block_at(v->g, block);
     if (hn_str_empty(b->name) && !(v->f && block == 0))
-        STRUCTURE_ERROR(v, b->owner, HN_NONE, "%s has no name",
-                        block == 0 ? "the main graph" : "a subgraph");
+        hn_problem_add(v->p, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, v->g, b->owner, HN_NONE,
+                       "%s has no name", block == 0 ? "the main graph" : "a subgraph");
     for (uint32_t i = 0; i < b->inputs.n; i++)
         define_value(v, HN_NONE, b->inputs.at[i]);
     for (uint32_t i = 0; i < b->inits.n; i++) {

@@ -58,8 +58,8 @@ static void verify_metadata(const hn_model *m, hn_problems *p, hn_arena *scratch
         hn_str key = m->extra->props.at[i].key;
         uint64_t id = key ? key->id : HN_MAP_NONE;
         if (hn_map_get(&keys, id) != HN_MAP_NONE)
-            MODEL_PROBLEM(p, HN_SEVERITY_ERROR, "metadata key '%s' occurs more than once",
-                          hn_s(key));
+            hn_problem_add(p, HN_SEVERITY_ERROR, HONE_E_UNSUPPORTED, NULL, HN_NONE, HN_NONE,
+                           "metadata key '%s' occurs more than once", hn_s(key));
         else
             p->failed |= !hn_map_put(&keys, id, 1);
     }

@@ -58,6 +58,8 @@ hone_status hn_model_add_ops(hn_model *m, const hn_op_table *table);
 const char *hn_domain_text(const hn_op_registry *r, hn_domain d);
 /* HN_DOMAIN_COUNT when nobody knows anything of that domain. "ai.onnx" is "". */
 hn_domain hn_domain_find(const hn_op_registry *r, const char *text, size_t n);
+/* The newest version of a built-in operator set. */
+int hn_domain_newest(hn_domain d);
 
 /* One row of ops.def: its text is the schema, in the small language described at the top of that
  * file; what was walked often is remembered (schema_memo.c). The columns stand in one string, so
@@ -162,9 +164,9 @@ typedef struct hn_infer_options {
 hone_status hn_infer_model(hn_model *m, const hn_infer_options *o, hone_error *err);
 
 /* What inference knows of the values of a block when n values that it reads have these types (NULL:
- * unknown), by value: types, and the elements of small integer tensors that follow from shapes (data
- * of the type, or NULL). All of it is in `work`. Real inputs decide: what the file declares of other
- * values does not count. */
+ * unknown), by value: types, and the elements of small integer tensors that follow from shapes
+ * (data of the type, or NULL). All of it is in `work`. Real inputs decide: what the file declares
+ * of other values does not count. */
 typedef struct hn_inferred {
     const hn_type **types;
     const void **data;
@@ -187,5 +189,10 @@ bool hn_node_macs(const hn_graph *g, hn_id node, uint64_t *macs);
 /* Everything: structure (hn_model_verify), operators against their schemas, types and shapes. All
  * problems are listed. */
 hone_status hn_check_model(hn_model *m, hn_problems *p, hone_error *err);
+/* Sets right what keeps a model from being valid, but not from being understood: the order of
+ * nodes, missing imports of known operator sets, IR versions that disagree with them; for a run
+ * also the version of Constants with types that theirs does not allow, after which the model cannot
+ * be saved. Adds a sentence for each to `notes`, which may be NULL. Other faults stay. */
+hone_status hn_model_repair(hn_model *m, bool is_for_run, hn_strbuf *notes, hone_error *err);
 
 #endif /* HN_OPS_H */

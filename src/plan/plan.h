@@ -113,6 +113,7 @@ typedef struct hn_program {
     _Atomic bool is_ready;   /* they are: hn_program_pack has done its work */
     hn_stored stored;        /* what right sides of products are made of */
     bool evaluates_all;      /* plans lower nothing */
+    const char *repairs;     /* what hn_model_repair did to the model; "" when nothing */
 } hn_program;
 
 typedef struct hn_program_options {

@@ -5,8 +5,8 @@
 /* ---- checking -------------------------------------------------------------------------------- */
 
 /* Some rules of the standard do not matter to a run: shapes that the file declares wrongly or not
- * at all, since the real ones are inferred from the inputs, and operators that are deprecated but
- * known. */
+ * at all, and types of outputs, since the real ones are inferred from the inputs; operators that
+ * are deprecated but known; names that nobody needs. */
 static bool keeps_from_running(const hn_problem *p) {
     return p->severity == HN_SEVERITY_ERROR && p->code != HONE_E_SHAPE &&
            p->code != HONE_E_UNSUPPORTED;
@@ -33,6 +33,16 @@ static hone_status refuse_problems(hn_model *m, problem_test is_fatal, const cha
                 hn_fail(err, problems.list.at[i].code, "%s: %s", what, problems.list.at[i].message);
     hn_arena_free(arena);
     return status;
+}
+
+/* Other runtimes take models that break some more rules. */
+static hone_status repair_model(hn_program *p, hone_error *err) {
+    hn_strbuf notes;
+    hn_strbuf_init(&notes, hn_arena_allocator(p->model->arena));
+    hone_status status = hn_model_repair(p->model, true, &notes, err);
+    p->repairs = notes.n ? hn_arena_copy(p->model->arena, notes.at, notes.n + 1) : "";
+    hn_strbuf_free(&notes);
+    return status == HONE_OK && !p->repairs ? HONE_E_NOMEM : status;
 }
 
 static hone_status refuse_invalid(hn_model *m, hone_error *err) {
@@ -183,6 +193,15 @@ static hone_status place_step(const hn_graph *g, const hn_program_options *o, hn
     }
 }
 
+/* Is this the attribute with the second body of a node? See hn_body_role. */
+static bool names_second_body(const char *attr) {
+    static const char *const names[] = {"else_branch", "prob_mod", "encoder", "init_decoder"};
+    for (size_t i = 0; i < HN_COUNT(names); i++)
+        if (strcmp(attr, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static hone_status make_step(hn_program *p, const hn_program_options *o, hn_id node, hn_step *step,
                              hone_error *err) {
     hn_graph *g = p->model->graph;
@@ -202,8 +221,7 @@ static hone_status make_step(hn_program *p, const hn_program_options *o, hn_id n
     for (uint32_t i = 0; i < n->n_attrs; i++) {
         if (n->attrs[i].kind != HN_ATTR_GRAPH)
             continue;
-        const char *name = hn_s(n->attrs[i].name);
-        bool is_second = strcmp(name, "else_branch") == 0 || strcmp(name, "prob_mod") == 0;
+        bool is_second = names_second_body(hn_s(n->attrs[i].name));
         step->bodies[is_second ? HN_BODY_SECOND : HN_BODY_MAIN] = n->attrs[i].v.block;
         step->has_body = true;
     }
@@ -356,6 +374,7 @@ void hn_program_mark_needed(const hn_program *p, const bool *wanted_outputs, boo
 static hone_status make_program(hn_program *p, const hn_model *source, const hn_program_options *o,
                                 hone_error *err) {
     hn_model *m = p->model;
+    HN_TRY(repair_model(p, err));
     HN_TRY(refuse_invalid(m, err));
     HN_TRY(fix_dims(m, o, err));
     HN_TRY(hn_model_inline(m, NULL, err));

@@ -111,13 +111,14 @@ static hone_status optimize_copy(proof_job *job, hn_model **out, hn_opt_log **lo
     *out = *log ? hn_model_clone(job->original) : NULL;
     job->options.n_disabled = job->disabled.n;
     job->options.disabled = job->disabled.at;
-    hone_status status =
-        *out ? hn_optimize(*out, &job->options, *log, err) : hn_error_complete(err, HONE_E_NOMEM);
+    hone_status status = *out ? hn_model_repair(*out, false, NULL, err) : HONE_E_NOMEM;
+    if (status == HONE_OK)
+        status = hn_optimize(*out, &job->options, *log, err);
     if (status != HONE_OK) {
         hn_model_free(*out);
         *out = NULL;
     }
-    return status;
+    return hn_error_complete(err, status);
 }
 
 /* Does the result differ after this many rewrites of the bad pass? */

@@ -167,6 +167,10 @@ const char *hn_session_cache_note(const hn_session *s) {
     return s->cache_note;
 }
 
+const char *hn_session_model_note(const hn_session *s) {
+    return s->program->repairs;
+}
+
 const char *hn_session_kernels_note(const hn_session *s) {
     return s->kernels_note;
 }

@@ -51,6 +51,8 @@ const hn_program *hn_session_program(const hn_session *s);
 const char *hn_session_cache_note(const hn_session *s);
 /* The same for the measured kernels. */
 const char *hn_session_kernels_note(const hn_session *s);
+/* What the model breaks of the standard, and what was assumed instead. */
+const char *hn_session_model_note(const hn_session *s);
 
 /* Which names of dimensions inputs have contradicted so far; "" for none. May change in any run;
  * every text lives as long as the session. */

@@ -127,3 +127,17 @@ def test_bindings(session, adder):
         hone.InferenceSession(adder).run_with_iobinding(binding)
     with pytest.raises(hone.Unsupported, match="cuda"):
         binding.bind_output("z", "cuda")
+
+
+def test_invalid_models_of_a_clear_meaning_run(tmp_path, caplog):
+    path = tmp_path / "unsorted.onnxtxt"
+    head = '<ir_version: 10, opset_import: ["" : 17]>\ng (float[2] x) => '
+    path.write_text(head + "(y) { y = Neg (x) }")
+    assert hone.InferenceSession(path).get_outputs()[0].type == "tensor(float)"
+    assert not caplog.text
+    path.write_text(head + "(float[2] y) { y = Neg (a) a = Abs (x) }")
+    session = hone.InferenceSession(path)
+    assert "not in topological order" in caplog.text
+    (y,) = session.run(None, {"x": np.array([1, -2], np.float32)})
+    assert y.tolist() == [-1, -2]
+    assert not hone.check(hone.load(path))

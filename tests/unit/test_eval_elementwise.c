@@ -126,12 +126,48 @@ static void test_softmax_along_any_axis(void **state) {
     EXPECT_INTS(SOFTENED("LogSoftmax"), 0);
 }
 
+/* How many results of rows with +inf are NaN: rows, lanes, and wider numbers. */
+#define INFINITE(op, type, perm, axis)                                                          \
+  HEAD("21")                                                                                    \
+  "g () => (int64 z) <float[2,3] a = {1, 3e38, 2, 1, 2, 3}, float ten = {10}> {"                \
+  " b = Mul (a, ten) c = Cast <to = " type "> (b) x = Transpose <perm = " perm "> (c)"          \
+  " y = " op " <axis = " axis "> (x) f = Cast <to = 1> (y) n = IsNaN (f) i = Cast <to = 7> (n)" \
+  " z = ReduceSum <keepdims = 0> (i) }"
+#define INFINITE_ALL_WAYS(op, type)                  \
+  EXPECT_INTS(INFINITE(op, type, "[0, 1]", "1"), 3); \
+  EXPECT_INTS(INFINITE(op, type, "[1, 0]", "0"), 3)
+
+static void test_softmax_of_infinity(void **state) {
+    (void)state;
+    INFINITE_ALL_WAYS("Softmax", "1");
+    INFINITE_ALL_WAYS("LogSoftmax", "1");
+    INFINITE_ALL_WAYS("Softmax", "11");
+    INFINITE_ALL_WAYS("LogSoftmax", "11");
+    INFINITE_ALL_WAYS("LogSoftmax", "10");
+}
+
+/* Axes of a run, two of which are the same. */
+static void test_reduces_an_axis_once(void **state) {
+    (void)state;
+    runner r =
+        runner_of(HEAD("21") "g (int64[2] a) => (float[?] z) <float[2,3] x = {1, 2, 3, 4, 5, "
+                             "6}> { z = ReduceSum <keepdims = 0> (x, a) }");
+    hone_value *axes = tensor_of(ELEM_INT64, (const int64_t[]){0, -2}, DIMS(2));
+    hone_value *z = result_of(&r, "a", axes, "z");
+    EXPECT_FLOATS(z, 5, 7, 9);
+    expect_dims(z, DIMS(3));
+    hone_value_free(axes);
+    hone_value_free(z);
+    runner_free(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_integers_wrap),    cmocka_unit_test(test_shifts_beyond_the_width),
-        cmocka_unit_test(test_division_by_zero), cmocka_unit_test(test_texts_as_numbers),
-        cmocka_unit_test(test_packed_casts),     cmocka_unit_test(test_empty_sets),
-        cmocka_unit_test(test_wide_integers),    cmocka_unit_test(test_softmax_along_any_axis),
+        cmocka_unit_test(test_softmax_of_infinity), cmocka_unit_test(test_reduces_an_axis_once),
+        cmocka_unit_test(test_integers_wrap),       cmocka_unit_test(test_shifts_beyond_the_width),
+        cmocka_unit_test(test_division_by_zero),    cmocka_unit_test(test_texts_as_numbers),
+        cmocka_unit_test(test_packed_casts),        cmocka_unit_test(test_empty_sets),
+        cmocka_unit_test(test_wide_integers),       cmocka_unit_test(test_softmax_along_any_axis),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

@@ -41,6 +41,8 @@ static const typed_case typed[] = {
     {OPSET(18) "g (float[n,3] x, int64[1] a) => (y) { y = ReduceMax (x, a) }", "float[?,?]", "y"},
     {OPSET(18) "g (float[n,3] x, int64[1] a) => (y) { y = ReduceMax <keepdims = 0> (x, a) }",
      "float[?]", "y"},
+    {OPSET(18) "g (float[n,3] x, int64[2] a) => (y) { y = ReduceMax <keepdims = 0> (x, a) }",
+     "float[]", "y"}, /* two axes may be the same */
     {OPSET(18) "g (float[] x) => (y) { y = ReduceMax <keepdims = 0> (x) }", "float", "y"},
     {OPSET(18) "g (float[n,3] x) => (y) { y = ReduceMax <noop_with_empty_axes = 1> (x) }",
      "float[n,3]", "y"},

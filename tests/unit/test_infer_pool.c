@@ -14,13 +14,18 @@ static const typed_case typed[] = {
     {NODE(22, "float[n,3,h] x", "MaxPool <ceil_mode = 1, kernel_shape = [3], strides = [2]> (x)"),
      "float[n,3,floor(h/2)]", "y"},
 
-    /* a last window in the padding counts before version 22 only */
+    /* a last window in the padding is dropped, in all versions */
     {NODE(22, "float[n,3,3] x",
           "MaxPool <ceil_mode = 1, kernel_shape = [2], pads = [1, 1], strides = [2]> (x)"),
      "float[n,3,2]", "y"},
     {NODE(12, "float[n,3,3] x",
           "MaxPool <ceil_mode = 1, kernel_shape = [2], pads = [1, 1], strides = [2]> (x)"),
+     "float[n,3,2]", "y"},
+    {NODE(19, "float[n,3,8] x",
+          "AveragePool <ceil_mode = 1, kernel_shape = [2], pads = [0, 1], strides = [3]> (x)"),
      "float[n,3,3]", "y"},
+    {NODE(18, "float[n,3,2] x", "LpPool <ceil_mode = 1, kernel_shape = [1], strides = [4]> (x)"),
+     "float[n,3,1]", "y"},
     {NODE(22, "float[n,3,h] x",
           "MaxPool <ceil_mode = 1, kernel_shape = [2], pads = [1, 1], strides = [2]> (x)"),
      "float[n,3,floor(h/2) + 1]", "y"},

@@ -13,6 +13,8 @@ static const typed_case typed[] = {
     {OPSET(21) "g (float[1,n,1] x) => (y) { y = Squeeze (x) }", "float[]", "y"},
     {OPSET(21) "g (float[1,5,1] x) => (y) { y = Squeeze (x) }", "float[5]", "y"},
     {WITH_LIST("float[1,n,1]", 1, "-1", "Squeeze (x, s)"), "float[1,n]", "y"},
+    {OPSET(21) "g (float[1,n,1] x, int64[1] a) => (y) { y = Squeeze (x, a) }", "float[?,?]", "y"},
+    {OPSET(21) "g (float[1,n,1] x, int64[2] a) => (y) { y = Squeeze (x, a) }", "float[]", "y"},
     {WITH_LIST("float[n,3]", 2, "0, -1", "Unsqueeze (x, s)"), "float[1,n,3,1]", "y"},
     {OPSET(21) "g (float[n,3] x, int64[2] a) => (y) { y = Unsqueeze (x, a) }", "float[?,?,?,?]",
      "y"},

@@ -184,6 +184,17 @@ static void test_expansions_compute_the_same(void **state) {
                   " { y = LayerNormalization <axis = 1> (x, s, b) }",
          11},
         {AT("13") "g (float[2,3,2] x) => (float[2,3,2] y) { y = LogSoftmax <axis = 1> (x) }", 11},
+        {AT("22") "g (float[1,2,8] x) => (float[1,2,3] y) {" /* a last window in the padding */
+                  " y = MaxPool <ceil_mode = 1, kernel_shape = [2], pads = [0, 1], strides = [3]> "
+                  "(x) }",
+         21},
+        {AT("22") "g (float[1,2,8] x) => (float[1,2,2] y) {"
+                  " y = AveragePool <ceil_mode = 1, kernel_shape = [1], strides = [4]> (x) }",
+         12},
+        {AT("22") "g (float[1,2,7] x) => (float[1,2,2] y) {"
+                  " y = LpPool <ceil_mode = 1, kernel_shape = [2], pads = [1, 1], strides = [4]> "
+                  "(x) }",
+         18},
         {AT("21") "g (bool c, float[2] x) => (float[2] y) {" /* inside a branch */
                   " y = If (c) <then_branch = t () => (float[2] u) { u = Gelu (x) },"
                   " else_branch = e () => (float[2] v) { v = Mish (x) }> }",

@@ -8,11 +8,10 @@
 #define SMALL_BYTES 512.0  /* moved in the time by which it is faster */
 
 /* The node's twin: attributes that the twin does not have are left out. */
-static hn_id make_twin(hn_rule *r, hn_id node, const char *op, uint32_t n_in, const hn_id *in,
-                       const hn_attr *more) {
+static hn_id make_twin(hn_rule *r, hn_id node, const char *op, uint32_t n_in, const hn_id *in) {
     const hn_node *n = hn_at(r, node);
     hn_strtab *names = r->pass->model->names;
-    hn_attr *attrs = HN_NEW_N(r->pass->rule_scratch, hn_attr, (size_t)n->n_attrs + 1);
+    hn_attr *attrs = HN_NEW_N(r->pass->rule_scratch, hn_attr, n->n_attrs);
     hn_str domain = hn_intern_z(names, "hone"), type = hn_intern_z(names, op);
     int since;
     bool deprecated;
@@ -27,8 +26,6 @@ static hn_id make_twin(hn_rule *r, hn_id node, const char *op, uint32_t n_in, co
     for (uint32_t i = 0; i < n->n_attrs; i++)
         if (hn_op_attr_find(row, since, n->attrs[i].name->s, n->attrs[i].name->n, &spec))
             attrs[n_attrs++] = n->attrs[i];
-    if (more)
-        attrs[n_attrs++] = *more;
     while (n_in > 0 && in[n_in - 1] == HN_NONE)
         n_in--;
     return hn_patch_node(r->patch, r->before, domain, type, n->name, n_in, in, 1, n_attrs, attrs);
@@ -37,16 +34,8 @@ static hn_id make_twin(hn_rule *r, hn_id node, const char *op, uint32_t n_in, co
 static void write_twin(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
                        hn_id *outputs) {
     const hn_node *n = hn_at(r, node);
-    bool is_pool = hn_is_op(r, node, "MaxPool|AveragePool");
-    int version = hn_node_version(r, node);
-    bool keeps_last =
-        is_pool && version >= 10 && version < 22 && hn_node_i(r, node, "ceil_mode", 0) != 0;
-    hn_attr more = {0};
     (void)f;
-    if (keeps_last)
-        more = hn_new_i(r, "keeps_last", 1);
-    hn_id twin = make_twin(r, node, n->op->s, n->n_inputs, inputs, keeps_last ? &more : NULL);
-    outputs[0] = hn_out(r, twin, 0);
+    outputs[0] = hn_out(r, make_twin(r, node, n->op->s, n->n_inputs, inputs), 0);
 }
 
 /* Floats whose channels are to stand last, and a single result that is turned like them. */
@@ -96,7 +85,7 @@ static void write_conv(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *i
                        hn_id *outputs) {
     const hn_node *n = hn_at(r, node);
     const char *op = f->in.rank > 0 ? "Conv" : "NchwConv";
-    outputs[0] = hn_out(r, make_twin(r, node, op, n->n_inputs, inputs, NULL), 0);
+    outputs[0] = hn_out(r, make_twin(r, node, op, n->n_inputs, inputs), 0);
 }
 
 static bool reads_output(const hn_rule *r, hn_id node, uint32_t i) {
@@ -160,8 +149,7 @@ static bool judge_reduce(const hn_rule *r, hn_id node, hn_layout_form *f) {
 static void write_reduce(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
                          hn_id *outputs) {
     bool is_mean = hn_is_op(r, node, "ReduceMean");
-    hn_id twin =
-        make_twin(r, node, is_mean ? "GlobalAveragePool" : "GlobalMaxPool", 1, inputs, NULL);
+    hn_id twin = make_twin(r, node, is_mean ? "GlobalAveragePool" : "GlobalMaxPool", 1, inputs);
     outputs[0] = hn_out(r, twin, 0);
     if (f->out.rank == 0)
         outputs[0] = hn_make1(r, "Flatten", HN_VALUES(outputs[0]), HN_NO_ATTRS);

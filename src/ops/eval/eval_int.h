@@ -65,11 +65,11 @@ hone_status hn_eval_fail(hn_eval *c, hone_status code, const char *fmt, ...) HN_
 bool hn_eval_stopped(const hn_eval *c);
 
 /* Which of the bodies of a node: If has then_branch and else_branch, FlexAttention score_mod and
- * prob_mod. */
+ * prob_mod, GreedySearch and its kin decoder and init_decoder (or encoder). */
 typedef enum hn_body_role { HN_BODY_MAIN, HN_BODY_SECOND, HN_N_BODIES } hn_body_role;
 bool hn_eval_has_body(const hn_eval *c, hn_body_role role);
-/* Runs a body that was resolved when the program was made. Gives n_in objects to its inputs (borrowed) and returns its outputs
- * (references that the caller drops). */
+/* Runs a body that was resolved when the program was made. Gives n_in objects to its inputs
+ * (borrowed) and returns its outputs (references that the caller drops). */
 hone_status hn_eval_body(hn_eval *c, hn_body_role role, uint32_t n_in, hn_object *const *in,
                          uint32_t n_out, hn_object **out);
 

@@ -65,8 +65,6 @@ bool hn_window_attrs_get(const hn_infer *c, int32_t n_axes, hn_window_attrs *w) 
     is_valid = hn_auto_pad_read(c, &w->auto_pad) && is_valid;
     w->n_axes = n_axes;
     w->ceil_mode = hn_attr_i(c, "ceil_mode", 0) != 0;
-    w->drops_last =
-        (hn_infer_version(c) < 10 || hn_infer_version(c) >= 22) && !hn_attr_i(c, "keeps_last", 0);
     bool explicit_pads = pads && w->auto_pad == HN_PAD_EXPLICIT;
     for (uint32_t i = 0; i < n; i++)
         w->axes[i] = (hn_window_attrs_axis){
@@ -130,7 +128,8 @@ static hn_dim window_extent(hn_syms *s, const hn_window_attrs_axis *a) {
 }
 
 /* floor((padded - extent) / stride) + 1, or ceil; negative where the window is larger than the
- * padded input. False: a number does not fit. */
+ * padded input. With ceil_mode a last window that would start in the end padding is dropped: opset
+ * 22 says so, and runtimes always did. False: a number does not fit. */
 static bool count_positions(const hn_window_attrs *w, const hn_window_attrs_axis *a, int64_t in,
                             int64_t extent, int64_t *out) {
     int64_t reach, free_elems;
@@ -140,7 +139,7 @@ static bool count_positions(const hn_window_attrs *w, const hn_window_attrs_axis
     int64_t moves = hn_floor_div(free_elems, a->stride);
     if (w->ceil_mode && hn_floor_mod(free_elems, a->stride) != 0)
         moves++;
-    if (w->ceil_mode && w->drops_last && moves > hn_floor_div(reach - 1, a->stride))
+    if (w->ceil_mode && moves > hn_floor_div(reach - 1, a->stride))
         moves--;
     return hn_add_i64(moves, 1, out);
 }
@@ -168,8 +167,6 @@ static hn_dim symbolic_positions(hn_syms *s, const hn_window_attrs *w,
     free_elems = hn_dim_sub(s, free_elems, extent);
     if (!w->ceil_mode)
         return hn_dim_floor_div(s, free_elems, a->stride);
-    if (!w->drops_last)
-        return hn_dim_ceil_div(s, free_elems, a->stride);
     if (!hn_dim_is_known(extent) || a->pad_end >= extent)
         return HN_DIM_UNKNOWN;
     bool fits = a->pad_end <= extent - a->stride;

@@ -26,9 +26,6 @@ typedef struct hn_window_attrs {
     int32_t n_axes; /* spatial ones */
     hn_auto_pad auto_pad;
     bool ceil_mode;
-    /* With ceil_mode: a last window that would start in the end padding is dropped, as in opset 22
-     * and in other domains. Versions 10 to 19 count it, which keeps_last stands for. */
-    bool drops_last;
     hn_window_attrs_axis axes[HN_MAX_RANK];
 } hn_window_attrs;
 

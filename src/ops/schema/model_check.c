@@ -12,7 +12,7 @@ static void check_forms(const hn_graph *g, const hn_function *f, hn_problems *p)
 
 /* ---- versions -------------------------------------------------------------------------------- */
 
-static int newest_version(hn_domain d) {
+int hn_domain_newest(hn_domain d) {
     int newest = 0;
     for (uint32_t i = 0; i < hn_op_count(NULL); i++) {
         const hn_op *op = hn_op_row(NULL, i);
@@ -29,7 +29,7 @@ static int newest_version(hn_domain d) {
  * means. */
 static void check_known_version(const hn_model *m, hn_problems *p) {
     int64_t imported = hn_opset_version(&m->opsets, NULL);
-    int newest = newest_version(HN_DOMAIN_ONNX);
+    int newest = hn_domain_newest(HN_DOMAIN_ONNX);
     if (imported > newest)
         hn_problem_add(
             p, HN_SEVERITY_WARNING, HONE_E_UNSUPPORTED, NULL, HN_NONE, HN_NONE,

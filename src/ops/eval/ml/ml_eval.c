@@ -19,7 +19,7 @@ float hn_ml_logistic(float x) {
     return x < 0 ? 1.0f - v : v;
 }
 
-/* Scores of 0 stay 0 when `keeps_zero`. */
+/* Scores of 0 stay 0 when `keeps_zero`, and do not count; where all are 0, the results are NaN. */
 static void ml_softmax(uint64_t n, float *s, bool keeps_zero) {
     float largest = -INFINITY, sum = 0;
     for (uint64_t i = 0; i < n; i++)
@@ -27,9 +27,9 @@ static void ml_softmax(uint64_t n, float *s, bool keeps_zero) {
     for (uint64_t i = 0; i < n; i++) {
         bool is_zero = keeps_zero && fabsf(s[i]) <= 1e-7f;
         s[i] = is_zero ? s[i] * expf(-largest) : expf(s[i] - largest);
-        sum += s[i];
+        sum += is_zero ? 0 : s[i];
     }
-    for (uint64_t i = 0; i < n && sum != 0; i++)
+    for (uint64_t i = 0; i < n; i++)
         s[i] /= sum;
 }
 

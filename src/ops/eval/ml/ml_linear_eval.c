@@ -23,17 +23,23 @@ typedef struct linear_model {
     uint64_t n_scores, n_intercepts;
 } linear_model;
 
+/* Without n_scores there is one score for each intercept, or for each row of coefficients. More
+ * coefficients than needed are left over, and as many intercepts as scores count, as in other
+ * runtimes. */
 static hone_status linear_open(hn_eval *c, uint64_t n_scores, linear_model *m) {
     uint64_t n;
     m->coefficients = hn_ml_floats(hn_eval_node(c), "coefficients", &n);
     m->intercepts = hn_ml_floats(hn_eval_node(c), "intercepts", &m->n_intercepts);
     HN_TRY(hn_ml_read_samples(c, &m->in));
-    m->n_scores = n_scores ? n_scores : m->in.width ? n / m->in.width : 0;
+    m->n_scores = n_scores          ? n_scores
+                  : m->n_intercepts ? m->n_intercepts
+                  : m->in.width     ? n / m->in.width
+                                    : 0;
     uint64_t expected;
-    if (!hn_mul_u64(m->n_scores, m->in.width, &expected) || n != expected)
+    if (!hn_mul_u64(m->n_scores, m->in.width, &expected) || n < expected)
         return fail_lengths(c, "coefficients", n, m->n_scores * m->in.width);
-    if (m->n_intercepts > 0 && m->n_intercepts != m->n_scores)
-        return fail_lengths(c, "intercepts", m->n_intercepts, m->n_scores);
+    if (m->n_intercepts != m->n_scores)
+        m->n_intercepts = 0;
     return HONE_OK;
 }
 

@@ -13,8 +13,9 @@ typedef struct forest_job {
     forest_sum how;
     uint64_t n_samples, width, n_base;
     const double *samples, *base;
-    double *scores; /* by sample and target */
-    bool *is_voted; /* the same; NULL when nobody asks */
+    double *scores;  /* by sample and target */
+    bool asks_voted; /* whether a leaf voted for a target, besides minima and maxima */
+    bool *is_voted;  /* like scores; NULL when nobody asks */
     hn_pool *pool;
 } forest_job;
 
@@ -86,9 +87,9 @@ static hone_status forest_open(hn_eval *c, forest_job *j) {
                             (unsigned long long)j->forest->n_features,
                             (unsigned long long)j->width);
     j->scores = hn_eval_scratch_n(c, n_scores, sizeof *j->scores);
-    j->is_voted =
-        j->how == FOREST_MIN || j->how == FOREST_MAX ? hn_eval_scratch(c, n_scores) : NULL;
-    if (!j->scores || (!j->is_voted && (j->how == FOREST_MIN || j->how == FOREST_MAX)))
+    bool has_votes = j->asks_voted || j->how == FOREST_MIN || j->how == FOREST_MAX;
+    j->is_voted = has_votes ? hn_eval_scratch(c, n_scores) : NULL;
+    if (!j->scores || (!j->is_voted && has_votes))
         return HONE_E_NOMEM;
     hn_load_f64(x, 0, x->n_elems, samples);
     j->samples = samples;
@@ -98,14 +99,15 @@ static hone_status forest_open(hn_eval *c, forest_job *j) {
 
 static void forest_vote(const forest_job *j, uint64_t sample, const hn_tree_vote *v) {
     uint64_t at = sample * j->forest->n_targets + v->target;
-    if (j->is_voted) {
+    if (j->how == FOREST_MIN || j->how == FOREST_MAX) {
         bool is_better =
             j->how == FOREST_MIN ? v->weight < j->scores[at] : v->weight > j->scores[at];
         j->scores[at] = is_better || !j->is_voted[at] ? v->weight : j->scores[at];
-        j->is_voted[at] = true;
     } else {
         j->scores[at] += v->weight;
     }
+    if (j->is_voted)
+        j->is_voted[at] = true;
 }
 
 static void forest_hear(const forest_job *j, uint64_t sample, uint32_t leaf) {
@@ -242,27 +244,30 @@ static binary_rule find_binary_rule(const hn_forest *f) {
     return r;
 }
 
-/* One base value for two classes belongs to the first. */
-static uint64_t score_classes(const forest_job *j, const double *scores, hn_ml_post post,
-                              float *row) {
-    uint64_t n = j->forest->n_targets, best = 0;
+/* One base value for two classes belongs to the first. A class that no leaf voted for is not the
+ * best one, however small the scores of the others are. */
+static uint64_t score_classes(const forest_job *j, uint64_t sample, hn_ml_post post, float *row) {
+    uint64_t n = j->forest->n_targets, best = UINT64_MAX;
+    const double *scores = j->scores + sample * n;
     for (uint64_t k = 0; k < n; k++) {
         bool has_base = j->n_base == n || (j->n_base == 1 && k == 0 && n == 2);
         row[k] = (float)(scores[k] + (has_base ? j->base[k] : 0));
-        best = row[k] > row[best] ? k : best;
+        bool is_candidate = !j->is_voted || j->is_voted[sample * n + k];
+        if (is_candidate && (best == UINT64_MAX || row[k] > row[best]))
+            best = k;
     }
     hn_ml_transform(post, n, row);
-    return best;
+    return best == UINT64_MAX ? 0 : best;
 }
 
-static uint64_t score_binary(const forest_job *j, const double *scores, const binary_rule *r,
+static uint64_t score_binary(const forest_job *j, uint64_t sample, const binary_rule *r,
                              hn_ml_post post, float *row) {
     double base = j->n_base > r->voted ? j->base[r->voted] : 0;
-    float score = (float)(scores[r->voted] + base);
+    float score = (float)(j->scores[2 * sample + r->voted] + base);
     if (r->voted == 0 && j->n_base < 2)
         hn_ml_two_scores(post, r->is_probability, score, row);
     else
-        score_classes(j, scores, post, row);
+        score_classes(j, sample, post, row);
     return score > (r->is_probability ? 0.5f : 0.0f);
 }
 
@@ -274,6 +279,7 @@ static hone_status eval_tree_classifier(hn_eval *c) {
     forest_job j = {.how = FOREST_SUM};
     HN_TRY(forest_of(c, &j.forest));
     HN_TRY(hn_ml_doubles(c, "base_values", "base_values_as_tensor", &j.n_base, &j.base));
+    j.asks_voted = j.forest->n_targets > 2 && j.n_base != j.forest->n_targets;
     HN_TRY(forest_ask_all(c, &j));
     binary_rule rule = find_binary_rule(j.forest);
     float *row = hn_eval_scratch(c, (labels.n + 2) * sizeof *row);
@@ -282,9 +288,8 @@ static hone_status eval_tree_classifier(hn_eval *c) {
         return hn_eval_fail(c, HONE_E_SHAPE, "the scores need one column for each of %llu labels",
                             (unsigned long long)labels.n);
     for (uint64_t s = 0; s < j.n_samples; s++) {
-        const double *scores = j.scores + s * labels.n;
-        uint64_t best = rule.is_binary ? score_binary(&j, scores, &rule, post, row)
-                                       : score_classes(&j, scores, post, row);
+        uint64_t best = rule.is_binary ? score_binary(&j, s, &rule, post, row)
+                                       : score_classes(&j, s, post, row);
         if (y)
             HN_TRY(hn_ml_put_label(c, y, s, &labels, best));
         if (z)

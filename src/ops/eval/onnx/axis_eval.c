@@ -212,11 +212,12 @@ const hn_impl hn_impl_cumulative[1] = {{.eval = eval_cumulative}};
 
 /* ---- Softmax and its family ------------------------------------------------------------------ */
 
-static double apply_softmax(double x, double log_sum) {
-    return exp(x - log_sum);
-}
+/* Differences from an infinite largest element are NaN, and with them the sum and all results. */
 static double apply_log_softmax(double x, double log_sum) {
-    return x - log_sum;
+    return isinf(log_sum) ? (double)NAN : x - log_sum;
+}
+static double apply_softmax(double x, double log_sum) {
+    return exp(apply_log_softmax(x, log_sum));
 }
 static double apply_norm(double x, double norm) {
     return norm == 0 ? 0 : x / norm;

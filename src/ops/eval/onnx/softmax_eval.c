@@ -46,14 +46,14 @@ static double sum_of_powers(const hn_softmax *s, const float *x, float largest) 
     return sum;
 }
 
-/* An infinite element leaves nothing to the others. */
+/* An infinite largest element makes all results NaN, as in Softmax. */
 static void log_softmax_rows(void *ctx, int64_t begin, int64_t end) {
     const softmax_run *r = ctx;
     int64_t n = r->form->n;
     for (int64_t row = begin; row < end; row++) {
         const float *x = r->x + row * n;
         float *y = r->y + row * n;
-        float largest = r->form->most(n, x), log_sum = 0;
+        float largest = r->form->most(n, x), log_sum = NAN;
         if (!isinf(largest))
             log_sum = (float)log(sum_of_powers(r->form, x, largest));
         for (int64_t i = 0; i < n; i++)
@@ -90,12 +90,12 @@ static void add_powers(const hn_softmax *j, const float *x, float *y, int64_t wi
     }
 }
 
-/* An infinite element leaves nothing to the others. */
+/* An infinite largest element makes all results NaN, as in Softmax. */
 static void write_logs(const hn_softmax *j, const float *x, float *y, int64_t width,
                        const lane_sums *s) {
     float log_sum[HN_TILE];
     for (int64_t i = 0; i < width; i++)
-        log_sum[i] = isinf(s->largest[i]) ? 0 : (float)log(s->sum[i]);
+        log_sum[i] = isinf(s->largest[i]) ? NAN : (float)log(s->sum[i]);
     for (int64_t k = 0; k < j->n; k++) {
         float *out = y + k * j->inner;
         j->sub(x + k * j->inner, 1, s->largest, 1, out, (uint64_t)width);

@@ -1,5 +1,6 @@
 /* Inference rules of com.microsoft around attention: packed and paged tokens, positions, padding,
  * search loops, and operators whose result shape is unknown before the run. */
+#include "ops/infer/body.h"
 #include "ops/infer/rules/ms_heads.h"
 
 /* ---- tokens without a batch axis ------------------------------------------------------------- */
@@ -143,11 +144,25 @@ static hone_status beam_search_out(hn_infer *c, hn_dim batch, hn_dim length, hn_
     return hn_out_shape(c, 4, 1, &batch);
 }
 
+/* Bodies get what they declare, so that their nodes are checked. */
+static hone_status infer_search_body(hn_infer *c, const char *attr) {
+    uint32_t n_in, n_out;
+    const hn_type *const *out;
+    if (!hn_body_n_inputs(c, attr, &n_in))
+        return HONE_OK;
+    const hn_type **in = HN_NEW_N(hn_infer_arena(c), const hn_type *, (size_t)n_in + 1);
+    HN_TRY_PTR(in);
+    return hn_infer_body(c, attr, n_in, in, &n_out, &out);
+}
+
 hone_status hn_infer_generation(hn_infer *c) {
     hn_dim batch = hn_in_dim(c, 0, 0), length = hn_ms_in_dim(c, 1);
     int64_t vocabulary = hn_attr_i(c, "vocab_size", -1);
     hn_dim words = vocabulary > 0 ? vocabulary : HN_DIM_UNKNOWN;
     HN_TRY(hn_expect_rank(c, 0, 2, HN_MAX_RANK));
+    HN_TRY(infer_search_body(c, "decoder"));
+    HN_TRY(infer_search_body(c, "init_decoder"));
+    HN_TRY(infer_search_body(c, "encoder"));
     if (strstr(hn_infer_op(c), "BeamSearch"))
         return beam_search_out(c, batch, length, words);
     const hn_dim sequences[2] = {batch, length}, logits[2] = {batch, words};

@@ -21,12 +21,13 @@ static hn_axis_set all_axes(int32_t rank) {
     return (hn_axis_set){.is_known = true, .bits = bits, .n = (uint32_t)rank};
 }
 
-/* When only the number of axes is known, it still determines the rank. */
+/* When only the number of axes is known, one axis still determines the rank; several may be the
+ * same. */
 static hone_status out_reduced_somewhere(hn_infer *c, const hn_int_list *axes, bool keepdims) {
     int32_t rank = hn_in_rank(c, 0);
-    if (!keepdims && (!axes->is_counted || axes->n > (uint32_t)rank))
+    if (!keepdims && (!axes->is_counted || axes->n != 1 || rank == 0))
         return HONE_OK;
-    rank -= keepdims ? 0 : (int32_t)axes->n;
+    rank -= !keepdims;
     hn_dim *dims = hn_infer_dims(c, rank);
     HN_TRY_PTR(dims);
     return hn_out_shape(c, 0, rank, dims);

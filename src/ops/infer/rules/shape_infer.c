@@ -153,7 +153,9 @@ hone_status hn_infer_squeeze(hn_infer *c) {
     } else {
         HN_TRY(hn_axis_set_read(c, "axes", &axes, x->rank, &gone));
         if (!gone.is_known)
-            return axes.is_counted ? out_rank_only(c, (int64_t)x->rank - axes.n) : HONE_OK;
+            return axes.is_counted && axes.n == 1 /* several may be the same */
+                       ? out_rank_only(c, (int64_t)x->rank - 1)
+                       : HONE_OK;
     }
     HN_TRY(out_squeezed(c, x, &gone));
     return follow_to_rank(c, x->rank - (int32_t)gone.n);
