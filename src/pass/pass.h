@@ -142,6 +142,7 @@ typedef struct hn_optimize_options {
     bool allow_approximate;
     bool defer_weights; /* large weights that change by a factor per channel are not computed: the
                            graph is run, not saved */
+    bool widen_half;    /* half precision is computed as float: the graph is run, not saved */
     bool is_quiet;      /* nobody asks for near misses of patterns */
     bool measure;       /* weights and multiply-accumulates that each pass saves */
     hn_precision precision;
