@@ -119,6 +119,15 @@ static void weights_keep_their_bits(void **state) {
     assert_int_equal(packed_bytes("bfloat16") * 2, bytes);
 }
 
+/* Both inputs change, though the node has no float output. */
+static void comparisons_change_as_a_whole(void **state) {
+    (void)state;
+    expect_graph(RUN_HEAD "g (float16[4] x) => (bool[4] y) <float16 c = {1}> {"
+                          " y = Greater (x, c) }",
+                 "", "Cast");
+    expect_graph(RUN_HEAD "g (float16[4] x) => (bool[4] y) { y = IsNaN (x) }", "", "");
+}
+
 /* ---- numbers ---------------------------------------------------------------------------------- */
 
 static float float_at(const hone_value *v, uint64_t i) {
@@ -246,6 +255,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_compute_in_float),
         cmocka_unit_test(moved_elements_stay_in_half_precision),
+        cmocka_unit_test(comparisons_change_as_a_whole),
         cmocka_unit_test(weights_keep_their_bits),
         cmocka_unit_test(results_are_those_of_half_precision),
         cmocka_unit_test(casts_round),

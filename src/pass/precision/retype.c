@@ -83,13 +83,19 @@ static bool takes_either(const hn_retyping *w, hn_id node) {
     return n_old == 1 && w->is_new_node[node];
 }
 
+/* Before inputs are replaced one by one. */
+static void judge_nodes(hn_retyping *w) {
+    for (hn_id id = 0; id < w->n_nodes; id++)
+        w->takes_either[id] = hn_node_at(w->g, id)->block != HN_NONE && takes_either(w, id);
+}
+
 /* True when a reader needs a value in the new type. */
 static bool wants_new(const hn_retyping *w, hn_id value, const hn_use *use) {
     if (use->node == HN_NONE)
         return is_new_block(w, use->slot);
     if (!w->is_new_node[use->node] || !hn_retype_allows(w, use->node, true, use->slot))
         return false;
-    return w->is_new_value[value] || !takes_either(w, use->node);
+    return w->is_new_value[value] || !w->takes_either[use->node];
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */
@@ -239,9 +245,10 @@ hone_status hn_retype_begin(hn_retyping *w) {
     w->n_nodes = w->g->nodes.n;
     w->n_values = w->g->values.n;
     w->is_new_node = HN_NEW_N(a, bool, (size_t)w->n_nodes + 1);
+    w->takes_either = HN_NEW_N(a, bool, (size_t)w->n_nodes + 1);
     w->is_new_value = HN_NEW_N(a, bool, (size_t)w->n_values + 1);
     w->other = HN_NEW_N(a, hn_id, (size_t)w->n_values + 1);
-    if (!w->is_new_node || !w->is_new_value || !w->other)
+    if (!w->is_new_node || !w->takes_either || !w->is_new_value || !w->other)
         return HONE_E_NOMEM;
     for (hn_id id = 0; id < w->n_values; id++)
         w->other[id] = HN_NONE;
@@ -272,6 +279,7 @@ static hone_status log_retyping(hn_retyping *w, const char *rule) {
 
 hone_status hn_retype_apply(hn_retyping *w, const char *rule) {
     hn_pass *p = w->pass;
+    judge_nodes(w);
     judge_values(w);
     HN_TRY(change_all(w));
     drop_old_constants(w);

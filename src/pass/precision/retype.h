@@ -14,6 +14,7 @@ typedef struct hn_retyping {
     bool keep_io;       /* inputs and outputs of the graph stay in the old type */
     bool keep_listed;   /* and so do initializers that are listed as inputs */
     bool *is_new_node;  /* by node: computes in the new type */
+    bool *takes_either; /* by node: its only input of either type stays as it is */
     bool *is_new_value; /* by value: its type changes */
     hn_id *other;       /* by value: its copy in the other type; HN_NONE: not needed so far */
     uint32_t n_nodes, n_values; /* before the conversion */
