@@ -50,6 +50,7 @@ const hn_provider hn_cpu_provider = {
     .rewrite = cpu_rewrite,
     .passes = &hn_cpu_passes,
     .ops = &hn_cpu_ops,
+    .computes_in_float = true,
     .claims = cpu_claims,
     .lowering = cpu_lowering,
 };

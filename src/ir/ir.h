@@ -209,9 +209,9 @@ typedef struct hn_channel_layout {
     uint64_t n_outer, n_mid, n_inner;
     uint64_t outer_per_group;
 } hn_channel_layout;
-/* How to compute floats from those of another tensor: a factor per channel. */
+/* How to compute floats from the numbers of another tensor: a factor per channel. */
 typedef struct hn_scaling {
-    const hn_tensor *of; /* has data */
+    const hn_tensor *of; /* float, float16 or bfloat16; has data */
     hn_channel_layout layout;
     uint64_t n_channels;
     const double *scale;
@@ -221,7 +221,10 @@ typedef struct hn_scaling {
  * memory, or they belong to other channels. */
 hn_tensor *hn_tensor_scaled(hn_arena *a, const hn_tensor *of, const hn_channel_layout *layout,
                             uint64_t n_channels, const double *scale);
+/* A deferred tensor with the numbers of one of half precision, as floats. NULL: no memory. */
+hn_tensor *hn_tensor_widened(hn_arena *a, const hn_tensor *of);
 bool hn_tensor_is_deferred(const hn_tensor *t);
+bool hn_tensor_is_widened(const hn_tensor *t); /* are all its numbers of half precision? */
 const hn_scaling *hn_tensor_scaling(const hn_tensor *t); /* NULL: it is not deferred */
 /* The tensor whose data are stored: t itself, or the one that a deferred t is computed from. */
 const hn_tensor *hn_tensor_stored(const hn_tensor *t);

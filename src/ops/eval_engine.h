@@ -26,8 +26,9 @@ typedef struct hn_eval_host {
 typedef struct hn_const_host {
     void (*name)(void *ctx, uint32_t arg, hn_blob_key *key); /* mixes in what an argument is */
     hone_status (*read)(void *ctx);                          /* brings the data of all arguments */
-    const hn_blob_store *store;                              /* may be NULL */
-    hn_kernel_choices *choices;                              /* may be NULL */
+    hn_dtype (*origin)(void *ctx, uint32_t arg); /* the type that its numbers come from */
+    const hn_blob_store *store;                  /* may be NULL */
+    hn_kernel_choices *choices;                  /* may be NULL */
     hn_stored stored; /* what right sides of products are to be made of */
     void *ctx;
 } hn_const_host;

@@ -145,6 +145,7 @@ typedef struct hn_optimize_options {
                             graph is run, not saved */
     bool trusts_names;   /* of dimensions of inputs: equal ones are equal sizes; sessions always do */
     hn_split_dims split; /* of a session: names that its inputs have contradicted */
+    bool widen_half;     /* half precision is computed as float: the graph is run, not saved */
     bool is_quiet;       /* nobody asks for near misses of patterns */
     bool measure;        /* weights and multiply-accumulates that each pass saves */
     hn_precision precision;

@@ -87,6 +87,7 @@ struct hn_provider {
                            hone_error *err);
     const struct hn_pass_table *passes; /* that `rewrite` runs: for lists of passes; may be NULL */
     const hn_op_table *ops; /* that `rewrite` writes beside those of files; may be NULL */
+    bool computes_in_float; /* half precision is slower: it is widened before `rewrite` */
     bool (*claims)(const hn_graph *g, const hn_step *step); /* node, op and version are known */
     const hn_lowering *(*lowering)(const hn_op *op);        /* NULL: it evaluates the operator */
 };

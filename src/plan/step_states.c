@@ -128,6 +128,12 @@ static void name_const_arg(void *ctx, uint32_t arg, hn_blob_key *key) {
                           s->all->options->store, key);
 }
 
+static hn_dtype origin_of_const_arg(void *ctx, uint32_t arg) {
+    const step_consts *s = ctx;
+    const hn_tensor *t = hn_value_at(s->all->p->model->graph, s->node->inputs[arg])->init;
+    return hn_tensor_is_widened(t) ? hn_tensor_stored(t)->dtype : t->dtype;
+}
+
 static hone_status read_const_args(void *ctx) {
     step_consts *s = ctx;
     for (uint32_t i = 0; !s->is_read && i < s->node->n_inputs; i++) {
@@ -165,6 +171,7 @@ static hone_status prepare_step(preparation *all, hn_step *step, hn_arena *scrat
     step_consts consts = {.all = all, .node = hn_node_at(g, step->node)};
     hn_const_host host = {.name = name_const_arg,
                           .read = read_const_args,
+                          .origin = origin_of_const_arg,
                           .store = all->options->store,
                           .choices = all->options->choices,
                           .stored = all->options->stored,

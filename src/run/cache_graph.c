@@ -203,7 +203,8 @@ static hone_status read_kept_const(hn_model *m, const hn_model *source, hn_value
     hn_channel_layout layout;
     uint64_t n_channels;
     const double *scale;
-    if (t->dtype != HN_F32 || !read_factors(m, factors, t->n_elems, &layout, &n_channels, &scale))
+    bool is_weight = t->dtype == HN_F32 || t->dtype == HN_F16 || t->dtype == HN_BF16;
+    if (!is_weight || !read_factors(m, factors, t->n_elems, &layout, &n_channels, &scale))
         return HONE_E_INVALID;
     v->init = hn_tensor_scaled(m->arena, t, &layout, n_channels, scale);
     return v->init ? HONE_OK : HONE_E_NOMEM;

@@ -56,11 +56,25 @@ static bool has_unknown_ops(const hn_graph *g) {
     return false;
 }
 
+/* A graph that several providers share is widened only when none of them wants half precision. */
+static hone_status wants_float(const hn_program_options *program, bool *out, hone_error *err) {
+    const hn_provider *provider;
+    *out = true;
+    for (uint32_t i = 0;; i++) {
+        HN_TRY(hn_program_provider(program, i, &provider, err));
+        if (!provider)
+            return HONE_OK;
+        *out &= provider->computes_in_float;
+    }
+}
+
 hone_status hn_optimize_for_session(hn_model *m, const hn_program_options *program,
                                     const hn_optimize_options *o, hn_opt_log *log,
                                     hone_error *err) {
     const hn_provider *provider;
-    HN_TRY(hn_optimize(m, o, log, err));
+    hn_optimize_options portable = *o;
+    HN_TRY(wants_float(program, &portable.widen_half, err));
+    HN_TRY(hn_optimize(m, &portable, log, err));
     if (has_unknown_ops(m->graph)) /* refused by the program; providers must not make them known */
         return HONE_OK;
     HN_TRY(hn_providers_add_ops(m, program, err));

@@ -101,9 +101,49 @@ static void group_query_attention_is_lowered(void **state) {
     EXPECT_LOWERED_CASES(group_cases);
 }
 
+#define CACHED(type, q, n_new, past, room, lasts, total, attrs, args)                             \
+  HEAD "g (" type "[2," n_new "," q "] q, " type "[2," n_new ",16] k, " type "[2," n_new          \
+       ",16] v, " type "[2,2," past ",8] pk, " type "[2,2," past ",8] pv, " type "[9,4] c, " type \
+       "[9,4] s) => (" type "[] y, " type "[2,2," room ",8] a, " type "[2,2," room                \
+       ",8] b) <int32[2] last = {" lasts "}, int32[1] total = {" total "}> { y, a, b = "          \
+       "com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2" attrs "> (" args      \
+       "pk, pv, last, total, c, s) }"
+#define TURNED ", do_rotary = 1"
+
+static const lowered_case group_cache_cases[] = {
+    {.text = CACHED("float", "32", "1", "5", "6", "5, 3", "6", "", "q, k, v, "), BOUND},
+    {.text = CACHED("float", "32", "1", "5", "6", "5, 5", "6", TURNED, "q, k, v, "), BOUND},
+    {.text = CACHED("float", "32", "3", "5", "8", "7, 4", "8",
+                    TURNED ", rotary_interleaved = 1, softcap = 2.0", "q, k, v, "),
+     BOUND},
+    {.text = CACHED("float", "64", "2", "5", "7", "6, 6", "7", TURNED, "q, , , "), BOUND},
+    {.text = CACHED("float", "64", "2", "7", "7", "4, 6", "7", "", "q, , , "), BOUND},
+    {.text =
+         CACHED("float", "32", "1", "5", "6", "5, 5", "6", ", local_window_size = 3", "q, k, v, "),
+     BOUND},
+    {.text =
+         CACHED("float", "32", "3", "5", "8", "7, 7", "8", ", local_window_size = 3", "q, k, v, "),
+     .lowered = "",
+     BOUND},
+    {.text = CACHED("float16", "32", "1", "5", "6", "5, 3", "6", TURNED, "q, k, v, "), BOUND},
+    {.text = CACHED("float16", "64", "2", "5", "7", "6, 6", "7", TURNED, "q, , , "), BOUND},
+    {.text = CACHED("bfloat16", "32", "3", "5", "8", "7, 4", "8", ", scale = 0.5", "q, k, v, "),
+     BOUND},
+    {.text = CACHED("float", "32", "1", "5", "6", "9, 5", "6", "", "q, k, v, "), .fails = true},
+    {.text = CACHED("float", "32", "1", "5", "6", "-1, 5", "6", "", "q, k, v, "), .fails = true},
+    {.text = CACHED("float16", "32", "1", "9", "10", "9, 5", "10", TURNED, "q, k, v, "),
+     .fails = true},
+};
+
+static void caches_of_groups_are_lowered(void **state) {
+    (void)state;
+    EXPECT_LOWERED_CASES(group_cache_cases);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(attention_is_lowered),
                                        cmocka_unit_test(multi_head_attention_is_lowered),
-                                       cmocka_unit_test(group_query_attention_is_lowered)};
+                                       cmocka_unit_test(group_query_attention_is_lowered),
+                                       cmocka_unit_test(caches_of_groups_are_lowered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

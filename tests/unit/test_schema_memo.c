@@ -66,6 +66,31 @@ static void check_attrs(const hn_op *op, int version) {
     assert_false(hn_op_attr(op, version, i, &kept));
 }
 
+static uint32_t count_params(const hn_op *op, hn_op_column column, int version) {
+    hn_param p;
+    uint32_t n = 0;
+    while (hn_op_formal(hn_op_text(op, column), version, n, &p))
+        n++;
+    return n;
+}
+
+/* No row of a table is walked because it is too long. */
+static void all_rows_fit(void **state) {
+    (void)state;
+    for (uint32_t r = 0; r < hn_op_count(NULL); r++) {
+        const hn_op *op = hn_op_row(NULL, r);
+        hn_attr_spec spec;
+        bool deprecated;
+        int version;
+        for (uint32_t i = 0; (version = hn_op_version(op, i, &deprecated)) != 0; i++) {
+            assert_true(count_params(op, HN_OP_INPUTS, version) +
+                            count_params(op, HN_OP_OUTPUTS, version) <=
+                        HN_MEMO_PARAMS);
+            assert_false(hn_walk_attr(op, version, HN_MEMO_ATTRS, &spec));
+        }
+    }
+}
+
 /* More rows than are remembered: the last ones are walked. Twice: made, then found. */
 static void rows_are_remembered_as_they_are(void **state) {
     (void)state;
@@ -104,6 +129,7 @@ static void rows_are_found_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_rows_fit),
         cmocka_unit_test(rows_are_remembered_as_they_are),
         cmocka_unit_test(rows_are_found_again),
     };

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "cpu/lower/attention_step.h"
+#include "cpu/lower/group_attention_lower.h"
 #include "ops/eval/ms/ms_heads_eval.h"
 
 static bool is_floats(const hn_array *a, int32_t rank, const int64_t *dims) {
@@ -129,16 +129,21 @@ const hn_lowering hn_lower_multi_head_attention[1] = {{.lower = lower_multi_head
 
 enum { GROUP_LAST_KEYS = 5, GROUP_TOTAL };
 
-/* No cache, no rotation, no window, nothing besides the output. */
-static bool is_plain_group(const hn_eval *c) {
-    static const uint32_t unusual[] = {3, 4, 10, 11, 14, 15};
+/* No positions, biases, sinks, normalization or codes. */
+static bool is_usual_group(const hn_eval *c) {
+    static const uint32_t unusual[] = {9, 10, 11, 14, 15};
     const hn_infer *node = hn_eval_node(c);
-    return !has_args(c, HN_COUNT(unusual), unusual) && !hn_wants_ret(c, 1) && !hn_wants_ret(c, 2) &&
-           !hn_wants_ret(c, 3) && hn_attr_i(node, "do_rotary", 0) == 0 &&
-           hn_attr_i(node, "local_window_size", -1) < 0 &&
+    return !has_args(c, HN_COUNT(unusual), unusual) && !hn_wants_ret(c, 3) &&
            hn_attr_i(node, "sliding_window_cache", 0) == 0 &&
            hn_attr_i(node, "smooth_softmax", -1) != 1 && hn_attr_is(node, "k_quant_type", "NONE") &&
            hn_attr_is(node, "v_quant_type", "NONE");
+}
+
+/* No cache, no rotation, no window. */
+static bool is_plain_group(const hn_eval *c) {
+    const hn_infer *node = hn_eval_node(c);
+    return !hn_arg(c, 3) && !hn_arg(c, 4) && hn_attr_i(node, "do_rotary", 0) == 0 &&
+           hn_attr_i(node, "local_window_size", -1) < 0;
 }
 
 /* Known lengths of which none is of a past. NULL, with *status HONE_OK: it is evaluated. */
@@ -170,9 +175,14 @@ static hone_status lower_group_query_attention(hn_eval *c, hn_lowered *out) {
                            .softcap = (double)hn_attr_f(node, "softcap", 0),
                            .kv_heads = hn_attr_i(node, "kv_num_heads", 1)};
     hone_status status;
-    if (!is_plain_group(c) || !read_queries(c, hn_attr_i(node, "num_heads", 1), &f) ||
-        f.kv_heads < 1 || f.q_heads % f.kv_heads != 0 || !hn_arg(c, HN_ATTENTION_K) ||
-        !read_keys_and_values(c, &f) || !f.is_packed || f.v_size != f.head_size)
+    if (!is_usual_group(c))
+        return HONE_OK;
+    if (hn_wants_ret(c, 1) && hn_wants_ret(c, 2))
+        return hn_lower_group_cache(c, out);
+    if (hn_wants_ret(c, 1) || hn_wants_ret(c, 2) || !is_plain_group(c) ||
+        !read_queries(c, hn_attr_i(node, "num_heads", 1), &f) || f.kv_heads < 1 ||
+        f.q_heads % f.kv_heads != 0 || !hn_arg(c, HN_ATTENTION_K) || !read_keys_and_values(c, &f) ||
+        !f.is_packed || f.v_size != f.head_size)
         return HONE_OK;
     f.total = f.mask_len = f.kv_len;
     hn_attention_step s = {.form = f, .job = ms_attention_job(c, &f)};

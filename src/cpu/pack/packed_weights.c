@@ -36,8 +36,8 @@ static bool is_one_matrix(const hn_array *b) {
 }
 
 static const hn_blob_kind right_side_kinds[] = {[HN_STORED_F32] = HN_BLOB_RIGHT_SIDE,
-                                            [HN_STORED_F16] = HN_BLOB_RIGHT_SIDE_F16,
-                                            [HN_STORED_BF16] = HN_BLOB_RIGHT_SIDE_BF16};
+                                                [HN_STORED_F16] = HN_BLOB_RIGHT_SIDE_F16,
+                                                [HN_STORED_BF16] = HN_BLOB_RIGHT_SIDE_BF16};
 
 /* HONE_E_UNSUPPORTED: it has numbers that this type cannot hold. */
 static hone_status take_right_side(hn_eval *c, const hn_array *b, hn_stored as, void **state) {
@@ -59,6 +59,16 @@ static hone_status take_right_side(hn_eval *c, const hn_array *b, hn_stored as, 
     return hn_take_weights(c, &form, state);
 }
 
+/* Weights that were in half precision stay so without loss. */
+static hn_stored stored_as(const hn_eval *c, uint32_t arg) {
+    const hn_const_host *host = c->consts;
+    hn_dtype origin = host && host->stored == HN_STORED_F32 ? host->origin(host->ctx, arg) : HN_F32;
+    return origin == HN_F16    ? HN_STORED_F16
+           : origin == HN_BF16 ? HN_STORED_BF16
+           : host              ? host->stored
+                               : HN_STORED_F32;
+}
+
 hone_status hn_prepare_right_side(hn_eval *c, void **state) {
     const hn_array *b = hn_arg(c, 1);
     *state = NULL;
@@ -67,8 +77,7 @@ hone_status hn_prepare_right_side(hn_eval *c, void **state) {
         return HONE_OK;
     if (hn_gemm_packed_elems_f32(1, 1) == 0)
         return HONE_OK;
-    hn_stored wanted = c->consts ? c->consts->stored : HN_STORED_F32;
-    hone_status status = take_right_side(c, b, wanted, state);
+    hone_status status = take_right_side(c, b, stored_as(c, 1), state);
     return status == HONE_E_UNSUPPORTED ? take_right_side(c, b, HN_STORED_F32, state) : status;
 }
 

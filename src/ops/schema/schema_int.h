@@ -20,6 +20,9 @@ bool hn_span_is(hn_span s, const char *text);
 bool hn_span_cut(hn_span *rest, char separator, hn_span *token);
 /* Takes a trailing "@V" off and returns V; 0 when there is none. */
 int hn_span_take_since(hn_span *token);
+/* Parameters and attributes of a row that schema_memo.c remembers: a row with more of them is
+ * walked each time, which takes longer than all else that is done to plan a node. */
+enum { HN_MEMO_PARAMS = 28, HN_MEMO_ATTRS = 24 };
 /* What schema_memo.c remembers: the same as hn_op_find, hn_op_attr and hn_op_attr_find, from the
  * text of the rows each time. */
 const hn_op *hn_walk_find(const hn_op_registry *r, hn_domain d, const char *name, int64_t opset,

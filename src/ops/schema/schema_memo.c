@@ -12,7 +12,7 @@
 #include "ops/schema/registry.h"
 #include "ops/schema/schema_int.h"
 
-enum { MEMO_PARAMS = 16, MEMO_ATTRS = 20, MEMO_COUNT = 512, MEMO_BUCKETS = 1024 };
+enum { MEMO_COUNT = 512, MEMO_BUCKETS = 1024 };
 
 /* Texts are places in the text of the row. */
 typedef struct memo_param {
@@ -39,8 +39,8 @@ typedef struct row_memo {
     int version;
     memo_list lists[2]; /* inputs, outputs */
     uint8_t n_attrs;
-    memo_param params[MEMO_PARAMS];
-    memo_attr attrs[MEMO_ATTRS];
+    memo_param params[HN_MEMO_PARAMS];
+    memo_attr attrs[HN_MEMO_ATTRS];
 } row_memo;
 
 static row_memo memos[MEMO_COUNT];
@@ -75,7 +75,7 @@ static bool remember_list(const hn_op *op, int version, hn_op_column column, uin
     list->first = first;
     hn_op_arity(text, version, &list->min, &list->max);
     for (; hn_op_formal(text, version, list->n, &p); list->n++)
-        if (first + list->n == MEMO_PARAMS ||
+        if (first + list->n == HN_MEMO_PARAMS ||
             !remember_param(op, version, &p, &m->params[first + list->n]))
             return false;
     return true;
@@ -84,7 +84,7 @@ static bool remember_list(const hn_op *op, int version, hn_op_column column, uin
 static bool remember_attrs(const hn_op *op, int version, row_memo *m) {
     hn_attr_spec spec;
     for (; hn_walk_attr(op, version, m->n_attrs, &spec); m->n_attrs++) {
-        if (m->n_attrs == MEMO_ATTRS)
+        if (m->n_attrs == HN_MEMO_ATTRS)
             return false;
         memo_attr *a = &m->attrs[m->n_attrs];
         *a = (memo_attr){.kind = (uint8_t)spec.kind, .required = spec.required};

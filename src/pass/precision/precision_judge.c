@@ -11,42 +11,10 @@ static const char blocked_by_default[] =
     "QLinearConv|QLinearMatMul|QuantizeLinear|RandomNormal|RandomNormalLike|RandomUniform|"
     "RandomUniformLike|Range|Resize|RoiAlign|TopK|Upsample";
 
-/* ---- types ----------------------------------------------------------------------------------- */
-
-bool hn_is_float_value(const hn_narrowing *w, hn_id value) {
-    const hn_type *t = value == HN_NONE ? NULL : hn_value_at(w->g, value)->type;
-    return t && t->kind == HN_TYPE_TENSOR && t->elem == HN_F32;
-}
-
-static bool holds_float(const hn_type *t) {
-    for (; t; t = t->inner)
-        if (t->kind == HN_TYPE_TENSOR || t->kind == HN_TYPE_SPARSE)
-            return t->elem == HN_F32;
-    return false;
-}
-
-/* Sequences and optionals of floats stay: all their readers and writers would have to change at
- * once. */
-static bool holds_floats_inside(const hn_narrowing *w, hn_id value) {
-    const hn_type *t = value == HN_NONE ? NULL : hn_value_at(w->g, value)->type;
-    return t && t->kind != HN_TYPE_TENSOR && holds_float(t);
-}
-
-bool hn_narrow_allows(const hn_narrowing *w, hn_id node, bool is_input, uint32_t i) {
-    int since;
-    bool deprecated;
-    hn_param param;
-    const hn_op *op = hn_node_op(w->g, hn_node_at(w->g, node), &since, &deprecated);
-    hn_type type = {.kind = HN_TYPE_TENSOR, .elem = w->elem, .shape = {.rank = -1}};
-    return op &&
-           hn_op_param(hn_op_text(op, is_input ? HN_OP_INPUTS : HN_OP_OUTPUTS), since, i, &param) &&
-           hn_op_type_allowed(op, since, &param, &type);
-}
-
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static hone_status tell_why(hn_narrowing *w, hn_id node, const char *fmt, const char *name) {
-    hn_rule *r = hn_rewrite_begin(w->pass, "stay-float", node);
+    hn_rule *r = hn_rewrite_begin(w->types.pass, "stay-float", node);
     HN_TRY_PTR(r);
     return hn_miss(r, fmt, name);
 }
@@ -71,30 +39,11 @@ static bool names_its_type(const hn_node *n) {
            (value && value->kind == HN_ATTR_TENSOR);
 }
 
-/* True when the schema allows half precision for some output or input and for all float outputs. */
-static bool schema_fits(const hn_narrowing *w, hn_id node) {
-    const hn_node *n = hn_node_at(w->g, node);
-    bool any = false;
-    for (uint32_t i = 0; i < n->n_outputs; i++) {
-        if (holds_floats_inside(w, n->outputs[i]))
-            return false;
-        if (hn_is_float_value(w, n->outputs[i]) && !hn_narrow_allows(w, node, false, i))
-            return false;
-        any = any || hn_is_float_value(w, n->outputs[i]);
-    }
-    for (uint32_t i = 0; i < n->n_inputs; i++) {
-        if (holds_floats_inside(w, n->inputs[i]))
-            return false;
-        any = any || (hn_is_float_value(w, n->inputs[i]) && hn_narrow_allows(w, node, true, i));
-    }
-    return any;
-}
-
 static bool is_followed_from_shapes(const hn_narrowing *w, hn_id value) {
     uint32_t n;
     const hn_sint *elems;
     bool is_scalar;
-    if (!hn_facts_ints(w->pass->facts, value, &n, &elems, &is_scalar))
+    if (!hn_facts_ints(w->types.pass->facts, value, &n, &elems, &is_scalar))
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (elems[i].kind == HN_SINT_UNKNOWN)
@@ -108,7 +57,7 @@ static bool computes_sizes(const hn_narrowing *w, const hn_node *n) {
     bool any = false;
     for (uint32_t i = 0; i < n->n_inputs; i++) {
         hn_id value = n->inputs[i];
-        if (value == HN_NONE || hn_facts_const(w->pass->facts, value))
+        if (value == HN_NONE || hn_facts_const(w->types.pass->facts, value))
             continue;
         if (!w->is_size[value] && !is_followed_from_shapes(w, value))
             return false;
@@ -121,30 +70,33 @@ static bool computes_sizes(const hn_narrowing *w, const hn_node *n) {
  * that. */
 static bool is_quantized(const hn_narrowing *w, const hn_node *n) {
     for (uint32_t i = 0; i < n->n_inputs; i++) {
-        hn_id maker = n->inputs[i] == HN_NONE ? HN_NONE : hn_value_at(w->g, n->inputs[i])->producer;
-        if (maker != HN_NONE && strcmp(hn_s(hn_node_at(w->g, maker)->op), "DequantizeLinear") == 0)
+        hn_id maker =
+            n->inputs[i] == HN_NONE ? HN_NONE : hn_value_at(w->types.g, n->inputs[i])->producer;
+        if (maker != HN_NONE &&
+            strcmp(hn_s(hn_node_at(w->types.g, maker)->op), "DequantizeLinear") == 0)
             return true;
     }
     for (uint32_t i = 0; i < n->n_outputs; i++) {
-        const hn_value *v = n->outputs[i] == HN_NONE ? NULL : hn_value_at(w->g, n->outputs[i]);
+        const hn_value *v =
+            n->outputs[i] == HN_NONE ? NULL : hn_value_at(w->types.g, n->outputs[i]);
         for (uint32_t k = 0; v && k < v->uses.n; k++)
             if (v->uses.at[k].node != HN_NONE &&
-                strcmp(hn_s(hn_node_at(w->g, v->uses.at[k].node)->op), "QuantizeLinear") == 0)
+                strcmp(hn_s(hn_node_at(w->types.g, v->uses.at[k].node)->op), "QuantizeLinear") == 0)
                 return true;
     }
     return false;
 }
 
 static bool is_too_large(const hn_narrowing *w, const hn_tensor *t) {
-    return t && t->dtype == HN_F32 && t->data && !hn_narrow_fits(t, w->elem);
+    return t && t->dtype == HN_F32 && t->data && !hn_narrow_fits(t, w->types.to);
 }
 
 /* Returns the name of a constant that does not fit the type; NULL when all fit. */
 static hn_str too_large_constant(const hn_narrowing *w, const hn_node *n) {
     for (uint32_t i = 0; i < n->n_inputs; i++)
         if (n->inputs[i] != HN_NONE &&
-            is_too_large(w, hn_facts_const(w->pass->facts, n->inputs[i])))
-            return hn_value_at(w->g, n->inputs[i])->name;
+            is_too_large(w, hn_facts_const(w->types.pass->facts, n->inputs[i])))
+            return hn_value_at(w->types.g, n->inputs[i])->name;
     for (uint32_t i = 0; i < n->n_attrs; i++)
         if (n->attrs[i].kind == HN_ATTR_TENSOR && is_too_large(w, n->attrs[i].v.tensor))
             return n->attrs[i].name;
@@ -162,14 +114,15 @@ static hn_id too_large_value(const hn_narrowing *w, const hn_node *n) {
 }
 
 static hone_status judge_node(hn_narrowing *w, hn_id node) {
-    const hn_node *n = hn_node_at(w->g, node);
+    const hn_node *n = hn_node_at(w->types.g, node);
     if (computes_sizes(w, n)) {
         for (uint32_t i = 0; i < n->n_outputs; i++)
             if (n->outputs[i] != HN_NONE)
                 w->is_size[n->outputs[i]] = true;
         return HONE_OK;
     }
-    if (is_blocked(w, n) || is_quantized(w, n) || !names_its_type(n) || !schema_fits(w, node))
+    if (is_blocked(w, n) || is_quantized(w, n) || !names_its_type(n) ||
+        !hn_retype_schema_fits(&w->types, node))
         return HONE_OK;
     hn_str constant = too_large_constant(w, n);
     if (constant)
@@ -178,15 +131,15 @@ static hone_status judge_node(hn_narrowing *w, hn_id node) {
     hn_id large = too_large_value(w, n);
     if (large != HN_NONE)
         return tell_why(w, node, "'%s' had elements beyond the range of the type in the samples",
-                        hn_s(hn_value_at(w->g, large)->name));
-    w->is_narrow_node[node] = true;
+                        hn_s(hn_value_at(w->types.g, large)->name));
+    w->types.is_new_node[node] = true;
     return HONE_OK;
 }
 
 /* Visits outer blocks and earlier nodes first, because sizes are followed forward. */
 hone_status hn_narrow_judge(hn_narrowing *w) {
-    for (hn_id block = 0; block < w->g->blocks.n; block++)
-        for (uint32_t i = 0; i < hn_block_at(w->g, block)->nodes.n; i++)
-            HN_TRY(judge_node(w, hn_block_at(w->g, block)->nodes.at[i]));
+    for (hn_id block = 0; block < w->types.g->blocks.n; block++)
+        for (uint32_t i = 0; i < hn_block_at(w->types.g, block)->nodes.n; i++)
+            HN_TRY(judge_node(w, hn_block_at(w->types.g, block)->nodes.at[i]));
     return HONE_OK;
 }

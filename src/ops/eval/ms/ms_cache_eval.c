@@ -1,6 +1,7 @@
 /* Caches of keys and values: rows of the past and fresh ones put together, as numbers or as codes
  * of few bits. */
 #include "ops/eval/ms/ms_heads_eval.h"
+#include "ops/eval_engine.h"
 
 #include <math.h>
 
@@ -119,15 +120,21 @@ static hone_status join_heads(hn_eval *c, const hn_kv_cache *cache, float **out)
     return HONE_OK;
 }
 
+hone_status hn_kv_fits(hone_error *err, int64_t n_past, int64_t n_fresh, int64_t past_room,
+                       int64_t room) {
+    return n_past >= 0 && n_past <= past_room && n_past <= room - n_fresh
+               ? HONE_OK
+               : hn_fail(err, HONE_E_INVALID,
+                         "%lld past and %lld new keys do not fit caches of %lld and %lld",
+                         (long long)n_past, (long long)n_fresh, (long long)past_room,
+                         (long long)room);
+}
+
 hone_status hn_kv_cache_join(hn_eval *c, const hn_kv_cache *cache, float **out) {
     hn_kv_cache with_codes = *cache;
     for (int64_t b = 0; b < cache->batch; b++)
-        if (cache->n_past[b] < 0 || cache->n_past[b] > (cache->past ? cache->past_room : 0) ||
-            cache->n_past[b] > cache->room - cache->n_fresh)
-            return hn_eval_fail(
-                c, HONE_E_INVALID, "%lld past and %lld new keys do not fit caches of %lld and %lld",
-                (long long)cache->n_past[b], (long long)cache->n_fresh,
-                (long long)(cache->past ? cache->past_room : 0), (long long)cache->room);
+        HN_TRY(hn_kv_fits(c->err, cache->n_past[b], cache->n_fresh,
+                          cache->past ? cache->past_room : 0, cache->room));
     if (cache->codes.size == 0)
         with_codes.codes = (hn_kv_codes){.size = cache->size, .row = cache->size};
     return join_heads(c, &with_codes, out);

@@ -1,5 +1,6 @@
 /* Attention operators of com.microsoft whose heads share keys in groups, computed. */
 #include "ops/eval/ms/ms_group_eval.h"
+#include "ops/eval_engine.h"
 
 #include <math.h>
 
@@ -45,6 +46,23 @@ hone_status hn_read_groups(hn_eval *c, hn_group_parts *g) {
     return HONE_OK;
 }
 
+hone_status hn_group_past(hone_error *err, uint32_t arg, int64_t b, int64_t n_keys,
+                          int64_t n_queries, bool is_prompt, int64_t *n_past) {
+    *n_past = is_prompt ? 0 : n_keys - n_queries;
+    return n_keys >= 1 && *n_past >= 0
+               ? HONE_OK
+               : hn_fail(err, HONE_E_INVALID,
+                         "input %u gives batch %lld %lld keys, too few for %lld queries", arg,
+                         (long long)b, (long long)n_keys, (long long)n_queries);
+}
+
+hone_status hn_group_fits(hone_error *err, int64_t b, int64_t n_keys, int64_t room) {
+    return n_keys <= room
+               ? HONE_OK
+               : hn_fail(err, HONE_E_INVALID, "batch %lld has %lld keys, but the cache holds %lld",
+                         (long long)b, (long long)n_keys, (long long)room);
+}
+
 hone_status hn_read_group_lengths(hn_eval *c, hn_group_parts *g, uint32_t arg, int64_t less,
                                   int64_t total) {
     const hn_heads *a = &g->heads;
@@ -57,11 +75,8 @@ hone_status hn_read_group_lengths(hn_eval *c, hn_group_parts *g, uint32_t arg, i
     hn_load_i64(hn_arg(c, arg), 0, (uint64_t)a->batch, g->n_keys);
     for (int64_t b = 0; b < a->batch; b++) {
         g->n_keys[b] += less;
-        g->n_past[b] = g->is_prompt ? 0 : g->n_keys[b] - a->n_queries;
-        if (g->n_keys[b] < 1 || g->n_past[b] < 0)
-            return hn_eval_fail(
-                c, HONE_E_INVALID, "input %u gives batch %lld %lld keys, too few for %lld queries",
-                arg, (long long)b, (long long)g->n_keys[b], (long long)a->n_queries);
+        HN_TRY(
+            hn_group_past(c->err, arg, b, g->n_keys[b], a->n_queries, g->is_prompt, &g->n_past[b]));
     }
     return HONE_OK;
 }
@@ -120,10 +135,7 @@ static hone_status join_group_cache(hn_eval *c, const hn_group_parts *g, hn_kv_c
     const hn_heads *a = &g->heads;
     float *at;
     for (int64_t b = 0; b < a->batch; b++)
-        if (g->n_keys[b] > cache->room)
-            return hn_eval_fail(c, HONE_E_INVALID,
-                                "batch %lld has %lld keys, but the cache holds %lld", (long long)b,
-                                (long long)g->n_keys[b], (long long)cache->room);
+        HN_TRY(hn_group_fits(c->err, b, g->n_keys[b], cache->room));
     HN_TRY(hn_kv_cache_join(c, cache, &at));
     *out = hn_rows_by_head(at, a->n_kv_heads, cache->room, a->key_size);
     return HONE_OK;

@@ -23,6 +23,11 @@ typedef struct hn_group_parts {
     bool is_prompt; /* the first step: nothing is past */
 } hn_group_parts;
 
+/* Rows of batch b before a step that leaves n_keys, as argument `arg` says. */
+hone_status hn_group_past(hone_error *err, uint32_t arg, int64_t b, int64_t n_keys,
+                          int64_t n_queries, bool is_prompt, int64_t *n_past);
+hone_status hn_group_fits(hone_error *err, int64_t b, int64_t n_keys, int64_t room);
+
 hone_status hn_read_groups(hn_eval *c, hn_group_parts *g);
 /* Rows before and after this step, by batch; `less` is 1 when the argument holds the last index
  * instead of the length. */

@@ -108,6 +108,9 @@ typedef struct hn_kv_cache {
     hn_array *present; /* NULL: not wanted */
     int64_t present_begin;
 } hn_kv_cache;
+/* Whether a cache of `room` rows holds those of a past of `past_room` and the fresh ones. */
+hone_status hn_kv_fits(hone_error *err, int64_t n_past, int64_t n_fresh, int64_t past_room,
+                       int64_t room);
 hone_status hn_kv_cache_join(hn_eval *c, const hn_kv_cache *cache, float **out);
 
 /* ---- heads that do not share keys ------------------------------------------------------------ */
