@@ -12,7 +12,7 @@
 #include "ops/schema/registry.h"
 #include "ops/schema/schema_int.h"
 
-enum { MEMO_PARAMS = 16, MEMO_ATTRS = 20, MEMO_COUNT = 512, MEMO_BUCKETS = 1024 };
+enum { MEMO_PARAMS = 28, MEMO_ATTRS = 24, MEMO_COUNT = 512, MEMO_BUCKETS = 1024 };
 
 /* Texts are places in the text of the row. */
 typedef struct memo_param {
