@@ -1,7 +1,10 @@
 /* Operators that have a twin in the domain `hone`, which works channels-last. */
 #include "cpu/passes/layout.h"
 
-#define MOST_PLANES 4      /* channels of an image that is read channels first */
+#define MOST_PLANES 4 /* channels of an image that is read channels first */
+#define MOST_LINE_FILTERS 8
+#define LEAST_LINE_TAPS 8
+#define MOST_LINE_STRIDE 16
 #define MACS_PER_BYTE 16.0 /* by which a convolution is faster in the time that moves a byte */
 
 /* The node's twin: attributes that the twin does not have are left out. */
@@ -59,6 +62,17 @@ static bool reads_planes(const hn_rule *r, hn_id node, const hn_shape *filters) 
            hn_node_i(r, node, "group", 1) == 1 && hn_in(r, node, 3) == HN_NONE;
 }
 
+/* Long windows of one channel along one axis, as filters of sounds are: with so few channels there
+ * are no vectors of them, but there are some of neighbouring places. */
+static bool is_line_filter(const hn_rule *r, hn_id node, const hn_shape *filters) {
+    const int64_t *strides;
+    uint32_t n;
+    bool is_far =
+        hn_node_ints(r, node, "strides", &n, &strides) && n == 1 && strides[0] > MOST_LINE_STRIDE;
+    return !is_far && filters->rank == 3 && filters->dims[1] == 1 &&
+           filters->dims[0] <= MOST_LINE_FILTERS && filters->dims[2] >= LEAST_LINE_TAPS;
+}
+
 static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
     hn_id x = hn_in(r, node, 0), w = hn_in(r, node, 1), y = hn_out(r, node, 0);
     const hn_shape *filters = hn_shape_of(r, w);
@@ -68,6 +82,10 @@ static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
                   HN_MAX((double)filters->dims[0], 1);
     f->saved_bytes = 2 * (hn_layout_bytes(r, x) + hn_layout_bytes(r, y)) + macs / MACS_PER_BYTE;
     f->takes_both = reads_planes(r, node, filters);
+    if (is_line_filter(r, node, filters)) {
+        f->saved_bytes = -macs / MACS_PER_BYTE;
+        f->takes_both = false;
+    }
     return true;
 }
 

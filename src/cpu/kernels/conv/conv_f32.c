@@ -81,7 +81,7 @@ void hn_conv_f32(hn_pool *pool, const hn_conv_job_f32 *job) {
     if (job->window->out_elems == 0 || job->batch == 0 || job->filters == 0)
         return;
     if (job->channels == job->groups) {
-        if (hn_conv_depthwise_f32(pool, job))
+        if (hn_conv_depthwise_f32(pool, job) || hn_conv_lines_f32(pool, job))
             return;
         hn_conv_plain_f32(pool, job);
         hn_conv_epilogue_f32(job, 0, job->batch * job->filters * job->window->out_elems);
