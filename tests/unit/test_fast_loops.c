@@ -211,6 +211,58 @@ static const lowered_case hostile_samples[] = {
     SAMPLE("1,3,5,7", "1,9,8,2", "1,3,9,8", "mode = \"nearest\", padding_mode = \"reflection\""),
 };
 
+/* Floats, and the same numbers as doubles. */
+#define DFT(in, out, how)                                                                     \
+  {                                                                                           \
+    .text = G "(int8[" in "] i) => (float[" out "] y, float[" out "] z) <int64 axis = {1}> {" \
+              " x = Cast <to = 1> (i) y = DFT <" how "> (x, , axis) w = Cast <to = 11> (x)"   \
+              " d = DFT <" how "> (w, , axis) z = Cast <to = 1> (d) }",                       \
+    .tolerance = 1e-6                                                                         \
+  }
+static const lowered_case transforms[] = {
+    DFT("2,1,1", "2,1,2", "onesided = 0"),      DFT("2,2,1", "2,2,2", "onesided = 0"),
+    DFT("2,6,1", "2,6,2", "onesided = 0"),      DFT("2,7,1", "2,7,2", "onesided = 0"),
+    DFT("1,64,1", "1,33,2", "onesided = 1"),    DFT("3,50,1", "3,26,2", "onesided = 1"),
+    DFT("2,30,2", "2,30,2", "inverse = 1"),     DFT("2,8,3,2", "2,8,3,2", "onesided = 0"),
+    DFT("2,15,3,1", "2,8,3,2", "onesided = 1"),
+};
+
+/* A real line and the same with imaginary parts of 0, which takes no half of its length. */
+#define REAL_DFT(n)                                                            \
+  {                                                                            \
+    .text = G "(float[2," n ",1] x) => (float[2," n ",2] y, float[2," n        \
+              ",2] z) <int64 axis = {1}> { y = DFT (x, , axis) n = Sub (x, x)" \
+              " c = Concat <axis = 2> (x, n) z = DFT (c, , axis) }",           \
+    .tolerance = 1e-6, .is_tame = true                                         \
+  }
+static const lowered_case real_transforms[] = {REAL_DFT("1"),  REAL_DFT("2"),   REAL_DFT("3"),
+                                               REAL_DFT("4"),  REAL_DFT("10"),  REAL_DFT("16"),
+                                               REAL_DFT("49"), REAL_DFT("400"), REAL_DFT("512")};
+
+/* Frames, and the transform of each. */
+static const lowered_case frames[] = {
+    {.text = G "(float[2,100] x, float[16] w) => (float[2,5,9,2] y, float[2,5,9,2] z)"
+               " <int64 step = {20}, int64 n = {16}> { y = STFT (x, step, w, n) d = Cast <to = 11>"
+               " (x) v = Cast <to = 11> (w) f = STFT (d, step, v, n) z = Cast <to = 1> (f) }",
+     .tolerance = 1e-6,
+     .is_tame = true},
+    {.text = G "(float[1,100,1] x) => (float[1,4,25,2] y, float[1,4,25,2] z)"
+               " <int64 step = {25}, int64 n = {25}, int64[4] four = {1, 4, 25, 1}, int64 axis ="
+               " {2}> { y = STFT <onesided = 0> (x, step, , n) f = Reshape (x, four)"
+               " z = DFT (f, , axis) }",
+     .tolerance = 1e-6,
+     .is_tame = true},
+};
+
+static void test_transforms(void **state) {
+    (void)state;
+    EXPECT_TWINS(transforms);
+    EXPECT_TWINS(real_transforms);
+    EXPECT_TWINS(frames);
+    EXPECT_LOWERED_CASES(transforms);
+    EXPECT_LOWERED_CASES(frames);
+}
+
 static void test_lines(void **state) {
     (void)state;
     EXPECT_TWINS(lines);
@@ -224,8 +276,8 @@ static void test_samples(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scatters), cmocka_unit_test(test_gathers),
+        cmocka_unit_test(test_scatters),          cmocka_unit_test(test_gathers),
         cmocka_unit_test(test_channels_and_rows), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_samples)};
+        cmocka_unit_test(test_samples),           cmocka_unit_test(test_transforms)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
