@@ -3,6 +3,7 @@
 
 #define MOST_PLANES 4 /* channels of an image that is read channels first */
 #define MOST_LINE_FILTERS 8
+#define MOST_LINE_RESULTS 4
 #define LEAST_LINE_TAPS 8
 #define MOST_LINE_STRIDE 16
 #define MACS_PER_BYTE 16.0 /* by which a convolution is faster in the time that moves a byte */
@@ -125,8 +126,11 @@ static bool judge_image_norm(const hn_rule *r, hn_id node, hn_layout_form *f) {
 
 /* The filters of groups would have to be multiplied one group after the other. */
 static bool judge_conv_transpose(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    const hn_shape *filters = hn_shape_of(r, hn_in(r, node, 1));
     bool is_one = hn_node_i(r, node, "group", 1) == 1 && judge_conv(r, node, f);
     f->takes_both = false;
+    if (is_one && filters->rank == 3 && filters->dims[1] <= MOST_LINE_RESULTS)
+        f->saved_bytes = -f->saved_bytes; /* a sound: one product, and sums along the line */
     return is_one;
 }
 
