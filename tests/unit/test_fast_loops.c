@@ -94,10 +94,43 @@ static const lowered_case gathers[] = {
     GATHER("1", "4,5,6", "2,9,3", "int32"), GATHER("2", "1,1,3", "1,1,1", "int64"),
 };
 
+/* Indices that an Expand repeats along rows. */
+#define EXPANDED(op, how)                                                                     \
+  {                                                                                           \
+    .text = G "(float[5,33] x, float[40,33] u, int64[40,1] i) => (float[" op "] y, float[" op \
+              "] z) <int64[2] s = {40, 33}> { e = Expand (i, s) v = Cast <to = 11> (x)"       \
+              " w = Cast <to = 11> (u) " how " z = Cast <to = 1> (d) }",                      \
+    .most = 5, .is_tame = true, .tolerance = 1e-5                                             \
+  }
+static const lowered_case expanded[] = {
+    EXPANDED("5,33", "y = ScatterElements <reduction = \"add\"> (x, e, u)"
+                     " d = ScatterElements <reduction = \"add\"> (v, e, w)"),
+    EXPANDED("5,33", "y = ScatterElements (x, e, u) d = ScatterElements (v, e, w)"),
+    EXPANDED("5,33", "y = ScatterElements <reduction = \"max\"> (x, e, u)"
+                     " d = ScatterElements <reduction = \"max\"> (v, e, w)"),
+    EXPANDED("40,33", "y = GatherElements (x, e) d = GatherElements (v, e)"),
+};
+
+/* The same as tuples of one index. */
+static const lowered_case rows_by_index[] = {
+    {.text = G "(float[5,33] x, float[40,33] u, int64[40,1] i) => (float[5,33] y, float[5,33] z)"
+               " <int64[2] s = {40, 33}> { e = Expand (i, s)"
+               " y = ScatterElements <reduction = \"add\"> (x, e, u)"
+               " z = ScatterND <reduction = \"add\"> (x, i, u) }",
+     .most = 5,
+     .is_tame = true},
+    {.text = G "(float[5,33] x, int64[40,1] i) => (float[40,33] y, float[40,33] z)"
+               " <int64[2] s = {40, 33}> { e = Expand (i, s) y = GatherElements (x, e)"
+               " z = GatherND (x, i) }",
+     .most = 5},
+};
+
 static void test_scatters(void **state) {
     (void)state;
     EXPECT_TWINS(scatters);
     EXPECT_TWINS(scatters_of_tuples);
+    EXPECT_TWINS(expanded);
+    EXPECT_TWINS(rows_by_index);
 }
 
 static void test_gathers(void **state) {

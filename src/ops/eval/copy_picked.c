@@ -42,10 +42,15 @@ static void pick_plain_pieces(const pick_walk *w, uint64_t at, int64_t first, in
     uint8_t *to = (uint8_t *)w->to.data + at * bytes;
     const uint8_t *from = (const uint8_t *)w->from.data + first * (int64_t)bytes;
     for (const hn_pick_piece *q = p->pieces + begin; q < p->pieces + end; q++) {
-        if (q->from < 0)
+        if (q->n == 1 && bytes == 4) { /* one move instead of a call */
+            uint32_t one = 0;
+            if (q->from >= 0)
+                memcpy(&one, from + q->from * 4, 4);
+            else if (w->fill)
+                memcpy(&one, w->fill->data, 4);
+            memcpy(to + q->at * 4, &one, 4);
+        } else if (q->from < 0)
             hn_fill_elems(to + q->at * bytes, q->n, bytes, w->fill ? w->fill->data : NULL);
-        else if (q->n == 1 && bytes == 4) /* one move instead of a call */
-            memcpy(to + q->at * 4, from + q->from * 4, 4);
         else
             memcpy(to + q->at * bytes, from + q->from * (int64_t)bytes, (size_t)q->n * bytes);
     }

@@ -126,6 +126,17 @@ bool hn_point_elements(const hn_indexed_form *f, const hn_array *indices, uint64
     return !is_outside;
 }
 
+bool hn_is_one_index(const int64_t *at, uint64_t n) {
+    enum { BLOCK = 16 };
+    uint64_t first = (uint64_t)at[0], differs = 0;
+    for (; n >= BLOCK && !differs; at += BLOCK, n -= BLOCK)
+        for (int i = 0; i < BLOCK; i++)
+            differs |= (uint64_t)at[i] ^ first;
+    for (uint64_t i = 0; i < n; i++)
+        differs |= (uint64_t)at[i] ^ first;
+    return !differs;
+}
+
 /* Elements of 4 bytes by indices of 64 bits, which most are. False when one lies outside. */
 static bool pick_words(const elements_job *j, uint64_t begin, uint64_t n) {
     const hn_indexed_form *f = j->form;
@@ -137,7 +148,13 @@ static bool pick_words(const elements_job *j, uint64_t begin, uint64_t n) {
     uint64_t step = (uint64_t)f->strides[w.last], stride = (uint64_t)f->stride;
     bool is_outside = false;
     for (uint64_t done = 0, end, first; done < n;) {
-        for (end = done + walk_row(&w, n - done, &first); done < end; done++, first += step) {
+        end = done + walk_row(&w, n - done, &first);
+        uint64_t row = index_from_front(at[done], size);
+        if (step == 1 && row < (uint64_t)size && hn_is_one_index(at + done, end - done)) {
+            memcpy(y + done, x + first + row * stride, (size_t)(end - done) * sizeof *y);
+            done = end;
+        }
+        for (; done < end; done++, first += step) {
             uint64_t index = index_from_front(at[done], size);
             is_outside |= index >= (uint64_t)size;
             y[done] = x[first + (index < (uint64_t)size ? index : 0) * stride];

@@ -40,6 +40,8 @@ hone_status hn_scatter_nd_run(hn_eval *c, const hn_indexed_form *f, const hn_ind
  */
 bool hn_point_elements(const hn_indexed_form *f, const hn_array *indices, uint64_t begin,
                        uint64_t n, int64_t *starts);
+/* Whether n indices, 1 or more, are the same: exports expand the index of a row. */
+bool hn_is_one_index(const int64_t *at, uint64_t n);
 hone_status hn_refuse_elements(hone_error *err, const hn_array *indices, int64_t size);
 
 /* Reads and runs, in one evaluation. */

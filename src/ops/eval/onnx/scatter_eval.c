@@ -209,17 +209,58 @@ hone_status hn_scatter_elements_read(hn_eval *c, hn_indexed_form *f) {
     return HONE_OK;
 }
 
-hone_status hn_scatter_elements_run(hn_eval *c, const hn_indexed_form *f, const hn_indexed_io *io) {
-    hn_array x = hn_array_at(&f->x, io->x), indices = hn_array_at(&f->indices, io->indices),
-             updates = hn_array_at(&f->updates, io->updates), y = hn_array_at(&f->y, io->y);
+/* The arrays of a run. */
+typedef struct scatter_work {
+    hn_eval *c;
+    const hn_indexed_form *form;
+    hn_array indices, updates, y;
+    hone_error *err;
+} scatter_work;
+
+/* Updates begin .. begin + n, HN_TILE at most. */
+static hone_status scatter_tile(scatter_work *w, uint64_t begin, uint64_t n) {
+    const hn_indexed_form *f = w->form;
     int64_t starts[HN_TILE];
-    HN_TRY(hn_copy_all(c, &y, &x));
-    for (uint64_t begin = 0; begin < indices.n_elems; begin += HN_TILE) {
-        uint64_t n = HN_MIN(HN_TILE, indices.n_elems - begin);
-        if (!hn_point_elements(f, &indices, begin, n, starts))
-            return hn_refuse_elements(io->err, &indices, x.dims[f->axis]);
-        HN_TRY(scatter_runs(c, (scatter_how)f->how, &y, starts, n, &updates, begin, 1));
+    if (!hn_point_elements(f, &w->indices, begin, n, starts))
+        return hn_refuse_elements(w->err, &w->indices, f->x.dims[f->axis]);
+    return scatter_runs(w->c, (scatter_how)f->how, &w->y, starts, n, &w->updates, begin, 1);
+}
+
+/* A row of indices that are all the same, as those are that an export has expanded, is one run. */
+static hone_status scatter_rows(scatter_work *w, uint64_t width) {
+    const hn_indexed_form *f = w->form;
+    const int64_t *at = w->indices.data;
+    for (uint64_t begin = 0; begin < w->indices.n_elems; begin += width, at += width) {
+        int64_t start;
+        if (hn_is_one_index(at, width)) {
+            if (!hn_point_elements(f, &w->indices, begin, 1, &start))
+                return hn_refuse_elements(w->err, &w->indices, f->x.dims[f->axis]);
+            HN_TRY(scatter_run(w->c, (scatter_how)f->how, &w->y, (uint64_t)start, &w->updates,
+                               begin, width));
+            continue;
+        }
+        for (uint64_t i = 0; i < width; i += HN_TILE)
+            HN_TRY(scatter_tile(w, begin + i, HN_MIN(HN_TILE, width - i)));
     }
+    return HONE_OK;
+}
+
+hone_status hn_scatter_elements_run(hn_eval *c, const hn_indexed_form *f, const hn_indexed_io *io) {
+    enum { LEAST_WIDTH = 16 };
+    hn_array x = hn_array_at(&f->x, io->x);
+    scatter_work w = {.c = c,
+                      .form = f,
+                      .indices = hn_array_at(&f->indices, io->indices),
+                      .updates = hn_array_at(&f->updates, io->updates),
+                      .y = hn_array_at(&f->y, io->y),
+                      .err = io->err};
+    uint64_t n = w.indices.n_elems;
+    int32_t last = f->x.rank - 1;
+    HN_TRY(hn_copy_all(c, &w.y, &x));
+    if (n > 0 && f->axis < last && w.indices.dtype == HN_I64 && w.indices.dims[last] >= LEAST_WIDTH)
+        return scatter_rows(&w, (uint64_t)w.indices.dims[last]);
+    for (uint64_t begin = 0; begin < n; begin += HN_TILE)
+        HN_TRY(scatter_tile(&w, begin, HN_MIN(HN_TILE, n - begin)));
     return HONE_OK;
 }
 
