@@ -212,7 +212,8 @@ def loop(g, kind, inputs, graph, shapes, **attributes):
 
 def byte_classifier(g, batch, length=2048, kinds=214):
     """Magika: bytes of a file, one wide convolution, the largest of all places."""
-    x = g.op("Gather", g.weight(257, 64, fan_in=1), g.op("Clip", g.input("tokens", [batch, length], numpy.int64), numpy.int64(0), numpy.int64(256)))
+    tokens = g.op("Clip", g.input("tokens", [batch, length], numpy.int64), numpy.int64(0), numpy.int64(256))
+    x = g.op("Gather", g.weight(257, 64, fan_in=1), tokens)
     x = g.reshape(x, batch, length // 4, 256)
     x = g.transpose(g.norm(x), 0, 2, 1)
     x = gelu(g, g.conv(x, 512, 5, pad=0))
@@ -273,7 +274,8 @@ def random_forest(g, batch, rows=1, trees=100, depth=8, features=20, classes=3):
         nodes_values=at_inner(g.random.standard_normal(trees * every)).astype(numpy.float32),
         nodes_modes=["BRANCH_LEQ" if each else "LEAF" for each in is_inner],
         nodes_truenodeids=at_inner(numpy.tile(2 * node + 1, trees)), nodes_falsenodeids=at_inner(numpy.tile(2 * node + 2, trees)),
-        class_treeids=numpy.repeat(numpy.arange(trees), len(leaf) * classes), class_nodeids=numpy.tile(numpy.repeat(leaf, classes), trees),
+        class_treeids=numpy.repeat(numpy.arange(trees), len(leaf) * classes),
+        class_nodeids=numpy.tile(numpy.repeat(leaf, classes), trees),
         class_ids=numpy.tile(numpy.arange(classes), trees * len(leaf)), class_weights=weights.ravel())
     g.output(label, "label")
     g.output(chances, "chances")
