@@ -12,7 +12,7 @@ if str(CONFORM) not in sys.path:
 SIZES = {"batch": 1, "seq": 128, "time": 100, "h": 128, "w": 128, "past": 127}
 # These files reshape to the length that they were exported with.
 FIXED_SIZES = {"torch_encoder": {"seq": 64}}
-LIMITS = {"input_ids": 8000, "tokens": 8000}  # of random integers; others, flags among them, are 1
+LIMITS = {"input_ids": 8000, "tokens": 8000, "edges": 200}  # of random integers; others, flags among them, are 1
 
 
 def architectures(names=(), folder=None):

@@ -9,11 +9,12 @@ import argparse
 import sys
 from pathlib import Path
 
+import more_pieces
 import more_sequences
 import more_vision
 from model_builder import Builder
 
-NETWORKS = {make.__name__: make for make in more_vision.NETWORKS + more_sequences.NETWORKS}
+NETWORKS = {make.__name__: make for make in more_vision.NETWORKS + more_sequences.NETWORKS + more_pieces.NETWORKS}
 
 
 def write(folder, names=(), batch=1):

@@ -41,12 +41,18 @@ static bool makes_parted_rows(const hn_memory_map *l, hn_id node, hn_id value) {
            deals_with_steps(l, step, hn_node_at(l->g, node));
 }
 
+/* Rows of so few bytes are copied in less time than a loop takes to begin at each. */
+static bool has_short_rows(const hn_type *t) {
+    enum { SHORT_ROW_BYTES = 64 };
+    return t->shape.dims[t->shape.rank - 1] * hn_dtype_bits(t->elem) / 8 < SHORT_ROW_BYTES;
+}
+
 bool hn_rows_may_part(const hn_memory_map *l, hn_id id) {
     const hn_value *v = hn_value_at(l->g, id);
     const hn_type *t = hn_map_type(l, id);
     uint64_t bytes;
     if (!t || t->shape.rank < 1 || hn_dtype_bits(t->elem) % 8 != 0 || !hn_map_bytes_of(t, &bytes) ||
-        bytes == 0 || !makes_parted_rows(l, v->producer, id))
+        bytes == 0 || has_short_rows(t) || !makes_parted_rows(l, v->producer, id))
         return false;
     for (uint32_t i = 0; i < v->uses.n; i++)
         if (!takes_parted_rows(l, &v->uses.at[i]))

@@ -93,7 +93,20 @@ void kern_test_conv_small(void) {
     KERN_CHECK(!hn_conv_small_pick() || n_small > 100, "only %d maps were small", n_small);
 }
 
+/* One channel per filter along one axis: lines and windows that no band holds. */
+static const kern_conv_case line_cases[] = {
+    {1, {17000}, {15}, {1}, {1}, {{7}, {7}}, 1, 1, 1, 1},
+    {1, {5001}, {301}, {3}, {1}, {{20}, {22}}, 1, 2, 4, 2},
+    {1, {300}, {300}, {1}, {1}, {{0}, {0}}, 2, 1, 1, 1},
+    {1, {9000}, {130}, {2}, {3}, {{400}, {5}}, 1, 1, 2, 1},
+    {2, {1, 17100}, {1, 9}, {1, 16}, {1, 4}, {{0, 3}, {0, 0}}, 1, 2, 2, 2},
+};
+
 void kern_test_conv(void) {
+    for (size_t i = 0; i < HN_COUNT(line_cases); i++) {
+        check_conv(&line_cases[i], i, 0);
+        check_conv(&line_cases[i], i, KERN_EPILOGUE);
+    }
     for (size_t i = 0; i < KERN_CONV_CASES; i++) {
         check_conv(&kern_conv_cases[i], i, 0);
         check_conv(&kern_conv_cases[i], i, KERN_PACK);

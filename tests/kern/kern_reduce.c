@@ -118,7 +118,7 @@ static void check_transpose(size_t bytes, int64_t rows, int64_t cols, int64_t ga
 }
 
 void kern_test_transpose(void) {
-    static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 50};
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 50, 131, 200};
     for (size_t bytes = 1; bytes <= 16; bytes *= 2)
         for (size_t i = 0; i < HN_COUNT(sizes); i++)
             for (size_t j = 0; j < HN_COUNT(sizes); j++)

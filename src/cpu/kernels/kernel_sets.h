@@ -9,6 +9,7 @@
 #include "cpu/kernels/winograd/winograd.h"
 #include "cpu/kernels/convert/convert.h"
 #include "cpu/kernels/reduce/reduce_loops.h"
+#include "cpu/kernels/fourier/fourier.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
 #include "cpu/kernels/gemm_int8/gemm_u8s8.h"
 #include "cpu/kernels/overlap/overlap.h"

@@ -8,21 +8,30 @@ typedef struct batch_norm_step {
     hn_batch_norm form;
     hn_array x, y, parameters[4]; /* without data: scale, bias, mean, variance */
     const double *factor, *shift; /* per channel; NULL: found in each run */
+    const float *image;           /* with them */
 } batch_norm_step;
+
+/* Factors and shifts, and what is made of them. */
+static size_t batch_norm_bytes(const hn_batch_norm *b) {
+    return (size_t)(2 * b->n_channels * sizeof(double) +
+                    hn_batch_norm_image_elems(b) * sizeof(float));
+}
 
 static hone_status run_batch_norm(const void *record, const hn_step_io *io) {
     const batch_norm_step *s = record;
     hn_array x = hn_array_at(&s->x, io->in[0]), y = hn_array_at(&s->y, io->out[0]);
     if (s->factor) {
-        hn_batch_norm_run(io->pool, &s->form, &x, &y, s->factor, s->shift);
+        hn_batch_norm_run(io->pool, &s->form, &x, &y, s->factor, s->shift, s->image);
         return HONE_OK;
     }
     double *factor = io->scratch, *shift = factor + s->form.n_channels;
+    float *image = (float *)(shift + s->form.n_channels);
     hn_array p[4];
     for (int i = 0; i < 4; i++)
         p[i] = hn_array_at(&s->parameters[i], io->in[i + 1]);
     hn_batch_norm_join(&s->form, &p[0], &p[1], &p[2], &p[3], factor, shift);
-    hn_batch_norm_run(io->pool, &s->form, &x, &y, factor, shift);
+    hn_batch_norm_spread(&s->form, factor, shift, image);
+    hn_batch_norm_run(io->pool, &s->form, &x, &y, factor, shift, image);
     return HONE_OK;
 }
 
@@ -34,11 +43,14 @@ static hone_status join_known(hn_eval *c, batch_norm_step *s) {
         if (!p[i]->data)
             return HONE_OK;
     }
-    double *both = hn_lower_alloc(c, 2 * s->form.n_channels * sizeof *both);
+    double *both = hn_lower_alloc(c, batch_norm_bytes(&s->form));
     HN_TRY_PTR(both);
+    float *image = (float *)(both + 2 * s->form.n_channels);
     hn_batch_norm_join(&s->form, p[0], p[1], p[2], p[3], both, both + s->form.n_channels);
+    hn_batch_norm_spread(&s->form, both, both + s->form.n_channels, image);
     s->factor = both;
     s->shift = both + s->form.n_channels;
+    s->image = image;
     return HONE_OK;
 }
 
@@ -58,7 +70,7 @@ static hone_status lower_batch_norm(hn_eval *c, hn_lowered *out) {
         s->parameters[i] = hn_array_at(hn_arg(c, i + 1), NULL);
     HN_TRY(join_known(c, s));
     *out = (hn_lowered){.run = run_batch_norm, .record = s};
-    out->scratch_bytes = s->factor ? 0 : 2 * (size_t)s->form.n_channels * sizeof(double);
+    out->scratch_bytes = s->factor ? 0 : batch_norm_bytes(&s->form);
     return HONE_OK;
 }
 const hn_lowering hn_lower_batch_norm[1] = {{.lower = lower_batch_norm}};

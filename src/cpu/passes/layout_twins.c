@@ -1,7 +1,11 @@
 /* Operators that have a twin in the domain `hone`, which works channels-last. */
 #include "cpu/passes/layout.h"
 
-#define MOST_PLANES 4      /* channels of an image that is read channels first */
+#define MOST_PLANES 4 /* channels of an image that is read channels first */
+#define MOST_LINE_FILTERS 8
+#define MOST_LINE_RESULTS 4
+#define LEAST_LINE_TAPS 8
+#define MOST_LINE_STRIDE 16
 #define MACS_PER_BYTE 16.0 /* by which a convolution is faster in the time that moves a byte */
 #define NARROW_FILTERS 16  /* fewer of them do not fill the vectors of channels-last tiles */
 #define SMALL_PLANE 64     /* outputs that the channels-first kernel of small maps takes */
@@ -63,6 +67,17 @@ static bool is_small_conv(const hn_shape *filters, const hn_shape *y) {
            filters->dims[1] > 1 && plane_elems(filters) > 1 && plane_elems(y) <= SMALL_PLANE;
 }
 
+/* Long windows of one channel along one axis, as filters of sounds are: with so few channels there
+ * are no vectors of them, but there are some of neighbouring places. */
+static bool is_line_filter(const hn_rule *r, hn_id node, const hn_shape *filters) {
+    const int64_t *strides;
+    uint32_t n;
+    bool is_far =
+        hn_node_ints(r, node, "strides", &n, &strides) && n == 1 && strides[0] > MOST_LINE_STRIDE;
+    return !is_far && filters->rank == 3 && filters->dims[1] == 1 &&
+           filters->dims[0] <= MOST_LINE_FILTERS && filters->dims[2] >= LEAST_LINE_TAPS;
+}
+
 /* What is added to the sums (input 3 of FusedConv) is turned, too. */
 static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
     hn_id x = hn_in(r, node, 0), w = hn_in(r, node, 1), y = hn_out(r, node, 0);
@@ -78,6 +93,10 @@ static bool judge_conv(const hn_rule *r, hn_id node, hn_layout_form *f) {
     if (is_small_conv(filters, hn_shape_of(r, y)))
         f->saved_bytes = -SMALL_BYTES;
     f->takes_both = reads_planes(r, node, filters);
+    if (is_line_filter(r, node, filters)) {
+        f->saved_bytes = -macs / MACS_PER_BYTE;
+        f->takes_both = false;
+    }
     return true;
 }
 
@@ -117,8 +136,11 @@ static bool judge_image_norm(const hn_rule *r, hn_id node, hn_layout_form *f) {
 
 /* The filters of groups would have to be multiplied one group after the other. */
 static bool judge_conv_transpose(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    const hn_shape *filters = hn_shape_of(r, hn_in(r, node, 1));
     bool is_one = hn_node_i(r, node, "group", 1) == 1 && judge_conv(r, node, f);
     f->takes_both = false;
+    if (is_one && filters->rank == 3 && filters->dims[1] <= MOST_LINE_RESULTS)
+        f->saved_bytes = -f->saved_bytes; /* a sound: one product, and sums along the line */
     return is_one;
 }
 

@@ -169,10 +169,6 @@ static inline hone_status hn_index_of(hone_error *err, int64_t index, int64_t si
 hone_status hn_locate_tuples(hone_error *err, const hn_array *x, const hn_array *indices,
                              uint64_t begin, uint64_t end, int32_t n_batch, const int64_t *strides,
                              int64_t *starts);
-/* Where elements begin .. begin + n of `indices` would point to in a tensor with these strides,
- * were they 0; the stride along their axis is 0. */
-void hn_locate_elements(const hn_array *indices, const int64_t *strides, uint64_t begin, uint64_t n,
-                        int64_t *starts);
 /* The sizes before, at and behind an axis. */
 typedef struct hn_split3 {
     int64_t outer, mid, inner;

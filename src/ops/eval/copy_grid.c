@@ -65,11 +65,37 @@ static bool grid_row_is_run(const hn_grid_copy *p) {
     return p->elem_bytes && p->row.to_stride == 1 && p->row.from_stride == 1;
 }
 
+/* Rows of the size of some element, or two, along one axis. False: they are longer, or lie along
+ * several. */
+static bool move_short_rows(const grid_run *r, size_t run_bytes, int64_t begin, int64_t end) {
+    const hn_grid_copy *p = r->plan;
+    if (p->n_outer != 1 || run_bytes == 0 || run_bytes > 16)
+        return false;
+    int64_t to_step = p->outer[0].to_stride * p->elem_bytes,
+            from_step = p->outer[0].from_stride * p->elem_bytes, n = end - begin;
+    uint8_t *to = r->to + begin * to_step;
+    const uint8_t *from = r->from + begin * from_step;
+#define SHORT_ROWS(B)             \
+  for (int64_t i = 0; i < n; i++) \
+    memcpy(to + i * to_step, from + i * from_step, B);
+    if (run_bytes == 12) {
+        SHORT_ROWS(12)
+    } else if (run_bytes & (run_bytes - 1)) {
+        return false;
+    } else {
+        HN_FOR_ELEM_BYTES(run_bytes, SHORT_ROWS)
+    }
+#undef SHORT_ROWS
+    return true;
+}
+
 static void grid_move_rows(void *ctx, int64_t begin, int64_t end) {
     const grid_run *r = ctx;
     const hn_grid_copy *p = r->plan;
     int64_t index[HN_MAX_GRID_RANK], to_at, from_at;
     size_t run_bytes = grid_row_is_run(p) ? (size_t)(p->row.dim * p->elem_bytes) : 0;
+    if (move_short_rows(r, run_bytes, begin, end))
+        return;
     grid_locate(p, begin, index, &to_at, &from_at);
     for (int64_t row = begin; row < end; row++) {
         uint8_t *to = r->to + to_at * p->elem_bytes;
@@ -139,7 +165,7 @@ static void grid_turn_blocks(void *ctx, int64_t begin, int64_t end) {
 }
 
 static void grid_plan_turn(hn_grid_copy *p, int32_t row_axis, int32_t col_axis) {
-    enum { MOST_COLS = 64, ROW_UNIT = 16 };
+    enum { MOST_COLS = 256, ROW_UNIT = 16 };
     hn_grid_axis row = p->outer[row_axis], col = p->outer[col_axis];
     int32_t n_axes = p->n_outer;
     p->n_outer = 0;

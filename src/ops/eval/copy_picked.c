@@ -11,13 +11,24 @@ typedef struct pick_walk {
     hone_status status;
 } pick_walk;
 
+static void pick_locate(const hn_pick_copy *p, int64_t row, int64_t *index) {
+    for (int32_t k = p->n_outer - 1; k >= 0; k--) {
+        index[k] = row % p->dims[k];
+        row /= p->dims[k];
+    }
+}
+
+static void pick_advance(const hn_pick_copy *p, int64_t *index) {
+    for (int32_t k = p->n_outer - 1; k >= 0 && ++index[k] == p->dims[k]; k--)
+        index[k] = 0;
+}
+
 /* Where the row begins in the source; -1: nowhere. */
-static int64_t pick_first(const hn_pick_copy *p, int64_t row) {
+static int64_t pick_first(const hn_pick_copy *p, const int64_t *index) {
     int64_t first = 0;
     bool is_gap = false;
-    for (int32_t k = p->n_outer - 1; k >= 0; k--) {
-        int64_t i = row % p->dims[k], at = p->picks[k] ? p->picks[k][i] : i;
-        row /= p->dims[k];
+    for (int32_t k = 0; k < p->n_outer; k++) {
+        int64_t at = p->picks[k] ? p->picks[k][index[k]] : index[k];
         is_gap |= at < 0;
         first += at * p->strides[k];
     }
@@ -31,7 +42,14 @@ static void pick_plain_pieces(const pick_walk *w, uint64_t at, int64_t first, in
     uint8_t *to = (uint8_t *)w->to.data + at * bytes;
     const uint8_t *from = (const uint8_t *)w->from.data + first * (int64_t)bytes;
     for (const hn_pick_piece *q = p->pieces + begin; q < p->pieces + end; q++) {
-        if (q->from < 0)
+        if (q->n == 1 && bytes == 4) { /* one move instead of a call */
+            uint32_t one = 0;
+            if (q->from >= 0)
+                memcpy(&one, from + q->from * 4, 4);
+            else if (w->fill)
+                memcpy(&one, w->fill->data, 4);
+            memcpy(to + q->at * 4, &one, 4);
+        } else if (q->from < 0)
             hn_fill_elems(to + q->at * bytes, q->n, bytes, w->fill ? w->fill->data : NULL);
         else
             memcpy(to + q->at * bytes, from + q->from * (int64_t)bytes, (size_t)q->n * bytes);
@@ -65,9 +83,10 @@ static void pick_tile(void *ctx, int64_t row0, int64_t row1, int64_t begin, int6
     const hn_pick_copy *p = w->plan;
     uint64_t left = p->starts ? (uint64_t)begin : p->pieces[begin].at;
     uint64_t right = p->starts ? (uint64_t)end : p->pieces[end - 1].at + p->pieces[end - 1].n;
-    int64_t before = -1;
-    for (int64_t row = row0; row < row1 && w->status == HONE_OK; row++) {
-        int64_t first = pick_first(p, row);
+    int64_t before = -1, index[HN_MAX_RANK];
+    pick_locate(p, row0, index);
+    for (int64_t row = row0; row < row1 && w->status == HONE_OK; row++, pick_advance(p, index)) {
+        int64_t first = pick_first(p, index);
         uint64_t at = (uint64_t)row * p->row;
         hone_status status;
         if (first < 0)
@@ -82,18 +101,18 @@ static void pick_tile(void *ctx, int64_t row0, int64_t row1, int64_t begin, int6
     }
 }
 
-/* Neighbours in the source, and neighbours that are nowhere, become one piece. */
+/* Neighbours in the source, and neighbours that are nowhere, become one piece. Returns how many;
+ * without `out` they are counted. */
 static int64_t join_pieces(const int64_t *picks, int64_t n, int64_t stride, hn_pick_piece *out) {
     int64_t n_pieces = 0;
-    for (int64_t i = 0; i < n; i++) {
-        hn_pick_piece *last = n_pieces > 0 ? &out[n_pieces - 1] : NULL;
-        int64_t from = picks[i] < 0 ? -1 : picks[i] * stride;
-        bool joins = last && (from < 0 ? last->from < 0
-                                       : last->from >= 0 && last->from + (int64_t)last->n == from);
-        if (joins)
-            last->n += (uint64_t)stride;
-        else
-            out[n_pieces++] = (hn_pick_piece){from, (uint64_t)(i * stride), (uint64_t)stride};
+    for (int64_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n; end++)
+            if (picks[i] < 0 ? picks[end] >= 0 : picks[end] != picks[i] + (end - i))
+                break;
+        if (out)
+            out[n_pieces] = (hn_pick_piece){picks[i] < 0 ? -1 : picks[i] * stride,
+                                            (uint64_t)(i * stride), (uint64_t)((end - i) * stride)};
+        n_pieces++;
     }
     return n_pieces;
 }
@@ -102,16 +121,18 @@ static int64_t join_pieces(const int64_t *picks, int64_t n, int64_t stride, hn_p
 static hone_status plan_pieces(hn_eval *c, hn_pick_copy *p, const int64_t *picks, int64_t n,
                                int64_t stride) {
     bool has_gaps = false;
-    hn_pick_piece *pieces = hn_eval_scratch(c, (uint64_t)n * sizeof *pieces);
-    HN_TRY_PTR(pieces);
-    p->n_pieces = join_pieces(picks, n, stride, pieces);
-    for (int64_t i = 0; i < p->n_pieces; i++)
-        has_gaps |= pieces[i].from < 0;
-    p->pieces = pieces;
+    for (int64_t i = 0; i < n; i++)
+        has_gaps |= picks[i] < 0;
+    p->n_pieces = join_pieces(picks, n, stride, NULL);
     if (stride == 1 && !has_gaps && p->n_pieces > n / 4) {
         p->starts = picks;
         p->n_pieces = n;
+        return HONE_OK;
     }
+    hn_pick_piece *pieces = hn_eval_scratch(c, (uint64_t)p->n_pieces * sizeof *pieces);
+    HN_TRY_PTR(pieces);
+    join_pieces(picks, n, stride, pieces);
+    p->pieces = pieces;
     return HONE_OK;
 }
 

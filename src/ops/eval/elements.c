@@ -223,10 +223,12 @@ static uint64_t i64_to_u64(int64_t v) {
     for (uint64_t i = 0; i < n; i++)                                  \
       ((uint64_t *)a->data)[begin + i] = HN_TO_U64(in[i]);            \
     break;                                                            \
-  case HN_BOOL:                                                       \
+  case HN_BOOL: {                                                     \
+    uint8_t *p = (uint8_t *)a->data + begin;                          \
     for (uint64_t i = 0; i < n; i++)                                  \
-      ((uint8_t *)a->data)[begin + i] = in[i] != 0;                   \
+      p[i] = in[i] != 0;                                              \
     break;                                                            \
+  }                                                                   \
   default:                                                            \
     if (packed_int(a->dtype, &bits, &is_signed))                      \
       for (uint64_t i = 0; i < n; i++)                                \

@@ -28,30 +28,21 @@ void hn_sort_keys(const hn_array *a, uint64_t begin, uint64_t n, int64_t *keys) 
     }
 }
 
-int32_t hn_float_key(float v) {
-    int32_t bits;
-    if (v != v)
-        return INT32_MAX;
-    v += 0.0f;
-    memcpy(&bits, &v, sizeof bits);
-    return bits < 0 ? (int32_t)(~(uint32_t)bits ^ ((uint32_t)1 << 31)) : bits;
-}
-
 bool hn_has_narrow_keys(hn_dtype t) {
     return hn_dtype_bits(t) < 32 || t == HN_F32 || t == HN_I32;
 }
 
 void hn_sort_narrow_keys(const hn_array *a, uint64_t begin, uint64_t n, int32_t *keys) {
+    bool is_float = hn_dtype_is_float(a->dtype);
     for (uint64_t done = 0; done < n; done += HN_TILE) {
         uint64_t some = HN_MIN(HN_TILE, n - done);
         int64_t wide[HN_TILE];
         float floats[HN_TILE];
-        if (hn_dtype_is_float(a->dtype))
+        if (is_float)
             hn_load_f32(a, begin + done, some, floats);
         else
             hn_load_i64(a, begin + done, some, wide);
         for (uint64_t i = 0; i < some; i++)
-            keys[done + i] =
-                hn_dtype_is_float(a->dtype) ? hn_float_key(floats[i]) : (int32_t)wide[i];
+            keys[done + i] = is_float ? hn_float_key(floats[i]) : (int32_t)wide[i];
     }
 }

@@ -96,7 +96,7 @@ void hn_conv_form_read(const hn_conv_job_f32 *job, hn_conv_form_f32 *form) {
 }
 
 static void conv_depthwise(hn_pool *pool, const hn_conv_job_f32 *job) {
-    if (hn_conv_depthwise_f32(pool, job))
+    if (hn_conv_depthwise_f32(pool, job) || hn_conv_lines_f32(pool, job))
         return;
     hn_conv_plain_f32(pool, job);
     hn_conv_epilogue_f32(job, 0, job->batch * job->filters * job->window->out_elems);

@@ -27,6 +27,8 @@ void hn_conv_panels_f32(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int
 
 /* One channel per filter, by vectors; false when this processor or these sizes are not for it. */
 bool hn_conv_depthwise_f32(hn_pool *pool, const hn_conv_job_f32 *job);
+/* The same along one axis of any length. */
+bool hn_conv_lines_f32(hn_pool *pool, const hn_conv_job_f32 *job);
 /* The epilogue of n outputs from element `at` of y on; the bias is part of them already. */
 void hn_conv_epilogue_f32(const hn_conv_job_f32 *job, int64_t at, int64_t n);
 

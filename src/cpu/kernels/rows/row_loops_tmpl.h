@@ -64,16 +64,12 @@ static V_TARGET void V_NAME(every_other)(int64_t n, const float *x, float *out) 
  * nothing ---- */
 
 static inline V_TARGET V V_NAME(load_last)(const float *x, int64_t n, float fill) {
-    float last[V_ELEMS];
-    for (int i = 0; i < V_ELEMS; i++)
-        last[i] = i < n ? x[i] : fill;
-    return V_LOAD(last);
+    return V_IF_LESS(V_LOAD(lane_numbers), V_SET1((float)n), V_LOAD_SOME(x, V_FIRST(n)),
+                     V_SET1(fill));
 }
 
 static inline V_TARGET void V_NAME(store_last)(float *y, int64_t n, V v) {
-    float last[V_ELEMS];
-    V_STORE(last, v);
-    memcpy(y, last, (size_t)n * sizeof *last);
+    V_STORE_SOME(y, V_FIRST(n), v);
 }
 
 static V_TARGET float V_NAME(row_largest)(int64_t n, const float *x) {
@@ -86,7 +82,18 @@ static V_TARGET float V_NAME(row_largest)(int64_t n, const float *x) {
     return V_LARGEST(most);
 }
 
+/* Rows of less than a vector stay in it. */
+static V_TARGET void V_NAME(short_softmax)(int64_t n, const float *x, float *y) {
+    V v = V_NAME(load_last)(x, n, -HUGE_VALF), none = V_SET1(-HUGE_VALF);
+    V e = V_NAME(vec_exp)(V_SUB(v, V_SET1(V_LARGEST(V_MAX(v, none)))));
+    V_NAME(store_last)(y, n, V_MUL(e, V_SET1(1 / V_SUM(e))));
+}
+
 static V_TARGET void V_NAME(softmax)(int64_t n, const float *x, float *y) {
+    if (n < V_ELEMS) {
+        V_NAME(short_softmax)(n, x, y);
+        return;
+    }
     V largest = V_SET1(V_NAME(row_largest)(n, x)), sum = V_ZERO();
     int64_t i = 0;
     for (; i + V_ELEMS <= n; i += V_ELEMS) {
@@ -102,8 +109,8 @@ static V_TARGET void V_NAME(softmax)(int64_t n, const float *x, float *y) {
     float scale = 1 / V_SUM(sum);
     for (i = 0; i + V_ELEMS <= n; i += V_ELEMS)
         V_STORE(y + i, V_MUL(V_LOAD(y + i), V_SET1(scale)));
-    for (; i < n; i++)
-        y[i] *= scale;
+    if (i < n)
+        V_NAME(store_last)(y + i, n - i, V_MUL(V_LOAD_SOME(y + i, V_FIRST(n - i)), V_SET1(scale)));
 }
 
 /* Sums in four chains, which hide the latency of an addition. */

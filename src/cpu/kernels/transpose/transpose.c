@@ -5,10 +5,7 @@
 
 #include "cpu/kernels/transpose/transpose_int.h"
 
-enum {
-    LEAST_SIDE = 5,  /* shorter ones gain nothing from vectors */
-    PLAIN_TILE = 16, /* elements of a side: a cache line of 4-byte elements */
-};
+enum { PLAIN_TILE = 16 }; /* elements of a side: a cache line of 4-byte elements */
 
 /* Each size of an element is a type of its own, so that a copy is one move. */
 typedef struct bytes_16 {
@@ -26,21 +23,6 @@ typedef struct bytes_16 {
             to[c * j->to_row + r] = from[r * j->from_row + c];            \
     break;                                                                \
   }
-
-void hn_transpose_plain(const hn_transpose_job *j) {
-    switch (j->elem_bytes) {
-    case 1:
-        TURN_PLAIN(uint8_t)
-    case 2:
-        TURN_PLAIN(uint16_t)
-    case 4:
-        TURN_PLAIN(uint32_t)
-    case 8:
-        TURN_PLAIN(uint64_t)
-    default:
-        TURN_PLAIN(bytes_16)
-    }
-}
 
 /* N rows, or columns, where the compiler knows how many. */
 #define TURN_ROWS(N)                    \
@@ -66,22 +48,35 @@ void hn_transpose_plain(const hn_transpose_job *j) {
 static void turn_narrow_32(const hn_transpose_job *j) {
     const uint32_t *from = j->from;
     uint32_t *to = j->to;
-    if (j->rows < LEAST_SIDE) {
+    if (j->rows < HN_TRANSPOSE_LEAST_SIDE) {
         FOR_NARROW(j->rows, TURN_ROWS)
     } else {
         FOR_NARROW(j->cols, TURN_COLS)
     }
 }
 
+void hn_transpose_plain(const hn_transpose_job *j) {
+    switch (j->elem_bytes) {
+    case 1:
+        TURN_PLAIN(uint8_t)
+    case 2:
+        TURN_PLAIN(uint16_t)
+    case 4:
+        if (j->rows < HN_TRANSPOSE_LEAST_SIDE || j->cols < HN_TRANSPOSE_LEAST_SIDE) {
+            turn_narrow_32(j);
+            break;
+        }
+        TURN_PLAIN(uint32_t)
+    case 8:
+        TURN_PLAIN(uint64_t)
+    default:
+        TURN_PLAIN(bytes_16)
+    }
+}
+
 void hn_transpose(const hn_transpose_job *j) {
-    if (j->rows == 0 || j->cols == 0)
-        return;
-    if (j->elem_bytes != 4)
-        hn_transpose_plain(j);
-    else if (j->rows < LEAST_SIDE || j->cols < LEAST_SIDE)
-        turn_narrow_32(j);
-    else
-        hn_transpose_pick_32()(j);
+    if (j->rows > 0 && j->cols > 0)
+        hn_transpose_pick()(j);
 }
 
 /* ---- with vectors --------------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #include "cpu/kernels/transpose/transpose.h"
 
 typedef void hn_transpose_fn(const hn_transpose_job *job);
-hn_transpose_fn *hn_transpose_pick_32(void); /* the best for elements of 4 bytes */
+hn_transpose_fn *hn_transpose_pick(void); /* the best for this processor */
+
+enum { HN_TRANSPOSE_LEAST_SIDE = 5 }; /* shorter ones gain nothing from tiles */
 
 #endif /* HN_TRANSPOSE_INT_H */

@@ -51,6 +51,8 @@ typedef struct hn_forest {
     uint64_t n_targets, n_features; /* a sample must have */
     hn_tree_mode mode;              /* of all nodes but leaves; HN_TREE_LEAF: they differ */
     bool tells_nan;                 /* some nodes have nan_is_true */
+    bool votes_for_one;             /* all votes are for the target of the first */
+    bool has_negative_votes;        /* a weight is below 0, or no number */
 } hn_forest;
 
 /* From the attributes of TreeEnsemble. What stays lies in `room`. */

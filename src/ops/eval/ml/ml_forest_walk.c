@@ -48,6 +48,11 @@ hone_status hn_forest_finish(hn_eval *c, hn_arena *room, hn_forest *f) {
         f->mode = !has_mode || node->mode == f->mode ? node->mode : HN_TREE_LEAF;
         has_mode = true;
     }
+    f->votes_for_one = f->n_votes > 0;
+    for (uint32_t i = 0; i < f->n_votes; i++) {
+        f->votes_for_one &= f->votes[i].target == f->votes[0].target;
+        f->has_negative_votes |= !(f->votes[i].weight >= 0);
+    }
     return refuse_circles(c, f);
 }
 

@@ -1,5 +1,6 @@
 /* Evaluation of linear and support vector models of ai.onnx.ml. */
-#include "ops/eval/ml/ml_eval.h"
+#include "cpu/kernels/kernel.h"
+#include "ops/eval/ml/ml_svm_kernels.h"
 
 #include <math.h>
 
@@ -113,20 +114,31 @@ typedef struct svm_model {
     const float *vectors, *coefficients, *rho, *prob_a, *prob_b;
     const int64_t *per_class;
     uint64_t n_vectors, n_coefficients, n_rho, n_prob, n_classes;
-    float *kernels; /* of one sample with every vector */
+    const hn_svm_tiles *tiles; /* NULL: vectors are taken one by one */
+    float *kernels;            /* of one sample with every vector */
 } svm_model;
 
-static float svm_kernel_of(const svm_model *m, uint64_t n, const float *a, const float *b) {
-    double sum = 0;
-    if (m->kernel == KERNEL_RBF) {
-        for (uint64_t i = 0; i < n; i++)
-            sum += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
-        return expf(-m->gamma * (float)sum);
+/* From the products, or squared distances, of one sample and every vector. */
+static void svm_finish_kernels(const svm_model *m) {
+    hn_unary_fn_f32 exp_of = m->kernel == KERNEL_RBF ? hn_unary_find_f32("Exp") : NULL;
+    float *k = m->kernels;
+    for (uint64_t v = 0; v < m->n_vectors; v++) {
+        if (m->kernel == KERNEL_RBF)
+            k[v] = exp_of ? -m->gamma * k[v] : expf(-m->gamma * k[v]);
+        else if (m->kernel == KERNEL_POLY)
+            k[v] = powf(m->gamma * k[v] + m->coef0, m->degree);
+        else if (m->kernel == KERNEL_SIGMOID)
+            k[v] = tanhf(m->gamma * k[v] + m->coef0);
     }
-    float product = dot(n, a, b);
-    if (m->kernel == KERNEL_POLY)
-        return powf(m->gamma * product + m->coef0, m->degree);
-    return m->kernel == KERNEL_SIGMOID ? tanhf(m->gamma * product + m->coef0) : product;
+    if (exp_of)
+        exp_of(k, k, m->n_vectors, 0, 0);
+}
+
+static float distance(uint64_t n, const float *a, const float *b) {
+    double sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+    return (float)sum;
 }
 
 static hone_status svm_open(hn_eval *c, svm_model *m) {
@@ -156,14 +168,23 @@ static hone_status svm_read_vectors(hn_eval *c, svm_model *m, uint64_t n_vectors
     m->n_vectors = n_vectors;
     if (!hn_mul_u64(n_vectors, m->in.width, &expected) || n != expected)
         return fail_lengths(c, "support_vectors", n, n_vectors * m->in.width);
+    m->tiles = hn_svm_tiles_of(c, n_vectors, m->in.width);
     m->kernels = hn_eval_scratch(c, n_vectors * sizeof *m->kernels);
     return m->kernels ? HONE_OK : HONE_E_NOMEM;
 }
 
 static void svm_run_kernels(const svm_model *m, uint64_t sample) {
-    for (uint64_t v = 0; v < m->n_vectors; v++)
-        m->kernels[v] = svm_kernel_of(m, m->in.width, m->in.rows + sample * m->in.width,
-                                      m->vectors + v * m->in.width);
+    const float *row = m->in.rows + sample * m->in.width;
+    bool is_rbf = m->kernel == KERNEL_RBF;
+    if (m->tiles && is_rbf)
+        hn_svm_distances(m->tiles, row, m->kernels);
+    else if (m->tiles)
+        hn_svm_products(m->tiles, row, m->kernels);
+    for (uint64_t v = 0; v < m->n_vectors && !m->tiles; v++) {
+        const float *vector = m->vectors + v * m->in.width;
+        m->kernels[v] = is_rbf ? distance(m->in.width, row, vector) : dot(m->in.width, row, vector);
+    }
+    svm_finish_kernels(m);
 }
 
 /* ---- SVMRegressor ---------------------------------------------------------------------------- */
@@ -199,7 +220,8 @@ static hone_status eval_svm_regressor(hn_eval *c) {
     }
     return HONE_OK;
 }
-const hn_impl hn_impl_svm_regressor[1] = {{.eval = eval_svm_regressor}};
+const hn_impl hn_impl_svm_regressor[1] = {
+    {.eval = eval_svm_regressor, .prepare = hn_svm_prepare, .release = hn_svm_release}};
 
 /* ---- SVMClassifier --------------------------------------------------------------------------- */
 
@@ -373,4 +395,5 @@ static hone_status eval_svm_classifier(hn_eval *c) {
     }
     return HONE_OK;
 }
-const hn_impl hn_impl_svm_classifier[1] = {{.eval = eval_svm_classifier}};
+const hn_impl hn_impl_svm_classifier[1] = {
+    {.eval = eval_svm_classifier, .prepare = hn_svm_prepare, .release = hn_svm_release}};

@@ -235,13 +235,9 @@ typedef struct binary_rule {
 } binary_rule;
 
 static binary_rule find_binary_rule(const hn_forest *f) {
-    binary_rule r = {.is_binary = f->n_targets == 2 && f->n_votes > 0, .is_probability = true};
-    r.voted = f->n_votes ? f->votes[0].target : 0;
-    for (uint32_t i = 0; i < f->n_votes; i++) {
-        r.is_binary &= f->votes[i].target == r.voted;
-        r.is_probability &= f->votes[i].weight >= 0;
-    }
-    return r;
+    return (binary_rule){.is_binary = f->n_targets == 2 && f->votes_for_one,
+                         .voted = f->n_votes ? f->votes[0].target : 0,
+                         .is_probability = !f->has_negative_votes};
 }
 
 /* One base value for two classes belongs to the first. A class that no leaf voted for is not the

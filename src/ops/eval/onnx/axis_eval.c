@@ -75,9 +75,24 @@ typedef struct arg_rows {
     uint64_t n;
 } arg_rows;
 
+/* Elements before the first that is `best`, by whole blocks, whose size the compiler knows. */
+static uint64_t blocks_without(uint64_t n, const float *x, float best) {
+    enum { BLOCK = 16 };
+    uint64_t at = 0;
+    for (; at + BLOCK <= n; at += BLOCK) {
+        int n_equal = 0;
+        for (int i = 0; i < BLOCK; i++)
+            n_equal += x[at + (uint64_t)i] == best;
+        if (n_equal)
+            break;
+    }
+    return at;
+}
+
 static int64_t arg_of_run(const arg_rows *r, const float *x) {
     float best = r->job->best((int64_t)r->n, x);
-    for (uint64_t i = 0; i < r->n; i++) {
+    bool skips = !r->job->is_last && best == best;
+    for (uint64_t i = skips ? blocks_without(r->n, x, best) : 0; i < r->n; i++) {
         uint64_t at = r->job->is_last ? r->n - 1 - i : i;
         if (x[at] == best || (x[at] != x[at] && best != best))
             return (int64_t)at;

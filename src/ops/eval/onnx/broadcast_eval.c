@@ -245,14 +245,17 @@ const hn_impl hn_impl_pow[1] = {{.eval = eval_pow}};
 
 /* ---- Where ----------------------------------------------------------------------------------- */
 
-#define CHOOSE_ROW(name, T)                                                                       \
-  static void name(void *ctx, const hn_row *row) {                                                \
-    const hn_select_job *j = ctx;                                                                 \
-    const uint8_t *condition = j->condition + row->in[0];                                         \
-    const T *x = (const T *)j->x + row->in[1], *y = (const T *)j->y + row->in[2];                 \
-    T *z = (T *)j->z + row->out;                                                                  \
-    for (uint64_t i = 0; i < row->n; i++)                                                         \
-      z[i] = condition[row->step[0] ? i : 0] ? x[row->step[1] ? i : 0] : y[row->step[2] ? i : 0]; \
+#define CHOOSE_ROW(name, T)                                                                \
+  static void name(void *ctx, const hn_row *row) {                                         \
+    const hn_select_job *j = ctx;                                                          \
+    const uint8_t *condition = j->condition + row->in[0];                                  \
+    const T *x = (const T *)j->x + row->in[1], *y = (const T *)j->y + row->in[2];          \
+    T *z = (T *)j->z + row->out;                                                           \
+    uint64_t of_x = row->step[1] != 0, of_y = row->step[2] != 0, of_c = row->step[0] != 0; \
+    for (uint64_t i = 0; i < row->n; i++) {                                                \
+      const T *from = condition[i * of_c] ? x + i * of_x : y + i * of_y;                   \
+      z[i] = *from;                                                                        \
+    }                                                                                      \
   }
 typedef struct sixteen_bytes {
     uint64_t low, high;

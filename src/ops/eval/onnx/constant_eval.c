@@ -153,14 +153,35 @@ static hone_status range_count(hn_eval *c, const double *real, const int64_t *wh
     return HONE_OK;
 }
 
-static void fill_range(hn_array *out, const double *real, const int64_t *whole, bool is_int) {
-    for (uint64_t i = 0; i < out->n_elems; i++) {
-        int64_t v = (int64_t)((uint64_t)whole[0] + i * (uint64_t)whole[2]);
-        double w = real[0] + (double)i * real[2];
-        if (is_int)
-            hn_store_i64(out, i, 1, &v);
-        else
-            hn_store_f64(out, i, 1, &w);
+/* Tiles are whole, so that the compiler sees how long they are. */
+static void tile_of_ints(const uint64_t *steps, uint64_t first, uint64_t *tile) {
+    for (int i = 0; i < HN_TILE; i++)
+        tile[i] = first + steps[i];
+}
+
+static void tile_of_reals(double start, double first, double step, double *tile) {
+    for (int i = 0; i < HN_TILE; i++)
+        tile[i] = start + (first + i) * step;
+}
+
+static void fill_int_range(hn_array *out, uint64_t start, uint64_t step) {
+    uint64_t steps[HN_TILE], tile[HN_TILE];
+    for (uint64_t i = 0; i < HN_TILE; i++)
+        steps[i] = i * step;
+    for (uint64_t at = 0; at < out->n_elems; at += HN_TILE) {
+        uint64_t n = HN_MIN(HN_TILE, out->n_elems - at);
+        bool is_there = out->dtype == HN_I64 && n == HN_TILE;
+        tile_of_ints(steps, start + at * step, is_there ? (uint64_t *)out->data + at : tile);
+        if (!is_there)
+            hn_store_i64(out, at, n, (const int64_t *)tile);
+    }
+}
+
+static void fill_real_range(hn_array *out, double start, double step) {
+    double tile[HN_TILE];
+    for (uint64_t at = 0; at < out->n_elems; at += HN_TILE) {
+        tile_of_reals(start, (double)at, step, tile);
+        hn_store_f64(out, at, HN_MIN(HN_TILE, out->n_elems - at), tile);
     }
 }
 
@@ -181,8 +202,10 @@ static hone_status eval_range(hn_eval *c) {
     }
     HN_TRY(range_count(c, real, whole, is_int, &n));
     HN_TRY(hn_ret_alloc(c, 0, t, 1, &n, &out));
-    if (out)
-        fill_range(out, real, whole, is_int);
+    if (out && is_int)
+        fill_int_range(out, (uint64_t)whole[0], (uint64_t)whole[2]);
+    else if (out)
+        fill_real_range(out, real[0], real[2]);
     return HONE_OK;
 }
 const hn_impl hn_impl_range[1] = {{.eval = eval_range}};

@@ -9,25 +9,41 @@ typedef struct NAME(scatter_job) {
     T *image; /* [channels, image] */
 } NAME(scatter_job);
 
+/* Adds a line of positions, the first of which is `at`, to the line of the image that a window
+ * element reaches. */
+static void NAME(scatter_line)(const hn_window *s, const int64_t *taps, const int64_t *at,
+                               int64_t n, const T *from, T *image) {
+    int32_t last = s->n_axes - 1;
+    int64_t line = 0, begin, end, stride = s->stride[last];
+    for (int32_t a = 0; a < last; a++) {
+        int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
+        if (i < 0 || i >= s->in[a])
+            return;
+        line = line * s->in[a] + i;
+    }
+    hn_window_inside(s, last, taps[last], &begin, &end);
+    begin = HN_MAX(begin, at[last]);
+    end = HN_MIN(end, at[last] + n);
+    int64_t to = line * s->in[last] - s->pad[last] + taps[last] * s->dilation[last];
+    for (int64_t o = begin; o < end; o++)
+        image[to + o * stride] += from[o - at[last]];
+}
+
 static void NAME(scatter_channels)(void *ctx, int64_t begin, int64_t end) {
     const NAME(scatter_job) *job = ctx;
     const hn_window *s = job->window;
+    int32_t last = s->n_axes - 1;
     int64_t taps[HN_MAX_SPATIAL], at[HN_MAX_SPATIAL];
     for (int64_t row = begin * s->kernel_elems; row < end * s->kernel_elems; row++) {
-        T *image = job->image + row / s->kernel_elems * s->in_elems;
         const T *from = job->columns + row * job->column_stride;
         hn_window_split(s->n_axes, s->kernel, row % s->kernel_elems, taps);
         hn_window_split(s->n_axes, s->out, job->j0, at);
-        for (int64_t j = 0; j < job->nj; j++, hn_window_step(s->n_axes, s->out, at)) {
-            int64_t pixel = 0;
-            bool inside = true;
-            for (int32_t a = 0; a < s->n_axes && inside; a++) {
-                int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
-                inside = i >= 0 && i < s->in[a];
-                pixel = pixel * s->in[a] + i;
-            }
-            if (inside)
-                image[pixel] += from[j];
+        for (int64_t j = 0, n; j < job->nj; j += n) {
+            n = HN_MIN(job->nj - j, s->out[last] - at[last]);
+            NAME(scatter_line)
+            (s, taps, at, n, from + j, job->image + row / s->kernel_elems * s->in_elems);
+            at[last] = 0;
+            hn_window_step(last, s->out, at);
         }
     }
 }

@@ -73,40 +73,108 @@ typedef struct elements_job {
     hone_status status;     /* of moves, which fail with one thread only */
 } elements_job;
 
-void hn_locate_elements(const hn_array *indices, const int64_t *strides, uint64_t begin, uint64_t n,
-                        int64_t *starts) {
-    int32_t last = indices->rank - 1;
-    int64_t index[HN_MAX_RANK];
-    for (int32_t k = last; k >= 0; k--) {
-        index[k] = (int64_t)(begin % (uint64_t)indices->dims[k]);
-        begin /= (uint64_t)indices->dims[k];
+/* Rows of indices, one after the other. */
+typedef struct index_walk {
+    const hn_indexed_form *form;
+    const int64_t *dims; /* of the indices */
+    int32_t last;
+    int64_t place[HN_MAX_RANK];
+} index_walk;
+
+static index_walk walk_indices(const hn_indexed_form *f, const hn_array *indices, uint64_t begin) {
+    index_walk w = {.form = f, .dims = indices->dims, .last = indices->rank - 1};
+    for (int32_t k = w.last; k >= 0; k--) {
+        w.place[k] = (int64_t)(begin % (uint64_t)w.dims[k]);
+        begin /= (uint64_t)w.dims[k];
     }
-    while (n > 0) {
-        uint64_t some = HN_MIN(n, (uint64_t)(indices->dims[last] - index[last]));
-        int64_t first = 0;
-        for (int32_t k = 0; k <= last; k++)
-            first += index[k] * strides[k];
-        for (uint64_t i = 0; i < some; i++)
-            starts[i] = first + (int64_t)i * strides[last];
-        starts += some;
-        n -= some;
-        index[last] += (int64_t)some;
-        for (int32_t k = last; k > 0 && index[k] == indices->dims[k]; k--) {
-            index[k] = 0;
-            index[k - 1]++;
+    return w;
+}
+
+/* How many of the next n indices lie in the row; the first one points to `first`, were it 0. */
+static uint64_t walk_row(index_walk *w, uint64_t n, uint64_t *first) {
+    uint64_t some = HN_MIN(n, (uint64_t)(w->dims[w->last] - w->place[w->last]));
+    *first = 0;
+    for (int32_t k = 0; k <= w->last; k++)
+        *first += (uint64_t)w->place[k] * (uint64_t)w->form->strides[k];
+    w->place[w->last] += (int64_t)some;
+    for (int32_t k = w->last; k > 0 && w->place[k] == w->dims[k]; k--) {
+        w->place[k] = 0;
+        w->place[k - 1]++;
+    }
+    return some;
+}
+
+/* Negative ones count from the end; what lies outside is no less than size. */
+static inline uint64_t index_from_front(int64_t index, int64_t size) {
+    return (uint64_t)index + (index < 0 ? (uint64_t)size : 0);
+}
+
+bool hn_point_elements(const hn_indexed_form *f, const hn_array *indices, uint64_t begin,
+                       uint64_t n, int64_t *starts) {
+    index_walk w = walk_indices(f, indices, begin);
+    int64_t at[HN_TILE], size = f->x.dims[f->axis];
+    uint64_t step = (uint64_t)f->strides[w.last], stride = (uint64_t)f->stride;
+    bool is_outside = false;
+    hn_load_i64(indices, begin, n, at);
+    for (uint64_t done = 0, end, first; done < n;) {
+        for (end = done + walk_row(&w, n - done, &first); done < end; done++, first += step) {
+            uint64_t index = index_from_front(at[done], size);
+            is_outside |= index >= (uint64_t)size;
+            starts[done] = (int64_t)(first + index * stride);
         }
     }
+    return !is_outside;
+}
+
+bool hn_is_one_index(const int64_t *at, uint64_t n) {
+    enum { BLOCK = 16 };
+    uint64_t first = (uint64_t)at[0], differs = 0;
+    for (; n >= BLOCK && !differs; at += BLOCK, n -= BLOCK)
+        for (int i = 0; i < BLOCK; i++)
+            differs |= (uint64_t)at[i] ^ first;
+    for (uint64_t i = 0; i < n; i++)
+        differs |= (uint64_t)at[i] ^ first;
+    return !differs;
+}
+
+/* Elements of 4 bytes by indices of 64 bits, which most are. False when one lies outside. */
+static bool pick_words(const elements_job *j, uint64_t begin, uint64_t n) {
+    const hn_indexed_form *f = j->form;
+    index_walk w = walk_indices(f, &j->indices, begin);
+    const int64_t *at = (const int64_t *)j->indices.data + begin;
+    const uint32_t *x = j->x.data;
+    uint32_t *y = (uint32_t *)j->y.data + begin;
+    int64_t size = f->x.dims[f->axis];
+    uint64_t step = (uint64_t)f->strides[w.last], stride = (uint64_t)f->stride;
+    bool is_outside = false;
+    for (uint64_t done = 0, end, first; done < n;) {
+        end = done + walk_row(&w, n - done, &first);
+        uint64_t row = index_from_front(at[done], size);
+        if (step == 1 && row < (uint64_t)size && hn_is_one_index(at + done, end - done)) {
+            memcpy(y + done, x + first + row * stride, (size_t)(end - done) * sizeof *y);
+            done = end;
+        }
+        for (; done < end; done++, first += step) {
+            uint64_t index = index_from_front(at[done], size);
+            is_outside |= index >= (uint64_t)size;
+            y[done] = x[first + (index < (uint64_t)size ? index : 0) * stride];
+        }
+    }
+    return !is_outside;
 }
 
 static void pick_elements(void *ctx, int64_t begin, int64_t end) {
     elements_job *j = ctx;
     const hn_indexed_form *f = j->form;
-    int64_t at[HN_TILE], starts[HN_TILE];
+    int64_t starts[HN_TILE];
+    if (j->indices.dtype == HN_I64 && hn_elem_bytes(f->y.dtype) == 4 && f->x.n_elems > 0) {
+        if (!pick_words(j, (uint64_t)begin, (uint64_t)(end - begin)))
+            atomic_store(&j->is_outside, true);
+        return;
+    }
     for (int64_t from = begin; from < end; from += HN_TILE) {
         uint64_t n = (uint64_t)HN_MIN(HN_TILE, end - from);
-        hn_load_i64(&j->indices, (uint64_t)from, n, at);
-        hn_locate_elements(&j->indices, f->strides, (uint64_t)from, n, starts);
-        if (!add_index(at, 1, n, j->x.dims[f->axis], f->stride, starts)) {
+        if (!hn_point_elements(f, &j->indices, (uint64_t)from, n, starts)) {
             atomic_store(&j->is_outside, true);
             return;
         }
@@ -116,7 +184,7 @@ static void pick_elements(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static hone_status refuse_elements(hone_error *err, const hn_array *indices, int64_t size) {
+hone_status hn_refuse_elements(hone_error *err, const hn_array *indices, int64_t size) {
     int64_t at[HN_TILE];
     for (uint64_t begin = 0; begin < indices->n_elems; begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, indices->n_elems - begin);
@@ -153,7 +221,7 @@ hone_status hn_gather_elements_run(hn_eval *c, const hn_indexed_form *f, const h
     hn_pool_for(hn_is_whole_bytes(f->y.dtype) ? io->pool : NULL, (int64_t)f->y.n_elems,
                 ELEMENTS_AT_ONCE, pick_elements, &j);
     if (atomic_load(&j.is_outside))
-        return refuse_elements(io->err, &j.indices, f->x.dims[f->axis]);
+        return hn_refuse_elements(io->err, &j.indices, f->x.dims[f->axis]);
     return j.status;
 }
 

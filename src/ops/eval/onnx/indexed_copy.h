@@ -35,6 +35,15 @@ hone_status hn_scatter_elements_run(hn_eval *c, const hn_indexed_form *f, const 
 hone_status hn_scatter_nd_read(hn_eval *c, hn_indexed_form *f);
 hone_status hn_scatter_nd_run(hn_eval *c, const hn_indexed_form *f, const hn_indexed_io *io);
 
+/* Where elements begin .. begin + n of `indices`, HN_TILE at most, point to in x along the axis of
+ * GatherElements and ScatterElements. False when one lies outside; hn_refuse_elements says which.
+ */
+bool hn_point_elements(const hn_indexed_form *f, const hn_array *indices, uint64_t begin,
+                       uint64_t n, int64_t *starts);
+/* Whether n indices, 1 or more, are the same: exports expand the index of a row. */
+bool hn_is_one_index(const int64_t *at, uint64_t n);
+hone_status hn_refuse_elements(hone_error *err, const hn_array *indices, int64_t size);
+
 /* Reads and runs, in one evaluation. */
 hone_status hn_indexed_eval(hn_eval *c, hn_indexed_read_fn read, hn_indexed_run_fn run);
 

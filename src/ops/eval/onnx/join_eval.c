@@ -31,6 +31,8 @@ static pad_mode pad_read_mode(const hn_infer *node) {
 /* What position `i` of an endless axis shows of elements 0 .. n; -1: nothing. */
 static int64_t pad_position(pad_mode mode, int64_t i, int64_t n) {
     int64_t period = n > 1 ? 2 * (n - 1) : 1;
+    if (i >= 0 && i < n)
+        return i;
     switch (mode) {
     case PAD_EDGE:
         return HN_MAX(0, HN_MIN(i, n - 1));
@@ -40,7 +42,7 @@ static int64_t pad_position(pad_mode mode, int64_t i, int64_t n) {
         i = hn_floor_mod(i, period);
         return i < n ? i : period - i;
     default:
-        return i >= 0 && i < n ? i : -1;
+        return -1;
     }
 }
 

@@ -1,8 +1,11 @@
 /* Evaluation of normalizations. Statistics are gathered in two passes; they are doubles, or for
  * float32 floats that were summed in blocks. */
 #include "ops/eval/onnx/norm_eval.h"
+#include "cpu/kernels/rows/rows_nhwc.h"
 
 #include <math.h>
+
+enum { SHORT_CHANNEL = 32 }; /* elements: a loop over fewer takes as long to call as to run */
 
 typedef struct moments {
     double mean, variance;
@@ -144,6 +147,7 @@ hone_status hn_batch_norm_read(hn_eval *c, hn_batch_norm *b) {
     b->inner = x->rank < 2 || !is_spatial ? 1 : hn_count(x->rank - 2, x->dims + 2);
     b->epsilon = (double)hn_attr_f(hn_eval_node(c), "epsilon", 1e-5f);
     read_norm_loops(x->dtype, &b->loops);
+    b->is_by_image = b->loops.affine && b->inner < SHORT_CHANNEL;
     for (uint32_t i = 1; i < 5; i++)
         if (hn_arg(c, i)->n_elems != b->n_channels)
             return hn_eval_fail(c, HONE_E_SHAPE, "input %u has %llu elements, but needs %llu", i,
@@ -169,9 +173,44 @@ void hn_batch_norm_join(const hn_batch_norm *b, const hn_array *scale, const hn_
     }
 }
 
+uint64_t hn_batch_norm_image_elems(const hn_batch_norm *b) {
+    return b->is_by_image ? 3 * b->n_channels * b->inner : 0;
+}
+
+void hn_batch_norm_spread(const hn_batch_norm *b, const double *factor, const double *shift,
+                          float *image) {
+    if (!b->is_by_image)
+        return;
+    uint64_t n = b->n_channels * b->inner;
+    memset(image, 0, (size_t)n * sizeof *image);
+    for (uint64_t channel = 0; channel < b->n_channels; channel++)
+        for (uint64_t i = channel * b->inner; i < (channel + 1) * b->inner; i++) {
+            image[n + i] = (float)factor[channel];
+            image[2 * n + i] = (float)shift[channel];
+        }
+}
+
+static void scale_images_at_once(hn_pool *pool, const hn_batch_norm *b, const hn_array *x,
+                                 hn_array *y, const float *image) {
+    int64_t n = (int64_t)(b->n_channels * b->inner);
+    hn_scale_rows_f32(pool, &(hn_scale_rows_job){.n_rows = (int64_t)b->n_batch,
+                                                 .channels = n,
+                                                 .x = x->data,
+                                                 .center = image,
+                                                 .scale = image + n,
+                                                 .shift = image + 2 * n,
+                                                 .y = y->data,
+                                                 .x_step = n,
+                                                 .y_step = n});
+}
+
 void hn_batch_norm_run(hn_pool *pool, const hn_batch_norm *b, const hn_array *x, hn_array *y,
-                       const double *factor, const double *shift) {
+                       const double *factor, const double *shift, const float *image) {
     batch_norm_job job = {b, x, y, factor, shift};
+    if (b->is_by_image) {
+        scale_images_at_once(pool, b, x, y, image);
+        return;
+    }
     hn_pool_for(pool, (int64_t)(b->n_batch * b->n_channels), norm_grain(b->inner), batch_norm_rows,
                 &job);
 }
@@ -187,9 +226,11 @@ static hone_status eval_batch_norm(hn_eval *c) {
         return HONE_OK;
     double *factor = hn_eval_scratch(c, b.n_channels * sizeof *factor);
     double *shift = hn_eval_scratch(c, b.n_channels * sizeof *shift);
-    HN_TRY_PTR(factor && shift);
+    float *image = hn_eval_scratch(c, hn_batch_norm_image_elems(&b) * sizeof *image);
+    HN_TRY_PTR(factor && shift && image);
     hn_batch_norm_join(&b, hn_arg(c, 1), hn_arg(c, 2), &mean, &variance, factor, shift);
-    hn_batch_norm_run(hn_eval_pool(c), &b, x, hn_ret(c, 0), factor, shift);
+    hn_batch_norm_spread(&b, factor, shift, image);
+    hn_batch_norm_run(hn_eval_pool(c), &b, x, hn_ret(c, 0), factor, shift, image);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 const hn_impl hn_impl_batch_norm[1] = {{.eval = eval_batch_norm, .memory = HN_MEMORY_IN_PLACE}};

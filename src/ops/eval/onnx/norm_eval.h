@@ -17,6 +17,7 @@ typedef struct hn_batch_norm {
     uint64_t n_batch, n_channels, inner;
     double epsilon;
     hn_norm_loops loops;
+    bool is_by_image; /* channels are too short for a loop over each: floats [N, C] and the like */
 } hn_batch_norm;
 hone_status hn_batch_norm_read(hn_eval *c, hn_batch_norm *b); /* parameters have the right sizes */
 bool hn_batch_norm_trains(const hn_eval *c);
@@ -24,8 +25,13 @@ bool hn_batch_norm_trains(const hn_eval *c);
 void hn_batch_norm_join(const hn_batch_norm *b, const hn_array *scale, const hn_array *bias,
                         const hn_array *mean, const hn_array *variance, double *factor,
                         double *shift);
+/* The same for each element of an image: 0, factors, shifts. None where a loop takes a channel. */
+uint64_t hn_batch_norm_image_elems(const hn_batch_norm *b);
+void hn_batch_norm_spread(const hn_batch_norm *b, const double *factor, const double *shift,
+                          float *image);
+/* image: what hn_batch_norm_spread has left. */
 void hn_batch_norm_run(hn_pool *pool, const hn_batch_norm *b, const hn_array *x, hn_array *y,
-                       const double *factor, const double *shift);
+                       const double *factor, const double *shift, const float *image);
 
 /* An instance is a group of one channel. */
 typedef struct hn_group_norm {

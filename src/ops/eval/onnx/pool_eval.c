@@ -1,5 +1,6 @@
 /* Pooling, computed: window elements run over whole lines of outputs. */
 #include "ops/eval/onnx/pool_eval.h"
+#include "cpu/kernels/reduce/reduce_loops.h"
 
 #include <math.h>
 
@@ -85,7 +86,7 @@ void hn_pooling_run_f64(hn_pool *pool, const hn_pooling *f, int64_t n_planes, co
     hn_array *y = hn_ret(c, 0), *indices = hn_ret(c, 1);                                     \
     const T *wide_x = hn_wide_##name(c, x);                                                  \
     int64_t planes = x->dims[0] * x->dims[1];                                                \
-    T *wide = y ? hn_buffer_##name(c, y)                                                       \
+    T *wide = y ? hn_buffer_##name(c, y)                                                     \
                 : hn_eval_scratch_n(c, (uint64_t)(planes * f->window.out_elems), sizeof(T)); \
     HN_TRY_PTR(wide_x &&wide);                                                               \
     run(hn_eval_pool(c), f, planes, wide_x, wide, indices ? indices->data : NULL);           \
@@ -153,6 +154,15 @@ static void global_pool_planes(void *ctx, int64_t begin, int64_t end) {
         global_pool_plane(ctx, i);
 }
 
+static void max_planes(void *ctx, int64_t begin, int64_t end) {
+    const global_pool_job *job = ctx;
+    const float *x = job->x->data;
+    int64_t plane = (int64_t)job->form->plane;
+    hn_reduce_run_fn largest = hn_reduce_loops_find_f32()->run[HN_REDUCE_MAX];
+    for (int64_t i = begin; i < end; i++)
+        ((float *)job->y->data)[i] = largest(plane, x + i * plane);
+}
+
 /* Averages of floats where there are vectors. */
 static void average_planes(void *ctx, int64_t begin, int64_t end) {
     const global_pool_job *job = ctx;
@@ -169,15 +179,16 @@ void hn_global_pooling_read(const hn_eval *c, hn_pooling_kind kind, hn_global_po
     *g = (hn_global_pooling){.kind = kind,
                              .p = kind == HN_POOL_LP ? read_pool_p(c) : 1,
                              .plane = hn_arg(c, 0)->n_elems / hn_ret(c, 0)->n_elems};
-    g->has_vectors =
-        kind == HN_POOL_AVERAGE && hn_arg(c, 0)->dtype == HN_F32 && hn_rows_are_fast_f32();
+    bool is_float = hn_arg(c, 0)->dtype == HN_F32;
+    g->range = kind == HN_POOL_MAX && is_float                                 ? max_planes
+               : kind == HN_POOL_AVERAGE && is_float && hn_rows_are_fast_f32() ? average_planes
+                                                                               : global_pool_planes;
 }
 
 void hn_global_pooling_run(hn_pool *pool, const hn_global_pooling *g, const hn_array *x,
                            hn_array *y) {
     global_pool_job job = {g, x, y};
-    hn_pool_for(pool, (int64_t)y->n_elems, 8, g->has_vectors ? average_planes : global_pool_planes,
-                &job);
+    hn_pool_for(pool, (int64_t)y->n_elems, 8, g->range, &job);
 }
 
 static hone_status eval_global_pool(hn_eval *c, hn_pooling_kind kind) {

@@ -30,7 +30,7 @@ typedef struct hn_global_pooling {
     hn_pooling_kind kind;
     double p;
     uint64_t plane;
-    bool has_vectors; /* averages of float32 */
+    hn_range_fn range; /* over planes */
 } hn_global_pooling;
 void hn_global_pooling_read(const hn_eval *c, hn_pooling_kind kind, hn_global_pooling *g);
 void hn_global_pooling_run(hn_pool *pool, const hn_global_pooling *g, const hn_array *x,

@@ -200,18 +200,9 @@ static hn_corners nms_corners(const float *b, bool is_center) {
     return box;
 }
 
-/* Candidates by falling score; equal scores keep their order. */
-static void nms_sort(const float *scores, int64_t n, int64_t *order, uint64_t *items) {
-    for (int64_t i = 0; i < n; i++)
-        items[i] = hn_pack_item(hn_float_key(scores[order[i]]), order[i]);
-    hn_sort_front(items, n, n);
-    for (int64_t i = 0; i < n; i++)
-        order[i] = hn_item_index(items[i]);
-}
-
 /* Kept boxes lie in strips by their upper edge. Strips are higher than any box, so that those which
  * overlap one are in its own strip or beside it. */
-enum { NMS_MOST_STRIPS = 256 };
+enum { NMS_MOST_STRIPS = 256, NMS_MOST_IN_STRIP = 512, NMS_LEAST_SORTED = 64 };
 
 typedef struct nms_strips {
     int64_t n;
@@ -224,7 +215,8 @@ typedef struct nms_work {
     int64_t n_boxes, most;
     float iou, score;
     bool has_score, is_center;
-    int64_t *order, *other;
+    int64_t *order;  /* candidates, then those that are kept */
+    uint64_t *items; /* the same candidates with their scores */
     hn_overlap_fn *overlaps;
     nms_strips *strips;
 } nms_work;
@@ -246,16 +238,22 @@ static int64_t nms_strip_of(const nms_strips *s, const hn_corners *box) {
 }
 
 /* Strips for the first n boxes of w->order, with room for as many of each strip as there are. One
- * strip serves all where coordinates are no numbers. */
+ * strip serves all where few are kept, or coordinates are no numbers. */
 static void nms_cut_strips(const nms_work *w, const float *boxes, int64_t n) {
     nms_strips *s = w->strips;
     double top = HUGE_VAL, bottom = -HUGE_VAL, highest = 0;
+    if (HN_MIN(n, w->most) <= NMS_MOST_IN_STRIP) {
+        s->n = 1;
+        s->begin[0] = s->kept[0] = 0;
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         hn_corners box = nms_corners(boxes + 4 * w->order[i], w->is_center);
         bool is_number = isfinite(box.y1) && isfinite(box.y2);
-        top = fmin(top, is_number ? (double)box.y1 : -HUGE_VAL);
-        bottom = fmax(bottom, (double)box.y1);
-        highest = fmax(highest, (double)box.y2 - (double)box.y1);
+        double y1 = is_number ? (double)box.y1 : -HUGE_VAL, height = (double)box.y2 - y1;
+        top = HN_MIN(top, y1);
+        bottom = HN_MAX(bottom, y1);
+        highest = is_number ? HN_MAX(highest, height) : highest;
     }
     s->top = top;
     s->height = fmax(highest * 1.001, (bottom - top) / (NMS_MOST_STRIPS - 1));
@@ -298,21 +296,37 @@ static void nms_keep(nms_strips *s, int64_t strip, const hn_corners *box) {
     b->area[k] = box->area;
 }
 
-/* Keeps the best of one class in w->other; returns how many. */
+/* Indices of boxes whose score is high enough; without a branch on scores. */
+static int64_t nms_candidates(const nms_work *w, const float *scores) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->n_boxes; i++) {
+        w->order[n] = i;
+        n += !w->has_score || scores[i] > w->score;
+    }
+    for (int64_t i = 0; i < n; i++)
+        w->items[i] = hn_pack_item(hn_float_key(scores[w->order[i]]), w->order[i]);
+    return n;
+}
+
+/* Keeps the best of one class in w->order; returns how many. Candidates come by falling score, and
+ * equal scores in their order; they are sorted when it comes to them, as most never do. */
 static int64_t nms_class(const nms_work *w, const float *boxes, const float *scores) {
-    int64_t n = 0, kept = 0;
-    for (int64_t i = 0; i < w->n_boxes; i++)
-        if (!w->has_score || scores[i] > w->score)
-            w->order[n++] = i;
-    nms_sort(scores, n, w->order, (uint64_t *)w->other);
+    int64_t n = nms_candidates(w, scores), kept = 0, n_sorted = 0, n_next = w->most + w->most / 4;
     nms_cut_strips(w, boxes, n);
     for (int64_t i = 0; i < n && kept < w->most; i++) {
-        hn_corners box = nms_corners(boxes + 4 * w->order[i], w->is_center);
+        if (i == n_sorted) {
+            n_next = HN_MIN(HN_MAX(n_next, NMS_LEAST_SORTED), n - i);
+            hn_sort_front(w->items + i, n - i, n_next);
+            n_sorted += n_next;
+            n_next *= 2;
+        }
+        int64_t index = hn_item_index(w->items[i]);
+        hn_corners box = nms_corners(boxes + 4 * index, w->is_center);
         int64_t strip = nms_strip_of(w->strips, &box);
         if (nms_overlaps_kept(w, &box, strip))
             continue;
         nms_keep(w->strips, strip, &box);
-        w->other[kept++] = w->order[i];
+        w->order[kept++] = index;
     }
     return kept;
 }
@@ -330,11 +344,11 @@ static hone_status eval_non_max_suppression(hn_eval *c) {
     if (n > UINT32_MAX)
         return hn_eval_fail(c, HONE_E_LIMIT, "%lld boxes are too many", (long long)n);
     w.order = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.order);
-    w.other = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.other);
+    w.items = hn_eval_scratch_n(c, (uint64_t)n, sizeof *w.items);
     int64_t *rows = hn_eval_scratch_n(c, (uint64_t)(batch * classes * HN_MAX(w.most, 0)),
                                       3 * sizeof *rows),
             n_rows = 0;
-    HN_TRY_PTR(w.order && w.other && rows);
+    HN_TRY_PTR(w.order && w.items && rows);
     HN_TRY(nms_room(c, (uint64_t)n, &w));
     for (int64_t i = 0; i < batch * classes && w.most > 0; i++) {
         const float *image = (const float *)boxes->data + i / classes * n * 4;
@@ -344,7 +358,7 @@ static hone_status eval_non_max_suppression(hn_eval *c) {
         for (int64_t k = 0; k < kept; k++, n_rows++) {
             rows[3 * n_rows] = i / classes;
             rows[3 * n_rows + 1] = i % classes;
-            rows[3 * n_rows + 2] = w.other[k];
+            rows[3 * n_rows + 2] = w.order[k];
         }
     }
     hn_array *y;

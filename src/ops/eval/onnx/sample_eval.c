@@ -1,20 +1,11 @@
 /* Sampling images where a grid says, and the grids of affine maps. */
+#include "ops/eval/onnx/sample_eval.h"
 #include "ops/eval/widen.h"
 
 #include <math.h>
 
-typedef enum sample_padding { SAMPLE_ZEROS, SAMPLE_BORDER, SAMPLE_REFLECTION } sample_padding;
-
 enum { SAMPLE_MOST_TAPS = 4096 }; /* inputs of one sample, over all axes */
 #define SAMPLE_FAR 1e9            /* farther outside than any image is large */
-
-typedef struct sample_form {
-    int32_t n_axes;
-    int64_t taps; /* per axis: 1 nearest, 2 linear, 4 cubic */
-    sample_padding padding;
-    bool align_corners;
-    const int64_t *dims; /* spatial */
-} sample_form;
 
 /* The inputs of one sample: flat offsets in a plane, -1 for a zero, with their weights. */
 typedef struct sample_point {
@@ -36,15 +27,14 @@ static double sample_reflect(double x, double lo, double hi) {
     return starts_low ? lo + rest : hi - rest;
 }
 
-static double sample_border_lo(const sample_form *f) {
+static double sample_border_lo(const hn_sample_form *f) {
     return f->align_corners ? 0 : -0.5;
 }
-static double sample_border_hi(const sample_form *f, int32_t axis) {
+static double sample_border_hi(const hn_sample_form *f, int32_t axis) {
     return (double)f->dims[axis] - (f->align_corners ? 1 : 0.5);
 }
 
-/* From [-1, 1] to elements, then into the image as the padding says. */
-static double sample_place(const sample_form *f, int32_t axis, double v) {
+double hn_sample_place(const hn_sample_form *f, int32_t axis, double v) {
     double size = (double)f->dims[axis], lo = sample_border_lo(f), hi = sample_border_hi(f, axis);
     double x =
         (double)(float)(f->align_corners ? (v + 1) / 2 * (size - 1) : ((v + 1) * size - 1) / 2);
@@ -52,29 +42,29 @@ static double sample_place(const sample_form *f, int32_t axis, double v) {
         x = rint(x);
     if (x >= lo && x <= hi)
         return x;
-    if (f->padding == SAMPLE_REFLECTION)
+    if (f->padding == HN_SAMPLE_REFLECTION)
         return sample_reflect(x, lo, hi);
-    if (f->padding == SAMPLE_BORDER &&
+    if (f->padding == HN_SAMPLE_BORDER &&
         f->taps == 4) /* each input of a wide filter is cut for itself */
         return fmin(fmax(x, -SAMPLE_FAR), SAMPLE_FAR);
-    if (f->padding == SAMPLE_BORDER)
+    if (f->padding == HN_SAMPLE_BORDER)
         return fmin(fmax(x, 0), size - 1);
     return fmin(fmax(x, -8),
                 size + 8); /* as far outside as any filter reaches; also what is no number */
 }
 
-static int64_t sample_index(const sample_form *f, int32_t axis, double p) {
+int64_t hn_sample_index(const hn_sample_form *f, int32_t axis, double p) {
     double last = (double)(f->dims[axis] - 1);
-    if (f->padding == SAMPLE_ZEROS && !(p >= 0 && p <= last))
+    if (f->padding == HN_SAMPLE_ZEROS && !(p >= 0 && p <= last))
         return -1;
-    if (f->padding == SAMPLE_REFLECTION)
+    if (f->padding == HN_SAMPLE_REFLECTION)
         p = trunc(sample_reflect(p, sample_border_lo(f), sample_border_hi(f, axis)));
     return (int64_t)fmin(fmax(p, 0), last);
 }
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-static double sample_weight(int64_t taps, double distance) {
+double hn_sample_weight(int64_t taps, double distance) {
     const double a = -0.75;
     double x = fabs(distance);
     if (taps == 1)
@@ -85,22 +75,22 @@ static double sample_weight(int64_t taps, double distance) {
 }
 
 /* Multiplies the inputs found so far with those of one more axis. */
-static void sample_add_axis(const sample_form *f, int32_t axis, double x, sample_point *p) {
+static void sample_add_axis(const hn_sample_form *f, int32_t axis, double x, sample_point *p) {
     double first = f->taps == 1 ? x : floor(x) - (f->taps == 4 ? 1 : 0);
     int64_t n = p->n;
     for (int64_t i = n - 1; i >= 0;
          i--) /* backwards: an entry makes room at and behind its own place */
         for (int64_t t = f->taps - 1; t >= 0; t--) {
-            int64_t index = sample_index(f, axis, first + (double)t), outer = p->at[i];
+            int64_t index = hn_sample_index(f, axis, first + (double)t), outer = p->at[i];
             double outer_weight = p->weight[i];
             p->at[i * f->taps + t] = index < 0 || outer < 0 ? -1 : outer * f->dims[axis] + index;
             p->weight[i * f->taps + t] =
-                outer_weight * sample_weight(f->taps, x - (first + (double)t));
+                outer_weight * hn_sample_weight(f->taps, x - (first + (double)t));
         }
     p->n = n * f->taps;
 }
 
-static void sample_find(const sample_form *f, const hn_array *grid, uint64_t position,
+static void sample_find(const hn_sample_form *f, const hn_array *grid, uint64_t position,
                         sample_point *p) {
     double v[HN_MAX_RANK];
     hn_load_f64(grid, position * (uint64_t)f->n_axes, (uint64_t)f->n_axes, v);
@@ -108,24 +98,24 @@ static void sample_find(const sample_form *f, const hn_array *grid, uint64_t pos
     p->at[0] = 0;
     p->weight[0] = 1;
     for (int32_t a = 0; a < f->n_axes; a++) /* the grid names the last axis first */
-        sample_add_axis(f, a, sample_place(f, a, v[f->n_axes - 1 - a]), p);
+        sample_add_axis(f, a, hn_sample_place(f, a, v[f->n_axes - 1 - a]), p);
 }
 
 /* ---- GridSample ------------------------------------------------------------------------------ */
 
-static hone_status read_sample_form(hn_eval *c, const hn_array *x, sample_form *f) {
+hone_status hn_sample_read(hn_eval *c, const hn_array *x, hn_sample_form *f) {
     const hn_infer *node = hn_eval_node(c);
     bool nearest = hn_attr_is(node, "mode", "nearest"),
          cubic = hn_attr_is(node, "mode", "cubic") || hn_attr_is(node, "mode", "bicubic");
-    *f = (sample_form){.n_axes = x->rank - 2,
-                       .taps = nearest ? 1
-                               : cubic ? 4
-                                       : 2,
-                       .dims = x->dims + 2};
+    *f = (hn_sample_form){.n_axes = x->rank - 2,
+                          .taps = nearest ? 1
+                                  : cubic ? 4
+                                          : 2,
+                          .dims = x->dims + 2};
     f->align_corners = hn_attr_i(node, "align_corners", 0) != 0;
-    f->padding = hn_attr_is(node, "padding_mode", "border")       ? SAMPLE_BORDER
-                 : hn_attr_is(node, "padding_mode", "reflection") ? SAMPLE_REFLECTION
-                                                                  : SAMPLE_ZEROS;
+    f->padding = hn_attr_is(node, "padding_mode", "border")       ? HN_SAMPLE_BORDER
+                 : hn_attr_is(node, "padding_mode", "reflection") ? HN_SAMPLE_REFLECTION
+                                                                  : HN_SAMPLE_ZEROS;
     int64_t all = 1;
     for (int32_t a = 0; a < f->n_axes; a++) {
         all *= f->taps;
@@ -162,10 +152,10 @@ static double sample_sum(const sample_point *p, const double *plane) {
 static hone_status eval_grid_sample(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0), *grid = hn_arg(c, 1);
     hn_array *y = hn_ret(c, 0);
-    sample_form f;
+    hn_sample_form f;
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    HN_TRY(read_sample_form(c, x, &f));
+    HN_TRY(hn_sample_read(c, x, &f));
     bool copies = f.taps == 1;
     if (!copies && !hn_dtype_is_float(x->dtype) && !hn_dtype_is_int(x->dtype))
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "elements of type %s cannot be interpolated",

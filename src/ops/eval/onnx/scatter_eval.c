@@ -1,4 +1,5 @@
 /* Evaluation of operators that put elements where indices say. */
+#include "cpu/kernels/elementwise/binary.h"
 #include "ops/eval/onnx/indexed_copy.h"
 
 /* ---- what happens to an element that is there already ---------------------------------------- */
@@ -59,26 +60,97 @@ static hone_status check_scatter_type(hn_eval *c, scatter_how how, hn_dtype t) {
                         hn_dtype_name(t));
 }
 
+/* ---- elements of the usual types -------------------------------------------------------------- */
+
+#define SCATTER_EACH(T, expression)   \
+  for (uint64_t i = 0; i < n; i++) {  \
+    T a = to[starts[i]], b = from[i]; \
+    to[starts[i]] = expression;       \
+  }                                   \
+  break;
+/* U: sums and products of integers wrap. */
+#define SCATTER_TYPE(id, T, U)                        \
+  case id: {                                          \
+    T *to = y->data;                                  \
+    const T *from = (const T *)updates->data + first; \
+    switch (how) {                                    \
+    case SCATTER_ADD:                                 \
+      SCATTER_EACH(T, (T)((U)a + (U)b))               \
+    case SCATTER_MUL:                                 \
+      SCATTER_EACH(T, (T)((U)a * (U)b))               \
+    case SCATTER_MAX:                                 \
+      SCATTER_EACH(T, a != a || a > b ? a : b)        \
+    case SCATTER_MIN:                                 \
+      SCATTER_EACH(T, a != a || a < b ? a : b)        \
+    default:                                          \
+      for (uint64_t i = 0; i < n; i++)                \
+        to[starts[i]] = from[i];                      \
+    }                                                 \
+    return true;                                      \
+  }
+
+/* Each of n updates goes to its own start. False: not for this type. */
+static bool scatter_each(scatter_how how, hn_array *y, const int64_t *starts, uint64_t n,
+                         const hn_array *updates, uint64_t first) {
+    switch (y->dtype) {
+        SCATTER_TYPE(HN_F32, float, float)
+        SCATTER_TYPE(HN_F64, double, double)
+        SCATTER_TYPE(HN_I32, int32_t, uint32_t)
+        SCATTER_TYPE(HN_I64, int64_t, uint64_t)
+    default:
+        return false;
+    }
+}
+
+/* A run of floats by vectors. False: not for this type. */
+static bool scatter_vectors(scatter_how how, hn_array *y, uint64_t at, const hn_array *updates,
+                            uint64_t first, uint64_t n) {
+    bool is_sum = how == SCATTER_ADD || how == SCATTER_MUL;
+    hn_binary_fn fn = y->dtype == HN_F32 && is_sum
+                          ? hn_binary_find_f32(how == SCATTER_ADD ? "Add" : "Mul")
+                          : NULL;
+    if (!fn)
+        return false;
+    float *to = (float *)y->data + at;
+    fn(to, 1, (const float *)updates->data + first, 1, to, n);
+    return true;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------- */
+
 /* A sum or product of two floats is the same when it is rounded from double. */
+static void scatter_any(scatter_how how, hn_array *y, uint64_t at, const hn_array *updates,
+                        uint64_t from) {
+    double a, b;
+    int64_t p, q;
+    if (hn_dtype_is_float(y->dtype)) {
+        hn_load_f64(y, at, 1, &a);
+        hn_load_f64(updates, from, 1, &b);
+        a = scatter_f64(how, a, b);
+        hn_store_f64(y, at, 1, &a);
+    } else {
+        hn_load_i64(y, at, 1, &p);
+        hn_load_i64(updates, from, 1, &q);
+        p = scatter_i64(how, y->dtype == HN_U64, p, q);
+        hn_store_i64(y, at, 1, &p);
+    }
+}
+
 static hone_status scatter_run(hn_eval *c, scatter_how how, hn_array *y, uint64_t at,
                                const hn_array *updates, uint64_t first, uint64_t n) {
-    bool is_float = hn_dtype_is_float(y->dtype);
+    int64_t starts[HN_TILE];
     if (how == SCATTER_SET)
         return hn_copy_run(c, y, at, updates, first, n);
-    for (uint64_t i = 0; i < n; i++) {
-        double a, b;
-        int64_t p, q;
-        if (is_float) {
-            hn_load_f64(y, at + i, 1, &a);
-            hn_load_f64(updates, first + i, 1, &b);
-            a = scatter_f64(how, a, b);
-            hn_store_f64(y, at + i, 1, &a);
-        } else {
-            hn_load_i64(y, at + i, 1, &p);
-            hn_load_i64(updates, first + i, 1, &q);
-            p = scatter_i64(how, y->dtype == HN_U64, p, q);
-            hn_store_i64(y, at + i, 1, &p);
-        }
+    if (scatter_vectors(how, y, at, updates, first, n))
+        return HONE_OK;
+    for (uint64_t begin = 0; begin < n; begin += HN_TILE) {
+        uint64_t n_tile = HN_MIN(HN_TILE, n - begin);
+        for (uint64_t i = 0; i < n_tile; i++)
+            starts[i] = (int64_t)(at + begin + i);
+        if (scatter_each(how, y, starts, n_tile, updates, first + begin))
+            continue;
+        for (uint64_t i = 0; i < n_tile; i++)
+            scatter_any(how, y, (uint64_t)starts[i], updates, first + begin + i);
     }
     return HONE_OK;
 }
@@ -91,9 +163,18 @@ static uint64_t neighbours_from(const int64_t *starts, uint64_t n, int64_t run) 
     return i;
 }
 
+static bool mostly_follow(const int64_t *starts, uint64_t n) {
+    uint64_t n_following = 0;
+    for (uint64_t i = 1; i < n; i++)
+        n_following += starts[i] == starts[i - 1] + 1;
+    return 2 * n_following >= n;
+}
+
 /* Runs first .. first + n of the updates go to their starts in the result. */
 static hone_status scatter_runs(hn_eval *c, scatter_how how, hn_array *y, const int64_t *starts,
                                 uint64_t n, const hn_array *updates, uint64_t first, uint64_t run) {
+    if (run == 1 && !mostly_follow(starts, n) && scatter_each(how, y, starts, n, updates, first))
+        return HONE_OK;
     for (uint64_t i = 0, n_joined; i < n; i += n_joined) {
         n_joined = neighbours_from(starts + i, n - i, (int64_t)run);
         HN_TRY(scatter_run(c, how, y, (uint64_t)starts[i], updates, (first + i) * run,
@@ -128,21 +209,58 @@ hone_status hn_scatter_elements_read(hn_eval *c, hn_indexed_form *f) {
     return HONE_OK;
 }
 
-hone_status hn_scatter_elements_run(hn_eval *c, const hn_indexed_form *f, const hn_indexed_io *io) {
-    hn_array x = hn_array_at(&f->x, io->x), indices = hn_array_at(&f->indices, io->indices),
-             updates = hn_array_at(&f->updates, io->updates), y = hn_array_at(&f->y, io->y);
-    int64_t index[HN_TILE], starts[HN_TILE];
-    HN_TRY(hn_copy_all(c, &y, &x));
-    for (uint64_t begin = 0; begin < indices.n_elems; begin += HN_TILE) {
-        uint64_t n = HN_MIN(HN_TILE, indices.n_elems - begin);
-        hn_load_i64(&indices, begin, n, index);
-        hn_locate_elements(&indices, f->strides, begin, n, starts);
-        for (uint64_t i = 0; i < n; i++) {
-            HN_TRY(hn_index_of(io->err, index[i], x.dims[f->axis], &index[i]));
-            starts[i] += index[i] * f->stride;
+/* The arrays of a run. */
+typedef struct scatter_work {
+    hn_eval *c;
+    const hn_indexed_form *form;
+    hn_array indices, updates, y;
+    hone_error *err;
+} scatter_work;
+
+/* Updates begin .. begin + n, HN_TILE at most. */
+static hone_status scatter_tile(scatter_work *w, uint64_t begin, uint64_t n) {
+    const hn_indexed_form *f = w->form;
+    int64_t starts[HN_TILE];
+    if (!hn_point_elements(f, &w->indices, begin, n, starts))
+        return hn_refuse_elements(w->err, &w->indices, f->x.dims[f->axis]);
+    return scatter_runs(w->c, (scatter_how)f->how, &w->y, starts, n, &w->updates, begin, 1);
+}
+
+/* A row of indices that are all the same, as those are that an export has expanded, is one run. */
+static hone_status scatter_rows(scatter_work *w, uint64_t width) {
+    const hn_indexed_form *f = w->form;
+    const int64_t *at = w->indices.data;
+    for (uint64_t begin = 0; begin < w->indices.n_elems; begin += width, at += width) {
+        int64_t start;
+        if (hn_is_one_index(at, width)) {
+            if (!hn_point_elements(f, &w->indices, begin, 1, &start))
+                return hn_refuse_elements(w->err, &w->indices, f->x.dims[f->axis]);
+            HN_TRY(scatter_run(w->c, (scatter_how)f->how, &w->y, (uint64_t)start, &w->updates,
+                               begin, width));
+            continue;
         }
-        HN_TRY(scatter_runs(c, (scatter_how)f->how, &y, starts, n, &updates, begin, 1));
+        for (uint64_t i = 0; i < width; i += HN_TILE)
+            HN_TRY(scatter_tile(w, begin + i, HN_MIN(HN_TILE, width - i)));
     }
+    return HONE_OK;
+}
+
+hone_status hn_scatter_elements_run(hn_eval *c, const hn_indexed_form *f, const hn_indexed_io *io) {
+    enum { LEAST_WIDTH = 16 };
+    hn_array x = hn_array_at(&f->x, io->x);
+    scatter_work w = {.c = c,
+                      .form = f,
+                      .indices = hn_array_at(&f->indices, io->indices),
+                      .updates = hn_array_at(&f->updates, io->updates),
+                      .y = hn_array_at(&f->y, io->y),
+                      .err = io->err};
+    uint64_t n = w.indices.n_elems;
+    int32_t last = f->x.rank - 1;
+    HN_TRY(hn_copy_all(c, &w.y, &x));
+    if (n > 0 && f->axis < last && w.indices.dtype == HN_I64 && w.indices.dims[last] >= LEAST_WIDTH)
+        return scatter_rows(&w, (uint64_t)w.indices.dims[last]);
+    for (uint64_t begin = 0; begin < n; begin += HN_TILE)
+        HN_TRY(scatter_tile(&w, begin, HN_MIN(HN_TILE, n - begin)));
     return HONE_OK;
 }
 

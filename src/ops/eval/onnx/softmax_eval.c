@@ -38,8 +38,7 @@ static double sum_of_powers(const hn_softmax *s, const float *x, float largest) 
     double sum = 0;
     for (int64_t at = 0; at < s->n; at += HN_TILE) {
         int64_t some = HN_MIN(HN_TILE, s->n - at);
-        for (int64_t i = 0; i < some; i++)
-            powers[i] = x[at + i] - largest;
+        s->sub(x + at, 1, &largest, 0, powers, (uint64_t)some);
         s->exp(powers, powers, (uint64_t)some, 0, 0);
         sum += (double)s->sum(some, powers);
     }
@@ -56,8 +55,8 @@ static void log_softmax_rows(void *ctx, int64_t begin, int64_t end) {
         float largest = r->form->most(n, x), log_sum = NAN;
         if (!isinf(largest))
             log_sum = (float)log(sum_of_powers(r->form, x, largest));
-        for (int64_t i = 0; i < n; i++)
-            y[i] = x[i] - largest - log_sum;
+        r->form->sub(x, 1, &largest, 0, y, (uint64_t)n);
+        r->form->sub(y, 1, &log_sum, 0, y, (uint64_t)n);
     }
 }
 
@@ -147,7 +146,7 @@ bool hn_softmax_plan(hn_softmax *s, const hn_axis_view *v, bool is_log, hn_dtype
                       .sum = folds->run[HN_REDUCE_SUM],
                       .exp = fast_exp ? fast_exp : hn_unary_find("Exp")->f32,
                       .add = hn_binary_find_f32("Add"),
-                      .sub = hn_binary_find_f32("Sub"),
+                      .sub = hn_binary_float_loop(hn_binary_find("Sub")),
                       .mul = hn_binary_find_f32("Mul"),
                       .max = hn_binary_find_f32("Max")};
     bool has_lanes = fast_exp && s->add && s->sub && s->mul && s->max;

@@ -218,12 +218,24 @@ const hn_impl hn_impl_unary_any[1] = {{.eval = eval_unary_any, .memory = HN_MEMO
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
+static void answer_floats(const hn_question *q, const float *x, uint64_t n, uint8_t *y) {
+    float high = q->wants_high ? INFINITY : NAN, low = q->wants_low ? -INFINITY : NAN;
+    for (uint64_t i = 0; i < n && q->wants_nan; i++)
+        y[i] = x[i] != x[i];
+    for (uint64_t i = 0; i < n && !q->wants_nan; i++)
+        y[i] = (x[i] == high) | (x[i] == low);
+}
+
 static void answer_range(void *ctx, int64_t begin, int64_t end) {
     const hn_question *q = ctx;
     double tile[HN_TILE];
     for (uint64_t at = (uint64_t)begin; at < (uint64_t)end; at += HN_TILE) {
         uint64_t n = HN_MIN((uint64_t)end - at, HN_TILE);
         uint8_t *y = (uint8_t *)q->y->data + at;
+        if (q->x->dtype == HN_F32) {
+            answer_floats(q, (const float *)q->x->data + at, n, y);
+            continue;
+        }
         hn_load_f64(q->x, at, n, tile);
         for (uint64_t i = 0; i < n; i++)
             y[i] = (q->wants_nan && tile[i] != tile[i]) ||
