@@ -24,6 +24,9 @@ static hone_status check_session_options(const hone_session_options *o, hone_err
     HN_TRY(hn_api_check_level(o->level, error));
     if (o->weights > HONE_PRECISION_BFLOAT16)
         return hn_fail(error, HONE_E_ARGUMENT, "%d is not a precision of weights", (int)o->weights);
+    if (o->n_threads < 0)
+        return hn_fail(error, HONE_E_ARGUMENT,
+                       "a session cannot have %d threads; 0 means all processors", o->n_threads);
     if ((o->n_providers && !o->providers) || (o->n_dims && !o->dims))
         return hn_fail(error, HONE_E_ARGUMENT, "%s is NULL, but its count is not 0",
                        o->n_dims && !o->dims ? "dims" : "providers");
