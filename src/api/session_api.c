@@ -349,10 +349,21 @@ static void hide_values(shown_values *v) { /* copies made for the observer */
     }
 }
 
+enum { MOST_SHOWN_ORIGINS = 32 };
+
+static uint32_t show_origins(const hn_node *n, const char *names[MOST_SHOWN_ORIGINS]) {
+    uint32_t k = 0;
+    for (uint32_t i = 0; n->extra && i < n->extra->props.n && k < MOST_SHOWN_ORIGINS; i++)
+        if (strcmp(hn_s(n->extra->props.at[i].key), HN_ORIGIN_KEY) == 0)
+            names[k++] = hn_s(n->extra->props.at[i].value);
+    return k;
+}
+
 static void notify_observer(void *ctx, const hn_step_event *sight) {
     const hone_run_options *o = ctx;
     const hn_node *n = hn_node_at(sight->g, sight->step->node);
     shown_values in, out;
+    const char *origins[MOST_SHOWN_ORIGINS];
     show_values(&in, sight->inputs, n->n_inputs);
     show_values(&out, sight->outputs, n->n_outputs);
     o->observe(o->observe_ctx, &(hone_step){.graph = (const hone_graph *)(const void *)sight->g,
@@ -367,7 +378,9 @@ static void notify_observer(void *ctx, const hn_step_event *sight) {
                                             .inputs = in.at,
                                             .outputs = out.at,
                                             .n_inputs = in.n,
-                                            .n_outputs = out.n});
+                                            .n_outputs = out.n,
+                                            .origins = origins,
+                                            .n_origins = show_origins(n, origins)});
     hide_values(&in);
     hide_values(&out);
 }

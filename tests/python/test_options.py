@@ -1,6 +1,7 @@
 """Options do what they say, or say that they do nothing."""
 
 import inspect
+import json
 import shutil
 import subprocess
 import sys
@@ -66,6 +67,20 @@ def test_options_describe_themselves():
     assert repr(hone.OrtDevice()) == "OrtDevice('cpu', 0)"
     for name in hone.SessionOptions._DEFAULTS:
         assert inspect.getdoc(getattr(hone.SessionOptions, name)), name
+
+
+@pytest.mark.parametrize("cache", [False, True])
+def test_profiles_name_the_nodes_of_the_model(network, images, tmp_path, cache):
+    options = hone.SessionOptions()
+    if cache:
+        options.add_session_config_entry("hone.cache_dir", str(tmp_path / "cache"))
+        hone.InferenceSession(network, options)
+    options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "profile")
+    with hone.InferenceSession(network, options) as session:
+        session.run(None, {"input": images})
+    (path,) = tmp_path.glob("profile*")
+    nodes = [event["args"]["nodes"] for event in json.loads(path.read_text()) if event["cat"] == "Node"]
+    assert ["conv1", "norm1", "relu1"] in nodes and ["product", "add"] in nodes, nodes
 
 
 def test_versions(adder):
