@@ -76,9 +76,11 @@ hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, con
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Detects the format by content, .pb and raw files by name. */
+/* Detects the format by content, .pb and raw files by name. is_image may be NULL. */
 hone_value *cli_value_read(const char *path, const cli_expect *e, const cli_image_options *o,
-                           hone_error *error);
+                           bool *is_image, hone_error *error);
+/* Joins samples of an input along their first dimension. NULL with the error. */
+hone_value *cli_batch(hone_value *const *samples, size_t n, const cli_expect *e, hone_error *error);
 /* Writes .npy, .pb or .json, depending on the file name. */
 bool cli_value_write(const char *path, const hone_value *v, hone_error *error);
 
@@ -90,6 +92,7 @@ bool cli_npy_print(const hone_value *v, cli_buffer *out, hone_error *error);
 typedef bool (*cli_npz_fn)(void *ctx, const char *name, const unsigned char *at, size_t n,
                            hone_error *error);
 bool cli_npz_read(const char *path, cli_npz_fn each, void *ctx, hone_error *error);
+bool cli_npz_is_unnamed(const char *member); /* numpy.savez(file, array) calls it arr_0 */
 bool cli_npz_write(const char *path, uint32_t n, const char *const *names,
                    hone_value *const *values, hone_error *error);
 
@@ -113,6 +116,7 @@ void cli_json_number(cli_buffer *out, double v, bool is_single);
 
 typedef struct cli_input_options {
     cli_list files;     /* NAME=FILE */
+    cli_list provided;  /* names of inputs that come from elsewhere; not owned */
     const char *random; /* seed */
     const char *fill;   /* zeros, ones */
     cli_image_options image;

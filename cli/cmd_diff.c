@@ -21,7 +21,7 @@ static const cli_option diff_option_table[] = {
     CLI_INPUT_OPTIONS(diff_options),
     {"level", 0, CLI_TEXT, offsetof(diff_options, level), "LEVEL",
      "graph optimization level: none, basic, extended, all (default; with --all: none)"},
-    {"threads", 't', CLI_SIZE, offsetof(diff_options, threads), "N",
+    {"threads", 't', CLI_COUNT, offsetof(diff_options, threads), "N",
      "threads to use (default: all processors)"},
     {"dim", 'd', CLI_TEXTS, offsetof(diff_options, model.dims), "NAME=SIZE",
      "fix a symbolic dimension of both (repeatable)"},
@@ -173,7 +173,7 @@ static bool read_side(const char *path, const hone_model *m, kept_values *out) {
     } else if (graph.n_outputs == 1) {
         cli_expect e;
         cli_expect_init(hone_model_graph(m), graph.outputs[0], &e);
-        hone_value *v = cli_value_read(path, &e, &no_image, &error);
+        hone_value *v = cli_value_read(path, &e, &no_image, NULL, &error);
         ok = v != NULL;
         if (v)
             keep(out, e.name, v);
@@ -242,7 +242,7 @@ static void print_diff_table(const diff_report *r) {
     printf("\n%zu value%s compared, %zu differ%s by more than %g of the largest element\n", r->n,
            r->n == 1 ? "" : "s", r->n_apart, r->n_apart == 1 ? "s" : "", r->limit);
     if (r->first)
-        printf("first: '%s': %s\n", r->first->name, r->first->c.problem);
+        cli_line("first: '%s': %s", r->first->name, r->first->c.problem);
 }
 
 static void add_json_measure(cli_buffer *out, const char *key, double v) {
@@ -330,8 +330,12 @@ static int diff_models(const char *a, const char *b, diff_options *o) {
     if (!o->input.random && !o->input.fill)
         o->input.random = "0";
     hone_model *m = cli_load(a, &o->model, false);
-    if (m && cli_feed_make(m, &o->input, &feed) && run_side(m, o, &feed, &from_a) &&
-        open_other_side(b, o, m, &feed, &from_b))
+    cli_progress progress;
+    cli_progress_begin(&progress, "comparing", "");
+    bool ok = m && cli_feed_make(m, &o->input, &feed) && run_side(m, o, &feed, &from_a) &&
+              open_other_side(b, o, m, &feed, &from_b);
+    cli_progress_end(&progress);
+    if (ok)
         status = report_diff(a, b, o, limit, &from_a, &from_b);
     kept_free(&from_a);
     kept_free(&from_b);

@@ -103,10 +103,14 @@ static int parse_count(const char *option, const char *text, uint32_t *out) {
 
 static int check_pass_name(const char *option, const char *name) {
     hone_pass_info p;
-    for (uint32_t i = 0; name && hone_pass_get(i, &p); i++)
+    cli_suggestion s = {.word = name, .n = name ? strcspn(name, ".") : 0};
+    for (uint32_t i = 0; name && hone_pass_get(i, &p); i++) {
         if (strcmp(p.name, name) == 0)
             return EXIT_OK;
-    return name ? cli_fail("%s %s: there is no such pass; `hone passes` lists them", option, name)
+        cli_suggest(&s, p.name);
+    }
+    return name ? cli_fail("%s %s: there is no such pass%s `hone passes` lists them", option, name,
+                           cli_suggestion_text(&s, ""))
                 : EXIT_OK;
 }
 
@@ -130,6 +134,19 @@ static char *split_passes(const char *text, const char **names, uint32_t *n) {
 
 /* ---- printing between passes ----------------------------------------------------------------- */
 
+/* Pieces may begin within a character, so only single bytes that control a terminal are escaped. */
+static bool write_graph_text(void *ctx, const char *text, size_t n_bytes) {
+    (void)ctx;
+    for (size_t i = 0; i < n_bytes; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if ((c < 0x20 && c != '\n') || c == 0x7f)
+            printf("\\x%02x", c);
+        else
+            putchar(c);
+    }
+    return !ferror(stdout);
+}
+
 static bool print_graph(void *ctx, const hone_model *m, const char *pass, uint32_t n_rewrites) {
     const optimize_options *o = ctx;
     hone_error error;
@@ -138,7 +155,7 @@ static bool print_graph(void *ctx, const hone_model *m, const char *pass, uint32
             printf("// after %s: %u rewrite%s\n", pass, n_rewrites, n_rewrites == 1 ? "" : "s");
         else
             printf("// after %s\n", pass);
-        hone_model_print(m, 16, cli_write_stdout, NULL, &error);
+        hone_model_print(m, 16, write_graph_text, NULL, &error);
     }
     return false;
 }
@@ -177,7 +194,12 @@ static int optimize_model(hone_model *m, const char *path, const hone_optimize_o
     hone_optimization *done;
     hone_error error;
     int status = EXIT_OK;
-    if (hone_model_optimize(m, options, &optimized, &done, &error) != HONE_OK)
+    cli_progress progress = {0};
+    if (!o->print_changed && !o->print_after)
+        cli_progress_begin(&progress, options->verify ? "verifying" : "optimizing", "");
+    bool ok = hone_model_optimize(m, options, &optimized, &done, &error) == HONE_OK;
+    cli_progress_end(&progress);
+    if (!ok)
         return cli_fail_error(&error);
     if (o->save.output)
         status = cli_save_model(optimized, &o->save);

@@ -1,5 +1,6 @@
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const cli_command *const cli_commands[] = {
@@ -16,7 +17,11 @@ static const cli_command *find_command(const char *name) {
 }
 
 static int unknown_command(const char *name) {
-    cli_fail("there is no command '%s'; `hone --help` lists them", name);
+    cli_suggestion s = {.word = name, .n = strlen(name)};
+    for (size_t i = 0; cli_commands[i]; i++)
+        cli_suggest(&s, cli_commands[i]->name);
+    cli_fail("there is no command '%s'%s `hone --help` lists them", name,
+             cli_suggestion_text(&s, ""));
     return EXIT_USAGE;
 }
 
@@ -41,7 +46,25 @@ static int help(int argc, char **argv) {
     return EXIT_OK;
 }
 
+/* The library ignores a value that it does not know; the user of a command wants to hear of it. */
+static bool check_cpu_variable(void) {
+    const char *value = getenv("HONE_CPU");
+    char known[512] = "";
+    if (!value)
+        return true;
+    for (uint32_t i = 0; *hone_cpu_tier(i); i++) {
+        if (strcmp(hone_cpu_tier(i), value) == 0)
+            return true;
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", hone_cpu_tier(i));
+    }
+    cli_fail("HONE_CPU=%s: there is no such instruction set; it is one of %s", value, known);
+    return false;
+}
+
 int main(int argc, char **argv) {
+    if (!check_cpu_variable())
+        return EXIT_USAGE;
     if (argc < 2) {
         cli_help_overview(stderr);
         return EXIT_USAGE;

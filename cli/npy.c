@@ -23,7 +23,7 @@ typedef struct npy_header {
     char order, letter; /* '<', '>', '|'; 'f', 'i', ..., 'U' and 'S' for text, 'V' for a type that
                            NumPy does not know */
     size_t item_bytes;
-    bool is_fortran;
+    bool is_fortran, is_structured;
     int32_t rank;
     int64_t dims[CLI_MAX_RANK];
     uint64_t n_elems;
@@ -55,6 +55,8 @@ static bool parse_npy_dict(const char *dict, npy_header *h) {
                *shape = strstr(dict, "'shape'");
     if (!descr || !order || !shape)
         return false;
+    const char *type = descr + 7 + strspn(descr + 7, ": ");
+    h->is_structured = *type == '[';
     descr = strchr(descr + 7, '\'');
     shape = strchr(shape, '(');
     order = strchr(order, ':');
@@ -81,6 +83,11 @@ static bool parse_npy_header(const unsigned char *at, size_t n, const char *path
     dict[dict_bytes] = '\0';
     if (!parse_npy_dict(dict, h))
         return cli_refuse(error, "'%s': the .npy header is not understood: %.200s", path, dict);
+    if (h->letter == 'O' || h->is_structured)
+        return cli_refuse(error,
+                          "'%s' holds %s, which a model cannot take; save an array of numbers or "
+                          "text, for example array.astype(numpy.float32)",
+                          path, h->letter == 'O' ? "Python objects (dtype object)" : "records");
     h->data = at + prefix + dict_bytes;
     size_t left = n - prefix - dict_bytes;
     if (h->item_bytes == 0 ? h->n_elems > 0 : h->n_elems > left / h->item_bytes)

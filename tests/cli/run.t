@@ -264,3 +264,15 @@ $ hone run digits.onnx --random 1 --weights float16 | grep -c logits
 $ hone run digits.onnx --random 1 --weights int8
 hone: --weights is float16 or bfloat16, not 'int8'
 [2]
+
+A profile names the nodes of the model, also those of a fused step; without names, their first outputs.
+
+$ hone run digits.onnx --random 1 --profile --json | grep -o '"name": "[^"]* + [^"]*"' | sort
+"name": "block.conv1 + block.bn1 + block.relu1"
+"name": "block.conv2 + block.bn2 + block.add + block.relu2"
+"name": "head.conv + head.bn + head.relu"
+"name": "stem.conv + stem.bn + stem.relu"
+$ hone save digits.onnx -o nameless.onnx --strip=names && hone run nameless.onnx --random 1 --profile --json | grep -o '"name": "head.[^"]*"' | sort
+"name": "head.conv.out + head.bn.out + head.relu.out"
+"name": "head.mean.flatten.out"
+"name": "head.mean.out"
