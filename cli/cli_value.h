@@ -79,6 +79,8 @@ hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, con
 /* Detects the format by content, .pb and raw files by name. is_image may be NULL. */
 hone_value *cli_value_read(const char *path, const cli_expect *e, const cli_image_options *o,
                            bool *is_image, hone_error *error);
+/* A tensor of numbers as another type. NULL with the error. */
+hone_value *cli_value_cast(const hone_value *v, int32_t elem_type, hone_error *error);
 /* Joins samples of an input along their first dimension. NULL with the error. */
 hone_value *cli_batch(hone_value *const *samples, size_t n, const cli_expect *e, hone_error *error);
 /* Writes .npy, .pb or .json, depending on the file name. */
@@ -156,6 +158,10 @@ typedef struct cli_feed {
 /* Provides a value for every input without a default. Reports errors and returns false. */
 bool cli_feed_make(const hone_model *m, const cli_input_options *o, cli_feed *feed);
 void cli_feed_free(cli_feed *feed);
+/* The same inputs for another model, converted where it takes another float type; the others are
+ * shared. Reports errors and returns false. */
+bool cli_feed_convert(const hone_model *m, const cli_feed *from, cli_feed *to);
+void cli_feed_free_converted(cli_feed *to, const cli_feed *from);
 /* Parses "1e-3", "1/255"; false when it is not a number. */
 bool cli_parse_number(const char *text, double *out);
 /* Parses up to `max` numbers separated by commas; returns their count, 0 on an error. */
@@ -185,6 +191,7 @@ uint64_t cli_top(const hone_value *v, uint64_t begin, uint64_t n, uint64_t k, cl
  * largest magnitude in the tensor. */
 typedef struct cli_tolerance {
     double absolute, relative, of_largest;
+    bool any_float; /* float types need not be the same */
 } cli_tolerance;
 typedef struct cli_comparison {
     bool equal;        /* same kind, type, shape, and all elements close */

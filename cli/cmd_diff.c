@@ -204,7 +204,7 @@ typedef struct diff_report {
 } diff_report;
 
 static bool make_diff_report(diff_report *r, const kept_values *a, const kept_values *b) {
-    cli_tolerance t = {.of_largest = r->limit};
+    cli_tolerance t = {.of_largest = r->limit, .any_float = true};
     r->rows = calloc(a->n + 1, sizeof *r->rows);
     for (size_t i = 0; r->rows && i < a->n; i++) {
         const hone_value *other = find_kept(b, a->at[i].name);
@@ -314,8 +314,11 @@ static bool open_other_side(const char *path, const diff_options *o, const hone_
                             const cli_feed *feed, kept_values *out) {
     if (is_saved_output(path))
         return read_side(path, m, out);
+    cli_feed converted = {0};
     hone_model *other = cli_load(path, &o->model, false);
-    bool ok = other && run_side(other, o, feed, out);
+    bool ok =
+        other && cli_feed_convert(other, feed, &converted) && run_side(other, o, &converted, out);
+    cli_feed_free_converted(&converted, feed);
     hone_model_free(other);
     return ok;
 }
@@ -374,6 +377,7 @@ const cli_command cli_command_diff = {
     .summary = "compare the outputs of two models, or of a model with saved outputs",
     .details = "The first model is the reference. Both get the same inputs: the given ones, and "
                "random numbers (seed 0) for the others.\n"
+               "Where one takes another float type than the other, its inputs are converted.\n"
                "Exit status 1 when a value differs by more than the limit.",
     .options = diff_option_table,
     .n_options = sizeof diff_option_table / sizeof *diff_option_table,

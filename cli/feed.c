@@ -299,3 +299,45 @@ void cli_feed_free(cli_feed *feed) {
     free(feed->names);
     *feed = (cli_feed){0};
 }
+
+/* ---- for another model ----------------------------------------------------------------------- */
+
+static bool find_expect(const hone_graph *g, const char *name, cli_expect *e) {
+    hone_subgraph_info graph;
+    hone_graph_get_subgraph(g, 0, &graph);
+    for (uint32_t i = 0; i < graph.n_inputs; i++) {
+        cli_expect_init(g, graph.inputs[i], e);
+        if (strcmp(e->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool cli_feed_convert(const hone_model *m, const cli_feed *from, cli_feed *to) {
+    hone_error error;
+    hone_tensor_info t;
+    cli_expect e;
+    *to =
+        (cli_feed){.names = from->names, .values = calloc((size_t)from->n + 1, sizeof *to->values)};
+    bool ok = to->values ? true : cli_refuse(&error, "out of memory");
+    for (; ok && to->n < from->n; to->n++) {
+        hone_value *v = from->values[to->n];
+        if (hone_value_tensor(v, &t) && cli_is_float(t.elem_type) &&
+            find_expect(hone_model_graph(m), from->names[to->n], &e) && cli_is_float(e.elem_type) &&
+            e.elem_type != t.elem_type)
+            v = cli_value_cast(v, e.elem_type, &error);
+        to->values[to->n] = v;
+        ok = v != NULL;
+    }
+    if (!ok)
+        cli_fail_error(&error);
+    return ok;
+}
+
+void cli_feed_free_converted(cli_feed *to, const cli_feed *from) {
+    for (uint32_t i = 0; i < to->n; i++)
+        if (to->values[i] != from->values[i])
+            hone_value_free(to->values[i]);
+    free(to->values);
+    *to = (cli_feed){0};
+}

@@ -184,17 +184,8 @@ static hone_value *npy_strings(const npy_header *h, const unsigned char *data, h
 }
 
 /* Types that NumPy lacks are read from wider ones. */
-static hone_value *narrow_npy(hone_value *wide, const npy_header *h, const cli_expect *e,
-                              hone_error *error) {
-    enum { PIECE = 256 };
-    hone_value *v = NULL;
-    double numbers[PIECE];
-    if (wide && hone_value_create(e->elem_type, h->rank, h->dims, NULL, &v, error) == HONE_OK)
-        for (uint64_t i = 0; i < h->n_elems; i += PIECE) {
-            uint64_t n = h->n_elems - i < PIECE ? h->n_elems - i : PIECE;
-            hone_value_get_f64(wide, i, n, numbers);
-            hone_value_set_f64(v, i, n, numbers);
-        }
+static hone_value *narrow_npy(hone_value *wide, const cli_expect *e, hone_error *error) {
+    hone_value *v = wide ? cli_value_cast(wide, e->elem_type, error) : NULL;
     hone_value_free(wide);
     return v;
 }
@@ -233,7 +224,7 @@ hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, c
         hone_value_create(elem_type, h.rank, h.dims, data, &v, error);
     free(data);
     return !is_text && !has_npy_type(e->elem_type) && elem_type != e->elem_type
-               ? narrow_npy(v, &h, e, error)
+               ? narrow_npy(v, e, error)
                : v;
 }
 

@@ -70,7 +70,7 @@ logits.npy against digits.onnx
 1 value compared, 0 differ by more than 0.0001 of the largest element
 
 $ hone diff digits.onnx logits.npy --random 1 | tail -1
-first: 'logits': * at [0,0]
+first: 'logits': -18.7371483 instead of -10.3515511 at [0,0]
 
 $ hone diff pair.onnxtxt digits.onnx
 hone: the model has no input 'left'; it has image
@@ -87,3 +87,15 @@ hone: give a model and what to compare it with; see `hone diff --help`
 $ hone diff digits.onnx other.onnx --limit much
 hone: --limit much: write a number, for example 1e-3
 [1]
+
+A model in half precision: inputs are converted, outputs compared as numbers.
+
+$ hone optimize digits.onnx --precision float16 -o half.onnx >/dev/null && hone diff digits.onnx half.onnx --limit 1e-2 | grep -v -e logits
+half.onnx against digits.onnx
+  value   type         max abs  max rel       cosine  SQNR dB
+~
+1 value compared, 0 differ by more than 0.01 of the largest element
+$ hone diff half.onnx digits.onnx --limit 1e-2 --json | grep equal | cut -c 1-60
+    {"name": "logits", "type": "float16[1,10]", "equal": tru
+$ hone diff half.onnx digits.onnx --limit 0 | tail -n 2 | head -n 1
+1 value compared, 1 differs by more than 0 of the largest element

@@ -74,6 +74,19 @@ $ hone run long.onnxtxt -i n=n.json -i x=x.json --timeout 0.05
 hone: the run was stopped: its deadline has passed
 [1]
 
+What takes over a second shows its progress, on a terminal only.
+
+$ $ON_TERMINAL hone run long.onnxtxt -i n=n.json -i x=x.json --timeout 1.5 | sort -u | grep . | sed 's/ [12] s/ N s/'
+^[[Khone: the run was stopped: its deadline has passed
+running: N s ^[[K
+$ hone run long.onnxtxt -i n=n.json -i x=x.json --timeout 1.5
+hone: the run was stopped: its deadline has passed
+[1]
+$ $ON_TERMINAL timeout 3 hone run long.onnxtxt --fill ones --repeat 10000000 | grep -c -m 1 'running .[#.]*. .* of 10000000 runs'
+1
+$ $ON_TERMINAL timeout 3 hone optimize long.onnxtxt -i n=n.json -i x=x.json | grep -o verifying | sort -u
+verifying
+
 Names with escape sequences are shown as text.
 
 $ printf '<ir_version: 9, opset_import: ["" : 20]> g (float[2] "a\x1b[31m\xc2\x9b") => (float[2] "b\\n") { ["n\x1b]0;x\x07"] "b\\n" = Relu ("a\x1b[31m\xc2\x9b") }' >evil.onnxtxt

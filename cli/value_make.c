@@ -1,5 +1,21 @@
-/* Joins samples into a batch. */
+/* Makes tensors of tensors: of another type, or a batch of samples. */
 #include "cli_value.h"
+
+hone_value *cli_value_cast(const hone_value *v, int32_t elem_type, hone_error *error) {
+    enum { PIECE = 256 };
+    double numbers[PIECE];
+    hone_tensor_info t;
+    hone_value *cast = NULL;
+    if (!hone_value_tensor(v, &t) ||
+        hone_value_create(elem_type, t.rank, t.dims, NULL, &cast, error) != HONE_OK)
+        return NULL;
+    for (uint64_t i = 0; i < t.n_elements; i += PIECE) {
+        uint64_t n = t.n_elements - i < PIECE ? t.n_elements - i : PIECE;
+        hone_value_get_f64(v, i, n, numbers);
+        hone_value_set_f64(cast, i, n, numbers);
+    }
+    return cast;
+}
 
 static bool fits_batch(const hone_tensor_info *first, const hone_tensor_info *t) {
     bool fits = t->rank == first->rank && t->elem_type == first->elem_type;
