@@ -70,7 +70,7 @@ logits.npy against digits.onnx
 1 value compared, 0 differ by more than 0.0001 of the largest element
 
 $ hone diff digits.onnx logits.npy --random 1 | tail -1
-first: 'logits': -18.7371483 instead of -10.3515511 at [0,0]
+first: 'logits': * at [0,0]
 
 $ hone diff pair.onnxtxt digits.onnx
 hone: the model has no input 'left'; it has image

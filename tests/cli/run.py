@@ -5,8 +5,8 @@ A line that begins with "$ " is a command for the shell; the lines after it, up 
 empty line, are its exact output (standard output and error together); a last line "[N]" is an exit status
 other than 0. In expected lines `*` alone stands for the rest of the line. Other lines are remarks.
 Each file runs in its own empty folder, with `hone` on the PATH, DATA naming examples/digits, CUSTOM_OP
-examples/custom_op, ON_TERMINAL a program that runs a command on a terminal, MY_OPS the library that is built there, CUSTOM_RULE and MY_RULES those of
-examples/custom_rule.
+examples/custom_op, MY_OPS the library that is built there, CUSTOM_RULE and MY_RULES those of
+examples/custom_rule, and ON_TERMINAL a program that runs a command on a terminal.
 
 usage: run.py [--update] [FILE.t...]     HONE_BIN names the command under test
 """
