@@ -69,6 +69,9 @@ bool cli_image_reserve(cli_image *image, uint64_t width, uint64_t height, const 
                        hone_error *error);
 /* Decodes formats that need no library; `image` is empty before, and stays empty after an error. */
 bool cli_bmp_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
+bool cli_webp_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
+bool cli_gif_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
+bool cli_tiff_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
 bool cli_pnm_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
 /* Resizes, crops, scales and normalizes into the tensor that `e` describes. NULL with the error. */
 hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, const cli_expect *e,
@@ -129,8 +132,8 @@ typedef struct cli_input_options {
 /* clang-format off */
 #define CLI_INPUT_OPTIONS(type)                                                                    \
     CLI_INPUT_ROW(type, "input", 'i', CLI_TEXTS, files, "NAME=FILE",                               \
-                  "an input from .npy, .npz, .pb, .json, an image (.jpg, .png, .bmp, .pnm) "       \
-                  "or a raw file (repeatable)"),                                                   \
+                  "an input from .npy, .npz, .pb, .json, an image (.jpg, .png, .webp, .gif, "      \
+                  ".tif, .bmp, .pnm) or a raw file (repeatable; several images: a batch)"),        \
     CLI_INPUT_ROW(type, "random", 0, CLI_TEXT, random, "SEED",                                     \
                   "random numbers for the other inputs"),                                          \
     CLI_INPUT_ROW(type, "fill", 0, CLI_TEXT, fill, "zeros|ones",                                   \

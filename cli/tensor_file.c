@@ -118,7 +118,7 @@ static hone_value *parse_by_content(const cli_buffer *file, const char *path, co
     if (cli_is_image(file))
         return parse_image(file, path, e, o, error);
     cli_refuse(error,
-               "'%s' is no .npy, .npz, .pb, .json, .jpg, .png, .bmp or .pnm file; elements alone "
+               "'%s' is no .npy, .npz, .pb, .json or image file; elements alone "
                "are read from .raw and .bin files",
                path);
     return NULL;

@@ -135,7 +135,7 @@ hone: cannot open 'nothing.npy': No such file or directory
 [1]
 
 $ hone run digits.onnx --input labels.txt
-hone: 'labels.txt' is no .npy, .npz, .pb, .json, .jpg, .png, .bmp or .pnm file; elements alone are read from .raw and .bin files
+hone: 'labels.txt' is no .npy, .npz, .pb, .json or image file; elements alone are read from .raw and .bin files
 [1]
 
 $ hone run digits.onnx --input left.json
