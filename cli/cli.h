@@ -85,6 +85,8 @@ void cli_help_overview(FILE *out);
 void cli_help_command(const cli_command *c, FILE *out);
 void cli_print_man(FILE *out);
 void cli_print_bash_completion(FILE *out);
+void cli_print_zsh_completion(FILE *out);
+void cli_print_fish_completion(FILE *out);
 
 /* ---- terminal -------------------------------------------------------------------------------- */
 

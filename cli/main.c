@@ -26,19 +26,23 @@ static int unknown_command(const char *name) {
 }
 
 static int help(int argc, char **argv) {
+    /* how the man page and the completions in the source tree are made */
+    static const struct {
+        const char *option;
+        void (*print)(FILE *out);
+    } generated[] = {{"--man", cli_print_man},
+                     {"--bash-completion", cli_print_bash_completion},
+                     {"--zsh-completion", cli_print_zsh_completion},
+                     {"--fish-completion", cli_print_fish_completion}};
     if (argc < 2) {
         cli_help_overview(stdout);
         return EXIT_OK;
     }
-    if (strcmp(argv[1], "--man") ==
-        0) { /* how the man page and the completion in the source tree are made */
-        cli_print_man(stdout);
-        return EXIT_OK;
-    }
-    if (strcmp(argv[1], "--bash-completion") == 0) {
-        cli_print_bash_completion(stdout);
-        return EXIT_OK;
-    }
+    for (size_t i = 0; i < sizeof generated / sizeof *generated; i++)
+        if (strcmp(argv[1], generated[i].option) == 0) {
+            generated[i].print(stdout);
+            return EXIT_OK;
+        }
     const cli_command *c = find_command(argv[1]);
     if (!c)
         return unknown_command(argv[1]);
