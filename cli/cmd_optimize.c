@@ -101,11 +101,13 @@ static int parse_count(const char *option, const char *text, uint32_t *out) {
     return EXIT_OK;
 }
 
+/* A name that nothing has would be ignored silently. */
 static int check_pass_name(const char *option, const char *name) {
     hone_pass_info p;
-    cli_suggestion s = {.word = name, .n = name ? strcspn(name, ".") : 0};
+    size_t n = name ? strcspn(name, ".") : 0; /* a rule may follow */
+    cli_suggestion s = {.word = name, .n = n};
     for (uint32_t i = 0; name && hone_pass_get(i, &p); i++) {
-        if (strcmp(p.name, name) == 0)
+        if (strlen(p.name) == n && memcmp(p.name, name, n) == 0)
             return EXIT_OK;
         cli_suggest(&s, p.name);
     }
@@ -210,6 +212,38 @@ static int optimize_model(hone_model *m, const char *path, const hone_optimize_o
     return status;
 }
 
+/* Does a node of the model have this name, or this operator? A pass may write any operator. */
+static bool model_has(const hone_graph *g, const char *text, bool is_op, cli_suggestion *s) {
+    hone_op_info op;
+    for (uint32_t i = 0; is_op && hone_op_get(i, &op); i++) {
+        if (strcmp(op.name, text) == 0)
+            return true;
+        cli_suggest(s, op.name);
+    }
+    for (uint32_t i = 0; i < hone_graph_n_nodes(g); i++) {
+        hone_node_info node;
+        hone_graph_get_node(g, i, &node);
+        const char *known = is_op ? node.op : node.name;
+        if (strcmp(known, text) == 0)
+            return true;
+        cli_suggest(s, known);
+    }
+    return false;
+}
+
+static int check_blocked(const hone_model *m, const optimize_options *o) {
+    for (size_t i = 0; i < o->blocked_ops.n + o->blocked_nodes.n; i++) {
+        bool is_op = i < o->blocked_ops.n;
+        const char *text = is_op ? o->blocked_ops.at[i] : o->blocked_nodes.at[i - o->blocked_ops.n];
+        cli_suggestion s = {.word = text, .n = strlen(text)};
+        if (!model_has(hone_model_graph(m), text, is_op, &s))
+            return cli_fail("--block-%s %s: there is no such %s%s `hone %s` lists them",
+                            is_op ? "op" : "node", text, is_op ? "operator" : "node",
+                            cli_suggestion_text(&s, ""), is_op ? "ops" : "info --nodes");
+    }
+    return EXIT_OK;
+}
+
 static int with_inputs(hone_model *m, const char *path, hone_optimize_options *options,
                        optimize_options *o) {
     cli_feed feed = {0};
@@ -243,7 +277,9 @@ static int with_rules(const char *path, hone_optimize_options *options, optimize
     hone_model *m =
         load_rules(&o->rules, &rules) == EXIT_OK ? cli_load(path, &o->model, false) : NULL;
     options->rules = rules;
-    int status = m ? with_inputs(m, path, options, o) : EXIT_FAILED;
+    int status = m ? check_blocked(m, o) : EXIT_FAILED;
+    if (status == EXIT_OK)
+        status = with_inputs(m, path, options, o);
     hone_model_free(m);
     hone_rule_set_free(rules);
     return status;
@@ -266,6 +302,11 @@ static int optimize_file(const char *path, optimize_options *o) {
     options.passes = names;
     if (o->passes && !(copy = split_passes(o->passes, names, &options.n_passes)))
         return cli_fail("out of memory");
+    int status = EXIT_OK;
+    for (uint32_t i = 0; i < options.n_passes && status == EXIT_OK; i++)
+        status = check_pass_name("--passes", names[i]);
+    for (size_t i = 0; i < o->disabled.n && status == EXIT_OK; i++)
+        status = check_pass_name("--disable", o->disabled.at[i]);
     options.disabled = o->disabled.at;
     options.n_disabled = (uint32_t)o->disabled.n;
     if (o->max_fold)
@@ -274,7 +315,8 @@ static int optimize_file(const char *path, optimize_options *o) {
     options.measure = o->explain || o->json;
     options.after_pass = print_graph;
     options.after_pass_ctx = o;
-    int status = with_rules(path, &options, o);
+    if (status == EXIT_OK)
+        status = with_rules(path, &options, o);
     free(copy);
     return status;
 }

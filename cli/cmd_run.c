@@ -224,16 +224,18 @@ static bool write_named(run_state *s, const char *text) {
                       text, cli_list_names(hone_model_graph(s->model), true, names, sizeof names));
 }
 
+static int check_format(const char *format) {
+    static const char *const formats[] = {"npy", "npz", "pb", "json"};
+    for (size_t i = 0; format && i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(format, formats[i]) == 0)
+            return EXIT_OK;
+    return format ? cli_fail("--format %s: write npy, npz, pb or json", format) : EXIT_OK;
+}
+
 /* Output names may contain slashes; file names must not. */
 static bool write_into_folder(run_state *s, const char *folder, const char *format) {
-    static const char *const formats[] = {"npy", "npz", "pb", "json"};
     const run_results *r = &s->results;
     char path[4096];
-    bool is_known = false;
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        is_known |= strcmp(format, formats[i]) == 0;
-    if (!is_known)
-        return cli_refuse(&s->error, "--format %s: write npy, npz, pb or json", format);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return cli_refuse(&s->error, "cannot create the folder '%s': %s", folder, strerror(errno));
     if (strcmp(format, "npz") == 0) {
@@ -331,6 +333,7 @@ static int run_run(const cli_command *self, int argc, char **argv) {
     }
     if (status == EXIT_OK &&
         (cli_parse_level(o.level, &o.parsed_level) != EXIT_OK ||
+         check_format(o.format) != EXIT_OK ||
          cli_parse_precision("--weights", o.weights, &o.parsed_weights) != EXIT_OK))
         status = EXIT_USAGE;
     if (status == EXIT_OK)

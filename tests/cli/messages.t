@@ -60,6 +60,27 @@ hone: --timeout -1: write a number of seconds, for example 2.5
 $ hone save model.onnx -o x.onnx --external-threshold many
 hone: --external-threshold many: write a number of bytes, for example 4096, 64k or 1G
 [2]
+$ cp $DATA/digits.onnx . && hone run digits.onnx --dim batch=-1
+hone: --dim batch=-1: dimension 'batch' cannot be -1: give a size of 0 or more
+[1]
+$ hone info digits.onnx --shape image=1x-3x8x8
+hone: --shape image=1x-3x8x8: input 'image': the shape 1x-3x8x8 does not fit its type float[batch,1,8,8]
+[1]
+$ hone run digits.onnx --random 1 --outputs out --format csv
+hone: --format csv: write npy, npz, pb or json
+[2]
+$ hone optimize digits.onnx --passes no-ops,fold-constant
+hone: --passes fold-constant: there is no such pass; did you mean 'fold-constants'? `hone passes` lists them
+[1]
+$ hone optimize digits.onnx --disable no-op.identity
+hone: --disable no-op.identity: there is no such pass; did you mean 'no-ops'? `hone passes` lists them
+[1]
+$ hone optimize digits.onnx --precision float16 --block-op Convv
+hone: --block-op Convv: there is no such operator; did you mean 'Conv'? `hone ops` lists them
+[1]
+$ hone optimize digits.onnx --precision float16 --block-node head.convs
+hone: --block-node head.convs: there is no such node; did you mean 'head.conv'? `hone info --nodes` lists them
+[1]
 
 An instruction set that does not exist.
 

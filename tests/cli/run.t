@@ -184,7 +184,7 @@ hone: the run needs 24576 bytes for intermediate values at its peak, but the lim
 
 $ hone run digits.onnx --random 1 --outputs out --format csv
 hone: --format csv: write npy, npz, pb or json
-[1]
+[2]
 
 Test data sets: a model with its inputs and what must come out.
 
