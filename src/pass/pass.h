@@ -143,6 +143,7 @@ typedef struct hn_optimize_options {
     bool defer_weights; /* large weights that change by a factor per channel are not computed: the
                            graph is run, not saved */
     bool is_quiet;      /* nobody asks for near misses of patterns */
+    bool keep_origins;  /* new nodes note the names of what they replace, for profiles */
     bool measure;       /* weights and multiply-accumulates that each pass saves */
     hn_precision precision;
     uint32_t n_custom; /* rules of the caller: run as the pass custom-rules */

@@ -20,7 +20,8 @@ static bool push_origin(hn_rule *r, hn_str origin, hn_id twin) {
 static bool collect_origins(hn_rule *r, hn_id node, hn_id twin) {
     const hn_node *n = hn_node_at(r->pass->g, node);
     bool has_any = false, ok = true;
-    if (r->pass->options->target != HN_TARGET_SESSION)
+    hn_str label = node == r->root && r->root_label ? r->root_label : label_of_node(r->pass->g, n);
+    if (!r->pass->options->keep_origins)
         return true;
     for (uint32_t i = n->extra ? n->extra->props.n : 0; i-- > 0;) {
         const hn_prop *p = &n->extra->props.at[i];
@@ -29,7 +30,12 @@ static bool collect_origins(hn_rule *r, hn_id node, hn_id twin) {
             has_any = true;
         }
     }
-    return ok && (has_any || push_origin(r, label_of_node(r->pass->g, n), twin));
+    return ok && (has_any || push_origin(r, label, twin));
+}
+
+/* The replacement of an output of the graph takes its name. */
+void hn_origins_begin(hn_rule *r) {
+    r->root_label = label_of_node(r->g, hn_at(r, r->root));
 }
 
 bool hn_origins_collect(hn_rule *r, hn_id node) {
