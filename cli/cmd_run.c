@@ -322,6 +322,17 @@ static int run_tests(const cli_list *folders, const run_options *o) {
     return test_sets_run(&t);
 }
 
+/* A dataset has its own report. */
+static int check_dataset(const run_options *o) {
+    const char *other = o->outputs.n ? "--output"
+                        : o->folder  ? "--outputs"
+                        : o->repeat  ? "--repeat"
+                        : o->profile ? "--profile"
+                        : o->test    ? "--test"
+                                     : NULL;
+    return o->data && other ? cli_fail("--data and %s exclude each other", other) : EXIT_OK;
+}
+
 static int run_run(const cli_command *self, int argc, char **argv) {
     run_options o = {.parsed_level = HONE_LEVEL_ALL};
     cli_list arguments = {0};
@@ -333,7 +344,7 @@ static int run_run(const cli_command *self, int argc, char **argv) {
     }
     if (status == EXIT_OK &&
         (cli_parse_level(o.level, &o.parsed_level) != EXIT_OK ||
-         check_format(o.format) != EXIT_OK ||
+         check_format(o.format) != EXIT_OK || check_dataset(&o) != EXIT_OK ||
          cli_parse_precision("--weights", o.weights, &o.parsed_weights) != EXIT_OK))
         status = EXIT_USAGE;
     if (status == EXIT_OK)

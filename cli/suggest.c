@@ -15,7 +15,7 @@ static char lower_case(char c) {
 
 /* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours; case does
  * not count. */
-static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b) {
+static size_t spelling_distance(const char *a, size_t n_a, const char *b, size_t n_b) {
     size_t rows[3][LONGEST_WORD + 1];
     size_t *before_last = rows[0], *last = rows[1], *row = rows[2];
     for (size_t k = 0; k <= n_b; k++)
@@ -40,7 +40,7 @@ void cli_suggest(cli_suggestion *s, const char *known) {
     size_t n_word = s->n, n_known = strlen(known);
     if (n_word == 0 || n_word > LONGEST_WORD || n_known > LONGEST_WORD)
         return;
-    size_t distance = edit_distance(s->word, n_word, known, n_known);
+    size_t distance = spelling_distance(s->word, n_word, known, n_known);
     bool is_begun = (n_word >= 3 && strncmp(s->word, known, n_word) == 0) ||
                     (n_known >= 4 && strncmp(s->word, known, n_known) == 0);
     if (!is_begun && distance > (n_word < 4 ? 1 : n_word < 8 ? 2 : 3))

@@ -111,3 +111,6 @@ Answers
 $ hone run pair.onnxtxt --data left=$DATA/images.npy --fill ones
 hone: input 'left' is float[1,1,8,8], but the model takes float[n,2]
 [1]
+$ hone run colour.onnxtxt --data data --repeat 3
+hone: --data and --repeat exclude each other
+[2]
