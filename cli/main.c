@@ -54,7 +54,7 @@ static int help(int argc, char **argv) {
 static bool check_cpu_variable(void) {
     const char *value = getenv("HONE_CPU");
     char known[512] = "";
-    if (!value)
+    if (!value || !*value)
         return true;
     for (uint32_t i = 0; *hone_cpu_tier(i); i++) {
         if (strcmp(hone_cpu_tier(i), value) == 0)
