@@ -32,6 +32,21 @@ static int usage_error(const cli_command *c, const char *what, const char *text)
     return EXIT_USAGE;
 }
 
+static int unknown_option(const parser *p, const char *name, size_t n) {
+    cli_suggestion s = {.word = name, .n = n};
+    for (size_t i = 0; i < p->command->n_options; i++)
+        cli_suggest(&s, p->command->options[i].name);
+    cli_fail("unknown option '%s'%s `hone %s --help` lists the options", p->argv[p->i],
+             cli_suggestion_text(&s, "--"), p->command->name);
+    return EXIT_USAGE;
+}
+
+/* A value that is none: names the option, and shows how to write it. */
+static int wrong_value(const cli_option *o, const char *value, const char *how) {
+    cli_fail("--%s %s: write %s", o->name, value, how);
+    return EXIT_USAGE;
+}
+
 static bool parse_size(const char *text, uint64_t *out) {
     char *end;
     errno = 0;
@@ -66,6 +81,19 @@ static bool parse_size(const char *text, uint64_t *out) {
     return true;
 }
 
+static bool parse_digits(const char *text, uint64_t *out) {
+    return parse_size(text, out) && text[strspn(text, "0123456789")] == '\0' && *out <= INT32_MAX;
+}
+
+static bool parse_seconds(const char *text, double *out) {
+    char *end;
+    double seconds = strtod(text, &end);
+    bool ok = end != text && *end == '\0' && seconds >= 0 && seconds < 1e9;
+    if (ok)
+        *out = seconds;
+    return ok;
+}
+
 static int store(parser *p, const cli_option *o, const char *value) {
     void *target = p->options + o->offset;
     switch (o->kind) {
@@ -79,7 +107,17 @@ static int store(parser *p, const cli_option *o, const char *value) {
     case CLI_TEXTS:
         return list_push(target, value) ? EXIT_OK : cli_fail("out of memory");
     case CLI_SIZE:
-        return parse_size(value, target) ? EXIT_OK : usage_error(p->command, "not a size:", value);
+        return parse_size(value, target)
+                   ? EXIT_OK
+                   : wrong_value(o, value, "a number of bytes, for example 4096, 64k or 1G");
+    case CLI_COUNT:
+        return parse_digits(value, target)
+                   ? EXIT_OK
+                   : wrong_value(o, value, "a whole number, 0 or more, for example 4");
+    case CLI_SECONDS:
+        return parse_seconds(value, target)
+                   ? EXIT_OK
+                   : wrong_value(o, value, "a number of seconds, for example 2.5");
     }
     return EXIT_USAGE;
 }
@@ -105,7 +143,7 @@ static int parse_long(parser *p, const char *text) {
         if (strlen(o->name) == n && memcmp(o->name, text, n) == 0)
             return take_option(p, o, equals ? equals + 1 : NULL);
     }
-    return usage_error(p->command, "unknown option", p->argv[p->i]);
+    return unknown_option(p, text, n);
 }
 
 static int parse_short(parser *p, const char *text) {
@@ -114,7 +152,7 @@ static int parse_short(parser *p, const char *text) {
         if (o->letter && o->letter == text[0])
             return take_option(p, o, text[1] ? text + 1 : NULL);
     }
-    return usage_error(p->command, "unknown option", p->argv[p->i]);
+    return unknown_option(p, text, strlen(text));
 }
 
 static int parse_one(parser *p, bool *only_arguments) {

@@ -19,6 +19,18 @@ int cli_fail(const char *fmt, ...);
 /* Prints the message of an error record; returns EXIT_FAILED. */
 int cli_fail_error(const hone_error *error);
 
+/* The nearest of the words that were shown to it. */
+typedef struct cli_suggestion {
+    const char *word; /* what was written */
+    size_t n;         /* its characters that count */
+    const char *best; /* NULL: nothing comes near */
+    size_t distance;
+    char text[128];
+} cli_suggestion;
+void cli_suggest(cli_suggestion *s, const char *known);
+/* "; did you mean '--level'?", or ";". */
+const char *cli_suggestion_text(cli_suggestion *s, const char *dashes);
+
 /* ---- options --------------------------------------------------------------------------------- */
 
 typedef struct cli_list {
@@ -32,7 +44,9 @@ typedef enum cli_kind {
     CLI_CHOICE, /* like TEXT; the value is optional: --strip or --strip=docs. "" when given without
                    one */
     CLI_TEXTS,  /* cli_list: may be repeated */
-    CLI_SIZE    /* uint64_t; accepts k, M, G suffixes */
+    CLI_SIZE,   /* uint64_t; accepts k, M, G suffixes */
+    CLI_COUNT,  /* uint64_t that fits into an int */
+    CLI_SECONDS /* double */
 } cli_kind;
 
 typedef struct cli_option {
@@ -71,6 +85,8 @@ void cli_help_overview(FILE *out);
 void cli_help_command(const cli_command *c, FILE *out);
 void cli_print_man(FILE *out);
 void cli_print_bash_completion(FILE *out);
+void cli_print_zsh_completion(FILE *out);
+void cli_print_fish_completion(FILE *out);
 
 /* ---- terminal -------------------------------------------------------------------------------- */
 
@@ -90,6 +106,11 @@ const char *cli_begin(FILE *f, cli_style style);
 const char *cli_end(FILE *f);
 bool cli_write_stdout(void *ctx, const char *text, size_t n_bytes); /* a hone_write_fn */
 void cli_heading(const char *text);
+/* Names come from files of strangers: escape sequences and other control characters in them are
+ * shown as text, "\\x1b", and never reach the terminal. */
+void cli_put(FILE *out, const char *text);
+void cli_line(const char *fmt, ...); /* the same for a line of stdout */
+char *cli_plain(const char *text);   /* in memory that the caller frees; NULL: out of memory */
 
 /* "12,345,678", "1.23 M", "12.3 MB"; `out` has 32 bytes, so that there are no static buffers. */
 const char *cli_count(char out[32], uint64_t n);
@@ -115,20 +136,23 @@ void cli_table_free(cli_table *t);                      /* may be called again *
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-/* From now on Ctrl-C and SIGTERM set the flag that is returned, and only the second one ends the
- * process at once: whatever writes files can end in order. */
+/* From now on Ctrl-C and SIGTERM set the flag that is returned and make cli_progress_step stop the
+ * library; only the second one ends the process at once: whatever writes files can end in order. */
 const volatile int *cli_watch_interrupts(void);
 void cli_end_interrupted(void); /* ends the process by the signal that has come, if one has */
 
-/* A bar on stderr when it is a terminal and the work takes over a second. Ctrl-C stops the
- * library. */
+/* A line on stderr when it is a terminal and the work takes over a second. */
 typedef struct cli_progress {
-    const char *what;
-    double start, last;
-    bool shown;
+    const char *what; /* "saving" */
+    const char *unit; /* "runs"; NULL: bytes */
+    double start;
+    uint64_t done, total; /* total 0: unknown, only the time is shown */
+    bool is_drawn;
 } cli_progress;
-void cli_progress_begin(cli_progress *p, const char *what);
+void cli_progress_begin(cli_progress *p, const char *what, const char *unit);
 bool cli_progress_step(void *progress, uint64_t done, uint64_t total); /* a hone_progress_fn */
+void cli_progress_clear(void); /* before something else is printed there */
+/* Removes the line; may be called again. */
 void cli_progress_end(cli_progress *p);
 
 /* ---- plans ----------------------------------------------------------------------------------- */

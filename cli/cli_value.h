@@ -69,6 +69,9 @@ bool cli_image_reserve(cli_image *image, uint64_t width, uint64_t height, const 
                        hone_error *error);
 /* Decodes formats that need no library; `image` is empty before, and stays empty after an error. */
 bool cli_bmp_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
+bool cli_webp_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
+bool cli_gif_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
+bool cli_tiff_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
 bool cli_pnm_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
 /* Resizes, crops, scales and normalizes into the tensor that `e` describes. NULL with the error. */
 hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, const cli_expect *e,
@@ -76,9 +79,13 @@ hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, con
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Detects the format by content, .pb and raw files by name. */
+/* Detects the format by content, .pb and raw files by name. is_image may be NULL. */
 hone_value *cli_value_read(const char *path, const cli_expect *e, const cli_image_options *o,
-                           hone_error *error);
+                           bool *is_image, hone_error *error);
+/* A tensor of numbers as another type. NULL with the error. */
+hone_value *cli_value_cast(const hone_value *v, int32_t elem_type, hone_error *error);
+/* Joins samples of an input along their first dimension. NULL with the error. */
+hone_value *cli_batch(hone_value *const *samples, size_t n, const cli_expect *e, hone_error *error);
 /* Writes .npy, .pb or .json, depending on the file name. */
 bool cli_value_write(const char *path, const hone_value *v, hone_error *error);
 
@@ -90,6 +97,7 @@ bool cli_npy_print(const hone_value *v, cli_buffer *out, hone_error *error);
 typedef bool (*cli_npz_fn)(void *ctx, const char *name, const unsigned char *at, size_t n,
                            hone_error *error);
 bool cli_npz_read(const char *path, cli_npz_fn each, void *ctx, hone_error *error);
+bool cli_npz_is_unnamed(const char *member); /* numpy.savez(file, array) calls it arr_0 */
 bool cli_npz_write(const char *path, uint32_t n, const char *const *names,
                    hone_value *const *values, hone_error *error);
 
@@ -113,6 +121,7 @@ void cli_json_number(cli_buffer *out, double v, bool is_single);
 
 typedef struct cli_input_options {
     cli_list files;     /* NAME=FILE */
+    cli_list provided;  /* names of inputs that come from elsewhere; not owned */
     const char *random; /* seed */
     const char *fill;   /* zeros, ones */
     cli_image_options image;
@@ -123,8 +132,8 @@ typedef struct cli_input_options {
 /* clang-format off */
 #define CLI_INPUT_OPTIONS(type)                                                                    \
     CLI_INPUT_ROW(type, "input", 'i', CLI_TEXTS, files, "NAME=FILE",                               \
-                  "an input from .npy, .npz, .pb, .json, an image (.jpg, .png, .bmp, .pnm) "       \
-                  "or a raw file (repeatable)"),                                                   \
+                  "an input from .npy, .npz, .pb, .json, an image (.jpg, .png, .webp, .gif, "      \
+                  ".tif, .bmp, .pnm) or a raw file (repeatable; several images: a batch)"),        \
     CLI_INPUT_ROW(type, "random", 0, CLI_TEXT, random, "SEED",                                     \
                   "random numbers for the other inputs"),                                          \
     CLI_INPUT_ROW(type, "fill", 0, CLI_TEXT, fill, "zeros|ones",                                   \
@@ -152,6 +161,10 @@ typedef struct cli_feed {
 /* Provides a value for every input without a default. Reports errors and returns false. */
 bool cli_feed_make(const hone_model *m, const cli_input_options *o, cli_feed *feed);
 void cli_feed_free(cli_feed *feed);
+/* The same inputs for another model, converted where it takes another float type; the others are
+ * shared. Reports errors and returns false. */
+bool cli_feed_convert(const hone_model *m, const cli_feed *from, cli_feed *to);
+void cli_feed_free_converted(cli_feed *to, const cli_feed *from);
 /* Parses "1e-3", "1/255"; false when it is not a number. */
 bool cli_parse_number(const char *text, double *out);
 /* Parses up to `max` numbers separated by commas; returns their count, 0 on an error. */
@@ -181,6 +194,7 @@ uint64_t cli_top(const hone_value *v, uint64_t begin, uint64_t n, uint64_t k, cl
  * largest magnitude in the tensor. */
 typedef struct cli_tolerance {
     double absolute, relative, of_largest;
+    bool any_float; /* float types need not be the same */
 } cli_tolerance;
 typedef struct cli_comparison {
     bool equal;        /* same kind, type, shape, and all elements close */

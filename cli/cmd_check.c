@@ -14,11 +14,10 @@ static const cli_option check_option_table[] = {
     CLI_CUSTOM_OPS(check_options),
 };
 
-static void print_problem(const char *path, const hone_problem *p) {
-    bool is_error = p->severity == HONE_ERROR;
+static void print_problem(const char *path, bool is_error, const char *message) {
     printf("%s: %s%s:%s ", path, cli_begin(stdout, is_error ? CLI_RED : CLI_YELLOW),
            is_error ? "error" : "warning", cli_end(stdout));
-    printf("%s\n", p->message);
+    cli_line("%s", message);
 }
 
 static void print_problems(const char *path, const hone_problems *problems,
@@ -29,7 +28,7 @@ static void print_problems(const char *path, const hone_problems *problems,
         hone_problem p;
         hone_problems_get(problems, i, &p);
         if (p.severity == HONE_ERROR || !o->quiet)
-            print_problem(path, &p);
+            print_problem(path, p.severity == HONE_ERROR, p.message);
     }
     uint32_t n_errors = hone_problems_count(problems, HONE_ERROR),
              n_warnings = hone_problems_count(problems, HONE_WARNING);
@@ -50,8 +49,7 @@ static int check_file(const char *path, const check_options *o) {
         if (o->json)
             hone_error_write_json(&error, path, cli_write_stdout, NULL);
         else
-            printf("%s: %serror:%s %s\n", path, cli_begin(stdout, CLI_RED), cli_end(stdout),
-                   error.message);
+            print_problem(path, true, error.message);
         return EXIT_FAILED;
     }
     hone_status status = hone_model_check(m, &problems, &error);

@@ -21,7 +21,7 @@ static const cli_option diff_option_table[] = {
     CLI_INPUT_OPTIONS(diff_options),
     {"level", 0, CLI_TEXT, offsetof(diff_options, level), "LEVEL",
      "graph optimization level: none, basic, extended, all (default; with --all: none)"},
-    {"threads", 't', CLI_SIZE, offsetof(diff_options, threads), "N",
+    {"threads", 't', CLI_COUNT, offsetof(diff_options, threads), "N",
      "threads to use (default: all processors)"},
     {"dim", 'd', CLI_TEXTS, offsetof(diff_options, model.dims), "NAME=SIZE",
      "fix a symbolic dimension of both (repeatable)"},
@@ -174,7 +174,7 @@ static bool read_side(const char *path, const hone_model *m, kept_values *out) {
     } else if (graph.n_outputs == 1) {
         cli_expect e;
         cli_expect_init(hone_model_graph(m), graph.outputs[0], &e);
-        hone_value *v = cli_value_read(path, &e, &no_image, &error);
+        hone_value *v = cli_value_read(path, &e, &no_image, NULL, &error);
         ok = v != NULL;
         if (v)
             keep(out, e.name, v);
@@ -205,7 +205,7 @@ typedef struct diff_report {
 } diff_report;
 
 static bool make_diff_report(diff_report *r, const kept_values *a, const kept_values *b) {
-    cli_tolerance t = {.of_largest = r->limit};
+    cli_tolerance t = {.of_largest = r->limit, .any_float = true};
     r->rows = calloc(a->n + 1, sizeof *r->rows);
     for (size_t i = 0; r->rows && i < a->n; i++) {
         const hone_value *other = find_kept(b, a->at[i].name);
@@ -243,7 +243,7 @@ static void print_diff_table(const diff_report *r) {
     printf("\n%zu value%s compared, %zu differ%s by more than %g of the largest element\n", r->n,
            r->n == 1 ? "" : "s", r->n_apart, r->n_apart == 1 ? "s" : "", r->limit);
     if (r->first)
-        printf("first: '%s': %s\n", r->first->name, r->first->c.problem);
+        cli_line("first: '%s': %s", r->first->name, r->first->c.problem);
 }
 
 static void add_json_measure(cli_buffer *out, const char *key, double v) {
@@ -315,8 +315,11 @@ static bool open_other_side(const char *path, const diff_options *o, const hone_
                             const cli_feed *feed, kept_values *out) {
     if (is_saved_output(path))
         return read_side(path, m, out);
+    cli_feed converted = {0};
     hone_model *other = cli_load(path, &o->model, false);
-    bool ok = other && run_side(other, o, feed, out);
+    bool ok =
+        other && cli_feed_convert(other, feed, &converted) && run_side(other, o, &converted, out);
+    cli_feed_free_converted(&converted, feed);
     hone_model_free(other);
     return ok;
 }
@@ -331,8 +334,12 @@ static int diff_models(const char *a, const char *b, diff_options *o) {
     if (!o->input.random && !o->input.fill)
         o->input.random = "0";
     hone_model *m = cli_load(a, &o->model, false);
-    if (m && cli_feed_make(m, &o->input, &feed) && run_side(m, o, &feed, &from_a) &&
-        open_other_side(b, o, m, &feed, &from_b))
+    cli_progress progress;
+    cli_progress_begin(&progress, "comparing", "");
+    bool ok = m && cli_feed_make(m, &o->input, &feed) && run_side(m, o, &feed, &from_a) &&
+              open_other_side(b, o, m, &feed, &from_b);
+    cli_progress_end(&progress);
+    if (ok)
         status = report_diff(a, b, o, limit, &from_a, &from_b);
     kept_free(&from_a);
     kept_free(&from_b);
@@ -371,6 +378,7 @@ const cli_command cli_command_diff = {
     .summary = "compare the outputs of two models, or of a model with saved outputs",
     .details = "The first model is the reference. Both get the same inputs: the given ones, and "
                "random numbers (seed 0) for the others.\n"
+               "Where one takes another float type than the other, its inputs are converted.\n"
                "Exit status 1 when a value differs by more than the limit.",
     .options = diff_option_table,
     .n_options = sizeof diff_option_table / sizeof *diff_option_table,

@@ -203,12 +203,14 @@ static void print_hint(const hone_model *m, const hone_stats_totals *t) {
         return;
     list_free_dims(hone_model_graph(m), options, sizeof options);
     printf("\n%s", cli_begin(stdout, CLI_DIM));
-    if (*options)
-        printf("%u nodes have symbolic dimensions: add%s to count operations", t->n_unknown_nodes,
-               options);
-    else
+    if (*options) {
+        printf("%u nodes have symbolic dimensions: add", t->n_unknown_nodes);
+        cli_put(stdout, options);
+        printf(" to count operations");
+    } else {
         printf("the shapes of %u nodes depend on data: operations are not counted",
                t->n_unknown_nodes);
+    }
     printf("%s\n", cli_end(stdout));
 }
 

@@ -93,6 +93,16 @@ static void print_op(uint32_t index, const hone_op_info *op) {
     }
 }
 
+static int unknown_op(const char *name) {
+    const char *dot = strrchr(name, '.'), *bare = dot ? dot + 1 : name;
+    cli_suggestion s = {.word = bare, .n = strlen(bare)};
+    hone_op_info op;
+    for (uint32_t i = 0; hone_op_get(i, &op); i++)
+        cli_suggest(&s, op.name);
+    return cli_fail("hone has no operator '%s'%s `hone ops` lists them", name,
+                    cli_suggestion_text(&s, ""));
+}
+
 /* Prints all versions of an operator, in every domain that has one of that name. */
 static int describe(const char *name) {
     hone_op_info op;
@@ -108,7 +118,7 @@ static int describe(const char *name) {
         print_op(i, &op);
         found = true;
     }
-    return found ? EXIT_OK : cli_fail("hone has no operator '%s'; `hone ops` lists them", name);
+    return found ? EXIT_OK : unknown_op(name);
 }
 
 static int run_ops(const cli_command *self, int argc, char **argv) {

@@ -108,12 +108,18 @@ static int parse_count(const char *option, const char *text, uint32_t *out) {
     return EXIT_OK;
 }
 
+/* A name that nothing has would be ignored silently. */
 static int check_pass_name(const char *option, const char *name) {
     hone_pass_info p;
-    for (uint32_t i = 0; name && hone_pass_get(i, &p); i++)
-        if (strcmp(p.name, name) == 0)
+    size_t n = name ? strcspn(name, ".") : 0; /* a rule may follow */
+    cli_suggestion s = {.word = name, .n = n};
+    for (uint32_t i = 0; name && hone_pass_get(i, &p); i++) {
+        if (strlen(p.name) == n && memcmp(p.name, name, n) == 0)
             return EXIT_OK;
-    return name ? cli_fail("%s %s: there is no such pass; `hone passes` lists them", option, name)
+        cli_suggest(&s, p.name);
+    }
+    return name ? cli_fail("%s %s: there is no such pass%s `hone passes` lists them", option, name,
+                           cli_suggestion_text(&s, ""))
                 : EXIT_OK;
 }
 
@@ -137,6 +143,19 @@ static char *split_passes(const char *text, const char **names, uint32_t *n) {
 
 /* ---- printing between passes ----------------------------------------------------------------- */
 
+/* Pieces may begin within a character, so only single bytes that control a terminal are escaped. */
+static bool write_graph_text(void *ctx, const char *text, size_t n_bytes) {
+    (void)ctx;
+    for (size_t i = 0; i < n_bytes; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if ((c < 0x20 && c != '\n') || c == 0x7f)
+            printf("\\x%02x", c);
+        else
+            putchar(c);
+    }
+    return !ferror(stdout);
+}
+
 static bool print_graph(void *ctx, const hone_model *m, const char *pass, uint32_t n_rewrites) {
     const optimize_options *o = ctx;
     hone_error error;
@@ -145,7 +164,7 @@ static bool print_graph(void *ctx, const hone_model *m, const char *pass, uint32
             printf("// after %s: %u rewrite%s\n", pass, n_rewrites, n_rewrites == 1 ? "" : "s");
         else
             printf("// after %s\n", pass);
-        hone_model_print(m, 16, cli_write_stdout, NULL, &error);
+        hone_model_print(m, 16, write_graph_text, NULL, &error);
     }
     return false;
 }
@@ -184,7 +203,12 @@ static int optimize_model(hone_model *m, const char *path, const hone_optimize_o
     hone_optimization *done;
     hone_error error;
     int status = EXIT_OK;
-    if (hone_model_optimize(m, options, &optimized, &done, &error) != HONE_OK)
+    cli_progress progress = {0};
+    if (!o->print_changed && !o->print_after)
+        cli_progress_begin(&progress, options->verify ? "verifying" : "optimizing", "");
+    bool ok = hone_model_optimize(m, options, &optimized, &done, &error) == HONE_OK;
+    cli_progress_end(&progress);
+    if (!ok)
         return cli_fail_error(&error);
     if (o->save.output)
         status = cli_save_model(optimized, &o->save);
@@ -193,6 +217,38 @@ static int optimize_model(hone_model *m, const char *path, const hone_optimize_o
     hone_optimization_free(done);
     hone_model_free(optimized);
     return status;
+}
+
+/* Does a node of the model have this name, or this operator? A pass may write any operator. */
+static bool model_has(const hone_graph *g, const char *text, bool is_op, cli_suggestion *s) {
+    hone_op_info op;
+    for (uint32_t i = 0; is_op && hone_op_get(i, &op); i++) {
+        if (strcmp(op.name, text) == 0)
+            return true;
+        cli_suggest(s, op.name);
+    }
+    for (uint32_t i = 0; i < hone_graph_n_nodes(g); i++) {
+        hone_node_info node;
+        hone_graph_get_node(g, i, &node);
+        const char *known = is_op ? node.op : node.name;
+        if (strcmp(known, text) == 0)
+            return true;
+        cli_suggest(s, known);
+    }
+    return false;
+}
+
+static int check_blocked(const hone_model *m, const optimize_options *o) {
+    for (size_t i = 0; i < o->blocked_ops.n + o->blocked_nodes.n; i++) {
+        bool is_op = i < o->blocked_ops.n;
+        const char *text = is_op ? o->blocked_ops.at[i] : o->blocked_nodes.at[i - o->blocked_ops.n];
+        cli_suggestion s = {.word = text, .n = strlen(text)};
+        if (!model_has(hone_model_graph(m), text, is_op, &s))
+            return cli_fail("--block-%s %s: there is no such %s%s `hone %s` lists them",
+                            is_op ? "op" : "node", text, is_op ? "operator" : "node",
+                            cli_suggestion_text(&s, ""), is_op ? "ops" : "info --nodes");
+    }
+    return EXIT_OK;
 }
 
 static int with_inputs(hone_model *m, const char *path, hone_optimize_options *options,
@@ -228,7 +284,9 @@ static int with_rules(const char *path, hone_optimize_options *options, optimize
     hone_model *m =
         load_rules(&o->rules, &rules) == EXIT_OK ? cli_load(path, &o->model, false) : NULL;
     options->rules = rules;
-    int status = m ? with_inputs(m, path, options, o) : EXIT_FAILED;
+    int status = m ? check_blocked(m, o) : EXIT_FAILED;
+    if (status == EXIT_OK)
+        status = with_inputs(m, path, options, o);
     hone_model_free(m);
     hone_rule_set_free(rules);
     return status;
@@ -251,6 +309,11 @@ static int optimize_file(const char *path, optimize_options *o) {
     options.passes = names;
     if (o->passes && !(copy = split_passes(o->passes, names, &options.n_passes)))
         return cli_fail("out of memory");
+    int status = EXIT_OK;
+    for (uint32_t i = 0; i < options.n_passes && status == EXIT_OK; i++)
+        status = check_pass_name("--passes", names[i]);
+    for (size_t i = 0; i < o->disabled.n && status == EXIT_OK; i++)
+        status = check_pass_name("--disable", o->disabled.at[i]);
     options.disabled = o->disabled.at;
     options.n_disabled = (uint32_t)o->disabled.n;
     if (o->max_fold)
@@ -264,7 +327,8 @@ static int optimize_file(const char *path, optimize_options *o) {
     options.measure = o->explain || o->json;
     options.after_pass = print_graph;
     options.after_pass_ctx = o;
-    int status = with_rules(path, &options, o);
+    if (status == EXIT_OK)
+        status = with_rules(path, &options, o);
     free(copy);
     return status;
 }

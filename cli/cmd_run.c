@@ -1,6 +1,6 @@
 /* hone run: runs a model. */
 #define _POSIX_C_SOURCE 200809L
-#include "run_report.h"
+#include "run_dataset.h"
 #include "test_sets.h"
 
 #include <errno.h>
@@ -14,31 +14,35 @@ typedef struct run_options {
     cli_model_options model;
     cli_input_options input;
     cli_list outputs; /* NAME=FILE */
-    const char *folder, *format, *labels, *manifest, *level, *cache, *kernels, *weights;
+    const char *data, *folder, *format, *labels, *manifest, *level, *cache, *kernels, *weights;
     hone_level parsed_level;
     hone_precision parsed_weights;
-    uint64_t repeat, threads, top, jobs, timeout, memory, seed;
+    uint64_t repeat, threads, top, jobs, memory, seed;
+    double timeout;
     cli_list providers;
     bool json, test, profile, keep_denormals;
 } run_options;
 
 static const cli_option run_option_table[] = {
     CLI_INPUT_OPTIONS(run_options),
+    {"data", 0, CLI_TEXT, offsetof(run_options, data), "[NAME=]PATH",
+     "run on every sample: images of a folder (with a folder per class: accuracy), rows of .npy "
+     "or .npz"},
     {"output", 'o', CLI_TEXTS, offsetof(run_options, outputs), "NAME=FILE",
      "write an output as .npy, .pb or .json; FILE.npz alone gets all (repeatable)"},
     {"outputs", 0, CLI_TEXT, offsetof(run_options, folder), "FOLDER",
      "write all outputs into a folder"},
     {"format", 'f', CLI_TEXT, offsetof(run_options, format), "npy|npz|pb|json",
      "format of the files in that folder (default npy)"},
-    {"top", 'k', CLI_SIZE, offsetof(run_options, top), "K",
+    {"top", 'k', CLI_COUNT, offsetof(run_options, top), "K",
      "show the K largest elements of each row (5 with --labels)"},
     {"labels", 0, CLI_TEXT, offsetof(run_options, labels), "FILE",
      "names of the classes, one per line"},
-    {"repeat", 'n', CLI_SIZE, offsetof(run_options, repeat), "N",
+    {"repeat", 'n', CLI_COUNT, offsetof(run_options, repeat), "N",
      "run N more times and print the time"},
     {"level", 'l', CLI_TEXT, offsetof(run_options, level), "LEVEL",
      "graph optimization level: none, basic, extended, all (default)"},
-    {"threads", 't', CLI_SIZE, offsetof(run_options, threads), "N",
+    {"threads", 't', CLI_COUNT, offsetof(run_options, threads), "N",
      "threads to use (default: all processors)"},
     {"cache", 0, CLI_TEXT, offsetof(run_options, cache), "FOLDER",
      "store the optimized graph and packed weights there, to start faster next time"},
@@ -50,7 +54,7 @@ static const cli_option run_option_table[] = {
      "limit of the memory for intermediate values"},
     {"seed", 0, CLI_SIZE, offsetof(run_options, seed), "N",
      "random numbers of operators that have no seed of their own (default: new ones in every run)"},
-    {"timeout", 0, CLI_SIZE, offsetof(run_options, timeout), "SECONDS", "stop after that time"},
+    {"timeout", 0, CLI_SECONDS, offsetof(run_options, timeout), "SECONDS", "stop after that time"},
     {"provider", 0, CLI_TEXTS, offsetof(run_options, providers), "NAME",
      "a provider of the nodes, in order of preference (default cpu; repeatable)"},
     {"keep-denormals", 0, CLI_FLAG, offsetof(run_options, keep_denormals), NULL,
@@ -65,7 +69,7 @@ static const cli_option run_option_table[] = {
     CLI_COPY(run_options),
     {"test", 0, CLI_FLAG, offsetof(run_options, test), NULL,
      "the arguments are folders of ONNX test data sets: run and compare"},
-    {"jobs", 'j', CLI_SIZE, offsetof(run_options, jobs), "N",
+    {"jobs", 'j', CLI_COUNT, offsetof(run_options, jobs), "N",
      "with --test: parallel cases (default: all processors)"},
     {"manifest", 0, CLI_TEXT, offsetof(run_options, manifest), "FILE",
      "with --test: known failures, as lines NAME: reason"},
@@ -79,9 +83,12 @@ typedef struct run_state {
     hone_model *model;
     hone_session *session;
     cli_feed feed;
+    cli_dataset *dataset; /* NULL: one run on the inputs given */
     run_results results;
     double *seconds;
     const volatile int *interrupted;
+    run_labels labels;
+    cli_progress progress;
     hone_error error;
 } run_state;
 
@@ -92,8 +99,31 @@ static double run_clock(void) {
 }
 
 static void run_warn(const char *note) {
-    if (*note)
-        fprintf(stderr, "hone: warning: %s\n", note);
+    if (!*note)
+        return;
+    fputs("hone: warning: ", stderr);
+    cli_put(stderr, note);
+    fputc('\n', stderr);
+}
+
+static bool read_labels(run_state *s) {
+    return s->o->labels ? run_labels_read(s->o->labels, &s->labels, &s->error) : true;
+}
+
+static bool open_inputs_of_run(run_state *s) {
+    cli_input_options input = s->o->input;
+    cli_dataset_options data = {
+        .source = s->o->data, .image = input.image, .classes = &s->labels.lines};
+    cli_sample sample;
+    if (!read_labels(s) ||
+        (data.source && (!cli_dataset_open(s->model, &data, &s->dataset, &s->error) ||
+                         !cli_dataset_read(s->dataset, 0, &sample, &s->error)))) {
+        cli_fail_error(&s->error);
+        return false;
+    }
+    if (s->dataset)
+        input.provided = (cli_list){(const char **)(uintptr_t)sample.inputs, sample.n};
+    return cli_feed_make(s->model, &input, &s->feed);
 }
 
 static bool open_run(run_state *s, const char *path) {
@@ -112,7 +142,7 @@ static bool open_run(run_state *s, const char *path) {
     options.decode_image = cli_decode_image;
     s->interrupted = cli_watch_interrupts(); /* a cache is written whole or not at all */
     s->model = cli_load(path, &s->o->model, false);
-    if (!s->model || !cli_feed_make(s->model, &s->o->input, &s->feed))
+    if (!s->model || !open_inputs_of_run(s))
         return false;
     if (hone_session_create(s->model, &options, &s->session, &s->error) != HONE_OK) {
         cli_fail_error(&s->error);
@@ -125,7 +155,10 @@ static bool open_run(run_state *s, const char *path) {
     *r = (run_results){.model = path,
                        .inputs = &s->feed,
                        .n_outputs = hone_session_n_outputs(s->session),
-                       .top = s->o->top,
+                       .top = s->o->top      ? s->o->top
+                              : s->o->labels ? 5
+                                             : 0,
+                       .labels = &s->labels,
                        .planned_bytes = UINT64_MAX};
     r->names = calloc((size_t)r->n_outputs + 1, sizeof *r->names);
     r->values = calloc((size_t)r->n_outputs + 1, sizeof *r->values);
@@ -151,7 +184,7 @@ static bool run_once(run_state *s, bool is_watched, double *seconds) {
     hone_run_options options;
     hone_run_options_init(&options);
     options.cancel = s->interrupted;
-    options.timeout_seconds = (double)s->o->timeout;
+    options.timeout_seconds = s->o->timeout;
     options.observe = is_watched ? run_profile_see : NULL;
     options.observe_ctx = &s->results.profile;
     drop_outputs(&s->results);
@@ -168,9 +201,11 @@ static bool run_all(run_state *s) {
     if (!run_once(s, s->o->profile && !s->o->repeat, &s->results.first_seconds))
         return false;
     run_warn(hone_session_dims_note(s->session));
-    for (uint64_t i = 0; i < s->o->repeat; i++)
+    for (uint64_t i = 0; i < s->o->repeat; i++) {
+        cli_progress_step(&s->progress, i, s->o->repeat);
         if (!run_once(s, s->o->profile, &s->seconds[s->results.n_runs++]))
             return false;
+    }
     run_profile_sort(&s->results.profile);
     if (hone_session_peak_bytes(s->session, s->feed.n, s->feed.names,
                                 (const hone_value *const *)s->feed.values, &bytes,
@@ -198,16 +233,18 @@ static bool write_named(run_state *s, const char *text) {
                       text, cli_list_names(hone_model_graph(s->model), true, names, sizeof names));
 }
 
+static int check_format(const char *format) {
+    static const char *const formats[] = {"npy", "npz", "pb", "json"};
+    for (size_t i = 0; format && i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(format, formats[i]) == 0)
+            return EXIT_OK;
+    return format ? cli_fail("--format %s: write npy, npz, pb or json", format) : EXIT_OK;
+}
+
 /* Output names may contain slashes; file names must not. */
 static bool write_into_folder(run_state *s, const char *folder, const char *format) {
-    static const char *const formats[] = {"npy", "npz", "pb", "json"};
     const run_results *r = &s->results;
     char path[4096];
-    bool is_known = false;
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        is_known |= strcmp(format, formats[i]) == 0;
-    if (!is_known)
-        return cli_refuse(&s->error, "--format %s: write npy, npz, pb or json", format);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return cli_refuse(&s->error, "cannot create the folder '%s': %s", folder, strerror(errno));
     if (strcmp(format, "npz") == 0) {
@@ -232,27 +269,42 @@ static bool write_outputs(run_state *s) {
     return ok && o->folder ? write_into_folder(s, o->folder, o->format ? o->format : "npy") : ok;
 }
 
-static bool read_labels(run_state *s) {
-    if (!s->o->labels)
-        return true;
-    if (!s->results.top)
-        s->results.top = 5;
-    return run_labels_read(s->o->labels, &s->results.labels, &s->error);
+static bool run_on_dataset(run_state *s) {
+    run_dataset r = {.model = s->results.model,
+                     .session = s->session,
+                     .dataset = s->dataset,
+                     .others = &s->feed,
+                     .timeout_seconds = s->o->timeout,
+                     .top = s->o->top,
+                     .labels = &s->labels,
+                     .json = s->o->json,
+                     .progress = &s->progress};
+    return run_dataset_all(&r, &s->error);
+}
+
+static bool run_on_inputs(run_state *s) {
+    if (!run_all(s) || !write_outputs(s))
+        return false;
+    cli_progress_end(&s->progress);
+    if (s->o->json)
+        run_print_json(&s->results);
+    else
+        run_print_tables(&s->results);
+    return true;
 }
 
 static int run_model(const char *path, const run_options *o) {
     run_state s = {.o = o};
     int status = EXIT_FAILED;
+    cli_progress_begin(&s.progress, "running", o->data ? "samples" : "runs");
     if (open_run(&s, path)) {
-        bool ok = read_labels(&s) && run_all(&s) && write_outputs(&s);
+        bool ok = s.dataset ? run_on_dataset(&s) : run_on_inputs(&s);
         status = ok ? EXIT_OK : cli_fail_error(&s.error);
-        if (ok && o->json)
-            run_print_json(&s.results);
-        else if (ok)
-            run_print_tables(&s.results);
     }
+    cli_progress_end(&s.progress);
     drop_outputs(&s.results);
-    run_labels_free(&s.results.labels);
+    run_labels_free(&s.labels);
+    cli_dataset_close(s.dataset);
     run_profile_free(&s.results.profile);
     free(s.results.values);
     free(s.results.names);
@@ -275,9 +327,20 @@ static int run_tests(const cli_list *folders, const run_options *o) {
                       .n_jobs = jobs < 1024 ? (int)jobs : 1024,
                       .n_threads = o->threads ? (int)o->threads : 1,
                       .level = o->parsed_level,
-                      .timeout_seconds = o->timeout ? (unsigned)o->timeout : 300,
+                      .timeout_seconds = o->timeout > 0 ? o->timeout : 300,
                       .json = o->json};
     return test_sets_run(&t);
+}
+
+/* A dataset has its own report. */
+static int check_dataset(const run_options *o) {
+    const char *other = o->outputs.n ? "--output"
+                        : o->folder  ? "--outputs"
+                        : o->repeat  ? "--repeat"
+                        : o->profile ? "--profile"
+                        : o->test    ? "--test"
+                                     : NULL;
+    return o->data && other ? cli_fail("--data and %s exclude each other", other) : EXIT_OK;
 }
 
 static int run_run(const cli_command *self, int argc, char **argv) {
@@ -291,6 +354,7 @@ static int run_run(const cli_command *self, int argc, char **argv) {
     }
     if (status == EXIT_OK &&
         (cli_parse_level(o.level, &o.parsed_level) != EXIT_OK ||
+         check_format(o.format) != EXIT_OK || check_dataset(&o) != EXIT_OK ||
          cli_parse_precision("--weights", o.weights, &o.parsed_weights) != EXIT_OK))
         status = EXIT_USAGE;
     if (status == EXIT_OK)
@@ -309,6 +373,8 @@ static const char *const run_examples[] = {
     "hone run model.onnx -i cat.jpg --resize 256 --crop 224 --mean 0.485,0.456,0.406 --std "
     "0.229,0.224,0.225 --labels "
     "classes.txt|classify a photo",
+    "hone run model.onnx --data photos --resize 256 --crop 224 --labels classes.txt|accuracy on "
+    "photos/CLASS/*.jpg",
     "hone run model.onnx --random 1 --dim batch=8 --repeat 100|time of a batch",
     "hone run model.onnx --random 1 --repeat 20 --profile|time by operator and by node",
     "hone run --test onnx/backend/test/data/node|the test cases of ONNX",

@@ -18,7 +18,7 @@ static const cli_option tune_option_table[] = {
      "write the choices for `hone run --kernels FILE`; those of other models are kept"},
     {"level", 'l', CLI_TEXT, offsetof(tune_options, level), "LEVEL",
      "graph optimization level: none, basic, extended, all (default)"},
-    {"threads", 't', CLI_SIZE, offsetof(tune_options, threads), "N",
+    {"threads", 't', CLI_COUNT, offsetof(tune_options, threads), "N",
      "threads to use (default: all processors)"},
     {"dim", 'd', CLI_TEXTS, offsetof(tune_options, model.dims), "NAME=SIZE",
      "fix a symbolic dimension (repeatable)"},
@@ -97,7 +97,8 @@ static hone_status tune_kernels(const hone_model *m, const tune_options *o, tune
     options.n_threads = (int)o->threads;
     options.level = o->parsed_level;
     cli_table_begin(&r->table, 7, headings, "LrLlllr");
-    cli_progress_begin(&r->progress, "timing");
+    cli_watch_interrupts();
+    cli_progress_begin(&r->progress, "timing", "convolutions");
     hone_status status = hone_model_tune_kernels(m, &options, o->output, take_timing, r, error);
     cli_progress_end(&r->progress);
     return status;

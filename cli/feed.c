@@ -124,92 +124,167 @@ static bool read_made_up(const cli_input_options *o, const cli_expect *e, const 
 
 /* ---- from files ------------------------------------------------------------------------------ */
 
-/* Returns the file of "NAME=FILE" for this input; NULL for another input. Names may contain '='. */
-static const char *file_for(const char *text, const char *name) {
-    size_t n = strlen(name);
-    return strncmp(text, name, n) == 0 && text[n] == '=' ? text + n + 1 : NULL;
-}
+/* What was given for one input: one value, or the images of a batch. */
+typedef struct given_input {
+    cli_expect expect;
+    bool has_default;
+    bool has_images;
+    const char *path; /* the first one */
+    hone_value **values;
+    size_t n;
+} given_input;
 
-/* The graph inputs without a default, and those with a file. */
 typedef struct feed_maker {
     const hone_graph *g;
     const cli_input_options *o;
-    cli_feed *feed;
-    uint32_t n_required;
+    given_input *inputs;
+    uint32_t n_inputs, n_required;
+    const char *path; /* of the archive that is read */
     hone_error error;
 } feed_maker;
 
-static const char *given_file(const feed_maker *m, const char *name, bool is_only) {
-    for (size_t i = 0; i < m->o->files.n; i++) {
-        const char *text = m->o->files.at[i];
-        const char *path = file_for(text, name);
-        if (path)
-            return path;
-        if (!strchr(text, '=') && (is_only || cli_has_suffix(text, ".npz")))
-            return text;
+/* Takes ownership of the value; NULL: it could not be read. */
+static bool give_value(feed_maker *m, given_input *in, const char *path, bool is_image,
+                       hone_value *v) {
+    hone_value **grown = v ? realloc(in->values, (in->n + 1) * sizeof *grown) : NULL;
+    if (!grown) {
+        hone_value_free(v);
+        return v ? cli_refuse(&m->error, "out of memory") : false;
     }
+    in->values = grown;
+    in->values[in->n++] = v;
+    if (in->n == 1) {
+        in->path = path;
+        in->has_images = is_image;
+        return true;
+    }
+    return in->has_images && is_image
+               ? true
+               : cli_refuse(&m->error,
+                            "input '%s' is given twice: by '%s' and '%s'; only images make a batch",
+                            in->expect.name, in->path, path);
+}
+
+static given_input *find_given(const feed_maker *m, const char *name, size_t n) {
+    for (uint32_t i = 0; i < m->n_inputs; i++)
+        if (strlen(m->inputs[i].expect.name) == n && memcmp(m->inputs[i].expect.name, name, n) == 0)
+            return &m->inputs[i];
     return NULL;
 }
 
-static bool feed_input(feed_maker *m, uint32_t value, bool has_default) {
-    cli_expect e;
+static given_input *only_required(const feed_maker *m) {
+    for (uint32_t i = 0; m->n_required == 1 && i < m->n_inputs; i++)
+        if (!m->inputs[i].has_default)
+            return &m->inputs[i];
+    return NULL;
+}
+
+/* A member that is no input would be ignored silently. */
+static bool give_member(void *ctx, const char *name, const unsigned char *at, size_t n,
+                        hone_error *error) {
+    feed_maker *m = ctx;
+    given_input *in = find_given(m, name, strlen(name));
+    char names[512];
+    if (!in && cli_npz_is_unnamed(name))
+        in = only_required(m);
+    if (!in)
+        return cli_refuse(error, "'%s' has the array '%s', which is no input: the inputs are %s",
+                          m->path, name, cli_list_names(m->g, false, names, sizeof names));
+    return give_value(m, in, m->path, false, cli_npy_parse(at, n, m->path, &in->expect, error));
+}
+
+/* The input of "NAME=FILE" and its file; names may contain '='. */
+static given_input *split_given(const feed_maker *m, const char *text, const char **path) {
+    for (const char *equals = strchr(text, '='); equals; equals = strchr(equals + 1, '=')) {
+        given_input *in = find_given(m, text, (size_t)(equals - text));
+        *path = equals + 1;
+        if (in)
+            return in;
+    }
+    *path = text;
+    return strchr(text, '=') ? NULL : only_required(m);
+}
+
+static bool give_file(feed_maker *m, const char *text) {
+    char names[512];
+    bool is_image;
+    if (!strchr(text, '=') && cli_has_suffix(text, ".npz")) {
+        m->path = text;
+        return cli_npz_read(text, give_member, m, &m->error);
+    }
+    const char *path;
+    given_input *in = split_given(m, text, &path);
+    if (!in)
+        return cli_refuse(&m->error,
+                          "--input %s: write NAME=FILE with the name of an input; the model has %s",
+                          text, cli_list_names(m->g, false, names, sizeof names));
+    hone_value *v = cli_value_read(path, &in->expect, &m->o->image, &is_image, &m->error);
+    return give_value(m, in, path, is_image, v);
+}
+
+static bool feed_input(feed_maker *m, given_input *in, cli_feed *feed) {
     made_up how;
     char inputs[512];
-    cli_expect_init(m->g, value, &e);
-    const char *path = given_file(m, e.name, !has_default && m->n_required == 1);
     hone_value *v = NULL;
-    if (path) {
-        v = cli_value_read(path, &e, &m->o->image, &m->error);
-    } else if (has_default || e.kind == HONE_TYPE_OPTIONAL) {
+    if (in->n == 1)
+        v = in->values[--in->n];
+    else if (in->n)
+        v = cli_batch(in->values, in->n, &in->expect, &m->error);
+    else if (in->has_default || in->expect.kind == HONE_TYPE_OPTIONAL)
         return true;
-    } else if (read_made_up(m->o, &e, cli_list_names(m->g, false, inputs, sizeof inputs), &how,
-                            &m->error)) {
-        v = make_value(&e, &how, &m->error);
-    }
+    else if (read_made_up(m->o, &in->expect, cli_list_names(m->g, false, inputs, sizeof inputs),
+                          &how, &m->error))
+        v = make_value(&in->expect, &how, &m->error);
     if (!v)
         return false;
-    m->feed->names[m->feed->n] = e.name;
-    m->feed->values[m->feed->n++] = v;
+    feed->names[feed->n] = in->expect.name;
+    feed->values[feed->n++] = v;
     return true;
 }
 
-/* A name that no input has would be ignored silently. */
-static bool check_given_names(feed_maker *m, const hone_subgraph_info *graph) {
-    for (size_t i = 0; i < m->o->files.n; i++) {
-        const char *text = m->o->files.at[i];
-        bool is_known = !strchr(text, '=') && (m->n_required == 1 || cli_has_suffix(text, ".npz"));
-        for (uint32_t k = 0; !is_known && k < graph->n_inputs; k++) {
-            hone_value_info info;
-            hone_graph_get_value(m->g, graph->inputs[k], &info);
-            is_known = file_for(text, info.name) != NULL;
-        }
-        char names[512];
-        if (!is_known)
-            return cli_refuse(
-                &m->error,
-                "--input %s: write NAME=FILE with the name of an input; the model has %s", text,
-                cli_list_names(m->g, false, names, sizeof names));
+static bool is_provided(const cli_input_options *o, const char *name) {
+    for (size_t i = 0; i < o->provided.n; i++)
+        if (strcmp(o->provided.at[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool open_inputs(feed_maker *m, cli_feed *feed) {
+    hone_subgraph_info graph;
+    hone_value_info info;
+    hone_graph_get_subgraph(m->g, 0, &graph);
+    m->inputs = calloc((size_t)graph.n_inputs + 1, sizeof *m->inputs);
+    *feed = (cli_feed){.names = calloc((size_t)graph.n_inputs + 1, sizeof *feed->names),
+                       .values = calloc((size_t)graph.n_inputs + 1, sizeof *feed->values)};
+    if (!m->inputs || !feed->names || !feed->values)
+        return cli_refuse(&m->error, "out of memory");
+    for (; m->n_inputs < graph.n_inputs; m->n_inputs++) {
+        given_input *in = &m->inputs[m->n_inputs];
+        hone_graph_get_value(m->g, graph.inputs[m->n_inputs], &info);
+        cli_expect_init(m->g, graph.inputs[m->n_inputs], &in->expect);
+        in->has_default = info.is_initializer || is_provided(m->o, info.name);
+        m->n_required += !in->has_default;
     }
     return true;
+}
+
+static void close_inputs(feed_maker *m) {
+    for (uint32_t i = 0; i < m->n_inputs; i++) {
+        for (size_t k = 0; k < m->inputs[i].n; k++)
+            hone_value_free(m->inputs[i].values[k]);
+        free(m->inputs[i].values);
+    }
+    free(m->inputs);
 }
 
 bool cli_feed_make(const hone_model *model, const cli_input_options *o, cli_feed *feed) {
-    hone_subgraph_info graph;
-    hone_value_info info;
-    feed_maker m = {.g = hone_model_graph(model), .o = o, .feed = feed};
-    hone_graph_get_subgraph(m.g, 0, &graph);
-    *feed = (cli_feed){.names = calloc((size_t)graph.n_inputs + 1, sizeof *feed->names),
-                       .values = calloc((size_t)graph.n_inputs + 1, sizeof *feed->values)};
-    bool ok = feed->names && feed->values ? true : cli_refuse(&m.error, "out of memory");
-    for (uint32_t i = 0; i < graph.n_inputs; i++) {
-        hone_graph_get_value(m.g, graph.inputs[i], &info);
-        m.n_required += !info.is_initializer;
-    }
-    ok = ok && check_given_names(&m, &graph);
-    for (uint32_t i = 0; ok && i < graph.n_inputs; i++) {
-        hone_graph_get_value(m.g, graph.inputs[i], &info);
-        ok = feed_input(&m, graph.inputs[i], info.is_initializer);
-    }
+    feed_maker m = {.g = hone_model_graph(model), .o = o};
+    bool ok = open_inputs(&m, feed);
+    for (size_t i = 0; ok && i < o->files.n; i++)
+        ok = give_file(&m, o->files.at[i]);
+    for (uint32_t i = 0; ok && i < m.n_inputs; i++)
+        ok = feed_input(&m, &m.inputs[i], feed);
+    close_inputs(&m);
     if (!ok) {
         cli_fail_error(&m.error);
         cli_feed_free(feed);
@@ -223,4 +298,46 @@ void cli_feed_free(cli_feed *feed) {
     free(feed->values);
     free(feed->names);
     *feed = (cli_feed){0};
+}
+
+/* ---- for another model ----------------------------------------------------------------------- */
+
+static bool find_expect(const hone_graph *g, const char *name, cli_expect *e) {
+    hone_subgraph_info graph;
+    hone_graph_get_subgraph(g, 0, &graph);
+    for (uint32_t i = 0; i < graph.n_inputs; i++) {
+        cli_expect_init(g, graph.inputs[i], e);
+        if (strcmp(e->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool cli_feed_convert(const hone_model *m, const cli_feed *from, cli_feed *to) {
+    hone_error error;
+    hone_tensor_info t;
+    cli_expect e;
+    *to =
+        (cli_feed){.names = from->names, .values = calloc((size_t)from->n + 1, sizeof *to->values)};
+    bool ok = to->values ? true : cli_refuse(&error, "out of memory");
+    for (; ok && to->n < from->n; to->n++) {
+        hone_value *v = from->values[to->n];
+        if (hone_value_tensor(v, &t) && cli_is_float(t.elem_type) &&
+            find_expect(hone_model_graph(m), from->names[to->n], &e) && cli_is_float(e.elem_type) &&
+            e.elem_type != t.elem_type)
+            v = cli_value_cast(v, e.elem_type, &error);
+        to->values[to->n] = v;
+        ok = v != NULL;
+    }
+    if (!ok)
+        cli_fail_error(&error);
+    return ok;
+}
+
+void cli_feed_free_converted(cli_feed *to, const cli_feed *from) {
+    for (uint32_t i = 0; i < to->n; i++)
+        if (to->values[i] != from->values[i])
+            hone_value_free(to->values[i]);
+    free(to->values);
+    *to = (cli_feed){0};
 }

@@ -51,6 +51,17 @@ static void on_jpeg_warning(j_common_ptr decoder, int level) {
         on_jpeg_error(decoder);
 }
 
+/* Colors of cyan, magenta, yellow and black without a profile. Files of Adobe have them inverted.
+ */
+static void mix_inks(const JSAMPLE *inks, size_t n, bool are_inverted, unsigned char *rgb) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < 3; c++) {
+            unsigned ink = inks[4 * i + c], black = inks[4 * i + 3];
+            unsigned light = are_inverted ? ink * black : (255 - ink) * (255 - black);
+            rgb[3 * i + c] = (unsigned char)((light + 127) / 255);
+        }
+}
+
 /* All data that is live across longjmp is behind pointers. */
 static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *image,
                         hone_error *error) {
@@ -67,13 +78,19 @@ static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *ima
     jpeg_create_decompress(&decoder);
     jpeg_mem_src(&decoder, file->at, (unsigned long)file->n);
     jpeg_read_header(&decoder, TRUE);
-    decoder.out_color_space = JCS_RGB;
+    bool is_cmyk = decoder.jpeg_color_space == JCS_CMYK || decoder.jpeg_color_space == JCS_YCCK;
+    decoder.out_color_space = is_cmyk ? JCS_CMYK : JCS_RGB;
     bool ok = cli_image_reserve(image, decoder.image_width, decoder.image_height, path, error);
     if (ok) {
         jpeg_start_decompress(&decoder);
+        JSAMPARRAY inks = !is_cmyk ? NULL
+                                   : decoder.mem->alloc_sarray((j_common_ptr)&decoder, JPOOL_IMAGE,
+                                                               4 * decoder.output_width, 1);
         while (decoder.output_scanline < decoder.output_height) {
             JSAMPROW row = image->rgb + (size_t)decoder.output_scanline * (size_t)image->width * 3;
-            jpeg_read_scanlines(&decoder, &row, 1);
+            jpeg_read_scanlines(&decoder, is_cmyk ? inks : &row, 1);
+            if (is_cmyk)
+                mix_inks(inks[0], decoder.output_width, decoder.saw_Adobe_marker, row);
         }
         jpeg_finish_decompress(&decoder);
     }
@@ -125,14 +142,19 @@ typedef bool (*image_decoder_fn)(const cli_buffer *file, const char *path, cli_i
 static image_decoder_fn find_image_decoder(const cli_buffer *file) {
     static const struct {
         const char *magic;
+        size_t n;
         image_decoder_fn decode;
     } formats[] = {
-        {"\x89PNG", decode_png}, {"\xff\xd8\xff", decode_jpeg}, {"BM", cli_bmp_decode},
-        {"P2", cli_pnm_decode},  {"P3", cli_pnm_decode},        {"P5", cli_pnm_decode},
-        {"P6", cli_pnm_decode},
+        {"\x89PNG", 4, decode_png},    {"\xff\xd8\xff", 3, decode_jpeg},
+        {"BM", 2, cli_bmp_decode},     {"P2", 2, cli_pnm_decode},
+        {"P3", 2, cli_pnm_decode},     {"P5", 2, cli_pnm_decode},
+        {"P6", 2, cli_pnm_decode},     {"GIF8", 4, cli_gif_decode},
+        {"II*\0", 4, cli_tiff_decode}, {"MM\0*", 4, cli_tiff_decode},
     };
+    if (file->n >= 12 && memcmp(file->at, "RIFF", 4) == 0 && memcmp(file->at + 8, "WEBP", 4) == 0)
+        return cli_webp_decode;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        size_t n = strlen(formats[i].magic);
+        size_t n = formats[i].n;
         if (file->n >= n && memcmp(file->at, formats[i].magic, n) == 0)
             return formats[i].decode;
     }
@@ -148,7 +170,8 @@ bool cli_image_decode(const cli_buffer *file, const char *path, cli_image *image
     *image = (cli_image){0};
     image_decoder_fn decode = find_image_decoder(file);
     return decode ? decode(file, path, image, error)
-                  : cli_refuse(error, "'%s' is not a JPEG, PNG, BMP or PNM image", path);
+                  : cli_refuse(error, "'%s' is not a JPEG, PNG, WebP, GIF, TIFF, BMP or PNM image",
+                               path);
 }
 
 hone_status cli_decode_image(void *ctx, const void *encoded, size_t n_bytes,

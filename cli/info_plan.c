@@ -57,7 +57,8 @@ static void print_peak(const hone_plan *plan, const hone_plan_info *info) {
     char text[32];
     if (!info->n_values)
         return;
-    printf("\nlive at the peak, at %s\n", info->peak_node);
+    putchar('\n');
+    cli_line("live at the peak, at %s", info->peak_node);
     cli_table_begin(&table, 2, headings, "Lr");
     for (uint32_t i = 0; i < info->n_values && i < MOST_SHOWN; i++) {
         hone_plan_value v;

@@ -1,5 +1,6 @@
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const cli_command *const cli_commands[] = {
@@ -16,24 +17,32 @@ static const cli_command *find_command(const char *name) {
 }
 
 static int unknown_command(const char *name) {
-    cli_fail("there is no command '%s'; `hone --help` lists them", name);
+    cli_suggestion s = {.word = name, .n = strlen(name)};
+    for (size_t i = 0; cli_commands[i]; i++)
+        cli_suggest(&s, cli_commands[i]->name);
+    cli_fail("there is no command '%s'%s `hone --help` lists them", name,
+             cli_suggestion_text(&s, ""));
     return EXIT_USAGE;
 }
 
 static int help(int argc, char **argv) {
+    /* how the man page and the completions in the source tree are made */
+    static const struct {
+        const char *option;
+        void (*print)(FILE *out);
+    } generated[] = {{"--man", cli_print_man},
+                     {"--bash-completion", cli_print_bash_completion},
+                     {"--zsh-completion", cli_print_zsh_completion},
+                     {"--fish-completion", cli_print_fish_completion}};
     if (argc < 2) {
         cli_help_overview(stdout);
         return EXIT_OK;
     }
-    if (strcmp(argv[1], "--man") ==
-        0) { /* how the man page and the completion in the source tree are made */
-        cli_print_man(stdout);
-        return EXIT_OK;
-    }
-    if (strcmp(argv[1], "--bash-completion") == 0) {
-        cli_print_bash_completion(stdout);
-        return EXIT_OK;
-    }
+    for (size_t i = 0; i < sizeof generated / sizeof *generated; i++)
+        if (strcmp(argv[1], generated[i].option) == 0) {
+            generated[i].print(stdout);
+            return EXIT_OK;
+        }
     const cli_command *c = find_command(argv[1]);
     if (!c)
         return unknown_command(argv[1]);
@@ -41,7 +50,25 @@ static int help(int argc, char **argv) {
     return EXIT_OK;
 }
 
+/* The library ignores a value that it does not know; the user of a command wants to hear of it. */
+static bool check_cpu_variable(void) {
+    const char *value = getenv("HONE_CPU");
+    char known[512] = "";
+    if (!value || !*value)
+        return true;
+    for (uint32_t i = 0; *hone_cpu_tier(i); i++) {
+        if (strcmp(hone_cpu_tier(i), value) == 0)
+            return true;
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", hone_cpu_tier(i));
+    }
+    cli_fail("HONE_CPU=%s: there is no such instruction set; it is one of %s", value, known);
+    return false;
+}
+
 int main(int argc, char **argv) {
+    if (!check_cpu_variable())
+        return EXIT_USAGE;
     if (argc < 2) {
         cli_help_overview(stderr);
         return EXIT_USAGE;

@@ -44,7 +44,7 @@ static int apply_dim(hone_model *m, const char *text) {
     }
     hone_status status = hone_model_fix_dim(m, name, size, &error);
     free(name);
-    return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
+    return status == HONE_OK ? EXIT_OK : cli_fail("--dim %s: %s", text, error.message);
 }
 
 /* 1x3x224x224, or with commas. */
@@ -76,7 +76,7 @@ static int apply_shape(hone_model *m, const char *text) {
     }
     hone_status status = hone_model_fix_shape(m, name, rank, dims, &error);
     free(name);
-    return status == HONE_OK ? EXIT_OK : cli_fail_error(&error);
+    return status == HONE_OK ? EXIT_OK : cli_fail("--shape %s: %s", text, error.message);
 }
 
 int cli_parse_level(const char *text, hone_level *level) {

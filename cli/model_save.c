@@ -27,7 +27,8 @@ int cli_save_model(const hone_model *m, const cli_save_options *o) {
         save.external_alignment = o->alignment;
     save.external_file_name = o->external_file;
     cli_progress progress;
-    cli_progress_begin(&progress, "saving");
+    cli_watch_interrupts();
+    cli_progress_begin(&progress, "saving", NULL);
     save.progress = cli_progress_step;
     save.progress_ctx = &progress;
     hone_status status = hone_model_save(m, o->output, &save, &error);

@@ -23,7 +23,7 @@ typedef struct npy_header {
     char order, letter; /* '<', '>', '|'; 'f', 'i', ..., 'U' and 'S' for text, 'V' for a type that
                            NumPy does not know */
     size_t item_bytes;
-    bool is_fortran;
+    bool is_fortran, is_structured;
     int32_t rank;
     int64_t dims[CLI_MAX_RANK];
     uint64_t n_elems;
@@ -55,6 +55,8 @@ static bool parse_npy_dict(const char *dict, npy_header *h) {
                *shape = strstr(dict, "'shape'");
     if (!descr || !order || !shape)
         return false;
+    const char *type = descr + 7 + strspn(descr + 7, ": ");
+    h->is_structured = *type == '[';
     descr = strchr(descr + 7, '\'');
     shape = strchr(shape, '(');
     order = strchr(order, ':');
@@ -81,6 +83,11 @@ static bool parse_npy_header(const unsigned char *at, size_t n, const char *path
     dict[dict_bytes] = '\0';
     if (!parse_npy_dict(dict, h))
         return cli_refuse(error, "'%s': the .npy header is not understood: %.200s", path, dict);
+    if (h->letter == 'O' || h->is_structured)
+        return cli_refuse(error,
+                          "'%s' holds %s, which a model cannot take; save an array of numbers or "
+                          "text, for example array.astype(numpy.float32)",
+                          path, h->letter == 'O' ? "Python objects (dtype object)" : "records");
     h->data = at + prefix + dict_bytes;
     size_t left = n - prefix - dict_bytes;
     if (h->item_bytes == 0 ? h->n_elems > 0 : h->n_elems > left / h->item_bytes)
@@ -177,17 +184,8 @@ static hone_value *npy_strings(const npy_header *h, const unsigned char *data, h
 }
 
 /* Types that NumPy lacks are read from wider ones. */
-static hone_value *narrow_npy(hone_value *wide, const npy_header *h, const cli_expect *e,
-                              hone_error *error) {
-    enum { PIECE = 256 };
-    hone_value *v = NULL;
-    double numbers[PIECE];
-    if (wide && hone_value_create(e->elem_type, h->rank, h->dims, NULL, &v, error) == HONE_OK)
-        for (uint64_t i = 0; i < h->n_elems; i += PIECE) {
-            uint64_t n = h->n_elems - i < PIECE ? h->n_elems - i : PIECE;
-            hone_value_get_f64(wide, i, n, numbers);
-            hone_value_set_f64(v, i, n, numbers);
-        }
+static hone_value *narrow_npy(hone_value *wide, const cli_expect *e, hone_error *error) {
+    hone_value *v = wide ? cli_value_cast(wide, e->elem_type, error) : NULL;
     hone_value_free(wide);
     return v;
 }
@@ -226,7 +224,7 @@ hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, c
         hone_value_create(elem_type, h.rank, h.dims, data, &v, error);
     free(data);
     return !is_text && !has_npy_type(e->elem_type) && elem_type != e->elem_type
-               ? narrow_npy(v, &h, e, error)
+               ? narrow_npy(v, e, error)
                : v;
 }
 

@@ -181,10 +181,10 @@ static void print_near_misses(const hone_optimization *report, const hone_optimi
                 n++;
             }
         }
-        printf("  %s.%s at %s", first.pass, first.rule, first.node);
+        char more[32] = "";
         if (n > 1)
-            printf(" and %u more", n - 1);
-        printf(": %s\n", first.reason);
+            snprintf(more, sizeof more, " and %u more", n - 1);
+        cli_line("  %s.%s at %s%s: %s", first.pass, first.rule, first.node, more, first.reason);
     }
     free(is_told);
 }
@@ -203,14 +203,15 @@ void print_verdict(const hone_optimization *report) {
     for (uint32_t i = 0; i < info.n_guilty; i++) {
         hone_near_miss g;
         hone_optimization_get_guilty(report, i, &g);
-        printf("%sswitched off%s %s%s%s at %s: %s\n", cli_begin(stdout, CLI_YELLOW),
-               cli_end(stdout), g.pass, *g.rule ? "." : "", g.rule, g.node, g.reason);
+        printf("%sswitched off%s ", cli_begin(stdout, CLI_YELLOW), cli_end(stdout));
+        cli_line("%s%s%s at %s: %s", g.pass, *g.rule ? "." : "", g.rule, g.node, g.reason);
     }
-    if (info.is_verified)
-        printf("%sverified%s in %u runs: outputs differ by at most %.3g (%.3g of the largest "
-               "element%s%s)\n",
-               cli_begin(stdout, CLI_GREEN), cli_end(stdout), info.n_runs, info.max_difference,
-               info.max_relative, *info.difference_at ? " of " : "", info.difference_at);
+    if (!info.is_verified)
+        return;
+    printf("%sverified%s ", cli_begin(stdout, CLI_GREEN), cli_end(stdout));
+    cli_line("in %u runs: outputs differ by at most %.3g (%.3g of the largest element%s%s)",
+             info.n_runs, info.max_difference, info.max_relative, *info.difference_at ? " of " : "",
+             info.difference_at);
     if (*info.verify_shapes)
-        printf("inputs made up: %s\n", info.verify_shapes);
+        cli_line("inputs made up: %s", info.verify_shapes);
 }

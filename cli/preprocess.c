@@ -138,6 +138,12 @@ static bool parse_per_channel(const char *option, const char *text, double *out,
                : cli_refuse(error, "--%s %s: write one number, or three with commas", option, text);
 }
 
+static bool check_divisors(const char *text, const double std[3], hone_error *error) {
+    if (std[0] != 0 && std[1] != 0 && std[2] != 0)
+        return true;
+    return cli_refuse(error, "--std %s: pixels are divided by it, so it cannot be 0", text);
+}
+
 static bool is_channel_count(int64_t dim) {
     return dim == 1 || dim == 3;
 }
@@ -170,7 +176,8 @@ static bool read_pixel_rule(const cli_image_options *o, const cli_expect *e, pix
     if (o->scale && !cli_parse_number(o->scale, &rule->scale))
         return cli_refuse(error, "--scale %s: write a number, for example 1/255", o->scale);
     return parse_per_channel("mean", o->mean, rule->mean, error) &&
-           parse_per_channel("std", o->std, rule->std, error) && find_channels(o, e, rule, error);
+           parse_per_channel("std", o->std, rule->std, error) &&
+           check_divisors(o->std, rule->std, error) && find_channels(o, e, rule, error);
 }
 
 static double pixel_channel(const unsigned char *rgb, int n_channels, int channel) {

@@ -30,6 +30,30 @@ static run_profile_entry *entry_of_op(run_profile *p, const char *op) {
     return e;
 }
 
+/* By it a node without a name is known. */
+static const char *name_of_first_output(const hone_step *step) {
+    hone_node_info node;
+    hone_value_info value = {.name = ""};
+    hone_graph_get_node(step->graph, step->node, &node);
+    if (node.n_outputs && node.outputs[0] != HONE_NONE)
+        hone_graph_get_value(step->graph, node.outputs[0], &value);
+    return value.name;
+}
+
+/* "conv1 + norm1 + relu1": the nodes of the model that a fused step computes. */
+static char *names_of_step(const hone_step *step) {
+    cli_buffer text = {0};
+    for (uint32_t i = 0; i < step->n_origins; i++)
+        cli_buffer_printf(&text, "%s%s", i ? " + " : "", step->origins[i]);
+    if (step->n_origins == 0)
+        cli_buffer_printf(&text, "%s", *step->name ? step->name : name_of_first_output(step));
+    cli_buffer_add(&text, "", 1);
+    if (!text.failed)
+        return (char *)text.at;
+    cli_buffer_free(&text);
+    return NULL;
+}
+
 /* Nodes run in the same order each time, so the search starts after the last entry found. */
 static run_profile_entry *entry_of_node(run_profile *p, const hone_step *step, const char *op) {
     for (size_t i = 0; i < p->nodes.n; i++) {
@@ -45,7 +69,7 @@ static run_profile_entry *entry_of_node(run_profile *p, const hone_step *step, c
     p->last_node = p->nodes.n - 1;
     e->node = step->node;
     snprintf(e->op, sizeof e->op, "%s", op);
-    snprintf(e->name, sizeof e->name, "%s", step->name);
+    e->name = names_of_step(step);
     return e;
 }
 
@@ -99,6 +123,10 @@ static double share_of(const run_profile *p, const run_profile_entry *e) {
     return p->ns ? (double)e->ns / (double)p->ns : 0;
 }
 
+static const char *name_of_entry(const run_profile_entry *e) {
+    return e->name ? e->name : "";
+}
+
 static void add_time(cli_table *table, const run_profile *p, const run_profile_entry *e,
                      size_t n_runs) {
     cli_table_add(table, "%.3f", 1e-6 * (double)e->ns / (double)n_runs);
@@ -125,7 +153,7 @@ void run_profile_print(const run_profile *p, size_t n_runs) {
     cli_heading("Slowest nodes");
     cli_table_begin(&table, 5, node_heads, "LLrrr");
     for (size_t i = 0; i < p->nodes.n && i < SHOWN_NODES; i++) {
-        cli_table_add(&table, "%s", p->nodes.at[i].name);
+        cli_table_add(&table, "%s", name_of_entry(&p->nodes.at[i]));
         cli_table_add(&table, "%s", p->nodes.at[i].op);
         add_time(&table, p, &p->nodes.at[i], n_runs);
     }
@@ -154,7 +182,7 @@ void run_profile_json(const run_profile *p, size_t n_runs, cli_buffer *out) {
     for (size_t i = 0; i < p->nodes.n; i++) {
         const run_profile_entry *e = &p->nodes.at[i];
         cli_buffer_printf(out, "%s{\"name\": ", i ? ",\n    " : "\n    ");
-        cli_json_string(out, e->name, strlen(e->name));
+        cli_json_string(out, name_of_entry(e), strlen(name_of_entry(e)));
         cli_buffer_printf(out, ", \"op\": ");
         cli_json_string(out, e->op, strlen(e->op));
         write_entry(p, e, n_runs, out);
@@ -164,6 +192,8 @@ void run_profile_json(const run_profile *p, size_t n_runs, cli_buffer *out) {
 }
 
 void run_profile_free(run_profile *p) {
+    for (size_t i = 0; i < p->nodes.n; i++)
+        free(p->nodes.at[i].name);
     free(p->ops.at);
     free(p->nodes.at);
     *p = (run_profile){0};

@@ -33,7 +33,7 @@ void run_labels_free(run_labels *labels) {
 }
 
 static const char *label_of(const run_results *r, uint64_t index) {
-    return index < r->labels.lines.n ? r->labels.lines.at[index] : "";
+    return index < r->labels->lines.n ? r->labels->lines.at[index] : "";
 }
 
 /* The last dimension is a row of classes. */

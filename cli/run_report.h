@@ -14,7 +14,8 @@ void run_labels_free(run_labels *labels);
 /* Time by operator and by node, over all observed runs. */
 typedef struct run_profile_entry {
     char op[96];
-    char name[96];     /* of the node; "" for an operator */
+    char *name;        /* of the node, and of all nodes of the model that it computes; NULL for an
+                          operator */
     uint32_t node;     /* its id */
     uint64_t n_nodes;  /* number of executions */
     uint64_t ns, macs; /* multiply-accumulates of known shapes */
@@ -47,7 +48,7 @@ typedef struct run_results {
     double first_seconds;
     uint64_t planned_bytes; /* of intermediate values; UINT64_MAX: unknown */
     uint64_t top;           /* largest elements to show; 0: none */
-    run_labels labels;
+    const run_labels *labels;
     /* of the runs in `seconds`, or of the first run when there are no others */
     run_profile profile;
 } run_results;

@@ -27,10 +27,9 @@ void cli_table_add(cli_table *t, const char *fmt, ...) {
         t->cells = grown;
         t->cap = cap;
     }
-    size_t n = strlen(text) + 1;
-    char *copy = malloc(n);
+    char *copy = cli_plain(text);
     if (copy)
-        t->cells[t->n_cells++] = memcpy(copy, text, n);
+        t->cells[t->n_cells++] = copy;
 }
 
 /* Counts the columns of a UTF-8 text, one per character. */

@@ -59,35 +59,41 @@ static hone_value *parse_image(const cli_buffer *file, const char *path, const c
 typedef struct npz_search {
     const char *path;
     const cli_expect *wanted;
-    hone_value *found, *only; /* by name; the first member, while there is no other */
+    hone_value *found;
+    bool is_unnamed; /* what was found */
     int n_members;
+    char names[512]; /* of all members, for the message */
 } npz_search;
+
+bool cli_npz_is_unnamed(const char *member) {
+    return strcmp(member, "arr_0") == 0;
+}
 
 static bool look_at_member(void *ctx, const char *name, const unsigned char *at, size_t n,
                            hone_error *error) {
     npz_search *s = ctx;
-    bool is_it = strcmp(name, s->wanted->name) == 0;
-    if (!is_it && s->n_members++ > 0)
+    size_t used = strlen(s->names);
+    snprintf(s->names + used, sizeof s->names - used, "%s%s", used ? ", " : "", name);
+    bool is_wanted = strcmp(name, s->wanted->name) == 0;
+    if (s->n_members++ > 0 && !is_wanted)
         return true;
-    hone_value *v = cli_npy_parse(at, n, s->path, s->wanted, error);
-    if (is_it)
-        s->found = v;
-    else
-        s->only = v;
-    return v != NULL;
+    s->is_unnamed = !is_wanted;
+    if (!is_wanted && !cli_npz_is_unnamed(name))
+        return true;
+    hone_value_free(s->found);
+    s->found = cli_npy_parse(at, n, s->path, s->wanted, error);
+    return s->found != NULL;
 }
 
 static hone_value *read_npz_member(const char *path, const cli_expect *e, hone_error *error) {
     npz_search s = {.path = path, .wanted = e};
     bool ok = cli_npz_read(path, look_at_member, &s, error);
-    if (ok && !s.found && s.n_members != 1)
-        ok = cli_refuse(error, "'%s' has no array '%s'", path, e->name);
-    hone_value *v = ok ? (s.found ? s.found : s.only) : NULL;
-    if (v != s.found)
-        hone_value_free(s.found);
-    if (v != s.only)
-        hone_value_free(s.only);
-    return v;
+    if (ok && (!s.found || (s.is_unnamed && s.n_members > 1)))
+        ok = cli_refuse(error, "'%s' has no array '%s'; it has %s", path, e->name, s.names);
+    if (ok)
+        return s.found;
+    hone_value_free(s.found);
+    return NULL;
 }
 
 /* ---- all formats ----------------------------------------------------------------------------- */
@@ -112,17 +118,19 @@ static hone_value *parse_by_content(const cli_buffer *file, const char *path, co
     if (cli_is_image(file))
         return parse_image(file, path, e, o, error);
     cli_refuse(error,
-               "'%s' is no .npy, .npz, .pb, .json, .jpg, .png, .bmp or .pnm file; elements alone "
+               "'%s' is no .npy, .npz, .pb, .json or image file; elements alone "
                "are read from .raw and .bin files",
                path);
     return NULL;
 }
 
 hone_value *cli_value_read(const char *path, const cli_expect *e, const cli_image_options *o,
-                           hone_error *error) {
+                           bool *is_image, hone_error *error) {
     cli_buffer file;
     if (!cli_file_read(path, &file, error))
         return NULL;
+    if (is_image)
+        *is_image = cli_is_image(&file);
     hone_value *v = parse_by_content(&file, path, e, o, error);
     cli_buffer_free(&file);
     return v;

@@ -39,13 +39,70 @@ const char *cli_end(FILE *f) {
     return wants_colour(f) ? "\033[0m" : "";
 }
 
-int cli_fail(const char *fmt, ...) {
-    fflush(stdout);
-    fprintf(stderr, "%shone:%s ", cli_begin(stderr, CLI_RED), cli_end(stderr));
+/* Bytes of a printable character at `s`: 0 for a control character or a byte that is not UTF-8. */
+static size_t printable_bytes(const unsigned char *s) {
+    if (s[0] < 0x80)
+        return s[0] >= 0x20 && s[0] != 0x7f;
+    size_t n = s[0] >= 0xf0 && s[0] < 0xf8   ? 4
+               : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+                                             : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    return s[0] == 0xc2 && s[1] < 0xa0 ? 0 : n; /* U+0080 to U+009F are controls, too */
+}
+
+/* What stands for the character at `s`, which is moved past: itself, or "\\x1b". */
+static size_t plain_character(const unsigned char **s, char out[8]) {
+    size_t n = printable_bytes(*s);
+    size_t n_out = n ? n : (size_t)snprintf(out, 8, **s == '\n' ? "\\n" : "\\x%02x", **s);
+    if (n)
+        memcpy(out, *s, n);
+    *s += n ? n : 1;
+    return n_out;
+}
+
+void cli_put(FILE *out, const char *text) {
+    char c[8];
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        size_t n = plain_character(&s, c);
+        fwrite(c, 1, n, out);
+    }
+}
+
+char *cli_plain(const char *text) {
+    char *out = malloc(4 * strlen(text) + 1), c[8], *end = out;
+    for (const unsigned char *s = (const unsigned char *)text; out && *s;) {
+        size_t n = plain_character(&s, c);
+        memcpy(end, c, n);
+        end += n;
+    }
+    if (out)
+        *end = '\0';
+    return out;
+}
+
+void cli_line(const char *fmt, ...) {
+    char text[4096];
     va_list args;
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    cli_put(stdout, text);
+    putchar('\n');
+}
+
+int cli_fail(const char *fmt, ...) {
+    char message[4096];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    fflush(stdout);
+    cli_progress_clear();
+    fprintf(stderr, "%shone:%s ", cli_begin(stderr, CLI_RED), cli_end(stderr));
+    cli_put(stderr, message);
     fputc('\n', stderr);
     return EXIT_FAILED;
 }
@@ -60,7 +117,9 @@ bool cli_write_stdout(void *ctx, const char *text, size_t n_bytes) {
 }
 
 void cli_heading(const char *text) {
-    printf("\n%s%s%s\n", cli_begin(stdout, CLI_BOLD), text, cli_end(stdout));
+    printf("\n%s", cli_begin(stdout, CLI_BOLD));
+    cli_put(stdout, text);
+    printf("%s\n", cli_end(stdout));
 }
 
 const char *cli_count(char out[32], uint64_t n) {

@@ -1,12 +1,14 @@
 /* Runs many ONNX test cases, each in its own process, so that a crash or a hang is an ordinary
  * failure. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "test_sets.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +31,10 @@ typedef struct test_run {
 
 static void run_child(const test_run *r, const test_case *c, int out) {
     test_result result;
-    alarm(r->o->timeout_seconds);
+    double whole = floor(r->o->timeout_seconds);
+    struct itimerval limit = {
+        .it_value = {(time_t)whole, (suseconds_t)(1e6 * (r->o->timeout_seconds - whole))}};
+    setitimer(ITIMER_REAL, &limit, NULL);
     test_case_run(c, r->o, &result);
     ssize_t n = write(out, &result, sizeof result);
     _exit(n == (ssize_t)sizeof result ? 0 : 1);
@@ -65,7 +70,7 @@ static void collect_job(test_run *r, test_job *job, int status) {
         return;
     *result = (test_result){.passed = false};
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(result->message, sizeof result->message, "not finished after %u seconds",
+        snprintf(result->message, sizeof result->message, "not finished after %g seconds",
                  r->o->timeout_seconds);
     else if (WIFSIGNALED(status))
         snprintf(result->message, sizeof result->message, "ended by signal %d (%s)",
@@ -93,13 +98,17 @@ static test_job *idle_job(test_run *r) {
 static bool run_all_cases(test_run *r, hone_error *error) {
     bool ok = true;
     fflush(stdout); /* or a child would print it again */
+    cli_progress progress;
+    cli_progress_begin(&progress, "testing", "cases");
     for (size_t i = 0; ok && i < r->cases.n; i++) {
         while (!idle_job(r))
             wait_for_one(r);
+        cli_progress_step(&progress, i, r->cases.n);
         ok = start_job(r, idle_job(r), i, error);
     }
     while (r->n_running > 0)
         wait_for_one(r);
+    cli_progress_end(&progress);
     return ok;
 }
 
@@ -113,16 +122,20 @@ static verdict verdict_of(const test_run *r, size_t i) {
     return r->cases.at[i].excuse ? CASE_EXCUSED : CASE_FAILED;
 }
 
+static void print_case(cli_style style, const char *mark, const char *name, const char *what,
+                       const char *why) {
+    printf("%s%s%s ", cli_begin(stdout, style), mark, cli_end(stdout));
+    cli_line("%s: %s%s", name, what, why);
+}
+
 static void print_test_lines(const test_run *r, const size_t counts[N_VERDICTS]) {
     for (size_t i = 0; i < r->cases.n; i++) {
         verdict v = verdict_of(r, i);
         if (v == CASE_FAILED)
-            printf("%sFAIL%s %s: %s\n", cli_begin(stdout, CLI_RED), cli_end(stdout),
-                   r->cases.at[i].name, r->results[i].message);
+            print_case(CLI_RED, "FAIL", r->cases.at[i].name, "", r->results[i].message);
         else if (v == CASE_STALE)
-            printf("%sPASS%s %s: the manifest lists it as a known failure: %s\n",
-                   cli_begin(stdout, CLI_YELLOW), cli_end(stdout), r->cases.at[i].name,
-                   r->cases.at[i].excuse);
+            print_case(CLI_YELLOW, "PASS", r->cases.at[i].name,
+                       "the manifest lists it as a known failure: ", r->cases.at[i].excuse);
     }
     printf("%zu case%s: %zu passed, %zu failed", r->cases.n, r->cases.n == 1 ? "" : "s",
            counts[CASE_PASSED] + counts[CASE_STALE], counts[CASE_FAILED]);

@@ -36,7 +36,7 @@ typedef struct test_options {
         *manifest; /* cases that are known to fail, or have tolerances of their own; may be NULL */
     int n_jobs, n_threads;
     hone_level level;
-    unsigned timeout_seconds; /* of one case; 0: none */
+    double timeout_seconds; /* of one case */
     bool json;
 } test_options;
 int test_sets_run(const test_options *o);

@@ -101,8 +101,9 @@ static void compare_texts(measure *m, const hone_value *reference, const hone_va
     m->c->n += t->n_elements;
 }
 
-static bool same_shape(const hone_tensor_info *a, const hone_tensor_info *b) {
-    bool same = a->rank == b->rank && a->elem_type == b->elem_type;
+static bool same_shape(const hone_tensor_info *a, const hone_tensor_info *b, bool any_float) {
+    bool both_float = cli_is_float(a->elem_type) && cli_is_float(b->elem_type);
+    bool same = a->rank == b->rank && (a->elem_type == b->elem_type || (any_float && both_float));
     for (int32_t i = 0; same && i < a->rank; i++)
         same = a->dims[i] == b->dims[i];
     return same;
@@ -113,8 +114,9 @@ static void compare_value(measure *m, const hone_value *reference, const hone_va
     hone_tensor_info r, t;
     bool is_tensor = hone_value_tensor(reference, &r);
     bool fits = hone_value_kind(reference) == hone_value_kind(v);
-    fits = fits && (is_tensor ? hone_value_tensor(v, &t) && same_shape(&r, &t)
-                              : hone_value_n_items(reference) == hone_value_n_items(v));
+    fits =
+        fits && (is_tensor ? hone_value_tensor(v, &t) && same_shape(&r, &t, m->tolerance->any_float)
+                           : hone_value_n_items(reference) == hone_value_n_items(v));
     if (!fits) {
         note_problem(m->c, "%s instead of %s", cli_value_text(v, b, sizeof b),
                      cli_value_text(reference, a, sizeof a));

@@ -1,4 +1,4 @@
-# Install rules: libraries, header, command with its man page, CMake package, pkg-config file.
+# Install rules: libraries, header, command with its man page and completions, CMake package, pkg-config file.
 
 include(CMakePackageConfigHelpers)
 
@@ -12,6 +12,10 @@ if(HONE_BUILD_CLI)
     install(FILES share/man/man1/hone.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(FILES share/bash-completion/completions/hone
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES share/zsh/site-functions/_hone
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES share/fish/vendor_completions.d/hone.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hone)

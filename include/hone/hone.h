@@ -81,6 +81,8 @@ HONE_API const char *hone_status_text(hone_status status);
 HONE_API const char *hone_version(void); /* "0.1.0" */
 HONE_API const char *hone_cpu_features(
     void); /* "sse2 avx2 fma avx512f ...", limited by the HONE_CPU variable */
+/* The values that HONE_CPU may have; "" after the last. The library ignores any other. */
+HONE_API const char *hone_cpu_tier(uint32_t i);
 
 /* Memory allocator. resize(ctx, NULL, 0, n) allocates, (ctx, p, old, 0) frees, else reallocates;
  * NULL on failure. Must be thread-safe. A NULL allocator means malloc and free. */
@@ -827,6 +829,10 @@ typedef struct hone_step {
      * overwritten the data of inputs; their shapes are still valid. */
     const hone_value *const *inputs, *const *outputs;
     uint32_t n_inputs, n_outputs;
+    /* Names of the nodes of the model that it computes, where that is not its name alone; of a node
+     * without a name that of its first output. At most 32; valid during the call. */
+    const char *const *origins;
+    uint32_t n_origins;
 } hone_step;
 
 typedef struct hone_run_options {

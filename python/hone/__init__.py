@@ -24,23 +24,16 @@ from ._errors import (
     RuntimeException,
     Unsupported,
 )
-from ._options import (
-    ExecutionMode,
-    ExecutionOrder,
-    GraphOptimizationLevel,
-    IgnoredOptionWarning,
-    RunOptions,
-    SessionOptions,
-    get_all_providers,
-    get_available_providers,
-    get_device,
-)
+from ._options import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, RunOptions, SessionOptions
+from ._providers import get_all_providers, get_available_providers, get_device
 from ._session import InferenceSession, ModelMetadata, NodeArg
 from ._values import IOBinding, OrtDevice, OrtValue
 from .model import Model, check, diff, info, load, optimize, random_inputs, save
 
 __version__ = _core.version()
 version = __version__
+#: The release of onnxruntime whose API this is; hone.onnxruntime, its stand-in, reports it as its version.
+onnxruntime_version = "1.31.0"
 SessionIOBinding = IOBinding
 
 
@@ -85,7 +78,6 @@ __all__ = [
     "Fail",
     "GraphOptimizationLevel",
     "IOBinding",
-    "IgnoredOptionWarning",
     "InferenceSession",
     "InvalidArgument",
     "InvalidGraph",
@@ -116,6 +108,7 @@ __all__ = [
     "get_version_string",
     "info",
     "load",
+    "onnxruntime_version",
     "optimize",
     "random_inputs",
     "save",

@@ -1,11 +1,13 @@
-"""Options of sessions and runs, and the names of providers."""
+"""Options of sessions and runs."""
 
 from __future__ import annotations
 
+import copy
 import enum
+import logging
+import operator
 import os
-import warnings
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
 from . import _core
 from ._errors import InvalidArgument, Unsupported
@@ -39,18 +41,18 @@ class ExecutionOrder(enum.IntEnum):
     MEMORY_EFFICIENT = 2
 
 
-class IgnoredOptionWarning(UserWarning):
-    """An option was accepted that has no effect."""
-
-
+_logger = logging.getLogger("hone")
 _said: set[str] = set()
 
 
-def say_once(what: str, why: str, stacklevel: int = 4) -> None:
-    """Tells once per process that an option has no effect."""
+def say_once(what: str, why: str) -> None:
+    """Logs once per process that an option has no effect.
+
+    Not a Python warning: programs that turn warnings into errors set options of onnxruntime, too.
+    """
     if what not in _said:
         _said.add(what)
-        warnings.warn(f"{what} has no effect in hone: {why}", IgnoredOptionWarning, stacklevel=stacklevel)
+        _logger.warning("%s has no effect in hone: %s", what, why)
 
 
 # ---- config entries -------------------------------------------------------------------------------------
@@ -65,6 +67,7 @@ CACHE_FOLDER = "hone.cache_dir"  # ours: packed weights for this processor
 KERNEL_CHOICES = "hone.kernel_choices"  # ours: a file of `hone tune --kernels`
 COPY_FILES = "hone.copy_files"  # ours: "1" reads the model's files into memory, so that they may change
 WEIGHTS = "hone.weights"  # ours: the type that weights of matrix products are kept in
+NO_FALLBACK = "session.disable_cpu_ep_fallback"  # a provider that is missing is an error
 SEED = "hone.seed"  # ours: of operators that draw random numbers and have no seed
 
 default_seed = 0  # of sessions without that entry; 0: new numbers in every run
@@ -82,7 +85,7 @@ _HONOURED = {
     WEIGHTS,
     SEED,
     "session.use_deterministic_compute",  # runs always are deterministic
-    "session.disable_cpu_ep_fallback",  # providers never fall back
+    NO_FALLBACK,
 }
 # Values that promise an effect that hone does not have.
 _REFUSED = {
@@ -122,10 +125,47 @@ class _ConfigEntries:
 # ---- options of sessions --------------------------------------------------------------------------------
 
 
-class SessionOptions(_ConfigEntries):
-    """Options of a session. Names and defaults are those of onnxruntime."""
+_LEVEL_NAMES = {
+    "none": GraphOptimizationLevel.ORT_DISABLE_ALL,
+    "basic": GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    "extended": GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    "layout": GraphOptimizationLevel.ORT_ENABLE_LAYOUT,
+    "all": GraphOptimizationLevel.ORT_ENABLE_ALL,
+}
 
-    graph_optimization_level: GraphOptimizationLevel
+
+def _level(value: Any) -> GraphOptimizationLevel:
+    if isinstance(value, str) and value.lower() in _LEVEL_NAMES:
+        return _LEVEL_NAMES[value.lower()]
+    if isinstance(value, str) and value in GraphOptimizationLevel.__members__:
+        return GraphOptimizationLevel[value]
+    try:
+        return GraphOptimizationLevel(value)
+    except ValueError:
+        raise InvalidArgument(
+            f"there is no graph optimization level {value!r}; there is {', '.join(_LEVEL_NAMES)}, "
+            "and GraphOptimizationLevel"
+        ) from None
+
+
+def _thread_count(value: Any) -> int:
+    count = operator.index(value)
+    if count < 0:
+        raise InvalidArgument(f"a number of threads cannot be negative: {count}; 0 means all processors")
+    return count
+
+
+_MEMORY_IS_PLANNED = "memory is always planned"
+_ONE_NODE_AT_A_TIME = "nodes of a run go one after the other, each with all threads"
+
+
+class SessionOptions(_ConfigEntries):
+    """Options of a session. Names and defaults are those of onnxruntime.
+
+    Options without an effect here are accepted; the logger 'hone' says so once.
+    """
+
+    graph_optimization_level: GraphOptimizationLevel | int | str
     optimized_model_filepath: str
     intra_op_num_threads: int
     inter_op_num_threads: int
@@ -161,15 +201,43 @@ class SessionOptions(_ConfigEntries):
         "logid": "",
     }
     _IGNORED: dict[str, str] = {
-        "inter_op_num_threads": "nodes of a run go one after the other, each with all threads",
-        "execution_mode": "nodes of a run go one after the other, each with all threads",
+        "inter_op_num_threads": _ONE_NODE_AT_A_TIME,
+        "execution_mode": _ONE_NODE_AT_A_TIME,
         "execution_order": "the order of the file is kept",
-        "enable_mem_pattern": "memory is always planned",
-        "enable_cpu_mem_arena": "memory is always planned",
-        "enable_mem_reuse": "memory is always planned",
+        "enable_mem_pattern": _MEMORY_IS_PLANNED,
+        "enable_cpu_mem_arena": _MEMORY_IS_PLANNED,
+        "enable_mem_reuse": _MEMORY_IS_PLANNED,
         "use_per_session_threads": "sessions with equally many threads share them when it pays",
     }
-    __slots__ = (*_DEFAULTS, "_custom_ops", "_initializers", "_dims", "_providers")
+    _CHECKS: dict[str, Any] = {
+        "graph_optimization_level": _level,
+        "intra_op_num_threads": _thread_count,
+        "inter_op_num_threads": _thread_count,
+    }
+    # The texts are what help(SessionOptions) prints.
+    __slots__ = {
+        "graph_optimization_level": "how far the graph is optimized: a GraphOptimizationLevel, its number, or "
+        "'none', 'basic', 'extended', 'all' (default)",
+        "optimized_model_filepath": "file to write the optimized model to; '' (default) for none",
+        "intra_op_num_threads": "threads of a run; 0 (default) for all processors",
+        "inter_op_num_threads": f"no effect: {_ONE_NODE_AT_A_TIME}",
+        "execution_mode": f"no effect: {_ONE_NODE_AT_A_TIME}",
+        "execution_order": "no effect: the order of the file is kept",
+        "enable_profiling": "whether runs are recorded, for InferenceSession.end_profiling",
+        "profile_file_prefix": "how the name of the profile begins",
+        "enable_mem_pattern": f"no effect: {_MEMORY_IS_PLANNED}",
+        "enable_cpu_mem_arena": f"no effect: {_MEMORY_IS_PLANNED}",
+        "enable_mem_reuse": f"no effect: {_MEMORY_IS_PLANNED}",
+        "use_deterministic_compute": "no effect: results are always the same bytes",
+        "use_per_session_threads": "no effect: sessions with equally many threads share them when it pays",
+        "log_severity_level": "no effect: the library never prints",
+        "log_verbosity_level": "no effect: the library never prints",
+        "logid": "no effect: the library never prints",
+        "_custom_ops": None,
+        "_initializers": None,
+        "_dims": None,
+        "_providers": None,
+    }
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,6 +247,24 @@ class SessionOptions(_ConfigEntries):
         self._initializers: dict[str, OrtValue] = {}
         self._dims: dict[str, int] = {}
         self._providers: list[tuple[str, dict[Any, Any]]] = []
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        check = self._CHECKS.get(name)
+        super().__setattr__(name, check(value) if check else value)
+
+    def __repr__(self) -> str:
+        changed = [name for name, default in self._DEFAULTS.items() if getattr(self, name) != default]
+        texts = [f"{name}={getattr(self, name)!r}" for name in changed]
+        texts += [f"{key!r}: {value!r}" for key, value in self._entries.items()]
+        return f"SessionOptions({', '.join(texts)})"
+
+    def _for_unpickling(self, has_own_model: bool) -> SessionOptions:
+        """A copy for a session in another process; its own model has fixed sizes and replaced weights already."""
+        copied = copy.copy(self)
+        copied.optimized_model_filepath = ""  # written once, by the session that was asked to
+        if has_own_model:
+            copied._dims, copied._initializers = {}, {}
+        return copied
 
     def add_session_config_entry(self, key: str, value: str) -> None:
         """Sets a config entry; keys are onnxruntime's, and those in docs/python.md that begin with 'hone.'."""
@@ -224,10 +310,12 @@ class SessionOptions(_ConfigEntries):
         return bool(self._providers)
 
     def _say_what_is_ignored(self) -> None:
-        for name, why in self._IGNORED.items():
-            value = getattr(self, name)
-            if value != self._DEFAULTS[name] and not (name == "inter_op_num_threads" and value == 1):
-                say_once(f"SessionOptions.{name}", why)
+        names = [name for name in self._IGNORED if getattr(self, name) != self._DEFAULTS[name]]
+        if self.inter_op_num_threads == 1 and "inter_op_num_threads" in names:
+            names.remove("inter_op_num_threads")  # which is what is done
+        if names:
+            reasons = dict.fromkeys(self._IGNORED[name] for name in names)
+            say_once("SessionOptions." + ", ".join(names), "; ".join(reasons))
 
     def _entry(self, key: str) -> str | None:
         return self._entries.get(key)
@@ -242,7 +330,13 @@ class SessionOptions(_ConfigEntries):
 class RunOptions(_core.RunControl):
     """Options of a run. `timeout` (seconds) is hone's own; terminate may be set from another thread."""
 
-    __slots__ = ("_config", "log_severity_level", "log_verbosity_level", "logid", "only_execute_path_to_fetches")
+    __slots__ = {
+        "_config": None,
+        "log_severity_level": "no effect: the library never prints",
+        "log_verbosity_level": "no effect: the library never prints",
+        "logid": "no effect: the library never prints",
+        "only_execute_path_to_fetches": "no effect: only what the wanted outputs need is run",
+    }
 
     def __init__(self) -> None:
         self._config = _ConfigEntries()
@@ -251,89 +345,14 @@ class RunOptions(_core.RunControl):
         self.logid = ""
         self.only_execute_path_to_fetches = True  # always the case
 
+    def __repr__(self) -> str:
+        return f"RunOptions(timeout={self.timeout}, terminate={self.terminate})"
+
     def add_run_config_entry(self, key: str, value: str) -> None:
         """Accepted for compatibility: no entry has an effect."""
-        say_once(f"the run config entry {key!r}", "it steers something that is not done this way here", stacklevel=3)
+        say_once(f"the run config entry {key!r}", "it steers something that is not done this way here")
         self._config._add(key, value)
 
     def get_run_config_entry(self, key: str) -> str:
         """The value of a config entry that was set."""
         return self._config._get(key)
-
-
-# ---- providers ------------------------------------------------------------------------------------------
-
-# Providers that programs may name, in the order of onnxruntime. Those of this build are in _core.providers().
-_KNOWN_PROVIDERS = (
-    "NvTensorRTRTXExecutionProvider",
-    "TensorrtExecutionProvider",
-    "CUDAExecutionProvider",
-    "MIGraphXExecutionProvider",
-    "OpenVINOExecutionProvider",
-    "DnnlExecutionProvider",
-    "VitisAIExecutionProvider",
-    "QNNExecutionProvider",
-    "NnapiExecutionProvider",
-    "VSINPUExecutionProvider",
-    "JsExecutionProvider",
-    "CoreMLExecutionProvider",
-    "ArmNNExecutionProvider",
-    "ACLExecutionProvider",
-    "DmlExecutionProvider",
-    "RknpuExecutionProvider",
-    "WebNNExecutionProvider",
-    "WebGpuExecutionProvider",
-    "XnnpackExecutionProvider",
-    "CANNExecutionProvider",
-    "ROCMExecutionProvider",
-    "AzureExecutionProvider",
-    "CPUExecutionProvider",
-)
-
-
-def get_all_providers() -> list[str]:
-    """Names of all providers that programs may ask for, also those that this build does not have."""
-    return list(_KNOWN_PROVIDERS)
-
-
-def get_available_providers() -> list[str]:
-    """Names of the providers of this build, the preferred one first."""
-    have = set(_core.providers())
-    return [name for name in _KNOWN_PROVIDERS if name[: -len("ExecutionProvider")].lower() in have]
-
-
-def get_device() -> str:
-    """The device that runs models: 'CPU'."""
-    return "CPU"
-
-
-def choose_providers(
-    wanted: Sequence[str | tuple[str, dict[Any, Any]]] | None, options: Sequence[dict[Any, Any]] | None
-) -> list[tuple[str, dict[Any, Any]]]:
-    """Those of the wanted providers that this build has, as [(name, options)].
-
-    Programs list what they would like first, so one of the others that is missing is only said. When none is
-    left, or a name is nobody's, that is an error.
-    """
-    available = get_available_providers()
-    if not wanted:
-        return [(name, {}) for name in available]
-    if options is not None and len(options) != len(wanted):
-        raise InvalidArgument("provider_options must have as many entries as providers")
-    chosen: list[tuple[str, dict[Any, Any]]] = []
-    for i, entry in enumerate(wanted):
-        name, own = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
-        if not isinstance(name, str) or not isinstance(own, dict):
-            raise InvalidArgument("a provider is a name, or a tuple of a name and a dict of options")
-        if name in available:
-            chosen.append((name, dict(own or (options[i] if options else {}))))
-        elif name in _KNOWN_PROVIDERS:
-            warnings.warn(f"{name} is not in this build; available: {', '.join(available)}", stacklevel=3)
-        else:
-            raise InvalidArgument(f"there is no provider {name!r}; available: {', '.join(available)}")
-    if not chosen:
-        raise InvalidArgument(f"none of the providers asked for is in this build; available: {', '.join(available)}")
-    for name, own in chosen:
-        if own:
-            say_once(f"options of {name}", "it has none")
-    return chosen

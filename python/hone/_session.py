@@ -7,12 +7,13 @@ import os
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Protocol, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Protocol, Sequence, Union, cast
 
 from . import _core, _options, _types
 from ._errors import InvalidArgument, NoSuchFile
 from ._options import GraphOptimizationLevel, RunOptions, SessionOptions
 from ._profile import Profile
+from ._providers import choose_providers
 from ._values import IOBinding, OrtValue
 
 if TYPE_CHECKING:
@@ -138,11 +139,21 @@ def _own_model(source: ModelSource, options: SessionOptions) -> _core.Model:
     return model
 
 
+class _ClosedSession:
+    """What a session has instead of the extension's Session after it was closed."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise InvalidArgument("the session is closed")
+
+
 class InferenceSession:
     """Runs a model, as onnxruntime.InferenceSession does; safe to use from many threads.
 
     path_or_bytes: a file, its bytes, a hone.Model, or an onnx.ModelProto.
     providers: names, the preferred one first; this build runs models on the CPU.
+
+    `with InferenceSession(...) as session:` frees it at the end. A session can be pickled: the path of its
+    model, or the model where it did not come from a file, and the options.
     """
 
     def __init__(
@@ -160,19 +171,18 @@ class InferenceSession:
         _refuse_unknown(kwargs)
         options._say_what_is_ignored()
         self._options = options
-        self._providers = _options.choose_providers(providers or options._providers, provider_options)
+        self._providers = self._choose_providers(providers or options._providers, provider_options)
         self._profile = Profile(options.profile_file_prefix) if options.enable_profiling else None
-        level = _LEVELS.get(int(options.graph_optimization_level))
-        if level is None:
-            raise InvalidArgument(f"there is no graph optimization level {options.graph_optimization_level!r}")
+        level = _LEVELS[int(options.graph_optimization_level)]
         weights = _WEIGHTS.get(options._entry(_options.WEIGHTS) or "float")
         if weights is None:
             raise InvalidArgument(f"{_options.WEIGHTS} is float, float16 or bfloat16")
+        self._path = os.path.abspath(path_or_bytes) if isinstance(path_or_bytes, (str, os.PathLike)) else None
         self._model = _own_model(path_or_bytes, options)
         loaded = time.monotonic_ns()
         if options.optimized_model_filepath:
             _save_optimized(self._model, level, options)
-        self._core = _core.Session(
+        self._core: _core.Session = _core.Session(
             self._model,
             level,
             int(options.intra_op_num_threads),
@@ -191,8 +201,8 @@ class InferenceSession:
             logging.getLogger("hone").warning("%s", model_note)
         self._describe()
         if self._profile:
-            is_path = isinstance(path_or_bytes, (str, os.PathLike))
-            self._profile.add_session_event("model_loading_uri" if is_path else "model_loading_array", started, loaded)
+            what = "model_loading_uri" if self._path else "model_loading_array"
+            self._profile.add_session_event(what, started, loaded)
             self._profile.add_session_event("session_initialization", loaded, time.monotonic_ns())
 
     def _describe(self) -> None:
@@ -200,6 +210,25 @@ class InferenceSession:
         self._inputs = [NodeArg(entry) for entry in inputs if not entry[5]]
         self._defaults = [NodeArg(entry) for entry in inputs if entry[5]]
         self._outputs = [NodeArg(entry) for entry in self._core.outputs()]
+
+    # ---- lifetime ---------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Frees what the session holds, and writes the profile if one is recorded; runs are errors after that."""
+        self.end_profiling()
+        self._core = cast(Any, _ClosedSession())
+
+    def __enter__(self) -> InferenceSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles the path of the model, or the model itself where it did not come from a file."""
+        source: str | bytes = self._path or self._model.to_bytes()
+        options = self._options._for_unpickling(has_own_model=self._path is None)
+        return (InferenceSession, (source, options, list(self._providers)))
 
     # ---- runs -------------------------------------------------------------------------------------------
 
@@ -308,7 +337,11 @@ class InferenceSession:
         provider_options: Sequence[dict[Any, Any]] | None = None,
     ) -> None:
         """Checks the providers; those of a session are set when it is created."""
-        self._providers = _options.choose_providers(providers, provider_options)
+        self._providers = self._choose_providers(providers, provider_options)
+
+    def _choose_providers(self, *wanted: Any) -> list[tuple[str, dict[Any, Any]]]:
+        may_fall_back = self._options._entry(_options.NO_FALLBACK) != "1"
+        return choose_providers(*wanted, may_fall_back)
 
     def get_session_options(self) -> SessionOptions:
         """The options that the session was created with."""

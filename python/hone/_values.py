@@ -50,6 +50,9 @@ class OrtDevice:
         """Number among the devices of the type."""
         return self._id
 
+    def __repr__(self) -> str:
+        return f"OrtDevice({self._type!r}, {self._id})"
+
 
 class OrtValue:
     """A tensor, a sequence or a map outside of a run."""
@@ -162,6 +165,18 @@ class OrtValue:
     def __repr__(self) -> str:
         return f"OrtValue({self.data_type()}, shape={self._value.shape})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles a tensor with its elements."""
+        if self._value.kind != "tensor":
+            raise TypeError(f"an OrtValue of type {self.data_type()} cannot be pickled, only tensors can")
+        if self._value.elem_type == _types.STRING:
+            return (OrtValue.ortvalue_from_numpy, (self.numpy(),))
+        return (_tensor_of_bytes, (self._value.elem_type, self._value.shape, self._value.tobytes()))
+
+
+def _tensor_of_bytes(elem_type: int, shape: Sequence[int], data: bytes) -> OrtValue:
+    return OrtValue(Value.from_bytes(elem_type, tuple(shape), bytearray(data)))
+
 
 def _type_of(value: Value) -> str:
     if value.kind == "tensor":
@@ -182,6 +197,9 @@ class IOBinding:
         self._inputs: dict[str, Value] = {}
         self._outputs: dict[str, Value | None] = {}  # what to write to, or None
         self._results: dict[str, Value] = {}
+
+    def __repr__(self) -> str:
+        return f"IOBinding(inputs={list(self._inputs)}, outputs={list(self._outputs)})"
 
     def _bind_input(self, name: str, value: Value) -> None:
         self._session._require_name("input", name)

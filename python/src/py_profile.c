@@ -10,7 +10,7 @@ typedef struct hnpy_step {
     uint32_t node;
     uint64_t start_ns, end_ns;
     uint64_t activation_bytes, parameter_bytes, output_bytes;
-    size_t inputs_at, outputs_at, end_at; /* offsets in the texts */
+    size_t inputs_at, outputs_at, origins_at, end_at; /* offsets in the texts */
 } hnpy_step;
 
 static bool put(hnpy_recorder *r, const char *text) {
@@ -37,6 +37,14 @@ static void put_types(hnpy_recorder *r, const hone_value *const *values, uint32_
         put(r, "}");
     }
     put(r, "]");
+}
+
+/* The nodes of the model that the step computes, each after a NUL. */
+static void put_origins(hnpy_recorder *r, const hone_step *step) {
+    for (uint32_t i = 0; i < step->n_origins; i++) {
+        hnpy_write(&r->texts, "", 1);
+        put(r, step->origins[i]);
+    }
 }
 
 static uint64_t bytes_of(const hone_value *value) {
@@ -82,6 +90,8 @@ void hnpy_recorder_see(void *recorder, const hone_step *step) {
     put_types(r, step->inputs, step->n_inputs);
     s->outputs_at = r->texts.n;
     put_types(r, step->outputs, step->n_outputs);
+    s->origins_at = r->texts.n;
+    put_origins(r, step);
     s->end_at = r->texts.n;
     count_bytes(s, step);
     r->n++;
@@ -90,12 +100,13 @@ void hnpy_recorder_see(void *recorder, const hone_step *step) {
 static PyObject *step_tuple(const hnpy_recorder *r, const hnpy_step *s) {
     const char *texts = r->texts.at;
     return Py_BuildValue(
-        "(NNNNIKKKKKNN)", hnpy_text(s->name), hnpy_text(s->domain), hnpy_text(s->op),
+        "(NNNNIKKKKKNNN)", hnpy_text(s->name), hnpy_text(s->domain), hnpy_text(s->op),
         hnpy_text(s->provider), (unsigned)s->node, (unsigned long long)s->start_ns,
         (unsigned long long)s->end_ns, (unsigned long long)s->activation_bytes,
         (unsigned long long)s->parameter_bytes, (unsigned long long)s->output_bytes,
         hnpy_text_n(texts + s->inputs_at, s->outputs_at - s->inputs_at),
-        hnpy_text_n(texts + s->outputs_at, s->end_at - s->outputs_at));
+        hnpy_text_n(texts + s->outputs_at, s->origins_at - s->outputs_at),
+        hnpy_text_n(texts + s->origins_at, s->end_at - s->origins_at));
 }
 
 int hnpy_recorder_move(hnpy_recorder *recorder, PyObject *list) {

@@ -24,6 +24,9 @@ static hone_status check_session_options(const hone_session_options *o, hone_err
     HN_TRY(hn_api_check_level(o->level, error));
     if (o->weights > HONE_PRECISION_BFLOAT16)
         return hn_fail(error, HONE_E_ARGUMENT, "%d is not a precision of weights", (int)o->weights);
+    if (o->n_threads < 0)
+        return hn_fail(error, HONE_E_ARGUMENT,
+                       "a session cannot have %d threads; 0 means all processors", o->n_threads);
     if ((o->n_providers && !o->providers) || (o->n_dims && !o->dims))
         return hn_fail(error, HONE_E_ARGUMENT, "%s is NULL, but its count is not 0",
                        o->n_dims && !o->dims ? "dims" : "providers");
@@ -355,10 +358,21 @@ static void hide_values(shown_values *v) { /* copies made for the observer */
     }
 }
 
+enum { MOST_SHOWN_ORIGINS = 32 };
+
+static uint32_t show_origins(const hn_node *n, const char *names[MOST_SHOWN_ORIGINS]) {
+    uint32_t k = 0;
+    for (uint32_t i = 0; n->extra && i < n->extra->props.n && k < MOST_SHOWN_ORIGINS; i++)
+        if (strcmp(hn_s(n->extra->props.at[i].key), HN_ORIGIN_KEY) == 0)
+            names[k++] = hn_s(n->extra->props.at[i].value);
+    return k;
+}
+
 static void notify_observer(void *ctx, const hn_step_event *sight) {
     const hone_run_options *o = ctx;
     const hn_node *n = hn_node_at(sight->g, sight->step->node);
     shown_values in, out;
+    const char *origins[MOST_SHOWN_ORIGINS];
     show_values(&in, sight->inputs, n->n_inputs);
     show_values(&out, sight->outputs, n->n_outputs);
     o->observe(o->observe_ctx, &(hone_step){.graph = (const hone_graph *)(const void *)sight->g,
@@ -373,7 +387,9 @@ static void notify_observer(void *ctx, const hn_step_event *sight) {
                                             .inputs = in.at,
                                             .outputs = out.at,
                                             .n_inputs = in.n,
-                                            .n_outputs = out.n});
+                                            .n_outputs = out.n,
+                                            .origins = origins,
+                                            .n_origins = show_origins(n, origins)});
     hide_values(&in);
     hide_values(&out);
 }

@@ -233,6 +233,11 @@ uint64_t hn_cpu_mask(void) {
     return features_mask;
 }
 
+const char *hone_cpu_tier(uint32_t i) {
+    const char *name = i < HN_COUNT(cpu_tiers) ? hn_cpu_tier_name((int)i) : NULL;
+    return name ? name : "";
+}
+
 const char *hone_cpu_features(void) {
     pthread_once(&features_once, find_features);
     return features_text;

@@ -164,6 +164,9 @@ typedef struct hn_prop {
 } hn_prop;
 typedef HN_VEC(hn_prop) hn_props;
 
+/* Key of a node's metadata in graphs of sessions: a node of the model that it computes. */
+#define HN_ORIGIN_KEY "hone.node"
+
 /* Rare parts of any element; NULL pointer when there are none. */
 typedef struct hn_extra {
     hn_str doc;

@@ -147,6 +147,7 @@ typedef struct hn_optimize_options {
     hn_split_dims split; /* of a session: names that its inputs have contradicted */
     bool widen_half;     /* half precision is computed as float: the graph is run, not saved */
     bool is_quiet;       /* nobody asks for near misses of patterns */
+    bool keep_origins;   /* new nodes note the names of what they replace, for profiles */
     bool measure;        /* weights and multiply-accumulates that each pass saves */
     hn_precision precision;
     uint32_t n_custom; /* rules of the caller: run as the pass custom-rules */

@@ -96,7 +96,7 @@ hone_status hn_program_optimized(const hn_model *m, hn_level level, const hn_pro
     a.options.level = level;
     a.options.target = HN_TARGET_SESSION;
     a.options.split = o->split;
-    a.options.is_quiet = a.options.defer_weights = true;
+    a.options.is_quiet = a.options.defer_weights = a.options.keep_origins = true;
     a.options.max_opset = HN_LATEST_OPSET;
     hone_status status = try_programs(m, o, &a, out, err);
     hn_arena_free(a.arena);

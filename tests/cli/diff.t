@@ -87,3 +87,15 @@ hone: give a model and what to compare it with; see `hone diff --help`
 $ hone diff digits.onnx other.onnx --limit much
 hone: --limit much: write a number, for example 1e-3
 [1]
+
+A model in half precision: inputs are converted, outputs compared as numbers.
+
+$ hone optimize digits.onnx --precision float16 -o half.onnx >/dev/null && hone diff digits.onnx half.onnx --limit 1e-2 | grep -v -e logits
+half.onnx against digits.onnx
+  value   type         max abs  max rel       cosine  SQNR dB
+~
+1 value compared, 0 differ by more than 0.01 of the largest element
+$ hone diff half.onnx digits.onnx --limit 1e-2 --json | grep equal | cut -c 1-60
+    {"name": "logits", "type": "float16[1,10]", "equal": tru
+$ hone diff half.onnx digits.onnx --limit 0 | tail -n 2 | head -n 1
+1 value compared, 1 differs by more than 0 of the largest element

@@ -74,7 +74,7 @@ hone: give a model; see `hone info --help`
 [2]
 
 $ hone info --nodez model.onnx
-hone: unknown option '--nodez'; `hone info --help` lists the options
+hone: unknown option '--nodez'; did you mean '--nodes'? `hone info --help` lists the options
 [2]
 
 $ hone
@@ -113,7 +113,7 @@ Relu-6
  outputs
 
 $ hone ops Relux
-hone: hone has no operator 'Relux'; `hone ops` lists them
+hone: hone has no operator 'Relux'; did you mean 'Relu'? `hone ops` lists them
 [1]
 
 Kernels, and those that run: the cap makes it the same everywhere.

@@ -185,11 +185,11 @@ $ hone info --json --nodes branch.onnxtxt | python3 -c "import json,sys; m=json.
 Wrong dimensions are refused, with what there is.
 
 $ hone info --dim bach=1 digits.onnx
-hone: the model has no symbolic dimension 'bach'; it has batch
+hone: --dim bach=1: the model has no symbolic dimension 'bach'; it has batch
 [1]
 
 $ hone info --dim batch=-1 digits.onnx
-hone: dimension 'batch' cannot be -1: give a size of 0 or more
+hone: --dim batch=-1: dimension 'batch' cannot be -1: give a size of 0 or more
 [1]
 
 $ hone info --dim batch digits.onnx
@@ -197,11 +197,11 @@ hone: --dim batch: write NAME=SIZE, for example --dim batch=4
 [1]
 
 $ hone info --shape image=1x3x8x8 digits.onnx
-hone: input 'image': the shape 1x3x8x8 does not fit its type float[batch,1,8,8]
+hone: --shape image=1x3x8x8: input 'image': the shape 1x3x8x8 does not fit its type float[batch,1,8,8]
 [1]
 
 $ hone info --shape picture=1x3x8x8 digits.onnx
-hone: the model has no input 'picture'; it has image
+hone: --shape picture=1x3x8x8: the model has no input 'picture'; it has image
 [1]
 
 Memory of a run is known before it.

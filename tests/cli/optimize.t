@@ -78,15 +78,15 @@ $ hone optimize gelu.onnxtxt --stop-after 0
   weights    28 B   28 B
 
 $ hone optimize gelu.onnxtxt --passes no-such-pass
-hone: there is no pass 'no-such-pass'; `hone passes` lists them
+hone: --passes no-such-pass: there is no such pass; `hone passes` lists them
 [1]
 
 $ hone optimize gelu.onnxtxt --passes no-ops,,activations
-hone: there is no pass ''; `hone passes` lists them
+hone: --passes : there is no such pass; `hone passes` lists them
 [1]
 
 $ hone optimize gelu.onnxtxt --disable nothing.rule
-hone: there is no pass 'nothing.rule'; `hone passes` lists them
+hone: --disable nothing.rule: there is no such pass; `hone passes` lists them
 [1]
 
 On the way, and afterwards.

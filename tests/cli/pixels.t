@@ -62,5 +62,5 @@ $ cp a.ppm a.raw && hone run decode.onnxtxt -i a.raw -o y.json >/dev/null && cat
 {"type": "uint8", "shape": [1, 2, 3], "data": [3, 2, 1, 6, 5, 4]}
 
 $ printf 'RIFF' >no.raw && hone run decode.onnxtxt -i no.raw
-hone: node #0 (ImageDecoder): 'encoded_stream' is not a JPEG, PNG, BMP or PNM image
+hone: node #0 (ImageDecoder): 'encoded_stream' is not a JPEG, PNG, WebP, GIF, TIFF, BMP or PNM image
 [1]

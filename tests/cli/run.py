@@ -6,7 +6,7 @@ empty line, are its exact output (standard output and error together); a last li
 other than 0. In expected lines `*` alone stands for the rest of the line. Other lines are remarks.
 Each file runs in its own empty folder, with `hone` on the PATH, DATA naming examples/digits, CUSTOM_OP
 examples/custom_op, MY_OPS the library that is built there, CUSTOM_RULE and MY_RULES those of
-examples/custom_rule.
+examples/custom_rule, and ON_TERMINAL a program that runs a command on a terminal.
 
 usage: run.py [--update] [FILE.t...]     HONE_BIN names the command under test
 """
@@ -90,6 +90,7 @@ def main():
     hone = Path(os.environ.get("HONE_BIN", ROOT / "build/dev/hone")).resolve()
     environment = {**os.environ, "PATH": f"{hone.parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "NO_COLOR": "1",
                    "COLUMNS": "100", "DATA": str(ROOT / "examples/digits"), "MODELS": str(HERE / "models"),
+                   "ON_TERMINAL": f"{sys.executable} {HERE / 'on_terminal.py'}",
                    "CUSTOM_OP": str(ROOT / "examples/custom_op"),
                    "MY_OPS": str(hone.parent / "examples/custom_op/my_ops.so"),
                    "CUSTOM_RULE": str(ROOT / "examples/custom_rule"),

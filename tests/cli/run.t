@@ -135,7 +135,7 @@ hone: cannot open 'nothing.npy': No such file or directory
 [1]
 
 $ hone run digits.onnx --input labels.txt
-hone: 'labels.txt' is no .npy, .npz, .pb, .json, .jpg, .png, .bmp or .pnm file; elements alone are read from .raw and .bin files
+hone: 'labels.txt' is no .npy, .npz, .pb, .json or image file; elements alone are read from .raw and .bin files
 [1]
 
 $ hone run digits.onnx --input left.json
@@ -184,7 +184,7 @@ hone: the run needs 24576 bytes for intermediate values at its peak, but the lim
 
 $ hone run digits.onnx --random 1 --outputs out --format csv
 hone: --format csv: write npy, npz, pb or json
-[1]
+[2]
 
 Test data sets: a model with its inputs and what must come out.
 
@@ -271,3 +271,15 @@ $ mkdir full; (ulimit -f 0; trap '' XFSZ; hone run digits.onnx --random 1 --outp
 hone: cannot write 'full/logits.npy': File too large
 $ hone run digits.onnx --random 1 --copy --outputs full > /dev/null && ls -A full
 logits.npy
+
+A profile names the nodes of the model, also those of a fused step; without names, their first outputs.
+
+$ hone run digits.onnx --random 1 --profile --json | grep -o '"name": "[^"]* + [^"]*"' | sort
+"name": "block.conv1 + block.bn1 + block.relu1"
+"name": "block.conv2 + block.bn2 + block.add + block.relu2"
+"name": "head.conv + head.bn + head.relu"
+"name": "stem.conv + stem.bn + stem.relu"
+$ hone save digits.onnx -o nameless.onnx --strip=names && hone run nameless.onnx --random 1 --profile --json | grep -o '"name": "head.[^"]*"' | sort
+"name": "head.conv.out + head.bn.out + head.relu.out"
+"name": "head.mean.flatten.out"
+"name": "head.mean.out"

@@ -100,11 +100,14 @@ def test_models_that_break_rules():
 def test_providers(adder):
     with pytest.raises(state.InvalidArgument, match="no provider 'FooExecutionProvider'; available: CPU"):
         hone.InferenceSession(adder, providers=["FooExecutionProvider", "CPUExecutionProvider"])
-    with pytest.raises(state.InvalidArgument, match="none of the providers"), pytest.warns(UserWarning):
-        hone.InferenceSession(adder, providers=["CUDAExecutionProvider"])
-    with pytest.warns(UserWarning, match="CUDAExecutionProvider is not in this build"):
-        session = hone.InferenceSession(adder, providers=["CUDAExecutionProvider", "CPUExecutionProvider"])
-    assert session.get_providers() == ["CPUExecutionProvider"]
+    strict = hone.SessionOptions()
+    strict.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    for wanted in (["CUDAExecutionProvider"], [("CUDAExecutionProvider", {"device_id": 0}), "CPUExecutionProvider"]):
+        with pytest.warns(UserWarning, match="CUDAExecutionProvider is not in this build"):
+            session = hone.InferenceSession(adder, providers=wanted)
+        assert session.get_providers() == ["CPUExecutionProvider"]
+        with pytest.raises(state.InvalidArgument, match="disable_cpu_ep_fallback is set; available: CPU"):
+            hone.InferenceSession(adder, strict, providers=wanted)
     with pytest.raises(ValueError, match="a provider is a name"):
         hone.InferenceSession(adder, providers=[1])
     assert hone.get_available_providers() == ["CPUExecutionProvider"] and hone.get_device() == "CPU"

@@ -1,7 +1,10 @@
 """Options do what they say, or say that they do nothing."""
 
+import inspect
+import json
 import shutil
 import subprocess
+import sys
 import threading
 import time
 
@@ -14,13 +17,84 @@ from conftest import HERE, loop_without_end
 ROOT = HERE.parent.parent
 
 
-def test_what_has_no_effect_is_said_once(adder):
+@pytest.fixture
+def log(caplog):
+    """Lines of the logger, as if nothing had been said before."""
+    hone._options._said.clear()
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+def test_what_has_no_effect_is_one_line_of_the_log(adder, log):
     options = hone.SessionOptions()
     options.execution_mode = hone.ExecutionMode.ORT_PARALLEL
-    hone._options._said.discard("SessionOptions.execution_mode")
-    with pytest.warns(hone.IgnoredOptionWarning, match="execution_mode has no effect"):
+    options.enable_mem_pattern = False
+    options.inter_op_num_threads = 1  # which is what is done
+    for _ in range(2):  # warnings are errors here
         hone.InferenceSession(adder, options)
-    hone.InferenceSession(adder, options)  # warnings are errors here: nothing is said again
+    (line,) = log()
+    assert line.startswith("SessionOptions.execution_mode, enable_mem_pattern has no effect in hone: nodes")
+
+
+def test_levels_have_names():
+    options = hone.SessionOptions()
+    for name, level in (("all", 99), ("none", 0), ("Basic", 1), ("ORT_ENABLE_EXTENDED", 2), (99, 99)):
+        options.graph_optimization_level = name
+        assert options.graph_optimization_level is hone.GraphOptimizationLevel(level)
+    for wrong in ("fast", 17, None):
+        with pytest.raises(hone.InvalidArgument, match="there is none, basic"):
+            options.graph_optimization_level = wrong
+
+
+def test_threads_are_not_negative():
+    options = hone.SessionOptions()
+    for name in ("intra_op_num_threads", "inter_op_num_threads"):
+        with pytest.raises(hone.InvalidArgument, match="negative: -1; 0 means"):
+            setattr(options, name, -1)
+        with pytest.raises(TypeError):
+            setattr(options, name, 1.5)
+        assert getattr(options, name) == 0
+
+
+def test_options_describe_themselves():
+    options = hone.SessionOptions()
+    assert repr(options) == "SessionOptions()"
+    options.intra_op_num_threads = 2
+    options.add_session_config_entry("hone.max_plans", "3")
+    assert repr(options) == "SessionOptions(intra_op_num_threads=2, 'hone.max_plans': '3')"
+    run = hone.RunOptions()
+    run.timeout = 0.5
+    assert repr(run) == "RunOptions(timeout=0.5, terminate=False)"
+    assert repr(hone.OrtDevice()) == "OrtDevice('cpu', 0)"
+    for name in hone.SessionOptions._DEFAULTS:
+        assert inspect.getdoc(getattr(hone.SessionOptions, name)), name
+
+
+@pytest.mark.parametrize("cache", [False, True])
+def test_profiles_name_the_nodes_of_the_model(network, images, tmp_path, cache):
+    options = hone.SessionOptions()
+    if cache:
+        options.add_session_config_entry("hone.cache_dir", str(tmp_path / "cache"))
+        hone.InferenceSession(network, options)
+    options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "profile")
+    with hone.InferenceSession(network, options) as session:
+        session.run(None, {"input": images})
+    (path,) = tmp_path.glob("profile*")
+    nodes = [event["args"]["nodes"] for event in json.loads(path.read_text()) if event["cat"] == "Node"]
+    assert ["conv1", "norm1", "relu1"] in nodes and ["product", "add"] in nodes, nodes
+
+
+def test_versions(adder):
+    assert hone.__version__ == hone._core.version() and hone.onnxruntime_version.startswith("1.")
+    program = (
+        "import sys, hone.onnxruntime; hone.onnxruntime.install(); import onnxruntime, hone\n"
+        "from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument\n"
+        "from onnxruntime.capi import _pybind_state\n"
+        "assert onnxruntime.__version__ == onnxruntime.get_version_string() == hone.onnxruntime_version\n"
+        "assert InvalidArgument is hone.InvalidArgument and onnxruntime.capi is hone.capi\n"
+        "print(onnxruntime.InferenceSession(sys.stdin.buffer.read()).get_inputs()[0].name)\n"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], input=adder, capture_output=True, check=True)
+    assert done.stdout == b"x\n"
 
 
 def test_what_would_mislead_is_refused():
@@ -152,11 +226,11 @@ def test_runs_are_stopped(how):
     assert session.run(None, feed, options)[0] == 3
 
 
-def test_a_dimension_that_is_not_there_is_said(adder):
+def test_a_dimension_that_is_not_there_is_said(adder, log):
     options = hone.SessionOptions()
     options.add_free_dimension_override_by_name("nowhere", 3)
-    with pytest.warns(hone.IgnoredOptionWarning, match="nowhere"):
-        hone.InferenceSession(adder, options)
+    hone.InferenceSession(adder, options)
+    assert "nowhere" in log()[0]
     options.add_free_dimension_override_by_name("N", -3)
     with pytest.raises(hone.InvalidArgument, match="-3"):
         hone.InferenceSession(adder, options)

@@ -234,8 +234,18 @@ static void test_count(void **state) {
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+static void the_values_of_the_variable_are_listed(void **state) {
+    (void)state;
+    uint32_t n = 0;
+    for (; *hone_cpu_tier(n); n++)
+        assert_string_equal(hone_cpu_tier(n), hn_cpu_tier_name((int)n));
+    assert_true(n > 0 && !hn_cpu_tier_name((int)n));
+    assert_string_equal(hone_cpu_tier(UINT32_MAX), "");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_values_of_the_variable_are_listed),
         cmocka_unit_test(test_every_tier_caps),
         cmocka_unit_test(test_no_cap_and_unknown_cap),
         cmocka_unit_test(test_tiers_nest),

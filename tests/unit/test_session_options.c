@@ -132,6 +132,20 @@ static void providers_are_asked_in_order(void **state) {
     hone_model_free(model);
 }
 
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static void threads_are_not_negative(void **state) {
+    (void)state;
+    hone_model *model = model_from(HALVING);
+    hone_session_options options;
+    hone_session *session;
+    hone_session_options_init(&options);
+    options.n_threads = -1;
+    expect_failure(hone_session_create(model, &options, &session, &error), HONE_E_ARGUMENT,
+                   "cannot have -1 threads; 0 means all processors");
+    hone_model_free(model);
+}
+
 /* ---- chosen outputs -------------------------------------------------------------------------- */
 
 static void list_ops(void *ctx, const hone_step *step) {
@@ -292,6 +306,7 @@ int main(void) {
         cmocka_unit_test(contradicting_dimensions_are_refused),
         cmocka_unit_test(denormals_count_as_zero_unless_kept),
         cmocka_unit_test(providers_are_asked_in_order),
+        cmocka_unit_test(threads_are_not_negative),
         cmocka_unit_test(nodes_that_no_output_needs_are_not_run),
         cmocka_unit_test(random_numbers_do_not_depend_on_other_outputs),
         cmocka_unit_test(every_run_draws_new_numbers),

@@ -13,7 +13,8 @@ from .._errors import (
     RuntimeException,
     Unsupported,
 )
-from .._options import GraphOptimizationLevel, RunOptions, SessionOptions, get_available_providers, get_device
+from .._options import GraphOptimizationLevel, RunOptions, SessionOptions
+from .._providers import get_available_providers, get_device
 from .._session import InferenceSession, ModelMetadata, NodeArg
 from .._values import OrtDevice, OrtValue
 

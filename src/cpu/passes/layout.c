@@ -280,6 +280,7 @@ static hone_status write_last(layout_job *l, hn_id node) {
     l->r->name = n->name;
     f->row->write(l->r, node, f, inputs, outputs);
     l->r->name = NULL;
+    hn_origins_twin(l->r, node, outputs[0]);
     for (uint32_t i = 0; i < n->n_outputs; i++)
         if (n->outputs[i] != HN_NONE)
             take_output(l, n->outputs[i], f, outputs[i]);

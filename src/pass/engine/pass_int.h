@@ -68,6 +68,12 @@ typedef struct hn_rule_row {
     void *ctx;         /* of rules of others: their hone_rule_def */
 } hn_rule_row;
 
+/* A node of the user's model that nodes of a rewrite compute. */
+typedef struct hn_origin {
+    hn_str origin;
+    hn_id twin; /* the new value whose node alone computes it; HN_NONE: all new nodes */
+} hn_origin;
+
 /* One place where a rule is tried. */
 struct hn_rule {
     hn_pass *pass;
@@ -82,6 +88,9 @@ struct hn_rule {
     HN_VEC(hn_id) loose;    /* nodes that may be dead afterwards */
     HN_VEC(hn_id) unread;   /* constants that may have no reader afterwards */
     HN_VEC(hn_id) replaced; /* values, each followed by what takes its place */
+    HN_VEC(hn_origin) origins;
+    bool has_twins;    /* each of the origins has one */
+    hn_str root_label; /* of the root before the rewrite */
     char detail[160];
 };
 
@@ -96,6 +105,14 @@ hone_status hn_rewrite_end(hn_rule *r);
 hone_status hn_pass_refresh_facts(hn_pass *p);
 /* May one more rewrite by this rule happen (disabled, stop_after)? */
 bool hn_pass_may(const hn_pass *p, const char *rule);
+
+/* Where origins are kept: notes what a node computes before it is removed, and hands it to the
+ * nodes that the rewrite wrote. A rewrite that replaces many nodes one by one says which new value
+ * takes the place of which node. */
+void hn_origins_begin(hn_rule *r); /* before the patch is applied */
+bool hn_origins_collect(hn_rule *r, hn_id node);
+void hn_origins_twin(hn_rule *r, hn_id node, hn_id new_value);
+hone_status hn_origins_give(hn_rule *r, hn_id first_new);
 
 /* Captures of the pattern. */
 hn_id hn_cap(const hn_rule *r, const char *name); /* value; HN_NONE when the term was missing */

@@ -74,6 +74,8 @@ static hone_status remove_loose(hn_rule *r, uint32_t *n_removed) {
                 (is_const && !HN_VEC_PUSH(r->pass->rule_scratch, &r->unread, value)))
                 return HONE_E_NOMEM;
         }
+        if (!hn_origins_collect(r, id))
+            return HONE_E_NOMEM;
         hn_graph_remove_node(g, id);
         ++*n_removed;
     }
@@ -110,11 +112,13 @@ static hone_status apply_rewrite(hn_rule *r) {
     uint32_t n_removed = 0;
     const char *label = hn_log_label(r);
     HN_TRY_PTR(label);
+    hn_origins_begin(r);
     HN_TRY(hn_patch_apply(r->patch, p->g, p->err));
     HN_TRY(learn_new_nodes(p, first));
     if (!HN_VEC_PUSH(p->rule_scratch, &r->loose, r->root))
         return HONE_E_NOMEM;
     HN_TRY(remove_loose(r, &n_removed));
+    HN_TRY(hn_origins_give(r, first));
     let_constants_go(r);
     keep_names(r, first_value);
     p->n_rewrites++;

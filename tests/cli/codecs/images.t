@@ -56,3 +56,10 @@ hone: 'cut.jpg' is not a valid JPEG file: Premature end of JPEG file
 $ head -c 100 square.jpg >cut.jpg && hone run picture.onnxtxt -i cut.jpg
 hone: 'cut.jpg' is not a valid JPEG file: Premature end of JPEG file
 [1]
+
+Inks instead of colors.
+
+$ echo /9j/7gAOQWRvYmUAZAAAAAAA/9sAQwACAQEBAQECAQEBAgICAgIEAwICAgIFBAQDBAYFBgYGBQYGBgcJCAYHCQcGBggLCAkKCgoKCgYICwwLCgwJCgoK/8AAFAgACAAIBEMRAE0RAFkRAEsRAP/EAB8AAAEFAQEBAQEBAAAAAAAAAAABAgMEBQYHCAkKC//EALUQAAIBAwMCBAMFBQQEAAABfQECAwAEEQUSITFBBhNRYQcicRQygZGhCCNCscEVUtHwJDNicoIJChYXGBkaJSYnKCkqNDU2Nzg5OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6g4SFhoeIiYqSk5SVlpeYmZqio6Slpqeoqaqys7S1tre4ubrCw8TFxsfIycrS09TV1tfY2drh4uPk5ebn6Onq8fLz9PX29/j5+v/aAA4EQwBNAFkASwAAPwD9/Kjr+f8Ar78r/9k= | base64 -d >inks.jpg
+
+$ hone run picture.onnxtxt -i inks.jpg --crop 1 --scale 1 -o y.json >/dev/null && cat y.json
+{"type": "float", "shape": [1, 3, 1, 1], "data": [191, 95, 0]}
