@@ -110,6 +110,7 @@ def write_rows(rows):
 def measure_all(wanted, again):
     rows = read_rows()
     found = [(name, path) for name, path in fetch.models() if not wanted or any(part in name for part in wanted)]
+    found.sort(key=lambda row: row[1].stat().st_size)  # what is wrong with small ones is seen soon
     for number, (name, path) in enumerate(found, 1):
         if name in rows and not again:
             continue
