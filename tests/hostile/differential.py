@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Hostile graphs in hone and in onnxruntime: where do they not do the same?
 
-    differential.py [--graphs N] [--seed N] [--seconds N] [--json FILE] HOSTILE_GRAPHS
+    differential.py [--graphs N] [--seed N] [--seconds N] [--level none|all] [--json FILE] HOSTILE_GRAPHS
 
 HOSTILE_GRAPHS is the program of that name, which makes the models. Both engines run each on the same made-up inputs, hone
-at its default level, onnxruntime with its optimizations off, so that it computes what the nodes say. A difference belongs
+at the level that is asked for, onnxruntime with its optimizations off, so that it computes what the nodes say. A difference belongs
 to a class (class_of); docs/differences.md explains every class, and one that it does not name makes this fail. Work is
 done by children with limits: onnxruntime ends some of them.
 """
@@ -13,6 +13,7 @@ import collections
 import json
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,10 +24,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "differences.md"
 SKIPPED = 77
 MEMORY_BYTES = 6 << 30
-CHILD_SECONDS = 120  # of processor time, for what is left of all models
+MODEL_SECONDS = 10  # of processor time
 MOST_ELEMENTS = 1 << 16
 TOLERANCE = 1e-3  # of the largest number
 LARGEST = 1e6     # sums of more cancel
+LEVELS = {"none": "ORT_DISABLE_ALL", "all": "ORT_ENABLE_ALL"}
 FREE_SIZES = {"N": 2, "M": 3, "batch": 1}
 
 
@@ -60,13 +62,12 @@ def made_inputs(model):
     return inputs
 
 
-def run_engine(module, data, inputs):
+def run_engine(module, level, data, inputs):
     """("runs", outputs) or ("refuses", message)."""
     options = module.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    if module.__name__ == "onnxruntime":
-        options.graph_optimization_level = module.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.graph_optimization_level = getattr(module.GraphOptimizationLevel, LEVELS[level])
     try:
         session = module.InferenceSession(data, options, providers=["CPUExecutionProvider"])
         return "runs", session.run(None, inputs)
@@ -98,7 +99,7 @@ def difference(ours, theirs):
     return None if largest > LARGEST or abs(own - wide).max(initial=0) <= tolerance * max(largest, 1e-3) else "other numbers"
 
 
-def compare(path, tell):
+def compare(path, level, tell):
     """A row of the report; `tell` is called with the engine that runs next."""
     import hone
     import onnx
@@ -111,9 +112,9 @@ def compare(path, tell):
     if inputs is None:
         return row | {"what": "no inputs"}
     tell("hone")
-    ours = run_engine(hone, data, inputs)
+    ours = run_engine(hone, level, data, inputs)
     tell("onnxruntime")
-    theirs = run_engine(onnxruntime, data, inputs)
+    theirs = run_engine(onnxruntime, "none", data, inputs)
     tell("nobody")
     if ours[0] != theirs[0]:
         return row | {"what": f"hone {ours[0]}, onnxruntime {theirs[0]}", "why": (ours if ours[0] == "refuses" else theirs)[1][:400]}
@@ -126,33 +127,32 @@ def compare(path, tell):
 
 # ---- children ------------------------------------------------------------------------------------------
 
-def child(folder, first):
+def child(folder, level, first):
     """Rows on stdout, one line each; what runs at the moment is in the file `now`."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CHILD_SECONDS, CHILD_SECONDS))
     for path in sorted(folder.glob("*.onnx")):
         if path.name >= first:
-            row = compare(path, lambda engine, path=path: (folder / "now").write_text(f"{engine} {path.name}"))
+            resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + MODEL_SECONDS, resource.RLIM_INFINITY))
+            row = compare(path, level, lambda engine, path=path: (folder / "now").write_text(f"{engine} {path.name}"))
             print(json.dumps(row), flush=True)
 
 
-def rows_of(folder, seconds):
+def rows_of(folder, level, seconds):
     """All rows; a child that ends early is followed by another that begins behind the model it was at."""
     rows, first, end = [], "", time.monotonic() + seconds
     names = sorted(path.name for path in folder.glob("*.onnx"))
     while first is not None and time.monotonic() < end:
-        done = subprocess.run([sys.executable, __file__, "--child", str(folder), first], check=False, capture_output=True, text=True)
+        done = subprocess.run([sys.executable, __file__, "--child", str(folder), level, first], check=False, capture_output=True, text=True)
         found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{") and line.endswith("}")]
         rows += found
         seen = found[-1]["model"] if found else None
         left = [name for name in names if name > (seen or "") and name >= first]
         if not left:
             break
-        if done.returncode != -24:  # SIGXCPU: its time was over, nothing is wrong
-            engine = (folder / "now").read_text().split()[0]
-            rows.append({"model": left[0], "what": f"{engine} crashes", "why": f"status {done.returncode} {done.stderr[-200:]}", "operators": []})
-            left = left[1:]
-        first = left[0] if left else None
+        engine, name = (folder / "now").read_text().split()
+        what = "never ends" if done.returncode == -signal.SIGXCPU else "crashes"
+        rows.append({"model": name, "what": f"{engine} {what}", "why": f"status {done.returncode} {done.stderr[-200:]}", "operators": []})
+        first = left[1] if len(left) > 1 else None
     return rows
 
 
@@ -171,12 +171,13 @@ def class_of(row):
 
 def main():
     if sys.argv[1:2] == ["--child"]:
-        return child(Path(sys.argv[2]), sys.argv[3])
+        return child(Path(sys.argv[2]), *sys.argv[3:])
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("program", help="hostile_graphs")
     parser.add_argument("--graphs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help="of time, after which no child is started")
+    parser.add_argument("--level", choices=LEVELS, default="all", help="of hone")
     parser.add_argument("--json", type=Path, help="all rows")
     options = parser.parse_args()
     try:
@@ -189,7 +190,7 @@ def main():
         folder = Path(name)
         subprocess.run([options.program, "--no-exercise", "--graphs", str(options.graphs), "--seed", str(options.seed),
                         "--dump", name], check=True, stdout=subprocess.DEVNULL)
-        rows = rows_of(folder, options.seconds)
+        rows = rows_of(folder, options.level, options.seconds)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     print(collections.Counter(row["what"] for row in rows))
