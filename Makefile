@@ -13,7 +13,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 check = $(call build,$(1)) && ctest --preset $(1)
 
 .PHONY: all help setup setup-test demo test test-dev test-asan test-tsan test-fuzz test-unity \
-        test-aarch64 test-random bench bench-scratch roofline install asan tsan lint format clean
+        test-aarch64 test-random test-hostile bench bench-scratch roofline zoo install asan tsan lint format clean
 
 all: setup ## build the library and the command (build/release)
 	@$(call build,release)
@@ -54,6 +54,9 @@ test-unity: ## all files in one translation unit
 test-random: ## 20,000 random graphs through the optimizer
 	@$(call build,dev) && build/dev/tests/random_graphs --graphs 20000 --seed 2
 
+test-hostile: ## 200,000 graphs that contradict themselves, under the sanitizers
+	@$(call build,asan) && build/asan/tests/hostile_graphs --graphs 200000 --seed 2
+
 test-fuzz: ## every fuzzer for a minute
 	@if tools/setup has-fuzzer; then export CTEST_PARALLEL_LEVEL=3 && $(call check,fuzz); \
 	else echo "skipped: fuzzers (clang with libFuzzer is missing)"; fi
@@ -85,6 +88,9 @@ bench-scratch: ## some of them, from a tree with changes: WHAT="nodes small"
 
 roofline: ## each architecture next to what this machine allows, into docs/roofline.md
 	@bench/run roofline page
+
+zoo: ## models of PyPI and npm packages beside onnxruntime, into docs/zoo.md (downloads 1.5 GB)
+	@bench/run zoo --again --page $(WHAT)
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is respected
 	@cmake --install build/release --prefix $(PREFIX)

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "bench"
 PACKAGES = ("onnxruntime", "openvino", "onnx", "numpy")
 # What the benches write themselves; a change there changes no number.
-WRITTEN = ("bench/results", "docs/performance.md", "docs/memory.md", "docs/python.md", "docs/roofline.md")
+WRITTEN = ("bench/results", "docs/performance.md", "docs/memory.md", "docs/python.md", "docs/roofline.md",
+           "docs/zoo.md")
 ENVIRONMENT = re.compile(r"HONE_|ONEDNN_|OMP_|KMP_|ORT_|OV_|MALLOC_|LD_PRELOAD$|CFLAGS$|CC$")
 FEATURES = re.compile(r"sse4|avx|fma|f16c|bmi|amx|vaes|asimd|sve|bf16|i8mm|fphp")
 NOT_FLAGS = re.compile(r"-I|-o$|-c$|-M|-D")

@@ -10,16 +10,12 @@
 #define _GNU_SOURCE
 #include "damage/exercise.h"
 #include "damage/mutate.h"
+#include "damage/watchdog.h"
 
 #include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MAX_SEED_BYTES ((uint64_t)32 << 10)
 #define WATCHDOG_SECONDS 20 /* of processor time: an endless loop, not a slow one */
@@ -168,17 +164,10 @@ static void print_complaint(const options *o, uint64_t number, const variant *v,
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Shared by the two processes. */
-typedef struct progress {
-    volatile uint64_t variant;
-    volatile bool is_done;
-} progress;
-
-/* A process that uses up this much time is ended by the signal. */
-static void set_watchdog(void) {
-    struct itimerval timer = {.it_value.tv_sec = WATCHDOG_SECONDS};
-    setitimer(ITIMER_PROF, &timer, NULL);
-}
+typedef struct campaign {
+    const corpus *corpus;
+    const options *options;
+} campaign;
 
 typedef struct totals {
     uint64_t n_variants, n_loaded, n_sessions, n_runs_completed, n_complaints;
@@ -230,13 +219,14 @@ static options read_options(int argc, char **argv, corpus *c) {
     return o;
 }
 
-static int run_variants(const corpus *c, const options *o, progress *p) {
+static int run_variants(void *ctx, watch_progress *p) {
+    const corpus *c = ((const campaign *)ctx)->corpus;
+    const options *o = ((const campaign *)ctx)->options;
     totals t = {0};
     uint64_t begin = o->only == UINT64_MAX ? 0 : o->only;
     uint64_t end = o->only == UINT64_MAX ? o->n_variants : o->only + 1;
     for (uint64_t i = begin; i < end && t.n_complaints < MAX_COMPLAINTS; i++) {
-        p->variant = i;
-        set_watchdog();
+        watch_begin(p, i, WATCHDOG_SECONDS);
         run_variant(c, o, i, &t);
     }
     printf("%llu damaged models from %u seeds: %llu loaded, %llu made a session, "
@@ -250,34 +240,17 @@ static int run_variants(const corpus *c, const options *o, progress *p) {
     return t.n_complaints ? 1 : 0;
 }
 
-/* The work is done by a child, so that somebody is left to tell which variant ended it. */
-static int watch(const corpus *c, const options *o) {
-    progress *p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED)
-        fail("no memory for", "progress");
-    pid_t child = fork();
-    if (child == 0)
-        return run_variants(c, o, p);
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        fail("cannot start", "a process");
-    if (!p->is_done)
-        printf("variant %llu (seed %llu) %s\n", (unsigned long long)p->variant,
-               (unsigned long long)o->seed,
-               WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF ? "never ends" : "crashes");
-    return p->is_done && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
 int main(int argc, char **argv) {
     corpus c = {.arena = hn_arena_new(NULL)};
     if (!c.arena)
         return 2;
     options o = read_options(argc, argv, &c);
     int status = EXIT_SKIPPED;
+    uint64_t last;
     if (c.models.n == 0)
         fprintf(stderr, "damage: no models to damage\n");
     else
-        status = watch(&c, &o);
+        status = watch_child("variant", o.seed, run_variants, &(campaign){&c, &o}, &last) ? 1 : 0;
     hn_arena_free(c.arena);
     return status;
 }

@@ -80,6 +80,9 @@ hn_attr grow_attr_block(grower *w, const char *name, hn_id block);
 /* Adds a node of ai.onnx as it is. */
 hn_id grow_add(grower *w, const char *op, uint32_t n_in, const hn_id *in, uint32_t n_out,
                uint32_t n_attrs, const hn_attr *attrs);
+/* The same of another domain; NULL is ai.onnx. */
+hn_id grow_add_of(grower *w, hn_str domain, const char *op, uint32_t n_in, const hn_id *in,
+                  uint32_t n_out, uint32_t n_attrs, const hn_attr *attrs);
 bool grow_compute(grower *w, hn_id node); /* its outputs, from what its inputs are now */
 bool grow_settle(grower *w, hn_id node);  /* the same for a new node; false: it is gone */
 /* For hn_eval_host: the nodes of a body, one after the other. */
@@ -122,6 +125,8 @@ typedef struct grown {
     hn_object **inputs; /* NULL: the initializer of that name */
     uint32_t n_refused;
 } grown;
+void grow_open(grower *w, uint64_t seed); /* an empty graph */
+void grow_close(grower *w);
 bool grow_model(uint64_t seed, grown *out); /* false: it came to nothing */
 /* Through its text, as a file would give it: no types but those declared, no gaps. */
 hn_model *grow_read_again(const hn_model *m);

@@ -118,7 +118,7 @@ static void free_dimensions(grower *w) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static bool open_grower(grower *w, uint64_t seed) {
+void grow_open(grower *w, uint64_t seed) {
     *w = (grower){.arena = hn_arena_new(NULL), .model = hn_model_new(NULL)};
     hn_rng_seed(&w->rng, seed);
     w->opset = grow_between(w, 9, 23);
@@ -130,15 +130,14 @@ static bool open_grower(grower *w, uint64_t seed) {
     w->model->ir_version = 8;
     w->model->has_ir_version = true;
     if (!HN_VEC_PUSH(w->model->arena, &w->model->opsets, import))
-        return false;
+        grow_fail("no memory");
     w->g = w->model->graph = hn_graph_new(w->model, &w->model->opsets);
     if (!w->g)
-        return false;
+        grow_fail("no memory");
     hn_block_at(w->g, 0)->name = hn_intern_z(w->model->names, "g");
-    return true;
 }
 
-static void close_grower(grower *w) {
+void grow_close(grower *w) {
     for (hn_id id = 0; id < w->data.n; id++)
         grow_set_data(w, id, NULL);
     hn_heap_free(w->host.heap);
@@ -179,8 +178,7 @@ static void keep_inputs(grower *w, grown *out) {
 bool grow_model(uint64_t seed, grown *out) {
     grower w;
     *out = (grown){.model = NULL};
-    if (!open_grower(&w, seed))
-        grow_fail("no memory");
+    grow_open(&w, seed);
     grow_inputs(&w);
     for (uint32_t n = 1 + grow_below(&w, MAX_STEPS); n > 0; n--)
         grow_step(&w);
@@ -195,7 +193,7 @@ bool grow_model(uint64_t seed, grown *out) {
         out->model = grow_read_again(w.model);
         out->n_refused = w.n_refused;
     }
-    close_grower(&w);
+    grow_close(&w);
     return ok;
 }
 

@@ -146,9 +146,14 @@ hone_status grow_run_block(void *run, hn_id block, uint32_t n_in, hn_object *con
 
 hn_id grow_add(grower *w, const char *op, uint32_t n_in, const hn_id *in, uint32_t n_out,
                uint32_t n_attrs, const hn_attr *attrs) {
+    return grow_add_of(w, NULL, op, n_in, in, n_out, n_attrs, attrs);
+}
+
+hn_id grow_add_of(grower *w, hn_str domain, const char *op, uint32_t n_in, const hn_id *in,
+                  uint32_t n_out, uint32_t n_attrs, const hn_attr *attrs) {
     while (n_in > 0 && in[n_in - 1] == HN_NONE)
         n_in--;
-    hn_id node = hn_graph_add_node(w->g, w->block, NULL, hn_intern_z(w->model->names, op),
+    hn_id node = hn_graph_add_node(w->g, w->block, domain, hn_intern_z(w->model->names, op),
                                    hn_graph_fresh_name(w->g, "n"), n_in, n_out, n_attrs, attrs);
     if (node == HN_NONE)
         grow_fail("no memory");

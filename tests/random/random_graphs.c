@@ -10,18 +10,14 @@
  * at work. Files are models in which something was wrong once; they are held in the same way, on
  * made-up inputs. */
 #define _GNU_SOURCE
+#include "damage/watchdog.h"
 #include "prove/prove.h"
 #include "random/contest.h"
 #include "random/grow.h"
 #include "random/shrink.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define WATCHDOG_SECONDS 60 /* of processor time, for one graph */
 
@@ -34,12 +30,6 @@ typedef struct options {
     int n_files; /* models instead of random ones */
     char **files;
 } options;
-
-/* Shared by the two processes. */
-typedef struct progress {
-    volatile uint64_t graph;
-    volatile bool is_done;
-} progress;
 
 typedef struct rule_count {
     const char *pass;
@@ -79,11 +69,6 @@ static void print_rules(const totals *t) {
                 printf(" %s %llu", t->rules[k].rule, (unsigned long long)t->rules[k].n);
         printf("\n");
     }
-}
-
-static void set_watchdog(void) {
-    struct itimerval timer = {.it_value.tv_sec = WATCHDOG_SECONDS};
-    setitimer(ITIMER_PROF, &timer, NULL);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -210,11 +195,11 @@ static grown grown_from(hn_model *m, uint64_t seed) {
     return g;
 }
 
-static int run_files(const options *o, progress *p) {
+static int run_files(void *ctx, watch_progress *p) {
+    const options *o = ctx;
     static totals t;
     for (int i = 0; i < o->n_files; i++) {
-        p->graph = (uint64_t)i;
-        set_watchdog();
+        watch_begin(p, (uint64_t)i, WATCHDOG_SECONDS);
         grown g = grown_from(read_model(o->files[i]), o->seed);
         uint64_t n_before = t.n_graphs;
         if (!hold_all(o, (uint64_t)i, &g, &t) || t.n_graphs == n_before) {
@@ -256,13 +241,13 @@ static options read_options(int argc, char **argv) {
 }
 
 /* Graphs that cannot be used do not count: there are as many others. */
-static int run_graphs(const options *o, progress *p) {
+static int run_graphs(void *ctx, watch_progress *p) {
+    const options *o = ctx;
     static totals t;
     uint64_t number = o->only == UINT64_MAX ? 0 : o->only;
     uint64_t n_wanted = o->only == UINT64_MAX ? o->n_graphs : 1;
     for (uint64_t i = 0; t.n_graphs < n_wanted && i < 2 * n_wanted; i++, number++) {
-        p->graph = number;
-        set_watchdog();
+        watch_begin(p, number, WATCHDOG_SECONDS);
         try_graph(o, number, &t);
         if (t.n_complaints == MAX_COMPLAINTS || o->only != UINT64_MAX)
             break;
@@ -278,21 +263,8 @@ static int run_graphs(const options *o, progress *p) {
     return t.n_complaints > 0 || (o->only == UINT64_MAX && t.n_graphs < n_wanted);
 }
 
-/* The work is done by a child, so that somebody is left to tell which graph ended it. */
 int main(int argc, char **argv) {
     options o = read_options(argc, argv);
-    progress *p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED)
-        grow_fail("no memory");
-    pid_t child = fork();
-    if (child == 0)
-        return o.n_files ? run_files(&o, p) : run_graphs(&o, p);
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        grow_fail("cannot start a process");
-    if (!p->is_done)
-        printf("graph %llu (seed %llu) %s\n", (unsigned long long)p->graph,
-               (unsigned long long)o.seed,
-               WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF ? "never ends" : "crashes");
-    return p->is_done && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    uint64_t last;
+    return watch_child("graph", o.seed, o.n_files ? run_files : run_graphs, &o, &last) ? 1 : 0;
 }

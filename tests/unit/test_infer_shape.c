@@ -86,6 +86,9 @@ static const typed_case typed[] = {
      "y"},
     {OPSET(21) "g (float[n,3,4] x, int64[?,5,1] i) => (y) { y = GatherND <batch_dims = 1> (x, i) }",
      "float[n,5,4]", "y"},
+    {OPSET(16) "g (float[n] x, int64[1] i, float[1] u) => (y) { y = ScatterElements <reduction = "
+               "\"max\"> (x, i, u) }",
+     "float[n]", "y"}, /* named by version 18, written by exporters before */
     {OPSET(21) "g (float[n,3] x, int64[5,1] i, float[5,3] u) => (y) { y = ScatterND (x, i, u) }",
      "float[n,3]", "y"},
     {OPSET(24) "g (float[b,h,64,d] x, float[b,h,s,d] u) => (y) { y = TensorScatter (x, u) }",
@@ -143,8 +146,8 @@ static const wrong_case wrong[] = {
     {OPSET(21) "g (float[n,3] x, int64[5,1] i, float[5,2] u) => (y) { y = ScatterND (x, i, u) }",
      "needs the shape [5,3]"},
     {OPSET(16) "g (float[n] x, int64[1] i, float[1] u) => (y) { y = ScatterElements <reduction = "
-               "\"max\"> (x, i, u) }",
-     "none, add or mul"},
+               "\"mean\"> (x, i, u) }",
+     "none, add, mul, max or min"},
     {OPSET(21) "g (float[n,2] x) => (y, z) <int64[1] s = {3}> { y, z = TopK (x, s) }",
      "fewer elements"},
     {OPSET(21) "g (int64[n] x, float[3] v) => (y) <int64 d = {5}> { y = OneHot (x, d, v) }",

@@ -65,13 +65,46 @@ static bool takes_object(const arg_rule *r, const hn_object *o) {
     return type_of_leaf(o->items[0], inner) && takes_type(r, &sequence);
 }
 
+static bool is_same_type_variable(const hn_param *a, const hn_param *b) {
+    return !a->heterogeneous && !b->heterogeneous && a->type_len == b->type_len &&
+           memcmp(a->type, b->type, a->type_len) == 0;
+}
+
+/* The first argument whose type must be that of argument i. */
+static uint32_t first_of_variable(const hn_eval *c, const arg_rule *r, uint32_t i) {
+    hn_param p;
+    for (uint32_t k = 0; k < i; k++)
+        if (c->args[k] && c->args[k]->kind == HN_OBJECT_TENSOR &&
+            hn_op_arg(r->op, HN_OP_INPUTS, r->version, k, &p) &&
+            is_same_type_variable(&p, &r->param))
+            return k;
+    return i;
+}
+
+/* Evaluations read all arguments of a type variable as what the first one is. */
+static hone_status check_variable(const hn_eval *c, const arg_rule *r, uint32_t i) {
+    if (c->args[i]->kind != HN_OBJECT_TENSOR)
+        return HONE_OK;
+    uint32_t first = first_of_variable(c, r, i);
+    hn_dtype wanted = c->args[first]->array.dtype, found = c->args[i]->array.dtype;
+    return wanted == found ? HONE_OK
+                           : hn_fail(c->err, HONE_E_TYPE,
+                                     "input %u is %s and input %u is %s, but %s-%d takes one type "
+                                     "for both",
+                                     first, hn_dtype_name(wanted), i, hn_dtype_name(found),
+                                     hn_op_name(r->op), r->version);
+}
+
 hone_status hn_eval_check_args(hn_eval *c) {
     arg_rule r = {.op = c->node.op, .version = c->node.version};
-    for (uint32_t i = 0; i < c->n_args; i++)
-        if (c->args[i] && hn_op_arg(r.op, HN_OP_INPUTS, r.version, i, &r.param) &&
-            !takes_object(&r, c->args[i]))
+    for (uint32_t i = 0; i < c->n_args; i++) {
+        if (!c->args[i] || !hn_op_arg(r.op, HN_OP_INPUTS, r.version, i, &r.param))
+            continue;
+        if (!takes_object(&r, c->args[i]))
             return hn_fail(c->err, HONE_E_TYPE,
                            "input %u (%.*s) is of a type that %s-%d does not take", i,
                            (int)r.param.name_len, r.param.name, hn_op_name(r.op), r.version);
+        HN_TRY(check_variable(c, &r, i));
+    }
     return HONE_OK;
 }

@@ -27,12 +27,14 @@ static bool is_size_type(const hn_type *t) {
            (t->elem == HN_I64 || t->elem == HN_I32 || t->elem == HN_BOOL);
 }
 
-/* True for an integer value that is not constant itself, but all of whose elements are known. */
+/* True for an integer value that is not constant itself, but all of whose elements are known. A
+ * file may declare another shape than that of the elements. */
 static bool is_foldable(const hn_pass *p, hn_id value, uint32_t *n, const hn_sint **elems) {
     const hn_value *v = hn_value_at(p->g, value);
     bool is_scalar;
     return v->uses.n > 0 && is_size_type(v->type) && !hn_facts_const(p->facts, value) &&
-           hn_facts_ints(p->facts, value, n, elems, &is_scalar) && are_numbers(*n, *elems);
+           hn_facts_ints(p->facts, value, n, elems, &is_scalar) && are_numbers(*n, *elems) &&
+           is_scalar == (v->type->shape.rank == 0);
 }
 
 static hone_status fold_output(hn_pass *p, hn_id node, hn_id value) {

@@ -39,8 +39,10 @@ bool hn_axes_read(const hn_rule *r, hn_id node, uint32_t input, int32_t rank, ui
                   const int64_t **axes);
 /* Normalizes an axis into [0, rank); false when it is out of range. */
 static inline bool hn_axis_normalize(int64_t *axis, int32_t rank) {
+    if (rank < 0 || *axis < -rank || *axis >= rank)
+        return false;
     *axis += *axis < 0 ? rank : 0;
-    return *axis >= 0 && *axis < rank;
+    return true;
 }
 
 #endif /* HN_MOVES_H */

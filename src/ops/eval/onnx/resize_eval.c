@@ -465,7 +465,7 @@ static hone_status eval_resize(hn_eval *c) {
     if (x->n_elems == 0)
         return hn_eval_fail(c, HONE_E_SHAPE, "an input without elements cannot be resized");
     bool is_parted = x->row_stride || y->row_stride;
-    bool by_rows = f.mode == RESIZE_NEAREST && !f.axes[x->rank - 1].is_resized;
+    bool by_rows = x->rank > 0 && f.mode == RESIZE_NEAREST && !f.axes[x->rank - 1].is_resized;
     return is_parted && !by_rows ? resize_parted(c, &f, x, y) : resize_array(c, &f, x, y);
 }
 const hn_impl hn_impl_resize[1] = {{.eval = eval_resize}};

@@ -57,7 +57,8 @@ hone_status hn_expand_box(hn_eval *c, hn_box_move *m) {
     const hn_array *y = hn_ret(c, 0);
     m->rank = y->rank;
     m->to_first = m->from_first = 0;
-    memcpy(m->dims, y->dims, (size_t)y->rank * sizeof *m->dims);
+    if (y->rank > 0)
+        memcpy(m->dims, y->dims, (size_t)y->rank * sizeof *m->dims);
     hn_strides(y->rank, y->dims, m->to_strides);
     hn_broadcast_strides(hn_arg(c, 0), y->rank, m->from_strides);
     return HONE_OK;

@@ -63,7 +63,8 @@ hone_status hn_slice_box(hn_eval *c, hn_box_move *m) {
     slice_lists s;
     HN_TRY(slice_read(c, &s));
     hn_strides(x->rank, x->dims, m->from_strides);
-    memcpy(m->dims, x->dims, (size_t)x->rank * sizeof *m->dims);
+    if (x->rank > 0)
+        memcpy(m->dims, x->dims, (size_t)x->rank * sizeof *m->dims);
     m->rank = x->rank;
     m->to_first = m->from_first = 0;
     for (uint32_t i = 0; i < s.n; i++) {
