@@ -117,5 +117,5 @@ int main(void) {
         cmocka_unit_test(test_beam_search),      cmocka_unit_test(test_encoded_beam_search),
         cmocka_unit_test(test_refuses_searches), cmocka_unit_test(test_tokenizer),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }
