@@ -42,10 +42,76 @@ def decoder(seed):
     return helper.make_graph(nodes, "decoder", ids + [past], outputs, tensors)
 
 
-def model_of(op, inputs, outputs, seed, **attributes):
+class EncoderDecoder:
+    """An encoder and a decoder of the same kind, the latter with states of its own and of the encoder's sequence. In the
+    older form the encoder takes the first step of the decoder, too."""
+
+    def __init__(self, seed, is_old, has_hidden):
+        self.rng, self.is_old, self.has_hidden = numpy.random.default_rng(seed), is_old, has_hidden
+        width = HEADS * SIZE
+        weights = {"source": self.rng.standard_normal((WORDS, width)), "target": self.rng.standard_normal((WORDS, width)),
+                   "key": self.rng.standard_normal((width, width)), "word": 1.5 * self.rng.standard_normal((width, WORDS))}
+        self.tensors = [numpy_helper.from_array(v.astype("f4"), k) for k, v in weights.items()]
+        numbers = {"heads": [0, 0, HEADS, SIZE], "flat": [0, 1, width], "two": [2], "mask_axes": [1, 3], "last": [-1]}
+        self.tensors += [numpy_helper.from_array(numpy.array(v, "i8"), k) for k, v in numbers.items()]
+
+    def cross_nodes(self):
+        return [helper.make_node("Gather", ["source", "encoder_input_ids"], ["encoder_hidden_states"]),
+                helper.make_node("Reshape", ["encoder_hidden_states", "heads"], ["e4"]),
+                helper.make_node("Transpose", ["e4"], ["present_key_cross_0"], perm=[0, 2, 1, 3]),
+                helper.make_node("Neg", ["present_key_cross_0"], ["present_value_cross_0"])]
+
+    def step_nodes(self, ids, past, cross):
+        def node(op, inputs, output, **attributes):
+            return helper.make_node(op, inputs, [output], **attributes)
+
+        nodes = [node("Gather", [ids, "last"], "token", axis=1), node("Gather", ["target", "token"], "x"),
+                 node("MatMul", ["x", "key"], "k"),
+                 node("Reshape", ["k", "heads"], "k4"), node("Transpose", ["k4"], "new", perm=[0, 2, 1, 3])]
+        for kind in ("key", "value"):
+            nodes += [node("Concat", [f"past_{kind}_self_0", "new"], f"present_{kind}_self_0", axis=2) if past else
+                      node("Identity", ["new"], f"present_{kind}_self_0")]
+        return nodes + [
+            node("ReduceMean", ["present_key_self_0"], "own", axes=[2]),
+            node("Cast", ["encoder_attention_mask"], "mask", to=FLOAT), node("Unsqueeze", ["mask", "mask_axes"], "mask4"),
+            node("Mul", [cross, "mask4"], "masked"), node("ReduceSum", ["masked", "two"], "sum"),
+            node("ReduceSum", ["mask4", "two"], "count"), node("Div", ["sum", "count"], "mean"),
+            node("Add", ["own", "mean"], "both"), node("Transpose", ["both"], "both_t", perm=[0, 2, 1, 3]),
+            node("Reshape", ["both_t", "flat"], "state"), node("Add", ["x", "state"], "h"), node("Tanh", ["h"], "t"),
+            node("MatMul", ["t", "word"], "logits")]
+
+    @staticmethod
+    def ids(name, length):
+        return helper.make_tensor_value_info(name, I32, ["batch", length])
+
+    @staticmethod
+    def states(prefix, where, length):
+        return [helper.make_tensor_value_info(f"{prefix}_{kind}_{where}_0", FLOAT, ["batch", HEADS, length, SIZE])
+                for kind in ("key", "value")]
+
+    def bodies(self):
+        logits = helper.make_tensor_value_info("logits", FLOAT, ["batch", 1, WORDS])
+        hidden = helper.make_tensor_value_info("encoder_hidden_states", FLOAT, ["batch", "source_length", HEADS * SIZE])
+        inputs, outputs = [self.ids("encoder_input_ids", "source_length"), self.ids("encoder_attention_mask", "source_length")], []
+        nodes = self.cross_nodes()
+        if self.is_old:
+            inputs.append(self.ids("decoder_input_ids", 1))
+            outputs = [logits, hidden] + self.states("present", "self", 1)
+            nodes += self.step_nodes("decoder_input_ids", False, "present_key_cross_0")
+        outputs += self.states("present", "cross", "source_length")
+        encoder = helper.make_graph(nodes, "encoder", inputs, outputs, self.tensors)
+        inputs = [self.ids("input_ids", 1), self.ids("encoder_attention_mask", "source_length")]
+        inputs += ([hidden] if self.has_hidden else []) + self.states("past", "self", "past") + self.states("past", "cross", "source_length")
+        decoder_body = helper.make_graph(self.step_nodes("input_ids", True, "past_key_cross_0"), "decoder", inputs,
+                                         [logits] + self.states("present", "self", "total"), self.tensors)
+        return {"encoder": encoder, "decoder": decoder_body, "model_type": 1, "decoder_start_token_id": 2}
+
+
+def model_of(op, inputs, outputs, seed, bodies=None, **attributes):
     """`inputs` are names and arrays, None where one is left out."""
+    bodies = bodies or {"decoder": decoder(seed), "model_type": 0}
     node = helper.make_node(op, [name if value is not None else "" for name, value in inputs], outputs, domain=MS,
-                            decoder=decoder(seed), eos_token_id=EOS, pad_token_id=PAD, model_type=0, **attributes)
+                            eos_token_id=EOS, pad_token_id=PAD, **bodies, **attributes)
     feed = {name: value for name, value in inputs if value is not None}
     declared = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
                 for name, value in feed.items()]
@@ -110,9 +176,14 @@ def sampling_cases():
 
 def beam_cases():
     rng, numbers = random.Random(17), numpy.random.default_rng(17)
-    for i in range(40):
+    for i in range(60):
         ids = prompt(rng, numbers)
         given = common_inputs(rng, numbers, ids)
+        bodies = None
+        if i >= 40:
+            is_old = i % 3 != 0
+            bodies = EncoderDecoder(i, is_old, is_old and i % 2 == 0).bodies()
+            given["max_length"] = number(rng.randint(3, 10))
         beams = rng.randint(1, 4)
         given |= {"num_beams": number(beams), "num_return_sequences": number(rng.randint(1, beams)),
                   "min_length": number(rng.randint(0, 6)),  # the oracle wants it here, like length_penalty
@@ -121,7 +192,8 @@ def beam_cases():
                  "vocab_mask", "prefix_vocab_mask", "attention_mask")
         inputs = [("input_ids", ids)] + [(name, given[name]) for name in names]
         outputs = ["sequences", "sequences_scores", "scores"][:rng.randint(1, 3)]
-        yield f"BeamSearch {i}", *model_of("BeamSearch", inputs, outputs, i, early_stopping=rng.randint(0, 1), **attributes_of(rng))
+        yield f"BeamSearch {i}", *model_of("BeamSearch", inputs, outputs, i, bodies, early_stopping=rng.randint(0, 1),
+                                           **attributes_of(rng))
 
 
 def tokenizer_cases():

@@ -113,5 +113,5 @@ static void a_refused_plan_leaves_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(planned_bodies_compute_the_same),
                                        cmocka_unit_test(a_refused_plan_leaves_nothing)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

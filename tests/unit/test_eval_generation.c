@@ -47,6 +47,28 @@ static void test_beam_search(void **state) {
                 1, 2, 3, 0, 0, 0, 1, 2, 3, 1, 2, 3);
 }
 
+/* The encoder's states are zeros, too: with a start token of 1 the words are those of above. */
+#define ENCODED_BEAMS                                                                              \
+  HEAD("17")                                                                                       \
+  "g () => (int32[?,?,?] z) <int32[1,3] ids = {0, 2, 2}, int32[1] most = {6}, int32[1] no = {0}, " \
+  "int32[1] two = {2}, int32[1] one = {1}, float[1] f = {1}> {"                                    \
+  " z = com.microsoft.BeamSearch <eos_token_id = 4, pad_token_id = 0, model_type = 1, "            \
+  "decoder_start_token_id = 1, encoder = e (int32[b,s] encoder_input_ids, "                        \
+  "int32[b,s] encoder_attention_mask) => (float[b,1,s,1] key, float[b,1,s,1] value) <"             \
+  "int64[2] axes = {1, 3}> { c = Cast <to = 1> (encoder_input_ids) key = Unsqueeze (c, axes)"      \
+  " value = Identity (key) }, decoder = d (int32[b,1] input_ids, int32[b,s] mask, "                \
+  "float[b,1,p,1] k, float[b,1,p,1] v, float[b,1,s,1] ck, float[b,1,s,1] cv) => "                  \
+  "(float[b,1,5] logits, float[b,1,t,1] k1, float[b,1,t,1] v1) <float[5,5] w = {0, 0, 0, 0, 0, "   \
+  "0, 0, 5, 4, 0, 0, 0, 0, 5, 3, 0, 4, 0, 0, 5, 5, 0, 0, 0, 0}, int64[2] axes = {2, 3}> {"         \
+  " logits = Gather (w, input_ids) c = Cast <to = 1> (input_ids) new = Unsqueeze (c, axes)"        \
+  " k1 = Concat <axis = 2> (k, new) v1 = Concat <axis = 2> (v, new) }> "                           \
+  "(ids, most, no, two, one, f) }"
+
+static void test_encoded_beam_search(void **state) {
+    (void)state;
+    EXPECT_INTS(ENCODED_BEAMS, 1, 2, 3, 0, 0, 0);
+}
+
 static void test_refuses_searches(void **state) {
     (void)state;
     expect_refused(SEARCH("GreedySearch", "", "1,1", "1", "ids, one", "?,?"), "max_length is 1");
@@ -72,10 +94,10 @@ static void test_refuses_searches(void **state) {
 /* ---- Tokenizer ------------------------------------------------------------------------------- */
 
 /* Where tokens are, and not padding. */
-#define TOKENS(attributes)                                                                   \
-  HEAD("20")                                                                                 \
+#define TOKENS(attributes)                                                                    \
+  HEAD("20")                                                                                  \
   "g () => (int64[?,?] z) <string[2] x = {\"ab cd,e\", \" \xc3\xa9\"}, string no = {\"\"}> {" \
-  " t = com.microsoft.Tokenizer <pad_value = \"\", " attributes "> (x)"                      \
+  " t = com.microsoft.Tokenizer <pad_value = \"\", " attributes "> (x)"                       \
   " e = Equal (t, no) n = Not (e) z = Cast <to = 7> (n) }"
 
 static void test_tokenizer(void **state) {
@@ -91,9 +113,9 @@ static void test_tokenizer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_greedy_search), cmocka_unit_test(test_sampling),
-        cmocka_unit_test(test_beam_search),   cmocka_unit_test(test_refuses_searches),
-        cmocka_unit_test(test_tokenizer),
+        cmocka_unit_test(test_greedy_search),    cmocka_unit_test(test_sampling),
+        cmocka_unit_test(test_beam_search),      cmocka_unit_test(test_encoded_beam_search),
+        cmocka_unit_test(test_refuses_searches), cmocka_unit_test(test_tokenizer),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

@@ -39,5 +39,5 @@ int main(void) {
         cmocka_unit_test(test_label_is_voted_for),
         cmocka_unit_test(test_spare_coefficients),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

@@ -114,5 +114,5 @@ int main(void) {
         cmocka_unit_test(test_valid_models_have_no_note),
         cmocka_unit_test(test_other_faults_stay),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

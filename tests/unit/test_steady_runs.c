@@ -136,5 +136,5 @@ static void first_runs_decide(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(steady_runs_decide_nothing),
                                        cmocka_unit_test(first_runs_decide)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

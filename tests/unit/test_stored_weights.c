@@ -96,5 +96,5 @@ int main(void) {
         cmocka_unit_test(what_halves_do_not_have_stays),
         cmocka_unit_test(other_precisions_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

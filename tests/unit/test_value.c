@@ -163,5 +163,5 @@ int main(void) {
         cmocka_unit_test(serialized_values_are_checked),
         cmocka_unit_test(initializers_take_other_data),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

@@ -9,7 +9,8 @@ static const hn_generation_form beam_form = {.repetition_penalty = 6,
                                              .vocab_mask = 7,
                                              .prefix_vocab_mask = 8,
                                              .attention_mask = 9,
-                                             .presence_mask = HN_NO_ARG};
+                                             .presence_mask = HN_NO_ARG,
+                                             .takes_encoder = true};
 
 #define OTHER_BEAM_SCORE \
   (-1e9f) /* of beams but the first: at the beginning they are all the same */
@@ -139,7 +140,7 @@ static void pad_beams(beam_loop *l, int64_t b) {
     for (int64_t i = b * l->g.n_beams; i < (b + 1) * l->g.n_beams; i++) {
         l->beam_scores[i] = 0;
         l->tokens[i] = l->g.pad;
-        l->from[i] = (int32_t)i;
+        l->from[i] = 0; /* any: nobody looks at what comes of it */
     }
 }
 

@@ -22,7 +22,7 @@ hone_status hn_generation_scalar(hn_eval *c, uint32_t arg, double other, double 
     return HONE_OK;
 }
 
-static const int32_t *int_arg(const hn_eval *c, uint32_t arg) {
+const int32_t *hn_generation_ints(const hn_eval *c, uint32_t arg) {
     const hn_array *a = arg == HN_NO_ARG ? NULL : hn_arg(c, arg);
     return a ? a->data : NULL;
 }
@@ -45,14 +45,16 @@ static hone_status read_generation(hn_eval *c, const hn_generation_form *form, h
     const hn_infer *node = hn_eval_node(c);
     const hn_array *ids = hn_arg(c, 0);
     double penalty;
-    if (hn_attr_i(node, "model_type", 0) != 0)
+    int64_t model_type = hn_attr_i(node, "model_type", 0);
+    g->is_encoded = model_type == 1 && form->takes_encoder;
+    if (model_type != 0 && !g->is_encoded)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED,
                             "model_type %lld cannot be run; 0, a decoder without an encoder, can",
-                            (long long)hn_attr_i(node, "model_type", 0));
+                            (long long)model_type);
     if (ids->rank != 2 || ids->dtype != HN_I32 || ids->n_elems == 0)
         return hn_eval_fail(c, HONE_E_SHAPE, "input_ids must be int32[batch, length], not empty");
     g->batch = ids->dims[0];
-    g->prompt = g->length = ids->dims[1];
+    g->prompt = g->length = g->is_encoded ? 1 : ids->dims[1];
     g->n_rows = g->batch * g->n_beams;
     g->form = *form;
     g->eos = (int32_t)hn_attr_i(node, "eos_token_id", -1);
@@ -60,9 +62,9 @@ static hone_status read_generation(hn_eval *c, const hn_generation_form *form, h
     g->ngram_size = hn_attr_i(node, "no_repeat_ngram_size", 0);
     g->temperature = hn_attr_f(node, "temperature", 1);
     g->presence_penalty = hn_attr_f(node, "presence_penalty", 0);
-    g->vocab_mask = int_arg(c, form->vocab_mask);
-    g->prefix_vocab_mask = int_arg(c, form->prefix_vocab_mask);
-    g->presence_mask = int_arg(c, form->presence_mask);
+    g->vocab_mask = hn_generation_ints(c, form->vocab_mask);
+    g->prefix_vocab_mask = hn_generation_ints(c, form->prefix_vocab_mask);
+    g->presence_mask = hn_generation_ints(c, form->presence_mask);
     HN_TRY(hn_generation_scalar(c, form->repetition_penalty, 1, &penalty));
     g->repetition_penalty = (float)penalty;
     if (!(penalty > 0) || !(g->temperature > 0))
@@ -90,7 +92,7 @@ static int32_t *input_row(const hn_generation *g, uint32_t i, int64_t row) {
 static void fill_prompt(hn_eval *c, hn_generation *g, int64_t row) {
     int64_t b = row / g->n_beams;
     const int32_t *given = (const int32_t *)hn_arg(c, 0)->data + b * g->prompt,
-                  *given_mask = int_arg(c, g->form.attention_mask);
+                  *given_mask = hn_generation_ints(c, g->form.attention_mask);
     int32_t *ids = input_row(g, IN_IDS, row), *positions = input_row(g, IN_POSITIONS, row),
             *mask = input_row(g, IN_MASK, row), position = 0;
     for (int64_t i = 0; i < g->prompt; i++) {
@@ -130,15 +132,21 @@ static hone_status check_bodies(hn_eval *c, hn_generation *g) {
     uint32_t n_in = 0, n_other;
     hn_body_n_inputs(node, "decoder", &n_in);
     HN_TRY(check_body(c, "decoder", n_in));
+    g->n_in = n_in;
+    g->first_past = FIRST_PAST_IN;
     g->n_past = n_in - FIRST_PAST_IN;
     if (hn_body_n_inputs(node, "encoder", &n_other))
-        return hn_eval_fail(c, HONE_E_UNSUPPORTED, "a decoder with an encoder cannot be run");
+        return hn_eval_fail(c, HONE_E_INVALID, "an encoder has no place in model_type 0");
     g->has_first_body = hn_body_n_inputs(node, "init_decoder", &n_other);
     return g->has_first_body ? check_body(c, "init_decoder", n_in) : HONE_OK;
 }
 
 /* Past states are empty. */
-static hone_status fill_past(hn_eval *c, hn_generation *g) {
+static hone_status start_prompt(hn_eval *c, hn_generation *g) {
+    for (uint32_t i = 0; i < FIRST_PAST_IN; i++)
+        HN_TRY(new_int_input(c, g, i, g->prompt));
+    for (int64_t row = 0; row < g->n_rows; row++)
+        fill_prompt(c, g, row);
     for (uint32_t i = FIRST_PAST_IN; i < FIRST_PAST_IN + g->n_past; i++) {
         const hn_type *t = hn_body_in_declared(hn_eval_node(c), "decoder", i);
         g->in[i] =
@@ -153,9 +161,9 @@ hone_status hn_generation_open(hn_eval *c, const hn_generation_form *form, int64
                                hn_generation *g) {
     *g = (hn_generation){.n_beams = n_beams};
     HN_TRY(read_generation(c, form, g));
-    HN_TRY(check_bodies(c, g));
+    HN_TRY(g->is_encoded ? hn_encoder_check(c, g) : check_bodies(c, g));
     hn_arena *arena = hn_infer_arena(hn_eval_node(c));
-    g->in = HN_NEW_N(arena, hn_object *, (size_t)g->n_past + FIRST_PAST_IN);
+    g->in = HN_NEW_N(arena, hn_object *, g->n_in);
     g->out = HN_NEW_N(arena, hn_object *, (size_t)g->n_past + FIRST_PRESENT_OUT);
     uint64_t n_tokens = (uint64_t)(g->n_rows * g->max_length);
     g->sequences = hn_eval_scratch_n(c, n_tokens, sizeof *g->sequences);
@@ -163,16 +171,12 @@ hone_status hn_generation_open(hn_eval *c, const hn_generation_form *form, int64
     g->positions = hn_eval_scratch_n(c, (uint64_t)g->n_rows, sizeof *g->positions);
     if (!g->in || !g->out || !g->sequences || !g->spare_sequences || !g->positions)
         return HONE_E_NOMEM;
-    for (uint32_t i = 0; i < FIRST_PAST_IN; i++)
-        HN_TRY(new_int_input(c, g, i, g->prompt));
-    for (int64_t row = 0; row < g->n_rows; row++)
-        fill_prompt(c, g, row);
-    return fill_past(c, g);
+    return g->is_encoded ? hn_encoder_start(c, g) : start_prompt(c, g);
 }
 
 void hn_generation_close(hn_eval *c, hn_generation *g) {
     if (g->in)
-        hn_unref_all(c, g->n_past + FIRST_PAST_IN, g->in);
+        hn_unref_all(c, g->n_in, g->in);
     if (g->out)
         hn_unref_all(c, g->n_past + FIRST_PRESENT_OUT, g->out);
 }
@@ -220,8 +224,9 @@ static hone_status take_logits(hn_eval *c, hn_generation *g) {
 
 hone_status hn_generation_run(hn_eval *c, hn_generation *g) {
     bool is_first = g->length == g->prompt && g->has_first_body;
-    HN_TRY(hn_run_body(c, is_first ? HN_BODY_SECOND : HN_BODY_MAIN, g->n_past + FIRST_PAST_IN,
-                       g->in, g->n_past + FIRST_PRESENT_OUT, g->out));
+    if (!g->out[0]) /* encoders may give the first logits */
+        HN_TRY(hn_run_body(c, is_first ? HN_BODY_SECOND : HN_BODY_MAIN, g->n_in, g->in,
+                           g->n_past + FIRST_PRESENT_OUT, g->out));
     return take_logits(c, g);
 }
 
@@ -305,21 +310,24 @@ static void reorder_sequences(hn_generation *g, const int32_t *from) {
                (size_t)g->length * sizeof *old);
 }
 
-/* A present state [2, rows, heads, length, size] becomes the past state of rows `from`. */
+/* A present state becomes the past state of rows `from`: [2, rows, heads, length, size], with an
+ * encoder [rows, heads, length, size]. */
 static hone_status take_past(hn_eval *c, hn_generation *g, uint32_t i, const int32_t *from) {
-    hn_object *present = g->out[FIRST_PRESENT_OUT + i], *past = present;
+    hn_object *present = g->out[FIRST_PRESENT_OUT + i], *past = present,
+              **input = &g->in[g->first_past + i];
     const hn_array *a = &present->array;
-    if (present->kind != HN_OBJECT_TENSOR || a->rank != PAST_RANK || a->dims[0] != 2 ||
-        a->dims[1] != g->n_rows || a->dtype != g->in[FIRST_PAST_IN + i]->array.dtype)
+    int32_t rank = g->is_encoded ? PAST_RANK - 1 : PAST_RANK, row_axis = rank - 4;
+    int64_t n_parts = g->is_encoded ? 1 : 2;
+    if (present->kind != HN_OBJECT_TENSOR || a->rank != rank || a->dtype != (*input)->array.dtype ||
+        a->dims[row_axis] != g->n_rows || (row_axis == 1 && a->dims[0] != n_parts))
         return hn_eval_fail(c, HONE_E_SHAPE,
-                            "output %u of the decoder must be a present state [2, batch, heads, "
-                            "length, size]",
+                            "output %u of the decoder must be a present state, like the past one",
                             FIRST_PRESENT_OUT + i);
     if (from) {
         past = hn_object_tensor(c, a->dtype, a->rank, a->dims);
         HN_TRY_PTR(past);
-        size_t bytes = (size_t)(a->dims[2] * a->dims[3] * a->dims[4]) * hn_elem_bytes(a->dtype);
-        for (int64_t k = 0; k < 2 * g->n_rows; k++) {
+        size_t bytes = (size_t)hn_count(3, a->dims + row_axis + 1) * hn_elem_bytes(a->dtype);
+        for (int64_t k = 0; k < n_parts * g->n_rows; k++) {
             int64_t source = k / g->n_rows * g->n_rows + from[k % g->n_rows];
             memcpy((char *)past->array.data + (size_t)k * bytes,
                    (const char *)a->data + (size_t)source * bytes, bytes);
@@ -327,8 +335,8 @@ static hone_status take_past(hn_eval *c, hn_generation *g, uint32_t i, const int
     } else {
         g->out[FIRST_PRESENT_OUT + i] = NULL;
     }
-    hn_object_unref(c, g->in[FIRST_PAST_IN + i]);
-    g->in[FIRST_PAST_IN + i] = past;
+    hn_object_unref(c, *input);
+    *input = past;
     return HONE_OK;
 }
 
@@ -347,6 +355,21 @@ static hone_status grow_mask(hn_eval *c, hn_generation *g) {
     return status;
 }
 
+static hone_status feed_tokens(hn_eval *c, hn_generation *g) {
+    int64_t width = g->takes_sequences ? g->length : 1;
+    HN_TRY(new_int_input(c, g, IN_IDS, width));
+    for (int64_t row = 0; row < g->n_rows; row++)
+        memcpy(input_row(g, IN_IDS, row), g->sequences + row * g->max_length + g->length - width,
+               (size_t)width * sizeof *g->sequences);
+    if (g->is_encoded)
+        return HONE_OK;
+    HN_TRY(new_int_input(c, g, IN_POSITIONS, 1));
+    for (int64_t row = 0; row < g->n_rows; row++)
+        *input_row(g, IN_POSITIONS, row) = g->positions[row]++;
+    return grow_mask(c, g);
+}
+
+/* Where the encoder gave the first logits, it gave the past states of the second step, too. */
 hone_status hn_generation_append(hn_eval *c, hn_generation *g, const int32_t *tokens,
                                  const int32_t *from) {
     reorder_sequences(g, from);
@@ -354,15 +377,9 @@ hone_status hn_generation_append(hn_eval *c, hn_generation *g, const int32_t *to
         g->sequences[row * g->max_length + g->length] = tokens[row];
     if (++g->length == g->max_length)
         return HONE_OK;
-    for (uint32_t i = 0; i < g->n_past; i++)
+    bool has_presents = g->out[FIRST_PRESENT_OUT] != NULL;
+    for (uint32_t i = 0; has_presents && i < g->n_past; i++)
         HN_TRY(take_past(c, g, i, from));
-    HN_TRY(grow_mask(c, g));
-    HN_TRY(new_int_input(c, g, IN_IDS, 1));
-    HN_TRY(new_int_input(c, g, IN_POSITIONS, 1));
-    for (int64_t row = 0; row < g->n_rows; row++) {
-        *input_row(g, IN_IDS, row) = tokens[row];
-        *input_row(g, IN_POSITIONS, row) = g->positions[row]++;
-    }
     hn_unref_all(c, g->n_past + FIRST_PRESENT_OUT, g->out);
-    return HONE_OK;
+    return feed_tokens(c, g);
 }

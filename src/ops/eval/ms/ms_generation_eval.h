@@ -1,5 +1,7 @@
 /* Inside ops/: what GreedySearch, Sampling and BeamSearch share. A decoder body is run once per
- * token: (input_ids, position_ids, attention_mask, past...) -> (logits, present...). */
+ * token: (input_ids, position_ids, attention_mask, past...) -> (logits, present...). With an
+ * encoder it is (input_ids, encoder_attention_mask, [encoder_hidden_states], past..., cross...),
+ * where the states that belong to the encoder's sequence stay the same. */
 #ifndef HN_MS_GENERATION_EVAL_H
 #define HN_MS_GENERATION_EVAL_H
 
@@ -8,6 +10,7 @@
 /* Inputs by number; HN_NO_ARG: the operator has none. */
 typedef struct hn_generation_form {
     uint32_t repetition_penalty, vocab_mask, prefix_vocab_mask, attention_mask, presence_mask;
+    bool takes_encoder;
 } hn_generation_form;
 
 typedef struct hn_generation {
@@ -21,11 +24,13 @@ typedef struct hn_generation {
     hn_generation_form form;
     int32_t *sequences; /* [rows, max_length], of which `length` tokens are there */
     int32_t *spare_sequences;
-    int32_t *positions; /* by row: that of the next token */
-    float *scores;      /* [rows, n_words] of the next token */
-    uint32_t n_past;
-    bool has_first_body;   /* the first token has a decoder of its own */
-    hn_object **in, **out; /* of the body */
+    int32_t *positions;  /* by row: that of the next token */
+    float *scores;       /* [rows, n_words] of the next token */
+    bool has_first_body; /* the first token has a decoder of its own */
+    bool is_encoded;     /* the prompt goes to an encoder, and sequences begin with a start token */
+    bool takes_sequences; /* such a decoder reads all tokens in every step, not only the last */
+    uint32_t n_in, first_past, n_past; /* inputs of the decoder: all, and those carried on */
+    hn_object **in, **out;             /* of the body */
 } hn_generation;
 
 hone_status hn_generation_open(hn_eval *c, const hn_generation_form *form, int64_t n_beams,
@@ -40,6 +45,12 @@ hone_status hn_generation_adjust(hn_eval *c, hn_generation *g);
  * prepares the next run of the body. */
 hone_status hn_generation_append(hn_eval *c, hn_generation *g, const int32_t *tokens,
                                  const int32_t *from);
+
+/* With an encoder: checks the bodies; fills the first inputs, once there is memory for them. */
+hone_status hn_encoder_check(hn_eval *c, hn_generation *g);
+hone_status hn_encoder_start(hn_eval *c, hn_generation *g);
+/* An argument of int32; NULL when it is left out. */
+const int32_t *hn_generation_ints(const hn_eval *c, uint32_t arg);
 
 /* The element of a scalar argument; `other` when it is left out. */
 hone_status hn_generation_scalar(hn_eval *c, uint32_t arg, double other, double *out);
