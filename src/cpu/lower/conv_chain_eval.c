@@ -55,7 +55,9 @@ static hone_status prepare_stages(hn_eval *c, chain_filters *filters) {
     hn_conv_nhwc_job job;
     for (int i = 0, n = hn_chain_n_stages(&c->node); i < n; i++) {
         const hn_array *w = hn_arg(c, hn_chain_filters(i));
-        if (!w || w->n_elems == 0 || !hn_chain_stage_read(&c->node, i, &stage))
+        /* Steps are prepared before shapes are inferred: runs refuse what is skipped here. */
+        if (!w || w->dtype != HN_F32 || w->rank != HN_CHAIN_AXES + 2 || w->n_elems == 0 ||
+            !hn_chain_stage_read(&c->node, i, &stage) || w->dims[0] % stage.group != 0)
             continue;
         chain_stage_job(&stage, w, unknown, &window, &job);
         if (i == 0 && hn_chain_reads_nchw(&c->node))
