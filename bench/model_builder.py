@@ -6,7 +6,7 @@ import numpy
 import onnx
 from onnx import helper, numpy_helper
 
-OPSETS = {"": 17, "ai.onnx.ml": 3}
+OPSETS = {"": 17, "ai.onnx.ml": 3, "com.microsoft": 1}
 
 
 class Builder:
@@ -75,6 +75,15 @@ class Builder:
         self.types.update(onnx.shape_inference.infer_node_outputs(
             schema, node, types, data, opset_imports=[helper.make_opsetid(*each) for each in OPSETS.items()]))
         return outputs[0] if n_outputs == 1 else outputs
+
+    def contrib(self, kind, *inputs, domain, shapes, **attributes):
+        """Adds a node that the package onnx does not know; outputs have the type of the first input, and these shapes."""
+        inputs = ["" if x is None else self.value(x) for x in inputs]
+        outputs = [self.new_name(kind) for _ in shapes]
+        self.nodes.append(helper.make_node(kind, inputs, outputs, name=self.new_name("node_" + kind), domain=domain, **attributes))
+        for name, shape in zip(outputs, shapes):
+            self.types[name] = helper.make_tensor_type_proto(self.types[inputs[0]].tensor_type.elem_type, shape)
+        return outputs
 
     def reshape(self, x, *shape):
         return self.op("Reshape", x, list(shape))

@@ -9,12 +9,17 @@ import argparse
 import sys
 from pathlib import Path
 
+import more_half
 import more_pieces
 import more_sequences
 import more_vision
 from model_builder import Builder
 
-NETWORKS = {make.__name__: make for make in more_vision.NETWORKS + more_sequences.NETWORKS + more_pieces.NETWORKS}
+NETWORKS = {
+    make.__name__: make
+    for make in more_vision.NETWORKS + more_sequences.NETWORKS + more_pieces.NETWORKS + more_half.NETWORKS
+}
+HALF = {make.__name__ + "_f16": make for make in more_half.HALF}
 
 
 def write(folder, names=(), batch=1):
@@ -23,7 +28,7 @@ def write(folder, names=(), batch=1):
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, make in NETWORKS.items():
+    for name, make in (NETWORKS | HALF).items():
         if names and not any(part in name for part in names):
             continue
         path = folder / (name + (f"_b{batch}" if batch > 1 else "") + ".onnx")
@@ -31,7 +36,7 @@ def write(folder, names=(), batch=1):
             graph = Builder(name)
             make(graph, batch)
             part = path.with_suffix(".part")
-            onnx.save(graph.model(), part)
+            onnx.save(more_half.to_half(graph.model()) if name in HALF else graph.model(), part)
             part.rename(path)
         paths.append(path)
     return paths

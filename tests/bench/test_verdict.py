@@ -28,6 +28,12 @@ def test_equal_results_pass_with_their_difference():
     assert 0 < judged["difference"] <= judged["tolerance"]
 
 
+def test_float16_has_a_tolerance_of_its_own():
+    verdict.judge("model", outputs(1, 2.002, dtype="f2"), outputs(1, 2, dtype="f2"))
+    with pytest.raises(verdict.Wrong):
+        verdict.judge("model", outputs(1, 2.01, dtype="f2"), outputs(1, 2, dtype="f2"))
+
+
 @pytest.mark.parametrize(
     "ours",
     [

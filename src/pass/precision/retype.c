@@ -27,8 +27,7 @@ bool hn_retype_allows(const hn_retyping *w, hn_id node, bool is_input, uint32_t 
     hn_param param;
     const hn_op *op = hn_node_op(w->g, hn_node_at(w->g, node), &since, &deprecated);
     hn_type type = {.kind = HN_TYPE_TENSOR, .elem = w->to, .shape = {.rank = -1}};
-    return op &&
-           hn_op_param(hn_op_text(op, is_input ? HN_OP_INPUTS : HN_OP_OUTPUTS), since, i, &param) &&
+    return op && hn_op_arg(op, is_input ? HN_OP_INPUTS : HN_OP_OUTPUTS, since, i, &param) &&
            hn_op_type_allowed(op, since, &param, &type);
 }
 

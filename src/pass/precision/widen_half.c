@@ -126,6 +126,15 @@ static const hn_tensor *widen_constant(const hn_retyping *w, hn_id value, const 
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+static bool has_values_of(const hn_graph *g, hn_dtype elem) {
+    for (hn_id id = 0; id < g->values.n; id++) {
+        const hn_type *t = hn_value_at(g, id)->type;
+        if (t && t->kind == HN_TYPE_TENSOR && t->elem == elem)
+            return true;
+    }
+    return false;
+}
+
 static hone_status widen_type(hn_pass *p, hn_dtype from) {
     hn_retyping w = {.pass = p,
                      .from = from,
@@ -133,6 +142,8 @@ static hone_status widen_type(hn_pass *p, hn_dtype from) {
                      .keep_io = true,
                      .keep_listed = true,
                      .convert = widen_constant};
+    if (!has_values_of(p->g, from))
+        return HONE_OK;
     HN_TRY(hn_retype_begin(&w));
     return judge_widening(&w) ? hn_retype_apply(&w, "widen") : HONE_OK;
 }
