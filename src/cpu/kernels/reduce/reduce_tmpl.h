@@ -27,7 +27,8 @@ static V_TARGET double V_NAME(fold_sum_across)(double total, V v) {
 
 /* n elements, less than a vector has, and what counts for nothing. */
 V_INLINE V V_NAME(fold_fill)(const float *x, int64_t n, V rest) {
-    return V_IF_LESS(V_LOAD(reduce_lanes), V_SET1((float)n), V_LOAD_SOME(x, V_FIRST(n)), rest);
+    return V_IF_LESS(V_LOAD(reduce_lane_numbers), V_SET1((float)n), V_LOAD_SOME(x, V_FIRST(n)),
+                     rest);
 }
 
 /* NaN wins. */
