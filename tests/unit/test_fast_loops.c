@@ -287,6 +287,36 @@ static const lowered_case frames[] = {
      .is_tame = true},
 };
 
+/* Support vectors, and what they compute by operators of its own: more than a tile of them. */
+#define NINE "0.5, -1.0, 2.0, 0.25, -0.75, 1.5, 0.0, -2.0, 1.0"
+#define THIRTY_SIX NINE ", " NINE ", " NINE ", " NINE
+#define SVM(kernel, formula)                                                                     \
+  {                                                                                              \
+    .text =                                                                                      \
+        "<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 3]>\n"                      \
+        "g (float[5,2] x) => (float[5,1] y, float[5,1] z) <float[36,2] v = {" THIRTY_SIX         \
+        ", " THIRTY_SIX "}, float[36,1] c = {" THIRTY_SIX                                        \
+        "}, float rho = {0.25}, float gamma = {0.5}, float coef = {0.125}, float three = {3},"   \
+        " int64[1] one = {1}, int64[1] two = {2}> { y = ai.onnx.ml.SVMRegressor <kernel_type "   \
+        "= \"" kernel "\", kernel_params = [0.5, 0.125, 3.0], n_supports = 36, support_vectors " \
+        "= [" THIRTY_SIX ", " THIRTY_SIX "], coefficients = [" THIRTY_SIX                        \
+        "], rho = [0.25]> (x) t = Transpose (v) p = MatMul (x, t) " formula                      \
+        " m = MatMul (k, c) z = Add (m, rho) }",                                                 \
+    .tolerance = 1e-4, .is_tame = true                                                           \
+  }
+static const lowered_case support_vectors[] = {
+    SVM("LINEAR", "k = Identity (p)"),
+    SVM("RBF", "w = Unsqueeze (x, one) d = Sub (w, v) q = ReduceSumSquare <keepdims = 0> (d, two)"
+               " g = Mul (q, gamma) n = Neg (g) k = Exp (n)"),
+    SVM("POLY", "g = Mul (p, gamma) a = Add (g, coef) k = Pow (a, three)"),
+    SVM("SIGMOID", "g = Mul (p, gamma) a = Add (g, coef) k = Tanh (a)"),
+};
+
+static void test_support_vectors(void **state) {
+    (void)state;
+    EXPECT_TWINS(support_vectors);
+}
+
 static void test_transforms(void **state) {
     (void)state;
     EXPECT_TWINS(transforms);
@@ -311,6 +341,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scatters),          cmocka_unit_test(test_gathers),
         cmocka_unit_test(test_channels_and_rows), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_samples),           cmocka_unit_test(test_transforms)};
+        cmocka_unit_test(test_samples),           cmocka_unit_test(test_transforms),
+        cmocka_unit_test(test_support_vectors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,6 +233,15 @@ static const layout_case ends[] = {
 };
 
 static const layout_case kept[] = {
+    /* long windows of one channel, as filters of sounds, and sounds made of many channels */
+    {HEAD(17) "g (float[1,1,300] x, float[1,1,31] w) => (float[1,1,270] y) { y = Conv (x, w) }",
+     "Conv 1, hone.Conv 0, hone.NchwConv 0, Transpose 0"},
+    {HEAD(17) "g (float[1,2,300] x, float[2,1,31] w) => (float[1,2,90] y) {"
+              " y = Conv <group = 2, strides = [3]> (x, w) }",
+     "Conv 1, hone.Conv 0, Transpose 0"},
+    {HEAD(17) "g (float[1,8,30] x, float[8,1,16] w) => (float[1,1,248] y) {"
+              " y = ConvTranspose <strides = [8]> (x, w) }",
+     "ConvTranspose 1, hone.ConvTranspose 0, Transpose 0"},
     /* Other types, grouped weights, indices of maxima, training, unknown ranks. */
     {HEAD(17) "g (double[1,3,16,15] x, double[3,3,1,1] k) => (double[1,3,16,15] y) { y = Conv (x, "
               "k) }",

@@ -171,14 +171,14 @@ static void columns_are_made_in_the_result(void **state) {
         plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Exp (x) n = Softmax (x) "
                           "c = Concat <axis: int = 1> (a, n) s = Exp (c) "
                           "d = Concat <axis: int = -1> (c, s) y = LpNormalization (d) }",
-                2, (const int64_t[]){4, 3});
-    uint64_t d = offset_of(&p, "d"), bytes = 3 * sizeof(float);
+                2, (const int64_t[]){4, 16});
+    uint64_t d = offset_of(&p, "d"), bytes = 16 * sizeof(float);
     assert_int_equal(offset_of(&p, "a"), d);
     assert_int_equal(offset_of(&p, "c"), d);
     assert_int_equal(offset_of(&p, "s"), d + 2 * bytes);
-    assert_int_equal(row_step_of(&p, "a"), 12);
-    assert_int_equal(row_step_of(&p, "c"), 12);
-    assert_int_equal(row_step_of(&p, "s"), 12);
+    assert_int_equal(row_step_of(&p, "a"), 64);
+    assert_int_equal(row_step_of(&p, "c"), 64);
+    assert_int_equal(row_step_of(&p, "s"), 64);
     assert_int_equal(row_step_of(&p, "d"), 0);
     assert_int_equal(row_step_of(&p, "n"), 0); /* Softmax writes rows side by side */
     expect_disjoint(p.plan);
@@ -191,13 +191,13 @@ static void splits_are_read_in_the_argument(void **state) {
     planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Exp (x) p, q = Split "
                                   "<axis: int = 1, num_outputs: int = 2> (a) r = Exp (q) c = "
                                   "Concat <axis: int = 1> (p, q, r) y = LpNormalization (c) }",
-                        2, (const int64_t[]){4, 6});
-    uint64_t c = offset_of(&p, "c"), bytes = 3 * sizeof(float);
+                        2, (const int64_t[]){4, 32});
+    uint64_t c = offset_of(&p, "c"), bytes = 16 * sizeof(float);
     assert_int_equal(offset_of(&p, "a"), c);
     assert_int_equal(offset_of(&p, "p"), c);
     assert_int_equal(offset_of(&p, "q"), c + bytes);
     assert_int_equal(offset_of(&p, "r"), c + 2 * bytes);
-    assert_int_equal(row_step_of(&p, "q"), 9);
+    assert_int_equal(row_step_of(&p, "q"), 48);
     expect_disjoint(p.plan);
     free_planned(&p);
     p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[k] y) { a = Exp (x) p, q = Split <axis: int "
@@ -205,6 +205,20 @@ static void splits_are_read_in_the_argument(void **state) {
                 2, (const int64_t[]){4, 16});
     assert_int_equal(offset_of(&p, "q"), offset_of(&p, "a") + 2 * 64);
     assert_int_equal(row_step_of(&p, "q"), 0);
+    expect_disjoint(p.plan);
+    free_planned(&p);
+}
+
+/* A loop over each row of a few numbers would take longer than to copy them. */
+static void short_rows_are_copied(void **state) {
+    (void)state;
+    planned p = plan_of(TEXT_HEAD "g (float[n,m] x) => (float[n,k] y) { a = Exp (x) p, q = Split "
+                                  "<axis: int = 1, num_outputs: int = 2> (a) r = Exp (q) c = "
+                                  "Concat <axis: int = 1> (p, q, r) y = LpNormalization (c) }",
+                        2, (const int64_t[]){4, 30});
+    assert_int_equal(row_step_of(&p, "p"), 0);
+    assert_int_equal(row_step_of(&p, "q"), 0);
+    assert_int_equal(row_step_of(&p, "r"), 0);
     expect_disjoint(p.plan);
     free_planned(&p);
 }
@@ -298,6 +312,7 @@ int main(void) {
         cmocka_unit_test(pieces_whose_rows_cannot_part_are_copied),
         cmocka_unit_test(columns_are_made_in_the_result),
         cmocka_unit_test(splits_are_read_in_the_argument),
+        cmocka_unit_test(short_rows_are_copied),
         cmocka_unit_test(joined_values_are_not_written_over),
         cmocka_unit_test(joining_must_not_cost_memory),
         cmocka_unit_test(captured_values_live_as_long_as_the_body),

@@ -40,7 +40,7 @@ typedef struct sample_line {
 } sample_line;
 
 /* In elements of the axis; the padding has no say yet. */
-static inline double place_of(const sample_step *s, int32_t axis, double v) {
+static inline double sample_place_of(const sample_step *s, int32_t axis, double v) {
     double size = (double)s->dims[axis];
     return (double)(float)(s->form.align_corners ? (v + 1) / 2 * (size - 1)
                                                  : ((v + 1) * size - 1) / 2);
@@ -63,7 +63,7 @@ static int32_t nearest_of(double x) {
 
 static void line_of(const sample_step *s, int32_t axis, double v, sample_line *line) {
     int32_t taps = (int32_t)s->form.taps, before = taps == 4;
-    double x = place_of(s, axis, v);
+    double x = sample_place_of(s, axis, v);
     if (!(x >= before && x < (double)(s->dims[axis] - 1 - before))) {
         line_at_border(&s->form, axis, v, line);
         return;
@@ -119,7 +119,8 @@ static void find_tile(const sample_step *s, const float *grid, int32_t n, sample
     tile->n_outside = 0;
     for (int32_t i = 0; i < n; i++) {
         double row = (double)grid[2 * i + 1], col = (double)grid[2 * i]; /* the last axis first */
-        if (!is_bilinear || !find_bilinear(s, place_of(s, 0, row), place_of(s, 1, col), i, tile))
+        if (!is_bilinear ||
+            !find_bilinear(s, sample_place_of(s, 0, row), sample_place_of(s, 1, col), i, tile))
             find_sample(s, row, col, i, tile);
     }
 }

@@ -165,7 +165,7 @@ static void grid_turn_blocks(void *ctx, int64_t begin, int64_t end) {
 }
 
 static void grid_plan_turn(hn_grid_copy *p, int32_t row_axis, int32_t col_axis) {
-    enum { MOST_COLS = 256, ROW_UNIT = 16 };
+    enum { MOST_COLS = 64, ROW_UNIT = 16 };
     hn_grid_axis row = p->outer[row_axis], col = p->outer[col_axis];
     int32_t n_axes = p->n_outer;
     p->n_outer = 0;

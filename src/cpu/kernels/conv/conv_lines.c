@@ -22,7 +22,7 @@ typedef struct line_run {
     line_form form;
 } line_run;
 
-static bool read_line(const hn_window *s, line_form *f) {
+static bool read_line_form(const hn_window *s, line_form *f) {
     int32_t last = s->n_axes - 1;
     for (int32_t a = 0; a < last; a++)
         if (s->in[a] != 1 || s->out[a] != 1 || s->kernel[a] != 1)
@@ -108,7 +108,7 @@ static void convolve_tiles(void *ctx, int64_t begin, int64_t end) {
 
 bool hn_conv_lines_f32(hn_pool *pool, const hn_conv_job_f32 *job) {
     line_run run = {.job = job, .pool = pool, .loops = hn_row_loops_pick_f32()};
-    if (!run.loops || !read_line(job->window, &run.form))
+    if (!run.loops || !read_line_form(job->window, &run.form))
         return false;
     hn_pool_for(pool, job->batch * job->channels * run.form.n_tiles, 1, convolve_tiles, &run);
     return true;

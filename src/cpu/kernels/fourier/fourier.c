@@ -3,12 +3,12 @@
 
 #include <math.h>
 
-#define TURN 6.28318530717958647692 /* 2 pi */
+#define FULL_TURN 6.28318530717958647692 /* 2 pi */
 
 void hn_fourier_roots(int64_t n, double *roots) {
     for (int64_t half = 4; half < n; roots += 2 * half, half *= 2)
         for (int64_t k = 0; k < half; k++) {
-            double angle = TURN * (double)k / (double)(2 * half);
+            double angle = FULL_TURN * (double)k / (double)(2 * half);
             roots[k] = cos(angle);
             roots[half + k] = -sin(angle);
         }

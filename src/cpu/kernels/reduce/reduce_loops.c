@@ -50,5 +50,8 @@ const hn_reduce_loops_f32 hn_reduce_loops_f32__scalar = {
 
 /* ---- with vectors --------------------------------------------------------------------------- */
 
+/* The numbers of the elements of a vector. */
+static const float reduce_lane_numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
 #define SIMD_TEMPLATE "cpu/kernels/reduce/reduce_tmpl.h"
 #include "cpu/kernels/simd/simd_each_tmpl.h"

@@ -134,7 +134,7 @@ static void svm_finish_kernels(const svm_model *m) {
         exp_of(k, k, m->n_vectors, 0, 0);
 }
 
-static float distance(uint64_t n, const float *a, const float *b) {
+static float svm_distance(uint64_t n, const float *a, const float *b) {
     double sum = 0;
     for (uint64_t i = 0; i < n; i++)
         sum += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
@@ -182,7 +182,8 @@ static void svm_run_kernels(const svm_model *m, uint64_t sample) {
         hn_svm_products(m->tiles, row, m->kernels);
     for (uint64_t v = 0; v < m->n_vectors && !m->tiles; v++) {
         const float *vector = m->vectors + v * m->in.width;
-        m->kernels[v] = is_rbf ? distance(m->in.width, row, vector) : dot(m->in.width, row, vector);
+        m->kernels[v] =
+            is_rbf ? svm_distance(m->in.width, row, vector) : dot(m->in.width, row, vector);
     }
     svm_finish_kernels(m);
 }

@@ -77,11 +77,11 @@ typedef struct arg_rows {
 
 /* Elements before the first that is `best`, by whole blocks, whose size the compiler knows. */
 static uint64_t blocks_without(uint64_t n, const float *x, float best) {
-    enum { BLOCK = 16 };
+    enum { IN_BLOCK = 16 };
     uint64_t at = 0;
-    for (; at + BLOCK <= n; at += BLOCK) {
+    for (; at + IN_BLOCK <= n; at += IN_BLOCK) {
         int n_equal = 0;
-        for (int i = 0; i < BLOCK; i++)
+        for (int i = 0; i < IN_BLOCK; i++)
             n_equal += x[at + (uint64_t)i] == best;
         if (n_equal)
             break;

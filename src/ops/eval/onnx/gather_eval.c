@@ -127,10 +127,10 @@ bool hn_point_elements(const hn_indexed_form *f, const hn_array *indices, uint64
 }
 
 bool hn_is_one_index(const int64_t *at, uint64_t n) {
-    enum { BLOCK = 16 };
+    enum { AT_ONCE = 16 };
     uint64_t first = (uint64_t)at[0], differs = 0;
-    for (; n >= BLOCK && !differs; at += BLOCK, n -= BLOCK)
-        for (int i = 0; i < BLOCK; i++)
+    for (; n >= AT_ONCE && !differs; at += AT_ONCE, n -= AT_ONCE)
+        for (int i = 0; i < AT_ONCE; i++)
             differs |= (uint64_t)at[i] ^ first;
     for (uint64_t i = 0; i < n; i++)
         differs |= (uint64_t)at[i] ^ first;

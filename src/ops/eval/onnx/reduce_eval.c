@@ -1,5 +1,6 @@
 /* Reductions. Floats are folded as doubles, or by vectors in blocks; integers as 64-bit integers.
  */
+#include "cpu/kernels/transpose/transpose.h"
 #include "ops/eval/reduction.h"
 #include "ops/eval/eval_broadcast.h"
 
@@ -259,12 +260,38 @@ static void finish_floats(const hn_reduction *r, float *out, uint64_t n) {
     }
 }
 
+enum { SHORT_RUN = 16, RUNS_AT_ONCE = 64 };
+
+/* Runs of a few elements that follow each other, turned around: each vector has one of many. */
+static bool has_short_runs(const hn_reduction *r) {
+    return r->run > 1 && r->run <= SHORT_RUN && r->n_kept == 1 &&
+           r->kept_strides[0] == (int64_t)r->run;
+}
+
+static void reduce_short_runs(const hn_reduction *r, const float *x, uint64_t n, float *out) {
+    float tile[SHORT_RUN * RUNS_AT_ONCE];
+    for (uint64_t at = 0, some; at < n; at += some) {
+        some = HN_MIN(n - at, RUNS_AT_ONCE);
+        hn_transpose(&(hn_transpose_job){.elem_bytes = sizeof *x,
+                                         .rows = (int64_t)some,
+                                         .cols = (int64_t)r->run,
+                                         .from = x + at * r->run,
+                                         .from_row = (int64_t)r->run,
+                                         .to = tile,
+                                         .to_row = RUNS_AT_ONCE});
+        r->fold_rows((int64_t)r->run, RUNS_AT_ONCE, tile, (int64_t)some, out + at);
+    }
+}
+
 static void reduce_floats(void *ctx, int64_t begin, int64_t end) {
     const reducing *job = ctx;
     const hn_reduction *r = job->plan;
     const float *from = job->x->data;
     float *out = job->out->data;
-    for (uint64_t at = (uint64_t)begin, n; at < (uint64_t)end; at += n) {
+    bool is_short = has_short_runs(r);
+    if (is_short)
+        reduce_short_runs(r, from + (uint64_t)begin * r->run, (uint64_t)(end - begin), out + begin);
+    for (uint64_t at = (uint64_t)begin, n; at < (uint64_t)end && !is_short; at += n) {
         const float *x = from + reduction_base(r, at);
         n = HN_MIN(r->n_lanes - at % r->n_lanes, (uint64_t)end - at);
         if (r->run > 1)
@@ -276,11 +303,15 @@ static void reduce_floats(void *ctx, int64_t begin, int64_t end) {
         finish_floats(r, out + begin, (uint64_t)(end - begin));
 }
 
-/* Outputs that one thread takes at a time: whole vectors of them. */
+/* Outputs that one thread takes at a time: whole vectors of them, and whole tiles, so that no
+ * result depends on who computes it. */
 static int64_t reduce_grain(const hn_reduction *r) {
-    const uint64_t unit = 16;
-    uint64_t grain = HN_GRAIN / HN_MAX(1, HN_MIN(r->n_folded, HN_GRAIN));
-    return (int64_t)(r->n_lanes > 1 ? (grain + unit - 1) / unit * unit : HN_MAX(grain, 1));
+    bool is_short = r->fold_run && has_short_runs(r);
+    uint64_t grain = HN_GRAIN / HN_MAX(1, HN_MIN(r->n_folded, HN_GRAIN)),
+             unit = is_short         ? RUNS_AT_ONCE
+                    : r->n_lanes > 1 ? 16
+                                     : 1;
+    return (int64_t)((grain + unit - 1) / unit * unit);
 }
 
 void hn_reduction_run(hn_pool *pool, const hn_reduction *r, const hn_array *x, hn_array *out) {
