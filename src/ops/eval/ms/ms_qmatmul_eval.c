@@ -139,7 +139,6 @@ static hone_status widen_gates(hn_eval *c, uint32_t arg, uint32_t scale_arg, int
                    *zero = hn_arg(c, scale_arg + 1);
     uint64_t dirs = (uint64_t)w->dims[0], in = (uint64_t)w->dims[1], gates = (uint64_t)w->dims[2];
     const float *scales, *zeros;
-    float v;
     if (scale->n_elems != dirs)
         HN_TRY(hn_want_elems(c, scale_arg, dirs * gates));
     if (zero->n_elems != dirs)
@@ -149,12 +148,17 @@ static hone_status widen_gates(hn_eval *c, uint32_t arg, uint32_t scale_arg, int
     dims[1] = w->dims[2];
     dims[2] = w->dims[1];
     HN_TRY(hn_scratch_array(c, HN_F32, 3, dims, out));
-    for (uint64_t i = 0; i < w->n_elems; i++) {
-        uint64_t dir = i / (in * gates), gate = i % gates, row = i / gates % in;
-        hn_load_f32(w, i, 1, &v);
-        v -= zeros[zero->n_elems == dirs ? dir : dir * gates + gate];
-        v *= scales[scale->n_elems == dirs ? dir : dir * gates + gate];
-        ((float *)out->data)[(dir * gates + gate) * in + row] = v;
+    float *line = hn_eval_scratch_n(c, gates, sizeof *line);
+    HN_TRY_PTR(line);
+    for (uint64_t i = 0; i < dirs * in; i++) {
+        uint64_t dir = i / in, row = i % in;
+        float *to = (float *)out->data + dir * gates * in + row;
+        hn_load_f32(w, i * gates, gates, line);
+        for (uint64_t gate = 0; gate < gates; gate++) {
+            float z = zeros[zero->n_elems == dirs ? dir : dir * gates + gate];
+            to[gate * in] =
+                (line[gate] - z) * scales[scale->n_elems == dirs ? dir : dir * gates + gate];
+        }
     }
     return HONE_OK;
 }
