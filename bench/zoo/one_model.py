@@ -22,8 +22,8 @@ import engines
 import turns
 
 THREADS = 1
-ROUNDS, SECONDS = 5, 0.3
-FEW_ROUNDS, LONG_SECONDS = 3, 2.0  # of models whose run takes this long
+ROUNDS, SECONDS = 5, 0.2
+FEW_ROUNDS, LONG_SECONDS = 3, 0.5  # of models whose run takes this long
 CREATION_ROUNDS, CREATION_SECONDS = 3, 0.1
 
 
