@@ -35,6 +35,8 @@ EXPLANATIONS = {
     ("ddddocr", "slow"): BYTES,
     ("khmercut", "slow"): BYTES,
     ("moonshine", "slow"): BYTES,
+    ("ukis-csmask", "slow"): "computes in float16, whose convolutions miss the kernels of float.",
+    ("background-removal", "slow"): "computes in float16, whose convolutions miss the kernels of float.",
     ("_qint8", "slow"): BYTES,
     ("_qint8", "differs"): ("dynamically quantized: activations are rounded to bytes in each layer, and onnxruntime's own results "
                             "move by more than 5 % when the last bits of the input change."),
