@@ -22,6 +22,7 @@ CLASSES = [
     ("axes-out-of-range", REFUSES, r"ax(is|es) (is )?-?\d+|a scalar has no axes"),
     ("ranks-of-lists", REFUSES, r"must have rank \d+( or more)?|but must have rank"),
     ("contradicting-nodes", REFUSES, r"numbers of elements differ|do not broadcast|must have one rank|add up to|out of range|can be squeezed|have size|promise"),
+    ("nodes-without-values", REFUSES, r"has neither inputs nor outputs"),
     # both run; the operator is that of the first node whose results differ
     ("random-numbers", DIFFERS, r"^(Random|Bernoulli|Multinomial)"),
     ("dropout-masks", DIFFERS, r"^Dropout"),
@@ -35,6 +36,7 @@ CLASSES = [
     ("quantized-rounding", DIFFERS, r"^(\w*Quantize\w*|QLinear\w+) \| other"),
     ("denormals", DIFFERS, r"^(Normalizer|Div|Sqrt|Reciprocal|Log) \| other numbers"),
     ("first-normalization", DIFFERS, r"^MeanVarianceNormalization \| other numbers"),
+    ("cancellation", DIFFERS, r"^(Instance|Layer|Group)Normalization \| other numbers"),
     ("scalars", DIFFERS, r"^NonZero \| another shape"),
     ("backward-slices", DIFFERS, r"^Slice \| another shape"),
     ("near-ties", DIFFERS, r"^(Greater|Less|Equal|GreaterOrEqual|LessOrEqual|Floor|Ceil|Round|Cast|Mod|Sign|Not|Where) \| other"),
