@@ -6,8 +6,7 @@ Kinds are those of zoo_page.exceptions. "not run" is a model that onnxruntime do
 STFT = ("onnxruntime's STFT of 400 samples is 3e-5 of the largest number away from what doubles give, hone's 5e-8; the "
         "logarithm of the spectrum makes more of it.")
 MADE_UP = "the sizes that hone makes up for free dimensions do not fit this model; with inputs that are given it is verified."
-BYTES = ("dynamically quantized: products with constant weights of bytes are packed in every run and scaled element by "
-         "element, and DynamicQuantizeLinear is not vectorized.")
+BYTES = "dynamically quantized: constant weights of bytes (products, LSTM) are packed or widened in every run."
 RESAMPLER = "a 1-D convolution of one channel over a whole waveform, with few multiplications per element."
 SLANET = "value_info of a loop's outputs declares shapes that the nodes contradict; results are those of the nodes."
 GRAPH_NETWORK = "value_info declares rank 1 for what an Identity of a matrix gives."
@@ -35,6 +34,8 @@ EXPLANATIONS = {
     ("ddddocr", "slow"): BYTES,
     ("khmercut", "slow"): BYTES,
     ("moonshine", "slow"): BYTES,
+    ("smart-turn", "slow"): ("quantized by QuantizeLinear and DequantizeLinear around float operators: onnxruntime makes one "
+                             "operator of bytes of each group, hone computes all of them, and the two are plain loops."),
     ("ukis-csmask", "slow"): "computes in float16, whose convolutions miss the kernels of float.",
     ("background-removal", "slow"): "computes in float16, whose convolutions miss the kernels of float.",
     ("_qint8", "slow"): BYTES,

@@ -35,7 +35,7 @@ MODELS = {
                         "integers": {"mask": (0, 256)}},
     r"onnx-asr": {"sizes": {"waveforms:1": 16000}, "values": {"waveforms_lens": 16000}},
     r"ddddocr": {"sizes": {"input1:3": 160}},
-    r"\bcls": image("x", 48, 192),
+    r"cls": image("x", 48, 192),
     r"rec\b|_rec_": image("x", 48, 320),
     r"det\b|_det_": image("x", 320, 320),
     r"[sS][lL][aA][nN][eE][tT]": image("x", 488, 488),
