@@ -8,7 +8,7 @@ STFT = ("onnxruntime's STFT of 400 samples is 3e-5 of the largest number away fr
 MADE_UP = "the sizes that hone makes up for free dimensions do not fit this model; with inputs that are given it is verified."
 BYTES = "dynamically quantized: constant weights of bytes (products, LSTM) are packed or widened in every run."
 RESAMPLER = "a 1-D convolution of one channel over a whole waveform, with few multiplications per element."
-SLANET = "value_info of a loop's outputs declares shapes that the nodes contradict; results are those of the nodes."
+SLANET = "value_info declares conditions as scalars that Cast gives as lists of one."
 GRAPH_NETWORK = "value_info declares rank 1 for what an Identity of a matrix gives."
 
 EXPLANATIONS = {
@@ -28,6 +28,7 @@ EXPLANATIONS = {
     ("pymupdf", "slow"): "BatchNormalization of matrices and ScatterElements of a graph network.",
     ("slanet", "check"): SLANET,
     ("SLANet", "check"): SLANET,
+    ("ddddocr", "check"): "its output is declared with two dimensions, and the Reshape before it gives three.",
     ("gigaam", "differs"): STFT,
     ("whisper", "differs"): STFT,
     ("resample", "slow"): RESAMPLER,
