@@ -17,6 +17,7 @@ EXPLANATIONS = {
     ("logreg_iris", "optimize"): "the same.",
     ("nani_enc", "optimize"): "its input are strings, which hone does not make up.",
     ("kaldi", "optimize"): MADE_UP,
+    ("lore_process", "optimize"): MADE_UP,
     ("aecmos", "optimize"): MADE_UP,
     ("silero", "optimize"): MADE_UP,
     ("moonshine", "optimize"): MADE_UP,

@@ -40,7 +40,7 @@ MODELS = {
     r"det\b|_det_": image("x", 320, 320),
     r"[sS][lL][aA][nN][eE][tT]": image("x", 488, 488),
     r"lore_detect": image("input", 512, 512),
-    r"lore_process": {"sizes": {"slct_logi_feat:1": 16, "slct_logi_feat:2": 256, "dets:1": 16, "dets:2": 4},
+    r"lore_process": {"sizes": {"slct_logi_feat:1": 16, "slct_logi_feat:2": 256, "dets:1": 16, "dets:2": 8},
                       "integers": {"dets": (0, 256)}},
     r"nudenet": image("images", 320, 320),
     r"table_cls": image("input", 224, 224),
