@@ -13,7 +13,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 check = $(call build,$(1)) && ctest --preset $(1)
 
 .PHONY: all help setup setup-test demo test test-dev test-asan test-tsan test-fuzz test-unity \
-        test-aarch64 test-random test-hostile bench bench-scratch roofline zoo install asan tsan lint format clean
+        test-aarch64 test-random test-hostile differential bench bench-scratch roofline zoo install asan tsan lint format clean
 
 all: setup ## build the library and the command (build/release)
 	@$(call build,release)
@@ -56,6 +56,10 @@ test-random: ## 20,000 random graphs through the optimizer
 
 test-hostile: ## 200,000 graphs that contradict themselves, under the sanitizers
 	@$(call build,asan) && build/asan/tests/hostile_graphs --graphs 200000 --seed 2
+
+differential: ## 20,000 of them in hone and in onnxruntime; docs/differences.md has the classes
+	@$(call build,dev) && PYTHONPATH=build/dev/python build/venv/bin/python tests/hostile/differential.py \
+	    --graphs 20000 --level none build/dev/tests/hostile_graphs
 
 test-fuzz: ## every fuzzer for a minute
 	@if tools/setup has-fuzzer; then export CTEST_PARALLEL_LEVEL=3 && $(call check,fuzz); \

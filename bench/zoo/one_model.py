@@ -22,8 +22,8 @@ import engines
 import turns
 
 THREADS = 1
-ROUNDS, SECONDS = 5, 0.3
-FEW_ROUNDS, LONG_SECONDS = 3, 2.0  # of models whose run takes this long
+ROUNDS, SECONDS = 5, 0.2
+FEW_ROUNDS, LONG_SECONDS = 3, 0.5  # of models whose run takes this long
 CREATION_ROUNDS, CREATION_SECONDS = 3, 0.1
 
 
@@ -35,17 +35,29 @@ def store(folder, name, value):
     (folder / name).write_bytes(pickle.dumps(value))
 
 
+QUANTIZED = {"QuantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul",
+             "DynamicQuantizeMatMul", "DynamicQuantizeLSTM", "MatMulIntegerToFloat", "MatMulNBits"}
+
+
+def graphs_of(graph):
+    """The graph and all subgraphs."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs:
+                yield from graphs_of(inner)
+
+
 def element_types(path):
-    """What the weights of the model are: float32, float16, quantized integers."""
+    """What the model computes with: "float", "float16", or "quantized" integers."""
     import onnx
 
-    graph = onnx.load(path, load_external_data=False).graph
-    operators = {node.op_type for node in graph.node}
-    if operators & {"QuantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "QLinearConv",
-                    "DynamicQuantizeMatMul", "MatMulNBits"}:
-        return "quantized"
-    kinds = [tensor.data_type for tensor in graph.initializer]
-    return "float16" if onnx.TensorProto.FLOAT16 in kinds else "float"
+    model = onnx.load(path, load_external_data=False)
+    nodes, kinds = set(), set()
+    for graph in [*graphs_of(model.graph), *model.functions]:
+        nodes |= {node.op_type for node in graph.node}
+        kinds |= {tensor.data_type for tensor in getattr(graph, "initializer", ())}
+    return "quantized" if nodes & QUANTIZED else "float16" if onnx.TensorProto.FLOAT16 in kinds else "float"
 
 
 def agree(name, path, folder):

@@ -7,6 +7,7 @@ from exceptions_table import EXPLANATIONS
 
 PAGE = meta.ROOT / "docs" / "zoo.md"
 SLOWEST = 0.9  # below this a model needs an explanation
+LONGEST_INPUTS = 60  # characters
 HEAD = """# Published models
 
 <!-- Written by `make zoo` (bench/zoo); edit bench/zoo/zoo_page.py and bench/zoo/exceptions_table.py instead. -->
@@ -82,6 +83,11 @@ def number(value, form):
     return "" if value is None else format(value, form)
 
 
+def inputs_cell(row):
+    text = row["agreement"]["inputs"]
+    return text if len(text) <= LONGEST_INPUTS else text[:LONGEST_INPUTS].rsplit(" ", 1)[0] + " …"
+
+
 def difference_cell(row):
     agreed = row["agreement"]
     if "difference" not in agreed:
@@ -98,7 +104,7 @@ def cells(row, numbers):
     if "not_run" in row:
         return [row["model"], *[""] * 8, marked("", "not run")]
     file = row.get("optimized_file", {})
-    return [row["model"], row["agreement"]["type"], row["agreement"]["inputs"],
+    return [row["model"], row["agreement"]["type"], inputs_cell(row),
             marked(difference_cell(row), "fails", "differs", "unstable"),
             marked(number(ratio_of(row), ".2f"), "slow", "speed"), number(creation_ratio(row), ".2f"),
             number(memory_share(row), ".2f"), marked("valid" if row["check"] == "valid" else "errors", "check"),

@@ -5,7 +5,7 @@
 #define MAX_LIST 12
 
 static void extreme_list(grower *w, hn_attr *a) {
-    int64_t ints[MAX_LIST];
+    int64_t ints[MAX_LIST + 1] = {0};
     uint32_t n = HN_MIN(a->n, (uint32_t)MAX_LIST);
     if (n)
         memcpy(ints, a->v.ints, n * sizeof *ints);

@@ -9,7 +9,6 @@
  * --only repeats one graph, --print shows it as it was grown, --rules tells how often each rule was
  * at work. Files are models in which something was wrong once; they are held in the same way, on
  * made-up inputs. */
-#define _GNU_SOURCE
 #include "damage/watchdog.h"
 #include "prove/prove.h"
 #include "random/contest.h"

@@ -1,6 +1,8 @@
 /* Whole arrays as plain C numbers. */
 #include "ops/eval/widen.h"
 
+#include "cpu/kernels/convert/byte_range.h"
+
 #include <math.h>
 
 void *hn_eval_scratch_n(hn_eval *c, uint64_t n, size_t elem_bytes) {
@@ -17,7 +19,7 @@ void *hn_eval_scratch_n(hn_eval *c, uint64_t n, size_t elem_bytes) {
       hn_load_##name(a, 0, a->n_elems, out);                                       \
     return out;                                                                    \
   }                                                                                \
-  T *hn_buffer_##name(hn_eval *c, hn_array *y) {                                     \
+  T *hn_buffer_##name(hn_eval *c, hn_array *y) {                                   \
     return y->dtype == id ? y->data : hn_eval_scratch_n(c, y->n_elems, sizeof(T)); \
   }                                                                                \
   void hn_narrow_##name(hn_array *y, const T *from) {                              \
@@ -54,11 +56,8 @@ void hn_int_range(hn_dtype t, float *lo, float *hi) {
 }
 
 hn_affine hn_byte_affine(uint64_t n, const float *v) {
-    float lo = 0, hi = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        lo = fminf(lo, v[i]);
-        hi = fmaxf(hi, v[i]);
-    }
+    float lo, hi;
+    hn_range_f32(n, v, &lo, &hi);
     float scale = (hi - lo) / 255;
     scale = scale > 0 ? scale : 1;
     return (hn_affine){scale, fminf(fmaxf(hn_round_even(-lo / scale), 0), 255)};

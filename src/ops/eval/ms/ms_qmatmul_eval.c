@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "cpu/kernels/convert/byte_range.h"
 #include "cpu/kernels/kernel.h"
 
 /* ---- sums that become floats ----------------------------------------------------------------- */
@@ -18,13 +19,12 @@ static hone_status scale_sums(hn_eval *c, const int32_t *sums, float by_a, uint3
         HN_TRY(hn_want_elems(c, by_b, columns));
     HN_TRY(hn_want_elems(c, bias, columns));
     HN_TRY_PTR(hn_arg_f32s(c, by_b, &scales) && hn_arg_f32s(c, bias, &biases));
-    for (uint64_t begin = 0; begin < y->n_elems; begin += HN_TILE) {
-        uint64_t n = HN_MIN(HN_TILE, y->n_elems - begin);
-        for (uint64_t i = 0; i < n; i++) {
-            uint64_t k = (begin + i) % columns;
-            tile[i] = (float)sums[begin + i] * (by_a * scales[scale->n_elems == 1 ? 0 : k]) +
-                      (biases ? biases[k] : 0);
-        }
+    for (uint64_t begin = 0, n; begin < y->n_elems; begin += n) {
+        uint64_t k = begin % columns; /* a tile ends with its row */
+        n = HN_MIN(HN_TILE, HN_MIN(columns - k, y->n_elems - begin));
+        for (uint64_t i = 0; i < n; i++)
+            tile[i] = (float)sums[begin + i] * (by_a * scales[scale->n_elems == 1 ? 0 : k + i]) +
+                      (biases ? biases[k + i] : 0);
         hn_store_f32(y, begin, n, tile);
     }
     return HONE_OK;
@@ -50,11 +50,8 @@ static hone_status eval_dynamic_quantize_matmul(hn_eval *c) {
     hn_affine by = hn_byte_affine(x->n_elems, x->data);
     uint8_t zero_byte = (uint8_t)by.zero;
     const hn_array zero = {.dtype = HN_U8, .n_elems = 1, .data = &zero_byte};
-    float *copy = hn_eval_scratch_n(c, x->n_elems, sizeof *copy);
-    HN_TRY_PTR(copy);
-    memcpy(copy, x->data, x->n_elems * sizeof *copy);
     HN_TRY(hn_scratch_array(c, HN_U8, x->rank, x->dims, &bytes));
-    hn_quantize_f32(copy, by, &bytes, 0, x->n_elems);
+    hn_floats_to_bytes(x->n_elems, x->data, by.scale, by.zero, bytes.data);
     HN_TRY(hn_scratch_array(c, HN_I32, y->rank, y->dims, &sums));
     const hn_array *const args[4] = {&bytes, hn_arg(c, 1), &zero, hn_arg(c, 3)};
     HN_TRY(hn_eval_as(c, hn_eval_matmul_integer, 4, args, &sums));
@@ -139,7 +136,6 @@ static hone_status widen_gates(hn_eval *c, uint32_t arg, uint32_t scale_arg, int
                    *zero = hn_arg(c, scale_arg + 1);
     uint64_t dirs = (uint64_t)w->dims[0], in = (uint64_t)w->dims[1], gates = (uint64_t)w->dims[2];
     const float *scales, *zeros;
-    float v;
     if (scale->n_elems != dirs)
         HN_TRY(hn_want_elems(c, scale_arg, dirs * gates));
     if (zero->n_elems != dirs)
@@ -149,12 +145,17 @@ static hone_status widen_gates(hn_eval *c, uint32_t arg, uint32_t scale_arg, int
     dims[1] = w->dims[2];
     dims[2] = w->dims[1];
     HN_TRY(hn_scratch_array(c, HN_F32, 3, dims, out));
-    for (uint64_t i = 0; i < w->n_elems; i++) {
-        uint64_t dir = i / (in * gates), gate = i % gates, row = i / gates % in;
-        hn_load_f32(w, i, 1, &v);
-        v -= zeros[zero->n_elems == dirs ? dir : dir * gates + gate];
-        v *= scales[scale->n_elems == dirs ? dir : dir * gates + gate];
-        ((float *)out->data)[(dir * gates + gate) * in + row] = v;
+    float *line = hn_eval_scratch_n(c, gates, sizeof *line);
+    HN_TRY_PTR(line);
+    for (uint64_t i = 0; i < dirs * in; i++) {
+        uint64_t dir = i / in, row = i % in;
+        float *to = (float *)out->data + dir * gates * in + row;
+        hn_load_f32(w, i * gates, gates, line);
+        for (uint64_t gate = 0; gate < gates; gate++) {
+            float z = zeros[zero->n_elems == dirs ? dir : dir * gates + gate];
+            to[gate * in] =
+                (line[gate] - z) * scales[scale->n_elems == dirs ? dir : dir * gates + gate];
+        }
     }
     return HONE_OK;
 }

@@ -1,6 +1,6 @@
 /* Convolutions, computed. */
 #include "cpu/pack/node_state.h"
-#include "ops/eval/onnx/window_eval.h"
+#include "ops/eval/onnx/conv_int8_eval.h"
 
 #include <math.h>
 
@@ -60,6 +60,15 @@ static hone_status conv_int_sums(hn_eval *c, const conv_ints *in, const hn_array
                                  int32_t *sums) {
     hn_window s;
     read_conv_window(c, in->input, in->filter, y, &s);
+    hn_conv_int8 bytes = {.window = &s,
+                          .x = in->input,
+                          .x_zero = in->input_zero,
+                          .w = in->filter,
+                          .w_zero = in->filter_zero,
+                          .bias = in->bias,
+                          .groups = hn_attr_i(hn_eval_node(c), "group", 1)};
+    if (hn_conv_int8_fits(&bytes))
+        return hn_conv_int8_sums(c, &bytes, sums);
     uint64_t filter_elems = in->filter->n_elems / (uint64_t)HN_MAX(in->filter->dims[0], 1);
     hn_slices one = {1, 1, UINT64_MAX},
               per_filter = {HN_MAX(filter_elems, 1), UINT64_MAX, UINT64_MAX};

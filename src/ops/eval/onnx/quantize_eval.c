@@ -1,4 +1,5 @@
 /* Quantization and its inverse, computed. */
+#include "cpu/kernels/convert/byte_range.h"
 #include "ops/eval/onnx/quantize_eval.h"
 
 #include <math.h>
@@ -259,8 +260,8 @@ const hn_impl hn_impl_dequantize_linear[1] = {{.eval = eval_dequantize_linear}};
 
 void hn_dynamic_quantize(uint64_t n, const float *x, uint8_t *y, float *scale, uint8_t *zero) {
     hn_affine by = hn_byte_affine(n, x);
-    for (uint64_t i = 0; y && i < n; i++)
-        y[i] = (uint8_t)fminf(fmaxf(hn_round_even(x[i] / by.scale) + by.zero, 0), 255);
+    if (y)
+        hn_floats_to_bytes(n, x, by.scale, by.zero, y);
     if (scale)
         *scale = by.scale;
     if (zero)

@@ -1,0 +1,18 @@
+/* Sums of a convolution of bytes: ConvInteger, QLinearConv. */
+#ifndef HN_CONV_INT8_EVAL_H
+#define HN_CONV_INT8_EVAL_H
+
+#include "ops/eval/onnx/window_eval.h"
+
+typedef struct hn_conv_int8 {
+    const hn_window *window;
+    const hn_array *x, *x_zero, *w, *w_zero, *bias; /* zero points and bias may be NULL */
+    int64_t groups;
+} hn_conv_int8;
+
+/* Bytes, enough filters, and a processor that multiplies bytes. */
+bool hn_conv_int8_fits(const hn_conv_int8 *v);
+/* Sums of (x - x_zero) * (w - w_zero) plus the bias, modulo 2^32. */
+hone_status hn_conv_int8_sums(hn_eval *c, const hn_conv_int8 *v, int32_t *sums);
+
+#endif /* HN_CONV_INT8_EVAL_H */
