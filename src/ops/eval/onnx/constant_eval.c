@@ -103,14 +103,18 @@ const hn_impl hn_impl_constant[1] = {{.eval = eval_constant}};
 
 /* ---- ConstantOfShape ------------------------------------------------------------------------- */
 
+#define MOST_FILLED_BYTES ((uint64_t)64 << 10) /* at a time; they stay in the first cache */
+
 static void fill_with(hn_array *out, const void *element, size_t bytes) {
     uint8_t *to = out->data;
-    uint64_t total = out->n_elems * bytes, done = HN_MIN(bytes, total);
+    uint64_t total = out->n_elems * bytes, done = HN_MIN(bytes, total), more;
     if (done)
         memcpy(to, element, (size_t)done);
-    for (; done < total;
-         done += HN_MIN(done, total - done)) /* what is there is copied behind itself */
-        memcpy(to + done, to, (size_t)HN_MIN(done, total - done));
+    for (; done < total && !hn_spent(HN_MIN(done, MOST_FILLED_BYTES) / 16);
+         done += more) { /* copied behind itself */
+        more = HN_MIN(HN_MIN(done, MOST_FILLED_BYTES / bytes * bytes), total - done);
+        memcpy(to + done, to, (size_t)more);
+    }
 }
 
 static hone_status eval_constant_of_shape(hn_eval *c) {
@@ -133,7 +137,7 @@ static hone_status eval_constant_of_shape(hn_eval *c) {
     }
     int bits = hn_dtype_bits(out->dtype),
         code = hn_unpack_int((const uint8_t *)&element, 0, bits, false);
-    for (uint64_t i = 0; i < out->n_elems; i++)
+    for (uint64_t i = 0; i < out->n_elems && !hn_spent(1); i++)
         hn_pack_int(out->data, i, bits, code);
     return HONE_OK;
 }
@@ -154,7 +158,7 @@ static hone_status range_count(hn_eval *c, const double *real, const int64_t *wh
 }
 
 static void fill_range(hn_array *out, const double *real, const int64_t *whole, bool is_int) {
-    for (uint64_t i = 0; i < out->n_elems; i++) {
+    for (uint64_t i = 0; i < out->n_elems && !hn_spent(8); i++) {
         int64_t v = (int64_t)((uint64_t)whole[0] + i * (uint64_t)whole[2]);
         double w = real[0] + (double)i * real[2];
         if (is_int)

@@ -85,7 +85,7 @@ void hn_pooling_run_f64(hn_pool *pool, const hn_pooling *f, int64_t n_planes, co
     hn_array *y = hn_ret(c, 0), *indices = hn_ret(c, 1);                                     \
     const T *wide_x = hn_wide_##name(c, x);                                                  \
     int64_t planes = x->dims[0] * x->dims[1];                                                \
-    T *wide = y ? hn_buffer_##name(c, y)                                                       \
+    T *wide = y ? hn_buffer_##name(c, y)                                                     \
                 : hn_eval_scratch_n(c, (uint64_t)(planes * f->window.out_elems), sizeof(T)); \
     HN_TRY_PTR(wide_x &&wide);                                                               \
     run(hn_eval_pool(c), f, planes, wide_x, wide, indices ? indices->data : NULL);           \
@@ -231,7 +231,7 @@ static hone_status eval_max_unpool(hn_eval *c) {
     if (indices->n_elems != x->n_elems)
         return hn_eval_fail(c, HONE_E_SHAPE, "%llu elements, but %llu indices",
                             (unsigned long long)x->n_elems, (unsigned long long)indices->n_elems);
-    for (uint64_t i = 0; i < x->n_elems; i++) {
+    for (uint64_t i = 0; i < x->n_elems && !hn_spent(16); i++) {
         int64_t index = ((const int64_t *)indices->data)[i], to = 0;
         bool inside = index >= 0 && index < n_covered;
         if (inside)

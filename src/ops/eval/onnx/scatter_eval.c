@@ -133,7 +133,7 @@ hone_status hn_scatter_elements_run(hn_eval *c, const hn_indexed_form *f, const 
              updates = hn_array_at(&f->updates, io->updates), y = hn_array_at(&f->y, io->y);
     int64_t index[HN_TILE], starts[HN_TILE];
     HN_TRY(hn_copy_all(c, &y, &x));
-    for (uint64_t begin = 0; begin < indices.n_elems; begin += HN_TILE) {
+    for (uint64_t begin = 0; begin < indices.n_elems && !hn_spent(16 * HN_TILE); begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, indices.n_elems - begin);
         hn_load_i64(&indices, begin, n, index);
         hn_locate_elements(&indices, f->strides, begin, n, starts);
@@ -166,7 +166,8 @@ hone_status hn_scatter_nd_run(hn_eval *c, const hn_indexed_form *f, const hn_ind
              updates = hn_array_at(&f->updates, io->updates), y = hn_array_at(&f->y, io->y);
     int64_t starts[HN_TILE];
     HN_TRY(hn_copy_all(c, &y, &x));
-    for (uint64_t begin = 0; begin < f->per_batch; begin += HN_TILE) {
+    for (uint64_t begin = 0; begin < f->per_batch && !hn_spent(HN_TILE * (16 + f->run));
+         begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, f->per_batch - begin);
         HN_TRY(hn_locate_tuples(io->err, &x, &indices, begin, begin + n, 0, f->strides, starts));
         HN_TRY(scatter_runs(c, (scatter_how)f->how, &y, starts, n, &updates, begin, f->run));

@@ -38,7 +38,7 @@ static void fft_power_of_two(int64_t n, const double *roots, double *x) {
             }
     }
     for (int64_t half = 1; half < n; half *= 2)
-        for (int64_t begin = 0; begin < n; begin += 2 * half)
+        for (int64_t begin = 0; begin < n && !hn_spent(4 * (uint64_t)half); begin += 2 * half)
             for (int64_t k = 0; k < half; k++) {
                 double *a = x + 2 * (begin + k), *b = a + 2 * half, t[2];
                 complex_mul(b, roots + 2 * k * (n / (2 * half)), t);
