@@ -573,6 +573,8 @@ typedef enum hn_decision {
     HN_DECISION_ATTRIBUTE, /* an attribute is looked up by its name */
     HN_DECISION_INFERENCE, /* types and shapes of a node are inferred */
     HN_DECISION_SELECTION, /* a function is found by the name of an operator */
+    HN_DECISION_JOIN,      /* all operands of a node are looked at, to join their memory */
+    HN_DECISION_PLACE,     /* a range of memory is compared with another one */
     HN_N_DECISIONS
 } hn_decision;
 #ifdef HONE_COUNT_DECISIONS
