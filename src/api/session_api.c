@@ -121,9 +121,13 @@ static const hn_value *session_input(const hone_session *s, uint32_t i) {
 }
 
 uint32_t hone_session_n_inputs(const hone_session *session) {
+    const hn_graph *g = session_graph(session);
+    const hn_block *b = hn_block_at(g, 0);
     uint32_t n = 0;
-    while (session_input(session, n))
-        n++;
+    for (uint32_t i = 0; i < b->inputs.n; i++) {
+        const hn_value *v = hn_value_at(g, b->inputs.at[i]);
+        n += !v->init && !v->sparse_init;
+    }
     return n;
 }
 
@@ -142,8 +146,12 @@ const char *hone_session_output_name(const hone_session *session, uint32_t i) {
     return i < b->outputs.n ? hn_s(hn_value_at(g, b->outputs.at[i])->name) : "";
 }
 
-/* Index of a name in a list of values; UINT32_MAX: not found. */
-static uint32_t find_name(const hn_graph *g, uint32_t n, const hn_id *values, const char *name) {
+/* Index of a name in a list of values; UINT32_MAX: not found. Most callers give all names in their
+ * order: `guess` is looked at first. */
+static uint32_t find_name(const hn_graph *g, uint32_t n, const hn_id *values, const char *name,
+                          uint32_t guess) {
+    if (guess < n && strcmp(hn_s(hn_value_at(g, values[guess])->name), name) == 0)
+        return guess;
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(hn_s(hn_value_at(g, values[i])->name), name) == 0)
             return i;
@@ -232,9 +240,10 @@ static bool has_default(const hn_value *v) {
     return v->init || v->sparse_init;
 }
 
-static hone_status bind_call_input(api_call *c, const char *name, const hone_value *value) {
+static hone_status bind_call_input(api_call *c, uint32_t i, const char *name,
+                                   const hone_value *value) {
     const hn_block *b = c->main;
-    uint32_t at = find_name(c->g, b->inputs.n, b->inputs.at, name);
+    uint32_t at = find_name(c->g, b->inputs.n, b->inputs.at, name, i);
     if (at == UINT32_MAX)
         return fail_name(c->g, "input", b->inputs.n, b->inputs.at, name, c->error);
     if (!value || !value->object)
@@ -257,7 +266,7 @@ static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *
     if (n && (!names || !values))
         return hn_fail(c->error, HONE_E_ARGUMENT, "the inputs are NULL, but their count is %u", n);
     for (uint32_t i = 0; i < n; i++)
-        HN_TRY(names[i] ? bind_call_input(c, names[i], values[i])
+        HN_TRY(names[i] ? bind_call_input(c, i, names[i], values[i])
                         : hn_fail(c->error, HONE_E_ARGUMENT, "the name of input %u is NULL", i));
     for (uint32_t i = 0; i < b->inputs.n; i++) {
         const hn_value *v = hn_value_at(c->g, b->inputs.at[i]);
@@ -281,7 +290,7 @@ static hone_status bind_call_inputs(api_call *c, uint32_t n, const char *const *
 static uint32_t requested_output_index(const api_call *c, const char *const *names, uint32_t i) {
     if (!names)
         return i;
-    return names[i] ? find_name(c->g, c->main->outputs.n, c->main->outputs.at, names[i])
+    return names[i] ? find_name(c->g, c->main->outputs.n, c->main->outputs.at, names[i], i)
                     : UINT32_MAX;
 }
 

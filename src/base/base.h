@@ -498,6 +498,17 @@ hn_pool *hn_pool_share(const hn_pool *pool, const hn_pool_run *run);
 /* Polled between the tiles of every parallel loop, and by loops that may run long within a tile.
  * What a stopped loop did not write is undefined: nobody may use it as an index or address. */
 bool hn_pool_is_stopped(const hn_pool *pool);
+/* What the loops of this thread work for. Loops that may run long, and have no pool, count their
+ * work: hn_spent asks once in a while whether the run was stopped. Then the loop may end: nobody
+ * uses its results, but the code behind it must not take them for indices or addresses either. */
+typedef struct hn_watch {
+    bool (*is_stopped)(void *ctx); /* NULL: nobody stops it */
+    void *ctx;
+    uint64_t n_units; /* of work, since it was asked the last time */
+} hn_watch;
+hn_watch hn_watch_begin(bool (*is_stopped)(void *ctx), void *ctx); /* returns the one before */
+void hn_watch_end(hn_watch before);
+bool hn_spent(uint64_t n_units); /* of about a nanosecond */
 /* Calls fn over [0, n) in ranges of `grain` (the last may be shorter). A NULL pool runs on the
  * calling thread. Returns when all calls have returned. */
 void hn_pool_for(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, void *ctx);
@@ -612,6 +623,8 @@ typedef enum hn_decision {
     HN_DECISION_ATTRIBUTE, /* an attribute is looked up by its name */
     HN_DECISION_INFERENCE, /* types and shapes of a node are inferred */
     HN_DECISION_SELECTION, /* a function is found by the name of an operator */
+    HN_DECISION_JOIN,      /* all operands of a node are looked at, to join their memory */
+    HN_DECISION_PLACE,     /* a range of memory is compared with another one */
     HN_N_DECISIONS
 } hn_decision;
 #ifdef HONE_COUNT_DECISIONS

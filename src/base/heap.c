@@ -317,7 +317,7 @@ static void *alloc_locked(hn_heap *h, size_t bytes) {
     bool exceeds_limit = h->limit_bytes && (!taken || taken > left);
     h->hit_limit |= exceeds_limit;
     if (!taken || exceeds_limit || taken > SIZE_MAX / 2 - h->used_bytes) {
-        hn_budget_note_failure(h->budget, bytes);
+        hn_budget_take(h->budget, UINT64_MAX / 2); /* is noted as more than there can be */
         return NULL;
     }
     if (!hn_budget_take(h->budget, taken))

@@ -73,6 +73,8 @@ static int64_t partition_items(uint64_t *items, int64_t n) {
 /* Quicksort of the first k items. Bad pivots use up the visits before the recursion gets deep. */
 static void quicksort_front(uint64_t *items, int64_t n, int64_t k, int64_t *visits_left) {
     while (n > INSERTION_SORT_ITEMS && k > 0) {
+        if (hn_spent((uint64_t)n)) /* in any order it is a permutation */
+            return;
         if ((*visits_left -= n) < 0) {
             heapsort_items(items, n);
             return;
@@ -114,7 +116,7 @@ void hn_sort_items(uint64_t n, uint64_t *items, uint64_t *scratch, hn_less_fn le
                    const void *ctx) {
     uint64_t *from = items, *to = scratch;
     for (uint64_t width = 1; width < n; width *= 2) {
-        for (uint64_t begin = 0; begin < n; begin += 2 * width)
+        for (uint64_t begin = 0; begin < n && !hn_spent(8 * width); begin += 2 * width)
             merge_items(from, begin, HN_MIN(begin + width, n), HN_MIN(begin + 2 * width, n), to,
                         less, ctx);
         uint64_t *swapped = from;

@@ -19,6 +19,9 @@ void hn_sort_front(uint64_t *items, int64_t n, int64_t k);
 /* Negative, 0 or positive: byte by byte; a prefix comes before the longer text. */
 int hn_compare_text(hn_bytes a, hn_bytes b);
 
+/* Both stop with the run: then the items are in any order, and of hn_sort_items some may be there
+ * twice. */
+
 /* Sorts items so that less(ctx, items[i], items[i - 1]) is false for all i; equal items keep their
  * order. `scratch` has n entries. */
 typedef bool (*hn_less_fn)(const void *ctx, uint64_t a, uint64_t b);

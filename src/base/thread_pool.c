@@ -292,7 +292,11 @@ static void *worker_main(void *arg) {
                 if (threads->caller_cpu >= 0 && threads->caller_cpu == current_cpu()) {
                     leave_cpu(threads->caller_cpu);
                 }
+                const hn_pool_run *stop = threads->job.stop;
+                hn_watch before =
+                    hn_watch_begin(stop ? stop->is_stopped : NULL, stop ? stop->ctx : NULL);
                 claim_tiles(threads, lane->number);
+                hn_watch_end(before);
             }
             leave_gate(threads);
         }

@@ -14,13 +14,21 @@ static const hn_step *step_of(const hn_memory_map *l, hn_id node) {
     return &l->list->steps[l->plan->program->position[node]];
 }
 
-/* By the shapes that the plan knows. */
-static bool deals_with_steps(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
+static bool look_at_operands(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
     bool fits = hn_map_is_exact(l, step, node);
+    hn_count_decision(HN_DECISION_JOIN);
     for (uint32_t i = 0; fits && hn_step_row_strides(step).want_one_type && i < node->n_inputs; i++)
         fits = node->inputs[i] != HN_NONE && node->n_outputs > 0 && step->wanted[0] &&
                hn_type_equal(hn_map_type(l, node->inputs[i]), hn_map_type(l, node->outputs[0]));
     return fits;
+}
+
+/* By the shapes that the plan knows. Each argument of a node asks, so the answer is kept. */
+static bool deals_with_steps(const hn_memory_map *l, const hn_step *step, const hn_node *node) {
+    uint8_t *known = &l->deals_with_strides[step - l->list->steps];
+    if (!*known)
+        *known = look_at_operands(l, step, node) ? 2 : 1;
+    return *known == 2;
 }
 
 static bool takes_parted_rows(const hn_memory_map *l, const hn_use *use) {
@@ -182,13 +190,18 @@ void hn_join_arguments(hn_memory_map *l, uint32_t s, const hn_node *node, hn_par
 /* ---- Split ----------------------------------------------------------------------------------- */
 
 /* Where output i begins in the argument. */
-static bool find_output(const hn_memory_map *l, part_form form, const hn_node *node, uint32_t i,
+static bool find_output(hn_memory_map *l, part_form form, const hn_node *node, uint32_t i,
                         uint64_t *at) {
     uint64_t bytes;
-    *at = 0;
-    for (uint32_t k = 0; k < i; k++, *at += bytes)
-        if (!extent_of_part(form, hn_map_type(l, node->outputs[k]), &bytes))
+    if (l->split != node || l->split_next > i) {
+        l->split = node;
+        l->split_next = 0;
+        l->split_at = 0;
+    }
+    for (; l->split_next < i; l->split_next++, l->split_at += bytes)
+        if (!extent_of_part(form, hn_map_type(l, node->outputs[l->split_next]), &bytes))
             return false;
+    *at = l->split_at;
     return true;
 }
 

@@ -191,10 +191,11 @@ static hone_status open_memory_map(hn_memory_map *l) {
     l->last_use = HN_NEW_N(p->arena, uint32_t, n_values);
     l->range_of = HN_NEW_N(p->arena, uint32_t, n_values);
     l->is_steady = HN_NEW_N(p->arena, bool, n_values);
+    l->deals_with_strides = HN_NEW_N(p->arena, uint8_t, n_steps);
     l->first_beside = HN_NEW_N(p->arena, uint32_t, n_steps);
     l->last_beside = HN_NEW_N(p->arena, uint32_t, n_steps);
     if (!l->placing.ranges || !l->last_use || !l->range_of || !l->is_steady || !l->first_beside ||
-        !l->last_beside)
+        !l->last_beside || !l->deals_with_strides)
         return HONE_E_NOMEM;
     /* Constants, values of other blocks, and inputs of the main graph, which the caller holds:
      * those of a body may be dropped after their last reader. */

@@ -44,6 +44,11 @@ typedef struct hn_memory_map {
     bool joins;      /* pieces of a concatenation lie in its result, results of a Split in its
                         argument */
     uint32_t n_joined;
+    uint8_t *deals_with_strides; /* by step: 0: not known yet, 1: no, 2: yes */
+    /* The outputs of a Split are asked for in their order: where the next one begins. */
+    const hn_node *split;
+    uint32_t split_next;
+    uint64_t split_at;
     hn_placing placing;
 } hn_memory_map;
 

@@ -34,6 +34,8 @@ hone_status hn_run_refuse_plan(const hn_state *s, const hn_plan *plan, hone_erro
 hone_status hn_run_refuse_memory(const hn_state *s, hone_error *err) {
     const hn_budget *b = &s->budget;
     unsigned long long bytes = b->refused, planned = s->plan ? s->plan->block_bytes : 0;
+    if (!b->refused) /* the size of a value or of scratch overflows */
+        return hn_fail(err, code_of(s), "needs more memory than there can be");
     if (!b->is_over)
         return hn_fail(err, HONE_E_NOMEM, "out of memory: the system refused %llu bytes", bytes);
     return hn_fail(err, code_of(s),

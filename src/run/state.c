@@ -269,6 +269,8 @@ hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control 
     s->was_stopped = s->was_cancelled = 0;
     s->caller = pthread_self();
     s->next_question_ns = 0;
+    s->budget.refused = 0;
+    s->budget.is_over = false;
     s->n_body_runs = 0;
     find_needed(s);
     limit_outputs(&s->call, hn_run_limit(s));

@@ -320,7 +320,9 @@ hone_status hn_run_step(hn_state *s, hn_lane *lane, const hn_plan *plan, const h
     hn_arena *scratch = lane->host.scratch;
     hn_arena_mark mark = hn_arena_save(scratch);
     HN_TRY(take_operands(&f, args, rets));
+    hn_watch before = hn_watch_begin(hn_run_is_stopped, s);
     hone_status status = compute(&f, plan ? &plan->lowered[i] : NULL);
+    hn_watch_end(before);
     keep_results(&f, status != HONE_OK);
     if (status == HONE_OK && is_observed)
         observe(&f, start_ns);

@@ -47,7 +47,7 @@ def blocks(text):
 
 def run_command(command, folder, environment):
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=3600, check=False)
     # An empty line would end the expectation: printed output shows it as "~".
     lines = ["~" if not line.strip() else line for line in done.stdout.decode(errors="replace").splitlines()]
     return lines + ([f"[{done.returncode}]"] if done.returncode else [])

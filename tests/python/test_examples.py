@@ -15,7 +15,7 @@ DIGITS = EXAMPLES / "digits" / "digits.onnx"
 
 def run(name, *arguments):
     command = [sys.executable, EXAMPLES / "python" / name, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

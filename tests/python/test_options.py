@@ -217,10 +217,10 @@ def test_runs_are_stopped(how):
         assert options.timeout == 0.05
     else:
         threading.Timer(0.05, setattr, (options, "terminate", True)).start()
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(hone.capi.onnxruntime_pybind11_state.Fail) as caught:
         session.run(None, feed, options)
-    assert isinstance(caught.value, hone.Cancelled) and time.monotonic() - start < 5
+    assert isinstance(caught.value, hone.Cancelled) and time.process_time() - start < 5
     options.terminate, options.timeout = False, None
     feed["n"] = np.array(3)
     assert session.run(None, feed, options)[0] == 3

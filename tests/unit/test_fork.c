@@ -54,7 +54,7 @@ static void expect_child_works(runner *r, const float *wanted) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(300);
+        alarm(3000);
         _exit(use_all(r, wanted) ? 0 : 1);
     }
     int status;

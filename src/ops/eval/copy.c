@@ -20,6 +20,8 @@ hone_status hn_copy_run(hn_eval *c, hn_array *to, uint64_t at, const hn_array *f
     size_t bytes = hn_elem_bytes(to->dtype);
     if (n == 0)
         return HONE_OK;
+    if (hn_spent(4 + n / 8))
+        return HONE_E_CANCELLED;
     if (to->dtype == HN_STRING) {
         for (uint64_t i = 0; i < n; i++)
             HN_TRY(move_string(c, to, at + i, from, first + i));
@@ -56,6 +58,8 @@ void hn_fill_elems(uint8_t *to, uint64_t n, size_t elem_bytes, const void *value
 }
 
 hone_status hn_copy_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value) {
+    if (hn_spent(4 + n / 8))
+        return HONE_E_CANCELLED;
     if (n > 0 && hn_is_whole_bytes(to->dtype)) {
         size_t bytes = hn_elem_bytes(to->dtype);
         hn_fill_elems((uint8_t *)to->data + at * bytes, n, bytes, value ? value->data : NULL);
@@ -92,6 +96,8 @@ hone_status hn_copy_listed(hn_eval *c, hn_array *to, uint64_t at, const hn_array
     }
     if (n == 0 || run == 0)
         return HONE_OK;
+    if (hn_spent(n + n * run / 8))
+        return HONE_E_CANCELLED;
     uint8_t *out = (uint8_t *)to->data + at * bytes;
     const uint8_t *in = (const uint8_t *)from->data + first * (int64_t)bytes;
     size_t run_bytes = (size_t)run * bytes;

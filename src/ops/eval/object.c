@@ -156,6 +156,8 @@ void hn_heap_unref(hn_heap *heap, hn_object *o) {
 hone_status hn_array_set_string(hn_eval *c, hn_array *a, uint64_t i, const void *text, uint64_t n) {
     hn_bytes *s = a->data;
     hn_bytes fresh;
+    if (hn_spent(64 + n / 16))
+        return HONE_E_CANCELLED;
     if (!hn_heap_copy_string(c->host->heap, (hn_bytes){text, n}, &fresh))
         return HONE_E_NOMEM;
     hn_heap_give(c->host->heap, (void *)(uintptr_t)s[i].at, (size_t)s[i].n);

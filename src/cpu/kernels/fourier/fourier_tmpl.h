@@ -41,7 +41,7 @@ V_INLINE void V_NAME(fourier_group)(int64_t half, const double *restrict wr,
 hn_fourier_fn V_NAME(hn_fourier);
 V_TARGET void V_NAME(hn_fourier)(int64_t n, const double *roots, double *re, double *im) {
     V_NAME(fourier_first)(n, re, im);
-    for (int64_t half = 4; half < n; roots += 2 * half, half *= 2)
+    for (int64_t half = 4; half < n && !hn_spent((uint64_t)n); roots += 2 * half, half *= 2)
         for (int64_t i = 0; i < n; i += 2 * half)
             V_NAME(fourier_group)
     (half, roots, roots + half, re + i, im + i, re + i + half, im + i + half);

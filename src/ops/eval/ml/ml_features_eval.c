@@ -10,7 +10,7 @@ static hone_status map_features(hn_eval *c, feature_fn fn, const void *ctx) {
     const hn_array *x = hn_arg(c, 0);
     hn_array *y = hn_ret(c, 0);
     double tile[HN_TILE];
-    for (uint64_t begin = 0; y && begin < x->n_elems; begin += HN_TILE) {
+    for (uint64_t begin = 0; y && begin < x->n_elems && !hn_spent(HN_TILE); begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, x->n_elems - begin);
         hn_load_f64(x, begin, n, tile);
         fn(ctx, begin, n, tile);
@@ -113,7 +113,7 @@ static hone_status eval_imputer(hn_eval *c) {
         return hn_eval_fail(c, HONE_E_INVALID, "%s is empty",
                             m.is_int ? "imputed_value_int64s" : "imputed_value_floats");
     HN_TRY(expect_features(c, "the list of imputed values", m.n, m.width));
-    for (uint64_t i = 0; y && i < x->n_elems; i++)
+    for (uint64_t i = 0; y && i < x->n_elems && !hn_spent(16); i++)
         impute(&m, x, y, i);
     return HONE_OK;
 }
@@ -192,7 +192,7 @@ static hone_status copy_features(hn_eval *c, const hn_array *x, hn_array *y, uin
     if (x_rows != rows)
         return hn_eval_fail(c, HONE_E_SHAPE, "an input has %llu rows, but others have %llu",
                             (unsigned long long)x_rows, (unsigned long long)rows);
-    for (uint64_t r = 0; r < rows; r++) {
+    for (uint64_t r = 0; r < rows && !hn_spent(16); r++) {
         float *row = (float *)y->data + r * stride + at;
         memset(row, 0, (size_t)want * sizeof *row);
         hn_load_f32(x, r * width, HN_MIN(width, want), row);

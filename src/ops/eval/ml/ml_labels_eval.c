@@ -149,7 +149,7 @@ static hone_status translate(hn_eval *c, hn_array keys, hn_array values) {
                             hn_dtype_name(x->dtype), hn_dtype_name(y->dtype));
     HN_TRY(default_label(c, y->dtype, &fallback));
     HN_TRY(key_table_make(c, keys, &t));
-    for (uint64_t i = 0; i < x->n_elems; i++) {
+    for (uint64_t i = 0; i < x->n_elems && !hn_spent(32); i++) {
         int64_t at = key_table_find(&t, x, i);
         HN_TRY(at < 0 ? hn_copy_run(c, y, i, &fallback, 0, 1)
                       : hn_copy_run(c, y, i, &values, (uint64_t)at, 1));
@@ -216,7 +216,7 @@ static hone_status eval_one_hot_encoder(hn_eval *c) {
     }
     HN_TRY(hn_copy_fill(c, y, 0, y->n_elems, NULL));
     uint64_t n = x->n_elems ? y->n_elems / x->n_elems : 0;
-    for (uint64_t i = 0; i < x->n_elems; i++) {
+    for (uint64_t i = 0; i < x->n_elems && !hn_spent(32); i++) {
         int64_t at = keys.n_elems ? key_table_find(&t, &whole, i) : -1;
         if (at < 0 && !allows_unknown)
             return hn_eval_fail(c, HONE_E_INVALID,

@@ -181,7 +181,7 @@ static float activation_value(const hn_activation_row *row, uint32_t i, const fl
 
 static hone_status limit_array(double lo, double hi, hn_array *y) {
     double tile[HN_TILE];
-    for (uint64_t begin = 0; begin < y->n_elems; begin += HN_TILE) {
+    for (uint64_t begin = 0; begin < y->n_elems && !hn_spent(HN_TILE); begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, y->n_elems - begin);
         hn_load_f64(y, begin, n, tile);
         for (uint64_t i = 0; i < n; i++)

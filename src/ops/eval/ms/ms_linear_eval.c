@@ -26,7 +26,7 @@ static hone_status eval_linear_attention_gate(hn_eval *c) {
     HN_TRY(hn_want_elems(c, 2, heads));
     HN_TRY(hn_want_elems(c, 3, a->n_elems));
     HN_TRY_PTR(hn_arg_f32s(c, 1, &bias) && hn_arg_f32s(c, 2, &scale));
-    for (uint64_t i = 0; i < a->n_elems; i++) {
+    for (uint64_t i = 0; i < a->n_elems && !hn_spent(32); i++) {
         hn_load_f32(a, i, 1, &v);
         v = scale[i % heads] * softplus(v + bias[i % heads]);
         if (decay)
@@ -59,7 +59,7 @@ static hone_status eval_gated_rms_norm(hn_eval *c) {
     float *v = hn_eval_scratch_n(c, width, sizeof *v), *g = hn_eval_scratch_n(c, width, sizeof *g);
     HN_TRY_PTR(v && g && hn_arg_f32s(c, 1, &norm.gamma));
     bool is_silu = !hn_attr_is(hn_eval_node(c), "activation", "sigmoid");
-    for (uint64_t at = 0; at < x->n_elems; at += width) {
+    for (uint64_t at = 0; at < x->n_elems && !hn_spent(16 * width); at += width) {
         hn_load_f32(x, at, width, v);
         hn_load_f32(gate, at, width, g);
         hn_normalize_row(&norm, width, v, v, &mean, &inverse);

@@ -13,7 +13,7 @@
 static void invert(int64_t n, double *m, double *out) {
     for (int64_t i = 0; i < n * n; i++)
         out[i] = i / n == i % n;
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; k < n && !hn_spent((uint64_t)(n * n)); k++) {
         int64_t pivot = k;
         for (int64_t i = k + 1; i < n; i++)
             pivot = fabs(m[i * n + k]) > fabs(m[pivot * n + k]) ? i : pivot;
@@ -68,7 +68,7 @@ static hone_status eval_cdist(hn_eval *c) {
     HN_TRY_PTR(p && q);
     int64_t width = a->dims[1], columns = b->dims[0];
     bool is_root = hn_attr_is(hn_eval_node(c), "metric", "euclidean");
-    for (uint64_t i = 0; i < y->n_elems; i++) {
+    for (uint64_t i = 0; i < y->n_elems && !hn_spent(16 + (uint64_t)width); i++) {
         double sum = 0;
         for (int64_t k = 0; k < width; k++) {
             double d = p[(int64_t)i / columns * width + k] - q[(int64_t)i % columns * width + k];
@@ -105,7 +105,7 @@ static hone_status eval_is_all_finite(hn_eval *c) {
         return HONE_OK;
     for (uint32_t arg = 0; arg < hn_n_args(c); arg++) {
         const hn_array *x = hn_arg(c, arg);
-        for (uint64_t begin = 0; begin < x->n_elems; begin += HN_TILE) {
+        for (uint64_t begin = 0; begin < x->n_elems && !hn_spent(HN_TILE); begin += HN_TILE) {
             uint64_t n = HN_MIN(HN_TILE, x->n_elems - begin);
             hn_load_f64(x, begin, n, tile);
             for (uint64_t i = 0; i < n; i++)
@@ -177,7 +177,7 @@ static float crop_sample(const crop_form *f, const float *plane, float y, float 
 
 static void crop_region(const crop_form *f, const float *image, const float *roi, float *out) {
     for (int64_t k = 0; k < f->channels; k++)
-        for (int64_t i = 0; i < f->crop_height; i++) {
+        for (int64_t i = 0; i < f->crop_height && !hn_spent(16 * (uint64_t)f->crop_width); i++) {
             float y = crop_place(roi[0], roi[2], i, f->crop_height, f->height);
             for (int64_t j = 0; j < f->crop_width; j++)
                 *out++ = crop_sample(f, image + k * f->height * f->width, y,

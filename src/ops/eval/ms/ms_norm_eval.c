@@ -67,7 +67,7 @@ static hone_status run_skip_norm(hn_eval *c, bool simplified) {
     float *v = hn_eval_scratch_n(c, s.width, sizeof *v),
           *skip = hn_eval_scratch_n(c, s.width, sizeof *skip);
     HN_TRY_PTR(v && skip);
-    for (uint64_t row = 0; row < n_rows; row++)
+    for (uint64_t row = 0; row < n_rows && !hn_spent(64); row++)
         skip_norm_row(&s, row, v, skip);
     return HONE_OK;
 }
@@ -153,7 +153,7 @@ static hone_status embed_rows(hn_eval *c, const embed_form *f, const hn_norm_row
     float *sum = hn_eval_scratch_n(c, width, sizeof *sum),
           *part = hn_eval_scratch_n(c, width, sizeof *part), mean, inverse;
     HN_TRY_PTR(sum && part);
-    for (uint64_t i = 0; i < ids->n_elems; i++) {
+    for (uint64_t i = 0; i < ids->n_elems && !hn_spent(4096); i++) {
         memset(sum, 0, width * sizeof *sum);
         HN_TRY(add_embedding(c, &f->word, id_at(ids, i, 0), width, part, sum));
         HN_TRY(add_embedding(c, &f->position,

@@ -19,7 +19,7 @@ static hone_status scale_sums(hn_eval *c, const int32_t *sums, float by_a, uint3
         HN_TRY(hn_want_elems(c, by_b, columns));
     HN_TRY(hn_want_elems(c, bias, columns));
     HN_TRY_PTR(hn_arg_f32s(c, by_b, &scales) && hn_arg_f32s(c, bias, &biases));
-    for (uint64_t begin = 0, n; begin < y->n_elems; begin += n) {
+    for (uint64_t begin = 0, n; begin < y->n_elems && !hn_spent(HN_TILE); begin += n) {
         uint64_t k = begin % columns; /* a tile ends with its row */
         n = HN_MIN(HN_TILE, HN_MIN(columns - k, y->n_elems - begin));
         for (uint64_t i = 0; i < n; i++)

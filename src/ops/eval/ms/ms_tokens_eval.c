@@ -128,7 +128,7 @@ static hone_status eval_relative_position_bias(hn_eval *c) {
                             "there must be %lld buckets or more, and max_distance positive",
                             (long long)least);
     int64_t keys = y->dims[3], plane = y->dims[2] * keys;
-    for (int64_t i = 0; i < (int64_t)y->n_elems; i++) {
+    for (int64_t i = 0; i < (int64_t)y->n_elems && !hn_spent(16); i++) {
         int64_t bucket = distance_bucket(&d, i % keys - i % plane / keys);
         hn_store_f32(y, (uint64_t)i, 1, &values[i / plane * d.n + bucket]);
     }
@@ -213,7 +213,8 @@ static hone_status eval_gated_relative_position_bias(hn_eval *c) {
     const float *positions = hn_wide_f32(c, hn_arg(c, 2));
     float *line = hn_eval_scratch_n(c, (uint64_t)n_keys, sizeof *line);
     HN_TRY_PTR(positions && line);
-    for (int64_t i = 0; i < y->dims[0] * g.n_heads * n_queries; i++) {
+    for (int64_t i = 0; i < y->dims[0] * g.n_heads * n_queries && !hn_spent(8 * (uint64_t)n_keys);
+         i++) {
         int64_t q = i % n_queries, h = i / n_queries % g.n_heads, b = i / n_queries / g.n_heads,
                 row = rows[b * n_queries + q];
         float factor = row < 0 ? 0 : position_factor(&g, row, h);

@@ -208,7 +208,7 @@ static int format_element(const hn_array *x, uint64_t at, char out[32]) {
 /* ---- operators ------------------------------------------------------------------------------- */
 
 static hone_status cast_texts(hn_eval *c, const hn_array *x, hn_array *y) {
-    for (uint64_t at = 0; at < x->n_elems; at++)
+    for (uint64_t at = 0; at < x->n_elems && !hn_spent(64); at++)
         HN_TRY(store_text(c, &((const hn_bytes *)x->data)[at], y, at));
     return HONE_OK;
 }

@@ -103,14 +103,18 @@ const hn_impl hn_impl_constant[1] = {{.eval = eval_constant}};
 
 /* ---- ConstantOfShape ------------------------------------------------------------------------- */
 
+#define MOST_FILLED_BYTES ((uint64_t)64 << 10) /* at a time; they stay in the first cache */
+
 static void fill_with(hn_array *out, const void *element, size_t bytes) {
     uint8_t *to = out->data;
-    uint64_t total = out->n_elems * bytes, done = HN_MIN(bytes, total);
+    uint64_t total = out->n_elems * bytes, done = HN_MIN(bytes, total), more;
     if (done)
         memcpy(to, element, (size_t)done);
-    for (; done < total;
-         done += HN_MIN(done, total - done)) /* what is there is copied behind itself */
-        memcpy(to + done, to, (size_t)HN_MIN(done, total - done));
+    for (; done < total && !hn_spent(HN_MIN(done, MOST_FILLED_BYTES) / 16);
+         done += more) { /* copied behind itself */
+        more = HN_MIN(HN_MIN(done, MOST_FILLED_BYTES / bytes * bytes), total - done);
+        memcpy(to + done, to, (size_t)more);
+    }
 }
 
 static hone_status eval_constant_of_shape(hn_eval *c) {
@@ -133,7 +137,7 @@ static hone_status eval_constant_of_shape(hn_eval *c) {
     }
     int bits = hn_dtype_bits(out->dtype),
         code = hn_unpack_int((const uint8_t *)&element, 0, bits, false);
-    for (uint64_t i = 0; i < out->n_elems; i++)
+    for (uint64_t i = 0; i < out->n_elems && !hn_spent(1); i++)
         hn_pack_int(out->data, i, bits, code);
     return HONE_OK;
 }
@@ -168,7 +172,7 @@ static void fill_int_range(hn_array *out, uint64_t start, uint64_t step) {
     uint64_t steps[HN_TILE], tile[HN_TILE];
     for (uint64_t i = 0; i < HN_TILE; i++)
         steps[i] = i * step;
-    for (uint64_t at = 0; at < out->n_elems; at += HN_TILE) {
+    for (uint64_t at = 0; at < out->n_elems && !hn_spent(HN_TILE); at += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, out->n_elems - at);
         bool is_there = out->dtype == HN_I64 && n == HN_TILE;
         tile_of_ints(steps, start + at * step, is_there ? (uint64_t *)out->data + at : tile);
@@ -179,7 +183,7 @@ static void fill_int_range(hn_array *out, uint64_t start, uint64_t step) {
 
 static void fill_real_range(hn_array *out, double start, double step) {
     double tile[HN_TILE];
-    for (uint64_t at = 0; at < out->n_elems; at += HN_TILE) {
+    for (uint64_t at = 0; at < out->n_elems && !hn_spent(HN_TILE); at += HN_TILE) {
         tile_of_reals(start, (double)at, step, tile);
         hn_store_f64(out, at, HN_MIN(HN_TILE, out->n_elems - at), tile);
     }

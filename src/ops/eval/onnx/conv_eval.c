@@ -114,7 +114,7 @@ hone_status hn_eval_qlinear_conv(hn_eval *c) {
     hn_int_range(y->dtype, &lo, &hi);
     uint64_t plane = y->n_elems / (uint64_t)HN_MAX(y->dims[0] * y->dims[1], 1),
              filters = (uint64_t)y->dims[1];
-    for (uint64_t begin = 0; begin < y->n_elems; begin += HN_TILE) {
+    for (uint64_t begin = 0; begin < y->n_elems && !hn_spent(HN_TILE); begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, y->n_elems - begin);
         for (uint64_t i = 0; i < n; i++) {
             uint64_t filter = (begin + i) / plane % filters;

@@ -167,13 +167,13 @@ static void einsum_dense(const einsum_work *w, const einsum_labels *l, const voi
     int64_t at[EINSUM_LABELS] = {0}, inner_at[EINSUM_LABELS] = {0}, offset = 0, n_sum;             \
     const T *data = o->data;                                                                       \
     bool has_terms = einsum_elems(w, sum, &n_sum) && n_sum > 0;                                    \
-    for (int64_t i = 0; i < n; i++) {                                                              \
+    for (int64_t i = 0; i < n && !hn_spent(8); i++) {                                              \
       T total = 0;                                                                                 \
       int64_t inner = offset;                                                                      \
       if (has_terms)                                                                               \
         do                                                                                         \
           total += data[inner];                                                                    \
-        while (einsum_step(w, sum, o->stride, inner_at, &inner));                                  \
+        while (einsum_step(w, sum, o->stride, inner_at, &inner) && !hn_spent(8));                  \
       out[i] = total;                                                                              \
       einsum_step(w, keep, o->stride, at, &offset);                                                \
     }                                                                                              \

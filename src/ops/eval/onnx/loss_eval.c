@@ -49,7 +49,7 @@ static hone_status run_loss(hn_eval *c, const loss_form *f, hn_array *y) {
     const hn_infer *node = hn_eval_node(c);
     bool keeps_all = hn_attr_is(node, "reduction", "none");
     double sum = 0, all_weights = 0;
-    for (int64_t i = 0; y && i < f->samples * f->positions; i++) {
+    for (int64_t i = 0; y && i < f->samples * f->positions && !hn_spent(16); i++) {
         double loss, weight;
         HN_TRY(loss_at(c, f, i, &loss, &weight));
         sum += loss;
@@ -90,7 +90,7 @@ static hone_status eval_softmax_ce_loss(hn_eval *c) {
     HN_TRY(read_loss_form(c, &f));
     double *logs = hn_eval_scratch_n(c, n, sizeof *logs);
     HN_TRY_PTR(logs);
-    for (int64_t i = 0; i < f.samples * f.positions; i++)
+    for (int64_t i = 0; i < f.samples * f.positions && !hn_spent(16 * (uint64_t)f.classes); i++)
         log_softmax_at(&f, i, logs);
     if (log_prob)
         hn_store_f64(log_prob, 0, n, logs);
@@ -149,7 +149,7 @@ static hone_status run_optimizer(hn_eval *c, const optimizer_form *f, uint32_t n
         if (!fits)
             return hn_eval_fail(c, HONE_E_SHAPE,
                                 "parameter %u, its gradient and its state differ in size", p);
-        for (uint64_t i = 0; i < params->n_elems; i++) {
+        for (uint64_t i = 0; i < params->n_elems && !hn_spent(64); i++) {
             double x, g, s[STATE_MOST] = {0};
             hn_load_f64(params, i, 1, &x);
             hn_load_f64(gradients, i, 1, &g);

@@ -275,7 +275,7 @@ const hn_impl hn_impl_qlinear_matmul[1] = {{.eval = eval_qlinear_matmul}};
 /* Elimination with the largest pivot; destroys m[n, n]. */
 static double eliminate(int64_t n, double *m) {
     double det = 1;
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; k < n && !hn_spent((uint64_t)(n * n)); k++) {
         int64_t pivot = k;
         for (int64_t i = k + 1; i < n; i++)
             if (fabs(m[i * n + k]) > fabs(m[pivot * n + k]))

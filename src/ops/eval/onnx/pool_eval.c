@@ -242,7 +242,7 @@ static hone_status eval_max_unpool(hn_eval *c) {
     if (indices->n_elems != x->n_elems)
         return hn_eval_fail(c, HONE_E_SHAPE, "%llu elements, but %llu indices",
                             (unsigned long long)x->n_elems, (unsigned long long)indices->n_elems);
-    for (uint64_t i = 0; i < x->n_elems; i++) {
+    for (uint64_t i = 0; i < x->n_elems && !hn_spent(16); i++) {
         int64_t index = ((const int64_t *)indices->data)[i], to = 0;
         bool inside = index >= 0 && index < n_covered;
         if (inside)

@@ -60,7 +60,7 @@ static hone_status eval_bernoulli(hn_eval *c) {
     hn_array *out = hn_ret(c, 0);
     hn_rng own, *rng = seeded(c, &own);
     double tile[HN_TILE];
-    for (uint64_t at = 0; out && at < p->n_elems; at += HN_TILE) {
+    for (uint64_t at = 0; out && at < p->n_elems && !hn_spent(16 * HN_TILE); at += HN_TILE) {
         uint64_t n = HN_MIN(p->n_elems - at, HN_TILE);
         hn_load_f64(p, at, n, tile);
         for (uint64_t i = 0; i < n; i++)
@@ -103,7 +103,7 @@ static hone_status eval_multinomial(hn_eval *c) {
             largest = HN_MAX(largest, sums[i]);
         for (uint64_t i = 0; i < n_classes; i++)
             sums[i] = total += exp(sums[i] - largest);
-        for (uint64_t i = 0; i < n_samples; i++) {
+        for (uint64_t i = 0; i < n_samples && !hn_spent(32); i++) {
             int64_t drawn = pick(sums, n_classes, hn_rng_f64(rng) * total);
             hn_store_i64(out, row * n_samples + i, 1, &drawn);
         }
@@ -143,7 +143,7 @@ static void fill_ones(hn_array *a) {
 /* What stays is scaled up, so that the expected sum stays, too. */
 static void drop(const hn_array *x, hn_array *y, hn_array *mask, double ratio, hn_rng *rng) {
     double tile[HN_TILE], stays[HN_TILE];
-    for (uint64_t at = 0; at < x->n_elems; at += HN_TILE) {
+    for (uint64_t at = 0; at < x->n_elems && !hn_spent(16 * HN_TILE); at += HN_TILE) {
         uint64_t n = HN_MIN(x->n_elems - at, HN_TILE);
         hn_load_f64(x, at, n, tile);
         for (uint64_t i = 0; i < n; i++) {

@@ -205,7 +205,7 @@ static hone_status eval_affine_grid(hn_eval *c) {
             per_image = (int64_t)hn_count(y->rank - 1, y->dims + 1) / n_axes;
     bool align_corners = hn_attr_i(hn_eval_node(c), "align_corners", 0) != 0;
     double matrix[12], point[4], out[3];
-    for (int64_t i = 0; i < y->dims[0] * per_image; i++) {
+    for (int64_t i = 0; i < y->dims[0] * per_image && !hn_spent(32); i++) {
         int64_t at = i % per_image;
         for (int64_t a = n_axes; a >= 1; a--) { /* x first: the last axis */
             point[n_axes - a] = affine_coordinate(at % y->dims[a], y->dims[a], align_corners);

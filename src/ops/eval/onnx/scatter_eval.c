@@ -230,7 +230,8 @@ static hone_status scatter_tile(scatter_work *w, uint64_t begin, uint64_t n) {
 static hone_status scatter_rows(scatter_work *w, uint64_t width) {
     const hn_indexed_form *f = w->form;
     const int64_t *at = w->indices.data;
-    for (uint64_t begin = 0; begin < w->indices.n_elems; begin += width, at += width) {
+    for (uint64_t begin = 0; begin < w->indices.n_elems && !hn_spent(16 * width);
+         begin += width, at += width) {
         int64_t start;
         if (hn_is_one_index(at, width)) {
             if (!hn_point_elements(f, &w->indices, begin, 1, &start))
@@ -259,7 +260,7 @@ hone_status hn_scatter_elements_run(hn_eval *c, const hn_indexed_form *f, const 
     HN_TRY(hn_copy_all(c, &w.y, &x));
     if (n > 0 && f->axis < last && w.indices.dtype == HN_I64 && w.indices.dims[last] >= LEAST_WIDTH)
         return scatter_rows(&w, (uint64_t)w.indices.dims[last]);
-    for (uint64_t begin = 0; begin < n; begin += HN_TILE)
+    for (uint64_t begin = 0; begin < n && !hn_spent(16 * HN_TILE); begin += HN_TILE)
         HN_TRY(scatter_tile(&w, begin, HN_MIN(HN_TILE, n - begin)));
     return HONE_OK;
 }
@@ -284,7 +285,8 @@ hone_status hn_scatter_nd_run(hn_eval *c, const hn_indexed_form *f, const hn_ind
              updates = hn_array_at(&f->updates, io->updates), y = hn_array_at(&f->y, io->y);
     int64_t starts[HN_TILE];
     HN_TRY(hn_copy_all(c, &y, &x));
-    for (uint64_t begin = 0; begin < f->per_batch; begin += HN_TILE) {
+    for (uint64_t begin = 0; begin < f->per_batch && !hn_spent(HN_TILE * (16 + f->run));
+         begin += HN_TILE) {
         uint64_t n = HN_MIN(HN_TILE, f->per_batch - begin);
         HN_TRY(hn_locate_tuples(io->err, &x, &indices, begin, begin + n, 0, f->strides, starts));
         HN_TRY(scatter_runs(c, (scatter_how)f->how, &y, starts, n, &updates, begin, f->run));

@@ -28,7 +28,7 @@ static hone_status select_positions(hn_eval *c, const hn_array *x, uint64_t n, u
     int64_t *at = hn_eval_scratch(c, n * sizeof *at);
     HN_TRY_PTR(at);
     *n_found = 0;
-    for (uint64_t begin = 0; begin < n; begin += HN_TILE) {
+    for (uint64_t begin = 0; begin < n && !hn_spent(HN_TILE); begin += HN_TILE) {
         uint64_t some = HN_MIN(HN_TILE, n - begin);
         select_flags(x, begin, some, flags);
         for (uint64_t i = 0; i < some; i++) { /* written in any case: no branch to guess */
@@ -49,7 +49,7 @@ static hone_status non_zero_complex(hn_eval *c, const hn_array *x, hn_array *fla
     flags->dtype = HN_BOOL;
     flags->data = hn_eval_scratch(c, x->n_elems);
     HN_TRY_PTR(flags->data);
-    for (uint64_t i = 0; i < x->n_elems; i++) {
+    for (uint64_t i = 0; i < x->n_elems && !hn_spent(8); i++) {
         select_flags(&parts, 2 * i, 2, is_set);
         ((uint8_t *)flags->data)[i] = is_set[0] || is_set[1];
     }
@@ -113,7 +113,7 @@ hone_status hn_one_hot_run(hn_eval *c, const hn_split3 *size, hn_array *y, const
                            const hn_array *values) {
     int64_t depth = size->mid, inner = size->inner;
     HN_TRY(hn_copy_fill(c, y, 0, (uint64_t)(size->outer * depth * inner), values));
-    for (int64_t i = 0; i < size->outer * inner; i++) {
+    for (int64_t i = 0; i < size->outer * inner && !hn_spent(8); i++) {
         int64_t index;
         hn_load_i64(indices, (uint64_t)i, 1, &index);
         index += index < 0 ? depth : 0;

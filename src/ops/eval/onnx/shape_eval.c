@@ -183,7 +183,7 @@ void hn_trilu_read(const hn_eval *c, hn_trilu_form *f) {
 }
 
 hone_status hn_trilu_run(hn_eval *c, const hn_trilu_form *f, hn_array *y, const hn_array *x) {
-    for (uint64_t r = 0; r < f->n_rows; r++) {
+    for (uint64_t r = 0; r < f->n_rows && !hn_spent(64); r++) {
         int64_t diagonal = (int64_t)(r % (uint64_t)f->rows) + f->k;
         int64_t cut = HN_MAX(0, HN_MIN(f->is_upper ? diagonal : diagonal + 1, f->cols));
         uint64_t at = r * (uint64_t)f->cols, left = (uint64_t)cut,
@@ -223,7 +223,7 @@ static hone_status eval_reverse_sequence(hn_eval *c) {
             return hn_eval_fail(c, HONE_E_INVALID,
                                 "sequence_lens[%lld] is %lld, but sequences have %lld steps",
                                 (long long)b, (long long)len, (long long)n_time);
-        for (int64_t t = 0; t < n_time; t++) {
+        for (int64_t t = 0; t < n_time && !hn_spent(16); t++) {
             int64_t source = t < len ? len - 1 - t : t;
             int64_t at = time_first ? t * n_batch + b : b * n_time + t;
             int64_t first = time_first ? source * n_batch + b : b * n_time + source;

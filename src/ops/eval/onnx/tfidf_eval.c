@@ -145,7 +145,7 @@ static void tfidf_count(tfidf_job *j, uint64_t step) {
     uint64_t span = (j->pool.length - 1) * step + 1;
     gram_text t = {j->numbers, j->strings, step};
     for (uint64_t row = 0; row < j->n_rows; row++)
-        for (uint64_t at = 0; at + span <= j->n_tokens; at++) {
+        for (uint64_t at = 0; at + span <= j->n_tokens && !hn_spent(32); at++) {
             uint64_t gram = find_gram(&j->pool, &t, row * j->n_tokens + at);
             if (gram != UINT64_MAX)
                 j->hits[row * j->n_columns + (uint64_t)j->indexes[gram]]++;

@@ -51,7 +51,7 @@ static hone_status unique_make_keys(hn_eval *c, unique_run *u) {
     u->width *= per_elem;
     u->keys = hn_eval_scratch(c, u->n * u->width * sizeof *u->keys);
     HN_TRY_PTR(u->keys);
-    for (uint64_t i = 0; i < u->n; i++)
+    for (uint64_t i = 0; i < u->n && !hn_spent(16 * n_elems); i++)
         for (uint64_t j = 0; j < n_elems; j++)
             hn_sort_keys(&parts, unique_at(u, i, j) * per_elem, per_elem,
                          u->keys + i * u->width + j * per_elem);
@@ -115,6 +115,8 @@ static hone_status unique_run_on(hn_eval *c, const hn_array *x, hn_split3 s, boo
     for (uint64_t i = 0; i < u->n; i++)
         u->order[i] = i;
     hn_sort_items(u->n, u->order, room, unique_less, u);
+    if (hn_eval_stopped(c))
+        return HONE_E_CANCELLED;
     unique_group(u);
     return is_sorted ? HONE_OK : unique_by_appearance(c, u, room);
 }
