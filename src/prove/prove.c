@@ -38,6 +38,7 @@ typedef struct proof_job {
     uint32_t n_good, n_bad; /* rewrites before and after it */
     uint32_t n_seen;        /* rewrites when results were last compared */
     hn_difference difference;
+    bool is_over_limit; /* a run took more time or memory than it may */
 } proof_job;
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -68,7 +69,8 @@ static hone_status compare_run(proof_job *job, const hn_model *m, hn_object *con
                                hn_object **now, hn_difference *d, hone_error *err) {
     hone_error why = {0};
     hone_status status = run_into(job, m, now, &why);
-    if (status == HONE_E_NOMEM || status == HONE_E_CANCELLED || status == HONE_E_LIMIT)
+    job->is_over_limit = status == HONE_E_CANCELLED || status == HONE_E_LIMIT;
+    if (status == HONE_E_NOMEM || job->is_over_limit)
         return hn_fail(err, status, "the verification exceeds its limits: %s", why.message);
     if (status == HONE_OK)
         hn_samples_compare(job->samples->n_outputs, with, now, d);
@@ -195,8 +197,7 @@ static hone_status disable_changing_rule(proof_job *job, const hn_opt_log *log, 
 /* The log or the comparison identifies the rule that failed; other errors are returned. */
 static hone_status disable_failed_rule(proof_job *job, const hn_opt_log *log, hone_status status,
                                        hone_error *err) {
-    bool is_final = status == HONE_E_NOMEM || status == HONE_E_CANCELLED || status == HONE_E_LIMIT;
-    if (is_final || job->proof->guilty.n >= MAX_GUILTY)
+    if (status == HONE_E_NOMEM || job->is_over_limit || job->proof->guilty.n >= MAX_GUILTY)
         return status;
     if (job->bad_pass)
         return disable_changing_rule(job, log, err);

@@ -77,7 +77,7 @@ static hone_status find_dims(size_search *s, bool symbols) {
     return HONE_OK;
 }
 
-static hone_status open_search(size_search *s) {
+static hone_status find_free_dims(size_search *s) {
     uint32_t n = hn_block_at(s->m->graph, 0)->inputs.n;
     s->slots = HN_NEW_N(s->arena, uint32_t *, (size_t)n + 1);
     HN_TRY_PTR(s->slots);
@@ -253,7 +253,7 @@ static bool repeats_names(const size_search *s) {
 /* The first error, of the smallest sizes, is the clearest. */
 static hone_status search_sizes(size_search *s, bool obeys_names, hone_error *err) {
     hone_error ignored = {.offset = -1};
-    HN_TRY(open_search(s));
+    HN_TRY(find_free_dims(s));
     set_small(s);
     hone_status status = try_sizes(s, err);
     if (s->dims.n > 0 && hn_trial_may_go_on(s->trial, status))

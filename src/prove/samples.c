@@ -47,10 +47,10 @@ void hn_samples_free(hn_samples *s) {
 
 /* ---- generated inputs ------------------------------------------------------------------------ */
 
-#define SEARCH_SHARE                                                                           \
-  10                  /* of the time of a verification: the part that a search for sizes takes \
-                       */
-#define TRIAL_SHARE 4 /* of the search: the part that one trial takes */
+/* Parts of the time: of a verification that the search takes, of the search that one trial takes.
+ */
+#define SEARCH_SHARE 10
+#define TRIAL_SHARE 4
 
 struct hn_size_trial {
     hn_samples *samples;

@@ -283,3 +283,10 @@ $ hone save digits.onnx -o nameless.onnx --strip=names && hone run nameless.onnx
 "name": "head.conv.out + head.bn.out + head.relu.out"
 "name": "head.mean.flatten.out"
 "name": "head.mean.out"
+
+A name that stands for two sizes is told once, and not relied on.
+
+$ printf '<ir_version: 10, opset_import: ["" : 17]>\ng (float[batch,batch] x, float[1] o) => (float[n] y) <int64 i = {0}, int64 j = {1}, int64[1] a = {0}> { s = Shape (x) p = Gather (s, i) q = Gather (s, j) u = Unsqueeze (p, a) v = Unsqueeze (q, a) e = Expand (o, u) f = Expand (o, v) y = Concat <axis = 0> (e, f) }\n' > lie.onnxtxt && echo '[[1, 1, 1]]' > x.json && echo '[1]' > o.json
+$ hone run lie.onnxtxt -i x=x.json -i o=o.json --repeat 2 | grep " y "
+hone: warning: dimension 'batch' is 1 and 3 in one run: the name does not mean one size, and is not relied on any more
+  y     float[4]    1    1     1    0    0
