@@ -141,9 +141,9 @@ typedef struct hn_optimize_options {
     uint64_t max_fold_bytes; /* a folded constant that is larger than this and than what it was made
                                 from stays a computation */
     bool allow_approximate;
-    bool defer_weights;  /* large weights that change by a factor per channel are not computed: the
-                            graph is run, not saved */
-    bool trusts_names;   /* of dimensions of inputs: equal ones are equal sizes; sessions always do */
+    bool defer_weights; /* large weights that change by a factor per channel are not computed: the
+                           graph is run, not saved */
+    bool trusts_names; /* of dimensions of inputs: equal ones are equal sizes; sessions always do */
     hn_split_dims split; /* of a session: names that its inputs have contradicted */
     bool widen_half;     /* half precision is computed as float: the graph is run, not saved */
     bool is_quiet;       /* nobody asks for near misses of patterns */

@@ -365,9 +365,8 @@ hone_status hn_session_run(hn_session *first, hn_state *state, const hn_run_cont
     HN_TRY(hn_model_check_files(first->program->model, err));
     HN_TRY(borrow_for_call(first, hn_state_call(state), &s, &b, err));
     own.seed = seed_of_run(first);
-    hone_status status = s->program == state->program
-                             ? hn_state_run(state, b.plan, &own, err)
-                             : run_elsewhere(s, b.plan, state, &own, err);
+    hone_status status = s->program == state->program ? hn_state_run(state, b.plan, &own, err)
+                                                      : run_elsewhere(s, b.plan, state, &own, err);
     give_plan_back(s, &b);
     return status;
 }

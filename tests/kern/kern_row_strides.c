@@ -46,8 +46,8 @@ static void check_parted(const parted *p, const float *dense, const float *befor
 typedef void (*conv_nhwc_fn)(hn_pool *pool, const hn_conv_nhwc_job *job);
 
 /* A convolution side by side, then apart. */
-static void check_both_ways(hn_conv_nhwc_job *job, conv_nhwc_fn run,
-                            const char *what, size_t index) {
+static void check_both_ways(hn_conv_nhwc_job *job, conv_nhwc_fn run, const char *what,
+                            size_t index) {
     int64_t in = job->batch * job->window->in_elems, out = job->batch * job->window->out_elems;
     float *dense = kern_floats(out * job->filters);
     job->y = dense;
@@ -76,8 +76,7 @@ static void check_conv_steps(const kern_conv_case *t, size_t index, hn_conv_nhwc
         hn_conv_nhwc_pack(&job, packed);
         job.packed_w = packed;
         job.scratch = kern_floats(hn_conv_nhwc_scratch_elems(&job, KERN_POOLS));
-        check_both_ways(&job, hn_conv_nhwc_f32, hn_conv_nhwc_method_name((int)method),
-                        index);
+        check_both_ways(&job, hn_conv_nhwc_f32, hn_conv_nhwc_method_name((int)method), index);
     }
     kern_release();
 }

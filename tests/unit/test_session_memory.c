@@ -188,10 +188,10 @@ static void limits_hold_for_sizes_that_data_decides(void **state) {
 }
 
 /* Scratch counts, and the message names the node and the bytes. */
-#define BY_SCRATCH                                                                             \
-  RUN_HEAD                                                                                     \
-      "g (float[n] x) => (int64[m] y) { a = Neg (x) b, y, c, d = Unique <sorted: int = 1> (a)" \
-      " }"
+#define BY_SCRATCH                                                                         \
+  RUN_HEAD                                                                                 \
+  "g (float[n] x) => (int64[m] y) { a = Neg (x) b, y, c, d = Unique <sorted: int = 1> (a)" \
+  " }"
 
 static void limits_hold_for_scratch(void **state) {
     (void)state;

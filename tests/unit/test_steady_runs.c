@@ -68,6 +68,11 @@ static const steady_case steady_cases[] = {
           "    else_branch = e () => (float[n] d) { d = Abs (x) }> }",
      1,
      {8, 0, 0, 0}},
+    {"joined values",
+     HEAD "g (float[n,32] x) => (float[m,32] y) {\n"
+          "  a = Relu (x) b = Tanh (x) c = Concat <axis = 0> (a, b) y = Neg (c) }",
+     2,
+     {2, 32, 0, 0}},
     {"quantized values",
      HEAD "g (float[n,4] x) => (float[n,4] y) <float s = {0.5}, uint8 z = {128}> {\n"
           "  q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Clip (d) }",
@@ -111,13 +116,14 @@ static void steady_runs_decide_nothing(void **state) {
         }
 }
 
-/* The counts are no constants: a first run makes decisions of each kind. */
+/* The counts are no constants: first runs make decisions of each kind. */
 static void first_runs_decide(void **state) {
     (void)state;
     uint64_t before[HN_N_DECISIONS];
     for (int d = 0; d < HN_N_DECISIONS; d++)
         before[d] = hn_decisions_made((hn_decision)d);
-    expect_no_decision(&steady_cases[0], HONE_LEVEL_NONE, 1);
+    for (size_t i = 0; i < HN_COUNT(steady_cases); i++)
+        expect_no_decision(&steady_cases[i], HONE_LEVEL_NONE, 1);
     for (int d = 0; d < HN_N_DECISIONS; d++)
         assert_true(hn_decisions_made((hn_decision)d) > before[d]);
 }

@@ -19,16 +19,17 @@ typedef struct product_step {
 
 /* ---- runs ------------------------------------------------------------------------------------- */
 
-#define RUN_PRODUCT(name, T)                                                                     \
-  static hone_status run_product_##name(const void *record, const hn_step_io *io) {              \
-    const product_step *s = record;                                                              \
-    hn_products_run_##name(io->pool, &(hn_products_##name){.stack = &s->stack,                   \
-                                                           .a = io->in[0],                       \
-                                                           .b = io->in[1],                       \
-                                                           .y = io->out[0],                      \
-                                                           .packed_b = s->packed_b,              \
-                                                           .epilogue = s->has_epilogue ? &s->epilogue : NULL}); \
-    return HONE_OK;                                                                              \
+#define RUN_PRODUCT(name, T)                                                                 \
+  static hone_status run_product_##name(const void *record, const hn_step_io *io) {          \
+    const product_step *s = record;                                                          \
+    hn_products_run_##name(                                                                  \
+        io->pool, &(hn_products_##name){.stack = &s->stack,                                  \
+                                        .a = io->in[0],                                      \
+                                        .b = io->in[1],                                      \
+                                        .y = io->out[0],                                     \
+                                        .packed_b = s->packed_b,                             \
+                                        .epilogue = s->has_epilogue ? &s->epilogue : NULL}); \
+    return HONE_OK;                                                                          \
   }
 HN_KERNEL_TYPES(RUN_PRODUCT)
 #undef RUN_PRODUCT
@@ -111,7 +112,8 @@ static hone_status lower_matmul(hn_eval *c, hn_lowered *out) {
 
 /* A product of floats that goes through `epilogue`; sides whose rows stand before the stack are
  * evaluated: they are moved first. */
-static hone_status lower_product_with(hn_eval *c, const hn_epilogue_f32 *epilogue, hn_lowered *out) {
+static hone_status lower_product_with(hn_eval *c, const hn_epilogue_f32 *epilogue,
+                                      hn_lowered *out) {
     const hn_infer *node = hn_eval_node(c);
     hone_status status;
     if (!hn_ret(c, 0) || hn_ret(c, 0)->dtype != HN_F32 || hn_attr_i(node, "transBatchA", 0) != 0 ||

@@ -3,7 +3,8 @@
 #include "ops/infer/spatial.h"
 
 hone_status hn_infer_nchw_conv(hn_infer *c) {
-    return hn_conv_shape(c, &(hn_conv_form){.x = 0, .weight = 1, .bias = 2, .moves_channels = true});
+    return hn_conv_shape(c,
+                         &(hn_conv_form){.x = 0, .weight = 1, .bias = 2, .moves_channels = true});
 }
 
 hone_status hn_infer_conv_transpose_nhwc(hn_infer *c) {

@@ -30,8 +30,7 @@ static hone_status add_activation(hn_rule *r) {
     uint32_t n_attrs = 1;
     if (row->n_params > 0)
         attrs[n_attrs++] = hn_new_floats(r, "activation_params", row->n_params, params);
-    hn_rule_replace(r,
-                    hn_out(r, hn_make_like(r, node, n->n_inputs, n->inputs, n_attrs, attrs), 0));
+    hn_rule_replace(r, hn_out(r, hn_make_like(r, node, n->n_inputs, n->inputs, n_attrs, attrs), 0));
     return HONE_OK;
 }
 

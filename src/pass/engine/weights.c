@@ -176,9 +176,8 @@ hn_id hn_scaled_weight(hn_rule *r, hn_id weight, const hn_channel_layout *layout
                        const hn_channel_map *by) {
     const hn_tensor *t = hn_const(r, weight);
     const hn_tensor *made =
-        may_wait(r, t, by)
-            ? hn_tensor_scaled(r->pass->model->arena, t, layout, by->n, by->scale)
-            : NULL;
+        may_wait(r, t, by) ? hn_tensor_scaled(r->pass->model->arena, t, layout, by->n, by->scale)
+                           : NULL;
     if (!made) {
         t = hn_tensor_dense(r->pass->rule_scratch, t);
         made = t ? scaled_now(r, t, layout, by->scale) : NULL;

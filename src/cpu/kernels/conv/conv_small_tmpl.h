@@ -82,8 +82,8 @@ static V_TARGET void V_NAME(small_products)(const hn_conv_small_f32 *s, const fl
         }
         for (int64_t i = 0; i < rows; i++)
             V_NAME(store_lines)
-            (s, sums + i * HN_CONV_SMALL_LANES, bias ? bias[r + i] : 0,
-             y + (r + i) * s->out_h * s->out_w);
+        (s, sums + i * HN_CONV_SMALL_LANES, bias ? bias[r + i] : 0,
+         y + (r + i) * s->out_h * s->out_w);
     }
 }
 

@@ -31,7 +31,7 @@ static inner_taps find_inner_taps(const hn_window *s, int32_t a, int64_t out) {
 
 /* One window, whose padding is zero already. */
 static void gather_window(const hn_conv_nhwc_job *job, const float *image, inner_taps line,
-                        inner_taps pixel, float *out) {
+                          inner_taps pixel, float *out) {
     const hn_window *s = job->window;
     int64_t channels = job->channels, step = hn_conv_nhwc_x_stride(job);
     bool is_joined = step == channels && s->dilation[1] == 1;

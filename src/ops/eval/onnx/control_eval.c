@@ -242,8 +242,8 @@ static hone_status map_inputs(hn_eval *c, uint32_t i, uint32_t n_items, const hn
 static hone_status map_turn(hn_eval *c, uint32_t i, uint32_t n_items, const hn_object **in,
                             hn_object **out, hn_object **sequences) {
     HN_TRY(map_inputs(c, i, n_items, in));
-    HN_TRY(hn_run_body(c, HN_BODY_MAIN, hn_n_args(c), (hn_object *const *)(const void *)in, hn_n_rets(c),
-                       out));
+    HN_TRY(hn_run_body(c, HN_BODY_MAIN, hn_n_args(c), (hn_object *const *)(const void *)in,
+                       hn_n_rets(c), out));
     for (uint32_t k = 0; k < hn_n_rets(c); k++)
         sequences[k]->items[i] = out[k];
     return HONE_OK;

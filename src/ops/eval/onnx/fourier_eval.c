@@ -285,8 +285,8 @@ hone_status hn_stft_read(hn_eval *c, hn_fourier_form *f) {
                            .in_parts = x->rank == 3 ? x->dims[2] : 1,
                            .has_window = window != NULL};
     f->n_lines = x->dims[0] * f->frames;
-    if (length < 1 || length > f->samples || f->step < 1 || f->out > length || f->in_parts < 1 || f->in_parts > 2 ||
-        (window && (int64_t)window->n_elems != length) ||
+    if (length < 1 || length > f->samples || f->step < 1 || f->out > length || f->in_parts < 1 ||
+        f->in_parts > 2 || (window && (int64_t)window->n_elems != length) ||
         f->frames > (f->samples - length) / f->step + 1)
         return hn_eval_fail(c, HONE_E_SHAPE,
                             "frames of %lld elements every %lld do not fit a signal of %lld",

@@ -79,8 +79,8 @@ static hone_status NAME(plan_resize_pass)(hn_eval *c, const resize_form *f, cons
 static hone_status NAME(plan_resize)(hn_eval *c, const resize_form *f, int32_t rank,
                                      NAME(resize_plan) * plan) {
     int64_t outer = 1, inner = 1;
-    *plan = (NAME(resize_plan)){
-        .passes = hn_eval_scratch_n(c, (uint64_t)rank + 1, sizeof *plan->passes)};
+    *plan = (NAME(resize_plan)){.passes =
+                                    hn_eval_scratch_n(c, (uint64_t)rank + 1, sizeof *plan->passes)};
     HN_TRY_PTR(plan->passes);
     for (int32_t a = 0; a < rank; a++)
         outer *= f->axes[a].in;

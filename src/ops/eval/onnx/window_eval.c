@@ -53,6 +53,6 @@ void hn_window_read_transposed(const hn_infer *node, int32_t n_axes, const int64
     hn_window_attrs_get(node, n_axes, &attrs);
     hn_window_set(&attrs, image, positions, kernel, s);
     for (int32_t i = 0; i < n_axes && (has_shape || hn_pads_same(&attrs)); i++)
-        s->pad[i] = hn_auto_pad_begin(attrs.auto_pad,
-                                      needed_padding(s, i) + (has_extra ? extra[i] : 0));
+        s->pad[i] =
+            hn_auto_pad_begin(attrs.auto_pad, needed_padding(s, i) + (has_extra ? extra[i] : 0));
 }
