@@ -197,8 +197,7 @@ hone_status hn_samples_fill(hn_samples *s, const hn_model *m, uint64_t seed, boo
                             hone_error *err) {
     hn_size_trial t = {.samples = s, .m = m, .seed = seed};
     hn_arena *arena = hn_arena_new(s->alloc);
-    HN_TRY_PTR(arena);
-    hone_status status = open_trial(&t, arena);
+    hone_status status = arena ? open_trial(&t, arena) : HONE_E_NOMEM;
     if (status == HONE_OK)
         status = hn_sample_sizes_search(&t, m, obeys_names, arena, err);
     if (status == HONE_OK)
@@ -206,7 +205,7 @@ hone_status hn_samples_fill(hn_samples *s, const hn_model *m, uint64_t seed, boo
     else if (status != HONE_E_NOMEM)
         hn_error_prefix(err, "the model does not run with generated inputs; give it some");
     hn_arena_free(arena);
-    return s->shapes.failed ? HONE_E_NOMEM : status;
+    return hn_error_complete(err, s->shapes.failed ? HONE_E_NOMEM : status);
 }
 
 hone_status hn_samples_make(const hn_model *m, uint64_t seed, hn_samples **out, hone_error *err) {

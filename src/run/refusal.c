@@ -24,6 +24,11 @@ hone_status hn_run_refuse_plan(const hn_state *s, const hn_plan *plan, hone_erro
     const hn_value *largest = most ? hn_value_at(g, most->value) : NULL;
     if (largest && largest->producer != HN_NONE)
         hn_node_text(g, largest->producer, text, sizeof text);
+    if (plan->block_bytes <= hn_run_limit(s))
+        return hn_fail(err, HONE_E_NOMEM,
+                       "out of memory: the system refused %llu bytes for intermediate values%s%s",
+                       (unsigned long long)plan->block_bytes,
+                       *text ? "; the largest is made by " : "", text);
     return hn_fail(err, code_of(s),
                    "the run needs %llu bytes for intermediate values at its peak, but %s %llu%s%s",
                    (unsigned long long)plan->block_bytes, limit_text(s),

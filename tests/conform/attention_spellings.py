@@ -71,7 +71,7 @@ def near_misses(report):
 
 def problem_of(path, out, arguments, case, feed, theirs, folder):
     """What is wrong with one way of optimizing; nothing: ""."""
-    done = subprocess.run([HONE, "optimize", path, "-o", out, "--explain", *arguments], capture_output=True,
+    done = subprocess.run([HONE, "optimize", path, "-o", out, "--explain", "--trust-names", *arguments], capture_output=True,
                           text=True, check=False)
     if done.returncode:
         return "hone optimize: " + done.stderr.strip()[-300:]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs the ONNX backend tests: every model on its data sets, outputs compared with the suite's tolerances.
 
-usage: backend.py [--hone PATH] [--record] [ARGUMENT...]
+usage: backend.py [--hone PATH] [--record] [--reads FORMAT]... [ARGUMENT...]
 
-What is known to fail, and why, stands in backend_manifest.txt. ARGUMENTs go to `hone run --test`.
+What is known to fail, and why, stands in backend_manifest.txt; lines that say that a FORMAT is not read do not
+count. ARGUMENTs go to `hone run --test`.
 
 backend_counts.csv tells for every operator how many cases have it and how many of those pass; docs/ops.md
 shows it. It must be current; --record writes it. Cases that the onnx package made here instead of the
@@ -16,6 +17,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import onnx
 
@@ -23,11 +25,22 @@ import models
 
 HERE = pathlib.Path(__file__).resolve().parent
 COUNTS = HERE / "backend_counts.csv"
+OPTIONAL_FORMATS = {"TIFF", "WebP"}  # of which the command may have been built without
 
 
-def run_cases(hone, arguments):
-    command = [hone, "run", "--test", "--json", "--manifest", HERE / "backend_manifest.txt", *arguments, models.backend_folder()]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def write_manifest(formats, path):
+    """The known failures of a command that has libraries for these formats of images."""
+    ends = tuple(f": {name} is not read" for name in formats)
+    lines = (HERE / "backend_manifest.txt").read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not ends or not line.rstrip().endswith(ends)))
+
+
+def run_cases(hone, formats, arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        manifest = pathlib.Path(folder) / "manifest.txt"
+        write_manifest(formats, manifest)
+        command = [hone, "run", "--test", "--json", "--manifest", manifest, *arguments, models.backend_folder()]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:
         sys.exit(done.stderr.strip() or f"{hone} ended with status {done.returncode}")
     return json.loads(done.stdout), done.returncode
@@ -83,10 +96,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hone", default=os.environ.get("HONE_BIN", models.ROOT / "build/dev/hone"))
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--reads", action="append", default=[])
     options, arguments = parser.parse_known_args()
-    cases, status = run_cases(options.hone, arguments)
+    cases, status = run_cases(options.hone, options.reads, arguments)
     report(cases)
-    if status == 0 and models.BACKEND_ARCHIVE.exists() and not arguments:
+    missing = OPTIONAL_FORMATS - set(options.reads)
+    if missing:
+        print(f"skipped: the counts, which include images in {', '.join(sorted(missing))}")
+    elif status == 0 and models.BACKEND_ARCHIVE.exists() and not arguments:
         status = 0 if counts_are_current(cases, options.record) else 1
     sys.exit(status)
 

@@ -73,6 +73,7 @@ def check(hone, path, folder, external):
     command = [hone, "save", str(path), "-o", str(saved)]
     if external:
         command.append("--external-data")
+    pathlib.Path(f"{saved}.data").unlink(missing_ok=True)  # of the model before, which hone would keep
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode != 0:
         return f"hone save failed: {run.stderr.strip()}", False
