@@ -29,6 +29,7 @@ static void run_level(const hone_model *m, hone_level level, uint64_t seed, leve
     hone_session *session;
     *r = (level_run){.status = HONE_OK};
     hone_session_options_init(&o);
+    o.seed = 1; /* levels draw the same random numbers */
     o.n_threads = 1;
     o.level = level;
     o.memory_limit_bytes = TRIAL_MEMORY_BYTES;
