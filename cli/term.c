@@ -1,5 +1,7 @@
 /* Terminal functions: colours, width, numbers, messages. */
-#define _DEFAULT_SOURCE
+#ifndef _DEFAULT_SOURCE
+#  define _DEFAULT_SOURCE
+#endif
 #include "cli.h"
 
 #include <inttypes.h>

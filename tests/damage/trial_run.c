@@ -49,7 +49,7 @@ static double trial_real(trial *t, trial_mood mood) {
     return mood == MOOD_INDICES ? (double)trial_below(t, 3) : (double)hn_rng_normal(&t->rng);
 }
 
-static bool is_real(hn_dtype elem) {
+static bool holds_reals(hn_dtype elem) {
     switch (elem) {
     case HN_I8:
     case HN_I16:
@@ -76,9 +76,9 @@ static void fill_trial_tensor(trial *t, hn_dtype elem, hone_value *value) {
     hone_value_tensor(value, &info);
     uint64_t n = info.n_elements * (elem == HN_C64 || elem == HN_C128 ? 2 : 1);
     for (uint64_t i = 0; i < n; i++) {
-        double real = is_real(elem) ? trial_real(t, mood) : 0;
-        int64_t integer = is_real(elem) ? 0 : trial_integer(t, mood);
-        if (is_real(elem))
+        double real = holds_reals(elem) ? trial_real(t, mood) : 0;
+        int64_t integer = holds_reals(elem) ? 0 : trial_integer(t, mood);
+        if (holds_reals(elem))
             hone_value_set_f64(value, i, 1, &real);
         else
             hone_value_set_i64(value, i, 1, &integer);

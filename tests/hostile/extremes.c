@@ -2,17 +2,17 @@
  * too long, none at all. */
 #include "hostile/wild.h"
 
-#define MAX_LIST 12
+#define MAX_EXTREMES 12
 
 static void extreme_list(grower *w, hn_attr *a) {
-    int64_t ints[MAX_LIST + 1] = {0};
-    uint32_t n = HN_MIN(a->n, (uint32_t)MAX_LIST);
+    int64_t ints[MAX_EXTREMES + 1] = {0};
+    uint32_t n = HN_MIN(a->n, (uint32_t)MAX_EXTREMES);
     if (n)
         memcpy(ints, a->v.ints, n * sizeof *ints);
     if (n && grow_chance(w, 70)) {
         ints[grow_below(w, n)] = wild_integer(w);
     } else {
-        n = grow_below(w, MAX_LIST);
+        n = grow_below(w, MAX_EXTREMES);
         for (uint32_t i = 0; i < n; i++)
             ints[i] = wild_integer(w);
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define MAX_NODES 6
-#define MAX_OUTPUTS 4
+#define MAX_WILD_OUTPUTS 4
 
 /* Those that onnxruntime has, mostly: it refuses others, and then nothing can be compared. */
 static int64_t some_version(grower *w, int domain) {
@@ -54,7 +54,7 @@ static void infer_wild(grower *w) {
 /* The last nodes are read by nobody: their values and some others are outputs. */
 static void wild_outputs(grower *w) {
     uint32_t n = 0;
-    for (uint32_t i = w->pool.n; i-- > 0 && n < MAX_OUTPUTS;) {
+    for (uint32_t i = w->pool.n; i-- > 0 && n < MAX_WILD_OUTPUTS;) {
         hn_value *v = hn_value_at(w->g, w->pool.at[i]);
         if (v->producer == HN_NONE || v->block != 0 || (v->uses.n && grow_chance(w, 70)))
             continue;

@@ -2,16 +2,16 @@
  * nearly. */
 #include "hostile/wild.h"
 
-#define MAX_TRIES 8
-#define MAX_ARGS 12
-#define MAX_ATTRS 16
-#define MAX_LIST 12
+#define MAX_WILD_TRIES 8
+#define MAX_WILD_ARGS 12
+#define MAX_WILD_ATTRS 16
+#define MAX_WILD_LIST 12
 
 typedef struct wild_schema {
     const hn_op *op;
     int version;
-    hn_param bound[MAX_ARGS]; /* type variables that have a type */
-    hn_dtype types[MAX_ARGS];
+    hn_param bound[MAX_WILD_ARGS]; /* type variables that have a type */
+    hn_dtype types[MAX_WILD_ARGS];
     uint32_t n_bound;
     const hn_type *first; /* of the first argument */
 } wild_schema;
@@ -30,7 +30,7 @@ static hn_dtype wild_bound(const wild_schema *s, const hn_param *p) {
 }
 
 static void wild_bind(wild_schema *s, const hn_param *p, hn_dtype elem) {
-    if (s->n_bound == MAX_ARGS || p->heterogeneous || wild_bound(s, p) != HN_UNDEFINED)
+    if (s->n_bound == MAX_WILD_ARGS || p->heterogeneous || wild_bound(s, p) != HN_UNDEFINED)
         return;
     s->bound[s->n_bound] = *p;
     s->types[s->n_bound++] = elem;
@@ -107,7 +107,7 @@ static uint32_t wild_arguments(grower *w, wild_schema *s, hn_id *args) {
     n = min + grow_below(w, HN_MIN(max - min, 8u) + 1);
     if (grow_chance(w, 2))
         n = grow_below(w, n + 2);
-    n = HN_MIN(n, (uint32_t)MAX_ARGS);
+    n = HN_MIN(n, (uint32_t)MAX_WILD_ARGS);
     for (uint32_t i = 0; i < n; i++)
         args[i] = hn_op_param(list, s->version, i, &p) ? wild_argument(w, s, &p) : HN_NONE;
     return n;
@@ -146,15 +146,16 @@ static void put_strings(grower *w, const char *name, uint32_t n, hn_attr *out) {
 /* As many as the first argument has axes, or spatial axes, or twice that; or any number. */
 static uint32_t list_length(grower *w, const hn_type *first) {
     int32_t rank = first && first->kind == HN_TYPE_TENSOR ? first->shape.rank : 2;
-    int64_t lengths[] = {rank, rank - 2, 2 * (rank - 2), 2 * rank, 1, grow_between(w, 0, MAX_LIST)};
+    int64_t lengths[] = {rank,     rank - 2, 2 * (rank - 2),
+                         2 * rank, 1,        grow_between(w, 0, MAX_WILD_LIST)};
     int64_t n = GROW_ONE_OF(w, lengths);
-    return (uint32_t)HN_MAX(0, HN_MIN(n, MAX_LIST));
+    return (uint32_t)HN_MAX(0, HN_MIN(n, MAX_WILD_LIST));
 }
 
 static void wild_list(grower *w, hn_attr_kind kind, const char *name, const hn_type *first,
                       hn_attr *out) {
-    int64_t ints[MAX_LIST];
-    float floats[MAX_LIST];
+    int64_t ints[MAX_WILD_LIST];
+    float floats[MAX_WILD_LIST];
     uint32_t n = list_length(w, first);
     bool is_tame = grow_chance(w, 60);
     for (uint32_t i = 0; i < n; i++) {
@@ -213,7 +214,7 @@ static uint32_t wild_attributes(grower *w, const wild_schema *s, hn_attr *attrs)
     hn_attr_spec spec;
     uint32_t n = 0;
     uint32_t percent = grow_chance(w, 50) ? 20 : 60;
-    for (uint32_t i = 0; hn_op_attr(s->op, s->version, i, &spec) && n < MAX_ATTRS; i++)
+    for (uint32_t i = 0; hn_op_attr(s->op, s->version, i, &spec) && n < MAX_WILD_ATTRS; i++)
         if (grow_chance(w, spec.required ? 98 : percent) && wild_attribute(w, s, &spec, &attrs[n]))
             n++;
     return n;
@@ -248,11 +249,11 @@ static hn_id add_wild(grower *w, const wild_schema *s, uint32_t n_args, const hn
 
 void wild_node(grower *w) {
     wild_schema s;
-    hn_id args[MAX_ARGS];
-    hn_attr attrs[MAX_ATTRS];
+    hn_id args[MAX_WILD_ARGS];
+    hn_attr attrs[MAX_WILD_ATTRS];
     int tries = 0;
     while (!some_schema(w, &s))
-        if (++tries == MAX_TRIES)
+        if (++tries == MAX_WILD_TRIES)
             return;
     uint32_t n_args = wild_arguments(w, &s, args);
     uint32_t n_attrs = wild_attributes(w, &s, attrs);

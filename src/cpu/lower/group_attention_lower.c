@@ -32,14 +32,14 @@ typedef struct group_rows {
     int64_t row;
 } group_rows;
 
-typedef struct group_run {
+typedef struct group_attention_run {
     const group_step *step;
     const hn_step_io *io;
     hn_key_reach *reach;
     group_rows fresh[3];
     float *joined[3]; /* [batch, heads, room, size]; the present where that is float */
     float *tables[2], *out;
-} group_run;
+} group_attention_run;
 
 /* ---- scratch ---------------------------------------------------------------------------------- */
 
@@ -49,7 +49,7 @@ typedef struct float_scratch {
 } float_scratch;
 
 /* Whole cache lines. */
-static float *take_floats(float_scratch *scratch, int64_t n) {
+static float *next_floats(float_scratch *scratch, int64_t n) {
     float *taken = scratch->at ? scratch->at + scratch->n : NULL;
     scratch->n += (n + 15) / 16 * 16;
     return taken;
@@ -64,28 +64,28 @@ static int64_t n_rows_of(const group_step *s, uint32_t part) {
 }
 
 /* Returns how many floats it is; with `at` NULL nothing else. */
-static int64_t place_scratch(const group_step *s, float *at, group_run *r) {
+static int64_t place_scratch(const group_step *s, float *at, group_attention_run *r) {
     float_scratch from = {at, 0};
     bool is_half = s->type != HN_F32;
     int64_t n_tables = HN_MAX(s->job.n_queries, s->n_fresh) * s->rotary.half;
     r->reach =
-        (void *)take_floats(&from, s->job.batch * (int64_t)(sizeof *r->reach / sizeof(float)));
+        (void *)next_floats(&from, s->job.batch * (int64_t)(sizeof *r->reach / sizeof(float)));
     for (uint32_t part = GROUP_Q; part <= GROUP_V; part++)
         if (is_half || (s->is_copied && part != GROUP_V))
             r->fresh[part].at =
-                take_floats(&from, n_rows_of(s, part) * n_heads_of(s, part) * s->size);
+                next_floats(&from, n_rows_of(s, part) * n_heads_of(s, part) * s->size);
     for (uint32_t part = GROUP_K; is_half && part <= GROUP_V; part++)
-        r->joined[part] = take_floats(&from, s->n_joined);
+        r->joined[part] = next_floats(&from, s->n_joined);
     for (int i = 0; is_half && i < 2; i++)
-        r->tables[i] = take_floats(&from, n_tables);
+        r->tables[i] = next_floats(&from, n_tables);
     if (is_half)
-        r->out = take_floats(&from, n_rows_of(s, GROUP_Q) * s->job.n_heads * s->size);
+        r->out = next_floats(&from, n_rows_of(s, GROUP_Q) * s->job.n_heads * s->size);
     return from.n;
 }
 
 /* ---- lengths ---------------------------------------------------------------------------------- */
 
-static hone_status read_lengths(const group_run *r) {
+static hone_status read_group_lengths(const group_attention_run *r) {
     const group_step *s = r->step;
     const int32_t *last = r->io->in[GROUP_LAST_KEY], *total = r->io->in[GROUP_LENGTH];
     bool is_prompt = total[0] == s->job.n_queries;
@@ -107,7 +107,7 @@ static hone_status read_lengths(const group_run *r) {
 
 /* ---- fresh rows ------------------------------------------------------------------------------- */
 
-static hn_array array_of(const group_step *s, const void *data) {
+static hn_array head_array(const group_step *s, const void *data) {
     return (hn_array){.dtype = s->type, .data = (void *)(uintptr_t)data};
 }
 
@@ -116,7 +116,7 @@ static int64_t row_of(const group_step *s, uint32_t part) {
 }
 
 /* As floats that may be changed, or where they lie. */
-static void read_fresh(group_run *r, uint32_t part) {
+static void read_fresh(group_attention_run *r, uint32_t part) {
     const group_step *s = r->step;
     const void *from = r->io->in[s->is_packed ? GROUP_Q : part];
     int64_t width = n_heads_of(s, part) * s->size, row = row_of(s, part), first = s->first[part];
@@ -125,27 +125,28 @@ static void read_fresh(group_run *r, uint32_t part) {
         r->fresh[part] = (group_rows){(const float *)from + first, row};
         return;
     }
-    hn_array x = array_of(s, from);
+    hn_array x = head_array(s, from);
     for (int64_t i = 0; i < n_rows_of(s, part); i++)
         hn_load_f32(&x, (uint64_t)(i * row + first), (uint64_t)width, to + i * width);
     r->fresh[part].row = width;
 }
 
 /* The rows of the tables that a batch needs, as floats. */
-static void read_tables(const group_run *r, int64_t b, const float *tables[2]) {
+static void read_tables(const group_attention_run *r, int64_t b, const float *tables[2]) {
     const group_step *s = r->step;
     int64_t first = r->reach[b].first * s->rotary.half;
     int64_t n = HN_MAX(s->job.n_queries, s->n_fresh) * s->rotary.half;
     for (int i = 0; i < 2; i++) {
         const void *all = r->io->in[GROUP_TABLES + i];
         tables[i] = r->tables[i] ? r->tables[i] : (const float *)all + first;
-        hn_array x = array_of(s, all);
+        hn_array x = head_array(s, all);
         if (r->tables[i])
             hn_load_f32(&x, (uint64_t)first, (uint64_t)n, r->tables[i]);
     }
 }
 
-static void rotate_part(const group_run *r, uint32_t part, int64_t b, const float *tables[2]) {
+static void rotate_part(const group_attention_run *r, uint32_t part, int64_t b,
+                        const float *tables[2]) {
     const group_step *s = r->step;
     int64_t n_rows = part == GROUP_Q ? s->job.n_queries : s->n_fresh;
     for (int64_t i = 0; i < n_rows; i++)
@@ -155,7 +156,7 @@ static void rotate_part(const group_run *r, uint32_t part, int64_t b, const floa
                           (b * n_rows + i) * r->fresh[part].row + h * s->size);
 }
 
-static void rotate_fresh(const group_run *r) {
+static void rotate_fresh(const group_attention_run *r) {
     const float *tables[2];
     for (int64_t b = 0; r->step->rotary.half > 0 && b < r->step->job.batch; b++) {
         read_tables(r, b, tables);
@@ -167,7 +168,7 @@ static void rotate_fresh(const group_run *r) {
 /* ---- past and fresh --------------------------------------------------------------------------- */
 
 /* The whole past stays; rows that nobody has filled are zeros. */
-static void join_part(const group_run *r, uint32_t part, int64_t b, int64_t h) {
+static void join_part(const group_attention_run *r, uint32_t part, int64_t b, int64_t h) {
     const group_step *s = r->step;
     int64_t head = b * s->job.n_kv_heads + h, n_past = r->reach[b].first;
     int64_t n_kept = s->has_past ? HN_MIN(s->past_room, s->room) : 0;
@@ -176,7 +177,7 @@ static void join_part(const group_run *r, uint32_t part, int64_t b, int64_t h) {
     char *present = (char *)r->io->out[part] + (size_t)(head * s->room) * row_bytes;
     float *floats = r->joined[part] ? r->joined[part] + head * s->room * s->size : (void *)present;
     const float *fresh = r->fresh[part].at + b * s->n_fresh * r->fresh[part].row + h * s->size;
-    hn_array old = array_of(s, past), all = array_of(s, present);
+    hn_array old = head_array(s, past), all = head_array(s, present);
     if (n_kept > 0)
         memcpy(present, past + (size_t)(head * s->past_room) * row_bytes,
                (size_t)n_kept * row_bytes);
@@ -193,7 +194,7 @@ static void join_part(const group_run *r, uint32_t part, int64_t b, int64_t h) {
 }
 
 static void join_group_heads(void *ctx, int64_t begin, int64_t end) {
-    const group_run *r = ctx;
+    const group_attention_run *r = ctx;
     int64_t n_heads = r->step->job.n_kv_heads;
     for (int64_t i = begin; i < end; i++)
         for (uint32_t part = GROUP_K; part <= GROUP_V; part++)
@@ -204,10 +205,10 @@ static void join_group_heads(void *ctx, int64_t begin, int64_t end) {
 
 static hone_status run_group_step(const void *record, const hn_step_io *io) {
     const group_step *s = record;
-    group_run r = {.step = s, .io = io};
+    group_attention_run r = {.step = s, .io = io};
     hn_attention_job_f32 job = s->job;
     place_scratch(s, io->scratch, &r);
-    HN_TRY(read_lengths(&r));
+    HN_TRY(read_group_lengths(&r));
     for (uint32_t part = GROUP_Q; part <= GROUP_V; part++)
         read_fresh(&r, part);
     rotate_fresh(&r);
@@ -230,7 +231,8 @@ static hone_status run_group_step(const void *record, const hn_step_io *io) {
 
 /* ---- lowering --------------------------------------------------------------------------------- */
 
-static bool has_shape(const hn_array *a, const group_step *s, int32_t rank, const int64_t *dims) {
+static bool has_group_shape(const hn_array *a, const group_step *s, int32_t rank,
+                            const int64_t *dims) {
     return a && a->dtype == s->type && a->rank == rank &&
            memcmp(a->dims, dims, (size_t)rank * sizeof *dims) == 0;
 }
@@ -260,8 +262,8 @@ static bool read_fresh_form(const hn_eval *c, group_step *s) {
     }
     const int64_t kv[] = {j->batch, s->n_fresh, kv_width},
                   out[] = {j->batch, j->n_queries, j->n_heads * s->size};
-    return has_shape(y, s, 3, out) &&
-           (!k || (has_shape(k, s, 3, kv) && has_shape(hn_arg(c, GROUP_V), s, 3, kv)));
+    return has_group_shape(y, s, 3, out) &&
+           (!k || (has_group_shape(k, s, 3, kv) && has_group_shape(hn_arg(c, GROUP_V), s, 3, kv)));
 }
 
 static bool read_cache_form(const hn_eval *c, group_step *s) {
@@ -273,23 +275,24 @@ static bool read_cache_form(const hn_eval *c, group_step *s) {
                   all[] = {s->job.batch, s->job.n_kv_heads, s->room, s->size};
     for (uint32_t i = 0; i < 2; i++) {
         const hn_array *old = hn_arg(c, GROUP_PAST + i);
-        if ((past || old) && !has_shape(old, s, 4, before))
+        if ((past || old) && !has_group_shape(old, s, 4, before))
             return false;
-        if (!has_shape(hn_ret(c, GROUP_K + i), s, 4, all))
+        if (!has_group_shape(hn_ret(c, GROUP_K + i), s, 4, all))
             return false;
     }
     s->n_joined = s->job.batch * s->job.n_kv_heads * s->room * s->size;
     return s->room > 0;
 }
 
-static bool read_rotary_form(const hn_eval *c, group_step *s) {
+static bool read_group_rotary(const hn_eval *c, group_step *s) {
     const hn_array *cosines = hn_arg(c, GROUP_TABLES), *sines = hn_arg(c, GROUP_TABLES + 1);
     const hn_infer *node = hn_eval_node(c);
     s->is_copied = hn_attr_i(node, "do_rotary", 0) != 0;
     if (!s->is_copied)
         return true;
-    if (!cosines || !sines || cosines->rank != 2 || !has_shape(cosines, s, 2, cosines->dims) ||
-        !has_shape(sines, s, 2, cosines->dims))
+    if (!cosines || !sines || cosines->rank != 2 ||
+        !has_group_shape(cosines, s, 2, cosines->dims) ||
+        !has_group_shape(sines, s, 2, cosines->dims))
         return false;
     s->rotary = (hn_rotary){.n_positions = cosines->dims[0],
                             .half = cosines->dims[1],
@@ -322,7 +325,7 @@ hone_status hn_lower_group_cache(hn_eval *c, hn_lowered *out) {
     if (step.job.n_heads < 1 || step.job.n_kv_heads < 1 ||
         step.job.n_heads % step.job.n_kv_heads != 0 || !read_fresh_form(c, &step) ||
         !hn_attention_fits_f32(step.size) || !read_cache_form(c, &step) ||
-        !read_rotary_form(c, &step) || !read_group_window(c, &step) || !has_lengths(c, &step))
+        !read_group_rotary(c, &step) || !read_group_window(c, &step) || !has_lengths(c, &step))
         return HONE_OK;
     group_step *s = hn_lower_alloc(c, sizeof *s);
     HN_TRY_PTR(s);
@@ -331,7 +334,7 @@ hone_status hn_lower_group_cache(hn_eval *c, hn_lowered *out) {
     s->job.scale = hn_heads_scale(c, s->size);
     s->job.k_step = s->job.v_step = hn_steps_by_head(s->job.n_kv_heads, s->room, s->size);
     s->job.out_step = hn_steps_packed(s->job.n_heads, s->job.n_queries, s->size);
-    group_run unused = {.step = s};
+    group_attention_run unused = {.step = s};
     *out = (hn_lowered){.run = run_group_step,
                         .record = s,
                         .scratch_bytes = (size_t)place_scratch(s, NULL, &unused) * sizeof(float)};

@@ -27,8 +27,8 @@ static bool read_scale_order(const hn_rule *r, const hn_tensor *x, const hn_tens
     return order->inner > 0;
 }
 
-static bool widen_run(const hn_tensor *x, uint64_t at, uint64_t n, float scale, float zero,
-                      float *y) {
+static bool dequantize_run(const hn_tensor *x, uint64_t at, uint64_t n, float scale, float zero,
+                           float *y) {
     const hn_quantize_loops *loops = hn_quantize_loops_find();
     double v;
     if (x->dtype == HN_U8)
@@ -44,14 +44,14 @@ static bool widen_run(const hn_tensor *x, uint64_t at, uint64_t n, float scale, 
     return true;
 }
 
-static bool widen_tensor(const hn_tensor *x, const hn_tensor *scale, const hn_tensor *zero,
-                         const scale_order *order, float *y) {
+static bool dequantize_tensor(const hn_tensor *x, const hn_tensor *scale, const hn_tensor *zero,
+                              const scale_order *order, float *y) {
     double by, from = 0;
     for (uint64_t at = 0, i = 0; at < x->n_elems; at += order->inner, i++) {
         uint64_t slot = i % order->n;
         if (!hn_tensor_get_f64(scale, slot, &by) ||
             (zero && !hn_tensor_get_f64(zero, slot, &from)) ||
-            !widen_run(x, at, order->inner, (float)by, (float)from, y))
+            !dequantize_run(x, at, order->inner, (float)by, (float)from, y))
             return false;
     }
     return true;
@@ -77,7 +77,7 @@ static bool is_table(const hn_rule *r) {
     return v->uses.n > 0 && has_one_scale(r, r->root);
 }
 
-static hone_status widen_constant(hn_rule *r) {
+static hone_status dequantize_constant(hn_rule *r) {
     const hn_tensor *x = hn_const(r, hn_in(r, r->root, 0)),
                     *scale = hn_const(r, hn_in(r, r->root, 1)), *zero = NULL;
     scale_order order;
@@ -93,7 +93,7 @@ static hone_status widen_constant(hn_rule *r) {
         return HONE_OK;
     hn_tensor *y = hn_new_tensor(r, HN_F32, x->rank, x->dims, &data);
     HN_TRY_PTR(y);
-    if (!widen_tensor(x, scale, zero, &order, data))
+    if (!dequantize_tensor(x, scale, zero, &order, data))
         return HONE_OK;
     hn_id value = hn_out(r, r->root, 0);
     hn_rule_replace(r, hn_new_const(r, hn_s(hn_value_at(r->g, value)->name), y));
@@ -117,7 +117,7 @@ static hone_status widen_behind_gather(hn_rule *r) {
 hone_status hn_pass_float_weights(hn_pass *p) {
     static const hn_rule_row rules[] = {
         {"gather", "Gather(DequantizeLinear:table, ...)", widen_behind_gather, true, NULL},
-        {"constant", "DequantizeLinear", widen_constant, true, NULL},
+        {"constant", "DequantizeLinear", dequantize_constant, true, NULL},
     };
     return hn_pass_rules(p, rules, HN_COUNT(rules));
 }

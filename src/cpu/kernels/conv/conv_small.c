@@ -4,7 +4,7 @@
 #include "cpu/kernels/conv/conv_int.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
 
-#define MOST_WORK (1 << 18) /* products; larger ones are worth several threads */
+#define MOST_SMALL_WORK (1 << 18) /* products; larger ones are worth several threads */
 
 static bool is_at_most(int64_t a, int64_t b, int64_t most) { /* a * b <= most; no overflow */
     return a <= most && b <= most && a * b <= most;
@@ -44,7 +44,7 @@ bool hn_conv_small_read(const hn_conv_job_f32 *job, hn_conv_small_f32 *f) {
     f->channels = job->channels / job->groups;
     if (!is_at_most(f->channels, taps, HN_CONV_SMALL_DEPTH) ||
         !is_at_most(f->channels, f->band_elems, HN_CONV_SMALL_BANDS) ||
-        !is_at_most(job->filters, f->channels * taps * HN_CONV_SMALL_LANES, MOST_WORK))
+        !is_at_most(job->filters, f->channels * taps * HN_CONV_SMALL_LANES, MOST_SMALL_WORK))
         return false;
     f->depth = f->channels * taps;
     for (int64_t k = 0; k < f->depth; k++) {

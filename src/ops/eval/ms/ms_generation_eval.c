@@ -240,7 +240,7 @@ static hone_status check_tokens(hn_eval *c, const hn_generation *g, const int32_
     return HONE_OK;
 }
 
-static bool is_repeated(const int32_t *tokens, int64_t i) {
+static bool occurred_before(const int32_t *tokens, int64_t i) {
     for (int64_t k = 0; k < i; k++)
         if (tokens[k] == tokens[i])
             return true;
@@ -250,7 +250,7 @@ static bool is_repeated(const int32_t *tokens, int64_t i) {
 static void penalize_repetitions(const hn_generation *g, const int32_t *tokens, float *scores) {
     for (int64_t i = 0; i < g->length; i++) {
         float *s = &scores[tokens[i]];
-        if (!is_repeated(tokens, i))
+        if (!occurred_before(tokens, i))
             *s = *s < 0 ? *s * g->repetition_penalty : *s / g->repetition_penalty;
     }
 }

@@ -109,7 +109,8 @@ static hone_status find_tokens(const tokenizer *t, hn_bytes text, token_list *ou
     return HONE_OK;
 }
 
-static hone_status cut_text(hn_eval *c, const tokenizer *t, hn_bytes text, token_list *out) {
+static hone_status split_into_tokens(hn_eval *c, const tokenizer *t, hn_bytes text,
+                                     token_list *out) {
     uint64_t n_chars;
     if (hn_eval_stopped(c))
         return HONE_E_CANCELLED;
@@ -183,7 +184,7 @@ static hone_status eval_tokenizer(hn_eval *c) {
     token_list *rows = HN_NEW_N(t.arena, token_list, x->n_elems + 1);
     HN_TRY_PTR(rows);
     for (uint64_t i = 0; i < x->n_elems; i++) {
-        HN_TRY(cut_text(c, &t, ((const hn_bytes *)x->data)[i], &rows[i]));
+        HN_TRY(split_into_tokens(c, &t, ((const hn_bytes *)x->data)[i], &rows[i]));
         longest = HN_MAX(longest, rows[i].n);
     }
     memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);

@@ -186,12 +186,12 @@ static uint64_t slice_elems(const quant_job *job) {
 
 /* Kernels take runs of elements with one scale; runs of a few are no work for them. */
 static bool suits_byte_loops(const quant_job *job) {
-    enum { FEWEST_ELEMS = 16 };
+    enum { SHORTEST_RUN = 16 };
     hn_dtype x = job->x->dtype, y = job->y->dtype;
     bool is_pair =
         (x == HN_F32 && (y == HN_U8 || y == HN_I8)) || (y == HN_F32 && (x == HN_U8 || x == HN_I8));
     return is_pair && job->form->block == 0 && job->form->precision == HN_F32 &&
-           (job->form->is_single || job->form->inner >= FEWEST_ELEMS);
+           (job->form->is_single || job->form->inner >= SHORTEST_RUN);
 }
 
 static void convert_byte_run(const quant_job *job, uint64_t at, uint64_t n, float scale,
