@@ -276,7 +276,9 @@ hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control 
     limit_outputs(&s->call, hn_run_limit(s));
     hone_status status = take_plan(s, plan, err);
     if (status == HONE_OK) {
+        hn_watch outer = hn_watch_begin(hn_run_is_stopped, s);
         status = run_all(s, err);
+        hn_watch_end(outer);
         hn_run_drop_values(s, plan, 0);
     }
     s->plan = NULL; /* its session may free it */
