@@ -30,7 +30,6 @@ struct hn_state {
     volatile int was_cancelled; /* because hn_run_control.should_stop said so */
     pthread_t caller;           /* thread of the run */
     uint64_t next_question_ns;  /* when it asks should_stop again */
-    uint32_t n_looks;           /* of the caller's thread at whether it is asked to stop */
     uint64_t n_body_runs;       /* of this run */
     bool keeps_denormals;
     bool *needed_steps; /* of the main graph, for the outputs in needed_for */

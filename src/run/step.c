@@ -6,11 +6,11 @@
 
 enum {
     QUESTION_NS = 20000000, /* between two questions; one may have to wait for a lock */
-    CLOCK_LOOKS = 32        /* looks at the run between two at the clock: small steps are faster */
+    STEPS_PER_QUESTION = 32 /* at least: reading the clock takes as long as a small step */
 };
 
 static bool is_asked_to_stop(hn_state *s) {
-    if (!pthread_equal(pthread_self(), s->caller) || ++s->n_looks % CLOCK_LOOKS != 0)
+    if (!pthread_equal(pthread_self(), s->caller))
         return false;
     uint64_t now_ns = hn_now_ns();
     if (now_ns < s->next_question_ns)
@@ -23,17 +23,20 @@ static bool is_asked_to_stop(hn_state *s) {
 }
 
 /* Once stopped, always stopped: a loop that has seen it leaves its results undone. */
-bool hn_run_is_stopped(void *run) {
-    hn_state *s = run;
+static bool is_run_stopped(hn_state *s, bool asks) {
     const hn_run_control *c = s->control;
     if (hn_flag_is_set(&s->was_stopped))
         return true;
     bool stops = c && ((c->cancel && hn_flag_is_set(c->cancel)) ||
                        (c->deadline_ns && hn_now_ns() > c->deadline_ns) ||
-                       (c->should_stop && is_asked_to_stop(s)));
+                       (asks && c->should_stop && is_asked_to_stop(s)));
     if (stops)
         hn_flag_set(&s->was_stopped);
     return stops;
+}
+
+bool hn_run_is_stopped(void *run) {
+    return is_run_stopped(run, true);
 }
 
 static hone_status fail_stopped(const hn_state *s, hone_error *err) {
@@ -317,7 +320,7 @@ hone_status hn_run_step(hn_state *s, hn_lane *lane, const hn_plan *plan, const h
                        .mode = plan ? (hn_step_mode)plan->modes[i] : HN_STEP_DYNAMIC,
                        .err = err};
     bool is_observed = s->control && s->control->after_step;
-    if (hn_run_is_stopped(s))
+    if (is_run_stopped(s, i % STEPS_PER_QUESTION == 0))
         return HONE_E_CANCELLED;
     uint64_t start_ns = is_observed ? hn_now_ns() : 0;
     hn_arena *scratch = lane->host.scratch;
