@@ -140,6 +140,9 @@ typedef struct hn_window {
 void hn_window_inside(const hn_window *s, int32_t axis, int64_t tap, int64_t *begin, int64_t *end);
 /* Splits a flat position into indices of `n` sizes. */
 void hn_window_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at);
+/* Where the line of a plane begins that window element `taps` reads for output `at`, but for the
+ * last axis; -1: it lies in the padding. */
+int64_t hn_window_line(const hn_window *s, const int64_t *taps, const int64_t *at);
 /* Next position in row-major order. */
 void hn_window_step(int32_t n, const int64_t *sizes, int64_t *at);
 

@@ -22,6 +22,17 @@ void hn_window_split(int32_t n, const int64_t *sizes, int64_t flat, int64_t *at)
     }
 }
 
+int64_t hn_window_line(const hn_window *s, const int64_t *taps, const int64_t *at) {
+    int64_t line = 0;
+    for (int32_t a = 0; a + 1 < s->n_axes; a++) {
+        int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
+        if (i < 0 || i >= s->in[a])
+            return -1;
+        line = line * s->in[a] + i;
+    }
+    return line * s->in[s->n_axes - 1];
+}
+
 void hn_window_step(int32_t n, const int64_t *sizes, int64_t *at) {
     for (int32_t a = n - 1; a >= 0; a--) {
         if (++at[a] < sizes[a])

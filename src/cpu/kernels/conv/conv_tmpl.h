@@ -28,14 +28,8 @@ static void NAME(conv_line)(const hn_window *s, const T *line, int64_t tap, int6
 /* Input line that window element `taps` reads for the output line `at`; NULL in the padding. */
 static const T *NAME(conv_input_line)(const hn_window *s, const T *plane, const int64_t *taps,
                                       const int64_t *at) {
-    int64_t line = 0;
-    for (int32_t a = 0; a + 1 < s->n_axes; a++) {
-        int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
-        if (i < 0 || i >= s->in[a])
-            return NULL;
-        line = line * s->in[a] + i;
-    }
-    return plane + line * s->in[s->n_axes - 1];
+    int64_t line = hn_window_line(s, taps, at);
+    return line < 0 ? NULL : plane + line;
 }
 
 void NAME(hn_conv_fill)(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, T *out,

@@ -48,14 +48,8 @@ static void copy_byte_line(const byte_windows *m, const uint8_t *line, int64_t t
 /* NULL: it lies in the padding. */
 static const uint8_t *byte_line(const hn_window *s, const uint8_t *plane, const int64_t *taps,
                                 const int64_t *at) {
-    int64_t line = 0;
-    for (int32_t a = 0; a + 1 < s->n_axes; a++) {
-        int64_t i = at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
-        if (i < 0 || i >= s->in[a])
-            return NULL;
-        line = line * s->in[a] + i;
-    }
-    return plane + line * s->in[s->n_axes - 1];
+    int64_t line = hn_window_line(s, taps, at);
+    return line < 0 ? NULL : plane + line;
 }
 
 static void copy_byte_windows(void *ctx, int64_t begin, int64_t end) {
