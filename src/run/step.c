@@ -23,7 +23,7 @@ static bool is_asked_to_stop(hn_state *s) {
 }
 
 /* Once stopped, always stopped: a loop that has seen it leaves its results undone. */
-static bool is_run_stopped(hn_state *s, bool asks) {
+static bool is_state_stopped(hn_state *s, bool asks) {
     const hn_run_control *c = s->control;
     if (hn_flag_is_set(&s->was_stopped))
         return true;
@@ -36,7 +36,7 @@ static bool is_run_stopped(hn_state *s, bool asks) {
 }
 
 bool hn_run_is_stopped(void *run) {
-    return is_run_stopped(run, true);
+    return is_state_stopped(run, true);
 }
 
 static hone_status fail_stopped(const hn_state *s, hone_error *err) {
@@ -320,7 +320,7 @@ hone_status hn_run_step(hn_state *s, hn_lane *lane, const hn_plan *plan, const h
                        .mode = plan ? (hn_step_mode)plan->modes[i] : HN_STEP_DYNAMIC,
                        .err = err};
     bool is_observed = s->control && s->control->after_step;
-    if (is_run_stopped(s, i % STEPS_PER_QUESTION == 0))
+    if (is_state_stopped(s, i % STEPS_PER_QUESTION == 0))
         return HONE_E_CANCELLED;
     uint64_t start_ns = is_observed ? hn_now_ns() : 0;
     hn_arena *scratch = lane->host.scratch;
