@@ -4,6 +4,7 @@
 
 #include "cpu/kernels/attention/attention_int.h"
 #include "cpu/kernels/conv/conv_small.h"
+#include "cpu/kernels/conv_int8/depthwise_int8.h"
 #include "cpu/kernels/depthwise/depthwise_nhwc.h"
 #include "cpu/kernels/conv_nhwc/conv_nhwc_tile.h"
 #include "cpu/kernels/winograd/winograd.h"
