@@ -14,3 +14,16 @@ hone_status hn_infer_conv_transpose_nhwc(hn_infer *c) {
 hone_status hn_infer_nhwc_global_pool(hn_infer *c) {
     return hn_global_pool_shape(c, 0, true);
 }
+
+hone_status hn_infer_qlinear_conv_nhwc(hn_infer *c) {
+    bool is_last = hn_attr_i(c, "channels_first", 0) == 0;
+    HN_TRY(hn_out_elem(c, 0, hn_has_input(c, 7) ? hn_in_elem(c, 7) : HN_F32));
+    return hn_conv_shape(c,
+                         &(hn_conv_form){.x = 0, .weight = 3, .bias = 8, .channels_last = is_last});
+}
+
+hone_status hn_infer_dynamic_conv_nhwc(hn_infer *c) {
+    bool is_last = hn_attr_i(c, "channels_first", 0) == 0;
+    return hn_conv_shape(c,
+                         &(hn_conv_form){.x = 0, .weight = 1, .bias = 4, .channels_last = is_last});
+}
