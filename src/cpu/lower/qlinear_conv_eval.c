@@ -50,7 +50,7 @@ static hone_status want_per_filter(hn_eval *c, const hn_array *numbers, int64_t 
 }
 
 /* real = sums * (by_x * by_w / by_y) */
-static void scale_sums(const plain_conv *v, float by_x, const hn_array *w_scale, float by_y) {
+static void scale_conv_sums(const plain_conv *v, float by_x, const hn_array *w_scale, float by_y) {
     const float *by_w = w_scale->data;
     uint64_t filters = (uint64_t)v->y.dims[1],
              plane = v->y.n_elems / (uint64_t)HN_MAX(v->y.dims[0] * v->y.dims[1], 1);
@@ -60,14 +60,14 @@ static void scale_sums(const plain_conv *v, float by_x, const hn_array *w_scale,
     }
 }
 
-static void round_to_type(uint64_t n, float *v, hn_dtype type, float zero) {
+static void round_to_bytes_of(uint64_t n, float *v, hn_dtype type, float zero) {
     float lo, hi;
     hn_int_range(type, &lo, &hi);
     for (uint64_t i = 0; i < n; i++)
         v[i] = fminf(fmaxf(hn_round_even(v[i]) + zero, lo), hi);
 }
 
-static void add_quantized(const plain_conv *v, hn_affine by) {
+static void add_quantized_residual(const plain_conv *v, hn_affine by) {
     float tile[HN_TILE];
     for (uint64_t at = 0, n; at < v->sum.n_elems; at += n) {
         n = HN_MIN(HN_TILE, v->sum.n_elems - at);
@@ -87,14 +87,14 @@ static hone_status finish_qlinear_conv(hn_eval *c, plain_conv *v) {
     const hn_array *w_scale = hn_arg(c, 4), *c_zero = hn_arg(c, 13);
     hn_affine by_c = hn_affine_args(c, 12, 13), by_y = hn_affine_args(c, 6, 7);
     bool is_rounded = hn_arg(c, 12) != NULL;
-    scale_sums(v, (float)hn_arg_f64_or(c, 1, 1), w_scale, is_rounded ? by_c.scale : 1);
+    scale_conv_sums(v, (float)hn_arg_f64_or(c, 1, 1), w_scale, is_rounded ? by_c.scale : 1);
     if (is_rounded) {
-        round_to_type(v->y.n_elems, v->real, c_zero ? c_zero->dtype : HN_U8, by_c.zero);
+        round_to_bytes_of(v->y.n_elems, v->real, c_zero ? c_zero->dtype : HN_U8, by_c.zero);
         for (uint64_t i = 0; i < v->y.n_elems; i++)
             v->real[i] = (v->real[i] - by_c.zero) * by_c.scale;
     }
     if (v->sum.data)
-        add_quantized(v, hn_affine_args(c, 10, 11));
+        add_quantized_residual(v, hn_affine_args(c, 10, 11));
     hn_array real = v->y;
     real.dtype = HN_F32;
     real.data = v->real;
@@ -122,11 +122,12 @@ static hone_status eval_qlinear_conv_nhwc(hn_eval *c) {
     bool is_plain = hn_arg(c, 6) && !v.sum.data && !hn_arg(c, 12) &&
                     !hn_has_attr(hn_eval_node(c), "activation");
     if (is_plain)
-        scale_sums(&v, (float)hn_arg_f64_or(c, 1, 1), hn_arg(c, 4), (float)hn_arg_f64_or(c, 6, 1));
+        scale_conv_sums(&v, (float)hn_arg_f64_or(c, 1, 1), hn_arg(c, 4),
+                        (float)hn_arg_f64_or(c, 6, 1));
     else
         HN_TRY(finish_qlinear_conv(c, &v));
     if (hn_arg(c, 6))
-        round_to_type(v.y.n_elems, v.real, y->dtype, (float)hn_arg_f64_or(c, 7, 0));
+        round_to_bytes_of(v.y.n_elems, v.real, y->dtype, (float)hn_arg_f64_or(c, 7, 0));
     return store_plain_conv(c, &v);
 }
 const hn_impl hn_impl_qlinear_conv_nhwc[1] = {{.eval = eval_qlinear_conv_nhwc}};
@@ -158,7 +159,7 @@ static hone_status eval_dynamic_conv_nhwc(hn_eval *c) {
     hn_dynamic_quantize(v.x.n_elems, v.x.data, bytes.data, &by_x, &zero_byte);
     hn_conv_int8 in = {.x = &bytes, .x_zero = &zero, .w = hn_arg(c, 1), .w_zero = hn_arg(c, 3)};
     HN_TRY(hn_conv_sums(c, &in, &v.y, v.sums));
-    scale_sums(&v, by_x, hn_arg(c, 2), 1);
+    scale_conv_sums(&v, by_x, hn_arg(c, 2), 1);
     if (bias)
         add_filter_bias(&v, bias->data);
     for (uint64_t i = 0; sum && i < v.y.n_elems; i++)
