@@ -88,9 +88,13 @@ static bool reads_output(const hn_rule *r, hn_id node, uint32_t i) {
     return value != HN_NONE && hn_n_readers(r, value) > 0;
 }
 
+/* Of bytes the maximum alone: their averages have operators of their own. */
 static bool judge_pool(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    hn_dtype elem = hn_elem_of(r, hn_in(r, node, 0));
+    bool is_byte_max = (elem == HN_U8 || elem == HN_I8) && hn_is_op(r, node, "MaxPool");
     f->saved_bytes = hn_layout_bytes(r, hn_in(r, node, 0)) / 2;
-    return !reads_output(r, node, 1) && judge_seed(r, node, f);
+    return !reads_output(r, node, 1) &&
+           (judge_seed(r, node, f) || (is_byte_max && hn_layout_is_last(&f->in)));
 }
 
 /* Results of training have other uses than to be read here. */
@@ -157,15 +161,15 @@ static void write_reduce(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const hn_layout_row twin_rows[] = {
-    {"Conv", 1, 0, judge_conv, write_conv},
-    {"ms.FusedConv", 1, 3, judge_conv, write_conv},
-    {"ConvTranspose", 1, 0, judge_conv_transpose, write_twin},
-    {"MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool", 1, 0, judge_pool, write_twin},
-    {"BatchNormalization", 1, 0, judge_batch_norm, write_twin},
-    {"InstanceNormalization|GroupNormalization", 1, 0, judge_image_norm, write_twin},
-    {"LRN", 1, 0, judge_response_norm, write_twin},
-    {"DepthToSpace|SpaceToDepth", 1, 0, judge_blocks, write_twin},
-    {"ReduceMean|ReduceMax", 1, 0, judge_reduce, write_reduce},
+    {"Conv", 1, 0, 0, judge_conv, write_conv},
+    {"ms.FusedConv", 1, 3, 0, judge_conv, write_conv},
+    {"ConvTranspose", 1, 0, 0, judge_conv_transpose, write_twin},
+    {"MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool", 1, 0, 0, judge_pool, write_twin},
+    {"BatchNormalization", 1, 0, 0, judge_batch_norm, write_twin},
+    {"InstanceNormalization|GroupNormalization", 1, 0, 0, judge_image_norm, write_twin},
+    {"LRN", 1, 0, 0, judge_response_norm, write_twin},
+    {"DepthToSpace|SpaceToDepth", 1, 0, 0, judge_blocks, write_twin},
+    {"ReduceMean|ReduceMax", 1, 0, 0, judge_reduce, write_reduce},
 };
 
 const hn_layout_row *hn_layout_twin(const hn_rule *r, hn_id node) {

@@ -9,6 +9,18 @@ static const hn_pass_row cpu_pass_rows[] = {
 
 const hn_pass_table hn_cpu_passes = {cpu_pass_rows, HN_COUNT(cpu_pass_rows)};
 
+bool hn_is_own(const hn_rule *r, hn_id node, const char *op) {
+    const hn_node *n = hn_at(r, node);
+    return n->domain && hn_str_is(n->domain, "hone") && hn_str_is(n->op, op);
+}
+
+static bool has_attr_of(const hn_attr *attr, uint32_t n, const hn_attr *among) {
+    for (uint32_t i = 0; i < n; i++)
+        if (among[i].name == attr->name)
+            return true;
+    return false;
+}
+
 hn_id hn_make_own(hn_rule *r, hn_id node, const char *op, uint32_t n_in, const hn_id *in,
                   uint32_t n_attrs, const hn_attr *attrs) {
     const hn_node *n = hn_at(r, node);
@@ -26,7 +38,8 @@ hn_id hn_make_own(hn_rule *r, hn_id node, const char *op, uint32_t n_in, const h
     }
     uint32_t n_all = 0;
     for (uint32_t i = 0; i < n->n_attrs; i++)
-        if (hn_op_attr_find(row, since, n->attrs[i].name->s, n->attrs[i].name->n, &spec))
+        if (hn_op_attr_find(row, since, n->attrs[i].name->s, n->attrs[i].name->n, &spec) &&
+            !has_attr_of(&n->attrs[i], n_attrs, attrs))
             all[n_all++] = n->attrs[i];
     for (uint32_t i = 0; i < n_attrs; i++)
         all[n_all++] = attrs[i];

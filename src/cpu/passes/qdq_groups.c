@@ -2,7 +2,7 @@
  * rules are those of qdq.h. */
 #include "cpu/passes/qdq.h"
 
-#define MOVING_OPS                                                                         \
+#define BYTE_MOVING_OPS                                                                    \
   "DepthToSpace|Expand|Flatten|Gather|GatherElements|Identity|MaxPool|Pad|Reshape|Resize|" \
   "Slice|SpaceToDepth|Squeeze|Tile|Transpose|Unsqueeze"
 
@@ -10,9 +10,9 @@ hone_status hn_pass_qdq_groups(hn_pass *p) {
     static const hn_rule_row rules[] = {
         {"constant", "QuantizeLinear(#x, #scale, ...)", hn_qdq_constant, true, NULL},
         {"cancel", "QuantizeLinear(DequantizeLinear, ...)", hn_qdq_cancel, true, NULL},
-        {"move", MOVING_OPS "(DequantizeLinear, ...)", hn_qdq_move, true, NULL},
+        {"move", BYTE_MOVING_OPS "(DequantizeLinear, ...)", hn_qdq_move, true, NULL},
         {"split", "Split(DequantizeLinear, ...)", hn_qdq_split, true, NULL},
-        {"quantize-first", "QuantizeLinear(" MOVING_OPS ":moved, ...)", hn_qdq_quantize_first,
+        {"quantize-first", "QuantizeLinear(" BYTE_MOVING_OPS ":moved, ...)", hn_qdq_quantize_first,
          false, NULL},
         {"conv", "Conv(DequantizeLinear, DequantizeLinear, ...)", hn_qdq_conv, true, NULL},
         {"fused-conv", "ms.FusedConv(DequantizeLinear, DequantizeLinear, ...)", hn_qdq_conv, true,

@@ -125,8 +125,8 @@ static bool has_bias_scales(const hn_rule *r, const hn_dequantized *d, const hn_
     return is_zero && d->elem == HN_I32 && hn_rank_of(r, d->x) == 1;
 }
 
-static bool read_bias(const hn_rule *r, hn_id bias, const hn_dequantized *d, uint64_t i,
-                      double *out) {
+static bool bias_number(const hn_rule *r, hn_id bias, const hn_dequantized *d, uint64_t i,
+                        double *out) {
     const hn_tensor *t = hn_const(r, d ? d->x : bias);
     if (!hn_tensor_get_f64(t, i, out))
         return false;
@@ -155,7 +155,7 @@ hn_id hn_int32_bias(hn_rule *r, hn_id bias, const hn_tensor *a, const hn_tensor 
     }
     hn_tensor *ints = hn_new_tensor(r, HN_I32, 1, (int64_t[]){(int64_t)n}, &data);
     for (uint64_t i = 0; ints && i < n; i++) {
-        if (!read_bias(r, bias, is_int ? &d : NULL, i, &v))
+        if (!bias_number(r, bias, is_int ? &d : NULL, i, &v))
             return HN_NONE;
         v = nearbyint(v / (double)bias_scale(a, b, i));
         if (!(fabs(v) <= MOST_BIAS))

@@ -24,24 +24,19 @@ typedef struct table_walk {
     hn_id nodes[MOST_TABLE_NODES];
 } table_walk;
 
-static bool is_byte_table(const hn_rule *r, hn_id node) {
-    const hn_node *n = hn_at(r, node);
-    return n->domain && hn_str_is(n->domain, "hone") && hn_str_is(n->op, "ByteTable");
-}
-
 static bool is_elementwise(const hn_rule *r, hn_id node) {
     return hn_is_op(r, node, ELEMENTWISE_OPS) || hn_is_op(r, node, MS_ELEMENTWISE_OPS) ||
-           is_byte_table(r, node);
+           hn_is_own(r, node, "ByteTable");
 }
 
 /* A constant that is the same for all elements, or the table of another table. */
 static bool is_same_for_all(const table_walk *w, hn_id node, uint32_t slot) {
     const hn_tensor *t = hn_const(w->r, hn_in(w->r, node, slot));
     return t && t->data && !hn_tensor_is_deferred(t) &&
-           (t->n_elems == 1 || (slot == 1 && is_byte_table(w->r, node)));
+           (t->n_elems == 1 || (slot == 1 && hn_is_own(w->r, node, "ByteTable")));
 }
 
-static bool walk_node(table_walk *w, hn_id node) {
+static bool walk_table_node(table_walk *w, hn_id node) {
     const hn_node *n = hn_at(w->r, node);
     for (uint32_t i = 0; i < w->n; i++)
         if (w->nodes[i] == node)
@@ -54,7 +49,7 @@ static bool walk_node(table_walk *w, hn_id node) {
         if (value == HN_NONE || value == w->source || is_same_for_all(w, node, i))
             continue;
         hn_id maker = hn_value_at(w->r->g, value)->producer;
-        if (maker == HN_NONE || w->n == MOST_TABLE_NODES || !walk_node(w, maker))
+        if (maker == HN_NONE || w->n == MOST_TABLE_NODES || !walk_table_node(w, maker))
             return false;
     }
     if (w->n == MOST_TABLE_NODES)
@@ -199,7 +194,7 @@ hone_status hn_qdq_table(hn_rule *r) {
     for (uint32_t i = 0; i < sources.n; i++) {
         w.source = sources.at[i];
         w.n = 0;
-        if (hn_same_shape(r, w.source, hn_out(r, r->root, 0)) && walk_node(&w, r->root))
+        if (hn_same_shape(r, w.source, hn_out(r, r->root, 0)) && walk_table_node(&w, r->root))
             return write_table(r, &w);
     }
     return HONE_OK;
@@ -209,5 +204,5 @@ hone_status hn_qdq_table(hn_rule *r) {
 hone_status hn_qdq_join_tables(hn_rule *r) {
     hn_id inner = hn_cap_node(r, "inner");
     table_walk w = {.r = r, .source = hn_in(r, inner, 0)};
-    return walk_node(&w, r->root) ? write_table(r, &w) : HONE_OK;
+    return walk_table_node(&w, r->root) ? write_table(r, &w) : HONE_OK;
 }
