@@ -82,26 +82,53 @@ static hone_status store_plain_conv(hn_eval *c, plain_conv *v) {
     return v->is_first ? HONE_OK : hn_channels_last(c, &v->y, hn_ret(c, 0));
 }
 
-/* Real numbers of what is not quantized at once. */
-static hone_status finish_qlinear_conv(hn_eval *c, plain_conv *v) {
-    const hn_array *w_scale = hn_arg(c, 4), *c_zero = hn_arg(c, 13);
-    hn_affine by_c = hn_affine_args(c, 12, 13), by_y = hn_affine_args(c, 6, 7);
-    bool is_rounded = hn_arg(c, 12) != NULL;
-    scale_conv_sums(v, (float)hn_arg_f64_or(c, 1, 1), w_scale, is_rounded ? by_c.scale : 1);
-    if (is_rounded) {
-        round_to_bytes_of(v->y.n_elems, v->real, c_zero ? c_zero->dtype : HN_U8, by_c.zero);
+/* Rounds and clamps the sums to the bytes of c_zero, and takes that off again. */
+static void round_sums(hn_eval *c, plain_conv *v) {
+    const hn_array *c_zero = hn_arg(c, 13);
+    hn_affine by_c = hn_affine_args(c, 12, 13);
+    scale_conv_sums(v, (float)hn_arg_f64_or(c, 1, 1), hn_arg(c, 4), by_c.scale);
+    round_to_bytes_of(v->y.n_elems, v->real, c_zero ? c_zero->dtype : HN_U8, by_c.zero);
+    for (uint64_t i = 0; i < v->y.n_elems; i++)
+        v->real[i] -= by_c.zero;
+}
+
+/* Limits are those of the rounded numbers: rounding keeps the order. Others see real numbers. */
+static hone_status activate_scaled(hn_eval *c, plain_conv *v, float by_y) {
+    hn_epilogue_f32 limits = {.least = 0};
+    if (hn_fused_epilogue(c, &limits) && limits.is_limited) {
+        float least = hn_round_even(limits.least / by_y), most = hn_round_even(limits.most / by_y);
         for (uint64_t i = 0; i < v->y.n_elems; i++)
-            v->real[i] = (v->real[i] - by_c.zero) * by_c.scale;
+            v->real[i] = fminf(fmaxf(hn_round_even(v->real[i]), least), most);
+        return HONE_OK;
     }
-    if (v->sum.data)
-        add_quantized_residual(v, hn_affine_args(c, 10, 11));
     hn_array real = v->y;
     real.dtype = HN_F32;
     real.data = v->real;
+    for (uint64_t i = 0; i < v->y.n_elems; i++)
+        v->real[i] *= by_y;
     HN_TRY(hn_fused_activation(c, &real));
-    for (uint64_t i = 0; hn_arg(c, 6) && i < v->y.n_elems; i++)
-        v->real[i] /= by_y.scale;
+    for (uint64_t i = 0; i < v->y.n_elems; i++)
+        v->real[i] /= by_y;
     return HONE_OK;
+}
+
+/* Numbers divided by the scale of y, which is 1 for floats; neither rounded nor shifted. */
+static hone_status finish_qlinear_conv(hn_eval *c, plain_conv *v) {
+    float by_y = hn_arg(c, 6) ? (float)hn_arg_f64_or(c, 6, 1) : 1;
+    if (hn_arg(c, 12)) {
+        float by = (float)hn_arg_f64_or(c, 12, 1) / by_y;
+        round_sums(c, v);
+        for (uint64_t i = 0; i < v->y.n_elems; i++)
+            v->real[i] *= by;
+    } else {
+        scale_conv_sums(v, (float)hn_arg_f64_or(c, 1, 1), hn_arg(c, 4), by_y);
+    }
+    if (v->sum.data) {
+        hn_affine by_z = hn_affine_args(c, 10, 11);
+        by_z.scale /= by_y;
+        add_quantized_residual(v, by_z);
+    }
+    return hn_has_attr(hn_eval_node(c), "activation") ? activate_scaled(c, v, by_y) : HONE_OK;
 }
 
 static hone_status eval_qlinear_conv_nhwc(hn_eval *c) {
@@ -119,13 +146,7 @@ static hone_status eval_qlinear_conv_nhwc(hn_eval *c) {
                        .w_zero = hn_arg(c, 5),
                        .bias = hn_arg(c, 8)};
     HN_TRY(hn_conv_sums(c, &in, &v.y, v.sums));
-    bool is_plain = hn_arg(c, 6) && !v.sum.data && !hn_arg(c, 12) &&
-                    !hn_has_attr(hn_eval_node(c), "activation");
-    if (is_plain)
-        scale_conv_sums(&v, (float)hn_arg_f64_or(c, 1, 1), hn_arg(c, 4),
-                        (float)hn_arg_f64_or(c, 6, 1));
-    else
-        HN_TRY(finish_qlinear_conv(c, &v));
+    HN_TRY(finish_qlinear_conv(c, &v));
     if (hn_arg(c, 6))
         round_to_bytes_of(v.y.n_elems, v.real, y->dtype, (float)hn_arg_f64_or(c, 7, 0));
     return store_plain_conv(c, &v);

@@ -2,8 +2,9 @@
  * elementwise operators do not mind, Concat has another axis. */
 #include "cpu/passes/layout.h"
 
-#define BYTE_MACS_PER_BYTE 16.0 /* by which a convolution is faster in the time that moves a byte \
-                                 */
+#define BYTE_MACS_PER_BYTE                                               \
+  16.0 /* by which a convolution is faster in the time that moves a byte \
+        */
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
