@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "cpu/kernels/convert/byte_range.h"
 #include "cpu/kernels/kernel.h"
+#include "cpu/kernels/quantize/quantize.h"
 
 /* ---- sums that become floats ----------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ static hone_status eval_dynamic_quantize_matmul(hn_eval *c) {
     uint8_t zero_byte = (uint8_t)by.zero;
     const hn_array zero = {.dtype = HN_U8, .n_elems = 1, .data = &zero_byte};
     HN_TRY(hn_scratch_array(c, HN_U8, x->rank, x->dims, &bytes));
-    hn_floats_to_bytes(x->n_elems, x->data, by.scale, by.zero, bytes.data);
+    hn_quantize_to_u8(hn_eval_pool(c), x->n_elems, x->data, by.scale, by.zero, bytes.data);
     HN_TRY(hn_scratch_array(c, HN_I32, y->rank, y->dims, &sums));
     const hn_array *const args[4] = {&bytes, hn_arg(c, 1), &zero, hn_arg(c, 3)};
     HN_TRY(hn_eval_as(c, hn_eval_matmul_integer, 4, args, &sums));
