@@ -1,11 +1,12 @@
 /* Products of 8-bit integers with 32-bit sums:
- *   c[i, j] = sum over k of (a[i, k] - a_zero[i]) * (b[k, j] - b_zero[j])
- * modulo 2^32, as int32_t wraps. Results are the same on every processor and for any number of
+ *   sum[i, j] = sum over k of (a[i, k] - a_zero[i]) * (b[k, j] - b_zero[j]) + bias[j]
+ * modulo 2^32, as int32_t wraps, and what becomes of them (int8_result.h): the sums, floats, or
+ * bytes that are quantized again. Results are the same on every processor and for any number of
  * threads. */
 #ifndef HN_GEMM_INT8_H
 #define HN_GEMM_INT8_H
 
-#include "base/base.h"
+#include "cpu/kernels/gemm_int8/int8_result.h"
 
 typedef struct hn_gemm_int8_job {
     int64_t m, n, k;
@@ -21,8 +22,14 @@ typedef struct hn_gemm_int8_job {
     const int32_t *b_zeros; /* the same for columns */
     int64_t n_b_zeros;
     const void *packed_b; /* by hn_gemm_int8_pack; NULL: it is packed in the workspace */
-    int32_t *c;
-    int64_t c_row;   /* columns are contiguous */
+    const int32_t *bias;  /* of the columns; NULL: none */
+    const float *scales;  /* of the columns, scale * scales[j] / divisor; not for sums */
+    int64_t n_scales;     /* 1: for all columns */
+    float scale, divisor;
+    const float *float_bias; /* of the columns, for floats; NULL: none */
+    hn_int8_result result;   /* to, low, high, zero, residual; the rest is not read */
+    void *c;
+    int64_t c_row;   /* in elements; columns are contiguous */
     void *workspace; /* hn_gemm_int8_workspace_bytes, aligned to HN_GEMM_INT8_ALIGN */
 } hn_gemm_int8_job;
 
@@ -37,7 +44,7 @@ bool hn_gemm_int8_is_fast(void);
 size_t hn_gemm_int8_packed_bytes(int64_t n, int64_t k);
 void hn_gemm_int8_pack(hn_pool *pool, const hn_gemm_int8_job *job, void *out);
 
-/* By m, n, k, and by whether there is packed_b. */
+/* By m, n, k, a and its strides, and by whether there is packed_b. */
 size_t hn_gemm_int8_workspace_bytes(const hn_gemm_int8_job *job);
 void hn_gemm_int8(hn_pool *pool, const hn_gemm_int8_job *job);
 

@@ -8,18 +8,18 @@
 
 #define HN_U8S8_GROUP 4 /* steps along k */
 #define HN_U8S8_MOST_ROWS 14
+#define HN_U8S8_MOST_COLS 32
 
-/* c[r, j] = sum of a * b - row_sums[r] * col_zeros[j] + row_zeros[r] * col_terms[j], modulo 2^32.
- * Zero points enter by the last two terms, see gemm_int8.c. */
+/* sums[r, j] = sum of a[r, k] * b[k, j] over all k, modulo 2^32. Rows of a are read where they
+ * lie, in runs of consecutive bytes: a product has one, the window of a convolution one per line of
+ * the kernel. Every byte of a group is read. */
 typedef struct hn_u8s8_tile {
-    int64_t n_groups;
-    const uint8_t *a; /* [group, row, 4] */
-    const int8_t *b;  /* [group, column, 4], as many columns as the set has */
-    const uint32_t *row_sums, *row_zeros;
-    const uint32_t *col_zeros, *col_terms; /* of all columns of the set */
-    int32_t *c;
-    int64_t c_row;
-    int rows, cols; /* of c; other columns are not touched */
+    const uint8_t *a; /* run i of row r begins at a + r * a_row + runs[i] */
+    int64_t a_row;
+    const int64_t *runs;
+    int64_t n_runs, n_groups; /* the groups of one run */
+    const int8_t *b;          /* [run, group, column, 4], as many columns as the set has */
+    int32_t *sums;            /* [row, column], rows are HN_U8S8_MOST_COLS apart */
 } hn_u8s8_tile;
 typedef void (*hn_u8s8_tile_fn)(const hn_u8s8_tile *tile);
 

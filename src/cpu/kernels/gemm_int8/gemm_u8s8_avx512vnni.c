@@ -1,45 +1,44 @@
-/* Tiles of 14 x 32 with AVX-512 VNNI. 28 registers hold sums, two a group of b, one a group of a;
- * per group (four steps along k) two loads, 14 broadcasts and 28 vpdpbusd, each of 64 products.
- * The inner loop has no reference to the stack.
- *
- * Measured on one core of an AMD EPYC server (118 GFLOP/s of floats, so 472 GOP/s of bytes), within
- * products whose b is packed: 92 % for 128 x 768 x 768, 128 x 768 x 3072 and 8 x 3072 x 768, 84 %
- * for 196 x 1024 x 256; one row reads packed weights at 85 GB/s from the second and third cache. */
+/* Tiles of 14 x 32 with AVX-512 VNNI: 28 registers of sums, two of b, one of a. Every dot product
+ * of 64 bytes needs one load of a for two of them, and two loads of b for all rows. */
 #include "cpu/kernels/gemm_int8/gemm_u8s8.h"
 
 #if defined(__x86_64__)
 #  include "cpu/kernels/simd/simd_avx512vnni.h"
 
-enum { VNNI_ROWS = 14, VNNI_VECTORS = 2, VNNI_COLS = VNNI_VECTORS * VNNI_ELEMS };
+enum { VNNI_ROWS = 14, VNNI_VECTORS = 2, VNNI_COLS = VNNI_VECTORS * VNNI_ELEMS, VNNI_HALF = 7 };
 
-/* Zero points, then memory. */
-VNNI_INLINE void vnni_store_row(const hn_u8s8_tile *t, int r, const VNNI *sums) {
-    VNNI row_sum = VNNI_SET1(t->row_sums[r]), row_zero = VNNI_SET1(t->row_zeros[r]);
-    _Pragma("GCC unroll 2") for (int v = 0; v < VNNI_VECTORS; v++) {
-        int first = v * VNNI_ELEMS, left = HN_MAX(t->cols - first, 0);
-        VNNI less = VNNI_MUL(row_sum, VNNI_LOAD(t->col_zeros + first));
-        VNNI more = VNNI_MUL(row_zero, VNNI_LOAD(t->col_terms + first));
-        VNNI_STORE_SOME(t->c + r * t->c_row + first, VNNI_FIRST(HN_MIN(left, VNNI_ELEMS)),
-                        VNNI_ADD(VNNI_SUB(sums[v], less), more));
-    }
+/* The addresses of seven rows from one pointer and three strides: what x86 adds in one load. */
+VNNI_INLINE const uint8_t *vnni_row(const uint8_t *a, int64_t by1, int64_t by3, int64_t by5,
+                                    const int r) {
+    const int64_t steps[] = {0, by1, 2 * by1, by3, 4 * by1, by5, 2 * by3};
+    return a + steps[r];
 }
 
 VNNI_INLINE void vnni_tile(const hn_u8s8_tile *t, const int rows) {
     VNNI sums[VNNI_ROWS][VNNI_VECTORS];
-    const uint8_t *a = t->a;
+    const int64_t by1 = t->a_row, by3 = 3 * by1, by5 = 5 * by1;
     const int8_t *b = t->b;
     _Pragma("GCC unroll 14") for (int r = 0; r < rows; r++) sums[r][0] = sums[r][1] = VNNI_ZERO();
-    for (int64_t g = t->n_groups; g > 0; g--) {
-        VNNI right0 = VNNI_LOAD(b), right1 = VNNI_LOAD(b + VNNI_ELEMS * HN_U8S8_GROUP);
-        _Pragma("GCC unroll 14") for (int r = 0; r < rows; r++) {
-            VNNI left = VNNI_BROADCAST(a + r * HN_U8S8_GROUP);
-            VNNI_DOT(sums[r][0], left, right0);
-            VNNI_DOT(sums[r][1], left, right1);
+    for (int64_t run = 0; run < t->n_runs; run++) {
+        const uint8_t *upper = t->a + t->runs[run], *lower = upper + VNNI_HALF * by1;
+        for (int64_t g = t->n_groups; g > 0; g--) {
+            VNNI right0 = VNNI_LOAD(b), right1 = VNNI_LOAD(b + VNNI_ELEMS * HN_U8S8_GROUP);
+            _Pragma("GCC unroll 14") for (int r = 0; r < rows; r++) {
+                VNNI left =
+                    VNNI_BROADCAST(r < VNNI_HALF ? vnni_row(upper, by1, by3, by5, r)
+                                                 : vnni_row(lower, by1, by3, by5, r - VNNI_HALF));
+                VNNI_DOT(sums[r][0], left, right0);
+                VNNI_DOT(sums[r][1], left, right1);
+            }
+            upper += HN_U8S8_GROUP;
+            lower += HN_U8S8_GROUP;
+            b += VNNI_COLS * HN_U8S8_GROUP;
         }
-        a += rows * HN_U8S8_GROUP;
-        b += VNNI_COLS * HN_U8S8_GROUP;
     }
-    _Pragma("GCC unroll 14") for (int r = 0; r < rows; r++) vnni_store_row(t, r, sums[r]);
+    _Pragma("GCC unroll 14") for (int r = 0; r < rows; r++) {
+        VNNI_STORE(t->sums + r * HN_U8S8_MOST_COLS, sums[r][0]);
+        VNNI_STORE(t->sums + r * HN_U8S8_MOST_COLS + VNNI_ELEMS, sums[r][1]);
+    }
 }
 
 #  define VNNI_EACH_TILE(X) \

@@ -22,8 +22,18 @@
 #define V_STORE_BF16(p, v) _mm_storeu_si128((void *)(p), hn_bf16__avx2(v))
 #define V_LOAD_U8(p) _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(p))))
 #define V_LOAD_S8(p) _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)(p))))
-#define V_STORE_U8(p, v) hn_store_bytes__avx2(p, v)
-#define V_STORE_S8(p, v) hn_store_bytes__avx2(p, v)
+#define V_STORE_U8(p, v) V_INT_STORE_BYTES(p, V_INT_OF(v))
+#define V_STORE_S8(p, v) V_STORE_U8(p, v)
+#define V_INT __m256i
+#define V_INT_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define V_INT_STORE(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), v)
+#define V_INT_SET1(x) _mm256_set1_epi32((int)(x))
+#define V_INT_ADD(a, b) _mm256_add_epi32(a, b)
+#define V_INT_SUB(a, b) _mm256_sub_epi32(a, b)
+#define V_INT_MUL(a, b) _mm256_mullo_epi32(a, b)
+#define V_INT_OF(v) _mm256_cvtps_epi32(v)
+#define V_OF_INT(v) _mm256_cvtepi32_ps(v)
+#define V_INT_STORE_BYTES(p, v) hn_store_bytes__avx2(p, v)
 #define V_SOME __m256i
 #define V_FIRST(n) \
   _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
@@ -108,8 +118,8 @@ static inline V_TARGET void hn_store_truth__avx2(uint8_t *p, __m256 t) {
 }
 
 /* The lowest byte of each number. */
-static inline V_TARGET void hn_store_bytes__avx2(void *p, __m256 v) {
-    __m256i low = _mm256_and_si256(_mm256_cvtps_epi32(v), _mm256_set1_epi32(0xff));
+static inline V_TARGET void hn_store_bytes__avx2(void *p, __m256i v) {
+    __m256i low = _mm256_and_si256(v, _mm256_set1_epi32(0xff));
     __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
     _mm_storel_epi64(p, _mm_packus_epi16(half, half));
 }

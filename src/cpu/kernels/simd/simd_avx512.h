@@ -30,8 +30,20 @@
 #define V_LOAD_U8(p) _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(p))))
 #define V_LOAD_S8(p) _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(p))))
 /* Whole numbers that a byte can have. */
-#define V_STORE_U8(p, v) _mm_storeu_si128((void *)(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)))
+#define V_STORE_U8(p, v) V_INT_STORE_BYTES(p, V_INT_OF(v))
 #define V_STORE_S8(p, v) V_STORE_U8(p, v)
+/* Vectors of 32-bit integers, modulo 2^32. V_INT_OF rounds to the nearest, ties to even;
+ * V_INT_STORE_BYTES stores the lowest bytes. */
+#define V_INT __m512i
+#define V_INT_LOAD(p) _mm512_loadu_si512(p)
+#define V_INT_STORE(p, v) _mm512_storeu_si512(p, v)
+#define V_INT_SET1(x) _mm512_set1_epi32((int)(x))
+#define V_INT_ADD(a, b) _mm512_add_epi32(a, b)
+#define V_INT_SUB(a, b) _mm512_sub_epi32(a, b)
+#define V_INT_MUL(a, b) _mm512_mullo_epi32(a, b)
+#define V_INT_OF(v) _mm512_cvtps_epi32(v)
+#define V_OF_INT(v) _mm512_cvtepi32_ps(v)
+#define V_INT_STORE_BYTES(p, v) _mm_storeu_si128((void *)(p), _mm512_cvtepi32_epi8(v))
 /* The first n elements, 0 <= n <= V_ELEMS: memory of others is not touched, they are loaded as 0.
  */
 #define V_SOME __mmask16

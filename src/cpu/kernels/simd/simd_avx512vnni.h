@@ -13,14 +13,7 @@
 #define VNNI_INLINE static inline __attribute__((always_inline)) VNNI_TARGET
 #define VNNI_ZERO() _mm512_setzero_si512()
 #define VNNI_LOAD(p) _mm512_loadu_si512(p)
-#define VNNI_SET1(x) _mm512_set1_epi32((int)(x))
-#define VNNI_ADD(a, b) _mm512_add_epi32(a, b)
-#define VNNI_SUB(a, b) _mm512_sub_epi32(a, b)
-#define VNNI_MUL(a, b) _mm512_mullo_epi32(a, b)
-/* The first n elements, 0 <= n <= VNNI_ELEMS: memory of others is not touched. */
-#define VNNI_SOME __mmask16
-#define VNNI_FIRST(n) ((__mmask16)((1u << (n)) - 1))
-#define VNNI_STORE_SOME(p, some, v) _mm512_mask_storeu_epi32(p, some, v)
+#define VNNI_STORE(p, v) _mm512_storeu_si512(p, v)
 /* The same four bytes for each element. */
 #define VNNI_BROADCAST(p) hn_broadcast__avx512vnni(p)
 /* sum += u0 * s0 + ... + u3 * s3 of the unsigned bytes of u and the signed bytes of s, modulo 2^32.

@@ -62,6 +62,16 @@
 #undef V_LOAD_S8
 #undef V_STORE_U8
 #undef V_STORE_S8
+#undef V_INT
+#undef V_INT_LOAD
+#undef V_INT_STORE
+#undef V_INT_SET1
+#undef V_INT_ADD
+#undef V_INT_SUB
+#undef V_INT_MUL
+#undef V_INT_OF
+#undef V_OF_INT
+#undef V_INT_STORE_BYTES
 #undef V_INDEX
 #undef V_INDEX_LOAD
 #undef V_INDEX_NEXT

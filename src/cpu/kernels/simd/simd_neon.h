@@ -19,8 +19,18 @@
 #define V_STORE_BF16(p, v) vst1_u16(p, hn_bf16__neon(v))
 #define V_LOAD_U8(p) vcvtq_f32_u32((uint32x4_t){(p)[0], (p)[1], (p)[2], (p)[3]})
 #define V_LOAD_S8(p) vcvtq_f32_s32((int32x4_t){(p)[0], (p)[1], (p)[2], (p)[3]})
-#define V_STORE_U8(p, v) hn_store_bytes__neon(p, v)
-#define V_STORE_S8(p, v) hn_store_bytes__neon(p, v)
+#define V_STORE_U8(p, v) V_INT_STORE_BYTES(p, V_INT_OF(v))
+#define V_STORE_S8(p, v) V_STORE_U8(p, v)
+#define V_INT int32x4_t
+#define V_INT_LOAD(p) vld1q_s32((const int32_t *)(p))
+#define V_INT_STORE(p, v) vst1q_s32(p, v)
+#define V_INT_SET1(x) vdupq_n_s32((int)(x))
+#define V_INT_ADD(a, b) vaddq_s32(a, b)
+#define V_INT_SUB(a, b) vsubq_s32(a, b)
+#define V_INT_MUL(a, b) vmulq_s32(a, b)
+#define V_INT_OF(v) vcvtnq_s32_f32(v)
+#define V_OF_INT(v) vcvtq_f32_s32(v)
+#define V_INT_STORE_BYTES(p, v) hn_store_bytes__neon(p, v)
 #define V_SOME int
 #define V_FIRST(n) ((int)(n))
 #define V_LOAD_SOME(p, some) hn_load_some__neon(p, some)
@@ -102,8 +112,8 @@ static inline void hn_store_truth__neon(uint8_t *p, uint32x4_t t) {
         p[i] = (uint8_t)(t[i] & 1);
 }
 
-static inline void hn_store_bytes__neon(void *p, float32x4_t v) {
-    uint16x4_t low = vmovn_u32(vreinterpretq_u32_s32(vcvtq_s32_f32(v)));
+static inline void hn_store_bytes__neon(void *p, int32x4_t v) {
+    uint16x4_t low = vmovn_u32(vreinterpretq_u32_s32(v));
     uint8x8_t bytes = vmovn_u16(vcombine_u16(low, low));
     memcpy(p, &bytes, 4);
 }

@@ -1,0 +1,70 @@
+/* Results of integer products: plain C, and vectors of each instruction set. */
+#include "cpu/kernels/gemm_int8/int8_result.h"
+
+static float plain_within(float v, float low, float high) {
+    v = v > low ? v : low;
+    return v < high ? v : high;
+}
+
+static uint8_t plain_byte(const hn_int8_result *s, const hn_int8_block *t, int r, int64_t j,
+                          float v) {
+    const hn_int8_residual *z = &s->residual;
+    float q = hn_round_even(plain_within(v, s->low, s->high));
+    if (!z->at)
+        return (uint8_t)((int32_t)q + s->zero);
+    int64_t at = r * z->row + j;
+    float other =
+        z->is_signed ? ((const int8_t *)t->residual)[at] : ((const uint8_t *)t->residual)[at];
+    float sum = q * z->of_result + (other - z->zero) * z->of_residual;
+    return (uint8_t)((int32_t)hn_round_even(plain_within(sum, z->low, z->high)) + z->sum_zero);
+}
+
+void hn_int8_result__scalar(const hn_int8_result *s, const hn_int8_block *t) {
+    for (int r = 0; r < t->rows; r++)
+        for (int64_t j = 0; j < t->cols; j++) {
+            int64_t at = r * t->y_row + j, col = t->col + j;
+            uint32_t sum = (uint32_t)t->sums[r * t->sums_row + j] + (uint32_t)s->add[col];
+            if (s->zeros)
+                sum -= t->row_sums[r] * s->zeros[col];
+            if (s->terms)
+                sum += t->row_zeros[r] * s->terms[col];
+            if (s->to == HN_INT8_TO_I32) {
+                ((int32_t *)t->y)[at] = (int32_t)sum;
+                continue;
+            }
+            float v = (float)(int32_t)sum * s->scales[col];
+            if (s->to == HN_INT8_TO_F32)
+                ((float *)t->y)[at] = plain_within(s->bias ? v + s->bias[col] : v, s->low, s->high);
+            else
+                ((uint8_t *)t->y)[at] = plain_byte(s, t, r, j, v);
+        }
+}
+
+#define SIMD_TEMPLATE "cpu/kernels/gemm_int8/int8_result_tmpl.h"
+#include "cpu/kernels/simd/simd_each_tmpl.h"
+
+void hn_int8_columns_fill(const hn_int8_columns *c, void *memory, hn_int8_result *result) {
+    int32_t *add = memory;
+    uint32_t *zeros = (uint32_t *)memory + c->padded, *terms = zeros + c->padded;
+    float *scales = (float *)memory + 3 * c->padded, *bias = scales + c->padded;
+    uint32_t any = 0, shift = c->b_is_signed ? 0 : -(uint32_t)0x80;
+    for (int64_t j = 0; j < c->padded; j++) {
+        bool is_in = j < c->n;
+        uint32_t zero = !is_in             ? 0
+                        : c->n_b_zeros > 0 ? (uint32_t)c->b_zeros[j % c->n_b_zeros] + shift
+                                           : shift;
+        zeros[j] = zero;
+        terms[j] = (uint32_t)c->k * zero - c->col_sums[j];
+        uint32_t sum = (uint32_t)c->a_zero * terms[j];
+        add[j] = (int32_t)(sum + (c->bias && is_in ? (uint32_t)c->bias[j] : 0));
+        scales[j] =
+            c->n_scales > 0 && is_in ? c->scale * c->scales[j % c->n_scales] / c->divisor : 0;
+        bias[j] = c->float_bias && is_in ? c->float_bias[j] : 0;
+        any |= zero;
+    }
+    result->add = add;
+    result->zeros = any ? zeros : NULL;
+    result->terms = c->has_row_zeros ? terms : NULL;
+    result->scales = scales;
+    result->bias = c->float_bias ? bias : NULL;
+}

@@ -1,0 +1,105 @@
+/* Results of integer products for one width. Sums are whole vectors even where columns are not; the
+ * last results of a row pass through a buffer. */
+
+/* In place: what depends on the row. */
+V_INLINE void V_NAME(int8_row_terms)(const hn_int8_result *s, const hn_int8_block *t, int r) {
+    int32_t *sums = t->sums + r * t->sums_row;
+    V_INT row_sum = V_INT_SET1(s->zeros ? t->row_sums[r] : 0);
+    V_INT row_zero = V_INT_SET1(s->terms ? t->row_zeros[r] : 0);
+    for (int64_t j = 0; j < t->cols; j += V_ELEMS) {
+        V_INT sum = V_INT_LOAD(sums + j);
+        if (s->zeros)
+            sum = V_INT_SUB(sum, V_INT_MUL(row_sum, V_INT_LOAD(s->zeros + t->col + j)));
+        if (s->terms)
+            sum = V_INT_ADD(sum, V_INT_MUL(row_zero, V_INT_LOAD(s->terms + t->col + j)));
+        V_INT_STORE(sums + j, sum);
+    }
+}
+
+V_INLINE V V_NAME(int8_within)(V v, V low, V high) {
+    return V_MIN(V_MAX(v, low), high);
+}
+
+/* The sum at column j of row r as a float, scaled. */
+#define V_INT8_SUM(j) \
+  V_INT_ADD(V_INT_LOAD(t->sums + r * t->sums_row + (j)), V_INT_LOAD(s->add + t->col + (j)))
+#define V_INT8_SCALED(j) V_MUL(V_OF_INT(V_INT8_SUM(j)), V_LOAD(s->scales + t->col + (j)))
+
+/* Stores a vector of results at column j, or the first of its elements. */
+#define V_INT8_EACH(Y, step)                                 \
+  Y *y = (Y *)t->y + r * t->y_row;                           \
+  int64_t j = 0;                                             \
+  for (; j + V_ELEMS <= t->cols; j += V_ELEMS, y += V_ELEMS) \
+    step;                                                    \
+  if (j < t->cols) {                                         \
+    Y *end = y, last[V_ELEMS];                               \
+    y = last;                                                \
+    step;                                                    \
+    memcpy(end, last, (size_t)(t->cols - j) * sizeof *y);    \
+  }
+
+V_INLINE void V_NAME(int8_to_i32)(const hn_int8_result *s, const hn_int8_block *t,
+                                  int r){V_INT8_EACH(int32_t, V_INT_STORE(y, V_INT8_SUM(j)))}
+
+V_INLINE void V_NAME(int8_to_f32)(const hn_int8_result *s, const hn_int8_block *t, int r) {
+    V low = V_SET1(s->low), high = V_SET1(s->high);
+    if (s->bias) {
+        V_INT8_EACH(float, V_STORE(y, V_NAME(int8_within)(
+                                          V_ADD(V_INT8_SCALED(j), V_LOAD(s->bias + t->col + j)),
+                                          low, high)))
+    } else {
+        V_INT8_EACH(float, V_STORE(y, V_NAME(int8_within)(V_INT8_SCALED(j), low, high)))
+    }
+}
+
+V_INLINE void V_NAME(int8_to_bytes)(const hn_int8_result *s, const hn_int8_block *t, int r) {
+    V low = V_SET1(s->low), high = V_SET1(s->high);
+    V_INT zero = V_INT_SET1(s->zero);
+    V_INT8_EACH(uint8_t,
+                V_INT_STORE_BYTES(
+                    y, V_INT_ADD(V_INT_OF(V_NAME(int8_within)(V_INT8_SCALED(j), low, high)), zero)))
+}
+
+/* z has a whole vector. */
+V_INLINE V_INT V_NAME(int8_add_residual)(const hn_int8_result *s, V scaled, const uint8_t *z) {
+    const hn_int8_residual *other = &s->residual;
+    V q = V_ROUND(V_NAME(int8_within)(scaled, V_SET1(s->low), V_SET1(s->high)));
+    V of = other->is_signed ? V_LOAD_S8((const int8_t *)z) : V_LOAD_U8(z);
+    V sum = V_ADD(V_MUL(q, V_SET1(other->of_result)),
+                  V_MUL(V_SUB(of, V_SET1(other->zero)), V_SET1(other->of_residual)));
+    V within = V_NAME(int8_within)(sum, V_SET1(other->low), V_SET1(other->high));
+    return V_INT_ADD(V_INT_OF(within), V_INT_SET1(other->sum_zero));
+}
+
+V_INLINE void V_NAME(int8_to_sums)(const hn_int8_result *s, const hn_int8_block *t, int r) {
+    const uint8_t *z = (const uint8_t *)t->residual + r * s->residual.row;
+    uint8_t *y = (uint8_t *)t->y + r * t->y_row;
+    int64_t j = 0;
+    for (; j + V_ELEMS <= t->cols; j += V_ELEMS)
+        V_INT_STORE_BYTES(y + j, V_NAME(int8_add_residual)(s, V_INT8_SCALED(j), z + j));
+    if (j < t->cols) {
+        uint8_t last[V_ELEMS] = {0};
+        memcpy(last, z + j, (size_t)(t->cols - j));
+        V_INT_STORE_BYTES(last, V_NAME(int8_add_residual)(s, V_INT8_SCALED(j), last));
+        memcpy(y + j, last, (size_t)(t->cols - j));
+    }
+}
+
+hn_int8_result_fn V_NAME(hn_int8_result);
+V_TARGET void V_NAME(hn_int8_result)(const hn_int8_result *s, const hn_int8_block *t) {
+    for (int r = 0; r < t->rows; r++) {
+        if (s->zeros || s->terms)
+            V_NAME(int8_row_terms)(s, t, r);
+        if (s->to == HN_INT8_TO_I32)
+            V_NAME(int8_to_i32)(s, t, r);
+        else if (s->to == HN_INT8_TO_F32)
+            V_NAME(int8_to_f32)(s, t, r);
+        else if (s->residual.at)
+            V_NAME(int8_to_sums)(s, t, r);
+        else
+            V_NAME(int8_to_bytes)(s, t, r);
+    }
+}
+#undef V_INT8_EACH
+#undef V_INT8_SCALED
+#undef V_INT8_SUM

@@ -1,0 +1,92 @@
+/* Results of integer products: vectors against plain C, to the bit. */
+#include "kern/kern.h"
+
+#include <math.h>
+
+#include "cpu/kernels/gemm_int8/int8_result.h"
+
+enum { MOST_ELEMS = 16 }; /* of a vector of any instruction set */
+
+static int32_t *random_words(int64_t n) {
+    int32_t *words = kern_bytes(n * 4);
+    for (int64_t i = 0; i < n; i++)
+        words[i] = (int32_t)kern_random() >> kern_between(0, 31);
+    return words;
+}
+
+static float *random_scales(int64_t n) {
+    float *scales = kern_floats(n);
+    for (int64_t i = 0; i < n; i++)
+        scales[i] = ldexpf(1.0f + fabsf(scales[i]), (int)kern_between(-20, 2));
+    return scales;
+}
+
+/* Multiples of a half, where ties to even matter, in every fourth column. */
+static void halve_some(int64_t n, float *scales) {
+    for (int64_t i = 0; i < n; i += 4)
+        scales[i] = 0.5f;
+}
+
+static hn_int8_result random_result(int64_t padded, hn_int8_to to, bool has_residual) {
+    float *scales = random_scales(padded);
+    halve_some(padded, scales);
+    hn_int8_result s = {.to = to,
+                        .add = random_words(padded),
+                        .scales = scales,
+                        .bias = kern_random() & 1 ? kern_floats(padded) : NULL,
+                        .zero = (int32_t)kern_between(0, 255)};
+    s.zeros = kern_random() & 1 ? (uint32_t *)random_words(padded) : NULL;
+    s.terms = kern_random() & 1 ? (uint32_t *)random_words(padded) : NULL;
+    s.low = to == HN_INT8_TO_F32 ? -INFINITY : (float)-s.zero;
+    s.high = to == HN_INT8_TO_F32 ? 1000.0f : (float)(255 - s.zero);
+    if (has_residual)
+        s.residual = (hn_int8_residual){.at = scales, /* there is one */
+                                        .row = padded,
+                                        .is_signed = kern_random() & 1,
+                                        .zero = (float)kern_between(-128, 255),
+                                        .of_residual = kern_random() & 1 ? 0.5f : 0.37f,
+                                        .of_result = kern_random() & 1 ? 0.5f : 1.7f,
+                                        .low = -100,
+                                        .high = 155,
+                                        .sum_zero = 100};
+    return s;
+}
+
+static void check_int8_result(int rows, int64_t cols, hn_int8_to to, bool has_residual) {
+    int64_t col = kern_between(0, 40), width = (cols + MOST_ELEMS - 1) / MOST_ELEMS * MOST_ELEMS;
+    size_t elem_bytes = to == HN_INT8_TO_BYTES ? 1 : 4;
+    if (kern_leaves_out())
+        return;
+    hn_int8_result s = random_result(col + width, to, has_residual);
+    hn_int8_block t = {.rows = rows,
+                       .col = col,
+                       .cols = cols,
+                       .sums = random_words(rows * width),
+                       .sums_row = width,
+                       .row_sums = (uint32_t *)random_words(rows),
+                       .row_zeros = (uint32_t *)random_words(rows),
+                       .y_row = cols + kern_between(0, 3),
+                       .residual = has_residual ? kern_bytes(rows * (col + width)) : NULL};
+    size_t n_bytes = (size_t)((rows - 1) * t.y_row + cols) * elem_bytes;
+    void *plain = kern_bytes((int64_t)n_bytes);
+    if (has_residual)
+        s.residual.row = col + width;
+    t.y = plain;
+    memset(plain, 0xA5, n_bytes);
+    hn_int8_result__scalar(&s, &t);
+    t.y = kern_bytes((int64_t)n_bytes);
+    memset(t.y, 0xA5, n_bytes);
+    hn_int8_result_find()(&s, &t);
+    KERN_CHECK(memcmp(t.y, plain, n_bytes) == 0, "%d rows of %d columns become others, form %d",
+               rows, (int)cols, (int)to);
+    kern_release();
+}
+
+void kern_test_int8_result(void) {
+    for (int64_t cols = 1; cols < 70; cols++)
+        for (int i = 0; i < 4; i++) {
+            check_int8_result((int)kern_between(1, 14), cols, HN_INT8_TO_I32, false);
+            check_int8_result((int)kern_between(1, 14), cols, HN_INT8_TO_F32, false);
+            check_int8_result((int)kern_between(1, 14), cols, HN_INT8_TO_BYTES, i & 1);
+        }
+}
