@@ -1,10 +1,11 @@
 /* Lowering of products of 8-bit integers: MatMulInteger, QLinearMatMul, and of com.microsoft QGemm,
  * MatMulIntegerToFloat and DynamicQuantizeMatMul. They differ in where scales and zero points come
  * from and in what becomes of the sums, not in the product. */
+#include <math.h>
+
 #include "cpu/kernels/gemm_int8/gemm_int8.h"
 #include "cpu/kernels/quantize/quantize.h"
 #include "cpu/lower/lower.h"
-#include "ops/eval/eval_broadcast.h"
 #include "ops/eval/product.h"
 
 /* Arguments of an operator; 0: it has none of that kind. The left side is argument 0. */
@@ -31,9 +32,9 @@ typedef struct int8_step {
     float alpha;
     int64_t n_b_scales;
     hn_dtype result;
-    /* Of scratch, in bytes: quantized left side, zero points and multipliers, sums, and the
-     * workspace of a product for each lane. */
-    size_t a_bytes, zero_bytes, multiplier_bytes, sum_bytes, workspace_bytes;
+    /* Of scratch, in bytes: quantized left side, zero points, and the workspace of a product for
+     * each lane. */
+    size_t a_bytes, zero_bytes, workspace_bytes;
 } int8_step;
 
 /* ---- runs ------------------------------------------------------------------------------------- */
@@ -45,13 +46,12 @@ typedef struct int8_work {
     const uint8_t *a;
     const uint8_t *b;
     const int32_t *a_zeros, *b_zeros;
-    const float *multipliers; /* of columns */
-    const float *bias;        /* NULL: none; so is the other one */
-    const uint32_t *int_bias;
-    float y_zero;
-    int32_t *sums;
-    uint8_t *workspaces;
-    void *y;
+    const float *b_scales;
+    float scale, divisor;
+    const float *bias; /* NULL: none; so is the other one */
+    const int32_t *int_bias;
+    hn_int8_result result;
+    uint8_t *workspaces, *y;
 } int8_work;
 
 static void *take_bytes(uint8_t **scratch, size_t bytes) {
@@ -72,70 +72,63 @@ static const int32_t *zeros_at_run(const int8_zeros *z, const void *given, int32
     return to;
 }
 
-static void find_multipliers(const int8_step *s, float by_a, const float *by_b, float by_y,
-                             float *to) {
-    for (int64_t j = 0; j < s->stack.n; j++)
-        to[j] = by_a * by_b[s->n_b_scales == 1 ? 0 : j] / by_y;
-}
-
-static float scaled_sum(const int8_work *w, const int32_t *sums, int64_t j) {
-    return (float)(int32_t)((uint32_t)sums[j] + (w->int_bias ? w->int_bias[j] : 0)) *
-           w->multipliers[j];
-}
-
-static void scale_int8_row(const int8_work *w, const int32_t *sums, float *y) {
-    for (int64_t j = 0; j < w->step->stack.n; j++)
-        y[j] = scaled_sum(w, sums, j) + (w->bias ? w->bias[j] : 0);
-}
-
-static void requantize_int8_row(const int8_work *w, const int32_t *sums, uint8_t *y) {
-    bool is_signed = w->step->result == HN_I8;
-    float lo = is_signed ? -128 : 0, hi = is_signed ? 127 : 255;
-    for (int64_t j = 0; j < w->step->stack.n; j++) {
-        float v = hn_round_even(scaled_sum(w, sums, j)) + w->y_zero;
-        v = v > lo ? v : lo;
-        y[j] = (uint8_t)(int32_t)(v < hi ? v : hi);
-    }
-}
-
-static void finish_int8_rows(void *ctx, int64_t begin, int64_t end) {
-    const int8_work *w = ctx;
-    int64_t n = w->step->stack.n;
-    for (int64_t i = begin; i < end; i++)
-        if (w->step->result == HN_F32)
-            scale_int8_row(w, w->sums + i * n, (float *)w->y + i * n);
-        else
-            requantize_int8_row(w, w->sums + i * n, (uint8_t *)w->y + i * n);
+/* All but the operands. */
+static hn_gemm_int8_job int8_job_of(const int8_work *w) {
+    const int8_step *s = w->step;
+    const hn_product_stack *stack = &s->stack;
+    return (hn_gemm_int8_job){.m = stack->m,
+                              .n = stack->n,
+                              .k = stack->k,
+                              .a_is_signed = s->a_is_signed,
+                              .a_row = stack->a_row,
+                              .a_col = stack->a_col,
+                              .a_zeros = w->a_zeros,
+                              .n_a_zeros = s->a_zeros.n,
+                              .b_is_signed = s->b_is_signed,
+                              .b_row = stack->b_row,
+                              .b_col = stack->b_col,
+                              .b_zeros = w->b_zeros,
+                              .n_b_zeros = s->b_zeros.n,
+                              .packed_b = s->packed_b,
+                              .bias = w->int_bias,
+                              .scales = w->b_scales,
+                              .n_scales = s->n_b_scales,
+                              .scale = w->scale,
+                              .divisor = w->divisor,
+                              .float_bias = w->bias,
+                              .result = w->result,
+                              .c_row = stack->n};
 }
 
 static void run_int8_products(void *ctx, int lane, int64_t begin, int64_t end) {
     const int8_work *w = ctx;
     const int8_step *s = w->step;
     const hn_product_stack *stack = &s->stack;
-    hn_gemm_int8_job job = {.m = stack->m,
-                            .n = stack->n,
-                            .k = stack->k,
-                            .a_is_signed = s->a_is_signed,
-                            .a_row = stack->a_row,
-                            .a_col = stack->a_col,
-                            .a_zeros = w->a_zeros,
-                            .n_a_zeros = s->a_zeros.n,
-                            .b_is_signed = s->b_is_signed,
-                            .b_row = stack->b_row,
-                            .b_col = stack->b_col,
-                            .b_zeros = w->b_zeros,
-                            .n_b_zeros = s->b_zeros.n,
-                            .packed_b = s->packed_b,
-                            .c_row = stack->n};
+    hn_gemm_int8_job job = int8_job_of(w);
+    int64_t y_bytes = stack->m * stack->n * (int64_t)hn_elem_bytes(s->result);
     job.workspace = w->workspaces + (size_t)lane * s->workspace_bytes;
     for (int64_t i = begin; i < end; i++) {
         int64_t a, b;
         hn_product_stack_begin(stack, i, &a, &b);
         job.a = w->a + a;
         job.b = s->packed_b ? NULL : w->b + b;
-        job.c = w->sums + i * stack->m * stack->n;
+        job.c = w->y + i * y_bytes;
         hn_gemm_int8(w->inner, &job);
     }
+}
+
+/* y_zero: NULL for 0. */
+static hn_int8_result int8_result_of(const int8_step *s, const void *y_zero) {
+    if (s->result == HN_I32)
+        return (hn_int8_result){.to = HN_INT8_TO_I32};
+    if (s->result == HN_F32)
+        return (hn_int8_result){.to = HN_INT8_TO_F32, .low = -HUGE_VALF, .high = HUGE_VALF};
+    bool is_signed = s->result == HN_I8;
+    int32_t zero = y_zero ? byte_at(y_zero, is_signed, 0) : 0;
+    return (hn_int8_result){.to = HN_INT8_TO_BYTES,
+                            .low = (float)((is_signed ? INT8_MIN : 0) - zero),
+                            .high = (float)((is_signed ? INT8_MAX : UINT8_MAX) - zero),
+                            .zero = zero};
 }
 
 /* The left side as bytes, with its scale and zero point. */
@@ -158,40 +151,32 @@ static hone_status run_int8_step(const void *record, const hn_step_io *io) {
     uint8_t *scratch = io->scratch;
     uint8_t *a_bytes = take_bytes(&scratch, s->a_bytes);
     int32_t *zeros = take_bytes(&scratch, s->zero_bytes);
-    float *multipliers = take_bytes(&scratch, s->multiplier_bytes);
     const float *a_scale = given_arg(io, args->a_scale), *y_scale = given_arg(io, args->y_scale);
-    const void *y_zero = given_arg(io, args->y_zero);
+    bool is_one = s->stack.n_products == 1;
     int8_work w = {.step = s,
+                   .inner = is_one ? io->pool : NULL,
                    .a = io->in[0],
                    .b = io->in[args->b],
                    .a_zeros = zeros,
+                   .b_zeros = zeros_at_run(&s->b_zeros, given_arg(io, args->b_zero), zeros + 1),
+                   .b_scales = given_arg(io, args->b_scale),
+                   .scale = s->alpha * (a_scale ? *a_scale : 1),
+                   .divisor = y_scale ? *y_scale : 1,
                    .bias = given_arg(io, args->bias),
                    .int_bias = given_arg(io, args->int_bias),
-                   .y_zero = y_zero ? (float)byte_at(y_zero, s->result == HN_I8, 0) : 0,
-                   .multipliers = multipliers,
+                   .result = int8_result_of(s, given_arg(io, args->y_zero)),
+                   .workspaces = scratch,
                    .y = io->out[0]};
-    float by_a = a_scale ? *a_scale : 1;
     if (s->is_dynamic) {
-        by_a = quantize_left(s, io, a_bytes, zeros);
+        w.scale = quantize_left(s, io, a_bytes, zeros);
         w.a = a_bytes;
     } else {
         w.a_zeros = zeros_at_run(&s->a_zeros, given_arg(io, args->a_zero), zeros);
     }
-    w.b_zeros = zeros_at_run(&s->b_zeros, given_arg(io, args->b_zero), zeros + 1);
-    if (s->result != HN_I32)
-        find_multipliers(s, s->alpha * by_a, io->in[args->b_scale], y_scale ? *y_scale : 1,
-                         multipliers);
-    w.sums = s->sum_bytes ? take_bytes(&scratch, s->sum_bytes) : io->out[0];
-    w.workspaces = scratch;
-    bool is_one = s->stack.n_products == 1;
-    w.inner = is_one ? io->pool : NULL;
     if (is_one)
         run_int8_products(&w, 0, 0, 1);
     else
         hn_pool_for_lanes(io->pool, s->stack.n_products, 1, run_int8_products, &w);
-    if (s->result != HN_I32)
-        hn_pool_for(io->pool, s->stack.n_products * s->stack.m, HN_MAX(HN_GRAIN / s->stack.n, 1),
-                    finish_int8_rows, &w);
     return HONE_OK;
 }
 
@@ -266,18 +251,19 @@ static size_t whole_cache_lines(int64_t n, size_t elem_bytes) {
 
 static size_t plan_int8_scratch(const hn_eval *c, int8_step *s) {
     const hn_product_stack *stack = &s->stack;
-    int64_t n_rows = stack->n_products * stack->m;
     size_t lanes = stack->n_products == 1 ? 1 : (size_t)hn_lower_threads(c);
     s->a_bytes = s->is_dynamic ? whole_cache_lines((int64_t)s->n_a, 1) : 0;
     s->zero_bytes = whole_cache_lines(1 + s->b_zeros.n, sizeof(int32_t));
-    s->multiplier_bytes = s->result == HN_I32 ? 0 : whole_cache_lines(stack->n, sizeof(float));
-    s->sum_bytes = s->result == HN_I32 ? 0 : whole_cache_lines(n_rows * stack->n, sizeof(int32_t));
     s->workspace_bytes = whole_cache_lines(
-        (int64_t)hn_gemm_int8_workspace_bytes(&(hn_gemm_int8_job){
-            .m = stack->m, .n = stack->n, .k = stack->k, .packed_b = s->packed_b}),
+        (int64_t)hn_gemm_int8_workspace_bytes(&(hn_gemm_int8_job){.m = stack->m,
+                                                                  .n = stack->n,
+                                                                  .k = stack->k,
+                                                                  .a_is_signed = s->a_is_signed,
+                                                                  .a_row = stack->a_row,
+                                                                  .a_col = stack->a_col,
+                                                                  .packed_b = s->packed_b}),
         1);
-    return s->a_bytes + s->zero_bytes + s->multiplier_bytes + s->sum_bytes +
-           lanes * s->workspace_bytes;
+    return s->a_bytes + s->zero_bytes + lanes * s->workspace_bytes;
 }
 
 static void forget_missing(const hn_eval *c, uint8_t *arg) {

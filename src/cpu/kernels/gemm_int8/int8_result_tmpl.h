@@ -20,6 +20,11 @@ V_INLINE V V_NAME(int8_within)(V v, V low, V high) {
     return V_MIN(V_MAX(v, low), high);
 }
 
+/* The same, but NaN stays NaN. */
+V_INLINE V V_NAME(int8_limited)(V v, V low, V high) {
+    return V_MIN(high, V_MAX(low, v));
+}
+
 /* The sum at column j of row r as a float, scaled. */
 #define V_INT8_SUM(j) \
   V_INT_ADD(V_INT_LOAD(t->sums + r * t->sums_row + (j)), V_INT_LOAD(s->add + t->col + (j)))
@@ -44,11 +49,11 @@ V_INLINE void V_NAME(int8_to_i32)(const hn_int8_result *s, const hn_int8_block *
 V_INLINE void V_NAME(int8_to_f32)(const hn_int8_result *s, const hn_int8_block *t, int r) {
     V low = V_SET1(s->low), high = V_SET1(s->high);
     if (s->bias) {
-        V_INT8_EACH(float, V_STORE(y, V_NAME(int8_within)(
+        V_INT8_EACH(float, V_STORE(y, V_NAME(int8_limited)(
                                           V_ADD(V_INT8_SCALED(j), V_LOAD(s->bias + t->col + j)),
                                           low, high)))
     } else {
-        V_INT8_EACH(float, V_STORE(y, V_NAME(int8_within)(V_INT8_SCALED(j), low, high)))
+        V_INT8_EACH(float, V_STORE(y, V_NAME(int8_limited)(V_INT8_SCALED(j), low, high)))
     }
 }
 
