@@ -42,6 +42,10 @@ static void check_quantize(int64_t n, float scale, float zero) {
     fast->from_s8(size, s, scale, zero - 128, y);
     plain->from_s8(size, s, scale, zero - 128, y_plain);
     KERN_CHECK(memcmp(y, y_plain, size * sizeof *y) == 0, "%d int8 become others", (int)n);
+    float lo, hi, lo_plain, hi_plain;
+    fast->range(size, x, &lo, &hi);
+    plain->range(size, x, &lo_plain, &hi_plain);
+    KERN_CHECK(lo == lo_plain && hi == hi_plain, "%d numbers have another range", (int)n);
     kern_release();
 }
 

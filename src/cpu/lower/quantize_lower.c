@@ -83,7 +83,7 @@ typedef struct dynamic_quant_step {
 
 static hone_status run_dynamic_quant(const void *record, const hn_step_io *io) {
     const dynamic_quant_step *s = record;
-    hn_dynamic_quantize(s->n, io->in[0], io->out[0], io->out[1], io->out[2]);
+    hn_dynamic_quantize(io->pool, s->n, io->in[0], io->out[0], io->out[1], io->out[2]);
     return HONE_OK;
 }
 

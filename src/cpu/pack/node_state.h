@@ -36,6 +36,11 @@ typedef struct hn_packed_side {
     hn_stored as;
 } hn_packed_side;
 hn_packed_side hn_packed_right_side(const hn_eval *c);
+/* The constant right side of a product of 8-bit integers, which is argument 1, or argument 3 (with
+ * attribute transB). Released by hn_release_weights. */
+hone_status hn_prepare_int8_arg1(hn_eval *c, void **state);
+hone_status hn_prepare_int8_arg3(hn_eval *c, void **state);
+const void *hn_packed_int8_side(const hn_eval *c); /* NULL: not packed */
 /* The constant weights of a recurrent layer of floats with the usual activations. */
 hone_status hn_prepare_recurrent(hn_eval *c, void **state);
 /* The constant filters of a float convolution (with attribute group). */

@@ -25,6 +25,8 @@ typedef struct hn_product_stack {
     int64_t dims[HN_MAX_RANK], a_strides[HN_MAX_RANK], b_strides[HN_MAX_RANK];
 } hn_product_stack;
 void hn_product_stack_read(const hn_product *p, const hn_array *y, hn_product_stack *out);
+/* Where the sides of one of them begin, in elements. */
+void hn_product_stack_begin(const hn_product_stack *s, int64_t product, int64_t *a, int64_t *b);
 
 /* The products of a stack at work. The epilogue of floats has no residual, and a bias per row only
  * where there is one product; NULL: none. */
@@ -39,6 +41,12 @@ void hn_product_stack_read(const hn_product *p, const hn_array *y, hn_product_st
   void hn_products_run_##name(hn_pool *pool, const hn_products_##name *p);
 HN_KERNEL_TYPES(HN_PRODUCTS)
 #undef HN_PRODUCTS
+
+/* Sums of (a - a_zero) * (b - b_zero) of integers, modulo 2^32, with the right side that
+ * hn_prepare_int8_* packed if there is one. Zero points stand per row of a, per column of b, or for
+ * all; NULL: 0. */
+hone_status hn_product_eval_int(hn_eval *c, const hn_product *p, const hn_array *a_zero,
+                                const hn_array *b_zero, const hn_array *y, int32_t *sums);
 
 /* What Gemm does to a product y[m, n] besides: y = alpha * y + beta * bias. */
 typedef struct hn_gemm_form {

@@ -1,7 +1,7 @@
 /* Whole arrays as plain C numbers. */
 #include "ops/eval/widen.h"
 
-#include "cpu/kernels/convert/byte_range.h"
+#include "cpu/kernels/quantize/quantize.h"
 
 #include <math.h>
 
@@ -56,11 +56,9 @@ void hn_int_range(hn_dtype t, float *lo, float *hi) {
 }
 
 hn_affine hn_byte_affine(uint64_t n, const float *v) {
-    float lo, hi;
-    hn_range_f32(n, v, &lo, &hi);
-    float scale = (hi - lo) / 255;
-    scale = scale > 0 ? scale : 1;
-    return (hn_affine){scale, fminf(fmaxf(hn_round_even(-lo / scale), 0), 255)};
+    hn_affine by;
+    hn_quantize_find_scale(NULL, n, v, &by.scale, &by.zero);
+    return by;
 }
 
 void hn_round_to_bytes(uint64_t n, float *v) {

@@ -6,6 +6,12 @@ static float plain_within(float v, float low, float high) {
     return v < high ? v : high;
 }
 
+/* The same, but NaN stays NaN. */
+static float plain_limited(float v, float low, float high) {
+    v = low > v ? low : v;
+    return high < v ? high : v;
+}
+
 static uint8_t plain_byte(const hn_int8_result *s, const hn_int8_block *t, int r, int64_t j,
                           float v) {
     const hn_int8_residual *z = &s->residual;
@@ -34,7 +40,8 @@ void hn_int8_result__scalar(const hn_int8_result *s, const hn_int8_block *t) {
             }
             float v = (float)(int32_t)sum * s->scales[col];
             if (s->to == HN_INT8_TO_F32)
-                ((float *)t->y)[at] = plain_within(s->bias ? v + s->bias[col] : v, s->low, s->high);
+                ((float *)t->y)[at] =
+                    plain_limited(s->bias ? v + s->bias[col] : v, s->low, s->high);
             else
                 ((uint8_t *)t->y)[at] = plain_byte(s, t, r, j, v);
         }

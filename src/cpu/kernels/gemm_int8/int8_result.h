@@ -3,7 +3,7 @@
  *
  *   sum    = sums[r, j] + add[j] - row_sums[r] * zeros[j] + row_zeros[r] * terms[j], modulo 2^32
  *   I32:     sum
- *   F32:     sum * scales[j] + bias[j], between low and high
+ *   F32:     sum * scales[j] + bias[j], between low and high; NaN stays NaN
  *   bytes:   q = sum * scales[j], between low and high, rounded to the nearest (ties to even)
  *            q + zero, or with a residual z:
  *            q * of_result + (z - residual_zero) * of_residual, between sum_low and sum_high,

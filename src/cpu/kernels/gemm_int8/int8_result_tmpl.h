@@ -21,6 +21,11 @@ V_INLINE V V_NAME(int8_within)(V v, V low, V high) {
     return V_MIN(V_MAX(v, low), high);
 }
 
+/* The same, but NaN stays NaN. */
+V_INLINE V V_NAME(int8_limited)(V v, V low, V high) {
+    return V_MIN(high, V_MAX(low, v));
+}
+
 /* For each vector of columns: `columns` once, then `row` for each row with the sum as it is
  * finished so far, and with y, where a whole vector can be stored. */
 #define V_INT8_EACH(Y, columns, row)                                         \
@@ -47,7 +52,7 @@ V_INLINE void V_NAME(int8_to_f32)(const hn_int8_result *s, const hn_int8_block *
     V_INT8_EACH(float, V_INT8_SCALES(); V bias = s->bias ? V_LOAD(s->bias + t->col + j) : V_ZERO(),
                                         V scaled = V_MUL(V_OF_INT(sum), scale);
                 scaled = s->bias ? V_ADD(scaled, bias) : scaled;
-                V_STORE(y, V_NAME(int8_within)(scaled, low, high)))
+                V_STORE(y, V_NAME(int8_limited)(scaled, low, high)))
 }
 
 V_INLINE void V_NAME(int8_to_bytes)(const hn_int8_result *s, const hn_int8_block *t) {

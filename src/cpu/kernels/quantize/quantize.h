@@ -13,8 +13,17 @@ typedef struct hn_quantize_loops {
     /* y = (x - zero) * scale */
     void (*from_u8)(uint64_t n, const uint8_t *x, float scale, float zero, float *y);
     void (*from_s8)(uint64_t n, const int8_t *x, float scale, float zero, float *y);
+    /* The lowest and highest number, and 0; NaN does not count. */
+    void (*range)(uint64_t n, const float *x, float *lowest, float *highest);
 } hn_quantize_loops;
 const hn_quantize_loops *hn_quantize_loops_find(void); /* the best for this processor */
 extern const hn_quantize_loops hn_quantize_loops__scalar;
+
+/* Dynamic quantization to uint8: the range of the numbers, with 0 in it, over the 256 steps of a
+ * byte. Results do not depend on the number of threads. */
+void hn_quantize_find_scale(hn_pool *pool, uint64_t n, const float *x, float *scale, float *zero);
+/* to_u8 over all threads. */
+void hn_quantize_to_u8(hn_pool *pool, uint64_t n, const float *x, float scale, float zero,
+                       uint8_t *y);
 
 #endif /* HN_QUANTIZE_H */

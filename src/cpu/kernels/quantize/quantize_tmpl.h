@@ -26,5 +26,26 @@ V_QUANTIZE(dequantize_s8, int8_t, float, V_STORE(y, V_MUL(V_SUB(V_LOAD_S8(x), ze
 #undef V_ROUNDED
 #undef V_QUANTIZE
 
+/* V_MIN and V_MAX return the second operand when the first is NaN. */
+static V_TARGET void V_NAME(find_range)(uint64_t n, const float *x, float *lowest, float *highest) {
+    V lo[2] = {V_ZERO(), V_ZERO()}, hi[2] = {V_ZERO(), V_ZERO()};
+    float least[V_ELEMS], most[V_ELEMS];
+    uint64_t i = 0;
+    for (; i + 2 * V_ELEMS <= n; i += 2 * V_ELEMS)
+        for (int k = 0; k < 2; k++) {
+            V v = V_LOAD(x + i + k * V_ELEMS);
+            lo[k] = V_MIN(v, lo[k]);
+            hi[k] = V_MAX(v, hi[k]);
+        }
+    V_STORE(least, V_MIN(lo[0], lo[1]));
+    V_STORE(most, V_MAX(hi[0], hi[1]));
+    hn_quantize_loops__scalar.range(n - i, x + i, lowest, highest);
+    for (int k = 0; k < V_ELEMS; k++) {
+        *lowest = HN_MIN(*lowest, least[k]);
+        *highest = HN_MAX(*highest, most[k]);
+    }
+}
+
 const hn_quantize_loops V_NAME(hn_quantize_loops) = {V_NAME(quantize_u8), V_NAME(quantize_s8),
-                                                     V_NAME(dequantize_u8), V_NAME(dequantize_s8)};
+                                                     V_NAME(dequantize_u8), V_NAME(dequantize_s8),
+                                                     V_NAME(find_range)};

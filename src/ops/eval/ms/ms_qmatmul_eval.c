@@ -1,10 +1,11 @@
 /* Products of com.microsoft with quantized operands, computed. */
 #include "ops/eval/ms/ms_eval.h"
+#include "ops/eval/product.h"
 
 #include <math.h>
 
-#include "cpu/kernels/convert/byte_range.h"
 #include "cpu/kernels/kernel.h"
+#include "cpu/kernels/quantize/quantize.h"
 
 /* ---- sums that become floats ----------------------------------------------------------------- */
 
@@ -51,7 +52,7 @@ static hone_status eval_dynamic_quantize_matmul(hn_eval *c) {
     uint8_t zero_byte = (uint8_t)by.zero;
     const hn_array zero = {.dtype = HN_U8, .n_elems = 1, .data = &zero_byte};
     HN_TRY(hn_scratch_array(c, HN_U8, x->rank, x->dims, &bytes));
-    hn_floats_to_bytes(x->n_elems, x->data, by.scale, by.zero, bytes.data);
+    hn_quantize_to_u8(hn_eval_pool(c), x->n_elems, x->data, by.scale, by.zero, bytes.data);
     HN_TRY(hn_scratch_array(c, HN_I32, y->rank, y->dims, &sums));
     const hn_array *const args[4] = {&bytes, hn_arg(c, 1), &zero, hn_arg(c, 3)};
     HN_TRY(hn_eval_as(c, hn_eval_matmul_integer, 4, args, &sums));
@@ -61,68 +62,60 @@ const hn_impl hn_impl_dynamic_quantize_matmul[1] = {{.eval = eval_dynamic_quanti
 
 /* ---- QGemm ----------------------------------------------------------------------------------- */
 
-typedef struct qgemm_form {
-    bool trans_a, trans_b;
-    int64_t m, n, k;
-    float alpha;
-} qgemm_form;
+/* y = sums * (by_a * scale / y_scale), rounded, plus the zero point of y, within its type. */
+static hone_status requantize_sums(hn_eval *c, const int32_t *sums, float by_a, hn_array *y) {
+    const hn_array *scale = hn_arg(c, 4);
+    hn_affine by_y = hn_affine_args(c, 7, 8);
+    uint64_t columns = (uint64_t)HN_MAX(y->dims[1], 1);
+    const float *scales;
+    float lo, hi;
+    if (scale->n_elems != 1)
+        HN_TRY(hn_want_elems(c, 4, columns));
+    HN_TRY_PTR(hn_arg_f32s(c, 4, &scales));
+    hn_int_range(y->dtype, &lo, &hi);
+    for (uint64_t i = 0; i < y->n_elems && !hn_spent(1); i++) {
+        float by = by_a * scales[scale->n_elems == 1 ? 0 : i % columns] / by_y.scale;
+        float v = hn_round_even((float)sums[i] * by) + by_y.zero;
+        v = v > lo ? v : lo;
+        v = v < hi ? v : hi;
+        hn_store_f32(y, i, 1, &v);
+    }
+    return HONE_OK;
+}
 
-static hone_status qgemm_sums(hn_eval *c, const qgemm_form *f, int32_t *sums) {
-    const hn_array *a_zero = hn_arg(c, 2), *b_zero = hn_arg(c, 5), *bias = hn_arg(c, 6);
-    const hn_slices one = {1, 1, UINT64_MAX};
-    uint64_t n = (uint64_t)HN_MAX(f->n, 1), k = (uint64_t)HN_MAX(f->k, 1);
-    const hn_slices per_column =
-        f->trans_b ? (hn_slices){k, UINT64_MAX, UINT64_MAX} : (hn_slices){1, n, UINT64_MAX};
-    int64_t strides[2] = {0, 0};
+/* Sums and bias. */
+static hone_status qgemm_sums(hn_eval *c, const hn_array *y, int32_t *sums) {
+    const hn_infer *node = hn_eval_node(c);
+    const hn_array *b_zero = hn_arg(c, 5), *bias = hn_arg(c, 6);
+    int64_t strides[2] = {0, 0}, n = y->dims[1];
+    hn_product p = {.a = hn_arg(c, 0),
+                    .b = hn_arg(c, 3),
+                    .trans_a = hn_attr_i(node, "transA", 0) != 0,
+                    .trans_b = hn_attr_i(node, "transB", 0) != 0};
     HN_TRY(hn_want_elems(c, 2, 1));
-    const int32_t *a = hn_wide_i32(c, hn_arg(c, 0), a_zero, &one),
-                  *b = hn_wide_i32(c, hn_arg(c, 3), b_zero, &per_column);
-    HN_TRY_PTR(a && b);
-    hn_gemm_u32(hn_eval_pool(c), &(hn_gemm_job_u32){.m = f->m,
-                                                    .n = f->n,
-                                                    .k = f->k,
-                                                    .a = (const uint32_t *)a,
-                                                    .a_row = f->trans_a ? 1 : f->k,
-                                                    .a_col = f->trans_a ? f->m : 1,
-                                                    .b = (const uint32_t *)b,
-                                                    .b_row = f->trans_b ? 1 : f->n,
-                                                    .b_col = f->trans_b ? f->k : 1,
-                                                    .c = (uint32_t *)sums,
-                                                    .c_row = f->n});
+    if (b_zero && b_zero->n_elems != 1)
+        HN_TRY(hn_want_elems(c, 5, (uint64_t)n));
+    HN_TRY(hn_product_eval_int(c, &p, hn_arg(c, 2), b_zero, y, sums));
     if (!bias)
         return HONE_OK;
     hn_broadcast_strides(bias, 2, strides);
-    for (int64_t i = 0; i < f->m * f->n; i++)
-        sums[i] = (int32_t)((uint32_t)sums[i] +
-                            ((const uint32_t *)
-                                 bias->data)[i / f->n * strides[0] + i % f->n * strides[1]]);
+    const uint32_t *more = bias->data;
+    for (int64_t i = 0; i < y->dims[0] * n; i++)
+        sums[i] = (int32_t)((uint32_t)sums[i] + more[i / n * strides[0] + i % n * strides[1]]);
     return HONE_OK;
 }
 
 static hone_status eval_qgemm(hn_eval *c) {
-    const hn_infer *node = hn_eval_node(c);
-    const hn_array *a = hn_arg(c, 0), *b_zero = hn_arg(c, 5);
-    hn_array *y = hn_ret(c, 0), real;
+    hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    qgemm_form f = {.trans_a = hn_attr_i(node, "transA", 0) != 0,
-                    .trans_b = hn_attr_i(node, "transB", 0) != 0,
-                    .m = y->dims[0],
-                    .n = y->dims[1],
-                    .alpha = hn_attr_f(node, "alpha", 1)};
-    f.k = a->dims[f.trans_a ? 0 : 1];
-    if (b_zero && b_zero->n_elems != 1)
-        HN_TRY(hn_want_elems(c, 5, (uint64_t)f.n));
+    float by_a = hn_attr_f(hn_eval_node(c), "alpha", 1) * (float)hn_arg_f64_or(c, 1, 1);
     int32_t *sums = hn_eval_scratch_n(c, y->n_elems, sizeof *sums);
     HN_TRY_PTR(sums);
-    HN_TRY(qgemm_sums(c, &f, sums));
-    HN_TRY(hn_scratch_array(c, HN_F32, 2, y->dims, &real));
-    HN_TRY(scale_sums(c, sums, f.alpha * (float)hn_arg_f64_or(c, 1, 1), 4, HN_NO_ARG, &real));
+    HN_TRY(qgemm_sums(c, y, sums));
     if (y->dtype == HN_F32)
-        hn_store_f32(y, 0, y->n_elems, real.data);
-    else
-        hn_quantize_f32(real.data, hn_affine_args(c, 7, 8), y, 0, y->n_elems);
-    return HONE_OK;
+        return scale_sums(c, sums, by_a, 4, HN_NO_ARG, y);
+    return requantize_sums(c, sums, by_a, y);
 }
 const hn_impl hn_impl_qgemm[1] = {{.eval = eval_qgemm}};
 

@@ -43,7 +43,7 @@ void hn_product_stack_read(const hn_product *p, const hn_array *y, hn_product_st
     }
 }
 
-static void matmul_begin(const hn_product_stack *s, int64_t product, int64_t *a, int64_t *b) {
+void hn_product_stack_begin(const hn_product_stack *s, int64_t product, int64_t *a, int64_t *b) {
     *a = *b = 0;
     for (int32_t i = s->n_axes - 1; i >= 0; i--) {
         int64_t at = product % s->dims[i];
@@ -76,7 +76,7 @@ static void matmul_begin(const hn_product_stack *s, int64_t product, int64_t *a,
                               .c_row = s->n};                                    \
     for (int64_t i = begin; i < end; i++) {                                      \
       int64_t a, b;                                                              \
-      matmul_begin(s, i, &a, &b);                                                \
+      hn_product_stack_begin(s, i, &a, &b);                                      \
       job.a = p->a + a;                                                          \
       job.b = p->packed_b.at ? NULL : p->b + b;                                  \
       job.c = p->y + i * s->m * s->n;                                            \
@@ -152,21 +152,21 @@ static hn_slices matmul_column_slices(int64_t columns, int64_t matrix_elems) {
 }
 
 /* Bytes by the instructions that multiply them. */
-static hone_status matmul_int8_sums(hn_eval *c, const hn_product_stack *s, const hn_array *a,
-                                    const hn_array *a_zero, const hn_array *b,
-                                    const hn_array *b_zero, int32_t *sums) {
+static hone_status matmul_int8_sums(hn_eval *c, const hn_product_stack *s, const hn_product *p,
+                                    const hn_array *a_zero, const hn_array *b_zero, int32_t *sums) {
     const hn_slices one = {1, 1, UINT64_MAX};
     hn_gemm_int8_job job = {.m = s->m,
                             .n = s->n,
                             .k = s->k,
-                            .a = a->data,
-                            .a_is_signed = a->dtype == HN_I8,
+                            .a = p->a->data,
+                            .a_is_signed = p->a->dtype == HN_I8,
                             .a_row = s->a_row,
                             .a_col = s->a_col,
-                            .b = b->data,
-                            .b_is_signed = b->dtype == HN_I8,
+                            .b = p->b->data,
+                            .b_is_signed = p->b->dtype == HN_I8,
                             .b_row = s->b_row,
                             .b_col = s->b_col,
+                            .packed_b = hn_packed_int8_side(c),
                             .c = sums,
                             .c_row = s->n};
     if (a_zero) {
@@ -186,17 +186,19 @@ static bool is_int8(const hn_array *a) {
     return a->dtype == HN_I8 || a->dtype == HN_U8;
 }
 
-/* Sums of (a - a_zero) * (b - b_zero) as int32. */
-static hone_status matmul_int_sums(hn_eval *c, const hn_array *a, const hn_array *a_zero,
-                                   const hn_array *b, const hn_array *b_zero, const hn_array *y,
-                                   int32_t *sums) {
+hone_status hn_product_eval_int(hn_eval *c, const hn_product *p, const hn_array *a_zero,
+                                const hn_array *b_zero, const hn_array *y, int32_t *sums) {
     hn_product_stack s;
-    hn_product_stack_read(&(hn_product){.a = a, .b = b}, y, &s);
-    if (is_int8(a) && is_int8(b) && s.n_products == 1 && y->n_elems > 0 && hn_gemm_int8_is_fast())
-        return matmul_int8_sums(c, &s, a, a_zero, b, b_zero, sums);
-    hn_slices rows = matmul_row_slices(s.k), columns = matmul_column_slices(s.n, s.k * s.n);
-    const int32_t *wide_a = hn_wide_i32(c, a, a_zero, &rows),
-                  *wide_b = hn_wide_i32(c, b, b_zero, &columns);
+    if (y->n_elems == 0)
+        return HONE_OK;
+    hn_product_stack_read(p, y, &s);
+    if (hn_packed_int8_side(c) ||
+        (is_int8(p->a) && is_int8(p->b) && s.n_products == 1 && hn_gemm_int8_is_fast()))
+        return matmul_int8_sums(c, &s, p, a_zero, b_zero, sums);
+    hn_slices rows = matmul_row_slices(s.k);
+    hn_slices columns = p->trans_b ? matmul_row_slices(s.k) : matmul_column_slices(s.n, s.k * s.n);
+    const int32_t *wide_a = hn_wide_i32(c, p->a, a_zero, &rows),
+                  *wide_b = hn_wide_i32(c, p->b, b_zero, &columns);
     HN_TRY_PTR(wide_a && wide_b);
     hn_products_run_u32(hn_eval_pool(c), &(hn_products_u32){.stack = &s,
                                                             .a = (const uint32_t *)wide_a,
@@ -207,9 +209,8 @@ static hone_status matmul_int_sums(hn_eval *c, const hn_array *a, const hn_array
 
 hone_status hn_eval_matmul_integer(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    return y ? matmul_int_sums(c, hn_arg(c, 0), hn_arg(c, 2), hn_arg(c, 1), hn_arg(c, 3), y,
-                               y->data)
-             : HONE_OK;
+    hn_product p = {.a = hn_arg(c, 0), .b = hn_arg(c, 1)};
+    return y ? hn_product_eval_int(c, &p, hn_arg(c, 2), hn_arg(c, 3), y, y->data) : HONE_OK;
 }
 const hn_impl hn_impl_matmul_integer[1] = {{.eval = hn_eval_matmul_integer}};
 
@@ -230,7 +231,8 @@ static hone_status qlinear_sums(hn_eval *c, const hn_array *y, float *sums) {
         return matmul_float8_sums(c, a, b, y, sums);
     int32_t *ints = hn_eval_scratch_n(c, y->n_elems, sizeof *ints);
     HN_TRY_PTR(ints);
-    HN_TRY(matmul_int_sums(c, a, hn_arg(c, 2), b, hn_arg(c, 5), y, ints));
+    HN_TRY(
+        hn_product_eval_int(c, &(hn_product){.a = a, .b = b}, hn_arg(c, 2), hn_arg(c, 5), y, ints));
     for (uint64_t i = 0; i < y->n_elems; i++)
         sums[i] = (float)ints[i];
     return HONE_OK;

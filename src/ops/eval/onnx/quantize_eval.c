@@ -1,5 +1,4 @@
 /* Quantization and its inverse, computed. */
-#include "cpu/kernels/convert/byte_range.h"
 #include "ops/eval/onnx/quantize_eval.h"
 
 #include <math.h>
@@ -258,10 +257,12 @@ const hn_impl hn_impl_dequantize_linear[1] = {{.eval = eval_dequantize_linear}};
 
 /* ---- DynamicQuantizeLinear ------------------------------------------------------------------- */
 
-void hn_dynamic_quantize(uint64_t n, const float *x, uint8_t *y, float *scale, uint8_t *zero) {
-    hn_affine by = hn_byte_affine(n, x);
+void hn_dynamic_quantize(hn_pool *pool, uint64_t n, const float *x, uint8_t *y, float *scale,
+                         uint8_t *zero) {
+    hn_affine by;
+    hn_quantize_find_scale(pool, n, x, &by.scale, &by.zero);
     if (y)
-        hn_floats_to_bytes(n, x, by.scale, by.zero, y);
+        hn_quantize_to_u8(pool, n, x, by.scale, by.zero, y);
     if (scale)
         *scale = by.scale;
     if (zero)
@@ -273,7 +274,7 @@ static hone_status eval_dynamic_quantize_linear(hn_eval *c) {
     void *out[3];
     for (uint32_t i = 0; i < 3; i++)
         out[i] = hn_ret(c, i) ? hn_ret(c, i)->data : NULL;
-    hn_dynamic_quantize(x->n_elems, x->data, out[0], out[1], out[2]);
+    hn_dynamic_quantize(hn_eval_pool(c), x->n_elems, x->data, out[0], out[1], out[2]);
     return HONE_OK;
 }
 const hn_impl hn_impl_dynamic_quantize_linear[1] = {{.eval = eval_dynamic_quantize_linear}};

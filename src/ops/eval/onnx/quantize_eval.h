@@ -20,6 +20,7 @@ void hn_quant_run(hn_pool *pool, const hn_quant *q, bool is_back, const hn_array
                   const float *scale, const float *zero);
 
 /* Outputs may be NULL. */
-void hn_dynamic_quantize(uint64_t n, const float *x, uint8_t *y, float *scale, uint8_t *zero);
+void hn_dynamic_quantize(hn_pool *pool, uint64_t n, const float *x, uint8_t *y, float *scale,
+                         uint8_t *zero);
 
 #endif /* HN_QUANTIZE_EVAL_H */
