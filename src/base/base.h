@@ -225,7 +225,8 @@ typedef enum hn_blob_kind {
     HN_BLOB_NHWC_TRANSPOSED = 32, /* of transposed convolutions */
     HN_BLOB_NHWC_PRODUCT = 33,
     HN_BLOB_NHWC_WINOGRAD = 34,
-    HN_BLOB_NHWC_DEPTHWISE = 35
+    HN_BLOB_NHWC_DEPTHWISE = 35,
+    HN_BLOB_NHWC_INT8 = 36 /* of convolutions of 8-bit integers */
 } hn_blob_kind;
 typedef struct hn_blob_key {
     uint32_t kind;    /* hn_blob_kind */

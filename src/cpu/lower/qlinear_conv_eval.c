@@ -177,7 +177,7 @@ static hone_status eval_dynamic_conv_nhwc(hn_eval *c) {
     HN_TRY(hn_scratch_array(c, HN_U8, v.x.rank, v.x.dims, &bytes));
     HN_TRY(hn_scratch_array(c, HN_U8, 0, NULL, &zero));
     zero.data = &zero_byte;
-    hn_dynamic_quantize(v.x.n_elems, v.x.data, bytes.data, &by_x, &zero_byte);
+    hn_dynamic_quantize(hn_eval_pool(c), v.x.n_elems, v.x.data, bytes.data, &by_x, &zero_byte);
     hn_conv_int8 in = {.x = &bytes, .x_zero = &zero, .w = hn_arg(c, 1), .w_zero = hn_arg(c, 3)};
     HN_TRY(hn_conv_sums(c, &in, &v.y, v.sums));
     scale_conv_sums(&v, by_x, hn_arg(c, 2), 1);
