@@ -14,6 +14,7 @@
 #include "cpu/kernels/gemm_int8/gemm_u8s8.h"
 #include "cpu/kernels/overlap/overlap.h"
 #include "cpu/kernels/pool/pool_nhwc_int.h"
+#include "cpu/kernels/quantize/byte_lookup.h"
 #include "cpu/kernels/quantize/byte_pairs.h"
 #include "cpu/kernels/quantize/quantize.h"
 #include "cpu/kernels/rnn/rnn_cells.h"

@@ -30,6 +30,7 @@ hone_status hn_pass_qdq_groups(hn_pass *p) {
         {"join-tables", "hone.ByteTable(hone.ByteTable:inner, #table)", hn_qdq_join_tables, false,
          NULL},
         {"binary", "QuantizeLinear(Add|Mul:y, ...)", hn_qdq_binary, false, NULL},
+        {"softmax", "ms.QLinearSoftmax", hn_qdq_softmax, true, NULL},
         {"concat", "QuantizeLinear(Concat:y, ...)", hn_qdq_concat, false, NULL},
         {"pool", "QuantizeLinear(AveragePool|GlobalAveragePool|ReduceMean:y, ...)", hn_qdq_pool,
          false, NULL},
