@@ -27,7 +27,7 @@ typedef struct lowered_side {
     hn_state *state;
 } lowered_side;
 
-enum { LOWERED_MOST_INPUTS = 8, LOWERED_MOST_RUNS = 2 };
+enum { LOWERED_MOST_INPUTS = 14, LOWERED_MOST_RUNS = 2 };
 
 typedef struct lowered_inputs {
     hn_heap *heap;

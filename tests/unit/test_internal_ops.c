@@ -6,30 +6,38 @@
 
 #include "run/session.h"
 
-enum { N_TRIALS = 4000, MOST_RANK = 5, MOST_INPUTS = 8, MOST_CONST_ELEMS = 600 };
+enum { N_TRIALS = 5000, MOST_RANK = 5, MOST_INPUTS = 14, MOST_CONST_ELEMS = 600 };
 
 typedef struct internal_op {
     const char *name;
     int least_inputs, most_inputs;
     const char *attributes; /* one letter for each: see put_attribute */
+    /* Types of the result and of the inputs, a letter for each: f float, u uint8, s int8, i int32.
+     * NULL: all are floats. */
+    const char *types;
 } internal_op;
 
 static const internal_op internal_ops[] = {
-    {"AveragePool", 1, 1, "kspdcil"},
-    {"BatchNormalization", 5, 5, "ae"},
-    {"Conv", 2, 4, "kspdga"},
-    {"ConvChain", 4, 8, "SPDGA"},
-    {"ConvTranspose", 2, 3, "kspd"},
-    {"DepthToSpace", 1, 1, "b"},
-    {"GlobalAveragePool", 1, 1, ""},
-    {"GlobalMaxPool", 1, 1, ""},
-    {"GroupNormalization", 3, 3, "aen"},
-    {"InstanceNormalization", 3, 3, "ae"},
-    {"LRN", 1, 1, "z"},
-    {"MaxPool", 1, 1, "kspdcl"},
-    {"NchwConv", 2, 4, "kspda"},
-    {"NchwConvChain", 4, 8, "SPDGA"},
-    {"SpaceToDepth", 1, 1, "b"},
+    {"AveragePool", 1, 1, "kspdcil", NULL},
+    {"ByteTable", 2, 2, "", "usu"},
+    {"BatchNormalization", 5, 5, "ae", NULL},
+    {"Conv", 2, 4, "kspdga", NULL},
+    {"ConvChain", 4, 8, "SPDGA", NULL},
+    {"ConvTranspose", 2, 3, "kspd", NULL},
+    {"DepthToSpace", 1, 1, "b", NULL},
+    {"DynamicConv", 3, 6, "kspdgaf", "ffsfsff"},
+    {"GlobalAveragePool", 1, 1, "", NULL},
+    {"GlobalMaxPool", 1, 1, "", NULL},
+    {"GroupNormalization", 3, 3, "aen", NULL},
+    {"InstanceNormalization", 3, 3, "ae", NULL},
+    {"LRN", 1, 1, "z", NULL},
+    {"MaxPool", 1, 1, "kspdcl", NULL},
+    {"MaxPool", 1, 1, "kspdcl", "uu"},
+    {"NchwConv", 2, 4, "kspda", NULL},
+    {"NchwConvChain", 4, 8, "SPDGA", NULL},
+    {"QLinearConv", 6, 14, "kspdgaf", "uufusfsfuiufufu"},
+    {"QLinearConv", 6, 6, "kspdgaf", "fufusfs"},
+    {"SpaceToDepth", 1, 1, "b", NULL},
 };
 
 typedef struct text_out {
@@ -119,6 +127,9 @@ static void put_attribute(text_out *t, char which) {
     case 'i':
         put(t, "count_include_pad = %u", draw(t, 2));
         return;
+    case 'f':
+        put(t, "channels_first = %u", draw(t, 2));
+        return;
     default:
         put(t, "keeps_last = %u", draw(t, 2));
         return;
@@ -130,12 +141,19 @@ typedef struct internal_arg {
     uint32_t dims[MOST_RANK];
     uint32_t n_elems;
     bool is_const;
+    char type;
 } internal_arg;
 
-static internal_arg draw_arg(text_out *t, bool is_first) {
+static const char *type_name(char letter) {
+    return letter == 'u' ? "uint8" : letter == 's' ? "int8" : letter == 'i' ? "int32" : "float";
+}
+
+static internal_arg draw_arg(text_out *t, bool is_first, bool is_number) {
     internal_arg arg = {.rank = draw(t, 6) ? t->rank : (int)draw(t, MOST_RANK + 1), .n_elems = 1};
     if (!is_first && draw(t, 2))
         arg.rank = draw(t, 2) ? 1 : 4; /* as a bias, as a filter */
+    if (is_number && draw(t, 8))
+        arg.rank = 0;
     for (int i = 0; i < arg.rank; i++) {
         arg.dims[i] = draw(t, 3) ? t->size : draw(t, 20) ? 1 + draw(t, 4) : draw(t, 40);
         arg.n_elems *= arg.dims[i];
@@ -145,7 +163,7 @@ static internal_arg draw_arg(text_out *t, bool is_first) {
 }
 
 static void put_arg(text_out *t, const internal_arg *arg, int number, const char *separator) {
-    put(t, "%sfloat", separator);
+    put(t, "%s%s", separator, type_name(arg->type));
     for (int i = 0; i < arg->rank; i++)
         put(t, "%s%u", i ? "," : "[", arg->dims[i]);
     put(t, "%s x%d", arg->rank ? "]" : "", number);
@@ -166,6 +184,13 @@ static void put_args(text_out *t, int n, const internal_arg *args, bool are_cons
         }
 }
 
+/* Is an input a scale or a zero point? */
+static bool is_parameter(const internal_op *op, int i) {
+    bool is_static = strcmp(op->name, "QLinearConv") == 0;
+    return is_static ? i != 0 && i != 3 && i != 8 && i != 9
+                     : strcmp(op->name, "DynamicConv") == 0 && (i == 2 || i == 3);
+}
+
 static void put_model(text_out *t, uint32_t seed) {
     const internal_op *op = &internal_ops[seed % HN_COUNT(internal_ops)];
     internal_arg args[MOST_INPUTS];
@@ -174,16 +199,18 @@ static void put_model(text_out *t, uint32_t seed) {
     t->rank = draw(t, 4) ? 4 : (int)draw(t, MOST_RANK + 1);
     t->size = 1 + draw(t, 4);
     int n = op->least_inputs + (int)draw(t, (uint32_t)(op->most_inputs - op->least_inputs) + 1);
-    for (int i = 0; i < n; i++)
-        args[i] = draw_arg(t, i == 0);
+    for (int i = 0; i < n; i++) {
+        args[i] = draw_arg(t, i == 0, op->types && is_parameter(op, i));
+        args[i].type = op->types ? op->types[i + 1] : 'f';
+    }
     put(t, "<ir_version: 10, opset_import: [\"\" : 21, \"hone\" : 1]>\ng (");
     put_args(t, n, args, false);
-    put(t, ") => (float[] y) <");
+    put(t, ") => (%s[] y) <", type_name(op->types ? op->types[0] : 'f'));
     put_args(t, n, args, true);
     put(t, "> { y = hone.%s ", op->name);
     const char *separator = "<";
     for (const char *a = op->attributes; *a; a++)
-        if (!strchr("ksdpgaecil", *a) || draw(t, 2)) {
+        if (!strchr("ksdpgaecilf", *a) || draw(t, 2)) {
             put(t, "%s", separator);
             put_attribute(t, *a);
             separator = ", ";

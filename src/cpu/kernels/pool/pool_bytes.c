@@ -14,30 +14,56 @@ typedef struct byte_window {
     int64_t x_step;
 } byte_window;
 
-/* The pixel that a window element reads; NULL: it lies in the padding. */
-static const uint8_t *window_pixel(const byte_window *w, const int64_t *taps) {
+/* Elements of a window that follow each other along the innermost axis. */
+typedef struct byte_line {
+    const uint8_t *x;
+    int64_t n, step;
+} byte_line;
+
+/* Those inside the input for the elements `taps` of the outer axes; none in the padding. */
+static byte_line window_line_inside(const byte_window *w, const int64_t *taps) {
     const hn_window *s = w->job->window;
+    int32_t last = s->n_axes - 1;
     int64_t pixel = 0;
-    for (int32_t a = 0; a < s->n_axes; a++) {
+    if (last < 0)
+        return (byte_line){w->image, 1, 0};
+    for (int32_t a = 0; a < last; a++) {
         int64_t i = w->at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
         if (i < 0 || i >= s->in[a])
-            return NULL;
+            return (byte_line){.n = 0};
         pixel = pixel * s->in[a] + i;
     }
-    return w->image + pixel * w->x_step;
+    int64_t first = w->at[last] * s->stride[last] - s->pad[last], by = s->dilation[last];
+    int64_t begin = first < 0 ? (by - 1 - first) / by : 0;
+    int64_t end = first < s->in[last] ? (s->in[last] - first + by - 1) / by : 0;
+    int64_t n = HN_MIN(end, s->kernel[last]) - begin;
+    if (n <= 0)
+        return (byte_line){.n = 0};
+    return (byte_line){w->image + (pixel * s->in[last] + first + begin * by) * w->x_step, n,
+                       by * w->x_step};
+}
+
+/* Lines of a window: all elements of the outer axes. Windows over empty maps have none. */
+static int64_t n_window_lines(const hn_window *s) {
+    if (s->kernel_elems == 0)
+        return 0;
+    return s->n_axes > 0 ? s->kernel_elems / s->kernel[s->n_axes - 1] : 1;
+}
+
+static void max_line(const byte_window *w, byte_line line, uint8_t *most) {
+    for (; line.n > 0; line.n--, line.x += line.step)
+        for (int i = 0; i < w->n_channels; i++) {
+            uint8_t v = line.x[i] ^ w->flip;
+            most[i] = v > most[i] ? v : most[i];
+        }
 }
 
 static void max_window(const byte_window *w, uint8_t *y) {
     const hn_window *s = w->job->window;
     uint8_t most[BLOCK_CHANNELS] = {0};
     int64_t taps[HN_MAX_SPATIAL] = {0};
-    for (int64_t t = 0; t < s->kernel_elems; t++, hn_window_step(s->n_axes, s->kernel, taps)) {
-        const uint8_t *x = window_pixel(w, taps);
-        for (int i = 0; x && i < w->n_channels; i++) {
-            uint8_t v = x[i] ^ w->flip;
-            most[i] = v > most[i] ? v : most[i];
-        }
-    }
+    for (int64_t t = n_window_lines(s); t > 0; t--, hn_window_step(s->n_axes - 1, s->kernel, taps))
+        max_line(w, window_line_inside(w, taps), most);
     for (int i = 0; i < w->n_channels; i++)
         y[i] = most[i] ^ w->flip;
 }
@@ -51,22 +77,39 @@ static void flush_short_sums(uint16_t *part, int64_t *sums) {
     }
 }
 
+/* At most MOST_SHORT_SUMS pixels. A block of all channels is a loop of known length. */
+static void sum_line(const byte_window *w, const byte_line *line, uint16_t *part) {
+    const uint8_t *x = line->x;
+    for (int64_t k = 0; k < line->n; k++, x += line->step)
+        if (w->n_channels == BLOCK_CHANNELS)
+            for (int i = 0; i < BLOCK_CHANNELS; i++)
+                part[i] = (uint16_t)(part[i] + (x[i] ^ w->flip));
+        else
+            for (int i = 0; i < w->n_channels; i++)
+                part[i] = (uint16_t)(part[i] + (x[i] ^ w->flip));
+}
+
 /* Returns how many elements of the window lie inside. */
 static int64_t sum_window(const byte_window *w, int64_t *sums) {
     const hn_window *s = w->job->window;
     uint16_t part[BLOCK_CHANNELS] = {0};
-    int64_t taps[HN_MAX_SPATIAL] = {0}, n = 0;
-    for (int64_t t = 0; t < s->kernel_elems; t++, hn_window_step(s->n_axes, s->kernel, taps)) {
-        const uint8_t *x = window_pixel(w, taps);
-        if (!x)
-            continue;
-        for (int i = 0; i < w->n_channels; i++)
-            part[i] = (uint16_t)(part[i] + (x[i] ^ w->flip));
-        if (++n % MOST_SHORT_SUMS == 0)
-            flush_short_sums(part, sums);
+    int64_t taps[HN_MAX_SPATIAL] = {0}, n_all = 0, n_short = 0;
+    for (int64_t t = n_window_lines(s); t > 0;
+         t--, hn_window_step(s->n_axes - 1, s->kernel, taps)) {
+        byte_line line = window_line_inside(w, taps), piece = line;
+        for (int64_t left = line.n; left > 0; left -= piece.n, piece.x += piece.n * line.step) {
+            if (n_short == MOST_SHORT_SUMS) {
+                flush_short_sums(part, sums);
+                n_short = 0;
+            }
+            piece.n = HN_MIN(left, MOST_SHORT_SUMS - n_short);
+            sum_line(w, &piece, part);
+            n_short += piece.n;
+        }
+        n_all += line.n;
     }
     flush_short_sums(part, sums);
-    return n;
+    return n_all;
 }
 
 /* Elements of the window that count, padding included. */
