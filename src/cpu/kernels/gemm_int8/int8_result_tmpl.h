@@ -30,39 +30,51 @@ V_INLINE V V_NAME(int8_limited)(V v, V low, V high) {
   V_INT_ADD(V_INT_LOAD(t->sums + r * t->sums_row + (j)), V_INT_LOAD(s->add + t->col + (j)))
 #define V_INT8_SCALED(j) V_MUL(V_OF_INT(V_INT8_SUM(j)), V_LOAD(s->scales + t->col + (j)))
 
-/* Stores a vector of results at column j, or the first of its elements. */
-#define V_INT8_EACH(Y, step)                                 \
-  Y *y = (Y *)t->y + r * t->y_row;                           \
-  int64_t j = 0;                                             \
-  for (; j + V_ELEMS <= t->cols; j += V_ELEMS, y += V_ELEMS) \
-    step;                                                    \
-  if (j < t->cols) {                                         \
-    Y *end = y, last[V_ELEMS];                               \
-    y = last;                                                \
-    step;                                                    \
-    memcpy(end, last, (size_t)(t->cols - j) * sizeof *y);    \
+/* Stores a vector of results for each row at column j, or the first of its elements. What belongs
+ * to the column is loaded once. */
+#define V_INT8_ROWS(Y, result)                                             \
+  for (int r = 0; r < t->rows; r++) {                                      \
+    Y *y = (Y *)t->y + r * t->y_row + j, last[V_ELEMS];                    \
+    V_INT sum = V_INT_ADD(V_INT_LOAD(t->sums + r * t->sums_row + j), add); \
+    if (t->cols - j >= V_ELEMS) {                                          \
+      result;                                                              \
+    } else {                                                               \
+      Y *end = y;                                                          \
+      y = last;                                                            \
+      result;                                                              \
+      memcpy(end, last, (size_t)(t->cols - j) * sizeof *y);                \
+    }                                                                      \
   }
 
-V_INLINE void V_NAME(int8_to_i32)(const hn_int8_result *s, const hn_int8_block *t,
-                                  int r){V_INT8_EACH(int32_t, V_INT_STORE(y, V_INT8_SUM(j)))}
-
-V_INLINE void V_NAME(int8_to_f32)(const hn_int8_result *s, const hn_int8_block *t, int r) {
-    V low = V_SET1(s->low), high = V_SET1(s->high);
-    if (s->bias) {
-        V_INT8_EACH(float, V_STORE(y, V_NAME(int8_limited)(
-                                          V_ADD(V_INT8_SCALED(j), V_LOAD(s->bias + t->col + j)),
-                                          low, high)))
-    } else {
-        V_INT8_EACH(float, V_STORE(y, V_NAME(int8_limited)(V_INT8_SCALED(j), low, high)))
+V_INLINE void V_NAME(int8_to_i32)(const hn_int8_result *s, const hn_int8_block *t) {
+    for (int64_t j = 0; j < t->cols; j += V_ELEMS) {
+        V_INT add = V_INT_LOAD(s->add + t->col + j);
+        V_INT8_ROWS(int32_t, V_INT_STORE(y, sum))
     }
 }
 
-V_INLINE void V_NAME(int8_to_bytes)(const hn_int8_result *s, const hn_int8_block *t, int r) {
+V_INLINE void V_NAME(int8_to_f32)(const hn_int8_result *s, const hn_int8_block *t) {
+    V low = V_SET1(s->low), high = V_SET1(s->high);
+    for (int64_t j = 0; j < t->cols; j += V_ELEMS) {
+        V_INT add = V_INT_LOAD(s->add + t->col + j);
+        V scale = V_LOAD(s->scales + t->col + j);
+        V bias = s->bias ? V_LOAD(s->bias + t->col + j) : V_ZERO();
+        V_INT8_ROWS(float, V_STORE(y, V_NAME(int8_limited)(V_ADD(V_MUL(V_OF_INT(sum), scale), bias),
+                                                           low, high)))
+    }
+}
+
+V_INLINE void V_NAME(int8_to_bytes)(const hn_int8_result *s, const hn_int8_block *t) {
     V low = V_SET1(s->low), high = V_SET1(s->high);
     V_INT zero = V_INT_SET1(s->zero);
-    V_INT8_EACH(uint8_t,
-                V_INT_STORE_BYTES(
-                    y, V_INT_ADD(V_INT_OF(V_NAME(int8_within)(V_INT8_SCALED(j), low, high)), zero)))
+    for (int64_t j = 0; j < t->cols; j += V_ELEMS) {
+        V_INT add = V_INT_LOAD(s->add + t->col + j);
+        V scale = V_LOAD(s->scales + t->col + j);
+        V_INT8_ROWS(uint8_t,
+                    V_INT_STORE_BYTES(y, V_INT_ADD(V_INT_OF(V_NAME(int8_within)(
+                                                       V_MUL(V_OF_INT(sum), scale), low, high)),
+                                                   zero)))
+    }
 }
 
 /* z has a whole vector. */
@@ -92,19 +104,18 @@ V_INLINE void V_NAME(int8_to_sums)(const hn_int8_result *s, const hn_int8_block 
 
 hn_int8_result_fn V_NAME(hn_int8_result);
 V_TARGET void V_NAME(hn_int8_result)(const hn_int8_result *s, const hn_int8_block *t) {
-    for (int r = 0; r < t->rows; r++) {
-        if (s->zeros || s->terms)
-            V_NAME(int8_row_terms)(s, t, r);
-        if (s->to == HN_INT8_TO_I32)
-            V_NAME(int8_to_i32)(s, t, r);
-        else if (s->to == HN_INT8_TO_F32)
-            V_NAME(int8_to_f32)(s, t, r);
-        else if (s->residual.at)
+    for (int r = 0; (s->zeros || s->terms) && r < t->rows; r++)
+        V_NAME(int8_row_terms)(s, t, r);
+    if (s->to == HN_INT8_TO_I32)
+        V_NAME(int8_to_i32)(s, t);
+    else if (s->to == HN_INT8_TO_F32)
+        V_NAME(int8_to_f32)(s, t);
+    else if (!s->residual.at)
+        V_NAME(int8_to_bytes)(s, t);
+    else
+        for (int r = 0; r < t->rows; r++)
             V_NAME(int8_to_sums)(s, t, r);
-        else
-            V_NAME(int8_to_bytes)(s, t, r);
-    }
 }
-#undef V_INT8_EACH
+#undef V_INT8_ROWS
 #undef V_INT8_SCALED
 #undef V_INT8_SUM

@@ -14,6 +14,7 @@
 #define VNNI_ZERO() _mm512_setzero_si512()
 #define VNNI_LOAD(p) _mm512_loadu_si512(p)
 #define VNNI_STORE(p, v) _mm512_storeu_si512(p, v)
+#define VNNI_PREFETCH(p) _mm_prefetch(p, _MM_HINT_T0)
 /* The same four bytes for each element. */
 #define VNNI_BROADCAST(p) hn_broadcast__avx512vnni(p)
 /* sum += u0 * s0 + ... + u3 * s3 of the unsigned bytes of u and the signed bytes of s, modulo 2^32.
