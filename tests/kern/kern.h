@@ -29,7 +29,8 @@ int64_t kern_between(int64_t least, int64_t most);
  * touched. They live until kern_release, which also checks that nobody wrote beside them. */
 float *kern_floats(int64_t n);
 extern bool kern_at_start;
-void *kern_bytes(int64_t n); /* the same for bytes, of which nothing is known */
+uint8_t *kern_hostile_bytes(int64_t n); /* half of them the extremes of either sign */
+void *kern_bytes(int64_t n);            /* the same for bytes, of which nothing is known */
 void kern_release(void);
 
 /* Pools of 1, 2 and 3 threads; results must not depend on them. */
@@ -78,6 +79,7 @@ hn_conv_nhwc_job kern_conv_nhwc_job(const kern_conv_case *t, const hn_window *s,
 void kern_test_gemm(void);
 void kern_test_gemm_u8s8(void);
 void kern_test_int8_result(void);
+void kern_test_depthwise_int8(void);
 void kern_test_conv(void);
 void kern_test_conv_small(void);
 void kern_test_conv_nhwc(void);
@@ -105,6 +107,7 @@ void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);
 void kern_bench_gemm(void);
 void kern_bench_gemm_int8(void);
+void kern_bench_conv_int8(void);
 void kern_bench_conv_nhwc(void);
 void kern_bench_conv_chain(void);
 void kern_bench_move(void);

@@ -122,3 +122,15 @@ hn_conv_nhwc_job kern_conv_nhwc_job(const kern_conv_case *t, const hn_window *s,
     job.epilogue.col_bias = form & KERN_BIAS ? kern_floats(t->filters) : NULL;
     return job;
 }
+
+/* Half of the bytes are the extremes of either sign, where sums grow fastest. */
+uint8_t *kern_hostile_bytes(int64_t n) {
+    static const uint8_t extremes[] = {0x00, 0xFF, 0x80, 0x7F};
+    uint8_t *bytes = kern_bytes(n);
+    int kind = (int)kern_between(0, 5); /* all the same, or mixed */
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t r = kern_random();
+        bytes[i] = kind < 4 ? extremes[kind] : r & 1 ? extremes[r >> 1 & 3] : (uint8_t)(r >> 8);
+    }
+    return bytes;
+}

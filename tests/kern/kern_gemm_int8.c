@@ -7,18 +7,6 @@
 #include "cpu/kernels/gemm_int8/gemm_int8.h"
 #include "cpu/kernels/gemm_int8/gemm_u8s8.h"
 
-/* Half of the bytes are the extremes of either sign, where sums grow fastest. */
-static uint8_t *hostile_bytes(int64_t n) {
-    static const uint8_t extremes[] = {0x00, 0xFF, 0x80, 0x7F};
-    uint8_t *bytes = kern_bytes(n);
-    int kind = (int)kern_between(0, 5); /* all the same, or mixed */
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t r = kern_random();
-        bytes[i] = kind < 4 ? extremes[kind] : r & 1 ? extremes[r >> 1 & 3] : (uint8_t)(r >> 8);
-    }
-    return bytes;
-}
-
 static uint32_t *hostile_words(int64_t n) {
     uint32_t *words = kern_bytes(n * 4);
     for (int64_t i = 0; i < n; i++)
@@ -44,8 +32,8 @@ static void check_u8s8_tile(const hn_u8s8_set *set, int rows, int64_t n_runs) {
         runs[i] = kern_between(0, 100);
         far = HN_MAX(far, runs[i]);
     }
-    t.a = hostile_bytes((rows - 1) * t.a_row + far + run_bytes);
-    t.b = (const int8_t *)hostile_bytes(n_runs * run_bytes * set->cols);
+    t.a = kern_hostile_bytes((rows - 1) * t.a_row + far + run_bytes);
+    t.b = (const int8_t *)kern_hostile_bytes(n_runs * run_bytes * set->cols);
     set->tiles[rows](&t);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0; j < set->cols; j++) {
@@ -105,8 +93,8 @@ static void check_int8_job(const int8_case *t, int form) {
     g.a_col = t->trans_a ? t->m + gap : 1;
     g.b_row = t->trans_b ? 1 : t->n + gap;
     g.b_col = t->trans_b ? t->k + gap : 1;
-    g.a = hostile_bytes(reach_of(t->m, t->k, g.a_row, g.a_col));
-    g.b = hostile_bytes(reach_of(t->k, t->n, g.b_row, g.b_col));
+    g.a = kern_hostile_bytes(reach_of(t->m, t->k, g.a_row, g.a_col));
+    g.b = kern_hostile_bytes(reach_of(t->k, t->n, g.b_row, g.b_col));
     g.n_a_zeros = kern_random() % 3 ? kern_between(0, 1) : t->m;
     g.n_b_zeros = kern_random() % 3 ? kern_between(0, 1) : t->n;
     g.a_zeros = hostile_zeros(g.n_a_zeros, g.a_is_signed);
@@ -164,12 +152,12 @@ static void bench_int8(int64_t m, int64_t n, int64_t k, bool is_packed) {
     hn_gemm_int8_job g = {.m = m,
                           .n = n,
                           .k = k,
-                          .a = hostile_bytes(m * k),
+                          .a = kern_hostile_bytes(m * k),
                           .a_row = k,
                           .a_col = 1,
                           .a_zeros = hostile_zeros(1, false),
                           .n_a_zeros = 1,
-                          .b = hostile_bytes(k * n),
+                          .b = kern_hostile_bytes(k * n),
                           .b_is_signed = true,
                           .b_row = n,
                           .b_col = 1,

@@ -4,6 +4,7 @@
 
 #include "cpu/kernels/attention/attention_int.h"
 #include "cpu/kernels/conv/conv_small.h"
+#include "cpu/kernels/conv_int8/depthwise_int8.h"
 #include "cpu/kernels/depthwise/depthwise_nhwc.h"
 #include "cpu/kernels/conv_nhwc/conv_nhwc_tile.h"
 #include "cpu/kernels/winograd/winograd.h"
@@ -15,6 +16,7 @@
 #include "cpu/kernels/gemm_int8/int8_result.h"
 #include "cpu/kernels/overlap/overlap.h"
 #include "cpu/kernels/pool/pool_nhwc_int.h"
+#include "cpu/kernels/quantize/byte_pairs.h"
 #include "cpu/kernels/quantize/quantize.h"
 #include "cpu/kernels/rnn/rnn_cells.h"
 #include "cpu/kernels/rows/rows_nhwc.h"

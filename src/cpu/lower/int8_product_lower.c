@@ -290,7 +290,7 @@ static hone_status lower_int8_product(hn_eval *c, const int8_args *all, hn_lower
     int8_step *s = hn_lower_alloc(c, sizeof *s);
     HN_TRY_PTR(s);
     *s = (int8_step){.args = args_given(c, all),
-                     .packed_b = hn_packed_int8_side(c),
+                     .packed_b = hn_packed_int8(c),
                      .is_dynamic = a->dtype == HN_F32,
                      .a_is_signed = a->dtype == HN_I8,
                      .b_is_signed = b->dtype == HN_I8,

@@ -33,6 +33,14 @@ static inline int hn_lower_threads(const hn_eval *c) {
     return c->n_threads;
 }
 
+/* Are the data of these arguments known, of those that are there? */
+static inline bool hn_lower_knows_args(const hn_eval *c, uint32_t n, const uint32_t *args) {
+    for (uint32_t i = 0; i < n; i++)
+        if (hn_arg(c, args[i]) && !hn_arg(c, args[i])->data)
+            return false;
+    return true;
+}
+
 /* Every lowering that the tables of operators name. */
 #define HN_OP(domain, op, versions, inputs, outputs, types, attrs, infer, macs, impl, lower) \
   extern const hn_lowering hn_lower_##lower[1];

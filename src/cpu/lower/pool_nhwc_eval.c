@@ -1,5 +1,6 @@
-/* Pools of channels-last floats, computed. */
+/* Pools of channels-last floats, and the maximum of bytes, computed. */
 #include "cpu/lower/lower.h"
+#include "cpu/kernels/pool/pool_bytes.h"
 #include "cpu/kernels/pool/pool_nhwc.h"
 #include "cpu/ops_cpu.h"
 #include "ops/eval/onnx/window_eval.h"
@@ -11,6 +12,8 @@ typedef struct pool_nhwc_call {
     hn_window window;
     int64_t pad_end[HN_MAX_SPATIAL];
     hn_pool_nhwc_job job;
+    bool is_of_bytes; /* then this job is run */
+    hn_pool_bytes_job bytes;
 } pool_nhwc_call;
 
 static hone_status fill_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind, bool count_padding,
@@ -28,12 +31,30 @@ static hone_status fill_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind, bool count
                                    .window = &call->window,
                                    .batch = x->dims[0],
                                    .channels = x->dims[x->rank - 1],
-                                   .x = x->data,
-                                   .y = y->data,
                                    .pad_end = count_padding ? call->pad_end : NULL,
                                    .x_step = x->row_stride,
                                    .y_step = y->row_stride};
+    call->is_of_bytes = x->dtype != HN_F32;
+    call->bytes = (hn_pool_bytes_job){.window = &call->window,
+                                      .batch = x->dims[0],
+                                      .channels = x->dims[x->rank - 1],
+                                      .is_signed = x->dtype == HN_I8,
+                                      .x_step = x->row_stride,
+                                      .y_step = y->row_stride};
     return HONE_OK;
+}
+
+static void run_pool_call(hn_pool *pool, const pool_nhwc_call *call, const void *x, void *y) {
+    hn_pool_nhwc_job job = call->job;
+    hn_pool_bytes_job bytes = call->bytes;
+    job.x = x;
+    job.y = y;
+    bytes.x = x;
+    bytes.y = y;
+    if (call->is_of_bytes)
+        hn_pool_bytes(pool, &bytes);
+    else
+        hn_pool_nhwc_f32(pool, &job);
 }
 
 static hone_status run_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind, bool count_padding) {
@@ -42,15 +63,12 @@ static hone_status run_pool_nhwc(hn_eval *c, hn_pool_nhwc_kind kind, bool count_
     if (!y || y->n_elems == 0)
         return HONE_OK;
     HN_TRY(fill_pool_nhwc(c, kind, count_padding, &call));
-    hn_pool_nhwc_f32(hn_eval_pool(c), &call.job);
+    run_pool_call(hn_eval_pool(c), &call, hn_arg(c, 0)->data, y->data);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;
 }
 
 static hone_status run_lowered_pool_nhwc(const void *record, const hn_step_io *io) {
-    hn_pool_nhwc_job job = ((const pool_nhwc_call *)record)->job;
-    job.x = io->in[0];
-    job.y = io->out[0];
-    hn_pool_nhwc_f32(io->pool, &job);
+    run_pool_call(io->pool, record, io->in[0], io->out[0]);
     return HONE_OK;
 }
 

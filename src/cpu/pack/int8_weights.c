@@ -50,6 +50,6 @@ hone_status hn_prepare_int8_arg3(hn_eval *c, void **state) {
     return prepare_int8_side(c, 3, state);
 }
 
-const void *hn_packed_int8_side(const hn_eval *c) {
+const void *hn_packed_int8(const hn_eval *c) {
     return c->is_prepared && c->state ? hn_blob_data(c->state) : NULL;
 }

@@ -27,6 +27,7 @@ typedef struct hn_layout_row {
     const char *ops;    /* as hn_is_op takes them */
     uint32_t n_data;    /* first inputs that are turned */
     uint32_t also_data; /* one more of them; 0: none */
+    uint32_t data_step; /* and all that follow it by so many; 0: none */
     /* Can the node work on data turned by f->in? Fills in the rest of the form; rank 0 on entry:
      * its data has no order channels-last. */
     bool (*judge)(const hn_rule *r, hn_id node, hn_layout_form *f);
@@ -46,8 +47,10 @@ typedef struct hn_layout_rows {
     const hn_relayout *how;
 } hn_layout_rows;
 void hn_layout_find_rows(const hn_rule *r, hn_id node, hn_layout_rows *rows);
-/* Those of layout_twins.c and of layout_moves.c; NULL when the operator is none of them. */
+/* Those of layout_twins.c, layout_bytes.c and layout_moves.c; NULL when the operator is none of
+ * them. */
 const hn_layout_row *hn_layout_twin(const hn_rule *r, hn_id node);
+const hn_layout_row *hn_layout_bytes_row(const hn_rule *r, hn_id node);
 const hn_layout_row *hn_layout_move(const hn_rule *r, hn_id node);
 /* Is an input of the node data, by its row? */
 bool hn_layout_is_data(const hn_layout_form *f, uint32_t slot);

@@ -177,13 +177,13 @@ static void write_broadcast(hn_rule *r, hn_id node, const hn_layout_form *f, hn_
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const hn_layout_row move_rows[] = {
-    {"Transpose", 1, 0, judge_transpose, write_transpose},
-    {"Reshape|Flatten|Squeeze|Unsqueeze", 1, 0, judge_reshape, write_reshape},
-    {"Shape", 1, 0, judge_shape, write_shape},
-    {"Resize|Upsample", 1, 0, judge_resize, resize_last},
+    {"Transpose", 1, 0, 0, judge_transpose, write_transpose},
+    {"Reshape|Flatten|Squeeze|Unsqueeze", 1, 0, 0, judge_reshape, write_reshape},
+    {"Shape", 1, 0, 0, judge_shape, write_shape},
+    {"Resize|Upsample", 1, 0, 0, judge_resize, resize_last},
     {"Add|And|Div|Equal|Greater|GreaterOrEqual|Less|LessOrEqual|Max|Mean|Min|Mod|Mul|Or|PRelu|Pow|"
      "Sub|Sum|Where|Xor",
-     UINT32_MAX, 0, judge_broadcast, write_broadcast},
+     UINT32_MAX, 0, 0, judge_broadcast, write_broadcast},
 };
 
 const hn_layout_row *hn_layout_move(const hn_rule *r, hn_id node) {

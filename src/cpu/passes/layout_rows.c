@@ -96,11 +96,12 @@ static void write_other(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const hn_layout_row other_row = {"", 0, 0, judge_other, write_other};
+static const hn_layout_row other_row = {"", 0, 0, 0, judge_other, write_other};
 
 void hn_layout_find_rows(const hn_rule *r, hn_id node, hn_layout_rows *rows) {
     *rows = (hn_layout_rows){.how = hn_relayout_find(r, node)};
     const hn_layout_row *own = hn_layout_twin(r, node);
+    own = own ? own : hn_layout_bytes_row(r, node);
     own = own ? own : hn_layout_move(r, node);
     if (own)
         rows->at[rows->n++] = own;
@@ -110,5 +111,7 @@ void hn_layout_find_rows(const hn_rule *r, hn_id node, hn_layout_rows *rows) {
 
 bool hn_layout_is_data(const hn_layout_form *f, uint32_t slot) {
     uint32_t n_data = f->row == &other_row ? f->how->n_data : f->row->n_data;
-    return slot < n_data || (f->row->also_data > 0 && slot == f->row->also_data);
+    uint32_t also = f->row->also_data, step = f->row->data_step;
+    return slot < n_data || (also > 0 && slot == also) ||
+           (step > 0 && slot >= also && (slot - also) % step == 0);
 }

@@ -11,35 +11,11 @@
 #define SMALL_PLANE 64     /* outputs that the channels-first kernel of small maps takes */
 #define SMALL_BYTES 512.0  /* moved in the time by which it is faster */
 
-/* The node's twin: attributes that the twin does not have are left out. */
-static hn_id make_twin(hn_rule *r, hn_id node, const char *op, uint32_t n_in, const hn_id *in) {
-    const hn_node *n = hn_at(r, node);
-    hn_strtab *names = r->pass->model->names;
-    hn_attr *attrs = HN_NEW_N(r->pass->rule_scratch, hn_attr, n->n_attrs);
-    hn_str domain = hn_intern_z(names, "hone"), type = hn_intern_z(names, op);
-    int since;
-    bool deprecated;
-    hn_attr_spec spec;
-    const hn_op *row =
-        hn_op_find(hn_model_ops(r->pass->model), HN_DOMAIN_HONE, op, 1, &since, &deprecated);
-    if (!attrs || !domain || !type || !row) {
-        hn_patch_fail(r->patch, HONE_E_NOMEM);
-        return HN_NONE;
-    }
-    uint32_t n_attrs = 0;
-    for (uint32_t i = 0; i < n->n_attrs; i++)
-        if (hn_op_attr_find(row, since, n->attrs[i].name->s, n->attrs[i].name->n, &spec))
-            attrs[n_attrs++] = n->attrs[i];
-    while (n_in > 0 && in[n_in - 1] == HN_NONE)
-        n_in--;
-    return hn_patch_node(r->patch, r->before, domain, type, n->name, n_in, in, 1, n_attrs, attrs);
-}
-
 static void write_twin(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
                        hn_id *outputs) {
     const hn_node *n = hn_at(r, node);
     (void)f;
-    outputs[0] = hn_out(r, make_twin(r, node, n->op->s, n->n_inputs, inputs), 0);
+    outputs[0] = hn_out(r, hn_make_own(r, node, n->op->s, n->n_inputs, inputs, HN_NO_ATTRS), 0);
 }
 
 /* Floats whose channels are to stand last, and a single result that is turned like them. */
@@ -104,7 +80,7 @@ static void write_conv(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *i
                        hn_id *outputs) {
     const hn_node *n = hn_at(r, node);
     const char *op = f->in.rank > 0 ? "Conv" : "NchwConv";
-    outputs[0] = hn_out(r, make_twin(r, node, op, n->n_inputs, inputs), 0);
+    outputs[0] = hn_out(r, hn_make_own(r, node, op, n->n_inputs, inputs, HN_NO_ATTRS), 0);
 }
 
 static bool reads_output(const hn_rule *r, hn_id node, uint32_t i) {
@@ -112,9 +88,13 @@ static bool reads_output(const hn_rule *r, hn_id node, uint32_t i) {
     return value != HN_NONE && hn_n_readers(r, value) > 0;
 }
 
+/* Of bytes the maximum alone: their averages have operators of their own. */
 static bool judge_pool(const hn_rule *r, hn_id node, hn_layout_form *f) {
+    hn_dtype elem = hn_elem_of(r, hn_in(r, node, 0));
+    bool is_byte_max = (elem == HN_U8 || elem == HN_I8) && hn_is_op(r, node, "MaxPool");
     f->saved_bytes = hn_layout_bytes(r, hn_in(r, node, 0)) / 2;
-    return !reads_output(r, node, 1) && judge_seed(r, node, f);
+    return !reads_output(r, node, 1) &&
+           (judge_seed(r, node, f) || (is_byte_max && hn_layout_is_last(&f->in)));
 }
 
 /* Results of training have other uses than to be read here. */
@@ -171,7 +151,8 @@ static bool judge_reduce(const hn_rule *r, hn_id node, hn_layout_form *f) {
 static void write_reduce(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id *inputs,
                          hn_id *outputs) {
     bool is_mean = hn_is_op(r, node, "ReduceMean");
-    hn_id twin = make_twin(r, node, is_mean ? "GlobalAveragePool" : "GlobalMaxPool", 1, inputs);
+    hn_id twin = hn_make_own(r, node, is_mean ? "GlobalAveragePool" : "GlobalMaxPool", 1, inputs,
+                             HN_NO_ATTRS);
     outputs[0] = hn_out(r, twin, 0);
     if (f->out.rank == 0)
         outputs[0] = hn_make1(r, "Flatten", HN_VALUES(outputs[0]), HN_NO_ATTRS);
@@ -180,15 +161,15 @@ static void write_reduce(hn_rule *r, hn_id node, const hn_layout_form *f, hn_id 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const hn_layout_row twin_rows[] = {
-    {"Conv", 1, 0, judge_conv, write_conv},
-    {"ms.FusedConv", 1, 3, judge_conv, write_conv},
-    {"ConvTranspose", 1, 0, judge_conv_transpose, write_twin},
-    {"MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool", 1, 0, judge_pool, write_twin},
-    {"BatchNormalization", 1, 0, judge_batch_norm, write_twin},
-    {"InstanceNormalization|GroupNormalization", 1, 0, judge_image_norm, write_twin},
-    {"LRN", 1, 0, judge_response_norm, write_twin},
-    {"DepthToSpace|SpaceToDepth", 1, 0, judge_blocks, write_twin},
-    {"ReduceMean|ReduceMax", 1, 0, judge_reduce, write_reduce},
+    {"Conv", 1, 0, 0, judge_conv, write_conv},
+    {"ms.FusedConv", 1, 3, 0, judge_conv, write_conv},
+    {"ConvTranspose", 1, 0, 0, judge_conv_transpose, write_twin},
+    {"MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool", 1, 0, 0, judge_pool, write_twin},
+    {"BatchNormalization", 1, 0, 0, judge_batch_norm, write_twin},
+    {"InstanceNormalization|GroupNormalization", 1, 0, 0, judge_image_norm, write_twin},
+    {"LRN", 1, 0, 0, judge_response_norm, write_twin},
+    {"DepthToSpace|SpaceToDepth", 1, 0, 0, judge_blocks, write_twin},
+    {"ReduceMean|ReduceMax", 1, 0, 0, judge_reduce, write_reduce},
 };
 
 const hn_layout_row *hn_layout_twin(const hn_rule *r, hn_id node) {

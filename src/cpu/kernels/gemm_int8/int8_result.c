@@ -41,7 +41,7 @@ void hn_int8_result__scalar(const hn_int8_result *s, const hn_int8_block *t) {
             float v = (float)(int32_t)sum * s->scales[col];
             if (s->to == HN_INT8_TO_F32)
                 ((float *)t->y)[at] =
-                    plain_limited(v + (s->bias ? s->bias[col] : 0), s->low, s->high);
+                    plain_limited(s->bias ? v + s->bias[col] : v, s->low, s->high);
             else
                 ((uint8_t *)t->y)[at] = plain_byte(s, t, r, j, v);
         }

@@ -1,5 +1,6 @@
-/* Results of integer products for one width. Sums are whole vectors even where columns are not; the
- * last results of a row pass through a buffer. */
+/* Results of integer products for one width: one vector of columns at a time, down all rows, so
+ * that what belongs to columns stays in registers. Sums are whole vectors even where columns are
+ * not; the last results of a row pass through a buffer. */
 
 /* In place: what depends on the row. */
 V_INLINE void V_NAME(int8_row_terms)(const hn_int8_result *s, const hn_int8_block *t, int r) {
@@ -25,56 +26,41 @@ V_INLINE V V_NAME(int8_limited)(V v, V low, V high) {
     return V_MIN(high, V_MAX(low, v));
 }
 
-/* The sum at column j of row r as a float, scaled. */
-#define V_INT8_SUM(j) \
-  V_INT_ADD(V_INT_LOAD(t->sums + r * t->sums_row + (j)), V_INT_LOAD(s->add + t->col + (j)))
-#define V_INT8_SCALED(j) V_MUL(V_OF_INT(V_INT8_SUM(j)), V_LOAD(s->scales + t->col + (j)))
-
-/* Stores a vector of results for each row at column j, or the first of its elements. What belongs
- * to the column is loaded once. */
-#define V_INT8_ROWS(Y, result)                                             \
-  for (int r = 0; r < t->rows; r++) {                                      \
-    Y *y = (Y *)t->y + r * t->y_row + j, last[V_ELEMS];                    \
-    V_INT sum = V_INT_ADD(V_INT_LOAD(t->sums + r * t->sums_row + j), add); \
-    if (t->cols - j >= V_ELEMS) {                                          \
-      result;                                                              \
-    } else {                                                               \
-      Y *end = y;                                                          \
-      y = last;                                                            \
-      result;                                                              \
-      memcpy(end, last, (size_t)(t->cols - j) * sizeof *y);                \
-    }                                                                      \
+/* For each vector of columns: `columns` once, then `row` for each row with the sum as it is
+ * finished so far, and with y, where a whole vector can be stored. */
+#define V_INT8_EACH(Y, columns, row)                                         \
+  for (int64_t j = 0; j < t->cols; j += V_ELEMS) {                           \
+    const V_INT add = V_INT_LOAD(s->add + t->col + j);                       \
+    const int64_t left = HN_MIN(t->cols - j, V_ELEMS);                       \
+    columns;                                                                 \
+    for (int r = 0; r < t->rows; r++) {                                      \
+      V_INT sum = V_INT_ADD(V_INT_LOAD(t->sums + r * t->sums_row + j), add); \
+      Y *to = (Y *)t->y + r * t->y_row + j, last[V_ELEMS];                   \
+      Y *y = left < V_ELEMS ? last : to;                                     \
+      row;                                                                   \
+      if (left < V_ELEMS)                                                    \
+        memcpy(to, last, (size_t)left * sizeof *to);                         \
+    }                                                                        \
   }
+#define V_INT8_SCALES() V scale = V_LOAD(s->scales + t->col + j)
 
-V_INLINE void V_NAME(int8_to_i32)(const hn_int8_result *s, const hn_int8_block *t) {
-    for (int64_t j = 0; j < t->cols; j += V_ELEMS) {
-        V_INT add = V_INT_LOAD(s->add + t->col + j);
-        V_INT8_ROWS(int32_t, V_INT_STORE(y, sum))
-    }
-}
+V_INLINE void V_NAME(int8_to_i32)(const hn_int8_result *s, const hn_int8_block *t){
+    V_INT8_EACH(int32_t, , V_INT_STORE(y, sum))}
 
 V_INLINE void V_NAME(int8_to_f32)(const hn_int8_result *s, const hn_int8_block *t) {
     V low = V_SET1(s->low), high = V_SET1(s->high);
-    for (int64_t j = 0; j < t->cols; j += V_ELEMS) {
-        V_INT add = V_INT_LOAD(s->add + t->col + j);
-        V scale = V_LOAD(s->scales + t->col + j);
-        V bias = s->bias ? V_LOAD(s->bias + t->col + j) : V_ZERO();
-        V_INT8_ROWS(float, V_STORE(y, V_NAME(int8_limited)(V_ADD(V_MUL(V_OF_INT(sum), scale), bias),
-                                                           low, high)))
-    }
+    V_INT8_EACH(float, V_INT8_SCALES(); V bias = s->bias ? V_LOAD(s->bias + t->col + j) : V_ZERO(),
+                                        V scaled = V_MUL(V_OF_INT(sum), scale);
+                scaled = s->bias ? V_ADD(scaled, bias) : scaled;
+                V_STORE(y, V_NAME(int8_limited)(scaled, low, high)))
 }
 
 V_INLINE void V_NAME(int8_to_bytes)(const hn_int8_result *s, const hn_int8_block *t) {
     V low = V_SET1(s->low), high = V_SET1(s->high);
     V_INT zero = V_INT_SET1(s->zero);
-    for (int64_t j = 0; j < t->cols; j += V_ELEMS) {
-        V_INT add = V_INT_LOAD(s->add + t->col + j);
-        V scale = V_LOAD(s->scales + t->col + j);
-        V_INT8_ROWS(uint8_t,
-                    V_INT_STORE_BYTES(y, V_INT_ADD(V_INT_OF(V_NAME(int8_within)(
-                                                       V_MUL(V_OF_INT(sum), scale), low, high)),
-                                                   zero)))
-    }
+    V_INT8_EACH(uint8_t, V_INT8_SCALES(),
+                V q = V_NAME(int8_within)(V_MUL(V_OF_INT(sum), scale), low, high);
+                V_INT_STORE_BYTES(y, V_INT_ADD(V_INT_OF(q), zero)))
 }
 
 /* z has a whole vector. */
@@ -88,18 +74,12 @@ V_INLINE V_INT V_NAME(int8_add_residual)(const hn_int8_result *s, V scaled, cons
     return V_INT_ADD(V_INT_OF(within), V_INT_SET1(other->sum_zero));
 }
 
-V_INLINE void V_NAME(int8_to_sums)(const hn_int8_result *s, const hn_int8_block *t, int r) {
-    const uint8_t *z = (const uint8_t *)t->residual + r * s->residual.row;
-    uint8_t *y = (uint8_t *)t->y + r * t->y_row;
-    int64_t j = 0;
-    for (; j + V_ELEMS <= t->cols; j += V_ELEMS)
-        V_INT_STORE_BYTES(y + j, V_NAME(int8_add_residual)(s, V_INT8_SCALED(j), z + j));
-    if (j < t->cols) {
-        uint8_t last[V_ELEMS] = {0};
-        memcpy(last, z + j, (size_t)(t->cols - j));
-        V_INT_STORE_BYTES(last, V_NAME(int8_add_residual)(s, V_INT8_SCALED(j), last));
-        memcpy(y + j, last, (size_t)(t->cols - j));
-    }
+V_INLINE void V_NAME(int8_to_sums)(const hn_int8_result *s, const hn_int8_block *t) {
+    V_INT8_EACH(uint8_t, V_INT8_SCALES(),
+                const uint8_t *z = (const uint8_t *)t->residual + r * s->residual.row + j;
+                uint8_t some[V_ELEMS] = {0}; if (left < V_ELEMS) z = memcpy(some, z, (size_t)left);
+                V scaled = V_MUL(V_OF_INT(sum), scale);
+                V_INT_STORE_BYTES(y, V_NAME(int8_add_residual)(s, scaled, z)))
 }
 
 hn_int8_result_fn V_NAME(hn_int8_result);
@@ -110,12 +90,10 @@ V_TARGET void V_NAME(hn_int8_result)(const hn_int8_result *s, const hn_int8_bloc
         V_NAME(int8_to_i32)(s, t);
     else if (s->to == HN_INT8_TO_F32)
         V_NAME(int8_to_f32)(s, t);
-    else if (!s->residual.at)
-        V_NAME(int8_to_bytes)(s, t);
+    else if (s->residual.at)
+        V_NAME(int8_to_sums)(s, t);
     else
-        for (int r = 0; r < t->rows; r++)
-            V_NAME(int8_to_sums)(s, t, r);
+        V_NAME(int8_to_bytes)(s, t);
 }
-#undef V_INT8_ROWS
-#undef V_INT8_SCALED
-#undef V_INT8_SUM
+#undef V_INT8_EACH
+#undef V_INT8_SCALES

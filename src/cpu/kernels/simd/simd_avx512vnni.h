@@ -9,12 +9,19 @@
 
 #define VNNI __m512i
 #define VNNI_ELEMS 16
-#define VNNI_TARGET __attribute__((target("avx512f,avx512vnni")))
+#define VNNI_TARGET __attribute__((target("avx512f,avx512bw,avx512vnni")))
 #define VNNI_INLINE static inline __attribute__((always_inline)) VNNI_TARGET
 #define VNNI_ZERO() _mm512_setzero_si512()
 #define VNNI_LOAD(p) _mm512_loadu_si512(p)
 #define VNNI_STORE(p, v) _mm512_storeu_si512(p, v)
 #define VNNI_PREFETCH(p) _mm_prefetch(p, _MM_HINT_T0)
+/* Bytes, or pairs of bytes, of the lower and the upper half of each quarter in turns; quarters of
+ * two vectors. */
+#define VNNI_LOW_BYTES(a, b) _mm512_unpacklo_epi8(a, b)
+#define VNNI_HIGH_BYTES(a, b) _mm512_unpackhi_epi8(a, b)
+#define VNNI_LOW_PAIRS(a, b) _mm512_unpacklo_epi16(a, b)
+#define VNNI_HIGH_PAIRS(a, b) _mm512_unpackhi_epi16(a, b)
+#define VNNI_QUARTERS_OF(a, b, which) _mm512_shuffle_i32x4(a, b, which)
 /* The same four bytes for each element. */
 #define VNNI_BROADCAST(p) hn_broadcast__avx512vnni(p)
 /* sum += u0 * s0 + ... + u3 * s3 of the unsigned bytes of u and the signed bytes of s, modulo 2^32.

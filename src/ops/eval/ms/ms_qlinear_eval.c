@@ -1,6 +1,6 @@
 /* Quantized operators of com.microsoft that are no products, computed: real numbers come in, real
  * numbers go out. */
-#include "ops/eval/ms/ms_eval.h"
+#include "ops/eval/ms/ms_qlinear_eval.h"
 
 #include <math.h>
 
@@ -14,25 +14,48 @@ static hone_status quantize_into(hn_array *real, hn_affine by, hn_array *y) {
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
+hn_byte_pair hn_qlinear_pair(const hn_eval *c, bool is_sum) {
+    hn_affine a = hn_affine_args(c, 1, 2), b = hn_affine_args(c, 4, 5), y = hn_affine_args(c, 6, 7);
+    return (hn_byte_pair){.a_zero = a.zero,
+                          .b_zero = b.zero,
+                          .by_a = is_sum ? a.scale / y.scale : a.scale * b.scale / y.scale,
+                          .by_b = b.scale / y.scale,
+                          .y_zero = y.zero};
+}
+
+hn_byte_pair_fn hn_qlinear_pair_fn(hn_dtype t, bool is_sum) {
+    const hn_byte_pair_loops *loops = hn_byte_pair_loops_find();
+    return t == HN_U8 ? (is_sum ? loops->add_u8 : loops->mul_u8)
+                      : (is_sum ? loops->add_s8 : loops->mul_s8);
+}
+
+void hn_qlinear_pair_row(void *ctx, const hn_row *row) {
+    const hn_qlinear_pair_job *job = ctx;
+    job->fn(row->n, job->a + row->in[0], row->step[0], job->b + row->in[1], row->step[1], &job->by,
+            job->y + row->out);
+}
+
 /* Data, scale and zero point of either side, then scale and zero point of the result. */
-static hone_status run_qlinear_pair(hn_eval *c, const char *op) {
-    hn_array *y = hn_ret(c, 0), a, b, real;
+static hone_status run_qlinear_pair(hn_eval *c, bool is_sum) {
+    const hn_array *a = hn_arg(c, 0), *b = hn_arg(c, 3);
+    hn_array *y = hn_ret(c, 0);
     if (!y)
         return HONE_OK;
-    HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 1, 2), &a));
-    HN_TRY(hn_dequantize_array(c, hn_arg(c, 3), hn_affine_args(c, 4, 5), &b));
-    HN_TRY(hn_scratch_array(c, HN_F32, y->rank, y->dims, &real));
-    HN_TRY(hn_binary_eval(c, hn_binary_find(op), &a, &b, &real));
-    return quantize_into(&real, hn_affine_args(c, 6, 7), y);
+    hn_qlinear_pair_job job = {.fn = hn_qlinear_pair_fn(y->dtype, is_sum),
+                               .by = hn_qlinear_pair(c, is_sum),
+                               .a = a->data,
+                               .b = b->data,
+                               .y = y->data};
+    return hn_broadcast_rows(c, y, 2, (const hn_array *const[]){a, b}, hn_qlinear_pair_row, &job);
 }
 
 static hone_status eval_qlinear_add(hn_eval *c) {
-    return run_qlinear_pair(c, "Add");
+    return run_qlinear_pair(c, true);
 }
 const hn_impl hn_impl_qlinear_add[1] = {{.eval = eval_qlinear_add}};
 
 static hone_status eval_qlinear_mul(hn_eval *c) {
-    return run_qlinear_pair(c, "Mul");
+    return run_qlinear_pair(c, false);
 }
 const hn_impl hn_impl_qlinear_mul[1] = {{.eval = eval_qlinear_mul}};
 
@@ -186,32 +209,69 @@ const hn_impl hn_impl_qlinear_concat[1] = {{.eval = eval_qlinear_concat}};
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
-static hone_status run_qlinear_pool(hn_eval *c, hn_eval_fn pool) {
-    hn_array *y = hn_ret(c, 0), real, moved, mean, quantized;
-    int64_t x_dims[HN_MAX_RANK], y_dims[HN_MAX_RANK], q_dims[HN_MAX_RANK];
-    if (!y)
+#define MOST_BYTE_POOL_TAPS 1e8 /* windows take no memory, so only the time limits them */
+
+hone_status hn_qlinear_pool_fill(hn_eval *c, const hn_array *x, hn_array *y, hn_qlinear_pool *p) {
+    const hn_infer *node = hn_eval_node(c);
+    bool is_global = strcmp(hn_infer_op(node), "QLinearGlobalAveragePool") == 0;
+    hn_affine by_x = hn_affine_args(c, 1, 2), by_y = hn_affine_args(c, 3, 4);
+    hn_window *s = &p->window;
+    hn_window_read(node, x->rank - 2, x->dims + 1, y->dims + 1, is_global ? x->dims + 1 : NULL, s);
+    if (!is_global)
+        hn_window_pad_end(node, s, p->pad_end);
+    double taps = 1;
+    for (int32_t i = 0; i < s->n_axes; i++)
+        taps *= (double)s->kernel[i];
+    if (taps > MOST_BYTE_POOL_TAPS)
+        return hn_eval_fail(c, HONE_E_LIMIT, "a window of %g elements is too large", taps);
+    bool counts_padding = !is_global && hn_attr_i(node, "count_include_pad", 0) != 0;
+    p->job = (hn_pool_bytes_job){.window = s,
+                                 .batch = x->dims[0],
+                                 .channels = x->dims[x->rank - 1],
+                                 .is_signed = x->dtype == HN_I8,
+                                 .x = x->data,
+                                 .y = y->data,
+                                 .is_average = true,
+                                 .scale = by_x.scale / by_y.scale,
+                                 .x_zero = (int32_t)by_x.zero,
+                                 .y_zero = (int32_t)by_y.zero,
+                                 .pad_end = counts_padding ? p->pad_end : NULL};
+    return HONE_OK;
+}
+
+/* An array in scratch for the elements of x, channels last. */
+static hone_status scratch_channels_last(hn_eval *c, const hn_array *x, int64_t *dims,
+                                         hn_array *out) {
+    dims[0] = x->dims[0];
+    for (int32_t i = 1; i < x->rank; i++)
+        dims[i] = x->dims[i == x->rank - 1 ? 1 : i + 1];
+    return hn_scratch_array(c, x->dtype, x->rank, dims, out);
+}
+
+static hone_status pool_channels_first(hn_eval *c, const hn_array *x, hn_array *y) {
+    int64_t x_dims[HN_MAX_RANK], y_dims[HN_MAX_RANK], dims[HN_MAX_RANK];
+    hn_array x_last, y_last, first;
+    hn_qlinear_pool p;
+    HN_TRY(scratch_channels_last(c, x, x_dims, &x_last));
+    HN_TRY(hn_channels_last(c, x, &x_last));
+    HN_TRY(scratch_channels_last(c, y, y_dims, &y_last));
+    HN_TRY(hn_qlinear_pool_fill(c, &x_last, &y_last, &p));
+    hn_pool_bytes(hn_eval_pool(c), &p.job);
+    HN_TRY(hn_channels_first(c, &y_last, dims, &first));
+    memcpy(y->data, first.data, (size_t)y->n_elems);
+    return HONE_OK;
+}
+
+static hone_status eval_qlinear_average(hn_eval *c) {
+    hn_array *y = hn_ret(c, 0);
+    hn_qlinear_pool p;
+    if (!y || y->n_elems == 0)
         return HONE_OK;
-    hn_affine by = hn_affine_args(c, 3, 4);
-    HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 1, 2), &real));
-    if (!hn_attr_i(hn_eval_node(c), "channels_last", 0)) {
-        HN_TRY(hn_scratch_array(c, HN_F32, y->rank, y->dims, &mean));
-        HN_TRY(hn_eval_as(c, pool, 1, (const hn_array *const[]){&real}, &mean));
-        return quantize_into(&mean, by, y);
-    }
-    HN_TRY(hn_channels_first(c, &real, x_dims, &moved));
-    HN_TRY(hn_channels_first_like(c, y, HN_F32, y_dims, &mean));
-    HN_TRY(hn_eval_as(c, pool, 1, (const hn_array *const[]){&moved}, &mean));
-    HN_TRY(hn_channels_first_like(c, y, y->dtype, q_dims, &quantized));
-    HN_TRY(quantize_into(&mean, by, &quantized));
-    return hn_channels_last(c, &quantized, y);
+    if (!hn_attr_i(hn_eval_node(c), "channels_last", 0))
+        return pool_channels_first(c, hn_arg(c, 0), y);
+    HN_TRY(hn_qlinear_pool_fill(c, hn_arg(c, 0), y, &p));
+    hn_pool_bytes(hn_eval_pool(c), &p.job);
+    return HONE_OK;
 }
-
-static hone_status eval_qlinear_average_pool(hn_eval *c) {
-    return run_qlinear_pool(c, hn_eval_average_pool);
-}
-const hn_impl hn_impl_qlinear_average_pool[1] = {{.eval = eval_qlinear_average_pool}};
-
-static hone_status eval_qlinear_global_average_pool(hn_eval *c) {
-    return run_qlinear_pool(c, hn_eval_global_average_pool);
-}
-const hn_impl hn_impl_qlinear_global_average_pool[1] = {{.eval = eval_qlinear_global_average_pool}};
+const hn_impl hn_impl_qlinear_average_pool[1] = {{.eval = eval_qlinear_average}};
+const hn_impl hn_impl_qlinear_global_average_pool[1] = {{.eval = eval_qlinear_average}};

@@ -49,56 +49,41 @@ hone_status hn_conv_with_epilogue(hn_eval *c, const hn_epilogue_f32 *epilogue) {
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-typedef struct conv_ints {
-    const hn_array *input, *input_zero, *filter, *filter_zero,
-        *bias; /* zero points and bias may be NULL */
-} conv_ints;
-
-/* Sums of (x - x_zero) * (w - w_zero), plus the bias. Padding is the zero point, so it adds
- * nothing. */
-static hone_status conv_int_sums(hn_eval *c, const conv_ints *in, const hn_array *y,
-                                 int32_t *sums) {
+hone_status hn_conv_sums(hn_eval *c, hn_conv_int8 *in, const hn_array *y, int32_t *sums) {
     hn_window s;
-    read_conv_window(c, in->input, in->filter, y, &s);
-    hn_conv_int8 bytes = {.window = &s,
-                          .x = in->input,
-                          .x_zero = in->input_zero,
-                          .w = in->filter,
-                          .w_zero = in->filter_zero,
-                          .bias = in->bias,
-                          .groups = hn_attr_i(hn_eval_node(c), "group", 1)};
-    if (hn_conv_int8_fits(&bytes))
-        return hn_conv_int8_sums(c, &bytes, sums);
-    uint64_t filter_elems = in->filter->n_elems / (uint64_t)HN_MAX(in->filter->dims[0], 1);
+    read_conv_window(c, in->x, in->w, y, &s);
+    in->window = &s;
+    in->groups = hn_attr_i(hn_eval_node(c), "group", 1);
+    if (hn_conv_int8_fits(in))
+        return hn_conv_int8_sums(c, in, sums);
+    uint64_t filter_elems = in->w->n_elems / (uint64_t)HN_MAX(in->w->dims[0], 1);
     hn_slices one = {1, 1, UINT64_MAX},
               per_filter = {HN_MAX(filter_elems, 1), UINT64_MAX, UINT64_MAX};
-    const int32_t *x = hn_wide_i32(c, in->input, in->input_zero, &one),
-                  *w = hn_wide_i32(c, in->filter, in->filter_zero, &per_filter);
+    const int32_t *x = hn_wide_i32(c, in->x, in->x_zero, &one),
+                  *w = hn_wide_i32(c, in->w, in->w_zero, &per_filter);
     HN_TRY_PTR(x && w);
     hn_conv_u32(hn_eval_pool(c),
-                &CONV_JOB(u32, c, &s, in->input, in->filter, (const uint32_t *)x,
-                          (const uint32_t *)w, in->bias ? in->bias->data : NULL, (uint32_t *)sums));
+                &CONV_JOB(u32, c, &s, in->x, in->w, (const uint32_t *)x, (const uint32_t *)w,
+                          in->bias ? in->bias->data : NULL, (uint32_t *)sums));
     return HONE_OK;
 }
 
 static hone_status eval_conv_integer(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    conv_ints in = {.input = hn_arg(c, 0),
-                    .input_zero = hn_arg(c, 2),
-                    .filter = hn_arg(c, 1),
-                    .filter_zero = hn_arg(c, 3)};
-    return y ? conv_int_sums(c, &in, y, y->data) : HONE_OK;
+    hn_conv_int8 in = {
+        .x = hn_arg(c, 0), .x_zero = hn_arg(c, 2), .w = hn_arg(c, 1), .w_zero = hn_arg(c, 3)};
+    return y ? hn_conv_sums(c, &in, y, y->data) : HONE_OK;
 }
 const hn_impl hn_impl_conv_integer[1] = {{.eval = eval_conv_integer}};
 
 hone_status hn_eval_qlinear_conv(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     const hn_array *w_scale = hn_arg(c, 4);
-    conv_ints in = {.input = hn_arg(c, 0),
-                    .input_zero = hn_arg(c, 2),
-                    .filter = hn_arg(c, 3),
-                    .filter_zero = hn_arg(c, 5),
-                    .bias = hn_arg(c, 8)};
+    hn_conv_int8 in = {.x = hn_arg(c, 0),
+                       .x_zero = hn_arg(c, 2),
+                       .w = hn_arg(c, 3),
+                       .w_zero = hn_arg(c, 5),
+                       .bias = hn_arg(c, 8)};
     if (!y)
         return HONE_OK;
     int32_t *sums = hn_eval_scratch_n(c, y->n_elems, sizeof *sums);
@@ -107,7 +92,7 @@ hone_status hn_eval_qlinear_conv(hn_eval *c) {
     if (w_scale->n_elems != 1 && w_scale->n_elems != (uint64_t)y->dims[1])
         return hn_eval_fail(c, HONE_E_SHAPE, "%llu scales for %lld filters",
                             (unsigned long long)w_scale->n_elems, (long long)y->dims[1]);
-    HN_TRY(conv_int_sums(c, &in, y, sums));
+    HN_TRY(hn_conv_sums(c, &in, y, sums));
     float by_x = (float)hn_arg_f64_or(c, 1, 1), by_y = (float)hn_arg_f64_or(c, 6, 1),
           zero = (float)hn_arg_f64_or(c, 7, 0);
     float lo, hi, tile[HN_TILE];

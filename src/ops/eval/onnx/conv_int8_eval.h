@@ -14,5 +14,8 @@ typedef struct hn_conv_int8 {
 bool hn_conv_int8_fits(const hn_conv_int8 *v);
 /* Sums of (x - x_zero) * (w - w_zero) plus the bias, modulo 2^32. */
 hone_status hn_conv_int8_sums(hn_eval *c, const hn_conv_int8 *v, int32_t *sums);
+/* The same on every processor and for all sizes; y tells the positions, window and groups are read
+ * from the node. Padding is the zero point, so it adds nothing. */
+hone_status hn_conv_sums(hn_eval *c, hn_conv_int8 *in, const hn_array *y, int32_t *sums);
 
 #endif /* HN_CONV_INT8_EVAL_H */

@@ -178,7 +178,7 @@ static hone_status matmul_int8_sums(hn_eval *c, const hn_product_stack *s, const
                             .b_is_signed = p->b->dtype == HN_I8,
                             .b_row = s->b_row,
                             .b_col = s->b_col,
-                            .packed_b = hn_packed_int8_side(c),
+                            .packed_b = hn_packed_int8(c),
                             .c = sums,
                             .c_row = s->n};
     if (a_zero) {
@@ -204,7 +204,7 @@ hone_status hn_product_eval_int(hn_eval *c, const hn_product *p, const hn_array 
     if (y->n_elems == 0)
         return HONE_OK;
     hn_product_stack_read(p, y, &s);
-    if (hn_packed_int8_side(c) ||
+    if (hn_packed_int8(c) ||
         (is_int8(p->a) && is_int8(p->b) && s.n_products == 1 && hn_gemm_int8_is_fast()))
         return matmul_int8_sums(c, &s, p, a_zero, b_zero, sums);
     hn_slices rows = matmul_row_slices(s.k);
