@@ -19,7 +19,7 @@ typedef struct hn_gemm_int8_job {
     const void *b; /* not read when there is packed_b */
     bool b_is_signed;
     int64_t b_row, b_col;
-    const int32_t *b_zeros; /* the same for columns */
+    const int32_t *b_zeros; /* one for all columns, or one for each; none: 0 */
     int64_t n_b_zeros;
     const void *packed_b; /* by hn_gemm_int8_pack; NULL: it is packed in the workspace */
     const int32_t *bias;  /* of the columns; NULL: none */

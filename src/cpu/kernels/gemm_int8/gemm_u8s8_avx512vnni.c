@@ -6,6 +6,7 @@
 #  include "cpu/kernels/simd/simd_avx512vnni.h"
 
 enum { VNNI_ROWS = 14, VNNI_VECTORS = 2, VNNI_COLS = VNNI_VECTORS * VNNI_ELEMS, VNNI_HALF = 7 };
+enum { VNNI_AHEAD = 4096 }; /* bytes of b that are prefetched: what prefetchers lose is a page */
 
 /* The addresses of seven rows from one pointer and three strides: what x86 adds in one load. */
 VNNI_INLINE const uint8_t *vnni_row(const uint8_t *a, int64_t by1, int64_t by3, int64_t by5,
@@ -23,6 +24,8 @@ VNNI_INLINE void vnni_tile(const hn_u8s8_tile *t, const int rows) {
         const uint8_t *upper = t->a + t->runs[run], *lower = upper + VNNI_HALF * by1;
         for (int64_t g = t->n_groups; g > 0; g--) {
             VNNI right0 = VNNI_LOAD(b), right1 = VNNI_LOAD(b + VNNI_ELEMS * HN_U8S8_GROUP);
+            VNNI_PREFETCH(b + VNNI_AHEAD);
+            VNNI_PREFETCH(b + VNNI_AHEAD + VNNI_ELEMS * HN_U8S8_GROUP);
             _Pragma("GCC unroll 14") for (int r = 0; r < rows; r++) {
                 VNNI left =
                     VNNI_BROADCAST(r < VNNI_HALF ? vnni_row(upper, by1, by3, by5, r)

@@ -66,27 +66,49 @@ void hn_int8_finish(hn_int8_result_fn *kernel, const hn_int8_result *s, const hn
 #define SIMD_TEMPLATE "cpu/kernels/gemm_int8/int8_result_tmpl.h"
 #include "cpu/kernels/simd/simd_each_tmpl.h"
 
-void hn_int8_columns_fill(const hn_int8_columns *c, void *memory, hn_int8_result *result) {
-    int32_t *add = memory;
-    uint32_t *zeros = (uint32_t *)memory + c->padded, *terms = zeros + c->padded;
-    float *scales = (float *)memory + 3 * c->padded, *bias = scales + c->padded;
+/* Zero points of the packed numbers of b. Returns whether one is not 0. */
+static bool fill_column_zeros(const hn_int8_columns *c, uint32_t *zeros) {
     uint32_t any = 0, shift = c->b_is_signed ? 0 : -(uint32_t)0x80;
+    uint32_t first = (c->n_b_zeros > 0 ? (uint32_t)c->b_zeros[0] : 0) + shift;
+    for (int64_t j = 0; j < c->n; j++)
+        any |= zeros[j] = c->n_b_zeros > 1 ? (uint32_t)c->b_zeros[j] + shift : first;
+    for (int64_t j = c->n; j < c->padded; j++)
+        zeros[j] = 0;
+    return any != 0;
+}
+
+static void fill_column_sums(const hn_int8_columns *c, const uint32_t *zeros, uint32_t *terms,
+                             uint32_t *add) {
+    uint32_t k = (uint32_t)c->k, a_zero = (uint32_t)c->a_zero;
     for (int64_t j = 0; j < c->padded; j++) {
-        bool is_in = j < c->n;
-        uint32_t zero = !is_in             ? 0
-                        : c->n_b_zeros > 0 ? (uint32_t)c->b_zeros[j % c->n_b_zeros] + shift
-                                           : shift;
-        zeros[j] = zero;
-        terms[j] = (uint32_t)c->k * zero - c->col_sums[j];
-        uint32_t sum = (uint32_t)c->a_zero * terms[j];
-        add[j] = (int32_t)(sum + (c->bias && is_in ? (uint32_t)c->bias[j] : 0));
-        scales[j] =
-            c->n_scales > 0 && is_in ? c->scale * c->scales[j % c->n_scales] / c->divisor : 0;
-        bias[j] = c->float_bias && is_in ? c->float_bias[j] : 0;
-        any |= zero;
+        terms[j] = k * zeros[j] - c->col_sums[j];
+        add[j] = a_zero * terms[j];
     }
-    result->add = add;
-    result->zeros = any ? zeros : NULL;
+    for (int64_t j = 0; c->bias && j < c->n; j++)
+        add[j] += (uint32_t)c->bias[j];
+}
+
+static void fill_column_scales(const hn_int8_columns *c, float *scales) {
+    for (int64_t j = 0; j < c->n; j++)
+        scales[j] = c->n_scales == 1 ? c->scale * c->scales[0] / c->divisor
+                    : c->n_scales    ? c->scale * c->scales[j] / c->divisor
+                                     : 0;
+    for (int64_t j = c->n; j < c->padded; j++)
+        scales[j] = 0;
+}
+
+void hn_int8_columns_fill(const hn_int8_columns *c, void *memory, hn_int8_result *result) {
+    uint32_t *add = memory, *zeros = add + c->padded, *terms = zeros + c->padded;
+    float *scales = (float *)memory + 3 * c->padded, *bias = scales + c->padded;
+    bool has_zeros = fill_column_zeros(c, zeros);
+    fill_column_sums(c, zeros, terms, add);
+    fill_column_scales(c, scales);
+    if (c->float_bias) {
+        memset(bias + c->n, 0, (size_t)(c->padded - c->n) * sizeof *bias);
+        memcpy(bias, c->float_bias, (size_t)c->n * sizeof *bias);
+    }
+    result->add = (const int32_t *)add;
+    result->zeros = has_zeros ? zeros : NULL;
     result->terms = c->has_row_zeros ? terms : NULL;
     result->scales = scales;
     result->bias = c->float_bias ? bias : NULL;

@@ -14,6 +14,7 @@
 #define VNNI_ZERO() _mm512_setzero_si512()
 #define VNNI_LOAD(p) _mm512_loadu_si512(p)
 #define VNNI_STORE(p, v) _mm512_storeu_si512(p, v)
+#define VNNI_PREFETCH(p) _mm_prefetch(p, _MM_HINT_T0)
 /* Bytes, or pairs of bytes, of the lower and the upper half of each quarter in turns; quarters of
  * two vectors. */
 #define VNNI_LOW_BYTES(a, b) _mm512_unpacklo_epi8(a, b)

@@ -24,8 +24,9 @@ static hone_status scale_sums(hn_eval *c, const int32_t *sums, float by_a, uint3
         uint64_t k = begin % columns; /* a tile ends with its row */
         n = HN_MIN(HN_TILE, HN_MIN(columns - k, y->n_elems - begin));
         for (uint64_t i = 0; i < n; i++)
-            tile[i] = (float)sums[begin + i] * (by_a * scales[scale->n_elems == 1 ? 0 : k + i]) +
-                      (biases ? biases[k + i] : 0);
+            tile[i] = (float)sums[begin + i] * (by_a * scales[scale->n_elems == 1 ? 0 : k + i]);
+        for (uint64_t i = 0; biases && i < n; i++)
+            tile[i] += biases[k + i];
         hn_store_f32(y, begin, n, tile);
     }
     return HONE_OK;

@@ -151,6 +151,18 @@ static hn_slices matmul_column_slices(int64_t columns, int64_t matrix_elems) {
                        .outer = (uint64_t)HN_MAX(matrix_elems, 1)};
 }
 
+/* One for all columns, or one for each. */
+static const int32_t *matmul_column_zeros(hn_eval *c, const hn_array *zero, int64_t n) {
+    const hn_slices one = {1, 1, UINT64_MAX};
+    const int32_t *given = hn_wide_i32(c, zero, NULL, &one);
+    if (!given || zero->n_elems == 1 || zero->n_elems == (uint64_t)n)
+        return given;
+    int32_t *all = hn_eval_scratch_n(c, (uint64_t)n, sizeof *all);
+    for (int64_t j = 0; all && j < n; j++)
+        all[j] = zero->n_elems ? given[(uint64_t)j % zero->n_elems] : 0;
+    return all;
+}
+
 /* Bytes by the instructions that multiply them. */
 static hone_status matmul_int8_sums(hn_eval *c, const hn_product_stack *s, const hn_product *p,
                                     const hn_array *a_zero, const hn_array *b_zero, int32_t *sums) {
@@ -174,8 +186,8 @@ static hone_status matmul_int8_sums(hn_eval *c, const hn_product_stack *s, const
         job.n_a_zeros = (int64_t)a_zero->n_elems;
     }
     if (b_zero) {
-        HN_TRY_PTR(job.b_zeros = hn_wide_i32(c, b_zero, NULL, &one));
-        job.n_b_zeros = (int64_t)b_zero->n_elems;
+        HN_TRY_PTR(job.b_zeros = matmul_column_zeros(c, b_zero, s->n));
+        job.n_b_zeros = b_zero->n_elems == 1 ? 1 : s->n;
     }
     HN_TRY_PTR(job.workspace = hn_eval_scratch(c, hn_gemm_int8_workspace_bytes(&job)));
     hn_gemm_int8(hn_eval_pool(c), &job);
