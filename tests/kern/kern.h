@@ -77,6 +77,7 @@ hn_conv_nhwc_job kern_conv_nhwc_job(const kern_conv_case *t, const hn_window *s,
 
 void kern_test_gemm(void);
 void kern_test_gemm_u8s8(void);
+void kern_test_gemm_nbits(void);
 void kern_test_conv(void);
 void kern_test_conv_small(void);
 void kern_test_conv_nhwc(void);
@@ -104,6 +105,7 @@ void kern_print_errors(void); /* of functions: the table in docs/numerics.md */
 void kern_bench(void);
 void kern_bench_gemm(void);
 void kern_bench_gemm_int8(void);
+void kern_bench_gemm_nbits(void);
 void kern_bench_conv_nhwc(void);
 void kern_bench_conv_chain(void);
 void kern_bench_move(void);

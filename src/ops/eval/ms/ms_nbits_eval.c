@@ -4,6 +4,7 @@
 
 #include "ops/eval/copy.h"
 #include "ops/eval_engine.h"
+#include "cpu/pack/node_state.h"
 
 static inline unsigned take_bits(const uint8_t *at, int64_t i, int bits) {
     int64_t first = i * bits;
@@ -131,9 +132,28 @@ hone_status hn_nbits_read_form(hn_eval *c, hn_nbits *w) {
     return hn_want_elems(c, 2, n_scales);
 }
 
+/* The weights themselves may have left memory. */
+static hone_status multiply_packed_nbits(hn_eval *c, hn_gemm_nbits_job *job) {
+    hn_array *y = hn_ret(c, 0);
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(hn_want_elems(c, 5, (uint64_t)job->form.n));
+    HN_TRY_PTR(hn_arg_f32s(c, 5, &job->bias));
+    job->m = (int64_t)y->n_elems / job->form.n;
+    job->a = hn_arg(c, 0)->data;
+    job->c = y->data;
+    job->workspace = hn_eval_scratch(c, hn_gemm_nbits_workspace_bytes(job));
+    HN_TRY_PTR(job->workspace);
+    hn_gemm_nbits(hn_eval_pool(c), job);
+    return HONE_OK;
+}
+
 static hone_status eval_matmul_nbits(hn_eval *c) {
+    hn_gemm_nbits_job packed;
     hn_nbits w;
     HN_TRY(hn_nbits_read_form(c, &w));
+    if (hn_packed_nbits(c, &packed))
+        return multiply_packed_nbits(c, &packed);
     w.data = hn_arg(c, 1)->data;
     HN_TRY_PTR(hn_arg_f32s(c, 2, &w.scales));
     HN_TRY(read_nbits_zeros(c, 3, &w));
