@@ -30,9 +30,8 @@ typedef struct hn_nbits_left {
 typedef struct hn_nbits_tile {
     const hn_nbits_form *form;
     hn_nbits_left left;     /* from the first row of the tile on */
-    const uint8_t *weights; /* of a panel */
-    const float *scales;    /* [block, column] */
-    const void *zeros;      /* the same; NULL: half of the range */
+    const uint8_t *weights; /* of a panel: per block all its numbers, then the scales */
+    const void *zeros;      /* [block, column], of the kind that the form has */
     const float *bias;      /* of `cols` columns; NULL: none */
     float *c;
     int64_t cols; /* of c that are touched */
@@ -43,7 +42,6 @@ typedef void (*hn_nbits_tile_fn)(const hn_nbits_tile *tile);
 typedef struct hn_nbits_column {
     const hn_nbits_form *form;
     const uint8_t *weights;
-    const float *scales;
     const void *zeros;
     int64_t k0, nk;
     float *out;

@@ -136,7 +136,8 @@ V_INLINE void D_NAME(nbits_tile)(const hn_nbits_tile *t, const int bits, const i
     const hn_nbits_form *form = t->form;
     const hn_nbits_left *left = &t->left;
     int64_t block = form->block, n_blocks = left->n_blocks, a_row = n_blocks * block * n_digits;
-    int64_t block_bytes = block * NBITS_COLS * bits / 8;
+    int64_t data_bytes = block * NBITS_COLS * bits / 8;
+    const uint8_t *weights = t->weights;
     V total[HN_NBITS_MOST_ROWS][2];
     _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) total[r][0] = total[r][1] = V_ZERO();
     for (int64_t b = 0; b < n_blocks; b++) {
@@ -145,9 +146,10 @@ V_INLINE void D_NAME(nbits_tile)(const hn_nbits_tile *t, const int bits, const i
         _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) D_NAME(begin_sums)(
             form, t->zeros, at, left->sums + (r * n_blocks + b) * n_digits, n_digits, sums[r]);
         D_NAME(nbits_block)
-        (t->weights + b * block_bytes, left->digits + b * block * n_digits, a_row, block, bits,
-         n_digits, rows, sums);
-        V scale[2] = {V_LOAD(t->scales + at), V_LOAD(t->scales + at + V_ELEMS)};
+        (weights, left->digits + b * block * n_digits, a_row, block, bits, n_digits, rows, sums);
+        const float *scales = (const float *)(const void *)(weights + data_bytes);
+        V scale[2] = {V_LOAD(scales), V_LOAD(scales + V_ELEMS)};
+        weights += data_bytes + NBITS_COLS * (int64_t)sizeof(float);
         _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) {
             V step = V_BROADCAST(left->steps + r * n_blocks + b);
             _Pragma("GCC unroll 2") for (int v = 0; v < 2; v++) {
@@ -188,17 +190,19 @@ V_INLINE void D_NAME(widen_column)(const hn_nbits_column *c, const int bits) {
     const hn_nbits_form *form = c->form;
     enum { ROW_BYTES = 2 * NBITS_VECTOR_BYTES };
     const int unit = HN_NBITS_GROUP * 8 / bits; /* steps along k in a vector */
-    int64_t k1 = c->k0 + c->nk;
+    int64_t k1 = c->k0 + c->nk, data_bytes = form->block * NBITS_COLS * bits / 8;
+    const uint8_t *at = NULL; /* of the block */
     V scale = V_ZERO(), zero = V_ZERO();
     for (int64_t u = c->k0 / unit * unit, last = -1; u < k1; u += unit) {
         int64_t b = u / form->block;
-        D bytes = D_LOAD(c->weights + u / unit * ROW_BYTES);
         float *out = c->out + (u - c->k0) * c->out_stride;
         if (b != last) {
-            scale = V_LOAD(c->scales + b * NBITS_COLS);
+            at = c->weights + b * (data_bytes + NBITS_COLS * (int64_t)sizeof(float));
+            scale = V_LOAD((const float *)(const void *)(at + data_bytes));
             zero = D_NAME(zero_floats)(form, c->zeros, b * NBITS_COLS);
             last = b;
         }
+        D bytes = D_LOAD(at + u % form->block / unit * ROW_BYTES);
         _Pragma("GCC unroll 16") for (int i = 0; i < unit; i++) {
             int shift = i % HN_NBITS_GROUP * 8 + i / HN_NBITS_GROUP * bits;
             D q = D_AND(D_SHIFT(bytes, shift), D_SET1((1 << bits) - 1));
