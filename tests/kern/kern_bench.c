@@ -140,6 +140,7 @@ void kern_bench(void) {
     kern_bench_gemm();
     kern_bench_gemm_int8();
     kern_bench_conv_int8();
+    kern_bench_gemm_nbits();
     bench_conv(256, 56, 64, 1, 1, 1);
     bench_conv(64, 56, 256, 1, 1, 1);
     bench_conv(1024, 14, 256, 1, 1, 1);

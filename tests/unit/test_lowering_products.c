@@ -130,6 +130,54 @@ static void products_of_few_bits_are_lowered(void **state) {
     EXPECT_LOWERED_CASES(nbits_cases);
 }
 
+/* Constant weights, which are packed: numbers and scales of every kind, in blocks of 16 along 40.
+ */
+static void expect_packed_nbits(int bits, const char *zeros, const char *args, const char *more,
+                                double tolerance) {
+    enum { N = 35, BLOCKS = 3, BYTES = 65536 };
+    char *text = test_malloc(BYTES);
+    int n_bytes = N * BLOCKS * 2 * bits;
+    int at = snprintf(text, BYTES,
+                      HEAD "g (float[2,3,40] a, float[35] c) => (float[] y) <uint8[%d,%d,%d] b = {",
+                      N, BLOCKS, 2 * bits);
+    for (int i = 0; i < n_bytes; i++)
+        at += snprintf(text + at, (size_t)(BYTES - at), "%s%d", i ? "," : "", i * 37 % 251);
+    at += snprintf(text + at, (size_t)(BYTES - at), "}, float[%d] s = {", N * BLOCKS);
+    for (int i = 0; i < N * BLOCKS; i++)
+        at += snprintf(text + at, (size_t)(BYTES - at), "%s0.0%d", i ? "," : "", 1 + i * 7 % 9);
+    at += snprintf(text + at, (size_t)(BYTES - at), "}%s", *zeros ? zeros : "");
+    if (*zeros) {
+        bool is_float = strstr(zeros, "float") != NULL;
+        int n = is_float ? N * BLOCKS : N * ((BLOCKS * bits + 7) / 8);
+        at += snprintf(text + at, (size_t)(BYTES - at), "[%d] z = {", n);
+        for (int i = 0; i < n; i++)
+            at += snprintf(text + at, (size_t)(BYTES - at), "%s%d%s", i ? "," : "", i * 11 % 16,
+                           is_float ? ".5" : "");
+        at += snprintf(text + at, (size_t)(BYTES - at), "}");
+    }
+    snprintf(text + at, (size_t)(BYTES - at),
+             "> { y = com.microsoft.MatMulNBits <K = 40, N = 35, bits = %d, block_size = 16%s> (a, "
+             "b, s%s) }",
+             bits, more, args);
+    lowered_case c = {.text = text, .tolerance = tolerance, .is_tame = true};
+    expect_lowered_case(&c);
+    test_free(text);
+}
+
+static void packed_products_of_few_bits_are_lowered(void **state) {
+    (void)state;
+    for (int bits = 2; bits <= 8; bits *= 2) {
+        expect_packed_nbits(bits, "", "", "", 1e-5);
+        expect_packed_nbits(bits, "", ", , , c", ", accuracy_level = 1", 1e-5);
+        expect_packed_nbits(bits, ", uint8", ", z", "", 1e-5);
+        expect_packed_nbits(bits, ", float", ", z, , c", "", 1e-5);
+        /* The sum of 40 numbers up to 4, off by 1/254 of the largest, with weights up to 255 *
+         * 0.09. */
+        expect_packed_nbits(bits, "", ", , , c", ", accuracy_level = 4",
+                            40 * 4.0 / 254 * (1 << bits) * 0.09);
+    }
+}
+
 /* A right side that is large enough to be packed ahead. */
 static void expect_packed(const char *inputs, const char *dims, const char *body) {
     enum { N_ELEMS = 37 * 41, BYTES = N_ELEMS * 8 + 1024 };
@@ -160,6 +208,7 @@ int main(void) {
                                        cmocka_unit_test(gemm_is_lowered),
                                        cmocka_unit_test(fused_products_are_lowered),
                                        cmocka_unit_test(products_of_few_bits_are_lowered),
+                                       cmocka_unit_test(packed_products_of_few_bits_are_lowered),
                                        cmocka_unit_test(packed_products_are_lowered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

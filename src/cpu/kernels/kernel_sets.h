@@ -14,6 +14,7 @@
 #include "cpu/kernels/gemm/gemm_micro.h"
 #include "cpu/kernels/gemm_int8/gemm_u8s8.h"
 #include "cpu/kernels/gemm_int8/int8_result.h"
+#include "cpu/kernels/gemm_nbits/gemm_nbits_tile.h"
 #include "cpu/kernels/overlap/overlap.h"
 #include "cpu/kernels/pool/pool_nhwc_int.h"
 #include "cpu/kernels/quantize/byte_lookup.h"

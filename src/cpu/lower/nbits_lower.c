@@ -1,5 +1,7 @@
-/* Lowering of MatMulNBits of floats: sizes and zero points are read once. */
+/* Lowering of MatMulNBits of floats: constant weights are packed once; sizes and zero points of
+ * others are read once. */
 #include "cpu/lower/lower.h"
+#include "cpu/pack/node_state.h"
 #include "ops/eval/ms/ms_nbits_eval.h"
 
 enum { NBITS_A, NBITS_B, NBITS_SCALES, NBITS_ZEROS, NBITS_GROUPS, NBITS_BIAS };
@@ -72,10 +74,38 @@ static bool check_groups(const hn_eval *c, nbits_step *s) {
            hn_nbits_check_groups(NULL, &w) == HONE_OK;
 }
 
+typedef struct packed_nbits_step {
+    hn_gemm_nbits_job job; /* arrays are filled in when it runs */
+    bool has_bias;
+} packed_nbits_step;
+
+static hone_status run_packed_nbits(const void *record, const hn_step_io *io) {
+    const packed_nbits_step *s = record;
+    hn_gemm_nbits_job job = s->job;
+    job.a = io->in[NBITS_A];
+    job.bias = s->has_bias ? io->in[NBITS_BIAS] : NULL;
+    job.c = io->out[0];
+    job.workspace = io->scratch;
+    hn_gemm_nbits(io->pool, &job);
+    return HONE_OK;
+}
+
+static hone_status lower_packed_nbits(hn_eval *c, const hn_gemm_nbits_job *job, hn_lowered *out) {
+    packed_nbits_step *s = hn_lower_alloc(c, sizeof *s);
+    HN_TRY_PTR(s);
+    *s = (packed_nbits_step){.job = *job, .has_bias = hn_arg(c, NBITS_BIAS) != NULL};
+    s->job.m = (int64_t)hn_ret(c, 0)->n_elems / job->form.n;
+    *out = (hn_lowered){.run = run_packed_nbits,
+                        .record = s,
+                        .scratch_bytes = hn_gemm_nbits_workspace_bytes(&s->job)};
+    return HONE_OK;
+}
+
 static hone_status lower_matmul_nbits(hn_eval *c, hn_lowered *out) {
     const hn_array *a = hn_arg(c, NBITS_A), *scales = hn_arg(c, NBITS_SCALES), *y = hn_ret(c, 0),
                    *bias = hn_arg(c, NBITS_BIAS);
     hone_status status = HONE_OK;
+    hn_gemm_nbits_job packed;
     hn_nbits w;
     if (!a || !hn_arg(c, NBITS_B) || !scales || !y || a->dtype != HN_F32 ||
         scales->dtype != HN_F32 || y->n_elems == 0)
@@ -83,6 +113,8 @@ static hone_status lower_matmul_nbits(hn_eval *c, hn_lowered *out) {
     HN_TRY(hn_nbits_read_form(c, &w));
     if (bias && (bias->dtype != HN_F32 || bias->n_elems != (uint64_t)w.n_rows))
         return HONE_OK;
+    if (hn_packed_nbits(c, &packed))
+        return lower_packed_nbits(c, &packed, out);
     nbits_step *s = hn_lower_alloc(c, sizeof *s);
     HN_TRY_PTR(s);
     *s = (nbits_step){
@@ -92,4 +124,5 @@ static hone_status lower_matmul_nbits(hn_eval *c, hn_lowered *out) {
     return status;
 }
 
-const hn_lowering hn_lower_matmul_nbits[1] = {{.lower = lower_matmul_nbits}};
+const hn_lowering hn_lower_matmul_nbits[1] = {
+    {.lower = lower_matmul_nbits, .prepare = hn_prepare_nbits, .release = hn_release_weights}};

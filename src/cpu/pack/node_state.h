@@ -3,6 +3,7 @@
 #ifndef HN_NODE_STATE_H
 #define HN_NODE_STATE_H
 
+#include "cpu/kernels/gemm_nbits/gemm_nbits.h"
 #include "cpu/kernels/kernel.h"
 #include "ops/eval_engine.h"
 
@@ -41,6 +42,10 @@ hn_packed_side hn_packed_right_side(const hn_eval *c);
 hone_status hn_prepare_int8_arg1(hn_eval *c, void **state);
 hone_status hn_prepare_int8_arg3(hn_eval *c, void **state);
 const void *hn_packed_int8(const hn_eval *c); /* that, or filters; NULL: not packed */
+/* The constant weights of MatMulNBits, as small as they are; released by hn_release_weights. */
+hone_status hn_prepare_nbits(hn_eval *c, void **state);
+/* Fills in what such a step multiplies, but for m, arrays and workspace; false: not packed. */
+bool hn_packed_nbits(const hn_eval *c, hn_gemm_nbits_job *job);
 /* The constant weights of a recurrent layer of floats with the usual activations. */
 hone_status hn_prepare_recurrent(hn_eval *c, void **state);
 /* The constant filters of a float convolution (with attribute group). */

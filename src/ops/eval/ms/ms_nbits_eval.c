@@ -4,6 +4,7 @@
 
 #include "ops/eval/copy.h"
 #include "ops/eval_engine.h"
+#include "cpu/pack/node_state.h"
 
 static inline unsigned take_bits(const uint8_t *at, int64_t i, int bits) {
     int64_t first = i * bits;
@@ -131,9 +132,28 @@ hone_status hn_nbits_read_form(hn_eval *c, hn_nbits *w) {
     return hn_want_elems(c, 2, n_scales);
 }
 
+/* The weights themselves may have left memory. */
+static hone_status multiply_packed_nbits(hn_eval *c, hn_gemm_nbits_job *job) {
+    hn_array *y = hn_ret(c, 0);
+    if (!y || y->n_elems == 0)
+        return HONE_OK;
+    HN_TRY(hn_want_elems(c, 5, (uint64_t)job->form.n));
+    HN_TRY_PTR(hn_arg_f32s(c, 5, &job->bias));
+    job->m = (int64_t)y->n_elems / job->form.n;
+    job->a = hn_arg(c, 0)->data;
+    job->c = y->data;
+    job->workspace = hn_eval_scratch(c, hn_gemm_nbits_workspace_bytes(job));
+    HN_TRY_PTR(job->workspace);
+    hn_gemm_nbits(hn_eval_pool(c), job);
+    return HONE_OK;
+}
+
 static hone_status eval_matmul_nbits(hn_eval *c) {
+    hn_gemm_nbits_job packed;
     hn_nbits w;
     HN_TRY(hn_nbits_read_form(c, &w));
+    if (hn_packed_nbits(c, &packed))
+        return multiply_packed_nbits(c, &packed);
     w.data = hn_arg(c, 1)->data;
     HN_TRY_PTR(hn_arg_f32s(c, 2, &w.scales));
     HN_TRY(read_nbits_zeros(c, 3, &w));
@@ -296,6 +316,47 @@ static hone_status read_block_gather(hn_eval *c, const hn_array *data, block_gat
     return HONE_OK;
 }
 
+/* n numbers of 4 bits with one scale, from a table of all that there are. */
+static void widen_nibbles(const block_gather *g, uint64_t from, uint64_t n, hn_affine by,
+                          float *out) {
+    const uint8_t *bytes = g->data.data;
+    int flip = g->data.dtype == HN_I4 ? 8 : 0; /* of the sign */
+    float values[16];
+    uint64_t i = 0;
+    for (int q = 0; q < 16; q++)
+        values[q] = ((float)((q ^ flip) - flip) - by.zero) * by.scale;
+    if (from % 2 != 0 && n > 0)
+        out[i++] = values[bytes[from / 2] >> 4];
+    for (; i + 2 <= n; i += 2) {
+        uint8_t byte = bytes[(from + i) / 2];
+        out[i] = values[byte & 15];
+        out[i + 1] = values[byte >> 4];
+    }
+    if (i < n)
+        out[i] = values[bytes[(from + i) / 2] & 15];
+}
+
+/* The same for numbers of other types. */
+static void widen_numbers(const block_gather *g, uint64_t from, uint64_t n, hn_affine by,
+                          float *out) {
+    hn_load_f32(&g->data, from, n, out);
+    for (uint64_t i = 0; i < n; i++)
+        out[i] = (out[i] - by.zero) * by.scale;
+}
+
+/* Numbers of a block follow each other. */
+static void widen_rows(const block_gather *g, uint64_t from, uint64_t n, float *out) {
+    bool is_nibbles = g->data.dtype == HN_I4 || g->data.dtype == HN_U4;
+    for (uint64_t i = 0, next; i < n; i = next) {
+        uint64_t row = (from + i) / g->axis, step = (from + i) % g->axis, block = step / g->block;
+        hn_affine by = {.scale = g->scales[row * g->n_blocks + block], .zero = g->half};
+        if (g->has_zeros)
+            hn_load_f32(&g->zeros, row * g->zero_row + block, 1, &by.zero);
+        next = HN_MIN(n, i + HN_MIN((block + 1) * g->block, g->axis) - step);
+        (is_nibbles ? widen_nibbles : widen_numbers)(g, from + i, next - i, by, out + i);
+    }
+}
+
 static void widen_run(const block_gather *g, uint64_t from, uint64_t n, float *out) {
     hn_load_f32(&g->data, from, n, out);
     for (uint64_t i = 0; i < n; i++) {
@@ -333,8 +394,10 @@ static hone_status eval_gather_block_quantized(hn_eval *c) {
                       i / indices->n_elems * (uint64_t)sizes.mid;
         for (uint64_t done = 0; done < run; done += HN_TILE) {
             uint64_t n = HN_MIN(HN_TILE, run - done);
-            widen_run(&g, at * run + done, n, tile);
-            hn_store_f32(y, i * run + done, n, tile);
+            float *out = y->dtype == HN_F32 ? (float *)y->data + i * run + done : tile;
+            (g.inner == 1 ? widen_rows : widen_run)(&g, at * run + done, n, out);
+            if (out == tile)
+                hn_store_f32(y, i * run + done, n, tile);
         }
     }
     return HONE_OK;
