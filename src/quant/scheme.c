@@ -94,16 +94,15 @@ bool hn_quant_groups_of(const hn_tensor *w, int32_t axis, int64_t block, hn_quan
 
 /* Data may be unaligned, because it can lie in the file. */
 void hn_quant_read(const hn_tensor *w, uint64_t begin, uint64_t n, float *out) {
-    uint64_t bits = (uint64_t)hn_dtype_bits(w->dtype), bytes;
+    size_t bytes = (size_t)hn_dtype_bits(w->dtype) / 8;
     double aligned[HN_QUANT_TILE];
-    if (w->dtype == HN_F32) {
-        memcpy(out, (const char *)w->data + begin * sizeof *out, n * sizeof *out);
-        return;
+    hn_array a = {.dtype = w->dtype, .n_elems = w->n_elems, .data = (void *)(uintptr_t)w->data};
+    if (bytes > 1) {
+        memcpy(aligned, (const char *)w->data + begin * bytes, n * bytes);
+        a.data = aligned;
+        begin = 0;
     }
-    if (!hn_dtype_bytes(w->dtype, n, &bytes))
-        return;
-    memcpy(aligned, (const char *)w->data + begin * bits / 8, bytes);
-    hn_load_f32(&(hn_array){.dtype = w->dtype, .n_elems = n, .data = aligned}, 0, n, out);
+    hn_load_f32(&a, begin, n, out);
 }
 
 hone_status hn_quant_ranges(const hn_tensor *w, const hn_quant_groups *groups, hn_quant_range *out,
@@ -248,7 +247,11 @@ hone_status hn_quant_tensor(const hn_tensor *w, const hn_quant_type *type, int32
     if (!ranges || !params)
         return HONE_E_NOMEM;
     HN_TRY(hn_quant_ranges(w, &groups, ranges, err));
-    for (uint64_t i = 0; i < groups.n; i++)
+    hn_quant_limits limits = hn_quant_limits_of(type);
+    for (uint64_t i = 0; i < groups.n; i++) {
         params[i] = hn_quant_params_of(type, ranges[i].min, ranges[i].max);
+        if (type->is_symmetric && axis >= 0) /* channels of zeros, too: runtimes want one of all */
+            params[i].zero = (int32_t)nearbyint((limits.low + limits.high) / 2.0);
+    }
     return hn_quant_apply(w, type, &groups, params, arena, out);
 }
