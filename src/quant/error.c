@@ -31,13 +31,13 @@ hone_status hn_quant_error_of(const hn_tensor *w, const hn_quant_result *q, int3
     *out = (hn_quant_error){0};
     for (uint64_t i = 0; i < w->n_elems; i += HN_QUANT_TILE) {
         uint64_t n = HN_MIN(w->n_elems - i, (uint64_t)HN_QUANT_TILE), last = UINT64_MAX;
-        hn_quant_read(w, i, n, exact);
-        hn_quant_read(q->q, i, n, got);
+        hn_quant_load(w, i, n, exact);
+        hn_quant_load(q->q, i, n, got);
         for (uint64_t k = 0; k < n; k++) {
             uint64_t group = hn_quant_next(&at);
             if (group != last) {
-                hn_quant_read(q->scale, group, 1, &scale);
-                hn_quant_read(q->zero, group, 1, &zero);
+                hn_quant_load(q->scale, group, 1, &scale);
+                hn_quant_load(q->zero, group, 1, &zero);
                 last = group;
             }
             got[k] = (got[k] - zero) * scale;

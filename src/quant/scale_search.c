@@ -29,7 +29,7 @@ static void measure_scales(scale_search *s, bool fits) {
     }
     for (uint64_t i = 0; i < s->w->n_elems; i += HN_QUANT_TILE) {
         uint64_t n = HN_MIN(s->w->n_elems - i, (uint64_t)HN_QUANT_TILE);
-        hn_quant_read(s->w, i, n, x);
+        hn_quant_load(s->w, i, n, x);
         for (uint64_t k = 0; k < n; k++) {
             uint64_t group = hn_quant_next(&at);
             hn_quant_params p = params[group];

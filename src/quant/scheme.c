@@ -93,7 +93,7 @@ bool hn_quant_groups_of(const hn_tensor *w, int32_t axis, int64_t block, hn_quan
 }
 
 /* Data may be unaligned, because it can lie in the file. */
-void hn_quant_read(const hn_tensor *w, uint64_t begin, uint64_t n, float *out) {
+void hn_quant_load(const hn_tensor *w, uint64_t begin, uint64_t n, float *out) {
     size_t bytes = (size_t)hn_dtype_bits(w->dtype) / 8;
     double aligned[HN_QUANT_TILE];
     hn_array a = {.dtype = w->dtype, .n_elems = w->n_elems, .data = (void *)(uintptr_t)w->data};
@@ -113,7 +113,7 @@ hone_status hn_quant_ranges(const hn_tensor *w, const hn_quant_groups *groups, h
         out[i] = (hn_quant_range){INFINITY, -INFINITY};
     for (uint64_t i = 0; i < w->n_elems; i += HN_QUANT_TILE) {
         uint64_t n = HN_MIN(w->n_elems - i, (uint64_t)HN_QUANT_TILE);
-        hn_quant_read(w, i, n, x);
+        hn_quant_load(w, i, n, x);
         for (uint64_t k = 0; k < n; k++) {
             hn_quant_range *range = &out[hn_quant_next(&at)];
             if (!isfinite(x[k]))
@@ -198,7 +198,7 @@ static void store_elements(const hn_tensor *w, const hn_quant_type *type,
         limits = all; /* numbers beyond the range may use what is left, as in onnxruntime */
     for (uint64_t i = 0; i < w->n_elems; i += HN_QUANT_TILE) {
         uint64_t n = HN_MIN(w->n_elems - i, (uint64_t)HN_QUANT_TILE);
-        hn_quant_read(w, i, n, x);
+        hn_quant_load(w, i, n, x);
         for (uint64_t k = 0; k < n; k++) {
             const hn_quant_params *p = &params[hn_quant_next(&at)];
             q[k] = is_int ? hn_quant_number(x[k], *p, limits) : 0;

@@ -74,7 +74,7 @@ static inline uint64_t hn_quant_next(hn_quant_cursor *c) {
 #define HN_QUANT_TILE 256 /* elements that loops read at a time, on the stack */
 /* Elements [begin, begin + n), n <= HN_QUANT_TILE, of a float tensor of any width, or of integers,
  * as floats. */
-void hn_quant_read(const hn_tensor *w, uint64_t begin, uint64_t n, float *out);
+void hn_quant_load(const hn_tensor *w, uint64_t begin, uint64_t n, float *out);
 
 typedef struct hn_quant_range {
     float min, max; /* both 0 for a group without elements */

@@ -144,7 +144,7 @@ static const hn_tensor *multiplied_scales(hn_arena *a, const hn_tensor *scale, f
     hn_tensor *out = hn_tensor_blank(a, HN_F32, scale->rank, scale->dims, &data);
     for (uint64_t i = 0; out && i < scale->n_elems; i++) {
         float s;
-        hn_quant_read(scale, i, 1, &s);
+        hn_quant_load(scale, i, 1, &s);
         ((float *)data)[i] = s * factor;
     }
     return out;
