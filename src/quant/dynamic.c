@@ -150,15 +150,7 @@ static hone_status write_dynamic_gather(hn_node_writer *n) {
         return hn_write_stored_gather(n);
     if (!table || table->dtype != HN_F32 || table->rank < 1)
         return hn_write_skip(n, "its table is no constant of floats");
-    bool by_column = n->w->o->is_per_channel && table->rank == 2 && hn_write_int(n, "axis", 0) == 0;
-    hn_quant_weight w;
-    hn_weight_form form = {.type = n->type, .axis = by_column ? 1 : -1};
-    HN_TRY(hn_write_weight(n, 0, &form, &w));
-    const hn_node *node = hn_node_at(n->w->g, n->node);
-    hn_id rows = hn_write_op(n, "", "Gather", 2, (hn_id[]){w.q, hn_write_input(n, 1)}, 1,
-                             node->n_attrs, node->attrs);
-    hn_write_result(n, 0, hn_write_dequantize(n, &w, rows, -1, 0));
-    return HONE_OK;
+    return hn_write_gather_columns(n, table);
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@ hone_status hn_write_dynamic_lstm(hn_node_writer *n) {
         return hn_write_stored_weights(n);
     hn_weight_form form = {
         .type = n->type, .axis = 0, .is_transposed = true, .joins_axes = n->w->o->is_per_channel};
+    form.type.is_symmetric = true; /* onnxruntime wants one zero point for all channels */
     hn_quant_weight w, r;
     HN_TRY(hn_write_weight(n, LSTM_W, &form, &w));
     HN_TRY(hn_write_weight(n, LSTM_R, &form, &r));

@@ -29,8 +29,10 @@ static hn_weight_form stored_form(const hn_node_writer *n, const hn_tensor *t, i
 static hone_status store_input(hn_node_writer *n, uint32_t i, const hn_weight_form *form) {
     hn_quant_weight w;
     HN_TRY(hn_write_weight(n, i, form, &w));
-    hn_patch_set_input(n->patch, n->node, i,
-                       hn_write_dequantize(n, &w, w.q, form->axis, form->block));
+    hn_write_beside(n, hn_write_input(n, i));
+    hn_id floats = hn_write_dequantize(n, &w, w.q, form->axis, form->block);
+    hn_write_beside(n, HN_NONE);
+    hn_patch_set_input(n->patch, n->node, i, floats);
     return HONE_OK;
 }
 
@@ -120,22 +122,46 @@ static hone_status write_gathered_rows(hn_node_writer *n, const hn_weight_form *
     return HONE_OK;
 }
 
+hone_status hn_write_gather_columns(hn_node_writer *n, const hn_tensor *table) {
+    bool by_column = n->w->o->is_per_channel && table->rank == 2 && hn_write_int(n, "axis", 0) == 0;
+    hn_quant_weight w;
+    hn_weight_form form = {.type = n->type, .axis = by_column ? 1 : -1};
+    HN_TRY(hn_write_weight(n, 0, &form, &w));
+    const hn_node *node = hn_node_at(n->w->g, n->node);
+    hn_id rows = hn_write_op(n, "", "Gather", 2, (hn_id[]){w.q, hn_write_input(n, 1)}, 1,
+                             node->n_attrs, node->attrs);
+    hn_write_result(n, 0, hn_write_dequantize(n, &w, rows, -1, 0));
+    return HONE_OK;
+}
+
 hone_status hn_write_stored_gather(hn_node_writer *n) {
     const hn_tensor *table = stored_source(n, 0);
+    bool is_8_bits = n->type.dtype == HN_I8 || n->type.dtype == HN_U8;
     if (!table)
         return hn_write_skip(n, "its table is no constant of floats");
+    if (is_8_bits && n->w->o->block == 0)
+        return hn_write_gather_columns(n, table);
     hn_weight_form form = stored_form(n, table, table->rank - 1, 0);
     bool has_rows = table->rank == 2 && hn_write_int(n, "axis", 0) == 0;
-    if (form.axis == 0 && has_rows) /* a row is a block of its own */
+    if (form.axis == 0 && has_rows && n->w->o->block > 0) /* a row is a block of its own */
         form = (hn_weight_form){.type = n->type, .axis = 1, .block = table->dims[1]};
     if (has_rows && form.block > 0 && suits_gather_blocks(n, &form))
         return write_gather_blocks(n, &form);
-    if (has_rows && form.block > 0 && (n->type.dtype == HN_I8 || n->type.dtype == HN_U8))
+    if (has_rows && form.block > 0 && is_8_bits)
         return write_gathered_rows(n, &form);
     return store_input(n, 0, &form);
 }
 
 /* ---- others ---------------------------------------------------------------------------------- */
+
+/* com.microsoft.Attention: its weights are the right side of a product. */
+static hone_status write_stored_attention(hn_node_writer *n) {
+    const hn_tensor *w = stored_source(n, 1);
+    if (!w || w->rank != 2)
+        return hn_write_skip(n, "its weights are no constant matrix of floats");
+    hn_weight_form form = stored_form(n, w, 0, 1);
+    return store_input(n, 1, &form);
+}
 
 hone_status hn_write_stored_weights(hn_node_writer *n) {
     hn_str op = hn_node_at(n->w->g, n->node)->op;
@@ -160,10 +186,15 @@ hone_status hn_write_stored_weights(hn_node_writer *n) {
 /* ---- the whole model ------------------------------------------------------------------------- */
 
 static const hn_write_row stored_rows[] = {
-    {"", "Conv", hn_write_stored_weights},   {"", "ConvTranspose", hn_write_stored_weights},
-    {"", "GRU", hn_write_stored_weights},    {"", "Gather", hn_write_stored_gather},
-    {"", "Gemm", hn_write_stored_product},   {"", "LSTM", hn_write_stored_weights},
-    {"", "MatMul", hn_write_stored_product}, {"", "RNN", hn_write_stored_weights},
+    {"", "Conv", hn_write_stored_weights},
+    {"", "ConvTranspose", hn_write_stored_weights},
+    {"", "GRU", hn_write_stored_weights},
+    {"", "Gather", hn_write_stored_gather},
+    {"", "Gemm", hn_write_stored_product},
+    {"", "LSTM", hn_write_stored_weights},
+    {"", "MatMul", hn_write_stored_product},
+    {"", "RNN", hn_write_stored_weights},
+    {"com.microsoft", "Attention", write_stored_attention},
 };
 
 hone_status hn_quant_weight_only(hn_model *m, const hn_write_options *o, hone_error *err) {

@@ -104,7 +104,7 @@ static hone_status begin_note(hn_writer *w, hn_id node) {
 }
 
 static hone_status write_one(hn_writer *w, hn_id node, const hn_write_row *row, hn_dtype dtype) {
-    hn_node_writer n = {.w = w, .node = node, .type = type_of(w, dtype)};
+    hn_node_writer n = {.w = w, .node = node, .before = node, .type = type_of(w, dtype)};
     n.patch = hn_patch_new(w->scratch, w->g);
     HN_TRY_PTR(n.patch);
     w->note.is_quantized = true;

@@ -49,6 +49,7 @@ typedef struct hn_writer {
 typedef struct hn_node_writer {
     hn_writer *w;
     hn_id node;
+    hn_id before; /* where new nodes go: the node, or the one whose body it is in */
     hn_patch *patch;
     hn_quant_type type;  /* of its weights */
     hn_id results[3][2]; /* values and what takes their places */
@@ -74,6 +75,8 @@ hone_status hn_write_dynamic_lstm(hn_node_writer *n);
 /* Weight-only forms, which dynamic models have for small types. */
 hone_status hn_write_stored_product(hn_node_writer *n); /* MatMul, Gemm */
 hone_status hn_write_stored_gather(hn_node_writer *n);
+/* Gather of integers with a scale for all, or per column. */
+hone_status hn_write_gather_columns(hn_node_writer *n, const hn_tensor *table);
 hone_status hn_write_stored_weights(hn_node_writer *n); /* Conv, ConvTranspose, LSTM, GRU, RNN */
 
 /* ---- of the node at hand --------------------------------------------------------------------- */
@@ -92,6 +95,9 @@ hn_id hn_write_op(hn_node_writer *n, const char *domain, const char *op, uint32_
 hn_attr hn_write_int_attr(hn_node_writer *n, const char *name, int64_t value);
 /* An initializer; its name begins with that of `of`. */
 hn_id hn_write_init(hn_node_writer *n, hn_id of, const char *suffix, const hn_tensor *t);
+/* New nodes go to the block of this value, before the node at hand or the node whose body it is in:
+ * runtimes look for constants of a node in its own block. HN_NONE: before the node at hand. */
+void hn_write_beside(hn_node_writer *n, hn_id value);
 /* Readers of the node's output i read `with`. */
 void hn_write_result(hn_node_writer *n, uint32_t i, hn_id with);
 

@@ -60,21 +60,40 @@ static hone_status import_ops_of(hn_model *m, hn_str domain) {
     return HN_VEC_PUSH(m->arena, &m->opsets, import) ? HONE_OK : HONE_E_NOMEM;
 }
 
+/* "fc1_MatMulInteger": runtimes want names of nodes to be unique. */
+static hn_str name_of_new_node(hn_writer *w, hn_id node, const char *op) {
+    hn_str own = hn_node_at(w->g, node)->name;
+    const char *stem = hn_arena_printf(w->scratch, "%s_%s", hn_s(own), op);
+    return stem ? hn_graph_fresh_name(w->g, hn_str_empty(own) ? op : stem) : NULL;
+}
+
 hn_id hn_write_op(hn_node_writer *n, const char *domain, const char *op, uint32_t n_inputs,
                   const hn_id *inputs, uint32_t n_outputs, uint32_t n_attrs, const hn_attr *attrs) {
     hn_strtab *names = n->w->m->names;
-    hn_str own = hn_node_at(n->w->g, n->node)->name;
-    hn_str domain_name = *domain ? hn_intern_z(names, domain) : NULL,
-           op_name = hn_intern_z(names, op);
-    hn_str name = hn_str_empty(own) ? NULL : hn_internf(names, "%s_%s", hn_s(own), op);
-    hn_patch_fail(n->patch, import_ops_of(n->w->m, domain_name));
-    if (!op_name || (*domain && !domain_name)) {
+    hn_str domain_name = *domain ? hn_intern_z(names, domain) : NULL;
+    hn_str op_name = hn_intern_z(names, op), name = name_of_new_node(n->w, n->node, op);
+    if (!op_name || !name || (*domain && !domain_name) ||
+        import_ops_of(n->w->m, domain_name) != HONE_OK) {
         hn_patch_fail(n->patch, HONE_E_NOMEM);
         return HN_NONE;
     }
-    hn_id node = hn_patch_node(n->patch, n->node, domain_name, op_name, name, n_inputs, inputs,
+    hn_id node = hn_patch_node(n->patch, n->before, domain_name, op_name, name, n_inputs, inputs,
                                n_outputs, n_attrs, attrs);
     return node == HN_NONE ? HN_NONE : hn_patch_output(n->patch, node, 0);
+}
+
+void hn_write_beside(hn_node_writer *n, hn_id value) {
+    const hn_graph *g = n->w->g;
+    n->before = n->node;
+    if (value == HN_NONE)
+        return;
+    hn_id block = hn_value_at(g, value)->block;
+    while (hn_node_at(g, n->before)->block != block) {
+        hn_id owner = hn_block_at(g, hn_node_at(g, n->before)->block)->owner;
+        if (owner == HN_NONE)
+            break;
+        n->before = owner;
+    }
 }
 
 hn_attr hn_write_int_attr(hn_node_writer *n, const char *name, int64_t value) {
