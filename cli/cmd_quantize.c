@@ -12,10 +12,10 @@ typedef struct quantize_options {
     cli_save_options save;
     const char *mode, *format, *activations, *weights, *method, *percentile, *level, *calib;
     const char *calib_cache, *weight_symmetric, *alpha, *minimum_range;
-    uint64_t limit, block, threads;
-    cli_list ops, excluded_ops, nodes, excluded_nodes, overrides;
+    uint64_t limit, block, threads, keep_sensitive;
+    cli_list ops, excluded_ops, nodes, excluded_nodes, overrides, choices;
     bool per_tensor, symmetric, range_symmetric, reduce_range, keep_first, keep_last, all_products;
-    bool force, keep_activations, float_bias, qdq_weights, equalize, correct_bias, no_rescue;
+    bool force, keep_activations, float_bias, qdq_weights, equalize, correct_bias, search;
     bool explain, json;
 } quantize_options;
 
@@ -65,12 +65,16 @@ static const cli_option quantize_option_table[] = {
     QUANTIZE_ROW("override", 0, CLI_TEXTS, overrides, "TENSOR=WISH,...",
                  "of one tensor: a type, float, symmetric, asymmetric, range=LOW:HIGH, "
                  "scale=S, zero=Z (repeatable)"),
+    QUANTIZE_ROW("type", 0, CLI_TEXTS, choices, "NODE=TYPE",
+                 "type of the weights of layers; * and ? are patterns, float keeps them; the "
+                 "first that fits decides (repeatable)"),
     QUANTIZE_ROW("keep-first", 0, CLI_FLAG, keep_first, NULL, "the first layers stay float"),
     QUANTIZE_ROW("keep-last", 0, CLI_FLAG, keep_last, NULL, "the last layers stay float"),
+    QUANTIZE_ROW("keep-sensitive", 0, CLI_COUNT, keep_sensitive, "N",
+                 "the N layers with the largest errors stay float"),
     QUANTIZE_ROW("all-products", 0, CLI_FLAG, all_products, NULL,
                  "also products of two activations, as in attention"),
-    QUANTIZE_ROW("force", 0, CLI_FLAG, force, NULL,
-                 "quantize operators even between float ones"),
+    QUANTIZE_ROW("force", 0, CLI_FLAG, force, NULL, "quantize operators even between float ones"),
     QUANTIZE_ROW("keep-activations", 0, CLI_FLAG, keep_activations, NULL,
                  "leave Relu and Clip in the graph that quantization implies"),
     QUANTIZE_ROW("float-bias", 0, CLI_FLAG, float_bias, NULL, "biases stay float"),
@@ -82,6 +86,8 @@ static const cli_option quantize_option_table[] = {
                  "with --equalize: how much moves into weights, 0 to 1 (default 0.5)"),
     QUANTIZE_ROW("correct-bias", 0, CLI_FLAG, correct_bias, NULL,
                  "rescue accuracy: biases make up for the mean error of their layer"),
+    QUANTIZE_ROW("search-scales", 0, CLI_FLAG, search, NULL,
+                 "weight-only: scales with the least squared error"),
     QUANTIZE_ROW("explain", 'e', CLI_FLAG, explain, NULL,
                  "errors of weights, activations and outputs, layer by layer"),
     QUANTIZE_ROW("json", 0, CLI_FLAG, json, NULL, "the report as one JSON object"),
@@ -176,11 +182,21 @@ static int parse_override(char *text, hone_quantize_override *o) {
     return EXIT_OK;
 }
 
+/* "NODE=TYPE", split in place at the last equals sign: names may have some. */
+static int parse_choice(char *text, hone_quantize_choice *choice) {
+    char *equals = strrchr(text, '=');
+    if (!equals)
+        return cli_fail("--type %s: write NODE=TYPE", text);
+    *equals = '\0';
+    choice->pattern = text;
+    return parse_quant_type("--type", equals + 1, &choice->type);
+}
+
 static int parse_choices(const quantize_options *o, hone_quantize_options *q) {
     static const char *const modes[] = {"static", "dynamic", "weight-only", NULL};
     static const char *const formats[] = {"qdq", "qoperator", NULL};
-    static const char *const methods[] = {"minmax",  "moving-average", "percentile",
-                                          "entropy", "mse",            "auto", NULL};
+    static const char *const methods[] = {"minmax", "moving-average", "percentile", "entropy",
+                                          "mse",    "auto",           NULL};
     static const char *const answers[] = {"no", "yes", NULL};
     int mode = q->mode, format = q->format, method = q->calibration;
     if (parse_word("--mode", o->mode, modes, &mode) != EXIT_OK ||
@@ -224,6 +240,8 @@ static void take_lists(const quantize_options *o, hone_quantize_options *q) {
     q->max_samples = o->limit;
     q->range_symmetric = o->range_symmetric;
     q->calibration_cache = o->calib_cache;
+    q->keep_sensitive = (uint32_t)o->keep_sensitive;
+    q->search_scales = o->search;
     q->equalize = o->equalize;
     q->correct_bias = o->correct_bias;
     q->explain = o->explain;
@@ -350,7 +368,12 @@ static int quantize_file(const char *path, const quantize_options *o) {
         return EXIT_USAGE;
     take_lists(o, &q);
     hone_quantize_override *overrides = calloc(o->overrides.n + 1, sizeof *overrides);
-    int status = overrides ? EXIT_OK : cli_fail("out of memory");
+    hone_quantize_choice *choices = calloc(o->choices.n + 1, sizeof *choices);
+    int status = overrides && choices ? EXIT_OK : cli_fail("out of memory");
+    for (size_t i = 0; i < o->choices.n && status == EXIT_OK; i++)
+        status = parse_choice((char *)(uintptr_t)o->choices.at[i], &choices[i]);
+    q.n_choices = (uint32_t)o->choices.n;
+    q.choices = choices;
     for (size_t i = 0; i < o->overrides.n && status == EXIT_OK; i++)
         status = parse_override((char *)(uintptr_t)o->overrides.at[i], &overrides[i]);
     q.n_overrides = (uint32_t)o->overrides.n;
@@ -360,6 +383,7 @@ static int quantize_file(const char *path, const quantize_options *o) {
         status = m ? with_samples(m, path, &q, o) : EXIT_FAILED;
     hone_model_free(m);
     free(overrides);
+    free(choices);
     return status;
 }
 
@@ -380,6 +404,7 @@ static int run_quantize(const cli_command *self, int argc, char **argv) {
     cli_list_free(&o.nodes);
     cli_list_free(&o.excluded_nodes);
     cli_list_free(&o.overrides);
+    cli_list_free(&o.choices);
     cli_list_free(&files);
     return status < 0 ? EXIT_OK : status;
 }

@@ -78,7 +78,7 @@ static void add_decibels(cli_table *table, double sqnr) {
 
 /* Layers, the most sensitive first. */
 static void print_layers(const hone_quantization *q, uint32_t n) {
-    static const char *const headings[] = {"layer",  "op",     "output dB", "input dB",
+    static const char *const headings[] = {"layer",     "op",    "output dB", "input dB",
                                            "weight dB", "bytes", "now"};
     hone_quantized_node *layers = calloc((size_t)n + 1, sizeof *layers);
     uint32_t n_layers = 0;

@@ -56,15 +56,23 @@ typedef enum hone_calibration {
 /* Wishes for one tensor, in place of what the options say of all. */
 typedef struct hone_quantize_override {
     const char *tensor;
-    int32_t type;      /* ONNX number of an element type; 0: as the others; FLOAT (1): not at all */
-    int symmetric;     /* 0, 1; -1: as the others */
-    int reduce_range;  /* 0, 1; -1: as the others */
-    bool has_range;    /* min and max are the range, whatever was observed */
-    bool has_params;   /* scale and zero_point are set */
+    int32_t type;     /* ONNX number of an element type; 0: as the others; FLOAT (1): not at all */
+    int symmetric;    /* 0, 1; -1: as the others */
+    int reduce_range; /* 0, 1; -1: as the others */
+    bool has_range;   /* min and max are the range, whatever was observed */
+    bool has_params;  /* scale and zero_point are set */
     double min, max;
     float scale;
     int32_t zero_point;
 } hone_quantize_override;
+
+/* The type of the weights of layers whose name fits a pattern: `*` stands for any characters, `?`
+ * for one. */
+typedef struct hone_quantize_choice {
+    const char *pattern;
+    int32_t type; /* FLOAT (1): they stay as they are; not in static mode also FLOAT16 (10) and
+                     BFLOAT16 (16): such layers compute in half precision */
+} hone_quantize_choice;
 
 typedef struct hone_quantize_options {
     size_t size;
@@ -90,33 +98,39 @@ typedef struct hone_quantize_options {
     uint32_t n_excluded_nodes;
     const char *const *excluded_nodes;
     bool keep_first, keep_last; /* in float: the layers that read inputs, or compute outputs */
+    uint32_t keep_sensitive;    /* so many layers with the largest errors stay float (static) */
+    uint32_t n_choices;         /* the first that fits decides */
+    const hone_quantize_choice *choices;
     uint32_t n_overrides;
     const hone_quantize_override *overrides;
-    bool matmul_const_b_only; /* products of two activations stay float; default true: attention is
-                                 faster and more accurate so */
+    bool matmul_const_b_only;  /* products of two activations stay float; default true: attention is
+                                  faster and more accurate so */
     bool force_no_input_check; /* quantize operators of op_types even between float ones */
     bool keep_removable_activations; /* Relu and Clip that the quantization of their output implies
                                         stay in the graph */
     bool quantize_bias;              /* to int32; default true */
     bool add_qdq_pair_to_weight;     /* weights stay float, with a QuantizeLinear behind */
     /* Calibration of activations, in static mode. */
-    const hone_dataset *samples; /* may be NULL where calibration_cache has all ranges */
-    uint64_t max_samples;        /* 0: all */
-    hone_calibration calibration; /* default AUTO */
-    double percentile;            /* default 99.999 */
+    const hone_dataset *samples;    /* may be NULL where calibration_cache has all ranges */
+    uint64_t max_samples;           /* 0: all */
+    hone_calibration calibration;   /* default AUTO */
+    double percentile;              /* default 99.999 */
     double moving_average_constant; /* weight of a new sample; default 0.01 */
     bool range_symmetric;           /* ranges become [-m, m] */
     double minimum_real_range;      /* a shorter range is extended to it; 0: none */
     const char *calibration_cache;  /* JSON file: read if it exists, else written; may be NULL */
     /* Rescue of accuracy, in static mode; all use the samples. */
-    bool equalize;        /* channels of activations get similar ranges by factors that move into
-                             the layers before and behind them (cross-layer equalization,
-                             SmoothQuant) */
-    double smooth_alpha;  /* how much of the spread moves into weights; 0: searched for */
-    bool correct_bias;    /* biases make up for the mean error of their layer */
-    bool explain;         /* measure errors layer by layer; takes another pass over some samples */
-    hone_level level;     /* of optimization before; default EXTENDED */
-    int n_threads;        /* 0: all processors available to this process */
+    bool equalize;       /* channels of activations get similar ranges by factors that move into
+                            the layers before and behind them (cross-layer equalization,
+                            SmoothQuant) */
+    double smooth_alpha; /* how much of the spread moves into weights, 0 to 1; default 0.5 */
+    bool correct_bias;   /* biases make up for the mean error of their layer */
+    bool search_scales;  /* of weights: those with the least squared error, not those of the range
+                            (weight-only, dynamic with less than 8 bits) */
+    int64_t accuracy_level; /* of MatMulNBits: 4 lets runtimes compute with int8; 0: not said */
+    bool explain;     /* measure errors layer by layer; takes another pass over some samples */
+    hone_level level; /* of optimization before; default EXTENDED */
+    int n_threads;    /* 0: all processors available to this process */
     hone_progress_fn progress; /* samples done; may be NULL */
     void *progress_ctx;
 } hone_quantize_options;
@@ -136,9 +150,9 @@ HONE_API hone_status hone_model_quantize(const hone_model *model,
 HONE_API void hone_quantization_free(hone_quantization *report);
 
 typedef struct hone_quantization_info {
-    uint32_t n_nodes;     /* entries below */
-    uint32_t n_quantized; /* of them */
-    uint64_t n_samples;   /* that calibration has read */
+    uint32_t n_nodes;                      /* entries below */
+    uint32_t n_quantized;                  /* of them */
+    uint64_t n_samples;                    /* that calibration has read */
     uint64_t float_bytes, quantized_bytes; /* of weights, before and after */
     uint32_t n_notes;                      /* sentences about what was done */
 } hone_quantization_info;
@@ -148,7 +162,7 @@ HONE_API void hone_quantization_get_info(const hone_quantization *report,
 typedef struct hone_quantized_node {
     const char *node, *op;
     bool is_quantized;
-    const char *reason; /* why it stayed float; "" */
+    const char *reason;                    /* why it stayed float; "" */
     uint64_t float_bytes, quantized_bytes; /* of its weights */
     /* Signal to noise in decibels; NAN: not measured. Of the weight; of the activations that it
      * reads; of its output when it alone is quantized (sensitivity: small numbers hurt). */

@@ -17,6 +17,7 @@ void hone_quantize_options_init(hone_quantize_options *options) {
                                        .calibration = HONE_CALIBRATION_AUTO,
                                        .percentile = 99.999,
                                        .moving_average_constant = 0.01,
+                                       .smooth_alpha = 0.5,
                                        .level = HONE_LEVEL_EXTENDED};
 }
 
@@ -59,6 +60,9 @@ static hone_status check_quantize_options(const hone_quantize_options *o, hone_e
     HN_TRY(hn_api_require(!o->n_nodes || o->nodes, "nodes", error));
     HN_TRY(hn_api_require(!o->n_excluded_nodes || o->excluded_nodes, "excluded_nodes", error));
     HN_TRY(hn_api_require(!o->n_overrides || o->overrides, "overrides", error));
+    HN_TRY(hn_api_require(!o->n_choices || o->choices, "choices", error));
+    for (uint32_t i = 0; i < o->n_choices; i++)
+        HN_TRY(hn_api_require(o->choices[i].pattern, "choices", error));
     HN_TRY(hn_api_require(!o->samples || o->samples->read, "samples.read", error));
     for (uint32_t i = 0; i < o->n_overrides; i++)
         HN_TRY(check_override(&o->overrides[i], error));
@@ -112,9 +116,8 @@ hone_status hone_model_quantize(const hone_model *model, const hone_quantize_opt
     HN_TRY(check_quantize_options(&o, error));
     const hn_model *m = model_of(model);
     sample_reader reader = {.samples = o.samples, .alloc = hn_arena_allocator(m->arena)};
-    hn_quant_source source = {.ctx = &reader,
-                              .n_samples = o.samples ? o.samples->n_samples : 0,
-                              .read = read_sample};
+    hn_quant_source source = {
+        .ctx = &reader, .n_samples = o.samples ? o.samples->n_samples : 0, .read = read_sample};
     hn_quant_report *done = hn_quant_report_new(reader.alloc);
     hn_model *out = NULL;
     hone_status status =

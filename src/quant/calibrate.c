@@ -162,6 +162,20 @@ static bool report_ranges(hn_quant_plan *p) {
     return true;
 }
 
+/* A value that was not observed for itself is one of those that another was tied to. */
+hone_status hn_quant_settle(hn_quant_plan *p, hone_error *err) {
+    for (hn_id id = 0; id < p->n_values; id++)
+        if (needs_range(p, id) && !p->values[id].observer)
+            return hn_fail(err, HONE_E_INTERNAL, "activation '%s' was not observed",
+                           hn_s(hn_value_at(p->g, id)->name));
+    choose_ranges(p);
+    for (hn_id id = 0; id < p->n_nodes; id++)
+        if (p->nodes[id].is_quantized && strcmp(p->nodes[id].op->name, "Concat") == 0)
+            tie_concat(p, hn_node_at(p->g, id));
+    settle_params(p);
+    return report_ranges(p) ? HONE_OK : HONE_E_NOMEM;
+}
+
 /* Ranges of a file that exists win; it is written where it does not. */
 hone_status hn_quant_calibrate(hn_quant_plan *p, hone_error *err) {
     const char *cache = p->options->calibration_cache;
@@ -169,12 +183,9 @@ hone_status hn_quant_calibrate(hn_quant_plan *p, hone_error *err) {
     if (cache)
         HN_TRY(hn_quant_read_cache(p, cache, &is_read, err));
     HN_TRY(observe_samples(p, err));
-    choose_ranges(p);
-    if (cache && !is_read)
+    if (cache && !is_read) {
+        choose_ranges(p);
         HN_TRY(hn_quant_write_cache(p, cache, err));
-    for (hn_id id = 0; id < p->n_nodes; id++)
-        if (p->nodes[id].is_quantized && strcmp(p->nodes[id].op->name, "Concat") == 0)
-            tie_concat(p, hn_node_at(p->g, id));
-    settle_params(p);
-    return report_ranges(p) ? HONE_OK : HONE_E_NOMEM;
+    }
+    return hn_quant_settle(p, err);
 }

@@ -36,10 +36,11 @@ static hone_status take_ranges(hn_quant_plan *p, const hn_json_value *tensors, h
         v->method = "cache";
         n_known++;
     }
-    if (n_missing && !hn_quant_report_note(p->report,
-                                    "the calibration cache has ranges of %u tensors, %u were "
-                                    "missing in it",
-                                    n_known, n_missing))
+    if (n_missing &&
+        !hn_quant_report_note(p->report,
+                              "the calibration cache has ranges of %u tensors, %u were "
+                              "missing in it",
+                              n_known, n_missing))
         return HONE_E_NOMEM;
     return HONE_OK;
 }

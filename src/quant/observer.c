@@ -129,8 +129,8 @@ static void count_parts(void *ctx, int lane, int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; part++) {
         uint64_t first, n = part_rows(job, part, &first);
         for (uint64_t r = first; r < first + n; r++)
-            count_numbers(job->rows->at + r * job->rows->stride, job->rows->row,
-                          job->bins_per_unit, counts);
+            count_numbers(job->rows->at + r * job->rows->stride, job->rows->row, job->bins_per_unit,
+                          counts);
     }
 }
 
@@ -173,8 +173,12 @@ static bool observe_rows(hn_observer *o, const hn_observed_rows *rows, range_par
     }
     hn_free(NULL, job.ranges, (job.n_parts + 1) * sizeof *job.ranges);
     double magnitude = fmax(-(double)all->min, all->max);
-    if (!o->counts[0] || (magnitude == 0 && o->limit == 0))
+    if (!o->counts[0])
         return true;
+    if (magnitude == 0 && o->limit == 0) {
+        o->counts[0][0] += rows->n_rows * rows->row - all->n_not_finite;
+        return true;
+    }
     if (magnitude >= o->limit)
         widen_histogram(o, limit_above(magnitude));
     return add_counts(o, &job, pool);

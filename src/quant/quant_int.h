@@ -63,12 +63,15 @@ typedef struct hn_quant_plan {
     hn_quant_node *nodes;   /* by node */
     hn_quant_value *values; /* by value */
     uint32_t n_nodes, n_values;
+    const bool *is_sensitive; /* by node: stays float; NULL: not known yet */
     hn_pool *pool;
 } hn_quant_plan;
 
-/* Decides which nodes and values are quantized. */
+/* Decides which nodes and values are quantized; again once sensitive layers are known. */
 hone_status hn_quant_select(hn_quant_plan *p);
 hn_quant_type hn_quant_weight_type(const hone_quantize_options *o);
+/* Of the weights of a node, by its name; HN_UNDEFINED: nothing was said. */
+hn_dtype hn_quant_choice_of(const hone_quantize_options *o, const char *node);
 const hone_quantize_override *hn_quant_override(const hone_quantize_options *o, const char *tensor);
 hn_id hn_quant_root(const hn_quant_plan *p, hn_id value);
 /* From now on the child and what is tied to it have the parameters of the parent. */
@@ -104,6 +107,8 @@ const float *hn_quant_dense(const hn_array *x, float **copy);
 
 /* Observes the values that have no range yet; then all have one, and parameters. */
 hone_status hn_quant_calibrate(hn_quant_plan *p, hone_error *err);
+/* Ranges and parameters from what was observed. */
+hone_status hn_quant_settle(hn_quant_plan *p, hone_error *err);
 /* Ranges from a file, and into one. *is_read: it existed. */
 hone_status hn_quant_read_cache(hn_quant_plan *p, const char *path, bool *is_read, hone_error *err);
 hone_status hn_quant_write_cache(const hn_quant_plan *p, const char *path, hone_error *err);
@@ -115,6 +120,6 @@ hone_status hn_quant_equalize(hn_quant_plan *p, hone_error *err);
 hone_status hn_quant_measure(hn_quant_plan *p, hone_error *err);
 hone_status hn_quant_write_qdq(hn_quant_plan *p, hone_error *err);
 /* QDQ groups become operators on integers where there are such. */
-hone_status hn_quant_to_qoperators(hn_model *m, hn_quant_report *report, hone_error *err);
+hone_status hn_quant_to_qoperators(hn_model *m, hone_error *err);
 
 #endif /* HN_QUANT_INT_H */

@@ -40,7 +40,8 @@ static const hn_quant_op quant_op_rows[] = {
 };
 static const hn_quant_op quant_lookup = {"Gather", HN_ROLE_LOOKUP, 0, 0, -1, true, false};
 /* Any other operator that the caller names. */
-static const hn_quant_op quant_other_op = {"", HN_ROLE_ELEMENTWISE, ALL_SLOTS, -1, -1, false, false};
+static const hn_quant_op quant_other_op = {"",   HN_ROLE_ELEMENTWISE, ALL_SLOTS, -1, -1, false,
+                                           false};
 
 const hn_tensor *hn_quant_const_input(const hn_graph *g, hn_id node, uint32_t slot) {
     hn_id v = hn_quant_input(g, node, slot);

@@ -152,8 +152,8 @@ static void mse_range(const hn_observer *o, const hn_quant_type *type, double *l
 
 /* ---- all ---------------------------------------------------------------------------------------- */
 
-static const char *const method_names[] = {"minmax",  "moving-average", "percentile",
-                                           "entropy", "mse",            "auto"};
+static const char *const method_names[] = {
+    "minmax", "moving-average", "percentile", "entropy", "mse", "auto"};
 
 static void method_range(const hn_observer *o, const hn_range_options *r, hone_calibration method,
                          double *low, double *high) {

@@ -34,6 +34,13 @@ hn_quant_type hn_quant_weight_type(const hone_quantize_options *o) {
                            .is_reduced = o->reduce_range};
 }
 
+hn_dtype hn_quant_choice_of(const hone_quantize_options *o, const char *node) {
+    for (uint32_t i = 0; i < o->n_choices; i++)
+        if (hn_quant_name_fits(o->choices[i].pattern, node))
+            return (hn_dtype)o->choices[i].type;
+    return HN_UNDEFINED;
+}
+
 static const hone_quantize_override *override_of(const hn_quant_plan *p, hn_id value) {
     return hn_quant_override(p->options, hn_s(hn_value_at(p->g, value)->name));
 }
@@ -101,6 +108,10 @@ static const char *node_obstacle(const hn_quant_plan *p, hn_id node) {
         return "its operator is excluded";
     if (is_listed(name, o->n_excluded_nodes, o->excluded_nodes))
         return "it is excluded by name";
+    if (p->is_sensitive && p->is_sensitive[node])
+        return "it is one of the most sensitive layers";
+    if (hn_quant_choice_of(o, name) == HN_F32)
+        return "a choice keeps it float";
     if (o->n_nodes && op->role == HN_ROLE_LAYER && !is_listed(name, o->n_nodes, o->nodes))
         return "it is not among the nodes that were named";
     if (n->block != 0)
@@ -131,8 +142,8 @@ static void find_candidates(hn_quant_plan *p) {
             continue;
         q->op = hn_quant_op_of(p->g, id);
         if (!q->op || !is_asked_for(p->options, q->op, n->op)) {
-            q->reason = q->op && q->op->role == HN_ROLE_LAYER ? "its operator was not asked for"
-                                                              : NULL;
+            q->reason =
+                q->op && q->op->role == HN_ROLE_LAYER ? "its operator was not asked for" : NULL;
             continue;
         }
         q->reason = node_obstacle(p, id);
@@ -289,10 +300,10 @@ static void mark_value(hn_quant_plan *p, hn_id value) {
     const hone_quantize_override *own = override_of(p, value);
     if (v->is_quantized || is_kept_float(p, value))
         return;
-    *v = (hn_quant_value){.is_quantized = true,
-                          .tied_to = value,
-                          .type = {.dtype = (hn_dtype)o->activation_type,
-                                   .is_symmetric = o->activation_symmetric}};
+    *v = (hn_quant_value){
+        .is_quantized = true,
+        .tied_to = value,
+        .type = {.dtype = (hn_dtype)o->activation_type, .is_symmetric = o->activation_symmetric}};
     if (!own)
         return;
     if (own->type)
@@ -348,7 +359,6 @@ static void mark_values(hn_quant_plan *p) {
 }
 
 /* ---- all ------------------------------------------------------------------------------------------ */
-
 
 hone_status hn_quant_select(hn_quant_plan *p) {
     p->n_nodes = p->g->nodes.n;

@@ -1,10 +1,10 @@
 /* Writing the QDQ format: QuantizeLinear and DequantizeLinear around the float operators. */
-#include "quant/weights.h"
+#include "quant/static_weights.h"
 
 typedef struct qdq_writer {
     hn_quant_plan *p;
     hn_patch *patch;
-    uint32_t *position; /* by node of the main graph: its place */
+    uint32_t *position;    /* by node of the main graph: its place */
     hn_id *scales, *zeros; /* by value: constants of the parameters of its root */
     hn_str quantize, dequantize;
 } qdq_writer;
@@ -41,7 +41,8 @@ static hn_id put_node(qdq_writer *w, hn_id before, hn_str op, const char *stem, 
                       hn_id scale, hn_id zero, uint32_t n_attrs, const hn_attr *attrs) {
     hn_id inputs[3] = {x, scale, zero};
     hn_str name = hn_internf(w->p->model->names, "%s_%s", stem, hn_s(op));
-    hn_id node = hn_patch_node(w->patch, before, NULL, op, name, 3, inputs, 1, n_attrs, attrs);
+    hn_id node = hn_patch_node(w->patch, before, NULL, op, name, zero == HN_NONE ? 2 : 3, inputs, 1,
+                               n_attrs, attrs);
     return node == HN_NONE ? HN_NONE : hn_patch_output(w->patch, node, 0);
 }
 
@@ -52,6 +53,16 @@ static const char *named(qdq_writer *w, const char *stem, const char *suffix) {
 
 static hn_id put_const(qdq_writer *w, const char *stem, const char *suffix, const hn_tensor *t) {
     return hn_patch_const(w->patch, 0, named(w, stem, suffix), t);
+}
+
+/* Zero points of a weight; HN_NONE where they are all 0, which is what a missing one means. A
+ * QuantizeLinear takes its type from there. */
+static hn_id put_zeros(qdq_writer *w, const char *stem, const hn_tensor *zero, bool is_needed) {
+    int64_t value = 0;
+    for (uint64_t i = 0; i < zero->n_elems && value == 0; i++)
+        if (!hn_tensor_get_i64(zero, i, &value))
+            value = 1;
+    return value == 0 && !is_needed ? HN_NONE : put_const(w, stem, "zero_point", zero);
 }
 
 static const hn_tensor *zero_tensor(hn_arena *a, hn_dtype dtype, int32_t zero) {
@@ -146,11 +157,10 @@ static hone_status put_pair(qdq_writer *w, hn_id value) {
 
 /* ---- constants ------------------------------------------------------------------------------------- */
 
-static void count_bytes(hn_quant_plan *p, hn_id node, const hn_quant_result *r,
+static void count_bytes(hn_quant_plan *p, hn_id node, const hn_tensor *q, const hn_tensor *scale,
                         const hn_tensor *from) {
-    hn_quant_node *q = &p->nodes[node];
-    q->float_bytes += from->data_bytes;
-    q->quantized_bytes += r->q->data_bytes + r->scale->data_bytes + r->zero->data_bytes;
+    p->nodes[node].float_bytes += from->data_bytes;
+    p->nodes[node].quantized_bytes += q->data_bytes + scale->data_bytes;
 }
 
 static hn_id put_weight_node(qdq_writer *w, hn_id node, const char *stem,
@@ -163,9 +173,10 @@ static hn_id put_weight_node(qdq_writer *w, hn_id node, const char *stem,
     if (weight->block)
         attrs[n_attrs++] = int_attribute(names, "block_size", weight->block);
     hn_id scale = put_const(w, stem, "scale", weight->result.scale);
-    hn_id zero = put_const(w, stem, "zero_point", weight->result.zero);
+    bool has_pair = w->p->options->add_qdq_pair_to_weight;
+    hn_id zero = put_zeros(w, stem, weight->result.zero, has_pair);
     hn_id x;
-    if (w->p->options->add_qdq_pair_to_weight) {
+    if (has_pair) {
         hn_id value = hn_quant_input(w->p->g, node, (uint32_t)w->p->nodes[node].op->weight_slot);
         x = put_node(w, node, w->quantize, stem, value, scale, zero, n_attrs, attrs);
     } else {
@@ -185,12 +196,10 @@ static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *w
     hn_attr axis = int_attribute(w->p->model->names, "axis", 0);
     hn_id q = put_const(w, stem, "quantized", bias.q);
     hn_id scale = put_const(w, stem, "scale", bias.scale);
-    hn_id zero = put_const(w, stem, "zero_point", bias.zero);
-    hn_id dq = put_node(w, node, w->dequantize, stem, q, scale, zero,
+    hn_id dq = put_node(w, node, w->dequantize, stem, q, scale, HN_NONE,
                         bias.is_per_channel ? 1 : 0, &axis);
     hn_patch_set_input(w->patch, node, slot, dq);
-    hn_quant_result r = {bias.q, bias.scale, bias.zero};
-    count_bytes(w->p, node, &r, hn_quant_const_input(w->p->g, node, slot));
+    count_bytes(w->p, node, bias.q, bias.scale, hn_quant_const_input(w->p->g, node, slot));
     return HONE_OK;
 }
 
@@ -203,7 +212,7 @@ static hone_status put_weight(qdq_writer *w, hn_id node, hone_error *err) {
     const char *stem = hn_s(hn_value_at(p->g, value)->name);
     hn_id dq = put_weight_node(w, node, stem, &weight);
     p->nodes[node].weight_sqnr = weight.sqnr;
-    count_bytes(p, node, &weight.result, weight.w);
+    count_bytes(p, node, weight.result.q, weight.result.scale, weight.w);
     hn_patch_set_input(w->patch, node, slot, dq);
     return put_bias(w, node, &weight);
 }
@@ -223,15 +232,15 @@ static hone_status put_lookup(qdq_writer *w, hn_id id, hone_error *err) {
     const char *stem = hn_s(hn_value_at(p->g, n->inputs[0])->name);
     hn_id inputs[2] = {put_const(w, stem, "quantized", weight.result.q), n->inputs[1]};
     hn_id scale = put_const(w, stem, "scale", weight.result.scale);
-    hn_id zero = put_const(w, stem, "zero_point", weight.result.zero);
-    hn_id rows = hn_patch_node(w->patch, id, NULL, n->op, n->name, 2, inputs, 1, n->n_attrs,
-                               n->attrs);
+    hn_id zero = put_zeros(w, stem, weight.result.zero, false);
+    hn_id rows =
+        hn_patch_node(w->patch, id, NULL, n->op, n->name, 2, inputs, 1, n->n_attrs, n->attrs);
     hn_attr axis = int_attribute(p->model->names, "axis", -1);
     hn_id dq = put_node(w, id, w->dequantize, stem, hn_patch_output(w->patch, rows, 0), scale, zero,
                         weight.axis >= 0 ? 1 : 0, &axis);
     hn_patch_replace(w->patch, n->outputs[0], dq);
     p->nodes[id].weight_sqnr = weight.sqnr;
-    count_bytes(p, id, &weight.result, weight.w);
+    count_bytes(p, id, weight.result.q, weight.result.scale, weight.w);
     return HONE_OK;
 }
 
@@ -250,10 +259,10 @@ static hone_status put_const_operands(qdq_writer *w, hn_id node, hone_error *err
         const char *stem = hn_s(hn_value_at(p->g, n->inputs[i])->name);
         HN_TRY(hn_quant_tensor(t, &type, -1, 0, p->model->arena, &r, err));
         hn_id dq = put_node(w, node, w->dequantize, stem, put_const(w, stem, "quantized", r.q),
-                            put_const(w, stem, "scale", r.scale),
-                            put_const(w, stem, "zero_point", r.zero), 0, NULL);
+                            put_const(w, stem, "scale", r.scale), put_zeros(w, stem, r.zero, false),
+                            0, NULL);
         hn_patch_set_input(w->patch, node, i, dq);
-        count_bytes(p, node, &r, t);
+        count_bytes(p, node, r.q, r.scale, t);
     }
     return HONE_OK;
 }

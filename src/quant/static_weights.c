@@ -1,12 +1,15 @@
-#include "quant/weights.h"
+#include "quant/static_weights.h"
 #include "quant/error.h"
 
 #include <math.h>
 
 #define MOST_BIAS 1073741824.0 /* 2^30: leaves room for the sum of products */
 
-static hn_quant_type type_of_weight(const hn_quant_plan *p, hn_id value) {
+static hn_quant_type type_of_weight(const hn_quant_plan *p, hn_id node, hn_id value) {
     hn_quant_type type = hn_quant_weight_type(p->options);
+    hn_dtype chosen = hn_quant_choice_of(p->options, hn_s(hn_node_at(p->g, node)->name));
+    if (chosen != HN_UNDEFINED)
+        type.dtype = chosen;
     const hone_quantize_override *o =
         hn_quant_override(p->options, hn_s(hn_value_at(p->g, value)->name));
     if (o && o->type) {
@@ -46,11 +49,11 @@ static void raise_scales(const hn_quant_plan *p, hn_id node, uint64_t n, hn_quan
 }
 
 hone_status hn_static_weight_of(const hn_quant_plan *p, hn_id node, hn_static_weight *out,
-                               hone_error *err) {
+                                hone_error *err) {
     const hn_quant_op *op = p->nodes[node].op;
     uint32_t slot = (uint32_t)op->weight_slot;
     hn_id value = hn_quant_input(p->g, node, slot);
-    hn_quant_type type = type_of_weight(p, value);
+    hn_quant_type type = type_of_weight(p, node, value);
     hn_quant_groups groups;
     *out = (hn_static_weight){.w = hn_quant_const_input(p->g, node, slot), .axis = -1};
     if (p->options->per_channel || p->options->block_size)
@@ -85,22 +88,21 @@ hone_status hn_static_weight_of(const hn_quant_plan *p, hn_id node, hn_static_we
 }
 
 hone_status hn_static_bias_of(const hn_quant_plan *p, hn_id node, const hn_static_weight *w,
-                             hn_static_bias *out, bool *is_float) {
+                              hn_static_bias *out, bool *is_float) {
     const hn_tensor *b = bias_tensor(p, node);
     uint64_t n_scales = w->result.scale->n_elems;
-    *is_float = !b || !p->options->quantize_bias || w->block ||
-                (n_scales != 1 && n_scales != b->n_elems);
+    *is_float =
+        !b || !p->options->quantize_bias || w->block || (n_scales != 1 && n_scales != b->n_elems);
     if (*is_float)
         return HONE_OK;
     hn_arena *a = p->model->arena;
-    void *q, *scales, *zeros;
+    void *q, *scales;
     int64_t dims[1] = {(int64_t)n_scales};
     out->is_per_channel = n_scales != 1;
     int32_t rank = out->is_per_channel ? 1 : 0;
     out->q = hn_tensor_blank(a, HN_I32, 1, b->dims, &q);
     out->scale = hn_tensor_blank(a, HN_F32, rank, dims, &scales);
-    out->zero = hn_tensor_blank(a, HN_I32, rank, dims, &zeros);
-    if (!out->q || !out->scale || !out->zero)
+    if (!out->q || !out->scale)
         return HONE_E_NOMEM;
     for (uint64_t i = 0; i < n_scales; i++) {
         double s = 0;

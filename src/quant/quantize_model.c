@@ -1,4 +1,5 @@
-/* Quantization from a model to a model: the graph is optimized, decided upon, calibrated, written. */
+/* Quantization from a model to a model: the graph is optimized, decided upon, calibrated, written.
+ */
 #include "pass/pass.h"
 #include "quant/quant_int.h"
 #include "quant/writers.h"
@@ -90,8 +91,7 @@ static hone_status report_nodes(hn_quant_plan *p) {
         if (!is_worth_a_line(q))
             continue;
         hone_quantized_node n = {
-            .node = hn_arena_printf(r->arena, "%s",
-                                    hn_node_label(p->g, id, label, sizeof label)),
+            .node = hn_arena_printf(r->arena, "%s", hn_node_label(p->g, id, label, sizeof label)),
             .op = hn_arena_printf(r->arena, "%s", hn_s(hn_node_at(p->g, id)->op)),
             .is_quantized = q->is_quantized,
             .reason = q->is_quantized ? "" : q->reason,
@@ -108,15 +108,61 @@ static hone_status report_nodes(hn_quant_plan *p) {
     return HONE_OK;
 }
 
+/* The N layers with the smallest signal to noise. */
+static hone_status find_sensitive(hn_quant_plan *p) {
+    bool *is_sensitive = HN_NEW_N(p->arena, bool, (size_t)p->n_nodes + 1);
+    HN_TRY_PTR(is_sensitive);
+    for (uint32_t i = 0; i < p->options->keep_sensitive; i++) {
+        hn_id worst = HN_NONE;
+        for (hn_id id = 0; id < p->n_nodes; id++)
+            if (!is_sensitive[id] && !isnan(p->nodes[id].output_sqnr) &&
+                (worst == HN_NONE || p->nodes[id].output_sqnr < p->nodes[worst].output_sqnr))
+                worst = id;
+        if (worst != HN_NONE)
+            is_sensitive[worst] = true;
+    }
+    p->is_sensitive = is_sensitive;
+    return HONE_OK;
+}
+
+/* With less nodes than before; what was observed stays. */
+static hone_status select_again(hn_quant_plan *p, hone_error *err) {
+    const hn_quant_plan old = *p;
+    const hn_quant_node *nodes = p->nodes;
+    HN_TRY(find_sensitive(p));
+    HN_TRY(hn_quant_select(p));
+    for (hn_id id = 0; id < p->n_values; id++) {
+        const hn_quant_value *from = &old.values[hn_quant_root(&old, id)];
+        hn_quant_value *to = &p->values[id];
+        to->observer = from->observer;
+        if (from->has_range && to->is_quantized) {
+            to->has_range = true;
+            to->low = from->low;
+            to->high = from->high;
+            to->method = from->method;
+        }
+    }
+    for (hn_id id = 0; id < p->n_nodes; id++) {
+        p->nodes[id].input_sqnr = nodes[id].input_sqnr;
+        p->nodes[id].output_sqnr = nodes[id].output_sqnr;
+    }
+    p->report->tensors.n = 0;
+    return hn_quant_settle(p, err);
+}
+
 static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
     const hone_quantize_options *o = p->options;
     HN_TRY(hn_quant_select(p));
+    if (o->equalize)
+        HN_TRY(hn_quant_equalize(p, err));
     HN_TRY(hn_quant_calibrate(p, err));
+    if (o->explain || o->correct_bias || o->keep_sensitive)
+        HN_TRY(hn_quant_measure(p, err));
+    if (o->keep_sensitive)
+        HN_TRY(select_again(p, err));
     HN_TRY(hn_quant_write_qdq(p, err));
     HN_TRY(report_nodes(p));
-    if (o->format == HONE_QUANTIZE_QOPERATOR)
-        return hn_fail(err, HONE_E_UNSUPPORTED, "QOperator");
-    return HONE_OK;
+    return o->format == HONE_QUANTIZE_QOPERATOR ? hn_quant_to_qoperators(p->model, err) : HONE_OK;
 }
 
 static hone_status with_plan(hn_model *m, const hone_quantize_options *o,
@@ -158,6 +204,10 @@ static hone_status keep_note(void *ctx, const hn_quant_note *note) {
 static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
                                     hn_quant_report *report, hone_error *err) {
     bool is_dynamic = o->mode == HONE_QUANTIZE_DYNAMIC;
+    hn_quant_choice *choices = HN_NEW_N(report->arena, hn_quant_choice, (size_t)o->n_choices + 1);
+    HN_TRY_PTR(choices);
+    for (uint32_t i = 0; i < o->n_choices; i++)
+        choices[i] = (hn_quant_choice){o->choices[i].pattern, (hn_dtype)o->choices[i].type};
     hn_write_options w;
     hn_write_options_init(&w);
     w.weight = hn_quant_weight_type(o);
@@ -174,6 +224,10 @@ static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
     w.nodes = o->nodes;
     w.n_excluded_nodes = o->n_excluded_nodes;
     w.excluded_nodes = o->excluded_nodes;
+    w.n_choices = o->n_choices;
+    w.choices = choices;
+    w.rounding = o->search_scales ? HN_ROUND_SEARCH : HN_ROUND_RANGE;
+    w.accuracy_level = o->accuracy_level;
     w.tell = keep_note;
     w.ctx = report;
     return is_dynamic ? hn_quant_dynamic(m, &w, err) : hn_quant_weight_only(m, &w, err);
