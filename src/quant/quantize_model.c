@@ -202,7 +202,8 @@ static hone_status keep_note(void *ctx, const hn_quant_note *note) {
 }
 
 static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
-                                    hn_quant_report *report, hone_error *err) {
+                                    const hn_quant_source *source, hn_quant_report *report,
+                                    hone_error *err) {
     bool is_dynamic = o->mode == HONE_QUANTIZE_DYNAMIC;
     hn_quant_choice *choices = HN_NEW_N(report->arena, hn_quant_choice, (size_t)o->n_choices + 1);
     HN_TRY_PTR(choices);
@@ -228,9 +229,17 @@ static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
     w.choices = choices;
     w.rounding = o->search_scales ? HN_ROUND_SEARCH : HN_ROUND_RANGE;
     w.accuracy_level = o->accuracy_level;
+    w.samples = source;
+    w.max_samples = o->max_samples;
+    w.progress = o->progress;
+    w.progress_ctx = o->progress_ctx;
+    w.pool = source ? hn_pool_new(o->n_threads, hn_arena_allocator(m->arena)) : NULL;
     w.tell = keep_note;
     w.ctx = report;
-    return is_dynamic ? hn_quant_dynamic(m, &w, err) : hn_quant_weight_only(m, &w, err);
+    hone_status status =
+        is_dynamic ? hn_quant_dynamic(m, &w, err) : hn_quant_weight_only(m, &w, err);
+    hn_pool_free(w.pool);
+    return status;
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
@@ -247,7 +256,7 @@ hone_status hn_quantize(const hn_model *m, const hone_quantize_options *o,
     hone_status status = prepare_model(m, o, out, err);
     if (status == HONE_OK)
         status = o->mode == HONE_QUANTIZE_STATIC ? with_plan(*out, o, source, report, err)
-                                                 : quantize_weights(*out, o, report, err);
+                                                 : quantize_weights(*out, o, source, report, err);
     if (status != HONE_OK) {
         hn_model_free(*out);
         *out = NULL;

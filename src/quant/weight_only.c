@@ -163,6 +163,13 @@ static hone_status write_stored_attention(hn_node_writer *n) {
     return store_input(n, 1, &form);
 }
 
+/* Filters of few numbers are a small part of a model and a large one of its error. */
+static void widen_small_filters(hn_node_writer *n, const hn_tensor *t) {
+    bool is_small = t->n_elems / (uint64_t)HN_MAX(t->dims[0], 1) < LEAST_BLOCK;
+    if (is_small && hn_dtype_is_int(n->type.dtype) && hn_dtype_bits(n->type.dtype) < 8)
+        n->type.dtype = n->type.is_symmetric ? HN_I8 : HN_U8;
+}
+
 hone_status hn_write_stored_weights(hn_node_writer *n) {
     hn_str op = hn_node_at(n->w->g, n->node)->op;
     bool is_recurrent = hn_str_is(op, "LSTM") || hn_str_is(op, "GRU") || hn_str_is(op, "RNN");
@@ -172,6 +179,8 @@ hone_status hn_write_stored_weights(hn_node_writer *n) {
         if (!t || t->rank < 3)
             return hn_write_skip(n, "its weights are no constants of floats");
     }
+    if (!is_recurrent)
+        widen_small_filters(n, stored_source(n, 1));
     for (uint32_t i = 1; i <= (is_recurrent ? 2u : 1u); i++) {
         hn_weight_form form = stored_form(n, stored_source(n, i),
                                           is_recurrent    ? 2

@@ -2,6 +2,7 @@
 #ifndef HN_QUANT_WRITER_H
 #define HN_QUANT_WRITER_H
 
+#include "quant/feedback.h"
 #include "quant/writers.h"
 
 /* A quantized weight in the graph: values. */
@@ -41,6 +42,8 @@ typedef struct hn_writer {
     HN_VEC(hn_quant_weight) activation_list;
     hn_map weights; /* value -> the newest form of it */
     HN_VEC(hn_known_weight) weight_list;
+    hn_moments **moments; /* by node: of its inputs on samples; NULL: unknown */
+    uint32_t n_moments;
     HN_VEC(hn_id) halves[2]; /* nodes to compute in float16, bfloat16 */
     hn_quant_note note;      /* of the node at hand */
 } hn_writer;
@@ -69,6 +72,9 @@ hone_status hn_write_model(hn_model *m, const hn_write_options *o, bool is_dynam
 /* These nodes, and no others, compute in half precision. */
 hone_status hn_write_halves(hn_model *m, hn_dtype to, uint32_t n, const hn_id *nodes,
                             hone_error *err);
+
+/* Fills w->moments, by a pass over the samples. */
+hone_status hn_write_moments(hn_writer *w);
 
 hone_status hn_write_dynamic_lstm(hn_node_writer *n);
 

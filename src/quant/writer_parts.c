@@ -220,6 +220,24 @@ static hone_status split_axes(hn_arena *a, const hn_tensor *t, hn_quant_result *
     return HONE_OK;
 }
 
+static hone_status round_with_feedback(hn_node_writer *n, const hn_tensor *t,
+                                       const hn_weight_form *form, hn_quant_result *r) {
+    hn_writer *w = n->w;
+    const hn_moments *moments = n->node < w->n_moments ? w->moments[n->node] : NULL;
+    if (!moments || moments->n_rows == 0)
+        return HONE_OK;
+    bool is_conv = hn_str_is(hn_node_at(w->g, n->node)->op, "Conv");
+    bool are_columns = is_conv || hn_write_int(n, "transB", 0) != 0;
+    hn_feedback_job job = {.w = t,
+                           .type = &form->type,
+                           .axis = form->axis,
+                           .block = form->block,
+                           .inputs = are_columns ? HN_INPUTS_ARE_COLUMNS : HN_INPUTS_ARE_ROWS,
+                           .moments = moments,
+                           .pool = w->o->pool};
+    return hn_quant_feedback(&job, w->m->arena, r, &w->note.feedback_gain);
+}
+
 static hone_status make_weight(hn_node_writer *n, hn_id value, const hn_tensor *t,
                                const hn_weight_form *form, hn_quant_result *out) {
     hn_writer *w = n->w;
@@ -232,6 +250,7 @@ static hone_status make_weight(hn_node_writer *n, hn_id value, const hn_tensor *
                                       out, w->err)
                     : hn_quant_tensor(&named, &form->type, form->axis, form->block, w->m->arena,
                                       out, w->err));
+    HN_TRY(round_with_feedback(n, &named, form, out));
     HN_TRY(note_weight(w, &named, form, out));
     hn_model_let_go(w->m, t);
     if (form->joins_axes)
