@@ -1,6 +1,11 @@
 """hone.quantize: files that onnxruntime runs, with results within a quantization step of hone's."""
 
 import json
+import os
+import pathlib
+import subprocess
+import sys
+import zipfile
 
 import numpy as np
 import onnx
@@ -162,3 +167,53 @@ def test_errors():
     quantized = hone.quantize(model, samples=samples())
     with pytest.raises(hone.Error, match="quantized already"):
         hone.quantize(quantized, samples=samples())
+
+
+def accuracy(session, images, labels):
+    outputs = session.run(None, {session.get_inputs()[0].name: images})[0]
+    return 100 * float(np.mean(outputs.argmax(1) == labels))
+
+
+def test_accuracy_of_digits():
+    folder = pathlib.Path(__file__).parents[2] / "examples" / "digits"
+    images, labels, calib = (np.load(folder / f"{name}.npy") for name in ("images", "labels", "calib"))
+    exact = accuracy(hone.InferenceSession(str(folder / "digits.onnx")), images, labels)
+    for options in ({}, {"format": "qoperator"}, {"mode": "dynamic"}, {"equalize": True, "correct_bias": True}):
+        samples = [{"image": calib[i : i + 16]} for i in range(0, len(calib), 16)]
+        quantized = hone.quantize(folder / "digits.onnx", samples=samples, **options)
+        assert accuracy(quantized.session(), images, labels) >= exact - 0.3
+
+
+def cifar_images(archive, split, per_class):
+    image = pytest.importorskip("PIL.Image")
+    pixels, labels = [], []
+    with zipfile.ZipFile(archive) as files:
+        names = sorted(name for name in files.namelist() if f"/{split}/" in name and name.endswith(".jpg"))
+        classes = sorted({name.split("/")[-2] for name in names})
+        for label, wanted in enumerate(classes):
+            for name in [name for name in names if name.split("/")[-2] == wanted][:per_class]:
+                pixels.append(np.asarray(image.open(files.open(name)).convert("RGB"), np.float32) / 255)
+                labels.append(label)
+    x = (np.stack(pixels) - [0.4914, 0.4822, 0.4465]) / [0.2470, 0.2435, 0.2616]
+    return np.ascontiguousarray(x.transpose(0, 3, 1, 2), np.float32), np.array(labels)
+
+
+@pytest.mark.parametrize("is_unbalanced", [False, True])
+def test_accuracy_of_cifar(tmp_path, is_unbalanced):
+    """A part of the images: plain int8 loses nothing, and rescue what unbalanced channels cost."""
+    shared = pathlib.Path(os.environ.get("HONE_SHARED", pathlib.Path(__file__).parents[3] / "shared"))
+    path = shared / "models" / "trained" / "mobilenetv2_cifar10.onnx"
+    if not path.exists():
+        pytest.skip("the trained models are not here")
+    if is_unbalanced:
+        script = shared / "models" / "unbalance.py"
+        subprocess.run([sys.executable, script, path, tmp_path / "model.onnx", "64", "1"], check=True)
+        path = tmp_path / "model.onnx"
+    calib, _ = cifar_images(shared / "data" / "cifar10.zip", "calib", 10)
+    images, labels = cifar_images(shared / "data" / "cifar10.zip", "test", 50)
+    exact = accuracy(hone.InferenceSession(str(path)), images, labels)
+    samples = [{"input": calib[i : i + 10]} for i in range(0, len(calib), 10)]
+    quantized = hone.quantize(path, samples=samples, equalize=is_unbalanced, correct_bias=is_unbalanced)
+    session = onnxruntime.InferenceSession(quantized.to_bytes())
+    assert accuracy(session, images, labels) >= exact - 1.0  # of 500 images, 5
+    assert not is_unbalanced or "equalized 7 groups" in quantized.quantization.notes[0]
