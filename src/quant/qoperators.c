@@ -79,15 +79,17 @@ static hn_id quantizer_of(const hn_graph *g, hn_id node) {
                                                                                     : HN_NONE;
 }
 
-/* A zero point where the file leaves it out. */
+/* A zero point where the file leaves it out, in the shape of the scale. */
 static hn_id zero_of(qoperator_job *job, const qoperand *x) {
     void *data;
     const hn_type *t = hn_value_at(job->g, x->q)->type;
-    if (x->zero != HN_NONE)
+    const hn_tensor *scale = hn_value_at(job->g, x->scale)->init;
+    if (x->zero != HN_NONE || !scale)
         return x->zero;
-    const hn_tensor *zero = t && t->kind == HN_TYPE_TENSOR
-                                ? hn_tensor_blank(job->m->arena, t->elem, 0, NULL, &data)
-                                : NULL;
+    const hn_tensor *zero =
+        t && t->kind == HN_TYPE_TENSOR
+            ? hn_tensor_blank(job->m->arena, t->elem, scale->rank, scale->dims, &data)
+            : NULL;
     return zero ? hn_patch_const(job->patch, 0, "zero_point", zero) : HN_NONE;
 }
 

@@ -82,8 +82,8 @@ static const char *layer_obstacle(const hn_quant_plan *p, hn_id node) {
     const hn_quant_op *op = p->nodes[node].op;
     const hn_node *n = hn_node_at(g, node);
     const hn_tensor *w = hn_quant_const_input(g, node, (uint32_t)op->weight_slot);
-    if (w && w->dtype != HN_F32)
-        return "its weight is not float32";
+    if ((w && w->dtype != HN_F32) || !is_float_value(g, n->outputs[0]))
+        return "its values are not float32";
     if (!w && !(op->data_slots >> op->weight_slot & 1))
         return "its weight is not a constant";
     if (!w && p->options->matmul_const_b_only)
@@ -116,8 +116,6 @@ static const char *node_obstacle(const hn_quant_plan *p, hn_id node) {
         return "it is not among the nodes that were named";
     if (n->block != 0)
         return "it is in a subgraph";
-    if (!is_float_value(p->g, n->outputs[0]))
-        return "its values are not float32";
     if (is_kept_float(p, n->outputs[0]) ||
         (op->role == HN_ROLE_LAYER && (is_kept_float(p, hn_quant_input(p->g, node, 0)) ||
                                        is_kept_float(p, hn_quant_input(p->g, node, 1)))))
@@ -133,6 +131,12 @@ static bool is_asked_for(const hone_quantize_options *o, const hn_quant_op *op, 
     return o->n_op_types ? is_listed(hn_s(name), o->n_op_types, o->op_types) : op->is_default;
 }
 
+/* Layers of other float types are worth a word, integers are not. */
+static bool op_is_on_floats(const hn_quant_plan *p, hn_id node) {
+    return is_float_value(p->g, hn_node_at(p->g, node)->outputs[0]) ||
+           p->nodes[node].op->role == HN_ROLE_LAYER;
+}
+
 static void find_candidates(hn_quant_plan *p) {
     for (hn_id id = 0; id < p->n_nodes; id++) {
         const hn_node *n = hn_node_at(p->g, id);
@@ -146,8 +150,9 @@ static void find_candidates(hn_quant_plan *p) {
                 q->op && q->op->role == HN_ROLE_LAYER ? "its operator was not asked for" : NULL;
             continue;
         }
-        q->reason = node_obstacle(p, id);
-        q->is_quantized = !q->reason;
+        q->is_quantized = op_is_on_floats(p, id);
+        q->reason = q->is_quantized ? node_obstacle(p, id) : NULL;
+        q->is_quantized = q->is_quantized && !q->reason;
     }
 }
 

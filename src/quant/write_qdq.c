@@ -1,9 +1,15 @@
 /* Writing the QDQ format: QuantizeLinear and DequantizeLinear around the float operators. */
 #include "quant/static_weights.h"
 
+typedef struct known_zero {
+    const hn_tensor *tensor;
+    hn_id value;
+} known_zero;
+
 typedef struct qdq_writer {
     hn_quant_plan *p;
     hn_patch *patch;
+    HN_VEC(known_zero) known_zeros;
     uint32_t *position;    /* by node of the main graph: its place */
     hn_id *scales, *zeros; /* by value: constants of the parameters of its root */
     hn_str quantize, dequantize;
@@ -37,32 +43,35 @@ static hn_id first_reader(const qdq_writer *w, hn_id value) {
     return first;
 }
 
-static hn_id put_node(qdq_writer *w, hn_id before, hn_str op, const char *stem, hn_id x,
-                      hn_id scale, hn_id zero, uint32_t n_attrs, const hn_attr *attrs) {
+/* New nodes have no names, and constants short ones: names of hundreds of nodes would be a part of
+ * the file that shows. */
+static hn_id put_node(qdq_writer *w, hn_id before, hn_str op, hn_id x, hn_id scale, hn_id zero,
+                      uint32_t n_attrs, const hn_attr *attrs) {
     hn_id inputs[3] = {x, scale, zero};
-    hn_str name = hn_internf(w->p->model->names, "%s_%s", stem, hn_s(op));
-    hn_id node = hn_patch_node(w->patch, before, NULL, op, name, zero == HN_NONE ? 2 : 3, inputs, 1,
+    hn_id node = hn_patch_node(w->patch, before, NULL, op, NULL, zero == HN_NONE ? 2 : 3, inputs, 1,
                                n_attrs, attrs);
     return node == HN_NONE ? HN_NONE : hn_patch_output(w->patch, node, 0);
 }
 
-static const char *named(qdq_writer *w, const char *stem, const char *suffix) {
-    const char *name = hn_arena_printf(w->p->arena, "%s_%s", stem, suffix);
-    return name ? name : suffix;
+static hn_id put_integers(qdq_writer *w, hn_id value, const hn_tensor *q) {
+    const char *stem = hn_s(hn_value_at(w->p->g, value)->name);
+    const char *name = hn_arena_printf(w->p->arena, "%s_quantized", stem);
+    return hn_patch_const(w->patch, 0, name ? name : stem, q);
 }
 
-static hn_id put_const(qdq_writer *w, const char *stem, const char *suffix, const hn_tensor *t) {
-    return hn_patch_const(w->patch, 0, named(w, stem, suffix), t);
+static hn_id put_scale(qdq_writer *w, const hn_tensor *t) {
+    return hn_patch_const(w->patch, 0, "scale", t);
 }
 
-/* Zero points of a weight; HN_NONE where they are all 0, which is what a missing one means. A
- * QuantizeLinear takes its type from there. */
-static hn_id put_zeros(qdq_writer *w, const char *stem, const hn_tensor *zero, bool is_needed) {
-    int64_t value = 0;
-    for (uint64_t i = 0; i < zero->n_elems && value == 0; i++)
-        if (!hn_tensor_get_i64(zero, i, &value))
-            value = 1;
-    return value == 0 && !is_needed ? HN_NONE : put_const(w, stem, "zero_point", zero);
+/* Equal zero points are one constant. */
+static hn_id put_zero(qdq_writer *w, const hn_tensor *t) {
+    for (uint32_t i = 0; i < w->known_zeros.n; i++)
+        if (hn_tensor_equal(w->known_zeros.at[i].tensor, t))
+            return w->known_zeros.at[i].value;
+    known_zero zero = {t, hn_patch_const(w->patch, 0, "zero_point", t)};
+    if (!HN_VEC_PUSH(w->p->arena, &w->known_zeros, zero))
+        hn_patch_fail(w->patch, HONE_E_NOMEM);
+    return zero.value;
 }
 
 static const hn_tensor *zero_tensor(hn_arena *a, hn_dtype dtype, int32_t zero) {
@@ -84,14 +93,13 @@ static hone_status put_params(qdq_writer *w, hn_id value, hn_id *scale, hn_id *z
     hn_id root = hn_quant_root(w->p, value);
     hn_quant_value *v = &w->p->values[root];
     if (w->scales[root] == HN_NONE) {
-        const char *stem = hn_s(hn_value_at(w->p->g, root)->name);
         hn_arena *a = w->p->model->arena;
         const hn_tensor *s = hn_tensor_new(a, HN_F32, 0, NULL, &v->params.scale, false);
         const hn_tensor *z = zero_tensor(a, v->type.dtype, v->params.zero);
         if (!s || !z)
             return HONE_E_NOMEM;
-        w->scales[root] = put_const(w, stem, "scale", s);
-        w->zeros[root] = put_const(w, stem, "zero_point", z);
+        w->scales[root] = put_scale(w, s);
+        w->zeros[root] = put_zero(w, z);
     }
     *scale = w->scales[root];
     *zero = w->zeros[root];
@@ -136,11 +144,10 @@ static hn_id quantized_producer(const qdq_writer *w, hn_id value, hn_id *source)
 static hone_status put_pair(qdq_writer *w, hn_id value) {
     const hn_quant_plan *p = w->p;
     hn_id source, producer = quantized_producer(w, value, &source), scale, zero;
-    const char *stem = hn_s(hn_value_at(p->g, value)->name);
     hn_id before = first_reader(w, value);
     HN_TRY(put_params(w, value, &scale, &zero));
-    hn_id q = put_node(w, before, w->quantize, stem, source, scale, zero, 0, NULL);
-    hn_id dq = put_node(w, before, w->dequantize, stem, q, scale, zero, 0, NULL);
+    hn_id q = put_node(w, before, w->quantize, source, scale, zero, 0, NULL);
+    hn_id dq = put_node(w, before, w->dequantize, q, scale, zero, 0, NULL);
     if (producer != HN_NONE) {
         hn_patch_replace(w->patch, value, dq);
         return HONE_OK;
@@ -163,7 +170,7 @@ static void count_bytes(hn_quant_plan *p, hn_id node, const hn_tensor *q, const 
     p->nodes[node].quantized_bytes += q->data_bytes + scale->data_bytes;
 }
 
-static hn_id put_weight_node(qdq_writer *w, hn_id node, const char *stem,
+static hn_id put_weight_node(qdq_writer *w, hn_id node, hn_id value,
                              const hn_static_weight *weight) {
     hn_strtab *names = w->p->model->names;
     hn_attr attrs[2];
@@ -172,17 +179,15 @@ static hn_id put_weight_node(qdq_writer *w, hn_id node, const char *stem,
         attrs[n_attrs++] = int_attribute(names, "axis", weight->axis);
     if (weight->block)
         attrs[n_attrs++] = int_attribute(names, "block_size", weight->block);
-    hn_id scale = put_const(w, stem, "scale", weight->result.scale);
-    bool has_pair = w->p->options->add_qdq_pair_to_weight;
-    hn_id zero = put_zeros(w, stem, weight->result.zero, has_pair);
+    hn_id scale = put_scale(w, weight->result.scale);
+    hn_id zero = put_zero(w, weight->result.zero);
     hn_id x;
-    if (has_pair) {
-        hn_id value = hn_quant_input(w->p->g, node, (uint32_t)w->p->nodes[node].op->weight_slot);
-        x = put_node(w, node, w->quantize, stem, value, scale, zero, n_attrs, attrs);
+    if (w->p->options->add_qdq_pair_to_weight) {
+        x = put_node(w, node, w->quantize, value, scale, zero, n_attrs, attrs);
     } else {
-        x = put_const(w, stem, "quantized", weight->result.q);
+        x = put_integers(w, value, weight->result.q);
     }
-    return put_node(w, node, w->dequantize, stem, x, scale, zero, n_attrs, attrs);
+    return put_node(w, node, w->dequantize, x, scale, zero, n_attrs, attrs);
 }
 
 static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *weight) {
@@ -192,12 +197,11 @@ static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *w
     if (is_float)
         return HONE_OK;
     uint32_t slot = (uint32_t)w->p->nodes[node].op->bias_slot;
-    const char *stem = hn_s(hn_value_at(w->p->g, hn_quant_input(w->p->g, node, slot))->name);
     hn_attr axis = int_attribute(w->p->model->names, "axis", 0);
-    hn_id q = put_const(w, stem, "quantized", bias.q);
-    hn_id scale = put_const(w, stem, "scale", bias.scale);
-    hn_id dq = put_node(w, node, w->dequantize, stem, q, scale, HN_NONE,
-                        bias.is_per_channel ? 1 : 0, &axis);
+    hn_id q = put_integers(w, hn_quant_input(w->p->g, node, slot), bias.q);
+    hn_id scale = put_scale(w, bias.scale);
+    hn_id dq =
+        put_node(w, node, w->dequantize, q, scale, HN_NONE, bias.is_per_channel ? 1 : 0, &axis);
     hn_patch_set_input(w->patch, node, slot, dq);
     count_bytes(w->p, node, bias.q, bias.scale, hn_quant_const_input(w->p->g, node, slot));
     return HONE_OK;
@@ -209,8 +213,7 @@ static hone_status put_weight(qdq_writer *w, hn_id node, hone_error *err) {
     hn_id value = hn_quant_input(p->g, node, slot);
     hn_static_weight weight;
     HN_TRY(hn_static_weight_of(p, node, &weight, err));
-    const char *stem = hn_s(hn_value_at(p->g, value)->name);
-    hn_id dq = put_weight_node(w, node, stem, &weight);
+    hn_id dq = put_weight_node(w, node, value, &weight);
     p->nodes[node].weight_sqnr = weight.sqnr;
     count_bytes(p, node, weight.result.q, weight.result.scale, weight.w);
     hn_patch_set_input(w->patch, node, slot, dq);
@@ -229,14 +232,13 @@ static hone_status put_lookup(qdq_writer *w, hn_id id, hone_error *err) {
         return HONE_OK;
     }
     HN_TRY(hn_static_weight_of(p, id, &weight, err));
-    const char *stem = hn_s(hn_value_at(p->g, n->inputs[0])->name);
-    hn_id inputs[2] = {put_const(w, stem, "quantized", weight.result.q), n->inputs[1]};
-    hn_id scale = put_const(w, stem, "scale", weight.result.scale);
-    hn_id zero = put_zeros(w, stem, weight.result.zero, false);
+    hn_id inputs[2] = {put_integers(w, n->inputs[0], weight.result.q), n->inputs[1]};
+    hn_id scale = put_scale(w, weight.result.scale);
+    hn_id zero = put_zero(w, weight.result.zero);
     hn_id rows =
         hn_patch_node(w->patch, id, NULL, n->op, n->name, 2, inputs, 1, n->n_attrs, n->attrs);
     hn_attr axis = int_attribute(p->model->names, "axis", -1);
-    hn_id dq = put_node(w, id, w->dequantize, stem, hn_patch_output(w->patch, rows, 0), scale, zero,
+    hn_id dq = put_node(w, id, w->dequantize, hn_patch_output(w->patch, rows, 0), scale, zero,
                         weight.axis >= 0 ? 1 : 0, &axis);
     hn_patch_replace(w->patch, n->outputs[0], dq);
     p->nodes[id].weight_sqnr = weight.sqnr;
@@ -256,11 +258,9 @@ static hone_status put_const_operands(qdq_writer *w, hn_id node, hone_error *err
         hn_quant_result r;
         if (!t || t->dtype != HN_F32 || !hn_quant_is_data(op, i) || (int32_t)i == op->weight_slot)
             continue;
-        const char *stem = hn_s(hn_value_at(p->g, n->inputs[i])->name);
         HN_TRY(hn_quant_tensor(t, &type, -1, 0, p->model->arena, &r, err));
-        hn_id dq = put_node(w, node, w->dequantize, stem, put_const(w, stem, "quantized", r.q),
-                            put_const(w, stem, "scale", r.scale), put_zeros(w, stem, r.zero, false),
-                            0, NULL);
+        hn_id dq = put_node(w, node, w->dequantize, put_integers(w, n->inputs[i], r.q),
+                            put_scale(w, r.scale), put_zero(w, r.zero), 0, NULL);
         hn_patch_set_input(w->patch, node, i, dq);
         count_bytes(p, node, r.q, r.scale, t);
     }
