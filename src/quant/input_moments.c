@@ -3,9 +3,10 @@
 #include "quant/quant_int.h"
 #include "quant/writer.h"
 
-#define MOST_BYTES ((uint64_t)1 << 30) /* of all moments; layers beyond that are rounded plainly \
-                                        */
-#define MOST_ROWS 8192u                /* of a layer: more change little */
+#define MOST_BYTES                                                                \
+  ((uint64_t)1 << 30)   /* of all moments; layers beyond that are rounded plainly \
+                         */
+#define MOST_ROWS 8192u /* of a layer: more change little */
 #define MOST_ROWS_OF_SAMPLE 512u
 
 typedef struct moments_pass {

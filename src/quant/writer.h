@@ -90,7 +90,11 @@ hone_status hn_write_stored_weights(hn_node_writer *n); /* Conv, ConvTranspose, 
 hone_status hn_write_skip(hn_node_writer *n, const char *reason);     /* it stays float */
 hn_id hn_write_input(const hn_node_writer *n, uint32_t i);            /* HN_NONE when absent */
 const hn_tensor *hn_write_const(const hn_node_writer *n, uint32_t i); /* NULL: not constant */
-hn_dtype hn_write_elem(const hn_node_writer *n, hn_id value);         /* HN_UNDEFINED: unknown */
+/* The constant matrix that input i is, or is the Transpose of: tied weights of an embedding table
+ * are too large to be transposed when a model is optimized. */
+const hn_tensor *hn_write_matrix(const hn_node_writer *n, uint32_t i, hn_id *value,
+                                 bool *is_transposed);
+hn_dtype hn_write_elem(const hn_node_writer *n, hn_id value); /* HN_UNDEFINED: unknown */
 int64_t hn_write_int(const hn_node_writer *n, const char *attr, int64_t absent);
 float hn_write_float(const hn_node_writer *n, const char *attr, float absent);
 
@@ -107,8 +111,8 @@ void hn_write_beside(hn_node_writer *n, hn_id value);
 /* Readers of the node's output i read `with`. */
 void hn_write_result(hn_node_writer *n, uint32_t i, hn_id with);
 
-/* The quantized form of constant input i; each is made once. */
-hone_status hn_write_weight(hn_node_writer *n, uint32_t i, const hn_weight_form *form,
+/* The quantized form of a constant; each is made once. */
+hone_status hn_write_weight(hn_node_writer *n, hn_id value, const hn_weight_form *form,
                             hn_quant_weight *out);
 /* The outputs of one DynamicQuantizeLinear per value and block. */
 hone_status hn_write_activation(hn_node_writer *n, hn_id value, hn_quant_weight *out);
