@@ -106,6 +106,13 @@ static bool find_channels(const cli_image_options *o, const cli_expect *e, pixel
                             e->text, (long long)n);
 }
 
+int32_t cli_image_width_axis(const cli_image_options *o, const cli_expect *e, hone_error *error) {
+    pixel_rule rule;
+    if (!find_channels(o, e, &rule, error))
+        return -1;
+    return rule.channel_axis == e->rank - 1 ? e->rank - 2 : e->rank - 1;
+}
+
 static bool read_pixel_rule(const cli_image_options *o, const cli_expect *e, pixel_rule *rule,
                             hone_error *error) {
     *rule = (pixel_rule){.scale = cli_is_float(e->elem_type) ? 1.0 / 255 : 1, .std = {1, 1, 1}};
