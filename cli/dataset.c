@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SHOWN_BAD = 10 };
@@ -118,22 +117,37 @@ void dataset_read_item(const cli_dataset *d, uint64_t key, dataset_item *item) {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static bool open_arrays(cli_dataset *d, uint32_t value, const char *source, hone_error *error) {
+/* Kinds that serve one input. */
+static bool open_for_input(cli_dataset *d, uint32_t value, hone_error *error) {
     char names[512];
-    struct stat info;
-    if (stat(d->path, &info) != 0)
-        return cli_refuse(error, "there is no dataset '%s'", d->path);
-    if (value == HONE_NONE && cli_has_suffix(d->path, ".npz"))
-        return dataset_open_archive(d, error);
     if (value == HONE_NONE)
         value = dataset_only_input(d);
     if (value == HONE_NONE)
         return cli_refuse(error,
                           "'%s': write NAME=PATH with the name of an input; the model has %s",
-                          source, cli_list_names(d->g, false, names, sizeof names));
+                          d->o.source, cli_list_names(d->g, false, names, sizeof names));
     if (!dataset_add_input(d, value, error))
         return false;
-    return S_ISDIR(info.st_mode) ? dataset_open_folder(d, error) : dataset_open_array(d, error);
+    return dataset_is_folder(d->path) ? dataset_open_folder(d, error)
+                                      : dataset_open_array(d, error);
+}
+
+static bool open_source(cli_dataset *d, hone_error *error) {
+    uint32_t value = split_source(d, d->o.source, &d->path);
+    bool is_folder = dataset_is_folder(d->path);
+    if (!is_folder && !dataset_is_file(d->path))
+        return cli_refuse(error, "there is no dataset '%s'", d->path);
+    if (d->o.vocab && !is_folder)
+        return dataset_open_text(d, value, error);
+    if (!is_folder && (cli_has_suffix(d->path, ".txt") || cli_has_suffix(d->path, ".tsv")))
+        return cli_refuse(error, "'%s': lines of text need --vocab FILE", d->path);
+    if (is_folder && dataset_has_sets(d->path))
+        return dataset_open_sets(d, error);
+    if (dataset_is_manifest(d->path))
+        return dataset_open_manifest(d, error);
+    if (value == HONE_NONE && cli_has_suffix(d->path, ".npz"))
+        return dataset_open_archive(d, error);
+    return open_for_input(d, value, error);
 }
 
 static void start_threads(cli_dataset *d) {
@@ -150,10 +164,8 @@ bool cli_dataset_open(const hone_model *m, const cli_dataset_options *o, cli_dat
         return cli_refuse(error, "out of memory");
     d->g = hone_model_graph(m);
     d->o = *o;
-    uint32_t value = split_source(d, o->source, &d->path);
     if (make_input_tables(d, error) && dataset_parse_augment(o->augment, &d->augment, error) &&
-        open_arrays(d, value, o->source, error) && dataset_check_augment(d, error) &&
-        dataset_make_order(d, error)) {
+        open_source(d, error) && dataset_check_augment(d, error) && dataset_make_order(d, error)) {
         start_threads(d);
         return true;
     }

@@ -71,6 +71,11 @@ bool dataset_add_input(cli_dataset *d, uint32_t value, hone_error *error);
 bool dataset_open_folder(cli_dataset *d, hone_error *error); /* of images */
 bool dataset_open_array(cli_dataset *d, hone_error *error);
 bool dataset_open_archive(cli_dataset *d, hone_error *error);
+bool dataset_has_sets(const char *path);
+bool dataset_open_sets(cli_dataset *d, hone_error *error);
+bool dataset_is_manifest(const char *path);
+bool dataset_open_text(cli_dataset *d, uint32_t tokens, hone_error *error);
+bool dataset_open_manifest(cli_dataset *d, hone_error *error);
 
 /* ---- order ----------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* Reads and writes NumPy's .npy files: a header in Python syntax, then the elements. */
 #include "cli_value.h"
+#include "text_utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,12 +143,8 @@ static void copy_npy_elements(const npy_header *h, unsigned char *out) {
 }
 
 static void add_utf8(cli_buffer *out, uint32_t c) {
-    unsigned char text[4];
-    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = n; i-- > 1; c >>= 6)
-        text[i] = (unsigned char)(0x80 | (c & 0x3f));
-    text[0] = (unsigned char)(lead[n] | c);
+    char text[4];
+    size_t n = text_put_utf8(c & 0x1fffff, text);
     cli_buffer_add(out, text, n);
 }
 
