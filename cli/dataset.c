@@ -196,9 +196,7 @@ static bool leave_out(cli_dataset *d, uint64_t i, hone_error *error) {
                           "more than %llu samples of '%s' cannot be read; the first one: %.600s",
                           (unsigned long long)d->n_bad, d->path, d->first_bad.message);
     if (d->n_bad == d->o.max_bad)
-        return cli_refuse(error,
-                          "%.600s (sample '%.200s' of '%s'; --max-bad N leaves out up to N such "
-                          "samples)",
+        return cli_refuse(error, "%.600s (sample '%.200s' of '%s'; --max-bad N leaves out up to N)",
                           bad->error.message, name, d->path);
     if (d->n_bad++ < SHOWN_BAD)
         cli_buffer_printf(&d->bad_names, "  %s: %s\n", name, bad->error.message);

@@ -26,6 +26,21 @@ static void close_image_folder(void *state) {
     free(f);
 }
 
+static hone_value *read_image(const char *path, const cli_expect *e, const cli_image_options *o,
+                              hone_error *error) {
+    cli_buffer file;
+    cli_image image;
+    hone_value *v = NULL;
+    if (!cli_file_read(path, &file, error))
+        return NULL;
+    if (cli_image_decode(&file, path, &image, error)) {
+        v = cli_image_to_value(&image, o, e, error);
+        cli_image_free(&image);
+    }
+    cli_buffer_free(&file);
+    return v;
+}
+
 static bool read_image_sample(const cli_dataset *d, uint64_t i, dataset_item *item,
                               hone_error *error) {
     const image_folder *f = d->state;
@@ -34,7 +49,7 @@ static bool read_image_sample(const cli_dataset *d, uint64_t i, dataset_item *it
     item->name = dataset_copy_text(image->path + f->shown);
     if (!item->name)
         return cli_refuse(error, "out of memory");
-    item->values[0] = cli_value_read(image->path, &d->expects[0], &d->o.image, NULL, error);
+    item->values[0] = read_image(image->path, &d->expects[0], &d->o.image, error);
     return item->values[0] != NULL;
 }
 

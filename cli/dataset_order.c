@@ -39,11 +39,12 @@ static bool read_target_lines(cli_dataset *d, hone_error *error) {
         d->targets[n++] = target;
         at = end;
     }
-    if (ok && (*at || n != d->n_stored))
-        ok = cli_refuse(error,
-                        "--targets %s: after %llu numbers comes '%.20s'; it needs a whole number "
-                        "for each of the %llu samples",
-                        d->o.targets, (unsigned long long)n, *at ? at : "the end",
+    if (ok && *at && n < d->n_stored)
+        ok = cli_refuse(error, "--targets %s: number %llu is '%.*s', which is no whole number",
+                        d->o.targets, (unsigned long long)n + 1, (int)strcspn(at, " \t\r\n"), at);
+    else if (ok && (*at || n < d->n_stored))
+        ok = cli_refuse(error, "--targets %s: it has %s%llu numbers, but there are %llu samples",
+                        d->o.targets, *at ? "more than " : "", (unsigned long long)n,
                         (unsigned long long)d->n_stored);
     cli_buffer_free(&file);
     return ok;

@@ -136,8 +136,12 @@ static hone_value *read_raw_value(const char *path, const raw_place *p, bool is_
     struct stat info;
     hone_value *v = NULL;
     int64_t dims[CLI_MAX_RANK + 1] = {1};
-    if (!raw_bytes(p, &n_bytes) || stat(path, &info) != 0 || !S_ISREG(info.st_mode) ||
-        p->offset > (uint64_t)info.st_size || n_bytes > (uint64_t)info.st_size - p->offset) {
+    if (!raw_bytes(p, &n_bytes)) {
+        cli_refuse(error, "'%s': its shape has too many elements", path);
+        return NULL;
+    }
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || p->offset > (uint64_t)info.st_size ||
+        n_bytes > (uint64_t)info.st_size - p->offset) {
         cli_refuse(error, "'%s' is missing, or has no %llu bytes of elements from byte %llu on",
                    path, (unsigned long long)n_bytes, (unsigned long long)p->offset);
         return NULL;

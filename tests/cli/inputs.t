@@ -109,7 +109,7 @@ Answers
   sample  class  answer  value
   0              0           0
 $ hone run pair.onnxtxt --data left=$DATA/images.npy --fill ones
-hone: input 'left' takes float[n,2], but the sample has float[1,1,8,8] (sample '0' of '*'; --max-bad N leaves out up to N such samples)
+hone: input 'left' takes float[n,2], but the sample has float[1,1,8,8] (sample '0' of '*'; --max-bad N leaves out up to N)
 [1]
 $ hone run colour.onnxtxt --data data --repeat 3
 hone: --data and --repeat exclude each other
