@@ -83,7 +83,7 @@ void dataset_item_free(const cli_dataset *d, dataset_item *item) {
 }
 
 /* Rows of a batch are checked without their number. */
-static bool fits_input(const cli_expect *e, bool is_row, const hone_value *v) {
+static bool sample_fits(const cli_expect *e, bool is_row, const hone_value *v) {
     hone_tensor_info t;
     if (!hone_value_tensor(v, &t))
         return e->kind == hone_value_kind(v);
@@ -97,7 +97,7 @@ static bool fits_input(const cli_expect *e, bool is_row, const hone_value *v) {
 static bool check_item(const cli_dataset *d, const dataset_item *item, hone_error *error) {
     char found[256];
     for (uint32_t k = 0; k < d->n; k++)
-        if (!fits_input(&d->expects[k], d->are_rows[k], item->values[k]))
+        if (!sample_fits(&d->expects[k], d->are_rows[k], item->values[k]))
             return cli_refuse(error, "input '%s' takes %s, but the sample has %s", d->inputs[k],
                               d->expects[k].text,
                               cli_value_text(item->values[k], found, sizeof found));

@@ -63,7 +63,7 @@ static void fit_pair(size_t room, size_t *first, size_t *second) {
     }
 }
 
-static void put_number(cli_buffer *out, int32_t number) {
+static void put_token_number(cli_buffer *out, int32_t number) {
     cli_buffer_add(out, &number, sizeof number);
 }
 
@@ -76,13 +76,13 @@ static bool split_line(const text_lines *t, const text_line *line, token_row *ro
     if (tab)
         n_second = wordpiece_split(t->tokenizer, tab + 1, line->n - n_left - 1, room, &second);
     fit_pair(room, &n_first, &n_second);
-    put_number(&row->tokens, special->begin);
+    put_token_number(&row->tokens, special->begin);
     cli_buffer_add(&row->tokens, first.at, n_first * sizeof(int32_t));
-    put_number(&row->tokens, special->separator);
+    put_token_number(&row->tokens, special->separator);
     row->n_first = n_first + 2;
     cli_buffer_add(&row->tokens, second.at, n_second * sizeof(int32_t));
     if (tab)
-        put_number(&row->tokens, special->separator);
+        put_token_number(&row->tokens, special->separator);
     row->n = row->tokens.n / sizeof(int32_t);
     bool ok = !first.failed && !second.failed && !row->tokens.failed;
     cli_buffer_free(&first);
@@ -95,7 +95,7 @@ static double pad_of(const text_lines *t, token_role role) {
     return role == ROLE_TOKEN && special->pad >= 0 ? special->pad : 0;
 }
 
-static double element_of(const token_row *row, token_role role, size_t i) {
+static double token_element(const token_row *row, token_role role, size_t i) {
     int32_t token;
     switch (role) {
     case ROLE_TOKEN:
@@ -121,7 +121,7 @@ static hone_value *row_value(const text_lines *t, const token_row *row, token_ro
         return NULL;
     for (size_t i = 0; i < length; i++) {
         double number =
-            i < row->n || role == ROLE_POSITION ? element_of(row, role, i) : pad_of(t, role);
+            i < row->n || role == ROLE_POSITION ? token_element(row, role, i) : pad_of(t, role);
         hone_value_set_f64(v, i, 1, &number);
     }
     return v;

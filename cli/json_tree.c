@@ -20,12 +20,12 @@ static bool tree_stop(tree_reader *r, const char *problem) {
     return false;
 }
 
-static void skip_blanks(tree_reader *r) {
+static void skip_json_blanks(tree_reader *r) {
     r->at += strspn(r->at, " \t\r\n");
 }
 
-static bool take_mark(tree_reader *r, char mark) {
-    skip_blanks(r);
+static bool take_json_mark(tree_reader *r, char mark) {
+    skip_json_blanks(r);
     if (*r->at != mark)
         return false;
     r->at++;
@@ -34,7 +34,7 @@ static bool take_mark(tree_reader *r, char mark) {
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static bool take_hex(tree_reader *r, uint32_t *c) {
+static bool take_json_hex(tree_reader *r, uint32_t *c) {
     *c = 0;
     for (int i = 0; i < 4; i++, r->at++) {
         const char *digits = "0123456789abcdefABCDEF", *digit = strchr(digits, *r->at);
@@ -49,14 +49,14 @@ static bool take_hex(tree_reader *r, uint32_t *c) {
 /* Two escapes of surrogates are one character. */
 static bool take_unicode(tree_reader *r, uint32_t *c) {
     uint32_t low;
-    if (!take_hex(r, c))
+    if (!take_json_hex(r, c))
         return false;
     if ((*c & 0xfffffc00) != 0xd800 || r->at[0] != '\\' || r->at[1] != 'u') {
         *c = (*c & 0xfffff800) == 0xd800 ? TEXT_INVALID : *c;
         return true;
     }
     r->at += 2;
-    if (!take_hex(r, &low))
+    if (!take_json_hex(r, &low))
         return false;
     *c = (low & 0xfffffc00) == 0xdc00 ? 0x10000 + ((*c & 0x3ff) << 10) + (low & 0x3ff)
                                       : TEXT_INVALID;
@@ -98,7 +98,7 @@ static bool take_text(tree_reader *r, const char **text) {
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* UINT32_MAX: out of memory. */
-static uint32_t new_node(tree_reader *r) {
+static uint32_t new_json_node(tree_reader *r) {
     json_tree *t = r->tree;
     if (t->n == t->cap) {
         uint32_t cap = t->cap ? 2 * t->cap : 64;
@@ -147,12 +147,13 @@ static bool take_children(tree_reader *r, uint32_t parent, char end) {
     if (r->depth == MOST_JSON_DEPTH)
         return tree_stop(r, "arrays and objects are nested too deep");
     r->depth++;
-    if (!take_mark(r, end)) {
+    if (!take_json_mark(r, end)) {
         do {
             const char *key = NULL;
-            if (is_object && (!take_mark(r, '"') || !take_text(r, &key) || !take_mark(r, ':')))
+            if (is_object &&
+                (!take_json_mark(r, '"') || !take_text(r, &key) || !take_json_mark(r, ':')))
                 return tree_stop(r, "a member \"name\": is missing");
-            uint32_t child = new_node(r);
+            uint32_t child = new_json_node(r);
             if (child == UINT32_MAX || !take_value(r, child))
                 return false;
             json_node *nodes = r->tree->nodes;
@@ -160,8 +161,8 @@ static bool take_children(tree_reader *r, uint32_t parent, char end) {
             *(last ? &nodes[last].next : &nodes[parent].first) = child;
             nodes[parent].n++;
             last = child;
-        } while (take_mark(r, ','));
-        if (!take_mark(r, end))
+        } while (take_json_mark(r, ','));
+        if (!take_json_mark(r, end))
             return tree_stop(r, is_object ? "a comma or } is missing" : "a comma or ] is missing");
     }
     r->depth--;
@@ -170,12 +171,12 @@ static bool take_children(tree_reader *r, uint32_t parent, char end) {
 
 static bool take_value(tree_reader *r, uint32_t node) {
     json_node *nodes = r->tree->nodes;
-    if (take_mark(r, '{') || take_mark(r, '[')) {
+    if (take_json_mark(r, '{') || take_json_mark(r, '[')) {
         bool is_object = r->at[-1] == '{';
         nodes[node].kind = is_object ? JSON_OBJECT : JSON_ARRAY;
         return take_children(r, node, is_object ? '}' : ']');
     }
-    if (!take_mark(r, '"'))
+    if (!take_json_mark(r, '"'))
         return take_literal(r, &nodes[node]);
     nodes[node].kind = JSON_TEXT;
     return take_text(r, &nodes[node].text);
@@ -192,9 +193,9 @@ bool json_tree_parse(cli_buffer *file, const char *path, json_tree *tree, hone_e
         return cli_refuse(error, "out of memory");
     }
     tree_reader r = {.tree = tree, .at = (char *)tree->text.at};
-    uint32_t root = new_node(&r);
+    uint32_t root = new_json_node(&r);
     bool ok = root != UINT32_MAX && take_value(&r, root);
-    skip_blanks(&r);
+    skip_json_blanks(&r);
     size_t byte = (size_t)(r.at - (char *)tree->text.at);
     if (ok && byte != tree->text.n - 1)
         ok = tree_stop(&r, "something follows the end");
