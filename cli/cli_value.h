@@ -113,6 +113,14 @@ bool cli_value_write(const char *path, const hone_value *v, hone_error *error);
 
 hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, const cli_expect *e,
                           hone_error *error);
+/* A .npy file whose rows are read one by one, on any thread; free() closes it. `rows` is NULL when
+ * they do not lie behind each other: columns first, text, no elements. The path must outlive it. */
+typedef struct cli_npy_rows cli_npy_rows;
+bool cli_npy_rows_open(const char *path, cli_npy_rows **rows, hone_error *error);
+const int64_t *cli_npy_rows_dims(const cli_npy_rows *r, int32_t *rank);
+/* has_first_dim: the row keeps the first dimension, which is 1. NULL with the error. */
+hone_value *cli_npy_rows_read(const cli_npy_rows *r, uint64_t i, bool has_first_dim,
+                              const cli_expect *e, hone_error *error);
 bool cli_npy_print(const hone_value *v, cli_buffer *out, hone_error *error);
 
 /* Reads an archive of .npy files. `each` gets every member without its ".npy"; false stops. */

@@ -128,8 +128,8 @@ static bool open_for_input(cli_dataset *d, uint32_t value, hone_error *error) {
                           d->o.source, cli_list_names(d->g, false, names, sizeof names));
     if (!dataset_add_input(d, value, error))
         return false;
-    return dataset_is_folder(d->path) ? dataset_open_folder(d, error)
-                                      : dataset_open_array(d, error);
+    return dataset_is_folder(d->path) || dataset_is_image(d->path) ? dataset_open_images(d, error)
+                                                                   : dataset_open_array(d, error);
 }
 
 static bool open_source(cli_dataset *d, hone_error *error) {

@@ -57,7 +57,7 @@ static const dataset_reader image_reader = {.read = read_image_sample, .close = 
 
 /* ---- finding images -------------------------------------------------------------------------- */
 
-static bool has_image_name(const char *name) {
+bool dataset_is_image(const char *name) {
     static const char *const suffixes[] = {".jpg", ".jpeg", ".png",  ".bmp", ".ppm", ".pgm",
                                            ".pnm", ".gif",  ".webp", ".tif", ".tiff"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
@@ -114,7 +114,7 @@ static bool add_images_of(image_folder *f, const char *folder, int64_t label, fo
         char *path = dataset_path_in(folder, e.names[i]);
         if (!path)
             ok = cli_refuse(error, "out of memory");
-        else if (has_image_name(e.names[i]) && dataset_is_file(path)) {
+        else if (dataset_is_image(e.names[i]) && dataset_is_file(path)) {
             ok = add_image(f, path, label, error);
             path = NULL;
         } else if (dataset_is_folder(path))
@@ -193,15 +193,9 @@ static bool keep_folders(const char *path, folder_entries *e) {
     return kept > 0;
 }
 
-bool dataset_open_folder(cli_dataset *d, hone_error *error) {
+static bool find_images(cli_dataset *d, image_folder *f, hone_error *error) {
     folder_entries e = {0};
-    image_folder *f = calloc(1, sizeof *f);
-    if (!f)
-        return cli_refuse(error, "out of memory");
     f->shown = strlen(d->path) + 1;
-    d->state = f;
-    d->reader = &image_reader;
-    d->are_rows[0] = d->expects[0].rank == 4;
     bool ok = dataset_list_folder(d->path, &e, error);
     if (ok) {
         d->is_sorted_by_class = keep_folders(d->path, &e);
@@ -209,9 +203,27 @@ bool dataset_open_folder(cli_dataset *d, hone_error *error) {
                                    : add_images_of(f, d->path, -1, NULL, error);
     }
     dataset_free_entries(&e);
-    d->n_stored = f->n;
     return ok && f->n == 0
                ? cli_refuse(error, "the folder '%s' has no images, nor folders with images",
                             d->path)
                : ok;
+}
+
+static bool take_one_image(const cli_dataset *d, image_folder *f, hone_error *error) {
+    const char *slash = strrchr(d->path, '/');
+    char *path = dataset_copy_text(d->path);
+    f->shown = slash ? (size_t)(slash + 1 - d->path) : 0;
+    return path ? add_image(f, path, -1, error) : cli_refuse(error, "out of memory");
+}
+
+bool dataset_open_images(cli_dataset *d, hone_error *error) {
+    image_folder *f = calloc(1, sizeof *f);
+    if (!f)
+        return cli_refuse(error, "out of memory");
+    d->state = f;
+    d->reader = &image_reader;
+    d->are_rows[0] = d->expects[0].rank == 4;
+    bool ok = dataset_is_folder(d->path) ? find_images(d, f, error) : take_one_image(d, f, error);
+    d->n_stored = f->n;
+    return ok;
 }

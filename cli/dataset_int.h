@@ -68,7 +68,8 @@ bool dataset_add_input(cli_dataset *d, uint32_t value, hone_error *error);
 
 /* ---- readers --------------------------------------------------------------------------------- */
 
-bool dataset_open_folder(cli_dataset *d, hone_error *error); /* of images */
+bool dataset_is_image(const char *name);                     /* by its suffix */
+bool dataset_open_images(cli_dataset *d, hone_error *error); /* of a folder, or one */
 bool dataset_open_array(cli_dataset *d, hone_error *error);
 bool dataset_open_archive(cli_dataset *d, hone_error *error);
 bool dataset_has_sets(const char *path);

@@ -34,14 +34,18 @@ static hone_value *take_row(const hone_value *array, bool is_row, uint64_t i, ho
     return v;
 }
 
-static bool read_array_row(const cli_dataset *d, uint64_t i, dataset_item *item,
-                           hone_error *error) {
-    const array_rows *a = d->state;
+static bool name_row(uint64_t i, dataset_item *item, hone_error *error) {
     char name[24];
     snprintf(name, sizeof name, "%llu", (unsigned long long)i);
     item->name = dataset_copy_text(name);
-    if (!item->name)
-        return cli_refuse(error, "out of memory");
+    return item->name ? true : cli_refuse(error, "out of memory");
+}
+
+static bool read_array_row(const cli_dataset *d, uint64_t i, dataset_item *item,
+                           hone_error *error) {
+    const array_rows *a = d->state;
+    if (!name_row(i, item, error))
+        return false;
     for (uint32_t k = 0; k < d->n; k++) {
         item->values[k] = take_row(a->arrays[k], d->are_rows[k], i, error);
         if (!item->values[k])
@@ -102,9 +106,44 @@ static bool add_array(cli_dataset *d, hone_value *array, hone_error *error) {
     return true;
 }
 
+/* ---- rows that stay in their file ------------------------------------------------------------ */
+
+static bool read_file_row(const cli_dataset *d, uint64_t i, dataset_item *item, hone_error *error) {
+    if (!name_row(i, item, error))
+        return false;
+    item->values[0] = cli_npy_rows_read(d->state, i, d->are_rows[0], &d->expects[0], error);
+    return item->values[0] != NULL;
+}
+
+static const dataset_reader file_row_reader = {.read = read_file_row, .close = free};
+
+/* An array may be larger than memory. */
+static bool open_file_rows(cli_dataset *d, bool *is_open, hone_error *error) {
+    cli_npy_rows *rows;
+    int32_t rank;
+    *is_open = false;
+    if (!cli_has_suffix(d->path, ".npy"))
+        return true;
+    if (!cli_npy_rows_open(d->path, &rows, error))
+        return false;
+    *is_open = rows != NULL;
+    if (!rows)
+        return true;
+    d->state = rows;
+    d->reader = &file_row_reader;
+    d->n_stored = (uint64_t)cli_npy_rows_dims(rows, &rank)[0];
+    d->are_rows[0] = d->expects[0].rank != rank - 1;
+    return true;
+}
+
 /* The array has rows of what the input takes, so it may have another rank. */
 bool dataset_open_array(cli_dataset *d, hone_error *error) {
     const cli_image_options no_image = {0};
+    bool is_open;
+    if (!open_file_rows(d, &is_open, error))
+        return false;
+    if (is_open)
+        return true;
     return open_rows(d, error) &&
            add_array(d, cli_value_read(d->path, &d->expects[0], &no_image, NULL, error), error);
 }

@@ -257,3 +257,21 @@ $ hone run whole.onnxtxt --data rows.json --json | head -n 1
 $ hone run make.onnxtxt -i rows.json -o left=rows.npy >/dev/null && hone run whole.onnxtxt --data rows.npy
 hone: input 'x' takes int64[n,2], but the sample has float[1,2] (sample '0' of 'rows.npy'; --max-bad N leaves out up to N)
 [1]
+$ printf '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Identity (x) }' >row.onnxtxt && hone run row.onnxtxt --data rows.npy --top 1
+row.onnxtxt: 3 samples
+~
+Answers
+  sample  class  answer  value
+  0              0          -0
+  1              1          -0
+  2              0          -0
+$ head -c 140 rows.npy >cut.npy && hone run row.onnxtxt --data cut.npy
+hone: 'cut.npy' is truncated: 6 elements of 4 bytes do not fit into 12
+[1]
+$ hone run row.onnxtxt --data rows.npy --batch 2
+hone: input 'x' takes float[2], 1 sample at once, not a batch of 2
+[1]
+$ hone run colour.onnxtxt --data photos/red/1.ppm --resize 2 --json
+{"model": "colour.onnxtxt", "samples": 1, "labelled": 0, "answers": [
+  {"name": "1.ppm", "class": 0, "value": 1}
+]}
