@@ -46,9 +46,6 @@ static void mark_ascii(text_chars *t) {
 }
 
 text_chars *text_chars_new(void) {
-    static const uint32_t ideographs[][2] = {
-        {0x4e00, 0x9fff},   {0x3400, 0x4dbf},   {0x20000, 0x2a6df}, {0x2a700, 0x2b73f},
-        {0x2b740, 0x2b81f}, {0x2b820, 0x2ceaf}, {0xf900, 0xfaff},   {0x2f800, 0x2fa1f}};
     size_t n_folds = n_unicode_folds / 2;
     text_chars *t = calloc(1, sizeof *t + n_folds * sizeof *t->folds);
     if (!t)
@@ -58,8 +55,6 @@ text_chars *text_chars_new(void) {
     mark_runs(t, unicode_marks, n_unicode_marks, TEXT_MARK);
     mark_runs(t, unicode_controls, n_unicode_controls, TEXT_CONTROL);
     mark_runs(t, unicode_spaces, n_unicode_spaces, TEXT_SPACE);
-    for (size_t i = 0; i < sizeof ideographs / sizeof *ideographs; i++)
-        mark_range(t, ideographs[i][0], ideographs[i][1], TEXT_IDEOGRAPH);
     t->kinds[TEXT_INVALID] = TEXT_CONTROL;
     uint32_t from = FIRST_IN_TABLES;
     for (; t->n_folds < n_folds; t->n_folds++) {
@@ -75,8 +70,27 @@ void text_chars_free(text_chars *t) {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* Long ranges are not worth marks. */
+static unsigned kind_by_range(uint32_t c) {
+    static const struct {
+        uint32_t first, last;
+        unsigned kind;
+    } ranges[] = {
+        {0x3400, 0x4dbf, TEXT_IDEOGRAPH},   {0x4e00, 0x9fff, TEXT_IDEOGRAPH},
+        {0xe000, 0xf8ff, TEXT_CONTROL},     {0xf900, 0xfaff, TEXT_IDEOGRAPH},
+        {0x20000, 0x2a6df, TEXT_IDEOGRAPH}, {0x2a700, 0x2ceaf, TEXT_IDEOGRAPH},
+        {0x2f800, 0x2fa1f, TEXT_IDEOGRAPH}, {0xf0000, 0x10ffff, TEXT_CONTROL},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (c >= ranges[i].first && c <= ranges[i].last)
+            return ranges[i].kind;
+    return 0;
+}
+
 unsigned text_kind(const text_chars *t, uint32_t c) {
-    return c < N_CHARACTERS ? t->kinds[c] : TEXT_CONTROL;
+    if (c >= N_CHARACTERS)
+        return TEXT_CONTROL;
+    return c < 0x3400 ? t->kinds[c] : t->kinds[c] | kind_by_range(c);
 }
 
 /* Syllables of Hangul are decomposed by arithmetic. */

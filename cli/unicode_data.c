@@ -52,8 +52,7 @@ const size_t n_unicode_marks = sizeof unicode_marks / sizeof *unicode_marks;
 
 const uint32_t unicode_controls[] = {
     0, 32, 13, 1, 1362, 6, 22, 1, 192, 1, 49, 1, 384, 2, 80, 1, 3883, 1, 2044, 5, 26, 5, 49, 5,
-    1, 10, 49040, 6400, 1535, 1, 249, 3, 4289, 1, 15, 1, 9058, 9, 34919, 4, 5327, 8, 798342, 1,
-    30, 96, 65408, 65534, 2, 65534};
+    1, 10, 56975, 1, 249, 3, 4289, 1, 15, 1, 9058, 9, 34919, 4, 5327, 8, 798342, 1, 30, 96};
 const size_t n_unicode_controls = sizeof unicode_controls / sizeof *unicode_controls;
 
 const uint32_t unicode_spaces[] = {
