@@ -873,6 +873,7 @@ HONE_API hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_i
 }
 #endif
 
-#include "hone/extend.h" /* user-defined operators and rules */
+#include "hone/extend.h"   /* user-defined operators and rules */
+#include "hone/quantize.h" /* quantization */
 
 #endif /* HONE_HONE_H */

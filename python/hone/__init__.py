@@ -28,6 +28,7 @@ from ._options import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, Run
 from ._providers import get_all_providers, get_available_providers, get_device
 from ._session import InferenceSession, ModelMetadata, NodeArg
 from ._values import IOBinding, OrtDevice, OrtValue
+from ._quantize import Quantization, QuantizedNode, quantize
 from .model import Model, check, diff, info, load, optimize, random_inputs, save
 
 __version__ = _core.version()

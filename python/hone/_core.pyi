@@ -1,6 +1,6 @@
 """The extension module. Use the package, not this module."""
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 # (name, type, kind, element type, shape, is an initializer)
 Description = Tuple[str, str, int, int, Optional[Tuple[Union[int, str, None], ...]], bool]
@@ -95,6 +95,16 @@ class Model:
         trust_names: bool,
         timeout: float,
         memory_limit: int,
+    ) -> Tuple[Model, str]: ...
+    def quantize(
+        self,
+        numbers: Dict[bytes, float],
+        lists: Dict[str, List[bytes]],
+        overrides: List[Tuple[Any, ...]],
+        choices: List[Tuple[str, int]],
+        cache: Optional[str],
+        read: Optional[Callable[[int], Optional[Dict[bytes, Value]]]],
+        /,
     ) -> Tuple[Model, str]: ...
 
 class RunControl:

@@ -102,6 +102,7 @@ class Model:
         self._core = core
         self.path = path  #: the file it was loaded from, or ''
         self.optimization = optimization  #: what hone.optimize did to make it, or None
+        self.quantization: Any = None  #: what hone.quantize did to make it, or None
 
     # ---- looking ----------------------------------------------------------------------------------------
 

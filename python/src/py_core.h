@@ -130,6 +130,7 @@ PyObject *hnpy_tensor_wrap(PyObject *model, const hone_tensor_info *info);
 PyObject *hnpy_model_nodes(PyObject *model, PyObject *unused);
 PyObject *hnpy_model_initializers(PyObject *model, PyObject *unused);
 PyObject *hnpy_model_optimize(PyObject *model, PyObject *args, PyObject *kwargs);
+PyObject *hnpy_model_quantize(PyObject *model, PyObject *args);
 PyObject *hnpy_model_wrap(hone_model *model, PyObject *source); /* takes ownership of the model */
 
 /* ---- profiles -------------------------------------------------------------------------------- */

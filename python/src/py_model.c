@@ -351,6 +351,8 @@ static PyMethodDef model_methods[] = {
      "set_initializer(name, Value)"},
     {"optimize", HNPY_METHOD(hnpy_model_optimize), METH_VARARGS | METH_KEYWORDS,
      "optimize(...): the optimized model, and the report as JSON."},
+    {"quantize", hnpy_model_quantize, METH_VARARGS,
+     "quantize(...): the quantized model, and the report as JSON."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -615,6 +615,31 @@ void hn_json_f32(hn_json *j, float v); /* the shortest text that reads back as t
 void hn_json_bool(hn_json *j, bool v);
 void hn_json_null(hn_json *j);
 
+/* ---- JSON reader ----------------------------------------------------------------------------- */
+
+typedef enum hn_json_kind {
+    HN_JSON_NULL,
+    HN_JSON_BOOL,
+    HN_JSON_NUMBER,
+    HN_JSON_STRING,
+    HN_JSON_ARRAY,
+    HN_JSON_OBJECT
+} hn_json_kind;
+/* A value of a JSON text, in the arena that it was parsed into. */
+typedef struct hn_json_value {
+    hn_json_kind kind;
+    bool boolean;
+    double number;
+    const char *text; /* of a string, NUL-terminated */
+    const char *key;  /* of a member of an object */
+    const struct hn_json_value *first, *next; /* items or members in order */
+} hn_json_value;
+/* Parses a whole text; the message of an error says the line. Nesting is limited. */
+hone_status hn_json_parse(const char *text, size_t n, hn_arena *arena, const hn_json_value **out,
+                          hone_error *err);
+const hn_json_value *hn_json_member(const hn_json_value *object,
+                                    const char *key); /* NULL when there is none */
+
 /* ---- decisions --------------------------------------------------------------------------------- */
 
 /* What a plan decides once, and a steady run never again. Builds with HONE_COUNT_DECISIONS (the

@@ -6,7 +6,7 @@ warnings=(-Wall -Wextra -Wpedantic -Wundef -Wshadow -Wconversion -Werror)
 cxx=${CXX:-c++}
 command -v "$cxx" >/dev/null || echo "skipped: C++17 ($cxx is missing)"
 
-for name in hone extend; do
+for name in hone extend quantize; do
     header="#include \"hone/$name.h\""
     for standard in c99 c11; do
         "${CC:-cc}" -std=$standard "${warnings[@]}" -Wstrict-prototypes -Iinclude -fsyntax-only \

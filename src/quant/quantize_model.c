@@ -1,0 +1,256 @@
+/* Quantization from a model to a model: the graph is optimized, decided upon, calibrated, written.
+ */
+#include "pass/pass.h"
+#include "quant/quant_int.h"
+#include "quant/writers.h"
+
+#include <math.h>
+
+/* ---- before ------------------------------------------------------------------------------------------ */
+
+/* The least opset whose QuantizeLinear knows the type. */
+static int64_t opset_of_type(hn_dtype t) {
+    int bits = hn_dtype_bits(t);
+    if (t == HN_I2 || t == HN_U2)
+        return 25;
+    if (bits == 16 || bits == 4)
+        return 21;
+    return hn_dtype_is_float(t) ? 19 : 13;
+}
+
+static int64_t needed_opset(const hone_quantize_options *o) {
+    int64_t opset = opset_of_type((hn_dtype)o->weight_type);
+    if (o->mode == HONE_QUANTIZE_STATIC)
+        opset = HN_MAX(opset, opset_of_type((hn_dtype)o->activation_type));
+    for (uint32_t i = 0; i < o->n_overrides; i++)
+        if (o->overrides[i].type && o->overrides[i].type != HN_F32)
+            opset = HN_MAX(opset, opset_of_type((hn_dtype)o->overrides[i].type));
+    return o->block_size ? HN_MAX(opset, 21) : opset;
+}
+
+/* Constants become initializers, batch normalizations parts of convolutions; operators stay those
+ * of the standard. */
+static hone_status prepare_model(const hn_model *m, const hone_quantize_options *o, hn_model **out,
+                                 hone_error *err) {
+    hn_optimize_options options;
+    hn_optimize_options_init(&options);
+    options.level = o->level == HONE_LEVEL_NONE ? HN_LEVEL_BASIC : (hn_level)o->level;
+    options.target = HN_TARGET_ONNX;
+    options.is_quiet = true;
+    hn_opt_log *log = hn_opt_log_new(hn_arena_allocator(m->arena));
+    *out = log ? hn_model_clone(m) : NULL;
+    hone_status status = *out ? hn_model_repair(*out, false, NULL, err) : HONE_E_NOMEM;
+    if (status == HONE_OK)
+        status = hn_model_inline(*out, hn_same_op, err);
+    hn_str onnx = status == HONE_OK ? hn_intern_z((*out)->names, "") : NULL;
+    if (onnx && hn_opset_version(&(*out)->opsets, onnx) < needed_opset(o))
+        options.opset = needed_opset(o);
+    if (status == HONE_OK)
+        status = hn_optimize(*out, &options, log, err);
+    if (status == HONE_OK)
+        status = hn_infer_model(*out, &(hn_infer_options){0}, err);
+    hn_opt_log_free(log);
+    return status;
+}
+
+static hone_status check_node_names(const hn_model *m, uint32_t n, const char *const *patterns,
+                                    const char *what, hone_error *err) {
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_found = false;
+        for (hn_id id = 0; id < m->graph->nodes.n && !is_found; id++)
+            is_found = hn_quant_name_fits(patterns[i], hn_s(hn_node_at(m->graph, id)->name));
+        if (!is_found)
+            return hn_fail(err, HONE_E_NOT_FOUND, "the model has no node '%s' to %s", patterns[i],
+                           what);
+    }
+    return HONE_OK;
+}
+
+static bool is_quantized_already(const hn_graph *g) {
+    static const char *const ops[] = {"QuantizeLinear", "QLinearConv",   "QLinearMatMul",
+                                      "ConvInteger",    "MatMulInteger", "DynamicQuantizeLinear",
+                                      "MatMulNBits"};
+    for (hn_id id = 0; id < g->nodes.n; id++)
+        for (size_t k = 0; k < HN_COUNT(ops); k++)
+            if (hn_node_at(g, id)->block != HN_NONE && hn_str_is(hn_node_at(g, id)->op, ops[k]))
+                return true;
+    return false;
+}
+
+/* ---- static ------------------------------------------------------------------------------------------ */
+
+static bool is_worth_a_line(const hn_quant_node *q) {
+    return q->op && (q->is_quantized || (q->reason && q->op->role != HN_ROLE_MOVER));
+}
+
+static hone_status report_nodes(hn_quant_plan *p) {
+    hn_quant_report *r = p->report;
+    for (hn_id id = 0; id < p->n_nodes; id++) {
+        const hn_quant_node *q = &p->nodes[id];
+        char label[256];
+        if (!is_worth_a_line(q))
+            continue;
+        hone_quantized_node n = {
+            .node = hn_arena_printf(r->arena, "%s", hn_node_label(p->g, id, label, sizeof label)),
+            .op = hn_arena_printf(r->arena, "%s", hn_s(hn_node_at(p->g, id)->op)),
+            .is_quantized = q->is_quantized,
+            .reason = q->is_quantized ? "" : q->reason,
+            .float_bytes = q->float_bytes,
+            .quantized_bytes = q->quantized_bytes,
+            .weight_sqnr = q->weight_sqnr,
+            .input_sqnr = q->input_sqnr,
+            .output_sqnr = q->output_sqnr};
+        if (!n.node || !n.op || !HN_VEC_PUSH(r->arena, &r->nodes, n))
+            return HONE_E_NOMEM;
+        r->float_bytes += n.float_bytes;
+        r->quantized_bytes += n.quantized_bytes;
+    }
+    return HONE_OK;
+}
+
+/* The N layers with the smallest signal to noise. */
+static hone_status find_sensitive(hn_quant_plan *p) {
+    bool *is_sensitive = HN_NEW_N(p->arena, bool, (size_t)p->n_nodes + 1);
+    HN_TRY_PTR(is_sensitive);
+    for (uint32_t i = 0; i < p->options->keep_sensitive; i++) {
+        hn_id worst = HN_NONE;
+        for (hn_id id = 0; id < p->n_nodes; id++)
+            if (!is_sensitive[id] && !isnan(p->nodes[id].output_sqnr) &&
+                (worst == HN_NONE || p->nodes[id].output_sqnr < p->nodes[worst].output_sqnr))
+                worst = id;
+        if (worst != HN_NONE)
+            is_sensitive[worst] = true;
+    }
+    p->is_sensitive = is_sensitive;
+    return HONE_OK;
+}
+
+/* With less nodes than before; what was observed stays. */
+static hone_status select_again(hn_quant_plan *p, hone_error *err) {
+    const hn_quant_plan old = *p;
+    const hn_quant_node *nodes = p->nodes;
+    HN_TRY(find_sensitive(p));
+    HN_TRY(hn_quant_select(p));
+    for (hn_id id = 0; id < p->n_values; id++) {
+        const hn_quant_value *from = &old.values[hn_quant_root(&old, id)];
+        hn_quant_value *to = &p->values[id];
+        to->observer = from->observer;
+        if (from->has_range && to->is_quantized) {
+            to->has_range = true;
+            to->low = from->low;
+            to->high = from->high;
+            to->method = from->method;
+        }
+    }
+    for (hn_id id = 0; id < p->n_nodes; id++) {
+        p->nodes[id].input_sqnr = nodes[id].input_sqnr;
+        p->nodes[id].output_sqnr = nodes[id].output_sqnr;
+    }
+    p->report->tensors.n = 0;
+    return hn_quant_settle(p, err);
+}
+
+static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
+    const hone_quantize_options *o = p->options;
+    HN_TRY(hn_quant_select(p));
+    if (o->equalize)
+        HN_TRY(hn_quant_equalize(p, err));
+    HN_TRY(hn_quant_calibrate(p, err));
+    if (o->explain || o->correct_bias || o->keep_sensitive)
+        HN_TRY(hn_quant_measure(p, err));
+    if (o->keep_sensitive)
+        HN_TRY(select_again(p, err));
+    HN_TRY(hn_quant_write_qdq(p, err));
+    HN_TRY(report_nodes(p));
+    return o->format == HONE_QUANTIZE_QOPERATOR ? hn_quant_to_qoperators(p->model, err) : HONE_OK;
+}
+
+static hone_status with_plan(hn_model *m, const hone_quantize_options *o,
+                             const hn_quant_source *source, hn_quant_report *report,
+                             hone_error *err) {
+    const hone_allocator *alloc = hn_arena_allocator(m->arena);
+    hn_quant_plan p = {.model = m,
+                       .g = m->graph,
+                       .arena = hn_arena_new(alloc),
+                       .options = o,
+                       .source = source,
+                       .report = report,
+                       .pool = hn_pool_new(o->n_threads, alloc)};
+    hone_status status = p.arena && p.pool ? quantize_static(&p, err) : HONE_E_NOMEM;
+    hn_pool_free(p.pool);
+    hn_arena_free(p.arena);
+    return status;
+}
+
+/* ---- dynamic, weights only ---------------------------------------------------------------------------- */
+
+static hone_status keep_note(void *ctx, const hn_quant_note *note) {
+    hn_quant_report *r = ctx;
+    hone_quantized_node n = {.node = hn_arena_printf(r->arena, "%s", note->node),
+                             .op = hn_arena_printf(r->arena, "%s", note->op),
+                             .is_quantized = note->is_quantized,
+                             .reason = hn_arena_printf(r->arena, "%s", note->reason),
+                             .float_bytes = note->float_bytes,
+                             .quantized_bytes = note->quantized_bytes,
+                             .weight_sqnr = note->weight_sqnr,
+                             .input_sqnr = NAN,
+                             .output_sqnr = NAN};
+    r->float_bytes += n.float_bytes;
+    r->quantized_bytes += n.quantized_bytes;
+    bool ok = n.node && n.op && n.reason && HN_VEC_PUSH(r->arena, &r->nodes, n);
+    return ok ? HONE_OK : HONE_E_NOMEM;
+}
+
+static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
+                                    hn_quant_report *report, hone_error *err) {
+    bool is_dynamic = o->mode == HONE_QUANTIZE_DYNAMIC;
+    hn_quant_choice *choices = HN_NEW_N(report->arena, hn_quant_choice, (size_t)o->n_choices + 1);
+    HN_TRY_PTR(choices);
+    for (uint32_t i = 0; i < o->n_choices; i++)
+        choices[i] = (hn_quant_choice){o->choices[i].pattern, (hn_dtype)o->choices[i].type};
+    hn_write_options w;
+    hn_write_options_init(&w);
+    w.weight = hn_quant_weight_type(o);
+    w.is_per_channel = o->per_channel;
+    w.block = o->block_size;
+    w.uses_nbits = o->format == HONE_QUANTIZE_QOPERATOR;
+    w.allows_ms = o->format == HONE_QUANTIZE_QOPERATOR;
+    w.is_const_b_only = o->matmul_const_b_only;
+    w.n_ops = o->n_op_types;
+    w.ops = o->op_types;
+    w.n_excluded_ops = o->n_excluded_op_types;
+    w.excluded_ops = o->excluded_op_types;
+    w.n_nodes = o->n_nodes;
+    w.nodes = o->nodes;
+    w.n_excluded_nodes = o->n_excluded_nodes;
+    w.excluded_nodes = o->excluded_nodes;
+    w.n_choices = o->n_choices;
+    w.choices = choices;
+    w.rounding = o->search_scales ? HN_ROUND_SEARCH : HN_ROUND_RANGE;
+    w.accuracy_level = o->accuracy_level;
+    w.tell = keep_note;
+    w.ctx = report;
+    return is_dynamic ? hn_quant_dynamic(m, &w, err) : hn_quant_weight_only(m, &w, err);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------- */
+
+hone_status hn_quantize(const hn_model *m, const hone_quantize_options *o,
+                        const hn_quant_source *source, hn_quant_report *report, hn_model **out,
+                        hone_error *err) {
+    *out = NULL;
+    if (is_quantized_already(m->graph))
+        return hn_fail(err, HONE_E_INVALID,
+                       "the model is quantized already; quantize the float model it was made of");
+    HN_TRY(check_node_names(m, o->n_nodes, o->nodes, "quantize", err));
+    HN_TRY(check_node_names(m, o->n_excluded_nodes, o->excluded_nodes, "leave out", err));
+    hone_status status = prepare_model(m, o, out, err);
+    if (status == HONE_OK)
+        status = o->mode == HONE_QUANTIZE_STATIC ? with_plan(*out, o, source, report, err)
+                                                 : quantize_weights(*out, o, report, err);
+    if (status != HONE_OK) {
+        hn_model_free(*out);
+        *out = NULL;
+    }
+    return hn_error_complete(err, status);
+}
