@@ -94,6 +94,8 @@ bool cli_tiff_decode(const cli_buffer *file, const char *path, cli_image *image,
 bool cli_pnm_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
 /* The dimension of an input of images that is their width; -1 with the error: it takes none. */
 int32_t cli_image_width_axis(const cli_image_options *o, const cli_expect *e, hone_error *error);
+/* The options can be understood, and serve this input. False with the error. */
+bool cli_image_check(const cli_image_options *o, const cli_expect *e, hone_error *error);
 bool cli_image_resize(cli_image *image, int width, int height, hone_error *error);
 /* Resizes, crops, scales and normalizes into the tensor that `e` describes. NULL with the error. */
 hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, const cli_expect *e,

@@ -223,7 +223,8 @@ bool dataset_open_images(cli_dataset *d, hone_error *error) {
     d->state = f;
     d->reader = &image_reader;
     d->are_rows[0] = d->expects[0].rank == 4;
-    bool ok = dataset_is_folder(d->path) ? find_images(d, f, error) : take_one_image(d, f, error);
+    bool ok = cli_image_check(&d->o.image, &d->expects[0], error) &&
+              (dataset_is_folder(d->path) ? find_images(d, f, error) : take_one_image(d, f, error));
     d->n_stored = f->n;
     return ok;
 }

@@ -21,11 +21,25 @@ static bool parse_image_size(const char *text, int *height, int *width) {
            w < MAX_RESIZED_SIDE;
 }
 
+static bool parse_resize(const char *text, int *height, int *width, hone_error *error) {
+    return parse_image_size(text, height, width)
+               ? true
+               : cli_refuse(error,
+                            "--resize %s: write HEIGHTxWIDTH or the length of the shorter side",
+                            text);
+}
+
+static bool parse_crop(const char *text, int *height, int *width, hone_error *error) {
+    return parse_image_size(text, height, width)
+               ? true
+               : cli_refuse(error, "--crop %s: write HEIGHTxWIDTH or one number for a square",
+                            text);
+}
+
 static bool apply_resize(cli_image *image, const char *text, hone_error *error) {
     int height, width;
-    if (!parse_image_size(text, &height, &width))
-        return cli_refuse(
-            error, "--resize %s: write HEIGHTxWIDTH or the length of the shorter side", text);
+    if (!parse_resize(text, &height, &width, error))
+        return false;
     if (width == 0) { /* keep the aspect ratio */
         int side = height, shorter = image->width < image->height ? image->width : image->height;
         int64_t w = (int64_t)image->width * side / shorter;
@@ -40,8 +54,8 @@ static bool apply_resize(cli_image *image, const char *text, hone_error *error) 
 
 static bool apply_crop(cli_image *image, const char *text, hone_error *error) {
     int height, width;
-    if (!parse_image_size(text, &height, &width))
-        return cli_refuse(error, "--crop %s: write HEIGHTxWIDTH or one number for a square", text);
+    if (!parse_crop(text, &height, &width, error))
+        return false;
     width = width ? width : height;
     if (width > image->width || height > image->height)
         return cli_refuse(error, "--crop %dx%d is larger than the image, which has %dx%d pixels",
@@ -121,6 +135,14 @@ static bool read_pixel_rule(const cli_image_options *o, const cli_expect *e, pix
     return parse_per_channel("mean", o->mean, rule->mean, error) &&
            parse_per_channel("std", o->std, rule->std, error) &&
            check_divisors(o->std, rule->std, error) && find_channels(o, e, rule, error);
+}
+
+bool cli_image_check(const cli_image_options *o, const cli_expect *e, hone_error *error) {
+    pixel_rule rule;
+    int height, width;
+    return read_pixel_rule(o, e, &rule, error) &&
+           (!o->resize || parse_resize(o->resize, &height, &width, error)) &&
+           (!o->crop || parse_crop(o->crop, &height, &width, error));
 }
 
 static double pixel_channel(const unsigned char *rgb, int n_channels, int channel) {
