@@ -51,6 +51,25 @@ typedef struct cli_image_options { /* texts of the command line; NULL: not given
     const char *resize, *crop, *mean, *std, *layout, *scale;
 } cli_image_options;
 
+/* The rows of an option table whose struct has a cli_image_options `member`. */
+#define CLI_IMAGE_ROW(type, name, member, value, help) \
+  { name, 0, CLI_TEXT, offsetof(type, member), value, help }
+/* clang-format off */
+#define CLI_IMAGE_OPTIONS(type, member)                                                            \
+    CLI_IMAGE_ROW(type, "resize", member.resize, "SIZE",                                           \
+                  "images: HEIGHTxWIDTH, or the length of the shorter side"),                      \
+    CLI_IMAGE_ROW(type, "crop", member.crop, "SIZE",                                               \
+                  "images: the middle HEIGHTxWIDTH after resizing"),                               \
+    CLI_IMAGE_ROW(type, "scale", member.scale, "NUMBER",                                           \
+                  "images: factor of the pixels (default 1/255, for integers 1)"),                 \
+    CLI_IMAGE_ROW(type, "mean", member.mean, "R,G,B",                                              \
+                  "images: taken off after scaling"),                                              \
+    CLI_IMAGE_ROW(type, "std", member.std, "R,G,B",                                                \
+                  "images: divisor after that"),                                                   \
+    CLI_IMAGE_ROW(type, "layout", member.layout, "nchw|nhwc",                                      \
+                  "images: order of the dimensions (default: as the input's shape says)")
+/* clang-format on */
+
 typedef struct cli_image { /* 8-bit RGB, rows from top to bottom */
     int width, height;
     unsigned char *rgb;
@@ -73,6 +92,11 @@ bool cli_webp_decode(const cli_buffer *file, const char *path, cli_image *image,
 bool cli_gif_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
 bool cli_tiff_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
 bool cli_pnm_decode(const cli_buffer *file, const char *path, cli_image *image, hone_error *error);
+/* The dimension of an input of images that is their width; -1 with the error: it takes none. */
+int32_t cli_image_width_axis(const cli_image_options *o, const cli_expect *e, hone_error *error);
+/* The options can be understood, and serve this input. False with the error. */
+bool cli_image_check(const cli_image_options *o, const cli_expect *e, hone_error *error);
+bool cli_image_resize(cli_image *image, int width, int height, hone_error *error);
 /* Resizes, crops, scales and normalizes into the tensor that `e` describes. NULL with the error. */
 hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, const cli_expect *e,
                                hone_error *error);
@@ -91,6 +115,14 @@ bool cli_value_write(const char *path, const hone_value *v, hone_error *error);
 
 hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, const cli_expect *e,
                           hone_error *error);
+/* A .npy file whose rows are read one by one, on any thread; free() closes it. `rows` is NULL when
+ * they do not lie behind each other: columns first, text, no elements. The path must outlive it. */
+typedef struct cli_npy_rows cli_npy_rows;
+bool cli_npy_rows_open(const char *path, cli_npy_rows **rows, hone_error *error);
+const int64_t *cli_npy_rows_dims(const cli_npy_rows *r, int32_t *rank);
+/* has_first_dim: the row keeps the first dimension, which is 1. NULL with the error. */
+hone_value *cli_npy_rows_read(const cli_npy_rows *r, uint64_t i, bool has_first_dim,
+                              const cli_expect *e, hone_error *error);
 bool cli_npy_print(const hone_value *v, cli_buffer *out, hone_error *error);
 
 /* Reads an archive of .npy files. `each` gets every member without its ".npy"; false stops. */
@@ -138,18 +170,7 @@ typedef struct cli_input_options {
                   "random numbers for the other inputs"),                                          \
     CLI_INPUT_ROW(type, "fill", 0, CLI_TEXT, fill, "zeros|ones",                                   \
                   "the same number for the other inputs"),                                         \
-    CLI_INPUT_ROW(type, "resize", 0, CLI_TEXT, image.resize, "SIZE",                               \
-                  "images: HEIGHTxWIDTH, or the length of the shorter side"),                      \
-    CLI_INPUT_ROW(type, "crop", 0, CLI_TEXT, image.crop, "SIZE",                                   \
-                  "images: the middle HEIGHTxWIDTH after resizing"),                               \
-    CLI_INPUT_ROW(type, "scale", 0, CLI_TEXT, image.scale, "NUMBER",                               \
-                  "images: factor of the pixels (default 1/255, for integers 1)"),                 \
-    CLI_INPUT_ROW(type, "mean", 0, CLI_TEXT, image.mean, "R,G,B",                                  \
-                  "images: taken off after scaling"),                                              \
-    CLI_INPUT_ROW(type, "std", 0, CLI_TEXT, image.std, "R,G,B",                                    \
-                  "images: divisor after that"),                                                   \
-    CLI_INPUT_ROW(type, "layout", 0, CLI_TEXT, image.layout, "nchw|nhwc",                          \
-                  "images: order of the dimensions (default: as the input's shape says)")
+    CLI_IMAGE_OPTIONS(type, input.image)
 /* clang-format on */
 void cli_input_options_free(cli_input_options *o);
 
@@ -165,6 +186,9 @@ void cli_feed_free(cli_feed *feed);
  * shared. Reports errors and returns false. */
 bool cli_feed_convert(const hone_model *m, const cli_feed *from, cli_feed *to);
 void cli_feed_free_converted(cli_feed *to, const cli_feed *from);
+/* Parses the seed of an option. */
+bool cli_parse_seed(const char *option, const char *text, uint64_t *seed, hone_error *error);
+uint64_t cli_random(uint64_t *state);
 /* Parses "1e-3", "1/255"; false when it is not a number. */
 bool cli_parse_number(const char *text, double *out);
 /* Parses up to `max` numbers separated by commas; returns their count, 0 on an error. */

@@ -1,5 +1,5 @@
 /* hone quantize: float models to integers. */
-#include "dataset.h"
+#include "dataset_samples.h"
 #include "quantize_report.h"
 
 #include <stdlib.h>
@@ -9,10 +9,11 @@
 typedef struct quantize_options {
     cli_model_options model;
     cli_input_options input;
+    cli_dataset_options data;
     cli_save_options save;
-    const char *mode, *format, *activations, *weights, *method, *percentile, *level, *calib;
+    const char *mode, *format, *activations, *weights, *method, *percentile, *level;
     const char *calib_cache, *weight_symmetric, *alpha, *minimum_range;
-    uint64_t limit, block, threads, keep_sensitive;
+    uint64_t block, threads, keep_sensitive;
     cli_list ops, excluded_ops, nodes, excluded_nodes, overrides, choices;
     bool per_tensor, symmetric, range_symmetric, reduce_range, keep_first, keep_last, all_products;
     bool force, keep_activations, float_bias, qdq_weights, equalize, correct_bias, search;
@@ -28,9 +29,9 @@ static const cli_option quantize_option_table[] = {
                  "ranges of activations from --calib (default), from each run, or float"),
     QUANTIZE_ROW("format", 0, CLI_TEXT, format, "qdq|qoperator",
                  "QuantizeLinear/DequantizeLinear (default), or operators on integers"),
-    QUANTIZE_ROW("calib", 'c', CLI_TEXT, calib, "[NAME=]PATH",
-                 "calibration samples: images of a folder, rows of .npy or .npz"),
-    QUANTIZE_ROW("limit", 0, CLI_COUNT, limit, "N", "use the first N samples"),
+    QUANTIZE_ROW("calib", 'c', CLI_TEXT, data.source, "[NAME=]PATH",
+                 "calibration samples: a folder of images or of test data sets, rows of .npy or "
+                 ".npz, raw files with a manifest, lines of text (docs/data.md)"),
     QUANTIZE_ROW("method", 0, CLI_TEXT, method, "METHOD",
                  "minmax, moving-average, percentile, entropy, mse, or auto (default: the one "
                  "with the least error, per tensor)"),
@@ -101,6 +102,7 @@ static const cli_option quantize_option_table[] = {
     CLI_CUSTOM_OPS(quantize_options),
     CLI_COPY(quantize_options),
     CLI_INPUT_OPTIONS(quantize_options),
+    CLI_DATASET_OPTIONS(quantize_options, data),
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -237,7 +239,6 @@ static void take_lists(const quantize_options *o, hone_quantize_options *q) {
     q->keep_removable_activations = o->keep_activations;
     q->quantize_bias = !o->float_bias;
     q->add_qdq_pair_to_weight = o->qdq_weights;
-    q->max_samples = o->limit;
     q->range_symmetric = o->range_symmetric;
     q->calibration_cache = o->calib_cache;
     q->keep_sensitive = (uint32_t)o->keep_sensitive;
@@ -246,70 +247,6 @@ static void take_lists(const quantize_options *o, hone_quantize_options *q) {
     q->correct_bias = o->correct_bias;
     q->explain = o->explain;
     q->n_threads = (int)o->threads;
-}
-
-/* ---- samples --------------------------------------------------------------------------------- */
-
-typedef struct calib_samples {
-    cli_dataset *dataset; /* NULL: the feed alone is the one sample */
-    cli_feed feed;        /* inputs that are the same in all samples */
-    const char **names;
-    const hone_value **values;
-    char name[512];
-} calib_samples;
-
-static hone_status read_calib_sample(void *ctx, uint64_t i, hone_sample *sample,
-                                     hone_error *error) {
-    calib_samples *c = ctx;
-    cli_sample s = {.label = -1, .name = "the inputs given"};
-    uint64_t n_samples = c->dataset ? cli_dataset_size(c->dataset) : 1;
-    *sample = (hone_sample){.label = -1};
-    if (i >= n_samples)
-        return HONE_OK;
-    if (c->dataset && !cli_dataset_read(c->dataset, i, &s, error))
-        return error->code == HONE_OK ? HONE_E_IO : error->code;
-    for (uint32_t k = 0; k < s.n; k++) {
-        c->names[c->feed.n + k] = s.inputs[k];
-        c->values[c->feed.n + k] = s.values[k];
-    }
-    *sample = (hone_sample){.name = s.name,
-                            .label = s.label,
-                            .n_inputs = c->feed.n + s.n,
-                            .inputs = c->names,
-                            .values = c->values};
-    return HONE_OK;
-}
-
-static bool open_samples_of(const hone_model *m, const quantize_options *o, calib_samples *c) {
-    cli_list no_classes = {0};
-    cli_dataset_options data = {
-        .source = o->calib, .image = o->input.image, .classes = &no_classes};
-    cli_input_options input = o->input;
-    cli_sample s = {0};
-    hone_error error;
-    if (o->calib && (!cli_dataset_open(m, &data, &c->dataset, &error) ||
-                     !cli_dataset_read(c->dataset, 0, &s, &error))) {
-        cli_fail_error(&error);
-        return false;
-    }
-    if (c->dataset)
-        input.provided = (cli_list){(const char **)(uintptr_t)s.inputs, s.n};
-    if (!cli_feed_make(m, &input, &c->feed))
-        return false;
-    c->names = calloc((size_t)c->feed.n + s.n + 1, sizeof *c->names);
-    c->values = calloc((size_t)c->feed.n + s.n + 1, sizeof *c->values);
-    for (uint32_t i = 0; c->names && c->values && i < c->feed.n; i++) {
-        c->names[i] = c->feed.names[i];
-        c->values[i] = c->feed.values[i];
-    }
-    return c->names && c->values ? true : cli_fail("out of memory") == EXIT_OK;
-}
-
-static void close_samples_of(calib_samples *c) {
-    cli_dataset_close(c->dataset);
-    cli_feed_free(&c->feed);
-    free(c->names);
-    free(c->values);
 }
 
 /* ---- quantizing ------------------------------------------------------------------------------ */
@@ -342,22 +279,26 @@ static int quantize_model(hone_model *m, const char *path, hone_quantize_options
 
 static int with_samples(hone_model *m, const char *path, hone_quantize_options *q,
                         const quantize_options *o) {
-    calib_samples c = {0};
-    hone_dataset samples = {.ctx = &c, .read = read_calib_sample};
+    cli_samples samples = {0};
+    hone_dataset source;
     struct stat file;
-    bool has_inputs = o->calib || o->input.files.n || o->input.random || o->input.fill;
+    bool has_inputs = o->data.source || o->input.files.n || o->input.random || o->input.fill;
     bool has_cache = o->calib_cache && stat(o->calib_cache, &file) == 0;
     if (q->mode == HONE_QUANTIZE_STATIC && !has_inputs && !has_cache)
         return cli_fail("static quantization needs samples: --calib PATH (or --mode dynamic, which "
                         "needs none)");
-    if (has_inputs && !open_samples_of(m, o, &c)) {
-        close_samples_of(&c);
+    if (has_inputs && !cli_samples_open(m, &o->data, &o->input, &samples)) {
+        cli_samples_close(&samples);
         return EXIT_FAILED;
     }
-    samples.n_samples = c.dataset ? cli_dataset_size(c.dataset) : 1;
-    q->samples = has_inputs ? &samples : NULL;
+    if (has_inputs) {
+        source = cli_samples_source(&samples);
+        q->samples = &source;
+    }
     int status = quantize_model(m, path, q, o);
-    close_samples_of(&c);
+    if (status == EXIT_OK && samples.dataset)
+        cli_dataset_warn_bad(samples.dataset);
+    cli_samples_close(&samples);
     return status;
 }
 
@@ -412,6 +353,8 @@ static int run_quantize(const cli_command *self, int argc, char **argv) {
 static const char *const quantize_examples[] = {
     "hone quantize in.onnx -o out.onnx --calib images/ --resize 256 --crop 224x224 --mean "
     "0.485,0.456,0.406 --std 0.229,0.224,0.225|static int8, calibrated with images",
+    "hone quantize bert.onnx -o out.onnx --calib lines.txt --vocab vocab.txt --limit 200|a "
+    "transformer, calibrated with text",
     "hone quantize in.onnx -o out.onnx --mode dynamic|no samples needed",
     "hone quantize in.onnx -o out.onnx --mode weight-only --weights int4 --block 32|4-bit weights",
     "hone quantize in.onnx -o out.onnx --calib data.npz --equalize --correct-bias|rescue accuracy "

@@ -14,7 +14,8 @@ typedef struct run_options {
     cli_model_options model;
     cli_input_options input;
     cli_list outputs; /* NAME=FILE */
-    const char *data, *folder, *format, *labels, *manifest, *level, *cache, *kernels, *weights;
+    cli_dataset_options data;
+    const char *folder, *format, *labels, *manifest, *level, *cache, *kernels, *weights;
     hone_level parsed_level;
     hone_precision parsed_weights;
     uint64_t repeat, threads, top, jobs, memory, seed;
@@ -25,9 +26,10 @@ typedef struct run_options {
 
 static const cli_option run_option_table[] = {
     CLI_INPUT_OPTIONS(run_options),
-    {"data", 0, CLI_TEXT, offsetof(run_options, data), "[NAME=]PATH",
-     "run on every sample: images of a folder (with a folder per class: accuracy), rows of .npy "
-     "or .npz"},
+    {"data", 0, CLI_TEXT, offsetof(run_options, data.source), "[NAME=]PATH",
+     "run on every sample of a dataset: a folder of images or of test data sets, rows of .npy or "
+     ".npz, raw files with a manifest, lines of text; with classes: accuracy (docs/data.md)"},
+    CLI_DATASET_OPTIONS(run_options, data),
     {"output", 'o', CLI_TEXTS, offsetof(run_options, outputs), "NAME=FILE",
      "write an output as .npy, .pb or .json; FILE.npz alone gets all (repeatable)"},
     {"outputs", 0, CLI_TEXT, offsetof(run_options, folder), "FOLDER",
@@ -112,17 +114,19 @@ static bool read_labels(run_state *s) {
 
 static bool open_inputs_of_run(run_state *s) {
     cli_input_options input = s->o->input;
-    cli_dataset_options data = {
-        .source = s->o->data, .image = input.image, .classes = &s->labels.lines};
-    cli_sample sample;
+    cli_dataset_options data = s->o->data;
+    data.image = input.image;
+    data.classes = &s->labels.lines;
     if (!read_labels(s) ||
-        (data.source && (!cli_dataset_open(s->model, &data, &s->dataset, &s->error) ||
-                         !cli_dataset_read(s->dataset, 0, &sample, &s->error)))) {
+        (data.source && !cli_dataset_open(s->model, &data, &s->dataset, &s->error))) {
         cli_fail_error(&s->error);
         return false;
     }
-    if (s->dataset)
-        input.provided = (cli_list){(const char **)(uintptr_t)sample.inputs, sample.n};
+    if (s->dataset) {
+        uint32_t n;
+        const char *const *names = cli_dataset_inputs(s->dataset, &n);
+        input.provided = (cli_list){(const char **)(uintptr_t)names, n};
+    }
     return cli_feed_make(s->model, &input, &s->feed);
 }
 
@@ -275,6 +279,7 @@ static bool run_on_dataset(run_state *s) {
                      .dataset = s->dataset,
                      .others = &s->feed,
                      .timeout_seconds = s->o->timeout,
+                     .interrupted = s->interrupted,
                      .top = s->o->top,
                      .labels = &s->labels,
                      .json = s->o->json,
@@ -296,7 +301,7 @@ static bool run_on_inputs(run_state *s) {
 static int run_model(const char *path, const run_options *o) {
     run_state s = {.o = o};
     int status = EXIT_FAILED;
-    cli_progress_begin(&s.progress, "running", o->data ? "samples" : "runs");
+    cli_progress_begin(&s.progress, "running", o->data.source ? "samples" : "runs");
     if (open_run(&s, path)) {
         bool ok = s.dataset ? run_on_dataset(&s) : run_on_inputs(&s);
         status = ok ? EXIT_OK : cli_fail_error(&s.error);
@@ -340,7 +345,7 @@ static int check_dataset(const run_options *o) {
                         : o->profile ? "--profile"
                         : o->test    ? "--test"
                                      : NULL;
-    return o->data && other ? cli_fail("--data and %s exclude each other", other) : EXIT_OK;
+    return o->data.source && other ? cli_fail("--data and %s exclude each other", other) : EXIT_OK;
 }
 
 static int run_run(const cli_command *self, int argc, char **argv) {

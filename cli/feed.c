@@ -40,8 +40,16 @@ int cli_parse_numbers(const char *text, int max, double *out) {
 
 /* ---- generated values ------------------------------------------------------------------------ */
 
+bool cli_parse_seed(const char *option, const char *text, uint64_t *seed, hone_error *error) {
+    char *end;
+    *seed = strtoull(text, &end, 10);
+    return *text && !*end ? true
+                          : cli_refuse(error, "--%s %s: write a seed, for example --%s 1", option,
+                                       text, option);
+}
+
 /* splitmix64, which has no weak seeds. */
-static uint64_t next_random(uint64_t *state) {
+uint64_t cli_random(uint64_t *state) {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
@@ -51,7 +59,7 @@ static uint64_t next_random(uint64_t *state) {
 /* Floats between -1 and 1; bytes of any value; 0 or 1 for wider integers, which are mostly indices
  * or masks. */
 static double random_number(uint64_t *state, int32_t elem_type) {
-    uint64_t bits = next_random(state);
+    uint64_t bits = cli_random(state);
     const char *name = hone_elem_type_name(elem_type);
     if (strcmp(name, "uint8") == 0)
         return (double)(bits >> 56);
@@ -102,15 +110,9 @@ static hone_value *make_value(const cli_expect *e, const made_up *how, hone_erro
 /* False when no option applies; the error is set when an option is wrong. */
 static bool read_made_up(const cli_input_options *o, const cli_expect *e, const char *inputs,
                          made_up *how, hone_error *error) {
-    char *end;
     *how = (made_up){.is_random = o->random != NULL};
-    if (o->random) {
-        how->seed = strtoull(o->random, &end, 10);
-        return *o->random && !*end
-                   ? true
-                   : cli_refuse(error, "--random %s: write a seed, for example --random 1",
-                                o->random);
-    }
+    if (o->random)
+        return cli_parse_seed("random", o->random, &how->seed, error);
     if (!o->fill)
         return cli_refuse(error,
                           "input '%s', %s, is missing: give --input %s=FILE, --random SEED or "
@@ -228,6 +230,9 @@ static bool feed_input(feed_maker *m, given_input *in, cli_feed *feed) {
     hone_value *v = NULL;
     if (in->n == 1)
         v = in->values[--in->n];
+    else if (in->n && in->expect.rank == 3) /* an image without a batch dimension */
+        cli_refuse(&m->error, "'%s' is %s: it takes one image, not %zu", in->expect.name,
+                   in->expect.text, in->n);
     else if (in->n)
         v = cli_batch(in->values, in->n, &in->expect, &m->error);
     else if (in->has_default || in->expect.kind == HONE_TYPE_OPTIONAL)

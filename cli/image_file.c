@@ -32,6 +32,18 @@ bool cli_image_reserve(cli_image *image, uint64_t width, uint64_t height, const 
     return image->rgb ? true : cli_refuse(error, "'%s': out of memory", path);
 }
 
+#if defined(HONE_HAVE_JPEG) || defined(HONE_HAVE_PNG)
+/* Memory follows the size of the file, not what its header says: deflate expands bytes to 1032,
+ * each of up to 8 pixels, and JPEG has no more pixels per byte. */
+static bool reserve_compressed(cli_image *image, const cli_buffer *file, uint64_t width,
+                               uint64_t height, const char *path, hone_error *error) {
+    if (width * height > file->n * 8 * 1032)
+        return cli_refuse(error, "'%s' is damaged: %zu bytes do not have %llux%llu pixels", path,
+                          file->n, (unsigned long long)width, (unsigned long long)height);
+    return cli_image_reserve(image, width, height, path, error);
+}
+#endif
+
 #ifdef HONE_HAVE_JPEG
 typedef struct jpeg_failure {
     struct jpeg_error_mgr base;
@@ -80,7 +92,8 @@ static bool decode_jpeg(const cli_buffer *file, const char *path, cli_image *ima
     jpeg_read_header(&decoder, TRUE);
     bool is_cmyk = decoder.jpeg_color_space == JCS_CMYK || decoder.jpeg_color_space == JCS_YCCK;
     decoder.out_color_space = is_cmyk ? JCS_CMYK : JCS_RGB;
-    bool ok = cli_image_reserve(image, decoder.image_width, decoder.image_height, path, error);
+    bool ok =
+        reserve_compressed(image, file, decoder.image_width, decoder.image_height, path, error);
     if (ok) {
         jpeg_start_decompress(&decoder);
         JSAMPARRAY inks = !is_cmyk ? NULL
@@ -113,7 +126,7 @@ static bool decode_png(const cli_buffer *file, const char *path, cli_image *imag
     bool ok = png_image_begin_read_from_memory(&png, file->at, file->n) != 0;
     if (ok) {
         png.format = PNG_FORMAT_RGB;
-        ok = cli_image_reserve(image, png.width, png.height, path, error);
+        ok = reserve_compressed(image, file, png.width, png.height, path, error);
         png_color black = {0, 0, 0}; /* the background of transparent pixels */
         if (ok && !png_image_finish_read(&png, &black, image->rgb, 0, NULL)) {
             cli_image_free(image);

@@ -11,6 +11,7 @@
 #  include <gif_lib.h>
 #endif
 #ifdef HONE_HAVE_TIFF
+#  include <pthread.h>
 
 #  include <tiffio.h>
 #endif
@@ -190,13 +191,18 @@ static toff_t tiff_bytes(thandle_t source) {
     return ((const tiff_source *)source)->file->n;
 }
 
+static void silence_tiff(void) { /* it would print */
+    TIFFSetErrorHandler(NULL);
+    TIFFSetWarningHandler(NULL);
+}
+
 /* The first page. */
 bool cli_tiff_decode(const cli_buffer *file, const char *path, cli_image *image,
                      hone_error *error) {
     tiff_source source = {.file = file};
     uint32_t width = 0, height = 0, *pixels = NULL;
-    TIFFSetErrorHandler(NULL); /* it would print */
-    TIFFSetWarningHandler(NULL);
+    static pthread_once_t silenced = PTHREAD_ONCE_INIT;
+    pthread_once(&silenced, silence_tiff);
     TIFF *tiff = TIFFClientOpen(path, "rm", &source, read_tiff_bytes, refuse_tiff_write, seek_tiff,
                                 close_tiff, tiff_bytes, NULL, NULL);
     bool ok = tiff && TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width) &&

@@ -1,10 +1,13 @@
 /* Reads and writes NumPy's .npy files: a header in Python syntax, then the elements. */
+#define _POSIX_C_SOURCE 200809L
 #include "cli_value.h"
+#include "text_utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { ELEM_FLOAT = 1, ELEM_UINT8 = 2, ELEM_INT8 = 3, ELEM_STRING = 8 }; /* ONNX's numbers */
+enum { MOST_DICT_BYTES = 4096, MOST_HEADER_BYTES = MOST_DICT_BYTES + 12 };
 
 /* NumPy's letter and size for an ONNX element type. Other types (bfloat16, float8, int4, ...) are
  * stored as wider ones. */
@@ -70,9 +73,10 @@ static bool parse_npy_dict(const char *dict, npy_header *h) {
     return parse_npy_shape(shape + 1, h);
 }
 
-static bool parse_npy_header(const unsigned char *at, size_t n, const char *path, npy_header *h,
-                             hone_error *error) {
-    char dict[4096];
+/* `at` has the first n bytes of a file of n_bytes. */
+static bool parse_npy_header(const unsigned char *at, size_t n, uint64_t n_bytes, const char *path,
+                             npy_header *h, hone_error *error) {
+    char dict[MOST_DICT_BYTES];
     if (n < 12 || memcmp(at, "\x93NUMPY", 6) != 0)
         return cli_refuse(error, "'%s' is no .npy file", path);
     size_t prefix = at[6] == 1 ? 10 : 12;
@@ -89,11 +93,11 @@ static bool parse_npy_header(const unsigned char *at, size_t n, const char *path
                           "text, for example array.astype(numpy.float32)",
                           path, h->letter == 'O' ? "Python objects (dtype object)" : "records");
     h->data = at + prefix + dict_bytes;
-    size_t left = n - prefix - dict_bytes;
+    uint64_t left = n_bytes - prefix - dict_bytes;
     if (h->item_bytes == 0 ? h->n_elems > 0 : h->n_elems > left / h->item_bytes)
-        return cli_refuse(error,
-                          "'%s' is truncated: %llu elements of %zu bytes do not fit into %zu", path,
-                          (unsigned long long)h->n_elems, h->item_bytes, left);
+        return cli_refuse(
+            error, "'%s' is truncated: %llu elements of %zu bytes do not fit into %llu", path,
+            (unsigned long long)h->n_elems, h->item_bytes, (unsigned long long)left);
     return true;
 }
 
@@ -142,12 +146,8 @@ static void copy_npy_elements(const npy_header *h, unsigned char *out) {
 }
 
 static void add_utf8(cli_buffer *out, uint32_t c) {
-    unsigned char text[4];
-    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = n; i-- > 1; c >>= 6)
-        text[i] = (unsigned char)(0x80 | (c & 0x3f));
-    text[0] = (unsigned char)(lead[n] | c);
+    char text[4];
+    size_t n = text_put_utf8(c & 0x1fffff, text);
     cli_buffer_add(out, text, n);
 }
 
@@ -197,35 +197,106 @@ static bool has_npy_type(int32_t elem_type) {
     return elem_type == ELEM_STRING || elem_type == 0;
 }
 
-hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, const cli_expect *e,
-                          hone_error *error) {
-    npy_header h;
-    if (!parse_npy_header(at, n, path, &h, error))
-        return NULL;
-    bool is_text = h.letter == 'U' || h.letter == 'S';
-    int32_t elem_type = is_text ? ELEM_STRING : npy_elem_type(&h, e);
+static bool is_npy_text(const npy_header *h) {
+    return h->letter == 'U' || h->letter == 'S';
+}
+
+static hone_value *npy_value(const npy_header *h, const char *path, const cli_expect *e,
+                             hone_error *error) {
+    int32_t elem_type = is_npy_text(h) ? ELEM_STRING : npy_elem_type(h, e);
     if (!elem_type) {
         cli_refuse(
             error,
             "'%s' holds elements of NumPy type '%c%c%zu', which ONNX does not have; '%s' is %s",
-            path, h.order, h.letter, h.item_bytes, e->name, e->text);
+            path, h->order, h->letter, h->item_bytes, e->name, e->text);
         return NULL;
     }
-    unsigned char *data = malloc((size_t)h.n_elems * h.item_bytes + 1);
+    bool is_in_order = !h->is_fortran && h->order != '>';
+    unsigned char *data = is_in_order ? NULL : malloc((size_t)h->n_elems * h->item_bytes + 1);
     hone_value *v = NULL;
-    if (!data) {
+    if (!is_in_order && !data) {
         cli_refuse(error, "'%s': out of memory", path);
         return NULL;
     }
-    copy_npy_elements(&h, data);
-    if (is_text)
-        v = npy_strings(&h, data, error);
+    if (!is_in_order)
+        copy_npy_elements(h, data);
+    const unsigned char *elements = is_in_order ? h->data : data;
+    if (is_npy_text(h))
+        v = npy_strings(h, elements, error);
     else
-        hone_value_create(elem_type, h.rank, h.dims, data, &v, error);
+        hone_value_create(elem_type, h->rank, h->dims, elements, &v, error);
     free(data);
-    return !is_text && !has_npy_type(e->elem_type) && elem_type != e->elem_type
+    return !is_npy_text(h) && !has_npy_type(e->elem_type) && elem_type != e->elem_type
                ? narrow_npy(v, e, error)
                : v;
+}
+
+hone_value *cli_npy_parse(const unsigned char *at, size_t n, const char *path, const cli_expect *e,
+                          hone_error *error) {
+    npy_header h;
+    return parse_npy_header(at, n, n, path, &h, error) ? npy_value(&h, path, e, error) : NULL;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+struct cli_npy_rows {
+    const char *path;
+    npy_header header;
+    uint64_t first_byte, row_bytes;
+};
+
+bool cli_npy_rows_open(const char *path, cli_npy_rows **rows, hone_error *error) {
+    unsigned char begin[MOST_HEADER_BYTES];
+    npy_header h;
+    FILE *f = fopen(path, "rb");
+    *rows = NULL;
+    if (!f)
+        return cli_refuse(error, "cannot open '%s'", path);
+    size_t n = fread(begin, 1, sizeof begin, f);
+    bool ok = fseeko(f, 0, SEEK_END) == 0;
+    off_t end = ftello(f);
+    fclose(f);
+    if (!ok || end < 0)
+        return cli_refuse(error, "cannot read '%s'", path);
+    if (!parse_npy_header(begin, n, (uint64_t)end, path, &h, error))
+        return false;
+    bool has_rows = h.rank > 0 && h.n_elems && !h.is_fortran && !is_npy_text(&h);
+    cli_npy_rows *r = has_rows ? malloc(sizeof *r) : NULL;
+    if (r)
+        *r = (cli_npy_rows){.path = path,
+                            .header = h,
+                            .first_byte = (uint64_t)(h.data - begin),
+                            .row_bytes = h.n_elems / (uint64_t)h.dims[0] * h.item_bytes};
+    *rows = r;
+    return !has_rows || r ? true : cli_refuse(error, "out of memory");
+}
+
+const int64_t *cli_npy_rows_dims(const cli_npy_rows *r, int32_t *rank) {
+    *rank = r->header.rank;
+    return r->header.dims;
+}
+
+hone_value *cli_npy_rows_read(const cli_npy_rows *r, uint64_t i, bool has_first_dim,
+                              const cli_expect *e, hone_error *error) {
+    npy_header h = r->header;
+    hone_value *v = NULL;
+    unsigned char *row = malloc((size_t)r->row_bytes + 1);
+    FILE *f = fopen(r->path, "rb");
+    bool ok = row && f && fseeko(f, (off_t)(r->first_byte + i * r->row_bytes), SEEK_SET) == 0 &&
+              fread(row, 1, (size_t)r->row_bytes, f) == r->row_bytes;
+    if (f)
+        fclose(f);
+    h.n_elems /= (uint64_t)h.dims[0];
+    h.dims[0] = 1;
+    h.rank -= !has_first_dim;
+    memmove(h.dims, h.dims + !has_first_dim, (size_t)h.rank * sizeof *h.dims);
+    h.data = row;
+    if (ok)
+        v = npy_value(&h, r->path, e, error);
+    else
+        cli_refuse(error, "cannot read row %llu of '%s'", (unsigned long long)i, r->path);
+    free(row);
+    return v;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -9,70 +9,6 @@
 
 /* ---- resizing -------------------------------------------------------------------------------- */
 
-/* One direction of a resize: the source pixels of each line that contribute to a new pixel. Lines
- * are `line_stride` bytes apart, their pixels `step` bytes. */
-typedef struct resize_pass {
-    int from, to, n_lines;
-    size_t line_stride_in, line_stride_out, step_in, step_out;
-} resize_pass;
-
-/* Bilinear interpolation with antialiasing: the weights are a triangle as wide as the new pixel (or
- * the old one, when enlarging). */
-static int triangle_weights(int from, int to, int at, float *weights, int *n_weights) {
-    double ratio = (double)from / to, width = ratio > 1 ? ratio : 1, centre = (at + 0.5) * ratio,
-           sum = 0;
-    int first = (int)(centre - width + 0.5), last = (int)(centre + width + 0.5);
-    first = first < 0 ? 0 : first;
-    last = last > from ? from : last;
-    *n_weights = last - first;
-    for (int i = 0; i < *n_weights; i++) {
-        double distance = fabs((first + i + 0.5 - centre) / width);
-        weights[i] = distance < 1 ? (float)(1 - distance) : 0;
-        sum += (double)weights[i];
-    }
-    for (int i = 0; i < *n_weights; i++)
-        weights[i] = (float)((double)weights[i] / sum);
-    return first;
-}
-
-static bool run_resize_pass(const resize_pass *p, const unsigned char *in, unsigned char *out) {
-    float *weights = malloc((2 * ((size_t)p->from / (size_t)p->to + 1) + 3) * sizeof *weights);
-    for (int at = 0; weights && at < p->to; at++) {
-        int n;
-        int first = triangle_weights(p->from, p->to, at, weights, &n);
-        for (int line = 0; line < p->n_lines; line++)
-            for (size_t c = 0; c < 3; c++) {
-                const unsigned char *pixel =
-                    in + (size_t)line * p->line_stride_in + (size_t)first * p->step_in + c;
-                float sum = 0.5f;
-                for (int i = 0; i < n; i++)
-                    sum += weights[i] * (float)pixel[(size_t)i * p->step_in];
-                out[(size_t)line * p->line_stride_out + (size_t)at * p->step_out + c] =
-                    (unsigned char)(sum > 255 ? 255 : sum);
-            }
-    }
-    free(weights);
-    return weights != NULL;
-}
-
-static bool resize_image(cli_image *image, int width, int height) {
-    size_t row_in = (size_t)image->width * 3, row_out = (size_t)width * 3;
-    unsigned char *narrow = malloc(row_out * (size_t)image->height),
-                  *out = malloc(row_out * (size_t)height);
-    resize_pass rows = {image->width, width, image->height, row_in, row_out, 3, 3};
-    resize_pass columns = {image->height, height, width, 3, 3, row_out, row_out};
-    bool ok = narrow && out && run_resize_pass(&rows, image->rgb, narrow) &&
-              run_resize_pass(&columns, narrow, out);
-    free(narrow);
-    if (!ok) {
-        free(out);
-        return false;
-    }
-    free(image->rgb);
-    *image = (cli_image){.width = width, .height = height, .rgb = out};
-    return true;
-}
-
 /* "HxW", or one number: *width is 0 then. */
 static bool parse_image_size(const char *text, int *height, int *width) {
     char *end;
@@ -85,11 +21,25 @@ static bool parse_image_size(const char *text, int *height, int *width) {
            w < MAX_RESIZED_SIDE;
 }
 
+static bool parse_resize(const char *text, int *height, int *width, hone_error *error) {
+    return parse_image_size(text, height, width)
+               ? true
+               : cli_refuse(error,
+                            "--resize %s: write HEIGHTxWIDTH or the length of the shorter side",
+                            text);
+}
+
+static bool parse_crop(const char *text, int *height, int *width, hone_error *error) {
+    return parse_image_size(text, height, width)
+               ? true
+               : cli_refuse(error, "--crop %s: write HEIGHTxWIDTH or one number for a square",
+                            text);
+}
+
 static bool apply_resize(cli_image *image, const char *text, hone_error *error) {
     int height, width;
-    if (!parse_image_size(text, &height, &width))
-        return cli_refuse(
-            error, "--resize %s: write HEIGHTxWIDTH or the length of the shorter side", text);
+    if (!parse_resize(text, &height, &width, error))
+        return false;
     if (width == 0) { /* keep the aspect ratio */
         int side = height, shorter = image->width < image->height ? image->width : image->height;
         int64_t w = (int64_t)image->width * side / shorter;
@@ -99,13 +49,13 @@ static bool apply_resize(cli_image *image, const char *text, hone_error *error) 
         width = (int)w;
         height = (int)h;
     }
-    return resize_image(image, width, height) ? true : cli_refuse(error, "out of memory");
+    return cli_image_resize(image, width, height, error);
 }
 
 static bool apply_crop(cli_image *image, const char *text, hone_error *error) {
     int height, width;
-    if (!parse_image_size(text, &height, &width))
-        return cli_refuse(error, "--crop %s: write HEIGHTxWIDTH or one number for a square", text);
+    if (!parse_crop(text, &height, &width, error))
+        return false;
     width = width ? width : height;
     if (width > image->width || height > image->height)
         return cli_refuse(error, "--crop %dx%d is larger than the image, which has %dx%d pixels",
@@ -170,6 +120,13 @@ static bool find_channels(const cli_image_options *o, const cli_expect *e, pixel
                             e->text, (long long)n);
 }
 
+int32_t cli_image_width_axis(const cli_image_options *o, const cli_expect *e, hone_error *error) {
+    pixel_rule rule;
+    if (!find_channels(o, e, &rule, error))
+        return -1;
+    return rule.channel_axis == e->rank - 1 ? e->rank - 2 : e->rank - 1;
+}
+
 static bool read_pixel_rule(const cli_image_options *o, const cli_expect *e, pixel_rule *rule,
                             hone_error *error) {
     *rule = (pixel_rule){.scale = cli_is_float(e->elem_type) ? 1.0 / 255 : 1, .std = {1, 1, 1}};
@@ -180,6 +137,14 @@ static bool read_pixel_rule(const cli_image_options *o, const cli_expect *e, pix
            check_divisors(o->std, rule->std, error) && find_channels(o, e, rule, error);
 }
 
+bool cli_image_check(const cli_image_options *o, const cli_expect *e, hone_error *error) {
+    pixel_rule rule;
+    int height, width;
+    return read_pixel_rule(o, e, &rule, error) &&
+           (!o->resize || parse_resize(o->resize, &height, &width, error)) &&
+           (!o->crop || parse_crop(o->crop, &height, &width, error));
+}
+
 static double pixel_channel(const unsigned char *rgb, int n_channels, int channel) {
     if (n_channels == 3)
         return rgb[channel];
@@ -187,17 +152,24 @@ static double pixel_channel(const unsigned char *rgb, int n_channels, int channe
            16; /* luma of ITU-R BT.601 */
 }
 
-static void store_pixels(const cli_image *image, const pixel_rule *rule, bool is_last,
+/* Stores row by row: a call for every element would take longer than decoding. */
+static bool store_pixels(const cli_image *image, const pixel_rule *rule, bool is_last,
                          hone_value *v) {
-    size_t n_pixels = (size_t)image->width * (size_t)image->height;
-    for (size_t i = 0; i < n_pixels; i++)
-        for (int c = 0; c < rule->n_channels; c++) {
-            double pixel = pixel_channel(image->rgb + 3 * i, rule->n_channels, c);
-            double number = (pixel * rule->scale - rule->mean[c]) / rule->std[c];
-            uint64_t at =
-                is_last ? i * (size_t)rule->n_channels + (size_t)c : (size_t)c * n_pixels + i;
-            hone_value_set_f64(v, at, 1, &number);
+    size_t width = (size_t)image->width, height = (size_t)image->height;
+    size_t n_channels = (size_t)rule->n_channels, row = is_last ? width * n_channels : width;
+    double *numbers = malloc(row * sizeof *numbers);
+    for (size_t c = 0; numbers && c < n_channels; c++)
+        for (size_t y = 0; y < height && (!is_last || c == 0); y++) {
+            for (size_t i = 0; i < row; i++) {
+                size_t channel = is_last ? i % n_channels : c, x = is_last ? i / n_channels : i;
+                double pixel =
+                    pixel_channel(image->rgb + 3 * (y * width + x), rule->n_channels, (int)channel);
+                numbers[i] = (pixel * rule->scale - rule->mean[channel]) / rule->std[channel];
+            }
+            hone_value_set_f64(v, (c * height + y) * row, row, numbers);
         }
+    free(numbers);
+    return numbers != NULL;
 }
 
 static bool check_image_size(const cli_image *image, const cli_expect *e, int64_t height,
@@ -229,6 +201,9 @@ hone_value *cli_image_to_value(cli_image *image, const cli_image_options *o, con
     hone_value *v;
     if (hone_value_create(e->elem_type, e->rank, dims, NULL, &v, error) != HONE_OK)
         return NULL;
-    store_pixels(image, &rule, is_last, v);
-    return v;
+    if (store_pixels(image, &rule, is_last, v))
+        return v;
+    hone_value_free(v);
+    cli_refuse(error, "out of memory");
+    return NULL;
 }

@@ -18,109 +18,49 @@ typedef struct dataset_answers {
     uint64_t top;
 } dataset_answers;
 
-/* Samples of one run, input by input. */
-typedef struct sample_batch {
-    size_t n, size; /* samples read; samples of a run */
-    uint32_t n_inputs;
-    hone_value **values; /* of input k: values[k * size] and those after it */
-    const cli_expect *expects;
-    const char *const *inputs;
-} sample_batch;
-
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static void drop_batch(sample_batch *b) {
-    for (size_t i = 0; b->values && i < b->n_inputs * b->size; i++)
-        hone_value_free(b->values[i]);
-    free(b->values);
-    b->values = NULL;
-    b->n = 0;
-}
-
-static hone_value *copy_value(const hone_value *v, hone_error *error) {
-    hone_tensor_info t;
-    hone_value *copy = NULL;
-    if (hone_value_tensor(v, &t))
-        hone_value_create(t.elem_type, t.rank, t.dims, t.data, &copy, error);
-    return copy;
-}
-
-/* Reads up to `size` samples; the last one is repeated where a model takes more than there are. */
-static bool read_batch(const run_dataset *r, dataset_answers *a, sample_batch *b,
-                       hone_error *error) {
-    cli_sample s;
-    uint64_t first = a->n, last = cli_dataset_size(r->dataset) - 1;
-    for (size_t i = 0; i < b->size; i++) {
-        bool is_new = first + i <= last;
-        if (!cli_dataset_read(r->dataset, is_new ? first + i : last, &s, error))
-            return false;
-        if (!b->values) {
-            b->n_inputs = s.n;
-            b->inputs = s.inputs;
-            b->expects = s.expects;
-            b->values = calloc((size_t)s.n * b->size, sizeof *b->values);
-        }
-        for (uint32_t k = 0; b->values && k < s.n; k++)
-            if (!(b->values[k * b->size + i] = copy_value(s.values[k], error)))
-                return false;
-        if (!is_new)
-            continue;
-        sample_answer *answer = &a->at[a->n++];
-        size_t n_bytes = strlen(s.name) + 1;
-        *answer = (sample_answer){.name = malloc(n_bytes), .label = s.label, .class = -1};
-        if (!answer->name || !b->values)
-            return cli_refuse(error, "out of memory");
-        memcpy(answer->name, s.name, n_bytes);
-        b->n++;
-    }
-    return true;
-}
-
-static bool run_batch(const run_dataset *r, const sample_batch *b, hone_value **outputs,
+static bool run_batch(const run_dataset *r, const cli_dataset_batch *b, hone_value **outputs,
                       hone_error *error) {
     uint32_t n = r->others->n + b->n_inputs;
     const char **names = calloc(n, sizeof *names);
-    hone_value **values = calloc(n, sizeof *values);
+    const hone_value **values = calloc(n, sizeof *values);
     hone_run_options options;
     hone_run_options_init(&options);
     options.timeout_seconds = r->timeout_seconds;
+    options.cancel = r->interrupted;
     bool ok = names && values ? true : cli_refuse(error, "out of memory");
-    for (uint32_t i = 0; ok && i < r->others->n; i++) {
-        names[i] = r->others->names[i];
-        values[i] = r->others->values[i];
+    for (uint32_t i = 0; ok && i < n; i++) {
+        bool is_other = i < r->others->n;
+        names[i] = is_other ? r->others->names[i] : b->inputs[i - r->others->n];
+        values[i] = is_other ? r->others->values[i] : b->values[i - r->others->n];
     }
-    for (uint32_t k = 0; ok && k < b->n_inputs; k++) {
-        hone_value *const *samples = &b->values[k * b->size];
-        names[r->others->n + k] = b->inputs[k];
-        values[r->others->n + k] =
-            b->size == 1 ? samples[0] : cli_batch(samples, b->size, &b->expects[k], error);
-        ok = values[r->others->n + k] != NULL;
-    }
-    ok = ok && hone_session_run(r->session, &options, n, names, (const hone_value *const *)values,
-                                0, NULL, outputs, error) == HONE_OK;
-    for (uint32_t k = 0; values && b->size > 1 && k < b->n_inputs; k++)
-        hone_value_free(values[r->others->n + k]);
+    ok = ok && hone_session_run(r->session, &options, n, names, values, 0, NULL, outputs, error) ==
+                   HONE_OK;
     free(values);
     free(names);
     return ok;
 }
 
-/* The first output has one row of classes per sample. */
-static bool take_answers(const hone_value *output, const sample_batch *b, dataset_answers *a,
+/* The first output has one row of classes per sample. Takes the names over. */
+static bool take_answers(const hone_value *output, cli_dataset_batch *b, dataset_answers *a,
                          hone_error *error) {
     hone_tensor_info t;
     cli_rank ranks[MOST_TOP];
     char text[256];
     if (!hone_value_tensor(output, &t) || !hone_elem_type_bits(t.elem_type) ||
-        t.n_elements < b->size || t.n_elements % b->size)
+        t.n_elements < b->n_run || t.n_elements % b->n_run)
         return cli_refuse(error, "the first output is %s, which has no classes for each sample",
                           cli_value_text(output, text, sizeof text));
-    uint64_t length = t.n_elements / b->size;
+    uint64_t length = t.n_elements / b->n_run;
     for (size_t i = 0; i < b->n; i++) {
-        sample_answer *answer = &a->at[a->n - b->n + i];
+        sample_answer *answer = &a->at[a->n++];
         uint64_t n = cli_top(output, i * length, length, a->top, ranks);
-        answer->class = (int64_t)ranks[0].index;
-        answer->value = ranks[0].value;
+        *answer = (sample_answer){.name = b->names[i],
+                                  .label = b->labels[i],
+                                  .class = (int64_t)ranks[0].index,
+                                  .value = ranks[0].value};
+        b->names[i] = NULL;
         a->n_labelled += answer->label >= 0;
         a->n_first += answer->label == answer->class;
         for (uint64_t k = 0; k < n; k++)
@@ -129,17 +69,20 @@ static bool take_answers(const hone_value *output, const sample_batch *b, datase
     return true;
 }
 
-static bool answer_batch(const run_dataset *r, dataset_answers *a, size_t size, hone_error *error) {
+static bool answer_batch(const run_dataset *r, dataset_answers *a, bool *has_more,
+                         hone_error *error) {
     uint32_t n_outputs = hone_session_n_outputs(r->session);
     hone_value **outputs = calloc((size_t)n_outputs + 1, sizeof *outputs);
-    sample_batch b = {.size = size};
-    bool ok = outputs ? true : cli_refuse(error, "out of memory");
-    ok = ok && read_batch(r, a, &b, error) && run_batch(r, &b, outputs, error) &&
-         take_answers(outputs[0], &b, a, error);
+    cli_dataset_batch b = {0};
+    bool ok = outputs ? cli_dataset_batch_read(r->dataset, a->n, &b, error)
+                      : cli_refuse(error, "out of memory");
+    *has_more = b.n > 0;
+    if (ok && b.n)
+        ok = run_batch(r, &b, outputs, error) && take_answers(outputs[0], &b, a, error);
     for (uint32_t i = 0; outputs && i < n_outputs; i++)
         hone_value_free(outputs[i]);
     free(outputs);
-    drop_batch(&b);
+    cli_dataset_batch_free(&b);
     return ok;
 }
 
@@ -200,6 +143,9 @@ static void print_answers_json(const run_dataset *r, const dataset_answers *a) {
         cli_buffer_printf(&out, ", \"top1\": %.6g, \"top%llu\": %.6g",
                           percent_of(a->n_first, a->n_labelled) / 100, (unsigned long long)a->top,
                           percent_of(a->n_near, a->n_labelled) / 100);
+    if (cli_dataset_n_bad(r->dataset))
+        cli_buffer_printf(&out, ", \"left_out\": %llu",
+                          (unsigned long long)cli_dataset_n_bad(r->dataset));
     cli_buffer_printf(&out, ", \"answers\": [");
     for (uint64_t i = 0; i < a->n; i++) {
         const sample_answer *s = &a->at[i];
@@ -218,27 +164,18 @@ static void print_answers_json(const run_dataset *r, const dataset_answers *a) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* A model may be made for a batch of a fixed size. */
-static bool batch_size(const run_dataset *r, size_t *size, hone_error *error) {
-    cli_sample s;
-    if (!cli_dataset_read(r->dataset, 0, &s, error))
-        return false;
-    bool is_fixed = s.expects[0].rank > 0 && s.expects[0].rank != 3 && s.expects[0].dims[0] > 1;
-    *size = is_fixed ? (size_t)s.expects[0].dims[0] : 1;
-    return true;
-}
-
 bool run_dataset_all(const run_dataset *r, hone_error *error) {
     uint64_t n = cli_dataset_size(r->dataset), top = r->top ? r->top : 5;
     dataset_answers a = {.at = calloc((size_t)n, sizeof *a.at),
                          .top = top < MOST_TOP ? top : MOST_TOP};
-    size_t size = 1;
-    bool ok = a.at ? batch_size(r, &size, error) : cli_refuse(error, "out of memory");
-    while (ok && a.n < n) {
-        cli_progress_step(r->progress, a.n, n);
-        ok = answer_batch(r, &a, size, error);
+    bool ok = a.at ? true : cli_refuse(error, "out of memory"), has_more = true;
+    while (ok && has_more) {
+        cli_progress_step(r->progress, a.n, cli_dataset_size(r->dataset));
+        ok = answer_batch(r, &a, &has_more, error);
     }
     cli_progress_end(r->progress);
+    if (ok)
+        cli_dataset_warn_bad(r->dataset);
     if (ok && r->json)
         print_answers_json(r, &a);
     else if (ok)

@@ -11,7 +11,8 @@ typedef struct run_dataset {
     cli_dataset *dataset;
     const cli_feed *others; /* inputs that the dataset does not provide */
     double timeout_seconds; /* of one run; 0: none */
-    uint64_t top;           /* an answer is near when the class is among so many; 0: 5 */
+    const volatile int *interrupted;
+    uint64_t top; /* an answer is near when the class is among so many; 0: 5 */
     const run_labels *labels;
     bool json;
     cli_progress *progress;

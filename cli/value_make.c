@@ -31,7 +31,7 @@ hone_value *cli_batch(hone_value *const *samples, size_t n, const cli_expect *e,
     int64_t dims[CLI_MAX_RANK] = {0};
     cli_buffer data = {0};
     hone_value *v = NULL;
-    bool ok = hone_value_tensor(samples[0], &first) && first.rank > 0 && e->rank != 3;
+    bool ok = hone_value_tensor(samples[0], &first) && first.rank > 0;
     if (!ok)
         cli_refuse(error, "'%s' is %s: it takes one sample, not a batch of %zu", e->name, e->text,
                    n);

@@ -100,7 +100,7 @@ $ hone run digits.onnx --data $DATA/images.npy --json | head -n 2 | cut -c 1-60
 {"model": "digits.onnx", "samples": 360, "labelled": 0, "ans
   {"name": "0", "class": 6, "value": 13.159307479858398},
 $ hone run pair.onnxtxt --data two.json
-hone: --data two.json: write NAME=PATH with the name of an input; the model has left, right
+hone: 'two.json': write NAME=PATH with the name of an input; the model has left, right
 [1]
 $ hone run pair.onnxtxt --data good.npz --top 1
 pair.onnxtxt: 1 samples
@@ -109,7 +109,7 @@ Answers
   sample  class  answer  value
   0              0           0
 $ hone run pair.onnxtxt --data left=$DATA/images.npy --fill ones
-hone: input 'left' is float[1,1,8,8], but the model takes float[n,2]
+hone: input 'left' takes float[n,2], but the sample has float[1,1,8,8] (sample '0' of '*'; --max-bad N leaves out up to N)
 [1]
 $ hone run colour.onnxtxt --data data --repeat 3
 hone: --data and --repeat exclude each other

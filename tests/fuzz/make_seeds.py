@@ -5,7 +5,8 @@ usage: make_seeds.py OUT
 
 Takes the ONNX backend tests (onnx-backend-tests.tar.xz in the folder that HONE_SHARED names) as far
 as they are small, and the models in tests/damage/models. OUT/onnx receives binary models, OUT/text
-models in the textual syntax; where the backend tests are missing, there are fewer of both.
+models in the textual syntax; where the backend tests are missing, there are fewer of both. OUT/data
+receives a manifest and a text of datasets.
 """
 import os
 import pathlib
@@ -16,6 +17,9 @@ import tarfile
 
 MAX_BYTES = 8192
 TEXT_EVERY = 25  # models that are also printed as text
+MANIFEST = """{"inputs": {"x": {"type": "float", "shape": [3, 2], "file": "x.bin", "offset": 64}}, "labels": [7, -2.5e3, true],
+ "samples": [{"name": "\\u00e9\\ud83d\\ude00\\n", "label": null, "inputs": {"x": "a.bin"}}, {}]}"""
+WORDS = "hello\nworld\n##s\nuber\n世\nα\0Hello worlds! Über 世界 [SEP] ΑΣ 각 이 \u200b\t\u0301"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -43,6 +47,9 @@ def main():
     binary, text = out / "onnx", out / "text"
     binary.mkdir(parents=True)
     text.mkdir()
+    (out / "data").mkdir()
+    (out / "data/manifest.json").write_text(MANIFEST)
+    (out / "data/words.txt").write_bytes(WORDS.encode())
     for source in sorted((ROOT / "tests/damage/models").glob("*.onnxtxt")):
         shutil.copy(source, text)
         convert(hone, source, binary / f"{source.stem}.onnx")

@@ -63,3 +63,12 @@ $ echo /9j/7gAOQWRvYmUAZAAAAAAA/9sAQwACAQEBAQECAQEBAgICAgIEAwICAgIFBAQDBAYFBgYGB
 
 $ hone run picture.onnxtxt -i inks.jpg --crop 1 --scale 1 -o y.json >/dev/null && cat y.json
 {"type": "float", "shape": [1, 3, 1, 1], "data": [191, 95, 0]}
+
+A header alone does not allocate memory.
+
+$ echo iVBORw0KGgoAAAANSUhEUgAAPoAAAD6ACAIAAADOHEiJAAAAC0lEQVR4nGNgwAcAAB4AAfb96ZYAAAAASUVORK5CYII= | base64 -d >huge.png && hone run picture.onnxtxt -i huge.png
+hone: 'huge.png' is damaged: 68 bytes do not have 16000x16000 pixels
+[1]
+$ echo /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAFA3PEY8MlBGQUZaVVBfeMiCeG5uePWvuZHI////////////////////////////////////////////////////wgALCD6APoABAREA/8QAFAABAAAAAAAAAAAAAAAAAAAAA//aAAgBAQAAAAEP/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAAgBAQABBQJ//8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAAgBAQAGPwJ//8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAAgBAQABPyF//9oACAEBAAAAEP8A/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAAgBAQABPxB//9k= | base64 -d >huge.jpg && hone run picture.onnxtxt -i huge.jpg
+hone: 'huge.jpg' is damaged: 281 bytes do not have 16000x16000 pixels
+[1]
