@@ -29,6 +29,8 @@ static hone_status sequence_position(hn_eval *c, uint32_t arg, int64_t n, bool m
 /* Item `i` of the result is a new reference to *from. */
 static hone_status sequence_put(hn_eval *c, hn_object *sequence, uint32_t i,
                                 const hn_object *from) {
+    if (hn_spent(16))
+        return HONE_E_CANCELLED;
     sequence->items[i] = hn_object_ref(c, from);
     return sequence->items[i] ? HONE_OK : HONE_E_NOMEM;
 }
