@@ -161,13 +161,33 @@ static void test_reduces_an_axis_once(void **state) {
     runner_free(&r);
 }
 
+/* Before version 7 the slope has one element, or one per channel. */
+static void test_slopes_of_old_versions(void **state) {
+    (void)state;
+    EXPECT_INTS(HEAD("6") "g () => (int64[3] z) <float[3] x = {-1, 2, -3}, float[3] s = {2, 3, 4}> "
+                          "{ y = PRelu (x, s) z = Cast <to = 7> (y) }",
+                -2, 2, -12);
+    expect_refused(HEAD("6") "g () => (float z) <float x = {-1}, float[0] s = {}> "
+                             "{ z = PRelu (x, s) }",
+                   "slope has 0 elements");
+    expect_refused(HEAD("6") "g () => (float[2] z) <float[2] x = {-1, 1}, float[5] s = {1, 2, 3, "
+                             "4, 5}> { z = PRelu (x, s) }",
+                   "slope has 5 elements");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax_of_infinity), cmocka_unit_test(test_reduces_an_axis_once),
-        cmocka_unit_test(test_integers_wrap),       cmocka_unit_test(test_shifts_beyond_the_width),
-        cmocka_unit_test(test_division_by_zero),    cmocka_unit_test(test_texts_as_numbers),
-        cmocka_unit_test(test_packed_casts),        cmocka_unit_test(test_empty_sets),
-        cmocka_unit_test(test_wide_integers),       cmocka_unit_test(test_softmax_along_any_axis),
+        cmocka_unit_test(test_slopes_of_old_versions),
+        cmocka_unit_test(test_softmax_of_infinity),
+        cmocka_unit_test(test_reduces_an_axis_once),
+        cmocka_unit_test(test_integers_wrap),
+        cmocka_unit_test(test_shifts_beyond_the_width),
+        cmocka_unit_test(test_division_by_zero),
+        cmocka_unit_test(test_texts_as_numbers),
+        cmocka_unit_test(test_packed_casts),
+        cmocka_unit_test(test_empty_sets),
+        cmocka_unit_test(test_wide_integers),
+        cmocka_unit_test(test_softmax_along_any_axis),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }
