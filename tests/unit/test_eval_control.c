@@ -99,6 +99,10 @@ static void test_sequence_positions(void **state) {
     expect_refused(HEAD("21") "g () => (int64[1] z) <int64[1] a = {1}, int64 i = {1}> { s = "
                               "SequenceConstruct (a) z = SequenceAt (s, i) }",
                    "position 1");
+    expect_refused(
+        HEAD("21") "g () => (int64[1] z) <int64[1] a = {1}, int64[1] b = {2}, int64[2] i "
+                   "= {1, 0}> { s = SequenceConstruct (a, b) z = SequenceAt (s, i) }",
+        "one element");
     expect_refused(HEAD("21") "g () => (int64[n] z) { s = SequenceEmpty <dtype = 7> () z = "
                               "ConcatFromSequence <axis = 0> (s) }",
                    "empty");

@@ -18,6 +18,14 @@ static void test_integers_wrap(void **state) {
         HEAD("21") "g () => (int32[3] z) <int32[3] a = {3, -1, 2}, int32[3] b = {4, -3, -1}>"
                    "{ z = Pow(a, b) }",
         81, -1, 0);
+    EXPECT_INTS(
+        HEAD("21") "g () => (int64[1,1] z) <int64[1,1] a = {-9223372036854775807}, int64[1,1] "
+                   "b = {1}, int64[1] c = {-9223372036854775807}> { z = Gemm (a, b, c) }",
+        2);
+    EXPECT_INTS(
+        HEAD("21") "g () => (int32[1,1] z) <int32[1,1] a = {2147483647}, int32[1,1] b = {1}, "
+                   "int32[1] c = {1}> { z = Gemm (a, b, c) }",
+        INT32_MIN);
 }
 
 static void test_shifts_beyond_the_width(void **state) {

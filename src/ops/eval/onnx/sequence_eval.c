@@ -16,7 +16,10 @@ static hone_status sequence_position(hn_eval *c, uint32_t arg, int64_t n, bool m
                                      int64_t def, int64_t *out) {
     const hn_array *position = hn_arg(c, arg);
     *out = def;
-    if (position && position->n_elems == 1)
+    if (position && position->n_elems != 1)
+        return hn_eval_fail(c, HONE_E_SHAPE, "the position must have one element, not %llu",
+                            (unsigned long long)position->n_elems);
+    if (position)
         hn_load_i64(position, 0, 1, out);
     if (*out < -n || *out >= n + may_be_end)
         return hn_eval_fail(c, HONE_E_INVALID,
