@@ -169,6 +169,24 @@ static void test_reduces_an_axis_once(void **state) {
     runner_free(&r);
 }
 
+/* Numbers that int32 holds take another way than those that it does not. */
+static void test_floats_as_integers(void **state) {
+    (void)state;
+    EXPECT_INTS(
+        HEAD("21") "g () => (int32[4] z) <float[4] x = {3000000000, -1.5, 2147483648, 7.9}> "
+                   "{ z = Cast <to = 6> (x) }",
+        -1294967296, -1, INT32_MIN, 7);
+    EXPECT_INTS(HEAD("21") "g () => (int32[3] z) <float[3] x = {-2147483648, 2147483520, -0.9}> "
+                           "{ z = Cast <to = 6> (x) }",
+                INT32_MIN, 2147483520, 0);
+    EXPECT_INTS(HEAD("21") "g () => (uint8[4] z) <float[4] x = {300.7, -1.5, 255, 65537}> "
+                           "{ z = Cast <to = 2> (x) }",
+                44, 255, 255, 1);
+    EXPECT_INTS(HEAD("21") "g () => (int16[3] z) <double[3] x = {40000, -1.5, 7.9}> "
+                           "{ z = Cast <to = 5> (x) }",
+                -25536, -1, 7);
+}
+
 /* Before version 7 the slope has one element, or one per channel. */
 static void test_slopes_of_old_versions(void **state) {
     (void)state;
@@ -186,6 +204,7 @@ static void test_slopes_of_old_versions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slopes_of_old_versions),
+        cmocka_unit_test(test_floats_as_integers),
         cmocka_unit_test(test_softmax_of_infinity),
         cmocka_unit_test(test_reduces_an_axis_once),
         cmocka_unit_test(test_integers_wrap),
