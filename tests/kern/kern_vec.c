@@ -27,7 +27,10 @@ typedef enum error_unit { OF_RESULT, OF_ARGUMENT, OF_ONE } error_unit;
 /* Function, unit, the largest error ever seen rounded up, what it should be. */
 #define KERN_UNARYS(X)                                                      \
   X(Abs, OF_RESULT, 0.0, fabs(x))                                           \
+  X(Acos, OF_RESULT, 1.5, acos(x))                                          \
   X(Affine, OF_RESULT, 0.5, KERN_A *x + KERN_B)                             \
+  X(Asin, OF_RESULT, 2.25, asin(x))                                         \
+  X(Atan, OF_RESULT, 2.5, atan(x))                                          \
   X(Ceil, OF_RESULT, 0.0, ceil(x))                                          \
   X(Celu, OF_RESULT, 1.5, x < 0 ? KERN_A * expm1(x / KERN_A) : x)           \
   X(Clip, OF_RESULT, 0.0, between(KERN_A, KERN_B, x))                       \
